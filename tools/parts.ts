@@ -1,0 +1,30 @@
+/** Test files that run together. Its globs decide what belongs to it; `test/architecture` finds files that belong to none. */
+export type Suite = {
+  readonly name: string
+  readonly include: readonly string[]
+  /** One file at a time: for suites that start servers, measure time or kill processes. */
+  readonly serial?: boolean
+  readonly timeoutMs?: number
+}
+
+/** What `npm test -- <name>` runs. */
+export type Part = {
+  readonly name: string
+  readonly about: string
+  readonly needs?: 'chromium'
+  readonly suites: readonly Suite[]
+}
+
+/** In the order in which `npm test` runs them: what is fast and fails often comes first, in each part too. */
+export const parts: readonly Part[] = [
+  {
+    name: 'main',
+    about: 'units, contracts, architecture and the whole market on one machine',
+    needs: 'chromium',
+    suites: [
+      { name: 'units', include: ['{packages,services,tools,bench}/**/*.test.ts'], timeoutMs: 30_000 },
+      { name: 'architecture', include: ['test/architecture/**/*.test.ts'], serial: true, timeoutMs: 120_000 },
+      { name: 'market', include: ['test/{e2e,crash,simulation}/**/*.test.ts'], serial: true, timeoutMs: 180_000 },
+    ],
+  },
+]

@@ -1,0 +1,24 @@
+import { defineConfig } from 'vitest/config'
+import { parts } from './tools/parts.ts'
+import { tallyReporter } from './tools/tally.ts'
+
+/** One project a suite, so that `vitest run <file>` uses the same settings as `npm test`. */
+export default defineConfig({
+  test: {
+    reporters: ['default', tallyReporter],
+    projects: parts
+      .flatMap((part) => part.suites)
+      .map(({ name, include, serial = false, timeoutMs = 30_000 }, order) => ({
+        test: {
+          name,
+          include: [...include],
+          pool: 'forks' as const,
+          maxWorkers: serial ? 1 : '100%',
+          testTimeout: timeoutMs,
+          hookTimeout: timeoutMs,
+          // from 1: files of group 0 with a single worker would run after all groups
+          sequence: { groupOrder: order + 1 },
+        },
+      })),
+  },
+})
