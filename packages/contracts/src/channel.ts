@@ -1,0 +1,81 @@
+import { z } from 'zod'
+import { contract, v1, type CommandsOf, type FactsOf } from './define.ts'
+import { evidence } from './settlement.ts'
+import { attestation, channelTerms, hash, height, outpoint, sentence, uuid } from './shapes.ts'
+
+const attempt = z.int().positive()
+const confirmations = z.int().positive()
+const closedBy = z.enum(['seller', 'buyer', 'unknown'])
+
+/** The watch over the channel of an order (the stream's id is the order's). A new outpoint begins the watch again. */
+export const channel = contract('channel', 'channel-watcher', {
+  facts: {
+    WatchStarted: v1(
+      z.strictObject({
+        attempt,
+        outpoint,
+        terms: channelTerms,
+        /** Where a source without an index begins to look: the channel is younger than the payment. */
+        fromHeight: height,
+        /** Heights at which it is too late: a block of this height came, and the transaction was not seen, or not confirmed. */
+        seenBefore: height,
+        confirmedBefore: height,
+        fundingConfirmsWithinBlocks: z.int().positive(),
+        leaseBlocks: z.int().positive(),
+      }),
+    ),
+    AttestationKept: v1(z.strictObject({ outpoint, attestation })),
+    /** In the mempool or a block, the output as promised; again after it was missing. */
+    FundingSeen: v1(z.strictObject({ outpoint, atHeight: height })),
+    /** Seen before, and now neither in the mempool nor in a block. */
+    FundingMissing: v1(z.strictObject({ outpoint, tipHeight: height, goneBefore: height })),
+    FundingConfirmed: v1(z.strictObject({ outpoint, height, shortChannelId: z.string() })),
+    ConfirmationsSeen: v1(z.strictObject({ outpoint, confirmations, tipHeight: height })),
+    ConfirmationsReached: v1(z.strictObject({ outpoint, confirmations, tipHeight: height })),
+    /** No longer in the block that confirmed it; it has time again until `confirmedBefore`. */
+    FundingReorged: v1(z.strictObject({ outpoint, tipHeight: height, confirmedBefore: height })),
+    FundingLost: v1(
+      z.strictObject({ outpoint, failure: z.enum(['never-seen', 'vanished', 'double-spent', 'unconfirmed']), reason: sentence, tipHeight: height }),
+    ),
+    ChannelProven: v1(z.strictObject({ outpoint, peer: z.enum(['graph', 'probe']), tipHeight: height })),
+    ChannelWrong: v1(z.strictObject({ outpoint, code: z.string(), reason: sentence, tipHeight: height })),
+    LeaseStarted: v1(z.strictObject({ outpoint, atHeight: height, endsAtHeight: height })),
+    LeaseEnded: v1(
+      z.strictObject({ outpoint, early: z.boolean(), closedBy: closedBy.nullable(), spentBy: hash.nullable(), tipHeight: height }),
+    ),
+    WatchStopped: v1(z.strictObject({ reason: sentence })),
+  },
+  commands: {
+    WatchOutpoint: v1(
+      z.strictObject({
+        attempt,
+        outpoint,
+        terms: channelTerms,
+        attestation: attestation.nullable(),
+        fundingSeenBlocks: z.int().positive(),
+        fundingConfirmsWithinBlocks: z.int().positive(),
+        leaseBlocks: z.int().positive(),
+      }),
+    ),
+    KeepAttestation: v1(z.strictObject({ outpoint, attestation })),
+    /** What the chain and our node show of the outpoint at a tip. A source that sees no mempool cannot miss anything in it. */
+    Observe: v1(z.strictObject({ outpoint, evidence, seesMempool: z.boolean() })),
+    /** The marker of a watch that goes on: it adds nothing, since every look at the chain keeps the heights by itself. */
+    Recheck: v1(z.strictObject({})),
+    StartLease: v1(z.strictObject({ outpoint })),
+    StopWatch: v1(z.strictObject({ reason: sentence })),
+  },
+})
+export type ChannelFact = FactsOf<typeof channel>
+export type ChannelCommand = CommandsOf<typeof channel>
+
+/** One channel serves one order: a stream that can be begun once. Its id is the outpoint. */
+export const outpointClaim = contract('outpoint', 'channel-watcher', {
+  facts: {
+    OutpointClaimed: v1(z.strictObject({ orderId: uuid, attempt })),
+    OutpointClaimRefused: v1(z.strictObject({ orderId: uuid, attempt })),
+  },
+  commands: { ClaimOutpoint: v1(z.strictObject({ orderId: uuid, attempt })) },
+})
+export type OutpointClaimFact = FactsOf<typeof outpointClaim>
+export type OutpointClaimCommand = CommandsOf<typeof outpointClaim>

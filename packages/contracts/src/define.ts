@@ -1,0 +1,42 @@
+import type { Command, Fact } from '@penstock/kernel/message.ts'
+import type { z } from 'zod'
+
+/** A message's shape today, and how each older version becomes the next one (`upcast[1]` makes version 2 of version 1). */
+export type Versioned<Schema extends z.ZodType = z.ZodType> = {
+  readonly v: number
+  readonly schema: Schema
+  readonly upcast: Readonly<Record<number, (old: never) => unknown>>
+}
+
+export type Versions = Readonly<Record<string, Versioned>>
+
+/** What may be said to an aggregate and what it may record: all that other services know of it. */
+export type Contract<Category extends string = string, Facts extends Versions = Versions, Commands extends Versions = Versions> = {
+  /** Streams are named `<category>-<id>`. */
+  readonly category: Category
+  /** The service that owns the streams. */
+  readonly owner: string
+  readonly facts: Facts
+  readonly commands: Commands
+}
+
+export type DataOf<V> = V extends Versioned<infer Schema> ? z.output<Schema> : never
+
+type FactOfType<T extends string, V> = DataOf<V> extends infer Data extends object ? Fact<T, Data> : never
+type CommandOfType<T extends string, V> = DataOf<V> extends infer Data extends object ? Command<T, Data> : never
+
+/** The union of a contract's facts. */
+export type FactsOf<C extends Contract> = { [T in keyof C['facts'] & string]: FactOfType<T, C['facts'][T]> }[keyof C['facts'] & string]
+/** The union of a contract's commands. */
+export type CommandsOf<C extends Contract> = {
+  [T in keyof C['commands'] & string]: CommandOfType<T, C['commands'][T]>
+}[keyof C['commands'] & string]
+
+/** The first version of a shape. */
+export const v1 = <Schema extends z.ZodType>(schema: Schema): Versioned<Schema> => ({ v: 1, schema, upcast: {} })
+
+export const contract = <const Category extends string, Facts extends Versions, Commands extends Versions>(
+  category: Category,
+  owner: string,
+  shapes: { facts: Facts; commands: Commands },
+): Contract<Category, Facts, Commands> => ({ category, owner, ...shapes })

@@ -1,0 +1,188 @@
+import { z } from 'zod'
+import { contract, v1, type CommandsOf, type FactsOf } from './define.ts'
+import { cancelReason, channelVerdict } from './settlement.ts'
+import {
+  amount,
+  attestation,
+  candidate,
+  destination,
+  hash,
+  height,
+  instant,
+  outpoint,
+  policy,
+  pubkey,
+  rate,
+  sentence,
+  uuid,
+} from './shapes.ts'
+
+/** Where an order came from decides who may look at it and how its sellers are ranked. */
+export const orderSource = z.enum(['buy', 'lsps1-recommended', 'lsps1-cheapest', 'manual', 'subscription'])
+
+/** What an LSPS1 client asked for, mirrored in every answer. */
+export const lspsRequest = z.strictObject({
+  lspBalanceSat: amount,
+  clientBalanceSat: amount,
+  requiredChannelConfirmations: z.int(),
+  fundingConfirmsWithinBlocks: z.int(),
+  channelExpiryBlocks: z.int(),
+  token: z.string().max(512),
+  announceChannel: z.boolean(),
+})
+
+export const orderTerms = z.strictObject({
+  source: orderSource,
+  buyer: z.strictObject({
+    accountId: uuid,
+    /** The hash of a key that comes with this order: 'session' opens an identity of its own, 'order' reads this order only. */
+    key: z.strictObject({ kind: z.enum(['session', 'order']), hash: z.string() }).nullable(),
+  }),
+  destination,
+  isPrivate: z.boolean(),
+  railsOnly: z.boolean(),
+  assetId: z.string().max(128).nullable(),
+  usdCents: amount.nullable(),
+  sizeSat: amount,
+  /** The amount of the hold invoice. */
+  priceSat: amount,
+  platformFeeMsat: amount,
+  leaseBlocks: z.int().positive(),
+  requiredConfirmations: z.int().positive(),
+  rate: rate.nullable(),
+  lsps: lspsRequest.nullable(),
+  /** Where the texts of a person stand (redirect URL, referrer): the record's id and a salted hash, never the text. */
+  record: z.strictObject({ id: uuid, hash }).nullable(),
+  candidate,
+  /** The seller's offer accepts orders without being asked. */
+  standing: z.boolean(),
+  policy,
+})
+export type OrderTerms = z.output<typeof orderTerms>
+
+export const releaseTo = z.enum([
+  'SELLER_REJECTED',
+  'BUYER_REJECTED',
+  'BUYER_FAILED_TO_PAY',
+  'SELLER_FAILED_TO_OPEN_CHANNEL',
+  'SELLER_FAILED_TO_SEND_SWAP',
+  'INVALID_CHANNEL_OPENING',
+  'ADMIN_CLOSED',
+])
+export type ReleaseTo = z.output<typeof releaseTo>
+
+const attempt = z.int().positive()
+const why = z.strictObject({ reason: sentence })
+const payoutNews = z.enum(['paid', 'failed', 'withheld'])
+/** `key` says which one: an attempt's number, an outpoint, or `<attempt> <outcome>`. */
+const told = z.strictObject({
+  what: z.enum([
+    'match-released',
+    'match-used',
+    'watch-started',
+    'watch-stopped',
+    'attestation-noted',
+    'attestation-kept',
+    'lease-started',
+    'hold-closed',
+    'outcome-recorded',
+  ]),
+  key: z.string().max(100),
+})
+const fundingFailure = z.enum(['never-seen', 'vanished', 'double-spent', 'unconfirmed'])
+
+export const order = contract('order', 'order', {
+  facts: {
+    /** `approveBefore`: until when the seller may answer; null where its acceptance stands. */
+    OrderPlaced: v1(orderTerms.extend({ approveBefore: instant.nullable() })),
+    SellerAccepted: v1(z.strictObject({ by: uuid, standing: z.boolean() })),
+    HoldIssued: v1(z.strictObject({ paymentHash: hash, invoice: z.string(), expiresAt: instant })),
+    PaymentHeld: v1(
+      z.strictObject({ expiryHeight: height, heldAtHeight: height, receivedMsat: amount, openBeforeHeight: height }),
+    ),
+    /** Capacity is reserved; the seller is asked once the buyer's node was reached. */
+    AttemptStarted: v1(z.strictObject({ attempt, candidate })),
+    OpeningAsked: v1(z.strictObject({ attempt, openBefore: instant })),
+    AttemptFailed: v1(z.strictObject({ attempt, reason: sentence, blamed: z.boolean() })),
+    OutpointOffered: v1(z.strictObject({ attempt, outpoint, attestation: attestation.nullable() })),
+    OutpointRefused: v1(z.strictObject({ attempt, outpoint, reason: sentence })),
+    /** A replaced seller names after all: its capacity has to be reserved again before that counts. */
+    LateOutpointOffered: v1(z.strictObject({ attempt, outpoint, attestation: attestation.nullable() })),
+    /** The replaced seller's capacity is reserved once more. */
+    CapacityRereserved: v1(z.strictObject({ attempt, outpoint })),
+    /** The outpoint serves this order and no other; settlement is asked to note it. */
+    OutpointClaimed: v1(z.strictObject({ attempt, outpoint })),
+    OutpointNamed: v1(z.strictObject({ attempt, outpoint })),
+    AttestationGiven: v1(z.strictObject({ attempt, outpoint, attestation })),
+    FundingSeen: v1(z.strictObject({ outpoint })),
+    FundingConfirmed: v1(z.strictObject({ outpoint, height, channelId: z.string() })),
+    FundingReorged: v1(z.strictObject({ outpoint })),
+    ChannelOpened: v1(z.strictObject({ outpoint, confirmations: z.int().nonnegative() })),
+    /** Settlement takes the money: from here on nothing can close the order. */
+    SettlingStarted: v1(z.strictObject({ outpoint, lastHeight: z.boolean() })),
+    /** The order is closing; `by` is the operator who closes it. */
+    ReleaseRequested: v1(z.strictObject({ to: releaseTo, reason: sentence, blamed: z.boolean(), by: z.string().nullable() })),
+    OrderValid: v1(z.strictObject({ settledAt: instant })),
+    MonitoringFinished: v1(z.strictObject({ early: z.boolean(), closedBy: z.enum(['seller', 'buyer', 'unknown']).nullable() })),
+    SellerRejected: v1(why),
+    SellerFailedToReact: v1(why),
+    BuyerRejected: v1(why),
+    BuyerFailedToPay: v1(why),
+    SellerFailedToOpenChannel: v1(z.strictObject({ reason: sentence, blamed: z.boolean(), lastHeight: z.boolean() })),
+    SellerFailedToSendSwap: v1(z.strictObject({ reason: sentence, lastHeight: z.boolean() })),
+    InvalidChannelOpening: v1(z.strictObject({ reason: sentence, lastHeight: z.boolean() })),
+    AdminClosed: v1(z.strictObject({ by: z.string(), reason: sentence })),
+    PayoutInvoiceOffered: v1(
+      z.strictObject({ attempt, request: z.string(), paymentHash: hash, payee: pubkey, amountMsat: amount, expiresAt: instant }),
+    ),
+    PayoutInvoiceTaken: v1(z.strictObject({ paymentHash: hash })),
+    PayoutInvoiceRefused: v1(z.strictObject({ paymentHash: hash, reason: sentence })),
+    /** How the seller's payout goes, as settlement tells it. */
+    PayoutNoted: v1(z.strictObject({ what: payoutNews, detail: z.string().nullable() })),
+    /** Somebody who had to be told has answered; an order is finished when nobody is left. */
+    Told: v1(told),
+    /** What arrives when nothing can change any more is kept, and changes nothing. */
+    LateNoted: v1(z.strictObject({ what: z.string(), detail: z.string().nullable() })),
+  },
+  commands: {
+    PlaceOrder: v1(orderTerms),
+    Accept: v1(z.strictObject({ by: uuid, request: z.string().max(4096) })),
+    Reject: v1(z.strictObject({ by: uuid, reason: sentence })),
+    Cancel: v1(z.strictObject({ by: uuid, reason: sentence })),
+    /** The gateway gives up an order whose answer would come too late. */
+    Withdraw: v1(why),
+    CloseByOperator: v1(z.strictObject({ by: z.string(), reason: sentence })),
+    LapseApproval: v1(z.strictObject({ deadline: instant })),
+    LapseOpening: v1(z.strictObject({ attempt, deadline: instant })),
+    RecordHoldIssued: v1(z.strictObject({ paymentHash: hash, invoice: z.string(), expiresAt: instant })),
+    RecordHoldRefused: v1(z.strictObject({ reason: sentence })),
+    RecordHoldHeld: v1(z.strictObject({ expiryHeight: height, heldAtHeight: height, receivedMsat: amount })),
+    RecordSettling: v1(z.strictObject({ outpoint, confirmations: z.int().nonnegative(), lastHeight: z.boolean() })),
+    RecordHoldSettled: v1(z.strictObject({ settledAt: instant })),
+    RecordHoldCancelled: v1(z.strictObject({ reason: cancelReason, verdict: channelVerdict.nullable(), sentence })),
+    RecordMatched: v1(z.strictObject({ attempt, candidate })),
+    RecordUnmatched: v1(z.strictObject({ attempt, reason: sentence })),
+    RecordBuyerReach: v1(z.strictObject({ attempt, reached: z.boolean(), reason: sentence, height })),
+    NameOutpoint: v1(z.strictObject({ by: uuid, outpoint, attestation: attestation.nullable() })),
+    RecordOutpointClaim: v1(z.strictObject({ attempt, outpoint, granted: z.boolean() })),
+    RecordRereserved: v1(z.strictObject({ attempt, granted: z.boolean(), reason: sentence.nullable() })),
+    /** `attested`: the note has the seller's attestation. */
+    RecordOutpointNoted: v1(
+      z.strictObject({ attempt, outpoint, noted: z.boolean(), attested: z.boolean(), reason: sentence.nullable() }),
+    ),
+    RecordFundingSeen: v1(z.strictObject({ outpoint })),
+    RecordFundingConfirmed: v1(z.strictObject({ outpoint, height, channelId: z.string() })),
+    RecordConfirmationsReached: v1(z.strictObject({ outpoint, confirmations: z.int().positive() })),
+    RecordFundingReorged: v1(z.strictObject({ outpoint })),
+    RecordFundingLost: v1(z.strictObject({ outpoint, failure: fundingFailure, reason: sentence })),
+    RecordChannelWrong: v1(z.strictObject({ outpoint, reason: sentence })),
+    RecordLeaseEnded: v1(
+      z.strictObject({ outpoint, early: z.boolean(), closedBy: z.enum(['seller', 'buyer', 'unknown']).nullable() }),
+    ),
+    RecordPayoutInvoice: v1(z.strictObject({ paymentHash: hash, taken: z.boolean(), reason: sentence.nullable() })),
+    RecordPayout: v1(z.strictObject({ what: payoutNews, detail: z.string().nullable() })),
+    RecordTold: v1(told),
+  },
+})
+export type OrderFact = FactsOf<typeof order>
+export type OrderCommand = CommandsOf<typeof order>

@@ -1,0 +1,198 @@
+/** Public keys and payment hashes are lower-case hex. An outpoint is `txid:vout`, a short channel id `block x tx x output`. */
+
+export type HoldInvoiceRequest = {
+  readonly paymentHash: string
+  readonly amountMsat: bigint
+  readonly cltvDelta: number
+  readonly expirySeconds: number
+  /** At most 639 bytes (BOLT 11). */
+  readonly description: string
+}
+
+/** One part of a payment that waits at an invoice. */
+export type Htlc = {
+  readonly amountMsat: bigint
+  /** The block height at which the payer may take it back. */
+  readonly expiryHeight: number
+  /** The peer whose channel it came through. */
+  readonly peer: string
+  readonly state: 'held' | 'settled' | 'cancelled'
+}
+
+export type Invoice = {
+  readonly paymentHash: string
+  /** BOLT 11. */
+  readonly request: string
+  readonly amountMsat: bigint
+  /** 'held': the whole amount has arrived and waits for settle or cancel. 'settled': the node shows every HTLC settled. */
+  readonly state: 'open' | 'held' | 'settled' | 'cancelled'
+  readonly htlcs: readonly Htlc[]
+}
+
+/** Second calls are answered, not failed: an adapter maps its node's errors to these. */
+export type SettleOutcome = 'settled' | 'already-settled' | 'not-held' | 'cancelled' | 'unknown'
+export type CancelOutcome = 'cancelled' | 'already-cancelled' | 'settled' | 'unknown'
+
+export interface HoldInvoices {
+  /** A second call with a hash that the node has answers with the invoice that is there. */
+  create(request: HoldInvoiceRequest): Promise<Invoice>
+  find(paymentHash: string): Promise<Invoice | undefined>
+  settle(preimage: string): Promise<SettleOutcome>
+  cancel(paymentHash: string): Promise<CancelOutcome>
+  /** Every invoice that is held now: what the guard goes through on each block. */
+  held(): Promise<readonly Invoice[]>
+  /**
+   * Tells that invoices of these hashes changed, the present state first; repeats are possible, and so is silence after
+   * a fault, so whoever needs certainty reads `find` beside it.
+   */
+  changes(paymentHash: string, signal: AbortSignal): AsyncIterable<Invoice>
+}
+
+export type PaymentState =
+  | { readonly state: 'in-flight' }
+  | { readonly state: 'succeeded'; readonly preimage: string; readonly feeMsat: bigint }
+  | { readonly state: 'failed'; readonly reason: PaymentFailure }
+export type PaymentFailure = 'no-route' | 'insufficient-balance' | 'rejected-by-destination' | 'invoice-expired' | 'timeout' | 'fee-limit'
+
+export interface Payments {
+  /**
+   * Pays an invoice that names an amount. One hash is paid at most once: a second call continues what is in flight and
+   * answers with what succeeded; only what failed is tried again. What is not decided within the time-out (a hold
+   * invoice) is answered as 'in-flight' and goes on. A node that can't tell 'fee-limit' answers 'no-route'.
+   */
+  pay(request: string, options: { readonly maxFeeMsat: bigint; readonly timeoutMs: number }): Promise<PaymentState>
+  find(paymentHash: string): Promise<PaymentState | undefined>
+  /** An ordinary invoice of this node, for what it sells. */
+  createInvoice(request: { readonly amountMsat: bigint; readonly expirySeconds: number; readonly description: string }): Promise<Invoice>
+  findInvoice(paymentHash: string): Promise<Invoice | undefined>
+}
+
+export interface Messages {
+  /** lnd's signmessage: zbase32 of a recoverable signature over "Lightning Signed Message:" + text. */
+  sign(text: string): Promise<string>
+  /** @returns the key that made the signature, undefined where it is malformed. A changed text gives another key: compare it. */
+  recover(text: string, signature: string): Promise<string | undefined>
+}
+
+/** `reached`: the last node answered that it does not know the hash, so the channel leads to it. Other answers prove nothing yet. */
+export type ProbeOutcome =
+  | { readonly reached: true }
+  | { readonly reached: false; readonly failedAt: 'route' | 'seller' | 'destination'; readonly reason: string }
+
+export interface Peers {
+  /** Connects, or finds itself connected. @returns false where nobody answers at that address or its key is another */
+  connect(pubkey: string, socket: string): Promise<boolean>
+  isConnected(pubkey: string): Promise<boolean>
+  /** Sockets (`host:port`) that the node announced about itself; empty where gossip knows none. */
+  addresses(pubkey: string): Promise<{ readonly alias: string; readonly sockets: readonly string[] }>
+}
+
+/** A channel as the node's graph has it: both ends signed the announcement, and the node checked its output. */
+export type GraphChannel = {
+  readonly outpoint: string
+  readonly shortChannelId: string
+  readonly capacitySat: bigint
+  readonly nodes: readonly [string, string]
+  readonly policies: readonly {
+    readonly node: string
+    readonly baseFeeMsat: bigint
+    readonly feeRatePpm: number
+    readonly disabled: boolean
+  }[]
+}
+
+export interface Graph {
+  channel(outpoint: string): Promise<GraphChannel | undefined>
+  between(a: string, b: string): Promise<readonly GraphChannel[]>
+  /**
+   * An HTLC with a hash that nobody knows, through `via` and then this very channel to `destination` (decisions, A4a).
+   * `failedAt` is the place in the route: 'route' before it reached `via`, 'seller' at `via`.
+   */
+  probe(probe: { readonly via: string; readonly shortChannelId: string; readonly destination: string; readonly amountMsat: bigint }): Promise<ProbeOutcome>
+}
+
+export type OpenRequest = {
+  readonly peer: string
+  readonly capacitySat: bigint
+  readonly isPrivate: boolean
+  readonly feeRateSatPerVbyte: number
+  readonly baseFeeMsat?: bigint
+  readonly feeRatePpm?: number
+}
+
+/** `pending`: funded and not yet usable. `active` needs the required depth and both ends online. */
+export type OwnChannel = {
+  readonly outpoint: string
+  readonly shortChannelId: string | null
+  readonly peer: string
+  readonly capacitySat: bigint
+  readonly localSat: bigint
+  readonly remoteSat: bigint
+  readonly isPrivate: boolean
+  readonly state: 'pending' | 'active' | 'inactive' | 'closing'
+  readonly openedByUs: boolean
+}
+
+/**
+ * A channel that was negotiated and whose funding transaction nobody has seen yet. The handle is what `publish` needs,
+ * the signed transaction: whoever lost it after a crash finds the outpoint in `list` as pending and can only abandon it.
+ */
+export type UnpublishedFunding = { readonly outpoint: string; readonly handle: string }
+
+export interface Channels {
+  list(): Promise<readonly OwnChannel[]>
+  /** Negotiates and signs the channel and keeps its funding back (PSBT with no publish). @throws OpenRefused */
+  prepare(request: OpenRequest): Promise<UnpublishedFunding>
+  /** Hands the funding to the network; a second call is harmless. @throws Fault for a funding that is not this node's or was given up */
+  publish(funding: UnpublishedFunding): Promise<void>
+  /** Gives up a funding that was never published, and frees its coins; again is harmless. @returns 'published' where it is too late: nothing changed */
+  abandon(funding: Pick<UnpublishedFunding, 'outpoint'>): Promise<'abandoned' | 'published'>
+  /** Raises the fee of an unconfirmed funding by spending its change (CPFP); a confirmed one needs nothing. @throws OpenRefused without change */
+  bumpFee(outpoint: string, feeRateSatPerVbyte: number): Promise<void>
+}
+
+/** Why a node would not open a channel. `peer-*` is the other side's doing. */
+export class OpenRefused extends Error {
+  override readonly name = 'OpenRefused'
+  readonly reason: 'insufficient-funds' | 'peer-offline' | 'peer-refused' | 'node-failed'
+  constructor(reason: OpenRefused['reason'], message: string) {
+    super(message)
+    this.reason = reason
+  }
+}
+
+export interface Wallet {
+  /** Confirmed coins that no opening under way has taken. */
+  confirmedSat(): Promise<bigint>
+  /** Sum of what peers can send to this node. */
+  inboundSat(): Promise<bigint>
+  /** Sum of this node's side of its channels. */
+  localSat(): Promise<bigint>
+}
+
+export type NodeInfo = {
+  readonly pubkey: string
+  readonly alias: string
+  readonly version: string
+  readonly network: 'mainnet' | 'testnet' | 'signet' | 'regtest'
+  readonly uris: readonly string[]
+  readonly synced: boolean
+  readonly height: number
+  /** Blocks before an HTLC's expiry at which the node itself cancels a held invoice; null where the version is unknown. */
+  readonly holdExpiryDelta: number | null
+}
+
+/**
+ * A Lightning node, as lnd can serve it. Every call throws `Fault` where the node does not answer; a call that was cut
+ * off may or may not have been carried out, and is found out by the matching look-up.
+ */
+export interface Lightning {
+  info(): Promise<NodeInfo>
+  readonly holds: HoldInvoices
+  readonly payments: Payments
+  readonly messages: Messages
+  readonly peers: Peers
+  readonly graph: Graph
+  readonly channels: Channels
+  readonly wallet: Wallet
+}

@@ -1,0 +1,30 @@
+import type { Kysely } from 'kysely'
+
+/** The last event of a stream that a consumer has dealt with. */
+export type Reached = { readonly stream: string; readonly revision: number; readonly position: bigint }
+
+/**
+ * How far consumers are. Streams reach a consumer side by side, so the highest position seen says nothing about others:
+ * what counts is the last revision of each stream. Beside it stands one position up to which everything is known to
+ * be done, where a start reads on.
+ *
+ * A view writes with the transaction of its rows, so that every event counts once; a reactor on its own, afterwards.
+ */
+export interface Progress {
+  /** Everything up to here is done; 'start' for a new consumer. */
+  load(consumer: string): Promise<{ readonly position: bigint | 'start' }>
+  /** @returns undefined where nothing of the stream was seen, or its row was pruned: then its events up to the position are done */
+  revision(consumer: string, stream: string, db?: Kysely<object>): Promise<number | undefined>
+  /** Notes the last event of a stream; an older one changes nothing. */
+  advance(consumer: string, reached: Reached, db?: Kysely<object>): Promise<void>
+  /** Everything up to `position` is done. It never goes back. */
+  settle(consumer: string, position: bigint, db?: Kysely<object>): Promise<void>
+  /**
+   * Removes up to `max` rows of streams whose last event lies at or below the settled position. They grow with the number of
+   * streams, and that is storage only; a consumer may prune if it drops events at or below that position unseen.
+   * @returns how many were removed
+   */
+  prune(consumer: string, max: number): Promise<number>
+  /** Forgets a consumer, so that its view can be built again. */
+  reset(consumer: string, db?: Kysely<object>): Promise<void>
+}

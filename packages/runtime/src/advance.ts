@@ -1,0 +1,113 @@
+import { contractOf } from '@penstock/contracts/all.ts'
+import type { CommandStep, DeadlineStep, EffectStep, Next } from '@penstock/kernel/process.ts'
+import type { Bus } from '@penstock/ports/bus.ts'
+import type { Timer, Timers } from '@penstock/ports/timers.ts'
+import type { Basics } from './basics.ts'
+import { crashPoint } from './crash-points.ts'
+import { derivedId } from './derived-ids.ts'
+import type { Effects } from './effects.ts'
+import type { Handled } from './handle.ts'
+import { lru } from './lru.ts'
+import { type CommandMessage, commandToBus, commandTopic } from './messages.ts'
+import type { Aggregate } from './service.ts'
+import { type Streams, streamOf } from './streams.ts'
+import { traceOf } from './trace.ts'
+import type { Unfinished } from './unfinished.ts'
+
+export type AdvanceContext<Ports> = {
+  readonly service: string
+  readonly aggregates: ReadonlyMap<string, Aggregate<Ports>>
+  readonly streams: Streams
+  readonly bus: Bus
+  readonly timers: Timers
+  readonly unfinished: Unfinished
+  readonly effects: Effects
+  readonly ports: Ports & Basics
+  readonly signal: AbortSignal
+  /** Decides a command at an own aggregate and runs that stream's process. */
+  readonly decide: (command: CommandMessage) => Promise<Handled>
+}
+
+const REMEMBERED = 50_000
+
+/** Runs the process of a stream: what its state asks for is sent, set or started. Safe to repeat at any time. */
+export type Advance = (category: string, id: string, options?: { readonly afresh: boolean }) => Promise<void>
+
+export function advance<Ports>(context: AdvanceContext<Ports>): Advance {
+  // What this process has sent or set since it began; a restart asks everything again, and receivers drop what they know.
+  const sent = lru<string, true>(REMEMBERED)
+  const timersSet = lru<string, string>(REMEMBERED)
+
+  const tellOthers = async (stream: string, correlation: string, step: CommandStep): Promise<void> => {
+    const id = derivedId(stream, step.step, step.attempt)
+    if (sent.get(id)) return
+    const at = context.ports.clock.now()
+    const { type, data } = step.command
+    const command = { id, category: step.category, aggregateId: step.id, type, data, at, notAfter: null, correlation, trace: traceOf(correlation) }
+    if (context.aggregates.has(step.category)) await context.decide(command)
+    else await context.bus.publish(commandTopic(contractOf(step.category).owner), [commandToBus(command)])
+    sent.set(id, true)
+  }
+
+  const setDeadlines = async (stream: string, steps: readonly DeadlineStep[]): Promise<void> => {
+    const timers: Timer[] = steps.map(({ step, due, command }) => ({ step, due, command }))
+    const wanted = JSON.stringify(timers)
+    if ((timersSet.get(stream) ?? '[]') === wanted) return
+    await context.timers.replace(context.service, stream, timers)
+    timersSet.set(stream, wanted)
+  }
+
+  const startEffect = (aggregate: Aggregate<Ports>, id: string, correlation: string, step: EffectStep): void => {
+    const key = `${streamOf(aggregate as Aggregate<never>, id)}/${step.step}/${step.attempt}`
+    context.effects.start({ key, service: context.service, name: step.effect, act: () => actOn(aggregate, id, correlation, step, key) })
+  }
+
+  const actOn = async (aggregate: Aggregate<Ports>, id: string, correlation: string, step: EffectStep, key: string) => {
+    const { state } = await context.streams.load(aggregate as Aggregate<never>, id)
+    const asked = aggregate.process?.(state, id).some((next) => next.kind === 'effect' && next.step === step.step && next.attempt === step.attempt)
+    if (!asked) return 'not-asked'
+    const act = aggregate.effects?.[step.effect]
+    if (!act) throw new Error(`${aggregate.contract.category} has no effect "${step.effect}"`)
+    const outcome = await act(state, { id, ports: context.ports, signal: context.signal })
+    crashPoint(`${context.service}.${step.effect}.before-outcome`)
+    if (!outcome) return 'nothing-new'
+    // The id tells tries apart that ended differently, and not those that ended alike.
+    const handled = await context.decide({
+      id: derivedId(key, outcome.type, JSON.stringify(outcome.data)),
+      category: aggregate.contract.category,
+      aggregateId: id,
+      type: outcome.type,
+      data: outcome.data,
+      at: context.ports.clock.now(),
+      notAfter: null,
+      correlation,
+      trace: traceOf(correlation),
+    })
+    return handled.news ? 'recorded' : 'nothing-new'
+  }
+
+  return async (category, id, options) => {
+    const aggregate = context.aggregates.get(category)
+    if (!aggregate) throw new Error(`${context.service} does not own ${category}`)
+    const stream = streamOf(aggregate as Aggregate<never>, id)
+    const { state, revision } = await context.streams.load(aggregate as Aggregate<never>, id)
+    if (!aggregate.process) return context.unfinished.ran(stream, { revision, open: false })
+    const steps = aggregate.process(state, id)
+    const correlation = aggregate.correlation?.(id, state) ?? id
+    if (options?.afresh) forgetSteps(sent, timersSet, stream, steps)
+    await setDeadlines(
+      stream,
+      steps.filter((step) => step.kind === 'deadline'),
+    )
+    for (const step of steps) {
+      if (step.kind === 'command') await tellOthers(stream, correlation, step)
+      else if (step.kind === 'effect') startEffect(aggregate, id, correlation, step)
+    }
+    context.unfinished.ran(stream, { revision, open: steps.length > 0 })
+  }
+}
+
+function forgetSteps(sent: { delete(key: string): void }, timersSet: { delete(key: string): void }, stream: string, steps: readonly Next[]): void {
+  for (const step of steps) if (step.kind === 'command') sent.delete(derivedId(stream, step.step, step.attempt))
+  timersSet.delete(stream)
+}

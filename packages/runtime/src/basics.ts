@@ -1,0 +1,13 @@
+import type { Clock, Ids } from '@penstock/ports/clock.ts'
+import type { Limits } from '@penstock/ports/limits.ts'
+import type { Config } from './config.ts'
+import type { Log } from './log.ts'
+
+/** What every service has at hand, whatever else it needs. */
+export type Basics = {
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly limits: Limits
+  readonly config: Config
+  readonly log: Log
+}

@@ -1,0 +1,150 @@
+import { contracts } from '@penstock/contracts/all.ts'
+import type { Contract } from '@penstock/contracts/define.ts'
+import { Bug, Fault } from '@penstock/kernel/result.ts'
+import type { Bus, BusMessage, Handled, RunningSubscription } from '@penstock/ports/bus.ts'
+import { categoryOf, type EventStore, type StoredEvent } from '@penstock/ports/event-store.ts'
+import type { Progress } from '@penstock/ports/progress.ts'
+import type { Basics } from './basics.ts'
+import { eventOf } from './event-codec.ts'
+import { eventTopic, factFromBus, outcomeFromBus, type OutcomeMessage } from './messages.ts'
+import type { Event } from './service.ts'
+import { watermark } from './watermark.ts'
+
+/** Who listens to the facts of one owner: reactions, or a projection. */
+export type Consumer = {
+  /** Consumers of one name share the work and their progress. */
+  readonly name: string
+  readonly owner: string
+  readonly contracts: readonly Contract[]
+  /** The last revision of a stream that was handled, where the consumer knows it better than the watermark does. */
+  readonly seen: (stream: string) => Promise<number | undefined>
+  /** In order per stream; drops what it has seen. Throws Fault to be called again. */
+  readonly apply: (event: Event) => Promise<void>
+  readonly outcome?: (outcome: OutcomeMessage) => Promise<void>
+}
+
+export type ConsumeContext = {
+  readonly store: EventStore
+  readonly bus: Bus
+  readonly progress: Progress
+  readonly basics: Basics
+}
+
+export type RunningConsumer = { close(): Promise<void> }
+
+const PAGE = 500
+const SAVE_EVERY_MS = 500
+
+/**
+ * Follows the facts of one owner: first from the store, from the watermark to where the log ends now, then from the bus.
+ * What arrives twice is dropped by the consumer; a jump in a stream's revisions is filled from the store.
+ */
+export async function consume(context: ConsumeContext, consumer: Consumer, signal: AbortSignal): Promise<RunningConsumer> {
+  const { bus, progress, basics } = context
+  const key = `${consumer.name}@${consumer.owner}`
+  const mark = watermark()
+  await catchUp(context, consumer, key, signal)
+
+  const onFact = async (stored: StoredEvent): Promise<void> => {
+    mark.begin(stored.position)
+    await withGapsFilled(context, consumer, stored)
+    mark.end(stored.position)
+  }
+  const subscription = await bus.subscribe({
+    group: consumer.name,
+    topic: eventTopic(consumer.owner),
+    handle: (message) => handled(basics, consumer, message, onFact),
+  })
+  const saving = saveLoop(progress, basics, key, mark.value, signal)
+  return { close: () => stop(subscription, saving) }
+}
+
+async function stop(subscription: RunningSubscription, saving: Promise<void>): Promise<void> {
+  await subscription.close()
+  await saving
+}
+
+async function catchUp({ store, progress }: ConsumeContext, consumer: Consumer, key: string, signal: AbortSignal): Promise<void> {
+  const categories = consumer.contracts.map(({ category }) => category)
+  let after = (await progress.load(key)).position
+  while (!signal.aborted) {
+    const page = await store.readAll(after, PAGE, categories)
+    for (const stored of page) await applyStored(consumer, stored)
+    const last = page.at(-1)
+    if (!last) return
+    after = last.position
+    await progress.settle(key, after)
+  }
+}
+
+async function handled(
+  basics: Basics,
+  consumer: Consumer,
+  message: BusMessage,
+  onFact: (stored: StoredEvent) => Promise<void>,
+): Promise<Handled> {
+  try {
+    const outcome = outcomeFromBus(message)
+    if (outcome) await consumer.outcome?.(outcome)
+    const stored = factFromBus(message)
+    if (stored) await onFact(stored)
+    return 'done'
+  } catch (error) {
+    if (error instanceof Fault) throw error
+    const reason = error instanceof Error ? error.message : String(error)
+    basics.log.error({ consumer: consumer.name, key: message.key, type: message.headers['type'], reason, stack: stackOf(error) }, 'a message is parked')
+    return { park: reason }
+  }
+}
+
+const stackOf = (error: unknown): string | undefined => (error instanceof Error ? error.stack : undefined)
+
+async function withGapsFilled({ store, basics }: ConsumeContext, consumer: Consumer, stored: StoredEvent): Promise<void> {
+  const seen = await consumer.seen(stored.stream)
+  if (seen !== undefined && stored.revision > seen + 1) {
+    const missing = await store.read(stored.stream, seen + 1, stored.revision - seen - 1)
+    if (missing.length < stored.revision - seen - 1)
+      throw new Bug(`${stored.stream} jumps from revision ${seen} to ${stored.revision}, and its own stream does not have what is between`)
+    basics.log.info({ consumer: consumer.name, stream: stored.stream, from: seen + 1, to: stored.revision - 1 }, 'a gap was filled from the store')
+    for (const event of missing) await applyStored(consumer, event)
+  }
+  await applyStored(consumer, stored)
+}
+
+async function applyStored(consumer: Consumer, stored: StoredEvent): Promise<void> {
+  const category = categoryOf(stored.stream)
+  const contract = consumer.contracts.find((candidate) => candidate.category === category)
+  if (contract) await consumer.apply(eventOf(contract, stored))
+}
+
+async function saveLoop(
+  progress: Progress,
+  { clock, log }: Basics,
+  key: string,
+  value: () => bigint | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  let saved: bigint | undefined
+  for (let stopping = false; !stopping; ) {
+    await clock.sleep(SAVE_EVERY_MS, signal)
+    stopping = signal.aborted
+    const position = value()
+    if (position === undefined || position === saved) continue
+    try {
+      await progress.settle(key, position)
+      saved = position
+    } catch (error) {
+      log.warn({ consumer: key, reason: String(error) }, 'progress was not saved; a restart reads a little more')
+    }
+  }
+}
+
+/** The contracts that a set of categories' owners publish, grouped by owner: one consumer each. */
+export function byOwner(wanted: readonly Contract[]): ReadonlyMap<string, readonly Contract[]> {
+  const groups = new Map<string, Contract[]>()
+  for (const contract of contracts) {
+    if (!wanted.some(({ category }) => category === contract.category)) continue
+    groups.set(contract.owner, [...(groups.get(contract.owner) ?? []), contract])
+  }
+  return groups
+}

@@ -1,0 +1,118 @@
+import { contractOf } from '@penstock/contracts/all.ts'
+import { Fault } from '@penstock/kernel/result.ts'
+import type { BusMessage, Handled as BusHandled } from '@penstock/ports/bus.ts'
+import { advance as makeAdvance, type Advance } from './advance.ts'
+import type { Basics } from './basics.ts'
+import { effects } from './effects.ts'
+import { handle, type Handled } from './handle.ts'
+import { commandFromBus, type CommandMessage, commandToBus, commandTopic, eventTopic, outcomeToBus } from './messages.ts'
+import type { ReactContext } from './react.ts'
+import type { Platform } from './run.ts'
+import type { Aggregate, Ask, SendOptions, Service, ServiceContext } from './service.ts'
+import { streamOf, streams as openStreams } from './streams.ts'
+import { traceOf } from './trace.ts'
+import { turns } from './turns.ts'
+import { unfinished as openUnfinished } from './unfinished.ts'
+
+/** The heart of a running service: deciding at own streams and running their processes. */
+export function serviceCore<Ports>(service: Service<Ports>, ports: Ports & Basics, platform: Platform, signal: AbortSignal) {
+  const aggregates = new Map(service.aggregates.map((aggregate) => [aggregate.contract.category, aggregate]))
+  const streams = openStreams(platform.store)
+  const unfinished = openUnfinished(platform.views, service.name)
+  const running = effects(ports, signal)
+  const oneByOne = turns()
+  const handler = { service: service.name, store: platform.store, streams, ports, signal }
+  let handledCount = 0
+
+  const decide = async (command: CommandMessage): Promise<Handled> => {
+    const aggregate = owned(aggregates, service.name, command.category)
+    const handled = await oneByOne(streamOf(aggregate as Aggregate<never>, command.aggregateId), () => handle(handler, aggregate, command))
+    if (handled.outcome === 'accepted') await advance(command.category, command.aggregateId)
+    handledCount += 1
+    return handled
+  }
+  const advance: Advance = makeAdvance({
+    service: service.name,
+    aggregates,
+    streams,
+    bus: platform.bus,
+    timers: platform.timers,
+    unfinished,
+    effects: running,
+    ports,
+    signal,
+    decide,
+  })
+  const context: ServiceContext<Ports> = {
+    ports,
+    decide: (ask, commandId) => decide(messageOf(ask, { commandId, correlation: ask.id }, ports)),
+    send: (ask, options) => platform.bus.publish(commandTopic(contractOf(ask.category).owner), [commandToBus(messageOf(ask, options, ports))]),
+    async load(category, id) {
+      const { state, revision } = await streams.load(owned(aggregates, service.name, category) as Aggregate<never>, id)
+      return { state, revision: revision < 0 ? 'none' : revision }
+    },
+    async unfinished(category) {
+      const found = await unfinished.all([category])
+      return found.map((stream) => stream.slice(category.length + 1))
+    },
+    advance: (category, id) => advance(category, id, { afresh: true }),
+  }
+  const reactContext: ReactContext = { service: service.name, owns: (category) => aggregates.has(category), bus: platform.bus, basics: ports, decide }
+  return {
+    service: service.name,
+    basics: ports as Basics,
+    bus: platform.bus,
+    context,
+    reactContext,
+    unfinished,
+    decide,
+    advance,
+    handled: () => handledCount,
+    async close() {
+      await running.close()
+      await unfinished.flush()
+    },
+  }
+}
+
+function owned<Ports>(aggregates: ReadonlyMap<string, Aggregate<Ports>>, service: string, category: string): Aggregate<Ports> {
+  const aggregate = aggregates.get(category)
+  if (!aggregate) throw new Error(`${service} does not own ${category}`)
+  return aggregate
+}
+
+function messageOf(ask: Ask, options: SendOptions, { clock }: Basics): CommandMessage {
+  return {
+    id: options.commandId,
+    category: ask.category,
+    aggregateId: ask.id,
+    type: ask.command.type,
+    data: ask.command.data,
+    at: options.at ?? clock.now(),
+    notAfter: options.notAfter ?? null,
+    correlation: options.correlation,
+    trace: traceOf(options.correlation),
+  }
+}
+
+type Answering = Pick<ReturnType<typeof serviceCore>, 'service' | 'bus' | 'basics' | 'decide'>
+
+/** A command from the bus. Where no fact will tell what became of it, an outcome does. */
+export async function onCommand({ service, bus, basics, decide }: Answering, message: BusMessage): Promise<BusHandled> {
+  try {
+    const command = commandFromBus(message)
+    const handled = await decide(command)
+    if (!handled.news) {
+      const refused = handled.outcome === 'refused' ? { code: handled.code, message: handled.message } : null
+      const revision = handled.outcome === 'accepted' ? handled.revision : 'none'
+      const { id: commandId, category, aggregateId } = command
+      await bus.publish(eventTopic(service), [outcomeToBus({ commandId, category, aggregateId, revision, refused, at: basics.clock.now() })])
+    }
+    return 'done'
+  } catch (error) {
+    if (error instanceof Fault) throw error
+    const reason = error instanceof Error ? error.message : String(error)
+    basics.log.error({ key: message.key, reason, stack: error instanceof Error ? error.stack : undefined }, 'a command is parked')
+    return { park: reason }
+  }
+}

@@ -1,0 +1,73 @@
+import type { Clock } from '@penstock/ports/clock.ts'
+import { backoff } from './backoff.ts'
+import type { Basics } from './basics.ts'
+import { crashPoint } from './crash-points.ts'
+
+/** One effect that a state asks for. */
+export type EffectRun = {
+  /** Unique per stream, step and attempt: it never runs twice at once in this process. */
+  readonly key: string
+  readonly service: string
+  readonly name: string
+  /** Looks whether the state still asks; acts; tells the stream. @returns whether something new was recorded */
+  readonly act: () => Promise<'recorded' | 'nothing-new' | 'not-asked'>
+}
+
+export type Effects = {
+  start(run: EffectRun): void
+  /** Waits for what is under way; nothing new starts. */
+  close(): Promise<void>
+}
+
+const SIDE_BY_SIDE = 128
+
+/**
+ * Runs effects beside each other, each until it is recorded or no longer asked for. A fault is tried again with
+ * back-off; so is an outcome that changed nothing while the state goes on asking, which would otherwise spin.
+ */
+export function effects(basics: Pick<Basics, 'log'> & { readonly clock: Clock }, signal: AbortSignal): Effects {
+  const running = new Map<string, Promise<void>>()
+  const waiting: (() => void)[] = []
+  let busy = 0
+
+  const slot = async (): Promise<void> => {
+    if (busy >= SIDE_BY_SIDE) await new Promise<void>((resolve) => waiting.push(resolve))
+    busy += 1
+  }
+  const free = (): void => {
+    busy -= 1
+    waiting.shift()?.()
+  }
+
+  const once = async (run: EffectRun): Promise<'done' | 'again'> => {
+    await slot()
+    try {
+      crashPoint(`${run.service}.${run.name}.after-intent`)
+      const told = await run.act()
+      return told === 'nothing-new' ? 'again' : 'done'
+    } catch (error) {
+      basics.log.warn({ effect: run.name, key: run.key, reason: String(error) }, 'an effect failed; it is tried again')
+      return 'again'
+    } finally {
+      free()
+    }
+  }
+
+  const until = async (run: EffectRun): Promise<void> => {
+    for (let tries = 0; !signal.aborted; tries++) {
+      if ((await once(run)) === 'done') return
+      await basics.clock.sleep(backoff(tries), signal)
+    }
+  }
+
+  return {
+    start(run) {
+      if (signal.aborted || running.has(run.key)) return
+      const ended = until(run).finally(() => running.delete(run.key))
+      running.set(run.key, ended)
+    },
+    async close() {
+      await Promise.allSettled(running.values())
+    },
+  }
+}

@@ -1,0 +1,118 @@
+import { contractOf } from '@penstock/contracts/all.ts'
+import { Bug, Fault } from '@penstock/kernel/result.ts'
+import type { Fact } from '@penstock/kernel/message.ts'
+import type { Appended, EventStore, NewEvent } from '@penstock/ports/event-store.ts'
+import { persist } from './backoff.ts'
+import type { Basics } from './basics.ts'
+import { crashPoint } from './crash-points.ts'
+import { derivedId } from './derived-ids.ts'
+import { seal, stateHash } from './event-codec.ts'
+import { type CommandMessage, toDecide } from './messages.ts'
+import type { Aggregate, Outcome } from './service.ts'
+import { type Loaded, remember, type Streams, streamOf } from './streams.ts'
+
+const CONFLICTS_IN_A_ROW = 100
+
+export type HandlerContext<Ports> = {
+  readonly service: string
+  readonly store: EventStore
+  readonly streams: Streams
+  readonly ports: Ports & Basics
+  readonly signal: AbortSignal
+}
+
+/** `news`: whether this call appended anything. Without news the caller has to be told by an outcome, since no fact does. */
+export type Handled = Outcome & { readonly news: boolean }
+
+/**
+ * Decides a command at its stream: load, fold, decide, append at the expected revision; on a conflict, again.
+ * A command that the stream has handled before is answered with what became of it then, and appends nothing.
+ * @throws Bug for a command that no contract knows or whose data is malformed; Fault once the process is stopping
+ */
+export async function handle<Ports>(context: HandlerContext<Ports>, aggregate: Aggregate<Ports>, command: CommandMessage): Promise<Handled> {
+  const data = checked(command)
+  const { clock } = context.ports
+  let enriched: object | undefined
+  for (let tries = 0; tries < CONFLICTS_IN_A_ROW; tries++) {
+    const loaded = await context.streams.load(aggregate as Aggregate<never>, command.aggregateId)
+    const before = loaded.handled.get(command.id)
+    if (before !== undefined) return { outcome: 'accepted', revision: before, news: false }
+    if (command.notAfter !== null && clock.now() > command.notAfter)
+      return { outcome: 'refused', code: 'TOO_LATE', message: 'The request took too long and was not carried out. Try again.', news: false }
+    enriched ??= await enrichedData(context, aggregate, command, data)
+    const decision = aggregate.decider.decide(loaded.state, { ...toDecide(command), data: enriched })
+    if ('refused' in decision) return { outcome: 'refused', ...decision.refused, news: false }
+    if (decision.facts.length === 0) return { outcome: 'accepted', revision: revisionOf(loaded), news: false }
+    const appended = await append(context, aggregate, command, loaded, decision.facts)
+    if (appended) return { outcome: 'accepted', revision: appended.revision, news: true }
+  }
+  throw new Fault(`${command.type} met ${CONFLICTS_IN_A_ROW} conflicts in a row`)
+}
+
+const revisionOf = (loaded: Loaded): number | 'none' => (loaded.revision < 0 ? 'none' : loaded.revision)
+
+/** @throws Bug, so that a malformed message is parked and seen instead of being tried for ever */
+function checked(command: CommandMessage): object {
+  const shape = contractOf(command.category).commands[command.type]
+  if (!shape) throw new Bug(`${command.category} understands no ${command.type}`)
+  const parsed = shape.schema.safeParse(command.data)
+  if (!parsed.success) throw new Bug(`${command.type} is malformed: ${parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`).join('; ')}`)
+  return parsed.data as object // commands are objects by contract
+}
+
+async function enrichedData<Ports>(context: HandlerContext<Ports>, aggregate: Aggregate<Ports>, command: CommandMessage, data: object): Promise<object> {
+  const enrich = aggregate.enrich?.[command.type]
+  if (!enrich) return data
+  const about = { id: command.aggregateId, at: command.at, ports: context.ports }
+  return { ...data, ...(await enrich(data as never, about)) } // the contract has just given the data its shape
+}
+
+/** @returns undefined after a conflict */
+async function append<Ports>(
+  context: HandlerContext<Ports>,
+  aggregate: Aggregate<Ports>,
+  command: CommandMessage,
+  loaded: Loaded,
+  facts: readonly Fact[],
+): Promise<{ readonly revision: number } | undefined> {
+  const stream = streamOf(aggregate as Aggregate<never>, command.aggregateId)
+  const state = facts.reduce(aggregate.decider.evolve, loaded.state)
+  const { version, of } = aggregate.hashed
+  const project = of[version]
+  if (!project) throw new Bug(`${aggregate.contract.category} has no state projection ${version}`)
+  const { id, at, correlation, trace } = command
+  const sealed = seal(
+    { stream, revision: loaded.revision + 1, chain: loaded.chain },
+    facts.map((fact, index) => ({
+      id: derivedId(id, stream, index),
+      fact,
+      meta: { command: id, at, correlation, trace, ...(index === facts.length - 1 && { state: stateHash(version, project(state)) }) },
+    })),
+  )
+  crashPoint(`${context.service}.before-append`)
+  const appended = await appendKnown(context, stream, loaded, sealed.events)
+  if (appended.outcome === 'conflict') {
+    context.streams.forget(stream)
+    return undefined
+  }
+  crashPoint(`${context.service}.after-append`)
+  remember(loaded.handled, id, appended.revision)
+  context.streams.keep(stream, { state, revision: appended.revision, chain: sealed.chain, handled: loaded.handled })
+  return appended
+}
+
+/** Appends until the outcome is known: after a fault the same events are tried again at the same revision. */
+function appendKnown<Ports>(context: HandlerContext<Ports>, stream: string, loaded: Loaded, events: readonly NewEvent[]): Promise<Appended> {
+  const { ports, signal, store } = context
+  const expected = revisionOf(loaded)
+  return persist(
+    ports.clock,
+    signal,
+    () => store.append(stream, expected, events),
+    (error, tries) => {
+      if (!(error instanceof Fault)) return false
+      ports.log.warn({ stream, tries, reason: error.message }, 'an append has no known outcome; trying the same events again')
+      return true
+    },
+  )
+}

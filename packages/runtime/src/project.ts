@@ -1,0 +1,96 @@
+import type { Contract } from '@penstock/contracts/define.ts'
+import type { Progress } from '@penstock/ports/progress.ts'
+import type { Views } from '@penstock/ports/views.ts'
+import type { Transaction } from 'kysely'
+import type { Consumer } from './consume.ts'
+import { crashPoint } from './crash-points.ts'
+import type { OutcomeMessage } from './messages.ts'
+import type { Event, Projection } from './service.ts'
+
+export type ProjectContext = { readonly service: string; readonly views: Views; readonly progress: Progress }
+
+type Piece = {
+  readonly apply: (trx: Transaction<object>) => Promise<Event | undefined>
+  readonly done: () => void
+  readonly failed: (error: unknown) => void
+}
+
+const BATCH = 256
+
+/** A projection's name with its version: the old one goes on beside the new one until traffic has moved. */
+export const projectionName = (context: ProjectContext, { name, version }: Projection): string => `${context.service}.${name}.v${version}`
+
+/**
+ * Applies the facts of one owner to a projection. Everything that waits goes into one transaction together with the
+ * progress, so that an event counts once; where a batch fails, its pieces are tried one by one and only the faulty one fails.
+ */
+export function projector(context: ProjectContext, projection: Projection, owner: string, contracts: readonly Contract[]): Consumer {
+  const name = projectionName(context, projection)
+  const batch = batcher(context.views, (events) => {
+    crashPoint(`${context.service}.after-projection`)
+    projection.committed?.(events)
+  })
+  const seenIn = (trx: Transaction<object>, stream: string) => context.progress.revision(name, stream, trx)
+  return {
+    name,
+    owner,
+    contracts,
+    seen: (stream) => context.progress.revision(name, stream),
+    apply: (event) =>
+      batch(async (trx) => {
+        const stream = `${event.category}-${event.aggregateId}`
+        const last = await seenIn(trx, stream)
+        if (last !== undefined && event.revision <= last) return undefined
+        await projection.apply(trx, event)
+        await context.progress.advance(name, { stream, revision: event.revision, position: event.position }, trx)
+        return event
+      }),
+    ...(projection.outcome && {
+      outcome: async (outcome: OutcomeMessage) => {
+        await batch(async (trx) => {
+          await projection.outcome?.(trx, outcome)
+          return undefined
+        })
+        projection.outcomeCommitted?.(outcome)
+      },
+    }),
+  }
+}
+
+function batcher(views: Views, committed: (events: readonly Event[]) => void): (apply: Piece['apply']) => Promise<void> {
+  let waiting: Piece[] = []
+  let busy = false
+
+  const commit = async (pieces: readonly Piece[]): Promise<void> => {
+    const events = await views.db.transaction().execute(async (trx) => {
+      const applied: Event[] = []
+      for (const piece of pieces) {
+        const event = await piece.apply(trx)
+        if (event) applied.push(event)
+      }
+      return applied
+    })
+    if (events.length > 0) committed(events)
+    for (const piece of pieces) piece.done()
+  }
+
+  const drain = async (): Promise<void> => {
+    busy = true
+    while (waiting.length > 0) {
+      const pieces = waiting.splice(0, BATCH)
+      try {
+        await commit(pieces)
+      } catch (error) {
+        if (pieces.length === 1) pieces[0]!.failed(error)
+        else for (const piece of pieces) await commit([piece]).catch(piece.failed)
+      }
+    }
+    busy = false
+  }
+
+  return (apply) =>
+    new Promise<void>((done, failed) => {
+      waiting.push({ apply, done, failed })
+      if (!busy) void drain()
+    })
+}

@@ -1,0 +1,140 @@
+import type { Bus, RunningSubscription } from '@penstock/ports/bus.ts'
+import type { EventStore } from '@penstock/ports/event-store.ts'
+import type { Progress } from '@penstock/ports/progress.ts'
+import type { Timers } from '@penstock/ports/timers.ts'
+import type { Views } from '@penstock/ports/views.ts'
+import { backoff } from './backoff.ts'
+import type { Basics } from './basics.ts'
+import { byOwner, consume, type Consumer, type RunningConsumer } from './consume.ts'
+import { followMemory } from './memory-view.ts'
+import { commandTopic } from './messages.ts'
+import { onCommand, serviceCore } from './core.ts'
+import { projector } from './project.ts'
+import { reactor } from './react.ts'
+import { relay } from './relay.ts'
+import type { Job, Service, ServiceContext } from './service.ts'
+import { sweep } from './sweep.ts'
+import { fireTimers } from './timers.ts'
+import { migrateUnfinished } from './unfinished.ts'
+
+/** The ports that the runtime itself works with; what a service needs beyond them it is given beside them. */
+export type Platform = Basics & {
+  readonly store: EventStore
+  readonly bus: Bus
+  readonly views: Views
+  readonly timers: Timers
+  readonly progress: Progress
+}
+
+/** A service with its own ports, ready to be run. `height`: the newest block it knows of, for deadlines by height. */
+export type Bound = {
+  readonly name: string
+  readonly start: (platform: Platform, signal: AbortSignal) => Promise<RunningService>
+}
+
+export type RunningService = { readonly name: string; close(): Promise<void> }
+
+export const bind = <Ports>(service: Service<Ports>, ports: Ports, height: () => number | undefined = () => undefined): Bound => ({
+  name: service.name,
+  start: (platform, signal) => start(service, ports, height, platform, signal),
+})
+
+/**
+ * Runs services until `close`. It resolves when all of them have read what they had missed and take messages.
+ * Closing stops the intake, finishes what is in hand, and keeps the progress.
+ */
+export async function run(services: readonly Bound[], platform: Platform): Promise<{ close(): Promise<void> }> {
+  const stop = new AbortController()
+  await migrateUnfinished(platform.views)
+  const running = await Promise.all(services.map((service) => service.start(platform, stop.signal)))
+  return {
+    async close() {
+      stop.abort()
+      await Promise.all(running.map((service) => service.close()))
+    },
+  }
+}
+
+async function start<Ports>(
+  service: Service<Ports>,
+  own: Ports,
+  height: () => number | undefined,
+  platform: Platform,
+  signal: AbortSignal,
+): Promise<RunningService> {
+  const ports = { ...platform, ...own, log: platform.log.child({ service: service.name }) }
+  const core = serviceCore(service, ports, platform, signal)
+  for (const projection of service.projections) await projection.migrate(platform.views)
+  await Promise.all(service.memory.map((view) => followMemory(view, platform, signal)))
+
+  const consumers = await Promise.all(consumersOf(service, core.reactContext, platform).map((consumer) => consume({ ...platform, basics: ports }, consumer, signal)))
+  const loops = loopsOf(service, core, platform, height, signal)
+  const commands = service.aggregates.length > 0 ? [await commandConsumer(service.name, core, platform)] : []
+  const jobs = service.jobs.map((job) => keepRunning(job, core.context, signal))
+  return {
+    name: service.name,
+    async close() {
+      await closeAll([...consumers, ...commands])
+      await Promise.all([...loops, ...jobs])
+      await core.close()
+    },
+  }
+}
+
+type Core<Ports> = ReturnType<typeof serviceCore<Ports>>
+
+const commandConsumer = <Ports>(name: string, core: Core<Ports>, platform: Platform): Promise<RunningSubscription> =>
+  platform.bus.subscribe({ group: name, topic: commandTopic(name), handle: (message) => onCommand(core, message) })
+
+function consumersOf<Ports>(service: Service<Ports>, context: Core<Ports>['reactContext'], platform: Platform): readonly Consumer[] {
+  const reacting = [...byOwner(service.reactions.map(({ contract }) => contract))].map(([owner, contracts]) =>
+    reactor(context, owner, contracts, service.reactions),
+  )
+  const projecting = service.projections.flatMap((projection) =>
+    [...byOwner(projection.from)].map(([owner, contracts]) =>
+      projector({ service: service.name, views: platform.views, progress: platform.progress }, projection, owner, contracts),
+    ),
+  )
+  return [...reacting, ...projecting]
+}
+
+/** The relay, the timers and the sweep of a service that owns streams. */
+function loopsOf<Ports>(
+  service: Service<Ports>,
+  core: Core<Ports>,
+  platform: Platform,
+  height: () => number | undefined,
+  signal: AbortSignal,
+): readonly Promise<void>[] {
+  if (service.aggregates.length === 0) return []
+  const categories = service.aggregates.map(({ contract }) => contract.category)
+  const { unfinished, decide, advance, basics } = core
+  const named = { service: service.name, unfinished, clock: platform.clock, timers: platform.timers, basics }
+  return [
+    keepRunning({ name: 'relay', run: (_, stop) => relay({ ...platform, ...named, categories }, stop) }, core.context, signal),
+    keepRunning({ name: 'timers', run: (_, stop) => fireTimers({ ...named, height, decide }, stop) }, core.context, signal),
+    keepRunning({ name: 'sweep', run: (_, stop) => sweep({ ...named, categories, advance }, stop) }, core.context, signal),
+  ]
+}
+
+/** A loop that throws is started again, later each time, and says so. */
+async function keepRunning<Ports>(job: Job<Ports>, context: ServiceContext<Ports>, signal: AbortSignal): Promise<void> {
+  const { clock, log } = context.ports
+  for (let tries = 0; !signal.aborted; tries++) {
+    const since = clock.now()
+    try {
+      await job.run(context, signal)
+      return
+    } catch (error) {
+      if (signal.aborted) return
+      log.error({ job: job.name, reason: String(error), stack: error instanceof Error ? error.stack : undefined }, 'a loop failed and is started again')
+      if (clock.now() - since > 60_000) tries = 0
+      await clock.sleep(backoff(tries, 200, 10_000), signal)
+    }
+  }
+}
+
+const closeAll = async (running: readonly (RunningConsumer | RunningSubscription)[]): Promise<void> => {
+  await Promise.all(running.map((one) => one.close()))
+}
+

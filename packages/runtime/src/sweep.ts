@@ -1,0 +1,58 @@
+import { aggregateIdOf, categoryOf } from '@penstock/ports/event-store.ts'
+import type { Advance } from './advance.ts'
+import type { Basics } from './basics.ts'
+import type { Unfinished } from './unfinished.ts'
+
+export type SweepContext = {
+  readonly service: string
+  readonly categories: readonly string[]
+  readonly unfinished: Unfinished
+  readonly basics: Basics
+  readonly advance: Advance
+}
+
+const LOOK_EVERY_MS = 1000
+/** How long a stream may have grown without its process having been seen to run: another replica may be at it. */
+const BEHIND_MS = 10_000
+/** How often everything unfinished is asked anew, should a message have been lost by a transport. */
+const AFRESH_MS = 10 * 60_000
+const SIDE_BY_SIDE = 16
+const AT_ONCE = 200
+
+/**
+ * Recovery is the normal path: at start the process of every unfinished stream runs once, which reconciles open intents
+ * with the outside world; afterwards only those that fell behind.
+ */
+export async function sweep(context: SweepContext, signal: AbortSignal): Promise<void> {
+  const { clock } = context.basics
+  await everything(context, signal)
+  let afreshAt = clock.now() + AFRESH_MS
+  while (!signal.aborted) {
+    await clock.sleep(LOOK_EVERY_MS, signal)
+    if (signal.aborted) return
+    await context.unfinished.flush()
+    await each(context, await context.unfinished.behind(clock.now() - BEHIND_MS, AT_ONCE), false, signal)
+    if (clock.now() < afreshAt) continue
+    afreshAt = clock.now() + AFRESH_MS
+    await everything(context, signal)
+  }
+}
+
+const everything = async (context: SweepContext, signal: AbortSignal): Promise<void> =>
+  each(context, await context.unfinished.all(context.categories), true, signal)
+
+async function each(context: SweepContext, streams: readonly string[], afresh: boolean, signal: AbortSignal): Promise<void> {
+  const waiting = [...streams]
+  const worker = async (): Promise<void> => {
+    for (let stream = waiting.pop(); stream !== undefined && !signal.aborted; stream = waiting.pop()) await one(context, stream, afresh)
+  }
+  await Promise.all(Array.from({ length: SIDE_BY_SIDE }, worker))
+}
+
+async function one({ basics, advance }: SweepContext, stream: string, afresh: boolean): Promise<void> {
+  try {
+    await advance(categoryOf(stream), aggregateIdOf(stream), { afresh })
+  } catch (error) {
+    basics.log.error({ stream, reason: String(error) }, 'an unfinished stream could not be advanced; it is tried again')
+  }
+}
