@@ -6,13 +6,14 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   kernel: [],
   bitcoin: ['kernel'],
   contracts: ['kernel'],
+  market: ['kernel', 'contracts'],
   ports: ['kernel'],
   runtime: ['kernel', 'bitcoin', 'contracts', 'ports'],
   adapters: ['kernel', 'bitcoin', 'contracts', 'ports', 'runtime'],
   platforms: ['kernel', 'bitcoin', 'contracts', 'ports', 'runtime', 'adapters'],
-  cli: ['kernel', 'bitcoin', 'contracts', 'ports', 'runtime', 'platforms'],
+  cli: ['standalone'],
 }
-const serviceMayImport = ['kernel', 'bitcoin', 'contracts', 'ports', 'runtime']
+const serviceMayImport = ['kernel', 'bitcoin', 'contracts', 'market', 'ports', 'runtime']
 
 /** Packages point downwards, services know no other service, and only an assembly (main.ts, standalone) chooses a platform. */
 export const layerBreaches = (sources: readonly Source[]): readonly string[] =>

@@ -36,7 +36,7 @@ function domainMend(path: string, specifier: string, typeOnly: boolean): string 
       ? undefined
       : 'a domain file imports domain files only; move the shared part'
   if (imported === 'contracts') return typeOnly ? undefined : 'a domain file takes types only from contracts: write import type'
-  if (imported === 'kernel' || imported === 'bitcoin' || specifier === '@penstock/runtime/lifecycle.ts') return undefined
+  if (imported === 'kernel' || imported === 'bitcoin' || specifier === '@penstock/runtime/lifecycle.ts' || specifier === '@penstock/runtime/enriched.ts') return undefined
   return 'a domain file imports kernel, bitcoin, runtime/lifecycle.ts and types of contracts; put I/O into effects*.ts or service.ts'
 }
 

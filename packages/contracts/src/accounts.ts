@@ -39,7 +39,15 @@ export const account = contract('account', 'accounts', {
     OperatorRevoked: v1(byOperator),
   },
   commands: {
-    CreateAccount: v1(z.strictObject({ emailHash: keyHash, emailRecord: uuid, passwordRecord: uuid, tokenHash: keyHash, tokenExpiresAt: instant })),
+    CreateAccount: v1(
+      z.strictObject({
+        emailHash: keyHash,
+        emailRecord: uuid,
+        passwordRecord: uuid,
+        tokenHash: keyHash,
+        tokenExpiresAt: instant,
+      }),
+    ),
     OpenSession: v1(z.strictObject({ keyHash, orderId: uuid.nullable() })),
     IssueOrderKey: v1(z.strictObject({ keyHash, orderId: uuid })),
     /** After the gateway compared the password. */
@@ -71,10 +79,14 @@ export type AccountCommand = CommandsOf<typeof account>
 /** One account an e-mail address: a stream that can be begun once. Its id is the hash of the address. */
 export const emailClaim = contract('email', 'accounts', {
   facts: {
-    EmailClaimed: v1(z.strictObject({ accountId: uuid, emailRecord: uuid, passwordRecord: uuid, tokenHash: keyHash, tokenExpiresAt: instant })),
+    EmailClaimed: v1(
+      z.strictObject({ accountId: uuid, emailRecord: uuid, passwordRecord: uuid, tokenHash: keyHash, tokenExpiresAt: instant }),
+    ),
   },
   commands: {
-    ClaimEmail: v1(z.strictObject({ accountId: uuid, emailRecord: uuid, passwordRecord: uuid, tokenHash: keyHash, tokenExpiresAt: instant })),
+    ClaimEmail: v1(
+      z.strictObject({ accountId: uuid, emailRecord: uuid, passwordRecord: uuid, tokenHash: keyHash, tokenExpiresAt: instant }),
+    ),
   },
 })
 export type EmailClaimFact = FactsOf<typeof emailClaim>

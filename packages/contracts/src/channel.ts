@@ -35,13 +35,24 @@ export const channel = contract('channel', 'channel-watcher', {
     /** No longer in the block that confirmed it; it has time again until `confirmedBefore`. */
     FundingReorged: v1(z.strictObject({ outpoint, tipHeight: height, confirmedBefore: height })),
     FundingLost: v1(
-      z.strictObject({ outpoint, failure: z.enum(['never-seen', 'vanished', 'double-spent', 'unconfirmed']), reason: sentence, tipHeight: height }),
+      z.strictObject({
+        outpoint,
+        failure: z.enum(['never-seen', 'vanished', 'double-spent', 'unconfirmed']),
+        reason: sentence,
+        tipHeight: height,
+      }),
     ),
     ChannelProven: v1(z.strictObject({ outpoint, peer: z.enum(['graph', 'probe']), tipHeight: height })),
     ChannelWrong: v1(z.strictObject({ outpoint, code: z.string(), reason: sentence, tipHeight: height })),
     LeaseStarted: v1(z.strictObject({ outpoint, atHeight: height, endsAtHeight: height })),
     LeaseEnded: v1(
-      z.strictObject({ outpoint, early: z.boolean(), closedBy: closedBy.nullable(), spentBy: hash.nullable(), tipHeight: height }),
+      z.strictObject({
+        outpoint,
+        early: z.boolean(),
+        closedBy: closedBy.nullable(),
+        spentBy: hash.nullable(),
+        tipHeight: height,
+      }),
     ),
     WatchStopped: v1(z.strictObject({ reason: sentence })),
   },
@@ -60,6 +71,8 @@ export const channel = contract('channel', 'channel-watcher', {
     KeepAttestation: v1(z.strictObject({ outpoint, attestation })),
     /** What the chain and our node show of the outpoint at a tip. A source that sees no mempool cannot miss anything in it. */
     Observe: v1(z.strictObject({ outpoint, evidence, seesMempool: z.boolean() })),
+    /** The mempool between two blocks: it counts only while the transaction is waited for. */
+    NoticeFunding: v1(z.strictObject({ outpoint, evidence })),
     /** The marker of a watch that goes on: it adds nothing, since every look at the chain keeps the heights by itself. */
     Recheck: v1(z.strictObject({})),
     StartLease: v1(z.strictObject({ outpoint })),

@@ -78,7 +78,16 @@ export const offerRefusals = [
 ] as const
 export type OfferRefusal = (typeof offerRefusals)[number]
 
-export const sellerOutcome = z.enum(['valid', 'no-reaction', 'rejected', 'failed-to-open', 'failed-to-send', 'invalid', 'closed-early', 'lease-kept'])
+export const sellerOutcome = z.enum([
+  'valid',
+  'no-reaction',
+  'rejected',
+  'failed-to-open',
+  'failed-to-send',
+  'invalid',
+  'closed-early',
+  'lease-kept',
+])
 
 /** A seller's node: whether its agent is live, what it can fund, and what its score is folded from. */
 export const seller = contract('seller', 'matching', {
@@ -144,7 +153,9 @@ export const match = contract('match', 'matching', {
     NoteShown: v1(z.strictObject({ candidate })),
     /** `first`: the candidate that the buyer was shown, tried before all others. `only`: a manual order names its offer. */
     FindSeller: v1(z.strictObject({ attempt, need, first: candidate, only: z.boolean(), tried: z.array(uuid) })),
-    RecordReservation: v1(reservation.omit({ orderId: true }).extend({ offerId: uuid, granted: z.boolean(), reason: sentence.nullable() })),
+    RecordReservation: v1(
+      reservation.omit({ orderId: true }).extend({ offerId: uuid, granted: z.boolean(), reason: sentence.nullable() }),
+    ),
     Rereserve: v1(z.strictObject({ attempt })),
     ReleaseMatch: v1(z.strictObject({ attempt, reason: sentence })),
     UseMatch: v1(z.strictObject({ attempt })),

@@ -74,7 +74,7 @@ export type ReleaseTo = z.output<typeof releaseTo>
 const attempt = z.int().positive()
 const why = z.strictObject({ reason: sentence })
 const payoutNews = z.enum(['paid', 'failed', 'withheld'])
-/** `key` says which one: an attempt's number, an outpoint, or `<attempt> <outcome>`. */
+/** `key` says which one: an attempt's number, or an outpoint. */
 const told = z.strictObject({
   what: z.enum([
     'match-released',
@@ -85,7 +85,6 @@ const told = z.strictObject({
     'attestation-kept',
     'lease-started',
     'hold-closed',
-    'outcome-recorded',
   ]),
   key: z.string().max(100),
 })
@@ -100,6 +99,8 @@ export const order = contract('order', 'order', {
     PaymentHeld: v1(
       z.strictObject({ expiryHeight: height, heldAtHeight: height, receivedMsat: amount, openBeforeHeight: height }),
     ),
+    /** No seller has the capacity; a late outpoint that is being looked at may still save the order. */
+    SearchFailed: v1(z.strictObject({ attempt, reason: sentence })),
     /** Capacity is reserved; the seller is asked once the buyer's node was reached. */
     AttemptStarted: v1(z.strictObject({ attempt, candidate })),
     OpeningAsked: v1(z.strictObject({ attempt, openBefore: instant })),

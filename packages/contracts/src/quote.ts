@@ -83,4 +83,3 @@ export const price = contract('price', 'quote', {
 })
 export type PriceFact = FactsOf<typeof price>
 export type PriceCommand = CommandsOf<typeof price>
-

@@ -1,11 +1,32 @@
 import { z } from 'zod'
 import { contract, v1, type CommandsOf, type FactsOf } from './define.ts'
-import { amount, attestation, channelTerms, destination, hash, height, instant, outpoint, pubkey, sentence, uuid } from './shapes.ts'
+import {
+  amount,
+  attestation,
+  channelTerms,
+  destination,
+  hash,
+  height,
+  instant,
+  outpoint,
+  pubkey,
+  sentence,
+  uuid,
+} from './shapes.ts'
 
 const htlc = z.strictObject({ amountMsat: amount, expiryHeight: height, peer: pubkey })
 
 /** Double entries: a positive amount is a debit, a negative one a credit; those of a posting add up to nothing. */
-export const ledgerAccount = z.enum(['received', 'payable', 'platform-fee', 'price-difference', 'routing-cost', 'overpayment', 'rounding', 'paid-out'])
+export const ledgerAccount = z.enum([
+  'received',
+  'payable',
+  'platform-fee',
+  'price-difference',
+  'routing-cost',
+  'overpayment',
+  'rounding',
+  'paid-out',
+])
 const entry = z.strictObject({ account: ledgerAccount, amountMsat: z.string().regex(/^-?(0|[1-9]\d*)$/) })
 export type LedgerEntry = z.output<typeof entry>
 
@@ -73,7 +94,9 @@ export const settlement = contract('settlement', 'settlement', {
     /** The intent of an invoice: its hash is known before the node is asked. */
     HoldRequested: v1(holdTerms.extend({ keyId: z.string(), node: pubkey, paymentHash: hash })),
     HoldRefused: v1(z.strictObject({ code: z.enum(['unreachable', 'stale-tip', 'no-inbound', 'withdrawn']), reason: sentence })),
-    HoldIssued: v1(z.strictObject({ paymentHash: hash, keyId: z.string(), node: pubkey, invoice: z.string(), expiresAt: instant })),
+    HoldIssued: v1(
+      z.strictObject({ paymentHash: hash, keyId: z.string(), node: pubkey, invoice: z.string(), expiresAt: instant }),
+    ),
     HoldHeld: v1(z.strictObject({ htlcs: z.array(htlc), expiryHeight: height, heldAtHeight: height, receivedMsat: amount })),
     /** Whether our own node reached the buyer's before an attempt, and at which height. */
     ReachChecked: v1(z.strictObject({ attempt: z.int().positive(), reached: z.boolean(), reason: sentence, height })),
@@ -92,12 +115,16 @@ export const settlement = contract('settlement', 'settlement', {
     /** The height at which the guard has to decide: whoever is late asks for the proof once more. */
     LastHeightReached: v1(z.strictObject({ height })),
     LedgerPosted: v1(z.strictObject({ posting: z.string(), entries: z.array(entry).min(2) })),
-    PayoutInvoiceOffered: v1(z.strictObject({ request: z.string(), paymentHash: hash, payee: pubkey, amountMsat: amount, expiresAt: instant })),
+    PayoutInvoiceOffered: v1(
+      z.strictObject({ request: z.string(), paymentHash: hash, payee: pubkey, amountMsat: amount, expiresAt: instant }),
+    ),
     PayoutInvoiceTaken: v1(z.strictObject({ paymentHash: hash })),
     PayoutInvoiceRefused: v1(z.strictObject({ paymentHash: hash, reason: sentence })),
     PayoutWithheld: v1(z.strictObject({ reason: sentence, untilHeight: height })),
     PayoutReleased: v1(z.strictObject({ atHeight: height, confirmations: z.int().nonnegative() })),
-    PayoutRequested: v1(z.strictObject({ attempt: z.int().positive(), paymentHash: hash, request: z.string(), maxFeeMsat: amount })),
+    PayoutRequested: v1(
+      z.strictObject({ attempt: z.int().positive(), paymentHash: hash, request: z.string(), maxFeeMsat: amount }),
+    ),
     PayoutSucceeded: v1(z.strictObject({ attempt: z.int().positive(), paymentHash: hash, feeMsat: amount })),
     PayoutFailed: v1(
       z.strictObject({
@@ -134,12 +161,14 @@ export const settlement = contract('settlement', 'settlement', {
     /** The last height by the timer: asks for a proof once more, should the guard not have come. */
     LastHeight: v1(z.strictObject({ height })),
     CancelHold: v1(z.strictObject({ sentence })),
-    ExpireInvoice: v1(z.strictObject({ deadline: instant })),
+    ExpireInvoice: v1(z.strictObject({ deadline: instant, paymentHash: hash })),
     RecordSettled: v1(z.strictObject({ settledAt: instant, receivedMsat: amount })),
     RecordCancelled: v1(z.strictObject({ at: instant })),
     /** The node shows it cancelled although nobody asked: its own last line. */
     RecordNodeCancelled: v1(z.strictObject({ at: instant, height })),
-    GivePayoutInvoice: v1(z.strictObject({ request: z.string(), paymentHash: hash, payee: pubkey, amountMsat: amount, expiresAt: instant })),
+    GivePayoutInvoice: v1(
+      z.strictObject({ request: z.string(), paymentHash: hash, payee: pubkey, amountMsat: amount, expiresAt: instant }),
+    ),
     RecordPayhash: v1(z.strictObject({ paymentHash: hash, granted: z.boolean() })),
     RecordPayout: v1(
       z.discriminatedUnion('state', [

@@ -51,13 +51,19 @@ export function busContract(name: string, open: Make, features: BusFeatures = { 
     })
     afterEach(() => world.teardown())
     const here = { world: () => world, bus: () => bus }
-    describe('delivery', () => delivering(here))
-    describe('order and back-pressure', () => ordering(here))
-    describe('faults', () => failing(here))
-    describe('parked keys', () => parking(here))
-    describe('replay', () => replaying(here))
-    describe('closing', () => closing(here))
-    if (features.processes) describe('a killed process', () => crashing(here))
+    const suites = {
+      delivery: delivering,
+      'order and back-pressure': ordering,
+      faults: failing,
+      'parked keys': parking,
+      replay: replaying,
+      closing,
+      ...(features.processes && { 'a killed process': crashing }),
+    }
+    for (const [title, suite] of Object.entries(suites))
+      describe(`${title}:`, () => {
+        suite(here)
+      })
   })
 }
 
@@ -159,7 +165,10 @@ function ordering({ bus }: Here): void {
       },
       { concurrency: 4 },
     )
-    await bus().publish('orders', Array.from({ length: 100 }, (_, n) => message(`key-${n}`)))
+    await bus().publish(
+      'orders',
+      Array.from({ length: 100 }, (_, n) => message(`key-${n}`)),
+    )
     await until(() => seen.length === 100, 'all messages')
     expect(most).toBe(4)
   })
@@ -214,7 +223,10 @@ function failing({ bus }: Here): void {
       },
       { concurrency: 2 },
     )
-    await bus().publish('orders', Array.from({ length: 8 }, (_, n) => message(`broken-${n}`)))
+    await bus().publish(
+      'orders',
+      Array.from({ length: 8 }, (_, n) => message(`broken-${n}`)),
+    )
     await bus().publish('orders', several('fine', 20))
     await until(() => seen.length === 20, 'the key that works')
     broken = false

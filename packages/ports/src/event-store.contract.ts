@@ -10,7 +10,12 @@ export type EventStoreWorld = {
   /** Closes what `open` gave last and opens the data again. */
   reopen(): Promise<EventStore>
   /** Another process appends and is killed (SIGKILL) before or after the events are durable, in any case before it knows. */
-  crash?(moment: 'before-commit' | 'after-commit', stream: string, expected: ExpectedRevision, events: readonly NewEvent[]): Promise<void>
+  crash?(
+    moment: 'before-commit' | 'after-commit',
+    stream: string,
+    expected: ExpectedRevision,
+    events: readonly NewEvent[],
+  ): Promise<void>
   /** Another process appends and ends in peace. */
   elsewhere?(stream: string, expected: ExpectedRevision, events: readonly NewEvent[]): Promise<void>
   teardown(): Promise<void>
@@ -42,12 +47,18 @@ export function eventStoreContract(name: string, open: Make, features: EventStor
     })
     afterEach(() => world.teardown())
     const here = { world: () => world, store: () => store }
-    describe('append', () => appending(here))
-    describe('repeated append', () => repeating(here))
-    describe('read', () => reading(here))
-    describe('follow', () => following(here))
-    if (features.processes) describe('other processes', () => otherProcesses(here))
-    describe('any history', () => properties(open))
+    const suites = {
+      append: appending,
+      'repeated append': repeating,
+      read: reading,
+      follow: following,
+      'any history': () => properties(open),
+      ...(features.processes && { 'other processes': otherProcesses }),
+    }
+    for (const [title, suite] of Object.entries(suites))
+      describe(`${title}:`, () => {
+        suite(here)
+      })
   })
 }
 
@@ -96,7 +107,12 @@ function appending({ store }: Here): void {
     expect(await store().read('order-1')).toEqual([])
   })
   it('keeps data and meta byte for byte', async () => {
-    const texts = ['{"b":1,"a":1.0,"c":"\\u0000"}', '{"é":"日本語 🦫 \u2028 \\ud800"}', `{ "spaced" :\t[] }`, `"${'x€'.repeat(1 << 18)}"`]
+    const texts = [
+      '{"b":1,"a":1.0,"c":"\\u0000"}',
+      '{"é":"日本語 🦫 \u2028 \\ud800"}',
+      `{ "spaced" :\t[] }`,
+      `"${'x€'.repeat(1 << 18)}"`,
+    ]
     const batch = texts.map((text) => ({ ...event(), data: text, meta: `[${text}]` }))
     await store().append('order-1', 'none', batch)
     const stored = await store().read('order-1')
@@ -128,7 +144,13 @@ function repeating({ store, world }: Here): void {
   it('calls a batch that is stored in part, in another order or elsewhere in the stream a bug', async () => {
     const [a, b, c] = [event('a'), event('b'), event('c')]
     await store().append('order-1', 'none', [a, b])
-    for (const batch of [[a, c], [b, a], [a, b, c], [c, b]]) await expect(store().append('order-1', 'none', batch)).rejects.toThrow(Bug)
+    for (const batch of [
+      [a, c],
+      [b, a],
+      [a, b, c],
+      [c, b],
+    ])
+      await expect(store().append('order-1', 'none', batch)).rejects.toThrow(Bug)
     await expect(store().append('order-1', 0, [a])).rejects.toThrow(Bug)
     expect(idsOf(await store().read('order-1'))).toEqual(idsOf([a, b]))
   })
@@ -161,7 +183,11 @@ function reading({ store }: Here): void {
     }
     for (const categories of [undefined, ['hold'], ['hold', 'order'], ['ghost']]) {
       const found: StoredEvent[] = []
-      for (let page = await store().readAll('start', 7, categories); page.length > 0; page = await store().readAll(found.at(-1)!.position, 7, categories)) {
+      for (
+        let page = await store().readAll('start', 7, categories);
+        page.length > 0;
+        page = await store().readAll(found.at(-1)!.position, 7, categories)
+      ) {
         expect(page.length).toBeLessThanOrEqual(7)
         found.push(...page)
       }
@@ -176,7 +202,12 @@ function reading({ store }: Here): void {
 }
 
 /** Follows until so many events were seen. */
-async function collect(store: EventStore, count: number, after: bigint | 'start' = 'start', categories = ['order']): Promise<StoredEvent[]> {
+async function collect(
+  store: EventStore,
+  count: number,
+  after: bigint | 'start' = 'start',
+  categories = ['order'],
+): Promise<StoredEvent[]> {
   const stop = new AbortController()
   const seen: StoredEvent[] = []
   if (count === 0) return seen
@@ -221,8 +252,13 @@ function following({ store, world }: Here): void {
   it('ends with its signal and when the store is closed', async () => {
     const stop = new AbortController()
     const ended = Promise.all([
-      (async () => { for await (const _ of store().follow({ categories: ['order'], after: 'start', signal: stop.signal })) stop.abort() })(),
-      (async () => { for await (const _ of store().follow({ categories: ['hold'], after: 'start', signal: new AbortController().signal })) continue })(),
+      (async () => {
+        for await (const _ of store().follow({ categories: ['order'], after: 'start', signal: stop.signal })) stop.abort()
+      })(),
+      (async () => {
+        for await (const _ of store().follow({ categories: ['hold'], after: 'start', signal: new AbortController().signal }))
+          continue
+      })(),
     ])
     await store().append('order-1', 'none', events(1))
     await world().reopen()
@@ -257,7 +293,10 @@ type Step = { readonly stream: number; readonly offBy: number; readonly count: n
 function properties(open: Make): void {
   it('agrees with a list of lists, in any interleaving', async () => {
     const step = fc.record({ stream: fc.nat(3), offBy: fc.integer({ min: -1, max: 1 }), count: fc.integer({ min: 1, max: 3 }) })
-    await fc.assert(fc.asyncProperty(fc.array(fc.array(step, { maxLength: 6 }), { maxLength: 6 }), (rounds) => agrees(open, rounds)), { numRuns: 25 })
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.array(step, { maxLength: 6 }), { maxLength: 6 }), (rounds) => agrees(open, rounds)),
+      { numRuns: 25 },
+    )
   })
 }
 
@@ -278,7 +317,11 @@ async function agrees(open: Make, rounds: readonly (readonly Step[])[]): Promise
         const batch = events(count)
         const fits = wanted === known.length - 1 || (wanted < 0 && known.length === 0)
         if (fits) model.set(name, [...known, ...idsOf(batch)])
-        expectations.push(fits ? { outcome: 'appended', revision: known.length + count - 1 } : { outcome: 'conflict', revision: known.length ? known.length - 1 : 'none' })
+        expectations.push(
+          fits
+            ? { outcome: 'appended', revision: known.length + count - 1 }
+            : { outcome: 'conflict', revision: known.length ? known.length - 1 : 'none' },
+        )
         answers.push(store.append(name, expected, batch))
       }
       expect(await Promise.all(answers)).toMatchObject(expectations)

@@ -52,7 +52,13 @@ export type PaymentState =
   | { readonly state: 'in-flight' }
   | { readonly state: 'succeeded'; readonly preimage: string; readonly feeMsat: bigint }
   | { readonly state: 'failed'; readonly reason: PaymentFailure }
-export type PaymentFailure = 'no-route' | 'insufficient-balance' | 'rejected-by-destination' | 'invoice-expired' | 'timeout' | 'fee-limit'
+export type PaymentFailure =
+  | 'no-route'
+  | 'insufficient-balance'
+  | 'rejected-by-destination'
+  | 'invoice-expired'
+  | 'timeout'
+  | 'fee-limit'
 
 export interface Payments {
   /**
@@ -63,7 +69,11 @@ export interface Payments {
   pay(request: string, options: { readonly maxFeeMsat: bigint; readonly timeoutMs: number }): Promise<PaymentState>
   find(paymentHash: string): Promise<PaymentState | undefined>
   /** An ordinary invoice of this node, for what it sells. */
-  createInvoice(request: { readonly amountMsat: bigint; readonly expirySeconds: number; readonly description: string }): Promise<Invoice>
+  createInvoice(request: {
+    readonly amountMsat: bigint
+    readonly expirySeconds: number
+    readonly description: string
+  }): Promise<Invoice>
   findInvoice(paymentHash: string): Promise<Invoice | undefined>
 }
 
@@ -108,7 +118,12 @@ export interface Graph {
    * An HTLC with a hash that nobody knows, through `via` and then this very channel to `destination` (decisions, A4a).
    * `failedAt` is the place in the route: 'route' before it reached `via`, 'seller' at `via`.
    */
-  probe(probe: { readonly via: string; readonly shortChannelId: string; readonly destination: string; readonly amountMsat: bigint }): Promise<ProbeOutcome>
+  probe(probe: {
+    readonly via: string
+    readonly shortChannelId: string
+    readonly destination: string
+    readonly amountMsat: bigint
+  }): Promise<ProbeOutcome>
 }
 
 export type OpenRequest = {
@@ -129,6 +144,10 @@ export type OwnChannel = {
   readonly localSat: bigint
   readonly remoteSat: bigint
   readonly isPrivate: boolean
+  /** What kind of commitment both ends agreed on, in the node's own words. */
+  readonly channelType: string
+  /** What each side has to keep in it. */
+  readonly reserveSat: bigint
   readonly state: 'pending' | 'active' | 'inactive' | 'closing'
   readonly openedByUs: boolean
 }

@@ -2,7 +2,11 @@
 export type Due = { readonly at: number } | { readonly height: number }
 
 /** One deadline of a stream. `command` is what the stream is told when it is due; the stream ignores a stale one. */
-export type Timer = { readonly step: string; readonly due: Due; readonly command: { readonly type: string; readonly data: object } }
+export type Timer = {
+  readonly step: string
+  readonly due: Due
+  readonly command: { readonly type: string; readonly data: object }
+}
 
 export type DueTimer = Timer & { readonly service: string; readonly stream: string }
 

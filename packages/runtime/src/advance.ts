@@ -44,8 +44,10 @@ export function advance<Ports>(context: AdvanceContext<Ports>): Advance {
     const at = context.ports.clock.now()
     const { type, data } = step.command
     const command = { id, category: step.category, aggregateId: step.id, type, data, at, notAfter: null, correlation, trace: traceOf(correlation) }
+    crashPoint(`${context.service}.before-send`)
     if (context.aggregates.has(step.category)) await context.decide(command)
     else await context.bus.publish(commandTopic(contractOf(step.category).owner), [commandToBus(command)])
+    crashPoint(`${context.service}.after-send`)
     sent.set(id, true)
   }
 

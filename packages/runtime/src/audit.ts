@@ -21,7 +21,7 @@ const PAGE = 2000
  * Reads every stream from its beginning: the revisions have no gap, every chain hash covers the stored bytes, and today's
  * code derives the state that was hashed when the fact was appended. Beside it all ledger postings must add up to nothing.
  */
-export async function audit(store: EventStore, services: readonly Service<never>[]): Promise<AuditReport> {
+export async function audit(store: Pick<EventStore, 'readAll'>, services: readonly Service<never>[]): Promise<AuditReport> {
   const aggregates = new Map(services.flatMap((service) => service.aggregates).map((aggregate) => [aggregate.contract.category, aggregate as Aggregate<never>]))
   const folds = new Map<string, Loaded>()
   const broken = new Set<string>()

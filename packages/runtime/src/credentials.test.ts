@@ -1,6 +1,16 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { checkoutToken, hashCredential, hashEmail, isCredential, isSame, loginChallenge, newCredential, readLoginChallenge, shownParts } from './credentials.ts'
+import {
+  checkoutToken,
+  hashCredential,
+  hashEmail,
+  isCredential,
+  isSame,
+  loginChallenge,
+  newCredential,
+  readLoginChallenge,
+  shownParts,
+} from './credentials.ts'
 
 const ids = { uuid: randomUUID, random: (bytes: number) => new Uint8Array(randomBytes(bytes)) }
 const pepper = new Uint8Array(32).fill(7)
@@ -12,8 +22,15 @@ test('a credential says what it opens and finds its own typing errors', () => {
   expect(key).toMatch(/^pak_[\w-]{43}[0-9a-f]{8}$/)
   expect(isCredential(key)).toBe(true)
   expect(new Set(Array.from({ length: 100 }, () => newCredential('psk_', ids))).size).toBe(100)
-  const wrong = [key.slice(1), key.slice(0, -1), `${key}0`, key.replace('pak_', 'psk_'), `${key.slice(0, 10)}${key[10] === 'A' ? 'B' : 'A'}${key.slice(11)}`, '']
-  for (const text of wrong) expect(isCredential(text), text).toBe(false)
+  const wrong = [
+    key.slice(1),
+    key.slice(0, -1),
+    `${key}0`,
+    key.replace('pak_', 'psk_'),
+    `${key.slice(0, 10)}${key[10] === 'A' ? 'B' : 'A'}${key.slice(11)}`,
+    '',
+  ]
+  expect(wrong.filter(isCredential)).toEqual([])
   expect(shownParts(key)).toEqual({ prefix: key.slice(0, 8), suffix: key.slice(-4) })
 })
 test('hashes depend on the pepper and on what they are for', () => {

@@ -35,7 +35,8 @@ export const shownParts = (credential: string): { readonly prefix: string; reado
 })
 
 /** @returns the hash under which a credential is known, in hex */
-export const hashCredential = (pepper: Pepper, credential: string): string => keyed(pepper, 'credential', credential).toString('hex')
+export const hashCredential = (pepper: Pepper, credential: string): string =>
+  keyed(pepper, 'credential', credential).toString('hex')
 
 /** An address is one whatever its letters' case. @returns the id of its claim, in hex */
 export const hashEmail = (pepper: Pepper, email: string): string =>
@@ -48,14 +49,19 @@ export const checkoutToken = (pepper: Pepper, orderId: string): string => keyed(
  * A challenge for a log-in by node carries its own seal and expiry, so that nothing is stored for callers whom nobody
  * knows yet; that it is used once is kept by the account's stream.
  */
-export function loginChallenge(pepper: Pepper, { pubkey, expiresAt }: { readonly pubkey: string; readonly expiresAt: number }, ids: Ids): string {
+export function loginChallenge(
+  pepper: Pepper,
+  { pubkey, expiresAt }: { readonly pubkey: string; readonly expiresAt: number },
+  ids: Ids,
+): string {
   const text = `penstock log-in 1 ${pubkey} ${expiresAt} ${Buffer.from(ids.random(16)).toString('hex')}`
   return `${text} ${sealOf(pepper, text)}`
 }
 
 /** @returns when the challenge ends (milliseconds since 1970); undefined where it is not ours, or for another node */
 export function readLoginChallenge(pepper: Pepper, pubkey: string, challenge: string): number | undefined {
-  const [, text, key, expiresAt, seal] = /^(penstock log-in 1 ([0-9a-f]{66}) (\d{1,16}) [0-9a-f]{32}) ([\w-]{43})$/.exec(challenge) ?? []
+  const [, text, key, expiresAt, seal] =
+    /^(penstock log-in 1 ([0-9a-f]{66}) (\d{1,16}) [0-9a-f]{32}) ([\w-]{43})$/.exec(challenge) ?? []
   if (text === undefined || seal === undefined || key !== pubkey) return undefined
   return isSame(seal, sealOf(pepper, text)) ? Number(expiresAt) : undefined
 }
@@ -69,4 +75,5 @@ export const isSame = (one: string, other: string): boolean => {
 }
 
 // The use stands before the text, so that a hash made for one thing never answers for another.
-const keyed = (pepper: Pepper, use: string, text: string): Buffer => createHmac('sha256', pepper).update(`penstock/${use}/v1\n${text}`).digest()
+const keyed = (pepper: Pepper, use: string, text: string): Buffer =>
+  createHmac('sha256', pepper).update(`penstock/${use}/v1\n${text}`).digest()

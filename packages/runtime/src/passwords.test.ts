@@ -22,7 +22,9 @@ test('many at once all end, and the main thread goes on meanwhile', async () => 
   const stored = await hashPassword(pepper, 'one of many')
   let turnsOfTheLoop = 0
   const ticking = setInterval(() => turnsOfTheLoop++, 1)
-  const answers = await Promise.all(Array.from({ length: 6 }, (_, index) => verifyPassword(pepper, index % 2 ? 'one of many' : 'another', stored)))
+  const answers = await Promise.all(
+    Array.from({ length: 6 }, (_, index) => verifyPassword(pepper, index % 2 ? 'one of many' : 'another', stored)),
+  )
   clearInterval(ticking)
   expect(answers).toEqual([false, true, false, true, false, true])
   expect(turnsOfTheLoop).toBeGreaterThan(3)

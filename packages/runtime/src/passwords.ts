@@ -35,7 +35,15 @@ export async function verifyPassword(pepper: Pepper, password: string, stored: s
 /** Runs in the thread pool, two at a time: the pool's other threads stay free for files and names. */
 const argon2id = (secret: Pepper, password: string, nonce: Buffer, { memoryKib, passes, tagBytes }: Cost): Promise<Buffer> =>
   inTurn(() =>
-    derive('argon2id', { message: password.normalize('NFKC'), nonce, secret, parallelism: 1, memory: memoryKib, passes, tagLength: tagBytes }),
+    derive('argon2id', {
+      message: password.normalize('NFKC'),
+      nonce,
+      secret,
+      parallelism: 1,
+      memory: memoryKib,
+      passes,
+      tagLength: tagBytes,
+    }),
   )
 
 const AT_ONCE = 2

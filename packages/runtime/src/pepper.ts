@@ -24,7 +24,8 @@ async function read(path: string): Promise<Pepper | undefined> {
   if (text === undefined) return undefined
   const { mode } = await stat(path)
   if ((mode & 0o077) !== 0) throw new Error(`${path} can be read by others; run: chmod 600 ${path}`)
-  if (!/^[0-9a-f]{64}\n?$/.test(text)) throw new Error(`${path} is damaged: it has to hold 64 hex digits; restore it from a backup.`)
+  if (!/^[0-9a-f]{64}\n?$/.test(text))
+    throw new Error(`${path} is damaged: it has to hold 64 hex digits; restore it from a backup.`)
   return new Uint8Array(Buffer.from(text.trim(), 'hex'))
 }
 

@@ -59,8 +59,9 @@ export type AggregateSpec<S, C extends Command, E extends Fact, Ports, Effects e
   readonly hashed: HashedState<S>
   /** By type of command: what is added to its data before it is decided. */
   readonly enrich?: Readonly<Record<string, Enrich<Ports>>>
-  readonly process?: Process<S, C, Effects>
-  readonly effects?: Readonly<Record<Effects, Effect<S, C, Ports>>>
+  // What these ask is enriched like any command before it is decided, so it is not the decider's own type.
+  readonly process?: Process<S, Command, Effects>
+  readonly effects?: Readonly<Record<Effects, Effect<S, Command, Ports>>>
   /** Which order a stream is about, for logs and traces; the aggregate's id where nothing is said. */
   readonly correlation?: (id: string, state: S) => string
 }

@@ -1,0 +1,120 @@
+import { randomUUID } from 'node:crypto'
+import { closeSync, fdatasyncSync, mkdirSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { sqliteEventStore } from '@penstock/adapters/sqlite/event-store.ts'
+import { openLog } from '@penstock/adapters/sqlite/log.ts'
+import type { EventStore, NewEvent } from '@penstock/ports/event-store.ts'
+import { compare, perSecond, type Subject } from './harness.ts'
+
+const IN_FLIGHT = 256
+const SERIAL_APPENDS = 400
+const GROUPS = 60
+/** An order has about so many events. */
+const STREAM_LENGTH = 20
+/** The file that is written directly; long enough that nothing is rewritten at once. */
+const RAW_BYTES = 64 << 20
+
+/** About what a fact of an order is: its data, and hashes, ids, time and trace in its meta. */
+const DATA = JSON.stringify({ text: 'x'.repeat(629) })
+const META = JSON.stringify({ text: 'y'.repeat(373) })
+const TYPE = 'HoldAccepted'
+const EVENT_BYTES = 36 + TYPE.length + DATA.length + META.length
+
+const event = (): NewEvent => ({ id: randomUUID(), type: TYPE, data: DATA, meta: META })
+
+/** The event store beside what the same disk does with the same bytes and one flush for each write. */
+export const append: Subject = {
+  name: 'append',
+  async run() {
+    // Beside the sources, not in the folder for temporary files: that may be in memory.
+    const data = join(import.meta.dirname, '../.penstock')
+    mkdirSync(data, { recursive: true })
+    const folder = mkdtempSync(join(data, 'append-'))
+    const log = openLog(join(folder, 'market.db'))
+    const store = sqliteEventStore(log)
+    const raw = rawFile(join(folder, 'raw'))
+    const write = writer(store)
+    try {
+      await warmUp(write)
+      await compare({
+        title: 'Serial append of one event',
+        unit: 'events/s',
+        reference: {
+          name: 'raw write + fdatasync of the same bytes',
+          measure: () => perSecond(SERIAL_APPENDS, () => raw.write(EVENT_BYTES, SERIAL_APPENDS)),
+        },
+        candidates: [{ name: 'SQLite event store', measure: () => perSecond(SERIAL_APPENDS, () => write(1, SERIAL_APPENDS)) }],
+      })
+      await compare({
+        title: `Group-commit append, ${IN_FLIGHT} in flight`,
+        unit: 'events/s',
+        reference: {
+          name: `raw write + fdatasync of ${IN_FLIGHT} events' bytes`,
+          measure: () => perSecond(GROUPS * IN_FLIGHT, () => raw.write(EVENT_BYTES * IN_FLIGHT, GROUPS)),
+        },
+        candidates: [
+          {
+            name: 'SQLite event store',
+            measure: () => perSecond(GROUPS * IN_FLIGHT, () => write(IN_FLIGHT, GROUPS * IN_FLIGHT)),
+          },
+        ],
+      })
+    } finally {
+      await store.close()
+      await log.close()
+      raw.close()
+      rmSync(folder, { recursive: true })
+    }
+  },
+}
+
+/** The log file has its size and the code is compiled when the measuring begins. */
+async function warmUp(write: ReturnType<typeof writer>): Promise<void> {
+  for (let n = 0; n < 4; n++) {
+    await write(IN_FLIGHT, GROUPS * IN_FLIGHT)
+    await pause(1000)
+  }
+  await write(1, SERIAL_APPENDS)
+}
+
+/** Writers that each append one event after the other, to streams of an order's length. */
+function writer(store: EventStore) {
+  let streams = 0
+  const places = new Map<number, { stream: string; next: number }>()
+  return async (writers: number, appends: number): Promise<void> => {
+    let left = appends
+    const work = async (writerId: number): Promise<void> => {
+      while (left-- > 0) {
+        let place = places.get(writerId)
+        if (!place || place.next === STREAM_LENGTH)
+          places.set(writerId, (place = { stream: `order-${String(++streams).padStart(32, '0')}`, next: 0 }))
+        const { outcome } = await store.append(place.stream, place.next === 0 ? 'none' : place.next - 1, [event()])
+        if (outcome !== 'appended') throw new Error('nobody else writes to these streams')
+        place.next++
+      }
+    }
+    await Promise.all(Array.from({ length: writers }, (_, writerId) => work(writerId)))
+  }
+}
+
+/** A preallocated file, written over from its beginning. */
+function rawFile(path: string) {
+  const file = openSync(path, 'w+')
+  const zeros = Buffer.alloc(1 << 20)
+  for (let offset = 0; offset < RAW_BYTES; offset += zeros.length) writeSync(file, zeros, 0, zeros.length, offset)
+  fdatasyncSync(file)
+  let offset = 0
+  return {
+    write(bytes: number, times: number): void {
+      const buffer = Buffer.alloc(bytes, 'x')
+      for (let n = 0; n < times; n++) {
+        if (offset + bytes > RAW_BYTES) offset = 0
+        writeSync(file, buffer, 0, bytes, offset)
+        fdatasyncSync(file)
+        offset += bytes
+      }
+    },
+    close: () => closeSync(file),
+  }
+}

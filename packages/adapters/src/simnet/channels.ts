@@ -1,0 +1,143 @@
+import { formatShortChannelId } from '@penstock/bitcoin/outpoint.ts'
+import { walletScript } from '@penstock/bitcoin/script.ts'
+import type { Transaction } from '@penstock/bitcoin/transaction.ts'
+import type { OwnChannel } from '@penstock/ports/lightning.ts'
+import { acceptTransaction, heightOf } from './chain.ts'
+import type { Net } from './store.ts'
+
+/** Confirmations after which both ends use a channel, and after which everybody else hears of a public one. */
+const DEPTH_ACTIVE = 3
+export const DEPTH_ANNOUNCED = 6
+/** Blocks that a node wants between an HTLC that comes in and the one that goes out for it. */
+export const HOP_DELTA = 80
+/** What each side keeps in a channel is its size through this (BOLT 2): it makes cheating dear. */
+const RESERVE_SHARE = 100n
+/** HTLCs that a channel can carry at a time (BOLT 2). */
+const MAX_SLOTS = 483n
+
+export type Channel = {
+  readonly outpoint: string
+  readonly txid: string
+  readonly vout: bigint
+  readonly a: string
+  readonly b: string
+  readonly capacity_sat: bigint
+  readonly is_private: bigint
+  readonly raw: string
+  readonly fee_sat: bigint
+  readonly vsize: bigint
+  readonly state: 'prepared' | 'vanished' | 'published' | 'abandoned'
+  readonly a_key: string
+  readonly b_key: string
+  readonly a_msat: bigint
+  readonly b_msat: bigint
+  readonly held_msat: bigint
+  readonly slots: bigint
+  readonly a_base_msat: bigint
+  readonly a_ppm: bigint
+  readonly b_base_msat: bigint
+  readonly b_ppm: bigint
+  readonly claimed_peer: string
+  readonly claimed_sat: bigint
+  readonly funding_height: bigint | null
+  readonly funding_index: bigint | null
+  readonly is_seen: bigint
+  /** Both ends are online. */
+  readonly is_online: bigint
+  readonly is_spent: bigint
+  readonly spent_height: bigint | null
+}
+
+export const findChannel = (net: Net, outpoint: string): Channel | undefined =>
+  net.get<Channel>('SELECT * FROM channel_view WHERE outpoint = ?', outpoint)
+
+export const channelsOf = (net: Net, pubkey: string): Channel[] =>
+  net.all<Channel>("SELECT * FROM channel_view WHERE (a = ?1 OR b = ?1) AND state <> 'abandoned' ORDER BY id", pubkey)
+
+/** @returns confirmations of the funding; 0 while it is unconfirmed */
+const depthOf = (channel: Channel, height: number): number =>
+  channel.funding_height === null ? 0 : height - Number(channel.funding_height) + 1
+
+export const shortIdOf = ({ funding_height: height, funding_index: index, vout }: Channel): string | null =>
+  height === null || index === null
+    ? null
+    : formatShortChannelId({ height: Number(height), txIndex: Number(index), vout: Number(vout) })
+
+export const otherEnd = (channel: Channel, pubkey: string): string => (channel.a === pubkey ? channel.b : channel.a)
+const balanceOf = (channel: Channel, pubkey: string): bigint => (channel.a === pubkey ? channel.a_msat : channel.b_msat)
+/** @returns msat that a side can send now */
+export const sendableMsat = (channel: Channel, pubkey: string): bigint => {
+  const left = balanceOf(channel, pubkey) - (channel.capacity_sat / RESERVE_SHARE) * 1000n
+  return left > 0n && channel.slots < MAX_SLOTS ? left : 0n
+}
+
+export type ChannelState = OwnChannel['state'] | 'gone'
+
+/** 'gone': closed on chain, given up, or its funding lost against another transaction. */
+export function stateOf(channel: Channel, height: number): ChannelState {
+  if (channel.state === 'abandoned') return 'gone'
+  if (channel.state !== 'published') return 'pending'
+  if (channel.is_seen === 0n || channel.spent_height !== null) return 'gone'
+  if (channel.is_spent === 1n) return 'closing'
+  if (depthOf(channel, height) < DEPTH_ACTIVE) return 'pending'
+  return channel.is_online === 1n ? 'active' : 'inactive'
+}
+
+export const isActive = (channel: Channel, height: number): boolean => stateOf(channel, height) === 'active'
+
+/** @returns whether nodes that are no end of it have the channel in their graph */
+export const isAnnounced = (channel: Channel, height: number): boolean =>
+  channel.state === 'published' &&
+  channel.is_private === 0n &&
+  channel.is_spent === 0n &&
+  depthOf(channel, height) >= DEPTH_ANNOUNCED
+
+/** What a node tells its owner about its channels. The opener of a channel that is not as ordered says that it is. */
+export function listChannels(net: Net, pubkey: string): OwnChannel[] {
+  const height = heightOf(net)
+  return channelsOf(net, pubkey).flatMap((channel) => {
+    const state = stateOf(channel, height)
+    const ours = channel.a === pubkey
+    // The other end forgets an opening whose funding nobody has seen; for us it is the record of what we prepared.
+    if (state === 'gone' || (!ours && channel.state !== 'published')) return []
+    const lie = ours && channel.claimed_sat !== channel.capacity_sat
+    return [
+      {
+        outpoint: channel.outpoint,
+        shortChannelId: shortIdOf(channel),
+        peer: ours ? channel.claimed_peer : channel.a,
+        capacitySat: ours ? channel.claimed_sat : channel.capacity_sat,
+        localSat: lie ? channel.claimed_sat : balanceOf(channel, pubkey) / 1000n,
+        remoteSat: balanceOf(channel, otherEnd(channel, pubkey)) / 1000n,
+        isPrivate: channel.is_private === 1n,
+        channelType: 'anchor',
+        reserveSat: (ours ? channel.claimed_sat : channel.capacity_sat) / RESERVE_SHARE,
+        state,
+        openedByUs: ours,
+      },
+    ]
+  })
+}
+
+/**
+ * Ends a channel: each side's coins go back to its wallet, the opener pays the fee. Both kinds look alike on the chain
+ * here; by force it works while the other end is offline. @throws Error while payments are under way in it
+ */
+export function closeChannel(net: Net, outpoint: string, options: { readonly force: boolean; readonly feeSat: bigint }): string {
+  const channel = findChannel(net, outpoint)
+  if (!channel || channel.state !== 'published' || channel.is_seen === 0n || channel.is_spent === 1n)
+    throw new Error(`no open channel ${outpoint}`)
+  if (channel.held_msat > 0n || channel.slots > 0n) throw new Error('payments are under way in it: settle or cancel them first')
+  if (!options.force && channel.is_online === 0n) throw new Error('the other end is offline: close it by force')
+  const openerSat = channel.a_msat / 1000n - options.feeSat
+  const outputs = [
+    { valueSat: openerSat > 0n ? openerSat : 0n, script: walletScriptOf(net, channel.a) },
+    { valueSat: channel.b_msat / 1000n, script: walletScriptOf(net, channel.b) },
+  ].filter(({ valueSat }) => valueSat > 0n)
+  const transaction: Transaction = { inputs: [{ txid: channel.txid, vout: Number(channel.vout) }], outputs }
+  const feeSat = channel.capacity_sat - outputs.reduce((sum, { valueSat }) => sum + valueSat, 0n)
+  return acceptTransaction(net, transaction, { feeSat, vsize: 168 })
+}
+
+const walletScriptOf = (net: Net, pubkey: string): string =>
+  net.get<{ script: string }>('SELECT script FROM nodes WHERE pubkey = ?', pubkey)?.script ?? walletScript(pubkey)

@@ -1,0 +1,45 @@
+import { chainContract } from '@penstock/ports/chain.contract.ts'
+import { lightningContract } from '@penstock/ports/lightning.contract.ts'
+import { scratchSimnet } from './scratch.ts'
+import type { Simnet } from './simnet.ts'
+
+const node = (simnet: Simnet, alias: string) => ({
+  lightning: simnet.lightning(alias),
+  socket:
+    simnet.control
+      .nodes()
+      .find((other) => other.alias === alias)
+      ?.uri.split('@')[1] ?? '',
+})
+
+lightningContract('simulated network', async () => {
+  const scratch = scratchSimnet()
+  const simnet = scratch.simnet()
+  return {
+    market: node(simnet, 'market'),
+    buyer: node(simnet, 'buyer'),
+    seller: node(simnet, 'seller-ada'),
+    chain: simnet.chain(),
+    mine: async (count) => void simnet.control.mine(count),
+    teardown: scratch.drop,
+  }
+})
+
+chainContract(
+  'simulated network',
+  async () => {
+    const scratch = scratchSimnet()
+    const { control, ...simnet } = scratch.simnet()
+    const buyer = control.nodes().find(({ alias }) => alias === 'buyer')?.pubkey ?? ''
+    return {
+      chain: simnet.chain(),
+      mine: async (count) => void control.mine(count),
+      send: async () => control.open('seller-ada', buyer, 1_000_000n).outpoint,
+      spend: async (outpoint) => control.close(outpoint).txid,
+      reorganise: async (depth) => void control.reorg(depth),
+      replace: async (txid) => void control.doubleSpend(txid),
+      teardown: scratch.drop,
+    }
+  },
+  { reorgs: true, replacements: true },
+)

@@ -1,0 +1,164 @@
+import { decodePaymentRequest } from '@penstock/bitcoin/bolt11.ts'
+import { sign } from '@penstock/bitcoin/message-signature.ts'
+import type { OpenRequest } from '@penstock/ports/lightning.ts'
+import { balancesOf, type Balances } from './balances.ts'
+import { acceptTransaction, dropTransaction, heightOf } from './chain.ts'
+import { channelsOf, closeChannel, otherEnd, stateOf } from './channels.ts'
+import { prepareFunding, publishFunding } from './funding.ts'
+import { createInvoice, findInvoice, lapseInvoices } from './invoices.ts'
+import { mine, reorganise } from './mining.ts'
+import { allNodes, type Behaviour, BEHAVIOURS, nodeCalled, rememberPeers, type Role, secretKeyOf } from './nodes.ts'
+import { findAnyPayment, startPayment } from './payments.ts'
+import type { Net } from './store.ts'
+import { confirmedSat } from './wallet.ts'
+
+/** Amounts are decimal strings of sat, as they leave the command line. */
+export type SimNode = {
+  readonly alias: string
+  readonly role: Role
+  readonly pubkey: string
+  readonly uri: string
+  readonly balance_sat: string
+}
+export type SimPaymentState = 'IN_FLIGHT' | 'SUCCEEDED' | 'FAILED'
+export type SimChannel = {
+  readonly outpoint: string
+  readonly capacity_sat: string
+  readonly peer: string
+  readonly private: boolean
+}
+export type SimInvoiceState = 'OPEN' | 'ACCEPTED' | 'SETTLED' | 'CANCELED'
+
+/** The hand of whoever plays the rest of the world: `penstock sim`, demonstrations, tests. Every alias is checked. */
+export type SimControl = {
+  nodes(): readonly SimNode[]
+  /** Returns once the payment is held, settled or failed. `amountMsat`: what is sent instead of the invoice's amount. */
+  pay(
+    fromAlias: string,
+    invoice: string,
+    options?: { readonly maxFeeMsat?: bigint; readonly amountMsat?: bigint },
+  ): { readonly state: SimPaymentState; readonly payment_hash: string }
+  payment(hash: string): { readonly state: SimPaymentState; readonly payee: string } | undefined
+  /** What that node sees: channels whose funding was seen and that are not closed, whatever their owner is told. */
+  channels(alias: string): readonly SimChannel[]
+  /** @returns the new height */
+  mine(count: number): number
+  reorg(depth: number): number
+  behave(alias: string, how: Behaviour): void
+  setOnline(alias: string, online: boolean): void
+  sign(alias: string, text: string): { readonly signature: string }
+  invoice(alias: string, sats: bigint, expirySeconds: number): { readonly invoice: string; readonly payment_hash: string }
+  invoiceStatus(alias: string, hash: string): { readonly state: SimInvoiceState } | undefined
+  /** Opens and publishes at once, as a person at the node would. @throws OpenRefused */
+  open(alias: string, peerPubkey: string, sats: bigint, isPrivate?: boolean): { readonly outpoint: string }
+  close(outpoint: string, options?: { readonly force?: boolean }): { readonly txid: string }
+  /** Replaces an unconfirmed transaction by one that gives its coins back to its owner; what depended on it is gone. */
+  doubleSpend(txid: string): { readonly txid: string }
+  /** From now on blocks take nothing that pays less than so many satoshis per virtual byte; 0: everything. */
+  feeFloor(satPerVbyte: number): void
+  balances(): Balances
+}
+
+export function controlOf(net: Net): SimControl {
+  return {
+    nodes: () =>
+      allNodes(net).map(({ alias, role, pubkey, socket }) => ({
+        alias,
+        role,
+        pubkey,
+        uri: `${pubkey}@${socket}`,
+        balance_sat: `${confirmedSat(net, pubkey)}`,
+      })),
+    pay: (alias, request, options) => payNow(net, alias, request, options),
+    payment: (hash) => {
+      const payment = findAnyPayment(net, hash)
+      return payment && { state: PAYMENT_STATES[payment.outcome.state], payee: payment.payee }
+    },
+    channels: (alias) => visibleChannels(net, nodeCalled(net, alias).pubkey),
+    mine: (count) => mine(net, count),
+    reorg: (depth) => reorganise(net, depth),
+    behave: (alias, how) => {
+      if (!BEHAVIOURS.includes(how)) throw new Error(`a node behaves ${BEHAVIOURS.join(', ')}`)
+      net.write(() => net.run('UPDATE nodes SET behaviour = ? WHERE alias = ?', how, nodeCalled(net, alias).alias))
+    },
+    setOnline: (alias, online) =>
+      void net.write(() => net.run('UPDATE nodes SET online = ? WHERE alias = ?', online ? 1 : 0, nodeCalled(net, alias).alias)),
+    sign: (alias, text) => ({ signature: sign(secretKeyOf(net, nodeCalled(net, alias).alias), text) }),
+    invoice: (alias, sats, expirySeconds) =>
+      net.write(() => {
+        const { request, paymentHash } = createInvoice(net, nodeCalled(net, alias), {
+          amountMsat: sats * 1000n,
+          expirySeconds,
+          description: `invoice of ${alias}`,
+        })
+        return { invoice: request, payment_hash: paymentHash }
+      }),
+    invoiceStatus: (alias, hash) =>
+      net.write(() => {
+        lapseInvoices(net)
+        const invoice = findInvoice(net, nodeCalled(net, alias).pubkey, hash)
+        return invoice && { state: INVOICE_STATES[invoice.state] }
+      }),
+    open: (alias, peer, capacitySat, isPrivate = false) =>
+      net.write(() => openNow(net, alias, { peer, capacitySat, isPrivate, feeRateSatPerVbyte: 1 })),
+    close: (outpoint, { force = false } = {}) =>
+      net.write(() => ({ txid: closeChannel(net, outpoint, { force, feeSat: 200n }) })),
+    doubleSpend: (txid) => net.write(() => ({ txid: doubleSpend(net, txid) })),
+    feeFloor: (rate) => void net.write(() => net.run("INSERT OR REPLACE INTO meta VALUES ('fee_floor', ?)", `${rate}`)),
+    balances: () => balancesOf(net),
+  }
+}
+
+const PAYMENT_STATES = { 'in-flight': 'IN_FLIGHT', succeeded: 'SUCCEEDED', failed: 'FAILED' } as const
+const INVOICE_STATES = { open: 'OPEN', held: 'ACCEPTED', settled: 'SETTLED', cancelled: 'CANCELED' } as const
+
+function payNow(net: Net, alias: string, request: string, options: { maxFeeMsat?: bigint; amountMsat?: bigint } = {}) {
+  const invoice = decodePaymentRequest(request)
+  if (!invoice) throw new Error('not a BOLT 11 invoice')
+  const amountMsat = options.amountMsat ?? invoice.amountMsat ?? 0n
+  // What wallets commonly allow: 1 %, and enough for one hop on small amounts.
+  const maxFeeMsat = options.maxFeeMsat ?? amountMsat / 100n + 5000n
+  const outcome = net.write(() => startPayment(net, nodeCalled(net, alias).pubkey, request, { maxFeeMsat, amountMsat }))
+  return { state: PAYMENT_STATES[outcome.state], payment_hash: invoice.paymentHash }
+}
+
+function visibleChannels(net: Net, pubkey: string): SimChannel[] {
+  const height = heightOf(net)
+  return channelsOf(net, pubkey)
+    .filter((channel) => channel.state === 'published' && stateOf(channel, height) !== 'gone')
+    .map((channel) => ({
+      outpoint: channel.outpoint,
+      capacity_sat: `${channel.capacity_sat}`,
+      peer: otherEnd(channel, pubkey),
+      private: channel.is_private === 1n,
+    }))
+}
+
+function openNow(net: Net, alias: string, request: OpenRequest): { outpoint: string } {
+  const node = nodeCalled(net, alias)
+  rememberPeers(net, node.pubkey, request.peer)
+  const funding = prepareFunding(net, node, request)
+  publishFunding(net, node, funding)
+  return { outpoint: funding.outpoint }
+}
+
+function doubleSpend(net: Net, txid: string): string {
+  const inputs = net.all<{ txid: string; vout: bigint; value_sat: bigint; script: string }>(
+    'SELECT txid, vout, value_sat, script FROM outputs WHERE spent_by = ? AND owner IS NOT NULL',
+    txid,
+  )
+  const [first] = inputs
+  if (!first || net.get('SELECT 1 FROM txs WHERE txid = ? AND height IS NOT NULL', txid))
+    throw new Error(`${txid} is no wallet's payment that waits in the mempool`)
+  dropTransaction(net, txid)
+  const feeSat = 500n
+  const valueSat = inputs.reduce((sum, { value_sat }) => sum + value_sat, 0n) - feeSat
+  return acceptTransaction(
+    net,
+    {
+      inputs: inputs.map((input) => ({ txid: input.txid, vout: Number(input.vout) })),
+      outputs: [{ valueSat, script: first.script }],
+    },
+    { feeSat, vsize: 111 },
+  )
+}

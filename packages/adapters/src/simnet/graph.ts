@@ -1,0 +1,94 @@
+import { parseShortChannelId } from '@penstock/bitcoin/outpoint.ts'
+import type { GraphChannel, ProbeOutcome } from '@penstock/ports/lightning.ts'
+import { heightOf } from './chain.ts'
+import {
+  type Channel,
+  DEPTH_ANNOUNCED,
+  findChannel,
+  isActive,
+  isAnnounced,
+  otherEnd,
+  shortIdOf,
+  sendableMsat,
+} from './channels.ts'
+import { findNode } from './nodes.ts'
+import type { Net } from './store.ts'
+
+/** @returns the channel as the viewer's graph has it: its own once usable, others when they are announced */
+export function graphChannel(net: Net, viewer: string, outpoint: string): GraphChannel | undefined {
+  const channel = findChannel(net, outpoint)
+  const height = heightOf(net)
+  return channel && knows(viewer, channel, height) ? toGraph(channel, height) : undefined
+}
+
+export function channelsBetween(net: Net, viewer: string, a: string, b: string): GraphChannel[] {
+  const height = heightOf(net)
+  return net
+    .all<Channel>('SELECT * FROM channel_view WHERE (a = ?1 AND b = ?2) OR (a = ?2 AND b = ?1)', a, b)
+    .filter((channel) => knows(viewer, channel, height))
+    .map((channel) => toGraph(channel, height))
+}
+
+/** What gossip says of a node: nothing until it has an announced channel. */
+export function announcedAddresses(net: Net, pubkey: string): { alias: string; sockets: string[] } {
+  const node = findNode(net, pubkey)
+  const announced = net.get(
+    `SELECT 1 FROM channel_view WHERE (a = ?1 OR b = ?1) AND state = 'published' AND is_private = 0 AND is_spent = 0 AND funding_height <= ?2 LIMIT 1`,
+    pubkey,
+    heightOf(net) - DEPTH_ANNOUNCED + 1,
+  )
+  return node && announced ? { alias: node.alias, sockets: [node.socket] } : { alias: '', sockets: [] }
+}
+
+type Probe = { readonly via: string; readonly shortChannelId: string; readonly destination: string; readonly amountMsat: bigint }
+
+/** Follows an HTLC that nobody can settle to the place where it fails, as the answers of real nodes would name it. */
+export function probe(net: Net, from: string, { via, shortChannelId, destination, amountMsat }: Probe): ProbeOutcome {
+  const height = heightOf(net)
+  const failed = (failedAt: 'route' | 'seller', reason: string): ProbeOutcome => ({ reached: false, failedAt, reason })
+  const first = net
+    .all<Channel>('SELECT * FROM channel_view WHERE (a = ?1 AND b = ?2) OR (a = ?2 AND b = ?1)', from, via)
+    .filter((channel) => isActive(channel, height))
+  if (first.length === 0) return failed('route', 'NoActiveChannel')
+  if (!first.some((channel) => sendableMsat(channel, from) >= amountMsat)) return failed('route', 'InsufficientBalance')
+  const named = channelAt(net, shortChannelId)
+  if (!named || !isActive(named, height) || (named.a !== via && named.b !== via)) return failed('seller', 'UnknownNextPeer')
+  if (sendableMsat(named, via) < amountMsat) return failed('seller', 'TemporaryChannelFailure')
+  // The onion is for the destination's key alone: whoever else gets it can't open it, and the hop before reports that.
+  return otherEnd(named, via) === destination ? { reached: true } : failed('seller', 'InvalidOnionHmac')
+}
+
+function channelAt(net: Net, shortChannelId: string): Channel | undefined {
+  const place = parseShortChannelId(shortChannelId)
+  if (!place) return undefined
+  const transaction = net.get<{ txid: string }>(
+    'SELECT txid FROM txs WHERE height = ? AND tx_index = ?',
+    place.height,
+    place.txIndex,
+  )
+  return transaction && findChannel(net, `${transaction.txid}:${place.vout}`)
+}
+
+const knows = (viewer: string, channel: Channel, height: number): boolean =>
+  isAnnounced(channel, height) || ((channel.a === viewer || channel.b === viewer) && isActive(channel, height))
+
+const toGraph = (channel: Channel, height: number): GraphChannel => ({
+  outpoint: channel.outpoint,
+  shortChannelId: shortIdOf(channel) ?? '',
+  capacitySat: channel.capacity_sat,
+  nodes: [channel.a, channel.b],
+  policies: [
+    {
+      node: channel.a,
+      baseFeeMsat: channel.a_base_msat,
+      feeRatePpm: Number(channel.a_ppm),
+      disabled: !isActive(channel, height),
+    },
+    {
+      node: channel.b,
+      baseFeeMsat: channel.b_base_msat,
+      feeRatePpm: Number(channel.b_ppm),
+      disabled: !isActive(channel, height),
+    },
+  ],
+})

@@ -1,0 +1,223 @@
+import { decodePaymentRequest } from '@penstock/bitcoin/bolt11.ts'
+import { paymentHashOf } from '@penstock/bitcoin/hex.ts'
+import { parseConnectionUri } from '@penstock/bitcoin/pubkey.ts'
+import { scriptKind } from '@penstock/bitcoin/script.ts'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { type Scratch, scratchSimnet } from './scratch.ts'
+
+let now = 1_790_000_000_000
+const clock = { now: () => now, sleep: async () => {} }
+const preimage = '11'.repeat(32)
+const paymentHash = paymentHashOf(preimage)
+
+let scratch: Scratch
+beforeEach(() => {
+  scratch = scratchSimnet({ clock })
+})
+afterEach(() => scratch.drop())
+
+const control = () => scratch.simnet().control
+const market = () => scratch.simnet().lightning('market')
+const chain = () => scratch.simnet().chain()
+const pubkey = (alias: string): string =>
+  control()
+    .nodes()
+    .find((node) => node.alias === alias)?.pubkey ?? ''
+const hold = (amountMsat = 5_000_000n, expirySeconds = 3600) =>
+  market().holds.create({ paymentHash, amountMsat, cltvDelta: 144, expirySeconds, description: 'an order' })
+const openPublic = (sats = 1_000_000n): string => control().open('seller-ada', pubkey('buyer'), sats).outpoint
+
+describe('the world', () => {
+  test('has a market, buyers, sellers with coins, and a spare node', () => {
+    const roles = control()
+      .nodes()
+      .map(({ role }) => role)
+    expect(roles.filter((role) => role === 'seller').length).toBeGreaterThanOrEqual(4)
+    for (const role of ['market', 'buyer', 'spare'] as const) expect(roles).toContain(role)
+    for (const { uri, pubkey: key } of control().nodes()) expect(parseConnectionUri(uri)?.pubkey).toBe(key)
+  })
+
+  test('everybody who sells can be paid, and every buyer can pay', async () => {
+    const called = (...roles: string[]) =>
+      control()
+        .nodes()
+        .filter(({ role }) => roles.includes(role))
+    for (const { alias } of called('buyer'))
+      expect(control().pay(alias, control().invoice('market', 5000n, 60).invoice).state).toBe('SUCCEEDED')
+    for (const { alias } of called('seller', 'spare')) {
+      const { invoice } = control().invoice(alias, 5000n, 60)
+      expect(await market().payments.pay(invoice, { maxFeeMsat: 0n, timeoutMs: 0 })).toMatchObject({ state: 'succeeded' })
+    }
+  })
+
+  test('a seller opens a hundred channels before the next block', () => {
+    for (let count = 0; count < 100; count++) openPublic(2_000_000n)
+    control().mine(3)
+    expect(
+      control()
+        .channels('buyer')
+        .filter(({ peer }) => peer === pubkey('seller-ada')),
+    ).toHaveLength(100)
+  })
+})
+
+describe('payments', () => {
+  test('an invoice is signed by the node that made it', async () => {
+    expect(decodePaymentRequest((await hold()).request)).toMatchObject({
+      network: 'regtest',
+      payee: pubkey('market'),
+      paymentHash,
+      cltvDelta: 144,
+      expiresAt: now + 3_600_000,
+      amountMsat: 5_000_000n,
+    })
+  })
+
+  test.each([
+    [100n, 'IN_FLIGHT'],
+    [200n, 'IN_FLIGHT'],
+    [201n, 'FAILED'],
+    [99n, 'FAILED'],
+  ])('%s percent of the amount: %s', async (percent, state) => {
+    const { request, amountMsat } = await hold()
+    const sentMsat = (amountMsat * percent) / 100n
+    expect(control().pay('buyer', request, { amountMsat: sentMsat })).toEqual({ state, payment_hash: paymentHash })
+    const invoice = await market().holds.find(paymentHash)
+    expect(invoice?.state).toBe(state === 'FAILED' ? 'open' : 'held')
+    const htlc = { amountMsat: sentMsat, expiryHeight: (await chain().tip()).height + 147, peer: pubkey('buyer'), state: 'held' }
+    expect(invoice?.htlcs).toEqual(state === 'FAILED' ? [] : [htlc])
+  })
+
+  test('over two hops the first HTLC ends later and brings the fee', async () => {
+    const { invoice, payment_hash: hash } = control().invoice('seller-ada', 100_000n, 60)
+    expect(await scratch.simnet().lightning('buyer').payments.pay(invoice, { maxFeeMsat: 1100n, timeoutMs: 0 })).toMatchObject({
+      state: 'succeeded',
+      feeMsat: 1100n,
+    })
+    expect(control().payment(hash)).toEqual({ state: 'SUCCEEDED', payee: pubkey('seller-ada') })
+  })
+
+  test('an invoice that nobody paid in time is cancelled; one that is held does not care', async () => {
+    const { request } = await hold()
+    control().pay('buyer', request)
+    const ordinary = control().invoice('seller-ada', 10n, 60)
+    now += 4_000_000
+    control().mine(1)
+    expect(control().invoiceStatus('seller-ada', ordinary.payment_hash)).toEqual({ state: 'CANCELED' })
+    expect((await market().holds.find(paymentHash))?.state).toBe('held')
+    expect(await market().payments.pay(ordinary.invoice, { maxFeeMsat: 0n, timeoutMs: 0 })).toEqual({
+      state: 'failed',
+      reason: 'invoice-expired',
+    })
+    expect(await market().holds.settle(preimage)).toBe('settled')
+  })
+
+  test('a held invoice takes no second payer', async () => {
+    const { request } = await hold()
+    expect(control().pay('buyer', request).state).toBe('IN_FLIGHT')
+    expect(control().pay('buyer-2', request).state).toBe('FAILED')
+    expect(control().pay('buyer', request).state).toBe('IN_FLIGHT')
+    await market().holds.settle(preimage)
+    expect(control().payment(paymentHash)).toEqual({ state: 'SUCCEEDED', payee: pubkey('market') })
+  })
+
+  test('a hold is cancelled twelve blocks before its end, and not a block sooner', async () => {
+    const before = control().balances()
+    const { request } = await hold()
+    control().pay('buyer', request)
+    control().mine(147 - 12 - 1)
+    expect((await market().holds.find(paymentHash))?.state).toBe('held')
+    control().mine(1)
+    expect(await market().holds.find(paymentHash)).toMatchObject({ state: 'cancelled', htlcs: [{ state: 'cancelled' }] })
+    expect(await market().holds.settle(preimage)).toBe('cancelled')
+    expect(control().payment(paymentHash)?.state).toBe('FAILED')
+    expect(control().balances()).toEqual(before)
+  })
+})
+
+describe('the chain', () => {
+  test('a re-org takes a funding back into the mempool; the next block has it again', async () => {
+    const outpoint = openPublic()
+    control().mine(2)
+    const old = await chain().tip()
+    expect(control().reorg(2)).toBe(old.height + 1)
+    expect(await chain().output(outpoint, 0)).toMatchObject({ height: null, txIndex: null })
+    expect(
+      (await scratch.simnet().lightning('buyer').channels.list()).find((channel) => channel.outpoint === outpoint),
+    ).toMatchObject({ state: 'pending', shortChannelId: null })
+    control().mine(1)
+    expect(await chain().output(outpoint, 0)).toMatchObject({ height: old.height + 2 })
+  })
+
+  test('a channel falls out of the graph with its confirmations, and comes back', async () => {
+    const outpoint = openPublic()
+    control().mine(6)
+    expect(await market().graph.channel(outpoint)).toBeDefined()
+    control().reorg(6)
+    expect(await market().graph.channel(outpoint)).toBeUndefined()
+    control().mine(6)
+    expect(await market().graph.channel(outpoint)).toBeDefined()
+  })
+
+  test('the world itself can’t be re-organised away', () => {
+    expect(() => control().reorg(1)).toThrow(RangeError)
+    control().mine(2)
+    expect(() => control().reorg(3)).toThrow(RangeError)
+  })
+
+  test('a double-spend takes the funding and its channel away', async () => {
+    const outpoint = openPublic()
+    control().mine(1)
+    control().reorg(1)
+    control().doubleSpend(outpoint.split(':')[0] ?? '')
+    control().mine(1)
+    expect(await chain().output(outpoint, 0)).toBeUndefined()
+    expect(
+      control()
+        .channels('buyer')
+        .some((channel) => channel.outpoint === outpoint),
+    ).toBe(false)
+  })
+
+  test('a close is seen in the mempool, then in a block, and both have their coins', async () => {
+    const outpoint = openPublic()
+    control().mine(6)
+    const { txid } = control().close(outpoint)
+    expect((await chain().output(outpoint, 0))?.spentBy).toEqual({ txid, height: null })
+    const channels = scratch.simnet().lightning('buyer').channels
+    expect((await channels.list()).find((channel) => channel.outpoint === outpoint)?.state).toBe('closing')
+    control().mine(1)
+    expect((await chain().output(outpoint, 0))?.spentBy).toEqual({ txid, height: (await chain().tip()).height })
+    expect((await channels.list()).some((channel) => channel.outpoint === outpoint)).toBe(false)
+    expect(await market().graph.channel(outpoint)).toBeUndefined()
+    expect(() => control().close(outpoint)).toThrow(/no open channel/)
+  })
+
+  test('only force closes a channel whose other end is offline', () => {
+    const outpoint = openPublic()
+    control().mine(3)
+    control().setOnline('buyer', false)
+    expect(() => control().close(outpoint)).toThrow(/offline/)
+    expect(control().close(outpoint, { force: true }).txid).toMatch(/^[0-9a-f]{64}$/)
+  })
+
+  test('a funding below the floor waits until its child pays for it', async () => {
+    control().feeFloor(10)
+    const outpoint = openPublic()
+    control().mine(3)
+    expect((await chain().output(outpoint, 0))?.height).toBeNull()
+    expect(await chain().feeRate(6)).toBe(10)
+    await scratch.simnet().lightning('seller-ada').channels.bumpFee(outpoint, 12)
+    control().mine(1)
+    expect((await chain().output(outpoint, 0))?.height).toBe((await chain().tip()).height)
+  })
+
+  test('a funding output is P2WSH, and it stands where its short channel id says', async () => {
+    const outpoint = openPublic()
+    control().mine(3)
+    const output = await chain().output(outpoint, 0)
+    expect(scriptKind(output?.script ?? '')).toBe('p2wsh')
+    const own = (await scratch.simnet().lightning('seller-ada').channels.list()).find((channel) => channel.outpoint === outpoint)
+    expect(own?.shortChannelId).toBe(`${output?.height}x${output?.txIndex}x${outpoint.split(':')[1]}`)
+  })
+})

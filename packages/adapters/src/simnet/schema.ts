@@ -1,0 +1,67 @@
+/** The simulated network's state. Amounts are integers of the unit in their name; `a` is the end that opened a channel. */
+export const SCHEMA = `
+CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+
+CREATE TABLE IF NOT EXISTS nodes (
+  position INTEGER PRIMARY KEY, alias TEXT NOT NULL UNIQUE, role TEXT NOT NULL, pubkey TEXT NOT NULL UNIQUE,
+  script TEXT NOT NULL UNIQUE, socket TEXT NOT NULL, behaviour TEXT NOT NULL DEFAULT 'ok', online INTEGER NOT NULL DEFAULT 1
+) STRICT;
+CREATE TABLE IF NOT EXISTS peers (a TEXT NOT NULL, b TEXT NOT NULL, PRIMARY KEY (a, b)) STRICT, WITHOUT ROWID;
+
+CREATE TABLE IF NOT EXISTS blocks (height INTEGER PRIMARY KEY, hash TEXT NOT NULL, previous_hash TEXT NOT NULL, time INTEGER NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS txs (
+  seq INTEGER PRIMARY KEY, txid TEXT NOT NULL UNIQUE, raw TEXT NOT NULL, fee_sat INTEGER NOT NULL, vsize INTEGER NOT NULL,
+  is_coinbase INTEGER NOT NULL, height INTEGER, tx_index INTEGER
+) STRICT;
+CREATE INDEX IF NOT EXISTS txs_by_height ON txs (height, tx_index);
+CREATE INDEX IF NOT EXISTS txs_in_mempool ON txs (seq) WHERE height IS NULL;
+CREATE TABLE IF NOT EXISTS outputs (
+  txid TEXT NOT NULL, vout INTEGER NOT NULL, value_sat INTEGER NOT NULL CHECK (value_sat >= 0), script TEXT NOT NULL,
+  owner TEXT, locked_by TEXT, spent_by TEXT, PRIMARY KEY (txid, vout)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS coins ON outputs (owner, value_sat) WHERE owner IS NOT NULL AND spent_by IS NULL;
+CREATE INDEX IF NOT EXISTS outputs_spent ON outputs (spent_by) WHERE spent_by IS NOT NULL;
+CREATE INDEX IF NOT EXISTS outputs_locked ON outputs (locked_by) WHERE locked_by IS NOT NULL;
+
+CREATE TABLE IF NOT EXISTS channels (
+  id INTEGER PRIMARY KEY, outpoint TEXT NOT NULL UNIQUE, txid TEXT NOT NULL, vout INTEGER NOT NULL,
+  a TEXT NOT NULL, b TEXT NOT NULL, a_key TEXT NOT NULL, b_key TEXT NOT NULL,
+  capacity_sat INTEGER NOT NULL, is_private INTEGER NOT NULL, raw TEXT NOT NULL, fee_sat INTEGER NOT NULL, vsize INTEGER NOT NULL,
+  state TEXT NOT NULL CHECK (state IN ('prepared', 'vanished', 'published', 'abandoned')),
+  a_msat INTEGER NOT NULL CHECK (a_msat >= 0), b_msat INTEGER NOT NULL CHECK (b_msat >= 0),
+  held_msat INTEGER NOT NULL DEFAULT 0 CHECK (held_msat >= 0), slots INTEGER NOT NULL DEFAULT 0 CHECK (slots >= 0),
+  a_base_msat INTEGER NOT NULL, a_ppm INTEGER NOT NULL, b_base_msat INTEGER NOT NULL, b_ppm INTEGER NOT NULL,
+  claimed_peer TEXT NOT NULL, claimed_sat INTEGER NOT NULL,
+  CHECK (a_msat + b_msat + held_msat = capacity_sat * 1000)
+) STRICT;
+CREATE INDEX IF NOT EXISTS channels_to_a ON channels (a, b_msat);
+CREATE INDEX IF NOT EXISTS channels_to_b ON channels (b, a_msat);
+CREATE INDEX IF NOT EXISTS channels_by_ends ON channels (a, b);
+CREATE INDEX IF NOT EXISTS channels_by_funding ON channels (txid);
+CREATE VIEW IF NOT EXISTS channel_view AS
+  SELECT c.*, f.height AS funding_height, f.tx_index AS funding_index, f.txid IS NOT NULL AS is_seen,
+         o.spent_by IS NOT NULL AS is_spent, s.height AS spent_height, na.online AND nb.online AS is_online
+  FROM channels c JOIN nodes na ON na.pubkey = c.a JOIN nodes nb ON nb.pubkey = c.b LEFT JOIN txs f ON f.txid = c.txid
+  LEFT JOIN outputs o ON o.txid = c.txid AND o.vout = c.vout LEFT JOIN txs s ON s.txid = o.spent_by;
+
+CREATE TABLE IF NOT EXISTS invoices (
+  node TEXT NOT NULL, payment_hash TEXT NOT NULL, request TEXT NOT NULL, amount_msat INTEGER NOT NULL, cltv_delta INTEGER NOT NULL,
+  expires_at INTEGER NOT NULL, preimage TEXT, state TEXT NOT NULL CHECK (state IN ('open', 'held', 'settled', 'cancelled')),
+  PRIMARY KEY (node, payment_hash)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS invoices_open ON invoices (expires_at) WHERE state = 'open';
+CREATE INDEX IF NOT EXISTS invoices_held ON invoices (node) WHERE state = 'held';
+CREATE TABLE IF NOT EXISTS payments (
+  payer TEXT NOT NULL, payment_hash TEXT NOT NULL, payee TEXT NOT NULL, amount_msat INTEGER NOT NULL, fee_msat INTEGER NOT NULL,
+  state TEXT NOT NULL CHECK (state IN ('in-flight', 'succeeded', 'failed')), reason TEXT, preimage TEXT,
+  PRIMARY KEY (payer, payment_hash)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS payments_by_hash ON payments (payment_hash);
+CREATE TABLE IF NOT EXISTS htlcs (
+  id INTEGER PRIMARY KEY, payment_hash TEXT NOT NULL, payer TEXT NOT NULL, outpoint TEXT NOT NULL, sender TEXT NOT NULL,
+  receiver TEXT NOT NULL, amount_msat INTEGER NOT NULL, expiry_height INTEGER NOT NULL, is_last INTEGER NOT NULL,
+  state TEXT NOT NULL CHECK (state IN ('held', 'settled', 'cancelled'))
+) STRICT;
+CREATE INDEX IF NOT EXISTS htlcs_by_payment ON htlcs (payment_hash, payer);
+CREATE INDEX IF NOT EXISTS htlcs_held ON htlcs (expiry_height) WHERE state = 'held';
+`

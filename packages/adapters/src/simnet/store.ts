@@ -1,0 +1,106 @@
+import { Fault } from '@penstock/kernel/result.ts'
+import type { Clock } from '@penstock/ports/clock.ts'
+import { EventEmitter } from 'node:events'
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import { SCHEMA } from './schema.ts'
+
+/** The network's memory and its bell. Integers come out as bigints. */
+export type Net = {
+  readonly clock: Clock
+  all<Row>(sql: string, ...values: SQLInputValue[]): Row[]
+  get<Row>(sql: string, ...values: SQLInputValue[]): Row | undefined
+  /** @returns how many rows changed */
+  run(sql: string, ...values: SQLInputValue[]): number
+  /** Does all of it or nothing; may be nested. A process that is killed in between has done nothing. */
+  write<T>(work: () => T): T
+  /** Tells whoever listens to this topic, once the transaction under way is committed. */
+  touch(topic: string): void
+  /** Yields what is read at once and whenever the topic was touched, if there is something; ends with the signal or the network. */
+  watch<T>(topic: string, signal: AbortSignal, read: () => T | undefined): AsyncGenerator<T>
+  /** Fires when the network is closed. */
+  readonly ended: AbortSignal
+  close(): void
+}
+
+export function openStore(path: string, clock: Clock): Net {
+  const db = new DatabaseSync(path)
+  // NORMAL: a killed process loses nothing that was committed; only a power cut could, and then no market is running either.
+  db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA busy_timeout = 5000')
+  db.exec(SCHEMA)
+  const statements = new Map<string, StatementSync>()
+  const bell = new EventEmitter().setMaxListeners(0)
+  const touched = new Set<string>()
+  const end = new AbortController()
+  let depth = 0
+
+  const mustBeOpen = (): void => {
+    if (end.signal.aborted) throw new Fault('the simulated network is closed')
+  }
+
+  const prepare = (sql: string): StatementSync => {
+    mustBeOpen()
+    const known = statements.get(sql)
+    if (known) return known
+    const statement = db.prepare(sql)
+    statement.setReadBigInts(true)
+    statements.set(sql, statement)
+    return statement
+  }
+
+  const write = <T>(work: () => T): T => {
+    if (depth > 0) return work()
+    mustBeOpen()
+    db.exec('BEGIN IMMEDIATE')
+    depth++
+    try {
+      const result = work()
+      db.exec('COMMIT')
+      return result
+    } catch (error) {
+      touched.clear()
+      db.exec('ROLLBACK')
+      throw error
+    } finally {
+      depth--
+      const topics = [...touched]
+      touched.clear()
+      for (const topic of topics) bell.emit(topic)
+    }
+  }
+
+  return {
+    clock,
+    // The shape of a row is what its own SQL says, two words to the left of the type's name.
+    all: <Row>(sql: string, ...values: SQLInputValue[]) => prepare(sql).all(...values) as Row[],
+    get: <Row>(sql: string, ...values: SQLInputValue[]) => prepare(sql).get(...values) as Row | undefined,
+    run: (sql, ...values) => Number(prepare(sql).run(...values).changes),
+    write,
+    touch: (topic) => void touched.add(topic),
+    watch: (topic, signal, read) => watch(bell, topic, AbortSignal.any([signal, end.signal]), read),
+    ended: end.signal,
+    close: () => {
+      if (end.signal.aborted) return
+      end.abort()
+      db.close()
+    },
+  }
+}
+
+async function* watch<T>(bell: EventEmitter, topic: string, signal: AbortSignal, read: () => T | undefined): AsyncGenerator<T> {
+  let next = Promise.withResolvers<void>()
+  const ring = (): void => next.resolve()
+  bell.on(topic, ring)
+  signal.addEventListener('abort', ring)
+  try {
+    while (!signal.aborted) {
+      const now = read()
+      if (now !== undefined) yield now
+      await next.promise
+      // Renewed before the next reading: what is rung while the listener is busy wakes it again.
+      next = Promise.withResolvers<void>()
+    }
+  } finally {
+    bell.off(topic, ring)
+    signal.removeEventListener('abort', ring)
+  }
+}

@@ -1,0 +1,73 @@
+import type { LimitOutcome, Limits } from '@penstock/ports/limits.ts'
+import type { Views } from '@penstock/ports/views.ts'
+import type { Kysely } from 'kysely'
+
+type LimitTables = {
+  /** `hits`: the instants of the hits that may still count, a JSON array. */
+  limit_hits: { key: string; hits: string; expires_at: number }
+  last_seen: { key: string; at: number }
+}
+
+const SWEEP_EVERY = 256
+
+/** Sliding windows, exact: the instants themselves are kept, in one row for each key. */
+export async function sqlLimits(views: Views): Promise<Limits> {
+  await views.migrate('limits', [createTables])
+  const db = views.db.$extendTables<LimitTables>()
+  let hits = 0
+
+  return {
+    async hit(key, limit, windowMs, now) {
+      if (limit === 0) return { allowed: true, remaining: Number.MAX_SAFE_INTEGER }
+      if (++hits % SWEEP_EVERY === 0) await db.deleteFrom('limit_hits').where('expires_at', '<', now).execute()
+      return db.transaction().execute((trx) => count(trx, key, limit, windowMs, now))
+    },
+    async touch(key, now) {
+      await db
+        .insertInto('last_seen')
+        .values({ key, at: now })
+        .onConflict((conflict) => conflict.column('key').doUpdateSet({ at: now }).where('last_seen.at', '<', now))
+        .execute()
+    },
+    async lastSeen(key) {
+      const row = await db.selectFrom('last_seen').select('at').where('key', '=', key).executeTakeFirst()
+      return row?.at
+    },
+  }
+}
+
+async function count(db: Kysely<LimitTables>, key: string, limit: number, windowMs: number, now: number): Promise<LimitOutcome> {
+  // The upsert takes the row's lock, so that two that hit at once take turns.
+  const row = await db
+    .insertInto('limit_hits')
+    .values({ key, hits: '[]', expires_at: now + windowMs })
+    .onConflict((conflict) => conflict.column('key').doUpdateSet({ expires_at: now + windowMs }))
+    .returning('hits')
+    .executeTakeFirstOrThrow()
+  const stored = JSON.parse(row.hits) as number[] // written below
+  const counting = stored.filter((at) => at > now - windowMs)
+  if (counting.length >= limit) return { allowed: false, retryAfterMs: (counting.at(-limit) ?? now) + windowMs - now }
+  counting.push(now)
+  counting.sort((a, b) => a - b) // replicas' clocks differ a little
+  await db
+    .updateTable('limit_hits')
+    .set({ hits: JSON.stringify(counting) })
+    .where('key', '=', key)
+    .execute()
+  return { allowed: true, remaining: limit - counting.length }
+}
+
+async function createTables(db: Views['db']): Promise<void> {
+  await db.schema
+    .createTable('limit_hits')
+    .addColumn('key', 'text', (column) => column.primaryKey())
+    .addColumn('hits', 'text', (column) => column.notNull())
+    .addColumn('expires_at', 'bigint', (column) => column.notNull())
+    .execute()
+  await db.schema.createIndex('limit_hits_by_expiry').on('limit_hits').column('expires_at').execute()
+  await db.schema
+    .createTable('last_seen')
+    .addColumn('key', 'text', (column) => column.primaryKey())
+    .addColumn('at', 'bigint', (column) => column.notNull())
+    .execute()
+}

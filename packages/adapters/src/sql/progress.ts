@@ -1,0 +1,79 @@
+import type { Progress } from '@penstock/ports/progress.ts'
+import type { Views } from '@penstock/ports/views.ts'
+import type { Kysely } from 'kysely'
+
+type ProgressTables = {
+  progress: { consumer: string; position: number }
+  progress_streams: { consumer: string; stream: string; revision: number; position: number }
+}
+
+/** How far each consumer is, beside the views' rows. Positions are numbers here: a log has fewer than 2^53 events. */
+export async function sqlProgress(views: Views): Promise<Progress> {
+  await views.migrate('progress', [createTables])
+  const tables = (db: Kysely<object> = views.db): Kysely<ProgressTables> => db.$extendTables<ProgressTables>()
+
+  return {
+    async load(consumer) {
+      const row = await tables().selectFrom('progress').select('position').where('consumer', '=', consumer).executeTakeFirst()
+      return { position: row ? BigInt(row.position) : 'start' }
+    },
+    async revision(consumer, stream, db) {
+      const rows = tables(db).selectFrom('progress_streams').select('revision')
+      const row = await rows.where('consumer', '=', consumer).where('stream', '=', stream).executeTakeFirst()
+      return row?.revision
+    },
+    async advance(consumer, { stream, revision, position }, db) {
+      await tables(db)
+        .insertInto('progress_streams')
+        .values({ consumer, stream, revision, position: Number(position) })
+        .onConflict((conflict) =>
+          conflict
+            .columns(['consumer', 'stream'])
+            .doUpdateSet({ revision, position: Number(position) })
+            .where('progress_streams.revision', '<', revision),
+        )
+        .execute()
+    },
+    async settle(consumer, position, db) {
+      const reached = Number(position)
+      await tables(db)
+        .insertInto('progress')
+        .values({ consumer, position: reached })
+        .onConflict((conflict) =>
+          conflict.column('consumer').doUpdateSet({ position: reached }).where('progress.position', '<', reached),
+        )
+        .execute()
+    },
+    async prune(consumer, max) {
+      const settled = tables().selectFrom('progress').select('position').where('consumer', '=', consumer)
+      const finished = tables().selectFrom('progress_streams').select('stream').where('consumer', '=', consumer)
+      const { numDeletedRows } = await tables()
+        .deleteFrom('progress_streams')
+        .where('consumer', '=', consumer)
+        .where('stream', 'in', finished.where('position', '<=', settled).orderBy('position').limit(max))
+        .executeTakeFirstOrThrow()
+      return Number(numDeletedRows)
+    },
+    async reset(consumer, db) {
+      await tables(db).deleteFrom('progress_streams').where('consumer', '=', consumer).execute()
+      await tables(db).deleteFrom('progress').where('consumer', '=', consumer).execute()
+    },
+  }
+}
+
+async function createTables(db: Views['db']): Promise<void> {
+  await db.schema
+    .createTable('progress')
+    .addColumn('consumer', 'text', (column) => column.primaryKey())
+    .addColumn('position', 'bigint', (column) => column.notNull())
+    .execute()
+  await db.schema
+    .createTable('progress_streams')
+    .addColumn('consumer', 'text', (column) => column.notNull())
+    .addColumn('stream', 'text', (column) => column.notNull())
+    .addColumn('revision', 'integer', (column) => column.notNull())
+    .addColumn('position', 'bigint', (column) => column.notNull())
+    .addPrimaryKeyConstraint('progress_streams_key', ['consumer', 'stream'])
+    .execute()
+  await db.schema.createIndex('progress_streams_by_position').on('progress_streams').columns(['consumer', 'position']).execute()
+}

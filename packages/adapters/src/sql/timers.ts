@@ -1,0 +1,98 @@
+import type { DueTimer, Timers } from '@penstock/ports/timers.ts'
+import type { Views } from '@penstock/ports/views.ts'
+import type { Selectable } from 'kysely'
+
+type TimerTable = {
+  timers: { service: string; stream: string; step: string; at: number | null; height: number | null; type: string; data: string }
+}
+type TimerRow = Selectable<TimerTable['timers']>
+
+/** Deadlines in a table of the views' database; the streams are their truth. */
+export async function sqlTimers(views: Views): Promise<Timers> {
+  await views.migrate('timers', [createTables])
+  const db = views.db.$extendTables<TimerTable>()
+
+  return {
+    async replace(service, stream, timers) {
+      const rows = timers.map((timer) => rowOf({ ...timer, service, stream }))
+      await db.transaction().execute(async (trx) => {
+        await trx.deleteFrom('timers').where('service', '=', service).where('stream', '=', stream).execute()
+        if (rows.length > 0) await trx.insertInto('timers').values(rows).execute()
+      })
+    },
+    async due(service, now, height, max) {
+      const ofService = db.selectFrom('timers').selectAll().where('service', '=', service).limit(max)
+      const instants = await ofService.where('at', '<=', now).orderBy('at').orderBy('stream').execute()
+      const heights =
+        height === undefined ? [] : await ofService.where('height', '<=', height).orderBy('height').orderBy('stream').execute()
+      // Blocks first: what hangs on a height is a payment that is held.
+      return [...heights, ...instants].slice(0, max).map(timerOf)
+    },
+    async fired(timer) {
+      const { service, stream, step, at, height, type, data } = rowOf(timer)
+      await db
+        .deleteFrom('timers')
+        .where('service', '=', service)
+        .where('stream', '=', stream)
+        .where('step', '=', step)
+        .where('at', at === null ? 'is' : '=', at)
+        .where('height', height === null ? 'is' : '=', height)
+        .where('type', '=', type)
+        .where('data', '=', data)
+        .execute()
+    },
+    async list(max) {
+      const instants = await db
+        .selectFrom('timers')
+        .selectAll()
+        .where('at', 'is not', null)
+        .orderBy('at')
+        .orderBy('stream')
+        .limit(max)
+        .execute()
+      const heights = await db
+        .selectFrom('timers')
+        .selectAll()
+        .where('height', 'is not', null)
+        .orderBy('height')
+        .orderBy('stream')
+        .limit(max)
+        .execute()
+      return [...heights, ...instants].slice(0, max).map(timerOf)
+    },
+  }
+}
+
+const rowOf = ({ service, stream, step, due, command }: DueTimer): TimerRow => ({
+  service,
+  stream,
+  step,
+  at: 'at' in due ? due.at : null,
+  height: 'height' in due ? due.height : null,
+  type: command.type,
+  data: JSON.stringify(command.data),
+})
+
+const timerOf = ({ service, stream, step, at, height, type, data }: TimerRow): DueTimer => ({
+  service,
+  stream,
+  step,
+  due: at === null ? { height: Number(height) } : { at },
+  command: { type, data: JSON.parse(data) as object }, // `rowOf` wrote it
+})
+
+async function createTables(db: Views['db']): Promise<void> {
+  await db.schema
+    .createTable('timers')
+    .addColumn('service', 'text', (column) => column.notNull())
+    .addColumn('stream', 'text', (column) => column.notNull())
+    .addColumn('step', 'text', (column) => column.notNull())
+    .addColumn('at', 'bigint')
+    .addColumn('height', 'integer')
+    .addColumn('type', 'text', (column) => column.notNull())
+    .addColumn('data', 'text', (column) => column.notNull())
+    .addPrimaryKeyConstraint('timers_key', ['service', 'stream', 'step'])
+    .execute()
+  await db.schema.createIndex('timers_by_instant').on('timers').columns(['service', 'at']).execute()
+  await db.schema.createIndex('timers_by_height').on('timers').columns(['service', 'height']).execute()
+}

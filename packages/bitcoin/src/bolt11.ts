@@ -1,0 +1,100 @@
+import { secp256k1 } from '@noble/curves/secp256k1.js'
+import { createSignedRequest, createUnsignedRequest, parsePaymentRequest } from 'invoices'
+import { bytesToHex, hexToBytes } from './hex.ts'
+import { pubkeyOf } from './pubkey.ts'
+
+export type Network = 'mainnet' | 'testnet' | 'signet' | 'regtest'
+
+/** BOLT 11: what fits into a description; longer texts go in as their hash. */
+export const MAX_DESCRIPTION_BYTES = 639
+
+export type PaymentRequest = {
+  readonly network: Network
+  readonly paymentHash: string
+  /** Undefined: the payer chooses. */
+  readonly amountMsat: bigint | undefined
+  readonly payee: string
+  /** Milliseconds since 1970, in whole seconds. */
+  readonly createdAt: number
+  readonly expiresAt: number
+  readonly cltvDelta: number
+  readonly description: string | undefined
+  readonly descriptionHash: string | undefined
+}
+
+export type NewPaymentRequest = {
+  readonly network: Network
+  readonly paymentHash: string
+  /** Undefined: the payer chooses. */
+  readonly amountMsat?: bigint
+  /** BOLT 11's payment secret: 32 unguessable bytes in hex. */
+  readonly paymentSecret: string
+  readonly createdAt: number
+  readonly expirySeconds: number
+  readonly cltvDelta: number
+  readonly description: string
+}
+
+// The package calls mainnet `bitcoin`; the other names are ours too.
+const PACKAGE_NAMES: Readonly<Record<Network, string>> = {
+  mainnet: 'bitcoin',
+  testnet: 'testnet',
+  signet: 'signet',
+  regtest: 'regtest',
+}
+const NETWORKS = new Map(Object.entries(PACKAGE_NAMES).map(([network, name]) => [name, network as Network])) // keys of the record above
+
+// Variable onions and payment secrets required, several parts allowed: what every node of today sends.
+const FEATURES = [8, 14, 17].map((bit) => ({ bit }))
+
+/** Writes and signs a payment request. @throws RangeError for what BOLT 11 has no form for, a long description above all */
+export function encodePaymentRequest(request: NewPaymentRequest, secretKey: Uint8Array): string {
+  mustFit(request)
+  const createdAt = Math.floor(request.createdAt / 1000) * 1000
+  const { hash, hrp, tags } = createUnsignedRequest({
+    network: PACKAGE_NAMES[request.network],
+    id: request.paymentHash,
+    ...(request.amountMsat !== undefined && { mtokens: `${request.amountMsat}` }),
+    payment: request.paymentSecret,
+    created_at: new Date(createdAt).toISOString(),
+    expires_at: new Date(createdAt + request.expirySeconds * 1000).toISOString(),
+    cltv_delta: request.cltvDelta,
+    description: request.description,
+    features: FEATURES,
+  })
+  const signature = bytesToHex(secp256k1.sign(hexToBytes(hash), secretKey, { prehash: false }))
+  return createSignedRequest({ destination: pubkeyOf(secretKey), hrp, signature, tags }).request
+}
+
+// `invoices` takes anything: a zero becomes the default of BOLT 11, and a negative number never comes back.
+function mustFit({ description, amountMsat, createdAt, expirySeconds, cltvDelta }: NewPaymentRequest): void {
+  if (new TextEncoder().encode(description).length > MAX_DESCRIPTION_BYTES)
+    throw new RangeError(`a description has at most ${MAX_DESCRIPTION_BYTES} bytes; put in its hash`)
+  if (amountMsat !== undefined && amountMsat <= 0n) throw new RangeError('an amount is above zero')
+  const isWhole = (value: number): boolean => Number.isSafeInteger(value) && value > 0
+  if (!isWhole(expirySeconds) || !isWhole(cltvDelta)) throw new RangeError('expiry and CLTV delta are whole numbers above zero')
+  if (!(createdAt >= 1000 && createdAt < 2 ** 35 * 1000)) throw new RangeError('the time has 35 bits of seconds since 1970')
+}
+
+/** Reads a payment request and checks its signature. @returns undefined for anything else */
+export function decodePaymentRequest(text: string): PaymentRequest | undefined {
+  try {
+    const parsed = parsePaymentRequest({ request: text })
+    const network = NETWORKS.get(parsed.network)
+    if (!network || !parsed.id) return undefined
+    const amountMsat = BigInt(parsed.mtokens)
+    return {
+      network,
+      paymentHash: parsed.id,
+      amountMsat: amountMsat === 0n ? undefined : amountMsat,
+      payee: parsed.destination,
+      createdAt: Date.parse(parsed.created_at),
+      expiresAt: Date.parse(parsed.expires_at),
+      cltvDelta: parsed.cltv_delta,
+      description: parsed.description_hash ? undefined : (parsed.description ?? ''),
+      descriptionHash: parsed.description_hash,
+    }
+  } catch {
+    return undefined // the package throws for every kind of rubbish
+  }
+}

@@ -1,0 +1,160 @@
+import type { Attestation } from './attestation.ts'
+import { fundingScript, scriptKind } from './script.ts'
+
+/** The judgement of decisions, A4a: what proves a channel. Pure: whoever judges brings the evidence. */
+
+/** What was sold. */
+export type ChannelTerms = {
+  readonly sellerPubkey: string
+  readonly buyerPubkey: string
+  readonly capacitySat: bigint
+  readonly isPrivate: boolean
+  /** The seller belongs to the rails cluster. */
+  readonly rails: boolean
+  /** Height of the chain when the payment was held: a channel from before is not the one that was bought. */
+  readonly heldAtHeight: number
+  readonly requiredConfirmations: number
+}
+
+/** The chain port's output, as far as it matters here. */
+export type FundingOutput = {
+  readonly outpoint: string
+  readonly valueSat: bigint
+  readonly script: string
+  readonly height: number | null
+  readonly spentBy: { readonly txid: string; readonly height: number | null } | null
+}
+
+export type Evidence = {
+  readonly tipHeight: number
+  /** Null: neither chain nor mempool has it. */
+  readonly output: FundingOutput | null
+  readonly attestation?: Attestation
+  /** The key that signed it. An attestation of anybody but the seller's node proves nothing and accuses nobody. */
+  readonly attestationSigner?: string
+  /** The channel with this outpoint in our own node's graph. */
+  readonly graph: { readonly capacitySat: bigint; readonly nodes: readonly [string, string] } | null
+  /** Our graph knows another channel between the two that could have carried the probe's amount instead. */
+  readonly otherChannelsBetween: boolean
+  readonly probe: 'reached' | 'not-reached' | 'not-tried'
+}
+
+export type WrongReason =
+  | 'value-too-small'
+  | 'not-a-funding-output'
+  | 'script-mismatch'
+  | 'older-than-the-hold'
+  | 'spent'
+  | 'announced-nodes'
+  | 'announced-capacity'
+  | 'attested-outpoint'
+  | 'attested-capacity'
+  | 'attested-nodes'
+  | 'attested-push'
+
+export type Valid = {
+  readonly verdict: 'valid'
+  readonly chain: true
+  readonly peer: 'graph' | 'probe' | null
+  readonly confirmations: number
+  readonly payoutWithheldUntil: 'none' | 'announcement-or-1008-blocks'
+}
+export type Wrong = { readonly verdict: 'wrong'; readonly reason: WrongReason; readonly sentence: string }
+/** `spend`: a spend waits in the mempool; it decides when it confirms or vanishes. */
+export type Undecided = {
+  readonly verdict: 'undecided'
+  readonly waitingFor: 'transaction' | 'confirmations' | 'peer-proof' | 'spend'
+}
+export type Verdict = Valid | Wrong | Undecided
+
+/**
+ * @param lastHeight it is now or never: one confirmation is enough, and a rails seller needs no peer proof. What is
+ * still undecided then is cancelled.
+ */
+export function judge(terms: ChannelTerms, evidence: Evidence, { lastHeight }: { readonly lastHeight: boolean }): Verdict {
+  const wrong = wrongOutput(terms, evidence) ?? wrongAnnouncement(terms, evidence) ?? wrongAttestation(terms, evidence)
+  if (wrong) return { verdict: 'wrong', reason: wrong[0], sentence: wrong[1] }
+  const { output, tipHeight } = evidence
+  if (!output) return { verdict: 'undecided', waitingFor: 'transaction' }
+  if (output.spentBy) return { verdict: 'undecided', waitingFor: 'spend' }
+  const confirmations = output.height === null ? 0 : Math.max(0, tipHeight - output.height + 1)
+  if (confirmations < Math.max(1, lastHeight ? 1 : terms.requiredConfirmations))
+    return { verdict: 'undecided', waitingFor: 'confirmations' }
+
+  const valid = { verdict: 'valid', chain: true, confirmations } as const
+  if (evidence.graph) return { ...valid, peer: 'graph', payoutWithheldUntil: 'none' }
+  if (probeCounts(terms, evidence))
+    return { ...valid, peer: 'probe', payoutWithheldUntil: terms.rails ? 'none' : 'announcement-or-1008-blocks' }
+  if (lastHeight && terms.rails) return { ...valid, peer: null, payoutWithheldUntil: 'announcement-or-1008-blocks' }
+  return { verdict: 'undecided', waitingFor: 'peer-proof' }
+}
+
+/**
+ * A seller with changed software could forward the probe over another channel that it has with the same buyer. A
+ * private channel will never be announced, so that outside the rails cluster nothing could confirm its probe later.
+ */
+const probeCounts = (terms: ChannelTerms, evidence: Evidence): boolean =>
+  evidence.probe === 'reached' && !evidence.otherChannelsBetween && (terms.rails || !terms.isPrivate)
+
+type Fault = readonly [WrongReason, string] | undefined
+
+function wrongOutput(terms: ChannelTerms, evidence: Evidence): Fault {
+  const { output } = evidence
+  if (!output) return undefined
+  const kind = scriptKind(output.script)
+  if (kind !== 'p2wsh' && kind !== 'p2tr')
+    return ['not-a-funding-output', `The output is of type ${kind}; a channel's funding output is P2WSH or P2TR.`]
+  if (output.valueSat < terms.capacitySat)
+    return ['value-too-small', `The output has ${output.valueSat} sat; ${terms.capacitySat} sat were sold.`]
+  if (output.height !== null && output.height <= terms.heldAtHeight)
+    return [
+      'older-than-the-hold',
+      `The output is in block ${output.height}; the payment was held at height ${terms.heldAtHeight}.`,
+    ]
+  // The keys of a P2TR output are aggregated: there the peer proof has to tie it to the nodes.
+  const keys = attestedBySeller(terms, evidence)?.fundingKeys
+  if (kind === 'p2wsh' && keys && fundingScript(...keys) !== output.script.toLowerCase())
+    return ['script-mismatch', 'The output is not the 2-of-2 of the attested funding keys.']
+  if (output.spentBy && output.spentBy.height !== null)
+    return ['spent', `Transaction ${output.spentBy.txid} in block ${output.spentBy.height} spends the output.`]
+  return undefined
+}
+
+function wrongAnnouncement(terms: ChannelTerms, { graph, output }: Evidence): Fault {
+  if (!graph) return undefined
+  if (!samePair(graph.nodes, [terms.sellerPubkey, terms.buyerPubkey]))
+    return ['announced-nodes', 'The channel is announced between other nodes.']
+  if (graph.capacitySat < terms.capacitySat || (output && graph.capacitySat !== output.valueSat))
+    return ['announced-capacity', `The channel is announced with ${graph.capacitySat} sat; ${terms.capacitySat} sat were sold.`]
+  return undefined
+}
+
+function wrongAttestation(terms: ChannelTerms, evidence: Evidence): Fault {
+  const { output } = evidence
+  const attestation = attestedBySeller(terms, evidence)
+  if (!attestation) return undefined
+  if (output && attestation.outpoint.toLowerCase() !== output.outpoint)
+    return ['attested-outpoint', 'The attestation is about another outpoint.']
+  if (!samePair(attestation.nodeKeys, [terms.sellerPubkey, terms.buyerPubkey]))
+    return ['attested-nodes', 'The attestation names other nodes.']
+  if (attestation.capacitySat < terms.capacitySat || (output && attestation.capacitySat !== output.valueSat))
+    return [
+      'attested-capacity',
+      `${attestation.capacitySat} sat are attested, ${terms.capacitySat} sat were sold${output ? `, the output has ${output.valueSat} sat` : ''}.`,
+    ]
+  if (attestation.pushSat > 0n)
+    return ['attested-push', `${attestation.pushSat} sat were pushed to the other side; inbound capacity was sold.`]
+  return undefined
+}
+
+const attestedBySeller = (terms: ChannelTerms, { attestation, attestationSigner }: Evidence): Attestation | undefined =>
+  attestationSigner?.toLowerCase() === terms.sellerPubkey.toLowerCase() ? attestation : undefined
+
+const samePair = (one: readonly [string, string], other: readonly [string, string]): boolean =>
+  normalised(one) === normalised(other)
+
+const normalised = (pair: readonly [string, string]): string =>
+  pair
+    .map((key) => key.toLowerCase())
+    .sort()
+    .join()

@@ -1,0 +1,30 @@
+/** What we use of `invoices`, which brings no types. */
+declare module 'invoices' {
+  export function createUnsignedRequest(request: {
+    cltv_delta: number
+    created_at: string
+    description?: string
+    description_hash?: string
+    expires_at: string
+    features: { bit: number }[]
+    id: string
+    mtokens?: string
+    network: string
+    payment: string
+  }): { hash: string; hrp: string; tags: number[] }
+  export function createSignedRequest(request: { destination: string; hrp: string; signature: string; tags: number[] }): {
+    request: string
+  }
+  /** @throws Error for everything that is not a payment request with a good signature */
+  export function parsePaymentRequest(request: { request: string }): {
+    cltv_delta: number
+    created_at: string
+    description?: string
+    description_hash?: string
+    destination: string
+    expires_at: string
+    id?: string
+    mtokens: string
+    network: string
+  }
+}

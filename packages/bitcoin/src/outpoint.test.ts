@@ -1,0 +1,37 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { formatOutpoint, formatShortChannelId, normaliseOutpoint, parseOutpoint, parseShortChannelId } from './outpoint.ts'
+
+const txid = 'ab'.repeat(32)
+
+test('an outpoint is normalised to lower case', () => {
+  expect(normaliseOutpoint(`${txid.toUpperCase()}:1`)).toBe(`${txid}:1`)
+  expect(parseOutpoint(`${txid}:4294967295`)).toEqual({ txid, vout: 4294967295 })
+})
+
+test.each([
+  'nonsense',
+  txid,
+  `${txid}:`,
+  `${txid}:-1`,
+  `${txid}:01`,
+  `${txid}:1.0`,
+  `${txid}:4294967296`,
+  `${txid.slice(1)}:0`,
+  `${'zz'.repeat(32)}:0`,
+  ` ${txid}:0`,
+  `${txid}:0\n`,
+])('no outpoint: %s', (text) => expect(normaliseOutpoint(text)).toBeUndefined())
+
+test('both kinds of ids can be read back', () => {
+  fc.assert(fc.property(fc.nat(0xffff_ffff), (vout) => parseOutpoint(formatOutpoint({ txid, vout }))?.vout === vout))
+  fc.assert(
+    fc.property(fc.nat(0xff_ffff), fc.nat(0xff_ffff), fc.nat(0xffff), (height, txIndex, vout) => {
+      expect(parseShortChannelId(formatShortChannelId({ height, txIndex, vout }))).toEqual({ height, txIndex, vout })
+    }),
+  )
+})
+
+test.each(['', '1x2', '1x2x3x4', 'axbxc', '1x2x65536', '16777216x0x0', '-1x0x0'])('no short channel id: %s', (text) => {
+  expect(parseShortChannelId(text)).toBeUndefined()
+})

@@ -1,0 +1,29 @@
+export type Outpoint = { readonly txid: string; readonly vout: number }
+
+/** Reads `txid:vout`. @returns lower case; undefined for anything else */
+export function parseOutpoint(text: string): Outpoint | undefined {
+  const [, txid, digits] = /^([0-9a-f]{64}):(0|[1-9]\d{0,9})$/i.exec(text) ?? []
+  if (!txid || !digits) return undefined
+  const vout = Number(digits)
+  return vout <= 0xffff_ffff ? { txid: txid.toLowerCase(), vout } : undefined
+}
+
+export const formatOutpoint = ({ txid, vout }: Outpoint): string => `${txid}:${vout}`
+
+/** @returns the outpoint in the one form that is stored and compared; undefined where it is none */
+export function normaliseOutpoint(text: string): string | undefined {
+  const outpoint = parseOutpoint(text)
+  return outpoint && formatOutpoint(outpoint)
+}
+
+/** Where in the chain a funding output stands (BOLT 7), written `height x index x output`. */
+export type ShortChannelId = { readonly height: number; readonly txIndex: number; readonly vout: number }
+
+export function parseShortChannelId(text: string): ShortChannelId | undefined {
+  const [, height, txIndex, vout] = /^(\d{1,8})x(\d{1,8})x(\d{1,5})$/.exec(text) ?? []
+  if (height === undefined || txIndex === undefined || vout === undefined) return undefined
+  const id = { height: Number(height), txIndex: Number(txIndex), vout: Number(vout) }
+  return id.height <= 0xff_ffff && id.txIndex <= 0xff_ffff && id.vout <= 0xffff ? id : undefined
+}
+
+export const formatShortChannelId = ({ height, txIndex, vout }: ShortChannelId): string => `${height}x${txIndex}x${vout}`

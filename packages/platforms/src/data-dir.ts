@@ -1,0 +1,38 @@
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Ids } from '@penstock/ports/clock.ts'
+
+/** The files of an embedded installation. Only its owner may look into the folder, since keys are in it. */
+export type DataDir = {
+  readonly path: string
+  readonly market: string
+  readonly views: string
+  readonly records: string
+  readonly simnet: string
+  readonly operatorToken: string
+  readonly agents: string
+}
+
+export function openDataDir(path: string): DataDir {
+  const agents = join(path, 'agents')
+  mkdirSync(agents, { recursive: true, mode: 0o700 })
+  return {
+    path,
+    market: join(path, 'market.db'),
+    views: join(path, 'views.db'),
+    records: join(path, 'records.db'),
+    simnet: join(path, 'simnet.db'),
+    operatorToken: join(path, 'operator.token'),
+    agents,
+  }
+}
+
+/** The token of operators' routes: the configured one, or one that is made at the first start and stays. */
+export function operatorToken(dir: DataDir, configured: string, ids: Ids): string {
+  if (configured !== '') return configured
+  if (!existsSync(dir.operatorToken)) {
+    writeFileSync(dir.operatorToken, `${Buffer.from(ids.random(32)).toString('base64url')}\n`, { mode: 0o600 })
+    chmodSync(dir.operatorToken, 0o600)
+  }
+  return readFileSync(dir.operatorToken, 'utf8').trim()
+}

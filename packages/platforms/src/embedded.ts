@@ -1,0 +1,46 @@
+import { sqlLimits } from '@penstock/adapters/sql/limits.ts'
+import { sqlProgress } from '@penstock/adapters/sql/progress.ts'
+import { sqlRecords } from '@penstock/adapters/sql/records.ts'
+import { sqlTimers } from '@penstock/adapters/sql/timers.ts'
+import { sqliteBus } from '@penstock/adapters/sqlite/bus.ts'
+import { sqliteEventStore } from '@penstock/adapters/sqlite/event-store.ts'
+import { openLog as openMarketLog } from '@penstock/adapters/sqlite/log.ts'
+import { openViews } from '@penstock/adapters/sqlite/views.ts'
+import { systemClock } from '@penstock/adapters/system/clock.ts'
+import { systemIds } from '@penstock/adapters/system/ids.ts'
+import type { Records } from '@penstock/ports/records.ts'
+import type { Config } from '@penstock/runtime/config.ts'
+import type { Log } from '@penstock/runtime/log.ts'
+import type { Platform } from '@penstock/runtime/run.ts'
+import type { DataDir } from './data-dir.ts'
+
+export type Embedded = Platform & { readonly records: Records; close(): Promise<void> }
+
+/** Everything in one process on SQLite: the log of facts and messages in one file, what can be made again in another. */
+export async function embedded(dir: DataDir, config: Config, log: Log): Promise<Embedded> {
+  const market = openMarketLog(dir.market)
+  const views = openViews(dir.views)
+  const recordFile = openViews(dir.records, { durable: true })
+  const bus = sqliteBus(market)
+  const store = sqliteEventStore(market)
+  return {
+    store,
+    bus,
+    views,
+    clock: systemClock,
+    ids: systemIds(),
+    timers: await sqlTimers(views),
+    progress: await sqlProgress(views),
+    limits: await sqlLimits(views),
+    records: await sqlRecords(recordFile),
+    config,
+    log,
+    async close() {
+      await bus.close()
+      await store.close()
+      await market.close()
+      await views.close()
+      await recordFile.close()
+    },
+  }
+}

@@ -1,0 +1,182 @@
+import { describe, expect, it } from 'vitest'
+import { OpenRefused, type OwnChannel } from './lightning.ts'
+import type { Here, LightningWorld, WorldNode } from './lightning-world.contract.ts'
+import { until } from './waiting.contract.ts'
+
+const CAPACITY_SAT = 500_000n
+
+async function ends(world: LightningWorld): Promise<{ seller: string; buyer: string }> {
+  const [seller, buyer] = [(await world.seller.lightning.info()).pubkey, (await world.buyer.lightning.info()).pubkey]
+  await until('the seller is connected', () => world.seller.lightning.peers.connect(buyer, world.buyer.socket))
+  return { seller, buyer }
+}
+
+async function openChannel(world: LightningWorld, isPrivate: boolean): Promise<OwnChannel> {
+  const { buyer } = await ends(world)
+  const { channels } = world.seller.lightning
+  const funding = await channels.prepare({
+    peer: buyer,
+    capacitySat: CAPACITY_SAT,
+    isPrivate,
+    feeRateSatPerVbyte: 2,
+    baseFeeMsat: 500n,
+    feeRatePpm: 20,
+  })
+  await channels.publish(funding)
+  await world.mine(6)
+  return until('the channel is active at both ends', async () => {
+    const [ours, theirs] = await Promise.all([find(world.seller, funding.outpoint), find(world.buyer, funding.outpoint)])
+    return ours?.state === 'active' && theirs?.state === 'active' && ours
+  })
+}
+
+const find = async ({ lightning }: WorldNode, outpoint: string): Promise<OwnChannel | undefined> =>
+  (await lightning.channels.list()).find((channel) => channel.outpoint === outpoint)
+
+export function opening({ world }: Here): void {
+  describe('channels', () => {
+    it('is prepared in secret, published once, and usable at both ends', async () => {
+      const { seller, buyer, chain, mine } = world()
+      const { buyer: peer } = await ends(world())
+      const { channels } = seller.lightning
+      const { height } = await chain.tip()
+      const funding = await channels.prepare({ peer, capacitySat: CAPACITY_SAT, isPrivate: false, feeRateSatPerVbyte: 2 })
+      expect(funding.outpoint).toMatch(/^[0-9a-f]{64}:\d+$/)
+      expect(await find(seller, funding.outpoint)).toMatchObject({
+        state: 'pending',
+        capacitySat: CAPACITY_SAT,
+        peer,
+        openedByUs: true,
+        shortChannelId: null,
+      })
+      expect(await chain.output(funding.outpoint, height)).toBeUndefined()
+      await channels.publish(funding)
+      await channels.publish(funding)
+      const seen = async (): Promise<boolean> => (await chain.output(funding.outpoint, height)) !== undefined
+      await until('it is in the mempool, where that can be seen', async () => !chain.sees.mempool || seen())
+      await mine(1)
+      const output = await chain.output(funding.outpoint, height)
+      expect(output).toMatchObject({ outpoint: funding.outpoint, valueSat: CAPACITY_SAT, height: height + 1 })
+      expect(output?.script).toMatch(/^(0020|5120)/)
+      await channels.publish(funding)
+      expect(await channels.abandon(funding)).toBe('published')
+      await mine(5)
+      const ours = await until('it is active', async () => {
+        const now = await find(seller, funding.outpoint)
+        return now?.state === 'active' && now
+      })
+      const { pubkey } = await seller.lightning.info()
+      expect(ours.shortChannelId).toMatch(new RegExp(`^${height + 1}x\\d+x${funding.outpoint.split(':')[1]}$`))
+      expect(
+        await until('the other end has it', async () => {
+          const now = await find(buyer, funding.outpoint)
+          return now?.state === 'active' && now
+        }),
+      ).toMatchObject({ peer: pubkey, capacitySat: CAPACITY_SAT, isPrivate: false, openedByUs: false, localSat: 0n })
+    })
+
+    it('can be given up before it is published, and the coins are free again', async () => {
+      const { channels, wallet } = world().seller.lightning
+      const { buyer } = await ends(world())
+      const before = await wallet.confirmedSat()
+      const funding = await channels.prepare({ peer: buyer, capacitySat: CAPACITY_SAT, isPrivate: true, feeRateSatPerVbyte: 2 })
+      expect(await wallet.confirmedSat()).toBeLessThan(before)
+      expect(await channels.abandon(funding)).toBe('abandoned')
+      expect(await channels.abandon(funding)).toBe('abandoned')
+      expect(await find(world().seller, funding.outpoint)).toBeUndefined()
+      expect(await wallet.confirmedSat()).toBe(before)
+      await expect(channels.publish(funding)).rejects.toThrow('given up')
+    })
+
+    it('can be made more urgent by its change', async () => {
+      const { channels } = world().seller.lightning
+      const { buyer } = await ends(world())
+      const funding = await channels.prepare({ peer: buyer, capacitySat: CAPACITY_SAT, isPrivate: true, feeRateSatPerVbyte: 1 })
+      await channels.publish(funding)
+      await channels.bumpFee(funding.outpoint, 20)
+      await world().mine(1)
+      await channels.bumpFee(funding.outpoint, 30)
+      expect(await world().chain.output(funding.outpoint, 0)).toMatchObject({ spentBy: null })
+    })
+  })
+}
+
+export function refusing({ world }: Here): void {
+  describe('openings that fail', () => {
+    const reason = (call: Promise<unknown>): Promise<string> =>
+      call.then(
+        () => 'opened',
+        (error: unknown) => {
+          if (error instanceof OpenRefused) return error.reason
+          throw error
+        },
+      )
+
+    it('says that the coins are too few', async () => {
+      const { buyer } = await ends(world())
+      const { channels, wallet } = world().buyer.lightning
+      const { pubkey: market } = await world().market.lightning.info()
+      expect(buyer).not.toBe(market)
+      const capacitySat = (await wallet.confirmedSat()) + 1n
+      expect(await reason(channels.prepare({ peer: market, capacitySat, isPrivate: false, feeRateSatPerVbyte: 2 }))).toBe(
+        'insufficient-funds',
+      )
+    })
+
+    it('says that the peer is not there', async () => {
+      const peer = `02${'79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798'}`
+      expect(
+        await reason(
+          world().seller.lightning.channels.prepare({ peer, capacitySat: CAPACITY_SAT, isPrivate: false, feeRateSatPerVbyte: 2 }),
+        ),
+      ).toBe('peer-offline')
+    })
+  })
+}
+
+export function proving({ world }: Here): void {
+  describe('proofs', () => {
+    const amountMsat = 10_000_000n
+
+    it('a public channel comes into everybody’s graph, with its ends, size and fees', async () => {
+      const { market, buyer } = world()
+      const nodes = await ends(world())
+      const { outpoint, shortChannelId } = await openChannel(world(), false)
+      const seen = await until('gossip brought it', () => market.lightning.graph.channel(outpoint))
+      expect(seen).toMatchObject({ outpoint, shortChannelId, capacitySat: CAPACITY_SAT })
+      expect(new Set(seen.nodes)).toEqual(new Set([nodes.seller, nodes.buyer]))
+      expect(seen.policies.find(({ node }) => node === nodes.seller)).toMatchObject({
+        baseFeeMsat: 500n,
+        feeRatePpm: 20,
+        disabled: false,
+      })
+      expect((await market.lightning.graph.between(nodes.buyer, nodes.seller)).map((channel) => channel.outpoint)).toContain(
+        outpoint,
+      )
+      expect(Array.isArray((await market.lightning.peers.addresses(nodes.buyer)).sockets)).toBe(true)
+      expect((await buyer.lightning.graph.channel(outpoint))?.outpoint).toBe(outpoint)
+    })
+
+    it('a private channel stays out of it, and a probe through it reaches the buyer', async () => {
+      const { market } = world()
+      const nodes = await ends(world())
+      const { outpoint, shortChannelId } = await openChannel(world(), true)
+      expect(await market.lightning.graph.channel(outpoint)).toBeUndefined()
+      expect((await market.lightning.graph.between(nodes.seller, nodes.buyer)).map((channel) => channel.outpoint)).not.toContain(
+        outpoint,
+      )
+      const probe = { via: nodes.seller, shortChannelId: shortChannelId ?? '', destination: nodes.buyer, amountMsat }
+      expect(await market.lightning.graph.probe(probe)).toEqual({ reached: true })
+      expect(
+        await market.lightning.graph.probe({ ...probe, shortChannelId: probe.shortChannelId.replace(/x\d+x\d+$/, 'x9x0') }),
+      ).toMatchObject({ reached: false, failedAt: 'seller', reason: 'UnknownNextPeer' })
+      const more = await market.lightning.graph.probe({ ...probe, amountMsat: CAPACITY_SAT * 1000n + 1n })
+      expect(more).toMatchObject({ reached: false, failedAt: 'seller' })
+      const { pubkey: elsewhere } = await market.lightning.info()
+      expect(await market.lightning.graph.probe({ ...probe, via: elsewhere })).toMatchObject({
+        reached: false,
+        failedAt: 'route',
+      })
+    })
+  })
+}

@@ -1,0 +1,217 @@
+import { describe, expect, it } from 'vitest'
+import type { Invoice, Lightning, PaymentState } from './lightning.ts'
+import { type Here, type LightningWorld, secret } from './lightning-world.contract.ts'
+import { until } from './waiting.contract.ts'
+
+const AMOUNT_MSAT = 25_000_000n
+const PATIENCE = { maxFeeMsat: 100_000n, timeoutMs: 500 }
+
+async function newHold(
+  world: LightningWorld,
+  change: { cltvDelta?: number; expirySeconds?: number } = {},
+): Promise<{ preimage: string; invoice: Invoice }> {
+  const { preimage, paymentHash } = secret()
+  const invoice = await world.market.lightning.holds.create({
+    paymentHash,
+    amountMsat: AMOUNT_MSAT,
+    cltvDelta: 40,
+    expirySeconds: 3600,
+    description: 'an order',
+    ...change,
+  })
+  return { preimage, invoice }
+}
+
+async function heldHold(
+  world: LightningWorld,
+  change: { cltvDelta?: number } = {},
+): Promise<{ preimage: string; invoice: Invoice }> {
+  const hold = await newHold(world, change)
+  expect(await world.buyer.lightning.payments.pay(hold.invoice.request, PATIENCE)).toEqual({ state: 'in-flight' })
+  const invoice = await until('the invoice is held', async () => {
+    const now = await world.market.lightning.holds.find(hold.invoice.paymentHash)
+    return now?.state === 'held' && now
+  })
+  return { ...hold, invoice }
+}
+
+export function holding({ world }: Here): void {
+  describe('hold invoices', () => {
+    it('makes an invoice once: the same hash again gives what is there', async () => {
+      const { invoice } = await newHold(world())
+      expect(invoice).toMatchObject({ amountMsat: AMOUNT_MSAT, state: 'open', htlcs: [] })
+      expect(invoice.request).toMatch(/^lnbcrt/)
+      const { holds } = world().market.lightning
+      const again = await holds.create({
+        paymentHash: invoice.paymentHash,
+        amountMsat: 1000n,
+        cltvDelta: 80,
+        expirySeconds: 60,
+        description: 'other',
+      })
+      expect(again.request).toBe(invoice.request)
+      expect(await holds.find(invoice.paymentHash)).toEqual(invoice)
+      expect(await holds.find(secret().paymentHash)).toBeUndefined()
+    })
+
+    it('holds a payment until it is settled, and answers second calls', async () => {
+      const { market, buyer } = world()
+      const { holds } = market.lightning
+      const { preimage, invoice } = await heldHold(world())
+      const [htlc] = invoice.htlcs
+      const { pubkey: peer } = await buyer.lightning.info()
+      expect(invoice.htlcs).toEqual([{ amountMsat: AMOUNT_MSAT, expiryHeight: htlc?.expiryHeight, peer, state: 'held' }])
+      expect(htlc?.expiryHeight).toBeGreaterThanOrEqual((await market.lightning.info()).height + 40)
+      expect((await holds.held()).map(({ paymentHash }) => paymentHash)).toContain(invoice.paymentHash)
+      expect(await buyer.lightning.payments.find(invoice.paymentHash)).toEqual({ state: 'in-flight' })
+
+      expect(await holds.settle(preimage)).toBe('settled')
+      expect(await holds.settle(preimage)).toBe('already-settled')
+      expect(await holds.cancel(invoice.paymentHash)).toBe('settled')
+      const paid = { state: 'succeeded', preimage, feeMsat: 0n }
+      await until(
+        'the payer knows',
+        async () => (await buyer.lightning.payments.find(invoice.paymentHash))?.state === 'succeeded',
+      )
+      expect(await buyer.lightning.payments.find(invoice.paymentHash)).toEqual(paid)
+      expect(await buyer.lightning.payments.pay(invoice.request, PATIENCE)).toEqual(paid)
+      await until('the node shows every HTLC settled', async () => {
+        const now = await holds.find(invoice.paymentHash)
+        return now?.state === 'settled' && now.htlcs.every(({ state }) => state === 'settled')
+      })
+      expect((await holds.held()).map(({ paymentHash }) => paymentHash)).not.toContain(invoice.paymentHash)
+    })
+
+    it('gives everything back when it is cancelled', async () => {
+      const { market, buyer } = world()
+      const { holds } = market.lightning
+      const before = await buyer.lightning.wallet.localSat()
+      const { preimage, invoice } = await heldHold(world())
+      expect(await buyer.lightning.wallet.localSat()).toBeLessThan(before)
+      expect(await holds.cancel(invoice.paymentHash)).toBe('cancelled')
+      expect(await holds.cancel(invoice.paymentHash)).toBe('already-cancelled')
+      expect(await holds.settle(preimage)).toBe('cancelled')
+      await until(
+        'the payment failed',
+        async () => (await buyer.lightning.payments.find(invoice.paymentHash))?.state === 'failed',
+      )
+      await until('the money is back', async () => (await buyer.lightning.wallet.localSat()) === before)
+      expect(await buyer.lightning.payments.pay(invoice.request, PATIENCE)).toMatchObject({ state: 'failed' })
+      expect((await holds.find(invoice.paymentHash))?.state).toBe('cancelled')
+    })
+
+    it('tells an unpaid invoice from one that it never made', async () => {
+      const { holds } = world().market.lightning
+      const { preimage, invoice } = await newHold(world())
+      expect(await holds.settle(preimage)).toBe('not-held')
+      expect(await holds.cancel(invoice.paymentHash)).toBe('cancelled')
+      expect(await holds.settle(secret().preimage)).toBe('unknown')
+      expect(await holds.cancel(secret().paymentHash)).toBe('unknown')
+    })
+
+    it('tells of changes, the present state first', async () => {
+      const { market, buyer } = world()
+      const { preimage, invoice } = await newHold(world())
+      const stop = new AbortController()
+      const seen: string[] = []
+      const listening = (async () => {
+        for await (const { state } of market.lightning.holds.changes(invoice.paymentHash, stop.signal))
+          if (seen.at(-1) !== state) seen.push(state)
+      })()
+      await until('the present state', async () => seen.length > 0)
+      await buyer.lightning.payments.pay(invoice.request, PATIENCE)
+      await until('held', async () => seen.includes('held'))
+      await market.lightning.holds.settle(preimage)
+      await until('settled', async () => seen.includes('settled'))
+      stop.abort()
+      await listening
+      expect(seen).toEqual(['open', 'held', 'settled'])
+    })
+
+    it('is cancelled by the node when nobody paid in time', async () => {
+      const { market, buyer } = world()
+      const { invoice } = await newHold(world(), { expirySeconds: 1 })
+      await until('it is cancelled', async () => (await market.lightning.holds.find(invoice.paymentHash))?.state === 'cancelled')
+      expect(await buyer.lightning.payments.pay(invoice.request, PATIENCE)).toMatchObject({ state: 'failed' })
+    })
+  })
+}
+
+export function ending({ world }: Here): void {
+  describe('the end of a held HTLC', () => {
+    it('is cancelled by the node itself so many blocks before, as it says', async () => {
+      const { market, buyer, mine } = world()
+      const { holdExpiryDelta, height } = await market.lightning.info()
+      if (holdExpiryDelta === null) return
+      const { invoice } = await heldHold(world(), { cltvDelta: 30 })
+      const last = (invoice.htlcs[0]?.expiryHeight ?? 0) - holdExpiryDelta
+      await mine(last - height - 1)
+      expect((await market.lightning.holds.find(invoice.paymentHash))?.state).toBe('held')
+      await mine(1)
+      await until('it is cancelled', async () => (await market.lightning.holds.find(invoice.paymentHash))?.state === 'cancelled')
+      await until(
+        'the payment failed',
+        async () => (await buyer.lightning.payments.find(invoice.paymentHash))?.state === 'failed',
+      )
+    })
+  })
+}
+
+const reasonOf = (outcome: PaymentState): string => (outcome.state === 'failed' ? outcome.reason : outcome.state)
+
+export function paying({ world }: Here): void {
+  describe('payments', () => {
+    const bill = (lightning: Lightning) =>
+      lightning.payments.createInvoice({ amountMsat: 4_000_000n, expirySeconds: 3600, description: 'a payout' })
+
+    it('pays an invoice, finds it by its hash, and never pays it twice', async () => {
+      const { market, seller } = world()
+      const { request, paymentHash } = await bill(seller.lightning)
+      expect(await market.lightning.payments.find(paymentHash)).toBeUndefined()
+      const [one, two] = await Promise.all([
+        market.lightning.payments.pay(request, { ...PATIENCE, timeoutMs: 10_000 }),
+        market.lightning.payments.pay(request, { ...PATIENCE, timeoutMs: 10_000 }),
+      ])
+      expect(one).toMatchObject({ state: 'succeeded', feeMsat: 0n })
+      expect(two).toEqual(one)
+      expect(await market.lightning.payments.find(paymentHash)).toEqual(one)
+      const invoice = await seller.lightning.payments.findInvoice(paymentHash)
+      expect(invoice?.state).toBe('settled')
+      expect(invoice?.htlcs).toHaveLength(1)
+    })
+
+    it('pays over another node, within its fee limit only', async () => {
+      const { buyer, seller } = world()
+      const { request } = await bill(seller.lightning)
+      expect(reasonOf(await buyer.lightning.payments.pay(request, { maxFeeMsat: 0n, timeoutMs: 10_000 }))).toMatch(
+        /^(fee-limit|no-route)$/,
+      )
+      const paid = await buyer.lightning.payments.pay(request, { ...PATIENCE, timeoutMs: 10_000 })
+      expect(paid.state === 'succeeded' && paid.feeMsat > 0n).toBe(true)
+    })
+
+    it('fails without the money for it, and moves nothing', async () => {
+      const { seller, market } = world()
+      const before = await seller.lightning.wallet.localSat()
+      const amountMsat = (before + 1_000_000n) * 1000n
+      const { request } = await market.lightning.payments.createInvoice({
+        amountMsat,
+        expirySeconds: 3600,
+        description: 'too much',
+      })
+      const outcome = await seller.lightning.payments.pay(request, { ...PATIENCE, timeoutMs: 10_000 })
+      expect(reasonOf(outcome)).toMatch(/^(insufficient-balance|no-route)$/)
+      expect(await seller.lightning.wallet.localSat()).toBe(before)
+    })
+
+    it('is refused by the payee after its invoice was cancelled', async () => {
+      const { market, buyer } = world()
+      const { invoice } = await newHold(world())
+      await market.lightning.holds.cancel(invoice.paymentHash)
+      expect(await buyer.lightning.payments.pay(invoice.request, { ...PATIENCE, timeoutMs: 10_000 })).toEqual({
+        state: 'failed',
+        reason: 'rejected-by-destination',
+      })
+    })
+  })
+}

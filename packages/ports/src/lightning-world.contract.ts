@@ -1,0 +1,28 @@
+import { createHash, randomBytes } from 'node:crypto'
+import type { Chain } from './chain.ts'
+import type { Lightning } from './lightning.ts'
+
+/** A node and the `host:port` at which its peers find it. */
+export type WorldNode = { readonly lightning: Lightning; readonly socket: string }
+
+/**
+ * Three nodes with coins, all of one size or more: buyer and seller have no channel with each other, and there are
+ * announced and usable ones buyer -> market and market -> seller, of at least 2,000,000 sat on the left side.
+ */
+export type LightningWorld = {
+  readonly market: WorldNode
+  readonly buyer: WorldNode
+  readonly seller: WorldNode
+  readonly chain: Chain
+  /** Returns when every node has seen the blocks. */
+  readonly mine: (count: number) => Promise<void>
+  readonly teardown: () => Promise<void>
+}
+
+/** The nodes live through the whole suite: each case asks for them when it runs. */
+export type Here = { readonly world: () => LightningWorld }
+
+export const secret = (): { preimage: string; paymentHash: string } => {
+  const preimage = randomBytes(32)
+  return { preimage: preimage.toString('hex'), paymentHash: createHash('sha256').update(preimage).digest('hex') }
+}

@@ -1,0 +1,63 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { Progress } from './progress.ts'
+import type { Views } from './views.ts'
+
+export type ProgressWorld = { readonly progress: Progress; readonly views: Views; teardown(): Promise<void> }
+
+/** What every record of progress does. */
+export function progressContract(name: string, open: () => Promise<ProgressWorld>): void {
+  describe(`progress: ${name}`, () => {
+    let world: ProgressWorld
+    let progress: Progress
+    beforeEach(async () => {
+      world = await open()
+      progress = world.progress
+    })
+    afterEach(() => world.teardown())
+    const reached = (stream: string, revision: number, position: number) => ({ stream, revision, position: BigInt(position) })
+
+    it('begins at the start, for each consumer by itself', async () => {
+      await progress.settle('one', 5n)
+      await progress.advance('one', reached('order-a', 3, 5))
+      expect(await progress.load('one')).toEqual({ position: 5n })
+      expect(await progress.load('two')).toEqual({ position: 'start' })
+      expect(await progress.revision('one', 'order-a')).toBe(3)
+      expect(await progress.revision('two', 'order-a')).toBeUndefined()
+    })
+    it('never goes back', async () => {
+      for (const position of [7n, 4n]) await progress.settle('one', position)
+      for (const revision of [6, 2]) await progress.advance('one', reached('order-a', revision, 10 + revision))
+      expect(await progress.load('one')).toEqual({ position: 7n })
+      expect(await progress.revision('one', 'order-a')).toBe(6)
+    })
+    it('is written with the transaction that it is given, or not at all', async () => {
+      const failing = world.views.db.transaction().execute(async (trx) => {
+        await progress.advance('one', reached('order-a', 1, 2), trx)
+        await progress.settle('one', 2n, trx)
+        expect(await progress.revision('one', 'order-a', trx)).toBe(1)
+        throw new Error('the rows could not be written')
+      })
+      await expect(failing).rejects.toThrow('could not be written')
+      expect(await progress.revision('one', 'order-a')).toBeUndefined()
+      expect(await progress.load('one')).toEqual({ position: 'start' })
+    })
+    it('prunes what is settled, a few at a time', async () => {
+      for (let n = 1; n <= 5; n++) await progress.advance('one', reached(`order-${n}`, 0, n))
+      await progress.advance('two', reached('order-1', 0, 1))
+      expect(await progress.prune('one', 10)).toBe(0)
+      await progress.settle('one', 3n)
+      expect(await progress.prune('one', 2)).toBe(2)
+      expect(await progress.prune('one', 2)).toBe(1)
+      expect(await progress.revision('one', 'order-3')).toBeUndefined()
+      expect(await progress.revision('one', 'order-4')).toBe(0)
+      expect(await progress.revision('two', 'order-1')).toBe(0)
+    })
+    it('forgets a consumer that begins anew', async () => {
+      await progress.advance('one', reached('order-a', 1, 2))
+      await progress.settle('one', 2n)
+      await progress.reset('one')
+      expect(await progress.load('one')).toEqual({ position: 'start' })
+      expect(await progress.revision('one', 'order-a')).toBeUndefined()
+    })
+  })
+}

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict'
+import { contractOf } from '@penstock/contracts/all.ts'
+import { accept, type Decider } from '@penstock/kernel/decider.ts'
+import type { Command, Fact } from '@penstock/kernel/message.ts'
+import type { EventStore, StoredEvent } from '@penstock/ports/event-store.ts'
+import { memoryWorld } from '@penstock/testkit/memory-world.ts'
+import fc from 'fast-check'
+import { test } from 'vitest'
+import { audit } from './audit.ts'
+import { CHAIN_START, seal, stateHash } from './event-codec.ts'
+import { aggregate, service } from './service.ts'
+
+type Counter = { readonly orders: readonly string[] }
+const counter: Decider<Counter, Command, Fact<'PayhashClaimed', { orderId: string }>> = {
+  initial: { orders: [] },
+  evolve: (state, { data }) => ({ orders: [...state.orders, data.orderId] }),
+  decide: () => accept(),
+}
+const audited = [service('settlement', { aggregates: [aggregate({ contract: contractOf('payhash'), decider: counter, hashed: { version: 1, of: { 1: (state) => state } } })] })]
+
+/** A store with one stream of some appends, made as the handler makes them. */
+async function stored(appends: number): Promise<EventStore> {
+  const { store } = await memoryWorld()
+  let chain = CHAIN_START
+  let state = counter.initial
+  for (let n = 0; n < appends; n++) {
+    const fact: Fact<'PayhashClaimed', { orderId: string }> = { type: 'PayhashClaimed', v: 1, data: { orderId: `order ${n}` } }
+    state = counter.evolve(state, fact)
+    const meta = { command: `c${n}`, at: n, correlation: 'o', trace: 't', state: stateHash(1, state) }
+    const sealed = seal({ stream: 'payhash-x', revision: n, chain }, [{ id: `e${n}`, fact, meta }])
+    chain = sealed.chain
+    await store.append('payhash-x', n === 0 ? 'none' : n - 1, sealed.events)
+  }
+  return store
+}
+
+test('an honest store has no divergence', async () => {
+  assert.deepEqual(await audit(await stored(5), audited), { streams: 1, events: 5, divergences: 0, ledger_balanced: true, first: null })
+})
+
+test('any changed byte of any event is found, at its place', async () => {
+  const honest = await (await stored(4)).readAll('start', 100)
+  await fc.assert(
+    fc.asyncProperty(fc.nat(3), fc.constantFrom('data' as const, 'meta' as const, 'id' as const), fc.nat(), async (index, field, at) => {
+      const forged = honest.map((event, n) => (n === index ? { ...event, [field]: flip(event[field], at) } : event))
+      const report = await audit(readOnly(forged), audited)
+      assert.equal(report.divergences, 1)
+      assert.equal(report.first?.revision, index)
+    }),
+  )
+})
+
+test('a removed or swapped event is found', async () => {
+  const honest = await (await stored(4)).readAll('start', 100)
+  const without = honest.filter((_, n) => n !== 1)
+  assert.equal((await audit(readOnly(without), audited)).first?.what, 'revision 1 is missing')
+  const swapped = honest.map((event, n) => (n === 1 ? { ...honest[2]!, revision: 1 } : n === 2 ? { ...honest[1]!, revision: 2 } : event))
+  assert.equal((await audit(readOnly(swapped), audited)).divergences, 1)
+})
+
+function flip(text: string, at: number): string {
+  const index = at % text.length
+  return text.slice(0, index) + (text[index] === 'x' ? 'y' : 'x') + text.slice(index + 1)
+}
+
+/** An audit reads the whole log and nothing else. */
+const readOnly = (events: readonly StoredEvent[]): Pick<EventStore, 'readAll'> => ({
+  readAll: (after, max) => Promise.resolve(events.filter(({ position }) => after === 'start' || position > after).slice(0, max)),
+})

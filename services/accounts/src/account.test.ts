@@ -1,0 +1,272 @@
+import { recover, sign } from '@penstock/bitcoin/message-signature.ts'
+import type { AccountCommand, AccountFact } from '@penstock/contracts/accounts.ts'
+import { fold } from '@penstock/kernel/decider.ts'
+import { given } from '@penstock/testkit/given.ts'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { accountDecider } from './account.decide.ts'
+import { accountProcess } from './account.process.ts'
+
+const hash = (digit: string) => digit.repeat(64)
+const id = (n: number) => `01890000-0000-7000-8000-00000000000${n}`
+const fact = <T extends AccountFact['type']>(type: T, data: Extract<AccountFact, { type: T }>['data']) =>
+  ({ type, v: 1, data }) as AccountFact
+const wants = <T extends AccountCommand['type']>(type: T, data: Extract<AccountCommand, { type: T }>['data']) => ({ type, data })
+
+const secret = new Uint8Array(32).fill(9)
+const pubkey = recover('any text', sign(secret, 'any text')) ?? ''
+const challenge = `penstock node challenge 1 ${pubkey} 0011`
+const MINUTES_10 = 600_000
+
+const record = { emailHash: hash('e'), emailRecord: id(1), passwordRecord: id(2) }
+const created = fact('AccountCreated', record)
+const session = fact('SessionOpened', { keyHash: hash('a'), orderId: id(3) })
+const loggedIn = fact('LoginRecorded', { tokenHash: hash('b'), expiresAt: 5000 })
+const challenged = fact('NodeChallenged', { pubkey, challenge, expiresAt: MINUTES_10 })
+const proven = fact('NodeProofGiven', { pubkey, challenge })
+const connected = fact('NodeConnected', { pubkey })
+const taken = fact('NodeRefused', { pubkey, reason: 'This node is connected to another account.' })
+const connect = (signature = sign(secret, challenge), text = challenge) =>
+  wants('ConnectNode', { pubkey, challenge: text, signature })
+
+test('an account begins with its first log-in, once', () => {
+  const create = wants('CreateAccount', { ...record, tokenHash: hash('b'), tokenExpiresAt: 5000 })
+  given(accountDecider).when(create).then(created, loggedIn)
+  given(accountDecider, created, loggedIn).when(create).then()
+})
+
+describe('keys that come with orders', () => {
+  const key = { keyHash: hash('a'), orderId: id(3) }
+  test('a session is opened by its first order and stays one', () => {
+    given(accountDecider).when(wants('OpenSession', key)).then(session)
+    given(accountDecider, session)
+      .when(wants('OpenSession', { ...key, orderId: id(4) }))
+      .then()
+    given(accountDecider, created).when(wants('OpenSession', key)).then()
+    given(accountDecider, session)
+      .when(wants('CreateAccount', { ...record, tokenHash: hash('b'), tokenExpiresAt: 1 }))
+      .then()
+  })
+  test('an order key is issued once', () => {
+    given(accountDecider, created).when(wants('IssueOrderKey', key)).then(fact('OrderKeyIssued', key))
+    given(accountDecider, created, fact('OrderKeyIssued', key)).when(wants('IssueOrderKey', key)).then()
+  })
+})
+
+test('a session, or nobody, can do nothing that an account can', () => {
+  const commands = [
+    wants('RecordLogin', { tokenHash: hash('b'), expiresAt: 1 }),
+    wants('CreateApiKey', {
+      keyId: id(5),
+      keyHash: hash('c'),
+      prefix: 'pak_abcd',
+      suffix: 'wxyz',
+      nameRecord: null,
+      expiresAt: null,
+    }),
+    wants('RevokeApiKey', { keyId: id(5) }),
+    wants('ChallengeNode', { pubkey, challenge }),
+    connect(),
+    wants('GrantOperator', { by: 'console', reason: 'first operator' }),
+  ]
+  for (const command of commands)
+    for (const history of [[], [session]])
+      given(accountDecider, ...history)
+        .when(command)
+        .refuses('NOT_AN_ACCOUNT')
+})
+
+describe('log-ins', () => {
+  test('are recorded once and ended once', () => {
+    const login = wants('RecordLogin', { tokenHash: hash('b'), expiresAt: 5000 })
+    const out = wants('LogOut', { tokenHash: hash('b') })
+    const ended = fact('LoggedOut', { tokenHash: hash('b') })
+    given(accountDecider, created).when(login).then(loggedIn)
+    given(accountDecider, created, loggedIn).when(login).then()
+    given(accountDecider, created, loggedIn).when(out).then(ended)
+    given(accountDecider, created, loggedIn, ended).when(out).then()
+    given(accountDecider, created, loggedIn, ended).when(login).then()
+    given(accountDecider, created).when(out).then()
+  })
+  test('by node need its signature over a challenge that is fresh and was never used', () => {
+    const text = `penstock log-in 1 ${pubkey} 900 00 seal`
+    const login = (more: object = {}) => ({
+      type: 'LoginByNode' as const,
+      data: {
+        pubkey,
+        challenge: text,
+        challengeExpiresAt: 900,
+        signature: sign(secret, text),
+        tokenHash: hash('d'),
+        expiresAt: 5000,
+        ...more,
+      },
+    })
+    const used = fact('LoginChallengeUsed', { pubkey, challenge: text })
+    const byNode = fact('LoginRecorded', { tokenHash: hash('d'), expiresAt: 5000 })
+    const owner = [created, challenged, proven, connected]
+    given(accountDecider, ...owner)
+      .when(login(), 899)
+      .then(used, byNode)
+    given(accountDecider, ...owner, used, byNode)
+      .when(login(), 899)
+      .then()
+    given(accountDecider, ...owner, used, byNode)
+      .when(login({ tokenHash: hash('f') }), 899)
+      .refuses('LOGIN_REFUSED')
+    given(accountDecider, ...owner)
+      .when(login(), 900)
+      .refuses('LOGIN_REFUSED')
+    given(accountDecider, ...owner)
+      .when(login({ signature: sign(secret, 'another text') }), 1)
+      .refuses('LOGIN_REFUSED')
+    given(accountDecider, created, challenged, proven).when(login(), 1).refuses('LOGIN_REFUSED')
+  })
+})
+
+describe('API keys', () => {
+  const key = (n: number, expiresAt: number | null = null) => ({
+    keyId: id(n),
+    keyHash: hash('c'),
+    prefix: 'pak_abcd',
+    suffix: 'wxyz',
+    nameRecord: id(9),
+    expiresAt,
+  })
+  test('are created once, with an expiry to come or none', () => {
+    given(accountDecider, created)
+      .when(wants('CreateApiKey', key(5, 200)), 199)
+      .then(fact('ApiKeyCreated', key(5, 200)))
+    given(accountDecider, created, fact('ApiKeyCreated', key(5, 200)))
+      .when(wants('CreateApiKey', key(5, 200)), 300)
+      .then()
+    given(accountDecider, created)
+      .when(wants('CreateApiKey', key(5, 200)), 200)
+      .refuses('EXPIRY_PASSED')
+  })
+  test('are revoked once; nobody revokes what is not there', () => {
+    const revoked = fact('ApiKeyRevoked', { keyId: id(5) })
+    given(accountDecider, created, fact('ApiKeyCreated', key(5)))
+      .when(wants('RevokeApiKey', { keyId: id(5) }))
+      .then(revoked)
+    given(accountDecider, created, fact('ApiKeyCreated', key(5)), revoked)
+      .when(wants('RevokeApiKey', { keyId: id(5) }))
+      .then()
+    given(accountDecider, created)
+      .when(wants('RevokeApiKey', { keyId: id(5) }))
+      .refuses('KEY_NOT_FOUND')
+  })
+  test('are a hundred at most, of those that still open something', () => {
+    const many = Array.from({ length: 100 }, (_, n) =>
+      fact('ApiKeyCreated', { ...key(1, n === 0 ? 50 : null), keyId: `01890000-0000-7000-8000-${`${n}`.padStart(12, '0')}` }),
+    )
+    const one = { ...key(1), keyId: '01890000-0000-7000-8000-000000000999' }
+    given(accountDecider, created, ...many)
+      .when(wants('CreateApiKey', one), 49)
+      .refuses('TOO_MANY_KEYS')
+    given(accountDecider, created, ...many)
+      .when(wants('CreateApiKey', one), 50)
+      .then(fact('ApiKeyCreated', one))
+  })
+})
+
+describe('a node', () => {
+  test('is challenged, with ten minutes to sign', () => {
+    const ask = wants('ChallengeNode', { pubkey, challenge })
+    given(accountDecider, created).when(ask, 0).then(challenged)
+    given(accountDecider, created, challenged).when(ask, 5).then()
+  })
+  test('is proven by its signature over that very challenge', () => {
+    given(accountDecider, created, challenged)
+      .when(connect(), MINUTES_10 - 1)
+      .then(proven)
+    given(accountDecider, created, challenged).when(connect(), MINUTES_10).refuses('CHALLENGE_EXPIRED')
+    given(accountDecider, created).when(connect()).refuses('CHALLENGE_UNKNOWN')
+    for (const signature of ['d'.repeat(104), '', sign(new Uint8Array(32).fill(8), challenge), sign(secret, `${challenge} `)])
+      given(accountDecider, created, challenged).when(connect(signature)).refuses('SIGNATURE_WRONG')
+    given(accountDecider, created, fact('NodeChallenged', { pubkey: `02${hash('1')}`, challenge, expiresAt: 9 }))
+      .when(connect())
+      .refuses('CHALLENGE_UNKNOWN')
+  })
+  test('uses its challenge once', () => {
+    given(accountDecider, created, challenged, proven).when(connect()).then()
+    expect(given(accountDecider, created, challenged, proven).state.challenges).toEqual([])
+  })
+  test('is asked for in its own stream until that has answered', () => {
+    const steps = (...history: AccountFact[]) => accountProcess(fold(accountDecider, history), id(1))
+    expect(steps(created, challenged)).toEqual([])
+    expect(steps(created, challenged, proven)).toMatchObject([
+      { category: 'nodeclaim', id: pubkey, command: { type: 'ClaimNode', data: { accountId: id(1) } } },
+    ])
+    expect(steps(created, challenged, proven, connected)).toEqual([])
+    expect(steps(created, challenged, proven, taken)).toEqual([])
+  })
+  test('is connected or refused by the answer, once', () => {
+    const answer = (granted: boolean) => wants('RecordNodeClaim', { pubkey, granted })
+    given(accountDecider, created, challenged, proven).when(answer(true)).then(connected)
+    given(accountDecider, created, challenged, proven, connected).when(answer(true)).then()
+    given(accountDecider, created, challenged, proven).when(answer(false)).then(taken)
+    given(accountDecider, created, challenged, proven, taken).when(answer(false)).then()
+    given(accountDecider, created, challenged, proven, taken).when(connect()).refuses('NODE_TAKEN')
+    given(accountDecider, created, challenged, proven, taken)
+      .when(wants('ChallengeNode', { pubkey, challenge: `${challenge}2` }))
+      .refuses('NODE_TAKEN')
+  })
+  test('cannot fill the state with challenges', () => {
+    const many = Array.from({ length: 30 }, (_, n) =>
+      fact('NodeChallenged', { pubkey, challenge: `${challenge}${n}`, expiresAt: 9 }),
+    )
+    expect(given(accountDecider, created, ...many).state.challenges.map((one) => one.challenge)).toEqual(
+      many.slice(10).map((one) => (one.data as { challenge: string }).challenge),
+    )
+  })
+})
+
+test('an operator is made and unmade, with author and reason', () => {
+  const said = { by: 'console', reason: 'first operator' }
+  given(accountDecider, created).when(wants('GrantOperator', said)).then(fact('OperatorGranted', said))
+  given(accountDecider, created, fact('OperatorGranted', said)).when(wants('GrantOperator', said)).then()
+  given(accountDecider, created, fact('OperatorGranted', said))
+    .when(wants('RevokeOperator', said))
+    .then(fact('OperatorRevoked', said))
+  given(accountDecider, created).when(wants('RevokeOperator', said)).then()
+})
+
+test('deciding the same twice adds nothing, whatever happened before', () => {
+  const keyed = { keyHash: hash('a'), orderId: id(3) }
+  const any = fc.constantFrom<{ type: AccountCommand['type']; data: object }>(
+    wants('CreateAccount', { ...record, tokenHash: hash('b'), tokenExpiresAt: 5000 }),
+    wants('OpenSession', keyed),
+    wants('IssueOrderKey', { ...keyed, keyHash: hash('9') }),
+    wants('RecordLogin', { tokenHash: hash('7'), expiresAt: 1 }),
+    wants('LogOut', { tokenHash: hash('7') }),
+    wants('CreateApiKey', {
+      keyId: id(5),
+      keyHash: hash('c'),
+      prefix: 'pak_abcd',
+      suffix: 'wxyz',
+      nameRecord: null,
+      expiresAt: null,
+    }),
+    wants('RevokeApiKey', { keyId: id(5) }),
+    wants('ChallengeNode', { pubkey, challenge }),
+    connect(),
+    wants('RecordNodeClaim', { pubkey, granted: true }),
+    wants('RecordNodeClaim', { pubkey, granted: false }),
+    wants('GrantOperator', { by: 'console', reason: 'r' }),
+  )
+  const decide = (state: typeof accountDecider.initial, command: object) => {
+    const decision = accountDecider.decide(state, { id: 'c', at: 0, ...command } as AccountCommand) // with an id and a time it is one
+    return 'facts' in decision ? decision.facts : []
+  }
+  fc.assert(
+    fc.property(fc.array(any, { maxLength: 30 }), (commands) => {
+      let state = accountDecider.initial
+      for (const command of commands) {
+        state = decide(state, command).reduce(accountDecider.evolve, state)
+        // A challenge that was used may be given anew to a node that is not connected yet; nothing else starts over.
+        expect(decide(state, command)).toEqual([])
+      }
+    }),
+  )
+})

@@ -1,0 +1,175 @@
+import type { ChannelFact } from '@penstock/contracts/channel.ts'
+import { fold } from '@penstock/kernel/decider.ts'
+import { compile } from '@penstock/runtime/lifecycle.ts'
+import {
+  attestation,
+  confirmed,
+  ended,
+  evidence,
+  fact,
+  leased,
+  lost,
+  missing,
+  named,
+  observe,
+  opened,
+  other,
+  outpoint,
+  output,
+  reached,
+  seen,
+  started,
+  stopped,
+  two,
+  watch,
+  wrong,
+} from '@penstock/testkit/channel-story.ts'
+import { given } from '@penstock/testkit/given.ts'
+import { describe, expect, test } from 'vitest'
+import { channelDecider } from './channel.decide.ts'
+import { channelMachine } from './channel.machine.ts'
+import { channelProcess } from './channel.process.ts'
+
+describe('an outpoint to watch', () => {
+  test('begins with the heights at which it is too late', () => {
+    given(channelDecider).when(watch()).then(started)
+    given(channelDecider).when(watch({ attestation })).then(started, fact('AttestationKept', { outpoint, attestation }))
+    given(channelDecider, started).when(watch()).then()
+  })
+  test('is replaced by the one that the order named since, whatever was seen of the first', () => {
+    const again = fact('WatchStarted', { ...named, outpoint: other, fromHeight: 99, seenBefore: 108, confirmedBefore: 110 })
+    for (const history of [[started], [started, seen], opened, [started, lost], [started, seen, wrong], [started, seen, missing]])
+      given(channelDecider, ...history)
+        .when(watch({ outpoint: other, height: 102 }))
+        .then(again)
+    for (const history of [
+      [...opened, leased],
+      [...opened, leased, ended],
+      [started, stopped],
+    ])
+      given(channelDecider, ...history)
+        .when(watch({ outpoint: other }))
+        .then()
+  })
+  test('is not judged by what was seen of another', () => {
+    given(channelDecider, started)
+      .when({ type: 'Observe', data: { outpoint: other, evidence: evidence(101, output(101)), seesMempool: true } })
+      .then()
+    given(channelDecider)
+      .when(observe(evidence(101, output(101))))
+      .then()
+  })
+  test('keeps an attestation once', () => {
+    const kept = fact('AttestationKept', { outpoint, attestation })
+    const keep = { type: 'KeepAttestation' as const, data: { outpoint, attestation } }
+    for (const history of [
+      [started],
+      [started, seen],
+      [started, seen, missing],
+      [started, seen, confirmed],
+      opened,
+      [...opened, leased],
+      [started, lost],
+      [started, wrong],
+      [started, stopped],
+    ]) {
+      given(channelDecider, ...history)
+        .when(keep)
+        .then(kept)
+      given(channelDecider, ...history, kept)
+        .when(keep)
+        .then()
+    }
+    for (const history of [[], [...opened, leased, ended]])
+      given(channelDecider, ...history)
+        .when(keep)
+        .then()
+    given(channelDecider, started)
+      .when({ type: 'KeepAttestation', data: { outpoint: other, attestation } })
+      .then()
+  })
+})
+
+test('an order that lets go stops the watch and is told so, once', () => {
+  const stop = { type: 'StopWatch' as const, data: { reason: 'The order is closed.' } }
+  const alive = [
+    [],
+    [started],
+    [started, seen],
+    [started, seen, missing],
+    [started, seen, confirmed],
+    opened,
+    [...opened, leased],
+  ]
+  for (const history of [...alive, [started, lost], [started, wrong]])
+    given(channelDecider, ...history)
+      .when(stop)
+      .then(stopped)
+  for (const history of [[stopped], [started, stopped], [...opened, leased, ended]])
+    given(channelDecider, ...history)
+      .when(stop)
+      .then()
+  given(channelDecider, started).when({ type: 'Recheck', data: {} }).then()
+})
+
+test('a watch that goes on has one marker, a finished one has nothing', () => {
+  const due = (...history: ChannelFact[]) =>
+    channelProcess(fold(channelDecider, history), 'o').flatMap((next) => (next.kind === 'deadline' ? [next.due] : []))
+  expect(due(started)).toEqual([{ height: 106 }])
+  expect(due(started, seen)).toEqual([{ height: 108 }])
+  expect(due(started, seen, missing)).toEqual([{ height: 104 }])
+  expect(due(started, seen, confirmed)).toEqual([{ height: 103 }])
+  expect(due(...opened)).toEqual([{ height: 387 }])
+  expect(due(...opened, leased)).toEqual([{ height: 201 }])
+  for (const history of [[], [stopped], [started, lost], [started, wrong], [...opened, leased, ended]])
+    expect(channelProcess(fold(channelDecider, history), 'o')).toEqual([])
+  const looks = (...history: ChannelFact[]) =>
+    channelProcess(fold(channelDecider, history), 'o').some((next) => next.kind === 'effect')
+  expect([looks(started), looks(started, seen), looks(started, seen, missing), looks(...opened)]).toEqual([
+    true,
+    false,
+    true,
+    false,
+  ])
+})
+
+test('a fact that cannot follow is a bug', () => {
+  expect(() => fold(channelDecider, [seen])).toThrow('FundingSeen cannot follow NONE')
+  expect(() => fold(channelDecider, [started, reached])).toThrow('cannot follow')
+})
+
+test('every edge of the machine is one that the fold knows', () => {
+  const samples: Record<string, ChannelFact[]> = {
+    NONE: [],
+    WATCHING: [started],
+    SEEN: [started, seen],
+    MISSING: [started, seen, missing],
+    CONFIRMED: [started, seen, confirmed],
+    REACHED: opened,
+    LEASED: [...opened, leased],
+    LOST: [started, lost],
+    WRONG: [started, wrong],
+    STOPPED: [started, stopped],
+    ENDED: [...opened, leased, ended],
+  }
+  const facts = [
+    started,
+    seen,
+    confirmed,
+    two,
+    reached,
+    missing,
+    leased,
+    lost,
+    stopped,
+    wrong,
+    ended,
+    fact('AttestationKept', { outpoint, attestation }),
+    fact('FundingReorged', { outpoint, tipHeight: 104, confirmedBefore: 112 }),
+    fact('ChannelProven', { outpoint, peer: 'graph', tipHeight: 104 }),
+  ]
+  for (const [from, type, to] of compile(channelMachine).edges) {
+    const next = facts.filter((one) => one.type === type).slice(0, 1)
+    expect([...next.map((one) => one.type), fold(channelDecider, [...(samples[from] ?? []), ...next]).status]).toEqual([type, to])
+  }
+})

@@ -1,0 +1,30 @@
+import { channel, outpointClaim } from '@penstock/contracts/channel.ts'
+import { aggregate, service } from '@penstock/runtime/service.ts'
+import { channelDecider } from './channel.decide.ts'
+import { channelProcess } from './channel.process.ts'
+import type { Channel } from './channel.ts'
+import { type OutpointClaim, outpointClaimDecider } from './claim.ts'
+import { noticeFunding, type WatcherPorts } from './effects.ts'
+import { followChain } from './effects-follow.ts'
+import { atHeight } from './enrich.ts'
+
+/** Sees funding transactions, proves channels, and watches their leases; one outpoint serves one order. */
+export const channelWatcher = service<WatcherPorts>('channel-watcher', {
+  aggregates: [
+    aggregate({
+      contract: channel,
+      decider: channelDecider,
+      process: channelProcess,
+      effects: { noticeFunding },
+      enrich: { WatchOutpoint: atHeight, StartLease: atHeight },
+      hashed: { version: 1, of: { 1: (state: Channel) => state } },
+    }),
+    aggregate({
+      contract: outpointClaim,
+      decider: outpointClaimDecider,
+      hashed: { version: 1, of: { 1: (state: OutpointClaim) => state } },
+      correlation: (id, { owner }) => owner?.orderId ?? id,
+    }),
+  ],
+  jobs: [followChain],
+})

@@ -1,0 +1,52 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
+const POLL_MS = 100
+
+/** Requests that wait until a read model shows something. */
+export type Waits = {
+  /**
+   * Asks at once, when something was committed about one of `keys`, and beside that every 100 ms, since the commit may
+   * be another replica's. @returns undefined when `until` (milliseconds since 1970) has passed
+   */
+  readonly wait: <T>(check: () => Promise<T | undefined>, keys: readonly string[], until: number) => Promise<T | undefined>
+  /** Something about these keys (ids of aggregates and commands) was committed. */
+  readonly committed: (keys: Iterable<string>) => void
+}
+
+/** People wait in real time, so this needs no clock from outside. */
+export function openWaits(now: () => number = Date.now): Waits {
+  const sleepers = new Map<string, Set<() => void>>()
+
+  const asleep = async (keys: readonly string[], ms: number, waking: AbortController): Promise<void> => {
+    const wake = () => waking.abort()
+    for (const key of keys) sleepers.set(key, (sleepers.get(key) ?? new Set()).add(wake))
+    await sleep(ms, undefined, { signal: waking.signal }).catch(() => undefined) // woken is as good as slept
+    for (const key of keys) {
+      const others = sleepers.get(key)
+      others?.delete(wake)
+      if (others?.size === 0) sleepers.delete(key)
+    }
+  }
+
+  return {
+    async wait(check, keys, until) {
+      for (;;) {
+        const left = until - now()
+        const waking = new AbortController()
+        // Asleep before the look, so that a commit between the two is not missed.
+        const pause = asleep(keys, Math.max(0, Math.min(POLL_MS, left)), waking)
+        try {
+          const found = await check()
+          if (found !== undefined || left <= 0) return found
+          await pause
+        } finally {
+          waking.abort()
+          await pause
+        }
+      }
+    },
+    committed(keys) {
+      for (const key of keys) for (const wake of sleepers.get(key) ?? []) wake()
+    },
+  }
+}

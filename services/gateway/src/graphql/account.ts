@@ -1,0 +1,24 @@
+import { challengeLogin, createAccount, type CreateAccountInput, logIn, type LoginInput, logOut, me } from '../operations/accounts.ts'
+import { createApiKey, type CreateApiKeyInput, listApiKeys, revokeApiKey } from '../operations/keys.ts'
+import { challengeNode, connectNode, type ConnectNodeInput } from '../operations/nodes.ts'
+import type { PageInput } from '../input.ts'
+import { changing, reading, type WithInput } from './operation.ts'
+
+export const accountQueries = {
+  me: reading((_: object, { gateway, caller }) => me(gateway, caller)),
+  api_keys: reading(({ page }: { page?: PageInput }, { gateway, caller }) => listApiKeys(gateway, caller, page)),
+}
+
+export const accountMutations = {
+  create: changing(({ input }: WithInput<CreateAccountInput>, { gateway }) => createAccount(gateway, input)),
+  login: changing(({ input }: WithInput<LoginInput>, { gateway }) => logIn(gateway, input)),
+  login_challenge: changing(async ({ pubkey }: { pubkey: string }, { gateway }) => challengeLogin(gateway, pubkey)),
+  logout: changing((_: object, { gateway, caller }) => logOut(gateway, caller)),
+  create_api_key: changing(({ input }: WithInput<CreateApiKeyInput>, { gateway, caller }) => createApiKey(gateway, caller, input)),
+  revoke_api_key: changing(({ id }: { id: string }, { gateway, caller }) => revokeApiKey(gateway, caller, id)),
+}
+
+export const nodeMutations = {
+  challenge: changing(({ pubkey }: { pubkey: string }, { gateway, caller }) => challengeNode(gateway, caller, pubkey)),
+  connect: changing(({ input }: WithInput<ConnectNodeInput>, { gateway, caller }) => connectNode(gateway, caller, input)),
+}

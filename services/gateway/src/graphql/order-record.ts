@@ -1,0 +1,97 @@
+import { msatToSatFloor, SAT_PER_BTC } from '@penstock/kernel/money.ts'
+import { isoTime } from '@penstock/kernel/time.ts'
+import type { OrderInRole, Role } from '../read/sales.ts'
+import type { AttemptView, OrderView } from '../views/order-view.ts'
+import { currentAttempt } from '../views/order-view.ts'
+import { statusFor } from '../views/sales.ts'
+import { payoutRecord, sellerPaymentStatus } from './payout-record.ts'
+
+/** An order as the public interface shows it to one who takes part in it; lists choose from the same fields. */
+export function orderRecord(found: OrderInRole) {
+  const { order, channel, role } = found
+  const { terms } = order
+  const attempt = shownAttempt(order, role)
+  const candidate = attempt?.candidate ?? terms.candidate
+  const id = order.id
+  const isSeller = role.is === 'seller'
+  // A seller that was replaced is told nothing of its successor's channel.
+  const isMine = !isSeller || role.current
+  return {
+    id,
+    transaction_id: id,
+    status: isSeller ? statusFor(order, role) : order.status,
+    payment_status: isSeller ? sellerPaymentStatus(found) : order.paymentStatus,
+    created_at: isoTime(order.createdAt),
+    timeout: timeoutOf(order, attempt),
+    channel_id: isMine ? (order.channelId ?? channel?.channelId ?? null) : null,
+    outpoint: isMine ? order.outpoint : null,
+    size: terms.sizeSat,
+    amount: { id, satoshi: { id, sats: terms.priceSat } },
+    asset: { id: terms.assetId ?? 'BTC', symbol: terms.assetId === null ? 'BTC' : terms.assetId },
+    source: { id: candidate.sellerPubkey, pubkey: candidate.sellerPubkey, alias: null, sockets: [] },
+    destination: { id: terms.destination.pubkey, pubkey: terms.destination.pubkey, alias: null, sockets: terms.destination.sockets },
+    fees: {
+      id,
+      seller: { id: `${id}/seller`, sats: `${msatToSatFloor(BigInt(candidate.sellerAmountMsat))}` },
+      buyer: { id: `${id}/buyer`, sats: terms.priceSat, usd: dollarsOf(order) },
+    },
+    options: { id, private: terms.isPrivate, rails_cluster_only: terms.railsOnly, asset_id: terms.assetId },
+    confirmations: { id, confirmations: isMine ? Math.max(order.confirmations, confirmationsOf(found)) : 0 },
+    blocks_until_can_be_closed: isMine ? blocksLeft(found) : null,
+    payment: { id, lightning: { id, invoice: isSeller ? null : (order.invoice?.request ?? null), pending: order.invoice === null } },
+    promises: promisesOf(id, candidate.promises),
+    payout: isSeller ? payoutRecord(found, candidate, attempt) : null,
+    is_seller: isSeller,
+    action_needed: isSeller ? role.actionNeeded : order.status === 'WAITING_FOR_BUYER_PAYMENT' && order.closing === null,
+    reason: isSeller && attempt?.reason ? attempt.reason : order.reason,
+  }
+}
+
+/** The buyer sees the attempt that counts, a seller its own. */
+function shownAttempt(order: OrderView, role: Role): AttemptView | undefined {
+  const number = role.is === 'seller' ? role.attempt : currentAttempt(order)
+  return order.attempts.find(({ attempt }) => attempt === number)
+}
+
+/** The watcher counts on after the order needs no more; what it says of another outpoint does not count. */
+const confirmationsOf = ({ order, channel }: OrderInRole): number =>
+  channel && channel.outpoint === order.outpoint ? channel.confirmations : 0
+
+function timeoutOf({ status, terms, invoice }: OrderView, attempt: AttemptView | undefined): string | null {
+  const at =
+    status === 'WAITING_FOR_SELLER_APPROVAL'
+      ? terms.approveBefore
+      : status === 'WAITING_FOR_BUYER_PAYMENT'
+        ? invoice?.expiresAt
+        : status === 'WAITING_FOR_CHANNEL_OPEN'
+          ? attempt?.openBefore
+          : null
+  return at == null ? null : isoTime(at)
+}
+
+/** From the last block that the watcher spoke of; the whole lease as long as it has not begun. */
+function blocksLeft({ order, channel }: OrderInRole): number | null {
+  if (channel?.lease) return 0
+  if (channel?.leaseEndsAtHeight != null && channel.tipHeight !== null) return Math.max(0, channel.leaseEndsAtHeight - channel.tipHeight)
+  return order.terms.leaseBlocks
+}
+
+/** What the buyer pays, in dollars with cents: as it was ordered, else at the rate that is recorded on the order. */
+function dollarsOf({ terms }: OrderView): string | null {
+  if (terms.usdCents !== null) return inDollars(BigInt(terms.usdCents))
+  if (terms.rate === null) return null
+  return inDollars((BigInt(terms.priceSat) * BigInt(terms.rate.centsPerBtc)) / SAT_PER_BTC)
+}
+
+const inDollars = (cents: bigint): string => `${cents / 100n}.${`${cents % 100n}`.padStart(2, '0')}`
+
+const promisesOf = (id: string, promises: AttemptView['candidate']['promises']) => ({
+  id,
+  locked_fee_rate: promises.feeRatePpm,
+  locked_base_fee: promises.baseFeeSat,
+  locked_fee_rate_cap: promises.feeRateCapPpm,
+  locked_base_fee_cap: promises.baseFeeCapSat,
+  locked_min_block_length: promises.minBlockLength,
+  locked_onchain_priority: promises.onchainPriority,
+  locked_onchain_multiplier: promises.onchainMultiplier,
+})

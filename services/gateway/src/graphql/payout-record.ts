@@ -1,0 +1,27 @@
+import type { Candidate } from '@penstock/contracts/shapes.ts'
+import { msatToSatFloor } from '@penstock/kernel/money.ts'
+import type { OrderInRole } from '../read/sales.ts'
+import type { AttemptView } from '../views/order-view.ts'
+
+/** How a seller is paid for an order: the invoice that it gave, and what became of the payment. */
+export function payoutRecord({ order, hold, role }: OrderInRole, candidate: Candidate, attempt: AttemptView | undefined) {
+  const number = attempt?.attempt ?? 1
+  const given = Object.values(order.payoutInvoices).filter((invoice) => invoice.attempt === number)
+  const best = given.find(({ state }) => state === 'taken') ?? given.at(-1)
+  const payout = role.is === 'seller' && role.current ? hold?.payout : undefined
+  return {
+    id: `${order.id}/${number}`,
+    sats: `${msatToSatFloor(BigInt(candidate.sellerAmountMsat))}`,
+    invoice_status: best ? best.state.toUpperCase() : 'NONE',
+    status: payout?.state ?? null,
+    reason: payout?.reason ?? best?.reason ?? null,
+  }
+}
+
+const shownFailures = ['PAYMENT_REJECTED_BY_DESTINATION', 'INVALID_PAYMENT_SECRET', 'SELLER_INVOICE_EXPIRED']
+
+/** The seller's own payment problems are the payout's (decisions, A2). */
+export function sellerPaymentStatus({ order, hold, role }: OrderInRole): string | null {
+  const failure = role.is === 'seller' && role.current ? hold?.payout?.failure : null
+  return failure && shownFailures.includes(failure) ? failure : order.paymentStatus
+}

@@ -1,0 +1,65 @@
+import type { DataOf } from '@penstock/contracts/define.ts'
+import { order } from '@penstock/contracts/order.ts'
+import { quote } from '@penstock/contracts/quote.ts'
+import { SECOND_MS } from '@penstock/kernel/time.ts'
+import { ask } from '@penstock/runtime/service.ts'
+import type { Gateway } from '../ports.ts'
+import { orderById, type StoredOrder } from '../read/orders.ts'
+import { isEnded } from '../views/order-status.ts'
+import { freeSlot, takeSlot } from './slots.ts'
+
+/** What somebody wants to buy: the wire's request. */
+export type Wish = DataOf<(typeof quote)['commands']['RequestQuote']>
+
+export type Placing = {
+  readonly orderId: string
+  readonly wish: Wish
+  /** The caller's address, for the limits. */
+  readonly ip: string
+  /** Whether the order is what was waited for. */
+  readonly isReady: (found: StoredOrder) => boolean
+}
+
+export type Placed =
+  | { readonly outcome: 'ready'; readonly stored: StoredOrder }
+  /** There is no order: the wish or a limit forbids it. */
+  | { readonly outcome: 'refused'; readonly code: string; readonly message: string }
+  /** There is an order, and it ended before it was ready. */
+  | { readonly outcome: 'ended'; readonly stored: StoredOrder }
+  /** It was not ready in time and was given up; it may exist for a while. */
+  | { readonly outcome: 'withdrawn' }
+
+type Found = Exclude<Placed, { outcome: 'withdrawn' }>
+
+/**
+ * Asks for a quote under an id that the caller made, and waits until the read model shows the order as wanted. What takes
+ * too long is withdrawn; where this process dies meanwhile, the unpaid order expires by itself.
+ */
+export async function placeOrder(gateway: Gateway, placing: Placing): Promise<Placed> {
+  const { orderId, wish, ip } = placing
+  const full = await takeSlot(gateway, { orderId, ip, destination: wish.destination.pubkey })
+  if (full !== undefined) return { outcome: 'refused', code: 'TOO_MANY_ORDERS', message: full }
+  const until = gateway.clock.now() + gateway.config.buyAnswerSeconds * SECOND_MS
+  const commandId = gateway.ids.uuid()
+  await gateway.send(ask(quote, orderId, 'RequestQuote', wish), { commandId, correlation: orderId, notAfter: until })
+  const found = await gateway.waits.wait(() => look(gateway, placing, commandId), [orderId, commandId], until)
+  if (found?.outcome === 'refused') await freeSlot(gateway.views, orderId)
+  return found ?? withdraw(gateway, orderId)
+}
+
+async function look(gateway: Gateway, { orderId, isReady }: Placing, commandId: string): Promise<Found | undefined> {
+  const stored = await orderById(gateway.views, orderId)
+  if (!stored) {
+    const answer = await gateway.commands.answerOf(commandId)
+    return answer?.outcome === 'refused' ? answer : undefined
+  }
+  if (isEnded(stored.order.status)) return { outcome: 'ended', stored }
+  return isReady(stored) ? { outcome: 'ready', stored } : undefined
+}
+
+async function withdraw(gateway: Gateway, orderId: string): Promise<Placed> {
+  gateway.log.warn({ order: orderId }, 'an order was not ready in time and is withdrawn')
+  const reason = `It was not ready within ${gateway.config.buyAnswerSeconds} s.`
+  await gateway.send(ask(order, orderId, 'Withdraw', { reason }), { commandId: gateway.ids.uuid(), correlation: orderId })
+  return { outcome: 'withdrawn' }
+}

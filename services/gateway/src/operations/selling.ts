@@ -1,0 +1,127 @@
+import { decodePaymentRequest } from '@penstock/bitcoin/bolt11.ts'
+import { normaliseOutpoint } from '@penstock/bitcoin/outpoint.ts'
+import { order } from '@penstock/contracts/order.ts'
+import type { Attestation } from '@penstock/contracts/shapes.ts'
+import { ask, type Ask } from '@penstock/runtime/service.ts'
+import { type Caller, accountHolder, someone } from '../callers.ts'
+import { accepted, inTime } from '../commands/answers.ts'
+import { invalid, orderNotFound, unanswered } from '../errors.ts'
+import { amountOf, idOf, pubkeyOf, textOf } from '../input.ts'
+import type { Gateway } from '../ports.ts'
+import { orderById } from '../read/orders.ts'
+import { orderForAccount } from '../read/sales.ts'
+import type { Judged, OrderView } from '../views/order-view.ts'
+import { answerBy } from './offers.ts'
+
+export type AcceptInput = { readonly order_id: string; readonly request: string }
+
+/** The seller agrees, or gives another payout invoice: it is answered when settlement has taken or refused the invoice. */
+export async function acceptOrder(gateway: Gateway, caller: Caller | null, input: AcceptInput) {
+  const { accountId } = accountHolder(caller)
+  const orderId = await takingPart(gateway, accountId, input.order_id)
+  const request = textOf(input.request, 'request', 1, 4096)
+  const invoice = decodePaymentRequest(request)
+  if (!invoice) throw invalid('request must be a BOLT11 invoice')
+  const until = answerBy(gateway)
+  await carryOut(gateway, ask(order, orderId, 'Accept', { by: accountId, request }), until)
+  const verdict = await judgement(gateway, orderId, ({ payoutInvoices }) => payoutInvoices[invoice.paymentHash], until)
+  // Taken down for good; what settlement makes of it shows in the seller's own list.
+  if (verdict?.state === 'refused') throw invalid(verdict.reason ?? 'The invoice was refused')
+  return { id: orderId, success: true }
+}
+
+export async function rejectOrder(gateway: Gateway, caller: Caller | null, input: { readonly order_id: string; readonly reason?: string | null }) {
+  const { accountId } = accountHolder(caller)
+  const orderId = await takingPart(gateway, accountId, input.order_id)
+  const reason = textOf(input.reason || 'The seller gave no reason.', 'reason', 1, 200)
+  await carryOut(gateway, ask(order, orderId, 'Reject', { by: accountId, reason }), answerBy(gateway))
+  return { id: orderId, success: true }
+}
+
+export type AttestationInput = {
+  readonly capacity: string
+  readonly node_keys: readonly string[]
+  readonly funding_keys?: readonly string[] | null
+  readonly channel_type: string
+  readonly push_sats: string
+  readonly reserve_sats: string
+  readonly signature: string
+}
+export type AddTransactionInput = { readonly order_id: string; readonly transaction: string; readonly attestation?: AttestationInput | null }
+
+/** The seller names its funding. Success means that settlement has it, so that the transaction may be published. */
+export async function addTransaction(gateway: Gateway, caller: Caller | null, input: AddTransactionInput) {
+  const { accountId } = accountHolder(caller)
+  const outpoint = normaliseOutpoint(input.transaction)
+  if (outpoint === undefined) throw invalid('transaction must be in <txid>:<vout> format')
+  const attestation = input.attestation ? attestationOf(outpoint, input.attestation) : null
+  const orderId = await takingPart(gateway, accountId, input.order_id)
+  const until = answerBy(gateway)
+  await carryOut(gateway, ask(order, orderId, 'NameOutpoint', { by: accountId, outpoint, attestation }), until)
+  const verdict = inTime(await judgement(gateway, orderId, ({ outpoints }) => outpoints[outpoint], until))
+  if (verdict.state === 'refused') throw invalid(verdict.reason ?? 'The transaction was refused')
+  return { id: orderId, success: true }
+}
+
+function attestationOf(outpoint: string, input: AttestationInput): Attestation {
+  const signature = textOf(input.signature, 'attestation.signature', 1, 256)
+  return {
+    outpoint,
+    capacitySat: `${amountOf(input.capacity, 'attestation.capacity', { min: 1n })}`,
+    nodeKeys: pairOf(input.node_keys, 'attestation.node_keys'),
+    ...(input.funding_keys && { fundingKeys: pairOf(input.funding_keys, 'attestation.funding_keys') }),
+    channelType: textOf(input.channel_type, 'attestation.channel_type', 0, 64),
+    pushSat: `${amountOf(input.push_sats, 'attestation.push_sats')}`,
+    reserveSat: `${amountOf(input.reserve_sats, 'attestation.reserve_sats')}`,
+    signature,
+  }
+}
+
+function pairOf(keys: readonly string[], field: string): [string, string] {
+  const [one, other, ...more] = keys.map((key) => pubkeyOf(key, field))
+  if (one === undefined || other === undefined || more.length > 0) throw invalid(`${field} must be two public keys`)
+  return [one, other]
+}
+
+export type CancelReason = 'UNABLE_TO_CONNECT_TO_NODE' | 'UNABLE_TO_PAY' | 'CHANNEL_SIZE_OUT_OF_BOUNDS'
+
+/** The buyer takes the order back before it pays; a seller gives up its attempt. */
+export async function cancelOrder(
+  gateway: Gateway,
+  caller: Caller | null,
+  input: { readonly order_id: string; readonly cancellation_reason?: CancelReason | null },
+) {
+  const { accountId, kind } = someone(caller)
+  if (kind === 'order') throw orderNotFound() // that key reads, and nothing else
+  const orderId = await takingPart(gateway, accountId, input.order_id)
+  const reason = input.cancellation_reason ?? 'No reason was given.'
+  await carryOut(gateway, ask(order, orderId, 'Cancel', { by: accountId, reason }), answerBy(gateway))
+  return { id: orderId, success: true }
+}
+
+/** @returns the order's id if the account takes part in it @throws that there is no such order, whoever else has it */
+async function takingPart(gateway: Gateway, accountId: string, text: string): Promise<string> {
+  const orderId = idOf(text)
+  if (!(await orderForAccount(gateway.views, accountId, orderId))) throw orderNotFound()
+  return orderId
+}
+
+const carryOut = async (gateway: Gateway, command: Ask, until: number): Promise<void> => {
+  accepted(await gateway.commands.ask(command, { until }))
+}
+
+/** What became of something that the order passed on to be judged; undefined where that takes too long. */
+async function judgement(
+  gateway: Gateway,
+  orderId: string,
+  of: (view: OrderView) => Judged | undefined,
+  until: number,
+): Promise<Judged | undefined> {
+  const judged = async (): Promise<Judged | undefined> => {
+    const stored = await orderById(gateway.views, orderId)
+    if (!stored) throw unanswered('The order cannot be read just now; try again.')
+    const found = of(stored.order)
+    return found && found.state !== 'offered' ? found : undefined
+  }
+  return gateway.waits.wait(judged, [orderId], until)
+}

@@ -1,0 +1,60 @@
+import { seller } from '@penstock/contracts/matching.ts'
+import { isPubkey } from '@penstock/bitcoin/pubkey.ts'
+import type { Bus } from '@penstock/ports/bus.ts'
+import type { AuditReport } from '@penstock/runtime/audit.ts'
+import type { Log } from '@penstock/runtime/log.ts'
+import { type Ask, ask } from '@penstock/runtime/service.ts'
+import express, { Router } from 'express'
+import { z } from 'zod'
+import { answer, bodyOf, failed, OperatorError, operatorOnly } from './answers.ts'
+import type { Simulation } from './simulation.ts'
+import { simulationRoutes } from './simulation-routes.ts'
+
+export type OperatorPorts = {
+  readonly token: string
+  readonly log: Log
+  readonly bus: Bus
+  /** An order as an operator sees it, whoever's it is. */
+  readonly orderReport: (orderId: string) => Promise<object | undefined>
+  readonly audit: () => Promise<AuditReport>
+  /** Sends a command and answers when the read models show what became of it. */
+  readonly command: (ask: Ask) => Promise<void>
+  /** The simulated network and the node that pays by default; null on a real one. */
+  readonly simulation: { readonly control: Simulation; readonly buyer: string } | null
+}
+
+const parked = z.strictObject({ group: z.string(), topic: z.string(), key: z.string() })
+const replay = z.union([parked, z.strictObject({ all: z.literal(true) })])
+const grant = z.strictObject({ pubkey: z.string().refine(isPubkey, 'a public key in hex'), reason: z.string().min(1).max(500) })
+const ORDER_ID = /^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/i
+
+/** What operators may do, behind their token: orders of anybody, audits, parked messages, grants, the simulated network. */
+export function operatorRoutes(ports: OperatorPorts): Router {
+  const router = Router()
+  router.use(operatorOnly(ports.token), express.json({ limit: '64kb' }))
+  router.get('/orders/:id', answer(async ({ params }) => {
+    if (!ORDER_ID.test(params['id'] as string)) throw new OperatorError(400, 'An order id is a UUID.') // the route has this parameter
+    const report = await ports.orderReport((params['id'] as string).toLowerCase())
+    if (!report) throw new OperatorError(404, 'There is no order with this id.')
+    return report
+  }))
+  router.post('/audit/verify', answer(() => ports.audit()))
+  router.get('/parked', answer(() => ports.bus.parked()))
+  router.post('/parked/replay', answer(async ({ body }) => ({ replayed: await replayParked(ports.bus, bodyOf(replay, body)) })))
+  router.post('/sellers/grant', answer(async ({ body }) => {
+    const { pubkey, reason } = bodyOf(grant, body)
+    await ports.command(ask(seller, pubkey, 'GrantRails', { by: 'operator', reason }))
+    return { pubkey, granted: true }
+  }))
+  if (ports.simulation) router.use('/sim', simulationRoutes(ports.simulation.control, ports.simulation.buyer))
+  router.use((_request, response) => void response.status(404).json({ error: 'There is no such operator route.' }))
+  router.use(failed(ports.log))
+  return router
+}
+
+async function replayParked(bus: Bus, wanted: z.output<typeof replay>): Promise<number> {
+  const keys = 'all' in wanted ? await bus.parked() : [wanted]
+  let messages = 0
+  for (const key of keys) messages += await bus.replay(key)
+  return messages
+}

@@ -1,0 +1,25 @@
+import type { Records } from '@penstock/ports/records.ts'
+import type { Views } from '@penstock/ports/views.ts'
+import type { Basics } from '@penstock/runtime/basics.ts'
+import type { Pepper } from '@penstock/runtime/credentials.ts'
+import type { ServiceContext } from '@penstock/runtime/service.ts'
+import type { Commands } from './commands/commands.ts'
+import type { Waits } from './commands/waits.ts'
+
+export type GatewayPorts = {
+  readonly views: Views
+  readonly records: Records
+  /** What `/readyz` asks: undefined when the process can serve, else what it waits for. */
+  readonly readiness: () => Promise<string | undefined>
+}
+
+/** All that an operation needs, whichever door it came through: GraphQL, REST or a page. */
+export type Gateway = GatewayPorts &
+  Basics & {
+    readonly pepper: Pepper
+    readonly commands: Commands
+    readonly waits: Waits
+    readonly send: ServiceContext<object>['send']
+    /** The address that links use, without a slash at its end. It is known once the server listens. */
+    readonly baseUrl: () => string
+  }

@@ -1,0 +1,79 @@
+import type { Views } from '@penstock/ports/views.ts'
+import type { Page } from '../input.ts'
+import type { ChannelView } from '../views/channel-view.ts'
+import type { HoldView } from '../views/hold-view.ts'
+import type { OrderStatus } from '../views/order-status.ts'
+import type { OrderView } from '../views/order-view.ts'
+import { tablesOf } from '../views/tables.ts'
+
+type Db = Pick<Views, 'db'>
+
+/** An order as its streams tell it; each part may be a moment ahead of the others. */
+export type StoredOrder = { readonly order: OrderView; readonly hold: HoldView | undefined; readonly channel: ChannelView | undefined }
+
+type Row = { view: string; hold: string | null; channel: string | null }
+
+const rows = (views: Db) =>
+  tablesOf(views)
+    .selectFrom('gateway_orders as o')
+    .leftJoin('gateway_holds as h', 'h.order_id', 'o.id')
+    .leftJoin('gateway_channels as c', 'c.order_id', 'o.id')
+    .select(['o.view', 'h.view as hold', 'c.view as channel'])
+
+// The texts are written by the projections from these very types.
+export const stored = ({ view, hold, channel }: Row): StoredOrder => ({
+  order: JSON.parse(view) as OrderView,
+  hold: hold === null ? undefined : (JSON.parse(hold) as HoldView),
+  channel: channel === null ? undefined : (JSON.parse(channel) as ChannelView),
+})
+
+export async function orderById(views: Db, id: string): Promise<StoredOrder | undefined> {
+  const row = await rows(views).where('o.id', '=', id).executeTakeFirst()
+  return row && stored(row)
+}
+
+/** @param pageHash of the token in the address of the order's pages: see `pageHash` in pages.ts */
+export async function orderByPage(views: Db, pageHash: string): Promise<StoredOrder | undefined> {
+  const row = await rows(views).where('o.page_hash', '=', pageHash).executeTakeFirst()
+  return row && stored(row)
+}
+
+export type Entry = { readonly id: string; readonly status: OrderStatus; readonly createdAt: number }
+export type Listed<T> = { readonly total: number; readonly list: readonly T[] }
+
+/** A buyer's orders, newest first. @param only the one order that an order key reads */
+export async function ordersOfBuyer(views: Db, accountId: string, only: string | null, { limit, offset }: Page): Promise<Listed<Entry>> {
+  const mine = tablesOf(views)
+    .selectFrom('gateway_orders')
+    .where('buyer_account_id', '=', accountId)
+    .$if(only !== null, (query) => query.where('id', '=', only))
+  const { total } = await mine.select((count) => count.fn.countAll().as('total')).executeTakeFirstOrThrow()
+  const list = await mine
+    .select(['id', 'status', 'created_at'])
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(limit)
+    .offset(offset)
+    .execute()
+  return {
+    total: Number(total),
+    list: list.map(({ id, status, created_at }) => ({ id, status: status as OrderStatus, createdAt: created_at })), // written by the projection
+  }
+}
+
+/** One step on an order's way, as its own stream recorded it. */
+export type Step = { readonly id: string; readonly category: string; readonly type: string; readonly at: number; readonly data: object }
+
+/** Every fact of these streams about the order, oldest first. */
+export async function stepsOf(views: Db, orderId: string, categories: readonly string[] = ['order']): Promise<readonly Step[]> {
+  const found = await tablesOf(views)
+    .selectFrom('gateway_order_facts')
+    .selectAll()
+    .where('order_id', '=', orderId)
+    .where('category', 'in', categories)
+    .orderBy('at')
+    .orderBy('category')
+    .orderBy('revision')
+    .execute()
+  return found.map(({ event_id, category, type, at, data }) => ({ id: event_id, category, type, at, data: JSON.parse(data) as object }))
+}

@@ -1,0 +1,80 @@
+import type { Views } from '@penstock/ports/views.ts'
+import { sql } from 'kysely'
+import type { Page } from '../input.ts'
+import { tablesOf } from '../views/tables.ts'
+import { type Listed, type StoredOrder, stored } from './orders.ts'
+
+type Db = Pick<Views, 'db'>
+
+/** How an account takes part in an order. */
+export type Role =
+  | { readonly is: 'buyer' }
+  | { readonly is: 'seller'; readonly attempt: number; readonly current: boolean; readonly actionNeeded: boolean }
+export type OrderInRole = StoredOrder & { readonly role: Role }
+
+export type OrderFilter = { readonly peerPubkey: string | undefined; readonly actionNeeded: boolean | undefined }
+
+/** An account's orders as a seller, newest first. */
+export async function salesOfAccount(views: Db, accountId: string, page: Page, { peerPubkey, actionNeeded }: OrderFilter): Promise<Listed<OrderInRole>> {
+  // An invoice that expired before it could be paid is settlement's word, and does not wait for the order's stream.
+  const action = sql<number>`case when s.action_needed = 1 or (h.invoice_due = 1 and s.current = 1) then 1 else 0 end`
+  const mine = tablesOf(views)
+    .selectFrom('gateway_sales as s')
+    .innerJoin('gateway_orders as o', 'o.id', 's.order_id')
+    .leftJoin('gateway_holds as h', 'h.order_id', 's.order_id')
+    .leftJoin('gateway_channels as c', 'c.order_id', 's.order_id')
+    .where('s.account_id', '=', accountId)
+    .$if(peerPubkey !== undefined, (query) => query.where('s.buyer_pubkey', '=', peerPubkey ?? ''))
+    .$if(actionNeeded !== undefined, (query) => query.where(action, '=', actionNeeded ? 1 : 0))
+  const { total } = await mine.select((count) => count.fn.countAll().as('total')).executeTakeFirstOrThrow()
+  const list = await mine
+    .select(['o.view', 'h.view as hold', 'c.view as channel', 's.attempt', 's.current', action.as('action')])
+    .orderBy('s.created_at', 'desc')
+    .orderBy('s.order_id', 'desc')
+    .limit(page.limit)
+    .offset(page.offset)
+    .execute()
+  return { total: Number(total), list: list.map((row) => ({ ...stored(row), role: seller(row) })) }
+}
+
+/** An account's orders as the buyer, newest first. `actionNeeded`: its invoice waits to be paid. */
+export async function purchasesOfAccount(views: Db, accountId: string, page: Page, { peerPubkey, actionNeeded }: OrderFilter): Promise<Listed<OrderInRole>> {
+  const mine = tablesOf(views)
+    .selectFrom('gateway_orders as o')
+    .leftJoin('gateway_holds as h', 'h.order_id', 'o.id')
+    .leftJoin('gateway_channels as c', 'c.order_id', 'o.id')
+    .where('o.buyer_account_id', '=', accountId)
+    .$if(peerPubkey !== undefined, (query) => query.innerJoin('gateway_sales as s', 's.order_id', 'o.id').where('s.seller_pubkey', '=', peerPubkey ?? '').where('s.current', '=', 1))
+    .$if(actionNeeded !== undefined, (query) => query.where('o.status', actionNeeded ? '=' : '!=', 'WAITING_FOR_BUYER_PAYMENT'))
+  const { total } = await mine.select((count) => count.fn.countAll().as('total')).executeTakeFirstOrThrow()
+  const list = await mine
+    .select(['o.view', 'h.view as hold', 'c.view as channel'])
+    .orderBy('o.created_at', 'desc')
+    .orderBy('o.id', 'desc')
+    .limit(page.limit)
+    .offset(page.offset)
+    .execute()
+  return { total: Number(total), list: list.map((row) => ({ ...stored(row), role: { is: 'buyer' } })) }
+}
+
+/** The order if the account takes part in it. Somebody else's is as unknown as one that does not exist. */
+export async function orderForAccount(views: Db, accountId: string, orderId: string): Promise<OrderInRole | undefined> {
+  const row = await tablesOf(views)
+    .selectFrom('gateway_orders as o')
+    .leftJoin('gateway_holds as h', 'h.order_id', 'o.id')
+    .leftJoin('gateway_channels as c', 'c.order_id', 'o.id')
+    .leftJoin('gateway_sales as s', (join) => join.onRef('s.order_id', '=', 'o.id').on('s.account_id', '=', accountId))
+    .select(['o.view', 'o.buyer_account_id', 'h.view as hold', 'c.view as channel', 's.attempt', 's.current', 's.action_needed as action'])
+    .where('o.id', '=', orderId)
+    .executeTakeFirst()
+  if (!row) return undefined
+  if (row.buyer_account_id === accountId) return { ...stored(row), role: { is: 'buyer' } }
+  return row.attempt === null ? undefined : { ...stored(row), role: seller(row) }
+}
+
+const seller = (row: { attempt: number | null; current: number | null; action: number | null }): Role => ({
+  is: 'seller',
+  attempt: row.attempt ?? 0,
+  current: row.current === 1,
+  actionNeeded: row.action === 1,
+})

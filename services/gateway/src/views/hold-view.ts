@@ -1,0 +1,96 @@
+import type { LedgerEntry, SettlementFact } from '@penstock/contracts/settlement.ts'
+import type { Event } from '@penstock/runtime/service.ts'
+
+export type PayoutState = 'OPEN' | 'WITHHELD' | 'REQUESTED' | 'SUCCEEDED' | 'FAILED'
+
+/** The money of an order, as settlement's own stream tells it. It never waits for the order's stream, nor that for it. */
+export type HoldView = {
+  readonly status: 'requested' | 'refused' | 'open' | 'held' | 'settling' | 'settled' | 'cancelling' | 'cancelled'
+  readonly paymentHash: string | null
+  readonly expiryHeight: number | null
+  readonly settledAt: number | null
+  readonly cancelledAt: number | null
+  readonly reason: string | null
+  readonly payout: {
+    readonly state: PayoutState
+    /** Why the last try failed, in the words of the document. */
+    readonly failure: string | null
+    readonly reason: string | null
+    readonly attempts: number
+    readonly payee: string | null
+    readonly paymentHash: string | null
+    readonly retryAt: number | null
+    readonly feeMsat: string | null
+  } | null
+  /** Payees of the invoices that were offered, by payment hash. */
+  readonly payees: Readonly<Record<string, string>>
+  readonly ledger: readonly { readonly posting: string; readonly at: number; readonly entries: readonly LedgerEntry[] }[]
+  readonly incidents: readonly { readonly what: string; readonly height: number; readonly at: number }[]
+}
+
+const nothing: HoldView = {
+  status: 'requested',
+  paymentHash: null,
+  expiryHeight: null,
+  settledAt: null,
+  cancelledAt: null,
+  reason: null,
+  payout: null,
+  payees: {},
+  ledger: [],
+  incidents: [],
+}
+
+const openPayout = { state: 'OPEN', failure: null, reason: null, attempts: 0, payee: null, paymentHash: null, retryAt: null, feeMsat: null } as const
+
+/** @returns the view after one fact of the order's settlement stream */
+export function holdView(view: HoldView = nothing, { fact, at }: Event<SettlementFact>): HoldView {
+  switch (fact.type) {
+    case 'HoldRequested':
+      return { ...view, paymentHash: fact.data.paymentHash }
+    case 'HoldRefused':
+      return { ...view, status: 'refused', reason: fact.data.reason }
+    case 'HoldIssued':
+      return { ...view, status: 'open' }
+    case 'HoldHeld':
+      return { ...view, status: 'held', expiryHeight: fact.data.expiryHeight }
+    case 'SettleRequested':
+      return { ...view, status: 'settling' }
+    case 'HoldSettled':
+      return { ...view, status: 'settled', settledAt: fact.data.settledAt, payout: view.payout ?? openPayout }
+    case 'CancelRequested':
+      return { ...view, status: 'cancelling', reason: fact.data.sentence }
+    case 'HoldCancelled':
+      return { ...view, status: 'cancelled', cancelledAt: fact.data.at }
+    case 'LedgerPosted':
+      return { ...view, ledger: [...view.ledger, { posting: fact.data.posting, at, entries: fact.data.entries }] }
+    case 'IncidentNoted':
+      return { ...view, incidents: [...view.incidents, { ...fact.data, at }] }
+    default:
+      return payoutAfter(view, fact)
+  }
+}
+
+function payoutAfter(view: HoldView, fact: SettlementFact): HoldView {
+  const payout = view.payout ?? openPayout
+  switch (fact.type) {
+    case 'PayoutInvoiceOffered':
+      return { ...view, payees: { ...view.payees, [fact.data.paymentHash]: fact.data.payee } }
+    case 'PayoutWithheld':
+      return { ...view, payout: { ...payout, state: 'WITHHELD', reason: fact.data.reason } }
+    case 'PayoutReleased':
+      return { ...view, payout: { ...payout, state: 'OPEN', reason: null } }
+    case 'PayoutRequested': {
+      const { attempt, paymentHash } = fact.data
+      return { ...view, payout: { ...payout, state: 'REQUESTED', attempts: attempt, paymentHash, payee: view.payees[paymentHash] ?? null } }
+    }
+    case 'PayoutSucceeded':
+      return { ...view, payout: { ...payout, state: 'SUCCEEDED', failure: null, reason: null, retryAt: null, feeMsat: fact.data.feeMsat } }
+    case 'PayoutFailed': {
+      const { status, reason, retryAt } = fact.data
+      return { ...view, payout: { ...payout, state: 'FAILED', failure: status, reason, retryAt } }
+    }
+    default:
+      return view
+  }
+}

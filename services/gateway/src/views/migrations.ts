@@ -1,0 +1,111 @@
+import type { Migration, Views } from '@penstock/ports/views.ts'
+import type { CreateTableBuilder } from 'kysely'
+
+type Column = 'text' | 'text?' | 'int' | 'int?' | 'big' | 'big?'
+type Columns = Readonly<Record<string, Column>>
+
+const types = { text: 'text', int: 'integer', big: 'bigint' } as const
+
+/** The first column is the key, unless others are named. */
+async function table(db: Views['db'], name: string, columns: Columns, key: readonly string[] = Object.keys(columns).slice(0, 1)): Promise<void> {
+  const begun: CreateTableBuilder<string, string> = db.schema.createTable(name)
+  const whole = Object.entries(columns).reduce((builder, [column, kind]) => {
+    const optional = kind.endsWith('?')
+    const type = types[kind.replace('?', '') as keyof typeof types] // a column's kind without its mark
+    return builder.addColumn(column, type, (definition) => (optional ? definition : definition.notNull()))
+  }, begun)
+  await whole.addPrimaryKeyConstraint(`${name}_key`, [...key]).execute()
+}
+
+const index = (db: Views['db'], name: string, columns: readonly string[]): Promise<void> =>
+  db.schema
+    .createIndex(`${name}_by_${columns.join('_')}`)
+    .on(name)
+    .columns([...columns])
+    .execute()
+
+const orders: Migration = async (db) => {
+  await table(db, 'gateway_orders', {
+    id: 'text',
+    status: 'text',
+    open: 'int',
+    source: 'text',
+    buyer_account_id: 'text',
+    destination: 'text',
+    page_hash: 'text',
+    created_at: 'big',
+    view: 'text',
+  })
+  await index(db, 'gateway_orders', ['buyer_account_id', 'created_at'])
+  await index(db, 'gateway_orders', ['page_hash'])
+  await table(db, 'gateway_holds', { order_id: 'text', invoice_due: 'int', view: 'text' })
+  await table(db, 'gateway_channels', { order_id: 'text', view: 'text' })
+  const fact: Columns = { event_id: 'text', order_id: 'text', category: 'text', revision: 'int', type: 'text', at: 'big', data: 'text' }
+  await table(db, 'gateway_order_facts', fact)
+  await index(db, 'gateway_order_facts', ['order_id', 'at'])
+  await table(
+    db,
+    'gateway_sales',
+    {
+      order_id: 'text',
+      account_id: 'text',
+      seller_pubkey: 'text',
+      buyer_pubkey: 'text',
+      attempt: 'int',
+      current: 'int',
+      action_needed: 'int',
+      created_at: 'big',
+    },
+    ['order_id', 'account_id'],
+  )
+  await index(db, 'gateway_sales', ['account_id', 'created_at'])
+}
+
+const market: Migration = async (db) => {
+  await table(db, 'gateway_offers', {
+    id: 'text',
+    account_id: 'text',
+    pubkey: 'text',
+    status: 'text',
+    min_size_sat: 'big',
+    max_size_sat: 'big',
+    created_at: 'big',
+    view: 'text',
+  })
+  await index(db, 'gateway_offers', ['status', 'created_at'])
+  await index(db, 'gateway_offers', ['pubkey'])
+  await table(db, 'gateway_sellers', { pubkey: 'text', live: 'int', view: 'text' })
+  await table(db, 'gateway_prices', { name: 'text', sats_per_usd: 'text', usd_per_usd: 'text', valid_until: 'big', at: 'big', withdrawn: 'text?' })
+}
+
+const accounts: Migration = async (db) => {
+  await table(db, 'gateway_accounts', { id: 'text', email_hash: 'text?', email_record: 'text?', password_record: 'text?', created_at: 'big' })
+  await index(db, 'gateway_accounts', ['email_hash'])
+  const key: Columns = { id: 'text', account_id: 'text', prefix: 'text', suffix: 'text', name_record: 'text?', created_at: 'big', expires_at: 'big?', revoked: 'int' }
+  await table(db, 'gateway_api_keys', key)
+  await index(db, 'gateway_api_keys', ['account_id', 'created_at'])
+  await table(db, 'gateway_nodes', { account_id: 'text', pubkey: 'text', state: 'text', reason: 'text?', at: 'big' }, ['account_id', 'pubkey'])
+}
+
+const callers: Migration = async (db) => {
+  await table(db, 'gateway_credentials', {
+    hash: 'text',
+    kind: 'text',
+    account_id: 'text',
+    order_id: 'text?',
+    api_key_id: 'text?',
+    expires_at: 'big?',
+    revoked: 'int',
+  })
+  await index(db, 'gateway_credentials', ['api_key_id'])
+  const command: Columns = { id: 'text', category: 'text', aggregate_id: 'text', revision: 'int?', code: 'text?', message: 'text?', at: 'big' }
+  await table(db, 'gateway_commands', command)
+  await index(db, 'gateway_commands', ['at'])
+  await table(db, 'gateway_order_slots', { order_id: 'text', ip: 'text', destination: 'text', at: 'big' })
+  await index(db, 'gateway_order_slots', ['ip'])
+  await index(db, 'gateway_order_slots', ['destination'])
+  await table(db, 'gateway_slot_locks', { name: 'text', at: 'big' })
+}
+
+/** All tables at once: projections and the gateway's own loops share some of them. */
+export const migrateGateway = (views: Views): Promise<void> => views.migrate('gateway', [orders, market, accounts, callers])

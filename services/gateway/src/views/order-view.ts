@@ -1,0 +1,171 @@
+import type { OrderFact, OrderTerms, ReleaseTo } from '@penstock/contracts/order.ts'
+import type { Candidate } from '@penstock/contracts/shapes.ts'
+import { must } from '@penstock/kernel/result.ts'
+import type { Event } from '@penstock/runtime/service.ts'
+import { isEnding, type OrderStatus, type PaymentStatus, paymentStatusAfter, statusAfter } from './order-status.ts'
+
+export type AttemptView = {
+  readonly attempt: number
+  readonly candidate: Candidate
+  readonly status: 'accepted' | 'opening' | 'named' | 'opened' | 'failed' | 'replaced'
+  readonly startedAt: number
+  /** Milliseconds since 1970; null until the seller was asked to open. */
+  readonly openBefore: number | null
+  readonly outpoint: string | null
+  readonly reason: string | null
+}
+
+/** What somebody gave and is waiting to have judged: an outpoint or a payout invoice. */
+export type Judged = { readonly attempt: number; readonly state: 'offered' | 'taken' | 'refused'; readonly reason: string | null }
+
+/** An order as its own facts tell it. Everything is JSON, since the row keeps it as text. */
+export type OrderView = {
+  readonly id: string
+  readonly createdAt: number
+  readonly updatedAt: number
+  readonly terms: OrderTerms & { readonly approveBefore: number | null }
+  readonly status: OrderStatus
+  readonly paymentStatus: PaymentStatus | null
+  readonly statuses: readonly { readonly status: OrderStatus; readonly at: number }[]
+  readonly accepted: boolean
+  readonly invoice: { readonly request: string; readonly paymentHash: string; readonly expiresAt: number } | null
+  readonly held: { readonly expiryHeight: number; readonly openBeforeHeight: number; readonly receivedMsat: string; readonly at: number } | null
+  /** The payment is on its way back; the status follows when the node has confirmed it. */
+  readonly closing: { readonly to: ReleaseTo; readonly reason: string } | null
+  /** Why it ended as it did. */
+  readonly reason: string | null
+  readonly attempts: readonly AttemptView[]
+  readonly outpoint: string | null
+  readonly outpoints: Readonly<Record<string, Judged>>
+  readonly payoutInvoices: Readonly<Record<string, Judged>>
+  readonly fundingSeenAt: number | null
+  readonly fundingHeight: number | null
+  readonly channelId: string | null
+  readonly confirmations: number
+  readonly settledAt: number | null
+}
+
+/** @returns the view after one fact of the order's stream; the first fact is always OrderPlaced */
+export function orderView(view: OrderView | undefined, event: Event<OrderFact>): OrderView {
+  const { fact, at } = event
+  const before = view ?? begun(event)
+  const status = statusAfter(view?.status, fact.type)
+  return {
+    ...detailsAfter(before, fact, at),
+    status,
+    statuses: before.statuses.at(-1)?.status === status ? before.statuses : [...before.statuses, { status, at }],
+    paymentStatus: paymentStatusAfter(before.paymentStatus, fact),
+    ...(isEnding(fact.type) && { closing: null }),
+    reason: 'reason' in fact.data && isEnding(fact.type) ? fact.data.reason : before.reason,
+    updatedAt: at,
+  }
+}
+
+function begun({ aggregateId, at, fact }: Event<OrderFact>): OrderView {
+  must(fact.type === 'OrderPlaced', `the stream of order ${aggregateId} begins with ${fact.type}`)
+  return {
+    id: aggregateId,
+    createdAt: at,
+    updatedAt: at,
+    terms: fact.data,
+    status: 'WAITING_FOR_SELLER_APPROVAL',
+    paymentStatus: null,
+    statuses: [],
+    accepted: false,
+    invoice: null,
+    held: null,
+    closing: null,
+    reason: null,
+    attempts: [],
+    outpoint: null,
+    outpoints: {},
+    payoutInvoices: {},
+    ...unseen,
+    settledAt: null,
+  }
+}
+
+/** What is known of a channel before its transaction was seen: also of one that was named in place of another. */
+const unseen = { fundingSeenAt: null, fundingHeight: null, channelId: null, confirmations: 0 }
+
+function detailsAfter(view: OrderView, fact: OrderFact, at: number): OrderView {
+  switch (fact.type) {
+    case 'SellerAccepted':
+      return { ...view, accepted: true }
+    case 'HoldIssued':
+      return { ...view, invoice: { request: fact.data.invoice, paymentHash: fact.data.paymentHash, expiresAt: fact.data.expiresAt } }
+    case 'PaymentHeld': {
+      const { expiryHeight, openBeforeHeight, receivedMsat } = fact.data
+      return { ...view, held: { expiryHeight, openBeforeHeight, receivedMsat, at } }
+    }
+    // A settlement that has begun outruns every release.
+    case 'SettlingStarted':
+      return { ...view, closing: null }
+    case 'ReleaseRequested':
+      return { ...view, closing: { to: fact.data.to, reason: fact.data.reason } }
+    case 'FundingSeen':
+      return { ...view, fundingSeenAt: view.fundingSeenAt ?? at }
+    case 'FundingConfirmed':
+      return { ...view, channelId: fact.data.channelId, fundingHeight: fact.data.height, confirmations: Math.max(1, view.confirmations) }
+    case 'FundingReorged':
+      return { ...view, channelId: null, fundingHeight: null, confirmations: 0 }
+    case 'ChannelOpened':
+      return { ...changed(view, currentAttempt(view), { status: 'opened' }), confirmations: fact.data.confirmations }
+    case 'OrderValid':
+      return { ...view, settledAt: fact.data.settledAt }
+    case 'PayoutInvoiceOffered':
+      return judged(view, 'payoutInvoices', fact.data.paymentHash, { attempt: fact.data.attempt, state: 'offered', reason: null })
+    case 'PayoutInvoiceTaken':
+      return judged(view, 'payoutInvoices', fact.data.paymentHash, { state: 'taken', reason: null })
+    case 'PayoutInvoiceRefused':
+      return judged(view, 'payoutInvoices', fact.data.paymentHash, { state: 'refused', reason: fact.data.reason })
+    default:
+      return attemptAfter(view, fact, at)
+  }
+}
+
+function attemptAfter(view: OrderView, fact: OrderFact, at: number): OrderView {
+  switch (fact.type) {
+    case 'AttemptStarted': {
+      const earlier = view.attempts.map((one): AttemptView => (one.status === 'failed' ? { ...one, status: 'replaced' } : one))
+      const fresh: AttemptView = { ...fact.data, status: 'accepted', startedAt: at, openBefore: null, outpoint: null, reason: null }
+      return { ...view, attempts: [...earlier, fresh] }
+    }
+    case 'OpeningAsked':
+      return changed(view, fact.data.attempt, { status: 'opening', openBefore: fact.data.openBefore })
+    case 'AttemptFailed':
+      return changed(view, fact.data.attempt, { status: 'failed', reason: fact.data.reason })
+    case 'OutpointOffered':
+    case 'LateOutpointOffered':
+      return judged(view, 'outpoints', fact.data.outpoint, { attempt: fact.data.attempt, state: 'offered', reason: null })
+    case 'OutpointRefused':
+      return judged(view, 'outpoints', fact.data.outpoint, { attempt: fact.data.attempt, state: 'refused', reason: fact.data.reason })
+    case 'OutpointNamed': {
+      const { attempt, outpoint } = fact.data
+      const named = changed(view.outpoint === outpoint ? view : { ...view, ...unseen }, attempt, { status: 'named', outpoint })
+      return { ...judged(named, 'outpoints', outpoint, { attempt, state: 'taken', reason: null }), outpoint }
+    }
+    case 'SellerFailedToOpenChannel':
+    case 'SellerFailedToSendSwap':
+    case 'InvalidChannelOpening':
+      return changed(view, currentAttempt(view), { status: 'failed', reason: fact.data.reason })
+    default:
+      return view
+  }
+}
+
+/** The attempt that counts: the one whose outpoint was named, else the newest. */
+export function currentAttempt(view: OrderView): number | undefined {
+  const named = view.outpoint === null ? undefined : view.attempts.find(({ outpoint }) => outpoint === view.outpoint)
+  return (named ?? view.attempts.at(-1))?.attempt
+}
+
+const changed = (view: OrderView, attempt: number | undefined, change: Partial<AttemptView>): OrderView => ({
+  ...view,
+  attempts: view.attempts.map((one) => (one.attempt === attempt ? { ...one, ...change } : one)),
+})
+
+function judged(view: OrderView, what: 'outpoints' | 'payoutInvoices', key: string, change: Partial<Judged>): OrderView {
+  const before = view[what][key] ?? { attempt: currentAttempt(view) ?? 1, state: 'offered', reason: null }
+  return { ...view, [what]: { ...view[what], [key]: { ...before, ...change } } }
+}

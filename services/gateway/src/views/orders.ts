@@ -1,0 +1,101 @@
+import { channel, type ChannelFact } from '@penstock/contracts/channel.ts'
+import { order, type OrderFact } from '@penstock/contracts/order.ts'
+import { settlement, type SettlementFact } from '@penstock/contracts/settlement.ts'
+import type { Event } from '@penstock/runtime/service.ts'
+import type { Transaction } from 'kysely'
+import { channelView, type ChannelView } from './channel-view.ts'
+import { holdView, type HoldView } from './hold-view.ts'
+import { isOpen } from './order-status.ts'
+import { orderView, type OrderView } from './order-view.ts'
+import { salesOf } from './sales.ts'
+import { tablesIn, type Tables } from './tables.ts'
+
+/** @param pageHashOf what the address of an order's pages is looked up by */
+export async function applyToOrders(trx: Transaction<object>, event: Event, pageHashOf: (orderId: string) => string): Promise<void> {
+  const db = tablesIn(trx)
+  // A fact's shape is its contract's: the runtime checked it when it was read.
+  if (event.category === order.category) await applyOrder(db, event as Event<OrderFact>, pageHashOf)
+  else if (event.category === settlement.category) await applyHold(db, event as Event<SettlementFact>)
+  else if (event.category === channel.category) await applyChannel(db, event as Event<ChannelFact>)
+  else return
+  await db
+    .insertInto('gateway_order_facts')
+    .values({
+      event_id: event.id,
+      order_id: event.aggregateId,
+      category: event.category,
+      revision: event.revision,
+      type: event.fact.type,
+      at: event.at,
+      data: JSON.stringify(event.fact.data),
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+}
+
+async function applyOrder(db: Transaction<Tables>, event: Event<OrderFact>, pageHashOf: (orderId: string) => string): Promise<void> {
+  const id = event.aggregateId
+  const row = await db.selectFrom('gateway_orders').select('view').where('id', '=', id).executeTakeFirst()
+  const before = row && (JSON.parse(row.view) as OrderView) // written below
+  const view = orderView(before, event)
+  const changing = { status: view.status, open: isOpen(view.status) ? 1 : 0, view: JSON.stringify(view) }
+  if (before) await db.updateTable('gateway_orders').set(changing).where('id', '=', id).execute()
+  else {
+    const { source, buyer, destination } = view.terms
+    const fixed = { id, source, buyer_account_id: buyer.accountId, destination: destination.pubkey, created_at: event.at }
+    await db
+      .insertInto('gateway_orders')
+      .values({ ...fixed, page_hash: pageHashOf(id), ...changing })
+      .execute()
+    await openCredential(db, view)
+  }
+  if (!isOpen(view.status)) await db.deleteFrom('gateway_order_slots').where('order_id', '=', id).execute()
+  await replaceSales(db, view)
+}
+
+/** The key that came with the order opens it from its first moment; the account's own fact says the same a little later. */
+async function openCredential(db: Transaction<Tables>, { id, terms: { buyer } }: OrderView): Promise<void> {
+  if (!buyer.key) return
+  const orderId = buyer.key.kind === 'order' ? id : null
+  await db
+    .insertInto('gateway_credentials')
+    .values({ hash: buyer.key.hash, kind: buyer.key.kind, account_id: buyer.accountId, order_id: orderId, api_key_id: null, expires_at: null, revoked: 0 })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+}
+
+async function replaceSales(db: Transaction<Tables>, view: OrderView): Promise<void> {
+  await db.deleteFrom('gateway_sales').where('order_id', '=', view.id).execute()
+  const rows = salesOf(view).map((sale) => ({
+    order_id: view.id,
+    account_id: sale.accountId,
+    seller_pubkey: sale.sellerPubkey,
+    buyer_pubkey: view.terms.destination.pubkey,
+    attempt: sale.attempt,
+    current: sale.current ? 1 : 0,
+    action_needed: sale.actionNeeded ? 1 : 0,
+    created_at: view.createdAt,
+  }))
+  await db.insertInto('gateway_sales').values(rows).execute()
+}
+
+async function applyHold(db: Transaction<Tables>, event: Event<SettlementFact>): Promise<void> {
+  const row = await db.selectFrom('gateway_holds').select('view').where('order_id', '=', event.aggregateId).executeTakeFirst()
+  const view = holdView(row && (JSON.parse(row.view) as HoldView), event) // written below
+  const changing = { invoice_due: view.payout?.failure === 'SELLER_INVOICE_EXPIRED' ? 1 : 0, view: JSON.stringify(view) }
+  await db
+    .insertInto('gateway_holds')
+    .values({ order_id: event.aggregateId, ...changing })
+    .onConflict((conflict) => conflict.column('order_id').doUpdateSet(changing))
+    .execute()
+}
+
+async function applyChannel(db: Transaction<Tables>, event: Event<ChannelFact>): Promise<void> {
+  const row = await db.selectFrom('gateway_channels').select('view').where('order_id', '=', event.aggregateId).executeTakeFirst()
+  const view = JSON.stringify(channelView(row && (JSON.parse(row.view) as ChannelView), event)) // written below
+  await db
+    .insertInto('gateway_channels')
+    .values({ order_id: event.aggregateId, view })
+    .onConflict((conflict) => conflict.column('order_id').doUpdateSet({ view }))
+    .execute()
+}

@@ -1,0 +1,83 @@
+import type { Views } from '@penstock/ports/views.ts'
+import type { Kysely, Transaction } from 'kysely'
+
+/** The gateway's read models. Documents (`view`) are JSON texts of the folds beside this file; columns are what is searched by. */
+export type Tables = {
+  gateway_orders: {
+    id: string
+    status: string
+    /** 1 while the buyer's money can still be taken or locked. */
+    open: number
+    source: string
+    buyer_account_id: string
+    destination: string
+    page_hash: string
+    created_at: number
+    view: string
+  }
+  gateway_holds: { order_id: string; invoice_due: number; view: string }
+  gateway_channels: { order_id: string; view: string }
+  /** Every fact about an order, from all streams that carry its id. */
+  gateway_order_facts: {
+    event_id: string
+    order_id: string
+    category: string
+    revision: number
+    type: string
+    at: number
+    data: string
+  }
+  /** An order as one of its sellers sees it: one row for each seller's account. */
+  gateway_sales: {
+    order_id: string
+    account_id: string
+    seller_pubkey: string
+    buyer_pubkey: string
+    /** The seller's newest attempt; 0 for a candidate that has none yet. */
+    attempt: number
+    current: number
+    action_needed: number
+    created_at: number
+  }
+  gateway_offers: { id: string; account_id: string; pubkey: string; status: string; min_size_sat: number; max_size_sat: number; created_at: number; view: string }
+  gateway_sellers: { pubkey: string; live: number; view: string }
+  gateway_prices: { name: string; sats_per_usd: string; usd_per_usd: string; valid_until: number; at: number; withdrawn: string | null }
+  gateway_accounts: { id: string; email_hash: string | null; email_record: string | null; password_record: string | null; created_at: number }
+  gateway_credentials: {
+    hash: string
+    kind: string
+    account_id: string
+    order_id: string | null
+    api_key_id: string | null
+    expires_at: number | null
+    revoked: number
+  }
+  gateway_api_keys: {
+    id: string
+    account_id: string
+    prefix: string
+    suffix: string
+    name_record: string | null
+    created_at: number
+    expires_at: number | null
+    revoked: number
+  }
+  gateway_nodes: { account_id: string; pubkey: string; state: string; reason: string | null; at: number }
+  /** What became of commands that callers wait for; kept for a day. */
+  gateway_commands: {
+    id: string
+    category: string
+    aggregate_id: string
+    revision: number | null
+    code: string | null
+    message: string | null
+    at: number
+  }
+  /** Who began an order, for the limits; the address of a caller is in no fact. */
+  gateway_order_slots: { order_id: string; ip: string; destination: string; at: number }
+  gateway_slot_locks: { name: string; at: number }
+}
+
+/** The gateway's tables on a connection or in a transaction that knows only `object`. */
+export const tablesOf = (views: Pick<Views, 'db'>): Kysely<Tables> => views.db.$extendTables<Tables>()
+export const tablesIn = (trx: Transaction<object>): Transaction<Tables> => trx.$extendTables<Tables>()

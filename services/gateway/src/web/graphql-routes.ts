@@ -1,0 +1,59 @@
+import { expressMiddleware } from '@as-integrations/express5'
+import type { ApolloServer } from '@apollo/server'
+import express, { type Express, type RequestHandler, type Response } from 'express'
+import { GraphQLError } from 'graphql'
+import { authenticate, type Caller } from '../callers.ts'
+import { invalid } from '../errors.ts'
+import { type Context, turns } from '../graphql/context.ts'
+import { internal } from '../graphql/format-error.ts'
+import type { Gateway } from '../ports.ts'
+import { addressKey } from './address.ts'
+import { bodyErrors, onlyJson, wellFormed } from './graphql-body.ts'
+import { openToAllOrigins, requestIdOf } from './security.ts'
+
+/** `POST /graphql`. Everything that is well-formed HTTP is answered with 200 (decisions, A1). */
+export function graphqlRoutes(app: Express, gateway: Gateway, server: ApolloServer<Context>): void {
+  const callers = new WeakMap<object, Caller | null>()
+
+  const known: RequestHandler = async (request, response, next) => {
+    try {
+      callers.set(request, await authenticate(gateway, request.get('authorization')))
+    } catch (error) {
+      return answer(response, 200, error instanceof GraphQLError ? error.toJSON() : internal(gateway.log, error))
+    }
+    // Whatever else a client would like, it gets JSON.
+    request.headers.accept = 'application/json'
+    next()
+  }
+  const run = expressMiddleware(server, {
+    context: async ({ req }) => ({
+      gateway,
+      caller: callers.get(req) ?? null,
+      ip: addressKey(req.ip),
+      requestId: requestIdOf(req),
+      inTurn: turns(),
+    }),
+  })
+  const uncached: RequestHandler = (_, response, next) => {
+    response.set('cache-control', 'no-store')
+    next()
+  }
+  const json = express.json({ limit: '1mb', strict: false })
+  app.options('/graphql', openToAllOrigins)
+  app.post('/graphql', openToAllOrigins, uncached, whenReady(gateway), onlyJson, json, bodyErrors, wellFormed, known, run)
+}
+
+/** Nobody is served before the read models have caught up; later the process knows that it was ready. */
+function whenReady({ readiness }: Gateway): RequestHandler {
+  let wasReady = false
+  return async (_, response, next) => {
+    wasReady ||= (await readiness()) === undefined
+    if (wasReady) return next()
+    response.set('retry-after', '1')
+    answer(response, 503, invalid('The service is starting; try again in a moment.').toJSON())
+  }
+}
+
+export const answer = (response: Response, status: number, error: object): void => {
+  response.status(status).json({ errors: [error] })
+}

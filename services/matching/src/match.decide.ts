@@ -1,0 +1,103 @@
+import type { MatchCommand, MatchFact } from '@penstock/contracts/matching.ts'
+import type { Candidate } from '@penstock/contracts/shapes.ts'
+import { accept, type Decider, type Decision, type Refusal } from '@penstock/kernel/decider.ts'
+import type { Enriched } from '@penstock/runtime/enriched.ts'
+import { type Attempt, attemptOf, evolveMatch, type Match, noMatch } from './match.ts'
+
+/** What enrichment adds: whom to ask, best first. */
+export type MatchExtra = { FindSeller: { readonly candidates: readonly Candidate[] } }
+export type MatchDecides = Enriched<MatchCommand, MatchExtra>
+type CommandOf<Type extends MatchDecides['type']> = Extract<MatchDecides, { readonly type: Type }>
+type Decided = Decision<MatchFact, Refusal>
+
+const NOBODY = 'No seller can serve this order now.'
+
+/** Every command comes from a process or a reaction, so nothing is refused: what cannot be done is a fact. */
+function decide(match: Match, command: MatchDecides): Decided {
+  switch (command.type) {
+    case 'NoteShown':
+      return match.shown ? accept() : accept({ type: 'SellerShown', v: 1, data: { candidate: command.data.candidate } })
+    case 'FindSeller':
+      return find(match, command)
+    case 'RecordReservation':
+      return recordReservation(match, command)
+    case 'Rereserve':
+      return rereserve(attemptOf(match, command.data.attempt), command)
+    case 'ReleaseMatch':
+      return release(attemptOf(match, command.data.attempt), command)
+    case 'UseMatch': {
+      const { attempt } = command.data
+      const { status, candidates, round } = attemptOf(match, attempt)
+      const asked = askedOf(candidates, round)
+      return status === 'MATCHED' && asked ? accept({ type: 'MatchUsed', v: 1, data: { attempt, asked } }) : accept()
+    }
+    case 'NoteOutcome':
+      return noteOutcome(match, command)
+  }
+}
+
+function find(match: Match, { data }: CommandOf<'FindSeller'>): Decided {
+  const { attempt, need, only } = data
+  if (attemptOf(match, attempt).status !== 'NONE') return accept()
+  const candidates = [...data.candidates]
+  const begun: MatchFact = { type: 'SearchBegun', v: 1, data: { attempt, need, standing: !only, candidates } }
+  return candidates.length > 0
+    ? accept(begun)
+    : accept<MatchFact>(begun, { type: 'Unmatched', v: 1, data: { attempt, reason: NOBODY } })
+}
+
+function recordReservation(match: Match, { data }: CommandOf<'RecordReservation'>): Decided {
+  const { attempt, round, offerId, granted } = data
+  const { status, candidates, round: asked } = attemptOf(match, attempt)
+  const [candidate, ...others] = candidates
+  // An answer that nobody waits for: its reservation was released together with the question.
+  if (candidate?.offerId !== offerId || round !== asked) return accept()
+  const reason = data.reason ?? NOBODY
+  if (status === 'ASKING_AGAIN')
+    return accept(
+      granted
+        ? { type: 'Rereserved', v: 1, data: { attempt } }
+        : { type: 'RereservationRefused', v: 1, data: { attempt, reason } },
+    )
+  if (status !== 'SEARCHING') return accept()
+  if (granted) return accept({ type: 'Matched', v: 1, data: { attempt, candidate } })
+  const lost: MatchFact = { type: 'CandidateLost', v: 1, data: { attempt, offerId, reason } }
+  return others.length > 0
+    ? accept(lost)
+    : accept<MatchFact>(lost, { type: 'Unmatched', v: 1, data: { attempt, reason: NOBODY } })
+}
+
+function rereserve({ status, candidates, round }: Attempt, { data: { attempt } }: CommandOf<'Rereserve'>): Decided {
+  if (status === 'USED' || status === 'ASKING_AGAIN' || status === 'SEARCHING') return accept()
+  // What was never released need not be asked for, but whoever asks waits for an answer.
+  if (status === 'MATCHED') return accept({ type: 'Rereserved', v: 1, data: { attempt } })
+  if (status === 'RELEASED' && candidates.length > 0)
+    return accept({ type: 'RereservationAsked', v: 1, data: { attempt, round: round + 1 } })
+  return accept({ type: 'RereservationRefused', v: 1, data: { attempt, reason: 'No seller had this attempt.' } })
+}
+
+function release({ status, candidates, round }: Attempt, { data: { attempt, reason } }: CommandOf<'ReleaseMatch'>): Decided {
+  if (status === 'RELEASED' || status === 'USED') return accept()
+  // Whoever releases waits for the answer, also where there was nothing to give back.
+  return accept({ type: 'MatchReleased', v: 1, data: { attempt, asked: askedOf(candidates, round), reason } })
+}
+
+function noteOutcome(match: Match, { data: { attempt, outcome } }: CommandOf<'NoteOutcome'>): Decided {
+  const begun = Object.keys(match.attempts).length > 0
+  // Before the payment only the seller who was asked by hand can fail; a rejection afterwards is a lack of capacity.
+  const before = outcome === 'no-reaction' || outcome === 'rejected'
+  if (before === begun) return accept()
+  const number = attempt ?? match.serving ?? 1
+  const candidate = begun ? attemptOf(match, number).candidates[0] : match.shown
+  const noted = match.outcomes.some((key) => key.startsWith(`${number}/`) && isFailure(key) === isFailure(`/${outcome}`))
+  if (!candidate || noted) return accept()
+  return accept({ type: 'OutcomeNoted', v: 1, data: { attempt: number, sellerPubkey: candidate.sellerPubkey, outcome } })
+}
+
+/** An attempt fails once, whatever follows from it; a lease may still be broken after a valid opening. */
+const isFailure = (key: string): boolean => !/\/(valid|lease-kept|closed-early)$/.test(key)
+
+const askedOf = ([candidate]: readonly Candidate[], round: number) =>
+  candidate ? { offerId: candidate.offerId, sellerPubkey: candidate.sellerPubkey, round } : null
+
+export const match: Decider<Match, MatchDecides, MatchFact> = { initial: noMatch, evolve: evolveMatch, decide }

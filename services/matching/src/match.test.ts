@@ -1,0 +1,251 @@
+import assert from 'node:assert/strict'
+import type { MatchFact, Need } from '@penstock/contracts/matching.ts'
+import type { Candidate } from '@penstock/contracts/shapes.ts'
+import { fold } from '@penstock/kernel/decider.ts'
+import type { Wanted } from '@penstock/kernel/process.ts'
+import { given } from '@penstock/testkit/given.ts'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { match, type MatchDecides } from './match.decide.ts'
+import { searching } from './match.process.ts'
+import { attemptLifecycle } from './match.ts'
+
+const uuid = (n: number) => `00000000-0000-4000-a000-${`${n}`.padStart(12, '0')}`
+const pubkey = (n: number) => `02${`${n}`.padStart(64, '0')}`
+const order = uuid(99)
+const promises = {
+  baseFeeSat: '1',
+  feeRatePpm: 1,
+  baseFeeCapSat: '1',
+  feeRateCapPpm: 1,
+  minBlockLength: 1,
+  onchainPriority: 'LOW' as const,
+  onchainMultiplier: 0,
+}
+const candidate = (n: number): Candidate => ({
+  offerId: uuid(n),
+  sellerPubkey: pubkey(n),
+  sellerAccountId: uuid(n),
+  rails: false,
+  sellerAmountMsat: '1',
+  promises,
+})
+const need: Need = {
+  sizeSat: '1000000',
+  destination: { pubkey: pubkey(50), sockets: [] },
+  isPrivate: false,
+  railsOnly: false,
+  assetId: null,
+  leaseBlocks: 10,
+  sellerBudgetMsat: '5000',
+  ranking: 'cheapest',
+}
+const [a, b] = [candidate(1), candidate(2)]
+const asked = (c: Candidate, round = 0) => ({ offerId: c.offerId, sellerPubkey: c.sellerPubkey, round })
+
+const find = (attempt: number, ...candidates: Candidate[]): Wanted<MatchDecides> => ({
+  type: 'FindSeller',
+  data: { attempt, need, first: a, only: false, tried: [], candidates },
+})
+const begun = (attempt: number, ...candidates: Candidate[]): MatchFact => ({
+  type: 'SearchBegun',
+  v: 1,
+  data: { attempt, need, standing: true, candidates },
+})
+const answer = (c: Candidate, granted: boolean, attempt = 1, round = 0): Wanted<MatchDecides> => ({
+  type: 'RecordReservation',
+  data: { attempt, round, offerId: c.offerId, granted, reason: granted ? null : 'sold out' },
+})
+const lost = (c: Candidate): MatchFact => ({
+  type: 'CandidateLost',
+  v: 1,
+  data: { attempt: 1, offerId: c.offerId, reason: 'sold out' },
+})
+const matched = (c: Candidate, attempt = 1): MatchFact => ({ type: 'Matched', v: 1, data: { attempt, candidate: c } })
+const unmatched: MatchFact = { type: 'Unmatched', v: 1, data: { attempt: 1, reason: 'No seller can serve this order now.' } }
+const release: Wanted<MatchDecides> = { type: 'ReleaseMatch', data: { attempt: 1, reason: 'over' } }
+const released = (c: Candidate | null, round = 0): MatchFact => ({
+  type: 'MatchReleased',
+  v: 1,
+  data: { attempt: 1, asked: c && asked(c, round), reason: 'over' },
+})
+const again: Wanted<MatchDecides> = { type: 'Rereserve', data: { attempt: 1 } }
+const askedAgain = (round = 1): MatchFact => ({ type: 'RereservationAsked', v: 1, data: { attempt: 1, round } })
+const rereserved: MatchFact = { type: 'Rereserved', v: 1, data: { attempt: 1 } }
+const notAgain = (reason: string): MatchFact => ({ type: 'RereservationRefused', v: 1, data: { attempt: 1, reason } })
+const use: Wanted<MatchDecides> = { type: 'UseMatch', data: { attempt: 1 } }
+const used: MatchFact = { type: 'MatchUsed', v: 1, data: { attempt: 1, asked: asked(a) } }
+
+test('candidates are asked one after the other until one has the capacity', () => {
+  given(match)
+    .when(find(1, a, b))
+    .then(begun(1, a, b))
+  given(match, begun(1, a, b))
+    .when(find(1, b))
+    .then()
+  given(match, begun(1, a, b))
+    .when(answer(a, true))
+    .then(matched(a))
+  given(match, begun(1, a, b))
+    .when(answer(a, false))
+    .then(lost(a))
+  given(match, begun(1, a, b), lost(a))
+    .when(answer(a, false))
+    .then()
+  given(match, begun(1, a, b), lost(a))
+    .when(answer(b, true))
+    .then(matched(b))
+})
+
+test('an exhausted search says so', () => {
+  given(match).when(find(1)).then(begun(1), unmatched)
+  given(match, begun(1, a)).when(answer(a, false)).then(lost(a), unmatched)
+  given(match, begun(1, a), lost(a), unmatched).when(release).then(released(null))
+  given(match, begun(1, a), lost(a), unmatched).when(again).then(notAgain('No seller had this attempt.'))
+})
+
+test('a match is released or used, whatever comes late', () => {
+  given(match, begun(1, a), matched(a)).when(release).then(released(a))
+  given(match, begun(1, a), matched(a)).when(use).then(used)
+  given(match, begun(1, a), matched(a), used).when(use).then()
+  given(match, begun(1, a), matched(a), used).when(release).then()
+  given(match, begun(1, a, b))
+    .when(release)
+    .then(released(a))
+  given(match, begun(1, a, b), released(a))
+    .when(answer(a, true))
+    .then()
+  given(match, begun(1, a, b), released(a))
+    .when(use)
+    .then()
+  given(match).when(release).then(released(null))
+  given(match, released(null)).when(find(1, a)).then()
+  given(match, released(null)).when(again).then(notAgain('No seller had this attempt.'))
+})
+
+test('a replaced seller is asked once more, a round later', () => {
+  const replaced = [begun(1, a), matched(a), released(a)]
+  given(match, ...replaced)
+    .when(again)
+    .then(askedAgain())
+  given(match, ...replaced, askedAgain())
+    .when(again)
+    .then()
+  given(match, ...replaced, askedAgain())
+    .when(answer(a, true))
+    .then() // of the first round
+  given(match, ...replaced, askedAgain())
+    .when(answer(a, true, 1, 1))
+    .then(rereserved)
+  given(match, ...replaced, askedAgain())
+    .when(answer(a, false, 1, 1))
+    .then(notAgain('sold out'))
+  given(match, ...replaced, askedAgain())
+    .when(release)
+    .then(released(a, 1))
+  given(match, ...replaced, askedAgain(), rereserved)
+    .when(again)
+    .then(rereserved)
+  given(match, ...replaced, askedAgain(), rereserved)
+    .when(use)
+    .then({ type: 'MatchUsed', v: 1, data: { attempt: 1, asked: asked(a, 1) } })
+  given(match, ...replaced, askedAgain(), notAgain('sold out'))
+    .when(again)
+    .then(askedAgain(2))
+  given(match, begun(1, a), matched(a)).when(again).then(rereserved) // never given back
+  given(match).when(again).then(notAgain('No seller had this attempt.'))
+})
+
+test('the process asks while it searches, and for nothing else', () => {
+  const steps = (...facts: MatchFact[]) => searching(fold(match, facts), order)
+  expect(steps(begun(1, a, b))).toEqual([
+    {
+      kind: 'command',
+      category: 'offer',
+      id: a.offerId,
+      step: `reserve/1/0/${a.offerId}`,
+      attempt: 1,
+      command: {
+        type: 'Reserve',
+        data: { orderId: order, attempt: 1, round: 0, sizeSat: '1000000', candidate: a, isPrivate: false, standing: true },
+      },
+    },
+  ])
+  expect(steps(begun(1, a, b), lost(a))).toMatchObject([{ id: b.offerId }])
+  expect(steps(begun(1, a), matched(a), released(a), askedAgain())).toMatchObject([{ step: `reserve/1/1/${a.offerId}` }])
+  for (const over of [[matched(a)], [matched(a), used], [released(a)], [lost(a), unmatched]])
+    expect(steps(begun(1, a), ...over)).toEqual([])
+})
+
+test('outcomes go to the seller who had the attempt, and an attempt fails once', () => {
+  const note = (outcome: Extract<MatchFact, { type: 'OutcomeNoted' }>['data']['outcome'], attempt: number | null = null) =>
+    ({ type: 'NoteOutcome', data: { attempt, outcome } }) as const
+  const noted = (outcome: ReturnType<typeof note>['data']['outcome'], c = a, attempt = 1): MatchFact => ({
+    type: 'OutcomeNoted',
+    v: 1,
+    data: { attempt, sellerPubkey: c.sellerPubkey, outcome },
+  })
+  const shown: MatchFact = { type: 'SellerShown', v: 1, data: { candidate: a } }
+  const second = [begun(1, a), matched(a), begun(2, b), matched(b, 2)]
+  given(match, ...second)
+    .when(note('failed-to-open', 1))
+    .then(noted('failed-to-open'))
+  given(match, ...second, noted('failed-to-open'))
+    .when(note('failed-to-open', 1))
+    .then()
+  given(match, ...second, noted('failed-to-open'))
+    .when(note('invalid'))
+    .then(noted('invalid', b, 2))
+  given(match, ...second, noted('failed-to-send', b, 2))
+    .when(note('invalid'))
+    .then()
+  given(match, begun(1, a), matched(a), used).when(note('lease-kept')).then(noted('lease-kept'))
+  given(match, begun(1, a), matched(a)).when(note('rejected')).then() // nobody had the capacity
+  given(match)
+    .when({ type: 'NoteShown', data: { candidate: a } })
+    .then(shown)
+  given(match, shown)
+    .when({ type: 'NoteShown', data: { candidate: a } })
+    .then()
+  given(match, shown).when(note('rejected')).then(noted('rejected'))
+  given(match, shown).when(note('no-reaction')).then(noted('no-reaction'))
+  given(match).when(note('no-reaction')).then()
+  given(match, shown).when(note('failed-to-open')).then()
+})
+
+test('any order of commands folds, and the same command twice adds nothing', () => {
+  const some = fc.constantFrom<Wanted<MatchDecides>>(
+    find(1, a, b),
+    find(2, b),
+    answer(a, true),
+    answer(a, false),
+    answer(b, true),
+    answer(a, true, 1, 1),
+    answer(a, false, 1, 1),
+    answer(b, true, 2),
+    release,
+    again,
+    use,
+    { type: 'NoteOutcome', data: { attempt: null, outcome: 'invalid' } },
+    { type: 'NoteOutcome', data: { attempt: 1, outcome: 'failed-to-open' } },
+    { type: 'NoteShown', data: { candidate: a } },
+  )
+  fc.assert(
+    fc.property(fc.array(some, { maxLength: 30 }), (commands) => {
+      let state = fold(match, [])
+      for (const wanted of commands) {
+        const command = { id: 'c', at: 0, ...wanted } as MatchDecides // a wanted command with id and time
+        const decision = match.decide(state, command)
+        assert.ok('facts' in decision, 'nothing is refused')
+        state = decision.facts.reduce(match.evolve, state)
+        const repeated = match.decide(state, command)
+        // A wish to reserve again is answered each time that it is uttered.
+        if (command.type !== 'Rereserve') assert.deepEqual(repeated, { facts: [] })
+      }
+    }),
+  )
+})
+
+test('every edge of the machine', () => {
+  expect(attemptLifecycle.edges.map((edge) => edge.join(' ')).toSorted()).toMatchSnapshot()
+})

@@ -1,0 +1,112 @@
+import type { ChannelCommand } from '@penstock/contracts/channel.ts'
+import type { MatchCommand } from '@penstock/contracts/matching.ts'
+import type { SettlementCommand } from '@penstock/contracts/settlement.ts'
+import { type CommandStep, tell } from '@penstock/kernel/process.ts'
+import { attemptOf, isFailed, isValid, liveAttempt, type Named, type Placed, searching, type Told, toldKey } from './state.ts'
+import { channelTerms } from './terms.ts'
+
+/** Somebody has to know, whatever becomes of the order: asked until the answer was taken down. */
+export type Duty = { readonly told: Told; readonly step: CommandStep }
+
+/** @returns whom the order still has to tell something, and what their answer is taken down as */
+export const duties = (order: Placed, id: string): readonly Duty[] =>
+  [...holdDuties(order, id), ...matchDuties(order, id), ...channelDuties(order, id)].filter(
+    ({ told }) => !order.told.includes(toldKey(told)),
+  )
+
+export const isAwaited = (order: Placed, { what, key }: Told): boolean =>
+  duties(order, '').some(
+    ({ told }) => told.key === key && (told.what === what || (told.what === 'match-used' && what === 'match-released')),
+  )
+
+// An order that ended before its invoice came: the invoice is not to come, or is cancelled.
+const holdDuties = (order: Placed, id: string): readonly Duty[] =>
+  isFailed(order) && order.hold === 'asked'
+    ? [
+        {
+          told: { what: 'hold-closed', key: '1' },
+          step: tell<SettlementCommand>('settlement', id, 'cancel-hold', {
+            type: 'CancelHold',
+            data: { sentence: order.ending ?? 'The order has ended' },
+          }),
+        },
+      ]
+    : []
+
+/** Every search that did not fail ends with its reservation used or released, also one that still goes on. */
+function matchDuties(order: Placed, id: string): readonly Duty[] {
+  return Array.from({ length: order.searched }, (_, index) => index + 1).flatMap((attempt): Duty[] => {
+    if (isValid(order) && order.named?.attempt === attempt) {
+      // Given back while the order was closing, before settlement took the money after all: there is nothing to use.
+      if (order.told.includes(toldKey({ what: 'match-released', key: `${attempt}` }))) return []
+      const step = tell<MatchCommand>('match', id, `use-match-${attempt}`, { type: 'UseMatch', data: { attempt } })
+      return [{ told: { what: 'match-used', key: `${attempt}` }, step }]
+    }
+    if (isReserved(order, attempt) || order.unmatched?.attempt === attempt) return []
+    const reason = order.ending ?? 'The attempt is over'
+    const round = (attemptOf(order, attempt)?.rereserved ?? 0) + 1
+    const step = tell<MatchCommand>(
+      'match',
+      id,
+      `release-match-${attempt}`,
+      { type: 'ReleaseMatch', data: { attempt, reason } },
+      round,
+    )
+    return [{ told: { what: 'match-released', key: `${attempt}` }, step }]
+  })
+}
+
+const isReserved = (order: Placed, attempt: number): boolean =>
+  liveAttempt(order)?.number === attempt || order.offered?.attempt === attempt || searching(order) === attempt
+
+function channelDuties(order: Placed, id: string): readonly Duty[] {
+  const { named } = order
+  if (!named || order.status === 'CHANNEL_MONITORING_FINISHED') return []
+  if (isFailed(order)) {
+    const stop = { type: 'StopWatch', data: { reason: order.ending ?? 'The order has ended' } } as const
+    return [{ told: { what: 'watch-stopped', key: '1' }, step: tell<ChannelCommand>('channel', id, 'stop-watch', stop) }]
+  }
+  return [...watchDuties(order, named, id), ...attestationDuties(order, named, id)]
+}
+
+function watchDuties(order: Placed, named: Named, id: string): readonly Duty[] {
+  const { attempt, outpoint, attestation, number } = named
+  const { leaseBlocks, policy } = order.terms
+  const { fundingSeenBlocks, fundingConfirmsWithinBlocks } = policy
+  const terms = termsOf(order, attempt)
+  const data = { attempt, outpoint, terms, attestation, fundingSeenBlocks, fundingConfirmsWithinBlocks, leaseBlocks }
+  const watch: Duty = {
+    told: { what: 'watch-started', key: outpoint },
+    step: tell<ChannelCommand>('channel', id, `watch-${number}`, { type: 'WatchOutpoint', data }),
+  }
+  if (order.status !== 'VALID_CHANNEL_OPENING') return [watch]
+  const lease = tell<ChannelCommand>('channel', id, 'start-lease', { type: 'StartLease', data: { outpoint } })
+  return [watch, { told: { what: 'lease-started', key: outpoint }, step: lease }]
+}
+
+/** An attestation that came after the naming. */
+function attestationDuties(order: Placed, named: Named, id: string): readonly Duty[] {
+  const { outpoint, attestation, isAttestedSince } = named
+  if (!attestation) return []
+  const keep = { type: 'KeepAttestation', data: { outpoint, attestation } } as const
+  const kept: Duty = {
+    told: { what: 'attestation-kept', key: outpoint },
+    step: tell<ChannelCommand>('channel', id, `keep-attestation-${named.number}`, keep),
+  }
+  const note: Duty = { told: { what: 'attestation-noted', key: outpoint }, step: noteOutpoint(order, named, id) }
+  // Not while another outpoint is being noted: the note of this one would take its place.
+  const isProvable = !order.closing && !order.offered && order.hold === 'held'
+  return [...(isAttestedSince ? [kept] : []), ...(isProvable ? [note] : [])]
+}
+
+type Noting = Pick<Named, 'number' | 'attempt' | 'outpoint' | 'attestation'>
+
+/** Asked once with and once without the attestation, so that one which comes later is noted too. */
+export function noteOutpoint(order: Placed, { number, attempt, outpoint, attestation }: Noting, id: string): CommandStep {
+  const sellerAmountMsat = (attemptOf(order, attempt)?.candidate ?? order.terms.candidate).sellerAmountMsat
+  const data = { attempt, outpoint, terms: termsOf(order, attempt), sellerAmountMsat, attestation }
+  return tell<SettlementCommand>('settlement', id, `note-outpoint-${number}`, { type: 'NoteOutpoint', data }, attestation ? 2 : 1)
+}
+
+const termsOf = (order: Placed, attempt: number) =>
+  channelTerms(order.terms, attemptOf(order, attempt)?.candidate ?? order.terms.candidate, order.heldAtHeight)

@@ -1,0 +1,41 @@
+import type { OrderFact, ReleaseTo } from '@penstock/contracts/order.ts'
+import type { Decision } from '@penstock/kernel/decider.ts'
+import type { Refused } from './refusal.ts'
+import type { Closing, Placed } from './state.ts'
+
+export type OrderDecision = Decision<OrderFact, Refused['refused']>
+
+type DataOf<Type extends OrderFact['type']> = Extract<OrderFact, { type: Type }>['data']
+
+export const fact = <Type extends OrderFact['type']>(type: Type, data: DataOf<Type>): OrderFact =>
+  ({ type, v: 1, data }) as OrderFact // type and data belong together by the signature; the compiler cannot see it through the union
+
+/** What comes too late to change anything, noted once of each kind. */
+export const late = (order: Placed, what: string, detail: string | null = null): readonly OrderFact[] =>
+  order.late.includes(what) ? [] : [fact('LateNoted', { what, detail })]
+
+/** The fact that ends an order without a channel. */
+export function ending({ to, reason, blamed, by }: Closing, lastHeight = false): OrderFact {
+  switch (to) {
+    case 'SELLER_REJECTED':
+      return fact('SellerRejected', { reason })
+    case 'BUYER_REJECTED':
+      return fact('BuyerRejected', { reason })
+    case 'BUYER_FAILED_TO_PAY':
+      return fact('BuyerFailedToPay', { reason })
+    case 'SELLER_FAILED_TO_OPEN_CHANNEL':
+      return fact('SellerFailedToOpenChannel', { reason, blamed, lastHeight })
+    case 'SELLER_FAILED_TO_SEND_SWAP':
+      return fact('SellerFailedToSendSwap', { reason, lastHeight })
+    case 'INVALID_CHANNEL_OPENING':
+      return fact('InvalidChannelOpening', { reason, lastHeight })
+    case 'ADMIN_CLOSED':
+      return fact('AdminClosed', { by: by ?? 'operator', reason })
+  }
+}
+
+/** Without an invoice an order ends at once; with one it closes, and ends when the node has cancelled it. */
+export const release = (order: Placed, to: ReleaseTo, reason: string, blamed = false, by: string | null = null): OrderFact => {
+  const closing = { to, reason, blamed, by }
+  return order.hold === 'none' || order.hold === 'asked' ? ending(closing) : fact('ReleaseRequested', closing)
+}

@@ -1,0 +1,44 @@
+import { channel, outpointClaim } from '@penstock/contracts/channel.ts'
+import { order } from '@penstock/contracts/order.ts'
+import { ask, on, type Reaction } from '@penstock/runtime/service.ts'
+
+/** The stream of a watch has the order's id, that of a claim is the outpoint. */
+export const reactionsToChannel: readonly Reaction[] = [
+  on(outpointClaim, 'OutpointClaimed', ({ orderId, attempt }, { aggregateId: outpoint }) => [
+    ask(order, orderId, 'RecordOutpointClaim', { attempt, outpoint, granted: true }),
+  ]),
+  on(outpointClaim, 'OutpointClaimRefused', ({ orderId, attempt }, { aggregateId: outpoint }) => [
+    ask(order, orderId, 'RecordOutpointClaim', { attempt, outpoint, granted: false }),
+  ]),
+  on(channel, 'WatchStarted', ({ outpoint }, { aggregateId }) => [
+    ask(order, aggregateId, 'RecordTold', { what: 'watch-started', key: outpoint }),
+  ]),
+  on(channel, 'AttestationKept', ({ outpoint }, { aggregateId }) => [
+    ask(order, aggregateId, 'RecordTold', { what: 'attestation-kept', key: outpoint }),
+  ]),
+  on(channel, 'FundingSeen', ({ outpoint }, { aggregateId }) => [ask(order, aggregateId, 'RecordFundingSeen', { outpoint })]),
+  on(channel, 'FundingConfirmed', ({ outpoint, height, shortChannelId }, { aggregateId }) => [
+    ask(order, aggregateId, 'RecordFundingConfirmed', { outpoint, height, channelId: shortChannelId }),
+  ]),
+  on(channel, 'ConfirmationsReached', ({ outpoint, confirmations }, { aggregateId }) => [
+    ask(order, aggregateId, 'RecordConfirmationsReached', { outpoint, confirmations }),
+  ]),
+  on(channel, 'FundingReorged', ({ outpoint }, { aggregateId }) => [
+    ask(order, aggregateId, 'RecordFundingReorged', { outpoint }),
+  ]),
+  on(channel, 'FundingLost', ({ outpoint, failure, reason }, { aggregateId }) => [
+    ask(order, aggregateId, 'RecordFundingLost', { outpoint, failure, reason }),
+  ]),
+  on(channel, 'ChannelWrong', ({ outpoint, reason }, { aggregateId }) => [
+    ask(order, aggregateId, 'RecordChannelWrong', { outpoint, reason }),
+  ]),
+  on(channel, 'LeaseStarted', ({ outpoint }, { aggregateId }) => [
+    ask(order, aggregateId, 'RecordTold', { what: 'lease-started', key: outpoint }),
+  ]),
+  on(channel, 'LeaseEnded', ({ outpoint, early, closedBy }, { aggregateId }) => [
+    ask(order, aggregateId, 'RecordLeaseEnded', { outpoint, early, closedBy }),
+  ]),
+  on(channel, 'WatchStopped', (_data, { aggregateId }) => [
+    ask(order, aggregateId, 'RecordTold', { what: 'watch-stopped', key: '1' }),
+  ]),
+]

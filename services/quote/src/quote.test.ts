@@ -1,0 +1,278 @@
+import assert from 'node:assert/strict'
+import { optionMismatch, type QuoteFact, type QuoteRefusal, quoteRefusals } from '@penstock/contracts/quote.ts'
+import { fold } from '@penstock/kernel/decider.ts'
+import { satToMsat } from '@penstock/kernel/money.ts'
+import type { Wanted } from '@penstock/kernel/process.ts'
+import type { BookEntry } from '@penstock/market/book.ts'
+import { perUsd } from '@penstock/market/market.ts'
+import { noEvidence } from '@penstock/market/score.ts'
+import { readConfig } from '@penstock/runtime/config.ts'
+import { given } from '@penstock/testkit/given.ts'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { Market, Request } from './choose.ts'
+import { placing, quote, type QuoteDecides } from './quote.ts'
+
+const NOW = 1_800_000_000_000
+const orderId = '00000000-0000-4000-8000-0000000000ff'
+const uuid = (n: number) => `00000000-0000-4000-a000-${`${n}`.padStart(12, '0')}`
+const pubkey = (n: number) => `02${`${n}`.padStart(64, '0')}`
+const promises = {
+  baseFeeSat: '500',
+  feeRatePpm: 2000,
+  baseFeeCapSat: '1000',
+  feeRateCapPpm: 500,
+  minBlockLength: 13_140,
+  onchainPriority: 'LOW' as const,
+  onchainMultiplier: 0,
+}
+const entry = (n: number, over: Partial<BookEntry> = {}, seller: Partial<BookEntry['seller']> = {}): BookEntry => ({
+  offerId: uuid(n),
+  accountId: uuid(n),
+  status: 'ENABLED',
+  totalSizeSat: 9_000_000n,
+  minSizeSat: 100_000n,
+  maxSizeSat: 5_000_000n,
+  promises,
+  conditions: [],
+  assetId: null,
+  autoAccept: true,
+  reservedSat: 0n,
+  usedSat: 0n,
+  availableSat: 9_000_000n,
+  createdAt: 0,
+  ...over,
+  seller: {
+    pubkey: pubkey(n),
+    live: true,
+    fundsSat: 99_000_000n,
+    reservedSat: 0n,
+    granted: false,
+    rails: false,
+    score: 0.5,
+    evidence: noEvidence,
+    ...seller,
+  },
+})
+
+const config = readConfig({ PENSTOCK_NEW_SELLER_CAP_SAT: '0' })
+const rate = { centsPerBtc: '10000000', at: NOW, samples: [{ source: 'fixed', centsPerBtc: '10000000', at: NOW }] }
+const market = (entries: readonly BookEntry[], over: Partial<Market> = {}): Market => ({
+  entries,
+  pricing: { settings: config, fees: null },
+  rateNow: { rate },
+  leaseBlocks: config.leaseBlocks,
+  maxLeaseBlocks: config.maxChannelExpiryBlocks,
+  ...over,
+})
+const request: Request = {
+  source: 'buy',
+  buyer: { accountId: uuid(70), key: null },
+  destination: { pubkey: pubkey(50), sockets: ['127.0.0.1:9735'] },
+  isPrivate: false,
+  railsOnly: false,
+  assetId: null,
+  usdCents: '500',
+  sizeSat: null,
+  offerId: null,
+  sellers: null,
+  leaseBlocks: null,
+  requiredConfirmations: null,
+  fundingConfirmsWithinBlocks: null,
+  lsps: null,
+  record: null,
+}
+const lsps = { ...request, source: 'lsps1-cheapest' as const, usdCents: null, sizeSat: '1000000', leaseBlocks: 13_140 }
+const manual = { ...request, source: 'manual' as const, usdCents: null, sizeSat: '1000000', offerId: uuid(1) }
+const asking = (wanted: Request, of: Market): Wanted<QuoteDecides> => ({
+  type: 'RequestQuote',
+  data: { ...wanted, market: of, settings: config },
+})
+
+const quoted = (wanted: Request, of: Market) => {
+  const { decision } = given(quote).when(asking(wanted, of))
+  assert.ok('facts' in decision, JSON.stringify(decision))
+  const [fact] = decision.facts
+  assert.ok(fact?.type === 'Quoted')
+  return fact.data
+}
+
+test('a budget buys the most capacity, and is the invoice', () => {
+  const { terms, fundingFees } = quoted(request, market([entry(1, { promises: { ...promises, feeRatePpm: 2500 } }), entry(2)]))
+  // 5 USD are 5,000 sat: 500 base, the rest at 2,500 ppm for seller and platform together.
+  expect(terms).toMatchObject({
+    priceSat: '5000',
+    sizeSat: '1800000',
+    platformFeeMsat: '900000',
+    usdCents: '500',
+    standing: true,
+    leaseBlocks: 4320,
+    requiredConfirmations: 3,
+    rate,
+    candidate: { offerId: uuid(2), sellerAmountMsat: '4100000' },
+    policy: { cltvDelta: 150 },
+  })
+  expect(fundingFees).toBeNull()
+})
+
+test('the fee estimate that a price was made with is recorded', () => {
+  const fees = { LOW: 200n, MEDIUM: 400n, HIGH: 900n }
+  const one = entry(1, { promises: { ...promises, onchainMultiplier: 2 } })
+  const { terms, fundingFees } = quoted(request, market([one], { pricing: { settings: config, fees } }))
+  expect(fundingFees).toEqual({ LOW: '200', MEDIUM: '400', HIGH: '900' })
+  expect(terms.candidate.sellerAmountMsat).toBe(`${500_000n + 400_000n + BigInt(terms.sizeSat) * 2n}`)
+})
+
+test('a capacity has a price: LSPS1 by its ranking, whole satoshis', () => {
+  const book = [entry(1, { promises: { ...promises, feeRatePpm: 2001 } }, { score: 0.9 }), entry(2)]
+  expect(quoted({ ...lsps, sizeSat: '1000001' }, market(book)).terms).toMatchObject({
+    sizeSat: '1000001',
+    priceSat: '3001',
+    candidate: { offerId: uuid(2) },
+    leaseBlocks: 13_140,
+  })
+  expect(quoted({ ...lsps, source: 'lsps1-recommended' }, market(book)).terms.candidate.offerId).toBe(uuid(1))
+  expect(quoted({ ...lsps, sellers: [pubkey(1)] }, market(book)).terms.candidate.offerId).toBe(uuid(1))
+  // Priced in satoshis, so no rate is needed.
+  const rateNow = { refused: { code: 'RATE_STALE' as const, message: 'none' } }
+  expect(quoted(lsps, market(book, { rateNow })).terms.rate).toBeNull()
+})
+
+test('a manual order names its offer, whose seller is asked', () => {
+  const asked = entry(
+    1,
+    { autoAccept: false, conditions: [{ condition: 'NODE_CHANNELS', operator: 'GREATER_THAN', value: '1' }] },
+    { live: false, fundsSat: 0n },
+  )
+  expect(quoted(manual, market([asked])).terms).toMatchObject({
+    standing: false,
+    sizeSat: '1000000',
+    priceSat: '3000',
+    leaseBlocks: 13_140,
+    policy: { maxAttempts: 1 },
+  })
+})
+
+const book = [entry(1)]
+test.each<[QuoteRefusal, Request, Market, RegExp]>([
+  ['WRONG_REQUEST', { ...request, usdCents: null }, market(book), /amount of dollars or a capacity/],
+  ['WRONG_REQUEST', { ...request, sizeSat: '1000000' }, market(book), /not both/],
+  ['WRONG_REQUEST', { ...manual, sizeSat: null }, market(book), /which size/],
+  ['WRONG_REQUEST', { ...manual, destination: { pubkey: pubkey(1), sockets: [] } }, market(book), /itself/],
+  ['USD_CENTS_TOO_LOW', { ...request, usdCents: '499' }, market(book), /at least 500/],
+  ['ASSET_NOT_SOLD', { ...request, assetId: 'usd' }, market(book), /Only bitcoin/],
+  ['RATE_STALE', request, market(book, { rateNow: { refused: { code: 'RATE_STALE', message: 'none' } } }), /none/],
+  ['RATES_DIFFER', request, market(book, { rateNow: { refused: { code: 'RATES_DIFFER', message: 'two' } } }), /two/],
+  ['NO_SELLER', request, market([]), /No live seller/],
+  ['NO_SELLER', request, market([entry(1, {}, { live: false })]), /No live seller/],
+  ['NO_SELLER', { ...request, isPrivate: true }, market(book), /rails cluster/],
+  ['NO_SELLER', lsps, market([entry(1, { promises: { ...promises, minBlockLength: 13_139 } })]), /No live seller/],
+  ['AMOUNT_TOO_HIGH', { ...request, usdCents: '100000' }, market(book), /the most is 13\.00 USD \(13000 sat\)/],
+  ['AMOUNT_TOO_LOW', request, market([entry(1, { minSizeSat: 4_000_000n })]), /the least is 10\.50 USD/],
+  [
+    'AMOUNT_NOT_OFFERED',
+    { ...request, usdCents: '700' },
+    market([entry(1, { maxSizeSat: 200_000n }), entry(2, { minSizeSat: 4_000_000n })]),
+    /try another/,
+  ],
+  ['AMOUNT_TOO_HIGH', { ...lsps, sizeSat: '5000001' }, market(book), /the most is 5000000 sat/],
+  ['AMOUNT_TOO_LOW', { ...lsps, sizeSat: '99999' }, market(book), /the least is 100000 sat/],
+  ['AMOUNT_NOT_OFFERED', lsps, market([entry(1, { maxSizeSat: 200_000n }), entry(2, { minSizeSat: 4_000_000n })]), /try another/],
+  ['OFFER_NOT_FOUND', manual, market([]), /no such offer/],
+  ['OFFER_NOT_OPEN', manual, market([entry(1, { status: 'DISABLED' })]), /not open/],
+  ['OFFER_NOT_OPEN', manual, market([entry(1, { promises: { ...promises, onchainMultiplier: 1 } })]), /not known now/],
+  ['OFFER_SIZE', { ...manual, sizeSat: '5000001' }, market(book), /between 100000 and 5000000/],
+  ['OFFER_SIZE', { ...manual, sizeSat: '99999' }, market(book), /between/],
+  ['OFFER_PRIVATE', { ...manual, isPrivate: true }, market(book), /rails/],
+  ['OFFER_RAILS', { ...manual, railsOnly: true }, market(book), /rails/],
+  ['LEASE_TOO_LONG', { ...lsps, leaseBlocks: 13_141 }, market(book), /at most 13140/],
+  [
+    'LEASE_TOO_LONG',
+    { ...manual, leaseBlocks: 13_000 },
+    market([entry(1, { promises: { ...promises, minBlockLength: 4320 } })]),
+    /promises 4320/,
+  ],
+  ['FUNDING_CONFIRMS_TOO_LATE', { ...lsps, fundingConfirmsWithinBlocks: 500 }, market(book), /at most 144/],
+  ['TOO_MANY_CONFIRMATIONS', { ...lsps, requiredConfirmations: 500 }, market(book), /at most 144/],
+])('refused with %s', (code, wanted, of, sentence) => {
+  const asked = given(quote).when(asking(wanted, of))
+  asked.refuses(code)
+  assert.match('refused' in asked.decision ? asked.decision.refused.message : '', sentence)
+})
+
+test('LSPS1 learns which option was not met, from codes that exist', () => {
+  for (const code of Object.keys(optionMismatch)) expect(quoteRefusals).toContain(code)
+})
+
+test('the most and the least that a refusal names can be bought', () => {
+  const some = fc.record({
+    feeRatePpm: fc.nat(50_000),
+    min: fc.integer({ min: 20_000, max: 900_000 }),
+    more: fc.nat(5_000_000),
+    baseFeeSat: fc.nat(9_000),
+  })
+  fc.assert(
+    fc.property(some, ({ feeRatePpm, min, more, baseFeeSat }) => {
+      const one = entry(1, {
+        minSizeSat: BigInt(min),
+        maxSizeSat: BigInt(min + more),
+        promises: { ...promises, feeRatePpm, baseFeeSat: `${baseFeeSat}` },
+      })
+      for (const usdCents of ['500', '99999999']) {
+        const { decision } = given(quote).when(
+          asking({ ...request, usdCents }, market([one], { rateNow: { rate: { ...rate, centsPerBtc: '100000000' } } })),
+        )
+        const [, named] =
+          'refused' in decision ? (/the (?:least|most) is [\d.]+ USD \((\d+) sat\)/.exec(decision.refused.message) ?? []) : []
+        // At one cent a satoshi the sat that are named are a budget in cents.
+        const wanted = { ...request, usdCents: `${named}` }
+        if (named && Number(named) >= 500)
+          quoted(wanted, market([one], { rateNow: { rate: { ...rate, centsPerBtc: '100000000' } } }))
+      }
+    }),
+  )
+})
+
+test('what is quoted adds up, and is what a dollar was said to buy', () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1000, max: 9000 }),
+      fc.bigInt({ min: 2_000_000n, max: 40_000_000n }),
+      (feeRatePpm, centsPerBtc) => {
+        const of = market([entry(1, { promises: { ...promises, feeRatePpm } }), entry(2)], {
+          rateNow: { rate: { ...rate, centsPerBtc: `${centsPerBtc}` } },
+        })
+        const { decision } = given(quote).when(asking(request, of))
+        const said = perUsd(of.entries, of.leaseBlocks, centsPerBtc, of.pricing)
+        if ('refused' in decision) return assert.equal(said, undefined)
+        const { terms } = quoted(request, of)
+        assert.equal(BigInt(terms.sizeSat) / 5n, said?.satsPerUsd)
+        const rest = satToMsat(BigInt(terms.priceSat)) - BigInt(terms.candidate.sellerAmountMsat) - BigInt(terms.platformFeeMsat)
+        assert.ok(rest >= 0n && rest < 1000n)
+      },
+    ),
+  )
+})
+
+test('a quote is made once, and begins one order', () => {
+  const fact: QuoteFact = { type: 'Quoted', v: 1, data: quoted(request, market(book)) }
+  const placed: QuoteFact = { type: 'QuotePlaced', v: 1, data: {} }
+  given(quote, fact)
+    .when(asking(request, market([])))
+    .then()
+  given(quote, fact).when({ type: 'RecordPlaced', data: {} }).then(placed)
+  given(quote, fact, placed).when({ type: 'RecordPlaced', data: {} }).then()
+  given(quote).when({ type: 'RecordPlaced', data: {} }).then()
+  expect(placing(fold(quote, [fact]), orderId)).toEqual([
+    {
+      kind: 'command',
+      category: 'order',
+      id: orderId,
+      step: 'place',
+      attempt: 1,
+      command: { type: 'PlaceOrder', data: fact.data.terms },
+    },
+  ])
+  expect(placing(fold(quote, [fact, placed]), orderId)).toEqual([])
+  expect(placing(fold(quote, []), orderId)).toEqual([])
+})

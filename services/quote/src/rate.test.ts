@@ -1,0 +1,46 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { combine } from './rate.ts'
+
+const NOW = 1_800_000_000_000
+const limits = { rateMaxAgeSeconds: 300, rateSpreadPercent: 2 }
+const sample = (source: string, centsPerBtc: bigint, agoMs = 0) => ({ source, centsPerBtc, at: NOW - agoMs })
+
+test('the median of the sources, as old as the oldest', () => {
+  expect(combine([sample('a', 10_000_000n)], NOW, limits)).toEqual({
+    rate: { centsPerBtc: '10000000', at: NOW, samples: [{ source: 'a', centsPerBtc: '10000000', at: NOW }] },
+  })
+  expect(combine([sample('a', 10_100_000n), sample('b', 10_000_000n, 70), sample('c', 10_150_000n)], NOW, limits)).toMatchObject({
+    rate: { centsPerBtc: '10100000', at: NOW - 70 },
+  })
+  expect(combine([sample('a', 10_000_000n), sample('b', 10_000_003n)], NOW, limits)).toMatchObject({
+    rate: { centsPerBtc: '10000001' },
+  })
+})
+
+test('nothing is guessed', () => {
+  expect(combine([], NOW, limits)).toMatchObject({ refused: { code: 'RATE_STALE' } })
+  expect(combine([sample('a', 1n, 300_001)], NOW, limits)).toMatchObject({ refused: { code: 'RATE_STALE' } })
+  expect(combine([sample('a', 0n)], NOW, limits)).toMatchObject({ refused: { code: 'RATE_STALE' } })
+  expect(combine([sample('a', 10_000_000n), sample('b', 10_300_000n)], NOW, limits)).toMatchObject({
+    refused: { code: 'RATES_DIFFER' },
+  })
+  // What is too old counts for nothing, not even for a difference.
+  expect(combine([sample('a', 10_000_000n), sample('b', 90_000_000n, 300_001)], NOW, limits)).toMatchObject({
+    rate: { centsPerBtc: '10000000' },
+  })
+})
+
+test('the rate lies between its sources, whatever their order', () => {
+  const some = fc.array(fc.bigInt({ min: 10_000_000n, max: 10_100_000n }), { minLength: 1, maxLength: 7 })
+  fc.assert(
+    fc.property(some, (prices) => {
+      const samples = prices.map((price, n) => sample(`${n}`, price))
+      const [one, other] = [combine(samples, NOW, limits), combine(samples.toReversed(), NOW, limits)]
+      if (!('rate' in one) || !('rate' in other)) throw new Error('within the spread there is a rate')
+      const rate = BigInt(one.rate.centsPerBtc)
+      expect(other.rate.centsPerBtc).toBe(one.rate.centsPerBtc)
+      expect(prices.some((price) => price <= rate) && prices.some((price) => price >= rate)).toBe(true)
+    }),
+  )
+})

@@ -1,0 +1,122 @@
+import { attestationText } from '@penstock/bitcoin/attestation.ts'
+import { satToMsat } from '@penstock/kernel/money.ts'
+import { HOUR_MS, SECOND_MS } from '@penstock/kernel/time.ts'
+import { MarketRefusal } from './api.ts'
+import { type Desk, record } from './desk.ts'
+import { open, reconcile } from './opening.ts'
+import { type Act, funding, isLost, isSold, type Sale } from './sale.ts'
+
+export const acts: Readonly<Record<Act, (desk: Desk, sale: Sale) => Promise<void>>> = {
+  reconcile,
+  name,
+  publish,
+  invoice,
+  open,
+  watch,
+}
+
+/** Longer than the 48 hours that a payout may take at the least (decisions, A3). */
+const INVOICE_SECONDS = (72 * HOUR_MS) / SECOND_MS
+
+async function invoice(desk: Desk, sale: Sale): Promise<void> {
+  const amountMsat = satToMsat(BigInt(sale.terms.sellerSat))
+  const description = `channel of ${sale.terms.sizeSat} sat, order ${sale.orderId}`
+  const { request, paymentHash } = await desk.lightning.payments.createInvoice({
+    amountMsat,
+    expirySeconds: INVOICE_SECONDS,
+    description,
+  })
+  try {
+    await desk.market.accept(sale.orderId, request)
+    record(desk, sale, { type: 'InvoiceGiven', paymentHash })
+  } catch (error) {
+    if (!(error instanceof MarketRefusal)) throw error
+    record(desk, sale, { type: 'InvoiceRefused', reason: error.message })
+  }
+}
+
+// lnd's own choice for every channel it opens: a hundredth, and what BOLT 2 asks for at the least.
+const reserveSat = (capacitySat: bigint): bigint => (capacitySat / 100n > 354n ? capacitySat / 100n : 354n)
+const CHANNEL_TYPE = 'anchors'
+
+/** The market's acknowledgement is the permit to publish, and its record of the outpoint. */
+async function name(desk: Desk, sale: Sale): Promise<void> {
+  const { outpoint } = funding(sale)
+  const capacitySat = BigInt(sale.terms.sizeSat)
+  const channel = (await desk.lightning.channels.list()).find((one) => one.outpoint === outpoint)
+  if (!channel)
+    return void record(desk, sale, { type: 'SetBack', reason: 'the node no longer knows the funding that it prepared' })
+  // Signed for with the node's key, so the node's own word is compared first.
+  if (channel.capacitySat !== capacitySat || channel.peer !== sale.terms.peer)
+    return giveUp(desk, sale, 'the node prepared another channel')
+  const attestation = {
+    outpoint,
+    capacitySat,
+    nodeKeys: [desk.pubkey, sale.terms.peer] as const,
+    channelType: CHANNEL_TYPE,
+    pushSat: 0n,
+    reserveSat: reserveSat(capacitySat),
+  }
+  const signature = await desk.lightning.messages.sign(attestationText(attestation))
+  try {
+    await desk.market.nameFunding(sale.orderId, { ...attestation, signature })
+    record(desk, sale, { type: 'Named' })
+  } catch (error) {
+    if (!(error instanceof MarketRefusal)) throw error
+    await giveUp(desk, sale, `the market refused the funding: ${error.message}`)
+  }
+}
+
+async function publish(desk: Desk, sale: Sale): Promise<void> {
+  // Hours may lie between the permit and this moment: nobody pays for the channel of an order that has ended.
+  const status = await desk.market.status(sale.orderId)
+  if (isLost(status)) return giveUp(desk, sale, `the order ended as ${status ?? 'unknown'} before its funding was published`)
+  const { height } = await desk.lightning.info()
+  await desk.lightning.channels.publish(funding(sale))
+  record(desk, sale, { type: 'Published', height })
+}
+
+async function watch(desk: Desk, sale: Sale): Promise<void> {
+  const { opening, sold, invoice: given, orderId } = sale
+  if (!sold) {
+    const status = await desk.market.status(orderId)
+    if (isSold(status))
+      return void record(desk, sale, opening.state === 'published' ? { type: 'Sold' } : { type: 'Ended', how: 'sold by another' })
+    if (isLost(status)) return endLost(desk, sale, status ?? 'unknown to the market')
+  }
+  if (sold && given && (await desk.lightning.payments.findInvoice(given.paymentHash))?.state === 'settled')
+    return void record(desk, sale, { type: 'Ended', how: 'paid' })
+  if (opening.state === 'published') await raiseFee(desk, sale)
+}
+
+/** What never reached the chain is given up, so that its coins are free again; a channel that is there stays. */
+async function endLost(desk: Desk, sale: Sale, status: string): Promise<void> {
+  if (sale.opening.state === 'published') await giveUp(desk, sale, `the order ended as ${status}`)
+  record(desk, sale, { type: 'Ended', how: status })
+}
+
+async function giveUp(desk: Desk, sale: Sale, reason: string): Promise<void> {
+  const outcome = await desk.lightning.channels.abandon(funding(sale))
+  if (outcome === 'abandoned') return void record(desk, sale, { type: 'SetBack', reason })
+  desk.log.warn({ order: sale.orderId, reason }, 'the funding is published and cannot be given up')
+  if (sale.opening.state !== 'published') record(desk, sale, { type: 'Ended', how: `${reason}; its funding is published` })
+}
+
+/** Child pays for parent: the outpoint was named, so the funding itself is never replaced. */
+async function raiseFee(desk: Desk, sale: Sale): Promise<void> {
+  const { opening, orderId } = sale
+  if (opening.state !== 'published' || opening.feeRate >= desk.fees.maxRate) return
+  const { height } = await desk.lightning.info()
+  if (height - opening.feeHeight < desk.fees.raiseAfterBlocks) return
+  const channel = (await desk.lightning.channels.list()).find(({ outpoint }) => outpoint === opening.outpoint)
+  if (channel?.state !== 'pending' || channel.shortChannelId !== null) return
+  const going = (await desk.feeRate?.(2)) ?? 0
+  const feeRate = Math.min(desk.fees.maxRate, Math.max(opening.feeRate * 1.5, going))
+  try {
+    await desk.lightning.channels.bumpFee(opening.outpoint, feeRate)
+  } catch (error) {
+    desk.log.warn({ order: orderId, reason: String(error) }, 'the fee of a funding cannot be raised')
+  }
+  // Also after a failure: the next try waits its blocks.
+  record(desk, sale, { type: 'FeeRaised', height, feeRate })
+}

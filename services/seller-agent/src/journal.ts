@@ -1,0 +1,78 @@
+import { chmodSync, closeSync, openSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import { evolve, mayBegin, type Sale, type SaleStep } from './sale.ts'
+
+/** What the agent must not forget: its credentials, and every step of every sale, each durable before the next is taken. */
+export type Journal = {
+  readonly sales: ReadonlyMap<string, Sale>
+  /** Appends a step; @returns the sale after it. A sale that ended leaves `sales`. */
+  record(orderId: string, at: number, step: SaleStep): Sale
+  /** Whether an order that is not among `sales` may become a sale: one that ended with a channel may not. */
+  mayBegin(orderId: string): boolean
+  /** Whether a funding belongs to a sale, of now or of long ago. */
+  knowsFunding(outpoint: string): boolean
+  setting(name: string): string | undefined
+  set(name: string, value: string): void
+  close(): void
+}
+
+/** @param path of its own SQLite file, which only its owner may read: there are credentials in it */
+export function openJournal(path: string): Journal {
+  closeSync(openSync(path, 'a', 0o600))
+  chmodSync(path, 0o600)
+  const db = new DatabaseSync(path)
+  // Exclusive: two agents with one journal would open two channels for one order.
+  db.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;')
+  db.exec(`
+    CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+    CREATE TABLE IF NOT EXISTS sales (order_id TEXT PRIMARY KEY, state TEXT NOT NULL) STRICT;
+    CREATE TABLE IF NOT EXISTS steps (id INTEGER PRIMARY KEY, order_id TEXT NOT NULL, at INTEGER NOT NULL, step TEXT NOT NULL) STRICT;
+    CREATE INDEX IF NOT EXISTS steps_of_order ON steps (order_id, id);
+    CREATE INDEX IF NOT EXISTS open_sales ON sales (order_id) WHERE state = 'open';
+    CREATE TABLE IF NOT EXISTS fundings (outpoint TEXT PRIMARY KEY, order_id TEXT NOT NULL) STRICT;`)
+  const insert = db.prepare('INSERT INTO steps (order_id, at, step) VALUES (?, ?, ?)')
+  const upsert = db.prepare('INSERT INTO sales VALUES (?, ?) ON CONFLICT (order_id) DO UPDATE SET state = excluded.state')
+  const keepFunding = db.prepare('INSERT OR IGNORE INTO fundings VALUES (?, ?)')
+  const sales = readOpenSales(db)
+  return {
+    sales,
+    record(orderId, at, step) {
+      const sale = evolve(sales.get(orderId), orderId, at, step)
+      db.exec('BEGIN IMMEDIATE')
+      try {
+        insert.run(orderId, at, JSON.stringify(step))
+        upsert.run(orderId, stateOf(sale))
+        if (step.type === 'Prepared') keepFunding.run(step.outpoint, orderId)
+        db.exec('COMMIT')
+      } catch (error) {
+        db.exec('ROLLBACK')
+        throw error
+      }
+      if (sale.ended) sales.delete(orderId)
+      else sales.set(orderId, sale)
+      return sale
+    },
+    mayBegin: (orderId) => db.prepare("SELECT 1 FROM sales WHERE order_id = ? AND state <> 'lost'").get(orderId) === undefined,
+    knowsFunding: (outpoint) => db.prepare('SELECT 1 FROM fundings WHERE outpoint = ?').get(outpoint) !== undefined,
+    setting: (name) => {
+      const value = db.prepare('SELECT value FROM settings WHERE name = ?').get(name)?.['value']
+      return typeof value === 'string' ? value : undefined
+    },
+    set: (name, value) => void db.prepare('INSERT OR REPLACE INTO settings VALUES (?, ?)').run(name, value),
+    close: () => db.close(),
+  }
+}
+
+/** 'lost': ended, and nothing is left of it. 'done': ended, and its channel may be there. */
+const stateOf = (sale: Sale): 'open' | 'lost' | 'done' => (sale.ended ? (mayBegin(sale) ? 'lost' : 'done') : 'open')
+
+function readOpenSales(db: DatabaseSync): Map<string, Sale> {
+  const sales = new Map<string, Sale>()
+  const steps = db.prepare(`
+    SELECT s.order_id, s.at, s.step FROM sales o JOIN steps s USING (order_id) WHERE o.state = 'open' ORDER BY s.id`)
+  for (const row of steps.iterate()) {
+    const { order_id: orderId, at, step } = row as { order_id: string; at: number; step: string } // the columns of a STRICT table
+    sales.set(orderId, evolve(sales.get(orderId), orderId, at, JSON.parse(step) as SaleStep)) // written by `record` alone
+  }
+  return sales
+}

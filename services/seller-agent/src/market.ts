@@ -1,0 +1,116 @@
+import type { Attestation } from '@penstock/bitcoin/attestation.ts'
+import { z } from 'zod'
+import { type ApiOptions, MarketRefusal, openApi } from './api.ts'
+
+/** A sale as the market lists it. */
+export type ListedSale = {
+  readonly orderId: string
+  readonly status: string
+  readonly sizeSat: string
+  readonly sellerSat: string
+  readonly peer: string
+  readonly sockets: readonly string[]
+  readonly isPrivate: boolean
+}
+
+/** The market's public interface, as far as a seller with an API key needs it. */
+export type Market = {
+  /** Everything that waits for this seller. */
+  salesToDo(): Promise<readonly ListedSale[]>
+  /** @returns the order's status as this seller sees it; undefined where the market knows no such order of his */
+  status(orderId: string): Promise<string | undefined>
+  /** Gives the invoice that the seller wants to be paid by. @throws MarketRefusal */
+  accept(orderId: string, request: string): Promise<void>
+  /** Names the funding; once it returns, the market relies on it. Again is harmless. @throws MarketRefusal */
+  nameFunding(orderId: string, attestation: Attestation): Promise<void>
+  /** @param funds `at`: milliseconds since 1970 */
+  attest(funds: {
+    readonly pubkey: string
+    readonly confirmedSats: bigint
+    readonly at: number
+    readonly signature: string
+  }): Promise<void>
+}
+
+const SALES = `query AgentSales($page: PageInput, $input: OrderInput) { user { market { orders { sales(page: $page, input: $input) {
+  total list { id status size fees { seller { sats } } destination { pubkey sockets } options { private } } } } } } }`
+const STATUS = 'query AgentOrder($id: String!) { user { market { orders { get_order(order_id: $id) { id status } } } } }'
+const ACCEPT =
+  'mutation AgentAccept($input: SellerAcceptOrdersInput!) { market { order { seller { accept(input: $input) { success } } } } }'
+const NAME =
+  'mutation AgentName($input: SellerAddTransactionInput!) { market { order { seller { add_transaction(input: $input) { success } } } } }'
+const ATTEST = 'mutation AgentAttest($input: AttestInput!) { market { offer { attest(input: $input) { success } } } }'
+
+const sats = z.string().regex(/^\d{1,16}$/)
+const sale = z.object({
+  id: z.string(),
+  status: z.string(),
+  size: sats,
+  fees: z.object({ seller: z.object({ sats }) }),
+  destination: z.object({ pubkey: z.string(), sockets: z.array(z.string()).nullish() }),
+  options: z.object({ private: z.boolean().nullish() }).nullish(),
+})
+const sales = z.object({
+  user: z.object({ market: z.object({ orders: z.object({ sales: z.object({ total: z.number(), list: z.array(sale) }) }) }) }),
+})
+const order = z.object({
+  user: z.object({ market: z.object({ orders: z.object({ get_order: z.object({ status: z.string() }) }) }) }),
+})
+/** The wanted answer of a mutation is that there are no errors. */
+const done = z.unknown()
+
+const PAGE = 100
+// The market's own words. Any other refusal says nothing about the order, and no funding is given up for it.
+const UNKNOWN = 'Order not found'
+
+export function openMarket(options: ApiOptions): Market {
+  const call = openApi(options)
+  return {
+    async salesToDo() {
+      const all: z.output<typeof sale>[] = []
+      for (;;) {
+        const variables = { page: { limit: PAGE, offset: all.length }, input: { action_needed: true } }
+        const { total, list } = (await call(SALES, variables, sales)).user.market.orders.sales
+        all.push(...list)
+        if (list.length === 0 || all.length >= total) return all.map(listed)
+      }
+    },
+    async status(orderId) {
+      try {
+        return (await call(STATUS, { id: orderId }, order)).user.market.orders.get_order.status
+      } catch (error) {
+        if (error instanceof MarketRefusal && error.message === UNKNOWN) return undefined
+        throw error
+      }
+    },
+    async accept(orderId, request) {
+      await call(ACCEPT, { input: { order_id: orderId, request } }, done)
+    },
+    async nameFunding(orderId, attestation) {
+      await call(NAME, { input: { order_id: orderId, transaction: attestation.outpoint, attestation: wire(attestation) } }, done)
+    },
+    async attest({ pubkey, confirmedSats, at, signature }) {
+      await call(ATTEST, { input: { pubkey, confirmed_sats: `${confirmedSats}`, at: `${at}`, signature } }, done)
+    },
+  }
+}
+
+const listed = ({ id, status, size, fees, destination, options }: z.output<typeof sale>): ListedSale => ({
+  orderId: id,
+  status,
+  sizeSat: size,
+  sellerSat: fees.seller.sats,
+  peer: destination.pubkey,
+  sockets: destination.sockets ?? [],
+  isPrivate: options?.private === true,
+})
+
+const wire = (attestation: Attestation) => ({
+  capacity: `${attestation.capacitySat}`,
+  node_keys: attestation.nodeKeys,
+  ...(attestation.fundingKeys && { funding_keys: attestation.fundingKeys }),
+  channel_type: attestation.channelType,
+  push_sats: `${attestation.pushSat}`,
+  reserve_sats: `${attestation.reserveSat}`,
+  signature: attestation.signature,
+})

@@ -1,0 +1,138 @@
+import { backoff } from '@penstock/runtime/backoff.ts'
+import type { ListedSale } from './market.ts'
+import type { Pace } from './terms.ts'
+
+/** What is to be sold, as the market listed it. */
+type SaleTerms = Omit<ListedSale, 'orderId' | 'status'>
+
+/** What happened with one sale, as the journal keeps it. The next act follows from these steps alone. */
+export type SaleStep =
+  | { readonly type: 'Seen'; readonly terms: SaleTerms }
+  | { readonly type: 'InvoiceGiven'; readonly paymentHash: string }
+  /** Written before the node is asked. `pendingBefore`: what the node was opening to this peer already. */
+  | { readonly type: 'OpeningBegun'; readonly pendingBefore: readonly string[] }
+  | { readonly type: 'Prepared'; readonly outpoint: string; readonly handle: string; readonly feeRate: number }
+  | { readonly type: 'Named' }
+  | { readonly type: 'Published'; readonly height: number }
+  | { readonly type: 'FeeRaised'; readonly height: number; readonly feeRate: number }
+  | { readonly type: 'InvoiceRefused'; readonly reason: string }
+  /** Nothing is left of this opening. */
+  | { readonly type: 'SetBack'; readonly reason: string }
+  | { readonly type: 'Sold' }
+  | { readonly type: 'Ended'; readonly how: string }
+
+type Funding = { readonly outpoint: string; readonly handle: string; readonly feeRate: number }
+/** There is never more than one funding of a sale: the next opening needs 'none', which only `SetBack` brings back. */
+type Opening =
+  | { readonly state: 'none' }
+  | { readonly state: 'begun'; readonly pendingBefore: readonly string[] }
+  | ({ readonly state: 'prepared' | 'named' } & Funding)
+  | ({ readonly state: 'published'; readonly feeHeight: number } & Funding)
+
+export type Sale = {
+  readonly orderId: string
+  readonly terms: SaleTerms
+  readonly invoice: { readonly paymentHash: string; readonly at: number } | null
+  readonly opening: Opening
+  readonly setbacks: number
+  readonly lastSetbackAt: number
+  readonly sold: boolean
+  readonly ended: boolean
+}
+
+/** @returns the sale after one step; the first is always Seen */
+export function evolve(sale: Sale | undefined, orderId: string, at: number, step: SaleStep): Sale {
+  if (step.type === 'Seen') {
+    if (sale && !mayBegin(sale)) return sale
+    return {
+      orderId,
+      terms: step.terms,
+      invoice: null,
+      opening: { state: 'none' },
+      setbacks: 0,
+      lastSetbackAt: 0,
+      sold: false,
+      ended: false,
+    }
+  }
+  if (!sale) throw new Error(`the journal of order ${orderId} begins with ${step.type}`)
+  switch (step.type) {
+    case 'InvoiceGiven':
+      return { ...sale, invoice: { paymentHash: step.paymentHash, at } }
+    case 'OpeningBegun':
+      return { ...sale, opening: { state: 'begun', pendingBefore: step.pendingBefore } }
+    case 'Prepared':
+      return { ...sale, opening: { state: 'prepared', outpoint: step.outpoint, handle: step.handle, feeRate: step.feeRate } }
+    case 'Named':
+      return { ...sale, opening: { ...funding(sale), state: 'named' } }
+    case 'Published':
+      return { ...sale, opening: { ...funding(sale), state: 'published', feeHeight: step.height } }
+    case 'FeeRaised':
+      return { ...sale, opening: { ...funding(sale), state: 'published', feeHeight: step.height, feeRate: step.feeRate } }
+    case 'InvoiceRefused':
+      return { ...sale, setbacks: sale.setbacks + 1, lastSetbackAt: at }
+    case 'SetBack':
+      return { ...sale, opening: { state: 'none' }, setbacks: sale.setbacks + 1, lastSetbackAt: at }
+    case 'Sold':
+      return { ...sale, sold: true }
+    case 'Ended':
+      return { ...sale, ended: true }
+  }
+}
+
+/** A sale that ended without a channel can come again, as another attempt at the same order. */
+export const mayBegin = ({ ended, sold, opening }: Sale): boolean => ended && !sold && opening.state === 'none'
+
+export function funding({ orderId, opening }: Sale): Funding {
+  if (opening.state === 'none' || opening.state === 'begun') throw new Error(`order ${orderId} has no funding`)
+  return { outpoint: opening.outpoint, handle: opening.handle, feeRate: opening.feeRate }
+}
+
+/** What is done next. `watch`: ask the market how the order stands, and look after the funding and the payout. */
+export type Act = 'reconcile' | 'name' | 'publish' | 'invoice' | 'open' | 'watch'
+
+// The market lists a sale for a moment longer than it needs the invoice that it has just been given.
+const NEW_INVOICE_AFTER_MS = 30_000
+
+/** @param status as listed among what waits for the seller; undefined: it is not listed */
+export function nextAct(sale: Sale, status: string | undefined, now: number, limits: Pace): Act | undefined {
+  if (sale.ended) return undefined
+  switch (sale.opening.state) {
+    case 'begun':
+      return 'reconcile'
+    case 'prepared':
+      return 'name'
+    case 'named':
+      return 'publish'
+    case 'published':
+      return status !== undefined && owesInvoice(sale, status, now) && now >= retryAt(sale, limits) ? 'invoice' : 'watch'
+    case 'none':
+      if (status === undefined) return 'watch'
+      if (now < retryAt(sale, limits)) return undefined
+      if (owesInvoice(sale, status, now)) return 'invoice'
+      return status === 'WAITING_FOR_CHANNEL_OPEN' && sale.setbacks < limits.maxOpenings ? 'open' : 'watch'
+  }
+}
+
+/** While a channel is wanted one invoice is enough; a sale that is listed later wants another one. */
+const owesInvoice = ({ invoice }: Sale, status: string, now: number): boolean =>
+  invoice === null || (status !== 'WAITING_FOR_CHANNEL_OPEN' && now - invoice.at > NEW_INVOICE_AFTER_MS)
+
+const retryAt = ({ setbacks, lastSetbackAt }: Sale, { firstRetryMs, longestRetryMs }: Pace): number =>
+  setbacks === 0 ? 0 : lastSetbackAt + backoff(setbacks - 1, firstRetryMs, longestRetryMs)
+
+const SOLD = new Set(['VALID_CHANNEL_OPENING', 'CHANNEL_MONITORING_FINISHED'])
+const FAILED = new Set([
+  'SELLER_REJECTED',
+  'SELLER_FAILED_TO_REACT',
+  'BUYER_REJECTED',
+  'BUYER_FAILED_TO_PAY',
+  'SELLER_FAILED_TO_OPEN_CHANNEL',
+  'SELLER_FAILED_TO_SEND_SWAP',
+  'INVALID_CHANNEL_OPENING',
+  'ADMIN_CLOSED',
+])
+
+export const isSold = (status: string | undefined): boolean => status !== undefined && SOLD.has(status)
+/** An order that the market does not know is no longer this seller's. */
+export const isLost = (status: string | undefined): boolean => status === undefined || FAILED.has(status)

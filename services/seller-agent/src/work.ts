@@ -1,0 +1,88 @@
+import { backoff } from '@penstock/runtime/backoff.ts'
+import { acts } from './acts.ts'
+import type { Desk } from './desk.ts'
+import type { ListedSale } from './market.ts'
+import { nextAct, type Sale } from './sale.ts'
+import type { Pace } from './terms.ts'
+
+/** When a sale is looked at again; only in memory, since after a start everything is looked at. */
+type Pause = { readonly watchAt: number; readonly retryAt: number; readonly faults: number }
+
+const none: Pause = { watchAt: 0, retryAt: 0, faults: 0 }
+const FIRST_FAULT_MS = 250
+const LONGEST_FAULT_MS = 10_000
+
+/** Takes each sale as far as it goes, several side by side and each by one worker at a time, until the signal. */
+export async function workOnSales(desk: Desk, pace: Pace, signal: AbortSignal): Promise<void> {
+  const running = new Map<string, Promise<void>>()
+  const pauses = new Map<string, Pause>()
+  while (!signal.aborted) {
+    const listed = await salesToDo(desk, signal)
+    if (listed) {
+      begin(desk, listed)
+      for (const sale of desk.journal.sales.values()) {
+        const { orderId } = sale
+        if (running.size >= pace.concurrency) break
+        if (
+          running.has(orderId) ||
+          !isDue(sale, listed.get(orderId)?.status, pauses.get(orderId) ?? none, desk.clock.now(), pace)
+        )
+          continue
+        const work = workOn(desk, orderId, listed.get(orderId)?.status, pace, pauses, signal).finally(() =>
+          running.delete(orderId),
+        )
+        running.set(orderId, work)
+      }
+    }
+    await desk.clock.sleep(pace.pollMs, signal)
+  }
+  await Promise.all(running.values())
+}
+
+async function salesToDo({ market, log }: Desk, signal: AbortSignal): Promise<ReadonlyMap<string, ListedSale> | undefined> {
+  try {
+    return new Map((await market.salesToDo()).map((sale) => [sale.orderId, sale]))
+  } catch (error) {
+    if (!signal.aborted) log.warn({ reason: String(error) }, 'the sales cannot be read')
+    return undefined
+  }
+}
+
+function begin({ journal, clock }: Desk, listed: ReadonlyMap<string, ListedSale>): void {
+  for (const { orderId, sizeSat, sellerSat, peer, sockets, isPrivate } of listed.values()) {
+    if (journal.sales.has(orderId) || !journal.mayBegin(orderId)) continue
+    journal.record(orderId, clock.now(), { type: 'Seen', terms: { sizeSat, sellerSat, peer, sockets, isPrivate } })
+  }
+}
+
+function isDue(sale: Sale, status: string | undefined, { watchAt, retryAt }: Pause, now: number, pace: Pace): boolean {
+  const act = nextAct(sale, status, now, pace)
+  return act !== undefined && now >= retryAt && (act !== 'watch' || now >= watchAt)
+}
+
+async function workOn(
+  desk: Desk,
+  orderId: string,
+  status: string | undefined,
+  pace: Pace,
+  pauses: Map<string, Pause>,
+  signal: AbortSignal,
+): Promise<void> {
+  const { journal, clock, log } = desk
+  try {
+    for (;;) {
+      const sale = journal.sales.get(orderId)
+      const act = sale && nextAct(sale, status, clock.now(), pace)
+      if (!act || signal.aborted) return
+      await acts[act](desk, sale)
+      // An act that changed nothing waits for something else; watching is never followed by more watching.
+      if (act === 'watch' || journal.sales.get(orderId) === sale) break
+    }
+    if (journal.sales.has(orderId)) pauses.set(orderId, { ...none, watchAt: clock.now() + pace.watchMs })
+    else pauses.delete(orderId)
+  } catch (error) {
+    const faults = (pauses.get(orderId)?.faults ?? 0) + 1
+    pauses.set(orderId, { watchAt: 0, retryAt: clock.now() + backoff(faults - 1, FIRST_FAULT_MS, LONGEST_FAULT_MS), faults })
+    if (!signal.aborted) log.warn({ order: orderId, faults, reason: String(error) }, 'a step of a sale failed and is tried again')
+  }
+}

@@ -1,0 +1,89 @@
+import type { SettlementFact } from '@penstock/contracts/settlement.ts'
+import { accept } from '@penstock/kernel/decider.ts'
+import type { Hold } from './hold.ts'
+import { heldFact } from './hold.decide.ts'
+import type { Data, SettlementDecision } from './state.ts'
+
+/** The node's clock and ours differ; an invoice that it ended so shortly before its end has expired. */
+const CLOCK_SKEW_MS = 60_000
+
+type Why = Extract<SettlementFact, { type: 'CancelRequested' }>['data']
+
+export function cancelHold(hold: Hold, { sentence }: Data<'CancelHold'>): SettlementDecision {
+  switch (hold.status) {
+    case 'NONE':
+      return accept({ type: 'HoldRefused', v: 1, data: { code: 'withdrawn', reason: sentence } })
+    case 'requested':
+    case 'open':
+    case 'held':
+      return accept(cancelRequested({ reason: 'released', verdict: null, sentence }))
+    case 'settling':
+    case 'settled':
+      return hold.cancelRefused
+        ? accept()
+        : accept({ type: 'CancelRefused', v: 1, data: { reason: 'The hold is being settled; nothing can release it any more.' } })
+    case 'cancelling':
+    case 'cancelled':
+      return accept()
+  }
+}
+
+/** An invoice ends only while nothing is held: a payment that made it in time counts. */
+export function expireInvoice(hold: Hold, { deadline, held }: Data<'ExpireInvoice'>): SettlementDecision {
+  if (hold.status !== 'open' || hold.invoice?.expiresAt !== deadline) return accept()
+  if (held) return accept(heldFact(held))
+  return accept(cancelRequested({ reason: 'expired', verdict: null, sentence: 'The invoice was not paid in time.' }))
+}
+
+/** The node confirmed it: only now the buyer has the money back, or can never have paid. */
+export function recordCancelled(hold: Hold, { at }: Data<'RecordCancelled'>): SettlementDecision {
+  if (!hold.cancel || !awaitsCancel(hold)) return accept()
+  return accept(cancelled(at, hold.cancel))
+}
+
+/** @returns whether the node has, or may have, something that must go */
+export const awaitsCancel = ({ status, atNode }: Hold): boolean =>
+  status === 'cancelling' || (status === 'cancelled' && (atNode === 'open' || atNode === 'held'))
+
+/** Nobody asked for it: the node's own last line, an invoice that it ended by itself, or somebody at its console. */
+export function recordNodeCancelled(hold: Hold, { at, height }: Data<'RecordNodeCancelled'>): SettlementDecision {
+  switch (hold.status) {
+    case 'open': {
+      const expired = at + CLOCK_SKEW_MS >= (hold.invoice?.expiresAt ?? Number.POSITIVE_INFINITY)
+      const why: Why = expired
+        ? { reason: 'expired', verdict: null, sentence: 'The invoice was not paid in time.' }
+        : { reason: 'node', verdict: null, sentence: 'The node ended the invoice before it was paid.' }
+      return accept(cancelRequested(why), cancelled(at, why))
+    }
+    case 'held': {
+      const why = nodesOwn(hold, height)
+      return accept(cancelRequested(why), cancelled(at, why))
+    }
+    case 'settling':
+      return accept(
+        { type: 'IncidentNoted', v: 1, data: { what: 'hold-lost-while-settling', height } },
+        cancelled(at, nodesOwn(hold, height)),
+      )
+    case 'cancelling':
+    case 'cancelled':
+      return recordCancelled(hold, { at })
+    case 'NONE':
+    case 'requested':
+    case 'settled':
+      return accept()
+  }
+}
+
+const nodesOwn = ({ noted }: Hold, height: number): Why => ({
+  reason: 'node',
+  verdict: noted ? 'unproven' : 'unnamed',
+  sentence: `The node gave the payment back by itself at height ${height}.`,
+})
+
+export const cancelRequested = (why: Why): SettlementFact => ({ type: 'CancelRequested', v: 1, data: why })
+
+const cancelled = (at: number, { reason, verdict, sentence }: Why): SettlementFact => ({
+  type: 'HoldCancelled',
+  v: 1,
+  data: { at, reason, verdict, sentence },
+})

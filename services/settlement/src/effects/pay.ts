@@ -1,0 +1,55 @@
+import { decodePaymentRequest } from '@penstock/bitcoin/bolt11.ts'
+import type { SettlementCommand } from '@penstock/contracts/settlement.ts'
+import type { Wanted } from '@penstock/kernel/process.ts'
+import { Fault, must } from '@penstock/kernel/result.ts'
+import type { PaymentFailure, PaymentState } from '@penstock/ports/lightning.ts'
+import { crashPoint } from '@penstock/runtime/crash-points.ts'
+import type { Settlement } from '../state.ts'
+import type { Context } from './ports.ts'
+
+const TIMEOUT_MS = 60_000
+
+type Failed = Extract<Extract<SettlementCommand, { type: 'RecordPayout' }>['data'], { state: 'failed' }>
+
+/**
+ * Pays the seller. One that is under way or has succeeded is continued, never repeated; only one that is known to have
+ * failed, or was never begun, is begun.
+ */
+export async function pay({ payout: { paying } }: Settlement, { ports }: Context): Promise<Wanted<SettlementCommand>> {
+  must(paying, 'a payout was asked for')
+  const { attempt, paymentHash, request, maxFeeMsat } = paying
+  const { payments } = ports.lightning
+  const before = await payments.find(paymentHash)
+  if (before?.state === 'succeeded') return told(attempt, before)
+  const fresh = before === undefined || before.state === 'failed'
+  if (fresh && (decodePaymentRequest(request)?.expiresAt ?? 0) <= ports.clock.now())
+    return told(attempt, { state: 'failed', reason: 'invoice-expired' })
+  crashPoint('settlement.pay.before-payment')
+  return told(attempt, await payments.pay(request, { maxFeeMsat: BigInt(maxFeeMsat), timeoutMs: TIMEOUT_MS }))
+}
+
+/** @throws Fault while the payment is under way: its outcome is looked for again */
+function told(attempt: number, payment: PaymentState): Wanted<SettlementCommand> {
+  switch (payment.state) {
+    case 'succeeded':
+      return { type: 'RecordPayout', data: { state: 'succeeded', attempt, feeMsat: `${payment.feeMsat}` } }
+    case 'failed':
+      return { type: 'RecordPayout', data: { state: 'failed', attempt, ...FAILURES[payment.reason] } }
+    case 'in-flight':
+      throw new Fault('the payout is still under way')
+  }
+}
+
+const noRoute = (reason: string) => ({ status: 'NO_ROUTE', reason }) as const
+
+const FAILURES: Readonly<Record<PaymentFailure, Pick<Failed, 'status' | 'reason'>>> = {
+  'no-route': noRoute('No way to the seller was found.'),
+  'insufficient-balance': noRoute('Our node cannot send so much now.'),
+  timeout: noRoute('The payment did not arrive in time.'),
+  'fee-limit': noRoute('Every way to the seller costs more than the fee limit.'),
+  'rejected-by-destination': {
+    status: 'PAYMENT_REJECTED_BY_DESTINATION',
+    reason: 'The seller’s node refused the payment; give another invoice.',
+  },
+  'invoice-expired': { status: 'SELLER_INVOICE_EXPIRED', reason: 'The invoice has expired; give another one.' },
+}

@@ -1,0 +1,92 @@
+import type { EvidenceData, SettlementFact } from '@penstock/contracts/settlement.ts'
+import { accept } from '@penstock/kernel/decider.ts'
+import { cancelRequested } from './cancel.decide.ts'
+import { type Hold, type HoldRequest, namingOf } from './hold.ts'
+import { judged } from './judged.ts'
+import { watchPayout } from './payout.decide.ts'
+import type { CommandOf, Data, Settlement, SettlementDecision } from './state.ts'
+
+/** Part of every hold's length (decisions, A4): the guard's own blocks, and those that a payer's node adds or loses. */
+const SPARE_BLOCKS = 30
+const LEAST_CONFIRMATIONS = 6
+
+/** From this height on the guard settles or cancels; undefined while nothing is held. */
+export const lastHeightOf = ({ request, payment }: Hold): number | undefined =>
+  request && payment ? payment.expiryHeight - request.guardBlocks : undefined
+
+/** The last height at which a seller may still broadcast and be proven in time. */
+const lastBroadcastHeight = (
+  expiryHeight: number,
+  { fundingConfirmsWithinBlocks }: HoldRequest,
+  requiredConfirmations: number,
+): number => expiryHeight - SPARE_BLOCKS - fundingConfirmsWithinBlocks - Math.max(requiredConfirmations, LEAST_CONFIRMATIONS)
+
+/** What settlement will prove with is its own, before the naming is acknowledged to anybody. */
+export function noteOutpoint(hold: Hold, { height, ...noted }: Data<'NoteOutpoint'>): SettlementDecision {
+  const { request, payment } = hold
+  if (hold.noted?.outpoint === noted.outpoint) return noteAttestation(hold, noted)
+  if (hold.refusedNamings.includes(namingOf(noted))) return accept()
+  const refused = (reason: string): SettlementDecision =>
+    accept({ type: 'OutpointNoteRefused', v: 1, data: { attempt: noted.attempt, outpoint: noted.outpoint, reason } })
+  if (hold.status !== 'held' || !request || !payment)
+    return refused('No payment is waiting for this channel; do not publish its funding.')
+  if (height > lastBroadcastHeight(payment.expiryHeight, request, noted.terms.requiredConfirmations))
+    return refused('Too few blocks are left for the channel to confirm under this payment; do not publish its funding.')
+  if (BigInt(noted.sellerAmountMsat) > request.amountMsat - request.platformFeeMsat)
+    return refused('The buyer has not paid enough for this seller.')
+  return accept({ type: 'OutpointNoted', v: 1, data: noted })
+}
+
+/** An attestation may follow later; the same outpoint brings nothing else that is new. */
+function noteAttestation({ status, noted }: Hold, { attestation }: Omit<Data<'NoteOutpoint'>, 'height'>): SettlementDecision {
+  const open = status === 'held' || status === 'settling' || status === 'settled'
+  if (!noted || !open || !attestation || JSON.stringify(attestation) === JSON.stringify(noted.attestation)) return accept()
+  return accept({ type: 'OutpointNoted', v: 1, data: { ...noted, attestation } })
+}
+
+/** The order has seen enough; settlement believes its own eyes only, from now on. */
+export const settleHold = (hold: Hold, { outpoint }: Data<'SettleHold'>): SettlementDecision =>
+  hold.status === 'held' && hold.settleAsked?.outpoint !== outpoint
+    ? accept({ type: 'SettleAsked', v: 1, data: { outpoint } })
+    : accept()
+
+/** By the timer, beside the guard: asks for one more proof, should the guard not have come. */
+export const lastHeight = (hold: Hold, { height }: Data<'LastHeight'>): SettlementDecision =>
+  hold.status === 'held' && height === lastHeightOf(hold) && !hold.lastHeightReached
+    ? accept({ type: 'LastHeightReached', v: 1, data: { height } })
+    : accept()
+
+/** The word on a block. Evidence about an outpoint that is no longer the noted one says nothing. */
+export function guard(state: Settlement, { at, data }: CommandOf<'Guard'>): SettlementDecision {
+  const { hold } = state
+  if ((hold.noted?.outpoint ?? null) !== data.outpoint) return accept()
+  if (hold.status === 'settled') return data.evidence ? watchPayout(state, data.evidence, { at, ...data }) : accept()
+  if (hold.status !== 'held') return accept()
+  const isLast = data.height >= (lastHeightOf(hold) ?? Number.POSITIVE_INFINITY)
+  const asked = hold.settleAsked !== null && hold.settleAsked.outpoint === data.outpoint
+  if (!isLast && !asked) return accept()
+  if (!hold.noted) return accept(atLast('unnamed', 'No funding transaction was named before the last height.'))
+  return data.evidence
+    ? weigh(hold.noted, data.evidence, isLast)
+    : isLast
+      ? accept(atLast('unproven', 'What the chain says could not be learnt before the last height.'))
+      : accept()
+}
+
+function weigh({ outpoint, terms }: NonNullable<Hold['noted']>, evidence: EvidenceData, isLast: boolean): SettlementDecision {
+  const verdict = judged(terms, evidence, { lastHeight: isLast })
+  if (verdict.verdict === 'valid') {
+    const { confirmations, peer, payoutWithheldUntil } = verdict
+    const proof = { outpoint, tipHeight: evidence.tipHeight, confirmations, peer, withheld: payoutWithheldUntil !== 'none' }
+    return accept({ type: 'SettleRequested', v: 1, data: { proof, lastHeight: isLast } })
+  }
+  // Before the last height a wrong channel is the order's to release, with what the timeline needs to say.
+  if (!isLast) return accept()
+  if (verdict.verdict === 'wrong') return accept(atLast('wrong', verdict.sentence))
+  return verdict.waitingFor === 'transaction' || verdict.waitingFor === 'confirmations'
+    ? accept(atLast('unconfirmed', 'The funding transaction had no confirmation at the last height.'))
+    : accept(atLast('unproven', 'Nothing but the chain had proven the channel at the last height.'))
+}
+
+const atLast = (verdict: 'wrong' | 'unconfirmed' | 'unproven' | 'unnamed', sentence: string): SettlementFact =>
+  cancelRequested({ reason: 'last-height', verdict, sentence })

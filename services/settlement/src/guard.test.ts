@@ -1,0 +1,125 @@
+import type { EvidenceData, SettlementFact } from '@penstock/contracts/settlement.ts'
+import { given } from '@penstock/testkit/given.ts'
+import { describe, expect, test } from 'vitest'
+import { settlement } from './settlement.ts'
+import {
+  E,
+  evidence,
+  fact,
+  guard,
+  isNoted,
+  noted,
+  OUTPOINT,
+  proof,
+  seller,
+  settleAsked,
+  stranger,
+  toHeld,
+  toNoted,
+  toOpen,
+  toSettled,
+  toSettling,
+} from './samples.contract.ts'
+
+const rails = fact('OutpointNoted', { ...noted, terms: { ...noted.terms, rails: true } })
+const hidden = fact('OutpointNoted', { ...noted, terms: { ...noted.terms, isPrivate: true } })
+
+type Word = 'settle' | 'wait' | 'wrong' | 'unconfirmed' | 'unproven' | 'unnamed'
+type History = readonly SettlementFact[]
+/** What the guard says of a held payment, in one word. */
+const say = (height: number, seen: EvidenceData | null, history: History, outpoint: string | null = OUTPOINT): Word => {
+  const { decision } = given(settlement, ...history).when(guard(height, seen, outpoint))
+  if ('refused' in decision) throw new Error('the guard is never refused')
+  const [first, ...more] = decision.facts
+  expect(more).toEqual([])
+  if (!first) return 'wait'
+  if (first.type === 'SettleRequested') return 'settle'
+  if (first.type !== 'CancelRequested') throw new Error(`unexpected ${first.type}`)
+  expect(first.data.reason).toBe('last-height')
+  if (first.data.verdict === null) throw new Error('the last height has a verdict')
+  return first.data.verdict
+}
+
+const spend = { txid: 'ee'.repeat(32), height: 902 }
+const unproven: Partial<EvidenceData> = { graph: null }
+const probed: Partial<EvidenceData> = { graph: null, probe: 'reached' }
+
+/** Evidence, what it gives between blocks once the order wishes to settle, and what from the last height on. */
+const classes: readonly (readonly [name: string, seen: EvidenceData | null, between: Word, last: Word, noted?: History])[] = [
+  ['announced, three confirmations', evidence(), 'settle', 'settle'],
+  ['announced, one confirmation', evidence({ tipHeight: 901 }), 'wait', 'settle'],
+  ['probed', evidence(probed), 'settle', 'settle'],
+  ['probed, one confirmation', evidence({ ...probed, tipHeight: 901 }), 'wait', 'settle'],
+  ['probed beside another channel of the two', evidence({ ...probed, otherChannelsBetween: true }), 'wait', 'unproven'],
+  ['probed, private, outside the rails', evidence(probed), 'wait', 'unproven', [hidden]],
+  ['chain alone', evidence(unproven), 'wait', 'unproven'],
+  ['chain alone, rails', evidence(unproven), 'wait', 'settle', [rails]],
+  ['chain alone, rails, one confirmation', evidence({ ...unproven, tipHeight: 901 }), 'wait', 'settle', [rails]],
+  ['in the mempool', evidence({}, { height: null, txIndex: null }), 'wait', 'unconfirmed'],
+  ['in the mempool, rails', evidence(unproven, { height: null, txIndex: null }), 'wait', 'unconfirmed', [rails]],
+  ['never seen', evidence({ output: null }), 'wait', 'unconfirmed'],
+  ['too small', evidence({}, { valueSat: '999999' }), 'wait', 'wrong'],
+  ['no funding output', evidence({}, { script: `0014${'00'.repeat(20)}` }), 'wait', 'wrong'],
+  ['older than the hold', evidence({}, { height: 850 }), 'wait', 'wrong'],
+  [
+    'announced between others',
+    evidence({ graph: { capacitySat: '1000000', nodes: [seller, stranger], shortChannelId: '1x1x1' } }),
+    'wait',
+    'wrong',
+  ],
+  ['spent', evidence({}, { spentBy: spend }), 'wait', 'wrong'],
+  ['a spend in the mempool', evidence({}, { spentBy: { ...spend, height: null } }), 'wait', 'unproven'],
+  ['nothing to learn', null, 'wait', 'unproven'],
+]
+
+for (const [name, seen, between, last, note = [isNoted]] of classes)
+  describe(name, () => {
+    const asked = [...toHeld, ...note, settleAsked]
+    const unasked = [...toHeld, ...note]
+    test('one block before the last height', () => {
+      expect(say(E - 25, seen, asked)).toBe(between)
+      expect(say(E - 25, seen, unasked)).toBe('wait')
+    })
+    test.each([E - 24, E - 23, E + 5])('at height %i, asked or not', (height) => {
+      expect(say(height, seen, asked)).toBe(last)
+      expect(say(height, seen, unasked)).toBe(last)
+    })
+  })
+
+test('where nothing was named: released at the last height, not before', () => {
+  expect(say(E - 25, null, toHeld, null)).toBe('wait')
+  expect(say(E - 24, null, toHeld, null)).toBe('unnamed')
+  expect(say(E - 23, null, toHeld, null)).toBe('unnamed')
+})
+
+test('evidence about another outpoint than the noted one says nothing', () => {
+  const other = `${'00'.repeat(32)}:0`
+  expect(say(E - 24, evidence(), toNoted, other)).toBe('wait')
+  expect(say(E - 24, null, toNoted, null)).toBe('wait')
+  expect(say(E - 24, null, toHeld, OUTPOINT)).toBe('wait')
+})
+
+test('a wish for another outpoint is no wish', () => {
+  expect(say(E - 25, evidence(), [...toNoted, fact('SettleAsked', { outpoint: `${'00'.repeat(32)}:0` })])).toBe('wait')
+})
+
+test('the proof is kept with the decision', () => {
+  given(settlement, ...toNoted, settleAsked)
+    .when(guard(903, evidence()))
+    .then(fact('SettleRequested', { proof, lastHeight: false }))
+  given(settlement, ...toNoted)
+    .when(guard(E - 24, evidence({ ...probed, tipHeight: 901 })))
+    .then(
+      fact('SettleRequested', {
+        proof: { outpoint: OUTPOINT, tipHeight: 901, confirmations: 1, peer: 'probe', withheld: true },
+        lastHeight: true,
+      }),
+    )
+})
+
+test('where nothing is held, or all is decided, the guard has nothing to say', () => {
+  expect(say(E, null, [], null)).toBe('wait')
+  expect(say(E, null, toOpen, null)).toBe('wait')
+  expect(say(E, evidence(), toSettling)).toBe('wait')
+  expect(say(E, null, toSettled)).toBe('wait')
+})

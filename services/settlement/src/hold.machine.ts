@@ -1,0 +1,53 @@
+import { createMachine } from 'xstate'
+
+const EVERYWHERE = ['PayoutInvoiceOffered', 'PayoutInvoiceTaken', 'PayoutInvoiceRefused', 'OutpointNoteRefused']
+
+/**
+ * Facts that are noted and change no status. Sellers give invoices before the hold is asked for and after everything,
+ * and what comes too late is refused by a fact wherever the hold is.
+ */
+const noted = <Status extends string>(status: Status, ...types: readonly string[]): Record<string, Status> =>
+  Object.fromEntries([...EVERYWHERE, ...types].map((type) => [type, status]))
+
+/** Which fact may follow in which status of a hold. From `settling` on no edge leads to `cancelling`. */
+export const holdMachine = createMachine({
+  id: 'hold',
+  initial: 'NONE',
+  states: {
+    NONE: { on: { HoldRequested: 'requested', HoldRefused: 'cancelled', ...noted('NONE') } },
+    requested: { on: { HoldIssued: 'open', HoldRefused: 'cancelled', CancelRequested: 'cancelling', ...noted('requested') } },
+    open: { on: { HoldHeld: 'held', CancelRequested: 'cancelling', ...noted('open') } },
+    held: {
+      on: {
+        SettleRequested: 'settling',
+        CancelRequested: 'cancelling',
+        ...noted('held', 'ReachAsked', 'ReachChecked', 'OutpointNoted', 'SettleAsked', 'LastHeightReached'),
+      },
+    },
+    settling: {
+      on: {
+        HoldSettled: 'settled',
+        // The node alone can still give the money back, by its own last line: that is recorded, with an incident.
+        HoldCancelled: 'cancelled',
+        ...noted('settling', 'CancelRefused', 'OutpointNoted', 'IncidentNoted'),
+      },
+    },
+    settled: {
+      on: noted(
+        'settled',
+        'LedgerPosted',
+        'PayoutWithheld',
+        'PayoutReleased',
+        'PayoutRequested',
+        'PayoutSucceeded',
+        'PayoutFailed',
+        'CancelRefused',
+        'OutpointNoted',
+        'IncidentNoted',
+      ),
+    },
+    // An invoice that was made, or paid, while the cancellation was under way is noted and cancelled too.
+    cancelling: { on: { HoldCancelled: 'cancelled', ...noted('cancelling', 'HoldIssued', 'HoldHeld') } },
+    cancelled: { on: noted('cancelled', 'HoldIssued', 'HoldHeld', 'HoldCancelled') },
+  },
+})

@@ -1,0 +1,104 @@
+import type { HoldTerms, NotedOutpoint, SettlementFact } from '@penstock/contracts/settlement.ts'
+import { type HoldStatus, statusAfter } from './lifecycle.ts'
+
+type DataOf<Type extends SettlementFact['type']> = Extract<SettlementFact, { type: Type }>['data']
+
+export type HoldRequest = Omit<HoldTerms, 'amountMsat' | 'platformFeeMsat'> & {
+  readonly amountMsat: bigint
+  readonly platformFeeMsat: bigint
+  readonly keyId: string
+  readonly node: string
+  readonly paymentHash: string
+}
+
+/** A hold invoice and what was learnt about it. What is null has not happened. */
+export type Hold = {
+  readonly status: HoldStatus
+  readonly request: HoldRequest | null
+  readonly invoice: { readonly request: string; readonly expiresAt: number } | null
+  /** What the node was last known to have: something to cancel as long as it is 'open' or 'held'. */
+  readonly atNode: 'nothing' | 'open' | 'held' | 'settled' | 'cancelled'
+  readonly payment: {
+    readonly expiryHeight: number
+    readonly heldAtHeight: number
+    readonly receivedMsat: bigint
+    readonly peers: readonly string[]
+  } | null
+  readonly reach: { readonly asked: number; readonly pending: boolean }
+  readonly noted: NotedOutpoint | null
+  /** Namings that were answered with a no, by `namingOf`. */
+  readonly refusedNamings: readonly string[]
+  /** The outpoint that the order wants to be settled for, and how often it asked. */
+  readonly settleAsked: { readonly outpoint: string; readonly times: number } | null
+  readonly lastHeightReached: boolean
+  readonly proof: DataOf<'SettleRequested'>['proof'] | null
+  readonly cancel: DataOf<'CancelRequested'> | null
+  readonly cancelRefused: boolean
+  readonly cancelled: { readonly at: number; readonly times: number } | null
+  readonly settledAt: number | null
+}
+
+export const noHold: Hold = {
+  status: 'NONE',
+  request: null,
+  invoice: null,
+  atNode: 'nothing',
+  payment: null,
+  reach: { asked: 0, pending: false },
+  noted: null,
+  refusedNamings: [],
+  settleAsked: null,
+  lastHeightReached: false,
+  proof: null,
+  cancel: null,
+  cancelRefused: false,
+  cancelled: null,
+  settledAt: null,
+}
+
+/** One seller's wish for one outpoint. */
+export const namingOf = ({ attempt, outpoint }: { readonly attempt: number; readonly outpoint: string }): string =>
+  `${attempt} ${outpoint}`
+
+/** @throws Bug for a fact that cannot follow */
+export function evolveHold(hold: Hold, fact: SettlementFact): Hold {
+  return { ...learn(hold, fact), status: statusAfter(hold.status, fact.type) }
+}
+
+function learn(hold: Hold, { type, data }: SettlementFact): Hold {
+  switch (type) {
+    case 'HoldRequested':
+      return { ...hold, request: { ...data, amountMsat: BigInt(data.amountMsat), platformFeeMsat: BigInt(data.platformFeeMsat) } }
+    case 'HoldIssued':
+      return { ...hold, invoice: { request: data.invoice, expiresAt: data.expiresAt }, atNode: 'open' }
+    case 'HoldHeld': {
+      const { expiryHeight, heldAtHeight, receivedMsat, htlcs } = data
+      const payment = { expiryHeight, heldAtHeight, receivedMsat: BigInt(receivedMsat), peers: htlcs.map(({ peer }) => peer) }
+      return { ...hold, payment, atNode: 'held' }
+    }
+    case 'ReachAsked':
+      return { ...hold, reach: { asked: data.attempt, pending: true } }
+    case 'ReachChecked':
+      return { ...hold, reach: { ...hold.reach, pending: false } }
+    case 'OutpointNoted':
+      return { ...hold, noted: data }
+    case 'OutpointNoteRefused':
+      return { ...hold, refusedNamings: [...hold.refusedNamings, namingOf(data)] }
+    case 'SettleAsked':
+      return { ...hold, settleAsked: { outpoint: data.outpoint, times: (hold.settleAsked?.times ?? 0) + 1 } }
+    case 'LastHeightReached':
+      return { ...hold, lastHeightReached: true }
+    case 'SettleRequested':
+      return { ...hold, proof: data.proof }
+    case 'HoldSettled':
+      return { ...hold, settledAt: data.settledAt, atNode: 'settled' }
+    case 'CancelRequested':
+      return { ...hold, cancel: data }
+    case 'CancelRefused':
+      return { ...hold, cancelRefused: true }
+    case 'HoldCancelled':
+      return { ...hold, cancelled: { at: data.at, times: (hold.cancelled?.times ?? 0) + 1 }, atNode: 'cancelled' }
+    default:
+      return hold
+  }
+}

@@ -1,0 +1,72 @@
+import type { LedgerEntry, SettlementFact } from '@penstock/contracts/settlement.ts'
+import { must } from '@penstock/kernel/result.ts'
+
+export type Account = LedgerEntry['account']
+/** Sums in msat by account; debits are positive. An account that nothing was posted to is not there. */
+export type Balances = Readonly<Partial<Record<Account, bigint>>>
+
+type Posting = Extract<SettlementFact, { type: 'LedgerPosted' }>
+
+/**
+ * The buyer's money when it is ours. What neither the seller nor the platform's fee takes of the price is the
+ * difference to a cheaper seller that stepped in, and below one sat what could not be charged exactly.
+ */
+export function settledPosting(money: {
+  readonly receivedMsat: bigint
+  readonly amountMsat: bigint
+  readonly platformFeeMsat: bigint
+  readonly sellerAmountMsat: bigint
+}): Posting {
+  const overpaymentMsat = money.receivedMsat - money.amountMsat
+  const restMsat = money.amountMsat - money.platformFeeMsat - money.sellerAmountMsat
+  must(overpaymentMsat >= 0n, 'a hold is settled for its whole amount')
+  must(restMsat >= 0n, 'a seller and the fee take no more than the price')
+  const roundingMsat = restMsat % 1000n
+  return posting('settled', [
+    ['received', money.receivedMsat],
+    ['payable', -money.sellerAmountMsat],
+    ['platform-fee', -money.platformFeeMsat],
+    ['price-difference', -(restMsat - roundingMsat)],
+    ['rounding', -roundingMsat],
+    ['overpayment', -overpaymentMsat],
+  ])
+}
+
+/** The seller's money when it is gone. The cost of its way is borne by the platform's fee. */
+export const paidPosting = ({
+  sellerAmountMsat,
+  feeMsat,
+}: {
+  readonly sellerAmountMsat: bigint
+  readonly feeMsat: bigint
+}): Posting =>
+  posting('payout', [
+    ['payable', sellerAmountMsat],
+    ['routing-cost', feeMsat],
+    ['paid-out', -(sellerAmountMsat + feeMsat)],
+  ])
+
+function posting(name: string, entries: readonly (readonly [Account, bigint])[]): Posting {
+  must(entries.reduce((sum, [, amountMsat]) => sum + amountMsat, 0n) === 0n, 'a posting adds up to nothing')
+  return {
+    type: 'LedgerPosted',
+    v: 1,
+    data: {
+      posting: name,
+      entries: entries
+        .filter(([, amountMsat]) => amountMsat !== 0n)
+        .map(([account, amountMsat]) => ({ account, amountMsat: `${amountMsat}` })),
+    },
+  }
+}
+
+export function evolveBalances(balances: Balances, fact: SettlementFact): Balances {
+  if (fact.type !== 'LedgerPosted') return balances
+  return fact.data.entries.reduce<Balances>(
+    (sums, { account, amountMsat }) => ({ ...sums, [account]: (sums[account] ?? 0n) + BigInt(amountMsat) }),
+    balances,
+  )
+}
+
+/** What the seller is still owed. @returns msat */
+export const owedMsat = (balances: Balances): bigint => -(balances.payable ?? 0n)

@@ -1,0 +1,146 @@
+import { decodePaymentRequest } from '@penstock/bitcoin/bolt11.ts'
+import type { EvidenceData, SettlementFact } from '@penstock/contracts/settlement.ts'
+import { accept } from '@penstock/kernel/decider.ts'
+import { ppmOf } from '@penstock/kernel/money.ts'
+import { HOUR_MS, SECOND_MS } from '@penstock/kernel/time.ts'
+import { confirmationsOf, judged } from './judged.ts'
+import { owedMsat, paidPosting } from './ledger.ts'
+import { REORGED } from './payout.ts'
+import { type CommandOf, type Data, evolve, type Settlement, type SettlementDecision } from './state.ts'
+
+const FIRST_WAIT_MS = 15 * SECOND_MS
+const LONGEST_WAIT_MS = 6 * HOUR_MS
+
+export function givePayoutInvoice(state: Settlement, { at, data }: CommandOf<'GivePayoutInvoice'>): SettlementDecision {
+  const { network, ...invoice } = data
+  const { invoices, refused } = state.payout
+  // A hash is answered once.
+  if (invoices[invoice.paymentHash] || refused.includes(invoice.paymentHash)) return accept()
+  const reason = faultOf(state, data, at)
+  return reason === undefined
+    ? accept({ type: 'PayoutInvoiceOffered', v: 1, data: invoice })
+    : accept({ type: 'PayoutInvoiceRefused', v: 1, data: { paymentHash: invoice.paymentHash, reason } })
+}
+
+/** The order looked at it for its seller; what money depends on is looked at again, in the invoice itself. */
+function faultOf({ hold, payout }: Settlement, data: Data<'GivePayoutInvoice'>, at: number): string | undefined {
+  if (payout.paid) return 'This order is paid out already.'
+  if (hold.status === 'cancelling' || hold.status === 'cancelled')
+    return 'The payment of this order was released; nothing is paid out.'
+  const invoice = decodePaymentRequest(data.request)
+  if (!invoice) return 'This is no payment request; give a BOLT 11 invoice of your node.'
+  if (invoice.network !== data.network) return `The invoice is for ${invoice.network}; give one for ${data.network}.`
+  if (invoice.paymentHash !== data.paymentHash) return 'The invoice has another payment hash than it was announced with.'
+  if (invoice.payee !== data.payee) return 'The invoice is not of the node that sold the channel.'
+  if (invoice.amountMsat === undefined || `${invoice.amountMsat}` !== data.amountMsat)
+    return 'The invoice is not for the exact amount of the payout.'
+  return invoice.expiresAt <= at ? 'The invoice has expired.' : undefined
+}
+
+export function recordPayhash(state: Settlement, { data }: CommandOf<'RecordPayhash'>): SettlementDecision {
+  const { paymentHash, granted, routingFeeLimitPpm } = data
+  if (state.payout.invoices[paymentHash]?.fate !== 'offered') return accept()
+  const reason = 'This payment hash was used for another order; make a new invoice.'
+  return granted
+    ? thenPay(state, [{ type: 'PayoutInvoiceTaken', v: 1, data: { paymentHash } }], routingFeeLimitPpm)
+    : accept({ type: 'PayoutInvoiceRefused', v: 1, data: { paymentHash, reason } })
+}
+
+/** A stale deadline still asks: what is due and waits for nothing is paid whenever somebody looks. */
+export function retryPayout(state: Settlement, { data }: CommandOf<'RetryPayout'>): SettlementDecision {
+  const { retryAt } = state.payout
+  if (retryAt !== null && retryAt !== data.deadline) return accept()
+  return thenPay({ ...state, payout: { ...state.payout, retryAt: null } }, [], data.routingFeeLimitPpm)
+}
+
+/** Looks, on a block after settling, whether the seller may be paid. Nothing that shows now takes the settlement back. */
+export function watchPayout(
+  state: Settlement,
+  evidence: EvidenceData,
+  { height, routingFeeLimitPpm }: Data<'Guard'> & { readonly at: number },
+): SettlementDecision {
+  const { hold, payout } = state
+  const { request, noted } = hold
+  if (!request || !noted || payout.paid) return accept()
+  const incident = incidentOf(state, evidence, height)
+  if (incident.length > 0) return accept(...incident)
+  if (payout.released) return accept()
+
+  const confirmations = confirmationsOf(evidence)
+  const verdict = judged(noted.terms, evidence, { lastHeight: false })
+  const announced = payout.incidents.length === 0 && verdict.verdict === 'valid' && verdict.peer === 'graph'
+  const waits = payout.withheldUntilHeight !== null && height < payout.withheldUntilHeight && !announced
+  if (waits || confirmations < request.payoutConfirmations || (verdict.verdict === 'undecided' && verdict.waitingFor === 'spend'))
+    return accept()
+  return thenPay(state, [{ type: 'PayoutReleased', v: 1, data: { atHeight: height, confirmations } }], routingFeeLimitPpm)
+}
+
+/** What the chain takes back after the money was settled: noted once, shown, and the payout waits. */
+function incidentOf({ hold, payout }: Settlement, evidence: EvidenceData, height: number): readonly SettlementFact[] {
+  const { request, noted } = hold
+  if (!request || !noted || payout.paying) return []
+  const note = (what: string, reason: string, blocks: number): readonly SettlementFact[] =>
+    payout.incidents.includes(what)
+      ? []
+      : [
+          { type: 'IncidentNoted', v: 1, data: { what, height } },
+          // A wait that is longer already stays as long as it is.
+          {
+            type: 'PayoutWithheld',
+            v: 1,
+            data: { reason, untilHeight: Math.max(height + blocks, payout.withheldUntilHeight ?? 0) },
+          },
+        ]
+  if (confirmationsOf(evidence) === 0)
+    return note(
+      REORGED,
+      'The funding transaction is no longer in a block; the payout waits until it is buried again.',
+      request.payoutConfirmations,
+    )
+  const verdict = judged(noted.terms, evidence, { lastHeight: false })
+  if (verdict.verdict !== 'wrong') return []
+  return note(verdict.reason === 'spent' ? 'funding-spent' : 'terms-broken', verdict.sentence, request.withheldBlocks)
+}
+
+export function recordPayout({ hold, payout }: Settlement, { at, data }: CommandOf<'RecordPayout'>): SettlementDecision {
+  const { paying } = payout
+  if (!paying || paying.attempt !== data.attempt) return accept()
+  const { attempt, paymentHash } = paying
+  if (data.state === 'succeeded') {
+    const sellerAmountMsat = BigInt(hold.noted?.sellerAmountMsat ?? 0)
+    const feeMsat = BigInt(data.feeMsat)
+    return accept<SettlementFact>(
+      { type: 'PayoutSucceeded', v: 1, data: { attempt, paymentHash, feeMsat: data.feeMsat } },
+      paidPosting({ sellerAmountMsat, feeMsat }),
+    )
+  }
+  // Another try may find a way; an invoice that its own node refuses will not get better.
+  const wait = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(attempt - 1, 20))
+  const retryAt = data.status === 'NO_ROUTE' ? at + wait : null
+  return accept({ type: 'PayoutFailed', v: 1, data: { attempt, paymentHash, status: data.status, reason: data.reason, retryAt } })
+}
+
+/** The facts, and the intent to pay where they make it due. */
+function thenPay(state: Settlement, facts: readonly SettlementFact[], routingFeeLimitPpm: number): SettlementDecision {
+  const { hold, payout, balances } = facts.reduce(evolve, state)
+  const sellerAmountMsat = owedMsat(balances)
+  const isDue =
+    hold.status === 'settled' &&
+    payout.released &&
+    !payout.paid &&
+    !payout.paying &&
+    payout.retryAt === null &&
+    sellerAmountMsat > 0n
+  const hash = payout.usable[hold.noted?.terms.sellerPubkey ?? '']
+  const invoice = hash === undefined ? undefined : payout.invoices[hash]
+  // An invoice of another amount was meant for another attempt of the same seller.
+  if (!isDue || !hold.request || invoice?.amountMsat !== `${sellerAmountMsat}`) return accept(...facts)
+  const limitMsat = ppmOf(sellerAmountMsat, BigInt(routingFeeLimitPpm))
+  const maxFeeMsat = limitMsat < hold.request.platformFeeMsat ? limitMsat : hold.request.platformFeeMsat
+  const { paymentHash, request } = invoice
+  return accept(...facts, {
+    type: 'PayoutRequested',
+    v: 1,
+    data: { attempt: payout.attempts + 1, paymentHash, request, maxFeeMsat: `${maxFeeMsat}` },
+  })
+}

@@ -1,0 +1,217 @@
+import assert from 'node:assert/strict'
+import { Fault } from '@penstock/kernel/result.ts'
+import { audit } from '@penstock/runtime/audit.ts'
+import { until } from '@penstock/testkit/until.ts'
+import { afterEach, describe, expect, test } from 'vitest'
+import { ask } from '@penstock/runtime/service.ts'
+import { settlement as contract } from '@penstock/contracts/settlement.ts'
+import { type Market, openMarket, ORDER, OTHER } from './market.contract.ts'
+import { settlementService } from './service.ts'
+
+let market: Market
+const open = async (...how: Parameters<typeof openMarket>): Promise<Market> => (market = await openMarket(...how))
+afterEach(() => market.close())
+
+const types = async (orderId = ORDER): Promise<readonly string[]> => (await market.facts(orderId)).map(({ type }) => type)
+/** E − 24, counted from a payment that was held with 144 + 3 blocks to go. */
+const mineToLastHeight = (): number => market.control.mine(147 - 24)
+
+test('held, opened, proven, settled, paid out', async () => {
+  await open()
+  await market.issue()
+  const held = await market.held()
+  assert.equal(held.data.receivedMsat, '5000000')
+  const outpoint = await market.noted(held)
+  await market.payoutInvoice()
+  await market.fact('PayoutInvoiceTaken')
+  market.control.mine(3)
+  await market.tell('SettleHold', { outpoint })
+  const settled = await market.fact('HoldSettled')
+  assert.equal(settled.data.confirmations, 3)
+  assert.equal(await market.buyersPayment(), 'SUCCEEDED')
+  expect(await types()).not.toContain('PayoutRequested')
+  market.control.mine(3)
+  const paid = await market.fact('PayoutSucceeded')
+  assert.equal(market.control.payment(paid.data.paymentHash)?.state, 'SUCCEEDED')
+  await until('nothing is left to do', async () => (await types()).at(-1) === 'LedgerPosted')
+  expect(await audit(market.world.store, [settlementService()])).toMatchObject({
+    streams: 2,
+    divergences: 0,
+    ledger_balanced: true,
+  })
+
+  const { keyId } = (await market.fact('HoldRequested')).data
+  const preimage = market.ports.keyring.preimageOf(keyId, ORDER, 1)
+  const log = await market.world.store.readAll('start', 1000)
+  for (const { data, meta } of log) expect(data + meta).not.toContain(preimage)
+})
+
+test('an overpayment is kept apart', async () => {
+  await open()
+  await market.issue()
+  const held = await market.held(ORDER, 6_000_000n)
+  const outpoint = await market.noted(held)
+  market.control.mine(3)
+  await market.tell('SettleHold', { outpoint })
+  const { data } = await market.fact('LedgerPosted')
+  expect(data.entries).toContainEqual({ account: 'overpayment', amountMsat: '-1000000' })
+})
+
+describe('no invoice', () => {
+  test('for a buyer that nobody reaches', async () => {
+    await open()
+    market.control.setOnline('buyer', false)
+    await market.issue()
+    expect((await market.fact('HoldRefused')).data.code).toBe('unreachable')
+    expect(await types()).toEqual(['HoldRequested', 'HoldRefused'])
+  })
+  test('beyond what our node can receive', async () => {
+    await open()
+    await market.issue(ORDER, { amountMsat: `${10n ** 15n}` })
+    expect((await market.fact('HoldRefused')).data.code).toBe('no-inbound')
+  })
+})
+
+describe('the money comes back', () => {
+  test('when the order releases it', async () => {
+    await open()
+    await market.issue()
+    await market.held()
+    await market.tell('CancelHold', { sentence: 'The seller gave up.' })
+    expect((await market.fact('HoldCancelled')).data).toMatchObject({
+      reason: 'released',
+      verdict: null,
+      sentence: 'The seller gave up.',
+    })
+    expect(await market.buyersPayment()).toBe('FAILED')
+  })
+  test('when nobody pays in time', async () => {
+    await open()
+    await market.issue(ORDER, { expirySeconds: 1 })
+    expect((await market.fact('HoldCancelled')).data.reason).toBe('expired')
+  })
+  test('at the last height, when nothing was named', async () => {
+    await open()
+    await market.issue()
+    await market.held()
+    mineToLastHeight()
+    expect((await market.fact('HoldCancelled')).data).toMatchObject({ reason: 'last-height', verdict: 'unnamed' })
+    expect(await market.buyersPayment()).toBe('FAILED')
+  })
+  test('at the last height, when the channel is not as sold', async () => {
+    await open()
+    await market.issue()
+    await market.noted(await market.held(), { sats: 500_000n })
+    mineToLastHeight()
+    expect((await market.fact('HoldCancelled')).data).toMatchObject({ reason: 'last-height', verdict: 'wrong' })
+  })
+  test('through a peer that holds too much already', async () => {
+    await open({ PENSTOCK_HELD_PER_PEER: '1' })
+    await market.issue()
+    await market.held()
+    await market.issue(OTHER)
+    market.control.pay('buyer', (await market.fact('HoldIssued', OTHER)).data.invoice)
+    expect((await market.fact('HoldCancelled', OTHER)).data.reason).toBe('no-slot')
+    expect(await types()).not.toContain('CancelRequested')
+  })
+})
+
+describe('the guard needs nobody', () => {
+  test('a parked message does not stop it: it settles what is proven at the last height', async () => {
+    await open()
+    await market.issue()
+    await market.noted(await market.held())
+    await market.send(
+      { ...ask(contract, ORDER, 'CancelHold', { sentence: 'x' }), command: { type: 'CancelHold', data: {} } },
+      '00000000-0000-4000-8000-00000000dead',
+    )
+    await until('parked', async () => (await market.world.platform.bus.parked()).length === 1)
+    mineToLastHeight()
+    expect((await market.fact('SettleRequested')).data.lastHeight).toBe(true)
+    await market.fact('HoldSettled')
+  })
+  test('after a stop it looks at once, whatever happened meanwhile', async () => {
+    await open()
+    await market.issue()
+    await market.issue(OTHER)
+    await market.held()
+    await market.fact('HoldIssued', OTHER)
+    await market.stop()
+    mineToLastHeight()
+    await market.start()
+    expect((await market.fact('HoldCancelled')).data.verdict).toBe('unnamed')
+    await market.held(OTHER)
+  })
+  test('what the node gave back by itself is recorded', async () => {
+    await open()
+    await market.issue()
+    await market.held()
+    await market.stop()
+    market.control.mine(140)
+    expect(await market.buyersPayment()).toBe('FAILED')
+    await market.start()
+    expect((await market.fact('HoldCancelled')).data).toMatchObject({ reason: 'node', verdict: 'unnamed' })
+  })
+  test('one hold that cannot be looked at does not hold up another', async () => {
+    let broken = ''
+    await open({}, (ports) => ({
+      ...ports,
+      chain: {
+        ...ports.chain,
+        output: (outpoint, from) =>
+          outpoint === broken ? Promise.reject(new Fault('the chain has a cold')) : ports.chain.output(outpoint, from),
+      },
+    }))
+    await market.issue()
+    await market.issue(OTHER)
+    broken = await market.noted(await market.held())
+    await market.noted(await market.held(OTHER), { orderId: OTHER })
+    mineToLastHeight()
+    await market.fact('HoldSettled', OTHER)
+    expect((await market.fact('HoldCancelled')).data.verdict).toBe('unproven')
+  })
+})
+
+describe('after settling', () => {
+  const settle = async (): Promise<void> => {
+    await market.issue()
+    const outpoint = await market.noted(await market.held())
+    market.control.mine(3)
+    await market.tell('SettleHold', { outpoint })
+    await market.fact('HoldSettled')
+  }
+  test('a cancellation is refused by a fact', async () => {
+    await open()
+    await settle()
+    await market.tell('CancelHold', { sentence: 'x' })
+    await market.fact('CancelRefused')
+  })
+  test('a re-org is an incident; the seller is paid once the funding is buried again', async () => {
+    await open()
+    await settle()
+    market.control.reorg(3)
+    expect((await market.fact('IncidentNoted')).data.what).toBe('funding-reorged')
+    await market.payoutInvoice()
+    market.control.mine(8)
+    await market.fact('PayoutSucceeded').catch(async (e) => { console.log(JSON.stringify((await market.facts()).slice(5), null, 1), await market.ports.chain.tip()); throw e })
+  })
+  test('a payment hash is paid for one order', async () => {
+    await open()
+    await settle()
+    const invoice = await market.payoutInvoice(OTHER)
+    await market.fact('PayoutInvoiceTaken', OTHER)
+    await market.payoutInvoice(ORDER, invoice)
+    expect((await market.fact('PayoutInvoiceRefused')).data.reason).toContain('used for another order')
+  })
+  test('a payout survives a stop, and is made once', async () => {
+    await open()
+    await settle()
+    await market.payoutInvoice()
+    await market.fact('PayoutInvoiceTaken')
+    await market.stop()
+    market.control.mine(10)
+    await market.start()
+    await market.fact('PayoutSucceeded')
+    expect((await types()).filter((type) => type === 'PayoutRequested')).toHaveLength(1)
+  })
+})

@@ -1,0 +1,110 @@
+import type { SettlementFact } from '@penstock/contracts/settlement.ts'
+import { expect, test } from 'vitest'
+import {
+  cancelled,
+  cancelRequested,
+  E,
+  EXPIRES,
+  fact,
+  HASH,
+  isNoted,
+  issued,
+  NOW,
+  ORDER,
+  payoutInvoice,
+  requested,
+  settleAsked,
+  stateAfter,
+  toHeld,
+  toNoted,
+  toOpen,
+  toSettled,
+  toSettling,
+} from './samples.contract.ts'
+import { settlementProcess } from './settlement.process.ts'
+
+const steps = (...facts: readonly SettlementFact[]) =>
+  settlementProcess(stateAfter(...facts), ORDER).map((next) =>
+    next.kind === 'deadline' ? [next.step, next.due] : [next.step, next.attempt],
+  )
+const lastHeight = ['last-height', { height: E - 24 }]
+const invoice = payoutInvoice()
+const { paymentHash } = invoice
+const offered = fact('PayoutInvoiceOffered', invoice)
+const taken = fact('PayoutInvoiceTaken', { paymentHash })
+const asked = fact('PayoutRequested', { attempt: 3, paymentHash, request: invoice.request, maxFeeMsat: '0' })
+
+test('what each state waits for', () => {
+  expect(steps()).toEqual([])
+  expect(steps(requested)).toEqual([['issue', 1]])
+  expect(steps(...toOpen)).toEqual([['expire', { at: EXPIRES }]])
+  expect(steps(...toHeld)).toEqual([lastHeight])
+  expect(steps(...toNoted)).toEqual([lastHeight])
+  expect(steps(...toHeld, fact('ReachAsked', { attempt: 2 }))).toEqual([lastHeight, ['reach', 2]])
+  expect(steps(...toNoted, settleAsked)).toEqual([lastHeight, ['prove', 2]])
+  expect(steps(...toHeld, settleAsked)).toEqual([lastHeight])
+  expect(steps(...toHeld, fact('LastHeightReached', { height: E - 24 }))).toEqual([lastHeight, ['prove', 1]])
+  expect(steps(...toNoted, settleAsked, fact('LastHeightReached', { height: E - 24 }))).toEqual([lastHeight, ['prove', 3]])
+  expect(steps(...toSettling)).toEqual([['settle', 1]])
+  expect(steps(...toHeld, cancelRequested)).toEqual([['cancel', 1]])
+})
+
+test('the expiry names its invoice', () => {
+  expect(settlementProcess(stateAfter(...toOpen), ORDER)).toMatchObject([
+    { command: { type: 'ExpireInvoice', data: { deadline: EXPIRES, paymentHash: HASH } } },
+  ])
+})
+
+test('nothing once the money is back', () => {
+  expect(steps(...toHeld, cancelRequested, cancelled)).toEqual([])
+  expect(steps(requested, fact('HoldRefused', { code: 'unreachable', reason: 'x' }))).toEqual([])
+})
+
+test('an invoice that was made too late is cancelled too', () => {
+  const late = [requested, cancelRequested, cancelled, issued]
+  expect(steps(...late)).toEqual([['cancel', 2]])
+  expect(steps(...late, cancelled)).toEqual([])
+})
+
+test('a hash is claimed for as long as nobody answered', () => {
+  expect(settlementProcess(stateAfter(offered), ORDER)).toMatchObject([
+    { kind: 'command', category: 'payhash', id: paymentHash, command: { type: 'ClaimPayhash', data: { orderId: ORDER } } },
+  ])
+  expect(steps(offered, taken)).toEqual([])
+  expect(steps(offered, fact('PayoutInvoiceRefused', { paymentHash, reason: 'x' }))).toEqual([])
+})
+
+test('the payout is unfinished until the seller has it', () => {
+  const due = (at: number) => [['payout', { at }]]
+  expect(steps(...toSettled)).toEqual(due(NOW + 86_400_000))
+  expect(steps(...toSettled, offered, taken, asked)).toEqual([['pay', 3]])
+  expect(
+    steps(
+      ...toSettled,
+      offered,
+      taken,
+      asked,
+      fact('PayoutFailed', { attempt: 3, paymentHash, status: 'NO_ROUTE', reason: 'x', retryAt: NOW + 5 }),
+    ),
+  ).toEqual(due(NOW + 5))
+  const paid = [
+    fact('PayoutSucceeded', { attempt: 3, paymentHash, feeMsat: '0' }),
+    fact('LedgerPosted', {
+      posting: 'payout',
+      entries: [
+        { account: 'payable', amountMsat: '4000000' },
+        { account: 'paid-out', amountMsat: '-4000000' },
+      ],
+    }),
+  ]
+  expect(steps(...toSettled, offered, taken, asked, ...paid)).toEqual([])
+})
+
+test('a replaced outpoint has to be asked for anew', () => {
+  const other = fact('OutpointNoted', { ...isNoted.data, outpoint: `${'00'.repeat(32)}:3` })
+  expect(steps(...toNoted, settleAsked, other)).toEqual([lastHeight])
+  expect(steps(...toNoted, settleAsked, other, fact('SettleAsked', { outpoint: other.data.outpoint }))).toEqual([
+    lastHeight,
+    ['prove', 4],
+  ])
+})

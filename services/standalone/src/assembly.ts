@@ -1,0 +1,72 @@
+import { accounts } from '@penstock/accounts/service.ts'
+import { channelWatcher } from '@penstock/channel-watcher/service.ts'
+import type { Mount } from '@penstock/gateway/http.ts'
+import type { Gateway } from '@penstock/gateway/ports.ts'
+import { operatorRoutes } from '@penstock/gateway/operator/routes.ts'
+import { orderReport } from '@penstock/gateway/read/order-report.ts'
+import { gateway } from '@penstock/gateway/service.ts'
+import { matching } from '@penstock/matching/service.ts'
+import { orders } from '@penstock/order/service.ts'
+import type { Embedded } from '@penstock/platforms/embedded.ts'
+import type { Outside } from '@penstock/platforms/simulated.ts'
+import { quoting } from '@penstock/quote/service.ts'
+import { audit } from '@penstock/runtime/audit.ts'
+import { openPepper } from '@penstock/runtime/pepper.ts'
+import { bind, type Bound } from '@penstock/runtime/run.ts'
+import type { Ask, Service } from '@penstock/runtime/service.ts'
+import { settlementService } from '@penstock/settlement/service.ts'
+
+/** Every service that keeps streams: what an audit folds with. */
+export const audited = (): readonly Service<never>[] => [quoting(), orders, matching(), settlementService(), channelWatcher, accounts]
+
+export type Assembly = {
+  readonly dataDir: string
+  readonly operatorToken: string
+  readonly listening: (url: string) => void
+  readonly readiness: () => Promise<string | undefined>
+  /** Told once the gateway can send commands. */
+  readonly opened: (gateway: Gateway) => void
+}
+
+/** All services with their ports: the one place that knows which service gets what. */
+export async function assemble(platform: Embedded, outside: Outside, options: Assembly): Promise<readonly Bound[]> {
+  const { operatorToken, listening, readiness, opened } = options
+  const { lightning, chain, keyring, rates, height, simnet } = outside
+  const pepper = await openPepper(options.dataDir)
+  const operators: Mount = (app, door) => {
+    opened(door)
+    // The network itself checks the behaviour's name.
+    const control = { ...simnet.control, behave: (alias: string, how: string) => simnet.control.behave(alias, how as Parameters<typeof simnet.control.behave>[1]) }
+    const buyer = simnet.control.nodes().find(({ role }) => role === 'buyer')?.alias ?? 'buyer'
+    app.use(
+      '/operator',
+      operatorRoutes({
+        token: operatorToken,
+        log: platform.log,
+        bus: platform.bus,
+        orderReport: (id) => orderReport(platform.views, id),
+        audit: () => audit(platform.store, audited()),
+        command: (ask) => commandOf(door, ask),
+        simulation: { control, buyer },
+      }),
+    )
+  }
+  return [
+    bind(quoting(), { rates, chain }, height),
+    bind(orders, { lightning }, height),
+    bind(matching(), { chain }, height),
+    bind(settlementService(), { lightning, chain, keyring, network: 'regtest' as const }, height),
+    bind(channelWatcher, { lightning, chain }, height),
+    bind(accounts, {}),
+    bind(gateway({ pepper, mounts: [operators], listening }), { views: platform.views, records: platform.records, pepper, readiness }),
+  ]
+}
+
+const ANSWER_WITHIN_MS = 10_000
+
+/** Sends an operator's command. @throws the refusal, or that nobody answered */
+export async function commandOf(gateway: Gateway, ask: Ask): Promise<void> {
+  const answer = await gateway.commands.ask(ask, { until: gateway.clock.now() + ANSWER_WITHIN_MS })
+  if (answer.outcome === 'refused') throw new Error(answer.message)
+  if (answer.outcome === 'unanswered') throw new Error('Nobody answered in time; look whether it was done before you try again.')
+}

@@ -1,0 +1,124 @@
+import { type Embedded, embedded } from '@penstock/platforms/embedded.ts'
+import { openDataDir, operatorToken } from '@penstock/platforms/data-dir.ts'
+import { type Outside, simulated } from '@penstock/platforms/simulated.ts'
+import { seller } from '@penstock/contracts/matching.ts'
+import type { Gateway } from '@penstock/gateway/ports.ts'
+import { type Config, ConfigError, readConfig } from '@penstock/runtime/config.ts'
+import { openLog } from '@penstock/runtime/log.ts'
+import { run } from '@penstock/runtime/run.ts'
+import { ask } from '@penstock/runtime/service.ts'
+import { assemble, commandOf } from './assembly.ts'
+import { demonstrate } from './demo.ts'
+import { sellers } from './sellers.ts'
+import { banner, HELP } from './words.ts'
+
+const STOP_WITHIN_MS = 10_000
+/** Names that tests set and the table of settings does not have. */
+const ALSO_KNOWN = ['PENSTOCK_TEST_CRASH_AT']
+
+/** Runs everything in this process until SIGTERM or SIGINT; exits with 1 and a sentence where it cannot start. */
+export async function runStandalone(args: readonly string[], env: NodeJS.ProcessEnv): Promise<void> {
+  const unknown = args.filter((arg) => arg !== '--no-demo' && arg !== '--help')
+  if (args.includes('--help') || unknown.length > 0) {
+    console.log(unknown.length > 0 ? `"${unknown.join(' ')}" is no option.\n${HELP}` : HELP)
+    process.exit(unknown.length > 0 ? 2 : 0)
+  }
+  try {
+    const config = readConfig(env, ALSO_KNOWN)
+    const { url, close } = await startStandalone(config, !args.includes('--no-demo'))
+    onceSignalled(async () => {
+      console.log('Stopping: requests in hand are finished first.')
+      await close()
+    })
+    void url
+  } catch (error) {
+    console.error(error instanceof ConfigError ? error.message : `Penstock cannot start: ${startFault(error, env)}`)
+    process.exit(1)
+  }
+}
+
+export type Standalone = { readonly url: string; readonly close: () => Promise<void> }
+
+export async function startStandalone(config: Config, demo: boolean): Promise<Standalone> {
+  const log = openLog(config.logLevel)
+  const dir = openDataDir(config.dataDir)
+  const platform = await embedded(dir, config, log)
+  const outside = simulated(dir, config, platform.clock)
+  const token = operatorToken(dir, config.operatorToken, platform.ids)
+  const stop = new AbortController()
+  const ready = { value: false }
+  const door = Promise.withResolvers<Gateway>()
+  const address = Promise.withResolvers<string>()
+  const running = await run(
+    await assemble(platform, outside, {
+      dataDir: dir.path,
+      operatorToken: token,
+      listening: address.resolve,
+      readiness: () => Promise.resolve(ready.value ? undefined : 'the services are starting'),
+      opened: door.resolve,
+    }),
+    platform,
+  )
+  const url = await address.promise
+  const gateway = await door.promise
+  ready.value = true
+  console.log(banner(url, dir.path))
+  const grantRails = (pubkey: string) => commandOf(gateway, ask(seller, pubkey, 'GrantRails', { by: 'operator', reason: 'Seller of the demonstration.' }))
+  const { clock, ids } = platform
+  const agents = sellers({ url, dir, outside, clock, ids, log, grantRails }, stop.signal)
+  const shown = demo ? demonstration(url, outside, platform, stop.signal) : Promise.resolve()
+  return { url, close: () => closeAll(stop, running, [agents, shown], outside, platform) }
+}
+
+async function demonstration(url: string, outside: Outside, { clock }: Embedded, signal: AbortSignal): Promise<void> {
+  try {
+    await demonstrate(url, outside, clock, (line) => console.log(line), signal)
+  } catch (error) {
+    if (!signal.aborted) console.log(`The demonstration failed: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}
+
+async function closeAll(
+  stop: AbortController,
+  running: { close(): Promise<void> },
+  company: readonly Promise<void>[],
+  outside: Outside,
+  platform: Embedded,
+): Promise<void> {
+  stop.abort()
+  await Promise.all(company)
+  await running.close()
+  await outside.close()
+  await platform.close()
+}
+
+/** npm forwards a signal that the terminal has sent already: the second one is no order to quit at once. */
+function onceSignalled(close: () => Promise<void>): void {
+  let stopping = false
+  const end = (): void => {
+    if (stopping) return
+    stopping = true
+    const late = setTimeout(() => {
+      console.error('Something did not stop in time; what was in hand is taken up at the next start.')
+      process.exit(1)
+    }, STOP_WITHIN_MS)
+    void close().then(
+      () => {
+        clearTimeout(late)
+        process.exit(0)
+      },
+      (error: unknown) => {
+        console.error(`Stopping failed: ${String(error)}`)
+        process.exit(1)
+      },
+    )
+  }
+  process.on('SIGTERM', end)
+  process.on('SIGINT', end)
+}
+
+function startFault(error: unknown, env: NodeJS.ProcessEnv): string {
+  const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
+  if (code === 'EADDRINUSE') return `port ${env['PORT'] ?? '8080'} is taken by another program. Set PORT to a free one.`
+  return error instanceof Error ? error.message : String(error)
+}

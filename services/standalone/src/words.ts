@@ -1,0 +1,19 @@
+export const HELP = `Usage: npm start [-- --no-demo]
+
+Runs the whole market in one process on SQLite, with a simulated Lightning network.
+
+  --no-demo   do not buy a channel as a demonstration
+  --help      this text
+
+Settings are environment variables: docs/configuration.md`
+
+/** What a person sees once everything runs. */
+export const banner = (url: string, dataDir: string): string => `
+Penstock runs. The Lightning network is simulated; the data is in ${dataDir}
+
+  pages      ${url}/
+  GraphQL    ${url}/graphql   (open it in a browser for the explorer)
+  REST       ${url}/api/lsp/v1/recommended/get_info
+  commands   npx penstock sim nodes
+  stop       Ctrl-C
+`

@@ -1,0 +1,97 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { until } from '@penstock/testkit/until.ts'
+
+/** What every test of a running product sets: fast blocks, short windows, no limits. A test names what it wants otherwise. */
+const QUICK: Readonly<Record<string, string>> = {
+  PENSTOCK_SIM_BLOCK_SECONDS: '0.25',
+  PENSTOCK_OPEN_WINDOW_SECONDS: '10',
+  PENSTOCK_BUY_PER_MINUTE: '0',
+  PENSTOCK_ORDERS_PER_DESTINATION: '0',
+  PENSTOCK_ORDERS_PER_IP: '0',
+  PENSTOCK_HELD_PER_PEER: '0',
+  PENSTOCK_LOGIN_PER_MINUTE: '0',
+}
+
+export type Product = {
+  readonly url: string
+  readonly dataDir: string
+  readonly output: () => string
+  /** The operator's interface: orders of anybody, audit, the simulated network. */
+  operator<T>(method: 'GET' | 'POST', path: string, body?: object): Promise<T>
+  /** Ends the process as a power cut would, and waits until it is gone. */
+  kill(): Promise<void>
+  /** Resolves when the process has ended by itself or by a crash point. */
+  readonly ended: Promise<{ readonly code: number | null; readonly signal: string | null }>
+  /** SIGTERM, and the exit code. */
+  stop(): Promise<number | null>
+}
+
+const root = new URL('../..', import.meta.url).pathname
+
+/** A folder for one test's data; it goes with the process that made it. */
+export function scratch(): string {
+  const path = mkdtempSync(join(tmpdir(), 'penstock-test-'))
+  process.on('exit', () => rmSync(path, { recursive: true, force: true }))
+  return path
+}
+
+/** Starts the whole market as a process of its own, on a free port. @throws where it is not ready within a minute */
+export async function startProduct(dataDir: string, env: Readonly<Record<string, string>> = {}): Promise<Product> {
+  const child = spawn(process.execPath, ['services/standalone/src/main.ts', '--no-demo'], {
+    cwd: root,
+    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...QUICK, PORT: '0', PENSTOCK_DATA_DIR: dataDir, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => (output += text))
+  const ended = once(child, 'exit').then(([code, signal]) => ({ code: code as number | null, signal: signal as string | null })) // as node:child_process emits them
+  process.on('exit', () => child.kill('SIGKILL'))
+  const url = await until(
+    'the market tells its address',
+    () => {
+      if (child.exitCode !== null || child.signalCode !== null) throw new Error(`it ended before it was ready:\n${output}`)
+      return /http:\/\/127\.0\.0\.1:\d+/.exec(output)?.[0]
+    },
+    60_000,
+    20,
+  )
+  await until('/readyz answers 200', () => isReady(url), 60_000, 20)
+  return { url, dataDir, output: () => output, ended, ...controls(child, ended), operator: operatorOf(url, dataDir) }
+}
+
+const isReady = async (url: string): Promise<boolean> =>
+  fetch(`${url}/readyz`).then(
+    (response) => response.status === 200,
+    () => false,
+  )
+
+function controls(child: ChildProcess, ended: Product['ended']): Pick<Product, 'kill' | 'stop'> {
+  return {
+    async kill() {
+      child.kill('SIGKILL')
+      await ended
+    },
+    async stop() {
+      child.kill('SIGTERM')
+      return (await ended).code
+    },
+  }
+}
+
+const operatorOf =
+  (url: string, dataDir: string) =>
+  async <T>(method: 'GET' | 'POST', path: string, body?: object): Promise<T> => {
+    const token = readFileSync(join(dataDir, 'operator.token'), 'utf8').trim()
+    const response = await fetch(`${url}/operator${path}`, {
+      method,
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      ...(body && { body: JSON.stringify(body) }),
+    })
+    const answer: unknown = await response.json()
+    if (!response.ok) throw new Error(`${method} ${path}: HTTP ${response.status} ${JSON.stringify(answer)}`)
+    return answer as T // the caller says what it asked for
+  }
