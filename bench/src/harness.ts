@@ -42,7 +42,7 @@ function print(name: string, rates: readonly number[], ratios?: readonly number[
   console.log(`  ${name.padEnd(48)} ${rate.padEnd(36)}${ratio}`)
 }
 
-export const quantile = (values: readonly number[], part: number): number =>
+const quantile = (values: readonly number[], part: number): number =>
   [...values].sort((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * part))] ?? Number.NaN
 
 const amount = (value: number): string => Math.round(value).toLocaleString('en')

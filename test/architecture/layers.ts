@@ -7,7 +7,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   bitcoin: ['kernel'],
   contracts: ['kernel'],
   market: ['kernel', 'contracts'],
-  ports: ['kernel'],
+  ports: ['kernel', 'bitcoin', 'contracts'],
   runtime: ['kernel', 'bitcoin', 'contracts', 'ports'],
   adapters: ['kernel', 'bitcoin', 'contracts', 'ports', 'runtime'],
   platforms: ['kernel', 'bitcoin', 'contracts', 'ports', 'runtime', 'adapters'],

@@ -23,6 +23,8 @@ function body(name: string, value: Json): string {
   switch (name) {
     case 'statuses':
       return table(rows.map(withDuration))
+    case 'attempts':
+      return table(rows.map(({ offer_id: _offer, ...row }) => shortened(row)))
     case 'ledger':
       return table(rows.flatMap(entries))
     case 'timeline':

@@ -47,6 +47,8 @@ export const orderTerms = z.strictObject({
   /** The amount of the hold invoice. */
   priceSat: amount,
   platformFeeMsat: amount,
+  /** What the platform keeps at least: a dearer seller that steps in may have the rest of its fee. */
+  leastPlatformFeeMsat: amount,
   leaseBlocks: z.int().positive(),
   requiredConfirmations: z.int().positive(),
   rate: rate.nullable(),

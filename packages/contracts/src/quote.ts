@@ -23,7 +23,9 @@ const request = z.strictObject({
   record: z.strictObject({ id: uuid, hash }).nullable(),
 })
 
-const fundingFees = z.strictObject({ LOW: amount, MEDIUM: amount, HIGH: amount })
+/** What a funding transaction costs, in sat by priority, where an offer charges for it. */
+const fundingFees = z.strictObject({ LOW: amount, MEDIUM: amount, HIGH: amount }).nullable()
+export type FundingFeesData = z.output<typeof fundingFees>
 
 /** Why there is no quote. */
 export const quoteRefusals = [
@@ -60,8 +62,8 @@ export const optionMismatch: Partial<Record<QuoteRefusal, string>> = {
 /** The pricing of one order; the stream's id is the order's. */
 export const quote = contract('quote', 'quote', {
   facts: {
-    /** The terms of the order to be, and the estimates of a funding's fee (sat, by priority) that they were made with. */
-    Quoted: v1(z.strictObject({ terms: orderTerms, fundingFees: fundingFees.nullable() })),
+    /** The terms of the order to be, and the estimates that they were made with. */
+    Quoted: v1(z.strictObject({ terms: orderTerms, fundingFees })),
     /** The order has begun: the quote is done with. */
     QuotePlaced: v1(none),
   },
@@ -73,7 +75,7 @@ export type QuoteCommand = CommandsOf<typeof quote>
 /** What one dollar buys, a stream a day (`price-2026-11-20`), written when it changes. */
 export const price = contract('price', 'quote', {
   facts: {
-    PriceSet: v1(z.strictObject({ satsPerUsd: amount, usdPerUsd: z.string(), rate, validUntil: instant })),
+    PriceSet: v1(z.strictObject({ satsPerUsd: amount, usdPerUsd: z.string(), rate, fundingFees, validUntil: instant })),
     PriceWithdrawn: v1(z.strictObject({ reason: sentence })),
   },
   commands: {

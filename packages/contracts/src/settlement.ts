@@ -17,7 +17,7 @@ import {
 const htlc = z.strictObject({ amountMsat: amount, expiryHeight: height, peer: pubkey })
 
 /** Double entries: a positive amount is a debit, a negative one a credit; those of a posting add up to nothing. */
-export const ledgerAccount = z.enum([
+const ledgerAccount = z.enum([
   'received',
   'payable',
   'platform-fee',
@@ -67,6 +67,7 @@ export const holdTerms = z.strictObject({
   issue: z.int().positive(),
   amountMsat: amount,
   platformFeeMsat: amount,
+  leastPlatformFeeMsat: amount,
   cltvDelta: z.int().positive(),
   expirySeconds: z.int().positive(),
   description: z.string().max(639),

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { BookEntry } from './book.ts'
 import { boundsOf, lspSellers, MIN_BUDGET_CENTS, perUsd } from './market.ts'
-import { costOf, fundingFees, largestWithin, type MarketSettings, platformFeeMsat } from './price.ts'
+import { costOf, fundingFees, largestWithin, type MarketSettings, platformFeeMsat, readFees, recordFees } from './price.ts'
 import { atBudget, candidateOf, forBudget, forSize, mostSat, type Pricing, serves, type Wish } from './rank.ts'
 import { noEvidence, scoreOf, withOutcome } from './score.ts'
 
@@ -95,6 +95,8 @@ test('what a price is made of', () => {
 
 test('what a funding costs hangs on how soon it is to confirm', async () => {
   expect(await fundingFees((blocks) => Promise.resolve(48 / blocks))).toEqual({ LOW: 308n, MEDIUM: 1232n, HIGH: 3696n })
+  expect(readFees(recordFees(pricing.fees))).toEqual(pricing.fees)
+  expect(readFees(recordFees(null))).toBeNull()
   await expect(fundingFees(() => Promise.reject(new Error('no answer')))).rejects.toThrow('no answer')
 })
 

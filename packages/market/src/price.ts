@@ -1,5 +1,6 @@
+import type { FundingFeesData } from '@penstock/contracts/quote.ts'
 import type { Promises } from '@penstock/contracts/shapes.ts'
-import { msatToSatCeil, ppmOf, satToMsat } from '@penstock/kernel/money.ts'
+import { msatToSatCeil, msatToSatFloor, ppmOf, satToMsat } from '@penstock/kernel/money.ts'
 
 export type Priority = Promises['onchainPriority']
 
@@ -27,17 +28,29 @@ export type MarketSettings = {
   readonly railsScore: number
 }
 
+/** As facts keep them. */
+export const recordFees = (fees: FundingFees | null): FundingFeesData =>
+  fees && { LOW: `${fees.LOW}`, MEDIUM: `${fees.MEDIUM}`, HIGH: `${fees.HIGH}` }
+
+export const readFees = (fees: FundingFeesData): FundingFees | null =>
+  fees && { LOW: BigInt(fees.LOW), MEDIUM: BigInt(fees.MEDIUM), HIGH: BigInt(fees.HIGH) }
+
 /** Offers charge multiples of the fee with two decimals. */
 const HUNDREDTHS = 100
 
-/** @returns what the seller gets in msat; undefined where the offer charges for the funding and its fee is not known */
+/**
+ * Whole satoshis, since that is what a seller is shown and what any wallet can write an invoice for.
+ * @returns what the seller gets in msat; undefined where the offer charges for the funding and its fee is not known
+ */
 export function sellerAmountMsat(promises: Promises, sizeSat: bigint, fees: FundingFees | null): bigint | undefined {
   const agreed = satToMsat(BigInt(promises.baseFeeSat)) + ppmOf(satToMsat(sizeSat), BigInt(promises.feeRatePpm))
-  if (promises.onchainMultiplier === 0) return agreed
+  if (promises.onchainMultiplier === 0) return wholeSat(agreed)
   if (!fees) return undefined
   const hundredths = BigInt(Math.round(promises.onchainMultiplier * HUNDREDTHS))
-  return agreed + (satToMsat(fees[promises.onchainPriority]) * hundredths) / BigInt(HUNDREDTHS)
+  return wholeSat(agreed + (satToMsat(fees[promises.onchainPriority]) * hundredths) / BigInt(HUNDREDTHS))
 }
+
+const wholeSat = (msat: bigint): bigint => satToMsat(msatToSatFloor(msat))
 
 export function platformFeeMsat(sizeSat: bigint, { platformFeePpm, platformFeeMinSat }: MarketSettings): bigint {
   const share = ppmOf(satToMsat(sizeSat), BigInt(platformFeePpm))

@@ -13,6 +13,8 @@ export type Wish = {
   readonly leaseBlocks: number
   /** Keys of the only nodes that may serve; null: any. */
   readonly sellers: readonly string[] | null
+  /** Keys of nodes that serve only where nobody else does: see `linkedSellers`. */
+  readonly lastResort?: readonly string[]
 }
 
 /** What prices are made with. */
@@ -60,10 +62,13 @@ export function atBudget(entry: BookEntry, budgetSat: bigint, pricing: Pricing):
   if (most < entry.minSizeSat) return undefined
   const sizeSat = largestWithin(budgetMsat, most, costMsat)
   if (sizeSat === undefined || sizeSat < entry.minSizeSat) return 'below'
-  const roundingMsat = budgetMsat - costMsat(sizeSat)
-  if (roundingMsat >= MSAT_PER_SAT) return 'beyond'
+  const leftMsat = budgetMsat - costMsat(sizeSat)
+  if (leftMsat >= MSAT_PER_SAT && sizeSat === most) return 'beyond'
   const cost = costOf(promises, sizeSat, pricing.fees, pricing.settings)
-  return cost && { ...cost, entry, sizeSat, priceSat: budgetSat, roundingMsat }
+  if (!cost) return undefined
+  // One satoshi of capacity more can cost a whole satoshi and a little: that satoshi goes to the platform.
+  const roundingMsat = leftMsat % MSAT_PER_SAT
+  return { ...cost, platformFeeMsat: cost.platformFeeMsat + leftMsat - roundingMsat, entry, sizeSat, priceSat: budgetSat, roundingMsat }
 }
 
 /** What a size costs at an offer; undefined where it does not sell it. */
@@ -75,11 +80,14 @@ export function atSize(entry: BookEntry, sizeSat: bigint, pricing: Pricing): Ran
 
 /** Offers that sell for exactly this budget: most capacity per satoshi first, ties by score. */
 export const forBudget = (entries: readonly BookEntry[], wish: Wish, budgetSat: bigint, pricing: Pricing): readonly Ranked[] =>
-  entries
-    .filter((entry) => serves(entry, wish))
-    .map((entry) => atBudget(entry, budgetSat, pricing))
-    .filter((ranked) => typeof ranked === 'object')
-    .toSorted((a, b) => descending(a.sizeSat, b.sizeSat) || byScore(a, b))
+  lastResortLast(
+    wish,
+    entries
+      .filter((entry) => serves(entry, wish))
+      .map((entry) => atBudget(entry, budgetSat, pricing))
+      .filter((ranked) => typeof ranked === 'object')
+      .toSorted((a, b) => descending(a.sizeSat, b.sizeSat) || byScore(a, b)),
+  )
 
 /** Offers that sell this capacity, best first. */
 export const forSize = (
@@ -89,10 +97,18 @@ export const forSize = (
   ranking: Need['ranking'],
   pricing: Pricing,
 ): readonly Ranked[] =>
-  inOrder(
-    entries.filter((entry) => serves(entry, wish)).flatMap((entry) => atSize(entry, sizeSat, pricing) ?? []),
-    ranking,
+  lastResortLast(
+    wish,
+    inOrder(
+      entries.filter((entry) => serves(entry, wish)).flatMap((entry) => atSize(entry, sizeSat, pricing) ?? []),
+      ranking,
+    ),
   )
+
+function lastResortLast({ lastResort = [] }: Wish, ranked: readonly Ranked[]): readonly Ranked[] {
+  const isLast = ({ entry }: Ranked): boolean => lastResort.includes(entry.seller.pubkey)
+  return [...ranked.filter((one) => !isLast(one)), ...ranked.filter(isLast)]
+}
 
 /** Offers at one size: 'cheapest' by price, ties by score; 'recommended' by score, ties by price. */
 export const inOrder = (ranked: readonly Ranked[], ranking: Need['ranking']): readonly Ranked[] =>

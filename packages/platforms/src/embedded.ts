@@ -11,7 +11,7 @@ import { systemIds } from '@penstock/adapters/system/ids.ts'
 import type { Records } from '@penstock/ports/records.ts'
 import type { Config } from '@penstock/runtime/config.ts'
 import type { Log } from '@penstock/runtime/log.ts'
-import type { Platform } from '@penstock/runtime/run.ts'
+import type { Platform } from '@penstock/runtime/platform.ts'
 import type { DataDir } from './data-dir.ts'
 
 export type Embedded = Platform & { readonly records: Records; close(): Promise<void> }

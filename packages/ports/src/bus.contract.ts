@@ -21,7 +21,7 @@ type Make = () => Promise<BusWorld>
 type Here = { readonly world: () => BusWorld; readonly bus: () => Bus }
 
 let counter = 0
-export const message = (key: string, body: object = {}): BusMessage => ({
+const message = (key: string, body: object = {}): BusMessage => ({
   id: `message-${++counter}`,
   key,
   headers: { trace: `trace-${counter}` },

@@ -37,6 +37,7 @@ export const variables = {
 
   platformFeePpm: variable('PENSTOCK_PLATFORM_FEE_PPM', 'platform fee, in parts per million of the capacity', whole(0, 1_000_000), '500'),
   platformFeeMinSat: variable('PENSTOCK_PLATFORM_FEE_MIN_SAT', 'least platform fee of an order', sat, '100'),
+  failoverFeePercent: variable('PENSTOCK_FAILOVER_FEE_PERCENT', 'share of the platform fee that a dearer seller may have when it steps in for another', whole(0, 100), '80'),
   routingFeeLimitPpm: variable('PENSTOCK_ROUTING_FEE_LIMIT_PPM', 'most that a payout may cost on its way, of the payout; never above the platform fee', whole(0, 1_000_000), '5000'),
 
   buyAnswerSeconds: variable('PENSTOCK_BUY_ANSWER_SECONDS', 'within which `buy` answers or withdraws the order', whole(1, 60), '10'),

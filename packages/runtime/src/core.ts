@@ -7,7 +7,7 @@ import { effects } from './effects.ts'
 import { handle, type Handled } from './handle.ts'
 import { commandFromBus, type CommandMessage, commandToBus, commandTopic, eventTopic, outcomeToBus } from './messages.ts'
 import type { ReactContext } from './react.ts'
-import type { Platform } from './run.ts'
+import type { Platform } from './platform.ts'
 import type { Aggregate, Ask, SendOptions, Service, ServiceContext } from './service.ts'
 import { streamOf, streams as openStreams } from './streams.ts'
 import { traceOf } from './trace.ts'
@@ -52,7 +52,7 @@ export function serviceCore<Ports>(service: Service<Ports>, ports: Ports & Basic
       return { state, revision: revision < 0 ? 'none' : revision }
     },
     async unfinished(category) {
-      const found = await unfinished.all([category])
+      const found = await unfinished.all([category], ports.clock.now())
       return found.map((stream) => stream.slice(category.length + 1))
     },
     advance: (category, id) => advance(category, id, { afresh: true }),
@@ -70,7 +70,7 @@ export function serviceCore<Ports>(service: Service<Ports>, ports: Ports & Basic
     handled: () => handledCount,
     async close() {
       await running.close()
-      await unfinished.flush()
+      await unfinished.flush(ports.clock.now())
     },
   }
 }

@@ -85,6 +85,7 @@ export function eventOf(contract: Contract, stored: StoredEvent): Event {
     at: meta.at,
     commandId: meta.command,
     correlation: meta.correlation,
+    ...(meta.state === undefined && { more: true as const }),
     fact: factOf(contract, stored, meta.v),
   }
 }

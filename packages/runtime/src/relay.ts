@@ -20,6 +20,8 @@ export type RelayContext = {
   readonly clock: Clock
 }
 
+const PAGE = 1000
+
 /**
  * Publishes a service's own facts: the store is the outbox, so nothing is ever written twice by a service. A batch is
  * published, then the position moves; a crash in between publishes the batch again, and consumers drop what they know.
@@ -41,6 +43,22 @@ export async function relay(context: RelayContext, signal: AbortSignal): Promise
       await progress.settle(consumer, batch.at(-1)!.position, trx) // a batch is never empty
     })
     crashPoint(`${service}.after-relay-progress`)
+  }
+}
+
+/**
+ * At start: what was appended and never relayed is unfinished too. Recovery must not wait for the bus, least of all the
+ * guard of holds.
+ */
+export async function noteUnrelayed(context: Omit<RelayContext, 'bus'>): Promise<void> {
+  const { service, store, views, progress, unfinished, clock } = context
+  let { position: after } = await progress.load(`relay.${service}`)
+  for (;;) {
+    const page = await store.readAll(after, PAGE, context.categories)
+    const last = page.at(-1)
+    if (!last) return
+    await views.db.transaction().execute((trx) => unfinished.touch(trx, newestRevisions(page), clock.now()))
+    after = last.position
   }
 }
 

@@ -1,30 +1,17 @@
-import type { Bus, RunningSubscription } from '@penstock/ports/bus.ts'
-import type { EventStore } from '@penstock/ports/event-store.ts'
-import type { Progress } from '@penstock/ports/progress.ts'
-import type { Timers } from '@penstock/ports/timers.ts'
-import type { Views } from '@penstock/ports/views.ts'
+import type { RunningSubscription } from '@penstock/ports/bus.ts'
 import { backoff } from './backoff.ts'
-import type { Basics } from './basics.ts'
 import { byOwner, consume, type Consumer, type RunningConsumer } from './consume.ts'
 import { followMemory } from './memory-view.ts'
 import { commandTopic } from './messages.ts'
 import { onCommand, serviceCore } from './core.ts'
+import type { Platform } from './platform.ts'
 import { projector } from './project.ts'
 import { reactor } from './react.ts'
-import { relay } from './relay.ts'
+import { noteUnrelayed, relay } from './relay.ts'
 import type { Job, Service, ServiceContext } from './service.ts'
 import { sweep } from './sweep.ts'
 import { fireTimers } from './timers.ts'
 import { migrateUnfinished } from './unfinished.ts'
-
-/** The ports that the runtime itself works with; what a service needs beyond them it is given beside them. */
-export type Platform = Basics & {
-  readonly store: EventStore
-  readonly bus: Bus
-  readonly views: Views
-  readonly timers: Timers
-  readonly progress: Progress
-}
 
 /** A service with its own ports, ready to be run. `height`: the newest block it knows of, for deadlines by height. */
 export type Bound = {
@@ -67,6 +54,7 @@ async function start<Ports>(
   for (const projection of service.projections) await projection.migrate(platform.views)
   await Promise.all(service.memory.map((view) => followMemory(view, platform, signal)))
 
+  await noteUnrelayed({ ...relayed(service, core), ...platform })
   const consumers = await Promise.all(consumersOf(service, core.reactContext, platform).map((consumer) => consume({ ...platform, basics: ports }, consumer, signal)))
   const loops = loopsOf(service, core, platform, height, signal)
   const commands = service.aggregates.length > 0 ? [await commandConsumer(service.name, core, platform)] : []
@@ -98,6 +86,12 @@ function consumersOf<Ports>(service: Service<Ports>, context: Core<Ports>['react
   return [...reacting, ...projecting]
 }
 
+const relayed = <Ports>(service: Service<Ports>, { unfinished }: Core<Ports>) => ({
+  service: service.name,
+  categories: service.aggregates.map(({ contract }) => contract.category),
+  unfinished,
+})
+
 /** The relay, the timers and the sweep of a service that owns streams. */
 function loopsOf<Ports>(
   service: Service<Ports>,
@@ -107,13 +101,12 @@ function loopsOf<Ports>(
   signal: AbortSignal,
 ): readonly Promise<void>[] {
   if (service.aggregates.length === 0) return []
-  const categories = service.aggregates.map(({ contract }) => contract.category)
-  const { unfinished, decide, advance, basics } = core
-  const named = { service: service.name, unfinished, clock: platform.clock, timers: platform.timers, basics }
+  const { decide, advance, basics } = core
+  const named = { ...relayed(service, core), timers: platform.timers, basics }
   return [
-    keepRunning({ name: 'relay', run: (_, stop) => relay({ ...platform, ...named, categories }, stop) }, core.context, signal),
+    keepRunning({ name: 'relay', run: (_, stop) => relay({ ...platform, ...named }, stop) }, core.context, signal),
     keepRunning({ name: 'timers', run: (_, stop) => fireTimers({ ...named, height, decide }, stop) }, core.context, signal),
-    keepRunning({ name: 'sweep', run: (_, stop) => sweep({ ...named, categories, advance }, stop) }, core.context, signal),
+    keepRunning({ name: 'sweep', run: (_, stop) => sweep({ ...named, advance }, stop) }, core.context, signal),
   ]
 }
 

@@ -19,6 +19,8 @@ export type Event<F extends Fact = Fact> = {
   readonly commandId: string
   /** The order that all this is about, where there is one: the id that logs carry. */
   readonly correlation: string
+  /** Not the last fact of its append: more of the same decision follow. */
+  readonly more?: true
   readonly fact: F
 }
 

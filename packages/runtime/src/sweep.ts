@@ -30,7 +30,7 @@ export async function sweep(context: SweepContext, signal: AbortSignal): Promise
   while (!signal.aborted) {
     await clock.sleep(LOOK_EVERY_MS, signal)
     if (signal.aborted) return
-    await context.unfinished.flush()
+    await context.unfinished.flush(clock.now())
     await each(context, await context.unfinished.behind(clock.now() - BEHIND_MS, AT_ONCE), false, signal)
     if (clock.now() < afreshAt) continue
     afreshAt = clock.now() + AFRESH_MS
@@ -39,7 +39,7 @@ export async function sweep(context: SweepContext, signal: AbortSignal): Promise
 }
 
 const everything = async (context: SweepContext, signal: AbortSignal): Promise<void> =>
-  each(context, await context.unfinished.all(context.categories), true, signal)
+  each(context, await context.unfinished.all(context.categories, context.basics.clock.now()), true, signal)
 
 async function each(context: SweepContext, streams: readonly string[], afresh: boolean, signal: AbortSignal): Promise<void> {
   const waiting = [...streams]

@@ -18,10 +18,10 @@ export type Unfinished = {
   /** The process of a stream ran at this revision; `open`: it still asks for something. */
   ran(stream: string, ran: Ran): void
   /** Writes down what `ran` was told since the last time. */
-  flush(): Promise<void>
+  flush(now: number): Promise<void>
   /** Streams whose process is not known to have run at their newest revision, touched before `before`. */
   behind(before: number, max: number): Promise<readonly string[]>
-  all(categories: readonly string[]): Promise<readonly string[]>
+  all(categories: readonly string[], now: number): Promise<readonly string[]>
 }
 
 const REMEMBERED = 20_000
@@ -64,6 +64,36 @@ export function unfinished(views: Views, service: string): Unfinished {
       .execute()
   }
 
+  async function flush(now: number): Promise<void> {
+    if (pending.size === 0) return
+    const batch = pending
+    pending = new Map()
+    await db.transaction().execute(async (trx) => {
+      for (const [stream, { revision, open }] of batch) {
+        const rows = trx.$extendTables<UnfinishedTable>()
+        if (open) {
+          const row = { service, stream, revision, ran_revision: revision, touched_at: now }
+          await rows
+            .insertInto('unfinished_streams')
+            .values(row)
+            .onConflict((conflict) =>
+              conflict
+                .columns(['service', 'stream'])
+                .doUpdateSet({ ran_revision: revision })
+                .where('unfinished_streams.ran_revision', '<', revision),
+            )
+            .execute()
+        } else
+          await rows
+            .deleteFrom('unfinished_streams')
+            .where('service', '=', service)
+            .where('stream', '=', stream)
+            .where('revision', '<=', revision)
+            .execute()
+      }
+    })
+  }
+
   return {
     async touch(trx, streams, now) {
       for (const [stream, revision] of streams) await write(trx, stream, revision, latest.get(stream), now)
@@ -72,31 +102,7 @@ export function unfinished(views: Views, service: string): Unfinished {
       latest.set(stream, ran)
       pending.set(stream, ran)
     },
-    async flush() {
-      if (pending.size === 0) return
-      const batch = pending
-      pending = new Map()
-      await db.transaction().execute(async (trx) => {
-        for (const [stream, { revision, open }] of batch) {
-          const rows = trx.$extendTables<UnfinishedTable>()
-          if (open)
-            await rows
-              .updateTable('unfinished_streams')
-              .set({ ran_revision: revision })
-              .where('service', '=', service)
-              .where('stream', '=', stream)
-              .where('ran_revision', '<', revision)
-              .execute()
-          else
-            await rows
-              .deleteFrom('unfinished_streams')
-              .where('service', '=', service)
-              .where('stream', '=', stream)
-              .where('revision', '<=', revision)
-              .execute()
-        }
-      })
-    },
+    flush,
     async behind(before, max) {
       const rows = await db
         .selectFrom('unfinished_streams')
@@ -109,7 +115,8 @@ export function unfinished(views: Views, service: string): Unfinished {
         .execute()
       return rows.map(({ stream }) => stream)
     },
-    async all(categories) {
+    async all(categories, now) {
+      await flush(now)
       const rows = await db.selectFrom('unfinished_streams').select('stream').where('service', '=', service).execute()
       return rows.map(({ stream }) => stream).filter((stream) => categories.includes(stream.slice(0, stream.indexOf('-'))))
     },

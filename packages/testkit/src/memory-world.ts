@@ -9,7 +9,7 @@ import { systemIds } from '@penstock/adapters/system/ids.ts'
 import { readConfig } from '@penstock/runtime/config.ts'
 import { openLog } from '@penstock/runtime/log.ts'
 import { commandToBus, commandTopic, eventTopic, outcomeFromBus, type OutcomeMessage } from '@penstock/runtime/messages.ts'
-import type { Platform } from '@penstock/runtime/run.ts'
+import type { Platform } from '@penstock/runtime/platform.ts'
 import type { Ask } from '@penstock/runtime/service.ts'
 
 /** A platform in memory, and somebody who calls its services. */

@@ -5,7 +5,7 @@ const pubkeyOf = (digit: number) => `02${`${digit}`.repeat(64)}`
 const uuidOf = (digit: number) => `00000000-0000-4000-8000-00000000000${digit}`
 
 export const buyerAccount = uuidOf(9)
-export const buyerPubkey = pubkeyOf(9)
+const buyerPubkey = pubkeyOf(9)
 export const stranger = uuidOf(8)
 
 /** Sellers 1 to 3, each with an account, a node and one offer. */
@@ -38,6 +38,7 @@ export const orderTermsOf = (manual = false): OrderTerms => ({
   sizeSat: '1000000',
   priceSat: '3000',
   platformFeeMsat: '500000',
+  leastPlatformFeeMsat: '100000',
   leaseBlocks: 4320,
   requiredConfirmations: 3,
   rate: null,

@@ -14,7 +14,9 @@ const keys: Partial<Record<Kind, string>> = {}
 let market: Stage
 
 beforeAll(async () => {
-  market = await stage({ env: { PENSTOCK_BUY_PER_MINUTE: '0', PENSTOCK_ORDERS_PER_IP: '0', PENSTOCK_ORDERS_PER_DESTINATION: '0' } })
+  market = await stage({
+    env: { PENSTOCK_BUY_PER_MINUTE: '0', PENSTOCK_ORDERS_PER_IP: '0', PENSTOCK_ORDERS_PER_DESTINATION: '0' },
+  })
   market.answers(async (ask, options) => {
     if (ask.command.type === 'RequestQuote') await sells(market)(ask, options)
     else await market.outcome(ask, options, null)
@@ -29,9 +31,15 @@ beforeAll(async () => {
   await market.happens('account', ACCOUNT, [
     { type: 'AccountCreated', data: created },
     { type: 'LoginRecorded', data: { tokenHash: hash(keys.token), expiresAt: Date.now() + 60_000 } },
-    { type: 'ApiKeyCreated', data: { keyId: OTHER, keyHash: hash(keys.api), prefix: 'pak_abcd', suffix: 'wxyz', nameRecord: null, expiresAt: null } },
+    {
+      type: 'ApiKeyCreated',
+      data: { keyId: OTHER, keyHash: hash(keys.api), prefix: 'pak_abcd', suffix: 'wxyz', nameRecord: null, expiresAt: null },
+    },
   ])
-  await market.happens('order', ORDER, [placed({ buyer: { accountId: ACCOUNT, key: { kind: 'order', hash: hash(keys.order) } } }), issued])
+  await market.happens('order', ORDER, [
+    placed({ buyer: { accountId: ACCOUNT, key: { kind: 'order', hash: hash(keys.order) } } }),
+    issued,
+  ])
   await market.happens('order', OTHER, [placed({ buyer: { accountId: ACCOUNT, key: null } }), issued])
   await market.happens('account', SESSION, [{ type: 'SessionOpened', data: { keyHash: hash(keys.session), orderId: null } }])
 })
@@ -44,23 +52,69 @@ const get = (id: string) => `{ user { market { orders { get_order(order_id: "${i
 
 /** What each credential may do: 'yes', or how it is turned away. */
 const matrix: readonly [string, string, Readonly<Record<Kind, string>>][] = [
-  ['the book', '{ market { offer { offers { total_count } } } }', { nobody: 'yes', session: 'yes', order: 'yes', token: 'yes', api: 'yes' }],
+  [
+    'the book',
+    '{ market { offer { offers { total_count } } } }',
+    { nobody: 'yes', session: 'yes', order: 'yes', token: 'yes', api: 'yes' },
+  ],
   ['buy', BUY, { nobody: 'yes', session: 'yes', order: 'FORBIDDEN', token: 'yes', api: 'yes' }],
-  ['the order of its key', get(ORDER), { nobody: 'UNAUTHENTICATED', session: 'Order not found', order: 'yes', token: 'yes', api: 'yes' }],
-  ['another order of the account', get(OTHER), { nobody: 'UNAUTHENTICATED', session: 'Order not found', order: 'Order not found', token: 'yes', api: 'yes' }],
-  ['its list', '{ user { transactions { transaction_list { total_count } } } }', { nobody: 'UNAUTHENTICATED', session: 'yes', order: 'yes', token: 'yes', api: 'yes' }],
-  ['its sales', '{ user { market { orders { sales { total } } } } }', { nobody: 'UNAUTHENTICATED', session: 'FORBIDDEN', order: 'FORBIDDEN', token: 'yes', api: 'yes' }],
-  ['an offer', OFFER, { nobody: 'UNAUTHENTICATED', session: 'FORBIDDEN', order: 'FORBIDDEN', token: 'GRAPHQL_VALIDATION_FAILED', api: 'GRAPHQL_VALIDATION_FAILED' }],
-  ['cancel', `mutation { market { order { cancel(input: { order_id: "${ORDER}" }) { success } } } }`, { nobody: 'UNAUTHENTICATED', session: 'Order not found', order: 'Order not found', token: 'yes', api: 'yes' }],
-  ['an API key', 'mutation { account { create_api_key(input: {}) { key } } }', { nobody: 'UNAUTHENTICATED', session: 'FORBIDDEN', order: 'FORBIDDEN', token: 'INTERNAL_SERVER_ERROR', api: 'FORBIDDEN' }],
-  ['its keys', '{ account { api_keys { total_count } } }', { nobody: 'UNAUTHENTICATED', session: 'FORBIDDEN', order: 'FORBIDDEN', token: 'yes', api: 'FORBIDDEN' }],
-  ['who it is', '{ account { me { id } } }', { nobody: 'UNAUTHENTICATED', session: 'yes', order: 'yes', token: 'yes', api: 'yes' }],
+  [
+    'the order of its key',
+    get(ORDER),
+    { nobody: 'UNAUTHENTICATED', session: 'Order not found', order: 'yes', token: 'yes', api: 'yes' },
+  ],
+  [
+    'another order of the account',
+    get(OTHER),
+    { nobody: 'UNAUTHENTICATED', session: 'Order not found', order: 'Order not found', token: 'yes', api: 'yes' },
+  ],
+  [
+    'its list',
+    '{ user { transactions { transaction_list { total_count } } } }',
+    { nobody: 'UNAUTHENTICATED', session: 'yes', order: 'yes', token: 'yes', api: 'yes' },
+  ],
+  [
+    'its sales',
+    '{ user { market { orders { sales { total } } } } }',
+    { nobody: 'UNAUTHENTICATED', session: 'FORBIDDEN', order: 'FORBIDDEN', token: 'yes', api: 'yes' },
+  ],
+  [
+    'an offer',
+    OFFER,
+    {
+      nobody: 'UNAUTHENTICATED',
+      session: 'FORBIDDEN',
+      order: 'FORBIDDEN',
+      token: 'GRAPHQL_VALIDATION_FAILED',
+      api: 'GRAPHQL_VALIDATION_FAILED',
+    },
+  ],
+  [
+    'cancel',
+    `mutation { market { order { cancel(input: { order_id: "${ORDER}" }) { success } } } }`,
+    { nobody: 'UNAUTHENTICATED', session: 'Order not found', order: 'Order not found', token: 'yes', api: 'yes' },
+  ],
+  [
+    'an API key',
+    'mutation { account { create_api_key(input: {}) { key } } }',
+    { nobody: 'UNAUTHENTICATED', session: 'FORBIDDEN', order: 'FORBIDDEN', token: 'INTERNAL_SERVER_ERROR', api: 'FORBIDDEN' },
+  ],
+  [
+    'its keys',
+    '{ account { api_keys { total_count } } }',
+    { nobody: 'UNAUTHENTICATED', session: 'FORBIDDEN', order: 'FORBIDDEN', token: 'yes', api: 'FORBIDDEN' },
+  ],
+  [
+    'who it is',
+    '{ account { me { id } } }',
+    { nobody: 'UNAUTHENTICATED', session: 'yes', order: 'yes', token: 'yes', api: 'yes' },
+  ],
 ]
 
 for (const [what, query, allowed] of matrix)
-  describe(what, () => {
+  describe(`${what}`, () => {
     for (const [kind, wanted] of Object.entries(allowed))
-      test(kind, async () => {
+      test(`${kind}`, async () => {
         const answer = await market.gql(query, { input: { connection_uri: BUYER_URI, usd_cents: '500' } }, keys[kind as Kind]) // keys of the record
         const [error] = answer.errors ?? []
         assert.equal(answer.status, 200)
@@ -77,7 +131,7 @@ describe('a credential that is none fails even where none is needed', () => {
   }
   const headers = ['Bearer nonsense', 'Bearer', 'Bearer ', '', 'Basic YTpi', 'nonsense', `Bearer ${'x'.repeat(5000)}`]
   for (const authorization of headers)
-    test(JSON.stringify(authorization.slice(0, 20)), async () => {
+    test(`${JSON.stringify(authorization.slice(0, 20))}`, async () => {
       const response = await fetch(`${market.base}/graphql`, {
         method: 'POST',
         headers: { 'content-type': 'application/json', authorization },
@@ -85,7 +139,8 @@ describe('a credential that is none fails even where none is needed', () => {
       })
       isTurnedAway({ status: response.status, headers: response.headers, ...((await response.json()) as object) })
     })
-  test('a good shape that nobody has', async () => isTurnedAway(await market.gql('{ market { id } }', {}, newCredential('pak_', market.gateway.ids))))
+  test('a good shape that nobody has', async () =>
+    isTurnedAway(await market.gql('{ market { id } }', {}, newCredential('pak_', market.gateway.ids))))
   test('one that was revoked, at once', async () => {
     assert.equal((await market.gql('{ market { id } }', {}, keys.api)).errors, undefined)
     await market.happens('account', ACCOUNT, [{ type: 'ApiKeyRevoked', data: { keyId: OTHER } }])

@@ -23,7 +23,10 @@ export type Caller = {
  * @param header the Authorization header, undefined where there is none
  * @throws unauthenticated for everything that is no valid credential
  */
-export async function authenticate(gateway: Pick<Gateway, 'views' | 'pepper' | 'clock'>, header: string | undefined): Promise<Caller | null> {
+export async function authenticate(
+  gateway: Pick<Gateway, 'views' | 'pepper' | 'clock'>,
+  header: string | undefined,
+): Promise<Caller | null> {
   if (header === undefined) return null
   const [, credential] = /^Bearer +(\S{1,200})$/i.exec(header) ?? []
   if (credential === undefined || !isCredential(credential)) throw unauthenticated()

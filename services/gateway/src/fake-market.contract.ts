@@ -20,7 +20,10 @@ export const sells =
   (stage: Stage): Answering =>
   async (ask) => {
     if (ask.command.type !== 'RequestQuote') return
-    const { source, buyer, destination, isPrivate, railsOnly, usdCents, record } = ask.command.data as Wish // what the gateway sends
-    await stage.happens('order', ask.id, [placed({ source, buyer, destination, isPrivate, railsOnly, usdCents, record }), accepted])
+    const { source, buyer, destination, isPrivate, railsOnly, usdCents, record, lsps } = ask.command.data as Wish // what the gateway sends
+    await stage.happens('order', ask.id, [
+      placed({ source, buyer, destination, isPrivate, railsOnly, usdCents, record, lsps }),
+      accepted,
+    ])
     await stage.happens('order', ask.id, [issued])
   }

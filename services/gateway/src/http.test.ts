@@ -11,7 +11,9 @@ const code = ({ errors }: GraphqlAnswer): unknown => errors?.[0]?.extensions['co
 
 let market: Stage
 beforeEach(async () => {
-  market = await stage({ env: { PENSTOCK_BUY_PER_MINUTE: '0', PENSTOCK_ORDERS_PER_IP: '0', PENSTOCK_ORDERS_PER_DESTINATION: '0' } })
+  market = await stage({
+    env: { PENSTOCK_BUY_PER_MINUTE: '0', PENSTOCK_ORDERS_PER_IP: '0', PENSTOCK_ORDERS_PER_DESTINATION: '0' },
+  })
 })
 afterEach(() => market.close())
 
@@ -37,7 +39,7 @@ describe('everything well-formed is answered with 200', () => {
     'a persisted query': '{"extensions": {"persistedQuery": {"version": 1, "sha256Hash": "00"}}}',
   }
   for (const [name, body] of Object.entries(bodies))
-    test(name, async () => {
+    test(`${name}`, async () => {
       const response = await post(body)
       const answer = (await response.json()) as GraphqlAnswer
       assert.equal(response.status, 200)
@@ -46,7 +48,10 @@ describe('everything well-formed is answered with 200', () => {
       assert.equal(market.sent.length, 0)
     })
   test('whatever the client accepts, it gets JSON', async () => {
-    const response = await post(JSON.stringify({ query: '{ market { id } }' }), { 'content-type': 'application/json; charset=utf-8', accept: 'text/html' })
+    const response = await post(JSON.stringify({ query: '{ market { id } }' }), {
+      'content-type': 'application/json; charset=utf-8',
+      accept: 'text/html',
+    })
     assert.equal(response.status, 200)
     assert.deepEqual(await response.json(), { data: { market: { id: 'market' } } })
     assert.match(response.headers.get('content-type') ?? '', /^application\/json/)
@@ -59,9 +64,17 @@ test('413 over 1 MiB, 415 for what is not JSON', async () => {
   assert.equal(code((await big.json()) as GraphqlAnswer), 'GRAPHQL_VALIDATION_FAILED')
   const fits = await post(JSON.stringify({ query: '{ market { id } }', variables: { x: 'x'.repeat(1_048_000) } }))
   assert.equal(fits.status, 200)
-  for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', 'application/graphql'])
+  for (const type of [
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data; boundary=x',
+    'application/graphql',
+  ])
     assert.equal((await post('{"query":"{ market { id } }"}', { 'content-type': type })).status, 415, type)
-  assert.equal((await post('{"query":"{ market { id } }"}', { 'content-type': 'application/json', 'content-encoding': 'nope' })).status, 415)
+  assert.equal(
+    (await post('{"query":"{ market { id } }"}', { 'content-type': 'application/json', 'content-encoding': 'nope' })).status,
+    415,
+  )
 })
 
 test('long texts of a caller are not repeated in an error', async () => {
@@ -70,7 +83,8 @@ test('long texts of a caller are not repeated in an error', async () => {
 })
 
 describe('limits of a query', () => {
-  const deep = (levels: number): string => Array.from({ length: levels }).reduce<string>((inner) => `... on Query { ${inner} }`, 'market { id }')
+  const deep = (levels: number): string =>
+    Array.from({ length: levels }).reduce<string>((inner) => `... on Query { ${inner} }`, 'market { id }')
   test('depth counts fields, not fragments', async () => {
     assert.equal((await market.gql(`{ ${deep(20)} }`)).errors, undefined)
     await market.close()
@@ -86,7 +100,10 @@ describe('limits of a query', () => {
     assert.match((await market.gql(costly, { page: { limit: 100 } })).errors?.[0]?.message ?? '', /costs \d+ points/)
   })
   test('fragments that multiply are refused quickly', async () => {
-    const fragments = Array.from({ length: 60 }, (_, i) => `fragment F${i} on Query { ...F${i + 1} x${i}: market { id } ...F${i + 1} }`).join('\n')
+    const fragments = Array.from(
+      { length: 60 },
+      (_, i) => `fragment F${i} on Query { ...F${i + 1} x${i}: market { id } ...F${i + 1} }`,
+    ).join('\n')
     const began = performance.now()
     const answer = await market.gql(`{ ...F0 } ${fragments} fragment F60 on Query { market { id } }`)
     assert.match(answer.errors?.[0]?.message ?? '', /costs/)
@@ -103,7 +120,8 @@ test('a limit per minute answers 429 with everything a client needs to wait', as
   market.answers(sells(market))
   assert.equal((await market.gql(BUY, { input })).status, 200)
   // Every buy of a document counts, and none of them runs when they are too many together.
-  const three = 'mutation T($input: LiquidityOrderInput!) { liquidity { a: buy(input: $input) { id } b: buy(input: $input) { id } c: buy(input: $input) { id } } }'
+  const three =
+    'mutation T($input: LiquidityOrderInput!) { liquidity { a: buy(input: $input) { id } b: buy(input: $input) { id } c: buy(input: $input) { id } } }'
   const sentBefore = market.sent.length
   const answer = await market.gql(three, { input })
   assert.equal(answer.status, 429)
@@ -150,7 +168,8 @@ test('the explorer loads nothing from elsewhere, under a strict policy', async (
   const policy = page.headers.get('content-security-policy') ?? ''
   assert.ok(policy.includes("default-src 'none'") && policy.includes("script-src 'self'") && !policy.includes('unsafe'))
   assert.ok(!/https?:\/\//.test(html))
-  for (const [, path = ''] of html.matchAll(/(?:src|href)="([^"]+)"/g)) assert.equal((await fetch(market.base + path)).status, 200, path)
+  for (const [, path = ''] of html.matchAll(/(?:src|href)="([^"]+)"/g))
+    assert.equal((await fetch(market.base + path)).status, 200, path)
   const script = await fetch(`${market.base}/graphql/explorer.mjs`)
   assert.match(script.headers.get('content-type') ?? '', /javascript/)
   assert.match(await (await fetch(`${market.base}/graphql/schema.graphql`)).text(), /type LiquidityMutations/)
@@ -194,7 +213,13 @@ test('closing finishes what is in hand', async () => {
 test('a request that is cut off in its body harms nobody', async () => {
   const { hostname, port } = new URL(market.base)
   await new Promise<void>((resolve) => {
-    const cut = request({ hostname, port, path: '/graphql', method: 'POST', headers: { 'content-type': 'application/json', 'content-length': 1000 } })
+    const cut = request({
+      hostname,
+      port,
+      path: '/graphql',
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'content-length': 1000 },
+    })
     cut.on('error', () => resolve())
     cut.write('{"query":', () => cut.destroy())
   })

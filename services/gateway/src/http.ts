@@ -22,15 +22,16 @@ export type GatewayNeeds = {
   readonly waits: Waits
   readonly pepper: Pepper
   readonly baseUrl: () => string
+  readonly closing: AbortSignal
   readonly mounts: readonly Mount[]
 }
 
 export type GatewayApp = { readonly app: Express; readonly gateway: Gateway; readonly close: () => Promise<void> }
 
 /** All routes in one express app; whoever listens decides where. */
-export async function createGateway({ ports, send, waits, pepper, baseUrl, mounts }: GatewayNeeds): Promise<GatewayApp> {
+export async function createGateway({ ports, send, waits, pepper, baseUrl, closing, mounts }: GatewayNeeds): Promise<GatewayApp> {
   const commands = openCommands({ views: ports.views, clock: ports.clock, ids: ports.ids, waits, send })
-  const gateway: Gateway = { ...ports, commands, waits, send, pepper, baseUrl }
+  const gateway: Gateway = { ...ports, commands, waits, send, pepper, baseUrl, closing }
   const server = await graphqlServer(ports.config, ports.log)
   const app = express()
   app.disable('x-powered-by')

@@ -36,7 +36,9 @@ export type Bounds = { readonly min?: bigint; readonly max?: bigint }
 export function amountOf(text: string, field: string, { min = 0n, max }: Bounds = {}): bigint {
   const amount = parseAmount(text, max)
   if (amount === undefined || amount < min)
-    throw invalid(`${field} must be a whole number${min > 0n ? ` of at least ${min}` : ''}${max === undefined ? '' : ` and at most ${max}`}, in digits only`)
+    throw invalid(
+      `${field} must be a whole number${min > 0n ? ` of at least ${min}` : ''}${max === undefined ? '' : ` and at most ${max}`}, in digits only`,
+    )
   return amount
 }
 

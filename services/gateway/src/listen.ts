@@ -22,8 +22,11 @@ export async function listen(app: Express, { host, port }: { readonly host: stri
     close: (graceMs = 5000) =>
       new Promise((resolve) => {
         const cut = setTimeout(() => server.closeAllConnections(), graceMs)
+        // Connections that are kept alive become idle one by one, as their last answers leave.
+        const sweep = setInterval(() => server.closeIdleConnections(), 50)
         server.close(() => {
           clearTimeout(cut)
+          clearInterval(sweep)
           resolve()
         })
         server.closeIdleConnections()

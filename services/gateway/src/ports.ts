@@ -20,6 +20,8 @@ export type Gateway = GatewayPorts &
     readonly commands: Commands
     readonly waits: Waits
     readonly send: ServiceContext<object>['send']
+    /** Aborted when the service stops: whoever keeps a connection open lets go of it. */
+    readonly closing: AbortSignal
     /** The address that links use, without a slash at its end. It is known once the server listens. */
     readonly baseUrl: () => string
   }

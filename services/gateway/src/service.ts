@@ -5,7 +5,7 @@ import { openWaits } from './commands/waits.ts'
 import { createGateway, type Mount } from './http.ts'
 import { listen } from './listen.ts'
 import { pruneSlots } from './operations/slots.ts'
-import { pageHashOfOrder } from './pages.ts'
+import { pageHashOfOrder } from './pages/address.ts'
 import type { GatewayPorts } from './ports.ts'
 import { pruneCommands } from './views/commands.ts'
 import { gatewayProjections } from './views/projections.ts'
@@ -25,9 +25,12 @@ export function gateway({ pepper, mounts = [], listening }: GatewayOptions): Ser
   const http: Job<GatewayPorts>['run'] = async ({ ports, send }, signal) => {
     const { config, log } = ports
     let url = config.url
-    const { app, close } = await createGateway({ ports, send, waits, pepper, mounts, baseUrl: () => url })
+    const { app, close } = await createGateway({ ports, send, waits, pepper, mounts, baseUrl: () => url, closing: signal })
     const server = await listen(app, config)
-    url = (config.url || `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${server.port}`).replace(/\/+$/, '')
+    url = (config.url || `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${server.port}`).replace(
+      /\/+$/,
+      '',
+    )
     log.info({ url }, 'the gateway listens')
     listening?.(url)
     await new Promise<void>((stop) => (signal.aborted ? stop() : signal.addEventListener('abort', () => stop(), { once: true })))

@@ -10,14 +10,18 @@ import type { Ask, Event, SendOptions } from '@penstock/runtime/service.ts'
 import { openWaits } from './commands/waits.ts'
 import { createGateway, type Mount } from './http.ts'
 import { listen } from './listen.ts'
-import { pageHashOfOrder } from './pages.ts'
+import { pageHashOfOrder } from './pages/address.ts'
 import { gatewayProjections } from './views/projections.ts'
 
 /** A fact without what the stage adds. */
 export type Told = Pick<Fact, 'type' | 'data'>
 export type Answering = (ask: Ask, options: SendOptions) => Promise<void> | void
 
-type StageOptions = { readonly env?: Record<string, string>; readonly mounts?: readonly Mount[]; readonly ready?: () => string | undefined }
+type StageOptions = {
+  readonly env?: Record<string, string>
+  readonly mounts?: readonly Mount[]
+  readonly ready?: () => string | undefined
+}
 
 /** A whole gateway over HTTP, with real read models and a test in the place of all other services. */
 export async function stage({ env = {}, mounts = [], ready = () => undefined }: StageOptions = {}) {
@@ -25,6 +29,7 @@ export async function stage({ env = {}, mounts = [], ready = () => undefined }: 
   const config = readConfig({ PENSTOCK_BUY_ANSWER_SECONDS: '2', ...env })
   const pepper = new Uint8Array(32).fill(7)
   const waits = openWaits()
+  const closing = new AbortController()
   const sent: { ask: Ask; options: SendOptions }[] = []
   const logged: object[] = []
   const revisions = new Map<string, number>()
@@ -35,21 +40,49 @@ export async function stage({ env = {}, mounts = [], ready = () => undefined }: 
   const log: Log = { debug: noLine, info: noLine, warn: noLine, error: (fields) => logged.push(fields), child: () => log }
 
   /** Facts of one command, projected one after the other. */
-  const happens = async (category: string, aggregateId: string, facts: readonly Told[], commandId = '00000000-0000-5000-8000-000000000000', at = Date.now()) => {
-    for (const { type, data } of facts) {
+  const happens = async (
+    category: string,
+    aggregateId: string,
+    facts: readonly Told[],
+    commandId = '00000000-0000-5000-8000-000000000000',
+    at = Date.now(),
+  ) => {
+    for (const [index, { type, data }] of facts.entries()) {
       const stream = `${category}-${aggregateId}`
       const revision = (revisions.get(stream) ?? -1) + 1
       revisions.set(stream, revision)
       const id = `${stream}/${revision}`
-      const event: Event = { id, category, aggregateId, revision, position: position++, at, commandId, correlation: aggregateId, fact: { type, v: 1, data } }
+      const event: Event = {
+        id,
+        category,
+        aggregateId,
+        revision,
+        position: position++,
+        at,
+        commandId,
+        correlation: aggregateId,
+        ...(index < facts.length - 1 && { more: true as const }),
+        fact: { type, v: 1, data },
+      }
       for (const projection of projections.filter(({ from }) => from.some((contract) => contract.category === category))) {
         await views.db.transaction().execute((trx) => projection.apply(trx, event))
         projection.committed?.([event])
       }
     }
   }
-  const outcome = async ({ category, id }: Ask, { commandId }: SendOptions, refused: { code: string; message: string } | null) => {
-    const told = { commandId, category, aggregateId: id, revision: revisions.get(`${category}-${id}`) ?? ('none' as const), refused, at: Date.now() }
+  const outcome = async (
+    { category, id }: Ask,
+    { commandId }: SendOptions,
+    refused: { code: string; message: string } | null,
+  ) => {
+    const told = {
+      commandId,
+      category,
+      aggregateId: id,
+      revision: revisions.get(`${category}-${id}`) ?? ('none' as const),
+      refused,
+      at: Date.now(),
+    }
     const projection = projections.find(({ from }) => from.some((contract) => contract.category === category))
     await views.db.transaction().execute(async (trx) => projection?.outcome?.(trx, told))
     projection?.outcomeCommitted?.(told)
@@ -59,8 +92,25 @@ export async function stage({ env = {}, mounts = [], ready = () => undefined }: 
     await answering(ask, options)
   }
 
-  const ports = { views, records: await sqlRecords(views), limits: await sqlLimits(views), config, log, clock: systemClock, ids: systemIds(), readiness: async () => ready() }
-  const { app, gateway, close } = await createGateway({ ports, send, waits, pepper, mounts, baseUrl: () => 'https://market.example' })
+  const ports = {
+    views,
+    records: await sqlRecords(views),
+    limits: await sqlLimits(views),
+    config,
+    log,
+    clock: systemClock,
+    ids: systemIds(),
+    readiness: async () => ready(),
+  }
+  const { app, gateway, close } = await createGateway({
+    ports,
+    send,
+    waits,
+    pepper,
+    mounts,
+    baseUrl: () => 'https://market.example',
+    closing: closing.signal,
+  })
   const server = await listen(app, { host: '127.0.0.1', port: 0 })
   const base = `http://127.0.0.1:${server.port}`
   return {
@@ -78,6 +128,7 @@ export async function stage({ env = {}, mounts = [], ready = () => undefined }: 
     gql: (query: string, variables?: object, key?: string) => graphql(base, query, variables, key),
     closeServer: () => server.close(),
     close: async () => {
+      closing.abort()
       await server.close(0)
       await close()
       await views.close()
@@ -93,10 +144,19 @@ export type GraphqlAnswer = {
   readonly headers: Headers
   /** Tests read it by path: see `at`. */
   readonly data?: unknown
-  readonly errors?: readonly { readonly message: string; readonly path?: readonly string[]; readonly extensions: Readonly<Record<string, unknown>> }[]
+  readonly errors?: readonly {
+    readonly message: string
+    readonly path?: readonly string[]
+    readonly extensions: Readonly<Record<string, unknown>>
+  }[]
 }
 
-async function graphql(base: string, query: string, variables: object | undefined, key: string | undefined): Promise<GraphqlAnswer> {
+async function graphql(
+  base: string,
+  query: string,
+  variables: object | undefined,
+  key: string | undefined,
+): Promise<GraphqlAnswer> {
   const response = await fetch(`${base}/graphql`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...(key !== undefined && { authorization: `Bearer ${key}` }) },
@@ -108,5 +168,7 @@ async function graphql(base: string, query: string, variables: object | undefine
 
 /** The value at a path of an answer, `liquidity.buy.order`. */
 export function at(answer: GraphqlAnswer, path: string): unknown {
-  return path.split('.').reduce<unknown>((value, name) => (value as Record<string, unknown> | null | undefined)?.[name], answer.data) // tests know the shape
+  return path
+    .split('.')
+    .reduce<unknown>((value, name) => (value as Record<string, unknown> | null | undefined)?.[name], answer.data) // tests know the shape
 }

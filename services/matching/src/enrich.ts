@@ -3,12 +3,14 @@ import type { Book, BookEntry } from '@penstock/market/book.ts'
 import { type FundingFees, fundingFees } from '@penstock/market/price.ts'
 import { chargesForFunding } from '@penstock/market/rank.ts'
 import type { Chain } from '@penstock/ports/chain.ts'
+import type { Graph } from '@penstock/ports/lightning.ts'
+import { linkedSellers } from '@penstock/ports/linked.ts'
 import type { Basics } from '@penstock/runtime/basics.ts'
 import type { MatchExtra } from './match.decide.ts'
 import { searchFor } from './search.ts'
 import { type SellerDecides, type SellerExtra, wrongAttestation } from './seller.ts'
 
-export type MatchingPorts = { readonly chain: Pick<Chain, 'feeRate'> }
+export type MatchingPorts = { readonly chain: Pick<Chain, 'feeRate'>; readonly graph: Pick<Graph, 'between'> }
 type About = { readonly id: string; readonly at: number; readonly ports: MatchingPorts & Basics }
 type DataOf<C, Type> = C extends { readonly type: Type; readonly data: infer Data } ? Data : never
 
@@ -42,7 +44,9 @@ export const findSeller =
   async (data: DataOf<MatchCommand, 'FindSeller'>, { at, ports }: About): Promise<MatchExtra['FindSeller']> => {
     const entries = book.entries(at, ports.config.railsScore)
     const fees = await feesFor(entries, ports)
-    return { candidates: searchFor(data, entries, { settings: ports.config, fees }) }
+    const sellers = entries.map(({ seller }) => seller.pubkey)
+    const linked = await linkedSellers(ports.graph, data.need, sellers)
+    return { candidates: searchFor(data, entries, { settings: ports.config, fees }, linked) }
   }
 
 /** Asked for only where an offer charges for its funding; where the chain can't tell, those offers are passed over. */

@@ -6,7 +6,7 @@ import { candidateOf, forSize, mostSat, type Pricing, serves } from '@penstock/m
 type Wanted = Extract<MatchCommand, { readonly type: 'FindSeller' }>['data']
 
 /** Enough to get past a few that are sold out meanwhile, few enough to keep the fact small. */
-const MOST_CANDIDATES = 20
+const MOST_CANDIDATES = 8
 
 /**
  * Whom to ask, best first: the seller that the buyer was shown, at the price of then, then everybody who does it for the
@@ -16,6 +16,7 @@ export function searchFor(
   { need, first, only, tried }: Wanted,
   entries: readonly BookEntry[],
   pricing: Pricing,
+  lastResort: readonly string[] = [],
 ): readonly Candidate[] {
   // A named offer was accepted by hand: its seller needs no live agent, and nobody else was agreed on.
   if (only) return tried.includes(first.offerId) ? [] : [first]
@@ -24,7 +25,7 @@ export function searchFor(
   const fresh = entries.filter(({ offerId, seller }) => !tried.includes(offerId) && !triedSellers.has(seller.pubkey))
   const sizeSat = BigInt(need.sizeSat)
   const budgetMsat = BigInt(need.sellerBudgetMsat)
-  const wish = { ...need, buyerPubkey: need.destination.pubkey, sellers: null }
+  const wish = { ...need, buyerPubkey: need.destination.pubkey, sellers: null, lastResort }
 
   const shown = fresh.find(({ offerId }) => offerId === first.offerId)
   // Its bounds and prices were those of the quote; only what it can do now counts.

@@ -28,6 +28,7 @@ function world() {
   let commands = 0
   const whenNow: (readonly [number, () => Promise<unknown>])[] = []
   const ports = {
+    graph: { between: () => Promise.resolve([]) },
     chain: { feeRate: async () => 1 },
     clock: {
       now: () => now,

@@ -2,10 +2,9 @@ import type { OrderFact } from '@penstock/contracts/order.ts'
 import { Bug } from '@penstock/kernel/result.ts'
 import { compile } from '@penstock/runtime/lifecycle.ts'
 import { attemptMachine } from './attempt.machine.ts'
-import type { Attempt } from './state.ts'
+import type { Attempt, AttemptStatus } from './state.ts'
 
-export type AttemptStatus = 'accepted' | 'opening' | 'named' | 'opened' | 'failed' | 'replaced'
-export type AttemptEvent = 'OpeningAsked' | 'OutpointNamed' | 'FundingReorged' | 'ChannelOpened' | 'AttemptFailed' | 'Replaced'
+type AttemptEvent = 'OpeningAsked' | 'OutpointNamed' | 'FundingReorged' | 'ChannelOpened' | 'AttemptFailed' | 'Replaced'
 
 export const attemptLifecycle = compile<AttemptStatus, AttemptEvent>(attemptMachine)
 

@@ -5,10 +5,10 @@ import { pubkeyOf } from '@penstock/bitcoin/pubkey.ts'
 import { DAY_MS } from '@penstock/kernel/time.ts'
 import { attestationOf, buyerAccount, candidateOf, orderTermsOf, outpointOf } from '@penstock/testkit/order-terms.ts'
 import { test } from 'vitest'
-import { type AttemptStatus, attemptLifecycle } from './attempt.ts'
+import { attemptLifecycle } from './attempt.ts'
 import type { OrderCommand } from './order.decide.ts'
 import { order as decider, orderLifecycle } from './order.ts'
-import type { Order, OrderStatus } from './state.ts'
+import type { AttemptStatus, Order, OrderStatus } from './state.ts'
 
 type Step = { readonly type: OrderCommand['type']; readonly data: object }
 const step = <Type extends OrderCommand['type']>(type: Type, data: Extract<OrderCommand, { type: Type }>['data']): Step => ({
@@ -31,7 +31,7 @@ const invoiceOf = (digit: number) =>
       paymentHash: `${digit}`.repeat(64),
       amountMsat: 2_500_000n,
       paymentSecret: '0'.repeat(64),
-      createdAt: 0,
+      createdAt: 1_700_000_000_000,
       expirySeconds: (10 * DAY_MS) / 1000,
       cltvDelta: 40,
       description: 'payout',
@@ -237,7 +237,7 @@ const ways: readonly (readonly [OrderStatus, readonly Step[]])[] = [
     'VALID_CHANNEL_OPENING',
     [...asked, name(one), claim(one), operator, note(one), settle, step('RecordHoldSettled', { settledAt: 5 })],
   ],
-  ['VALID_CHANNEL_OPENING', [...valid, confirm(121), wrong, told('match-used'), paid, accept(1), payout(1, true)]],
+  ['VALID_CHANNEL_OPENING', [...valid, confirm(121), wrong, told('match-used'), accept(1), payout(1, true), paid]],
   ['VALID_CHANNEL_OPENING', [...valid, accept(1), payout(1, false)]],
   [
     'CHANNEL_MONITORING_FINISHED',

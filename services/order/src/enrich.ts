@@ -1,8 +1,7 @@
-import type { Lightning } from '@penstock/ports/lightning.ts'
+import type { Network } from '@penstock/bitcoin/bolt11.ts'
 import type { Enrich } from '@penstock/runtime/service.ts'
 
-/** The market's own node. */
-export type OrderPorts = { readonly lightning: Pick<Lightning, 'info'> }
+/** The network that payout invoices have to be for. */
+export type OrderPorts = { readonly network: Network }
 
-/** Payout invoices must be of the network that our node is on. */
-export const network: Enrich<OrderPorts> = async (_data, { ports }) => ({ network: (await ports.lightning.info()).network })
+export const network: Enrich<OrderPorts> = (_data, { ports }) => Promise.resolve({ network: ports.network })

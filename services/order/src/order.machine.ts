@@ -3,13 +3,11 @@ import { createMachine } from 'xstate'
 // What may arrive in almost any status of an order, and changes none.
 const payout = ['PayoutInvoiceOffered', 'PayoutInvoiceTaken', 'PayoutInvoiceRefused'] as const
 const anywhere = [...payout, 'Told'] as const
-// What an ended order still takes down.
-const afterwards = ['Told', 'LateNoted'] as const
 const offering = ['OutpointOffered', 'OutpointClaimed', 'OutpointRefused', 'AttestationGiven'] as const
 
 const stay = (status: string, types: readonly string[]) => Object.fromEntries(types.map((type) => [type, status]))
-/** An ending without success. */
-const ended = (status: string) => ({ [status]: { on: stay(status, afterwards) } })
+/** An ending without success still takes down what comes late, and who was told of it where anybody has to be. */
+const ended = (status: string, ...also: readonly 'Told'[]) => ({ [status]: { on: stay(status, [...also, 'LateNoted']) } })
 
 /**
  * Which fact may follow in which status of an order (decisions, A2). A release that was asked for changes no status:
@@ -131,11 +129,11 @@ export const orderMachine = createMachine({
     CHANNEL_MONITORING_FINISHED: { on: stay('CHANNEL_MONITORING_FINISHED', [...anywhere, 'PayoutNoted', 'LateNoted']) },
     ...ended('SELLER_REJECTED'),
     ...ended('SELLER_FAILED_TO_REACT'),
-    ...ended('BUYER_REJECTED'),
+    ...ended('BUYER_REJECTED', 'Told'),
     ...ended('BUYER_FAILED_TO_PAY'),
-    ...ended('SELLER_FAILED_TO_OPEN_CHANNEL'),
-    ...ended('SELLER_FAILED_TO_SEND_SWAP'),
-    ...ended('INVALID_CHANNEL_OPENING'),
-    ...ended('ADMIN_CLOSED'),
+    ...ended('SELLER_FAILED_TO_OPEN_CHANNEL', 'Told'),
+    ...ended('SELLER_FAILED_TO_SEND_SWAP', 'Told'),
+    ...ended('INVALID_CHANNEL_OPENING', 'Told'),
+    ...ended('ADMIN_CLOSED', 'Told'),
   },
 })

@@ -1,6 +1,5 @@
 import type { OrderFact, OrderTerms, ReleaseTo } from '@penstock/contracts/order.ts'
 import type { Attestation, Candidate } from '@penstock/contracts/shapes.ts'
-import type { AttemptStatus } from './attempt.ts'
 
 export type EndStatus = ReleaseTo | 'SELLER_FAILED_TO_REACT' | 'CHANNEL_MONITORING_FINISHED'
 export type PlacedStatus =
@@ -14,6 +13,8 @@ export type PlacedStatus =
   | 'VALID_CHANNEL_OPENING'
   | EndStatus
 export type OrderStatus = 'NONE' | PlacedStatus
+
+export type AttemptStatus = 'accepted' | 'opening' | 'named' | 'opened' | 'failed' | 'replaced'
 
 /** One seller's turn. `rereserved` counts how often its capacity was asked for again. */
 export type Attempt = {

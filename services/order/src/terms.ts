@@ -30,10 +30,11 @@ export const openBeforeHeight = (terms: OrderTerms, expiryHeight: number): numbe
       terms.policy.fundingConfirmsWithinBlocks,
   )
 
-export const holdTerms = ({ policy, priceSat, platformFeeMsat, sizeSat, destination }: OrderTerms): HoldTerms => ({
+export const holdTerms = ({ policy, priceSat, platformFeeMsat, leastPlatformFeeMsat, sizeSat, destination }: OrderTerms): HoldTerms => ({
   issue: 1,
   amountMsat: `${satToMsat(BigInt(priceSat))}`,
   platformFeeMsat,
+  leastPlatformFeeMsat,
   cltvDelta: policy.cltvDelta,
   expirySeconds: policy.invoiceExpirySeconds,
   description: `Lightning channel with ${sizeSat} sat of inbound capacity`,
@@ -52,7 +53,7 @@ export const need = (terms: OrderTerms): Need => ({
   railsOnly: terms.railsOnly || terms.isPrivate,
   assetId: terms.assetId,
   leaseBlocks: terms.leaseBlocks,
-  sellerBudgetMsat: `${satToMsat(BigInt(terms.priceSat)) - BigInt(terms.platformFeeMsat)}`,
+  sellerBudgetMsat: `${satToMsat(BigInt(terms.priceSat)) - BigInt(terms.leastPlatformFeeMsat)}`,
   ranking: terms.source === 'lsps1-recommended' ? 'recommended' : 'cheapest',
 })
 

@@ -16,6 +16,8 @@ export type Market = {
   readonly rateNow: RateNow
   readonly leaseBlocks: number
   readonly maxLeaseBlocks: number
+  /** Sellers whose private channel could be proven at the last height only. */
+  readonly linked?: readonly string[]
 }
 
 export type Chosen = Ranked & { readonly leaseBlocks: number }
@@ -96,12 +98,13 @@ function named(request: Request, offerId: string, { entries, pricing, leaseBlock
   return { chosen: { ...cost, entry, sizeSat, leaseBlocks: lease } }
 }
 
-const wishOf = (request: Request, { leaseBlocks }: Market): Wish => ({
+const wishOf = (request: Request, { leaseBlocks, linked }: Market): Wish => ({
   buyerPubkey: request.destination.pubkey,
   isPrivate: request.isPrivate,
   railsOnly: request.railsOnly,
   leaseBlocks: request.leaseBlocks ?? leaseBlocks,
   sellers: request.sellers,
+  ...(linked && { lastResort: linked }),
 })
 
 const nobody = ({ isPrivate, railsOnly }: Wish) =>

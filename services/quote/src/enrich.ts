@@ -1,14 +1,20 @@
 import type { Book } from '@penstock/market/book.ts'
 import type { FundingFees } from '@penstock/market/price.ts'
 import type { Chain } from '@penstock/ports/chain.ts'
+import { linkedSellers } from '@penstock/ports/linked.ts'
+import type { Graph } from '@penstock/ports/lightning.ts'
 import type { RateSample, RateSource } from '@penstock/ports/rates.ts'
 import type { Basics } from '@penstock/runtime/basics.ts'
-import type { Market } from './choose.ts'
+import type { Market, Request } from './choose.ts'
 import type { QuoteExtra } from './quote.ts'
 import { priceOf, type PriceNow } from './price.ts'
 import { combine } from './rate.ts'
 
-export type QuotePorts = { readonly rates: readonly RateSource[]; readonly chain: Pick<Chain, 'feeRate'> }
+export type QuotePorts = {
+  readonly rates: readonly RateSource[]
+  readonly chain: Pick<Chain, 'feeRate'>
+  readonly graph: Pick<Graph, 'between'>
+}
 type About = { readonly at: number; readonly ports: QuotePorts & Basics }
 
 /** What the loops of this service keep in memory: everything of it is there again a moment after a start. */
@@ -34,10 +40,12 @@ export function marketNow({ book, samples, fees }: Known, at: number, { config }
 /** By the clock of now, not by the command's time: a request that waited must not be quoted at a rate that is too old. */
 export const requestQuote =
   (known: Known) =>
-  async (_: object, { ports }: About): Promise<QuoteExtra['RequestQuote']> => ({
-    market: marketNow(known, ports.clock.now(), ports),
-    settings: ports.config,
-  })
+  async (request: Request, { ports }: About): Promise<QuoteExtra['RequestQuote']> => {
+    const market = marketNow(known, ports.clock.now(), ports)
+    const sellers = market.entries.map(({ seller }) => seller.pubkey)
+    const linked = await linkedSellers(ports.graph, request, sellers)
+    return { market: { ...market, linked }, settings: ports.config }
+  }
 
 export const refreshPrice =
   (known: Known) =>

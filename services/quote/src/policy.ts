@@ -14,6 +14,7 @@ export type PolicySettings = {
   readonly fundingConfirmsWithinBlocks: number
   readonly payoutConfirmations: number
   readonly withheldBlocks: number
+  readonly failoverFeePercent: number
 }
 
 /** Before the lowest expiry every hold is settled or cancelled (decisions, A4). */

@@ -9,6 +9,7 @@ const set = (over: Partial<PriceSet> = {}, at = NOW): PriceSet => ({
   satsPerUsd: '360000',
   usdPerUsd: '360.00',
   rate: { centsPerBtc: '10000000', at, samples: [] },
+  fundingFees: null,
   validUntil: at + 5 * MINUTE,
   ...over,
 })

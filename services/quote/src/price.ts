@@ -1,6 +1,7 @@
 import type { PriceCommand, PriceFact } from '@penstock/contracts/quote.ts'
 import { accept, type Decider, type Decision, type Refusal } from '@penstock/kernel/decider.ts'
 import { perUsd } from '@penstock/market/market.ts'
+import { recordFees } from '@penstock/market/price.ts'
 import type { Enriched } from '@penstock/runtime/enriched.ts'
 import type { Market } from './choose.ts'
 
@@ -26,6 +27,7 @@ export function priceOf({ entries, rateNow, pricing, leaseBlocks }: Market, rate
       satsPerUsd: `${found.satsPerUsd}`,
       usdPerUsd: found.usdPerUsd,
       rate,
+      fundingFees: recordFees(pricing.fees),
       validUntil: rate.at + rateMaxAgeSeconds * 1000,
     },
   }

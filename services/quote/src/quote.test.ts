@@ -102,7 +102,7 @@ test('a budget buys the most capacity, and is the invoice', () => {
   // 5 USD are 5,000 sat: 500 base, the rest at 2,500 ppm for seller and platform together.
   expect(terms).toMatchObject({
     priceSat: '5000',
-    sizeSat: '1800000',
+    sizeSat: '1800001',
     platformFeeMsat: '900000',
     usdCents: '500',
     standing: true,
@@ -120,13 +120,13 @@ test('the fee estimate that a price was made with is recorded', () => {
   const one = entry(1, { promises: { ...promises, onchainMultiplier: 2 } })
   const { terms, fundingFees } = quoted(request, market([one], { pricing: { settings: config, fees } }))
   expect(fundingFees).toEqual({ LOW: '200', MEDIUM: '400', HIGH: '900' })
-  expect(terms.candidate.sellerAmountMsat).toBe(`${500_000n + 400_000n + BigInt(terms.sizeSat) * 2n}`)
+  expect(terms.candidate.sellerAmountMsat).toBe(`${((900_000n + BigInt(terms.sizeSat) * 2n) / 1000n) * 1000n}`)
 })
 
 test('a capacity has a price: LSPS1 by its ranking, whole satoshis', () => {
   const book = [entry(1, { promises: { ...promises, feeRatePpm: 2001 } }, { score: 0.9 }), entry(2)]
-  expect(quoted({ ...lsps, sizeSat: '1000001' }, market(book)).terms).toMatchObject({
-    sizeSat: '1000001',
+  expect(quoted({ ...lsps, sizeSat: '1000002' }, market(book)).terms).toMatchObject({
+    sizeSat: '1000002',
     priceSat: '3001',
     candidate: { offerId: uuid(2) },
     leaseBlocks: 13_140,

@@ -3,6 +3,7 @@ import type { QuoteCommand, QuoteFact, QuoteRefusal } from '@penstock/contracts/
 import { accept, type Decider, type Decision, type Refusal, refuse } from '@penstock/kernel/decider.ts'
 import { type Process, tell } from '@penstock/kernel/process.ts'
 import { Bug } from '@penstock/kernel/result.ts'
+import { recordFees } from '@penstock/market/price.ts'
 import { candidateOf } from '@penstock/market/rank.ts'
 import type { Enriched } from '@penstock/runtime/enriched.ts'
 import { compile } from '@penstock/runtime/lifecycle.ts'
@@ -58,6 +59,7 @@ function make({
     sizeSat: `${chosen.sizeSat}`,
     priceSat: `${chosen.priceSat}`,
     platformFeeMsat: `${chosen.platformFeeMsat}`,
+    leastPlatformFeeMsat: `${(chosen.platformFeeMsat * BigInt(100 - settings.failoverFeePercent)) / 100n}`,
     leaseBlocks: chosen.leaseBlocks,
     requiredConfirmations: policy.requiredConfirmations,
     // A price in satoshis is made without a rate; where there is none nothing is guessed.
@@ -68,9 +70,7 @@ function make({
     standing: request.offerId === null,
     policy,
   }
-  const { fees } = market.pricing
-  const fundingFees = fees && { LOW: `${fees.LOW}`, MEDIUM: `${fees.MEDIUM}`, HIGH: `${fees.HIGH}` }
-  return accept({ type: 'Quoted', v: 1, data: { terms, fundingFees } })
+  return accept({ type: 'Quoted', v: 1, data: { terms, fundingFees: recordFees(market.pricing.fees) } })
 }
 
 export const quote: Decider<Quote, QuoteDecides, QuoteFact, Refusal<QuoteRefusal>> = {

@@ -44,7 +44,8 @@ async function world() {
   const rates = [
     { name: 'fixed', read: () => Promise.resolve({ source: 'fixed', centsPerBtc: 10_000_000n, at: platform.clock.now() }) },
   ]
-  const start = () => run([bind(quoting(), { rates, chain }), bind(matching(), { chain })], platform)
+  const graph = { between: () => Promise.resolve([]) }
+  const start = () => run([bind(quoting(), { rates, chain, graph }), bind(matching(), { chain, graph })], platform)
   let running = await start()
   onTestFinished(() => running.close())
   const [toMatching, toQuote] = [await caller('matching'), await caller('quote')]

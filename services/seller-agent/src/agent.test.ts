@@ -13,7 +13,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type AgentOptions, runSellerAgent } from './agent.ts'
 import { type Journal, openJournal } from './journal.ts'
 import { ensureRegistered } from './register.ts'
-import type { SellerTerms } from './terms.ts'
+import { terms } from './stage.contract.ts'
 
 type Input = Readonly<Record<string, unknown>>
 type Attested = { readonly pubkey: string; readonly confirmed_sats: string; readonly at: string; readonly signature: string }
@@ -129,18 +129,6 @@ function carryOut(name: string, variables: Input, authorization: string): object
     default:
       return refusal(`no such operation ${name}`)
   }
-}
-
-const terms: SellerTerms = {
-  totalSizeSat: 100_000_000n,
-  minSizeSat: 100_000n,
-  maxSizeSat: 10_000_000n,
-  minBlockLength: 4320,
-  baseFeeSat: 500n,
-  feeRatePpm: 2000,
-  baseFeeCapSat: 1n,
-  feeRateCapPpm: 100,
-  autoAccept: true,
 }
 
 function options(journal: Journal, signal: AbortSignal): AgentOptions {

@@ -32,7 +32,7 @@ export function noteOutpoint(hold: Hold, { height, ...noted }: Data<'NoteOutpoin
     return refused('No payment is waiting for this channel; do not publish its funding.')
   if (height > lastBroadcastHeight(payment.expiryHeight, request, noted.terms.requiredConfirmations))
     return refused('Too few blocks are left for the channel to confirm under this payment; do not publish its funding.')
-  if (BigInt(noted.sellerAmountMsat) > request.amountMsat - request.platformFeeMsat)
+  if (BigInt(noted.sellerAmountMsat) > request.amountMsat - request.leastPlatformFeeMsat)
     return refused('The buyer has not paid enough for this seller.')
   return accept({ type: 'OutpointNoted', v: 1, data: noted })
 }

@@ -73,7 +73,7 @@ const classes: readonly (readonly [name: string, seen: EvidenceData | null, betw
 ]
 
 for (const [name, seen, between, last, note = [isNoted]] of classes)
-  describe(name, () => {
+  describe(`${name}`, () => {
     const asked = [...toHeld, ...note, settleAsked]
     const unasked = [...toHeld, ...note]
     test('one block before the last height', () => {

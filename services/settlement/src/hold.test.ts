@@ -2,25 +2,18 @@ import { given } from '@penstock/testkit/given.ts'
 import { describe, expect, test } from 'vitest'
 import { settlement } from './settlement.ts'
 import {
-  attestation,
   cancelled,
   cancelRequested,
-  E,
   EXPIRES,
   fact,
-  HASH,
   HELD_AT,
   held,
   htlc,
   isHeld,
-  isNoted,
   issued,
   nodeView,
   NOW,
-  noted,
-  OUTPOINT,
   proof,
-  released,
   requested,
   settleAsked,
   settled,
@@ -179,109 +172,6 @@ describe('reaching the buyer before an attempt', () => {
   })
 })
 
-describe('cancelling', () => {
-  const cancel = { type: 'CancelHold', data: { sentence: released.sentence } } as const
-  test('from everything before SettleRequested', () => {
-    for (const history of [[requested], toOpen, toHeld, toNoted, [...toNoted, settleAsked]])
-      given(settlement, ...history)
-        .when(cancel)
-        .then(cancelRequested)
-    given(settlement)
-      .when(cancel)
-      .then(fact('HoldRefused', { code: 'withdrawn', reason: released.sentence }))
-  })
-  test('never afterwards: that is a fact, once', () => {
-    const no = fact('CancelRefused', { reason: 'The hold is being settled; nothing can release it any more.' })
-    for (const history of [toSettling, toSettled]) {
-      given(settlement, ...history)
-        .when(cancel)
-        .then(no)
-      given(settlement, ...history, no)
-        .when(cancel)
-        .then()
-    }
-  })
-  test('a second wish adds nothing', () => {
-    given(settlement, ...toHeld, cancelRequested)
-      .when(cancel)
-      .then()
-    given(settlement, ...toHeld, cancelRequested, cancelled)
-      .when(cancel)
-      .then()
-  })
-  test('it has happened when the node confirmed it', () => {
-    const record = { type: 'RecordCancelled', data: { at: NOW } } as const
-    given(settlement, ...toHeld, cancelRequested)
-      .when(record)
-      .then(cancelled)
-    for (const history of [[], toOpen, toHeld, toSettling, toSettled, [...toHeld, cancelRequested, cancelled]])
-      given(settlement, ...history)
-        .when(record)
-        .then()
-  })
-})
-
-describe('expiry', () => {
-  const expire = (change: object = {}) =>
-    ({ type: 'ExpireInvoice', data: { deadline: EXPIRES, paymentHash: HASH, held: null, ...change } }) as const
-  test('an unpaid invoice ends', () => {
-    const { decision } = given(settlement, ...toOpen).when(expire())
-    expect(decision).toMatchObject({ facts: [{ type: 'CancelRequested', data: { reason: 'expired', verdict: null } }] })
-  })
-  test('a payment of the last moment counts', () =>
-    given(settlement, ...toOpen)
-      .when(expire({ held }))
-      .then(isHeld))
-  test('a stale deadline adds nothing', () => {
-    given(settlement, ...toOpen)
-      .when(expire({ deadline: EXPIRES - 1 }))
-      .then()
-    for (const history of [[], [requested], toHeld, toSettled, [...toOpen, cancelRequested]])
-      given(settlement, ...history)
-        .when(expire())
-        .then()
-  })
-})
-
-describe('the node gives back by itself', () => {
-  const own = (at: number) => ({ type: 'RecordNodeCancelled', data: { at, height: 985 } }) as const
-  test('an open invoice at its end has expired, before that the node ended it', () => {
-    expect(given(settlement, ...toOpen).when(own(EXPIRES - 59_000)).decision).toMatchObject({
-      facts: [
-        { type: 'CancelRequested', data: { reason: 'expired' } },
-        { type: 'HoldCancelled', data: { reason: 'expired' } },
-      ],
-    })
-    expect(given(settlement, ...toOpen).when(own(NOW)).decision).toMatchObject({
-      facts: [{ data: { reason: 'node' } }, { data: { reason: 'node' } }],
-    })
-  })
-  test('a held payment: with what was there to judge', () => {
-    expect(given(settlement, ...toHeld).when(own(NOW)).decision).toMatchObject({
-      facts: [{ type: 'CancelRequested' }, { type: 'HoldCancelled', data: { reason: 'node', verdict: 'unnamed' } }],
-    })
-    expect(given(settlement, ...toNoted).when(own(NOW)).decision).toMatchObject({
-      facts: [{}, { data: { reason: 'node', verdict: 'unproven' } }],
-    })
-  })
-  test('while settling it is an incident', () => {
-    const { decision } = given(settlement, ...toSettling).when(own(NOW))
-    expect(decision).toMatchObject({
-      facts: [{ type: 'IncidentNoted', data: { what: 'hold-lost-while-settling' } }, { type: 'HoldCancelled' }],
-    })
-  })
-  test('while cancelling it is the confirmation', () =>
-    given(settlement, ...toHeld, cancelRequested)
-      .when(own(NOW))
-      .then(cancelled))
-  test('elsewhere it is no news', () => {
-    for (const history of [[], [requested], toSettled, [...toHeld, cancelRequested, cancelled]])
-      given(settlement, ...history)
-        .when(own(NOW))
-        .then()
-  })
-})
-
 describe('settling', () => {
   const record = (receivedMsat: string) => ({ type: 'RecordSettled', data: { settledAt: NOW, receivedMsat } }) as const
   test('the books are opened when the node shows the whole amount settled', () => {
@@ -305,107 +195,4 @@ describe('settling', () => {
     const { decision } = given(settlement, ...toNoted, settleAsked, weak).when(record('5000000'))
     expect(decision).toMatchObject({ facts: [{}, {}, { type: 'PayoutWithheld', data: { reason, untilHeight: 903 + 1008 } }] })
   })
-})
-
-describe('noting an outpoint', () => {
-  const note = (height: number, change: object = {}) => ({ type: 'NoteOutpoint', data: { ...noted, height, ...change } }) as const
-  /** E − 30 − 6 blocks to confirm − 6 confirmations. */
-  const last = E - 42
-  test('up to the last height at which a broadcast can still be proven', () => {
-    given(settlement, ...toHeld)
-      .when(note(last))
-      .then(isNoted)
-    expect(given(settlement, ...toHeld).when(note(last + 1)).decision).toMatchObject({
-      facts: [{ type: 'OutpointNoteRefused', data: { attempt: 1, outpoint: OUTPOINT } }],
-    })
-    const deep = { ...noted.terms, requiredConfirmations: 10 }
-    expect(given(settlement, ...toHeld).when(note(last, { terms: deep })).decision).toMatchObject({
-      facts: [{ type: 'OutpointNoteRefused' }],
-    })
-    given(settlement, ...toHeld)
-      .when(note(last - 4, { terms: deep }))
-      .then(fact('OutpointNoted', { ...noted, terms: deep }))
-  })
-  test('a refusal is answered once, and a redelivery does not succeed tomorrow', () => {
-    const no = fact('OutpointNoteRefused', { attempt: 1, outpoint: OUTPOINT, reason: 'x' })
-    given(settlement, ...toHeld, no)
-      .when(note(HELD_AT))
-      .then()
-    given(settlement, no, ...toHeld)
-      .when(note(HELD_AT))
-      .then()
-    given(settlement, ...toHeld, no)
-      .when(note(HELD_AT, { attempt: 2 }))
-      .then(fact('OutpointNoted', { ...noted, attempt: 2 }))
-  })
-  test('only while a payment is held', () => {
-    for (const history of [[], [requested], toOpen, [...toHeld, cancelRequested], [...toHeld, cancelRequested, cancelled]])
-      expect(given(settlement, ...history).when(note(HELD_AT)).decision).toMatchObject({
-        facts: [{ type: 'OutpointNoteRefused' }],
-      })
-    for (const history of [toSettling, toSettled])
-      expect(given(settlement, ...history).when(note(HELD_AT, { outpoint: `${'00'.repeat(32)}:0` })).decision).toMatchObject({
-        facts: [{ type: 'OutpointNoteRefused' }],
-      })
-  })
-  test('a seller never gets more than the buyer paid', () => {
-    given(settlement, ...toHeld)
-      .when(note(HELD_AT, { sellerAmountMsat: '4100000' }))
-      .then(fact('OutpointNoted', { ...noted, sellerAmountMsat: '4100000' }))
-    expect(given(settlement, ...toHeld).when(note(HELD_AT, { sellerAmountMsat: '4100001' })).decision).toMatchObject({
-      facts: [{ type: 'OutpointNoteRefused' }],
-    })
-  })
-  test('another outpoint takes its place, the same one brings only an attestation', () => {
-    const other = `${'00'.repeat(32)}:7`
-    given(settlement, ...toNoted)
-      .when(note(HELD_AT, { outpoint: other }))
-      .then(fact('OutpointNoted', { ...noted, outpoint: other }))
-    given(settlement, ...toNoted)
-      .when(note(HELD_AT))
-      .then()
-    for (const history of [toNoted, toSettling, toSettled]) {
-      given(settlement, ...history)
-        .when(note(E, { attestation, sellerAmountMsat: '1' }))
-        .then(fact('OutpointNoted', { ...noted, attestation }))
-      given(settlement, ...history, fact('OutpointNoted', { ...noted, attestation }))
-        .when(note(E, { attestation }))
-        .then()
-      given(settlement, ...history, fact('OutpointNoted', { ...noted, attestation }))
-        .when(note(E))
-        .then()
-    }
-  })
-})
-
-test('the wish to settle is kept once per outpoint, while the payment is held', () => {
-  const settle = { type: 'SettleHold', data: { outpoint: OUTPOINT } } as const
-  given(settlement, ...toNoted)
-    .when(settle)
-    .then(settleAsked)
-  given(settlement, ...toNoted, settleAsked)
-    .when(settle)
-    .then()
-  for (const history of [[], toOpen, toSettling, toSettled, [...toHeld, cancelRequested]])
-    given(settlement, ...history)
-      .when(settle)
-      .then()
-})
-
-test('the timer of the last height asks for a proof once', () => {
-  const last = { type: 'LastHeight', data: { height: E - 24 } } as const
-  const reached = fact('LastHeightReached', { height: E - 24 })
-  given(settlement, ...toHeld)
-    .when(last)
-    .then(reached)
-  given(settlement, ...toHeld, reached)
-    .when(last)
-    .then()
-  given(settlement, ...toHeld)
-    .when({ type: 'LastHeight', data: { height: E - 25 } })
-    .then()
-  for (const history of [toOpen, toSettling, [...toHeld, cancelRequested]])
-    given(settlement, ...history)
-      .when(last)
-      .then()
 })

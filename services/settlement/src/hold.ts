@@ -3,9 +3,10 @@ import { type HoldStatus, statusAfter } from './lifecycle.ts'
 
 type DataOf<Type extends SettlementFact['type']> = Extract<SettlementFact, { type: Type }>['data']
 
-export type HoldRequest = Omit<HoldTerms, 'amountMsat' | 'platformFeeMsat'> & {
+export type HoldRequest = Omit<HoldTerms, 'amountMsat' | 'platformFeeMsat' | 'leastPlatformFeeMsat'> & {
   readonly amountMsat: bigint
   readonly platformFeeMsat: bigint
+  readonly leastPlatformFeeMsat: bigint
   readonly keyId: string
   readonly node: string
   readonly paymentHash: string
@@ -65,10 +66,17 @@ export function evolveHold(hold: Hold, fact: SettlementFact): Hold {
   return { ...learn(hold, fact), status: statusAfter(hold.status, fact.type) }
 }
 
+const requestOf = (data: Extract<SettlementFact, { type: 'HoldRequested' }>['data']): HoldRequest => ({
+  ...data,
+  amountMsat: BigInt(data.amountMsat),
+  platformFeeMsat: BigInt(data.platformFeeMsat),
+  leastPlatformFeeMsat: BigInt(data.leastPlatformFeeMsat),
+})
+
 function learn(hold: Hold, { type, data }: SettlementFact): Hold {
   switch (type) {
     case 'HoldRequested':
-      return { ...hold, request: { ...data, amountMsat: BigInt(data.amountMsat), platformFeeMsat: BigInt(data.platformFeeMsat) } }
+      return { ...hold, request: requestOf(data) }
     case 'HoldIssued':
       return { ...hold, invoice: { request: data.invoice, expiresAt: data.expiresAt }, atNode: 'open' }
     case 'HoldHeld': {

@@ -51,11 +51,20 @@ test('every posting adds up to nothing, and all money goes somewhere', () => {
   )
 })
 
+test('a dearer seller that steps in takes from the fee', () => {
+  const { data } = settledPosting({ receivedMsat: 10_000n, amountMsat: 10_000n, platformFeeMsat: 3000n, sellerAmountMsat: 9000n })
+  expect(data.entries).toEqual([
+    { account: 'received', amountMsat: '10000' },
+    { account: 'payable', amountMsat: '-9000' },
+    { account: 'platform-fee', amountMsat: '-1000' },
+  ])
+})
+
 test('a settlement below the price, or a seller above it, is a bug', () => {
   expect(() => settledPosting({ receivedMsat: 9n, amountMsat: 10n, platformFeeMsat: 0n, sellerAmountMsat: 10n })).toThrow(
     'whole amount',
   )
-  expect(() => settledPosting({ receivedMsat: 10n, amountMsat: 10n, platformFeeMsat: 1n, sellerAmountMsat: 10n })).toThrow(
+  expect(() => settledPosting({ receivedMsat: 10n, amountMsat: 10n, platformFeeMsat: 1n, sellerAmountMsat: 11n })).toThrow(
     'no more than the price',
   )
 })

@@ -7,6 +7,17 @@ export type Balances = Readonly<Partial<Record<Account, bigint>>>
 
 type Posting = Extract<SettlementFact, { type: 'LedgerPosted' }>
 
+/** The platform's fee of a sale: less than was planned where a dearer seller stepped in. @returns msat */
+export function feeTakenMsat(money: {
+  readonly amountMsat: bigint
+  readonly platformFeeMsat: bigint
+  readonly sellerAmountMsat: bigint
+}): bigint {
+  const leftMsat = money.amountMsat - money.sellerAmountMsat
+  must(leftMsat >= 0n, 'a seller takes no more than the price')
+  return leftMsat < money.platformFeeMsat ? leftMsat : money.platformFeeMsat
+}
+
 /**
  * The buyer's money when it is ours. What neither the seller nor the platform's fee takes of the price is the
  * difference to a cheaper seller that stepped in, and below one sat what could not be charged exactly.
@@ -18,14 +29,14 @@ export function settledPosting(money: {
   readonly sellerAmountMsat: bigint
 }): Posting {
   const overpaymentMsat = money.receivedMsat - money.amountMsat
-  const restMsat = money.amountMsat - money.platformFeeMsat - money.sellerAmountMsat
+  const feeMsat = feeTakenMsat(money)
+  const restMsat = money.amountMsat - feeMsat - money.sellerAmountMsat
   must(overpaymentMsat >= 0n, 'a hold is settled for its whole amount')
-  must(restMsat >= 0n, 'a seller and the fee take no more than the price')
   const roundingMsat = restMsat % 1000n
   return posting('settled', [
     ['received', money.receivedMsat],
     ['payable', -money.sellerAmountMsat],
-    ['platform-fee', -money.platformFeeMsat],
+    ['platform-fee', -feeMsat],
     ['price-difference', -(restMsat - roundingMsat)],
     ['rounding', -roundingMsat],
     ['overpayment', -overpaymentMsat],

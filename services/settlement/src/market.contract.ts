@@ -39,7 +39,7 @@ export async function openMarket(
   })
   const start = () => run([bind(settlementService(), ports)], world.platform)
   let running = await start()
-  const { send, outcomes } = await world.caller('settlement')
+  const { send } = await world.caller('settlement')
   let commands = 0
 
   const nodeOf = (alias: string) => control.nodes().find((node) => node.alias === alias) ?? { pubkey: '', uri: '' }
@@ -51,14 +51,20 @@ export async function openMarket(
   /** The first fact of a type, once it is there. */
   const fact = <T extends SettlementFact['type']>(type: T, orderId = ORDER): Promise<FactOf<T>> =>
     until(type, async () => (await facts(orderId)).find((one): one is FactOf<T> => one.type === type))
-  const tell = <T extends keyof Commands & string>(
+  const tell = <T extends keyof Commands>(
     type: T,
     data: Parameters<typeof ask<typeof contract, T>>[3],
     orderId = ORDER,
   ): Promise<void> => send(ask(contract, orderId, type, data), `00000000-0000-4000-8000-${`${++commands}`.padStart(12, '0')}`)
 
   return {
-    ...{ world, control, ports, outcomes, pubkey, facts, fact, tell },
+    world,
+    control,
+    ports,
+    pubkey,
+    facts,
+    fact,
+    tell,
     send,
     stop: () => running.close(),
     start: async () => void (running = await start()),

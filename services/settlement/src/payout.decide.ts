@@ -4,7 +4,7 @@ import { accept } from '@penstock/kernel/decider.ts'
 import { ppmOf } from '@penstock/kernel/money.ts'
 import { HOUR_MS, SECOND_MS } from '@penstock/kernel/time.ts'
 import { confirmationsOf, judged } from './judged.ts'
-import { owedMsat, paidPosting } from './ledger.ts'
+import { feeTakenMsat, owedMsat, paidPosting } from './ledger.ts'
 import { REORGED } from './payout.ts'
 import { type CommandOf, type Data, evolve, type Settlement, type SettlementDecision } from './state.ts'
 
@@ -12,14 +12,14 @@ const FIRST_WAIT_MS = 15 * SECOND_MS
 const LONGEST_WAIT_MS = 6 * HOUR_MS
 
 export function givePayoutInvoice(state: Settlement, { at, data }: CommandOf<'GivePayoutInvoice'>): SettlementDecision {
-  const { network, ...invoice } = data
+  const { request, paymentHash, payee, amountMsat, expiresAt } = data
   const { invoices, refused } = state.payout
   // A hash is answered once.
-  if (invoices[invoice.paymentHash] || refused.includes(invoice.paymentHash)) return accept()
+  if (invoices[paymentHash] || refused.includes(paymentHash)) return accept()
   const reason = faultOf(state, data, at)
   return reason === undefined
-    ? accept({ type: 'PayoutInvoiceOffered', v: 1, data: invoice })
-    : accept({ type: 'PayoutInvoiceRefused', v: 1, data: { paymentHash: invoice.paymentHash, reason } })
+    ? accept({ type: 'PayoutInvoiceOffered', v: 1, data: { request, paymentHash, payee, amountMsat, expiresAt } })
+    : accept({ type: 'PayoutInvoiceRefused', v: 1, data: { paymentHash, reason } })
 }
 
 /** The order looked at it for its seller; what money depends on is looked at again, in the invoice itself. */
@@ -68,7 +68,9 @@ export function watchPayout(
 
   const confirmations = confirmationsOf(evidence)
   const verdict = judged(noted.terms, evidence, { lastHeight: false })
-  const announced = payout.incidents.length === 0 && verdict.verdict === 'valid' && verdict.peer === 'graph'
+  // An announcement says that both nodes still stand by the channel; what was broken it does not mend.
+  const unbroken = payout.incidents.every((what) => what === REORGED)
+  const announced = unbroken && verdict.verdict === 'valid' && verdict.peer === 'graph'
   const waits = payout.withheldUntilHeight !== null && height < payout.withheldUntilHeight && !announced
   if (waits || confirmations < request.payoutConfirmations || (verdict.verdict === 'undecided' && verdict.waitingFor === 'spend'))
     return accept()
@@ -136,7 +138,8 @@ function thenPay(state: Settlement, facts: readonly SettlementFact[], routingFee
   // An invoice of another amount was meant for another attempt of the same seller.
   if (!isDue || !hold.request || invoice?.amountMsat !== `${sellerAmountMsat}`) return accept(...facts)
   const limitMsat = ppmOf(sellerAmountMsat, BigInt(routingFeeLimitPpm))
-  const maxFeeMsat = limitMsat < hold.request.platformFeeMsat ? limitMsat : hold.request.platformFeeMsat
+  const feeMsat = feeTakenMsat({ ...hold.request, sellerAmountMsat })
+  const maxFeeMsat = limitMsat < feeMsat ? limitMsat : feeMsat
   const { paymentHash, request } = invoice
   return accept(...facts, {
     type: 'PayoutRequested',

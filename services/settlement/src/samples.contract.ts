@@ -13,7 +13,8 @@ export const fact = <T extends SettlementFact['type']>(type: T, data: FactOf<T>[
 
 const key = (byte: number): string => pubkeyOf(new Uint8Array(32).fill(byte))
 const sellerSecret = new Uint8Array(32).fill(1)
-export const [seller, buyer, node, stranger] = [key(1), key(2), key(3), key(9)]
+const buyer = key(2)
+export const [seller, node, stranger] = [key(1), key(3), key(9)]
 export const ORDER = '018f3c1e-0000-7000-8000-000000000001'
 export const NOW = 1_795_000_000_000
 export const HASH = 'ab'.repeat(32)
@@ -28,6 +29,7 @@ export const terms: HoldTerms = {
   issue: 1,
   amountMsat: '5000000',
   platformFeeMsat: '900000',
+  leastPlatformFeeMsat: '180000',
   cltvDelta: 150,
   expirySeconds: 3600,
   description: 'an order',

@@ -152,6 +152,22 @@ describe('the guard needs nobody', () => {
     await market.start()
     expect((await market.fact('HoldCancelled')).data).toMatchObject({ reason: 'node', verdict: 'unnamed' })
   })
+  test('a stream that cannot be folded does not hold up another', async () => {
+    await open()
+    await market.issue()
+    await market.held()
+    await market.issue(OTHER)
+    await market.fact('HoldIssued', OTHER)
+    await market.stop()
+    const [begun] = await market.world.store.read(`settlement-${OTHER}`)
+    assert.ok(begun)
+    await market.world.store.append(`settlement-${OTHER}`, 1, [
+      { id: '018f3c1e-0000-7000-8000-00000000ffff', type: 'HoldRequested', data: begun.data, meta: begun.meta },
+    ])
+    mineToLastHeight()
+    await market.start()
+    expect((await market.fact('HoldCancelled')).data.verdict).toBe('unnamed')
+  })
   test('one hold that cannot be looked at does not hold up another', async () => {
     let broken = ''
     await open({}, (ports) => ({
@@ -186,14 +202,14 @@ describe('after settling', () => {
     await market.tell('CancelHold', { sentence: 'x' })
     await market.fact('CancelRefused')
   })
-  test('a re-org is an incident; the seller is paid once the funding is buried again', async () => {
+  test('a re-org is an incident; the seller is paid once the funding is buried again and announced', async () => {
     await open()
     await settle()
     market.control.reorg(3)
     expect((await market.fact('IncidentNoted')).data.what).toBe('funding-reorged')
     await market.payoutInvoice()
     market.control.mine(8)
-    await market.fact('PayoutSucceeded').catch(async (e) => { console.log(JSON.stringify((await market.facts()).slice(5), null, 1), await market.ports.chain.tip()); throw e })
+    await market.fact('PayoutSucceeded')
   })
   test('a payment hash is paid for one order', async () => {
     await open()

@@ -2,6 +2,7 @@ import { accounts } from '@penstock/accounts/service.ts'
 import { channelWatcher } from '@penstock/channel-watcher/service.ts'
 import type { Mount } from '@penstock/gateway/http.ts'
 import type { Gateway } from '@penstock/gateway/ports.ts'
+import { lsps1Routes } from '@penstock/gateway/lsps1/routes.ts'
 import { operatorRoutes } from '@penstock/gateway/operator/routes.ts'
 import { orderReport } from '@penstock/gateway/read/order-report.ts'
 import { gateway } from '@penstock/gateway/service.ts'
@@ -52,13 +53,13 @@ export async function assemble(platform: Embedded, outside: Outside, options: As
     )
   }
   return [
-    bind(quoting(), { rates, chain }, height),
-    bind(orders, { lightning }, height),
-    bind(matching(), { chain }, height),
+    bind(quoting(), { rates, chain, graph: lightning.graph }, height),
+    bind(orders, { network: 'regtest' as const }, height),
+    bind(matching(), { chain, graph: lightning.graph }, height),
     bind(settlementService(), { lightning, chain, keyring, network: 'regtest' as const }, height),
     bind(channelWatcher, { lightning, chain }, height),
     bind(accounts, {}),
-    bind(gateway({ pepper, mounts: [operators], listening }), { views: platform.views, records: platform.records, pepper, readiness }),
+    bind(gateway({ pepper, mounts: [operators, lsps1Routes({ peers: lightning.peers, chain })], listening }), { views: platform.views, records: platform.records, pepper, readiness }),
   ]
 }
 

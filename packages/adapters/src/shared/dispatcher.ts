@@ -1,3 +1,4 @@
+import type { Handled } from '@penstock/ports/bus.ts'
 import { type Handle, handlers } from './handlers.ts'
 import type { LaneSource, Sequenced } from './lane-source.ts'
 import { type Lane, laneTable } from './lanes.ts'
@@ -32,14 +33,10 @@ export function dispatcher(source: LaneSource, options: DispatcherOptions): Disp
   const stop = new AbortController()
   const log = pages(source)
   const parked = parkedKeys(source)
-  const tasks = new Set<Promise<void>>()
+  const tasks = taskSet()
   const progress = (): number => lanes.progress(log.seen())
   const keep = progressSaver(source, progress)
   const untilItWorks = retries(running, options, stop.signal, () => pump())
-  const track = (task: Promise<void>): void => {
-    tasks.add(task)
-    void task.finally(() => tasks.delete(task))
-  }
 
   function pump(): void {
     if (stop.signal.aborted || sharing.count() === 0) return
@@ -49,7 +46,7 @@ export function dispatcher(source: LaneSource, options: DispatcherOptions): Disp
   function take(message: Sequenced): boolean {
     if (lanes.follow(message)) return true
     if (lanes.count() >= options.concurrency * LANES_PER_SLOT || !running.tryTake()) return false
-    track(run(lanes.open(message)))
+    tasks.add(run(lanes.open(message)))
     return true
   }
   async function run(lane: Lane): Promise<void> {
@@ -63,8 +60,7 @@ export function dispatcher(source: LaneSource, options: DispatcherOptions): Disp
   const deliver = (message: Sequenced): Promise<boolean> =>
     untilItWorks(async () => {
       if (await parked.takes(message)) return
-      const outcome = await sharing.call(message)
-      if (outcome !== 'done') await parked.add(message, outcome.park)
+      await parked.unlessDone(message, await sharing.call(message))
     })
   async function replay(key: string): Promise<void> {
     await running.take()
@@ -74,7 +70,7 @@ export function dispatcher(source: LaneSource, options: DispatcherOptions): Disp
     pump()
   }
   const startReplay = (key: string): void => {
-    if (!stop.signal.aborted && parked.startReplay(key)) track(replay(key))
+    if (!stop.signal.aborted && parked.startReplay(key)) tasks.add(replay(key))
   }
 
   return {
@@ -89,8 +85,20 @@ export function dispatcher(source: LaneSource, options: DispatcherOptions): Disp
       const isLast = sharing.count() === 0 && !stop.signal.aborted
       if (!isLast) return { isLast, done: inHand }
       stop.abort()
-      return { isLast, done: Promise.allSettled(tasks).then(() => source.saveNow(progress())) }
+      return { isLast, done: tasks.ended().then(() => source.saveNow(progress())) }
     },
+  }
+}
+
+/** What runs on its own, to wait for at the end. */
+function taskSet() {
+  const tasks = new Set<Promise<void>>()
+  return {
+    add(task: Promise<void>): void {
+      tasks.add(task)
+      void task.finally(() => tasks.delete(task))
+    },
+    ended: () => Promise.allSettled(tasks),
   }
 }
 
@@ -112,8 +120,9 @@ function parkedKeys(source: LaneSource) {
       parked.delete(message.key)
       return false
     },
-    async add(message: Sequenced, reason: string): Promise<void> {
-      await source.park(message, reason)
+    async unlessDone(message: Sequenced, outcome: Handled): Promise<void> {
+      if (outcome === 'done') return
+      await source.park(message, outcome.park)
       parked.add(message.key)
     },
     /** @returns false where it is being replayed */

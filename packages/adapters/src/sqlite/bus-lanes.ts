@@ -11,6 +11,7 @@ export type ProgressKeeper = ReturnType<typeof progressKeeper>
 export function progressKeeper(log: MarketLog) {
   const upsert = log.db.prepare(`insert into checkpoints (consumer, topic, seq) values (?, ?, ?)
     on conflict do update set seq = excluded.seq`)
+  const insert = log.db.prepare('insert or ignore into checkpoints (consumer, topic, seq) values (?, ?, 0)')
   const find = log.db.prepare('select seq from checkpoints where consumer = ? and topic = ?')
   const dirty = new Map<Lane, () => number>()
   let timer: NodeJS.Timeout | undefined
@@ -23,6 +24,8 @@ export function progressKeeper(log: MarketLog) {
     log.write(() => work.forEach(([{ group, topic }, progress]) => upsert.run(group, topic, progress()))).catch(() => {})
   }
   return {
+    /** In a transaction: from now on the group counts, and what it has not handled is kept for it. */
+    register: (group: string, topic: string): void => void insert.run(group, topic),
     load: ({ group, topic }: Lane): number => Number(find.get(group, topic)?.['seq'] ?? 0),
     saveSoon(lane: Lane, progress: () => number): void {
       dirty.set(lane, progress)

@@ -21,7 +21,10 @@ export function sqliteBus(log: MarketLog, options: BusOptions & RetentionOptions
   const parked = parkedKeys(log, now)
   const keeper = progressKeeper(log)
   const running = subscriptions(async (group, topic) => {
-    const topicId = await log.write(() => publisher.topicId(topic))
+    const topicId = await log.write(() => {
+      keeper.register(group, topic)
+      return publisher.topicId(topic)
+    })
     return laneSource(log, keeper, parked, { group, topic, topicId })
   }, options)
   const stopListening = log.onCommit((foreign) => {

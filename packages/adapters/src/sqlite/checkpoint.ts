@@ -29,7 +29,7 @@ export function keepCheckpointed(path: string, db: DatabaseSync): { committed():
     wrote = false
     const frames = framesLeft()
     if (!hasItsSize && frames >= FEWEST_FRAMES) hasItsSize = growLog(db, path)
-    if (hasItsSize && frames >= (idle ? FEWEST_FRAMES : mostFrames)) copy()
+    if (frames >= (idle ? FEWEST_FRAMES : mostFrames)) copy()
     else if (!idle || (!hasItsSize && frames >= FEWEST_FRAMES)) lookLater()
   }
   function lookLater(): void {

@@ -3,7 +3,7 @@ import { Fault } from '@penstock/kernel/result.ts'
 import { categoryOf, type EventStore, type StoredEvent } from '@penstock/ports/event-store.ts'
 import { follows } from '../shared/follows.ts'
 import { eventAppender } from './event-appender.ts'
-import { eventReader, type Scan } from './event-reader.ts'
+import { type EventReader, eventReader, type Scan } from './event-reader.ts'
 import type { MarketLog } from './log.ts'
 
 /**
@@ -17,16 +17,7 @@ export function sqliteEventStore(log: MarketLog): EventStore {
   const touched = new Set<string>()
   let closed = false
 
-  /** Looks on until something is found or the end is reached, and lets others in between. */
-  async function scan(after: bigint | 'start', max: number, categories?: readonly string[]): Promise<Scan> {
-    let from = after === 'start' ? 0 : Number(after)
-    for (;;) {
-      const step = reader.scan(from, max, categories)
-      if (step.events.length > 0 || step.done) return step
-      from = step.until
-      await nextTurn()
-    }
-  }
+  const scan = scanner(reader)
   const following = follows({
     page: async (after, max, categories) => {
       const { events, until } = await scan(after, max, categories)
@@ -76,6 +67,19 @@ export function sqliteEventStore(log: MarketLog): EventStore {
     },
   }
 }
+
+/** Looks on until something is found or the end is reached, and lets others in between. */
+const scanner =
+  (reader: EventReader) =>
+  async (after: bigint | 'start', max: number, categories?: readonly string[]): Promise<Scan> => {
+    let from = after === 'start' ? 0 : Number(after)
+    for (;;) {
+      const step = reader.scan(from, max, categories)
+      if (step.events.length > 0 || step.done) return step
+      from = step.until
+      await nextTurn()
+    }
+  }
 
 /**
  * `segments` says in which runs of 1,024 positions a category occurs at all, so that somebody who follows a quiet

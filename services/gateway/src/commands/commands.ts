@@ -32,7 +32,11 @@ export function openCommands({ views, ids, waits, send }: CommandPorts): Command
   const db = tablesOf(views)
 
   const answerOf = async (commandId: string): Promise<Answer | undefined> => {
-    const row = await db.selectFrom('gateway_commands').select(['revision', 'code', 'message']).where('id', '=', commandId).executeTakeFirst()
+    const row = await db
+      .selectFrom('gateway_commands')
+      .select(['revision', 'code', 'message'])
+      .where('id', '=', commandId)
+      .executeTakeFirst()
     if (!row) return undefined
     if (row.code !== null) return { outcome: 'refused', code: row.code, message: row.message ?? row.code }
     return { outcome: 'accepted', revision: row.revision }

@@ -5,10 +5,15 @@ const POLL_MS = 100
 /** Requests that wait until a read model shows something. */
 export type Waits = {
   /**
-   * Asks at once, when something was committed about one of `keys`, and beside that every 100 ms, since the commit may
+   * Asks at once, when something was committed about one of `keys`, and beside that every 100 ms (or as given), since the commit may
    * be another replica's. @returns undefined when `until` (milliseconds since 1970) has passed
    */
-  readonly wait: <T>(check: () => Promise<T | undefined>, keys: readonly string[], until: number) => Promise<T | undefined>
+  readonly wait: <T>(
+    check: () => Promise<T | undefined>,
+    keys: readonly string[],
+    until: number,
+    everyMs?: number,
+  ) => Promise<T | undefined>
   /** Something about these keys (ids of aggregates and commands) was committed. */
   readonly committed: (keys: Iterable<string>) => void
 }
@@ -29,12 +34,12 @@ export function openWaits(now: () => number = Date.now): Waits {
   }
 
   return {
-    async wait(check, keys, until) {
+    async wait(check, keys, until, everyMs = POLL_MS) {
       for (;;) {
         const left = until - now()
         const waking = new AbortController()
         // Asleep before the look, so that a commit between the two is not missed.
-        const pause = asleep(keys, Math.max(0, Math.min(POLL_MS, left)), waking)
+        const pause = asleep(keys, Math.max(0, Math.min(everyMs, left)), waking)
         try {
           const found = await check()
           if (found !== undefined || left <= 0) return found

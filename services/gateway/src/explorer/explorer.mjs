@@ -45,7 +45,15 @@ const examples = {
 }
 
 const element = (id) => document.getElementById(id)
-const [form, example, query, variables, token, status, result] = ['request', 'example', 'query', 'variables', 'token', 'status', 'result'].map(element)
+const [form, example, query, variables, token, status, result] = [
+  'request',
+  'example',
+  'query',
+  'variables',
+  'token',
+  'status',
+  'result',
+].map(element)
 
 for (const name of Object.keys(examples)) example.append(new Option(name))
 
@@ -74,7 +82,7 @@ async function send(event) {
 }
 
 example.addEventListener('change', show)
-form.addEventListener('submit', send)
+form.addEventListener('submit', (event) => void send(event))
 form.addEventListener('keydown', (event) => {
   if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) form.requestSubmit()
 })

@@ -1,4 +1,12 @@
-import { challengeLogin, createAccount, type CreateAccountInput, logIn, type LoginInput, logOut, me } from '../operations/accounts.ts'
+import {
+  challengeLogin,
+  createAccount,
+  type CreateAccountInput,
+  logIn,
+  type LoginInput,
+  logOut,
+  me,
+} from '../operations/accounts.ts'
 import { createApiKey, type CreateApiKeyInput, listApiKeys, revokeApiKey } from '../operations/keys.ts'
 import { challengeNode, connectNode, type ConnectNodeInput } from '../operations/nodes.ts'
 import type { PageInput } from '../input.ts'
@@ -14,7 +22,9 @@ export const accountMutations = {
   login: changing(({ input }: WithInput<LoginInput>, { gateway }) => logIn(gateway, input)),
   login_challenge: changing(async ({ pubkey }: { pubkey: string }, { gateway }) => challengeLogin(gateway, pubkey)),
   logout: changing((_: object, { gateway, caller }) => logOut(gateway, caller)),
-  create_api_key: changing(({ input }: WithInput<CreateApiKeyInput>, { gateway, caller }) => createApiKey(gateway, caller, input)),
+  create_api_key: changing(({ input }: WithInput<CreateApiKeyInput>, { gateway, caller }) =>
+    createApiKey(gateway, caller, input),
+  ),
   revoke_api_key: changing(({ id }: { id: string }, { gateway, caller }) => revokeApiKey(gateway, caller, id)),
 }
 

@@ -23,7 +23,10 @@ export function weigh(operation: OperationDefinitionNode, fragments: Fragments, 
     let depth = 0
     let cost = 0
     for (const one of selection.selections) {
-      const weight = one.kind === Kind.FIELD ? weighField(one) : weighFragment(one.kind === Kind.INLINE_FRAGMENT ? one.selectionSet : fragments.get(one.name.value))
+      const weight =
+        one.kind === Kind.FIELD
+          ? weighField(one)
+          : weighFragment(one.kind === Kind.INLINE_FRAGMENT ? one.selectionSet : fragments.get(one.name.value))
       depth = Math.max(depth, weight.depth)
       cost += weight.cost
     }
@@ -31,7 +34,8 @@ export function weigh(operation: OperationDefinitionNode, fragments: Fragments, 
     known.set(selection, weight)
     return weight
   }
-  const weighFragment = (selection: SelectionSetNode | undefined): Weight => (selection ? weighAll(selection) : { depth: 0, cost: 0 })
+  const weighFragment = (selection: SelectionSetNode | undefined): Weight =>
+    selection ? weighAll(selection) : { depth: 0, cost: 0 }
   const weighField = (field: FieldNode): Weight => {
     if (field.name.value.startsWith('__')) return { depth: 0, cost: 0 }
     const inner = field.selectionSet ? weighAll(field.selectionSet) : { depth: 0, cost: 0 }
@@ -42,7 +46,8 @@ export function weigh(operation: OperationDefinitionNode, fragments: Fragments, 
 
 export function assertWeight(weight: Weight, most: Weight): void {
   if (weight.depth > most.depth) throw invalid(`The query is ${weight.depth} levels deep; ${most.depth} are allowed.`)
-  if (weight.cost > most.cost) throw invalid(`The query costs ${weight.cost} points; ${most.cost} are allowed. Ask for fewer fields or smaller pages.`)
+  if (weight.cost > most.cost)
+    throw invalid(`The query costs ${weight.cost} points; ${most.cost} are allowed. Ask for fewer fields or smaller pages.`)
 }
 
 function entriesOf(field: FieldNode, fragments: Fragments, variables: Variables): number {

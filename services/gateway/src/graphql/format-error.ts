@@ -14,7 +14,12 @@ const callersFault = new Set([
   'PERSISTED_QUERY_NOT_FOUND',
   'PERSISTED_QUERY_NOT_SUPPORTED',
 ])
-const own: ReadonlySet<unknown> = new Set<ErrorCode>(['UNAUTHENTICATED', 'FORBIDDEN', 'GRAPHQL_VALIDATION_FAILED', 'INTERNAL_SERVER_ERROR'])
+const own: ReadonlySet<unknown> = new Set<ErrorCode>([
+  'UNAUTHENTICATED',
+  'FORBIDDEN',
+  'GRAPHQL_VALIDATION_FAILED',
+  'INTERNAL_SERVER_ERROR',
+])
 
 // Messages of graphql repeat what was sent, however long it is.
 const MAX_MESSAGE = 300
@@ -25,15 +30,22 @@ export function formatError(log: Log, formatted: GraphQLFormattedError, error: u
   const cause = unwrapResolverError(error)
   const isSaid = cause instanceof GraphQLError && !cause.originalError && own.has(cause.extensions['code'])
   if (isSaid || callersFault.has(String(code))) {
-    const { stacktrace: _, ...extensions } = formatted.extensions ?? {}
     const message = formatted.message.length > MAX_MESSAGE ? `${formatted.message.slice(0, MAX_MESSAGE)}…` : formatted.message
-    return { ...formatted, message, extensions: { ...extensions, code: own.has(code) ? code : 'GRAPHQL_VALIDATION_FAILED' } }
+    return {
+      ...formatted,
+      message,
+      extensions: { ...formatted.extensions, code: own.has(code) ? code : 'GRAPHQL_VALIDATION_FAILED' },
+    }
   }
   return internal(log, cause, formatted)
 }
 
 /** A fault of ours: the caller gets a reference under which the log has the whole. */
-export function internal(log: Log, cause: unknown, formatted: Pick<GraphQLFormattedError, 'path' | 'locations'> = {}): GraphQLFormattedError {
+export function internal(
+  log: Log,
+  cause: unknown,
+  formatted: Pick<GraphQLFormattedError, 'path' | 'locations'> = {},
+): GraphQLFormattedError {
   const reference = randomUUID()
   const reason = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)
   log.error({ reference, reason, path: formatted.path?.join('.') }, 'a request failed')

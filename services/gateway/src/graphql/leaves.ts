@@ -3,7 +3,11 @@ import { type DocumentNode, type FieldNode, Kind, type OperationDefinitionNode, 
 export type Fragments = ReadonlyMap<string, SelectionSetNode>
 
 export const fragmentsOf = (document: DocumentNode): Fragments =>
-  new Map(document.definitions.flatMap((one) => (one.kind === Kind.FRAGMENT_DEFINITION ? [[one.name.value, one.selectionSet] as const] : [])))
+  new Map(
+    document.definitions.flatMap((one) =>
+      one.kind === Kind.FRAGMENT_DEFINITION ? [[one.name.value, one.selectionSet] as const] : [],
+    ),
+  )
 
 /**
  * The fields of a selection with those of its fragments. A fragment counts once in a selection however often it is
@@ -22,7 +26,11 @@ export function* fieldsIn(selection: SelectionSetNode, fragments: Fragments, spr
 }
 
 /** How many fields an operation has at each of these paths (`liquidity.buy`), whatever their aliases. Validated documents only. */
-export function countAt(operation: OperationDefinitionNode, fragments: Fragments, paths: ReadonlySet<string>): ReadonlyMap<string, number> {
+export function countAt(
+  operation: OperationDefinitionNode,
+  fragments: Fragments,
+  paths: ReadonlySet<string>,
+): ReadonlyMap<string, number> {
   const found = new Map<string, number>()
   const walk = (selection: SelectionSetNode, above: string): void => {
     for (const field of fieldsIn(selection, fragments)) {

@@ -2,6 +2,7 @@ import { invalid } from '../errors.ts'
 import { amountOf, idOf, type PageInput, pageOf, pubkeyOf } from '../input.ts'
 import { attest, type AttestInput, createOffer, toggleOffer, updateOffer } from '../operations/offers.ts'
 import type { OfferInput, UpdateOfferInput } from '../operations/offer-input.ts'
+import { createManualOrder, type ManualOrderInput } from '../operations/manual-order.ts'
 import {
   acceptOrder,
   type AcceptInput,
@@ -14,6 +15,7 @@ import {
 import { currentPrice, offerById, offersPage } from '../read/offers.ts'
 import { offerRecord } from './offer-record.ts'
 import { changing, reading, type WithInput } from './operation.ts'
+import { wholeOrder } from './user.ts'
 
 export const marketLiquidityQueries = {
   liquidity_per_usd: reading(async (_: object, { gateway }) => {
@@ -52,6 +54,9 @@ export const offerMutations = {
 type CancelInput = { readonly order_id: string; readonly cancellation_reason?: CancelReason | null }
 
 export const orderMutations = {
+  create: changing(async ({ input }: WithInput<ManualOrderInput>, { gateway, caller, ip }) =>
+    wholeOrder(gateway, await createManualOrder(gateway, { caller, ip }, input)),
+  ),
   cancel: changing(({ input }: WithInput<CancelInput>, { gateway, caller }) => cancelOrder(gateway, caller, input)),
 }
 
@@ -60,5 +65,7 @@ type RejectInput = { readonly order_id: string; readonly reason?: string | null 
 export const sellerMutations = {
   accept: changing(({ input }: WithInput<AcceptInput>, { gateway, caller }) => acceptOrder(gateway, caller, input)),
   reject: changing(({ input }: WithInput<RejectInput>, { gateway, caller }) => rejectOrder(gateway, caller, input)),
-  add_transaction: changing(({ input }: WithInput<AddTransactionInput>, { gateway, caller }) => addTransaction(gateway, caller, input)),
+  add_transaction: changing(({ input }: WithInput<AddTransactionInput>, { gateway, caller }) =>
+    addTransaction(gateway, caller, input),
+  ),
 }

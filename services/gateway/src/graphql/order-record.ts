@@ -29,7 +29,12 @@ export function orderRecord(found: OrderInRole) {
     amount: { id, satoshi: { id, sats: terms.priceSat } },
     asset: { id: terms.assetId ?? 'BTC', symbol: terms.assetId === null ? 'BTC' : terms.assetId },
     source: { id: candidate.sellerPubkey, pubkey: candidate.sellerPubkey, alias: null, sockets: [] },
-    destination: { id: terms.destination.pubkey, pubkey: terms.destination.pubkey, alias: null, sockets: terms.destination.sockets },
+    destination: {
+      id: terms.destination.pubkey,
+      pubkey: terms.destination.pubkey,
+      alias: null,
+      sockets: terms.destination.sockets,
+    },
     fees: {
       id,
       seller: { id: `${id}/seller`, sats: `${msatToSatFloor(BigInt(candidate.sellerAmountMsat))}` },
@@ -38,7 +43,10 @@ export function orderRecord(found: OrderInRole) {
     options: { id, private: terms.isPrivate, rails_cluster_only: terms.railsOnly, asset_id: terms.assetId },
     confirmations: { id, confirmations: isMine ? Math.max(order.confirmations, confirmationsOf(found)) : 0 },
     blocks_until_can_be_closed: isMine ? blocksLeft(found) : null,
-    payment: { id, lightning: { id, invoice: isSeller ? null : (order.invoice?.request ?? null), pending: order.invoice === null } },
+    payment: {
+      id,
+      lightning: { id, invoice: isSeller ? null : (order.invoice?.request ?? null), pending: order.invoice === null },
+    },
     promises: promisesOf(id, candidate.promises),
     payout: isSeller ? payoutRecord(found, candidate, attempt) : null,
     is_seller: isSeller,
@@ -66,14 +74,14 @@ function timeoutOf({ status, terms, invoice }: OrderView, attempt: AttemptView |
         : status === 'WAITING_FOR_CHANNEL_OPEN'
           ? attempt?.openBefore
           : null
-  return at == null ? null : isoTime(at)
+  return at === null || at === undefined ? null : isoTime(at)
 }
 
 /** From the last block that the watcher spoke of; the whole lease as long as it has not begun. */
 function blocksLeft({ order, channel }: OrderInRole): number | null {
   if (channel?.lease) return 0
-  if (channel?.leaseEndsAtHeight != null && channel.tipHeight !== null) return Math.max(0, channel.leaseEndsAtHeight - channel.tipHeight)
-  return order.terms.leaseBlocks
+  if (!channel || channel.leaseEndsAtHeight === null || channel.tipHeight === null) return order.terms.leaseBlocks
+  return Math.max(0, channel.leaseEndsAtHeight - channel.tipHeight)
 }
 
 /** What the buyer pays, in dollars with cents: as it was ordered, else at the rate that is recorded on the order. */

@@ -1,4 +1,12 @@
-import { buildClientSchema, getIntrospectionQuery, GraphQLInputObjectType, GraphQLObjectType, type IntrospectionQuery, lexicographicSortSchema, printSchema } from 'graphql'
+import {
+  buildClientSchema,
+  getIntrospectionQuery,
+  GraphQLInputObjectType,
+  GraphQLObjectType,
+  type IntrospectionQuery,
+  lexicographicSortSchema,
+  printSchema,
+} from 'graphql'
 import assert from 'node:assert/strict'
 import { expect, test } from 'vitest'
 import { stage } from '../stage.contract.ts'
@@ -25,13 +33,30 @@ test('everything can be normalised by its id, and a failed operation spares its 
     if (!roots.includes(type.name)) assert.equal(String(id?.type), 'String!', `${type.name}.id`)
     for (const field of Object.values(fields)) {
       const isNamespace = /(Queries|Mutations)!$/.test(String(field.type))
-      if (/(Queries|Mutations)$/.test(type.name)) assert.equal(String(field.type).endsWith('!'), isNamespace, `${type.name}.${field.name}`)
+      if (/(Queries|Mutations)$/.test(type.name))
+        assert.equal(String(field.type).endsWith('!'), isNamespace, `${type.name}.${field.name}`)
     }
   }
 })
 
 test('inputs have the names that clients know', () => {
-  const names = ['LiquidityOrderInput', 'CreateOfferInput', 'UpdateOfferInput', 'ToggleOfferInput', 'CancelOrderInput', 'SellerAcceptOrdersInput', 'SellerRejectOrdersInput']
-  names.push('SellerAddTransactionInput', 'OrderInput', 'PageInput', 'CreateAccountInput', 'LoginInput', 'ConnectNodeInput', 'CreateApiKeyInput')
+  const names = [
+    'LiquidityOrderInput',
+    'CreateOfferInput',
+    'UpdateOfferInput',
+    'ToggleOfferInput',
+    'CancelOrderInput',
+    'SellerAcceptOrdersInput',
+    'SellerRejectOrdersInput',
+  ]
+  names.push(
+    'SellerAddTransactionInput',
+    'OrderInput',
+    'PageInput',
+    'CreateAccountInput',
+    'LoginInput',
+    'ConnectNodeInput',
+    'CreateApiKeyInput',
+  )
   for (const name of names) assert.ok(schema.getType(name) instanceof GraphQLInputObjectType, name)
 })

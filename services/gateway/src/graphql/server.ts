@@ -1,5 +1,9 @@
 import { ApolloServer, type ApolloServerPlugin } from '@apollo/server'
-import { ApolloServerPluginCacheControlDisabled, ApolloServerPluginLandingPageDisabled, ApolloServerPluginUsageReportingDisabled } from '@apollo/server/plugin/disabled'
+import {
+  ApolloServerPluginCacheControlDisabled,
+  ApolloServerPluginLandingPageDisabled,
+  ApolloServerPluginUsageReportingDisabled,
+} from '@apollo/server/plugin/disabled'
 import type { Config } from '@penstock/runtime/config.ts'
 import type { Log } from '@penstock/runtime/log.ts'
 import type { Context } from './context.ts'
@@ -22,7 +26,12 @@ export async function graphqlServer(config: Config, log: Log): Promise<ApolloSer
     includeStacktraceInErrorResponses: false,
     parseOptions: { maxTokens: MAX_TOKENS },
     formatError: (formatted, error) => formatError(log, formatted, error),
-    logger: { debug: () => undefined, info: () => undefined, warn: (text) => log.warn({}, String(text)), error: (text) => log.error({}, String(text)) },
+    logger: {
+      debug: () => undefined,
+      info: () => undefined,
+      warn: (text) => log.warn({}, String(text)),
+      error: (text) => log.error({}, String(text)),
+    },
     plugins: [
       ApolloServerPluginLandingPageDisabled(),
       ApolloServerPluginCacheControlDisabled(),

@@ -15,6 +15,7 @@ const dashboard: Limit = { name: 'dashboard', by: 'user', perMinute: ({ dashboar
 /** Paths of operations that are limited. Every one in a document counts, so that aliases gain nothing. */
 const limited: Readonly<Record<string, Limit>> = {
   'liquidity.buy': buying,
+  'market.order.create': buying,
   'account.create': entering,
   'account.login': entering,
   'account.login_challenge': entering,
@@ -28,7 +29,11 @@ const limited: Readonly<Record<string, Limit>> = {
 const paths = new Set(Object.keys(limited))
 
 /** Counts all operations of a request before the first of them runs. @throws an error that answers 429 */
-export async function throttle({ gateway, caller, ip }: Context, operation: OperationDefinitionNode, fragments: Fragments): Promise<void> {
+export async function throttle(
+  { gateway, caller, ip }: Context,
+  operation: OperationDefinitionNode,
+  fragments: Fragments,
+): Promise<void> {
   for (const [path, uses] of countAt(operation, fragments, paths)) {
     const limit = limited[path]
     const perMinute = limit?.perMinute(gateway.config) ?? 0

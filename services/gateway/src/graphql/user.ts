@@ -2,6 +2,7 @@ import { isoTime } from '@penstock/kernel/time.ts'
 import { accountHolder, type Caller, someone } from '../callers.ts'
 import { orderNotFound } from '../errors.ts'
 import { idOf, type PageInput, pageOf, pubkeyOf } from '../input.ts'
+import type { Gateway } from '../ports.ts'
 import { type Listed, ordersOfBuyer, stepsOf } from '../read/orders.ts'
 import { type OrderFilter, orderForAccount, type OrderInRole, purchasesOfAccount, salesOfAccount } from '../read/sales.ts'
 import { orderRecord } from './order-record.ts'
@@ -26,6 +27,12 @@ const listRecord = (id: string, pagination: object, { total, list }: Listed<Orde
   list: list.map(orderRecord),
 })
 
+/** With what is read only where the document asks for it. */
+export const wholeOrder = ({ views }: Pick<Gateway, 'views'>, found: OrderInRole) => ({
+  ...orderRecord(found),
+  timeline: async () => timelineRecord(await stepsOf(views, found.order.id)),
+})
+
 /** An order key reads one order, every other credential those of its account. */
 const mayRead = (caller: Caller, orderId: string): boolean => caller.orderId === null || caller.orderId === orderId
 
@@ -35,18 +42,25 @@ export const orderQueries = {
     const id = idOf(order_id)
     const found = mayRead(reader, id) ? await orderForAccount(gateway.views, reader.accountId, id) : undefined
     if (!found) throw orderNotFound()
-    // Read only where the document asks for it.
-    return { ...orderRecord(found), timeline: async () => timelineRecord(await stepsOf(gateway.views, id)) }
+    return wholeOrder(gateway, found)
   }),
   purchases: reading(async (args: ListArgs, { gateway, caller }) => {
     const { accountId } = accountHolder(caller)
     const pagination = pageOf(args.page)
-    return listRecord(`${accountId}/purchases`, pagination, await purchasesOfAccount(gateway.views, accountId, pagination, filterOf(args)))
+    return listRecord(
+      `${accountId}/purchases`,
+      pagination,
+      await purchasesOfAccount(gateway.views, accountId, pagination, filterOf(args)),
+    )
   }),
   sales: reading(async (args: ListArgs, { gateway, caller }) => {
     const { accountId } = accountHolder(caller)
     const pagination = pageOf(args.page)
-    return listRecord(`${accountId}/sales`, pagination, await salesOfAccount(gateway.views, accountId, pagination, filterOf(args)))
+    return listRecord(
+      `${accountId}/sales`,
+      pagination,
+      await salesOfAccount(gateway.views, accountId, pagination, filterOf(args)),
+    )
   }),
 }
 

@@ -65,7 +65,12 @@ export async function logIn(gateway: Gateway, input: LoginInput) {
   if (!found || !isRight) throw loginRefused()
   const login = newLogin(gateway)
   const until = answerBy(gateway)
-  accepted(await gateway.commands.ask(ask(account, found.id, 'RecordLogin', { tokenHash: login.tokenHash, expiresAt: login.expiresAt }), { until }))
+  accepted(
+    await gateway.commands.ask(
+      ask(account, found.id, 'RecordLogin', { tokenHash: login.tokenHash, expiresAt: login.expiresAt }),
+      { until },
+    ),
+  )
   return loggedIn(gateway, login, found.id, until)
 }
 
@@ -101,7 +106,9 @@ function newLogin({ ids, pepper, clock, config }: Gateway): Login {
 
 /** A token is told only when every replica knows it. */
 async function loggedIn(gateway: Gateway, { token, tokenHash }: Login, accountId: string, until: number) {
-  inTime(await gateway.waits.wait(async () => (await credentialExists(gateway.views, tokenHash)) || undefined, [accountId], until))
+  inTime(
+    await gateway.waits.wait(async () => (await credentialExists(gateway.views, tokenHash)) || undefined, [accountId], until),
+  )
   return { id: accountId, token, account: await profileOf(gateway, accountId) }
 }
 
@@ -118,4 +125,5 @@ async function profileOf({ views, records }: Gateway, accountId: string) {
   }
 }
 
-const isEmail = (text: string): boolean => text.length <= 254 && /^[^\s@"<>()[\]\\,;:]{1,64}@[^\s@"<>()[\]\\,;:]+\.[^\s@.]{2,}$/.test(text)
+const isEmail = (text: string): boolean =>
+  text.length <= 254 && /^[^\s@"<>()[\]\\,;:]{1,64}@[^\s@"<>()[\]\\,;:]+\.[^\s@.]{2,}$/.test(text)

@@ -2,7 +2,7 @@ import { hashCredential, isCredential } from '@penstock/runtime/credentials.ts'
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'vitest'
 import { BUYER_URI, placed, sells } from '../fake-market.contract.ts'
-import { pageHash } from '../pages.ts'
+import { pageHash } from '../pages/address.ts'
 import { orderByPage } from '../read/orders.ts'
 import { at, type Stage, stage } from '../stage.contract.ts'
 import { tablesOf } from '../views/tables.ts'
@@ -36,7 +36,11 @@ test('buy answers with invoice, keys and a page, and only its key opens the orde
   assert.ok(!page.includes(id))
 
   const mine = await market.gql(GET, { id }, key)
-  assert.deepEqual(at(mine, 'user.market.orders.get_order'), { id, status: 'WAITING_FOR_BUYER_PAYMENT', payment_status: 'PENDING_PAYMENT' })
+  assert.deepEqual(at(mine, 'user.market.orders.get_order'), {
+    id,
+    status: 'WAITING_FOR_BUYER_PAYMENT',
+    payment_status: 'PENDING_PAYMENT',
+  })
   assert.deepEqual(at(await market.gql(LIST, {}, key), 'user.transactions.transaction_list'), {
     total_count: 1,
     list: [{ id, status: 'WAITING_FOR_BUYER_PAYMENT' }],
@@ -74,10 +78,13 @@ test('an order that is not ready in time is withdrawn, and the buyer can look', 
   assert.deepEqual(data, { liquidity: { buy: null } })
   assert.equal(error?.extensions['code'], 'INTERNAL_SERVER_ERROR')
   const id = String(error?.extensions['transaction_id'])
-  assert.deepEqual(market.sent.map(({ ask }) => [ask.category, ask.id, ask.command.type]), [
-    ['quote', id, 'RequestQuote'],
-    ['order', id, 'Withdraw'],
-  ])
+  assert.deepEqual(
+    market.sent.map(({ ask }) => [ask.category, ask.id, ask.command.type]),
+    [
+      ['quote', id, 'RequestQuote'],
+      ['order', id, 'Withdraw'],
+    ],
+  )
   // It was late, not lost: the key that the error told opens it.
   const { ask } = market.sent[0] ?? assert.fail()
   await market.happens('order', id, [placed({ buyer: (ask.command.data as Wish).buyer })])
@@ -86,7 +93,9 @@ test('an order that is not ready in time is withdrawn, and the buyer can look', 
 })
 
 test('what is refused before an order exists tells its reason, and takes no place', async () => {
-  market.answers((ask, options) => market.outcome(ask, options, { code: 'NO_SELLER', message: 'Nobody sells a channel of this size.' }))
+  market.answers((ask, options) =>
+    market.outcome(ask, options, { code: 'NO_SELLER', message: 'Nobody sells a channel of this size.' }),
+  )
   const { errors: [error] = [] } = await market.gql(BUY, { input })
   assert.equal(error?.message, 'Nobody sells a channel of this size.')
   assert.deepEqual(error?.extensions, { code: 'GRAPHQL_VALIDATION_FAILED', reason: 'NO_SELLER' })
@@ -96,7 +105,10 @@ test('what is refused before an order exists tells its reason, and takes no plac
 test('an order that ends before its invoice tells why, with the keys to it', async () => {
   market.answers(async (ask) => {
     if (ask.command.type === 'RequestQuote')
-      await market.happens('order', ask.id, [placed({ buyer: (ask.command.data as Wish).buyer }), { type: 'BuyerRejected', data: { reason: 'Your node cannot be reached.' } }])
+      await market.happens('order', ask.id, [
+        placed({ buyer: (ask.command.data as Wish).buyer }),
+        { type: 'BuyerRejected', data: { reason: 'Your node cannot be reached.' } },
+      ])
   })
   const { errors: [error] = [] } = await market.gql(BUY, { input })
   assert.equal(error?.message, 'Your node cannot be reached.')
@@ -126,8 +138,13 @@ test('two buys of one request run one after the other, in the order of the docum
   const both = `mutation Both($a: LiquidityOrderInput!, $b: LiquidityOrderInput!) {
     liquidity { first: buy(input: $a) { order { usd_cents } } second: buy(input: $b) { order { usd_cents } } } }`
   const answer = await market.gql(both, { a: { ...input, usd_cents: '600' }, b: { ...input, usd_cents: '700' } })
-  assert.deepEqual(answer.data, { liquidity: { first: { order: { usd_cents: '600' } }, second: { order: { usd_cents: '700' } } } })
-  assert.deepEqual(market.sent.map(({ ask }) => (ask.command.data as Wish).usdCents), ['600', '700'])
+  assert.deepEqual(answer.data, {
+    liquidity: { first: { order: { usd_cents: '600' } }, second: { order: { usd_cents: '700' } } },
+  })
+  assert.deepEqual(
+    market.sent.map(({ ask }) => (ask.command.data as Wish).usdCents),
+    ['600', '700'],
+  )
 })
 
 test('one that fails leaves the other', async () => {

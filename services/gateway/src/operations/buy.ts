@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import type { Caller } from '../callers.ts'
 import { forbidden, invalid, unanswered } from '../errors.ts'
 import { amountOf, redirectUrlOf, textOf } from '../input.ts'
-import { checkoutUrl } from '../pages.ts'
+import { checkoutUrl } from '../pages/address.ts'
 import type { Gateway } from '../ports.ts'
 import type { OrderView } from '../views/order-view.ts'
 import { placeOrder, type Wish } from './place-order.ts'
@@ -36,6 +36,7 @@ export async function buy(gateway: Gateway, { caller, ip }: From, input: BuyInpu
   // Made before anything is sent, so that the buyer can look whatever happens.
   const orderId = gateway.ids.uuid()
   const buyer = buyerFor(gateway, caller)
+  const record = redirectUrl === null ? null : await keepText(gateway, 'redirect-url', { redirect_url: redirectUrl })
   const needed = { transaction_id: orderId, session_key: buyer.sessionKey }
   const placed = await placeOrder(gateway, {
     orderId,
@@ -48,18 +49,24 @@ export async function buy(gateway: Gateway, { caller, ip }: From, input: BuyInpu
       railsOnly: input.options?.rails_cluster_only ?? false,
       assetId,
       usdCents: `${usdCents}`,
-      record: redirectUrl === null ? null : await keepText(gateway, 'redirect-url', { redirect_url: redirectUrl }),
+      record,
     },
     isReady: ({ order }) => order.invoice !== null,
   })
-  if (placed.outcome === 'refused') throw invalid(placed.message, { reason: placed.code })
+  if (placed.outcome === 'refused') {
+    if (record) await gateway.records.delete(record.id)
+    throw invalid(placed.message, { reason: placed.code })
+  }
   if (placed.outcome === 'ended') throw invalid(placed.stored.order.reason ?? 'The order could not be placed.', needed)
   if (placed.outcome === 'withdrawn')
     throw unanswered('The order was not ready in time and is withdrawn. Look at it with get_order before you buy again.', needed)
   return bought(gateway, placed.stored.order, buyer)
 }
 
-const plainWish: Pick<Wish, 'source' | 'sizeSat' | 'offerId' | 'sellers' | 'leaseBlocks' | 'requiredConfirmations' | 'fundingConfirmsWithinBlocks' | 'lsps'> = {
+const plainWish: Pick<
+  Wish,
+  'source' | 'sizeSat' | 'offerId' | 'sellers' | 'leaseBlocks' | 'requiredConfirmations' | 'fundingConfirmsWithinBlocks' | 'lsps'
+> = {
   source: 'buy',
   sizeSat: null,
   offerId: null,
@@ -70,7 +77,7 @@ const plainWish: Pick<Wish, 'source' | 'sizeSat' | 'offerId' | 'sellers' | 'leas
   lsps: null,
 }
 
-export function connectionUriOf(text: string): ConnectionUri {
+function connectionUriOf(text: string): ConnectionUri {
   const uri = parseConnectionUri(text)
   if (!uri) throw invalid('connection_uri must be in <pubkey>@<host>:<port> format')
   return uri
@@ -80,7 +87,8 @@ type Buyer = { readonly accountId: string; readonly sessionKey: string; readonly
 
 /** A session goes on under its own key; an account's order gets a key that reads this order only; a stranger becomes somebody. */
 function buyerFor({ ids, pepper }: Gateway, caller: Caller | null): Buyer {
-  if (caller?.kind === 'order') throw forbidden('This key reads one order only. Buy with the key of your account, or without one.')
+  if (caller?.kind === 'order')
+    throw forbidden('This key reads one order only. Buy with the key of your account, or without one.')
   if (caller?.kind === 'session') return { accountId: caller.accountId, sessionKey: caller.credential, key: null }
   const kind = caller ? 'order' : 'session'
   const sessionKey = newCredential(caller ? 'pok_' : 'psk_', ids)
@@ -88,7 +96,11 @@ function buyerFor({ ids, pepper }: Gateway, caller: Caller | null): Buyer {
 }
 
 /** A person's text stands beside the facts, where it can be deleted; the fact has its id and a hash that gives nothing away. */
-export async function keepText({ records, ids, clock }: Gateway, kind: string, texts: object): Promise<{ id: string; hash: string }> {
+export async function keepText(
+  { records, ids, clock }: Gateway,
+  kind: string,
+  texts: object,
+): Promise<{ id: string; hash: string }> {
   const id = ids.uuid()
   const json = JSON.stringify({ ...texts, salt: Buffer.from(ids.random(16)).toString('hex') })
   await records.put(id, kind, json, clock.now())

@@ -41,7 +41,12 @@ export async function listApiKeys(gateway: Gateway, caller: Caller | null, page:
   const { accountId } = dashboardUser(caller)
   const pagination = pageOf(page)
   const { total, list } = await apiKeysOf(gateway.views, accountId, pagination)
-  return { id: `${accountId}/api_keys`, total_count: total, pagination, list: await Promise.all(list.map((row) => apiKeyOf(gateway, row))) }
+  return {
+    id: `${accountId}/api_keys`,
+    total_count: total,
+    pagination,
+    list: await Promise.all(list.map((row) => apiKeyOf(gateway, row))),
+  }
 }
 
 async function apiKeyOf({ records, clock }: Gateway, row: ApiKeyRow) {

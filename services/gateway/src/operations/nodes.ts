@@ -13,7 +13,9 @@ export async function challengeNode(gateway: Gateway, caller: Caller | null, tex
   const { accountId } = accountHolder(caller)
   const pubkey = pubkeyOf(text)
   const challenge = `penstock node 1 ${pubkey} ${Buffer.from(gateway.ids.random(16)).toString('hex')}`
-  accepted(await gateway.commands.ask(ask(account, accountId, 'ChallengeNode', { pubkey, challenge }), { until: answerBy(gateway) }))
+  accepted(
+    await gateway.commands.ask(ask(account, accountId, 'ChallengeNode', { pubkey, challenge }), { until: answerBy(gateway) }),
+  )
   return challenge
 }
 

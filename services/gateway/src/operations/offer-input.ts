@@ -21,7 +21,15 @@ export type OfferFields = {
   readonly auto_accept: boolean
 }
 type Optional<T> = { readonly [K in keyof T]?: T[K] | null }
-type Needed = 'total_size' | 'min_size' | 'max_size' | 'min_block_length' | 'fee_rate' | 'base_fee' | 'fee_rate_cap' | 'base_fee_cap'
+type Needed =
+  | 'total_size'
+  | 'min_size'
+  | 'max_size'
+  | 'min_block_length'
+  | 'fee_rate'
+  | 'base_fee'
+  | 'fee_rate_cap'
+  | 'base_fee_cap'
 
 export type OfferInput = { readonly pubkey: string } & Pick<OfferFields, Needed> & Optional<Omit<OfferFields, Needed>>
 export type UpdateOfferInput = { readonly offer_id: string } & Optional<OfferFields>
@@ -48,7 +56,11 @@ const readers = {
   asset_id: (text: string) => (text === '' ? null : textOf(text, 'asset_id', 1, 128)),
   conditions: (list: readonly Condition[]) => {
     if (list.length > 16) throw invalid('conditions must be at most 16')
-    return list.map(({ condition, operator, value }) => ({ condition, operator, value: textOf(value, 'conditions.value', 1, 64) }))
+    return list.map(({ condition, operator, value }) => ({
+      condition,
+      operator,
+      value: textOf(value, 'conditions.value', 1, 64),
+    }))
   },
 }
 
@@ -64,10 +76,10 @@ export const termsOf = (input: OfferInput): OfferTerms => ({
     feeRateCapPpm: readers.fee_rate_cap(input.fee_rate_cap),
     minBlockLength: readers.min_block_length(input.min_block_length),
     onchainPriority: input.onchain_priority ?? 'MEDIUM',
-    onchainMultiplier: input.onchain_multiplier == null ? 0 : readers.onchain_multiplier(input.onchain_multiplier),
+    onchainMultiplier: read(input.onchain_multiplier, readers.onchain_multiplier) ?? 0,
   },
   conditions: readers.conditions(input.conditions ?? []),
-  assetId: input.asset_id == null ? null : readers.asset_id(input.asset_id),
+  assetId: read(input.asset_id, readers.asset_id) ?? null,
   autoAccept: input.auto_accept ?? false,
 })
 
@@ -75,22 +87,29 @@ type Changes = Omit<DataOf<(typeof offer)['commands']['UpdateOffer']>, 'by'>
 
 /** Only what is said; null and nothing both leave a field as it is. */
 export function changesOf(input: UpdateOfferInput): Changes {
-  const promises = {
-    ...(input.base_fee != null && { baseFeeSat: readers.base_fee(input.base_fee) }),
-    ...(input.fee_rate != null && { feeRatePpm: readers.fee_rate(input.fee_rate) }),
-    ...(input.base_fee_cap != null && { baseFeeCapSat: readers.base_fee_cap(input.base_fee_cap) }),
-    ...(input.fee_rate_cap != null && { feeRateCapPpm: readers.fee_rate_cap(input.fee_rate_cap) }),
-    ...(input.min_block_length != null && { minBlockLength: readers.min_block_length(input.min_block_length) }),
-    ...(input.onchain_priority != null && { onchainPriority: input.onchain_priority }),
-    ...(input.onchain_multiplier != null && { onchainMultiplier: readers.onchain_multiplier(input.onchain_multiplier) }),
-  }
-  return {
-    ...(input.total_size != null && { totalSizeSat: readers.total_size(input.total_size) }),
-    ...(input.min_size != null && { minSizeSat: readers.min_size(input.min_size) }),
-    ...(input.max_size != null && { maxSizeSat: readers.max_size(input.max_size) }),
-    ...(Object.keys(promises).length > 0 && { promises }),
-    ...(input.conditions != null && { conditions: readers.conditions(input.conditions) }),
-    ...(input.asset_id != null && { assetId: readers.asset_id(input.asset_id) }),
-    ...(input.auto_accept != null && { autoAccept: input.auto_accept }),
-  }
+  const promises = said({
+    baseFeeSat: read(input.base_fee, readers.base_fee),
+    feeRatePpm: read(input.fee_rate, readers.fee_rate),
+    baseFeeCapSat: read(input.base_fee_cap, readers.base_fee_cap),
+    feeRateCapPpm: read(input.fee_rate_cap, readers.fee_rate_cap),
+    minBlockLength: read(input.min_block_length, readers.min_block_length),
+    onchainPriority: input.onchain_priority ?? undefined,
+    onchainMultiplier: read(input.onchain_multiplier, readers.onchain_multiplier),
+  })
+  return said({
+    totalSizeSat: read(input.total_size, readers.total_size),
+    minSizeSat: read(input.min_size, readers.min_size),
+    maxSizeSat: read(input.max_size, readers.max_size),
+    promises: Object.keys(promises).length > 0 ? promises : undefined,
+    conditions: read(input.conditions, readers.conditions),
+    assetId: read(input.asset_id, readers.asset_id),
+    autoAccept: input.auto_accept ?? undefined,
+  })
 }
+
+const read = <T, U>(value: T | null | undefined, reader: (value: T) => U): U | undefined =>
+  value === null || value === undefined ? undefined : reader(value)
+
+type Said<T> = { [K in keyof T]?: Exclude<T[K], undefined> }
+const said = <T extends object>(fields: T): Said<T> =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Said<T> // the same fields without those that say nothing

@@ -19,7 +19,9 @@ export async function createOffer(gateway: Gateway, caller: Caller | null, input
   const terms = termsOf(input)
   await mustOwnNode(gateway, accountId, pubkey)
   const offerId = gateway.ids.uuid()
-  accepted(await gateway.commands.ask(ask(offer, offerId, 'CreateOffer', { ...terms, accountId, pubkey }), { until: answerBy(gateway) }))
+  accepted(
+    await gateway.commands.ask(ask(offer, offerId, 'CreateOffer', { ...terms, accountId, pubkey }), { until: answerBy(gateway) }),
+  )
   return { id: offerId, offer_id: offerId }
 }
 
@@ -38,7 +40,12 @@ export async function toggleOffer(gateway: Gateway, caller: Caller | null, input
   return { id: offerId, offer_id: offerId }
 }
 
-export type AttestInput = { readonly pubkey: string; readonly confirmed_sats: string; readonly at: string; readonly signature: string }
+export type AttestInput = {
+  readonly pubkey: string
+  readonly confirmed_sats: string
+  readonly at: string
+  readonly signature: string
+}
 
 /** An agent's heartbeat and proof of funds. The signature covers `at` as it was sent, so it is a time in whole milliseconds. */
 export async function attest(gateway: Gateway, caller: Caller | null, input: AttestInput) {

@@ -30,7 +30,11 @@ export async function acceptOrder(gateway: Gateway, caller: Caller | null, input
   return { id: orderId, success: true }
 }
 
-export async function rejectOrder(gateway: Gateway, caller: Caller | null, input: { readonly order_id: string; readonly reason?: string | null }) {
+export async function rejectOrder(
+  gateway: Gateway,
+  caller: Caller | null,
+  input: { readonly order_id: string; readonly reason?: string | null },
+) {
   const { accountId } = accountHolder(caller)
   const orderId = await takingPart(gateway, accountId, input.order_id)
   const reason = textOf(input.reason || 'The seller gave no reason.', 'reason', 1, 200)
@@ -47,7 +51,11 @@ export type AttestationInput = {
   readonly reserve_sats: string
   readonly signature: string
 }
-export type AddTransactionInput = { readonly order_id: string; readonly transaction: string; readonly attestation?: AttestationInput | null }
+export type AddTransactionInput = {
+  readonly order_id: string
+  readonly transaction: string
+  readonly attestation?: AttestationInput | null
+}
 
 /** The seller names its funding. Success means that settlement has it, so that the transaction may be published. */
 export async function addTransaction(gateway: Gateway, caller: Caller | null, input: AddTransactionInput) {

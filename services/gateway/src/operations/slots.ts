@@ -12,7 +12,10 @@ const PENDING_MS = MINUTE_MS
  * Counts an order against the limits of unpaid and held ones (decisions, A4) before it is asked for.
  * @returns the sentence for the caller where a limit is reached; nothing is counted then
  */
-export async function takeSlot({ views, clock, config }: Pick<Gateway, 'views' | 'clock' | 'config'>, taking: Taking): Promise<string | undefined> {
+export async function takeSlot(
+  { views, clock, config }: Pick<Gateway, 'views' | 'clock' | 'config'>,
+  taking: Taking,
+): Promise<string | undefined> {
   const { ordersPerDestination, ordersPerIp } = config
   const now = clock.now()
   return views.db.transaction().execute(async (transaction) => {
@@ -36,7 +39,10 @@ export async function freeSlot(views: Gateway['views'], orderId: string): Promis
 /** Slots whose order never began, and locks that nobody takes any more. */
 export async function pruneSlots(views: Gateway['views'], now: number): Promise<void> {
   const db = tablesOf(views)
-  await db.deleteFrom('gateway_slot_locks').where('at', '<', now - PENDING_MS).execute()
+  await db
+    .deleteFrom('gateway_slot_locks')
+    .where('at', '<', now - PENDING_MS)
+    .execute()
   await db
     .deleteFrom('gateway_order_slots')
     .where('at', '<', now - PENDING_MS)
@@ -77,7 +83,9 @@ async function fromIp(trx: Transaction<Tables>, ip: string, now: number): Promis
     .leftJoin('gateway_orders as o', 'o.id', 's.order_id')
     .select((count) => count.fn.countAll().as('open'))
     .where('s.ip', '=', ip)
-    .where((where) => where.or([where('o.open', '=', 1), where.and([where('o.id', 'is', null), where('s.at', '>', now - PENDING_MS)])]))
+    .where((where) =>
+      where.or([where('o.open', '=', 1), where.and([where('o.id', 'is', null), where('s.at', '>', now - PENDING_MS)])]),
+    )
     .executeTakeFirstOrThrow()
   return Number(open)
 }

@@ -16,17 +16,38 @@ export const accountByEmail = (views: Db, emailHash: string): Promise<AccountRow
 
 /** The account that proved this node, of which there is at most one. */
 export const ownerOfNode = (views: Db, pubkey: string): Promise<NodeRow | undefined> =>
-  tablesOf(views).selectFrom('gateway_nodes').selectAll().where('pubkey', '=', pubkey).where('state', '=', 'connected').executeTakeFirst()
+  tablesOf(views)
+    .selectFrom('gateway_nodes')
+    .selectAll()
+    .where('pubkey', '=', pubkey)
+    .where('state', '=', 'connected')
+    .executeTakeFirst()
 
 /** How an account's proof of a node stands. */
 export const nodeOf = (views: Db, accountId: string, pubkey: string): Promise<NodeRow | undefined> =>
-  tablesOf(views).selectFrom('gateway_nodes').selectAll().where('account_id', '=', accountId).where('pubkey', '=', pubkey).executeTakeFirst()
+  tablesOf(views)
+    .selectFrom('gateway_nodes')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('pubkey', '=', pubkey)
+    .executeTakeFirst()
 
 export const nodesOf = (views: Db, accountId: string): Promise<readonly NodeRow[]> =>
-  tablesOf(views).selectFrom('gateway_nodes').selectAll().where('account_id', '=', accountId).where('state', '=', 'connected').orderBy('at').execute()
+  tablesOf(views)
+    .selectFrom('gateway_nodes')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('state', '=', 'connected')
+    .orderBy('at')
+    .execute()
 
 export const apiKeyById = (views: Db, accountId: string, id: string): Promise<ApiKeyRow | undefined> =>
-  tablesOf(views).selectFrom('gateway_api_keys').selectAll().where('account_id', '=', accountId).where('id', '=', id).executeTakeFirst()
+  tablesOf(views)
+    .selectFrom('gateway_api_keys')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('id', '=', id)
+    .executeTakeFirst()
 
 /** Newest first, revoked ones too. */
 export async function apiKeysOf(views: Db, accountId: string, { limit, offset }: Page): Promise<Listed<ApiKeyRow>> {
@@ -43,7 +64,11 @@ export async function credentialExists(views: Db, hash: string): Promise<boolean
 }
 
 /** The texts of a record that a person may have deleted. @returns undefined where they are gone */
-export async function recordText(records: { get(id: string): Promise<{ readonly json: string } | undefined> }, id: string | null, field: string): Promise<string | undefined> {
+export async function recordText(
+  records: { get(id: string): Promise<{ readonly json: string } | undefined> },
+  id: string | null,
+  field: string,
+): Promise<string | undefined> {
   const record = id === null ? undefined : await records.get(id)
   const values = record && (JSON.parse(record.json) as Record<string, unknown>) // records are JSON objects of the gateway's own making
   const value = values?.[field]

@@ -22,19 +22,30 @@ const stored = ({ view, seller }: { view: string; seller: string | null }): Stor
   seller: seller === null ? undefined : (JSON.parse(seller) as SellerView),
 })
 
-const rows = (views: Db) => tablesOf(views).selectFrom('gateway_offers as o').leftJoin('gateway_sellers as s', 's.pubkey', 'o.pubkey')
+const rows = (views: Db) =>
+  tablesOf(views).selectFrom('gateway_offers as o').leftJoin('gateway_sellers as s', 's.pubkey', 'o.pubkey')
 
 export async function offerById(views: Db, id: string): Promise<StoredOffer | undefined> {
   const row = await rows(views).select(['o.view', 's.view as seller']).where('o.id', '=', id).executeTakeFirst()
   return row && stored(row)
 }
 
+/** The whole book, for whoever ranks it. */
+export const allOffers = async (views: Db): Promise<readonly StoredOffer[]> =>
+  (await rows(views).select(['o.view', 's.view as seller']).where('o.status', '=', 'ENABLED').execute()).map(stored)
+
 /** The public book, oldest first, so that pages stay where they are while offers come. */
-export async function offersPage(views: Db, { limit, offset }: Page, { pubkey, status, sizeSat }: OfferFilter): Promise<Listed<StoredOffer>> {
+export async function offersPage(
+  views: Db,
+  { limit, offset }: Page,
+  { pubkey, status, sizeSat }: OfferFilter,
+): Promise<Listed<StoredOffer>> {
   const wanted = rows(views)
     .$if(pubkey !== undefined, (query) => query.where('o.pubkey', '=', pubkey ?? ''))
     .$if(status !== undefined, (query) => query.where('o.status', '=', status ?? ''))
-    .$if(sizeSat !== undefined, (query) => query.where('o.max_size_sat', '>=', Number(sizeSat)).where('o.min_size_sat', '<=', Number(sizeSat)))
+    .$if(sizeSat !== undefined, (query) =>
+      query.where('o.max_size_sat', '>=', Number(sizeSat)).where('o.min_size_sat', '<=', Number(sizeSat)),
+    )
   const { total } = await wanted.select((count) => count.fn.countAll().as('total')).executeTakeFirstOrThrow()
   const list = await wanted
     .select(['o.view', 's.view as seller'])
@@ -51,7 +62,10 @@ export const isRails = (seller: SellerView | undefined, now: number, railsScore:
   seller !== undefined && (seller.granted || (seller.live && scoreOf(seller.evidence, now) >= railsScore))
 
 /** What a dollar buys now; undefined where nobody knows. */
-export async function currentPrice(views: Db, now: number): Promise<{ readonly satsPerUsd: string; readonly usdPerUsd: string } | { readonly withdrawn: string }> {
+export async function currentPrice(
+  views: Db,
+  now: number,
+): Promise<{ readonly satsPerUsd: string; readonly usdPerUsd: string } | { readonly withdrawn: string }> {
   const row = await tablesOf(views).selectFrom('gateway_prices').selectAll().where('name', '=', 'now').executeTakeFirst()
   if (!row) return { withdrawn: 'There is no price yet: nobody sells, or no rate is known.' }
   if (row.withdrawn !== null) return { withdrawn: row.withdrawn }

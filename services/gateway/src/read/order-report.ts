@@ -3,7 +3,7 @@ import type { Views } from '@penstock/ports/views.ts'
 import type { AttemptView } from '../views/order-view.ts'
 import { orderById, stepsOf } from './orders.ts'
 
-const time = (at: number | null | undefined): string | null => (at == null ? null : isoTime(at))
+const time = (at: number | null | undefined): string | null => (at === null || at === undefined ? null : isoTime(at))
 
 /** An order as an operator sees it, whoever's it is: all of its streams on one page. */
 export async function orderReport(views: Pick<Views, 'db'>, orderId: string) {

@@ -9,7 +9,11 @@ import { tablesOf } from '../views/tables.ts'
 type Db = Pick<Views, 'db'>
 
 /** An order as its streams tell it; each part may be a moment ahead of the others. */
-export type StoredOrder = { readonly order: OrderView; readonly hold: HoldView | undefined; readonly channel: ChannelView | undefined }
+export type StoredOrder = {
+  readonly order: OrderView
+  readonly hold: HoldView | undefined
+  readonly channel: ChannelView | undefined
+}
 
 type Row = { view: string; hold: string | null; channel: string | null }
 
@@ -32,7 +36,7 @@ export async function orderById(views: Db, id: string): Promise<StoredOrder | un
   return row && stored(row)
 }
 
-/** @param pageHash of the token in the address of the order's pages: see `pageHash` in pages.ts */
+/** @param pageHash of the token in the address of the order's pages: see `pageHash` in pages/address.ts */
 export async function orderByPage(views: Db, pageHash: string): Promise<StoredOrder | undefined> {
   const row = await rows(views).where('o.page_hash', '=', pageHash).executeTakeFirst()
   return row && stored(row)
@@ -42,7 +46,12 @@ export type Entry = { readonly id: string; readonly status: OrderStatus; readonl
 export type Listed<T> = { readonly total: number; readonly list: readonly T[] }
 
 /** A buyer's orders, newest first. @param only the one order that an order key reads */
-export async function ordersOfBuyer(views: Db, accountId: string, only: string | null, { limit, offset }: Page): Promise<Listed<Entry>> {
+export async function ordersOfBuyer(
+  views: Db,
+  accountId: string,
+  only: string | null,
+  { limit, offset }: Page,
+): Promise<Listed<Entry>> {
   const mine = tablesOf(views)
     .selectFrom('gateway_orders')
     .where('buyer_account_id', '=', accountId)
@@ -62,7 +71,13 @@ export async function ordersOfBuyer(views: Db, accountId: string, only: string |
 }
 
 /** One step on an order's way, as its own stream recorded it. */
-export type Step = { readonly id: string; readonly category: string; readonly type: string; readonly at: number; readonly data: object }
+export type Step = {
+  readonly id: string
+  readonly category: string
+  readonly type: string
+  readonly at: number
+  readonly data: object
+}
 
 /** Every fact of these streams about the order, oldest first. */
 export async function stepsOf(views: Db, orderId: string, categories: readonly string[] = ['order']): Promise<readonly Step[]> {
@@ -75,5 +90,11 @@ export async function stepsOf(views: Db, orderId: string, categories: readonly s
     .orderBy('category')
     .orderBy('revision')
     .execute()
-  return found.map(({ event_id, category, type, at, data }) => ({ id: event_id, category, type, at, data: JSON.parse(data) as object }))
+  return found.map(({ event_id, category, type, at, data }) => ({
+    id: event_id,
+    category,
+    type,
+    at,
+    data: JSON.parse(data) as object,
+  }))
 }

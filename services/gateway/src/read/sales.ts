@@ -15,7 +15,12 @@ export type OrderInRole = StoredOrder & { readonly role: Role }
 export type OrderFilter = { readonly peerPubkey: string | undefined; readonly actionNeeded: boolean | undefined }
 
 /** An account's orders as a seller, newest first. */
-export async function salesOfAccount(views: Db, accountId: string, page: Page, { peerPubkey, actionNeeded }: OrderFilter): Promise<Listed<OrderInRole>> {
+export async function salesOfAccount(
+  views: Db,
+  accountId: string,
+  page: Page,
+  { peerPubkey, actionNeeded }: OrderFilter,
+): Promise<Listed<OrderInRole>> {
   // An invoice that expired before it could be paid is settlement's word, and does not wait for the order's stream.
   const action = sql<number>`case when s.action_needed = 1 or (h.invoice_due = 1 and s.current = 1) then 1 else 0 end`
   const mine = tablesOf(views)
@@ -38,13 +43,23 @@ export async function salesOfAccount(views: Db, accountId: string, page: Page, {
 }
 
 /** An account's orders as the buyer, newest first. `actionNeeded`: its invoice waits to be paid. */
-export async function purchasesOfAccount(views: Db, accountId: string, page: Page, { peerPubkey, actionNeeded }: OrderFilter): Promise<Listed<OrderInRole>> {
+export async function purchasesOfAccount(
+  views: Db,
+  accountId: string,
+  page: Page,
+  { peerPubkey, actionNeeded }: OrderFilter,
+): Promise<Listed<OrderInRole>> {
   const mine = tablesOf(views)
     .selectFrom('gateway_orders as o')
     .leftJoin('gateway_holds as h', 'h.order_id', 'o.id')
     .leftJoin('gateway_channels as c', 'c.order_id', 'o.id')
     .where('o.buyer_account_id', '=', accountId)
-    .$if(peerPubkey !== undefined, (query) => query.innerJoin('gateway_sales as s', 's.order_id', 'o.id').where('s.seller_pubkey', '=', peerPubkey ?? '').where('s.current', '=', 1))
+    .$if(peerPubkey !== undefined, (query) =>
+      query
+        .innerJoin('gateway_sales as s', 's.order_id', 'o.id')
+        .where('s.seller_pubkey', '=', peerPubkey ?? '')
+        .where('s.current', '=', 1),
+    )
     .$if(actionNeeded !== undefined, (query) => query.where('o.status', actionNeeded ? '=' : '!=', 'WAITING_FOR_BUYER_PAYMENT'))
   const { total } = await mine.select((count) => count.fn.countAll().as('total')).executeTakeFirstOrThrow()
   const list = await mine
@@ -64,7 +79,15 @@ export async function orderForAccount(views: Db, accountId: string, orderId: str
     .leftJoin('gateway_holds as h', 'h.order_id', 'o.id')
     .leftJoin('gateway_channels as c', 'c.order_id', 'o.id')
     .leftJoin('gateway_sales as s', (join) => join.onRef('s.order_id', '=', 'o.id').on('s.account_id', '=', accountId))
-    .select(['o.view', 'o.buyer_account_id', 'h.view as hold', 'c.view as channel', 's.attempt', 's.current', 's.action_needed as action'])
+    .select([
+      'o.view',
+      'o.buyer_account_id',
+      'h.view as hold',
+      'c.view as channel',
+      's.attempt',
+      's.current',
+      's.action_needed as action',
+    ])
     .where('o.id', '=', orderId)
     .executeTakeFirst()
   if (!row) return undefined

@@ -10,7 +10,13 @@ export async function applyToAccounts(trx: Transaction<object>, event: Event): P
   const { type, data } = event.fact as AccountFact // the runtime checked it against the contract when it was read
   switch (type) {
     case 'AccountCreated':
-      return put(db, { id: accountId, email_hash: data.emailHash, email_record: data.emailRecord, password_record: data.passwordRecord, created_at: at })
+      return put(db, {
+        id: accountId,
+        email_hash: data.emailHash,
+        email_record: data.emailRecord,
+        password_record: data.passwordRecord,
+        created_at: at,
+      })
     case 'SessionOpened':
       await put(db, { id: accountId, email_hash: null, email_record: null, password_record: null, created_at: at })
       return addCredential(db, { hash: data.keyHash, kind: 'session', account_id: accountId })
@@ -23,8 +29,21 @@ export async function applyToAccounts(trx: Transaction<object>, event: Event): P
       return
     case 'ApiKeyCreated': {
       const { keyId, keyHash, prefix, suffix, nameRecord, expiresAt } = data
-      const key = { id: keyId, account_id: accountId, prefix, suffix, name_record: nameRecord, created_at: at, expires_at: expiresAt, revoked: 0 }
-      await db.insertInto('gateway_api_keys').values(key).onConflict((conflict) => conflict.doNothing()).execute()
+      const key = {
+        id: keyId,
+        account_id: accountId,
+        prefix,
+        suffix,
+        name_record: nameRecord,
+        created_at: at,
+        expires_at: expiresAt,
+        revoked: 0,
+      }
+      await db
+        .insertInto('gateway_api_keys')
+        .values(key)
+        .onConflict((conflict) => conflict.doNothing())
+        .execute()
       return addCredential(db, { hash: keyHash, kind: 'api', account_id: accountId, api_key_id: keyId, expires_at: expiresAt })
     }
     case 'ApiKeyRevoked':
@@ -43,7 +62,11 @@ export async function applyToAccounts(trx: Transaction<object>, event: Event): P
 }
 
 async function put(db: Transaction<Tables>, row: Tables['gateway_accounts']): Promise<void> {
-  await db.insertInto('gateway_accounts').values(row).onConflict((conflict) => conflict.doNothing()).execute()
+  await db
+    .insertInto('gateway_accounts')
+    .values(row)
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
 }
 
 type Credential = Pick<Tables['gateway_credentials'], 'hash' | 'kind' | 'account_id'> & Partial<Tables['gateway_credentials']>

@@ -31,7 +31,12 @@ export function channelView(view: ChannelView = nothing, { fact }: Event<Channel
     case 'WatchStarted':
       return { ...nothing, outpoint: fact.data.outpoint, tipHeight: fact.data.fromHeight }
     case 'FundingConfirmed':
-      return { ...here, confirmations: Math.max(1, here.confirmations), channelId: fact.data.shortChannelId, fundingHeight: fact.data.height }
+      return {
+        ...here,
+        confirmations: Math.max(1, here.confirmations),
+        channelId: fact.data.shortChannelId,
+        fundingHeight: fact.data.height,
+      }
     case 'ConfirmationsSeen':
     case 'ConfirmationsReached':
       return { ...here, confirmations: fact.data.confirmations }

@@ -8,9 +8,10 @@ import { tablesIn, tablesOf } from './tables.ts'
 /** Ids of commands that processes send are derived (UUIDv5); only those that were drawn belong to somebody who waits. */
 const isAwaited = (commandId: string): boolean => commandId[14] !== '5'
 
-/** In the transaction of the rows that the command changed, so that whoever finds this finds those. */
-export async function noteAccepted(trx: Transaction<object>, { commandId, category, aggregateId, revision, at }: Event): Promise<void> {
-  if (!isAwaited(commandId)) return
+/** In the transaction of the last rows that the command changed, so that whoever finds this finds all of them. */
+export async function noteAccepted(trx: Transaction<object>, event: Event): Promise<void> {
+  const { commandId, category, aggregateId, revision, at } = event
+  if (event.more || !isAwaited(commandId)) return
   await tablesIn(trx)
     .insertInto('gateway_commands')
     .values({ id: commandId, category, aggregate_id: aggregateId, revision, code: null, message: null, at })

@@ -41,7 +41,16 @@ const nothing: HoldView = {
   incidents: [],
 }
 
-const openPayout = { state: 'OPEN', failure: null, reason: null, attempts: 0, payee: null, paymentHash: null, retryAt: null, feeMsat: null } as const
+const openPayout = {
+  state: 'OPEN',
+  failure: null,
+  reason: null,
+  attempts: 0,
+  payee: null,
+  paymentHash: null,
+  retryAt: null,
+  feeMsat: null,
+} as const
 
 /** @returns the view after one fact of the order's settlement stream */
 export function holdView(view: HoldView = nothing, { fact, at }: Event<SettlementFact>): HoldView {
@@ -82,10 +91,16 @@ function payoutAfter(view: HoldView, fact: SettlementFact): HoldView {
       return { ...view, payout: { ...payout, state: 'OPEN', reason: null } }
     case 'PayoutRequested': {
       const { attempt, paymentHash } = fact.data
-      return { ...view, payout: { ...payout, state: 'REQUESTED', attempts: attempt, paymentHash, payee: view.payees[paymentHash] ?? null } }
+      return {
+        ...view,
+        payout: { ...payout, state: 'REQUESTED', attempts: attempt, paymentHash, payee: view.payees[paymentHash] ?? null },
+      }
     }
     case 'PayoutSucceeded':
-      return { ...view, payout: { ...payout, state: 'SUCCEEDED', failure: null, reason: null, retryAt: null, feeMsat: fact.data.feeMsat } }
+      return {
+        ...view,
+        payout: { ...payout, state: 'SUCCEEDED', failure: null, reason: null, retryAt: null, feeMsat: fact.data.feeMsat },
+      }
     case 'PayoutFailed': {
       const { status, reason, retryAt } = fact.data
       return { ...view, payout: { ...payout, state: 'FAILED', failure: status, reason, retryAt } }

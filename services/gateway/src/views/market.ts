@@ -18,7 +18,12 @@ async function applyOffer(db: Transaction<Tables>, event: Event<OfferFact>): Pro
   const row = await db.selectFrom('gateway_offers').select('view').where('id', '=', event.aggregateId).executeTakeFirst()
   const view = offerView(row && (JSON.parse(row.view) as OfferView), event) // written below
   const { minSizeSat, maxSizeSat } = view.terms
-  const changing = { status: view.status, min_size_sat: Number(minSizeSat), max_size_sat: Number(maxSizeSat), view: JSON.stringify(view) }
+  const changing = {
+    status: view.status,
+    min_size_sat: Number(minSizeSat),
+    max_size_sat: Number(maxSizeSat),
+    view: JSON.stringify(view),
+  }
   await db
     .insertInto('gateway_offers')
     .values({ id: view.id, account_id: view.accountId, pubkey: view.pubkey, created_at: view.createdAt, ...changing })
@@ -42,7 +47,13 @@ async function applySeller(db: Transaction<Tables>, event: Event<SellerFact>): P
 async function applyPrice(db: Transaction<Tables>, { at, fact }: Event<PriceFact>): Promise<void> {
   const changing =
     fact.type === 'PriceSet'
-      ? { sats_per_usd: fact.data.satsPerUsd, usd_per_usd: fact.data.usdPerUsd, valid_until: fact.data.validUntil, at, withdrawn: null }
+      ? {
+          sats_per_usd: fact.data.satsPerUsd,
+          usd_per_usd: fact.data.usdPerUsd,
+          valid_until: fact.data.validUntil,
+          at,
+          withdrawn: null,
+        }
       : { sats_per_usd: '0', usd_per_usd: '0', valid_until: 0, at, withdrawn: fact.data.reason }
   await db
     .insertInto('gateway_prices')

@@ -7,7 +7,12 @@ type Columns = Readonly<Record<string, Column>>
 const types = { text: 'text', int: 'integer', big: 'bigint' } as const
 
 /** The first column is the key, unless others are named. */
-async function table(db: Views['db'], name: string, columns: Columns, key: readonly string[] = Object.keys(columns).slice(0, 1)): Promise<void> {
+async function table(
+  db: Views['db'],
+  name: string,
+  columns: Columns,
+  key: readonly string[] = Object.keys(columns).slice(0, 1),
+): Promise<void> {
   const begun: CreateTableBuilder<string, string> = db.schema.createTable(name)
   const whole = Object.entries(columns).reduce((builder, [column, kind]) => {
     const optional = kind.endsWith('?')
@@ -40,7 +45,15 @@ const orders: Migration = async (db) => {
   await index(db, 'gateway_orders', ['page_hash'])
   await table(db, 'gateway_holds', { order_id: 'text', invoice_due: 'int', view: 'text' })
   await table(db, 'gateway_channels', { order_id: 'text', view: 'text' })
-  const fact: Columns = { event_id: 'text', order_id: 'text', category: 'text', revision: 'int', type: 'text', at: 'big', data: 'text' }
+  const fact: Columns = {
+    event_id: 'text',
+    order_id: 'text',
+    category: 'text',
+    revision: 'int',
+    type: 'text',
+    at: 'big',
+    data: 'text',
+  }
   await table(db, 'gateway_order_facts', fact)
   await index(db, 'gateway_order_facts', ['order_id', 'at'])
   await table(
@@ -75,16 +88,41 @@ const market: Migration = async (db) => {
   await index(db, 'gateway_offers', ['status', 'created_at'])
   await index(db, 'gateway_offers', ['pubkey'])
   await table(db, 'gateway_sellers', { pubkey: 'text', live: 'int', view: 'text' })
-  await table(db, 'gateway_prices', { name: 'text', sats_per_usd: 'text', usd_per_usd: 'text', valid_until: 'big', at: 'big', withdrawn: 'text?' })
+  await table(db, 'gateway_prices', {
+    name: 'text',
+    sats_per_usd: 'text',
+    usd_per_usd: 'text',
+    valid_until: 'big',
+    at: 'big',
+    withdrawn: 'text?',
+  })
 }
 
 const accounts: Migration = async (db) => {
-  await table(db, 'gateway_accounts', { id: 'text', email_hash: 'text?', email_record: 'text?', password_record: 'text?', created_at: 'big' })
+  await table(db, 'gateway_accounts', {
+    id: 'text',
+    email_hash: 'text?',
+    email_record: 'text?',
+    password_record: 'text?',
+    created_at: 'big',
+  })
   await index(db, 'gateway_accounts', ['email_hash'])
-  const key: Columns = { id: 'text', account_id: 'text', prefix: 'text', suffix: 'text', name_record: 'text?', created_at: 'big', expires_at: 'big?', revoked: 'int' }
+  const key: Columns = {
+    id: 'text',
+    account_id: 'text',
+    prefix: 'text',
+    suffix: 'text',
+    name_record: 'text?',
+    created_at: 'big',
+    expires_at: 'big?',
+    revoked: 'int',
+  }
   await table(db, 'gateway_api_keys', key)
   await index(db, 'gateway_api_keys', ['account_id', 'created_at'])
-  await table(db, 'gateway_nodes', { account_id: 'text', pubkey: 'text', state: 'text', reason: 'text?', at: 'big' }, ['account_id', 'pubkey'])
+  await table(db, 'gateway_nodes', { account_id: 'text', pubkey: 'text', state: 'text', reason: 'text?', at: 'big' }, [
+    'account_id',
+    'pubkey',
+  ])
 }
 
 const callers: Migration = async (db) => {
@@ -98,7 +136,15 @@ const callers: Migration = async (db) => {
     revoked: 'int',
   })
   await index(db, 'gateway_credentials', ['api_key_id'])
-  const command: Columns = { id: 'text', category: 'text', aggregate_id: 'text', revision: 'int?', code: 'text?', message: 'text?', at: 'big' }
+  const command: Columns = {
+    id: 'text',
+    category: 'text',
+    aggregate_id: 'text',
+    revision: 'int?',
+    code: 'text?',
+    message: 'text?',
+    at: 'big',
+  }
   await table(db, 'gateway_commands', command)
   await index(db, 'gateway_commands', ['at'])
   await table(db, 'gateway_order_slots', { order_id: 'text', ip: 'text', destination: 'text', at: 'big' })
@@ -107,5 +153,13 @@ const callers: Migration = async (db) => {
   await table(db, 'gateway_slot_locks', { name: 'text', at: 'big' })
 }
 
+const lsps1: Migration = (db) =>
+  table(db, 'gateway_lsp_sellers', { type: 'text', epoch: 'int', pubkey: 'text', place: 'int', uris: 'text' }, [
+    'type',
+    'epoch',
+    'pubkey',
+  ])
+
 /** All tables at once: projections and the gateway's own loops share some of them. */
-export const migrateGateway = (views: Views): Promise<void> => views.migrate('gateway', [orders, market, accounts, callers])
+export const migrateGateway = (views: Views): Promise<void> =>
+  views.migrate('gateway', [orders, market, accounts, callers, lsps1])

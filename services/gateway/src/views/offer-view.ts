@@ -22,7 +22,17 @@ export type OfferView = {
 export function offerView(view: OfferView | undefined, { aggregateId, at, fact }: Event<OfferFact>): OfferView {
   if (fact.type === 'OfferCreated') {
     const { accountId, pubkey, ...terms } = fact.data
-    return { id: aggregateId, accountId, pubkey, createdAt: at, updatedAt: at, status: 'ENABLED', terms, reservedSat: '0', usedSat: '0' }
+    return {
+      id: aggregateId,
+      accountId,
+      pubkey,
+      createdAt: at,
+      updatedAt: at,
+      status: 'ENABLED',
+      terms,
+      reservedSat: '0',
+      usedSat: '0',
+    }
   }
   must(view, `the stream of offer ${aggregateId} begins with ${fact.type}`)
   const here = { ...view, updatedAt: at }

@@ -64,7 +64,9 @@ export const isEnding = (type: OrderFact['type']): boolean => {
 }
 
 const endedByHeight = (fact: OrderFact): boolean =>
-  (fact.type === 'SellerFailedToOpenChannel' || fact.type === 'SellerFailedToSendSwap' || fact.type === 'InvalidChannelOpening') &&
+  (fact.type === 'SellerFailedToOpenChannel' ||
+    fact.type === 'SellerFailedToSendSwap' ||
+    fact.type === 'InvalidChannelOpening') &&
   fact.data.lastHeight
 
 /** How the buyer's payment stands after a fact (decisions, A2): null before there is an invoice. */

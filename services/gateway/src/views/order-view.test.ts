@@ -51,14 +51,18 @@ test('a sale passes through every status, each with its time', () => {
     orderStatuses.slice(0, 8),
   )
   assert.deepEqual(view.statuses.at(-1), { status: 'VALID_CHANNEL_OPENING', at: 1010 })
-  assert.deepEqual([view.paymentStatus, view.channelId, view.confirmations, view.outpoint], ['SUCCESSFUL_PAYMENT', '120x1x0', 3, outpointOf(1)])
+  assert.deepEqual(
+    [view.paymentStatus, view.channelId, view.confirmations, view.outpoint],
+    ['SUCCESSFUL_PAYMENT', '120x1x0', 3, outpointOf(1)],
+  )
   assert.equal(view.attempts[0]?.status, 'opened')
 })
 
 test('the status is the one that the order itself has, on every edge of its machine', () => {
   const lifecycle = compile<(typeof orderStatuses)[number] | 'NONE', OrderFact['type']>(orderMachine)
   assert.ok(lifecycle.edges.length > 100)
-  for (const [from, type, to] of lifecycle.edges) assert.equal(statusAfter(from === 'NONE' ? undefined : from, type), to, `${type} in ${from}`)
+  for (const [from, type, to] of lifecycle.edges)
+    assert.equal(statusAfter(from === 'NONE' ? undefined : from, type), to, `${type} in ${from}`)
 })
 
 describe('payment_status', () => {
@@ -86,7 +90,10 @@ describe('payment_status', () => {
 test('a seller that was replaced has failed in its own eyes, and the next one sells', () => {
   const failed = fact('AttemptFailed', { attempt: 1, reason: 'The window passed.', blamed: true })
   const view = viewOf(placed(), accepted, issued, held, started(1), asked(1), failed, started(2), asked(2))
-  assert.deepEqual(view.attempts.map(({ status }) => status), ['replaced', 'opening'])
+  assert.deepEqual(
+    view.attempts.map(({ status }) => status),
+    ['replaced', 'opening'],
+  )
   const sales = salesOf(view)
   assert.deepEqual(
     sales.map((sale) => [sale.accountId, sale.attempt, sale.current, sale.actionNeeded, statusFor(view, sale)]),
@@ -97,15 +104,31 @@ test('a seller that was replaced has failed in its own eyes, and the next one se
   )
   // Its late outpoint wins after all.
   const late = viewOf(placed(), accepted, issued, held, started(1), asked(1), failed, started(2), asked(2), named(1))
-  assert.deepEqual(late.attempts.map(({ status }) => status), ['named', 'opening'])
-  assert.deepEqual(salesOf(late).map(({ attempt, current }) => [attempt, current]), [[1, true], [2, false]])
+  assert.deepEqual(
+    late.attempts.map(({ status }) => status),
+    ['named', 'opening'],
+  )
+  assert.deepEqual(
+    salesOf(late).map(({ attempt, current }) => [attempt, current]),
+    [
+      [1, true],
+      [2, false],
+    ],
+  )
 })
 
 describe('what a seller has to do', () => {
   const needed = (...facts: readonly OrderFact[]) => salesOf(viewOf(...facts)).map(({ actionNeeded }) => actionNeeded)
   const invoice = (state: 'Offered' | 'Taken' | 'Refused'): OrderFact =>
     state === 'Offered'
-      ? fact('PayoutInvoiceOffered', { attempt: 1, request: 'lnbcrt2', paymentHash: 'b'.repeat(64), payee: candidateOf(1).sellerPubkey, amountMsat: '2500000', expiresAt: 99 })
+      ? fact('PayoutInvoiceOffered', {
+          attempt: 1,
+          request: 'lnbcrt2',
+          paymentHash: 'b'.repeat(64),
+          payee: candidateOf(1).sellerPubkey,
+          amountMsat: '2500000',
+          expiresAt: 99,
+        })
       : state === 'Taken'
         ? fact('PayoutInvoiceTaken', { paymentHash: 'b'.repeat(64) })
         : fact('PayoutInvoiceRefused', { paymentHash: 'b'.repeat(64), reason: 'used before' })
@@ -125,13 +148,18 @@ describe('what a seller has to do', () => {
     assert.deepEqual(needed(...opening, named(1), invoice('Offered')), [false])
     assert.deepEqual(needed(...opening, named(1), invoice('Offered'), invoice('Taken')), [false])
     assert.deepEqual(needed(...sold, invoice('Offered'), invoice('Refused')), [true])
-    assert.deepEqual(needed(...opening, fact('ReleaseRequested', { to: 'ADMIN_CLOSED', reason: 'x', blamed: false, by: 'op' })), [false])
+    assert.deepEqual(needed(...opening, fact('ReleaseRequested', { to: 'ADMIN_CLOSED', reason: 'x', blamed: false, by: 'op' })), [
+      false,
+    ])
   })
 })
 
 test('another outpoint in place of the first forgets what was seen of that', () => {
   const view = viewOf(...sold.slice(0, 9), named(1, 2))
-  assert.deepEqual([view.status, view.outpoint, view.channelId, view.confirmations], ['SELLER_SENT_TRANSACTION', outpointOf(2), null, 0])
+  assert.deepEqual(
+    [view.status, view.outpoint, view.channelId, view.confirmations],
+    ['SELLER_SENT_TRANSACTION', outpointOf(2), null, 0],
+  )
   assert.equal(view.outpoints[outpointOf(2)]?.state, 'taken')
 })
 
@@ -139,7 +167,11 @@ test('an outpoint that was refused says why, until it is offered again', () => {
   const offered = fact('OutpointOffered', { attempt: 1, outpoint: outpointOf(1), attestation: attestationOf(outpointOf(1)) })
   const refused = fact('OutpointRefused', { attempt: 1, outpoint: outpointOf(1), reason: 'It serves another order.' })
   const before = [placed(), accepted, issued, held, started(1), asked(1)]
-  assert.deepEqual(viewOf(...before, offered, refused).outpoints[outpointOf(1)], { attempt: 1, state: 'refused', reason: 'It serves another order.' })
+  assert.deepEqual(viewOf(...before, offered, refused).outpoints[outpointOf(1)], {
+    attempt: 1,
+    state: 'refused',
+    reason: 'It serves another order.',
+  })
   assert.equal(viewOf(...before, offered, refused, offered).outpoints[outpointOf(1)]?.state, 'offered')
 })
 

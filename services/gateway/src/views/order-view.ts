@@ -29,7 +29,12 @@ export type OrderView = {
   readonly statuses: readonly { readonly status: OrderStatus; readonly at: number }[]
   readonly accepted: boolean
   readonly invoice: { readonly request: string; readonly paymentHash: string; readonly expiresAt: number } | null
-  readonly held: { readonly expiryHeight: number; readonly openBeforeHeight: number; readonly receivedMsat: string; readonly at: number } | null
+  readonly held: {
+    readonly expiryHeight: number
+    readonly openBeforeHeight: number
+    readonly receivedMsat: string
+    readonly at: number
+  } | null
   /** The payment is on its way back; the status follows when the node has confirmed it. */
   readonly closing: { readonly to: ReleaseTo; readonly reason: string } | null
   /** Why it ended as it did. */
@@ -93,7 +98,10 @@ function detailsAfter(view: OrderView, fact: OrderFact, at: number): OrderView {
     case 'SellerAccepted':
       return { ...view, accepted: true }
     case 'HoldIssued':
-      return { ...view, invoice: { request: fact.data.invoice, paymentHash: fact.data.paymentHash, expiresAt: fact.data.expiresAt } }
+      return {
+        ...view,
+        invoice: { request: fact.data.invoice, paymentHash: fact.data.paymentHash, expiresAt: fact.data.expiresAt },
+      }
     case 'PaymentHeld': {
       const { expiryHeight, openBeforeHeight, receivedMsat } = fact.data
       return { ...view, held: { expiryHeight, openBeforeHeight, receivedMsat, at } }
@@ -106,7 +114,12 @@ function detailsAfter(view: OrderView, fact: OrderFact, at: number): OrderView {
     case 'FundingSeen':
       return { ...view, fundingSeenAt: view.fundingSeenAt ?? at }
     case 'FundingConfirmed':
-      return { ...view, channelId: fact.data.channelId, fundingHeight: fact.data.height, confirmations: Math.max(1, view.confirmations) }
+      return {
+        ...view,
+        channelId: fact.data.channelId,
+        fundingHeight: fact.data.height,
+        confirmations: Math.max(1, view.confirmations),
+      }
     case 'FundingReorged':
       return { ...view, channelId: null, fundingHeight: null, confirmations: 0 }
     case 'ChannelOpened':
@@ -128,7 +141,14 @@ function attemptAfter(view: OrderView, fact: OrderFact, at: number): OrderView {
   switch (fact.type) {
     case 'AttemptStarted': {
       const earlier = view.attempts.map((one): AttemptView => (one.status === 'failed' ? { ...one, status: 'replaced' } : one))
-      const fresh: AttemptView = { ...fact.data, status: 'accepted', startedAt: at, openBefore: null, outpoint: null, reason: null }
+      const fresh: AttemptView = {
+        ...fact.data,
+        status: 'accepted',
+        startedAt: at,
+        openBefore: null,
+        outpoint: null,
+        reason: null,
+      }
       return { ...view, attempts: [...earlier, fresh] }
     }
     case 'OpeningAsked':
@@ -139,7 +159,11 @@ function attemptAfter(view: OrderView, fact: OrderFact, at: number): OrderView {
     case 'LateOutpointOffered':
       return judged(view, 'outpoints', fact.data.outpoint, { attempt: fact.data.attempt, state: 'offered', reason: null })
     case 'OutpointRefused':
-      return judged(view, 'outpoints', fact.data.outpoint, { attempt: fact.data.attempt, state: 'refused', reason: fact.data.reason })
+      return judged(view, 'outpoints', fact.data.outpoint, {
+        attempt: fact.data.attempt,
+        state: 'refused',
+        reason: fact.data.reason,
+      })
     case 'OutpointNamed': {
       const { attempt, outpoint } = fact.data
       const named = changed(view.outpoint === outpoint ? view : { ...view, ...unseen }, attempt, { status: 'named', outpoint })

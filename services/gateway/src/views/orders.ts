@@ -11,7 +11,11 @@ import { salesOf } from './sales.ts'
 import { tablesIn, type Tables } from './tables.ts'
 
 /** @param pageHashOf what the address of an order's pages is looked up by */
-export async function applyToOrders(trx: Transaction<object>, event: Event, pageHashOf: (orderId: string) => string): Promise<void> {
+export async function applyToOrders(
+  trx: Transaction<object>,
+  event: Event,
+  pageHashOf: (orderId: string) => string,
+): Promise<void> {
   const db = tablesIn(trx)
   // A fact's shape is its contract's: the runtime checked it when it was read.
   if (event.category === order.category) await applyOrder(db, event as Event<OrderFact>, pageHashOf)
@@ -33,7 +37,11 @@ export async function applyToOrders(trx: Transaction<object>, event: Event, page
     .execute()
 }
 
-async function applyOrder(db: Transaction<Tables>, event: Event<OrderFact>, pageHashOf: (orderId: string) => string): Promise<void> {
+async function applyOrder(
+  db: Transaction<Tables>,
+  event: Event<OrderFact>,
+  pageHashOf: (orderId: string) => string,
+): Promise<void> {
   const id = event.aggregateId
   const row = await db.selectFrom('gateway_orders').select('view').where('id', '=', id).executeTakeFirst()
   const before = row && (JSON.parse(row.view) as OrderView) // written below
@@ -59,7 +67,15 @@ async function openCredential(db: Transaction<Tables>, { id, terms: { buyer } }:
   const orderId = buyer.key.kind === 'order' ? id : null
   await db
     .insertInto('gateway_credentials')
-    .values({ hash: buyer.key.hash, kind: buyer.key.kind, account_id: buyer.accountId, order_id: orderId, api_key_id: null, expires_at: null, revoked: 0 })
+    .values({
+      hash: buyer.key.hash,
+      kind: buyer.key.kind,
+      account_id: buyer.accountId,
+      order_id: orderId,
+      api_key_id: null,
+      expires_at: null,
+      revoked: 0,
+    })
     .onConflict((conflict) => conflict.doNothing())
     .execute()
 }

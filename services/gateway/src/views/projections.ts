@@ -17,7 +17,10 @@ import { applyToOrders } from './orders.ts'
  * The gateway's read models. Whoever waits for a command is woken after the commit of the rows that it changed.
  * @param waits how waiting requests of this process are woken; only needed for the moment of the commit
  */
-export function gatewayProjections(waits: Pick<Waits, 'committed'>, pageHashOf: (orderId: string) => string): readonly Projection[] {
+export function gatewayProjections(
+  waits: Pick<Waits, 'committed'>,
+  pageHashOf: (orderId: string) => string,
+): readonly Projection[] {
   const projection = (name: string, from: readonly Contract[], apply: Projection['apply']): Projection => ({
     name,
     version: 1,

@@ -41,7 +41,9 @@ function owesInvoice(view: OrderView, attempt: number): boolean {
   const given = Object.values(view.payoutInvoices).filter((invoice) => invoice.attempt === attempt)
   if (given.some(({ state }) => state !== 'refused')) return false
   const sold = view.status === 'VALID_CHANNEL_OPENING' || view.status === 'CHANNEL_MONITORING_FINISHED'
-  return given.length > 0 ? isOpen(view.status) || sold : view.attempts.length > 0 && (isOpen(view.status) || sold) && !view.closing
+  return given.length > 0
+    ? isOpen(view.status) || sold
+    : view.attempts.length > 0 && (isOpen(view.status) || sold) && !view.closing
 }
 
 /** What a seller is told of an order: one that was replaced has failed to open, whatever came after. */

@@ -39,10 +39,32 @@ export type Tables = {
     action_needed: number
     created_at: number
   }
-  gateway_offers: { id: string; account_id: string; pubkey: string; status: string; min_size_sat: number; max_size_sat: number; created_at: number; view: string }
+  gateway_offers: {
+    id: string
+    account_id: string
+    pubkey: string
+    status: string
+    min_size_sat: number
+    max_size_sat: number
+    created_at: number
+    view: string
+  }
   gateway_sellers: { pubkey: string; live: number; view: string }
-  gateway_prices: { name: string; sats_per_usd: string; usd_per_usd: string; valid_until: number; at: number; withdrawn: string | null }
-  gateway_accounts: { id: string; email_hash: string | null; email_record: string | null; password_record: string | null; created_at: number }
+  gateway_prices: {
+    name: string
+    sats_per_usd: string
+    usd_per_usd: string
+    valid_until: number
+    at: number
+    withdrawn: string | null
+  }
+  gateway_accounts: {
+    id: string
+    email_hash: string | null
+    email_record: string | null
+    password_record: string | null
+    created_at: number
+  }
   gateway_credentials: {
     hash: string
     kind: string
@@ -76,6 +98,8 @@ export type Tables = {
   /** Who began an order, for the limits; the address of a caller is in no fact. */
   gateway_order_slots: { order_id: string; ip: string; destination: string; at: number }
   gateway_slot_locks: { name: string; at: number }
+  /** Whom LSPS1 names to wallets, for ten minutes each. `uris`: addresses with a blank between them. */
+  gateway_lsp_sellers: { type: string; epoch: number; pubkey: string; place: number; uris: string }
 }
 
 /** The gateway's tables on a connection or in a transaction that knows only `object`. */

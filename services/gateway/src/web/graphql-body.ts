@@ -23,7 +23,8 @@ export const bodyErrors: ErrorRequestHandler = (error: unknown, _, response, nex
   refuse(response, 200, 'The body is not valid JSON.')
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value)
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** What the GraphQL server would answer with HTTP errors of its own. */
 export const wellFormed: RequestHandler = (request, response, next) => {
@@ -35,8 +36,8 @@ export const wellFormed: RequestHandler = (request, response, next) => {
 function faultOf(body: unknown): string | undefined {
   if (!isObject(body)) return 'The body must be one JSON object with the fields query and variables.'
   if (typeof body['query'] !== 'string' || body['query'].trim() === '') return 'query must be a text with a GraphQL document.'
-  if (body['variables'] != null && !isObject(body['variables'])) return 'variables must be an object.'
-  if (body['extensions'] != null && !isObject(body['extensions'])) return 'extensions must be an object.'
-  if (body['operationName'] != null && typeof body['operationName'] !== 'string') return 'operationName must be a text.'
+  if (!isObject(body['variables'] ?? {})) return 'variables must be an object.'
+  if (!isObject(body['extensions'] ?? {})) return 'extensions must be an object.'
+  if (typeof (body['operationName'] ?? '') !== 'string') return 'operationName must be a text.'
   return undefined
 }

@@ -54,6 +54,6 @@ function whenReady({ readiness }: Gateway): RequestHandler {
   }
 }
 
-export const answer = (response: Response, status: number, error: object): void => {
+const answer = (response: Response, status: number, error: object): void => {
   response.status(status).json({ errors: [error] })
 }

@@ -8,6 +8,8 @@ export function healthRoutes(app: Express, { readiness }: Pick<Gateway, 'readine
   })
   app.get('/readyz', async (_: Request, response: Response) => {
     const missing = await readiness()
-    response.status(missing === undefined ? 200 : 503).json(missing === undefined ? { status: 'ready' } : { status: 'not ready', missing })
+    response
+      .status(missing === undefined ? 200 : 503)
+      .json(missing === undefined ? { status: 'ready' } : { status: 'not ready', missing })
   })
 }

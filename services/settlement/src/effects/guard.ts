@@ -50,44 +50,50 @@ export const guardByClockJob = (custody: Custody): Job<SettlementPorts> => ({
   },
 })
 
-/** The chain source may be away while the node is there. */
+/** The chain source may be away, or behind the node, whose height is the one that counts for its HTLCs. */
 async function presentTip({ ports }: Jobs): Promise<Tip> {
-  try {
-    return await ports.chain.tip()
-  } catch (error) {
-    if (!(error instanceof Fault)) throw error
-    const { height } = await ports.lightning.info()
-    return { height, hash: `node ${height}` }
-  }
+  const [chain, node] = await Promise.allSettled([ports.chain.tip(), ports.lightning.info()])
+  if (node.status === 'fulfilled' && !(chain.status === 'fulfilled' && chain.value.height >= node.value.height))
+    return { height: node.value.height, hash: `node ${node.value.height}` }
+  if (chain.status === 'rejected') throw new Fault('neither the chain nor the node tells its height')
+  return chain.value
 }
 
-export async function guardAll(context: Jobs, { slots, made }: Custody, tip: Tip): Promise<void> {
-  const { log } = context.ports
+async function guardAll(context: Jobs, { slots, made }: Custody, tip: Tip): Promise<void> {
   const orders = [...new Set([...(await unfinishedOrders(context)), ...made])]
   slots.retain(new Set(orders))
   const held = await heldNow(context)
   const lastHeights = new Map<string, number>()
-  await sideBySide(orders, async (orderId) => {
+  // Each by itself: a stream that cannot be read, or a node that does not answer, keeps nothing else from being done.
+  const each = (act: (orderId: string) => Promise<void>) => (orderId: string) => unlessBroken(context, orderId, tip, act)
+  const look = each(async (orderId) => {
     const state = await stateOf(context, orderId)
     keepSlots(slots, orderId, state)
     if (settlementProcess(state, orderId).length === 0) made.delete(orderId)
     lastHeights.set(orderId, lastHeightOf(state.hold) ?? Number.MAX_SAFE_INTEGER)
   })
+  await sideBySide(orders, look)
   // Who has least time comes first.
   const urgentFirst = orders.toSorted((a, b) => (lastHeights.get(a) ?? 0) - (lastHeights.get(b) ?? 0))
+  const record = each((orderId) => lookAtInvoice(context, slots, orderId, tip, held))
+  const judge = each((orderId) => sayWord(context, orderId, tip))
   await sideBySide(urgentFirst, async (orderId) => {
-    // One after the other, each by itself: a node that does not answer must not keep the chain from being heard.
-    for (const step of [() => lookAtInvoice(context, slots, orderId, tip, held), () => sayWord(context, orderId, tip)]) {
-      try {
-        await step()
-      } catch (error) {
-        log.error(
-          { order: orderId, height: tip.height, reason: String(error) },
-          'the guard could not finish with a hold; it comes again',
-        )
-      }
-    }
+    await record(orderId)
+    await judge(orderId)
   })
+}
+
+async function unlessBroken(
+  { ports }: Jobs,
+  orderId: string,
+  { height }: Tip,
+  act: (orderId: string) => Promise<void>,
+): Promise<void> {
+  try {
+    await act(orderId)
+  } catch (error) {
+    ports.log.error({ order: orderId, height, reason: String(error) }, 'the guard could not finish with a hold; it comes again')
+  }
 }
 
 /** By payment hash; undefined where the node does not answer. */

@@ -6,7 +6,7 @@ import type { Hold } from '../hold.ts'
 
 type Held = Extract<SettlementCommand, { type: 'RecordHeld' }>['data']
 
-export const heldHtlcs = ({ htlcs }: Invoice): readonly Htlc[] => htlcs.filter(({ state }) => state === 'held')
+const heldHtlcs = ({ htlcs }: Invoice): readonly Htlc[] => htlcs.filter(({ state }) => state === 'held')
 
 /** @returns undefined while the whole amount has not arrived */
 export function heldOf(invoice: Invoice, height: number): Omit<Held, 'crowdedPeer'> | undefined {

@@ -27,6 +27,7 @@ export function openWatch(slots: Slots): Watch {
           watched.add(orderId)
           void watchInvoice(context, slots, orderId, signal).finally(() => watched.delete(orderId))
         }
+        signal.addEventListener('abort', () => wake(), { once: true })
         for (const orderId of await unfinishedOrders(context)) begin(orderId)
         while (!signal.aborted) {
           const orders = [...waiting]
@@ -35,7 +36,6 @@ export function openWatch(slots: Slots): Watch {
           await new Promise<void>((resolve) => {
             wake = resolve
             if (waiting.size > 0 || signal.aborted) resolve()
-            signal.addEventListener('abort', () => resolve(), { once: true })
           })
         }
       },

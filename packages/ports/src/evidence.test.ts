@@ -1,0 +1,110 @@
+import { Fault } from '@penstock/kernel/result.ts'
+import { expect, test } from 'vitest'
+import type { Chain, Output } from './chain.ts'
+import { gatherEvidence } from './evidence.ts'
+import type { GraphChannel, Lightning, ProbeOutcome } from './lightning.ts'
+
+const [seller, buyer] = [`02${'aa'.repeat(32)}`, `03${'bb'.repeat(32)}`]
+const outpoint = `${'cd'.repeat(32)}:2`
+const confirmed: Output = { outpoint, valueSat: 5n, script: '00', height: 101, txIndex: 7, spentBy: null }
+const announced: GraphChannel = { outpoint, shortChannelId: '101x7x2', capacitySat: 5n, nodes: [seller, buyer], policies: [] }
+const attestation = {
+  outpoint,
+  capacitySat: '5',
+  nodeKeys: [seller, buyer] as [string, string],
+  channelType: 'a',
+  pushSat: '0',
+  reserveSat: '1',
+  signature: 's',
+}
+
+type World = {
+  output?: Output
+  graph?: GraphChannel
+  between?: readonly GraphChannel[]
+  probe?: () => Promise<ProbeOutcome>
+  signer?: string
+}
+async function gather(
+  { output, graph, between = [], probe = () => Promise.resolve({ reached: true }), signer }: World,
+  question: object = {},
+) {
+  const calls: unknown[] = []
+  const lightning = {
+    graph: {
+      channel: () => Promise.resolve(graph),
+      between: () => Promise.resolve(between),
+      probe: (request: unknown) => {
+        calls.push(request)
+        return probe()
+      },
+    },
+    messages: {
+      recover: (text: string) => {
+        calls.push(text)
+        return Promise.resolve(signer)
+      },
+    },
+  }
+  const chain = { tip: () => Promise.resolve({ height: 103 }), output: () => Promise.resolve(output) }
+  const terms = { sellerPubkey: seller, buyerPubkey: buyer }
+  // Only what is asked is there.
+  const ports = { lightning: lightning as unknown as Lightning, chain: chain as unknown as Chain }
+  const evidence = await gatherEvidence(ports, { outpoint, terms, attestation: null, fromHeight: 100, probe: true, ...question })
+  return { evidence, calls }
+}
+
+test('nothing there', async () => {
+  const { evidence, calls } = await gather({})
+  expect(evidence).toEqual({
+    tipHeight: 103,
+    output: null,
+    attestation: null,
+    attestationSigner: null,
+    graph: null,
+    otherChannelsBetween: false,
+    probe: 'not-tried',
+  })
+  expect(calls).toEqual([])
+})
+
+test('an announced channel needs no probe', async () => {
+  const { evidence, calls } = await gather({ output: confirmed, graph: announced, between: [announced] })
+  expect(evidence).toMatchObject({
+    output: { valueSat: '5', height: 101, txIndex: 7 },
+    graph: { capacitySat: '5', nodes: [seller, buyer], shortChannelId: '101x7x2' },
+    otherChannelsBetween: false,
+    probe: 'not-tried',
+  })
+  expect(calls).toEqual([])
+})
+
+test('a probe goes through this very output', async () => {
+  const { evidence, calls } = await gather({ output: confirmed })
+  expect(calls).toEqual([{ via: seller, shortChannelId: '101x7x2', destination: buyer, amountMsat: 1000n }])
+  expect(evidence.probe).toBe('reached')
+})
+
+test('a probe that fails, or cannot be sent, proves nothing and is no fault', async () => {
+  const failed = () => Promise.resolve({ reached: false, failedAt: 'seller', reason: 'UnknownNextPeer' } as const)
+  expect((await gather({ output: confirmed, probe: failed })).evidence.probe).toBe('not-reached')
+  expect((await gather({ output: confirmed, probe: () => Promise.reject(new Fault('gone')) })).evidence.probe).toBe('not-reached')
+  await expect(gather({ output: confirmed, probe: () => Promise.reject(new TypeError('a bug')) })).rejects.toThrow('a bug')
+})
+
+test('nothing is probed in the mempool, or where nobody asks for it', async () => {
+  expect((await gather({ output: { ...confirmed, height: null, txIndex: null } })).evidence.probe).toBe('not-tried')
+  expect((await gather({ output: confirmed }, { probe: false })).evidence.probe).toBe('not-tried')
+})
+
+test('another channel of the two is told', async () => {
+  const other = { ...announced, outpoint: `${'00'.repeat(32)}:0` }
+  expect((await gather({ output: confirmed, between: [announced, other] })).evidence.otherChannelsBetween).toBe(true)
+})
+
+test('who signed the attestation', async () => {
+  const { evidence, calls } = await gather({ output: confirmed, graph: announced, signer: seller.toUpperCase() }, { attestation })
+  expect(evidence).toMatchObject({ attestation, attestationSigner: seller })
+  expect(calls[0]).toContain('penstock channel attestation 1')
+  expect((await gather({ graph: announced }, { attestation })).evidence.attestationSigner).toBeNull()
+})

@@ -1,0 +1,104 @@
+import type { OrderFact } from '@penstock/contracts/order.ts'
+import { attestationOf, candidateOf, orderTermsOf, outpointOf } from '@penstock/testkit/order-terms.ts'
+import assert from 'node:assert/strict'
+import { describe, test } from 'vitest'
+import type { HoldView } from '../views/hold-view.ts'
+import { orderView, type OrderView } from '../views/order-view.ts'
+import { lspOrderOf } from './order-record.ts'
+
+const at = Date.parse('2027-01-31T12:00:00.000Z')
+const outpoint = outpointOf(7)
+const lsps = {
+  lspBalanceSat: '1000000',
+  clientBalanceSat: '0',
+  requiredChannelConfirmations: 1,
+  fundingConfirmsWithinBlocks: 8,
+  channelExpiryBlocks: 144,
+  token: 'friend',
+  announceChannel: true,
+}
+const fact = <T extends OrderFact['type']>(type: T, data: Extract<OrderFact, { type: T }>['data']) => ({ type, v: 1, data }) as OrderFact
+
+const placed = fact('OrderPlaced', { ...orderTermsOf(), source: 'lsps1-cheapest', lsps, leaseBlocks: 144, approveBefore: null })
+const issued = fact('HoldIssued', { paymentHash: 'a'.repeat(64), invoice: 'lnbcrt1', expiresAt: at + 3_600_000 })
+const held = fact('PaymentHeld', { expiryHeight: 300, heldAtHeight: 100, receivedMsat: '3000000', openBeforeHeight: 200 })
+const started = fact('AttemptStarted', { attempt: 1, candidate: candidateOf(1) })
+const asked = fact('OpeningAsked', { attempt: 1, openBefore: at })
+const offered = fact('OutpointOffered', { attempt: 1, outpoint, attestation: attestationOf(outpoint) })
+const named = fact('OutpointNamed', { attempt: 1, outpoint })
+const seen = fact('FundingSeen', { outpoint })
+const confirmed = fact('FundingConfirmed', { outpoint, height: 120, channelId: '120x1x0' })
+const reorged = fact('FundingReorged', { outpoint })
+const opened = fact('ChannelOpened', { outpoint, confirmations: 3 })
+const valid = fact('OrderValid', { settledAt: at })
+const expired = fact('BuyerFailedToPay', { reason: 'The invoice expired unpaid.' })
+const vanished = fact('SellerFailedToSendSwap', { reason: 'The transaction vanished.', lastHeight: false })
+const failed = fact('SellerFailedToOpenChannel', { reason: 'Nobody opened.', blamed: true, lastHeight: false })
+const closing = fact('ReleaseRequested', { to: 'SELLER_FAILED_TO_SEND_SWAP', reason: 'It vanished.', blamed: true, by: null })
+const finished = fact('MonitoringFinished', { early: false, closedBy: null })
+
+const toHold = [placed, issued, held, started, asked]
+const toNamed = [...toHold, offered, named]
+
+const fold = (facts: readonly OrderFact[]): OrderView => {
+  const view = facts.reduce<OrderView | undefined>(
+    (before, one, revision) =>
+      orderView(before, { id: `${revision}`, category: 'order', aggregateId: '00000000-0000-4000-8000-000000000001', revision, position: 0n, at: at + revision * 1000, commandId: '', correlation: '', fact: one }),
+    undefined,
+  )
+  return view ?? assert.fail()
+}
+const record = (facts: readonly OrderFact[], hold?: Partial<HoldView>) =>
+  lspOrderOf({ order: fold(facts), hold: hold as HoldView | undefined, channel: undefined }) // only its status is read
+
+const cases: readonly [string, readonly OrderFact[], string, string, Partial<HoldView>?][] = [
+  ['not paid yet', [placed, issued], 'CREATED', 'EXPECT_PAYMENT'],
+  ['held', [placed, issued, held], 'CREATED', 'HOLD'],
+  ['a seller opens', toHold, 'CREATED', 'HOLD'],
+  ['an outpoint is named', toNamed, 'CREATED', 'HOLD'],
+  ['the funding is published', [...toNamed, seen], 'COMPLETED', 'HOLD'],
+  ['confirmed', [...toNamed, seen, confirmed], 'COMPLETED', 'HOLD'],
+  ['a re-org takes nothing back', [...toNamed, seen, confirmed, reorged], 'COMPLETED', 'HOLD'],
+  ['settled by the node, before the order knows', [...toNamed, seen, confirmed, opened], 'COMPLETED', 'PAID', { status: 'settled' }],
+  ['valid', [...toNamed, seen, confirmed, opened, valid], 'COMPLETED', 'PAID'],
+  ['valid at the last height, never seen by the watcher', [...toNamed, opened, valid], 'COMPLETED', 'PAID'],
+  ['monitored to its end', [...toNamed, seen, opened, valid, finished], 'COMPLETED', 'PAID'],
+  ['expired unpaid', [placed, issued, expired], 'FAILED', 'REFUNDED'],
+  ['nobody opened', [...toHold, failed], 'FAILED', 'REFUNDED'],
+  ['named and never published', [...toNamed, vanished], 'FAILED', 'REFUNDED'],
+  ['closing, not yet released', [...toNamed, closing], 'CREATED', 'HOLD'],
+  ['published, then released: completed stays', [...toNamed, seen, vanished], 'COMPLETED', 'REFUNDED'],
+]
+
+describe('states', () => {
+  for (const [name, facts, orderState, paymentState, hold] of cases)
+    test(name, () => {
+      const found = record(facts, hold) ?? assert.fail()
+      assert.deepEqual([found.order_state, found.payment.bolt11.state], [orderState, paymentState])
+      assert.equal(found.channel !== null, orderState === 'COMPLETED')
+    })
+})
+
+test('a whole record, with its times in the form of the standard', () => {
+  assert.deepEqual(record([...toNamed, seen]), {
+    order_id: '00000000-0000-4000-8000-000000000001',
+    lsp_balance_sat: '1000000',
+    client_balance_sat: '0',
+    required_channel_confirmations: 1,
+    funding_confirms_within_blocks: 8,
+    channel_expiry_blocks: 144,
+    token: 'friend',
+    created_at: '2027-01-31T12:00:00.000Z',
+    announce_channel: true,
+    order_state: 'COMPLETED',
+    payment: {
+      bolt11: { state: 'HOLD', expires_at: '2027-01-31T13:00:00.000Z', fee_total_sat: '3000', order_total_sat: '3000', invoice: 'lnbcrt1' },
+    },
+    channel: { funded_at: '2027-01-31T12:00:07.000Z', funding_outpoint: outpoint, expires_at: '2027-02-01T12:00:07.000Z' },
+  })
+})
+
+test('neither an order of another door nor one without an invoice', () => {
+  assert.equal(record([fact('OrderPlaced', { ...orderTermsOf(), approveBefore: null }), issued]), undefined)
+  assert.equal(record([placed]), undefined)
+})

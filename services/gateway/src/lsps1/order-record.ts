@@ -1,0 +1,66 @@
+import { BLOCK_SECONDS, isoTime, SECOND_MS } from '@penstock/kernel/time.ts'
+import type { StoredOrder } from '../read/orders.ts'
+import { isEnded, type OrderStatus } from '../views/order-status.ts'
+import type { OrderView } from '../views/order-view.ts'
+import type { LspOrder } from './schemas.ts'
+
+/** The statuses that begin when the funding transaction is published with its output as promised. */
+const published: ReadonlySet<OrderStatus> = new Set([
+  'WAITING_FOR_ON_CHAIN_CONFIRMATION',
+  'ON_CHAIN_CONFIRMATION',
+  'SELLER_OPENED_CHANNEL',
+  'VALID_CHANNEL_OPENING',
+])
+
+/** When the funding was published; whatever comes later never takes that back. @returns undefined before */
+const fundedAt = ({ statuses }: OrderView): number | undefined => statuses.find(({ status }) => published.has(status))?.at
+
+/** COMPLETED stands for good: where the payment is released after all, that shows as REFUNDED (decisions, A8). */
+export function orderStateOf(order: OrderView): LspOrder['order_state'] {
+  if (fundedAt(order) !== undefined) return 'COMPLETED'
+  return isEnded(order.status) ? 'FAILED' : 'CREATED'
+}
+
+/** An invoice that expired unpaid counts as refunded: nothing was taken. */
+export function paymentStateOf({ order, hold }: Pick<StoredOrder, 'order' | 'hold'>): LspOrder['payment']['bolt11']['state'] {
+  if (hold?.status === 'settled' || order.settledAt !== null) return 'PAID'
+  if (isEnded(order.status)) return 'REFUNDED'
+  return order.held ? 'HOLD' : 'EXPECT_PAYMENT'
+}
+
+function channelOf(order: OrderView): LspOrder['channel'] {
+  const at = fundedAt(order)
+  if (at === undefined || order.outpoint === null) return null
+  const leaseMs = order.terms.leaseBlocks * BLOCK_SECONDS * SECOND_MS
+  return { funded_at: isoTime(at), funding_outpoint: order.outpoint, expires_at: isoTime(at + leaseMs) }
+}
+
+/** @returns undefined for an order that was not placed through LSPS1, or that never had an invoice to answer with */
+export function lspOrderOf(found: StoredOrder): LspOrder | undefined {
+  const { order } = found
+  const { lsps, priceSat } = order.terms
+  if (!lsps || !order.invoice) return undefined
+  return {
+    order_id: order.id,
+    lsp_balance_sat: lsps.lspBalanceSat,
+    client_balance_sat: lsps.clientBalanceSat,
+    required_channel_confirmations: lsps.requiredChannelConfirmations,
+    funding_confirms_within_blocks: lsps.fundingConfirmsWithinBlocks,
+    channel_expiry_blocks: lsps.channelExpiryBlocks,
+    token: lsps.token,
+    created_at: isoTime(order.createdAt),
+    announce_channel: lsps.announceChannel,
+    order_state: orderStateOf(order),
+    payment: {
+      bolt11: {
+        state: paymentStateOf(found),
+        expires_at: isoTime(order.invoice.expiresAt),
+        // The client gets no balance of its own, so all of it is the fee.
+        fee_total_sat: priceSat,
+        order_total_sat: priceSat,
+        invoice: order.invoice.request,
+      },
+    },
+    channel: channelOf(order),
+  }
+}

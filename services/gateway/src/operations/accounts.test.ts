@@ -1,0 +1,204 @@
+import { account, emailClaim } from '@penstock/contracts/accounts.ts'
+import { hashEmail, newCredential } from '@penstock/runtime/credentials.ts'
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, describe, test } from 'vitest'
+import { BUYER_URI } from '../fake-market.contract.ts'
+import { type Answering, at, type Stage, stage, type Told } from '../stage.contract.ts'
+
+const CREATE =
+  'mutation A($input: CreateAccountInput!) { account { create(input: $input) { token account { id email created_at nodes { pubkey } } } } }'
+const LOGIN = 'mutation L($input: LoginInput!) { account { login(input: $input) { token account { id email } } } }'
+const KEY =
+  'mutation K($input: CreateApiKeyInput!) { account { create_api_key(input: $input) { key api_key { id name key_prefix key_suffix expires_at active } } } }'
+const KEYS = '{ account { api_keys { total_count list { id name active } } } }'
+const ME = '{ account { me { id email nodes { pubkey } } } }'
+const CHALLENGE = 'mutation C($pubkey: String!) { account { node { challenge(pubkey: $pubkey) } } }'
+const CONNECT = 'mutation C($input: ConnectNodeInput!) { account { node { connect(input: $input) { success } } } }'
+const someone = { email: 'Ann@Example.org', password: 'correct horse battery' }
+const PUBKEY = BUYER_URI.slice(0, 66)
+
+let market: Stage
+/** The accounts service in short: first come first served, everything else as asked. */
+const service = (nodes: 'connected' | 'refused' = 'connected'): Answering => {
+  const claimed = new Set<string>()
+  return async (ask, options) => {
+    const { type } = ask.command
+    const data = ask.command.data as Record<string, unknown>
+    const tell = (id: string, ...facts: Told[]) => market.happens(account.category, id, facts, options.commandId)
+    if (type === 'ClaimEmail') {
+      if (claimed.has(ask.id)) return market.outcome(ask, options, { code: 'ACCOUNT_REFUSED', message: 'taken' })
+      claimed.add(ask.id)
+      await market.happens(emailClaim.category, ask.id, [{ type: 'EmailClaimed', data }], options.commandId)
+      const { tokenHash, tokenExpiresAt: expiresAt, accountId, ...rest } = data
+      setImmediate(
+        () =>
+          void market.happens(account.category, String(accountId), [
+            { type: 'AccountCreated', data: { emailHash: ask.id, ...rest } },
+            { type: 'LoginRecorded', data: { tokenHash, expiresAt } },
+          ]),
+      )
+    } else if (type === 'RecordLogin') await tell(ask.id, { type: 'LoginRecorded', data })
+    else if (type === 'LogOut') await tell(ask.id, { type: 'LoggedOut', data })
+    else if (type === 'CreateApiKey') await tell(ask.id, { type: 'ApiKeyCreated', data })
+    else if (type === 'RevokeApiKey') await tell(ask.id, { type: 'ApiKeyRevoked', data })
+    else if (type === 'ChallengeNode') await tell(ask.id, { type: 'NodeChallenged', data: { ...data, expiresAt: 1 } })
+    else if (type === 'ConnectNode') {
+      await tell(ask.id, { type: 'NodeProofGiven', data })
+      const verdict =
+        nodes === 'connected'
+          ? { type: 'NodeConnected', data: { pubkey: PUBKEY } }
+          : { type: 'NodeRefused', data: { pubkey: PUBKEY, reason: 'Somebody else has it.' } }
+      setImmediate(() => void market.happens(account.category, ask.id, [verdict]))
+    }
+  }
+}
+beforeEach(async () => {
+  market = await stage({ env: { PENSTOCK_LOGIN_PER_MINUTE: '0' } })
+  market.answers(service())
+})
+afterEach(() => market.close())
+
+const signUp = async (): Promise<string> => String(at(await market.gql(CREATE, { input: someone }), 'account.create.token'))
+
+test('signing up answers with a token that works at once', async () => {
+  const answer = await market.gql(CREATE, { input: someone })
+  assert.equal(answer.errors, undefined)
+  const { token, account: made } = at(answer, 'account.create') as {
+    token: string
+    account: { id: string; email: string; created_at: string }
+  }
+  assert.equal(made.email, 'Ann@Example.org')
+  assert.match(made.created_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+  assert.deepEqual(at(await market.gql(ME, {}, token), 'account.me'), { id: made.id, email: 'Ann@Example.org', nodes: [] })
+  assert.equal(market.sent[0]?.ask.id, hashEmail(market.gateway.pepper, 'ann@example.org'))
+})
+
+test('no secret and no text of a person leaves in a command', async () => {
+  const token = await signUp()
+  const key = String(at(await market.gql(KEY, { input: { name: 'my bot' } }, token), 'account.create_api_key.key'))
+  const sent = JSON.stringify(market.sent)
+  for (const secret of [token, key, someone.password, 'Ann@', 'my bot', '$argon2id'])
+    assert.ok(!sent.toLowerCase().includes(secret.toLowerCase()), secret)
+})
+
+test('a taken address and a weak password read the same', async () => {
+  await signUp()
+  const [taken, weak] = await Promise.all([
+    market.gql(CREATE, { input: { ...someone, email: 'ANN@example.org ' } }),
+    market.gql(CREATE, { input: { email: 'bob@example.org', password: 'short' } }),
+  ])
+  assert.deepEqual(taken.errors?.[0]?.message, weak.errors?.[0]?.message)
+  assert.deepEqual(taken.errors?.[0]?.extensions, weak.errors?.[0]?.extensions)
+})
+
+describe('log-in', () => {
+  test('with the right password, whatever the case of the address', async () => {
+    await signUp()
+    const answer = await market.gql(LOGIN, { input: { email: 'ann@EXAMPLE.org', password: someone.password } })
+    const token = String(at(answer, 'account.login.token'))
+    assert.equal(at(await market.gql(ME, {}, token), 'account.me.email'), 'Ann@Example.org')
+  })
+  test('a wrong password and an unknown address read the same', async () => {
+    await signUp()
+    const messages = await Promise.all(
+      [
+        { email: someone.email, password: 'wrong horse battery' },
+        { email: 'nobody@example.org', password: someone.password },
+      ].map(async (input) => (await market.gql(LOGIN, { input })).errors?.[0]),
+    )
+    assert.equal(messages[0]?.message, messages[1]?.message)
+    assert.equal(messages[0]?.message, 'The log-in is not valid.')
+  })
+  test('by e-mail it is limited for each address', async () => {
+    await market.close()
+    market = await stage({ env: { PENSTOCK_LOGIN_PER_MINUTE: '2' } })
+    const fail = () => market.gql(LOGIN, { input: { email: 'ann@example.org', password: 'x'.repeat(12) } })
+    assert.deepEqual([(await fail()).status, (await fail()).status, (await fail()).status], [200, 200, 429])
+  })
+  test('a token ends with the log-out', async () => {
+    const token = await signUp()
+    assert.equal(at(await market.gql('mutation { account { logout { success } } }', {}, token), 'account.logout.success'), true)
+    assert.equal((await market.gql(ME, {}, token)).errors?.[0]?.message, 'Unauthorized token')
+  })
+  test('a challenge for a node is sealed, and one of somebody else opens nothing', async () => {
+    const answer = await market.gql(`mutation { account { login_challenge(pubkey: "${PUBKEY}") } }`)
+    const challenge = String(at(answer, 'account.login_challenge'))
+    assert.match(challenge, new RegExp(PUBKEY))
+    const failed = await market.gql(LOGIN, { input: { pubkey: PUBKEY, challenge, signature: 'd'.repeat(104) } })
+    assert.equal(failed.errors?.[0]?.message, 'The log-in is not valid.')
+    assert.equal(market.sent.length, 0)
+  })
+})
+
+test('an API key is shown once, listed by its ends, and revoked', async () => {
+  const token = await signUp()
+  const expires = new Date(Date.now() + 86_400_000).toISOString()
+  const made = at(
+    await market.gql(KEY, { input: { name: ' my bot ', expires_at: expires } }, token),
+    'account.create_api_key',
+  ) as { key: string; api_key: Record<string, unknown> }
+  assert.deepEqual(
+    [
+      made.api_key['name'],
+      made.api_key['expires_at'],
+      made.api_key['active'],
+      made.api_key['key_prefix'],
+      made.api_key['key_suffix'],
+    ],
+    ['my bot', expires, true, made.key.slice(0, 8), made.key.slice(-4)],
+  )
+  assert.equal((await market.gql(ME, {}, made.key)).errors, undefined)
+  const list = () => market.gql(KEYS, {}, token)
+  assert.deepEqual(at(await list(), 'account.api_keys'), {
+    total_count: 1,
+    list: [{ id: made.api_key['id'], name: 'my bot', active: true }],
+  })
+  const revoke = 'mutation R($id: String!) { account { revoke_api_key(id: $id) { id active } } }'
+  assert.equal(at(await market.gql(revoke, { id: made.api_key['id'] }, token), 'account.revoke_api_key.active'), false)
+  assert.equal((await market.gql(ME, {}, made.key)).errors?.[0]?.message, 'Unauthorized token')
+  assert.equal(at(await list(), 'account.api_keys.list.0.active'), false)
+  assert.equal((await market.gql(revoke, { id: PUBKEY }, token)).errors?.[0]?.message, 'Invalid ID')
+  assert.equal((await market.gql(revoke, { id: market.gateway.ids.uuid() }, token)).errors?.[0]?.message, 'API key not found')
+})
+
+describe('a node', () => {
+  test('is connected when its own stream has said so', async () => {
+    const token = await signUp()
+    const challenge = at(await market.gql(CHALLENGE, { pubkey: PUBKEY }, token), 'account.node.challenge')
+    assert.equal(typeof challenge, 'string')
+    assert.equal(
+      at(
+        await market.gql(CONNECT, { input: { pubkey: PUBKEY, challenge, signature: 'd'.repeat(104) } }, token),
+        'account.node.connect.success',
+      ),
+      true,
+    )
+    assert.deepEqual(at(await market.gql(ME, {}, token), 'account.me.nodes'), [{ pubkey: PUBKEY }])
+  })
+  test('of somebody else is refused', async () => {
+    market.answers(service('refused'))
+    const token = await signUp()
+    const answer = await market.gql(
+      CONNECT,
+      { input: { pubkey: PUBKEY, challenge: 'x'.repeat(40), signature: 'd'.repeat(104) } },
+      token,
+    )
+    assert.equal(answer.errors?.[0]?.message, 'Somebody else has it.')
+    assert.deepEqual(at(await market.gql(ME, {}, token), 'account.me.nodes'), [])
+  })
+  test('is nothing for a session', async () => {
+    const key = newCredential('psk_', market.gateway.ids)
+    assert.equal((await market.gql(CHALLENGE, { pubkey: PUBKEY }, key)).errors?.[0]?.extensions['code'], 'UNAUTHENTICATED')
+  })
+})
+
+test('dashboard operations are limited for each user', async () => {
+  await market.close()
+  market = await stage({ env: { PENSTOCK_DASHBOARD_PER_MINUTE: '3' } })
+  market.answers(service())
+  const token = await signUp()
+  const statuses = []
+  for (let i = 0; i < 4; i++) statuses.push((await market.gql(ME, {}, token)).status)
+  assert.deepEqual(statuses, [200, 200, 200, 429])
+  assert.equal((await market.gql('{ user { transactions { transaction_list { total_count } } } }', {}, token)).status, 200)
+})

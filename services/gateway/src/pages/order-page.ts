@@ -1,0 +1,109 @@
+import { SAT_PER_BTC } from '@penstock/kernel/money.ts'
+import { BLOCK_SECONDS } from '@penstock/kernel/time.ts'
+import { dollars } from '@penstock/market/market.ts'
+import type { StoredOrder } from '../read/orders.ts'
+import { isEnded, type OrderStatus } from '../views/order-status.ts'
+import { currentAttempt, type OrderView } from '../views/order-view.ts'
+import { isFinal, type Step, timelineOf } from './timeline.ts'
+import { words } from './words.ts'
+
+/** Which of its faces the page shows. */
+export type Stage = 'approval' | 'pay' | 'late' | 'progress' | 'done' | 'ended'
+
+/** An order as its pages show it. The order's id is in none of it. */
+export type OrderPage = {
+  readonly stage: Stage
+  readonly status: OrderStatus
+  readonly headline: string
+  readonly lead: string
+  /** What is to be known beside that: where the money is, why it ended. */
+  readonly remarks: readonly string[]
+  /** Nothing comes any more: no page has to stay connected. */
+  readonly isFinal: boolean
+  readonly sats: string
+  readonly usd: string | null
+  readonly invoice: string | null
+  /** Milliseconds since 1970. */
+  readonly expiresAt: number | null
+  readonly progress: { readonly confirmations: number; readonly required: number } | null
+  readonly steps: readonly Step[]
+  readonly details: readonly Detail[]
+}
+export type Detail = { readonly name: string; readonly value: string; readonly isCode?: boolean }
+
+export function orderPageOf(found: StoredOrder, now: number): OrderPage {
+  const { order } = found
+  const stage = stageOf(order, now)
+  const said = words[stage === 'late' ? 'BUYER_FAILED_TO_PAY' : order.status]
+  return {
+    stage,
+    status: order.status,
+    headline: order.closing && stage !== 'ended' ? 'This order is being closed' : said.headline,
+    lead: order.closing && stage !== 'ended' ? 'Its payment is on the way back; the status follows when our node has confirmed that.' : said.lead,
+    remarks: remarksOf(order, stage),
+    isFinal: isFinal(order.status),
+    sats: grouped(order.terms.priceSat),
+    usd: usdOf(order),
+    invoice: stage === 'pay' ? (order.invoice?.request ?? null) : null,
+    expiresAt: stage === 'pay' ? (order.invoice?.expiresAt ?? null) : null,
+    progress: progressOf(found),
+    steps: timelineOf(order),
+    details: detailsOf(found),
+  }
+}
+
+/** What changes with anything that the page shows: a visitor's page is old when this is another. */
+export const versionOf = ({ order, hold, channel }: StoredOrder): string =>
+  [order.updatedAt, order.status, hold?.status, channel?.confirmations].join(' ')
+
+function stageOf({ status, invoice, closing }: OrderView, now: number): Stage {
+  if (isEnded(status)) return 'ended'
+  if (isFinal(status)) return 'done'
+  if (status === 'WAITING_FOR_SELLER_APPROVAL') return 'approval'
+  if (status !== 'WAITING_FOR_BUYER_PAYMENT' || closing) return 'progress'
+  return invoice && invoice.expiresAt > now ? 'pay' : 'late'
+}
+
+function remarksOf(order: OrderView, stage: Stage): readonly string[] {
+  if (stage === 'late') return ['Nothing was paid.']
+  if (stage !== 'ended') return order.closing ? [order.closing.reason] : []
+  const money = order.held ? 'Your payment was released: it is back in your wallet.' : 'Nothing was paid.'
+  return order.reason === null ? [money] : [money, order.reason]
+}
+
+/** Shown while blocks are waited for. */
+function progressOf({ order, channel }: StoredOrder): OrderPage['progress'] {
+  if (order.status !== 'ON_CHAIN_CONFIRMATION' && order.status !== 'WAITING_FOR_ON_CHAIN_CONFIRMATION') return null
+  const required = order.terms.requiredConfirmations
+  const seen = Math.max(order.confirmations, channel?.outpoint === order.outpoint ? (channel?.confirmations ?? 0) : 0)
+  return { confirmations: Math.min(seen, required), required }
+}
+
+function detailsOf({ order, channel }: StoredOrder): readonly Detail[] {
+  const { terms } = order
+  const attempt = order.attempts.find((one) => one.attempt === currentAttempt(order))
+  const channelId = order.channelId ?? channel?.channelId ?? null
+  return [
+    { name: 'You can receive', value: `${grouped(terms.sizeSat)} sat` },
+    { name: 'Channel', value: terms.isPrivate ? 'private' : 'public' },
+    { name: 'Stays open for', value: `${grouped(terms.leaseBlocks)} blocks, about ${daysOf(terms.leaseBlocks)}` },
+    { name: 'Your node', value: terms.destination.pubkey, isCode: true },
+    { name: 'Seller', value: (attempt?.candidate ?? terms.candidate).sellerPubkey, isCode: true },
+    ...(order.outpoint === null ? [] : [{ name: 'Funding outpoint', value: order.outpoint, isCode: true }]),
+    ...(channelId === null ? [] : [{ name: 'Channel id', value: channelId, isCode: true }]),
+  ]
+}
+
+function daysOf(blocks: number): string {
+  const days = Math.round((blocks * BLOCK_SECONDS) / 86_400)
+  return days < 2 ? 'a day' : `${days} days`
+}
+
+/** As it was ordered in dollars, else at the rate that is recorded on the order. */
+function usdOf({ terms }: OrderView): string | null {
+  if (terms.usdCents !== null) return dollars(BigInt(terms.usdCents))
+  return terms.rate && dollars((BigInt(terms.priceSat) * BigInt(terms.rate.centsPerBtc)) / SAT_PER_BTC)
+}
+
+/** `1,234,567`, as all pages write numbers. */
+export const grouped = (amount: string | number): string => `${amount}`.replace(/\B(?=(\d{3})+$)/g, ',')

@@ -1,0 +1,61 @@
+import { SECOND_MS } from '@penstock/kernel/time.ts'
+import type { Request, Response } from 'express'
+import type { Gateway } from '../ports.ts'
+import { orderById, type StoredOrder } from '../read/orders.ts'
+import { versionOf } from './order-page.ts'
+import { isFinal } from './timeline.ts'
+
+/** Beyond so many open pages others poll. */
+const MOST_STREAMS = 1000
+const PING_MS = 20 * SECOND_MS
+/** Other replicas' commits are looked for so often; our own wake us at once. */
+const LOOK_MS = SECOND_MS
+
+export type Streams = { readonly follow: (found: StoredOrder, request: Request, response: Response) => Promise<void> }
+
+/** Server-sent events: they say only that a page is old, and it loads itself again. */
+export function openStreams({ views, waits, clock, closing }: Gateway): Streams {
+  let open = 0
+
+  const run = async (found: StoredOrder, response: Response, gone: AbortSignal): Promise<void> => {
+    const { id } = found.order
+    const ended = () => gone.aborted || closing.aborted
+    let known = found
+    response.write(`retry: 2000\n\n${changed}`)
+    while (!ended() && !isFinal(known.order.status)) {
+      const look = async () => {
+        const now = await orderById(views, id)
+        return ended() || (now && versionOf(now) !== versionOf(known)) ? (now ?? known) : undefined
+      }
+      const news = await waits.wait(look, [id], clock.now() + PING_MS, LOOK_MS)
+      response.write(news ? changed : ': still here\n\n')
+      known = news ?? known
+    }
+    if (!ended()) response.write('event: final\ndata: \n\n')
+  }
+
+  return {
+    async follow(found, request, response) {
+      if (open >= MOST_STREAMS) return void response.status(503).set('retry-after', '5').end()
+      open++
+      const gone = new AbortController()
+      const wake = () => waits.committed([found.order.id])
+      request.once('close', () => {
+        gone.abort()
+        wake()
+      })
+      closing.addEventListener('abort', wake, { once: true })
+      try {
+        response.set({ 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' }).flushHeaders()
+        await run(found, response, gone.signal)
+      } finally {
+        open--
+        closing.removeEventListener('abort', wake)
+        response.end()
+      }
+    },
+  }
+}
+
+/** Also the first thing said: whatever happened while the page was loading is seen. */
+const changed = 'event: changed\ndata: \n\n'

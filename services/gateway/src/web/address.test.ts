@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict'
+import { test } from 'vitest'
+import { addressKey } from './address.ts'
+
+const cases: Readonly<Record<string, string>> = {
+  '192.0.2.7': '192.0.2.7',
+  '::ffff:192.0.2.7': '192.0.2.7',
+  '2001:db8:1:2:3:4:5:6': '2001:db8:1:2::/64',
+  '2001:0DB8:0001:0002::1': '2001:db8:1:2::/64',
+  '2001:db8::1': '2001:db8:0:0::/64',
+  '::1': '0:0:0:0::/64',
+  'fe80::1%eth0': 'fe80:0:0:0::/64',
+  '64:ff9b::192.0.2.33': '64:ff9b:0:0::/64',
+  nonsense: 'unknown',
+  '': 'unknown',
+}
+
+for (const [ip, key] of Object.entries(cases))
+  test(`${ip} counts as ${key}`, () => {
+    assert.equal(addressKey(ip), key)
+  })
+
+test('no address at all', () => {
+  assert.equal(addressKey(undefined), 'unknown')
+})

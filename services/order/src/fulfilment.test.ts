@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict'
+import type { OrderFact } from '@penstock/contracts/order.ts'
+import { fold } from '@penstock/kernel/decider.ts'
+import { attestationOf, candidateOf, orderTermsOf, outpointOf } from '@penstock/testkit/order-terms.ts'
+import { test } from 'vitest'
+import { fact } from './fact.ts'
+import { fulfilment } from './fulfilment.ts'
+import { order } from './order.ts'
+import { channelTerms, confirmationsNeeded, holdTerms, need, openBeforeHeight } from './terms.ts'
+
+const id = '00000000-0000-4000-8000-0000000000aa'
+const one = outpointOf(1)
+const terms = orderTermsOf()
+
+/** What is asked after these facts: `receiver: command (step/attempt)`, and deadlines by their step. */
+const asks = (...facts: readonly OrderFact[]): readonly string[] =>
+  fulfilment(fold(order, facts), id).map((next) =>
+    next.kind === 'command'
+      ? `${next.category}: ${next.command.type} (${next.step}/${next.attempt})`
+      : `${next.kind}: ${next.step}`,
+  )
+
+const placed = fact('OrderPlaced', { ...terms, approveBefore: null })
+const standing = [placed, fact('SellerAccepted', { by: candidateOf(1).sellerAccountId, standing: true })]
+const issued = [...standing, fact('HoldIssued', { paymentHash: 'aa', invoice: 'ln', expiresAt: 9 })]
+const held = [
+  ...issued,
+  fact('PaymentHeld', { expiryHeight: 250, heldAtHeight: 100, receivedMsat: '3000000', openBeforeHeight: 208 }),
+]
+const started = [...held, fact('AttemptStarted', { attempt: 1, candidate: candidateOf(1) })]
+const asked = [...started, fact('OpeningAsked', { attempt: 1, openBefore: 5000 })]
+const offered = [...asked, fact('OutpointOffered', { attempt: 1, outpoint: one, attestation: null })]
+const claimed = [...offered, fact('OutpointClaimed', { attempt: 1, outpoint: one })]
+const named = [...claimed, fact('OutpointNamed', { attempt: 1, outpoint: one })]
+const opened = [...named, fact('ChannelOpened', { outpoint: one, confirmations: 3 })]
+const told = (what: Extract<OrderFact, { type: 'Told' }>['data']['what'], key: string) => fact('Told', { what, key })
+
+test('the way to a valid channel, question by question', () => {
+  const manual = fact('OrderPlaced', { ...orderTermsOf(true), approveBefore: 1000 })
+  assert.deepEqual(asks(manual), ['deadline: lapse-approval'])
+  assert.deepEqual(asks(...standing), ['settlement: IssueHold (issue-hold/1)'])
+  assert.deepEqual(asks(...issued), [])
+  assert.deepEqual(asks(...held), ['match: FindSeller (find-seller-1/1)'])
+  assert.deepEqual(asks(...started), ['settlement: CheckReach (check-reach-1/1)'])
+  assert.deepEqual(asks(...asked), ['deadline: lapse-opening-1-0'])
+  assert.deepEqual(asks(...offered), ['outpoint: ClaimOutpoint (claim-1/1)'])
+  assert.deepEqual(asks(...claimed), ['settlement: NoteOutpoint (note-outpoint-1/1)'])
+  assert.deepEqual(asks(...named), ['channel: WatchOutpoint (watch-1/1)'])
+  const watched = told('watch-started', one)
+  assert.deepEqual(asks(...named, watched), [])
+  assert.deepEqual(asks(...opened, watched), ['settlement: SettleHold (settle-hold/1)'])
+  const settling = [...opened, watched, fact('SettlingStarted', { outpoint: one, lastHeight: false })]
+  assert.deepEqual(asks(...settling), [])
+  const valid = [...settling, fact('OrderValid', { settledAt: 1 })]
+  assert.deepEqual(asks(...valid), ['match: UseMatch (use-match-1/1)', 'channel: StartLease (start-lease/1)'])
+  assert.deepEqual(asks(...valid, told('match-used', '1'), told('lease-started', one)), [])
+})
+
+test('a re-org asks to settle once more, under another number', () => {
+  const again = [
+    fact('FundingReorged', { outpoint: one }),
+    fact('FundingConfirmed', { outpoint: one, height: 9, channelId: '9x1x0' }),
+  ]
+  const back = asks(...opened, ...again, fact('ChannelOpened', { outpoint: one, confirmations: 3 }))
+  assert.ok(back.includes('settlement: SettleHold (settle-hold/2)'), back.join())
+})
+
+test('an attestation that comes later is told to settlement and to the watcher', () => {
+  const later = asks(
+    ...named,
+    told('watch-started', one),
+    fact('AttestationGiven', { attempt: 1, outpoint: one, attestation: attestationOf(one) }),
+  )
+  assert.deepEqual(later, ['channel: KeepAttestation (keep-attestation-1/1)', 'settlement: NoteOutpoint (note-outpoint-1/2)'])
+})
+
+test('a seller that fails is released while the next is looked for', () => {
+  const failed = [...asked, fact('AttemptFailed', { attempt: 1, reason: 'late', blamed: true })]
+  assert.deepEqual(asks(...failed), ['match: FindSeller (find-seller-2/1)', 'match: ReleaseMatch (release-match-1/1)'])
+  const late = fact('LateOutpointOffered', { attempt: 1, outpoint: one, attestation: null })
+  assert.deepEqual(asks(...failed, told('match-released', '1'), late), [
+    'match: FindSeller (find-seller-2/1)',
+    'match: Rereserve (rereserve-1/1)',
+  ])
+  // refused at the claim: the capacity that was reserved again is given back again
+  const refused = fact('OutpointRefused', { attempt: 1, outpoint: one, reason: 'no' })
+  assert.deepEqual(
+    asks(...failed, told('match-released', '1'), late, fact('CapacityRereserved', { attempt: 1, outpoint: one }), refused),
+    ['match: FindSeller (find-seller-2/1)', 'match: ReleaseMatch (release-match-1/2)'],
+  )
+})
+
+test('closing asks for the cancellation alone; the end tells whoever still has something', () => {
+  const closing = [
+    ...named,
+    told('watch-started', one),
+    fact('ReleaseRequested', { to: 'ADMIN_CLOSED', reason: 'x', blamed: false, by: 'ops' }),
+  ]
+  assert.deepEqual(asks(...closing), ['settlement: CancelHold (cancel-hold/1)'])
+  const ended = [...closing, fact('AdminClosed', { by: 'ops', reason: 'x' })]
+  assert.deepEqual(asks(...ended), ['match: ReleaseMatch (release-match-1/1)', 'channel: StopWatch (stop-watch/1)'])
+  assert.deepEqual(asks(...ended, told('match-released', '1'), told('watch-stopped', '1')), [])
+})
+
+test('an order that ends before its invoice came has it cancelled', () => {
+  assert.deepEqual(asks(...standing, fact('BuyerRejected', { reason: 'x' })), ['settlement: CancelHold (cancel-hold/1)'])
+})
+
+test('heights and needs follow from the terms', () => {
+  // 250 - (30 to spare + 6 to confirm + 6 confirmations at least)
+  assert.equal(openBeforeHeight(terms, 250), 208)
+  assert.equal(openBeforeHeight({ ...terms, requiredConfirmations: 10 }, 250), 204)
+  assert.equal(openBeforeHeight(terms, 20), 0)
+  assert.equal(confirmationsNeeded({ ...terms, requiredConfirmations: 1 }), 3)
+  assert.equal(holdTerms(terms).amountMsat, '3000000')
+  assert.equal(need(terms).sellerBudgetMsat, '2900000')
+  assert.equal(need({ ...terms, isPrivate: true }).railsOnly, true)
+  assert.equal(need({ ...terms, source: 'lsps1-recommended' }).ranking, 'recommended')
+  assert.equal(channelTerms(terms, candidateOf(1), 100).requiredConfirmations, 3)
+})

@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest'
+import type { Invoice } from '@penstock/ports/lightning.ts'
+import { enrich } from './enrich.ts'
+import { HASH, held, NOW, node, nodeView, ORDER, stranger, terms } from './samples.contract.ts'
+
+const htlc = { amountMsat: 5_000_000n, expiryHeight: 1000, peer: stranger, state: 'held' } as const
+const invoice = (state: Invoice['state']): Invoice => ({
+  paymentHash: HASH,
+  request: '',
+  amountMsat: 5_000_000n,
+  state,
+  htlcs: [htlc],
+})
+
+const about = (change: { readonly synced?: boolean; readonly invoice?: Invoice } = {}) => {
+  const ports = {
+    lightning: {
+      info: () => Promise.resolve({ pubkey: node, synced: change.synced ?? true }),
+      wallet: { inboundSat: () => Promise.resolve(1_000_000n) },
+      holds: { find: () => Promise.resolve(change.invoice) },
+    },
+    chain: { tip: () => Promise.resolve({ height: held.height, time: NOW - 10_000, synced: true }) },
+    keyring: {
+      paymentHashOf: (id: string, issue: number) => ({ keyId: 'k1', paymentHash: id === ORDER && issue === 1 ? HASH : '' }),
+    },
+    clock: { now: () => NOW },
+    config: { staleTipSeconds: 7200, routingFeeLimitPpm: 5000 },
+    network: 'regtest',
+  }
+  // Only what enrichment asks is there.
+  return { id: ORDER, at: NOW, ports } as unknown as Parameters<typeof enrich.IssueHold>[1]
+}
+
+test('an invoice is wanted: what the node, the chain and the keyring say', async () => {
+  expect(await enrich.IssueHold(terms, about())).toEqual(nodeView)
+  expect(await enrich.IssueHold(terms, about({ synced: false }))).toEqual({ ...nodeView, synced: false })
+})
+
+test('an invoice ends: whether it was paid in its last moment', async () => {
+  const at = { paymentHash: HASH }
+  expect(await enrich.ExpireInvoice(at, about())).toEqual({ held: null })
+  expect(await enrich.ExpireInvoice(at, about({ invoice: invoice('open') }))).toEqual({ held: null })
+  expect(await enrich.ExpireInvoice(at, about({ invoice: invoice('held') }))).toEqual({ held })
+})
+
+test('height, network and the fee limit', async () => {
+  expect(await enrich.NoteOutpoint({}, about())).toEqual({ height: held.height })
+  expect(await enrich.GivePayoutInvoice({}, about())).toEqual({ network: 'regtest' })
+  for (const type of ['Guard', 'RecordPayhash', 'RetryPayout'] as const)
+    expect(await enrich[type]({}, about())).toEqual({ routingFeeLimitPpm: 5000 })
+})
