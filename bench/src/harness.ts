@@ -1,52 +1,47 @@
-/** One way of doing something. `measure` does it for a while and answers how often a second. */
-export type Candidate = { readonly name: string; readonly measure: () => Promise<number> | number }
+/** Does something for a while. @returns one figure for each row that is made of it */
+export type Measure = () => Promise<readonly number[]>
 
-/** A subject prints its own findings. */
-export type Subject = { readonly name: string; readonly run: () => Promise<void> }
+export type Row = {
+  readonly what: string
+  readonly unit: string
+  /** Measured divided by its reference, for each round. */
+  readonly ratios: readonly number[]
+  readonly figures: readonly number[]
+  readonly reference: { readonly name: string; readonly figures: readonly number[] }
+  /** The least ratio that is good enough. */
+  readonly target?: number
+}
+
+/** A subject is measured as a whole. */
+export type Subject = { readonly name: string; readonly run: () => Promise<readonly Row[]> }
 
 export type Comparison = {
-  readonly title: string
-  readonly unit: string
-  readonly reference: Candidate
-  readonly candidates: readonly Candidate[]
-  readonly rounds?: number
+  /** What the figures of a measure are, in their order. */
+  readonly rows: readonly Pick<Row, 'what' | 'unit' | 'target'>[]
+  readonly measure: Measure
+  readonly reference: { readonly name: string; readonly measure: Measure }
+  readonly rounds: number
 }
 
 /**
- * Measures candidates beside a reference in interleaved rounds, since machines drift: each ratio is to the mean of the
- * references before and after it. Prints medians with the span of the middle eight tenths.
+ * Measures beside a reference in interleaved rounds, since machines drift: each ratio is to the mean of the references
+ * before and after it.
  */
-export async function compare({ title, unit, reference, candidates, rounds = 15 }: Comparison): Promise<void> {
-  const references: number[] = []
-  const rates = candidates.map((): number[] => [])
-  const ratios = candidates.map((): number[] => [])
-  for (let round = 0; round < rounds; round++)
-    for (const [n, candidate] of candidates.entries()) {
-      const before = await reference.measure()
-      const rate = await candidate.measure()
-      const after = await reference.measure()
-      references.push(before, after)
-      rates[n]?.push(rate)
-      ratios[n]?.push((2 * rate) / (before + after))
-    }
-  console.log(`\n${title} (${unit}, ${rounds} rounds)`)
-  print(reference.name, references)
-  for (const [n, { name }] of candidates.entries()) print(name, rates[n] ?? [], ratios[n])
+export async function compare({ rows, measure, reference, rounds }: Comparison): Promise<readonly Row[]> {
+  const taken: { readonly before: readonly number[]; readonly here: readonly number[]; readonly after: readonly number[] }[] = []
+  for (let round = 0; round < rounds; round++) {
+    const before = await reference.measure()
+    const here = await measure()
+    taken.push({ before, here, after: await reference.measure() })
+  }
+  const at = (figures: readonly number[], n: number): number => figures[n] ?? Number.NaN
+  return rows.map((row, n) => ({
+    ...row,
+    figures: taken.map(({ here }) => at(here, n)),
+    reference: { name: reference.name, figures: taken.flatMap(({ before, after }) => [at(before, n), at(after, n)]) },
+    ratios: taken.map(({ before, here, after }) => (2 * at(here, n)) / (at(before, n) + at(after, n))),
+  }))
 }
-
-function print(name: string, rates: readonly number[], ratios?: readonly number[]): void {
-  const rate = `${amount(quantile(rates, 0.5))} (${amount(quantile(rates, 0.1))} to ${amount(quantile(rates, 0.9))})`
-  const ratio = ratios
-    ? `   ratio ${share(quantile(ratios, 0.5))} (${share(quantile(ratios, 0.1))} to ${share(quantile(ratios, 0.9))})`
-    : '   reference'
-  console.log(`  ${name.padEnd(48)} ${rate.padEnd(36)}${ratio}`)
-}
-
-const quantile = (values: readonly number[], part: number): number =>
-  [...values].sort((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * part))] ?? Number.NaN
-
-const amount = (value: number): string => Math.round(value).toLocaleString('en')
-const share = (value: number): string => value.toFixed(2)
 
 /** How often a second something is done that is done `count` times while `work` runs. */
 export async function perSecond(count: number, work: () => Promise<void> | void): Promise<number> {
@@ -54,3 +49,6 @@ export async function perSecond(count: number, work: () => Promise<void> | void)
   await work()
   return (count * 1000) / (performance.now() - started)
 }
+
+export const quantile = (values: readonly number[], part: number): number =>
+  [...values].sort((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * part))] ?? Number.NaN

@@ -3,6 +3,7 @@ import { until } from '@penstock/testkit/until.ts'
 import { expect, test } from 'vitest'
 import { buy, type Bought, follow, pay, payment } from '../harness/buyer.ts'
 import { type Product, scratch, startProduct } from '../harness/product.ts'
+import { paidOut, report } from '../harness/report.ts'
 
 /**
  * Each place at which a purchase can be cut in two: between a fact and its publication, between publication and
@@ -33,12 +34,6 @@ const points = [
   'gateway.after-projection#20',
 ]
 
-type Report = {
-  readonly status: string
-  readonly hold: { readonly status: string } | null
-  readonly payout: { readonly state: string; readonly attempts: number } | null
-}
-
 /** Goes through a purchase until the process dies; what was reached by then is kept. */
 async function purchaseUntilItDies(product: Product): Promise<{ bought?: Bought; hash?: string }> {
   const reached: { bought?: Bought; hash?: string } = {}
@@ -52,9 +47,6 @@ async function purchaseUntilItDies(product: Product): Promise<{ bought?: Bought;
   }
   return reached
 }
-
-const report = (product: Product, { id }: Bought): Promise<Report> => product.operator('GET', `/orders/${id}`)
-const paidOut = async (product: Product, bought: Bought): Promise<boolean> => (await report(product, bought)).payout?.state === 'SUCCEEDED'
 
 test.each(points)('killed at %s, the purchase still ends as it should', async (point) => {
   const dataDir = scratch()

@@ -32,10 +32,18 @@ export type Product = {
 
 const root = new URL('../..', import.meta.url).pathname
 
-/** A folder for one test's data; it goes with the process that made it. */
+const folders = new Set<string>()
+const children = new Set<ChildProcess>()
+// Whatever a test left running or lying about goes with the process that made it.
+process.once('exit', () => {
+  for (const child of children) child.kill('SIGKILL')
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true })
+})
+
+/** A folder for one test's data. */
 export function scratch(): string {
   const path = mkdtempSync(join(tmpdir(), 'penstock-test-'))
-  process.on('exit', () => rmSync(path, { recursive: true, force: true }))
+  folders.add(path)
   return path
 }
 
@@ -48,8 +56,11 @@ export async function startProduct(dataDir: string, env: Readonly<Record<string,
   })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => (output += text))
-  const ended = once(child, 'exit').then(([code, signal]) => ({ code: code as number | null, signal: signal as string | null })) // as node:child_process emits them
-  process.on('exit', () => child.kill('SIGKILL'))
+  children.add(child)
+  const ended = once(child, 'exit').then(([code, signal]) => {
+    children.delete(child)
+    return { code: code as number | null, signal: signal as string | null } // as node:child_process emits them
+  })
   const url = await until(
     'the market tells its address',
     () => {

@@ -127,6 +127,8 @@ export async function stage({ env = {}, mounts = [], ready = () => undefined }: 
     },
     gql: (query: string, variables?: object, key?: string) => graphql(base, query, variables, key),
     closeServer: () => server.close(),
+    /** Tells whoever keeps a connection open that the service stops. */
+    stop: () => closing.abort(),
     close: async () => {
       closing.abort()
       await server.close(0)

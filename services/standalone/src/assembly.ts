@@ -1,6 +1,7 @@
 import { accounts } from '@penstock/accounts/service.ts'
 import { channelWatcher } from '@penstock/channel-watcher/service.ts'
 import type { Mount } from '@penstock/gateway/http.ts'
+import { pageRoutes } from '@penstock/gateway/pages/routes.ts'
 import type { Gateway } from '@penstock/gateway/ports.ts'
 import { lsps1Routes } from '@penstock/gateway/lsps1/routes.ts'
 import { operatorRoutes } from '@penstock/gateway/operator/routes.ts'
@@ -59,7 +60,7 @@ export async function assemble(platform: Embedded, outside: Outside, options: As
     bind(settlementService(), { lightning, chain, keyring, network: 'regtest' as const }, height),
     bind(channelWatcher, { lightning, chain }, height),
     bind(accounts, {}),
-    bind(gateway({ pepper, mounts: [operators, lsps1Routes({ peers: lightning.peers, chain })], listening }), { views: platform.views, records: platform.records, pepper, readiness }),
+    bind(gateway({ pepper, mounts: [operators, lsps1Routes({ peers: lightning.peers, chain }), pageRoutes], listening }), { views: platform.views, records: platform.records, pepper, readiness }),
   ]
 }
 

@@ -16,8 +16,10 @@ export type OrderPage = {
   readonly status: OrderStatus
   readonly headline: string
   readonly lead: string
-  /** What is to be known beside that: where the money is, why it ended. */
-  readonly remarks: readonly string[]
+  /** Where the buyer's money is when there is no channel. */
+  readonly money: string | null
+  /** Why it ended, or is about to. */
+  readonly reason: string | null
   /** Nothing comes any more: no page has to stay connected. */
   readonly isFinal: boolean
   readonly sats: string
@@ -40,7 +42,8 @@ export function orderPageOf(found: StoredOrder, now: number): OrderPage {
     status: order.status,
     headline: order.closing && stage !== 'ended' ? 'This order is being closed' : said.headline,
     lead: order.closing && stage !== 'ended' ? 'Its payment is on the way back; the status follows when our node has confirmed that.' : said.lead,
-    remarks: remarksOf(order, stage),
+    money: moneyOf(order, stage),
+    reason: stage === 'ended' ? order.reason : (order.closing?.reason ?? null),
     isFinal: isFinal(order.status),
     sats: grouped(order.terms.priceSat),
     usd: usdOf(order),
@@ -64,11 +67,9 @@ function stageOf({ status, invoice, closing }: OrderView, now: number): Stage {
   return invoice && invoice.expiresAt > now ? 'pay' : 'late'
 }
 
-function remarksOf(order: OrderView, stage: Stage): readonly string[] {
-  if (stage === 'late') return ['Nothing was paid.']
-  if (stage !== 'ended') return order.closing ? [order.closing.reason] : []
-  const money = order.held ? 'Your payment was released: it is back in your wallet.' : 'Nothing was paid.'
-  return order.reason === null ? [money] : [money, order.reason]
+function moneyOf({ held }: OrderView, stage: Stage): string | null {
+  if (stage !== 'late' && stage !== 'ended') return null
+  return held ? 'Your payment was released: it is back in your wallet.' : 'Nothing was paid.'
 }
 
 /** Shown while blocks are waited for. */

@@ -27,7 +27,7 @@ export const pageRoutes: Mount = (app, gateway) => {
     app.get(`/${kind}/:token/events`, ready, async (request, response) => {
       const found = await foundBy(gateway, request)
       if (!found) return void response.status(404).end()
-      await streams.follow(found, request, response)
+      await streams.follow(found, response)
     })
   }
   notFound(app)

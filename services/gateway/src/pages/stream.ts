@@ -1,5 +1,5 @@
 import { SECOND_MS } from '@penstock/kernel/time.ts'
-import type { Request, Response } from 'express'
+import type { Response } from 'express'
 import type { Gateway } from '../ports.ts'
 import { orderById, type StoredOrder } from '../read/orders.ts'
 import { versionOf } from './order-page.ts'
@@ -11,7 +11,7 @@ const PING_MS = 20 * SECOND_MS
 /** Other replicas' commits are looked for so often; our own wake us at once. */
 const LOOK_MS = SECOND_MS
 
-export type Streams = { readonly follow: (found: StoredOrder, request: Request, response: Response) => Promise<void> }
+export type Streams = { readonly follow: (found: StoredOrder, response: Response) => Promise<void> }
 
 /** Server-sent events: they say only that a page is old, and it loads itself again. */
 export function openStreams({ views, waits, clock, closing }: Gateway): Streams {
@@ -35,12 +35,12 @@ export function openStreams({ views, waits, clock, closing }: Gateway): Streams 
   }
 
   return {
-    async follow(found, request, response) {
+    async follow(found, response) {
       if (open >= MOST_STREAMS) return void response.status(503).set('retry-after', '5').end()
       open++
       const gone = new AbortController()
       const wake = () => waits.committed([found.order.id])
-      request.once('close', () => {
+      response.once('close', () => {
         gone.abort()
         wake()
       })

@@ -5,7 +5,7 @@ import { words } from './words.ts'
 /** `now`: the newest, and more is to come. `next`: still ahead. */
 export type Step = {
   readonly state: 'done' | 'now' | 'next' | 'failed' | 'note'
-  /** null for what happened beside the statuses. */
+  /** null for what happened beside the statuses, and for what may still come. */
   readonly status: OrderStatus | null
   readonly title: string
   readonly text: string
@@ -50,5 +50,5 @@ const notesOf = ({ attempts }: OrderView): readonly Step[] =>
 const ahead = (status: OrderStatus): readonly Step[] =>
   orderStatuses.slice(orderStatuses.indexOf(status) + 1, LAST + 1).map((next) => {
     const { title, text } = words[next]
-    return { state: 'next', status: next, title, text, at: null }
+    return { state: 'next', status: null, title, text, at: null }
   })

@@ -1,0 +1,149 @@
+import { checkoutToken } from '@penstock/runtime/credentials.ts'
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, describe, test } from 'vitest'
+import { BUYER_URI, sells } from '../fake-market.contract.ts'
+import { at, type Stage, stage } from '../stage.contract.ts'
+import { pageRoutes } from './routes.ts'
+
+const BUY = `mutation Buy($input: LiquidityOrderInput!) { liquidity { buy(input: $input) {
+  order { transaction_id } payment { redirect_url } } } }`
+const held = { type: 'PaymentHeld', data: { expiryHeight: 300, heldAtHeight: 100, receivedMsat: '3000000', openBeforeHeight: 200 } }
+const valid = { type: 'OrderValid', data: { settledAt: Date.now() } }
+
+let market: Stage
+beforeEach(async () => {
+  market = await stage({ mounts: [pageRoutes] })
+  market.answers(sells(market))
+})
+afterEach(() => market.close())
+
+/** A purchase: the order's id, and its pages' token. */
+async function buy(more: object = {}): Promise<{ readonly id: string; readonly token: string }> {
+  const answer = await market.gql(BUY, { input: { connection_uri: BUYER_URI, usd_cents: '500', ...more } })
+  const id = String(at(answer, 'liquidity.buy.order.transaction_id'))
+  const token = checkoutToken(market.gateway.pepper, id)
+  assert.equal(at(answer, 'liquidity.buy.payment.redirect_url'), `https://market.example/checkout/${token}`)
+  return { id, token }
+}
+const visit = (path: string, headers: Record<string, string> = { accept: 'text/html' }) => fetch(market.base + path, { headers })
+const read = async (path: string) => (await visit(path)).text()
+
+test('before the payment: invoice, QR code, amounts, expiry; never the order id', async () => {
+  const { id, token } = await buy()
+  const response = await visit(`/checkout/${token}`)
+  const html = await response.text()
+  assert.equal(response.status, 200)
+  for (const wanted of ['lnbcrt30u1fake', 'href="lightning:lnbcrt30u1fake"', '<svg', '<strong>3,000</strong> sat', '5.00 USD', 'data-countdown="1900000000000"', '2030-03-17T17:46:40.000Z'])
+    assert.ok(html.includes(wanted), wanted)
+  assert.ok(!html.includes(id) && !html.includes('VALID_CHANNEL_OPENING'))
+})
+
+test('nothing inline, no referrer, not cached, not framed', async () => {
+  const { token } = await buy()
+  for (const path of [`/checkout/${token}`, `/orders/${token}`, '/', '/nothing']) {
+    const response = await visit(path)
+    const html = await response.text()
+    const policy = response.headers.get('content-security-policy') ?? ''
+    assert.ok(!policy.includes('unsafe') && policy.includes("default-src 'none'") && policy.includes("frame-ancestors 'none'"), policy)
+    assert.deepEqual([response.headers.get('referrer-policy'), response.headers.get('cache-control')], ['no-referrer', 'no-store'])
+    assert.doesNotMatch(html, / style=| on\w+=|<style|<script(?! type="module" src="\/assets\/)/)
+  }
+})
+
+describe('after the payment', () => {
+  test('the status with its words, then where it leads', async () => {
+    const { id, token } = await buy({ redirect_url: 'https://shop.example/thanks?a=<b>&c="d"' })
+    assert.ok(!(await read(`/checkout/${token}`)).includes('shop.example'))
+    await market.happens('order', id, [held, valid])
+    const html = await read(`/checkout/${token}`)
+    for (const wanted of ['VALID_CHANNEL_OPENING', 'Your channel is ready', '<b>shop.example</b>', 'Continue to shop.example', 'data-final="true"'])
+      assert.ok(html.includes(wanted), wanted)
+    assert.ok(html.includes('href="https://shop.example/thanks?a=%3Cb%3E&amp;c=%22d%22"'))
+    assert.ok(!html.includes('lnbcrt30u1fake') && !html.includes(id))
+  })
+
+  test('to the status page by itself where nobody named another', async () => {
+    const { id, token } = await buy()
+    await market.happens('order', id, [held, valid])
+    assert.ok((await read(`/checkout/${token}`)).includes(`href="/orders/${token}"`))
+    const status = await read(`/orders/${token}`)
+    assert.ok(status.includes('VALID_CHANNEL_OPENING') && !status.includes(id))
+  })
+
+  test('what somebody wrote is text', async () => {
+    const { id, token } = await buy()
+    await market.happens('order', id, [{ type: 'BuyerRejected', data: { reason: '<script>alert(1)</script> "changed" its mind' } }])
+    const html = await read(`/orders/${token}`)
+    assert.ok(html.includes('&lt;script&gt;alert(1)&lt;/script&gt; &quot;changed&quot;') && !html.includes('<script>'))
+    assert.ok(html.includes('Nothing was paid.'))
+  })
+})
+
+test('the status page of an unpaid order leads to its checkout', async () => {
+  const { token } = await buy()
+  const html = await read(`/orders/${token}`)
+  assert.ok(html.includes(`href="/checkout/${token}"`) && !html.includes('lnbcrt30u1fake'))
+})
+
+test('unknown names: a page for people, JSON for programs', async () => {
+  const { id } = await buy()
+  for (const path of [`/checkout/${'A'.repeat(43)}`, `/orders/${id}`, '/checkout/short', '/nothing']) {
+    const response = await visit(path)
+    assert.equal(response.status, 404)
+    assert.ok((await response.text()).includes('There is nothing at this address'))
+  }
+  assert.equal((await visit(`/checkout/${'A'.repeat(43)}/events`)).status, 404)
+  const program = await visit('/nothing', { accept: '*/*' })
+  assert.deepEqual([program.status, await program.json()], [404, { statusCode: 404, message: 'There is nothing at this address.' }])
+})
+
+test('the start page tells the price, or why there is none', async () => {
+  assert.ok((await read('/')).includes('No price now:'))
+  const rate = { centsPerBtc: '10000000', at: Date.now(), samples: [] }
+  await market.happens('price', '2027-01-31', [{ type: 'PriceSet', data: { satsPerUsd: '384000', usdPerUsd: '384.00', rate, validUntil: Date.now() + 60_000 } }])
+  const html = await read('/')
+  for (const wanted of ['384,000', '/graphql', '/api/lsp/v1/openapi.json', 'https://market.example/graphql']) assert.ok(html.includes(wanted), wanted)
+})
+
+test('files of pages have names that change with them', async () => {
+  const html = await read('/')
+  const paths = [...html.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)].map(([, path]) => path ?? '')
+  const { token } = await buy()
+  paths.push(/src="(\/assets\/live\.mjs\?v=[\w-]+)"/.exec(await read(`/checkout/${token}`))?.[1] ?? assert.fail())
+  const types = ['image/svg+xml', 'text/css', 'text/javascript']
+  for (const path of paths) {
+    const response = await visit(path)
+    assert.equal(response.status, 200)
+    assert.ok(types.some((type) => response.headers.get('content-type')?.startsWith(type)))
+    assert.match(response.headers.get('cache-control') ?? '', /immutable/)
+  }
+})
+
+describe('server-sent events', () => {
+  const lines = async function* (response: Response) {
+    const decoder = new TextDecoder()
+    for await (const chunk of response.body ?? []) yield* decoder.decode(chunk as Uint8Array, { stream: true }).split('\n') // fetch's chunks are bytes
+  }
+
+  test('tell that the page is old, and when nothing more comes', async () => {
+    const { id, token } = await buy()
+    const response = await visit(`/checkout/${token}/events`, { accept: 'text/event-stream' })
+    assert.match(response.headers.get('content-type') ?? '', /^text\/event-stream/)
+    const seen: string[] = []
+    for await (const line of lines(response)) {
+      if (!line.startsWith('event: ')) continue
+      seen.push(line.slice(7))
+      if (seen.length === 1) await market.happens('order', id, [held])
+      if (seen.length === 2) await market.happens('order', id, [valid])
+    }
+    assert.deepEqual(seen, ['changed', 'changed', 'changed', 'final'])
+  })
+
+  test('an open stream does not keep a service from stopping', async () => {
+    const { token } = await buy()
+    const response = await visit(`/orders/${token}/events`, { accept: 'text/event-stream' })
+    const over = response.text()
+    market.stop()
+    assert.ok((await over).includes('event: changed'))
+  })
+})

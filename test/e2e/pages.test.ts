@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import jsQr from 'jsqr'
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest'
+import { findChromium } from '../../tools/chromium.ts'
+import { buy, follow, pay } from '../harness/buyer.ts'
+import { type Product, scratch, startProduct } from '../harness/product.ts'
+
+const executablePath = findChromium()
+const args = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync']
+const desktop = { viewport: { width: 1280, height: 900 } }
+const phone = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true, deviceScaleFactor: 2 }
+const noScript = { ...desktop, javaScriptEnabled: false }
+
+let product: Product | undefined
+let browser: Browser | undefined
+/** What a page complained about: a script that failed, or something that the content security policy stopped. */
+const complaints: string[] = []
+
+beforeAll(async () => {
+  if (executablePath === undefined) return
+  product = await startProduct(scratch(), { PENSTOCK_SIM_BLOCK_SECONDS: '1' })
+  browser = await chromium.launch({ executablePath, args })
+}, 120_000)
+afterAll(async () => {
+  await browser?.close()
+  await product?.stop()
+})
+beforeEach((context) => {
+  if (executablePath === undefined) context.skip('There is no Chromium here; name one in PENSTOCK_CHROMIUM.')
+})
+
+const running = (): Product => product ?? assert.fail('the product did not start')
+
+async function visit(url: string, options: BrowserContextOptions = desktop): Promise<Page> {
+  const context = await (browser ?? assert.fail('the browser did not start')).newContext(options)
+  const page = await context.newPage()
+  page.on('pageerror', (error) => complaints.push(String(error)))
+  page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()))
+  await page.goto(url)
+  return page
+}
+
+/** Pictures for the documents. They differ with each purchase, so one that is there stays, unless new ones are wanted. */
+async function picture(page: Page, name: string, fullPage = false): Promise<void> {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    const path = new URL(`../../docs/images/${name}${colorScheme === 'dark' ? '-dark' : ''}.png`, import.meta.url).pathname
+    if (existsSync(path) && process.env['SCREENSHOTS'] !== '1') continue
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+    await page.screenshot({ path, fullPage, animations: 'disabled' })
+  }
+  await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'no-preference' })
+}
+
+/** What a wallet's camera would read. */
+async function scanned(page: Page): Promise<string | undefined> {
+  const png = await page.locator('.qr').screenshot()
+  const canvas = await page.context().newPage()
+  const pixels = await canvas.evaluate<{ width: number; height: number; data: number[] }>(`(async () => {
+    const image = new Image()
+    image.src = 'data:image/png;base64,${png.toString('base64')}'
+    await image.decode()
+    const drawing = new OffscreenCanvas(image.width, image.height).getContext('2d')
+    drawing.drawImage(image, 0, 0)
+    const { width, height, data } = drawing.getImageData(0, 0, image.width, image.height)
+    return { width, height, data: [...data] }
+  })()`)
+  await canvas.close()
+  return jsQr.default(Uint8ClampedArray.from(pixels.data), pixels.width, pixels.height)?.data
+}
+
+const headline = (page: Page) => page.locator('h1').innerText()
+
+describe('a purchase on its pages', () => {
+  test('paid and opened before the eyes of the buyer, without a reload', async () => {
+    const bought = await buy(running(), { redirect_url: 'https://shop.example/thanks?cart=42' })
+    const page = await visit(bought.page)
+    assert.equal(await headline(page), 'Pay to open your channel')
+    assert.equal(await page.locator('#invoice').innerText(), bought.invoice)
+    assert.equal(await page.locator('a.primary').getAttribute('href'), `lightning:${bought.invoice}`)
+    assert.equal(await scanned(page), `LIGHTNING:${bought.invoice.toUpperCase()}`)
+    await page.locator('[data-countdown]', { hasText: /in 59:\d\d/ }).waitFor()
+    await page.locator('[data-connection]', { hasText: 'live' }).waitFor()
+    await picture(page, 'checkout')
+    const small = await visit(bought.page, phone)
+    assert.equal(await small.evaluate<number>('document.documentElement.scrollWidth'), 390)
+    await picture(small, 'checkout-phone')
+
+    // A mark on the document: a page that is loaded anew has lost it.
+    await page.evaluate('globalThis.unchanged = true')
+    await pay(running(), bought.invoice)
+    await page.locator('h1', { hasText: 'Your channel is confirming' }).waitFor({ timeout: 30_000 })
+    assert.equal(await page.locator('#invoice').count(), 0)
+    await picture(page, 'timeline', true)
+    await picture(small, 'timeline-phone', true)
+    await page.locator('h1', { hasText: 'Your channel is ready' }).waitFor({ timeout: 60_000 })
+    assert.equal(await page.evaluate('globalThis.unchanged'), true)
+    assert.equal(await page.locator('#announcement').textContent(), 'Your channel is ready')
+    assert.equal(await page.locator('.timeline .done').count(), 8)
+    assert.ok((await page.content()).includes('VALID_CHANNEL_OPENING'))
+
+    const onward = page.locator('a.primary')
+    assert.equal(await onward.innerText(), 'Continue to shop.example')
+    assert.equal(await onward.getAttribute('href'), 'https://shop.example/thanks?cart=42')
+    assert.equal(page.url(), bought.page)
+    for (const shown of [page, small]) assert.ok(!(await shown.content()).includes(bought.id))
+    assert.deepEqual(complaints, [])
+  })
+
+  test('copied with one press', async () => {
+    const bought = await buy(running())
+    const page = await visit(bought.page, { ...desktop, permissions: ['clipboard-read', 'clipboard-write'] })
+    await page.getByRole('button', { name: 'Copy invoice' }).click()
+    await page.getByRole('button', { name: 'Copied' }).waitFor()
+    assert.equal(await page.evaluate('navigator.clipboard.readText()'), bought.invoice)
+  })
+
+  test('read without a script, before and after', async () => {
+    const bought = await buy(running())
+    const page = await visit(bought.page, noScript)
+    assert.equal(await page.locator('#invoice').innerText(), bought.invoice)
+    assert.equal(await page.getByRole('button').count(), 0)
+    assert.match(await page.locator('.expiry').innerText(), /^Expires at \d\d:\d\d:\d\d UTC$/)
+    await pay(running(), bought.invoice)
+    await follow(running(), bought, ['VALID_CHANNEL_OPENING'])
+    await page.reload()
+    assert.equal(await headline(page), 'Your channel is ready')
+    assert.equal(await page.locator('.eyebrow').innerText(), 'VALID_CHANNEL_OPENING')
+    await page.getByRole('link', { name: 'Status page of this order' }).click()
+    assert.match(page.url(), /\/orders\/[\w-]{43}$/)
+    assert.equal(await headline(page), 'Your channel is ready')
+  })
+
+  test('polled where events are blocked on their way', async () => {
+    const bought = await buy(running())
+    const page = await visit('about:blank')
+    await page.route('**/events', (route) => route.fulfill({ status: 503 }))
+    await page.goto(bought.page)
+    await pay(running(), bought.invoice)
+    await page.locator('h1', { hasText: 'Your channel is ready' }).waitFor({ timeout: 60_000 })
+  })
+})
+
+test('the start page and an unknown address fit a phone', async () => {
+  for (const path of ['/', '/nothing']) {
+    const page = await visit(running().url + path, phone)
+    assert.equal(await page.evaluate<number>('document.documentElement.scrollWidth'), 390)
+    assert.ok((await headline(page)).length > 10)
+  }
+})
