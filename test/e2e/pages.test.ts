@@ -8,7 +8,15 @@ import { buy, follow, pay } from '../harness/buyer.ts'
 import { type Product, scratch, startProduct } from '../harness/product.ts'
 
 const executablePath = findChromium()
-const args = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync']
+const args = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]
 const desktop = { viewport: { width: 1280, height: 900 } }
 const phone = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true, deviceScaleFactor: 2 }
 const noScript = { ...desktop, javaScriptEnabled: false }

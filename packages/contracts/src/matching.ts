@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { contract, v1, type CommandsOf, type FactsOf } from './define.ts'
 import { amount, candidate, destination, instant, none, promises, pubkey, sentence, uuid } from './shapes.ts'
 
-export const offerCondition = z.strictObject({
+const offerCondition = z.strictObject({
   condition: z.enum(['NODE_CAPACITY', 'NODE_CHANNELS', 'NODE_SOCKETS', 'PARALLEL_CHANNELS']),
   operator: z.enum(['LESS_THAN', 'GREATER_THAN', 'EQUAL']),
   value: z.string().max(64),

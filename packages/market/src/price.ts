@@ -42,7 +42,7 @@ const HUNDREDTHS = 100
  * Whole satoshis, since that is what a seller is shown and what any wallet can write an invoice for.
  * @returns what the seller gets in msat; undefined where the offer charges for the funding and its fee is not known
  */
-export function sellerAmountMsat(promises: Promises, sizeSat: bigint, fees: FundingFees | null): bigint | undefined {
+function sellerAmountMsat(promises: Promises, sizeSat: bigint, fees: FundingFees | null): bigint | undefined {
   const agreed = satToMsat(BigInt(promises.baseFeeSat)) + ppmOf(satToMsat(sizeSat), BigInt(promises.feeRatePpm))
   if (promises.onchainMultiplier === 0) return wholeSat(agreed)
   if (!fees) return undefined

@@ -14,7 +14,7 @@ export type Evidence = {
 export const noEvidence: Evidence = { counts: {}, goodWeight: 0, totalWeight: 0, asOf: 0 }
 
 /** After so long an outcome counts half. */
-export const HALF_LIFE_DAYS = 30
+const HALF_LIFE_DAYS = 30
 
 /**
  * Nobody is known at first: as if there were this much evidence of a seller that is good half of the time. With a

@@ -10,28 +10,28 @@ const variable = <Schema extends z.ZodType>(name: string, means: string, schema:
   standard,
 })
 
-const whole = (min: number, max: number) =>
-  z
+const number = (pattern: RegExp, kind: string, min: number, max: number) => {
+  const wanted = `${kind} from ${min} to ${max}`
+  return z
     .string()
-    .regex(/^\d{1,12}$/, 'a whole number')
+    .regex(pattern, wanted)
     .transform(Number)
-    .pipe(z.number().min(min).max(max))
-const decimal = (min: number, max: number) =>
-  z
-    .string()
-    .regex(/^\d{1,9}(\.\d{1,9})?$/, 'a number such as 0.5')
-    .transform(Number)
-    .pipe(z.number().min(min).max(max))
-const flag = z.enum(['0', '1']).transform((value) => value === '1')
+    .refine((value) => value >= min && value <= max, wanted)
+}
+const whole = (min: number, max: number) => number(/^\d{1,12}$/, 'a whole number', min, max)
+const decimal = (min: number, max: number) => number(/^\d{1,9}(\.\d{1,9})?$/, 'a number', min, max)
+const oneOf = <const T extends readonly [string, ...string[]]>(...values: T) => z.enum(values, { error: `one of ${values.join(', ')}` })
+const flag = oneOf('0', '1').transform((value) => value === '1')
 const sat = z.string().regex(/^\d{1,16}$/, 'a whole number of satoshis').transform(BigInt)
+const text = z.string().min(1, 'not empty')
 
 /** Every variable that the service reads. Windows are in seconds in the environment; a name here says its own unit. */
 export const variables = {
   port: variable('PORT', 'TCP port of GraphQL, REST and pages; 0 takes a free one', whole(0, 65535), '8080'),
-  host: variable('PENSTOCK_HOST', 'address to listen on', z.string().min(1), '127.0.0.1'),
-  dataDir: variable('PENSTOCK_DATA_DIR', 'folder of the databases, keys and the operator token', z.string().min(1), '.penstock'),
+  host: variable('PENSTOCK_HOST', 'address to listen on', text, '127.0.0.1'),
+  dataDir: variable('PENSTOCK_DATA_DIR', 'folder of the databases, keys and the operator token', text, '.penstock'),
   url: variable('PENSTOCK_URL', 'the address that clients and links use; empty: made from host and port', z.string(), ''),
-  logLevel: variable('PENSTOCK_LOG_LEVEL', 'least level that is logged', z.enum(['debug', 'info', 'warn', 'error', 'silent']), 'warn'),
+  logLevel: variable('PENSTOCK_LOG_LEVEL', 'least level that is logged', oneOf('debug', 'info', 'warn', 'error', 'silent'), 'warn'),
   operatorToken: variable('PENSTOCK_OPERATOR_TOKEN', 'token of operator routes; empty: made at first start in the data folder', z.string(), ''),
   trustProxy: variable('PENSTOCK_TRUST_PROXY', 'proxies in front of the gateway whose X-Forwarded-For is believed', whole(0, 10), '0'),
 
@@ -85,20 +85,22 @@ export class ConfigError extends Error {
 }
 
 /**
- * @param env as in `process.env`; variables that start with PENSTOCK_ and are not known are faults too, so that a typing error shows
+ * @param env as in `process.env`
  * @throws ConfigError with a line for each fault
  */
-export function readConfig(env: Readonly<Record<string, string | undefined>>, alsoKnown: readonly string[] = []): Config {
+export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
   const faults: string[] = []
   const values = Object.entries(variables).map(([key, { name, schema, standard }]) => {
     const parsed = schema.safeParse(env[name] ?? standard)
-    if (!parsed.success) faults.push(`${name} is "${env[name]}": ${parsed.error.issues.map((issue) => issue.message).join('; ')}.`)
+    if (!parsed.success) faults.push(`${name} is "${env[name]}"; it must be ${parsed.error.issues[0]?.message}.`)
     return [key, parsed.data] as const
   })
-  const known = new Set([...Object.values(variables).map(({ name }) => name), ...alsoKnown])
-  for (const name of Object.keys(env)) {
-    if (name.startsWith('PENSTOCK_') && !known.has(name)) faults.push(`${name} is not a setting of this version; look for the right name in docs/configuration.md.`)
-  }
   if (faults.length > 0) throw new ConfigError(`The configuration cannot be used:\n${faults.map((fault) => `  ${fault}`).join('\n')}`)
   return Object.fromEntries(values) as Config // every key of the table is there, each parsed by its own schema
+}
+
+/** Names that look like settings and are none: most likely typing errors, to be shown at start. */
+export function unknownSettings(env: Readonly<Record<string, string | undefined>>): readonly string[] {
+  const known = new Set<string>(Object.values(variables).map(({ name }) => name))
+  return Object.keys(env).filter((name) => name.startsWith('PENSTOCK_') && !name.startsWith('PENSTOCK_TEST_') && !known.has(name))
 }

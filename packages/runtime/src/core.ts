@@ -27,7 +27,10 @@ export function serviceCore<Ports>(service: Service<Ports>, ports: Ports & Basic
   const decide = async (command: CommandMessage): Promise<Handled> => {
     const aggregate = owned(aggregates, service.name, command.category)
     const handled = await oneByOne(streamOf(aggregate as Aggregate<never>, command.aggregateId), () => handle(handler, aggregate, command))
-    if (handled.outcome === 'accepted') await advance(command.category, command.aggregateId)
+    const { type, correlation: order, trace, aggregateId } = command
+    const { news, ...became } = handled
+    if (news || became.outcome === 'refused') ports.log.info({ order, trace, command: type, id: aggregateId, ...became }, 'a command was handled')
+    if (handled.outcome === 'accepted') await advance(command.category, aggregateId)
     handledCount += 1
     return handled
   }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 /** The namespace of every id that Penstock derives (a UUIDv4 made once). */
 const NAMESPACE = Buffer.from('6f1f2c0a9d5e4b7c8a3e51d0c2b47e96', 'hex')
@@ -8,7 +8,7 @@ const NAMESPACE = Buffer.from('6f1f2c0a9d5e4b7c8a3e51d0c2b47e96', 'hex')
  * recognised wherever it arrives. The parts are joined by a character that none of them contains.
  */
 export function derivedId(...parts: readonly (string | number)[]): string {
-  const bytes = createHash('sha1').update(NAMESPACE).update(parts.join('\n')).digest().subarray(0, 16)
+  const bytes = hash('sha1', Buffer.concat([NAMESPACE, Buffer.from(parts.join('\n'))]), 'buffer').subarray(0, 16)
   bytes[6] = (bytes[6]! & 0x0f) | 0x50
   bytes[8] = (bytes[8]! & 0x3f) | 0x80
   const hex = bytes.toString('hex')

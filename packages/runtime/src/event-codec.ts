@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Contract } from '@penstock/contracts/define.ts'
 import type { Fact } from '@penstock/kernel/message.ts'
 import { Bug } from '@penstock/kernel/result.ts'
@@ -21,7 +21,7 @@ export type Meta = {
 export const CHAIN_START = '0'.repeat(64)
 
 const CHAIN_LENGTH = `,"chain":"${CHAIN_START}"}`.length
-const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
+const sha256 = (text: string): string => hash('sha256', text)
 
 /** The hash of a state by one version of its projection, as the metadata keeps it: `<version>:<hash>`. */
 export const stateHash = (version: number, projection: unknown): string => `${version}:${sha256(canonical(projection))}`

@@ -1,9 +1,11 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Contract } from '@penstock/contracts/define.ts'
 import type { Progress } from '@penstock/ports/progress.ts'
 import type { Views } from '@penstock/ports/views.ts'
 import type { Transaction } from 'kysely'
 import type { Consumer } from './consume.ts'
 import { crashPoint } from './crash-points.ts'
+import { lru } from './lru.ts'
 import type { OutcomeMessage } from './messages.ts'
 import type { Event, Projection } from './service.ts'
 
@@ -16,9 +18,10 @@ type Piece = {
 }
 
 const BATCH = 256
+const REMEMBERED = 50_000
 
 /** A projection's name with its version: the old one goes on beside the new one until traffic has moved. */
-export const projectionName = (context: ProjectContext, { name, version }: Projection): string => `${context.service}.${name}.v${version}`
+const projectionName = (context: ProjectContext, { name, version }: Projection): string => `${context.service}.${name}.v${version}`
 
 /**
  * Applies the facts of one owner to a projection. Everything that waits goes into one transaction together with the
@@ -26,7 +29,10 @@ export const projectionName = (context: ProjectContext, { name, version }: Proje
  */
 export function projector(context: ProjectContext, projection: Projection, owner: string, contracts: readonly Contract[]): Consumer {
   const name = projectionName(context, projection)
+  // Only to tell gaps without asking; what was applied is decided inside the transaction.
+  const applied = lru<string, number>(REMEMBERED)
   const batch = batcher(context.views, (events) => {
+    for (const event of events) applied.set(streamOf(event), event.revision)
     crashPoint(`${context.service}.after-projection`)
     projection.committed?.(events)
   })
@@ -35,10 +41,10 @@ export function projector(context: ProjectContext, projection: Projection, owner
     name,
     owner,
     contracts,
-    seen: (stream) => context.progress.revision(name, stream),
+    seen: async (stream) => applied.get(stream) ?? context.progress.revision(name, stream),
     apply: (event) =>
       batch(async (trx) => {
-        const stream = `${event.category}-${event.aggregateId}`
+        const stream = streamOf(event)
         const last = await seenIn(trx, stream)
         if (last !== undefined && event.revision <= last) return undefined
         await projection.apply(trx, event)
@@ -56,6 +62,8 @@ export function projector(context: ProjectContext, projection: Projection, owner
     }),
   }
 }
+
+const streamOf = ({ category, aggregateId }: Event): string => `${category}-${aggregateId}`
 
 function batcher(views: Views, committed: (events: readonly Event[]) => void): (apply: Piece['apply']) => Promise<void> {
   let waiting: Piece[] = []
@@ -77,6 +85,8 @@ function batcher(views: Views, committed: (events: readonly Event[]) => void): (
   const drain = async (): Promise<void> => {
     busy = true
     while (waiting.length > 0) {
+      // Everything that this turn of the event loop brings shares the transaction.
+      await nextTurn()
       const pieces = waiting.splice(0, BATCH)
       try {
         await commit(pieces)

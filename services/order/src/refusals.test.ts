@@ -15,7 +15,7 @@ const standing: readonly OrderFact[] = [
   fact('OrderPlaced', { ...orderTermsOf(), approveBefore: null }),
   fact('SellerAccepted', { by: seller, standing: true }),
 ]
-const issued = [...standing, fact('HoldIssued', { paymentHash: 'aa', invoice: 'ln', expiresAt: 9 })]
+const issued = [...standing, fact('HoldIssued', { paymentHash: 'aa'.repeat(32), invoice: 'ln', expiresAt: 9 })]
 const held = [
   ...issued,
   fact('PaymentHeld', { expiryHeight: 250, heldAtHeight: 100, receivedMsat: '3000000', openBeforeHeight: 208 }),

@@ -1,9 +1,11 @@
+import { createServer } from 'node:net'
 import { type Embedded, embedded } from '@penstock/platforms/embedded.ts'
 import { openDataDir, operatorToken } from '@penstock/platforms/data-dir.ts'
+import { lockDataDir } from '@penstock/platforms/lock.ts'
 import { type Outside, simulated } from '@penstock/platforms/simulated.ts'
 import { seller } from '@penstock/contracts/matching.ts'
 import type { Gateway } from '@penstock/gateway/ports.ts'
-import { type Config, ConfigError, readConfig } from '@penstock/runtime/config.ts'
+import { type Config, ConfigError, readConfig, unknownSettings } from '@penstock/runtime/config.ts'
 import { openLog } from '@penstock/runtime/log.ts'
 import { run } from '@penstock/runtime/run.ts'
 import { ask } from '@penstock/runtime/service.ts'
@@ -13,35 +15,36 @@ import { sellers } from './sellers.ts'
 import { banner, HELP } from './words.ts'
 
 const STOP_WITHIN_MS = 10_000
-/** Names that tests set and the table of settings does not have. */
-const ALSO_KNOWN = ['PENSTOCK_TEST_CRASH_AT']
 
 /** Runs everything in this process until SIGTERM or SIGINT; exits with 1 and a sentence where it cannot start. */
 export async function runStandalone(args: readonly string[], env: NodeJS.ProcessEnv): Promise<void> {
-  const unknown = args.filter((arg) => arg !== '--no-demo' && arg !== '--help')
-  if (args.includes('--help') || unknown.length > 0) {
-    console.log(unknown.length > 0 ? `"${unknown.join(' ')}" is no option.\n${HELP}` : HELP)
-    process.exit(unknown.length > 0 ? 2 : 0)
+  const wrong = args.filter((arg) => arg !== '--no-demo' && arg !== '--help')
+  if (args.includes('--help') || wrong.length > 0) {
+    console.log(wrong.length > 0 ? `"${wrong.join(' ')}" is no option.\n${HELP}` : HELP)
+    process.exit(wrong.length > 0 ? 2 : 0)
   }
   try {
-    const config = readConfig(env, ALSO_KNOWN)
-    const { url, close } = await startStandalone(config, !args.includes('--no-demo'))
+    const config = readConfig(env)
+    const unknown = unknownSettings(env)
+    if (unknown.length > 0) console.error(`Not a setting of this version: ${unknown.join(', ')}. The settings are in docs/configuration.md.`)
+    const { close } = await startStandalone(config, !args.includes('--no-demo'))
     onceSignalled(async () => {
       console.log('Stopping: requests in hand are finished first.')
       await close()
     })
-    void url
   } catch (error) {
     console.error(error instanceof ConfigError ? error.message : `Penstock cannot start: ${startFault(error, env)}`)
     process.exit(1)
   }
 }
 
-export type Standalone = { readonly url: string; readonly close: () => Promise<void> }
+type Standalone = { readonly url: string; readonly close: () => Promise<void> }
 
-export async function startStandalone(config: Config, demo: boolean): Promise<Standalone> {
+async function startStandalone(config: Config, demo: boolean): Promise<Standalone> {
   const log = openLog(config.logLevel)
   const dir = openDataDir(config.dataDir)
+  const lock = lockDataDir(dir)
+  await portIsFree(config)
   const platform = await embedded(dir, config, log)
   const outside = simulated(dir, config, platform.clock)
   const token = operatorToken(dir, config.operatorToken, platform.ids)
@@ -67,7 +70,14 @@ export async function startStandalone(config: Config, demo: boolean): Promise<St
   const { clock, ids } = platform
   const agents = sellers({ url, dir, outside, clock, ids, log, grantRails }, stop.signal)
   const shown = demo ? demonstration(url, outside, platform, stop.signal) : Promise.resolve()
-  return { url, close: () => closeAll(stop, running, [agents, shown], outside, platform) }
+  return { url, close: () => closeAll(stop, running, [agents, shown], outside, platform).finally(() => lock.release()) }
+}
+
+/** @throws what the system says, before anything was begun */
+async function portIsFree({ host, port }: Config): Promise<void> {
+  const probe = createServer()
+  await new Promise<void>((resolve, reject) => probe.once('error', reject).listen(port, host, resolve))
+  await new Promise((resolve) => probe.close(resolve))
 }
 
 async function demonstration(url: string, outside: Outside, { clock }: Embedded, signal: AbortSignal): Promise<void> {

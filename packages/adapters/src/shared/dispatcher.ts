@@ -10,7 +10,7 @@ import { slots } from './slots.ts'
 export type DispatcherOptions = RetryOptions & { readonly concurrency: number }
 
 export type Dispatcher = {
-  /** Takes from the log whatever can be worked on. */
+  /** After the log has grown: takes from it whatever can be worked on. */
   pump(): void
   /** Handlers share the work; the dispatcher ends with its last one. */
   add(handle: Handle): void
@@ -74,7 +74,10 @@ export function dispatcher(source: LaneSource, options: DispatcherOptions): Disp
   }
 
   return {
-    pump,
+    pump() {
+      log.grown()
+      pump()
+    },
     replay: startReplay,
     add(handle) {
       sharing.add(handle)

@@ -7,13 +7,19 @@ export function pages(source: LaneSource) {
   let page: readonly Sequenced[] = []
   let next = 0
   let seen = source.progress()
+  let atEnd = false
   return {
     /** Up to where messages were taken. */
     seen: () => seen,
+    /** Messages were added, or may have been: without this the end of the log is not read again. */
+    grown(): void {
+      atEnd = false
+    },
     peek(): Sequenced | undefined {
-      if (next === page.length) {
+      if (next === page.length && !atEnd) {
         page = source.read(seen, PAGE)
         next = 0
+        atEnd = page.length < PAGE
       }
       return page[next]
     },

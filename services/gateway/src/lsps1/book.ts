@@ -55,7 +55,11 @@ function entryOf({ offer, seller }: StoredOffer, sellerReservedSat: bigint, now:
 }
 
 /** Prices as the quote service makes them; without the fees, offers that charge for their funding are left out, as there. */
-export async function pricingOf({ config, log }: Pick<Gateway, 'config' | 'log'>, { chain }: Outside, entries: readonly BookEntry[]): Promise<Pricing> {
+export async function pricingOf(
+  { config, log }: Pick<Gateway, 'config' | 'log'>,
+  { chain }: Outside,
+  entries: readonly BookEntry[],
+): Promise<Pricing> {
   if (!entries.some(({ promises }) => promises.onchainMultiplier > 0)) return { settings: config, fees: null }
   const fees = await fundingFees((blocks) => chain.feeRate(blocks)).catch((error: unknown) => {
     log.warn({ reason: String(error) }, 'the fees of a funding are not known')

@@ -9,7 +9,13 @@ import { MIN_CONFIRMATIONS } from './info.ts'
 import { lspOrderOf } from './order-record.ts'
 import type { CreateOrderBody, LspOrder } from './schemas.ts'
 
-export async function createOrder(gateway: Gateway, outside: Outside, type: LspType, body: CreateOrderBody, ip: string): Promise<LspOrder | Fault> {
+export async function createOrder(
+  gateway: Gateway,
+  outside: Outside,
+  type: LspType,
+  body: CreateOrderBody,
+  ip: string,
+): Promise<LspOrder | Fault> {
   const pubkey = body.public_key.toLowerCase()
   const sellers = await sellersFor(gateway, outside, type, body, pubkey)
   if (sellers !== null && 'fault' in sellers) return sellers
@@ -62,7 +68,13 @@ const wishOf = ({ ids }: Gateway, type: LspType, body: CreateOrderBody, pubkey: 
  * Who may serve: the sellers that get_info named lately, to which the buyer is connected by now. Anybody (null) only
  * where none of them can, and gossip knows where the buyer is (decisions, A8).
  */
-async function sellersFor(gateway: Gateway, outside: Outside, type: LspType, body: CreateOrderBody, pubkey: string): Promise<readonly string[] | null | Fault> {
+async function sellersFor(
+  gateway: Gateway,
+  outside: Outside,
+  type: LspType,
+  body: CreateOrderBody,
+  pubkey: string,
+): Promise<readonly string[] | null | Fault> {
   const entries = await bookEntries(gateway)
   const pricing = await pricingOf(gateway, outside, entries)
   // Whoever never asked get_info gets the same sellers as those who did.
@@ -71,7 +83,12 @@ async function sellersFor(gateway: Gateway, outside: Outside, type: LspType, bod
   const sizeSat = BigInt(body.lsp_balance_sat)
   const mismatch = mismatchOf(gateway, body, boundsOf(entries, openWish(gateway, named), pricing))
   if (mismatch) return mismatch
-  const wish = { ...openWish(gateway, named), buyerPubkey: pubkey, isPrivate: !body.announce_channel, leaseBlocks: body.channel_expiry_blocks }
+  const wish = {
+    ...openWish(gateway, named),
+    buyerPubkey: pubkey,
+    isPrivate: !body.announce_channel,
+    leaseBlocks: body.channel_expiry_blocks,
+  }
   if (forSize(entries, wish, sizeSat, type, pricing).length > 0) return named
   const { sockets } = await outside.peers.addresses(pubkey)
   return sockets.length > 0 ? null : named
@@ -80,15 +97,30 @@ async function sellersFor(gateway: Gateway, outside: Outside, type: LspType, bod
 /** Values beside what get_info says. What only the whole quote shows is refused there. */
 function mismatchOf({ config }: Gateway, body: CreateOrderBody, bounds: ReturnType<typeof boundsOf>): Fault | undefined {
   const sizeSat = BigInt(body.lsp_balance_sat)
-  if (body.client_balance_sat !== '0') return optionMismatched('max_initial_client_balance_sat', 'client_balance_sat must be "0": only inbound capacity is sold here.')
+  if (body.client_balance_sat !== '0')
+    return optionMismatched(
+      'max_initial_client_balance_sat',
+      'client_balance_sat must be "0": only inbound capacity is sold here.',
+    )
   if (body.required_channel_confirmations < MIN_CONFIRMATIONS)
-    return optionMismatched('min_required_channel_confirmations', `required_channel_confirmations must be at least ${MIN_CONFIRMATIONS}.`)
+    return optionMismatched(
+      'min_required_channel_confirmations',
+      `required_channel_confirmations must be at least ${MIN_CONFIRMATIONS}.`,
+    )
   if (body.funding_confirms_within_blocks < config.fundingConfirmsWithinBlocks)
-    return optionMismatched('min_funding_confirms_within_blocks', `funding_confirms_within_blocks must be at least ${config.fundingConfirmsWithinBlocks}.`)
+    return optionMismatched(
+      'min_funding_confirms_within_blocks',
+      `funding_confirms_within_blocks must be at least ${config.fundingConfirmsWithinBlocks}.`,
+    )
   if (body.channel_expiry_blocks > config.maxChannelExpiryBlocks)
-    return optionMismatched('max_channel_expiry_blocks', `channel_expiry_blocks must be at most ${config.maxChannelExpiryBlocks}.`)
+    return optionMismatched(
+      'max_channel_expiry_blocks',
+      `channel_expiry_blocks must be at most ${config.maxChannelExpiryBlocks}.`,
+    )
   if (!bounds) return rejected('No live seller can serve an order now; try again later.')
-  if (sizeSat < bounds.minSizeSat) return optionMismatched('min_initial_lsp_balance_sat', `lsp_balance_sat must be at least ${bounds.minSizeSat}.`)
-  if (sizeSat > bounds.maxSizeSat) return optionMismatched('max_initial_lsp_balance_sat', `lsp_balance_sat must be at most ${bounds.maxSizeSat}.`)
+  if (sizeSat < bounds.minSizeSat)
+    return optionMismatched('min_initial_lsp_balance_sat', `lsp_balance_sat must be at least ${bounds.minSizeSat}.`)
+  if (sizeSat > bounds.maxSizeSat)
+    return optionMismatched('max_initial_lsp_balance_sat', `lsp_balance_sat must be at most ${bounds.maxSizeSat}.`)
   return undefined
 }

@@ -24,7 +24,12 @@ const epochAt = (at: number): number => Math.floor(at / EPOCH_MS)
  * The sellers that get_info names: chosen once for ten minutes, so that a wallet finds connected whom it orders from.
  * A place that is free is filled later; only where none of them can sell any more others are named too.
  */
-export async function namedNow(gateway: Gateway, peers: Peers, type: LspType, { entries, pricing }: Market): Promise<readonly Named[]> {
+export async function namedNow(
+  gateway: Gateway,
+  peers: Peers,
+  type: LspType,
+  { entries, pricing }: Market,
+): Promise<readonly Named[]> {
   const { clock, config } = gateway
   const epoch = epochAt(clock.now())
   const before = await stored(gateway, type, [epoch])
@@ -46,11 +51,19 @@ export async function namedLately(gateway: Gateway, type: LspType): Promise<read
 }
 
 /** The best sellers of which an address is known: nobody can connect to others before they order. */
-async function reachable(peers: Peers, entries: readonly BookEntry[], rank: (able: readonly BookEntry[]) => readonly string[]): Promise<readonly Named[]> {
+async function reachable(
+  peers: Peers,
+  entries: readonly BookEntry[],
+  rank: (able: readonly BookEntry[]) => readonly string[],
+): Promise<readonly Named[]> {
   const best = await Promise.all(rank(entries).map(async (pubkey) => ({ pubkey, uris: await urisOf(peers, pubkey) })))
   const unknown = best.filter(({ uris }) => uris.length === 0)
   if (unknown.length === 0) return best
-  return reachable(peers, entries.filter(({ seller }) => !unknown.some(({ pubkey }) => pubkey === seller.pubkey)), rank)
+  return reachable(
+    peers,
+    entries.filter(({ seller }) => !unknown.some(({ pubkey }) => pubkey === seller.pubkey)),
+    rank,
+  )
 }
 
 async function urisOf(peers: Peers, pubkey: string): Promise<readonly string[]> {
@@ -72,7 +85,13 @@ async function stored({ views }: Pick<Gateway, 'views'>, type: LspType, epochs: 
 }
 
 /** Replicas may choose at the same moment: then their choices add up, and each reads the same three of them from then on. */
-async function keep({ views }: Pick<Gateway, 'views'>, type: LspType, epoch: number, fresh: readonly Named[], from: number): Promise<void> {
+async function keep(
+  { views }: Pick<Gateway, 'views'>,
+  type: LspType,
+  epoch: number,
+  fresh: readonly Named[],
+  from: number,
+): Promise<void> {
   if (fresh.length === 0) return
   const rows = fresh.map(({ pubkey, uris }, index) => ({ type, epoch, pubkey, place: from + index, uris: uris.join(' ') }))
   const db = tablesOf(views)
@@ -81,5 +100,8 @@ async function keep({ views }: Pick<Gateway, 'views'>, type: LspType, epoch: num
     .values(rows)
     .onConflict((conflict) => conflict.doNothing())
     .execute()
-  await db.deleteFrom('gateway_lsp_sellers').where('epoch', '<', epoch - 1).execute()
+  await db
+    .deleteFrom('gateway_lsp_sellers')
+    .where('epoch', '<', epoch - 1)
+    .execute()
 }

@@ -24,7 +24,8 @@ export const notFound = (): Fault => fault(404, 101, 'Not found', 'order_id', 'T
 
 export const tooMany = (message: string): Fault => fault(429, 1, 'Client rejected', '', message)
 
-export const unavailable = (statusCode: 500 | 503, message: string): Fault => fault(statusCode, -32603, 'Internal error', '', message)
+export const unavailable = (statusCode: 500 | 503, message: string): Fault =>
+  fault(statusCode, -32603, 'Internal error', '', message)
 
 /** The first thing that is wrong, named by its field. */
 export function unreadable({ issues: [issue] }: z.ZodError): Fault {

@@ -12,7 +12,14 @@ export async function getInfo(gateway: Gateway, outside: Outside, type: LspType)
   const entries = await bookEntries(gateway)
   const pricing = await pricingOf(gateway, outside, entries)
   const named = await namedNow(gateway, outside.peers, type, { entries, pricing })
-  const bounds = boundsOf(entries, openWish(gateway, named.map(({ pubkey }) => pubkey)), pricing)
+  const bounds = boundsOf(
+    entries,
+    openWish(
+      gateway,
+      named.map(({ pubkey }) => pubkey),
+    ),
+    pricing,
+  )
   if (!bounds) return rejected('No live seller can serve an order now; try again later.')
   const [min, max] = [`${bounds.minSizeSat}`, `${bounds.maxSizeSat}`]
   return {
@@ -31,7 +38,6 @@ export async function getInfo(gateway: Gateway, outside: Outside, type: LspType)
 }
 
 /** Most wallets try the first address, and few of them speak Tor. */
-export const clearnetFirst = (uris: readonly string[]): string[] =>
-  uris.toSorted((a, b) => Number(isOnion(a)) - Number(isOnion(b)))
+const clearnetFirst = (uris: readonly string[]): string[] => uris.toSorted((a, b) => Number(isOnion(a)) - Number(isOnion(b)))
 
 const isOnion = (uri: string): boolean => /\.onion:\d+$/.test(uri)

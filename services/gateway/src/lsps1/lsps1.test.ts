@@ -30,16 +30,28 @@ const outside = {
   chain: { feeRate: async () => 5 },
 }
 const open = (env: Record<string, string> = {}, ready?: () => string | undefined) =>
-  stage({ env: { PENSTOCK_BUY_PER_MINUTE: '0', PENSTOCK_ORDERS_PER_IP: '0', PENSTOCK_ORDERS_PER_DESTINATION: '0', ...env }, mounts: [lsps1Routes(outside)], ...(ready && { ready }) })
+  stage({
+    env: { PENSTOCK_BUY_PER_MINUTE: '0', PENSTOCK_ORDERS_PER_IP: '0', PENSTOCK_ORDERS_PER_DESTINATION: '0', ...env },
+    mounts: [lsps1Routes(outside)],
+    ...(ready && { ready }),
+  })
 
 /** A live seller; 1 is the most reliable and the dearest. */
 const comes = async (digit: number, feeRatePpm = 3000 - digit * 100, more: object = {}) => {
   await market.happens('offer', uuid(digit), [
-    { type: 'OfferCreated', data: { ...terms, promises: { ...terms.promises, feeRatePpm }, accountId: uuid(digit), pubkey: node(digit), ...more } },
+    {
+      type: 'OfferCreated',
+      data: { ...terms, promises: { ...terms.promises, feeRatePpm }, accountId: uuid(digit), pubkey: node(digit), ...more },
+    },
   ])
-  await market.happens('seller', node(digit), [{ type: 'SellerAppeared', data: { accountId: uuid(digit), confirmedSat: '50000000', at: Date.now() } }])
+  await market.happens('seller', node(digit), [
+    { type: 'SellerAppeared', data: { accountId: uuid(digit), confirmedSat: '50000000', at: Date.now() } },
+  ])
 }
-const sold = (digit: number) => ({ type: 'OutcomeRecorded', data: { orderId: uuid(digit), attempt: 1, outcome: 'valid', at: Date.now() } })
+const sold = (digit: number) => ({
+  type: 'OutcomeRecorded',
+  data: { orderId: uuid(digit), attempt: 1, outcome: 'valid', at: Date.now() },
+})
 
 beforeEach(async () => {
   sockets = new Map([1, 2, 3, 4].map((digit) => [node(digit), [`10.0.0.${digit}:9735`]]))
@@ -57,14 +69,19 @@ function conforms(name: string, body: unknown): void {
 }
 
 type Answer<T> = { readonly status: number; readonly headers: Headers; readonly body: T }
-async function call<T>(path: string, name: string, init: RequestInit = {}): Promise<Answer<T>> {
-  const response = await fetch(`${market.base}/api/lsp/v1/${path}`, { ...init, headers: { 'content-type': 'application/json', ...init.headers } })
+async function call<T>(
+  path: string,
+  name: string,
+  init: { readonly method?: string; readonly body?: string } = {},
+): Promise<Answer<T>> {
+  const response = await fetch(`${market.base}/api/lsp/v1/${path}`, { ...init, headers: { 'content-type': 'application/json' } })
   const body = (await response.json()) as T // checked in the next line
   conforms(response.ok ? name : 'LspError', body)
   return { status: response.status, headers: response.headers, body }
 }
 const info = (type = 'cheapest') => call<LspInfo>(`${type}/get_info`, 'LspInfo')
-const create = <T = LspOrder>(body: object, type = 'cheapest') => call<T>(`${type}/create_order`, 'LspOrder', { method: 'POST', body: JSON.stringify(body) })
+const create = <T = LspOrder>(body: object, type = 'cheapest') =>
+  call<T>(`${type}/create_order`, 'LspOrder', { method: 'POST', body: JSON.stringify(body) })
 const get = <T = LspOrder>(id: string, type = 'cheapest') => call<T>(`${type}/get_order?order_id=${id}`, 'LspOrder')
 
 const wanted = (more: Partial<CreateOrderBody> & object = {}) => ({
@@ -78,7 +95,8 @@ const wanted = (more: Partial<CreateOrderBody> & object = {}) => ({
   public_key: BUYER,
   ...more,
 })
-const wishes = (): readonly Wish[] => market.sent.filter(({ ask }) => ask.command.type === 'RequestQuote').map(({ ask }) => ask.command.data as Wish)
+const wishes = (): readonly Wish[] =>
+  market.sent.filter(({ ask }) => ask.command.type === 'RequestQuote').map(({ ask }) => ask.command.data as Wish)
 
 describe('get_info', () => {
   test('bounds from the book, and the nodes that will open', async () => {
@@ -167,8 +185,12 @@ describe('create_order and get_order', () => {
   })
 
   test('unknown fields, and token and refund address that are empty, null or missing', async () => {
-    const { token: _, ...bare } = wanted()
-    for (const body of [bare, { ...bare, token: null, refund_onchain_address: null }, { ...bare, refund_onchain_address: '', color: 'blue' }])
+    const bare = { ...wanted(), token: undefined }
+    for (const body of [
+      bare,
+      { ...bare, token: null, refund_onchain_address: null },
+      { ...bare, refund_onchain_address: '', color: 'blue' },
+    ])
       assert.equal((await create(body)).body.token, '')
   })
 
@@ -207,7 +229,10 @@ describe('create_order and get_order', () => {
       { type: 'FundingSeen', data: { outpoint } },
     ])
     const { body } = await get(id)
-    assert.deepEqual([body.order_state, body.payment.bolt11.state, body.channel?.funding_outpoint], ['COMPLETED', 'HOLD', outpoint])
+    assert.deepEqual(
+      [body.order_state, body.payment.bolt11.state, body.channel?.funding_outpoint],
+      ['COMPLETED', 'HOLD', outpoint],
+    )
     await market.happens('order', id, [{ type: 'OrderValid', data: { settledAt: Date.now() } }])
     assert.equal((await get(id)).body.payment.bolt11.state, 'PAID')
   })
@@ -216,7 +241,11 @@ describe('create_order and get_order', () => {
     const { order_id: id } = (await create(wanted())).body
     const bought = uuid(8)
     await market.happens('order', bought, [{ type: 'OrderPlaced', data: { ...orderTermsOf(), approveBefore: null } }, issued])
-    for (const [unknown, type] of [[id, 'recommended'], [bought, 'cheapest'], ['00000000-0000-4000-8000-000000000000', 'cheapest']] as const) {
+    for (const [unknown, type] of [
+      [id, 'recommended'],
+      [bought, 'cheapest'],
+      ['00000000-0000-4000-8000-000000000000', 'cheapest'],
+    ] as const) {
       const { status, body } = await get<LspError>(unknown, type)
       assert.deepEqual([status, body.statusCode, body.error.code], [404, 404, 101])
     }
@@ -265,10 +294,17 @@ describe('create_order and get_order', () => {
     })
 
   test('refusals of the quote: an option, or nobody who serves', async () => {
-    market.answers((ask, options) => market.outcome(ask, options, { code: 'FUNDING_CONFIRMS_TOO_LATE', message: 'It would be held for too long.' }))
+    market.answers((ask, options) =>
+      market.outcome(ask, options, { code: 'FUNDING_CONFIRMS_TOO_LATE', message: 'It would be held for too long.' }),
+    )
     const late = await create<LspError>(wanted({ funding_confirms_within_blocks: 200 }))
-    assert.deepEqual([late.status, late.body.error.code, late.body.error.data.property], [400, 100, 'min_funding_confirms_within_blocks'])
-    market.answers((ask, options) => market.outcome(ask, options, { code: 'NO_SELLER', message: 'No live seller can serve this order now; try again later.' }))
+    assert.deepEqual(
+      [late.status, late.body.error.code, late.body.error.data.property],
+      [400, 100, 'min_funding_confirms_within_blocks'],
+    )
+    market.answers((ask, options) =>
+      market.outcome(ask, options, { code: 'NO_SELLER', message: 'No live seller can serve this order now; try again later.' }),
+    )
     const nobody = await create<LspError>(wanted())
     assert.deepEqual([nobody.status, nobody.body.error.code], [500, 1])
   })
@@ -317,7 +353,8 @@ describe('HTTP', () => {
     }
     const preflight = await raw('cheapest/create_order', { method: 'OPTIONS' })
     assert.deepEqual([preflight.status, preflight.headers.get('access-control-allow-origin')], [204, '*'])
-    for (const path of ['best/get_info', 'cheapest/nothing', '']) assert.equal((await call<LspError>(path, 'LspInfo')).status, 404)
+    for (const path of ['best/get_info', 'cheapest/nothing', ''])
+      assert.equal((await call<LspError>(path, 'LspInfo')).status, 404)
   })
 
   test('429 with the time to wait', async () => {

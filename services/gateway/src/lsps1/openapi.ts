@@ -47,14 +47,22 @@ export const openApi = () => ({
   servers: [{ url: '/api/lsp/v1' }],
   paths: {
     '/{type}/get_info': {
-      get: { operationId: 'getInfo', summary: 'What can be ordered now, and from which nodes', parameters: [type], responses: answers('LspInfo', 'The options of an order.', 500, 503) },
+      get: {
+        operationId: 'getInfo',
+        summary: 'What can be ordered now, and from which nodes',
+        parameters: [type],
+        responses: answers('LspInfo', 'The options of an order.', 500, 503),
+      },
     },
     '/{type}/create_order': {
       post: {
         operationId: 'createOrder',
         summary: 'Order a channel',
         parameters: [type],
-        requestBody: { required: true, content: { 'application/json': { schema: { $ref: '#/components/schemas/CreateOrder' } } } },
+        requestBody: {
+          required: true,
+          content: { 'application/json': { schema: { $ref: '#/components/schemas/CreateOrder' } } },
+        },
         responses: answers('LspOrder', 'The order, with the invoice to pay.', 400, 405, 413, 415, 429, 500, 503),
       },
     },
@@ -71,6 +79,6 @@ export const openApi = () => ({
 })
 
 function schemaOf(schema: z.ZodType): object {
-  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: 'input' })
-  return rest
+  // The document says once which dialect its schemas are of.
+  return { ...z.toJSONSchema(schema, { io: 'input' }), $schema: undefined }
 }

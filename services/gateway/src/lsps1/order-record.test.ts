@@ -17,7 +17,8 @@ const lsps = {
   token: 'friend',
   announceChannel: true,
 }
-const fact = <T extends OrderFact['type']>(type: T, data: Extract<OrderFact, { type: T }>['data']) => ({ type, v: 1, data }) as OrderFact
+const fact = <T extends OrderFact['type']>(type: T, data: Extract<OrderFact, { type: T }>['data']) =>
+  ({ type, v: 1, data }) as OrderFact
 
 const placed = fact('OrderPlaced', { ...orderTermsOf(), source: 'lsps1-cheapest', lsps, leaseBlocks: 144, approveBefore: null })
 const issued = fact('HoldIssued', { paymentHash: 'a'.repeat(64), invoice: 'lnbcrt1', expiresAt: at + 3_600_000 })
@@ -43,7 +44,17 @@ const toNamed = [...toHold, offered, named]
 const fold = (facts: readonly OrderFact[]): OrderView => {
   const view = facts.reduce<OrderView | undefined>(
     (before, one, revision) =>
-      orderView(before, { id: `${revision}`, category: 'order', aggregateId: '00000000-0000-4000-8000-000000000001', revision, position: 0n, at: at + revision * 1000, commandId: '', correlation: '', fact: one }),
+      orderView(before, {
+        id: `${revision}`,
+        category: 'order',
+        aggregateId: '00000000-0000-4000-8000-000000000001',
+        revision,
+        position: 0n,
+        at: at + revision * 1000,
+        commandId: '',
+        correlation: '',
+        fact: one,
+      }),
     undefined,
   )
   return view ?? assert.fail()
@@ -59,7 +70,13 @@ const cases: readonly [string, readonly OrderFact[], string, string, Partial<Hol
   ['the funding is published', [...toNamed, seen], 'COMPLETED', 'HOLD'],
   ['confirmed', [...toNamed, seen, confirmed], 'COMPLETED', 'HOLD'],
   ['a re-org takes nothing back', [...toNamed, seen, confirmed, reorged], 'COMPLETED', 'HOLD'],
-  ['settled by the node, before the order knows', [...toNamed, seen, confirmed, opened], 'COMPLETED', 'PAID', { status: 'settled' }],
+  [
+    'settled by the node, before the order knows',
+    [...toNamed, seen, confirmed, opened],
+    'COMPLETED',
+    'PAID',
+    { status: 'settled' },
+  ],
   ['valid', [...toNamed, seen, confirmed, opened, valid], 'COMPLETED', 'PAID'],
   ['valid at the last height, never seen by the watcher', [...toNamed, opened, valid], 'COMPLETED', 'PAID'],
   ['monitored to its end', [...toNamed, seen, opened, valid, finished], 'COMPLETED', 'PAID'],
@@ -71,12 +88,11 @@ const cases: readonly [string, readonly OrderFact[], string, string, Partial<Hol
 ]
 
 describe('states', () => {
-  for (const [name, facts, orderState, paymentState, hold] of cases)
-    test(name, () => {
-      const found = record(facts, hold) ?? assert.fail()
-      assert.deepEqual([found.order_state, found.payment.bolt11.state], [orderState, paymentState])
-      assert.equal(found.channel !== null, orderState === 'COMPLETED')
-    })
+  test.each(cases)('%s', (_, facts, orderState, paymentState, hold) => {
+    const found = record(facts, hold) ?? assert.fail()
+    assert.deepEqual([found.order_state, found.payment.bolt11.state], [orderState, paymentState])
+    assert.equal(found.channel !== null, orderState === 'COMPLETED')
+  })
 })
 
 test('a whole record, with its times in the form of the standard', () => {
@@ -92,7 +108,13 @@ test('a whole record, with its times in the form of the standard', () => {
     announce_channel: true,
     order_state: 'COMPLETED',
     payment: {
-      bolt11: { state: 'HOLD', expires_at: '2027-01-31T13:00:00.000Z', fee_total_sat: '3000', order_total_sat: '3000', invoice: 'lnbcrt1' },
+      bolt11: {
+        state: 'HOLD',
+        expires_at: '2027-01-31T13:00:00.000Z',
+        fee_total_sat: '3000',
+        order_total_sat: '3000',
+        invoice: 'lnbcrt1',
+      },
     },
     channel: { funded_at: '2027-01-31T12:00:07.000Z', funding_outpoint: outpoint, expires_at: '2027-02-01T12:00:07.000Z' },
   })

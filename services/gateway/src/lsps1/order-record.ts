@@ -16,13 +16,13 @@ const published: ReadonlySet<OrderStatus> = new Set([
 const fundedAt = ({ statuses }: OrderView): number | undefined => statuses.find(({ status }) => published.has(status))?.at
 
 /** COMPLETED stands for good: where the payment is released after all, that shows as REFUNDED (decisions, A8). */
-export function orderStateOf(order: OrderView): LspOrder['order_state'] {
+function orderStateOf(order: OrderView): LspOrder['order_state'] {
   if (fundedAt(order) !== undefined) return 'COMPLETED'
   return isEnded(order.status) ? 'FAILED' : 'CREATED'
 }
 
 /** An invoice that expired unpaid counts as refunded: nothing was taken. */
-export function paymentStateOf({ order, hold }: Pick<StoredOrder, 'order' | 'hold'>): LspOrder['payment']['bolt11']['state'] {
+function paymentStateOf({ order, hold }: Pick<StoredOrder, 'order' | 'hold'>): LspOrder['payment']['bolt11']['state'] {
   if (hold?.status === 'settled' || order.settledAt !== null) return 'PAID'
   if (isEnded(order.status)) return 'REFUNDED'
   return order.held ? 'HOLD' : 'EXPECT_PAYMENT'

@@ -22,12 +22,16 @@ const BASE = '/api/lsp/v1'
 export const lsps1Routes =
   (outside: Outside): Mount =>
   (app, gateway) => {
-    const ready = whenReady(gateway, (response) => answer(response, unavailable(503, 'The service is starting; try again in a moment.')))
+    const ready = whenReady(gateway, (response) =>
+      answer(response, unavailable(503, 'The service is starting; try again in a moment.')),
+    )
     const document = openApi()
     app.use(BASE, openToAllOrigins)
     only(app, `${BASE}/openapi.json`, 'get', (_, response) => void response.json(document))
     for (const type of lspTypes) app.use(`${BASE}/${type}`, uncached, ready, typeRoutes(gateway, outside, type))
-    app.use(BASE, (_: Request, response: Response) => answer(response, { fault: { ...notFound().fault, message: 'There is nothing at this address.' } }))
+    app.use(BASE, (_: Request, response: Response) =>
+      answer(response, { fault: { ...notFound().fault, message: 'There is nothing at this address.' } }),
+    )
     app.use(BASE, failed(gateway))
   }
 
@@ -61,7 +65,12 @@ async function getOrder({ views }: Gateway, type: LspType, query: unknown): Prom
 }
 
 /** One method at an address; others are told which. */
-function only(router: Pick<Router, 'get' | 'post' | 'all'>, path: string, method: 'get' | 'post', ...handlers: RequestHandler[]): void {
+function only(
+  router: Pick<Router, 'get' | 'post' | 'all'>,
+  path: string,
+  method: 'get' | 'post',
+  ...handlers: RequestHandler[]
+): void {
   router[method](path, ...handlers)
   const allowed = method === 'get' ? 'GET, HEAD, OPTIONS' : 'POST, OPTIONS'
   router.all(path, (_, response) => {
@@ -91,7 +100,8 @@ const failed =
     if (response.headersSent) return next(error)
     const status = typeof error === 'object' && error !== null && 'status' in error ? error.status : undefined
     if (status === 413) return answer(response, invalidParams('body', 'The body is larger than 64 KiB.', 413))
-    if (status === 415) return answer(response, invalidParams('body', 'The encoding of the body is not supported; send UTF-8.', 415))
+    if (status === 415)
+      return answer(response, invalidParams('body', 'The encoding of the body is not supported; send UTF-8.', 415))
     if (typeof status === 'number' && status < 500) return answer(response, invalidParams('body', 'The body is not valid JSON.'))
     answer(response, unavailable(500, internal(log, error).message))
   }

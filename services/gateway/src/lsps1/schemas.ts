@@ -3,11 +3,17 @@ import { z } from 'zod'
 
 /** What goes in and out, field for field: requests are read with these, and the OpenAPI document is made from them. */
 
-const sat = z.string().regex(/^(0|[1-9]\d{0,15})$/, 'must be a whole number of satoshis, as a string').meta({ examples: ['1000000'] })
-const time = z.string().regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/).meta({ examples: ['2027-01-31T12:00:00.000Z'] })
+const sat = z
+  .string()
+  .regex(/^(0|[1-9]\d{0,15})$/, 'must be a whole number of satoshis, as a string')
+  .meta({ examples: ['1000000'] })
+const time = z
+  .string()
+  .regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+  .meta({ examples: ['2027-01-31T12:00:00.000Z'] })
 const blocks = z.int()
 
-const HEX_KEY = 'must be the 66 hex digits of a node\'s public key'
+const HEX_KEY = "must be the 66 hex digits of a node's public key"
 
 export const createOrderBody = z.object({
   lsp_balance_sat: sat.describe('The capacity that the buyer can receive through the channel.'),
@@ -39,12 +45,14 @@ export const lspInfo = z.strictObject({
   max_initial_lsp_balance_sat: sat,
   min_channel_balance_sat: sat,
   max_channel_balance_sat: sat,
-  uris: z.array(z.string()).describe('Addresses of the very nodes that open channels now, `<pubkey>@<host>:<port>`; those on the clear net come first.'),
+  uris: z
+    .array(z.string())
+    .describe('Addresses of the very nodes that open channels now, `<pubkey>@<host>:<port>`; those on the clear net come first.'),
 })
 export type LspInfo = z.output<typeof lspInfo>
 
-export const orderState = z.enum(['CREATED', 'COMPLETED', 'FAILED'])
-export const paymentState = z.enum(['EXPECT_PAYMENT', 'HOLD', 'PAID', 'REFUNDED'])
+const orderState = z.enum(['CREATED', 'COMPLETED', 'FAILED'])
+const paymentState = z.enum(['EXPECT_PAYMENT', 'HOLD', 'PAID', 'REFUNDED'])
 
 const bolt11 = z.strictObject({
   state: paymentState,
@@ -81,7 +89,9 @@ export const lspError = z.strictObject({
   message: z.string(),
   error: z
     .strictObject({
-      code: z.int().describe('-32602 invalid params, 1 client rejected, 100 option mismatch, 101 not found, 102 token, -32603 internal.'),
+      code: z
+        .int()
+        .describe('-32602 invalid params, 1 client rejected, 100 option mismatch, 101 not found, 102 token, -32603 internal.'),
       message: z.string(),
       data: z.strictObject({ property: z.string(), message: z.string() }),
     })

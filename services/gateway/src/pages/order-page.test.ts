@@ -12,7 +12,8 @@ const at = Date.parse('2027-01-31T12:00:00.000Z')
 const HOUR = 3_600_000
 const outpoint = outpointOf(7)
 const id = '00000000-0000-4000-8000-000000000001'
-const fact = <T extends OrderFact['type']>(type: T, data: Extract<OrderFact, { type: T }>['data']) => ({ type, v: 1, data }) as OrderFact
+const fact = <T extends OrderFact['type']>(type: T, data: Extract<OrderFact, { type: T }>['data']) =>
+  ({ type, v: 1, data }) as OrderFact
 
 const placed = fact('OrderPlaced', { ...orderTermsOf(), approveBefore: null })
 const issued = fact('HoldIssued', { paymentHash: 'a'.repeat(64), invoice: 'lnbcrt1', expiresAt: at + HOUR })
@@ -33,10 +34,21 @@ const toSeen = [placed, issued, held, started(1), named, seen]
 const fold = (facts: readonly OrderFact[]): OrderView =>
   facts.reduce<OrderView | undefined>(
     (before, one, revision) =>
-      orderView(before, { id: `${revision}`, category: 'order', aggregateId: id, revision, position: 0n, at: at + revision * 1000, commandId: '', correlation: '', fact: one }),
+      orderView(before, {
+        id: `${revision}`,
+        category: 'order',
+        aggregateId: id,
+        revision,
+        position: 0n,
+        at: at + revision * 1000,
+        commandId: '',
+        correlation: '',
+        fact: one,
+      }),
     undefined,
   ) ?? assert.fail()
-const page = (facts: readonly OrderFact[], now = at) => orderPageOf({ order: fold(facts), hold: undefined, channel: undefined }, now)
+const page = (facts: readonly OrderFact[], now = at) =>
+  orderPageOf({ order: fold(facts), hold: undefined, channel: undefined }, now)
 
 test('each status has words of its own', () => {
   assert.equal(new Set(orderStatuses.map((status) => words[status].title)).size, orderStatuses.length)
@@ -52,14 +64,13 @@ describe('stages', () => {
     ['valid', [...toSeen, confirmed, opened, valid], at, 'done', 'Your channel is ready'],
     ['ended', [placed, issued, held, started(1), ended], at, 'ended', 'No channel was opened'],
   ]
-  for (const [name, facts, now, stage, headline] of cases)
-    test(name, () => {
-      const shown = page(facts, now)
-      assert.deepEqual([shown.stage, shown.headline], [stage, headline])
-      assert.equal(shown.invoice, stage === 'pay' ? 'lnbcrt1' : null)
-      assert.equal(shown.isFinal, stage === 'done' || stage === 'ended')
-      assert.ok(!JSON.stringify(shown).includes(id))
-    })
+  test.each(cases)('%s', (_, facts, now, stage, headline) => {
+    const shown = page(facts, now)
+    assert.deepEqual([shown.stage, shown.headline], [stage, headline])
+    assert.equal(shown.invoice, stage === 'pay' ? 'lnbcrt1' : null)
+    assert.equal(shown.isFinal, stage === 'done' || stage === 'ended')
+    assert.ok(!JSON.stringify(shown).includes(id))
+  })
 })
 
 test('where the money is when there is no channel', () => {
@@ -85,21 +96,44 @@ describe('timeline', () => {
     assert.deepEqual(states([placed, issued, held, started(1), ended]), ['done', 'done', 'done', 'failed'])
   })
   test('a re-org goes back, and all of it stays to be read', () => {
-    assert.deepEqual(states([...toSeen, confirmed, reorged]), ['done', 'done', 'done', 'done', 'done', 'done', 'now', 'next', 'next', 'next'])
+    assert.deepEqual(states([...toSeen, confirmed, reorged]), [
+      'done',
+      'done',
+      'done',
+      'done',
+      'done',
+      'done',
+      'now',
+      'next',
+      'next',
+      'next',
+    ])
   })
   test('another seller is a note between the statuses', () => {
     const steps = timelineOf(fold([placed, issued, held, started(1), lost, started(2)]))
     assert.deepEqual(steps.map(({ state }) => state).slice(0, 4), ['done', 'done', 'now', 'note'])
   })
   test('names of statuses stand only beside what happened', () => {
-    assert.deepEqual(timelineOf(fold([placed, issued])).flatMap(({ status }) => status ?? []), ['WAITING_FOR_SELLER_APPROVAL', 'WAITING_FOR_BUYER_PAYMENT'])
+    assert.deepEqual(
+      timelineOf(fold([placed, issued])).flatMap(({ status }) => status ?? []),
+      ['WAITING_FOR_SELLER_APPROVAL', 'WAITING_FOR_BUYER_PAYMENT'],
+    )
   })
 })
 
 test('a page is old when anything that it shows is', () => {
   const order = fold(toSeen)
   const found = { order, hold: undefined, channel: undefined }
-  const channel = { outpoint, confirmations: 2, tipHeight: 1, channelId: null, fundingHeight: 1, proven: null, leaseEndsAtHeight: null, lease: null }
+  const channel = {
+    outpoint,
+    confirmations: 2,
+    tipHeight: 1,
+    channelId: null,
+    fundingHeight: 1,
+    proven: null,
+    leaseEndsAtHeight: null,
+    lease: null,
+  }
   assert.equal(versionOf(found), versionOf({ ...found }))
   assert.notEqual(versionOf(found), versionOf({ ...found, channel }))
   assert.notEqual(versionOf(found), versionOf({ ...found, order: fold([...toSeen, confirmed]) }))

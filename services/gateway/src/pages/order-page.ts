@@ -41,7 +41,10 @@ export function orderPageOf(found: StoredOrder, now: number): OrderPage {
     stage,
     status: order.status,
     headline: order.closing && stage !== 'ended' ? 'This order is being closed' : said.headline,
-    lead: order.closing && stage !== 'ended' ? 'Its payment is on the way back; the status follows when our node has confirmed that.' : said.lead,
+    lead:
+      order.closing && stage !== 'ended'
+        ? 'Its payment is on the way back; the status follows when our node has confirmed that.'
+        : said.lead,
     money: moneyOf(order, stage),
     reason: stage === 'ended' ? order.reason : (order.closing?.reason ?? null),
     isFinal: isFinal(order.status),
@@ -85,7 +88,7 @@ function detailsOf({ order, channel }: StoredOrder): readonly Detail[] {
   const attempt = order.attempts.find((one) => one.attempt === currentAttempt(order))
   const channelId = order.channelId ?? channel?.channelId ?? null
   return [
-    { name: 'You can receive', value: `${grouped(terms.sizeSat)} sat` },
+    { name: 'Capacity to receive', value: `${grouped(terms.sizeSat)} sat` },
     { name: 'Channel', value: terms.isPrivate ? 'private' : 'public' },
     { name: 'Stays open for', value: `${grouped(terms.leaseBlocks)} blocks, about ${daysOf(terms.leaseBlocks)}` },
     { name: 'Your node', value: terms.destination.pubkey, isCode: true },

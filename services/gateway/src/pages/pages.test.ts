@@ -7,7 +7,10 @@ import { pageRoutes } from './routes.ts'
 
 const BUY = `mutation Buy($input: LiquidityOrderInput!) { liquidity { buy(input: $input) {
   order { transaction_id } payment { redirect_url } } } }`
-const held = { type: 'PaymentHeld', data: { expiryHeight: 300, heldAtHeight: 100, receivedMsat: '3000000', openBeforeHeight: 200 } }
+const held = {
+  type: 'PaymentHeld',
+  data: { expiryHeight: 300, heldAtHeight: 100, receivedMsat: '3000000', openBeforeHeight: 200 },
+}
 const valid = { type: 'OrderValid', data: { settledAt: Date.now() } }
 
 let market: Stage
@@ -33,7 +36,15 @@ test('before the payment: invoice, QR code, amounts, expiry; never the order id'
   const response = await visit(`/checkout/${token}`)
   const html = await response.text()
   assert.equal(response.status, 200)
-  for (const wanted of ['lnbcrt30u1fake', 'href="lightning:lnbcrt30u1fake"', '<svg', '<strong>3,000</strong> sat', '5.00 USD', 'data-countdown="1900000000000"', '2030-03-17T17:46:40.000Z'])
+  for (const wanted of [
+    'lnbcrt30u1fake',
+    'href="lightning:lnbcrt30u1fake"',
+    '<svg',
+    '<strong>3,000</strong> sat',
+    '5.00 USD',
+    'data-countdown="1900000000000"',
+    '2030-03-17T17:46:40.000Z',
+  ])
     assert.ok(html.includes(wanted), wanted)
   assert.ok(!html.includes(id) && !html.includes('VALID_CHANNEL_OPENING'))
 })
@@ -44,8 +55,14 @@ test('nothing inline, no referrer, not cached, not framed', async () => {
     const response = await visit(path)
     const html = await response.text()
     const policy = response.headers.get('content-security-policy') ?? ''
-    assert.ok(!policy.includes('unsafe') && policy.includes("default-src 'none'") && policy.includes("frame-ancestors 'none'"), policy)
-    assert.deepEqual([response.headers.get('referrer-policy'), response.headers.get('cache-control')], ['no-referrer', 'no-store'])
+    assert.ok(
+      !policy.includes('unsafe') && policy.includes("default-src 'none'") && policy.includes("frame-ancestors 'none'"),
+      policy,
+    )
+    assert.deepEqual(
+      [response.headers.get('referrer-policy'), response.headers.get('cache-control')],
+      ['no-referrer', 'no-store'],
+    )
     assert.doesNotMatch(html, / style=| on\w+=|<style|<script(?! type="module" src="\/assets\/)/)
   }
 })
@@ -56,7 +73,13 @@ describe('after the payment', () => {
     assert.ok(!(await read(`/checkout/${token}`)).includes('shop.example'))
     await market.happens('order', id, [held, valid])
     const html = await read(`/checkout/${token}`)
-    for (const wanted of ['VALID_CHANNEL_OPENING', 'Your channel is ready', '<b>shop.example</b>', 'Continue to shop.example', 'data-final="true"'])
+    for (const wanted of [
+      'VALID_CHANNEL_OPENING',
+      'Your channel is ready',
+      '<b>shop.example</b>',
+      'Continue to shop.example',
+      'data-final="true"',
+    ])
       assert.ok(html.includes(wanted), wanted)
     assert.ok(html.includes('href="https://shop.example/thanks?a=%3Cb%3E&amp;c=%22d%22"'))
     assert.ok(!html.includes('lnbcrt30u1fake') && !html.includes(id))
@@ -72,7 +95,9 @@ describe('after the payment', () => {
 
   test('what somebody wrote is text', async () => {
     const { id, token } = await buy()
-    await market.happens('order', id, [{ type: 'BuyerRejected', data: { reason: '<script>alert(1)</script> "changed" its mind' } }])
+    await market.happens('order', id, [
+      { type: 'BuyerRejected', data: { reason: '<script>alert(1)</script> "changed" its mind' } },
+    ])
     const html = await read(`/orders/${token}`)
     assert.ok(html.includes('&lt;script&gt;alert(1)&lt;/script&gt; &quot;changed&quot;') && !html.includes('<script>'))
     assert.ok(html.includes('Nothing was paid.'))
@@ -94,15 +119,21 @@ test('unknown names: a page for people, JSON for programs', async () => {
   }
   assert.equal((await visit(`/checkout/${'A'.repeat(43)}/events`)).status, 404)
   const program = await visit('/nothing', { accept: '*/*' })
-  assert.deepEqual([program.status, await program.json()], [404, { statusCode: 404, message: 'There is nothing at this address.' }])
+  assert.deepEqual(
+    [program.status, await program.json()],
+    [404, { statusCode: 404, message: 'There is nothing at this address.' }],
+  )
 })
 
 test('the start page tells the price, or why there is none', async () => {
   assert.ok((await read('/')).includes('No price now:'))
   const rate = { centsPerBtc: '10000000', at: Date.now(), samples: [] }
-  await market.happens('price', '2027-01-31', [{ type: 'PriceSet', data: { satsPerUsd: '384000', usdPerUsd: '384.00', rate, validUntil: Date.now() + 60_000 } }])
+  await market.happens('price', '2027-01-31', [
+    { type: 'PriceSet', data: { satsPerUsd: '384000', usdPerUsd: '384.00', rate, validUntil: Date.now() + 60_000 } },
+  ])
   const html = await read('/')
-  for (const wanted of ['384,000', '/graphql', '/api/lsp/v1/openapi.json', 'https://market.example/graphql']) assert.ok(html.includes(wanted), wanted)
+  for (const wanted of ['384,000', '/graphql', '/api/lsp/v1/openapi.json', 'https://market.example/graphql'])
+    assert.ok(html.includes(wanted), wanted)
 })
 
 test('files of pages have names that change with them', async () => {

@@ -7,7 +7,11 @@ import type { OrderView } from '../views/order-view.ts'
 export type Next = { readonly href: string; readonly host: string | null }
 
 /** The caller's address, else the order's own status page. @param standard the status page */
-export async function redirectOf({ records, config }: Pick<Gateway, 'records' | 'config'>, { terms }: OrderView, standard: string): Promise<Next> {
+export async function redirectOf(
+  { records, config }: Pick<Gateway, 'records' | 'config'>,
+  { terms }: OrderView,
+  standard: string,
+): Promise<Next> {
   const text = await recordText(records, terms.record?.id ?? null, 'redirect_url')
   const href = text === undefined ? undefined : allowed(text, config.allowHttpRedirect)
   return href === undefined ? { href: standard, host: null } : { href, host: new URL(href).host }

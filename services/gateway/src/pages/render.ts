@@ -17,7 +17,11 @@ const asset = (name: string, type: string): Asset & { readonly href: string } =>
 }
 
 /** What pages load. Their addresses change with what is in them, so browsers may keep them for ever. */
-const files = { style: asset('pages.css', 'text/css'), script: asset('live.mjs', 'text/javascript'), icon: asset('icon.svg', 'image/svg+xml') }
+const files = {
+  style: asset('pages.css', 'text/css'),
+  script: asset('live.mjs', 'text/javascript'),
+  icon: asset('icon.svg', 'image/svg+xml'),
+}
 export const assets: readonly Asset[] = Object.values(files)
 
 export type Template = 'home' | 'checkout' | 'order' | 'missing'

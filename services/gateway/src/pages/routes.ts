@@ -12,7 +12,10 @@ import { openStreams } from './stream.ts'
 
 /** Pages for people. They are whole without a script; the script only keeps them fresh. Mounted last: it answers what nobody else did. */
 export const pageRoutes: Mount = (app, gateway) => {
-  const ready = whenReady(gateway, (response) => void response.type('text').send('The service is starting; try again in a moment.'))
+  const ready = whenReady(
+    gateway,
+    (response) => void response.type('text').send('The service is starting; try again in a moment.'),
+  )
   const streams = openStreams(gateway)
   for (const { path, type, body } of assets) app.get(path, asset(type, body))
   app.get('/', ready, async (_, response) => send(response, 'home', await home(gateway)))
@@ -38,7 +41,11 @@ const page = ({ clock }: Gateway, found: StoredOrder) => ({ page: orderPageOf(fo
 async function checkout(gateway: Gateway, found: StoredOrder, token: string): Promise<object> {
   const shown = page(gateway, found)
   const { invoice } = shown.page
-  return { ...shown, qr: invoice === null ? null : await qrOf(invoice), next: await redirectOf(gateway, found.order, `/orders/${token}`) }
+  return {
+    ...shown,
+    qr: invoice === null ? null : await qrOf(invoice),
+    next: await redirectOf(gateway, found.order, `/orders/${token}`),
+  }
 }
 
 const foundBy = async ({ views }: Gateway, { params }: Request): Promise<StoredOrder | undefined> => {

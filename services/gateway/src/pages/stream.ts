@@ -46,7 +46,9 @@ export function openStreams({ views, waits, clock, closing }: Gateway): Streams 
       })
       closing.addEventListener('abort', wake, { once: true })
       try {
-        response.set({ 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' }).flushHeaders()
+        response
+          .set({ 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' })
+          .flushHeaders()
         await run(found, response, gone.signal)
       } finally {
         open--

@@ -9,6 +9,7 @@ import { internal } from '../graphql/format-error.ts'
 import type { Gateway } from '../ports.ts'
 import { addressKey } from './address.ts'
 import { bodyErrors, onlyJson, wellFormed } from './graphql-body.ts'
+import { whenReady } from './ready.ts'
 import { openToAllOrigins, requestIdOf } from './security.ts'
 
 /** `POST /graphql`. Everything that is well-formed HTTP is answered with 200 (decisions, A1). */
@@ -39,19 +40,11 @@ export function graphqlRoutes(app: Express, gateway: Gateway, server: ApolloServ
     next()
   }
   const json = express.json({ limit: '1mb', strict: false })
+  const ready = whenReady(gateway, (response) =>
+    answer(response, 503, invalid('The service is starting; try again in a moment.').toJSON()),
+  )
   app.options('/graphql', openToAllOrigins)
-  app.post('/graphql', openToAllOrigins, uncached, whenReady(gateway), onlyJson, json, bodyErrors, wellFormed, known, run)
-}
-
-/** Nobody is served before the read models have caught up; later the process knows that it was ready. */
-function whenReady({ readiness }: Gateway): RequestHandler {
-  let wasReady = false
-  return async (_, response, next) => {
-    wasReady ||= (await readiness()) === undefined
-    if (wasReady) return next()
-    response.set('retry-after', '1')
-    answer(response, 503, invalid('The service is starting; try again in a moment.').toJSON())
-  }
+  app.post('/graphql', openToAllOrigins, uncached, ready, onlyJson, json, bodyErrors, wellFormed, known, run)
 }
 
 const answer = (response: Response, status: number, error: object): void => {

@@ -12,9 +12,9 @@ dress()
 setInterval(count, 1000)
 if (live.dataset.final !== 'true') follow()
 
-document.addEventListener('click', async (event) => {
+document.addEventListener('click', (event) => {
   const button = event.target.closest('[data-copy]')
-  if (button) await copy(button)
+  if (button) void copy(button)
 })
 
 /** Loads the page and shows what is new; what arrives meanwhile makes it load once more. */
@@ -55,7 +55,10 @@ function dress() {
     const at = new Date(time.dateTime)
     const sameDay = at.toDateString() === new Date().toDateString()
     const isExpiry = time.textContent.startsWith('at ')
-    const text = at.toLocaleString(undefined, { timeStyle: sameDay && !isExpiry ? 'medium' : 'short', ...(!sameDay && { dateStyle: 'medium' }) })
+    const text = at.toLocaleString(undefined, {
+      timeStyle: sameDay && !isExpiry ? 'medium' : 'short',
+      ...(!sameDay && { dateStyle: 'medium' }),
+    })
     time.textContent = isExpiry ? `at ${text}` : text
     time.title = time.dateTime
   }

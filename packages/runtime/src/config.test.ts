@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict'
+import { test } from 'vitest'
+import { ConfigError, readConfig, unknownSettings, variables } from './config.ts'
+
+test('nothing said: every setting has its standard', () => {
+  const config = readConfig({})
+  assert.equal(config.port, 8080)
+  assert.equal(config.platformFeeMinSat, 100n)
+  assert.equal(config.simBlockSeconds, 5)
+})
+
+test('all faults are reported at once, each with what is wanted', () => {
+  const wrong = { PORT: '65536', PENSTOCK_LOG_LEVEL: 'loud', PENSTOCK_OPEN_WINDOW_SECONDS: '-1', PENSTOCK_PLATFORM_FEE_MIN_SAT: '1.5' }
+  assert.throws(
+    () => readConfig(wrong),
+    (error: unknown) => {
+      assert.ok(error instanceof ConfigError)
+      for (const name of Object.keys(wrong)) assert.ok(error.message.includes(name), name)
+      assert.ok(error.message.includes('PORT is "65536"; it must be a whole number from 0 to 65535.'))
+      return true
+    },
+  )
+})
+
+test('a typing error shows', () => {
+  assert.deepEqual(unknownSettings({ PENSTOCK_OPEN_WINDOW_SECOND: '5', PENSTOCK_OPEN_WINDOW_SECONDS: '5', PATH: '/' }), ['PENSTOCK_OPEN_WINDOW_SECOND'])
+})
+
+test('every standard is valid by itself, every name is there once', () => {
+  const all = Object.values(variables)
+  for (const { name, schema, standard } of all) assert.ok(schema.safeParse(standard).success, name)
+  assert.equal(new Set(all.map(({ name }) => name)).size, all.length)
+})

@@ -1,0 +1,177 @@
+import { createHash } from 'node:crypto'
+import { encodePaymentRequest } from '../packages/bitcoin/src/bolt11.ts'
+import { sign } from '../packages/bitcoin/src/message-signature.ts'
+import { pubkeyOf } from '../packages/bitcoin/src/pubkey.ts'
+import { fundingScript } from '../packages/bitcoin/src/script.ts'
+
+/**
+ * What stands in the golden files: one order over a million sat, with keys that are points of the curve, an invoice that
+ * a wallet can read and a signature that is one. Everything follows from words, so that each run gives the same.
+ */
+const hashOf = (words: string): string => createHash('sha256').update(words).digest('hex')
+const uuidOf = (words: string): string =>
+  hashOf(words).replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$/, (_all, a, b, c, d, e) => `${a}-${b}-4${c}-8${d}-${e}`)
+const secretKeyOf = (words: string): Buffer => createHash('sha256').update(words).digest()
+const keyOf = (words: string): string => pubkeyOf(secretKeyOf(words))
+
+const at = Date.UTC(2026, 10, 20, 12)
+const hours = (count: number): number => at + count * 3_600_000
+const days = (count: number): number => hours(24 * count)
+const seller = keyOf('seller')
+const buyer = keyOf('buyer')
+const market = keyOf('market')
+const paymentHash = hashOf('preimage')
+const outpoint = `${hashOf('funding')}:1`
+
+const requestOf = (payee: string, amountMsat: bigint, description: string): string =>
+  encodePaymentRequest(
+    {
+      network: 'regtest',
+      paymentHash,
+      amountMsat,
+      paymentSecret: hashOf('payment secret'),
+      createdAt: at,
+      expirySeconds: 3600,
+      cltvDelta: 150,
+      description,
+    },
+    secretKeyOf(payee),
+  )
+
+/** By the name of a field, whatever message it is in. A list is for the places of a tuple, or for the entries of an array. */
+export const values: Readonly<Record<string, string | number | readonly string[]>> = {
+  // who
+  pubkey: seller,
+  sellerPubkey: seller,
+  payee: seller,
+  attestationSigner: seller,
+  buyerPubkey: buyer,
+  peer: buyer,
+  crowdedPeer: buyer,
+  node: market,
+  nodeKeys: [seller, buyer],
+  nodes: [seller, buyer],
+  fundingKeys: [keyOf('funding of the seller'), keyOf('funding of the buyer')],
+  sellers: seller,
+  sockets: '127.0.0.1:9735',
+  by: 'operator',
+  keyId: 'key-1',
+  prefix: 'pk_4f9a',
+  suffix: '7c1e',
+  token: 'spring-campaign',
+  challenge: `penstock:${uuidOf('challenge')}`,
+  signature: sign(secretKeyOf('seller'), 'attestation'),
+  // what
+  outpoint,
+  txid: hashOf('spending'),
+  spentBy: hashOf('spending'),
+  script: fundingScript(keyOf('funding of the seller'), keyOf('funding of the buyer')),
+  channelId: '820145x2x1',
+  shortChannelId: '820145x2x1',
+  channelType: 'anchors',
+  hash: hashOf('record'),
+  paymentHash,
+  invoice: requestOf('market', 3_000_000n, 'Inbound liquidity: 1000000 sat'),
+  request: requestOf('seller', 2_500_000n, 'Payout'),
+  description: 'Inbound liquidity: 1000000 sat',
+  assetId: 'usd-token',
+  posting: 'received',
+  key: outpoint,
+  code: 'spent',
+  condition: 'NODE_CHANNELS',
+  value: '10',
+  what: 'late-payment',
+  detail: 'The payout was tried three times.',
+  reason: 'The channel was not opened in time.',
+  sentence: 'No channel was proven before the last height.',
+  source: 'exchange-a',
+  // how much
+  sizeSat: '1000000',
+  capacitySat: '1000000',
+  valueSat: '1000000',
+  lspBalanceSat: '1000000',
+  clientBalanceSat: '0',
+  totalSizeSat: '50000000',
+  minSizeSat: '100000',
+  maxSizeSat: '10000000',
+  confirmedSat: '20000000',
+  pushSat: '0',
+  reserveSat: '10000',
+  usdCents: '500',
+  usdPerUsd: '0.03',
+  satsPerUsd: '200000',
+  centsPerBtc: '9650000',
+  priceSat: '3000',
+  receivedMsat: '3000000',
+  amountMsat: '2500000',
+  sellerAmountMsat: '2500000',
+  sellerBudgetMsat: '2900000',
+  platformFeeMsat: '500000',
+  leastPlatformFeeMsat: '100000',
+  maxFeeMsat: '12500',
+  feeMsat: '1250',
+  baseFeeSat: '500',
+  baseFeeCapSat: '1000',
+  feeRatePpm: 2000,
+  feeRateCapPpm: 500,
+  onchainMultiplier: 1.5,
+  LOW: '160',
+  MEDIUM: '480',
+  HIGH: '1120',
+  // when
+  at,
+  settledAt: hours(2),
+  lastSeenAt: at,
+  deadline: hours(6),
+  approveBefore: days(1),
+  openBefore: hours(6),
+  expiresAt: hours(1),
+  tokenExpiresAt: days(30),
+  challengeExpiresAt: hours(1),
+  validUntil: hours(1),
+  retryAt: hours(1),
+  approvalWindowMs: 86_400_000,
+  openWindowMs: 21_600_000,
+  invoiceExpirySeconds: 3600,
+  expirySeconds: 3600,
+  // heights and counts of blocks
+  height: 820_145,
+  atHeight: 820_145,
+  tipHeight: 820_148,
+  heldAtHeight: 820_140,
+  fromHeight: 820_140,
+  seenBefore: 820_146,
+  goneBefore: 820_150,
+  confirmedBefore: 820_152,
+  openBeforeHeight: 820_248,
+  expiryHeight: 820_290,
+  untilHeight: 821_156,
+  endsAtHeight: 824_465,
+  txIndex: 2,
+  confirmations: 3,
+  requiredConfirmations: 3,
+  requiredChannelConfirmations: 3,
+  payoutConfirmations: 6,
+  fundingSeenBlocks: 6,
+  fundingConfirmsWithinBlocks: 8,
+  cltvDelta: 150,
+  guardBlocks: 24,
+  withheldBlocks: 1008,
+  leaseBlocks: 4320,
+  channelExpiryBlocks: 4320,
+  minBlockLength: 4320,
+  // how often
+  attempt: 1,
+  maxAttempts: 3,
+  issue: 1,
+  round: 1,
+  version: 1,
+}
+
+/** What fits a pattern where the name says another thing, as the `by` of an account and the `by` of an operator. */
+export const byPattern: readonly ((name: string) => string)[] = [
+  (name) => uuidOf(name),
+  (name) => hashOf(name),
+  (name) => keyOf(name),
+  () => outpoint,
+]
