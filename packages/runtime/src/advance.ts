@@ -8,10 +8,9 @@ import { derivedId } from './derived-ids.ts'
 import type { Effects } from './effects.ts'
 import type { Handled } from './handle.ts'
 import { lru } from './lru.ts'
-import { type CommandMessage, commandToBus, commandTopic } from './messages.ts'
+import { type CommandMessage, commandToBus, commandTopic, newCommand } from './messages.ts'
 import type { Aggregate } from './service.ts'
 import { type Streams, streamOf } from './streams.ts'
-import { traceOf } from './trace.ts'
 import type { Unfinished } from './unfinished.ts'
 
 export type AdvanceContext<Ports> = {
@@ -42,8 +41,7 @@ export function advance<Ports>(context: AdvanceContext<Ports>): Advance {
     const id = derivedId(stream, step.step, step.attempt)
     if (sent.get(id)) return
     const at = context.ports.clock.now()
-    const { type, data } = step.command
-    const command = { id, category: step.category, aggregateId: step.id, type, data, at, notAfter: null, correlation, trace: traceOf(correlation) }
+    const command = newCommand({ id, category: step.category, aggregateId: step.id, command: step.command, at, correlation })
     crashPoint(`${context.service}.before-send`)
     if (context.aggregates.has(step.category)) await context.decide(command)
     else await context.bus.publish(commandTopic(contractOf(step.category).owner), [commandToBus(command)])
@@ -74,17 +72,16 @@ export function advance<Ports>(context: AdvanceContext<Ports>): Advance {
     crashPoint(`${context.service}.${step.effect}.before-outcome`)
     if (!outcome) return 'nothing-new'
     // The id tells tries apart that ended differently, and not those that ended alike.
-    const handled = await context.decide({
-      id: derivedId(key, outcome.type, JSON.stringify(outcome.data)),
-      category: aggregate.contract.category,
-      aggregateId: id,
-      type: outcome.type,
-      data: outcome.data,
-      at: context.ports.clock.now(),
-      notAfter: null,
-      correlation,
-      trace: traceOf(correlation),
-    })
+    const handled = await context.decide(
+      newCommand({
+        id: derivedId(key, outcome.type, JSON.stringify(outcome.data)),
+        category: aggregate.contract.category,
+        aggregateId: id,
+        command: outcome,
+        at: context.ports.clock.now(),
+        correlation,
+      }),
+    )
     return handled.news ? 'recorded' : 'nothing-new'
   }
 

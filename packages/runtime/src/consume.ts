@@ -100,7 +100,8 @@ async function handled(
 const stackOf = (error: unknown): string | undefined => (error instanceof Error ? error.stack : undefined)
 
 async function withGapsFilled({ store, basics }: ConsumeContext, consumer: Consumer, stored: StoredEvent): Promise<void> {
-  const seen = await consumer.seen(stored.stream)
+  // Nothing can be missing before a stream's first fact.
+  const seen = stored.revision === 0 ? undefined : await consumer.seen(stored.stream)
   if (seen !== undefined && stored.revision > seen + 1) {
     const missing = await store.read(stored.stream, seen + 1, stored.revision - seen - 1)
     if (missing.length < stored.revision - seen - 1)

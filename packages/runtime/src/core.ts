@@ -5,12 +5,11 @@ import { advance as makeAdvance, type Advance } from './advance.ts'
 import type { Basics } from './basics.ts'
 import { effects } from './effects.ts'
 import { handle, type Handled } from './handle.ts'
-import { commandFromBus, type CommandMessage, commandToBus, commandTopic, eventTopic, outcomeToBus } from './messages.ts'
+import { commandFromBus, type CommandMessage, commandToBus, commandTopic, eventTopic, newCommand, outcomeToBus } from './messages.ts'
 import type { ReactContext } from './react.ts'
 import type { Platform } from './platform.ts'
 import type { Aggregate, Ask, SendOptions, Service, ServiceContext } from './service.ts'
 import { streamOf, streams as openStreams } from './streams.ts'
-import { traceOf } from './trace.ts'
 import { turns } from './turns.ts'
 import { unfinished as openUnfinished } from './unfinished.ts'
 
@@ -27,10 +26,8 @@ export function serviceCore<Ports>(service: Service<Ports>, ports: Ports & Basic
   const decide = async (command: CommandMessage): Promise<Handled> => {
     const aggregate = owned(aggregates, service.name, command.category)
     const handled = await oneByOne(streamOf(aggregate as Aggregate<never>, command.aggregateId), () => handle(handler, aggregate, command))
-    const { type, correlation: order, trace, aggregateId } = command
-    const { news, ...became } = handled
-    if (news || became.outcome === 'refused') ports.log.info({ order, trace, command: type, id: aggregateId, ...became }, 'a command was handled')
-    if (handled.outcome === 'accepted') await advance(command.category, aggregateId)
+    tellLog(ports, command, handled)
+    if (handled.outcome === 'accepted') await advance(command.category, command.aggregateId)
     handledCount += 1
     return handled
   }
@@ -78,6 +75,15 @@ export function serviceCore<Ports>(service: Service<Ports>, ports: Ports & Basic
   }
 }
 
+/** Streams whose id is an order's; others are about an order when a message about one reached them. */
+const ORDER_STREAMS: ReadonlySet<string> = new Set(['quote', 'order', 'match', 'settlement', 'channel'])
+
+function tellLog({ log }: Basics, { type, category, aggregateId, correlation, trace }: CommandMessage, { news, ...became }: Handled): void {
+  if (!news && became.outcome === 'accepted') return
+  const order = ORDER_STREAMS.has(category) || correlation !== aggregateId ? { order: correlation } : {}
+  log.info({ ...order, trace, command: type, stream: `${category}-${aggregateId}`, ...became }, 'a command was handled')
+}
+
 function owned<Ports>(aggregates: ReadonlyMap<string, Aggregate<Ports>>, service: string, category: string): Aggregate<Ports> {
   const aggregate = aggregates.get(category)
   if (!aggregate) throw new Error(`${service} does not own ${category}`)
@@ -85,17 +91,9 @@ function owned<Ports>(aggregates: ReadonlyMap<string, Aggregate<Ports>>, service
 }
 
 function messageOf(ask: Ask, options: SendOptions, { clock }: Basics): CommandMessage {
-  return {
-    id: options.commandId,
-    category: ask.category,
-    aggregateId: ask.id,
-    type: ask.command.type,
-    data: ask.command.data,
-    at: options.at ?? clock.now(),
-    notAfter: options.notAfter ?? null,
-    correlation: options.correlation,
-    trace: traceOf(options.correlation),
-  }
+  const { commandId: id, correlation, at = clock.now(), notAfter } = options
+  const { category, id: aggregateId, command } = ask
+  return newCommand({ id, category, aggregateId, command, at, correlation, ...(notAfter !== undefined && { notAfter }) })
 }
 
 type Answering = Pick<ReturnType<typeof serviceCore>, 'service' | 'bus' | 'basics' | 'decide'>

@@ -5,6 +5,7 @@ import { Bug } from '@penstock/kernel/result.ts'
 import { aggregateIdOf, categoryOf, type NewEvent, type StoredEvent } from '@penstock/ports/event-store.ts'
 import { canonical } from './canonical.ts'
 import type { Event } from './service.ts'
+import { upcast } from './upcast.ts'
 
 /** What every stored event says of its origin. `state` is there on the last event of an append only. */
 export type Meta = {
@@ -63,13 +64,7 @@ export const metaOf = (event: NewEvent): Meta => JSON.parse(event.meta) as Meta
 export function factOf(contract: Contract, event: NewEvent, storedVersion: number): Fact {
   const known = contract.facts[event.type]
   if (!known) throw new Bug(`${contract.category} has no fact ${event.type}`)
-  if (storedVersion > known.v) throw new Bug(`${event.type} v${storedVersion} is newer than this version of Penstock`)
-  let data: unknown = JSON.parse(event.data)
-  for (let v = storedVersion; v < known.v; v++) {
-    const up = known.upcast[v]
-    if (!up) throw new Bug(`${event.type} has no upcaster from v${v}`)
-    data = up(data as never) // an upcaster takes the shape of its own version
-  }
+  const data = upcast(known, storedVersion, JSON.parse(event.data), event.type)
   return { type: event.type, v: known.v, data: data as object } // facts are objects by contract
 }
 

@@ -9,6 +9,7 @@ import { derivedId } from './derived-ids.ts'
 import { seal, stateHash } from './event-codec.ts'
 import { type CommandMessage, toDecide } from './messages.ts'
 import type { Aggregate, Outcome } from './service.ts'
+import { upcast } from './upcast.ts'
 import { type Loaded, remember, type Streams, streamOf } from './streams.ts'
 
 const CONFLICTS_IN_A_ROW = 100
@@ -55,7 +56,7 @@ const revisionOf = (loaded: Loaded): number | 'none' => (loaded.revision < 0 ? '
 function checked(command: CommandMessage): object {
   const shape = contractOf(command.category).commands[command.type]
   if (!shape) throw new Bug(`${command.category} understands no ${command.type}`)
-  const parsed = shape.schema.safeParse(command.data)
+  const parsed = shape.schema.safeParse(upcast(shape, command.v, command.data, command.type))
   if (!parsed.success) throw new Bug(`${command.type} is malformed: ${parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`).join('; ')}`)
   return parsed.data as object // commands are objects by contract
 }

@@ -45,6 +45,7 @@ const command: CommandMessage = {
   category: 'order',
   aggregateId: orderId,
   type: 'Withdraw',
+  v: 1,
   data: { reason: 'The buyer’s request took too long: “too late”.' },
   at,
   notAfter: at + 10_000,
@@ -106,13 +107,7 @@ test.each([
   assert.deepEqual(factFromBus(readMessage(name)), event)
 })
 
-test('stored events, with their metadata and hashes', () => {
-  assertBytes('stored-events.json', events)
-  assert.deepEqual(
-    stored.map(({ meta }) => meta),
-    (JSON.parse(golden('stored-events.json')) as typeof events).map(({ meta }) => meta), // written by the line above
-  )
-})
+test('stored events, with their metadata and hashes', () => assertBytes('stored-events.json', events))
 
 test('the canonical text of a state is what its hash covers', () => {
   assertBytes('canonical.json', canonical(state))

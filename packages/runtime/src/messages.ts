@@ -1,6 +1,9 @@
+import { contractOf } from '@penstock/contracts/all.ts'
 import type { Command } from '@penstock/kernel/message.ts'
+import type { Wanted } from '@penstock/kernel/process.ts'
 import type { BusMessage } from '@penstock/ports/bus.ts'
 import { aggregateIdOf, type StoredEvent } from '@penstock/ports/event-store.ts'
+import { traceOf } from './trace.ts'
 
 /** A command on the bus. */
 export type CommandMessage = {
@@ -8,6 +11,8 @@ export type CommandMessage = {
   readonly category: string
   readonly aggregateId: string
   readonly type: string
+  /** The version of this type's shape. */
+  readonly v: number
   readonly data: object
   readonly at: number
   /** The owner refuses it after this instant. */
@@ -28,6 +33,28 @@ export type OutcomeMessage = {
 
 export const commandTopic = (service: string): string => `${service}.commands`
 export const eventTopic = (service: string): string => `${service}.events`
+
+/** A command in today's version of its shape. */
+export const newCommand = (parts: {
+  readonly id: string
+  readonly category: string
+  readonly aggregateId: string
+  readonly command: Wanted<Command>
+  readonly at: number
+  readonly correlation: string
+  readonly notAfter?: number
+}): CommandMessage => ({
+  id: parts.id,
+  category: parts.category,
+  aggregateId: parts.aggregateId,
+  type: parts.command.type,
+  v: contractOf(parts.category).commands[parts.command.type]?.v ?? 1,
+  data: parts.command.data,
+  at: parts.at,
+  notAfter: parts.notAfter ?? null,
+  correlation: parts.correlation,
+  trace: traceOf(parts.correlation),
+})
 
 export const commandToBus = (command: CommandMessage): BusMessage => ({
   id: command.id,

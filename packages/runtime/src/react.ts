@@ -6,9 +6,8 @@ import type { Consumer } from './consume.ts'
 import { crashPoint } from './crash-points.ts'
 import { derivedId } from './derived-ids.ts'
 import { lru } from './lru.ts'
-import { type CommandMessage, commandToBus, commandTopic } from './messages.ts'
+import { type CommandMessage, commandToBus, commandTopic, newCommand } from './messages.ts'
 import type { Ask, Event, Reaction } from './service.ts'
-import { traceOf } from './trace.ts'
 
 export type ReactContext = {
   readonly service: string
@@ -46,17 +45,14 @@ export function reactor(context: ReactContext, owner: string, contracts: readonl
 }
 
 async function carryOut(context: ReactContext, event: Event, ask: Ask, reaction: number): Promise<void> {
-  const command: CommandMessage = {
+  const command = newCommand({
     id: derivedId(event.id, context.service, reaction, ask.category, ask.id, ask.step ?? ask.command.type),
     category: ask.category,
     aggregateId: ask.id,
-    type: ask.command.type,
-    data: ask.command.data,
+    command: ask.command,
     at: context.basics.clock.now(),
-    notAfter: null,
     correlation: event.correlation,
-    trace: traceOf(event.correlation),
-  }
+  })
   if (context.owns(ask.category)) await context.decide(command)
   else await context.bus.publish(commandTopic(contractOf(ask.category).owner), [commandToBus(command)])
 }

@@ -6,6 +6,7 @@ import type { Progress } from '@penstock/ports/progress.ts'
 import type { Views } from '@penstock/ports/views.ts'
 import { persist } from './backoff.ts'
 import { crashPoint } from './crash-points.ts'
+import type { Log } from './log.ts'
 import { eventTopic, factToBus } from './messages.ts'
 import type { Unfinished } from './unfinished.ts'
 
@@ -18,31 +19,79 @@ export type RelayContext = {
   readonly progress: Progress
   readonly unfinished: Unfinished
   readonly clock: Clock
+  readonly log: Log
 }
 
 const PAGE = 1000
+const SAVE_EVERY_MS = 100
 
 /**
  * Publishes a service's own facts: the store is the outbox, so nothing is ever written twice by a service. A batch is
- * published, then the position moves; a crash in between publishes the batch again, and consumers drop what they know.
+ * published, then the position moves; a crash in between publishes it again, and consumers drop what they know.
  */
 export async function relay(context: RelayContext, signal: AbortSignal): Promise<void> {
-  const { service, store, bus, progress, clock } = context
-  const consumer = `relay.${service}`
-  const { position: after } = await progress.load(consumer)
-  for await (const batch of store.follow({ categories: context.categories, after, signal })) {
-    await persist(
-      clock,
-      signal,
-      () => bus.publish(eventTopic(service), batch.map(factToBus)),
-      (error) => error instanceof Fault,
-    )
-    crashPoint(`${service}.after-publish`)
-    await context.views.db.transaction().execute(async (trx) => {
-      await context.unfinished.touch(trx, newestRevisions(batch), clock.now())
-      await progress.settle(consumer, batch.at(-1)!.position, trx) // a batch is never empty
-    })
-    crashPoint(`${service}.after-relay-progress`)
+  const { service, store, bus, clock } = context
+  const { position: after } = await context.progress.load(consumerOf(service))
+  const published = unsaved(context)
+  const over = new AbortController()
+  const saving = saveLoop(context, published.save, over.signal)
+  try {
+    for await (const batch of store.follow({ categories: context.categories, after, signal })) {
+      await persist(
+        clock,
+        signal,
+        () => bus.publish(eventTopic(service), batch.map(factToBus)),
+        (error) => error instanceof Fault,
+      )
+      crashPoint(`${service}.after-publish`)
+      published.note(batch)
+    }
+  } finally {
+    over.abort()
+    await saving
+  }
+}
+
+const consumerOf = (service: string): string => `relay.${service}`
+
+/** What was published and is not yet written down: many batches share one transaction. */
+function unsaved({ service, views, unfinished, progress, clock }: RelayContext) {
+  let streams = new Map<string, number>()
+  let position: bigint | undefined
+  return {
+    note(batch: readonly StoredEvent[]): void {
+      for (const [stream, revision] of newestRevisions(batch)) streams.set(stream, revision)
+      position = batch.at(-1)?.position ?? position
+    },
+    async save(): Promise<void> {
+      if (position === undefined) return
+      const [touched, reached] = [streams, position]
+      streams = new Map()
+      position = undefined
+      try {
+        await views.db.transaction().execute(async (trx) => {
+          await unfinished.touch(trx, touched, clock.now())
+          await progress.settle(consumerOf(service), reached, trx)
+        })
+      } catch (error) {
+        streams = new Map([...touched, ...streams])
+        position ??= reached
+        throw error
+      }
+      crashPoint(`${service}.after-relay-progress`)
+    },
+  }
+}
+
+async function saveLoop({ service, clock, log }: RelayContext, save: () => Promise<void>, signal: AbortSignal): Promise<void> {
+  for (let stopping = false; !stopping; ) {
+    await clock.sleep(SAVE_EVERY_MS, signal)
+    stopping = signal.aborted
+    try {
+      await save()
+    } catch (error) {
+      log.warn({ service, reason: String(error) }, "the relay's position was not saved; a restart publishes a little more again")
+    }
   }
 }
 
@@ -50,9 +99,9 @@ export async function relay(context: RelayContext, signal: AbortSignal): Promise
  * At start: what was appended and never relayed is unfinished too. Recovery must not wait for the bus, least of all the
  * guard of holds.
  */
-export async function noteUnrelayed(context: Omit<RelayContext, 'bus'>): Promise<void> {
+export async function noteUnrelayed(context: Omit<RelayContext, 'bus' | 'log'>): Promise<void> {
   const { service, store, views, progress, unfinished, clock } = context
-  let { position: after } = await progress.load(`relay.${service}`)
+  let { position: after } = await progress.load(consumerOf(service))
   for (;;) {
     const page = await store.readAll(after, PAGE, context.categories)
     const last = page.at(-1)

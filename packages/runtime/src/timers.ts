@@ -3,8 +3,7 @@ import { aggregateIdOf, categoryOf } from '@penstock/ports/event-store.ts'
 import type { DueTimer, Timers } from '@penstock/ports/timers.ts'
 import type { Basics } from './basics.ts'
 import { derivedId } from './derived-ids.ts'
-import type { CommandMessage } from './messages.ts'
-import { traceOf } from './trace.ts'
+import { type CommandMessage, newCommand } from './messages.ts'
 
 export type TimerContext = {
   readonly service: string
@@ -31,17 +30,16 @@ export async function fireTimers(context: TimerContext, signal: AbortSignal): Pr
 async function fire({ timers, basics, decide }: TimerContext, timer: DueTimer): Promise<void> {
   const id = aggregateIdOf(timer.stream)
   try {
-    await decide({
-      id: derivedId(timer.stream, timer.step, JSON.stringify(timer.due)),
-      category: categoryOf(timer.stream),
-      aggregateId: id,
-      type: timer.command.type,
-      data: timer.command.data,
-      at: basics.clock.now(),
-      notAfter: null,
-      correlation: id,
-      trace: traceOf(id),
-    })
+    await decide(
+      newCommand({
+        id: derivedId(timer.stream, timer.step, JSON.stringify(timer.due)),
+        category: categoryOf(timer.stream),
+        aggregateId: id,
+        command: timer.command,
+        at: basics.clock.now(),
+        correlation: id,
+      }),
+    )
   } catch (error) {
     basics.log.error({ stream: timer.stream, step: timer.step, reason: String(error) }, 'a deadline could not be carried out')
     if (error instanceof Fault) return // tried again at the next look; a bug would only repeat itself

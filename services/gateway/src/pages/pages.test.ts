@@ -35,7 +35,7 @@ test('before the payment: invoice, QR code, amounts, expiry; never the order id'
   const { id, token } = await buy()
   const response = await visit(`/checkout/${token}`)
   const html = await response.text()
-  assert.equal(response.status, 200)
+  assert.deepEqual([response.status, response.headers.get('content-type')], [200, 'text/html; charset=utf-8'])
   for (const wanted of [
     'lnbcrt30u1fake',
     'href="lightning:lnbcrt30u1fake"',

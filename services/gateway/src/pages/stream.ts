@@ -8,7 +8,7 @@ import { isFinal } from './timeline.ts'
 /** Beyond so many open pages others poll. */
 const MOST_STREAMS = 1000
 const PING_MS = 20 * SECOND_MS
-/** Other replicas' commits are looked for so often; our own wake us at once. */
+/** Our own commits wake us at once. Those of other replicas are looked for so often, and whether the page or the service went away. */
 const LOOK_MS = SECOND_MS
 
 export type Streams = { readonly follow: (found: StoredOrder, response: Response) => Promise<void> }
@@ -39,12 +39,7 @@ export function openStreams({ views, waits, clock, closing }: Gateway): Streams 
       if (open >= MOST_STREAMS) return void response.status(503).set('retry-after', '5').end()
       open++
       const gone = new AbortController()
-      const wake = () => waits.committed([found.order.id])
-      response.once('close', () => {
-        gone.abort()
-        wake()
-      })
-      closing.addEventListener('abort', wake, { once: true })
+      response.once('close', () => gone.abort())
       try {
         response
           .set({ 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' })
@@ -52,7 +47,6 @@ export function openStreams({ views, waits, clock, closing }: Gateway): Streams 
         await run(found, response, gone.signal)
       } finally {
         open--
-        closing.removeEventListener('abort', wake)
         response.end()
       }
     },
