@@ -123,6 +123,8 @@ export const need = z.strictObject({
   assetId: z.string().max(128).nullable(),
   leaseBlocks: z.int().positive(),
   sellerBudgetMsat: amount,
+  /** The only nodes that may serve, since the buyer is connected to no others; null: any. */
+  sellers: z.array(pubkey).nullable(),
   ranking: z.enum(['recommended', 'cheapest']),
 })
 export type Need = z.output<typeof need>

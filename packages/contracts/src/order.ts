@@ -42,6 +42,8 @@ export const orderTerms = z.strictObject({
   isPrivate: z.boolean(),
   railsOnly: z.boolean(),
   assetId: z.string().max(128).nullable(),
+  /** The only nodes that may serve, since the buyer is connected to no others; null: any. */
+  sellers: z.array(pubkey).nullable(),
   usdCents: amount.nullable(),
   sizeSat: amount,
   /** The amount of the hold invoice. */

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { contract, v1, type CommandsOf, type FactsOf } from './define.ts'
 import { lspsRequest, orderSource, orderTerms } from './order.ts'
-import { amount, destination, hash, instant, none, rate, sentence, uuid } from './shapes.ts'
+import { amount, destination, hash, instant, none, pubkey, rate, sentence, uuid } from './shapes.ts'
 
 /** What somebody wants to buy. Exactly one of `usdCents` (a budget) and `sizeSat` (a capacity) is there. */
 const request = z.strictObject({
@@ -15,7 +15,7 @@ const request = z.strictObject({
   sizeSat: amount.nullable(),
   /** Manual orders name their offer; LSPS1 orders may only be served by the nodes that get_info named. */
   offerId: uuid.nullable(),
-  sellers: z.array(z.string()).nullable(),
+  sellers: z.array(pubkey).nullable(),
   leaseBlocks: z.int().positive().nullable(),
   requiredConfirmations: z.int().positive().nullable(),
   fundingConfirmsWithinBlocks: z.int().positive().nullable(),

@@ -34,6 +34,7 @@ export const orderTermsOf = (manual = false): OrderTerms => ({
   isPrivate: false,
   railsOnly: false,
   assetId: null,
+  sellers: null,
   usdCents: '500',
   sizeSat: '1000000',
   priceSat: '3000',

@@ -36,6 +36,7 @@ const need: Need = {
   isPrivate: false,
   railsOnly: false,
   assetId: null,
+  sellers: null,
   leaseBlocks: 10,
   sellerBudgetMsat: '5000',
   ranking: 'cheapest',

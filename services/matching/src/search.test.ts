@@ -69,6 +69,7 @@ const need: Need = {
   isPrivate: false,
   railsOnly: false,
   assetId: null,
+  sellers: null,
   leaseBlocks: 4320,
   sellerBudgetMsat: '2500000',
   ranking: 'cheapest',
@@ -110,4 +111,14 @@ test('a named offer is the only one, once', () => {
   expect(ids(search([entry(2)], { only: true }))).toEqual([1])
   expect(search([entry(2)], { only: true, attempt: 2, tried: [uuid(1)] })).toEqual([])
   expect(search([entry(1)], { need: { ...need, assetId: 'usd' } })).toEqual([])
+})
+
+test('an order of a wallet that is connected to some sellers only goes to no other', () => {
+  expect(ids(search([entry(1), entry(2), entry(3)], { need: { ...need, sellers: [pubkey(2)] } }))).toEqual([2])
+})
+
+test('a seller whose private channel could not be told apart comes last', () => {
+  const book = [entry(2, 2000, {}, { rails: true }), entry(3, 2400, {}, { rails: true })]
+  const wanted = { attempt: 1, need: { ...need, isPrivate: true }, first: candidate(1), only: false, tried: [] }
+  expect(ids(searchFor(wanted, book, pricing, [pubkey(2)]))).toEqual([3, 2])
 })

@@ -25,7 +25,7 @@ export function searchFor(
   const fresh = entries.filter(({ offerId, seller }) => !tried.includes(offerId) && !triedSellers.has(seller.pubkey))
   const sizeSat = BigInt(need.sizeSat)
   const budgetMsat = BigInt(need.sellerBudgetMsat)
-  const wish = { ...need, buyerPubkey: need.destination.pubkey, sellers: null, lastResort }
+  const wish = { ...need, buyerPubkey: need.destination.pubkey, lastResort }
 
   const shown = fresh.find(({ offerId }) => offerId === first.offerId)
   // Its bounds and prices were those of the quote; only what it can do now counts.

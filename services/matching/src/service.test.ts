@@ -140,6 +140,7 @@ async function market(sizes: readonly string[]) {
       promises,
       conditions: [],
       assetId: null,
+  sellers: null,
       autoAccept: true,
     }
     await made.decide(ask(offerContract, uuid(n), 'CreateOffer', { ...terms, accountId: uuid(n), pubkey: pubkeyOf(secret(n)) }))
@@ -153,6 +154,7 @@ const need: Need = {
   isPrivate: false,
   railsOnly: false,
   assetId: null,
+  sellers: null,
   leaseBlocks: 4320,
   sellerBudgetMsat: '2000000',
   ranking: 'cheapest',

@@ -52,6 +52,7 @@ export const need = (terms: OrderTerms): Need => ({
   // An unannounced channel can only be probed: such orders go to rails sellers (decisions, A4a).
   railsOnly: terms.railsOnly || terms.isPrivate,
   assetId: terms.assetId,
+  sellers: terms.sellers,
   leaseBlocks: terms.leaseBlocks,
   sellerBudgetMsat: `${satToMsat(BigInt(terms.priceSat)) - BigInt(terms.leastPlatformFeeMsat)}`,
   ranking: terms.source === 'lsps1-recommended' ? 'recommended' : 'cheapest',

@@ -55,6 +55,7 @@ function make({
     isPrivate: request.isPrivate,
     railsOnly: request.railsOnly,
     assetId: request.assetId,
+    sellers: request.sellers,
     usdCents: request.usdCents,
     sizeSat: `${chosen.sizeSat}`,
     priceSat: `${chosen.priceSat}`,

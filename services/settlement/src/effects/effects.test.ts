@@ -131,8 +131,10 @@ describe('reach', () => {
     expect(given.calls).toEqual(['is connected', 'connect a:1', 'connect b:2'])
     const none = fake({ answering: ['c:3'], known: ['c:3'] })
     expect(await reach(wanting([]), none.context)).toMatchObject({ data: { reached: true } })
-    const nowhere = await reach(wanting([]), fake().context)
-    expect(nowhere).toMatchObject({ data: { reached: false, reason: 'No address of the node is known.' } })
+    const silent = await reach(wanting(['a:1']), fake().context)
+    expect(silent).toMatchObject({ data: { reached: false, reason: 'The node does not answer at a:1.' } })
+    // An LSPS1 wallet is connected to its sellers, not to us.
+    expect(await reach(wanting([]), fake().context)).toMatchObject({ data: { reached: true } })
   })
 })
 

@@ -29,9 +29,7 @@ export async function lookForBuyer(
   for (const socket of sockets.slice(0, MOST_SOCKETS)) {
     if (await peers.connect(pubkey, socket)) return { reached: true, reason: `The node answers at ${socket}.`, height }
   }
-  const reason =
-    sockets.length > 0
-      ? `The node does not answer at ${sockets.slice(0, MOST_SOCKETS).join(', ')}.`
-      : 'No address of the node is known.'
-  return { reached: false, reason, height }
+  // LSPS1 names no address: the wallet connects to the sellers by itself, and whether it did shows when one opens.
+  if (sockets.length === 0) return { reached: true, reason: 'Our node knows no address of the node; its sellers may.', height }
+  return { reached: false, reason: `The node does not answer at ${sockets.slice(0, MOST_SOCKETS).join(', ')}.`, height }
 }
