@@ -90,19 +90,18 @@ export function advance<Ports>(context: AdvanceContext<Ports>): Advance {
     if (!aggregate) throw new Error(`${context.service} does not own ${category}`)
     const stream = streamOf(aggregate as Aggregate<never>, id)
     const { state, revision } = await context.streams.load(aggregate as Aggregate<never>, id)
-    if (!aggregate.process) return context.unfinished.ran(stream, { revision, open: false })
+    if (!aggregate.process) return context.unfinished.ran(stream, { revision, open: false, asking: false })
     const steps = aggregate.process(state, id)
     const correlation = aggregate.correlation?.(id, state) ?? id
     if (options?.afresh) forgetSteps(sent, timersSet, stream, steps)
+    // Effects first: they need neither the bus nor the timers, and some of them give money back.
+    for (const step of steps) if (step.kind === 'effect') startEffect(aggregate, id, correlation, step)
+    for (const step of steps) if (step.kind === 'command') await tellOthers(stream, correlation, step)
     await setDeadlines(
       stream,
       steps.filter((step) => step.kind === 'deadline'),
     )
-    for (const step of steps) {
-      if (step.kind === 'command') await tellOthers(stream, correlation, step)
-      else if (step.kind === 'effect') startEffect(aggregate, id, correlation, step)
-    }
-    context.unfinished.ran(stream, { revision, open: steps.length > 0 })
+    context.unfinished.ran(stream, { revision, open: steps.length > 0, asking: steps.some(({ kind }) => kind !== 'deadline') })
   }
 }
 

@@ -4,9 +4,10 @@ import { Bug, Fault } from '@penstock/kernel/result.ts'
 import type { Bus, BusMessage, Handled, RunningSubscription } from '@penstock/ports/bus.ts'
 import { categoryOf, type EventStore, type StoredEvent } from '@penstock/ports/event-store.ts'
 import type { Progress } from '@penstock/ports/progress.ts'
+import { persist } from './backoff.ts'
 import type { Basics } from './basics.ts'
 import { eventOf } from './event-codec.ts'
-import { eventTopic, factFromBus, outcomeFromBus, type OutcomeMessage } from './messages.ts'
+import { eventTopic, factFromBus, factToBus, outcomeFromBus, type OutcomeMessage } from './messages.ts'
 import type { Event } from './service.ts'
 import { watermark } from './watermark.ts'
 
@@ -47,7 +48,13 @@ export async function consume(context: ConsumeContext, consumer: Consumer, signa
 
   const onFact = async (stored: StoredEvent): Promise<void> => {
     mark.begin(stored.position)
-    await withGapsFilled(context, consumer, stored)
+    try {
+      await withGapsFilled(context, consumer, stored)
+    } catch (error) {
+      // A fault comes again; what is parked is kept by the bus, and must not hold the watermark.
+      if (!(error instanceof Fault)) mark.end(stored.position)
+      throw error
+    }
     mark.end(stored.position)
   }
   const subscription = await bus.subscribe({
@@ -64,16 +71,43 @@ async function stop(subscription: RunningSubscription, saving: Promise<void>): P
   await saving
 }
 
-async function catchUp({ store, progress }: ConsumeContext, consumer: Consumer, key: string, signal: AbortSignal): Promise<void> {
+/**
+ * What cannot be handled is published once more, and parked when the bus hands it over: a poisoned key must stop
+ * neither the start nor other keys.
+ */
+async function catchUp(context: ConsumeContext, consumer: Consumer, key: string, signal: AbortSignal): Promise<void> {
+  const { store, progress, bus } = context
   const categories = consumer.contracts.map(({ category }) => category)
+  const poisoned = new Set<string>()
   let after = (await progress.load(key)).position
   while (!signal.aborted) {
     const page = await store.readAll(after, PAGE, categories)
-    for (const stored of page) await applyStored(consumer, stored)
+    for (const stored of page) {
+      if (!poisoned.has(stored.stream) && (await appliedAtStart(context, consumer, stored, signal))) continue
+      poisoned.add(stored.stream)
+      await bus.publish(eventTopic(consumer.owner), [factToBus(stored)])
+    }
     const last = page.at(-1)
     if (!last) return
     after = last.position
     await progress.settle(key, after)
+  }
+}
+
+/** @returns false for what can never be applied as the code is now */
+async function appliedAtStart({ basics }: ConsumeContext, consumer: Consumer, stored: StoredEvent, signal: AbortSignal): Promise<boolean> {
+  try {
+    await persist(
+      basics.clock,
+      signal,
+      () => applyStored(consumer, stored),
+      (error) => error instanceof Fault,
+    )
+    return true
+  } catch (error) {
+    if (error instanceof Fault) throw error
+    basics.log.error({ consumer: consumer.name, stream: stored.stream, type: stored.type, reason: String(error) }, 'a fact could not be handled at start; it will be parked')
+    return false
   }
 }
 

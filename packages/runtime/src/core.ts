@@ -4,7 +4,7 @@ import type { BusMessage, Handled as BusHandled } from '@penstock/ports/bus.ts'
 import { advance as makeAdvance, type Advance } from './advance.ts'
 import type { Basics } from './basics.ts'
 import { effects } from './effects.ts'
-import { handle, type Handled } from './handle.ts'
+import { handle, type Handled, prepare } from './handle.ts'
 import { commandFromBus, type CommandMessage, commandToBus, commandTopic, eventTopic, newCommand, outcomeToBus } from './messages.ts'
 import type { ReactContext } from './react.ts'
 import type { Platform } from './platform.ts'
@@ -12,6 +12,8 @@ import type { Aggregate, Ask, SendOptions, Service, ServiceContext } from './ser
 import { streamOf, streams as openStreams } from './streams.ts'
 import { turns } from './turns.ts'
 import { unfinished as openUnfinished } from './unfinished.ts'
+
+const EFFECTS_END_WITHIN_MS = 3000
 
 /** The heart of a running service: deciding at own streams and running their processes. */
 export function serviceCore<Ports>(service: Service<Ports>, ports: Ports & Basics, platform: Platform, signal: AbortSignal) {
@@ -25,7 +27,9 @@ export function serviceCore<Ports>(service: Service<Ports>, ports: Ports & Basic
 
   const decide = async (command: CommandMessage): Promise<Handled> => {
     const aggregate = owned(aggregates, service.name, command.category)
-    const handled = await oneByOne(streamOf(aggregate as Aggregate<never>, command.aggregateId), () => handle(handler, aggregate, command))
+    const prepared = await prepare(handler, aggregate, command)
+    const stream = streamOf(aggregate as Aggregate<never>, command.aggregateId)
+    const handled = await oneByOne(stream, () => handle(handler, aggregate, command, prepared))
     tellLog(ports, command, handled)
     if (handled.outcome === 'accepted') await advance(command.category, command.aggregateId)
     handledCount += 1
@@ -69,7 +73,8 @@ export function serviceCore<Ports>(service: Service<Ports>, ports: Ports & Basic
     advance,
     handled: () => handledCount,
     async close() {
-      await running.close()
+      // A call that does not come back is taken up at the next start, as after a crash.
+      await Promise.race([running.close(), ports.clock.sleep(EFFECTS_END_WITHIN_MS)])
       await unfinished.flush(ports.clock.now())
     },
   }

@@ -19,7 +19,8 @@ export type Effects = {
   close(): Promise<void>
 }
 
-const SIDE_BY_SIDE = 128
+/** Of one effect: a node that never answers one kind of call must not keep another waiting, least of all a cancellation. */
+const SIDE_BY_SIDE = 64
 
 /**
  * Runs effects beside each other, each until it is recorded or no longer asked for. A fault is tried again with
@@ -27,20 +28,12 @@ const SIDE_BY_SIDE = 128
  */
 export function effects(basics: Pick<Basics, 'log'> & { readonly clock: Clock }, signal: AbortSignal): Effects {
   const running = new Map<string, Promise<void>>()
-  const waiting: (() => void)[] = []
-  let busy = 0
-
-  const slot = async (): Promise<void> => {
-    if (busy >= SIDE_BY_SIDE) await new Promise<void>((resolve) => waiting.push(resolve))
-    busy += 1
-  }
-  const free = (): void => {
-    busy -= 1
-    waiting.shift()?.()
-  }
+  const slotsOf = new Map<string, Slots>()
 
   const once = async (run: EffectRun): Promise<'done' | 'again'> => {
-    await slot()
+    const slots = slotsOf.get(run.name) ?? newSlots()
+    slotsOf.set(run.name, slots)
+    await slots.take()
     try {
       crashPoint(`${run.service}.${run.name}.after-intent`)
       const told = await run.act()
@@ -49,7 +42,7 @@ export function effects(basics: Pick<Basics, 'log'> & { readonly clock: Clock },
       basics.log.warn({ effect: run.name, key: run.key, reason: String(error) }, 'an effect failed; it is tried again')
       return 'again'
     } finally {
-      free()
+      slots.free()
     }
   }
 
@@ -68,6 +61,24 @@ export function effects(basics: Pick<Basics, 'log'> & { readonly clock: Clock },
     },
     async close() {
       await Promise.allSettled(running.values())
+    },
+  }
+}
+
+type Slots = { take(): Promise<void>; free(): void }
+
+function newSlots(): Slots {
+  const waiting: (() => void)[] = []
+  let left = SIDE_BY_SIDE
+  return {
+    async take() {
+      if (left > 0) left -= 1
+      else await new Promise<void>((resolve) => waiting.push(resolve)) // the slot is handed on as it is
+    },
+    free() {
+      const next = waiting.shift()
+      if (next) next()
+      else left += 1
     },
   }
 }

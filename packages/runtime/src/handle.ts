@@ -28,26 +28,50 @@ export type Handled = Outcome & { readonly news: boolean }
 /**
  * Decides a command at its stream: load, fold, decide, append at the expected revision; on a conflict, again.
  * A command that the stream has handled before is answered with what became of it then, and appends nothing.
- * @throws Bug for a command that no contract knows or whose data is malformed; Fault once the process is stopping
+ * @throws Fault once the process is stopping
  */
-export async function handle<Ports>(context: HandlerContext<Ports>, aggregate: Aggregate<Ports>, command: CommandMessage): Promise<Handled> {
-  const data = checked(command)
-  const { clock } = context.ports
-  let enriched: object | undefined
+export async function handle<Ports>(
+  context: HandlerContext<Ports>,
+  aggregate: Aggregate<Ports>,
+  command: CommandMessage,
+  prepared: Prepared,
+): Promise<Handled> {
+  const stream = streamOf(aggregate as Aggregate<never>, command.aggregateId)
   for (let tries = 0; tries < CONFLICTS_IN_A_ROW; tries++) {
     const loaded = await context.streams.load(aggregate as Aggregate<never>, command.aggregateId)
     const before = loaded.handled.get(command.id)
     if (before !== undefined) return { outcome: 'accepted', revision: before, news: false }
-    if (command.notAfter !== null && clock.now() > command.notAfter)
-      return { outcome: 'refused', code: 'TOO_LATE', message: 'The request took too long and was not carried out. Try again.', news: false }
-    enriched ??= await enrichedData(context, aggregate, command, data)
-    const decision = aggregate.decider.decide(loaded.state, { ...toDecide(command), data: enriched })
-    if ('refused' in decision) return { outcome: 'refused', ...decision.refused, news: false }
-    if (decision.facts.length === 0) return { outcome: 'accepted', revision: revisionOf(loaded), news: false }
+    if ('refused' in prepared) return { outcome: 'refused', ...prepared.refused, news: false }
+    const decision = aggregate.decider.decide(loaded.state, { ...toDecide(command), data: prepared.data })
+    if ('refused' in decision || decision.facts.length === 0) {
+      // Nothing will be appended that could meet a conflict, so whether the fold is the newest is looked up.
+      if ((await context.store.read(stream, loaded.revision + 1, 1)).length > 0) context.streams.forget(stream)
+      else if ('refused' in decision) return { outcome: 'refused', ...decision.refused, news: false }
+      else return { outcome: 'accepted', revision: revisionOf(loaded), news: false }
+      continue
+    }
     const appended = await append(context, aggregate, command, loaded, decision.facts)
     if (appended) return { outcome: 'accepted', revision: appended.revision, news: true }
   }
   throw new Fault(`${command.type} met ${CONFLICTS_IN_A_ROW} conflicts in a row`)
+}
+
+/** A command's data as it is decided, or why it is not. */
+export type Prepared = { readonly data: object } | { readonly refused: { readonly code: string; readonly message: string } }
+
+const TOO_LATE = { code: 'TOO_LATE', message: 'The request took too long and was not carried out. Try again.' }
+
+/**
+ * What can be done before the stream's turn: the shape is checked, and enrichment asks the outside, which may be slow
+ * and must not keep other commands of the stream waiting.
+ * @throws Bug for a command that no contract knows or whose data is malformed
+ */
+export async function prepare<Ports>(context: HandlerContext<Ports>, aggregate: Aggregate<Ports>, command: CommandMessage): Promise<Prepared> {
+  const data = checked(command)
+  const { handled } = await context.streams.load(aggregate as Aggregate<never>, command.aggregateId)
+  if (handled.has(command.id)) return { data }
+  if (command.notAfter !== null && context.ports.clock.now() > command.notAfter) return { refused: TOO_LATE }
+  return { data: await enrichedData(context, aggregate, command, data) }
 }
 
 const revisionOf = (loaded: Loaded): number | 'none' => (loaded.revision < 0 ? 'none' : loaded.revision)

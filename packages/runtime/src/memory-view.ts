@@ -1,29 +1,46 @@
 import { contractOf } from '@penstock/contracts/all.ts'
+import type { Clock } from '@penstock/ports/clock.ts'
 import { categoryOf, type EventStore, type StoredEvent } from '@penstock/ports/event-store.ts'
+import { backoff } from './backoff.ts'
 import { eventOf } from './event-codec.ts'
 import type { Log } from './log.ts'
 import type { MemoryView } from './service.ts'
 
 const PAGE = 1000
 
+export type FollowContext = { readonly store: EventStore; readonly clock: Clock; readonly log: Log }
+
 /**
  * Makes a view in memory from the store and keeps it up, past the bus: every replica needs all of it.
- * It resolves when the view has read what the log holds now.
+ * It resolves when the view has read what the log holds now; afterwards it goes on from where it is after any fault.
  */
-export async function followMemory(view: MemoryView, { store, log }: { store: EventStore; log: Log }, signal: AbortSignal): Promise<void> {
+export async function followMemory(view: MemoryView, context: FollowContext, signal: AbortSignal): Promise<void> {
+  const { store } = context
   const categories = view.from.map(({ category }) => category)
-  const apply = (stored: StoredEvent): void => view.apply(eventOf(contractOf(categoryOf(stored.stream)), stored))
   let after: bigint | 'start' = 'start'
-  for (;;) {
+  const apply = (stored: StoredEvent): void => {
+    view.apply(eventOf(contractOf(categoryOf(stored.stream)), stored))
+    after = stored.position
+  }
+  for (let more = true; more; ) {
     const page: readonly StoredEvent[] = await store.readAll(after, PAGE, categories)
     page.forEach(apply)
-    const last = page.at(-1)
-    if (!last) break
-    after = last.position
+    more = page.length > 0
   }
-  void live(after).catch((error: unknown) => log.error({ view: view.name, reason: String(error) }, 'a view in memory stopped following'))
+  void live()
 
-  async function live(from: bigint | 'start'): Promise<void> {
-    for await (const batch of store.follow({ categories, after: from, signal })) batch.forEach(apply)
+  async function live(): Promise<void> {
+    for (let tries = 0; !signal.aborted; tries++) {
+      try {
+        for await (const batch of store.follow({ categories, after, signal })) {
+          batch.forEach(apply)
+          tries = 0
+        }
+        return
+      } catch (error) {
+        context.log.error({ view: view.name, reason: String(error) }, 'a view in memory fell behind; it goes on from where it is')
+        await context.clock.sleep(backoff(tries, 200, 10_000), signal)
+      }
+    }
   }
 }

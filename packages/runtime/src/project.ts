@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Contract } from '@penstock/contracts/define.ts'
 import type { Progress } from '@penstock/ports/progress.ts'
 import type { Views } from '@penstock/ports/views.ts'
@@ -85,8 +84,8 @@ function batcher(views: Views, committed: (events: readonly Event[]) => void): (
   const drain = async (): Promise<void> => {
     busy = true
     while (waiting.length > 0) {
-      // Everything that this turn of the event loop brings shares the transaction.
-      await nextTurn()
+      // After the promises that are settled by now: all messages of one commit share the transaction.
+      await new Promise<void>((resolve) => process.nextTick(resolve))
       const pieces = waiting.splice(0, BATCH)
       try {
         await commit(pieces)

@@ -55,10 +55,12 @@ async function start<Ports>(
   await Promise.all(service.memory.map((view) => followMemory(view, platform, signal)))
 
   await noteUnrelayed({ ...relayed(service, core), ...platform })
-  const consumers = await Promise.all(consumersOf(service, core.reactContext, platform).map((consumer) => consume({ ...platform, basics: ports }, consumer, signal)))
-  const loops = loopsOf(service, core, platform, height, signal)
-  const commands = service.aggregates.length > 0 ? [await commandConsumer(service.name, core, platform)] : []
+  // Before any consumer: what guards money must not wait for the bus, nor for what others have to read first.
   const jobs = service.jobs.map((job) => keepRunning(job, core.context, signal))
+  const loops = loopsOf(service, core, platform, height, signal)
+  const consuming = { ...platform, basics: ports }
+  const consumers = await Promise.all(consumersOf(service, core.reactContext, platform).map((consumer) => consume(consuming, consumer, signal)))
+  const commands = service.aggregates.length > 0 ? [await commandConsumer(service.name, core, platform)] : []
   return {
     name: service.name,
     async close() {

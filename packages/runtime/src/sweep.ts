@@ -25,7 +25,7 @@ const AT_ONCE = 200
  */
 export async function sweep(context: SweepContext, signal: AbortSignal): Promise<void> {
   const { clock } = context.basics
-  await everything(context, signal)
+  await each(context, await context.unfinished.all(context.categories, clock.now()), true, signal)
   let afreshAt = clock.now() + AFRESH_MS
   while (!signal.aborted) {
     await clock.sleep(LOOK_EVERY_MS, signal)
@@ -34,12 +34,10 @@ export async function sweep(context: SweepContext, signal: AbortSignal): Promise
     await each(context, await context.unfinished.behind(clock.now() - BEHIND_MS, AT_ONCE), false, signal)
     if (clock.now() < afreshAt) continue
     afreshAt = clock.now() + AFRESH_MS
-    await everything(context, signal)
+    // Who only waits for a deadline has asked for nothing that could have been lost.
+    await each(context, await context.unfinished.all(context.categories, clock.now(), 'asking'), true, signal)
   }
 }
-
-const everything = async (context: SweepContext, signal: AbortSignal): Promise<void> =>
-  each(context, await context.unfinished.all(context.categories, context.basics.clock.now()), true, signal)
 
 async function each(context: SweepContext, streams: readonly string[], afresh: boolean, signal: AbortSignal): Promise<void> {
   const waiting = [...streams]
@@ -49,10 +47,11 @@ async function each(context: SweepContext, streams: readonly string[], afresh: b
   await Promise.all(Array.from({ length: SIDE_BY_SIDE }, worker))
 }
 
-async function one({ basics, advance }: SweepContext, stream: string, afresh: boolean): Promise<void> {
+async function one({ basics, advance, unfinished }: SweepContext, stream: string, afresh: boolean): Promise<void> {
   try {
     await advance(categoryOf(stream), aggregateIdOf(stream), { afresh })
   } catch (error) {
     basics.log.error({ stream, reason: String(error) }, 'an unfinished stream could not be advanced; it is tried again')
+    await unfinished.postpone(stream, basics.clock.now())
   }
 }

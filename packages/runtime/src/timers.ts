@@ -1,6 +1,6 @@
-import { Fault } from '@penstock/kernel/result.ts'
 import { aggregateIdOf, categoryOf } from '@penstock/ports/event-store.ts'
 import type { DueTimer, Timers } from '@penstock/ports/timers.ts'
+import { backoff } from './backoff.ts'
 import type { Basics } from './basics.ts'
 import { derivedId } from './derived-ids.ts'
 import { type CommandMessage, newCommand } from './messages.ts'
@@ -14,21 +14,31 @@ export type TimerContext = {
   readonly decide: (command: CommandMessage) => Promise<unknown>
 }
 
+/** A timer that failed waits longer each time, and nobody behind it waits for it. */
+type SetBack = { readonly tries: number; readonly notBefore: number }
+
 const BATCH = 200
 const LOOK_EVERY_MS = 200
+const LONGEST_WAIT_MS = 60_000
 
 /** Sends what is due to the stream that waits for it. A timer goes only after its command was decided. */
 export async function fireTimers(context: TimerContext, signal: AbortSignal): Promise<void> {
   const { service, timers, basics } = context
+  const setBack = new Map<string, SetBack>()
   while (!signal.aborted) {
-    const due = await timers.due(service, basics.clock.now(), context.height(), BATCH)
-    await Promise.all(due.map((timer) => fire(context, timer)))
-    if (due.length < BATCH) await basics.clock.sleep(LOOK_EVERY_MS, signal)
+    const now = basics.clock.now()
+    const due = await timers.due(service, now, context.height(), BATCH + setBack.size)
+    const ready = due.filter((timer) => (setBack.get(nameOf(timer))?.notBefore ?? 0) <= now)
+    await Promise.all(ready.map((timer) => fire(context, timer, setBack)))
+    if (ready.length < BATCH) await basics.clock.sleep(LOOK_EVERY_MS, signal)
   }
 }
 
-async function fire({ timers, basics, decide }: TimerContext, timer: DueTimer): Promise<void> {
+const nameOf = ({ stream, step, due }: DueTimer): string => `${stream}\n${step}\n${JSON.stringify(due)}`
+
+async function fire({ timers, basics, decide }: TimerContext, timer: DueTimer, setBack: Map<string, SetBack>): Promise<void> {
   const id = aggregateIdOf(timer.stream)
+  const name = nameOf(timer)
   try {
     await decide(
       newCommand({
@@ -40,9 +50,11 @@ async function fire({ timers, basics, decide }: TimerContext, timer: DueTimer): 
         correlation: id,
       }),
     )
+    await timers.fired(timer)
+    setBack.delete(name)
   } catch (error) {
-    basics.log.error({ stream: timer.stream, step: timer.step, reason: String(error) }, 'a deadline could not be carried out')
-    if (error instanceof Fault) return // tried again at the next look; a bug would only repeat itself
+    const tries = (setBack.get(name)?.tries ?? 0) + 1
+    setBack.set(name, { tries, notBefore: basics.clock.now() + backoff(tries, 500, LONGEST_WAIT_MS) })
+    basics.log.warn({ stream: timer.stream, step: timer.step, tries, reason: String(error) }, 'a deadline could not be carried out; it is tried again')
   }
-  await timers.fired(timer)
 }

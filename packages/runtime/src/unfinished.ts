@@ -7,10 +7,11 @@ import { lru } from './lru.ts'
  * the relay together with its position, so that it can be thrown away and made again by reading the log.
  */
 type UnfinishedTable = {
-  unfinished_streams: { service: string; stream: string; revision: number; ran_revision: number; touched_at: number }
+  unfinished_streams: { service: string; stream: string; revision: number; ran_revision: number; asking: number; touched_at: number }
 }
 
-export type Ran = { readonly revision: number; readonly open: boolean }
+/** `asking`: more than to be woken at a deadline, which the timers do by themselves. */
+export type Ran = { readonly revision: number; readonly open: boolean; readonly asking: boolean }
 
 export type Unfinished = {
   /** The relay saw these streams grow. In the transaction that moves its position. */
@@ -21,7 +22,10 @@ export type Unfinished = {
   flush(now: number): Promise<void>
   /** Streams whose process is not known to have run at their newest revision, touched before `before`. */
   behind(before: number, max: number): Promise<readonly string[]>
-  all(categories: readonly string[], now: number): Promise<readonly string[]>
+  /** All that are open; with `asking` those that wait for more than a deadline. */
+  all(categories: readonly string[], now: number, which?: 'asking'): Promise<readonly string[]>
+  /** Lets others go first: this one could not be advanced. */
+  postpone(stream: string, now: number): Promise<void>
 }
 
 const REMEMBERED = 20_000
@@ -35,6 +39,7 @@ export async function migrateUnfinished(views: Views): Promise<void> {
         .addColumn('stream', 'text', (column) => column.notNull())
         .addColumn('revision', 'integer', (column) => column.notNull())
         .addColumn('ran_revision', 'integer', (column) => column.notNull())
+        .addColumn('asking', 'integer', (column) => column.notNull())
         .addColumn('touched_at', 'bigint', (column) => column.notNull())
         .addPrimaryKeyConstraint('unfinished_streams_pk', ['service', 'stream'])
         .execute()
@@ -54,12 +59,12 @@ export function unfinished(views: Views, service: string): Unfinished {
       await table.deleteFrom('unfinished_streams').where('service', '=', service).where('stream', '=', stream).execute()
       return
     }
-    const row = { service, stream, revision, ran_revision: current ? ran.revision : -1, touched_at: now }
+    const row = { service, stream, revision, ran_revision: current ? ran.revision : -1, asking: ran?.asking === false ? 0 : 1, touched_at: now }
     await table
       .insertInto('unfinished_streams')
       .values(row)
       .onConflict((conflict) =>
-        conflict.columns(['service', 'stream']).doUpdateSet({ revision, ran_revision: row.ran_revision, touched_at: now }),
+        conflict.columns(['service', 'stream']).doUpdateSet({ revision, ran_revision: row.ran_revision, asking: row.asking, touched_at: now }),
       )
       .execute()
   }
@@ -69,18 +74,19 @@ export function unfinished(views: Views, service: string): Unfinished {
     const batch = pending
     pending = new Map()
     await db.transaction().execute(async (trx) => {
-      for (const [stream, { revision, open }] of batch) {
+      for (const [stream, { revision, open, asking }] of batch) {
         const rows = trx.$extendTables<UnfinishedTable>()
         if (open) {
-          const row = { service, stream, revision, ran_revision: revision, touched_at: now }
+          const changes = { ran_revision: revision, asking: asking ? 1 : 0 }
+          const row = { service, stream, revision, ...changes, touched_at: now }
           await rows
             .insertInto('unfinished_streams')
             .values(row)
             .onConflict((conflict) =>
               conflict
                 .columns(['service', 'stream'])
-                .doUpdateSet({ ran_revision: revision })
-                .where('unfinished_streams.ran_revision', '<', revision),
+                .doUpdateSet(changes)
+                .where('unfinished_streams.ran_revision', '<=', revision),
             )
             .execute()
         } else
@@ -115,10 +121,15 @@ export function unfinished(views: Views, service: string): Unfinished {
         .execute()
       return rows.map(({ stream }) => stream)
     },
-    async all(categories, now) {
+    async all(categories, now, which) {
       await flush(now)
-      const rows = await db.selectFrom('unfinished_streams').select('stream').where('service', '=', service).execute()
+      const open = db.selectFrom('unfinished_streams').select('stream').where('service', '=', service)
+      const rows = await (which === 'asking' ? open.where('asking', '=', 1) : open).execute()
       return rows.map(({ stream }) => stream).filter((stream) => categories.includes(stream.slice(0, stream.indexOf('-'))))
+    },
+    async postpone(stream, now) {
+      const rows = db.updateTable('unfinished_streams').set({ touched_at: now })
+      await rows.where('service', '=', service).where('stream', '=', stream).execute()
     },
   }
 }
