@@ -110,6 +110,7 @@ export const values: Readonly<Record<string, string | number | readonly string[]
   leastPlatformFeeMsat: '100000',
   maxFeeMsat: '12500',
   feeMsat: '1250',
+  baseFeeMsat: '500000',
   baseFeeSat: '500',
   baseFeeCapSat: '1000',
   feeRatePpm: 2000,
@@ -165,6 +166,8 @@ export const values: Readonly<Record<string, string | number | readonly string[]
   maxAttempts: 3,
   issue: 1,
   round: 1,
+  look: 2,
+  question: 1,
   version: 1,
 }
 

@@ -8,7 +8,7 @@ import { latencies, poster } from './callers.ts'
 import { compare, type Row, type Subject } from './harness.ts'
 
 const CALLERS = [1, 16, 64]
-const ROUNDS = 5
+const ROUNDS = 9
 /** Of each round; enough for a 99th percentile that is not the slowest call alone. */
 const CALLS = 200
 const EVENT_BYTES = 1024
@@ -76,12 +76,15 @@ async function oneCall(url: string, body: string): Promise<string> {
   return answer
 }
 
-async function startReference(path: string, answerBytes: number): Promise<{ readonly url: string; close(): Promise<void> }> {
+async function startReference(
+  path: string,
+  answerBytes: number,
+): Promise<{ readonly url: string; readonly close: () => Promise<void> }> {
   const script = join(import.meta.dirname, 'flushing-server.ts')
   const child = spawn(process.execPath, [script, path, `${EVENT_BYTES}`, `${answerBytes}`], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
-  const [port] = await once(child.stdout, 'data')
+  const [port] = (await once(child.stdout, 'data')) as [Buffer] // what it prints first
   return {
     url: `http://127.0.0.1:${Number(String(port))}/`,
     async close() {

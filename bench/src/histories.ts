@@ -52,7 +52,7 @@ export const histories: readonly (readonly OrderFact[])[] = [
     fact('OrderValid', { settledAt: 5 }),
     fact('Told', { what: 'match-used', key: '2' }),
     fact('PayoutNoted', { what: 'paid', detail: null }),
-    fact('MonitoringFinished', { early: false, closedBy: null }),
+    fact('MonitoringFinished', { attempt: 2, early: false, closedBy: null }),
   ],
   [
     ...paid,

@@ -20,4 +20,6 @@ for (const subject of subjects) {
   console.error(`${subject.name} ...`)
   rows.push(...(await subject.run()))
 }
-console.log(`\nMedians over interleaved rounds; the ratio is measured / reference, both of the same run.\n\n${table(rows)}`)
+console.log(
+  `\nMedians over interleaved rounds. The ratio is measured / reference of the same run: of rates the greater is better, of\nmilliseconds the smaller.\n\n${table(rows)}`,
+)

@@ -47,8 +47,17 @@ export function scratch(): string {
   return path
 }
 
+/** A market that may still be starting: it can be killed before it is ready. */
+export type Starting = Pick<Product, 'ended' | 'kill'> & {
+  /** Rejects where it ends before it is ready, or takes longer than a minute. */
+  readonly ready: Promise<Product>
+}
+
 /** Starts the whole market as a process of its own, on a free port. @throws where it is not ready within a minute */
-export async function startProduct(dataDir: string, env: Readonly<Record<string, string>> = {}): Promise<Product> {
+export const startProduct = (dataDir: string, env: Readonly<Record<string, string>> = {}): Promise<Product> =>
+  spawnProduct(dataDir, env).ready
+
+export function spawnProduct(dataDir: string, env: Readonly<Record<string, string>> = {}): Starting {
   const child = spawn(process.execPath, ['services/standalone/src/main.ts', '--no-demo'], {
     cwd: root,
     env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...QUICK, PORT: '0', PENSTOCK_DATA_DIR: dataDir, ...env },
@@ -61,17 +70,29 @@ export async function startProduct(dataDir: string, env: Readonly<Record<string,
     children.delete(child)
     return { code: code as number | null, signal: signal as string | null } // as node:child_process emits them
   })
-  const url = await until(
+  const own = controls(child, ended)
+  const answering = async (): Promise<Product> => {
+    const url = await addressOf(child, () => output)
+    await until('/readyz answers 200', () => stillRuns(child, () => output) && isReady(url), 60_000, 20)
+    return { url, dataDir, output: () => output, ended, ...own, operator: operatorOf(url, dataDir) }
+  }
+  const ready = answering()
+  // Who kills it before it is ready need not wait for it.
+  ready.catch(() => undefined)
+  return { ready, ended, kill: own.kill }
+}
+
+const addressOf = (child: ChildProcess, output: () => string): Promise<string> =>
+  until(
     'the market tells its address',
-    () => {
-      if (child.exitCode !== null || child.signalCode !== null) throw new Error(`it ended before it was ready:\n${output}`)
-      return /http:\/\/127\.0\.0\.1:\d+/.exec(output)?.[0]
-    },
+    () => stillRuns(child, output) && /http:\/\/127\.0\.0\.1:\d+/.exec(output())?.[0],
     60_000,
     20,
   )
-  await until('/readyz answers 200', () => isReady(url), 60_000, 20)
-  return { url, dataDir, output: () => output, ended, ...controls(child, ended), operator: operatorOf(url, dataDir) }
+
+function stillRuns(child: ChildProcess, output: () => string): true {
+  if (child.exitCode !== null || child.signalCode !== null) throw new Error(`it ended before it was ready:\n${output()}`)
+  return true
 }
 
 const isReady = async (url: string): Promise<boolean> =>

@@ -1,7 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type Attestation, attestationText, fundsAttestationText } from './attestation.ts'
-import { type ChannelTerms, type Evidence, type FundingOutput, judge, type Verdict, type WrongReason } from './channel-proof.ts'
+import {
+  type ChannelTerms,
+  type Evidence,
+  type FundingOutput,
+  judge,
+  REORG_BLOCKS,
+  type Verdict,
+  type WrongReason,
+} from './channel-proof.ts'
 import { pubkeyOf } from './pubkey.ts'
 import { fundingScript } from './script.ts'
 
@@ -50,6 +58,7 @@ const withheld = 'announcement-or-1008-blocks'
 
 describe('valid', () => {
   const cases: Case[] = [
+    ['re-organised into a block below the hold', { evidence: { graph, output: { ...output, height: 95 } } }, { peer: 'graph' }],
     ['graph, nothing withheld', { evidence: { graph } }, { peer: 'graph', confirmations: 3, payoutWithheldUntil: 'none' }],
     [
       'graph beats other channels',
@@ -92,13 +101,13 @@ describe('valid', () => {
       { peer: 'graph', confirmations: 1, payoutWithheldUntil: 'none' },
     ],
     [
-      'last height: rails without peer proof',
-      { terms: rails, evidence: { tipHeight: 101 }, lastHeight: true },
+      'last height: rails without peer proof, by what its node signed',
+      { terms: rails, evidence: { tipHeight: 101, ...attested({}) }, lastHeight: true },
       { peer: null, confirmations: 1, payoutWithheldUntil: withheld },
     ],
     [
       'last height: rails, a probe that does not count',
-      { terms: rails, evidence: { probe: 'reached', otherChannelsBetween: true }, lastHeight: true },
+      { terms: rails, evidence: { probe: 'reached', otherChannelsBetween: true, ...attested({}) }, lastHeight: true },
       { peer: null, payoutWithheldUntil: withheld },
     ],
     [
@@ -152,7 +161,13 @@ describe('undecided', () => {
       { terms: { isPrivate: true }, evidence: { probe: 'reached' }, lastHeight: true },
       { waitingFor: 'peer-proof' },
     ],
-    ['last height: not rails, no peer proof', { lastHeight: true }, { waitingFor: 'peer-proof' }],
+    ['last height: not rails, no peer proof', { evidence: attested({}), lastHeight: true }, { waitingFor: 'peer-proof' }],
+    ['last height: rails, nothing signed', { terms: rails, lastHeight: true }, { waitingFor: 'peer-proof' }],
+    [
+      'last height: rails, signed by a stranger',
+      { terms: rails, evidence: { ...attested({}), attestationSigner: stranger }, lastHeight: true },
+      { waitingFor: 'peer-proof' },
+    ],
     [
       'a spend waits in the mempool',
       { evidence: { graph, output: { ...output, spentBy: { txid: 'ee', height: null } } } },
@@ -177,7 +192,7 @@ const wrongCases: readonly (readonly [WrongReason, string, Partial<Evidence>])[]
   ['value-too-small', 'also in the mempool', { output: { ...output, valueSat: 1n, height: null } }],
   ['not-a-funding-output', 'a wallet output', { output: { ...output, script: `0014${'ab'.repeat(20)}` } }],
   ['script-mismatch', 'other keys than attested', attested({ fundingKeys: [fundingA, stranger] })],
-  ['older-than-the-hold', 'in the block of the hold', { output: { ...output, height: 100 } }],
+  ['older-than-the-hold', 'beyond what a re-organisation may have moved', { output: { ...output, height: 94 } }],
   ['spent', 'closed again', { output: { ...output, spentBy: { txid: 'ee', height: 103 } } }],
   ['announced-nodes', 'to somebody else', { graph: { ...graph, nodes: [seller, stranger] } }],
   ['announced-capacity', 'less', { graph: { ...graph, capacitySat: 1_000_000n } }],
@@ -201,27 +216,30 @@ describe('wrong, at any height and whatever else is proven', () => {
   })
 })
 
-const anyEvidence = fc.record({
-  tipHeight: fc.integer({ min: 90, max: 120 }),
-  output: fc.option(
-    fc.record({
-      outpoint: fc.constant(outpoint),
-      valueSat: fc.constantFrom(1_000_000n, 2_000_000n, 3_000_000n),
-      script: fc.constantFrom(output.script, `5120${'ab'.repeat(32)}`, '51'),
-      height: fc.option(fc.integer({ min: 95, max: 120 })),
-      spentBy: fc.option(fc.record({ txid: fc.constant('ee'), height: fc.option(fc.constant(110)) }), { freq: 5 }),
-    }),
-    { freq: 10 },
-  ),
-  graph: fc.option(
-    fc.record({
-      capacitySat: fc.constantFrom(1_000_000n, 2_000_000n, 3_000_000n),
-      nodes: fc.constantFrom<readonly [string, string]>([seller, buyer], [buyer, seller], [seller, stranger]),
-    }),
-  ),
-  otherChannelsBetween: fc.boolean(),
-  probe: fc.constantFrom('reached' as const, 'not-reached' as const, 'not-tried' as const),
-})
+const anyEvidence = fc
+  .record({
+    tipHeight: fc.integer({ min: 90, max: 120 }),
+    output: fc.option(
+      fc.record({
+        outpoint: fc.constant(outpoint),
+        valueSat: fc.constantFrom(1_000_000n, 2_000_000n, 3_000_000n),
+        script: fc.constantFrom(output.script, `5120${'ab'.repeat(32)}`, '51'),
+        height: fc.option(fc.integer({ min: 95, max: 120 })),
+        spentBy: fc.option(fc.record({ txid: fc.constant('ee'), height: fc.option(fc.constant(110)) }), { freq: 5 }),
+      }),
+      { freq: 10 },
+    ),
+    graph: fc.option(
+      fc.record({
+        capacitySat: fc.constantFrom(1_000_000n, 2_000_000n, 3_000_000n),
+        nodes: fc.constantFrom<readonly [string, string]>([seller, buyer], [buyer, seller], [seller, stranger]),
+      }),
+    ),
+    otherChannelsBetween: fc.boolean(),
+    probe: fc.constantFrom('reached' as const, 'not-reached' as const, 'not-tried' as const),
+    isAttested: fc.boolean(),
+  })
+  .map(({ isAttested, ...seen }) => ({ ...seen, ...(isAttested ? attested({}) : {}) }))
 const anyTerms = fc
   .record({ isPrivate: fc.boolean(), rails: fc.boolean(), requiredConfirmations: fc.integer({ min: 0, max: 6 }) })
   .map((change) => ({ ...terms, ...change }))
@@ -231,11 +249,11 @@ test('whatever the evidence: valid needs a confirmed, unspent output of the size
     fc.property(anyTerms, anyEvidence, fc.boolean(), (t, e, lastHeight) => {
       const verdict = judge(t, e, { lastHeight })
       fc.pre(verdict.verdict === 'valid')
-      expect(e.output?.height).toBeGreaterThan(t.heldAtHeight)
+      expect(e.output?.height).toBeGreaterThan(t.heldAtHeight - REORG_BLOCKS)
       expect(e.output?.valueSat).toBeGreaterThanOrEqual(t.capacitySat)
       expect(e.output?.spentBy).toBeNull()
       expect(verdict.confirmations).toBeGreaterThanOrEqual(lastHeight ? 1 : Math.max(1, t.requiredConfirmations))
-      expect(verdict.peer !== null || (lastHeight && t.rails)).toBe(true)
+      expect(verdict.peer !== null || (lastHeight && t.rails && 'attestation' in e)).toBe(true)
       expect(verdict.peer === 'graph' || t.rails || verdict.payoutWithheldUntil === withheld).toBe(true)
     }),
     { numRuns: 300, maxSkipsPerRun: 1000 },

@@ -3,6 +3,12 @@ import { fundingScript, scriptKind } from './script.ts'
 
 /** The judgement of decisions, A4a: what proves a channel. Pure: whoever judges brings the evidence. */
 
+/**
+ * A re-organisation may put a young transaction into a block below the one that it was in first. Where the naming is
+ * judged, once, nothing may be as old as the hold; afterwards a channel is only called older than that beyond this depth.
+ */
+export const REORG_BLOCKS = 6
+
 /** What was sold. */
 export type ChannelTerms = {
   readonly sellerPubkey: string
@@ -68,8 +74,8 @@ export type Undecided = {
 export type Verdict = Valid | Wrong | Undecided
 
 /**
- * @param lastHeight it is now or never: one confirmation is enough, and a rails seller needs no peer proof. What is
- * still undecided then is cancelled.
+ * @param lastHeight it is now or never: one confirmation is enough, and a rails seller needs no peer proof where its node
+ * has signed what the output is, since nothing else would tie it to the two nodes. What is still undecided then is cancelled.
  */
 export function judge(terms: ChannelTerms, evidence: Evidence, { lastHeight }: { readonly lastHeight: boolean }): Verdict {
   const wrong = wrongOutput(terms, evidence) ?? wrongAnnouncement(terms, evidence) ?? wrongAttestation(terms, evidence)
@@ -85,7 +91,8 @@ export function judge(terms: ChannelTerms, evidence: Evidence, { lastHeight }: {
   if (evidence.graph) return { ...valid, peer: 'graph', payoutWithheldUntil: 'none' }
   if (probeCounts(terms, evidence))
     return { ...valid, peer: 'probe', payoutWithheldUntil: terms.rails ? 'none' : 'announcement-or-1008-blocks' }
-  if (lastHeight && terms.rails) return { ...valid, peer: null, payoutWithheldUntil: 'announcement-or-1008-blocks' }
+  if (lastHeight && terms.rails && attestedBySeller(terms, evidence))
+    return { ...valid, peer: null, payoutWithheldUntil: 'announcement-or-1008-blocks' }
   return { verdict: 'undecided', waitingFor: 'peer-proof' }
 }
 
@@ -106,7 +113,7 @@ function wrongOutput(terms: ChannelTerms, evidence: Evidence): Fault {
     return ['not-a-funding-output', `The output is of type ${kind}; a channel's funding output is P2WSH or P2TR.`]
   if (output.valueSat < terms.capacitySat)
     return ['value-too-small', `The output has ${output.valueSat} sat; ${terms.capacitySat} sat were sold.`]
-  if (output.height !== null && output.height <= terms.heldAtHeight)
+  if (output.height !== null && output.height <= terms.heldAtHeight - REORG_BLOCKS)
     return [
       'older-than-the-hold',
       `The output is in block ${output.height}; the payment was held at height ${terms.heldAtHeight}.`,

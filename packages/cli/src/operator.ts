@@ -14,7 +14,7 @@ const CHECKOUT = resolve(import.meta.dirname, '../../..')
 
 const serviceUrl = (env: Env): string => (env['PENSTOCK_URL'] || 'http://127.0.0.1:8080').replace(/\/+$/, '')
 
-const dataDir = (env: Env): string => env['PENSTOCK_DATA_DIR'] || join(CHECKOUT, '.penstock')
+export const dataDir = (env: Env): string => env['PENSTOCK_DATA_DIR'] || join(CHECKOUT, '.penstock')
 
 export const askService =
   (env: Env): Ask =>

@@ -5,7 +5,7 @@ import { parkCommands } from './commands/park.ts'
 import { sellerCommands } from './commands/seller.ts'
 import { simCommands } from './commands/sim.ts'
 import { Failure } from './failure.ts'
-import { askService, type Env } from './operator.ts'
+import { askService, dataDir, type Env } from './operator.ts'
 
 export type Surroundings = { readonly env: Env; readonly out: (text: string) => void; readonly err: (text: string) => void }
 
@@ -16,7 +16,7 @@ export async function runCli(args: readonly string[], { env, out, err }: Surroun
     .addHelpText('after', surroundingsHelp)
     .exitOverride()
     .configureOutput({ writeOut: out, writeErr: err, outputError: (text, write) => write(asSentence(text)) })
-  const shell = { ask: askService(env), out }
+  const shell = { ask: askService(env), out, dataDir: dataDir(env) }
   for (const group of [orderCommands, auditCommands, parkCommands, sellerCommands, simCommands]) group(program, shell)
   try {
     await program.parseAsync(args, { from: 'user' })

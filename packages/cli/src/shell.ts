@@ -6,6 +6,8 @@ import type { Ask } from './operator.ts'
 export type Shell = {
   readonly ask: Ask
   readonly out: (text: string) => void
+  /** Where the service of this machine keeps its data. */
+  readonly dataDir: string
 }
 
 /** A group's command with what every command has: `--json`, and an example in its help. */

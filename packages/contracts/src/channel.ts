@@ -1,11 +1,20 @@
 import { z } from 'zod'
 import { contract, v1, type CommandsOf, type FactsOf } from './define.ts'
 import { evidence } from './settlement.ts'
-import { attestation, channelTerms, hash, height, outpoint, sentence, uuid } from './shapes.ts'
+import { attestation, channelTerms, feeCaps, hash, height, outpoint, sentence, uuid } from './shapes.ts'
 
 const attempt = z.int().positive()
 const confirmations = z.int().positive()
+/**
+ * Both ends sign a closing transaction, and a force close shows only to its own two nodes whose commitment it was, so the
+ * watcher says 'unknown' today. The other two are for whoever learns it from one of the nodes.
+ */
 const closedBy = z.enum(['seller', 'buyer', 'unknown'])
+/**
+ * The chain port tells that a transaction is in no block and no mempool, not why: what is 'vanished' may have been replaced,
+ * double-spent or dropped. 'double-spent' is for a source that shows the other transaction.
+ */
+const failure = z.enum(['never-seen', 'vanished', 'double-spent', 'unconfirmed'])
 
 /** The watch over the channel of an order (the stream's id is the order's). A new outpoint begins the watch again. */
 export const channel = contract('channel', 'channel-watcher', {
@@ -22,6 +31,7 @@ export const channel = contract('channel', 'channel-watcher', {
         confirmedBefore: height,
         fundingConfirmsWithinBlocks: z.int().positive(),
         leaseBlocks: z.int().positive(),
+        feeCaps: feeCaps.optional(),
       }),
     ),
     AttestationKept: v1(z.strictObject({ outpoint, attestation })),
@@ -37,7 +47,7 @@ export const channel = contract('channel', 'channel-watcher', {
     FundingLost: v1(
       z.strictObject({
         outpoint,
-        failure: z.enum(['never-seen', 'vanished', 'double-spent', 'unconfirmed']),
+        failure,
         reason: sentence,
         tipHeight: height,
       }),
@@ -45,6 +55,8 @@ export const channel = contract('channel', 'channel-watcher', {
     ChannelProven: v1(z.strictObject({ outpoint, peer: z.enum(['graph', 'probe']), tipHeight: height })),
     ChannelWrong: v1(z.strictObject({ outpoint, code: z.string(), reason: sentence, tipHeight: height })),
     LeaseStarted: v1(z.strictObject({ outpoint, atHeight: height, endsAtHeight: height })),
+    /** Once a lease: our graph shows that the seller takes more for forwarding than it promised. */
+    PromiseBroken: v1(z.strictObject({ attempt, outpoint, what: z.enum(['base-fee', 'fee-rate']), reason: sentence, tipHeight: height })),
     LeaseEnded: v1(
       z.strictObject({
         outpoint,
@@ -66,6 +78,8 @@ export const channel = contract('channel', 'channel-watcher', {
         fundingSeenBlocks: z.int().positive(),
         fundingConfirmsWithinBlocks: z.int().positive(),
         leaseBlocks: z.int().positive(),
+        /** What the seller promised for the lease; without them nothing is compared. */
+        feeCaps: feeCaps.optional(),
       }),
     ),
     KeepAttestation: v1(z.strictObject({ outpoint, attestation })),

@@ -87,6 +87,7 @@ export const sellerOutcome = z.enum([
   'invalid',
   'closed-early',
   'lease-kept',
+  'promise-broken',
 ])
 
 /** A seller's node: whether its agent is live, what it can fund, and what its score is folded from. */
@@ -129,6 +130,8 @@ export const need = z.strictObject({
 })
 export type Need = z.output<typeof need>
 
+/** Counts how often an order asked for the release of one attempt: each question is answered once. */
+const question = z.int().positive()
 const asked = z.strictObject({ offerId: uuid, sellerPubkey: pubkey, round: z.int().nonnegative() })
 
 /** The search for an order's sellers, one stream an order: who was asked, who had the capacity. */
@@ -145,8 +148,8 @@ export const match = contract('match', 'matching', {
     RereservationAsked: v1(z.strictObject({ attempt, round: z.int().positive() })),
     Rereserved: v1(z.strictObject({ attempt })),
     RereservationRefused: v1(z.strictObject({ attempt, reason: sentence })),
-    /** `asked` is what the offer is to give back; null where no offer was asked yet. */
-    MatchReleased: v1(z.strictObject({ attempt, asked: asked.nullable(), reason: sentence })),
+    /** `asked` is what the offer is to give back; null where no offer was asked yet, or where it was given back before. */
+    MatchReleased: v1(z.strictObject({ attempt, question, asked: asked.nullable(), reason: sentence })),
     MatchUsed: v1(z.strictObject({ attempt, asked })),
     /** What came of a seller's attempt, on its way to the seller's score. */
     OutcomeNoted: v1(z.strictObject({ attempt, sellerPubkey: pubkey, outcome: sellerOutcome })),
@@ -159,9 +162,9 @@ export const match = contract('match', 'matching', {
       reservation.omit({ orderId: true }).extend({ offerId: uuid, granted: z.boolean(), reason: sentence.nullable() }),
     ),
     Rereserve: v1(z.strictObject({ attempt })),
-    ReleaseMatch: v1(z.strictObject({ attempt, reason: sentence })),
+    ReleaseMatch: v1(z.strictObject({ attempt, question, reason: sentence })),
     UseMatch: v1(z.strictObject({ attempt })),
-    /** `attempt` null: that of the seller who serves, or was shown. */
+    /** `attempt` null: the seller was shown to the buyer, and nobody was searched for yet. */
     NoteOutcome: v1(z.strictObject({ attempt: attempt.nullable(), outcome: sellerOutcome })),
   },
 })

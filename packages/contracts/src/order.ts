@@ -64,6 +64,10 @@ export const orderTerms = z.strictObject({
 })
 export type OrderTerms = z.output<typeof orderTerms>
 
+/** Why a seller gives up its turn, where it says so in a word. Only the first is looked into before the seller is blamed. */
+export const cancellationReason = z.enum(['UNABLE_TO_CONNECT_TO_NODE', 'UNABLE_TO_PAY', 'CHANNEL_SIZE_OUT_OF_BOUNDS'])
+export type CancellationReason = z.output<typeof cancellationReason>
+
 export const releaseTo = z.enum([
   'SELLER_REJECTED',
   'BUYER_REJECTED',
@@ -108,6 +112,8 @@ export const order = contract('order', 'order', {
     /** Capacity is reserved; the seller is asked once the buyer's node was reached. */
     AttemptStarted: v1(z.strictObject({ attempt, candidate })),
     OpeningAsked: v1(z.strictObject({ attempt, openBefore: instant })),
+    /** The seller cannot connect to the buyer's node: our own tries it once more before anybody is blamed. */
+    UnreachableReported: v1(z.strictObject({ attempt, reason: sentence })),
     AttemptFailed: v1(z.strictObject({ attempt, reason: sentence, blamed: z.boolean() })),
     OutpointOffered: v1(z.strictObject({ attempt, outpoint, attestation: attestation.nullable() })),
     OutpointRefused: v1(z.strictObject({ attempt, outpoint, reason: sentence })),
@@ -128,14 +134,18 @@ export const order = contract('order', 'order', {
     /** The order is closing; `by` is the operator who closes it. */
     ReleaseRequested: v1(z.strictObject({ to: releaseTo, reason: sentence, blamed: z.boolean(), by: z.string().nullable() })),
     OrderValid: v1(z.strictObject({ settledAt: instant })),
-    MonitoringFinished: v1(z.strictObject({ early: z.boolean(), closedBy: z.enum(['seller', 'buyer', 'unknown']).nullable() })),
+    /** `attempt`: whose channel it was. */
+    MonitoringFinished: v1(
+      z.strictObject({ attempt, early: z.boolean(), closedBy: z.enum(['seller', 'buyer', 'unknown']).nullable() }),
+    ),
     SellerRejected: v1(why),
     SellerFailedToReact: v1(why),
     BuyerRejected: v1(why),
     BuyerFailedToPay: v1(why),
     SellerFailedToOpenChannel: v1(z.strictObject({ reason: sentence, blamed: z.boolean(), lastHeight: z.boolean() })),
-    SellerFailedToSendSwap: v1(z.strictObject({ reason: sentence, lastHeight: z.boolean() })),
-    InvalidChannelOpening: v1(z.strictObject({ reason: sentence, lastHeight: z.boolean() })),
+    /** `attempt`: whose outpoint it was, here and in the next one. */
+    SellerFailedToSendSwap: v1(z.strictObject({ attempt, reason: sentence, lastHeight: z.boolean() })),
+    InvalidChannelOpening: v1(z.strictObject({ attempt, reason: sentence, lastHeight: z.boolean() })),
     AdminClosed: v1(z.strictObject({ by: z.string(), reason: sentence })),
     PayoutInvoiceOffered: v1(
       z.strictObject({ attempt, request: z.string(), paymentHash: hash, payee: pubkey, amountMsat: amount, expiresAt: instant }),
@@ -153,6 +163,7 @@ export const order = contract('order', 'order', {
     PlaceOrder: v1(orderTerms),
     Accept: v1(z.strictObject({ by: uuid, request: z.string().max(4096) })),
     Reject: v1(z.strictObject({ by: uuid, reason: sentence })),
+    /** `reason`: a cancellationReason, or a sentence. */
     Cancel: v1(z.strictObject({ by: uuid, reason: sentence })),
     /** The gateway gives up an order whose answer would come too late. */
     Withdraw: v1(why),
@@ -162,12 +173,15 @@ export const order = contract('order', 'order', {
     RecordHoldIssued: v1(z.strictObject({ paymentHash: hash, invoice: z.string(), expiresAt: instant })),
     RecordHoldRefused: v1(z.strictObject({ reason: sentence })),
     RecordHoldHeld: v1(z.strictObject({ expiryHeight: height, heldAtHeight: height, receivedMsat: amount })),
+    /** The invoice has expired, and is being cancelled: a payment that still arrives goes back. */
+    RecordHoldExpiring: v1(why),
     RecordSettling: v1(z.strictObject({ outpoint, confirmations: z.int().nonnegative(), lastHeight: z.boolean() })),
     RecordHoldSettled: v1(z.strictObject({ settledAt: instant })),
     RecordHoldCancelled: v1(z.strictObject({ reason: cancelReason, verdict: channelVerdict.nullable(), sentence })),
     RecordMatched: v1(z.strictObject({ attempt, candidate })),
     RecordUnmatched: v1(z.strictObject({ attempt, reason: sentence })),
-    RecordBuyerReach: v1(z.strictObject({ attempt, reached: z.boolean(), reason: sentence, height })),
+    /** `look` counts how often our node tried the buyer's for this order: before each attempt, and when a seller cannot connect. */
+    RecordBuyerReach: v1(z.strictObject({ look: z.int().positive(), reached: z.boolean(), reason: sentence, height })),
     NameOutpoint: v1(z.strictObject({ by: uuid, outpoint, attestation: attestation.nullable() })),
     RecordOutpointClaim: v1(z.strictObject({ attempt, outpoint, granted: z.boolean() })),
     RecordRereserved: v1(z.strictObject({ attempt, granted: z.boolean(), reason: sentence.nullable() })),

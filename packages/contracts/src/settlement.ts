@@ -54,7 +54,15 @@ export const evidence = z.strictObject({
     .nullable(),
   attestation: attestation.nullable(),
   attestationSigner: pubkey.nullable(),
-  graph: z.strictObject({ capacitySat: amount, nodes: z.tuple([pubkey, pubkey]), shortChannelId: z.string() }).nullable(),
+  graph: z
+    .strictObject({
+      capacitySat: amount,
+      nodes: z.tuple([pubkey, pubkey]),
+      shortChannelId: z.string(),
+      /** What the seller takes for forwarding, once it has announced that. */
+      sellerFees: z.strictObject({ baseFeeMsat: amount, feeRatePpm: z.int().nonnegative() }).optional(),
+    })
+    .nullable(),
   otherChannelsBetween: z.boolean(),
   probe: z.enum(['reached', 'not-reached', 'not-tried']),
 })
@@ -94,7 +102,12 @@ export const settlement = contract('settlement', 'settlement', {
   facts: {
     /** The intent of an invoice: its hash is known before the node is asked. */
     HoldRequested: v1(holdTerms.extend({ keyId: z.string(), node: pubkey, paymentHash: hash })),
-    HoldRefused: v1(z.strictObject({ code: z.enum(['unreachable', 'stale-tip', 'no-inbound', 'withdrawn']), reason: sentence })),
+    HoldRefused: v1(
+      z.strictObject({
+        code: z.enum(['unreachable', 'stale-tip', 'no-inbound', 'node-too-hasty', 'withdrawn']),
+        reason: sentence,
+      }),
+    ),
     HoldIssued: v1(
       z.strictObject({ paymentHash: hash, keyId: z.string(), node: pubkey, invoice: z.string(), expiresAt: instant }),
     ),
@@ -137,11 +150,12 @@ export const settlement = contract('settlement', 'settlement', {
         retryAt: instant.nullable(),
       }),
     ),
-    /** A re-org or a spend after the money was settled: never undone, always shown. */
+    /** A re-org, a spend or a broken promise after the money was settled: never undone, always shown. */
     IncidentNoted: v1(z.strictObject({ what: z.string(), height })),
   },
   commands: {
     IssueHold: v1(holdTerms),
+    /** `attempt` grows with each look that the order asks for. */
     CheckReach: v1(z.strictObject({ attempt: z.int().positive() })),
     /** Attempt 0 is the one before the invoice. */
     RecordReach: v1(z.strictObject({ attempt: z.int().nonnegative(), reached: z.boolean(), reason: sentence, height })),
@@ -183,6 +197,8 @@ export const settlement = contract('settlement', 'settlement', {
       ]),
     ),
     RetryPayout: v1(z.strictObject({ deadline: instant })),
+    /** The watcher saw, during the lease, that the seller does not keep what it promised. */
+    RecordPromiseBroken: v1(z.strictObject({ sentence, height })),
   },
 })
 export type SettlementFact = FactsOf<typeof settlement>

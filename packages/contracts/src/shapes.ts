@@ -36,6 +36,10 @@ export const candidate = z.strictObject({
 })
 export type Candidate = z.output<typeof candidate>
 
+/** The most that a seller may take for forwarding through the channel that it sold, during its lease. */
+export const feeCaps = promises.pick({ baseFeeCapSat: true, feeRateCapPpm: true })
+export type FeeCaps = z.output<typeof feeCaps>
+
 /** The rate that a price was made of, and where it came from. */
 export const rate = z.strictObject({
   centsPerBtc: amount,

@@ -31,6 +31,7 @@ const weights: Readonly<Record<Outcome, { readonly good: boolean; readonly weigh
   'failed-to-open': { good: false, weight: 1 },
   'failed-to-send': { good: false, weight: 2 },
   'closed-early': { good: false, weight: 3 },
+  'promise-broken': { good: false, weight: 2 },
   invalid: { good: false, weight: 4 },
 }
 

@@ -1,6 +1,7 @@
 import { Fault } from '@penstock/kernel/result.ts'
 import { expect, test } from 'vitest'
 import type { Chain, Output } from './chain.ts'
+import type { Clock } from './clock.ts'
 import { gatherEvidence } from './evidence.ts'
 import type { GraphChannel, Lightning, ProbeOutcome } from './lightning.ts'
 
@@ -18,6 +19,10 @@ const attestation = {
   signature: 's',
 }
 
+/** Limits stay far away, or are over at once. */
+const patient: Clock = { now: () => 0, sleep: () => new Promise(() => undefined) }
+const hasty: Clock = { now: () => 0, sleep: () => Promise.resolve() }
+
 type World = {
   output?: Output
   graph?: GraphChannel
@@ -28,6 +33,7 @@ type World = {
 async function gather(
   { output, graph, between = [], probe = () => Promise.resolve({ reached: true }), signer }: World,
   question: object = {},
+  clock: Clock = patient,
 ) {
   const calls: unknown[] = []
   const lightning = {
@@ -49,7 +55,7 @@ async function gather(
   const chain = { tip: () => Promise.resolve({ height: 103 }), output: () => Promise.resolve(output) }
   const terms = { sellerPubkey: seller, buyerPubkey: buyer }
   // Only what is asked is there.
-  const ports = { lightning: lightning as unknown as Lightning, chain: chain as unknown as Chain }
+  const ports = { lightning: lightning as unknown as Lightning, chain: chain as unknown as Chain, clock }
   const evidence = await gatherEvidence(ports, { outpoint, terms, attestation: null, fromHeight: 100, probe: true, ...question })
   return { evidence, calls }
 }
@@ -90,6 +96,57 @@ test('a probe that fails, or cannot be sent, proves nothing and is no fault', as
   expect((await gather({ output: confirmed, probe: failed })).evidence.probe).toBe('not-reached')
   expect((await gather({ output: confirmed, probe: () => Promise.reject(new Fault('gone')) })).evidence.probe).toBe('not-reached')
   await expect(gather({ output: confirmed, probe: () => Promise.reject(new TypeError('a bug')) })).rejects.toThrow('a bug')
+})
+
+test('a probe that the buyer keeps proves nothing, and the rest of the evidence counts', async () => {
+  const { evidence } = await gather({ output: confirmed, probe: () => new Promise(() => undefined) }, {}, hasty)
+  expect(evidence).toMatchObject({ output: { valueSat: '5', height: 101 }, probe: 'not-reached' })
+})
+
+test('while a probe is kept no second one follows it, and its answer counts for whoever waits', async () => {
+  let sent = 0
+  const answer = Promise.withResolvers<ProbeOutcome>()
+  const graph = {
+    channel: () => Promise.resolve(undefined),
+    between: () => Promise.resolve([]),
+    probe: () => {
+      sent++
+      return answer.promise
+    },
+  }
+  const chain = { tip: () => Promise.resolve({ height: 103 }), output: () => Promise.resolve(confirmed) }
+  // Only what is asked is there.
+  const ports = (clock: Clock) => ({ lightning: { graph } as unknown as Lightning, chain: chain as unknown as Chain, clock })
+  const question = {
+    outpoint,
+    terms: { sellerPubkey: seller, buyerPubkey: buyer },
+    attestation: null,
+    fromHeight: 100,
+    probe: true,
+  }
+  expect((await gatherEvidence(ports(hasty), question)).probe).toBe('not-reached')
+  const waiting = gatherEvidence(ports(patient), question)
+  await new Promise((resolve) => setImmediate(resolve)) // it has asked what there is to ask, and waits
+  answer.resolve({ reached: true })
+  expect((await waiting).probe).toBe('reached')
+  expect(sent).toBe(1)
+  await gatherEvidence(ports(patient), question)
+  expect(sent).toBe(2)
+})
+
+test('what the seller takes for forwarding, once it is announced', async () => {
+  const policy = { baseFeeMsat: 7n, feeRatePpm: 9, disabled: false }
+  const graph = {
+    ...announced,
+    policies: [
+      { ...policy, node: buyer },
+      { ...policy, node: seller, feeRatePpm: 5 },
+    ],
+  }
+  expect((await gather({ output: confirmed, graph })).evidence.graph).toMatchObject({
+    sellerFees: { baseFeeMsat: '7', feeRatePpm: 5 },
+  })
+  expect((await gather({ output: confirmed, graph: announced })).evidence.graph).not.toHaveProperty('sellerFees')
 })
 
 test('nothing is probed in the mempool, or where nobody asks for it', async () => {

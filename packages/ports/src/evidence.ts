@@ -4,10 +4,16 @@ import type { EvidenceData } from '@penstock/contracts/settlement.ts'
 import type { Attestation, ChannelTerms } from '@penstock/contracts/shapes.ts'
 import { Fault } from '@penstock/kernel/result.ts'
 import type { Chain, Output } from './chain.ts'
-import type { Lightning } from './lightning.ts'
+import type { Clock } from './clock.ts'
+import type { Graph, GraphChannel, Lightning, ProbeOutcome } from './lightning.ts'
+import { within } from './within.ts'
 
 /** Small enough for every channel, large enough for the least HTLC that nodes forward. */
 const PROBE_MSAT = 1000n
+/** A node that wants to be reached fails an unknown HTLC at once; one that keeps it proves nothing by that. */
+const PROBE_TIMEOUT_MS = 10_000
+
+export type EvidencePorts = { readonly lightning: Lightning; readonly chain: Chain; readonly clock: Clock }
 
 export type Question = {
   readonly outpoint: string
@@ -21,10 +27,11 @@ export type Question = {
 
 /**
  * What the chain and our own node show of a channel now: the evidence that `judge` of the package `bitcoin` weighs.
- * @throws Fault where the chain or the node does not answer; a probe that cannot be sent proves nothing and is no fault
+ * @throws Fault where the chain or the node does not answer; a probe that cannot be sent, or that the buyer's node keeps,
+ * proves nothing and is no fault: the rest of the evidence counts all the same
  */
 export async function gatherEvidence(
-  { lightning, chain }: { readonly lightning: Lightning; readonly chain: Chain },
+  { lightning, chain, clock }: EvidencePorts,
   { outpoint, terms, attestation, fromHeight, probe }: Question,
 ): Promise<EvidenceData> {
   const [tip, output, graph, between, attestationSigner] = await Promise.all([
@@ -39,10 +46,10 @@ export async function gatherEvidence(
     output: output ? outputData(output) : null,
     attestation,
     attestationSigner: attestationSigner?.toLowerCase() ?? null,
-    graph: graph ? { capacitySat: `${graph.capacitySat}`, nodes: [...graph.nodes], shortChannelId: graph.shortChannelId } : null,
+    graph: graph ? graphData(graph, terms.sellerPubkey) : null,
     otherChannelsBetween: between.some((channel) => channel.outpoint !== outpoint),
     // The graph proves more than a probe does.
-    probe: probe && output && !graph ? await sendProbe(lightning, terms, output) : 'not-tried',
+    probe: probe && output && !graph ? await sendProbe(lightning.graph, clock, terms, output) : 'not-tried',
   }
 }
 
@@ -55,6 +62,15 @@ const outputData = ({ outpoint, valueSat, script, height, txIndex, spentBy }: Ou
   spentBy: spentBy && { ...spentBy },
 })
 
+function graphData(
+  { capacitySat, nodes, shortChannelId, policies }: GraphChannel,
+  seller: string,
+): NonNullable<EvidenceData['graph']> {
+  const own = policies.find(({ node }) => node === seller)
+  const sellerFees = own && { baseFeeMsat: `${own.baseFeeMsat}`, feeRatePpm: own.feeRatePpm }
+  return { capacitySat: `${capacitySat}`, nodes: [...nodes], shortChannelId, ...(sellerFees && { sellerFees }) }
+}
+
 const signedText = ({ fundingKeys, ...attestation }: Attestation): string =>
   attestationText({
     ...attestation,
@@ -65,22 +81,34 @@ const signedText = ({ fundingKeys, ...attestation }: Attestation): string =>
   })
 
 async function sendProbe(
-  lightning: Lightning,
+  graph: Graph,
+  clock: Clock,
   { sellerPubkey, buyerPubkey }: Question['terms'],
   { outpoint, height, txIndex }: Output,
 ): Promise<EvidenceData['probe']> {
   const vout = parseOutpoint(outpoint)?.vout
   if (height === null || txIndex === null || vout === undefined) return 'not-tried'
+  const shortChannelId = formatShortChannelId({ height, txIndex, vout })
+  const probe = { via: sellerPubkey, shortChannelId, destination: buyerPubkey, amountMsat: PROBE_MSAT }
   try {
-    const { reached } = await lightning.graph.probe({
-      via: sellerPubkey,
-      shortChannelId: formatShortChannelId({ height, txIndex, vout }),
-      destination: buyerPubkey,
-      amountMsat: PROBE_MSAT,
-    })
+    const { reached } = await within(clock, PROBE_TIMEOUT_MS, oneProbe(graph, probe))
     return reached ? 'reached' : 'not-reached'
   } catch (error) {
     if (error instanceof Fault) return 'not-reached'
     throw error
   }
+}
+
+/** Probes under way, by what they go through. A channel carries few HTLCs: one that is kept must not be joined by hundreds. */
+const underWay = new WeakMap<Graph, Map<string, Promise<ProbeOutcome>>>()
+
+function oneProbe(graph: Graph, probe: Parameters<Graph['probe']>[0]): Promise<ProbeOutcome> {
+  const probes = underWay.get(graph) ?? new Map<string, Promise<ProbeOutcome>>()
+  underWay.set(graph, probes)
+  const name = `${probe.via} ${probe.shortChannelId} ${probe.destination}`
+  const known = probes.get(name)
+  if (known) return known
+  const sent = graph.probe(probe).finally(() => probes.delete(name))
+  probes.set(name, sent)
+  return sent
 }

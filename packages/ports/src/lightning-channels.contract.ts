@@ -178,5 +178,21 @@ export function proving({ world }: Here): void {
         failedAt: 'route',
       })
     })
+
+    it('a probe that the last node keeps is answered when it lets go', async (context) => {
+      const { holdProbes, mine, market } = world()
+      if (!holdProbes) return context.skip()
+      const nodes = await ends(world())
+      const { shortChannelId } = await openChannel(world(), true)
+      const probe = { via: nodes.seller, shortChannelId: shortChannelId ?? '', destination: nodes.buyer, amountMsat }
+      await holdProbes(true)
+      let answers = 0
+      const kept = market.lightning.graph.probe(probe).finally(() => answers++)
+      await mine(1)
+      await market.lightning.info()
+      expect(answers).toBe(0)
+      await holdProbes(false)
+      expect(await kept).toEqual({ reached: true })
+    })
   })
 }

@@ -16,6 +16,8 @@ export type LightningWorld = {
   readonly chain: Chain
   /** Returns when every node has seen the blocks. */
   readonly mine: (count: number) => Promise<void>
+  /** Whether the buyer's node keeps probes that reach it; a world of stock nodes cannot have it. */
+  readonly holdProbes?: (held: boolean) => Promise<void>
   readonly teardown: () => Promise<void>
 }
 

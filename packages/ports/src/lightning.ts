@@ -117,6 +117,9 @@ export interface Graph {
   /**
    * An HTLC with a hash that nobody knows, through `via` and then this very channel to `destination` (decisions, A4a).
    * `failedAt` is the place in the route: 'route' before it reached `via`, 'seller' at `via`.
+   *
+   * The last node may keep the HTLC, for as long as its expiry allows: the answer comes when it lets go, so whoever asks
+   * limits the wait. A kept probe has proven nothing yet, and takes a slot of both channels: ask once at a time.
    */
   probe(probe: {
     readonly via: string

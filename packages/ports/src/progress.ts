@@ -15,8 +15,8 @@ export interface Progress {
   load(consumer: string): Promise<{ readonly position: bigint | 'start' }>
   /** @returns undefined where nothing of the stream was seen, or its row was pruned: then its events up to the position are done */
   revision(consumer: string, stream: string, db?: Kysely<object>): Promise<number | undefined>
-  /** Notes the last event of a stream; an older one changes nothing. */
-  advance(consumer: string, reached: Reached, db?: Kysely<object>): Promise<void>
+  /** Notes the last event of a stream. @returns whether it was later than the one before; else nothing changed */
+  advance(consumer: string, reached: Reached, db?: Kysely<object>): Promise<boolean>
   /** Everything up to `position` is done. It never goes back. */
   settle(consumer: string, position: bigint, db?: Kysely<object>): Promise<void>
   /**

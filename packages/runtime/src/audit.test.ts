@@ -63,7 +63,8 @@ function flip(text: string, at: number): string {
   return text.slice(0, index) + (text[index] === 'x' ? 'y' : 'x') + text.slice(index + 1)
 }
 
-/** An audit reads the whole log and nothing else. */
-const readOnly = (events: readonly StoredEvent[]): Pick<EventStore, 'readAll'> => ({
+const readOnly = (events: readonly StoredEvent[]): Pick<EventStore, 'readAll' | 'read'> => ({
+  read: (stream, from = 0, max = Infinity) =>
+    Promise.resolve(events.filter((event) => event.stream === stream && event.revision >= from).slice(0, max)),
   readAll: (after, max) => Promise.resolve(events.filter(({ position }) => after === 'start' || position > after).slice(0, max)),
 })

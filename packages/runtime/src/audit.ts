@@ -1,91 +1,103 @@
-import { contractOf } from '@penstock/contracts/all.ts'
-import { categoryOf, type EventStore, type StoredEvent } from '@penstock/ports/event-store.ts'
-import { expectedChain, metaOf, stateHash } from './event-codec.ts'
-import type { Aggregate, Service } from './service.ts'
-import { afterStored, emptyStream, type Loaded } from './streams.ts'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { EventStore, StoredEvent } from '@penstock/ports/event-store.ts'
+import { comparison, type HeadsReport } from './audit-compare.ts'
+import { aggregatesOf, checkedStep, type Divergence, folds, isDivergence, ownerOf } from './audit-fold.ts'
+import type { HeadLog } from './audit-heads.ts'
+import { ledgerCheck } from './audit-ledger.ts'
+import type { Service } from './service.ts'
 
-/** What an audit found. `first`: where the first stream stops being what its own hashes say. */
+/** What an audit found. `first`: where the first stream stops being what its own hashes say, or what the log heads know. */
 export type AuditReport = {
   readonly streams: number
   readonly events: number
   readonly divergences: number
   readonly ledger_balanced: boolean
-  readonly first: { readonly stream: string; readonly revision: number; readonly what: string } | null
+  readonly first: Divergence | null
+  /** Only where the audit was given heads or a note to compare with. */
+  readonly log?: HeadsReport
 }
 
-type Divergence = { readonly stream: string; readonly revision: number; readonly what: string }
+export type AuditOptions = {
+  readonly heads?: Pick<HeadLog, 'key' | 'lines'>
+  /** What an earlier audit called its note, kept outside of this machine. */
+  readonly note?: string
+  /** What the store itself finds wrong with its tables. */
+  readonly storeFault?: Divergence
+}
 
-const PAGE = 2000
+const PAGE = 500
 
 /**
- * Reads every stream from its beginning: the revisions have no gap, every chain hash covers the stored bytes, and today's
- * code derives the state that was hashed when the fact was appended. Beside it all ledger postings must add up to nothing.
+ * Reads the whole log once: the revisions of every stream have no gap, every chain hash covers the stored bytes, and today's
+ * code derives the state that was hashed when the fact was appended. Beside it the log is compared with its heads, and
+ * all ledger postings must add up to nothing. Memory does not grow with the store.
  */
-export async function audit(store: Pick<EventStore, 'readAll'>, services: readonly Service<never>[]): Promise<AuditReport> {
-  const aggregates = new Map(services.flatMap((service) => service.aggregates).map((aggregate) => [aggregate.contract.category, aggregate as Aggregate<never>]))
-  const folds = new Map<string, Loaded>()
-  const broken = new Set<string>()
+export async function audit(store: Pick<EventStore, 'readAll' | 'read'>, services: readonly Service<never>[], options: AuditOptions = {}): Promise<AuditReport> {
+  const findings = collected()
+  if (options.storeFault) findings.found(options.storeFault)
+  const { heads, note } = options
+  const log = heads || note !== undefined ? await comparison(heads ?? NO_HEADS, note, findings.found) : undefined
+  const streams = streamCheck(store, services, findings)
   const ledger = ledgerCheck()
   let events = 0
-  let first: Divergence | null = null
   let after: bigint | 'start' = 'start'
   for (;;) {
     const page: readonly StoredEvent[] = await store.readAll(after, PAGE)
     for (const event of page) {
-      events += 1
       ledger.add(event)
-      if (broken.has(event.stream)) continue
-      const checked = check(aggregates, folds.get(event.stream), event)
-      if ('what' in checked) {
-        broken.add(event.stream)
-        first ??= checked
-      } else folds.set(event.stream, checked)
+      await streams.check(event)
+      if (log?.isDue(event)) await log.reach(event.position)
+      log?.add(event)
     }
-    const last = page.at(-1)
-    if (!last) break
-    after = last.position
+    events += page.length
+    after = page.at(-1)?.position ?? after
+    if (page.length === 0) break
+    // A running market goes on meanwhile.
+    await nextTurn()
   }
-  return { streams: new Set([...folds.keys(), ...broken]).size, events, divergences: broken.size, ledger_balanced: ledger.balanced(), first }
+  const report = { streams: streams.count(), events, ...findings.sum(), ledger_balanced: ledger.balanced(), first: findings.first() }
+  return log ? { ...report, log: await log.end(), ...findings.sum(), first: findings.first() } : report
 }
 
-function check(aggregates: ReadonlyMap<string, Aggregate<never>>, before: Loaded | undefined, event: StoredEvent): Loaded | Divergence {
-  const at = { stream: event.stream, revision: event.revision }
-  const aggregate = aggregates.get(categoryOf(event.stream))
-  if (!aggregate) return { ...at, what: 'no service owns this stream' }
-  const loaded = before ?? emptyStream(aggregate)
-  if (event.revision !== loaded.revision + 1) return { ...at, what: `revision ${loaded.revision + 1} is missing` }
-  try {
-    const meta = metaOf(event)
-    if (meta.chain !== expectedChain(loaded.chain, event)) return { ...at, what: 'the chain hash does not cover the stored bytes' }
-    const after = afterStored(aggregate, loaded, event)
-    if (meta.state !== undefined && meta.state !== hashAgain(aggregate, after.state, meta.state)) return { ...at, what: 'the facts fold to another state than the one that was hashed' }
-    return after
-  } catch (error) {
-    return { ...at, what: error instanceof Error ? error.message : String(error) }
-  }
+const NO_HEADS: Pick<HeadLog, 'key' | 'lines'> = {
+  key: undefined,
+  async *lines() {
+    // Only a note is compared with.
+  },
 }
 
-/** By the version of the projection that was used then. */
-function hashAgain(aggregate: Aggregate<never>, state: unknown, recorded: string): string {
-  const version = Number(recorded.slice(0, recorded.indexOf(':')))
-  const project = aggregate.hashed.of[version]
-  return project ? stateHash(version, project(state)) : `no projection ${version}`
-}
+type Findings = ReturnType<typeof collected>
 
-/** Every posting is balanced by itself, whatever aggregate it stands in. */
-function ledgerCheck(): { add(event: StoredEvent): void; balanced(): boolean } {
-  let unbalanced = 0
+/** One divergence for each stream: what follows the first one proves nothing more. */
+function collected() {
+  const broken = new Set<string>()
+  let first: Divergence | null = null
   return {
-    add(event) {
-      if (event.type !== 'LedgerPosted' || !contractOf(categoryOf(event.stream)).facts['LedgerPosted']) return
-      try {
-        // The contract's shape; an edited event that is no JSON is a divergence of its stream already.
-        const { entries } = JSON.parse(event.data) as { entries: readonly { amountMsat: string }[] }
-        if (entries.reduce((sum, entry) => sum + BigInt(entry.amountMsat), 0n) !== 0n) unbalanced += 1
-      } catch {
-        unbalanced += 1
-      }
+    found(divergence: Divergence): void {
+      first ??= divergence
+      broken.add(divergence.stream)
     },
-    balanced: () => unbalanced === 0,
+    isBroken: (stream: string): boolean => broken.has(stream),
+    first: (): Divergence | null => first,
+    sum: () => ({ divergences: broken.size }),
+  }
+}
+
+function streamCheck(store: Pick<EventStore, 'read'>, services: readonly Service<never>[], { found, isBroken }: Findings) {
+  const aggregates = aggregatesOf(services)
+  const known = folds(store)
+  let count = 0
+  return {
+    count: (): number => count,
+    async check(event: StoredEvent): Promise<void> {
+      if (isBroken(event.stream)) return
+      if (event.revision === 0) count += 1
+      const aggregate = ownerOf(aggregates, event)
+      const before = isDivergence(aggregate) ? aggregate : (known.kept(event.stream) ?? (await known.before(aggregate, event)))
+      const step = isDivergence(aggregate) || isDivergence(before) ? before : checkedStep(aggregate, before, event)
+      if (!isDivergence(step)) return known.keep(event.stream, step)
+      known.drop(event.stream)
+      found(step)
+    },
   }
 }

@@ -35,7 +35,6 @@ export function projector(context: ProjectContext, projection: Projection, owner
     crashPoint(`${context.service}.after-projection`)
     projection.committed?.(events)
   })
-  const seenIn = (trx: Transaction<object>, stream: string) => context.progress.revision(name, stream, trx)
   return {
     name,
     owner,
@@ -43,11 +42,9 @@ export function projector(context: ProjectContext, projection: Projection, owner
     seen: async (stream) => applied.get(stream) ?? context.progress.revision(name, stream),
     apply: (event) =>
       batch(async (trx) => {
-        const stream = streamOf(event)
-        const last = await seenIn(trx, stream)
-        if (last !== undefined && event.revision <= last) return undefined
+        const { revision, position } = event
+        if (!(await context.progress.advance(name, { stream: streamOf(event), revision, position }, trx))) return undefined
         await projection.apply(trx, event)
-        await context.progress.advance(name, { stream, revision: event.revision, position: event.position }, trx)
         return event
       }),
     ...(projection.outcome && {
@@ -65,7 +62,7 @@ export function projector(context: ProjectContext, projection: Projection, owner
 const streamOf = ({ category, aggregateId }: Event): string => `${category}-${aggregateId}`
 
 function batcher(views: Views, committed: (events: readonly Event[]) => void): (apply: Piece['apply']) => Promise<void> {
-  let waiting: Piece[] = []
+  const waiting: Piece[] = []
   let busy = false
 
   const commit = async (pieces: readonly Piece[]): Promise<void> => {

@@ -34,7 +34,7 @@ export async function relay(context: RelayContext, signal: AbortSignal): Promise
   const { position: after } = await context.progress.load(consumerOf(service))
   const published = unsaved(context)
   const over = new AbortController()
-  const saving = saveLoop(context, published.save, over.signal)
+  const saving = saveLoop(context, () => published.save(), over.signal)
   try {
     for await (const batch of store.follow({ categories: context.categories, after, signal })) {
       await persist(
@@ -84,7 +84,7 @@ function unsaved({ service, views, unfinished, progress, clock }: RelayContext) 
 }
 
 async function saveLoop({ service, clock, log }: RelayContext, save: () => Promise<void>, signal: AbortSignal): Promise<void> {
-  for (let stopping = false; !stopping; ) {
+  for (let stopping = false; !stopping;) {
     await clock.sleep(SAVE_EVERY_MS, signal)
     stopping = signal.aborted
     try {

@@ -21,7 +21,7 @@ export const named = { attempt: 1, outpoint, terms, fundingConfirmsWithinBlocks:
 export const fact = <T extends ChannelFact['type']>(type: T, data: Extract<ChannelFact, { type: T }>['data']) =>
   ({ type, v: 1, data }) as ChannelFact
 
-export const started = fact('WatchStarted', { ...named, fromHeight: 99, seenBefore: 106, confirmedBefore: 108 })
+export const started = fact('WatchStarted', { ...named, fromHeight: 93, seenBefore: 106, confirmedBefore: 108 })
 export const seen = fact('FundingSeen', { outpoint, atHeight: 100 })
 export const confirmed = fact('FundingConfirmed', { outpoint, height: 101, shortChannelId: '101x2x1' })
 export const two = fact('ConfirmationsSeen', { outpoint, confirmations: 2, tipHeight: 102 })
@@ -60,7 +60,7 @@ export const observe = (of: EvidenceData, seesMempool = true) => ({
 })
 export const watch = (more: object = {}) => ({
   type: 'WatchOutpoint' as const,
-  data: { ...named, attestation: null, fundingSeenBlocks: 6, height: 100, ...more },
+  data: { ...named, attestation: null, fundingSeenBlocks: 6, height: 100, seesMempool: true, ...more },
 })
 export const lease = { type: 'StartLease' as const, data: { outpoint, height: 103 } }
 export const attestation: Attestation = {

@@ -1,3 +1,4 @@
+import { REORG_BLOCKS } from '@penstock/bitcoin/channel-proof.ts'
 import type { ChannelCommand, ChannelFact } from '@penstock/contracts/channel.ts'
 import type { Attestation } from '@penstock/contracts/shapes.ts'
 import { accept, type Decider, type Decision, type Refusal } from '@penstock/kernel/decider.ts'
@@ -8,10 +9,15 @@ import { type Look, nextFact } from './look.ts'
 
 /** The height of the chain when the command is decided. */
 type AtHeight = { readonly height: number }
-export type ChannelDecided = Enriched<ChannelCommand, { WatchOutpoint: AtHeight; StartLease: AtHeight }>
+export type ChannelDecided = Enriched<
+  ChannelCommand,
+  { WatchOutpoint: AtHeight & { readonly seesMempool: boolean }; StartLease: AtHeight }
+>
 type Data<Type extends ChannelDecided['type']> = Extract<ChannelDecided, { readonly type: Type }>['data']
 type Decided = Decision<ChannelFact, Refusal>
 
+/** Without a mempool a transaction shows with its first confirmation only, however early it was sent (decisions, A4). */
+const LEAST_SEEN_BLOCKS_WITHOUT_MEMPOOL = 36
 // A look changes a status a few times at most; more would be a circle.
 const MOST_FACTS = 20
 
@@ -40,7 +46,9 @@ function decide(channel: Channel, { type, data }: ChannelDecided): Decided {
 }
 
 /** The order says which outpoint counts; once its lease began or it let go, there is nothing more to say. */
-function watchOutpoint(channel: Channel, { height, attestation, fundingSeenBlocks, ...named }: Data<'WatchOutpoint'>): Decided {
+function watchOutpoint(channel: Channel, data: Data<'WatchOutpoint'>): Decided {
+  const { height, seesMempool, attestation, fundingSeenBlocks, ...named } = data
+  const seenBlocks = seesMempool ? fundingSeenBlocks : Math.max(fundingSeenBlocks, LEAST_SEEN_BLOCKS_WITHOUT_MEMPOOL)
   const { status } = channel
   if (status === 'LEASED' || status === 'ENDED' || status === 'STOPPED' || watchOf(channel)?.outpoint === named.outpoint)
     return accept()
@@ -49,8 +57,8 @@ function watchOutpoint(channel: Channel, { height, attestation, fundingSeenBlock
     v: 1,
     data: {
       ...named,
-      fromHeight: Math.min(named.terms.heldAtHeight, height),
-      seenBefore: height + fundingSeenBlocks,
+      fromHeight: Math.max(0, Math.min(named.terms.heldAtHeight, height) - REORG_BLOCKS),
+      seenBefore: height + seenBlocks,
       confirmedBefore: height + named.fundingConfirmsWithinBlocks,
     },
   }

@@ -44,6 +44,7 @@ export const channelMachine = createMachine({
         ConfirmationsSeen: 'LEASED',
         ChannelProven: 'LEASED',
         ChannelWrong: 'LEASED',
+        PromiseBroken: 'LEASED',
         LeaseEnded: 'ENDED',
         WatchStopped: 'STOPPED',
       },

@@ -36,8 +36,17 @@ describe('an outpoint to watch', () => {
     given(channelDecider).when(watch({ attestation })).then(started, fact('AttestationKept', { outpoint, attestation }))
     given(channelDecider, started).when(watch()).then()
   })
+  test('has more time to be seen where only blocks show it', () => {
+    const blind = fact('WatchStarted', { ...named, fromHeight: 93, seenBefore: 136, confirmedBefore: 108 })
+    given(channelDecider)
+      .when(watch({ seesMempool: false }))
+      .then(blind)
+    given(channelDecider)
+      .when(watch({ seesMempool: false, fundingSeenBlocks: 40 }))
+      .then({ ...blind, data: { ...blind.data, seenBefore: 140 } } as typeof blind) // the same fact, later
+  })
   test('is replaced by the one that the order named since, whatever was seen of the first', () => {
-    const again = fact('WatchStarted', { ...named, outpoint: other, fromHeight: 99, seenBefore: 108, confirmedBefore: 110 })
+    const again = fact('WatchStarted', { ...named, outpoint: other, fromHeight: 93, seenBefore: 108, confirmedBefore: 110 })
     for (const history of [[started], [started, seen], opened, [started, lost], [started, seen, wrong], [started, seen, missing]])
       given(channelDecider, ...history)
         .when(watch({ outpoint: other, height: 102 }))
@@ -167,6 +176,7 @@ test('every edge of the machine is one that the fold knows', () => {
     fact('AttestationKept', { outpoint, attestation }),
     fact('FundingReorged', { outpoint, tipHeight: 104, confirmedBefore: 112 }),
     fact('ChannelProven', { outpoint, peer: 'graph', tipHeight: 104 }),
+    fact('PromiseBroken', { attempt: 1, outpoint, what: 'base-fee', reason: 'x', tipHeight: 104 }),
   ]
   for (const [from, type, to] of compile(channelMachine).edges) {
     const next = facts.filter((one) => one.type === type).slice(0, 1)

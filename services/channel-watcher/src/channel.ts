@@ -1,6 +1,6 @@
 import type { ChannelTerms } from '@penstock/bitcoin/channel-proof.ts'
 import type { ChannelFact } from '@penstock/contracts/channel.ts'
-import type { Attestation } from '@penstock/contracts/shapes.ts'
+import type { Attestation, FeeCaps } from '@penstock/contracts/shapes.ts'
 import { Bug, must } from '@penstock/kernel/result.ts'
 import { compile } from '@penstock/runtime/lifecycle.ts'
 import { channelMachine } from './channel.machine.ts'
@@ -14,6 +14,8 @@ export type Watch = {
   readonly fromHeight: number
   readonly fundingConfirmsWithinBlocks: number
   readonly leaseBlocks: number
+  /** What the seller promised for the lease, where the order told it. */
+  readonly feeCaps: FeeCaps | null
 }
 
 /** Where the funding transaction is in the chain. */
@@ -26,7 +28,7 @@ export type InChain = { readonly confirmations: number; readonly isProven: boole
 type Unconfirmed = { readonly confirmedBefore: number }
 
 export type Leased = { readonly status: 'LEASED'; readonly watch: Watch; readonly place: Place | null } & InChain &
-  Unconfirmed & { readonly endsAtHeight: number; readonly isWrong: boolean }
+  Unconfirmed & { readonly endsAtHeight: number; readonly isWrong: boolean; readonly isPromiseBroken: boolean }
 
 export type Channel =
   | { readonly status: 'NONE' }
@@ -67,9 +69,9 @@ export function evolve(channel: Channel, fact: ChannelFact): Channel {
 
 type Data<Type extends ChannelFact['type']> = Extract<ChannelFact, { readonly type: Type }>['data']
 
-const begin = ({ seenBefore, confirmedBefore, terms, ...watch }: Data<'WatchStarted'>): Channel => ({
+const begin = ({ seenBefore, confirmedBefore, terms, feeCaps, ...watch }: Data<'WatchStarted'>): Channel => ({
   status: 'WATCHING',
-  watch: { ...watch, terms: { ...terms, capacitySat: BigInt(terms.capacitySat) }, attestation: null },
+  watch: { ...watch, terms: { ...terms, capacitySat: BigInt(terms.capacitySat) }, attestation: null, feeCaps: feeCaps ?? null },
   seenBefore,
   confirmedBefore,
 })
@@ -88,6 +90,7 @@ function lease(channel: Channel, { atHeight, endsAtHeight }: Data<'LeaseStarted'
     confirmedBefore,
     endsAtHeight,
     isWrong: channel.status === 'WRONG',
+    isPromiseBroken: false,
   }
 }
 
@@ -136,6 +139,8 @@ function duringLease(channel: Leased, { type, data }: ChannelFact): Leased {
       return { ...channel, isProven: true }
     case 'ChannelWrong':
       return { ...channel, isWrong: true }
+    case 'PromiseBroken':
+      return { ...channel, isPromiseBroken: true }
     default:
       throw new Bug(`${type} cannot follow ${channel.status}`)
   }

@@ -1,102 +1,96 @@
 import { channel } from '@penstock/contracts/channel.ts'
+import type { EvidenceData } from '@penstock/contracts/settlement.ts'
 import type { ChainTip } from '@penstock/ports/chain.ts'
+import { within } from '@penstock/ports/within.ts'
 import { canonical } from '@penstock/runtime/canonical.ts'
 import { derivedId } from '@penstock/runtime/derived-ids.ts'
 import { ask, type Job, type ServiceContext } from '@penstock/runtime/service.ts'
-import { type Channel, watchOf } from './channel.ts'
-import { evidenceOf, type WatcherPorts } from './effects.ts'
+import { type Channel, type Watch, watchOf } from './channel.ts'
+import { evidenceOf, LOOK_TIMEOUT_MS, type WatcherPorts } from './effects.ts'
+import { lanes } from './lanes.ts'
 import { isAtRest } from './look.ts'
 
-const SIDE_BY_SIDE = 8
+const LOOKS_SIDE_BY_SIDE = 8
+/** A probe that its last node keeps takes its whole limit: probes have lanes of their own. */
+const PROBES_SIDE_BY_SIDE = 32
 const AGAIN_AFTER_MS = 1000
 /** Leases at rest take turns, so that a block costs the same however many channels were ever sold. */
 const LEASES_PER_TIP = 500
 
 type Context = ServiceContext<WatcherPorts>
 
-/** Looks at every watched outpoint on every new tip. A look that failed is tried again until the next tip comes. */
+/**
+ * Looks at every watched outpoint on every new tip, and again where a look failed. No look waits for another, nor a new
+ * tip for any: whoever keeps our probe keeps it from nobody else.
+ */
 export const followChain: Job<WatcherPorts> = {
   name: 'follow-chain',
   async run(context, signal) {
+    const { chain, clock, log } = context.ports
     const resting = new Set<string>()
-    let newer = new AbortController()
-    let looking = Promise.resolve()
+    let newest: ChainTip | undefined
+    // What failed is tried again after a moment.
+    const attempt = async (id: string, act: (tip: ChainTip) => Promise<void>): Promise<void> => {
+      if (!newest || signal.aborted) return
+      try {
+        await act(newest)
+      } catch (error) {
+        if (signal.aborted) return
+        log.warn({ order: id, reason: String(error) }, 'a channel could not be looked at; it is tried again')
+        void clock.sleep(AGAIN_AFTER_MS, signal).then(() => (signal.aborted ? undefined : looks.add([id])))
+      }
+    }
+    const looks = lanes(LOOKS_SIDE_BY_SIDE, (id) =>
+      attempt(id, async (tip) => {
+        resting.delete(id)
+        const after = await look(context, tip, id, false, signal)
+        if (isAtRest(after)) resting.add(id)
+        // A channel that this look found deep enough is probed at once, not a block later.
+        if (isToBeProbed(after)) probes.add([id])
+      }),
+    )
+    const probes = lanes(PROBES_SIDE_BY_SIDE, (id) =>
+      attempt(id, async (tip) => void (await look(context, tip, id, true, signal))),
+    )
     try {
-      for await (const tip of context.ports.chain.tips(signal)) {
-        newer.abort()
-        await looking
-        newer = new AbortController()
-        looking = lookAtAll(context, tip, resting, AbortSignal.any([signal, newer.signal]))
+      for await (const tip of chain.tips(signal)) {
+        newest = tip
+        looks.add(await due(context, resting))
       }
     } finally {
-      newer.abort()
-      await looking
+      await Promise.all([looks.stop(), probes.stop()])
     }
   },
 }
 
-/** One look at each, also when a newer tip has come meanwhile: nobody waits for ever behind fast blocks. It never rejects. */
-async function lookAtAll(context: Context, tip: ChainTip, resting: Set<string>, until: AbortSignal): Promise<void> {
-  const { clock, log } = context.ports
-  let waiting = await due(context, resting).catch((error: unknown) => {
-    log.error({ reason: String(error) }, 'the watched channels could not be listed; the next block tries again')
-    return [] as readonly string[]
-  })
-  for (;;) {
-    waiting = await lookSideBySide(context, tip, resting, waiting)
-    if (waiting.length === 0 || until.aborted) return
-    await clock.sleep(AGAIN_AFTER_MS, until)
-    if (until.aborted) return
-  }
-}
-
 /** Everything unfinished, and of the leases at rest those that were looked at longest ago. */
 async function due(context: Context, resting: Set<string>): Promise<readonly string[]> {
-  const ids = await context.unfinished(channel.category)
-  const open = new Set(ids)
-  for (const id of resting) if (!open.has(id)) resting.delete(id)
-  const turn = new Set([...resting].slice(0, LEASES_PER_TIP))
-  return ids.filter((id) => !resting.has(id) || turn.has(id))
-}
-
-/** @returns those that failed */
-async function lookSideBySide(
-  context: Context,
-  tip: ChainTip,
-  resting: Set<string>,
-  ids: readonly string[],
-): Promise<readonly string[]> {
-  const queue = [...ids]
-  const failed: string[] = []
-  const worker = async (): Promise<void> => {
-    for (let id = queue.pop(); id !== undefined; id = queue.pop()) {
-      try {
-        resting.delete(id)
-        if (await look(context, tip, id)) resting.add(id)
-      } catch (error) {
-        failed.push(id)
-        context.ports.log.warn({ order: id, reason: String(error) }, 'a channel could not be looked at; it is tried again')
-      }
-    }
+  try {
+    const ids = await within(context.ports.clock, LOOK_TIMEOUT_MS, context.unfinished(channel.category))
+    const open = new Set(ids)
+    for (const id of resting) if (!open.has(id)) resting.delete(id)
+    const turn = new Set([...resting].slice(0, LEASES_PER_TIP))
+    return ids.filter((id) => !resting.has(id) || turn.has(id))
+  } catch (error) {
+    context.ports.log.error({ reason: String(error) }, 'the watched channels could not be listed; the next block tries again')
+    return []
   }
-  await Promise.all(Array.from({ length: SIDE_BY_SIDE }, worker))
-  return failed
 }
 
-/** @returns whether the channel is at rest. The revision in the command's id lets the same evidence speak to a newer state. */
-async function look(context: Context, tip: ChainTip, id: string): Promise<boolean> {
+/** @returns the state afterwards. The revision in the command's id lets the same evidence speak to a newer state. */
+async function look(context: Context, tip: ChainTip, id: string, probe: boolean, signal: AbortSignal): Promise<Channel> {
   const { ports, decide } = context
   const { state, revision } = await present(context, id)
   const watch = watchOf(state)
-  if (!watch) return false
-  const evidence = await evidenceOf(ports, watch, isToBeProbed(state))
+  if (!watch || (probe && !isToBeProbed(state))) return state
+  const evidence = await seenOf(ports, watch, probe, signal)
   const data = { outpoint: watch.outpoint, evidence, seesMempool: ports.chain.sees.mempool }
   await decide(ask(channel, id, 'Observe', data), derivedId(channel.category, id, revision, tip.hash, canonical(data)))
-  const after = (await present(context, id)).state
-  // A channel that this look found deep enough is probed at once, not a block later.
-  if (isToBeProbed(after) && !isToBeProbed(state)) return look(context, tip, id)
-  return isAtRest(after)
+  return (await present(context, id)).state
 }
+
+const seenOf = (ports: Context['ports'], watch: Watch, probe: boolean, signal: AbortSignal): Promise<EvidenceData> =>
+  within(ports.clock, LOOK_TIMEOUT_MS, evidenceOf(ports, watch, probe), signal)
 
 const isToBeProbed = (state: Channel): boolean => state.status === 'REACHED' && !state.isProven
 

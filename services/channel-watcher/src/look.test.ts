@@ -187,6 +187,7 @@ function command(move: string, n: number, world: World, looked: readonly Evidenc
           fundingConfirmsWithinBlocks: 8,
           leaseBlocks: 20,
           height,
+          seesMempool: true,
         },
       }
     case 'lease':

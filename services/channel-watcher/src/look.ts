@@ -1,6 +1,7 @@
 import { judge } from '@penstock/bitcoin/channel-proof.ts'
 import { formatShortChannelId, parseOutpoint } from '@penstock/bitcoin/outpoint.ts'
 import type { ChannelCommand, ChannelFact } from '@penstock/contracts/channel.ts'
+import { satToMsat } from '@penstock/kernel/money.ts'
 import type { Channel, Leased, Place, Watch } from './channel.ts'
 import { toEvidence } from './evidence.ts'
 
@@ -117,6 +118,30 @@ function wrong({ terms }: Watch, { outpoint, evidence }: Look): Next {
   return { type: 'ChannelWrong', v: 1, data: { outpoint, code, reason, tipHeight: evidence.tipHeight } }
 }
 
+/** What the seller takes for forwarding through the channel, as it announces it; a private channel announces nothing. */
+function promiseBroken({ isPromiseBroken, watch }: Leased, { outpoint, evidence: { graph, tipHeight } }: Look): Next {
+  const { attempt, feeCaps } = watch
+  const fees = graph?.sellerFees
+  if (isPromiseBroken || !feeCaps || !fees) return null
+  const broken = (what: 'base-fee' | 'fee-rate', reason: string): ChannelFact => ({
+    type: 'PromiseBroken',
+    v: 1,
+    data: { attempt, outpoint, what, reason, tipHeight },
+  })
+  const { baseFeeCapSat, feeRateCapPpm } = feeCaps
+  if (BigInt(fees.baseFeeMsat) > satToMsat(BigInt(baseFeeCapSat)))
+    return broken(
+      'base-fee',
+      `The seller takes a base fee of ${fees.baseFeeMsat} msat; at most ${baseFeeCapSat} sat were promised.`,
+    )
+  if (fees.feeRatePpm > feeRateCapPpm)
+    return broken(
+      'fee-rate',
+      `The seller takes ${fees.feeRatePpm} ppm for forwarding; at most ${feeRateCapPpm} ppm were promised.`,
+    )
+  return null
+}
+
 /** A lease ends with its last block or with the output's end. Nobody but the two nodes knows who closed. */
 function leased(channel: Leased, look: Look): Next {
   const { output, tipHeight } = look.evidence
@@ -130,6 +155,7 @@ function leased(channel: Leased, look: Look): Next {
   if (!channel.place) return tipHeight >= channel.confirmedBefore ? ended(tipHeight < channel.endsAtHeight, null) : null
   const spend = output?.spentBy
   if (spend && spend.height !== null) return ended(spend.height < channel.endsAtHeight, spend.txid)
-  const more = depth(channel, look) ?? proven(channel, look) ?? (channel.isWrong ? null : wrong(channel.watch, look))
+  const broken = (channel.isWrong ? null : wrong(channel.watch, look)) ?? promiseBroken(channel, look)
+  const more = depth(channel, look) ?? proven(channel, look) ?? broken
   return more ?? (tipHeight >= channel.endsAtHeight ? ended(false, null) : null)
 }

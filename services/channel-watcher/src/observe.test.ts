@@ -10,6 +10,7 @@ import {
   leased,
   lost,
   missing,
+  named,
   observe,
   opened,
   other,
@@ -231,6 +232,71 @@ test('the peer proof is recorded once, by the graph or by a probe', () => {
   given(channelDecider, ...opened)
     .when(observe(evidence(103, output(101), { probe: 'reached', otherChannelsBetween: true })))
     .then()
+})
+
+describe('the fees that were promised', () => {
+  const feeCaps = { baseFeeCapSat: '1', feeRateCapPpm: 500 }
+  const promised = [fact('WatchStarted', { ...named, feeCaps, fromHeight: 93, seenBefore: 106, confirmedBefore: 108 })]
+  const during = [
+    ...promised,
+    seen,
+    confirmed,
+    two,
+    three,
+    reached,
+    leased,
+    fact('ChannelProven', { outpoint, peer: 'graph', tipHeight: 103 }),
+  ]
+  const takes = (baseFeeMsat: string, feeRatePpm: number) =>
+    observe(
+      evidence(103, output(101), {
+        graph: {
+          capacitySat: '1000000',
+          nodes: [seller, buyer],
+          shortChannelId: '101x2x1',
+          sellerFees: { baseFeeMsat, feeRatePpm },
+        },
+      }),
+    )
+  const dearBase = fact('PromiseBroken', {
+    attempt: 1,
+    outpoint,
+    what: 'base-fee',
+    reason: 'The seller takes a base fee of 1001 msat; at most 1 sat were promised.',
+    tipHeight: 103,
+  })
+  test('are kept', () =>
+    given(channelDecider, ...during)
+      .when(takes('1000', 500))
+      .then())
+  test('are broken by either of them, once', () => {
+    given(channelDecider, ...during)
+      .when(takes('1001', 500))
+      .then(dearBase)
+    given(channelDecider, ...during)
+      .when(takes('0', 501))
+      .then(
+        fact('PromiseBroken', {
+          attempt: 1,
+          outpoint,
+          what: 'fee-rate',
+          reason: 'The seller takes 501 ppm for forwarding; at most 500 ppm were promised.',
+          tipHeight: 103,
+        }),
+      )
+    given(channelDecider, ...during, dearBase)
+      .when(takes('9999', 9999))
+      .then()
+  })
+  test('bind during the lease, and only where they were told', () => {
+    const proven = during.filter(({ type }) => type !== 'LeaseStarted')
+    given(channelDecider, ...proven)
+      .when(takes('9999', 9999))
+      .then()
+    given(channelDecider, started, ...during.slice(1))
+      .when(takes('9999', 9999))
+      .then()
+  })
 })
 
 describe('a lease', () => {

@@ -1,5 +1,6 @@
 import { openSimnet } from '@penstock/adapters/simnet/simnet.ts'
 import { channel, type ChannelFact } from '@penstock/contracts/channel.ts'
+import type { FeeCaps } from '@penstock/contracts/shapes.ts'
 import { bind, run } from '@penstock/runtime/run.ts'
 import { ask } from '@penstock/runtime/service.ts'
 import { memoryWorld } from '@penstock/testkit/memory-world.ts'
@@ -25,6 +26,7 @@ async function world() {
   })
   const { send } = await caller('channel-watcher')
   const pubkeyOf = (alias: string) => net.control.nodes().find((node) => node.alias === alias)?.pubkey ?? ''
+  net.control.mine(2)
   const heldAtHeight = (await net.chain().tip()).height
   const terms = {
     sellerPubkey: pubkeyOf('seller-ada'),
@@ -43,7 +45,7 @@ async function world() {
     open: () => net.control.open('seller-ada', terms.buyerPubkey, 1_000_000n).outpoint,
     tell: <T extends keyof typeof channel.commands>(id: string, type: T, data: Parameters<typeof ask<typeof channel, T>>[3]) =>
       send(ask(channel, id, type, data), randomUUID()),
-    watch: (id: string, outpoint: string) => {
+    watch: (id: string, outpoint: string, feeCaps?: FeeCaps) => {
       const watched = {
         attempt: 1,
         outpoint,
@@ -52,6 +54,7 @@ async function world() {
         fundingSeenBlocks: 6,
         fundingConfirmsWithinBlocks: 6,
         leaseBlocks: 50,
+        ...(feeCaps && { feeCaps }),
       }
       return send(ask(channel, id, 'WatchOutpoint', watched), randomUUID())
     },
@@ -104,6 +107,36 @@ test('a re-organisation takes a confirmation back, and a restart forgets nothing
   await restart()
   net.control.mine(4)
   await shows(id, 'ConfirmationsReached')
+})
+
+test('a re-organisation may put the funding into a block as low as that of the hold: nobody is accused', async () => {
+  const { net, facts, open, watch, shows } = await world()
+  const id = randomUUID()
+  await watch(id, open())
+  net.control.mine(1)
+  await shows(id, 'FundingConfirmed')
+  net.control.reorg(2, { remine: true })
+  await shows(id, 'FundingConfirmed', 2)
+  await shows(id, 'ConfirmationsReached')
+  expect(await facts(id)).not.toContain('ChannelWrong')
+})
+
+test('a seller that takes more for forwarding than it promised is told of, once', async () => {
+  const { net, facts, open, tell, watch, shows } = await world()
+  const id = randomUUID()
+  const outpoint = open()
+  await watch(id, outpoint, { baseFeeCapSat: '0', feeRateCapPpm: 500 })
+  await shows(id, 'WatchStarted')
+  net.control.mine(6)
+  await shows(id, 'ChannelProven')
+  await tell(id, 'StartLease', { outpoint })
+  await shows(id, 'LeaseStarted')
+  net.control.mine(1)
+  await shows(id, 'PromiseBroken')
+  net.control.close(outpoint)
+  net.control.mine(1)
+  await shows(id, 'LeaseEnded')
+  expect((await facts(id)).filter((type) => type === 'PromiseBroken')).toHaveLength(1)
 })
 
 test('a funding that nobody publishes is lost, and so is one that is double-spent', async () => {

@@ -6,7 +6,7 @@ import type { Channel } from './channel.ts'
 import { type OutpointClaim, outpointClaimDecider } from './claim.ts'
 import { noticeFunding, type WatcherPorts } from './effects.ts'
 import { followChain } from './effects-follow.ts'
-import { atHeight } from './enrich.ts'
+import { atHeight, forWatch } from './enrich.ts'
 
 /** Sees funding transactions, proves channels, and watches their leases; one outpoint serves one order. */
 export const channelWatcher = service<WatcherPorts>('channel-watcher', {
@@ -16,7 +16,7 @@ export const channelWatcher = service<WatcherPorts>('channel-watcher', {
       decider: channelDecider,
       process: channelProcess,
       effects: { noticeFunding },
-      enrich: { WatchOutpoint: atHeight, StartLease: atHeight },
+      enrich: { WatchOutpoint: forWatch, StartLease: atHeight },
       hashed: { version: 1, of: { 1: (state: Channel) => state } },
     }),
     aggregate({

@@ -29,7 +29,9 @@ function decide(match: Match, command: MatchDecides): Decided {
       const { attempt } = command.data
       const { status, candidates, round } = attemptOf(match, attempt)
       const asked = askedOf(candidates, round)
-      return status === 'MATCHED' && asked ? accept({ type: 'MatchUsed', v: 1, data: { attempt, asked } }) : accept()
+      // Also where it was given back before: the channel is valid, and the seller's score is to have it.
+      const isHad = status === 'MATCHED' || status === 'RELEASED' || status === 'ASKING_AGAIN'
+      return isHad && asked ? accept({ type: 'MatchUsed', v: 1, data: { attempt, asked } }) : accept()
     }
     case 'NoteOutcome':
       return noteOutcome(match, command)
@@ -76,10 +78,12 @@ function rereserve({ status, candidates, round }: Attempt, { data: { attempt } }
   return accept({ type: 'RereservationRefused', v: 1, data: { attempt, reason: 'No seller had this attempt.' } })
 }
 
-function release({ status, candidates, round }: Attempt, { data: { attempt, reason } }: CommandOf<'ReleaseMatch'>): Decided {
-  if (status === 'RELEASED' || status === 'USED') return accept()
+function release({ status, candidates, round, answered }: Attempt, { data }: CommandOf<'ReleaseMatch'>): Decided {
+  const { attempt, question, reason } = data
+  if (status === 'USED' || question <= answered) return accept()
   // Whoever releases waits for the answer, also where there was nothing to give back.
-  return accept({ type: 'MatchReleased', v: 1, data: { attempt, asked: askedOf(candidates, round), reason } })
+  const asked = status === 'RELEASED' ? null : askedOf(candidates, round)
+  return accept({ type: 'MatchReleased', v: 1, data: { attempt, question, asked, reason } })
 }
 
 function noteOutcome(match: Match, { data: { attempt, outcome } }: CommandOf<'NoteOutcome'>): Decided {
@@ -87,15 +91,18 @@ function noteOutcome(match: Match, { data: { attempt, outcome } }: CommandOf<'No
   // Before the payment only the seller who was asked by hand can fail; a rejection afterwards is a lack of capacity.
   const before = outcome === 'no-reaction' || outcome === 'rejected'
   if (before === begun) return accept()
-  const number = attempt ?? match.serving ?? 1
+  const number = attempt ?? 1
   const candidate = begun ? attemptOf(match, number).candidates[0] : match.shown
-  const noted = match.outcomes.some((key) => key.startsWith(`${number}/`) && isFailure(key) === isFailure(`/${outcome}`))
+  const noted = match.outcomes.some((key) => key.startsWith(`${number}/`) && aspectOf(key) === aspectOf(`/${outcome}`))
   if (!candidate || noted) return accept()
   return accept({ type: 'OutcomeNoted', v: 1, data: { attempt: number, sellerPubkey: candidate.sellerPubkey, outcome } })
 }
 
-/** An attempt fails once, whatever follows from it; a lease may still be broken after a valid opening. */
-const isFailure = (key: string): boolean => !/\/(valid|lease-kept|closed-early)$/.test(key)
+/** An attempt fails once, whatever follows from it; after a valid opening its lease and its fees count once each. */
+function aspectOf(key: string): 'opening' | 'lease' | 'fees' {
+  if (key.endsWith('/promise-broken')) return 'fees'
+  return /\/(valid|lease-kept|closed-early)$/.test(key) ? 'lease' : 'opening'
+}
 
 const askedOf = ([candidate]: readonly Candidate[], round: number) =>
   candidate ? { offerId: candidate.offerId, sellerPubkey: candidate.sellerPubkey, round } : null

@@ -64,11 +64,12 @@ const lost = (c: Candidate): MatchFact => ({
 })
 const matched = (c: Candidate, attempt = 1): MatchFact => ({ type: 'Matched', v: 1, data: { attempt, candidate: c } })
 const unmatched: MatchFact = { type: 'Unmatched', v: 1, data: { attempt: 1, reason: 'No seller can serve this order now.' } }
-const release: Wanted<MatchDecides> = { type: 'ReleaseMatch', data: { attempt: 1, reason: 'over' } }
-const released = (c: Candidate | null, round = 0): MatchFact => ({
+const release: Wanted<MatchDecides> = { type: 'ReleaseMatch', data: { attempt: 1, question: 1, reason: 'over' } }
+const releaseAgain: Wanted<MatchDecides> = { type: 'ReleaseMatch', data: { attempt: 1, question: 2, reason: 'over' } }
+const released = (c: Candidate | null, round = 0, question = 1): MatchFact => ({
   type: 'MatchReleased',
   v: 1,
-  data: { attempt: 1, asked: c && asked(c, round), reason: 'over' },
+  data: { attempt: 1, question, asked: c && asked(c, round), reason: 'over' },
 })
 const again: Wanted<MatchDecides> = { type: 'Rereserve', data: { attempt: 1 } }
 const askedAgain = (round = 1): MatchFact => ({ type: 'RereservationAsked', v: 1, data: { attempt: 1, round } })
@@ -118,6 +119,9 @@ test('a match is released or used, whatever comes late', () => {
     .then()
   given(match, begun(1, a, b), released(a))
     .when(use)
+    .then(used)
+  given(match, begun(1, a, b), released(a), used)
+    .when(use)
     .then()
   given(match).when(release).then(released(null))
   given(match, released(null)).when(find(1, a)).then()
@@ -142,8 +146,22 @@ test('a replaced seller is asked once more, a round later', () => {
     .when(answer(a, false, 1, 1))
     .then(notAgain('sold out'))
   given(match, ...replaced, askedAgain())
+    .when(releaseAgain)
+    .then(released(a, 1, 2))
+  // whoever asks again, because it was never reserved again, is answered, and once
+  given(match, ...replaced)
     .when(release)
-    .then(released(a, 1))
+    .then()
+  given(match, ...replaced)
+    .when(releaseAgain)
+    .then(released(null, 0, 2))
+  given(match, ...replaced, released(null, 0, 2))
+    .when(releaseAgain)
+    .then()
+  // the first question once more, after the capacity was reserved again
+  given(match, ...replaced, askedAgain(), rereserved)
+    .when(release)
+    .then()
   given(match, ...replaced, askedAgain(), rereserved)
     .when(again)
     .then(rereserved)
@@ -188,6 +206,12 @@ test('outcomes go to the seller who had the attempt, and an attempt fails once',
   })
   const shown: MatchFact = { type: 'SellerShown', v: 1, data: { candidate: a } }
   const second = [begun(1, a), matched(a), begun(2, b), matched(b, 2)]
+  // a late outpoint of the first seller that came to nothing takes nothing away from the second
+  given(match, ...second, released(a), askedAgain(), rereserved, released(a, 1, 2))
+    .when(note('failed-to-send', 2))
+    .then(noted('failed-to-send', b, 2))
+  given(match, begun(1, a), matched(a), used, noted('lease-kept')).when(note('promise-broken', 1)).then(noted('promise-broken'))
+  given(match, begun(1, a), matched(a), used, noted('lease-kept'), noted('promise-broken')).when(note('promise-broken', 1)).then()
   given(match, ...second)
     .when(note('failed-to-open', 1))
     .then(noted('failed-to-open'))
@@ -195,12 +219,12 @@ test('outcomes go to the seller who had the attempt, and an attempt fails once',
     .when(note('failed-to-open', 1))
     .then()
   given(match, ...second, noted('failed-to-open'))
-    .when(note('invalid'))
+    .when(note('invalid', 2))
     .then(noted('invalid', b, 2))
   given(match, ...second, noted('failed-to-send', b, 2))
-    .when(note('invalid'))
+    .when(note('invalid', 2))
     .then()
-  given(match, begun(1, a), matched(a), used).when(note('lease-kept')).then(noted('lease-kept'))
+  given(match, begun(1, a), matched(a), used).when(note('lease-kept', 1)).then(noted('lease-kept'))
   given(match, begun(1, a), matched(a)).when(note('rejected')).then() // nobody had the capacity
   given(match)
     .when({ type: 'NoteShown', data: { candidate: a } })
@@ -225,6 +249,7 @@ test('any order of commands folds, and the same command twice adds nothing', () 
     answer(a, false, 1, 1),
     answer(b, true, 2),
     release,
+    releaseAgain,
     again,
     use,
     { type: 'NoteOutcome', data: { attempt: null, outcome: 'invalid' } },

@@ -10,6 +10,8 @@ export type Attempt = {
   readonly status: AttemptStatus
   /** Grows each time that a released seller's capacity is asked for once more. */
   readonly round: number
+  /** The last question to release it that was answered. */
+  readonly answered: number
   readonly standing: boolean
   readonly need: Need | null
   /** The first one is asked, or matched; the others come after it. */
@@ -18,16 +20,14 @@ export type Attempt = {
 
 export type Match = {
   readonly attempts: Readonly<Record<number, Attempt>>
-  /** The attempt whose seller was matched last: who serves. */
-  readonly serving: number | null
   readonly shown: Candidate | null
   /** `attempt/outcome`, as noted. */
   readonly outcomes: readonly string[]
 }
 
 export const attemptLifecycle = compile<AttemptStatus, MatchFact['type']>(attemptMachine)
-export const noMatch: Match = { attempts: {}, serving: null, shown: null, outcomes: [] }
-const noAttempt: Attempt = { status: 'NONE', round: 0, standing: true, need: null, candidates: [] }
+export const noMatch: Match = { attempts: {}, shown: null, outcomes: [] }
+const noAttempt: Attempt = { status: 'NONE', round: 0, answered: 0, standing: true, need: null, candidates: [] }
 
 export const attemptOf = (match: Match, attempt: number): Attempt => match.attempts[attempt] ?? noAttempt
 /** Its attempts by number, in order. */
@@ -42,8 +42,7 @@ export function evolveMatch(match: Match, fact: MatchFact): Match {
   const before = attemptOf(match, attempt)
   const status = attemptLifecycle.after(before.status, fact.type)
   if (!status) throw new Bug(`${fact.type} cannot follow ${before.status} of attempt ${attempt}`)
-  const serving = fact.type === 'Matched' || fact.type === 'Rereserved' ? attempt : match.serving
-  return { ...match, serving, attempts: { ...match.attempts, [attempt]: { ...before, ...changed(before, fact), status } } }
+  return { ...match, attempts: { ...match.attempts, [attempt]: { ...before, ...changed(before, fact), status } } }
 }
 
 function changed(attempt: Attempt, fact: MatchFact): Partial<Attempt> {
@@ -54,6 +53,8 @@ function changed(attempt: Attempt, fact: MatchFact): Partial<Attempt> {
       return { candidates: attempt.candidates.slice(1) }
     case 'RereservationAsked':
       return { round: fact.data.round }
+    case 'MatchReleased':
+      return { answered: fact.data.question }
     default:
       return {}
   }

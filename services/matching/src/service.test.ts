@@ -3,6 +3,7 @@ import { fundsAttestationText } from '@penstock/bitcoin/attestation.ts'
 import { sign } from '@penstock/bitcoin/message-signature.ts'
 import { pubkeyOf } from '@penstock/bitcoin/pubkey.ts'
 import type { Need } from '@penstock/contracts/matching.ts'
+import { channel } from '@penstock/contracts/channel.ts'
 import { match as matchContract, offer as offerContract, seller as sellerContract } from '@penstock/contracts/matching.ts'
 import { order } from '@penstock/contracts/order.ts'
 import type { Command, Fact } from '@penstock/kernel/message.ts'
@@ -140,7 +141,6 @@ async function market(sizes: readonly string[]) {
       promises,
       conditions: [],
       assetId: null,
-  sellers: null,
       autoAccept: true,
     }
     await made.decide(ask(offerContract, uuid(n), 'CreateOffer', { ...terms, accountId: uuid(n), pubkey: pubkeyOf(secret(n)) }))
@@ -178,7 +178,7 @@ test('orders get capacity until there is none, and what is given back serves the
   expect(types('match', orderIs(2))).toEqual(['SearchBegun', 'Matched'])
   expect(types('match', orderIs(3))).toEqual(['SearchBegun', 'Unmatched'])
   expect(types('offer', uuid(1))).toEqual(['OfferCreated', 'CapacityReserved'])
-  await decide(ask(matchContract, orderIs(1), 'ReleaseMatch', { attempt: 1, reason: 'over' }))
+  await decide(ask(matchContract, orderIs(1), 'ReleaseMatch', { attempt: 1, question: 1, reason: 'over' }))
   expect(types('offer', uuid(1)).at(-1)).toBe('ReservationReleased')
   await decide(find(orderIs(4)))
   expect(types('match', orderIs(4))).toEqual(['SearchBegun', 'Matched'])
@@ -205,9 +205,9 @@ test('what became of an order reaches the seller of its attempt', async () => {
   await decide(find(orderIs(1)))
   const fact = (type: string, data: object) => publish(order.category, orderIs(1), { type, v: 1, data }, 0)
   await fact('AttemptFailed', { attempt: 1, reason: 'no outpoint', blamed: true })
-  await decide(ask(matchContract, orderIs(1), 'ReleaseMatch', { attempt: 1, reason: 'replaced' }))
+  await decide(ask(matchContract, orderIs(1), 'ReleaseMatch', { attempt: 1, question: 1, reason: 'replaced' }))
   await decide(find(orderIs(1), 2, [uuid(1)]))
-  await fact('InvalidChannelOpening', { reason: 'too small', lastHeight: false })
+  await fact('InvalidChannelOpening', { attempt: 2, reason: 'too small', lastHeight: false })
   const outcomes = all
     .filter((event) => event.fact.type === 'OutcomeRecorded')
     .map(({ aggregateId, fact: { data } }) => [aggregateId, data])
@@ -215,6 +215,25 @@ test('what became of an order reaches the seller of its attempt', async () => {
     [pubkeyOf(secret(1)), { attempt: 1, outcome: 'failed-to-open' }],
     [pubkeyOf(secret(2)), { attempt: 2, outcome: 'invalid' }],
   ])
+})
+
+test('a late outpoint that came to nothing leaves the outcomes with whoever opened', async () => {
+  const { decide, publish, all } = await market(['5000000', '5000000'])
+  const order1 = orderIs(1)
+  await decide(find(order1))
+  await decide(ask(matchContract, order1, 'ReleaseMatch', { attempt: 1, question: 1, reason: 'replaced' }))
+  await decide(find(order1, 2, [uuid(1)]))
+  await decide(ask(matchContract, order1, 'Rereserve', { attempt: 1 }))
+  await decide(ask(matchContract, order1, 'ReleaseMatch', { attempt: 1, question: 2, reason: 'the claim was refused' }))
+  await decide(ask(matchContract, order1, 'UseMatch', { attempt: 2 }))
+  const broken = { attempt: 2, outpoint: `${'1'.repeat(64)}:0`, what: 'base-fee', reason: 'x', tipHeight: 9 }
+  await publish(channel.category, order1, { type: 'PromiseBroken', v: 1, data: broken }, 0)
+  const finished = { attempt: 2, early: false, closedBy: null }
+  await publish(order.category, order1, { type: 'MonitoringFinished', v: 1, data: finished }, 1)
+  const outcomes = all
+    .filter((event) => event.fact.type === 'OutcomeRecorded')
+    .map(({ aggregateId, fact: { data } }) => [aggregateId, (data as { outcome: string }).outcome])
+  expect(outcomes).toEqual(['valid', 'promise-broken', 'lease-kept'].map((outcome) => [pubkeyOf(secret(2)), outcome]))
 })
 
 test('a seller counts as live for a window after its last heartbeat', async () => {

@@ -1,3 +1,4 @@
+import { channel } from '@penstock/contracts/channel.ts'
 import { match as matchContract, offer as offerContract, seller as sellerContract } from '@penstock/contracts/matching.ts'
 import { order } from '@penstock/contracts/order.ts'
 import { bookView } from '@penstock/market/book.ts'
@@ -33,7 +34,7 @@ export function matching(): Service<MatchingPorts> {
         process: searching,
       }),
     ],
-    reactions: [...ofOffers, ...ofMatches, ...ofOrders],
+    reactions: [...ofOffers, ...ofMatches, ...ofOrders, ofChannels],
     memory: [{ name: 'book', from: [offerContract, sellerContract], apply: book.apply }],
     jobs: [watchLiveness(book)],
   })
@@ -61,7 +62,15 @@ const ofMatches = [
   ]),
 ]
 
-/** What became of an attempt goes to its seller's score by way of the match, which knows the seller. */
+/** The stream of a watch has the order's id. */
+const ofChannels = on(channel, 'PromiseBroken', ({ attempt }, { aggregateId: orderId }) => [
+  ask(matchContract, orderId, 'NoteOutcome', { attempt, outcome: 'promise-broken' }),
+])
+
+/**
+ * What became of an attempt goes to its seller's score by way of the match, which knows the seller. An order that ends
+ * because nobody opened says so of each attempt before, so that its end adds nothing.
+ */
 const ofOrders = [
   on(order, 'OrderPlaced', ({ standing, candidate }, { aggregateId }) =>
     standing ? [] : [ask(matchContract, aggregateId, 'NoteShown', { candidate })],
@@ -75,18 +84,15 @@ const ofOrders = [
   on(order, 'AttemptFailed', ({ attempt, blamed }, { aggregateId }) =>
     blamed ? [ask(matchContract, aggregateId, 'NoteOutcome', { attempt, outcome: 'failed-to-open' })] : [],
   ),
-  on(order, 'SellerFailedToOpenChannel', ({ blamed }, { aggregateId }) =>
-    blamed ? [ask(matchContract, aggregateId, 'NoteOutcome', { attempt: null, outcome: 'failed-to-open' })] : [],
-  ),
-  on(order, 'SellerFailedToSendSwap', (_, { aggregateId }) => [
-    ask(matchContract, aggregateId, 'NoteOutcome', { attempt: null, outcome: 'failed-to-send' }),
+  on(order, 'SellerFailedToSendSwap', ({ attempt }, { aggregateId }) => [
+    ask(matchContract, aggregateId, 'NoteOutcome', { attempt, outcome: 'failed-to-send' }),
   ]),
-  on(order, 'InvalidChannelOpening', (_, { aggregateId }) => [
-    ask(matchContract, aggregateId, 'NoteOutcome', { attempt: null, outcome: 'invalid' }),
+  on(order, 'InvalidChannelOpening', ({ attempt }, { aggregateId }) => [
+    ask(matchContract, aggregateId, 'NoteOutcome', { attempt, outcome: 'invalid' }),
   ]),
-  on(order, 'MonitoringFinished', ({ early, closedBy }, { aggregateId }) =>
+  on(order, 'MonitoringFinished', ({ attempt, early, closedBy }, { aggregateId }) =>
     early && closedBy !== 'seller'
       ? []
-      : [ask(matchContract, aggregateId, 'NoteOutcome', { attempt: null, outcome: early ? 'closed-early' : 'lease-kept' })],
+      : [ask(matchContract, aggregateId, 'NoteOutcome', { attempt, outcome: early ? 'closed-early' : 'lease-kept' })],
   ),
 ]

@@ -65,6 +65,7 @@ export function wrong(order: Placed, { outpoint, reason }: DataOf<'RecordChannel
 }
 
 export function leaseEnded(order: Placed, { outpoint, early, closedBy }: DataOf<'RecordLeaseEnded'>): OrderDecision {
-  const isLeased = order.status === 'VALID_CHANNEL_OPENING' && order.named?.outpoint === outpoint
-  return isLeased ? accept(fact('MonitoringFinished', { early, closedBy })) : accept()
+  const { named, status } = order
+  if (status !== 'VALID_CHANNEL_OPENING' || named?.outpoint !== outpoint) return accept()
+  return accept(fact('MonitoringFinished', { attempt: named.attempt, early, closedBy }))
 }

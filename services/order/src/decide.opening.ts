@@ -1,4 +1,4 @@
-import type { OrderFact } from '@penstock/contracts/order.ts'
+import type { CancellationReason, OrderFact } from '@penstock/contracts/order.ts'
 import { accept, refuse } from '@penstock/kernel/decider.ts'
 import type { DataOf } from './command.ts'
 import { isAwaited } from './duties.ts'
@@ -27,23 +27,35 @@ export const released = (order: Placed, attempt: number): readonly OrderFact[] =
 /** Our node tried the buyer's: without it, or without blocks enough, no seller can open, and none is blamed. */
 export function buyerReach(
   order: Placed,
-  { attempt, reached, reason, height }: DataOf<'RecordBuyerReach'>,
+  { look, reached, reason, height }: DataOf<'RecordBuyerReach'>,
   at: number,
 ): OrderDecision {
   const live = liveAttempt(order)
-  if (order.closing || live?.number !== attempt || live.status !== 'accepted') return accept()
+  if (order.closing || !live || look !== order.looks) return accept()
+  const isReported = order.reported === live.number
+  if (live.status !== 'accepted' && !isReported) return accept()
+  if (reached && isReported) return accept(...failReporter(order, live))
   if (reached && height <= order.openBeforeHeight)
-    return accept(fact('OpeningAsked', { attempt, openBefore: at + order.terms.policy.openWindowMs }))
+    return accept(fact('OpeningAsked', { attempt: live.number, openBefore: at + order.terms.policy.openWindowMs }))
   const why = reached ? 'The payment expires too soon for another opening' : reason
   // An earlier seller's late outpoint is being looked at: it may have its channel already.
-  if (order.offered) return accept(fact('AttemptFailed', { attempt, reason: why, blamed: false }))
+  if (order.offered) return accept(fact('AttemptFailed', { attempt: live.number, reason: why, blamed: false }))
   return accept(release(order, 'SELLER_FAILED_TO_OPEN_CHANNEL', why))
+}
+
+/**
+ * Our node reaches the buyer's, and the seller's does not. Without an address of the buyer's our node could try nothing
+ * that says much: a wallet may connect to its sellers alone, and then the seller is taken at its word.
+ */
+function failReporter(order: Placed, attempt: Attempt): readonly OrderFact[] {
+  const isTold = order.terms.destination.sockets.length > 0
+  return failAttempt(order, attempt, "The seller could not connect to the buyer's node", isTold)
 }
 
 export function lapseOpening(order: Placed, { attempt, deadline }: DataOf<'LapseOpening'>): OrderDecision {
   const live = liveAttempt(order)
   const isDue = live?.number === attempt && live.status === 'opening' && live.openBefore === deadline
-  if (!isDue || order.closing || order.offered) return accept()
+  if (!isDue || order.closing || order.offered || order.reported === attempt) return accept()
   return accept(...failAttempt(order, live, 'The seller named no funding transaction in time'))
 }
 
@@ -57,13 +69,25 @@ export function giveUp(order: Placed, by: string, reason: string): OrderDecision
   if (attempt.status === 'named' || attempt.status === 'opened')
     return notNow('The funding transaction is named; it cannot be given up')
   if (order.offered) return refuse('BUSY', 'A funding transaction is being recorded; ask again in a moment')
-  return accept(...failAttempt(order, attempt, reason))
+  return reason === UNREACHABLE ? reportUnreachable(order, attempt) : accept(...failAttempt(order, attempt, reason))
+}
+
+const UNREACHABLE: CancellationReason = 'UNABLE_TO_CONNECT_TO_NODE'
+
+/** Perhaps it is the buyer's node that is away: our own tries it first, and only then the seller's turn is over. */
+function reportUnreachable(order: Placed, { number, status }: Attempt): OrderDecision {
+  if (order.reported === number) return accept()
+  if (status === 'accepted') return notNow("The buyer's node is still being tried; ask again in a moment")
+  const reason = "The seller cannot connect to the buyer's node; ours tries it"
+  return accept(fact('UnreachableReported', { attempt: number, reason }))
 }
 
 /** The next seller's turn, while there is one: whether the height leaves room is seen when the buyer's node is tried. */
-function failAttempt(order: Placed, { number }: Attempt, reason: string): readonly OrderFact[] {
-  const failed = fact('AttemptFailed', { attempt: number, reason, blamed: true })
-  return number < mostAttempts(order) ? [failed] : [failed, release(order, 'SELLER_FAILED_TO_OPEN_CHANNEL', reason, true)]
+function failAttempt(order: Placed, { number }: Attempt, reason: string, blamed = true): readonly OrderFact[] {
+  const failed = fact('AttemptFailed', { attempt: number, reason, blamed })
+  // A late outpoint of an earlier seller that is being looked at may still save the order.
+  if (number < mostAttempts(order) || order.offered) return [failed]
+  return [failed, release(order, 'SELLER_FAILED_TO_OPEN_CHANNEL', reason, blamed)]
 }
 
 /** @returns why no seller is left, where that is so */

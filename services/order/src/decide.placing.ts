@@ -52,12 +52,18 @@ export function holdIssued(order: Placed, data: DataOf<'RecordHoldIssued'>): Ord
 export function holdRefused(order: Placed, reason: string): OrderDecision {
   if (order.hold !== 'asked') return accept()
   const closed = fact('Told', { what: 'hold-closed', key: '1' })
-  return isEnded(order) ? accept(closed) : accept(ending({ to: 'BUYER_REJECTED', reason, blamed: false, by: null }), closed)
+  return isEnded(order)
+    ? accept(closed)
+    : accept(ending(order, { to: 'BUYER_REJECTED', reason, blamed: false, by: null }), closed)
 }
+
+/** Nothing ends here: what arrives between now and the node's word belongs to an invoice that was over. */
+export const holdExpiring = (order: Placed, reason: string): OrderDecision =>
+  order.hold === 'issued' && !order.closing && !isEnded(order) ? accept(release(order, 'BUYER_FAILED_TO_PAY', reason)) : accept()
 
 /** The payment is held. An order that is closing takes it down too: the buyer's payment did arrive, and goes back. */
 export function holdHeld(order: Placed, data: DataOf<'RecordHoldHeld'>): OrderDecision {
-  if (isEnded(order)) return accept(...late(order, 'payment-held'))
+  if (isEnded(order) || order.closing?.to === 'BUYER_FAILED_TO_PAY') return accept(...late(order, 'payment-held'))
   if (order.hold !== 'issued') return accept()
   return accept(fact('PaymentHeld', { ...data, openBeforeHeight: openBeforeHeight(order.terms, data.expiryHeight) }))
 }

@@ -47,31 +47,34 @@ export function holdCancelled(order: Placed, { reason, verdict, sentence }: Data
   if (isValid(order)) return accept(...late(order, 'hold-cancelled', sentence))
   if (isFailed(order)) return order.hold === 'asked' ? accept(fact('Told', { what: 'hold-closed', key: '1' })) : accept()
   const lastHeight = reason === 'last-height' || reason === 'node'
-  if (order.closing) return accept(ending(order.closing, lastHeight))
-  const to = endOf(order, verdict)
+  if (order.closing) return accept(ending(order, order.closing, lastHeight))
+  const to = endOf(order, reason, verdict)
   const isBreach = to === 'SELLER_FAILED_TO_SEND_SWAP' || to === 'INVALID_CHANNEL_OPENING'
-  const end = ending({ to, reason: sentence, blamed: isBreach, by: null }, lastHeight)
+  const end = ending(order, { to, reason: sentence, blamed: isBreach, by: null }, lastHeight)
   // Cancelled before it was shown to anybody.
   return order.hold === 'asked' ? accept(end, fact('Told', { what: 'hold-closed', key: '1' })) : accept(end)
 }
 
+type Cancelled = DataOf<'RecordHoldCancelled'>
+
 /** What a hold's end means that the order did not ask for (decisions, A2: the last rows). */
-function endOf(order: Placed, verdict: DataOf<'RecordHoldCancelled'>['verdict']): ReleaseTo {
+function endOf(order: Placed, reason: Cancelled['reason'], verdict: Cancelled['verdict']): ReleaseTo {
+  // A payment that came when its invoice had expired was none, whoever looked for a seller meanwhile.
+  const isPaid = order.hold === 'held' && reason !== 'expired'
   switch (order.status) {
     case 'WAITING_FOR_SELLER_APPROVAL':
       return 'BUYER_REJECTED'
     case 'WAITING_FOR_BUYER_PAYMENT':
-      return order.hold === 'held' ? 'SELLER_FAILED_TO_OPEN_CHANNEL' : 'BUYER_FAILED_TO_PAY'
     case 'WAITING_FOR_CHANNEL_OPEN':
-      return 'SELLER_FAILED_TO_OPEN_CHANNEL'
+      return isPaid ? 'SELLER_FAILED_TO_OPEN_CHANNEL' : 'BUYER_FAILED_TO_PAY'
     default:
       return endOfNamed(order, verdict)
   }
 }
 
-function endOfNamed({ status }: Placed, verdict: DataOf<'RecordHoldCancelled'>['verdict']): ReleaseTo {
+function endOfNamed({ status }: Placed, verdict: Cancelled['verdict']): ReleaseTo {
   if (verdict === 'wrong') return 'INVALID_CHANNEL_OPENING'
-  if (verdict === 'unconfirmed') return 'SELLER_FAILED_TO_SEND_SWAP'
+  // Where the node gave the payment back by itself nobody looked at the chain: what the watch has told counts.
   const isUnconfirmed = status === 'SELLER_SENT_TRANSACTION' || status === 'WAITING_FOR_ON_CHAIN_CONFIRMATION'
-  return verdict === null && isUnconfirmed ? 'SELLER_FAILED_TO_SEND_SWAP' : 'SELLER_FAILED_TO_OPEN_CHANNEL'
+  return isUnconfirmed || verdict === 'unconfirmed' ? 'SELLER_FAILED_TO_SEND_SWAP' : 'SELLER_FAILED_TO_OPEN_CHANNEL'
 }

@@ -15,9 +15,7 @@ export const duties = (order: Placed, id: string): readonly Duty[] =>
   )
 
 export const isAwaited = (order: Placed, { what, key }: Told): boolean =>
-  duties(order, '').some(
-    ({ told }) => told.key === key && (told.what === what || (told.what === 'match-used' && what === 'match-released')),
-  )
+  duties(order, '').some(({ told }) => told.key === key && told.what === what)
 
 // An order that ended before its invoice came: the invoice is not to come, or is cancelled.
 const holdDuties = (order: Placed, id: string): readonly Duty[] =>
@@ -37,21 +35,15 @@ const holdDuties = (order: Placed, id: string): readonly Duty[] =>
 function matchDuties(order: Placed, id: string): readonly Duty[] {
   return Array.from({ length: order.searched }, (_, index) => index + 1).flatMap((attempt): Duty[] => {
     if (isValid(order) && order.named?.attempt === attempt) {
-      // Given back while the order was closing, before settlement took the money after all: there is nothing to use.
-      if (order.told.includes(toldKey({ what: 'match-released', key: `${attempt}` }))) return []
+      // Also where it was given back while the order was closing, before settlement took the money after all.
       const step = tell<MatchCommand>('match', id, `use-match-${attempt}`, { type: 'UseMatch', data: { attempt } })
       return [{ told: { what: 'match-used', key: `${attempt}` }, step }]
     }
     if (isReserved(order, attempt) || order.unmatched?.attempt === attempt) return []
     const reason = order.ending ?? 'The attempt is over'
-    const round = (attemptOf(order, attempt)?.rereserved ?? 0) + 1
-    const step = tell<MatchCommand>(
-      'match',
-      id,
-      `release-match-${attempt}`,
-      { type: 'ReleaseMatch', data: { attempt, reason } },
-      round,
-    )
+    const question = (attemptOf(order, attempt)?.rereserved ?? 0) + 1
+    const release = { type: 'ReleaseMatch', data: { attempt, question, reason } } as const
+    const step = tell<MatchCommand>('match', id, `release-match-${attempt}`, release, question)
     return [{ told: { what: 'match-released', key: `${attempt}` }, step }]
   })
 }
@@ -73,8 +65,17 @@ function watchDuties(order: Placed, named: Named, id: string): readonly Duty[] {
   const { attempt, outpoint, attestation, number } = named
   const { leaseBlocks, policy } = order.terms
   const { fundingSeenBlocks, fundingConfirmsWithinBlocks } = policy
-  const terms = termsOf(order, attempt)
-  const data = { attempt, outpoint, terms, attestation, fundingSeenBlocks, fundingConfirmsWithinBlocks, leaseBlocks }
+  const { baseFeeCapSat, feeRateCapPpm } = candidateOf(order, attempt).promises
+  const data = {
+    attempt,
+    outpoint,
+    terms: termsOf(order, attempt),
+    attestation,
+    fundingSeenBlocks,
+    fundingConfirmsWithinBlocks,
+    leaseBlocks,
+    feeCaps: { baseFeeCapSat, feeRateCapPpm },
+  }
   const watch: Duty = {
     told: { what: 'watch-started', key: outpoint },
     step: tell<ChannelCommand>('channel', id, `watch-${number}`, { type: 'WatchOutpoint', data }),
@@ -103,10 +104,11 @@ type Noting = Pick<Named, 'number' | 'attempt' | 'outpoint' | 'attestation'>
 
 /** Asked once with and once without the attestation, so that one which comes later is noted too. */
 export function noteOutpoint(order: Placed, { number, attempt, outpoint, attestation }: Noting, id: string): CommandStep {
-  const sellerAmountMsat = (attemptOf(order, attempt)?.candidate ?? order.terms.candidate).sellerAmountMsat
+  const { sellerAmountMsat } = candidateOf(order, attempt)
   const data = { attempt, outpoint, terms: termsOf(order, attempt), sellerAmountMsat, attestation }
   return tell<SettlementCommand>('settlement', id, `note-outpoint-${number}`, { type: 'NoteOutpoint', data }, attestation ? 2 : 1)
 }
 
-const termsOf = (order: Placed, attempt: number) =>
-  channelTerms(order.terms, attemptOf(order, attempt)?.candidate ?? order.terms.candidate, order.heldAtHeight)
+const candidateOf = (order: Placed, attempt: number) => attemptOf(order, attempt)?.candidate ?? order.terms.candidate
+
+const termsOf = (order: Placed, attempt: number) => channelTerms(order.terms, candidateOf(order, attempt), order.heldAtHeight)

@@ -42,11 +42,11 @@ const invoiceOf = (digit: number) =>
 // What has to be told to come as far as the name says.
 const manual = [step('PlaceOrder', terms(true))]
 const standing = [step('PlaceOrder', terms(false))]
-const issued = [...standing, step('RecordHoldIssued', { paymentHash: 'aa', invoice: 'ln', expiresAt: 9 })]
+const issued = [...standing, step('RecordHoldIssued', { paymentHash: 'aa'.repeat(32), invoice: 'ln', expiresAt: 9 })]
 const held = [...issued, step('RecordHoldHeld', { expiryHeight: 250, heldAtHeight: 100, receivedMsat: '3000000' })]
 const matched = (attempt: number) => step('RecordMatched', { attempt, candidate: attempt === 1 ? first : candidateOf(attempt) })
-const reach = (attempt: number, reached = true, height = 100) =>
-  step('RecordBuyerReach', { attempt, reached, reason: 'silent', height })
+const reach = (look: number, reached = true, height = 100) =>
+  step('RecordBuyerReach', { look, reached, reason: 'silent', height })
 const started = [...held, matched(1)]
 const asked = [...started, reach(1)]
 const name = (outpoint: string, by = seller, attested = false) =>
@@ -75,13 +75,15 @@ const lost = step('RecordFundingLost', { outpoint: one, failure: 'double-spent',
 const wrong = step('RecordChannelWrong', { outpoint: one, reason: 'too small' })
 const reorged = step('RecordFundingReorged', { outpoint: one })
 const withdraw = step('Withdraw', { reason: 'too slow' })
+const unreachable = step('Cancel', { by: seller, reason: 'UNABLE_TO_CONNECT_TO_NODE' })
+const expiring = step('RecordHoldExpiring', { reason: 'too late' })
 const giveUp = step('Cancel', { by: seller, reason: 'I cannot' })
 const told = (what: Extract<OrderFact, { type: 'Told' }>['data']['what'], key = '1') => step('RecordTold', { what, key })
 const accept = (digit: number) => step('Accept', { by: seller, request: invoiceOf(digit), network: 'regtest' })
 const payout = (digit: number, taken: boolean) =>
   step('RecordPayoutInvoice', { paymentHash: `${digit}`.repeat(64), taken, reason: null })
 const paid = step('RecordPayout', { what: 'paid', detail: null })
-const issuedLate = step('RecordHoldIssued', { paymentHash: 'aa', invoice: 'ln', expiresAt: 9 })
+const issuedLate = step('RecordHoldIssued', { paymentHash: 'aa'.repeat(32), invoice: 'ln', expiresAt: 9 })
 const heldLate = step('RecordHoldHeld', { expiryHeight: 250, heldAtHeight: 100, receivedMsat: '3000000' })
 
 const edges = new Set<string>()
@@ -121,6 +123,10 @@ const ways: readonly (readonly [OrderStatus, readonly Step[]])[] = [
   ['WAITING_FOR_BUYER_PAYMENT', [...issued, accept(1), payout(1, true), accept(2), payout(2, false)]],
   ['BUYER_FAILED_TO_PAY', [...issued, cancelled('expired'), heldLate]],
   ['BUYER_FAILED_TO_PAY', [...issued, cancelled('node'), heldLate]],
+  // a payment that came when its invoice had expired
+  ['BUYER_FAILED_TO_PAY', [...issued, expiring, heldLate, matched(1), cancelled('expired')]],
+  ['BUYER_FAILED_TO_PAY', [...held, cancelled('expired'), told('match-released')]],
+  ['BUYER_FAILED_TO_PAY', [...started, cancelled('expired'), told('match-released')]],
   ['SELLER_REJECTED', [...held, step('RecordUnmatched', { attempt: 1, reason: 'nobody' }), released, heldLate]],
   ['SELLER_FAILED_TO_OPEN_CHANNEL', [...held, cancelled('last-height', 'unnamed'), told('match-released'), heldLate]],
   ['ADMIN_CLOSED', [...held, operator, released]],
@@ -134,6 +140,10 @@ const ways: readonly (readonly [OrderStatus, readonly Step[]])[] = [
   ['SELLER_FAILED_TO_OPEN_CHANNEL', [...started, reach(1, true, 209), released]],
   ['SELLER_FAILED_TO_OPEN_CHANNEL', [...asked, giveUp, step('RecordUnmatched', { attempt: 2, reason: 'nobody' }), released]],
   ['SELLER_FAILED_TO_OPEN_CHANNEL', [...asked, cancelled('node')]],
+  // a seller that cannot connect: our own node tries the buyer's once more
+  ['SELLER_FAILED_TO_OPEN_CHANNEL', [...asked, unreachable, reach(2, false), released]],
+  ['WAITING_FOR_CHANNEL_OPEN', [...asked, unreachable, reach(2), matched(2), reach(3)]],
+  ['SELLER_SENT_TRANSACTION', [...asked, unreachable, ...naming(one), reach(2, false)]],
   ['WAITING_FOR_CHANNEL_OPEN', [...started, giveUp]],
   ['ADMIN_CLOSED', [...asked, operator, released]],
   ['WAITING_FOR_CHANNEL_OPEN', [...asked, name(one), claim(one, 1, false)]],
@@ -170,7 +180,9 @@ const ways: readonly (readonly [OrderStatus, readonly Step[]])[] = [
   ['SELLER_FAILED_TO_SEND_SWAP', [...named, lost, released, heldLate]],
   ['INVALID_CHANNEL_OPENING', [...named, wrong, released, heldLate]],
   ['SELLER_FAILED_TO_SEND_SWAP', [...named, cancelled('last-height', 'unconfirmed'), told('watch-stopped')]],
-  ['SELLER_FAILED_TO_OPEN_CHANNEL', [...named, cancelled('last-height', 'unproven')]],
+  ['SELLER_FAILED_TO_SEND_SWAP', [...named, cancelled('last-height', 'unproven')]],
+  ['SELLER_FAILED_TO_SEND_SWAP', [...named, cancelled('node', 'unproven')]],
+  ['SELLER_FAILED_TO_SEND_SWAP', [...named, cancelled('node')]],
   ['INVALID_CHANNEL_OPENING', [...named, cancelled('last-height', 'wrong'), told('watch-stopped')]],
   ['ADMIN_CLOSED', [...named, operator, released]],
   ['SELLER_OPENED_CHANNEL', [...named, settle]],
@@ -185,7 +197,7 @@ const ways: readonly (readonly [OrderStatus, readonly Step[]])[] = [
   ],
   ['SELLER_FAILED_TO_SEND_SWAP', [...seen, lost, released]],
   ['INVALID_CHANNEL_OPENING', [...seen, wrong, released]],
-  ['SELLER_FAILED_TO_OPEN_CHANNEL', [...seen, cancelled('last-height', 'unproven')]],
+  ['SELLER_FAILED_TO_SEND_SWAP', [...seen, cancelled('node', 'unproven')]],
   ['ADMIN_CLOSED', [...seen, operator, released]],
   ['SELLER_OPENED_CHANNEL', [...seen, settle]],
   [
@@ -208,6 +220,7 @@ const ways: readonly (readonly [OrderStatus, readonly Step[]])[] = [
   ['SELLER_FAILED_TO_SEND_SWAP', [...confirmed, cancelled('last-height', 'unconfirmed')]],
   ['INVALID_CHANNEL_OPENING', [...confirmed, wrong, released]],
   ['SELLER_FAILED_TO_OPEN_CHANNEL', [...confirmed, cancelled('last-height', 'unproven')]],
+  ['SELLER_FAILED_TO_OPEN_CHANNEL', [...confirmed, cancelled('node')]],
   ['ADMIN_CLOSED', [...confirmed, operator, released]],
   [
     'SELLER_OPENED_CHANNEL',

@@ -1,5 +1,6 @@
 import type { OrderFact, ReleaseTo } from '@penstock/contracts/order.ts'
 import type { Decision } from '@penstock/kernel/decider.ts'
+import { must } from '@penstock/kernel/result.ts'
 import type { Refused } from './refusal.ts'
 import type { Closing, Placed } from './state.ts'
 
@@ -15,7 +16,7 @@ export const late = (order: Placed, what: string, detail: string | null = null):
   order.late.includes(what) ? [] : [fact('LateNoted', { what, detail })]
 
 /** The fact that ends an order without a channel. */
-export function ending({ to, reason, blamed, by }: Closing, lastHeight = false): OrderFact {
+export function ending(order: Placed, { to, reason, blamed, by }: Closing, lastHeight = false): OrderFact {
   switch (to) {
     case 'SELLER_REJECTED':
       return fact('SellerRejected', { reason })
@@ -26,16 +27,21 @@ export function ending({ to, reason, blamed, by }: Closing, lastHeight = false):
     case 'SELLER_FAILED_TO_OPEN_CHANNEL':
       return fact('SellerFailedToOpenChannel', { reason, blamed, lastHeight })
     case 'SELLER_FAILED_TO_SEND_SWAP':
-      return fact('SellerFailedToSendSwap', { reason, lastHeight })
+      return fact('SellerFailedToSendSwap', { attempt: namedBy(order), reason, lastHeight })
     case 'INVALID_CHANNEL_OPENING':
-      return fact('InvalidChannelOpening', { reason, lastHeight })
+      return fact('InvalidChannelOpening', { attempt: namedBy(order), reason, lastHeight })
     case 'ADMIN_CLOSED':
       return fact('AdminClosed', { by: by ?? 'operator', reason })
   }
 }
 
+function namedBy({ named }: Placed): number {
+  must(named, 'only an outpoint that was named can fail so')
+  return named.attempt
+}
+
 /** Without an invoice an order ends at once; with one it closes, and ends when the node has cancelled it. */
 export const release = (order: Placed, to: ReleaseTo, reason: string, blamed = false, by: string | null = null): OrderFact => {
   const closing = { to, reason, blamed, by }
-  return order.hold === 'none' || order.hold === 'asked' ? ending(closing) : fact('ReleaseRequested', closing)
+  return order.hold === 'none' || order.hold === 'asked' ? ending(order, closing) : fact('ReleaseRequested', closing)
 }

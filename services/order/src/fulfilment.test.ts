@@ -22,7 +22,7 @@ const asks = (...facts: readonly OrderFact[]): readonly string[] =>
 
 const placed = fact('OrderPlaced', { ...terms, approveBefore: null })
 const standing = [placed, fact('SellerAccepted', { by: candidateOf(1).sellerAccountId, standing: true })]
-const issued = [...standing, fact('HoldIssued', { paymentHash: 'aa', invoice: 'ln', expiresAt: 9 })]
+const issued = [...standing, fact('HoldIssued', { paymentHash: 'aa'.repeat(32), invoice: 'ln', expiresAt: 9 })]
 const held = [
   ...issued,
   fact('PaymentHeld', { expiryHeight: 250, heldAtHeight: 100, receivedMsat: '3000000', openBeforeHeight: 208 }),
@@ -88,6 +88,42 @@ test('a seller that fails is released while the next is looked for', () => {
     asks(...failed, told('match-released', '1'), late, fact('CapacityRereserved', { attempt: 1, outpoint: one }), refused),
     ['match: FindSeller (find-seller-2/1)', 'match: ReleaseMatch (release-match-1/2)'],
   )
+})
+
+test("a seller that cannot connect: our own node tries the buyer's once more, and the window waits for it", () => {
+  const reported = [...asked, fact('UnreachableReported', { attempt: 1, reason: 'x' })]
+  assert.deepEqual(asks(...reported), ['settlement: CheckReach (check-reach-2/1)'])
+  const next = [
+    ...reported,
+    fact('AttemptFailed', { attempt: 1, reason: 'x', blamed: true }),
+    fact('AttemptStarted', { attempt: 2, candidate: candidateOf(2) }),
+  ]
+  assert.deepEqual(asks(...next), ['settlement: CheckReach (check-reach-3/1)', 'match: ReleaseMatch (release-match-1/1)'])
+  const opens = fact('OutpointOffered', { attempt: 1, outpoint: one, attestation: null })
+  assert.deepEqual(asks(...reported, opens), ['outpoint: ClaimOutpoint (claim-1/1)'])
+  const refused = fact('OutpointRefused', { attempt: 1, outpoint: one, reason: 'no' })
+  assert.deepEqual(asks(...reported, opens, refused), ['deadline: lapse-opening-1-1'])
+})
+
+test('a match that was given back while the order was closing is used all the same', () => {
+  const closing = fact('ReleaseRequested', { to: 'ADMIN_CLOSED', reason: 'x', blamed: false, by: 'ops' })
+  const settled = [
+    ...opened,
+    told('watch-started', one),
+    closing,
+    told('match-released', '1'),
+    fact('SettlingStarted', { outpoint: one, lastHeight: false }),
+    fact('OrderValid', { settledAt: 1 }),
+    told('lease-started', one),
+  ]
+  assert.deepEqual(asks(...settled), ['match: UseMatch (use-match-1/1)'])
+  assert.deepEqual(asks(...settled, told('match-used', '1')), [])
+})
+
+test('the watcher is told what the seller promised to take at most', () => {
+  const [watch] = fulfilment(fold(order, named), id)
+  assert.ok(watch?.kind === 'command')
+  assert.deepEqual((watch.command.data as { feeCaps?: object }).feeCaps, { baseFeeCapSat: '1000', feeRateCapPpm: 500 })
 })
 
 test('closing asks for the cancellation alone; the end tells whoever still has something', () => {

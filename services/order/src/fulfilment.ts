@@ -54,19 +54,15 @@ function search(order: Placed, id: string): readonly CommandStep[] {
 
 function reachSteps(order: Placed, id: string): readonly CommandStep[] {
   const live = liveAttempt(order)
-  if (live?.status !== 'accepted') return []
-  return [
-    tell<SettlementCommand>('settlement', id, `check-reach-${live.number}`, {
-      type: 'CheckReach',
-      data: { attempt: live.number },
-    }),
-  ]
+  if (!live || (live.status !== 'accepted' && order.reported !== live.number)) return []
+  const check = { type: 'CheckReach', data: { attempt: order.looks } } as const
+  return [tell<SettlementCommand>('settlement', id, `check-reach-${order.looks}`, check)]
 }
 
-// Not while an outpoint is being recorded. The step's name has the number of offers, so that a refusal sets it anew.
+// Not while an outpoint is being recorded, or the buyer's node is tried. The step's name has the number of offers, so that a refusal sets it anew.
 function openingDeadline(order: Placed): readonly Step[] {
   const live = liveAttempt(order)
-  if (live?.status !== 'opening' || live.openBefore === null) return []
+  if (live?.status !== 'opening' || live.openBefore === null || order.reported === live.number) return []
   const data = { attempt: live.number, deadline: live.openBefore }
   const step = `lapse-opening-${live.number}-${order.offers}`
   return [deadline<OrderCommand>(step, { at: live.openBefore }, { type: 'LapseOpening', data })]

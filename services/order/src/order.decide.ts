@@ -6,7 +6,17 @@ import { confirmationsReached, confirmed, leaseEnded, lost, reorged, seen, wrong
 import { buyerReach, lapseOpening, matched, unmatched } from './decide.opening.ts'
 import { claimed, nameOutpoint, outpointNoted, rereserved } from './decide.outpoint.ts'
 import { acceptSale, payoutInvoice, payoutNews } from './decide.payout.ts'
-import { cancel, holdHeld, holdIssued, holdRefused, lapseApproval, place, reject, withdraw } from './decide.placing.ts'
+import {
+  cancel,
+  holdExpiring,
+  holdHeld,
+  holdIssued,
+  holdRefused,
+  lapseApproval,
+  place,
+  reject,
+  withdraw,
+} from './decide.placing.ts'
 import { closeByOperator, holdCancelled, holdSettled, settling } from './decide.release.ts'
 import { fact, type OrderDecision } from './fact.ts'
 import { notFound } from './refusal.ts'
@@ -68,6 +78,8 @@ function fromProcess(order: Placed, command: OrderCommand): OrderDecision {
       return holdRefused(order, command.data.reason)
     case 'RecordHoldHeld':
       return holdHeld(order, command.data)
+    case 'RecordHoldExpiring':
+      return holdExpiring(order, command.data.reason)
     case 'RecordSettling':
       return settling(order, command.data)
     case 'RecordHoldSettled':

@@ -44,6 +44,8 @@ function placed({ type, data }: OrderFact): Placed {
     openBeforeHeight: 0,
     heldAtHeight: 0,
     attempts: [],
+    looks: 0,
+    reported: null,
     searched: 0,
     unmatched: null,
     offers: 0,
@@ -107,10 +109,12 @@ function evolvePlaced(order: Placed, fact: OrderFact): Placed {
     case 'InvalidChannelOpening':
     case 'AdminClosed':
       return ended(order, data.reason)
-    case 'OrderPlaced':
     case 'AttemptStarted':
-    case 'OpeningAsked':
+    case 'UnreachableReported':
     case 'AttemptFailed':
+      return evolveLooks(order, fact)
+    case 'OrderPlaced':
+    case 'OpeningAsked':
     case 'FundingSeen':
     case 'MonitoringFinished':
     case 'PayoutInvoiceOffered':
@@ -118,6 +122,13 @@ function evolvePlaced(order: Placed, fact: OrderFact): Placed {
     case 'PayoutInvoiceRefused':
       return order
   }
+}
+
+type LookFact = Extract<OrderFact, { type: 'AttemptStarted' | 'UnreachableReported' | 'AttemptFailed' }>
+
+function evolveLooks(order: Placed, { type, data }: LookFact): Placed {
+  if (type === 'AttemptFailed') return order.reported === data.attempt ? { ...order, reported: null } : order
+  return { ...order, looks: order.looks + 1, reported: type === 'UnreachableReported' ? data.attempt : null }
 }
 
 // An invoice that was issued is closed by now: an ending comes only after the node confirmed it. One that was only asked
@@ -148,7 +159,8 @@ function evolveOutpoint(order: Placed, { type, data }: OutpointFact): Placed {
   const { offered, named } = order
   switch (type) {
     case 'OutpointOffered':
-      return offer(order, { number: order.offers + 1, ...data, stage: 'claiming' })
+      // Whoever names an outpoint has reached the buyer's node after all.
+      return offer({ ...order, reported: null }, { number: order.offers + 1, ...data, stage: 'claiming' })
     case 'LateOutpointOffered': {
       const told = order.told.filter((key) => key !== `match-released ${data.attempt}`)
       return offer({ ...order, told }, { number: order.offers + 1, ...data, stage: 'rereserving' })

@@ -65,6 +65,10 @@ export type Placed = {
   readonly openBeforeHeight: number
   readonly heldAtHeight: number
   readonly attempts: readonly Attempt[]
+  /** How often our node was asked to try the buyer's: before each attempt, and when a seller cannot connect. */
+  readonly looks: number
+  /** The attempt whose seller cannot connect to the buyer's node, while our own tries it. */
+  readonly reported: number | null
   /** The highest attempt for which a seller was ever looked for. */
   readonly searched: number
   /** The search that found nobody. */

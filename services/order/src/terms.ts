@@ -30,7 +30,14 @@ export const openBeforeHeight = (terms: OrderTerms, expiryHeight: number): numbe
       terms.policy.fundingConfirmsWithinBlocks,
   )
 
-export const holdTerms = ({ policy, priceSat, platformFeeMsat, leastPlatformFeeMsat, sizeSat, destination }: OrderTerms): HoldTerms => ({
+export const holdTerms = ({
+  policy,
+  priceSat,
+  platformFeeMsat,
+  leastPlatformFeeMsat,
+  sizeSat,
+  destination,
+}: OrderTerms): HoldTerms => ({
   issue: 1,
   amountMsat: `${satToMsat(BigInt(priceSat))}`,
   platformFeeMsat,

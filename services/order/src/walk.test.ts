@@ -29,6 +29,7 @@ function world() {
     refused: new Set<string>(),
   }
   const matches = new Map<number, string>()
+  const answered = new Map<number, number>()
   const watch = { outpoint: '', status: 'none' }
   const owners = new Map<string, number>()
 
@@ -40,7 +41,7 @@ function world() {
       if (hold.status !== 'none') return
       hold.status = pick % 9 === 8 ? 'refused' : 'issued'
       if (hold.status === 'refused') say('settlement', 'RecordHoldRefused', { reason: 'no' })
-      else say('settlement', 'RecordHoldIssued', { paymentHash: 'aa', invoice: 'ln', expiresAt: 1 })
+      else say('settlement', 'RecordHoldIssued', { paymentHash: 'aa'.repeat(32), invoice: 'ln', expiresAt: 1 })
     },
     CancelHold: () => {
       if (hold.status === 'none') say('settlement', 'RecordHoldRefused', { reason: 'withdrawn' })
@@ -51,7 +52,7 @@ function world() {
       if (hold.status !== 'held' || attempt <= hold.reach) return
       hold.reach = attempt
       say('settlement', 'RecordBuyerReach', {
-        attempt,
+        look: attempt,
         reached: pick % 7 !== 6,
         reason: 'silent',
         height: hold.height + (pick % 11 === 10 ? 100 : 0),
@@ -99,14 +100,14 @@ function world() {
       if (granted) matches.set(attempt, 'matched')
       say('matching', 'RecordRereserved', { attempt, granted, reason: null })
     },
-    ReleaseMatch: ({ attempt }: { attempt: number }) => {
-      const status = matches.get(attempt)
-      if (status === 'unmatched' || status === 'released' || status === 'used') return
+    ReleaseMatch: ({ attempt, question }: { attempt: number; question: number }) => {
+      if (matches.get(attempt) === 'used' || question <= (answered.get(attempt) ?? 0)) return
+      answered.set(attempt, question)
       matches.set(attempt, 'released')
       say('matching', 'RecordTold', { what: 'match-released', key: `${attempt}` })
     },
     UseMatch: ({ attempt }: { attempt: number }) => {
-      if (matches.get(attempt) !== 'matched') return
+      if (matches.get(attempt) !== 'matched' && matches.get(attempt) !== 'released') return
       matches.set(attempt, 'used')
       say('matching', 'RecordTold', { what: 'match-used', key: `${attempt}` })
     },
@@ -143,15 +144,19 @@ function world() {
     channel: watcher,
   }
 
+  const held = () => ({ expiryHeight: 250, heldAtHeight: hold.height, receivedMsat: '3000000' })
+
   /** What happens by itself in the other services. */
   const events: (() => void)[] = [
     () => {
       if (hold.status !== 'issued') return
       hold.status = 'held'
-      say('settlement', 'RecordHoldHeld', { expiryHeight: 250, heldAtHeight: hold.height, receivedMsat: '3000000' })
+      say('settlement', 'RecordHoldHeld', held())
     },
     () => {
-      if (hold.status === 'issued') cancel('expired', null)
+      if (hold.status !== 'issued') return
+      say('settlement', 'RecordHoldExpiring', { reason: 'too late' })
+      hold.status = 'expiring'
     },
     () => {
       if (hold.status === 'settling') {
@@ -185,6 +190,12 @@ function world() {
       if (type === 'RecordFundingLost' || type === 'RecordChannelWrong' || type === 'RecordLeaseEnded') watch.status = 'over'
       say('watcher', type, { outpoint: watch.outpoint, ...data })
     }),
+    () => {
+      if (hold.status !== 'expiring') return
+      // a payment that made it to the node while the invoice was being cancelled
+      if (hold.height++ % 2 === 0) say('settlement', 'RecordHoldHeld', held())
+      cancel('expired', null)
+    },
   ]
 
   return {
@@ -192,7 +203,13 @@ function world() {
     events,
     /** The chain goes on more often than the money is in trouble. */
     happen: (pick: number) =>
-      events[pick % 32 < 6 ? pick % 32 : pick % 32 < 8 ? 0 : 6 + ((pick >> 5) % 8 > 5 ? (pick >> 8) % 7 : (pick >> 5) % 3)]?.(),
+      events[
+        pick % 32 < 6
+          ? pick % 32
+          : pick % 32 < 8
+            ? ([0, 13][pick % 2] ?? 0)
+            : 6 + ((pick >> 5) % 8 > 5 ? (pick >> 8) % 7 : (pick >> 5) % 3)
+      ]?.(),
     /** A process's command goes out once. */
     send: (step: CommandStep) => {
       const key = `${step.step} ${step.attempt}`
@@ -230,6 +247,7 @@ const callers = (order: Order, pick: number): Told => {
     { type: 'NameOutpoint', data: { by, outpoint, attestation } },
     { type: 'NameOutpoint', data: { by, outpoint, attestation: attestationOf(outpoint) } },
     { type: 'Cancel', data: { by, reason: 'I cannot' } },
+    { type: 'Cancel', data: { by, reason: 'UNABLE_TO_CONNECT_TO_NODE' } },
     { type: 'NameOutpoint', data: { by, outpoint, attestation } },
     { type: 'Cancel', data: { by: buyerAccount, reason: 'I will not' } },
     { type: 'CloseByOperator', data: { by: 'ops', reason: 'asked to' } },
@@ -305,7 +323,7 @@ function walk(tape: readonly number[], manual: boolean): { readonly facts: reado
     else others.happen(rest)
   }
   settleDown()
-  for (const event of [2, 4, 1, 2, 12]) {
+  for (const event of [2, 4, 1, 13, 2, 12]) {
     others.events[event]?.()
     settleDown()
     lapse()

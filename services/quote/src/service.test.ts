@@ -34,7 +34,6 @@ const terms = {
   promises,
   conditions: [],
   assetId: null,
-  sellers: null,
   autoAccept: true,
 }
 
@@ -128,7 +127,7 @@ test('a price follows the book, a quote has it, and what was quoted is found and
     isPrivate: false,
     railsOnly: false,
     assetId: null,
-  sellers: null,
+    sellers: null,
     leaseBlocks: 4320,
     sellerBudgetMsat: '5000000',
     ranking: 'cheapest' as const,

@@ -12,6 +12,7 @@ export const acts: Readonly<Record<Act, (desk: Desk, sale: Sale) => Promise<void
   publish,
   invoice,
   open,
+  cancel,
   watch,
 }
 
@@ -64,6 +65,17 @@ async function name(desk: Desk, sale: Sale): Promise<void> {
   } catch (error) {
     if (!(error instanceof MarketRefusal)) throw error
     await giveUp(desk, sale, `the market refused the funding: ${error.message}`)
+  }
+}
+
+/** Whoever waits longer holds the buyer's money: the market finds out whose node is away, and goes on without this seller. */
+async function cancel(desk: Desk, sale: Sale): Promise<void> {
+  try {
+    await desk.market.cancelUnreachable(sale.orderId)
+    record(desk, sale, { type: 'CancelAsked' })
+  } catch (error) {
+    if (!(error instanceof MarketRefusal)) throw error
+    record(desk, sale, { type: 'SetBack', reason: `the market did not take the cancellation: ${error.message}` })
   }
 }
 

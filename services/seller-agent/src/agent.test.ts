@@ -37,6 +37,7 @@ const emptyMarket = () => ({
   attested: [] as Attested[],
   sales: [] as object[],
   named: [] as Input[],
+  cancelled: [] as Input[],
 })
 
 beforeEach(async () => {
@@ -124,6 +125,9 @@ function carryOut(name: string, variables: Input, authorization: string): object
       market.named.push(input)
       market.sales = []
       return ok('market.order.seller.add_transaction')
+    case 'AgentCancel':
+      market.cancelled.push(input)
+      return ok('market.order.cancel')
     case 'AgentOrder':
       return ok('user.market.orders.get_order', { status: 'SELLER_SENT_TRANSACTION' })
     default:
@@ -266,4 +270,13 @@ test('a sale through the public interface, as it is written on the wire', async 
     transaction: simnet.control.channels(buyer?.alias ?? '').find((channel) => channel.private)?.outpoint,
     attestation: { capacity: '1000000', push_sats: '0', reserve_sats: '10000' },
   })
+})
+
+test("a buyer's node that nobody can reach is told to the market, as it is written on the wire", async () => {
+  const pubkey = `02${'11'.repeat(32)}`
+  const sale = { id: 'an-order', status: 'WAITING_FOR_CHANNEL_OPEN', size: '1000000', fees: { seller: { sats: '2500' } } }
+  market.sales = [{ ...sale, destination: { pubkey, sockets: ['127.0.0.1:1'] }, options: { private: false } }]
+  start({ pace: { pollMs: 5, fundsMs: 5, attestMs: 50, firstRetryMs: 1, longestRetryMs: 2, maxUnreached: 2 } })
+  await until('it was told', () => market.cancelled.length > 0)
+  expect(market.cancelled).toEqual([{ order_id: 'an-order', cancellation_reason: 'UNABLE_TO_CONNECT_TO_NODE' }])
 })

@@ -23,6 +23,8 @@ export type Market = {
   accept(orderId: string, request: string): Promise<void>
   /** Names the funding; once it returns, the market relies on it. Again is harmless. @throws MarketRefusal */
   nameFunding(orderId: string, attestation: Attestation): Promise<void>
+  /** Gives up the turn, since the buyer's node cannot be reached: the market tries it by itself. @throws MarketRefusal */
+  cancelUnreachable(orderId: string): Promise<void>
   /** @param funds `at`: milliseconds since 1970 */
   attest(funds: {
     readonly pubkey: string
@@ -39,6 +41,7 @@ const ACCEPT =
   'mutation AgentAccept($input: SellerAcceptOrdersInput!) { market { order { seller { accept(input: $input) { success } } } } }'
 const NAME =
   'mutation AgentName($input: SellerAddTransactionInput!) { market { order { seller { add_transaction(input: $input) { success } } } } }'
+const CANCEL = 'mutation AgentCancel($input: CancelOrderInput!) { market { order { cancel(input: $input) { success } } } }'
 const ATTEST = 'mutation AgentAttest($input: AttestInput!) { market { offer { attest(input: $input) { success } } } }'
 
 const sats = z.string().regex(/^\d{1,16}$/)
@@ -88,6 +91,9 @@ export function openMarket(options: ApiOptions): Market {
     },
     async nameFunding(orderId, attestation) {
       await call(NAME, { input: { order_id: orderId, transaction: attestation.outpoint, attestation: wire(attestation) } }, done)
+    },
+    async cancelUnreachable(orderId) {
+      await call(CANCEL, { input: { order_id: orderId, cancellation_reason: 'UNABLE_TO_CONNECT_TO_NODE' } }, done)
     },
     async attest({ pubkey, confirmedSats, at, signature }) {
       await call(ATTEST, { input: { pubkey, confirmed_sats: `${confirmedSats}`, at: `${at}`, signature } }, done)

@@ -11,7 +11,7 @@ export async function open(desk: Desk, sale: Sale): Promise<void> {
   desk.preparing.set(sale.orderId, peer)
   try {
     if (!(await connect(desk.lightning, peer, sockets)))
-      return void record(desk, sale, { type: 'SetBack', reason: "the buyer's node cannot be reached" })
+      return void record(desk, sale, { type: 'SetBack', reason: "the buyer's node cannot be reached", isPeerAway: true })
     const feeRate = Math.min((await desk.feeRate?.(6)) ?? desk.fees.startRate, desk.fees.maxRate)
     record(desk, sale, { type: 'OpeningBegun', pendingBefore: (await pendingTo(desk, peer)).map(({ outpoint }) => outpoint) })
     const prepared = await desk.lightning.channels.prepare({
@@ -25,7 +25,8 @@ export async function open(desk: Desk, sale: Sale): Promise<void> {
     record(desk, sale, { type: 'Prepared', ...prepared, feeRate })
   } catch (error) {
     if (!(error instanceof OpenRefused)) throw error // whether something was prepared is found out by `reconcile`
-    record(desk, sale, { type: 'SetBack', reason: `${error.reason}: ${error.message}` })
+    const isPeerAway = error.reason === 'peer-offline' || error.reason === 'peer-refused'
+    record(desk, sale, { type: 'SetBack', reason: `${error.reason}: ${error.message}`, ...(isPeerAway && { isPeerAway }) })
   } finally {
     desk.preparing.delete(sale.orderId)
   }

@@ -16,8 +16,10 @@ export type SaleStep =
   | { readonly type: 'Published'; readonly height: number }
   | { readonly type: 'FeeRaised'; readonly height: number; readonly feeRate: number }
   | { readonly type: 'InvoiceRefused'; readonly reason: string }
-  /** Nothing is left of this opening. */
-  | { readonly type: 'SetBack'; readonly reason: string }
+  /** Nothing is left of this opening. `isPeerAway`: the buyer's node could not be reached, or refused. */
+  | { readonly type: 'SetBack'; readonly reason: string; readonly isPeerAway?: true }
+  /** The market knows that the buyer's node cannot be reached. */
+  | { readonly type: 'CancelAsked' }
   | { readonly type: 'Sold' }
   | { readonly type: 'Ended'; readonly how: string }
 
@@ -36,6 +38,9 @@ export type Sale = {
   readonly opening: Opening
   readonly setbacks: number
   readonly lastSetbackAt: number
+  /** Openings that the buyer's node prevented, since the last one that it did not. */
+  readonly unreached: number
+  readonly cancelled: boolean
   readonly sold: boolean
   readonly ended: boolean
 }
@@ -51,6 +56,8 @@ export function evolve(sale: Sale | undefined, orderId: string, at: number, step
       opening: { state: 'none' },
       setbacks: 0,
       lastSetbackAt: 0,
+      unreached: 0,
+      cancelled: false,
       sold: false,
       ended: false,
     }
@@ -62,7 +69,11 @@ export function evolve(sale: Sale | undefined, orderId: string, at: number, step
     case 'OpeningBegun':
       return { ...sale, opening: { state: 'begun', pendingBefore: step.pendingBefore } }
     case 'Prepared':
-      return { ...sale, opening: { state: 'prepared', outpoint: step.outpoint, handle: step.handle, feeRate: step.feeRate } }
+      return {
+        ...sale,
+        unreached: 0,
+        opening: { state: 'prepared', outpoint: step.outpoint, handle: step.handle, feeRate: step.feeRate },
+      }
     case 'Named':
       return { ...sale, opening: { ...funding(sale), state: 'named' } }
     case 'Published':
@@ -72,7 +83,15 @@ export function evolve(sale: Sale | undefined, orderId: string, at: number, step
     case 'InvoiceRefused':
       return { ...sale, setbacks: sale.setbacks + 1, lastSetbackAt: at }
     case 'SetBack':
-      return { ...sale, opening: { state: 'none' }, setbacks: sale.setbacks + 1, lastSetbackAt: at }
+      return {
+        ...sale,
+        opening: { state: 'none' },
+        setbacks: sale.setbacks + 1,
+        lastSetbackAt: at,
+        unreached: sale.unreached + (step.isPeerAway ? 1 : 0),
+      }
+    case 'CancelAsked':
+      return { ...sale, cancelled: true }
     case 'Sold':
       return { ...sale, sold: true }
     case 'Ended':
@@ -89,7 +108,7 @@ export function funding({ orderId, opening }: Sale): Funding {
 }
 
 /** What is done next. `watch`: ask the market how the order stands, and look after the funding and the payout. */
-export type Act = 'reconcile' | 'name' | 'publish' | 'invoice' | 'open' | 'watch'
+export type Act = 'reconcile' | 'name' | 'publish' | 'invoice' | 'open' | 'cancel' | 'watch'
 
 // The market lists a sale for a moment longer than it needs the invoice that it has just been given.
 const NEW_INVOICE_AFTER_MS = 30_000
@@ -107,10 +126,12 @@ export function nextAct(sale: Sale, status: string | undefined, now: number, lim
     case 'published':
       return status !== undefined && owesInvoice(sale, status, now) && now >= retryAt(sale, limits) ? 'invoice' : 'watch'
     case 'none':
-      if (status === undefined) return 'watch'
+      if (status === undefined || sale.cancelled) return 'watch'
       if (now < retryAt(sale, limits)) return undefined
       if (owesInvoice(sale, status, now)) return 'invoice'
-      return status === 'WAITING_FOR_CHANNEL_OPEN' && sale.setbacks < limits.maxOpenings ? 'open' : 'watch'
+      if (status !== 'WAITING_FOR_CHANNEL_OPEN') return 'watch'
+      if (sale.unreached >= limits.maxUnreached) return 'cancel'
+      return sale.setbacks < limits.maxOpenings ? 'open' : 'watch'
   }
 }
 

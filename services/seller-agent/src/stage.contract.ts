@@ -39,7 +39,8 @@ type Order = {
   /** Payment hashes of the payout invoices that were given. */
   invoices: string[]
   named: Attestation[]
-  refuse: 'funding' | undefined
+  refuse: 'funding' | 'cancel' | undefined
+  cancels: number
   readonly sale: Omit<ListedSale, 'status'>
 }
 
@@ -87,7 +88,7 @@ export async function openStage() {
     place(orderId: string, status = 'WAITING_FOR_CHANNEL_OPEN'): Order {
       const sockets = buyer.uris.map((uri) => uri.split('@')[1] ?? '')
       const sale = { orderId, sizeSat: `${SIZE}`, sellerSat: '2500', peer: buyer.pubkey, sockets, isPrivate: false }
-      const order: Order = { status, listed: true, invoices: [], named: [], refuse: undefined, sale }
+      const order: Order = { status, listed: true, invoices: [], named: [], refuse: undefined, cancels: 0, sale }
       orders.set(orderId, order)
       return order
     },
@@ -166,6 +167,11 @@ function fakeMarket(orders: ReadonlyMap<string, Order>, sellerKey: string, buyer
       expect(attestation).toMatchObject({ capacitySat: SIZE, pushSat: 0n, nodeKeys: [sellerKey, buyerKey] })
       if (!again) order.named.push(attestation)
       Object.assign(order, { status: 'SELLER_SENT_TRANSACTION', listed: false })
+    },
+    async cancelUnreachable(orderId) {
+      const order = found(orderId)
+      order.cancels++
+      if (order.refuse === 'cancel') throw new MarketRefusal('not now')
     },
     attest: async () => {},
   }

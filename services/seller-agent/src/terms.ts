@@ -43,6 +43,8 @@ export type Pace = {
   readonly firstRetryMs: number
   readonly longestRetryMs: number
   readonly maxOpenings: number
+  /** When the buyer's node prevented so many openings, the market is told instead of letting the window pass. */
+  readonly maxUnreached: number
 }
 
 export const pace: Pace = {
@@ -54,6 +56,8 @@ export const pace: Pace = {
   firstRetryMs: 1000,
   longestRetryMs: 600_000,
   maxOpenings: 40,
+  // With the waits in between that is about four minutes.
+  maxUnreached: 8,
 }
 
 /** Fees of funding transactions, in satoshis per virtual byte. */

@@ -1,6 +1,6 @@
 import { systemClock } from '@penstock/adapters/system/clock.ts'
 import { Fault } from '@penstock/kernel/result.ts'
-import type { Lightning } from '@penstock/ports/lightning.ts'
+import { type Lightning, OpenRefused } from '@penstock/ports/lightning.ts'
 import { until } from '@penstock/testkit/until.ts'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Market } from './market.ts'
@@ -102,6 +102,69 @@ test('a node that opens nothing is asked again while the order is still ours', a
   stage.simnet.control.behave('ada', 'ok')
   await stage.complete(order)
   expect(stage.openings).toHaveLength(1)
+})
+
+/** The buyer's node is away for so many tries; `tries` counts them. */
+function away(tries: number, how: 'peer-offline' | 'peer-refused') {
+  const seen = { tries: 0 }
+  const isAway = () => ++seen.tries <= tries
+  const { peers, channels } = stage.seller
+  const lightning: Lightning = {
+    ...stage.seller,
+    peers: {
+      ...peers,
+      isConnected: (pubkey) => (how === 'peer-offline' && isAway() ? Promise.resolve(false) : peers.isConnected(pubkey)),
+      connect: (pubkey, socket) =>
+        how === 'peer-offline' && seen.tries <= tries ? Promise.resolve(false) : peers.connect(pubkey, socket),
+    },
+    channels: {
+      ...channels,
+      prepare: async (request) => {
+        if (how === 'peer-refused' && isAway()) throw new OpenRefused(how, 'the peer said no')
+        return channels.prepare(request)
+      },
+    },
+  }
+  return { lightning, seen }
+}
+
+test.each(['peer-offline', 'peer-refused'] as const)(
+  '%s again and again: the market is told once, and no more is tried',
+  async (how) => {
+    const { lightning, seen } = away(Number.POSITIVE_INFINITY, how)
+    const order = stage.place('one')
+    const { journal, end } = stage.start({ lightning, pace: { maxUnreached: 3 } })
+    await until('the market was told', () => journal.sales.get('one')?.cancelled)
+    expect(seen.tries).toBe(3)
+    await end()
+    // also after a start: whether the order goes on is the market's to say
+    let looks = 0
+    const looked = { ...stage.market, status: (id: string) => (looks++, stage.market.status(id)) }
+    const second = stage.start({ lightning, market: looked, pace: { maxUnreached: 3 } })
+    await until('it only watches', () => looks > 2)
+    expect([seen.tries, order.cancels]).toEqual([3, 1])
+    Object.assign(order, { status: 'SELLER_FAILED_TO_OPEN_CHANNEL', listed: false })
+    await until('it is over', () => second.journal.sales.size === 0)
+  },
+)
+
+test("a buyer's node that comes back in time gets its channel", async () => {
+  const order = stage.place('one')
+  stage.start({ lightning: away(2, 'peer-offline').lightning, pace: { maxUnreached: 3 } })
+  await stage.complete(order)
+  expect(order.cancels).toBe(0)
+})
+
+test('a cancellation that the market refuses is asked for again', async () => {
+  const order = stage.place('one')
+  order.refuse = 'cancel'
+  const { journal } = stage.start({
+    lightning: away(Number.POSITIVE_INFINITY, 'peer-offline').lightning,
+    pace: { maxUnreached: 1 },
+  })
+  await until('it was refused', () => order.cancels > 1)
+  order.refuse = undefined
+  await until('it was taken', () => journal.sales.get('one')?.cancelled)
 })
 
 test('a lost order ends, and the next attempt at the same order is a sale again', async () => {

@@ -74,9 +74,10 @@ export function recordNodeCancelled(hold: Hold, { at, height }: Data<'RecordNode
   }
 }
 
+/** What the chain showed was not judged: whether the funding had confirmed is the order's to say. */
 const nodesOwn = ({ noted }: Hold, height: number): Why => ({
   reason: 'node',
-  verdict: noted ? 'unproven' : 'unnamed',
+  verdict: noted ? null : 'unnamed',
   sentence: `The node gave the payment back by itself at height ${height}.`,
 })
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Invoice } from '@penstock/ports/lightning.ts'
 import { enrich } from './enrich.ts'
-import { HASH, held, NOW, node, nodeView, ORDER, stranger, terms } from './samples.contract.ts'
+import { HASH, held, HELD_AT, NOW, node, noted, nodeView, ORDER, stranger, terms } from './samples.contract.ts'
 
 const htlc = { amountMsat: 5_000_000n, expiryHeight: 1000, peer: stranger, state: 'held' } as const
 const invoice = (state: Invoice['state']): Invoice => ({
@@ -12,18 +12,21 @@ const invoice = (state: Invoice['state']): Invoice => ({
   htlcs: [htlc],
 })
 
-const about = (change: { readonly synced?: boolean; readonly invoice?: Invoice } = {}) => {
+const about = (change: { readonly synced?: boolean; readonly invoice?: Invoice; readonly output?: { height: number } } = {}) => {
   const ports = {
     lightning: {
-      info: () => Promise.resolve({ pubkey: node, synced: change.synced ?? true }),
+      info: () => Promise.resolve({ pubkey: node, synced: change.synced ?? true, holdExpiryDelta: 12 }),
       wallet: { inboundSat: () => Promise.resolve(1_000_000n) },
       holds: { find: () => Promise.resolve(change.invoice) },
     },
-    chain: { tip: () => Promise.resolve({ height: held.height, time: NOW - 10_000, synced: true }) },
+    chain: {
+      tip: () => Promise.resolve({ height: held.height, time: NOW - 10_000, synced: true }),
+      output: (_: string, from: number) => Promise.resolve(change.output && { height: change.output.height - from }),
+    },
     keyring: {
       paymentHashOf: (id: string, issue: number) => ({ keyId: 'k1', paymentHash: id === ORDER && issue === 1 ? HASH : '' }),
     },
-    clock: { now: () => NOW },
+    clock: { now: () => NOW, sleep: () => new Promise(() => undefined) },
     config: { staleTipSeconds: 7200, routingFeeLimitPpm: 5000 },
     network: 'regtest',
   }
@@ -43,9 +46,16 @@ test('an invoice ends: whether it was paid in its last moment', async () => {
   expect(await enrich.ExpireInvoice(at, about({ invoice: invoice('held') }))).toEqual({ held })
 })
 
-test('height, network and the fee limit', async () => {
-  expect(await enrich.NoteOutpoint({}, about())).toEqual({ height: held.height })
+test('an outpoint is named: the height, and where the transaction is already, looked for from below the hold', async () => {
+  expect(await enrich.NoteOutpoint(noted, about())).toEqual({ height: held.height, confirmedAtHeight: null })
+  expect(await enrich.NoteOutpoint(noted, about({ output: { height: 900 } }))).toEqual({
+    height: held.height,
+    confirmedAtHeight: 900 - (HELD_AT - 6),
+  })
+})
+
+test('network and the fee limit', async () => {
   expect(await enrich.GivePayoutInvoice({}, about())).toEqual({ network: 'regtest' })
-  for (const type of ['Guard', 'RecordPayhash', 'RetryPayout'] as const)
+  for (const type of ['Guard', 'RecordPayhash', 'RecordPayout', 'RetryPayout'] as const)
     expect(await enrich[type]({}, about())).toEqual({ routingFeeLimitPpm: 5000 })
 })

@@ -1,4 +1,4 @@
-import type { EvidenceData, SettlementFact } from '@penstock/contracts/settlement.ts'
+import type { EvidenceData, NotedOutpoint, SettlementFact } from '@penstock/contracts/settlement.ts'
 import { accept } from '@penstock/kernel/decider.ts'
 import { cancelRequested } from './cancel.decide.ts'
 import { type Hold, type HoldRequest, namingOf } from './hold.ts'
@@ -22,7 +22,7 @@ const lastBroadcastHeight = (
 ): number => expiryHeight - SPARE_BLOCKS - fundingConfirmsWithinBlocks - Math.max(requiredConfirmations, LEAST_CONFIRMATIONS)
 
 /** What settlement will prove with is its own, before the naming is acknowledged to anybody. */
-export function noteOutpoint(hold: Hold, { height, ...noted }: Data<'NoteOutpoint'>): SettlementDecision {
+export function noteOutpoint(hold: Hold, { height, confirmedAtHeight, ...noted }: Data<'NoteOutpoint'>): SettlementDecision {
   const { request, payment } = hold
   if (hold.noted?.outpoint === noted.outpoint) return noteAttestation(hold, noted)
   if (hold.refusedNamings.includes(namingOf(noted))) return accept()
@@ -32,13 +32,18 @@ export function noteOutpoint(hold: Hold, { height, ...noted }: Data<'NoteOutpoin
     return refused('No payment is waiting for this channel; do not publish its funding.')
   if (height > lastBroadcastHeight(payment.expiryHeight, request, noted.terms.requiredConfirmations))
     return refused('Too few blocks are left for the channel to confirm under this payment; do not publish its funding.')
+  // Decided here alone: later a re-organisation may move a young transaction into a block as low as this.
+  if (confirmedAtHeight !== null && confirmedAtHeight <= payment.heldAtHeight)
+    return refused(
+      `The transaction is in block ${confirmedAtHeight}, and the payment was held at height ${payment.heldAtHeight}; open a channel for this order.`,
+    )
   if (BigInt(noted.sellerAmountMsat) > request.amountMsat - request.leastPlatformFeeMsat)
     return refused('The buyer has not paid enough for this seller.')
   return accept({ type: 'OutpointNoted', v: 1, data: noted })
 }
 
 /** An attestation may follow later; the same outpoint brings nothing else that is new. */
-function noteAttestation({ status, noted }: Hold, { attestation }: Omit<Data<'NoteOutpoint'>, 'height'>): SettlementDecision {
+function noteAttestation({ status, noted }: Hold, { attestation }: NotedOutpoint): SettlementDecision {
   const open = status === 'held' || status === 'settling' || status === 'settled'
   if (!noted || !open || !attestation || JSON.stringify(attestation) === JSON.stringify(noted.attestation)) return accept()
   return accept({ type: 'OutpointNoted', v: 1, data: { ...noted, attestation } })
@@ -69,7 +74,7 @@ export function guard(state: Settlement, { at, data }: CommandOf<'Guard'>): Sett
   return data.evidence
     ? weigh(hold.noted, data.evidence, isLast)
     : isLast
-      ? accept(atLast('unproven', 'What the chain says could not be learnt before the last height.'))
+      ? accept(atLast(null, 'What the chain says could not be learnt before the last height.'))
       : accept()
 }
 
@@ -88,5 +93,6 @@ function weigh({ outpoint, terms }: NonNullable<Hold['noted']>, evidence: Eviden
     : accept(atLast('unproven', 'Nothing but the chain had proven the channel at the last height.'))
 }
 
-const atLast = (verdict: 'wrong' | 'unconfirmed' | 'unproven' | 'unnamed', sentence: string): SettlementFact =>
+/** @param verdict null: nothing could be learnt, and the order knows how far its funding had come */
+const atLast = (verdict: 'wrong' | 'unconfirmed' | 'unproven' | 'unnamed' | null, sentence: string): SettlementFact =>
   cancelRequested({ reason: 'last-height', verdict, sentence })

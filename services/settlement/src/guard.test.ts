@@ -3,6 +3,7 @@ import { given } from '@penstock/testkit/given.ts'
 import { describe, expect, test } from 'vitest'
 import { settlement } from './settlement.ts'
 import {
+  attestation,
   E,
   evidence,
   fact,
@@ -24,7 +25,7 @@ import {
 const rails = fact('OutpointNoted', { ...noted, terms: { ...noted.terms, rails: true } })
 const hidden = fact('OutpointNoted', { ...noted, terms: { ...noted.terms, isPrivate: true } })
 
-type Word = 'settle' | 'wait' | 'wrong' | 'unconfirmed' | 'unproven' | 'unnamed'
+type Word = 'settle' | 'wait' | 'wrong' | 'unconfirmed' | 'unproven' | 'unnamed' | 'unknown'
 type History = readonly SettlementFact[]
 /** What the guard says of a held payment, in one word. */
 const say = (height: number, seen: EvidenceData | null, history: History, outpoint: string | null = OUTPOINT): Word => {
@@ -36,12 +37,12 @@ const say = (height: number, seen: EvidenceData | null, history: History, outpoi
   if (first.type === 'SettleRequested') return 'settle'
   if (first.type !== 'CancelRequested') throw new Error(`unexpected ${first.type}`)
   expect(first.data.reason).toBe('last-height')
-  if (first.data.verdict === null) throw new Error('the last height has a verdict')
-  return first.data.verdict
+  return first.data.verdict ?? 'unknown'
 }
 
 const spend = { txid: 'ee'.repeat(32), height: 902 }
 const unproven: Partial<EvidenceData> = { graph: null }
+const signed: Partial<EvidenceData> = { graph: null, attestation, attestationSigner: seller }
 const probed: Partial<EvidenceData> = { graph: null, probe: 'reached' }
 
 /** Evidence, what it gives between blocks once the order wishes to settle, and what from the last height on. */
@@ -53,14 +54,24 @@ const classes: readonly (readonly [name: string, seen: EvidenceData | null, betw
   ['probed beside another channel of the two', evidence({ ...probed, otherChannelsBetween: true }), 'wait', 'unproven'],
   ['probed, private, outside the rails', evidence(probed), 'wait', 'unproven', [hidden]],
   ['chain alone', evidence(unproven), 'wait', 'unproven'],
-  ['chain alone, rails', evidence(unproven), 'wait', 'settle', [rails]],
-  ['chain alone, rails, one confirmation', evidence({ ...unproven, tipHeight: 901 }), 'wait', 'settle', [rails]],
+  ['chain alone, rails, nothing signed', evidence(unproven), 'wait', 'unproven', [rails]],
+  [
+    'chain alone, rails, signed by somebody else',
+    evidence({ ...unproven, attestation, attestationSigner: stranger }),
+    'wait',
+    'unproven',
+    [rails],
+  ],
+  ['chain alone, rails, signed', evidence(signed), 'wait', 'settle', [rails]],
+  ['chain alone, signed, outside the rails', evidence(signed), 'wait', 'unproven'],
+  ['chain alone, rails, signed, one confirmation', evidence({ ...signed, tipHeight: 901 }), 'wait', 'settle', [rails]],
   ['in the mempool', evidence({}, { height: null, txIndex: null }), 'wait', 'unconfirmed'],
   ['in the mempool, rails', evidence(unproven, { height: null, txIndex: null }), 'wait', 'unconfirmed', [rails]],
   ['never seen', evidence({ output: null }), 'wait', 'unconfirmed'],
   ['too small', evidence({}, { valueSat: '999999' }), 'wait', 'wrong'],
   ['no funding output', evidence({}, { script: `0014${'00'.repeat(20)}` }), 'wait', 'wrong'],
-  ['older than the hold', evidence({}, { height: 850 }), 'wait', 'wrong'],
+  ['in a block below the hold, by a re-organisation', evidence({}, { height: 845 }), 'settle', 'settle'],
+  ['older than the hold', evidence({}, { height: 844 }), 'wait', 'wrong'],
   [
     'announced between others',
     evidence({ graph: { capacitySat: '1000000', nodes: [seller, stranger], shortChannelId: '1x1x1' } }),
@@ -69,7 +80,7 @@ const classes: readonly (readonly [name: string, seen: EvidenceData | null, betw
   ],
   ['spent', evidence({}, { spentBy: spend }), 'wait', 'wrong'],
   ['a spend in the mempool', evidence({}, { spentBy: { ...spend, height: null } }), 'wait', 'unproven'],
-  ['nothing to learn', null, 'wait', 'unproven'],
+  ['nothing to learn', null, 'wait', 'unknown'],
 ]
 
 for (const [name, seen, between, last, note = [isNoted]] of classes)

@@ -66,8 +66,15 @@ const wish: fc.Arbitrary<Wish> = fc.oneof(
     arbitrary: data(
       'NoteOutpoint',
       fc
-        .record({ at: height, to: outpoint, signed: from(null, attestation), attempt })
-        .map((n) => ({ ...noted, attempt: n.attempt, outpoint: n.to, attestation: n.signed, height: n.at })),
+        .record({ at: height, to: outpoint, signed: from(null, attestation), attempt, confirmed: from(null, null, 851, 850) })
+        .map((n) => ({
+          ...noted,
+          attempt: n.attempt,
+          outpoint: n.to,
+          attestation: n.signed,
+          height: n.at,
+          confirmedAtHeight: n.confirmed,
+        })),
     ),
   },
   { weight: 4, arbitrary: data('SettleHold', fc.record({ outpoint })) },
@@ -129,11 +136,12 @@ const wish: fc.Arbitrary<Wish> = fc.oneof(
         .record({ attempt, ok: fc.boolean(), status: from('NO_ROUTE' as const, 'SELLER_INVOICE_EXPIRED' as const) })
         .map(({ attempt: n, ok, status }) =>
           ok
-            ? { state: 'succeeded' as const, attempt: n, feeMsat: '10' }
-            : { state: 'failed' as const, attempt: n, status, reason: 'x' },
+            ? { state: 'succeeded' as const, attempt: n, feeMsat: '10', ...limit }
+            : { state: 'failed' as const, attempt: n, status, reason: 'x', ...limit },
         ),
     ),
   },
+  data('RecordPromiseBroken', fc.record({ sentence: from('x'), height })),
   data('RetryPayout', from({ deadline: NOW + 15_000, ...limit }, { deadline: NOW + 30_000, ...limit })),
 )
 
@@ -148,7 +156,7 @@ const begun: readonly Wish[] = [
   { type: 'IssueHold', data: { ...terms, ...nodeView } },
   { type: 'RecordIssued', data: { invoice: 'lnbcrt1', expiresAt: EXPIRES } },
   { type: 'RecordHeld', data: { ...held, crowdedPeer: null } },
-  { type: 'NoteOutpoint', data: { ...noted, height: 855 } },
+  { type: 'NoteOutpoint', data: { ...noted, height: 855, confirmedAtHeight: null } },
   { type: 'SettleHold', data: { outpoint: OUTPOINT } },
   { type: 'Guard', data: { height: 903, outpoint: OUTPOINT, evidence: evidence(), ...limit } },
   { type: 'RecordSettled', data: { settledAt: NOW, receivedMsat: '5000000' } },

@@ -7,7 +7,7 @@ import type { Data, SettlementDecision } from './state.ts'
 
 export function issueHold(hold: Hold, data: Data<'IssueHold'>): SettlementDecision {
   if (hold.status !== 'NONE') return accept()
-  const { node, keyId, paymentHash, synced, tipAgeSeconds, staleTipSeconds, inboundSat, ...terms } = data
+  const { node, keyId, paymentHash, synced, tipAgeSeconds, staleTipSeconds, inboundSat, holdExpiryDelta, ...terms } = data
   if (staleTipSeconds > 0 && (!synced || tipAgeSeconds > staleTipSeconds))
     return refused(
       'stale-tip',
@@ -18,8 +18,17 @@ export function issueHold(hold: Hold, data: Data<'IssueHold'>): SettlementDecisi
       'no-inbound',
       `Our node can receive ${inboundSat} sat now, less than the price; try a smaller order, or later.`,
     )
+  if (isTooHasty(holdExpiryDelta, terms.guardBlocks))
+    return refused(
+      'node-too-hasty',
+      'No payment is taken: our node might give it back before its time; the operator has to look at it.',
+    )
   return accept({ type: 'HoldRequested', v: 1, data: { ...terms, keyId, node, paymentHash } })
 }
+
+/** The guard has to come before the node's own last line (decisions, A4); one that nobody knows might lie anywhere. */
+export const isTooHasty = (holdExpiryDelta: number | null, guardBlocks: number): boolean =>
+  holdExpiryDelta === null || holdExpiryDelta >= guardBlocks
 
 /** Attempt 0 is the look before the invoice: whom nobody reaches is not asked to pay. */
 export function recordReach(hold: Hold, { attempt, reached, reason, height }: Data<'RecordReach'>): SettlementDecision {
@@ -82,5 +91,5 @@ const withheldFor = ({ withheldBlocks }: HoldRequest, { tipHeight, peer }: NonNu
   },
 })
 
-const refused = (code: 'stale-tip' | 'no-inbound' | 'unreachable', reason: string): SettlementDecision =>
+const refused = (code: 'stale-tip' | 'no-inbound' | 'unreachable' | 'node-too-hasty', reason: string): SettlementDecision =>
   accept({ type: 'HoldRefused', v: 1, data: { code, reason } })

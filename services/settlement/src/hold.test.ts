@@ -61,6 +61,15 @@ describe('issuing', () => {
     const { decision } = given(settlement).when(issue({ inboundSat: 4999n }))
     expect(decision).toMatchObject({ facts: [{ type: 'HoldRefused', data: { code: 'no-inbound' } }] })
   })
+  test('not at a node that gives payments back before our guard comes, or nobody knows when', () => {
+    given(settlement)
+      .when(issue({ holdExpiryDelta: 23 }))
+      .then(requested)
+    for (const holdExpiryDelta of [24, 30, null])
+      expect(given(settlement).when(issue({ holdExpiryDelta })).decision).toMatchObject({
+        facts: [{ type: 'HoldRefused', data: { code: 'node-too-hasty' } }],
+      })
+  })
   test('a refused hold stays refused', () => {
     given(settlement, refusedStale).when(issue({})).then()
     given(settlement, refusedStale)

@@ -77,6 +77,9 @@ function learn(hold: Hold, { type, data }: SettlementFact): Hold {
   switch (type) {
     case 'HoldRequested':
       return { ...hold, request: requestOf(data) }
+    case 'HoldRefused':
+      // Should an invoice have been made all the same, it is cancelled for this.
+      return { ...hold, cancel: { reason: 'released', verdict: null, sentence: data.reason } }
     case 'HoldIssued':
       return { ...hold, invoice: { request: data.invoice, expiresAt: data.expiresAt }, atNode: 'open' }
     case 'HoldHeld': {

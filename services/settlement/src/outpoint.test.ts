@@ -21,7 +21,8 @@ import {
 } from './samples.contract.ts'
 
 describe('noting an outpoint', () => {
-  const note = (height: number, change: object = {}) => ({ type: 'NoteOutpoint', data: { ...noted, height, ...change } }) as const
+  const note = (height: number, change: object = {}) =>
+    ({ type: 'NoteOutpoint', data: { ...noted, height, confirmedAtHeight: null, ...change } }) as const
   /** E − 30 − 6 blocks to confirm − 6 confirmations. */
   const last = E - 42
   test('up to the last height at which a broadcast can still be proven', () => {
@@ -60,6 +61,20 @@ describe('noting an outpoint', () => {
       expect(given(settlement, ...history).when(note(HELD_AT, { outpoint: `${'00'.repeat(32)}:0` })).decision).toMatchObject({
         facts: [{ type: 'OutpointNoteRefused' }],
       })
+  })
+  test('only where the transaction is younger than the payment', () => {
+    for (const confirmedAtHeight of [HELD_AT + 1, null])
+      given(settlement, ...toHeld)
+        .when(note(HELD_AT + 2, { confirmedAtHeight }))
+        .then(isNoted)
+    for (const confirmedAtHeight of [HELD_AT, HELD_AT - 3])
+      expect(given(settlement, ...toHeld).when(note(HELD_AT + 2, { confirmedAtHeight })).decision).toMatchObject({
+        facts: [{ type: 'OutpointNoteRefused', data: { outpoint: OUTPOINT } }],
+      })
+    // Decided once: a re-organisation may have moved it since.
+    given(settlement, ...toNoted)
+      .when(note(HELD_AT + 9, { confirmedAtHeight: HELD_AT, attestation }))
+      .then(fact('OutpointNoted', { ...noted, attestation }))
   })
   test('a seller never gets more than the buyer paid', () => {
     given(settlement, ...toHeld)

@@ -5,7 +5,7 @@ import { ppmOf } from '@penstock/kernel/money.ts'
 import { HOUR_MS, SECOND_MS } from '@penstock/kernel/time.ts'
 import { confirmationsOf, judged } from './judged.ts'
 import { feeTakenMsat, owedMsat, paidPosting } from './ledger.ts'
-import { REORGED } from './payout.ts'
+import { type Payout, REORGED } from './payout.ts'
 import { type CommandOf, type Data, evolve, type Settlement, type SettlementDecision } from './state.ts'
 
 const FIRST_WAIT_MS = 15 * SECOND_MS
@@ -81,18 +81,7 @@ export function watchPayout(
 function incidentOf({ hold, payout }: Settlement, evidence: EvidenceData, height: number): readonly SettlementFact[] {
   const { request, noted } = hold
   if (!request || !noted || payout.paying) return []
-  const note = (what: string, reason: string, blocks: number): readonly SettlementFact[] =>
-    payout.incidents.includes(what)
-      ? []
-      : [
-          { type: 'IncidentNoted', v: 1, data: { what, height } },
-          // A wait that is longer already stays as long as it is.
-          {
-            type: 'PayoutWithheld',
-            v: 1,
-            data: { reason, untilHeight: Math.max(height + blocks, payout.withheldUntilHeight ?? 0) },
-          },
-        ]
+  const note = (what: string, reason: string, blocks: number) => incidentFacts(payout, { what, reason, height, blocks })
   if (confirmationsOf(evidence) === 0)
     return note(
       REORGED,
@@ -104,7 +93,34 @@ function incidentOf({ hold, payout }: Settlement, evidence: EvidenceData, height
   return note(verdict.reason === 'spent' ? 'funding-spent' : 'terms-broken', verdict.sentence, request.withheldBlocks)
 }
 
-export function recordPayout({ hold, payout }: Settlement, { at, data }: CommandOf<'RecordPayout'>): SettlementDecision {
+type Incident = { readonly what: string; readonly reason: string; readonly height: number; readonly blocks: number }
+
+function incidentFacts(
+  { incidents, withheldUntilHeight }: Payout,
+  { what, reason, height, blocks }: Incident,
+): readonly SettlementFact[] {
+  if (incidents.includes(what)) return []
+  // A wait that is longer already stays as long as it is.
+  const untilHeight = Math.max(height + blocks, withheldUntilHeight ?? 0)
+  return [
+    { type: 'IncidentNoted', v: 1, data: { what, height } },
+    { type: 'PayoutWithheld', v: 1, data: { reason, untilHeight } },
+  ]
+}
+
+/** Costs the seller time while it is still owed something; a payment that is under way goes on. */
+export function recordPromiseBroken(
+  { hold, payout }: Settlement,
+  { data }: CommandOf<'RecordPromiseBroken'>,
+): SettlementDecision {
+  const { sentence, height } = data
+  if (hold.status !== 'settled' || !hold.request || payout.paid) return accept()
+  const blocks = hold.request.withheldBlocks
+  return accept(...incidentFacts(payout, { what: 'promise-broken', reason: sentence, height, blocks }))
+}
+
+export function recordPayout(state: Settlement, { at, data }: CommandOf<'RecordPayout'>): SettlementDecision {
+  const { hold, payout } = state
   const { paying } = payout
   if (!paying || paying.attempt !== data.attempt) return accept()
   const { attempt, paymentHash } = paying
@@ -116,10 +132,13 @@ export function recordPayout({ hold, payout }: Settlement, { at, data }: Command
       paidPosting({ sellerAmountMsat, feeMsat }),
     )
   }
-  // Another try may find a way; an invoice that its own node refuses will not get better.
+  // Another try may find a way; an invoice that its own node refuses will not get better, and one that was replaced
+  // meanwhile is not tried again: the other is paid at once.
+  const isReplaced = payout.usable[hold.noted?.terms.sellerPubkey ?? ''] !== paymentHash
   const wait = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(attempt - 1, 20))
-  const retryAt = data.status === 'NO_ROUTE' ? at + wait : null
-  return accept({ type: 'PayoutFailed', v: 1, data: { attempt, paymentHash, status: data.status, reason: data.reason, retryAt } })
+  const retryAt = data.status === 'NO_ROUTE' && !isReplaced ? at + wait : null
+  const failed = { attempt, paymentHash, status: data.status, reason: data.reason, retryAt }
+  return thenPay(state, [{ type: 'PayoutFailed', v: 1, data: failed }], data.routingFeeLimitPpm)
 }
 
 /** The facts, and the intent to pay where they make it due. */

@@ -256,9 +256,9 @@ describe('what the chain takes back after settling', () => {
 })
 
 describe('the outcome', () => {
-  const succeeded = { type: 'RecordPayout', data: { state: 'succeeded', attempt: 1, feeMsat: '1000' } } as const
+  const succeeded = { type: 'RecordPayout', data: { state: 'succeeded', attempt: 1, feeMsat: '1000', ...limit } } as const
   const lost = (status: 'NO_ROUTE' | 'PAYMENT_REJECTED_BY_DESTINATION' | 'SELLER_INVOICE_EXPIRED', attempt = 1) =>
-    ({ type: 'RecordPayout', data: { state: 'failed', attempt, status, reason: 'x' } }) as const
+    ({ type: 'RecordPayout', data: { state: 'failed', attempt, status, reason: 'x', ...limit } }) as const
   const retry = (deadline: number) => ({ type: 'RetryPayout', data: { deadline, ...limit } }) as const
 
   test('paid once, with the books closed', () => {
@@ -301,6 +301,23 @@ describe('the outcome', () => {
       .when(lost('NO_ROUTE', 30), NOW)
       .then(failed('NO_ROUTE', NOW + 6 * 3_600_000, 30))
   })
+  test.each(['NO_ROUTE', 'PAYMENT_REJECTED_BY_DESTINATION'] as const)(
+    '%s: an invoice that came meanwhile is paid at once',
+    (status) => {
+      const next = payoutInvoice({ paymentHash: '02'.repeat(32) })
+      const replaced = [
+        ...toPaying,
+        fact('PayoutInvoiceOffered', next),
+        fact('PayoutInvoiceTaken', { paymentHash: next.paymentHash }),
+      ]
+      given(settlement, ...replaced)
+        .when(lost(status), NOW)
+        .then(
+          failed(status, null),
+          fact('PayoutRequested', { attempt: 2, paymentHash: next.paymentHash, request: next.request, maxFeeMsat: '20000' }),
+        )
+    },
+  )
   test.each(['PAYMENT_REJECTED_BY_DESTINATION', 'SELLER_INVOICE_EXPIRED'] as const)('%s: waits for another invoice', (status) => {
     const no = failed(status, null)
     given(settlement, ...toPaying)

@@ -47,6 +47,7 @@ export const nodeView: NodeView = {
   tipAgeSeconds: 10,
   staleTipSeconds: 7200,
   inboundSat: 1_000_000n,
+  holdExpiryDelta: 12,
 }
 export const htlc = { amountMsat: '5000000', expiryHeight: E, peer: stranger }
 export const held = { htlcs: [htlc], height: HELD_AT, receivedMsat: '5000000' }

@@ -6,6 +6,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { ask } from '@penstock/runtime/service.ts'
 import { settlement as contract } from '@penstock/contracts/settlement.ts'
 import { type Market, openMarket, ORDER, OTHER } from './market.contract.ts'
+import { noted } from './samples.contract.ts'
 import { settlementService } from './service.ts'
 
 let market: Market
@@ -57,6 +58,35 @@ test('an overpayment is kept apart', async () => {
   expect(data.entries).toContainEqual({ account: 'overpayment', amountMsat: '-1000000' })
 })
 
+test('a re-organisation that puts the funding into the block of the hold accuses nobody', async () => {
+  await open()
+  market.control.mine(2)
+  await market.issue()
+  const held = await market.held()
+  const outpoint = await market.noted(held)
+  market.control.mine(1)
+  market.control.reorg(2, { remine: true })
+  expect(await market.ports.chain.output(outpoint, 0)).toMatchObject({ height: held.data.heldAtHeight })
+  await market.tell('SettleHold', { outpoint })
+  expect((await market.fact('HoldSettled')).data.confirmations).toBe(3)
+  // After settling it is no breach either.
+  market.control.mine(3)
+  await market.payoutInvoice()
+  await market.fact('PayoutSucceeded')
+  expect(await types()).not.toContain('IncidentNoted')
+})
+
+test('a transaction from before the payment cannot be named', async () => {
+  await open()
+  await market.issue()
+  const { outpoint } = market.control.open('seller-ada', market.pubkey('buyer'), 1_000_000n)
+  market.control.mine(1)
+  const { data } = await market.held()
+  const agreed = { ...noted.terms, sellerPubkey: market.pubkey('seller-ada'), buyerPubkey: market.pubkey('buyer') }
+  await market.tell('NoteOutpoint', { ...noted, outpoint, terms: { ...agreed, heldAtHeight: data.heldAtHeight } })
+  expect((await market.fact('OutpointNoteRefused')).data.reason).toContain('open a channel for this order')
+})
+
 describe('no invoice', () => {
   test('for a buyer that nobody reaches', async () => {
     await open()
@@ -64,6 +94,14 @@ describe('no invoice', () => {
     await market.issue()
     expect((await market.fact('HoldRefused')).data.code).toBe('unreachable')
     expect(await types()).toEqual(['HoldRequested', 'HoldRefused'])
+  })
+  test('at a node that gives payments back before our guard comes', async () => {
+    await open({}, (ports) => ({
+      ...ports,
+      lightning: { ...ports.lightning, info: async () => ({ ...(await ports.lightning.info()), holdExpiryDelta: 24 }) },
+    }))
+    await market.issue()
+    expect((await market.fact('HoldRefused')).data.code).toBe('node-too-hasty')
   })
   test('beyond what our node can receive', async () => {
     await open()
@@ -184,7 +222,7 @@ describe('the guard needs nobody', () => {
     await market.noted(await market.held(OTHER), { orderId: OTHER })
     mineToLastHeight()
     await market.fact('HoldSettled', OTHER)
-    expect((await market.fact('HoldCancelled')).data.verdict).toBe('unproven')
+    expect((await market.fact('HoldCancelled')).data).toMatchObject({ reason: 'last-height', verdict: null })
   })
 })
 

@@ -1,15 +1,17 @@
+import { channel as channelContract } from '@penstock/contracts/channel.ts'
 import { payhash as payhashContract, settlement as contract } from '@penstock/contracts/settlement.ts'
 import { aggregate, ask, type Effect, on, type Service, service } from '@penstock/runtime/service.ts'
 import type { SettlementCommand } from '@penstock/contracts/settlement.ts'
 import { cancel } from './effects/cancel.ts'
-import { type Custody, guardByClockJob, guardJob } from './effects/guard.ts'
+import { checkNodeJob } from './effects/check-node.ts'
+import { type Custody, custody as newCustody } from './effects/custody.ts'
+import { guardByClockJob, guardJob } from './effects/guard.ts'
 import { issue } from './effects/issue.ts'
 import { pay } from './effects/pay.ts'
 import type { SettlementPorts } from './effects/ports.ts'
 import { prove } from './effects/prove.ts'
 import { reach } from './effects/reach.ts'
 import { settle } from './effects/settle.ts'
-import { slots } from './effects/slots.ts'
 import { openWatch, type Watch } from './effects/watch.ts'
 import { enrich } from './enrich.ts'
 import { type Payhash, payhash } from './payhash.ts'
@@ -19,7 +21,7 @@ import type { Settlement } from './state.ts'
 
 /** The only service that can take or give back a buyer's money, and the only one that has the keyring. */
 export function settlementService(): Service<SettlementPorts> {
-  const custody: Custody = { slots: slots(), made: new Set() }
+  const custody = newCustody()
   const watch = openWatch(custody.slots)
   return service<SettlementPorts>('settlement', {
     aggregates: [
@@ -45,8 +47,11 @@ export function settlementService(): Service<SettlementPorts> {
       on(payhashContract, 'PayhashRefused', ({ orderId }, { aggregateId: paymentHash }) => [
         ask(contract, orderId, 'RecordPayhash', { paymentHash, granted: false }),
       ]),
+      on(channelContract, 'PromiseBroken', ({ reason, tipHeight }, { aggregateId: orderId }) => [
+        ask(contract, orderId, 'RecordPromiseBroken', { sentence: reason, height: tipHeight }),
+      ]),
     ],
-    jobs: [guardJob(custody), guardByClockJob(custody), watch.job],
+    jobs: [guardJob(custody), guardByClockJob(custody), watch.job, checkNodeJob],
   })
 }
 

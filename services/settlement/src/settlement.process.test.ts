@@ -1,4 +1,6 @@
-import type { SettlementFact } from '@penstock/contracts/settlement.ts'
+import { settlement as contract, type SettlementFact } from '@penstock/contracts/settlement.ts'
+import { ask } from '@penstock/runtime/service.ts'
+import { given } from '@penstock/testkit/given.ts'
 import { expect, test } from 'vitest'
 import {
   cancelled,
@@ -21,6 +23,8 @@ import {
   toSettled,
   toSettling,
 } from './samples.contract.ts'
+import { settlementService } from './service.ts'
+import { settlement } from './settlement.ts'
 import { settlementProcess } from './settlement.process.ts'
 
 const steps = (...facts: readonly SettlementFact[]) =>
@@ -66,6 +70,15 @@ test('an invoice that was made too late is cancelled too', () => {
   expect(steps(...late, cancelled)).toEqual([])
 })
 
+test('an invoice that was made although the hold was refused is cancelled, and that comes to an end', () => {
+  const late = [requested, fact('HoldRefused', { code: 'unreachable', reason: 'Nobody answers.' }), issued]
+  expect(steps(...late)).toEqual([['cancel', 1]])
+  const confirmed = given(settlement, ...late).when({ type: 'RecordCancelled', data: { at: NOW } })
+  const gone = fact('HoldCancelled', { at: NOW, reason: 'released', verdict: null, sentence: 'Nobody answers.' })
+  confirmed.then(gone)
+  expect(steps(...late, gone)).toEqual([])
+})
+
 test('a hash is claimed for as long as nobody answered', () => {
   expect(settlementProcess(stateAfter(offered), ORDER)).toMatchObject([
     { kind: 'command', category: 'payhash', id: paymentHash, command: { type: 'ClaimPayhash', data: { orderId: ORDER } } },
@@ -75,8 +88,9 @@ test('a hash is claimed for as long as nobody answered', () => {
 })
 
 test('the payout is unfinished until the seller has it', () => {
-  const due = (at: number) => [['payout', { at }]]
-  expect(steps(...toSettled)).toEqual(due(NOW + 86_400_000))
+  const due = (tries: number, at: number) => [[`payout-${tries}`, { at }]]
+  // The name has the number of tries: a deadline that was handled is never one that is waited for again.
+  expect(steps(...toSettled)).toEqual(due(0, NOW + 86_400_000))
   expect(steps(...toSettled, offered, taken, asked)).toEqual([['pay', 3]])
   expect(
     steps(
@@ -86,7 +100,7 @@ test('the payout is unfinished until the seller has it', () => {
       asked,
       fact('PayoutFailed', { attempt: 3, paymentHash, status: 'NO_ROUTE', reason: 'x', retryAt: NOW + 5 }),
     ),
-  ).toEqual(due(NOW + 5))
+  ).toEqual(due(3, NOW + 5))
   const paid = [
     fact('PayoutSucceeded', { attempt: 3, paymentHash, feeMsat: '0' }),
     fact('LedgerPosted', {
@@ -107,4 +121,12 @@ test('a replaced outpoint has to be asked for anew', () => {
     lastHeight,
     ['prove', 4],
   ])
+})
+
+test('a promise that the watcher saw broken reaches the order’s money', () => {
+  const reaction = settlementService().reactions.find(({ type }) => type === 'PromiseBroken')
+  const data = { attempt: 1, outpoint: isNoted.data.outpoint, what: 'base-fee', reason: 'Too dear.', tipHeight: 910 }
+  // Only what the reaction reads is there.
+  const event = { aggregateId: ORDER, fact: { data } } as unknown as Parameters<NonNullable<typeof reaction>['react']>[0]
+  expect(reaction?.react(event)).toEqual([ask(contract, ORDER, 'RecordPromiseBroken', { sentence: 'Too dear.', height: 910 })])
 })

@@ -63,5 +63,6 @@ function payoutSteps({ hold, payout, balances }: Settlement): readonly Step[] {
   if (hold.status !== 'settled' || owedMsat(balances) <= 0n) return []
   if (payout.paying) return [effect('pay', payout.paying.attempt)]
   const due = payout.retryAt ?? (hold.settledAt ?? 0) + DAY_MS
-  return [deadline('payout', { at: due }, { type: 'RetryPayout', data: { deadline: due } })]
+  // By the number of tries, so that no deadline has a name that was answered before.
+  return [deadline(`payout-${payout.attempts}`, { at: due }, { type: 'RetryPayout', data: { deadline: due } })]
 }

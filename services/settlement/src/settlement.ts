@@ -4,7 +4,7 @@ import { never } from '@penstock/kernel/result.ts'
 import { cancelHold, expireInvoice, recordCancelled, recordNodeCancelled } from './cancel.decide.ts'
 import { guard, lastHeight, noteOutpoint, settleHold } from './guard.decide.ts'
 import { checkReach, issueHold, recordHeld, recordIssued, recordReach, recordSettled } from './hold.decide.ts'
-import { givePayoutInvoice, recordPayhash, recordPayout, retryPayout } from './payout.decide.ts'
+import { givePayoutInvoice, recordPayhash, recordPayout, recordPromiseBroken, retryPayout } from './payout.decide.ts'
 import {
   evolve,
   initial,
@@ -53,6 +53,8 @@ function decide(state: Settlement, command: SettlementCommand): SettlementDecisi
       return recordPayout(state, command)
     case 'RetryPayout':
       return retryPayout(state, command)
+    case 'RecordPromiseBroken':
+      return recordPromiseBroken(state, command)
     default:
       return never(command)
   }

@@ -27,7 +27,11 @@ export type NodeView = {
   /** 0: a tip of any age will do. */
   readonly staleTipSeconds: number
   readonly inboundSat: bigint
+  /** Blocks before an expiry at which the node gives a held payment back by itself; null where nobody knows. */
+  readonly holdExpiryDelta: number | null
 }
+/** What the chain showed of an outpoint when it was named. */
+export type NamingView = { readonly height: number; readonly confirmedAtHeight: number | null }
 /** A payment that reached the node just before its invoice ended. */
 export type LastMoment = { readonly held: Omit<Extract<Wire, { type: 'RecordHeld' }>['data'], 'crowdedPeer'> | null }
 /** The most that a payout may cost on its way, of the payout. */
@@ -37,10 +41,11 @@ export type SettlementCommand = Enriched<
   Wire,
   {
     IssueHold: NodeView
-    NoteOutpoint: { readonly height: number }
+    NoteOutpoint: NamingView
     ExpireInvoice: LastMoment
     GivePayoutInvoice: { readonly network: Network }
     RecordPayhash: FeeLimit
+    RecordPayout: FeeLimit
     Guard: FeeLimit
     RetryPayout: FeeLimit
   }

@@ -4,22 +4,22 @@ import type { Mount } from '@penstock/gateway/http.ts'
 import { pageRoutes } from '@penstock/gateway/pages/routes.ts'
 import type { Gateway } from '@penstock/gateway/ports.ts'
 import { lsps1Routes } from '@penstock/gateway/lsps1/routes.ts'
+import type { OperatorAudit } from '@penstock/gateway/operator/audit-routes.ts'
 import { operatorRoutes } from '@penstock/gateway/operator/routes.ts'
 import { orderReport } from '@penstock/gateway/read/order-report.ts'
 import { gateway } from '@penstock/gateway/service.ts'
 import { matching } from '@penstock/matching/service.ts'
 import { orders } from '@penstock/order/service.ts'
 import type { Embedded } from '@penstock/platforms/embedded.ts'
+import { openHeads } from '@penstock/platforms/audit-files.ts'
 import type { Outside } from '@penstock/platforms/simulated.ts'
 import { quoting } from '@penstock/quote/service.ts'
-import { audit } from '@penstock/runtime/audit.ts'
+import { headKeeper } from '@penstock/runtime/audit-keep.ts'
 import { openPepper } from '@penstock/runtime/pepper.ts'
 import { bind, type Bound } from '@penstock/runtime/run.ts'
-import type { Ask, Service } from '@penstock/runtime/service.ts'
+import type { Ask } from '@penstock/runtime/service.ts'
 import { settlementService } from '@penstock/settlement/service.ts'
-
-/** Every service that keeps streams: what an audit folds with. */
-export const audited = (): readonly Service<never>[] => [quoting(), orders, matching(), settlementService(), channelWatcher, accounts]
+import { exportStored, replayStored, verifyStore } from './audit.ts'
 
 export type Assembly = {
   readonly dataDir: string
@@ -47,7 +47,7 @@ export async function assemble(platform: Embedded, outside: Outside, options: As
         log: platform.log,
         bus: platform.bus,
         orderReport: (id) => orderReport(platform.views, id),
-        audit: () => audit(platform.store, audited()),
+        audit: auditOf(options.dataDir),
         command: (ask) => commandOf(door, ask),
         simulation: { control, buyer },
       }),
@@ -60,9 +60,17 @@ export async function assemble(platform: Embedded, outside: Outside, options: As
     bind(settlementService(), { lightning, chain, keyring, network: 'regtest' as const }, height),
     bind(channelWatcher, { lightning, chain }, height),
     bind(accounts, {}),
+    bind(headKeeper(platform.store, await openHeads(options.dataDir)), {}),
     bind(gateway({ pepper, mounts: [operators, lsps1Routes({ peers: lightning.peers, chain }), pageRoutes], listening }), { views: platform.views, records: platform.records, pepper, readiness }),
   ]
 }
+
+/** An audit reads the files as an auditor would, past what the running services have in memory. */
+const auditOf = (dataDir: string): OperatorAudit => ({
+  verify: (note) => verifyStore(dataDir, note === undefined ? {} : { note }),
+  replay: (orderId) => replayStored(dataDir, orderId),
+  export: (orderId) => exportStored(dataDir, orderId),
+})
 
 const ANSWER_WITHIN_MS = 10_000
 

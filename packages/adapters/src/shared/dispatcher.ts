@@ -36,11 +36,11 @@ export function dispatcher(source: LaneSource, options: DispatcherOptions): Disp
   const tasks = taskSet()
   const progress = (): number => lanes.progress(log.seen())
   const keep = progressSaver(source, progress)
-  const untilItWorks = retries(running, options, stop.signal, () => pump())
+  const untilItWorks = retries(running, options, stop.signal, () => pump(false))
 
-  function pump(): void {
+  function pump(hasGrown: boolean): void {
     if (stop.signal.aborted || sharing.count() === 0) return
-    for (let message = log.peek(); message && take(message); message = log.peek()) log.take(message)
+    for (let message = log.peek(hasGrown); message && take(message); message = log.peek(false)) log.take(message)
     keep()
   }
   function take(message: Sequenced): boolean {
@@ -54,7 +54,7 @@ export function dispatcher(source: LaneSource, options: DispatcherOptions): Disp
       if (stop.signal.aborted || !(await deliver(message))) return running.giveBack()
     lanes.close(lane)
     running.giveBack()
-    pump()
+    pump(false)
   }
   /** @returns false where the dispatcher was stopped before the message was handled */
   const deliver = (message: Sequenced): Promise<boolean> =>
@@ -67,17 +67,14 @@ export function dispatcher(source: LaneSource, options: DispatcherOptions): Disp
     const outcome = await replayKey(source, key, sharing.call, untilItWorks, stop.signal)
     parked.replayed(key, outcome)
     running.giveBack()
-    pump()
+    pump(false)
   }
   const startReplay = (key: string): void => {
     if (!stop.signal.aborted && parked.startReplay(key)) tasks.add(replay(key))
   }
 
   return {
-    pump() {
-      log.grown()
-      pump()
-    },
+    pump: () => pump(true),
     replay: startReplay,
     add(handle) {
       sharing.add(handle)

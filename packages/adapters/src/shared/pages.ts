@@ -11,11 +11,9 @@ export function pages(source: LaneSource) {
   return {
     /** Up to where messages were taken. */
     seen: () => seen,
-    /** Messages were added, or may have been: without this the end of the log is not read again. */
-    grown(): void {
-      atEnd = false
-    },
-    peek(): Sequenced | undefined {
+    /** @param hasGrown whether messages may have been added; without that the end of the log is not read again */
+    peek(hasGrown: boolean): Sequenced | undefined {
+      if (hasGrown) atEnd = false
       if (next === page.length && !atEnd) {
         page = source.read(seen, PAGE)
         next = 0

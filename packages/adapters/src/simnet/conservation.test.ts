@@ -42,7 +42,8 @@ const operation = fc.oneof(
     sats: fc.bigInt({ min: 0n, max: BTC }),
     isPrivate: fc.boolean(),
   }),
-  fc.record({ do: fc.constantFrom('mine' as const, 'reorg' as const), count: fc.integer({ min: 1, max: 8 }) }),
+  fc.record({ do: fc.constant('mine' as const), count: fc.integer({ min: 1, max: 8 }) }),
+  fc.record({ do: fc.constant('reorg' as const), count: fc.integer({ min: 1, max: 8 }), remine: fc.boolean() }),
   fc.record({ do: fc.constant('mine' as const), count: fc.integer({ min: 100, max: 170 }) }),
   fc.record({
     do: fc.constant('behave' as const),
@@ -83,7 +84,7 @@ async function perform(simnet: Simnet, memory: Memory, op: Operation, step: numb
     case 'mine':
       return void control.mine(op.count)
     case 'reorg':
-      return void control.reorg(op.count)
+      return void control.reorg(op.count, op)
     case 'behave':
       return control.behave(op.from, op.how)
     case 'online':

@@ -21,6 +21,7 @@ lightningContract('simulated network', async () => {
     seller: node(simnet, 'seller-ada'),
     chain: simnet.chain(),
     mine: async (count) => void simnet.control.mine(count),
+    holdProbes: async (held) => simnet.control.holdProbes('buyer', held),
     teardown: scratch.drop,
   }
 })

@@ -5,6 +5,7 @@ import { balancesOf, type Balances } from './balances.ts'
 import { acceptTransaction, dropTransaction, heightOf } from './chain.ts'
 import { channelsOf, closeChannel, otherEnd, stateOf } from './channels.ts'
 import { prepareFunding, publishFunding } from './funding.ts'
+import { setHoldsProbes } from './graph.ts'
 import { createInvoice, findInvoice, lapseInvoices } from './invoices.ts'
 import { mine, reorganise } from './mining.ts'
 import { allNodes, type Behaviour, BEHAVIOURS, nodeCalled, rememberPeers, type Role, secretKeyOf } from './nodes.ts'
@@ -43,9 +44,12 @@ export type SimControl = {
   channels(alias: string): readonly SimChannel[]
   /** @returns the new height */
   mine(count: number): number
-  reorg(depth: number): number
+  /** `remine`: the new branch has the transactions of the old one in its first block, maybe lower than they were. */
+  reorg(depth: number, options?: { readonly remine?: boolean }): number
   behave(alias: string, how: Behaviour): void
   setOnline(alias: string, online: boolean): void
+  /** Whether that node keeps the HTLCs of probes that reach it, instead of failing them at once. */
+  holdProbes(alias: string, held: boolean): void
   sign(alias: string, text: string): { readonly signature: string }
   invoice(alias: string, sats: bigint, expirySeconds: number): { readonly invoice: string; readonly payment_hash: string }
   invoiceStatus(alias: string, hash: string): { readonly state: SimInvoiceState } | undefined
@@ -76,13 +80,14 @@ export function controlOf(net: Net): SimControl {
     },
     channels: (alias) => visibleChannels(net, nodeCalled(net, alias).pubkey),
     mine: (count) => mine(net, count),
-    reorg: (depth) => reorganise(net, depth),
+    reorg: (depth, options) => reorganise(net, depth, options),
     behave: (alias, how) => {
       if (!BEHAVIOURS.includes(how)) throw new Error(`a node behaves ${BEHAVIOURS.join(', ')}`)
       net.write(() => net.run('UPDATE nodes SET behaviour = ? WHERE alias = ?', how, nodeCalled(net, alias).alias))
     },
     setOnline: (alias, online) =>
       void net.write(() => net.run('UPDATE nodes SET online = ? WHERE alias = ?', online ? 1 : 0, nodeCalled(net, alias).alias)),
+    holdProbes: (alias, held) => net.write(() => setHoldsProbes(net, nodeCalled(net, alias).pubkey, held)),
     sign: (alias, text) => ({ signature: sign(secretKeyOf(net, nodeCalled(net, alias).alias), text) }),
     invoice: (alias, sats, expirySeconds) =>
       net.write(() => {

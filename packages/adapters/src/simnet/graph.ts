@@ -1,3 +1,4 @@
+import { Fault } from '@penstock/kernel/result.ts'
 import { parseShortChannelId } from '@penstock/bitcoin/outpoint.ts'
 import type { GraphChannel, ProbeOutcome } from '@penstock/ports/lightning.ts'
 import { heightOf } from './chain.ts'
@@ -56,6 +57,23 @@ export function probe(net: Net, from: string, { via, shortChannelId, destination
   if (sendableMsat(named, via) < amountMsat) return failed('seller', 'TemporaryChannelFailure')
   // The onion is for the destination's key alone: whoever else gets it can't open it, and the hop before reports that.
   return otherEnd(named, via) === destination ? { reached: true } : failed('seller', 'InvalidOnionHmac')
+}
+
+/** A node that holds probes gives no answer to them until it is told to; it stays so through restarts. */
+export function setHoldsProbes(net: Net, pubkey: string, holds: boolean): void {
+  if (holds) net.run('INSERT OR REPLACE INTO meta VALUES (?, ?)', `holds_probes/${pubkey}`, '1')
+  else net.run('DELETE FROM meta WHERE key = ?', `holds_probes/${pubkey}`)
+  net.touch(`probes/${pubkey}`)
+}
+
+const holdsProbes = (net: Net, pubkey: string): boolean =>
+  net.get('SELECT 1 FROM meta WHERE key = ?', `holds_probes/${pubkey}`) !== undefined
+
+/** Resolves once the node lets go of what it holds. @throws Fault when the network is closed meanwhile */
+export async function probesReleased(net: Net, pubkey: string): Promise<void> {
+  const free = net.watch(`probes/${pubkey}`, net.ended, () => (holdsProbes(net, pubkey) ? undefined : true))
+  for await (const _ of free) return
+  throw new Fault('the network was closed while a probe was held')
 }
 
 function channelAt(net: Net, shortChannelId: string): Channel | undefined {

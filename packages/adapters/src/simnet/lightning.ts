@@ -5,7 +5,7 @@ import type { Channels, Invoice, Lightning, PaymentState } from '@penstock/ports
 import { heightOf } from './chain.ts'
 import { listChannels } from './channels.ts'
 import { abandonFunding, bumpFunding, prepareFunding, publishFunding } from './funding.ts'
-import { announcedAddresses, channelsBetween, graphChannel, probe } from './graph.ts'
+import { announcedAddresses, channelsBetween, graphChannel, probe, probesReleased } from './graph.ts'
 import * as invoices from './invoices.ts'
 import { areConnected, connectNodes, type Node, nodeCalled, secretKeyOf } from './nodes.ts'
 import { findPayment, startPayment } from './payments.ts'
@@ -63,7 +63,11 @@ export function lightningOf(net: Net, alias: string): Lightning {
     graph: {
       channel: (outpoint) => ask((node) => graphChannel(net, node.pubkey, outpoint)),
       between: (a, b) => ask((node) => channelsBetween(net, node.pubkey, a, b)),
-      probe: (request) => ask((node) => probe(net, node.pubkey, request)),
+      probe: async (request) => {
+        const outcome = await ask((node) => probe(net, node.pubkey, request))
+        if (outcome.reached) await probesReleased(net, request.destination)
+        return outcome
+      },
     },
     channels: channelCalls(net, alias, ask),
     wallet: {

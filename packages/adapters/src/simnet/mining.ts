@@ -16,15 +16,16 @@ export function mine(net: Net, count: number): number {
 }
 
 /**
- * Another branch wins, longer by a block, by miners who had none of the transactions that were in the blocks it
- * replaces: those wait in the mempool again and confirm with the next block.
+ * Another branch wins, longer by a block. By miners who had none of the transactions that were in the blocks it replaces:
+ * those wait in the mempool again and confirm with the next block. Or, with `remine`, by miners who had all of them and
+ * took them into their first block: each may then be in a lower block than before.
  */
-export function reorganise(net: Net, depth: number): number {
+export function reorganise(net: Net, depth: number, { remine = false }: { readonly remine?: boolean } = {}): number {
   return net.write(() => {
     const deepest = heightOf(net) - firstHeight(net)
     if (!Number.isInteger(depth) || depth < 1 || depth > deepest) throw new RangeError(`a re-org takes 1 to ${deepest} blocks`)
     dropBlocks(net, depth)
-    for (let block = 0; block <= depth; block++) nextBlock(net, 'none')
+    for (let block = 0; block <= depth; block++) nextBlock(net, remine && block === 0 ? 'all' : 'none')
     return heightOf(net)
   })
 }

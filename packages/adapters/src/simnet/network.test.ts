@@ -149,6 +149,19 @@ describe('the chain', () => {
     expect(await chain().output(outpoint, 0)).toMatchObject({ height: old.height + 2 })
   })
 
+  test('a re-org whose miners have the transactions may put a funding into a lower block', async () => {
+    const outpoint = openPublic()
+    control().mine(2)
+    const { height } = await chain().tip()
+    expect(await chain().output(outpoint, 0)).toMatchObject({ height: height - 1 })
+    expect(control().reorg(2, { remine: true })).toBe(height + 1)
+    expect(await chain().output(outpoint, 0)).toMatchObject({ height: height - 1 })
+    const later = openPublic()
+    control().mine(1)
+    control().reorg(3, { remine: true })
+    expect(await chain().output(later, 0)).toMatchObject({ height: height })
+  })
+
   test('a channel falls out of the graph with its confirmations, and comes back', async () => {
     const outpoint = openPublic()
     control().mine(6)

@@ -23,7 +23,7 @@ export async function sqlProgress(views: Views): Promise<Progress> {
       return row?.revision
     },
     async advance(consumer, { stream, revision, position }, db) {
-      await tables(db)
+      const { numInsertedOrUpdatedRows } = await tables(db)
         .insertInto('progress_streams')
         .values({ consumer, stream, revision, position: Number(position) })
         .onConflict((conflict) =>
@@ -32,7 +32,8 @@ export async function sqlProgress(views: Views): Promise<Progress> {
             .doUpdateSet({ revision, position: Number(position) })
             .where('progress_streams.revision', '<', revision),
         )
-        .execute()
+        .executeTakeFirstOrThrow()
+      return numInsertedOrUpdatedRows === 1n
     },
     async settle(consumer, position, db) {
       const reached = Number(position)

@@ -1,52 +1,128 @@
+import { writeFileSync } from 'node:fs'
 import type { Command } from 'commander'
+import { checkText, diffText, replayText, verifyText } from '../audit-text.ts'
 import { Failure } from '../failure.ts'
-import { isObject, type Json, member } from '../json.ts'
-import { leaf, print, type Shell } from '../shell.ts'
-import { textOf } from '../text.ts'
+import { isList, type Json, member, objectsOf } from '../json.ts'
+import { leaf, print, segment, type Shell } from '../shell.ts'
 
 type Options = { readonly json?: boolean; readonly store?: string }
+type Local = typeof import('@penstock/standalone/audit.ts')
+
+const STORE = ['--store <path>', 'read a data folder or a market.db itself, without a running service'] as const
+const ORDER = ['--order <id>', "the order's id, which is its transaction_id"] as const
+const SAMPLE = '019aa0c2-7d1e-7b2c-9f41-3f6f1f0f7a55'
 
 export function auditCommands(program: Command, shell: Shell): void {
-  const audit = program.command('audit').description('proof that the stored facts are whole')
-  leaf(
-    audit,
-    'verify',
-    'fold every stream again, compare state and chain hashes, and balance the ledger',
-    'audit verify --store .penstock',
-  )
-    .option('--store <path>', 'read a data folder or a market.db itself, without a running service')
-    .action(async (options: Options) => {
-      const report = options.store === undefined ? await shell.ask('POST', '/audit/verify', {}) : await readStore(options.store)
-      print(shell, options, report, reportText)
-      const fault = faultOf(report)
-      if (fault !== undefined) throw new Failure(fault)
+  const audit = program.command('audit').description('proof that the stored facts are whole, and what they say')
+  verify(audit, shell)
+  replay(audit, shell)
+  diff(audit, shell)
+  exportOrder(audit, shell)
+  check(audit, shell)
+}
+
+function verify(audit: Command, shell: Shell): void {
+  const about = 'fold every stream again, compare state and chain hashes and the log heads, and balance the ledger'
+  leaf(audit, 'verify', about, 'audit verify --store .penstock\n  $ penstock audit verify --note 20417:5b1e… --json')
+    .option(...STORE)
+    .option('--key <file>', 'the audit key, where it is kept apart from the store (with --store)')
+    .option('--note <position:hash>', 'what an earlier audit printed as its note: the log up to there must be the same')
+    .action(async (options: Options & { key?: string; note?: string }) => {
+      const { store, key, note } = options
+      if (key !== undefined && store === undefined) throw new Failure('--key goes with --store: a running service has its own key.')
+      const given = { ...(note !== undefined && { note }), ...(key !== undefined && { keyFile: key }) }
+      const report = store === undefined ? await shell.ask('POST', '/audit/verify', given) : await local(store, async (on) => plain(await on.verifyStore(store, given)))
+      print(shell, options, report, verifyText)
+      const first = member(report, 'first')
+      if (member(report, 'divergences') !== 0 || first !== null) throw diverges(first)
+      if (member(report, 'ledger_balanced') !== true) throw new Failure('The ledger does not balance.')
     })
 }
 
-async function readStore(path: string): Promise<Json> {
-  // Loaded only here: it brings the whole store with it, and every other command starts without.
-  const { verifyStore } = await import('@penstock/standalone/audit.ts')
+function replay(audit: Command, shell: Shell): void {
+  leaf(audit, 'replay', "the state after each fact of an order's streams, in the order of the log", `audit replay --order ${SAMPLE}`)
+    .requiredOption(...ORDER)
+    .option(...STORE)
+    .option('--full', 'print whole states, not only what each fact changed')
+    .action(async (options: Options & { order: string; full?: boolean }) => {
+      const { order, store } = options
+      const found = store === undefined ? await shell.ask('GET', `/audit/replay/${segment(order)}`) : await local(store, async (on) => ofOrder(order, store, await on.replayStored(store, order)))
+      print(shell, options, found, (answer) => replayText(answer, options.full === true))
+      throwFirst(member(found, 'divergences'))
+    })
+}
+
+function diff(audit: Command, shell: Shell): void {
+  leaf(audit, 'diff', 'fold every stream with this version and with another, and print where their states first differ', 'audit diff --against ../penstock-next --store .penstock')
+    .requiredOption('--against <path>', 'a checkout of the other version, installed')
+    .option('--store <path>', 'a data folder or a market.db', shell.dataDir)
+    .action(async (options: { json?: boolean; against: string; store: string }) => {
+      const { diffStore } = await import('@penstock/standalone/audit-diff.ts')
+      const report = plain(await orFailure(`${options.store} cannot be compared`, () => diffStore(options.store, options.against)))
+      print(shell, options, report, diffText)
+      throwFirst(member(report, 'differences'), 'differs between the two versions')
+    })
+}
+
+function exportOrder(audit: Command, shell: Shell): void {
+  leaf(audit, 'export', 'write everything that is recorded of one order into a file that proves itself', `audit export --order ${SAMPLE} --out order.json`)
+    .requiredOption(...ORDER)
+    .requiredOption('--out <file>', 'the file to write; it holds what the order says of its buyer and sellers')
+    .option(...STORE)
+    .action(async (options: Options & { order: string; out: string }) => {
+      const { order, store, out } = options
+      const found = store === undefined ? await shell.ask('GET', `/audit/export/${segment(order)}`) : await local(store, async (on) => ofOrder(order, store, await on.exportStored(store, order)))
+      await orFailure(`${out} cannot be written`, () => writeFileSync(out, `${JSON.stringify(found, null, 1)}\n`, { mode: 0o600 }))
+      const streams = objectsOf(member(found, 'streams'))
+      const written = { order, file: out, streams: streams.length, events: streams.reduce((sum, stream) => sum + lengthOf(member(stream, 'events')), 0), digest: member(found, 'digest') }
+      print(shell, options, written, () => `${out}: ${written.events} facts of ${written.streams} streams. Check it with: penstock audit check ${out}`)
+    })
+}
+
+function check(audit: Command, shell: Shell): void {
+  leaf(audit, 'check', 'check an exported order, without a store and without a service', 'audit check order.json')
+    .argument('<file>', 'what audit export wrote')
+    .action(async (file: string, options: { json?: boolean }) => {
+      const report = await local(file, async (on) => plain(await on.checkFile(file)))
+      print(shell, options, report, checkText)
+      throwFirst(member(report, 'divergences'))
+      if (member(report, 'ledger_balanced') !== true) throw new Failure('The ledger of this order does not balance.')
+    })
+}
+
+/** Works on files of this machine. The store is loaded only here: every other command starts without it. */
+async function local(path: string, work: (on: Local) => Promise<Json>): Promise<Json> {
+  const on = await import('@penstock/standalone/audit.ts')
+  return orFailure(`${path} cannot be verified`, () => work(on))
+}
+
+async function orFailure<T>(what: string, work: () => T | Promise<T>): Promise<T> {
   try {
-    return await verifyStore(path)
+    return await work()
   } catch (error) {
-    throw new Failure(`${path} cannot be verified: ${error instanceof Error ? error.message : String(error)}`)
+    throw error instanceof Failure ? error : new Failure(`${what}: ${error instanceof Error ? error.message : String(error)}`)
   }
 }
 
-function faultOf(report: Json): string | undefined {
-  const first = member(report, 'first')
-  if (member(report, 'divergences') !== 0 || first !== null)
-    return `${of(first, 'stream')} diverges at revision ${of(first, 'revision')}: ${of(first, 'what')}`
-  return member(report, 'ledger_balanced') === true ? undefined : 'The ledger does not balance.'
+// What an audit returns is made of what JSON has.
+const plain = (value: object): Json => JSON.parse(JSON.stringify(value)) as Json
+
+function ofOrder(order: string, store: string, found: object | undefined): Json {
+  if (found === undefined) throw new Failure(`${store} has no order ${order}.`)
+  return plain(found)
 }
 
-const of = (value: Json, name: string): string => {
+function throwFirst(divergences: Json, verb?: string): void {
+  const [first] = objectsOf(divergences)
+  if (first) throw diverges(first, verb)
+}
+
+const diverges = (first: Json, verb = 'diverges'): Failure =>
+  new Failure(`${text(first, 'stream')} ${verb} at revision ${text(first, 'revision')}: ${text(first, 'what')}`)
+
+const text = (value: Json, name: string): string => {
   const found = member(value, name)
   return typeof found === 'string' || typeof found === 'number' ? `${found}` : '?'
 }
 
-function reportText(report: Json): string {
-  const counts = isObject(report) ? Object.fromEntries(Object.entries(report).filter(([name]) => name !== 'first')) : {}
-  const verdict = faultOf(report) === undefined ? 'Every stream folds to its recorded state.' : 'The store is not what it was.'
-  return `${verdict}\n\n${textOf(counts)}`
-}
+const lengthOf = (list: Json): number => (isList(list) ? list.length : 0)

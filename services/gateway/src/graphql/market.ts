@@ -1,3 +1,4 @@
+import type { CancellationReason } from '@penstock/contracts/order.ts'
 import { invalid } from '../errors.ts'
 import { amountOf, idOf, type PageInput, pageOf, pubkeyOf } from '../input.ts'
 import { attest, type AttestInput, createOffer, toggleOffer, updateOffer } from '../operations/offers.ts'
@@ -9,7 +10,6 @@ import {
   addTransaction,
   type AddTransactionInput,
   cancelOrder,
-  type CancelReason,
   rejectOrder,
 } from '../operations/selling.ts'
 import { currentPrice, offerById, offersPage } from '../read/offers.ts'
@@ -51,7 +51,7 @@ export const offerMutations = {
   attest: changing(({ input }: WithInput<AttestInput>, { gateway, caller }) => attest(gateway, caller, input)),
 }
 
-type CancelInput = { readonly order_id: string; readonly cancellation_reason?: CancelReason | null }
+type CancelInput = { readonly order_id: string; readonly cancellation_reason?: CancellationReason | null }
 
 export const orderMutations = {
   create: changing(async ({ input }: WithInput<ManualOrderInput>, { gateway, caller, ip }) =>

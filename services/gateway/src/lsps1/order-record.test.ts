@@ -33,10 +33,10 @@ const reorged = fact('FundingReorged', { outpoint })
 const opened = fact('ChannelOpened', { outpoint, confirmations: 3 })
 const valid = fact('OrderValid', { settledAt: at })
 const expired = fact('BuyerFailedToPay', { reason: 'The invoice expired unpaid.' })
-const vanished = fact('SellerFailedToSendSwap', { reason: 'The transaction vanished.', lastHeight: false })
+const vanished = fact('SellerFailedToSendSwap', { attempt: 1, reason: 'The transaction vanished.', lastHeight: false })
 const failed = fact('SellerFailedToOpenChannel', { reason: 'Nobody opened.', blamed: true, lastHeight: false })
 const closing = fact('ReleaseRequested', { to: 'SELLER_FAILED_TO_SEND_SWAP', reason: 'It vanished.', blamed: true, by: null })
-const finished = fact('MonitoringFinished', { early: false, closedBy: null })
+const finished = fact('MonitoringFinished', { attempt: 1, early: false, closedBy: null })
 
 const toHold = [placed, issued, held, started, asked]
 const toNamed = [...toHold, offered, named]

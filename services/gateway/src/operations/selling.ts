@@ -1,6 +1,6 @@
 import { decodePaymentRequest } from '@penstock/bitcoin/bolt11.ts'
 import { normaliseOutpoint } from '@penstock/bitcoin/outpoint.ts'
-import { order } from '@penstock/contracts/order.ts'
+import { type CancellationReason, order } from '@penstock/contracts/order.ts'
 import type { Attestation } from '@penstock/contracts/shapes.ts'
 import { ask, type Ask } from '@penstock/runtime/service.ts'
 import { type Caller, accountHolder, someone } from '../callers.ts'
@@ -91,13 +91,11 @@ function pairOf(keys: readonly string[], field: string): [string, string] {
   return [one, other]
 }
 
-export type CancelReason = 'UNABLE_TO_CONNECT_TO_NODE' | 'UNABLE_TO_PAY' | 'CHANNEL_SIZE_OUT_OF_BOUNDS'
-
 /** The buyer takes the order back before it pays; a seller gives up its attempt. */
 export async function cancelOrder(
   gateway: Gateway,
   caller: Caller | null,
-  input: { readonly order_id: string; readonly cancellation_reason?: CancelReason | null },
+  input: { readonly order_id: string; readonly cancellation_reason?: CancellationReason | null },
 ) {
   const { accountId, kind } = someone(caller)
   if (kind === 'order') throw orderNotFound() // that key reads, and nothing else

@@ -34,6 +34,21 @@ export function bodyOf<Schema extends z.ZodType>(schema: Schema, body: unknown):
   throw new OperatorError(400, `The request is malformed: ${faults.join('; ')}.`)
 }
 
+const ORDER_ID = /^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/i
+
+/** The order id of a route with `:id`. @throws OperatorError where it is none */
+export function orderIdOf(params: Request['params']): string {
+  const id = `${params['id'] ?? ''}`
+  if (!ORDER_ID.test(id)) throw new OperatorError(400, 'An order id is a UUID.')
+  return id.toLowerCase()
+}
+
+/** @throws OperatorError where there is none */
+export function foundOrder<T>(found: T | undefined): T {
+  if (found === undefined) throw new OperatorError(404, 'There is no order with this id.')
+  return found
+}
+
 /** Turns a function into a route that answers JSON. */
 export const answer =
   (make: (request: Request) => unknown): RequestHandler =>

@@ -1,12 +1,12 @@
 import { seller } from '@penstock/contracts/matching.ts'
 import { isPubkey } from '@penstock/bitcoin/pubkey.ts'
 import type { Bus } from '@penstock/ports/bus.ts'
-import type { AuditReport } from '@penstock/runtime/audit.ts'
 import type { Log } from '@penstock/runtime/log.ts'
 import { type Ask, ask } from '@penstock/runtime/service.ts'
 import express, { Router } from 'express'
 import { z } from 'zod'
-import { answer, bodyOf, failed, OperatorError, operatorOnly } from './answers.ts'
+import { answer, bodyOf, failed, foundOrder, operatorOnly, orderIdOf } from './answers.ts'
+import { auditRoutes, type OperatorAudit } from './audit-routes.ts'
 import type { Simulation } from './simulation.ts'
 import { simulationRoutes } from './simulation-routes.ts'
 
@@ -16,7 +16,7 @@ export type OperatorPorts = {
   readonly bus: Bus
   /** An order as an operator sees it, whoever's it is. */
   readonly orderReport: (orderId: string) => Promise<object | undefined>
-  readonly audit: () => Promise<AuditReport>
+  readonly audit: OperatorAudit
   /** Sends a command and answers when the read models show what became of it. */
   readonly command: (ask: Ask) => Promise<void>
   /** The simulated network and the node that pays by default; null on a real one. */
@@ -26,19 +26,13 @@ export type OperatorPorts = {
 const parked = z.strictObject({ group: z.string(), topic: z.string(), key: z.string() })
 const replay = z.union([parked, z.strictObject({ all: z.literal(true) })])
 const grant = z.strictObject({ pubkey: z.string().refine(isPubkey, 'a public key in hex'), reason: z.string().min(1).max(500) })
-const ORDER_ID = /^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/i
 
 /** What operators may do, behind their token: orders of anybody, audits, parked messages, grants, the simulated network. */
 export function operatorRoutes(ports: OperatorPorts): Router {
   const router = Router()
   router.use(operatorOnly(ports.token), express.json({ limit: '64kb' }))
-  router.get('/orders/:id', answer(async ({ params }) => {
-    if (!ORDER_ID.test(params['id'] as string)) throw new OperatorError(400, 'An order id is a UUID.') // the route has this parameter
-    const report = await ports.orderReport((params['id'] as string).toLowerCase())
-    if (!report) throw new OperatorError(404, 'There is no order with this id.')
-    return report
-  }))
-  router.post('/audit/verify', answer(() => ports.audit()))
+  router.get('/orders/:id', answer(async ({ params }) => foundOrder(await ports.orderReport(orderIdOf(params)))))
+  router.use('/audit', auditRoutes(ports.audit))
   router.get('/parked', answer(() => ports.bus.parked()))
   router.post('/parked/replay', answer(async ({ body }) => ({ replayed: await replayParked(ports.bus, bodyOf(replay, body)) })))
   router.post('/sellers/grant', answer(async ({ body }) => {

@@ -13,5 +13,12 @@ export type Simulation = {
   sign(alias: string, text: string): { readonly signature: string }
   invoice(alias: string, sats: bigint, expirySeconds: number): { readonly invoice: string; readonly payment_hash: string }
   invoiceStatus(alias: string, hash: string): { readonly state: string } | undefined
+  /** What every node has on chain and in its channels, what hangs in HTLCs, and what miners have: together always the same. */
+  balances(): {
+    readonly nodes: readonly { readonly alias: string; readonly onChainMsat: bigint; readonly channelMsat: bigint }[]
+    readonly inFlightMsat: bigint
+    readonly feesMsat: bigint
+    readonly totalMsat: bigint
+  }
   open(alias: string, peerPubkey: string, sats: bigint, isPrivate: boolean): { readonly outpoint: string }
 }

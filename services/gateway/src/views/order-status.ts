@@ -74,6 +74,8 @@ export function paymentStatusAfter(before: PaymentStatus | null, fact: OrderFact
   if (fact.type === 'HoldIssued') return 'PENDING_PAYMENT'
   if (fact.type === 'PaymentHeld') return 'SUCCESSFUL_PAYMENT'
   if (endedByHeight(fact)) return 'HODL_INVOICE_TIMEOUT'
+  // Also where a payment came when its invoice had expired: it was given back, and was none.
+  if (fact.type === 'BuyerFailedToPay') return 'PAYMENT_FAILED'
   return isEnding(fact.type) && before === 'PENDING_PAYMENT' ? 'PAYMENT_FAILED' : before
 }
 

@@ -78,6 +78,8 @@ describe('payment_status', () => {
   })
   test('failed where it ends unpaid', () => {
     assert.equal(status(accepted, issued, fact('BuyerFailedToPay', { reason: 'expired' })), 'PAYMENT_FAILED')
+    const late = [held, fact('BuyerFailedToPay', { reason: 'The invoice was not paid in time.' })]
+    assert.equal(status(accepted, issued, ...late), 'PAYMENT_FAILED')
     assert.equal(status(accepted, issued, fact('AdminClosed', { by: 'op', reason: 'test' })), 'PAYMENT_FAILED')
   })
   test('it stays through a release, but for the one by height', () => {

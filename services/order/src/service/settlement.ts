@@ -11,7 +11,9 @@ const ofHolds: readonly Reaction[] = [
   on(settlement, 'HoldHeld', ({ expiryHeight, heldAtHeight, receivedMsat }, { aggregateId }) => [
     ask(order, aggregateId, 'RecordHoldHeld', { expiryHeight, heldAtHeight, receivedMsat }),
   ]),
-  on(settlement, 'ReachChecked', (data, { aggregateId }) => [ask(order, aggregateId, 'RecordBuyerReach', data)]),
+  on(settlement, 'ReachChecked', ({ attempt: look, reached, reason, height }, { aggregateId }) => [
+    ask(order, aggregateId, 'RecordBuyerReach', { look, reached, reason, height }),
+  ]),
   on(settlement, 'OutpointNoted', ({ attempt, outpoint, attestation }, { aggregateId }) => [
     ask(order, aggregateId, 'RecordOutpointNoted', {
       attempt,
@@ -30,6 +32,9 @@ const ofHolds: readonly Reaction[] = [
   on(settlement, 'HoldSettled', ({ settledAt }, { aggregateId }) => [
     ask(order, aggregateId, 'RecordHoldSettled', { settledAt }),
   ]),
+  on(settlement, 'CancelRequested', ({ reason, sentence }, { aggregateId }) =>
+    reason === 'expired' ? [ask(order, aggregateId, 'RecordHoldExpiring', { reason: sentence })] : [],
+  ),
   on(settlement, 'HoldCancelled', ({ reason, verdict, sentence }, { aggregateId }) => [
     ask(order, aggregateId, 'RecordHoldCancelled', { reason, verdict, sentence }),
   ]),

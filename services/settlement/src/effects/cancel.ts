@@ -1,17 +1,21 @@
 import type { SettlementCommand } from '@penstock/contracts/settlement.ts'
 import type { Wanted } from '@penstock/kernel/process.ts'
 import { Bug, Fault, must } from '@penstock/kernel/result.ts'
+import { within } from '@penstock/ports/within.ts'
 import { crashPoint } from '@penstock/runtime/crash-points.ts'
 import type { Settlement } from '../state.ts'
 import type { Context } from './ports.ts'
+
+/** A call that is cut off is made again: both can be repeated. */
+const ANSWER_TIMEOUT_MS = 30_000
 
 /** Gives the buyer's money back, or ends an invoice before it is paid. It counts when the node shows it. */
 export async function cancel({ hold: { request } }: Settlement, { ports }: Context): Promise<Wanted<SettlementCommand>> {
   must(request, 'a hold has terms')
   const { holds } = ports.lightning
-  const outcome = await holds.cancel(request.paymentHash)
+  const outcome = await within(ports.clock, ANSWER_TIMEOUT_MS, holds.cancel(request.paymentHash))
   crashPoint('settlement.cancel.before-look')
-  const invoice = await holds.find(request.paymentHash)
+  const invoice = await within(ports.clock, ANSWER_TIMEOUT_MS, holds.find(request.paymentHash))
   if (outcome === 'settled' || invoice?.state === 'settled')
     throw new Bug('a hold that nobody settled is settled at the node: somebody else has its preimage')
   // An invoice that was never made needs no cancelling; should it be made after all, it is noted and comes here again.

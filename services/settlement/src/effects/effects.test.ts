@@ -83,7 +83,7 @@ function fake(answers: Fakes = {}) {
     },
     chain: { tip: () => Promise.resolve({ height: 900 }), output: () => asked('output', undefined) },
     keyring: { preimageOf: () => PREIMAGE },
-    clock: { now: () => NOW },
+    clock: { now: () => NOW, sleep: () => new Promise(() => undefined) },
   }
   // Only what effects call is there; another call would fail the test.
   return { calls, context: { id: ORDER, ports: ports as unknown as Context['ports'], signal: new AbortController().signal } }

@@ -1,12 +1,21 @@
 import { Fault } from '@penstock/kernel/result.ts'
 import type { Invoice } from '@penstock/ports/lightning.ts'
 import type { Ask } from '@penstock/runtime/service.ts'
+import { given } from '@penstock/testkit/given.ts'
 import { expect, test } from 'vitest'
 import {
+  attestation,
   E,
+  evidence,
+  fact,
+  type guard,
   HASH,
+  limit,
+  noted,
   ORDER,
   OUTPOINT,
+  proof,
+  seller,
   settleAsked,
   stateAfter,
   stranger,
@@ -15,10 +24,11 @@ import {
   toOpen,
   toSettled,
 } from '../samples.contract.ts'
+import { settlement } from '../settlement.ts'
 import type { Settlement } from '../state.ts'
+import { custody } from './custody.ts'
 import { guardByClockJob, guardJob } from './guard.ts'
 import type { Jobs } from './record.ts'
-import { slots } from './slots.ts'
 
 const away = (): Promise<never> => Promise.reject(new Fault('no answer'))
 const silent = (): Promise<never> => new Promise(() => undefined)
@@ -30,31 +40,41 @@ const heldInvoice: Invoice = {
   htlcs: [{ amountMsat: 5_000_000n, expiryHeight: E, peer: stranger, state: 'held' }],
 }
 
+/** A second is a turn of the event loop: what answers at once is in time, and the shorter limit ends first. */
+async function pass(ms: number): Promise<void> {
+  for (let second = 0; second < ms; second += 1000) await new Promise((resolve) => setImmediate(resolve))
+}
+
 type World = {
   state: Settlement
   tip?: () => Promise<unknown>
   nodeHeight?: number | null
   held?: () => Promise<readonly Invoice[]>
+  find?: () => Promise<Invoice | undefined>
   output?: () => Promise<unknown>
+  probe?: () => Promise<unknown>
+  unfinished?: () => Promise<readonly string[]>
+  keeping?: ReturnType<typeof custody>
+  errors?: unknown[]
 }
 /** One round of a guard over one order, in a world that answers as it is told. @returns what was decided */
-async function round(
-  job: typeof guardJob,
-  { state, tip = away, nodeHeight = null, held = () => Promise.resolve([]), output = away }: World,
-) {
+async function round(job: typeof guardJob, world: World) {
+  const { state, tip = away, nodeHeight = null, held = () => Promise.resolve([]), output = away, probe = silent } = world
+  const { find = () => Promise.resolve(undefined), unfinished = () => Promise.resolve([ORDER]) } = world
+  const { keeping = custody(), errors = [] } = world
   const said: Ask['command'][] = []
   const stop = new AbortController()
   let looks = 0
-  const quiet = { error: () => undefined, warn: () => undefined }
   const context = {
     ports: {
-      log: quiet,
+      log: { error: (about: unknown) => errors.push(about), warn: () => undefined },
       config: { heldPerPeer: 50 },
-      // Time passes at once; the second look of the clock is the end of the test.
+      // The second look of the clock is the end of the test.
       clock: {
         now: () => 0,
         sleep: (ms: number) => {
-          if (ms === 30_000 && ++looks > 1) stop.abort()
+          if (ms !== 30_000) return pass(ms)
+          if (++looks > 1) stop.abort()
           return Promise.resolve()
         },
       },
@@ -67,11 +87,12 @@ async function round(
       },
       lightning: {
         info: () => (nodeHeight === null ? away() : Promise.resolve({ height: nodeHeight })),
-        holds: { held, find: () => Promise.resolve(undefined) },
-        graph: { channel: () => Promise.resolve(undefined), between: () => Promise.resolve([]) },
+        holds: { held, find },
+        graph: { channel: () => Promise.resolve(undefined), between: () => Promise.resolve([]), probe },
+        messages: { recover: () => Promise.resolve(seller) },
       },
     },
-    unfinished: () => Promise.resolve([ORDER]),
+    unfinished,
     load: () => Promise.resolve({ state, revision: 1 }),
     decide: (ask: Ask) => {
       said.push(ask.command)
@@ -80,7 +101,7 @@ async function round(
     advance: () => Promise.resolve(),
   }
   // Only what the guard calls is there.
-  await job({ slots: slots(), made: new Set() }).run(context as unknown as Jobs, stop.signal)
+  await job(keeping).run(context as unknown as Jobs, stop.signal)
   return said
 }
 
@@ -98,6 +119,65 @@ test('without a chain, or with one that is behind, the node’s height counts', 
 
 test('a node that tells nothing does not keep the last height from being kept', async () => {
   expect(await round(guardJob, { state: stateAfter(...toHeld), tip: at(E - 24), held: away })).toEqual([unnamed])
+})
+
+test.each(['held', 'find'] as const)('a node that never answers "%s" stops neither the round nor the next', async (call) => {
+  const world = { state: stateAfter(...toHeld), tip: at(E - 24), [call]: silent }
+  expect(await round(guardJob, world)).toEqual([unnamed])
+  expect(await round(guardByClockJob, world)).toEqual([unnamed])
+})
+
+test('a chain that never answers leaves the word to the node', async () => {
+  expect(await round(guardByClockJob, { state: stateAfter(...toHeld), tip: silent, nodeHeight: E - 24 })).toEqual([unnamed])
+})
+
+test.each([
+  ['is away', away],
+  ['never answers', silent],
+])('a list of unfinished holds that %s: the guard goes on with those it knows', async (_, unfinished) => {
+  const state = stateAfter(...toHeld)
+  const keeping = custody()
+  expect(await round(guardJob, { state, tip: at(E - 25), keeping })).toEqual([])
+  expect(await round(guardJob, { state, tip: at(E - 24), keeping, unfinished })).toEqual([unnamed])
+  const made = { ...custody(), made: new Set([ORDER]) }
+  expect(await round(guardJob, { state, tip: at(E - 24), keeping: made, unfinished })).toEqual([unnamed])
+  expect(await round(guardJob, { state, tip: at(E - 24), unfinished })).toEqual([])
+})
+
+test('a payment that the node holds brings its order back, wherever the list has lost it', async () => {
+  const keeping = custody()
+  const unfinished = () => Promise.resolve([])
+  const held = () => Promise.resolve([heldInvoice])
+  await round(guardJob, { state: stateAfter(...toOpen), tip: at(899), keeping })
+  expect(await round(guardJob, { state: stateAfter(...toOpen), tip: at(900), held, unfinished, keeping })).toMatchObject([
+    { type: 'RecordHeld' },
+  ])
+})
+
+test('a held payment of no order that we know is told once, and left alone', async () => {
+  const [keeping, errors] = [custody(), [] as unknown[]]
+  const foreign = { ...heldInvoice, paymentHash: '99'.repeat(32) }
+  const world = { state: stateAfter(...toOpen), tip: at(900), held: () => Promise.resolve([foreign]), keeping, errors }
+  expect(await round(guardJob, world)).toEqual([])
+  expect(await round(guardJob, world)).toEqual([])
+  expect(errors).toEqual([{ paymentHash: foreign.paymentHash, amountMsat: '5000000' }])
+})
+
+test('a buyer that keeps our probe gets no channel for free: what the seller signed counts', async () => {
+  const rails = fact('OutpointNoted', { ...noted, attestation, terms: { ...noted.terms, rails: true } })
+  const state = stateAfter(...toHeld, rails)
+  const output = () => Promise.resolve({ ...evidence().output, valueSat: 1_000_000n })
+  const [word] = await round(guardJob, { state, tip: at(E - 24), output, probe: silent })
+  expect(word).toMatchObject({ type: 'Guard', data: { evidence: { output: { height: 901 }, probe: 'not-reached' } } })
+  given(settlement, ...toHeld, rails)
+    // The guard's own word, as it was said.
+    .when({ type: 'Guard', data: { ...(word?.data as ReturnType<typeof guard>['data']), ...limit } })
+    .then(
+      fact('SettleRequested', {
+        proof: { ...proof, tipHeight: E - 24, confirmations: 76, peer: null, withheld: true },
+        lastHeight: true,
+      }),
+    )
 })
 
 test('a payment that nobody reported is found at the next block', async () => {

@@ -1,6 +1,7 @@
 import type { EvidenceData } from '@penstock/contracts/settlement.ts'
 import { Fault } from '@penstock/kernel/result.ts'
 import type { Invoice } from '@penstock/ports/lightning.ts'
+import { within } from '@penstock/ports/within.ts'
 import type { Job } from '@penstock/runtime/service.ts'
 import { lastHeightOf } from '../guard.decide.ts'
 import { owedMsat } from '../ledger.ts'
@@ -8,20 +9,15 @@ import { settlementProcess } from '../settlement.process.ts'
 import type { Settlement } from '../state.ts'
 import type { SettlementPorts } from './ports.ts'
 import { evidenceOf } from './prove.ts'
-import { decideNow, type Jobs, recordInvoice, stateOf, unfinishedOrders } from './record.ts'
+import { type Custody, listAnew, notOurs, ordersToGuard, remember } from './custody.ts'
+import { decideNow, type Jobs, keepSlots, recordInvoice, stateOf } from './record.ts'
 import type { Slots } from './slots.ts'
-
-/** What the guard's two jobs and the watch have in common. */
-export type Custody = {
-  readonly slots: Slots
-  /** Orders whose invoice this process made: the list of unfinished streams may be some moments behind. */
-  readonly made: Set<string>
-}
 
 type Tip = { readonly height: number; readonly hash: string }
 
 const SIDE_BY_SIDE = 16
-const EVIDENCE_TIMEOUT_MS = 20_000
+/** Every call to the node or the chain has its limit: whoever says nothing must not stop the round, nor the other holds. */
+const ANSWER_TIMEOUT_MS = 10_000
 /** At the last height nothing may be lost to a hiccup. */
 const LAST_TRIES = 3
 const LOOK_EVERY_MS = 30_000
@@ -52,27 +48,38 @@ export const guardByClockJob = (custody: Custody): Job<SettlementPorts> => ({
 
 /** The chain source may be away, or behind the node, whose height is the one that counts for its HTLCs. */
 async function presentTip({ ports }: Jobs): Promise<Tip> {
-  const [chain, node] = await Promise.allSettled([ports.chain.tip(), ports.lightning.info()])
+  const { chain: source, lightning, clock } = ports
+  const [chain, node] = await Promise.allSettled([
+    within(clock, ANSWER_TIMEOUT_MS, source.tip()),
+    within(clock, ANSWER_TIMEOUT_MS, lightning.info()),
+  ])
   if (node.status === 'fulfilled' && !(chain.status === 'fulfilled' && chain.value.height >= node.value.height))
     return { height: node.value.height, hash: `node ${node.value.height}` }
   if (chain.status === 'rejected') throw new Fault('neither the chain nor the node tells its height')
   return chain.value
 }
 
-async function guardAll(context: Jobs, { slots, made }: Custody, tip: Tip): Promise<void> {
-  const orders = [...new Set([...(await unfinishedOrders(context)), ...made])]
+async function guardAll(context: Jobs, custody: Custody, tip: Tip): Promise<void> {
+  const { slots, made } = custody
+  const [held] = await Promise.all([heldNow(context), listAnew(context, custody)])
+  const orders = ordersToGuard(custody, held)
   slots.retain(new Set(orders))
-  const held = await heldNow(context)
   const lastHeights = new Map<string, number>()
   // Each by itself: a stream that cannot be read, or a node that does not answer, keeps nothing else from being done.
   const each = (act: (orderId: string) => Promise<void>) => (orderId: string) => unlessBroken(context, orderId, tip, act)
   const look = each(async (orderId) => {
     const state = await stateOf(context, orderId)
     keepSlots(slots, orderId, state)
+    remember(custody, orderId, state)
     if (settlementProcess(state, orderId).length === 0) made.delete(orderId)
     lastHeights.set(orderId, lastHeightOf(state.hold) ?? Number.MAX_SAFE_INTEGER)
   })
   await sideBySide(orders, look)
+  for (const { paymentHash, amountMsat } of notOurs(custody, held))
+    context.ports.log.error(
+      { paymentHash, amountMsat: `${amountMsat}` },
+      'the node holds a payment of no order that we know; nothing is done about it',
+    )
   // Who has least time comes first.
   const urgentFirst = orders.toSorted((a, b) => (lastHeights.get(a) ?? 0) - (lastHeights.get(b) ?? 0))
   const record = each((orderId) => lookAtInvoice(context, slots, orderId, tip, held))
@@ -99,16 +106,12 @@ async function unlessBroken(
 /** By payment hash; undefined where the node does not answer. */
 async function heldNow({ ports }: Jobs): Promise<ReadonlyMap<string, Invoice> | undefined> {
   try {
-    return new Map((await ports.lightning.holds.held()).map((invoice) => [invoice.paymentHash, invoice]))
+    const held = await within(ports.clock, ANSWER_TIMEOUT_MS, ports.lightning.holds.held())
+    return new Map(held.map((invoice) => [invoice.paymentHash, invoice]))
   } catch (error) {
     ports.log.error({ reason: String(error) }, 'the node does not tell what it holds')
     return undefined
   }
-}
-
-function keepSlots(slots: Slots, orderId: string, { hold }: Settlement): void {
-  if (hold.payment && hold.atNode === 'held') slots.keep(orderId, hold.payment.peers)
-  else if (hold.status === 'settled' || hold.status === 'cancelled') slots.free(orderId)
 }
 
 async function lookAtInvoice(
@@ -120,7 +123,9 @@ async function lookAtInvoice(
 ): Promise<void> {
   const { hold } = await stateOf(context, orderId)
   if (!hold.request || !held || hold.status === 'settled') return
-  const invoice = held.get(hold.request.paymentHash) ?? (await context.ports.lightning.holds.find(hold.request.paymentHash))
+  const { clock, lightning } = context.ports
+  const { paymentHash } = hold.request
+  const invoice = held.get(paymentHash) ?? (await within(clock, ANSWER_TIMEOUT_MS, lightning.holds.find(paymentHash)))
   if (invoice) await recordInvoice(context, slots, orderId, invoice, tip.height)
 }
 
@@ -145,25 +150,12 @@ function wantedWord({ hold, payout, balances }: Settlement, height: number): 'no
 async function evidenceNow(context: Jobs, orderId: string, { hold }: Settlement, tries: number): Promise<EvidenceData | null> {
   for (let left = tries; left > 0; left--) {
     try {
-      return await within(context, EVIDENCE_TIMEOUT_MS, evidenceOf(context.ports, hold))
+      return await evidenceOf(context.ports, hold)
     } catch (error) {
       context.ports.log.error({ order: orderId, left: left - 1, reason: String(error) }, 'the guard learns nothing of a channel')
     }
   }
   return null
-}
-
-async function within<T>({ ports }: Jobs, timeoutMs: number, call: Promise<T>): Promise<T> {
-  const timer = new AbortController()
-  const late = ports.clock
-    .sleep(timeoutMs, timer.signal)
-    .then(() => Promise.reject(new Fault(`no answer within ${timeoutMs} ms`)))
-  late.catch(() => undefined) // it loses the race, and nobody hears it
-  try {
-    return await Promise.race([call, late])
-  } finally {
-    timer.abort()
-  }
 }
 
 async function sideBySide<T>(items: readonly T[], act: (item: T) => Promise<void>): Promise<void> {

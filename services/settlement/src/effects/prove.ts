@@ -1,10 +1,15 @@
+import { REORG_BLOCKS } from '@penstock/bitcoin/channel-proof.ts'
 import type { SettlementCommand } from '@penstock/contracts/settlement.ts'
 import type { Wanted } from '@penstock/kernel/process.ts'
 import { must } from '@penstock/kernel/result.ts'
-import { gatherEvidence } from '@penstock/ports/evidence.ts'
+import { type EvidencePorts, gatherEvidence } from '@penstock/ports/evidence.ts'
+import { within } from '@penstock/ports/within.ts'
 import type { Hold } from '../hold.ts'
 import type { Settlement } from '../state.ts'
-import type { Context, SettlementPorts } from './ports.ts'
+import type { Context } from './ports.ts'
+
+/** The chain and the node answer a look-up at once; a probe, which has a limit of its own, takes part of it. */
+const EVIDENCE_TIMEOUT_MS = 20_000
 
 /** The guard's question between two blocks, asked at once when the order wishes to settle. */
 export async function prove({ hold }: Settlement, { ports }: Context): Promise<Wanted<SettlementCommand>> {
@@ -13,10 +18,17 @@ export async function prove({ hold }: Settlement, { ports }: Context): Promise<W
   return { type: 'Guard', data: { height, outpoint: hold.noted?.outpoint ?? null, evidence } }
 }
 
-/** What the noted outpoint shows now; null where none was noted. A probe is only worth its while before settling. */
-export async function evidenceOf(ports: Pick<SettlementPorts, 'lightning' | 'chain'>, { noted, payment, status }: Hold) {
+/**
+ * What the noted outpoint shows now; null where none was noted. A probe is only worth its while before settling.
+ * @throws Fault where the chain or the node does not answer in time
+ */
+export async function evidenceOf(ports: EvidencePorts, { noted, payment, status }: Hold) {
   if (!noted) return null
   must(payment, 'an outpoint is noted while a payment is held')
   const { outpoint, terms, attestation } = noted
-  return gatherEvidence(ports, { outpoint, terms, attestation, fromHeight: payment.heldAtHeight, probe: status === 'held' })
+  const question = { outpoint, terms, attestation, fromHeight: searchFrom(payment.heldAtHeight), probe: status === 'held' }
+  return within(ports.clock, EVIDENCE_TIMEOUT_MS, gatherEvidence(ports, question))
 }
+
+/** A re-organisation may have put the funding into a block below the one at which the payment was held. */
+export const searchFrom = (heldAtHeight: number): number => Math.max(0, heldAtHeight - REORG_BLOCKS)

@@ -38,6 +38,12 @@ const crowded = ({ ports }: Jobs, slots: Slots, orderId: string, htlcs: readonly
     ports.config.heldPerPeer,
   )
 
+/** What the stream has accepted already takes its place among the held payments. */
+export function keepSlots(slots: Slots, orderId: string, { hold }: Settlement): void {
+  if (hold.payment && hold.atNode === 'held') slots.keep(orderId, hold.payment.peers)
+  else if (hold.status === 'settled' || hold.status === 'cancelled') slots.free(orderId)
+}
+
 /** Tells the stream what the node shows of its invoice, where that is news. */
 export async function recordInvoice(
   context: Jobs,

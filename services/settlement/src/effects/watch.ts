@@ -1,6 +1,6 @@
 import type { Job } from '@penstock/runtime/service.ts'
 import type { SettlementPorts } from './ports.ts'
-import { type Jobs, recordInvoice, stateOf, unfinishedOrders } from './record.ts'
+import { type Jobs, keepSlots, recordInvoice, stateOf, unfinishedOrders } from './record.ts'
 import type { Slots } from './slots.ts'
 
 /** Before an ended or broken watch is begun again. */
@@ -28,7 +28,10 @@ export function openWatch(slots: Slots): Watch {
           void watchInvoice(context, slots, orderId, signal).finally(() => watched.delete(orderId))
         }
         signal.addEventListener('abort', () => wake(), { once: true })
-        for (const orderId of await unfinishedOrders(context)) begin(orderId)
+        const orders = await unfinishedOrders(context)
+        // What is held already has its slots before anything new may take one.
+        for (const orderId of orders) await count(context, slots, orderId)
+        for (const orderId of orders) begin(orderId)
         while (!signal.aborted) {
           const orders = [...waiting]
           waiting.clear()
@@ -40,6 +43,14 @@ export function openWatch(slots: Slots): Watch {
         }
       },
     },
+  }
+}
+
+async function count(context: Jobs, slots: Slots, orderId: string): Promise<void> {
+  try {
+    keepSlots(slots, orderId, await stateOf(context, orderId))
+  } catch (error) {
+    context.ports.log.error({ order: orderId, reason: String(error) }, 'a hold cannot be read; its slots are not counted')
   }
 }
 

@@ -1,0 +1,51 @@
+import type { DatabaseSync } from 'node:sqlite'
+import { SEGMENT_BITS } from './stream-heads.ts'
+
+/** Where a table that is made from the events says something else than they do. */
+export type TableFault = { readonly stream: string; readonly revision: number; readonly what: string }
+
+/**
+ * The tables beside the events decide what a reader finds of them: a changed index shortens a stream although all of its
+ * events are there. @returns the first fault, from each of them; none where all say what the events say
+ */
+export function tableFaults(db: DatabaseSync): readonly TableFault[] {
+  return CHECKS.flatMap(([query, what]) => {
+    const row = db.prepare(query).get()
+    return row ? [{ stream: String(row['stream']), revision: Number(row['revision']), what }] : []
+  })
+}
+
+const INDEXED = '(select coalesce(max(position), 0) from indexed)'
+
+const CHECKS: readonly (readonly [query: string, what: string])[] = [
+  [
+    `select coalesce(s.name, 'stream ' || e.stream) as stream, e.revision as revision
+     from events e left join stream_events i on i.stream = e.stream and i.revision = e.revision left join streams s on s.id = e.stream
+     where e.position <= ${INDEXED} and i.position is not e.position limit 1`,
+    "the index of the stream's events lacks it",
+  ],
+  [
+    `select coalesce(s.name, 'stream ' || i.stream) as stream, i.revision as revision
+     from stream_events i left join events e on e.position = i.position left join streams s on s.id = i.stream
+     where e.stream is not i.stream or e.revision is not i.revision or i.position > ${INDEXED} limit 1`,
+    'the index names an event that is not there',
+  ],
+  [
+    `select coalesce(s.name, 'stream ' || e.stream) as stream, e.revision as revision
+     from events e left join streams s on s.id = e.stream where s.name is null limit 1`,
+    'its stream has no name',
+  ],
+  [
+    `select name as stream, 0 as revision from streams s
+     where category is not substr(name, 1, instr(name, '-') - 1) or not exists (select 1 from stream_events i where i.stream = s.id)
+       and not exists (select 1 from events e where e.position > ${INDEXED} and e.stream = s.id) limit 1`,
+    'the stream has no events, or another category than its name says',
+  ],
+  [
+    `select name as stream, 0 as revision from (
+       select distinct s.category as name, e.position / ${2 ** SEGMENT_BITS} as segment from events e join streams s on s.id = e.stream
+       except select category, segment from segments) limit 1`,
+    'the log is not known to hold this category where it does, so that its followers would miss events',
+  ],
+  [`select 'log' as stream, 0 as revision where (select count(*) from indexed) <> 1`, 'it is not known how far the index goes'],
+]

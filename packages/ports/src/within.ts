@@ -1,0 +1,18 @@
+import { Fault } from '@penstock/kernel/result.ts'
+import type { Clock } from './clock.ts'
+
+/**
+ * Waits for an answer, and no longer than it may take. The call itself goes on; what becomes of it nobody hears.
+ * @throws Fault where there is no answer in time, or the signal fires
+ */
+export async function within<T>(clock: Clock, timeoutMs: number, call: Promise<T>, signal?: AbortSignal): Promise<T> {
+  const answered = new AbortController()
+  const end = signal ? AbortSignal.any([signal, answered.signal]) : answered.signal
+  const late = clock.sleep(timeoutMs, end).then(() => Promise.reject(new Fault(`no answer within ${timeoutMs} ms`)))
+  late.catch(() => undefined) // it loses the race, and nobody hears it
+  try {
+    return await Promise.race([call, late])
+  } finally {
+    answered.abort()
+  }
+}

@@ -1,0 +1,92 @@
+import type { Fact } from '@penstock/kernel/message.ts'
+import { categoryOf, type EventStore, type StoredEvent } from '@penstock/ports/event-store.ts'
+import { CHAIN_START, expectedChain, factOf, type Meta, metaOf, stateHash } from './event-codec.ts'
+import { lru } from './lru.ts'
+import type { Aggregate, Service } from './service.ts'
+
+/** A place where a stream is not what it was, or what its own hashes say. */
+export type Divergence = { readonly stream: string; readonly revision: number; readonly what: string }
+
+/** A stream as an audit folds it: without what the runtime keeps for commands. */
+export type Folded = { readonly revision: number; readonly chain: string; readonly state: unknown }
+/** The fold after one more event, and what the event said. */
+export type Step = Folded & { readonly meta: Meta; readonly fact: Fact }
+
+export type Aggregates = ReadonlyMap<string, Aggregate<never>>
+
+export const aggregatesOf = (services: readonly Service<never>[]): Aggregates =>
+  new Map(services.flatMap(({ aggregates }) => aggregates).map((aggregate) => [aggregate.contract.category, aggregate as Aggregate<never>]))
+
+export const unfolded = (aggregate: Aggregate<never>): Folded => ({ revision: -1, chain: CHAIN_START, state: aggregate.decider.initial })
+
+/** @throws Bug where today's code knows no such fact, or none at this place */
+export function stepOf(aggregate: Aggregate<never>, before: Folded, event: StoredEvent): Step {
+  const meta = metaOf(event)
+  const fact = factOf(aggregate.contract, event, meta.v)
+  return { revision: event.revision, chain: meta.chain, state: aggregate.decider.evolve(before.state, fact), meta, fact }
+}
+
+/** Folds one more event and checks everything that it says of itself: its place, its chain hash, its state hash. */
+export function checkedStep(aggregate: Aggregate<never>, before: Folded, event: StoredEvent): Step | Divergence {
+  const wrong = (what: string): Divergence => ({ stream: event.stream, revision: event.revision, what })
+  if (event.revision !== before.revision + 1) return wrong(`revision ${before.revision + 1} is missing`)
+  try {
+    if (!event.meta.endsWith(`,"chain":"${expectedChain(before.chain, event)}"}`)) return wrong('the chain hash does not cover the stored bytes')
+    const step = stepOf(aggregate, before, event)
+    const { state } = step.meta
+    if (state !== undefined && state !== hashedAgain(aggregate, step.state, state))
+      return wrong('the facts fold to another state than the one that was hashed')
+    return step
+  } catch (error) {
+    return wrong(error instanceof Error ? error.message : String(error))
+  }
+}
+
+/** By the version of the projection that was used then. */
+function hashedAgain(aggregate: Aggregate<never>, state: unknown, recorded: string): string {
+  const version = Number(recorded.slice(0, recorded.indexOf(':')))
+  const project = aggregate.hashed.of[version]
+  return project ? stateHash(version, project(state)) : `no projection ${version}`
+}
+
+const FOLDS_KEPT = 4096
+const PAGE = 500
+
+/**
+ * Folds of the streams that the log is about just now. What was not touched for long is dropped, so that memory does
+ * not grow with the store, and folded again where its stream goes on.
+ */
+export function folds(store: Pick<EventStore, 'read'>) {
+  const kept = lru<string, Folded>(FOLDS_KEPT)
+  return {
+    kept: (stream: string): Folded | undefined => kept.get(stream),
+    keep: (stream: string, folded: Folded): void => kept.set(stream, folded),
+    drop: (stream: string): void => kept.delete(stream),
+    /** The fold before an event, from the stream itself, which has to have this very event at its revision. */
+    async before(aggregate: Aggregate<never>, event: StoredEvent): Promise<Folded | Divergence> {
+      const wrong = (revision: number, what: string): Divergence => ({ stream: event.stream, revision, what })
+      if (!Number.isSafeInteger(event.revision) || event.revision < 0) return wrong(event.revision, 'it is no revision')
+      let folded = unfolded(aggregate)
+      for (;;) {
+        const page = await store.read(event.stream, folded.revision + 1, Math.min(PAGE, event.revision - folded.revision))
+        for (const stored of page) {
+          if (stored.revision !== folded.revision + 1) break
+          if (stored.revision === event.revision)
+            return stored.position === event.position ? folded : wrong(event.revision, `revision ${event.revision} stands in the log twice`)
+          try {
+            folded = stepOf(aggregate, folded, stored)
+          } catch (error) {
+            return wrong(stored.revision, error instanceof Error ? error.message : String(error))
+          }
+        }
+        if (page.length < PAGE || folded.revision < (page.at(-1)?.revision ?? -1)) return wrong(folded.revision + 1, `revision ${folded.revision + 1} is missing`)
+      }
+    },
+  }
+}
+
+/** @returns the aggregate of an event's stream, or that nobody has it */
+export const ownerOf = (aggregates: Aggregates, event: StoredEvent): Aggregate<never> | Divergence =>
+  aggregates.get(categoryOf(event.stream)) ?? { stream: event.stream, revision: event.revision, what: 'no service owns this stream' }
+
+export const isDivergence = (found: object): found is Divergence => 'what' in found

@@ -1,0 +1,96 @@
+import { createHmac, hash, timingSafeEqual } from 'node:crypto'
+import type { StoredEvent } from '@penstock/ports/event-store.ts'
+import { z } from 'zod'
+
+const place = z.string().regex(/^(start|\d+)$/)
+
+/**
+ * A log head: what the whole log was up to a position, noted outside of the store. A stream's own hashes cannot tell
+ * that its last events are gone, nor that all of it was written anew; heads can.
+ */
+const shape = z.strictObject({
+  /** The position of the head before; 'start' for the first. */
+  from: place,
+  position: place,
+  events: z.int().nonnegative(),
+  at: z.int(),
+  /** Streams that grew since the head before: their first and last new revision, and the chain hash of the last. */
+  streams: z.array(z.tuple([z.string(), z.int(), z.int(), z.string()])),
+  /** Of the head before and every event since, in order. */
+  hash: z.string(),
+  /** Under the audit key, of everything before it. */
+  mac: z.string(),
+})
+export type Head = z.output<typeof shape>
+
+/** Where heads are kept, in order, each a line of text. */
+export type HeadLog = {
+  /** Undefined for a reader that has no key: it can compare, but not tell who wrote the heads. */
+  readonly key: Uint8Array | undefined
+  /** The lines that are there now; what is written meanwhile is not among them. */
+  lines(): AsyncIterable<string>
+  last(): Promise<string | undefined>
+  append(line: string): Promise<void>
+}
+
+/** The log before its first event. */
+export const LOG_START = '0'.repeat(64)
+
+const CHAIN_END = '"}'.length
+const chainText = (meta: string): string => meta.slice(-64 - CHAIN_END, -CHAIN_END)
+
+/**
+ * The log's hash after one more event. The chain hash of the event stands for its bytes; the parts before the stream's
+ * name are of fixed length or numbers, so they cannot run into each other.
+ */
+export const rolled = (previous: string, { position, revision, stream, meta }: StoredEvent): string =>
+  hash('sha256', `${previous}${chainText(meta)}${position} ${revision} ${stream}`)
+
+type Reach = { readonly first: number; last: number; chain: string }
+
+/** The part of the log after a head, while it is read. */
+export function segment(previous: Pick<Head, 'position' | 'events' | 'hash'>) {
+  const streams = new Map<string, Reach>()
+  let { position, events, hash: rolling } = previous
+  return {
+    add(event: StoredEvent): void {
+      rolling = rolled(rolling, event)
+      position = `${event.position}`
+      events += 1
+      const reach = streams.get(event.stream)
+      if (!reach) streams.set(event.stream, { first: event.revision, last: event.revision, chain: chainText(event.meta) })
+      else {
+        reach.last = event.revision
+        reach.chain = chainText(event.meta)
+      }
+    },
+    size: (): number => events - previous.events,
+    streams: streams as ReadonlyMap<string, Readonly<Reach>>,
+    reached: () => ({ position, events, hash: rolling }),
+    /** @returns the head's line, signed */
+    seal(key: Uint8Array, at: number): string {
+      const names = [...streams].map(([name, { first, last, chain }]) => [name, first, last, chain])
+      const open = JSON.stringify({ from: previous.position, position, events, at, streams: names, hash: rolling }).slice(0, -1)
+      return `${open},"mac":"${mac(key, open)}"}`
+    },
+  }
+}
+
+const mac = (key: Uint8Array, open: string): string => createHmac('sha256', key).update(open).digest('hex')
+const MAC_LENGTH = `,"mac":"${'0'.repeat(64)}"}`.length
+
+export const NO_HEAD = { position: 'start', events: 0, hash: LOG_START }
+
+/** @throws Error where the line is none of a head */
+export const parseHead = (line: string): Head => shape.parse(JSON.parse(line))
+
+/** Whether this key signed the line. */
+export function isSigned(key: Uint8Array, line: string): boolean {
+  const open = line.slice(0, -MAC_LENGTH)
+  const expected = Buffer.from(`${open},"mac":"${mac(key, open)}"}`)
+  const given = Buffer.from(line)
+  return given.length === expected.length && timingSafeEqual(given, expected)
+}
+
+/** A position as the store takes it. */
+export const positionOf = (text: string): bigint | 'start' => (text === 'start' ? text : BigInt(text))

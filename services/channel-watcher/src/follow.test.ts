@@ -1,0 +1,103 @@
+import { fold } from '@penstock/kernel/decider.ts'
+import type { ChainTip } from '@penstock/ports/chain.ts'
+import type { Ask } from '@penstock/runtime/service.ts'
+import { confirmed, fact, opened, other, output, outpoint, seen, started, two } from '@penstock/testkit/channel-story.ts'
+import { until } from '@penstock/testkit/until.ts'
+import { expect, test } from 'vitest'
+import { channelDecider } from './channel.decide.ts'
+import { followChain } from './effects-follow.ts'
+
+const tip = (height: number): ChainTip => ({ height, hash: `h${height}`, previousHash: '', time: 0, synced: true })
+const never = <T>(): Promise<T> => new Promise(() => undefined)
+
+/** Two channels, of which `probed` waits for a probe that its buyer keeps; blocks come when told. */
+function watcher({ slowOutput = false } = {}) {
+  const stop = new AbortController()
+  const otherStarted = fact('WatchStarted', { ...started.data, outpoint: other } as never)
+  const states = {
+    probed: fold(channelDecider, opened),
+    other: fold(channelDecider, [
+      otherStarted,
+      ...[seen, confirmed, two].map(({ type, data }) => fact(type, { ...data, outpoint: other })),
+    ]),
+  }
+  const looks: string[] = []
+  let probes = 0
+  let height = 103
+  let wake = (): void => undefined
+  const context = {
+    ports: {
+      // Only what is waited for to end at once ends: time-outs stay far away.
+      clock: {
+        now: () => 0,
+        sleep: (_: number, signal?: AbortSignal) =>
+          new Promise<void>((resolve) => signal?.addEventListener('abort', () => resolve())),
+      },
+      log: { warn: () => undefined, error: () => undefined },
+      chain: {
+        sees: { mempool: true },
+        tip: () => Promise.resolve(tip(height)),
+        output: (of: string) =>
+          slowOutput && of === outpoint ? never() : Promise.resolve({ ...output(101), outpoint: of, valueSat: 1_000_000n }),
+        async *tips() {
+          while (!stop.signal.aborted) {
+            yield tip(height)
+            await new Promise<void>((resolve) => {
+              wake = resolve
+              stop.signal.addEventListener('abort', () => resolve())
+            })
+          }
+        },
+      },
+      lightning: {
+        graph: {
+          channel: () => Promise.resolve(undefined),
+          between: () => Promise.resolve([]),
+          probe: () => {
+            probes++
+            return never()
+          },
+        },
+      },
+    },
+    unfinished: () => Promise.resolve(['probed', 'other']),
+    load: (_: string, id: keyof typeof states) => Promise.resolve({ state: states[id], revision: 1 }),
+    decide: ({ id }: Ask) => {
+      looks.push(id)
+      return Promise.resolve({ outcome: 'accepted', revision: 1 })
+    },
+  }
+  // Only what the loop calls is there.
+  const running = followChain.run(context as unknown as Parameters<typeof followChain.run>[0], stop.signal)
+  const count = (id: string): number => looks.filter((looked) => looked === id).length
+  return {
+    count,
+    probes: () => probes,
+    async block() {
+      height++
+      const before = count('other')
+      wake()
+      await until('the other channel is looked at', () => count('other') > before)
+    },
+    async close() {
+      stop.abort()
+      await running
+    },
+  }
+}
+
+test('a probe that is kept holds up neither the next block nor another channel, and is not sent again', async () => {
+  const world = watcher()
+  await until('the probe is sent', () => world.probes() === 1)
+  for (let blocks = 0; blocks < 5; blocks++) await world.block()
+  expect(world.count('probed')).toBeGreaterThanOrEqual(5)
+  expect(world.probes()).toBe(1)
+  await world.close()
+})
+
+test('a look that gets no answer holds up nobody else', async () => {
+  const world = watcher({ slowOutput: true })
+  for (let blocks = 0; blocks < 5; blocks++) await world.block()
+  expect(world.count('probed')).toBe(0)
+  await world.close()
+})

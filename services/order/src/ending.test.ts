@@ -1,0 +1,75 @@
+import type { OrderFact } from '@penstock/contracts/order.ts'
+import { given } from '@penstock/testkit/given.ts'
+import { candidateOf, orderTermsOf, outpointOf } from '@penstock/testkit/order-terms.ts'
+import { test } from 'vitest'
+import { fact } from './fact.ts'
+import { order } from './order.ts'
+
+const two = outpointOf(2)
+const standing: readonly OrderFact[] = [
+  fact('OrderPlaced', { ...orderTermsOf(), approveBefore: null }),
+  fact('SellerAccepted', { by: candidateOf(1).sellerAccountId, standing: true }),
+]
+const issued = [...standing, fact('HoldIssued', { paymentHash: 'aa'.repeat(32), invoice: 'ln', expiresAt: 9 })]
+const held = [
+  ...issued,
+  fact('PaymentHeld', { expiryHeight: 250, heldAtHeight: 100, receivedMsat: '3000000', openBeforeHeight: 208 }),
+]
+const started = [...held, fact('AttemptStarted', { attempt: 1, candidate: candidateOf(1) })]
+const asked = [...started, fact('OpeningAsked', { attempt: 1, openBefore: 5000 })]
+const replaced = [
+  ...asked,
+  fact('AttemptFailed', { attempt: 1, reason: 'late', blamed: true }),
+  fact('AttemptStarted', { attempt: 2, candidate: candidateOf(2) }),
+  fact('OpeningAsked', { attempt: 2, openBefore: 9000 }),
+]
+const closed = [...asked, fact('AdminClosed', { by: 'ops', reason: 'asked to' })]
+
+test('whose channel it was is in the fact that says what became of it', () => {
+  const second = [
+    ...replaced,
+    fact('OutpointOffered', { attempt: 2, outpoint: two, attestation: null }),
+    fact('OutpointClaimed', { attempt: 2, outpoint: two }),
+    fact('OutpointNamed', { attempt: 2, outpoint: two }),
+  ]
+  const cancelled = (verdict: 'wrong' | 'unconfirmed') =>
+    ({ type: 'RecordHoldCancelled', data: { reason: 'last-height', verdict, sentence: 'x' } }) as const
+  given(order, ...second)
+    .when(cancelled('unconfirmed'))
+    .then(fact('SellerFailedToSendSwap', { attempt: 2, reason: 'x', lastHeight: true }))
+  given(order, ...second)
+    .when(cancelled('wrong'))
+    .then(fact('InvalidChannelOpening', { attempt: 2, reason: 'x', lastHeight: true }))
+  const valid = [
+    fact('ChannelOpened', { outpoint: two, confirmations: 3 }),
+    fact('SettlingStarted', { outpoint: two, lastHeight: false }),
+    fact('OrderValid', { settledAt: 1 }),
+  ]
+  given(order, ...second, ...valid)
+    .when({ type: 'RecordLeaseEnded', data: { outpoint: two, early: false, closedBy: null } })
+    .then(fact('MonitoringFinished', { attempt: 2, early: false, closedBy: null }))
+})
+
+test('an invoice that expires closes the order, and looks for no seller when a payment still arrives', () => {
+  const expiring = { type: 'RecordHoldExpiring', data: { reason: 'not paid in time' } } as const
+  const closing = fact('ReleaseRequested', { to: 'BUYER_FAILED_TO_PAY', reason: 'not paid in time', blamed: false, by: null })
+  given(order, ...issued)
+    .when(expiring)
+    .then(closing)
+  for (const history of [held, [...issued, closing], closed])
+    given(order, ...history)
+      .when(expiring)
+      .then()
+  const paid = { type: 'RecordHoldHeld', data: { expiryHeight: 250, heldAtHeight: 100, receivedMsat: '3000000' } } as const
+  given(order, ...issued, closing)
+    .when(paid)
+    .then(fact('LateNoted', { what: 'payment-held', detail: null }))
+  const over = { type: 'RecordHoldCancelled', data: { reason: 'expired', verdict: null, sentence: 'x' } } as const
+  given(order, ...issued, closing)
+    .when(over)
+    .then(fact('BuyerFailedToPay', { reason: 'not paid in time' }))
+  for (const history of [held, started, asked])
+    given(order, ...history)
+      .when(over)
+      .then(fact('BuyerFailedToPay', { reason: 'x' }))
+})

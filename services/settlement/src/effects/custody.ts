@@ -1,0 +1,66 @@
+import type { Invoice } from '@penstock/ports/lightning.ts'
+import { within } from '@penstock/ports/within.ts'
+import { lru } from '@penstock/runtime/lru.ts'
+import type { Settlement } from '../state.ts'
+import { type Jobs, unfinishedOrders } from './record.ts'
+import { type Slots, slots } from './slots.ts'
+
+/** Far more than can be held at once: also an order that was finished a while ago is found by its hash. */
+const REMEMBERED = 100_000
+const LIST_TIMEOUT_MS = 10_000
+
+/** What the guard's two jobs and the watch have in common. */
+export type Custody = {
+  readonly slots: Slots
+  /** Orders whose invoice this process made: the list of unfinished streams may be some moments behind. */
+  readonly made: Set<string>
+  /** The last list of unfinished streams that could be read. */
+  listed: readonly string[]
+  /** Orders by the payment hash of their hold, from their own streams. */
+  readonly byHash: { get(hash: string): string | undefined; set(hash: string, orderId: string): void }
+  /** Payments that the node holds for somebody else, each told once. */
+  readonly strangers: Set<string>
+}
+
+export const custody = (): Custody => ({
+  slots: slots(),
+  made: new Set(),
+  listed: [],
+  byHash: lru<string, string>(REMEMBERED),
+  strangers: new Set(),
+})
+
+/** The order of a hash is known from its own stream alone: nobody but us can derive it. */
+export function remember({ byHash }: Custody, orderId: string, { hold }: Settlement): void {
+  if (hold.request) byHash.set(hold.request.paymentHash, orderId)
+}
+
+/** Without a list the guard goes on with the last one: the node and the streams are enough to keep what is held. */
+export async function listAnew(context: Jobs, custody: Custody): Promise<void> {
+  const { clock, log } = context.ports
+  try {
+    custody.listed = await within(clock, LIST_TIMEOUT_MS, unfinishedOrders(context))
+  } catch (error) {
+    log.error(
+      { known: custody.listed.length, reason: String(error) },
+      'the unfinished holds cannot be listed; the guard goes on with those it knows',
+    )
+  }
+}
+
+/** Whose money may be ours to give back: the unfinished streams, what was made here, and every payment that the node holds. */
+export function ordersToGuard(custody: Custody, held: ReadonlyMap<string, Invoice> | undefined): readonly string[] {
+  const ofHeld = [...(held?.keys() ?? [])].flatMap((hash) => custody.byHash.get(hash) ?? [])
+  return [...new Set([...custody.listed, ...custody.made, ...ofHeld])]
+}
+
+/** @returns held payments of no order that we know, each once: they may be somebody else's at the same node, and are left alone */
+export function notOurs({ byHash, strangers }: Custody, held: ReadonlyMap<string, Invoice> | undefined): readonly Invoice[] {
+  if (!held) return []
+  for (const hash of strangers) if (!held.has(hash)) strangers.delete(hash)
+  return [...held.values()].filter(({ paymentHash }) => {
+    if (byHash.get(paymentHash) !== undefined || strangers.has(paymentHash)) return false
+    strangers.add(paymentHash)
+    return true
+  })
+}

@@ -1,0 +1,98 @@
+import type { OrderFact } from '@penstock/contracts/order.ts'
+import type { LedgerEntry, NotedOutpoint, SettlementFact } from '@penstock/contracts/settlement.ts'
+import { statusAfter, type OrderStatus } from '@penstock/gateway/views/order-status.ts'
+import type { Event } from '@penstock/runtime/service.ts'
+
+type DataOf<Type extends SettlementFact['type']> = Extract<SettlementFact, { type: Type }>['data']
+
+/** An order as the facts of its two main streams tell it, without any of the code that decides. */
+export type Book = {
+  readonly id: string
+  status: OrderStatus | undefined
+  destination: string
+  sizeSat: bigint
+  isPrivate: boolean
+  hashes: string[]
+  priceMsat: bigint
+  noted: NotedOutpoint | undefined
+  proven: DataOf<'SettleRequested'>['proof'][]
+  settled: DataOf<'HoldSettled'>[]
+  cancelled: DataOf<'HoldCancelled'>[]
+  offered: Map<string, DataOf<'PayoutInvoiceOffered'>>
+  paid: DataOf<'PayoutSucceeded'>[]
+  entries: LedgerEntry[]
+}
+
+const begun = (id: string): Book => ({
+  id,
+  status: undefined,
+  destination: '',
+  sizeSat: 0n,
+  isPrivate: false,
+  hashes: [],
+  priceMsat: 0n,
+  noted: undefined,
+  proven: [],
+  settled: [],
+  cancelled: [],
+  offered: new Map(),
+  paid: [],
+  entries: [],
+})
+
+export function booksOf(events: readonly Event[]): readonly Book[] {
+  const books = new Map<string, Book>()
+  for (const { category, aggregateId, fact } of events) {
+    if (category !== 'order' && category !== 'settlement') continue
+    const book = books.get(aggregateId) ?? begun(aggregateId)
+    books.set(aggregateId, book)
+    // The category says whose fact it is.
+    if (category === 'order') noteOrder(book, fact as OrderFact)
+    else noteMoney(book, fact as SettlementFact)
+  }
+  return [...books.values()]
+}
+
+function noteOrder(book: Book, fact: OrderFact): void {
+  book.status = statusAfter(book.status, fact.type)
+  if (fact.type !== 'OrderPlaced') return
+  book.destination = fact.data.destination.pubkey
+  book.sizeSat = BigInt(fact.data.sizeSat)
+  book.isPrivate = fact.data.isPrivate
+}
+
+function noteMoney(book: Book, { type, data }: SettlementFact): void {
+  switch (type) {
+    case 'HoldRequested':
+      book.hashes.push(data.paymentHash)
+      book.priceMsat = BigInt(data.amountMsat)
+      return
+    case 'OutpointNoted':
+      book.noted = data
+      return
+    case 'SettleRequested':
+      return void book.proven.push(data.proof)
+    case 'HoldSettled':
+      return void book.settled.push(data)
+    case 'HoldCancelled':
+      return void book.cancelled.push(data)
+    case 'PayoutInvoiceOffered':
+      return void book.offered.set(data.paymentHash, data)
+    case 'PayoutSucceeded':
+      return void book.paid.push(data)
+    case 'LedgerPosted':
+      return void book.entries.push(...data.entries)
+    default:
+  }
+}
+
+/** @returns msat on an account over all orders */
+export const accountMsat = (books: readonly Book[], account: LedgerEntry['account']): bigint =>
+  books.flatMap(({ entries }) => entries).reduce((sum, entry) => (entry.account === account ? sum + BigInt(entry.amountMsat) : sum), 0n)
+
+/**
+ * The decisions let a seller of the rails cluster have the money at the last height for what its node signed and the chain
+ * shows, since a buyer could else go offline to have a channel for nothing. Only there nobody has proven the peer.
+ */
+export const isOnTheChainAlone = ({ settled, proven, noted }: Book): boolean =>
+  settled.length > 0 && proven.at(-1)?.peer === null && proven.at(-1)?.withheld === true && noted?.terms.rails === true

@@ -1,0 +1,57 @@
+import { type Behaviour, BEHAVIOURS } from '@penstock/adapters/simnet/nodes.ts'
+import type { Random } from './random.ts'
+
+/** One buyer's intentions. Times are milliseconds from the beginning of the round. */
+export type Purchase = {
+  readonly atMs: number
+  readonly buyer: string
+  readonly options: { readonly private: boolean; readonly rails_cluster_only: boolean }
+  readonly usdCents: string
+  readonly then: 'pay' | 'pay twice' | 'leave' | 'cancel'
+  readonly afterMs: number
+}
+
+/** What the world does meanwhile. */
+export type Weather = { readonly atMs: number } & (
+  | { readonly what: 'behave'; readonly alias: string; readonly how: Behaviour }
+  | { readonly what: 'reorg'; readonly depth: number }
+)
+
+export type Plan = {
+  readonly purchases: readonly Purchase[]
+  readonly weather: readonly Weather[]
+  /** How long each life of the process lasts, counted from its start; some are too short for it to get ready. */
+  readonly livesMs: readonly number[]
+}
+
+const ORDERS = 15
+const LONG_MS = 6000
+
+/** All choices of a round are made before it begins, so that a seed always gives the same ones. */
+export function planOf(random: Random, people: { readonly buyers: readonly string[]; readonly sellers: readonly string[] }): Plan {
+  const when = (): number => random.between(0, LONG_MS)
+  return {
+    purchases: Array.from({ length: ORDERS }, () => ({
+      atMs: when(),
+      buyer: random.pick(people.buyers),
+      options: { private: random.chance(0.3), rails_cluster_only: random.chance(0.2) },
+      usdCents: `${random.between(500, 2500)}`,
+      then: thenOf(random),
+      afterMs: random.between(0, 1500),
+    })),
+    weather: [
+      // Every behaviour once at the least, and more often one that lets something be sold.
+      ...BEHAVIOURS.map((how) => ({ what: 'behave', atMs: when(), alias: random.pick(people.sellers), how }) as const),
+      ...people.sellers.map((alias) => ({ what: 'behave', atMs: when(), alias, how: 'ok' }) as const),
+      ...Array.from({ length: 3 }, () => ({ what: 'reorg', atMs: random.between(1000, LONG_MS + 3000), depth: random.between(1, 4) }) as const),
+    ],
+    livesMs: Array.from({ length: random.between(2, 4) }, () => random.between(100, 4500)),
+  }
+}
+
+function thenOf(random: Random): Purchase['then'] {
+  const roll = random.next()
+  if (roll < 0.75) return 'pay'
+  if (roll < 0.85) return 'pay twice'
+  return roll < 0.93 ? 'leave' : 'cancel'
+}

@@ -1,0 +1,28 @@
+import { aggregateIdOf, categoryOf } from '@penstock/ports/event-store.ts'
+import type { Asking } from './fold.ts'
+
+/** Who an order may rightly wait for, and until when; or that nobody can be named. */
+export type Wait = { readonly stream: string; readonly party: string | null; readonly asks: string }
+
+/** A due deadline is carried out within moments. */
+const LATE_MS = 3000
+
+/** @returns what is still asked for, with whom it waits for: only a deadline that is still to come waits for anybody */
+export const waitsOf = (asking: readonly Asking[], now: number): readonly Wait[] =>
+  asking.flatMap((one) =>
+    one.steps.map((step): Wait => {
+      const asks = `${step.kind} ${step.step}${step.kind === 'deadline' ? ` due ${JSON.stringify(step.due)}` : ''}`
+      return { stream: one.stream, party: partyOf(one, step, now), asks }
+    }),
+  )
+
+function partyOf({ stream, state }: Asking, step: Asking['steps'][number], now: number): string | null {
+  const category = categoryOf(stream)
+  if (step.kind !== 'deadline') return null
+  if ('at' in step.due && step.due.at + LATE_MS < now) return null
+  if (category === 'settlement' && step.step === 'expire') return `the buyer, who has not paid order ${aggregateIdOf(stream)} yet`
+  if (category === 'channel' && statusOf(state) === 'LEASED') return 'the end of the lease'
+  return null
+}
+
+const statusOf = (state: unknown): unknown => (typeof state === 'object' && state !== null && 'status' in state ? state.status : undefined)
