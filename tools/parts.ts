@@ -24,7 +24,15 @@ export const parts: readonly Part[] = [
     suites: [
       { name: 'units', include: ['{packages,services,tools,bench}/**/*.test.ts'], timeoutMs: 30_000 },
       { name: 'architecture', include: ['test/architecture/**/*.test.ts'], serial: true, timeoutMs: 120_000 },
-      { name: 'market', include: ['test/{e2e,crash,simulation}/**/*.test.ts'], serial: true, timeoutMs: 180_000 },
+      { name: 'market', include: ['test/{e2e,simulation}/**/*.test.ts'], serial: true, timeoutMs: 180_000 },
+    ],
+  },
+  {
+    name: 'proof',
+    about: 'the market is killed at every crash point and at any moment, and stands up whole',
+    suites: [
+      { name: 'crash', include: ['test/crash/**/*.test.ts'], serial: true, timeoutMs: 180_000 },
+      { name: 'faults', include: ['test/faults/**/*.test.ts'], serial: true, timeoutMs: 180_000 },
     ],
   },
 ]

@@ -88,7 +88,9 @@ function noteMoney(book: Book, { type, data }: SettlementFact): void {
 
 /** @returns msat on an account over all orders */
 export const accountMsat = (books: readonly Book[], account: LedgerEntry['account']): bigint =>
-  books.flatMap(({ entries }) => entries).reduce((sum, entry) => (entry.account === account ? sum + BigInt(entry.amountMsat) : sum), 0n)
+  books
+    .flatMap(({ entries }) => entries)
+    .reduce((sum, entry) => (entry.account === account ? sum + BigInt(entry.amountMsat) : sum), 0n)
 
 /**
  * The decisions let a seller of the rails cluster have the money at the last height for what its node signed and the chain

@@ -5,7 +5,7 @@ import { aggregateIdOf, categoryOf, type StoredEvent } from '@penstock/ports/eve
 import { eventOf } from '@penstock/runtime/event-codec.ts'
 import type { Aggregate, Event } from '@penstock/runtime/service.ts'
 import { afterStored, emptyStream, type Loaded } from '@penstock/runtime/streams.ts'
-import { audited } from '@penstock/standalone/assembly.ts'
+import { audited } from '@penstock/standalone/services.ts'
 
 /** What a stream still asks for. */
 export type Asking = { readonly stream: string; readonly state: unknown; readonly steps: readonly Next[] }
@@ -26,7 +26,11 @@ const PAGE = 1000
 /** @param dataDir in which a market has been started before */
 export function openFold(dataDir: string): Fold {
   const store = openStored(dataDir)
-  const aggregates = new Map(audited().flatMap((service) => service.aggregates).map((one) => [one.contract.category, one]))
+  const aggregates = new Map(
+    audited()
+      .flatMap((service) => service.aggregates)
+      .map((one) => [one.contract.category, one]),
+  )
   const aggregateOf = (stream: string): Aggregate<never> => {
     const found = aggregates.get(categoryOf(stream))
     if (!found) throw new Error(`no service owns ${stream}`)

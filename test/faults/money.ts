@@ -32,7 +32,8 @@ function holdFaults(book: Book, truth: Truth, invoices: ReadonlyMap<string, Invo
   if (!states.includes('settled')) fault(`settled by the facts; the node shows its invoice ${states.join()}`)
   if (book.cancelled.length > 0 && states.length === 1) fault('settled and cancelled')
   const receivedMsat = paid.reduce((sum, { amount_msat }) => sum + amount_msat, 0n)
-  if (receivedMsat !== BigInt(settled.receivedMsat)) fault(`${settled.receivedMsat} msat by the facts, ${receivedMsat} by the network`)
+  if (receivedMsat !== BigInt(settled.receivedMsat))
+    fault(`${settled.receivedMsat} msat by the facts, ${receivedMsat} by the network`)
   if (book.proven.length === 0) fault('settled without a proof')
   channelFaults(book, truth).forEach(fault)
   return faults
@@ -46,11 +47,15 @@ function channelFaults(book: Book, { channels }: Truth): readonly string[] {
   if (!channel) return [`the network has no channel ${outpoint}`]
   return [
     ...(noted?.outpoint === outpoint ? [] : [`${noted?.outpoint} was noted last, ${outpoint} was proven`]),
-    ...(channel.b === destination || isOnTheChainAlone(book) ? [] : [`its channel leads to ${channel.b}, not to the buyer ${destination}`]),
+    ...(channel.b === destination || isOnTheChainAlone(book)
+      ? []
+      : [`its channel leads to ${channel.b}, not to the buyer ${destination}`]),
     ...(channel.a === noted?.terms.sellerPubkey ? [] : [`its channel was opened by ${channel.a}`]),
     ...(channel.capacity_sat === sizeSat ? [] : [`its channel has ${channel.capacity_sat} sat, not ${sizeSat}`]),
     ...((channel.is_private === 1n) === isPrivate ? [] : ['its channel is not as private or public as it was sold']),
-    ...(channel.state === 'published' && channel.funding_height !== null ? [] : [`its channel is ${channel.state} and unconfirmed`]),
+    ...(channel.state === 'published' && channel.funding_height !== null
+      ? []
+      : [`its channel is ${channel.state} and unconfirmed`]),
   ]
 }
 
@@ -69,8 +74,10 @@ function payoutFaults(book: Book, truth: Truth, invoices: ReadonlyMap<string, In
   const payment = truth.payments.find((one) => one.payer === truth.market && one.payment_hash === paid.paymentHash)
   if (payment?.state !== 'succeeded') fault(`its payout is ${payment?.state ?? 'unknown'} at our node`)
   if (payment?.payee !== book.noted?.terms.sellerPubkey) fault(`its payout went to ${payment?.payee}`)
-  if (payment?.amount_msat !== BigInt(book.noted?.sellerAmountMsat ?? -1)) fault(`its payout was ${payment?.amount_msat} msat, not ${book.noted?.sellerAmountMsat}`)
-  if (payment?.fee_msat !== BigInt(paid.feeMsat)) fault(`its payout cost ${payment?.fee_msat} msat on its way, ${paid.feeMsat} by the facts`)
+  if (payment?.amount_msat !== BigInt(book.noted?.sellerAmountMsat ?? -1))
+    fault(`its payout was ${payment?.amount_msat} msat, not ${book.noted?.sellerAmountMsat}`)
+  if (payment?.fee_msat !== BigInt(paid.feeMsat))
+    fault(`its payout cost ${payment?.fee_msat} msat on its way, ${paid.feeMsat} by the facts`)
   return faults
 }
 
@@ -93,7 +100,9 @@ function strangeMoney(books: readonly Book[], truth: Truth): readonly string[] {
 
 /** A payment that still hangs must have an order that goes on, and blocks left. */
 function heldFaults(books: readonly Book[], { held, market, height }: Truth): readonly string[] {
-  const closed = new Set(books.filter(({ settled, cancelled }) => settled.length + cancelled.length > 0).flatMap(({ hashes }) => hashes))
+  const closed = new Set(
+    books.filter(({ settled, cancelled }) => settled.length + cancelled.length > 0).flatMap(({ hashes }) => hashes),
+  )
   return held.flatMap(({ payment_hash, receiver, expiry_height, is_last }) => [
     ...(closed.has(payment_hash) ? [`${payment_hash} still hangs, and its order has ended`] : []),
     ...(is_last === 1n && receiver === market && Number(expiry_height) - GUARD_BLOCKS < height
@@ -114,7 +123,9 @@ function ledgerFaults(books: readonly Book[], truth: Truth, gainedMsat: bigint):
   return [
     ...(allMsat === 0n ? [] : [`the ledger is off by ${allMsat} msat`]),
     ...(postedMsat === gainedMsat ? [] : [`the market's node gained ${gainedMsat} msat, and its ledger says ${postedMsat}`]),
-    ...(accountMsat(books, 'routing-cost') === feesMsat ? [] : [`payouts cost ${feesMsat} msat, by the ledger ${accountMsat(books, 'routing-cost')}`]),
+    ...(accountMsat(books, 'routing-cost') === feesMsat
+      ? []
+      : [`payouts cost ${feesMsat} msat, by the ledger ${accountMsat(books, 'routing-cost')}`]),
     ...(accountMsat(books, 'payable') === 0n ? [] : [`sellers are still owed ${-accountMsat(books, 'payable')} msat`]),
   ]
 }

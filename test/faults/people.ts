@@ -35,36 +35,63 @@ export async function act(market: Mortal, plan: Plan, nodes: readonly SimNode[])
 async function happen(market: Mortal, change: Weather, until: number): Promise<false> {
   await sleep(change.atMs)
   // A re-org whose answer was lost may happen twice, as in the world.
-  if (change.what === 'reorg') await market.call((product) => product.operator('POST', '/sim/reorg', { depth: change.depth }), until)
+  if (change.what === 'reorg')
+    await market.call((product) => product.operator('POST', '/sim/reorg', { depth: change.depth }), until)
   else await market.call((product) => product.operator('POST', '/sim/behave', { alias: change.alias, how: change.how }), until)
   return false
 }
 
-async function buy(market: Mortal, { atMs, buyer, options, usdCents, then, afterMs }: Purchase, nodes: readonly SimNode[], until: number): Promise<boolean> {
+async function buy(market: Mortal, purchase: Purchase, nodes: readonly SimNode[], until: number): Promise<boolean> {
+  const { atMs, buyer, then, afterMs } = purchase
+  const node = nodes.find(({ alias }) => alias === buyer)
+  if (!node) throw new Error(`there is no ${buyer}`)
   await sleep(atMs)
-  const uri = nodes.find(({ alias }) => alias === buyer)?.uri
-  const input = { connection_uri: uri, usd_cents: usdCents, options }
-  let order
+  let order: Bought
   try {
-    order = await market.call((product) => bought(product, input), until)
+    order = await market.call((product) => (purchase.by === 'buy' ? byGraphql : byLsps1)(product, purchase, node), until)
   } catch {
     return false // Nobody sold, or nobody answered: an order that was begun nevertheless is unpaid, and expires.
   }
   await sleep(afterMs)
-  const { session_key: key } = order.account
-  const invoice = order.payment.lightning_invoice
+  const { id, invoice, key } = order
   const pay = () => market.call((product) => product.operator('POST', '/sim/pay', { invoice, from: buyer }), until + PATIENCE_MS)
   if (then === 'pay') await pay()
   if (then === 'pay twice') await Promise.all([pay(), pay()])
-  if (then === 'cancel') {
-    const data = { order_id: order.order.transaction_id, cancellation_reason: 'UNABLE_TO_PAY' }
+  if (then === 'cancel' && key !== null) {
+    const data = { order_id: id, cancellation_reason: 'UNABLE_TO_PAY' }
     await market.call((product) => graphql(product.url, CANCEL, { input: data }, key), until + PATIENCE_MS)
   }
   return true
 }
 
-async function bought(product: Product, input: object): Promise<NonNullable<Buy['liquidity']['buy']>> {
+type Bought = { readonly id: string; readonly invoice: string; readonly key: string | null }
+
+async function byGraphql(product: Product, { usdCents, options }: Purchase, { uri }: SimNode): Promise<Bought> {
+  const input = { connection_uri: uri, usd_cents: usdCents, options }
   const { data, errors } = await graphql<Buy>(product.url, BUY, { input })
   if (!data?.liquidity.buy) throw new Error(errors?.[0]?.message ?? 'no order')
-  return data.liquidity.buy
+  const { account, order, payment } = data.liquidity.buy
+  return { id: order.transaction_id, invoice: payment.lightning_invoice, key: account.session_key }
+}
+
+/** Nobody can cancel such an order: a wallet has no key to it. */
+async function byLsps1({ url }: Product, { usdCents, options }: Purchase, { pubkey }: SimNode): Promise<Bought> {
+  const response = await fetch(`${url}/api/lsp/v1/${options.rails_cluster_only ? 'recommended' : 'cheapest'}/create_order`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({
+      lsp_balance_sat: `${usdCents}000`,
+      client_balance_sat: '0',
+      required_channel_confirmations: 3,
+      funding_confirms_within_blocks: 20,
+      channel_expiry_blocks: 100,
+      token: '',
+      announce_channel: !options.private,
+      public_key: pubkey,
+    }),
+  })
+  // bLIP-51's shape, or an error
+  const answer = (await response.json()) as { order_id?: string; message?: string; payment?: { bolt11: { invoice: string } } }
+  if (!answer.order_id || !answer.payment) throw new Error(answer.message ?? 'no order')
+  return { id: answer.order_id, invoice: answer.payment.bolt11.invoice, key: null }
 }

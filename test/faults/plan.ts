@@ -5,6 +5,8 @@ import type { Random } from './random.ts'
 export type Purchase = {
   readonly atMs: number
   readonly buyer: string
+  /** By GraphQL's `buy`, or as a wallet does it by LSPS1. */
+  readonly by: 'buy' | 'lsps1'
   readonly options: { readonly private: boolean; readonly rails_cluster_only: boolean }
   readonly usdCents: string
   readonly then: 'pay' | 'pay twice' | 'leave' | 'cancel'
@@ -28,12 +30,16 @@ const ORDERS = 15
 const LONG_MS = 6000
 
 /** All choices of a round are made before it begins, so that a seed always gives the same ones. */
-export function planOf(random: Random, people: { readonly buyers: readonly string[]; readonly sellers: readonly string[] }): Plan {
+export function planOf(
+  random: Random,
+  people: { readonly market: string; readonly buyers: readonly string[]; readonly sellers: readonly string[] },
+): Plan {
   const when = (): number => random.between(0, LONG_MS)
   return {
     purchases: Array.from({ length: ORDERS }, () => ({
       atMs: when(),
       buyer: random.pick(people.buyers),
+      by: random.chance(0.8) ? 'buy' : 'lsps1',
       options: { private: random.chance(0.3), rails_cluster_only: random.chance(0.2) },
       usdCents: `${random.between(500, 2500)}`,
       then: thenOf(random),
@@ -43,11 +49,24 @@ export function planOf(random: Random, people: { readonly buyers: readonly strin
       // Every behaviour once at the least, and more often one that lets something be sold.
       ...BEHAVIOURS.map((how) => ({ what: 'behave', atMs: when(), alias: random.pick(people.sellers), how }) as const),
       ...people.sellers.map((alias) => ({ what: 'behave', atMs: when(), alias, how: 'ok' }) as const),
-      ...Array.from({ length: 3 }, () => ({ what: 'reorg', atMs: random.between(1000, LONG_MS + 3000), depth: random.between(1, 4) }) as const),
+      ...silence(random, people.market, when()),
+      ...Array.from(
+        { length: 3 },
+        () => ({ what: 'reorg', atMs: random.between(1000, LONG_MS + 3000), depth: random.between(1, 4) }) as const,
+      ),
     ],
     livesMs: Array.from({ length: random.between(2, 4) }, () => random.between(100, 4500)),
   }
 }
+
+/** Now and then the market's own node answers nothing for a while. */
+const silence = (random: Random, alias: string, atMs: number): readonly Weather[] =>
+  random.chance(0.5)
+    ? [
+        { what: 'behave', atMs, alias, how: 'silent' },
+        { what: 'behave', atMs: atMs + random.between(300, 2500), alias, how: 'ok' },
+      ]
+    : []
 
 function thenOf(random: Random): Purchase['then'] {
   const roll = random.next()

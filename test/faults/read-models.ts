@@ -62,13 +62,13 @@ function alreadyRead(kept: DatabaseSync, { name, version, from }: Projection): (
     kept
       .prepare('SELECT stream, revision FROM progress_streams WHERE consumer = ?')
       .all(consumer)
-      .map(({ stream, revision }) => [`${stream}`, Number(revision)]),
+      .map(({ stream, revision }) => [String(stream), Number(revision)]),
   )
   const positions = new Map(
     kept
       .prepare('SELECT consumer, position FROM progress')
       .all()
-      .map(({ consumer: who, position }) => [`${who}`, BigInt(Number(position))]),
+      .map(({ consumer: who, position }) => [String(who), BigInt(Number(position))]),
   )
   return ({ category, aggregateId, revision, position }) => {
     const owner = owners.get(category)
@@ -80,10 +80,18 @@ function alreadyRead(kept: DatabaseSync, { name, version, from }: Projection): (
 
 /** Orders had come to rest before the market stopped, so what is missing of them was not read at all. */
 function laggards(kept: DatabaseSync, events: readonly Event[]): readonly string[] {
-  const read = new Set(kept.prepare('SELECT event_id FROM gateway_order_facts').all().map(({ event_id }) => `${event_id}`))
+  const read = new Set(
+    kept
+      .prepare('SELECT event_id FROM gateway_order_facts')
+      .all()
+      .map(({ event_id }) => String(event_id)),
+  )
   return events
     .filter(({ id, category }) => (category === 'order' || category === 'settlement') && !read.has(id))
-    .map(({ category, aggregateId, revision, fact }) => `the gateway has not read ${category}-${aggregateId} ${revision} ${fact.type}`)
+    .map(
+      ({ category, aggregateId, revision, fact }) =>
+        `the gateway has not read ${category}-${aggregateId} ${revision} ${fact.type}`,
+    )
 }
 
 const rowsOf = (rows: readonly unknown[]): ReadonlySet<string> =>

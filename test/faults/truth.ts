@@ -29,8 +29,19 @@ export type Channel = {
   readonly funding_height: bigint | null
   readonly is_spent: bigint
 }
-export type Invoice = { readonly node: string; readonly role: string; readonly payment_hash: string; readonly amount_msat: bigint; readonly state: string }
-export type Htlc = { readonly payment_hash: string; readonly receiver: string; readonly expiry_height: bigint; readonly is_last: bigint }
+export type Invoice = {
+  readonly node: string
+  readonly role: string
+  readonly payment_hash: string
+  readonly amount_msat: bigint
+  readonly state: string
+}
+export type Htlc = {
+  readonly payment_hash: string
+  readonly receiver: string
+  readonly expiry_height: bigint
+  readonly is_last: bigint
+}
 
 export function truthOf(dataDir: string): Truth {
   const db = new DatabaseSync(join(dataDir, 'simnet.db'), { readOnly: true })

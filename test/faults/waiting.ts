@@ -25,4 +25,5 @@ function partyOf({ stream, state }: Asking, step: Asking['steps'][number], now: 
   return null
 }
 
-const statusOf = (state: unknown): unknown => (typeof state === 'object' && state !== null && 'status' in state ? state.status : undefined)
+const statusOf = (state: unknown): unknown =>
+  typeof state === 'object' && state !== null && 'status' in state ? state.status : undefined

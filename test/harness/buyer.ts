@@ -1,13 +1,20 @@
 import { until } from '@penstock/testkit/until.ts'
 import type { Product } from './product.ts'
 
-export type GraphqlError = { readonly message: string; readonly extensions?: { readonly code?: string; readonly transaction_id?: string; readonly session_key?: string } }
+export type GraphqlError = {
+  readonly message: string
+  readonly extensions?: { readonly code?: string; readonly transaction_id?: string; readonly session_key?: string }
+}
 export type GraphqlAnswer<T> = { readonly status: number; readonly data?: T; readonly errors?: readonly GraphqlError[] }
 
 export async function graphql<T>(url: string, query: string, variables?: object, token?: string): Promise<GraphqlAnswer<T>> {
   const response = await fetch(`${url}/graphql`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', accept: 'application/json', ...(token !== undefined && { authorization: `Bearer ${token}` }) },
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json',
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+    },
     body: JSON.stringify({ query, variables }),
   })
   return { status: response.status, ...((await response.json()) as { data?: T; errors?: GraphqlError[] }) } // the shape of every GraphQL answer
@@ -15,21 +22,46 @@ export async function graphql<T>(url: string, query: string, variables?: object,
 
 const BUY = `mutation ($input: LiquidityOrderInput!) { liquidity { buy(input: $input) {
   account { id session_key } order { transaction_id usd_cents } payment { lightning_invoice redirect_url amount { sats } } } } }`
-const ORDER = 'query ($id: String!) { user { market { orders { get_order(order_id: $id) { id status payment_status channel_id confirmations { confirmations } } } } } }'
+const ORDER =
+  'query ($id: String!) { user { market { orders { get_order(order_id: $id) { id status payment_status channel_id confirmations { confirmations } } } } } }'
 
-export type Bought = { readonly id: string; readonly key: string; readonly invoice: string; readonly sats: string; readonly page: string }
-type BuyAnswer = {
-  liquidity: { buy: { account: { session_key: string }; order: { transaction_id: string }; payment: { lightning_invoice: string; redirect_url: string; amount: { sats: string } } } }
+export type Bought = {
+  readonly id: string
+  readonly key: string
+  readonly invoice: string
+  readonly sats: string
+  readonly page: string
 }
-export type Seen = { readonly id: string; readonly status: string; readonly payment_status: string | null; readonly channel_id: string | null }
+type BuyAnswer = {
+  liquidity: {
+    buy: {
+      account: { session_key: string }
+      order: { transaction_id: string }
+      payment: { lightning_invoice: string; redirect_url: string; amount: { sats: string } }
+    }
+  }
+}
+export type Seen = {
+  readonly id: string
+  readonly status: string
+  readonly payment_status: string | null
+  readonly channel_id: string | null
+}
 
-export type SimNode = { readonly alias: string; readonly role: string; readonly pubkey: string; readonly uri: string; readonly balance_sat: string }
+export type SimNode = {
+  readonly alias: string
+  readonly role: string
+  readonly pubkey: string
+  readonly uri: string
+  readonly balance_sat: string
+}
 export type SimPayment = { readonly state: 'IN_FLIGHT' | 'SUCCEEDED' | 'FAILED'; readonly payment_hash: string }
 
 export const simNodes = (product: Product): Promise<readonly SimNode[]> => product.operator('GET', '/sim/nodes')
 export const pay = (product: Product, invoice: string): Promise<SimPayment> => product.operator('POST', '/sim/pay', { invoice })
 export const payment = (product: Product, hash: string): Promise<SimPayment> => product.operator('GET', `/sim/payments/${hash}`)
-export const behave = (product: Product, alias: string, how: string): Promise<unknown> => product.operator('POST', '/sim/behave', { alias, how })
+export const behave = (product: Product, alias: string, how: string): Promise<unknown> =>
+  product.operator('POST', '/sim/behave', { alias, how })
 
 export async function buyerOf(product: Product): Promise<SimNode> {
   const buyer = (await simNodes(product)).find(({ role }) => role === 'buyer')
@@ -44,7 +76,9 @@ export async function buy(product: Product, input: object = {}): Promise<Bought>
   const answer = await until(
     'a purchase is answered',
     async () => {
-      const { data, errors } = await graphql<BuyAnswer>(product.url, BUY, { input: { connection_uri: uri, usd_cents: '500', ...input } })
+      const { data, errors } = await graphql<BuyAnswer>(product.url, BUY, {
+        input: { connection_uri: uri, usd_cents: '500', ...input },
+      })
       refusal = errors?.[0]?.message ?? ''
       return errors ? null : data?.liquidity.buy
     },
@@ -64,7 +98,12 @@ export async function order(product: Product, { id, key }: Pick<Bought, 'id' | '
 }
 
 /** Waits until the order has one of these statuses. */
-export const follow = (product: Product, bought: Pick<Bought, 'id' | 'key'>, wanted: readonly string[], timeoutMs = 60_000): Promise<Seen> =>
+export const follow = (
+  product: Product,
+  bought: Pick<Bought, 'id' | 'key'>,
+  wanted: readonly string[],
+  timeoutMs = 60_000,
+): Promise<Seen> =>
   until(
     `order ${bought.id} reaches ${wanted.join(' or ')}`,
     async () => {

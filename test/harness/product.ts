@@ -53,6 +53,14 @@ export type Starting = Pick<Product, 'ended' | 'kill'> & {
   readonly ready: Promise<Product>
 }
 
+let compiled: string | undefined
+/** What was compiled once need not be again, which halves the time of a start. */
+const machine = (): NodeJS.ProcessEnv => ({
+  PATH: process.env['PATH'],
+  HOME: process.env['HOME'],
+  NODE_COMPILE_CACHE: (compiled ??= scratch()),
+})
+
 /** Starts the whole market as a process of its own, on a free port. @throws where it is not ready within a minute */
 export const startProduct = (dataDir: string, env: Readonly<Record<string, string>> = {}): Promise<Product> =>
   spawnProduct(dataDir, env).ready
@@ -60,7 +68,7 @@ export const startProduct = (dataDir: string, env: Readonly<Record<string, strin
 export function spawnProduct(dataDir: string, env: Readonly<Record<string, string>> = {}): Starting {
   const child = spawn(process.execPath, ['services/standalone/src/main.ts', '--no-demo'], {
     cwd: root,
-    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...QUICK, PORT: '0', PENSTOCK_DATA_DIR: dataDir, ...env },
+    env: { ...machine(), ...QUICK, PORT: '0', PENSTOCK_DATA_DIR: dataDir, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let output = ''

@@ -13,7 +13,10 @@ export type Report = {
   readonly attempts: readonly { readonly seller_pubkey: string; readonly status: string }[]
   readonly hold: { readonly status: string | null; readonly settled_at: string | null; readonly cancelled_at: string | null }
   readonly payout: { readonly state: string | null; readonly payee: string | null; readonly attempts: number }
-  readonly ledger: readonly { readonly posting: string; readonly entries: readonly { readonly account: string; readonly amountMsat: string }[] }[]
+  readonly ledger: readonly {
+    readonly posting: string
+    readonly entries: readonly { readonly account: string; readonly amountMsat: string }[]
+  }[]
 }
 
 export const report = (product: Product, { id }: Pick<Bought, 'id'>): Promise<Report> => product.operator('GET', `/orders/${id}`)

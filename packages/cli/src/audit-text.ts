@@ -4,9 +4,12 @@ import { fields, section, table, textOf } from './text.ts'
 /** What audits print for people. */
 
 export function verifyText(report: Json): string {
-  const isWhole = member(report, 'divergences') === 0 && member(report, 'first') === null && member(report, 'ledger_balanced') === true
+  const isWhole =
+    member(report, 'divergences') === 0 && member(report, 'first') === null && member(report, 'ledger_balanced') === true
   const log = member(report, 'log')
-  const counts = isObject(report) ? Object.fromEntries(Object.entries(report).filter(([name]) => name !== 'first' && name !== 'log')) : {}
+  const counts = isObject(report)
+    ? Object.fromEntries(Object.entries(report).filter(([name]) => name !== 'first' && name !== 'log'))
+    : {}
   const verdict = isWhole ? 'Every stream folds to its recorded state.' : 'The store is not what it was.'
   return [verdict, textOf(counts), ...(isObject(log) ? [section('Log heads', fields(log)), headsNote(log)] : [])].join('\n\n')
 }
@@ -20,11 +23,12 @@ function headsNote(log: JsonObject): string {
 export function replayText(replay: Json, isFull: boolean): string {
   const states = new Map<string, Json>()
   const facts = objectsOf(member(replay, 'facts')).map((fact) => {
-    const stream = `${member(fact, 'stream')}`
+    const stream = text(member(fact, 'stream'))
     const state = member(fact, 'state')
     const changes = changesOf(states.get(stream) ?? null, state)
     states.set(stream, state)
-    const title = `${new Date(Number(member(fact, 'at'))).toISOString()}  #${member(fact, 'position')}  ${member(fact, 'fact')}\n${stream} revision ${member(fact, 'revision')}`
+    const when = new Date(Number(member(fact, 'at'))).toISOString()
+    const title = `${when}  #${text(member(fact, 'position'))}  ${text(member(fact, 'fact'))}\n${stream} revision ${text(member(fact, 'revision'))}`
     const told = isFull ? indented(state) : changes.length > 0 ? changes.join('\n') : '(no change)'
     return `${title}\n${section('  fact', indented(member(fact, 'data')))}\n${section('  state', told)}`
   })
@@ -40,31 +44,54 @@ function lines(value: JsonObject | readonly Json[], path: string): string {
 
 /** Each plain value in a state, with its path. */
 function* leavesOf(value: Json, path: string): Generator<readonly [path: string, value: Json]> {
-  const members = isList(value) ? value.map((one, index) => [`${path}[${index}]`, one] as const) : isObject(value) ? Object.entries(value).map(([name, one]) => [path ? `${path}.${name}` : name, one] as const) : []
+  const members = isList(value)
+    ? value.map((one, index) => [`${path}[${index}]`, one] as const)
+    : isObject(value)
+      ? Object.entries(value).map(([name, one]) => [path ? `${path}.${name}` : name, one] as const)
+      : []
   if (members.length === 0) yield [path, isObject(value) ? '{}' : isList(value) ? '[]' : value]
   else for (const [name, one] of members) yield* leavesOf(one, name)
 }
 
 function changesOf(before: Json, after: Json): readonly string[] {
   const [old, now] = [new Map(leavesOf(before, '')), new Map(leavesOf(after, ''))]
-  const gone = [...old].filter(([path]) => path !== '' && !now.has(path)).map(([path, value]) => `  ${path} ${text(value)} -> gone`)
+  const gone = [...old]
+    .filter(([path]) => path !== '' && !now.has(path))
+    .map(([path, value]) => `  ${path} ${text(value)} -> gone`)
   const changed = [...now].filter(([path, value]) => old.get(path) !== value)
-  return [...changed.map(([path, value]) => (old.has(path) ? `  ${path} ${text(old.get(path) ?? null)} -> ${text(value)}` : `  ${path} ${text(value)}`)), ...gone]
+  return [
+    ...changed.map(([path, value]) =>
+      old.has(path) ? `  ${path} ${text(old.get(path) ?? null)} -> ${text(value)}` : `  ${path} ${text(value)}`,
+    ),
+    ...gone,
+  ]
 }
 
-const text = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value))
+/** Texts of strangers come without what a terminal would obey. */
+const text = (value: Json): string =>
+  (typeof value === 'string' ? value : JSON.stringify(value)).replaceAll(/\p{Cc}/gu, '\u{fffd}')
 
 export function diffText(report: Json): string {
   const differences = objectsOf(member(report, 'differences'))
-  const counts = `${member(report, 'events')} events of ${member(report, 'streams')} streams`
+  const counts = `${text(member(report, 'events'))} events of ${text(member(report, 'streams'))} streams`
   if (differences.length === 0) return `Both versions make the same of ${counts}.`
   return `${counts}; ${differences.length} streams differ:\n\n${table(differences)}`
 }
 
 export function checkText(report: Json): string {
   const divergences = objectsOf(member(report, 'divergences'))
-  const verdict = divergences.length === 0 && member(report, 'ledger_balanced') === true ? 'The file is whole.' : 'The file is not what was exported.'
-  const counts = isObject(report) ? Object.fromEntries(Object.entries(report).filter(([name]) => name !== 'divergences' && name !== 'head')) : {}
+  const verdict =
+    divergences.length === 0 && member(report, 'ledger_balanced') === true
+      ? 'The file is whole.'
+      : 'The file is not what was exported.'
+  const counts = isObject(report)
+    ? Object.fromEntries(Object.entries(report).filter(([name]) => name !== 'divergences' && name !== 'head'))
+    : {}
   const head = member(report, 'head')
-  return [verdict, textOf(counts), ...(divergences.length > 0 ? [table(divergences)] : []), ...(isObject(head) ? [section('Log head at the export', fields(head))] : [])].join('\n\n')
+  return [
+    verdict,
+    textOf(counts),
+    ...(divergences.length > 0 ? [table(divergences)] : []),
+    ...(isObject(head) ? [section('Log head at the export', fields(head))] : []),
+  ].join('\n\n')
 }

@@ -1,4 +1,5 @@
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import { tmpdir } from 'node:os'
@@ -58,6 +59,8 @@ const hash = 'cd'.repeat(32)
 const calls: readonly (readonly [args: readonly string[], what: string, body?: unknown])[] = [
   [['order', 'show', 'an/id'], 'GET /operator/orders/an%2Fid'],
   [['audit', 'verify'], 'POST /operator/audit/verify', {}],
+  [['audit', 'verify', '--note', `7:${hash}`], 'POST /operator/audit/verify', { note: `7:${hash}` }],
+  [['audit', 'replay', '--order', 'an/id'], 'GET /operator/audit/replay/an%2Fid'],
   [['park', 'list'], 'GET /operator/parked'],
   [['park', 'replay', '--all'], 'POST /operator/parked/replay', { all: true }],
   [['park', 'replay', 'g', 't', 'k'], 'POST /operator/parked/replay', { group: 'g', topic: 't', key: 'k' }],
@@ -112,6 +115,12 @@ test.each([
   [['sim', 'open', 'spare', key, '-5'], /whole number of satoshis/],
   [['sim', 'behave', 'ada', 'rude'], /Allowed choices are ok, slow/],
   [['order', 'show'], /Missing required argument 'id'/],
+  [['audit', 'replay'], /--order/],
+  [['audit', 'export', '--order', 'x'], /--out/],
+  [['audit', 'diff'], /--against/],
+  [['audit', 'check'], /Missing required argument 'file'/],
+  [['audit', 'check', '/nowhere/order.json'], /cannot be verified/],
+  [['audit', 'verify', '--key', 'k'], /--key goes with --store/],
   [['seller', 'grant', key], /--reason/],
   [['park', 'replay', 'group'], /group, topic and key/],
   [['park', 'replay', 'g', 't', 'k', '--all'], /group, topic and key/],
@@ -215,6 +224,24 @@ test('tables are aligned, and what is empty says so', async () => {
   expect(first?.length).toBe(second?.length)
   answer.body = []
   expect((await penstock(['park', 'list'])).out).toBe('Nothing is parked.\n')
+})
+
+test('a reader that goes away early is no fault', async () => {
+  answer.body = Array.from({ length: 5000 }, () => ({
+    alias: 'buyer',
+    role: 'buyer',
+    uri: `${key}@buyer.sim:9735`,
+    balance_sat: '1',
+  }))
+  const child = spawn(join(import.meta.dirname, 'main.ts'), ['sim', 'nodes'], {
+    env: { ...process.env, PENSTOCK_URL: url, PENSTOCK_DATA_DIR: dir },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  child.stdout.destroy()
+  let complaint = ''
+  child.stderr.on('data', (part: Buffer) => (complaint += part.toString()))
+  const [code] = (await once(child, 'close')) as [number | null]
+  expect({ code, complaint }).toEqual({ code: 0, complaint: '' })
 })
 
 test('it is a program of its own', () => {

@@ -3,6 +3,10 @@ import { enableCompileCache } from 'node:module'
 
 // Scripts call this program hundreds of times: what Node has translated once, the next start finds.
 enableCompileCache()
+// Whoever reads the output may have seen enough (`| head`): the rest is for nobody, and no fault.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error
+})
 const { runCli } = await import('./run.ts')
 process.exitCode = await runCli(process.argv.slice(2), {
   env: process.env,

@@ -56,7 +56,9 @@ export const channel = contract('channel', 'channel-watcher', {
     ChannelWrong: v1(z.strictObject({ outpoint, code: z.string(), reason: sentence, tipHeight: height })),
     LeaseStarted: v1(z.strictObject({ outpoint, atHeight: height, endsAtHeight: height })),
     /** Once a lease: our graph shows that the seller takes more for forwarding than it promised. */
-    PromiseBroken: v1(z.strictObject({ attempt, outpoint, what: z.enum(['base-fee', 'fee-rate']), reason: sentence, tipHeight: height })),
+    PromiseBroken: v1(
+      z.strictObject({ attempt, outpoint, what: z.enum(['base-fee', 'fee-rate']), reason: sentence, tipHeight: height }),
+    ),
     LeaseEnded: v1(
       z.strictObject({
         outpoint,

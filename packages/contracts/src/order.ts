@@ -20,14 +20,16 @@ import {
 /** Where an order came from decides who may look at it and how its sellers are ranked. */
 export const orderSource = z.enum(['buy', 'lsps1-recommended', 'lsps1-cheapest', 'manual', 'subscription'])
 
-/** What an LSPS1 client asked for, mirrored in every answer. */
+/** Where a text of a person stands: the record's id and a salted hash, never the text. */
+const personsText = z.strictObject({ id: uuid, hash })
+
+/** What an LSPS1 client asked for, mirrored in every answer; its token is in the order's record. */
 export const lspsRequest = z.strictObject({
   lspBalanceSat: amount,
   clientBalanceSat: amount,
   requiredChannelConfirmations: z.int(),
   fundingConfirmsWithinBlocks: z.int(),
   channelExpiryBlocks: z.int(),
-  token: z.string().max(512),
   announceChannel: z.boolean(),
 })
 
@@ -55,8 +57,8 @@ export const orderTerms = z.strictObject({
   requiredConfirmations: z.int().positive(),
   rate: rate.nullable(),
   lsps: lspsRequest.nullable(),
-  /** Where the texts of a person stand (redirect URL, referrer): the record's id and a salted hash, never the text. */
-  record: z.strictObject({ id: uuid, hash }).nullable(),
+  /** Redirect URL, referrer, or the token of LSPS1. */
+  record: personsText.nullable(),
   candidate,
   /** The seller's offer accepts orders without being asked. */
   standing: z.boolean(),
@@ -138,7 +140,8 @@ export const order = contract('order', 'order', {
     MonitoringFinished: v1(
       z.strictObject({ attempt, early: z.boolean(), closedBy: z.enum(['seller', 'buyer', 'unknown']).nullable() }),
     ),
-    SellerRejected: v1(why),
+    /** `record`: what the seller wrote to it. */
+    SellerRejected: v1(z.strictObject({ reason: sentence, record: personsText.nullable() })),
     SellerFailedToReact: v1(why),
     BuyerRejected: v1(why),
     BuyerFailedToPay: v1(why),
@@ -162,7 +165,7 @@ export const order = contract('order', 'order', {
   commands: {
     PlaceOrder: v1(orderTerms),
     Accept: v1(z.strictObject({ by: uuid, request: z.string().max(4096) })),
-    Reject: v1(z.strictObject({ by: uuid, reason: sentence })),
+    Reject: v1(z.strictObject({ by: uuid, record: personsText.nullable() })),
     /** `reason`: a cancellationReason, or a sentence. */
     Cancel: v1(z.strictObject({ by: uuid, reason: sentence })),
     /** The gateway gives up an order whose answer would come too late. */

@@ -1,6 +1,15 @@
 import { categoryOf, type StoredEvent } from '@penstock/ports/event-store.ts'
 import { digestOf, type ExportedStream, exportShape, type OrderExport, summaryOf } from './audit-export.ts'
-import { type Aggregates, aggregatesOf, checkedStep, type Divergence, type Folded, isDivergence, ownerOf, unfolded } from './audit-fold.ts'
+import {
+  type Aggregates,
+  aggregatesOf,
+  checkedStep,
+  type Divergence,
+  type Folded,
+  isDivergence,
+  ownerOf,
+  unfolded,
+} from './audit-fold.ts'
 import { ledgerCheck } from './audit-ledger.ts'
 import { canonical } from './canonical.ts'
 import { expectedChain } from './event-codec.ts'
@@ -36,7 +45,11 @@ export function checkExport(text: string, services: readonly Service<never>[]): 
     streams: file.streams.length,
     events: events.length,
     states: found.reduce((sum, { states }) => sum + states, 0),
-    divergences: [...found.flatMap(({ wrong }) => (wrong ? [wrong] : [])), ...faultsOfFile(file), ...(digestOf(bare) === digest ? [] : [ofFile('its digest does not fit its contents')])],
+    divergences: [
+      ...found.flatMap(({ wrong }) => (wrong ? [wrong] : [])),
+      ...faultsOfFile(file),
+      ...(digestOf(bare) === digest ? [] : [ofFile('its digest does not fit its contents')]),
+    ],
     ledger_balanced: ledger.balanced(),
     head: file.head,
   }
@@ -62,11 +75,14 @@ const ofFile = (what: string): Divergence => ({ stream: 'file', revision: 0, wha
 /** What holds between the streams of one order. */
 function faultsOfFile(file: OrderExport): readonly Divergence[] {
   const names = file.streams.map(({ stream }) => stream)
-  const isKnownWhole = (category: string): boolean => file.streams.some(({ stream, whole }) => stream === `${category}-${file.order}` && whole)
+  const isKnownWhole = (category: string): boolean =>
+    file.streams.some(({ stream, whole }) => stream === `${category}-${file.order}` && whole)
   const faults = [
     ...(new Set(names).size === names.length ? [] : ['a stream is in it twice']),
     ...(isKnownWhole('order') || isKnownWhole('quote') ? [] : ['it has neither the quote nor the order that it is about']),
-    ...file.streams.filter(({ stream, whole }) => !whole && !SHARED.has(categoryOf(stream))).map(({ stream }) => `${stream} is not whole`),
+    ...file.streams
+      .filter(({ stream, whole }) => !whole && !SHARED.has(categoryOf(stream)))
+      .map(({ stream }) => `${stream} is not whole`),
   ]
   const remade = attempt(() => canonical(summaryOf(file.streams)) === canonical(file.summary))
   return [...faults, ...(remade ? [] : ['its summary is not what its facts come to'])].map(ofFile)
@@ -82,7 +98,10 @@ const attempt = (check: () => boolean): boolean => {
   }
 }
 
-const storedOf = ({ stream }: ExportedStream, { previous: _, position, ...event }: ExportedStream['events'][number]): StoredEvent => ({ ...event, stream, position: BigInt(position) })
+const storedOf = (
+  { stream }: ExportedStream,
+  { previous: _, position, ...event }: ExportedStream['events'][number],
+): StoredEvent => ({ ...event, stream, position: BigInt(position) })
 
 function checkStream(aggregates: Aggregates, exported: ExportedStream): { readonly states: number; readonly wrong?: Divergence } {
   let folded: Folded | undefined
@@ -90,7 +109,10 @@ function checkStream(aggregates: Aggregates, exported: ExportedStream): { readon
   for (const one of exported.events) {
     const event = storedOf(exported, one)
     if (!one.meta.endsWith(`,"chain":"${expectedChain(one.previous, event)}"}`))
-      return { states, wrong: { stream: event.stream, revision: event.revision, what: 'the chain hash does not cover the event' } }
+      return {
+        states,
+        wrong: { stream: event.stream, revision: event.revision, what: 'the chain hash does not cover the event' },
+      }
     if (!exported.whole) continue
     const aggregate = ownerOf(aggregates, event)
     const step = isDivergence(aggregate) ? aggregate : checkedStep(aggregate, folded ?? unfolded(aggregate), event)

@@ -6,7 +6,14 @@ import { contractVersions, orderStreams, type OrderStream } from './audit-order.
 import { canonical } from './canonical.ts'
 import { CHAIN_START, metaOf } from './event-codec.ts'
 
-const event = z.strictObject({ position: z.string().regex(/^\d+$/), revision: z.int().nonnegative(), id: z.string(), type: z.string(), data: z.string(), meta: z.string() })
+const event = z.strictObject({
+  position: z.string().regex(/^\d+$/),
+  revision: z.int().nonnegative(),
+  id: z.string(),
+  type: z.string(),
+  data: z.string(),
+  meta: z.string(),
+})
 
 /** `previous`: the chain hash that the event builds on. A shared stream comes as an excerpt: its other events are of other orders. */
 const stream = z.strictObject({
@@ -41,7 +48,12 @@ export type OrderExport = z.output<typeof exportShape>
 export type ExportedStream = OrderExport['streams'][number]
 
 /** @returns undefined where there is no such order */
-export async function exportOrder(store: Pick<EventStore, 'read'>, orderId: string, at: number, newestHead?: string): Promise<OrderExport | undefined> {
+export async function exportOrder(
+  store: Pick<EventStore, 'read'>,
+  orderId: string,
+  at: number,
+  newestHead?: string,
+): Promise<OrderExport | undefined> {
   const found = await orderStreams(store, orderId)
   if (!found) return undefined
   const streams = found.map(exported)

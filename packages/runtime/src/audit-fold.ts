@@ -15,9 +15,13 @@ export type Step = Folded & { readonly meta: Meta; readonly fact: Fact }
 export type Aggregates = ReadonlyMap<string, Aggregate<never>>
 
 export const aggregatesOf = (services: readonly Service<never>[]): Aggregates =>
-  new Map(services.flatMap(({ aggregates }) => aggregates).map((aggregate) => [aggregate.contract.category, aggregate as Aggregate<never>]))
+  new Map(services.flatMap(({ aggregates }) => aggregates).map((aggregate) => [aggregate.contract.category, aggregate]))
 
-export const unfolded = (aggregate: Aggregate<never>): Folded => ({ revision: -1, chain: CHAIN_START, state: aggregate.decider.initial })
+export const unfolded = (aggregate: Aggregate<never>): Folded => ({
+  revision: -1,
+  chain: CHAIN_START,
+  state: aggregate.decider.initial,
+})
 
 /** @throws Bug where today's code knows no such fact, or none at this place */
 export function stepOf(aggregate: Aggregate<never>, before: Folded, event: StoredEvent): Step {
@@ -28,10 +32,13 @@ export function stepOf(aggregate: Aggregate<never>, before: Folded, event: Store
 
 /** Folds one more event and checks everything that it says of itself: its place, its chain hash, its state hash. */
 export function checkedStep(aggregate: Aggregate<never>, before: Folded, event: StoredEvent): Step | Divergence {
-  const wrong = (what: string): Divergence => ({ stream: event.stream, revision: event.revision, what })
-  if (event.revision !== before.revision + 1) return wrong(`revision ${before.revision + 1} is missing`)
+  const next = before.revision + 1
+  const wrong = (what: string, revision = event.revision): Divergence => ({ stream: event.stream, revision, what })
+  if (event.revision > next) return wrong(`revision ${next} is missing`, next)
+  if (event.revision !== next) return wrong(`revision ${event.revision} comes after revision ${before.revision}`)
   try {
-    if (!event.meta.endsWith(`,"chain":"${expectedChain(before.chain, event)}"}`)) return wrong('the chain hash does not cover the stored bytes')
+    if (!event.meta.endsWith(`,"chain":"${expectedChain(before.chain, event)}"}`))
+      return wrong('the chain hash does not cover the stored bytes')
     const step = stepOf(aggregate, before, event)
     const { state } = step.meta
     if (state !== undefined && state !== hashedAgain(aggregate, step.state, state))
@@ -60,7 +67,8 @@ export function folds(store: Pick<EventStore, 'read'>) {
   const kept = lru<string, Folded>(FOLDS_KEPT)
   return {
     kept: (stream: string): Folded | undefined => kept.get(stream),
-    keep: (stream: string, folded: Folded): void => kept.set(stream, folded),
+    // Not the step: its fact would stay in memory with it.
+    keep: (stream: string, { revision, chain, state }: Folded): void => kept.set(stream, { revision, chain, state }),
     drop: (stream: string): void => kept.delete(stream),
     /** The fold before an event, from the stream itself, which has to have this very event at its revision. */
     async before(aggregate: Aggregate<never>, event: StoredEvent): Promise<Folded | Divergence> {
@@ -72,14 +80,17 @@ export function folds(store: Pick<EventStore, 'read'>) {
         for (const stored of page) {
           if (stored.revision !== folded.revision + 1) break
           if (stored.revision === event.revision)
-            return stored.position === event.position ? folded : wrong(event.revision, `revision ${event.revision} stands in the log twice`)
+            return stored.position === event.position
+              ? folded
+              : wrong(event.revision, `revision ${event.revision} stands in the log twice`)
           try {
             folded = stepOf(aggregate, folded, stored)
           } catch (error) {
             return wrong(stored.revision, error instanceof Error ? error.message : String(error))
           }
         }
-        if (page.length < PAGE || folded.revision < (page.at(-1)?.revision ?? -1)) return wrong(folded.revision + 1, `revision ${folded.revision + 1} is missing`)
+        if (page.length < PAGE || folded.revision < (page.at(-1)?.revision ?? -1))
+          return wrong(folded.revision + 1, `revision ${folded.revision + 1} is missing`)
       }
     },
   }
@@ -87,6 +98,10 @@ export function folds(store: Pick<EventStore, 'read'>) {
 
 /** @returns the aggregate of an event's stream, or that nobody has it */
 export const ownerOf = (aggregates: Aggregates, event: StoredEvent): Aggregate<never> | Divergence =>
-  aggregates.get(categoryOf(event.stream)) ?? { stream: event.stream, revision: event.revision, what: 'no service owns this stream' }
+  aggregates.get(categoryOf(event.stream)) ?? {
+    stream: event.stream,
+    revision: event.revision,
+    what: 'no service owns this stream',
+  }
 
 export const isDivergence = (found: object): found is Divergence => 'what' in found

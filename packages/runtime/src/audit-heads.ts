@@ -34,7 +34,7 @@ export type HeadLog = {
 }
 
 /** The log before its first event. */
-export const LOG_START = '0'.repeat(64)
+const LOG_START = '0'.repeat(64)
 
 const CHAIN_END = '"}'.length
 const chainText = (meta: string): string => meta.slice(-64 - CHAIN_END, -CHAIN_END)
@@ -43,7 +43,7 @@ const chainText = (meta: string): string => meta.slice(-64 - CHAIN_END, -CHAIN_E
  * The log's hash after one more event. The chain hash of the event stands for its bytes; the parts before the stream's
  * name are of fixed length or numbers, so they cannot run into each other.
  */
-export const rolled = (previous: string, { position, revision, stream, meta }: StoredEvent): string =>
+const rolled = (previous: string, { position, revision, stream, meta }: StoredEvent): string =>
   hash('sha256', `${previous}${chainText(meta)}${position} ${revision} ${stream}`)
 
 type Reach = { readonly first: number; last: number; chain: string }

@@ -5,15 +5,28 @@ import { metaOf } from './event-codec.ts'
 /** Streams that are about one order alone carry its id. */
 const OWN = ['quote', 'order', 'match', 'settlement', 'channel'] as const
 /** What an order's facts name, and the streams of it: claims of the order, and streams that it shares with other orders. */
-const NAMED: Readonly<Record<string, string>> = { paymentHash: 'payhash', outpoint: 'outpoint', offerId: 'offer', sellerPubkey: 'seller' }
+const NAMED: Readonly<Record<string, string>> = {
+  paymentHash: 'payhash',
+  outpoint: 'outpoint',
+  offerId: 'offer',
+  sellerPubkey: 'seller',
+}
 
 const PAGE = 500
 
 /** A stream that an order is part of. `about`: those of its events that are about the order, all of them where it is the order's own. */
-export type OrderStream = { readonly stream: string; readonly isShared: boolean; readonly events: readonly StoredEvent[]; readonly about: readonly StoredEvent[] }
+export type OrderStream = {
+  readonly stream: string
+  readonly isShared: boolean
+  readonly events: readonly StoredEvent[]
+  readonly about: readonly StoredEvent[]
+}
 
 /** @returns undefined where nothing is known of such an order */
-export async function orderStreams(store: Pick<EventStore, 'read'>, orderId: string): Promise<readonly OrderStream[] | undefined> {
+export async function orderStreams(
+  store: Pick<EventStore, 'read'>,
+  orderId: string,
+): Promise<readonly OrderStream[] | undefined> {
   const own = await Promise.all(OWN.map((category) => whole(store, `${category}-${orderId}`)))
   const there = own.filter(({ events }) => events.length > 0)
   if (there.length === 0) return undefined
@@ -55,8 +68,10 @@ const isAbout = (orderId: string, event: StoredEvent): boolean =>
 /** Which version of each fact's shape this code knows, for the streams of an order. */
 export const contractVersions = (streams: readonly string[]): Record<string, Record<string, number>> =>
   Object.fromEntries(
-    [...new Set(streams.map(categoryOf))].toSorted().map((category) => [
-      category,
-      Object.fromEntries(Object.entries(contractOf(category).facts).map(([type, { v }]) => [type, v])),
-    ]),
+    [...new Set(streams.map(categoryOf))]
+      .toSorted()
+      .map((category) => [
+        category,
+        Object.fromEntries(Object.entries(contractOf(category).facts).map(([type, { v }]) => [type, v])),
+      ]),
   )

@@ -21,7 +21,11 @@ export type Replayed = {
 export type Replay = { readonly order: string; readonly facts: readonly Replayed[]; readonly divergences: readonly Divergence[] }
 
 /** Everything that is recorded about an order, in the order of the log. @returns undefined where there is no such order */
-export async function replayOrder(store: Pick<EventStore, 'read'>, services: readonly Service<never>[], orderId: string): Promise<Replay | undefined> {
+export async function replayOrder(
+  store: Pick<EventStore, 'read'>,
+  services: readonly Service<never>[],
+  orderId: string,
+): Promise<Replay | undefined> {
   const streams = await orderStreams(store, orderId)
   if (!streams) return undefined
   const aggregates = aggregatesOf(services)
@@ -41,7 +45,18 @@ export async function replayOrder(store: Pick<EventStore, 'read'>, services: rea
       const { meta, fact, state } = step
       if (!wanted.has(event)) continue
       const { position, stream, revision } = event
-      facts.push({ order: position, position: `${position}`, at: meta.at, stream, revision, fact: fact.type, v: fact.v, command: meta.command, data: fact.data, state: plain(state) })
+      facts.push({
+        order: position,
+        position: `${position}`,
+        at: meta.at,
+        stream,
+        revision,
+        fact: fact.type,
+        v: fact.v,
+        command: meta.command,
+        data: fact.data,
+        state: plain(state),
+      })
     }
   }
   // Positions are of any size, so they are compared as they are and shown as text.
@@ -50,4 +65,4 @@ export async function replayOrder(store: Pick<EventStore, 'read'>, services: rea
 }
 
 /** A state as JSON has it. */
-export const plain = (state: unknown): unknown => JSON.parse(canonical(state))
+const plain = (state: unknown): unknown => JSON.parse(canonical(state))

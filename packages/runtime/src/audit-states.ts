@@ -15,7 +15,10 @@ const PAGE = 500
  * and version, the hash of the fact as it is after upcasting, and the state's hash by every projection that is known.
  * Where the fold fails, the rest of the line is `!` and the reason; a stream is not folded beyond that.
  */
-export async function* stateLines(store: Pick<EventStore, 'readAll' | 'read'>, services: readonly Service<never>[]): AsyncGenerator<string> {
+export async function* stateLines(
+  store: Pick<EventStore, 'readAll' | 'read'>,
+  services: readonly Service<never>[],
+): AsyncGenerator<string> {
   const aggregates = aggregatesOf(services)
   const known = folds(store)
   const failed = new Map<string, string>()
@@ -46,7 +49,9 @@ export async function* stateLines(store: Pick<EventStore, 'readAll' | 'read'>, s
       const after = stepOf(aggregate, before, event)
       known.keep(event.stream, after)
       const { type, v, data } = after.fact
-      const states = Object.entries(aggregate.hashed.of).map(([version, project]) => stateHash(Number(version), project(after.state)))
+      const states = Object.entries(aggregate.hashed.of).map(([version, project]) =>
+        stateHash(Number(version), project(after.state)),
+      )
       return [`${type} v${v}`, hash('sha256', canonical(data)), ...states].join('\t')
     } catch (error) {
       return failure({ what: error instanceof Error ? error.message : String(error) })
@@ -71,7 +76,8 @@ export async function compareStates(ours: AsyncIterable<string>, theirs: AsyncIt
   try {
     for (;;) {
       const [mine, other] = await Promise.all([a.next(), b.next()])
-      if (mine.done === true || other.done === true) return { events: Math.max(events, 0), streams, differences: [...differing.values()] }
+      if (mine.done === true || other.done === true)
+        return { events: Math.max(events, 0), streams, differences: [...differing.values()] }
       if (++events === 0) sameFormat(mine.value, other.value)
       else {
         const line = parsed(mine.value)
@@ -90,7 +96,13 @@ function sameFormat(mine: string, other: string): void {
   if (mine !== other) throw new Error(`the other version prints "${other.slice(0, 60)}" where "${mine}" is expected`)
 }
 
-type Line = { readonly position: string; readonly stream: string; readonly revision: number; readonly fact: string; readonly rest: readonly string[] }
+type Line = {
+  readonly position: string
+  readonly stream: string
+  readonly revision: number
+  readonly fact: string
+  readonly rest: readonly string[]
+}
 
 function parsed(line: string): Line {
   const [position = '', stream = '', revision = '', fact = '', ...rest] = line.split('\t')
@@ -99,9 +111,13 @@ function parsed(line: string): Line {
 
 function difference(mine: Line, other: Line): Difference | undefined {
   if (mine.position !== other.position || mine.stream !== other.stream || mine.revision !== other.revision)
-    throw new Error(`the other version reads another log: ${other.stream} ${other.revision} at position ${other.position}, not ${mine.stream} ${mine.revision} at ${mine.position}`)
+    throw new Error(
+      `the other version reads another log: ${other.stream} ${other.revision} at position ${other.position}, not ${mine.stream} ${mine.revision} at ${mine.position}`,
+    )
   const what = whatDiffers(mine, other)
-  return what === undefined ? undefined : { stream: mine.stream, revision: mine.revision, fact: mine.fact === '!' ? other.fact : mine.fact, what }
+  return what === undefined
+    ? undefined
+    : { stream: mine.stream, revision: mine.revision, fact: mine.fact === '!' ? other.fact : mine.fact, what }
 }
 
 function whatDiffers(mine: Line, other: Line): string | undefined {
@@ -115,7 +131,8 @@ function whatDiffers(mine: Line, other: Line): string | undefined {
   if (mine.fact === other.fact && fact !== otherFact) return 'the fact is upcast to another shape'
   const versionOf = (state: string): string => state.slice(0, state.indexOf(':'))
   const common = states.filter((state) => otherStates.some((theirs) => versionOf(theirs) === versionOf(state)))
-  if (common.length === 0) return `no projection of the state is known to both: ${states.map(versionOf).join(', ')} here, ${otherStates.map(versionOf).join(', ')} there`
+  if (common.length === 0)
+    return `no projection of the state is known to both: ${states.map(versionOf).join(', ')} here, ${otherStates.map(versionOf).join(', ')} there`
   const differing = common.find((state) => !otherStates.includes(state))
   return differing === undefined ? undefined : `another state follows, by projection ${versionOf(differing)}`
 }

@@ -7,6 +7,7 @@ import { memoryWorld } from '@penstock/testkit/memory-world.ts'
 import fc from 'fast-check'
 import { test } from 'vitest'
 import { audit } from './audit.ts'
+import { ledgerCheck } from './audit-ledger.ts'
 import { CHAIN_START, seal, stateHash } from './event-codec.ts'
 import { aggregate, service } from './service.ts'
 
@@ -16,7 +17,13 @@ const counter: Decider<Counter, Command, Fact<'PayhashClaimed', { orderId: strin
   evolve: (state, { data }) => ({ orders: [...state.orders, data.orderId] }),
   decide: () => accept(),
 }
-const audited = [service('settlement', { aggregates: [aggregate({ contract: contractOf('payhash'), decider: counter, hashed: { version: 1, of: { 1: (state) => state } } })] })]
+const audited = [
+  service('settlement', {
+    aggregates: [
+      aggregate({ contract: contractOf('payhash'), decider: counter, hashed: { version: 1, of: { 1: (state) => state } } }),
+    ],
+  }),
+]
 
 /** A store with one stream of some appends, made as the handler makes them. */
 async function stored(appends: number): Promise<EventStore> {
@@ -35,28 +42,85 @@ async function stored(appends: number): Promise<EventStore> {
 }
 
 test('an honest store has no divergence', async () => {
-  assert.deepEqual(await audit(await stored(5), audited), { streams: 1, events: 5, divergences: 0, ledger_balanced: true, first: null })
+  assert.deepEqual(await audit(await stored(5), audited), {
+    streams: 1,
+    events: 5,
+    divergences: 0,
+    ledger_balanced: true,
+    first: null,
+  })
 })
 
 test('any changed byte of any event is found, at its place', async () => {
   const honest = await (await stored(4)).readAll('start', 100)
   await fc.assert(
-    fc.asyncProperty(fc.nat(3), fc.constantFrom('data' as const, 'meta' as const, 'id' as const), fc.nat(), async (index, field, at) => {
-      const forged = honest.map((event, n) => (n === index ? { ...event, [field]: flip(event[field], at) } : event))
-      const report = await audit(readOnly(forged), audited)
-      assert.equal(report.divergences, 1)
-      assert.equal(report.first?.revision, index)
-    }),
+    fc.asyncProperty(
+      fc.nat(3),
+      fc.constantFrom('data' as const, 'meta' as const, 'id' as const),
+      fc.nat(),
+      async (index, field, at) => {
+        const forged = honest.map((event, n) => (n === index ? { ...event, [field]: flip(event[field], at) } : event))
+        const report = await audit(readOnly(forged), audited)
+        assert.equal(report.divergences, 1)
+        assert.equal(report.first?.revision, index)
+      },
+    ),
   )
 })
 
 test('a removed or swapped event is found', async () => {
   const honest = await (await stored(4)).readAll('start', 100)
   const without = honest.filter((_, n) => n !== 1)
-  assert.equal((await audit(readOnly(without), audited)).first?.what, 'revision 1 is missing')
-  const swapped = honest.map((event, n) => (n === 1 ? { ...honest[2]!, revision: 1 } : n === 2 ? { ...honest[1]!, revision: 2 } : event))
+  const missing = { stream: 'payhash-x', revision: 1, what: 'revision 1 is missing' }
+  assert.deepEqual((await audit(readOnly(without), audited)).first, missing)
+  const swapped = honest.map((event, n) =>
+    n === 1 ? { ...honest[2]!, revision: 1 } : n === 2 ? { ...honest[1]!, revision: 2 } : event,
+  )
   assert.equal((await audit(readOnly(swapped), audited)).divergences, 1)
 })
+
+test('a stream that goes on after thousands of others is folded again, and one that begins twice is found', async () => {
+  const store = await stored(3)
+  const [first, second, third] = await store.readAll('start', 3)
+  assert.ok(first && second && third)
+  const others = await Promise.all(Array.from({ length: 5000 }, (_, n) => single(`payhash-${n}`)))
+  const at = (events: readonly StoredEvent[]) => events.map((event, index) => ({ ...event, position: BigInt(index + 1) }))
+  const late = at([first, second, ...others, third])
+  assert.deepEqual(await audit(readOnly(late), audited), {
+    streams: 5001,
+    events: 5003,
+    divergences: 0,
+    ledger_balanced: true,
+    first: null,
+  })
+  const twice = at([first, second, ...others, first])
+  assert.deepEqual((await audit(readOnly(twice), audited)).first, {
+    stream: 'payhash-x',
+    revision: 0,
+    what: 'revision 0 stands in the log twice',
+  })
+  const gap = at([first, ...others, third])
+  assert.deepEqual((await audit(readOnly(gap), audited)).first, {
+    stream: 'payhash-x',
+    revision: 1,
+    what: 'revision 1 is missing',
+  })
+})
+
+/** A stream of one event. */
+async function single(stream: string): Promise<StoredEvent> {
+  const fact: Fact<'PayhashClaimed', { orderId: string }> = { type: 'PayhashClaimed', v: 1, data: { orderId: stream } }
+  const meta = {
+    command: stream,
+    at: 0,
+    correlation: 'o',
+    trace: 't',
+    state: stateHash(1, counter.evolve(counter.initial, fact)),
+  }
+  const [event] = seal({ stream, revision: 0, chain: CHAIN_START }, [{ id: stream, fact, meta }]).events
+  assert.ok(event)
+  return { ...event, stream, revision: 0, position: 0n }
+}
 
 function flip(text: string, at: number): string {
   const index = at % text.length
@@ -67,4 +131,16 @@ const readOnly = (events: readonly StoredEvent[]): Pick<EventStore, 'readAll' | 
   read: (stream, from = 0, max = Infinity) =>
     Promise.resolve(events.filter((event) => event.stream === stream && event.revision >= from).slice(0, max)),
   readAll: (after, max) => Promise.resolve(events.filter(({ position }) => after === 'start' || position > after).slice(0, max)),
+})
+
+test('a posting that does not add up to nothing, or cannot be read, unbalances the ledger', () => {
+  const balanced = (...amounts: readonly string[]) => {
+    const ledger = ledgerCheck()
+    const entries = amounts.map((amountMsat) => ({ account: 'a', amountMsat }))
+    ledger.add({ stream: 'settlement-x', type: 'LedgerPosted', data: JSON.stringify({ entries }) })
+    return ledger.balanced()
+  }
+  assert.ok(balanced('5', '-3', '-2'))
+  assert.ok(!balanced('5', '-3'))
+  assert.ok(!balanced('5', 'five'))
 })

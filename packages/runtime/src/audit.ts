@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { EventStore, StoredEvent } from '@penstock/ports/event-store.ts'
-import { comparison, type HeadsReport } from './audit-compare.ts'
+import { comparison, type Findings, type HeadsReport } from './audit-compare.ts'
 import { aggregatesOf, checkedStep, type Divergence, folds, isDivergence, ownerOf } from './audit-fold.ts'
 import type { HeadLog } from './audit-heads.ts'
 import { ledgerCheck } from './audit-ledger.ts'
@@ -32,11 +32,15 @@ const PAGE = 500
  * code derives the state that was hashed when the fact was appended. Beside it the log is compared with its heads, and
  * all ledger postings must add up to nothing. Memory does not grow with the store.
  */
-export async function audit(store: Pick<EventStore, 'readAll' | 'read'>, services: readonly Service<never>[], options: AuditOptions = {}): Promise<AuditReport> {
+export async function audit(
+  store: Pick<EventStore, 'readAll' | 'read'>,
+  services: readonly Service<never>[],
+  options: AuditOptions = {},
+): Promise<AuditReport> {
   const findings = collected()
   if (options.storeFault) findings.found(options.storeFault)
   const { heads, note } = options
-  const log = heads || note !== undefined ? await comparison(heads ?? NO_HEADS, note, findings.found) : undefined
+  const log = heads || note !== undefined ? await comparison(heads ?? NO_HEADS, note, findings) : undefined
   const streams = streamCheck(store, services, findings)
   const ledger = ledgerCheck()
   let events = 0
@@ -55,7 +59,13 @@ export async function audit(store: Pick<EventStore, 'readAll' | 'read'>, service
     // A running market goes on meanwhile.
     await nextTurn()
   }
-  const report = { streams: streams.count(), events, ...findings.sum(), ledger_balanced: ledger.balanced(), first: findings.first() }
+  const report = {
+    streams: streams.count(),
+    events,
+    ...findings.sum(),
+    ledger_balanced: ledger.balanced(),
+    first: findings.first(),
+  }
   return log ? { ...report, log: await log.end(), ...findings.sum(), first: findings.first() } : report
 }
 
@@ -65,8 +75,6 @@ const NO_HEADS: Pick<HeadLog, 'key' | 'lines'> = {
     // Only a note is compared with.
   },
 }
-
-type Findings = ReturnType<typeof collected>
 
 /** One divergence for each stream: what follows the first one proves nothing more. */
 function collected() {

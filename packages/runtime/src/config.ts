@@ -43,6 +43,7 @@ export const variables = {
   buyAnswerSeconds: variable('PENSTOCK_BUY_ANSWER_SECONDS', 'within which `buy` answers or withdraws the order', whole(1, 60), '10'),
   buyPerMinute: variable('PENSTOCK_BUY_PER_MINUTE', '`buy` and create_order per minute and address; 0 is off', whole(0, 1_000_000), '10'),
   dashboardPerMinute: variable('PENSTOCK_DASHBOARD_PER_MINUTE', 'dashboard operations per minute and user; 0 is off', whole(0, 1_000_000), '60'),
+  orderPollsPerMinute: variable('PENSTOCK_ORDER_POLLS_PER_MINUTE', 'get_order per minute, order and address; 0 is off, and a fast poll costs little', whole(0, 1_000_000), '0'),
   loginPerMinute: variable('PENSTOCK_LOGIN_PER_MINUTE', 'sign-ups and log-ins per minute, by address and by e-mail; 0 is off', whole(0, 1_000_000), '10'),
   ordersPerDestination: variable('PENSTOCK_ORDERS_PER_DESTINATION', 'unpaid and held orders per destination node; 0 is off', whole(0, 1_000_000), '10'),
   ordersPerIp: variable('PENSTOCK_ORDERS_PER_IP', 'unpaid and held orders per address; 0 is off', whole(0, 1_000_000), '20'),
@@ -66,7 +67,7 @@ export const variables = {
   newSellerCapSat: variable('PENSTOCK_NEW_SELLER_CAP_SAT', 'most capacity that counts from a seller without a finished sale; 0 is off', sat, '500000000'),
   liveSeconds: variable('PENSTOCK_LIVE_SECONDS', 'how long after its last attestation a seller counts as live', whole(2, 3600), '30'),
   railsScore: variable('PENSTOCK_RAILS_SCORE', 'score, from 0 to 1, from which a live seller is in the rails cluster', decimal(0, 1), '0.95'),
-  maxChannelExpiryBlocks: variable('PENSTOCK_MAX_CHANNEL_EXPIRY_BLOCKS', 'longest lease that LSPS1 offers', whole(13_140, 1_000_000), '13140'),
+  maxChannelExpiryBlocks: variable('PENSTOCK_MAX_CHANNEL_EXPIRY_BLOCKS', 'longest lease that LSPS1 offers', whole(13_140, 105_120), '13140'),
   dashboardTokenDays: variable('PENSTOCK_DASHBOARD_TOKEN_DAYS', 'how long a log-in lasts', whole(1, 365), '30'),
 
   simBlockSeconds: variable('PENSTOCK_SIM_BLOCK_SECONDS', 'time between blocks of the simulated network; 0: only by hand', decimal(0, 3600), '5'),

@@ -1,7 +1,12 @@
+import { attestationText } from '@penstock/bitcoin/attestation.ts'
+import { sign } from '@penstock/bitcoin/message-signature.ts'
+import { pubkeyOf as pubkeyOfSecret } from '@penstock/bitcoin/pubkey.ts'
 import type { OrderTerms } from '@penstock/contracts/order.ts'
 import type { Attestation, Candidate } from '@penstock/contracts/shapes.ts'
 
-const pubkeyOf = (digit: number) => `02${`${digit}`.repeat(64)}`
+/** The key of the node with this digit: sellers 1 to 3, the buyer 9. */
+export const secretOf = (digit: number): Uint8Array => new Uint8Array(32).fill(digit)
+const pubkeyOf = (digit: number) => pubkeyOfSecret(secretOf(digit))
 const uuidOf = (digit: number) => `00000000-0000-4000-8000-00000000000${digit}`
 
 export const buyerAccount = uuidOf(9)
@@ -65,12 +70,19 @@ export const orderTermsOf = (manual = false): OrderTerms => ({
 
 export const outpointOf = (digit: number): string => `${`${digit}`.repeat(64)}:0`
 
-export const attestationOf = (outpoint: string): Attestation => ({
-  outpoint,
-  capacitySat: '1000000',
-  nodeKeys: [pubkeyOf(1), buyerPubkey],
-  channelType: 'anchors',
-  pushSat: '0',
-  reserveSat: '10000',
-  signature: 'd'.repeat(104),
-})
+/** What the node of seller `digit` truly signs about its channel; `more`: what it says otherwise. */
+export function attestationOf(outpoint: string, digit = 1, more: Partial<Attestation> = {}): Attestation {
+  const said = {
+    outpoint,
+    capacitySat: '1000000',
+    nodeKeys: [pubkeyOf(digit), buyerPubkey] as [string, string],
+    channelType: 'anchors',
+    pushSat: '0',
+    reserveSat: '10000',
+    ...more,
+  }
+  const { capacitySat, pushSat, reserveSat, fundingKeys, ...texts } = said
+  const amounts = { capacitySat: BigInt(capacitySat), pushSat: BigInt(pushSat), reserveSat: BigInt(reserveSat) }
+  const text = attestationText({ ...texts, ...amounts, ...(fundingKeys && { fundingKeys }) })
+  return { signature: sign(secretOf(digit), text), ...said }
+}

@@ -262,6 +262,39 @@ describe('sentences that are documented', () => {
         'connection_uri must be in <pubkey>@<host>:<port> format',
       )
     })
+  const nameOf = (name: string) => operations.find(([one]) => one === name) ?? assert.fail()
+  const refusal = (name: string, more: object) => message(nameOf(name)[1], { input: { ...nameOf(name)[2], ...more } })
+  test('the fee of the funding is charged once to five times, or borne by the seller', async () => {
+    for (const name of ['offer.create', 'offer.update']) {
+      for (const onchain_multiplier of [0, 1, 2.5, 5])
+        assert.equal(await refusal(name, { onchain_multiplier }), 'The receiver refuses.')
+      for (const onchain_multiplier of [0.5, 5.1, -1])
+        assert.match((await refusal(name, { onchain_multiplier })) ?? '', /^onchain_multiplier must be from 1 to 5, or 0/)
+    }
+  })
+  test('a promise of at least a block, and of two years at most', async () => {
+    for (const min_block_length of [0, 105_121])
+      assert.equal(await refusal('offer.create', { min_block_length }), 'min_block_length must be from 1 to 105120')
+    assert.equal(await refusal('offer.create', { min_block_length: 105_120 }), 'The receiver refuses.')
+  })
+  test('a day that is in no calendar', async () => {
+    for (const expires_at of ['2030-02-31', '2031-02-29T00:00:00Z', '2030-04-31T10:00:00.000Z'])
+      assert.match((await refusal('account.create_api_key', { expires_at })) ?? '', /^expires_at must be a time/)
+    for (const expires_at of ['2032-02-29', '2030-04-30T10:00:00+02:00'])
+      assert.equal(await refusal('account.create_api_key', { expires_at }), 'The receiver refuses.')
+  })
+  test('a password is counted as people count', async () => {
+    const shown = (password: string) => refusal('account.create', { email: 'bob@example.org', password })
+    const sent = market.sent.length
+    await shown('🔑'.repeat(11))
+    assert.equal(market.sent.length, sent)
+    await shown('🔑'.repeat(12))
+    assert.equal(market.sent.length, sent + 1)
+  })
+  test('a redirect_url without an end', async () => {
+    const redirect_url = `https://shop.example/${'x'.repeat(2048)}`
+    assert.equal(await refusal('buy', { redirect_url }), 'redirect_url must have at most 2048 characters')
+  })
   test('usd_cents below 500', async () => {
     assert.match(
       (await message(BUY, { input: { connection_uri: BUYER_URI, usd_cents: '499' } })) ?? '',

@@ -2,7 +2,7 @@ import { hashCredential, newCredential } from '@penstock/runtime/credentials.ts'
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { BUYER_URI, issued, placed, sells } from './fake-market.contract.ts'
-import { type GraphqlAnswer, type Stage, stage } from './stage.contract.ts'
+import { at, type GraphqlAnswer, type Stage, stage } from './stage.contract.ts'
 
 const ACCOUNT = '20000000-0000-4000-8000-000000000001'
 const SESSION = '20000000-0000-4000-8000-000000000002'
@@ -92,7 +92,17 @@ const matrix: readonly [string, string, Readonly<Record<Kind, string>>][] = [
   [
     'cancel',
     `mutation { market { order { cancel(input: { order_id: "${ORDER}" }) { success } } } }`,
+    { nobody: 'UNAUTHENTICATED', session: 'Order not found', order: 'yes', token: 'yes', api: 'yes' },
+  ],
+  [
+    'cancel of another order',
+    `mutation { market { order { cancel(input: { order_id: "${OTHER}" }) { success } } } }`,
     { nobody: 'UNAUTHENTICATED', session: 'Order not found', order: 'Order not found', token: 'yes', api: 'yes' },
+  ],
+  [
+    'an order on an offer',
+    `mutation { market { order { create(input: { offer_id: "${OTHER}", pubkey: "${BUYER_URI.slice(0, 66)}", size: "1" }) { id } } } }`,
+    { nobody: 'UNAUTHENTICATED', session: 'yes', order: 'FORBIDDEN', token: 'yes', api: 'yes' },
   ],
   [
     'an API key',
@@ -107,7 +117,7 @@ const matrix: readonly [string, string, Readonly<Record<Kind, string>>][] = [
   [
     'who it is',
     '{ account { me { id } } }',
-    { nobody: 'UNAUTHENTICATED', session: 'yes', order: 'yes', token: 'yes', api: 'yes' },
+    { nobody: 'UNAUTHENTICATED', session: 'yes', order: 'FORBIDDEN', token: 'yes', api: 'yes' },
   ],
 ]
 
@@ -123,6 +133,24 @@ for (const [what, query, allowed] of matrix)
         if (wanted === 'UNAUTHENTICATED') assert.equal(error?.message, 'Unauthorized token')
       })
   })
+
+test('the key of one order takes it back as its buyer does, and never as a seller of the same account', async () => {
+  const before = market.sent.length
+  await market.gql(`mutation { market { order { cancel(input: { order_id: "${ORDER}" }) { success } } } }`, {}, keys.order)
+  assert.deepEqual(
+    market.sent.slice(before).map(({ ask }) => [ask.id, ask.command.type]),
+    [[ORDER, 'Withdraw']],
+  )
+})
+
+test('the key of one order lists that order, and uses up nothing of its owner', async () => {
+  const list = '{ user { transactions { transaction_list { list { id } } } } }'
+  assert.deepEqual(at(await market.gql(list, {}, keys.order), 'user.transactions.transaction_list.list'), [{ id: ORDER }])
+  for (let use = 0; use < market.gateway.config.dashboardPerMinute; use++)
+    await market.gql('{ account { me { id } } }', {}, keys.order)
+  assert.equal((await market.gql('{ account { me { id } } }', {}, keys.order)).status, 429)
+  assert.equal((await market.gql('{ account { me { id } } }', {}, keys.token)).status, 200)
+})
 
 describe('a credential that is none fails even where none is needed', () => {
   const isTurnedAway = ({ status, errors, data }: GraphqlAnswer) => {

@@ -44,6 +44,12 @@ export function someone(caller: Caller | null): Caller {
   return caller
 }
 
+/** Not for whoever holds the key of one order only. */
+export function identity(caller: Caller | null): Caller {
+  if (someone(caller).kind === 'order') throw forbidden('This key opens one order only. Use the key of your account.')
+  return someone(caller)
+}
+
 /** Selling and all that lasts is for accounts. */
 export function accountHolder(caller: Caller | null): Caller {
   const { kind } = someone(caller)

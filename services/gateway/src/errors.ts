@@ -21,5 +21,7 @@ export const invalidId = (): GraphQLError => invalid('Invalid ID')
 /** What an unknown order and somebody else's order answer alike. */
 export const orderNotFound = (): GraphQLError => invalid('Order not found')
 
+export const offerNotFound = (): GraphQLError => invalid('Offer not found')
+
 /** It may have been done or not, and the caller is told how to find out. */
 export const unanswered = (message: string, more?: object): GraphQLError => failure('INTERNAL_SERVER_ERROR', message, more)

@@ -77,6 +77,33 @@ test('413 over 1 MiB, 415 for what is not JSON', async () => {
   )
 })
 
+test('a body that cannot be unpacked is answered as GraphQL', async () => {
+  const response = await fetch(`${market.base}/graphql`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' },
+    body: 'this is no gzip',
+  })
+  const answer = (await response.json()) as GraphqlAnswer
+  assert.deepEqual([response.status, code(answer)], [200, 'GRAPHQL_VALIDATION_FAILED'])
+  assert.equal(answer.errors?.[0]?.message, 'The body cannot be unpacked.')
+})
+
+test('a subscription is a wish that cannot be fulfilled, and no fault of ours', async () => {
+  for (const query of ['subscription { x }', 'subscription S { market { id } }']) {
+    const answer = await market.gql(query)
+    assert.deepEqual([answer.status, code(answer)], [200, 'GRAPHQL_VALIDATION_FAILED'])
+  }
+  assert.deepEqual(market.logged, [])
+})
+
+test('other methods are told which belong here', async () => {
+  for (const method of ['PUT', 'DELETE', 'PATCH']) {
+    const response = await fetch(`${market.base}/graphql`, { method })
+    assert.deepEqual([response.status, response.headers.get('allow')], [405, 'GET, HEAD, POST, OPTIONS'])
+    assert.equal(code((await response.json()) as GraphqlAnswer), 'GRAPHQL_VALIDATION_FAILED')
+  }
+})
+
 test('long texts of a caller are not repeated in an error', async () => {
   const answer = await market.gql(BUY, { input: { ...input, usd_cents: { deep: 'y'.repeat(100_000) } } })
   assert.ok((answer.errors?.[0]?.message.length ?? 9999) <= 301)
@@ -109,8 +136,18 @@ describe('limits of a query', () => {
     assert.match(answer.errors?.[0]?.message ?? '', /costs/)
     assert.ok(performance.now() - began < 2000)
   })
-  test('introspection is open', async () => {
+  test('introspection is open, twice in a document and no more', async () => {
     assert.equal((await market.gql(getIntrospectionQuery())).errors, undefined)
+    const looks = (many: number) => Array.from({ length: many }, (_, i) => `a${i}: __schema { types { name } }`).join(' ')
+    assert.equal((await market.gql(`{ __typename ${looks(2)} }`)).errors, undefined)
+    for (const many of [3, 200])
+      assert.match((await market.gql(`{ ${looks(many)} }`)).errors?.[0]?.message ?? '', /costs \d+ points/)
+  })
+  test('the default of a variable counts like one that was sent', async () => {
+    const fields = Array.from({ length: 60 }, (_, i) => `a${i}: id`).join(' ')
+    const costly = `query Q($n: Int = 100) { market { offer { offers(page: { limit: $n }) { list { ${fields} } } } } }`
+    assert.match((await market.gql(costly)).errors?.[0]?.message ?? '', /costs \d+ points/)
+    assert.equal((await market.gql(costly, { n: 10 })).errors, undefined)
   })
 })
 
@@ -153,7 +190,8 @@ test('nobody is served before the service is ready; afterwards a dependency does
   market = await stage({ ready: () => missing })
   assert.equal((await fetch(`${market.base}/readyz`)).status, 503)
   assert.equal((await fetch(`${market.base}/healthz`)).status, 200)
-  assert.equal((await market.gql('{ market { id } }')).status, 503)
+  const early = await market.gql('{ market { id } }')
+  assert.deepEqual([early.status, code(early)], [503, 'INTERNAL_SERVER_ERROR'])
   missing = undefined
   assert.equal((await fetch(`${market.base}/readyz`)).status, 200)
   assert.equal((await market.gql('{ market { id } }')).status, 200)
@@ -168,6 +206,8 @@ test('the explorer loads nothing from elsewhere, under a strict policy', async (
   const policy = page.headers.get('content-security-policy') ?? ''
   assert.ok(policy.includes("default-src 'none'") && policy.includes("script-src 'self'") && !policy.includes('unsafe'))
   assert.ok(!/https?:\/\//.test(html))
+  // Seen at once: a long query would push it below the window.
+  assert.ok(html.indexOf('<button type="submit">') < html.indexOf('<textarea id="query"'))
   for (const [, path = ''] of html.matchAll(/(?:src|href)="(\/[^"]+)"/g))
     assert.equal((await fetch(market.base + path)).status, 200, path)
   const script = await fetch(`${market.base}/graphql/explorer.mjs`)
@@ -179,11 +219,15 @@ test('other origins may call, and every answer has an id', async () => {
   const preflight = await fetch(`${market.base}/graphql`, { method: 'OPTIONS', headers: { origin: 'https://shop.example' } })
   assert.equal(preflight.status, 204)
   assert.equal(preflight.headers.get('access-control-allow-origin'), '*')
-  assert.match(preflight.headers.get('access-control-allow-headers') ?? '', /authorization/)
+  const headers = preflight.headers.get('access-control-allow-headers')?.split(', ')
+  for (const wanted of ['authorization', 'apollographql-client-name', 'apollographql-client-version'])
+    assert.ok(headers?.includes(wanted), wanted)
+  for (const wanted of ['x-apollo-operation-name', 'apollo-require-preflight']) assert.ok(headers?.includes(wanted), wanted)
   const answer = await market.gql('{ market { id } }')
   assert.match(answer.headers.get('x-request-id') ?? '', /^[\w-]{36}$/)
   assert.equal(answer.headers.get('cache-control'), 'no-store')
   assert.equal(answer.headers.get('x-powered-by'), null)
+  assert.match(answer.headers.get('strict-transport-security') ?? '', /^max-age=\d+$/)
 })
 
 test('an address that does not exist is a plain 404', async () => {

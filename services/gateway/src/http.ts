@@ -7,8 +7,9 @@ import type { Waits } from './commands/waits.ts'
 import { internal } from './graphql/format-error.ts'
 import { graphqlServer } from './graphql/server.ts'
 import type { Gateway, GatewayPorts } from './ports.ts'
+import { openNodeBook } from './read/node-book.ts'
 import { explorerRoutes } from './web/explorer.ts'
-import { graphqlRoutes } from './web/graphql-routes.ts'
+import { graphqlRoutes, otherMethods } from './web/graphql-routes.ts'
 import { healthRoutes } from './web/health.ts'
 import { requestId, securityHeaders } from './web/security.ts'
 
@@ -31,7 +32,8 @@ export type GatewayApp = { readonly app: Express; readonly gateway: Gateway; rea
 /** All routes in one express app; whoever listens decides where. */
 export async function createGateway({ ports, send, waits, pepper, baseUrl, closing, mounts }: GatewayNeeds): Promise<GatewayApp> {
   const commands = openCommands({ views: ports.views, clock: ports.clock, ids: ports.ids, waits, send })
-  const gateway: Gateway = { ...ports, commands, waits, send, pepper, baseUrl, closing }
+  const nodes = openNodeBook(ports.peers, ports.clock)
+  const gateway: Gateway = { ...ports, nodes, commands, waits, send, pepper, baseUrl, closing }
   const server = await graphqlServer(ports.config, ports.log)
   const app = express()
   app.disable('x-powered-by')
@@ -41,6 +43,7 @@ export async function createGateway({ ports, send, waits, pepper, baseUrl, closi
   healthRoutes(app, gateway)
   graphqlRoutes(app, gateway, server)
   explorerRoutes(app)
+  otherMethods(app)
   for (const mount of mounts) mount(app, gateway)
   app.use((_: Request, response: Response) => {
     response.status(404).json({ statusCode: 404, message: 'There is nothing at this address.' })

@@ -5,6 +5,8 @@ import { invalid, invalidId } from './errors.ts'
 /** Reads what callers send. Each function throws the sentence that tells them what to send instead. */
 
 export type Page = { readonly limit: number; readonly offset: number }
+/** A page as it is shown, under an id of its own. */
+export type Pagination = Page & { readonly id: string }
 export type PageInput = { readonly limit?: number | null; readonly offset?: number | null }
 
 const MAX_PAGE = 100
@@ -16,6 +18,13 @@ export function pageOf(page: PageInput | null | undefined): Page {
   if (limit < 1 || limit > MAX_PAGE) throw invalid(`page.limit must be from 1 to ${MAX_PAGE}`)
   if (offset < 0) throw invalid('page.offset must be 0 or more')
   return { limit, offset }
+}
+
+/** How a list is shown: each page and each filter under an id of its own, so that a client's cache keeps them apart. */
+export function listOf(name: string, { limit, offset }: Page, filter: object = {}): { id: string; pagination: Pagination } {
+  const said = Object.entries(filter).flatMap(([key, value]) => (value === undefined ? [] : [`${key}=${String(value)}`]))
+  const id = [name, `limit=${limit}`, `offset=${offset}`, ...said.toSorted()].join('/')
+  return { id, pagination: { id, limit, offset } }
 }
 
 /** @returns the id in lower case, as it is stored */
@@ -55,18 +64,29 @@ export function textOf(text: string, field: string, min: number, max: number): s
   return trimmed
 }
 
+const TIME = /^(\d{4}-\d\d-\d\d)(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/
+
 /** An instant in ISO 8601. @returns milliseconds since 1970 */
 export function timeOf(text: string, field: string): number {
-  const at = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/.test(text) ? Date.parse(text) : Number.NaN
+  const [, day] = TIME.exec(text) ?? []
+  const at = day !== undefined && isDay(day) ? Date.parse(text) : Number.NaN
   if (Number.isNaN(at)) throw invalid(`${field} must be a time such as 2027-01-31T12:00:00.000Z`)
   return at
 }
 
+/** A date without a time is read by rules of its own, by which the 31st of February is in March. */
+function isDay(day: string): boolean {
+  const at = new Date(`${day}T00:00:00Z`)
+  return !Number.isNaN(at.getTime()) && at.toISOString().startsWith(day)
+}
+
+const MAX_URL = 2048
 const LOCAL = new Set(['localhost', '127.0.0.1', '[::1]'])
 
 /** Where a customer is sent afterwards: https only, or this machine in development. */
 export function redirectUrlOf(text: string, allowLocalhost: boolean): string {
-  const url = text.length <= 2048 && URL.canParse(text) ? new URL(text) : undefined
+  if (text.length > MAX_URL) throw invalid(`redirect_url must have at most ${MAX_URL} characters`)
+  const url = URL.canParse(text) ? new URL(text) : undefined
   const isLocal = url?.protocol === 'http:' && LOCAL.has(url.hostname)
   if (!url || url.username || url.password || !(url.protocol === 'https:' || (allowLocalhost && isLocal)))
     throw invalid('redirect_url must be an https address without a user name')

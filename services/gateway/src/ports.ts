@@ -1,3 +1,4 @@
+import type { Peers } from '@penstock/ports/lightning.ts'
 import type { Records } from '@penstock/ports/records.ts'
 import type { Views } from '@penstock/ports/views.ts'
 import type { Basics } from '@penstock/runtime/basics.ts'
@@ -5,10 +6,13 @@ import type { Pepper } from '@penstock/runtime/credentials.ts'
 import type { ServiceContext } from '@penstock/runtime/service.ts'
 import type { Commands } from './commands/commands.ts'
 import type { Waits } from './commands/waits.ts'
+import type { NodeBook } from './read/node-book.ts'
 
 export type GatewayPorts = {
   readonly views: Views
   readonly records: Records
+  /** Where nodes are and what they call themselves, by gossip. */
+  readonly peers: Pick<Peers, 'addresses'>
   /** What `/readyz` asks: undefined when the process can serve, else what it waits for. */
   readonly readiness: () => Promise<string | undefined>
 }
@@ -19,6 +23,7 @@ export type Gateway = GatewayPorts &
     readonly pepper: Pepper
     readonly commands: Commands
     readonly waits: Waits
+    readonly nodes: NodeBook
     readonly send: ServiceContext<object>['send']
     /** Aborted when the service stops: whoever keeps a connection open lets go of it. */
     readonly closing: AbortSignal

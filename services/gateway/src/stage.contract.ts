@@ -11,6 +11,7 @@ import { openWaits } from './commands/waits.ts'
 import { createGateway, type Mount } from './http.ts'
 import { listen } from './listen.ts'
 import { pageHashOfOrder } from './pages/address.ts'
+import type { Gateway } from './ports.ts'
 import { gatewayProjections } from './views/projections.ts'
 
 /** A fact without what the stage adds. */
@@ -18,13 +19,15 @@ export type Told = Pick<Fact, 'type' | 'data'>
 export type Answering = (ask: Ask, options: SendOptions) => Promise<void> | void
 
 type StageOptions = {
+  /** What gossip knows of a node. */
+  readonly addresses?: Gateway['peers']['addresses']
   readonly env?: Record<string, string>
   readonly mounts?: readonly Mount[]
   readonly ready?: () => string | undefined
 }
 
 /** A whole gateway over HTTP, with real read models and a test in the place of all other services. */
-export async function stage({ env = {}, mounts = [], ready = () => undefined }: StageOptions = {}) {
+export async function stage({ env = {}, mounts = [], ready = () => undefined, addresses = unknownNode }: StageOptions = {}) {
   const views = openViews(':memory:')
   const config = readConfig({ PENSTOCK_BUY_ANSWER_SECONDS: '2', ...env })
   const pepper = new Uint8Array(32).fill(7)
@@ -101,6 +104,7 @@ export async function stage({ env = {}, mounts = [], ready = () => undefined }: 
     clock: systemClock,
     ids: systemIds(),
     readiness: async () => ready(),
+    peers: { addresses },
   }
   const { app, gateway, close } = await createGateway({
     ports,
@@ -139,6 +143,7 @@ export async function stage({ env = {}, mounts = [], ready = () => undefined }: 
 }
 export type Stage = Awaited<ReturnType<typeof stage>>
 
+const unknownNode: Gateway['peers']['addresses'] = async () => ({ alias: '', sockets: [] })
 const noLine = (): void => undefined
 
 export type GraphqlAnswer = {

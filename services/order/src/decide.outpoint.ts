@@ -1,6 +1,8 @@
 import type { OrderFact } from '@penstock/contracts/order.ts'
 import { normaliseOutpoint } from '@penstock/bitcoin/outpoint.ts'
+import type { Attestation } from '@penstock/contracts/shapes.ts'
 import { accept, refuse } from '@penstock/kernel/decider.ts'
+import { wrongAttestation } from './attestation.ts'
 import type { DataOf } from './command.ts'
 import { nothingLeft, released } from './decide.opening.ts'
 import { fact, type OrderDecision, release } from './fact.ts'
@@ -34,16 +36,31 @@ function repeated(order: Placed, attempt: Attempt, { outpoint, attestation }: Na
   const current = [order.offered, order.named].find((one) => one?.outpoint === outpoint && one.attempt === attempt.number)
   if (!current) return refused && refuse('OUTPOINT_REFUSED', refused.reason)
   if (!attestation || isEnded(order) || order.closing || isSettling(order)) return accept()
-  if (!current.attestation) return accept(fact('AttestationGiven', { attempt: attempt.number, outpoint, attestation }))
-  return sameText(current.attestation, attestation)
-    ? accept()
-    : refuse('OUTPOINT_REFUSED', 'Another attestation was given for this outpoint')
+  const before = current.attestation
+  if (before && sameText(before, attestation)) return accept()
+  const wrong = attestationFault(order, attempt, attestation)
+  if (wrong) return wrong
+  return before
+    ? refuse('OUTPOINT_REFUSED', 'Another attestation was given for this outpoint')
+    : accept(fact('AttestationGiven', { attempt: attempt.number, outpoint, attestation }))
+}
+
+/** The outpoint may be named without it: whoever signs badly loses no time, and may call again. */
+function attestationFault(
+  { terms }: Placed,
+  { candidate }: Pick<Attempt, 'candidate'>,
+  attestation: Attestation,
+): OrderDecision | undefined {
+  const sentence = wrongAttestation(terms, candidate, attestation)
+  return sentence === undefined
+    ? undefined
+    : refuse('ATTESTATION_REFUSED', `${sentence}; the transaction may be named without it`)
 }
 
 // Both came through the same schema, which fixes the order of their fields.
 const sameText = (one: object, other: object): boolean => JSON.stringify(one) === JSON.stringify(other)
 
-function offered(order: Placed, { number, status }: Attempt, { outpoint, attestation }: Naming): OrderDecision {
+function offered(order: Placed, { number, status, candidate }: Attempt, { outpoint, attestation }: Naming): OrderDecision {
   if (order.status !== 'WAITING_FOR_CHANNEL_OPEN' && order.status !== 'SELLER_SENT_TRANSACTION')
     return notNow('A funding transaction has been seen; it can no longer be replaced')
   if (order.offered) return refuse('BUSY', 'Another funding transaction is being recorded; ask again in a moment')
@@ -52,6 +69,8 @@ function offered(order: Placed, { number, status }: Attempt, { outpoint, attesta
   if (order.refused.some((one) => one.outpoint === outpoint))
     return refuse('OUTPOINT_REFUSED', 'This outpoint was refused before')
   if (status === 'accepted') return notNow("The buyer's node is still being tried; ask again in a moment")
+  const wrong = attestation && attestationFault(order, { candidate }, attestation)
+  if (wrong) return wrong
   const data = { attempt: number, outpoint, attestation }
   const isLate = status === 'failed' || status === 'replaced'
   if (isLate) return accept(fact('LateOutpointOffered', data))

@@ -14,13 +14,13 @@ export function place(terms: DataOf<'PlaceOrder'>, at: number): OrderDecision {
     : accept(placed)
 }
 
-export function reject(order: Placed, { by, reason }: DataOf<'Reject'>): OrderDecision {
+export function reject(order: Placed, { by, record }: DataOf<'Reject'>): OrderDecision {
   if (!isSeller(order, by)) return notFound()
   if (order.status === 'SELLER_REJECTED') return accept()
   if (isEnded(order)) return ended(order.ending ?? order.status)
   if (order.closing) return closing(order.closing.reason)
   if (order.hold !== 'none') return notNow('The order was accepted; cancel it to give up your turn')
-  return accept(fact('SellerRejected', { reason }))
+  return accept(fact('SellerRejected', { reason: 'The seller rejected the order', record }))
 }
 
 export const lapseApproval = (order: Placed, deadline: number): OrderDecision =>

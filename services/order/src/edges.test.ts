@@ -3,7 +3,7 @@ import type { OrderFact, OrderTerms } from '@penstock/contracts/order.ts'
 import { encodePaymentRequest } from '@penstock/bitcoin/bolt11.ts'
 import { pubkeyOf } from '@penstock/bitcoin/pubkey.ts'
 import { DAY_MS } from '@penstock/kernel/time.ts'
-import { attestationOf, buyerAccount, candidateOf, orderTermsOf, outpointOf } from '@penstock/testkit/order-terms.ts'
+import { attestationOf, buyerAccount, candidateOf, orderTermsOf, outpointOf, secretOf } from '@penstock/testkit/order-terms.ts'
 import { test } from 'vitest'
 import { attemptLifecycle } from './attempt.ts'
 import type { OrderCommand } from './order.decide.ts'
@@ -16,7 +16,7 @@ const step = <Type extends OrderCommand['type']>(type: Type, data: Extract<Order
   data,
 })
 
-const secretKey = new Uint8Array(32).fill(7)
+const secretKey = secretOf(1)
 const terms = (manual: boolean): OrderTerms => ({
   ...orderTermsOf(manual),
   candidate: { ...candidateOf(1), sellerPubkey: pubkeyOf(secretKey) },
@@ -111,7 +111,7 @@ function walked(before: Order, fact: OrderFact): Order {
 
 const ways: readonly (readonly [OrderStatus, readonly Step[]])[] = [
   ['WAITING_FOR_SELLER_APPROVAL', [...manual, accept(1), payout(1, true), accept(2), payout(2, false)]],
-  ['SELLER_REJECTED', [...manual, step('Reject', { by: seller, reason: 'no' })]],
+  ['SELLER_REJECTED', [...manual, step('Reject', { by: seller, record: null })]],
   ['SELLER_FAILED_TO_REACT', [...manual, step('LapseApproval', { deadline: 86_400_000 })]],
   ['BUYER_REJECTED', [...manual, step('Cancel', { by: buyerAccount, reason: 'no' })]],
   ['BUYER_REJECTED', [...standing, step('RecordHoldRefused', { reason: 'unreachable' })]],
@@ -260,7 +260,7 @@ const ways: readonly (readonly [OrderStatus, readonly Step[]])[] = [
 // A stranger's word after the end is taken down once, whatever the end was.
 const lateEnds: readonly (readonly Step[])[] = [
   [...manual, step('LapseApproval', { deadline: 86_400_000 }), issuedLate],
-  [...manual, step('Reject', { by: seller, reason: 'no' }), issuedLate],
+  [...manual, step('Reject', { by: seller, record: null }), issuedLate],
 ]
 
 test.each(ways)('%s', (status, steps) => {

@@ -19,7 +19,7 @@ export const late = (order: Placed, what: string, detail: string | null = null):
 export function ending(order: Placed, { to, reason, blamed, by }: Closing, lastHeight = false): OrderFact {
   switch (to) {
     case 'SELLER_REJECTED':
-      return fact('SellerRejected', { reason })
+      return fact('SellerRejected', { reason, record: null })
     case 'BUYER_REJECTED':
       return fact('BuyerRejected', { reason })
     case 'BUYER_FAILED_TO_PAY':

@@ -10,6 +10,7 @@ export type OrderRefusal = Refusal<
   | 'BUSY'
   | 'MALFORMED'
   | 'OUTPOINT_REFUSED'
+  | 'ATTESTATION_REFUSED'
   | 'REPLACED'
   | 'INVOICE_REFUSED'
   | 'PAID'

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { OrderFact } from '@penstock/contracts/order.ts'
+import type { Attestation } from '@penstock/contracts/shapes.ts'
 import { given } from '@penstock/testkit/given.ts'
 import { attestationOf, buyerAccount, candidateOf, orderTermsOf, outpointOf, stranger } from '@penstock/testkit/order-terms.ts'
 import { test } from 'vitest'
@@ -44,7 +45,9 @@ const replaced = [
 const name = (outpoint: string, by = seller, attested: string | null = null) =>
   ({ type: 'NameOutpoint', data: { by, outpoint, attestation: attested === null ? null : attestationOf(attested) } }) as const
 const cancel = (by: string) => ({ type: 'Cancel', data: { by, reason: 'no' } }) as const
-const reject = (by: string) => ({ type: 'Reject', data: { by, reason: 'no' } }) as const
+const record = { id: stranger, hash: 'ab'.repeat(32) }
+const rejected = fact('SellerRejected', { reason: 'The seller rejected the order', record })
+const reject = (by: string) => ({ type: 'Reject', data: { by, record } }) as const
 const accept = (by: string) => ({ type: 'Accept', data: { by, request: 'ln', network: 'regtest' } }) as const
 const withdraw = { type: 'Withdraw', data: { reason: 'too slow' } } as const
 const operator = { type: 'CloseByOperator', data: { by: 'ops', reason: 'asked to' } } as const
@@ -128,8 +131,8 @@ test('a seller gives up its turn, once, and not after it has named', () => {
 test('a seller rejects before it has accepted', () => {
   given(order, ...manual)
     .when(reject(seller))
-    .then(fact('SellerRejected', { reason: 'no' }))
-  given(order, ...manual, fact('SellerRejected', { reason: 'no' }))
+    .then(rejected)
+  given(order, ...manual, rejected)
     .when(reject(seller))
     .then()
   given(order, ...standing)
@@ -230,7 +233,7 @@ test('an attestation may follow once', () => {
   }
   const another = {
     type: 'NameOutpoint',
-    data: { by: seller, outpoint: one, attestation: { ...attestationOf(one), pushSat: '5' } },
+    data: { by: seller, outpoint: one, attestation: attestationOf(one, 1, { reserveSat: '5' }) },
   } as const
   given(order, ...named, given1)
     .when(another)
@@ -238,6 +241,30 @@ test('an attestation may follow once', () => {
   given(order, ...valid)
     .when(name(one, seller, one))
     .then()
+})
+
+test("an attestation that is not the seller's own word is refused, and keeps nothing out", () => {
+  const wrong: readonly (readonly [Attestation, RegExp])[] = [
+    [{ ...attestationOf(one), signature: 'd'.repeat(104) }, /signature must be/],
+    [attestationOf(one, 2, { nodeKeys: attestationOf(one).nodeKeys }), /signature must be/],
+    [{ ...attestationOf(one), reserveSat: '1' }, /signature must be/],
+    [attestationOf(one, 1, { capacitySat: '999999' }), /capacity must be at least 1000000/],
+    [attestationOf(one, 1, { nodeKeys: attestationOf(one, 2).nodeKeys }), /node_keys must be/],
+    [attestationOf(one, 1, { pushSat: '5' }), /push_sats must be 0/],
+  ]
+  for (const [attestation, sentence] of wrong)
+    for (const history of [asked, replaced, offered, named, seen]) {
+      const command = { type: 'NameOutpoint', data: { by: seller, outpoint: one, attestation } } as const
+      given(order, ...history)
+        .when(command)
+        .refuses('ATTESTATION_REFUSED')
+      const state = history.reduce(order.evolve, order.initial)
+      const decision = order.decide(state, { id: 'c', at: 1, ...command })
+      assert.match('refused' in decision ? decision.refused.message : '', sentence)
+    }
+  given(order, ...asked)
+    .when(name(one, seller, one))
+    .then(fact('OutpointOffered', { attempt: 1, outpoint: one, attestation: attestationOf(one) }))
 })
 
 test('a replaced seller still wins while its successor has named none', () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { OrderFact } from '@penstock/contracts/order.ts'
+import type { Attestation } from '@penstock/contracts/shapes.ts'
 import type { CommandStep } from '@penstock/kernel/process.ts'
 import { attestationOf, buyerAccount, candidateOf, orderTermsOf, outpointOf, stranger } from '@penstock/testkit/order-terms.ts'
 import fc from 'fast-check'
@@ -236,23 +237,33 @@ function world() {
   }
 }
 
+/** Signed once: a walk names the same outpoints again and again. */
+const signatures = new Map<string, Attestation>()
+function attested(outpoint: string, digit: number): Attestation {
+  const key = `${digit} ${outpoint}`
+  const signed = signatures.get(key) ?? attestationOf(outpoint, digit)
+  signatures.set(key, signed)
+  return signed
+}
+
 /** What people ask for: mostly the seller whose turn it is, sometimes anybody. */
 const callers = (order: Order, pick: number): Told => {
   const live = order.status === 'NONE' ? undefined : liveAttempt(order)?.number
   const digit = live !== undefined && pick % 4 > 0 ? live : ((pick >> 2) % 4) + 1
   const by = digit === 4 ? stranger : candidateOf(digit).sellerAccountId
   const outpoint = outpointOf(digit + 4 * ((pick >> 3) % 2))
-  const attestation = pick % 5 < 2 ? attestationOf(outpoint) : null
+  const signed = attested(outpoint, digit)
+  const attestation = pick % 10 < 2 ? signed : null
   const wishes: readonly Told[] = [
     { type: 'NameOutpoint', data: { by, outpoint, attestation } },
-    { type: 'NameOutpoint', data: { by, outpoint, attestation: attestationOf(outpoint) } },
+    { type: 'NameOutpoint', data: { by, outpoint, attestation: signed } },
     { type: 'Cancel', data: { by, reason: 'I cannot' } },
     { type: 'Cancel', data: { by, reason: 'UNABLE_TO_CONNECT_TO_NODE' } },
     { type: 'NameOutpoint', data: { by, outpoint, attestation } },
     { type: 'Cancel', data: { by: buyerAccount, reason: 'I will not' } },
     { type: 'CloseByOperator', data: { by: 'ops', reason: 'asked to' } },
     { type: 'Withdraw', data: { reason: 'too slow' } },
-    { type: 'Reject', data: { by, reason: 'no' } },
+    { type: 'Reject', data: { by, record: null } },
   ]
   return wishes[(pick >> 5) % 24] ?? { type: 'NameOutpoint', data: { by, outpoint, attestation } }
 }

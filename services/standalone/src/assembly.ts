@@ -19,7 +19,8 @@ import { openPepper } from '@penstock/runtime/pepper.ts'
 import { bind, type Bound } from '@penstock/runtime/run.ts'
 import type { Ask } from '@penstock/runtime/service.ts'
 import { settlementService } from '@penstock/settlement/service.ts'
-import { exportStored, replayStored, verifyStore } from './audit.ts'
+import { exportStored, replayStored } from './audit.ts'
+import { verifyBeside } from './audit-beside.ts'
 
 export type Assembly = {
   readonly dataDir: string
@@ -61,13 +62,13 @@ export async function assemble(platform: Embedded, outside: Outside, options: As
     bind(channelWatcher, { lightning, chain }, height),
     bind(accounts, {}),
     bind(headKeeper(platform.store, await openHeads(options.dataDir)), {}),
-    bind(gateway({ pepper, mounts: [operators, lsps1Routes({ peers: lightning.peers, chain }), pageRoutes], listening }), { views: platform.views, records: platform.records, pepper, readiness }),
+    bind(gateway({ pepper, mounts: [operators, lsps1Routes({ peers: lightning.peers, chain }), pageRoutes], listening }), { views: platform.views, records: platform.records, peers: lightning.peers, pepper, readiness }),
   ]
 }
 
 /** An audit reads the files as an auditor would, past what the running services have in memory. */
 const auditOf = (dataDir: string): OperatorAudit => ({
-  verify: (note) => verifyStore(dataDir, note === undefined ? {} : { note }),
+  verify: (note) => verifyBeside(dataDir, note === undefined ? {} : { note }),
   replay: (orderId) => replayStored(dataDir, orderId),
   export: (orderId) => exportStored(dataDir, orderId),
 })

@@ -26,7 +26,10 @@ export async function diffStore(path: string, checkout: string): Promise<Differe
 /** What the other version prints, by its own Node. @throws Error with its last words where it fails */
 async function* printed(checkout: string, program: string, file: string): AsyncGenerator<string> {
   const own = join(checkout, 'node_modules/.bin/node')
-  const child = spawn(existsSync(own) ? own : process.execPath, [program, resolve(file)], { cwd: checkout, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(existsSync(own) ? own : process.execPath, [program, resolve(file)], {
+    cwd: checkout,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   const exit = once(child, 'close')
   let words = ''
   child.stderr.setEncoding('utf8').on('data', (text: string) => (words = (words + text).slice(-2000)))

@@ -16,11 +16,16 @@ export const verifyStore = (path: string, { note, keyFile }: VerifyOptions = {})
     // Heads first: what they are about is then in the store, whatever is appended meanwhile.
     const heads = await readHeads(store.file, keyFile)
     const [storeFault] = store.faults()
-    return audit(store, audited(), { ...(heads && { heads }), ...(note !== undefined && { note }), ...(storeFault && { storeFault }) })
+    return audit(store, audited(), {
+      ...(heads && { heads }),
+      ...(note !== undefined && { note }),
+      ...(storeFault && { storeFault }),
+    })
   })
 
 /** @returns undefined where there is no such order */
-export const replayStored = (path: string, orderId: string): Promise<Replay | undefined> => reading(path, (store) => replayOrder(store, audited(), orderId))
+export const replayStored = (path: string, orderId: string): Promise<Replay | undefined> =>
+  reading(path, (store) => replayOrder(store, audited(), orderId))
 
 /** @returns undefined where there is no such order */
 export const exportStored = (path: string, orderId: string, at = Date.now()): Promise<OrderExport | undefined> =>

@@ -4,6 +4,7 @@ import type { Clock } from '@penstock/ports/clock.ts'
 /** Prints a line of the demonstration. */
 export type Say = (line: string) => void
 
+const PRICE = '{ market { liquidity { liquidity_per_usd { sats } } } }'
 const BUY = `mutation Buy($input: LiquidityOrderInput!) { liquidity { buy(input: $input) {
   account { session_key } order { transaction_id } payment { lightning_invoice redirect_url amount { sats } } } } }`
 const ORDER = `query Order($id: String!) { user { market { orders { get_order(order_id: $id) {
@@ -18,7 +19,7 @@ type Seen = {
   readonly status: string
   readonly channel_id: string | null
   readonly size: string
-  readonly source: { readonly alias: string } | null
+  readonly source: { readonly alias: string | null } | null
 }
 
 const SELLERS_WITHIN_MS = 30_000
@@ -46,11 +47,12 @@ async function graphql<T>(url: string, query: string, variables: object, key?: s
 }
 
 /** Buys one channel as a stranger would, with a wallet of the simulated network, and tells what happens. */
-export async function demonstrate(url: string, { simnet }: Outside, clock: Clock, say: Say, signal: AbortSignal): Promise<void> {
+export async function demonstrate(url: string, { simnet }: Pick<Outside, 'simnet'>, clock: Clock, say: Say, signal: AbortSignal): Promise<void> {
   const buyer = simnet.control.nodes().find(({ role }) => role === 'buyer')
   if (!buyer) return
   say('A demonstration: buying an inbound channel for 5 USD.')
-  const bought = await buySoon(url, buyer.uri, clock, signal)
+  await sellersHaveCome(url, clock, signal)
+  const bought = await buy(url, buyer.uri)
   const { lightning_invoice: invoice, redirect_url: page, amount } = bought.payment
   say(`  invoice   ${amount.sats} sat  ${invoice.slice(0, 28)}…`)
   say(`  checkout  ${page}`)
@@ -72,18 +74,22 @@ export async function demonstrate(url: string, { simnet }: Outside, clock: Clock
 const sold = (seen: Seen, buyer: string): string =>
   `Sold: ${seen.source?.alias ?? 'the seller'} opened a channel of ${seen.size} sat to ${buyer}${seen.channel_id === null ? '' : ` (${seen.channel_id})`}.`
 
-/** Sellers come a moment after the service; until then nothing can be bought. */
-async function buySoon(url: string, uri: string, clock: Clock, signal: AbortSignal): Promise<Bought> {
+/** Sellers come a moment after the service. Asked is the price, which costs nothing: each purchase counts on the limit of this address. */
+async function sellersHaveCome(url: string, clock: Clock, signal: AbortSignal): Promise<void> {
   const end = clock.now() + SELLERS_WITHIN_MS
   for (;;) {
     try {
-      const { liquidity } = await graphql<{ liquidity: { buy: Bought } }>(url, BUY, { input: { connection_uri: uri, usd_cents: '500' } })
-      return liquidity.buy
+      return void (await graphql<object>(url, PRICE, {}))
     } catch (error) {
       if (signal.aborted || clock.now() > end) throw error
       await clock.sleep(250, signal)
     }
   }
+}
+
+async function buy(url: string, uri: string): Promise<Bought> {
+  const { liquidity } = await graphql<{ liquidity: { buy: Bought } }>(url, BUY, { input: { connection_uri: uri, usd_cents: '500' } })
+  return liquidity.buy
 }
 
 async function look(url: string, { account, order }: Bought): Promise<Seen> {

@@ -7,4 +7,11 @@ import type { Service } from '@penstock/runtime/service.ts'
 import { settlementService } from '@penstock/settlement/service.ts'
 
 /** Every service that keeps streams: what an audit folds with. */
-export const audited = (): readonly Service<never>[] => [quoting(), orders, matching(), settlementService(), channelWatcher, accounts]
+export const audited = (): readonly Service<never>[] => [
+  quoting(),
+  orders,
+  matching(),
+  settlementService(),
+  channelWatcher,
+  accounts,
+]

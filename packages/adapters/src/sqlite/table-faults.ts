@@ -15,6 +15,7 @@ export function tableFaults(db: DatabaseSync): readonly TableFault[] {
   })
 }
 
+const SEGMENT = 2 ** SEGMENT_BITS
 const INDEXED = '(select coalesce(max(position), 0) from indexed)'
 
 const CHECKS: readonly (readonly [query: string, what: string])[] = [
@@ -42,9 +43,10 @@ const CHECKS: readonly (readonly [query: string, what: string])[] = [
     'the stream has no events, or another category than its name says',
   ],
   [
-    `select name as stream, 0 as revision from (
-       select distinct s.category as name, e.position / ${2 ** SEGMENT_BITS} as segment from events e join streams s on s.id = e.stream
-       except select category, segment from segments) limit 1`,
+    `select s.name as stream, e.revision as revision from (
+       select distinct s.category as category, e.position / ${SEGMENT} as segment from events e join streams s on s.id = e.stream
+       except select category, segment from segments) missing
+     join events e on e.position / ${SEGMENT} = missing.segment join streams s on s.id = e.stream and s.category = missing.category limit 1`,
     'the log is not known to hold this category where it does, so that its followers would miss events',
   ],
   [`select 'log' as stream, 0 as revision where (select count(*) from indexed) <> 1`, 'it is not known how far the index goes'],

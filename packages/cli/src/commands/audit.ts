@@ -1,4 +1,5 @@
 import { writeFileSync } from 'node:fs'
+import type * as Local from '@penstock/standalone/audit.ts'
 import type { Command } from 'commander'
 import { checkText, diffText, replayText, verifyText } from '../audit-text.ts'
 import { Failure } from '../failure.ts'
@@ -6,7 +7,6 @@ import { isList, type Json, member, objectsOf } from '../json.ts'
 import { leaf, print, segment, type Shell } from '../shell.ts'
 
 type Options = { readonly json?: boolean; readonly store?: string }
-type Local = typeof import('@penstock/standalone/audit.ts')
 
 const STORE = ['--store <path>', 'read a data folder or a market.db itself, without a running service'] as const
 const ORDER = ['--order <id>', "the order's id, which is its transaction_id"] as const
@@ -29,9 +29,13 @@ function verify(audit: Command, shell: Shell): void {
     .option('--note <position:hash>', 'what an earlier audit printed as its note: the log up to there must be the same')
     .action(async (options: Options & { key?: string; note?: string }) => {
       const { store, key, note } = options
-      if (key !== undefined && store === undefined) throw new Failure('--key goes with --store: a running service has its own key.')
+      if (key !== undefined && store === undefined)
+        throw new Failure('--key goes with --store: a running service has its own key.')
       const given = { ...(note !== undefined && { note }), ...(key !== undefined && { keyFile: key }) }
-      const report = store === undefined ? await shell.ask('POST', '/audit/verify', given) : await local(store, async (on) => plain(await on.verifyStore(store, given)))
+      const report =
+        store === undefined
+          ? await shell.ask('POST', '/audit/verify', given)
+          : await local(store, async (on) => plain(await on.verifyStore(store, given)))
       print(shell, options, report, verifyText)
       const first = member(report, 'first')
       if (member(report, 'divergences') !== 0 || first !== null) throw diverges(first)
@@ -40,42 +44,78 @@ function verify(audit: Command, shell: Shell): void {
 }
 
 function replay(audit: Command, shell: Shell): void {
-  leaf(audit, 'replay', "the state after each fact of an order's streams, in the order of the log", `audit replay --order ${SAMPLE}`)
+  leaf(
+    audit,
+    'replay',
+    "the state after each fact of an order's streams, in the order of the log",
+    `audit replay --order ${SAMPLE}`,
+  )
     .requiredOption(...ORDER)
     .option(...STORE)
     .option('--full', 'print whole states, not only what each fact changed')
     .action(async (options: Options & { order: string; full?: boolean }) => {
       const { order, store } = options
-      const found = store === undefined ? await shell.ask('GET', `/audit/replay/${segment(order)}`) : await local(store, async (on) => ofOrder(order, store, await on.replayStored(store, order)))
+      const found =
+        store === undefined
+          ? await shell.ask('GET', `/audit/replay/${segment(order)}`)
+          : await local(store, async (on) => ofOrder(order, store, await on.replayStored(store, order)))
       print(shell, options, found, (answer) => replayText(answer, options.full === true))
       throwFirst(member(found, 'divergences'))
     })
 }
 
 function diff(audit: Command, shell: Shell): void {
-  leaf(audit, 'diff', 'fold every stream with this version and with another, and print where their states first differ', 'audit diff --against ../penstock-next --store .penstock')
+  leaf(
+    audit,
+    'diff',
+    'fold every stream with this version and with another, and print where their states first differ',
+    'audit diff --against ../penstock-next --store .penstock',
+  )
     .requiredOption('--against <path>', 'a checkout of the other version, installed')
     .option('--store <path>', 'a data folder or a market.db', shell.dataDir)
     .action(async (options: { json?: boolean; against: string; store: string }) => {
       const { diffStore } = await import('@penstock/standalone/audit-diff.ts')
-      const report = plain(await orFailure(`${options.store} cannot be compared`, () => diffStore(options.store, options.against)))
+      const report = plain(
+        await orFailure(`${options.store} cannot be compared`, () => diffStore(options.store, options.against)),
+      )
       print(shell, options, report, diffText)
       throwFirst(member(report, 'differences'), 'differs between the two versions')
     })
 }
 
 function exportOrder(audit: Command, shell: Shell): void {
-  leaf(audit, 'export', 'write everything that is recorded of one order into a file that proves itself', `audit export --order ${SAMPLE} --out order.json`)
+  leaf(
+    audit,
+    'export',
+    'write everything that is recorded of one order into a file that proves itself',
+    `audit export --order ${SAMPLE} --out order.json`,
+  )
     .requiredOption(...ORDER)
     .requiredOption('--out <file>', 'the file to write; it holds what the order says of its buyer and sellers')
     .option(...STORE)
     .action(async (options: Options & { order: string; out: string }) => {
       const { order, store, out } = options
-      const found = store === undefined ? await shell.ask('GET', `/audit/export/${segment(order)}`) : await local(store, async (on) => ofOrder(order, store, await on.exportStored(store, order)))
-      await orFailure(`${out} cannot be written`, () => writeFileSync(out, `${JSON.stringify(found, null, 1)}\n`, { mode: 0o600 }))
+      const found =
+        store === undefined
+          ? await shell.ask('GET', `/audit/export/${segment(order)}`)
+          : await local(store, async (on) => ofOrder(order, store, await on.exportStored(store, order)))
+      await orFailure(`${out} cannot be written`, () =>
+        writeFileSync(out, `${JSON.stringify(found, null, 1)}\n`, { mode: 0o600 }),
+      )
       const streams = objectsOf(member(found, 'streams'))
-      const written = { order, file: out, streams: streams.length, events: streams.reduce((sum, stream) => sum + lengthOf(member(stream, 'events')), 0), digest: member(found, 'digest') }
-      print(shell, options, written, () => `${out}: ${written.events} facts of ${written.streams} streams. Check it with: penstock audit check ${out}`)
+      const written = {
+        order,
+        file: out,
+        streams: streams.length,
+        events: streams.reduce((sum, stream) => sum + lengthOf(member(stream, 'events')), 0),
+        digest: member(found, 'digest'),
+      }
+      print(
+        shell,
+        options,
+        written,
+        () => `${out}: ${written.events} facts of ${written.streams} streams. Check it with: penstock audit check ${out}`,
+      )
     })
 }
 
@@ -83,7 +123,7 @@ function check(audit: Command, shell: Shell): void {
   leaf(audit, 'check', 'check an exported order, without a store and without a service', 'audit check order.json')
     .argument('<file>', 'what audit export wrote')
     .action(async (file: string, options: { json?: boolean }) => {
-      const report = await local(file, async (on) => plain(await on.checkFile(file)))
+      const report = await local(file, async ({ checkFile }) => plain(await checkFile(file)))
       print(shell, options, report, checkText)
       throwFirst(member(report, 'divergences'))
       if (member(report, 'ledger_balanced') !== true) throw new Failure('The ledger of this order does not balance.')
@@ -91,7 +131,7 @@ function check(audit: Command, shell: Shell): void {
 }
 
 /** Works on files of this machine. The store is loaded only here: every other command starts without it. */
-async function local(path: string, work: (on: Local) => Promise<Json>): Promise<Json> {
+async function local(path: string, work: (on: typeof Local) => Promise<Json>): Promise<Json> {
   const on = await import('@penstock/standalone/audit.ts')
   return orFailure(`${path} cannot be verified`, () => work(on))
 }

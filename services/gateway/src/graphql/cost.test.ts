@@ -1,7 +1,7 @@
-import { Kind, type OperationDefinitionNode, parse } from 'graphql'
+import { getIntrospectionQuery, Kind, type OperationDefinitionNode, parse } from 'graphql'
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
-import { assertWeight, weigh } from './cost.ts'
+import { assertWeight, introspectionCost, weigh } from './cost.ts'
 import { countAt, fragmentsOf } from './leaves.ts'
 
 const operationOf = (text: string): [OperationDefinitionNode, ReturnType<typeof fragmentsOf>] => {
@@ -31,8 +31,23 @@ test('a page multiplies what is in it', () => {
   assert.equal(weightOf('{ get_order { timeline { at } } }').cost, 22)
 })
 
-test('introspection is weighed by rules of its own', () => {
-  assert.deepEqual(weightOf('{ __schema { types { fields { type { name } } } } __typename a }'), { depth: 1, cost: 1 })
+test('a variable that was not sent is as large as its default', () => {
+  const paged = 'offers(page: $p) { list { id } }'
+  assert.equal(weightOf(`query ($p: PageInput = { limit: 100 }) { ${paged} }`).cost, 201)
+  assert.equal(weightOf(`query ($p: PageInput = { limit: 100 }) { ${paged} }`, { p: { limit: 7 } }).cost, 15)
+  assert.equal(weightOf('query ($n: Int = 100) { offers(page: { limit: $n }) { list { id } } }').cost, 201)
+  assert.equal(weightOf('query ($n: Int) { offers(page: { limit: $n }) { list { id } } }').cost, 21)
+})
+
+test('a look at the schema has one price, and __typename none', () => {
+  const price = introspectionCost(5000)
+  assert.deepEqual(weightOf('{ __schema { types { fields { type { name } } } } __typename a }'), { depth: 1, cost: price + 1 })
+  assert.equal(weightOf(getIntrospectionQuery()).cost, price)
+  assert.equal(weightOf('{ ...F } fragment F on Query { __type(name: "Query") { name } }').cost, price)
+  const times = (many: number, text: string) => Array.from({ length: many }, (_, index) => `a${index}: ${text}`).join(' ')
+  assert.equal(weightOf(`{ ${times(230, '__schema { types { name } }')} }`).cost, 230 * price)
+  assert.equal(weightOf(`{ __schema { ${times(300, 'types { name }')} } }`).cost, 3 * price)
+  assert.ok(2 * price < 5000 && 3 * price > 5000)
 })
 
 test('the sentences say what is allowed', () => {

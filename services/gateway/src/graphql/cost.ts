@@ -1,4 +1,11 @@
-import { type FieldNode, Kind, type OperationDefinitionNode, type SelectionSetNode, type ValueNode } from 'graphql'
+import {
+  type FieldNode,
+  Kind,
+  type OperationDefinitionNode,
+  type SelectionSetNode,
+  type ValueNode,
+  valueFromASTUntyped,
+} from 'graphql'
 import { invalid } from '../errors.ts'
 import { type Fragments, fieldsIn } from './leaves.ts'
 
@@ -10,12 +17,25 @@ const plainLists: Readonly<Record<string, number>> = { timeline: 20 }
 const MAX_PAGE = 100
 const DEFAULT_PAGE = 10
 
+/** The queries of tools ask for the schema once, by some hundred and fifty fields. */
+const INTROSPECTION_FIELDS = 256
+
+/** What a look at the schema costs: two of them fit under the limit, and a little beside. */
+export const introspectionCost = (queryCost: number): number => Math.floor((queryCost * 2) / 5)
+
 /**
  * A point for a field, times its page for what is in a list; aliases count each. Fragments are weighed once and counted
- * wherever they are used, so that a document cannot make the scale itself work long. Introspection has rules of its own.
+ * wherever they are used, so that a document cannot make the scale itself work long. Introspection has rules of its own:
+ * its depth is free, and the whole schema has one price.
  */
-export function weigh(operation: OperationDefinitionNode, fragments: Fragments, variables: Variables): Weight {
+export function weigh(
+  operation: OperationDefinitionNode,
+  fragments: Fragments,
+  sent: Variables,
+  schemaCost = introspectionCost(5000),
+): Weight {
   const known = new Map<SelectionSetNode, Weight>()
+  const variables = { ...defaultsOf(operation), ...sent }
 
   const weighAll = (selection: SelectionSetNode): Weight => {
     const before = known.get(selection)
@@ -37,8 +57,11 @@ export function weigh(operation: OperationDefinitionNode, fragments: Fragments, 
   const weighFragment = (selection: SelectionSetNode | undefined): Weight =>
     selection ? weighAll(selection) : { depth: 0, cost: 0 }
   const weighField = (field: FieldNode): Weight => {
-    if (field.name.value.startsWith('__')) return { depth: 0, cost: 0 }
+    if (field.name.value === '__typename') return { depth: 0, cost: 0 }
     const inner = field.selectionSet ? weighAll(field.selectionSet) : { depth: 0, cost: 0 }
+    // `__schema` and `__type`: each has the price again for every so many fields, so that aliases within gain nothing.
+    if (field.name.value.startsWith('__'))
+      return { depth: 0, cost: schemaCost * Math.max(1, Math.ceil(inner.cost / INTROSPECTION_FIELDS)) }
     return { depth: inner.depth + 1, cost: 1 + inner.cost * entriesOf(field, fragments, variables) }
   }
   return weighAll(operation.selectionSet)
@@ -49,6 +72,14 @@ export function assertWeight(weight: Weight, most: Weight): void {
   if (weight.cost > most.cost)
     throw invalid(`The query costs ${weight.cost} points; ${most.cost} are allowed. Ask for fewer fields or smaller pages.`)
 }
+
+/** What a variable that was not sent stands for. */
+const defaultsOf = ({ variableDefinitions = [] }: OperationDefinitionNode): Variables =>
+  Object.fromEntries(
+    variableDefinitions.flatMap(({ variable, defaultValue }) =>
+      defaultValue ? [[variable.name.value, valueFromASTUntyped(defaultValue)]] : [],
+    ),
+  )
 
 function entriesOf(field: FieldNode, fragments: Fragments, variables: Variables): number {
   const list = plainLists[field.name.value]

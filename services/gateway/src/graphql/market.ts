@@ -1,6 +1,6 @@
 import type { CancellationReason } from '@penstock/contracts/order.ts'
-import { invalid } from '../errors.ts'
-import { amountOf, idOf, type PageInput, pageOf, pubkeyOf } from '../input.ts'
+import { invalid, offerNotFound } from '../errors.ts'
+import { amountOf, idOf, listOf, type PageInput, pageOf, pubkeyOf } from '../input.ts'
 import { attest, type AttestInput, createOffer, toggleOffer, updateOffer } from '../operations/offers.ts'
 import type { OfferInput, UpdateOfferInput } from '../operations/offer-input.ts'
 import { createManualOrder, type ManualOrderInput } from '../operations/manual-order.ts'
@@ -30,16 +30,21 @@ type Filter = { readonly pubkey?: string | null; readonly status?: string | null
 export const marketOfferQueries = {
   offers: reading(async ({ page, filter }: { page?: PageInput; filter?: Filter }, { gateway }) => {
     const pagination = pageOf(page)
-    const { total, list } = await offersPage(gateway.views, pagination, {
+    const wanted = {
       pubkey: filter?.pubkey ? pubkeyOf(filter.pubkey, 'filter.pubkey') : undefined,
       status: filter?.status ?? undefined,
       sizeSat: filter?.size ? amountOf(filter.size, 'filter.size') : undefined,
-    })
-    return { id: 'market.offer.offers', total_count: total, pagination, list: list.map((stored) => offerRecord(gateway, stored)) }
+    }
+    const { total, list } = await offersPage(gateway.views, pagination, wanted)
+    return {
+      ...listOf('market.offer.offers', pagination, wanted),
+      total_count: total,
+      list: list.map((stored) => offerRecord(gateway, stored)),
+    }
   }),
   offer: reading(async ({ offer_id }: { offer_id: string }, { gateway }) => {
     const stored = await offerById(gateway.views, idOf(offer_id))
-    if (!stored) throw invalid('Offer not found')
+    if (!stored) throw offerNotFound()
     return offerRecord(gateway, stored)
   }),
 }

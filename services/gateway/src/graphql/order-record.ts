@@ -1,13 +1,16 @@
 import { msatToSatFloor, SAT_PER_BTC } from '@penstock/kernel/money.ts'
 import { isoTime } from '@penstock/kernel/time.ts'
+import type { Gateway } from '../ports.ts'
+import { reasonGiven } from '../read/reason.ts'
 import type { OrderInRole, Role } from '../read/sales.ts'
 import type { AttemptView, OrderView } from '../views/order-view.ts'
 import { currentAttempt } from '../views/order-view.ts'
+import { isEnded } from '../views/order-status.ts'
 import { statusFor } from '../views/sales.ts'
 import { payoutRecord, sellerPaymentStatus } from './payout-record.ts'
 
 /** An order as the public interface shows it to one who takes part in it; lists choose from the same fields. */
-export function orderRecord(found: OrderInRole) {
+export function orderRecord(gateway: Pick<Gateway, 'nodes' | 'records'>, found: OrderInRole) {
   const { order, channel, role } = found
   const { terms } = order
   const attempt = shownAttempt(order, role)
@@ -28,13 +31,8 @@ export function orderRecord(found: OrderInRole) {
     size: terms.sizeSat,
     amount: { id, satoshi: { id, sats: terms.priceSat } },
     asset: { id: terms.assetId ?? 'BTC', symbol: terms.assetId === null ? 'BTC' : terms.assetId },
-    source: { id: candidate.sellerPubkey, pubkey: candidate.sellerPubkey, alias: null, sockets: [] },
-    destination: {
-      id: terms.destination.pubkey,
-      pubkey: terms.destination.pubkey,
-      alias: null,
-      sockets: terms.destination.sockets,
-    },
+    source: nodeRecord(gateway, `${id}/source/${candidate.sellerPubkey}`, { pubkey: candidate.sellerPubkey, sockets: [] }),
+    destination: nodeRecord(gateway, `${id}/destination`, terms.destination),
     fees: {
       id,
       seller: { id: `${id}/seller`, sats: `${msatToSatFloor(BigInt(candidate.sellerAmountMsat))}` },
@@ -45,15 +43,27 @@ export function orderRecord(found: OrderInRole) {
     blocks_until_can_be_closed: isMine ? blocksLeft(found) : null,
     payment: {
       id,
-      lightning: { id, invoice: isSeller ? null : (order.invoice?.request ?? null), pending: order.invoice === null },
+      lightning: { id, invoice: isSeller ? null : (order.invoice?.request ?? null), pending: isInvoicePending(order) },
     },
     promises: promisesOf(id, candidate.promises),
     payout: isSeller ? payoutRecord(found, candidate, attempt) : null,
     is_seller: isSeller,
-    action_needed: isSeller ? role.actionNeeded : order.status === 'WAITING_FOR_BUYER_PAYMENT' && order.closing === null,
-    reason: isSeller && attempt?.reason ? attempt.reason : order.reason,
+    action_needed: role.actionNeeded,
+    reason: async () => (isSeller && attempt?.reason) || ((await reasonGiven(gateway, order)) ?? order.reason),
   }
 }
+
+/** Under an id of this order's: where an order says how its node is reached, another order with the same node says something else. */
+const nodeRecord = ({ nodes }: Pick<Gateway, 'nodes'>, id: string, { pubkey, sockets }: OrderView['terms']['destination']) => ({
+  id,
+  pubkey,
+  alias: async () => (await nodes(pubkey)).alias,
+  sockets: async () => (sockets.length > 0 ? sockets : (await nodes(pubkey)).sockets),
+})
+
+/** An order that is over, or about to be, gets no invoice any more. */
+const isInvoicePending = ({ invoice, closing, status }: OrderView): boolean =>
+  invoice === null && closing === null && !isEnded(status)
 
 /** The buyer sees the attempt that counts, a seller its own. */
 function shownAttempt(order: OrderView, role: Role): AttemptView | undefined {

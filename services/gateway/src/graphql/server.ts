@@ -6,8 +6,9 @@ import {
 } from '@apollo/server/plugin/disabled'
 import type { Config } from '@penstock/runtime/config.ts'
 import type { Log } from '@penstock/runtime/log.ts'
+import { invalid } from '../errors.ts'
 import type { Context } from './context.ts'
-import { assertWeight, weigh } from './cost.ts'
+import { assertWeight, introspectionCost, weigh } from './cost.ts'
 import { formatError } from './format-error.ts'
 import { fragmentsOf } from './leaves.ts'
 import { schema } from './schema.ts'
@@ -48,8 +49,12 @@ const limits = ({ queryDepth, queryCost }: Config): ApolloServerPlugin<Context> 
   requestDidStart: async () => ({
     didResolveOperation: async ({ document, operation, request, contextValue }) => {
       if (!operation) return
+      // The schema has none, so that validation has nothing to say; to execute one would look like a fault of ours.
+      if (operation.operation === 'subscription')
+        throw invalid('There are no subscriptions here: ask again for what you want to follow.')
       const fragments = fragmentsOf(document)
-      assertWeight(weigh(operation, fragments, request.variables ?? {}), { depth: queryDepth, cost: queryCost })
+      const weight = weigh(operation, fragments, request.variables ?? {}, introspectionCost(queryCost))
+      assertWeight(weight, { depth: queryDepth, cost: queryCost })
       await throttle(contextValue, operation, fragments)
     },
     willSendResponse: async ({ response }) => {

@@ -38,7 +38,9 @@ export async function throttle(
     const limit = limited[path]
     const perMinute = limit?.perMinute(gateway.config) ?? 0
     if (!limit || perMinute === 0) continue
-    const key = `${limit.name} ${limit.by === 'user' && caller ? `account ${caller.accountId}` : ip}`
+    // Whoever was given the key of one order must not use up what the account's owner may do.
+    const isUser = limit.by === 'user' && caller && caller.kind !== 'order'
+    const key = `${limit.name} ${isUser ? `account ${caller.accountId}` : ip}`
     for (let use = 0; use < uses; use++) {
       const outcome = await gateway.limits.hit(key, perMinute, MINUTE_MS, gateway.clock.now())
       if (!outcome.allowed) throw tooMany({ name: limit.name, limit: perMinute, retryAfterMs: outcome.retryAfterMs })

@@ -6,8 +6,8 @@ import { type OrderStatus, statusAfter } from '../views/order-status.ts'
 /** That other services have been told is for operators. */
 const unseen = new Set(['Told'])
 
-/** Every fact of the order with its time, and the status where it changed. */
-export function timelineRecord(steps: readonly Step[]) {
+/** Every fact of the order with its time, and the status where it changed. @param rejectedBecause in the seller's own words */
+export function timelineRecord(steps: readonly Step[], rejectedBecause: string | undefined) {
   let status: OrderStatus | undefined
   return steps
     .map(({ id, at, type, data }) => {
@@ -15,7 +15,8 @@ export function timelineRecord(steps: readonly Step[]) {
       const changed = after !== status
       status = after
       const reason = 'reason' in data && typeof data.reason === 'string' ? data.reason : null
-      return { id, at: isoTime(at), fact: type, status: changed ? after : null, reason }
+      const given = type === 'SellerRejected' ? rejectedBecause : undefined
+      return { id, at: isoTime(at), fact: type, status: changed ? after : null, reason: given ?? reason }
     })
     .filter(({ fact }) => !unseen.has(fact))
 }

@@ -1,10 +1,12 @@
 import { isoTime } from '@penstock/kernel/time.ts'
 import { accountHolder, type Caller, someone } from '../callers.ts'
 import { orderNotFound } from '../errors.ts'
-import { idOf, type PageInput, pageOf, pubkeyOf } from '../input.ts'
+import { idOf, listOf, type PageInput, pageOf, pubkeyOf } from '../input.ts'
 import type { Gateway } from '../ports.ts'
+import { reasonGiven } from '../read/reason.ts'
 import { type Listed, ordersOfBuyer, stepsOf } from '../read/orders.ts'
 import { type OrderFilter, orderForAccount, type OrderInRole, purchasesOfAccount, salesOfAccount } from '../read/sales.ts'
+import { withinLimit } from '../operations/throttle.ts'
 import { orderRecord } from './order-record.ts'
 import { reading } from './operation.ts'
 import { timelineRecord } from './timeline-record.ts'
@@ -19,48 +21,42 @@ const filterOf = ({ input }: ListArgs): OrderFilter => ({
   actionNeeded: input?.action_needed ?? undefined,
 })
 
-const listRecord = (id: string, pagination: object, { total, list }: Listed<OrderInRole>) => ({
-  id,
+const listRecord = (gateway: Gateway, shown: ReturnType<typeof listOf>, { total, list }: Listed<OrderInRole>) => ({
+  ...shown,
   total,
   total_count: total,
-  pagination,
-  list: list.map(orderRecord),
+  list: list.map((found) => orderRecord(gateway, found)),
 })
 
 /** With what is read only where the document asks for it. */
-export const wholeOrder = ({ views }: Pick<Gateway, 'views'>, found: OrderInRole) => ({
-  ...orderRecord(found),
-  timeline: async () => timelineRecord(await stepsOf(views, found.order.id)),
+export const wholeOrder = (gateway: Gateway, found: OrderInRole) => ({
+  ...orderRecord(gateway, found),
+  timeline: async () => timelineRecord(await stepsOf(gateway.views, found.order.id), await reasonGiven(gateway, found.order)),
 })
 
 /** An order key reads one order, every other credential those of its account. */
 const mayRead = (caller: Caller, orderId: string): boolean => caller.orderId === null || caller.orderId === orderId
 
 export const orderQueries = {
-  get_order: reading(async ({ order_id }: { order_id: string }, { gateway, caller }) => {
+  get_order: reading(async ({ order_id }: { order_id: string }, { gateway, caller, ip }) => {
     const reader = someone(caller)
     const id = idOf(order_id)
+    await withinLimit(gateway, `order-polls ${id} ${ip}`, gateway.config.orderPollsPerMinute)
     const found = mayRead(reader, id) ? await orderForAccount(gateway.views, reader.accountId, id) : undefined
     if (!found) throw orderNotFound()
     return wholeOrder(gateway, found)
   }),
   purchases: reading(async (args: ListArgs, { gateway, caller }) => {
     const { accountId } = accountHolder(caller)
-    const pagination = pageOf(args.page)
-    return listRecord(
-      `${accountId}/purchases`,
-      pagination,
-      await purchasesOfAccount(gateway.views, accountId, pagination, filterOf(args)),
-    )
+    const [page, filter] = [pageOf(args.page), filterOf(args)]
+    const found = await purchasesOfAccount(gateway.views, accountId, page, filter)
+    return listRecord(gateway, listOf(`${accountId}/purchases`, page, filter), found)
   }),
   sales: reading(async (args: ListArgs, { gateway, caller }) => {
     const { accountId } = accountHolder(caller)
-    const pagination = pageOf(args.page)
-    return listRecord(
-      `${accountId}/sales`,
-      pagination,
-      await salesOfAccount(gateway.views, accountId, pagination, filterOf(args)),
-    )
+    const [page, filter] = [pageOf(args.page), filterOf(args)]
+    const found = await salesOfAccount(gateway.views, accountId, page, filter)
+    return listRecord(gateway, listOf(`${accountId}/sales`, page, filter), found)
   }),
 }
 
@@ -70,9 +66,8 @@ export const transactionQueries = {
     const pagination = pageOf(page)
     const { total, list } = await ordersOfBuyer(gateway.views, accountId, orderId, pagination)
     return {
-      id: `${accountId}/transactions`,
+      ...listOf(`${orderId ?? accountId}/transactions`, pagination),
       total_count: total,
-      pagination,
       list: list.map(({ id, status, createdAt }) => ({ id, status, created_at: isoTime(createdAt) })),
     }
   }),

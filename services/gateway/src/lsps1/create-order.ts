@@ -1,5 +1,6 @@
 import { boundsOf } from '@penstock/market/market.ts'
 import { forSize } from '@penstock/market/rank.ts'
+import { keepText } from '../operations/buy.ts'
 import { placeOrder, type Wish } from '../operations/place-order.ts'
 import type { Gateway } from '../ports.ts'
 import { bookEntries, type LspType, openWish, type Outside, pricingOf } from './book.ts'
@@ -19,26 +20,29 @@ export async function createOrder(
   const pubkey = body.public_key.toLowerCase()
   const sellers = await sellersFor(gateway, outside, type, body, pubkey)
   if (sellers !== null && 'fault' in sellers) return sellers
+  const token = body.token ?? ''
+  const record = token === '' ? null : await keepText(gateway, 'lsps-token', { token })
   const placed = await placeOrder(gateway, {
     orderId: gateway.ids.uuid(),
     ip,
-    wish: { ...wishOf(gateway, type, body, pubkey), sellers: sellers && [...sellers] },
+    wish: { ...wishOf(gateway, type, body, pubkey), sellers: sellers && [...sellers], record },
     isReady: ({ order }) => order.invoice !== null,
   })
   switch (placed.outcome) {
     case 'refused':
+      if (record) await gateway.records.delete(record.id)
       return refusal(placed.code, placed.message)
     case 'ended':
       return rejected(placed.stored.order.reason ?? 'The order could not be placed.')
     case 'withdrawn':
       return rejected('The order was not ready in time and is withdrawn; nothing has to be paid. Try again later.')
     case 'ready':
-      return lspOrderOf(placed.stored) ?? rejected('The order could not be placed.')
+      return lspOrderOf(placed.stored, token) ?? rejected('The order could not be placed.')
   }
 }
 
 /** Nobody holds a key to this order: its id is all that a client of LSPS1 has. */
-const wishOf = ({ ids }: Gateway, type: LspType, body: CreateOrderBody, pubkey: string): Omit<Wish, 'sellers'> => ({
+const wishOf = ({ ids }: Gateway, type: LspType, body: CreateOrderBody, pubkey: string): Omit<Wish, 'sellers' | 'record'> => ({
   source: `lsps1-${type}`,
   buyer: { accountId: ids.uuid(), key: null },
   // LSPS1 knows no address: the buyer is connected to the sellers that get_info named, or gossip finds it.
@@ -52,14 +56,12 @@ const wishOf = ({ ids }: Gateway, type: LspType, body: CreateOrderBody, pubkey: 
   leaseBlocks: body.channel_expiry_blocks,
   requiredConfirmations: body.required_channel_confirmations,
   fundingConfirmsWithinBlocks: body.funding_confirms_within_blocks,
-  record: null,
   lsps: {
     lspBalanceSat: body.lsp_balance_sat,
     clientBalanceSat: body.client_balance_sat,
     requiredChannelConfirmations: body.required_channel_confirmations,
     fundingConfirmsWithinBlocks: body.funding_confirms_within_blocks,
     channelExpiryBlocks: body.channel_expiry_blocks,
-    token: body.token ?? '',
     announceChannel: body.announce_channel,
   },
 })

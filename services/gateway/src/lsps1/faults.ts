@@ -1,6 +1,7 @@
 import type { QuoteRefusal } from '@penstock/contracts/quote.ts'
 import { optionMismatch } from '@penstock/contracts/quote.ts'
 import type { z } from 'zod'
+import { lspTypes } from './book.ts'
 import type { LspError } from './schemas.ts'
 
 /** A refusal that is still to be written: what is wrong in LSPS1's words, and which field says so. */
@@ -22,6 +23,14 @@ export const rejected = (message: string): Fault => fault(500, 1, 'Client reject
 
 export const notFound = (): Fault => fault(404, 101, 'Not found', 'order_id', 'There is no such order here.')
 
+/** @param path behind the interface's own address: `/{type}/{operation}` */
+export function noSuchAddress(path: string): Fault {
+  const [, type = ''] = path.split('/')
+  return lspTypes.some((known) => known === type)
+    ? fault(404, 101, 'Not found', 'path', 'There is nothing at this address.')
+    : fault(404, 101, 'Not found', 'type', `The type must be ${lspTypes.join(' or ')}.`)
+}
+
 export const tooMany = (message: string): Fault => fault(429, 1, 'Client rejected', '', message)
 
 export const unavailable = (statusCode: 500 | 503, message: string): Fault =>
@@ -30,7 +39,7 @@ export const unavailable = (statusCode: 500 | 503, message: string): Fault =>
 /** The first thing that is wrong, named by its field. */
 export function unreadable({ issues: [issue] }: z.ZodError): Fault {
   const property = issue?.path.join('.') || 'body'
-  return invalidParams(property, `${property}: ${issue?.message ?? 'is malformed'}`)
+  return invalidParams(property, `${property === 'body' ? 'The body' : property} ${issue?.message ?? 'is malformed.'}`)
 }
 
 /** What the quote service says no to. */

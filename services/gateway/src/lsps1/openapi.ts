@@ -15,7 +15,7 @@ const problems = {
   405: json('Another method belongs here.', 'LspError'),
   413: json('The body is larger than 64 KiB.', 'LspError'),
   415: json('The body is not JSON.', 'LspError'),
-  429: json('Too many orders within a minute; `Retry-After` says when to try again.', 'LspError'),
+  429: json('Too many requests within a minute; `Retry-After` says when to try again.', 'LspError'),
   500: json('Nobody can serve this now, or something failed.', 'LspError'),
   503: json('The service is starting.', 'LspError'),
 }
@@ -51,7 +51,7 @@ export const openApi = () => ({
         operationId: 'getInfo',
         summary: 'What can be ordered now, and from which nodes',
         parameters: [type],
-        responses: answers('LspInfo', 'The options of an order.', 500, 503),
+        responses: answers('LspInfo', 'The options of an order.', 405, 500, 503),
       },
     },
     '/{type}/create_order': {
@@ -71,7 +71,7 @@ export const openApi = () => ({
         operationId: 'getOrder',
         summary: 'How an order stands',
         parameters: [type, orderId],
-        responses: answers('LspOrder', 'The order as it stands.', 400, 404, 500, 503),
+        responses: answers('LspOrder', 'The order as it stands.', 400, 404, 405, 429, 500, 503),
       },
     },
   },

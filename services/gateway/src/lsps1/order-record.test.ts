@@ -14,7 +14,6 @@ const lsps = {
   requiredChannelConfirmations: 1,
   fundingConfirmsWithinBlocks: 8,
   channelExpiryBlocks: 144,
-  token: 'friend',
   announceChannel: true,
 }
 const fact = <T extends OrderFact['type']>(type: T, data: Extract<OrderFact, { type: T }>['data']) =>
@@ -103,7 +102,7 @@ test('a whole record, with its times in the form of the standard', () => {
     required_channel_confirmations: 1,
     funding_confirms_within_blocks: 8,
     channel_expiry_blocks: 144,
-    token: 'friend',
+    token: '',
     created_at: '2027-01-31T12:00:00.000Z',
     announce_channel: true,
     order_state: 'COMPLETED',

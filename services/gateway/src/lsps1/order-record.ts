@@ -35,8 +35,11 @@ function channelOf(order: OrderView): LspOrder['channel'] {
   return { funded_at: isoTime(at), funding_outpoint: order.outpoint, expires_at: isoTime(at + leaseMs) }
 }
 
-/** @returns undefined for an order that was not placed through LSPS1, or that never had an invoice to answer with */
-export function lspOrderOf(found: StoredOrder): LspOrder | undefined {
+/**
+ * @param token as the client sent it, for as long as it is kept
+ * @returns undefined for an order that was not placed through LSPS1, or that never had an invoice to answer with
+ */
+export function lspOrderOf(found: StoredOrder, token = ''): LspOrder | undefined {
   const { order } = found
   const { lsps, priceSat } = order.terms
   if (!lsps || !order.invoice) return undefined
@@ -47,7 +50,7 @@ export function lspOrderOf(found: StoredOrder): LspOrder | undefined {
     required_channel_confirmations: lsps.requiredChannelConfirmations,
     funding_confirms_within_blocks: lsps.fundingConfirmsWithinBlocks,
     channel_expiry_blocks: lsps.channelExpiryBlocks,
-    token: lsps.token,
+    token,
     created_at: isoTime(order.createdAt),
     announce_channel: lsps.announceChannel,
     order_state: orderStateOf(order),

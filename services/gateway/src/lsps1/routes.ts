@@ -3,6 +3,7 @@ import express, { type ErrorRequestHandler, type Request, type RequestHandler, t
 import { internal } from '../graphql/format-error.ts'
 import type { Mount } from '../http.ts'
 import type { Gateway } from '../ports.ts'
+import { recordText } from '../read/accounts.ts'
 import { orderById } from '../read/orders.ts'
 import { addressKey } from '../web/address.ts'
 import { limitHeaders } from '../web/rate-limit.ts'
@@ -10,7 +11,7 @@ import { whenReady } from '../web/ready.ts'
 import { openToAllOrigins } from '../web/security.ts'
 import { type LspType, lspTypes, type Outside } from './book.ts'
 import { createOrder } from './create-order.ts'
-import { type Fault, invalidParams, notFound, tooMany, unavailable, unreadable } from './faults.ts'
+import { type Fault, invalidParams, noSuchAddress, notFound, tooMany, unavailable, unreadable } from './faults.ts'
 import { getInfo } from './info.ts'
 import { openApi } from './openapi.ts'
 import { lspOrderOf } from './order-record.ts'
@@ -29,39 +30,48 @@ export const lsps1Routes =
     app.use(BASE, openToAllOrigins)
     only(app, `${BASE}/openapi.json`, 'get', (_, response) => void response.json(document))
     for (const type of lspTypes) app.use(`${BASE}/${type}`, uncached, ready, typeRoutes(gateway, outside, type))
-    app.use(BASE, (_: Request, response: Response) =>
-      answer(response, { fault: { ...notFound().fault, message: 'There is nothing at this address.' } }),
-    )
+    app.use(BASE, ({ path }: Request, response: Response) => answer(response, noSuchAddress(path)))
     app.use(BASE, failed(gateway))
   }
 
 function typeRoutes(gateway: Gateway, outside: Outside, type: LspType): Router {
   const router = Router()
   only(router, '/get_info', 'get', async (_, response) => answer(response, await getInfo(gateway, outside, type)))
-  only(router, '/get_order', 'get', async ({ query }, response) => answer(response, await getOrder(gateway, type, query)))
+  only(router, '/get_order', 'get', async (request, response) => {
+    const asked = getOrderQuery.safeParse(request.query)
+    if (!asked.success) return answer(response, unreadable(asked.error))
+    const id = asked.data.order_id.toLowerCase()
+    const name = `order-polls ${id} ${addressKey(request.ip)}`
+    if (await isTooOften(gateway, name, gateway.config.orderPollsPerMinute, response)) return
+    answer(response, await getOrder(gateway, type, id))
+  })
   const json = express.json({ limit: '64kb', strict: false })
   only(router, '/create_order', 'post', onlyJson, json, async (request, response) => {
     const body = createOrderBody.safeParse(request.body)
     if (!body.success) return answer(response, unreadable(body.error))
     const ip = addressKey(request.ip)
-    const perMinute = gateway.config.buyPerMinute
     // Counted together with `buy`: it is the same wish, through another door.
-    const limit = await gateway.limits.hit(`buy ${ip}`, perMinute, MINUTE_MS, gateway.clock.now())
-    if (!limit.allowed) {
-      response.setHeaders(new Map(limitHeaders({ name: 'buy', limit: perMinute, retryAfterMs: limit.retryAfterMs })))
-      return answer(response, tooMany('Too many orders within a minute. Wait before you try again.'))
-    }
+    if (await isTooOften(gateway, `buy ${ip}`, gateway.config.buyPerMinute, response)) return
     answer(response, await createOrder(gateway, outside, type, body.data, ip))
   })
   return router
 }
 
+/** Counts a use under the first word of its key. @returns true where there were too many within a minute, which is answered then */
+async function isTooOften({ limits, clock }: Gateway, key: string, perMinute: number, response: Response): Promise<boolean> {
+  const outcome = await limits.hit(key, perMinute, MINUTE_MS, clock.now())
+  if (outcome.allowed) return false
+  const name = key.slice(0, key.indexOf(' '))
+  response.setHeaders(new Map(limitHeaders({ name, limit: perMinute, retryAfterMs: outcome.retryAfterMs })))
+  answer(response, tooMany('Too many requests within a minute. Wait before you try again.'))
+  return true
+}
+
 /** An order of the other type, or one that was not placed here, answers as an unknown one. */
-async function getOrder({ views }: Gateway, type: LspType, query: unknown): Promise<LspOrder | Fault> {
-  const asked = getOrderQuery.safeParse(query)
-  if (!asked.success) return unreadable(asked.error)
-  const found = await orderById(views, asked.data.order_id.toLowerCase())
-  return (found?.order.terms.source === `lsps1-${type}` ? lspOrderOf(found) : undefined) ?? notFound()
+async function getOrder({ views, records }: Gateway, type: LspType, id: string): Promise<LspOrder | Fault> {
+  const found = await orderById(views, id)
+  if (found?.order.terms.source !== `lsps1-${type}`) return notFound()
+  return lspOrderOf(found, await recordText(records, found.order.terms.record?.id ?? null, 'token')) ?? notFound()
 }
 
 /** One method at an address; others are told which. */

@@ -3,36 +3,45 @@ import { z } from 'zod'
 
 /** What goes in and out, field for field: requests are read with these, and the OpenAPI document is made from them. */
 
+const SATS = 'must be a whole number of satoshis as a string.'
 const sat = z
-  .string()
-  .regex(/^(0|[1-9]\d{0,15})$/, 'must be a whole number of satoshis, as a string')
+  .string(SATS)
+  .regex(/^(0|[1-9]\d{0,15})$/, SATS)
   .meta({ examples: ['1000000'] })
 const time = z
   .string()
   .regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
   .meta({ examples: ['2027-01-31T12:00:00.000Z'] })
-const blocks = z.int()
+const BLOCKS = 'must be a whole number.'
+const blocks = z.int(BLOCKS)
 
-const HEX_KEY = "must be the 66 hex digits of a node's public key"
+const HEX_KEY = "must be the 66 hex digits of a node's public key, as a string."
 
-export const createOrderBody = z.object({
+const text = (most: number) => {
+  const sentence = `must be a string of at most ${most} characters.`
+  return z.string(sentence).max(most, sentence)
+}
+
+// Each sentence goes on after the name of its field.
+const orderFields = {
   lsp_balance_sat: sat.describe('The capacity that the buyer can receive through the channel.'),
   client_balance_sat: sat.describe('Only inbound capacity is sold here, so this is "0".'),
   required_channel_confirmations: blocks,
   funding_confirms_within_blocks: blocks,
-  channel_expiry_blocks: blocks.positive(),
-  token: z.string().max(512).nullish().describe('Opaque; mirrored in answers.'),
-  refund_onchain_address: z.string().max(128).nullish().describe('Not used: payments are Lightning payments.'),
-  announce_channel: z.boolean(),
+  channel_expiry_blocks: blocks.positive('must be at least 1.'),
+  token: text(512).nullish().describe('Opaque; mirrored in answers.'),
+  refund_onchain_address: text(128).nullish().describe('Not used: payments are Lightning payments.'),
+  announce_channel: z.boolean('must be true or false.'),
   public_key: z
-    .string()
+    .string(HEX_KEY)
     .regex(/^0[23][0-9a-fA-F]{64}$/, HEX_KEY)
     .refine((key) => isPubkey(key.toLowerCase()), HEX_KEY)
     .describe("The buyer's node, in either case of letters."),
-})
+}
+export const createOrderBody = z.object(orderFields, 'must be a JSON object.')
 export type CreateOrderBody = z.output<typeof createOrderBody>
 
-export const getOrderQuery = z.object({ order_id: z.uuid('must be a UUID') })
+export const getOrderQuery = z.object({ order_id: z.uuid('must be a UUID.') })
 
 export const lspInfo = z.strictObject({
   min_required_channel_confirmations: blocks,

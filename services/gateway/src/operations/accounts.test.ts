@@ -120,6 +120,23 @@ describe('log-in', () => {
     assert.equal(at(await market.gql('mutation { account { logout { success } } }', {}, token), 'account.logout.success'), true)
     assert.equal((await market.gql(ME, {}, token)).errors?.[0]?.message, 'Unauthorized token')
   })
+  test('by a node it reads the same whether or not the node has an account', async () => {
+    const LOGIN_CHALLENGE = `mutation { account { login_challenge(pubkey: "${PUBKEY}") } }`
+    const attempt = async () => {
+      const challenge = String(at(await market.gql(LOGIN_CHALLENGE), 'account.login_challenge'))
+      return (await market.gql(LOGIN, { input: { pubkey: PUBKEY, challenge, signature: 'd'.repeat(104) } })).errors?.[0]
+    }
+    const unknown = await attempt()
+    await market.happens(account.category, '20000000-0000-4000-8000-000000000001', [
+      { type: 'NodeConnected', data: { pubkey: PUBKEY } },
+    ])
+    market.answers((ask, options) =>
+      market.outcome(ask, options, { code: 'WRONG_SIGNATURE', message: 'The signature is wrong.' }),
+    )
+    const known = await attempt()
+    assert.equal(market.sent.length, 1)
+    assert.deepEqual([known?.message, known?.extensions], [unknown?.message, unknown?.extensions])
+  })
   test('a challenge for a node is sealed, and one of somebody else opens nothing', async () => {
     const answer = await market.gql(`mutation { account { login_challenge(pubkey: "${PUBKEY}") } }`)
     const challenge = String(at(answer, 'account.login_challenge'))
@@ -162,6 +179,16 @@ test('an API key is shown once, listed by its ends, and revoked', async () => {
 })
 
 describe('a node', () => {
+  test('has the name that gossip knows', async () => {
+    await market.close()
+    market = await stage({ addresses: async () => ({ alias: 'harbour', sockets: [] }) })
+    market.answers(service())
+    const token = await signUp()
+    await market.gql(CONNECT, { input: { pubkey: PUBKEY, challenge: 'x'.repeat(40), signature: 'd'.repeat(104) } }, token)
+    assert.deepEqual(at(await market.gql('{ account { me { nodes { pubkey alias } } } }', {}, token), 'account.me.nodes'), [
+      { pubkey: PUBKEY, alias: 'harbour' },
+    ])
+  })
   test('is connected when its own stream has said so', async () => {
     const token = await signUp()
     const challenge = at(await market.gql(CHALLENGE, { pubkey: PUBKEY }, token), 'account.node.challenge')

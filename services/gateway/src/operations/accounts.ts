@@ -3,7 +3,7 @@ import { DAY_MS, isoTime, MINUTE_MS } from '@penstock/kernel/time.ts'
 import { hashCredential, hashEmail, loginChallenge, newCredential, readLoginChallenge } from '@penstock/runtime/credentials.ts'
 import { hashPassword, verifyPassword } from '@penstock/runtime/passwords.ts'
 import { ask } from '@penstock/runtime/service.ts'
-import { type Caller, dashboardUser, someone } from '../callers.ts'
+import { type Caller, dashboardUser, identity } from '../callers.ts'
 import { accepted, inTime } from '../commands/answers.ts'
 import { invalid } from '../errors.ts'
 import { pubkeyOf } from '../input.ts'
@@ -27,7 +27,8 @@ export async function createAccount(gateway: Gateway, { email, password }: Creat
   if (!isEmail(address)) throw invalid('email must be an e-mail address')
   const emailHash = hashEmail(pepper, address)
   await withinLimit(gateway, `sign-up ${emailHash}`, gateway.config.loginPerMinute)
-  if (password.length < MIN_PASSWORD || password.length > MAX_PASSWORD) throw signUpRefused()
+  // As people count: a character outside the basic plane is one, not two.
+  if (Array.from(password).length < MIN_PASSWORD || password.length > MAX_PASSWORD) throw signUpRefused()
   const [accountId, emailRecord, passwordRecord] = [ids.uuid(), ids.uuid(), ids.uuid()]
   await records.put(emailRecord, 'email', JSON.stringify({ email: address }), clock.now())
   await records.put(passwordRecord, 'password', JSON.stringify({ hash: await hashPassword(pepper, password) }), clock.now())
@@ -82,7 +83,10 @@ async function logInByNode(gateway: Gateway, pubkey: string, challenge: string, 
   const login = newLogin(gateway)
   const until = answerBy(gateway)
   const command = { pubkey, challenge, challengeExpiresAt, signature, tokenHash: login.tokenHash, expiresAt: login.expiresAt }
-  accepted(await gateway.commands.ask(ask(account, owner.account_id, 'LoginByNode', command), { until }))
+  const answer = await gateway.commands.ask(ask(account, owner.account_id, 'LoginByNode', command), { until })
+  // One sentence: which of it is wrong would tell whether the node has an account here.
+  if (answer.outcome === 'refused') throw loginRefused()
+  accepted(answer)
   return loggedIn(gateway, login, owner.account_id, until)
 }
 
@@ -112,16 +116,16 @@ async function loggedIn(gateway: Gateway, { token, tokenHash }: Login, accountId
   return { id: accountId, token, account: await profileOf(gateway, accountId) }
 }
 
-export const me = (gateway: Gateway, caller: Caller | null) => profileOf(gateway, someone(caller).accountId)
+export const me = (gateway: Gateway, caller: Caller | null) => profileOf(gateway, identity(caller).accountId)
 
-async function profileOf({ views, records }: Gateway, accountId: string) {
+async function profileOf({ views, records, nodes: book }: Gateway, accountId: string) {
   const found = await accountById(views, accountId)
   const nodes = await nodesOf(views, accountId)
   return {
     id: accountId,
     email: (await recordText(records, found?.email_record ?? null, 'email')) ?? null,
     created_at: found ? isoTime(found.created_at) : null,
-    nodes: nodes.map(({ pubkey }) => ({ id: pubkey, pubkey, alias: null })),
+    nodes: nodes.map(({ pubkey }) => ({ id: pubkey, pubkey, alias: async () => (await book(pubkey)).alias })),
   }
 }
 

@@ -63,6 +63,24 @@ test('the command carries hashes only, and a time after which it is void', async
   assert.ok(!JSON.stringify(market.sent).includes(key))
 })
 
+test('an operator may limit how often an order is asked for; by itself it may be asked for at any pace', async () => {
+  const asks = async (times: number) => {
+    const answer = await market.gql(BUY, { input })
+    const [id, key] = ['liquidity.buy.order.transaction_id', 'liquidity.buy.account.session_key'].map((path) =>
+      String(at(answer, path)),
+    )
+    const statuses = []
+    for (let time = 0; time < times; time++) statuses.push((await market.gql(GET, { id }, key)).status)
+    return statuses
+  }
+  assert.deepEqual(new Set(await asks(30)), new Set([200]))
+  await market.close()
+  market = await stage({ env: { PENSTOCK_ORDER_POLLS_PER_MINUTE: '2' } })
+  market.answers(sells(market))
+  assert.deepEqual(await asks(3), [200, 200, 429])
+  assert.deepEqual(await asks(1), [200])
+})
+
 test('a session buys again under its own key', async () => {
   const first = await market.gql(BUY, { input })
   const key = String(at(first, 'liquidity.buy.account.session_key'))

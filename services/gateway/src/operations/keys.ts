@@ -5,7 +5,7 @@ import { ask } from '@penstock/runtime/service.ts'
 import { type Caller, dashboardUser } from '../callers.ts'
 import { accepted, inTime } from '../commands/answers.ts'
 import { invalid } from '../errors.ts'
-import { idOf, type PageInput, pageOf, textOf, timeOf } from '../input.ts'
+import { idOf, listOf, type PageInput, pageOf, textOf, timeOf } from '../input.ts'
 import type { Gateway } from '../ports.ts'
 import { apiKeyById, type ApiKeyRow, apiKeysOf, recordText } from '../read/accounts.ts'
 import { answerBy } from './offers.ts'
@@ -42,9 +42,8 @@ export async function listApiKeys(gateway: Gateway, caller: Caller | null, page:
   const pagination = pageOf(page)
   const { total, list } = await apiKeysOf(gateway.views, accountId, pagination)
   return {
-    id: `${accountId}/api_keys`,
+    ...listOf(`${accountId}/api_keys`, pagination),
     total_count: total,
-    pagination,
     list: await Promise.all(list.map((row) => apiKeyOf(gateway, row))),
   }
 }

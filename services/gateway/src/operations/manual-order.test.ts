@@ -66,6 +66,26 @@ test('an order on a named offer waits for its seller, and the invoice comes late
   })
 })
 
+test('an order that is being closed waits for nobody, whoever asks', async () => {
+  const id = String(at(await market.gql(CREATE, { input }, key), 'market.order.create.id'))
+  const waits = async (): Promise<readonly unknown[]> => {
+    const one = await market.gql(`{ user { market { orders { get_order(order_id: "${id}") { action_needed } } } } }`, {}, key)
+    const list = await market.gql(PURCHASES, { input: { action_needed: true } }, key)
+    const all = await market.gql(PURCHASES, { input: {} }, key)
+    return [
+      at(one, 'user.market.orders.get_order.action_needed'),
+      at(list, 'user.market.orders.purchases.total') === 1,
+      at(all, 'user.market.orders.purchases.list.0.action_needed'),
+    ]
+  }
+  assert.deepEqual(await waits(), [false, false, false])
+  await market.happens('order', id, [accepted, issued])
+  assert.deepEqual(await waits(), [true, true, true])
+  const closing = { type: 'ReleaseRequested', data: { to: 'BUYER_REJECTED', reason: 'no', blamed: false, by: null } }
+  await market.happens('order', id, [closing])
+  assert.deepEqual(await waits(), [false, false, false])
+})
+
 test('purchases are found by the node that sells', async () => {
   await market.gql(CREATE, { input }, key)
   const total = async (peer_pubkey: string) =>
@@ -90,4 +110,12 @@ test('what the offer refuses is told', async () => {
     code: 'GRAPHQL_VALIDATION_FAILED',
     reason: 'OFFER_SIZE',
   })
+  const wish = market.sent[0]?.ask.command.data as Wish | undefined
+  assert.ok(wish?.record)
+  assert.equal(await market.gateway.records.get(wish.record.id), undefined)
+})
+
+test('an unknown offer is not found, by the sentence of everywhere', async () => {
+  market.answers((ask, options) => market.outcome(ask, options, { code: 'OFFER_NOT_FOUND', message: 'There is no such offer.' }))
+  assert.equal((await market.gql(CREATE, { input }, key)).errors?.[0]?.message, 'Offer not found')
 })

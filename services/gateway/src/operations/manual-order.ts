@@ -1,8 +1,8 @@
-import { type Caller, someone } from '../callers.ts'
-import { forbidden, invalid, unanswered } from '../errors.ts'
+import { type Caller, identity } from '../callers.ts'
+import { invalid, offerNotFound, unanswered } from '../errors.ts'
 import { amountOf, idOf, pubkeyOf, textOf } from '../input.ts'
 import type { Gateway } from '../ports.ts'
-import type { OrderInRole } from '../read/sales.ts'
+import { asBuyer, type OrderInRole } from '../read/sales.ts'
 import { keepText } from './buy.ts'
 import { placeOrder } from './place-order.ts'
 
@@ -21,8 +21,7 @@ export async function createManualOrder(
   { caller, ip }: { readonly caller: Caller | null; readonly ip: string },
   input: ManualOrderInput,
 ): Promise<OrderInRole> {
-  const buyer = someone(caller)
-  if (buyer.kind === 'order') throw forbidden('This key reads one order only. Order with the key of your account.')
+  const buyer = identity(caller)
   if (input.payment_method && input.payment_method !== 'SATS') throw invalid('payment_method must be "SATS"')
   const referrer = input.referrer ? textOf(input.referrer, 'referrer', 1, 200) : null
   const wish = {
@@ -44,8 +43,11 @@ export async function createManualOrder(
   }
   const orderId = gateway.ids.uuid()
   const placed = await placeOrder(gateway, { orderId, ip, wish, isReady: () => true })
-  if (placed.outcome === 'refused') throw invalid(placed.message, { reason: placed.code })
+  if (placed.outcome === 'refused') {
+    if (wish.record) await gateway.records.delete(wish.record.id)
+    throw placed.code === 'OFFER_NOT_FOUND' ? offerNotFound() : invalid(placed.message, { reason: placed.code })
+  }
   if (placed.outcome === 'withdrawn')
     throw unanswered('The order was not placed in time and is withdrawn. Look at it with get_order.', { transaction_id: orderId })
-  return { ...placed.stored, role: { is: 'buyer' } }
+  return asBuyer(placed.stored)
 }

@@ -36,21 +36,22 @@ export type UpdateOfferInput = { readonly offer_id: string } & Optional<OfferFie
 
 const ALL_BITCOIN_SAT = 2_100_000_000_000_000n
 const MAX_RATE_PPM = 1_000_000
-// LSPS1 counts 144 blocks a day: some nineteen years.
-const MAX_BLOCKS = 1_000_000
+// Two years, as the owner of offers has it.
+const MAX_BLOCKS = 105_120
 
 /** What the fields of an offer become, each judged by itself; the owner of the offer judges them together. */
 const readers = {
   total_size: (text: string) => `${amountOf(text, 'total_size', { min: 1n, max: ALL_BITCOIN_SAT })}`,
   min_size: (text: string) => `${amountOf(text, 'min_size', { min: 1n, max: ALL_BITCOIN_SAT })}`,
   max_size: (text: string) => `${amountOf(text, 'max_size', { min: 1n, max: ALL_BITCOIN_SAT })}`,
-  min_block_length: (value: number) => wholeOf(value, 'min_block_length', 0, MAX_BLOCKS),
+  min_block_length: (value: number) => wholeOf(value, 'min_block_length', 1, MAX_BLOCKS),
   fee_rate: (value: number) => wholeOf(value, 'fee_rate', 0, MAX_RATE_PPM),
   base_fee: (text: string) => `${amountOf(text, 'base_fee', { max: ALL_BITCOIN_SAT })}`,
   fee_rate_cap: (value: number) => wholeOf(value, 'fee_rate_cap', 0, MAX_RATE_PPM),
   base_fee_cap: (text: string) => `${amountOf(text, 'base_fee_cap', { max: ALL_BITCOIN_SAT })}`,
   onchain_multiplier: (value: number) => {
-    if (!Number.isFinite(value) || value < 1 || value > 5) throw invalid('onchain_multiplier must be from 1 to 5')
+    if (value !== 0 && !(value >= 1 && value <= 5))
+      throw invalid('onchain_multiplier must be from 1 to 5, or 0 where the seller bears the fee')
     return value
   },
   asset_id: (text: string) => (text === '' ? null : textOf(text, 'asset_id', 1, 128)),

@@ -3,7 +3,7 @@ import { SECOND_MS } from '@penstock/kernel/time.ts'
 import { ask } from '@penstock/runtime/service.ts'
 import { type Caller, accountHolder } from '../callers.ts'
 import { accepted } from '../commands/answers.ts'
-import { invalid } from '../errors.ts'
+import { invalid, offerNotFound } from '../errors.ts'
 import { amountOf, idOf, pubkeyOf, textOf, timeOf } from '../input.ts'
 import type { Gateway } from '../ports.ts'
 import { nodeOf } from '../read/accounts.ts'
@@ -71,6 +71,6 @@ async function mustOwnNode(gateway: Gateway, accountId: string, pubkey: string):
 /** Somebody else's offer is changed by nobody but its owner; that it exists is public. */
 async function ownOffer(gateway: Gateway, accountId: string, offerId: string): Promise<string> {
   const found = await offerById(gateway.views, idOf(offerId))
-  if (found?.offer.accountId !== accountId) throw invalid('Offer not found')
+  if (found?.offer.accountId !== accountId) throw offerNotFound()
   return found.offer.id
 }

@@ -17,7 +17,7 @@ const ADD =
 const CANCEL = 'mutation C($input: CancelOrderInput!) { market { order { cancel(input: $input) { success } } } }'
 const SALES = `query S($input: OrderInput) { user { market { orders { sales(input: $input) { total list {
   id status size fees { seller { sats } } outpoint action_needed is_seller payout { sats invoice_status status reason } destination { pubkey sockets } } } } } } }`
-const GET = `{ user { market { orders { get_order(order_id: "${ORDER}") { status payment_status is_seller channel_id confirmations { confirmations } blocks_until_can_be_closed
+const GET = `{ user { market { orders { get_order(order_id: "${ORDER}") { status payment_status is_seller action_needed channel_id confirmations { confirmations } blocks_until_can_be_closed
   payment { lightning { invoice pending } } fees { seller { sats } buyer { sats usd } } timeout timeline { fact status reason } source { pubkey } } } } } }`
 
 const request = encodePaymentRequest(
@@ -55,7 +55,7 @@ const offered = {
 let market: Stage
 const keys: Record<string, string> = {}
 beforeEach(async () => {
-  market = await stage()
+  market = await stage({ addresses: async (pubkey) => ({ alias: `node-${pubkey.slice(2, 6)}`, sockets: ['203.0.113.5:9735'] }) })
   for (const account of [SELLER, OTHER, BUYER]) {
     const key = newCredential('pak_', market.gateway.ids)
     keys[account] = key
@@ -121,6 +121,7 @@ test("an invoice that expired unpaid is asked for again, by settlement's word al
     list: [sale],
   } = await sales(SELLER, { action_needed: true })
   assert.deepEqual(sale?.['payout'], { sats: '2500', invoice_status: 'TAKEN', status: 'FAILED', reason: 'The invoice expired.' })
+  assert.equal(at(await market.gql(GET, {}, keys[SELLER]), 'user.market.orders.get_order.action_needed'), true)
   assert.equal(
     at(await market.gql(GET, {}, keys[SELLER]), 'user.market.orders.get_order.payment_status'),
     'SELLER_INVOICE_EXPIRED',
@@ -230,6 +231,86 @@ test('the order of somebody else does not exist', async () => {
   ] as const)
     assert.equal(await message(query, input, OTHER), 'Order not found')
   assert.equal(market.sent.length, 0)
+})
+
+test('what a seller writes when it rejects is in no fact, and the buyer reads it as long as it is kept', async () => {
+  const REJECT =
+    'mutation R($input: SellerRejectOrdersInput!) { market { order { seller { reject(input: $input) { success } } } } }'
+  const manual = placed({ ...orderTermsOf(true) })
+  await market.happens('order', ORDER, [manual])
+  let refused = false
+  market.answers(async (ask, options) => {
+    if (refused) return market.outcome(ask, options, { code: 'NOT_NOW', message: 'Not now.' })
+    const { record } = ask.command.data as { record: object | null }
+    await market.happens(
+      'order',
+      ORDER,
+      [{ type: 'SellerRejected', data: { reason: 'It was rejected.', record } }],
+      options.commandId,
+    )
+    refused = true
+  })
+  const input = { order_id: ORDER, reason: 'my coins are elsewhere' }
+  assert.equal(await message(REJECT, input), undefined)
+  assert.ok(!JSON.stringify(market.sent).includes('coins'))
+  const shown = async () =>
+    at(
+      await market.gql(
+        `{ user { market { orders { get_order(order_id: "${ORDER}") { reason payment { lightning { pending } } timeline { fact reason } } } } } }`,
+        {},
+        keys[BUYER],
+      ),
+      'user.market.orders.get_order',
+    ) as { reason: string; timeline: { reason: string | null }[]; payment: object }
+  const first = await shown()
+  assert.deepEqual([first.reason, first.timeline.at(-1)?.reason], ['my coins are elsewhere', 'my coins are elsewhere'])
+  assert.deepEqual(first.payment, { lightning: { pending: false } })
+  // Words of a rejection that was refused are not kept.
+  assert.equal(await message(REJECT, { ...input, reason: 'other words' }), 'Not now.')
+  const ids = market.sent.map(({ ask }) => (ask.command.data as { record: { id: string } }).record.id)
+  const kept = await Promise.all(ids.map(async (id) => (await market.gateway.records.get(id)) !== undefined))
+  assert.deepEqual(kept, [true, false])
+  await market.gateway.records.delete(ids[0] ?? '')
+  assert.deepEqual((await shown()).reason, 'It was rejected.')
+})
+
+test('nodes have the names and addresses that gossip knows, under ids of their order', async () => {
+  await opening()
+  const NODES = `{ user { market { orders { get_order(order_id: "${ORDER}") {
+    source { id pubkey alias sockets } destination { id pubkey alias sockets } } } } } }`
+  const { source, destination } = at(await market.gql(NODES, {}, keys[BUYER]), 'user.market.orders.get_order') as Record<
+    string,
+    { id: string; pubkey: string; alias: string; sockets: string[] }
+  >
+  assert.deepEqual([source?.alias, source?.sockets], [`node-${candidateOf(1).sellerPubkey.slice(2, 6)}`, ['203.0.113.5:9735']])
+  assert.deepEqual(
+    [destination?.alias, destination?.sockets],
+    [`node-${orderTermsOf().destination.pubkey.slice(2, 6)}`, ['127.0.0.1:9735']],
+  )
+  assert.notEqual(source?.id, destination?.id)
+})
+
+test('each page and each filter of a list has an id of its own', async () => {
+  const LIST = `query L($page: PageInput, $input: OrderInput) { user { market { orders {
+    sales(page: $page, input: $input) { id pagination { id limit offset } } purchases(page: $page, input: $input) { id pagination { id } } } } } }`
+  const variables = [
+    {},
+    { page: { offset: 10 } },
+    { page: { limit: 5 } },
+    { input: { action_needed: true } },
+    { input: { action_needed: false } },
+  ]
+  const ids = await Promise.all(
+    variables.map(async (wanted) => {
+      const found = at(await market.gql(LIST, wanted, keys[SELLER]), 'user.market.orders') as Record<
+        string,
+        { id: string; pagination: { id: string } }
+      >
+      for (const list of Object.values(found)) assert.equal(list.pagination.id, list.id)
+      return Object.values(found).map(({ id }) => id)
+    }),
+  )
+  assert.equal(new Set(ids.flat()).size, 2 * variables.length)
 })
 
 test('cancel passes on who asks and why', async () => {

@@ -11,6 +11,7 @@ import type { Gateway } from '../ports.ts'
 import { orderById } from '../read/orders.ts'
 import { orderForAccount } from '../read/sales.ts'
 import type { Judged, OrderView } from '../views/order-view.ts'
+import { keepText } from './buy.ts'
 import { answerBy } from './offers.ts'
 
 export type AcceptInput = { readonly order_id: string; readonly request: string }
@@ -37,8 +38,15 @@ export async function rejectOrder(
 ) {
   const { accountId } = accountHolder(caller)
   const orderId = await takingPart(gateway, accountId, input.order_id)
-  const reason = textOf(input.reason || 'The seller gave no reason.', 'reason', 1, 200)
-  await carryOut(gateway, ask(order, orderId, 'Reject', { by: accountId, reason }), answerBy(gateway))
+  const reason = input.reason ? textOf(input.reason, 'reason', 1, 200) : null
+  const record = reason === null ? null : await keepText(gateway, 'reject-reason', { reason })
+  const answer = await gateway.commands.ask(ask(order, orderId, 'Reject', { by: accountId, record }), {
+    until: answerBy(gateway),
+  })
+  // Refused, or rejected before with other words: nothing speaks of these. Without an answer they may still be needed.
+  const isKept = (await orderById(gateway.views, orderId))?.order.rejection?.id === record?.id
+  if (record && !isKept && answer.outcome !== 'unanswered') await gateway.records.delete(record.id)
+  accepted(answer)
   return { id: orderId, success: true }
 }
 
@@ -97,11 +105,14 @@ export async function cancelOrder(
   caller: Caller | null,
   input: { readonly order_id: string; readonly cancellation_reason?: CancellationReason | null },
 ) {
-  const { accountId, kind } = someone(caller)
-  if (kind === 'order') throw orderNotFound() // that key reads, and nothing else
+  const { accountId, orderId: only } = someone(caller)
+  if (only !== null && only !== idOf(input.order_id)) throw orderNotFound()
   const orderId = await takingPart(gateway, accountId, input.order_id)
   const reason = input.cancellation_reason ?? 'No reason was given.'
-  await carryOut(gateway, ask(order, orderId, 'Cancel', { by: accountId, reason }), answerBy(gateway))
+  // The key of one order is its buyer's: it takes the order back, and never gives up a turn of the same account's as a seller.
+  const wish =
+    only === null ? ask(order, orderId, 'Cancel', { by: accountId, reason }) : ask(order, orderId, 'Withdraw', { reason })
+  await carryOut(gateway, wish, answerBy(gateway))
   return { id: orderId, success: true }
 }
 

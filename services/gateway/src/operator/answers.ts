@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import { Fault } from '@penstock/kernel/result.ts'
 import type { Log } from '@penstock/runtime/log.ts'
 import type { NextFunction, Request, RequestHandler, Response } from 'express'
-import { z } from 'zod'
+import type { z } from 'zod'
 
 /** A sentence for the operator, with the status that goes with it. */
 export class OperatorError extends Error {
@@ -38,8 +38,8 @@ const ORDER_ID = /^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/i
 
 /** The order id of a route with `:id`. @throws OperatorError where it is none */
 export function orderIdOf(params: Request['params']): string {
-  const id = `${params['id'] ?? ''}`
-  if (!ORDER_ID.test(id)) throw new OperatorError(400, 'An order id is a UUID.')
+  const { id } = params
+  if (typeof id !== 'string' || !ORDER_ID.test(id)) throw new OperatorError(400, 'An order id is a UUID.')
   return id.toLowerCase()
 }
 
@@ -56,12 +56,30 @@ export const answer =
     response.json(await make(request))
   }
 
+/** What express and its body parser found wrong with a request. */
+function requestFault(error: unknown): OperatorError | undefined {
+  if (error instanceof OperatorError) return error
+  const status = typeof error === 'object' && error !== null && 'status' in error ? error.status : undefined
+  if (typeof status !== 'number' || status >= 500) return undefined
+  if (error instanceof URIError) return new OperatorError(400, 'The address has an escape that stands for no character.')
+  if (status === 413) return new OperatorError(413, 'The body is too large.')
+  if (status === 415) return new OperatorError(415, 'The encoding of the body is not supported; send UTF-8.')
+  return new OperatorError(400, 'The body is not valid JSON.')
+}
+
 /** The last handler of the operator's routes: a sentence, never a stack. Plain errors come from the network's own control. */
 export const failed =
   (log: Log) =>
   (error: unknown, _request: Request, response: Response, _next: NextFunction): void => {
-    if (error instanceof OperatorError) return void response.status(error.status).json({ error: error.message })
-    const status = error instanceof Fault ? 503 : 422
-    log.warn({ reason: String(error) }, 'an operator request failed')
-    response.status(status).json({ error: error instanceof Error ? error.message : 'The request failed.' })
+    const wrong = requestFault(error)
+    if (wrong) return void response.status(wrong.status).json({ error: wrong.message })
+    const isFault = error instanceof Fault
+    // What the operator asked for cannot be: it is told, and nobody else has to know.
+    log[isFault ? 'warn' : 'info']({ reason: String(error) }, 'an operator request failed')
+    response.status(isFault ? 503 : 422).json({ error: error instanceof Error ? error.message : 'The request failed.' })
   }
+
+export const uncached: RequestHandler = (_request, response, next) => {
+  response.set('cache-control', 'no-store')
+  next()
+}

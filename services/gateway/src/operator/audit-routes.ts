@@ -17,8 +17,17 @@ const wanted = z.strictObject({ note: z.string().max(128).optional() })
 /** What auditors ask: whether the store is whole, and all that is recorded of an order. */
 export function auditRoutes(audit: OperatorAudit): Router {
   const router = Router()
-  router.post('/verify', answer(({ body }) => audit.verify(bodyOf(wanted, body ?? {}).note)))
-  router.get('/replay/:id', answer(async ({ params }) => foundOrder(await audit.replay(orderIdOf(params)))))
-  router.get('/export/:id', answer(async ({ params }) => foundOrder(await audit.export(orderIdOf(params)))))
+  router.post(
+    '/verify',
+    answer(({ body }) => audit.verify(bodyOf(wanted, body ?? {}).note)),
+  )
+  router.get(
+    '/replay/:id',
+    answer(async ({ params }) => foundOrder(await audit.replay(orderIdOf(params)))),
+  )
+  router.get(
+    '/export/:id',
+    answer(async ({ params }) => foundOrder(await audit.export(orderIdOf(params)))),
+  )
   return router
 }

@@ -5,7 +5,7 @@ import type { Log } from '@penstock/runtime/log.ts'
 import { type Ask, ask } from '@penstock/runtime/service.ts'
 import express, { Router } from 'express'
 import { z } from 'zod'
-import { answer, bodyOf, failed, foundOrder, operatorOnly, orderIdOf } from './answers.ts'
+import { answer, bodyOf, failed, foundOrder, operatorOnly, orderIdOf, uncached } from './answers.ts'
 import { auditRoutes, type OperatorAudit } from './audit-routes.ts'
 import type { Simulation } from './simulation.ts'
 import { simulationRoutes } from './simulation-routes.ts'
@@ -30,7 +30,7 @@ const grant = z.strictObject({ pubkey: z.string().refine(isPubkey, 'a public key
 /** What operators may do, behind their token: orders of anybody, audits, parked messages, grants, the simulated network. */
 export function operatorRoutes(ports: OperatorPorts): Router {
   const router = Router()
-  router.use(operatorOnly(ports.token), express.json({ limit: '64kb' }))
+  router.use(uncached, operatorOnly(ports.token), express.json({ limit: '64kb' }))
   router.get('/orders/:id', answer(async ({ params }) => foundOrder(await ports.orderReport(orderIdOf(params)))))
   router.use('/audit', auditRoutes(ports.audit))
   router.get('/parked', answer(() => ports.bus.parked()))

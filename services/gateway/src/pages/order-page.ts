@@ -33,7 +33,8 @@ export type OrderPage = {
 }
 export type Detail = { readonly name: string; readonly value: string; readonly isCode?: boolean }
 
-export function orderPageOf(found: StoredOrder, now: number): OrderPage {
+/** @param rejectedBecause in the seller's own words, where it rejected the order */
+export function orderPageOf(found: StoredOrder, now: number, rejectedBecause?: string): OrderPage {
   const { order } = found
   const stage = stageOf(order, now)
   const said = words[stage === 'late' ? 'BUYER_FAILED_TO_PAY' : order.status]
@@ -46,7 +47,7 @@ export function orderPageOf(found: StoredOrder, now: number): OrderPage {
         ? 'Its payment is on the way back; the status follows when our node has confirmed that.'
         : said.lead,
     money: moneyOf(order, stage),
-    reason: stage === 'ended' ? order.reason : (order.closing?.reason ?? null),
+    reason: stage === 'ended' ? (rejectedBecause ?? order.reason) : (order.closing?.reason ?? null),
     isFinal: isFinal(order.status),
     sats: grouped(order.terms.priceSat),
     usd: usdOf(order),

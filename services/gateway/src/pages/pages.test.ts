@@ -104,6 +104,16 @@ describe('after the payment', () => {
   })
 })
 
+test('why a seller rejected the order is read where its words are kept', async () => {
+  const { id, token } = await buy()
+  await market.gateway.records.put(id, 'reject-reason', JSON.stringify({ reason: 'my coins are <b>elsewhere</b>' }), Date.now())
+  const record = { id, hash: 'a'.repeat(64) }
+  await market.happens('order', id, [{ type: 'SellerRejected', data: { reason: 'The seller rejected the order', record } }])
+  assert.ok((await read(`/orders/${token}`)).includes('my coins are &lt;b&gt;elsewhere'))
+  await market.gateway.records.delete(id)
+  assert.ok((await read(`/orders/${token}`)).includes('The seller rejected the order'))
+})
+
 test('the status page of an unpaid order leads to its checkout', async () => {
   const { token } = await buy()
   const html = await read(`/orders/${token}`)
@@ -168,6 +178,17 @@ describe('server-sent events', () => {
       if (seen.length === 2) await market.happens('order', id, [valid])
     }
     assert.deepEqual(seen, ['changed', 'changed', 'changed', 'final'])
+  })
+
+  test('an address has twenty of them', async () => {
+    const { token } = await buy()
+    const gone = new AbortController()
+    const follow = () =>
+      fetch(`${market.base}/orders/${token}/events`, { headers: { accept: 'text/event-stream' }, signal: gone.signal })
+    const open = await Promise.all(Array.from({ length: 20 }, follow))
+    assert.deepEqual(new Set(open.map(({ status }) => status)), new Set([200]))
+    assert.equal((await follow()).status, 429)
+    gone.abort()
   })
 
   test('an open stream does not keep a service from stopping', async () => {

@@ -2,6 +2,8 @@ import type { Express, Request, RequestHandler, Response } from 'express'
 import type { Mount } from '../http.ts'
 import type { Gateway } from '../ports.ts'
 import { orderByPage, type StoredOrder } from '../read/orders.ts'
+import { reasonGiven } from '../read/reason.ts'
+import { addressKey } from '../web/address.ts'
 import { whenReady } from '../web/ready.ts'
 import { pageHash } from './address.ts'
 import { home } from './home.ts'
@@ -25,21 +27,23 @@ export const pageRoutes: Mount = (app, gateway) => {
       if (!found) return missing(response)
       const token = String(request.params['token'])
       if (kind === 'checkout') send(response, 'checkout', await checkout(gateway, found, token))
-      else send(response, 'order', { ...page(gateway, found), checkout: `/checkout/${token}` })
+      else send(response, 'order', { ...(await page(gateway, found)), checkout: `/checkout/${token}` })
     })
     app.get(`/${kind}/:token/events`, ready, async (request, response) => {
       const found = await foundBy(gateway, request)
       if (!found) return void response.status(404).end()
-      await streams.follow(found, response)
+      await streams.follow(found, addressKey(request.ip), response)
     })
   }
   notFound(app)
 }
 
-const page = ({ clock }: Gateway, found: StoredOrder) => ({ page: orderPageOf(found, clock.now()) })
+const page = async (gateway: Gateway, found: StoredOrder) => ({
+  page: orderPageOf(found, gateway.clock.now(), await reasonGiven(gateway, found.order)),
+})
 
 async function checkout(gateway: Gateway, found: StoredOrder, token: string): Promise<object> {
-  const shown = page(gateway, found)
+  const shown = await page(gateway, found)
   const { invoice } = shown.page
   return {
     ...shown,

@@ -7,15 +7,26 @@ import { isFinal } from './timeline.ts'
 
 /** Beyond so many open pages others poll. */
 const MOST_STREAMS = 1000
+/** One visitor must not take the places of all. */
+const MOST_OF_ADDRESS = 20
 const PING_MS = 20 * SECOND_MS
 /** Our own commits wake us at once. Those of other replicas are looked for so often, and whether the page or the service went away. */
 const LOOK_MS = SECOND_MS
 
-export type Streams = { readonly follow: (found: StoredOrder, response: Response) => Promise<void> }
+/** `ip`: the visitor's address. */
+export type Streams = { readonly follow: (found: StoredOrder, ip: string, response: Response) => Promise<void> }
 
 /** Server-sent events: they say only that a page is old, and it loads itself again. */
 export function openStreams({ views, waits, clock, closing }: Gateway): Streams {
   let open = 0
+  const byAddress = new Map<string, number>()
+
+  const count = (ip: string, change: 1 | -1): void => {
+    open += change
+    const left = (byAddress.get(ip) ?? 0) + change
+    if (left > 0) byAddress.set(ip, left)
+    else byAddress.delete(ip)
+  }
 
   const run = async (found: StoredOrder, response: Response, gone: AbortSignal): Promise<void> => {
     const { id } = found.order
@@ -35,9 +46,10 @@ export function openStreams({ views, waits, clock, closing }: Gateway): Streams 
   }
 
   return {
-    async follow(found, response) {
+    async follow(found, ip, response) {
       if (open >= MOST_STREAMS) return void response.status(503).set('retry-after', '5').end()
-      open++
+      if ((byAddress.get(ip) ?? 0) >= MOST_OF_ADDRESS) return void response.status(429).set('retry-after', '5').end()
+      count(ip, 1)
       const gone = new AbortController()
       response.once('close', () => gone.abort())
       try {
@@ -46,7 +58,7 @@ export function openStreams({ views, waits, clock, closing }: Gateway): Streams 
           .flushHeaders()
         await run(found, response, gone.signal)
       } finally {
-        open--
+        count(ip, -1)
         response.end()
       }
     },

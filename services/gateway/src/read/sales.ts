@@ -1,6 +1,7 @@
 import type { Views } from '@penstock/ports/views.ts'
 import { sql } from 'kysely'
 import type { Page } from '../input.ts'
+import { isToPay } from '../views/order-view.ts'
 import { tablesOf } from '../views/tables.ts'
 import { type Listed, type StoredOrder, stored } from './orders.ts'
 
@@ -8,11 +9,14 @@ type Db = Pick<Views, 'db'>
 
 /** How an account takes part in an order. */
 export type Role =
-  | { readonly is: 'buyer' }
+  | { readonly is: 'buyer'; readonly actionNeeded: boolean }
   | { readonly is: 'seller'; readonly attempt: number; readonly current: boolean; readonly actionNeeded: boolean }
 export type OrderInRole = StoredOrder & { readonly role: Role }
 
 export type OrderFilter = { readonly peerPubkey: string | undefined; readonly actionNeeded: boolean | undefined }
+
+/** Whether a seller must do something. An invoice that expired before it could be paid is settlement's word, and does not wait for the order's stream. */
+const sellerActs = sql<number>`case when s.action_needed = 1 or (h.invoice_due = 1 and s.current = 1) then 1 else 0 end`
 
 /** An account's orders as a seller, newest first. */
 export async function salesOfAccount(
@@ -21,8 +25,6 @@ export async function salesOfAccount(
   page: Page,
   { peerPubkey, actionNeeded }: OrderFilter,
 ): Promise<Listed<OrderInRole>> {
-  // An invoice that expired before it could be paid is settlement's word, and does not wait for the order's stream.
-  const action = sql<number>`case when s.action_needed = 1 or (h.invoice_due = 1 and s.current = 1) then 1 else 0 end`
   const mine = tablesOf(views)
     .selectFrom('gateway_sales as s')
     .innerJoin('gateway_orders as o', 'o.id', 's.order_id')
@@ -30,10 +32,10 @@ export async function salesOfAccount(
     .leftJoin('gateway_channels as c', 'c.order_id', 's.order_id')
     .where('s.account_id', '=', accountId)
     .$if(peerPubkey !== undefined, (query) => query.where('s.buyer_pubkey', '=', peerPubkey ?? ''))
-    .$if(actionNeeded !== undefined, (query) => query.where(action, '=', actionNeeded ? 1 : 0))
+    .$if(actionNeeded !== undefined, (query) => query.where(sellerActs, '=', actionNeeded ? 1 : 0))
   const { total } = await mine.select((count) => count.fn.countAll().as('total')).executeTakeFirstOrThrow()
   const list = await mine
-    .select(['o.view', 'h.view as hold', 'c.view as channel', 's.attempt', 's.current', action.as('action')])
+    .select(['o.view', 'h.view as hold', 'c.view as channel', 's.attempt', 's.current', sellerActs.as('action')])
     .orderBy('s.created_at', 'desc')
     .orderBy('s.order_id', 'desc')
     .limit(page.limit)
@@ -60,7 +62,7 @@ export async function purchasesOfAccount(
         .where('s.seller_pubkey', '=', peerPubkey ?? '')
         .where('s.current', '=', 1),
     )
-    .$if(actionNeeded !== undefined, (query) => query.where('o.status', actionNeeded ? '=' : '!=', 'WAITING_FOR_BUYER_PAYMENT'))
+    .$if(actionNeeded !== undefined, (query) => query.where('o.to_pay', '=', actionNeeded ? 1 : 0))
   const { total } = await mine.select((count) => count.fn.countAll().as('total')).executeTakeFirstOrThrow()
   const list = await mine
     .select(['o.view', 'h.view as hold', 'c.view as channel'])
@@ -69,7 +71,7 @@ export async function purchasesOfAccount(
     .limit(page.limit)
     .offset(page.offset)
     .execute()
-  return { total: Number(total), list: list.map((row) => ({ ...stored(row), role: { is: 'buyer' } })) }
+  return { total: Number(total), list: list.map((row) => asBuyer(stored(row))) }
 }
 
 /** The order if the account takes part in it. Somebody else's is as unknown as one that does not exist. */
@@ -86,14 +88,19 @@ export async function orderForAccount(views: Db, accountId: string, orderId: str
       'c.view as channel',
       's.attempt',
       's.current',
-      's.action_needed as action',
+      sellerActs.as('action'),
     ])
     .where('o.id', '=', orderId)
     .executeTakeFirst()
   if (!row) return undefined
-  if (row.buyer_account_id === accountId) return { ...stored(row), role: { is: 'buyer' } }
+  if (row.buyer_account_id === accountId) return asBuyer(stored(row))
   return row.attempt === null ? undefined : { ...stored(row), role: seller(row) }
 }
+
+export const asBuyer = (found: StoredOrder): OrderInRole => ({
+  ...found,
+  role: { is: 'buyer', actionNeeded: isToPay(found.order) },
+})
 
 const seller = (row: { attempt: number | null; current: number | null; action: number | null }): Role => ({
   is: 'seller',

@@ -1,5 +1,6 @@
 import type { Migration, Views } from '@penstock/ports/views.ts'
 import type { CreateTableBuilder } from 'kysely'
+import type { Tables } from './tables.ts'
 
 type Column = 'text' | 'text?' | 'int' | 'int?' | 'big' | 'big?'
 type Columns = Readonly<Record<string, Column>>
@@ -160,6 +161,19 @@ const lsps1: Migration = (db) =>
     'pubkey',
   ])
 
+const toPay: Migration = async (db) => {
+  await db.schema
+    .alterTable('gateway_orders')
+    .addColumn('to_pay', 'integer', (column) => column.notNull().defaultTo(0))
+    .execute()
+  await db
+    .$extendTables<Tables>()
+    .updateTable('gateway_orders')
+    .set({ to_pay: 1 })
+    .where('status', '=', 'WAITING_FOR_BUYER_PAYMENT')
+    .execute()
+}
+
 /** All tables at once: projections and the gateway's own loops share some of them. */
 export const migrateGateway = (views: Views): Promise<void> =>
-  views.migrate('gateway', [orders, market, accounts, callers, lsps1])
+  views.migrate('gateway', [orders, market, accounts, callers, lsps1, toPay])

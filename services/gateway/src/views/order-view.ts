@@ -39,6 +39,8 @@ export type OrderView = {
   readonly closing: { readonly to: ReleaseTo; readonly reason: string } | null
   /** Why it ended as it did. */
   readonly reason: string | null
+  /** Where the words stand that the seller rejected it with. */
+  readonly rejection: { readonly id: string; readonly hash: string } | null
   readonly attempts: readonly AttemptView[]
   readonly outpoint: string | null
   readonly outpoints: Readonly<Record<string, Judged>>
@@ -81,6 +83,7 @@ function begun({ aggregateId, at, fact }: Event<OrderFact>): OrderView {
     held: null,
     closing: null,
     reason: null,
+    rejection: null,
     attempts: [],
     outpoint: null,
     outpoints: {},
@@ -126,6 +129,8 @@ function detailsAfter(view: OrderView, fact: OrderFact, at: number): OrderView {
       return { ...changed(view, currentAttempt(view), { status: 'opened' }), confirmations: fact.data.confirmations }
     case 'OrderValid':
       return { ...view, settledAt: fact.data.settledAt }
+    case 'SellerRejected':
+      return { ...view, rejection: fact.data.record }
     case 'PayoutInvoiceOffered':
       return judged(view, 'payoutInvoices', fact.data.paymentHash, { attempt: fact.data.attempt, state: 'offered', reason: null })
     case 'PayoutInvoiceTaken':
@@ -183,6 +188,9 @@ export function currentAttempt(view: OrderView): number | undefined {
   const named = view.outpoint === null ? undefined : view.attempts.find(({ outpoint }) => outpoint === view.outpoint)
   return (named ?? view.attempts.at(-1))?.attempt
 }
+
+/** Its invoice waits for the buyer. */
+export const isToPay = ({ status, closing }: OrderView): boolean => status === 'WAITING_FOR_BUYER_PAYMENT' && closing === null
 
 const changed = (view: OrderView, attempt: number | undefined, change: Partial<AttemptView>): OrderView => ({
   ...view,

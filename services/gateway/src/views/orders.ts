@@ -6,7 +6,7 @@ import type { Transaction } from 'kysely'
 import { channelView, type ChannelView } from './channel-view.ts'
 import { holdView, type HoldView } from './hold-view.ts'
 import { isOpen } from './order-status.ts'
-import { orderView, type OrderView } from './order-view.ts'
+import { isToPay, orderView, type OrderView } from './order-view.ts'
 import { salesOf } from './sales.ts'
 import { tablesIn, type Tables } from './tables.ts'
 
@@ -46,7 +46,12 @@ async function applyOrder(
   const row = await db.selectFrom('gateway_orders').select('view').where('id', '=', id).executeTakeFirst()
   const before = row && (JSON.parse(row.view) as OrderView) // written below
   const view = orderView(before, event)
-  const changing = { status: view.status, open: isOpen(view.status) ? 1 : 0, view: JSON.stringify(view) }
+  const changing = {
+    status: view.status,
+    open: isOpen(view.status) ? 1 : 0,
+    to_pay: isToPay(view) ? 1 : 0,
+    view: JSON.stringify(view),
+  }
   if (before) await db.updateTable('gateway_orders').set(changing).where('id', '=', id).execute()
   else {
     const { source, buyer, destination } = view.terms

@@ -8,6 +8,8 @@ export type Tables = {
     status: string
     /** 1 while the buyer's money can still be taken or locked. */
     open: number
+    /** 1 while its invoice waits for the buyer. */
+    to_pay: number
     source: string
     buyer_account_id: string
     destination: string

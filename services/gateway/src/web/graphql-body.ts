@@ -11,16 +11,19 @@ export const onlyJson: RequestHandler = (request, response, next) => {
   refuse(response, 415, 'Send the query as JSON, with Content-Type: application/json.')
 }
 
-type BodyError = { readonly type: string; readonly status: number }
-const isBodyError = (error: unknown): error is BodyError =>
-  typeof error === 'object' && error !== null && 'type' in error && typeof error.type === 'string' && 'status' in error
+/** Of a fault of the body parser, whichever part of it failed. */
+const statusOf = (error: unknown): unknown =>
+  typeof error === 'object' && error !== null && 'status' in error ? error.status : undefined
+const isPacking = (error: unknown): boolean =>
+  typeof error === 'object' && error !== null && 'code' in error && String(error.code).startsWith('Z_')
 
 /** What the body parser could not read. */
 export const bodyErrors: ErrorRequestHandler = (error: unknown, _, response, next) => {
-  if (!isBodyError(error)) return next(error)
-  if (error.type === 'entity.too.large') return refuse(response, 413, 'The body is larger than 1 MiB.')
-  if (error.status === 415) return refuse(response, 415, 'The encoding of the body is not supported; send UTF-8.')
-  refuse(response, 200, 'The body is not valid JSON.')
+  const status = statusOf(error)
+  if (typeof status !== 'number' || status >= 500) return next(error)
+  if (status === 413) return refuse(response, 413, 'The body is larger than 1 MiB.')
+  if (status === 415) return refuse(response, 415, 'The encoding of the body is not supported; send UTF-8.')
+  refuse(response, 200, isPacking(error) ? 'The body cannot be unpacked.' : 'The body is not valid JSON.')
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> =>

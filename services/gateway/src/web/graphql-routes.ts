@@ -3,7 +3,7 @@ import type { ApolloServer } from '@apollo/server'
 import express, { type Express, type RequestHandler, type Response } from 'express'
 import { GraphQLError } from 'graphql'
 import { authenticate, type Caller } from '../callers.ts'
-import { invalid } from '../errors.ts'
+import { invalid, unanswered } from '../errors.ts'
 import { type Context, turns } from '../graphql/context.ts'
 import { internal } from '../graphql/format-error.ts'
 import type { Gateway } from '../ports.ts'
@@ -41,10 +41,18 @@ export function graphqlRoutes(app: Express, gateway: Gateway, server: ApolloServ
   }
   const json = express.json({ limit: '1mb', strict: false })
   const ready = whenReady(gateway, (response) =>
-    answer(response, 503, invalid('The service is starting; try again in a moment.').toJSON()),
+    answer(response, 503, unanswered('The service is starting; try again in a moment.').toJSON()),
   )
   app.options('/graphql', openToAllOrigins)
   app.post('/graphql', openToAllOrigins, uncached, ready, onlyJson, json, bodyErrors, wellFormed, known, run)
+}
+
+/** Behind everything that the address takes. */
+export function otherMethods(app: Express): void {
+  app.all('/graphql', openToAllOrigins, (_, response) => {
+    response.set('allow', 'GET, HEAD, POST, OPTIONS')
+    answer(response, 405, invalid('Send queries by POST; GET shows the explorer.').toJSON())
+  })
 }
 
 const answer = (response: Response, status: number, error: object): void => {

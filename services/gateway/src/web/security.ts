@@ -18,6 +18,8 @@ export const securityHeaders: RequestHandler = helmet({
       frameAncestors: ["'none'"],
     },
   },
+  // Only for this name: what else runs under the operator's domain is not ours to decide.
+  strictTransportSecurity: { includeSubDomains: false },
   referrerPolicy: { policy: 'no-referrer' },
   xFrameOptions: { action: 'deny' },
 })
@@ -35,6 +37,18 @@ export const requestId: RequestHandler = (request, response, next) => {
 
 export const requestIdOf = (request: object): string => ids.get(request) ?? ''
 
+const allowedHeaders = [
+  'authorization',
+  'content-type',
+  'accept',
+  'x-request-id',
+  // What clients of Apollo send by themselves.
+  'apollo-require-preflight',
+  'apollographql-client-name',
+  'apollographql-client-version',
+  'x-apollo-operation-name',
+].join(', ')
+
 /**
  * Any origin may call: a caller is known by its Bearer alone and never by a cookie, so a foreign page can do nothing that
  * its author could not do without it.
@@ -44,7 +58,7 @@ export const openToAllOrigins: RequestHandler = (request, response, next) => {
   response.set('access-control-expose-headers', 'x-request-id, retry-after, ratelimit, ratelimit-policy')
   if (request.method !== 'OPTIONS') return next()
   response.set('access-control-allow-methods', 'GET, POST, OPTIONS')
-  response.set('access-control-allow-headers', 'authorization, content-type, accept, x-request-id')
+  response.set('access-control-allow-headers', allowedHeaders)
   response.set('access-control-max-age', '86400')
   response.status(204).end()
 }

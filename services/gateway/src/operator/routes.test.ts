@@ -1,0 +1,67 @@
+import { memoryBus } from '@penstock/adapters/memory/bus.ts'
+import { Fault } from '@penstock/kernel/result.ts'
+import type { Log } from '@penstock/runtime/log.ts'
+import express from 'express'
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, test } from 'vitest'
+import { listen, type Listening } from '../listen.ts'
+import { operatorRoutes } from './routes.ts'
+
+const ORDER = '30000000-0000-4000-8000-000000000001'
+const warned: object[] = []
+const silent = (): void => undefined
+const log: Log = { debug: silent, info: silent, warn: (fields) => warned.push(fields), error: silent, child: () => log }
+const nobody = () => Promise.resolve(undefined)
+
+let server: Listening
+let wrong: Error
+beforeEach(async () => {
+  warned.length = 0
+  const app = express()
+  const audit = { verify: () => Promise.reject(wrong), replay: nobody, export: nobody }
+  const orderReport = async (id: string) => (id === ORDER ? { id } : undefined)
+  app.use(
+    '/operator',
+    operatorRoutes({ token: 'secret', log, bus: memoryBus(), orderReport, audit, command: nobody, simulation: null }),
+  )
+  server = await listen(app, { host: '127.0.0.1', port: 0 })
+})
+afterEach(() => server.close(0))
+
+async function ask(path: string, body?: string, token = 'secret') {
+  const response = await fetch(`http://127.0.0.1:${server.port}/operator${path}`, {
+    ...(body !== undefined && { method: 'POST', body }),
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+  })
+  const { error } = (await response.json()) as { error?: string }
+  assert.equal(response.headers.get('cache-control'), 'no-store')
+  return { status: response.status, error }
+}
+
+test('what a caller does wrong is told in a sentence, and is no warning', async () => {
+  assert.equal((await ask(`/orders/${ORDER}`)).status, 200)
+  const cases: readonly [number, RegExp, Promise<{ status: number; error?: string | undefined }>][] = [
+    [401, /token is missing or wrong/, ask(`/orders/${ORDER}`, undefined, 'guess')],
+    [400, /not valid JSON/, ask('/parked/replay', '{"all":')],
+    [400, /malformed: the body/, ask('/parked/replay', '{"nothing": 1}')],
+    [400, /escape that stands for no character/, ask('/orders/%E0%A4%A')],
+    [400, /An order id is a UUID/, ask('/orders/nonsense')],
+    [413, /too large/, ask('/parked/replay', JSON.stringify({ all: 'x'.repeat(70_000) }))],
+    [404, /no order with this id/, ask('/orders/30000000-0000-4000-8000-00000000ffff')],
+    [404, /no such operator route/, ask('/nowhere')],
+  ]
+  for (const [status, sentence, answer] of cases) {
+    const { status: found, error } = await answer
+    assert.deepEqual([found, sentence.test(error ?? '')], [status, true], error)
+  }
+  assert.deepEqual(warned, [])
+})
+
+test('what cannot be is told, and what did not answer is a warning', async () => {
+  wrong = new Error('That is not possible.')
+  assert.deepEqual(await ask('/audit/verify', '{}'), { status: 422, error: 'That is not possible.' })
+  assert.deepEqual(warned, [])
+  wrong = new Fault('the store is away')
+  assert.equal((await ask('/audit/verify', '{}')).status, 503)
+  assert.equal(warned.length, 1)
+})

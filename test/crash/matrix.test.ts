@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { cpSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openFold } from '../faults/fold.ts'
+import { lookAtAll, marketMsat } from '../faults/look.ts'
+import { buy } from '../harness/buyer.ts'
+import { scratch, spawnProduct, startProduct } from '../harness/product.ts'
+import { type Cell, cells } from './cells.ts'
+import { type Reached, stories } from './stories.ts'
+
+const env = {
+  PENSTOCK_SIM_BLOCK_SECONDS: '0.15',
+  PENSTOCK_OPEN_WINDOW_SECONDS: '2',
+  PENSTOCK_INVOICE_EXPIRY_SECONDS: '10',
+  PENSTOCK_FUNDING_SEEN_BLOCKS: '12',
+  PENSTOCK_FUNDING_CONFIRMS_WITHIN_BLOCKS: '20',
+}
+const PAYABLE = { ...env, PENSTOCK_INVOICE_EXPIRY_SECONDS: '3600' }
+const VISIT_WITHIN_MS = 60_000
+
+const warm = scratch()
+let beforeMsat = 0n
+const results = new Map<Cell, string>()
+
+// Sellers join once, and every cell begins from a copy.
+beforeAll(async () => {
+  const product = await startProduct(warm, PAYABLE)
+  beforeMsat = await marketMsat(product)
+  await buy(product)
+  assert.equal(await product.stop(), 0)
+})
+afterAll(() => {
+  console.log(table())
+})
+
+describe.concurrent('killed at every crash point of every service', () => {
+  test.each(cells())('$point while "$story"', { timeout: 240_000 }, async (cell) => {
+    const begun = performance.now()
+    results.set(cell, 'FAILED')
+    const dataDir = scratch()
+    if (!cell.fresh) cpSync(warm, dataDir, { recursive: true })
+    const settings = cell.story === 'not paid' ? env : PAYABLE
+    const reached: Reached = {}
+    const visited = await diesAt(cell, dataDir, settings, reached)
+    if (!visited) results.set(cell, 'NEVER VISITED')
+    assert.ok(visited, `the point ${cell.point} was never visited`)
+
+    const product = await startProduct(dataDir, settings)
+    const fold = openFold(dataDir)
+    try {
+      await stories[cell.story](product, reached)
+      expect((await lookAtAll(product, fold, beforeMsat)).faults).toEqual([])
+    } finally {
+      await fold.close()
+      await product.kill()
+    }
+    results.set(cell, `${((performance.now() - begun) / 1000).toFixed(1)} s`)
+  })
+})
+
+/** Tells the story until the process dies at the point. @returns whether it did */
+async function diesAt(
+  { point, story }: Cell,
+  dataDir: string,
+  settings: Readonly<Record<string, string>>,
+  reached: Reached,
+): Promise<boolean> {
+  const doomed = spawnProduct(dataDir, { ...settings, PENSTOCK_TEST_CRASH_AT: point })
+  const ended = new AbortController()
+  // The process dies under the story's calls: what it had reached by then is all that counts.
+  const told = doomed.ready.then((product) => stories[story](product, reached)).catch(() => undefined)
+  const late = new Promise<null>((resolve) => {
+    const timer = setTimeout(() => resolve(null), VISIT_WITHIN_MS)
+    ended.signal.addEventListener('abort', () => clearTimeout(timer))
+  })
+  const end = await Promise.race([doomed.ended, told.then(() => doomedSoon(doomed.ended)), late])
+  ended.abort()
+  await doomed.kill()
+  await told
+  return end?.signal === 'SIGKILL'
+}
+
+/** A story may be over before the last visit, which needs a moment more. */
+const doomedSoon = (ended: Promise<{ readonly signal: string | null }>): Promise<{ readonly signal: string | null } | null> =>
+  Promise.race([ended, new Promise<null>((resolve) => setTimeout(() => resolve(null), 5000))])
+
+function table(): string {
+  const rows = [...results].map(([{ point, story }, result]) => [point, story, result] as const)
+  const wide = (column: 0 | 1): number => Math.max(...rows.map((row) => row[column].length))
+  const lines = rows.map(([point, story, result]) => `${point.padEnd(wide(0))}  ${story.padEnd(wide(1))}  ${result}`)
+  return `\nKilled at, while, and whole again after:\n${lines.toSorted().join('\n')}\n`
+}

@@ -1,0 +1,263 @@
+import { rmSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { AuditReport } from '@penstock/runtime/audit.ts'
+import { verifyStore } from '@penstock/standalone/audit.ts'
+import { until } from '@penstock/testkit/until.ts'
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { scratch, startProduct } from '../harness/product.ts'
+import { attempt, noteHeads, sale } from './audit-sale.ts'
+import { contentOf, copyOf, rechain, type Row, rowsOf, tamper, wholeCopyOf } from './audit-store.ts'
+
+const honest = scratch()
+let rows: readonly Row[]
+
+beforeAll(async () => {
+  await sale(honest)
+  rows = rowsOf(honest)
+})
+
+test('an honest store is whole, and all of it lies before the last head', async () => {
+  const report = await verifyStore(honest)
+  expect(report).toMatchObject({
+    divergences: 0,
+    first: null,
+    ledger_balanced: true,
+    events: rows.length,
+    log: { signed: true, events_after: 0 },
+  })
+  expect(report.log?.heads).toBeGreaterThan(1)
+})
+
+describe('what somebody with the file may do to it', () => {
+  const at = fc.nat(1 << 30)
+  const pick = <T>(list: readonly T[], index: number): T => list[index % list.length] as T // lists here are not empty
+
+  /** Tampers with a copy and verifies it. */
+  async function verified(change: Parameters<typeof tamper>[1], reindex: boolean): Promise<AuditReport> {
+    const copy = copyOf(honest)
+    try {
+      tamper(copy, change, reindex)
+      return await verifyStore(copy)
+    } finally {
+      rmSync(copy, { recursive: true })
+    }
+  }
+  /** That something was found, in one of these streams or in the order of the whole log. */
+  function found({ divergences, first }: AuditReport, ...streams: readonly string[]): void {
+    assert.ok(divergences > 0 && first, `nothing was found in ${streams.join(', ')}`)
+    assert.ok(Number.isInteger(first.revision) && first.what !== '')
+    expect([...streams, 'log']).toContain(first.stream)
+  }
+
+  test('a changed byte of an event is found, in its stream and revision', () =>
+    fc.assert(
+      fc.asyncProperty(
+        at,
+        fc.constantFrom('id' as const, 'type' as const, 'data' as const, 'meta' as const),
+        at,
+        async (which, column, byte) => {
+          const row = pick(rows, which)
+          const index = byte % row[column].length
+          const changed = `${row[column].slice(0, index)}${row[column][index] === 'x' ? 'y' : 'x'}${row[column].slice(index + 1)}`
+          const report = await verified(
+            (db) => db.prepare(`update events set ${column} = ? where position = ?`).run(changed, row.position),
+            false,
+          )
+          expect(report.divergences).toBe(1)
+          expect(report.first).toMatchObject({ stream: row.name, revision: row.revision })
+        },
+      ),
+      { numRuns: 80 },
+    ))
+
+  test('another revision, stream or position of an event is found', () =>
+    fc.assert(
+      fc.asyncProperty(
+        at,
+        at,
+        fc.constantFrom('revision' as const, 'stream' as const, 'position' as const),
+        fc.boolean(),
+        async (which, other, column, reindex) => {
+          const [row, target] = [pick(rows, which), pick(rows, other)]
+          const value =
+            column === 'position' ? rows.length + 1 + (other % 1000) : column === 'stream' ? target.stream : other % 40
+          fc.pre(row[column] !== value && !(column === 'position' && row === rows.at(-1)))
+          const report = await verified(
+            (db) => db.prepare(`update events set ${column} = ? where position = ?`).run(value, row.position),
+            reindex,
+          )
+          found(report, row.name, target.name)
+        },
+      ),
+      { numRuns: 80 },
+    ))
+
+  test('removed events are found: one, the end of a stream, a whole stream', () =>
+    fc.assert(
+      fc.asyncProperty(at, fc.constantFrom('one', 'end', 'whole'), fc.boolean(), async (which, how, reindex) => {
+        const row = pick(rows, which)
+        const from = how === 'whole' ? 0 : row.revision
+        const to = how === 'one' ? row.revision : 1 << 30
+        const report = await verified(
+          (db) => db.prepare('delete from events where stream = ? and revision between ? and ?').run(row.stream, from, to),
+          reindex,
+        )
+        found(report, row.name)
+        expect(report.first?.stream).toBe(row.name)
+        assert.ok(!reindex || report.first?.revision === from)
+      }),
+      { numRuns: 60 },
+    ))
+
+  test('the end of the whole log is missed', async () => {
+    for (const count of [1, 7, rows.length]) {
+      const gone = rows.slice(-count)
+      const report = await verified(
+        (db) => db.prepare('delete from events where position >= ?').run(gone[0]?.position ?? 0),
+        true,
+      )
+      found(report, ...gone.map(({ name }) => name))
+      expect(report.divergences).toBe(new Set(gone.map(({ name }) => name)).size)
+    }
+  })
+
+  test('swapped events are found, contents or places', () =>
+    fc.assert(
+      fc.asyncProperty(at, at, fc.boolean(), fc.boolean(), async (a, b, places, reindex) => {
+        const [one, two] = [pick(rows, a), pick(rows, b)]
+        fc.pre(one !== two)
+        const report = await verified((db) => {
+          if (places) {
+            const move = db.prepare('update events set position = ? where position = ?')
+            move.run(-1, one.position)
+            move.run(one.position, two.position)
+            move.run(two.position, -1)
+          } else {
+            const write = db.prepare('update events set id = ?, type = ?, data = ?, meta = ? where position = ?')
+            write.run(two.id, two.type, two.data, two.meta, one.position)
+            write.run(one.id, one.type, one.data, one.meta, two.position)
+          }
+        }, reindex)
+        found(report, one.name, two.name)
+      }),
+      { numRuns: 60 },
+    ))
+
+  test('hashes that were made anew without the key are found by the heads alone', () =>
+    fc.assert(
+      fc.asyncProperty(at, async (which) => {
+        const row = pick(rows, which)
+        const forged = rechain(rows, (meta, { position }) => {
+          if (position === row.position) meta['at'] = Number(meta['at']) + 1
+        })
+        const change: Parameters<typeof tamper>[1] = (db) => {
+          const write = db.prepare('update events set meta = ? where position = ?')
+          for (const { meta, position } of forged) write.run(meta, position)
+        }
+        const report = await verified(change, false)
+        expect(report).toMatchObject({ divergences: 1, first: { stream: row.name } })
+        expect(report.first?.what).toContain('written anew')
+        const copy = copyOf(honest)
+        tamper(copy, change)
+        rmSync(join(copy, 'audit.heads'))
+        rmSync(join(copy, 'audit.key'))
+        // Without heads it looks whole; an auditor's own note tells.
+        expect(await verifyStore(copy)).toMatchObject({ divergences: 0 })
+        expect(await verifyStore(copy, { note: (await verifyStore(honest)).log?.note ?? '' })).toMatchObject({
+          divergences: 1,
+          first: { stream: 'log' },
+        })
+        // Heads made again with another key are not this market's.
+        await noteHeads(copy)
+        writeFileSync(join(copy, 'audit.key'), readFileSync(join(honest, 'audit.key')), { mode: 0o600 })
+        expect((await verifyStore(copy)).first?.what).toMatch(/not signed by the audit key/)
+        rmSync(copy, { recursive: true })
+      }),
+      { numRuns: 12 },
+    ))
+
+  test('a changed index, category, name or segment is found: a reader would miss events', () =>
+    fc.assert(
+      fc.asyncProperty(
+        at,
+        fc.constantFrom(
+          'delete from stream_events where stream = ? and revision = ?',
+          'update stream_events set position = position + 1 where stream = ? and revision = ?',
+          "update streams set category = category || 'x' where id = ? and ? >= 0",
+          "update streams set name = name || 'x' where id = ? and ? >= 0",
+          'delete from streams where id = ? and ? >= 0',
+          'delete from segments where category = (select category from streams where id = ?) and ? >= 0',
+          'update indexed set position = position + ? + ?',
+        ),
+        async (which, sql) => {
+          const row = pick(rows, which)
+          fc.pre(row.position <= rows.length - 128 || !sql.includes('stream_events'))
+          const report = await verified((db) => db.prepare(sql).run(row.stream, row.revision), false)
+          expect(report.divergences).toBeGreaterThan(0)
+        },
+      ),
+      { numRuns: 40 },
+    ))
+
+  test('any byte of the file: either no fact is changed by it, or the audit finds it', async () => {
+    const bytes = readFileSync(join(honest, 'market.db'))
+    const before = contentOf(honest)
+    const copy = copyOf(honest)
+    let changed = 0
+    await fc.assert(
+      fc.asyncProperty(fc.nat(bytes.length - 1), fc.integer({ min: 1, max: 255 }), async (index, mask) => {
+        const flipped = Buffer.from(bytes)
+        flipped[index] = (flipped[index] ?? 0) ^ mask
+        writeFileSync(join(copy, 'market.db'), flipped)
+        const after = attempt(() => contentOf(copy))
+        if (after === before) return
+        changed += 1
+        const report = await verifyStore(copy).catch((error: unknown) => String(error))
+        assert.ok(typeof report === 'string' || report.divergences > 0, `byte ${index}`)
+      }),
+      { numRuns: 400 },
+    )
+    expect(changed).toBeGreaterThan(20)
+  })
+})
+
+describe('the log heads', () => {
+  test('a changed, removed or foreign head is found; half a line of a power cut is not one', async () => {
+    const copy = copyOf(honest)
+    const file = join(copy, 'audit.heads')
+    const lines = readFileSync(file, 'utf8').trimEnd().split('\n')
+    const whatOf = async (text: string) => {
+      writeFileSync(file, text)
+      return (await verifyStore(copy)).first?.what
+    }
+    const all = `${lines.join('\n')}\n`
+    expect(await whatOf(all.replace('"at":1', '"at":2'))).toMatch(/not signed/)
+    expect(await whatOf(`${lines.toSpliced(1, 1).join('\n')}\n`)).toMatch(/heads between position start and \d+ are gone/)
+    expect(await whatOf(all.replace('{"from"', '{from'))).toMatch(/line 1 of the log heads cannot be read/)
+    expect(await whatOf(`${all}${lines[0]?.slice(0, 50)}`)).toBeUndefined()
+    await noteHeads(copy)
+    expect(readFileSync(file, 'utf8')).toBe(all)
+    rmSync(join(copy, 'audit.key'))
+    expect(await verifyStore(copy)).toMatchObject({ divergences: 0, log: { signed: false } })
+    expect(await verifyStore(copy, { keyFile: join(honest, 'audit.key') })).toMatchObject({
+      divergences: 0,
+      log: { signed: true },
+    })
+    rmSync(file)
+    writeFileSync(join(copy, 'audit.key'), readFileSync(join(honest, 'audit.key')), { mode: 0o600 })
+    expect((await verifyStore(copy)).first?.what).toMatch(/the log heads are gone/)
+  })
+
+  test('a market that starts on an older copy of its store says so', async () => {
+    const copy = wholeCopyOf(honest)
+    tamper(copy, (db) => db.exec(`delete from events where position > ${rows.length - 3}`), true)
+    const product = await startProduct(copy, { PENSTOCK_LOG_LEVEL: 'error' })
+    await until('it is logged', () => product.output().includes('the store lacks events'))
+    // What takes the place of the lost events never passes for them.
+    const report = await product.operator<AuditReport>('POST', '/audit/verify', {})
+    expect(report.divergences).toBeGreaterThan(0)
+    await product.stop()
+  })
+})
