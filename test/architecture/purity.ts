@@ -36,7 +36,14 @@ function domainMend(path: string, specifier: string, typeOnly: boolean): string 
       ? undefined
       : 'a domain file imports domain files only; move the shared part'
   if (imported === 'contracts') return typeOnly ? undefined : 'a domain file takes types only from contracts: write import type'
-  if (imported === 'kernel' || imported === 'bitcoin' || imported === 'market' || specifier === '@penstock/runtime/lifecycle.ts' || specifier === '@penstock/runtime/enriched.ts') return undefined
+  if (
+    imported === 'kernel' ||
+    imported === 'bitcoin' ||
+    imported === 'market' ||
+    specifier === '@penstock/runtime/lifecycle.ts' ||
+    specifier === '@penstock/runtime/enriched.ts'
+  )
+    return undefined
   return 'a domain file imports kernel, bitcoin, market, runtime/lifecycle.ts, runtime/enriched.ts and types of contracts; put I/O into effects*.ts or service.ts'
 }
 

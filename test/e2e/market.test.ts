@@ -1,7 +1,19 @@
 import assert from 'node:assert/strict'
 import { until } from '@penstock/testkit/until.ts'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { behave, type Bought, buy, buyerOf, follow, graphql, order, pay, payment, type SimNode, simNodes } from '../harness/buyer.ts'
+import {
+  behave,
+  type Bought,
+  buy,
+  buyerOf,
+  follow,
+  graphql,
+  order,
+  pay,
+  payment,
+  type SimNode,
+  simNodes,
+} from '../harness/buyer.ts'
 import { type Product, scratch, startProduct } from '../harness/product.ts'
 import { paidOut, report } from '../harness/report.ts'
 
@@ -23,7 +35,8 @@ const all = async (how: string): Promise<void> => {
 }
 const channels = async (): Promise<readonly { outpoint: string; capacity_sat: string; peer: string; private: boolean }[]> =>
   product.operator('GET', `/sim/channels/${(await buyerOf(product)).alias}`)
-const settled = (hash: string) => until('the payment settled', async () => (await payment(product, hash)).state === 'SUCCEEDED', 20_000)
+const settled = (hash: string) =>
+  until('the payment settled', async () => (await payment(product, hash)).state === 'SUCCEEDED', 20_000)
 
 test('a channel is sold: paid, opened, proven, taken, paid out', async () => {
   const bought = await buy(product)
@@ -85,7 +98,10 @@ test.each([
   assert.equal((await payment(product, hash)).state, 'FAILED')
   const { hold, statuses, payout } = await report(product, bought)
   assert.equal(hold.status, 'cancelled')
-  assert.ok(hold.cancelled_at !== null && hold.cancelled_at <= (statuses.at(-1)?.at ?? ''), 'cancelled before the status became terminal')
+  assert.ok(
+    hold.cancelled_at !== null && hold.cancelled_at <= (statuses.at(-1)?.at ?? ''),
+    'cancelled before the status became terminal',
+  )
   assert.equal(payout.state, null)
 })
 
@@ -132,6 +148,10 @@ test('twenty buyers at once: every order is valid, every payment settles', async
 })
 
 test('in the end every stream folds to its recorded state, the ledger balances, nothing is parked', async () => {
-  expect(await product.operator('POST', '/audit/verify', {})).toMatchObject({ divergences: 0, ledger_balanced: true, first: null })
+  expect(await product.operator('POST', '/audit/verify', {})).toMatchObject({
+    divergences: 0,
+    ledger_balanced: true,
+    first: null,
+  })
   expect(await product.operator('GET', '/parked')).toEqual([])
 })

@@ -15,6 +15,8 @@ if (!Number.isInteger(rounds) || rounds < 1 || rounds > 100_000 || !Number.isInt
   process.exit(2)
 }
 
+// Ending this way takes the market that is running along.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130))
 const clean = await run()
 process.exit(clean ? 0 : 1)
 

@@ -11,7 +11,11 @@ export type Versioned<Schema extends z.ZodType = z.ZodType> = {
 export type Versions = Readonly<Record<string, Versioned>>
 
 /** What may be said to an aggregate and what it may record: all that other services know of it. */
-export type Contract<Category extends string = string, Facts extends Versions = Versions, Commands extends Versions = Versions> = {
+export type Contract<
+  Category extends string = string,
+  Facts extends Versions = Versions,
+  Commands extends Versions = Versions,
+> = {
   /** Streams are named `<category>-<id>`. */
   readonly category: Category
   /** The service that owns the streams. */
@@ -26,7 +30,8 @@ type FactOfType<T extends string, V> = DataOf<V> extends infer Data extends obje
 type CommandOfType<T extends string, V> = DataOf<V> extends infer Data extends object ? Command<T, Data> : never
 
 /** The union of a contract's facts. */
-export type FactsOf<C extends Contract> = { [T in keyof C['facts'] & string]: FactOfType<T, C['facts'][T]> }[keyof C['facts'] & string]
+export type FactsOf<C extends Contract> = { [T in keyof C['facts'] & string]: FactOfType<T, C['facts'][T]> }[keyof C['facts'] &
+  string]
 /** The union of a contract's commands. */
 export type CommandsOf<C extends Contract> = {
   [T in keyof C['commands'] & string]: CommandOfType<T, C['commands'][T]>

@@ -1,7 +1,8 @@
 import type { Command } from './message.ts'
 
 /** A command before it has an id and a time. */
-export type Wanted<C extends Command> = C extends Command<infer Type, infer Data> ? { readonly type: Type; readonly data: Data } : never
+export type Wanted<C extends Command> =
+  C extends Command<infer Type, infer Data> ? { readonly type: Type; readonly data: Data } : never
 
 /** Ask an aggregate, own or foreign, to decide something. */
 export type CommandStep = {
@@ -36,19 +37,31 @@ export type DeadlineStep<C extends Command = Command> = {
  * What a state asks for next. A step's name is unique within its stream and, with `attempt`, gives the command its id:
  * the same question after a crash is the same command, and the receiver drops what it has handled.
  */
-export type Next<C extends Command = Command, Effects extends string = string> = CommandStep | EffectStep<Effects> | DeadlineStep<C>
+export type Next<C extends Command = Command, Effects extends string = string> =
+  | CommandStep
+  | EffectStep<Effects>
+  | DeadlineStep<C>
 
 /** A process reads the state of its stream and says what should be asked for next; it has no memory of its own. */
-export type Process<S, C extends Command = Command, Effects extends string = string> = (state: S, id: string) => readonly Next<C, Effects>[]
+export type Process<S, C extends Command = Command, Effects extends string = string> = (
+  state: S,
+  id: string,
+) => readonly Next<C, Effects>[]
 
 /** A step that asks another aggregate; `C` is the union of what that aggregate understands. */
-export const tell = <C extends Command>(category: string, id: string, step: string, command: Wanted<C>, attempt = 1): CommandStep => ({
+export const tell = <C extends Command>(
+  category: string,
+  id: string,
+  step: string,
+  command: Wanted<C>,
+  attempt = 1,
+): CommandStep => ({
   kind: 'command',
   step,
   attempt,
   category,
   id,
-  command: command as Wanted<Command>, // a member of the union is a wanted command; the compiler cannot see it through the conditional type
+  command: command, // a member of the union is a wanted command; the compiler cannot see it through the conditional type
 })
 
 export const effect = <Effects extends string>(name: Effects, attempt = 1): EffectStep<Effects> => ({

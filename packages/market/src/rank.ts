@@ -68,7 +68,14 @@ export function atBudget(entry: BookEntry, budgetSat: bigint, pricing: Pricing):
   if (!cost) return undefined
   // One satoshi of capacity more can cost a whole satoshi and a little: that satoshi goes to the platform.
   const roundingMsat = leftMsat % MSAT_PER_SAT
-  return { ...cost, platformFeeMsat: cost.platformFeeMsat + leftMsat - roundingMsat, entry, sizeSat, priceSat: budgetSat, roundingMsat }
+  return {
+    ...cost,
+    platformFeeMsat: cost.platformFeeMsat + leftMsat - roundingMsat,
+    entry,
+    sizeSat,
+    priceSat: budgetSat,
+    roundingMsat,
+  }
 }
 
 /** What a size costs at an offer; undefined where it does not sell it. */

@@ -13,7 +13,9 @@ export async function linkedSellers(
 ): Promise<readonly string[]> {
   if (!order.isPrivate) return []
   const linked = await Promise.all(
-    [...new Set(sellers)].map(async (seller) => ((await graph.between(seller, order.destination.pubkey)).length > 0 ? [seller] : [])),
+    [...new Set(sellers)].map(async (seller) =>
+      (await graph.between(seller, order.destination.pubkey)).length > 0 ? [seller] : [],
+    ),
   ).catch((error: unknown) => {
     if (error instanceof Fault) return []
     throw error

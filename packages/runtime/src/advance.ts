@@ -57,45 +57,17 @@ export function advance<Ports>(context: AdvanceContext<Ports>): Advance {
     timersSet.set(stream, wanted)
   }
 
-  const startEffect = (aggregate: Aggregate<Ports>, id: string, correlation: string, step: EffectStep): void => {
-    const key = `${streamOf(aggregate as Aggregate<never>, id)}/${step.step}/${step.attempt}`
-    context.effects.start({ key, service: context.service, name: step.effect, act: () => actOn(aggregate, id, correlation, step, key) })
-  }
-
-  const actOn = async (aggregate: Aggregate<Ports>, id: string, correlation: string, step: EffectStep, key: string) => {
-    const { state } = await context.streams.load(aggregate as Aggregate<never>, id)
-    const asked = aggregate.process?.(state, id).some((next) => next.kind === 'effect' && next.step === step.step && next.attempt === step.attempt)
-    if (!asked) return 'not-asked'
-    const act = aggregate.effects?.[step.effect]
-    if (!act) throw new Error(`${aggregate.contract.category} has no effect "${step.effect}"`)
-    const outcome = await act(state, { id, ports: context.ports, signal: context.signal })
-    crashPoint(`${context.service}.${step.effect}.before-outcome`)
-    if (!outcome) return 'nothing-new'
-    // The id tells tries apart that ended differently, and not those that ended alike.
-    const handled = await context.decide(
-      newCommand({
-        id: derivedId(key, outcome.type, JSON.stringify(outcome.data)),
-        category: aggregate.contract.category,
-        aggregateId: id,
-        command: outcome,
-        at: context.ports.clock.now(),
-        correlation,
-      }),
-    )
-    return handled.news ? 'recorded' : 'nothing-new'
-  }
-
   return async (category, id, options) => {
     const aggregate = context.aggregates.get(category)
     if (!aggregate) throw new Error(`${context.service} does not own ${category}`)
-    const stream = streamOf(aggregate as Aggregate<never>, id)
-    const { state, revision } = await context.streams.load(aggregate as Aggregate<never>, id)
+    const stream = streamOf(aggregate, id)
+    const { state, revision } = await context.streams.load(aggregate, id)
     if (!aggregate.process) return context.unfinished.ran(stream, { revision, open: false, asking: false })
     const steps = aggregate.process(state, id)
     const correlation = aggregate.correlation?.(id, state) ?? id
     if (options?.afresh) forgetSteps(sent, timersSet, stream, steps)
     // Effects first: they need neither the bus nor the timers, and some of them give money back.
-    for (const step of steps) if (step.kind === 'effect') startEffect(aggregate, id, correlation, step)
+    for (const step of steps) if (step.kind === 'effect') startEffect(context, aggregate, id, correlation, step)
     for (const step of steps) if (step.kind === 'command') await tellOthers(stream, correlation, step)
     await setDeadlines(
       stream,
@@ -105,7 +77,52 @@ export function advance<Ports>(context: AdvanceContext<Ports>): Advance {
   }
 }
 
-function forgetSteps(sent: { delete(key: string): void }, timersSet: { delete(key: string): void }, stream: string, steps: readonly Next[]): void {
+function startEffect<Ports>(
+  context: AdvanceContext<Ports>,
+  aggregate: Aggregate<Ports>,
+  id: string,
+  correlation: string,
+  step: EffectStep,
+): void {
+  const key = `${streamOf(aggregate, id)}/${step.step}/${step.attempt}`
+  const act = () => actOn(context, aggregate, { id, correlation, step, key })
+  context.effects.start({ key, service: context.service, name: step.effect, act })
+}
+
+type Wish = { readonly id: string; readonly correlation: string; readonly step: EffectStep; readonly key: string }
+
+/** Looks whether the state still asks, acts, and tells the stream what happened. */
+async function actOn<Ports>(context: AdvanceContext<Ports>, aggregate: Aggregate<Ports>, { id, correlation, step, key }: Wish) {
+  const { state } = await context.streams.load(aggregate, id)
+  const asked = aggregate
+    .process?.(state, id)
+    .some((next) => next.kind === 'effect' && next.step === step.step && next.attempt === step.attempt)
+  if (!asked) return 'not-asked'
+  const act = aggregate.effects?.[step.effect]
+  if (!act) throw new Error(`${aggregate.contract.category} has no effect "${step.effect}"`)
+  const outcome = await act(state, { id, ports: context.ports, signal: context.signal })
+  crashPoint(`${context.service}.${step.effect}.before-outcome`)
+  if (!outcome) return 'nothing-new'
+  const { news } = await context.decide(
+    newCommand({
+      // The id tells tries apart that ended differently, and not those that ended alike.
+      id: derivedId(key, outcome.type, JSON.stringify(outcome.data)),
+      category: aggregate.contract.category,
+      aggregateId: id,
+      command: outcome,
+      at: context.ports.clock.now(),
+      correlation,
+    }),
+  )
+  return news ? 'recorded' : 'nothing-new'
+}
+
+function forgetSteps(
+  sent: { delete(key: string): void },
+  timersSet: { delete(key: string): void },
+  stream: string,
+  steps: readonly Next[],
+): void {
   for (const step of steps) if (step.kind === 'command') sent.delete(derivedId(stream, step.step, step.attempt))
   timersSet.delete(stream)
 }

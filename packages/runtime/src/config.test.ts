@@ -10,7 +10,12 @@ test('nothing said: every setting has its standard', () => {
 })
 
 test('all faults are reported at once, each with what is wanted', () => {
-  const wrong = { PORT: '65536', PENSTOCK_LOG_LEVEL: 'loud', PENSTOCK_OPEN_WINDOW_SECONDS: '-1', PENSTOCK_PLATFORM_FEE_MIN_SAT: '1.5' }
+  const wrong = {
+    PORT: '65536',
+    PENSTOCK_LOG_LEVEL: 'loud',
+    PENSTOCK_OPEN_WINDOW_SECONDS: '-1',
+    PENSTOCK_PLATFORM_FEE_MIN_SAT: '1.5',
+  }
   assert.throws(
     () => readConfig(wrong),
     (error: unknown) => {
@@ -23,7 +28,9 @@ test('all faults are reported at once, each with what is wanted', () => {
 })
 
 test('a typing error shows', () => {
-  assert.deepEqual(unknownSettings({ PENSTOCK_OPEN_WINDOW_SECOND: '5', PENSTOCK_OPEN_WINDOW_SECONDS: '5', PATH: '/' }), ['PENSTOCK_OPEN_WINDOW_SECOND'])
+  assert.deepEqual(unknownSettings({ PENSTOCK_OPEN_WINDOW_SECOND: '5', PENSTOCK_OPEN_WINDOW_SECONDS: '5', PATH: '/' }), [
+    'PENSTOCK_OPEN_WINDOW_SECOND',
+  ])
 })
 
 test('every standard is valid by itself, every name is there once', () => {

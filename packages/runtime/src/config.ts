@@ -1,7 +1,12 @@
 import { z } from 'zod'
 
 /** One variable: what it sets, in which unit, and what holds when nothing is said. The guide's table is made from these. */
-type Variable<Schema extends z.ZodType = z.ZodType> = { readonly name: string; readonly means: string; readonly schema: Schema; readonly standard: string }
+type Variable<Schema extends z.ZodType = z.ZodType> = {
+  readonly name: string
+  readonly means: string
+  readonly schema: Schema
+  readonly standard: string
+}
 
 const variable = <Schema extends z.ZodType>(name: string, means: string, schema: Schema, standard: string): Variable<Schema> => ({
   name,
@@ -20,9 +25,13 @@ const number = (pattern: RegExp, kind: string, min: number, max: number) => {
 }
 const whole = (min: number, max: number) => number(/^\d{1,12}$/, 'a whole number', min, max)
 const decimal = (min: number, max: number) => number(/^\d{1,9}(\.\d{1,9})?$/, 'a number', min, max)
-const oneOf = <const T extends readonly [string, ...string[]]>(...values: T) => z.enum(values, { error: `one of ${values.join(', ')}` })
+const oneOf = <const T extends readonly [string, ...string[]]>(...values: T) =>
+  z.enum(values, { error: `one of ${values.join(', ')}` })
 const flag = oneOf('0', '1').transform((value) => value === '1')
-const sat = z.string().regex(/^\d{1,16}$/, 'a whole number of satoshis').transform(BigInt)
+const sat = z
+  .string()
+  .regex(/^\d{1,16}$/, 'a whole number of satoshis')
+  .transform(BigInt)
 const text = z.string().min(1, 'not empty')
 
 /** Every variable that the service reads. Windows are in seconds in the environment; a name here says its own unit. */
@@ -31,49 +40,189 @@ export const variables = {
   host: variable('PENSTOCK_HOST', 'address to listen on', text, '127.0.0.1'),
   dataDir: variable('PENSTOCK_DATA_DIR', 'folder of the databases, keys and the operator token', text, '.penstock'),
   url: variable('PENSTOCK_URL', 'the address that clients and links use; empty: made from host and port', z.string(), ''),
-  logLevel: variable('PENSTOCK_LOG_LEVEL', 'least level that is logged', oneOf('debug', 'info', 'warn', 'error', 'silent'), 'warn'),
-  operatorToken: variable('PENSTOCK_OPERATOR_TOKEN', 'token of operator routes; empty: made at first start in the data folder', z.string(), ''),
-  trustProxy: variable('PENSTOCK_TRUST_PROXY', 'proxies in front of the gateway whose X-Forwarded-For is believed', whole(0, 10), '0'),
+  logLevel: variable(
+    'PENSTOCK_LOG_LEVEL',
+    'least level that is logged',
+    oneOf('debug', 'info', 'warn', 'error', 'silent'),
+    'warn',
+  ),
+  operatorToken: variable(
+    'PENSTOCK_OPERATOR_TOKEN',
+    'token of operator routes; empty: made at first start in the data folder',
+    z.string(),
+    '',
+  ),
+  trustProxy: variable(
+    'PENSTOCK_TRUST_PROXY',
+    'proxies in front of the gateway whose X-Forwarded-For is believed',
+    whole(0, 10),
+    '0',
+  ),
 
-  platformFeePpm: variable('PENSTOCK_PLATFORM_FEE_PPM', 'platform fee, in parts per million of the capacity', whole(0, 1_000_000), '500'),
+  platformFeePpm: variable(
+    'PENSTOCK_PLATFORM_FEE_PPM',
+    'platform fee, in parts per million of the capacity',
+    whole(0, 1_000_000),
+    '500',
+  ),
   platformFeeMinSat: variable('PENSTOCK_PLATFORM_FEE_MIN_SAT', 'least platform fee of an order', sat, '100'),
-  failoverFeePercent: variable('PENSTOCK_FAILOVER_FEE_PERCENT', 'share of the platform fee that a dearer seller may have when it steps in for another', whole(0, 100), '80'),
-  routingFeeLimitPpm: variable('PENSTOCK_ROUTING_FEE_LIMIT_PPM', 'most that a payout may cost on its way, of the payout; never above the platform fee', whole(0, 1_000_000), '5000'),
+  failoverFeePercent: variable(
+    'PENSTOCK_FAILOVER_FEE_PERCENT',
+    'share of the platform fee that a dearer seller may have when it steps in for another',
+    whole(0, 100),
+    '80',
+  ),
+  routingFeeLimitPpm: variable(
+    'PENSTOCK_ROUTING_FEE_LIMIT_PPM',
+    'most that a payout may cost on its way, of the payout; never above the platform fee',
+    whole(0, 1_000_000),
+    '5000',
+  ),
 
-  buyAnswerSeconds: variable('PENSTOCK_BUY_ANSWER_SECONDS', 'within which `buy` answers or withdraws the order', whole(1, 60), '10'),
-  buyPerMinute: variable('PENSTOCK_BUY_PER_MINUTE', '`buy` and create_order per minute and address; 0 is off', whole(0, 1_000_000), '10'),
-  dashboardPerMinute: variable('PENSTOCK_DASHBOARD_PER_MINUTE', 'dashboard operations per minute and user; 0 is off', whole(0, 1_000_000), '60'),
-  orderPollsPerMinute: variable('PENSTOCK_ORDER_POLLS_PER_MINUTE', 'get_order per minute, order and address; 0 is off, and a fast poll costs little', whole(0, 1_000_000), '0'),
-  loginPerMinute: variable('PENSTOCK_LOGIN_PER_MINUTE', 'sign-ups and log-ins per minute, by address and by e-mail; 0 is off', whole(0, 1_000_000), '10'),
-  ordersPerDestination: variable('PENSTOCK_ORDERS_PER_DESTINATION', 'unpaid and held orders per destination node; 0 is off', whole(0, 1_000_000), '10'),
+  buyAnswerSeconds: variable(
+    'PENSTOCK_BUY_ANSWER_SECONDS',
+    'within which `buy` answers or withdraws the order',
+    whole(1, 60),
+    '10',
+  ),
+  buyPerMinute: variable(
+    'PENSTOCK_BUY_PER_MINUTE',
+    '`buy` and create_order per minute and address; 0 is off',
+    whole(0, 1_000_000),
+    '10',
+  ),
+  dashboardPerMinute: variable(
+    'PENSTOCK_DASHBOARD_PER_MINUTE',
+    'dashboard operations per minute and user; 0 is off',
+    whole(0, 1_000_000),
+    '60',
+  ),
+  orderPollsPerMinute: variable(
+    'PENSTOCK_ORDER_POLLS_PER_MINUTE',
+    'get_order per minute, order and address; 0 is off, and a fast poll costs little',
+    whole(0, 1_000_000),
+    '0',
+  ),
+  loginPerMinute: variable(
+    'PENSTOCK_LOGIN_PER_MINUTE',
+    'sign-ups and log-ins per minute, by address and by e-mail; 0 is off',
+    whole(0, 1_000_000),
+    '10',
+  ),
+  ordersPerDestination: variable(
+    'PENSTOCK_ORDERS_PER_DESTINATION',
+    'unpaid and held orders per destination node; 0 is off',
+    whole(0, 1_000_000),
+    '10',
+  ),
   ordersPerIp: variable('PENSTOCK_ORDERS_PER_IP', 'unpaid and held orders per address; 0 is off', whole(0, 1_000_000), '20'),
   heldPerPeer: variable('PENSTOCK_HELD_PER_PEER', 'held HTLCs per channel peer of our node; 0 is off', whole(0, 1_000_000), '50'),
 
   invoiceExpirySeconds: variable('PENSTOCK_INVOICE_EXPIRY_SECONDS', 'how long a payment may start', whole(10, 86_400), '3600'),
-  approvalWindowSeconds: variable('PENSTOCK_APPROVAL_WINDOW_SECONDS', 'how long a seller may take to accept an order on a named offer', whole(1, 604_800), '86400'),
-  openWindowSeconds: variable('PENSTOCK_OPEN_WINDOW_SECONDS', 'how long an attempt may take to name its funding outpoint', whole(1, 86_400), '21600'),
+  approvalWindowSeconds: variable(
+    'PENSTOCK_APPROVAL_WINDOW_SECONDS',
+    'how long a seller may take to accept an order on a named offer',
+    whole(1, 604_800),
+    '86400',
+  ),
+  openWindowSeconds: variable(
+    'PENSTOCK_OPEN_WINDOW_SECONDS',
+    'how long an attempt may take to name its funding outpoint',
+    whole(1, 86_400),
+    '21600',
+  ),
   maxAttempts: variable('PENSTOCK_MAX_ATTEMPTS', 'sellers that are tried under one payment', whole(1, 10), '3'),
-  requiredConfirmations: variable('PENSTOCK_REQUIRED_CONFIRMATIONS', 'confirmations before a channel counts as open', whole(1, 100), '3'),
-  fundingSeenBlocks: variable('PENSTOCK_FUNDING_SEEN_BLOCKS', 'blocks within which a named transaction must be seen; 36 is right without a mempool source', whole(1, 144), '6'),
-  fundingConfirmsWithinBlocks: variable('PENSTOCK_FUNDING_CONFIRMS_WITHIN_BLOCKS', 'blocks within which it must confirm, and the least that get_info offers', whole(1, 144), '6'),
+  requiredConfirmations: variable(
+    'PENSTOCK_REQUIRED_CONFIRMATIONS',
+    'confirmations before a channel counts as open',
+    whole(1, 100),
+    '3',
+  ),
+  fundingSeenBlocks: variable(
+    'PENSTOCK_FUNDING_SEEN_BLOCKS',
+    'blocks within which a named transaction must be seen; 36 is right without a mempool source',
+    whole(1, 144),
+    '6',
+  ),
+  fundingConfirmsWithinBlocks: variable(
+    'PENSTOCK_FUNDING_CONFIRMS_WITHIN_BLOCKS',
+    'blocks within which it must confirm, and the least that get_info offers',
+    whole(1, 144),
+    '6',
+  ),
   payoutConfirmations: variable('PENSTOCK_PAYOUT_CONFIRMATIONS', 'confirmations before a seller is paid', whole(1, 144), '6'),
-  withheldBlocks: variable('PENSTOCK_WITHHELD_BLOCKS', 'blocks that a payout waits where only a probe or the chain proves the channel', whole(1, 10_000), '1008'),
+  withheldBlocks: variable(
+    'PENSTOCK_WITHHELD_BLOCKS',
+    'blocks that a payout waits where only a probe or the chain proves the channel',
+    whole(1, 10_000),
+    '1008',
+  ),
   leaseBlocks: variable('PENSTOCK_LEASE_BLOCKS', 'how long a channel bought by `buy` must stay open', whole(1, 100_000), '4320'),
-  staleTipSeconds: variable('PENSTOCK_STALE_TIP_SECONDS', 'age of the newest block that stops new holds; 0 is off, as on regtest and the simulated network', whole(0, 86_400), '0'),
+  staleTipSeconds: variable(
+    'PENSTOCK_STALE_TIP_SECONDS',
+    'age of the newest block that stops new holds; 0 is off, as on regtest and the simulated network',
+    whole(0, 86_400),
+    '0',
+  ),
 
   rateMaxAgeSeconds: variable('PENSTOCK_RATE_MAX_AGE_SECONDS', 'age of a rate that stops new quotes', whole(1, 86_400), '300'),
-  rateSpreadPercent: variable('PENSTOCK_RATE_SPREAD_PERCENT', 'difference between sources that stops new quotes', decimal(0, 100), '2'),
-  simCentsPerBtc: variable('PENSTOCK_SIM_CENTS_PER_BTC', 'the fixed rate of the simulated network, in dollar cents', whole(1, 999_999_999_999), '10000000'),
-  newSellerCapSat: variable('PENSTOCK_NEW_SELLER_CAP_SAT', 'most capacity that counts from a seller without a finished sale; 0 is off', sat, '500000000'),
-  liveSeconds: variable('PENSTOCK_LIVE_SECONDS', 'how long after its last attestation a seller counts as live', whole(2, 3600), '30'),
-  railsScore: variable('PENSTOCK_RAILS_SCORE', 'score, from 0 to 1, from which a live seller is in the rails cluster', decimal(0, 1), '0.95'),
-  maxChannelExpiryBlocks: variable('PENSTOCK_MAX_CHANNEL_EXPIRY_BLOCKS', 'longest lease that LSPS1 offers', whole(13_140, 105_120), '13140'),
+  rateSpreadPercent: variable(
+    'PENSTOCK_RATE_SPREAD_PERCENT',
+    'difference between sources that stops new quotes',
+    decimal(0, 100),
+    '2',
+  ),
+  simCentsPerBtc: variable(
+    'PENSTOCK_SIM_CENTS_PER_BTC',
+    'the fixed rate of the simulated network, in dollar cents',
+    whole(1, 999_999_999_999),
+    '10000000',
+  ),
+  newSellerCapSat: variable(
+    'PENSTOCK_NEW_SELLER_CAP_SAT',
+    'most capacity that counts from a seller without a finished sale; 0 is off',
+    sat,
+    '500000000',
+  ),
+  liveSeconds: variable(
+    'PENSTOCK_LIVE_SECONDS',
+    'how long after its last attestation a seller counts as live',
+    whole(2, 3600),
+    '30',
+  ),
+  railsScore: variable(
+    'PENSTOCK_RAILS_SCORE',
+    'score, from 0 to 1, from which a live seller is in the rails cluster',
+    decimal(0, 1),
+    '0.95',
+  ),
+  maxChannelExpiryBlocks: variable(
+    'PENSTOCK_MAX_CHANNEL_EXPIRY_BLOCKS',
+    'longest lease that LSPS1 offers',
+    whole(13_140, 105_120),
+    '13140',
+  ),
   dashboardTokenDays: variable('PENSTOCK_DASHBOARD_TOKEN_DAYS', 'how long a log-in lasts', whole(1, 365), '30'),
 
-  simBlockSeconds: variable('PENSTOCK_SIM_BLOCK_SECONDS', 'time between blocks of the simulated network; 0: only by hand', decimal(0, 3600), '5'),
+  simBlockSeconds: variable(
+    'PENSTOCK_SIM_BLOCK_SECONDS',
+    'time between blocks of the simulated network; 0: only by hand',
+    decimal(0, 3600),
+    '5',
+  ),
   queryDepth: variable('PENSTOCK_QUERY_DEPTH', 'deepest GraphQL selection', whole(3, 100), '14'),
-  queryCost: variable('PENSTOCK_QUERY_COST', 'most that a GraphQL document may cost: a point a field, times the page for lists', whole(10, 1_000_000), '5000'),
-  allowHttpRedirect: variable('PENSTOCK_ALLOW_LOCALHOST_REDIRECT', 'allow redirect URLs to localhost over plain http, for development', flag, '0'),
+  queryCost: variable(
+    'PENSTOCK_QUERY_COST',
+    'most that a GraphQL document may cost: a point a field, times the page for lists',
+    whole(10, 1_000_000),
+    '5000',
+  ),
+  allowHttpRedirect: variable(
+    'PENSTOCK_ALLOW_LOCALHOST_REDIRECT',
+    'allow redirect URLs to localhost over plain http, for development',
+    flag,
+    '0',
+  ),
 } as const
 
 type Variables = typeof variables
@@ -96,7 +245,8 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     if (!parsed.success) faults.push(`${name} is "${env[name]}"; it must be ${parsed.error.issues[0]?.message}.`)
     return [key, parsed.data] as const
   })
-  if (faults.length > 0) throw new ConfigError(`The configuration cannot be used:\n${faults.map((fault) => `  ${fault}`).join('\n')}`)
+  if (faults.length > 0)
+    throw new ConfigError(`The configuration cannot be used:\n${faults.map((fault) => `  ${fault}`).join('\n')}`)
   return Object.fromEntries(values) as Config // every key of the table is there, each parsed by its own schema
 }
 

@@ -62,7 +62,7 @@ export async function consume(context: ConsumeContext, consumer: Consumer, signa
     topic: eventTopic(consumer.owner),
     handle: (message) => handled(basics, consumer, message, onFact),
   })
-  const saving = saveLoop(progress, basics, key, mark.value, signal)
+  const saving = saveLoop(progress, basics, key, () => mark.value(), signal)
   return { close: () => stop(subscription, saving) }
 }
 
@@ -95,7 +95,12 @@ async function catchUp(context: ConsumeContext, consumer: Consumer, key: string,
 }
 
 /** @returns false for what can never be applied as the code is now */
-async function appliedAtStart({ basics }: ConsumeContext, consumer: Consumer, stored: StoredEvent, signal: AbortSignal): Promise<boolean> {
+async function appliedAtStart(
+  { basics }: ConsumeContext,
+  consumer: Consumer,
+  stored: StoredEvent,
+  signal: AbortSignal,
+): Promise<boolean> {
   try {
     await persist(
       basics.clock,
@@ -106,7 +111,10 @@ async function appliedAtStart({ basics }: ConsumeContext, consumer: Consumer, st
     return true
   } catch (error) {
     if (error instanceof Fault) throw error
-    basics.log.error({ consumer: consumer.name, stream: stored.stream, type: stored.type, reason: String(error) }, 'a fact could not be handled at start; it will be parked')
+    basics.log.error(
+      { consumer: consumer.name, stream: stored.stream, type: stored.type, reason: String(error) },
+      'a fact could not be handled at start; it will be parked',
+    )
     return false
   }
 }
@@ -126,7 +134,10 @@ async function handled(
   } catch (error) {
     if (error instanceof Fault) throw error
     const reason = error instanceof Error ? error.message : String(error)
-    basics.log.error({ consumer: consumer.name, key: message.key, type: message.headers['type'], reason, stack: stackOf(error) }, 'a message is parked')
+    basics.log.error(
+      { consumer: consumer.name, key: message.key, type: message.headers['type'], reason, stack: stackOf(error) },
+      'a message is parked',
+    )
     return { park: reason }
   }
 }
@@ -139,8 +150,13 @@ async function withGapsFilled({ store, basics }: ConsumeContext, consumer: Consu
   if (seen !== undefined && stored.revision > seen + 1) {
     const missing = await store.read(stored.stream, seen + 1, stored.revision - seen - 1)
     if (missing.length < stored.revision - seen - 1)
-      throw new Bug(`${stored.stream} jumps from revision ${seen} to ${stored.revision}, and its own stream does not have what is between`)
-    basics.log.info({ consumer: consumer.name, stream: stored.stream, from: seen + 1, to: stored.revision - 1 }, 'a gap was filled from the store')
+      throw new Bug(
+        `${stored.stream} jumps from revision ${seen} to ${stored.revision}, and its own stream does not have what is between`,
+      )
+    basics.log.info(
+      { consumer: consumer.name, stream: stored.stream, from: seen + 1, to: stored.revision - 1 },
+      'a gap was filled from the store',
+    )
     for (const event of missing) await applyStored(consumer, event)
   }
   await applyStored(consumer, stored)
@@ -160,7 +176,7 @@ async function saveLoop(
   signal: AbortSignal,
 ): Promise<void> {
   let saved: bigint | undefined
-  for (let stopping = false; !stopping; ) {
+  for (let stopping = false; !stopping;) {
     await clock.sleep(SAVE_EVERY_MS, signal)
     stopping = signal.aborted
     const position = value()

@@ -30,7 +30,9 @@ const hashed = { version: 1, of: { 1: (state: unknown) => state } }
 
 const claims = (process?: Process<Claim, never, 'knock'>, knock?: () => Promise<null>) =>
   service('settlement', {
-    aggregates: [aggregate({ contract: payhash, decider: claim, hashed, ...(process && knock && { process, effects: { knock } }) })],
+    aggregates: [
+      aggregate({ contract: payhash, decider: claim, hashed, ...(process && knock && { process, effects: { knock } }) }),
+    ],
   })
 
 const claimOf = (hash: string, orderId: string) => ask(payhash, hash, 'ClaimPayhash', { orderId })
@@ -84,10 +86,15 @@ test('a malformed command is parked with its key and shows', async () => {
 test('a foreign fact becomes a command, once, and a process tells another service', async () => {
   const world = await memoryWorld()
   // settlement claims; channel-watcher reacts by a claim of its own, and its process claims a second hash at settlement
-  const watcherClaim: Decider<Claim, Command<'ClaimOutpoint', { orderId: string }>, Fact<'OutpointClaimed', { orderId: string; attempt: number }>> = {
+  const watcherClaim: Decider<
+    Claim,
+    Command<'ClaimOutpoint', { orderId: string }>,
+    Fact<'OutpointClaimed', { orderId: string; attempt: number }>
+  > = {
     initial: { by: null },
     evolve: (_, fact) => ({ by: fact.data.orderId }),
-    decide: (state, { data }) => (state.by ? accept() : accept({ type: 'OutpointClaimed', v: 1, data: { orderId: data.orderId, attempt: 1 } })),
+    decide: (state, { data }) =>
+      state.by ? accept() : accept({ type: 'OutpointClaimed', v: 1, data: { orderId: data.orderId, attempt: 1 } }),
   }
   const watcher = service('channel-watcher', {
     aggregates: [
@@ -96,10 +103,23 @@ test('a foreign fact becomes a command, once, and a process tells another servic
         decider: watcherClaim,
         hashed,
         process: (state: Claim) =>
-          state.by ? [tell<Command<'ClaimPayhash', { orderId: string }>>('payhash', 'second', 'claim', { type: 'ClaimPayhash', data: { orderId: state.by } })] : [],
+          state.by
+            ? [
+                tell<Command<'ClaimPayhash', { orderId: string }>>('payhash', 'second', 'claim', {
+                  type: 'ClaimPayhash',
+                  data: { orderId: state.by },
+                }),
+              ]
+            : [],
       }),
     ],
-    reactions: [on(payhash, 'PayhashClaimed', (data, event) => (event.aggregateId === 'second' ? [] : [ask(outpoint, 'o', 'ClaimOutpoint', { ...(data as { orderId: string }), attempt: 1 })]))],
+    reactions: [
+      on(payhash, 'PayhashClaimed', (data, event) =>
+        event.aggregateId === 'second'
+          ? []
+          : [ask(outpoint, 'o', 'ClaimOutpoint', { ...(data as { orderId: string }), attempt: 1 })],
+      ),
+    ],
   })
   const running = await run([bind(claims(), {}), bind(watcher, {})], world.platform)
   await (await world.caller('settlement')).send(claimOf('first', ORDER), 'c1')

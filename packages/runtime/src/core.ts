@@ -1,17 +1,25 @@
 import { contractOf } from '@penstock/contracts/all.ts'
 import { Fault } from '@penstock/kernel/result.ts'
-import type { BusMessage, Handled as BusHandled } from '@penstock/ports/bus.ts'
+import type { Bus, BusMessage, Handled as BusHandled } from '@penstock/ports/bus.ts'
 import { advance as makeAdvance, type Advance } from './advance.ts'
 import type { Basics } from './basics.ts'
 import { effects } from './effects.ts'
 import { handle, type Handled, prepare } from './handle.ts'
-import { commandFromBus, type CommandMessage, commandToBus, commandTopic, eventTopic, newCommand, outcomeToBus } from './messages.ts'
+import {
+  commandFromBus,
+  type CommandMessage,
+  commandToBus,
+  commandTopic,
+  eventTopic,
+  newCommand,
+  outcomeToBus,
+} from './messages.ts'
 import type { ReactContext } from './react.ts'
 import type { Platform } from './platform.ts'
 import type { Aggregate, Ask, SendOptions, Service, ServiceContext } from './service.ts'
-import { streamOf, streams as openStreams } from './streams.ts'
+import { type Streams, streamOf, streams as openStreams } from './streams.ts'
 import { turns } from './turns.ts'
-import { unfinished as openUnfinished } from './unfinished.ts'
+import { type Unfinished, unfinished as openUnfinished } from './unfinished.ts'
 
 const EFFECTS_END_WITHIN_MS = 3000
 
@@ -28,7 +36,7 @@ export function serviceCore<Ports>(service: Service<Ports>, ports: Ports & Basic
   const decide = async (command: CommandMessage): Promise<Handled> => {
     const aggregate = owned(aggregates, service.name, command.category)
     const prepared = await prepare(handler, aggregate, command)
-    const stream = streamOf(aggregate as Aggregate<never>, command.aggregateId)
+    const stream = streamOf(aggregate, command.aggregateId)
     const handled = await oneByOne(stream, () => handle(handler, aggregate, command, prepared))
     tellLog(ports, command, handled)
     if (handled.outcome === 'accepted') await advance(command.category, command.aggregateId)
@@ -47,21 +55,22 @@ export function serviceCore<Ports>(service: Service<Ports>, ports: Ports & Basic
     signal,
     decide,
   })
-  const context: ServiceContext<Ports> = {
+  const context = contextOf({
     ports,
-    decide: (ask, commandId) => decide(messageOf(ask, { commandId, correlation: ask.id }, ports)),
-    send: (ask, options) => platform.bus.publish(commandTopic(contractOf(ask.category).owner), [commandToBus(messageOf(ask, options, ports))]),
-    async load(category, id) {
-      const { state, revision } = await streams.load(owned(aggregates, service.name, category) as Aggregate<never>, id)
-      return { state, revision: revision < 0 ? 'none' : revision }
-    },
-    async unfinished(category) {
-      const found = await unfinished.all([category], ports.clock.now())
-      return found.map((stream) => stream.slice(category.length + 1))
-    },
-    advance: (category, id) => advance(category, id, { afresh: true }),
+    bus: platform.bus,
+    streams,
+    unfinished,
+    decide,
+    advance,
+    own: (category) => owned(aggregates, service.name, category),
+  })
+  const reactContext: ReactContext = {
+    service: service.name,
+    owns: (category) => aggregates.has(category),
+    bus: platform.bus,
+    basics: ports,
+    decide,
   }
-  const reactContext: ReactContext = { service: service.name, owns: (category) => aggregates.has(category), bus: platform.bus, basics: ports, decide }
   return {
     service: service.name,
     basics: ports as Basics,
@@ -80,10 +89,43 @@ export function serviceCore<Ports>(service: Service<Ports>, ports: Ports & Basic
   }
 }
 
+type Parts<Ports> = {
+  readonly ports: Ports & Basics
+  readonly bus: Bus
+  readonly streams: Streams
+  readonly unfinished: Unfinished
+  readonly decide: (command: CommandMessage) => Promise<Handled>
+  readonly advance: Advance
+  readonly own: (category: string) => Aggregate<Ports>
+}
+
+/** What a service's own loops may do. */
+function contextOf<Ports>({ ports, bus, streams, unfinished, decide, advance, own }: Parts<Ports>): ServiceContext<Ports> {
+  return {
+    ports,
+    decide: (ask, commandId) => decide(messageOf(ask, { commandId, correlation: ask.id }, ports)),
+    send: (ask, options) =>
+      bus.publish(commandTopic(contractOf(ask.category).owner), [commandToBus(messageOf(ask, options, ports))]),
+    async load(category, id) {
+      const { state, revision } = await streams.load(own(category), id)
+      return { state, revision: revision < 0 ? 'none' : revision }
+    },
+    async unfinished(category) {
+      const found = await unfinished.all([category], ports.clock.now())
+      return found.map((stream) => stream.slice(category.length + 1))
+    },
+    advance: (category, id) => advance(category, id, { afresh: true }),
+  }
+}
+
 /** Streams whose id is an order's; others are about an order when a message about one reached them. */
 const ORDER_STREAMS: ReadonlySet<string> = new Set(['quote', 'order', 'match', 'settlement', 'channel'])
 
-function tellLog({ log }: Basics, { type, category, aggregateId, correlation, trace }: CommandMessage, { news, ...became }: Handled): void {
+function tellLog(
+  { log }: Basics,
+  { type, category, aggregateId, correlation, trace }: CommandMessage,
+  { news, ...became }: Handled,
+): void {
   if (!news && became.outcome === 'accepted') return
   const order = ORDER_STREAMS.has(category) || correlation !== aggregateId ? { order: correlation } : {}
   log.info({ ...order, trace, command: type, stream: `${category}-${aggregateId}`, ...became }, 'a command was handled')
@@ -112,7 +154,9 @@ export async function onCommand({ service, bus, basics, decide }: Answering, mes
       const refused = handled.outcome === 'refused' ? { code: handled.code, message: handled.message } : null
       const revision = handled.outcome === 'accepted' ? handled.revision : 'none'
       const { id: commandId, category, aggregateId } = command
-      await bus.publish(eventTopic(service), [outcomeToBus({ commandId, category, aggregateId, revision, refused, at: basics.clock.now() })])
+      await bus.publish(eventTopic(service), [
+        outcomeToBus({ commandId, category, aggregateId, revision, refused, at: basics.clock.now() }),
+      ])
     }
     return 'done'
   } catch (error) {

@@ -36,9 +36,9 @@ export async function handle<Ports>(
   command: CommandMessage,
   prepared: Prepared,
 ): Promise<Handled> {
-  const stream = streamOf(aggregate as Aggregate<never>, command.aggregateId)
+  const stream = streamOf(aggregate, command.aggregateId)
   for (let tries = 0; tries < CONFLICTS_IN_A_ROW; tries++) {
-    const loaded = await context.streams.load(aggregate as Aggregate<never>, command.aggregateId)
+    const loaded = await context.streams.load(aggregate, command.aggregateId)
     const before = loaded.handled.get(command.id)
     if (before !== undefined) return { outcome: 'accepted', revision: before, news: false }
     if ('refused' in prepared) return { outcome: 'refused', ...prepared.refused, news: false }
@@ -66,9 +66,13 @@ const TOO_LATE = { code: 'TOO_LATE', message: 'The request took too long and was
  * and must not keep other commands of the stream waiting.
  * @throws Bug for a command that no contract knows or whose data is malformed
  */
-export async function prepare<Ports>(context: HandlerContext<Ports>, aggregate: Aggregate<Ports>, command: CommandMessage): Promise<Prepared> {
+export async function prepare<Ports>(
+  context: HandlerContext<Ports>,
+  aggregate: Aggregate<Ports>,
+  command: CommandMessage,
+): Promise<Prepared> {
   const data = checked(command)
-  const { handled } = await context.streams.load(aggregate as Aggregate<never>, command.aggregateId)
+  const { handled } = await context.streams.load(aggregate, command.aggregateId)
   if (handled.has(command.id)) return { data }
   if (command.notAfter !== null && context.ports.clock.now() > command.notAfter) return { refused: TOO_LATE }
   return { data: await enrichedData(context, aggregate, command, data) }
@@ -81,11 +85,19 @@ function checked(command: CommandMessage): object {
   const shape = contractOf(command.category).commands[command.type]
   if (!shape) throw new Bug(`${command.category} understands no ${command.type}`)
   const parsed = shape.schema.safeParse(upcast(shape, command.v, command.data, command.type))
-  if (!parsed.success) throw new Bug(`${command.type} is malformed: ${parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`).join('; ')}`)
+  if (!parsed.success)
+    throw new Bug(
+      `${command.type} is malformed: ${parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`).join('; ')}`,
+    )
   return parsed.data as object // commands are objects by contract
 }
 
-async function enrichedData<Ports>(context: HandlerContext<Ports>, aggregate: Aggregate<Ports>, command: CommandMessage, data: object): Promise<object> {
+async function enrichedData<Ports>(
+  context: HandlerContext<Ports>,
+  aggregate: Aggregate<Ports>,
+  command: CommandMessage,
+  data: object,
+): Promise<object> {
   const enrich = aggregate.enrich?.[command.type]
   if (!enrich) return data
   const about = { id: command.aggregateId, at: command.at, ports: context.ports }
@@ -100,7 +112,7 @@ async function append<Ports>(
   loaded: Loaded,
   facts: readonly Fact[],
 ): Promise<{ readonly revision: number } | undefined> {
-  const stream = streamOf(aggregate as Aggregate<never>, command.aggregateId)
+  const stream = streamOf(aggregate, command.aggregateId)
   const state = facts.reduce(aggregate.decider.evolve, loaded.state)
   const { version, of } = aggregate.hashed
   const project = of[version]
@@ -111,7 +123,13 @@ async function append<Ports>(
     facts.map((fact, index) => ({
       id: derivedId(id, stream, index),
       fact,
-      meta: { command: id, at, correlation, trace, ...(index === facts.length - 1 && { state: stateHash(version, project(state)) }) },
+      meta: {
+        command: id,
+        at,
+        correlation,
+        trace,
+        ...(index === facts.length - 1 && { state: stateHash(version, project(state)) }),
+      },
     })),
   )
   crashPoint(`${context.service}.before-append`)
@@ -127,7 +145,12 @@ async function append<Ports>(
 }
 
 /** Appends until the outcome is known: after a fault the same events are tried again at the same revision. */
-function appendKnown<Ports>(context: HandlerContext<Ports>, stream: string, loaded: Loaded, events: readonly NewEvent[]): Promise<Appended> {
+function appendKnown<Ports>(
+  context: HandlerContext<Ports>,
+  stream: string,
+  loaded: Loaded,
+  events: readonly NewEvent[],
+): Promise<Appended> {
   const { ports, signal, store } = context
   const expected = revisionOf(loaded)
   return persist(

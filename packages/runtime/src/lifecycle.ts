@@ -18,9 +18,9 @@ export function compile<Status extends string, Type extends string>(machine: Any
   for (const status of Object.keys(machine.states)) {
     const row = new Map<string, Status>()
     const here = machine.resolveState({ value: status, context: {} })
-    for (const type of machine.events) {
+    for (const type of machine.events as readonly string[]) {
       if (!here.can({ type })) continue
-      const [next] = transition(machine, here, { type })
+      const [next] = transition(machine, here, { type }) as [{ readonly value: unknown }, unknown]
       // A flat machine's value is its status, and its keys are the statuses that the caller names.
       row.set(type, next.value as Status)
       edges.push([status as Status, type as Type, next.value as Status])

@@ -14,4 +14,12 @@ export type Log = {
  * @param level a pino level; 'silent' for tests
  */
 export const openLog = (level: string): Log =>
-  pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime, redact: { paths: ['*.preimage', '*.secret', '*.password', '*.authorization', '*.session_key'] } }, pino.destination(2))
+  pino(
+    {
+      level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      redact: { paths: ['*.preimage', '*.secret', '*.password', '*.authorization', '*.session_key'] },
+    },
+    pino.destination(2),
+  )

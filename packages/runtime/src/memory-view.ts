@@ -22,7 +22,7 @@ export async function followMemory(view: MemoryView, context: FollowContext, sig
     view.apply(eventOf(contractOf(categoryOf(stored.stream)), stored))
     after = stored.position
   }
-  for (let more = true; more; ) {
+  for (let more = true; more;) {
     const page: readonly StoredEvent[] = await store.readAll(after, PAGE, categories)
     page.forEach(apply)
     more = page.length > 0

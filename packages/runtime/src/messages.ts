@@ -94,7 +94,8 @@ export const factToBus = (event: StoredEvent): BusMessage => ({
 
 export function factFromBus(message: BusMessage): StoredEvent | undefined {
   const { kind, stream, type, revision, position } = message.headers
-  if (kind !== 'fact' || stream === undefined || type === undefined || revision === undefined || position === undefined) return undefined
+  if (kind !== 'fact' || stream === undefined || type === undefined || revision === undefined || position === undefined)
+    return undefined
   const [data, meta] = JSON.parse(message.body) as [unknown, unknown]
   return {
     id: message.id,

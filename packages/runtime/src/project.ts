@@ -20,13 +20,19 @@ const BATCH = 256
 const REMEMBERED = 50_000
 
 /** A projection's name with its version: the old one goes on beside the new one until traffic has moved. */
-const projectionName = (context: ProjectContext, { name, version }: Projection): string => `${context.service}.${name}.v${version}`
+const projectionName = (context: ProjectContext, { name, version }: Projection): string =>
+  `${context.service}.${name}.v${version}`
 
 /**
  * Applies the facts of one owner to a projection. Everything that waits goes into one transaction together with the
  * progress, so that an event counts once; where a batch fails, its pieces are tried one by one and only the faulty one fails.
  */
-export function projector(context: ProjectContext, projection: Projection, owner: string, contracts: readonly Contract[]): Consumer {
+export function projector(
+  context: ProjectContext,
+  projection: Projection,
+  owner: string,
+  contracts: readonly Contract[],
+): Consumer {
   const name = projectionName(context, projection)
   // Only to tell gaps without asking; what was applied is decided inside the transaction.
   const applied = lru<string, number>(REMEMBERED)

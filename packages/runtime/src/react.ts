@@ -23,7 +23,12 @@ const REMEMBERED = 50_000
  * Turns the facts of one owner into commands. Progress is kept afterwards: a repetition derives the same command ids,
  * and the streams drop what they have handled.
  */
-export function reactor(context: ReactContext, owner: string, contracts: readonly Contract[], reactions: readonly Reaction[]): Consumer {
+export function reactor(
+  context: ReactContext,
+  owner: string,
+  contracts: readonly Contract[],
+  reactions: readonly Reaction[],
+): Consumer {
   const seen = lru<string, number>(REMEMBERED)
   return {
     name: context.service,

@@ -19,12 +19,16 @@ const outpoint = contractOf('outpoint')
 const hashed = { version: 1, of: { 1: (state: unknown) => state } }
 
 type Claim = { readonly by: string | null }
-const claimer = <F extends string>(fact: F): Decider<Claim, Command<string, { orderId: string }>, Fact<F, { orderId: string; attempt: number }>> => ({
+const claimer = <F extends string>(
+  fact: F,
+): Decider<Claim, Command<string, { orderId: string }>, Fact<F, { orderId: string; attempt: number }>> => ({
   initial: { by: null },
   evolve: (_, { data }) => ({ by: data.orderId }),
   decide: (state, { data }) => (state.by ? accept() : accept({ type: fact, v: 1, data: { orderId: data.orderId, attempt: 1 } })),
 })
-const claims = service('settlement', { aggregates: [aggregate({ contract: payhash, decider: claimer('PayhashClaimed'), hashed })] })
+const claims = service('settlement', {
+  aggregates: [aggregate({ contract: payhash, decider: claimer('PayhashClaimed'), hashed })],
+})
 
 test('a fact that cannot be handled stops neither a restart nor the loops; after the fix it is handled', async () => {
   const world = await memoryWorld()
@@ -80,7 +84,11 @@ test('a view in memory goes on after a fault of the store', async () => {
     },
   }
   const seen: string[] = []
-  await followMemory({ name: 'seen', from: [payhash], apply: ({ aggregateId }) => void seen.push(aggregateId) }, { ...platform, store: flaky }, stop.signal)
+  await followMemory(
+    { name: 'seen', from: [payhash], apply: ({ aggregateId }) => void seen.push(aggregateId) },
+    { ...platform, store: flaky },
+    stop.signal,
+  )
   await (await caller('settlement')).send(ask(payhash, 'aa', 'ClaimPayhash', { orderId: ORDER }), 'c1')
   await until('it has gone on', () => seen.includes('aa'))
   assert.ok(faults >= 2)
@@ -92,7 +100,13 @@ test('deadlines that fail wait, and keep nobody behind them waiting', async () =
   const { platform } = await memoryWorld()
   const stop = new AbortController()
   const open = new Set(Array.from({ length: 401 }, (_, n) => n))
-  const timer = (n: number): DueTimer => ({ service: 's', stream: `payhash-${n}`, step: 'lapse', due: { at: n }, command: { type: 'ClaimPayhash', data: {} } })
+  const timer = (n: number): DueTimer => ({
+    service: 's',
+    stream: `payhash-${n}`,
+    step: 'lapse',
+    due: { at: n },
+    command: { type: 'ClaimPayhash', data: {} },
+  })
   let looks = 0
   const timers = {
     ...platform.timers,

@@ -21,7 +21,11 @@ export type Bound = {
 
 export type RunningService = { readonly name: string; close(): Promise<void> }
 
-export const bind = <Ports>(service: Service<Ports>, ports: Ports, height: () => number | undefined = () => undefined): Bound => ({
+export const bind = <Ports>(
+  service: Service<Ports>,
+  ports: Ports,
+  height: () => number | undefined = () => undefined,
+): Bound => ({
   name: service.name,
   start: (platform, signal) => start(service, ports, height, platform, signal),
 })
@@ -59,7 +63,9 @@ async function start<Ports>(
   const jobs = service.jobs.map((job) => keepRunning(job, core.context, signal))
   const loops = loopsOf(service, core, platform, height, signal)
   const consuming = { ...platform, basics: ports }
-  const consumers = await Promise.all(consumersOf(service, core.reactContext, platform).map((consumer) => consume(consuming, consumer, signal)))
+  const consumers = await Promise.all(
+    consumersOf(service, core.reactContext, platform).map((consumer) => consume(consuming, consumer, signal)),
+  )
   const commands = service.aggregates.length > 0 ? [await commandConsumer(service.name, core, platform)] : []
   return {
     name: service.name,
@@ -76,7 +82,11 @@ type Core<Ports> = ReturnType<typeof serviceCore<Ports>>
 const commandConsumer = <Ports>(name: string, core: Core<Ports>, platform: Platform): Promise<RunningSubscription> =>
   platform.bus.subscribe({ group: name, topic: commandTopic(name), handle: (message) => onCommand(core, message) })
 
-function consumersOf<Ports>(service: Service<Ports>, context: Core<Ports>['reactContext'], platform: Platform): readonly Consumer[] {
+function consumersOf<Ports>(
+  service: Service<Ports>,
+  context: Core<Ports>['reactContext'],
+  platform: Platform,
+): readonly Consumer[] {
   const reacting = [...byOwner(service.reactions.map(({ contract }) => contract))].map(([owner, contracts]) =>
     reactor(context, owner, contracts, service.reactions),
   )
@@ -122,7 +132,10 @@ async function keepRunning<Ports>(job: Job<Ports>, context: ServiceContext<Ports
       return
     } catch (error) {
       if (signal.aborted) return
-      log.error({ job: job.name, reason: String(error), stack: error instanceof Error ? error.stack : undefined }, 'a loop failed and is started again')
+      log.error(
+        { job: job.name, reason: String(error), stack: error instanceof Error ? error.stack : undefined },
+        'a loop failed and is started again',
+      )
       if (clock.now() - since > 60_000) tries = 0
       await clock.sleep(backoff(tries, 200, 10_000), signal)
     }
@@ -132,4 +145,3 @@ async function keepRunning<Ports>(job: Job<Ports>, context: ServiceContext<Ports
 const closeAll = async (running: readonly (RunningConsumer | RunningSubscription)[]): Promise<void> => {
   await Promise.all(running.map((one) => one.close()))
 }
-

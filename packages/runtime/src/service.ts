@@ -143,10 +143,18 @@ export type ServiceContext<Ports> = {
   readonly advance: (category: string, id: string) => Promise<void>
 }
 
-export type SendOptions = { readonly commandId: string; readonly correlation: string; readonly notAfter?: number; readonly at?: number }
+export type SendOptions = {
+  readonly commandId: string
+  readonly correlation: string
+  readonly notAfter?: number
+  readonly at?: number
+}
 
 /** A loop of a service: it runs until the signal, and is started again with back-off when it throws. */
-export type Job<Ports> = { readonly name: string; readonly run: (context: ServiceContext<Ports>, signal: AbortSignal) => Promise<void> }
+export type Job<Ports> = {
+  readonly name: string
+  readonly run: (context: ServiceContext<Ports>, signal: AbortSignal) => Promise<void>
+}
 
 /** A service as a value; `run` interprets it. */
 export type Service<Ports = object> = {

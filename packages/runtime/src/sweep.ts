@@ -42,7 +42,8 @@ export async function sweep(context: SweepContext, signal: AbortSignal): Promise
 async function each(context: SweepContext, streams: readonly string[], afresh: boolean, signal: AbortSignal): Promise<void> {
   const waiting = [...streams]
   const worker = async (): Promise<void> => {
-    for (let stream = waiting.pop(); stream !== undefined && !signal.aborted; stream = waiting.pop()) await one(context, stream, afresh)
+    for (let stream = waiting.pop(); stream !== undefined && !signal.aborted; stream = waiting.pop())
+      await one(context, stream, afresh)
   }
   await Promise.all(Array.from({ length: SIDE_BY_SIDE }, worker))
 }

@@ -55,6 +55,9 @@ async function fire({ timers, basics, decide }: TimerContext, timer: DueTimer, s
   } catch (error) {
     const tries = (setBack.get(name)?.tries ?? 0) + 1
     setBack.set(name, { tries, notBefore: basics.clock.now() + backoff(tries, 500, LONGEST_WAIT_MS) })
-    basics.log.warn({ stream: timer.stream, step: timer.step, tries, reason: String(error) }, 'a deadline could not be carried out; it is tried again')
+    basics.log.warn(
+      { stream: timer.stream, step: timer.step, tries, reason: String(error) },
+      'a deadline could not be carried out; it is tried again',
+    )
   }
 }

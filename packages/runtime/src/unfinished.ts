@@ -7,7 +7,14 @@ import { lru } from './lru.ts'
  * the relay together with its position, so that it can be thrown away and made again by reading the log.
  */
 type UnfinishedTable = {
-  unfinished_streams: { service: string; stream: string; revision: number; ran_revision: number; asking: number; touched_at: number }
+  unfinished_streams: {
+    service: string
+    stream: string
+    revision: number
+    ran_revision: number
+    asking: number
+    touched_at: number
+  }
 }
 
 /** `asking`: more than to be woken at a deadline, which the timers do by themselves. */
@@ -48,72 +55,37 @@ export async function migrateUnfinished(views: Views): Promise<void> {
 }
 
 export function unfinished(views: Views, service: string): Unfinished {
-  const db = views.db.$extendTables<UnfinishedTable>()
   const latest = lru<string, Ran>(REMEMBERED)
   let pending = new Map<string, Ran>()
-
-  const write = async (trx: Transaction<object>, stream: string, revision: number, ran: Ran | undefined, now: number): Promise<void> => {
-    const table = trx.$extendTables<UnfinishedTable>()
-    const current = ran !== undefined && ran.revision >= revision
-    if (current && !ran.open) {
-      await table.deleteFrom('unfinished_streams').where('service', '=', service).where('stream', '=', stream).execute()
-      return
-    }
-    const row = { service, stream, revision, ran_revision: current ? ran.revision : -1, asking: ran?.asking === false ? 0 : 1, touched_at: now }
-    await table
-      .insertInto('unfinished_streams')
-      .values(row)
-      .onConflict((conflict) =>
-        conflict.columns(['service', 'stream']).doUpdateSet({ revision, ran_revision: row.ran_revision, asking: row.asking, touched_at: now }),
-      )
-      .execute()
-  }
 
   async function flush(now: number): Promise<void> {
     if (pending.size === 0) return
     const batch = pending
     pending = new Map()
-    await db.transaction().execute(async (trx) => {
-      for (const [stream, { revision, open, asking }] of batch) {
-        const rows = trx.$extendTables<UnfinishedTable>()
-        if (open) {
-          const changes = { ran_revision: revision, asking: asking ? 1 : 0 }
-          const row = { service, stream, revision, ...changes, touched_at: now }
-          await rows
-            .insertInto('unfinished_streams')
-            .values(row)
-            .onConflict((conflict) =>
-              conflict
-                .columns(['service', 'stream'])
-                .doUpdateSet(changes)
-                .where('unfinished_streams.ran_revision', '<=', revision),
-            )
-            .execute()
-        } else
-          await rows
-            .deleteFrom('unfinished_streams')
-            .where('service', '=', service)
-            .where('stream', '=', stream)
-            .where('revision', '<=', revision)
-            .execute()
-      }
+    await views.db.transaction().execute(async (trx) => {
+      for (const [stream, ran] of batch) await keepRan(trx, { service, stream }, ran, now)
     })
   }
 
   return {
     async touch(trx, streams, now) {
-      for (const [stream, revision] of streams) await write(trx, stream, revision, latest.get(stream), now)
+      for (const [stream, revision] of streams) await keepGrown(trx, { service, stream }, revision, latest.get(stream), now)
     },
     ran(stream, ran) {
       latest.set(stream, ran)
       pending.set(stream, ran)
     },
     flush,
+    ...looks(views, service, flush),
+  }
+}
+
+function looks(views: Views, service: string, flush: Unfinished['flush']): Pick<Unfinished, 'behind' | 'all' | 'postpone'> {
+  const db = views.db.$extendTables<UnfinishedTable>()
+  const open = db.selectFrom('unfinished_streams').select('stream').where('service', '=', service)
+  return {
     async behind(before, max) {
-      const rows = await db
-        .selectFrom('unfinished_streams')
-        .select('stream')
-        .where('service', '=', service)
+      const rows = await open
         .whereRef('ran_revision', '<', 'revision')
         .where('touched_at', '<=', before)
         .orderBy('touched_at')
@@ -123,7 +95,6 @@ export function unfinished(views: Views, service: string): Unfinished {
     },
     async all(categories, now, which) {
       await flush(now)
-      const open = db.selectFrom('unfinished_streams').select('stream').where('service', '=', service)
       const rows = await (which === 'asking' ? open.where('asking', '=', 1) : open).execute()
       return rows.map(({ stream }) => stream).filter((stream) => categories.includes(stream.slice(0, stream.indexOf('-'))))
     },
@@ -132,4 +103,42 @@ export function unfinished(views: Views, service: string): Unfinished {
       await rows.where('service', '=', service).where('stream', '=', stream).execute()
     },
   }
+}
+
+type Key = { readonly service: string; readonly stream: string }
+
+/** A stream grew to a revision; whether its process has run since is known where it ran in this process. */
+async function keepGrown(trx: Transaction<object>, key: Key, revision: number, ran: Ran | undefined, now: number): Promise<void> {
+  const current = ran !== undefined && ran.revision >= revision
+  if (current && !ran.open) return drop(trx, key, ran.revision)
+  const changes = { revision, ran_revision: current ? ran.revision : -1, asking: ran?.asking === false ? 0 : 1, touched_at: now }
+  await trx
+    .$extendTables<UnfinishedTable>()
+    .insertInto('unfinished_streams')
+    .values({ ...key, ...changes })
+    .onConflict((conflict) => conflict.columns(['service', 'stream']).doUpdateSet(changes))
+    .execute()
+}
+
+async function keepRan(trx: Transaction<object>, key: Key, { revision, open, asking }: Ran, now: number): Promise<void> {
+  if (!open) return drop(trx, key, revision)
+  const changes = { ran_revision: revision, asking: asking ? 1 : 0 }
+  await trx
+    .$extendTables<UnfinishedTable>()
+    .insertInto('unfinished_streams')
+    .values({ ...key, revision, ...changes, touched_at: now })
+    .onConflict((conflict) =>
+      conflict.columns(['service', 'stream']).doUpdateSet(changes).where('unfinished_streams.ran_revision', '<=', revision),
+    )
+    .execute()
+}
+
+async function drop(trx: Transaction<object>, { service, stream }: Key, upTo: number): Promise<void> {
+  await trx
+    .$extendTables<UnfinishedTable>()
+    .deleteFrom('unfinished_streams')
+    .where('service', '=', service)
+    .where('stream', '=', stream)
+    .where('revision', '<=', upTo)
+    .execute()
 }

@@ -43,7 +43,17 @@ export async function memoryWorld(env: Record<string, string> = {}) {
     })
     const send = (ask: Ask, commandId: string, notAfter: number | null = null) =>
       bus.publish(commandTopic(service), [
-        commandToBus({ id: commandId, category: ask.category, aggregateId: ask.id, ...ask.command, v: 1, at: clock.now(), notAfter, correlation: ask.id, trace: '0'.repeat(32) }),
+        commandToBus({
+          id: commandId,
+          category: ask.category,
+          aggregateId: ask.id,
+          ...ask.command,
+          v: 1,
+          at: clock.now(),
+          notAfter,
+          correlation: ask.id,
+          trace: '0'.repeat(32),
+        }),
       ])
     return { send, outcomes }
   }

@@ -39,7 +39,10 @@ export async function assemble(platform: Embedded, outside: Outside, options: As
   const operators: Mount = (app, door) => {
     opened(door)
     // The network itself checks the behaviour's name.
-    const control = { ...simnet.control, behave: (alias: string, how: string) => simnet.control.behave(alias, how as Parameters<typeof simnet.control.behave>[1]) }
+    const control = {
+      ...simnet.control,
+      behave: (alias: string, how: string) => simnet.control.behave(alias, how as Parameters<typeof simnet.control.behave>[1]),
+    }
     const buyer = simnet.control.nodes().find(({ role }) => role === 'buyer')?.alias ?? 'buyer'
     app.use(
       '/operator',
@@ -62,7 +65,13 @@ export async function assemble(platform: Embedded, outside: Outside, options: As
     bind(channelWatcher, { lightning, chain }, height),
     bind(accounts, {}),
     bind(headKeeper(platform.store, await openHeads(options.dataDir)), {}),
-    bind(gateway({ pepper, mounts: [operators, lsps1Routes({ peers: lightning.peers, chain }), pageRoutes], listening }), { views: platform.views, records: platform.records, peers: lightning.peers, pepper, readiness }),
+    bind(gateway({ pepper, mounts: [operators, lsps1Routes({ peers: lightning.peers, chain }), pageRoutes], listening }), {
+      views: platform.views,
+      records: platform.records,
+      peers: lightning.peers,
+      pepper,
+      readiness,
+    }),
   ]
 }
 

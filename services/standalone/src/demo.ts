@@ -13,7 +13,11 @@ const ORDER = `query Order($id: String!) { user { market { orders { get_order(or
 type Bought = {
   readonly account: { readonly session_key: string }
   readonly order: { readonly transaction_id: string }
-  readonly payment: { readonly lightning_invoice: string; readonly redirect_url: string; readonly amount: { readonly sats: string } }
+  readonly payment: {
+    readonly lightning_invoice: string
+    readonly redirect_url: string
+    readonly amount: { readonly sats: string }
+  }
 }
 type Seen = {
   readonly status: string
@@ -47,7 +51,13 @@ async function graphql<T>(url: string, query: string, variables: object, key?: s
 }
 
 /** Buys one channel as a stranger would, with a wallet of the simulated network, and tells what happens. */
-export async function demonstrate(url: string, { simnet }: Pick<Outside, 'simnet'>, clock: Clock, say: Say, signal: AbortSignal): Promise<void> {
+export async function demonstrate(
+  url: string,
+  { simnet }: Pick<Outside, 'simnet'>,
+  clock: Clock,
+  say: Say,
+  signal: AbortSignal,
+): Promise<void> {
   const buyer = simnet.control.nodes().find(({ role }) => role === 'buyer')
   if (!buyer) return
   say('A demonstration: buying an inbound channel for 5 USD.')
@@ -88,11 +98,18 @@ async function sellersHaveCome(url: string, clock: Clock, signal: AbortSignal): 
 }
 
 async function buy(url: string, uri: string): Promise<Bought> {
-  const { liquidity } = await graphql<{ liquidity: { buy: Bought } }>(url, BUY, { input: { connection_uri: uri, usd_cents: '500' } })
+  const { liquidity } = await graphql<{ liquidity: { buy: Bought } }>(url, BUY, {
+    input: { connection_uri: uri, usd_cents: '500' },
+  })
   return liquidity.buy
 }
 
 async function look(url: string, { account, order }: Bought): Promise<Seen> {
-  const data = await graphql<{ user: { market: { orders: { get_order: Seen } } } }>(url, ORDER, { id: order.transaction_id }, account.session_key)
+  const data = await graphql<{ user: { market: { orders: { get_order: Seen } } } }>(
+    url,
+    ORDER,
+    { id: order.transaction_id },
+    account.session_key,
+  )
   return data.user.market.orders.get_order
 }

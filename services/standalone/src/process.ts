@@ -26,7 +26,8 @@ export async function runStandalone(args: readonly string[], env: NodeJS.Process
   try {
     const config = readConfig(env)
     const unknown = unknownSettings(env)
-    if (unknown.length > 0) console.error(`Not a setting of this version: ${unknown.join(', ')}. The settings are in docs/configuration.md.`)
+    if (unknown.length > 0)
+      console.error(`Not a setting of this version: ${unknown.join(', ')}. The settings are in docs/configuration.md.`)
     const { close } = await startStandalone(config, !args.includes('--no-demo'))
     onceSignalled(async () => {
       console.log('Stopping: requests in hand are finished first.')
@@ -66,7 +67,8 @@ async function startStandalone(config: Config, demo: boolean): Promise<Standalon
   const gateway = await door.promise
   ready.value = true
   console.log(banner(url, dir.path))
-  const grantRails = (pubkey: string) => commandOf(gateway, ask(seller, pubkey, 'GrantRails', { by: 'operator', reason: 'Seller of the demonstration.' }))
+  const grantRails = (pubkey: string) =>
+    commandOf(gateway, ask(seller, pubkey, 'GrantRails', { by: 'operator', reason: 'Seller of the demonstration.' }))
   const { clock, ids } = platform
   const agents = sellers({ url, dir, outside, clock, ids, log, grantRails }, stop.signal)
   const shown = demo ? demonstration(url, outside, platform, stop.signal) : Promise.resolve()

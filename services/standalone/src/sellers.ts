@@ -42,7 +42,12 @@ export async function sellers(place: Neighbourhood, signal: AbortSignal): Promis
   await Promise.all(nodes.map((node, index) => seller(place, node, index, signal)))
 }
 
-async function seller(place: Neighbourhood, node: { alias: string; pubkey: string }, index: number, signal: AbortSignal): Promise<void> {
+async function seller(
+  place: Neighbourhood,
+  node: { alias: string; pubkey: string },
+  index: number,
+  signal: AbortSignal,
+): Promise<void> {
   const { clock } = place
   const log = place.log.child({ seller: node.alias })
   while (!signal.aborted) {
@@ -63,7 +68,18 @@ async function sell(place: Neighbourhood, alias: string, terms: SellerTerms, log
   try {
     const lightning = outside.simnet.lightning(alias)
     const feeRate = (targetBlocks: number) => outside.chain.feeRate(targetBlocks)
-    await runSellerAgent({ url, lightning, journal, terms, clock, ids, log, signal, feeRate, pace: { pollMs: 250, watchMs: 1000 } })
+    await runSellerAgent({
+      url,
+      lightning,
+      journal,
+      terms,
+      clock,
+      ids,
+      log,
+      signal,
+      feeRate,
+      pace: { pollMs: 250, watchMs: 1000 },
+    })
   } finally {
     journal.close()
   }

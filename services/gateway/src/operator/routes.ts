@@ -31,15 +31,27 @@ const grant = z.strictObject({ pubkey: z.string().refine(isPubkey, 'a public key
 export function operatorRoutes(ports: OperatorPorts): Router {
   const router = Router()
   router.use(uncached, operatorOnly(ports.token), express.json({ limit: '64kb' }))
-  router.get('/orders/:id', answer(async ({ params }) => foundOrder(await ports.orderReport(orderIdOf(params)))))
+  router.get(
+    '/orders/:id',
+    answer(async ({ params }) => foundOrder(await ports.orderReport(orderIdOf(params)))),
+  )
   router.use('/audit', auditRoutes(ports.audit))
-  router.get('/parked', answer(() => ports.bus.parked()))
-  router.post('/parked/replay', answer(async ({ body }) => ({ replayed: await replayParked(ports.bus, bodyOf(replay, body)) })))
-  router.post('/sellers/grant', answer(async ({ body }) => {
-    const { pubkey, reason } = bodyOf(grant, body)
-    await ports.command(ask(seller, pubkey, 'GrantRails', { by: 'operator', reason }))
-    return { pubkey, granted: true }
-  }))
+  router.get(
+    '/parked',
+    answer(() => ports.bus.parked()),
+  )
+  router.post(
+    '/parked/replay',
+    answer(async ({ body }) => ({ replayed: await replayParked(ports.bus, bodyOf(replay, body)) })),
+  )
+  router.post(
+    '/sellers/grant',
+    answer(async ({ body }) => {
+      const { pubkey, reason } = bodyOf(grant, body)
+      await ports.command(ask(seller, pubkey, 'GrantRails', { by: 'operator', reason }))
+      return { pubkey, granted: true }
+    }),
+  )
   if (ports.simulation) router.use('/sim', simulationRoutes(ports.simulation.control, ports.simulation.buyer))
   router.use((_request, response) => void response.status(404).json({ error: 'There is no such operator route.' }))
   router.use(failed(ports.log))

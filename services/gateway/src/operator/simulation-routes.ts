@@ -1,4 +1,4 @@
-import { type Request, Router } from 'express'
+import { Router } from 'express'
 import { z } from 'zod'
 import { answer, bodyOf, OperatorError } from './answers.ts'
 import type { Simulation } from './simulation.ts'
@@ -13,8 +13,6 @@ const sats = z.string().regex(/^[1-9]\d{0,15}$/, 'a whole number of satoshis, as
 const invoice = z.strictObject({ alias, sats, expirySeconds: z.int().min(1).max(31_536_000).default(3600) })
 const open = z.strictObject({ alias, pubkey: z.string().regex(/^0[23][0-9a-f]{64}$/), sats, private: z.boolean().default(false) })
 
-const param = (request: Request, name: string): string => `${request.params[name] ?? ''}`
-
 function found<T>(value: T | undefined, what: string): T {
   if (value === undefined) throw new OperatorError(404, `The simulated network knows no such ${what}.`)
   return value
@@ -23,71 +21,36 @@ function found<T>(value: T | undefined, what: string): T {
 /** The simulated network, for the command line, demonstrations and tests. */
 export function simulationRoutes(simulation: Simulation, buyer: string): Router {
   const router = Router()
-  router.get(
-    '/nodes',
-    answer(() => simulation.nodes()),
-  )
-  router.get(
-    '/balances',
-    answer(() => balances(simulation)),
-  )
-  router.post(
-    '/pay',
-    answer(({ body }) => {
-      const { invoice: request, from } = bodyOf(pay, body)
-      return simulation.pay(from ?? buyer, request)
-    }),
-  )
-  router.get(
-    '/payments/:hash',
-    answer((request) => found(simulation.payment(param(request, 'hash')), 'payment')),
-  )
-  router.get(
-    '/channels/:alias',
-    answer((request) => simulation.channels(param(request, 'alias'))),
-  )
-  router.post(
-    '/mine',
-    answer(({ body }) => ({ height: simulation.mine(bodyOf(mine, body).blocks) })),
-  )
-  router.post(
-    '/reorg',
-    answer(({ body }) => ({ height: simulation.reorg(bodyOf(reorg, body).depth) })),
-  )
-  router.post(
-    '/behave',
-    answer(({ body }) => {
-      const wanted = bodyOf(behave, body)
-      simulation.behave(wanted.alias, wanted.how)
-      return wanted
-    }),
-  )
-  router.post(
-    '/sign',
-    answer(({ body }) => {
-      const wanted = bodyOf(sign, body)
-      return simulation.sign(wanted.alias, wanted.text)
-    }),
-  )
-  router.post(
-    '/invoice',
-    answer(({ body }) => {
-      const wanted = bodyOf(invoice, body)
-      return simulation.invoice(wanted.alias, BigInt(wanted.sats), wanted.expirySeconds)
-    }),
-  )
-  router.get(
-    '/invoices/:alias/:hash',
-    answer((request) => found(simulation.invoiceStatus(param(request, 'alias'), param(request, 'hash')), 'invoice')),
-  )
-  router.post(
-    '/open',
-    answer(({ body }) => {
-      const wanted = bodyOf(open, body)
-      return simulation.open(wanted.alias, wanted.pubkey, BigInt(wanted.sats), wanted.private)
-    }),
-  )
+  lookRoutes(router, simulation)
+  const act = <Schema extends z.ZodType>(path: string, schema: Schema, carryOut: (wanted: z.output<Schema>) => unknown) =>
+    router.post(
+      path,
+      answer(({ body }) => carryOut(bodyOf(schema, body))),
+    )
+  act('/pay', pay, ({ invoice: request, from }) => simulation.pay(from ?? buyer, request))
+  act('/mine', mine, ({ blocks }) => ({ height: simulation.mine(blocks) }))
+  act('/reorg', reorg, ({ depth }) => ({ height: simulation.reorg(depth) }))
+  act('/behave', behave, (wanted) => {
+    simulation.behave(wanted.alias, wanted.how)
+    return wanted
+  })
+  act('/sign', sign, ({ alias: name, text }) => simulation.sign(name, text))
+  act('/invoice', invoice, (wanted) => simulation.invoice(wanted.alias, BigInt(wanted.sats), wanted.expirySeconds))
+  act('/open', open, (wanted) => simulation.open(wanted.alias, wanted.pubkey, BigInt(wanted.sats), wanted.private))
   return router
+}
+
+function lookRoutes(router: Router, simulation: Simulation): void {
+  const look = (path: string, see: (param: (name: string) => string) => unknown) =>
+    router.get(
+      path,
+      answer(({ params }) => see((name) => String(params[name]))),
+    )
+  look('/nodes', () => simulation.nodes())
+  look('/balances', () => balances(simulation))
+  look('/payments/:hash', (param) => found(simulation.payment(param('hash')), 'payment'))
+  look('/channels/:alias', (param) => simulation.channels(param('alias')))
+  look('/invoices/:alias/:hash', (param) => found(simulation.invoiceStatus(param('alias'), param('hash')), 'invoice'))
 }
 
 function balances(simulation: Simulation) {
