@@ -31,7 +31,6 @@ export function serviceCore<Ports>(service: Service<Ports>, ports: Ports & Basic
   const running = effects(ports, signal)
   const oneByOne = turns()
   const handler = { service: service.name, store: platform.store, streams, ports, signal }
-  let handledCount = 0
 
   const decide = async (command: CommandMessage): Promise<Handled> => {
     const aggregate = owned(aggregates, service.name, command.category)
@@ -40,7 +39,6 @@ export function serviceCore<Ports>(service: Service<Ports>, ports: Ports & Basic
     const handled = await oneByOne(stream, () => handle(handler, aggregate, command, prepared))
     tellLog(ports, command, handled)
     if (handled.outcome === 'accepted') await advance(command.category, command.aggregateId)
-    handledCount += 1
     return handled
   }
   const advance: Advance = makeAdvance({
@@ -80,7 +78,6 @@ export function serviceCore<Ports>(service: Service<Ports>, ports: Ports & Basic
     unfinished,
     decide,
     advance,
-    handled: () => handledCount,
     async close() {
       // A call that does not come back is taken up at the next start, as after a crash.
       await Promise.race([running.close(), ports.clock.sleep(EFFECTS_END_WITHIN_MS)])
