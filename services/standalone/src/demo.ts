@@ -8,7 +8,7 @@ const PRICE = '{ market { liquidity { liquidity_per_usd { sats } } } }'
 const BUY = `mutation Buy($input: LiquidityOrderInput!) { liquidity { buy(input: $input) {
   account { session_key } order { transaction_id } payment { lightning_invoice redirect_url amount { sats } } } } }`
 const ORDER = `query Order($id: String!) { user { market { orders { get_order(order_id: $id) {
-  status payment_status channel_id size source { alias } confirmations { confirmations } } } } } }`
+  status channel_id size source { alias } timeline { at status } } } } } }`
 
 type Bought = {
   readonly account: { readonly session_key: string }
@@ -24,12 +24,14 @@ type Seen = {
   readonly channel_id: string | null
   readonly size: string
   readonly source: { readonly alias: string | null } | null
+  readonly timeline: readonly { readonly at: string; readonly status: string | null }[]
 }
 
 const SELLERS_WITHIN_MS = 30_000
 const SOLD_WITHIN_MS = 300_000
 
 const meaning: Readonly<Record<string, string>> = {
+  WAITING_FOR_SELLER_APPROVAL: 'a seller with standing acceptance is found',
   WAITING_FOR_BUYER_PAYMENT: 'the hold invoice waits for its payment',
   WAITING_FOR_CHANNEL_OPEN: 'the payment is locked, and a seller has reserved the capacity',
   SELLER_SENT_TRANSACTION: 'the seller has named its funding transaction',
@@ -68,18 +70,21 @@ export async function demonstrate(
   say(`  checkout  ${page}`)
   simnet.control.pay(buyer.alias, invoice)
   const started = clock.now()
-  let shown = ''
+  let told = 0
   while (!signal.aborted && clock.now() - started < SOLD_WITHIN_MS) {
     const seen = await look(url, bought)
-    if (seen.status !== shown) {
-      shown = seen.status
-      say(`  ${((clock.now() - started) / 1000).toFixed(1).padStart(6)} s  ${shown.padEnd(34)} ${meaning[shown] ?? ''}`)
-    }
-    if (shown === 'VALID_CHANNEL_OPENING') return say(sold(seen, buyer.alias))
+    const reached = seen.timeline.filter(({ status }) => status !== null)
+    for (const { at, status } of reached.slice(told)) say(line(Date.parse(at) - started, status ?? ''))
+    told = reached.length
+    if (seen.status === 'VALID_CHANNEL_OPENING') return say(sold(seen, buyer.alias))
     await clock.sleep(100, signal)
   }
   if (!signal.aborted) say('  The demonstration did not end in time; the log says why.')
 }
+
+/** Times are from the payment on; what came before it shows as 0. */
+const line = (afterMs: number, status: string): string =>
+  `  ${(Math.max(0, afterMs) / 1000).toFixed(1).padStart(6)} s  ${status.padEnd(34)} ${meaning[status] ?? ''}`
 
 const sold = (seen: Seen, buyer: string): string =>
   `Sold: ${seen.source?.alias ?? 'the seller'} opened a channel of ${seen.size} sat to ${buyer}${seen.channel_id === null ? '' : ` (${seen.channel_id})`}.`
