@@ -10,7 +10,13 @@ const bought = {
   order: { transaction_id: 'an-order' },
   payment: { lightning_invoice: 'lnbcrt50u1x', redirect_url: 'http://a-page', amount: { sats: '5000' } },
 }
-const sold = { status: 'VALID_CHANNEL_OPENING', channel_id: '8x1x0', size: '1920001', source: { alias: 'seller-ada' } }
+const at = new Date(0).toISOString()
+const timeline = [
+  { at, status: 'WAITING_FOR_BUYER_PAYMENT' },
+  { at, status: null },
+  { at, status: 'VALID_CHANNEL_OPENING' },
+]
+const sold = { status: 'VALID_CHANNEL_OPENING', channel_id: '8x1x0', size: '1920001', source: { alias: 'seller-ada' }, timeline }
 
 test('the demonstration waits for the price, buys once, and names the seller', async () => {
   const asked: string[] = []
@@ -48,5 +54,9 @@ test('the demonstration waits for the price, buys once, and names the seller', a
   await new Promise((resolve) => server.close(resolve))
   expect(asked).toEqual(['price', 'price', 'price', 'price', 'buy'])
   expect(paid).toEqual(['lnbcrt50u1x'])
+  expect(lines.filter((line) => / s {2}[A-Z]/.test(line)).map((line) => line.trim().split(/ +/)[2])).toEqual([
+    'WAITING_FOR_BUYER_PAYMENT',
+    'VALID_CHANNEL_OPENING',
+  ])
   expect(lines.at(-1)).toBe('Sold: seller-ada opened a channel of 1920001 sat to buyer (8x1x0).')
 })
