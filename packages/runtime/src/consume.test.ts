@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict'
+import { contractOf } from '@penstock/contracts/all.ts'
+import type { StoredEvent } from '@penstock/ports/event-store.ts'
+import { memoryWorld } from '@penstock/testkit/memory-world.ts'
+import { until } from '@penstock/testkit/until.ts'
+import { onTestFinished, test } from 'vitest'
+import { consume } from './consume.ts'
+import { CHAIN_START, seal } from './event-codec.ts'
+import { eventTopic, factToBus } from './messages.ts'
+
+const ORDER = '00000000-0000-4000-8000-000000000001'
+
+/** A stream of some claims as a handler would have stored them. */
+async function stored(world: Awaited<ReturnType<typeof memoryWorld>>, events: number): Promise<readonly StoredEvent[]> {
+  const fact = { type: 'PayhashClaimed', v: 1, data: { orderId: ORDER } }
+  let chain = CHAIN_START
+  for (let n = 0; n < events; n++) {
+    const meta = { command: `c${n}`, at: n, correlation: ORDER, trace: 't' }
+    const sealed = seal({ stream: 'payhash-x', revision: n, chain }, [{ id: `e${n}`, fact, meta }])
+    chain = sealed.chain
+    await world.store.append('payhash-x', n === 0 ? 'none' : n - 1, sealed.events)
+  }
+  return world.store.read('payhash-x')
+}
+
+/** A consumer that remembers what it was handed, and drops what it has seen as real ones do. */
+async function listen(world: Awaited<ReturnType<typeof memoryWorld>>) {
+  const stop = new AbortController()
+  const seen: number[] = []
+  const consumer = {
+    name: 'listener',
+    owner: 'settlement',
+    contracts: [contractOf('payhash')],
+    seen: () => Promise.resolve(seen.at(-1)),
+    apply: ({ revision }: { revision: number }) => {
+      if (revision > (seen.at(-1) ?? -1)) seen.push(revision)
+      return Promise.resolve()
+    },
+  }
+  const running = await consume({ ...world.platform, basics: world.platform }, consumer, stop.signal)
+  onTestFinished(async () => {
+    stop.abort()
+    await running.close()
+  })
+  return seen
+}
+
+test('at start everything that the store has is read, then the bus goes on', async () => {
+  const world = await memoryWorld()
+  await stored(world, 3)
+  assert.deepEqual(await listen(world), [0, 1, 2])
+})
+
+test('a jump in the revisions is filled from the store, repeats are dropped', async () => {
+  const world = await memoryWorld()
+  const seen = await listen(world)
+  const events = await stored(world, 4)
+  const [first, , , last] = events.map(factToBus)
+  assert.ok(first && last)
+  await world.platform.bus.publish(eventTopic('settlement'), [first, last, first])
+  await until('all four were handed over', () => seen.length === 4)
+  assert.deepEqual(seen, [0, 1, 2, 3])
+  assert.deepEqual(await world.platform.bus.parked(), [])
+})
+
+test('a jump over what the stream itself does not have is parked and shows', async () => {
+  const world = await memoryWorld()
+  const seen = await listen(world)
+  const [first] = (await stored(world, 1)).map(factToBus)
+  assert.ok(first)
+  const invented = { ...first, id: 'e7', headers: { ...first.headers, revision: '7' } }
+  await world.platform.bus.publish(eventTopic('settlement'), [first, invented])
+  await until('it is parked', async () => (await world.platform.bus.parked()).length === 1)
+  assert.deepEqual(seen, [0])
+  assert.match((await world.platform.bus.parked())[0]?.reason ?? '', /jumps from revision 0 to 7/)
+})
