@@ -140,7 +140,7 @@ export const variables = {
   ),
   fundingSeenBlocks: variable(
     'PENSTOCK_FUNDING_SEEN_BLOCKS',
-    'blocks within which a named transaction must be seen; 36 is right without a mempool source',
+    'blocks within which a named transaction must be seen; at least 36 where the chain source sees no mempool',
     whole(1, 144),
     '6',
   ),
@@ -160,9 +160,9 @@ export const variables = {
   leaseBlocks: variable('PENSTOCK_LEASE_BLOCKS', 'how long a channel bought by `buy` must stay open', whole(1, 100_000), '4320'),
   staleTipSeconds: variable(
     'PENSTOCK_STALE_TIP_SECONDS',
-    'age of the newest block that stops new holds; 0 is off, as on regtest and the simulated network',
+    'age of the newest block that stops new holds; 0 is off, and so it is on regtest and the simulated network',
     whole(0, 86_400),
-    '0',
+    '7200',
   ),
 
   rateMaxAgeSeconds: variable('PENSTOCK_RATE_MAX_AGE_SECONDS', 'age of a rate that stops new quotes', whole(1, 86_400), '300'),

@@ -12,7 +12,14 @@ const invoice = (state: Invoice['state']): Invoice => ({
   htlcs: [htlc],
 })
 
-const about = (change: { readonly synced?: boolean; readonly invoice?: Invoice; readonly output?: { height: number } } = {}) => {
+const about = (
+  change: {
+    readonly synced?: boolean
+    readonly invoice?: Invoice
+    readonly output?: { height: number }
+    readonly network?: string
+  } = {},
+) => {
   const ports = {
     lightning: {
       info: () => Promise.resolve({ pubkey: node, synced: change.synced ?? true, holdExpiryDelta: 12 }),
@@ -28,7 +35,7 @@ const about = (change: { readonly synced?: boolean; readonly invoice?: Invoice; 
     },
     clock: { now: () => NOW, sleep: () => new Promise(() => undefined) },
     config: { staleTipSeconds: 7200, routingFeeLimitPpm: 5000 },
-    network: 'regtest',
+    network: change.network ?? 'mainnet',
   }
   // Only what enrichment asks is there.
   return { id: ORDER, at: NOW, ports } as unknown as Parameters<typeof enrich.IssueHold>[1]
@@ -37,6 +44,7 @@ const about = (change: { readonly synced?: boolean; readonly invoice?: Invoice; 
 test('an invoice is wanted: what the node, the chain and the keyring say', async () => {
   expect(await enrich.IssueHold(terms, about())).toEqual(nodeView)
   expect(await enrich.IssueHold(terms, about({ synced: false }))).toEqual({ ...nodeView, synced: false })
+  expect(await enrich.IssueHold(terms, about({ network: 'regtest' }))).toEqual({ ...nodeView, staleTipSeconds: 0 })
 })
 
 test('an invoice ends: whether it was paid in its last moment', async () => {
@@ -55,7 +63,7 @@ test('an outpoint is named: the height, and where the transaction is already, lo
 })
 
 test('network and the fee limit', async () => {
-  expect(await enrich.GivePayoutInvoice({}, about())).toEqual({ network: 'regtest' })
+  expect(await enrich.GivePayoutInvoice({}, about({ network: 'signet' }))).toEqual({ network: 'signet' })
   for (const type of ['Guard', 'RecordPayhash', 'RecordPayout', 'RetryPayout'] as const)
     expect(await enrich[type]({}, about())).toEqual({ routingFeeLimitPpm: 5000 })
 })
