@@ -1,3 +1,4 @@
+import { sqlLeases } from '@penstock/adapters/sql/leases.ts'
 import { sqlLimits } from '@penstock/adapters/sql/limits.ts'
 import { sqlProgress } from '@penstock/adapters/sql/progress.ts'
 import { sqlRecords } from '@penstock/adapters/sql/records.ts'
@@ -32,6 +33,9 @@ export async function embedded(dir: DataDir, config: Config, log: Log): Promise<
     timers: await sqlTimers(views),
     progress: await sqlProgress(views),
     limits: await sqlLimits(views),
+    leases: await sqlLeases(views, () => systemClock.now()),
+    // One process has the folder to itself, so what the one before it held is its own.
+    instance: 'standalone',
     records: await sqlRecords(recordFile),
     config,
     log,

@@ -15,8 +15,11 @@ export type DueTimer = Timer & { readonly service: string; readonly stream: stri
  * Implementations are durable, so that a restart need not read every open stream before it is on time.
  */
 export interface Timers {
-  /** From now on the stream has exactly these timers. */
-  replace(service: string, stream: string, timers: readonly Timer[]): Promise<void>
+  /**
+   * What the stream waits for at this revision, instead of what it waited for before. Where two come out of turn, the
+   * timers of the newer revision stay; some of the older may stay beside them, which the stream ignores.
+   */
+  replace(service: string, stream: string, timers: readonly Timer[], revision: number): Promise<void>
   /** Those of a service that are due, oldest first. `height` is left out by a service that sees no chain. */
   due(service: string, now: number, height: number | undefined, max: number): Promise<readonly DueTimer[]>
   /** After its command was sent. A timer that was replaced meanwhile stays. */

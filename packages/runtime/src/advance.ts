@@ -1,7 +1,6 @@
 import { contractOf } from '@penstock/contracts/all.ts'
-import type { CommandStep, DeadlineStep, EffectStep, Next } from '@penstock/kernel/process.ts'
+import type { CommandStep, EffectStep, Next } from '@penstock/kernel/process.ts'
 import type { Bus } from '@penstock/ports/bus.ts'
-import type { Timer, Timers } from '@penstock/ports/timers.ts'
 import type { Basics } from './basics.ts'
 import { crashPoint } from './crash-points.ts'
 import { derivedId } from './derived-ids.ts'
@@ -11,6 +10,7 @@ import { lru } from './lru.ts'
 import { type CommandMessage, commandToBus, commandTopic, newCommand } from './messages.ts'
 import type { Aggregate } from './service.ts'
 import { type Streams, streamOf } from './streams.ts'
+import type { TimerIndex } from './timer-index.ts'
 import type { Unfinished } from './unfinished.ts'
 
 export type AdvanceContext<Ports> = {
@@ -18,7 +18,7 @@ export type AdvanceContext<Ports> = {
   readonly aggregates: ReadonlyMap<string, Aggregate<Ports>>
   readonly streams: Streams
   readonly bus: Bus
-  readonly timers: Timers
+  readonly timers: TimerIndex
   readonly unfinished: Unfinished
   readonly effects: Effects
   readonly ports: Ports & Basics
@@ -35,7 +35,6 @@ export type Advance = (category: string, id: string, options?: { readonly afresh
 export function advance<Ports>(context: AdvanceContext<Ports>): Advance {
   // What this process has sent or set since it began; a restart asks everything again, and receivers drop what they know.
   const sent = lru<string, true>(REMEMBERED)
-  const timersSet = lru<string, string>(REMEMBERED)
 
   const tellOthers = async (stream: string, correlation: string, step: CommandStep): Promise<void> => {
     const id = derivedId(stream, step.step, step.attempt)
@@ -49,14 +48,6 @@ export function advance<Ports>(context: AdvanceContext<Ports>): Advance {
     sent.set(id, true)
   }
 
-  const setDeadlines = async (stream: string, steps: readonly DeadlineStep[]): Promise<void> => {
-    const timers: Timer[] = steps.map(({ step, due, command }) => ({ step, due, command }))
-    const wanted = JSON.stringify(timers)
-    if ((timersSet.get(stream) ?? '[]') === wanted) return
-    await context.timers.replace(context.service, stream, timers)
-    timersSet.set(stream, wanted)
-  }
-
   return async (category, id, options) => {
     const aggregate = context.aggregates.get(category)
     if (!aggregate) throw new Error(`${context.service} does not own ${category}`)
@@ -65,14 +56,12 @@ export function advance<Ports>(context: AdvanceContext<Ports>): Advance {
     if (!aggregate.process) return context.unfinished.ran(stream, { revision, open: false, asking: false })
     const steps = aggregate.process(state, id)
     const correlation = aggregate.correlation?.(id, state) ?? id
-    if (options?.afresh) forgetSteps(sent, timersSet, stream, steps)
+    if (options?.afresh) forgetSteps(sent, context.timers, stream, steps)
     // Effects first: they need neither the bus nor the timers, and some of them give money back.
     for (const step of steps) if (step.kind === 'effect') startEffect(context, aggregate, id, correlation, step)
     for (const step of steps) if (step.kind === 'command') await tellOthers(stream, correlation, step)
-    await setDeadlines(
-      stream,
-      steps.filter((step) => step.kind === 'deadline'),
-    )
+    const deadlines = steps.filter((step) => step.kind === 'deadline')
+    await context.timers.set(stream, revision, deadlines)
     context.unfinished.ran(stream, { revision, open: steps.length > 0, asking: steps.some(({ kind }) => kind !== 'deadline') })
   }
 }
@@ -117,12 +106,7 @@ async function actOn<Ports>(context: AdvanceContext<Ports>, aggregate: Aggregate
   return news ? 'recorded' : 'nothing-new'
 }
 
-function forgetSteps(
-  sent: { delete(key: string): void },
-  timersSet: { delete(key: string): void },
-  stream: string,
-  steps: readonly Next[],
-): void {
+function forgetSteps(sent: { delete(key: string): void }, timers: TimerIndex, stream: string, steps: readonly Next[]): void {
   for (const step of steps) if (step.kind === 'command') sent.delete(derivedId(stream, step.step, step.attempt))
-  timersSet.delete(stream)
+  timers.forget(stream)
 }

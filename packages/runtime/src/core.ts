@@ -18,6 +18,7 @@ import type { ReactContext } from './react.ts'
 import type { Platform } from './platform.ts'
 import type { Aggregate, Ask, SendOptions, Service, ServiceContext } from './service.ts'
 import { type Streams, streamOf, streams as openStreams } from './streams.ts'
+import { timerIndex } from './timer-index.ts'
 import { turns } from './turns.ts'
 import { type Unfinished, unfinished as openUnfinished } from './unfinished.ts'
 
@@ -26,7 +27,8 @@ const EFFECTS_END_WITHIN_MS = 3000
 /** The heart of a running service: deciding at own streams and running their processes. */
 export function serviceCore<Ports>(service: Service<Ports>, ports: Ports & Basics, platform: Platform, signal: AbortSignal) {
   const aggregates = new Map(service.aggregates.map((aggregate) => [aggregate.contract.category, aggregate]))
-  const streams = openStreams(platform.store)
+  const timers = timerIndex(platform.timers, service.name)
+  const streams = openStreams(platform.store, timers.forget)
   const unfinished = openUnfinished(platform.views, service.name)
   const running = effects(ports, signal)
   const oneByOne = turns()
@@ -46,7 +48,7 @@ export function serviceCore<Ports>(service: Service<Ports>, ports: Ports & Basic
     aggregates,
     streams,
     bus: platform.bus,
-    timers: platform.timers,
+    timers,
     unfinished,
     effects: running,
     ports,

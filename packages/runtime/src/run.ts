@@ -1,6 +1,7 @@
 import type { RunningSubscription } from '@penstock/ports/bus.ts'
 import { backoff } from './backoff.ts'
 import { byOwner, consume, type Consumer, type RunningConsumer } from './consume.ts'
+import { underLease } from './lease.ts'
 import { followMemory } from './memory-view.ts'
 import { commandTopic } from './messages.ts'
 import { onCommand, serviceCore } from './core.ts'
@@ -115,8 +116,10 @@ function loopsOf<Ports>(
   if (service.aggregates.length === 0) return []
   const { decide, advance, basics } = core
   const named = { ...relayed(service, core), timers: platform.timers, basics }
+  const relaying = (stop: AbortSignal) =>
+    underLease(platform, `relay.${service.name}`, (held) => relay({ ...platform, ...named }, held), stop)
   return [
-    keepRunning({ name: 'relay', run: (_, stop) => relay({ ...platform, ...named }, stop) }, core.context, signal),
+    keepRunning({ name: 'relay', run: (_, stop) => relaying(stop) }, core.context, signal),
     keepRunning({ name: 'timers', run: (_, stop) => fireTimers({ ...named, height, decide }, stop) }, core.context, signal),
     keepRunning({ name: 'sweep', run: (_, stop) => sweep({ ...named, advance }, stop) }, core.context, signal),
   ]

@@ -50,7 +50,8 @@ export type Streams = {
 
 export const streamOf = (aggregate: Aggregate<never>, id: string): string => `${aggregate.contract.category}-${id}`
 
-export function streams(store: EventStore): Streams {
+/** `forgotten` is told of streams to which somebody else has appended. */
+export function streams(store: EventStore, forgotten: (stream: string) => void): Streams {
   const cache = lru<string, Loaded>(CACHED_STREAMS)
   return {
     async load(aggregate, id) {
@@ -67,6 +68,9 @@ export function streams(store: EventStore): Streams {
       return loaded
     },
     keep: (stream, loaded) => cache.set(stream, loaded),
-    forget: (stream) => cache.delete(stream),
+    forget(stream) {
+      cache.delete(stream)
+      forgotten(stream)
+    },
   }
 }

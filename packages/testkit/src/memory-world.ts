@@ -1,5 +1,6 @@
 import { memoryBus } from '@penstock/adapters/memory/bus.ts'
 import { memoryEventStore } from '@penstock/adapters/memory/event-store.ts'
+import { sqlLeases } from '@penstock/adapters/sql/leases.ts'
 import { sqlLimits } from '@penstock/adapters/sql/limits.ts'
 import { sqlProgress } from '@penstock/adapters/sql/progress.ts'
 import { sqlTimers } from '@penstock/adapters/sql/timers.ts'
@@ -27,6 +28,8 @@ export async function memoryWorld(env: Record<string, string> = {}) {
     timers: await sqlTimers(views),
     progress: await sqlProgress(views),
     limits: await sqlLimits(views),
+    leases: await sqlLeases(views, () => clock.now()),
+    instance: 'memory',
     config: readConfig(env),
     log: openLog('silent'),
   }

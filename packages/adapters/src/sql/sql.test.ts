@@ -1,12 +1,14 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { leasesContract } from '@penstock/ports/leases.contract.ts'
 import { limitsContract } from '@penstock/ports/limits.contract.ts'
 import { progressContract } from '@penstock/ports/progress.contract.ts'
 import { recordsContract } from '@penstock/ports/records.contract.ts'
 import { timersContract } from '@penstock/ports/timers.contract.ts'
 import type { Views } from '@penstock/ports/views.ts'
 import { openViews } from '../sqlite/views.ts'
+import { sqlLeases } from './leases.ts'
 import { sqlLimits } from './limits.ts'
 import { sqlProgress } from './progress.ts'
 import { sqlRecords } from './records.ts'
@@ -47,4 +49,10 @@ progressContract('SQL on SQLite', async () => {
 recordsContract('SQL on SQLite', async () => {
   const { port, ...rest } = await world(sqlRecords, true)
   return { records: port, ...rest }
+})
+leasesContract('SQL on SQLite', async () => {
+  let now = 1_790_000_000_000
+  const { port, ...rest } = await world((views) => sqlLeases(views, () => now))
+  const pass = (ms: number) => Promise.resolve(void (now += ms))
+  return { leases: port, pass, ...rest }
 })

@@ -3,21 +3,38 @@ import type { Views } from '@penstock/ports/views.ts'
 import type { Selectable } from 'kysely'
 
 type TimerTable = {
-  timers: { service: string; stream: string; step: string; at: number | null; height: number | null; type: string; data: string }
+  timers: {
+    service: string
+    stream: string
+    step: string
+    at: number | null
+    height: number | null
+    type: string
+    data: string
+    revision: number
+  }
 }
-type TimerRow = Selectable<TimerTable['timers']>
+type TimerRow = Omit<Selectable<TimerTable['timers']>, 'revision'>
 
 /** Deadlines in a table of the views' database; the streams are their truth. */
 export async function sqlTimers(views: Views): Promise<Timers> {
-  await views.migrate('timers', [createTables])
+  await views.migrate('timers', [createTables, addRevision])
   const db = views.db.$extendTables<TimerTable>()
 
   return {
-    async replace(service, stream, timers) {
-      const rows = timers.map((timer) => rowOf({ ...timer, service, stream }))
+    async replace(service, stream, timers, revision) {
+      const rows = timers.map((timer) => ({ ...rowOf({ ...timer, service, stream }), revision }))
       await db.transaction().execute(async (trx) => {
-        await trx.deleteFrom('timers').where('service', '=', service).where('stream', '=', stream).execute()
-        if (rows.length > 0) await trx.insertInto('timers').values(rows).execute()
+        const ofStream = trx.deleteFrom('timers').where('service', '=', service).where('stream', '=', stream)
+        await ofStream.where('revision', '<=', revision).execute()
+        for (const { service: _, stream: __, step, ...row } of rows)
+          await trx
+            .insertInto('timers')
+            .values({ service, stream, step, ...row })
+            .onConflict((conflict) =>
+              conflict.columns(['service', 'stream', 'step']).doUpdateSet(row).where('timers.revision', '<=', revision),
+            )
+            .execute()
       })
     },
     async due(service, now, height, max) {
@@ -96,3 +113,9 @@ async function createTables(db: Views['db']): Promise<void> {
   await db.schema.createIndex('timers_by_instant').on('timers').columns(['service', 'at']).execute()
   await db.schema.createIndex('timers_by_height').on('timers').columns(['service', 'height']).execute()
 }
+
+const addRevision = (db: Views['db']): Promise<void> =>
+  db.schema
+    .alterTable('timers')
+    .addColumn('revision', 'integer', (column) => column.notNull().defaultTo(0))
+    .execute()
