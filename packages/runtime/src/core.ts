@@ -28,7 +28,7 @@ const EFFECTS_END_WITHIN_MS = 3000
 export function serviceCore<Ports>(service: Service<Ports>, ports: Ports & Basics, platform: Platform, signal: AbortSignal) {
   const aggregates = new Map(service.aggregates.map((aggregate) => [aggregate.contract.category, aggregate]))
   const timers = timerIndex(platform.timers, service.name)
-  const streams = openStreams(platform.store, timers.forget)
+  const streams = openStreams(platform.store, (stream) => timers.forget(stream))
   const unfinished = openUnfinished(platform.views, service.name)
   const running = effects(ports, signal)
   const oneByOne = turns()

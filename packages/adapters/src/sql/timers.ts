@@ -27,10 +27,10 @@ export async function sqlTimers(views: Views): Promise<Timers> {
       await db.transaction().execute(async (trx) => {
         const ofStream = trx.deleteFrom('timers').where('service', '=', service).where('stream', '=', stream)
         await ofStream.where('revision', '<=', revision).execute()
-        for (const { service: _, stream: __, step, ...row } of rows)
+        for (const row of rows)
           await trx
             .insertInto('timers')
-            .values({ service, stream, step, ...row })
+            .values(row)
             .onConflict((conflict) =>
               conflict.columns(['service', 'stream', 'step']).doUpdateSet(row).where('timers.revision', '<=', revision),
             )
