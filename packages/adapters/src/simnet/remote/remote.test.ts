@@ -56,8 +56,8 @@ test('while the network is down calls are faults, and streams go on when it is b
   const stop = new AbortController()
   const tips = remote.chain().tips(stop.signal)[Symbol.asyncIterator]()
   const next = async (): Promise<number> => {
-    const { value, done } = await tips.next()
-    return done === true ? Number.NaN : value.height
+    const one = await tips.next()
+    return one.done === true ? Number.NaN : one.value.height
   }
   const first = await next()
   await server.close()
