@@ -5,8 +5,7 @@ import { pageRoutes } from '@penstock/gateway/pages/routes.ts'
 import type { Gateway } from '@penstock/gateway/ports.ts'
 import { lsps1Routes } from '@penstock/gateway/lsps1/routes.ts'
 import type { OperatorAudit } from '@penstock/gateway/operator/audit-routes.ts'
-import { operatorRoutes } from '@penstock/gateway/operator/routes.ts'
-import { orderReport } from '@penstock/gateway/read/order-report.ts'
+import { operatorMount } from '@penstock/gateway/operator/mount.ts'
 import { gateway } from '@penstock/gateway/service.ts'
 import { matching } from '@penstock/matching/service.ts'
 import { orders } from '@penstock/order/service.ts'
@@ -17,7 +16,6 @@ import { quoting } from '@penstock/quote/service.ts'
 import { headKeeper } from '@penstock/runtime/audit-keep.ts'
 import { openPepper } from '@penstock/runtime/pepper.ts'
 import { bind, type Bound } from '@penstock/runtime/run.ts'
-import type { Ask } from '@penstock/runtime/service.ts'
 import { settlementService } from '@penstock/settlement/service.ts'
 import { exportStored, replayStored } from './audit.ts'
 import { verifyBeside } from './audit-beside.ts'
@@ -36,27 +34,17 @@ export async function assemble(platform: Embedded, outside: Outside, options: As
   const { operatorToken, listening, readiness, opened } = options
   const { lightning, chain, keyring, rates, height, simnet } = outside
   const pepper = await openPepper(options.dataDir)
-  const operators: Mount = (app, door) => {
-    opened(door)
-    // The network itself checks the behaviour's name.
-    const control = {
+  const operators = operatorMount({
+    token: operatorToken,
+    bus: platform.bus,
+    audit: auditOf(options.dataDir),
+    simulation: {
       ...simnet.control,
-      behave: (alias: string, how: string) => simnet.control.behave(alias, how as Parameters<typeof simnet.control.behave>[1]),
-    }
-    const buyer = simnet.control.nodes().find(({ role }) => role === 'buyer')?.alias ?? 'buyer'
-    app.use(
-      '/operator',
-      operatorRoutes({
-        token: operatorToken,
-        log: platform.log,
-        bus: platform.bus,
-        orderReport: (id) => orderReport(platform.views, id),
-        audit: auditOf(options.dataDir),
-        command: (ask) => commandOf(door, ask),
-        simulation: { control, buyer },
-      }),
-    )
-  }
+      // The network itself checks the behaviour's name.
+      behave: (alias, how) => simnet.control.behave(alias, how as Parameters<typeof simnet.control.behave>[1]),
+    },
+  })
+  const open: Mount = (_, door) => opened(door)
   return [
     bind(quoting(), { rates, chain, graph: lightning.graph }, height),
     bind(orders, { network: 'regtest' as const }, height),
@@ -65,7 +53,7 @@ export async function assemble(platform: Embedded, outside: Outside, options: As
     bind(channelWatcher, { lightning, chain }, height),
     bind(accounts, {}),
     bind(headKeeper(platform.store, await openHeads(options.dataDir)), {}),
-    bind(gateway({ pepper, mounts: [operators, lsps1Routes({ peers: lightning.peers, chain }), pageRoutes], listening }), {
+    bind(gateway({ pepper, mounts: [open, operators, lsps1Routes({ peers: lightning.peers, chain }), pageRoutes], listening }), {
       views: platform.views,
       records: platform.records,
       peers: lightning.peers,
@@ -81,12 +69,3 @@ const auditOf = (dataDir: string): OperatorAudit => ({
   replay: (orderId) => replayStored(dataDir, orderId),
   export: (orderId) => exportStored(dataDir, orderId),
 })
-
-const ANSWER_WITHIN_MS = 10_000
-
-/** Sends an operator's command. @throws the refusal, or that nobody answered */
-export async function commandOf(gateway: Gateway, ask: Ask): Promise<void> {
-  const answer = await gateway.commands.ask(ask, { until: gateway.clock.now() + ANSWER_WITHIN_MS })
-  if (answer.outcome === 'refused') throw new Error(answer.message)
-  if (answer.outcome === 'unanswered') throw new Error('Nobody answered in time; look whether it was done before you try again.')
-}

@@ -4,12 +4,13 @@ import { openDataDir, operatorToken } from '@penstock/platforms/data-dir.ts'
 import { lockDataDir } from '@penstock/platforms/lock.ts'
 import { type Outside, simulated } from '@penstock/platforms/simulated.ts'
 import { seller } from '@penstock/contracts/matching.ts'
+import { carryOut } from '@penstock/gateway/operator/mount.ts'
 import type { Gateway } from '@penstock/gateway/ports.ts'
 import { type Config, ConfigError, readConfig, unknownSettings } from '@penstock/runtime/config.ts'
 import { openLog } from '@penstock/runtime/log.ts'
 import { run } from '@penstock/runtime/run.ts'
 import { ask } from '@penstock/runtime/service.ts'
-import { assemble, commandOf } from './assembly.ts'
+import { assemble } from './assembly.ts'
 import { demonstrate } from './demo.ts'
 import { sellers } from './sellers.ts'
 import { banner, HELP } from './words.ts'
@@ -68,7 +69,7 @@ async function startStandalone(config: Config, demo: boolean): Promise<Standalon
   ready.value = true
   console.log(banner(url, dir.path))
   const grantRails = (pubkey: string) =>
-    commandOf(gateway, ask(seller, pubkey, 'GrantRails', { by: 'operator', reason: 'Seller of the demonstration.' }))
+    carryOut(gateway, ask(seller, pubkey, 'GrantRails', { by: 'operator', reason: 'Seller of the demonstration.' }))
   const { clock, ids } = platform
   const agents = sellers({ url, dir, outside, clock, ids, log, grantRails }, stop.signal)
   const shown = demo ? demonstration(url, outside, platform, stop.signal) : Promise.resolve()

@@ -19,8 +19,8 @@ export type OperatorPorts = {
   readonly audit: OperatorAudit
   /** Sends a command and answers when the read models show what became of it. */
   readonly command: (ask: Ask) => Promise<void>
-  /** The simulated network and the node that pays by default; null on a real one. */
-  readonly simulation: { readonly control: Simulation; readonly buyer: string } | null
+  /** Null on a real network. */
+  readonly simulation: Simulation | null
 }
 
 const parked = z.strictObject({ group: z.string(), topic: z.string(), key: z.string() })
@@ -52,7 +52,7 @@ export function operatorRoutes(ports: OperatorPorts): Router {
       return { pubkey, granted: true }
     }),
   )
-  if (ports.simulation) router.use('/sim', simulationRoutes(ports.simulation.control, ports.simulation.buyer))
+  if (ports.simulation) router.use('/sim', simulationRoutes(ports.simulation))
   router.use((_request, response) => void response.status(404).json({ error: 'There is no such operator route.' }))
   router.use(failed(ports.log))
   return router

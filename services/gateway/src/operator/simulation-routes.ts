@@ -19,7 +19,7 @@ function found<T>(value: T | undefined, what: string): T {
 }
 
 /** The simulated network, for the command line, demonstrations and tests. */
-export function simulationRoutes(simulation: Simulation, buyer: string): Router {
+export function simulationRoutes(simulation: Simulation): Router {
   const router = Router()
   lookRoutes(router, simulation)
   const act = <Schema extends z.ZodType>(path: string, schema: Schema, carryOut: (wanted: z.output<Schema>) => unknown) =>
@@ -27,11 +27,11 @@ export function simulationRoutes(simulation: Simulation, buyer: string): Router 
       path,
       answer(({ body }) => carryOut(bodyOf(schema, body))),
     )
-  act('/pay', pay, ({ invoice: request, from }) => simulation.pay(from ?? buyer, request))
-  act('/mine', mine, ({ blocks }) => ({ height: simulation.mine(blocks) }))
-  act('/reorg', reorg, ({ depth }) => ({ height: simulation.reorg(depth) }))
-  act('/behave', behave, (wanted) => {
-    simulation.behave(wanted.alias, wanted.how)
+  act('/pay', pay, async ({ invoice: request, from }) => simulation.pay(from ?? (await buyerOf(simulation)), request))
+  act('/mine', mine, async ({ blocks }) => ({ height: await simulation.mine(blocks) }))
+  act('/reorg', reorg, async ({ depth }) => ({ height: await simulation.reorg(depth) }))
+  act('/behave', behave, async (wanted) => {
+    await simulation.behave(wanted.alias, wanted.how)
     return wanted
   })
   act('/sign', sign, ({ alias: name, text }) => simulation.sign(name, text))
@@ -48,13 +48,17 @@ function lookRoutes(router: Router, simulation: Simulation): void {
     )
   look('/nodes', () => simulation.nodes())
   look('/balances', () => balances(simulation))
-  look('/payments/:hash', (param) => found(simulation.payment(param('hash')), 'payment'))
+  look('/payments/:hash', async (param) => found(await simulation.payment(param('hash')), 'payment'))
   look('/channels/:alias', (param) => simulation.channels(param('alias')))
-  look('/invoices/:alias/:hash', (param) => found(simulation.invoiceStatus(param('alias'), param('hash')), 'invoice'))
+  look('/invoices/:alias/:hash', async (param) => found(await simulation.invoiceStatus(param('alias'), param('hash')), 'invoice'))
 }
 
-function balances(simulation: Simulation) {
-  const { nodes, inFlightMsat, feesMsat, totalMsat } = simulation.balances()
+/** Who pays where nobody is named. */
+const buyerOf = async (simulation: Simulation): Promise<string> =>
+  (await simulation.nodes()).find(({ role }) => role === 'buyer')?.alias ?? 'buyer'
+
+async function balances(simulation: Simulation) {
+  const { nodes, inFlightMsat, feesMsat, totalMsat } = await simulation.balances()
   return {
     nodes: nodes.map(({ alias, onChainMsat, channelMsat }) => ({
       alias,
