@@ -52,6 +52,30 @@ export const variables = {
     z.string(),
     '',
   ),
+  healthPort: variable(
+    'PENSTOCK_HEALTH_PORT',
+    'TCP port of /healthz, /readyz and /metrics of a service that runs as its own process; 0 takes a free one',
+    whole(0, 65535),
+    '9090',
+  ),
+  instance: variable(
+    'PENSTOCK_INSTANCE',
+    'name of this process among the replicas of its service; empty: made from host and process id',
+    z.string(),
+    '',
+  ),
+  lightning: variable(
+    'PENSTOCK_LIGHTNING',
+    'the Lightning network: a simulated one, or an lnd node',
+    oneOf('simulated', 'lnd'),
+    'simulated',
+  ),
+  simnetUrl: variable(
+    'PENSTOCK_SIMNET_URL',
+    'where the simulated network is, when another process keeps it; empty: in this process',
+    z.string(),
+    '',
+  ),
   trustProxy: variable(
     'PENSTOCK_TRUST_PROXY',
     'proxies in front of the gateway whose X-Forwarded-For is believed',

@@ -11,7 +11,7 @@ import { matching } from '@penstock/matching/service.ts'
 import { orders } from '@penstock/order/service.ts'
 import type { Embedded } from '@penstock/platforms/embedded.ts'
 import { openHeads } from '@penstock/platforms/audit-files.ts'
-import type { Outside } from '@penstock/platforms/simulated.ts'
+import type { Outside } from '@penstock/platforms/outside.ts'
 import { quoting } from '@penstock/quote/service.ts'
 import { headKeeper } from '@penstock/runtime/audit-keep.ts'
 import { openPepper } from '@penstock/runtime/pepper.ts'
@@ -32,24 +32,24 @@ export type Assembly = {
 /** All services with their ports: the one place that knows which service gets what. */
 export async function assemble(platform: Embedded, outside: Outside, options: Assembly): Promise<readonly Bound[]> {
   const { operatorToken, listening, readiness, opened } = options
-  const { lightning, chain, keyring, rates, height, simnet } = outside
+  const { network, lightning, chain, keyring, rates, height, simulated } = outside
   const pepper = await openPepper(options.dataDir)
   const operators = operatorMount({
     token: operatorToken,
     bus: platform.bus,
     audit: auditOf(options.dataDir),
-    simulation: {
-      ...simnet.control,
+    simulation: simulated && {
+      ...simulated.control,
       // The network itself checks the behaviour's name.
-      behave: (alias, how) => simnet.control.behave(alias, how as Parameters<typeof simnet.control.behave>[1]),
+      behave: (alias, how) => simulated.control.behave(alias, how as Parameters<typeof simulated.control.behave>[1]),
     },
   })
   const open: Mount = (_, door) => opened(door)
   return [
     bind(quoting(), { rates, chain, graph: lightning.graph }, height),
-    bind(orders, { network: 'regtest' as const }, height),
+    bind(orders, { network }, height),
     bind(matching(), { chain, graph: lightning.graph }, height),
-    bind(settlementService(), { lightning, chain, keyring, network: 'regtest' as const }, height),
+    bind(settlementService(), { lightning, chain, keyring, network }, height),
     bind(channelWatcher, { lightning, chain }, height),
     bind(accounts, {}),
     bind(headKeeper(platform.store, await openHeads(options.dataDir)), {}),

@@ -1,4 +1,4 @@
-import type { Outside } from '@penstock/platforms/simulated.ts'
+import type { SimulatedNetwork } from '@penstock/platforms/outside.ts'
 import type { Clock } from '@penstock/ports/clock.ts'
 
 /** Prints a line of the demonstration. */
@@ -55,12 +55,12 @@ async function graphql<T>(url: string, query: string, variables: object, key?: s
 /** Buys one channel as a stranger would, with a wallet of the simulated network, and tells what happens. */
 export async function demonstrate(
   url: string,
-  { simnet }: Pick<Outside, 'simnet'>,
+  { control }: Pick<SimulatedNetwork, 'control'>,
   clock: Clock,
   say: Say,
   signal: AbortSignal,
 ): Promise<void> {
-  const buyer = simnet.control.nodes().find(({ role }) => role === 'buyer')
+  const buyer = (await control.nodes()).find(({ role }) => role === 'buyer')
   if (!buyer) return
   say('A demonstration: buying an inbound channel for 5 USD.')
   await sellersHaveCome(url, clock, signal)
@@ -68,7 +68,7 @@ export async function demonstrate(
   const { lightning_invoice: invoice, redirect_url: page, amount } = bought.payment
   say(`  invoice   ${amount.sats} sat  ${invoice.slice(0, 28)}…`)
   say(`  checkout  ${page}`)
-  simnet.control.pay(buyer.alias, invoice)
+  await control.pay(buyer.alias, invoice)
   const started = clock.now()
   let told = 0
   while (!signal.aborted && clock.now() - started < SOLD_WITHIN_MS) {

@@ -2,7 +2,7 @@ import { createServer } from 'node:net'
 import { type Embedded, embedded } from '@penstock/platforms/embedded.ts'
 import { openDataDir, operatorToken } from '@penstock/platforms/data-dir.ts'
 import { lockDataDir } from '@penstock/platforms/lock.ts'
-import { type Outside, simulated } from '@penstock/platforms/simulated.ts'
+import { type Outside, simulated, type SimulatedNetwork } from '@penstock/platforms/outside.ts'
 import { seller } from '@penstock/contracts/matching.ts'
 import { carryOut } from '@penstock/gateway/operator/mount.ts'
 import type { Gateway } from '@penstock/gateway/ports.ts'
@@ -71,8 +71,9 @@ async function startStandalone(config: Config, demo: boolean): Promise<Standalon
   const grantRails = (pubkey: string) =>
     carryOut(gateway, ask(seller, pubkey, 'GrantRails', { by: 'operator', reason: 'Seller of the demonstration.' }))
   const { clock, ids } = platform
-  const agents = sellers({ url, dir, outside, clock, ids, log, grantRails }, stop.signal)
-  const shown = demo ? demonstration(url, outside, platform, stop.signal) : Promise.resolve()
+  const network = outside.simulated
+  const agents = network ? sellers({ url, dir, network, clock, ids, log, grantRails }, stop.signal) : Promise.resolve()
+  const shown = network && demo ? demonstration(url, network, platform, stop.signal) : Promise.resolve()
   return { url, close: () => closeAll(stop, running, [agents, shown], outside, platform).finally(() => lock.release()) }
 }
 
@@ -83,9 +84,9 @@ async function portIsFree({ host, port }: Config): Promise<void> {
   await new Promise((resolve) => probe.close(resolve))
 }
 
-async function demonstration(url: string, outside: Outside, { clock }: Embedded, signal: AbortSignal): Promise<void> {
+async function demonstration(url: string, network: SimulatedNetwork, { clock }: Embedded, signal: AbortSignal): Promise<void> {
   try {
-    await demonstrate(url, outside, clock, (line) => console.log(line), signal)
+    await demonstrate(url, network, clock, (line) => console.log(line), signal)
   } catch (error) {
     if (!signal.aborted) console.log(`The demonstration failed: ${error instanceof Error ? error.message : String(error)}`)
   }

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { DataDir } from '@penstock/platforms/data-dir.ts'
-import type { Outside } from '@penstock/platforms/simulated.ts'
+import type { SimulatedNetwork } from '@penstock/platforms/outside.ts'
 import type { Clock, Ids } from '@penstock/ports/clock.ts'
 import type { Log } from '@penstock/runtime/log.ts'
 import { runSellerAgent } from '@penstock/seller-agent/agent.ts'
@@ -10,7 +10,7 @@ import type { SellerTerms } from '@penstock/seller-agent/terms.ts'
 export type Neighbourhood = {
   readonly url: string
   readonly dir: DataDir
-  readonly outside: Outside
+  readonly network: SimulatedNetwork
   readonly clock: Clock
   readonly ids: Ids
   readonly log: Log
@@ -38,7 +38,7 @@ const termsOf = (index: number): SellerTerms => ({
  * @returns when all of them have ended, after the signal
  */
 export async function sellers(place: Neighbourhood, signal: AbortSignal): Promise<void> {
-  const nodes = place.outside.simnet.control.nodes().filter(({ role }) => role === 'seller')
+  const nodes = (await place.network.control.nodes()).filter(({ role }) => role === 'seller')
   await Promise.all(nodes.map((node, index) => seller(place, node, index, signal)))
 }
 
@@ -63,11 +63,11 @@ async function seller(
 }
 
 async function sell(place: Neighbourhood, alias: string, terms: SellerTerms, log: Log, signal: AbortSignal): Promise<void> {
-  const { url, dir, outside, clock, ids } = place
+  const { url, dir, network, clock, ids } = place
   const journal = openJournal(join(dir.agents, `${alias}.db`))
   try {
-    const lightning = outside.simnet.lightning(alias)
-    const feeRate = (targetBlocks: number) => outside.chain.feeRate(targetBlocks)
+    const lightning = network.lightning(alias)
+    const feeRate = (targetBlocks: number) => network.chain().feeRate(targetBlocks)
     await runSellerAgent({
       url,
       lightning,
