@@ -142,5 +142,6 @@ test('a posting that does not add up to nothing, or cannot be read, unbalances t
   }
   assert.ok(balanced('5', '-3', '-2'))
   assert.ok(!balanced('5', '-3'))
+  assert.ok(!balanced('3', '-5'))
   assert.ok(!balanced('5', 'five'))
 })

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { contractOf } from '@penstock/contracts/all.ts'
+import { Fault } from '@penstock/kernel/result.ts'
 import type { StoredEvent } from '@penstock/ports/event-store.ts'
 import { memoryWorld } from '@penstock/testkit/memory-world.ts'
 import { until } from '@penstock/testkit/until.ts'
@@ -73,4 +74,33 @@ test('a jump over what the stream itself does not have is parked and shows', asy
   await until('it is parked', async () => (await world.platform.bus.parked()).length === 1)
   assert.deepEqual(seen, [0])
   assert.match((await world.platform.bus.parked())[0]?.reason ?? '', /jumps from revision 0 to 7/)
+})
+
+test('progress waits for what failed, whatever came after it', async () => {
+  const world = await memoryWorld()
+  const stop = new AbortController()
+  const failed: string[] = []
+  const applied: string[] = []
+  const consumer = {
+    name: 'listener',
+    owner: 'settlement',
+    contracts: [contractOf('payhash')],
+    seen: () => Promise.resolve(undefined),
+    apply: ({ id, aggregateId }: { id: string; aggregateId: string }) => {
+      const isBroken = aggregateId === 'x'
+      const told = isBroken ? failed : applied
+      told.push(id)
+      return isBroken ? Promise.reject(new Fault('away')) : Promise.resolve()
+    },
+  }
+  const running = await consume({ ...world.platform, basics: world.platform }, consumer, stop.signal)
+  const [fact] = await stored(world, 1)
+  assert.ok(fact)
+  const later = { ...fact, id: 'later', stream: 'payhash-y', position: fact.position + 1n }
+  await world.platform.bus.publish(eventTopic('settlement'), [fact, later].map(factToBus))
+  await until('one failed and one was handled', () => failed.length > 0 && applied.length > 0)
+  stop.abort()
+  await running.close()
+  const { position } = await world.platform.progress.load('listener@settlement')
+  assert.ok(position === 'start' || position < fact.position)
 })

@@ -138,6 +138,20 @@ test('closing asks for the cancellation alone; the end tells whoever still has s
   assert.deepEqual(asks(...ended, told('match-released', '1'), told('watch-stopped', '1')), [])
 })
 
+test('a search that still goes on when the order closes is given back too', () => {
+  const closing = [...held, fact('ReleaseRequested', { to: 'ADMIN_CLOSED', reason: 'x', blamed: false, by: 'ops' })]
+  assert.deepEqual(asks(...closing), ['settlement: CancelHold (cancel-hold/1)', 'match: ReleaseMatch (release-match-1/1)'])
+})
+
+test('what settlement takes closes no more', () => {
+  const outrun = [
+    ...opened,
+    fact('ReleaseRequested', { to: 'ADMIN_CLOSED', reason: 'x', blamed: false, by: 'ops' }),
+    fact('SettlingStarted', { outpoint: one, lastHeight: false }),
+  ]
+  assert.deepEqual(asks(...outrun), ['channel: WatchOutpoint (watch-1/1)'])
+})
+
 test('an order that ends before its invoice came has it cancelled', () => {
   assert.deepEqual(asks(...standing, fact('BuyerRejected', { reason: 'x' })), ['settlement: CancelHold (cancel-hold/1)'])
 })

@@ -209,6 +209,20 @@ test('an outpoint is named by whose turn it is, and only in its time', () => {
     .refuses('OUTPOINT_REFUSED')
 })
 
+test('an outpoint that another order has, or that settlement does not note, is not named', () => {
+  const claim = { type: 'RecordOutpointClaim', data: { attempt: 1, outpoint: one, granted: false } } as const
+  given(order, ...offered)
+    .when(claim)
+    .then(fact('OutpointRefused', { attempt: 1, outpoint: one, reason: 'This outpoint serves another order' }))
+  const note = {
+    type: 'RecordOutpointNoted',
+    data: { attempt: 1, outpoint: one, noted: false, attested: false, reason: 'too late' },
+  } as const
+  given(order, ...offered, fact('OutpointClaimed', { attempt: 1, outpoint: one }))
+    .when(note)
+    .then(fact('OutpointRefused', { attempt: 1, outpoint: one, reason: 'too late' }))
+})
+
 test('the same outpoint again succeeds at any time, also after the end', () => {
   const ended = [
     ...named,

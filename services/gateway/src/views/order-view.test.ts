@@ -168,6 +168,14 @@ test('another outpoint in place of the first forgets what was seen of that', () 
   assert.equal(view.outpoints[outpointOf(2)]?.state, 'taken')
 })
 
+test('a re-organisation takes the confirmations back', () => {
+  const view = viewOf(...sold.slice(0, 10), fact('FundingReorged', { outpoint: outpointOf(1) }))
+  assert.deepEqual(
+    [view.status, view.channelId, view.fundingHeight, view.confirmations],
+    ['WAITING_FOR_ON_CHAIN_CONFIRMATION', null, null, 0],
+  )
+})
+
 test('an outpoint that was refused says why, until it is offered again', () => {
   const offered = fact('OutpointOffered', { attempt: 1, outpoint: outpointOf(1), attestation: attestationOf(outpointOf(1)) })
   const refused = fact('OutpointRefused', { attempt: 1, outpoint: outpointOf(1), reason: 'It serves another order.' })

@@ -44,7 +44,9 @@ describe('hold', () => {
     assert.deepEqual([hold(...held).expiryHeight, hold(...settled).settledAt], [300, 5])
   })
   test('cancelling, cancelled, with the reason and the time at the node', () => {
-    const view = hold(...held, ['CancelRequested', { sentence: 'The seller gave up.' }], ['HoldCancelled', { at: 6 }])
+    const cancelling: typeof held = [...held, ['CancelRequested', { sentence: 'The seller gave up.' }]]
+    assert.deepEqual([hold(...cancelling).status, hold(...cancelling).cancelledAt], ['cancelling', null])
+    const view = hold(...cancelling, ['HoldCancelled', { at: 6 }])
     assert.deepEqual([view.status, view.reason, view.cancelledAt], ['cancelled', 'The seller gave up.', 6])
   })
   test('a payout that fails, is tried again and succeeds', () => {

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import { contractOf } from '@penstock/contracts/all.ts'
+import { accept, type Decider } from '@penstock/kernel/decider.ts'
+import type { Command, Fact } from '@penstock/kernel/message.ts'
+import { memoryWorld } from '@penstock/testkit/memory-world.ts'
+import { test } from 'vitest'
+import { audit } from './audit.ts'
+import { keepHeads } from './audit-keep.ts'
+import { CHAIN_START, seal, stateHash } from './event-codec.ts'
+import { aggregate, service } from './service.ts'
+
+const counter: Decider<number, Command, Fact> = { initial: 0, evolve: (count) => count + 1, decide: () => accept() }
+const hashed = { version: 1, of: { 1: (state: unknown) => state } }
+const audited = [
+  service('settlement', { aggregates: [aggregate({ contract: contractOf('payhash'), decider: counter, hashed })] }),
+]
+
+/** A log of some streams with one fact each, that of the last given, and the heads that were kept of it. */
+async function logged(streams: readonly string[], state = 1) {
+  const { platform, store } = await memoryWorld()
+  const lines: string[] = []
+  for (const [n, stream] of streams.entries()) {
+    const fact = { type: 'PayhashClaimed', v: 1, data: { orderId: 'o' } }
+    const hash = stateHash(1, n === streams.length - 1 ? state : 1)
+    const meta = { command: `c${n}`, at: 0, correlation: 'o', trace: 't', state: hash }
+    await store.append(stream, 'none', seal({ stream, revision: 0, chain: CHAIN_START }, [{ id: `e${n}`, fact, meta }]).events)
+  }
+  const append = async (line: string) => void lines.push(line)
+  const kept = { key: undefined, last: async () => lines.at(-1), append }
+  const heads = {
+    ...kept,
+    async *lines() {
+      yield* lines
+    },
+  }
+  await keepHeads({ ...platform, store, heads: { ...heads, key: new Uint8Array(32) } }, AbortSignal.abort())
+  return { store, heads }
+}
+
+test('what was taken from the end of the log is missed by its heads, though every stream that is left is sound', async () => {
+  const { heads } = await logged(['payhash-a', 'payhash-b'])
+  const { store: cut } = await logged(['payhash-a'])
+  const whole = await logged(['payhash-a', 'payhash-b'])
+  assert.equal((await audit(whole.store, audited, { heads: whole.heads })).divergences, 0)
+  assert.equal((await audit(cut, audited)).divergences, 0)
+  assert.deepEqual((await audit(cut, audited, { heads })).first?.stream, 'payhash-b')
+})
+
+test('facts that fold to another state than was hashed are found, though their bytes are sound', async () => {
+  const { store } = await logged(['payhash-a'], 2)
+  assert.deepEqual((await audit(store, audited)).first, {
+    stream: 'payhash-a',
+    revision: 0,
+    what: 'the facts fold to another state than the one that was hashed',
+  })
+})

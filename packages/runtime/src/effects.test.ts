@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict'
+import { memoryWorld } from '@penstock/testkit/memory-world.ts'
+import { until } from '@penstock/testkit/until.ts'
+import { onTestFinished, test } from 'vitest'
+import { effects } from './effects.ts'
+
+async function running() {
+  const stop = new AbortController()
+  onTestFinished(() => stop.abort())
+  return effects((await memoryWorld()).platform, stop.signal)
+}
+
+test('an outcome that changed nothing is looked for again while the state asks', async () => {
+  const runs = await running()
+  let acts = 0
+  runs.start({ key: 'k', service: 's', name: 'settle', act: async () => (++acts === 3 ? 'recorded' : 'nothing-new') })
+  await until('it is recorded', () => acts === 3)
+})
+
+test('one effect never runs beside itself', async () => {
+  const runs = await running()
+  let acts = 0
+  const pay = { key: 'pay 1', service: 's', name: 'pay' }
+  const act = async () => {
+    acts += 1
+    return 'recorded' as const
+  }
+  runs.start({ ...pay, act })
+  runs.start({ ...pay, act })
+  runs.start({ ...pay, key: 'pay 2', act })
+  await runs.close()
+  assert.equal(acts, 2)
+})

@@ -1,0 +1,173 @@
+import { mutantsOf } from '../mutant.ts'
+
+const src = 'packages/runtime/src'
+
+export const relay = mutantsOf('relay', [
+  {
+    id: 'position-before-publish',
+    wrong:
+      'The relay notes a batch as published before it is: a crash in between loses facts, and an order stands still for ever.',
+    file: `${src}/relay.ts`,
+    text: `    for await (const batch of store.follow({ categories: context.categories, after, signal })) {\n`,
+    instead: `    for await (const batch of store.follow({ categories: context.categories, after, signal })) {\n      published.note(batch)\n`,
+    killers: [`${src}/relay.test.ts`],
+  },
+  {
+    id: 'command-carried-out-twice',
+    wrong: 'A repeated command is decided again: what comes twice over the bus is done twice.',
+    file: `${src}/handle.ts`,
+    text: `if (before !== undefined) return { outcome: 'accepted', revision: before, news: false }`,
+    instead: `if (before === -1) return { outcome: 'accepted', revision: before, news: false }`,
+    killers: [`${src}/handle-repeats.test.ts`],
+  },
+  {
+    id: 'expired-command-carried-out',
+    wrong: 'A command is carried out after its time: the caller was told that nothing came of it, and buys a second time.',
+    file: `${src}/handle.ts`,
+    text: `if (command.notAfter !== null && context.ports.clock.now() > command.notAfter)`,
+    instead: `if (command.notAfter !== null && context.ports.clock.now() < 0)`,
+    killers: [`${src}/core.test.ts`],
+  },
+  {
+    id: 'conflict-without-a-fresh-look',
+    wrong: 'After a conflict the old fold is decided on again: a second replica makes every command fail.',
+    file: `${src}/handle.ts`,
+    text: `  if (appended.outcome === 'conflict') {
+    context.streams.forget(stream)\n`,
+    instead: `  if (appended.outcome === 'conflict') {\n`,
+    killers: [`${src}/handle-repeats.test.ts`],
+  },
+  {
+    id: 'refused-by-a-stale-fold',
+    wrong: 'A refusal is not checked against the newest state: a caller is told no for a reason that is over.',
+    file: `${src}/handle.ts`,
+    text: `if ((await context.store.read(stream, loaded.revision + 1, 1)).length > 0) context.streams.forget(stream)`,
+    instead: `if (loaded.revision < -1) context.streams.forget(stream)`,
+    killers: [`${src}/handle-repeats.test.ts`],
+  },
+  {
+    id: 'gap-left-out',
+    wrong: 'A jump in the revisions is passed over: a reaction or a read model misses facts, and nobody sees it.',
+    file: `${src}/consume.ts`,
+    text: `    for (const event of missing) await applyStored(consumer, event)\n`,
+    instead: ``,
+    killers: [`${src}/consume.test.ts`],
+  },
+  {
+    id: 'progress-past-a-fault',
+    wrong: 'Progress passes what failed and is to come again: after a restart it is never handled.',
+    file: `${src}/consume.ts`,
+    text: `if (!(error instanceof Fault)) mark.end(stored.position)`,
+    instead: `mark.end(stored.position)`,
+    killers: [`${src}/consume.test.ts`],
+  },
+  {
+    id: 'reaction-noted-before-done',
+    wrong: 'A fact counts as handled before its commands were carried out: after a fault they are never sent.',
+    file: `${src}/react.ts`,
+    text: `      for (const [index, reaction] of reactions.entries()) {\n`,
+    instead: `      seen.set(stream, event.revision)\n      for (const [index, reaction] of reactions.entries()) {\n`,
+    killers: [`${src}/react.test.ts`],
+  },
+  {
+    id: 'reaction-with-a-new-id',
+    wrong: 'A repeated fact makes a new command each time: what a crash repeats is done twice.',
+    file: `${src}/react.ts`,
+    text: `id: derivedId(event.id, context.service,`,
+    instead: `id: derivedId(event.id, \`\${context.basics.ids.uuid()}\`,`,
+    killers: [`${src}/react.test.ts`],
+  },
+  {
+    id: 'deadline-gone-before-done',
+    wrong: 'A deadline is taken off the list before it was carried out: after a fault nobody comes back to it.',
+    file: `${src}/timers.ts`,
+    text: `  try {
+    await decide(`,
+    instead: `  try {
+    await timers.fired(timer)
+    await decide(`,
+    killers: [`${src}/timers.test.ts`],
+  },
+  {
+    id: 'effect-given-up',
+    wrong: 'An effect whose outcome changed nothing is never tried again, though the state still asks: a hold stays open.',
+    file: `${src}/effects.ts`,
+    text: `return told === 'nothing-new' ? 'again' : 'done'`,
+    instead: `return told === 'not-asked' ? 'again' : 'done'`,
+    killers: [`${src}/effects.test.ts`],
+  },
+  {
+    id: 'effect-twice-at-once',
+    wrong: 'The same effect runs twice beside itself: two calls pay one invoice.',
+    file: `${src}/effects.ts`,
+    text: `if (signal.aborted || running.has(run.key)) return`,
+    instead: `if (signal.aborted) return`,
+    killers: [`${src}/effects.test.ts`],
+  },
+  {
+    id: 'effect-nobody-asks-for',
+    wrong: 'An effect acts without a look whether the state still asks for it: a cancelled wish is carried out.',
+    file: `${src}/advance.ts`,
+    text: `  if (!asked) return 'not-asked'\n`,
+    instead: `  if (asked === undefined) return 'not-asked'\n`,
+    killers: [`${src}/advance.test.ts`],
+  },
+  {
+    id: 'question-asked-anew-unheard',
+    wrong: 'A renewed question has the name of the first: the receiver takes it for a repetition, and nothing happens.',
+    file: `${src}/advance.ts`,
+    text: `const id = derivedId(stream, step.step, step.attempt)`,
+    instead: `const id = derivedId(stream, step.step, 1)`,
+    killers: [`${src}/advance.test.ts`],
+  },
+  {
+    id: 'commands-of-a-stream-side-by-side',
+    wrong: 'Two commands of one stream are decided at once: on a busy offer one of them fails after a hundred conflicts.',
+    file: `${src}/turns.ts`,
+    text: `before ? before.then(work, work) : work()`,
+    instead: `before ? work() : work()`,
+    killers: [`${src}/turns.test.ts`],
+  },
+  {
+    id: 'height-reached-is-not-due',
+    wrong: 'A deadline at a height comes a block later: a hold has one block less.',
+    file: 'packages/adapters/src/sql/timers.ts',
+    text: `.where('height', '<=', height)`,
+    instead: `.where('height', '<', height)`,
+    killers: ['packages/adapters/src/sql/sql.test.ts'],
+  },
+  {
+    id: 'older-run-sets-the-deadlines',
+    wrong: 'Of two runs of a process the older one has the last word on the deadlines: the one that counts is never due.',
+    file: `${src}/timer-index.ts`,
+    text: `      if (last && last.revision > revision) return\n`,
+    instead: ``,
+    killers: [`${src}/timer-index.test.ts`],
+  },
+  {
+    id: 'same-ids-for-another-decision',
+    wrong:
+      'Two replicas that decide one command differently give their facts the same ids: one takes what the other stored for its own.',
+    file: `${src}/handle.ts`,
+    text: `id: derivedId(batch, index),`,
+    instead: `id: derivedId(id, stream, index),`,
+    killers: [`${src}/handle.test.ts`],
+  },
+  {
+    id: 'lost-lease-worked-on',
+    wrong: 'Whoever lost its lease goes on with the work: two relays run beside each other for as long as both live.',
+    file: `${src}/lease.ts`,
+    text: `      log.warn({ lease: name }, 'a lease was lost; another process goes on')
+      over.abort()`,
+    instead: `      log.warn({ lease: name }, 'a lease was lost; another process goes on')`,
+    killers: [`${src}/lease.test.ts`],
+  },
+  {
+    id: 'lease-taken-from-its-holder',
+    wrong: 'A lease can be had while another process holds it: the work is done by two.',
+    file: 'packages/adapters/src/sql/leases.ts',
+    text: `or('leases.expires_at', '<=', instant)`,
+    instead: `or('leases.expires_at', '>', 0)`,
+    killers: ['packages/adapters/src/sql/sql.test.ts'],
+  },
+])

@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict'
+import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { mutants } from './all.ts'
+import { type Copy, copyOfCheckout, root } from './copy.ts'
+import { hunt, isKilled, tryMutant } from './hunt.ts'
+import { isGolden, type Mutant, mutated } from './mutant.ts'
+import { row } from './table.ts'
+
+const inCheckout = (path: string): string => readFileSync(join(root, path), 'utf8')
+
+test.each(mutants.map((mutant) => [mutant.id, mutant] as const))('%s fits the code of today', (_, mutant) => {
+  assert.notEqual(mutated(mutant, inCheckout(mutant.file)), inCheckout(mutant.file))
+  assert.deepEqual(
+    mutant.killers.filter((file) => !existsSync(join(root, file)) || isGolden(file)),
+    [],
+  )
+})
+
+test('there are enough of them where money and order depend on it, each under a name of its own', () => {
+  assert.equal(new Set(mutants.map(({ id }) => id)).size, mutants.length)
+  for (const area of ['settlement', 'guard', 'order', 'matching', 'relay', 'projection'])
+    assert.ok(mutants.filter((mutant) => mutant.area === area).length >= 4, area)
+})
+
+test('code that has moved on is told, not passed over', () => {
+  const [mutant] = mutants
+  assert.ok(mutant)
+  assert.throws(() => mutated(mutant, 'something else'), /does not fit any more: its text is in .* nowhere/)
+  assert.throws(() => mutated(mutant, mutant.text.repeat(2)), /2 times/)
+  assert.ok(isGolden('packages/a/src/golden.test.ts') && isGolden('a/sale.golden.test.ts') && !isGolden('a/marigolden.test.ts'))
+})
+
+const telling = [
+  'payout-without-look-up',
+  'claim-refused-and-named-all-the-same',
+  'position-before-publish',
+  'fact-projected-twice',
+]
+// Its fault is in one package and its test in another: it is killed only where the copy's own packages are used.
+const acrossPackages = 'one-confirmation-is-enough'
+
+test('five telling mutants are killed', { timeout: 180_000 }, async () => {
+  const five = mutants.filter(({ id }) => telling.includes(id) || id === acrossPackages)
+  const verdicts = await hunt(five, 2)
+  console.log(verdicts.map(row).join('\n'))
+  assert.equal(verdicts.length, 5)
+  expect(verdicts.filter((verdict) => !isKilled(verdict)).map(row)).toEqual([])
+})
+
+describe('a copy', () => {
+  let copy: Copy
+  beforeAll(() => {
+    copy = copyOfCheckout()
+  })
+  afterAll(() => copy.remove())
+
+  test('uses its own packages, never those of the checkout', () => {
+    const members = ['packages', 'services'].flatMap((parent) =>
+      readdirSync(join(copy.folder, parent)).map((name) => join(parent, name)),
+    )
+    const resolved = [...members, 'test'].flatMap((member) => {
+      const scope = join(copy.folder, member, 'node_modules/@penstock')
+      const require = createRequire(join(copy.folder, member, 'package.json'))
+      return existsSync(scope)
+        ? readdirSync(scope).map((name) => require.resolve(`@penstock/${name}/${aSourceOf(copy, scope, name)}`))
+        : []
+    })
+    assert.ok(resolved.length > 50)
+    assert.deepEqual(
+      resolved.filter((path) => !path.startsWith(join(copy.folder, '/'))),
+      [],
+    )
+  })
+
+  const arithmetic: Mutant = {
+    id: 'for-this-test',
+    area: 'matching',
+    wrong: '',
+    file: 'packages/kernel/src/money.ts',
+    text: 'return msat / MSAT_PER_SAT',
+    instead: 'return (msat * 2n) / (MSAT_PER_SAT * 2n)',
+    killers: ['packages/market/src/market.test.ts'],
+  }
+  test('tells a survivor, a hang and a mutant that cannot even be loaded apart', { timeout: 180_000 }, async () => {
+    const outcomeOf = async (instead: string) => (await tryMutant(copy.folder, { ...arithmetic, instead })).result.outcome
+    assert.equal(await outcomeOf(arithmetic.instead), 'passed')
+    assert.equal(await outcomeOf('return )'), 'broken')
+    const endless = {
+      ...arithmetic,
+      text: 'export const MSAT_PER_SAT = 1000n',
+      instead: 'for (;;);\nexport const MSAT_PER_SAT = 1000n',
+    }
+    assert.equal((await tryMutant(copy.folder, endless, 5000)).result.outcome, 'hung')
+    assert.equal(readFileSync(join(copy.folder, arithmetic.file), 'utf8'), inCheckout(arithmetic.file))
+  })
+})
+
+/** Any module of a package, as an import names it. */
+function aSourceOf({ folder }: Copy, scope: string, name: string): string {
+  const source = join(realpathSync(join(scope, name)), 'src')
+  assert.ok(source.startsWith(folder), `${name} leads out of the copy, to ${source}`)
+  const files = readdirSync(source, { recursive: true, encoding: 'utf8' })
+  return files.find((file) => file.endsWith('.ts')) ?? assert.fail(`${name} has no module`)
+}
