@@ -246,6 +246,11 @@ function replaced(value: Record<string, unknown>, [name = '', ...rest]: readonly
 const without = (value: Record<string, unknown>, path: readonly string[]): Record<string, unknown> =>
   replaced(value, path, undefined)
 
+test('a variable with more wrong in it than anybody counts', async () => {
+  const [, query, right] = operations.find(([name]) => name === 'offer.create') ?? assert.fail()
+  await refuses(query, { ...right, conditions: Array.from({ length: 100 }, () => 0) })
+})
+
 describe('sentences that are documented', () => {
   const BUY = operations[0]?.[1] ?? assert.fail()
   const message = async (query: string, variables: object) => (await market.gql(query, variables, token)).errors?.[0]?.message

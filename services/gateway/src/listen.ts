@@ -8,14 +8,29 @@ export type Listening = {
   readonly close: (graceMs?: number) => Promise<void>
 }
 
-/** @param port 0 takes a free one @throws where the address cannot be used */
-export async function listen(app: Express, { host, port }: { readonly host: string; readonly port: number }): Promise<Listening> {
-  const server = createServer(app)
+export type Address = {
+  readonly host: string
+  /** 0 takes a free one. */
+  readonly port: number
+  /** Others on this machine listen there too, and the system divides the connections. */
+  readonly sharePort?: boolean
+}
+
+/** How long a caller may take to say what it wants: whoever sends a byte now and then keeps no connection by that. */
+const PATIENCE = { headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 2000 }
+
+/** @throws where the address cannot be used */
+export async function listen(
+  app: Express,
+  { host, port, sharePort = false }: Address,
+  patience: Partial<typeof PATIENCE> = {},
+): Promise<Listening> {
+  const server = createServer({ ...PATIENCE, ...patience }, app)
   // Longer than the idle time of usual proxies, so that it is they who hang up.
   server.keepAliveTimeout = 65_000
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
-    server.listen(port, host, resolve)
+    server.listen({ port, host, reusePort: sharePort }, resolve)
   })
   return {
     port: (server.address() as AddressInfo).port, // it listens on TCP

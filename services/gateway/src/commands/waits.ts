@@ -1,3 +1,4 @@
+import type { Clock } from '@penstock/ports/clock.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 const POLL_MS = 100
@@ -18,14 +19,20 @@ export type Waits = {
   readonly committed: (keys: Iterable<string>) => void
 }
 
-/** People wait in real time, so this needs no clock from outside. */
-export function openWaits(now: () => number = Date.now): Waits {
+/** People wait in real time. */
+const realTime: Clock = {
+  now: () => Date.now(),
+  sleep: (ms, signal) => sleep(ms, undefined, signal && { signal }).catch(() => undefined), // woken is as good as slept
+}
+
+/** @param clock another one where time is simulated */
+export function openWaits(clock: Clock = realTime): Waits {
   const sleepers = new Map<string, Set<() => void>>()
 
   const asleep = async (keys: readonly string[], ms: number, waking: AbortController): Promise<void> => {
     const wake = () => waking.abort()
     for (const key of keys) sleepers.set(key, (sleepers.get(key) ?? new Set()).add(wake))
-    await sleep(ms, undefined, { signal: waking.signal }).catch(() => undefined) // woken is as good as slept
+    await clock.sleep(ms, waking.signal)
     for (const key of keys) {
       const others = sleepers.get(key)
       others?.delete(wake)
@@ -36,7 +43,7 @@ export function openWaits(now: () => number = Date.now): Waits {
   return {
     async wait(check, keys, until, everyMs = POLL_MS) {
       for (;;) {
-        const left = until - now()
+        const left = until - clock.now()
         const waking = new AbortController()
         // Asleep before the look, so that a commit between the two is not missed.
         const pause = asleep(keys, Math.max(0, Math.min(everyMs, left)), waking)

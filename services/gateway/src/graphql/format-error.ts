@@ -21,6 +21,9 @@ const own: ReadonlySet<unknown> = new Set<ErrorCode>([
   'INTERNAL_SERVER_ERROR',
 ])
 
+/** What graphql says, without a code of Apollo's, where a variable has more wrong in it than it counts. */
+const TOO_MANY_WRONG = 'Too many errors processing variables'
+
 // Messages of graphql repeat what was sent, however long it is.
 const MAX_MESSAGE = 300
 
@@ -29,12 +32,13 @@ export function formatError(log: Log, formatted: GraphQLFormattedError, error: u
   const code = formatted.extensions?.['code']
   const cause = unwrapResolverError(error)
   const isSaid = cause instanceof GraphQLError && !cause.originalError && own.has(cause.extensions['code'])
-  if (isSaid || callersFault.has(String(code))) {
+  const isCounted = cause instanceof GraphQLError && !cause.originalError && cause.message.startsWith(TOO_MANY_WRONG)
+  if (isSaid || isCounted || callersFault.has(String(code))) {
     const message = formatted.message.length > MAX_MESSAGE ? `${formatted.message.slice(0, MAX_MESSAGE)}…` : formatted.message
     return {
       ...formatted,
       message,
-      extensions: { ...formatted.extensions, code: own.has(code) ? code : 'GRAPHQL_VALIDATION_FAILED' },
+      extensions: { ...formatted.extensions, code: own.has(code) && !isCounted ? code : 'GRAPHQL_VALIDATION_FAILED' },
     }
   }
   return internal(log, cause, formatted)

@@ -35,6 +35,12 @@ test('a destination counts whoever orders for it, and frees its place when an or
   assert.equal(await take(4, '192.0.2.3', pubkey), undefined)
 })
 
+test('at a destination an order counts from when it was asked for, not from when it begins', async () => {
+  market = await limits({ PENSTOCK_ORDERS_PER_DESTINATION: '2' })
+  const outcomes = await Promise.all(Array.from({ length: 5 }, (_, n) => take(n, `192.0.2.${n}`)))
+  assert.equal(outcomes.filter((refused) => refused === undefined).length, 2)
+})
+
 test('a refused wish gives its place back, one that was lost keeps it for a minute', async () => {
   market = await limits({ PENSTOCK_ORDERS_PER_IP: '1' })
   assert.equal(await take(1), undefined)

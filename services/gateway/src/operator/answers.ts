@@ -67,6 +67,9 @@ function requestFault(error: unknown): OperatorError | undefined {
   return new OperatorError(400, 'The body is not valid JSON.')
 }
 
+// The network's own words repeat what they were asked for, however long it is.
+const MAX_SENTENCE = 500
+
 /** The last handler of the operator's routes: a sentence, never a stack. Plain errors come from the network's own control. */
 export const failed =
   (log: Log) =>
@@ -76,7 +79,8 @@ export const failed =
     const isFault = error instanceof Fault
     // What the operator asked for cannot be: it is told, and nobody else has to know.
     log[isFault ? 'warn' : 'info']({ reason: String(error) }, 'an operator request failed')
-    response.status(isFault ? 503 : 422).json({ error: error instanceof Error ? error.message : 'The request failed.' })
+    const sentence = error instanceof Error ? error.message.slice(0, MAX_SENTENCE) : 'The request failed.'
+    response.status(isFault ? 503 : 422).json({ error: sentence })
   }
 
 export const uncached: RequestHandler = (_request, response, next) => {

@@ -1,11 +1,13 @@
 import { memoryBus } from '@penstock/adapters/memory/bus.ts'
 import { Fault } from '@penstock/kernel/result.ts'
 import type { Log } from '@penstock/runtime/log.ts'
+import type { Ask } from '@penstock/runtime/service.ts'
 import express from 'express'
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'vitest'
 import { listen, type Listening } from '../listen.ts'
 import { operatorRoutes } from './routes.ts'
+import type { Simulation } from './simulation.ts'
 
 const ORDER = '30000000-0000-4000-8000-000000000001'
 const warned: object[] = []
@@ -13,16 +15,33 @@ const silent = (): void => undefined
 const log: Log = { debug: silent, info: silent, warn: (fields) => warned.push(fields), error: silent, child: () => log }
 const nobody = () => Promise.resolve(undefined)
 
+const asked: Ask[] = []
+const invoiced: bigint[] = []
+const simulation = {
+  invoice: (_: string, sats: bigint) => {
+    invoiced.push(sats)
+    return { invoice: '', payment_hash: '' }
+  },
+} as unknown as Simulation // nothing else of it is asked for here
+
 let server: Listening
 let wrong: Error
 beforeEach(async () => {
-  warned.length = 0
+  for (const list of [warned, asked, invoiced]) list.length = 0
   const app = express()
   const audit = { verify: () => Promise.reject(wrong), replay: nobody, export: nobody }
   const orderReport = async (id: string) => (id === ORDER ? { id } : undefined)
   app.use(
     '/operator',
-    operatorRoutes({ token: 'secret', log, bus: memoryBus(), orderReport, audit, command: nobody, simulation: null }),
+    operatorRoutes({
+      token: 'secret',
+      log,
+      bus: memoryBus(),
+      orderReport,
+      audit,
+      command: async (one) => void asked.push(one),
+      simulation,
+    }),
   )
   server = await listen(app, { host: '127.0.0.1', port: 0 })
 })
@@ -64,4 +83,27 @@ test('what cannot be is told, and what did not answer is a warning', async () =>
   wrong = new Fault('the store is away')
   assert.equal((await ask('/audit/verify', '{}')).status, 503)
   assert.equal(warned.length, 1)
+})
+
+test('a sentence that repeats what was asked for has an end', async () => {
+  wrong = new Error('z'.repeat(5000))
+  assert.equal((await ask('/audit/verify', '{}')).error?.length, 500)
+})
+
+test('a grant is for the one seller, however its key is written', async () => {
+  const pubkey = '0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798'
+  for (const written of [pubkey, pubkey.toUpperCase()])
+    assert.equal((await ask('/sellers/grant', JSON.stringify({ pubkey: written, reason: 'known' }))).status, 200)
+  assert.deepEqual(
+    asked.map(({ id }) => id),
+    [pubkey, pubkey],
+  )
+})
+
+test('the simulated network is asked for no more than there is', async () => {
+  const invoice = (sats: string) => ask('/sim/invoice', JSON.stringify({ alias: 'ada', sats }))
+  assert.equal((await invoice('2100000000000000')).status, 200)
+  for (const sats of ['2100000000000001', '9999999999999999'])
+    assert.deepEqual(await invoice(sats), { status: 400, error: 'The request is malformed: sats: more than all bitcoin.' })
+  assert.deepEqual(invoiced, [2_100_000_000_000_000n])
 })

@@ -25,7 +25,12 @@ export type OperatorPorts = {
 
 const parked = z.strictObject({ group: z.string(), topic: z.string(), key: z.string() })
 const replay = z.union([parked, z.strictObject({ all: z.literal(true) })])
-const grant = z.strictObject({ pubkey: z.string().refine(isPubkey, 'a public key in hex'), reason: z.string().min(1).max(500) })
+// In small letters, as its stream is named: a grant under another name would help nobody.
+const pubkey = z
+  .string()
+  .refine(isPubkey, 'a public key in hex')
+  .transform((key) => key.toLowerCase())
+const grant = z.strictObject({ pubkey, reason: z.string().min(1).max(500) })
 
 /** What operators may do, behind their token: orders of anybody, audits, parked messages, grants, the simulated network. */
 export function operatorRoutes(ports: OperatorPorts): Router {

@@ -1,3 +1,4 @@
+import { parseAmount } from '@penstock/kernel/money.ts'
 import { Router } from 'express'
 import { z } from 'zod'
 import { answer, bodyOf, OperatorError } from './answers.ts'
@@ -9,9 +10,14 @@ const mine = z.strictObject({ blocks: z.int().min(1).max(2000) })
 const reorg = z.strictObject({ depth: z.int().min(1).max(100) })
 const behave = z.strictObject({ alias, how: z.string().max(32) })
 const sign = z.strictObject({ alias, text: z.string().max(4096) })
-const sats = z.string().regex(/^[1-9]\d{0,15}$/, 'a whole number of satoshis, as a string')
+// No more than there will ever be; the network counts in millisatoshis, of which more would not fit.
+const sats = z
+  .string()
+  .regex(/^[1-9]\d{0,15}$/, 'a whole number of satoshis, as a string')
+  .refine((text) => parseAmount(text) !== undefined, 'more than all bitcoin')
 const invoice = z.strictObject({ alias, sats, expirySeconds: z.int().min(1).max(31_536_000).default(3600) })
 const open = z.strictObject({ alias, pubkey: z.string().regex(/^0[23][0-9a-f]{64}$/), sats, private: z.boolean().default(false) })
+const close = z.strictObject({ outpoint: z.string().regex(/^[0-9a-f]{64}:\d{1,5}$/, 'an outpoint') })
 
 function found<T>(value: T | undefined, what: string): T {
   if (value === undefined) throw new OperatorError(404, `The simulated network knows no such ${what}.`)
@@ -37,6 +43,7 @@ export function simulationRoutes(simulation: Simulation): Router {
   act('/sign', sign, ({ alias: name, text }) => simulation.sign(name, text))
   act('/invoice', invoice, (wanted) => simulation.invoice(wanted.alias, BigInt(wanted.sats), wanted.expirySeconds))
   act('/open', open, (wanted) => simulation.open(wanted.alias, wanted.pubkey, BigInt(wanted.sats), wanted.private))
+  act('/close', close, ({ outpoint }) => simulation.close(outpoint))
   return router
 }
 

@@ -24,4 +24,5 @@ export type Simulation = {
     readonly totalMsat: bigint
   }>
   open(alias: string, peerPubkey: string, sats: bigint, isPrivate: boolean): Answer<{ readonly outpoint: string }>
+  close(outpoint: string): Answer<{ readonly txid: string }>
 }

@@ -1,0 +1,5 @@
+import { runProcess } from '@penstock/platforms/process.ts'
+import { bind } from '@penstock/runtime/run.ts'
+import { accounts } from './service.ts'
+
+await runProcess('accounts', () => [bind(accounts, {})])

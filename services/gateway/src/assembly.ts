@@ -1,0 +1,43 @@
+import type { Chain } from '@penstock/ports/chain.ts'
+import type { Lightning } from '@penstock/ports/lightning.ts'
+import type { Records } from '@penstock/ports/records.ts'
+import type { Config } from '@penstock/runtime/config.ts'
+import { openPepper } from '@penstock/runtime/pepper.ts'
+import type { Platform } from '@penstock/runtime/platform.ts'
+import { bind, type Bound } from '@penstock/runtime/run.ts'
+import type { Mount } from './http.ts'
+import { lsps1Routes } from './lsps1/routes.ts'
+import type { OperatorAudit } from './operator/audit-routes.ts'
+import { operatorMount } from './operator/mount.ts'
+import type { Simulation } from './operator/simulation.ts'
+import { pageRoutes } from './pages/routes.ts'
+import type { Gateway, GatewayPorts } from './ports.ts'
+import { gateway } from './service.ts'
+
+export type Door = {
+  readonly platform: Platform & { readonly records: Records }
+  readonly config: Config
+  readonly lightning: Pick<Lightning, 'peers'>
+  readonly chain: Chain
+  /** Null on a real network. */
+  readonly simulation: Simulation | null
+  readonly audit: OperatorAudit
+  readonly token: string
+  readonly readiness: GatewayPorts['readiness']
+  /** Told once commands can be sent. */
+  readonly opened?: (gateway: Gateway) => void
+  /** Told the address once it listens. */
+  readonly listening?: (url: string) => void
+}
+
+/** The whole public door, with its ports: GraphQL, LSPS1, pages, and the operators' routes. */
+export async function door(parts: Door): Promise<Bound> {
+  const { platform, config, lightning, chain, simulation, audit, token, readiness, opened, listening } = parts
+  const pepper = await openPepper(config.dataDir)
+  const open: Mount = (_, opening) => opened?.(opening)
+  const operators = operatorMount({ token, bus: platform.bus, audit, simulation })
+  const lsps1 = lsps1Routes({ peers: lightning.peers, chain })
+  const service = gateway({ pepper, mounts: [open, operators, lsps1, pageRoutes], ...(listening && { listening }) })
+  const { views, records } = platform
+  return bind(service, { views, records, peers: lightning.peers, pepper, readiness })
+}

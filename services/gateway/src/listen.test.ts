@@ -1,0 +1,30 @@
+import express from 'express'
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { afterAll, beforeAll, test } from 'vitest'
+import { listen, type Listening } from './listen.ts'
+
+let server: Listening
+beforeAll(async () => {
+  const app = express()
+  app.post('/', express.text(), (_, response) => void response.send('done'))
+  const patience = { headersTimeout: 200, requestTimeout: 400, connectionsCheckingInterval: 20 }
+  server = await listen(app, { host: '127.0.0.1', port: 0 }, patience)
+})
+afterAll(() => server.close(0))
+
+const slow: readonly (readonly [string, string])[] = [
+  ['says nothing', ''],
+  ['never ends its headers', 'POST / HTTP/1.1\r\nhost: x\r\na: b\r\n'],
+  ['never ends its body', 'POST / HTTP/1.1\r\nhost: x\r\ncontent-type: text/plain\r\ncontent-length: 100\r\n\r\nabc'],
+]
+test.each(slow)('a caller that %s is cut off', async (_, text) => {
+  const socket = connect(server.port, '127.0.0.1')
+  let answer = ''
+  socket.setEncoding('utf8').on('data', (part: string) => (answer += part))
+  socket.write(text)
+  await once(socket, 'end', { signal: AbortSignal.timeout(10_000) })
+  assert.match(answer, /^HTTP\/1\.1 408 /)
+  socket.destroy()
+})

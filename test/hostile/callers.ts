@@ -1,0 +1,101 @@
+import { buy, type Bought, buyerOf, graphql } from '../harness/buyer.ts'
+import type { Market } from './market.ts'
+import type { Caller } from './shot.ts'
+
+/** Credentials of every kind, taken anew where a shot has rightly ended one (a log-out, a revoked key). */
+export type Callers = {
+  readonly authorization: (caller: Caller) => string | undefined
+  /** @returns how many commands that took */
+  readonly renew: (caller: Caller) => Promise<number>
+  /** The account behind a caller; undefined where it has none that is known. */
+  readonly accountOf: (caller: Caller) => string | undefined
+  readonly bought: { readonly session: Bought; readonly order: Bought }
+}
+
+export const PASSWORD = 'correct horse battery staple'
+const EMAILS = { dashboard: 'buyer@example.org', seller: 'seller@example.org' }
+
+type Login = { readonly id: string; readonly token: string }
+
+export async function openCallers(market: Market): Promise<Callers> {
+  const { url } = market.product
+  const account = (name: 'create' | 'login', email: string) =>
+    one<Login>(url, `mutation { account { ${name}(input: { email: "${email}", password: "${PASSWORD}" }) { id token } } }`)
+  const apiKey = (token: string) =>
+    one<{ key: string }>(url, 'mutation { account { create_api_key(input: { name: "bot" }) { id key } } }', token)
+  const dashboard = await account('create', EMAILS.dashboard)
+  const seller = await account('create', EMAILS.seller)
+  await connectNode(market, seller.token)
+  const session = await buy(market.product)
+  const order = await buyWith(market, dashboard.token)
+  const keys = new Map<Caller, string>([
+    ['stranger', 'psk_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA00000000'],
+    ['session', session.key],
+    ['order', order.key],
+    ['dashboard', dashboard.token],
+    ['seller', seller.token],
+    ['operator', market.operatorToken],
+    ['api', (await apiKey(dashboard.token)).key],
+  ])
+  const renew = async (caller: Caller): Promise<number> => {
+    if (caller !== 'dashboard' && caller !== 'seller' && caller !== 'api') return 0
+    const { token } = await account('login', EMAILS[caller === 'seller' ? 'seller' : 'dashboard'])
+    keys.set(caller, caller === 'api' ? (await apiKey(token)).key : token)
+    return caller === 'api' ? 2 : 1
+  }
+  return {
+    bought: { session, order },
+    renew,
+    authorization: (caller) => (keys.has(caller) ? `Bearer ${keys.get(caller)}` : undefined),
+    accountOf: (caller) =>
+      caller === 'seller'
+        ? seller.id
+        : caller === 'dashboard' || caller === 'api' || caller === 'order'
+          ? dashboard.id
+          : undefined,
+  }
+}
+
+/** The one operation's result. @throws the refusal */
+export async function one<T>(url: string, query: string, token?: string): Promise<T> {
+  const { data, errors } = await graphql<unknown>(url, query, undefined, token)
+  let found = data
+  while (typeof found === 'object' && found !== null && Object.keys(found).length === 1)
+    [found] = Object.values(found) as unknown[]
+  if (errors || typeof found !== 'object' || found === null) throw new Error(`${query}: ${JSON.stringify(errors)}`)
+  return found as T // the caller says what it asked for
+}
+
+/** The simulated buyer's node offers too, so that there are orders whose seller is not an agent. */
+async function connectNode({ product }: Market, token: string): Promise<void> {
+  const { pubkey, alias } = await buyerOf(product)
+  const { data } = await graphql<{ account: { node: { challenge: string } } }>(
+    product.url,
+    `mutation { account { node { challenge(pubkey: "${pubkey}") } } }`,
+    {},
+    token,
+  )
+  const challenge = data?.account.node.challenge ?? ''
+  const { signature } = await product.operator<{ signature: string }>('POST', '/sim/sign', { alias, text: challenge })
+  const input = `{ pubkey: "${pubkey}", challenge: "${challenge}", signature: "${signature}" }`
+  await one(product.url, `mutation { account { node { connect(input: ${input}) { id success } } } }`, token)
+}
+
+async function buyWith({ product }: Market, token: string): Promise<Bought> {
+  const { uri } = await buyerOf(product)
+  const fields =
+    'account { id session_key } order { transaction_id usd_cents } payment { lightning_invoice redirect_url amount { sats } }'
+  const made = await one<{
+    account: { session_key: string }
+    order: { transaction_id: string }
+    payment: { lightning_invoice: string; redirect_url: string; amount: { sats: string } }
+  }>(product.url, `mutation { liquidity { buy(input: { connection_uri: "${uri}", usd_cents: "500" }) { ${fields} } } }`, token)
+  const { payment } = made
+  return {
+    id: made.order.transaction_id,
+    key: made.account.session_key,
+    invoice: payment.lightning_invoice,
+    page: payment.redirect_url,
+    sats: payment.amount.sats,
+  }
+}

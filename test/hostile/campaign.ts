@@ -1,0 +1,177 @@
+import fc from 'fast-check'
+import { openCallers } from './callers.ts'
+import { endOf, unexplained } from './facts.ts'
+import { type Gun, openGun, type Tried } from './gun.ts'
+import type { Market } from './market.ts'
+import { poolOf } from './pool.ts'
+import { watchPromptness } from './prompt.ts'
+import { type Fields, readOpenApi, restTargets } from './rest.ts'
+import { operationsOf, readSchema } from './schema.ts'
+import { closeConnections, type Shot } from './shot.ts'
+import { graphqlTarget, type Target } from './targets.ts'
+
+export type Options = {
+  readonly runs: number
+  readonly seed: number
+  /** Told each fault as it is found. */
+  readonly found?: (fault: string) => void
+}
+
+export type Outcome = {
+  readonly faults: readonly string[]
+  /** Names of everything that there is to hit. */
+  readonly wanted: readonly string[]
+  readonly targets: ReadonlyMap<string, Tried>
+  readonly kinds: ReadonlyMap<string, number>
+  readonly statuses: ReadonlyMap<string, number>
+  readonly tookMs: ReadonlyMap<string, number>
+  readonly shots: number
+  readonly seconds: number
+  /** Of a good request meanwhile. */
+  readonly slowestMs: number
+  readonly newFacts: number
+  readonly heapGrowthBytes: number
+  readonly rssBytes: number
+  readonly newFiles: number
+  /** Keys of sellers who go on working whatever is tried. */
+  readonly agents: readonly string[]
+}
+
+const LANES = 8
+/** An operation has more sides to be tried than an address. */
+const SHARE_OF_OPERATION = 3
+/** Names of fields that a body may have; those that it must have are told by a refusal. */
+const OPTIONAL = ['from', 'private', 'expirySeconds', 'note', 'all', 'group', 'topic', 'key']
+
+/** Shoots at everything that the market offers, and looks afterwards what that did to it. */
+export async function campaign(market: Market, { runs, seed, found = () => undefined }: Options): Promise<Outcome> {
+  const callers = await openCallers(market)
+  const { pool, agents } = await poolOf(market, callers)
+  const gun = openGun(market, callers, readOpenApi())
+  const { routes } = await market.inside()
+  const targets = [
+    ...operationsOf(readSchema()).map((operation) => graphqlTarget(operation, pool)),
+    ...restTargets(
+      routes,
+      pool,
+      await fieldsOf(
+        market,
+        routes.map(({ path }) => path),
+      ),
+    ),
+  ]
+  const jobs = targets.flatMap((target) => [true, false].map((known) => ({ target, known })))
+  // What is loaded and compiled at first use counts as there from the beginning.
+  await run(gun, jobs, 1, seed + 1, () => undefined)
+  closeConnections()
+  const { dataDir } = market.product
+  const before = { ...(await market.inside()), ...(await endOf(dataDir)) }
+  gun.clear()
+
+  const began = performance.now()
+  const watch = watchPromptness(market)
+  const shares = jobs.reduce((sum, { target }) => sum + shareOf(target), 0)
+  const faults = await run(gun, jobs, runs / shares, seed, found)
+  const seconds = (performance.now() - began) / 1000
+  const { slowestMs, misses } = await watch.stop()
+  closeConnections()
+
+  const after = { ...(await market.inside()), ...(await endOf(dataDir)) }
+  const accounts = [callers.accountOf('dashboard'), callers.accountOf('seller')].flatMap((id) => (id === undefined ? [] : [id]))
+  const aftermath = [
+    ...misses,
+    ...(await unexplained(dataDir, before.position, gun.accepted, { agents, accounts })),
+    ...(await wounds(market)),
+  ]
+  for (const fault of aftermath) found(fault)
+  return {
+    ...gun,
+    faults: [...faults, ...aftermath],
+    wanted: targets.map(({ name }) => name),
+    shots: [...gun.targets.values()].reduce((sum, { known, nobody }) => sum + known + nobody, 0),
+    seconds,
+    slowestMs,
+    newFacts: after.count - before.count,
+    heapGrowthBytes: after.heapBytes - before.heapBytes,
+    rssBytes: after.rssBytes,
+    newFiles: after.files - before.files,
+    agents,
+  }
+}
+
+const shareOf = ({ operation }: Target): number => (operation ? SHARE_OF_OPERATION : 1)
+
+type Job = { readonly target: Target; readonly known: boolean }
+
+/** So many lanes side by side; each target's runs stay together, so that a fault is made small by itself. */
+async function run(
+  gun: Gun,
+  jobs: readonly Job[],
+  each: number,
+  seed: number,
+  found: (fault: string) => void,
+): Promise<readonly string[]> {
+  // Numbers of their own for each, or all would make the same choices.
+  const left = jobs.map((job, at) => ({ job, own: (seed + Math.imul(at + 1, 0x9e3779b1)) | 0 }))
+  const faults: string[] = []
+  const lane = async (): Promise<void> => {
+    for (let next = left.pop(); next; next = left.pop()) {
+      const { job, own } = next
+      const fault = await attack(gun, job, Math.ceil(each * shareOf(job.target)), own)
+      if (fault === undefined) continue
+      faults.push(fault)
+      found(fault)
+    }
+  }
+  await Promise.all(Array.from({ length: LANES }, lane))
+  return faults
+}
+
+async function attack(gun: Gun, { target, known }: Job, numRuns: number, seed: number): Promise<string | undefined> {
+  const shots = known ? fc.constantFrom(...target.callers).chain(target.shots) : target.shots('nobody')
+  const property = fc.asyncProperty(shots, (shot) => gun.shoot(target, shot))
+  const details = await fc.check(property, { numRuns, seed, interruptAfterTimeLimit: 600_000 })
+  if (!details.failed) return undefined
+  const [shot] = details.counterexample ?? []
+  const reason = details.errorInstance instanceof Error ? details.errorInstance.message : String(details.errorInstance)
+  return `${target.name}, seed ${seed}: ${reason}\n  ${shown(shot)}`
+}
+
+const shown = (shot: Shot | undefined): string =>
+  shot
+    ? `${shot.caller}: ${shot.method} ${shot.path.slice(0, 300)} ${JSON.stringify(shot.headers).slice(0, 300)}\n  ${String(shot.body).slice(0, 1500)}`
+    : 'nothing was shot'
+
+/** Learned from how an empty body is refused, so that a new route needs no change here. */
+async function fieldsOf({ product, operatorToken }: Market, paths: readonly string[]): Promise<Fields> {
+  const found = await Promise.all(
+    paths
+      .filter((path) => path.startsWith('/operator'))
+      .map(async (path) => {
+        const response = await fetch(product.url + path, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' },
+          body: '{}',
+        })
+        const needed = [...(await response.text()).matchAll(/(?:malformed: |; )(\w+):/g)].map(([, name]) => name ?? '')
+        return [path, [...needed, ...OPTIONAL]] as const
+      }),
+  )
+  return new Map(found)
+}
+
+/** What the process says of itself in the end. */
+async function wounds({ product }: Market): Promise<readonly string[]> {
+  const lines = product.output().split('\n')
+  const errors = lines
+    .filter((line) => /"level":(?:50|60)|Unhandled|uncaught|Error:/i.test(line))
+    .map((line) => `the log: ${line.slice(0, 1000)}`)
+  const parked = await product.operator<readonly unknown[]>('GET', '/parked')
+  const audit = await product.operator<Readonly<Record<string, unknown>>>('POST', '/audit/verify', {})
+  const isSound = audit['ok'] !== false && (!Array.isArray(audit['faults']) || audit['faults'].length === 0)
+  return [
+    ...errors,
+    ...parked.map((one) => `parked: ${JSON.stringify(one)}`),
+    ...(isSound ? [] : [`the audit: ${JSON.stringify(audit).slice(0, 1000)}`]),
+  ]
+}

@@ -1,0 +1,82 @@
+import { isSame } from '@penstock/runtime/credentials.ts'
+import assert from 'node:assert/strict'
+import { parseSync } from 'oxc-parser'
+import { describe, expect, test } from 'vitest'
+import { files, read } from '../architecture/repository.ts'
+
+/** What names a secret, or something made of one. */
+const SECRET = /(?:token|secret|seal|mac|signature|pepper|credential|password|preimage|apiKey|sessionKey)$/i
+/** Text that is compared with a constant tells nothing of a secret. */
+const PLAIN = new Set(['Literal', 'TemplateLiteral', 'UnaryExpression'])
+
+type Node = { readonly type: string; readonly start: number } & Readonly<Record<string, unknown>>
+const isNode = (value: unknown): value is Node => typeof value === 'object' && value !== null && 'type' in value
+
+function* nodesIn(value: unknown): Generator<Node> {
+  if (Array.isArray(value)) for (const one of value) yield* nodesIn(one)
+  else if (isNode(value)) {
+    yield value
+    for (const inner of Object.values(value)) if (typeof inner === 'object') yield* nodesIn(inner)
+  }
+}
+
+const nameOf = (node: unknown): string => {
+  if (!isNode(node)) return ''
+  if (node.type === 'MemberExpression') return nameOf(node['property'])
+  return typeof node['name'] === 'string' ? node['name'] : ''
+}
+
+/** Comparisons of secrets that end at the first difference. */
+function hasty(path: string, text: string): readonly string[] {
+  return [...nodesIn(parseSync(path, text).program)].flatMap((node) => {
+    const isComparison = node.type === 'BinaryExpression' && /^[!=]==?$/.test(String(node['operator']))
+    const [left, right] = [node['left'], node['right']]
+    const isPlain = [left, right].some((side) => isNode(side) && (PLAIN.has(side.type) || nameOf(side) === 'undefined'))
+    if (!isComparison || isPlain || ![left, right].some((side) => SECRET.test(nameOf(side)))) return []
+    return [`${path}:${text.slice(0, node.start).split('\n').length}`]
+  })
+}
+
+describe('secrets are compared in a time that says nothing', () => {
+  test('nowhere with === or !==', () => {
+    const shipped = files.filter(
+      (path) => /^(?:services|packages)\/[\w-]+\/src\/.*\.ts$/.test(path) && !/\.(?:test|contract)\.ts$/.test(path),
+    )
+    assert.ok(shipped.length > 200)
+    expect(shipped.flatMap((path) => hasty(path, read(path)))).toEqual([])
+  })
+
+  test('the look notices one', () => {
+    assert.deepEqual(hasty('x.ts', 'const a = (given: string, token: string) => given === token'), ['x.ts:1'])
+    assert.deepEqual(hasty('x.ts', 'const a = (o: { seal: string }, b: string) =>\n  b !== o.seal'), ['x.ts:2'])
+    assert.deepEqual(hasty('x.ts', "const a = (token: string) => token === '' || token === undefined"), [])
+  })
+
+  /** The quickest of many, in turns: a busy machine makes both slower, and neither quicker than it is. */
+  function ratioOf(compare: (one: string, other: string) => boolean): number {
+    const length = 4_000_000
+    const secret = 'a'.repeat(length)
+    const early = `b${secret.slice(1)}`
+    const late = `${secret.slice(1)}b`
+    // Joined texts are made flat by looking at them.
+    for (const text of [secret, early, late]) assert.equal(Buffer.byteLength(text), length)
+    const quickest = { early: Infinity, late: Infinity }
+    for (let round = 0; round < 60; round++)
+      for (const [name, guess] of [
+        ['early', early],
+        ['late', late],
+      ] as const) {
+        const began = process.hrtime.bigint()
+        assert.equal(compare(guess, secret), false)
+        quickest[name] = Math.min(quickest[name], Number(process.hrtime.bigint() - began))
+      }
+    return quickest.late / quickest.early
+  }
+
+  test('isSame takes as long for a difference at the end as for one at the beginning', { retry: 2, timeout: 60_000 }, () => {
+    const [own, hasty_] = [ratioOf(isSame), ratioOf((one, other) => one === other)]
+    console.log(`late to early: isSame ${own.toFixed(3)}, === ${hasty_.toFixed(1)}`)
+    assert.ok(own > 0.8 && own < 1.25, `${own}`)
+    assert.ok(hasty_ > 5, 'the clock would not notice a difference')
+  })
+})

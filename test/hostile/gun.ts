@@ -1,0 +1,86 @@
+import type { Callers } from './callers.ts'
+import type { Accepted } from './facts.ts'
+import { carriedOut, judgeAll, leftBehind, textsIn } from './judge.ts'
+import type { Market } from './market.ts'
+import type { OpenApi } from './rest.ts'
+import { type Answer, type Caller, CUT_OFF, fire, type Shot } from './shot.ts'
+import type { Target } from './targets.ts'
+
+export type Tried = { readonly known: number; readonly nobody: number; readonly carriedOut: number }
+
+/** Fires shots, judges the answers, and keeps count. */
+export type Gun = {
+  /** @throws what is wrong with the answer */
+  readonly shoot: (target: Target, shot: Shot) => Promise<void>
+  readonly accepted: Accepted
+  readonly targets: Map<string, Tried>
+  readonly kinds: Map<string, number>
+  /** Of answers, by the kind of interface. */
+  readonly statuses: Map<string, number>
+  /** Spent on each target. */
+  readonly tookMs: Map<string, number>
+  /** Counts from nothing again. */
+  readonly clear: () => void
+}
+
+const untried: Tried = { known: 0, nobody: 0, carriedOut: 0 }
+const add = (counts: Map<string, number>, key: string): Map<string, number> => counts.set(key, (counts.get(key) ?? 0) + 1)
+
+export function openGun(market: Market, callers: Callers, openApi: OpenApi): Gun {
+  const judge = judgeAll(openApi)
+  const accepted: Accepted = new Map()
+  const targets = new Map<string, Tried>()
+  const kinds = new Map<string, number>()
+  const statuses = new Map<string, number>()
+  const tookMs = new Map<string, number>()
+
+  /** What the answer says was done may have left facts under every id that it names, and in the caller's account. */
+  const note = (target: Target, shot: Shot, answer: Answer): number => {
+    const done = target.operation
+      ? carriedOut(answer, target.operation)
+      : answer.status === 200 && shot.method !== 'HEAD' && answer.type.startsWith('application/json')
+        ? [JSON.parse(answer.text)]
+        : []
+    const account = callers.accountOf(shot.caller)
+    for (const one of done)
+      for (const id of new Set([...textsIn(one), ...(account === undefined ? [] : [account])])) add(accepted, id)
+    for (const id of leftBehind(answer)) add(accepted, id)
+    return done.length
+  }
+
+  const renew = async (caller: Caller): Promise<void> => {
+    const account = callers.accountOf(caller)
+    const commands = await callers.renew(caller)
+    if (account !== undefined) accepted.set(account, (accepted.get(account) ?? 0) + commands)
+  }
+
+  return {
+    accepted,
+    targets,
+    kinds,
+    statuses,
+    tookMs,
+    clear() {
+      for (const counts of [targets, kinds, statuses, tookMs, accepted]) counts.clear()
+    },
+    async shoot(target, shot) {
+      const answer = await fire(market, shot, callers.authorization(shot.caller))
+      const done = note(target, shot, answer)
+      const tried = targets.get(target.name) ?? untried
+      const isNobody = shot.caller === 'nobody'
+      targets.set(target.name, {
+        known: tried.known + (isNobody ? 0 : 1),
+        nobody: tried.nobody + (isNobody ? 1 : 0),
+        carriedOut: tried.carriedOut + (target.operation?.kind === 'mutation' ? done : 0),
+      })
+      for (const kind of shot.kinds) add(kinds, kind)
+      tookMs.set(target.name, (tookMs.get(target.name) ?? 0) + answer.tookMs)
+      if (answer === CUT_OFF) return
+      add(statuses, `${target.operation ? 'GraphQL' : 'REST'} ${answer.status}`)
+      // A log-out or a revoked key, among what was tried, ends a credential.
+      if (answer.text.includes('Unauthorized token')) await renew(shot.caller)
+      const wrong = judge(answer, shot)
+      if (wrong !== undefined) throw new Error(`${wrong}\n  answer ${answer.status}: ${answer.text.slice(0, 500)}`)
+    },
+  }
+}

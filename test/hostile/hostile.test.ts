@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict'
+import { connect } from 'node:net'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { until } from '@penstock/testkit/until.ts'
+import { attacks } from './attacks.ts'
+import { campaign, type Outcome } from './campaign.ts'
+import { shapeKinds } from './documents.ts'
+import { endOf, unexplained } from './facts.ts'
+import { wayKinds } from './headers.ts'
+import { type Market, openMarket } from './market.ts'
+import { openSlow, type Slow } from './slow.ts'
+import { valueKinds } from './values.ts'
+import { exchange, wrongOnWire } from './wire.ts'
+
+const RUNS = 2400
+const GOOD = 'GET /readyz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n'
+const MIB = 1024 * 1024
+const seed = Number(process.env['PENSTOCK_TEST_SEED'] ?? Date.now() % 2 ** 31)
+
+let market: Market
+let slow: Slow
+let outcome: Outcome
+beforeAll(async () => {
+  market = await openMarket()
+  // They hang on beside everything else that is tried.
+  slow = openSlow(market, 120)
+  outcome = await campaign(market, { runs: RUNS, seed })
+}, 240_000)
+afterAll(async () => {
+  await market.product.stop()
+})
+
+describe('everything together', () => {
+  test('leaves nothing behind that nobody asked for, and shows nothing of the inside', () => {
+    const { shots, seconds, newFacts, slowestMs } = outcome
+    console.log(
+      `${shots} requests in ${seconds.toFixed(1)} s, ${newFacts} facts, slowest good request ${Math.round(slowestMs)} ms`,
+    )
+    expect(outcome.faults, `again: npm run hostile -- --runs ${RUNS} --seed ${seed}`).toEqual([])
+  })
+
+  test('every operation and every method of every address is hit, with and without a credential', () => {
+    const missed = outcome.wanted.filter((name) => {
+      const tried = outcome.targets.get(name)
+      return !tried || tried.known === 0 || tried.nobody === 0
+    })
+    assert.deepEqual(missed, [])
+    assert.ok(outcome.wanted.filter((name) => /^(?:query|mutation) /.test(name)).length >= 27)
+    assert.ok(outcome.wanted.filter((name) => !/^(?:query|mutation) /.test(name)).length >= 80)
+  })
+
+  test('every generator is used', () => {
+    const wanted = [
+      ...valueKinds,
+      ...shapeKinds.map((shape) => `document: ${shape}`),
+      ...wayKinds,
+      'missing field',
+      'unknown field',
+      'repeated field',
+      'nearly right',
+      'value of another field',
+      'odd header',
+      'odd address',
+      'odd query string',
+    ]
+    assert.deepEqual(
+      wanted.filter((kind) => !outcome.kinds.has(kind)),
+      [],
+    )
+  })
+
+  test('memory and open files stay as they were', () => {
+    assert.ok(outcome.heapGrowthBytes < 64 * MIB, `the heap grew by ${Math.round(outcome.heapGrowthBytes / MIB)} MiB`)
+    assert.ok(outcome.rssBytes < 1024 * MIB, `${Math.round(outcome.rssBytes / MIB)} MiB are resident`)
+    assert.ok(outcome.newFiles < 16, `${outcome.newFiles} files more are open`)
+  })
+})
+
+describe('what is no good HTTP', () => {
+  test.each(attacks)('$name', async ({ parts, hangUp = false, wants }) => {
+    const text = await exchange(market, parts, hangUp)
+    assert.equal(wrongOnWire(text), undefined, text.slice(0, 500))
+    if (wants) assert.match(text, wants)
+    assert.match(await exchange(market, [GOOD]), /^HTTP\/1\.1 200 /)
+  })
+
+  test('leaves no facts, and no error in the log', async () => {
+    const { dataDir, output } = market.product
+    const { position } = await endOf(dataDir)
+    await Promise.all(attacks.map(({ parts, hangUp = false }) => exchange(market, parts, hangUp)))
+    assert.deepEqual(await unexplained(dataDir, position, new Map(), { agents: outcome.agents, accounts: [] }), [])
+    assert.doesNotMatch(output(), /"level":(?:50|60)|Unhandled|uncaught/)
+  })
+})
+
+describe('connections', () => {
+  test('a thousand at once keep nobody out, and leave no file open', async () => {
+    const before = await market.inside()
+    const idle = Array.from({ length: 1000 }, () => connect(market.port, market.host).on('error', () => undefined))
+    const answers = await Promise.all(Array.from({ length: 100 }, () => exchange(market, [GOOD])))
+    assert.ok(answers.every((answer) => answer.startsWith('HTTP/1.1 200 ')))
+    for (const socket of idle) socket.destroy()
+    await until('the connections are gone', async () => (await market.inside()).files <= before.files + 16, 20_000, 200)
+  })
+
+  test('who never comes to an end is sent away', { timeout: 90_000 }, async () => {
+    await slow.ended(60_000)
+    assert.match(await exchange(market, [GOOD]), /^HTTP\/1\.1 200 /)
+  })
+})

@@ -1,0 +1,144 @@
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { documented, type OpenApi } from './rest.ts'
+import type { Operation } from './schema.ts'
+import type { Answer, Shot } from './shot.ts'
+
+/** What an answer must never be. Each function returns what is wrong with it, or undefined. */
+
+/** Words of the inside: files, libraries, classes, statements, and how the language itself complains. */
+export const INSIDE =
+  /node_modules|\bat [\w.<>]+ \(|\.(?:ts|mjs|js):\d|sqlite|kysely|express|apollo|\bzod\b|TypeError|RangeError|ReferenceError|SyntaxError|Cannot read|is not a function|is not iterable|of undefined|\[object |ENOENT|EMFILE|\bselect [^>]{1,80} from\b|\binsert into\b|unique constraint|\bBigInt\b|stacktrace/i
+const CODES: ReadonlySet<unknown> = new Set([
+  'UNAUTHENTICATED',
+  'FORBIDDEN',
+  'GRAPHQL_VALIDATION_FAILED',
+  'INTERNAL_SERVER_ERROR',
+])
+
+type Judge = (answer: Answer, shot: Shot) => string | undefined
+
+export const judgeAll =
+  (openApi: OpenApi): Judge =>
+  (answer, shot) => {
+    const path = shot.path.replace(/[?#].*$/s, '').replace(/(.)\/$/, '$1')
+    // What was sent may come back in a sentence; pages show nothing of it.
+    const shown = INSIDE.exec(answer.text)?.[0]
+    const isAsset = /^\/(?:graphql\/|assets\/)/.test(path) || (path.startsWith('/graphql') && shot.method === 'GET')
+    if (shown !== undefined && !isAsset && !isEcho(shot, shown)) return `it shows "${shown}"`
+    // Node itself turns away what it cannot read, before any of ours.
+    if (answer.text === '' && answer.type === '' && [400, 417, 431].includes(answer.status)) return undefined
+    if (answer.status === 304 && answer.text === '' && 'if-none-match' in shot.headers) return undefined
+    if (shot.method === 'OPTIONS' && (answer.status === 204 || /^[A-Z, ]+$/.test(answer.text))) return undefined
+    if (shot.method === 'HEAD') return answer.text === '' && answer.status < 500 ? undefined : 'HEAD has a body or is a fault'
+    return (judgeOf(path, openApi) ?? plainly)(answer, shot)
+  }
+
+const isEcho = ({ body, path }: Shot, word: string): boolean =>
+  (typeof body === 'string' ? body : Buffer.from(body ?? '').toString()).includes(word) ||
+  decodeURI(path.replaceAll('%', '')).includes(word)
+
+function judgeOf(path: string, openApi: OpenApi): Judge | undefined {
+  if (path === '/graphql') return graphqlAnswer
+  if (path.startsWith('/api/lsp/v1')) return lspAnswer(openApi, path)
+  if (path.startsWith('/operator')) return operatorAnswer
+  return undefined
+}
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    return undefined
+  }
+}
+
+/** One of four codes and a sentence, and 200 for all that is well-formed HTTP (decisions, A1). */
+const graphqlAnswer: Judge = ({ status, type, text }, { method }) => {
+  if (method === 'GET') return status === 200 && type.startsWith('text/html') ? undefined : `the explorer is ${status} ${type}`
+  const allowed = method === 'POST' ? [200, 413, 415] : [405]
+  if (!allowed.includes(status)) return `status ${status}`
+  const body = parsed(text)
+  if (!type.startsWith('application/json') || !isObject(body)) return `not a JSON object: ${type}`
+  const { errors } = body
+  if (errors === undefined) return isObject(body['data']) ? undefined : 'neither data nor errors'
+  if (!Array.isArray(errors) || errors.length === 0) return 'errors is no list'
+  return errors.map(wrongError).find((wrong) => wrong !== undefined)
+}
+
+function wrongError(error: unknown): string | undefined {
+  if (!isObject(error) || typeof error['message'] !== 'string' || !isObject(error['extensions']))
+    return 'an error has another form'
+  const { message, extensions } = error
+  if (!CODES.has(extensions['code'])) return `code ${String(extensions['code'])}`
+  if (extensions['code'] === 'INTERNAL_SERVER_ERROR') return `an internal error: ${message}`
+  const more = Object.keys(extensions).filter((name) => !['code', 'reason', 'transaction_id', 'session_key'].includes(name))
+  if (more.length > 0) return `extensions with ${more.join(', ')}`
+  return message.length >= 5 && message.length <= 301 ? undefined : `a message of ${message.length} characters`
+}
+
+/** Answers as the document writes them. A refusal with 500 is documented where nobody can serve (A8); a fault of ours is none. */
+function lspAnswer(openApi: OpenApi, path: string): Judge {
+  return ({ status, type, text }, { method }) => {
+    if (path.startsWith('/api/lsp/v1/openapi.json') && status === 200) return undefined
+    const body = parsed(text)
+    if (!type.startsWith('application/json') || !isObject(body)) return `not a JSON object: ${status} ${type}`
+    const operation = documented(openApi, path)?.[method.toLowerCase()]
+    const isKnown = operation ? String(status) in operation.responses : [400, 404, 405].includes(status)
+    if (!isKnown) return `status ${status} is in no document`
+    const name = status === 200 ? (/schemas\/(\w+)/.exec(JSON.stringify(operation?.responses['200']))?.[1] ?? '') : 'LspError'
+    const check = validatorOf(openApi, name)
+    if (!check(body)) return `no ${name}: ${text.slice(0, 200)}`
+    const { error } = body
+    if (status >= 500 && !(status === 500 && isObject(error) && error['code'] === 1)) return `a fault: ${text.slice(0, 200)}`
+    return isObject(error) && body['statusCode'] !== status ? 'statusCode is not the status' : undefined
+  }
+}
+
+const validators = new Map<string, (value: unknown) => boolean>()
+function validatorOf(openApi: OpenApi, name: string): (value: unknown) => boolean {
+  const known = validators.get(name)
+  if (known) return known
+  const made = new Ajv2020({ strict: false, validateFormats: false }).compile({ ...openApi.components.schemas[name] })
+  const check = (value: unknown): boolean => made(value) === true
+  validators.set(name, check)
+  return check
+}
+
+/** A sentence for the operator; who is none learns only that. */
+const operatorAnswer: Judge = ({ status, type, text }, { caller }) => {
+  const body = parsed(text)
+  if (!type.startsWith('application/json') || body === undefined) return `not JSON: ${status} ${type}`
+  if (caller !== 'operator' && status !== 401) return `a stranger gets ${status}`
+  if (status < 300) return undefined
+  if (![400, 401, 404, 413, 415, 422].includes(status)) return `status ${status}: ${text.slice(0, 200)}`
+  const error = isObject(body) ? body['error'] : undefined
+  return typeof error === 'string' && error.length >= 5 && error.length < 2000 ? undefined : `no sentence: ${text.slice(0, 200)}`
+}
+
+/** Pages, streams, health, and what is nowhere. */
+const plainly: Judge = ({ status, type, text }) => {
+  if (status >= 500 || status < 200) return `status ${status}: ${text.slice(0, 200)}`
+  if (text === '' && (status === 404 || status === 429)) return undefined // where a page's events end, and beyond so many of them
+  if (type.startsWith('application/json')) return isObject(parsed(text)) ? undefined : 'no JSON object'
+  return /^text\/(?:html|plain|css|javascript|event-stream)|^image\/svg/.test(type) ? undefined : `${status} of type "${type}"`
+}
+
+/** Results of operations that an answer shows as carried out. */
+export function carriedOut({ text }: Answer, { path, kind }: Operation): readonly unknown[] {
+  const body = parsed(text)
+  if (kind === 'query' || !isObject(body)) return []
+  const inside = (level: readonly unknown[]): readonly unknown[] =>
+    level.flatMap((one) => (isObject(one) ? Object.values(one) : []))
+  return path.reduce<readonly unknown[]>(inside, [body['data']]).filter((one) => one !== null && one !== undefined)
+}
+
+/** All texts in a value. */
+export const textsIn = (value: unknown): readonly string[] =>
+  typeof value === 'string' ? [value] : typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : []
+
+/** Orders that came to be although the answer is a refusal, which tells them. */
+export const leftBehind = ({ text }: Answer): readonly string[] =>
+  [...text.matchAll(/"transaction_id":"([^"]+)"/g)].flatMap(([, id]) => (id === undefined ? [] : [id]))
