@@ -8,14 +8,15 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   contracts: ['kernel'],
   market: ['kernel', 'contracts'],
   ports: ['kernel', 'bitcoin', 'contracts'],
+  servers: [],
   runtime: ['kernel', 'bitcoin', 'contracts', 'ports'],
   adapters: ['kernel', 'bitcoin', 'contracts', 'ports', 'runtime'],
   platforms: ['kernel', 'bitcoin', 'contracts', 'ports', 'runtime', 'adapters'],
-  cli: ['standalone'],
+  cli: ['standalone', 'platforms'],
 }
 const serviceMayImport = ['kernel', 'bitcoin', 'contracts', 'market', 'ports', 'runtime']
 
-/** Packages point downwards, services know no other service, and only an assembly (main.ts, standalone) chooses a platform. */
+/** Packages point downwards, services know no other service, and only an assembly (main.ts, standalone, cluster) chooses a platform. */
 export const layerBreaches = (sources: readonly Source[]): readonly string[] =>
   sources.flatMap((source) =>
     source.imports.flatMap(({ specifier, line }) => {
@@ -35,13 +36,16 @@ function layerMend(path: string, imported: string, specifier: string): string | 
   if (imported === 'adapters' && owner !== 'platforms')
     return 'adapters are chosen in packages/platforms only; import the port from @penstock/ports'
   if (isService && imported === 'platforms')
-    return isAssembly(path) ? undefined : 'only main.ts and services/standalone choose a platform; take ports as arguments'
+    return isAssembly(path)
+      ? undefined
+      : 'only main.ts, services/standalone and services/cluster choose a platform; take ports as arguments'
   const allowed = isService ? serviceMayImport : mayImport[owner]
   if (allowed === undefined) return `${owner} has no layer yet; add its line to test/architecture/layers.ts`
   if (allowed.includes(imported)) return undefined
   if (!isService) return `${owner} may import ${allowed.join(', ') || 'nothing'}; move the shared part down to one of them`
-  if (owner === 'standalone') return undefined
+  if (owner === 'standalone' || owner === 'cluster') return undefined
   return 'a service never imports a service; react to its facts in @penstock/contracts, or send it a command'
 }
 
-const isAssembly = (path: string): boolean => path.startsWith('services/standalone/') || path.endsWith('/main.ts')
+const isAssembly = (path: string): boolean =>
+  path.startsWith('services/standalone/') || path.startsWith('services/cluster/') || path.endsWith('/main.ts')

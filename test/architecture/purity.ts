@@ -2,7 +2,7 @@ import { importedOwner, isTest, ownerOf, resolveRelative } from './places.ts'
 import type { Source } from './source.ts'
 
 /** These services have no aggregates of their own: all of their files may touch the outside. */
-const withoutDomain = ['gateway', 'seller-agent', 'standalone']
+const withoutDomain = ['gateway', 'seller-agent', 'standalone', 'cluster']
 /** A service's files, or folders, that talk to the outside begin with one of these words. Every other file decides. */
 const outward = /\/(service|main|effects[^/]*|views[^/]*|routes[^/]*|enrich[^/]*)(\.ts$|\/)/
 

@@ -1,5 +1,7 @@
 import { Command, CommanderError } from 'commander'
 import { auditCommands } from './commands/audit.ts'
+import { clusterCommands } from './commands/cluster.ts'
+import { loadCommand } from './commands/load.ts'
 import { orderCommands } from './commands/order.ts'
 import { parkCommands } from './commands/park.ts'
 import { sellerCommands } from './commands/seller.ts'
@@ -17,7 +19,9 @@ export async function runCli(args: readonly string[], { env, out, err }: Surroun
     .exitOverride()
     .configureOutput({ writeOut: out, writeErr: err, outputError: (text, write) => write(asSentence(text)) })
   const shell = { ask: askService(env), out, dataDir: dataDir(env) }
-  for (const group of [orderCommands, auditCommands, parkCommands, sellerCommands, simCommands]) group(program, shell)
+  for (const group of [orderCommands, auditCommands, parkCommands, sellerCommands, simCommands, clusterCommands])
+    group(program, shell)
+  loadCommand(program, { ...shell, env, err })
   try {
     await program.parseAsync(args, { from: 'user' })
     return 0

@@ -36,3 +36,6 @@ export function operatorToken(dir: DataDir, configured: string, ids: Ids): strin
   }
   return readFileSync(dir.operatorToken, 'utf8').trim()
 }
+
+/** Where the launcher of a cluster on this machine answers. */
+export const clusterSocket = (dataDir: string): string => join(dataDir, 'cluster.sock')

@@ -38,3 +38,11 @@ test('every standard is valid by itself, every name is there once', () => {
   for (const { name, schema, standard } of all) assert.ok(schema.safeParse(standard).success, name)
   assert.equal(new Set(all.map(({ name }) => name)).size, all.length)
 })
+
+test('a url that is wrong is shown without its password', () => {
+  assert.throws(
+    () => readConfig({ PENSTOCK_POSTGRES_URL: 'mysql://penstock:hunter2@db/market' }),
+    (error: unknown) =>
+      error instanceof ConfigError && error.message.includes('mysql://…@db') && !error.message.includes('hunter2'),
+  )
+})

@@ -33,6 +33,7 @@ const sat = z
   .regex(/^\d{1,16}$/, 'a whole number of satoshis')
   .transform(BigInt)
 const text = z.string().min(1, 'not empty')
+const urlOf = (wanted: string, schemes: RegExp) => z.string().refine((value) => value === '' || schemes.test(value), wanted)
 
 /** Every variable that the service reads. Windows are in seconds in the environment; a name here says its own unit. */
 export const variables = {
@@ -64,6 +65,43 @@ export const variables = {
     z.string(),
     '',
   ),
+  postgresUrl: variable(
+    'PENSTOCK_POSTGRES_URL',
+    'PostgreSQL of a cluster: postgres://user@host:5432/database, with TLS by sslmode and sslrootcert',
+    urlOf('a postgres:// url', /^postgres(ql)?:\/\/./),
+    '',
+  ),
+  postgresPasswordFile: variable(
+    'PENSTOCK_POSTGRES_PASSWORD_FILE',
+    'file with the password for PostgreSQL, read at every new connection; empty: the one in the url',
+    z.string(),
+    '',
+  ),
+  postgresConnections: variable(
+    'PENSTOCK_POSTGRES_CONNECTIONS',
+    'most connections of one process to its read models, and as many again to an event store in PostgreSQL',
+    whole(2, 500),
+    '8',
+  ),
+  postgresTimeoutSeconds: variable(
+    'PENSTOCK_POSTGRES_TIMEOUT_SECONDS',
+    'longest that PostgreSQL may take for one statement, waiting for locks included',
+    whole(1, 600),
+    '10',
+  ),
+  eventStore: variable(
+    'PENSTOCK_EVENT_STORE',
+    'event store of a cluster, a kurrentdb:// or postgres:// url; empty: the PostgreSQL of PENSTOCK_POSTGRES_URL',
+    urlOf('a kurrentdb:// or postgres:// url', /^(kurrentdb(\+discover)?|esdb(\+discover)?|postgres(ql)?):\/\/./),
+    '',
+  ),
+  auditUrl: variable(
+    'PENSTOCK_AUDIT_URL',
+    'where the audit process answers the gateway, in a cluster; empty: audits are not offered',
+    z.string(),
+    '',
+  ),
+  sharePort: variable('PENSTOCK_SHARE_PORT', 'replicas of the gateway on one machine share its port', flag, '0'),
   lightning: variable(
     'PENSTOCK_LIGHTNING',
     'the Lightning network: a simulated one, or an lnd node',
@@ -247,6 +285,67 @@ export const variables = {
     flag,
     '0',
   ),
+
+  kafkaBrokers: variable('PENSTOCK_KAFKA_BROKERS', 'brokers of the cluster, as host:port, …', z.string(), ''),
+  kafkaPrefix: variable(
+    'PENSTOCK_KAFKA_PREFIX',
+    'stands before the names of topics and consumer groups',
+    z.string().regex(/^[\w.-]{0,100}$/, 'letters, digits, dots, dashes and underscores'),
+    'penstock.',
+  ),
+  kafkaPartitions: variable(
+    'PENSTOCK_KAFKA_PARTITIONS',
+    'partitions of a topic that is made: the most replicas of a service that share its work; a topic that exists is never changed',
+    whole(1, 1000),
+    '12',
+  ),
+  kafkaReplicas: variable(
+    'PENSTOCK_KAFKA_REPLICAS',
+    'copies of each message on different brokers; from 3 on, two must have a message before it counts',
+    whole(1, 7),
+    '3',
+  ),
+  kafkaRetentionHours: variable(
+    'PENSTOCK_KAFKA_RETENTION_HOURS',
+    'how long messages are kept in a topic that is made; no consumer may be away for longer',
+    whole(1, 87_600),
+    '168',
+  ),
+  kafkaSessionSeconds: variable(
+    'PENSTOCK_KAFKA_SESSION_SECONDS',
+    'how long a replica may be silent before its partitions are given to others',
+    whole(1, 300),
+    '10',
+  ),
+  kafkaTls: variable('PENSTOCK_KAFKA_TLS', 'connect to the brokers by TLS', flag, '0'),
+  kafkaCaFile: variable('PENSTOCK_KAFKA_CA_FILE', "certificate that signed the brokers'; empty: the system's", z.string(), ''),
+  kafkaCertFile: variable('PENSTOCK_KAFKA_CERT_FILE', 'own certificate, where the brokers ask for one', z.string(), ''),
+  kafkaKeyFile: variable('PENSTOCK_KAFKA_KEY_FILE', 'key of the own certificate', z.string(), ''),
+  kafkaSasl: variable(
+    'PENSTOCK_KAFKA_SASL',
+    'how to log in to the brokers: none, scram-sha-256, scram-sha-512 or oauthbearer',
+    oneOf('none', 'scram-sha-256', 'scram-sha-512', 'oauthbearer'),
+    'none',
+  ),
+  kafkaUser: variable('PENSTOCK_KAFKA_USER', 'user of SCRAM, or client id of PENSTOCK_KAFKA_TOKEN_URL', z.string(), ''),
+  kafkaPasswordFile: variable(
+    'PENSTOCK_KAFKA_PASSWORD_FILE',
+    'file with the password of SCRAM, or the client secret of PENSTOCK_KAFKA_TOKEN_URL',
+    z.string(),
+    '',
+  ),
+  kafkaTokenFile: variable(
+    'PENSTOCK_KAFKA_TOKEN_FILE',
+    'file with the token of oauthbearer, read again at every log-in',
+    z.string(),
+    '',
+  ),
+  kafkaTokenUrl: variable(
+    'PENSTOCK_KAFKA_TOKEN_URL',
+    'where a token of oauthbearer is fetched, by the client credentials grant',
+    z.string(),
+    '',
+  ),
 } as const
 
 type Variables = typeof variables
@@ -258,6 +357,9 @@ export class ConfigError extends Error {
   override readonly name = 'ConfigError'
 }
 
+/** A wrong url is shown, the password in it is not. */
+const withoutPassword = (value: string | undefined): string => String(value).replace(/\/\/[^/]*@/, '//…@')
+
 /**
  * @param env as in `process.env`
  * @throws ConfigError with a line for each fault
@@ -266,7 +368,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
   const faults: string[] = []
   const values = Object.entries(variables).map(([key, { name, schema, standard }]) => {
     const parsed = schema.safeParse(env[name] ?? standard)
-    if (!parsed.success) faults.push(`${name} is "${env[name]}"; it must be ${parsed.error.issues[0]?.message}.`)
+    if (!parsed.success) faults.push(`${name} is "${withoutPassword(env[name])}"; it must be ${parsed.error.issues[0]?.message}.`)
     return [key, parsed.data] as const
   })
   if (faults.length > 0)

@@ -7,6 +7,7 @@ import type { Progress } from '@penstock/ports/progress.ts'
 import { persist } from './backoff.ts'
 import type { Basics } from './basics.ts'
 import { eventOf } from './event-codec.ts'
+import { factsConsumed } from './metrics.ts'
 import { eventTopic, factFromBus, factToBus, outcomeFromBus, type OutcomeMessage } from './messages.ts'
 import type { Event } from './service.ts'
 import { watermark } from './watermark.ts'
@@ -17,7 +18,10 @@ export type Consumer = {
   readonly name: string
   readonly owner: string
   readonly contracts: readonly Contract[]
-  /** The last revision of a stream that was handled, where the consumer knows it better than the watermark does. */
+  /**
+   * The last revision of a stream that was handled: −1 where none was, undefined where the consumer cannot tell. The
+   * watermark cannot tell either: another replica may have died with a fact below it, which the bus hands over again.
+   */
   readonly seen: (stream: string) => Promise<number | undefined>
   /** In order per stream; drops what it has seen. Throws Fault to be called again. */
   readonly apply: (event: Event) => Promise<void>
@@ -56,6 +60,7 @@ export async function consume(context: ConsumeContext, consumer: Consumer, signa
       throw error
     }
     mark.end(stored.position)
+    factsConsumed.inc({ consumer: consumer.name })
   }
   const subscription = await bus.subscribe({
     group: consumer.name,
@@ -96,16 +101,17 @@ async function catchUp(context: ConsumeContext, consumer: Consumer, key: string,
 
 /** @returns false for what can never be applied as the code is now */
 async function appliedAtStart(
-  { basics }: ConsumeContext,
+  context: ConsumeContext,
   consumer: Consumer,
   stored: StoredEvent,
   signal: AbortSignal,
 ): Promise<boolean> {
+  const { basics } = context
   try {
     await persist(
       basics.clock,
       signal,
-      () => applyStored(consumer, stored),
+      () => withGapsFilled(context, consumer, stored),
       (error) => error instanceof Fault,
     )
     return true

@@ -5,6 +5,7 @@ import { advance as makeAdvance, type Advance } from './advance.ts'
 import type { Basics } from './basics.ts'
 import { effects } from './effects.ts'
 import { handle, type Handled, prepare } from './handle.ts'
+import { commandsHandled } from './metrics.ts'
 import {
   commandFromBus,
   type CommandMessage,
@@ -40,6 +41,8 @@ export function serviceCore<Ports>(service: Service<Ports>, ports: Ports & Basic
     const stream = streamOf(aggregate, command.aggregateId)
     const handled = await oneByOne(stream, () => handle(handler, aggregate, command, prepared))
     tellLog(ports, command, handled)
+    const outcome = handled.outcome === 'accepted' && !handled.news ? 'repeated' : handled.outcome
+    commandsHandled.inc({ service: service.name, outcome })
     if (handled.outcome === 'accepted') await advance(command.category, command.aggregateId)
     return handled
   }

@@ -118,10 +118,13 @@ async function append<Ports>(
   const project = of[version]
   if (!project) throw new Bug(`${aggregate.contract.category} has no state projection ${version}`)
   const { id, at, correlation, trace } = command
+  // The batch is part of its events' ids: a replica that decided the same command to other bytes meets a conflict, and
+  // does not take the stored ones for its own.
+  const batch = derivedId(id, stream, at, JSON.stringify(facts))
   const sealed = seal(
     { stream, revision: loaded.revision + 1, chain: loaded.chain },
     facts.map((fact, index) => ({
-      id: derivedId(id, stream, index),
+      id: derivedId(batch, index),
       fact,
       meta: {
         command: id,

@@ -17,11 +17,11 @@ export type AgentOptions = RegistrationOptions & {
  * not happened yet; what an earlier run left open is taken up where its journal ends.
  */
 export async function runSellerAgent(options: AgentOptions): Promise<void> {
-  const { url, lightning, journal, clock, log, signal, terms, feeRate } = options
+  const { lightning, journal, clock, log, signal, terms, feeRate } = options
   const pace = { ...usualPace, ...options.pace }
   try {
     const { pubkey, apiKey } = await ensureRegistered(options)
-    const market = openMarket({ url, bearer: apiKey, signal })
+    const market = openMarket({ ...options, bearer: apiKey })
     const fees = { ...fundingFees, ...options.fees }
     const desk = {
       lightning,

@@ -9,6 +9,9 @@ export class MarketRefusal extends Error {
 /** One GraphQL call, checked against what the agent expects. @throws MarketRefusal, Fault */
 export type Call = <T>(query: string, variables: object, answer: z.ZodType<T>) => Promise<T>
 
+/** Carries a request to the market and its answer's body back. @throws Fault where there is none */
+export type Post = (url: string, body: object, bearer: string | undefined, signal: AbortSignal) => Promise<unknown>
+
 export type ApiOptions = {
   /** The market's base address, without /graphql. */
   readonly url: string
@@ -16,6 +19,8 @@ export type ApiOptions = {
   readonly bearer?: string
   /** Breaks off what is under way: its outcome is unknown then, as after a lost connection. */
   readonly signal: AbortSignal
+  /** Another way to the market than HTTP. */
+  readonly post?: Post
 }
 
 // The market answers within 10 s or says that it could not.
@@ -27,9 +32,9 @@ const envelope = z.object({
 })
 
 export const openApi =
-  ({ url, bearer, signal }: ApiOptions): Call =>
+  ({ url, bearer, signal, post = byHttp }: ApiOptions): Call =>
   async (query, variables, answer) => {
-    const { data, errors } = await post(`${url}/graphql`, { query, variables }, bearer, signal)
+    const { data, errors } = answered(await post(`${url}/graphql`, { query, variables }, bearer, signal))
     const [error] = errors ?? []
     if (error?.extensions?.code === 'GRAPHQL_VALIDATION_FAILED') throw new MarketRefusal(error.message)
     // A key that does not open is mended by a person; no funding is given up for it.
@@ -39,12 +44,13 @@ export const openApi =
     return parsed.data
   }
 
-async function post(
-  url: string,
-  body: object,
-  bearer: string | undefined,
-  signal: AbortSignal,
-): Promise<z.output<typeof envelope>> {
+function answered(body: unknown): z.output<typeof envelope> {
+  const parsed = envelope.safeParse(body)
+  if (!parsed.success) throw new Fault(`the market answered in another form: ${z.prettifyError(parsed.error)}`)
+  return parsed.data
+}
+
+const byHttp: Post = async (url, body, bearer, signal) => {
   try {
     const response = await fetch(url, {
       method: 'POST',
@@ -58,7 +64,7 @@ async function post(
     })
     const text = await response.text()
     if (response.status !== 200) throw new Fault(`the market answered HTTP ${response.status}`)
-    return envelope.parse(JSON.parse(text))
+    return JSON.parse(text)
   } catch (error) {
     if (error instanceof Fault) throw error
     throw new Fault(`the market cannot be reached at ${url}: ${error instanceof Error ? error.message : String(error)}`)

@@ -23,6 +23,11 @@ export function openJournal(path: string): Journal {
   const db = new DatabaseSync(path)
   // Exclusive: two agents with one journal would open two channels for one order.
   db.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;')
+  return journalIn(db)
+}
+
+/** A journal in a database that is open already. */
+export function journalIn(db: DatabaseSync): Journal {
   db.exec(`
     CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
     CREATE TABLE IF NOT EXISTS sales (order_id TEXT PRIMARY KEY, state TEXT NOT NULL) STRICT;

@@ -4,13 +4,11 @@ import type { Lightning } from '@penstock/ports/lightning.ts'
 import { persist } from '@penstock/runtime/backoff.ts'
 import type { Log } from '@penstock/runtime/log.ts'
 import { z } from 'zod'
-import { type Call, openApi } from './api.ts'
+import { type ApiOptions, type Call, openApi } from './api.ts'
 import type { Journal } from './journal.ts'
 import { offerInput, type SellerTerms } from './terms.ts'
 
-export type RegistrationOptions = {
-  /** The market's base address, without /graphql. */
-  readonly url: string
+export type RegistrationOptions = Omit<ApiOptions, 'bearer'> & {
   /** Of an account that is there already; left out: the agent makes one of its own. */
   readonly apiKey?: string
   readonly lightning: Lightning
@@ -18,7 +16,6 @@ export type RegistrationOptions = {
   readonly terms: SellerTerms
   readonly clock: Clock
   readonly ids: Ids
-  readonly signal: AbortSignal
   readonly log: Log
 }
 
@@ -50,7 +47,7 @@ const answers = {
  * Waits for a market and a node that do not answer yet. @throws MarketRefusal for terms or a key that the market refuses
  */
 export async function ensureRegistered(options: RegistrationOptions): Promise<Registration> {
-  const { url, signal, clock, journal } = options
+  const { signal, clock, journal } = options
   const patiently = <T>(step: () => Promise<T>): Promise<T> => persist(clock, signal, step, worthwhile(options.log))
   const pubkey = (await patiently(() => options.lightning.info())).pubkey
   const known = journal.setting('pubkey')
@@ -58,7 +55,7 @@ export async function ensureRegistered(options: RegistrationOptions): Promise<Re
   journal.set('pubkey', pubkey)
 
   const apiKey = options.apiKey ?? journal.setting('api_key') ?? (await patiently(() => makeApiKey(options, pubkey)))
-  const call = openApi({ url, bearer: apiKey, signal })
+  const call = openApi({ ...options, bearer: apiKey })
   if (journal.setting('node') !== 'connected') await patiently(() => connectNode(call, options, pubkey))
   const offerId = await patiently(() => ensureOffer(call, options, pubkey))
   return { pubkey, apiKey, offerId }
@@ -77,21 +74,22 @@ const worthwhile =
 
 /** A key that was made and lost on the way here opens nothing to anybody: nobody ever kept it. */
 async function makeApiKey(options: RegistrationOptions, pubkey: string): Promise<string> {
-  const { url, signal, journal } = options
+  const { journal } = options
   const token = journal.setting('account_token') ?? (await makeAccount(options, pubkey))
-  const call = openApi({ url, bearer: token, signal })
+  const call = openApi({ ...options, bearer: token })
   const { key } = (await call(CREATE_KEY, { input: { name: 'seller-agent' } }, answers.key)).account.create_api_key
   journal.set('api_key', key)
   return key
 }
 
 /** With a fresh address each time: an account whose answer was lost has nothing in it, and stays unused. */
-async function makeAccount({ url, signal, journal, ids }: RegistrationOptions, pubkey: string): Promise<string> {
+async function makeAccount(options: RegistrationOptions, pubkey: string): Promise<string> {
+  const { journal, ids } = options
   const email = `node-${pubkey.slice(0, 16)}-${ids.uuid()}@seller-agent.invalid`
   const password = Buffer.from(ids.random(24)).toString('base64url')
   journal.set('email', email)
   journal.set('password', password)
-  const { token } = (await openApi({ url, signal })(CREATE_ACCOUNT, { input: { email, password } }, answers.token)).account.create
+  const { token } = (await openApi(options)(CREATE_ACCOUNT, { input: { email, password } }, answers.token)).account.create
   journal.set('account_token', token)
   return token
 }

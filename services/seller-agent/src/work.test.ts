@@ -73,6 +73,15 @@ test('several sales of one buyer side by side, each with one channel of its own'
   expect(stage.openings).toHaveLength(12)
 })
 
+test('a new sale is opened before those that are published are looked after again', async () => {
+  const first = stage.place('one')
+  stage.start({ pace: { concurrency: 1, watchMs: 0 } })
+  await until('the first is published', () => stage.simnet.control.channels('ada').length === 1)
+  const second = stage.place('two')
+  await until('the second is named', () => second.named.length === 1)
+  expect(first.named).toHaveLength(1)
+})
+
 test('a funding that the market refuses is given up, and its coins are free', async () => {
   const order = stage.place('one')
   order.refuse = 'funding'

@@ -20,14 +20,9 @@ export async function workOnSales(desk: Desk, pace: Pace, signal: AbortSignal): 
     const listed = await salesToDo(desk, signal)
     if (listed) {
       begin(desk, listed)
-      for (const sale of desk.journal.sales.values()) {
-        const { orderId } = sale
+      const idle = [...desk.journal.sales.values()].filter(({ orderId }) => !running.has(orderId))
+      for (const { orderId } of inTurn(idle, listed, pauses, desk.clock.now(), pace)) {
         if (running.size >= pace.concurrency) break
-        if (
-          running.has(orderId) ||
-          !isDue(sale, listed.get(orderId)?.status, pauses.get(orderId) ?? none, desk.clock.now(), pace)
-        )
-          continue
         const work = workOn(desk, orderId, listed.get(orderId)?.status, pace, pauses, signal).finally(() =>
           running.delete(orderId),
         )
@@ -55,9 +50,20 @@ function begin({ journal, clock }: Desk, listed: ReadonlyMap<string, ListedSale>
   }
 }
 
-function isDue(sale: Sale, status: string | undefined, { watchAt, retryAt }: Pause, now: number, pace: Pace): boolean {
-  const act = nextAct(sale, status, now, pace)
-  return act !== undefined && now >= retryAt && (act !== 'watch' || now >= watchAt)
+/** What a buyer waits for comes first: looking after many that are published would leave no place for it. */
+function inTurn(
+  sales: readonly Sale[],
+  listed: ReadonlyMap<string, ListedSale>,
+  pauses: ReadonlyMap<string, Pause>,
+  now: number,
+  pace: Pace,
+): readonly Sale[] {
+  const due = sales.flatMap((sale) => {
+    const act = nextAct(sale, listed.get(sale.orderId)?.status, now, pace)
+    const { watchAt, retryAt } = pauses.get(sale.orderId) ?? none
+    return act !== undefined && now >= retryAt && (act !== 'watch' || now >= watchAt) ? [{ sale, isWatch: act === 'watch' }] : []
+  })
+  return due.toSorted((a, b) => Number(a.isWatch) - Number(b.isWatch)).map(({ sale }) => sale)
 }
 
 async function workOn(

@@ -1,12 +1,8 @@
 import { accounts } from '@penstock/accounts/service.ts'
 import { channelWatcher } from '@penstock/channel-watcher/service.ts'
-import type { Mount } from '@penstock/gateway/http.ts'
-import { pageRoutes } from '@penstock/gateway/pages/routes.ts'
-import type { Gateway } from '@penstock/gateway/ports.ts'
-import { lsps1Routes } from '@penstock/gateway/lsps1/routes.ts'
+import { door } from '@penstock/gateway/assembly.ts'
 import type { OperatorAudit } from '@penstock/gateway/operator/audit-routes.ts'
-import { operatorMount } from '@penstock/gateway/operator/mount.ts'
-import { gateway } from '@penstock/gateway/service.ts'
+import type { Gateway } from '@penstock/gateway/ports.ts'
 import { matching } from '@penstock/matching/service.ts'
 import { orders } from '@penstock/order/service.ts'
 import type { Embedded } from '@penstock/platforms/embedded.ts'
@@ -14,7 +10,6 @@ import { openHeads } from '@penstock/platforms/audit-files.ts'
 import type { Outside } from '@penstock/platforms/outside.ts'
 import { quoting } from '@penstock/quote/service.ts'
 import { headKeeper } from '@penstock/runtime/audit-keep.ts'
-import { openPepper } from '@penstock/runtime/pepper.ts'
 import { bind, type Bound } from '@penstock/runtime/run.ts'
 import { settlementService } from '@penstock/settlement/service.ts'
 import { exportStored, replayStored } from './audit.ts'
@@ -31,20 +26,8 @@ export type Assembly = {
 
 /** All services with their ports: the one place that knows which service gets what. */
 export async function assemble(platform: Embedded, outside: Outside, options: Assembly): Promise<readonly Bound[]> {
-  const { operatorToken, listening, readiness, opened } = options
+  const { dataDir, operatorToken, listening, readiness, opened } = options
   const { network, lightning, chain, keyring, rates, height, simulated } = outside
-  const pepper = await openPepper(options.dataDir)
-  const operators = operatorMount({
-    token: operatorToken,
-    bus: platform.bus,
-    audit: auditOf(options.dataDir),
-    simulation: simulated && {
-      ...simulated.control,
-      // The network itself checks the behaviour's name.
-      behave: (alias, how) => simulated.control.behave(alias, how as Parameters<typeof simulated.control.behave>[1]),
-    },
-  })
-  const open: Mount = (_, door) => opened(door)
   return [
     bind(quoting(), { rates, chain, graph: lightning.graph }, height),
     bind(orders, { network }, height),
@@ -52,13 +35,18 @@ export async function assemble(platform: Embedded, outside: Outside, options: As
     bind(settlementService(), { lightning, chain, keyring, network }, height),
     bind(channelWatcher, { lightning, chain }, height),
     bind(accounts, {}),
-    bind(headKeeper(platform.store, await openHeads(options.dataDir)), {}),
-    bind(gateway({ pepper, mounts: [open, operators, lsps1Routes({ peers: lightning.peers, chain }), pageRoutes], listening }), {
-      views: platform.views,
-      records: platform.records,
-      peers: lightning.peers,
-      pepper,
+    bind(headKeeper(platform.store, await openHeads(dataDir)), {}),
+    await door({
+      platform,
+      config: platform.config,
+      lightning,
+      chain,
+      simulation: simulated?.control ?? null,
+      audit: auditOf(dataDir),
+      token: operatorToken,
       readiness,
+      opened,
+      listening,
     }),
   ]
 }

@@ -2,6 +2,7 @@ import { createServer } from 'node:net'
 import { type Embedded, embedded } from '@penstock/platforms/embedded.ts'
 import { openDataDir, operatorToken } from '@penstock/platforms/data-dir.ts'
 import { lockDataDir } from '@penstock/platforms/lock.ts'
+import { onceSignalled } from '@penstock/platforms/stopping.ts'
 import { type Outside, simulated, type SimulatedNetwork } from '@penstock/platforms/outside.ts'
 import { seller } from '@penstock/contracts/matching.ts'
 import { carryOut } from '@penstock/gateway/operator/mount.ts'
@@ -14,8 +15,6 @@ import { assemble } from './assembly.ts'
 import { demonstrate } from './demo.ts'
 import { sellers } from './sellers.ts'
 import { banner, HELP } from './words.ts'
-
-const STOP_WITHIN_MS = 10_000
 
 /** Runs everything in this process until SIGTERM or SIGINT; exits with 1 and a sentence where it cannot start. */
 export async function runStandalone(args: readonly string[], env: NodeJS.ProcessEnv): Promise<void> {
@@ -104,31 +103,6 @@ async function closeAll(
   await running.close()
   await outside.close()
   await platform.close()
-}
-
-/** npm forwards a signal that the terminal has sent already: the second one is no order to quit at once. */
-function onceSignalled(close: () => Promise<void>): void {
-  let stopping = false
-  const end = (): void => {
-    if (stopping) return
-    stopping = true
-    const late = setTimeout(() => {
-      console.error('Something did not stop in time; what was in hand is taken up at the next start.')
-      process.exit(1)
-    }, STOP_WITHIN_MS)
-    void close().then(
-      () => {
-        clearTimeout(late)
-        process.exit(0)
-      },
-      (error: unknown) => {
-        console.error(`Stopping failed: ${String(error)}`)
-        process.exit(1)
-      },
-    )
-  }
-  process.on('SIGTERM', end)
-  process.on('SIGINT', end)
 }
 
 function startFault(error: unknown, env: NodeJS.ProcessEnv): string {

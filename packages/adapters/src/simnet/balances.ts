@@ -19,7 +19,7 @@ export type Balances = {
 }
 
 // A channel holds money while its funding is on the chain or on its way, and nothing has spent it.
-const OPEN = "state = 'published' AND is_seen = 1 AND is_spent = 0"
+const OPEN = "closed_height IS NULL AND state = 'published' AND is_seen = 1 AND is_spent = 0"
 
 export function balancesOf(net: Net): Balances {
   const sum = (sql: string, ...values: string[]): bigint => net.get<{ sum: bigint | null }>(sql, ...values)?.sum ?? 0n

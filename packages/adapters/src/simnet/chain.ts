@@ -1,6 +1,5 @@
 import { Fault } from '@penstock/kernel/result.ts'
 import { blockHash, merkleRoot, serialiseTransaction, type Transaction, transactionId } from '@penstock/bitcoin/transaction.ts'
-import { randomInt } from 'node:crypto'
 import type { Net } from './store.ts'
 
 type BlockRow = { height: bigint; hash: string; previous_hash: string; time: bigint }
@@ -45,13 +44,19 @@ export function addBlock(net: Net, only: 'all' | 'none' = 'all', coinbase?: Tran
   const previousHash = net.get<BlockRow>('SELECT * FROM blocks WHERE height = ?', height - 1)?.hash ?? '00'.repeat(32)
   const taken = only === 'all' ? worthMining(net) : []
   const feeSat = taken.reduce((sum, { fee_sat }) => sum + fee_sat, 0n)
-  const reward = coinbase ?? coinbaseOf(height, feeSat)
+  const reward = coinbase ?? coinbaseOf(height, feeSat, net.random(4))
   const rewardId = transactionId(reward)
   insert(net, rewardId, reward, { feeSat: 0n, vsize: 0, isCoinbase: true })
   const txids = [rewardId, ...taken.map(({ txid }) => txid)]
   txids.forEach((txid, index) => net.run('UPDATE txs SET height = ?, tx_index = ? WHERE txid = ?', height, index, txid))
+  for (const txid of txids)
+    net.run(
+      'UPDATE channels SET closed_height = ? WHERE (txid, vout) IN (SELECT txid, vout FROM outputs WHERE spent_by = ?)',
+      height,
+      txid,
+    )
   const time = Math.floor(net.clock.now() / 1000)
-  const hash = blockHash({ previousHash, merkleRoot: merkleRoot(txids), time, nonce: randomInt(0xffff_ffff) })
+  const hash = blockHash({ previousHash, merkleRoot: merkleRoot(txids), time, nonce: Number.parseInt(net.random(4), 16) })
   net.run('INSERT INTO blocks VALUES (?, ?, ?, ?)', height, hash, previousHash, time * 1000)
   net.touch('tip')
 }
@@ -62,6 +67,7 @@ export function dropBlocks(net: Net, depth: number): void {
   const rewards = net.all<TransactionRow>('SELECT txid, fee_sat, vsize FROM txs WHERE height > ? AND is_coinbase = 1', last)
   for (const { txid } of rewards) forget(net, txid)
   net.run('UPDATE txs SET height = NULL, tx_index = NULL WHERE height > ?', last)
+  net.run('UPDATE channels SET closed_height = NULL WHERE closed_height > ?', last)
   net.run('DELETE FROM blocks WHERE height > ?', last)
   net.touch('tip')
 }
@@ -115,12 +121,12 @@ function insert(
 }
 
 // A random tail keeps the id of a reward apart from that of the block that it replaced.
-const coinbaseOf = (height: number, feeSat: bigint): Transaction => ({
+const coinbaseOf = (height: number, feeSat: bigint, tail: string): Transaction => ({
   inputs: [
     {
       txid: '00'.repeat(32),
       vout: 0xffff_ffff,
-      script: `04${height.toString(16).padStart(8, '0')}04${randomInt(0xffff_ffff).toString(16).padStart(8, '0')}`,
+      script: `04${height.toString(16).padStart(8, '0')}04${tail}`,
     },
   ],
   outputs: [{ valueSat: feeSat, script: MINER_SCRIPT }],

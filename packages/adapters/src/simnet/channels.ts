@@ -52,7 +52,10 @@ export const findChannel = (net: Net, outpoint: string): Channel | undefined =>
   net.get<Channel>('SELECT * FROM channel_view WHERE outpoint = ?', outpoint)
 
 export const channelsOf = (net: Net, pubkey: string): Channel[] =>
-  net.all<Channel>("SELECT * FROM channel_view WHERE (a = ?1 OR b = ?1) AND state <> 'abandoned' ORDER BY id", pubkey)
+  net.all<Channel>(
+    "SELECT * FROM channel_view WHERE (a = ?1 OR b = ?1) AND closed_height IS NULL AND state <> 'abandoned' ORDER BY id",
+    pubkey,
+  )
 
 /** @returns confirmations of the funding; 0 while it is unconfirmed */
 const depthOf = (channel: Channel, height: number): number =>

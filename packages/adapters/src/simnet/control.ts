@@ -8,7 +8,7 @@ import { prepareFunding, publishFunding } from './funding.ts'
 import { setHoldsProbes } from './graph.ts'
 import { createInvoice, findInvoice, lapseInvoices } from './invoices.ts'
 import { mine, reorganise } from './mining.ts'
-import { allNodes, type Behaviour, BEHAVIOURS, nodeCalled, rememberPeers, type Role, secretKeyOf } from './nodes.ts'
+import { allNodes, BEHAVIOURS, nodeCalled, rememberPeers, type Role, secretKeyOf } from './nodes.ts'
 import { findAnyPayment, startPayment } from './payments.ts'
 import type { Net } from './store.ts'
 import { confirmedSat } from './wallet.ts'
@@ -46,7 +46,8 @@ export type SimControl = {
   mine(count: number): number
   /** `remine`: the new branch has the transactions of the old one in its first block, maybe lower than they were. */
   reorg(depth: number, options?: { readonly remine?: boolean }): number
-  behave(alias: string, how: Behaviour): void
+  /** @throws Error that names the behaviours there are */
+  behave(alias: string, how: string): void
   setOnline(alias: string, online: boolean): void
   /** Whether that node keeps the HTLCs of probes that reach it, instead of failing them at once. */
   holdProbes(alias: string, held: boolean): void
@@ -82,7 +83,7 @@ export function controlOf(net: Net): SimControl {
     mine: (count) => mine(net, count),
     reorg: (depth, options) => reorganise(net, depth, options),
     behave: (alias, how) => {
-      if (!BEHAVIOURS.includes(how)) throw new Error(`a node behaves ${BEHAVIOURS.join(', ')}`)
+      if (!BEHAVIOURS.some((known) => known === how)) throw new Error(`a node behaves ${BEHAVIOURS.join(', ')}`)
       net.write(() => net.run('UPDATE nodes SET behaviour = ? WHERE alias = ?', how, nodeCalled(net, alias).alias))
     },
     setOnline: (alias, online) =>

@@ -22,10 +22,13 @@ export function graphChannel(net: Net, viewer: string, outpoint: string): GraphC
   return channel && knows(viewer, channel, height) ? toGraph(channel, height) : undefined
 }
 
+const BETWEEN =
+  'SELECT * FROM channel_view WHERE ((a = ?1 AND b = ?2) OR (a = ?2 AND b = ?1)) AND closed_height IS NULL'
+
 export function channelsBetween(net: Net, viewer: string, a: string, b: string): GraphChannel[] {
   const height = heightOf(net)
   return net
-    .all<Channel>('SELECT * FROM channel_view WHERE (a = ?1 AND b = ?2) OR (a = ?2 AND b = ?1)', a, b)
+    .all<Channel>(BETWEEN, a, b)
     .filter((channel) => knows(viewer, channel, height))
     .map((channel) => toGraph(channel, height))
 }
@@ -34,7 +37,7 @@ export function channelsBetween(net: Net, viewer: string, a: string, b: string):
 export function announcedAddresses(net: Net, pubkey: string): { alias: string; sockets: string[] } {
   const node = findNode(net, pubkey)
   const announced = net.get(
-    `SELECT 1 FROM channel_view WHERE (a = ?1 OR b = ?1) AND state = 'published' AND is_private = 0 AND is_spent = 0 AND funding_height <= ?2 LIMIT 1`,
+    `SELECT 1 FROM channel_view WHERE (a = ?1 OR b = ?1) AND closed_height IS NULL AND state = 'published' AND is_private = 0 AND is_spent = 0 AND funding_height <= ?2 LIMIT 1`,
     pubkey,
     heightOf(net) - DEPTH_ANNOUNCED + 1,
   )
@@ -48,7 +51,7 @@ export function probe(net: Net, from: string, { via, shortChannelId, destination
   const height = heightOf(net)
   const failed = (failedAt: 'route' | 'seller', reason: string): ProbeOutcome => ({ reached: false, failedAt, reason })
   const first = net
-    .all<Channel>('SELECT * FROM channel_view WHERE (a = ?1 AND b = ?2) OR (a = ?2 AND b = ?1)', from, via)
+    .all<Channel>(BETWEEN, from, via)
     .filter((channel) => isActive(channel, height))
   if (first.length === 0) return failed('route', 'NoActiveChannel')
   if (!first.some((channel) => sendableMsat(channel, from) >= amountMsat)) return failed('route', 'InsufficientBalance')

@@ -1,7 +1,6 @@
 import { encodePaymentRequest } from '@penstock/bitcoin/bolt11.ts'
 import { paymentHashOf } from '@penstock/bitcoin/hex.ts'
 import type { CancelOutcome, HoldInvoiceRequest, Htlc, Invoice, SettleOutcome } from '@penstock/ports/lightning.ts'
-import { randomBytes } from 'node:crypto'
 import { cancelHtlcs, settleHtlcs } from './htlcs.ts'
 import { type Node, secretKeyOf } from './nodes.ts'
 import type { Net } from './store.ts'
@@ -44,7 +43,7 @@ export function createInvoice(
   node: Node,
   request: { amountMsat: bigint; expirySeconds: number; description: string },
 ): Invoice {
-  const preimage = randomBytes(32).toString('hex')
+  const preimage = net.random(32)
   return insert(net, node, { ...request, paymentHash: paymentHashOf(preimage), cltvDelta: ORDINARY_CLTV_DELTA }, preimage)
 }
 
@@ -113,8 +112,11 @@ export function cancelHeldBefore(net: Net, height: number): void {
 
 function insert(net: Net, node: Node, request: HoldInvoiceRequest, preimage: string | null): Invoice {
   const createdAt = net.clock.now()
-  const paymentSecret = randomBytes(32).toString('hex')
-  const text = encodePaymentRequest({ ...request, network: 'regtest', paymentSecret, createdAt }, secretKeyOf(net, node.alias))
+  const paymentSecret = net.random(32)
+  const text = encodePaymentRequest(
+    { ...request, network: 'regtest', paymentSecret, createdAt, payee: node.pubkey },
+    secretKeyOf(net, node.alias),
+  )
   net.run(
     "INSERT INTO invoices (node, payment_hash, request, amount_msat, cltv_delta, expires_at, preimage, state) VALUES (?, ?, ?, ?, ?, ?, ?, 'open')",
     node.pubkey,

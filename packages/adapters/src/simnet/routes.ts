@@ -49,9 +49,9 @@ export function findRoute(net: Net, payer: string, payee: string, amountMsat: bi
 function channelsInto(net: Net, node: string, payer: string, amountMsat: bigint): Channel[] {
   return net.all<Channel>(
     `SELECT * FROM channel_view v JOIN (
-       SELECT outpoint, b = ?2 AS own, b_msat AS room FROM channels WHERE a = ?1 AND b_msat >= ?3 AND state = 'published'
+       SELECT outpoint, b = ?2 AS own, b_msat AS room FROM channels WHERE a = ?1 AND b_msat >= ?3 AND closed_height IS NULL AND state = 'published'
        UNION ALL
-       SELECT outpoint, a = ?2 AS own, a_msat AS room FROM channels WHERE b = ?1 AND a_msat >= ?3 AND state = 'published'
+       SELECT outpoint, a = ?2 AS own, a_msat AS room FROM channels WHERE b = ?1 AND a_msat >= ?3 AND closed_height IS NULL AND state = 'published'
        ORDER BY own DESC, room DESC LIMIT ${MAX_BRANCHES}
      ) USING (outpoint) ORDER BY own DESC, room DESC`,
     node,
@@ -69,7 +69,7 @@ const forwardingFee = (channel: Channel, sender: string, amountMsat: bigint): bi
 export function spendableMsat(net: Net, pubkey: string): bigint {
   const height = heightOf(net)
   return net
-    .all<Channel>("SELECT * FROM channel_view WHERE (a = ?1 OR b = ?1) AND state = 'published'", pubkey)
+    .all<Channel>("SELECT * FROM channel_view WHERE (a = ?1 OR b = ?1) AND closed_height IS NULL AND state = 'published'", pubkey)
     .filter((channel) => isActive(channel, height))
     .reduce((sum, channel) => sum + sendableMsat(channel, pubkey), 0n)
 }

@@ -1,5 +1,11 @@
-/** The simulated network's state. Amounts are integers of the unit in their name; `a` is the end that opened a channel. */
-export const SCHEMA = `
+import type { DatabaseSync } from 'node:sqlite'
+
+/**
+ * The simulated network's state. Amounts are integers of the unit in their name; `a` is the end that opened a channel.
+ * `closed_height` keeps channels that are closed on chain out of the indexes: a node that sold thousands looks through
+ * those that it has.
+ */
+const SCHEMA = `
 CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 
 CREATE TABLE IF NOT EXISTS nodes (
@@ -31,13 +37,14 @@ CREATE TABLE IF NOT EXISTS channels (
   a_msat INTEGER NOT NULL CHECK (a_msat >= 0), b_msat INTEGER NOT NULL CHECK (b_msat >= 0),
   held_msat INTEGER NOT NULL DEFAULT 0 CHECK (held_msat >= 0), slots INTEGER NOT NULL DEFAULT 0 CHECK (slots >= 0),
   a_base_msat INTEGER NOT NULL, a_ppm INTEGER NOT NULL, b_base_msat INTEGER NOT NULL, b_ppm INTEGER NOT NULL,
-  claimed_peer TEXT NOT NULL, claimed_sat INTEGER NOT NULL,
+  claimed_peer TEXT NOT NULL, claimed_sat INTEGER NOT NULL, closed_height INTEGER,
   CHECK (a_msat + b_msat + held_msat = capacity_sat * 1000)
 ) STRICT;
-CREATE INDEX IF NOT EXISTS channels_to_a ON channels (a, b_msat);
-CREATE INDEX IF NOT EXISTS channels_to_b ON channels (b, a_msat);
-CREATE INDEX IF NOT EXISTS channels_by_ends ON channels (a, b);
+CREATE INDEX IF NOT EXISTS channels_to_a ON channels (a, b_msat) WHERE closed_height IS NULL;
+CREATE INDEX IF NOT EXISTS channels_to_b ON channels (b, a_msat) WHERE closed_height IS NULL;
+CREATE INDEX IF NOT EXISTS channels_by_ends ON channels (a, b) WHERE closed_height IS NULL;
 CREATE INDEX IF NOT EXISTS channels_by_funding ON channels (txid);
+CREATE INDEX IF NOT EXISTS channels_closed ON channels (closed_height) WHERE closed_height IS NOT NULL;
 CREATE VIEW IF NOT EXISTS channel_view AS
   SELECT c.*, f.height AS funding_height, f.tx_index AS funding_index, f.txid IS NOT NULL AS is_seen,
          o.spent_by IS NOT NULL AS is_spent, s.height AS spent_height, na.online AND nb.online AS is_online
@@ -65,3 +72,11 @@ CREATE TABLE IF NOT EXISTS htlcs (
 CREATE INDEX IF NOT EXISTS htlcs_by_payment ON htlcs (payment_hash, payer);
 CREATE INDEX IF NOT EXISTS htlcs_held ON htlcs (expiry_height) WHERE state = 'held';
 `
+
+export function createTables(db: DatabaseSync): void {
+  const columns = db.prepare("SELECT name FROM pragma_table_info('channels')").all()
+  // A network that was made before closed channels were told apart.
+  if (columns.length > 0 && !columns.some(({ name }) => name === 'closed_height'))
+    db.exec('ALTER TABLE channels ADD COLUMN closed_height INTEGER')
+  db.exec(SCHEMA)
+}

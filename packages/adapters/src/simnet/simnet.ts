@@ -6,7 +6,7 @@ import { controlOf, type SimControl } from './control.ts'
 import { lightningOf } from './lightning.ts'
 import { mine } from './mining.ts'
 import { nodeCalled } from './nodes.ts'
-import { type Net, openStore } from './store.ts'
+import { type Net, openStore, type Random } from './store.ts'
 import { type ChannelSpec, createWorld, DEFAULT_NODES, defaultTopology, type NodeSpec } from './world.ts'
 
 export type SimnetOptions = {
@@ -15,6 +15,8 @@ export type SimnetOptions = {
   /** Seconds between blocks; 0: only when told. No block is made while the network is closed. */
   readonly blockSeconds: number
   readonly clock: Clock
+  /** Where keys, preimages and nonces come from; the machine unless told. */
+  readonly random?: Random
   /** The world as it is made at the first start; later ones find it as it was left. */
   readonly nodes?: readonly NodeSpec[]
   readonly topology?: readonly ChannelSpec[]
@@ -25,6 +27,8 @@ export type Simnet = {
   readonly lightning: (alias: string) => Lightning
   readonly chain: () => Chain
   readonly control: SimControl
+  /** Reads its tables, integers as bigints: what is true, for whoever checks a market against it. */
+  readonly rows: <Row>(sql: string) => Row[]
   readonly close: () => Promise<void>
 }
 
@@ -33,16 +37,18 @@ export function openSimnet({
   path,
   blockSeconds,
   clock,
+  random,
   nodes = DEFAULT_NODES,
   topology = defaultTopology(nodes),
 }: SimnetOptions): Simnet {
-  const net = openStore(path, clock)
+  const net = openStore(path, clock, random)
   createWorld(net, nodes, topology)
   const miner = blockSeconds > 0 ? mineForever(net, blockSeconds * 1000) : Promise.resolve()
   return {
     lightning: (alias) => lightningOf(net, nodeCalled(net, alias).alias),
     chain: () => chainOf(net),
     control: controlOf(net),
+    rows: (sql) => net.all(sql),
     close: async () => {
       net.close()
       await miner

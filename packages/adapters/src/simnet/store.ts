@@ -1,12 +1,15 @@
 import { Fault } from '@penstock/kernel/result.ts'
 import type { Clock } from '@penstock/ports/clock.ts'
+import { randomBytes } from 'node:crypto'
 import { EventEmitter } from 'node:events'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
-import { SCHEMA } from './schema.ts'
+import { createTables } from './schema.ts'
 
 /** The network's memory and its bell. Integers come out as bigints. */
 export type Net = {
   readonly clock: Clock
+  /** Unguessable bytes in hex. */
+  random(bytes: number): string
   all<Row>(sql: string, ...values: SQLInputValue[]): Row[]
   get<Row>(sql: string, ...values: SQLInputValue[]): Row | undefined
   /** @returns how many rows changed */
@@ -22,11 +25,13 @@ export type Net = {
   close(): void
 }
 
-export function openStore(path: string, clock: Clock): Net {
+export type Random = (bytes: number) => Uint8Array
+
+export function openStore(path: string, clock: Clock, random: Random = randomBytes): Net {
   const db = new DatabaseSync(path)
   // NORMAL: a killed process loses nothing that was committed; only a power cut could, and then no market is running either.
   db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA busy_timeout = 5000')
-  db.exec(SCHEMA)
+  createTables(db)
   const statements = new Map<string, StatementSync>()
   const bell = new EventEmitter().setMaxListeners(0)
   const touched = new Set<string>()
@@ -70,6 +75,7 @@ export function openStore(path: string, clock: Clock): Net {
 
   return {
     clock,
+    random: (bytes) => Buffer.from(random(bytes)).toString('hex'),
     // The shape of a row is what its own SQL says, two words to the left of the type's name.
     all: <Row>(sql: string, ...values: SQLInputValue[]) => prepare(sql).all(...values) as Row[],
     get: <Row>(sql: string, ...values: SQLInputValue[]) => prepare(sql).get(...values) as Row | undefined,

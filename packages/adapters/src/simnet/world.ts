@@ -1,7 +1,6 @@
 import { pubkeyOf } from '@penstock/bitcoin/pubkey.ts'
 import { walletScript } from '@penstock/bitcoin/script.ts'
 import type { TransactionOutput } from '@penstock/bitcoin/transaction.ts'
-import { randomBytes } from 'node:crypto'
 import { addBlock, heightOf } from './chain.ts'
 import { DEPTH_ANNOUNCED } from './channels.ts'
 import { prepareFunding, publishFunding } from './funding.ts'
@@ -59,7 +58,7 @@ const COIN_SAT = 20_000_000n
 export function createWorld(net: Net, nodes: readonly NodeSpec[], topology: readonly ChannelSpec[]): void {
   net.write(() => {
     if (net.get("SELECT 1 FROM meta WHERE key = 'seed'")) return
-    net.run("INSERT INTO meta VALUES ('seed', ?)", randomBytes(32).toString('hex'))
+    net.run("INSERT INTO meta VALUES ('seed', ?)", net.random(32))
     for (const { alias, role } of nodes) {
       const script = walletScript(pubkeyOf(deriveKey(net, `wallet/${alias}`)))
       net.run(

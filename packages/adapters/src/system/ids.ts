@@ -9,16 +9,16 @@ const COUNTER_BITS = 12
  * grow strictly: the counter starts at random in its lower half each millisecond, and when it is used up the clock is
  * taken to be one millisecond on.
  */
-export function systemIds(now: () => number = Date.now): Ids {
+export function systemIds(now: () => number = Date.now, draw: (bytes: number) => Buffer = randomBytes): Ids {
   let lastMs = 0
   let counter = 0
-  let pool = Buffer.alloc(0)
+  let pool: Buffer = Buffer.alloc(0)
   let used = 0
 
   // Random bytes are drawn in larger pieces: one call for each id costs more than all the rest.
   const take = (bytes: number): Buffer => {
     if (used + bytes > pool.length) {
-      pool = randomBytes(POOL_BYTES)
+      pool = draw(POOL_BYTES)
       used = 0
     }
     used += bytes
@@ -42,6 +42,6 @@ export function systemIds(now: () => number = Date.now): Ids {
       const rest = variant.toString(16) + tail.toString('hex', 1)
       return `${time.slice(0, 8)}-${time.slice(8)}-7${sequence}-${rest.slice(0, 4)}-${rest.slice(4)}`
     },
-    random: (bytes) => new Uint8Array(randomBytes(bytes)),
+    random: (bytes) => new Uint8Array(draw(bytes)),
   }
 }

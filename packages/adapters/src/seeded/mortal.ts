@@ -1,0 +1,136 @@
+import { Fault } from '@penstock/kernel/result.ts'
+import type { Clock, Ids } from '@penstock/ports/clock.ts'
+import { systemIds } from '../system/ids.ts'
+import type { FaultKind, Faults } from './faults.ts'
+import { life, type Life } from './life.ts'
+import { forks, type Random } from './random.ts'
+import { type Schedule, virtualClock } from './schedule.ts'
+
+/** Where a process dies: at the so many-th visit of a call, before it is applied or after it and before its answer. */
+export type Death = { readonly point: string; readonly when: 'before' | 'after'; readonly visit: number }
+
+export type MortalOptions = {
+  /** How far its clock is off the world's. */
+  readonly skewMs?: number
+  /** Shorter sleeps take this long: a loop that looks five times a second needs no step for each in an hour that nothing happens. */
+  readonly leastSleepMs?: number
+  readonly diesAt?: Death
+}
+
+export type CallOptions = {
+  /** It fails and nothing has happened. */
+  readonly fault?: FaultKind
+  /** It is carried out and the answer is lost. */
+  readonly unknown?: FaultKind
+  /** Calls of one line are applied in the order in which they were made. */
+  readonly line?: string
+}
+
+/**
+ * A process of the simulation. Whatever it asks of the world goes through `call`, so that it can die at each of these
+ * moments; when it has died nothing of it is applied any more and nothing is answered, as after kill -9: its promises
+ * wait for ever. A restart is a new one.
+ */
+export type Mortal = Omit<Life, 'freeze'> & {
+  readonly name: string
+  /** The world's own time, which goes on whatever becomes of this process. */
+  readonly world: Schedule
+  readonly random: Random
+  readonly faults: Faults
+  readonly clock: Clock
+  readonly ids: Ids
+  /** Milliseconds that something on the way takes now: mostly a few, seconds where it is slow. */
+  readonly latencyMs: (point: string) => number
+  /** One call to the world: on its way, applied, and answered, each at a time of its own. */
+  readonly call: <T>(point: string, apply: () => T | Promise<T>, options?: CallOptions) => Promise<T>
+  /** A fault that belongs to this process. */
+  readonly strikes: (kind: FaultKind) => boolean
+}
+
+type Born = { readonly name: string; readonly schedule: Schedule; readonly faults: Faults }
+
+/** @param name tells this life apart from every other, also from earlier ones of the same process */
+export function mortal({ name, schedule, faults }: Born, { skewMs = 0, leastSleepMs = 0, diesAt }: MortalOptions = {}): Mortal {
+  const random = schedule.random.fork(`process/${name}`)
+  const forkOf = forks(random)
+  const { freeze, ...living } = life(name, schedule)
+  const strikes = (kind: FaultKind): boolean => faults.strikes(kind, forkOf(`fault/${kind}`))
+  const latencyMs = (point: string): number => {
+    const draws = forkOf(`latency/${point}`)
+    if (strikes('slow')) return draws.between(500, 5000)
+    // Most calls are quick, so that the few that are not are overtaken by many.
+    return draws.chance(0.03) ? draws.between(0, 50) : draws.between(0, 2)
+  }
+  const clock = virtualClock(
+    () => schedule.now() + skewMs,
+    (ms, action, label = 'wake') => living.later(Math.max(ms, leastSleepMs), action, label),
+  )
+  const isDoomed = doom(diesAt)
+  return {
+    ...living,
+    name,
+    world: schedule,
+    random,
+    faults,
+    clock,
+    ids: systemIds(() => clock.now(), random.fork('ids').bytes),
+    latencyMs,
+    strikes,
+    call: caller({
+      later: living.later,
+      latencyMs,
+      strikes,
+      mayFreeze: () => void (strikes('frozen') && freeze(forkOf('frozen').between(1000, 40_000))),
+      // Deaths are counted by their moment, so that the report shows every one that was met.
+      survives(point, when) {
+        if (!living.alive()) return false
+        if (!isDoomed(point, when) && !strikes(when === 'before' ? 'killBefore' : 'killAfter')) return true
+        faults.count(`killed ${when} ${point}`)
+        living.kill()
+        return false
+      },
+    }),
+  }
+}
+
+/** Counts the visits of a moment at which a process is to die. */
+function doom(diesAt: Death | undefined): (point: string, when: Death['when']) => boolean {
+  let visits = 0
+  return (point, when) => diesAt?.point === point && diesAt.when === when && ++visits === diesAt.visit
+}
+
+type Parts = Pick<Mortal, 'later' | 'latencyMs' | 'strikes'> & {
+  readonly survives: (point: string, when: Death['when']) => boolean
+  readonly mayFreeze: () => void
+}
+
+function caller({ later, latencyMs, survives, strikes, mayFreeze }: Parts): Mortal['call'] {
+  const lines = new Map<string, Promise<void>>()
+
+  return <T>(point: string, apply: () => T | Promise<T>, { fault, unknown, line }: CallOptions = {}) =>
+    new Promise<T>((resolve, reject) => {
+      const applied = Promise.withResolvers<void>()
+      const answer = (settle: () => void): void => {
+        applied.resolve()
+        if (survives(point, 'after')) later(latencyMs(point), settle, `${point} answered`)
+      }
+      const arrive = (): void => {
+        if (!survives(point, 'before')) return
+        if (fault && strikes(fault)) return answer(() => reject(new Fault(`${point}: no connection`)))
+        // Applied in this very step: between the look at the clock and what is done nothing can come.
+        const outcome = (async () => apply())()
+        const isLost = () => unknown !== undefined && strikes(unknown)
+        outcome.then(
+          () => answer(isLost() ? () => reject(new Fault(`${point}: the answer was lost`)) : () => resolve(outcome)),
+          () => answer(() => resolve(outcome)),
+        )
+      }
+      const depart = (): void => void later(latencyMs(point), arrive, point)
+      mayFreeze()
+      if (line === undefined) return depart()
+      const before = lines.get(line)
+      lines.set(line, applied.promise)
+      if (before) void before.then(depart)
+      else depart()
+    })
+}

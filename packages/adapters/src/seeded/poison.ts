@@ -1,0 +1,94 @@
+import crypto from 'node:crypto'
+import dns from 'node:dns'
+import http from 'node:http'
+import https from 'node:https'
+import { syncBuiltinESMExports } from 'node:module'
+import net from 'node:net'
+import timers from 'node:timers'
+import timersPromises from 'node:timers/promises'
+
+/** An object, the names of its functions that reach the real world, and what to use instead. */
+type Forbidden = readonly [holder: object, names: readonly string[], instead: string]
+
+const CLOCK = 'ask the clock port (ports/clock.ts)'
+const SLEEP = 'sleep with the clock port (ports/clock.ts)'
+const IDS = 'draw from the ids port (ports/clock.ts)'
+const OUTSIDE = 'reach the outside through a port'
+const THREADS = 'it runs on a real thread: take the synchronous one or a port'
+
+const forbidden: readonly Forbidden[] = [
+  [globalThis, ['setTimeout', 'setInterval', 'setImmediate'], SLEEP],
+  [timers, ['setTimeout', 'setInterval', 'setImmediate'], SLEEP],
+  [timersPromises, ['setTimeout', 'setInterval', 'setImmediate'], SLEEP],
+  [AbortSignal, ['timeout'], SLEEP],
+  [performance, ['now'], CLOCK],
+  [process, ['hrtime', 'uptime'], CLOCK],
+  [Math, ['random'], IDS],
+  [crypto, ['randomUUID', 'randomBytes', 'randomInt', 'randomFill', 'randomFillSync', 'pseudoRandomBytes'], IDS],
+  [crypto, ['generateKey', 'generateKeySync', 'generateKeyPair', 'generateKeyPairSync'], IDS],
+  [crypto, ['argon2', 'scrypt', 'pbkdf2', 'hkdf'], THREADS],
+  // The function of that name in node:crypto goes there too.
+  [crypto.webcrypto, ['getRandomValues', 'randomUUID'], IDS],
+  [globalThis, ['fetch'], OUTSIDE],
+  [net.Socket.prototype, ['connect'], OUTSIDE],
+  [net.Server.prototype, ['listen'], OUTSIDE],
+  [net, ['connect', 'createConnection'], OUTSIDE],
+  [http, ['request', 'get'], OUTSIDE],
+  [https, ['request', 'get'], OUTSIDE],
+  [dns, ['lookup', 'resolve'], OUTSIDE],
+]
+
+/**
+ * From now on nothing can read the real clock, draw real randomness, wait for real time or reach another machine without
+ * an error that says what to use instead.
+ * @param touched is told of each, since whoever called may try again whatever it is that failed
+ * @returns what makes it as it was
+ */
+export function poisonGlobals(touched: (error: RealWorldTouched) => void = () => undefined): () => void {
+  const fail = (what: string, instead: string): never => {
+    const error = new RealWorldTouched(`${what} is not for simulated code: ${instead}`)
+    touched(error)
+    throw error
+  }
+  const undo = forbidden.flatMap(([holder, names, instead]) =>
+    names.map((name) => poison(holder, name, () => fail(name, instead))),
+  )
+  undo.push(poisonDate((what) => fail(what, CLOCK)))
+  syncBuiltinESMExports()
+  return () => {
+    for (const restore of undo) restore()
+    syncBuiltinESMExports()
+  }
+}
+
+function poison(holder: object, name: string, fail: () => never): () => void {
+  const before = Object.getOwnPropertyDescriptor(holder, name)
+  // `process.hrtime` has a function of its own.
+  const value = Object.assign(() => fail(), { bigint: fail })
+  Object.defineProperty(holder, name, { value, configurable: true, enumerable: before?.enumerable ?? false, writable: true })
+  return () => {
+    // What was inherited shows again once the poison is gone.
+    if (before) Object.defineProperty(holder, name, before)
+    else Reflect.deleteProperty(holder, name)
+  }
+}
+
+/** Dates of a given instant are arithmetic and stay. */
+function poisonDate(fail: (what: string) => never): () => void {
+  const RealDate = globalThis.Date
+  globalThis.Date = new Proxy(RealDate, {
+    apply: () => fail('Date()'),
+    construct: (target, given: unknown[], self: unknown) =>
+      given.length === 0
+        ? fail('new Date() without an instant')
+        : (Reflect.construct(target, given, self as typeof Date) as Date),
+    get: (target, name, self: unknown) =>
+      name === 'now' ? () => fail('Date.now') : (Reflect.get(target, name, self) as unknown),
+  })
+  return () => void (globalThis.Date = RealDate)
+}
+
+/** Simulated code has touched the real clock, real randomness or another machine: its stack says where. */
+export class RealWorldTouched extends Error {
+  override readonly name = 'RealWorldTouched'
+}

@@ -1,0 +1,106 @@
+import { kafkaBus } from '@penstock/adapters/kafka/bus.ts'
+import { parkedKeys } from '@penstock/adapters/kafka/parked-tables.ts'
+import { kafkaOptions } from '@penstock/adapters/kafka/settings.ts'
+import { migrateEventLog } from '@penstock/adapters/postgres/event-schema.ts'
+import { postgresEventStore } from '@penstock/adapters/postgres/event-store.ts'
+import { migrateAll } from '@penstock/adapters/postgres/migrate-all.ts'
+import type { PostgresSettings } from '@penstock/adapters/postgres/pool.ts'
+import { serverTime } from '@penstock/adapters/postgres/server-time.ts'
+import { openPostgresViews } from '@penstock/adapters/postgres/views.ts'
+import { sqlLeases } from '@penstock/adapters/sql/leases.ts'
+import { sqlLimits } from '@penstock/adapters/sql/limits.ts'
+import { sqlProgress } from '@penstock/adapters/sql/progress.ts'
+import { sqlRecords } from '@penstock/adapters/sql/records.ts'
+import { sqlTimers } from '@penstock/adapters/sql/timers.ts'
+import { systemClock } from '@penstock/adapters/system/clock.ts'
+import { systemIds } from '@penstock/adapters/system/ids.ts'
+import type { EventStore } from '@penstock/ports/event-store.ts'
+import type { Records } from '@penstock/ports/records.ts'
+import type { Views } from '@penstock/ports/views.ts'
+import { type Config, ConfigError } from '@penstock/runtime/config.ts'
+import type { Log } from '@penstock/runtime/log.ts'
+import type { Platform } from '@penstock/runtime/platform.ts'
+
+export type Cluster = Platform & { readonly records: Records; close(): Promise<void> }
+
+export type ClusterProcess = { readonly service: string; readonly instance: string; readonly log: Log }
+
+/** One process of a cluster: facts in an event store server, messages over Kafka, all else in PostgreSQL. */
+export async function cluster(config: Config, { service, instance, log }: ClusterProcess): Promise<Cluster> {
+  if (config.postgresUrl === '') throw new ConfigError('PENSTOCK_POSTGRES_URL is empty; name the PostgreSQL of the cluster.')
+  if (config.kafkaBrokers === '') throw new ConfigError('PENSTOCK_KAFKA_BROKERS is empty; name some brokers of the cluster.')
+  const settings = postgresSettings(config, service)
+  const views = openViews(settings, 'check')
+  const store = await eventStore(config, settings, log)
+  const bus = await kafkaBus(views, await kafkaOptions(config, service, log))
+  return {
+    store,
+    bus,
+    views,
+    clock: systemClock,
+    ids: systemIds(),
+    timers: await sqlTimers(views),
+    progress: await sqlProgress(views),
+    limits: await sqlLimits(views),
+    leases: await sqlLeases(views, serverTime),
+    records: await sqlRecords(views),
+    instance,
+    config,
+    log,
+    async close() {
+      await bus.close()
+      await store.close()
+      await views.close()
+    },
+  }
+}
+
+/**
+ * Brings all tables up to date: those of the ports, and those that `others` know of.
+ * @throws ConfigError without a PostgreSQL to migrate
+ */
+export async function migrateCluster(config: Config, others: (views: Views) => Promise<void>): Promise<void> {
+  if (config.postgresUrl === '') throw new ConfigError('PENSTOCK_POSTGRES_URL is empty; name the PostgreSQL of the cluster.')
+  const settings = postgresSettings(config, 'migrate')
+  const views = openViews(settings, 'migrate')
+  try {
+    await migrateAll(views, [parkedTables, others])
+  } finally {
+    await views.close()
+  }
+  if (config.eventStore !== '' && !isKurrent(config.eventStore)) await migrateStore(storeSettings(config, settings))
+}
+
+const parkedTables = async (views: Views): Promise<void> => void (await parkedKeys(views, () => systemClock.now()))
+
+async function migrateStore(settings: PostgresSettings): Promise<void> {
+  const log = openViews(settings, 'migrate')
+  try {
+    await migrateEventLog(log)
+  } finally {
+    await log.close()
+  }
+}
+
+const isKurrent = (url: string): boolean => /^(kurrentdb|esdb)/.test(url)
+
+const storeSettings = ({ eventStore: url }: Config, settings: PostgresSettings): PostgresSettings =>
+  url === '' ? settings : { ...settings, url }
+
+function eventStore(config: Config, settings: PostgresSettings, log: Log): Promise<EventStore> {
+  const onFault = (fault: Error): void => log.warn({ reason: fault.message }, 'a follower of the event store starts again')
+  return postgresEventStore({ ...storeSettings(config, settings), onFault })
+}
+
+const postgresSettings = (config: Config, application: string): PostgresSettings => ({
+  url: config.postgresUrl,
+  ...(config.postgresPasswordFile !== '' && { passwordFile: config.postgresPasswordFile }),
+  application: `penstock ${application}`,
+  connections: config.postgresConnections,
+  statementTimeoutMs: config.postgresTimeoutSeconds * 1000,
+})
+
+/**
+ * Every commit is flushed: the processes outlive a crash of the database, and they go by what they know to be committed.
+ */
+const openViews = (settings: PostgresSettings, schema: 'check' | 'migrate'): Views => openPostgresViews({ ...settings, schema })

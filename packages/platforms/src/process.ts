@@ -1,0 +1,62 @@
+import { hostname } from 'node:os'
+import { systemClock } from '@penstock/adapters/system/clock.ts'
+import { type Config, ConfigError, readConfig, unknownSettings } from '@penstock/runtime/config.ts'
+import { openLog } from '@penstock/runtime/log.ts'
+import { type Bound, run } from '@penstock/runtime/run.ts'
+import { type Cluster, cluster } from './cluster.ts'
+import { type DataDir, openDataDir } from './data-dir.ts'
+import { serveHealth } from './health.ts'
+import { type Outside, simulated } from './outside.ts'
+import { onceSignalled } from './stopping.ts'
+
+/** What a service of its own process is put together from. */
+export type Home = {
+  readonly config: Config
+  readonly dir: DataDir
+  readonly platform: Cluster
+  /** Node, chain, rates and keys: for those who ask. */
+  readonly outside: () => Outside
+  /** Undefined when the service takes work, else what it waits for. */
+  readonly readiness: () => Promise<string | undefined>
+}
+
+export type Assemble = (home: Home) => readonly Bound[] | Promise<readonly Bound[]>
+
+/** Runs a service until SIGTERM or SIGINT; exits with 1 and a sentence where it cannot start. */
+export async function runProcess(name: string, assemble: Assemble, env: NodeJS.ProcessEnv = process.env): Promise<void> {
+  try {
+    const config = readConfig(env)
+    const unknown = unknownSettings(env)
+    if (unknown.length > 0)
+      console.error(`Not a setting of this version: ${unknown.join(', ')}. The settings are in docs/configuration.md.`)
+    const close = await start(name, assemble, config)
+    onceSignalled(close)
+  } catch (error) {
+    if (error instanceof ConfigError) console.error(error.message)
+    else console.error(`${name} cannot start: ${error instanceof Error ? error.message : String(error)}`)
+    process.exit(1)
+  }
+}
+
+async function start(name: string, assemble: Assemble, config: Config): Promise<() => Promise<void>> {
+  const instance = `${name}/${config.instance || `${hostname()}-${process.pid}`}`
+  const log = openLog(config.logLevel).child({ instance })
+  let waitsFor: string | undefined = 'it is starting'
+  const about = { name, instance, pid: process.pid }
+  // Before anything else: whoever looks after this process sees that it lives while it waits for its servers.
+  const health = await serveHealth({ host: config.host, port: config.healthPort, about }, () => waitsFor)
+  const dir = openDataDir(config.dataDir)
+  const platform = await cluster(config, { service: name, instance, log })
+  let opened: Outside | undefined
+  const outside = (): Outside => (opened ??= simulated(dir, config, systemClock))
+  const readiness = () => Promise.resolve(waitsFor)
+  const running = await run(await assemble({ config, dir, platform, outside, readiness }), platform)
+  waitsFor = undefined
+  return async () => {
+    waitsFor = 'it is stopping'
+    await running.close()
+    await opened?.close()
+    await platform.close()
+    await health.close()
+  }
+}

@@ -1,0 +1,31 @@
+const STOP_WITHIN_MS = 10_000
+
+/**
+ * Closes on SIGTERM or SIGINT and ends the process: with 0, or with 1 where something did not stop. npm forwards a signal
+ * that the terminal has sent already, so the second one is no order to quit at once.
+ */
+export function onceSignalled(close: () => Promise<void>, withinMs = STOP_WITHIN_MS): void {
+  let stopping = false
+  const end = (): void => {
+    if (stopping) return
+    stopping = true
+    const late = setTimeout(() => {
+      console.error('Something did not stop in time; what was in hand is taken up at the next start.')
+      process.exit(1)
+    }, withinMs)
+    void close().then(
+      () => {
+        clearTimeout(late)
+        process.exit(0)
+      },
+      (error: unknown) => {
+        console.error(`Stopping failed: ${String(error)}`)
+        process.exit(1)
+      },
+    )
+  }
+  // Who was started by a launcher does not outlive it.
+  process.once('disconnect', end)
+  process.on('SIGTERM', end)
+  process.on('SIGINT', end)
+}

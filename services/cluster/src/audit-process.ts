@@ -1,0 +1,58 @@
+import { createServer, type IncomingMessage } from 'node:http'
+import { openHeads, readHeads } from '@penstock/platforms/audit-files.ts'
+import { type Home, runProcess } from '@penstock/platforms/process.ts'
+import { audit } from '@penstock/runtime/audit.ts'
+import { exportOrder } from '@penstock/runtime/audit-export.ts'
+import { headKeeper } from '@penstock/runtime/audit-keep.ts'
+import { replayOrder } from '@penstock/runtime/audit-replay.ts'
+import { bind, type Bound } from '@penstock/runtime/run.ts'
+import { service } from '@penstock/runtime/service.ts'
+import { audited } from '@penstock/standalone/services.ts'
+import { z } from 'zod'
+
+const verifying = z.strictObject({ note: z.string().max(128).optional() })
+const ofOrder = z.strictObject({ orderId: z.string().max(64) })
+type Answers = Readonly<Record<string, (body: unknown) => Promise<unknown>>>
+
+/** What the gateway asks on behalf of operators, by HTTP on this process's own port. */
+const answering = ({ platform, config, dir }: Home): Bound => {
+  const { store, clock } = platform
+  const heads = async () => readHeads(dir.market)
+  const answers: Answers = {
+    async '/verify'(body) {
+      const { note } = verifying.parse(body)
+      const kept = await heads()
+      return audit(store, audited(), { ...(kept && { heads: kept }), ...(note !== undefined && { note }) })
+    },
+    '/replay': async (body) => replayOrder(store, audited(), ofOrder.parse(body).orderId),
+    '/export': async (body) => exportOrder(store, ofOrder.parse(body).orderId, clock.now(), await (await heads())?.last()),
+  }
+  const run = async (_: object, signal: AbortSignal): Promise<void> => {
+    const server = createServer((request, response) => {
+      void answerTo(answers, request).then((answer) => response.end(JSON.stringify(answer)))
+    })
+    await new Promise<void>((resolve, reject) => server.once('error', reject).listen(config.port, config.host, resolve))
+    await new Promise<void>((stop) => (signal.aborted ? stop() : signal.addEventListener('abort', () => stop())))
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  }
+  return bind(service('audit-answers', { jobs: [{ name: 'audits', run }] }), {})
+}
+
+async function answerTo(answers: Answers, request: IncomingMessage): Promise<object> {
+  try {
+    const answer = answers[request.url ?? '']
+    if (!answer) return { error: 'there is no such audit' }
+    let text = ''
+    for await (const chunk of request.setEncoding('utf8')) text += chunk as string // the encoding is set
+    return { value: await answer(JSON.parse(text)) }
+  } catch (error) {
+    return { error: error instanceof Error ? error.message : String(error) }
+  }
+}
+
+/** The auditor as a process of its own: it notes log heads, and folds the store with the code of all services when asked. */
+await runProcess('audit', async (home) => [
+  bind(headKeeper(home.platform.store, await openHeads(home.dir.path)), {}),
+  answering(home),
+])

@@ -1,0 +1,61 @@
+import { fileURLToPath } from 'node:url'
+
+/** One process of a service, as the launcher starts it. */
+export type Planned = {
+  readonly name: string
+  /** From 1. */
+  readonly replica: number
+  readonly script: string
+  readonly args: readonly string[]
+  readonly env: Readonly<Record<string, string>>
+}
+
+export type Ports = {
+  readonly simnet: number
+  readonly audit: number
+  /** A free one for each call. */
+  readonly health: () => Promise<number>
+}
+
+export type PlanOptions = {
+  readonly replicas: number
+  readonly demo: boolean
+  readonly publicUrl: string
+  /** What every process is told. */
+  readonly env: Readonly<Record<string, string>>
+  readonly ports: Ports
+}
+
+const REPLICATED = ['accounts', 'quote', 'matching', 'channel-watcher', 'settlement', 'order', 'gateway'] as const
+
+const scriptOf = (path: string): string => fileURLToPath(new URL(`../../../${path}`, import.meta.url))
+export const migrateScript = scriptOf('cluster/src/migrate.ts')
+
+/** Everything that runs beside Kafka and PostgreSQL, in the order in which it is started. */
+export async function plan({ replicas, demo, publicUrl, env, ports }: PlanOptions): Promise<readonly Planned[]> {
+  const one = async (
+    name: string,
+    replica: number,
+    script: string,
+    more: Record<string, string> = {},
+    args: readonly string[] = [],
+  ): Promise<Planned> => ({
+    name,
+    replica,
+    script: scriptOf(script),
+    args,
+    env: {
+      ...env,
+      PENSTOCK_INSTANCE: `${replica}-${process.pid}`,
+      PENSTOCK_HEALTH_PORT: `${await ports.health()}`,
+      ...more,
+    },
+  })
+  const planned = [await one('simnet', 1, 'cluster/src/simnet-process.ts', { PORT: `${ports.simnet}` })]
+  for (const name of REPLICATED)
+    for (let replica = 1; replica <= replicas; replica++) planned.push(await one(name, replica, `${name}/src/main.ts`))
+  planned.push(await one('audit', 1, 'cluster/src/audit-process.ts', { PORT: `${ports.audit}` }))
+  const neighbours = { PENSTOCK_URL: publicUrl }
+  planned.push(await one('neighbours', 1, 'cluster/src/neighbours-process.ts', neighbours, demo ? ['--demo'] : []))
+  return planned
+}

@@ -1,0 +1,90 @@
+import { randomUUID } from 'node:crypto'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { startKafka } from '@penstock/servers/kafka.ts'
+import { startPostgres } from '@penstock/servers/postgres.ts'
+import type { Tell } from './child.ts'
+
+/** A server that is kept running. */
+export type Server = { readonly name: string; readonly pid: number | undefined; readonly stop: () => Promise<void> }
+
+type Startable = { readonly pid: number | undefined; start(): Promise<void> }
+
+const LOOK_EVERY_MS = 250
+
+/** Kafka with its data in the folder. @returns what services are told about it */
+export async function kafkaServer(folder: string, tell: Tell): Promise<{ server: Server; brokers: string }> {
+  const kafka = await startKafka({ dir: join(folder, 'kafka') })
+  const [node] = kafka.nodes
+  if (!node) throw new Error('Kafka has no node')
+  const keeping = keepUp('kafka', node, tell)
+  const stop = async (): Promise<void> => {
+    await keeping.stop()
+    await kafka.stop()
+  }
+  return { server: named('kafka', node, stop), brokers: kafka.brokers.join(',') }
+}
+
+/** PostgreSQL with its data in the folder. @returns the url of the market's database */
+export async function postgresServer(folder: string, tell: Tell): Promise<{ server: Server; url: string }> {
+  const postgres = await startPostgres({ dir: postgresFolder(folder) })
+  const url = await databaseOf(postgres)
+  const keeping = keepUp('postgres', postgres, tell)
+  const stop = async (): Promise<void> => {
+    await keeping.stop()
+    await postgres.stop()
+  }
+  return { server: named('postgres', postgres, stop), url }
+}
+
+const DATABASE = 'penstock'
+
+async function databaseOf(postgres: Awaited<ReturnType<typeof startPostgres>>): Promise<string> {
+  try {
+    return await postgres.createDatabase(DATABASE)
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === DUPLICATE_DATABASE) return postgres.url(DATABASE)
+    throw error
+  }
+}
+const DUPLICATE_DATABASE = '42P04'
+
+/**
+ * PostgreSQL refuses to run as root, and the user that it then runs as cannot enter a folder that only root may: then its
+ * data are beside, in the system's temporary folder, under a name that is kept here.
+ */
+function postgresFolder(folder: string): string {
+  if (process.getuid?.() !== 0) return join(folder, 'postgres')
+  const note = join(folder, 'postgres.id')
+  if (!existsSync(note)) writeFileSync(note, randomUUID())
+  return join(tmpdir(), `penstock-postgres-${readFileSync(note, 'utf8')}`)
+}
+
+const named = (name: string, node: Startable, stop: () => Promise<void>): Server => ({
+  name,
+  get pid() {
+    return node.pid
+  },
+  stop,
+})
+
+/** Starts it again whenever it is gone. */
+function keepUp(name: string, node: Startable, tell: Tell): { stop(): Promise<void> } {
+  const over = new AbortController()
+  const keeping = (async () => {
+    while (!over.signal.aborted) {
+      await sleep(LOOK_EVERY_MS, undefined, { signal: over.signal }).catch(() => undefined) // stopped while it waits
+      if (over.signal.aborted || node.pid !== undefined) continue
+      tell(`${name}  ended; it is started again`)
+      await node.start().catch((error: unknown) => tell(`${name}  could not be started: ${String(error)}`))
+    }
+  })()
+  return {
+    async stop() {
+      over.abort()
+      await keeping
+    },
+  }
+}

@@ -1,0 +1,3 @@
+import { serveSimulatedNetwork } from '@penstock/platforms/simnet-server.ts'
+
+await serveSimulatedNetwork(process.env)
