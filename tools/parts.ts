@@ -31,8 +31,18 @@ export const parts: readonly Part[] = [
     name: 'proof',
     about: 'the market is killed at every crash point and at any moment, and stands up whole',
     suites: [
+      { name: 'hostile', include: ['test/hostile/**/*.test.ts'], serial: true, timeoutMs: 60_000 },
       { name: 'crash', include: ['test/crash/**/*.test.ts'], serial: true, timeoutMs: 180_000 },
       { name: 'faults', include: ['test/faults/**/*.test.ts'], serial: true, timeoutMs: 180_000 },
+      { name: 'mutants', include: ['test/mutants/**/*.test.ts'], serial: true, timeoutMs: 60_000 },
+    ],
+  },
+  {
+    name: 'cluster',
+    about: 'the adapters of the cluster on real servers',
+    suites: [
+      { name: 'postgres', include: ['test/postgres/**/*.test.ts'], serial: true, timeoutMs: 60_000 },
+      { name: 'kafka', include: ['test/kafka/**/*.test.ts'], serial: true, timeoutMs: 120_000 },
     ],
   },
 ]

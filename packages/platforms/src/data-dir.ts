@@ -1,6 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Ids } from '@penstock/ports/clock.ts'
+import type { Config } from '@penstock/runtime/config.ts'
 
 /** The files of an embedded installation. Only its owner may look into the folder, since keys are in it. */
 export type DataDir = {
@@ -27,8 +28,20 @@ export function openDataDir(path: string): DataDir {
   }
 }
 
-/** The token of operators' routes: the configured one, or one that is made at the first start and stays. */
-export function operatorToken(dir: DataDir, configured: string, ids: Ids): string {
+/**
+ * The token of operators' routes: the configured one, or one that is made at the first start and stays.
+ * @throws Error where a file was named that holds none: an empty token would let everybody in
+ */
+export function operatorToken(
+  dir: DataDir,
+  { operatorToken: configured, operatorTokenFile }: Pick<Config, 'operatorToken' | 'operatorTokenFile'>,
+  ids: Ids,
+): string {
+  if (operatorTokenFile !== '') {
+    const token = readFileSync(operatorTokenFile, 'utf8').trim()
+    if (token === '') throw new Error(`PENSTOCK_OPERATOR_TOKEN_FILE names ${operatorTokenFile}, which is empty.`)
+    return token
+  }
   if (configured !== '') return configured
   if (!existsSync(dir.operatorToken)) {
     writeFileSync(dir.operatorToken, `${Buffer.from(ids.random(32)).toString('base64url')}\n`, { mode: 0o600 })

@@ -1,4 +1,5 @@
 import type { Contract } from '@penstock/contracts/define.ts'
+import { Fault } from '@penstock/kernel/result.ts'
 import type { Progress } from '@penstock/ports/progress.ts'
 import type { Views } from '@penstock/ports/views.ts'
 import type { Transaction } from 'kysely'
@@ -6,9 +7,16 @@ import type { Consumer } from './consume.ts'
 import { crashPoint } from './crash-points.ts'
 import { lru } from './lru.ts'
 import type { OutcomeMessage } from './messages.ts'
+import { consuming } from './react.ts'
 import type { Event, Projection } from './service.ts'
+import { traced, type Tracing } from './tracing.ts'
 
-export type ProjectContext = { readonly service: string; readonly views: Views; readonly progress: Progress }
+export type ProjectContext = {
+  readonly service: string
+  readonly views: Views
+  readonly progress: Progress
+  readonly tracing?: Tracing
+}
 
 type Piece = {
   readonly apply: (trx: Transaction<object>) => Promise<Event | undefined>
@@ -45,14 +53,19 @@ export function projector(
     name,
     owner,
     contracts,
-    seen: async (stream) => applied.get(stream) ?? context.progress.revision(name, stream),
+    seen: async (stream) => applied.get(stream) ?? (await context.progress.revision(name, stream)) ?? -1,
     apply: (event) =>
-      batch(async (trx) => {
-        const { revision, position } = event
-        if (!(await context.progress.advance(name, { stream: streamOf(event), revision, position }, trx))) return undefined
-        await projection.apply(trx, event)
-        return event
-      }),
+      traced(
+        context.tracing,
+        () => consuming(`project ${projection.name}`, context.service, event),
+        () =>
+          batch(async (trx) => {
+            const { revision, position } = event
+            if (!(await context.progress.advance(name, { stream: streamOf(event), revision, position }, trx))) return undefined
+            await projection.apply(trx, event)
+            return event
+          }),
+      ),
     ...(projection.outcome && {
       outcome: async (outcome: OutcomeMessage) => {
         await batch(async (trx) => {
@@ -84,6 +97,19 @@ function batcher(views: Views, committed: (events: readonly Event[]) => void): (
     for (const piece of pieces) piece.done()
   }
 
+  /** Where the database itself does not answer, the rest would only wait for it in turn. */
+  const oneByOne = async (pieces: readonly Piece[]): Promise<void> => {
+    let silent: Fault | undefined
+    for (const piece of pieces) {
+      if (silent) piece.failed(silent)
+      else
+        await commit([piece]).catch((error: unknown) => {
+          piece.failed(error)
+          if (error instanceof Fault) silent = error
+        })
+    }
+  }
+
   const drain = async (): Promise<void> => {
     busy = true
     while (waiting.length > 0) {
@@ -94,7 +120,7 @@ function batcher(views: Views, committed: (events: readonly Event[]) => void): (
         await commit(pieces)
       } catch (error) {
         if (pieces.length === 1) pieces[0]!.failed(error)
-        else for (const piece of pieces) await commit([piece]).catch(piece.failed)
+        else await oneByOne(pieces)
       }
     }
     busy = false

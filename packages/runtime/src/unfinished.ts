@@ -62,14 +62,20 @@ export function unfinished(views: Views, service: string): Unfinished {
     if (pending.size === 0) return
     const batch = pending
     pending = new Map()
-    await views.db.transaction().execute(async (trx) => {
-      for (const [stream, ran] of batch) await keepRan(trx, { service, stream }, ran, now)
-    })
+    try {
+      await views.db.transaction().execute(async (trx) => {
+        for (const [stream, ran] of inOrder(batch)) await keepRan(trx, { service, stream }, ran, now)
+      })
+    } catch (error) {
+      pending = new Map([...batch, ...pending])
+      throw error
+    }
   }
 
   return {
     async touch(trx, streams, now) {
-      for (const [stream, revision] of streams) await keepGrown(trx, { service, stream }, revision, latest.get(stream), now)
+      for (const [stream, revision] of inOrder(streams))
+        await keepGrown(trx, { service, stream }, revision, latest.get(stream), now)
     },
     ran(stream, ran) {
       latest.set(stream, ran)
@@ -79,6 +85,10 @@ export function unfinished(views: Views, service: string): Unfinished {
     ...looks(views, service, flush),
   }
 }
+
+/** Everybody takes the rows in one order, so that two transactions never wait for each other. */
+const inOrder = <T>(streams: ReadonlyMap<string, T>): readonly (readonly [string, T])[] =>
+  [...streams].sort(([a], [b]) => (a < b ? -1 : 1))
 
 function looks(views: Views, service: string, flush: Unfinished['flush']): Pick<Unfinished, 'behind' | 'all' | 'postpone'> {
   const db = views.db.$extendTables<UnfinishedTable>()

@@ -50,3 +50,23 @@ export async function migrate(db: Kysely<object>, name: string, steps: readonly 
     if (finished) return
   }
 }
+
+/**
+ * Changes nothing: for programs whose tables are made by a job of their own. Newer tables are no hindrance: steps only add
+ * to them, and while a release is rolled out, or taken back, the version before it has to start again beside it.
+ * @throws Error where the tables are older than the code
+ */
+export async function checkMigrated(db: Kysely<object>, name: string, steps: readonly Migration[]): Promise<void> {
+  const tables = await db.introspection.getTables()
+  const row = tables.some((table) => table.name === 'schema_migrations')
+    ? await db
+        .$extendTables<MigrationTable>()
+        .selectFrom('schema_migrations')
+        .select('steps')
+        .where('name', '=', name)
+        .executeTakeFirst()
+    : undefined
+  const ran = row?.steps ?? 0
+  if (ran < steps.length)
+    throw new Error(`The tables of ${name} are at step ${ran}, this program needs ${steps.length}: run its migrations first.`)
+}

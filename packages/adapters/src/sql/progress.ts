@@ -1,6 +1,6 @@
 import type { Progress } from '@penstock/ports/progress.ts'
 import type { Views } from '@penstock/ports/views.ts'
-import type { Kysely } from 'kysely'
+import { createQueryId, type Kysely } from 'kysely'
 
 type ProgressTables = {
   progress: { consumer: string; position: number }
@@ -11,6 +11,17 @@ type ProgressTables = {
 export async function sqlProgress(views: Views): Promise<Progress> {
   await views.migrate('progress', [createTables])
   const tables = (db: Kysely<object> = views.db): Kysely<ProgressTables> => db.$extendTables<ProgressTables>()
+  // Made once: it runs with every row of every view, and to make it would cost more than to run it.
+  const advance = tables()
+    .insertInto('progress_streams')
+    .values({ consumer: '', stream: '', revision: 0, position: 0 })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['consumer', 'stream'])
+        .doUpdateSet((made) => ({ revision: made.ref('excluded.revision'), position: made.ref('excluded.position') }))
+        .whereRef('progress_streams.revision', '<', 'excluded.revision'),
+    )
+    .compile()
 
   return {
     async load(consumer) {
@@ -22,18 +33,13 @@ export async function sqlProgress(views: Views): Promise<Progress> {
       const row = await rows.where('consumer', '=', consumer).where('stream', '=', stream).executeTakeFirst()
       return row?.revision
     },
-    async advance(consumer, { stream, revision, position }, db) {
-      const { numInsertedOrUpdatedRows } = await tables(db)
-        .insertInto('progress_streams')
-        .values({ consumer, stream, revision, position: Number(position) })
-        .onConflict((conflict) =>
-          conflict
-            .columns(['consumer', 'stream'])
-            .doUpdateSet({ revision, position: Number(position) })
-            .where('progress_streams.revision', '<', revision),
-        )
-        .executeTakeFirstOrThrow()
-      return numInsertedOrUpdatedRows === 1n
+    async advance(consumer, { stream, revision, position }, db = views.db) {
+      const { numAffectedRows } = await db.executeQuery({
+        ...advance,
+        queryId: createQueryId(),
+        parameters: [consumer, stream, revision, Number(position)],
+      })
+      return numAffectedRows === 1n
     },
     async settle(consumer, position, db) {
       const reached = Number(position)

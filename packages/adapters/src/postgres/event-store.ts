@@ -1,0 +1,103 @@
+import { Fault } from '@penstock/kernel/result.ts'
+import type { EventStore, FollowOptions, StoredEvent } from '@penstock/ports/event-store.ts'
+import { follows } from '../shared/follows.ts'
+import { systemClock } from '../system/clock.ts'
+import { checkDurable } from './durable.ts'
+import { eventAppender } from './event-appender.ts'
+import { eventReader } from './event-reader.ts'
+import { listen } from './notices.ts'
+import { openPool, type PostgresSettings } from './pool.ts'
+
+export type EventStoreOptions = PostgresSettings & {
+  /** How often followers look without having been told. */
+  readonly pollMs?: number
+  /** Told whenever a follower could not read on; it tries again by itself. */
+  readonly onFault?: (fault: Fault) => void
+}
+
+const POLL_MS = 1000
+const FIRST_WAIT_MS = 100
+const LONGEST_WAIT_MS = 2000
+
+/**
+ * Events in PostgreSQL, for any number of processes. The tables must be there: see `migrateEventLog`.
+ * @throws Error where the server does not keep what it acknowledges
+ */
+export async function postgresEventStore(options: EventStoreOptions): Promise<EventStore> {
+  const pool = openPool(options)
+  await checkDurable(pool).catch(async (error: unknown) => {
+    await pool.end()
+    throw error
+  })
+  const reader = eventReader(pool)
+  const appender = eventAppender(pool)
+  const over = new AbortController()
+  const following = follows({
+    async page(after, max, categories) {
+      const events = await reader.page(after, max, categories)
+      return { events, until: events.at(-1)?.position ?? (after === 'start' ? 0n : after) }
+    },
+  })
+  const notices = listen(options, 'event_log', (grown) => following.wake(grown ? new Set(grown.split(',')) : undefined))
+  const poll = setInterval(() => following.wake(), options.pollMs ?? POLL_MS)
+  poll.unref()
+  const checkOpen = (): void => {
+    if (over.signal.aborted) throw new Fault('the event store is closed')
+  }
+
+  return {
+    async append(stream, expected, events) {
+      checkOpen()
+      return appender.append(stream, expected, events)
+    },
+    async read(stream, from = 0, max) {
+      checkOpen()
+      return reader.read(stream, from, max)
+    },
+    async readAll(after, max, categories) {
+      checkOpen()
+      return reader.page(after, max, categories)
+    },
+    follow(wanted) {
+      checkOpen()
+      return goingOn(following.follow, wanted, over.signal, options.onFault)
+    },
+    async close() {
+      if (over.signal.aborted) return
+      over.abort()
+      clearInterval(poll)
+      following.close()
+      await notices.close()
+      await appender.idle()
+      await pool.end()
+    },
+  }
+}
+
+type Follow = (options: FollowOptions) => AsyncIterable<readonly StoredEvent[]>
+
+/** Follows through restarts of the server: after a fault it reads on from where it was. */
+async function* goingOn(
+  follow: Follow,
+  { categories, after, signal }: FollowOptions,
+  closed: AbortSignal,
+  onFault: EventStoreOptions['onFault'],
+): AsyncGenerator<readonly StoredEvent[]> {
+  let position = after
+  for (let tries = 0; !signal.aborted && !closed.aborted; tries++) {
+    try {
+      for await (const batch of follow({ categories, after: position, signal })) {
+        position = batch.at(-1)?.position ?? position
+        tries = 0
+        yield batch
+      }
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error
+      onFault?.(error)
+      await systemClock.sleep(
+        Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(tries, 8)),
+        AbortSignal.any([signal, closed]),
+      )
+    }
+  }
+}

@@ -1,0 +1,17 @@
+import assert from 'node:assert/strict'
+import { memoryWorld } from '@penstock/testkit/memory-world.ts'
+import { test } from 'vitest'
+import { migrateUnfinished, unfinished } from './unfinished.ts'
+
+test('what could not be written down is written down the next time', async () => {
+  const { views } = (await memoryWorld()).platform
+  await migrateUnfinished(views)
+  const { db } = views
+  const index = unfinished(views, 'order')
+  index.ran('order-1', { revision: 4, open: true, asking: true })
+  await db.schema.alterTable('unfinished_streams').renameTo('elsewhere').execute()
+  await assert.rejects(index.flush(1), /unfinished_streams/)
+  await db.schema.alterTable('elsewhere').renameTo('unfinished_streams').execute()
+  index.ran('order-2', { revision: 0, open: true, asking: true })
+  assert.deepEqual([...(await index.all(['order'], 2))].sort(), ['order-1', 'order-2'])
+})

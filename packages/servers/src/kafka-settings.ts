@@ -1,0 +1,90 @@
+import { join } from 'node:path'
+
+/** A door with TLS and a log-in beside the plain one. Certificate, key and authority are one PEM text. */
+export type SecureDoor = {
+  readonly pem: string
+  /** Who may come in by SCRAM-SHA-512. Without it: OAUTHBEARER with unsigned tokens, which is for tests only. */
+  readonly scram?: { readonly user: string; readonly password: string }
+}
+
+export type NodePlan = {
+  readonly id: number
+  readonly dir: string
+  readonly port: number
+  readonly securePort: number
+  readonly controllerPort: number
+  readonly voters: string
+  readonly count: number
+  readonly secure: SecureDoor | undefined
+  readonly settings: Readonly<Record<string, string | number>>
+}
+
+/** The lines of a node's server.properties: small in memory, quick to come back, on loopback only. */
+export function propertiesOf(plan: NodePlan): string {
+  const { id, dir, port, controllerPort, voters, count, settings } = plan
+  const plain = `PLAINTEXT://127.0.0.1:${port}`
+  const enough = Math.min(2, count)
+  const lines: Record<string, string | number> = {
+    'process.roles': 'broker,controller',
+    'node.id': id,
+    'controller.quorum.voters': voters,
+    'controller.listener.names': 'CONTROLLER',
+    listeners: `${plain},CONTROLLER://127.0.0.1:${controllerPort}`,
+    'advertised.listeners': plain,
+    'log.dirs': join(dir, 'data'),
+    'auto.create.topics.enable': 'false',
+    'default.replication.factor': count,
+    'min.insync.replicas': enough,
+    'offsets.topic.num.partitions': 3,
+    'offsets.topic.replication.factor': count,
+    'transaction.state.log.num.partitions': 3,
+    'transaction.state.log.replication.factor': count,
+    'transaction.state.log.min.isr': enough,
+    'share.coordinator.state.topic.num.partitions': 1,
+    'share.coordinator.state.topic.replication.factor': count,
+    'share.coordinator.state.topic.min.isr': enough,
+    'group.initial.rebalance.delay.ms': 0,
+    'group.min.session.timeout.ms': 1000,
+    // Until the controller's session for a killed broker ends it refuses the restarted one: 9 s by default.
+    'broker.session.timeout.ms': 2000,
+    'broker.heartbeat.interval.ms': 250,
+    // The log cleaner alone takes 128 MiB of heap by default.
+    'log.cleaner.dedupe.buffer.size': 4 * 1024 * 1024,
+    'num.network.threads': 2,
+    'num.io.threads': 2,
+    'background.threads': 2,
+    ...(plan.secure && secureLines(plan, plan.secure)),
+    ...settings,
+  }
+  return Object.entries(lines)
+    .map(([name, value]) => `${name}=${value}\n`)
+    .join('')
+}
+
+/** The brokers themselves go on talking to each other by the plain door. */
+function secureLines(plan: NodePlan, secure: SecureDoor): Record<string, string | number> {
+  const { port, securePort, controllerPort, dir } = plan
+  const doors = `PLAINTEXT://127.0.0.1:${port},SASL_SSL://127.0.0.1:${securePort}`
+  const mechanism = secure.scram ? 'SCRAM-SHA-512' : 'OAUTHBEARER'
+  const door = `listener.name.sasl_ssl.${mechanism.toLowerCase()}`
+  const unsigned = 'org.apache.kafka.common.security.oauthbearer.internals.unsecured.OAuthBearerUnsecuredValidatorCallbackHandler'
+  return {
+    listeners: `${doors},CONTROLLER://127.0.0.1:${controllerPort}`,
+    'advertised.listeners': doors,
+    'listener.security.protocol.map': 'CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SASL_SSL:SASL_SSL',
+    'inter.broker.listener.name': 'PLAINTEXT',
+    'sasl.enabled.mechanisms': mechanism,
+    'ssl.keystore.type': 'PEM',
+    'ssl.keystore.location': pemFile(dir),
+    ...(secure.scram
+      ? { [`${door}.sasl.jaas.config`]: 'org.apache.kafka.common.security.scram.ScramLoginModule required;' }
+      : {
+          [`${door}.sasl.jaas.config`]: 'org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required;',
+          [`${door}.sasl.server.callback.handler.class`]: unsigned,
+          // So short that a test sees a connection log in again.
+          [`${door}.connections.max.reauth.ms`]: 12_000,
+        }),
+  }
+}
+
+export const pemFile = (dir: string): string => join(dir, 'server.pem')

@@ -1,0 +1,51 @@
+/**
+ * The gateway's own tests with its read models in PostgreSQL: a query that only SQLite understands fails here.
+ * Each stage has a schema of its own in one database.
+ */
+import { openPostgresViews } from '@penstock/adapters/postgres/views.ts'
+import type { Views } from '@penstock/ports/views.ts'
+import { startPostgres } from '@penstock/servers/postgres.ts'
+import { sql } from 'kysely'
+import { afterAll, describe, vi } from 'vitest'
+
+const server = await startPostgres()
+const url = await server.createDatabase()
+const admin = openPostgresViews({ url, connections: 1 })
+afterAll(async () => {
+  await admin.close()
+  await server.stop()
+})
+
+let stages = 0
+vi.mock('@penstock/adapters/sqlite/views.ts', () => ({
+  openViews(): Views {
+    const schema = `stage_${++stages}`
+    const created = sql`create schema ${sql.id(schema)}`.execute(admin.db)
+    const views = openPostgresViews({ url: `${url}?options=-c%20search_path%3D${schema}`, connections: 4 })
+    return {
+      ...views,
+      async migrate(name, steps) {
+        await created
+        await views.migrate(name, steps)
+      },
+    }
+  },
+}))
+
+const suites: Readonly<Record<string, () => Promise<unknown>>> = {
+  callers: () => import('../../services/gateway/src/callers.test.ts'),
+  commands: () => import('../../services/gateway/src/commands/commands.test.ts'),
+  http: () => import('../../services/gateway/src/http.test.ts'),
+  lsps1: () => import('../../services/gateway/src/lsps1/lsps1.test.ts'),
+  pages: () => import('../../services/gateway/src/pages/pages.test.ts'),
+  accounts: () => import('../../services/gateway/src/operations/accounts.test.ts'),
+  buy: () => import('../../services/gateway/src/operations/buy.test.ts'),
+  'manual order': () => import('../../services/gateway/src/operations/manual-order.test.ts'),
+  offers: () => import('../../services/gateway/src/operations/offers.test.ts'),
+  selling: () => import('../../services/gateway/src/operations/selling.test.ts'),
+  slots: () => import('../../services/gateway/src/operations/slots.test.ts'),
+}
+for (const [name, load] of Object.entries(suites))
+  describe(`the gateway's ${name} on PostgreSQL`, async () => {
+    await load()
+  })

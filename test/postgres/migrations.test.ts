@@ -1,0 +1,45 @@
+import { openPostgresViews } from '@penstock/adapters/postgres/views.ts'
+import type { Migration } from '@penstock/ports/views.ts'
+import { Bug } from '@penstock/kernel/result.ts'
+import { expect, test } from 'vitest'
+import { aServer } from './server.ts'
+
+const server = aServer()
+const create: Migration = async (db) => db.schema.createTable('things').addColumn('id', 'text').execute()
+const widen: Migration = async (db) => db.schema.alterTable('things').addColumn('size', 'bigint').execute()
+
+test('programs that start together make the tables once', async () => {
+  const url = await server().createDatabase()
+  const programs = Array.from({ length: 6 }, () => openPostgresViews({ url, connections: 1 }))
+  await Promise.all(programs.map((views) => views.migrate('things', [create, widen])))
+  const things = programs[0]!.db.$extendTables<{ things: { id: string; size: number } }>()
+  await things.insertInto('things').values({ id: 'x', size: 1_790_000_000_000 }).execute()
+  expect(await things.selectFrom('things').selectAll().execute()).toEqual([{ id: 'x', size: 1_790_000_000_000 }])
+  await Promise.all(programs.map((views) => views.close()))
+})
+
+test('a program that does not migrate refuses older tables, and runs on those of the version after it', async () => {
+  const url = await server().createDatabase()
+  const [job, service] = [openPostgresViews({ url }), openPostgresViews({ url, schema: 'check' })]
+  await expect(service.migrate('things', [create])).rejects.toThrow('at step 0, this program needs 1')
+  await job.migrate('things', [create])
+  await service.migrate('things', [create])
+  await expect(service.migrate('things', [create, widen])).rejects.toThrow('at step 1, this program needs 2')
+  await job.migrate('things', [create, widen])
+  await service.migrate('things', [create])
+  await expect(job.migrate('things', [create])).rejects.toThrow(Bug)
+  await job.close()
+  await service.close()
+})
+
+test('a step that fails leaves nothing behind, and the next try begins with it', async () => {
+  const url = await server().createDatabase()
+  const views = openPostgresViews({ url })
+  const broken: Migration = async (db) => {
+    await create(db)
+    throw new Error('half way')
+  }
+  await expect(views.migrate('things', [broken])).rejects.toThrow('half way')
+  await views.migrate('things', [create, widen])
+  await views.close()
+})
