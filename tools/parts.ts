@@ -24,7 +24,7 @@ export const parts: readonly Part[] = [
     suites: [
       { name: 'units', include: ['{packages,services,tools,bench}/**/*.test.ts'], timeoutMs: 30_000 },
       { name: 'architecture', include: ['test/architecture/**/*.test.ts'], serial: true, timeoutMs: 120_000 },
-      { name: 'market', include: ['test/{e2e,simulation}/**/*.test.ts'], serial: true, timeoutMs: 180_000 },
+      { name: 'market', include: ['test/e2e/**/*.test.ts'], serial: true, timeoutMs: 180_000 },
     ],
   },
   {
@@ -34,6 +34,7 @@ export const parts: readonly Part[] = [
       { name: 'hostile', include: ['test/hostile/**/*.test.ts'], serial: true, timeoutMs: 60_000 },
       { name: 'crash', include: ['test/crash/**/*.test.ts'], serial: true, timeoutMs: 180_000 },
       { name: 'faults', include: ['test/faults/**/*.test.ts'], serial: true, timeoutMs: 180_000 },
+      { name: 'simulation', include: ['test/simulation/**/*.test.ts'], serial: true, timeoutMs: 180_000 },
       { name: 'mutants', include: ['test/mutants/**/*.test.ts'], serial: true, timeoutMs: 60_000 },
     ],
   },
@@ -41,6 +42,7 @@ export const parts: readonly Part[] = [
     name: 'cluster',
     about: 'the adapters of the cluster on real servers',
     suites: [
+      { name: 'kurrentdb', include: ['test/kurrentdb/**/*.test.ts'], serial: true, timeoutMs: 60_000 },
       { name: 'postgres', include: ['test/postgres/**/*.test.ts'], serial: true, timeoutMs: 60_000 },
       { name: 'kafka', include: ['test/kafka/**/*.test.ts'], serial: true, timeoutMs: 120_000 },
     ],

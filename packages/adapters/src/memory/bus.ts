@@ -1,5 +1,6 @@
 import { Fault } from '@penstock/kernel/result.ts'
 import type { Bus, ParkedKey } from '@penstock/ports/bus.ts'
+import { dispatcher } from '../shared/dispatcher.ts'
 import type { LaneSource, Sequenced } from '../shared/lane-source.ts'
 import { type BusOptions, subscriptions } from '../shared/subscriptions.ts'
 import { systemClock } from '../system/clock.ts'
@@ -21,7 +22,7 @@ const nameOf = (...parts: readonly string[]): string => JSON.stringify(parts)
 export function memoryBus(options: BusOptions = {}, memory: BusMemory = busMemory()): Bus {
   const { clock = systemClock } = options
   const now = (): number => clock.now()
-  const running = subscriptions(async (group, topic) => laneSource(memory, group, topic, now), options)
+  const running = subscriptions(async (group, topic, how) => dispatcher(laneSource(memory, group, topic, now), how), options)
   let closed = false
 
   return {

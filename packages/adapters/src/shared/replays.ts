@@ -1,16 +1,25 @@
-import type { Handled } from '@penstock/ports/bus.ts'
-import type { LaneSource, Sequenced } from './lane-source.ts'
+import type { BusMessage, Handled } from '@penstock/ports/bus.ts'
+
+/** What a replay asks of the storage of parked keys. */
+export type ReplaySource<Message extends BusMessage> = {
+  firstParked(key: string): Message | undefined | Promise<Message | undefined>
+  /** Removes a message that was handled in a replay. */
+  unpark(message: Message): Promise<void>
+  park(message: Message, reason: string): Promise<void>
+  /** Frees the key if none of its messages is left. @returns whether it is free */
+  release(key: string): Promise<boolean>
+}
 
 /** Hands the messages of a parked key over in order, those too that come meanwhile, until none is left or one cannot be handled. */
-export async function replayKey(
-  source: LaneSource,
+export async function replayKey<Message extends BusMessage>(
+  source: ReplaySource<Message>,
   key: string,
-  call: (message: Sequenced) => Promise<Handled>,
+  call: (message: Message) => Promise<Handled>,
   untilItWorks: (attempt: () => Promise<void>) => Promise<boolean>,
-  stop: AbortSignal,
+  stop: { readonly aborted: boolean },
 ): Promise<'free' | 'parked'> {
   while (!stop.aborted) {
-    const message = source.firstParked(key)
+    const message = await source.firstParked(key)
     if (!message) {
       if (await source.release(key)) return 'free'
       continue

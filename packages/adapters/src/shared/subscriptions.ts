@@ -1,8 +1,7 @@
 import type { RunningSubscription, Subscription } from '@penstock/ports/bus.ts'
 import type { Clock } from '@penstock/ports/clock.ts'
 import { systemClock } from '../system/clock.ts'
-import { type Dispatcher, dispatcher } from './dispatcher.ts'
-import type { LaneSource } from './lane-source.ts'
+import type { Dispatcher, DispatcherOptions } from './dispatcher.ts'
 
 export type BusOptions = {
   readonly clock?: Clock
@@ -22,7 +21,7 @@ const DEFAULT_CONCURRENCY = 64
 
 /** The subscriptions of one process: those of one group and topic share a dispatcher, so that no key is in two hands. */
 export function subscriptions(
-  open: (group: string, topic: string) => Promise<LaneSource>,
+  open: (group: string, topic: string, how: DispatcherOptions) => Promise<Dispatcher>,
   { clock = systemClock, retryMinMs = 25, retryMaxMs = 5000 }: BusOptions,
 ) {
   const shared = new Map<string, Shared>()
@@ -43,7 +42,7 @@ export function subscriptions(
         continue
       }
       if (!present) {
-        const ready = open(group, topic).then((source) => dispatcher(source, { concurrency, clock, retryMinMs, retryMaxMs }))
+        const ready = open(group, topic, { concurrency, clock, retryMinMs, retryMaxMs })
         shared.set(name, { topic, ready, dispatcher: undefined, ended: undefined })
         ready.catch(() => shared.delete(name))
         continue

@@ -1,5 +1,6 @@
 import { Fault } from '@penstock/kernel/result.ts'
 import type { Bus } from '@penstock/ports/bus.ts'
+import { dispatcher } from '../shared/dispatcher.ts'
 import { type BusOptions, subscriptions } from '../shared/subscriptions.ts'
 import { systemClock } from '../system/clock.ts'
 import { progressKeeper, laneSource } from './bus-lanes.ts'
@@ -20,12 +21,12 @@ export function sqliteBus(log: MarketLog, options: BusOptions & RetentionOptions
   const publisher = busPublisher(log, now)
   const parked = parkedKeys(log, now)
   const keeper = progressKeeper(log)
-  const running = subscriptions(async (group, topic) => {
+  const running = subscriptions(async (group, topic, how) => {
     const topicId = await log.write(() => {
       keeper.register(group, topic)
       return publisher.topicId(topic)
     })
-    return laneSource(log, keeper, parked, { group, topic, topicId })
+    return dispatcher(laneSource(log, keeper, parked, { group, topic, topicId }), how)
   }, options)
   const stopListening = log.onCommit((foreign) => {
     const touched = publisher.takeTouched()
