@@ -12,7 +12,7 @@ export type Ask = (method: 'GET' | 'POST', path: string, body?: object) => Promi
 const PATIENCE_MS = 10 * 60 * 1000
 const CHECKOUT = resolve(import.meta.dirname, '../../..')
 
-const serviceUrl = (env: Env): string => (env['PENSTOCK_URL'] || 'http://127.0.0.1:8080').replace(/\/+$/, '')
+export const serviceUrl = (env: Env): string => (env['PENSTOCK_URL'] || 'http://127.0.0.1:8080').replace(/\/+$/, '')
 
 export const dataDir = (env: Env): string => env['PENSTOCK_DATA_DIR'] || join(CHECKOUT, '.penstock')
 
@@ -36,14 +36,28 @@ export const askService =
   }
 
 function operatorToken(env: Env): string {
-  if (env['PENSTOCK_OPERATOR_TOKEN']) return env['PENSTOCK_OPERATOR_TOKEN']
-  const file = join(dataDir(env), 'operator.token')
+  const token = givenToken(env) ?? storedToken(env)
+  if (token !== undefined) return token
+  throw new Failure(
+    `The operator's token cannot be read from ${tokenFile(env)}: start the service once, or set PENSTOCK_DATA_DIR or PENSTOCK_OPERATOR_TOKEN.`,
+  )
+}
+
+export const givenToken = (env: Env): string | undefined => {
+  const file = env['PENSTOCK_OPERATOR_TOKEN_FILE'] || undefined
+  return (file === undefined ? env['PENSTOCK_OPERATOR_TOKEN'] : contentOf(file)) || undefined
+}
+
+const tokenFile = (env: Env): string => join(dataDir(env), 'operator.token')
+
+/** The token of the service on this machine; undefined where none can be read. */
+export const storedToken = (env: Env): string | undefined => contentOf(tokenFile(env))
+
+function contentOf(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8').trim()
   } catch {
-    throw new Failure(
-      `The operator's token cannot be read from ${file}: start the service once, or set PENSTOCK_DATA_DIR or PENSTOCK_OPERATOR_TOKEN.`,
-    )
+    return undefined
   }
 }
 

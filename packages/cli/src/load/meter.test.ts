@@ -1,0 +1,61 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { histogram, msAt, openMeter, recordMs } from './meter.ts'
+
+const percentiles = [1, 25, 50, 90, 99, 99.9, 100]
+
+test('every percentile is that of the sorted list, to one part in a thousand', () => {
+  const value = fc.oneof(fc.double({ min: 0.001, max: 5, noNaN: true }), fc.double({ min: 1, max: 3_600_000, noNaN: true }))
+  fc.assert(
+    fc.property(fc.array(value, { minLength: 1, maxLength: 400 }), (values) => {
+      const recorded = histogram()
+      for (const ms of values) recordMs(recorded, ms)
+      const sorted = values.map((ms) => Math.max(1, Math.round(ms * 1000)) / 1000).toSorted((a, b) => a - b)
+      for (const percentile of percentiles) {
+        // HdrHistogram takes the nearest rank: of five values the first stands for 25 %.
+        const exact = sorted[Math.max(1, Math.floor((percentile / 100) * sorted.length + 0.5)) - 1] ?? 0
+        const found = msAt(recorded, percentile)
+        expect(Math.abs(found - exact)).toBeLessThanOrEqual(exact * 0.001 + 0.001)
+      }
+      expect(recorded.count).toBe(values.length)
+    }),
+    { numRuns: 200 },
+  )
+})
+
+test('what is longer than a day counts as a day, and nothing as a microsecond', () => {
+  const recorded = histogram()
+  recordMs(recorded, 1e12)
+  recordMs(recorded, 0)
+  expect(recorded.count).toBe(2)
+  expect(msAt(recorded, 100)).toBeGreaterThan(86_000_000)
+  expect(msAt(recorded, 1)).toBeCloseTo(0.001, 6)
+})
+
+test('a slice has what came since the last one, the whole has all', () => {
+  const meter = openMeter()
+  meter.record('get_order', 10)
+  meter.record('get_order', 20)
+  expect(meter.slice()['get_order']?.count).toBe(2)
+  meter.record('get_order', 30)
+  const slice = meter.slice()
+  expect(slice['get_order']?.count).toBe(1)
+  expect(slice['get_order']?.maxMs).toBeCloseTo(30, 0)
+  expect(slice.page).toBeUndefined()
+  expect(meter.slice()).toEqual({})
+  const [latency] = meter.latencies()
+  expect(latency).toMatchObject({ step: 'get_order', count: 3 })
+  expect(latency?.p50Ms).toBeCloseTo(20, 1)
+  expect(latency?.maxMs).toBeCloseTo(30, 1)
+})
+
+test('a curve rises, and ends before percentiles that nothing was recorded for', () => {
+  const meter = openMeter()
+  for (let ms = 1; ms <= 1000; ms++) meter.record('page', ms)
+  const [curve] = meter.curves()
+  const points = curve?.points ?? []
+  expect(points.length).toBeGreaterThan(20)
+  expect(points.every(({ ms }, index) => ms >= (points[index - 1]?.ms ?? 0))).toBe(true)
+  expect(points.at(-1)?.percentile).toBeLessThan(100)
+  expect(points.at(-1)?.percentile).toBeGreaterThan(99.8)
+})

@@ -1,0 +1,57 @@
+import { isThrottle, type Trouble } from './trouble.ts'
+
+export type ErrorCount = { readonly where: string; readonly code: string; readonly count: number; readonly first: string }
+
+export type Counts = {
+  /** Orders that were due. */
+  arrived: number
+  /** Not begun, since too many were under way. */
+  shed: number
+  /** Not begun, since the market had asked for a pause. */
+  held: number
+  placed: number
+  requests: number
+  /** Answers by which the market asked for a pause. */
+  throttles: number
+  errors: number
+}
+
+/** What is counted beside the latencies. */
+export type Tally = Counts & {
+  counts(): Counts
+  /** @returns whether it was a limit of the market, which is no error */
+  note(where: string, trouble: Trouble): boolean
+  errorCounts(): readonly ErrorCount[]
+}
+
+export function openTally(): Tally {
+  const counts = new Map<string, { where: string; code: string; count: number; first: string }>()
+  return {
+    counts() {
+      const { arrived, shed, held, placed, requests, throttles, errors } = this
+      return { arrived, shed, held, placed, requests, throttles, errors }
+    },
+    arrived: 0,
+    shed: 0,
+    held: 0,
+    placed: 0,
+    requests: 0,
+    throttles: 0,
+    errors: 0,
+    note(where, trouble) {
+      if (isThrottle(trouble)) {
+        this.throttles++
+        return true
+      }
+      // What Ctrl-C broke off is nobody's fault.
+      if (trouble.code === 'stopped') return false
+      this.errors++
+      const key = `${where} ${trouble.code}`
+      const entry = counts.get(key) ?? { where, code: trouble.code, count: 0, first: trouble.message }
+      entry.count++
+      counts.set(key, entry)
+      return false
+    },
+    errorCounts: () => [...counts.values()].map((entry) => ({ ...entry })).toSorted((a, b) => b.count - a.count),
+  }
+}

@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { pathToFileURL } from 'node:url'
+import { chromium } from 'playwright-core'
+import { afterAll, beforeAll, test } from 'vitest'
+import { findChromium } from '../../tools/chromium.ts'
+import { type Product, scratch, startProduct } from '../harness/product.ts'
+
+const ORDERS = 30
+const root = new URL('../..', import.meta.url).pathname
+const folder = scratch()
+const report = join(folder, 'report.html')
+
+let product: Product | undefined
+const running = (): Product => product ?? assert.fail('the product did not start')
+beforeAll(async () => {
+  product = await startProduct(scratch(), { PENSTOCK_OPEN_WINDOW_SECONDS: '60', PENSTOCK_FUNDING_SEEN_BLOCKS: '40' })
+}, 120_000)
+afterAll(async () => void (await product?.stop()))
+
+type Summary = {
+  readonly ended_by: string
+  readonly counts: { readonly arrived: number; readonly placed: number; readonly errors: number; readonly shed: number }
+  readonly statuses: Readonly<Record<string, number>>
+  readonly latencies: readonly {
+    readonly step: string
+    readonly count: number
+    readonly p50_ms: number
+    readonly max_ms: number
+  }[]
+  readonly checks: readonly { readonly name: string; readonly outcome: string; readonly detail: string }[]
+}
+
+/** Runs it as a person does. `interrupt`: after its first line of progress, Ctrl-C. */
+async function load(args: readonly string[], { interrupt = false } = {}) {
+  const child = spawn(process.execPath, ['packages/cli/src/main.ts', 'load', '--json', ...args], {
+    cwd: root,
+    env: { ...process.env, PENSTOCK_URL: running().url, PENSTOCK_DATA_DIR: running().dataDir },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let [out, err] = ['', '']
+  let isInterrupted = false
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text))
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    err += text
+    // Once: the second Ctrl-C would end the program.
+    if (interrupt && !isInterrupted && err.includes('\n')) isInterrupted = child.kill('SIGINT')
+  })
+  const [code] = (await once(child, 'close')) as [number | null] // as node:child_process emits it
+  return { code, err, summary: () => JSON.parse(out) as Summary }
+}
+
+/** What the market itself has, from its own table. */
+function ordersOfMarket(): Readonly<Record<string, number>> {
+  const db = new DatabaseSync(join(running().dataDir, 'views.db'), { readOnly: true })
+  const rows = db.prepare('SELECT status, count(*) AS count FROM gateway_orders GROUP BY status').all()
+  db.close()
+  return Object.fromEntries(rows.map(({ status, count }) => [String(status), Number(count)]))
+}
+
+test('thirty orders of every kind: the figures are those of the market, and all is well in the end', async () => {
+  const mix = 'buy:60,lsps1:20,manual:10,abandon:5,cancel:5'
+  const { code, err, summary } = await load([
+    '--orders',
+    `${ORDERS}`,
+    '--rate',
+    '5',
+    '--seed',
+    '11',
+    '--mix',
+    mix,
+    '--poll',
+    '500ms',
+    '--drain',
+    '90s',
+    '--out',
+    report,
+  ])
+  assert.equal(code, 0, err)
+  const { ended_by, counts, statuses, latencies, checks } = summary()
+  assert.equal(ended_by, 'itself')
+  assert.deepEqual(
+    { ...counts, requests: 0 },
+    { arrived: ORDERS, placed: ORDERS, shed: 0, held: 0, throttles: 0, errors: 0, requests: 0 },
+  )
+
+  const stored = ordersOfMarket()
+  const sold = (statuses['VALID_CHANNEL_OPENING'] ?? 0) + (statuses['COMPLETED PAID'] ?? 0)
+  assert.equal(
+    Object.values(stored).reduce((sum, count) => sum + count, 0),
+    ORDERS,
+  )
+  assert.equal(stored['VALID_CHANNEL_OPENING'], sold)
+  assert.equal(stored['WAITING_FOR_BUYER_PAYMENT'] ?? 0, statuses['WAITING_FOR_BUYER_PAYMENT'] ?? 0)
+  assert.equal(stored['BUYER_REJECTED'] ?? 0, statuses['BUYER_REJECTED'] ?? 0)
+  assert.ok((stored['BUYER_REJECTED'] ?? 0) > 0, 'somebody cancelled')
+
+  const step = (name: string) => latencies.find((latency) => latency.step === name) ?? assert.fail(`${name} was not timed`)
+  assert.equal(step('settled').count, sold)
+  assert.equal(step('start lag').count, ORDERS)
+  const ways = ['payment held', 'opening', 'settled'].map((name) => step(name).p50_ms)
+  assert.deepEqual(
+    ways,
+    ways.toSorted((a, b) => a - b),
+  )
+  assert.ok(step('invoice (manual)').count > 0 && step('invoice (lsps1)').count > 0 && step('page').count > 0)
+  assert.deepEqual(
+    checks.filter(({ outcome }) => outcome !== 'pass'),
+    [],
+  )
+  assert.equal(checks.length, 9)
+}, 150_000)
+
+test('its report is whole in a browser, and asks nobody for anything', async (context) => {
+  const executablePath = findChromium()
+  if (executablePath === undefined) return context.skip('There is no Chromium here; name one in PENSTOCK_CHROMIUM.')
+  assert.doesNotMatch(readFileSync(report, 'utf8'), /NaN|undefined|Infinity/)
+  const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu', '--no-first-run'] })
+  try {
+    const page = await browser.newPage({ viewport: { width: 1280, height: 900 } })
+    const asked: string[] = []
+    const complaints: string[] = []
+    page.on('request', (request) => asked.push(request.url()))
+    page.on('console', (message) => complaints.push(message.text()))
+    await page.goto(pathToFileURL(report).href)
+    assert.deepEqual({ asked, complaints }, { asked: [pathToFileURL(report).href], complaints: [] })
+    assert.ok((await page.locator('svg polyline').count()) > 10)
+    assert.equal(await page.locator('td.good').count(), 9)
+    for (const width of [1280, 390]) {
+      await page.setViewportSize({ width, height: 900 })
+      const overflow = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
+      assert.equal(overflow, 0, `at ${width} pixels`)
+    }
+  } finally {
+    await browser.close()
+  }
+}, 60_000)
+
+test('Ctrl-C ends it early, and what was measured is reported', async () => {
+  const early = join(folder, 'early.html')
+  const { code, err, summary } = await load(
+    ['--orders', '500', '--rate', '1', '--seed', '3', '--mix', 'buy:100', '--out', early],
+    {
+      interrupt: true,
+    },
+  )
+  assert.equal(code, 0, err)
+  const { ended_by, counts } = summary()
+  assert.equal(ended_by, 'interrupt')
+  assert.ok(counts.placed > 0 && counts.placed < 50)
+  assert.match(readFileSync(early, 'utf8'), /was ended by the interrupt/)
+}, 60_000)
+
+test('a market of somebody else is left alone', async () => {
+  const { code, err } = await load(['--url', 'http://192.0.2.7:8080'])
+  assert.equal(code, 1)
+  assert.match(err, /^192\.0\.2\.7 is not this machine's loopback: say --i-own-this/)
+}, 30_000)
