@@ -1,11 +1,11 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { buy as buyOnce, buyerOf } from '../../test/harness/buyer.ts'
-import { startProduct } from '../../test/harness/product.ts'
+import { type Product, startProduct } from '../../test/harness/product.ts'
+import { buySteps } from './buy-steps.ts'
 import { latencies, poster } from './callers.ts'
-import { compare, type Row, type Subject } from './harness.ts'
+import { compare, type Row, type Size, type Subject } from './harness.ts'
+import { startServer } from './servers.ts'
+import { scratch } from './stores.ts'
 
 const CALLERS = [1, 16, 64]
 const ROUNDS = 9
@@ -16,80 +16,76 @@ const EVENT_BYTES = 1024
 const BUY = `mutation ($input: LiquidityOrderInput!) { liquidity { buy(input: $input) {
   account { id session_key } order { transaction_id } payment { lightning_invoice redirect_url amount { sats } } } } }`
 
-/** `buy` of strangers at the running market, beside bare node:http with one durable write per request. */
+/** `buy` of strangers at the running market, beside bare node:http with one durable write per request; then step by step. */
 export const buy: Subject = {
   name: 'buy',
-  async run() {
-    // Beside the sources, not in the folder for temporary files: that may be in memory.
-    const data = join(import.meta.dirname, '../.penstock')
-    mkdirSync(data, { recursive: true })
-    const folder = mkdtempSync(join(data, 'buy-'))
-    const product = await startProduct(join(folder, 'market'), { PENSTOCK_SIM_BLOCK_SECONDS: '1', PENSTOCK_LOG_LEVEL: 'error' })
-    try {
-      await buyOnce(product)
-      const { uri } = await buyerOf(product)
-      const body = JSON.stringify({ query: BUY, variables: { input: { connection_uri: uri, usd_cents: '500' } } })
-      const answer = await oneCall(`${product.url}/graphql`, body)
-      const reference = await startReference(join(folder, 'flushed'), Buffer.byteLength(answer))
-      const rows: Row[] = []
+  async run({ isQuick }: Size) {
+    const folder = scratch('buy')
+    const [rounds, calls] = isQuick ? [1, 2] : [ROUNDS, CALLS]
+    const rows: Row[] = []
+    await atMarket(join(folder, 'market'), 'error', async (url, body) => {
+      const client = poster(url, 1)
+      const answer = await client.call(body)
+      client.close()
+      const reference = await startServer('flushing-server.ts', join(folder, 'flushed'), EVENT_BYTES, Buffer.byteLength(answer))
       try {
-        for (const callers of CALLERS) rows.push(...(await compareAt(callers, body, `${product.url}/graphql`, reference.url)))
+        for (const callers of CALLERS) rows.push(...(await compareAt({ callers, calls, rounds }, body, url, reference.url)))
       } finally {
         await reference.close()
       }
-      return rows
-    } finally {
-      await product.stop()
-      rmSync(folder, { recursive: true })
-    }
+    })
+    // What is logged costs a little, so the steps are measured at a market of their own.
+    await atMarket(join(folder, 'told'), 'info', async (url, body, product) => {
+      for (const callers of CALLERS) rows.push(...(await buySteps({ callers, calls, rounds }, body, url, product.output)))
+    })
+    return rows
   },
 }
 
-async function compareAt(callers: number, body: string, market: string, flushing: string): Promise<readonly Row[]> {
+type Work = (url: string, body: string, product: Product) => Promise<void>
+
+async function atMarket(folder: string, logLevel: string, work: Work): Promise<void> {
+  const product = await startProduct(folder, { PENSTOCK_SIM_BLOCK_SECONDS: '1', PENSTOCK_LOG_LEVEL: logLevel })
+  try {
+    await buyOnce(product)
+    const { uri } = await buyerOf(product)
+    const body = JSON.stringify({ query: BUY, variables: { input: { connection_uri: uri, usd_cents: '500' } } })
+    await work(`${product.url}/graphql`, body, product)
+  } finally {
+    await product.stop()
+  }
+}
+
+type Load = { readonly callers: number; readonly calls: number; readonly rounds: number }
+
+async function compareAt(
+  { callers, calls, rounds }: Load,
+  body: string,
+  market: string,
+  flushing: string,
+): Promise<readonly Row[]> {
   const [buyer, other] = [poster(market, callers), poster(flushing, callers)]
   const purchase = async (): Promise<void> => {
     const answer = await buyer.call(body)
     if (!answer.includes('"lightning_invoice":"ln')) throw new Error(`a purchase failed: ${answer}`)
   }
-  const flushed = async (): Promise<void> => void (await other.call(body))
-  await latencies(callers, CALLS, purchase)
-  await latencies(callers, CALLS, flushed)
+  const flushed = (): Promise<string> => other.call(body)
+  await latencies(callers, calls, purchase)
+  await latencies(callers, calls, flushed)
   const at = `${callers} ${callers === 1 ? 'caller' : 'callers'}`
   const rows = await compare({
     rows: [
       { what: `buy, p50 at ${at}`, unit: 'ms' },
       { what: `buy, p99 at ${at}`, unit: 'ms' },
     ],
-    measure: () => latencies(callers, CALLS, purchase),
-    reference: { name: 'bare node:http, one write + fdatasync per request', measure: () => latencies(callers, CALLS, flushed) },
-    rounds: ROUNDS,
+    measure: () => latencies(callers, calls, purchase),
+    reference: {
+      name: 'bare node:http, one write + fdatasync per request',
+      measure: () => latencies(callers, calls, flushed),
+    },
+    rounds,
   })
   buyer.close()
   other.close()
   return rows
-}
-
-async function oneCall(url: string, body: string): Promise<string> {
-  const { call, close } = poster(url, 1)
-  const answer = await call(body)
-  close()
-  return answer
-}
-
-async function startReference(
-  path: string,
-  answerBytes: number,
-): Promise<{ readonly url: string; readonly close: () => Promise<void> }> {
-  const script = join(import.meta.dirname, 'flushing-server.ts')
-  const child = spawn(process.execPath, [script, path, `${EVENT_BYTES}`, `${answerBytes}`], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  })
-  const [port] = (await once(child.stdout, 'data')) as [Buffer] // what it prints first
-  return {
-    url: `http://127.0.0.1:${Number(String(port))}/`,
-    async close() {
-      child.stdin.end()
-      await once(child, 'exit')
-    },
-  }
 }

@@ -3,7 +3,7 @@ import { fold as foldWith } from '@penstock/kernel/decider.ts'
 import { orderMachine } from '@penstock/order/order.machine.ts'
 import { order, orderLifecycle } from '@penstock/order/order.ts'
 import { getInitialSnapshot, transition } from 'xstate'
-import { compare, perSecond, type Subject } from './harness.ts'
+import { compare, perSecond, type Size, type Subject } from './harness.ts'
 import { histories } from './histories.ts'
 
 const ROUNDS = 15
@@ -33,30 +33,37 @@ const byEvolve = (): readonly string[] => histories.map((facts) => foldWith(orde
 /** Order histories folded with the compiled table, beside the same facts through `transition()`. */
 export const fold: Subject = {
   name: 'fold',
-  async run() {
+  async run({ isQuick }: Size) {
     const wanted = byTransition().join()
-    const rate = (foldAll: () => readonly string[], times: number) => async () => {
+    const times = isQuick ? { table: 2, evolve: 2, transition: 2 } : TIMES
+    const rounds = isQuick ? 1 : ROUNDS
+    const rate = (foldAll: () => readonly string[], often: number) => async () => {
       await nextTurn()
       let last: readonly string[] = []
-      const facts = await perSecond(times * FACTS, () => {
-        for (let n = 0; n < times; n++) last = foldAll()
+      const facts = await perSecond(often * FACTS, () => {
+        for (let n = 0; n < often; n++) last = foldAll()
       })
       if (last.join() !== wanted) throw new Error(`folded to ${last.join()}, not to ${wanted}`)
       return [facts]
     }
-    const reference = { name: "the statuses alone by XState's transition()", measure: rate(byTransition, TIMES.transition) }
-    const table = rate(byTable, TIMES.table)
-    const evolve = rate(byEvolve, TIMES.evolve)
+    const reference = { name: "the statuses alone by XState's transition()", measure: rate(byTransition, times.transition) }
+    const table = rate(byTable, times.table)
+    const evolve = rate(byEvolve, times.evolve)
     // The code is compiled when the measuring begins.
     for (let n = 0; n < 3; n++) for (const measure of [reference.measure, table, evolve]) await measure()
     return [
       ...(await compare({
-        rows: [{ what: 'fold, statuses by the table', unit: 'facts/s' }],
+        rows: [{ what: 'fold, statuses by the table', unit: 'facts/s', target: 30 }],
         measure: table,
         reference,
-        rounds: ROUNDS,
+        rounds,
       })),
-      ...(await compare({ rows: [{ what: 'fold, whole orders', unit: 'facts/s' }], measure: evolve, reference, rounds: ROUNDS })),
+      ...(await compare({
+        rows: [{ what: 'fold, whole orders', unit: 'facts/s', target: 30 }],
+        measure: evolve,
+        reference,
+        rounds,
+      })),
     ]
   },
 }

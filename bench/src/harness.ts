@@ -12,8 +12,11 @@ export type Row = {
   readonly target?: number
 }
 
+/** `isQuick`: once and with as little as shows that the benchmark still runs; its figures mean nothing. */
+export type Size = { readonly isQuick: boolean }
+
 /** A subject is measured as a whole. */
-export type Subject = { readonly name: string; readonly run: () => Promise<readonly Row[]> }
+export type Subject = { readonly name: string; readonly run: (size: Size) => Promise<readonly Row[]> }
 
 export type Comparison = {
   /** What the figures of a measure are, in their order. */

@@ -1,25 +1,33 @@
-import { append } from './append.ts'
-import { buy } from './buy.ts'
-import { fold } from './fold.ts'
-import type { Row, Subject } from './harness.ts'
+import { writeFileSync } from 'node:fs'
+import type { Size } from './harness.ts'
+import { benchmarksPage, type Measured } from './report.ts'
+import { subjects } from './subjects.ts'
 import { table } from './table.ts'
 
-/** `npm run bench`, or `npm run bench -- append` for some of them. */
-const subjects: readonly Subject[] = [append, fold, buy]
+/**
+ * `npm run bench` measures everything and writes docs/benchmarks.md; `npm run bench -- append fold` prints these, and
+ * with `--write` keeps them in the page's place.
+ */
+const PAGE = new URL('../../docs/benchmarks.md', import.meta.url)
+const FULL: Size = { isQuick: false }
 
 const names = subjects.map(({ name }) => name)
-const wanted = process.argv.slice(2)
+const wanted = process.argv.slice(2).filter((word) => word !== '--write')
 const unknown = wanted.find((name) => !names.includes(name))
 if (unknown !== undefined) {
   console.error(`There is no benchmark "${unknown}"; there are ${names.join(', ')}.`)
   process.exit(2)
 }
-const rows: Row[] = []
+const measured: Measured[] = []
 for (const subject of subjects) {
   if (wanted.length > 0 && !wanted.includes(subject.name)) continue
   console.error(`${subject.name} ...`)
-  rows.push(...(await subject.run()))
+  measured.push({ name: subject.name, rows: await subject.run(FULL) })
 }
 console.log(
-  `\nMedians over interleaved rounds. The ratio is measured / reference of the same run: of rates the greater is better, of\nmilliseconds the smaller.\n\n${table(rows)}`,
+  `\nMedians over interleaved rounds. The ratio is measured / reference of the same run: of rates the greater is better, of\nmilliseconds the smaller.\n\n${table(measured.flatMap(({ rows }) => rows))}`,
 )
+if (wanted.length === 0 || process.argv.includes('--write')) {
+  writeFileSync(PAGE, benchmarksPage(measured))
+  console.error('docs/benchmarks.md is written.')
+}

@@ -31,5 +31,5 @@ function cells({ what, unit, ratios, figures, reference, target }: Row): readonl
 const padded = (cell: string, width: number, column: number): string =>
   column === 0 || column === HEADINGS.length - 1 ? cell.padEnd(width) : cell.padStart(width)
 
-const amount = (value: number): string =>
+export const amount = (value: number): string =>
   value < 100 ? value.toPrecision(value < 1 ? 2 : 3) : Math.round(value).toLocaleString('en')

@@ -33,6 +33,8 @@ export type NewPaymentRequest = {
   readonly expirySeconds: number
   readonly cltvDelta: number
   readonly description: string
+  /** The public key of the key that signs, where it is known: to make it costs as much as to sign. */
+  readonly payee?: string
 }
 
 // The package calls mainnet `bitcoin`; the other names are ours too.
@@ -63,7 +65,7 @@ export function encodePaymentRequest(request: NewPaymentRequest, secretKey: Uint
     features: FEATURES,
   })
   const signature = bytesToHex(secp256k1.sign(hexToBytes(hash), secretKey, { prehash: false }))
-  return createSignedRequest({ destination: pubkeyOf(secretKey), hrp, signature, tags }).request
+  return createSignedRequest({ destination: request.payee ?? pubkeyOf(secretKey), hrp, signature, tags }).request
 }
 
 // `invoices` takes anything: a zero becomes the default of BOLT 11, and a negative number never comes back.

@@ -5,7 +5,7 @@ import type { Attestation, ChannelTerms } from '@penstock/contracts/shapes.ts'
 import { Fault } from '@penstock/kernel/result.ts'
 import type { Chain, Output } from './chain.ts'
 import type { Clock } from './clock.ts'
-import type { Graph, GraphChannel, Lightning, ProbeOutcome } from './lightning.ts'
+import type { Graph, GraphChannel, Lightning, Messages, ProbeOutcome } from './lightning.ts'
 import { within } from './within.ts'
 
 /** Small enough for every channel, large enough for the least HTLC that nodes forward. */
@@ -39,7 +39,7 @@ export async function gatherEvidence(
     chain.output(outpoint, fromHeight),
     lightning.graph.channel(outpoint),
     lightning.graph.between(terms.sellerPubkey, terms.buyerPubkey),
-    attestation ? lightning.messages.recover(signedText(attestation), attestation.signature) : undefined,
+    attestation ? signerOf(lightning.messages, attestation) : undefined,
   ])
   return {
     tipHeight: tip.height,
@@ -79,6 +79,22 @@ const signedText = ({ fundingKeys, ...attestation }: Attestation): string =>
     pushSat: BigInt(attestation.pushSat),
     reserveSat: BigInt(attestation.reserveSat),
   })
+
+/** Who signed what, by the signature and its text: the same attestation is weighed again on every block. */
+const signers = new WeakMap<Messages, Map<string, string | undefined>>()
+const SIGNERS_KEPT = 10_000
+
+async function signerOf(messages: Messages, attestation: Attestation): Promise<string | undefined> {
+  const known = signers.get(messages) ?? new Map<string, string | undefined>()
+  signers.set(messages, known)
+  const text = signedText(attestation)
+  const name = `${attestation.signature}\n${text}`
+  if (known.has(name)) return known.get(name)
+  const signer = await messages.recover(text, attestation.signature)
+  if (known.size >= SIGNERS_KEPT) known.clear()
+  known.set(name, signer)
+  return signer
+}
 
 async function sendProbe(
   graph: Graph,

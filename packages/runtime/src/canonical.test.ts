@@ -31,6 +31,18 @@ test('a bigint is written as a decimal string, undefined is left out', () => {
   assert.equal(canonical({ b: 12n, a: undefined }), '{"b":"12"}')
 })
 
+test('keys that look alike when they are put together are told apart', () => {
+  assert.equal(canonical({ 'a,b': 1, c: 2 }), '{"a,b":1,"c":2}')
+  assert.equal(canonical({ a: 1, 'b,c': 2 }), '{"a":1,"b,c":2}')
+  assert.equal(canonical({ c: 2, 'a,b': 1 }), '{"a,b":1,"c":2}')
+})
+
+test('texts are escaped as JSON does it', () => {
+  for (const text of ['"', '\\', '\n', '\u2028', '\ud800', 'é', '\u007f', '~ !#[]'])
+    assert.equal(canonical(text), JSON.stringify(text))
+  fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => assert.equal(canonical(text), JSON.stringify(text))))
+})
+
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted)
   if (typeof value !== 'object' || value === null) return Object.is(value, -0) ? 0 : value

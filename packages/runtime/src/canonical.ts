@@ -8,8 +8,9 @@ import { Bug } from '@penstock/kernel/result.ts'
 export function canonical(value: unknown): string {
   switch (typeof value) {
     case 'string':
+      return quoted(value)
     case 'boolean':
-      return JSON.stringify(value)
+      return value ? 'true' : 'false'
     case 'number':
       if (!Number.isFinite(value)) throw new Bug(`${value} has no canonical form`)
       return JSON.stringify(value)
@@ -22,14 +23,50 @@ export function canonical(value: unknown): string {
   }
 }
 
+const PLAIN = /^[ !#-[\]-~]*$/
+/** Most texts need no escapes, and to see that is cheaper than to look for them. */
+const quoted = (text: string): string => (PLAIN.test(text) ? `"${text}"` : JSON.stringify(text))
+
 function canonicalObject(value: object): string {
   if (Array.isArray(value)) return `[${value.map((item) => canonical(item ?? null)).join(',')}]`
   if (value instanceof Map || value instanceof Set) throw new Bug('a Map or Set has no canonical form')
-  const members: string[] = []
   // A plain object's keys are strings; sorting makes the text independent of the order of insertion.
   const record = value as Record<string, unknown>
-  for (const key of Object.keys(record).sort()) {
-    if (record[key] !== undefined) members.push(`${JSON.stringify(key)}:${canonical(record[key])}`)
+  let members = ''
+  for (const [key, opening] of sortedKeys(Object.keys(record))) {
+    const member = record[key]
+    if (member !== undefined) members += `${members === '' ? '' : ','}${opening}${canonical(member)}`
   }
-  return `{${members.join(',')}}`
+  return `{${members}}`
+}
+
+/** Keys as they came, and sorted with the text that each begins its member with. */
+type Shape = { readonly keys: readonly string[]; readonly sorted: readonly (readonly [string, string])[] }
+
+/** Objects that are keyed by ids must not fill the memory. */
+const SHAPES_KEPT = 4096
+const ALIKE_KEPT = 16
+const MOST_KEYS = 64
+/**
+ * By their first key. Objects of a few kinds are hashed again and again: to sort and quote their keys costs more than all
+ * the rest.
+ */
+const shapes = new Map<string, Shape[]>()
+
+function sortedKeys(keys: readonly string[]): Shape['sorted'] {
+  const [first] = keys
+  if (first === undefined) return []
+  const alike = shapes.get(first) ?? []
+  for (const known of alike) if (isSame(known.keys, keys)) return known.sorted
+  const sorted = keys.toSorted().map((key) => [key, `${JSON.stringify(key)}:`] as const)
+  if (keys.length > MOST_KEYS || alike.length >= ALIKE_KEPT) return sorted
+  if (shapes.size >= SHAPES_KEPT) shapes.clear()
+  shapes.set(first, [...alike, { keys, sorted }])
+  return sorted
+}
+
+function isSame(a: readonly string[], b: readonly string[]): boolean {
+  if (a.length !== b.length) return false
+  for (let index = 0; index < a.length; index++) if (a[index] !== b[index]) return false
+  return true
 }

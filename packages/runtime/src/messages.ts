@@ -1,6 +1,7 @@
 import { contractOf } from '@penstock/contracts/all.ts'
 import type { Command } from '@penstock/kernel/message.ts'
 import type { Wanted } from '@penstock/kernel/process.ts'
+import { Bug } from '@penstock/kernel/result.ts'
 import type { BusMessage } from '@penstock/ports/bus.ts'
 import { aggregateIdOf, type StoredEvent } from '@penstock/ports/event-store.ts'
 import { traceOf } from './trace.ts'
@@ -56,10 +57,11 @@ export const newCommand = (parts: {
   trace: traceOf(parts.correlation),
 })
 
-export const commandToBus = (command: CommandMessage): BusMessage => ({
+/** @param traceparent of the span that sends it, where there is one */
+export const commandToBus = (command: CommandMessage, traceparent?: string): BusMessage => ({
   id: command.id,
   key: command.aggregateId,
-  headers: { trace: command.trace },
+  headers: { trace: command.trace, ...(traceparent !== undefined && { traceparent }) },
   body: JSON.stringify(command),
 })
 
@@ -88,22 +90,44 @@ export const factToBus = (event: StoredEvent): BusMessage => ({
     revision: `${event.revision}`,
     previous: `${event.revision - 1}`,
     position: `${event.position}`,
+    ...traceHeader(event.meta),
   },
   body: `[${event.data},${event.meta}]`,
 })
+
+const TRACE_BEGINS = '"trace":"'
+const TRACE_LENGTH = 32
+
+/** For readers outside. The key is looked for as it is written: within a text its quotes would be escaped. */
+function traceHeader(meta: string): { readonly trace?: string } {
+  const at = meta.indexOf(TRACE_BEGINS)
+  if (at < 0) return {}
+  const start = at + TRACE_BEGINS.length
+  return { trace: meta.slice(start, start + TRACE_LENGTH) }
+}
 
 export function factFromBus(message: BusMessage): StoredEvent | undefined {
   const { kind, stream, type, revision, position } = message.headers
   if (kind !== 'fact' || stream === undefined || type === undefined || revision === undefined || position === undefined)
     return undefined
-  const [data, meta] = JSON.parse(message.body) as [unknown, unknown]
+  const [data, meta] = textsOf(message.body)
   return {
     id: message.id,
     stream,
     type,
     revision: Number(revision),
     position: BigInt(position),
-    data: JSON.stringify(data),
-    meta: JSON.stringify(meta),
+    data,
+    meta,
   }
+}
+
+/** How metadata begins behind the data. In a text its quotes would be escaped, and metadata has no objects in it. */
+const META_BEGINS = ',{"v":'
+
+/** The stored texts, cut out of a body as they are: whoever reads them parses them once. */
+function textsOf(body: string): readonly [string, string] {
+  const end = body.lastIndexOf(META_BEGINS)
+  if (end < 0) throw new Bug('a published fact has no metadata')
+  return [body.slice(1, end), body.slice(end + 1, -1)]
 }

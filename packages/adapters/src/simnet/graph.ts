@@ -22,13 +22,14 @@ export function graphChannel(net: Net, viewer: string, outpoint: string): GraphC
   return channel && knows(viewer, channel, height) ? toGraph(channel, height) : undefined
 }
 
-const BETWEEN =
-  'SELECT * FROM channel_view WHERE ((a = ?1 AND b = ?2) OR (a = ?2 AND b = ?1)) AND closed_height IS NULL'
+const BETWEEN = 'SELECT * FROM channel_view WHERE ((a = ?1 AND b = ?2) OR (a = ?2 AND b = ?1)) AND closed_height IS NULL'
+/** What the viewer cannot know yet is left out before the rest of it is looked up: two nodes may have many young channels. */
+const MAYBE_KNOWN = '(?3 IN (a, b) OR EXISTS (SELECT 1 FROM txs t WHERE t.txid = channel_view.txid AND t.height <= ?4))'
 
 export function channelsBetween(net: Net, viewer: string, a: string, b: string): GraphChannel[] {
   const height = heightOf(net)
   return net
-    .all<Channel>(BETWEEN, a, b)
+    .all<Channel>(`${BETWEEN} AND ${MAYBE_KNOWN}`, a, b, viewer, height - DEPTH_ANNOUNCED + 1)
     .filter((channel) => knows(viewer, channel, height))
     .map((channel) => toGraph(channel, height))
 }
@@ -50,9 +51,7 @@ type Probe = { readonly via: string; readonly shortChannelId: string; readonly d
 export function probe(net: Net, from: string, { via, shortChannelId, destination, amountMsat }: Probe): ProbeOutcome {
   const height = heightOf(net)
   const failed = (failedAt: 'route' | 'seller', reason: string): ProbeOutcome => ({ reached: false, failedAt, reason })
-  const first = net
-    .all<Channel>(BETWEEN, from, via)
-    .filter((channel) => isActive(channel, height))
+  const first = net.all<Channel>(BETWEEN, from, via).filter((channel) => isActive(channel, height))
   if (first.length === 0) return failed('route', 'NoActiveChannel')
   if (!first.some((channel) => sendableMsat(channel, from) >= amountMsat)) return failed('route', 'InsufficientBalance')
   const named = channelAt(net, shortChannelId)

@@ -1,0 +1,98 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { graphql, type SimNode, simNodes } from '../../test/harness/buyer.ts'
+import type { Product } from '../../test/harness/product.ts'
+
+const BUY = `mutation ($input: LiquidityOrderInput!) { liquidity { buy(input: $input) {
+  account { session_key } order { transaction_id } payment { lightning_invoice } } } }`
+const LIST = `query ($page: PageInput) { user { transactions { transaction_list(page: $page) { list { id status } } } } }`
+const outpointsOf = (ids: readonly string[]): string =>
+  `{ user { market { orders { ${ids.map((id, n) => `o${n}: get_order(order_id: "${id}") { outpoint }`).join(' ')} } } } }`
+
+type Bought = {
+  readonly account: { readonly session_key: string }
+  readonly order: { readonly transaction_id: string }
+  readonly payment: { readonly lightning_invoice: string }
+}
+type List = {
+  readonly user: { readonly transactions: { readonly transaction_list: { readonly list: readonly Listed[] } } }
+}
+type Listed = { readonly id: string; readonly status: string }
+type Outpoints = {
+  readonly user: { readonly market: { readonly orders: Readonly<Record<string, { readonly outpoint: string | null }>> } }
+}
+
+/** Orders of one buyer that are under way together. */
+const ORDERS_OF_BUYER = 20
+const LOOK_EVERY_MS = 1000
+const FINISHED = 'CHANNEL_MONITORING_FINISHED'
+/** On a machine that is busy otherwise a payment may run out of blocks. More of them would be another benchmark. */
+const FAILED = ['SELLER_FAILED_TO_OPEN_CHANNEL', 'SELLER_FAILED_TO_SEND_SWAP']
+const MOST_FAILED = 0.01
+const LONGEST_LIFE_MS = 300_000
+
+/**
+ * Buyers side by side, each of whom buys some channels, pays, waits until their leases have ended, and goes; then the
+ * channels are closed. Everything goes through the public interface but what the simulated nodes do: pay and close.
+ * @param load how many orders to make, by how many buyers at a time; after `withinMs` nobody begins any more
+ * @param finished told of every buyer that is done, with how many orders
+ * @throws Error where more than a few orders fail
+ */
+export async function sellOrders(
+  product: Product,
+  { count, buyers, withinMs }: { readonly count: number; readonly buyers: number; readonly withinMs: number },
+  finished: (orders: number) => Promise<void>,
+): Promise<void> {
+  const until = performance.now() + withinMs
+  const wallets = (await simNodes(product)).filter(({ role }) => role === 'buyer')
+  let left = count
+  let failed = 0
+  const lane = async (wallet: SimNode): Promise<void> => {
+    while (left > 0 && performance.now() < until) {
+      const orders = Math.min(left, ORDERS_OF_BUYER)
+      left -= orders
+      failed += orders - (await oneBuyer(product, wallet, orders))
+      if (failed > Math.max(ORDERS_OF_BUYER, count * MOST_FAILED)) throw new Error(`${failed} orders failed`)
+      await finished(orders)
+    }
+  }
+  await Promise.all(Array.from({ length: buyers }, (_, n) => lane(wallets[n % wallets.length] as SimNode))) // there are some
+}
+
+/** @returns how many of them were sold */
+async function oneBuyer(product: Product, { uri, alias }: SimNode, orders: number): Promise<number> {
+  let key = ''
+  for (let n = 0; n < orders; n++) {
+    const { account, payment } = await buyOne(product, uri, key)
+    key = account.session_key
+    await product.operator('POST', '/sim/pay', { invoice: payment.lightning_invoice, from: alias })
+  }
+  const ids = await allEnded(product, orders, key)
+  if (ids.length === 0) return 0
+  const { user } = await ask<Outpoints>(product, outpointsOf(ids), {}, key)
+  for (const { outpoint } of Object.values(user.market.orders)) await product.operator('POST', '/sim/close', { outpoint })
+  return ids.length
+}
+
+/** @returns the ids of those that were sold, once none of them is under way any more */
+async function allEnded(product: Product, orders: number, key: string): Promise<readonly string[]> {
+  const until = Date.now() + LONGEST_LIFE_MS
+  for (;;) {
+    const { user } = await ask<List>(product, LIST, { page: { limit: 100, offset: 0 } }, key)
+    const { list } = user.transactions.transaction_list
+    const open = list.filter(({ status }) => status !== FINISHED && !FAILED.includes(status))
+    if (list.length === orders && open.length === 0) return list.filter(({ status }) => status === FINISHED).map(({ id }) => id)
+    if (Date.now() > until) throw new Error(`orders do not come to their end: ${open.map(({ status }) => status).join(', ')}`)
+    await pause(LOOK_EVERY_MS)
+  }
+}
+
+async function buyOne(product: Product, uri: string, key: string): Promise<Bought> {
+  const input = { connection_uri: uri, usd_cents: '500' }
+  return (await ask<{ liquidity: { buy: Bought } }>(product, BUY, { input }, key)).liquidity.buy
+}
+
+async function ask<T>(product: Product, query: string, variables: object, key: string): Promise<T> {
+  const { data, errors } = await graphql<T>(product.url, query, variables, key === '' ? undefined : key)
+  if (!data || errors) throw new Error(`the market refuses: ${JSON.stringify(errors)}`)
+  return data
+}

@@ -1,0 +1,107 @@
+import { machine } from './machine.ts'
+import { plot } from './plot.ts'
+import type { Used } from './probed.ts'
+
+/** Where the market was when so many orders were finished; times and CPU since its start, bytes of its files. */
+export type Sample = Used & {
+  readonly orders: number
+  readonly atMs: number
+  readonly bytes: { readonly market: number; readonly views: number; readonly others: number }
+}
+
+/** What an order cost between two samples. */
+type Cost = { readonly cpuMs: number; readonly wallMs: number; readonly bytes: number }
+
+const MARKS = [1000, 10_000, 30_000]
+const WITHIN = 1.2
+/** So many orders around a mark are looked at; one sample alone shows the moment. */
+const AROUND = 1000
+
+const sum = ({ bytes }: Sample): number => bytes.market + bytes.views + bytes.others
+
+function costBetween(before: Sample, after: Sample): Cost {
+  const orders = after.orders - before.orders
+  return {
+    cpuMs: (after.cpuMs - before.cpuMs) / orders,
+    wallMs: (after.atMs - before.atMs) / orders,
+    bytes: (sum(after) - sum(before)) / orders,
+  }
+}
+
+const nearest = (samples: readonly Sample[], orders: number): Sample =>
+  samples.reduce((best, one) => (Math.abs(one.orders - orders) < Math.abs(best.orders - orders) ? one : best))
+
+/** The page and its picture. */
+export function growthPage(samples: readonly Sample[], now = new Date()): { readonly page: string; readonly picture: string } {
+  const last = samples.at(-1)?.orders ?? 0
+  const marks = MARKS.filter((mark) => mark <= last)
+  const rows = marks.map((mark) => {
+    // The last orders come to their end without others behind them.
+    const to = nearest(samples, Math.min(mark + AROUND / 2, last))
+    return { mark, cost: costBetween(nearest(samples, to.orders - AROUND), to), at: nearest(samples, mark) }
+  })
+  const first = rows[0]
+  const ratio = (value: number, base: number | undefined): string => (base === undefined ? '' : (value / base).toFixed(2))
+  const lines = rows.map(({ mark, cost, at }) =>
+    [
+      mark.toLocaleString('en'),
+      `${cost.cpuMs.toFixed(1)} ms (${ratio(cost.cpuMs, first?.cost.cpuMs)})`,
+      `${cost.wallMs.toFixed(1)} ms (${ratio(cost.wallMs, first?.cost.wallMs)})`,
+      `${(cost.bytes / 1024).toFixed(1)} KiB (${ratio(cost.bytes, first?.cost.bytes)})`,
+      `${(at.heapUsed / 2 ** 20).toFixed(0)} MiB (${ratio(at.heapUsed, first?.at.heapUsed)})`,
+      `${(at.rss / 2 ** 20).toFixed(0)} MiB`,
+    ].join(' | '),
+  )
+  const page = `# What an order costs as the store grows
+
+Measured on ${now.toISOString().slice(0, 10)} by \`npm run bench:growth\`, which writes this page.
+
+Orders pass through the real standalone process, with its four sellers and the simulated network: bought and looked at
+through the public interface, paid, opened, settled, paid out, and watched until a short lease has ended; then the simulated
+nodes close the channel. The cost of an order is everything that this process used meanwhile, its sellers and the simulated
+network included, over the ${AROUND.toLocaleString('en')} orders around each mark. The heap is what is left after a collection;
+bytes on disk are those of the market's own files, without the simulated network's and without write-ahead logs, which have a
+fixed size. In brackets, the ratio to the first mark: flat means at most ${WITHIN}.
+
+| finished orders | CPU an order | wall clock an order | on disk an order | heap | resident |
+|---:|---:|---:|---:|---:|---:|
+${lines.map((line) => `| ${line} |`).join('\n')}
+
+![What an order costs, and memory, against finished orders](images/growth.svg)
+
+| | |
+|---|---|
+${machine()
+  .map(([what, value]) => `| ${what} | ${value} |`)
+  .join('\n')}
+`
+  return { page, picture: pictureOf(samples) }
+}
+
+function pictureOf(samples: readonly Sample[]): string {
+  const costs = samples.slice(1).map((after, n) => ({ orders: after.orders, cost: costBetween(samples[n] as Sample, after) })) // as many
+  const line = (name: string, value: (cost: Cost) => number) => ({
+    name,
+    points: costs.map(({ orders, cost }) => [orders, value(cost)] as const),
+  })
+  const memory = (name: string, value: (sample: Sample) => number) => ({
+    name,
+    points: samples.map((sample) => [sample.orders, value(sample) / 2 ** 20] as const),
+  })
+  return plot(
+    [
+      {
+        title: 'Time an order',
+        unit: 'ms',
+        series: [line('CPU', ({ cpuMs }) => cpuMs), line('wall clock', ({ wallMs }) => wallMs)],
+      },
+      { title: 'Bytes on disk an order', unit: 'KiB', series: [line('all files', ({ bytes }) => bytes / 1024)] },
+      {
+        title: 'Memory',
+        unit: 'MiB',
+        series: [memory('heap after a collection', ({ heapUsed }) => heapUsed), memory('resident', ({ rss }) => rss)],
+      },
+    ],
+    'finished orders',
+  )
+}

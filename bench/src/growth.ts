@@ -1,0 +1,91 @@
+import { readdirSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { buy } from '../../test/harness/buyer.ts'
+import { type Product, startProduct } from '../../test/harness/product.ts'
+import { growthPage, type Sample } from './growth-report.ts'
+import { sellOrders } from './growth-load.ts'
+import { type Probe, probeIn } from './probed.ts'
+import { scratch } from './stores.ts'
+
+/**
+ * `npm run bench:growth`: what an order costs as finished ones pile up, at the real standalone process with the simulated
+ * network. `npm run bench:growth -- 3000` makes fewer, prints, and writes nothing.
+ */
+const ORDERS = 30_000
+const EVERY = 500
+const BUYERS = 10
+/** On a slow machine it ends with the marks that it has reached. */
+const WITHIN_MS = 23 * 60_000
+const PAGE = new URL('../../docs/benchmarks-growth.md', import.meta.url)
+const PICTURE = new URL('../../docs/images/growth.svg', import.meta.url)
+
+const SETTINGS = {
+  PENSTOCK_SIM_BLOCK_SECONDS: '1',
+  PENSTOCK_LOG_LEVEL: 'error',
+  PENSTOCK_OPEN_WINDOW_SECONDS: '600',
+  PENSTOCK_DASHBOARD_PER_MINUTE: '0',
+  // A machine that is busy otherwise makes the figures worse, not the run fail.
+  PENSTOCK_BUY_ANSWER_SECONDS: '60',
+  PENSTOCK_NEW_SELLER_CAP_SAT: '0',
+  // Short leases, so that orders come to their end; small channels, so that the sellers' coins last.
+  PENSTOCK_LEASE_BLOCKS: '4',
+  PENSTOCK_SIM_CENTS_PER_BTC: '100000000',
+}
+
+const orders = Number(process.argv[2] ?? ORDERS)
+const samples = await measured(orders)
+const { page, picture } = growthPage(samples)
+console.log(page)
+if (orders === ORDERS) {
+  writeFileSync(PAGE, page)
+  writeFileSync(PICTURE, picture)
+  console.error('docs/benchmarks-growth.md and docs/images/growth.svg are written.')
+}
+process.exit(0)
+
+async function measured(count: number): Promise<readonly Sample[]> {
+  const folder = scratch('g')
+  const probe = probeIn(folder)
+  const product = await startProduct(join(folder, 'market'), { ...SETTINGS, ...probe.env })
+  try {
+    await buy(product)
+    return await sampled(product, probe, count)
+  } finally {
+    await product.stop()
+  }
+}
+
+async function sampled(product: Product, probe: Probe, count: number): Promise<readonly Sample[]> {
+  const began = performance.now()
+  const sample = async (orders: number): Promise<Sample> => {
+    const atMs = performance.now() - began
+    return { orders, atMs, bytes: bytesOf(product.dataDir), ...(await probe.used()) }
+  }
+  const samples = [await sample(0)]
+  let finished = 0
+  let due = EVERY
+  await sellOrders(product, { count, buyers: BUYERS, withinMs: WITHIN_MS }, async (orders) => {
+    finished += orders
+    if (finished < Math.min(due, count)) return
+    due = finished + EVERY
+    const one = await sample(finished)
+    samples.push(one)
+    console.error(`${finished} orders, ${Math.round(one.atMs / 1000)} s, ${Math.round(one.heapUsed / 1e6)} MB of heap`)
+  })
+  return samples
+}
+
+/** Of the market's own files, by what they are: the simulated network's is another world's. */
+function bytesOf(folder: string): Sample['bytes'] {
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
+  // A write-ahead log has its size from the beginning, and is written over.
+  const sum = (isOurs: (name: string) => boolean): number =>
+    files
+      .filter(({ name }) => !name.endsWith('-wal') && !name.endsWith('-shm') && isOurs(name))
+      .reduce((total, { parentPath, name }) => total + statSync(join(parentPath, name)).size, 0)
+  return {
+    market: sum((name) => name.startsWith('market.db')),
+    views: sum((name) => name.startsWith('views.db') || name.startsWith('records.db')),
+    others: sum((name) => name.startsWith('audit.') || name.startsWith('seller-')),
+  }
+}

@@ -1,0 +1,59 @@
+import { readFileSync } from 'node:fs'
+import { quantile, type Row } from './harness.ts'
+import { machine } from './machine.ts'
+import { amount } from './table.ts'
+
+export type Measured = { readonly name: string; readonly rows: readonly Row[] }
+
+/** What stands beside the figures of each benchmark: what is measured, and what its shortfalls come from. */
+const NOTES = new URL('../notes.md', import.meta.url)
+
+/** docs/benchmarks.md: figures that this run measured, and the words that are kept with the benchmarks. */
+export function benchmarksPage(measured: readonly Measured[], now = new Date()): string {
+  const notes = notesByName(readFileSync(NOTES, 'utf8'))
+  const note = (name: string): string => notes.get(name) ?? ''
+  const parts = measured.map(({ name, rows }) =>
+    [`## ${name}`, note(name), tableOf(rows)].filter((part) => part !== '').join('\n\n'),
+  )
+  return [
+    '# Benchmarks',
+    `Measured on ${now.toISOString().slice(0, 10)} by \`npm run bench\`, which writes this page.`,
+    note('how'),
+    ['| | |', '|---|---|', ...machine().map(([what, value]) => `| ${what} | ${value} |`)].join('\n'),
+    ...parts,
+    note('growth'),
+  ]
+    .filter((part) => part !== '')
+    .join('\n\n')
+    .concat('\n')
+}
+
+/** The text below each heading of the second level. */
+const notesByName = (text: string): ReadonlyMap<string, string> =>
+  new Map(
+    text
+      .split(/^## /m)
+      .slice(1)
+      .map((part) => {
+        const [name = '', ...lines] = part.split('\n')
+        return [name.trim(), lines.join('\n').trim()] as const
+      }),
+  )
+
+const HEAD = ['| | ratio | 10 to 90 % | target | measured | beside it | |', '|---|---:|---:|---:|---:|---:|---|']
+
+const tableOf = (rows: readonly Row[]): string => [...HEAD, ...rows.map(lineOf)].join('\n')
+
+function lineOf({ what, unit, ratios, figures, reference, target }: Row): string {
+  const median = quantile(ratios, 0.5)
+  const cells = [
+    what,
+    amount(median),
+    `${amount(quantile(ratios, 0.1))} to ${amount(quantile(ratios, 0.9))}`,
+    target === undefined ? '' : `≥ ${amount(target)}: ${median >= target ? 'held' : 'missed'}`,
+    `${amount(quantile(figures, 0.5))} ${unit}`,
+    `${amount(quantile(reference.figures, 0.5))} ${unit}`,
+    reference.name,
+  ]
+  return `| ${cells.join(' | ')} |`
+}
