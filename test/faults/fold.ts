@@ -1,7 +1,7 @@
 import { contractOf } from '@penstock/contracts/all.ts'
 import type { Next } from '@penstock/kernel/process.ts'
 import { openStored } from '@penstock/platforms/stored.ts'
-import { aggregateIdOf, categoryOf, type StoredEvent } from '@penstock/ports/event-store.ts'
+import { aggregateIdOf, categoryOf, type EventStore, type StoredEvent } from '@penstock/ports/event-store.ts'
 import { eventOf } from '@penstock/runtime/event-codec.ts'
 import type { Aggregate, Event } from '@penstock/runtime/service.ts'
 import { afterStored, emptyStream, type Loaded } from '@penstock/runtime/streams.ts'
@@ -24,8 +24,10 @@ export type Fold = {
 const PAGE = 1000
 
 /** @param dataDir in which a market has been started before */
-export function openFold(dataDir: string): Fold {
-  const store = openStored(dataDir)
+export const openFold = (dataDir: string): Fold => foldOver(openStored(dataDir))
+
+/** The same over any store. */
+export function foldOver(store: Pick<EventStore, 'readAll' | 'close'>): Fold {
   const aggregates = new Map(
     audited()
       .flatMap((service) => service.aggregates)

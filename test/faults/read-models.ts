@@ -1,4 +1,3 @@
-import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { openViews } from '@penstock/adapters/sqlite/views.ts'
@@ -6,6 +5,8 @@ import { pageHashOfOrder } from '@penstock/gateway/pages/address.ts'
 import { gatewayProjections } from '@penstock/gateway/views/projections.ts'
 import { openPepper } from '@penstock/runtime/pepper.ts'
 import type { Event, Projection } from '@penstock/runtime/service.ts'
+import type { Views } from '@penstock/ports/views.ts'
+import { sql } from 'kysely'
 
 /** What each projection writes; tables of the gateway's own bookkeeping are no fold of facts. */
 const tablesOf: Readonly<Record<string, readonly string[]>> = {
@@ -21,31 +22,46 @@ const BATCH = 500
  * @returns a sentence for each difference
  */
 export async function readModelFaults(dataDir: string, events: readonly Event[]): Promise<readonly string[]> {
-  const pepper = await openPepper(dataDir)
   const kept = new DatabaseSync(join(dataDir, 'views.db'), { readOnly: true })
-  const path = join(dataDir, 'views-again.db')
-  for (const file of [path, `${path}-wal`, `${path}-shm`]) rmSync(file, { force: true })
-  const fresh = openViews(path)
-  const made = new DatabaseSync(path)
+  try {
+    return await differencesFromFold(async (sql) => kept.prepare(sql).all(), await openPepper(dataDir), events)
+  } finally {
+    kept.close()
+  }
+}
+
+/** Reads rows of the read models. */
+export type ReadRows = (sql: string) => Promise<readonly Readonly<Record<string, unknown>>[]>
+
+/** The same for read models wherever they are. */
+export async function differencesFromFold(
+  kept: ReadRows,
+  pepper: Uint8Array,
+  events: readonly Event[],
+): Promise<readonly string[]> {
+  const fresh = openViews(':memory:')
   try {
     const faults: string[] = []
+    const made = rowsIn(fresh)
     const projections = gatewayProjections({ committed: () => undefined }, (id) => pageHashOfOrder(pepper, id))
     for (const projection of projections) {
       await projection.migrate(fresh)
-      const read = alreadyRead(kept, projection)
-      await applyAll(fresh, projection, events.filter(read))
+      await applyAll(fresh, projection, events.filter(await alreadyRead(kept, projection)))
     }
     for (const table of Object.values(tablesOf).flat()) {
       const all = `SELECT * FROM ${table}`
-      faults.push(...differences(table, rowsOf(kept.prepare(all).all()), rowsOf(made.prepare(all).all())))
+      faults.push(...differences(table, rowsOf(await kept(all)), rowsOf(await made(all))))
     }
-    return [...faults, ...laggards(kept, events)]
+    return [...faults, ...(await laggards(kept, events))]
   } finally {
-    kept.close()
-    made.close()
     await fresh.close()
   }
 }
+
+const rowsIn =
+  ({ db }: Pick<Views, 'db'>): ReadRows =>
+  async (text) =>
+    (await sql.raw<Record<string, unknown>>(text).execute(db)).rows
 
 async function applyAll(views: ReturnType<typeof openViews>, projection: Projection, events: readonly Event[]): Promise<void> {
   for (let from = 0; from < events.length; from += BATCH)
@@ -55,20 +71,20 @@ async function applyAll(views: ReturnType<typeof openViews>, projection: Project
 }
 
 /** Which facts a projection had applied: its revision of the stream, or the position that it has put behind itself. */
-function alreadyRead(kept: DatabaseSync, { name, version, from }: Projection): (event: Event) => boolean {
+async function alreadyRead(kept: ReadRows, { name, version, from }: Projection): Promise<(event: Event) => boolean> {
   const consumer = `gateway.${name}.v${version}`
   const owners = new Map(from.map(({ category, owner }) => [category, owner]))
   const revisions = new Map(
-    kept
-      .prepare('SELECT stream, revision FROM progress_streams WHERE consumer = ?')
-      .all(consumer)
-      .map(({ stream, revision }) => [String(stream), Number(revision)]),
+    (await kept(`SELECT stream, revision FROM progress_streams WHERE consumer = '${consumer}'`)).map(({ stream, revision }) => [
+      String(stream),
+      Number(revision),
+    ]),
   )
   const positions = new Map(
-    kept
-      .prepare('SELECT consumer, position FROM progress')
-      .all()
-      .map(({ consumer: who, position }) => [String(who), BigInt(Number(position))]),
+    (await kept('SELECT consumer, position FROM progress')).map(({ consumer: who, position }) => [
+      String(who),
+      BigInt(Number(position)),
+    ]),
   )
   return ({ category, aggregateId, revision, position }) => {
     const owner = owners.get(category)
@@ -79,13 +95,8 @@ function alreadyRead(kept: DatabaseSync, { name, version, from }: Projection): (
 }
 
 /** Orders had come to rest before the market stopped, so what is missing of them was not read at all. */
-function laggards(kept: DatabaseSync, events: readonly Event[]): readonly string[] {
-  const read = new Set(
-    kept
-      .prepare('SELECT event_id FROM gateway_order_facts')
-      .all()
-      .map(({ event_id }) => String(event_id)),
-  )
+async function laggards(kept: ReadRows, events: readonly Event[]): Promise<readonly string[]> {
+  const read = new Set((await kept('SELECT event_id FROM gateway_order_facts')).map(({ event_id }) => String(event_id)))
   return events
     .filter(({ id, category }) => (category === 'order' || category === 'settlement') && !read.has(id))
     .map(

@@ -43,24 +43,30 @@ export type Htlc = {
   readonly is_last: bigint
 }
 
+/** Reads rows of the network's tables, with integers as bigints. */
+export type Rows = <Row>(sql: string) => readonly Row[]
+
 export function truthOf(dataDir: string): Truth {
   const db = new DatabaseSync(join(dataDir, 'simnet.db'), { readOnly: true })
   try {
-    const all = <Row>(sql: string): readonly Row[] => {
+    return truthFrom(<Row>(sql: string): readonly Row[] => {
       const statement = db.prepare(sql)
       statement.setReadBigInts(true)
       return statement.all() as readonly unknown[] as readonly Row[] // the columns that each type above names
-    }
-    const channels = all<Channel>('SELECT * FROM channel_view')
-    return {
-      height: Number(all<{ height: bigint }>('SELECT max(height) AS height FROM blocks')[0]?.height ?? 0n),
-      market: all<{ pubkey: string }>("SELECT pubkey FROM nodes WHERE role = 'market'")[0]?.pubkey ?? '',
-      payments: all<Payment>('SELECT * FROM payments'),
-      channels: new Map(channels.map((channel) => [channel.outpoint, channel])),
-      invoices: all<Invoice>('SELECT i.*, n.role FROM invoices i JOIN nodes n ON n.pubkey = i.node'),
-      held: all<Htlc>("SELECT * FROM htlcs WHERE state = 'held'"),
-    }
+    })
   } finally {
     db.close()
+  }
+}
+
+export function truthFrom(all: Rows): Truth {
+  const channels = all<Channel>('SELECT * FROM channel_view')
+  return {
+    height: Number(all<{ height: bigint }>('SELECT max(height) AS height FROM blocks')[0]?.height ?? 0n),
+    market: all<{ pubkey: string }>("SELECT pubkey FROM nodes WHERE role = 'market'")[0]?.pubkey ?? '',
+    payments: all<Payment>('SELECT * FROM payments'),
+    channels: new Map(channels.map((channel) => [channel.outpoint, channel])),
+    invoices: all<Invoice>('SELECT i.*, n.role FROM invoices i JOIN nodes n ON n.pubkey = i.node'),
+    held: all<Htlc>("SELECT * FROM htlcs WHERE state = 'held'"),
   }
 }

@@ -64,7 +64,8 @@ const byHttp: Post = async (url, body, bearer, signal) => {
     })
     const text = await response.text()
     if (response.status !== 200) throw new Fault(`the market answered HTTP ${response.status}`)
-    return JSON.parse(text)
+    const answer: unknown = JSON.parse(text)
+    return answer
   } catch (error) {
     if (error instanceof Fault) throw error
     throw new Fault(`the market cannot be reached at ${url}: ${error instanceof Error ? error.message : String(error)}`)

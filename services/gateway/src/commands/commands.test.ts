@@ -1,7 +1,7 @@
 import { order } from '@penstock/contracts/order.ts'
 import { ask } from '@penstock/runtime/service.ts'
 import assert from 'node:assert/strict'
-import { afterEach, beforeEach, test } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { placed } from '../fake-market.contract.ts'
 import { type Stage, stage } from '../stage.contract.ts'
 import { pruneCommands } from '../views/commands.ts'
@@ -52,4 +52,16 @@ test("what processes do among themselves is nobody's answer, and answers are kep
   assert.equal((await rows()).length, 1)
   await pruneCommands(market.gateway.views, Date.now() + 87_000_000)
   assert.equal((await rows()).length, 0)
+})
+
+test('while the market is restored every wish is refused at once, and what was there can be read', async () => {
+  const closed = await stage({ env: { PENSTOCK_RESTORED: '1' } })
+  await closed.happens('order', ORDER, [placed()])
+  expect(await closed.gateway.commands.ask(cancel, { until: Date.now() + 5000 })).toMatchObject({
+    outcome: 'refused',
+    code: 'READ_ONLY',
+    message: expect.stringContaining('being restored') as string,
+  })
+  expect(closed.sent).toEqual([])
+  await closed.close()
 })

@@ -51,3 +51,14 @@ export function openCommands({ views, ids, waits, send }: CommandPorts): Command
     },
   }
 }
+
+/** While the market only looks, after a restore: what was answered before is known, and every wish is refused at once. */
+export const closedCommands = ({ answerOf }: Commands): Commands => ({
+  answerOf,
+  ask: () =>
+    Promise.resolve({
+      outcome: 'refused',
+      code: 'READ_ONLY',
+      message: 'The market is being restored and takes no orders or changes now. Try again later.',
+    }),
+})

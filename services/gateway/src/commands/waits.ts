@@ -29,10 +29,10 @@ const realTime: Clock = {
 export function openWaits(clock: Clock = realTime): Waits {
   const sleepers = new Map<string, Set<() => void>>()
 
-  const asleep = async (keys: readonly string[], ms: number, waking: AbortController): Promise<void> => {
-    const wake = () => waking.abort()
+  const heed = (keys: readonly string[], wake: () => void): void => {
     for (const key of keys) sleepers.set(key, (sleepers.get(key) ?? new Set()).add(wake))
-    await clock.sleep(ms, waking.signal)
+  }
+  const leave = (keys: readonly string[], wake: () => void): void => {
     for (const key of keys) {
       const others = sleepers.get(key)
       others?.delete(wake)
@@ -42,19 +42,25 @@ export function openWaits(clock: Clock = realTime): Waits {
 
   return {
     async wait(check, keys, until, everyMs = POLL_MS) {
-      for (;;) {
-        const left = until - clock.now()
-        const waking = new AbortController()
-        // Asleep before the look, so that a commit between the two is not missed.
-        const pause = asleep(keys, Math.max(0, Math.min(everyMs, left)), waking)
-        try {
+      let [woken, asleep] = [false, new AbortController()]
+      const wake = (): void => {
+        woken = true
+        asleep.abort('woken')
+      }
+      // Before the first look, so that a commit between a look and the sleep after it is not missed.
+      heed(keys, wake)
+      try {
+        for (;;) {
+          woken = false
+          const left = until - clock.now()
           const found = await check()
           if (found !== undefined || left <= 0) return found
-          await pause
-        } finally {
-          waking.abort()
-          await pause
+          if (woken) continue
+          asleep = new AbortController()
+          await clock.sleep(Math.min(everyMs, left), asleep.signal)
         }
+      } finally {
+        leave(keys, wake)
       }
     },
     committed(keys) {

@@ -1,0 +1,45 @@
+import type { SQLInputValue } from 'node:sqlite'
+import { booksOf } from '../faults/books.ts'
+import { moneyFaults } from '../faults/money.ts'
+import { differencesFromFold } from '../faults/read-models.ts'
+import { truthFrom } from '../faults/truth.ts'
+import { Broken, type Ledger } from './checks.ts'
+import type { World } from './world.ts'
+
+/** Everything is looked at once more, whole. @returns how many orders ended how */
+export async function looksAtTheEnd(world: World, ledger: Ledger, gainedMsat: bigint): Promise<Readonly<Record<string, number>>> {
+  const { simnet, pepper, engine } = world
+  // What is written just then is not committed yet.
+  await engine.schedule.run({ until: () => isQuiet(world), untilMs: engine.schedule.now() + 10_000 })
+  const books = booksOf(ledger.events)
+  const [money] = moneyFaults(
+    books,
+    truthFrom((sql) => simnet.rows(sql)),
+    gainedMsat,
+  )
+  if (money !== undefined) throw new Broken('money', money)
+  const rows = async (sql: string) => world.views.rows<Record<string, SQLInputValue>>(sql)
+  const differences = await differencesFromFold(rows, pepper, ledger.events)
+  if (differences.length > 0) throw new Broken('read models', differences.slice(0, 3).join('\n'))
+  const counts: Record<string, number> = {}
+  for (const { status } of books) counts[status ?? 'no order'] = (counts[status ?? 'no order'] ?? 0) + 1
+  return counts
+}
+
+/** Whether the read models have every fact about an order. */
+export function hasReadAll(world: World, { events }: Ledger): boolean {
+  if (!isQuiet(world)) return false
+  const read = world.views.rows<{ count: number }>(
+    "SELECT count(*) AS count FROM gateway_order_facts WHERE category IN ('order', 'settlement')",
+  )[0]?.count
+  return read === events.filter(({ category }) => category === 'order' || category === 'settlement').length
+}
+
+function isQuiet({ views }: World): boolean {
+  try {
+    views.rows('SELECT 1')
+    return true
+  } catch {
+    return false
+  }
+}

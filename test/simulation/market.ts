@@ -1,0 +1,61 @@
+import type { Random } from '@penstock/adapters/seeded/random.ts'
+import type { Door, DoorAnswer } from '@penstock/gateway/door.contract.ts'
+import { Fault } from '@penstock/kernel/result.ts'
+import type { Clock } from '@penstock/ports/clock.ts'
+import { within } from '@penstock/ports/within.ts'
+
+/** The gateways that stand now, as the world outside reaches them: any of them, and none for long. */
+export type Market = {
+  /** A gateway opened; `died` rejects when its process is gone. */
+  opened(process: string, door: Door, died: Promise<never>): void
+  gone(process: string): void
+  /** Asks one gateway once. @throws Fault where none stands, it dies meanwhile, or says nothing for long */
+  call<T>(ask: (door: Door) => Promise<T>): Promise<T>
+  graphql<T>(query: string, variables: object, bearer?: string): Promise<T>
+}
+
+/** Somebody was told no. */
+export class Refused extends Error {
+  override readonly name = 'Refused'
+}
+
+const PATIENCE_MS = 20_000
+
+export function openMarket(clock: Clock, draws: Random): Market {
+  const open = new Map<string, { readonly door: Door; readonly died: Promise<never> }>()
+  const call: Market['call'] = async (ask) => {
+    if (open.size === 0) throw new Fault('no gateway stands')
+    const { door, died } = draws.pick([...open.values()])
+    return within(clock, PATIENCE_MS, Promise.race([ask(door), died]))
+  }
+  return {
+    opened(process, door, died) {
+      died.catch(() => undefined)
+      open.set(process, { door, died })
+    },
+    gone: (process) => void open.delete(process),
+    call,
+    async graphql<T>(query: string, variables: object, bearer?: string) {
+      return dataOf<T>(await call((door) => door.graphql(query, variables, bearer)))
+    },
+  }
+}
+
+function dataOf<T>({ data, errors }: DoorAnswer): T {
+  const [error] = errors ?? []
+  if (error?.extensions['code'] === 'INTERNAL_SERVER_ERROR') throw new Fault(error.message)
+  if (error) throw new Refused(error.message)
+  return data as T // the caller names the fields that it asked for
+}
+
+/** Asks until there is an answer or the time is over. */
+export async function patiently<T>(clock: Clock, untilMs: number, ask: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await ask()
+    } catch (error) {
+      if (!(error instanceof Fault) || clock.now() > untilMs) throw error
+      await clock.sleep(250)
+    }
+  }
+}

@@ -1,0 +1,230 @@
+import { type Behaviour, BEHAVIOURS } from '@penstock/adapters/simnet/nodes.ts'
+import type { FaultKind, FaultPlan } from '@penstock/adapters/seeded/faults.ts'
+import { type Random, random } from '@penstock/adapters/seeded/random.ts'
+
+/** One buyer's intentions. Times are milliseconds of the simulated world. */
+export type Purchase = {
+  readonly atMs: number
+  readonly buyer: string
+  readonly by: 'buy' | 'lsps1' | 'manual'
+  readonly options: { readonly private: boolean; readonly rails_cluster_only: boolean }
+  readonly usdCents: number
+  readonly then: 'pay' | 'pay twice' | 'pay too much' | 'pay at the last moment' | 'leave' | 'cancel' | 'pay and cancel'
+  readonly afterMs: number
+}
+
+/** What the world does meanwhile. */
+export type Weather = { readonly atMs: number } & (
+  | { readonly what: 'behave'; readonly alias: string; readonly how: Behaviour }
+  | { readonly what: 'offline'; readonly alias: string; readonly forMs: number }
+  | { readonly what: 'keep probes'; readonly alias: string; readonly forMs: number }
+  | { readonly what: 'reorg'; readonly depth: number; readonly remine: boolean }
+  /** A funding that waits in the mempool loses against another transaction. */
+  | { readonly what: 'evict' }
+  | { readonly what: 'close'; readonly force: boolean }
+  | { readonly what: 'dear blocks'; readonly satPerVbyte: number; readonly forMs: number }
+  | { readonly what: 'mine'; readonly blocks: number }
+)
+
+/** What people with a key or a token do by hand. */
+export type Deed = { readonly atMs: number } & (
+  | {
+      readonly who: 'operator'
+      readonly does: 'close an order' | 'disable an offer' | 'enable the offers' | 'grant rails' | 'revoke rails'
+    }
+  | { readonly who: string; readonly does: 'toggle' | 'new terms' }
+)
+
+/** How a seller that is asked first answers. */
+export type Answering = 'accepts' | 'rejects' | 'says nothing'
+
+export type Seller = { readonly alias: string; readonly standing: boolean; readonly answers: Answering }
+
+/** A process dies at an instant, whatever it does just then, and is started again after a while. */
+export type Death = { readonly process: string; readonly atMs: number; readonly awayMs: number }
+
+export type Plan = {
+  readonly seed: number
+  readonly purchases: readonly Purchase[]
+  readonly sellers: readonly Seller[]
+  readonly weather: readonly Weather[]
+  readonly deeds: readonly Deed[]
+  readonly deaths: readonly Death[]
+  /** How often each kind of fault strikes, per occasion. */
+  readonly faults: FaultPlan
+  /** How far the clocks of processes are off. */
+  readonly skewMs: Readonly<Record<string, number>>
+  /** Processes that run with the pinned earlier contracts. */
+  readonly old: readonly string[]
+}
+
+/** Every service runs twice. */
+export const SERVICES = ['quote', 'order', 'matching', 'settlement', 'channel-watcher', 'accounts', 'gateway'] as const
+export const REPLICAS: readonly string[] = SERVICES.flatMap((name) => [`${name}.1`, `${name}.2`])
+export const BUYERS = ['buyer', 'buyer-2'] as const
+export const SELLERS = ['seller-ada', 'seller-bob', 'seller-cleo'] as const
+export const agentOf = (alias: string): string => `agent.${alias}`
+const MORTALS: readonly string[] = [...REPLICAS, ...SELLERS.map(agentOf)]
+
+/** For so long people begin things; then the faults stop. */
+export const BUSY_MS = 12_000
+
+/** All choices of a seed are made before it begins: a plan is data, can be written down, and be made smaller. */
+export function planOf(seed: number): Plan {
+  const draws = random(`plan ${seed}`)
+  const sellers = sellersOf(draws)
+  return {
+    seed,
+    sellers,
+    purchases: Array.from({ length: draws.between(3, 6) }, () => purchaseOf(draws)),
+    weather: weatherOf(draws),
+    deeds: deedsOf(draws),
+    deaths: deathsOf(draws),
+    faults: faultsOf(draws),
+    skewMs: draws.chance(0.3) ? Object.fromEntries(REPLICAS.map((name) => [name, draws.between(-1500, 1500)])) : {},
+    old: draws.chance(0.5) ? REPLICAS.filter(() => draws.chance(0.4)) : [],
+  }
+}
+
+const when = (random: Random): number => random.between(0, BUSY_MS)
+
+const sellersOf = (random: Random): readonly Seller[] =>
+  SELLERS.map((alias, index) => ({
+    alias,
+    standing: index < 2 || random.chance(0.6),
+    answers: random.pick(['accepts', 'accepts', 'rejects', 'says nothing'] as const),
+  }))
+
+function purchaseOf(random: Random): Purchase {
+  const by = random.pick(['buy', 'buy', 'buy', 'buy', 'lsps1', 'manual'] as const)
+  return {
+    atMs: random.between(0, BUSY_MS - 4000),
+    buyer: random.pick(BUYERS),
+    by,
+    options: { private: random.chance(0.25), rails_cluster_only: random.chance(0.2) },
+    usdCents: random.between(500, 2500),
+    then: random.pick([
+      'pay',
+      'pay',
+      'pay',
+      'pay',
+      'pay',
+      'pay twice',
+      'pay too much',
+      'pay at the last moment',
+      'leave',
+      'cancel',
+      'pay and cancel',
+    ] as const),
+    afterMs: random.between(0, 1500),
+  }
+}
+
+function weatherOf(random: Random): readonly Weather[] {
+  const some = <T>(share: number, make: () => T): readonly T[] => (random.chance(share) ? [make()] : [])
+  const nodes = ['market', ...BUYERS, ...SELLERS]
+  return [
+    ...Array.from({ length: random.between(0, 3) }, () => ({
+      what: 'behave' as const,
+      atMs: when(random),
+      alias: random.pick(SELLERS),
+      how: random.pick(BEHAVIOURS),
+    })),
+    ...some(0.3, () => ({
+      what: 'offline' as const,
+      atMs: when(random),
+      alias: random.pick(nodes),
+      forMs: random.between(300, 5000),
+    })),
+    ...some(0.15, () => ({
+      what: 'keep probes' as const,
+      atMs: when(random),
+      alias: random.pick(BUYERS),
+      forMs: random.between(1000, 9000),
+    })),
+    ...Array.from({ length: random.between(0, 2) }, () => ({
+      what: 'reorg' as const,
+      atMs: when(random),
+      depth: random.between(1, 6),
+      remine: random.chance(0.4),
+    })),
+    ...some(0.3, () => ({ what: 'evict' as const, atMs: when(random) })),
+    ...some(0.3, () => ({ what: 'close' as const, atMs: random.between(3000, BUSY_MS), force: random.chance(0.5) })),
+    ...some(0.2, () => ({
+      what: 'dear blocks' as const,
+      atMs: when(random),
+      satPerVbyte: random.between(4, 12),
+      forMs: random.between(500, 5000),
+    })),
+    ...some(0.15, () => ({ what: 'mine' as const, atMs: when(random), blocks: random.between(2, 130) })),
+  ]
+}
+
+function deedsOf(random: Random): readonly Deed[] {
+  const deeds: readonly Deed['does'][] = [
+    'close an order',
+    'disable an offer',
+    'enable the offers',
+    'grant rails',
+    'revoke rails',
+    'toggle',
+    'new terms',
+  ]
+  return Array.from({ length: random.between(0, 3) }, () => {
+    const does = random.pick(deeds)
+    const atMs = when(random)
+    return does === 'toggle' || does === 'new terms'
+      ? { atMs, who: random.pick(SELLERS), does }
+      : { atMs, who: 'operator' as const, does }
+  })
+}
+
+function deathsOf(random: Random): readonly Death[] {
+  return Array.from({ length: random.between(0, 6) }, () => ({
+    process: random.pick(MORTALS),
+    atMs: when(random),
+    awayMs: random.between(20, random.chance(0.2) ? 8000 : 1500),
+  }))
+}
+
+/** How often a fault strikes where it is switched on; calls are many and dangerous ones are few. */
+const RATES: Readonly<Record<FaultKind, number>> = {
+  slow: 0.003,
+  frozen: 0.0002,
+  killBefore: 0.0005,
+  killAfter: 0.0005,
+  appendFault: 0.01,
+  appendUnknown: 0.02,
+  readFault: 0.005,
+  followCut: 0.01,
+  diskFull: 0.001,
+  publishFault: 0.01,
+  publishUnknown: 0.01,
+  publishPartial: 0.01,
+  busDrop: 0.02,
+  busRepeat: 0.02,
+  busSlow: 0.02,
+  busRebalance: 0.005,
+  queryFault: 0.003,
+  commitFault: 0.005,
+  commitUnknown: 0.01,
+  leaseFault: 0.01,
+  leaseUnknown: 0.01,
+  lightningFault: 0.02,
+  lightningUnknown: 0.03,
+  chainFault: 0.02,
+  outsideFault: 0.02,
+  outsideUnknown: 0.02,
+  watchCut: 0.02,
+  watchSilent: 0.01,
+  watchRepeat: 0.02,
+}
+
+function faultsOf(random: Random): FaultPlan {
+  if (random.chance(0.05)) return {}
+  // Every rate has a name of the table.
+  const kinds = Object.entries(RATES) as readonly (readonly [FaultKind, number])[]
+  return Object.fromEntries(
+    kinds.filter(() => random.chance(0.4)).map(([kind, rate]) => [kind, rate * random.pick([0.5, 1, 1, 3])]),
+  )
+}

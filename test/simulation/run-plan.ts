@@ -1,0 +1,175 @@
+import { poisonGlobals } from '@penstock/adapters/seeded/poison.ts'
+import { type Wait, waitsOf } from '../faults/waiting.ts'
+import { BUSY_MS, type Plan } from './plan.ts'
+import { Broken, follow, type Ledger, moneyAtAnyTime } from './checks.ts'
+import type { Edges } from './edges.ts'
+import { hasReadAll, looksAtTheEnd } from './ending.ts'
+import { seedLibraries, warmUp } from './libraries.ts'
+import { openCradle, type Starts } from './processes.ts'
+import type { Sabotage } from './sabotage.ts'
+import { tell } from './story.ts'
+import { closeWorld, openWorld, type World } from './world.ts'
+
+export type Outcome = {
+  readonly plan: Plan
+  readonly broken: { readonly invariant: string; readonly message: string; readonly stack: string } | undefined
+  readonly trace: string
+  readonly steps: number
+  readonly virtualMs: number
+  readonly cpuMs: number
+  readonly faults: Readonly<Record<string, number>>
+  readonly edges: Readonly<Record<string, number>>
+  readonly statuses: Readonly<Record<string, number>>
+  readonly events: number
+  /** The calls at which a process could have died. */
+  readonly points: readonly string[]
+  readonly recent: readonly string[]
+  readonly diary: readonly string[]
+}
+
+const REST_WITHIN_MS = 240_000
+/** Longer than anybody who may be waited for takes here. */
+const WAITING_MS = 60_000
+const MONEY_EVERY = 100
+
+/** One seed from its first step to its last. Nothing in it reads the real clock or real randomness. */
+export async function runPlan(plan: Plan, starts: Starts, sabotage: Sabotage = (world) => world): Promise<Outcome> {
+  const begun = process.cpuUsage()
+  const edges: Edges = new Map()
+  const world = sabotage(openWorld(plan))
+  const ledger = follow(world.store.memory, edges)
+  const startedAt = world.engine.schedule.now()
+  warmUp(world.simnet)
+  const touched: Error[] = []
+  const restore = poisonGlobals((error) => void touched.push(error))
+  const takeBack = seedLibraries(world.engine.schedule)
+  let broken: Outcome['broken']
+  let statuses: Readonly<Record<string, number>> = {}
+  try {
+    statuses = await live(world, starts, ledger, touched)
+  } catch (error) {
+    broken = {
+      invariant: error instanceof Broken ? error.invariant : 'no crash',
+      message: error instanceof Error ? error.message : String(error),
+      stack: error instanceof Error ? (error.stack ?? '') : '',
+    }
+  } finally {
+    takeBack()
+    restore()
+  }
+  const { schedule, faults } = world.engine
+  const outcome: Outcome = {
+    plan,
+    broken,
+    trace: schedule.trace(),
+    steps: schedule.steps(),
+    virtualMs: schedule.now() - startedAt,
+    cpuMs: cpuMs(begun),
+    faults: faults.counts(),
+    edges: Object.fromEntries([...edges].toSorted(([a], [b]) => (a < b ? -1 : 1))),
+    statuses,
+    events: ledger.events.length,
+    points: [...world.points].toSorted(),
+    recent: schedule.recent(),
+    diary: world.diary.recent(),
+  }
+  closeWorld(world)
+  return outcome
+}
+
+const cpuMs = (since: NodeJS.CpuUsage): number => {
+  const { user, system } = process.cpuUsage(since)
+  return Math.round((user + system) / 1000)
+}
+
+async function live(
+  world: World,
+  starts: Starts,
+  ledger: Ledger,
+  touched: readonly Error[],
+): Promise<Readonly<Record<string, number>>> {
+  const { schedule } = world.engine
+  const { simnet, diary } = world
+  const market = simnet.control.nodes().find(({ role }) => role === 'market')?.pubkey ?? ''
+  const before = marketMsat(world)
+  const rejected: unknown[] = []
+  const onRejection = (reason: unknown): void => void rejected.push(reason)
+  process.on('unhandledRejection', onRejection)
+  let seen = 0
+  const afterStep = (): void => {
+    if (touched[0]) throw new Broken('only the seed decides', touched[0].stack ?? touched[0].message)
+    if (rejected.length > 0) throw new Broken('no rejection goes unheard', stackOf(rejected[0]))
+    if (world.crashes.length > 0) throw new Broken('no process ends by itself', stackOf(world.crashes[0]))
+    if (diary.parked.length > 0) throw new Broken('nothing is parked', diary.parked[0] ?? '')
+    if (world.store.memory.log.length > seen) {
+      ledger.catchUp()
+      seen = ledger.events.length
+    }
+    if (schedule.steps() % MONEY_EVERY === 0) moneyAtAnyTime(simnet, market, ledger)
+  }
+  try {
+    const cradle = openCradle(world, starts)
+    const told = settled(tell(world, cradle))
+    await runTo(world, () => told.is() !== undefined, BUSY_MS + 120_000, afterStep)
+    told.check()
+    await comeToRest(world, ledger, afterStep)
+    return await looksAtTheEnd(world, ledger, marketMsat(world) - before)
+  } finally {
+    process.off('unhandledRejection', onRejection)
+  }
+}
+
+const stackOf = (error: unknown): string => (error instanceof Error ? (error.stack ?? error.message) : String(error))
+
+/** Whether a promise is settled, to be looked at between steps. */
+function settled(promise: Promise<void>) {
+  let state: 'done' | { readonly error: unknown } | undefined
+  promise.then(
+    () => void (state = 'done'),
+    (error: unknown) => void (state = { error }),
+  )
+  return {
+    is: () => state,
+    check: () => {
+      if (typeof state === 'object') throw state.error
+    },
+  }
+}
+
+async function runTo(world: World, until: () => boolean, withinMs: number, afterStep: () => void): Promise<void> {
+  const { schedule } = world.engine
+  const end = await schedule.run({ until, untilMs: schedule.now() + withinMs, afterStep })
+  if (end !== 'until') throw new Broken('liveness', `the people did not come to an end within ${withinMs} ms (${end})`)
+}
+
+/**
+ * No fault strikes any more: within a bounded time everything has to come to its end, or to wait for somebody who can be
+ * named. A hold that nothing proves ends at its last height and a lease after its blocks, so blocks come faster now.
+ */
+async function comeToRest(world: World, ledger: Ledger, afterStep: () => void): Promise<void> {
+  const { schedule } = world.engine
+  const begun = schedule.now()
+  for (;;) {
+    await schedule.run({ untilMs: schedule.now() + 2000, afterStep })
+    const waits = waitsOf(ledger.asking(), schedule.now())
+    const hanging = waits.filter(({ party }) => party === null)
+    const isDone = hanging.length === 0 && world.bus.undelivered() === 0 && hasReadAll(world, ledger)
+    const waited = schedule.now() - begun
+    if (isDone && (waits.length === 0 || waited > WAITING_MS)) return
+    if (waited > REST_WITHIN_MS) throw new Broken('liveness', unrest(world, hanging))
+    world.simnet.control.mine(5)
+  }
+}
+
+function unrest({ bus }: World, hanging: readonly Wait[]): string {
+  const [first] = hanging
+  if (first) return `${first.stream} waits for nobody who can be named: ${first.asks}; ${hanging.length} in all`
+  return bus.undelivered() > 0
+    ? `${bus.undelivered()} messages are not delivered`
+    : 'the gateway has not read every fact of an order'
+}
+
+function marketMsat({ simnet }: World): bigint {
+  const market = simnet.control.balances().nodes.find(({ alias }) => alias === 'market')
+  return (market?.onChainMsat ?? 0n) + (market?.channelMsat ?? 0n)
+}

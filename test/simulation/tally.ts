@@ -1,0 +1,60 @@
+import { FAULT_KINDS } from '@penstock/adapters/seeded/faults.ts'
+import { allEdges } from './edges.ts'
+import type { Outcome } from './run-plan.ts'
+import { unreachable } from './unreachable.ts'
+
+/** What many seeds reached together. */
+export type Tally = {
+  add(outcome: Outcome): void
+  readonly seeds: () => number
+  readonly steps: () => number
+  readonly virtualMs: () => number
+  readonly faults: ReadonlyMap<string, number>
+  readonly edges: ReadonlyMap<string, number>
+  readonly statuses: ReadonlyMap<string, number>
+  readonly points: ReadonlySet<string>
+  /** Names of what should have been reached and never was. */
+  missing(): readonly string[]
+}
+
+const into = (sums: Map<string, number>, counts: Readonly<Record<string, number>>): void => {
+  for (const [name, count] of Object.entries(counts)) sums.set(name, (sums.get(name) ?? 0) + count)
+}
+
+export const MOMENTS = ['before', 'after'] as const
+
+export function tally(): Tally {
+  const [faults, edges, statuses] = [new Map<string, number>(), new Map<string, number>(), new Map<string, number>()]
+  const points = new Set<string>()
+  let [seeds, steps, virtualMs] = [0, 0, 0]
+  return {
+    add(outcome) {
+      seeds += 1
+      steps += outcome.steps
+      virtualMs += outcome.virtualMs
+      into(faults, outcome.faults)
+      into(edges, outcome.edges)
+      into(statuses, outcome.statuses)
+      for (const point of outcome.points) points.add(point)
+    },
+    seeds: () => seeds,
+    steps: () => steps,
+    virtualMs: () => virtualMs,
+    faults,
+    edges,
+    statuses,
+    points,
+    missing: () => [
+      ...FAULT_KINDS.filter((kind) => !faults.has(kind)).map((kind) => `the fault ${kind} never struck`),
+      ...[...points]
+        .toSorted()
+        .flatMap((point) =>
+          MOMENTS.filter((moment) => !faults.has(`killed ${moment} ${point}`)).map((moment) => `nobody died ${moment} ${point}`),
+        ),
+      ...allEdges.filter((edge) => !edges.has(edge) && !(edge in unreachable)).map((edge) => `the edge ${edge} was never taken`),
+      ...Object.keys(unreachable)
+        .filter((edge) => edges.has(edge))
+        .map((edge) => `the edge ${edge} was taken, and is said to be unreachable`),
+    ],
+  }
+}

@@ -1,0 +1,76 @@
+import type { Behaviour } from '@penstock/adapters/simnet/nodes.ts'
+import type { Simnet } from '@penstock/adapters/simnet/simnet.ts'
+import type { Random } from '@penstock/adapters/seeded/random.ts'
+import type { Clock } from '@penstock/ports/clock.ts'
+import type { Plan, Weather } from './plan.ts'
+
+type Sky = { readonly simnet: Simnet; readonly clock: Clock; readonly draws: Random; readonly note: (text: string) => void }
+
+/** Lets one thing happen to the network. */
+export async function happen(sky: Sky, weather: Weather): Promise<void> {
+  const { simnet, clock, draws, note } = sky
+  const { control } = simnet
+  await clock.sleep(weather.atMs)
+  switch (weather.what) {
+    case 'behave':
+      return control.behave(weather.alias, weather.how)
+    case 'offline':
+      control.setOnline(weather.alias, false)
+      await clock.sleep(weather.forMs)
+      return control.setOnline(weather.alias, true)
+    case 'keep probes':
+      control.holdProbes(weather.alias, true)
+      await clock.sleep(weather.forMs)
+      return control.holdProbes(weather.alias, false)
+    case 'reorg':
+      return void control.reorg(weather.depth, { remine: weather.remine })
+    case 'evict':
+      return evict(sky)
+    case 'close': {
+      const outpoint = sold(simnet)
+      if (outpoint === undefined) return
+      const open = draws.pick(outpoint)
+      control.close(open, { force: weather.force })
+      return note('channel closed')
+    }
+    case 'dear blocks':
+      control.feeFloor(weather.satPerVbyte)
+      await clock.sleep(weather.forMs)
+      return control.feeFloor(0)
+    case 'mine':
+      return void control.mine(weather.blocks)
+  }
+}
+
+/** Whoever is still waiting behaves again as one should, so that everything can come to an end. */
+export function clearSky({ control }: Simnet, plan: Plan): void {
+  control.feeFloor(0)
+  const good: Behaviour = 'ok'
+  for (const { alias } of control.nodes()) {
+    control.setOnline(alias, true)
+    control.holdProbes(alias, false)
+    control.behave(alias, good)
+  }
+  void plan
+}
+
+/** Channels from a seller to a buyer: what was sold. */
+function sold({ rows }: Simnet): readonly string[] | undefined {
+  const found = rows<{ outpoint: string }>(
+    `SELECT v.outpoint FROM channel_view v JOIN nodes s ON s.pubkey = v.a JOIN nodes b ON b.pubkey = v.b
+     WHERE s.role = 'seller' AND b.role = 'buyer' AND v.state = 'published' AND v.is_seen = 1 AND v.is_spent = 0 AND v.held_msat = 0
+       AND v.funding_height IS NOT NULL`,
+  ).map(({ outpoint }) => outpoint)
+  return found.length === 0 ? undefined : found
+}
+
+/** A funding of a seller that waits for a block is replaced by a payment of the seller to itself. */
+function evict({ simnet: { control, rows }, draws, note }: Sky): void {
+  const waiting = rows<{ txid: string }>(
+    `SELECT DISTINCT c.txid FROM channels c JOIN txs t ON t.txid = c.txid JOIN nodes s ON s.pubkey = c.a
+     WHERE s.role = 'seller' AND t.height IS NULL`,
+  )
+  if (waiting.length === 0) return
+  control.doubleSpend(draws.pick(waiting).txid)
+  note('funding evicted')
+}
