@@ -25,6 +25,7 @@ export const parts: readonly Part[] = [
       { name: 'units', include: ['{packages,services,tools,bench}/**/*.test.ts'], timeoutMs: 30_000 },
       { name: 'architecture', include: ['test/architecture/**/*.test.ts'], serial: true, timeoutMs: 120_000 },
       { name: 'market', include: ['test/e2e/**/*.test.ts'], serial: true, timeoutMs: 180_000 },
+      { name: 'observability', include: ['test/observability/*.test.ts'], serial: true, timeoutMs: 120_000 },
     ],
   },
   {
@@ -33,7 +34,7 @@ export const parts: readonly Part[] = [
     suites: [
       { name: 'hostile', include: ['test/hostile/**/*.test.ts'], serial: true, timeoutMs: 60_000 },
       { name: 'crash', include: ['test/crash/**/*.test.ts'], serial: true, timeoutMs: 180_000 },
-      { name: 'faults', include: ['test/faults/**/*.test.ts'], serial: true, timeoutMs: 180_000 },
+      { name: 'faults', include: ['test/faults/*.test.ts'], serial: true, timeoutMs: 180_000 },
       { name: 'simulation', include: ['test/simulation/**/*.test.ts'], serial: true, timeoutMs: 180_000 },
       { name: 'mutants', include: ['test/mutants/**/*.test.ts'], serial: true, timeoutMs: 60_000 },
     ],
@@ -45,6 +46,18 @@ export const parts: readonly Part[] = [
       { name: 'kurrentdb', include: ['test/kurrentdb/**/*.test.ts'], serial: true, timeoutMs: 60_000 },
       { name: 'postgres', include: ['test/postgres/**/*.test.ts'], serial: true, timeoutMs: 60_000 },
       { name: 'kafka', include: ['test/kafka/**/*.test.ts'], serial: true, timeoutMs: 120_000 },
+      { name: 'cluster', include: ['test/{cluster,faults/cluster}/**/*.test.ts'], serial: true, timeoutMs: 240_000 },
+      { name: 'traces', include: ['test/observability/cluster/**/*.test.ts'], serial: true, timeoutMs: 300_000 },
     ],
+  },
+  {
+    name: 'deploy',
+    about: 'the image, the compose file and the chart, which a real Kubernetes API server installs and upgrades',
+    suites: [{ name: 'deploy', include: ['test/deploy/**/*.test.ts'], serial: true, timeoutMs: 120_000 }],
+  },
+  {
+    name: 'lightning',
+    about: 'lnd and btcd behind the ports, on a real network',
+    suites: [{ name: 'lightning', include: ['test/lightning/**/*.test.ts'], serial: true, timeoutMs: 120_000 }],
   },
 ]

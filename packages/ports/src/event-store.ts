@@ -18,7 +18,7 @@ export type Appended =
 export type FollowOptions = {
   /** Streams are named `<category>-<id>`; only streams of these categories are seen. */
   readonly categories: readonly string[]
-  /** Exclusive; 'start' for everything. */
+  /** Exclusive, a position that the store gave out; 'start' for everything. */
   readonly after: bigint | 'start'
   readonly signal: AbortSignal
 }
@@ -35,7 +35,7 @@ export interface EventStore {
   append(stream: string, expected: ExpectedRevision, events: readonly NewEvent[]): Promise<Appended>
   /** In order of revision, from `from` (inclusive, 0 by default), at most `max` of them; empty where there are none. */
   read(stream: string, from?: number, max?: number): Promise<readonly StoredEvent[]>
-  /** A page of the whole log in order of position, exclusive of `after`. */
+  /** A page of the whole log in order of position, exclusive of `after`, which is a position that the store gave out. */
   readAll(after: bigint | 'start', max: number, categories?: readonly string[]): Promise<readonly StoredEvent[]>
   /** Everything after a position, then what comes, in batches, in order, without end until the signal. */
   follow(options: FollowOptions): AsyncIterable<readonly StoredEvent[]>

@@ -39,14 +39,27 @@ async function newest({ store, heads, clock, log }: Keeping): Promise<Reached> {
     return NO_HEAD
   }
   const head = parseHead(line)
-  const position = positionOf(head.position)
   const wrong = !isSigned(keyOf(heads), line)
     ? 'the last log head is not signed by the audit key of this installation'
-    : position !== 'start' && (await store.readAll(position - 1n, 1))[0]?.position !== position
+    : !(await reaches(store, head))
       ? 'the store lacks events that were in it when the last log head was written: was an older copy restored, or its end removed?'
       : undefined
   if (wrong !== undefined) log.error({ head: head.position }, `${wrong}; run "penstock audit verify"`)
   return head
+}
+
+/** Only a position that the store gave out can be asked for, so what lies before the head is read again. */
+async function reaches(store: Keeping['store'], { from, position }: Head): Promise<boolean> {
+  const wanted = positionOf(position)
+  let after = positionOf(from)
+  while (wanted !== 'start') {
+    const page = await store.readAll(after, PAGE)
+    if (page.some((event) => event.position === wanted)) return true
+    const last = page.at(-1)?.position
+    if (last === undefined || last > wanted) return false
+    after = last
+  }
+  return true
 }
 
 async function catchUp({ store, heads, clock }: Keeping, head: Reached): Promise<Reached> {

@@ -1,0 +1,60 @@
+import { readFileSync } from 'node:fs'
+
+export type KurrentSettings = {
+  /** kurrentdb://, kurrentdb+discover:// or the same with esdb, with the client's own options: tls, tlsCAFile, userCertFile … */
+  readonly url: string
+  /** File with the password of the url's user; it is read again for every new connection. */
+  readonly passwordFile?: string
+}
+
+export type Credentials = { readonly username: string; readonly password: string }
+
+const SCHEME = /^(?:kurrentdb|esdb)(\+discover)?:\/\//
+
+/** Options that would change what answers mean, with the reason. */
+const REFUSED = {
+  throwOnAppendFailure: 'conflicts of appends are told by it',
+  gossipTimeout: 'the client takes it for seconds in one place and for milliseconds in another',
+}
+/** The client writes and reads in two ways, which have other standards for these. */
+const STANDARD = { discoveryInterval: '100', maxDiscoverAttempts: '10' }
+
+/**
+ * What the client takes: a user always with a password, and none of the options that would break it.
+ * @returns the credentials beside it: where the client reads, it takes those of the url without decoding them
+ * @throws Error with what to change; it never shows the password
+ */
+export function connectionString({ url, passwordFile }: KurrentSettings): { text: string; credentials?: Credentials } {
+  const [scheme, discover = ''] = SCHEME.exec(url) ?? []
+  if (scheme === undefined)
+    throw new Error('The url of KurrentDB begins with kurrentdb://, kurrentdb+discover:// or the same with esdb.')
+  const rest = url.slice(scheme.length)
+  const at = rest.split('?', 1)[0]?.lastIndexOf('@') ?? -1
+  const hosts = withStandards(rest.slice(at + 1))
+  if (at < 0 && !passwordFile) return { text: `kurrentdb${discover}://${hosts}` }
+  const [user = '', ...inUrl] = rest.slice(0, Math.max(at, 0)).split(':')
+  if (user === '') throw new Error('A password for KurrentDB needs a user in its url: kurrentdb://user@host:2113.')
+  const username = decodeURIComponent(user)
+  const password = passwordFile ? readPassword(passwordFile) : decodeURIComponent(inUrl.join(':'))
+  if (password === '') throw new Error(`The url of KurrentDB names ${username} without a password, and no file has it.`)
+  const encoded = `${encodeURIComponent(username)}:${encodeURIComponent(password)}`
+  return { text: `kurrentdb${discover}://${encoded}@${hosts}`, credentials: { username, password } }
+}
+
+function withStandards(hosts: string): string {
+  const [path = '', query = ''] = hosts.split('?', 2)
+  const options = query.split('&').filter((option) => option !== '')
+  const names = new Set(options.map((option) => option.split('=', 1)[0]?.toLowerCase()))
+  for (const [name, why] of Object.entries(REFUSED))
+    if (names.has(name.toLowerCase())) throw new Error(`The url of KurrentDB must not set ${name}: ${why}.`)
+  for (const [name, value] of Object.entries(STANDARD)) if (!names.has(name.toLowerCase())) options.push(`${name}=${value}`)
+  return `${path.replace(/\/+$/, '')}?${options.join('&')}`
+}
+
+function readPassword(path: string): string {
+  try {
+    return readFileSync(path, 'utf8').trim()
+  } catch (error) {
+    throw new Error(`The password file of KurrentDB, ${path}, cannot be read: ${String(error)}`, { cause: error })
+  }
+}
