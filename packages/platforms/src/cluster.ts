@@ -1,6 +1,8 @@
 import { kafkaBus } from '@penstock/adapters/kafka/bus.ts'
 import { parkedKeys } from '@penstock/adapters/kafka/parked-tables.ts'
 import { kafkaOptions } from '@penstock/adapters/kafka/settings.ts'
+import { kurrentEventStore } from '@penstock/adapters/kurrentdb/event-store.ts'
+import { postgresBeside } from '@penstock/adapters/postgres/beside.ts'
 import { migrateEventLog } from '@penstock/adapters/postgres/event-schema.ts'
 import { postgresEventStore } from '@penstock/adapters/postgres/event-store.ts'
 import { migrateAll } from '@penstock/adapters/postgres/migrate-all.ts'
@@ -14,24 +16,37 @@ import { sqlRecords } from '@penstock/adapters/sql/records.ts'
 import { sqlTimers } from '@penstock/adapters/sql/timers.ts'
 import { systemClock } from '@penstock/adapters/system/clock.ts'
 import { systemIds } from '@penstock/adapters/system/ids.ts'
+import type { OpenBeside } from '@penstock/ports/beside.ts'
 import type { EventStore } from '@penstock/ports/event-store.ts'
 import type { Records } from '@penstock/ports/records.ts'
 import type { Views } from '@penstock/ports/views.ts'
+import { throughFaults } from '@penstock/runtime/backoff.ts'
 import { type Config, ConfigError } from '@penstock/runtime/config.ts'
 import type { Log } from '@penstock/runtime/log.ts'
 import type { Platform } from '@penstock/runtime/platform.ts'
 
-export type Cluster = Platform & { readonly records: Records; close(): Promise<void> }
+export type Cluster = Platform & { readonly records: Records; readonly beside: OpenBeside; close(): Promise<void> }
 
-export type ClusterProcess = { readonly service: string; readonly instance: string; readonly log: Log }
+export type ClusterProcess = {
+  readonly service: string
+  readonly instance: string
+  readonly log: Log
+  /** Told what it waits for while a server does not answer. */
+  readonly waitsFor: (reason: string) => void
+}
+
 
 /** One process of a cluster: facts in an event store server, messages over Kafka, all else in PostgreSQL. */
-export async function cluster(config: Config, { service, instance, log }: ClusterProcess): Promise<Cluster> {
+export async function cluster(config: Config, { service, instance, log, waitsFor }: ClusterProcess): Promise<Cluster> {
   if (config.postgresUrl === '') throw new ConfigError('PENSTOCK_POSTGRES_URL is empty; name the PostgreSQL of the cluster.')
   if (config.kafkaBrokers === '') throw new ConfigError('PENSTOCK_KAFKA_BROKERS is empty; name some brokers of the cluster.')
   const settings = postgresSettings(config, service)
   const views = openViews(settings, 'check')
-  const store = await eventStore(config, settings, log)
+  // A process that is started before its servers waits for them. Nothing ends the wait but the end of the process.
+  const patiently = <T>(ask: () => Promise<T>): Promise<T> =>
+    throughFaults(systemClock, new AbortController().signal, ask, ({ message }) => waitsFor(message))
+  const progress = await patiently(() => sqlProgress(views))
+  const store = await patiently(() => eventStore(config, settings, log))
   const bus = await kafkaBus(views, await kafkaOptions(config, service, log))
   return {
     store,
@@ -40,10 +55,11 @@ export async function cluster(config: Config, { service, instance, log }: Cluste
     clock: systemClock,
     ids: systemIds(),
     timers: await sqlTimers(views),
-    progress: await sqlProgress(views),
+    progress,
     limits: await sqlLimits(views),
     leases: await sqlLeases(views, serverTime),
     records: await sqlRecords(views),
+    beside: () => postgresBeside(settings),
     instance,
     config,
     log,
@@ -87,9 +103,22 @@ const isKurrent = (url: string): boolean => /^(kurrentdb|esdb)/.test(url)
 const storeSettings = ({ eventStore: url }: Config, settings: PostgresSettings): PostgresSettings =>
   url === '' ? settings : { ...settings, url }
 
-function eventStore(config: Config, settings: PostgresSettings, log: Log): Promise<EventStore> {
+async function eventStore(config: Config, settings: PostgresSettings, log: Log): Promise<EventStore> {
   const onFault = (fault: Error): void => log.warn({ reason: fault.message }, 'a follower of the event store starts again')
-  return postgresEventStore({ ...storeSettings(config, settings), onFault })
+  const { eventStore: url, eventStorePasswordFile: passwordFile } = config
+  if (isKurrent(url)) return reached(kurrentEventStore({ url, onFault, ...(passwordFile !== '' && { passwordFile }) }))
+  return postgresEventStore({ ...storeSettings(config, settings), purpose: 'events', onFault })
+}
+
+/** @throws Fault where the store does not answer, or not this user */
+async function reached(store: EventStore): Promise<EventStore> {
+  try {
+    await store.readAll('start', 1)
+    return store
+  } catch (error) {
+    await store.close()
+    throw error
+  }
 }
 
 const postgresSettings = (config: Config, application: string): PostgresSettings => ({
@@ -103,4 +132,4 @@ const postgresSettings = (config: Config, application: string): PostgresSettings
 /**
  * Every commit is flushed: the processes outlive a crash of the database, and they go by what they know to be committed.
  */
-const openViews = (settings: PostgresSettings, schema: 'check' | 'migrate'): Views => openPostgresViews({ ...settings, schema })
+const openViews = (settings: PostgresSettings, schema: 'check' | 'migrate'): Views => openPostgresViews({ ...settings, purpose: 'views', schema })

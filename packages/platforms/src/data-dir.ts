@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Ids } from '@penstock/ports/clock.ts'
 import type { Config } from '@penstock/runtime/config.ts'
@@ -43,11 +43,21 @@ export function operatorToken(
     return token
   }
   if (configured !== '') return configured
-  if (!existsSync(dir.operatorToken)) {
-    writeFileSync(dir.operatorToken, `${Buffer.from(ids.random(32)).toString('base64url')}\n`, { mode: 0o600 })
-    chmodSync(dir.operatorToken, 0o600)
-  }
+  if (!existsSync(dir.operatorToken)) makeToken(dir.operatorToken, ids)
   return readFileSync(dir.operatorToken, 'utf8').trim()
+}
+
+/** Written beside and linked into place: of two gateways that start at once one wins, and both know the same token. */
+function makeToken(path: string, ids: Ids): void {
+  const beside = `${path}.${ids.uuid()}`
+  writeFileSync(beside, `${Buffer.from(ids.random(32)).toString('base64url')}\n`, { mode: 0o600, flag: 'wx' })
+  try {
+    linkSync(beside, path)
+  } catch (error) {
+    if (!existsSync(path)) throw error
+  } finally {
+    unlinkSync(beside)
+  }
 }
 
 /** Where the launcher of a cluster on this machine answers. */

@@ -3,19 +3,21 @@ import { sqlLimits } from '@penstock/adapters/sql/limits.ts'
 import { sqlProgress } from '@penstock/adapters/sql/progress.ts'
 import { sqlRecords } from '@penstock/adapters/sql/records.ts'
 import { sqlTimers } from '@penstock/adapters/sql/timers.ts'
+import { sqliteBeside } from '@penstock/adapters/sqlite/beside.ts'
 import { sqliteBus } from '@penstock/adapters/sqlite/bus.ts'
 import { sqliteEventStore } from '@penstock/adapters/sqlite/event-store.ts'
 import { openLog as openMarketLog } from '@penstock/adapters/sqlite/log.ts'
 import { openViews } from '@penstock/adapters/sqlite/views.ts'
 import { systemClock } from '@penstock/adapters/system/clock.ts'
 import { systemIds } from '@penstock/adapters/system/ids.ts'
+import type { OpenBeside } from '@penstock/ports/beside.ts'
 import type { Records } from '@penstock/ports/records.ts'
 import type { Config } from '@penstock/runtime/config.ts'
 import type { Log } from '@penstock/runtime/log.ts'
 import type { Platform } from '@penstock/runtime/platform.ts'
 import type { DataDir } from './data-dir.ts'
 
-export type Embedded = Platform & { readonly records: Records; close(): Promise<void> }
+export type Embedded = Platform & { readonly records: Records; readonly beside: OpenBeside; close(): Promise<void> }
 
 /** Everything in one process on SQLite: the log of facts and messages in one file, what can be made again in another. */
 export async function embedded(dir: DataDir, config: Config, log: Log): Promise<Embedded> {
@@ -37,6 +39,7 @@ export async function embedded(dir: DataDir, config: Config, log: Log): Promise<
     // One process has the folder to itself, so what the one before it held is its own.
     instance: 'standalone',
     records: await sqlRecords(recordFile),
+    beside: () => sqliteBeside(dir.views, views),
     config,
     log,
     async close() {

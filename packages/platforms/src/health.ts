@@ -1,7 +1,14 @@
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { collectDefaultMetrics } from 'prom-client'
-import { commandsHandled, factsConsumed, registry } from '@penstock/runtime/metrics.ts'
+import type { Gauges } from '@penstock/runtime/gauges.ts'
+import { commandsHandled, factsConsumed } from '@penstock/runtime/metrics.ts'
+
+export type HealthOptions = {
+  readonly host: string
+  readonly port: number
+  readonly about: object
+  readonly gauges: Gauges
+}
 
 export type HealthServer = { readonly port: number; close(): Promise<void> }
 
@@ -11,10 +18,9 @@ export type HealthServer = { readonly port: number; close(): Promise<void> }
  * @param ready undefined when it takes work, else what it waits for
  */
 export async function serveHealth(
-  { host, port, about }: { readonly host: string; readonly port: number; readonly about: object },
+  { host, port, about, gauges }: HealthOptions,
   ready: () => string | undefined,
 ): Promise<HealthServer> {
-  collectDefaultMetrics({ register: registry })
   const answers: Readonly<Record<string, (response: ServerResponse) => unknown>> = {
     '/healthz': (response) => json(response, 200, { status: 'ok' }),
     '/readyz': (response) => {
@@ -23,7 +29,10 @@ export async function serveHealth(
         ? json(response, 200, { status: 'ready' })
         : json(response, 503, { status: 'not ready', missing })
     },
-    '/metrics': async (response) => response.setHeader('content-type', registry.contentType).end(await registry.metrics()),
+    '/metrics': async (response) => {
+      const { contentType, text } = await gauges.page()
+      response.setHeader('content-type', contentType).end(text)
+    },
     '/status': async (response) => json(response, 200, { ...about, handled: await handled() }),
   }
   const server = createServer((request, response) => {

@@ -10,6 +10,7 @@ import type { Lightning, NodeInfo } from '@penstock/ports/lightning.ts'
 import type { RateSource } from '@penstock/ports/rates.ts'
 import type { Config } from '@penstock/runtime/config.ts'
 import type { DataDir } from './data-dir.ts'
+import { noteTip } from './tip-metrics.ts'
 
 /** What a network's control answers, in this process or another. */
 type Reachable<T> = {
@@ -36,6 +37,12 @@ export type Outside = {
   readonly height: () => number | undefined
   /** Null on a real network. */
   readonly simulated: SimulatedNetwork | null
+  /**
+   * Resolves when the node answers.
+   * @param waitsFor told what is waited for, as often as it is asked for in vain
+   * @throws ConfigError where it is on another network than the configuration says
+   */
+  ready(waitsFor: (reason: string) => void): Promise<void>
   close(): Promise<void>
 }
 
@@ -59,6 +66,7 @@ export function simulated(dir: DataDir, config: Config, clock: Clock): Outside {
     },
     height: following.height,
     simulated: network,
+    ready: () => Promise.resolve(),
     async close() {
       await following.close()
       await close()
@@ -74,11 +82,15 @@ function simulatedNetwork(dir: DataDir, { simnetUrl, simBlockSeconds }: Config, 
   return { network: simnet, close: simnet.close }
 }
 
-function followHeight(chain: Chain) {
+/** Keeps the newest height at hand. */
+export function followHeight(chain: Chain) {
   const stop = new AbortController()
   let height: number | undefined
   const following = (async () => {
-    for await (const tip of chain.tips(stop.signal)) height = tip.height
+    for await (const tip of chain.tips(stop.signal)) {
+      height = tip.height
+      noteTip(tip)
+    }
   })()
   return {
     height: () => height,

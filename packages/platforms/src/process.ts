@@ -6,7 +6,9 @@ import { type Bound, run } from '@penstock/runtime/run.ts'
 import { type Cluster, cluster } from './cluster.ts'
 import { type DataDir, openDataDir } from './data-dir.ts'
 import { serveHealth } from './health.ts'
-import { type Outside, simulated } from './outside.ts'
+import { observe } from './observe.ts'
+import type { Outside } from './outside.ts'
+import { outsideOf } from './outside-lnd.ts'
 import { onceSignalled } from './stopping.ts'
 
 /** What a service of its own process is put together from. */
@@ -29,8 +31,10 @@ export async function runProcess(name: string, assemble: Assemble, env: NodeJS.P
     const unknown = unknownSettings(env)
     if (unknown.length > 0)
       console.error(`Not a setting of this version: ${unknown.join(', ')}. The settings are in docs/configuration.md.`)
-    const close = await start(name, assemble, config)
-    onceSignalled(close)
+    let close: (() => Promise<void>) | undefined
+    // Who is told to stop while it starts has nothing in hand that the next start would not take up.
+    onceSignalled(async () => close?.())
+    close = await start(name, assemble, config)
   } catch (error) {
     if (error instanceof ConfigError) console.error(error.message)
     else console.error(`${name} cannot start: ${error instanceof Error ? error.message : String(error)}`)
@@ -44,19 +48,27 @@ async function start(name: string, assemble: Assemble, config: Config): Promise<
   let waitsFor: string | undefined = 'it is starting'
   const about = { name, instance, pid: process.pid }
   // Before anything else: whoever looks after this process sees that it lives while it waits for its servers.
-  const health = await serveHealth({ host: config.host, port: config.healthPort, about }, () => waitsFor)
+  const { seen, end } = await observe(config, { service: name, instance })
+  const health = await serveHealth({ host: config.host, port: config.healthPort, about, gauges: seen.gauges }, () => waitsFor)
   const dir = openDataDir(config.dataDir)
-  const platform = await cluster(config, { service: name, instance, log })
+  const asked = (reason: string): void => {
+    if (waitsFor !== reason) log.warn({ reason }, 'a server is waited for')
+    waitsFor = reason
+  }
+  const platform = { ...(await cluster(config, { service: name, instance, log, waitsFor: asked })), ...seen }
   let opened: Outside | undefined
-  const outside = (): Outside => (opened ??= simulated(dir, config, systemClock))
+  const outside = (): Outside => (opened ??= outsideOf(name, dir, config, systemClock))
   const readiness = () => Promise.resolve(waitsFor)
-  const running = await run(await assemble({ config, dir, platform, outside, readiness }), platform)
+  const services = await assemble({ config, dir, platform, outside, readiness })
+  await opened?.ready(asked)
+  const running = await run(services, platform)
   waitsFor = undefined
   return async () => {
     waitsFor = 'it is stopping'
     await running.close()
     await opened?.close()
     await platform.close()
+    await end()
     await health.close()
   }
 }

@@ -4,18 +4,22 @@ import { systemClock } from '@penstock/adapters/system/clock.ts'
 import { readConfig } from '@penstock/runtime/config.ts'
 import { openDataDir } from './data-dir.ts'
 import { serveHealth } from './health.ts'
+import { observe } from './observe.ts'
 import { onceSignalled } from './stopping.ts'
 
 /** Keeps the simulated network for the processes of a cluster, until SIGTERM. It makes no blocks while it is down. */
 export async function serveSimulatedNetwork(env: NodeJS.ProcessEnv): Promise<void> {
-  const { dataDir, simBlockSeconds, host, port, healthPort } = readConfig(env)
+  const config = readConfig(env)
+  const { dataDir, simBlockSeconds, host, port, healthPort } = config
   const simnet = openSimnet({ path: openDataDir(dataDir).simnet, blockSeconds: simBlockSeconds, clock: systemClock })
   const server = await serveSimnet(simnet, host, port)
   const about = { name: 'simnet', instance: 'simnet', pid: process.pid }
-  const health = await serveHealth({ host, port: healthPort, about }, () => undefined)
+  const { seen, end } = await observe(config, { service: 'simnet', instance: 'simnet' })
+  const health = await serveHealth({ host, port: healthPort, about, gauges: seen.gauges }, () => undefined)
   onceSignalled(async () => {
     await server.close()
     await health.close()
     await simnet.close()
+    await end()
   })
 }

@@ -26,6 +26,7 @@ export function onceSignalled(close: () => Promise<void>, withinMs = STOP_WITHIN
   }
   // Who was started by a launcher does not outlive it.
   process.once('disconnect', end)
+  if (process.send !== undefined && !process.connected) end()
   process.on('SIGTERM', end)
   process.on('SIGINT', end)
 }

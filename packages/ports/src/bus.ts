@@ -43,6 +43,8 @@ export interface RunningSubscription {
  * A parked key holds back its own later messages and nobody else's.
  */
 export interface Bus {
+  /** Messages are kept elsewhere than facts, and not for ever: what was published may be gone before it was handed over. */
+  readonly mayLose?: true
   /** Durable when it resolves, in the order given per key. @throws Fault where it may or may not have been stored */
   publish(topic: string, messages: readonly BusMessage[]): Promise<void>
   subscribe(subscription: Subscription): Promise<RunningSubscription>

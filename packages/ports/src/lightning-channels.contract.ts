@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { OpenRefused, type OwnChannel } from './lightning.ts'
-import type { Here, LightningWorld, WorldNode } from './lightning-world.contract.ts'
+import { type Here, type LightningWorld, secret, type WorldNode } from './lightning-world.contract.ts'
 import { until } from './waiting.contract.ts'
 
 const CAPACITY_SAT = 500_000n
+/** The key of the secret 1: a point of the curve, and no node. */
+const NOBODY = `02${'79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798'}`
 
 async function ends(world: LightningWorld): Promise<{ seller: string; buyer: string }> {
   const [seller, buyer] = [(await world.seller.lightning.info()).pubkey, (await world.buyer.lightning.info()).pubkey]
@@ -49,6 +51,10 @@ export function opening({ world }: Here): void {
         openedByUs: true,
         shortChannelId: null,
       })
+      expect(await until('the other end has it', () => find(buyer, funding.outpoint))).toMatchObject({
+        state: 'pending',
+        openedByUs: false,
+      })
       expect(await chain.output(funding.outpoint, height)).toBeUndefined()
       await channels.publish(funding)
       await channels.publish(funding)
@@ -60,12 +66,19 @@ export function opening({ world }: Here): void {
       expect(output?.script).toMatch(/^(0020|5120)/)
       await channels.publish(funding)
       expect(await channels.abandon(funding)).toBe('published')
+      // Where it stands shows at once, long before it can be used.
+      const young = await until('it is in its block', async () => {
+        const now = await find(seller, funding.outpoint)
+        return typeof now?.shortChannelId === 'string' && now
+      })
+      expect(young).toMatchObject({ state: 'pending', reserveSat: CAPACITY_SAT / 100n })
       await mine(5)
       const ours = await until('it is active', async () => {
         const now = await find(seller, funding.outpoint)
         return now?.state === 'active' && now
       })
       const { pubkey } = await seller.lightning.info()
+      expect(ours.shortChannelId).toBe(young.shortChannelId)
       expect(ours.shortChannelId).toMatch(new RegExp(`^${height + 1}x\\d+x${funding.outpoint.split(':')[1]}$`))
       expect(
         await until('the other end has it', async () => {
@@ -86,6 +99,7 @@ export function opening({ world }: Here): void {
       expect(await find(world().seller, funding.outpoint)).toBeUndefined()
       expect(await wallet.confirmedSat()).toBe(before)
       await expect(channels.publish(funding)).rejects.toThrow('given up')
+      expect(await channels.abandon({ outpoint: `${'ab'.repeat(32)}:0` })).toBe('abandoned')
     })
 
     it('can be made more urgent by its change', async () => {
@@ -124,10 +138,14 @@ export function refusing({ world }: Here): void {
     })
 
     it('says that the peer is not there', async () => {
-      const peer = `02${'79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798'}`
       expect(
         await reason(
-          world().seller.lightning.channels.prepare({ peer, capacitySat: CAPACITY_SAT, isPrivate: false, feeRateSatPerVbyte: 2 }),
+          world().seller.lightning.channels.prepare({
+            peer: NOBODY,
+            capacitySat: CAPACITY_SAT,
+            isPrivate: false,
+            feeRateSatPerVbyte: 2,
+          }),
         ),
       ).toBe('peer-offline')
     })
@@ -142,7 +160,11 @@ export function proving({ world }: Here): void {
       const { market, buyer } = world()
       const nodes = await ends(world())
       const { outpoint, shortChannelId } = await openChannel(world(), false)
-      const seen = await until('gossip brought it', () => market.lightning.graph.channel(outpoint))
+      // Its fees come by messages of their own.
+      const seen = await until('gossip brought it', async () => {
+        const now = await market.lightning.graph.channel(outpoint)
+        return now?.policies.length === 2 && now
+      })
       expect(seen).toMatchObject({ outpoint, shortChannelId, capacitySat: CAPACITY_SAT })
       expect(new Set(seen.nodes)).toEqual(new Set([nodes.seller, nodes.buyer]))
       expect(seen.policies.find(({ node }) => node === nodes.seller)).toMatchObject({
@@ -153,8 +175,18 @@ export function proving({ world }: Here): void {
       expect((await market.lightning.graph.between(nodes.buyer, nodes.seller)).map((channel) => channel.outpoint)).toContain(
         outpoint,
       )
-      expect(Array.isArray((await market.lightning.peers.addresses(nodes.buyer)).sockets)).toBe(true)
+      const told = await market.lightning.peers.addresses(nodes.buyer)
+      expect(told).toMatchObject({ alias: 'buyer', sockets: [buyer.socket] })
+      expect(await market.lightning.peers.addresses(NOBODY)).toEqual({ alias: '', sockets: [] })
+      expect(await market.lightning.graph.between(nodes.buyer, NOBODY)).toEqual([])
       expect((await buyer.lightning.graph.channel(outpoint))?.outpoint).toBe(outpoint)
+      const probe = { via: nodes.seller, shortChannelId: shortChannelId ?? '', destination: nodes.buyer, amountMsat }
+      expect(await market.lightning.graph.probe(probe)).toEqual({ reached: true })
+      expect(await market.lightning.graph.probe({ ...probe, amountMsat: CAPACITY_SAT * 1000n + 1n })).toEqual({
+        reached: false,
+        failedAt: 'seller',
+        reason: 'TemporaryChannelFailure',
+      })
     })
 
     it('a private channel stays out of it, and a probe through it reaches the buyer', async () => {
@@ -171,12 +203,32 @@ export function proving({ world }: Here): void {
         await market.lightning.graph.probe({ ...probe, shortChannelId: probe.shortChannelId.replace(/x\d+x\d+$/, 'x9x0') }),
       ).toMatchObject({ reached: false, failedAt: 'seller', reason: 'UnknownNextPeer' })
       const more = await market.lightning.graph.probe({ ...probe, amountMsat: CAPACITY_SAT * 1000n + 1n })
+      // Of a young channel a node may not have the news yet that belongs to the answer.
       expect(more).toMatchObject({ reached: false, failedAt: 'seller' })
+      expect('reason' in more && more.reason).toMatch(/^Temporary(Channel|Node)Failure$/)
+      // Its onion is not for the node at the other end, which can only hand it back.
+      expect(await market.lightning.graph.probe({ ...probe, destination: NOBODY })).toEqual({
+        reached: false,
+        failedAt: 'seller',
+        reason: 'InvalidOnionHmac',
+      })
       const { pubkey: elsewhere } = await market.lightning.info()
       expect(await market.lightning.graph.probe({ ...probe, via: elsewhere })).toMatchObject({
         reached: false,
         failedAt: 'route',
       })
+      expect(await market.lightning.graph.probe({ ...probe, via: NOBODY })).toEqual({
+        reached: false,
+        failedAt: 'route',
+        reason: 'NoRoute',
+      })
+      const beyond = (await market.lightning.wallet.localSat()) * 1000n + 1n
+      expect(await market.lightning.graph.probe({ ...probe, amountMsat: beyond })).toEqual({
+        reached: false,
+        failedAt: 'route',
+        reason: 'NoRoute',
+      })
+      expect(await market.lightning.payments.find(secret().paymentHash)).toBeUndefined()
     })
 
     it('a probe that the last node keeps is answered when it lets go', async (context) => {

@@ -61,7 +61,8 @@ export function holding({ world }: Here): void {
       const [htlc] = invoice.htlcs
       const { pubkey: peer } = await buyer.lightning.info()
       expect(invoice.htlcs).toEqual([{ amountMsat: AMOUNT_MSAT, expiryHeight: htlc?.expiryHeight, peer, state: 'held' }])
-      expect(htlc?.expiryHeight).toBeGreaterThanOrEqual((await market.lightning.info()).height + 40)
+      // Payers add three blocks, lest one found meanwhile makes it too short.
+      expect(htlc?.expiryHeight).toBe((await market.lightning.info()).height + 40 + 3)
       expect((await holds.held()).map(({ paymentHash }) => paymentHash)).toContain(invoice.paymentHash)
       expect(await buyer.lightning.payments.find(invoice.paymentHash)).toEqual({ state: 'in-flight' })
 
@@ -130,9 +131,16 @@ export function holding({ world }: Here): void {
 
     it('is cancelled by the node when nobody paid in time', async () => {
       const { market, buyer } = world()
-      const { invoice } = await newHold(world(), { expirySeconds: 1 })
+      const { preimage, invoice } = await newHold(world(), { expirySeconds: 1 })
       await until('it is cancelled', async () => (await market.lightning.holds.find(invoice.paymentHash))?.state === 'cancelled')
-      expect(await buyer.lightning.payments.pay(invoice.request, PATIENCE)).toMatchObject({ state: 'failed' })
+      expect(await market.lightning.holds.cancel(invoice.paymentHash)).toBe('already-cancelled')
+      expect(await market.lightning.holds.settle(preimage)).toBe('cancelled')
+      expect(await buyer.lightning.payments.pay(invoice.request, PATIENCE)).toEqual({
+        state: 'failed',
+        reason: 'invoice-expired',
+      })
+      // Nothing was sent, so nothing is remembered.
+      expect(await buyer.lightning.payments.find(invoice.paymentHash)).toBeUndefined()
     })
   })
 }
@@ -143,7 +151,7 @@ export function ending({ world }: Here): void {
       const { market, buyer, mine } = world()
       const { holdExpiryDelta, height } = await market.lightning.info()
       if (holdExpiryDelta === null) return
-      const { invoice } = await heldHold(world(), { cltvDelta: 30 })
+      const { preimage, invoice } = await heldHold(world(), { cltvDelta: 30 })
       const last = (invoice.htlcs[0]?.expiryHeight ?? 0) - holdExpiryDelta
       await mine(last - height - 1)
       expect((await market.lightning.holds.find(invoice.paymentHash))?.state).toBe('held')
@@ -153,6 +161,8 @@ export function ending({ world }: Here): void {
         'the payment failed',
         async () => (await buyer.lightning.payments.find(invoice.paymentHash))?.state === 'failed',
       )
+      expect(await market.lightning.holds.settle(preimage)).toBe('cancelled')
+      expect((await market.lightning.holds.find(invoice.paymentHash))?.htlcs).toMatchObject([{ state: 'cancelled' }])
     })
   })
 }
@@ -182,25 +192,31 @@ export function paying({ world }: Here): void {
 
     it('pays over another node, within its fee limit only', async () => {
       const { buyer, seller } = world()
+      const { wallet } = seller.lightning
+      await until('the payee has the payment before', async () => (await wallet.localSat()) > 0n)
+      const before = await wallet.localSat()
       const { request } = await bill(seller.lightning)
       expect(reasonOf(await buyer.lightning.payments.pay(request, { maxFeeMsat: 0n, timeoutMs: 10_000 }))).toMatch(
         /^(fee-limit|no-route)$/,
       )
       const paid = await buyer.lightning.payments.pay(request, { ...PATIENCE, timeoutMs: 10_000 })
       expect(paid.state === 'succeeded' && paid.feeMsat > 0n).toBe(true)
+      // A moment after the payer knows.
+      await until('the payee has it', async () => (await wallet.localSat()) === before + 4000n)
     })
 
     it('fails without the money for it, and moves nothing', async () => {
       const { seller, market } = world()
       const before = await seller.lightning.wallet.localSat()
       const amountMsat = (before + 1_000_000n) * 1000n
-      const { request } = await market.lightning.payments.createInvoice({
+      const { request, paymentHash } = await market.lightning.payments.createInvoice({
         amountMsat,
         expirySeconds: 3600,
         description: 'too much',
       })
       const outcome = await seller.lightning.payments.pay(request, { ...PATIENCE, timeoutMs: 10_000 })
       expect(reasonOf(outcome)).toMatch(/^(insufficient-balance|no-route)$/)
+      expect(await seller.lightning.payments.find(paymentHash)).toEqual(outcome)
       expect(await seller.lightning.wallet.localSat()).toBe(before)
     })
 

@@ -16,7 +16,7 @@ export type LightningWorld = {
   readonly chain: Chain
   /** Returns when every node has seen the blocks. */
   readonly mine: (count: number) => Promise<void>
-  /** Whether the buyer's node keeps probes that reach it; a world of stock nodes cannot have it. */
+  /** Whether what the market sends by way of the seller is kept, before the buyer's node or by it. */
   readonly holdProbes?: (held: boolean) => Promise<void>
   readonly teardown: () => Promise<void>
 }

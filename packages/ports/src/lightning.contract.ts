@@ -29,6 +29,7 @@ function knowing({ world }: Here): void {
       expect(info.pubkey).toMatch(/^0[23][0-9a-f]{64}$/)
       expect(info).toMatchObject({ network: 'regtest', synced: true, height: tip.height })
       expect(info.version).not.toBe('')
+      expect(info.uris).toEqual([`${info.pubkey}@${world().market.socket}`])
       expect(info.holdExpiryDelta === null || info.holdExpiryDelta > 0).toBe(true)
     })
 
@@ -54,10 +55,15 @@ function knowing({ world }: Here): void {
     })
 
     it('knows what it could send and receive', async () => {
-      const { wallet } = world().market.lightning
+      const { wallet, channels } = world().market.lightning
       expect(await wallet.confirmedSat()).toBeGreaterThan(0n)
       expect(await wallet.inboundSat()).toBeGreaterThan(1_000_000n)
       expect(await wallet.localSat()).toBeGreaterThan(1_000_000n)
+      const active = (await channels.list()).filter(({ state }) => state === 'active')
+      // Nobody can send what he has to keep in the channel.
+      const sendable = active.map(({ remoteSat, reserveSat }) => (remoteSat > reserveSat ? remoteSat - reserveSat : 0n))
+      expect(await wallet.inboundSat()).toBe(sendable.reduce((sum, sat) => sum + sat, 0n))
+      expect(await wallet.localSat()).toBe(active.reduce((sum, { localSat }) => sum + localSat, 0n))
     })
   })
 }

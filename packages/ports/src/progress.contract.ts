@@ -54,6 +54,21 @@ export function progressContract(name: string, open: () => Promise<ProgressWorld
       expect(await progress.revision('one', 'order-4')).toBe(0)
       expect(await progress.revision('two', 'order-1')).toBe(0)
     })
+    it('keeps notes of what is done in any order, each once, until they are dropped', async () => {
+      await progress.note('one', [9n, 3n, 7n])
+      await progress.note('one', [3n, 12n])
+      await progress.note('one', [])
+      await progress.note('two', [5n])
+      const sorted = async (after: bigint | 'start', until: bigint) =>
+        [...(await progress.noted('one', after, until))].toSorted((a, b) => Number(a - b))
+      expect(await sorted('start', 100n)).toEqual([3n, 7n, 9n, 12n])
+      expect(await sorted(3n, 9n)).toEqual([7n, 9n])
+      await progress.dropNotes('one', 7n)
+      expect(await sorted('start', 100n)).toEqual([9n, 12n])
+      await progress.reset('one')
+      expect(await sorted('start', 100n)).toEqual([])
+      expect(await progress.noted('two', 'start', 5n)).toEqual([5n])
+    })
     it('forgets a consumer that begins anew', async () => {
       await progress.advance('one', reached('order-a', 1, 2))
       await progress.settle('one', 2n)

@@ -19,6 +19,12 @@ export interface Progress {
   advance(consumer: string, reached: Reached, db?: Kysely<object>): Promise<boolean>
   /** Everything up to `position` is done. It never goes back. */
   settle(consumer: string, position: bigint, db?: Kysely<object>): Promise<void>
+  /** Notes events beyond the settled position that are done, in whatever order. */
+  note(consumer: string, positions: readonly bigint[]): Promise<void>
+  /** @returns those noted positions that are beyond `after`, and not beyond `until` */
+  noted(consumer: string, after: bigint | 'start', until: bigint): Promise<readonly bigint[]>
+  /** Forgets the notes up to a position, once it is settled. */
+  dropNotes(consumer: string, until: bigint): Promise<void>
   /**
    * Removes up to `max` rows of streams whose last event lies at or below the settled position. They grow with the number of
    * streams, and that is storage only; a consumer may prune if it drops events at or below that position unseen.

@@ -13,6 +13,7 @@ export async function within<T>(clock: Clock, timeoutMs: number, call: Promise<T
   try {
     return await Promise.race([call, late])
   } finally {
-    answered.abort()
+    // A reason of its own, since the usual one comes with a stack.
+    answered.abort('answered')
   }
 }

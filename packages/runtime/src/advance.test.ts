@@ -35,7 +35,12 @@ async function asking(wishes: () => readonly Next<Command, 'knock'>[], knock: ()
   const run = advance({
     service: 'settlement',
     aggregates: new Map([['payhash', own]]),
-    streams: { load: () => Promise.resolve(loaded), keep: () => undefined, forget: () => undefined },
+    streams: {
+      load: () => Promise.resolve(loaded),
+      fresh: () => Promise.resolve(loaded),
+      keep: () => undefined,
+      forget: () => undefined,
+    },
     bus: { ...platform.bus, publish: async (_, messages) => void sent.push(...messages) },
     timers: timerIndex(platform.timers, 'settlement'),
     unfinished: unfinished(platform.views, 'settlement'),

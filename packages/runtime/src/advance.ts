@@ -1,4 +1,3 @@
-import { contractOf } from '@penstock/contracts/all.ts'
 import type { CommandStep, EffectStep, Next } from '@penstock/kernel/process.ts'
 import type { Bus } from '@penstock/ports/bus.ts'
 import type { Basics } from './basics.ts'
@@ -7,7 +6,8 @@ import { derivedId } from './derived-ids.ts'
 import type { Effects } from './effects.ts'
 import type { Handled } from './handle.ts'
 import { lru } from './lru.ts'
-import { type CommandMessage, commandToBus, commandTopic, newCommand } from './messages.ts'
+import { type CommandMessage, newCommand } from './messages.ts'
+import { sendCommand } from './send.ts'
 import type { Aggregate } from './service.ts'
 import { type Streams, streamOf } from './streams.ts'
 import type { TimerIndex } from './timer-index.ts'
@@ -27,7 +27,8 @@ export type AdvanceContext<Ports> = {
   readonly decide: (command: CommandMessage) => Promise<Handled>
 }
 
-const REMEMBERED = 50_000
+/** More than are under way at a time; what is finished is not asked for any more. */
+const REMEMBERED = 8192
 
 /** Runs the process of a stream: what its state asks for is sent, set or started. Safe to repeat at any time. */
 export type Advance = (category: string, id: string, options?: { readonly afresh: boolean }) => Promise<void>
@@ -43,7 +44,7 @@ export function advance<Ports>(context: AdvanceContext<Ports>): Advance {
     const command = newCommand({ id, category: step.category, aggregateId: step.id, command: step.command, at, correlation })
     crashPoint(`${context.service}.before-send`)
     if (context.aggregates.has(step.category)) await context.decide(command)
-    else await context.bus.publish(commandTopic(contractOf(step.category).owner), [commandToBus(command)])
+    else await sendCommand(context.bus, context.ports.tracing, command, { 'penstock.attempt': step.attempt })
     crashPoint(`${context.service}.after-send`)
     sent.set(id, true)
   }
@@ -52,7 +53,8 @@ export function advance<Ports>(context: AdvanceContext<Ports>): Advance {
     const aggregate = context.aggregates.get(category)
     if (!aggregate) throw new Error(`${context.service} does not own ${category}`)
     const stream = streamOf(aggregate, id)
-    const { state, revision } = await context.streams.load(aggregate, id)
+    // Who comes by without having decided anything may be behind what other replicas have appended.
+    const { state, revision } = await (options ? context.streams.fresh(aggregate, id) : context.streams.load(aggregate, id))
     if (!aggregate.process) return context.unfinished.ran(stream, { revision, open: false, asking: false })
     const steps = aggregate.process(state, id)
     const correlation = aggregate.correlation?.(id, state) ?? id
@@ -75,21 +77,26 @@ function startEffect<Ports>(
 ): void {
   const key = `${streamOf(aggregate, id)}/${step.step}/${step.attempt}`
   const act = () => actOn(context, aggregate, { id, correlation, step, key })
-  context.effects.start({ key, service: context.service, name: step.effect, act })
+  const about = { category: aggregate.contract.category, aggregateId: id, correlation }
+  context.effects.start({ key, service: context.service, name: step.effect, about, act })
 }
 
 type Wish = { readonly id: string; readonly correlation: string; readonly step: EffectStep; readonly key: string }
 
 /** Looks whether the state still asks, acts, and tells the stream what happened. */
 async function actOn<Ports>(context: AdvanceContext<Ports>, aggregate: Aggregate<Ports>, { id, correlation, step, key }: Wish) {
-  const { state } = await context.streams.load(aggregate, id)
-  const asked = aggregate
-    .process?.(state, id)
-    .some((next) => next.kind === 'effect' && next.step === step.step && next.attempt === step.attempt)
-  if (!asked) return 'not-asked'
+  const isAsked = (state: unknown): boolean =>
+    aggregate
+      .process?.(state, id)
+      .some((next) => next.kind === 'effect' && next.step === step.step && next.attempt === step.attempt) ?? false
+  // Another replica may have carried it out and recorded it: what this one remembers is not enough to act on.
+  const present = async (): Promise<unknown> => (await context.streams.fresh(aggregate, id)).state
+  const state = await present()
+  if (!isAsked(state)) return 'not-asked'
   const act = aggregate.effects?.[step.effect]
   if (!act) throw new Error(`${aggregate.contract.category} has no effect "${step.effect}"`)
-  const outcome = await act(state, { id, ports: context.ports, signal: context.signal })
+  const stillAsked = async (): Promise<boolean> => isAsked(await present())
+  const outcome = await act(state, { id, ports: context.ports, signal: context.signal, stillAsked })
   crashPoint(`${context.service}.${step.effect}.before-outcome`)
   if (!outcome) return 'nothing-new'
   const { news } = await context.decide(

@@ -1,3 +1,4 @@
+import { Fault } from '@penstock/kernel/result.ts'
 import type { Clock } from '@penstock/ports/clock.ts'
 
 /** Waits between tries: doubling from `firstMs` to `maxMs`. */
@@ -22,3 +23,15 @@ export async function persist<T>(
     }
   }
 }
+
+/** Calls again through faults: what is asked has to be there before anything else can begin. */
+export const throughFaults = <T>(
+  clock: Clock,
+  signal: AbortSignal,
+  call: () => Promise<T>,
+  told: (fault: Fault) => void = () => undefined,
+): Promise<T> =>
+  persist(clock, signal, call, (error) => {
+    if (error instanceof Fault) told(error)
+    return error instanceof Fault
+  })

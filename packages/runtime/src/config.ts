@@ -1,39 +1,6 @@
 import { z } from 'zod'
-
-/** One variable: what it sets, in which unit, and what holds when nothing is said. The guide's table is made from these. */
-type Variable<Schema extends z.ZodType = z.ZodType> = {
-  readonly name: string
-  readonly means: string
-  readonly schema: Schema
-  readonly standard: string
-}
-
-const variable = <Schema extends z.ZodType>(name: string, means: string, schema: Schema, standard: string): Variable<Schema> => ({
-  name,
-  means,
-  schema,
-  standard,
-})
-
-const number = (pattern: RegExp, kind: string, min: number, max: number) => {
-  const wanted = `${kind} from ${min} to ${max}`
-  return z
-    .string()
-    .regex(pattern, wanted)
-    .transform(Number)
-    .refine((value) => value >= min && value <= max, wanted)
-}
-const whole = (min: number, max: number) => number(/^\d{1,12}$/, 'a whole number', min, max)
-const decimal = (min: number, max: number) => number(/^\d{1,9}(\.\d{1,9})?$/, 'a number', min, max)
-const oneOf = <const T extends readonly [string, ...string[]]>(...values: T) =>
-  z.enum(values, { error: `one of ${values.join(', ')}` })
-const flag = oneOf('0', '1').transform((value) => value === '1')
-const sat = z
-  .string()
-  .regex(/^\d{1,16}$/, 'a whole number of satoshis')
-  .transform(BigInt)
-const text = z.string().min(1, 'not empty')
-const urlOf = (wanted: string, schemes: RegExp) => z.string().refine((value) => value === '' || schemes.test(value), wanted)
+import { lightningVariables } from './config-lightning.ts'
+import { decimal, flag, oneOf, sat, text, urlOf, variable, whole } from './config-values.ts'
 
 /** Every variable that the service reads. Windows are in seconds in the environment; a name here says its own unit. */
 export const variables = {
@@ -53,9 +20,10 @@ export const variables = {
     z.string(),
     '',
   ),
+  operatorTokenFile: variable('PENSTOCK_OPERATOR_TOKEN_FILE', 'file with that token, in its stead; empty: none', z.string(), ''),
   healthPort: variable(
     'PENSTOCK_HEALTH_PORT',
-    'TCP port of /healthz, /readyz and /metrics of a service that runs as its own process; 0 takes a free one',
+    'TCP port of /healthz, /readyz and /metrics of a service that runs as its own process; 0 takes a free one. One process for all services opens it only where it is set',
     whole(0, 65535),
     '9090',
   ),
@@ -95,6 +63,24 @@ export const variables = {
     urlOf('a kurrentdb:// or postgres:// url', /^(kurrentdb(\+discover)?|esdb(\+discover)?|postgres(ql)?):\/\/./),
     '',
   ),
+  otlpUrl: variable(
+    'PENSTOCK_OTLP_URL',
+    'where traces are sent to by OTLP over HTTP, such as http://collector:4318; empty: no traces are made',
+    urlOf('an http:// or https:// url', /^https?:\/\/./),
+    '',
+  ),
+  otlpShare: variable(
+    'PENSTOCK_OTLP_SHARE',
+    'share of the orders that are traced, from 0 to 1; an order is traced by all processes or by none',
+    decimal(0, 1),
+    '1',
+  ),
+  eventStorePasswordFile: variable(
+    'PENSTOCK_EVENT_STORE_PASSWORD_FILE',
+    'file with the password of the user in a kurrentdb:// url, read at every new connection; empty: the one in the url',
+    z.string(),
+    '',
+  ),
   auditUrl: variable(
     'PENSTOCK_AUDIT_URL',
     'where the audit process answers the gateway, in a cluster; empty: audits are not offered',
@@ -102,18 +88,13 @@ export const variables = {
     '',
   ),
   sharePort: variable('PENSTOCK_SHARE_PORT', 'replicas of the gateway on one machine share its port', flag, '0'),
-  lightning: variable(
-    'PENSTOCK_LIGHTNING',
-    'the Lightning network: a simulated one, or an lnd node',
-    oneOf('simulated', 'lnd'),
-    'simulated',
+  restored: variable(
+    'PENSTOCK_RESTORED',
+    '1 after a restore of a backup: nothing is decided and no money moves, until it is 0 again (docs/guides/backup.md)',
+    flag,
+    '0',
   ),
-  simnetUrl: variable(
-    'PENSTOCK_SIMNET_URL',
-    'where the simulated network is, when another process keeps it; empty: in this process',
-    z.string(),
-    '',
-  ),
+  ...lightningVariables,
   trustProxy: variable(
     'PENSTOCK_TRUST_PROXY',
     'proxies in front of the gateway whose X-Forwarded-For is believed',

@@ -1,16 +1,17 @@
 import { contracts } from '@penstock/contracts/all.ts'
 import type { Contract } from '@penstock/contracts/define.ts'
 import { Bug, Fault } from '@penstock/kernel/result.ts'
-import type { Bus, BusMessage, Handled, RunningSubscription } from '@penstock/ports/bus.ts'
+import type { Bus, BusMessage, Handled } from '@penstock/ports/bus.ts'
 import { categoryOf, type EventStore, type StoredEvent } from '@penstock/ports/event-store.ts'
 import type { Progress } from '@penstock/ports/progress.ts'
-import { persist } from './backoff.ts'
+import { persist, throughFaults } from './backoff.ts'
 import type { Basics } from './basics.ts'
 import { eventOf } from './event-codec.ts'
-import { factsConsumed } from './metrics.ts'
+import { lagBehind, type Lag } from './lag.ts'
+import { factDelay, factsConsumed, messagesParked } from './metrics.ts'
 import { eventTopic, factFromBus, factToBus, outcomeFromBus, type OutcomeMessage } from './messages.ts'
 import type { Event } from './service.ts'
-import { watermark } from './watermark.ts'
+import { settling, type SettlingTimes } from './settling.ts'
 
 /** Who listens to the facts of one owner: reactions, or a projection. */
 export type Consumer = {
@@ -33,33 +34,42 @@ export type ConsumeContext = {
   readonly bus: Bus
   readonly progress: Progress
   readonly basics: Basics
+  /** Other than in production where a test has less patience. */
+  readonly times?: SettlingTimes
 }
 
-export type RunningConsumer = { close(): Promise<void> }
+export type RunningConsumer = {
+  readonly name: string
+  readonly owner: string
+  /** How far it is behind what was written. */
+  readonly behind: () => Promise<Lag>
+  close(): Promise<void>
+}
 
 const PAGE = 500
-const SAVE_EVERY_MS = 500
 
 /**
  * Follows the facts of one owner: first from the store, from the watermark to where the log ends now, then from the bus.
  * What arrives twice is dropped by the consumer; a jump in a stream's revisions is filled from the store.
  */
 export async function consume(context: ConsumeContext, consumer: Consumer, signal: AbortSignal): Promise<RunningConsumer> {
-  const { bus, progress, basics } = context
+  const { bus, basics } = context
   const key = `${consumer.name}@${consumer.owner}`
-  const mark = watermark()
-  await catchUp(context, consumer, key, signal)
+  await throughFaults(basics.clock, signal, () => catchUp(context, consumer, key, signal))
+  const categories = consumer.contracts.map(({ category }) => category)
+  const settled = settling(context, { key, owner: consumer.owner, categories }, context.times)
 
   const onFact = async (stored: StoredEvent): Promise<void> => {
-    mark.begin(stored.position)
+    settled.begin(stored.position)
     try {
-      await withGapsFilled(context, consumer, stored)
+      const event = await withGapsFilled(context, consumer, stored, settled.end)
+      if (event) factDelay.observe({ consumer: consumer.name }, Math.max(0, basics.clock.now() - event.at) / 1000)
     } catch (error) {
       // A fault comes again; what is parked is kept by the bus, and must not hold the watermark.
-      if (!(error instanceof Fault)) mark.end(stored.position)
+      if (!(error instanceof Fault)) settled.end(stored.position)
       throw error
     }
-    mark.end(stored.position)
+    settled.end(stored.position)
     factsConsumed.inc({ consumer: consumer.name })
   }
   const subscription = await bus.subscribe({
@@ -67,13 +77,18 @@ export async function consume(context: ConsumeContext, consumer: Consumer, signa
     topic: eventTopic(consumer.owner),
     handle: (message) => handled(basics, consumer, message, onFact),
   })
-  const saving = saveLoop(progress, basics, key, () => mark.value(), signal)
-  return { close: () => stop(subscription, saving) }
-}
-
-async function stop(subscription: RunningSubscription, saving: Promise<void>): Promise<void> {
-  await subscription.close()
-  await saving
+  const saving = settled.run(signal)
+  const { name, owner } = consumer
+  return {
+    name,
+    owner,
+    behind: () => lagBehind(context, key, categories),
+    async close() {
+      await subscription.close()
+      await saving
+      await settled.save()
+    },
+  }
 }
 
 /**
@@ -87,11 +102,16 @@ async function catchUp(context: ConsumeContext, consumer: Consumer, key: string,
   let after = (await progress.load(key)).position
   while (!signal.aborted) {
     const page = await store.readAll(after, PAGE, categories)
-    for (const stored of page) {
-      if (!poisoned.has(stored.stream) && (await appliedAtStart(context, consumer, stored, signal))) continue
-      poisoned.add(stored.stream)
-      await bus.publish(eventTopic(consumer.owner), [factToBus(stored)])
+    const inOrder = async (events: readonly StoredEvent[]): Promise<void> => {
+      for (const stored of events) {
+        if (!poisoned.has(stored.stream) && (await appliedAtStart(context, consumer, stored, signal))) continue
+        poisoned.add(stored.stream)
+        await bus.publish(eventTopic(consumer.owner), [factToBus(stored)])
+      }
     }
+    // Streams side by side, so that a projection takes many facts into one transaction; the order counts within each.
+    const lanes = await Promise.allSettled([...Map.groupBy(page, ({ stream }) => stream).values()].map(inOrder))
+    for (const lane of lanes) if (lane.status === 'rejected') throw lane.reason
     const last = page.at(-1)
     if (!last) return
     after = last.position
@@ -140,6 +160,7 @@ async function handled(
   } catch (error) {
     if (error instanceof Fault) throw error
     const reason = error instanceof Error ? error.message : String(error)
+    messagesParked.inc({ consumer: consumer.name })
     basics.log.error(
       { consumer: consumer.name, key: message.key, type: message.headers['type'], reason, stack: stackOf(error) },
       'a message is parked',
@@ -150,7 +171,13 @@ async function handled(
 
 const stackOf = (error: unknown): string | undefined => (error instanceof Error ? error.stack : undefined)
 
-async function withGapsFilled({ store, basics }: ConsumeContext, consumer: Consumer, stored: StoredEvent): Promise<void> {
+/** @returns the event, where it is of a kind that the consumer wants */
+async function withGapsFilled(
+  { store, basics }: ConsumeContext,
+  consumer: Consumer,
+  stored: StoredEvent,
+  filled: (position: bigint) => void = () => undefined,
+): Promise<Event | undefined> {
   // Nothing can be missing before a stream's first fact.
   const seen = stored.revision === 0 ? undefined : await consumer.seen(stored.stream)
   if (seen !== undefined && stored.revision > seen + 1) {
@@ -163,37 +190,21 @@ async function withGapsFilled({ store, basics }: ConsumeContext, consumer: Consu
       { consumer: consumer.name, stream: stored.stream, from: seen + 1, to: stored.revision - 1 },
       'a gap was filled from the store',
     )
-    for (const event of missing) await applyStored(consumer, event)
-  }
-  await applyStored(consumer, stored)
-}
-
-async function applyStored(consumer: Consumer, stored: StoredEvent): Promise<void> {
-  const category = categoryOf(stored.stream)
-  const contract = consumer.contracts.find((candidate) => candidate.category === category)
-  if (contract) await consumer.apply(eventOf(contract, stored))
-}
-
-async function saveLoop(
-  progress: Progress,
-  { clock, log }: Basics,
-  key: string,
-  value: () => bigint | undefined,
-  signal: AbortSignal,
-): Promise<void> {
-  let saved: bigint | undefined
-  for (let stopping = false; !stopping;) {
-    await clock.sleep(SAVE_EVERY_MS, signal)
-    stopping = signal.aborted
-    const position = value()
-    if (position === undefined || position === saved) continue
-    try {
-      await progress.settle(key, position)
-      saved = position
-    } catch (error) {
-      log.warn({ consumer: key, reason: String(error) }, 'progress was not saved; a restart reads a little more')
+    for (const event of missing) {
+      await applyStored(consumer, event)
+      filled(event.position)
     }
   }
+  return applyStored(consumer, stored)
+}
+
+async function applyStored(consumer: Consumer, stored: StoredEvent): Promise<Event | undefined> {
+  const category = categoryOf(stored.stream)
+  const contract = consumer.contracts.find((candidate) => candidate.category === category)
+  if (!contract) return undefined
+  const event = eventOf(contract, stored)
+  await consumer.apply(event)
+  return event
 }
 
 /** The contracts that a set of categories' owners publish, grouped by owner: one consumer each. */

@@ -1,27 +1,22 @@
-import { contractOf } from '@penstock/contracts/all.ts'
 import { Fault } from '@penstock/kernel/result.ts'
-import type { Bus, BusMessage, Handled as BusHandled } from '@penstock/ports/bus.ts'
+import type { BusMessage, Handled as BusHandled } from '@penstock/ports/bus.ts'
 import { advance as makeAdvance, type Advance } from './advance.ts'
 import type { Basics } from './basics.ts'
 import { effects } from './effects.ts'
-import { handle, type Handled, prepare } from './handle.ts'
-import { commandsHandled } from './metrics.ts'
-import {
-  commandFromBus,
-  type CommandMessage,
-  commandToBus,
-  commandTopic,
-  eventTopic,
-  newCommand,
-  outcomeToBus,
-} from './messages.ts'
+import { underLease } from './lease.ts'
+import { handle, type Handled, type HandlerContext, prepare } from './handle.ts'
+import { commandsHandled, commandSeconds, messagesParked } from './metrics.ts'
+import { commandFromBus, type CommandMessage, eventTopic, outcomeToBus } from './messages.ts'
 import type { ReactContext } from './react.ts'
 import type { Platform } from './platform.ts'
-import type { Aggregate, Ask, SendOptions, Service, ServiceContext } from './service.ts'
-import { type Streams, streamOf, streams as openStreams } from './streams.ts'
+import type { Aggregate, Service, ServiceContext } from './service.ts'
+import { contextOf } from './service-context.ts'
+import { streamOf, streams as openStreams } from './streams.ts'
 import { timerIndex } from './timer-index.ts'
+import { spanIn } from './trace.ts'
+import { orderOf, streamAttributes, type Told, traced } from './tracing.ts'
 import { turns } from './turns.ts'
-import { type Unfinished, unfinished as openUnfinished } from './unfinished.ts'
+import { unfinished as openUnfinished } from './unfinished.ts'
 
 const EFFECTS_END_WITHIN_MS = 3000
 
@@ -32,20 +27,20 @@ export function serviceCore<Ports>(service: Service<Ports>, ports: Ports & Basic
   const streams = openStreams(platform.store, (stream) => timers.forget(stream))
   const unfinished = openUnfinished(platform.views, service.name)
   const running = effects(ports, signal)
-  const oneByOne = turns()
-  const handler = { service: service.name, store: platform.store, streams, ports, signal }
+  const own = (category: string) => owned(aggregates, service.name, category)
+  const decideAlone = decider({ service: service.name, store: platform.store, streams, ports, signal }, own)
 
-  const decide = async (command: CommandMessage): Promise<Handled> => {
-    const aggregate = owned(aggregates, service.name, command.category)
-    const prepared = await prepare(handler, aggregate, command)
-    const stream = streamOf(aggregate, command.aggregateId)
-    const handled = await oneByOne(stream, () => handle(handler, aggregate, command, prepared))
-    tellLog(ports, command, handled)
-    const outcome = handled.outcome === 'accepted' && !handled.news ? 'repeated' : handled.outcome
-    commandsHandled.inc({ service: service.name, outcome })
-    if (handled.outcome === 'accepted') await advance(command.category, command.aggregateId)
-    return handled
-  }
+  const decide: Decide = (command, parent) =>
+    traced(
+      ports.tracing,
+      () => spanOf(service.name, command, parent),
+      async () => {
+        const handled = await decideAlone(command)
+        if (handled.outcome === 'accepted') await advance(command.category, command.aggregateId)
+        return handled
+      },
+      toldOf,
+    )
   const advance: Advance = makeAdvance({
     service: service.name,
     aggregates,
@@ -58,15 +53,8 @@ export function serviceCore<Ports>(service: Service<Ports>, ports: Ports & Basic
     signal,
     decide,
   })
-  const context = contextOf({
-    ports,
-    bus: platform.bus,
-    streams,
-    unfinished,
-    decide,
-    advance,
-    own: (category) => owned(aggregates, service.name, category),
-  })
+  const alone: ServiceContext<Ports>['alone'] = (name, work, stop) => underLease(platform, `${service.name}.${name}`, work, stop)
+  const context = contextOf({ ports, bus: platform.bus, streams, unfinished, decide, advance, own, alone })
   const reactContext: ReactContext = {
     service: service.name,
     owns: (category) => aggregates.has(category),
@@ -91,37 +79,47 @@ export function serviceCore<Ports>(service: Service<Ports>, ports: Ports & Basic
   }
 }
 
-type Parts<Ports> = {
-  readonly ports: Ports & Basics
-  readonly bus: Bus
-  readonly streams: Streams
-  readonly unfinished: Unfinished
-  readonly decide: (command: CommandMessage) => Promise<Handled>
-  readonly advance: Advance
-  readonly own: (category: string) => Aggregate<Ports>
-}
+/** `parent`: the span that sent it, where it came from elsewhere. */
+type Decide = (command: CommandMessage, parent?: string) => Promise<Handled>
 
-/** What a service's own loops may do. */
-function contextOf<Ports>({ ports, bus, streams, unfinished, decide, advance, own }: Parts<Ports>): ServiceContext<Ports> {
-  return {
-    ports,
-    decide: (ask, commandId) => decide(messageOf(ask, { commandId, correlation: ask.id }, ports)),
-    send: (ask, options) =>
-      bus.publish(commandTopic(contractOf(ask.category).owner), [commandToBus(messageOf(ask, options, ports))]),
-    async load(category, id) {
-      const { state, revision } = await streams.load(own(category), id)
-      return { state, revision: revision < 0 ? 'none' : revision }
-    },
-    async unfinished(category) {
-      const found = await unfinished.all([category], ports.clock.now())
-      return found.map((stream) => stream.slice(category.length + 1))
-    },
-    advance: (category, id) => advance(category, id, { afresh: true }),
+/** Decides one command after the other at each stream. */
+function decider<Ports>(handler: HandlerContext<Ports>, own: (category: string) => Aggregate<Ports>): Decide {
+  const { service, ports } = handler
+  const oneByOne = turns()
+  return async (command) => {
+    const since = ports.clock.now()
+    const aggregate = own(command.category)
+    const prepared = await prepare(handler, aggregate, command)
+    const stream = streamOf(aggregate, command.aggregateId)
+    const handled = await oneByOne(stream, () => handle(handler, aggregate, command, prepared))
+    tellLog(ports, command, handled)
+    commandsHandled.inc({ component: service, type: command.type, outcome: outcomeOf(handled) })
+    commandSeconds.observe({ component: service }, (ports.clock.now() - since) / 1000)
+    return handled
   }
 }
 
-/** Streams whose id is an order's; others are about an order when a message about one reached them. */
-const ORDER_STREAMS: ReadonlySet<string> = new Set(['quote', 'order', 'match', 'settlement', 'channel'])
+const outcomeOf = ({ outcome, news }: Handled) => (outcome === 'accepted' && !news ? 'repeated' : outcome)
+
+const spanOf = (service: string, command: CommandMessage, parent: string | undefined) => ({
+  name: `handle ${command.type}`,
+  trace: command.trace,
+  kind: 'consumer' as const,
+  parent,
+  attributes: {
+    ...streamAttributes(service, command.category, command.aggregateId, command.correlation),
+    'penstock.command': command.type,
+  },
+})
+
+const toldOf = (handled: Handled): Told => ({
+  attributes: {
+    'penstock.outcome': outcomeOf(handled),
+    ...(handled.outcome === 'accepted' ? { 'penstock.revision': handled.revision } : { 'penstock.refusal': handled.code }),
+  },
+  // A look at every block, for as long as a lease lasts, would bury what happened.
+  isIdle: outcomeOf(handled) === 'repeated',
+})
 
 function tellLog(
   { log }: Basics,
@@ -129,7 +127,7 @@ function tellLog(
   { news, ...became }: Handled,
 ): void {
   if (!news && became.outcome === 'accepted') return
-  const order = ORDER_STREAMS.has(category) || correlation !== aggregateId ? { order: correlation } : {}
+  const order = orderOf(category, aggregateId, correlation)
   log.info({ ...order, trace, command: type, stream: `${category}-${aggregateId}`, ...became }, 'a command was handled')
 }
 
@@ -139,19 +137,13 @@ function owned<Ports>(aggregates: ReadonlyMap<string, Aggregate<Ports>>, service
   return aggregate
 }
 
-function messageOf(ask: Ask, options: SendOptions, { clock }: Basics): CommandMessage {
-  const { commandId: id, correlation, at = clock.now(), notAfter } = options
-  const { category, id: aggregateId, command } = ask
-  return newCommand({ id, category, aggregateId, command, at, correlation, ...(notAfter !== undefined && { notAfter }) })
-}
-
 type Answering = Pick<ReturnType<typeof serviceCore>, 'service' | 'bus' | 'basics' | 'decide'>
 
 /** A command from the bus. Where no fact will tell what became of it, an outcome does. */
 export async function onCommand({ service, bus, basics, decide }: Answering, message: BusMessage): Promise<BusHandled> {
   try {
     const command = commandFromBus(message)
-    const handled = await decide(command)
+    const handled = await decide(command, spanIn(message.headers['traceparent'], command.trace))
     if (!handled.news) {
       const refused = handled.outcome === 'refused' ? { code: handled.code, message: handled.message } : null
       const revision = handled.outcome === 'accepted' ? handled.revision : 'none'
@@ -164,6 +156,7 @@ export async function onCommand({ service, bus, basics, decide }: Answering, mes
   } catch (error) {
     if (error instanceof Fault) throw error
     const reason = error instanceof Error ? error.message : String(error)
+    messagesParked.inc({ consumer: service })
     basics.log.error({ key: message.key, reason, stack: error instanceof Error ? error.stack : undefined }, 'a command is parked')
     return { park: reason }
   }

@@ -1,5 +1,5 @@
 import type { Ids } from '@penstock/ports/clock.ts'
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 
 /**
@@ -74,6 +74,15 @@ export const isSame = (one: string, other: string): boolean => {
   return a.length === b.length && timingSafeEqual(a, b)
 }
 
+/** To make a key of the bytes takes longer than to use it. */
+const keys = new WeakMap<Pepper, KeyObject>()
+
+function keyOf(pepper: Pepper): KeyObject {
+  const known = keys.get(pepper) ?? createSecretKey(pepper)
+  keys.set(pepper, known)
+  return known
+}
+
 // The use stands before the text, so that a hash made for one thing never answers for another.
 const keyed = (pepper: Pepper, use: string, text: string): Buffer =>
-  createHmac('sha256', pepper).update(`penstock/${use}/v1\n${text}`).digest()
+  createHmac('sha256', keyOf(pepper)).update(`penstock/${use}/v1\n${text}`).digest()

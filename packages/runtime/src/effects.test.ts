@@ -4,6 +4,8 @@ import { until } from '@penstock/testkit/until.ts'
 import { onTestFinished, test } from 'vitest'
 import { effects } from './effects.ts'
 
+const about = { category: 'settlement', aggregateId: 'o', correlation: 'o' }
+
 async function running() {
   const stop = new AbortController()
   onTestFinished(() => stop.abort())
@@ -13,14 +15,14 @@ async function running() {
 test('an outcome that changed nothing is looked for again while the state asks', async () => {
   const runs = await running()
   let acts = 0
-  runs.start({ key: 'k', service: 's', name: 'settle', act: async () => (++acts === 3 ? 'recorded' : 'nothing-new') })
+  runs.start({ key: 'k', service: 's', name: 'settle', about, act: async () => (++acts === 3 ? 'recorded' : 'nothing-new') })
   await until('it is recorded', () => acts === 3)
 })
 
 test('one effect never runs beside itself', async () => {
   const runs = await running()
   let acts = 0
-  const pay = { key: 'pay 1', service: 's', name: 'pay' }
+  const pay = { key: 'pay 1', service: 's', name: 'pay', about }
   const act = async () => {
     acts += 1
     return 'recorded' as const

@@ -2,6 +2,9 @@ import type { Clock } from '@penstock/ports/clock.ts'
 import { backoff } from './backoff.ts'
 import type { Basics } from './basics.ts'
 import { crashPoint } from './crash-points.ts'
+import { effectSeconds, effectsRunning, effectTries } from './metrics.ts'
+import { traceOf } from './trace.ts'
+import { orderOf, streamAttributes, traced } from './tracing.ts'
 
 /** One effect that a state asks for. */
 export type EffectRun = {
@@ -9,6 +12,8 @@ export type EffectRun = {
   readonly key: string
   readonly service: string
   readonly name: string
+  /** The stream that asks. */
+  readonly about: { readonly category: string; readonly aggregateId: string; readonly correlation: string }
   /** Looks whether the state still asks; acts; tells the stream. @returns whether something new was recorded */
   readonly act: () => Promise<'recorded' | 'nothing-new' | 'not-asked'>
 }
@@ -26,29 +31,39 @@ const SIDE_BY_SIDE = 64
  * Runs effects beside each other, each until it is recorded or no longer asked for. A fault is tried again with
  * back-off; so is an outcome that changed nothing while the state goes on asking, which would otherwise spin.
  */
-export function effects(basics: Pick<Basics, 'log'> & { readonly clock: Clock }, signal: AbortSignal): Effects {
+export function effects(basics: Pick<Basics, 'log' | 'tracing'> & { readonly clock: Clock }, signal: AbortSignal): Effects {
   const running = new Map<string, Promise<void>>()
   const slotsOf = new Map<string, Slots>()
 
-  const once = async (run: EffectRun): Promise<'done' | 'again'> => {
+  const once = async (run: EffectRun, tries: number): Promise<'done' | 'again'> => {
+    const labels = { component: run.service, effect: run.name }
     const slots = slotsOf.get(run.name) ?? newSlots()
     slotsOf.set(run.name, slots)
     await slots.take()
+    const since = basics.clock.now()
     try {
       crashPoint(`${run.service}.${run.name}.after-intent`)
-      const told = await run.act()
+      const told = await traced(
+        basics.tracing,
+        () => spanOf(run, tries),
+        run.act,
+        (outcome) => ({ attributes: { 'penstock.outcome': outcome }, isIdle: outcome === 'not-asked' }),
+      )
+      effectTries.inc({ ...labels, outcome: told })
       return told === 'nothing-new' ? 'again' : 'done'
     } catch (error) {
-      basics.log.warn({ effect: run.name, key: run.key, reason: String(error) }, 'an effect failed; it is tried again')
+      effectTries.inc({ ...labels, outcome: 'failed' })
+      basics.log.warn({ ...toldOf(run), reason: String(error) }, 'an effect failed; it is tried again')
       return 'again'
     } finally {
+      effectSeconds.observe(labels, (basics.clock.now() - since) / 1000)
       slots.free()
     }
   }
 
   const until = async (run: EffectRun): Promise<void> => {
     for (let tries = 0; !signal.aborted; tries++) {
-      if ((await once(run)) === 'done') return
+      if ((await once(run, tries)) === 'done') return
       await basics.clock.sleep(backoff(tries), signal)
     }
   }
@@ -56,7 +71,12 @@ export function effects(basics: Pick<Basics, 'log'> & { readonly clock: Clock },
   return {
     start(run) {
       if (signal.aborted || running.has(run.key)) return
-      const ended = until(run).finally(() => running.delete(run.key))
+      const labels = { component: run.service, effect: run.name }
+      effectsRunning.inc(labels)
+      const ended = until(run).finally(() => {
+        effectsRunning.dec(labels)
+        running.delete(run.key)
+      })
       running.set(run.key, ended)
     },
     async close() {
@@ -64,6 +84,24 @@ export function effects(basics: Pick<Basics, 'log'> & { readonly clock: Clock },
     },
   }
 }
+
+const spanOf = ({ service, name, about }: EffectRun, tries: number) => ({
+  name: `effect ${name}`,
+  trace: traceOf(about.correlation),
+  kind: 'client' as const,
+  attributes: {
+    ...streamAttributes(service, about.category, about.aggregateId, about.correlation),
+    'penstock.effect': name,
+    'penstock.attempt': tries + 1,
+  },
+})
+
+const toldOf = ({ name, key, about: { category, aggregateId, correlation } }: EffectRun) => ({
+  ...orderOf(category, aggregateId, correlation),
+  trace: traceOf(correlation),
+  effect: name,
+  key,
+})
 
 type Slots = { take(): Promise<void>; free(): void }
 

@@ -7,10 +7,13 @@ import type { Basics } from './basics.ts'
 import { crashPoint } from './crash-points.ts'
 import { derivedId } from './derived-ids.ts'
 import { seal, stateHash } from './event-codec.ts'
+import { appendConflicts, appendsUnknown, factsAppended } from './metrics.ts'
 import { type CommandMessage, toDecide } from './messages.ts'
 import type { Aggregate, Outcome } from './service.ts'
 import { upcast } from './upcast.ts'
 import { type Loaded, remember, type Streams, streamOf } from './streams.ts'
+import { spanOfAppend } from './trace.ts'
+import { streamAttributes, traced } from './tracing.ts'
 
 const CONFLICTS_IN_A_ROW = 100
 
@@ -41,8 +44,8 @@ export async function handle<Ports>(
     const loaded = await context.streams.load(aggregate, command.aggregateId)
     const before = loaded.handled.get(command.id)
     if (before !== undefined) return { outcome: 'accepted', revision: before, news: false }
-    if ('refused' in prepared) return { outcome: 'refused', ...prepared.refused, news: false }
-    const decision = aggregate.decider.decide(loaded.state, { ...toDecide(command), data: prepared.data })
+    const decision =
+      'refused' in prepared ? prepared : aggregate.decider.decide(loaded.state, { ...toDecide(command), data: prepared.data })
     if ('refused' in decision || decision.facts.length === 0) {
       // Nothing will be appended that could meet a conflict, so whether the fold is the newest is looked up.
       if ((await context.store.read(stream, loaded.revision + 1, 1)).length > 0) context.streams.forget(stream)
@@ -101,8 +104,18 @@ async function enrichedData<Ports>(
   const enrich = aggregate.enrich?.[command.type]
   if (!enrich) return data
   const about = { id: command.aggregateId, at: command.at, ports: context.ports }
-  return { ...data, ...(await enrich(data as never, about)) } // the contract has just given the data its shape
+  const added = await traced(
+    context.ports.tracing,
+    () => ({ name: `enrich ${command.type}`, trace: command.trace, attributes: attributesOf(context.service, command) }),
+    () => enrich(data as never, about), // the contract has just given the data its shape
+  )
+  return { ...data, ...added }
 }
+
+const attributesOf = (service: string, { category, aggregateId, correlation, type }: CommandMessage) => ({
+  ...streamAttributes(service, category, aggregateId, correlation),
+  'penstock.command': type,
+})
 
 /** @returns undefined after a conflict */
 async function append<Ports>(
@@ -118,9 +131,9 @@ async function append<Ports>(
   const project = of[version]
   if (!project) throw new Bug(`${aggregate.contract.category} has no state projection ${version}`)
   const { id, at, correlation, trace } = command
-  // The batch is part of its events' ids: a replica that decided the same command to other bytes meets a conflict, and
-  // does not take the stored ones for its own.
-  const batch = derivedId(id, stream, at, JSON.stringify(facts))
+  // The batch and its place are part of its events' ids: a replica that decided the same command to other bytes, or before
+  // it had read all that comes first, meets a conflict and does not take the stored ones for its own.
+  const batch = derivedId(id, stream, loaded.chain, at, JSON.stringify(facts))
   const sealed = seal(
     { stream, revision: loaded.revision + 1, chain: loaded.chain },
     facts.map((fact, index) => ({
@@ -136,15 +149,43 @@ async function append<Ports>(
     })),
   )
   crashPoint(`${context.service}.before-append`)
+  const since = context.ports.clock.now()
   const appended = await appendKnown(context, stream, loaded, sealed.events)
   if (appended.outcome === 'conflict') {
+    appendConflicts.inc({ component: context.service })
     context.streams.forget(stream)
     return undefined
   }
   crashPoint(`${context.service}.after-append`)
+  tellAppended(context, command, facts, appended.revision, since)
   remember(loaded.handled, id, appended.revision)
   context.streams.keep(stream, { state, revision: appended.revision, chain: sealed.chain, handled: loaded.handled })
   return appended
+}
+
+function tellAppended<Ports>(
+  { service, ports }: HandlerContext<Ports>,
+  command: CommandMessage,
+  facts: readonly Fact[],
+  revision: number,
+  since: number,
+): void {
+  const { id, category, trace } = command
+  for (const { type } of facts) factsAppended.inc({ category, type })
+  ports.tracing?.past(
+    {
+      name: `append ${facts[0]?.type}`,
+      trace,
+      kind: 'client',
+      id: spanOfAppend(id),
+      attributes: {
+        ...attributesOf(service, command),
+        'penstock.facts': facts.map(({ type }) => type).join(' '),
+        'penstock.revision': revision,
+      },
+    },
+    since,
+  )
 }
 
 /** Appends until the outcome is known: after a fault the same events are tried again at the same revision. */
@@ -162,6 +203,7 @@ function appendKnown<Ports>(
     () => store.append(stream, expected, events),
     (error, tries) => {
       if (!(error instanceof Fault)) return false
+      appendsUnknown.inc({ component: context.service })
       ports.log.warn({ stream, tries, reason: error.message }, 'an append has no known outcome; trying the same events again')
       return true
     },

@@ -1,26 +1,34 @@
-/** A map of bounded size that forgets what was used longest ago. A Map keeps the order of insertion, which is all it takes. */
+/** A map of bounded size that forgets what was not used for long. */
 export type Lru<K, V> = {
   get(key: K): V | undefined
   set(key: K, value: V): void
   delete(key: K): void
 }
 
+/**
+ * Two halves: what is used goes into the young one, and when that is full, the old one is forgotten and they change places.
+ * To move an entry at every use would cost more than most of what is kept here takes to find anew.
+ */
 export function lru<K, V>(capacity: number): Lru<K, V> {
-  const entries = new Map<K, V>()
+  const half = Math.max(1, Math.floor(capacity / 2))
+  let [young, old] = [new Map<K, V>(), new Map<K, V>()]
+
+  function set(key: K, value: V): void {
+    if (young.size >= half && !young.has(key)) [young, old] = [new Map(), young]
+    young.set(key, value)
+  }
   return {
     get(key) {
-      const value = entries.get(key)
-      if (value !== undefined) {
-        entries.delete(key)
-        entries.set(key, value)
-      }
-      return value
+      const value = young.get(key)
+      if (value !== undefined) return value
+      const known = old.get(key)
+      if (known !== undefined) set(key, known)
+      return known
     },
-    set(key, value) {
-      entries.delete(key)
-      entries.set(key, value)
-      if (entries.size > capacity) entries.delete(entries.keys().next().value as K) // not empty: it was just added to
+    set,
+    delete(key) {
+      young.delete(key)
+      old.delete(key)
     },
-    delete: (key) => void entries.delete(key),
   }
 }

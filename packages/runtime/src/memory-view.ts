@@ -1,7 +1,7 @@
 import { contractOf } from '@penstock/contracts/all.ts'
 import type { Clock } from '@penstock/ports/clock.ts'
 import { categoryOf, type EventStore, type StoredEvent } from '@penstock/ports/event-store.ts'
-import { backoff } from './backoff.ts'
+import { backoff, throughFaults } from './backoff.ts'
 import { eventOf } from './event-codec.ts'
 import type { Log } from './log.ts'
 import type { MemoryView } from './service.ts'
@@ -23,7 +23,7 @@ export async function followMemory(view: MemoryView, context: FollowContext, sig
     after = stored.position
   }
   for (let more = true; more;) {
-    const page: readonly StoredEvent[] = await store.readAll(after, PAGE, categories)
+    const page = await throughFaults(context.clock, signal, () => store.readAll(after, PAGE, categories))
     page.forEach(apply)
     more = page.length > 0
   }

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { openPepper } from './pepper.ts'
+import { othersMayRead } from './secret-file.ts'
 
 async function folder(): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), 'penstock-pepper-'))
@@ -26,4 +27,17 @@ test('a file that others can read, or that is damaged, is not used', async () =>
   await writeFile(join(dataDir, 'pepper'), 'half')
   await chmod(join(dataDir, 'pepper'), 0o600)
   await expect(openPepper(dataDir)).rejects.toThrow('damaged')
+})
+
+test.each([
+  [0o600, 'ours', false],
+  [0o640, 'ours', true],
+  [0o644, 'ours', true],
+  [0o440, 'mounted', false],
+  [0o640, 'mounted', false],
+  [0o460, 'mounted', true],
+  [0o444, 'mounted', true],
+] as const)('mode %o of a file that is %s: others may read it: %s', (mode, whose, may) => {
+  const own = process.getuid?.() ?? 0
+  expect(othersMayRead({ mode, uid: whose === 'ours' ? own : own + 1 })).toBe(may)
 })

@@ -71,7 +71,7 @@ test('what failed leaves no row and no progress, wakes nobody, and is projected 
   const consumer = start()
   broken.add('a')
   await assert.rejects(consumer.apply(fact('a', 0)), /the code is wrong/)
-  assert.deepEqual([await rows(), woken, await consumer.seen('payhash-a')], [{}, [], undefined])
+  assert.deepEqual([await rows(), woken, await consumer.seen('payhash-a')], [{}, [], -1])
   broken.clear()
   await consumer.apply(fact('a', 0))
   assert.deepEqual([await rows(), woken], [{ a: 1 }, ['a 0']])

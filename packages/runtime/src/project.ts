@@ -25,10 +25,11 @@ type Piece = {
 }
 
 const BATCH = 256
-const REMEMBERED = 50_000
+/** More than are under way at a time; what is finished is not asked for any more. */
+const REMEMBERED = 8192
 
 /** A projection's name with its version: the old one goes on beside the new one until traffic has moved. */
-const projectionName = (context: ProjectContext, { name, version }: Projection): string =>
+export const projectionName = (context: Pick<ProjectContext, 'service'>, { name, version }: Projection): string =>
   `${context.service}.${name}.v${version}`
 
 /**

@@ -1,4 +1,3 @@
-import { contractOf } from '@penstock/contracts/all.ts'
 import type { Contract } from '@penstock/contracts/define.ts'
 import type { Bus } from '@penstock/ports/bus.ts'
 import type { Basics } from './basics.ts'
@@ -6,8 +5,11 @@ import type { Consumer } from './consume.ts'
 import { crashPoint } from './crash-points.ts'
 import { derivedId } from './derived-ids.ts'
 import { lru } from './lru.ts'
-import { type CommandMessage, commandToBus, commandTopic, newCommand } from './messages.ts'
+import { type CommandMessage, newCommand } from './messages.ts'
+import { sendCommand } from './send.ts'
 import type { Ask, Event, Reaction } from './service.ts'
+import { spanOfMessage, traceOf } from './trace.ts'
+import { type About, streamAttributes, traced } from './tracing.ts'
 
 export type ReactContext = {
   readonly service: string
@@ -17,7 +19,8 @@ export type ReactContext = {
   readonly decide: (command: CommandMessage) => Promise<unknown>
 }
 
-const REMEMBERED = 50_000
+/** More than are under way at a time; what is finished is not asked for any more. */
+const REMEMBERED = 8192
 
 /**
  * Turns the facts of one owner into commands. Progress is kept afterwards: a repetition derives the same command ids,
@@ -29,25 +32,51 @@ export function reactor(
   contracts: readonly Contract[],
   reactions: readonly Reaction[],
 ): Consumer {
-  const seen = lru<string, number>(REMEMBERED)
+  // From the first revision that this process has handled to the last, without a gap. What lies before may have been in
+  // the hands of a replica that died, so it is not taken for done.
+  const seen = lru<string, { readonly first: number; readonly last: number }>(REMEMBERED)
   return {
     name: context.service,
     owner,
     contracts,
-    seen: (stream) => Promise.resolve(seen.get(stream)),
+    seen: (stream) => Promise.resolve(seen.get(stream)?.last),
     async apply(event) {
       const stream = `${event.category}-${event.aggregateId}`
-      const last = seen.get(stream)
-      if (last !== undefined && event.revision <= last) return
+      const { revision } = event
+      const { first, last } = seen.get(stream) ?? { first: revision, last: revision - 1 }
+      if (revision >= first && revision <= last) return
       for (const [index, reaction] of reactions.entries()) {
         if (reaction.contract.category !== event.category || reaction.type !== event.fact.type) continue
-        for (const ask of reaction.react(event)) await carryOut(context, event, ask, index)
+        await traced(
+          context.basics.tracing,
+          () => consuming('react', context.service, event),
+          async () => {
+            for (const ask of reaction.react(event)) await carryOut(context, event, ask, index)
+          },
+        )
       }
       crashPoint(`${context.service}.after-reaction`)
-      seen.set(stream, event.revision)
+      seen.set(stream, { first: revision === first - 1 ? revision : first, last: Math.max(last, revision) })
     },
   }
 }
+
+/** What a consumer makes of a fact, behind the span that published it. */
+export const consuming = (
+  verb: string,
+  consumer: string,
+  { id, category, aggregateId, correlation, revision, fact }: Event,
+): About => ({
+  name: `${verb} ${fact.type}`,
+  trace: traceOf(correlation),
+  kind: 'consumer',
+  parent: spanOfMessage(id),
+  attributes: {
+    ...streamAttributes(consumer, category, aggregateId, correlation),
+    'penstock.fact': fact.type,
+    'penstock.revision': revision,
+  },
+})
 
 async function carryOut(context: ReactContext, event: Event, ask: Ask, reaction: number): Promise<void> {
   const command = newCommand({
@@ -59,5 +88,5 @@ async function carryOut(context: ReactContext, event: Event, ask: Ask, reaction:
     correlation: event.correlation,
   })
   if (context.owns(ask.category)) await context.decide(command)
-  else await context.bus.publish(commandTopic(contractOf(ask.category).owner), [commandToBus(command)])
+  else await sendCommand(context.bus, context.basics.tracing, command)
 }

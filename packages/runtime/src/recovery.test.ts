@@ -133,12 +133,14 @@ test('an effect that never answers keeps no other kind of effect waiting', async
   const stop = new AbortController()
   const running = effects(platform, stop.signal)
   const never = new Promise<never>(() => {})
-  for (let n = 0; n < 500; n++) running.start({ key: `pay ${n}`, service: 's', name: 'pay', act: () => never })
+  const about = { category: 'settlement', aggregateId: 'o', correlation: 'o' }
+  for (let n = 0; n < 500; n++) running.start({ key: `pay ${n}`, service: 's', name: 'pay', about, act: () => never })
   let cancelled = false
   running.start({
     key: 'cancel',
     service: 's',
     name: 'cancel',
+    about,
     act: () => {
       cancelled = true
       return Promise.resolve('recorded')

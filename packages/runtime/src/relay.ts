@@ -1,13 +1,17 @@
 import { Fault } from '@penstock/kernel/result.ts'
 import type { Bus } from '@penstock/ports/bus.ts'
 import type { Clock } from '@penstock/ports/clock.ts'
-import type { EventStore, StoredEvent } from '@penstock/ports/event-store.ts'
+import { aggregateIdOf, categoryOf, type EventStore, type StoredEvent } from '@penstock/ports/event-store.ts'
 import type { Progress } from '@penstock/ports/progress.ts'
 import type { Views } from '@penstock/ports/views.ts'
 import { persist } from './backoff.ts'
 import { crashPoint } from './crash-points.ts'
+import { metaOf } from './event-codec.ts'
 import type { Log } from './log.ts'
+import { factsRelayed } from './metrics.ts'
 import { eventTopic, factToBus } from './messages.ts'
+import { spanOfAppend, spanOfMessage } from './trace.ts'
+import { streamAttributes, type Tracing } from './tracing.ts'
 import type { Unfinished } from './unfinished.ts'
 
 export type RelayContext = {
@@ -20,6 +24,7 @@ export type RelayContext = {
   readonly unfinished: Unfinished
   readonly clock: Clock
   readonly log: Log
+  readonly tracing?: Tracing
 }
 
 const PAGE = 1000
@@ -37,6 +42,7 @@ export async function relay(context: RelayContext, signal: AbortSignal): Promise
   const saving = saveLoop(context, () => published.save(), over.signal)
   try {
     for await (const batch of store.follow({ categories: context.categories, after, signal })) {
+      const since = clock.now()
       await persist(
         clock,
         signal,
@@ -44,6 +50,8 @@ export async function relay(context: RelayContext, signal: AbortSignal): Promise
         (error) => error instanceof Fault,
       )
       crashPoint(`${service}.after-publish`)
+      factsRelayed.inc({ component: service }, batch.length)
+      if (context.tracing) tellTraces(service, context.tracing, batch, since)
       published.note(batch)
     }
   } finally {
@@ -52,7 +60,21 @@ export async function relay(context: RelayContext, signal: AbortSignal): Promise
   }
 }
 
-const consumerOf = (service: string): string => `relay.${service}`
+export const consumerOf = (service: string): string => `relay.${service}`
+
+/** The way of each fact from its append to its consumers, both of which find this span by the fact alone. */
+function tellTraces(service: string, tracing: Tracing, batch: readonly StoredEvent[], since: number): void {
+  for (const event of batch) {
+    const { command, trace, correlation } = metaOf(event)
+    const attributes = {
+      ...streamAttributes(service, categoryOf(event.stream), aggregateIdOf(event.stream), correlation),
+      'penstock.fact': event.type,
+      'penstock.revision': event.revision,
+    }
+    const [id, parent] = [spanOfMessage(event.id), spanOfAppend(command)]
+    tracing.past({ name: `relay ${event.type}`, trace, kind: 'producer', id, parent, attributes }, since)
+  }
+}
 
 /** What was published and is not yet written down: many batches share one transaction. */
 function unsaved({ service, views, unfinished, progress, clock }: RelayContext) {

@@ -1,13 +1,16 @@
+import { Fault } from '@penstock/kernel/result.ts'
 import type { RunningSubscription } from '@penstock/ports/bus.ts'
-import { backoff } from './backoff.ts'
+import { backoff, throughFaults } from './backoff.ts'
 import { byOwner, consume, type Consumer, type RunningConsumer } from './consume.ts'
 import { underLease } from './lease.ts'
 import { followMemory } from './memory-view.ts'
 import { commandTopic } from './messages.ts'
+import { beginAtZero, relayHeld } from './metrics.ts'
 import { onCommand, serviceCore } from './core.ts'
 import type { Platform } from './platform.ts'
 import { projector } from './project.ts'
 import { reactor } from './react.ts'
+import { readingsOf } from './readings.ts'
 import { noteUnrelayed, relay } from './relay.ts'
 import type { Job, Service, ServiceContext } from './service.ts'
 import { sweep } from './sweep.ts'
@@ -28,7 +31,8 @@ export const bind = <Ports>(
   height: () => number | undefined = () => undefined,
 ): Bound => ({
   name: service.name,
-  start: (platform, signal) => start(service, ports, height, platform, signal),
+  start: (platform, signal) =>
+    platform.config.restored ? startLooking(service, ports, platform, signal) : start(service, ports, height, platform, signal),
 })
 
 /**
@@ -37,7 +41,7 @@ export const bind = <Ports>(
  */
 export async function run(services: readonly Bound[], platform: Platform): Promise<{ close(): Promise<void> }> {
   const stop = new AbortController()
-  await migrateUnfinished(platform.views)
+  await throughFaults(platform.clock, stop.signal, () => migrateUnfinished(platform.views))
   const running = await Promise.all(services.map((service) => service.start(platform, stop.signal)))
   return {
     async close() {
@@ -56,10 +60,11 @@ async function start<Ports>(
 ): Promise<RunningService> {
   const ports = { ...platform, ...own, log: platform.log.child({ service: service.name }) }
   const core = serviceCore(service, ports, platform, signal)
-  for (const projection of service.projections) await projection.migrate(platform.views)
+  const patiently = (call: () => Promise<void>): Promise<void> => throughFaults(platform.clock, signal, call)
+  for (const projection of service.projections) await patiently(() => projection.migrate(platform.views))
   await Promise.all(service.memory.map((view) => followMemory(view, platform, signal)))
 
-  await noteUnrelayed({ ...relayed(service, core), ...platform })
+  await patiently(() => noteUnrelayed({ ...relayed(service, core), ...platform }))
   // Before any consumer: what guards money must not wait for the bus, nor for what others have to read first.
   const jobs = service.jobs.map((job) => keepRunning(job, core.context, signal))
   const loops = loopsOf(service, core, platform, height, signal)
@@ -68,15 +73,45 @@ async function start<Ports>(
     consumersOf(service, core.reactContext, platform).map((consumer) => consume(consuming, consumer, signal)),
   )
   const commands = service.aggregates.length > 0 ? [await commandConsumer(service.name, core, platform)] : []
+  const unwatch = platform.gauges?.watch(readingsOf({ ...relayed(service, core), platform, consumers, height }))
   return {
     name: service.name,
     async close() {
+      unwatch?.()
       await closeAll([...consumers, ...commands])
       await Promise.all([...loops, ...jobs])
       await core.close()
     },
   }
 }
+
+/**
+ * After a restore: the stores may know less than the world outside, and a decision or a payment made from them could be made
+ * twice. So nothing is decided, relayed, fired or carried out; only what looks runs, from what was restored.
+ */
+async function startLooking<Ports>(
+  service: Service<Ports>,
+  own: Ports,
+  platform: Platform,
+  signal: AbortSignal,
+): Promise<RunningService> {
+  const ports = { ...platform, ...own, log: platform.log.child({ service: service.name }) }
+  const core = serviceCore(service, ports, platform, signal)
+  for (const projection of service.projections) await projection.migrate(platform.views)
+  await noteUnrelayed({ ...relayed(service, core), ...platform })
+  const refuse = (): Promise<never> => Promise.reject(new Fault(READ_ONLY))
+  const context = { ...core.context, decide: refuse, send: refuse, advance: refuse }
+  ports.log.warn({}, READ_ONLY)
+  const jobs = service.jobs.filter(({ looksOnly }) => looksOnly).map((job) => keepRunning(job, context, signal))
+  return {
+    name: service.name,
+    async close() {
+      await Promise.all(jobs)
+    },
+  }
+}
+
+const READ_ONLY = 'read-only after a restore: nothing is decided and no money moves while PENSTOCK_RESTORED is 1'
 
 type Core<Ports> = ReturnType<typeof serviceCore<Ports>>
 
@@ -93,7 +128,7 @@ function consumersOf<Ports>(
   )
   const projecting = service.projections.flatMap((projection) =>
     [...byOwner(projection.from)].map(([owner, contracts]) =>
-      projector({ service: service.name, views: platform.views, progress: platform.progress }, projection, owner, contracts),
+      projector({ ...platform, service: service.name }, projection, owner, contracts),
     ),
   )
   return [...reacting, ...projecting]
@@ -116,8 +151,15 @@ function loopsOf<Ports>(
   if (service.aggregates.length === 0) return []
   const { decide, advance, basics } = core
   const named = { ...relayed(service, core), timers: platform.timers, basics }
-  const relaying = (stop: AbortSignal) =>
-    underLease(platform, `relay.${service.name}`, (held) => relay({ ...platform, ...named }, held), stop)
+  const holding = async (held: AbortSignal): Promise<void> => {
+    relayHeld.set({ component: service.name }, 1)
+    await relay({ ...platform, ...named }, held).finally(() => relayHeld.set({ component: service.name }, 0))
+  }
+  beginAtZero(
+    service.name,
+    service.aggregates.map(({ contract }) => contract),
+  )
+  const relaying = (stop: AbortSignal) => underLease(platform, `relay.${service.name}`, holding, stop)
   return [
     keepRunning({ name: 'relay', run: (_, stop) => relaying(stop) }, core.context, signal),
     keepRunning({ name: 'timers', run: (_, stop) => fireTimers({ ...named, height, decide }, stop) }, core.context, signal),

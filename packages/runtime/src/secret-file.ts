@@ -21,12 +21,18 @@ export async function readSecret(path: string): Promise<Uint8Array | undefined> 
     throw error
   })
   if (text === undefined) return undefined
-  const { mode } = await stat(path)
-  if ((mode & 0o077) !== 0) throw new Error(`${path} can be read by others; run: chmod 600 ${path}`)
+  if (othersMayRead(await stat(path))) throw new Error(`${path} can be read by others; run: chmod 600 ${path}`)
   if (!/^[0-9a-f]{64}\n?$/.test(text))
     throw new Error(`${path} is damaged: it has to hold 64 hex digits; restore it from a backup.`)
   return new Uint8Array(Buffer.from(text.trim(), 'hex'))
 }
+
+/**
+ * A file of our own is for nobody else. One that belongs to somebody else, as a secret that an orchestrator mounts, may be
+ * read by our group: else we could not read it either.
+ */
+export const othersMayRead = ({ mode, uid }: { readonly mode: number; readonly uid: number }): boolean =>
+  (mode & (uid === process.getuid?.() ? 0o077 : 0o037)) !== 0
 
 /** Written beside and linked into place: of two processes that start at once one wins, and nobody reads half a file. */
 async function make(path: string): Promise<Uint8Array> {

@@ -44,7 +44,13 @@ export type Enrich<Ports> = (
   about: { readonly id: string; readonly at: number; readonly ports: Ports & Basics },
 ) => Promise<object>
 
-export type EffectContext<Ports> = { readonly id: string; readonly ports: Ports & Basics; readonly signal: AbortSignal }
+export type EffectContext<Ports> = {
+  readonly id: string
+  readonly ports: Ports & Basics
+  readonly signal: AbortSignal
+  /** Looks once more: another replica may have done it meanwhile, or this process may have stood still since it looked. */
+  readonly stillAsked: () => Promise<boolean>
+}
 
 /**
  * Acts on the outside world and tells the stream what happened. It may run again after a crash, so it looks first
@@ -112,6 +118,8 @@ export type Projection = {
   readonly from: readonly Contract[]
   /** Forward-only, run at start; the tables' names carry the version where shapes change. */
   readonly migrate: (views: Views) => Promise<void>
+  /** Those that are made of facts alone, for who makes them anew. */
+  readonly tables?: readonly string[]
   /** The transaction sees the projection's tables; type it with `trx.$extendTables<...>()`. */
   readonly apply: (trx: Transaction<object>, event: Event) => Promise<void>
   /** What became of a command where no fact tells it: a refusal, or nothing new. */
@@ -141,6 +149,11 @@ export type ServiceContext<Ports> = {
   readonly unfinished: (category: string) => Promise<readonly string[]>
   /** Runs the stream's process now: effects that its state asks for start, whatever the bus does. */
   readonly advance: (category: string, id: string) => Promise<void>
+  /**
+   * Does work that one replica does best, whenever this one has its lease, until `signal`. What was paused may go on for a
+   * moment after another has taken over, so two of them must be harmless. Not for what guards money.
+   */
+  readonly alone: (name: string, work: (signal: AbortSignal) => Promise<void>, signal: AbortSignal) => Promise<void>
 }
 
 export type SendOptions = {
@@ -153,6 +166,8 @@ export type SendOptions = {
 /** A loop of a service: it runs until the signal, and is started again with back-off when it throws. */
 export type Job<Ports> = {
   readonly name: string
+  /** It changes nothing, and runs after a restore too, when nothing else does. */
+  readonly looksOnly?: true
   readonly run: (context: ServiceContext<Ports>, signal: AbortSignal) => Promise<void>
 }
 

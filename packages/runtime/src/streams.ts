@@ -17,7 +17,8 @@ export type Loaded = {
 }
 
 const PAGE = 1000
-const CACHED_STREAMS = 4096
+/** Those that are under way. Memory is full of the others soon, and none of them is needed again. */
+const CACHED_STREAMS = 1024
 const HANDLED_KEPT = 4096
 
 export const emptyStream = (aggregate: Aggregate<never>): Loaded => ({
@@ -42,7 +43,10 @@ export function remember(handled: Map<string, number>, commandId: string, revisi
 
 /** Streams as they are now: read and folded once, then kept up with what this process appends. */
 export type Streams = {
+  /** As far as this process knows: enough where an append follows, which meets a conflict if others were first. */
   load(aggregate: Aggregate<never>, id: string): Promise<Loaded>
+  /** With what others have appended since: for whoever acts without appending first. */
+  fresh(aggregate: Aggregate<never>, id: string): Promise<Loaded>
   keep(stream: string, loaded: Loaded): void
   /** After a conflict: somebody else has appended. */
   forget(stream: string): void
@@ -53,21 +57,34 @@ export const streamOf = (aggregate: Aggregate<never>, id: string): string => `${
 /** `forgotten` is told of streams to which somebody else has appended. */
 export function streams(store: EventStore, forgotten: (stream: string) => void): Streams {
   const cache = lru<string, Loaded>(CACHED_STREAMS)
+
+  /** Never back: a read may end after an append of this process. */
+  const keep = (stream: string, loaded: Loaded): Loaded => {
+    const known = cache.get(stream)
+    if (known && known.revision >= loaded.revision) return known
+    if (loaded.revision >= 0) cache.set(stream, loaded)
+    return loaded
+  }
+  const readOn = async (aggregate: Aggregate<never>, stream: string, from: Loaded): Promise<Loaded> => {
+    for (let loaded = from; ;) {
+      const page = await store.read(stream, loaded.revision + 1, PAGE)
+      for (const event of page) loaded = afterStored(aggregate, loaded, event)
+      if (page.length < PAGE) return loaded
+    }
+  }
   return {
     async load(aggregate, id) {
       const stream = streamOf(aggregate, id)
-      const cached = cache.get(stream)
-      if (cached) return cached
-      let loaded = emptyStream(aggregate)
-      for (;;) {
-        const page = await store.read(stream, loaded.revision + 1, PAGE)
-        for (const event of page) loaded = afterStored(aggregate, loaded, event)
-        if (page.length < PAGE) break
-      }
-      if (loaded.revision >= 0) cache.set(stream, loaded)
-      return loaded
+      return cache.get(stream) ?? keep(stream, await readOn(aggregate, stream, emptyStream(aggregate)))
     },
-    keep: (stream, loaded) => cache.set(stream, loaded),
+    async fresh(aggregate, id) {
+      const stream = streamOf(aggregate, id)
+      const known = cache.get(stream) ?? emptyStream(aggregate)
+      const loaded = await readOn(aggregate, stream, known)
+      if (loaded.revision > known.revision) forgotten(stream)
+      return keep(stream, loaded)
+    },
+    keep: (stream, loaded) => void keep(stream, loaded),
     forget(stream) {
       cache.delete(stream)
       forgotten(stream)

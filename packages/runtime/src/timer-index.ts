@@ -10,7 +10,8 @@ export type TimerIndex = {
   forget(stream: string): void
 }
 
-const REMEMBERED = 50_000
+/** More than are under way at a time; what is finished is not asked for any more. */
+const REMEMBERED = 8192
 
 export function timerIndex(timers: Timers, service: string): TimerIndex {
   const known = lru<string, { readonly revision: number; readonly wanted: string }>(REMEMBERED)

@@ -4,6 +4,9 @@ import { backoff } from './backoff.ts'
 import type { Basics } from './basics.ts'
 import { derivedId } from './derived-ids.ts'
 import { type CommandMessage, newCommand } from './messages.ts'
+import { timersFired } from './metrics.ts'
+import { traceOf } from './trace.ts'
+import { streamAttributes, traced } from './tracing.ts'
 
 export type TimerContext = {
   readonly service: string
@@ -36,28 +39,41 @@ export async function fireTimers(context: TimerContext, signal: AbortSignal): Pr
 
 const nameOf = ({ stream, step, due }: DueTimer): string => `${stream}\n${step}\n${JSON.stringify(due)}`
 
-async function fire({ timers, basics, decide }: TimerContext, timer: DueTimer, setBack: Map<string, SetBack>): Promise<void> {
-  const id = aggregateIdOf(timer.stream)
+async function fire(context: TimerContext, timer: DueTimer, setBack: Map<string, SetBack>): Promise<void> {
+  const { service, timers, basics } = context
   const name = nameOf(timer)
   try {
-    await decide(
-      newCommand({
-        id: derivedId(timer.stream, timer.step, JSON.stringify(timer.due)),
-        category: categoryOf(timer.stream),
-        aggregateId: id,
-        command: timer.command,
-        at: basics.clock.now(),
-        correlation: id,
-      }),
-    )
+    await sendDue(context, timer)
     await timers.fired(timer)
     setBack.delete(name)
+    timersFired.inc({ component: service, outcome: 'done' })
   } catch (error) {
     const tries = (setBack.get(name)?.tries ?? 0) + 1
     setBack.set(name, { tries, notBefore: basics.clock.now() + backoff(tries, 500, LONGEST_WAIT_MS) })
+    timersFired.inc({ component: service, outcome: 'failed' })
     basics.log.warn(
       { stream: timer.stream, step: timer.step, tries, reason: String(error) },
       'a deadline could not be carried out; it is tried again',
     )
   }
+}
+
+function sendDue({ service, basics, decide }: TimerContext, { stream, step, due, command }: DueTimer): Promise<unknown> {
+  const id = aggregateIdOf(stream)
+  const category = categoryOf(stream)
+  return traced(
+    basics.tracing,
+    () => ({ name: `deadline ${step}`, trace: traceOf(id), attributes: streamAttributes(service, category, id, id) }),
+    () =>
+      decide(
+        newCommand({
+          id: derivedId(stream, step, JSON.stringify(due)),
+          category,
+          aggregateId: id,
+          command,
+          at: basics.clock.now(),
+          correlation: id,
+        }),
+      ),
+  )
 }

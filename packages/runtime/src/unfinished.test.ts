@@ -15,3 +15,19 @@ test('what could not be written down is written down the next time', async () =>
   index.ran('order-2', { revision: 0, open: true, asking: true })
   assert.deepEqual([...(await index.all(['order'], 2))].sort(), ['order-1', 'order-2'])
 })
+
+test('a relay that slept takes nothing back that others have told of or done since', async () => {
+  const { views } = (await memoryWorld()).platform
+  await migrateUnfinished(views)
+  const [awake, asleep] = [unfinished(views, 'order'), unfinished(views, 'order')]
+  const touch = (index: typeof awake, revision: number) =>
+    views.db.transaction().execute((trx) => index.touch(trx, new Map([['order-1', revision]]), revision))
+  asleep.ran('order-1', { revision: 5, open: true, asking: false })
+  awake.ran('order-1', { revision: 7, open: true, asking: true })
+  await awake.flush(7)
+  await touch(awake, 7)
+  assert.deepEqual(await asleep.behind(100, 9), [])
+  await touch(awake, 8)
+  await touch(asleep, 5)
+  assert.deepEqual(await asleep.behind(100, 9), ['order-1'])
+})

@@ -31,11 +31,14 @@ export type Unfinished = {
   behind(before: number, max: number): Promise<readonly string[]>
   /** All that are open; with `asking` those that wait for more than a deadline. */
   all(categories: readonly string[], now: number, which?: 'asking'): Promise<readonly string[]>
+  /** How many are open. */
+  count(): Promise<number>
   /** Lets others go first: this one could not be advanced. */
   postpone(stream: string, now: number): Promise<void>
 }
 
-const REMEMBERED = 20_000
+/** More than are under way at a time; what is finished is not asked for any more. */
+const REMEMBERED = 8192
 
 export async function migrateUnfinished(views: Views): Promise<void> {
   await views.migrate('unfinished', [
@@ -90,7 +93,11 @@ export function unfinished(views: Views, service: string): Unfinished {
 const inOrder = <T>(streams: ReadonlyMap<string, T>): readonly (readonly [string, T])[] =>
   [...streams].sort(([a], [b]) => (a < b ? -1 : 1))
 
-function looks(views: Views, service: string, flush: Unfinished['flush']): Pick<Unfinished, 'behind' | 'all' | 'postpone'> {
+function looks(
+  views: Views,
+  service: string,
+  flush: Unfinished['flush'],
+): Pick<Unfinished, 'behind' | 'all' | 'count' | 'postpone'> {
   const db = views.db.$extendTables<UnfinishedTable>()
   const open = db.selectFrom('unfinished_streams').select('stream').where('service', '=', service)
   return {
@@ -107,6 +114,10 @@ function looks(views: Views, service: string, flush: Unfinished['flush']): Pick<
       await flush(now)
       const rows = await (which === 'asking' ? open.where('asking', '=', 1) : open).execute()
       return rows.map(({ stream }) => stream).filter((stream) => categories.includes(stream.slice(0, stream.indexOf('-'))))
+    },
+    async count() {
+      const rows = db.selectFrom('unfinished_streams').select(({ fn }) => fn.countAll().as('open'))
+      return Number((await rows.where('service', '=', service).executeTakeFirstOrThrow()).open)
     },
     async postpone(stream, now) {
       const rows = db.updateTable('unfinished_streams').set({ touched_at: now })
@@ -126,7 +137,14 @@ async function keepGrown(trx: Transaction<object>, key: Key, revision: number, r
     .$extendTables<UnfinishedTable>()
     .insertInto('unfinished_streams')
     .values({ ...key, ...changes })
-    .onConflict((conflict) => conflict.columns(['service', 'stream']).doUpdateSet(changes))
+    // Not back: the relay may be behind a replica that ran the process, and one that slept tells of what is long done.
+    .onConflict((conflict) =>
+      conflict
+        .columns(['service', 'stream'])
+        .doUpdateSet(changes)
+        .where('unfinished_streams.revision', '<=', revision)
+        .where('unfinished_streams.ran_revision', '<', revision),
+    )
     .execute()
 }
 

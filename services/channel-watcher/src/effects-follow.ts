@@ -14,6 +14,7 @@ const LOOKS_SIDE_BY_SIDE = 8
 /** A probe that its last node keeps takes its whole limit: probes have lanes of their own. */
 const PROBES_SIDE_BY_SIDE = 32
 const AGAIN_AFTER_MS = 1000
+const MOST_TRIES = 3
 /** Leases at rest take turns, so that a block costs the same however many channels were ever sold. */
 const LEASES_PER_TIP = 500
 
@@ -77,13 +78,26 @@ async function due(context: Context, resting: Set<string>): Promise<readonly str
   }
 }
 
-/** @returns the state afterwards. The revision in the command's id lets the same evidence speak to a newer state. */
-async function look(context: Context, tip: ChainTip, id: string, probe: boolean, signal: AbortSignal): Promise<Channel> {
+/**
+ * What was seen before somebody else spoke, of a later block perhaps, would take that back: it is looked at anew. So it is
+ * with whoever stood still in between.
+ * @returns the state afterwards. The revision in the command's id lets the same evidence speak to a newer state.
+ */
+async function look(
+  context: Context,
+  tip: ChainTip,
+  id: string,
+  probe: boolean,
+  signal: AbortSignal,
+  tries = 0,
+): Promise<Channel> {
   const { ports, decide } = context
   const { state, revision } = await present(context, id)
   const watch = watchOf(state)
   if (!watch || (probe && !isToBeProbed(state))) return state
   const evidence = await seenOf(ports, watch, probe, signal)
+  const isOutdated = (await present(context, id)).revision !== revision
+  if (isOutdated && tries < MOST_TRIES) return look(context, tip, id, probe, signal, tries + 1)
   const data = { outpoint: watch.outpoint, evidence, seesMempool: ports.chain.sees.mempool }
   await decide(ask(channel, id, 'Observe', data), derivedId(channel.category, id, revision, tip.hash, canonical(data)))
   return (await present(context, id)).state

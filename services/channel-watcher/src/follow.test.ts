@@ -22,6 +22,9 @@ function watcher({ slowOutput = false } = {}) {
     ]),
   }
   const looks: string[] = []
+  const heights: number[] = []
+  let revision = 1
+  let answered = (): void => undefined
   let probes = 0
   let height = 103
   let wake = (): void => undefined
@@ -37,8 +40,10 @@ function watcher({ slowOutput = false } = {}) {
       chain: {
         sees: { mempool: true },
         tip: () => Promise.resolve(tip(height)),
-        output: (of: string) =>
-          slowOutput && of === outpoint ? never() : Promise.resolve({ ...output(101), outpoint: of, valueSat: 1_000_000n }),
+        output: (of: string) => {
+          answered()
+          return slowOutput && of === outpoint ? never() : Promise.resolve({ ...output(101), outpoint: of, valueSat: 1_000_000n })
+        },
         async *tips() {
           while (!stop.signal.aborted) {
             yield tip(height)
@@ -61,9 +66,10 @@ function watcher({ slowOutput = false } = {}) {
       },
     },
     unfinished: () => Promise.resolve(['probed', 'other']),
-    load: (_: string, id: keyof typeof states) => Promise.resolve({ state: states[id], revision: 1 }),
-    decide: ({ id }: Ask) => {
+    load: (_: string, id: keyof typeof states) => Promise.resolve({ state: states[id], revision }),
+    decide: ({ id, command }: Ask) => {
       looks.push(id)
+      heights.push((command.data as { evidence: { tipHeight: number } }).evidence.tipHeight)
       return Promise.resolve({ outcome: 'accepted', revision: 1 })
     },
   }
@@ -73,6 +79,15 @@ function watcher({ slowOutput = false } = {}) {
   return {
     count,
     probes: () => probes,
+    heights,
+    /** Between this look and its word another replica looks at the next block and speaks first. */
+    overtaken() {
+      answered = () => {
+        answered = () => undefined
+        height++
+        revision++
+      }
+    },
     async block() {
       height++
       const before = count('other')
@@ -99,5 +114,13 @@ test('a look that gets no answer holds up nobody else', async () => {
   const world = watcher({ slowOutput: true })
   for (let blocks = 0; blocks < 5; blocks++) await world.block()
   expect(world.count('probed')).toBe(0)
+  await world.close()
+})
+
+test('what another replica has said since is not taken back by an older look', async () => {
+  const world = watcher()
+  world.overtaken()
+  await until('both are looked at', () => world.count('probed') > 0 && world.count('other') > 0)
+  expect(new Set(world.heights)).toEqual(new Set([104]))
   await world.close()
 })

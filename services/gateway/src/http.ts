@@ -2,7 +2,7 @@ import type { Basics } from '@penstock/runtime/basics.ts'
 import type { Pepper } from '@penstock/runtime/credentials.ts'
 import type { ServiceContext } from '@penstock/runtime/service.ts'
 import express, { type ErrorRequestHandler, type Express, type Request, type Response } from 'express'
-import { openCommands } from './commands/commands.ts'
+import { closedCommands, openCommands } from './commands/commands.ts'
 import type { Waits } from './commands/waits.ts'
 import { internal } from './graphql/format-error.ts'
 import { graphqlServer } from './graphql/server.ts'
@@ -11,6 +11,7 @@ import { openNodeBook } from './read/node-book.ts'
 import { explorerRoutes } from './web/explorer.ts'
 import { graphqlRoutes, otherMethods } from './web/graphql-routes.ts'
 import { healthRoutes } from './web/health.ts'
+import { observed } from './web/observe.ts'
 import { requestId, securityHeaders } from './web/security.ts'
 
 /** Adds routes of one kind (REST, pages, operators) to the one public door. */
@@ -31,7 +32,8 @@ export type GatewayApp = { readonly app: Express; readonly gateway: Gateway; rea
 
 /** All routes in one express app; whoever listens decides where. */
 export async function createGateway({ ports, send, waits, pepper, baseUrl, closing, mounts }: GatewayNeeds): Promise<GatewayApp> {
-  const commands = openCommands({ views: ports.views, clock: ports.clock, ids: ports.ids, waits, send })
+  const open = openCommands({ views: ports.views, clock: ports.clock, ids: ports.ids, waits, send })
+  const commands = ports.config.restored ? closedCommands(open) : open
   const nodes = openNodeBook(ports.peers, ports.clock)
   const gateway: Gateway = { ...ports, nodes, commands, waits, send, pepper, baseUrl, closing }
   const server = await graphqlServer(ports.config, ports.log)
@@ -39,7 +41,7 @@ export async function createGateway({ ports, send, waits, pepper, baseUrl, closi
   app.disable('x-powered-by')
   app.disable('etag')
   app.set('trust proxy', ports.config.trustProxy)
-  app.use(requestId, securityHeaders)
+  app.use(observed(gateway), requestId, securityHeaders)
   healthRoutes(app, gateway)
   graphqlRoutes(app, gateway, server)
   explorerRoutes(app)

@@ -6,7 +6,7 @@ import { remoteAudit } from './operator/remote-audit.ts'
 await runProcess('gateway', async ({ config, dir, platform, outside, readiness }) => {
   const { lightning, chain, simulated } = outside()
   const simulation = simulated?.control ?? null
-  const token = operatorToken(dir, config.operatorToken, platform.ids)
+  const token = operatorToken(dir, config, platform.ids)
   const audit = remoteAudit(config.auditUrl)
   return [await door({ platform, config, lightning, chain, simulation, audit, token, readiness })]
 })

@@ -8,6 +8,7 @@ import { pruneSlots } from './operations/slots.ts'
 import { pageHashOfOrder } from './pages/address.ts'
 import type { GatewayPorts } from './ports.ts'
 import { pruneCommands } from './views/commands.ts'
+import { marketNow } from './read/gauges.ts'
 import { gatewayProjections } from './views/projections.ts'
 
 export type GatewayOptions = {
@@ -32,8 +33,10 @@ export function gateway({ pepper, mounts = [], listening }: GatewayOptions): Ser
       '',
     )
     log.info({ url }, 'the gateway listens')
+    const unwatch = ports.gauges?.watch(marketNow(ports))
     listening?.(url)
     await new Promise<void>((stop) => (signal.aborted ? stop() : signal.addEventListener('abort', () => stop(), { once: true })))
+    unwatch?.()
     await server.close()
     await close()
   }
@@ -47,7 +50,7 @@ export function gateway({ pepper, mounts = [], listening }: GatewayOptions): Ser
   return service<GatewayPorts>('gateway', {
     projections: gatewayProjections(waits, (orderId) => pageHashOfOrder(pepper, orderId)),
     jobs: [
-      { name: 'http', run: http },
+      { name: 'http', run: http, looksOnly: true },
       { name: 'prune', run: prune },
     ],
   })

@@ -106,6 +106,7 @@ function world() {
       send: async () => {},
       unfinished: async () => [],
       advance: async () => {},
+      alone: async (_: string, work: (held: AbortSignal) => Promise<void>, held: AbortSignal) => work(held),
     }
     await Promise.all(service.jobs.map(({ run }) => run(context, stop.signal)))
   }

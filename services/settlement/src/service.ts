@@ -5,12 +5,14 @@ import type { SettlementCommand } from '@penstock/contracts/settlement.ts'
 import { cancel } from './effects/cancel.ts'
 import { checkNodeJob } from './effects/check-node.ts'
 import { type Custody, custody as newCustody } from './effects/custody.ts'
+import { gaugesJob } from './effects/gauges.ts'
 import { guardByClockJob, guardJob } from './effects/guard.ts'
 import { issue } from './effects/issue.ts'
 import { pay } from './effects/pay.ts'
 import type { SettlementPorts } from './effects/ports.ts'
 import { prove } from './effects/prove.ts'
 import { reach } from './effects/reach.ts'
+import { reconcileJob } from './effects/reconcile.ts'
 import { settle } from './effects/settle.ts'
 import { openWatch, type Watch } from './effects/watch.ts'
 import { enrich } from './enrich.ts'
@@ -51,7 +53,7 @@ export function settlementService(): Service<SettlementPorts> {
         ask(contract, orderId, 'RecordPromiseBroken', { sentence: reason, height: tipHeight }),
       ]),
     ],
-    jobs: [guardJob(custody), guardByClockJob(custody), watch.job, checkNodeJob],
+    jobs: [guardJob(custody), guardByClockJob(custody), watch.job, checkNodeJob, reconcileJob(custody), gaugesJob(custody)],
   })
 }
 

@@ -2,8 +2,11 @@ import { createServer } from 'node:net'
 import { type Embedded, embedded } from '@penstock/platforms/embedded.ts'
 import { openDataDir, operatorToken } from '@penstock/platforms/data-dir.ts'
 import { lockDataDir } from '@penstock/platforms/lock.ts'
+import { serveHealth } from '@penstock/platforms/health.ts'
+import { observe, type Seen } from '@penstock/platforms/observe.ts'
 import { onceSignalled } from '@penstock/platforms/stopping.ts'
-import { type Outside, simulated, type SimulatedNetwork } from '@penstock/platforms/outside.ts'
+import type { Outside, SimulatedNetwork } from '@penstock/platforms/outside.ts'
+import { outsideOf } from '@penstock/platforms/outside-lnd.ts'
 import { seller } from '@penstock/contracts/matching.ts'
 import { carryOut } from '@penstock/gateway/operator/mount.ts'
 import type { Gateway } from '@penstock/gateway/ports.ts'
@@ -28,7 +31,10 @@ export async function runStandalone(args: readonly string[], env: NodeJS.Process
     const unknown = unknownSettings(env)
     if (unknown.length > 0)
       console.error(`Not a setting of this version: ${unknown.join(', ')}. The settings are in docs/configuration.md.`)
-    const { close } = await startStandalone(config, !args.includes('--no-demo'))
+    const { close } = await startStandalone(config, {
+      demo: !args.includes('--no-demo'),
+      ownHealthPort: env['PENSTOCK_HEALTH_PORT'] !== undefined,
+    })
     onceSignalled(async () => {
       console.log('Stopping: requests in hand are finished first.')
       await close()
@@ -41,14 +47,19 @@ export async function runStandalone(args: readonly string[], env: NodeJS.Process
 
 type Standalone = { readonly url: string; readonly close: () => Promise<void> }
 
-async function startStandalone(config: Config, demo: boolean): Promise<Standalone> {
+/** `ownHealthPort`: metrics are also given without a token, on a port of their own. */
+type Options = { readonly demo: boolean; readonly ownHealthPort: boolean }
+
+async function startStandalone(config: Config, { demo, ownHealthPort }: Options): Promise<Standalone> {
   const log = openLog(config.logLevel)
   const dir = openDataDir(config.dataDir)
   const lock = lockDataDir(dir)
   await portIsFree(config)
-  const platform = await embedded(dir, config, log)
-  const outside = simulated(dir, config, platform.clock)
-  const token = operatorToken(dir, config.operatorToken, platform.ids)
+  const { seen, end } = await observe(config, { service: 'standalone', instance: `standalone-${process.pid}` })
+  const platform = { ...(await embedded(dir, config, log)), ...seen }
+  const outside = outsideOf('standalone', dir, config, platform.clock)
+  await outside.ready((reason) => log.warn({ reason }, 'a server is waited for'))
+  const token = operatorToken(dir, config, platform.ids)
   const stop = new AbortController()
   const ready = { value: false }
   const door = Promise.withResolvers<Gateway>()
@@ -63,18 +74,28 @@ async function startStandalone(config: Config, demo: boolean): Promise<Standalon
     }),
     platform,
   )
+  const readiness = () => (ready.value ? undefined : 'the services are starting')
+  const health = ownHealthPort ? await serveOwnHealth(config, seen, readiness) : undefined
   const url = await address.promise
   const gateway = await door.promise
   ready.value = true
-  console.log(banner(url, dir.path))
+  console.log(banner(url, dir.path, outside))
   const grantRails = (pubkey: string) =>
     carryOut(gateway, ask(seller, pubkey, 'GrantRails', { by: 'operator', reason: 'Seller of the demonstration.' }))
   const { clock, ids } = platform
   const network = outside.simulated
   const agents = network ? sellers({ url, dir, network, clock, ids, log, grantRails }, stop.signal) : Promise.resolve()
   const shown = network && demo ? demonstration(url, network, platform, stop.signal) : Promise.resolve()
-  return { url, close: () => closeAll(stop, running, [agents, shown], outside, platform).finally(() => lock.release()) }
+  const close = async (): Promise<void> => {
+    await closeAll(stop, running, [agents, shown], outside, platform).finally(() => lock.release())
+    await end()
+    await health?.close()
+  }
+  return { url, close }
 }
+
+const serveOwnHealth = ({ host, healthPort: port }: Config, { gauges }: Seen, readiness: () => string | undefined) =>
+  serveHealth({ host, port, about: { name: 'standalone', instance: 'standalone', pid: process.pid }, gauges }, readiness)
 
 /** @throws what the system says, before anything was begun */
 async function portIsFree({ host, port }: Config): Promise<void> {

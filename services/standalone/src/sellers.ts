@@ -78,7 +78,7 @@ async function sell(place: Neighbourhood, alias: string, terms: SellerTerms, log
       log,
       signal,
       feeRate,
-      pace: { pollMs: 250, watchMs: 1000, concurrency: 64 },
+      pace: { pollMs: 500, watchMs: 3000, concurrency: 64 },
     })
   } finally {
     journal.close()

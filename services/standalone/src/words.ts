@@ -7,13 +7,15 @@ Runs the whole market in one process on SQLite, with a simulated Lightning netwo
 
 Settings are environment variables: docs/configuration.md`
 
+type Network = { readonly network: string; readonly simulated: object | null }
+
 /** What a person sees once everything runs. */
-export const banner = (url: string, dataDir: string): string => `
-Penstock runs. The Lightning network is simulated; the data is in ${dataDir}
+export const banner = (url: string, dataDir: string, { network, simulated }: Network): string => `
+Penstock runs. The Lightning network is ${simulated ? 'simulated' : `${network}, by lnd`}; the data is in ${dataDir}
 
   pages      ${url}/
   GraphQL    ${url}/graphql   (open it in a browser for the explorer)
   REST       ${url}/api/lsp/v1/recommended/get_info
-  commands   npx penstock sim nodes
+  commands   npx penstock ${simulated ? 'sim nodes' : 'help'}
   stop       Ctrl-C
 `

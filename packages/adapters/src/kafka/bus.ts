@@ -54,6 +54,7 @@ export async function kafkaBus(views: Views, options: KafkaBusOptions): Promise<
   })()
 
   return {
+    mayLose: true,
     publish: (topic, messages) => publishing.publish(prefix + topic, messages),
     async subscribe(subscription) {
       if (closed.signal.aborted) throw new Fault('the bus is closed')

@@ -1,6 +1,7 @@
 import type { Clock } from '@penstock/ports/clock.ts'
 import { type Consumer, type EachBatchHandler, type Kafka, PartitionAssigners } from 'kafkajs'
 import { type BusLog, endlessRetry } from './client.ts'
+import { noteAssigned } from './kafka-metrics.ts'
 import { type Handover, onHandover } from './mends.ts'
 
 export type LivesOptions = {
@@ -59,13 +60,15 @@ export function lives(kafka: Kafka, life: Life, options: LivesOptions, stop: Abo
 async function lived(
   consumer: Consumer,
   life: Life,
-  { topic, partitions }: LivesOptions,
+  { topic, partitions, groupId }: LivesOptions,
   isAlive: () => boolean,
 ): Promise<string> {
   const ended = Promise.withResolvers<string>()
   consumer.on('consumer.crash', ({ payload }) => ended.resolve(payload.error.message))
   consumer.on('consumer.group_join', ({ payload }) => {
-    if (isAlive()) life.assigned(payload.memberAssignment[topic] ?? [])
+    if (!isAlive()) return
+    noteAssigned(groupId, topic)
+    life.assigned(payload.memberAssignment[topic] ?? [])
   })
   try {
     await consumer.connect()

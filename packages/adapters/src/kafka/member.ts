@@ -1,5 +1,7 @@
+import type { Clock } from '@penstock/ports/clock.ts'
 import { within } from '@penstock/ports/within.ts'
 import type { EachBatchPayload, Kafka } from 'kafkajs'
+import { noteReceived, showShare } from './kafka-metrics.ts'
 import { HANDOVER_MS, lives, type LivesOptions } from './lives.ts'
 import { type ConsumerGroup, isStale } from './mends.ts'
 import type { ownership } from './ownership.ts'
@@ -38,6 +40,7 @@ export function member(kafka: Kafka, work: MemberWork, owned: ReturnType<typeof 
     if (!intake) return void payload.pause()
     const window = isStale(batch) ? undefined : owned.windowFor(batch.partition, Number(batch.highWatermark))
     if (!window) return
+    noteReceived(groupId, topic, batch.messages.length)
     for (const message of batch.messages) work.take(received(batch.partition, message), window)
     payload.resolveOffset(batch.lastOffset())
     if (!window.isFull()) return
@@ -47,12 +50,13 @@ export function member(kafka: Kafka, work: MemberWork, owned: ReturnType<typeof 
   }
   /** Without a commit in time the next owner reads a little again. */
   async function before(group: ConsumerGroup): Promise<void> {
-    await inTime(HANDOVER_MS, work.hold())
+    await inTime(clock, over.signal, HANDOVER_MS, work.hold())
     const partitions = owned.uncommitted()
     if (partitions.length === 0 || !group.offsetManager) return
-    const saved = await inTime(HANDOVER_MS, group.commitOffsets({ topics: [{ topic, partitions }] }))
+    const saved = await inTime(clock, over.signal, HANDOVER_MS, group.commitOffsets({ topics: [{ topic, partitions }] }))
     if (saved) owned.noteCommitted(partitions)
   }
+  const hide = showShare({ group: groupId, topic, partitions: owned.count, behind: owned.behind })
   const alive = lives(
     kafka,
     { eachBatch, handover: { before, after: () => work.release() }, assigned: (partitions) => owned.assign(partitions) },
@@ -73,20 +77,22 @@ export function member(kafka: Kafka, work: MemberWork, owned: ReturnType<typeof 
       )
     }
   }
-  /** @returns whether it was done, and in time */
-  const inTime = (ms: number, done: Promise<unknown>): Promise<boolean> =>
-    within(clock, ms, done, over.signal).then(
-      () => true,
-      () => false,
-    )
   void keepProgress()
   return {
     stopIntake: () => void (intake = false),
     async leave() {
-      await inTime(LEAVE_MS, commit())
+      await inTime(clock, over.signal, LEAVE_MS, commit())
+      hide()
       const leaving = alive()
       over.abort()
       if (leaving) await within(clock, LEAVE_MS, leaving.disconnect()).catch(() => {})
     },
   }
 }
+
+/** @returns whether it was done, and in time */
+const inTime = (clock: Clock, over: AbortSignal, ms: number, done: Promise<unknown>): Promise<boolean> =>
+  within(clock, ms, done, over).then(
+    () => true,
+    () => false,
+  )

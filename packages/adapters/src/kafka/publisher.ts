@@ -6,6 +6,7 @@ import type { BusLog } from './client.ts'
 import { toCloudEvent } from './cloud-events.ts'
 import type { Topics } from './topics.ts'
 import { type Entry, outbox, type Send } from './outbox.ts'
+import { notePublished } from './kafka-metrics.ts'
 
 export type PublisherOptions = {
   readonly source: string
@@ -44,7 +45,9 @@ export function publisher(kafka: Kafka, topics: Topics, options: PublisherOption
     async publish(topic: string, messages: readonly BusMessage[]): Promise<void> {
       if (messages.length === 0) return
       const partitions = await withinTime(topics.ensure(topic), timeoutMs, clock, `topic ${topic} could not be looked up`)
-      await outboxOf(topic).put(messages.map((message) => entryOf(topic, partitions, message)))
+      const since = clock.now()
+      const stored = outboxOf(topic).put(messages.map((message) => entryOf(topic, partitions, message)))
+      await notePublished(topic, messages.length, stored, () => (clock.now() - since) / 1000)
     },
     async close(): Promise<void> {
       for (const box of outboxes.values()) box.close()

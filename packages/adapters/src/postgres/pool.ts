@@ -3,6 +3,7 @@ import { Fault } from '@penstock/kernel/result.ts'
 import pg from 'pg'
 import { parseIntoClientConfig } from 'pg-connection-string'
 import { asFault, isAnswer } from './faults.ts'
+import { showPool } from './pool-metrics.ts'
 
 export type PostgresSettings = {
   /** `postgres://user@host:5432/database`; TLS by `sslmode`, `sslrootcert`, `sslcert` and `sslkey` as in libpq. */
@@ -11,6 +12,8 @@ export type PostgresSettings = {
   readonly passwordFile?: string
   /** What the server's list of sessions calls this process. */
   readonly application?: string
+  /** What the connections are for, as metrics name it. */
+  readonly purpose?: string
   /** Most connections at once. */
   readonly connections?: number
   /** Longest that a statement may take, waiting for locks included. */
@@ -61,6 +64,7 @@ export function clientConfig(settings: PostgresSettings): pg.ClientConfig {
 /** Connections on demand; errors that may pass are Faults, and none of them ends the process. */
 export function openPool(settings: PostgresSettings, extras: Pick<pg.PoolConfig, 'types'> = {}): Pool {
   const pool = new pg.Pool({ ...clientConfig(settings), max: settings.connections ?? CONNECTIONS, ...extras })
+  const hide = showPool(settings.purpose ?? 'other', pool)
   // Between two statements a lost connection shows as an event, which would end the process if nobody listened.
   pool.on('error', () => undefined)
   pool.on('connect', (client) => void client.on('error', () => undefined))
@@ -81,7 +85,10 @@ export function openPool(settings: PostgresSettings, extras: Pick<pg.PoolConfig,
         connection.release()
       }
     },
-    end: () => pool.end(),
+    async end() {
+      hide()
+      await pool.end()
+    },
   }
 }
 

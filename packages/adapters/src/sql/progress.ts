@@ -5,11 +5,14 @@ import { createQueryId, type Kysely } from 'kysely'
 type ProgressTables = {
   progress: { consumer: string; position: number }
   progress_streams: { consumer: string; stream: string; revision: number; position: number }
+  progress_notes: { consumer: string; position: number }
 }
+
+const NOTES_AT_ONCE = 1000
 
 /** How far each consumer is, beside the views' rows. Positions are numbers here: a log has fewer than 2^53 events. */
 export async function sqlProgress(views: Views): Promise<Progress> {
-  await views.migrate('progress', [createTables])
+  await views.migrate('progress', [createTables, addNotes])
   const tables = (db: Kysely<object> = views.db): Kysely<ProgressTables> => db.$extendTables<ProgressTables>()
   // Made once: it runs with every row of every view, and to make it would cost more than to run it.
   const advance = tables()
@@ -51,6 +54,26 @@ export async function sqlProgress(views: Views): Promise<Progress> {
         )
         .execute()
     },
+    async note(consumer, positions) {
+      for (let from = 0; from < positions.length; from += NOTES_AT_ONCE) {
+        const rows = positions.slice(from, from + NOTES_AT_ONCE).map((position) => ({ consumer, position: Number(position) }))
+        await tables()
+          .insertInto('progress_notes')
+          .values(rows)
+          .onConflict((conflict) => conflict.doNothing())
+          .execute()
+      }
+    },
+    async noted(consumer, after, until) {
+      const notes = tables().selectFrom('progress_notes').select('position').where('consumer', '=', consumer)
+      const beyond = notes.where('position', '>', after === 'start' ? -1 : Number(after))
+      const rows = await beyond.where('position', '<=', Number(until)).execute()
+      return rows.map(({ position }) => BigInt(position))
+    },
+    async dropNotes(consumer, until) {
+      const notes = tables().deleteFrom('progress_notes').where('consumer', '=', consumer)
+      await notes.where('position', '<=', Number(until)).execute()
+    },
     async prune(consumer, max) {
       const settled = tables().selectFrom('progress').select('position').where('consumer', '=', consumer)
       const finished = tables().selectFrom('progress_streams').select('stream').where('consumer', '=', consumer)
@@ -64,6 +87,7 @@ export async function sqlProgress(views: Views): Promise<Progress> {
     async reset(consumer, db) {
       await tables(db).deleteFrom('progress_streams').where('consumer', '=', consumer).execute()
       await tables(db).deleteFrom('progress').where('consumer', '=', consumer).execute()
+      await tables(db).deleteFrom('progress_notes').where('consumer', '=', consumer).execute()
     },
   }
 }
@@ -84,3 +108,11 @@ async function createTables(db: Views['db']): Promise<void> {
     .execute()
   await db.schema.createIndex('progress_streams_by_position').on('progress_streams').columns(['consumer', 'position']).execute()
 }
+
+const addNotes = (db: Views['db']): Promise<void> =>
+  db.schema
+    .createTable('progress_notes')
+    .addColumn('consumer', 'text', (column) => column.notNull())
+    .addColumn('position', 'bigint', (column) => column.notNull())
+    .addPrimaryKeyConstraint('progress_notes_key', ['consumer', 'position'])
+    .execute()

@@ -13,6 +13,7 @@ import { formatError } from './format-error.ts'
 import { fragmentsOf } from './leaves.ts'
 import { schema } from './schema.ts'
 import { throttle } from './throttle.ts'
+import { countErrors } from '../web/observe.ts'
 
 // Enough for a page of all fields; validation takes time that grows with the square of a document.
 const MAX_TOKENS = 2000
@@ -59,6 +60,7 @@ const limits = ({ queryDepth, queryCost }: Config): ApolloServerPlugin<Context> 
     },
     willSendResponse: async ({ response }) => {
       if (response.http.status !== 429) response.http.status = 200
+      if (response.body.kind === 'single') countErrors(response.body.singleResult.errors ?? [])
     },
   }),
 })

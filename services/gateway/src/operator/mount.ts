@@ -5,19 +5,21 @@ import type { Gateway } from '../ports.ts'
 import { orderReport } from '../read/order-report.ts'
 import type { OperatorAudit } from './audit-routes.ts'
 import { operatorRoutes } from './routes.ts'
+import type { RebuildViews } from './views-route.ts'
 import type { Simulation } from './simulation.ts'
 
 export type Operators = {
   readonly token: string
   readonly bus: Bus
   readonly audit: OperatorAudit
+  readonly rebuildViews: RebuildViews
   /** Null on a real network. */
   readonly simulation: Simulation | null
 }
 
 /** The operators' routes as a part of the public door. */
 export const operatorMount =
-  ({ token, bus, audit, simulation }: Operators): Mount =>
+  ({ token, bus, audit, simulation, rebuildViews }: Operators): Mount =>
   (app, door) => {
     app.use(
       '/operator',
@@ -27,6 +29,8 @@ export const operatorMount =
         bus,
         orderReport: (id) => orderReport(door.views, id),
         audit,
+        rebuildViews,
+        gauges: door.gauges,
         command: (wanted) => carryOut(door, wanted),
         simulation,
       }),

@@ -34,6 +34,8 @@ beforeEach(async () => {
   app.use(
     '/operator',
     operatorRoutes({
+      gauges: undefined,
+      rebuildViews: async (names) => names.map((projection) => ({ projection, facts: 1 })),
       token: 'secret',
       log,
       bus: memoryBus(),

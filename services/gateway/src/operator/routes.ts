@@ -1,14 +1,16 @@
 import { seller } from '@penstock/contracts/matching.ts'
 import { isPubkey } from '@penstock/bitcoin/pubkey.ts'
 import type { Bus } from '@penstock/ports/bus.ts'
+import type { Gauges } from '@penstock/runtime/gauges.ts'
 import type { Log } from '@penstock/runtime/log.ts'
 import { type Ask, ask } from '@penstock/runtime/service.ts'
-import express, { Router } from 'express'
+import express, { type RequestHandler, Router } from 'express'
 import { z } from 'zod'
 import { answer, bodyOf, failed, foundOrder, operatorOnly, orderIdOf, uncached } from './answers.ts'
 import { auditRoutes, type OperatorAudit } from './audit-routes.ts'
 import type { Simulation } from './simulation.ts'
 import { simulationRoutes } from './simulation-routes.ts'
+import { type RebuildViews, viewsRoute } from './views-route.ts'
 
 export type OperatorPorts = {
   readonly token: string
@@ -17,6 +19,9 @@ export type OperatorPorts = {
   /** An order as an operator sees it, whoever's it is. */
   readonly orderReport: (orderId: string) => Promise<object | undefined>
   readonly audit: OperatorAudit
+  readonly rebuildViews: RebuildViews
+  /** Of this process; undefined where nobody keeps them. */
+  readonly gauges: Gauges | undefined
   /** Sends a command and answers when the read models show what became of it. */
   readonly command: (ask: Ask) => Promise<void>
   /** Null on a real network. */
@@ -41,6 +46,8 @@ export function operatorRoutes(ports: OperatorPorts): Router {
     answer(async ({ params }) => foundOrder(await ports.orderReport(orderIdOf(params)))),
   )
   router.use('/audit', auditRoutes(ports.audit))
+  router.post('/views/rebuild', viewsRoute(ports.rebuildViews))
+  router.get('/metrics', metricsRoute(ports.gauges))
   router.get(
     '/parked',
     answer(() => ports.bus.parked()),
@@ -62,6 +69,15 @@ export function operatorRoutes(ports: OperatorPorts): Router {
   router.use(failed(ports.log))
   return router
 }
+
+const metricsRoute =
+  (gauges: Gauges | undefined): RequestHandler =>
+  async (_, response) => {
+    if (!gauges) return void response.status(404).json({ error: 'This process keeps no metrics.' })
+    const { contentType, text } = await gauges.page()
+    // As it stands: express would add a second charset.
+    response.setHeader('content-type', contentType).end(text)
+  }
 
 async function replayParked(bus: Bus, wanted: z.output<typeof replay>): Promise<number> {
   const keys = 'all' in wanted ? await bus.parked() : [wanted]

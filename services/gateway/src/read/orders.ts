@@ -45,6 +45,15 @@ export async function orderByPage(views: Db, pageHash: string): Promise<StoredOr
 export type Entry = { readonly id: string; readonly status: OrderStatus; readonly createdAt: number }
 export type Listed<T> = { readonly total: number; readonly list: readonly T[] }
 
+/** How many there are in all. A first page that is not full has all of them. */
+export async function totalOf(
+  { limit, offset }: Page,
+  found: number,
+  count: () => Promise<{ readonly total: string | number | bigint }>,
+): Promise<number> {
+  return offset === 0 && found < limit ? found : Number((await count()).total)
+}
+
 /** A buyer's orders, newest first. @param only the one order that an order key reads */
 export async function ordersOfBuyer(
   views: Db,
@@ -56,7 +65,6 @@ export async function ordersOfBuyer(
     .selectFrom('gateway_orders')
     .where('buyer_account_id', '=', accountId)
     .$if(only !== null, (query) => query.where('id', '=', only))
-  const { total } = await mine.select((count) => count.fn.countAll().as('total')).executeTakeFirstOrThrow()
   const list = await mine
     .select(['id', 'status', 'created_at'])
     .orderBy('created_at', 'desc')
@@ -64,8 +72,11 @@ export async function ordersOfBuyer(
     .limit(limit)
     .offset(offset)
     .execute()
+  const total = await totalOf({ limit, offset }, list.length, () =>
+    mine.select((count) => count.fn.countAll().as('total')).executeTakeFirstOrThrow(),
+  )
   return {
-    total: Number(total),
+    total,
     list: list.map(({ id, status, created_at }) => ({ id, status: status as OrderStatus, createdAt: created_at })), // written by the projection
   }
 }

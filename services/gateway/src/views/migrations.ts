@@ -1,5 +1,5 @@
 import type { Migration, Views } from '@penstock/ports/views.ts'
-import type { CreateTableBuilder } from 'kysely'
+import { type CreateTableBuilder, sql } from 'kysely'
 import type { Tables } from './tables.ts'
 
 type Column = 'text' | 'text?' | 'int' | 'int?' | 'big' | 'big?'
@@ -174,6 +174,26 @@ const toPay: Migration = async (db) => {
     .execute()
 }
 
+/** Few orders are open at a time, however many there were: to count them costs as little. */
+const openOrders: Migration = (db) =>
+  db.schema.createIndex('gateway_orders_open').on('gateway_orders').column('status').where(sql.ref('open'), '=', 1).execute()
+
+/** What waits for a seller is little, however much was sold: agents ask for it all the time. */
+const sellersDue: Migration = async (db) => {
+  await db.schema
+    .createIndex('gateway_sales_due')
+    .on('gateway_sales')
+    .column('account_id')
+    .where(sql.ref('action_needed'), '=', 1)
+    .execute()
+  await db.schema
+    .createIndex('gateway_holds_due')
+    .on('gateway_holds')
+    .column('order_id')
+    .where(sql.ref('invoice_due'), '=', 1)
+    .execute()
+}
+
 /** All tables at once: projections and the gateway's own loops share some of them. */
 export const migrateGateway = (views: Views): Promise<void> =>
-  views.migrate('gateway', [orders, market, accounts, callers, lsps1, toPay])
+  views.migrate('gateway', [orders, market, accounts, callers, lsps1, toPay, openOrders, sellersDue])

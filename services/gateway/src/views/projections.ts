@@ -13,6 +13,13 @@ import { applyToMarket } from './market.ts'
 import { migrateGateway } from './migrations.ts'
 import { applyToOrders } from './orders.ts'
 
+/** What each projection writes; tables of the gateway's own bookkeeping are no fold of facts. */
+const tables = {
+  orders: ['gateway_orders', 'gateway_holds', 'gateway_channels', 'gateway_order_facts', 'gateway_sales'],
+  market: ['gateway_offers', 'gateway_sellers', 'gateway_prices'],
+  accounts: ['gateway_accounts', 'gateway_credentials', 'gateway_api_keys', 'gateway_nodes'],
+} as const
+
 /**
  * The gateway's read models. Whoever waits for a command is woken after the commit of the rows that it changed.
  * @param waits how waiting requests of this process are woken; only needed for the moment of the commit
@@ -21,10 +28,11 @@ export function gatewayProjections(
   waits: Pick<Waits, 'committed'>,
   pageHashOf: (orderId: string) => string,
 ): readonly Projection[] {
-  const projection = (name: string, from: readonly Contract[], apply: Projection['apply']): Projection => ({
+  const projection = (name: keyof typeof tables, from: readonly Contract[], apply: Projection['apply']): Projection => ({
     name,
     version: 1,
     from,
+    tables: tables[name],
     migrate: migrateGateway,
     apply: async (trx, event) => {
       await apply(trx, event)

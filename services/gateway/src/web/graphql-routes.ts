@@ -9,6 +9,7 @@ import { internal } from '../graphql/format-error.ts'
 import type { Gateway } from '../ports.ts'
 import { addressKey } from './address.ts'
 import { bodyErrors, onlyJson, wellFormed } from './graphql-body.ts'
+import { countErrors } from './observe.ts'
 import { whenReady } from './ready.ts'
 import { openToAllOrigins, requestIdOf } from './security.ts'
 
@@ -56,5 +57,6 @@ export function otherMethods(app: Express): void {
 }
 
 const answer = (response: Response, status: number, error: object): void => {
+  countErrors([error])
   response.status(status).json({ errors: [error] })
 }

@@ -6,8 +6,11 @@ import { type Jobs, unfinishedOrders } from './record.ts'
 import { type Slots, slots } from './slots.ts'
 
 /** Far more than can be held at once: also an order that was finished a while ago is found by its hash. */
-const REMEMBERED = 100_000
+const REMEMBERED = 20_000
 const LIST_TIMEOUT_MS = 10_000
+
+/** What the guard has seen in its last round; every replica sees the same. */
+export type Sight = { readonly orders: ReadonlyMap<string, Settlement>; readonly height: number; readonly at: number }
 
 /** What the guard's two jobs and the watch have in common. */
 export type Custody = {
@@ -20,6 +23,8 @@ export type Custody = {
   readonly byHash: { get(hash: string): string | undefined; set(hash: string, orderId: string): void }
   /** Payments that the node holds for somebody else, each told once. */
   readonly strangers: Set<string>
+  /** What the metrics show. */
+  readonly sight: { last?: Sight }
 }
 
 export const custody = (): Custody => ({
@@ -28,6 +33,7 @@ export const custody = (): Custody => ({
   listed: [],
   byHash: lru<string, string>(REMEMBERED),
   strangers: new Set(),
+  sight: {},
 })
 
 /** The order of a hash is known from its own stream alone: nobody but us can derive it. */

@@ -1,6 +1,7 @@
 import { paymentHashOf } from '@penstock/bitcoin/hex.ts'
 import { Fault } from '@penstock/kernel/result.ts'
 import type { CancelOutcome, Invoice, PaymentState, SettleOutcome } from '@penstock/ports/lightning.ts'
+import { openLog } from '@penstock/runtime/log.ts'
 import { describe, expect, test } from 'vitest'
 import {
   cancelRequested,
@@ -46,6 +47,7 @@ type Fakes = {
   cancel?: CancelOutcome
   payment?: PaymentState | undefined
   paid?: PaymentState
+  stillAsked?: boolean
   connected?: boolean
   answering?: readonly string[]
   known?: readonly string[]
@@ -86,7 +88,9 @@ function fake(answers: Fakes = {}) {
     clock: { now: () => NOW, sleep: () => new Promise(() => undefined) },
   }
   // Only what effects call is there; another call would fail the test.
-  return { calls, context: { id: ORDER, ports: ports as unknown as Context['ports'], signal: new AbortController().signal } }
+  const stillAsked = () => Promise.resolve(answers.stillAsked ?? true)
+  const { signal } = new AbortController()
+  return { calls, context: { id: ORDER, ports: ports as unknown as Context['ports'], signal, stillAsked } }
 }
 
 describe('issue', () => {
@@ -214,6 +218,42 @@ describe('pay', () => {
     const { calls, context } = fake({ payment })
     expect(await pay(paying(), context)).toEqual({ type: 'RecordPayout', data: { state: 'succeeded', attempt: 2, feeMsat: '7' } })
     expect(calls).toEqual(['find payment', 'pay at most 20000'])
+  })
+  test('nothing is paid that the stream asks for no more, nor by a look that is too old', async () => {
+    const { calls, context } = fake({ stillAsked: false })
+    expect(await pay(paying(), context)).toBeNull()
+    let now = NOW
+    const clock = { ...context.ports.clock, now: () => (now += 1500) }
+    await expect(
+      pay(paying(), { ...context, ports: { ...context.ports, clock }, stillAsked: async () => (now += 1500) > 0 }),
+    ).rejects.toThrow(Fault)
+    expect(calls).toEqual(['find payment', 'find payment'])
+  })
+  test('nothing is paid while another invoice of the order may be, or once it was', async () => {
+    const other = payoutInvoice({ createdAt: NOW - 1000 })
+    const offered = { ...other, amountMsat: '1', expiresAt: 1 }
+    const state = stateAfter(
+      ...toSettled,
+      fact('PayoutInvoiceOffered', offered),
+      fact('PayoutInvoiceTaken', { paymentHash: other.paymentHash }),
+      fact('PayoutRequested', { attempt: 2, paymentHash: HASH, request: invoice.request, maxFeeMsat: '20000' }),
+    )
+    const { calls, context } = fake()
+    const showing = (payment: PaymentState) => ({
+      ...context.ports.lightning.payments,
+      find: (hash: string) => Promise.resolve(hash === other.paymentHash ? payment : undefined),
+    })
+    const seeing = (payment: PaymentState): Context => ({
+      ...context,
+      ports: { ...context.ports, log: openLog('silent'), lightning: { ...context.ports.lightning, payments: showing(payment) } },
+    })
+    await expect(pay(state, seeing({ state: 'in-flight' }))).rejects.toThrow(Fault)
+    expect(await pay(state, seeing({ state: 'succeeded', preimage: PREIMAGE, feeMsat: 5n }))).toEqual({
+      type: 'RecordPayout',
+      data: { state: 'succeeded', attempt: 2, feeMsat: '5' },
+    })
+    expect(calls).toEqual([])
+    expect(await pay(state, seeing(failed))).toMatchObject({ data: { feeMsat: '7' } })
   })
   test('an invoice that has expired is not paid', async () => {
     const { calls, context } = fake()

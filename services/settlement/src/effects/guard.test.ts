@@ -56,12 +56,13 @@ type World = {
   unfinished?: () => Promise<readonly string[]>
   keeping?: ReturnType<typeof custody>
   errors?: unknown[]
+  waits?: number[]
 }
 /** One round of a guard over one order, in a world that answers as it is told. @returns what was decided */
 async function round(job: typeof guardJob, world: World) {
   const { state, tip = away, nodeHeight = null, held = () => Promise.resolve([]), output = away, probe = silent } = world
   const { find = () => Promise.resolve(undefined), unfinished = () => Promise.resolve([ORDER]) } = world
-  const { keeping = custody(), errors = [] } = world
+  const { keeping = custody(), errors = [], waits = [] } = world
   const said: Ask['command'][] = []
   const stop = new AbortController()
   let looks = 0
@@ -73,6 +74,7 @@ async function round(job: typeof guardJob, world: World) {
       clock: {
         now: () => 0,
         sleep: (ms: number) => {
+          waits.push(ms)
           if (ms !== 30_000) return pass(ms)
           if (++looks > 1) stop.abort()
           return Promise.resolve()
@@ -197,6 +199,12 @@ test.each([
   expect(await round(guardJob, { state, tip: at(E - 24), output })).toEqual([
     { type: 'Guard', data: { height: E - 24, outpoint: OUTPOINT, evidence: null } },
   ])
+})
+
+test('who sees nothing at the last height leaves others the time to see', async () => {
+  const waits: number[] = []
+  await round(guardJob, { state: stateAfter(...toNoted, settleAsked), tip: at(E - 24), output: away, waits })
+  expect(waits.filter((ms) => ms === 3000)).toHaveLength(2)
 })
 
 test('evidence is gathered for those who wait for it', async () => {

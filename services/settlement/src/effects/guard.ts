@@ -9,6 +9,7 @@ import { settlementProcess } from '../settlement.process.ts'
 import type { Settlement } from '../state.ts'
 import type { SettlementPorts } from './ports.ts'
 import { evidenceOf } from './prove.ts'
+import { isBehind } from './reconcile.ts'
 import { type Custody, listAnew, notOurs, ordersToGuard, remember } from './custody.ts'
 import { decideNow, type Jobs, keepSlots, recordInvoice, stateOf } from './record.ts'
 import type { Slots } from './slots.ts'
@@ -18,8 +19,9 @@ type Tip = { readonly height: number; readonly hash: string }
 const SIDE_BY_SIDE = 16
 /** Every call to the node or the chain has its limit: whoever says nothing must not stop the round, nor the other holds. */
 const ANSWER_TIMEOUT_MS = 10_000
-/** At the last height nothing may be lost to a hiccup. */
+/** At the last height nothing may be lost to a hiccup, nor to a replica that sees nothing and speaks before one that does. */
 const LAST_TRIES = 3
+const TRY_AGAIN_MS = 3000
 const LOOK_EVERY_MS = 30_000
 
 /**
@@ -65,16 +67,19 @@ async function guardAll(context: Jobs, custody: Custody, tip: Tip): Promise<void
   const orders = ordersToGuard(custody, held)
   slots.retain(new Set(orders))
   const lastHeights = new Map<string, number>()
+  const seen = new Map<string, Settlement>()
   // Each by itself: a stream that cannot be read, or a node that does not answer, keeps nothing else from being done.
   const each = (act: (orderId: string) => Promise<void>) => (orderId: string) => unlessBroken(context, orderId, tip, act)
   const look = each(async (orderId) => {
     const state = await stateOf(context, orderId)
     keepSlots(slots, orderId, state)
     remember(custody, orderId, state)
+    seen.set(orderId, state)
     if (settlementProcess(state, orderId).length === 0) made.delete(orderId)
     lastHeights.set(orderId, lastHeightOf(state.hold) ?? Number.MAX_SAFE_INTEGER)
   })
   await sideBySide(orders, look)
+  custody.sight.last = { orders: seen, height: tip.height, at: context.ports.clock.now() }
   for (const { paymentHash, amountMsat } of notOurs(custody, held))
     context.ports.log.error(
       { paymentHash, amountMsat: `${amountMsat}` },
@@ -126,7 +131,13 @@ async function lookAtInvoice(
   const { clock, lightning } = context.ports
   const { paymentHash } = hold.request
   const invoice = held.get(paymentHash) ?? (await within(clock, ANSWER_TIMEOUT_MS, lightning.holds.find(paymentHash)))
-  if (invoice) await recordInvoice(context, slots, orderId, invoice, tip.height)
+  if (!invoice) return
+  if (isBehind(hold, invoice))
+    context.ports.log.error(
+      { order: orderId, hold: hold.status },
+      'the node has taken a payment, and the facts that say so are missing: was an older copy of the stores restored?',
+    )
+  await recordInvoice(context, slots, orderId, invoice, tip.height)
 }
 
 async function sayWord(context: Jobs, orderId: string, tip: Tip): Promise<void> {
@@ -153,6 +164,7 @@ async function evidenceNow(context: Jobs, orderId: string, { hold }: Settlement,
       return await evidenceOf(context.ports, hold)
     } catch (error) {
       context.ports.log.error({ order: orderId, left: left - 1, reason: String(error) }, 'the guard learns nothing of a channel')
+      if (left > 1) await context.ports.clock.sleep(TRY_AGAIN_MS)
     }
   }
   return null

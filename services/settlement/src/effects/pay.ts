@@ -2,12 +2,15 @@ import { decodePaymentRequest } from '@penstock/bitcoin/bolt11.ts'
 import type { SettlementCommand } from '@penstock/contracts/settlement.ts'
 import type { Wanted } from '@penstock/kernel/process.ts'
 import { Fault, must } from '@penstock/kernel/result.ts'
-import type { PaymentFailure, PaymentState } from '@penstock/ports/lightning.ts'
+import type { PaymentFailure, Payments, PaymentState } from '@penstock/ports/lightning.ts'
 import { crashPoint } from '@penstock/runtime/crash-points.ts'
+import type { Payout } from '../payout.ts'
 import type { Settlement } from '../state.ts'
 import type { Context } from './ports.ts'
 
 const TIMEOUT_MS = 60_000
+/** How old a look at the stream may be when money is sent by it. */
+const LOOK_COUNTS_MS = 2000
 
 type Failed = Extract<Extract<SettlementCommand, { type: 'RecordPayout' }>['data'], { state: 'failed' }>
 
@@ -15,7 +18,8 @@ type Failed = Extract<Extract<SettlementCommand, { type: 'RecordPayout' }>['data
  * Pays the seller. One that is under way or has succeeded is continued, never repeated; only one that is known to have
  * failed, or was never begun, is begun.
  */
-export async function pay({ payout: { paying } }: Settlement, { ports }: Context): Promise<Wanted<SettlementCommand>> {
+export async function pay({ payout }: Settlement, { id, ports, stillAsked }: Context): Promise<Wanted<SettlementCommand> | null> {
+  const { paying } = payout
   must(paying, 'a payout was asked for')
   const { attempt, paymentHash, request, maxFeeMsat } = paying
   const { payments } = ports.lightning
@@ -24,8 +28,33 @@ export async function pay({ payout: { paying } }: Settlement, { ports }: Context
   const fresh = before === undefined || before.state === 'failed'
   if (fresh && (decodePaymentRequest(request)?.expiresAt ?? 0) <= ports.clock.now())
     return told(attempt, { state: 'failed', reason: 'invoice-expired' })
+  const other = await paidOtherwise(payments, payout, paymentHash)
+  if (other) {
+    ports.log.error({ order: id, paymentHash: other.paymentHash }, 'the seller was paid to another of its invoices already')
+    return told(attempt, other.payment)
+  }
   crashPoint('settlement.pay.before-payment')
+  // The node keeps a hash from being paid twice, but not a seller by two hashes: whoever stood still meanwhile looks anew.
+  const since = ports.clock.now()
+  if (!(await stillAsked())) return null
+  if (ports.clock.now() - since > LOOK_COUNTS_MS) throw new Fault('too much time passed between the look and the payment')
   return told(attempt, await payments.pay(request, { maxFeeMsat: BigInt(maxFeeMsat), timeoutMs: TIMEOUT_MS }))
+}
+
+type Elsewhere = { readonly paymentHash: string; readonly payment: Extract<PaymentState, { state: 'succeeded' }> }
+
+/**
+ * An earlier attempt at another invoice of this order that arrived after all.
+ * @throws Fault while one may still arrive
+ */
+async function paidOtherwise(payments: Payments, { invoices }: Payout, wanted: string): Promise<Elsewhere | undefined> {
+  const others = Object.values(invoices).filter(({ fate, paymentHash }) => fate === 'taken' && paymentHash !== wanted)
+  for (const { paymentHash } of others) {
+    const payment = await payments.find(paymentHash)
+    if (payment?.state === 'in-flight') throw new Fault('an earlier payout of this order is still under way')
+    if (payment?.state === 'succeeded') return { paymentHash, payment }
+  }
+  return undefined
 }
 
 /** @throws Fault while the payment is under way: its outcome is looked for again */

@@ -1,0 +1,71 @@
+import type { Beside, Exchanged } from '@penstock/ports/beside.ts'
+import { sqlProgress } from '../sql/progress.ts'
+import { type Connection, openPool, type PostgresSettings } from './pool.ts'
+import { openPostgresViews } from './views.ts'
+
+const SCHEMA = 'views_beside'
+/** Any number will do that nobody else uses for a lock of the database. */
+const REBUILD_LOCK = 7_368_632_642
+/** An exchange waits for whoever writes just then, and copies the progress of every stream. */
+const LONGEST_STATEMENT_MS = 600_000
+
+/** Tables in a schema of their own, which are moved when they are exchanged. One process at a time has it. */
+export async function postgresBeside(settings: PostgresSettings): Promise<Beside> {
+  const patient = { ...settings, statementTimeoutMs: LONGEST_STATEMENT_MS }
+  const pool = openPool({ ...patient, connections: 1 })
+  const connection = await pool.connect()
+  const release = async (): Promise<void> => {
+    // Ended, not given back: the lock ends with the session.
+    connection.release(true)
+    await pool.end()
+  }
+  try {
+    const { rows } = await connection.query<{ mine: boolean }>('select pg_try_advisory_lock($1) as mine', [REBUILD_LOCK])
+    if (rows[0]?.mine !== true) throw new Error('Read models are being rebuilt by another process; wait until it is done.')
+    await connection.query(`drop schema if exists ${SCHEMA} cascade`)
+    await connection.query(`create schema ${SCHEMA}`)
+    const views = openPostgresViews({ ...patient, url: inSchema(settings.url), schema: 'migrate' })
+    return {
+      views,
+      progress: await sqlProgress(views),
+      exchange: (what, last) => exchange(connection, what, last),
+      async drop() {
+        await views.close()
+        await connection.query(`drop schema if exists ${SCHEMA} cascade`)
+        await release()
+      },
+    }
+  } catch (error) {
+    await release()
+    throw error
+  }
+}
+
+function inSchema(url: string): string {
+  const other = new URL(url)
+  other.searchParams.set('options', `-c search_path=${SCHEMA}`)
+  return other.href
+}
+
+async function exchange(connection: Connection, { tables, consumers, positions }: Exchanged, last: () => Promise<void>) {
+  await connection.query('begin')
+  try {
+    await connection.query('set local idle_in_transaction_session_timeout = 0')
+    // Whoever writes rows writes its progress first, so nobody holds a table's lock and waits for this one.
+    await connection.query('lock table progress_streams in exclusive mode')
+    await last()
+    const { rows } = await connection.query<{ schema: string }>('select current_schema() as schema')
+    for (const table of tables) {
+      await connection.query(`drop table ${table}`)
+      await connection.query(`alter table ${SCHEMA}.${table} set schema ${rows[0]?.schema ?? 'public'}`)
+    }
+    for (const [table, names] of [['progress_streams', consumers], ['progress', positions]] as const) {
+      await connection.query(`delete from ${table} where consumer = any($1)`, [names])
+      await connection.query(`insert into ${table} select * from ${SCHEMA}.${table} where consumer = any($1)`, [names])
+    }
+    await connection.query('commit')
+  } catch (error) {
+    await connection.query('rollback').catch(() => undefined)
+    throw error
+  }
+}

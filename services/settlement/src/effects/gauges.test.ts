@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import { test } from 'vitest'
+import { initial, type Settlement } from '../state.ts'
+import { readings } from './gauges.ts'
+
+const request = { guardBlocks: 24 } as NonNullable<Settlement['hold']['request']> // the rest is not looked at
+const hold = (status: Settlement['hold']['status'], expiryHeight: number): Settlement => ({
+  ...initial,
+  hold: {
+    ...initial.hold,
+    status,
+    request,
+    payment: { expiryHeight, heldAtHeight: 100, receivedMsat: 5_000_000n, peers: [] },
+  },
+})
+const owed = (settledAt: number, payout: Partial<Settlement['payout']>): Settlement => ({
+  ...hold('settled', 300),
+  hold: { ...hold('settled', 300).hold, settledAt },
+  payout: { ...initial.payout, ...payout },
+  balances: { payable: -4_000_000n },
+})
+
+function seen(states: readonly Settlement[], now = 100_000) {
+  const orders = new Map(states.map((state, index) => [`${index}`, state]))
+  const figures = readings({ orders, height: 200, at: 90_000 }, now)
+  return (name: string, labels: Readonly<Record<string, string>> = {}) =>
+    figures.find(
+      (reading) =>
+        'name' in reading.gauge && reading.gauge.name === name && JSON.stringify(reading.labels ?? {}) === JSON.stringify(labels),
+    )?.value
+}
+
+test('blocks left are those until the guard has to act, of the hold that has fewest', () => {
+  const figure = seen([hold('held', 244), hold('settling', 234), hold('open', 225)])
+  assert.equal(figure('penstock_hold_blocks_left_min'), 10)
+  assert.deepEqual(
+    ['6', '24', '72', '+Inf'].map((le) => figure('penstock_holds_by_blocks_left', { le })),
+    [0, 2, 2, 2],
+  )
+  assert.deepEqual([figure('penstock_held_sat'), figure('penstock_holds', { status: 'held' })], [10_000, 1])
+  assert.equal(figure('penstock_guard_last_round_timestamp_seconds'), 90)
+})
+
+test('no figure of blocks where nothing is held', () => {
+  assert.equal(seen([])('penstock_hold_blocks_left_min'), undefined)
+  assert.equal(seen([])('penstock_holds_by_blocks_left', { le: '+Inf' }), 0)
+})
+
+test('what a seller is owed shows by what it waits for, with the age of the oldest', () => {
+  const figure = seen([
+    owed(40_000, {}),
+    owed(30_000, { withheldUntilHeight: 1208 }),
+    owed(20_000, { released: true }),
+    owed(10_000, { released: true, retryAt: 200_000 }),
+    owed(5000, { released: true, retryAt: 200_000 }),
+    owed(1000, { paid: { paymentHash: 'aa', feeMsat: 0n } }),
+  ])
+  assert.deepEqual(
+    ['confirming', 'withheld', 'without_invoice', 'paying', 'retrying'].map((state) => [
+      figure('penstock_payables', { state }),
+      figure('penstock_payable_oldest_seconds', { state }),
+    ]),
+    [
+      [1, 60],
+      [1, 70],
+      [1, 80],
+      [0, 0],
+      [2, 95],
+    ],
+  )
+  assert.equal(figure('penstock_payable_sat'), 20_000)
+})
