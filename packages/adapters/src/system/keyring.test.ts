@@ -1,5 +1,5 @@
 import { createHash, createHmac } from 'node:crypto'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -68,4 +68,14 @@ test.each([
   writeFileSync(path(), text)
   expect(() => fileKeyring(folder, scope)).toThrow('is no keyring')
   expect(readFileSync(path(), 'utf8')).toBe(text)
+})
+
+test('a keyring that others could read is closed; one that is closed is not touched, for it may be mounted read-only', () => {
+  fileKeyring(folder, scope)
+  chmodSync(path(), 0o644)
+  fileKeyring(folder, scope)
+  expect(statSync(path()).mode & 0o777).toBe(0o600)
+  chmodSync(path(), 0o400)
+  fileKeyring(folder, scope)
+  expect(statSync(path()).mode & 0o777).toBe(0o400)
 })

@@ -1,8 +1,9 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto'
-import { chmodSync, closeSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
+import { chmodSync, closeSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { Bug, Fault } from '@penstock/kernel/result.ts'
 import type { Keyring } from '@penstock/ports/keyring.ts'
+import { othersMayRead } from '@penstock/runtime/secret-file.ts'
 
 const LABEL = 'penstock/hold/v1'
 const KEY = /^[0-9a-f]{64}$/
@@ -45,7 +46,8 @@ function readKeys(path: string): KeyFile | undefined {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
     throw error
   }
-  chmodSync(path, 0o600)
+  // A mounted secret is read-only, and right as it is.
+  if (othersMayRead(statSync(path))) chmodSync(path, 0o600)
   // The text itself never goes into an error.
   const file = parsed(text)
   if (!file)

@@ -1,0 +1,133 @@
+{{/*
+Secrets are files, and each process mounts its own only. Takes the root, the component's name and what it is; `mounts` and
+`volumes` go together.
+*/}}
+{{- define "penstock.mounts" -}}
+{{- $root := index . 0 }}{{ $name := index . 1 }}{{ $it := index . 2 -}}
+- { name: data, mountPath: /var/lib/penstock }
+- { name: tmp, mountPath: /tmp }
+{{- if $it.cluster }}
+{{ include "penstock.mounts.cluster" $root | trim }}
+{{- end }}
+{{- if $it.operator }}
+- { name: operator, mountPath: /run/secrets/operator, readOnly: true }
+{{- end }}
+{{- if eq $name "gateway" }}
+- { name: pepper, mountPath: /var/lib/penstock/pepper, subPath: pepper, readOnly: true }
+{{- end }}
+{{- if and $it.lightning (eq $root.Values.lightning.mode "lnd") }}
+- { name: lnd, mountPath: /run/secrets/lnd, readOnly: true }
+{{- if $root.Values.lightning.bitcoind.passwordSecret.name }}
+- { name: bitcoind, mountPath: /run/secrets/bitcoind, readOnly: true }
+{{- end }}
+{{- end }}
+{{- if $it.keyring }}
+- { name: keyring, mountPath: /var/lib/penstock/keyring.json, subPath: keyring.json, readOnly: true }
+{{- end }}
+{{- if eq $name "audit" }}
+- { name: audit-key, mountPath: /var/lib/penstock/audit.key, subPath: audit.key, readOnly: true }
+{{- end }}
+{{- end }}
+
+{{- define "penstock.mounts.postgres" -}}
+- { name: postgres, mountPath: /run/secrets/postgres, readOnly: true }
+{{- if .Values.postgres.caSecret }}
+- { name: postgres-ca, mountPath: /run/secrets/postgres-ca, readOnly: true }
+{{- end }}
+{{- if .Values.eventStore.passwordSecret.name }}
+- { name: event-store, mountPath: /run/secrets/event-store, readOnly: true }
+{{- end }}
+{{- end }}
+
+{{- define "penstock.mounts.cluster" -}}
+{{ include "penstock.mounts.postgres" . }}
+{{- if .Values.kafka.tlsSecret }}
+- { name: kafka-tls, mountPath: /run/secrets/kafka-tls, readOnly: true }
+{{- end }}
+{{- if .Values.kafka.passwordSecret.name }}
+- { name: kafka, mountPath: /run/secrets/kafka, readOnly: true }
+{{- end }}
+{{- end }}
+
+{{- define "penstock.volumes.postgres" -}}
+- name: postgres
+  secret: { secretName: {{ .Values.postgres.passwordSecret.name }}, defaultMode: 0440, items: [{ key: {{ .Values.postgres.passwordSecret.key }}, path: {{ .Values.postgres.passwordSecret.key }} }] }
+{{- with .Values.postgres.caSecret }}
+- name: postgres-ca
+  secret: { secretName: {{ . }}, defaultMode: 0440, items: [{ key: ca.crt, path: ca.crt }] }
+{{- end }}
+{{- with .Values.eventStore.passwordSecret }}
+{{- if .name }}
+- name: event-store
+  secret: { secretName: {{ .name }}, defaultMode: 0440, items: [{ key: {{ .key }}, path: {{ .key }} }] }
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "penstock.volumes.kafka" -}}
+{{- with .Values.kafka.tlsSecret }}
+- name: kafka-tls
+  secret: { secretName: {{ . }}, defaultMode: 0440 }
+{{- end }}
+{{- with .Values.kafka.passwordSecret }}
+{{- if .name }}
+- name: kafka
+  secret: { secretName: {{ .name }}, defaultMode: 0440, items: [{ key: {{ .key }}, path: {{ .key }} }] }
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "penstock.volumes" -}}
+{{- $root := index . 0 }}{{ $name := index . 1 }}{{ $it := index . 2 }}{{ $full := include "penstock.name" $root -}}
+{{- if $it.single }}
+- name: data
+  persistentVolumeClaim: { claimName: {{ printf "%s-%s" $full $name }} }
+{{- else }}
+- name: data
+  emptyDir: { sizeLimit: 64Mi }
+{{- end }}
+- name: tmp
+  emptyDir: { sizeLimit: 64Mi }
+{{- if $it.cluster }}
+{{ include "penstock.volumes.postgres" $root | trim }}
+{{- with include "penstock.volumes.kafka" $root | trim }}
+{{ . }}
+{{- end }}
+{{- end }}
+{{- if $it.operator }}
+- name: operator
+  secret: { secretName: {{ include "penstock.secret" (list $root "gateway") }}, defaultMode: 0440, items: [{ key: operator.token, path: operator.token }] }
+{{- end }}
+{{- if eq $name "gateway" }}
+- name: pepper
+  secret: { secretName: {{ include "penstock.secret" (list $root "gateway") }}, defaultMode: 0440, items: [{ key: pepper, path: pepper }] }
+{{- end }}
+{{- if and $it.lightning (eq $root.Values.lightning.mode "lnd") }}
+- name: lnd
+  projected:
+    defaultMode: 0440
+    sources:
+      - secret: { name: {{ $root.Values.lightning.lnd.certSecret }}, items: [{ key: tls.cert, path: tls.cert }] }
+      - secret: { name: {{ include "penstock.macaroon" (list $root $name) }}, items: [{ key: macaroon, path: macaroon }] }
+{{- with $root.Values.lightning.bitcoind.passwordSecret }}
+{{- if .name }}
+- name: bitcoind
+  secret: { secretName: {{ .name }}, defaultMode: 0440, items: [{ key: {{ .key }}, path: {{ .key }} }] }
+{{- end }}
+{{- end }}
+{{- end }}
+{{- if $it.keyring }}
+- name: keyring
+  secret: { secretName: {{ include "penstock.secret" (list $root "keyring") }}, defaultMode: 0440, items: [{ key: keyring.json, path: keyring.json }] }
+{{- end }}
+{{- if eq $name "audit" }}
+- name: audit-key
+  secret: { secretName: {{ include "penstock.secret" (list $root "audit") }}, defaultMode: 0440, items: [{ key: audit.key, path: audit.key }] }
+{{- end }}
+{{- end }}
+
+{{/* Who moves money, and who follows channels, has a macaroon of its own; all others may only read. */}}
+{{- define "penstock.macaroon" -}}
+{{- $macaroons := (index . 0).Values.lightning.lnd.macaroonSecrets -}}
+{{- has (index . 1) (list "settlement" "channel-watcher") | ternary (index $macaroons (index . 1)) $macaroons.reader }}
+{{- end }}

@@ -1,0 +1,183 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { readConfig, unknownSettings } from '@penstock/runtime/config.ts'
+import { commandTopic } from '@penstock/runtime/messages.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { kubernetes, noKubernetes, valuesFiles } from './chart.ts'
+import { mayCall, objects, podsOf, selects, type Thing } from './objects.ts'
+
+const services = new URL('../../services/', import.meta.url)
+/** Services whose main.ts asks for the world outside. */
+const reachOutside = readdirSync(services).filter((name) => {
+  const main = new URL(`${name}/src/main.ts`, services)
+  return name !== 'cluster' && existsSync(main) && readFileSync(main, 'utf8').includes('outside()')
+})
+/** One process each, with a disk. */
+const SINGLE = ['audit', 'simnet', 'sellers']
+
+describe.skipIf(noKubernetes)('the shape of a release', () => {
+  const cluster = kubernetes(0)
+  const made = new Map<string, readonly Thing[]>()
+  beforeAll(async () => {
+    if (noKubernetes) return
+    for (const file of valuesFiles) made.set(file, await objects(cluster(), file))
+  }, 120_000)
+
+  describe.each(valuesFiles)('%s', (file) => {
+    const withSimnet = file !== 'values-production.yaml'
+    const things = (): readonly Thing[] => made.get(file) ?? []
+    const of = (kind: string): readonly Thing[] => things().filter((thing) => thing.kind === kind)
+    const namesOf = (some: readonly Thing[]): readonly string[] => some.map(({ metadata }) => metadata.name).toSorted()
+    const mounting = (secret: RegExp): readonly string[] =>
+      podsOf(things())
+        .filter(({ pod }) => pod.spec.volumes.some((volume) => secret.test(volume.secret?.secretName ?? '')))
+        .map(({ name }) => name)
+        .toSorted()
+
+    test('only the gateway is reachable', () => {
+      const withAddress = of('Service').filter(({ spec }) => spec.type !== 'ClusterIP' || spec.clusterIP !== 'None')
+      expect(namesOf(withAddress)).toEqual(['penstock-gateway'])
+      const backends = of('Ingress')
+        .flatMap(({ spec }) => spec.rules ?? [])
+        .flatMap(({ http }) => http.paths)
+      expect(backends.filter(({ backend }) => backend.service.name !== 'penstock-gateway')).toEqual([])
+      const open = of('NetworkPolicy').filter(({ spec }) =>
+        (spec.ingress ?? []).some(
+          ({ from, ports }) =>
+            ports?.every(({ port }) => port === 'health') !== true &&
+            from?.every(({ podSelector, namespaceSelector }) => podSelector && !namespaceSelector) !== true,
+        ),
+      )
+      expect(namesOf(open)).toEqual(['penstock-gateway'])
+      const onHost = podsOf(things()).filter(
+        ({ pod: { spec } }) =>
+          spec.hostNetwork === true || spec.containers[0].ports?.some(({ hostPort }) => hostPort !== undefined),
+      )
+      expect(onHost).toEqual([])
+    })
+
+    test('nobody calls anybody, but for what is needed', () => {
+      const pods = podsOf(things())
+      const calls = pods.flatMap((from) =>
+        pods
+          .filter((to) =>
+            ['http', 'health'].some((port) => mayCall(things(), from.pod.metadata.labels, to.pod.metadata.labels, port)),
+          )
+          .map((to) => `${from.name} > ${to.name}`),
+      )
+      const simulated = [...[...reachOutside, 'sellers'].map((name) => `${name} > simnet`), 'sellers > gateway']
+      expect(calls.toSorted()).toEqual(['gateway > audit', ...(withSimnet ? simulated : [])].toSorted())
+      const policies = of('NetworkPolicy')
+      const uncovered = pods.filter(
+        ({ pod }) => policies.filter(({ spec }) => selects(spec.podSelector ?? {}, pod.metadata.labels)).length < 2,
+      )
+      expect(uncovered).toEqual([])
+      expect(policies.filter(({ spec }) => spec.policyTypes?.length !== 2)).toEqual([])
+    })
+
+    test('each mounts its own secrets, and settlement alone the keyring', () => {
+      expect(mounting(/keyring/)).toEqual(['settlement'])
+      expect(mounting(/audit/)).toEqual(['audit'])
+      expect(mounting(/gateway/)).toEqual(withSimnet ? ['gateway', 'sellers'] : ['gateway'])
+      expect(mounting(/postgres$/)).toEqual([...reachOutside, 'accounts', 'audit', 'migrate'].toSorted())
+    })
+
+    test('no secret is in anything but a Secret, and the code accepts every setting', () => {
+      expect(of('ConfigMap')).toEqual([])
+      const others = JSON.stringify(things().filter(({ kind }) => kind !== 'Secret'))
+      const secrets = of('Secret').flatMap(({ data = {} }) => Object.values(data))
+      const told = secrets.filter(
+        (secret) => others.includes(secret) || others.includes(Buffer.from(secret, 'base64').toString()),
+      )
+      expect(told).toEqual([])
+      expect(others).not.toMatch(/:\/\/[^/"]*:[^/"@]*@/)
+      const env = podsOf(things()).flatMap(({ pod }) => pod.spec.containers[0].env)
+      expect(env.filter(({ name }) => /(TOKEN|PASSWORD|KEY)$/.test(name))).toEqual([])
+      expect(env.filter(({ valueFrom }) => valueFrom && !valueFrom.fieldRef)).toEqual([])
+      for (const { pod } of podsOf(things())) {
+        const given = Object.fromEntries(pod.spec.containers[0].env.map(({ name, value }) => [name, value]))
+        expect(unknownSettings(given)).toEqual([])
+        readConfig(given)
+      }
+    })
+
+    test('pods have no rights, a read-only file system, limits and probes', () => {
+      expect(things().filter(({ kind }) => /Role|Binding/.test(kind))).toEqual([])
+      expect(of('ServiceAccount').filter(({ automountServiceAccountToken }) => automountServiceAccountToken !== false)).toEqual(
+        [],
+      )
+      for (const { name, pod } of podsOf(things())) {
+        const [container] = pod.spec.containers
+        expect(pod.spec).toMatchObject({
+          serviceAccountName: `penstock-${name}`,
+          automountServiceAccountToken: false,
+          enableServiceLinks: false,
+        })
+        expect(container.securityContext).toMatchObject({
+          readOnlyRootFilesystem: true,
+          allowPrivilegeEscalation: false,
+          capabilities: { drop: ['ALL'] },
+        })
+        expect(Object.keys(container.resources.limits ?? {})).toEqual(['memory'])
+        expect(Object.keys(container.resources.requests ?? {}).toSorted()).toEqual(['cpu', 'memory'])
+        expect(pod.spec.volumes.filter(({ hostPath }) => hostPath)).toEqual([])
+      }
+      const unasked = podsOf(things()).filter(
+        ({ pod: { spec } }) => !spec.containers[0].readinessProbe || !spec.containers[0].livenessProbe,
+      )
+      expect(unasked.map(({ name }) => name).toSorted()).toEqual(withSimnet ? ['migrate', 'sellers'] : ['migrate'])
+    })
+
+    test('every service has a disruption budget', () => {
+      const several = of('Deployment').filter(
+        ({ metadata: { labels } }) => !SINGLE.includes(labels['app.kubernetes.io/component'] ?? ''),
+      )
+      expect(namesOf(of('PodDisruptionBudget'))).toEqual(namesOf(several))
+      expect(several).toHaveLength(7)
+    })
+  })
+
+  test('with a node, settlement alone mounts the macaroon that moves money, and only those who ask the node reach it', () => {
+    const things = made.get('values-production.yaml') ?? []
+    const mounting = (secret: string): readonly string[] =>
+      podsOf(things)
+        .filter(({ pod }) => JSON.stringify(pod.spec.volumes).includes(`"${secret}"`))
+        .map(({ name }) => name)
+        .toSorted()
+    expect(mounting('penstock-lnd-settlement')).toEqual(['settlement'])
+    expect(mounting('penstock-lnd-watcher')).toEqual(['channel-watcher'])
+    expect(mounting('penstock-lnd-reader')).toEqual(
+      reachOutside.filter((name) => !['settlement', 'channel-watcher'].includes(name)),
+    )
+    const toNode = things.filter(({ spec }) => spec?.egress?.some(({ ports }) => ports?.some(({ port }) => port === 10009)))
+    expect(toNode.map(({ metadata }) => metadata.name.replace('penstock-', '')).toSorted()).toEqual([...reachOutside].toSorted())
+  })
+
+  test('where somebody scales, the chart names no number', () => {
+    const things = made.get('values-production.yaml') ?? []
+    const scaled = things.flatMap(({ spec }) => spec?.scaleTargetRef?.name ?? [])
+    expect(scaled.toSorted()).toEqual(['gateway', 'matching', 'order', 'quote'].map((name) => `penstock-${name}`))
+    // The server writes 1 where nothing is said.
+    const replicas = things
+      .filter(({ kind, metadata }) => kind === 'Deployment' && scaled.includes(metadata.name))
+      .map(({ spec }) => spec.replicas)
+    expect(replicas).toEqual([1, 1, 1, 1])
+  })
+
+  test('lag is that of the commands that wait for a service', () => {
+    const triggers = (made.get('values-production.yaml') ?? []).flatMap(({ kind, spec }) =>
+      kind === 'ScaledObject' ? (spec.triggers ?? []) : [],
+    )
+    const seen = triggers.map(({ metadata: { topic, consumerGroup } }) => ({ topic, consumerGroup }))
+    const wanted = ['matching', 'order', 'quote'].map((name) => ({
+      topic: `penstock.${commandTopic(name)}`,
+      consumerGroup: `penstock.${name}@${commandTopic(name)}`,
+    }))
+    expect(seen.toSorted((a, b) => (a.topic < b.topic ? -1 : 1))).toEqual(wanted)
+  })
+
+  test('rules and metrics are told to Prometheus', () => {
+    const things = made.get('values-production.yaml') ?? []
+    expect(things.filter(({ kind }) => kind === 'ServiceMonitor')).toHaveLength(1)
+    expect(things.filter(({ kind }) => kind === 'PrometheusRule').length).toBeGreaterThan(0)
+  })
+})

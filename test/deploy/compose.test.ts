@@ -1,0 +1,103 @@
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { readConfig, unknownSettings } from '@penstock/runtime/config.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { composePrograms, composeRecipe } from './programs/compose.ts'
+import { goMissing } from './programs/go.ts'
+
+const run = promisify(execFile)
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const missing = await goMissing(await composeRecipe())
+if (missing !== undefined) console.log(`The check of docker-compose.yml is skipped. ${missing}`)
+
+type Volume = { readonly type: string; readonly source: string; readonly target: string; readonly read_only?: boolean }
+type Service = {
+  readonly image: string
+  readonly command: readonly string[] | null
+  readonly environment?: Readonly<Record<string, string>>
+  readonly volumes?: readonly Volume[]
+  readonly ports?: readonly { readonly host_ip: string }[]
+  readonly networks?: Readonly<Record<string, unknown>>
+  readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>
+  readonly read_only?: boolean
+}
+type Project = {
+  readonly services: Readonly<Record<string, Service>>
+  readonly networks: Readonly<Record<string, { readonly internal?: boolean }>>
+}
+
+describe.skipIf(missing !== undefined)('docker-compose.yml', () => {
+  let program: string
+  let project: Project
+  const config = (args: readonly string[], env: Record<string, string> = {}) =>
+    run(program, ['--file', join(root, 'docker-compose.yml'), '--profile', 'kurrentdb', 'config', ...args], {
+      env: { PATH: process.env['PATH'], HOME: '/nonexistent', ...env },
+    })
+  beforeAll(async () => {
+    if (missing !== undefined) return
+    program = join(await composePrograms(), 'docker-compose')
+    project = JSON.parse((await config(['--format', 'json'])).stdout) as Project // compose made it
+  }, 30 * 60_000)
+  const ours = () => Object.entries(project.services).filter(([, { image }]) => image.startsWith('penstock:'))
+
+  test('is right, for docker compose itself', async () => {
+    expect(await config(['--quiet'])).toEqual({ stdout: '', stderr: '' })
+  })
+
+  test('the code accepts what it is given, with either event store', async () => {
+    const kurrent = (await config(['--format', 'json'], { PENSTOCK_EVENT_STORE: 'kurrentdb://kurrentdb:2113?tls=false' })).stdout
+    for (const { services } of [project, JSON.parse(kurrent) as Project])
+      for (const [, { environment = {} }] of Object.entries(services).filter(([, { image }]) => image.startsWith('penstock:'))) {
+        expect(unknownSettings(environment)).toEqual([])
+        readConfig(environment)
+      }
+  })
+
+  test('every service of ours runs a script that is there, with a read-only file system', () => {
+    expect(ours()).toHaveLength(12)
+    expect(ours().filter(([, service]) => service.read_only !== true)).toEqual([])
+    const scripts = ours().flatMap(([, { command }]) => command?.[0] ?? [])
+    expect(scripts.filter((script) => !existsSync(join(root, script)))).toEqual(['--input-type=module'])
+  })
+
+  test('ports are open on loopback only, and what has none has no way out', () => {
+    const open = Object.entries(project.services).filter(([, { ports }]) => ports)
+    expect(open.map(([name]) => name)).toEqual(['gateway', 'grafana'])
+    expect(open.flatMap(([, { ports = [] }]) => ports).filter((port) => port.host_ip !== '127.0.0.1')).toEqual([])
+    expect(project.networks['inside']?.internal).toBe(true)
+    const out = Object.entries(project.services).filter(([, { networks = {} }]) => 'outside' in networks)
+    expect(out.map(([name]) => name)).toEqual(['gateway', 'grafana'])
+  })
+
+  test('settlement alone has the keyring, and no password is a setting', () => {
+    const having = (volume: string, how: (mount: Volume) => boolean = () => true) =>
+      Object.entries(project.services)
+        .filter(([, { volumes = [] }]) => volumes.some((mount) => mount.source === volume && how(mount)))
+        .map(([name]) => name)
+    expect(having('keyring')).toEqual(['settlement'])
+    expect(having('gateway')).toEqual(['gateway'])
+    expect(having('operator-token')).toEqual(['gateway', 'passwords', 'sellers'])
+    const canWrite = (mount: Volume): boolean => mount.read_only !== true
+    expect([...having('operator-token', canWrite), ...having('postgres-password', canWrite)]).toEqual(['passwords', 'passwords'])
+    expect(JSON.stringify(project)).not.toMatch(/:\/\/[^/"]*:[^/"@]*@|PASSWORD"|TOKEN"/)
+  })
+
+  test('servers before migrations, migrations before services, services before the gateway', () => {
+    const after = (condition: string) =>
+      Object.entries(project.services)
+        .filter(([, { depends_on: before = {} }]) => before['migrate']?.condition === condition)
+        .map(([name]) => name)
+    const services = ['accounts', 'channel-watcher', 'matching', 'order', 'quote', 'settlement']
+    expect(after('service_completed_successfully').toSorted()).toEqual([...services, 'audit', 'gateway'].toSorted())
+    expect(project.services['migrate']?.depends_on).toMatchObject({ postgres: { condition: 'service_healthy' } })
+    expect(Object.keys(project.services['gateway']?.depends_on ?? {})).toEqual(expect.arrayContaining(services))
+  })
+
+  test('what is mounted out of the repository is there', () => {
+    const binds = Object.values(project.services).flatMap(({ volumes = [] }) => volumes.filter(({ type }) => type === 'bind'))
+    expect(binds.filter(({ source }) => !existsSync(source)).map(({ source }) => source)).toEqual([])
+  })
+})
