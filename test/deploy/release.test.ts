@@ -103,7 +103,7 @@ describe.skipIf(noKubernetes)('a release', () => {
       until(`${times} of ${which} may go`, async () => {
         const found = await list<Budget>(`/apis/policy/v1/namespaces/${NAMESPACE}/poddisruptionbudgets`)
         const meant = found.filter(({ metadata }) => which.test(metadata.name))
-        return meant.every(({ status }) => status.disruptionsAllowed === times) && meant
+        return meant.every(({ status }) => status.disruptionsAllowed === times) ? meant : undefined
       })
     expect(await allowed(/./, 1)).toHaveLength(7)
     const [first = '', second = ''] = (await pods())

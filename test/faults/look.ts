@@ -56,7 +56,7 @@ async function atRest(fold: Fold, product: Product): Promise<readonly Wait[]> {
 }
 
 /** What the market's node has, on the chain and in its channels. */
-export async function marketMsat(product: Product): Promise<bigint> {
+export async function marketMsat(product: Pick<Product, 'operator'>): Promise<bigint> {
   const { nodes } = await product.operator<{ nodes: readonly { alias: string; on_chain_msat: string; channel_msat: string }[] }>(
     'GET',
     '/sim/balances',

@@ -22,9 +22,14 @@ type Buy = {
 const PATIENCE_MS = 16_000
 
 /** Lets the plan happen. @returns how many purchases got an invoice */
-export async function act(market: Mortal, plan: Plan, nodes: readonly SimNode[]): Promise<number> {
+export async function act(
+  market: Pick<Mortal, 'call'>,
+  plan: Pick<Plan, 'purchases' | 'weather'>,
+  nodes: readonly SimNode[],
+  patienceMs = PATIENCE_MS,
+): Promise<number> {
   const begun = performance.now()
-  const until = begun + PATIENCE_MS
+  const until = begun + patienceMs
   const bought = await Promise.all([
     ...plan.purchases.map((purchase) => buy(market, purchase, nodes, until)),
     ...plan.weather.map((change) => happen(market, change, until)),
@@ -32,7 +37,7 @@ export async function act(market: Mortal, plan: Plan, nodes: readonly SimNode[])
   return bought.filter(Boolean).length
 }
 
-async function happen(market: Mortal, change: Weather, until: number): Promise<false> {
+async function happen(market: Pick<Mortal, 'call'>, change: Weather, until: number): Promise<false> {
   await sleep(change.atMs)
   // A re-org whose answer was lost may happen twice, as in the world.
   if (change.what === 'reorg')
@@ -41,7 +46,7 @@ async function happen(market: Mortal, change: Weather, until: number): Promise<f
   return false
 }
 
-async function buy(market: Mortal, purchase: Purchase, nodes: readonly SimNode[], until: number): Promise<boolean> {
+async function buy(market: Pick<Mortal, 'call'>, purchase: Purchase, nodes: readonly SimNode[], until: number): Promise<boolean> {
   const { atMs, buyer, then, afterMs } = purchase
   const node = nodes.find(({ alias }) => alias === buyer)
   if (!node) throw new Error(`there is no ${buyer}`)

@@ -26,17 +26,20 @@ export type Plan = {
   readonly livesMs: readonly number[]
 }
 
-const ORDERS = 15
-const LONG_MS = 6000
+/** How much happens in a round, and over what time the beginnings are spread. */
+export type Extent = { readonly orders: number; readonly longMs: number }
+
+const STANDARD: Extent = { orders: 15, longMs: 6000 }
 
 /** All choices of a round are made before it begins, so that a seed always gives the same ones. */
 export function planOf(
   random: Random,
   people: { readonly market: string; readonly buyers: readonly string[]; readonly sellers: readonly string[] },
+  { orders, longMs }: Extent = STANDARD,
 ): Plan {
-  const when = (): number => random.between(0, LONG_MS)
+  const when = (): number => random.between(0, longMs)
   return {
-    purchases: Array.from({ length: ORDERS }, () => ({
+    purchases: Array.from({ length: orders }, () => ({
       atMs: when(),
       buyer: random.pick(people.buyers),
       by: random.chance(0.8) ? 'buy' : 'lsps1',
@@ -52,7 +55,7 @@ export function planOf(
       ...silence(random, people.market, when()),
       ...Array.from(
         { length: 3 },
-        () => ({ what: 'reorg', atMs: random.between(1000, LONG_MS + 3000), depth: random.between(1, 4) }) as const,
+        () => ({ what: 'reorg', atMs: random.between(1000, longMs + 3000), depth: random.between(1, 4) }) as const,
       ),
     ],
     livesMs: Array.from({ length: random.between(2, 4) }, () => random.between(100, 4500)),

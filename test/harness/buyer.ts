@@ -1,6 +1,9 @@
 import { until } from '@penstock/testkit/until.ts'
 import type { Product } from './product.ts'
 
+/** All that buyers and operators need to know of a market. */
+export type Door = Pick<Product, 'url' | 'operator'>
+
 export type GraphqlError = {
   readonly message: string
   readonly extensions?: { readonly code?: string; readonly transaction_id?: string; readonly session_key?: string }
@@ -57,27 +60,28 @@ export type SimNode = {
 }
 export type SimPayment = { readonly state: 'IN_FLIGHT' | 'SUCCEEDED' | 'FAILED'; readonly payment_hash: string }
 
-export const simNodes = (product: Product): Promise<readonly SimNode[]> => product.operator('GET', '/sim/nodes')
-export const pay = (product: Product, invoice: string): Promise<SimPayment> => product.operator('POST', '/sim/pay', { invoice })
-export const payment = (product: Product, hash: string): Promise<SimPayment> => product.operator('GET', `/sim/payments/${hash}`)
-export const behave = (product: Product, alias: string, how: string): Promise<unknown> =>
+export const simNodes = (product: Door): Promise<readonly SimNode[]> => product.operator('GET', '/sim/nodes')
+export const pay = (product: Door, invoice: string): Promise<SimPayment> => product.operator('POST', '/sim/pay', { invoice })
+export const payment = (product: Door, hash: string): Promise<SimPayment> => product.operator('GET', `/sim/payments/${hash}`)
+export const behave = (product: Door, alias: string, how: string): Promise<unknown> =>
   product.operator('POST', '/sim/behave', { alias, how })
 
-export async function buyerOf(product: Product): Promise<SimNode> {
+export async function buyerOf(product: Door): Promise<SimNode> {
   const buyer = (await simNodes(product)).find(({ role }) => role === 'buyer')
   if (!buyer) throw new Error('the simulated network has no buyer')
   return buyer
 }
 
 /** Buys as a stranger does; waits until sellers have come. */
-export async function buy(product: Product, input: object = {}): Promise<Bought> {
-  const { uri } = await buyerOf(product)
+export async function buy(product: Door, input: object = {}): Promise<Bought> {
+  // On a real network nobody knows who the buyer is; it comes with the input.
+  const own = 'connection_uri' in input ? {} : { connection_uri: (await buyerOf(product)).uri }
   let refusal = ''
   const answer = await until(
     'a purchase is answered',
     async () => {
       const { data, errors } = await graphql<BuyAnswer>(product.url, BUY, {
-        input: { connection_uri: uri, usd_cents: '500', ...input },
+        input: { ...own, usd_cents: '500', ...input },
       })
       refusal = errors?.[0]?.message ?? ''
       return errors ? null : data?.liquidity.buy
@@ -91,7 +95,7 @@ export async function buy(product: Product, input: object = {}): Promise<Bought>
   return { id: answer.order.transaction_id, key: answer.account.session_key, invoice, sats: amount.sats, page }
 }
 
-export async function order(product: Product, { id, key }: Pick<Bought, 'id' | 'key'>): Promise<Seen> {
+export async function order(product: Door, { id, key }: Pick<Bought, 'id' | 'key'>): Promise<Seen> {
   const { data, errors } = await graphql<{ user: { market: { orders: { get_order: Seen } } } }>(product.url, ORDER, { id }, key)
   if (!data || errors) throw new Error(JSON.stringify(errors))
   return data.user.market.orders.get_order
@@ -99,7 +103,7 @@ export async function order(product: Product, { id, key }: Pick<Bought, 'id' | '
 
 /** Waits until the order has one of these statuses. */
 export const follow = (
-  product: Product,
+  product: Door,
   bought: Pick<Bought, 'id' | 'key'>,
   wanted: readonly string[],
   timeoutMs = 60_000,

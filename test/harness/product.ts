@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { until } from '@penstock/testkit/until.ts'
 
 /** What every test of a running product sets: fast blocks, short windows, no limits. A test names what it wants otherwise. */
-const QUICK: Readonly<Record<string, string>> = {
+export const QUICK: Readonly<Record<string, string>> = {
   PENSTOCK_SIM_BLOCK_SECONDS: '0.25',
   PENSTOCK_OPEN_WINDOW_SECONDS: '10',
   PENSTOCK_BUY_PER_MINUTE: '0',
@@ -55,7 +55,7 @@ export type Starting = Pick<Product, 'ended' | 'kill'> & {
 
 let compiled: string | undefined
 /** What was compiled once need not be again, which halves the time of a start. */
-const machine = (): NodeJS.ProcessEnv => ({
+export const machine = (): NodeJS.ProcessEnv => ({
   PATH: process.env['PATH'],
   HOME: process.env['HOME'],
   NODE_COMPILE_CACHE: (compiled ??= scratch()),
@@ -122,7 +122,7 @@ function controls(child: ChildProcess, ended: Product['ended']): Pick<Product, '
   }
 }
 
-const operatorOf =
+export const operatorOf =
   (url: string, dataDir: string) =>
   async <T>(method: 'GET' | 'POST', path: string, body?: object): Promise<T> => {
     const token = readFileSync(join(dataDir, 'operator.token'), 'utf8').trim()

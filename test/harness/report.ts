@@ -1,5 +1,4 @@
-import type { Bought } from './buyer.ts'
-import type { Product } from './product.ts'
+import type { Bought, Door } from './buyer.ts'
 
 /** What `penstock order show` tells, as far as tests look at it. */
 export type Report = {
@@ -19,7 +18,7 @@ export type Report = {
   }[]
 }
 
-export const report = (product: Product, { id }: Pick<Bought, 'id'>): Promise<Report> => product.operator('GET', `/orders/${id}`)
+export const report = (product: Door, { id }: Pick<Bought, 'id'>): Promise<Report> => product.operator('GET', `/orders/${id}`)
 
-export const paidOut = async (product: Product, bought: Pick<Bought, 'id'>): Promise<boolean> =>
+export const paidOut = async (product: Door, bought: Pick<Bought, 'id'>): Promise<boolean> =>
   (await report(product, bought)).payout.state === 'SUCCEEDED'

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { copyFileSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readlinkSync, realpathSync } from 'node:fs'
+import { cpSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readlinkSync, realpathSync } from 'node:fs'
 import { rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
@@ -20,7 +20,7 @@ export function copyOfCheckout(): Copy {
     .filter((path) => path !== '' && existsSync(join(root, path)))
   for (const path of files) {
     mkdirSync(join(folder, dirname(path)), { recursive: true })
-    copyFileSync(join(root, path), join(folder, path))
+    cpSync(join(root, path), join(folder, path), { recursive: true, verbatimSymlinks: true })
   }
   for (const path of files.filter((file) => /(^|\/)package\.json$/.test(file))) {
     const modules = join(dirname(path), 'node_modules')

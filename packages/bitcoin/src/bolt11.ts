@@ -78,8 +78,22 @@ function mustFit({ description, amountMsat, createdAt, expirySeconds, cltvDelta 
   if (!(createdAt >= 1000 && createdAt < 2 ** 35 * 1000)) throw new RangeError('the time has 35 bits of seconds since 1970')
 }
 
+/** An invoice is read by everybody through whose hands it goes, and to check its signature takes long. */
+const decoded = new Map<string, PaymentRequest>()
+const DECODED_KEPT = 1000
+
 /** Reads a payment request and checks its signature. @returns undefined for anything else */
 export function decodePaymentRequest(text: string): PaymentRequest | undefined {
+  const known = decoded.get(text)
+  if (known) return known
+  const request = decode(text)
+  if (!request) return undefined
+  if (decoded.size >= DECODED_KEPT) decoded.clear()
+  decoded.set(text, request)
+  return request
+}
+
+function decode(text: string): PaymentRequest | undefined {
   try {
     const parsed = parsePaymentRequest({ request: text })
     const network = NETWORKS.get(parsed.network)

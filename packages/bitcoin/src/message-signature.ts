@@ -17,8 +17,24 @@ export function sign(secretKey: Uint8Array, text: string): string {
   return zbase32(Uint8Array.of(HEADER + recovery, ...signature.subarray(1)))
 }
 
+/** What is signed is looked at by several, one after the other, and a look takes longer than all else that they do with it. */
+const recovered = new Map<string, string>()
+const RECOVERED_KEPT = 1000
+
 /** @returns the key that made the signature, undefined where it is malformed. A changed text gives another key: compare it. */
 export function recover(text: string, signature: string): string | undefined {
+  // A signature has no line breaks, else it is malformed, and what is malformed is not kept.
+  const name = `${signature}\n${text}`
+  const known = recovered.get(name)
+  if (known !== undefined) return known
+  const key = recoverNow(text, signature)
+  if (key === undefined) return undefined
+  if (recovered.size >= RECOVERED_KEPT) recovered.clear()
+  recovered.set(name, key)
+  return key
+}
+
+function recoverNow(text: string, signature: string): string | undefined {
   const bytes = fromZbase32(signature)
   const recovery = (bytes?.[0] ?? 0) - HEADER
   if (bytes?.length !== SIGNATURE_BYTES || recovery < 0 || recovery > 3) return undefined

@@ -156,6 +156,9 @@ test('without a service, or without a token, it says what to do', async () => {
 test('the token of the environment comes first', async () => {
   await penstock(['park', 'list'], { PENSTOCK_OPERATOR_TOKEN: 'given' })
   expect(asked[0]?.token).toBe('Bearer given')
+  writeFileSync(join(dir, 'mounted'), 'from-a-file\n')
+  await penstock(['park', 'list'], { PENSTOCK_OPERATOR_TOKEN: 'given', PENSTOCK_OPERATOR_TOKEN_FILE: join(dir, 'mounted') })
+  expect(asked[1]?.token).toBe('Bearer from-a-file')
 })
 
 test('an audit that finds something prints it, names the place, and fails', async () => {

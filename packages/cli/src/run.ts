@@ -1,11 +1,13 @@
 import { Command, CommanderError } from 'commander'
 import { auditCommands } from './commands/audit.ts'
 import { clusterCommands } from './commands/cluster.ts'
+import { lndCommands } from './commands/lnd.ts'
 import { loadCommand } from './commands/load.ts'
 import { orderCommands } from './commands/order.ts'
 import { parkCommands } from './commands/park.ts'
 import { sellerCommands } from './commands/seller.ts'
 import { simCommands } from './commands/sim.ts'
+import { viewsCommands } from './commands/views.ts'
 import { Failure } from './failure.ts'
 import { askService, dataDir, type Env } from './operator.ts'
 
@@ -19,7 +21,16 @@ export async function runCli(args: readonly string[], { env, out, err }: Surroun
     .exitOverride()
     .configureOutput({ writeOut: out, writeErr: err, outputError: (text, write) => write(asSentence(text)) })
   const shell = { ask: askService(env), out, dataDir: dataDir(env) }
-  for (const group of [orderCommands, auditCommands, parkCommands, sellerCommands, simCommands, clusterCommands])
+  for (const group of [
+    orderCommands,
+    auditCommands,
+    parkCommands,
+    sellerCommands,
+    simCommands,
+    viewsCommands,
+    clusterCommands,
+    lndCommands,
+  ])
     group(program, shell)
   loadCommand(program, { ...shell, env, err })
   try {
@@ -36,7 +47,8 @@ export async function runCli(args: readonly string[], { env, out, err }: Surroun
 const surroundingsHelp = `
 Environment:
   PENSTOCK_URL             where the service listens (http://127.0.0.1:8080)
-  PENSTOCK_OPERATOR_TOKEN  the operator's token, else operator.token of the data folder
+  PENSTOCK_OPERATOR_TOKEN  the operator's token, or PENSTOCK_OPERATOR_TOKEN_FILE a file with it;
+                           else operator.token of the data folder
   PENSTOCK_DATA_DIR        the data folder (.penstock in the checkout)
 
 Example:

@@ -35,7 +35,6 @@ export type ClusterProcess = {
   readonly waitsFor: (reason: string) => void
 }
 
-
 /** One process of a cluster: facts in an event store server, messages over Kafka, all else in PostgreSQL. */
 export async function cluster(config: Config, { service, instance, log, waitsFor }: ClusterProcess): Promise<Cluster> {
   if (config.postgresUrl === '') throw new ConfigError('PENSTOCK_POSTGRES_URL is empty; name the PostgreSQL of the cluster.')
@@ -132,4 +131,5 @@ const postgresSettings = (config: Config, application: string): PostgresSettings
 /**
  * Every commit is flushed: the processes outlive a crash of the database, and they go by what they know to be committed.
  */
-const openViews = (settings: PostgresSettings, schema: 'check' | 'migrate'): Views => openPostgresViews({ ...settings, purpose: 'views', schema })
+const openViews = (settings: PostgresSettings, schema: 'check' | 'migrate'): Views =>
+  openPostgresViews({ ...settings, purpose: 'views', schema })

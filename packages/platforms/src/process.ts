@@ -31,10 +31,10 @@ export async function runProcess(name: string, assemble: Assemble, env: NodeJS.P
     const unknown = unknownSettings(env)
     if (unknown.length > 0)
       console.error(`Not a setting of this version: ${unknown.join(', ')}. The settings are in docs/configuration.md.`)
-    let close: (() => Promise<void>) | undefined
+    const running: { close?: () => Promise<void> } = {}
     // Who is told to stop while it starts has nothing in hand that the next start would not take up.
-    onceSignalled(async () => close?.())
-    close = await start(name, assemble, config)
+    onceSignalled(async () => running.close?.())
+    running.close = await start(name, assemble, config)
   } catch (error) {
     if (error instanceof ConfigError) console.error(error.message)
     else console.error(`${name} cannot start: ${error instanceof Error ? error.message : String(error)}`)

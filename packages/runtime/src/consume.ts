@@ -62,7 +62,7 @@ export async function consume(context: ConsumeContext, consumer: Consumer, signa
   const onFact = async (stored: StoredEvent): Promise<void> => {
     settled.begin(stored.position)
     try {
-      const event = await withGapsFilled(context, consumer, stored, settled.end)
+      const event = await withGapsFilled(context, consumer, stored, (position) => settled.end(position))
       if (event) factDelay.observe({ consumer: consumer.name }, Math.max(0, basics.clock.now() - event.at) / 1000)
     } catch (error) {
       // A fault comes again; what is parked is kept by the bus, and must not hold the watermark.

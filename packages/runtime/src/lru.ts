@@ -14,7 +14,7 @@ export function lru<K, V>(capacity: number): Lru<K, V> {
   let [young, old] = [new Map<K, V>(), new Map<K, V>()]
 
   function set(key: K, value: V): void {
-    if (young.size >= half && !young.has(key)) [young, old] = [new Map(), young]
+    if (young.size >= half && !young.has(key)) [young, old] = [new Map<K, V>(), young]
     young.set(key, value)
   }
   return {

@@ -41,7 +41,10 @@ export async function kafkaNode(program: Program, plan: NodePlan): Promise<Kafka
   async function start(): Promise<void> {
     if (child) throw new Error(`Kafka's node ${plan.id} runs already`)
     if (!existsSync(join(plan.dir, 'data', 'meta.properties'))) await format(program, plan, properties)
-    const started = spawn('java', javaArguments(program, ['kafka.Kafka', properties]), { stdio: ['ignore', 'ignore', 'pipe'] })
+    const started = spawn('java', javaArguments(program, ['kafka.Kafka', properties]), {
+      stdio: ['ignore', 'ignore', 'pipe'],
+      detached: true, // a Ctrl-C for the terminal's processes is not for it: its users stop first
+    })
     child = started
     killWithParent(started, 'KILL')
     started.once('exit', () => {

@@ -1,12 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync } from 'node:fs'
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { freePort } from './free-port.ts'
 import { installKafka } from './kafka-install.ts'
 import { type KafkaNode, kafkaNode } from './kafka-node.ts'
 import type { SecureDoor } from './kafka-settings.ts'
+import { kept, keptPorts } from './kept.ts'
 
 export type KafkaOptions = {
   /** Processes that are broker and controller at once. */
@@ -64,22 +63,4 @@ async function plannedNodes(classPath: string, folder: string, options: KafkaOpt
   })
   const voters = plans.map(({ id, controllerPort }) => `${id}@127.0.0.1:${controllerPort}`).join(',')
   return Promise.all(plans.map((plan) => kafkaNode({ classPath, clusterId, heap }, { ...plan, voters })))
-}
-
-/** Clients and the quorum know a node by its port, so it is the same after a restart. */
-async function keptPorts(folder: string, count: number): Promise<readonly number[]> {
-  const text = await kept(join(folder, 'ports'), async () => {
-    const free = new Set<number>()
-    while (free.size < count) free.add(await freePort())
-    return [...free].join(' ')
-  })
-  return text.split(' ').map(Number)
-}
-
-async function kept(file: string, make: () => Promise<string>): Promise<string> {
-  if (existsSync(file)) return readFile(file, 'utf8')
-  await mkdir(join(file, '..'), { recursive: true })
-  const text = await make()
-  await writeFile(file, text)
-  return text
 }

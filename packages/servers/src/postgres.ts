@@ -150,7 +150,9 @@ function serverProcess(program: string, args: readonly string[], logFile: string
 
   function launch(logFd: number): ChildProcess {
     // A file, not a pipe: a server that outlives us by a moment must be able to write.
-    const begun = spawn(program, args, { ...who, stdio: ['ignore', logFd, logFd], env: { ...process.env, LC_ALL: 'C' } })
+    // Detached: a Ctrl-C for the terminal's processes is not for it, since its users stop first.
+    const stdio: ('ignore' | number)[] = ['ignore', logFd, logFd]
+    const begun = spawn(program, args, { ...who, stdio, detached: true, env: { ...process.env, LC_ALL: 'C' } })
     if (begun.pid !== undefined) killWithParent(begun, 'QUIT')
     return begun
   }

@@ -36,7 +36,7 @@ const answering = ({ platform, config, dir }: Home): Bound => {
     server.closeAllConnections()
     await new Promise((resolve) => server.close(resolve))
   }
-  return bind(service('audit-answers', { jobs: [{ name: 'audits', run }] }), {})
+  return bind(service('audit-answers', { jobs: [{ name: 'audits', run, looksOnly: true }] }), {})
 }
 
 async function answerTo(answers: Answers, request: IncomingMessage): Promise<object> {

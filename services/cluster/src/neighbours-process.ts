@@ -17,7 +17,7 @@ const stop = new AbortController()
 const network = outside.simulated
 if (!network) throw new Error('There are no neighbours on a real network: run seller-agents beside your own nodes.')
 
-const token = operatorToken(dir, config.operatorToken, ids)
+const token = operatorToken(dir, config, ids)
 const grantRails = async (pubkey: string): Promise<void> => {
   const response = await fetch(`${config.url}/operator/sellers/grant`, {
     method: 'POST',

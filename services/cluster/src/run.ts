@@ -18,19 +18,24 @@ The settings are those of docs/configuration.md; "penstock cluster ps" shows the
 /** Runs a cluster until SIGTERM or SIGINT; exits with 1 and a sentence where it cannot start. */
 export async function runCluster(args: readonly string[], env: NodeJS.ProcessEnv): Promise<void> {
   const options = optionsOf(args)
+  const over = new AbortController()
   try {
     const config = readConfig(env)
     const unknown = unknownSettings(env)
     if (unknown.length > 0)
       console.error(`Not a setting of this version: ${unknown.join(', ')}. The settings are in docs/configuration.md.`)
     console.log('Starting Kafka, PostgreSQL and the services. The first time Kafka is fetched, which takes a minute.')
-    const starting = launch(config, options, (line) => console.log(line))
+    const starting = launch(config, options, (line) => console.log(line), over.signal)
     onceSignalled(async () => {
+      over.abort()
       console.log('Stopping: services first, then the servers that they use.')
-      await (await starting).stop()
+      const begun = await starting.catch(() => undefined)
+      await begun?.stop()
     }, STOP_WITHIN_MS)
     console.log(banner(await starting))
   } catch (error) {
+    // Then the process ends when what was begun is stopped.
+    if (over.signal.aborted) return
     console.error(error instanceof ConfigError ? error.message : `The cluster cannot start: ${String(error)}`)
     process.exit(1)
   }

@@ -19,6 +19,8 @@ export type GatewayOptions = {
   readonly listening?: (url: string) => void
 }
 
+const LOOK_MS = 20
+
 /** The only public door: read models, and commands that are answered from them. */
 export function gateway({ pepper, mounts = [], listening }: GatewayOptions): Service<GatewayPorts> {
   const waits = openWaits()
@@ -26,6 +28,10 @@ export function gateway({ pepper, mounts = [], listening }: GatewayOptions): Ser
   const http: Job<GatewayPorts>['run'] = async ({ ports, send }, signal) => {
     const { config, log } = ports
     let url = config.url
+    // Where others listen on the same port, a process that cannot serve yet would take their connections.
+    while (config.sharePort && !signal.aborted && (await ports.readiness()) !== undefined)
+      await ports.clock.sleep(LOOK_MS, signal)
+    if (signal.aborted) return
     const { app, close } = await createGateway({ ports, send, waits, pepper, mounts, baseUrl: () => url, closing: signal })
     const server = await listen(app, config)
     url = (config.url || `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${server.port}`).replace(

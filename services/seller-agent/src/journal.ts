@@ -74,7 +74,7 @@ const stateOf = (sale: Sale): 'open' | 'lost' | 'done' => (sale.ended ? (mayBegi
 function readOpenSales(db: DatabaseSync): Map<string, Sale> {
   const sales = new Map<string, Sale>()
   const steps = db.prepare(`
-    SELECT s.order_id, s.at, s.step FROM sales o JOIN steps s USING (order_id) WHERE o.state = 'open' ORDER BY s.id`)
+    SELECT s.order_id, s.at, s.step FROM sales o CROSS JOIN steps s USING (order_id) WHERE o.state = 'open' ORDER BY s.id`)
   for (const row of steps.iterate()) {
     const { order_id: orderId, at, step } = row as { order_id: string; at: number; step: string } // the columns of a STRICT table
     sales.set(orderId, evolve(sales.get(orderId), orderId, at, JSON.parse(step) as SaleStep)) // written by `record` alone

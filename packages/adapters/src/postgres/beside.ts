@@ -59,7 +59,10 @@ async function exchange(connection: Connection, { tables, consumers, positions }
       await connection.query(`drop table ${table}`)
       await connection.query(`alter table ${SCHEMA}.${table} set schema ${rows[0]?.schema ?? 'public'}`)
     }
-    for (const [table, names] of [['progress_streams', consumers], ['progress', positions]] as const) {
+    for (const [table, names] of [
+      ['progress_streams', consumers],
+      ['progress', positions],
+    ] as const) {
       await connection.query(`delete from ${table} where consumer = any($1)`, [names])
       await connection.query(`insert into ${table} select * from ${SCHEMA}.${table} where consumer = any($1)`, [names])
     }

@@ -80,8 +80,9 @@ export function publishFunding(net: Net, node: Node, funding: UnpublishedFunding
   setState(net, channel, 'published')
 }
 
-/** @returns 'published' where it is too late */
+/** One that is not there is given up already. @returns 'published' where it is too late */
 export function abandonFunding(net: Net, node: Node, outpoint: string): 'abandoned' | 'published' {
+  if (!findChannel(net, outpoint)) return 'abandoned'
   const channel = ownFunding(net, node, outpoint)
   if (channel.state === 'published') return 'published'
   unlockCoins(net, outpoint)

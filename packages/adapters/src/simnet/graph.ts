@@ -8,6 +8,7 @@ import {
   findChannel,
   isActive,
   isAnnounced,
+  OPEN_OF,
   otherEnd,
   shortIdOf,
   sendableMsat,
@@ -22,11 +23,26 @@ export function graphChannel(net: Net, viewer: string, outpoint: string): GraphC
   return channel && knows(viewer, channel, height) ? toGraph(channel, height) : undefined
 }
 
-const BETWEEN = 'SELECT * FROM channel_view WHERE ((a = ?1 AND b = ?2) OR (a = ?2 AND b = ?1)) AND closed_height IS NULL'
+const BETWEEN = `SELECT * FROM channel_view WHERE id IN (
+  SELECT id FROM channels WHERE a = ?1 AND b = ?2 AND closed_height IS NULL UNION ALL
+  SELECT id FROM channels WHERE a = ?2 AND b = ?1 AND closed_height IS NULL)`
 /** What the viewer cannot know yet is left out before the rest of it is looked up: two nodes may have many young channels. */
 const MAYBE_KNOWN = '(?3 IN (a, b) OR EXISTS (SELECT 1 FROM txs t WHERE t.txid = channel_view.txid AND t.height <= ?4))'
 
-export function channelsBetween(net: Net, viewer: string, a: string, b: string): GraphChannel[] {
+/** A block makes everybody ask the same at once, about the same few nodes. */
+const answers = new WeakMap<Net, { readonly version: string; readonly between: Map<string, readonly GraphChannel[]> }>()
+
+export function channelsBetween(net: Net, viewer: string, a: string, b: string): readonly GraphChannel[] {
+  const version = net.version()
+  let known = answers.get(net)
+  if (known?.version !== version) answers.set(net, (known = { version, between: new Map() }))
+  const asked = `${viewer} ${a} ${b}`
+  const found = known.between.get(asked) ?? findBetween(net, viewer, a, b)
+  known.between.set(asked, found)
+  return found
+}
+
+function findBetween(net: Net, viewer: string, a: string, b: string): readonly GraphChannel[] {
   const height = heightOf(net)
   return net
     .all<Channel>(`${BETWEEN} AND ${MAYBE_KNOWN}`, a, b, viewer, height - DEPTH_ANNOUNCED + 1)
@@ -38,7 +54,7 @@ export function channelsBetween(net: Net, viewer: string, a: string, b: string):
 export function announcedAddresses(net: Net, pubkey: string): { alias: string; sockets: string[] } {
   const node = findNode(net, pubkey)
   const announced = net.get(
-    `SELECT 1 FROM channel_view WHERE (a = ?1 OR b = ?1) AND closed_height IS NULL AND state = 'published' AND is_private = 0 AND is_spent = 0 AND funding_height <= ?2 LIMIT 1`,
+    `SELECT 1 FROM channel_view WHERE ${OPEN_OF} AND state = 'published' AND is_private = 0 AND is_spent = 0 AND funding_height <= ?2 LIMIT 1`,
     pubkey,
     heightOf(net) - DEPTH_ANNOUNCED + 1,
   )
@@ -52,8 +68,7 @@ export function probe(net: Net, from: string, { via, shortChannelId, destination
   const height = heightOf(net)
   const failed = (failedAt: 'route' | 'seller', reason: string): ProbeOutcome => ({ reached: false, failedAt, reason })
   const first = net.all<Channel>(BETWEEN, from, via).filter((channel) => isActive(channel, height))
-  if (first.length === 0) return failed('route', 'NoActiveChannel')
-  if (!first.some((channel) => sendableMsat(channel, from) >= amountMsat)) return failed('route', 'InsufficientBalance')
+  if (!first.some((channel) => sendableMsat(channel, from) >= amountMsat)) return failed('route', 'NoRoute')
   const named = channelAt(net, shortChannelId)
   if (!named || !isActive(named, height) || (named.a !== via && named.b !== via)) return failed('seller', 'UnknownNextPeer')
   if (sendableMsat(named, via) < amountMsat) return failed('seller', 'TemporaryChannelFailure')

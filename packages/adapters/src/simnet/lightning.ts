@@ -1,7 +1,7 @@
 import { Fault } from '@penstock/kernel/result.ts'
 import { decodePaymentRequest } from '@penstock/bitcoin/bolt11.ts'
 import { recover, sign } from '@penstock/bitcoin/message-signature.ts'
-import type { Channels, Invoice, Lightning, PaymentState } from '@penstock/ports/lightning.ts'
+import type { Channels, Invoice, Lightning, OwnChannel, PaymentState } from '@penstock/ports/lightning.ts'
 import { heightOf } from './chain.ts'
 import { listChannels } from './channels.ts'
 import { abandonFunding, bumpFunding, prepareFunding, publishFunding } from './funding.ts'
@@ -25,9 +25,11 @@ export function lightningOf(net: Net, alias: string): Lightning {
     const node = await answering(net, alias)
     return net.write(() => work(node))
   }
+  // What changes nothing needs no transaction: nothing else runs meanwhile.
+  const look: Ask = async (work) => work(await answering(net, alias))
   return {
     info: () =>
-      ask((node) => ({
+      look((node) => ({
         pubkey: node.pubkey,
         alias,
         version: 'simulated-0.20',
@@ -42,44 +44,46 @@ export function lightningOf(net: Net, alias: string): Lightning {
       find: (hash) => ask((node) => freshInvoice(net, node, hash)),
       settle: (preimage) => ask((node) => invoices.settleInvoice(net, node.pubkey, preimage)),
       cancel: (hash) => ask((node) => invoices.cancelInvoice(net, node.pubkey, hash)),
-      held: () => ask((node) => invoices.heldInvoices(net, node.pubkey)),
+      held: () => look((node) => invoices.heldInvoices(net, node.pubkey)),
       changes: (hash, signal) => invoiceChanges(net, alias, hash, signal),
     },
     payments: {
       pay: (request, { maxFeeMsat, timeoutMs }) => pay(net, alias, request, maxFeeMsat, timeoutMs),
-      find: (hash) => ask((node) => findPayment(net, node.pubkey, hash)),
+      find: (hash) => look((node) => findPayment(net, node.pubkey, hash)),
       createInvoice: (request) => ask((node) => invoices.createInvoice(net, node, request)),
       findInvoice: (hash) => ask((node) => freshInvoice(net, node, hash)),
     },
     messages: {
-      sign: (text) => ask(() => sign(secretKeyOf(net, alias), text)),
-      recover: (text, signature) => ask(() => recover(text, signature)),
+      sign: (text) => look(() => sign(secretKeyOf(net, alias), text)),
+      recover: (text, signature) => look(() => recover(text, signature)),
     },
     peers: {
       connect: (pubkey, socket) => ask((node) => connectNodes(net, node.pubkey, pubkey, socket)),
-      isConnected: (pubkey) => ask((node) => areConnected(net, node.pubkey, pubkey)),
-      addresses: (pubkey) => ask(() => announcedAddresses(net, pubkey)),
+      isConnected: (pubkey) => look((node) => areConnected(net, node.pubkey, pubkey)),
+      addresses: (pubkey) => look(() => announcedAddresses(net, pubkey)),
     },
     graph: {
-      channel: (outpoint) => ask((node) => graphChannel(net, node.pubkey, outpoint)),
-      between: (a, b) => ask((node) => channelsBetween(net, node.pubkey, a, b)),
+      channel: (outpoint) => look((node) => graphChannel(net, node.pubkey, outpoint)),
+      between: (a, b) => look((node) => channelsBetween(net, node.pubkey, a, b)),
       probe: async (request) => {
-        const outcome = await ask((node) => probe(net, node.pubkey, request))
+        const outcome = await look((node) => probe(net, node.pubkey, request))
         if (outcome.reached) await probesReleased(net, request.destination)
         return outcome
       },
     },
-    channels: channelCalls(net, alias, ask),
+    channels: channelCalls(net, alias, ask, look),
     wallet: {
-      confirmedSat: () => ask((node) => confirmedSat(net, node.pubkey)),
-      inboundSat: () => ask((node) => sumActive(net, node, 'remoteSat')),
-      localSat: () => ask((node) => sumActive(net, node, 'localSat')),
+      confirmedSat: () => look((node) => confirmedSat(net, node.pubkey)),
+      // Nobody can send what he has to keep in the channel.
+      inboundSat: () =>
+        look((node) => sumActive(net, node, ({ remoteSat, reserveSat }) => atLeastNothing(remoteSat - reserveSat))),
+      localSat: () => look((node) => sumActive(net, node, ({ localSat }) => localSat)),
     },
   }
 }
 
-const channelCalls = (net: Net, alias: string, ask: Ask): Channels => ({
-  list: () => ask((node) => listChannels(net, node.pubkey)),
+const channelCalls = (net: Net, alias: string, ask: Ask, look: Ask): Channels => ({
+  list: () => look((node) => listChannels(net, node.pubkey)),
   prepare: async (request) => {
     const { behaviour } = await answering(net, alias)
     if (behaviour === 'slow') await net.clock.sleep(SLOW_OPENING_MS, net.ended)
@@ -125,5 +129,7 @@ async function pay(net: Net, alias: string, request: string, maxFeeMsat: bigint,
   }
 }
 
-const sumActive = (net: Net, node: Node, side: 'localSat' | 'remoteSat'): bigint =>
-  listChannels(net, node.pubkey).reduce((sum, channel) => (channel.state === 'active' ? sum + channel[side] : sum), 0n)
+const sumActive = (net: Net, node: Node, sat: (channel: OwnChannel) => bigint): bigint =>
+  listChannels(net, node.pubkey).reduce((sum, channel) => (channel.state === 'active' ? sum + sat(channel) : sum), 0n)
+
+const atLeastNothing = (sat: bigint): bigint => (sat > 0n ? sat : 0n)

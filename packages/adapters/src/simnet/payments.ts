@@ -67,7 +67,8 @@ export function startPayment(
     record('failed', 0n, reason)
     return { state: 'failed', reason }
   }
-  if (invoice.expiresAt <= net.clock.now()) return fail('invoice-expired')
+  // Nothing is sent, so nothing is remembered.
+  if (invoice.expiresAt <= net.clock.now()) return { state: 'failed', reason: 'invoice-expired' }
   const route = findRoute(net, payer, invoice.payee, sentMsat, heightOf(net) + invoice.cltvDelta + BLOCK_PADDING)
   if (!route) return fail(spendableMsat(net, payer) < sentMsat ? 'insufficient-balance' : 'no-route')
   const feeMsat = (route[0]?.amountMsat ?? sentMsat) - sentMsat

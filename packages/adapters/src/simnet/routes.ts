@@ -1,5 +1,5 @@
 import { heightOf } from './chain.ts'
-import { type Channel, HOP_DELTA, isActive, isAnnounced, otherEnd, sendableMsat } from './channels.ts'
+import { type Channel, HOP_DELTA, isActive, isAnnounced, OPEN_OF, otherEnd, sendableMsat } from './channels.ts'
 import type { Net } from './store.ts'
 
 export type Hop = {
@@ -69,7 +69,7 @@ const forwardingFee = (channel: Channel, sender: string, amountMsat: bigint): bi
 export function spendableMsat(net: Net, pubkey: string): bigint {
   const height = heightOf(net)
   return net
-    .all<Channel>("SELECT * FROM channel_view WHERE (a = ?1 OR b = ?1) AND closed_height IS NULL AND state = 'published'", pubkey)
+    .all<Channel>(`SELECT * FROM channel_view WHERE ${OPEN_OF} AND state = 'published'`, pubkey)
     .filter((channel) => isActive(channel, height))
     .reduce((sum, channel) => sum + sendableMsat(channel, pubkey), 0n)
 }

@@ -16,6 +16,8 @@ export type Net = {
   run(sql: string, ...values: SQLInputValue[]): number
   /** Does all of it or nothing; may be nested. A process that is killed in between has done nothing. */
   write<T>(work: () => T): T
+  /** Another text after every change of what is stored. */
+  version(): string
   /** Tells whoever listens to this topic, once the transaction under way is committed. */
   touch(topic: string): void
   /** Yields what is read at once and whenever the topic was touched, if there is something; ends with the signal or the network. */
@@ -32,6 +34,7 @@ export function openStore(path: string, clock: Clock, random: Random = randomByt
   // NORMAL: a killed process loses nothing that was committed; only a power cut could, and then no market is running either.
   db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA busy_timeout = 5000')
   createTables(db)
+  const [begin, commit] = [db.prepare('BEGIN IMMEDIATE'), db.prepare('COMMIT')]
   const statements = new Map<string, StatementSync>()
   const bell = new EventEmitter().setMaxListeners(0)
   const touched = new Set<string>()
@@ -55,11 +58,11 @@ export function openStore(path: string, clock: Clock, random: Random = randomByt
   const write = <T>(work: () => T): T => {
     if (depth > 0) return work()
     mustBeOpen()
-    db.exec('BEGIN IMMEDIATE')
+    begin.run()
     depth++
     try {
       const result = work()
-      db.exec('COMMIT')
+      commit.run()
       return result
     } catch (error) {
       touched.clear()
@@ -81,6 +84,7 @@ export function openStore(path: string, clock: Clock, random: Random = randomByt
     get: <Row>(sql: string, ...values: SQLInputValue[]) => prepare(sql).get(...values) as Row | undefined,
     run: (sql, ...values) => Number(prepare(sql).run(...values).changes),
     write,
+    version: versionOf(db),
     touch: (topic) => void touched.add(topic),
     watch: (topic, signal, read) => watch(bell, topic, AbortSignal.any([signal, end.signal]), read),
     ended: end.signal,
@@ -90,6 +94,12 @@ export function openStore(path: string, clock: Clock, random: Random = randomByt
       db.close()
     },
   }
+}
+
+/** By what this connection has changed and what others have. */
+function versionOf(db: DatabaseSync): () => string {
+  const statements = [db.prepare('SELECT total_changes() AS count'), db.prepare('PRAGMA data_version')]
+  return () => statements.map((statement) => Object.values(statement.get() ?? {}).join()).join(' ')
 }
 
 async function* watch<T>(bell: EventEmitter, topic: string, signal: AbortSignal, read: () => T | undefined): AsyncGenerator<T> {

@@ -54,26 +54,7 @@ export async function sqlProgress(views: Views): Promise<Progress> {
         )
         .execute()
     },
-    async note(consumer, positions) {
-      for (let from = 0; from < positions.length; from += NOTES_AT_ONCE) {
-        const rows = positions.slice(from, from + NOTES_AT_ONCE).map((position) => ({ consumer, position: Number(position) }))
-        await tables()
-          .insertInto('progress_notes')
-          .values(rows)
-          .onConflict((conflict) => conflict.doNothing())
-          .execute()
-      }
-    },
-    async noted(consumer, after, until) {
-      const notes = tables().selectFrom('progress_notes').select('position').where('consumer', '=', consumer)
-      const beyond = notes.where('position', '>', after === 'start' ? -1 : Number(after))
-      const rows = await beyond.where('position', '<=', Number(until)).execute()
-      return rows.map(({ position }) => BigInt(position))
-    },
-    async dropNotes(consumer, until) {
-      const notes = tables().deleteFrom('progress_notes').where('consumer', '=', consumer)
-      await notes.where('position', '<=', Number(until)).execute()
-    },
+    ...notes(tables),
     async prune(consumer, max) {
       const settled = tables().selectFrom('progress').select('position').where('consumer', '=', consumer)
       const finished = tables().selectFrom('progress_streams').select('stream').where('consumer', '=', consumer)
@@ -91,6 +72,31 @@ export async function sqlProgress(views: Views): Promise<Progress> {
     },
   }
 }
+
+type Notes = Pick<Progress, 'note' | 'noted' | 'dropNotes'>
+
+const notes = (tables: (db?: Kysely<object>) => Kysely<ProgressTables>): Notes => ({
+  async note(consumer, positions) {
+    for (let from = 0; from < positions.length; from += NOTES_AT_ONCE) {
+      const rows = positions.slice(from, from + NOTES_AT_ONCE).map((position) => ({ consumer, position: Number(position) }))
+      await tables()
+        .insertInto('progress_notes')
+        .values(rows)
+        .onConflict((conflict) => conflict.doNothing())
+        .execute()
+    }
+  },
+  async noted(consumer, after, until) {
+    const notes = tables().selectFrom('progress_notes').select('position').where('consumer', '=', consumer)
+    const beyond = notes.where('position', '>', after === 'start' ? -1 : Number(after))
+    const rows = await beyond.where('position', '<=', Number(until)).execute()
+    return rows.map(({ position }) => BigInt(position))
+  },
+  async dropNotes(consumer, until) {
+    const notes = tables().deleteFrom('progress_notes').where('consumer', '=', consumer)
+    await notes.where('position', '<=', Number(until)).execute()
+  },
+})
 
 async function createTables(db: Views['db']): Promise<void> {
   await db.schema

@@ -43,7 +43,10 @@ async function exchange({ db }: Views, file: string, { tables, consumers, positi
         await run(`delete from main.${table}`)
         await run(`insert into main.${table} select * from beside.${table}`)
       }
-      for (const [table, names] of [['progress_streams', consumers], ['progress', positions]] as const)
+      for (const [table, names] of [
+        ['progress_streams', consumers],
+        ['progress', positions],
+      ] as const)
         for (const name of names) {
           await sql`delete from ${sql.raw(`main.${table}`)} where consumer = ${name}`.execute(trx)
           const rows = sql`select * from ${sql.raw(`beside.${table}`)} where consumer = ${name}`

@@ -11,18 +11,45 @@ import { migrateScript, plan, type Planned } from './plan.ts'
 import { kafkaServer, postgresServer, type Server } from './servers.ts'
 import { serveStatus } from './status.ts'
 
-export type LaunchOptions = { readonly replicas: number; readonly demo: boolean }
+export type LaunchOptions = {
+  readonly replicas: number
+  readonly demo: boolean
+  /** Settings of every process beside those of this one. */
+  readonly env?: Readonly<Record<string, string>>
+}
 
-export type Cluster = { readonly url: string; readonly addresses: Readonly<Record<string, string>>; stop(): Promise<void> }
+/** One that runs, or is being started again. */
+export type Running = {
+  readonly name: string
+  readonly pid: number | undefined
+  /** Where a service answers operators; servers do not. */
+  readonly healthUrl?: string
+}
+
+export type Cluster = {
+  readonly url: string
+  readonly addresses: Readonly<Record<string, string>>
+  readonly brokers: string
+  readonly postgresUrl: string
+  processes(): readonly Running[]
+  /** Puts other code in the place of a service's processes: they end one by one when the new ones are ready beside them. */
+  roll(name: string, scriptOf: (script: string) => string): Promise<void>
+  stop(): Promise<void>
+}
 
 const READY_WITHIN_MS = 300_000
 const LOOK_EVERY_MS = 200
 
 /**
  * A cluster on this machine: real Kafka and PostgreSQL, every service as its own processes, the simulated network and its
- * people. It resolves when the gateway serves; what dies is started again.
+ * people. It resolves when the gateway serves; what dies is started again. Once it is `over` before that, it stops what it began.
  */
-export async function launch(config: Config, { replicas, demo }: LaunchOptions, tell: Tell): Promise<Cluster> {
+export async function launch(
+  config: Config,
+  { replicas, demo, env: own = {} }: LaunchOptions,
+  tell: Tell,
+  over: AbortSignal,
+): Promise<Cluster> {
   const dir = openDataDir(config.dataDir)
   const lock = lockDataDir(dir)
   const children: Child[] = []
@@ -34,7 +61,7 @@ export async function launch(config: Config, { replicas, demo }: LaunchOptions, 
   )
   const stop = async (): Promise<void> => {
     // Sellers first, the gateway next, then the services, at last what they all stand on.
-    for (const child of [...children].reverse().slice(0, 1)) await child.stop()
+    await Promise.all(children.filter(({ name }) => name === 'neighbours').map((child) => child.stop()))
     await Promise.all(children.filter(({ name }) => name !== 'simnet').map((child) => child.stop()))
     await Promise.all(children.map((child) => child.stop()))
     await Promise.all(servers.map((server) => server.stop()))
@@ -43,10 +70,11 @@ export async function launch(config: Config, { replicas, demo }: LaunchOptions, 
   }
   try {
     const { env, addresses } = await startServers(join(dir.path, 'cluster'), servers, tell)
-    await migrated({ ...env, ...standing(config, dir.path) }, tell)
+    await migrated({ ...own, ...env, ...standing(config, dir.path) }, tell)
     const url = config.url || `http://127.0.0.1:${config.port}`
     const [simnet, audit] = [await freePort(), await freePort()]
     const told = {
+      ...own,
       ...standing(config, dir.path),
       ...env,
       PENSTOCK_SIMNET_URL: `http://127.0.0.1:${simnet}`,
@@ -54,8 +82,16 @@ export async function launch(config: Config, { replicas, demo }: LaunchOptions, 
       PENSTOCK_SHARE_PORT: '1',
     }
     const planned = await plan({ replicas, demo, publicUrl: url, env: told, ports: { simnet, audit, health: freePort } })
-    await startAll(planned, children, tell)
-    return { url, addresses: { ...addresses, simnet: told.PENSTOCK_SIMNET_URL, audit: told.PENSTOCK_AUDIT_URL }, stop }
+    await startAll(planned, children, tell, over)
+    return {
+      url,
+      addresses: { ...addresses, simnet: told.PENSTOCK_SIMNET_URL, audit: told.PENSTOCK_AUDIT_URL },
+      brokers: env.PENSTOCK_KAFKA_BROKERS,
+      postgresUrl: env.PENSTOCK_POSTGRES_URL,
+      processes: () => [...servers, ...children],
+      roll: (name, scriptOf) => roll({ planned, children, tell, over }, name, scriptOf),
+      stop,
+    }
   } catch (error) {
     await stop()
     throw error
@@ -86,7 +122,7 @@ async function migrated(env: Readonly<Record<string, string>>, tell: Tell): Prom
 }
 
 /** The network before those who use it; the sellers once there is a gateway to talk to. */
-async function startAll(planned: readonly Planned[], children: Child[], tell: Tell): Promise<void> {
+async function startAll(planned: readonly Planned[], children: Child[], tell: Tell, over: AbortSignal): Promise<void> {
   const start = (one: Planned): Child => {
     const child = keepRunning(one, tell)
     children.push(child)
@@ -94,15 +130,43 @@ async function startAll(planned: readonly Planned[], children: Child[], tell: Te
   }
   const [simnet, ...others] = planned
   if (!simnet) return
-  await ready(start(simnet))
-  await Promise.all(others.filter(({ name }) => name !== 'neighbours').map((one) => ready(start(one))))
+  await ready(start(simnet), over)
+  await Promise.all(others.filter(({ name }) => name !== 'neighbours').map((one) => ready(start(one), over)))
   for (const one of others.filter(({ name }) => name === 'neighbours')) start(one)
 }
 
-async function ready(child: Child): Promise<void> {
+type Rolled = {
+  readonly planned: readonly Planned[]
+  readonly children: Child[]
+  readonly tell: Tell
+  readonly over: AbortSignal
+}
+
+async function roll(
+  { planned, children, tell, over }: Rolled,
+  name: string,
+  scriptOf: (script: string) => string,
+): Promise<void> {
+  const olds = children.filter((child) => child.name === name)
+  for (const was of planned.filter((one) => one.name === name)) {
+    const own = {
+      PENSTOCK_INSTANCE: `${was.env['PENSTOCK_INSTANCE']}-${Date.now()}`,
+      PENSTOCK_HEALTH_PORT: `${await freePort()}`,
+    }
+    children.push(keepRunning({ ...was, script: scriptOf(was.script), env: { ...was.env, ...own } }, tell))
+  }
+  await Promise.all(children.filter((child) => child.name === name && !olds.includes(child)).map((child) => ready(child, over)))
+  for (const old of olds) {
+    await old.stop()
+    children.splice(children.indexOf(old), 1)
+  }
+}
+
+async function ready(child: Child, over: AbortSignal): Promise<void> {
   for (const end = Date.now() + READY_WITHIN_MS; Date.now() < end;) {
     const answer = await fetch(`${child.healthUrl}/readyz`).catch(() => undefined)
     if (answer?.ok === true) return
+    over.throwIfAborted()
     await sleep(LOOK_EVERY_MS)
   }
   throw new Error(`${child.name}/${child.replica} is not ready after ${READY_WITHIN_MS / 1000} s; its log says why`)

@@ -1,0 +1,71 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { kafkaMissing } from '@penstock/servers/kafka-install.ts'
+import { startKafka } from '@penstock/servers/kafka.ts'
+import { startCluster } from '../../test/harness/cluster.ts'
+import { compareBus } from './cluster-bus.ts'
+import { type Figure, HOPS_OF_BUY, measureMarket } from './cluster-market.ts'
+import { quantile, type Row } from './harness.ts'
+import { machine } from './machine.ts'
+import { amount, table } from './table.ts'
+
+/**
+ * `npm run bench:cluster` measures the bus beside the bare client and a whole cluster, and prints it; with `--write` it
+ * keeps the figures in docs/benchmarks-cluster.md. `--quick`: with as little as shows that it still runs.
+ */
+const PAGE = new URL('../../docs/benchmarks-cluster.md', import.meta.url)
+const REPLICAS = 2
+
+const missing = await kafkaMissing()
+if (missing !== undefined) {
+  console.error(missing)
+  process.exit(2)
+}
+const isQuick = process.argv.includes('--quick')
+console.error('bus ...')
+const kafka = await startKafka()
+const rows = await compareBus(
+  kafka.brokers,
+  isQuick ? { rounds: 1, messages: 2000, hops: 100 } : { rounds: 5, messages: 40_000, hops: 2000 },
+)
+await kafka.stop()
+console.log(table(rows))
+console.error('market ...')
+const folder = mkdtempSync(join(tmpdir(), 'penstock-bench-'))
+const cluster = await startCluster(folder, {
+  replicas: REPLICAS,
+  env: { PENSTOCK_SIM_BLOCK_SECONDS: '5', PENSTOCK_LOG_LEVEL: 'error', PENSTOCK_KAFKA_SESSION_SECONDS: '10' },
+})
+const figures = await measureMarket(
+  cluster,
+  isQuick ? { calls: 10, pushed: 40, kills: 1 } : { calls: 200, pushed: 2000, kills: 3 },
+)
+await cluster.stop()
+rmSync(folder, { recursive: true, force: true })
+console.log(figures.map(({ what, figures: values }) => `${what}: ${values}`).join('\n'))
+if (process.argv.includes('--write')) {
+  writeFileSync(PAGE, page(rows, figures))
+  console.error('docs/benchmarks-cluster.md is written.')
+}
+process.exit(0)
+
+function page(bus: readonly Row[], market: readonly Figure[]): string {
+  const lines = [
+    '# Benchmarks of the cluster',
+    `Measured on ${new Date().toISOString().slice(0, 10)} by \`npm run bench:cluster -- --write\`, which writes this page. Everything runs on one machine: one broker, one PostgreSQL, ${REPLICAS} replicas of each service, the simulated network, and those who measure.`,
+    ['| | |', '|---|---|', ...machine().map(([what, value]) => `| ${what} | ${value} |`)].join('\n'),
+    '## The bus beside the bare client',
+    'Interleaved rounds on the same broker, medians. The bus waits until every replica in sync has a message, checks what the answer names, keeps the order of each key, and lets a handler answer for each message; the bare client reads with `eachMessage` and publishes the same batches with `acks=-1`. Of rates at least 0.7 is wanted, of milliseconds at most 3.',
+    ['| | ratio | measured | kafkajs alone |', '|---|---:|---:|---:|', ...bus.map(lineOf)].join('\n'),
+    '## The market',
+    `The hops of a purchase: ${HOPS_OF_BUY.map((topic) => `\`${topic}\``).join(', ')}. Each event is appended and flushed in PostgreSQL before it is published.`,
+    ['| | |', '|---|---|', ...market.map(({ what, figures: values }) => `| ${what} | ${values} |`)].join('\n'),
+  ]
+  return `${lines.join('\n\n')}\n`
+}
+
+function lineOf({ what, unit, ratios, figures: measured, reference }: Row): string {
+  const median = (values: readonly number[]): string => amount(quantile(values, 0.5))
+  return `| ${what} | ${median(ratios)} | ${median(measured)} ${unit} | ${median(reference.figures)} ${unit} |`
+}

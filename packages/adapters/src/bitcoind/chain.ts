@@ -1,0 +1,143 @@
+import { type Outpoint, parseOutpoint } from '@penstock/bitcoin/outpoint.ts'
+import type { Chain, ChainTip, Output } from '@penstock/ports/chain.ts'
+import type { Clock } from '@penstock/ports/clock.ts'
+import { blockScan } from '../blocks/scan.ts'
+import { changing } from '../shared/changing.ts'
+import { NOT_FOUND, type Rpc, RpcRefusal } from './rpc.ts'
+
+const POLL_MS = 1000
+/** Two answers about one output that do not fit together are asked for again: a block came in between. */
+const ATTEMPTS = 3
+
+/** The chain and the mempool of a bitcoind (24 or newer) or btcd. It needs no index of transactions. */
+export function rpcChain(rpc: Rpc, clock: Clock, { pollMs = POLL_MS }: { readonly pollMs?: number } = {}): Chain {
+  const scan = blockScan(
+    {
+      tipHeight: () => rpc<number>('getblockcount'),
+      hashAt: (height) => rpc<string>('getblockhash', height),
+      block: (hash) => rpc<string>('getblock', hash, 0),
+    },
+    clock,
+  )
+  const places = indexInBlock(rpc)
+  const tip = (): Promise<ChainTip> => rpcTip(rpc)
+  return {
+    sees: { mempool: true },
+    tip,
+    async output(text, fromHeight) {
+      const outpoint = parseOutpoint(text)
+      if (!outpoint) return undefined
+      return (
+        (await unspent(rpc, places, text, outpoint)) ??
+        (await unconfirmed(rpc, text, outpoint)) ??
+        (await scan.output(text, fromHeight))
+      )
+    },
+    tips: (signal) => changing({ read: tip, pollMs, clock, signal }),
+    feeRate: (targetBlocks) => feeRate(rpc, targetBlocks),
+  }
+}
+
+async function rpcTip(rpc: Rpc): Promise<ChainTip> {
+  const chain = await rpc<{ bestblockhash: string; blocks: number; headers: number; initialblockdownload?: boolean }>(
+    'getblockchaininfo',
+  )
+  const header = await rpc<{ height: number; previousblockhash?: string; time: number }>(
+    'getblockheader',
+    chain.bestblockhash,
+    true,
+  )
+  return {
+    height: header.height,
+    hash: chain.bestblockhash,
+    previousHash: header.previousblockhash ?? '00'.repeat(32),
+    time: 1000 * header.time,
+    synced: chain.blocks >= chain.headers && chain.initialblockdownload !== true,
+  }
+}
+
+type UnspentOutput = {
+  readonly bestblock: string
+  readonly confirmations: number
+  readonly value: number
+  readonly scriptPubKey: { readonly hex: string }
+}
+
+/** In a block, and no block has spent it. */
+async function unspent(rpc: Rpc, places: IndexInBlock, text: string, { txid, vout }: Outpoint): Promise<Output | undefined> {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const found = await rpc<UnspentOutput | null>('gettxout', txid, vout, false)
+    if (!found || found.confirmations < 1) return undefined
+    const best = await rpc<{ height: number }>('getblockheader', found.bestblock, true)
+    const height = best.height - found.confirmations + 1
+    const txIndex = await places(height, txid)
+    if (txIndex === undefined) continue
+    const spentBy = await spentInMempool(rpc, { txid, vout })
+    return { outpoint: text, valueSat: satOf(found.value), script: found.scriptPubKey.hex, height, txIndex, spentBy }
+  }
+  return undefined
+}
+
+type Transaction = {
+  readonly confirmations?: number
+  readonly vout: readonly { readonly n: number; readonly value: number; readonly scriptPubKey: { readonly hex: string } }[]
+}
+
+/** In the mempool. */
+async function unconfirmed(rpc: Rpc, text: string, { txid, vout }: Outpoint): Promise<Output | undefined> {
+  const transaction = await orNothing(() => rpc<Transaction>('getrawtransaction', txid, 1))
+  const output = transaction?.vout.find(({ n }) => n === vout)
+  if (!output || (transaction?.confirmations ?? 0) > 0) return undefined
+  const spentBy = await spentInMempool(rpc, { txid, vout })
+  return { outpoint: text, valueSat: satOf(output.value), script: output.scriptPubKey.hex, height: null, txIndex: null, spentBy }
+}
+
+async function spentInMempool(rpc: Rpc, outpoint: Outpoint): Promise<Output['spentBy']> {
+  const [spent] = await rpc<readonly { readonly spendingtxid?: string }[]>('gettxspendingprevout', [outpoint])
+  return spent?.spendingtxid ? { txid: spent.spendingtxid, height: null } : null
+}
+
+type IndexInBlock = (height: number, txid: string) => Promise<number | undefined>
+
+/** Where in a block a transaction stands: of each block that was asked for lately the list is kept. */
+function indexInBlock(rpc: Rpc): IndexInBlock {
+  const KEPT = 20
+  const lists = new Map<string, readonly string[]>()
+  return async (height, txid) => {
+    const hash = await rpc<string>('getblockhash', height)
+    const list = lists.get(hash) ?? (await rpc<{ tx: readonly string[] }>('getblock', hash, 1)).tx
+    lists.delete(hash)
+    lists.set(hash, list)
+    for (const [oldest] of lists) if (lists.size > KEPT) lists.delete(oldest)
+    const index = list.indexOf(txid)
+    return index === -1 ? undefined : index
+  }
+}
+
+/** bitcoind has a better estimate than btcd; a node that has seen too few blocks has none. */
+async function feeRate(rpc: Rpc, targetBlocks: number): Promise<number> {
+  const SAT_PER_VBYTE = 1e5
+  const smart = await quietly(() => rpc<{ feerate?: number }>('estimatesmartfee', Math.max(1, targetBlocks)))
+  const rate = smart?.feerate ?? (smart ? 0 : await quietly(() => rpc<number>('estimatefee', Math.max(1, targetBlocks))))
+  return Math.max(1, Math.round((rate ?? 0) * SAT_PER_VBYTE))
+}
+
+const satOf = (bitcoins: number): bigint => BigInt(Math.round(bitcoins * 1e8))
+
+async function orNothing<T>(call: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await call()
+  } catch (error) {
+    if (error instanceof RpcRefusal && error.code === NOT_FOUND) return undefined
+    throw error
+  }
+}
+
+async function quietly<T>(call: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await call()
+  } catch (error) {
+    if (error instanceof RpcRefusal) return undefined
+    throw error
+  }
+}

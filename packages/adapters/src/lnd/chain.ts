@@ -1,0 +1,63 @@
+import { readHeader } from '@penstock/bitcoin/raw.ts'
+import type { Chain, ChainTip } from '@penstock/ports/chain.ts'
+import { getBlock, getBlockHeader, getChainFeeRate, getHeight, getWalletInfo, subscribeToBlocks } from 'lightning'
+import { blockScan } from '../blocks/scan.ts'
+import { changing } from '../shared/changing.ts'
+import type { Connection } from './connection.ts'
+
+/** What a stream that died unnoticed costs at most. */
+const POLL_MS = 2000
+const BLOCK_MS = 120_000
+
+/**
+ * The chain as lnd shows it: every block, and of unconfirmed transactions its own alone. Outputs of others are found by
+ * reading the blocks from the height that the caller names.
+ */
+export function lndChain(node: Connection): Chain {
+  const { ask, clock } = node
+  const scan = blockScan(
+    {
+      tipHeight: async () => (await ask((lnd) => getHeight({ lnd }))).current_block_height,
+      hashAt: async (height) => readHeader((await ask((lnd) => getBlockHeader({ lnd, height }))).header).hash,
+      block: async (id) => (await ask((lnd) => getBlock({ lnd, id }), BLOCK_MS)).block,
+    },
+    clock,
+  )
+  const tip = (): Promise<ChainTip> => lndTip(node)
+  return {
+    sees: { mempool: false },
+    tip,
+    output: (outpoint, fromHeight) => scan.output(outpoint, fromHeight),
+    tips: (signal) =>
+      changing({ read: tip, listen: (knock, ended) => listen(node, knock, ended), pollMs: POLL_MS, clock, signal }),
+    async feeRate(targetBlocks) {
+      const rate = await ask((lnd) => getChainFeeRate({ lnd, confirmation_target: Math.max(2, targetBlocks) }))
+      return Math.max(1, rate.tokens_per_vbyte)
+    },
+  }
+}
+
+async function lndTip({ ask }: Connection): Promise<ChainTip> {
+  const info = await ask((lnd) => getWalletInfo({ lnd }))
+  const { header } = await ask((lnd) => getBlockHeader({ lnd, id: info.current_block_hash }))
+  const { previousHash, time } = readHeader(header)
+  return {
+    height: info.current_block_height,
+    hash: info.current_block_hash,
+    previousHash,
+    time: 1000 * time,
+    synced: info.is_synced_to_chain,
+  }
+}
+
+function listen({ lnd }: Connection, knock: () => void, ended: () => void): () => void {
+  const blocks = subscribeToBlocks({ lnd: lnd() })
+  blocks.on('block', knock)
+  blocks.on('error', ended)
+  blocks.on('end', ended)
+  return () => {
+    blocks.removeAllListeners('block')
+    // A late error without a listener would end the process.
+    blocks.on('error', () => undefined)
+  }
+}

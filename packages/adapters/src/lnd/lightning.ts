@@ -1,0 +1,41 @@
+import { recover } from '@penstock/bitcoin/message-signature.ts'
+import type { Lightning } from '@penstock/ports/lightning.ts'
+import { signMessage } from 'lightning'
+import type { Connection } from './connection.ts'
+import { abandonFunding, bumpFunding, publishFunding } from './funding.ts'
+import { graph } from './graph.ts'
+import { holdInvoices } from './holds.ts'
+import { holdExpiryDeltaOf, nodeInfo } from './info.ts'
+import { prepareFunding } from './openings.ts'
+import { ownChannels } from './own-channels.ts'
+import { payments } from './payments.ts'
+import { peerOfChannel } from './peer-of-channel.ts'
+import { peers } from './peers.ts'
+import { wallet } from './wallet.ts'
+
+/** A node of lnd, from 0.20 on, behind the port. */
+export function lndLightning(node: Connection): Lightning {
+  const peerOf = peerOfChannel(node)
+  const holdExpiryDelta = holdExpiryDeltaOf(node)
+  const inHand = new Set<string>()
+  return {
+    info: () => nodeInfo(node, holdExpiryDelta),
+    holds: holdInvoices(node, peerOf),
+    payments: payments(node, peerOf),
+    messages: {
+      sign: async (text) => (await node.ask((lnd) => signMessage({ lnd, message: text }))).signature,
+      // Needs no node: the same arithmetic, held to lnd's by the contract suite.
+      recover: (text, signature) => Promise.resolve(recover(text, signature)),
+    },
+    peers: peers(node),
+    graph: graph(node),
+    channels: {
+      list: () => ownChannels(node),
+      prepare: (request) => prepareFunding(node, inHand, request),
+      publish: (funding) => publishFunding(node, funding),
+      abandon: ({ outpoint }) => abandonFunding(node, outpoint),
+      bumpFee: (outpoint, feeRate) => bumpFunding(node, outpoint, feeRate),
+    },
+    wallet: wallet(node),
+  }
+}

@@ -1,0 +1,33 @@
+import type { Peers } from '@penstock/ports/lightning.ts'
+import { addPeer, getNode, getPeers } from 'lightning'
+import type { Connection } from './connection.ts'
+import { Refusal } from './refusal.ts'
+
+const CONNECT_MS = 8000
+
+export function peers({ ask }: Connection): Peers {
+  const isConnected = async (pubkey: string): Promise<boolean> =>
+    (await ask((lnd) => getPeers({ lnd }))).peers.some(({ public_key }) => public_key === pubkey)
+  return {
+    isConnected,
+    async connect(pubkey, socket) {
+      if (await isConnected(pubkey)) return true
+      try {
+        // Temporary: else lnd answers before it is connected, and calls a node that was asked for once for ever.
+        await ask((lnd) => addPeer({ lnd, public_key: pubkey, socket, is_temporary: true, timeout: CONNECT_MS, retry_count: 1 }))
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error
+      }
+      return isConnected(pubkey)
+    },
+    async addresses(pubkey) {
+      try {
+        const { alias, sockets } = await ask((lnd) => getNode({ lnd, public_key: pubkey, is_omitting_channels: true }))
+        return { alias, sockets: sockets.map(({ socket }) => socket) }
+      } catch (error) {
+        if (error instanceof Refusal && error.code === 404) return { alias: '', sockets: [] }
+        throw error
+      }
+    },
+  }
+}

@@ -1,0 +1,99 @@
+import type { Graph, ProbeOutcome } from '@penstock/ports/lightning.ts'
+import { getHeight, getPendingPayments, getRouteToDestination, payViaRoutes } from 'lightning'
+import type { Connection } from './connection.ts'
+import { Refusal, type RouteFailure } from './refusal.ts'
+
+type Probe = Parameters<Graph['probe']>[0]
+/** What the node before the last asks for passing it on. */
+type Toll = { readonly feeMsat: bigint; readonly cltvDelta: number }
+type Policy = NonNullable<RouteFailure['policy']>
+
+/** lnd's own for payments without an invoice. */
+const FINAL_DELTA = 43
+/**
+ * More than anybody asks for: nothing of it is ever paid, and a node does not always say what it wants for a channel
+ * that is young.
+ */
+const GENEROUS = (amountMsat: bigint): Toll => ({ feeMsat: 1_000_000n + amountMsat / 10n, cltvDelta: 288 })
+/** Until the last node lets go, or the HTLC ends. Whoever asks limits the wait by himself. */
+const KEPT_MS = 14 * 24 * 3_600_000
+const LOOK_AGAIN_MS = 1000
+
+/** One HTLC at a time: one that our process sent before it was started again, and that is kept, is waited for. */
+export async function probe(node: Connection, request: Probe): Promise<ProbeOutcome> {
+  while (await isUnderWay(node, request)) await node.clock.sleep(LOOK_AGAIN_MS)
+  const first = await send(node, request, GENEROUS(request.amountMsat))
+  if (!first.asks) return first.outcome
+  const { base_fee_mtokens, fee_rate, cltv_delta } = first.asks
+  const feeMsat = BigInt(base_fee_mtokens) + (request.amountMsat * BigInt(fee_rate)) / 1_000_000n + 1n
+  return (await send(node, request, { feeMsat, cltvDelta: cltv_delta })).outcome
+}
+
+async function isUnderWay({ ask }: Connection, { shortChannelId, destination }: Probe): Promise<boolean> {
+  const { payments } = await ask((lnd) => getPendingPayments({ lnd }))
+  return payments.some(({ attempts }) =>
+    attempts.some(({ is_pending, route }) => {
+      const last = route.hops.at(-1)
+      return is_pending && last?.channel === shortChannelId && last.public_key === destination
+    }),
+  )
+}
+
+type Sent = {
+  readonly outcome: ProbeOutcome
+  /** What the seller asks for, where we offered it too little. */ readonly asks?: Policy
+}
+
+async function send(node: Connection, request: Probe, toll: Toll): Promise<Sent> {
+  const route = await routeThrough(node, request, toll)
+  if (!route) return { outcome: { reached: false, failedAt: 'route', reason: 'NoRoute' } }
+  try {
+    // Without an id: `lightning` makes a random hash, and removes the failed payment from the node's records.
+    await node.ask((lnd) => payViaRoutes({ lnd, routes: [route] }), KEPT_MS)
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    return judge(error, route.hops.length)
+  }
+  throw new Error('somebody knew the preimage of a random hash')
+}
+
+function judge({ reason, failure }: Refusal, hops: number): Sent {
+  const { index, policy }: RouteFailure = failure ?? {}
+  if (index === hops && reason === 'UnknownPaymentHash') return { outcome: { reached: true } }
+  const failedAt = index === hops ? 'destination' : index === hops - 1 && index > 0 ? 'seller' : 'route'
+  const outcome = { reached: false, failedAt, reason } as const
+  const isTooLittle = failedAt === 'seller' && /^(FeeInsufficient|IncorrectCltvExpiry|ExpiryTooSoon)$/.test(reason)
+  return isTooLittle && policy ? { outcome, asks: policy } : { outcome }
+}
+
+/** A way to `via`, and then the named channel, by hand: it need not be in our graph. */
+async function routeThrough({ ask }: Connection, { via, shortChannelId, destination, amountMsat }: Probe, toll: Toll) {
+  const { current_block_height: height } = await ask((lnd) => getHeight({ lnd }))
+  const toVia = await ask((lnd) =>
+    getRouteToDestination({
+      lnd,
+      destination: via,
+      mtokens: `${amountMsat + toll.feeMsat}`,
+      cltv_delta: FINAL_DELTA + toll.cltvDelta,
+      // The failures are our own: what a seller could not pass on says nothing about the way to it.
+      is_ignoring_past_failures: true,
+    }),
+  ).catch(noRoute)
+  const before = toVia?.route?.hops.at(-1)
+  if (!toVia?.route || !before) return undefined
+  const timeout = height + FINAL_DELTA
+  const passed = { forward: Number(amountMsat / 1000n), forward_mtokens: `${amountMsat}`, timeout }
+  return {
+    ...toVia.route,
+    hops: [
+      ...toVia.route.hops.slice(0, -1),
+      { ...before, ...passed, fee: Number(toll.feeMsat / 1000n), fee_mtokens: `${toll.feeMsat}` },
+      { ...passed, channel: shortChannelId, channel_capacity: 0, fee: 0, fee_mtokens: '0', public_key: destination },
+    ],
+  }
+}
+
+/** lnd refuses to look for a way that cannot be, such as to itself. */
+function noRoute(error: unknown): undefined {
+  if (!(error instanceof Refusal)) throw error
+}

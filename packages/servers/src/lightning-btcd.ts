@@ -1,0 +1,91 @@
+import { randomBytes } from 'node:crypto'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { Agent, request, type RequestOptions } from 'node:https'
+import { join } from 'node:path'
+import { kept } from './kept.ts'
+import { type Daemon, daemon } from './lightning-process.ts'
+
+const HOST = '127.0.0.1'
+const USER = 'penstock'
+/** Blocks pay to P2WSH(OP_TRUE): anyone may spend it, so coins are handed out without a miner's wallet. */
+export const ANYONE = {
+  address: 'bcrt1qft5p2uhsdcdc3l2ua4ap5qqfg4pjaqlp250x7us7a8qqhrxrxfsqseac85',
+  script: '00204ae81572f06e1b88fd5ced7a1a000945432e83e1551e6f721ee9c00b8cc33260',
+}
+/** From here on segwit is in force on regtest, and the first coins may be spent. */
+const FIRST_HEIGHT = 432
+
+export type Btcd = Daemon & {
+  readonly port: number
+  readonly user: string
+  readonly password: string
+  /** The certificate that its RPC shows. */
+  readonly certFile: string
+  /** One call of its RPC. @throws Error with its own words */
+  readonly rpc: <T>(method: string, ...params: readonly unknown[]) => Promise<T>
+}
+
+/** A chain of our own (regtest) with an index of transactions, for RPC clients only: it has no peers. */
+export async function btcdNode(program: string, dir: string, port: number): Promise<Btcd> {
+  await mkdir(dir, { recursive: true })
+  const password = await kept(join(dir, 'password'), async () => randomBytes(16).toString('hex'))
+  const configuration = join(dir, 'btcd.conf')
+  await writeFile(configuration, '')
+  const certFile = join(dir, 'rpc.cert')
+  const args = [
+    '--regtest',
+    `--configfile=${configuration}`,
+    `--datadir=${join(dir, 'data')}`,
+    `--logdir=${join(dir, 'logs')}`,
+    '--debuglevel=warn',
+    '--nolisten',
+    '--txindex',
+    `--rpclisten=${HOST}:${port}`,
+    `--rpcuser=${USER}`,
+    `--rpcpass=${password}`,
+    `--rpccert=${certFile}`,
+    `--rpckey=${join(dir, 'rpc.key')}`,
+    // Each lnd holds several.
+    '--rpcmaxclients=100',
+    '--rpcmaxwebsockets=100',
+    `--miningaddr=${ANYONE.address}`,
+  ]
+  const agent = new Agent({ keepAlive: true })
+  const rpc = async <T>(method: string, ...params: readonly unknown[]): Promise<T> => {
+    const ca = await readFile(certFile)
+    const body = JSON.stringify({ jsonrpc: '1.0', id: 1, method, params })
+    const text = await post({ host: HOST, port, ca, servername: 'localhost', auth: `${USER}:${password}`, agent }, body)
+    const { result, error } = JSON.parse(text) as { result: T; error: { message: string } | null } // JSON-RPC's own form
+    if (error) throw new Error(`${method}: ${error.message}`)
+    return result
+  }
+  const server = daemon('btcd', program, dir, args, async () => (await rpc<number>('getblockcount')) >= 0)
+  return {
+    port,
+    user: USER,
+    password,
+    certFile,
+    rpc,
+    get pid() {
+      return server.pid
+    },
+    kill: server.kill,
+    async start() {
+      await server.start()
+      const height = await rpc<number>('getblockcount')
+      if (height < FIRST_HEIGHT) await rpc('generate', FIRST_HEIGHT - height)
+    },
+  }
+}
+
+function post(target: RequestOptions, body: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const call = request({ ...target, method: 'POST', headers: { 'content-type': 'application/json' } }, (response) => {
+      let text = ''
+      response.setEncoding('utf8').on('data', (part: string) => (text += part))
+      response.on('error', reject).on('end', () => resolve(text))
+    })
+    call.on('error', reject)
+    call.end(body)
+  })
+}

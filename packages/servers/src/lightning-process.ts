@@ -1,0 +1,86 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, openSync } from 'node:fs'
+import { mkdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { killWithParent } from './parent.ts'
+
+const POLL_MS = 50
+const READY_MS = 120_000
+
+export type Daemon = {
+  /** Undefined while it does not run. */
+  readonly pid: number | undefined
+  /** With the same data on the same ports. It resolves when the program serves requests. */
+  readonly start: () => Promise<void>
+  /** SIGKILL: what a crash leaves. */
+  readonly kill: () => Promise<void>
+}
+
+/** @param isReady whether it serves requests; a rejection is a no */
+export function daemon(
+  name: string,
+  program: string,
+  dir: string,
+  args: readonly string[],
+  isReady: () => Promise<boolean>,
+): Daemon {
+  let child: ChildProcess | undefined
+
+  async function start(): Promise<void> {
+    if (child) throw new Error(`${name} runs already`)
+    await mkdir(dir, { recursive: true })
+    const log = openSync(join(dir, 'log'), 'a')
+    // HOME: both programs look for a configuration there, and one writes it.
+    const started = spawn(program, args, { stdio: ['ignore', log, log], env: { PATH: process.env['PATH'], HOME: dir } })
+    closeSync(log)
+    child = started
+    started.once('exit', () => {
+      if (child === started) child = undefined
+    })
+    await once(started, 'spawn')
+    killWithParent(started, 'KILL')
+    try {
+      await until(
+        `${name} is ready`,
+        async () => started.exitCode !== null || started.signalCode !== null || (await isReady()),
+        READY_MS,
+      )
+      if (child !== started) throw new Error(`${name} ended (${started.signalCode ?? started.exitCode})`)
+    } catch (error) {
+      started.kill('SIGKILL')
+      const said = await readFile(join(dir, 'log'), 'utf8').catch(() => '')
+      throw new Error(`${name} did not start:\n${said.slice(-3000)}`, { cause: error })
+    }
+  }
+  async function kill(): Promise<void> {
+    if (!child) return
+    const gone = once(child, 'exit')
+    child.kill('SIGKILL')
+    await gone
+  }
+  return {
+    get pid() {
+      return child?.pid
+    },
+    start,
+    kill,
+  }
+}
+
+/** Asks until there is something; what is thrown meanwhile counts as a no. @throws Error that says what never came, and why */
+export async function until<T>(what: string, get: () => Promise<T | undefined | false>, timeoutMs = 60_000): Promise<T> {
+  const end = Date.now() + timeoutMs
+  for (;;) {
+    let cause: unknown
+    try {
+      const value = await get()
+      if (value !== undefined && value !== false) return value
+    } catch (error) {
+      cause = error
+    }
+    if (Date.now() > end) throw new Error(`never: ${what}`, { cause })
+    await sleep(POLL_MS)
+  }
+}

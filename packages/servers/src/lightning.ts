@@ -1,0 +1,95 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { getWalletInfo } from 'lightning'
+import { keptPorts } from './kept.ts'
+import { type Btcd, btcdNode } from './lightning-btcd.ts'
+import { installLightning } from './lightning-install.ts'
+import { type LndNode, lndNode } from './lightning-lnd.ts'
+import { until } from './lightning-process.ts'
+
+export type LightningOptions = {
+  /** Names of the nodes. With `dir`: the same ones in the same order at every start. */
+  readonly nodes: readonly string[]
+  /** Keeps the data and the ports; otherwise a temporary folder that `stop` removes. */
+  readonly dir?: string
+  /** More of lnd's own arguments, by node. */
+  readonly args?: Readonly<Record<string, readonly string[]>>
+}
+
+export type LightningServers = {
+  readonly chain: Btcd
+  readonly nodes: readonly LndNode[]
+  /** @throws Error that names those there are */
+  readonly node: (alias: string) => LndNode
+  /** Returns when every running node has seen the blocks. */
+  readonly mine: (count?: number) => Promise<void>
+  /** Replaces the last blocks by one more of empty ones; what they confirmed is in the mempool again. */
+  readonly reorganise: (depth: number) => Promise<void>
+  /** Ends all for good; the data stay where `dir` was given. */
+  readonly stop: () => Promise<void>
+}
+
+/** A real Lightning network (regtest: btcd and lnd) as child processes of this one, on loopback; they end with it, also by kill -9. */
+export async function startLightning(options: LightningOptions): Promise<LightningServers> {
+  const programs = await installLightning()
+  const folder = options.dir ?? (await mkdtemp(join(tmpdir(), 'penstock-lightning-')))
+  const [chainPort = 0, ...ports] = await keptPorts(folder, 1 + 2 * options.nodes.length)
+  const chain = await btcdNode(programs.btcd, join(folder, 'btcd'), chainPort)
+  const nodes = options.nodes.map((alias, index) => {
+    const [peerPort = 0, rpcPort = 0] = ports.slice(2 * index)
+    const args = options.args?.[alias] ?? []
+    return lndNode(programs.lnd, chain, { alias, dir: join(folder, alias), peerPort, rpcPort, args })
+  })
+  const stop = async (): Promise<void> => {
+    await Promise.all([...nodes, chain].map((server) => server.kill()))
+    if (options.dir === undefined) await rm(folder, { recursive: true, force: true, maxRetries: 3 })
+  }
+  try {
+    await chain.start()
+    await Promise.all(nodes.map((node) => node.start()))
+  } catch (error) {
+    await stop()
+    throw error
+  }
+  return {
+    chain,
+    nodes,
+    node(alias) {
+      const node = nodes.find((one) => one.alias === alias)
+      if (node) return node
+      throw new Error(`there is no node ${alias}; there are ${options.nodes.join(', ')}`)
+    },
+    async mine(count = 1) {
+      await chain.rpc('generate', count)
+      await inStep(chain, nodes)
+    },
+    async reorganise(depth) {
+      await replaceBlocks(chain, depth)
+      await inStep(chain, nodes)
+    },
+    stop,
+  }
+}
+
+async function inStep(chain: Btcd, nodes: readonly LndNode[]): Promise<void> {
+  const tip = await chain.rpc<string>('getbestblockhash')
+  const running = nodes.filter(({ pid }) => pid !== undefined)
+  await Promise.all(
+    running.map(({ alias, lnd }) =>
+      until(`${alias} is at the tip`, async () => {
+        const info = await getWalletInfo({ lnd })
+        return info.current_block_hash === tip && info.is_synced_to_chain
+      }),
+    ),
+  )
+}
+
+/** btcd mines on what is left after the first of the blocks was forbidden; forgiven later, the shorter branch stays beside. */
+async function replaceBlocks(chain: Btcd, depth: number): Promise<void> {
+  const height = await chain.rpc<number>('getblockcount')
+  const first = await chain.rpc<string>('getblockhash', height - depth + 1)
+  await chain.rpc('invalidateblock', first)
+  await chain.rpc('generate', depth + 1)
+  await chain.rpc('reconsiderblock', first)
+}

@@ -1,0 +1,118 @@
+import { postgresEventStore } from '@penstock/adapters/postgres/event-store.ts'
+import { simNodes } from '../../harness/buyer.ts'
+import { startCluster, type TestCluster } from '../../harness/cluster.ts'
+import type { Product } from '../../harness/product.ts'
+import { foldOver } from '../fold.ts'
+import { marketMsat } from '../look.ts'
+import type { Mortal } from '../mortal.ts'
+import { act } from '../people.ts'
+import { planOf } from '../plan.ts'
+import { seeded, seedOf } from '../random.ts'
+import { type Dealt, strike } from './blows.ts'
+import { lookAtCluster } from './look.ts'
+import { blowsOf, told } from './plan.ts'
+
+/** Short windows, so that every ending is reached within a round; long enough to sell something between two blows. */
+const env = {
+  PENSTOCK_SIM_BLOCK_SECONDS: '0.5',
+  PENSTOCK_OPEN_WINDOW_SECONDS: '12',
+  PENSTOCK_INVOICE_EXPIRY_SECONDS: '60',
+  PENSTOCK_FUNDING_SEEN_BLOCKS: '40',
+  PENSTOCK_FUNDING_CONFIRMS_WITHIN_BLOCKS: '20',
+  PENSTOCK_WITHHELD_BLOCKS: '10',
+  PENSTOCK_LEASE_BLOCKS: '400',
+  PENSTOCK_LOG_LEVEL: 'warn',
+}
+
+export type ClusterExtent = {
+  readonly orders: number
+  readonly longMs: number
+  readonly freezeMs: number
+  readonly replicas: number
+}
+export const standardExtent: ClusterExtent = { orders: 20, longMs: 25_000, freezeMs: 20_000, replicas: 2 }
+
+export type ClusterReport = {
+  readonly round: number
+  readonly plan: readonly string[]
+  readonly dealt: Dealt
+  readonly invoices: number
+  readonly seconds: number
+  /** Orders by status, of all rounds so far. */
+  readonly statuses: Readonly<Record<string, number>>
+  readonly faults: readonly string[]
+}
+
+/**
+ * Rounds on one cluster, each with blows under running orders and with a look at everything in its end.
+ * @returns when `rounds` are over or the first one has a fault
+ */
+export async function* clusterCampaign(
+  dataDir: string,
+  seed: number,
+  rounds: number,
+  extent: ClusterExtent = standardExtent,
+): AsyncGenerator<ClusterReport> {
+  const cluster = await startCluster(dataDir, { replicas: extent.replicas, env })
+  const store = await postgresEventStore({ url: cluster.postgresUrl })
+  const fold = foldOver(store)
+  try {
+    const world = { cluster, store, fold, beforeMsat: await marketMsat(cluster) }
+    for (let round = 1; round <= rounds; round++) {
+      const report = await oneRound(world, seedOf(seed, round), round, extent)
+      yield report
+      if (report.faults.length === 0) continue
+      console.log(cluster.lines.slice(-200).join('\n'))
+      return
+    }
+  } finally {
+    await fold.close()
+    await cluster.stop()
+  }
+}
+
+type World = Parameters<typeof lookAtCluster>[1] & { readonly cluster: TestCluster }
+
+async function oneRound(world: World, seed: number, round: number, extent: ClusterExtent): Promise<ClusterReport> {
+  const begun = performance.now()
+  const { cluster } = world
+  const nodes = await simNodes(asProduct(cluster))
+  const aliases = (role: string): readonly string[] => nodes.filter((node) => node.role === role).map(({ alias }) => alias)
+  const random = seeded(seed)
+  const people = { market: 'market', buyers: aliases('buyer'), sellers: aliases('seller') }
+  const plan = planOf(random, people, extent)
+  const blows = blowsOf(random, extent)
+  const [invoices, dealt] = await Promise.all([
+    act(patientCaller(cluster), plan, nodes, extent.longMs + extent.freezeMs + PATIENCE_MS),
+    strike(cluster, blows),
+  ])
+  const behave = (alias: string) => cluster.operator('POST', '/sim/behave', { alias, how: 'ok' })
+  await patientCaller(cluster).call(
+    async () => Promise.all(['market', ...aliases('seller')].map(behave)),
+    performance.now() + PATIENCE_MS,
+  )
+  const { books, faults } = await lookAtCluster(cluster, world)
+  const statuses: Record<string, number> = {}
+  for (const { status = 'no order' } of books) statuses[status] = (statuses[status] ?? 0) + 1
+  return { round, plan: blows.map(told), dealt, invoices, seconds: (performance.now() - begun) / 1000, statuses, faults }
+}
+
+const PATIENCE_MS = 60_000
+const AGAIN_MS = 250
+
+/** Asks again and again: a gateway that was just killed has refused nobody for good. */
+const patientCaller = (cluster: TestCluster): Pick<Mortal, 'call'> => ({
+  async call(ask, untilMs) {
+    for (;;) {
+      try {
+        return await ask(asProduct(cluster))
+      } catch (error) {
+        if (performance.now() > untilMs) throw error
+        await new Promise((resolve) => setTimeout(resolve, AGAIN_MS))
+      }
+    }
+  },
+})
+
+/** What those who buy ask of a product; the rest of one is about its single process. */
+const asProduct = ({ url, dataDir, operator }: TestCluster): Product => ({ url, dataDir, operator }) as Product // only these three are used by buyers

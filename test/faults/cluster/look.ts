@@ -1,0 +1,78 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { openPostgresViews } from '@penstock/adapters/postgres/views.ts'
+import type { EventStore } from '@penstock/ports/event-store.ts'
+import { audit } from '@penstock/runtime/audit.ts'
+import { openPepper } from '@penstock/runtime/pepper.ts'
+import { audited } from '@penstock/standalone/services.ts'
+import { until } from '@penstock/testkit/until.ts'
+import type { TestCluster } from '../../harness/cluster.ts'
+import { type Book, booksOf } from '../books.ts'
+import type { Fold } from '../fold.ts'
+import { marketMsat } from '../look.ts'
+import { moneyFaults } from '../money.ts'
+import { differencesFromFold, type ReadRows } from '../read-models.ts'
+import { truthOf } from '../truth.ts'
+import { type Wait, waitsOf } from '../waiting.ts'
+import { sql } from 'kysely'
+
+export type ClusterLook = { readonly books: readonly Book[]; readonly waits: readonly Wait[]; readonly faults: readonly string[] }
+
+const REST_WITHIN_MS = 150_000
+const PATIENCE_MS = 10_000
+const READ_WITHIN_MS = 30_000
+
+/** Lets everything come to rest, and looks at all that the cluster keeps: facts, money, read models, processes. */
+export async function lookAtCluster(
+  cluster: TestCluster,
+  { store, fold, beforeMsat }: { readonly store: EventStore; readonly fold: Fold; readonly beforeMsat: bigint },
+): Promise<ClusterLook> {
+  await until('the gateways answer', () => marketMsat(cluster), 60_000, 250)
+  const waits = await atRest(fold, cluster)
+  const readFaults = await readModels(cluster, fold)
+  const gainedMsat = (await marketMsat(cluster)) - beforeMsat
+  const parked = await cluster.operator<readonly object[]>('GET', '/parked')
+  const audits = await audit(store, audited(), {})
+  const books = booksOf(fold.events)
+  const faults = [
+    ...waits
+      .filter(({ party }) => party === null)
+      .map(({ stream, asks }) => `${stream} waits for nobody who can be named: ${asks}`),
+    ...(parked.length === 0 ? [] : [`parked: ${JSON.stringify(parked)}`]),
+    ...(audits.divergences === 0 && audits.ledger_balanced ? [] : [`the audit found ${JSON.stringify(audits)}`]),
+    ...moneyFaults(books, truthOf(cluster.dataDir), gainedMsat),
+    ...readFaults,
+    ...cluster.lines.filter((line) => /ended with exit code [^0]/.test(line)),
+  ]
+  return { books, waits, faults }
+}
+
+/** The rest of the campaign is to wait for whom can be named; blocks come faster after a while. */
+async function atRest(fold: Fold, cluster: TestCluster): Promise<readonly Wait[]> {
+  const begun = performance.now()
+  for (;;) {
+    await fold.catchUp()
+    const waits = waitsOf(fold.asking(), Date.now())
+    const waited = performance.now() - begun
+    if (waited > REST_WITHIN_MS || waits.every(({ party }) => party !== null)) return waits
+    if (waited > PATIENCE_MS) await cluster.operator('POST', '/sim/mine', { blocks: 3 }).catch(() => undefined)
+    await sleep(500)
+  }
+}
+
+/** What read models still lack after a while they will never have. */
+async function readModels({ postgresUrl, dataDir }: TestCluster, fold: Fold): Promise<readonly string[]> {
+  const views = openPostgresViews({ url: postgresUrl, schema: 'check' })
+  try {
+    const rows: ReadRows = async (text) => (await sql.raw<Record<string, unknown>>(text).execute(views.db)).rows
+    const pepper = await openPepper(dataDir)
+    const end = performance.now() + READ_WITHIN_MS
+    for (;;) {
+      await fold.catchUp()
+      const faults = await differencesFromFold(rows, pepper, fold.events)
+      if (faults.length === 0 || performance.now() > end) return faults
+      await sleep(1000)
+    }
+  } finally {
+    await views.close()
+  }
+}

@@ -1,0 +1,37 @@
+import { lndChain } from '@penstock/adapters/lnd/chain.ts'
+import { lndLightning } from '@penstock/adapters/lnd/lightning.ts'
+import { lightningContract } from '@penstock/ports/lightning.contract.ts'
+import type { WorldNode } from '@penstock/ports/lightning-world.contract.ts'
+import { fund, knowsChannel, openAnnounced } from '@penstock/servers/lightning-channels.ts'
+import { describe } from 'vitest'
+import { keeper } from './keeper.ts'
+import { connected, network, noLightning } from './servers.ts'
+
+const NODES = ['market', 'buyer', 'seller'] as const
+const COIN_SAT = 50_000_000
+const CHANNEL_SAT = 5_000_000
+
+describe.skipIf(noLightning)('lnd on a chain of btcd', () => {
+  const started = network({ nodes: NODES })
+  lightningContract('lnd', async () => {
+    const servers = started()
+    for (const alias of NODES) for (let coin = 0; coin < 3; coin++) await fund(servers, servers.node(alias), COIN_SAT)
+    const open = (from: string, to: string) => openAnnounced(servers, servers.node(from), servers.node(to), CHANNEL_SAT)
+    const channels = [await open('buyer', 'market'), await open('market', 'seller')]
+    await Promise.all(channels.flatMap((channel) => servers.nodes.map((node) => knowsChannel(node, channel))))
+    const node = (alias: string): WorldNode => ({
+      lightning: lndLightning(connected(servers, alias)),
+      socket: servers.node(alias).socket,
+    })
+    return {
+      market: node('market'),
+      buyer: node('buyer'),
+      seller: node('seller'),
+      chain: lndChain(connected(servers, 'market')),
+      mine: servers.mine,
+      holdProbes: keeper(servers.node('seller')),
+      // The network ends with the file.
+      teardown: () => Promise.resolve(),
+    }
+  })
+})

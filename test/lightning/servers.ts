@@ -1,0 +1,38 @@
+import { systemClock } from '@penstock/adapters/system/clock.ts'
+import { type Connection, connectLnd } from '@penstock/adapters/lnd/connection.ts'
+import { rpcOf } from '@penstock/adapters/bitcoind/rpc.ts'
+import { installLightning, lightningMissing } from '@penstock/servers/lightning-install.ts'
+import { type LightningOptions, type LightningServers, startLightning } from '@penstock/servers/lightning.ts'
+import { afterAll, beforeAll } from 'vitest'
+
+const missing = await lightningMissing()
+// Where everything is tested, a machine without Go is a mistake.
+if (missing !== undefined && process.env['CI'] !== undefined) throw new Error(missing)
+if (missing !== undefined) console.log(`Suites on a real Lightning network are skipped. ${missing}`)
+// Outside of every time limit: the first time it takes minutes.
+else await installLightning()
+
+/** For `describe.skipIf`. */
+export const noLightning = missing !== undefined
+
+/** A network for the tests of one file. */
+export function network(options: LightningOptions): () => LightningServers {
+  let servers: LightningServers | undefined
+  beforeAll(async () => {
+    if (!noLightning) servers = await startLightning(options)
+  }, 120_000)
+  afterAll(() => servers?.stop())
+  return () => {
+    if (!servers) throw new Error('the network was not started')
+    return servers
+  }
+}
+
+/** As a process of its own would connect. */
+export function connected(servers: LightningServers, alias: string, macaroonFile?: string): Connection {
+  const { rpcSocket: socket, certFile, adminMacaroonFile } = servers.node(alias)
+  return connectLnd({ socket, certFile, macaroonFile: macaroonFile ?? adminMacaroonFile }, systemClock)
+}
+
+export const rpcOfChain = ({ chain: { user, password, port, certFile } }: LightningServers) =>
+  rpcOf({ url: `https://${user}:${password}@localhost:${port}`, certFile })
