@@ -32,19 +32,19 @@ export const projection = mutantsOf('projection', [
     id: 'gap-unseen-after-a-restart',
     wrong: 'After a restart nobody knows the last revision that was projected: a gap is passed over.',
     file: `${runtime}/project.ts`,
-    text: `applied.get(stream) ?? context.progress.revision(name, stream)`,
-    instead: `applied.get(stream)`,
+    text: `applied.get(stream) ?? (await context.progress.revision(name, stream)) ?? -1`,
+    instead: `applied.get(stream) ?? undefined`,
     killers: [`${runtime}/project.test.ts`],
   },
   {
     id: 'woken-before-the-commit',
     wrong: 'Whoever waits for a fact is woken although its rows were taken back: it reads an order that is not there.',
     file: `${runtime}/project.ts`,
-    text: `        await projection.apply(trx, event)
-        return event`,
-    instead: `        projection.committed?.([event])
-        await projection.apply(trx, event)
-        return event`,
+    text: `            await projection.apply(trx, event)
+            return event`,
+    instead: `            projection.committed?.([event])
+            await projection.apply(trx, event)
+            return event`,
     killers: [`${runtime}/project.test.ts`],
   },
   {

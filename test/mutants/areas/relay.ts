@@ -32,9 +32,9 @@ export const relay = mutantsOf('relay', [
     id: 'conflict-without-a-fresh-look',
     wrong: 'After a conflict the old fold is decided on again: a second replica makes every command fail.',
     file: `${src}/handle.ts`,
-    text: `  if (appended.outcome === 'conflict') {
+    text: `    appendConflicts.inc({ component: context.service })
     context.streams.forget(stream)\n`,
-    instead: `  if (appended.outcome === 'conflict') {\n`,
+    instead: `    appendConflicts.inc({ component: context.service })\n`,
     killers: [`${src}/handle-repeats.test.ts`],
   },
   {
@@ -81,11 +81,9 @@ export const relay = mutantsOf('relay', [
     id: 'deadline-gone-before-done',
     wrong: 'A deadline is taken off the list before it was carried out: after a fault nobody comes back to it.',
     file: `${src}/timers.ts`,
-    text: `  try {
-    await decide(`,
-    instead: `  try {
-    await timers.fired(timer)
-    await decide(`,
+    text: `    await sendDue(context, timer)\n`,
+    instead: `    await timers.fired(timer)
+    await sendDue(context, timer)\n`,
     killers: [`${src}/timers.test.ts`],
   },
   {
@@ -108,8 +106,8 @@ export const relay = mutantsOf('relay', [
     id: 'effect-nobody-asks-for',
     wrong: 'An effect acts without a look whether the state still asks for it: a cancelled wish is carried out.',
     file: `${src}/advance.ts`,
-    text: `  if (!asked) return 'not-asked'\n`,
-    instead: `  if (asked === undefined) return 'not-asked'\n`,
+    text: `  if (!isAsked(state)) return 'not-asked'\n`,
+    instead: `  if (isAsked(state) === undefined) return 'not-asked'\n`,
     killers: [`${src}/advance.test.ts`],
   },
   {
