@@ -22,7 +22,7 @@ export const parts: readonly Part[] = [
     about: 'units, contracts, architecture and the whole market on one machine',
     needs: 'chromium',
     suites: [
-      { name: 'units', include: ['{packages,services,tools,bench}/**/*.test.ts'], timeoutMs: 30_000 },
+      { name: 'units', include: ['{packages,services,tools,bench}/**/*.test.ts'], timeoutMs: 60_000 },
       { name: 'architecture', include: ['test/architecture/**/*.test.ts'], serial: true, timeoutMs: 120_000 },
       { name: 'market', include: ['test/e2e/**/*.test.ts'], serial: true, timeoutMs: 180_000 },
       { name: 'observability', include: ['test/observability/*.test.ts'], serial: true, timeoutMs: 120_000 },
@@ -32,19 +32,19 @@ export const parts: readonly Part[] = [
     name: 'proof',
     about: 'the market is killed at every crash point and at any moment, and stands up whole',
     suites: [
-      { name: 'hostile', include: ['test/hostile/**/*.test.ts'], serial: true, timeoutMs: 60_000 },
+      { name: 'hostile', include: ['test/hostile/**/*.test.ts'], serial: true, timeoutMs: 180_000 },
       { name: 'crash', include: ['test/crash/**/*.test.ts'], serial: true, timeoutMs: 180_000 },
       { name: 'faults', include: ['test/faults/*.test.ts'], serial: true, timeoutMs: 180_000 },
       { name: 'simulation', include: ['test/simulation/**/*.test.ts'], serial: true, timeoutMs: 180_000 },
-      { name: 'mutants', include: ['test/mutants/**/*.test.ts'], serial: true, timeoutMs: 60_000 },
+      { name: 'mutants', include: ['test/mutants/**/*.test.ts'], serial: true, timeoutMs: 180_000 },
     ],
   },
   {
     name: 'cluster',
     about: 'the adapters of the cluster on real servers',
     suites: [
-      { name: 'kurrentdb', include: ['test/kurrentdb/**/*.test.ts'], serial: true, timeoutMs: 60_000 },
-      { name: 'postgres', include: ['test/postgres/**/*.test.ts'], serial: true, timeoutMs: 60_000 },
+      { name: 'kurrentdb', include: ['test/kurrentdb/**/*.test.ts'], serial: true, timeoutMs: 120_000 },
+      { name: 'postgres', include: ['test/postgres/**/*.test.ts'], serial: true, timeoutMs: 120_000 },
       { name: 'kafka', include: ['test/kafka/**/*.test.ts'], serial: true, timeoutMs: 120_000 },
       { name: 'cluster', include: ['test/{cluster,faults/cluster}/**/*.test.ts'], serial: true, timeoutMs: 240_000 },
       { name: 'traces', include: ['test/observability/cluster/**/*.test.ts'], serial: true, timeoutMs: 300_000 },

@@ -15,7 +15,7 @@ import { nextVersion } from './next-version.ts'
 // Where everything is tested, a machine without Java or Maven is a mistake.
 if (clusterMissing !== undefined && process.env['CI'] !== undefined) throw new Error(clusterMissing)
 
-const REPLICAS = 2
+const REPLICAS = 1
 const SERVICES = ['accounts', 'quote', 'matching', 'channel-watcher', 'settlement', 'order', 'gateway'] as const
 const BUY = `mutation ($input: LiquidityOrderInput!) { liquidity { buy(input: $input) {
   account { session_key } order { transaction_id } payment { lightning_invoice redirect_url amount { sats } } } } }`

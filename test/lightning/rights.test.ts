@@ -211,6 +211,10 @@ describe.skipIf(noLightning)('macaroons', () => {
     expect(answers).toBe(0)
     await keep(false)
     expect(await before).toEqual({ reached: true })
+    const watcher = (await as('channel-watcher', 'market')).lightning.graph
+    expect(await watcher.probe({ ...probe, destination: servers().node('market').pubkey })).toMatchObject({
+      reason: 'InvalidOnionHmac',
+    })
     expect(await after).toEqual({ reached: true })
   })
 })

@@ -41,12 +41,22 @@ export async function lookAtCluster(
     ...(audits.divergences === 0 && audits.ledger_balanced ? [] : [`the audit found ${JSON.stringify(audits)}`]),
     ...moneyFaults(books, truthOf(cluster.dataDir), gainedMsat),
     ...readFaults,
-    ...cluster.lines.filter((line) => /ended with exit code [^0]/.test(line)),
+    ...crashes(cluster.lines),
   ]
   return { books, waits, faults }
 }
 
-/** The rest of the campaign is to wait for whom can be named; blocks come faster after a while. */
+/** Processes that ended by themselves; one that is told to stop while its servers are away says so, and gives up. */
+function crashes(lines: readonly string[]): readonly string[] {
+  const gaveUp = new Set<string>()
+  return lines.filter((line) => {
+    const [name = ''] = line.split('  ')
+    if (line.includes('did not stop in time')) gaveUp.add(name)
+    return /ended with exit code [^0]/.test(line) && !gaveUp.delete(name)
+  })
+}
+
+/** Waits until whatever is still asked for waits for somebody who can be named; blocks come faster after a while. */
 async function atRest(fold: Fold, cluster: TestCluster): Promise<readonly Wait[]> {
   const begun = performance.now()
   for (;;) {

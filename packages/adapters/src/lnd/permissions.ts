@@ -18,6 +18,7 @@ const PROBES = [
   '/lnrpc.Lightning/ListPayments',
   '/routerrpc.Router/SendToRouteV2',
   '/lnrpc.Lightning/DeletePayment',
+  '/routerrpc.Router/ResetMissionControl',
 ] as const
 
 const CONNECTS = ['/lnrpc.Lightning/ConnectPeer', '/lnrpc.Lightning/ListPeers'] as const

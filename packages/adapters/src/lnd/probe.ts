@@ -1,5 +1,5 @@
 import type { Graph, ProbeOutcome } from '@penstock/ports/lightning.ts'
-import { getHeight, getPendingPayments, getRouteToDestination, payViaRoutes } from 'lightning'
+import { deleteForwardingReputations, getHeight, getPendingPayments, getRouteToDestination, payViaRoutes } from 'lightning'
 import type { Connection } from './connection.ts'
 import { Refusal, type RouteFailure } from './refusal.ts'
 
@@ -52,9 +52,20 @@ async function send(node: Connection, request: Probe, toll: Toll): Promise<Sent>
     await node.ask((lnd) => payViaRoutes({ lnd, routes: [route] }), KEPT_MS)
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
-    return judge(error, route.hops.length)
+    const sent = judge(error, route.hops.length)
+    await forgive(node, sent.outcome)
+    return sent
   }
   throw new Error('somebody knew the preimage of a random hash')
+}
+
+/**
+ * lnd blames the seller's node for most of its answers, and then pays it nothing for an hour. Forgetting all failures is
+ * the only pardon that there is, and costs the next payments a try at most.
+ */
+async function forgive({ ask }: Connection, outcome: ProbeOutcome): Promise<void> {
+  if (outcome.reached || outcome.failedAt === 'route' || outcome.reason === 'UnknownNextPeer') return
+  await ask((lnd) => deleteForwardingReputations({ lnd }))
 }
 
 function judge({ reason, failure }: Refusal, hops: number): Sent {
