@@ -36,7 +36,8 @@ async function deal(cluster: TestCluster, kafka: Kafka, admin: Admin, blow: Blow
     case 'kill':
       return signalled(pidsOf(cluster, blow.name)[blow.index], 'SIGKILL')
     case 'restart':
-      return signalled(pidsOf(cluster, blow.name)[blow.index], 'SIGTERM')
+      // PostgreSQL takes SIGTERM for an order to wait until everybody has gone.
+      return signalled(pidsOf(cluster, blow.name)[blow.index], blow.name === 'postgres' ? 'SIGINT' : 'SIGTERM')
     case 'freeze': {
       const pid = pidsOf(cluster, blow.name)[blow.index]
       if (!signalled(pid, 'SIGSTOP')) return false

@@ -26,7 +26,23 @@ export async function lookAtCluster(
   cluster: TestCluster,
   { store, fold, beforeMsat }: { readonly store: EventStore; readonly fold: Fold; readonly beforeMsat: bigint },
 ): Promise<ClusterLook> {
-  await until('the gateways answer', () => marketMsat(cluster), 60_000, 250)
+  const answers = (ask: () => Promise<unknown>) => () =>
+    ask().then(
+      () => true,
+      () => false,
+    )
+  await until(
+    'the gateways answer',
+    answers(() => marketMsat(cluster)),
+    60_000,
+    250,
+  )
+  await until(
+    'the store answers',
+    answers(() => fold.catchUp()),
+    60_000,
+    250,
+  )
   const waits = await atRest(fold, cluster)
   const readFaults = await readModels(cluster, fold)
   const gainedMsat = (await marketMsat(cluster)) - beforeMsat
