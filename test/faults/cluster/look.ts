@@ -19,6 +19,7 @@ export type ClusterLook = { readonly books: readonly Book[]; readonly waits: rea
 
 const REST_WITHIN_MS = 150_000
 const PATIENCE_MS = 10_000
+const LAST_WORDS = 8
 const READ_WITHIN_MS = 30_000
 
 /** Lets everything come to rest, and looks at all that the cluster keeps: facts, money, read models, processes. */
@@ -65,10 +66,12 @@ export async function lookAtCluster(
 /** Processes that ended by themselves; one that is told to stop while its servers are away says so, and gives up. */
 function crashes(lines: readonly string[]): readonly string[] {
   const gaveUp = new Set<string>()
-  return lines.filter((line) => {
+  return lines.flatMap((line, index) => {
     const [name = ''] = line.split('  ')
     if (line.includes('did not stop in time')) gaveUp.add(name)
-    return /ended with exit code [^0]/.test(line) && !gaveUp.delete(name)
+    if (!/ended with exit code [^0]/.test(line) || gaveUp.delete(name)) return []
+    const said = lines.slice(0, index).filter((earlier) => earlier.startsWith(`${name}  `))
+    return [`${said.slice(-LAST_WORDS).join('\n')}\n${line}`]
   })
 }
 

@@ -80,7 +80,10 @@ async function* lasting<T>(url: string, body: StreamCall, clock: Clock, signal: 
 async function* once<T>(url: string, body: StreamCall, signal: AbortSignal): AsyncGenerator<T> {
   const response = await post(url, '/stream', body, signal)
   if (!response.ok || !response.body) throw new Fault(`the simulated network answered HTTP ${response.status}`)
-  const lines = createInterface({ input: Readable.fromWeb(response.body) })
+  const input = Readable.fromWeb(response.body)
+  const lines = createInterface({ input })
+  // It may break while nobody asks for the next line, and an error that nobody hears ends the process.
+  input.on('error', () => lines.close())
   try {
     for await (const line of lines) yield decode(line) as T // the server streams what was asked for
   } finally {

@@ -78,6 +78,20 @@ async function scratchAgain(scratch: Scratch, url: string, during: () => Promise
   await scratch.drop()
 }
 
+test('a stream may break while nobody asks for more', async () => {
+  const { remote, teardown } = await served()
+  const stop = new AbortController()
+  const tips = remote.chain().tips(stop.signal)[Symbol.asyncIterator]()
+  const { done } = await tips.next()
+  assert.equal(done, false)
+  stop.abort()
+  // The connection ends in turns of its own: what nobody hears there would end the process.
+  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
+  const ended = await tips.next()
+  assert.equal(ended.done, true)
+  await teardown()
+})
+
 test('nothing can be called but what the network offers', async () => {
   const { server, teardown } = await served()
   const post = async (body: object) => (await fetch(`${server.url}/call`, { method: 'POST', body: JSON.stringify(body) })).json()
