@@ -88,5 +88,6 @@ async function* once<T>(url: string, body: StreamCall, signal: AbortSignal): Asy
     for await (const line of lines) yield decode(line) as T // the server streams what was asked for
   } finally {
     lines.close()
+    input.destroy()
   }
 }
