@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { until } from '@penstock/testkit/until.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { buy, buyerOf, follow, order, pay } from '../harness/buyer.ts'
@@ -106,7 +107,7 @@ async function changesIn(response: Response): Promise<number> {
   const reader = response.body?.getReader()
   let text = ''
   for (const end = Date.now() + 5000; reader && Date.now() < end && !text.includes('event: final');) {
-    const part = await Promise.race([reader.read(), new Promise<undefined>((resolve) => setTimeout(resolve, 500))])
+    const part = await Promise.race([reader.read(), sleep(500, undefined)])
     if (part?.done === true) break
     if (part?.value) text += Buffer.from(part.value).toString()
   }
