@@ -240,9 +240,10 @@ function walk(steps: readonly { readonly move: string; readonly n: number }[]): 
   return { world, run }
 }
 
-/** Blocks come until nothing more can change. */
+/** Blocks come until nothing more can change: past the end of a lease too that began before a deep re-organisation. */
 function rest({ world, run }: { world: World; run: Run }): void {
-  for (let block = 0; block < 40; block++) {
+  const leaseEnd = 'endsAtHeight' in run.state ? run.state.endsAtHeight : 0
+  for (let block = 0; block < 40 || tipOf(world) <= leaseEnd; block++) {
     chainMoves.mine(world, block)
     const evidence = evidenceOf(world, 1)
     agrees(run, evidence, carryOut(run, observing(evidence)))
