@@ -70,17 +70,30 @@ function requestFault(error: unknown): OperatorError | undefined {
 // The network's own words repeat what they were asked for, however long it is.
 const MAX_SENTENCE = 500
 
-/** The last handler of the operator's routes: a sentence, never a stack. Plain errors come from the network's own control. */
+// The simulated network and the audit say no with these; anything else is a mistake of ours and must not look like the caller's.
+const SAYS_NO: ReadonlySet<string> = new Set(['Error', 'RangeError', 'OpenRefused'])
+const saysNo = (error: unknown): error is Error => error instanceof Error && SAYS_NO.has(error.name) && !('code' in error)
+
+/** The last handler of the operator's routes: a sentence, never a stack. */
 export const failed =
   (log: Log) =>
   (error: unknown, _request: Request, response: Response, _next: NextFunction): void => {
     const wrong = requestFault(error)
     if (wrong) return void response.status(wrong.status).json({ error: wrong.message })
-    const isFault = error instanceof Fault
-    // What the operator asked for cannot be: it is told, and nobody else has to know.
-    log[isFault ? 'warn' : 'info']({ reason: String(error) }, 'an operator request failed')
-    const sentence = error instanceof Error ? error.message.slice(0, MAX_SENTENCE) : 'The request failed.'
-    response.status(isFault ? 503 : 422).json({ error: sentence })
+    const answered = (status: number, sentence: string) =>
+      response.status(status).json({ error: sentence.slice(0, MAX_SENTENCE) })
+    const reason = String(error)
+    if (error instanceof Fault) {
+      log.warn({ reason }, 'an operator request failed')
+      answered(503, error.message)
+    } else if (saysNo(error)) {
+      // What the operator asked for cannot be: it is told, and nobody else has to know.
+      log.info({ reason }, 'an operator request failed')
+      answered(422, error.message)
+    } else {
+      log.error({ reason }, 'an operator request met a mistake in the program')
+      answered(500, 'Something is wrong inside of Penstock; its log says what.')
+    }
   }
 
 export const uncached: RequestHandler = (_request, response, next) => {

@@ -1,5 +1,5 @@
 import { memoryBus } from '@penstock/adapters/memory/bus.ts'
-import { Fault } from '@penstock/kernel/result.ts'
+import { Bug, Fault } from '@penstock/kernel/result.ts'
 import type { Log } from '@penstock/runtime/log.ts'
 import type { Ask } from '@penstock/runtime/service.ts'
 import express from 'express'
@@ -11,8 +11,15 @@ import type { Simulation } from './simulation.ts'
 
 const ORDER = '30000000-0000-4000-8000-000000000001'
 const warned: object[] = []
+const failures: object[] = []
 const silent = (): void => undefined
-const log: Log = { debug: silent, info: silent, warn: (fields) => warned.push(fields), error: silent, child: () => log }
+const log: Log = {
+  debug: silent,
+  info: silent,
+  warn: (fields) => warned.push(fields),
+  error: (fields) => failures.push(fields),
+  child: () => log,
+}
 const nobody = () => Promise.resolve(undefined)
 
 const asked: Ask[] = []
@@ -27,7 +34,7 @@ const simulation = {
 let server: Listening
 let wrong: Error
 beforeEach(async () => {
-  for (const list of [warned, asked, invoiced]) list.length = 0
+  for (const list of [warned, failures, asked, invoiced]) list.length = 0
   const app = express()
   const audit = { verify: () => Promise.reject(wrong), replay: nobody, export: nobody }
   const orderReport = async (id: string) => (id === ORDER ? { id } : undefined)
@@ -85,6 +92,19 @@ test('what cannot be is told, and what did not answer is a warning', async () =>
   wrong = new Fault('the store is away')
   assert.equal((await ask('/audit/verify', '{}')).status, 503)
   assert.equal(warned.length, 1)
+})
+
+test('a mistake of the program is called one, and shows nothing of the inside', async () => {
+  for (const mistake of [
+    new TypeError('x is undefined'),
+    new Bug('that cannot be'),
+    Object.assign(new Error('SQL'), { code: 'E' }),
+  ]) {
+    wrong = mistake
+    const answer = await ask('/audit/verify', '{}')
+    assert.deepEqual(answer, { status: 500, error: 'Something is wrong inside of Penstock; its log says what.' })
+  }
+  assert.equal(failures.length, 3)
 })
 
 test('a sentence that repeats what was asked for has an end', async () => {
