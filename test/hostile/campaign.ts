@@ -80,7 +80,7 @@ export async function campaign(market: Market, { runs, seed, found = () => undef
   const accounts = [callers.accountOf('dashboard'), callers.accountOf('seller')].flatMap((id) => (id === undefined ? [] : [id]))
   const aftermath = [
     ...misses,
-    ...(await unexplained(dataDir, before.position, gun.accepted, { agents, accounts })),
+    ...(await unexplained(dataDir, before.position, gun.accepted, { agents, accounts, rejections: gun.rejections() })),
     ...(await wounds(market)),
   ]
   for (const fault of aftermath) found(fault)

@@ -7,6 +7,13 @@ type Position = bigint | 'start'
 /** What was carried out, by the ids that answers named: how often for each. */
 export type Accepted = Map<string, number>
 
+type Known = {
+  readonly agents: readonly string[]
+  readonly accounts: readonly string[]
+  /** Answers that turn an order down after it was placed (LSPS1's `Client rejected`), which name no id. */
+  readonly rejections: number
+}
+
 /**
  * Facts that no accepted request explains. Every fact says under which id its cause began (its correlation): an answer must
  * have named it. In the caller's own account each answer explains one command, so that a refused one leaves no trace.
@@ -15,11 +22,14 @@ export async function unexplained(
   dataDir: string,
   from: Position,
   accepted: Accepted,
-  { agents, accounts }: { readonly agents: readonly string[]; readonly accounts: readonly string[] },
+  { agents, accounts, rejections }: Known,
 ): Promise<readonly string[]> {
   const facts = await factsAfter(dataDir, from)
   const isOurs = (id: string): boolean => !agents.includes(id)
-  const foreign = facts.filter(({ correlation }) => isOurs(correlation) && !accepted.has(correlation))
+  const unnamed = facts.filter(({ correlation }) => isOurs(correlation) && !accepted.has(correlation))
+  const rejected = unnamed.filter(({ type }) => type === 'BuyerRejected').map(({ correlation }) => correlation)
+  const told = new Set(rejected.slice(0, rejections))
+  const foreign = unnamed.filter(({ correlation }) => !told.has(correlation))
   const commands = accounts.map((id) => {
     const count = new Set(facts.filter((fact) => fact.correlation === id && fact.id === id).map(({ command }) => command)).size
     return { id, count, said: accepted.get(id) ?? 0 }

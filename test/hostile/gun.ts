@@ -13,6 +13,8 @@ export type Gun = {
   /** @throws what is wrong with the answer */
   readonly shoot: (target: Target, shot: Shot) => Promise<void>
   readonly accepted: Accepted
+  /** Orders that were turned down by an answer which names no id. */
+  readonly rejections: () => number
   readonly targets: Map<string, Tried>
   readonly kinds: Map<string, number>
   /** Of answers, by the kind of interface. */
@@ -29,6 +31,7 @@ const add = (counts: Map<string, number>, key: string): Map<string, number> => c
 export function openGun(market: Market, callers: Callers, openApi: OpenApi): Gun {
   const judge = judgeAll(openApi)
   const accepted: Accepted = new Map()
+  let rejections = 0
   const targets = new Map<string, Tried>()
   const kinds = new Map<string, number>()
   const statuses = new Map<string, number>()
@@ -56,11 +59,13 @@ export function openGun(market: Market, callers: Callers, openApi: OpenApi): Gun
 
   return {
     accepted,
+    rejections: () => rejections,
     targets,
     kinds,
     statuses,
     tookMs,
     clear() {
+      rejections = 0
       for (const counts of [targets, kinds, statuses, tookMs, accepted]) counts.clear()
     },
     async shoot(target, shot) {
@@ -77,6 +82,7 @@ export function openGun(market: Market, callers: Callers, openApi: OpenApi): Gun
       tookMs.set(target.name, (tookMs.get(target.name) ?? 0) + answer.tookMs)
       if (answer === CUT_OFF) return
       add(statuses, `${target.operation ? 'GraphQL' : 'REST'} ${answer.status}`)
+      if (answer.status === 500 && target.name.endsWith('create_order')) rejections += 1
       // A log-out or a revoked key, among what was tried, ends a credential.
       if (answer.text.includes('Unauthorized token')) await renew(shot.caller)
       const wrong = judge(answer, shot)

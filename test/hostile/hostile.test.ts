@@ -88,7 +88,7 @@ describe('what is no good HTTP', () => {
     const { dataDir, output } = market.product
     const { position } = await endOf(dataDir)
     await Promise.all(attacks.map(({ parts, hangUp = false }) => exchange(market, parts, hangUp)))
-    assert.deepEqual(await unexplained(dataDir, position, new Map(), { agents: outcome.agents, accounts: [] }), [])
+    assert.deepEqual(await unexplained(dataDir, position, new Map(), { agents: outcome.agents, accounts: [], rejections: 0 }), [])
     assert.doesNotMatch(output(), /"level":(?:50|60)|Unhandled|uncaught/)
   })
 })

@@ -108,7 +108,10 @@ function validatorOf(openApi: OpenApi, name: string): (value: unknown) => boolea
 }
 
 /** A sentence for the operator; who is none learns only that. */
-const operatorAnswer: Judge = ({ status, type, text }, { caller }) => {
+const operatorAnswer: Judge = ({ status, type, text }, { caller, path }) => {
+  const isMetrics = /^\/operator\/metrics(?:$|[/?#])/.test(path)
+  if (isMetrics && caller === 'operator' && status === 200)
+    return type.startsWith('text/plain') ? undefined : `metrics as ${type}`
   const body = parsed(text)
   if (!type.startsWith('application/json') || body === undefined) return `not JSON: ${status} ${type}`
   if (caller !== 'operator' && status !== 401) return `a stranger gets ${status}`
