@@ -22,7 +22,11 @@ if (unknown.length > 0) {
 
 async function runParts(chosen: readonly Part[]): Promise<void> {
   const tallies: Tally[] = []
+  let isStopped = false
+  const stop = () => (isStopped = true)
+  process.on('SIGTERM', stop).on('SIGINT', stop)
   for (const part of chosen) {
+    if (isStopped) break
     console.log(`\n${part.name}: ${part.about}`)
     if (part.needs === 'chromium') provideChromium()
     tallies.push(await runPart(part))
