@@ -58,6 +58,9 @@ export const parts: readonly Part[] = [
   {
     name: 'lightning',
     about: 'lnd and btcd behind the ports, on a real network',
-    suites: [{ name: 'lightning', include: ['test/lightning/**/*.test.ts'], serial: true, timeoutMs: 120_000 }],
+    suites: [
+      { name: 'lightning', include: ['test/lightning/**/*.test.ts'], serial: true, timeoutMs: 120_000 },
+      { name: 'regtest', include: ['test/faults/lightning/**/*.test.ts'], serial: true, timeoutMs: 900_000 },
+    ],
   },
 ]

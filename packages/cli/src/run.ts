@@ -5,6 +5,7 @@ import { lndCommands } from './commands/lnd.ts'
 import { loadCommand } from './commands/load.ts'
 import { orderCommands } from './commands/order.ts'
 import { parkCommands } from './commands/park.ts'
+import { regtestCommands } from './commands/regtest.ts'
 import { sellerCommands } from './commands/seller.ts'
 import { simCommands } from './commands/sim.ts'
 import { viewsCommands } from './commands/views.ts'
@@ -30,6 +31,7 @@ export async function runCli(args: readonly string[], { env, out, err }: Surroun
     viewsCommands,
     clusterCommands,
     lndCommands,
+    regtestCommands,
   ])
     group(program, shell)
   loadCommand(program, { ...shell, env, err })

@@ -46,18 +46,19 @@ export async function cluster(config: Config, { service, instance, log, waitsFor
     throughFaults(systemClock, new AbortController().signal, ask, ({ message }) => waitsFor(message))
   const progress = await patiently(() => sqlProgress(views))
   const store = await patiently(() => eventStore(config, settings, log))
-  const bus = await kafkaBus(views, await kafkaOptions(config, service, log))
+  const kafka = await kafkaOptions(config, service, log)
+  const bus = await patiently(() => kafkaBus(views, kafka))
   return {
     store,
     bus,
     views,
     clock: systemClock,
     ids: systemIds(),
-    timers: await sqlTimers(views),
+    timers: await patiently(() => sqlTimers(views)),
     progress,
-    limits: await sqlLimits(views),
-    leases: await sqlLeases(views, serverTime),
-    records: await sqlRecords(views),
+    limits: await patiently(() => sqlLimits(views)),
+    leases: await patiently(() => sqlLeases(views, serverTime)),
+    records: await patiently(() => sqlRecords(views)),
     beside: () => postgresBeside(settings),
     instance,
     config,

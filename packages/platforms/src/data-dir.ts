@@ -62,3 +62,6 @@ function makeToken(path: string, ids: Ids): void {
 
 /** Where the launcher of a cluster on this machine answers. */
 export const clusterSocket = (dataDir: string): string => join(dataDir, 'cluster.sock')
+
+/** Where the launcher of a Lightning network on this machine answers. */
+export const regtestSocket = (dataDir: string): string => join(dataDir, 'regtest.sock')

@@ -8,6 +8,7 @@ import { lndLightning } from '@penstock/adapters/lnd/lightning.ts'
 import { allowances } from '@penstock/adapters/lnd/macaroon.ts'
 import { type Role, roleOf } from '@penstock/adapters/lnd/permissions.ts'
 import { fixedRate } from '@penstock/adapters/rates/fixed.ts'
+import { httpRate } from '@penstock/adapters/rates/http.ts'
 import { fileKeyring } from '@penstock/adapters/system/keyring.ts'
 import { Fault } from '@penstock/kernel/result.ts'
 import type { Chain } from '@penstock/ports/chain.ts'
@@ -39,7 +40,10 @@ function onLnd(role: Role, dir: DataDir, config: Config, clock: Clock): Outside 
     lightning,
     chain,
     // A price of our own making is for play money alone.
-    rates: network === 'regtest' ? [fixedRate(BigInt(config.simCentsPerBtc), clock)] : [],
+    rates:
+      network === 'regtest'
+        ? [fixedRate(BigInt(config.simCentsPerBtc), clock)]
+        : config.rateSources.map((source) => httpRate(source, clock)),
     get keyring() {
       return (keyring ??= fileKeyring(dir.path, { network, environment: 'lnd' }))
     },

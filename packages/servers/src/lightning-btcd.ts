@@ -3,6 +3,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { Agent, request, type RequestOptions } from 'node:https'
 import { join } from 'node:path'
 import { kept } from './kept.ts'
+import { keptBlocks } from './lightning-blocks.ts'
 import { type Daemon, daemon } from './lightning-process.ts'
 
 const HOST = '127.0.0.1'
@@ -14,21 +15,33 @@ export const ANYONE = {
 }
 /** From here on segwit is in force on regtest, and the first coins may be spent. */
 const FIRST_HEIGHT = 432
+/** lnd believes itself behind when the newest block is two hours old, and then opens no channel and does not start. */
+const STALE_S = 3600
 
 export type Btcd = Daemon & {
   readonly port: number
   readonly user: string
   readonly password: string
+  readonly passwordFile: string
   /** The certificate that its RPC shows. */
   readonly certFile: string
+  /** Makes a block where the newest one is so old that lnd would think it had missed some. */
+  readonly freshen: () => Promise<void>
   /** One call of its RPC. @throws Error with its own words */
   readonly rpc: <T>(method: string, ...params: readonly unknown[]) => Promise<T>
 }
 
-/** A chain of our own (regtest) with an index of transactions, for RPC clients only: it has no peers. */
-export async function btcdNode(program: string, dir: string, port: number): Promise<Btcd> {
+/** What changes the chain. */
+const MAKES_BLOCKS = new Set(['generate', 'submitblock', 'reconsiderblock'])
+
+/**
+ * A chain of our own (regtest) with an index of transactions, for RPC clients only: it has no peers.
+ * @param isKept its blocks are there again after a restart, which btcd does not see to by itself
+ */
+export async function btcdNode(program: string, dir: string, port: number, isKept = false): Promise<Btcd> {
   await mkdir(dir, { recursive: true })
-  const password = await kept(join(dir, 'password'), async () => randomBytes(16).toString('hex'))
+  const passwordFile = join(dir, 'password')
+  const password = await kept(passwordFile, async () => randomBytes(16).toString('hex'))
   const configuration = join(dir, 'btcd.conf')
   await writeFile(configuration, '')
   const certFile = join(dir, 'rpc.cert')
@@ -51,7 +64,7 @@ export async function btcdNode(program: string, dir: string, port: number): Prom
     `--miningaddr=${ANYONE.address}`,
   ]
   const agent = new Agent({ keepAlive: true })
-  const rpc = async <T>(method: string, ...params: readonly unknown[]): Promise<T> => {
+  const call = async <T>(method: string, ...params: readonly unknown[]): Promise<T> => {
     const ca = await readFile(certFile)
     const body = JSON.stringify({ jsonrpc: '1.0', id: 1, method, params })
     const text = await post({ host: HOST, port, ca, servername: 'localhost', auth: `${USER}:${password}`, agent }, body)
@@ -59,21 +72,36 @@ export async function btcdNode(program: string, dir: string, port: number): Prom
     if (error) throw new Error(`${method}: ${error.message}`)
     return result
   }
+  const blocks = keptBlocks(join(dir, 'blocks'), call)
+  const rpc = async <T>(method: string, ...params: readonly unknown[]): Promise<T> => {
+    const result = await call<T>(method, ...params)
+    if (isKept && MAKES_BLOCKS.has(method)) await blocks.keep()
+    return result
+  }
+  const freshen = async (): Promise<void> => {
+    const { time } = await rpc<{ time: number }>('getblock', await rpc<string>('getbestblockhash'), 1)
+    if (Date.now() / 1000 - time > STALE_S) await rpc('generate', 1)
+  }
   const server = daemon('btcd', program, dir, args, async () => (await rpc<number>('getblockcount')) >= 0)
   return {
     port,
     user: USER,
     password,
+    passwordFile,
     certFile,
+    freshen,
     rpc,
     get pid() {
       return server.pid
     },
     kill: server.kill,
+    stop: server.stop,
     async start() {
       await server.start()
+      if (isKept) await blocks.replay()
       const height = await rpc<number>('getblockcount')
       if (height < FIRST_HEIGHT) await rpc('generate', FIRST_HEIGHT - height)
+      else await freshen()
     },
   }
 }

@@ -8,10 +8,10 @@ const FEE_SAT = 1000
 /** Confirmations after which everybody hears of a public channel. */
 const ANNOUNCED = 6
 
-/** Gives a node a confirmed coin. */
-export async function fund({ chain, mine }: LightningServers, { alias, lnd }: LndNode, sat: number): Promise<void> {
+/** Gives a node confirmed coins: one, or several of the same size. */
+export async function fund({ chain, mine }: LightningServers, { alias, lnd }: LndNode, sat: number, coins = 1): Promise<void> {
   const { address } = await createChainAddress({ lnd, format: 'p2wpkh' })
-  await payAddress(chain, address, sat)
+  await payAddress(chain, address, sat, coins)
   await mine()
   await until(`${alias} sees its coins`, async () =>
     (await getUtxos({ lnd, min_confirmations: 1 })).utxos.some((utxo) => utxo.address === address),
@@ -19,12 +19,13 @@ export async function fund({ chain, mine }: LightningServers, { alias, lnd }: Ln
 }
 
 /** Puts a payment from a miner's coin into the mempool. @param address one of a segwit v0 key or script */
-async function payAddress(chain: Btcd, address: string, sat: number): Promise<void> {
+async function payAddress(chain: Btcd, address: string, sat: number, coins: number): Promise<void> {
   const { witness_program: program } = await chain.rpc<{ witness_program: string }>('validateaddress', address)
   const script = `00${(program.length / 2).toString(16).padStart(2, '0')}${program}`
   const coin = await freeCoin(chain)
-  const change = { script: ANYONE.script, sat: coin.sat - sat - FEE_SAT }
-  await chain.rpc<string>('sendrawtransaction', spendAnyone(coin, [{ script, sat }, change]))
+  const change = { script: ANYONE.script, sat: coin.sat - coins * sat - coins * FEE_SAT }
+  const paid = Array.from({ length: coins }, () => ({ script, sat }))
+  await chain.rpc<string>('sendrawtransaction', spendAnyone(coin, [...paid, change]))
 }
 
 export type Coin = { readonly txid: string; readonly vout: number; readonly sat: number }

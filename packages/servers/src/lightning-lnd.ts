@@ -97,6 +97,7 @@ export function lndNode(program: string, chain: Btcd, { alias, dir, peerPort, rp
     adminMacaroonFile,
     start: server.start,
     kill: server.kill,
+    stop: server.stop,
     get pid() {
       return server.pid
     },

@@ -8,6 +8,7 @@ import { killWithParent } from './parent.ts'
 
 const POLL_MS = 50
 const READY_MS = 120_000
+const STOP_MS = 15_000
 
 export type Daemon = {
   /** Undefined while it does not run. */
@@ -16,6 +17,8 @@ export type Daemon = {
   readonly start: () => Promise<void>
   /** SIGKILL: what a crash leaves. */
   readonly kill: () => Promise<void>
+  /** SIGTERM, and SIGKILL for what does not stop in time. */
+  readonly stop: () => Promise<void>
 }
 
 /** @param isReady whether it serves requests; a rejection is a no */
@@ -33,7 +36,12 @@ export function daemon(
     await mkdir(dir, { recursive: true })
     const log = openSync(join(dir, 'log'), 'a')
     // HOME: both programs look for a configuration there, and one writes it.
-    const started = spawn(program, args, { stdio: ['ignore', log, log], env: { PATH: process.env['PATH'], HOME: dir } })
+    const started = spawn(program, args, {
+      stdio: ['ignore', log, log],
+      env: { PATH: process.env['PATH'], HOME: dir },
+      // A Ctrl-C for the terminal's processes is not for it: who started it stops it in its turn.
+      detached: true,
+    })
     closeSync(log)
     child = started
     started.once('exit', () => {
@@ -54,18 +62,22 @@ export function daemon(
       throw new Error(`${name} did not start:\n${said.slice(-3000)}`, { cause: error })
     }
   }
-  async function kill(): Promise<void> {
-    if (!child) return
-    const gone = once(child, 'exit')
-    child.kill('SIGKILL')
+  async function end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
+    const ending = child
+    if (!ending) return
+    const gone = once(ending, 'exit')
+    ending.kill(signal)
+    const late = setTimeout(() => ending.kill('SIGKILL'), STOP_MS)
     await gone
+    clearTimeout(late)
   }
   return {
     get pid() {
       return child?.pid
     },
     start,
-    kill,
+    kill: () => end('SIGKILL'),
+    stop: () => end('SIGTERM'),
   }
 }
 

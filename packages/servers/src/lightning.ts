@@ -24,9 +24,11 @@ export type LightningServers = {
   readonly node: (alias: string) => LndNode
   /** Returns when every running node has seen the blocks. */
   readonly mine: (count?: number) => Promise<void>
+  /** Returns when every running node is at the tip: for blocks that came by other ways. */
+  readonly inStep: () => Promise<void>
   /** Replaces the last blocks by one more of empty ones; what they confirmed is in the mempool again. */
   readonly reorganise: (depth: number) => Promise<void>
-  /** Ends all for good; the data stay where `dir` was given. */
+  /** Ends all for good, at once; the data stay where `dir` was given. */
   readonly stop: () => Promise<void>
 }
 
@@ -35,7 +37,7 @@ export async function startLightning(options: LightningOptions): Promise<Lightni
   const programs = await installLightning()
   const folder = options.dir ?? (await mkdtemp(join(tmpdir(), 'penstock-lightning-')))
   const [chainPort = 0, ...ports] = await keptPorts(folder, 1 + 2 * options.nodes.length)
-  const chain = await btcdNode(programs.btcd, join(folder, 'btcd'), chainPort)
+  const chain = await btcdNode(programs.btcd, join(folder, 'btcd'), chainPort, options.dir !== undefined)
   const nodes = options.nodes.map((alias, index) => {
     const [peerPort = 0, rpcPort = 0] = ports.slice(2 * index)
     const args = options.args?.[alias] ?? []
@@ -64,6 +66,7 @@ export async function startLightning(options: LightningOptions): Promise<Lightni
       await chain.rpc('generate', count)
       await inStep(chain, nodes)
     },
+    inStep: () => inStep(chain, nodes),
     async reorganise(depth) {
       await replaceBlocks(chain, depth)
       await inStep(chain, nodes)
@@ -74,11 +77,12 @@ export async function startLightning(options: LightningOptions): Promise<Lightni
 
 async function inStep(chain: Btcd, nodes: readonly LndNode[]): Promise<void> {
   const tip = await chain.rpc<string>('getbestblockhash')
-  const running = nodes.filter(({ pid }) => pid !== undefined)
   await Promise.all(
-    running.map(({ alias, lnd }) =>
-      until(`${alias} is at the tip`, async () => {
-        const info = await getWalletInfo({ lnd })
+    nodes.map((node) =>
+      until(`${node.alias} is at the tip`, async () => {
+        // Who is down, or goes down meanwhile, sees it when it is back.
+        if (node.pid === undefined) return true
+        const info = await getWalletInfo({ lnd: node.lnd })
         return info.current_block_hash === tip && info.is_synced_to_chain
       }),
     ),

@@ -1,7 +1,6 @@
 import { parseArgs } from 'node:util'
-import { onceSignalled } from '@penstock/platforms/stopping.ts'
-import { ConfigError, readConfig, unknownSettings } from '@penstock/runtime/config.ts'
 import { type Cluster, launch, type LaunchOptions } from './launcher/launch.ts'
+import { runLauncher } from './launcher/run-launcher.ts'
 
 const MOST_REPLICAS = 8
 
@@ -16,32 +15,17 @@ one simulated Lightning network and its sellers. What ends is started again. Ctr
 The settings are those of docs/configuration.md; "penstock cluster ps" shows the processes.`
 
 /** Runs a cluster until SIGTERM or SIGINT; exits with 1 and a sentence where it cannot start. */
-export async function runCluster(args: readonly string[], env: NodeJS.ProcessEnv): Promise<void> {
+export function runCluster(args: readonly string[], env: NodeJS.ProcessEnv): Promise<void> {
   const options = optionsOf(args)
-  const over = new AbortController()
-  try {
-    const config = readConfig(env)
-    const unknown = unknownSettings(env)
-    if (unknown.length > 0)
-      console.error(`Not a setting of this version: ${unknown.join(', ')}. The settings are in docs/configuration.md.`)
-    console.log('Starting Kafka, PostgreSQL and the services. The first time Kafka is fetched, which takes a minute.')
-    const starting = launch(config, options, (line) => console.log(line), over.signal)
-    onceSignalled(async () => {
-      over.abort()
-      console.log('Stopping: services first, then the servers that they use.')
-      const begun = await starting.catch(() => undefined)
-      await begun?.stop()
-    }, STOP_WITHIN_MS)
-    console.log(banner(await starting))
-  } catch (error) {
-    // Then the process ends when what was begun is stopped.
-    if (over.signal.aborted) return
-    console.error(error instanceof ConfigError ? error.message : `The cluster cannot start: ${String(error)}`)
-    process.exit(1)
-  }
+  return runLauncher({
+    env,
+    what: 'The cluster',
+    begins: 'Starting Kafka, PostgreSQL and the services. The first time Kafka is fetched, which takes a minute.',
+    stops: 'Stopping: services first, then the servers that they use.',
+    launch: (config, tell, over) => launch(config, options, tell, over),
+    banner,
+  })
 }
-
-const STOP_WITHIN_MS = 50_000
 
 function optionsOf(args: readonly string[]): LaunchOptions {
   try {

@@ -1,4 +1,3 @@
-import type { SimulatedNetwork } from '@penstock/platforms/outside.ts'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -48,8 +47,7 @@ test('the demonstration waits for the price, buys once, and names the seller', a
   }
   const clock = { now: Date.now, sleep: () => pause(1) }
   const lines: string[] = []
-  const network = { control } as unknown as SimulatedNetwork // all of it that the demonstration touches
-  await demonstrate(`http://127.0.0.1:${port}`, network, clock, (line) => lines.push(line), new AbortController().signal)
+  await demonstrate(`http://127.0.0.1:${port}`, control, clock, (line) => lines.push(line), new AbortController().signal)
   server.closeAllConnections()
   await new Promise((resolve) => server.close(resolve))
   expect(asked).toEqual(['price', 'price', 'price', 'price', 'buy'])

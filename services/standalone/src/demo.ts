@@ -1,8 +1,14 @@
-import type { SimulatedNetwork } from '@penstock/platforms/outside.ts'
 import type { Clock } from '@penstock/ports/clock.ts'
 
 /** Prints a line of the demonstration. */
 export type Say = (line: string) => void
+
+/** Who can buy, on whatever network. */
+export type Buyers = {
+  nodes(): Listed | Promise<Listed>
+  pay(alias: string, invoice: string): unknown
+}
+type Listed = readonly { readonly role: string; readonly alias: string; readonly uri: string }[]
 
 const PRICE = '{ market { liquidity { liquidity_per_usd { sats } } } }'
 const BUY = `mutation Buy($input: LiquidityOrderInput!) { liquidity { buy(input: $input) {
@@ -52,15 +58,9 @@ async function graphql<T>(url: string, query: string, variables: object, key?: s
   return data
 }
 
-/** Buys one channel as a stranger would, with a wallet of the simulated network, and tells what happens. */
-export async function demonstrate(
-  url: string,
-  { control }: Pick<SimulatedNetwork, 'control'>,
-  clock: Clock,
-  say: Say,
-  signal: AbortSignal,
-): Promise<void> {
-  const buyer = (await control.nodes()).find(({ role }) => role === 'buyer')
+/** Buys one channel as a stranger would, with a wallet of its network, and tells what happens. */
+export async function demonstrate(url: string, buyers: Buyers, clock: Clock, say: Say, signal: AbortSignal): Promise<void> {
+  const buyer = (await buyers.nodes()).find(({ role }) => role === 'buyer')
   if (!buyer) return
   say('A demonstration: buying an inbound channel for 5 USD.')
   await sellersHaveCome(url, clock, signal)
@@ -68,7 +68,7 @@ export async function demonstrate(
   const { lightning_invoice: invoice, redirect_url: page, amount } = bought.payment
   say(`  invoice   ${amount.sats} sat  ${invoice.slice(0, 28)}…`)
   say(`  checkout  ${page}`)
-  await control.pay(buyer.alias, invoice)
+  await buyers.pay(buyer.alias, invoice)
   const started = clock.now()
   let told = 0
   while (!signal.aborted && clock.now() - started < SOLD_WITHIN_MS) {
@@ -90,8 +90,13 @@ const sold = (seen: Seen, buyer: string): string =>
   `Sold: ${seen.source?.alias ?? 'the seller'} opened a channel of ${seen.size} sat to ${buyer}${seen.channel_id === null ? '' : ` (${seen.channel_id})`}.`
 
 /** Sellers come a moment after the service. Asked is the price, which costs nothing: each purchase counts on the limit of this address. */
-async function sellersHaveCome(url: string, clock: Clock, signal: AbortSignal): Promise<void> {
-  const end = clock.now() + SELLERS_WITHIN_MS
+export async function sellersHaveCome(
+  url: string,
+  clock: Clock,
+  signal: AbortSignal,
+  withinMs = SELLERS_WITHIN_MS,
+): Promise<void> {
+  const end = clock.now() + withinMs
   for (;;) {
     try {
       return void (await graphql<object>(url, PRICE, {}))

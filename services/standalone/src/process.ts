@@ -106,7 +106,7 @@ async function portIsFree({ host, port }: Config): Promise<void> {
 
 async function demonstration(url: string, network: SimulatedNetwork, { clock }: Embedded, signal: AbortSignal): Promise<void> {
   try {
-    await demonstrate(url, network, clock, (line) => console.log(line), signal)
+    await demonstrate(url, network.control, clock, (line) => console.log(line), signal)
   } catch (error) {
     if (!signal.aborted) console.log(`The demonstration failed: ${error instanceof Error ? error.message : String(error)}`)
   }

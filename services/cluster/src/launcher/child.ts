@@ -21,6 +21,8 @@ const AGAIN_AT_MOST_AFTER_MS = 5000
 /** What ran so long did not fail at its start. */
 const STARTED_MS = 10_000
 const STOP_WITHIN_MS = 12_000
+const READY_WITHIN_MS = 300_000
+const LOOK_EVERY_MS = 200
 
 export function keepRunning(planned: Planned, tell: Tell): Child {
   const { name, replica, env } = planned
@@ -71,4 +73,15 @@ export function startOnce({ script, args, env }: Pick<Planned, 'script' | 'args'
   for (const stream of [child.stdout, child.stderr]) if (stream) createInterface({ input: stream }).on('line', say)
   child.on('error', (error) => say(`could not be started: ${error.message}`))
   return child
+}
+
+/** @throws Error where it does not take work in time */
+export async function ready(child: Child, over: AbortSignal): Promise<void> {
+  for (const end = Date.now() + READY_WITHIN_MS; Date.now() < end;) {
+    const answer = await fetch(`${child.healthUrl}/readyz`).catch(() => undefined)
+    if (answer?.ok === true) return
+    over.throwIfAborted()
+    await sleep(LOOK_EVERY_MS)
+  }
+  throw new Error(`${child.name}/${child.replica} is not ready after ${READY_WITHIN_MS / 1000} s; its log says why`)
 }

@@ -1,12 +1,11 @@
 import { once } from 'node:events'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { openDataDir } from '@penstock/platforms/data-dir.ts'
 import { lockDataDir } from '@penstock/platforms/lock.ts'
 import type { Config } from '@penstock/runtime/config.ts'
 import { freePort } from '@penstock/servers/free-port.ts'
-import { type Child, keepRunning, startOnce, type Tell } from './child.ts'
+import { type Child, keepRunning, ready, startOnce, type Tell } from './child.ts'
 import { migrateScript, plan, type Planned } from './plan.ts'
 import { kafkaServer, postgresServer, type Server } from './servers.ts'
 import { serveStatus } from './status.ts'
@@ -36,9 +35,6 @@ export type Cluster = {
   roll(name: string, scriptOf: (script: string) => string): Promise<void>
   stop(): Promise<void>
 }
-
-const READY_WITHIN_MS = 300_000
-const LOOK_EVERY_MS = 200
 
 /**
  * A cluster on this machine: real Kafka and PostgreSQL, every service as its own processes, the simulated network and its
@@ -160,14 +156,4 @@ async function roll(
     await old.stop()
     children.splice(children.indexOf(old), 1)
   }
-}
-
-async function ready(child: Child, over: AbortSignal): Promise<void> {
-  for (const end = Date.now() + READY_WITHIN_MS; Date.now() < end;) {
-    const answer = await fetch(`${child.healthUrl}/readyz`).catch(() => undefined)
-    if (answer?.ok === true) return
-    over.throwIfAborted()
-    await sleep(LOOK_EVERY_MS)
-  }
-  throw new Error(`${child.name}/${child.replica} is not ready after ${READY_WITHIN_MS / 1000} s; its log says why`)
 }

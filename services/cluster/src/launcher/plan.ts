@@ -28,7 +28,8 @@ export type PlanOptions = {
 
 const REPLICATED = ['accounts', 'quote', 'matching', 'channel-watcher', 'settlement', 'order', 'gateway'] as const
 
-const scriptOf = (path: string): string => fileURLToPath(new URL(`../../../${path}`, import.meta.url))
+/** @param path within the folder of all services */
+export const scriptOf = (path: string): string => fileURLToPath(new URL(`../../../${path}`, import.meta.url))
 export const migrateScript = scriptOf('cluster/src/migrate.ts')
 
 /** Everything that runs beside Kafka and PostgreSQL, in the order in which it is started. */

@@ -2,17 +2,13 @@ import { randomUUID } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { startKafka } from '@penstock/servers/kafka.ts'
 import { startPostgres } from '@penstock/servers/postgres.ts'
 import type { Tell } from './child.ts'
+import { keepUp, type Startable } from './keep-up.ts'
 
 /** A server that is kept running. */
 export type Server = { readonly name: string; readonly pid: number | undefined; readonly stop: () => Promise<void> }
-
-type Startable = { readonly pid: number | undefined; start(): Promise<void> }
-
-const LOOK_EVERY_MS = 250
 
 /** Kafka with its data in the folder. @returns what services are told about it */
 export async function kafkaServer(folder: string, tell: Tell): Promise<{ server: Server; brokers: string }> {
@@ -69,22 +65,3 @@ const named = (name: string, node: Startable, stop: () => Promise<void>): Server
   },
   stop,
 })
-
-/** Starts it again whenever it is gone. */
-function keepUp(name: string, node: Startable, tell: Tell): { stop(): Promise<void> } {
-  const over = new AbortController()
-  const keeping = (async () => {
-    while (!over.signal.aborted) {
-      await sleep(LOOK_EVERY_MS, undefined, { signal: over.signal }).catch(() => undefined) // stopped while it waits
-      if (over.signal.aborted || node.pid !== undefined) continue
-      tell(`${name}  ended; it is started again`)
-      await node.start().catch((error: unknown) => tell(`${name}  could not be started: ${String(error)}`))
-    }
-  })()
-  return {
-    async stop() {
-      over.abort()
-      await keeping
-    },
-  }
-}

@@ -1,7 +1,6 @@
-import { existsSync, rmSync } from 'node:fs'
-import { createServer } from 'node:http'
 import { clusterSocket } from '@penstock/platforms/data-dir.ts'
 import type { Child } from './child.ts'
+import { type Door, openDoor } from './door.ts'
 import type { Server } from './servers.ts'
 
 /** What `penstock cluster ps` prints of a process. `handled`: commands and facts since it began; null for a server. */
@@ -15,26 +14,9 @@ type Row = {
 
 const PATIENCE_MS = 2000
 
-/** Answers on a socket in the data folder, so that the command line finds it whatever else is down. */
-export async function serveStatus(
-  dataDir: string,
-  children: () => readonly Child[],
-  servers: () => readonly Server[],
-): Promise<{ close(): Promise<void> }> {
-  const path = clusterSocket(dataDir)
-  if (existsSync(path)) rmSync(path)
-  const server = createServer((_, response) => {
-    void Promise.all(children().map(rowOf)).then((rows) => response.end(JSON.stringify([...servers().map(serverRow), ...rows])))
-  })
-  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(path, resolve))
-  return {
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
-  }
-}
+/** What `penstock cluster ps` asks. */
+export const serveStatus = (dataDir: string, children: () => readonly Child[], servers: () => readonly Server[]): Promise<Door> =>
+  openDoor(clusterSocket(dataDir), async () => [...servers().map(serverRow), ...(await Promise.all(children().map(rowOf)))])
 
 const serverRow = ({ name, pid }: Server): Row => ({
   name,

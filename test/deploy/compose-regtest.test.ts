@@ -1,0 +1,94 @@
+import { execFile } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { readConfig, unknownSettings } from '@penstock/runtime/config.ts'
+import { readTerms } from '@penstock/seller-agent/terms-file.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { composePrograms, composeRecipe } from './programs/compose.ts'
+import { goMissing } from './programs/go.ts'
+
+const run = promisify(execFile)
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const missing = await goMissing(await composeRecipe())
+
+type Volume = { readonly type: string; readonly source: string; readonly target: string; readonly read_only?: boolean }
+type Service = {
+  readonly image: string
+  readonly command: readonly string[] | null
+  readonly environment?: Readonly<Record<string, string>>
+  readonly volumes?: readonly Volume[]
+  readonly ports?: readonly { readonly host_ip: string }[]
+  readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>
+}
+
+describe.skipIf(missing !== undefined)('docker-compose.regtest.yml', () => {
+  let services: Readonly<Record<string, Service>>
+  let program: string
+  const config = (...args: readonly string[]) =>
+    run(program, ['--file', join(root, 'docker-compose.regtest.yml'), 'config', ...args], {
+      env: { PATH: process.env['PATH'], HOME: '/nonexistent' },
+    })
+  beforeAll(async () => {
+    if (missing !== undefined) return
+    program = join(await composePrograms(), 'docker-compose')
+    const project = JSON.parse((await config('--format', 'json')).stdout) as { services: typeof services } // compose made it
+    services = project.services
+  }, 30 * 60_000)
+  const of = (image: string) => Object.entries(services).filter(([, service]) => service.image.startsWith(image))
+
+  test('is right, for docker compose itself', async () => {
+    expect(await config('--quiet')).toEqual({ stdout: '', stderr: '' })
+  })
+
+  test('every image has its version, and lnd the one that is tested', () => {
+    const foreign = Object.values(services).map(({ image }) => image)
+    expect(foreign.filter((image) => !/^(penstock:local|[a-z]+\/[a-z]+:v?\d[\w.-]*)$/.test(image))).toEqual([])
+    const module = readFileSync(join(root, 'packages/servers/src/lightning-programs/go.mod'), 'utf8')
+    const tested = /^require github\.com\/lightningnetwork\/lnd (\S+)$/m.exec(module)?.[1]
+    expect(new Set(of('lightninglabs/lnd').map(([, { image }]) => image))).toEqual(new Set([`lightninglabs/lnd:${tested}`]))
+  })
+
+  test('the code accepts what it is given, and runs scripts that are there', () => {
+    for (const [, { environment = {} }] of of('penstock:')) {
+      expect(unknownSettings(environment)).toEqual([])
+      readConfig(environment)
+    }
+    const scripts = of('penstock:').flatMap(([, { command }]) => command?.[0] ?? [])
+    expect(scripts.filter((script) => !existsSync(join(root, script)))).toEqual(['--input-type=module'])
+    for (const terms of ['ada', 'bob']) expect(readTerms(join(root, `deploy/regtest/${terms}.json`)).autoAccept).toBe(true)
+  })
+
+  test('nobody has the rights of another, and only who bakes has the nodes', () => {
+    const having = (prefix: string) =>
+      of('penstock:').map(([name, { volumes = [] }]) => [
+        name,
+        volumes.filter(({ source }) => source.startsWith(prefix)).map(({ source }) => source),
+      ])
+    expect(Object.fromEntries(having('rights-'))).toMatchObject({
+      market: ['rights-market'],
+      'seller-ada': ['rights-ada'],
+      'seller-bob': ['rights-bob'],
+    })
+    expect(Object.fromEntries(having('lnd-'))).toMatchObject({ market: [], 'seller-ada': [], 'seller-bob': [] })
+  })
+
+  test('the market starts on nodes that have channels; its port is open on loopback only', () => {
+    expect(services['market']?.depends_on).toMatchObject({
+      macaroons: { condition: 'service_completed_successfully' },
+      liquidity: { condition: 'service_completed_successfully' },
+    })
+    const open = Object.values(services).flatMap(({ ports = [] }) => ports)
+    expect(open.map(({ host_ip }) => host_ip)).toEqual(['127.0.0.1'])
+  })
+
+  test('what is mounted out of the repository is there', () => {
+    const binds = Object.values(services).flatMap(({ volumes = [] }) => volumes.filter(({ type }) => type === 'bind'))
+    expect(binds.filter(({ source }) => !existsSync(source)).map(({ source }) => source)).toEqual([])
+  })
+
+  test('its shell scripts can be read by a shell', async () => {
+    for (const script of ['chain.sh', 'liquidity.sh']) await run('bash', ['-n', join(root, 'deploy/regtest', script)])
+  })
+})

@@ -1,0 +1,84 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { verifyStore } from '@penstock/standalone/audit.ts'
+import type { TestRegtest } from '../../harness/regtest.ts'
+import { type Book, booksOf } from '../books.ts'
+import type { Fold } from '../fold.ts'
+import { moneyFaults } from '../money.ts'
+import { readModelFaults } from '../read-models.ts'
+import { type Wait, waitsOf } from '../waiting.ts'
+import type { Miner } from './miner.ts'
+import { nodeMsat, truthOfNodes } from './truth.ts'
+
+export type World = {
+  readonly regtest: TestRegtest
+  readonly fold: Fold
+  readonly miner: Miner
+  /** What the market's node had before the first order. */
+  readonly beforeMsat: bigint
+}
+
+const REST_WITHIN_MS = 300_000
+const SETTLED_WITHIN_MS = 30_000
+const LAST_WORDS = 8
+
+/** Makes blocks until everything has come to rest, and looks at facts, money, nodes and read models. */
+export async function lookAtAll(world: World): Promise<{ readonly books: readonly Book[]; readonly faults: readonly string[] }> {
+  const { regtest, fold, miner } = world
+  const waits = await atRest(world)
+  const books = booksOf(fold.events)
+  const parked = await agreed(() =>
+    regtest.operator<readonly object[]>('GET', '/parked').then((keys) => keys.map((key) => JSON.stringify(key))),
+  )
+  const audited = await verifyStore(regtest.dataDir)
+  const faults = [
+    ...waits
+      .filter(({ party }) => party === null)
+      .map(({ stream, asks }) => `${stream} waits for nobody who can be named: ${asks}`),
+    ...parked.map((key) => `parked: ${key}`),
+    ...(audited.divergences === 0 && audited.ledger_balanced ? [] : [`the audit found ${JSON.stringify(audited)}`]),
+    ...(await agreed(async () => moneyIn(world))),
+    ...(await agreed(async () => {
+      await fold.catchUp()
+      return readModelFaults(regtest.dataDir, fold.events)
+    })),
+    ...miner.faults,
+    ...crashes(regtest.lines),
+  ]
+  return { books, faults }
+}
+
+async function moneyIn({ regtest: { network }, fold, beforeMsat }: World): Promise<readonly string[]> {
+  await fold.catchUp()
+  const [market] = network.having('market')
+  if (!market) throw new Error('the network has no market')
+  const [truth, nowMsat] = [await truthOfNodes(network), await nodeMsat(market)]
+  return moneyFaults(booksOf(fold.events), truth, nowMsat - beforeMsat)
+}
+
+/** Nodes and views are a moment behind the facts; what they still say after a while is so. */
+async function agreed(look: () => Promise<readonly string[]>): Promise<readonly string[]> {
+  for (const end = performance.now() + SETTLED_WITHIN_MS; ; await sleep(500)) {
+    const faults = await look().catch((error: unknown) => [`it cannot be looked at: ${String(error)}`])
+    if (faults.length === 0 || performance.now() > end) return faults
+  }
+}
+
+/** Waits until whatever is still asked for waits for somebody who can be named. */
+async function atRest({ fold, miner }: World): Promise<readonly Wait[]> {
+  for (const end = performance.now() + REST_WITHIN_MS; ;) {
+    await fold.catchUp()
+    const waits = waitsOf(fold.asking(), Date.now())
+    if (performance.now() > end || waits.every(({ party }) => party !== null)) return waits
+    await miner.mine()
+  }
+}
+
+/** What ended by itself. */
+function crashes(lines: readonly string[]): readonly string[] {
+  return lines.flatMap((line, index) => {
+    if (!/ended with exit code [^0]/.test(line)) return []
+    const [name = ''] = line.split('  ')
+    const said = lines.slice(0, index).filter((earlier) => earlier.startsWith(`${name}  `))
+    return [`${said.slice(-LAST_WORDS).join('\n')}\n${line}`]
+  })
+}

@@ -1,0 +1,63 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Network } from '@penstock/cluster/regtest/network.ts'
+
+/** By then the guard has settled or cancelled. */
+const GUARD_BLOCKS = 24
+/** A market or a node that was just killed needs a while until it guards again. */
+const GUARDS_WITHIN_MS = 60_000
+const AGAIN_MS = 100
+
+/** The one hand that makes blocks, so that it can be said what was held at which height. */
+export type Miner = {
+  mine(): Promise<void>
+  reorganise(depth: number): Promise<void>
+  /** Holds that were found where none may be. */
+  readonly faults: readonly string[]
+}
+
+/**
+ * After each block every hold whose last height has come has to be gone before the next block: nobody may count on the chain
+ * to wait, but what was killed a moment before gets its time.
+ */
+export function minerOf({ servers, having }: Network): Miner {
+  const faults: string[] = []
+  let turn: Promise<void> = Promise.resolve()
+  const inTurn = (work: () => Promise<void>): Promise<void> => (turn = turn.then(work, work))
+  const [market] = having('market')
+  if (!market) throw new Error('the network has no market')
+
+  /** @returns a sentence for each hold that should be gone; undefined while the node cannot be asked */
+  async function overdue(): Promise<readonly string[] | undefined> {
+    try {
+      const height = await servers.chain.rpc<number>('getblockcount')
+      return (await market?.lightning.holds.held())?.flatMap(({ paymentHash, htlcs }) => {
+        const ends = Math.min(...htlcs.filter(({ state }) => state === 'held').map(({ expiryHeight }) => expiryHeight))
+        return ends - GUARD_BLOCKS <= height ? [`${paymentHash} is held at height ${height}, and ends at ${ends}`] : []
+      })
+    } catch {
+      return undefined
+    }
+  }
+  async function guarded(): Promise<void> {
+    for (const end = Date.now() + GUARDS_WITHIN_MS; ; await sleep(AGAIN_MS)) {
+      const holds = await overdue()
+      if (holds?.length === 0) return
+      if (Date.now() < end) continue
+      faults.push(...(holds ?? ["the market's node does not answer any more"]))
+      return
+    }
+  }
+  return {
+    faults,
+    mine: () =>
+      inTurn(async () => {
+        await servers.mine()
+        await guarded()
+      }),
+    reorganise: (depth) =>
+      inTurn(async () => {
+        await servers.reorganise(depth)
+        await guarded()
+      }),
+  }
+}
