@@ -1,0 +1,55 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { bake } from '@penstock/adapters/lnd/bake.ts'
+import { killWithParent } from '@penstock/servers/parent.ts'
+import { machine, scratch } from '../harness/product.ts'
+import type { AgentPlan } from './agent.child.ts'
+import type { Exchange } from './exchange.ts'
+import { connected } from './servers.ts'
+
+export type Agent = {
+  /** Lines of its log. */
+  readonly said: () => string
+  /** Resolves when it is gone, with the signal that ended it. */
+  readonly ended: Promise<string | null>
+  /** As kill -9 does. */
+  readonly kill: () => Promise<void>
+}
+
+/** Agents of one node as processes of their own, one after the other, with one journal and a macaroon of their role. */
+export async function agentsOf(at: Exchange, alias: string) {
+  const { pubkey, rpcSocket: socket, certFile } = at.servers.node(alias)
+  const folder = scratch()
+  const macaroonFile = join(folder, 'seller-agent.macaroon')
+  await writeFile(macaroonFile, await bake(connected(at.servers, alias), 'seller-agent'))
+  await at.product.operator('POST', '/sellers/grant', { pubkey, reason: 'A test.' })
+  const usual: AgentPlan = {
+    url: at.product.url,
+    lnd: { socket, certFile, macaroonFile },
+    journal: join(folder, 'agent.db'),
+    pace: { pollMs: 200, watchMs: 500, firstRetryMs: 200, longestRetryMs: 2000, maxUnreached: 3 },
+    fees: {},
+    dies: null,
+  }
+  return (change: Partial<AgentPlan> = {}): Agent => {
+    const file = new URL('agent.child.ts', import.meta.url).pathname
+    const child = spawn(process.execPath, [file, JSON.stringify({ ...usual, ...change })], {
+      env: machine(),
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    let output = ''
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (output += text))
+    killWithParent(child, 'KILL')
+    const ended = once(child, 'exit').then(([, signal]) => signal as string | null) // as node:child_process emits it
+    return {
+      said: () => output,
+      ended,
+      async kill() {
+        child.kill('SIGKILL')
+        await ended
+      },
+    }
+  }
+}

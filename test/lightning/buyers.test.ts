@@ -1,0 +1,154 @@
+import { until } from '@penstock/servers/lightning-process.ts'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { graphql } from '../harness/buyer.ts'
+import { type Agent, agentsOf } from './agents.ts'
+import { type Deal, exchange } from './exchange.ts'
+import { payInParts, sendPart } from './raw-payments.ts'
+import { noLightning } from './servers.ts'
+
+const PRICE_MSAT = 5_000_000n
+const CANCEL = 'mutation ($input: CancelOrderInput!) { market { order { cancel(input: $input) { success } } } }'
+
+/** What buyers and their nodes do with an invoice of the market. Every order ends, and the money is where it says. */
+describe.skipIf(noLightning)('buyers', () => {
+  const here = exchange({
+    sellers: ['seller'],
+    buyers: ['picky'],
+    // It takes no channel of the size that is sold here.
+    args: { picky: ['--minchansize=10000000'] },
+    btcd: true,
+    env: { PENSTOCK_INVOICE_EXPIRY_SECONDS: '40' },
+  })
+  let start: Awaited<ReturnType<typeof agentsOf>>
+  let agent: Agent
+  let late: Deal
+  beforeAll(async () => {
+    start = await agentsOf(here(), 'seller')
+    agent = start()
+    late = await here().deal()
+  })
+  afterAll(() => agent.kill())
+
+  const node = (alias: string) => here().servers.node(alias)
+  const invoice = ({ paymentHash }: Deal) => here().lightning('market').holds.find(paymentHash)
+  const isHeld = (deal: Deal) =>
+    until('it is held', async () => {
+      const now = await invoice(deal)
+      return now?.state === 'held' && now
+    })
+
+  async function isSold(deal: Deal): Promise<string> {
+    await here().mineUntil(deal, 'VALID_CHANNEL_OPENING')
+    expect((await invoice(deal))?.state).toBe('settled')
+    return here().told(deal)
+  }
+
+  async function isGivenBack(deal: Deal, status: string): Promise<void> {
+    await here().reaches(deal, status)
+    expect((await invoice(deal))?.state).toBe('cancelled')
+    await here().payment(deal, 'failed')
+  }
+
+  it('a payment that fails changes nothing; one in parts that come at different heights is one, and its first end counts', async () => {
+    const deal = await here().deal()
+    // It has nothing on its side of any channel.
+    const poor = here().lightning('seller').payments
+    expect(await poor.pay(deal.invoice, { maxFeeMsat: 0n, timeoutMs: 5000 })).toMatchObject({ state: 'failed' })
+    const part = { msat: PRICE_MSAT / 2n, totalMsat: PRICE_MSAT }
+    const first = sendPart(node('buyer'), deal.invoice, part)
+    await until('the first part waits', async () => (await invoice(deal))?.htlcs.length === 1)
+    expect((await invoice(deal))?.state).toBe('open')
+    await here().servers.mine(2)
+    const second = sendPart(node('buyer'), deal.invoice, part)
+    const { htlcs } = await isHeld(deal)
+    const [low = 0, high = 0] = htlcs.map(({ expiryHeight }) => expiryHeight).toSorted((a, b) => a - b)
+    expect(high).toBe(low + 2)
+    const told = await isSold(deal)
+    expect(told).toContain(`"expiryHeight":${low},"heldAtHeight"`)
+    expect(await Promise.all([first, second])).toEqual(['paid', 'paid'])
+  })
+
+  it('lnd’s own parts are one payment too', async () => {
+    const deal = await here().deal()
+    payInParts(node('buyer'), deal.invoice, PRICE_MSAT / 3n)
+    expect((await isHeld(deal)).htlcs.length).toBeGreaterThan(2)
+    expect(await isSold(deal)).toContain('"receivedMsat":"5000000"')
+  })
+
+  it('overpaid: taken as it came, and what is too much is in the books; far too much is lnd’s to refuse or to take', async () => {
+    const [deal, twice] = [await here().deal(), await here().deal()]
+    const pay = (one: Deal, msat: bigint) => sendPart(node('buyer'), one.invoice, { msat, totalMsat: msat })
+    const more = pay(deal, (PRICE_MSAT * 3n) / 2n)
+    expect((await isHeld(deal)).htlcs.map(({ amountMsat }) => amountMsat)).toEqual([(PRICE_MSAT * 3n) / 2n])
+    const far = pay(twice, PRICE_MSAT * 3n)
+    await isHeld(twice)
+    const told = await isSold(deal)
+    expect(told).toContain('"receivedMsat":"7500000"')
+    expect(told).toContain('overpayment')
+    expect(await isSold(twice)).toContain('"receivedMsat":"15000000"')
+    expect(await Promise.all([more, far])).toEqual(['paid', 'paid'])
+  })
+
+  it('paid twice: only the first is taken, while it is held and after it was settled', async () => {
+    const deal = await here().deal()
+    await here().paid(deal)
+    const again = () => sendPart(node('picky'), deal.invoice, { msat: PRICE_MSAT, totalMsat: PRICE_MSAT })
+    expect(await again()).toBe('UnknownPaymentHash')
+    expect((await isHeld(deal)).htlcs.filter(({ state }) => state === 'held').length).toBe(1)
+    expect(await isSold(deal)).toContain('"receivedMsat":"5000000"')
+    expect(await again()).toBe('UnknownPaymentHash')
+    expect(await here().lightning('buyer').payments.pay(deal.invoice, { maxFeeMsat: 0n, timeoutMs: 5000 })).toMatchObject({
+      state: 'succeeded',
+    })
+  })
+
+  it('paid while the order is being cancelled: either it was too late for the one, or for the other', async () => {
+    const deals: Deal[] = []
+    for (let count = 0; count < 6; count++) deals.push(await here().deal())
+    const cancel = async ({ id, key }: Deal): Promise<boolean> => {
+      const input = { order_id: id, cancellation_reason: 'UNABLE_TO_PAY' }
+      return (await graphql(here().product.url, CANCEL, { input }, key)).errors === undefined
+    }
+    const ends = await Promise.all(
+      deals.map(async (deal, index) => {
+        const paying = here().lightning('buyer').payments.pay(deal.invoice, { maxFeeMsat: 0n, timeoutMs: 1000 })
+        // From before the payment has left to after it is held.
+        await new Promise((resolve) => setTimeout(resolve, 40 * index))
+        return { deal, isCancelled: await cancel(deal), paid: await paying }
+      }),
+    )
+    for (const { deal, isCancelled } of ends)
+      if (isCancelled) {
+        await here().reaches(deal, 'BUYER_REJECTED')
+        expect((await invoice(deal))?.state).toBe('cancelled')
+        expect((await here().lightning('buyer').payments.find(deal.paymentHash))?.state ?? 'failed').toBe('failed')
+      } else await isSold(deal)
+  })
+
+  it('the buyer’s node takes no such channel: nobody is paid, and the money comes back', async () => {
+    const deal = await here().deal({}, 'picky')
+    await here().paid(deal)
+    await isGivenBack(deal, 'SELLER_FAILED_TO_OPEN_CHANNEL')
+    expect(await here().told(deal)).toMatch(/BelowMinChanSize|chan size|peer-refused|below min/i)
+  }, 120_000)
+
+  it('the buyer’s node goes away after it has paid: the money comes back to it', async () => {
+    await agent.kill()
+    const deal = await here().deal()
+    await here().paid(deal)
+    await here().reaches(deal, 'WAITING_FOR_CHANNEL_OPEN')
+    await node('buyer').kill()
+    agent = start()
+    await here().reaches(deal, 'SELLER_FAILED_TO_OPEN_CHANNEL')
+    await node('buyer').start()
+    await isGivenBack(deal, 'SELLER_FAILED_TO_OPEN_CHANNEL')
+  }, 120_000)
+
+  it('paid after its time, past what the payer’s own node would allow: nothing is taken', async () => {
+    await here().reaches(late, 'BUYER_FAILED_TO_PAY')
+    expect(await sendPart(node('buyer'), late.invoice, { msat: PRICE_MSAT, totalMsat: PRICE_MSAT })).toBe('UnknownPaymentHash')
+    expect((await here().seen(late)).status).toBe('BUYER_FAILED_TO_PAY')
+    const audit = { divergences: 0, ledger_balanced: true }
+    expect(await here().product.operator('POST', '/audit/verify', {})).toMatchObject(audit)
+  }, 120_000)
+})

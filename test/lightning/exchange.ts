@@ -1,0 +1,177 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { bake } from '@penstock/adapters/lnd/bake.ts'
+import { lndLightning } from '@penstock/adapters/lnd/lightning.ts'
+import { decodePaymentRequest } from '@penstock/bitcoin/bolt11.ts'
+import type { Invoice, Lightning, PaymentState } from '@penstock/ports/lightning.ts'
+import { fund, knowsChannel, openAnnounced } from '@penstock/servers/lightning-channels.ts'
+import { until } from '@penstock/servers/lightning-process.ts'
+import type { LightningServers } from '@penstock/servers/lightning.ts'
+import { afterAll, beforeAll } from 'vitest'
+import { type Bought, buy, order, type Seen } from '../harness/buyer.ts'
+import { type Product, scratch, startProduct } from '../harness/product.ts'
+import { connected, network } from './servers.ts'
+
+const COIN_SAT = 20_000_000
+/** Every opening takes one until it is confirmed. */
+const COINS = 12
+const CHANNEL_SAT = 5_000_000
+/** What needs a few blocks has time to show before the next one, even on a busy machine. */
+const QUICK_BLOCKS = 2
+const MOST_BLOCKS = 12
+
+export type Plan = {
+  /** Beside the market and the buyer. */
+  readonly sellers: readonly string[]
+  /** Other nodes, with coins and a channel to the market. */
+  readonly buyers?: readonly string[]
+  readonly args?: Readonly<Record<string, readonly string[]>>
+  readonly env?: Readonly<Record<string, string>>
+  /** Whether blocks come from btcd, whose mempool the market then sees; else from lnd. */
+  readonly btcd: boolean
+}
+
+export type Deal = Bought & { readonly paymentHash: string }
+
+export type Exchange = {
+  readonly servers: LightningServers
+  readonly product: Product
+  /** By the node's name; the same one through all restarts. */
+  readonly lightning: (alias: string) => Lightning
+  readonly deal: (input?: object, buyer?: string) => Promise<Deal>
+  /** Pays what a buyer bought, and waits until the market holds it. */
+  readonly paid: (deal: Deal, buyer?: string) => Promise<Invoice>
+  readonly seen: (deal: Deal) => Promise<Seen>
+  readonly reaches: (deal: Deal, ...statuses: readonly string[]) => Promise<string>
+  /** One block after the other, none before the last was looked at, until the order has one of these statuses. */
+  readonly mineUntil: (deal: Deal, ...statuses: readonly string[]) => Promise<string>
+  /** What happened to the order, as an operator reads it. */
+  readonly told: (deal: Deal) => Promise<string>
+  readonly payment: (deal: Deal, state: PaymentState['state'], buyer?: string) => Promise<PaymentState>
+  /** Ends the market's process, as kill -9 does; it comes back on the same port. */
+  readonly restartMarket: (meanwhile: () => Promise<void>, env?: Readonly<Record<string, string>>) => Promise<void>
+}
+
+/** A market on lnd for the tests of one file: with channels from the buyers and to the sellers, and nobody who sells yet. */
+export function exchange(plan: Plan): () => Exchange {
+  const buyers = ['buyer', ...(plan.buyers ?? [])]
+  const nodes = ['market', ...buyers, ...plan.sellers]
+  const servers = network({ nodes, ...(plan.args && { args: plan.args }) })
+  let here: Exchange | undefined
+  let end: () => Promise<unknown> = () => Promise.resolve()
+  beforeAll(async () => {
+    const opened = await openExchange(servers(), plan, buyers)
+    here = opened
+    end = () => opened.product.stop()
+  }, 180_000)
+  afterAll(() => end())
+  return () => {
+    if (!here) throw new Error('the market was not started')
+    return here
+  }
+}
+
+async function openExchange(
+  servers: LightningServers,
+  { sellers, env, btcd }: Plan,
+  buyers: readonly string[],
+): Promise<Exchange> {
+  for (const node of servers.nodes) await fund(servers, node, COIN_SAT, COINS)
+  const [market, open] = [servers.node('market'), openAnnounced]
+  const channels: string[] = []
+  for (const alias of buyers) channels.push(await open(servers, servers.node(alias), market, CHANNEL_SAT))
+  for (const alias of sellers) channels.push(await open(servers, market, servers.node(alias), CHANNEL_SAT))
+  await Promise.all(channels.flatMap((channel) => servers.nodes.map((node) => knowsChannel(node, channel))))
+  const folder = scratch()
+  const own = { ...(await marketSettings(servers, folder, btcd)), ...env }
+  let product = await startProduct(join(folder, 'data'), own)
+  const { port } = new URL(product.url)
+  return around(servers, {
+    now: () => product,
+    async restart(meanwhile, more = {}) {
+      await product.kill()
+      await meanwhile()
+      product = await startProduct(product.dataDir, { ...own, ...more, PORT: port })
+    },
+  })
+}
+
+async function marketSettings(servers: LightningServers, folder: string, btcd: boolean): Promise<Record<string, string>> {
+  const { rpcSocket, certFile } = servers.node('market')
+  const macaroon = join(folder, 'settlement.macaroon')
+  await writeFile(macaroon, await bake(connected(servers, 'market'), 'settlement'))
+  const { user, password, port, certFile: btcdCert } = servers.chain
+  return {
+    PENSTOCK_LIGHTNING: 'lnd',
+    PENSTOCK_LND_SOCKET: rpcSocket,
+    PENSTOCK_LND_CERT_FILE: certFile,
+    PENSTOCK_LND_MACAROON_FILE: macaroon,
+    PENSTOCK_OPEN_WINDOW_SECONDS: '600',
+    ...(btcd && {
+      PENSTOCK_BITCOIND_URL: `https://${user}:${password}@localhost:${port}`,
+      PENSTOCK_BITCOIND_CERT_FILE: btcdCert,
+    }),
+  }
+}
+
+type Running = {
+  readonly now: () => Product
+  readonly restart: Exchange['restartMarket']
+}
+
+function around(servers: LightningServers, { now, restart }: Running): Exchange {
+  const nodes = new Map<string, Lightning>()
+  const lightning = (alias: string): Lightning => {
+    const node = nodes.get(alias) ?? lndLightning(connected(servers, alias))
+    nodes.set(alias, node)
+    return node
+  }
+  const seen = (deal: Deal): Promise<Seen> => order(now(), deal)
+  const told = async ({ id }: Deal): Promise<string> => JSON.stringify(await now().operator('GET', `/orders/${id}`))
+  const reaches = (deal: Deal, ...statuses: readonly string[]): Promise<string> => {
+    let status = ''
+    return until(`the order is ${statuses.join(' or ')}`, async () => {
+      ;({ status } = await seen(deal))
+      return statuses.includes(status) && status
+    }).catch(async (error: unknown) => {
+      const facts = [...(await told(deal)).matchAll(/"fact":"(\w+)"/g)].map(([, fact]) => fact)
+      throw new Error(`order ${deal.id} is ${status}: ${facts.join(' ')}\n${now().output().slice(-2000)}`, { cause: error })
+    })
+  }
+  return {
+    servers,
+    get product() {
+      return now()
+    },
+    lightning,
+    seen,
+    reaches,
+    restartMarket: restart,
+    async deal(input = {}, buyer = 'buyer') {
+      const { pubkey, socket } = servers.node(buyer)
+      const bought = await buy(now(), { connection_uri: `${pubkey}@${socket}`, ...input })
+      return { ...bought, paymentHash: decodePaymentRequest(bought.invoice)?.paymentHash ?? '' }
+    },
+    async paid(deal, buyer = 'buyer') {
+      await lightning(buyer).payments.pay(deal.invoice, { maxFeeMsat: 100_000n, timeoutMs: 200 })
+      return until('the payment is held', async () => {
+        const invoice = await lightning('market').holds.find(deal.paymentHash)
+        return invoice?.state === 'held' && invoice
+      })
+    },
+    async mineUntil(deal, ...statuses) {
+      for (let block = 0; block < MOST_BLOCKS && !statuses.includes((await seen(deal)).status); block++) {
+        await servers.mine()
+        const patienceMs = block < QUICK_BLOCKS ? 500 : 5000
+        await until('', async () => statuses.includes((await seen(deal)).status), patienceMs).catch(() => undefined)
+      }
+      return reaches(deal, ...statuses)
+    },
+    told,
+    payment: (deal, state, buyer = 'buyer') =>
+      until(`the buyer's payment is ${state}`, async () => {
+        const payment = await lightning(buyer).payments.find(deal.paymentHash)
+        return payment?.state === state && payment
+      }),
+  }
+}

@@ -1,0 +1,173 @@
+import { rpcChain } from '@penstock/adapters/bitcoind/chain.ts'
+import { lndChain } from '@penstock/adapters/lnd/chain.ts'
+import { lndLightning } from '@penstock/adapters/lnd/lightning.ts'
+import { systemClock } from '@penstock/adapters/system/clock.ts'
+import { type Attestation, attestationText } from '@penstock/bitcoin/attestation.ts'
+import type { EvidenceData } from '@penstock/contracts/settlement.ts'
+import { scriptKind } from '@penstock/bitcoin/script.ts'
+import { type EvidencePorts, gatherEvidence } from '@penstock/ports/evidence.ts'
+import { fund, isActive, knowsChannel, openAnnounced } from '@penstock/servers/lightning-channels.ts'
+import { until } from '@penstock/servers/lightning-process.ts'
+import { judged } from '@penstock/settlement/judged.ts'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { fundingKeysOf } from './funding-keys.ts'
+import { type Opened, openBy } from './hand-seller.ts'
+import { connected, network, noLightning, rpcOfChain } from './servers.ts'
+
+const SAT = 500_000
+
+type Said = Omit<Attestation, 'signature' | 'outpoint'>
+type Case = { readonly outpoint: string; readonly said: Said | null; readonly terms?: object }
+
+/** What the evidence of a real network proves (decisions, A4a), with blocks from lnd alone and from btcd. */
+describe.skipIf(noLightning)('proofs of a channel', () => {
+  const servers = network({ nodes: ['market', 'seller', 'buyer'] })
+  const node = (alias: string) => servers().node(alias)
+  let heldAtHeight = 0
+  let byLnd: EvidencePorts
+  let byBtcd: EvidencePorts
+  beforeAll(async () => {
+    for (const one of servers().nodes) await fund(servers(), one, 10_000_000, 6)
+    const toSeller = await openAnnounced(servers(), node('market'), node('seller'), 2_000_000)
+    await knowsChannel(node('market'), toSeller)
+    const market = connected(servers(), 'market')
+    byLnd = { lightning: lndLightning(market), chain: lndChain(market), clock: systemClock }
+    byBtcd = { ...byLnd, chain: rpcChain(rpcOfChain(servers()), systemClock) }
+    heldAtHeight = await servers().chain.rpc<number>('getblockcount')
+  }, 120_000)
+
+  const open = (change: Partial<Opened> = {}) =>
+    openBy(node('seller'), { servers: servers() }, { peer: node('buyer'), sat: SAT, ...change })
+  const said = (): Said => ({
+    capacitySat: BigInt(SAT),
+    nodeKeys: [node('seller').pubkey, node('buyer').pubkey],
+    channelType: 'anchors',
+    pushSat: 0n,
+    reserveSat: 5000n,
+  })
+
+  const termsOf = (change: object = {}) => ({
+    sellerPubkey: node('seller').pubkey,
+    buyerPubkey: node('buyer').pubkey,
+    capacitySat: `${SAT}`,
+    isPrivate: false,
+    rails: true,
+    heldAtHeight,
+    requiredConfirmations: 3,
+    ...change,
+  })
+
+  async function evidence({ outpoint, said: text }: Case, source: EvidencePorts): Promise<EvidenceData> {
+    const signed = text && { outpoint, ...text }
+    const signature = signed && (await lndLightning(connected(servers(), 'seller')).messages.sign(attestationText(signed)))
+    const attestation = signed && {
+      ...signed,
+      nodeKeys: [...signed.nodeKeys] as [string, string], // as it was, no longer read-only
+      fundingKeys: signed.fundingKeys && ([...signed.fundingKeys] as [string, string]),
+      capacitySat: `${signed.capacitySat}`,
+      pushSat: `${signed.pushSat}`,
+      reserveSat: `${signed.reserveSat}`,
+      signature: signature ?? '',
+    }
+    return gatherEvidence(source, { outpoint, terms: termsOf(), attestation, fromHeight: heldAtHeight, probe: true })
+  }
+
+  const judgedBy = async (source: EvidencePorts, one: Case, lastHeight = false): Promise<object> =>
+    judged(termsOf(one.terms), await evidence(one, source), { lastHeight })
+
+  /** The same by both sources, once there is a block of it. */
+  async function verdict(one: Case, lastHeight = false): Promise<object> {
+    const first = await judgedBy(byLnd, one, lastHeight)
+    expect(await judgedBy(byBtcd, one, lastHeight)).toEqual(first)
+    return first
+  }
+
+  const valid = (peer: 'graph' | 'probe' | null, confirmations: number, isWithheld = false) => ({
+    verdict: 'valid',
+    chain: true,
+    peer,
+    confirmations,
+    payoutWithheldUntil: isWithheld ? 'announcement-or-1008-blocks' : 'none',
+  })
+  const undecided = (waitingFor: string) => ({ verdict: 'undecided', waitingFor })
+
+  let announced: string
+  let secret: string
+  let taproot: string
+  let small: string
+
+  it('one that waits proves nothing, whoever looks', async () => {
+    ;[secret, taproot, small] = [
+      await open({ isPrivate: true }),
+      await open({ isPrivate: true, isTaproot: true }),
+      await open({ isPrivate: true, sat: SAT - 1 }),
+    ]
+    const one = { outpoint: secret, said: said() }
+    expect(await judgedBy(byLnd, one)).toEqual(undecided('transaction'))
+    expect(await judgedBy(byBtcd, one)).toEqual(undecided('confirmations'))
+    await servers().mine()
+    expect(await verdict(one)).toEqual(undecided('confirmations'))
+    expect(await verdict({ outpoint: small, said: null })).toMatchObject({ verdict: 'wrong', reason: 'value-too-small' })
+  })
+
+  it('a private one: by what the seller’s node signed, the script of both keys, and a probe', async () => {
+    await servers().mine(2)
+    for (const outpoint of [secret, taproot])
+      await Promise.all([isActive(node('seller'), outpoint), isActive(node('buyer'), outpoint)])
+    const { output } = await evidence({ outpoint: secret, said: null }, byLnd)
+    expect(scriptKind(output?.script ?? '')).toBe('p2wsh')
+    const fundingKeys = await fundingKeysOf(node('seller'), node('buyer'), output?.script ?? '')
+    const terms = { isPrivate: true }
+    const one = { outpoint: secret, terms, said: { ...said(), fundingKeys } }
+    expect(await verdict(one)).toEqual(valid('probe', 3))
+    const [ours] = fundingKeys
+    expect(await verdict({ ...one, said: { ...said(), fundingKeys: [ours, ours] } })).toMatchObject({ reason: 'script-mismatch' })
+    // Outside the rails cluster nothing could ever confirm the probe of a private channel.
+    expect(await verdict({ ...one, terms: { isPrivate: true, rails: false } })).toEqual(undecided('peer-proof'))
+    expect(await verdict({ ...one, terms: { rails: false } })).toEqual(valid('probe', 3, true))
+  })
+
+  it('a taproot one, whose keys nobody can tell apart: by a probe', async () => {
+    const one = { outpoint: taproot, terms: { isPrivate: true }, said: { ...said(), channelType: 'simple-taproot' } }
+    expect(scriptKind((await evidence(one, byLnd)).output?.script ?? '')).toBe('p2tr')
+    expect(await verdict(one)).toEqual(valid('probe', 3))
+  })
+
+  it('what the seller’s node signed is compared with what is there', async () => {
+    const wrong = async (change: Partial<Said>) => verdict({ outpoint: secret, said: { ...said(), ...change } })
+    expect(await wrong({ capacitySat: BigInt(SAT) + 1n })).toMatchObject({ reason: 'attested-capacity' })
+    expect(await wrong({ nodeKeys: [node('seller').pubkey, node('market').pubkey] })).toMatchObject({ reason: 'attested-nodes' })
+    expect(await wrong({ pushSat: 1n })).toMatchObject({ reason: 'attested-push' })
+  })
+
+  it('older than the hold: somebody’s channel, and not the one that was bought', async () => {
+    expect(await verdict({ outpoint: secret, said: said(), terms: { heldAtHeight: heldAtHeight + 10 } })).toMatchObject({
+      reason: 'older-than-the-hold',
+    })
+  })
+
+  it('at the last height, with the buyer’s node away: a rails seller is believed by one block and its signature, others are not', async () => {
+    const late = await open({ isPrivate: true })
+    await node('buyer').kill()
+    const one = { outpoint: late, said: said() }
+    expect(await judgedBy(byLnd, one, true)).toEqual(undecided('transaction'))
+    expect(await judgedBy(byBtcd, one, true)).toEqual(undecided('confirmations'))
+    await servers().mine()
+    expect(await verdict(one)).toEqual(undecided('confirmations'))
+    expect(await verdict(one, true)).toEqual(valid(null, 1, true))
+    expect(await verdict({ ...one, said: null }, true)).toEqual(undecided('peer-proof'))
+    expect(await verdict({ ...one, terms: { rails: false } }, true)).toEqual(undecided('peer-proof'))
+    await node('buyer').start()
+  })
+
+  it('an announced one: by our own graph, and then no probe through another counts', async () => {
+    announced = await open()
+    await servers().mine(6)
+    await until('it is announced', async () => knowsChannel(node('market'), announced))
+    expect(await verdict({ outpoint: announced, said: null, terms: { rails: false } })).toEqual(valid('graph', 6))
+    expect(await verdict({ outpoint: announced, said: null, terms: { buyerPubkey: node('market').pubkey } })).toMatchObject({
+      reason: 'announced-nodes',
+    })
+    expect(await verdict({ outpoint: secret, said: said() })).toEqual(undecided('peer-proof'))
+  })
+})
