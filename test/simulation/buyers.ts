@@ -3,6 +3,7 @@ import { decodePaymentRequest } from '@penstock/bitcoin/bolt11.ts'
 import type { Clock } from '@penstock/ports/clock.ts'
 import { type Market, patiently, Refused } from './market.ts'
 import type { Purchase } from './plan.ts'
+import type { Bought } from './stage.ts'
 
 const BUY = `mutation ($input: LiquidityOrderInput!) { liquidity { buy(input: $input) {
   account { session_key } order { transaction_id } payment { lightning_invoice } } } }`
@@ -12,7 +13,13 @@ const OFFERS = 'query { market { offer { offers(page: { limit: 50 }) { list { id
 const ORDER =
   'query ($id: String!) { user { market { orders { get_order(order_id: $id) { status payment { lightning { invoice } } } } } } }'
 
-export type World = { readonly clock: Clock; readonly market: Market; readonly control: SimControl; readonly untilMs: number }
+export type World = {
+  readonly clock: Clock
+  readonly market: Market
+  readonly control: SimControl
+  readonly untilMs: number
+  readonly bought: Map<string, Bought>
+}
 
 type Order = { readonly id: string; readonly invoice: string; readonly key: string | null }
 type Shown = { readonly status: string; readonly payment: { readonly lightning: { readonly invoice: string | null } } }
@@ -24,6 +31,7 @@ export async function buy(world: World, purchase: Purchase, accountKey: string, 
   try {
     const order = await ordered(world, purchase, accountKey)
     note(`${purchase.by}: invoice`)
+    world.bought.set(order.id, { key: order.key, buyer: purchase.buyer, invoice: order.invoice })
     await clock.sleep(purchase.afterMs)
     await goOn(world, purchase, order)
   } catch (error) {
@@ -64,12 +72,12 @@ async function byBuy(world: World, { buyer, options, usdCents }: Purchase): Prom
 }
 
 /** Nobody can cancel such an order: a wallet has no key to it. */
-async function byLsps1(world: World, { buyer, options, usdCents }: Purchase): Promise<Order> {
+async function byLsps1(world: World, { buyer, options, usdCents, confirmations }: Purchase): Promise<Order> {
   const type = options.rails_cluster_only ? 'recommended' : 'cheapest'
   const body = {
     lsp_balance_sat: `${usdCents}000`,
     client_balance_sat: '0',
-    required_channel_confirmations: 3,
+    required_channel_confirmations: confirmations,
     funding_confirms_within_blocks: 20,
     channel_expiry_blocks: 30,
     announce_channel: !options.private,

@@ -1,6 +1,4 @@
 import { contractOf } from '@penstock/contracts/all.ts'
-import type { SettlementFact } from '@penstock/contracts/settlement.ts'
-import type { Simnet } from '@penstock/adapters/simnet/simnet.ts'
 import type { EventMemory } from '@penstock/adapters/memory/event-store.ts'
 import { aggregateIdOf, categoryOf } from '@penstock/ports/event-store.ts'
 import { aggregatesOf, checkedStep, type Folded, unfolded } from '@penstock/runtime/audit-fold.ts'
@@ -58,53 +56,4 @@ export function follow({ log }: EventMemory, edges: Edges): Ledger {
         return steps.length === 0 ? [] : [{ stream, state, steps }]
       }),
   }
-}
-
-/** What can be said of money at every moment, whatever is under way. */
-export function moneyAtAnyTime({ rows }: Simnet, market: string, { events }: Ledger): void {
-  const told = toldOfMoney(events)
-  for (const { payment_hash } of rows<Hashed>(
-    `SELECT payment_hash FROM invoices WHERE node = '${market}' AND state = 'settled'`,
-  )) {
-    const order = told.orders.get(payment_hash)
-    if (order === undefined || !told.proven.has(order))
-      throw new Broken('settled only when proven', `${payment_hash} of order ${order ?? 'nobody'} is settled at the node`)
-  }
-  for (const { payment_hash } of rows<Hashed>(
-    `SELECT payment_hash FROM htlcs WHERE receiver = '${market}' AND is_last = 1 AND state = 'held'`,
-  )) {
-    const order = told.orders.get(payment_hash)
-    if (order !== undefined && told.givenBack.has(order))
-      throw new Broken('given back when it is said so', `${payment_hash} of order ${order} is still held`)
-  }
-  const paid = new Map<string, string>()
-  for (const { payment_hash, payee } of rows<Hashed & { payee: string }>(
-    `SELECT payment_hash, payee FROM payments WHERE payer = '${market}' AND state = 'succeeded'`,
-  )) {
-    const order = told.payouts.get(payment_hash)
-    if (order === undefined) throw new Broken('paid for an order', `${payment_hash} was paid to ${payee} for nobody's order`)
-    if (paid.has(order)) throw new Broken('paid once', `order ${order} was paid by ${paid.get(order)} and by ${payment_hash}`)
-    paid.set(order, payment_hash)
-  }
-}
-
-type Hashed = { readonly payment_hash: string }
-
-/** What the streams of settlement say, by payment hash and by order. */
-function toldOfMoney(events: readonly Event[]) {
-  const orders = new Map<string, string>()
-  const payouts = new Map<string, string>()
-  const proven = new Set<string>()
-  const givenBack = new Set<string>()
-  for (const { category, aggregateId: order, fact } of events) {
-    if (category !== 'settlement') continue
-    const { type, data } = fact as SettlementFact // the category's own
-    if (type === 'HoldRequested') orders.set(data.paymentHash, order)
-    if (type === 'PayoutInvoiceOffered') payouts.set(data.paymentHash, order)
-    if (type === 'SettleRequested') proven.add(order)
-    if (type === 'HoldCancelled') givenBack.add(order)
-    // Made late, or paid late: it is given back once more.
-    if (type === 'HoldIssued' || type === 'HoldHeld') givenBack.delete(order)
-  }
-  return { orders, payouts, proven, givenBack }
 }

@@ -12,8 +12,12 @@ import { shrink, sizeOf } from './shrink.ts'
 import { tally } from './tally.ts'
 
 const HELP = `npm run simulate -- --seeds 10000 [--from 1] [--workers N]   many seeds, and docs/simulation.md
+                     --report                                 writes it for fewer seeds too
+                     --keep-going                             stops at no failing seed
 npm run simulate -- --seed 17 [--trace]                       one seed again
 npm run simulate -- --plan <file> [--trace]                   a plan that a failing seed was shrunk to`
+const SAID_EVERY = 50
+const MOST_FAILED = 5
 /** From so many seeds on everything there is has to be reached, and the report is written. */
 const WHOLE = 10_000
 
@@ -27,6 +31,7 @@ const { values } = parseArgs({
     plan: { type: 'string' },
     trace: { type: 'boolean', default: false },
     report: { type: 'boolean', default: false },
+    'keep-going': { type: 'boolean', default: false },
   },
 })
 const [seeds, from, workers] = [values.seeds ?? '150', values.from, values.workers].map(Number)
@@ -56,14 +61,15 @@ async function many(first: number, count: number, lanes: number): Promise<boolea
   const pool = openPool(lanes)
   const sums = tally()
   const failed: Outcome[] = []
+  const mostFailed = values['keep-going'] ? Infinity : MOST_FAILED
   const begun = performance.now()
   let next = first
   const lane = async (): Promise<void> => {
-    for (let seed = next++; seed < first + count && failed.length < 5; seed = next++) {
+    for (let seed = next++; seed < first + count && failed.length < mostFailed; seed = next++) {
       const outcome = await pool.run({ plan: planOf(seed) })
       sums.add(outcome)
       if (outcome.broken) failed.push(outcome)
-      if (outcome.broken || sums.seeds() % 50 === 0)
+      if (outcome.broken || sums.seeds() % SAID_EVERY === 0)
         console.log(`${sums.seeds()}/${count} seeds, ${Math.round((performance.now() - begun) / 1000)} s  ${line(outcome)}`)
     }
   }

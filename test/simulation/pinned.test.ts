@@ -19,7 +19,7 @@ const program = `
     faults: result.Fault === oldResult.Fault,
   }))`
 
-test(`a process with the contracts of ${PINNED} has everything of its own that knows contracts, and shares the rest`, (context) => {
+test(`a process of the release ${PINNED} has everything of its own that knows contracts, and shares the rest`, (context) => {
   const missing = fetchPinned()
   if (missing !== undefined) return context.skip(missing)
   const folder = fileURLToPath(new URL('.', import.meta.url))

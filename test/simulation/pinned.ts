@@ -4,26 +4,28 @@ import { registerHooks, stripTypeScriptTypes } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
-/** The commit whose contracts run together with today's, as during a deployment. */
-export const PINNED = '2bcc3f4'
+/** The commit whose services and contracts run together with today's, as during a deployment. */
+export const PINNED = 'e498be6'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const cache = join(root, 'node_modules/.cache/penstock')
-const folder = join(cache, `contracts-${PINNED}`)
+const folder = join(cache, `release-${PINNED}`)
+/** What the earlier release has of its own; everything else is today's. */
+const ARCHIVED = ['packages/contracts/src', 'packages/market/src', 'services']
 
-/** @returns why the earlier contracts cannot be had; undefined where they are there */
+/** @returns why the earlier release cannot be had; undefined where it is there */
 export function fetchPinned(): string | undefined {
   if (existsSync(folder)) return undefined
   const beside = `${folder}.${process.pid}`
   try {
     mkdirSync(beside, { recursive: true })
-    const archive = execFileSync('git', ['archive', '--format=tar', PINNED, 'packages/contracts/src'], {
+    const archive = execFileSync('git', ['archive', '--format=tar', PINNED, ...ARCHIVED], {
       cwd: root,
       stdio: ['ignore', 'pipe', 'ignore'],
       maxBuffer: 64 << 20,
     })
     const unpacked = spawnSync('tar', ['-x', '-C', beside], { input: archive })
-    if (unpacked.status !== 0) return `tar cannot unpack the contracts of ${PINNED}`
+    if (unpacked.status !== 0) return `tar cannot unpack the services of ${PINNED}`
     renameSync(beside, folder)
     return undefined
   } catch {
@@ -33,17 +35,15 @@ export function fetchPinned(): string | undefined {
   }
 }
 
-const MARK = `contracts=${PINNED}`
-const oldContracts = pathToFileURL(join(folder, 'packages/contracts/src/')).href
-const todays = pathToFileURL(join(root, 'packages/contracts/src/')).href
-/** What has contracts in it, directly or by what it imports. Everything else is the same for both: a Fault is a Fault. */
-const twofold = ['packages/contracts/', 'packages/market/', 'packages/runtime/', 'services/', 'test/simulation/replica.ts'].map(
-  (part) => pathToFileURL(join(root, part)).href,
-)
+const MARK = `release=${PINNED}`
+const old = pathToFileURL(`${folder}/`).href
+const today = pathToFileURL(root).href
+/** Loaded once more for the earlier release, since contracts are in it by what it imports. All else is the same for both: a Fault is a Fault. */
+const twofold = [...ARCHIVED.map((path) => `${path}/`), 'packages/runtime/', 'test/simulation/replica.ts']
 
 /**
- * Loads a module and all that it imports a second time, with the contracts of the pinned commit in the place of today's:
- * the mark in a module's address is handed down to what it imports.
+ * Loads a module and all that it imports a second time, with the services and contracts of the pinned commit in the place
+ * of today's: the mark in a module's address is handed down to what it imports.
  */
 export async function importPinned<T>(file: URL): Promise<T> {
   hook()
@@ -58,19 +58,25 @@ function hook(): void {
     resolve(specifier, context, next) {
       const parent = context.parentURL ?? ''
       if (!parent.includes(MARK) && !specifier.includes(MARK)) return next(specifier, context)
+      if (parent.startsWith(old) && specifier.startsWith('.'))
+        return { url: `${new URL(specifier, parent).href}?${MARK}`, shortCircuit: true }
       // The old files know no packages where they lie: they find them from the place of today's.
-      const from = parent.startsWith(oldContracts) && !specifier.startsWith('.') ? `${todays}all.ts` : parent
+      const from = parent.startsWith(old) ? `${today}${parent.slice(old.length)}` : parent
       const found = next(specifier, { ...context, parentURL: from })
       const plain = found.url.split('?')[0] ?? ''
-      const url = plain.startsWith(todays) ? `${oldContracts}${plain.slice(todays.length)}` : plain
-      const isTwofold = url.startsWith(oldContracts) || twofold.some((part) => url.startsWith(part))
-      return { ...found, url: isTwofold ? `${url}?${MARK}` : url }
+      const path = plain.slice(today.length)
+      if (!plain.startsWith(today) || !twofold.some((part) => path.startsWith(part))) return { ...found, url: plain }
+      return { ...found, url: `${isArchived(path) ? old : today}${path}?${MARK}` }
     },
     load(url, context, next) {
-      if (!url.startsWith(oldContracts)) return next(url, context)
+      if (!url.startsWith(old)) return next(url, context)
       // Node strips no types below node_modules.
       const source = readFileSync(fileURLToPath(url.split('?')[0] ?? ''), 'utf8')
       return { format: 'module', shortCircuit: true, source: stripTypeScriptTypes(source) }
     },
   })
 }
+
+/** What only tests use goes with the tests, which are today's. */
+const isArchived = (path: string): boolean =>
+  ARCHIVED.some((part) => path.startsWith(`${part}/`)) && !path.endsWith('.contract.ts') && existsSync(join(folder, path))

@@ -1,6 +1,9 @@
 import { type Behaviour, BEHAVIOURS } from '@penstock/adapters/simnet/nodes.ts'
-import type { FaultKind, FaultPlan } from '@penstock/adapters/seeded/faults.ts'
+import type { FaultPlan } from '@penstock/adapters/seeded/faults.ts'
 import { type Random, random } from '@penstock/adapters/seeded/random.ts'
+import { type Cue, cuesOf } from './cues.ts'
+import { faultsOf } from './plan-faults.ts'
+import { sceneOf } from './scenes.ts'
 
 /** One buyer's intentions. Times are milliseconds of the simulated world. */
 export type Purchase = {
@@ -11,6 +14,8 @@ export type Purchase = {
   readonly usdCents: number
   readonly then: 'pay' | 'pay twice' | 'pay too much' | 'pay at the last moment' | 'leave' | 'cancel' | 'pay and cancel'
   readonly afterMs: number
+  /** What LSPS1 asks for. */
+  readonly confirmations: number
 }
 
 /** What the world does meanwhile. */
@@ -38,18 +43,28 @@ export type Deed = { readonly atMs: number } & (
 /** How a seller that is asked first answers. */
 export type Answering = 'accepts' | 'rejects' | 'says nothing'
 
-export type Seller = { readonly alias: string; readonly standing: boolean; readonly answers: Answering }
+export type Seller = {
+  readonly alias: string
+  readonly standing: boolean
+  readonly answers: Answering
+  readonly isScarce: boolean
+}
 
 /** A process dies at an instant, whatever it does just then, and is started again after a while. */
 export type Death = { readonly process: string; readonly atMs: number; readonly awayMs: number }
 
 export type Plan = {
   readonly seed: number
+  /** For so long people begin things; then the faults stop. */
+  readonly busyMs: number
+  /** 'no inbound': nobody has a channel to the market. */
+  readonly network: 'whole' | 'no inbound'
   readonly purchases: readonly Purchase[]
   readonly sellers: readonly Seller[]
   readonly weather: readonly Weather[]
   readonly deeds: readonly Deed[]
   readonly deaths: readonly Death[]
+  readonly cues: readonly Cue[]
   /** How often each kind of fault strikes, per occasion. */
   readonly faults: FaultPlan
   /** How far the clocks of processes are off. */
@@ -66,24 +81,33 @@ export const SELLERS = ['seller-ada', 'seller-bob', 'seller-cleo'] as const
 export const agentOf = (alias: string): string => `agent.${alias}`
 const MORTALS: readonly string[] = [...REPLICAS, ...SELLERS.map(agentOf)]
 
-/** For so long people begin things; then the faults stop. */
 export const BUSY_MS = 12_000
+/** What a scene needs is told by then. */
+const SCENE_MS = 8000
 
 /** All choices of a seed are made before it begins: a plan is data, can be written down, and be made smaller. */
 export function planOf(seed: number): Plan {
   const draws = random(`plan ${seed}`)
   const sellers = sellersOf(draws)
-  return {
+  const whole: Plan = {
     seed,
+    busyMs: BUSY_MS,
+    network: 'whole',
     sellers,
     purchases: Array.from({ length: draws.between(3, 6) }, () => purchaseOf(draws)),
     weather: weatherOf(draws),
     deeds: deedsOf(draws),
     deaths: deathsOf(draws),
+    cues: cuesOf(random(`cues ${seed}`)),
     faults: faultsOf(draws),
     skewMs: draws.chance(0.3) ? Object.fromEntries(REPLICAS.map((name) => [name, draws.between(-1500, 1500)])) : {},
     old: draws.chance(0.5) ? REPLICAS.filter(() => draws.chance(0.4)) : [],
   }
+  const special = random(`scene ${seed}`)
+  // Few faults beside what a scene does on purpose: it is to come to its end.
+  return special.chance(0.6)
+    ? { ...whole, busyMs: SCENE_MS, deaths: [], faults: special.chance(0.5) ? {} : whole.faults, ...sceneOf(special) }
+    : whole
 }
 
 const when = (random: Random): number => random.between(0, BUSY_MS)
@@ -93,6 +117,7 @@ const sellersOf = (random: Random): readonly Seller[] =>
     alias,
     standing: index < 2 || random.chance(0.6),
     answers: random.pick(['accepts', 'accepts', 'rejects', 'says nothing'] as const),
+    isScarce: random.chance(0.1),
   }))
 
 function purchaseOf(random: Random): Purchase {
@@ -117,6 +142,7 @@ function purchaseOf(random: Random): Purchase {
       'pay and cancel',
     ] as const),
     afterMs: random.between(0, 1500),
+    confirmations: random.between(1, 9),
   }
 }
 
@@ -185,46 +211,4 @@ function deathsOf(random: Random): readonly Death[] {
     atMs: when(random),
     awayMs: random.between(20, random.chance(0.2) ? 8000 : 1500),
   }))
-}
-
-/** How often a fault strikes where it is switched on; calls are many and dangerous ones are few. */
-const RATES: Readonly<Record<FaultKind, number>> = {
-  slow: 0.003,
-  frozen: 0.0002,
-  killBefore: 0.0005,
-  killAfter: 0.0005,
-  appendFault: 0.01,
-  appendUnknown: 0.02,
-  readFault: 0.005,
-  followCut: 0.01,
-  diskFull: 0.001,
-  publishFault: 0.01,
-  publishUnknown: 0.01,
-  publishPartial: 0.01,
-  busDrop: 0.02,
-  busRepeat: 0.02,
-  busSlow: 0.02,
-  busRebalance: 0.005,
-  queryFault: 0.003,
-  commitFault: 0.005,
-  commitUnknown: 0.01,
-  leaseFault: 0.01,
-  leaseUnknown: 0.01,
-  lightningFault: 0.02,
-  lightningUnknown: 0.03,
-  chainFault: 0.02,
-  outsideFault: 0.02,
-  outsideUnknown: 0.02,
-  watchCut: 0.02,
-  watchSilent: 0.01,
-  watchRepeat: 0.02,
-}
-
-function faultsOf(random: Random): FaultPlan {
-  if (random.chance(0.05)) return {}
-  // Every rate has a name of the table.
-  const kinds = Object.entries(RATES) as readonly (readonly [FaultKind, number])[]
-  return Object.fromEntries(
-    kinds.filter(() => random.chance(0.4)).map(([kind, rate]) => [kind, rate * random.pick([0.5, 1, 1, 3])]),
-  )
 }

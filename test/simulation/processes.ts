@@ -7,7 +7,7 @@ import { sqlRecords } from '@penstock/adapters/sql/records.ts'
 import { sqlTimers } from '@penstock/adapters/sql/timers.ts'
 import { Fault } from '@penstock/kernel/result.ts'
 import { journalFile, runAgent, termsOf } from './sellers.ts'
-import { agentOf, type SERVICES } from './plan.ts'
+import { agentOf, BUSY_MS, type SERVICES } from './plan.ts'
 import type { Home, startReplica } from './replica.ts'
 import { CONFIG, type World } from './world.ts'
 
@@ -51,13 +51,27 @@ export function openCradle(world: World, starts: Starts): Cradle {
       process.kill()
     })
   }
-  const startOf = (name: string): Start => (plan.old.includes(name) ? (starts.pinned ?? starts.today) : starts.today)
+  let isRolledOut = false
+  const startOf = (name: string): Start =>
+    plan.old.includes(name) && !isRolledOut ? (starts.pinned ?? starts.today) : starts.today
+  const kill = (name: string, away: number): void => {
+    const process = living.get(name)
+    if (!process?.alive()) return
+    awayMs.set(name, away)
+    process.kill()
+  }
+  // What only the newer release can read waits until then, and no longer.
+  const rollOut = (): void => {
+    isRolledOut = true
+    for (const name of plan.old) kill(name, draws.between(20, 2000))
+  }
+  if (plan.old.length > 0) schedule.later(draws.between(BUSY_MS / 2, BUSY_MS), rollOut, 'the roll-out ends')
 
   return {
     replica: (name) => begin(name, async (process) => startOf(name)(serviceOf(name), await homeOf(world, process))),
     agent(alias, index, apiKey) {
       const file = journalFile()
-      const standing = plan.sellers[index]?.standing ?? true
+      const seller = plan.sellers[index] ?? { standing: true, isScarce: false }
       const { simnet, market } = world
       begin(agentOf(alias), (process) =>
         runAgent({
@@ -66,18 +80,13 @@ export function openCradle(world: World, starts: Starts): Cradle {
           market,
           file,
           apiKey,
-          terms: termsOf(index, standing),
+          terms: termsOf(index, seller),
           feeRate: (blocks) => chainFor(process, simnet.chain()).feeRate(blocks),
           log: diary.logOf(process.name),
         }),
       )
     },
-    kill(name, away) {
-      const process = living.get(name)
-      if (!process?.alive()) return
-      awayMs.set(name, away)
-      process.kill()
-    },
+    kill,
     alive: (name) => living.get(name)?.alive() ?? false,
   }
 }

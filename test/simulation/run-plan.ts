@@ -1,10 +1,12 @@
 import { poisonGlobals } from '@penstock/adapters/seeded/poison.ts'
 import { type Wait, waitsOf } from '../faults/waiting.ts'
-import { BUSY_MS, type Plan } from './plan.ts'
-import { Broken, follow, type Ledger, moneyAtAnyTime } from './checks.ts'
+import type { Plan } from './plan.ts'
+import { Broken, follow, type Ledger } from './checks.ts'
 import type { Edges } from './edges.ts'
 import { hasReadAll, looksAtTheEnd } from './ending.ts'
+import { invariants } from './invariants.ts'
 import { seedLibraries, warmUp } from './libraries.ts'
+import { type Performance, performance } from './perform.ts'
 import { openCradle, type Starts } from './processes.ts'
 import type { Sabotage } from './sabotage.ts'
 import { tell } from './story.ts'
@@ -30,7 +32,6 @@ export type Outcome = {
 const REST_WITHIN_MS = 240_000
 /** Longer than anybody who may be waited for takes here. */
 const WAITING_MS = 60_000
-const MONEY_EVERY = 100
 
 /** One seed from its first step to its last. Nothing in it reads the real clock or real randomness. */
 export async function runPlan(plan: Plan, starts: Starts, sabotage: Sabotage = (world) => world): Promise<Outcome> {
@@ -88,38 +89,23 @@ async function live(
   ledger: Ledger,
   touched: readonly Error[],
 ): Promise<Readonly<Record<string, number>>> {
-  const { schedule } = world.engine
-  const { simnet, diary } = world
-  const market = simnet.control.nodes().find(({ role }) => role === 'market')?.pubkey ?? ''
   const before = marketMsat(world)
   const rejected: unknown[] = []
   const onRejection = (reason: unknown): void => void rejected.push(reason)
   process.on('unhandledRejection', onRejection)
-  let seen = 0
-  const afterStep = (): void => {
-    if (touched[0]) throw new Broken('only the seed decides', touched[0].stack ?? touched[0].message)
-    if (rejected.length > 0) throw new Broken('no rejection goes unheard', stackOf(rejected[0]))
-    if (world.crashes.length > 0) throw new Broken('no process ends by itself', stackOf(world.crashes[0]))
-    if (diary.parked.length > 0) throw new Broken('nothing is parked', diary.parked[0] ?? '')
-    if (world.store.memory.log.length > seen) {
-      ledger.catchUp()
-      seen = ledger.events.length
-    }
-    if (schedule.steps() % MONEY_EVERY === 0) moneyAtAnyTime(simnet, market, ledger)
-  }
   try {
     const cradle = openCradle(world, starts)
-    const told = settled(tell(world, cradle))
-    await runTo(world, () => told.is() !== undefined, BUSY_MS + 120_000, afterStep)
+    const cues = performance()
+    const afterStep = invariants(world, cradle, ledger, cues, { touched, rejected })
+    const told = settled(tell(world, cradle, ledger, cues))
+    await runTo(world, () => told.is() !== undefined, world.plan.busyMs + 120_000, afterStep)
     told.check()
-    await comeToRest(world, ledger, afterStep)
+    await comeToRest(world, ledger, cues, afterStep)
     return await looksAtTheEnd(world, ledger, marketMsat(world) - before)
   } finally {
     process.off('unhandledRejection', onRejection)
   }
 }
-
-const stackOf = (error: unknown): string => (error instanceof Error ? (error.stack ?? error.message) : String(error))
 
 /** Whether a promise is settled, to be looked at between steps. */
 function settled(promise: Promise<void>) {
@@ -146,18 +132,20 @@ async function runTo(world: World, until: () => boolean, withinMs: number, after
  * No fault strikes any more: within a bounded time everything has to come to its end, or to wait for somebody who can be
  * named. A hold that nothing proves ends at its last height and a lease after its blocks, so blocks come faster now.
  */
-async function comeToRest(world: World, ledger: Ledger, afterStep: () => void): Promise<void> {
+async function comeToRest(world: World, ledger: Ledger, cues: Performance, afterStep: () => void): Promise<void> {
   const { schedule } = world.engine
   const begun = schedule.now()
   for (;;) {
     await schedule.run({ untilMs: schedule.now() + 2000, afterStep })
     const waits = waitsOf(ledger.asking(), schedule.now())
     const hanging = waits.filter(({ party }) => party === null)
-    const isDone = hanging.length === 0 && world.bus.undelivered() === 0 && hasReadAll(world, ledger)
+    const isDone = cues.isOver() && hanging.length === 0 && world.bus.undelivered() === 0 && hasReadAll(world, ledger)
     const waited = schedule.now() - begun
     if (isDone && (waits.length === 0 || waited > WAITING_MS)) return
     if (waited > REST_WITHIN_MS) throw new Broken('liveness', unrest(world, hanging))
-    world.simnet.control.mine(5)
+    // Nothing else is waited for than that leases end.
+    const isLeased = waits.length > 0 && hanging.length === 0
+    world.simnet.control.mine(isLeased ? 15 : 5)
   }
 }
 

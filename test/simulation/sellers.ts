@@ -7,12 +7,13 @@ import { runSellerAgent } from '@penstock/seller-agent/agent.ts'
 import { journalIn } from '@penstock/seller-agent/journal.ts'
 import type { SellerTerms } from '@penstock/seller-agent/terms.ts'
 import type { Market } from './market.ts'
+import type { Seller } from './plan.ts'
 
 /** Each asks a little more than the one before, so that the book has an order. */
-export const termsOf = (index: number, standing: boolean): SellerTerms => ({
-  totalSizeSat: 100_000_000n,
+export const termsOf = (index: number, { standing, isScarce }: Pick<Seller, 'standing' | 'isScarce'>): SellerTerms => ({
+  totalSizeSat: isScarce ? 6_000_000n : 100_000_000n,
   minSizeSat: 100_000n,
-  maxSizeSat: 16_000_000n,
+  maxSizeSat: isScarce ? 6_000_000n : 16_000_000n,
   minBlockLength: 30,
   baseFeeSat: BigInt(200 + 50 * index),
   feeRatePpm: 2000 + 150 * index,
@@ -54,7 +55,7 @@ export async function runAgent({ process, lightning, market, file, apiKey, terms
         apiKey,
         feeRate,
         signal: new AbortController().signal,
-        pace: { pollMs: 500, watchMs: 1000, attestMs: 2000, fundsMs: 1000, firstRetryMs: 300, longestRetryMs: 5000 },
+        pace: { pollMs: 500, watchMs: 1000, attestMs: 3000, fundsMs: 1000, firstRetryMs: 300, longestRetryMs: 5000 },
       })
     } catch (error) {
       // As its operator's supervisor would.

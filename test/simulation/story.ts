@@ -4,11 +4,16 @@ import { hashCredential, hashEmail, newCredential } from '@penstock/runtime/cred
 import { ask } from '@penstock/runtime/service.ts'
 import { systemIds } from '@penstock/adapters/system/ids.ts'
 import type { Ids } from '@penstock/ports/clock.ts'
+import { offerInput, type SellerTerms } from '@penstock/seller-agent/terms.ts'
 import { buy } from './buyers.ts'
+import type { Ledger } from './checks.ts'
 import type { Cradle } from './processes.ts'
 import { command, doByHand, type Hands, rejectAll } from './deeds.ts'
 import { patiently } from './market.ts'
-import { BUSY_MS, REPLICAS } from './plan.ts'
+import type { Performance } from './perform.ts'
+import { REPLICAS } from './plan.ts'
+import { termsOf } from './sellers.ts'
+import type { Bought, Trader } from './stage.ts'
 import { clearSky, happen } from './weather.ts'
 import type { World } from './world.ts'
 
@@ -16,7 +21,7 @@ const PRICE = '{ market { liquidity { liquidity_per_usd { sats } } } }'
 const OPENING_MS = 60_000
 
 /** Everything that people and the sky do, from the first start of the processes to the moment when the faults stop. */
-export async function tell(world: World, cradle: Cradle): Promise<void> {
+export async function tell(world: World, cradle: Cradle, ledger: Ledger, performance: Performance): Promise<void> {
   const { engine, plan, market, simnet, diary } = world
   const { clock, random } = engine.schedule
   engine.faults.off()
@@ -35,18 +40,24 @@ export async function tell(world: World, cradle: Cradle): Promise<void> {
     sellers.set(alias, { key, pubkey })
     const by = { by: 'operator', reason: 'One of the first sellers.' }
     if (index < 2) await command(market, ask(sellerContract, pubkey, 'GrantRails', by))
-    if (plan.sellers[index]?.answers === 'accepts' || plan.sellers[index]?.standing) cradle.agent(alias, index, key)
+    const seller = plan.sellers[index]
+    if (seller?.answers === 'accepts' || seller?.standing) cradle.agent(alias, index, key)
+    else if (seller) await offerByHand(world, { key, pubkey, alias }, termsOf(index, seller))
   }
   await until(world, opening, () => market.graphql(PRICE, {}))
   diary.note('the market is open')
 
   engine.faults.on()
-  const untilMs = clock.now() + BUSY_MS
+  const untilMs = clock.now() + plan.busyMs
   const note = (text: string): void => diary.note(text)
   const hands: Hands = { clock, market, draws: random.fork('hands'), untilMs, sellers, note }
+  const bought = new Map<string, Bought>()
+  performance.begin({ world, cradle, ledger, draws: random.fork('strokes'), sellers, bought, invoices: new Map() })
   const sky = { simnet, clock, draws: random.fork('sky'), note }
   await Promise.all([
-    ...plan.purchases.map((purchase) => buy({ clock, market, control: simnet.control, untilMs }, purchase, buyerKey, note)),
+    ...plan.purchases.map((purchase) =>
+      buy({ clock, market, control: simnet.control, untilMs, bought }, purchase, buyerKey, note),
+    ),
     ...plan.weather.map((weather) => happen(sky, weather)),
     ...plan.deeds.map((deed) => doByHand(hands, deed)),
     ...plan.sellers.map(({ alias, standing, answers }) => (standing ? undefined : rejectAll(hands, alias, answers))),
@@ -54,11 +65,28 @@ export async function tell(world: World, cradle: Cradle): Promise<void> {
       await clock.sleep(atMs)
       cradle.kill(process, awayMs)
     }),
-    clock.sleep(BUSY_MS),
+    clock.sleep(plan.busyMs),
   ])
   engine.faults.off()
   clearSky(simnet, plan)
   note('the faults have stopped')
+}
+
+const CHALLENGE = 'mutation ($pubkey: String!) { account { node { challenge(pubkey: $pubkey) } } }'
+const CONNECT = 'mutation ($input: ConnectNodeInput!) { account { node { connect(input: $input) { success } } } }'
+const OFFER = 'mutation ($input: CreateOfferInput!) { market { offer { create(input: $input) { offer_id } } } }'
+
+/** An offer without an agent: whoever made it answers by hand, or not at all. */
+async function offerByHand(
+  { market, simnet }: World,
+  { key, pubkey, alias }: Trader & { readonly alias: string },
+  terms: SellerTerms,
+): Promise<void> {
+  type Challenge = { account: { node: { challenge: string } } }
+  const { challenge } = (await market.graphql<Challenge>(CHALLENGE, { pubkey }, key)).account.node
+  const { signature } = simnet.control.sign(alias, challenge)
+  await market.graphql(CONNECT, { input: { pubkey, challenge, signature } }, key)
+  await market.graphql(OFFER, { input: { pubkey, ...offerInput(terms) } }, key)
 }
 
 async function until(world: World, untilMs: number, look: () => Promise<unknown>): Promise<void> {

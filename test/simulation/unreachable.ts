@@ -1,2 +1,31 @@
-/** Edges that no world can take, each with the reason. `unreachable.test.ts` proves that none is named for comfort. */
-export const unreachable: Readonly<Record<string, string>> = {}
+const LATE = 'is told late only to an order that ended before its payment was held, and this ending follows a payment'
+const NO_HOLD = 'ends an order before its hold is asked for: nothing of a hold can come late'
+const NAMED_LATER = 'an order hands on an outpoint only once settlement has told it that the payment is held'
+const NEVER_BEGUN = 'an order asks again only for an attempt that began, and `Matched` began it'
+const NEVER_LEASED = 'an order lets go of its watch only when it has failed, and begins a lease only when it is valid'
+
+/**
+ * Edges that no course of events takes, each with the reason. The deciders have them nevertheless, since each answers
+ * whatever it is asked, and a fold must not break on it. One that is taken all the same fails the run.
+ */
+export const unreachable: Readonly<Record<string, string>> = {
+  'order: SELLER_REJECTED --LateNoted--> SELLER_REJECTED': LATE,
+  'order: SELLER_FAILED_TO_REACT --LateNoted--> SELLER_FAILED_TO_REACT': NO_HOLD,
+  'order: SELLER_FAILED_TO_OPEN_CHANNEL --LateNoted--> SELLER_FAILED_TO_OPEN_CHANNEL': LATE,
+  'order: SELLER_FAILED_TO_SEND_SWAP --LateNoted--> SELLER_FAILED_TO_SEND_SWAP': LATE,
+  'order: INVALID_CHANNEL_OPENING --LateNoted--> INVALID_CHANNEL_OPENING': LATE,
+  'order: BUYER_FAILED_TO_PAY --Told--> BUYER_FAILED_TO_PAY':
+    'nobody has anything to be told: no seller was looked for without a payment, and the invoice is closed',
+  'order: WAITING_FOR_CHANNEL_OPEN --BuyerFailedToPay--> BUYER_FAILED_TO_PAY':
+    'settlement tells that an invoice expires before it tells of a payment to it; older releases told it afterwards',
+  'order: ON_CHAIN_CONFIRMATION --FundingConfirmed--> ON_CHAIN_CONFIRMATION':
+    'the watch tells that a block was taken back before it tells of another one',
+  'match: NONE --RereservationRefused--> NONE': NEVER_BEGUN,
+  'match: UNMATCHED --RereservationRefused--> UNMATCHED': NEVER_BEGUN,
+  'match: RELEASED --RereservationRefused--> RELEASED': NEVER_BEGUN,
+  'hold: NONE --OutpointNoteRefused--> NONE': NAMED_LATER,
+  'hold: requested --OutpointNoteRefused--> requested': NAMED_LATER,
+  'hold: open --OutpointNoteRefused--> open': NAMED_LATER,
+  'channel: STOPPED --LeaseStarted--> LEASED': NEVER_LEASED,
+  'channel: LEASED --WatchStopped--> STOPPED': NEVER_LEASED,
+}

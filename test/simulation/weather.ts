@@ -59,7 +59,7 @@ function sold({ rows }: Simnet): readonly string[] | undefined {
   const found = rows<{ outpoint: string }>(
     `SELECT v.outpoint FROM channel_view v JOIN nodes s ON s.pubkey = v.a JOIN nodes b ON b.pubkey = v.b
      WHERE s.role = 'seller' AND b.role = 'buyer' AND v.state = 'published' AND v.is_seen = 1 AND v.is_spent = 0 AND v.held_msat = 0
-       AND v.funding_height IS NOT NULL`,
+       AND v.slots = 0 AND v.is_online = 1 AND v.funding_height IS NOT NULL`,
   ).map(({ outpoint }) => outpoint)
   return found.length === 0 ? undefined : found
 }

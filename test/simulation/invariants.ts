@@ -1,0 +1,53 @@
+import { Broken, type Ledger } from './checks.ts'
+import { moneyAtAnyTime } from './money.ts'
+import type { Performance } from './perform.ts'
+import type { Cradle } from './processes.ts'
+import { holdsInTime, viewsBehind } from './watches.ts'
+import type { World } from './world.ts'
+
+/** What went wrong outside of every stream: reads of the real clock, and rejections that nobody heard. */
+export type Mishaps = { readonly touched: readonly Error[]; readonly rejected: readonly unknown[] }
+
+/** A look at the whole read models takes as long as a hundred steps. */
+const VIEWS_EVERY = 200
+/** Asking the network whether it has changed is dearer than most steps. */
+const NETWORK_EVERY = 8
+
+/** All that has to hold after every step. Money is looked at again whenever a fact was appended or the network changed. */
+export function invariants(world: World, cradle: Cradle, ledger: Ledger, cues: Performance, mishaps: Mishaps): () => void {
+  const { simnet, engine, diary, crashes, store } = world
+  const { schedule } = engine
+  const money = moneyAtAnyTime(simnet, marketOf(world), ledger)
+  const holds = holdsInTime(world, cradle, ledger)
+  const views = viewsBehind(world, ledger)
+  let changes = -1n
+
+  const hasNetworkChanged = (): boolean => {
+    const now = simnet.rows<{ count: bigint }>('SELECT total_changes() AS count')[0]?.count ?? 0n
+    const is = now !== changes
+    changes = now
+    return is
+  }
+  return () => {
+    nothingStrange(mishaps, crashes, diary.parked)
+    const isTold = store.memory.log.length > ledger.events.length
+    if (isTold) {
+      ledger.catchUp()
+      cues.see()
+    }
+    if (isTold || (schedule.steps() % NETWORK_EVERY === 0 && hasNetworkChanged())) money()
+    holds()
+    if (schedule.steps() % VIEWS_EVERY === 0) views()
+  }
+}
+
+function nothingStrange({ touched, rejected }: Mishaps, crashes: readonly unknown[], parked: readonly string[]): void {
+  if (touched[0]) throw new Broken('only the seed decides', touched[0].stack ?? touched[0].message)
+  if (rejected.length > 0) throw new Broken('no rejection goes unheard', stackOf(rejected[0]))
+  if (crashes.length > 0) throw new Broken('no process ends by itself', stackOf(crashes[0]))
+  if (parked[0] !== undefined) throw new Broken('nothing is parked', parked[0])
+}
+
+const stackOf = (error: unknown): string => (error instanceof Error ? (error.stack ?? error.message) : String(error))
+
+const marketOf = ({ simnet }: World): string => simnet.control.nodes().find(({ role }) => role === 'market')?.pubkey ?? ''

@@ -1,0 +1,44 @@
+import type { FaultKind, FaultPlan } from '@penstock/adapters/seeded/faults.ts'
+import type { Random } from '@penstock/adapters/seeded/random.ts'
+
+/** How often a fault strikes where it is switched on; calls are many and dangerous ones are few. */
+const RATES: Readonly<Record<FaultKind, number>> = {
+  slow: 0.003,
+  frozen: 0.0002,
+  killBefore: 0.0005,
+  killAfter: 0.0005,
+  appendFault: 0.01,
+  appendUnknown: 0.02,
+  readFault: 0.005,
+  followCut: 0.01,
+  diskFull: 0.001,
+  publishFault: 0.01,
+  publishUnknown: 0.01,
+  publishPartial: 0.01,
+  busDrop: 0.02,
+  busRepeat: 0.02,
+  busSlow: 0.02,
+  busRebalance: 0.005,
+  queryFault: 0.003,
+  commitFault: 0.005,
+  commitUnknown: 0.01,
+  leaseFault: 0.01,
+  leaseUnknown: 0.01,
+  lightningFault: 0.02,
+  lightningUnknown: 0.03,
+  chainFault: 0.02,
+  outsideFault: 0.02,
+  outsideUnknown: 0.02,
+  watchCut: 0.02,
+  watchSilent: 0.01,
+  watchRepeat: 0.02,
+}
+
+export function faultsOf(random: Random): FaultPlan {
+  if (random.chance(0.05)) return {}
+  // Every rate has a name of the table.
+  const kinds = Object.entries(RATES) as readonly (readonly [FaultKind, number])[]
+  return Object.fromEntries(
+    kinds.filter(() => random.chance(0.4)).map(([kind, rate]) => [kind, rate * random.pick([0.5, 1, 1, 3])]),
+  )
+}

@@ -1,0 +1,133 @@
+import { nth, type Scene, type Tools } from './scene-tools.ts'
+
+/** No time is left by the time somebody acts: services stand still while the payment's blocks pass. */
+export function outOfBlocks({ on, does, pick, maybe }: Tools): Scene {
+  return {
+    cues: [
+      on(
+        pick('order PaymentHeld', 'order AttemptStarted', 'order OpeningAsked', 'order OutpointOffered', 'order OutpointNamed'),
+        does(pick('matching is down', 'order is down', 'settlement is down', 'channel-watcher is down'), {
+          at: 0,
+          much: [2000, 8000],
+        }),
+        does('the last height comes', { at: [50, 600], much: [-2, 14] }),
+        ...maybe(does('the agent dies', { at: 0 })),
+      ),
+    ],
+  }
+}
+
+/** The payment comes when the invoice has just ended, to a node that answers badly. */
+export function latePayer({ on, does, pick, purchase, maybe, draws }: Tools): Scene {
+  return {
+    purchases: [purchase({ then: pick('leave', 'leave', 'pay at the last moment', 'cancel', 'pay and cancel') })],
+    faults: { lightningFault: pick(0.1, 0.3), lightningUnknown: pick(0, 0.2), watchSilent: 0.02 },
+    cues: [
+      on(
+        `settlement ${pick('CancelRequested', 'CancelRequested', 'HoldIssued', 'HoldRequested')}`,
+        does('the buyer pays again', { at: [0, 30] }),
+        ...maybe(does('the buyer pays again', { at: [30, 400] })),
+        ...maybe(does('settlement is down', { at: [0, 40], much: [200, 2000] })),
+      ),
+      ...(draws.chance(0.3)
+        ? [on(`order ${pick('OrderPlaced', 'HoldIssued')}`, does('the operator closes the order', { at: [0, 40] }))]
+        : []),
+    ],
+  }
+}
+
+/** Two orders of one amount, and one invoice that is given for both; or more invoices than an order needs. */
+export function twins({ on, does, pick, purchase, maybe, draws }: Tools): Scene {
+  const by = pick('buy', 'manual', 'manual')
+  const twin = purchase({ by, usdCents: draws.between(600, 2000) })
+  const when = [
+    'order OrderPlaced',
+    'order SellerAccepted',
+    'order HoldIssued',
+    'order PaymentHeld',
+    'order AttemptStarted',
+    'order OpeningAsked',
+    'order OutpointNamed',
+    'order FundingSeen',
+    'order FundingConfirmed',
+    'order ChannelOpened',
+    'order SettlingStarted',
+    'order OrderValid',
+    'order MonitoringFinished',
+    'order ReleaseRequested',
+    'settlement HoldRequested',
+    'settlement CancelRequested',
+    'settlement SettleAsked',
+    'settlement SettleRequested',
+    'settlement HoldSettled',
+    'settlement PayoutRequested',
+    'settlement PayoutSucceeded',
+    'settlement PayoutSucceeded',
+    'settlement HoldCancelled',
+  ]
+  return {
+    purchases: [twin, { ...twin, atMs: 700, buyer: pick('buyer', 'buyer-2') }],
+    sellers: asked(pick('accepts', 'accepts', 'says nothing')),
+    cues: [
+      on(pick('order OrderPlaced', 'order HoldIssued', 'order OpeningAsked'), does('the seller gives an invoice twice')),
+      nth(on(draws.pick(when), does('the seller gives an invoice twice', { at: [0, 60] })), 2),
+      on(draws.pick(when), does('the seller gives an invoice', { at: [0, 60] }), ...maybe(does('settlement is down', { at: 0 }))),
+      ...(draws.chance(0.4)
+        ? [on(draws.pick(when), does(pick('the operator closes the order', 'the node cancels the hold', 'the buyer cancels')))]
+        : []),
+    ],
+  }
+}
+
+const asked = (answers: 'accepts' | 'rejects' | 'says nothing') => [
+  { alias: 'seller-ada', standing: true, answers: 'accepts' as const, isScarce: false },
+  { alias: 'seller-bob', standing: true, answers: 'accepts' as const, isScarce: false },
+  { alias: 'seller-cleo', standing: false, answers, isScarce: false },
+]
+
+/** Whoever is asked first says no, or nothing, or the buyer goes away meanwhile. */
+export function approvals({ on, does, pick, purchase, maybe, draws }: Tools): Scene {
+  return {
+    purchases: [purchase({ by: 'manual' }), purchase({ by: 'manual', atMs: 900, buyer: 'buyer-2' })],
+    sellers: asked(pick('rejects', 'says nothing', 'accepts')),
+    cues: [
+      on(
+        'order OrderPlaced',
+        ...maybe(
+          does(pick('the seller rejects', 'the seller gives an invoice', 'the operator closes the order'), { at: [0, 900] }),
+        ),
+        ...maybe(does(pick('order is down', 'settlement is down', 'the seller is away'), { at: 0 })),
+      ),
+      nth(on('order OrderPlaced', ...maybe(does(pick('the seller rejects', 'the buyer cancels'), { at: [0, 900] }))), 2),
+      ...(draws.chance(0.5) ? [on('order SellerAccepted', does('the operator closes the order', { at: [0, 60] }))] : []),
+    ],
+  }
+}
+
+/** Our node has no room for a payment, or cannot be asked. */
+export const shutDoor = ({ on, does, pick, purchase }: Tools): Scene => ({
+  network: pick('no inbound', 'no inbound', 'whole'),
+  purchases: [purchase(), purchase({ by: pick('lsps1', 'manual', 'buy'), atMs: 600 })],
+  cues: [
+    on(
+      'order OrderPlaced',
+      does(pick('the buyer is away', 'order is down', 'settlement is down'), { at: [0, 5] }),
+      does(pick('the operator closes the order', 'the buyer cancels'), { at: [0, 300] }),
+    ),
+  ],
+})
+
+/** The seller cannot be paid for a while. */
+export const quietEnd = ({ on, does, pick, maybe }: Tools): Scene => ({
+  cues: [
+    on(
+      pick('order ChannelOpened', 'settlement HoldSettled', 'settlement PayoutReleased', 'settlement PayoutRequested'),
+      does(pick('the seller is away', 'the seller is away', 'the node is away', 'settlement is down'), {
+        at: [0, 40],
+        much: [3000, 12_000],
+      }),
+      ...maybe(does('a re-org', { at: [0, 900], much: [4, 7] })),
+    ),
+    on('settlement PayoutFailed', ...maybe(does('the seller gives an invoice'))),
+  ],
+})

@@ -1,0 +1,79 @@
+import type { StrokeName } from './cues.ts'
+import type { SERVICES } from './plan.ts'
+import { agentOf } from './plan.ts'
+import { aliasOf, sellerOf, type Stage } from './stage.ts'
+import type { Doing } from './strokes-people.ts'
+
+/** What nobody's hand does: blocks, re-orgs, nodes that are away, and services of which no replica stands. */
+export const events = {
+  'blocks are mined': async ({ world }, _, much) => void world.simnet.control.mine(much),
+  'the last height comes': async ({ world }, { settlement }, much) => {
+    const { request, payment } = settlement?.hold ?? {}
+    if (!request || !payment) return
+    const missing = payment.expiryHeight - request.guardBlocks + much - heightOf(world)
+    if (missing > 0) world.simnet.control.mine(missing)
+  },
+  'a re-org': async ({ world }, _, much) => void world.simnet.control.reorg(much),
+  'a re-org with the same transactions': async ({ world }, _, much) => void world.simnet.control.reorg(much, { remine: true }),
+  'the funding is evicted': async (stage, { placed, settlement }) => {
+    // Once the money is taken this would be the loss that confirmations are waited for.
+    const isTaken = settlement?.hold.status === 'settling' || settlement?.hold.status === 'settled'
+    const txid = placed.named?.outpoint.split(':')[0]
+    const { control, rows } = stage.world.simnet
+    if (isTaken || txid === undefined) return
+    if (rows(`SELECT 1 FROM txs WHERE txid = '${txid}' AND height IS NULL`).length > 0) control.doubleSpend(txid)
+  },
+  'the funding is forgotten': async ({ world }, { placed }, much) => {
+    const outpoint = placed.named?.outpoint
+    if (outpoint === undefined) return
+    world.simnet.control.forget(outpoint.split(':')[0] ?? '')
+    await world.engine.schedule.clock.sleep(much)
+    world.simnet.control.rebroadcast(outpoint)
+  },
+  'blocks get dear': async ({ world }, _, much) => {
+    world.simnet.control.feeFloor(1000)
+    await world.engine.schedule.clock.sleep(much)
+    world.simnet.control.feeFloor(0)
+  },
+  'the channel is closed': async ({ world: { simnet } }, { placed }, much) => {
+    const outpoint = placed.named?.outpoint
+    const isOpen = simnet.rows(
+      `SELECT 1 FROM channel_view WHERE outpoint = '${outpoint ?? ''}' AND state = 'published' AND is_seen = 1 AND is_spent = 0
+       AND held_msat = 0 AND slots = 0 AND is_online = 1`,
+    )
+    if (outpoint !== undefined && isOpen.length > 0) simnet.control.close(outpoint, { force: much === 1 })
+  },
+  'the node is away': (stage, _, much) => away(stage, 'market', much),
+  'the buyer is away': (stage, { placed }, much) => away(stage, aliasOf(stage, placed.terms.destination.pubkey), much),
+  'the seller is away': (stage, subject, much) => away(stage, sellerOf(stage, subject).alias, much),
+  'the buyer keeps probes': async (stage, { placed }, much) => {
+    const { control } = stage.world.simnet
+    const alias = aliasOf(stage, placed.terms.destination.pubkey)
+    control.holdProbes(alias, true)
+    await stage.world.engine.schedule.clock.sleep(much)
+    control.holdProbes(alias, false)
+  },
+  'the node cancels the hold': async ({ world: { simnet } }, { settlement }) => {
+    const { request } = settlement?.hold ?? {}
+    if (request) await simnet.lightning('market').holds.cancel(request.paymentHash)
+  },
+  'the agent dies': async (stage, subject, much) => stage.cradle.kill(agentOf(sellerOf(stage, subject).alias), much),
+  'order is down': (stage, _, much) => down(stage, 'order', much),
+  'matching is down': (stage, _, much) => down(stage, 'matching', much),
+  'settlement is down': (stage, _, much) => down(stage, 'settlement', much),
+  'channel-watcher is down': (stage, _, much) => down(stage, 'channel-watcher', much),
+  'quote is down': (stage, _, much) => down(stage, 'quote', much),
+} as const satisfies Partial<Record<StrokeName, Doing>>
+
+const heightOf = ({ simnet }: Stage['world']): number =>
+  Number(simnet.rows<{ height: bigint }>('SELECT max(height) AS height FROM blocks')[0]?.height ?? 0)
+
+async function away({ world }: Stage, alias: string, ms: number): Promise<void> {
+  world.simnet.control.setOnline(alias, false)
+  await world.engine.schedule.clock.sleep(ms)
+  world.simnet.control.setOnline(alias, true)
+}
+
+async function down({ cradle }: Stage, service: (typeof SERVICES)[number], ms: number): Promise<void> {
+  for (const replica of [1, 2]) cradle.kill(`${service}.${replica}`, ms)
+}
