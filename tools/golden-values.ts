@@ -163,6 +163,7 @@ export const values: Readonly<Record<string, string | number | readonly string[]
   minBlockLength: 4320,
   // how often
   attempt: 1,
+  naming: 1,
   maxAttempts: 3,
   issue: 1,
   round: 1,

@@ -96,7 +96,7 @@ function buyers(uri: string) {
       const one = await bought(uri)
       orders.push(one.bought)
       again += one.again
-      await sleep(2000)
+      await sleep(500)
     }
   })()
   return {
@@ -132,9 +132,10 @@ describe.skipIf(clusterMissing !== undefined)('a release', () => {
       })
       const toNext = (script: string): string => script.replace(root, next.folder)
       // The gateway in the middle: old and new versions of each service meet old and new ones of the others.
-      for (const name of SERVICES.slice(0, 4)) await cluster.roll(name, toNext)
-      await cluster.roll('gateway', toNext)
-      for (const name of SERVICES.slice(4, 6)) await cluster.roll(name, toNext)
+      const roll = (names: readonly string[]) => Promise.all(names.map((name) => cluster.roll(name, toNext)))
+      await roll(SERVICES.slice(0, 4))
+      await roll(['gateway'])
+      await roll(SERVICES.slice(4, 6))
       const { orders, again } = await buying.end()
       console.log(`${orders.length} orders while it was rolled out; ${again} requests were sent again`)
       const late = await bought(uri)
@@ -152,7 +153,7 @@ describe.skipIf(clusterMissing !== undefined)('a release', () => {
   it('is taken back: what it wrote is read by the one before', { timeout: 480_000 }, async () => {
     const { uri } = await buyerOf(cluster)
     const buying = buyers(uri)
-    for (const name of SERVICES) await cluster.roll(name, (script) => script.replace(next.folder, root))
+    await Promise.all(SERVICES.map((name) => cluster.roll(name, (script) => script.replace(next.folder, root))))
     const { orders } = await buying.end()
     for (const one of orders) await follow(cluster, one, ENDS, 180_000)
     expect((await order(cluster, orders[0] ?? (await bought(uri)).bought)).status).toMatch(/VALID|FINISHED/)

@@ -78,6 +78,9 @@ function noteMoney(book: Book, { type, data }: SettlementFact): void {
       return void book.cancelled.push(data)
     case 'PayoutInvoiceOffered':
       return void book.offered.set(data.paymentHash, data)
+    // Of another order, whose payout it is.
+    case 'PayoutInvoiceRefused':
+      return void book.offered.delete(data.paymentHash)
     case 'PayoutSucceeded':
       return void book.paid.push(data)
     case 'LedgerPosted':

@@ -18,6 +18,13 @@ type Buy = {
   }
 }
 
+export type Buyer = Pick<SimNode, 'alias' | 'uri' | 'pubkey'>
+
+/** Pays an invoice from a buyer's node. */
+export type Pay = (product: Product, invoice: string, buyer: Buyer) => Promise<unknown>
+
+const bySimulatedWallet: Pay = (product, invoice, { alias }) => product.operator('POST', '/sim/pay', { invoice, from: alias })
+
 /** How long after the beginning of a round a buyer goes on asking. */
 const PATIENCE_MS = 16_000
 
@@ -25,13 +32,14 @@ const PATIENCE_MS = 16_000
 export async function act(
   market: Pick<Mortal, 'call'>,
   plan: Pick<Plan, 'purchases' | 'weather'>,
-  nodes: readonly SimNode[],
+  nodes: readonly Buyer[],
   patienceMs = PATIENCE_MS,
+  pay = bySimulatedWallet,
 ): Promise<number> {
   const begun = performance.now()
   const until = begun + patienceMs
   const bought = await Promise.all([
-    ...plan.purchases.map((purchase) => buy(market, purchase, nodes, until)),
+    ...plan.purchases.map((purchase) => buy(market, purchase, nodes, until, pay)),
     ...plan.weather.map((change) => happen(market, change, until)),
   ])
   return bought.filter(Boolean).length
@@ -46,7 +54,13 @@ async function happen(market: Pick<Mortal, 'call'>, change: Weather, until: numb
   return false
 }
 
-async function buy(market: Pick<Mortal, 'call'>, purchase: Purchase, nodes: readonly SimNode[], until: number): Promise<boolean> {
+async function buy(
+  market: Pick<Mortal, 'call'>,
+  purchase: Purchase,
+  nodes: readonly Buyer[],
+  until: number,
+  payWith: Pay,
+): Promise<boolean> {
   const { atMs, buyer, then, afterMs } = purchase
   const node = nodes.find(({ alias }) => alias === buyer)
   if (!node) throw new Error(`there is no ${buyer}`)
@@ -59,7 +73,7 @@ async function buy(market: Pick<Mortal, 'call'>, purchase: Purchase, nodes: read
   }
   await sleep(afterMs)
   const { id, invoice, key } = order
-  const pay = () => market.call((product) => product.operator('POST', '/sim/pay', { invoice, from: buyer }), until + PATIENCE_MS)
+  const pay = () => market.call((product) => payWith(product, invoice, node), until + PATIENCE_MS)
   if (then === 'pay') await pay()
   if (then === 'pay twice') await Promise.all([pay(), pay()])
   if (then === 'cancel' && key !== null) {
@@ -71,7 +85,7 @@ async function buy(market: Pick<Mortal, 'call'>, purchase: Purchase, nodes: read
 
 type Bought = { readonly id: string; readonly invoice: string; readonly key: string | null }
 
-async function byGraphql(product: Product, { usdCents, options }: Purchase, { uri }: SimNode): Promise<Bought> {
+async function byGraphql(product: Product, { usdCents, options }: Purchase, { uri }: Buyer): Promise<Bought> {
   const input = { connection_uri: uri, usd_cents: usdCents, options }
   const { data, errors } = await graphql<Buy>(product.url, BUY, { input })
   if (!data?.liquidity.buy) throw new Error(errors?.[0]?.message ?? 'no order')
@@ -80,7 +94,7 @@ async function byGraphql(product: Product, { usdCents, options }: Purchase, { ur
 }
 
 /** Nobody can cancel such an order: a wallet has no key to it. */
-async function byLsps1({ url }: Product, { usdCents, options }: Purchase, { pubkey }: SimNode): Promise<Bought> {
+async function byLsps1({ url }: Product, { usdCents, options }: Purchase, { pubkey }: Buyer): Promise<Bought> {
   const response = await fetch(`${url}/api/lsp/v1/${options.rails_cluster_only ? 'recommended' : 'cheapest'}/create_order`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },

@@ -36,9 +36,20 @@ const folders = new Set<string>()
 const children = new Set<ChildProcess>()
 // Whatever a test left running or lying about goes with the process that made it.
 process.once('exit', () => {
-  for (const child of children) child.kill('SIGKILL')
+  killAll()
   for (const folder of folders) rmSync(folder, { recursive: true, force: true })
 })
+// So vitest ends whoever ran a test file, and half a second later it kills, which may be in the middle of a large folder.
+process.once('SIGTERM', () => {
+  killAll()
+  spawn('rm', ['-rf', '--', ...folders], { detached: true, stdio: 'ignore' }).unref()
+  folders.clear()
+  process.exit(143)
+})
+
+function killAll(): void {
+  for (const child of children) child.kill('SIGKILL')
+}
 
 /** A folder for one test's data. */
 export function scratch(): string {

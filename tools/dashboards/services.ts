@@ -58,11 +58,12 @@ export const services: Dashboard = {
     },
     {
       title: 'Parked keys',
-      about: 'Keys that wait for a fix, and how many messages could not be handled.',
+      about: 'Keys that wait for a fix, how many messages could not be handled, and what waits for a newer version.',
       unit: 'short',
       queries: {
         '{{group}} {{topic}}': 'max by (group, topic) (penstock_parked_keys)',
         '{{consumer}}: by the hour': 'sum by (consumer) (increase(penstock_messages_parked_total[1h]))',
+        '{{consumer}}: tries at newer messages': 'sum by (consumer) (increase(penstock_newer_messages_tries_total[5m]))',
       },
     },
     {

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { contract, v1, type CommandsOf, type FactsOf } from './define.ts'
+import { contract, v1, v2, type CommandsOf, type FactsOf } from './define.ts'
 import { evidence } from './settlement.ts'
-import { attestation, channelTerms, feeCaps, hash, height, outpoint, sentence, uuid } from './shapes.ts'
+import { attestation, channelTerms, feeCaps, hash, height, naming, outpoint, sentence, unnumbered, uuid } from './shapes.ts'
 
 const attempt = z.int().positive()
 const confirmations = z.int().positive()
@@ -19,7 +19,7 @@ const failure = z.enum(['never-seen', 'vanished', 'double-spent', 'unconfirmed']
 /** The watch over the channel of an order (the stream's id is the order's). A new outpoint begins the watch again. */
 export const channel = contract('channel', 'channel-watcher', {
   facts: {
-    WatchStarted: v1(
+    WatchStarted: v2(
       z.strictObject({
         attempt,
         outpoint,
@@ -32,7 +32,9 @@ export const channel = contract('channel', 'channel-watcher', {
         fundingConfirmsWithinBlocks: z.int().positive(),
         leaseBlocks: z.int().positive(),
         feeCaps: feeCaps.optional(),
+        naming,
       }),
+      unnumbered,
     ),
     AttestationKept: v1(z.strictObject({ outpoint, attestation })),
     /** In the mempool or a block, the output as promised; again after it was missing. */
@@ -71,7 +73,7 @@ export const channel = contract('channel', 'channel-watcher', {
     WatchStopped: v1(z.strictObject({ reason: sentence })),
   },
   commands: {
-    WatchOutpoint: v1(
+    WatchOutpoint: v2(
       z.strictObject({
         attempt,
         outpoint,
@@ -82,7 +84,9 @@ export const channel = contract('channel', 'channel-watcher', {
         leaseBlocks: z.int().positive(),
         /** What the seller promised for the lease; without them nothing is compared. */
         feeCaps: feeCaps.optional(),
+        naming,
       }),
+      unnumbered,
     ),
     KeepAttestation: v1(z.strictObject({ outpoint, attestation })),
     /** What the chain and our node show of the outpoint at a tip. A source that sees no mempool cannot miss anything in it. */

@@ -40,6 +40,13 @@ export type CommandsOf<C extends Contract> = {
 /** The first version of a shape. */
 export const v1 = <Schema extends z.ZodType>(schema: Schema): Versioned<Schema> => ({ v: 1, schema, upcast: {} })
 
+/** Its second version, and how what was written before becomes it. */
+export const v2 = <Schema extends z.ZodType>(schema: Schema, ofFirst: (old: never) => unknown): Versioned<Schema> => ({
+  v: 2,
+  schema,
+  upcast: { 1: ofFirst },
+})
+
 export const contract = <const Category extends string, Facts extends Versions, Commands extends Versions>(
   category: Category,
   owner: string,

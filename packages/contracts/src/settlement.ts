@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { contract, v1, type CommandsOf, type FactsOf } from './define.ts'
+import { contract, v1, v2, type CommandsOf, type FactsOf } from './define.ts'
 import {
   amount,
   attestation,
@@ -8,9 +8,11 @@ import {
   hash,
   height,
   instant,
+  naming,
   outpoint,
   pubkey,
   sentence,
+  unnumbered,
   uuid,
 } from './shapes.ts'
 
@@ -94,6 +96,7 @@ const noted = z.strictObject({
   terms: channelTerms,
   sellerAmountMsat: amount,
   attestation: attestation.nullable(),
+  naming,
 })
 
 export type NotedOutpoint = z.output<typeof noted>
@@ -115,7 +118,7 @@ export const settlement = contract('settlement', 'settlement', {
     /** Whether our own node reached the buyer's before an attempt, and at which height. */
     ReachChecked: v1(z.strictObject({ attempt: z.int().positive(), reached: z.boolean(), reason: sentence, height })),
     ReachAsked: v1(z.strictObject({ attempt: z.int().positive() })),
-    OutpointNoted: v1(noted),
+    OutpointNoted: v2(noted, unnumbered),
     OutpointNoteRefused: v1(z.strictObject({ attempt: z.int().positive(), outpoint, reason: sentence })),
     SettleAsked: v1(z.strictObject({ outpoint })),
     /** From here on nothing can cancel. */
@@ -162,7 +165,7 @@ export const settlement = contract('settlement', 'settlement', {
     RecordIssued: v1(z.strictObject({ invoice: z.string(), expiresAt: instant })),
     /** `crowdedPeer`: through this peer more HTLCs are held already than we allow. */
     RecordHeld: v1(z.strictObject({ htlcs: z.array(htlc).min(1), height, receivedMsat: amount, crowdedPeer: pubkey.nullable() })),
-    NoteOutpoint: v1(noted),
+    NoteOutpoint: v2(noted, unnumbered),
     SettleHold: v1(z.strictObject({ outpoint })),
     /** The guard's word on a block: what settlement saw by itself, with no other service in between. */
     Guard: v1(

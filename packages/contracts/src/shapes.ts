@@ -88,3 +88,10 @@ export const channelTerms = z.strictObject({
   requiredConfirmations: z.int().positive(),
 })
 export type ChannelTerms = z.output<typeof channelTerms>
+
+/**
+ * Which naming of an outpoint by its order this is: they count up, so that one which arrives late does not take the place
+ * of a newer one. 0: told by a version that did not count.
+ */
+export const naming = z.int().nonnegative()
+export const unnumbered = (old: object): object => ({ ...old, naming: 0 })

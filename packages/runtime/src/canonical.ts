@@ -13,7 +13,7 @@ export function canonical(value: unknown): string {
       return value ? 'true' : 'false'
     case 'number':
       if (!Number.isFinite(value)) throw new Bug(`${value} has no canonical form`)
-      return JSON.stringify(value)
+      return `${value}` // as JSON writes it, and faster
     case 'bigint':
       return `"${value}"`
     case 'object':
@@ -28,20 +28,31 @@ const PLAIN = /^[ !#-[\]-~]*$/
 const quoted = (text: string): string => (PLAIN.test(text) ? `"${text}"` : JSON.stringify(text))
 
 function canonicalObject(value: object): string {
-  if (Array.isArray(value)) return `[${value.map((item) => canonical(item ?? null)).join(',')}]`
-  if (value instanceof Map || value instanceof Set) throw new Bug('a Map or Set has no canonical form')
+  if (Array.isArray(value)) return canonicalArray(value)
   // A plain object's keys are strings; sorting makes the text independent of the order of insertion.
   const record = value as Record<string, unknown>
-  let members = ''
-  for (const [key, opening] of sortedKeys(Object.keys(record))) {
+  const members = sortedKeys(Object.keys(record))
+  if (members.length === 0 && (value instanceof Map || value instanceof Set)) throw new Bug('a Map or Set has no canonical form')
+  let text = ''
+  // Plain loops: every state of every stream goes through here, and iterators take a third of the time.
+  for (let index = 0; index < members.length; index++) {
+    const { key, opening, following } = members[index]!
     const member = record[key]
-    if (member !== undefined) members += `${members === '' ? '' : ','}${opening}${canonical(member)}`
+    if (member !== undefined) text += (text === '' ? opening : following) + canonical(member)
   }
-  return `{${members}}`
+  return `{${text}}`
 }
 
-/** Keys as they came, and sorted with the text that each begins its member with. */
-type Shape = { readonly keys: readonly string[]; readonly sorted: readonly (readonly [string, string])[] }
+function canonicalArray(items: readonly unknown[]): string {
+  let text = ''
+  for (let index = 0; index < items.length; index++) text += (index === 0 ? '' : ',') + canonical(items[index] ?? null)
+  return `[${text}]`
+}
+
+/** A key, and the text that begins its member: as the first, and behind another. */
+type Member = { readonly key: string; readonly opening: string; readonly following: string }
+/** Keys as they came, and sorted. */
+type Shape = { readonly keys: readonly string[]; readonly sorted: readonly Member[] }
 
 /** Objects that are keyed by ids must not fill the memory. */
 const SHAPES_KEPT = 4096
@@ -58,7 +69,10 @@ function sortedKeys(keys: readonly string[]): Shape['sorted'] {
   if (first === undefined) return []
   const alike = shapes.get(first) ?? []
   for (const known of alike) if (isSame(known.keys, keys)) return known.sorted
-  const sorted = keys.toSorted().map((key) => [key, `${JSON.stringify(key)}:`] as const)
+  const sorted = keys.toSorted().map((key) => {
+    const opening = `${JSON.stringify(key)}:`
+    return { key, opening, following: `,${opening}` }
+  })
   if (keys.length > MOST_KEYS || alike.length >= ALIKE_KEPT) return sorted
   if (shapes.size >= SHAPES_KEPT) shapes.clear()
   shapes.set(first, [...alike, { keys, sorted }])

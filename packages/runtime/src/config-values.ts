@@ -32,6 +32,15 @@ export const whole = (min: number, max: number) => number(/^\d{1,12}$/, 'a whole
 export const decimal = (min: number, max: number) => number(/^\d{1,9}(\.\d{1,9})?$/, 'a number', min, max)
 export const oneOf = <const T extends readonly [string, ...string[]]>(...values: T) =>
   z.enum(values, { error: `one of ${values.join(', ')}` })
+/** One or more of the values, each once. */
+export const listOf = <const T extends readonly [string, ...string[]]>(...values: T) => {
+  const wanted = `some of ${values.join(', ')}, by comma`
+  return z
+    .string()
+    .transform((text) => text.split(','))
+    .pipe(z.array(z.enum(values, { error: wanted })))
+    .refine((list) => new Set(list).size === list.length, wanted)
+}
 export const flag = oneOf('0', '1').transform((value) => value === '1')
 export const sat = z
   .string()

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { lightningVariables } from './config-lightning.ts'
-import { decimal, flag, oneOf, sat, text, urlOf, variable, whole } from './config-values.ts'
+import { decimal, flag, listOf, oneOf, sat, text, urlOf, variable, whole } from './config-values.ts'
 
 /** Every variable that the service reads. Windows are in seconds in the environment; a name here says its own unit. */
 export const variables = {
@@ -215,9 +215,15 @@ export const variables = {
     decimal(0, 100),
     '2',
   ),
+  rateSources: variable(
+    'PENSTOCK_RATE_SOURCES',
+    'sources of the dollar rate, by comma: kraken, coinbase, bitstamp, mempool; asked on signet, testnet and mainnet only',
+    listOf('kraken', 'coinbase', 'bitstamp', 'mempool'),
+    'kraken,coinbase,bitstamp',
+  ),
   simCentsPerBtc: variable(
     'PENSTOCK_SIM_CENTS_PER_BTC',
-    'the fixed rate of the simulated network, in dollar cents',
+    'the fixed rate of the simulated network and of regtest, in dollar cents',
     whole(1, 999_999_999_999),
     '10000000',
   ),

@@ -8,6 +8,7 @@ import { onTestFinished, test } from 'vitest'
 import { consume } from './consume.ts'
 import { CHAIN_START, seal } from './event-codec.ts'
 import { eventTopic, factToBus } from './messages.ts'
+import { newerTries } from './metrics.ts'
 
 const ORDER = '00000000-0000-4000-8000-000000000001'
 
@@ -103,4 +104,37 @@ test('progress waits for what failed, whatever came after it', async () => {
   await running.close()
   const { position } = await world.platform.progress.load('listener@settlement')
   assert.ok(position === 'start' || position < fact.position)
+})
+
+/** As a newer version would have written it: a later version of a fact, or one that nobody here knows. */
+const newer = (event: StoredEvent, isUnknown: boolean): StoredEvent =>
+  isUnknown ? { ...event, type: 'PayhashSold' } : { ...event, meta: event.meta.replace('{"v":1,', '{"v":9,') }
+
+test.each([true, false])(
+  'what a newer version wrote waits with its key alone, and is never parked: unknown type %s',
+  async (unknown) => {
+    const world = await memoryWorld()
+    const seen = await listen(world)
+    const [fact] = await stored(world, 1)
+    assert.ok(fact)
+    const first = { ...newer(fact, unknown), id: 'newer', stream: 'payhash-y', revision: 0 }
+    const behind = { ...fact, id: 'behind', stream: 'payhash-y', revision: 0 }
+    await world.platform.bus.publish(eventTopic('settlement'), [first, behind, fact].map(factToBus))
+    await until('the other key is handled, and this one was tried', async () => {
+      const { values } = await newerTries.get()
+      return seen.length === 1 && values.some(({ labels, value }) => labels.consumer === 'listener' && value > 2)
+    })
+    assert.deepEqual(seen, [0])
+    assert.deepEqual(await world.platform.bus.parked(), [])
+  },
+)
+
+test('at start what a newer version wrote holds up nobody else', async () => {
+  const world = await memoryWorld()
+  const [fact] = await stored(world, 1)
+  assert.ok(fact)
+  await world.store.append('payhash-y', 'none', [{ ...newer(fact, false), id: 'newer' }])
+  const seen = await listen(world)
+  assert.deepEqual(seen, [0])
+  assert.deepEqual(await world.platform.bus.parked(), [])
 })

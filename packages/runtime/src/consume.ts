@@ -12,6 +12,8 @@ import { factDelay, factsConsumed, messagesParked } from './metrics.ts'
 import { eventTopic, factFromBus, factToBus, outcomeFromBus, type OutcomeMessage } from './messages.ts'
 import type { Event } from './service.ts'
 import { settling, type SettlingTimes } from './settling.ts'
+import { TooNew } from './upcast.ts'
+import { waits } from './waits.ts'
 
 /** Who listens to the facts of one owner: reactions, or a projection. */
 export type Consumer = {
@@ -27,6 +29,8 @@ export type Consumer = {
   /** In order per stream; drops what it has seen. Throws Fault to be called again. */
   readonly apply: (event: Event) => Promise<void>
   readonly outcome?: (outcome: OutcomeMessage) => Promise<void>
+  /** Whether it has nothing to do with a fact, which then counts as seen: such a one is not read, whatever wrote it. */
+  readonly passes?: (stored: StoredEvent) => boolean
 }
 
 export type ConsumeContext = {
@@ -92,8 +96,8 @@ export async function consume(context: ConsumeContext, consumer: Consumer, signa
 }
 
 /**
- * What cannot be handled is published once more, and parked when the bus hands it over: a poisoned key must stop
- * neither the start nor other keys.
+ * What cannot be handled is published once more, and parked when the bus hands it over, or waits there for a newer process:
+ * a poisoned key must stop neither the start nor other keys.
  */
 async function catchUp(context: ConsumeContext, consumer: Consumer, key: string, signal: AbortSignal): Promise<void> {
   const { store, progress, bus } = context
@@ -119,7 +123,7 @@ async function catchUp(context: ConsumeContext, consumer: Consumer, key: string,
   }
 }
 
-/** @returns false for what can never be applied as the code is now */
+/** @returns false for what cannot be applied as the code is now */
 async function appliedAtStart(
   context: ConsumeContext,
   consumer: Consumer,
@@ -127,19 +131,15 @@ async function appliedAtStart(
   signal: AbortSignal,
 ): Promise<boolean> {
   const { basics } = context
+  const isOfUse = (error: unknown): boolean => error instanceof Fault && !(error instanceof TooNew)
   try {
-    await persist(
-      basics.clock,
-      signal,
-      () => withGapsFilled(context, consumer, stored),
-      (error) => error instanceof Fault,
-    )
+    await persist(basics.clock, signal, () => withGapsFilled(context, consumer, stored), isOfUse)
     return true
   } catch (error) {
-    if (error instanceof Fault) throw error
+    if (isOfUse(error)) throw error
     basics.log.error(
       { consumer: consumer.name, stream: stored.stream, type: stored.type, reason: String(error) },
-      'a fact could not be handled at start; it will be parked',
+      'a fact could not be handled at start; it waits on the bus, or will be parked',
     )
     return false
   }
@@ -158,6 +158,7 @@ async function handled(
     if (stored) await onFact(stored)
     return 'done'
   } catch (error) {
+    if (error instanceof TooNew) waits(basics, consumer.name, message.key, error)
     if (error instanceof Fault) throw error
     const reason = error instanceof Error ? error.message : String(error)
     messagesParked.inc({ consumer: consumer.name })
@@ -201,7 +202,7 @@ async function withGapsFilled(
 async function applyStored(consumer: Consumer, stored: StoredEvent): Promise<Event | undefined> {
   const category = categoryOf(stored.stream)
   const contract = consumer.contracts.find((candidate) => candidate.category === category)
-  if (!contract) return undefined
+  if (!contract || consumer.passes?.(stored)) return undefined
   const event = eventOf(contract, stored)
   await consumer.apply(event)
   return event

@@ -8,6 +8,8 @@ import { memoryWorld } from '@penstock/testkit/memory-world.ts'
 import { until } from '@penstock/testkit/until.ts'
 import { expect, test } from 'vitest'
 import { audit } from './audit.ts'
+import { commandToBus, commandTopic, newCommand } from './messages.ts'
+import { newerTries } from './metrics.ts'
 import { bind, run } from './run.ts'
 import { aggregate, ask, on, service } from './service.ts'
 
@@ -162,4 +164,28 @@ test('an effect is tried again after a fault, and an unfinished stream is taken 
   )
   await until('the start asked again', () => knocks > before)
   await again.close()
+})
+
+test('a command of a newer version waits with its key, and is not parked', async () => {
+  const world = await memoryWorld()
+  const running = await run([bind(claims(), {})], world.platform)
+  const made = { category: 'payhash', command: { type: 'ClaimPayhash', data: { orderId: ORDER } }, at: 0, correlation: ORDER }
+  const commands = [
+    { ...newCommand({ ...made, id: 'newer', aggregateId: 'aa' }), v: 9 },
+    { ...newCommand({ ...made, id: 'unknown', aggregateId: 'bb' }), type: 'SellPayhash' },
+    newCommand({ ...made, id: 'behind', aggregateId: 'aa' }),
+    newCommand({ ...made, id: 'other', aggregateId: 'cc' }),
+  ]
+  await world.platform.bus.publish(
+    commandTopic('settlement'),
+    commands.map((command) => commandToBus(command)),
+  )
+  await until('the other key is handled, and these were tried', async () => {
+    const { values } = await newerTries.get()
+    const tries = values.find(({ labels }) => labels.consumer === 'settlement')?.value ?? 0
+    return tries > 4 && (await world.store.read('payhash-cc')).length === 1
+  })
+  assert.deepEqual([await world.store.read('payhash-aa'), await world.store.read('payhash-bb')], [[], []])
+  assert.deepEqual(await world.platform.bus.parked(), [])
+  await running.close()
 })

@@ -17,6 +17,8 @@ import { spanIn } from './trace.ts'
 import { orderOf, streamAttributes, type Told, traced } from './tracing.ts'
 import { turns } from './turns.ts'
 import { unfinished as openUnfinished } from './unfinished.ts'
+import { TooNew } from './upcast.ts'
+import { waits } from './waits.ts'
 
 const EFFECTS_END_WITHIN_MS = 3000
 
@@ -154,6 +156,7 @@ export async function onCommand({ service, bus, basics, decide }: Answering, mes
     }
     return 'done'
   } catch (error) {
+    if (error instanceof TooNew) waits(basics, service, message.key, error)
     if (error instanceof Fault) throw error
     const reason = error instanceof Error ? error.message : String(error)
     messagesParked.inc({ consumer: service })

@@ -1,11 +1,10 @@
 import { hash } from 'node:crypto'
 import type { Contract } from '@penstock/contracts/define.ts'
 import type { Fact } from '@penstock/kernel/message.ts'
-import { Bug } from '@penstock/kernel/result.ts'
 import { aggregateIdOf, categoryOf, type NewEvent, type StoredEvent } from '@penstock/ports/event-store.ts'
 import { canonical } from './canonical.ts'
 import type { Event } from './service.ts'
-import { upcast } from './upcast.ts'
+import { TooNew, upcast } from './upcast.ts'
 
 /** What every stored event says of its origin. `state` is there on the last event of an append only. */
 export type Meta = {
@@ -59,11 +58,11 @@ export const metaOf = (event: NewEvent): Meta => JSON.parse(event.meta) as Meta
 
 /**
  * Reads a stored fact in today's shape.
- * @throws Bug where the contract does not know the type, or the version is newer than this code
+ * @throws TooNew where the contract does not know the type or the version
  */
 export function factOf(contract: Contract, event: NewEvent, storedVersion: number): Fact {
   const known = contract.facts[event.type]
-  if (!known) throw new Bug(`${contract.category} has no fact ${event.type}`)
+  if (!known) throw new TooNew(`${contract.category}'s fact ${event.type}`)
   const data = upcast(known, storedVersion, JSON.parse(event.data), event.type)
   return { type: event.type, v: known.v, data: data as object } // facts are objects by contract
 }

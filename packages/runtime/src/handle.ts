@@ -1,5 +1,5 @@
 import { contractOf } from '@penstock/contracts/all.ts'
-import { Bug, Fault } from '@penstock/kernel/result.ts'
+import { Bug, Fault, must } from '@penstock/kernel/result.ts'
 import type { Fact } from '@penstock/kernel/message.ts'
 import type { Appended, EventStore, NewEvent } from '@penstock/ports/event-store.ts'
 import { persist } from './backoff.ts'
@@ -10,7 +10,7 @@ import { seal, stateHash } from './event-codec.ts'
 import { appendConflicts, appendsUnknown, factsAppended } from './metrics.ts'
 import { type CommandMessage, toDecide } from './messages.ts'
 import type { Aggregate, Outcome } from './service.ts'
-import { upcast } from './upcast.ts'
+import { TooNew, upcast } from './upcast.ts'
 import { type Loaded, remember, type Streams, streamOf } from './streams.ts'
 import { spanOfAppend } from './trace.ts'
 import { streamAttributes, traced } from './tracing.ts'
@@ -67,7 +67,8 @@ const TOO_LATE = { code: 'TOO_LATE', message: 'The request took too long and was
 /**
  * What can be done before the stream's turn: the shape is checked, and enrichment asks the outside, which may be slow
  * and must not keep other commands of the stream waiting.
- * @throws Bug for a command that no contract knows or whose data is malformed
+ * @throws Bug for a command whose data is malformed
+ * @throws TooNew for one that a newer version has sent
  */
 export async function prepare<Ports>(
   context: HandlerContext<Ports>,
@@ -83,10 +84,13 @@ export async function prepare<Ports>(
 
 const revisionOf = (loaded: Loaded): number | 'none' => (loaded.revision < 0 ? 'none' : loaded.revision)
 
-/** @throws Bug, so that a malformed message is parked and seen instead of being tried for ever */
+/**
+ * @throws Bug, so that a malformed message is parked and seen instead of being tried for ever
+ * @throws TooNew
+ */
 function checked(command: CommandMessage): object {
   const shape = contractOf(command.category).commands[command.type]
-  if (!shape) throw new Bug(`${command.category} understands no ${command.type}`)
+  if (!shape) throw new TooNew(`${command.category}'s command ${command.type}`)
   const parsed = shape.schema.safeParse(upcast(shape, command.v, command.data, command.type))
   if (!parsed.success)
     throw new Bug(
@@ -126,6 +130,7 @@ async function append<Ports>(
   facts: readonly Fact[],
 ): Promise<{ readonly revision: number } | undefined> {
   const stream = streamOf(aggregate, command.aggregateId)
+  for (const { type, v } of facts) must(aggregate.contract.facts[type]?.v === v, `${type} is decided as v${v}, which it is not`)
   const state = facts.reduce(aggregate.decider.evolve, loaded.state)
   const { version, of } = aggregate.hashed
   const project = of[version]

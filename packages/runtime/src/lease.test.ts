@@ -77,3 +77,31 @@ test('a database that does not answer ends the work when the lease must have run
   )
   assert.equal(now(), 4000)
 })
+
+/** Stands still for twenty seconds while the work goes on, and is then told `answer`. @returns when the work was ended */
+async function stoodStill(answer: boolean | 'fault'): Promise<number> {
+  const { context, now } = scene([true, answer, false])
+  const stop = new AbortController()
+  const { sleep } = context.clock
+  let isFirst = true
+  context.clock.sleep = async (ms) => {
+    await sleep(isFirst ? 20_000 : ms)
+    isFirst = false
+  }
+  await underLease(
+    context,
+    'relay',
+    async (held) => {
+      await untilEnd(held)
+      stop.abort()
+    },
+    stop.signal,
+  )
+  return now()
+}
+
+test('who stood still for long ends what another has taken over, or may have, and else goes on', async () => {
+  assert.equal(await stoodStill(false), 20_000)
+  assert.equal(await stoodStill('fault'), 20_000)
+  assert.equal(await stoodStill(true), 21_000)
+})

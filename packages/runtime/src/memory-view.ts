@@ -5,6 +5,7 @@ import { backoff, throughFaults } from './backoff.ts'
 import { eventOf } from './event-codec.ts'
 import type { Log } from './log.ts'
 import type { MemoryView } from './service.ts'
+import { TooNew } from './upcast.ts'
 
 const PAGE = 1000
 
@@ -18,9 +19,23 @@ export async function followMemory(view: MemoryView, context: FollowContext, sig
   const { store } = context
   const categories = view.from.map(({ category }) => category)
   let after: bigint | 'start' = 'start'
+  const held = new Set<string>()
   const apply = (stored: StoredEvent): void => {
-    view.apply(eventOf(contractOf(categoryOf(stored.stream)), stored))
+    if (!held.has(stored.stream)) applyKnown(stored)
     after = stored.position
+  }
+  function applyKnown(stored: StoredEvent): void {
+    try {
+      view.apply(eventOf(contractOf(categoryOf(stored.stream)), stored))
+    } catch (error) {
+      if (!(error instanceof TooNew)) throw error
+      // Of this stream the view stays as it is; the next process reads everything anew.
+      held.add(stored.stream)
+      context.log.warn(
+        { view: view.name, stream: stored.stream, reason: error.message },
+        'a view in memory cannot read a stream on',
+      )
+    }
   }
   for (let more = true; more;) {
     const page = await throughFaults(context.clock, signal, () => store.readAll(after, PAGE, categories))

@@ -34,6 +34,14 @@ export const messagesParked = new Counter({
   registers,
 })
 
+/** Shows while a newer version is rolled out, and has to end with that. */
+export const newerTries = new Counter({
+  name: 'penstock_newer_messages_tries_total',
+  help: 'Tries to handle messages that a newer version wrote; they wait for a process of that version.',
+  labelNames: ['consumer'] as const,
+  registers,
+})
+
 /** Every fact that this process wrote: what the market did, as rates. */
 export const factsAppended = new Counter({
   name: 'penstock_facts_appended_total',

@@ -54,3 +54,15 @@ test('a restart that reads a fact again sends the very same command', async () =
   assert.equal(decided.length, 2)
   assert.equal(new Set(decided).size, 1)
 })
+
+test('a fact that it has nothing to do with counts as seen, unread', async () => {
+  const { start, decided } = await reacting(0)
+  const consumer = start()
+  const stored = { id: 'e', stream: 'payhash-x', revision: 0, position: 1n, data: 'of a newer version', meta: '' }
+  assert.equal(consumer.passes?.({ ...stored, type: 'PayhashRefused' }), true)
+  assert.equal(await consumer.seen('payhash-x'), 0)
+  assert.equal(consumer.passes?.({ ...stored, type: 'PayhashClaimed', revision: 1 }), false)
+  await consumer.apply({ ...event, revision: 1 })
+  assert.equal(decided.length, 1)
+  assert.equal(await consumer.seen('payhash-x'), 1)
+})

@@ -1,5 +1,6 @@
 import type { Contract } from '@penstock/contracts/define.ts'
 import type { Bus } from '@penstock/ports/bus.ts'
+import { categoryOf } from '@penstock/ports/event-store.ts'
 import type { Basics } from './basics.ts'
 import type { Consumer } from './consume.ts'
 import { crashPoint } from './crash-points.ts'
@@ -35,15 +36,26 @@ export function reactor(
   // From the first revision that this process has handled to the last, without a gap. What lies before may have been in
   // the hands of a replica that died, so it is not taken for done.
   const seen = lru<string, { readonly first: number; readonly last: number }>(REMEMBERED)
+  const spanAt = (stream: string, revision: number) => seen.get(stream) ?? { first: revision, last: revision - 1 }
+  const note = (stream: string, revision: number): void => {
+    const { first, last } = spanAt(stream, revision)
+    seen.set(stream, { first: revision === first - 1 ? revision : first, last: Math.max(last, revision) })
+  }
+  const wanted = new Set(reactions.map(({ contract, type }) => `${contract.category} ${type}`))
   return {
     name: context.service,
     owner,
     contracts,
     seen: (stream) => Promise.resolve(seen.get(stream)?.last),
+    passes({ stream, type, revision }) {
+      if (wanted.has(`${categoryOf(stream)} ${type}`)) return false
+      note(stream, revision)
+      return true
+    },
     async apply(event) {
       const stream = `${event.category}-${event.aggregateId}`
       const { revision } = event
-      const { first, last } = seen.get(stream) ?? { first: revision, last: revision - 1 }
+      const { first, last } = spanAt(stream, revision)
       if (revision >= first && revision <= last) return
       for (const [index, reaction] of reactions.entries()) {
         if (reaction.contract.category !== event.category || reaction.type !== event.fact.type) continue
@@ -56,7 +68,7 @@ export function reactor(
         )
       }
       crashPoint(`${context.service}.after-reaction`)
-      seen.set(stream, { first: revision === first - 1 ? revision : first, last: Math.max(last, revision) })
+      note(stream, revision)
     },
   }
 }

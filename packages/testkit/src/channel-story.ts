@@ -1,4 +1,4 @@
-import type { ChannelFact } from '@penstock/contracts/channel.ts'
+import { channel, type ChannelFact } from '@penstock/contracts/channel.ts'
 import type { EvidenceData } from '@penstock/contracts/settlement.ts'
 import type { Attestation } from '@penstock/contracts/shapes.ts'
 
@@ -17,9 +17,9 @@ const terms = {
   heldAtHeight: 99,
   requiredConfirmations: 3,
 }
-export const named = { attempt: 1, outpoint, terms, fundingConfirmsWithinBlocks: 8, leaseBlocks: 100 }
+export const named = { attempt: 1, outpoint, terms, fundingConfirmsWithinBlocks: 8, leaseBlocks: 100, naming: 1 }
 export const fact = <T extends ChannelFact['type']>(type: T, data: Extract<ChannelFact, { type: T }>['data']) =>
-  ({ type, v: 1, data }) as ChannelFact
+  ({ type, v: channel.facts[type].v, data }) as ChannelFact
 
 export const started = fact('WatchStarted', { ...named, fromHeight: 93, seenBefore: 106, confirmedBefore: 108 })
 export const seen = fact('FundingSeen', { outpoint, atHeight: 100 })

@@ -4,7 +4,7 @@ import type { Attestation } from '@penstock/contracts/shapes.ts'
 import { accept, type Decider, type Decision, type Refusal } from '@penstock/kernel/decider.ts'
 import { must } from '@penstock/kernel/result.ts'
 import type { Enriched } from '@penstock/runtime/enriched.ts'
-import { type Channel, evolve, watchOf } from './channel.ts'
+import { type Channel, evolve, type Watch, watchOf } from './channel.ts'
 import { type Look, nextFact } from './look.ts'
 
 /** The height of the chain when the command is decided. */
@@ -50,11 +50,10 @@ function watchOutpoint(channel: Channel, data: Data<'WatchOutpoint'>): Decided {
   const { height, seesMempool, attestation, fundingSeenBlocks, ...named } = data
   const seenBlocks = seesMempool ? fundingSeenBlocks : Math.max(fundingSeenBlocks, LEAST_SEEN_BLOCKS_WITHOUT_MEMPOOL)
   const { status } = channel
-  if (status === 'LEASED' || status === 'ENDED' || status === 'STOPPED' || watchOf(channel)?.outpoint === named.outpoint)
-    return accept()
+  if (status === 'LEASED' || status === 'ENDED' || status === 'STOPPED' || isKnown(watchOf(channel), named)) return accept()
   const started: ChannelFact = {
     type: 'WatchStarted',
-    v: 1,
+    v: 2,
     data: {
       ...named,
       fromHeight: Math.max(0, Math.min(named.terms.heldAtHeight, height) - REORG_BLOCKS),
@@ -65,6 +64,10 @@ function watchOutpoint(channel: Channel, data: Data<'WatchOutpoint'>): Decided {
   if (!attestation) return accept(started)
   return accept<ChannelFact>(started, { type: 'AttestationKept', v: 1, data: { outpoint: named.outpoint, attestation } })
 }
+
+/** It is watched already, or came late: the order has named another since. Who does not count is believed. */
+const isKnown = (watch: Watch | null, { outpoint, naming }: Pick<Watch, 'outpoint' | 'naming'>): boolean =>
+  watch !== null && (watch.outpoint === outpoint ? naming <= watch.naming : naming !== 0 && naming < watch.naming)
 
 function keepAttestation(channel: Channel, { outpoint, attestation }: Data<'KeepAttestation'>): Decided {
   const watch = watchOf(channel)

@@ -1,6 +1,8 @@
 import type { ChannelFact } from '@penstock/contracts/channel.ts'
 import { fold } from '@penstock/kernel/decider.ts'
+import { canonical } from '@penstock/runtime/canonical.ts'
 import { compile } from '@penstock/runtime/lifecycle.ts'
+import type { Aggregate } from '@penstock/runtime/service.ts'
 import {
   attestation,
   confirmed,
@@ -25,10 +27,14 @@ import {
   wrong,
 } from '@penstock/testkit/channel-story.ts'
 import { given } from '@penstock/testkit/given.ts'
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { channelDecider } from './channel.decide.ts'
 import { channelMachine } from './channel.machine.ts'
 import { channelProcess } from './channel.process.ts'
+import { watchOf } from './channel.ts'
+import type { WatcherPorts } from './effects.ts'
+import { channelWatcher } from './service.ts'
 
 describe('an outpoint to watch', () => {
   test('begins with the heights at which it is too late', () => {
@@ -46,10 +52,17 @@ describe('an outpoint to watch', () => {
       .then({ ...blind, data: { ...blind.data, seenBefore: 140 } } as typeof blind) // the same fact, later
   })
   test('is replaced by the one that the order named since, whatever was seen of the first', () => {
-    const again = fact('WatchStarted', { ...named, outpoint: other, fromHeight: 93, seenBefore: 108, confirmedBefore: 110 })
+    const again = fact('WatchStarted', {
+      ...named,
+      outpoint: other,
+      naming: 2,
+      fromHeight: 93,
+      seenBefore: 108,
+      confirmedBefore: 110,
+    })
     for (const history of [[started], [started, seen], opened, [started, lost], [started, seen, wrong], [started, seen, missing]])
       given(channelDecider, ...history)
-        .when(watch({ outpoint: other, height: 102 }))
+        .when(watch({ outpoint: other, height: 102, naming: 2 }))
         .then(again)
     for (const history of [
       [...opened, leased],
@@ -57,8 +70,44 @@ describe('an outpoint to watch', () => {
       [started, stopped],
     ])
       given(channelDecider, ...history)
-        .when(watch({ outpoint: other }))
+        .when(watch({ outpoint: other, naming: 2 }))
         .then()
+  })
+  test('is not replaced by one that was named before it and comes late', () => {
+    const second = fact('WatchStarted', { ...started.data, outpoint: other, naming: 2 } as never)
+    given(channelDecider, second).when(watch()).then()
+    // Back at the first, and the one in between comes late.
+    const third = { ...started, data: { ...started.data, naming: 3 } } as typeof started // the same fact, named anew
+    for (const history of [[started], opened, [started, lost]])
+      given(channelDecider, ...history)
+        .when(watch({ naming: 3 }))
+        .then(third)
+    given(channelDecider, third)
+      .when(watch({ outpoint: other, naming: 2 }))
+      .then()
+    // A version that did not count is believed.
+    expect(given(channelDecider, second).when(watch({ naming: 0 })).decision).toMatchObject({
+      facts: [{ type: 'WatchStarted', data: { outpoint, naming: 0 } }],
+    })
+  })
+  test('is the newest in the end, in whatever order and however often they come', () => {
+    const namings = fc.array(fc.constantFrom(outpoint, other, `${'dd'.repeat(32)}:3`), { minLength: 1, maxLength: 6 })
+    const deliveries = namings.chain((made) => {
+      const all = made.map((named_, index) => ({ naming: index + 1, outpoint: named_ }))
+      return fc
+        .array(fc.constantFrom(...all), { maxLength: 6 })
+        .chain((more) => fc.shuffledSubarray([...all, ...more], { minLength: all.length + more.length }))
+    })
+    fc.assert(
+      fc.property(deliveries, (told) => {
+        const facts = told.reduce((before: ChannelFact[], one) => {
+          const { decision } = given(channelDecider, ...before).when(watch(one))
+          return 'facts' in decision ? [...before, ...decision.facts] : before
+        }, [])
+        const newest = told.reduce((one, next) => (next.naming > one.naming ? next : one))
+        expect(watchOf(fold(channelDecider, facts))).toMatchObject(newest)
+      }),
+    )
   })
   test('is not judged by what was seen of another', () => {
     given(channelDecider, started)
@@ -140,6 +189,19 @@ test('a watch that goes on has one marker, a finished one has nothing', () => {
     true,
     false,
   ])
+})
+
+test('a state from before namings were counted has the hash that it had', () => {
+  const [{ hashed }] = channelWatcher.aggregates as [Aggregate<WatcherPorts>]
+  const state = fold(channelDecider, [started, seen])
+  const before = JSON.parse(
+    canonical(state)
+      .replace(/"naming":\d+,?/, '')
+      .replace(',}', '}'),
+  ) as unknown
+  expect(canonical(hashed.of[1]?.(state))).toBe(canonical(before))
+  expect(canonical(hashed.of[2]?.(state))).toBe(canonical(state))
+  expect(hashed.of[1]?.({ status: 'NONE' })).toEqual({ status: 'NONE' })
 })
 
 test('a fact that cannot follow is a bug', () => {

@@ -11,6 +11,8 @@ export type Watch = {
   readonly outpoint: string
   readonly terms: ChannelTerms
   readonly attestation: Attestation | null
+  /** Which naming of the order began it. */
+  readonly naming: number
   readonly fromHeight: number
   readonly fundingConfirmsWithinBlocks: number
   readonly leaseBlocks: number

@@ -20,48 +20,49 @@ const LEASES_PER_TIP = 500
 
 type Context = ServiceContext<WatcherPorts>
 
+/** One replica at a time: each channel is looked at and probed once on each tip, however many there are. */
+export const followChain: Job<WatcherPorts> = {
+  name: 'follow-chain',
+  run: (context, signal) => context.alone('follow-chain', (held) => follow(context, held), signal),
+}
+
 /**
  * Looks at every watched outpoint on every new tip, and again where a look failed. No look waits for another, nor a new
  * tip for any: whoever keeps our probe keeps it from nobody else.
  */
-export const followChain: Job<WatcherPorts> = {
-  name: 'follow-chain',
-  async run(context, signal) {
-    const { chain, clock, log } = context.ports
-    const resting = new Set<string>()
-    let newest: ChainTip | undefined
-    // What failed is tried again after a moment.
-    const attempt = async (id: string, act: (tip: ChainTip) => Promise<void>): Promise<void> => {
-      if (!newest || signal.aborted) return
-      try {
-        await act(newest)
-      } catch (error) {
-        if (signal.aborted) return
-        log.warn({ order: id, reason: String(error) }, 'a channel could not be looked at; it is tried again')
-        void clock.sleep(AGAIN_AFTER_MS, signal).then(() => (signal.aborted ? undefined : looks.add([id])))
-      }
-    }
-    const looks = lanes(LOOKS_SIDE_BY_SIDE, (id) =>
-      attempt(id, async (tip) => {
-        resting.delete(id)
-        const after = await look(context, tip, id, false, signal)
-        if (isAtRest(after)) resting.add(id)
-        // A channel that this look found deep enough is probed at once, not a block later.
-        if (isToBeProbed(after)) probes.add([id])
-      }),
-    )
-    const probes = lanes(PROBES_SIDE_BY_SIDE, (id) =>
-      attempt(id, async (tip) => void (await look(context, tip, id, true, signal))),
-    )
+async function follow(context: Context, signal: AbortSignal): Promise<void> {
+  const { chain, clock, log } = context.ports
+  const resting = new Set<string>()
+  let newest: ChainTip | undefined
+  // What failed is tried again after a moment.
+  const attempt = async (id: string, act: (tip: ChainTip) => Promise<void>): Promise<void> => {
+    if (!newest || signal.aborted) return
     try {
-      for await (const tip of chain.tips(signal)) {
-        newest = tip
-        looks.add(await due(context, resting))
-      }
-    } finally {
-      await Promise.all([looks.stop(), probes.stop()])
+      await act(newest)
+    } catch (error) {
+      if (signal.aborted) return
+      log.warn({ order: id, reason: String(error) }, 'a channel could not be looked at; it is tried again')
+      void clock.sleep(AGAIN_AFTER_MS, signal).then(() => (signal.aborted ? undefined : looks.add([id])))
     }
-  },
+  }
+  const looks = lanes(LOOKS_SIDE_BY_SIDE, (id) =>
+    attempt(id, async (tip) => {
+      resting.delete(id)
+      const after = await look(context, tip, id, false, signal)
+      if (isAtRest(after)) resting.add(id)
+      // A channel that this look found deep enough is probed at once, not a block later.
+      if (isToBeProbed(after)) probes.add([id])
+    }),
+  )
+  const probes = lanes(PROBES_SIDE_BY_SIDE, (id) => attempt(id, async (tip) => void (await look(context, tip, id, true, signal))))
+  try {
+    for await (const tip of chain.tips(signal)) {
+      newest = tip
+      looks.add(await due(context, resting))
+    }
+  } finally {
+    await Promise.all([looks.stop(), probes.stop()])
+  }
 }
 
 /** Everything unfinished, and of the leases at rest those that were looked at longest ago. */

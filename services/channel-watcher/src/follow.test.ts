@@ -1,5 +1,8 @@
 import { fold } from '@penstock/kernel/decider.ts'
 import type { ChainTip } from '@penstock/ports/chain.ts'
+import type { Leases } from '@penstock/ports/leases.ts'
+import { underLease } from '@penstock/runtime/lease.ts'
+import { openLog } from '@penstock/runtime/log.ts'
 import type { Ask } from '@penstock/runtime/service.ts'
 import { confirmed, fact, opened, other, output, outpoint, seen, started, two } from '@penstock/testkit/channel-story.ts'
 import { until } from '@penstock/testkit/until.ts'
@@ -8,10 +11,13 @@ import { channelDecider } from './channel.decide.ts'
 import { followChain } from './effects-follow.ts'
 
 const tip = (height: number): ChainTip => ({ height, hash: `h${height}`, previousHash: '', time: 0, synced: true })
+type Alone = Parameters<typeof followChain.run>[0]['alone']
 const never = <T>(): Promise<T> => new Promise(() => undefined)
 
+const always: Alone = (_, work, signal) => work(signal)
+
 /** Two channels, of which `probed` waits for a probe that its buyer keeps; blocks come when told. */
-function watcher({ slowOutput = false } = {}) {
+function watcher({ slowOutput = false, alone = always } = {}) {
   const stop = new AbortController()
   const otherStarted = fact('WatchStarted', { ...started.data, outpoint: other } as never)
   const states = {
@@ -66,6 +72,7 @@ function watcher({ slowOutput = false } = {}) {
       },
     },
     unfinished: () => Promise.resolve(['probed', 'other']),
+    alone,
     load: (_: string, id: keyof typeof states) => Promise.resolve({ state: states[id], revision }),
     decide: ({ id, command }: Ask) => {
       looks.push(id)
@@ -123,4 +130,39 @@ test('what another replica has said since is not taken back by an older look', a
   await until('both are looked at', () => world.count('probed') > 0 && world.count('other') > 0)
   expect(new Set(world.heights)).toEqual(new Set([104]))
   await world.close()
+})
+
+/** A second passes whenever somebody sleeps. */
+function replicas() {
+  let now = 0
+  const clock = {
+    now: () => now,
+    sleep: (ms: number) => new Promise<void>((resolve) => setImmediate(() => resolve(void (now += ms)))),
+  }
+  let holder: { readonly owner: string; readonly until: number } | undefined
+  const leases: Leases = {
+    hold: async (_, owner, ttlMs) => {
+      if (holder && holder.owner !== owner && holder.until > now) return false
+      holder = { owner, until: now + ttlMs }
+      return true
+    },
+    release: async (_, owner) => void (holder?.owner === owner && (holder = undefined)),
+  }
+  const log = openLog('silent')
+  return (instance: string): Alone =>
+    (name, work, signal) =>
+      underLease({ leases, instance, clock, log }, name, work, signal)
+}
+
+test('one replica looks and probes; another goes on when it has ended', async () => {
+  const alone = replicas()
+  const first = watcher({ alone: alone('first') })
+  await until('the first looks', () => first.count('other') > 0)
+  const second = watcher({ alone: alone('second') })
+  for (let blocks = 0; blocks < 3; blocks++) await first.block()
+  expect(first.count('probed')).toBeGreaterThan(0)
+  expect([second.count('probed'), second.count('other'), second.probes()]).toEqual([0, 0, 0])
+  await first.close()
+  await until('the second looks', () => second.count('probed') > 0 && second.count('other') > 0 && second.probes() > 0)
+  await second.close()
 })

@@ -186,6 +186,7 @@ function command(move: string, n: number, world: World, looked: readonly Evidenc
           fundingSeenBlocks: 6,
           fundingConfirmsWithinBlocks: 8,
           leaseBlocks: 20,
+          naming: 1,
           height,
           seesMempool: true,
         },

@@ -54,6 +54,7 @@ async function world() {
         fundingSeenBlocks: 6,
         fundingConfirmsWithinBlocks: 6,
         leaseBlocks: 50,
+        naming: 1,
         ...(feeCaps && { feeCaps }),
       }
       return send(ask(channel, id, 'WatchOutpoint', watched), randomUUID())

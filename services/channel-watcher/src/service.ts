@@ -2,7 +2,7 @@ import { channel, outpointClaim } from '@penstock/contracts/channel.ts'
 import { aggregate, service } from '@penstock/runtime/service.ts'
 import { channelDecider } from './channel.decide.ts'
 import { channelProcess } from './channel.process.ts'
-import type { Channel } from './channel.ts'
+import { type Channel, watchOf } from './channel.ts'
 import { type OutpointClaim, outpointClaimDecider } from './claim.ts'
 import { noticeFunding, type WatcherPorts } from './effects.ts'
 import { followChain } from './effects-follow.ts'
@@ -17,7 +17,7 @@ export const channelWatcher = service<WatcherPorts>('channel-watcher', {
       process: channelProcess,
       effects: { noticeFunding },
       enrich: { WatchOutpoint: forWatch, StartLease: atHeight },
-      hashed: { version: 1, of: { 1: (state: Channel) => state } },
+      hashed: { version: 2, of: { 1: withoutNaming, 2: (state: Channel) => state } },
     }),
     aggregate({
       contract: outpointClaim,
@@ -28,3 +28,9 @@ export const channelWatcher = service<WatcherPorts>('channel-watcher', {
   ],
   jobs: [followChain],
 })
+
+/** As it was hashed before namings were counted. */
+function withoutNaming(state: Channel): unknown {
+  const watch = watchOf(state)
+  return watch ? { ...state, watch: { ...watch, naming: undefined } } : state
+}

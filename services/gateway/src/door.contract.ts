@@ -101,8 +101,10 @@ function doorOf(gateway: Gateway, outside: Outside): Door {
   }
 }
 
-/** A fault of ours leaves with its reason here, since no log is read. */
-const said = (error: unknown): NonNullable<DoorAnswer['errors']>[number] =>
-  error instanceof GraphQLError && !error.originalError
-    ? { message: error.message, extensions: error.extensions }
-    : { message: String(error), extensions: { code: 'INTERNAL_SERVER_ERROR' } }
+/** A fault of ours leaves with its reason here, since no log is read. A refusal comes wrapped with its place in the document. */
+function said(error: unknown): NonNullable<DoorAnswer['errors']>[number] {
+  const root = error instanceof GraphQLError ? (error.originalError ?? error) : error
+  return root instanceof GraphQLError
+    ? { message: root.message, extensions: root.extensions }
+    : { message: String(root), extensions: { code: 'INTERNAL_SERVER_ERROR' } }
+}

@@ -4,7 +4,7 @@ import { type FundingFees, fundingFees } from '@penstock/market/price.ts'
 import { chargesForFunding } from '@penstock/market/rank.ts'
 import type { Chain } from '@penstock/ports/chain.ts'
 import type { Graph } from '@penstock/ports/lightning.ts'
-import { linkedSellers } from '@penstock/ports/linked.ts'
+import { linkedSellers, noteOpening } from '@penstock/ports/linked.ts'
 import type { Basics } from '@penstock/runtime/basics.ts'
 import type { MatchExtra } from './match.decide.ts'
 import { searchFor } from './search.ts'
@@ -45,8 +45,10 @@ export const findSeller =
     const entries = book.entries(at, ports.config.railsScore)
     const fees = await feesFor(entries, ports)
     const sellers = entries.map(({ seller }) => seller.pubkey)
-    const linked = await linkedSellers(ports.graph, data.need, sellers)
-    return { candidates: searchFor(data, entries, { settings: ports.config, fees }, linked) }
+    const linked = await linkedSellers(ports, data.need, sellers)
+    const candidates = searchFor(data, entries, { settings: ports.config, fees }, linked)
+    await noteOpening(ports, data.need, candidates[0]?.sellerPubkey)
+    return { candidates }
   }
 
 /** Asked for only where an offer charges for its funding; where the chain can't tell, those offers are passed over. */

@@ -75,6 +75,7 @@ function watchDuties(order: Placed, named: Named, id: string): readonly Duty[] {
     fundingConfirmsWithinBlocks,
     leaseBlocks,
     feeCaps: { baseFeeCapSat, feeRateCapPpm },
+    naming: number,
   }
   const watch: Duty = {
     told: { what: 'watch-started', key: outpoint },
@@ -105,7 +106,7 @@ type Noting = Pick<Named, 'number' | 'attempt' | 'outpoint' | 'attestation'>
 /** Asked once with and once without the attestation, so that one which comes later is noted too. */
 export function noteOutpoint(order: Placed, { number, attempt, outpoint, attestation }: Noting, id: string): CommandStep {
   const { sellerAmountMsat } = candidateOf(order, attempt)
-  const data = { attempt, outpoint, terms: termsOf(order, attempt), sellerAmountMsat, attestation }
+  const data = { attempt, outpoint, terms: termsOf(order, attempt), sellerAmountMsat, attestation, naming: number }
   return tell<SettlementCommand>('settlement', id, `note-outpoint-${number}`, { type: 'NoteOutpoint', data }, attestation ? 2 : 1)
 }
 

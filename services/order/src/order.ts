@@ -30,7 +30,8 @@ function evolve(order: Order, fact: OrderFact): Order {
     attempts: evolveAttempts(before.attempts, fact),
     payouts: evolvePayouts(before, fact),
   }
-  return { ...after, searched: Math.max(after.searched, searching(after) ?? 0) }
+  const searched = searching(after) ?? 0
+  return searched > after.searched ? { ...after, searched } : after
 }
 
 function placed({ type, data }: OrderFact): Placed {

@@ -43,7 +43,7 @@ export const requestQuote =
   async (request: Request, { ports }: About): Promise<QuoteExtra['RequestQuote']> => {
     const market = marketNow(known, ports.clock.now(), ports)
     const sellers = market.entries.map(({ seller }) => seller.pubkey)
-    const linked = await linkedSellers(ports.graph, request, sellers)
+    const linked = await linkedSellers(ports, request, sellers)
     return { market: { ...market, linked }, settings: ports.config }
   }
 

@@ -24,7 +24,8 @@ const lastBroadcastHeight = (
 /** What settlement will prove with is its own, before the naming is acknowledged to anybody. */
 export function noteOutpoint(hold: Hold, { height, confirmedAtHeight, ...noted }: Data<'NoteOutpoint'>): SettlementDecision {
   const { request, payment } = hold
-  if (hold.noted?.outpoint === noted.outpoint) return noteAttestation(hold, noted)
+  if (hold.noted?.outpoint === noted.outpoint) return noteAgain(hold, noted)
+  if (hold.noted && isOlder(noted, hold.noted)) return accept()
   if (hold.refusedNamings.includes(namingOf(noted))) return accept()
   const refused = (reason: string): SettlementDecision =>
     accept({ type: 'OutpointNoteRefused', v: 1, data: { attempt: noted.attempt, outpoint: noted.outpoint, reason } })
@@ -39,14 +40,21 @@ export function noteOutpoint(hold: Hold, { height, confirmedAtHeight, ...noted }
     )
   if (BigInt(noted.sellerAmountMsat) > request.amountMsat - request.leastPlatformFeeMsat)
     return refused('The buyer has not paid enough for this seller.')
-  return accept({ type: 'OutpointNoted', v: 1, data: noted })
+  return accept({ type: 'OutpointNoted', v: 2, data: noted })
 }
 
-/** An attestation may follow later; the same outpoint brings nothing else that is new. */
-function noteAttestation({ status, noted }: Hold, { attestation }: NotedOutpoint): SettlementDecision {
+/** Came late: the order has named another since. Who does not count is believed. */
+const isOlder = ({ naming }: NotedOutpoint, noted: NotedOutpoint): boolean => naming !== 0 && naming < noted.naming
+
+/** An attestation may follow later, and the order may come back to the outpoint; it brings nothing else that is new. */
+function noteAgain({ status, noted }: Hold, { attestation, naming }: NotedOutpoint): SettlementDecision {
   const open = status === 'held' || status === 'settling' || status === 'settled'
-  if (!noted || !open || !attestation || JSON.stringify(attestation) === JSON.stringify(noted.attestation)) return accept()
-  return accept({ type: 'OutpointNoted', v: 1, data: { ...noted, attestation } })
+  if (!noted || !open) return accept()
+  const isNews = attestation !== null && JSON.stringify(attestation) !== JSON.stringify(noted.attestation)
+  const isNewer = status === 'held' && naming > noted.naming
+  if (!isNews && !isNewer) return accept()
+  const data = { ...noted, attestation: attestation ?? noted.attestation, naming: Math.max(naming, noted.naming) }
+  return accept({ type: 'OutpointNoted', v: 2, data })
 }
 
 /** The order has seen enough; settlement believes its own eyes only, from now on. */

@@ -66,11 +66,19 @@ const wish: fc.Arbitrary<Wish> = fc.oneof(
     arbitrary: data(
       'NoteOutpoint',
       fc
-        .record({ at: height, to: outpoint, signed: from(null, attestation), attempt, confirmed: from(null, null, 851, 850) })
+        .record({
+          at: height,
+          to: outpoint,
+          signed: from(null, attestation),
+          attempt,
+          confirmed: from(null, null, 851, 850),
+          naming: fc.nat(3),
+        })
         .map((n) => ({
           ...noted,
           attempt: n.attempt,
           outpoint: n.to,
+          naming: n.naming,
           attestation: n.signed,
           height: n.at,
           confirmedAtHeight: n.confirmed,

@@ -1,6 +1,6 @@
 import { createMachine } from 'xstate'
 
-const EVERYWHERE = ['PayoutInvoiceOffered', 'PayoutInvoiceTaken', 'PayoutInvoiceRefused', 'OutpointNoteRefused']
+const EVERYWHERE = ['PayoutInvoiceTaken', 'PayoutInvoiceRefused', 'OutpointNoteRefused']
 
 /**
  * Facts that are noted and change no status. Sellers give invoices before the hold is asked for and after everything,
@@ -9,19 +9,23 @@ const EVERYWHERE = ['PayoutInvoiceOffered', 'PayoutInvoiceTaken', 'PayoutInvoice
 const noted = <Status extends string>(status: Status, ...types: readonly string[]): Record<string, Status> =>
   Object.fromEntries([...EVERYWHERE, ...types].map((type) => [type, status]))
 
+/** While there is something that could be paid out: what comes after a release is refused at once. */
+const payable = <Status extends string>(status: Status, ...types: readonly string[]): Record<string, Status> =>
+  noted(status, 'PayoutInvoiceOffered', ...types)
+
 /** Which fact may follow in which status of a hold. From `settling` on no edge leads to `cancelling`. */
 export const holdMachine = createMachine({
   id: 'hold',
   initial: 'NONE',
   states: {
-    NONE: { on: { HoldRequested: 'requested', HoldRefused: 'cancelled', ...noted('NONE') } },
-    requested: { on: { HoldIssued: 'open', HoldRefused: 'cancelled', CancelRequested: 'cancelling', ...noted('requested') } },
-    open: { on: { HoldHeld: 'held', CancelRequested: 'cancelling', ...noted('open') } },
+    NONE: { on: { HoldRequested: 'requested', HoldRefused: 'cancelled', ...payable('NONE') } },
+    requested: { on: { HoldIssued: 'open', HoldRefused: 'cancelled', CancelRequested: 'cancelling', ...payable('requested') } },
+    open: { on: { HoldHeld: 'held', CancelRequested: 'cancelling', ...payable('open') } },
     held: {
       on: {
         SettleRequested: 'settling',
         CancelRequested: 'cancelling',
-        ...noted('held', 'ReachAsked', 'ReachChecked', 'OutpointNoted', 'SettleAsked', 'LastHeightReached'),
+        ...payable('held', 'ReachAsked', 'ReachChecked', 'OutpointNoted', 'SettleAsked', 'LastHeightReached'),
       },
     },
     settling: {
@@ -29,11 +33,11 @@ export const holdMachine = createMachine({
         HoldSettled: 'settled',
         // The node alone can still give the money back, by its own last line: that is recorded, with an incident.
         HoldCancelled: 'cancelled',
-        ...noted('settling', 'CancelRefused', 'OutpointNoted', 'IncidentNoted'),
+        ...payable('settling', 'CancelRefused', 'OutpointNoted', 'IncidentNoted'),
       },
     },
     settled: {
-      on: noted(
+      on: payable(
         'settled',
         'LedgerPosted',
         'PayoutWithheld',

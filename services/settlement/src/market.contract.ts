@@ -107,7 +107,7 @@ export async function openMarket(
       }
       await tell(
         'NoteOutpoint',
-        { attempt: 1, outpoint, terms: agreed, sellerAmountMsat: `${SELLER_MSAT}`, attestation: null },
+        { attempt: 1, outpoint, terms: agreed, sellerAmountMsat: `${SELLER_MSAT}`, attestation: null, naming: 1 },
         orderId,
       )
       await fact('OutpointNoted', orderId)

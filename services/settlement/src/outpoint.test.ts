@@ -1,5 +1,12 @@
+import type { SettlementFact } from '@penstock/contracts/settlement.ts'
+import { fold } from '@penstock/kernel/decider.ts'
+import { canonical } from '@penstock/runtime/canonical.ts'
+import type { Aggregate } from '@penstock/runtime/service.ts'
 import { given } from '@penstock/testkit/given.ts'
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import type { SettlementPorts } from './effects/ports.ts'
+import { settlementService } from './service.ts'
 import { settlement } from './settlement.ts'
 import {
   attestation,
@@ -103,6 +110,71 @@ describe('noting an outpoint', () => {
         .when(note(E))
         .then()
     }
+  })
+})
+
+describe('namings that come in another order than they were made', () => {
+  const outpoints = [7, 8, 9, 10].map((n) => `${'00'.repeat(32)}:${n}`)
+  const named = (naming: number, outpoint: string, signed = false) => ({
+    ...noted,
+    naming,
+    outpoint,
+    attestation: signed ? { ...attestation, outpoint } : null,
+  })
+  const note = (data: ReturnType<typeof named>) =>
+    ({ type: 'NoteOutpoint', data: { ...data, height: HELD_AT, confirmedAtHeight: null } }) as const
+  const [first = '', second = ''] = outpoints
+
+  test('an older one does not take the place of a newer one', () => {
+    given(settlement, ...toHeld, fact('OutpointNoted', named(2, second)))
+      .when(note(named(1, first)))
+      .then()
+  })
+  test('the order comes back to an outpoint, and what was named in between comes late', () => {
+    const back = fact('OutpointNoted', named(3, first))
+    given(settlement, ...toHeld, fact('OutpointNoted', named(1, first)))
+      .when(note(named(3, first)))
+      .then(back)
+    given(settlement, ...toHeld, back)
+      .when(note(named(2, second)))
+      .then()
+    given(settlement, ...toHeld, back)
+      .when(note(named(1, first, true)))
+      .then(fact('OutpointNoted', named(3, first, true)))
+  })
+  test('a state from before they were counted has the hash that it had', () => {
+    const [{ hashed }] = settlementService().aggregates as [Aggregate<SettlementPorts>]
+    const state = fold(settlement, toNoted)
+    const before = JSON.parse(
+      canonical(state)
+        .replace(/"naming":\d+,?/, '')
+        .replace(',}', '}'),
+    ) as unknown
+    expect(canonical(hashed.of[1]?.(state))).toBe(canonical(before))
+    expect(canonical(hashed.of[2]?.(state))).toBe(canonical(state))
+  })
+  test('a version that did not count is believed', () => {
+    given(settlement, ...toHeld, fact('OutpointNoted', named(2, second)))
+      .when(note(named(0, first)))
+      .then(fact('OutpointNoted', named(0, first)))
+  })
+  test('whatever comes in whatever order, however often: the newest is noted in the end', () => {
+    const namings = fc.array(fc.constantFrom(...outpoints), { minLength: 1, maxLength: 6 }).chain((made) => {
+      const all = made.map((outpoint, index) => named(index + 1, outpoint, index % 2 === 0))
+      const repeated = fc.array(fc.constantFrom(...all), { maxLength: 6 })
+      return repeated.chain((more) => fc.shuffledSubarray([...all, ...more], { minLength: all.length + more.length }))
+    })
+    fc.assert(
+      fc.property(namings, (deliveries) => {
+        const told = deliveries.reduce((facts: SettlementFact[], data) => {
+          const { decision } = given(settlement, ...toHeld, ...facts).when(note(data))
+          return 'facts' in decision ? [...facts, ...decision.facts] : facts
+        }, [])
+        const { noted: last } = fold(settlement, [...toHeld, ...told]).hold
+        const newest = deliveries.reduce((one, other) => (other.naming > one.naming ? other : one))
+        expect(last).toMatchObject({ naming: newest.naming, outpoint: newest.outpoint })
+      }),
+    )
   })
 })
 

@@ -1,7 +1,13 @@
 import { encodePaymentRequest } from '@penstock/bitcoin/bolt11.ts'
 import { pubkeyOf } from '@penstock/bitcoin/pubkey.ts'
 import { fundingScript } from '@penstock/bitcoin/script.ts'
-import type { EvidenceData, HoldTerms, NotedOutpoint, SettlementFact } from '@penstock/contracts/settlement.ts'
+import {
+  settlement as contract,
+  type EvidenceData,
+  type HoldTerms,
+  type NotedOutpoint,
+  type SettlementFact,
+} from '@penstock/contracts/settlement.ts'
 import { fold } from '@penstock/kernel/decider.ts'
 import { settlement } from './settlement.ts'
 import type { NodeView, Settlement } from './state.ts'
@@ -9,7 +15,7 @@ import type { NodeView, Settlement } from './state.ts'
 /** What the tests of this service share: one order's facts, in the order in which they happen. */
 type FactOf<T extends SettlementFact['type']> = Extract<SettlementFact, { type: T }>
 export const fact = <T extends SettlementFact['type']>(type: T, data: FactOf<T>['data']): FactOf<T> =>
-  ({ type, v: 1, data }) as FactOf<T> // the pair that was asked for
+  ({ type, v: contract.facts[type].v, data }) as FactOf<T> // the pair that was asked for
 
 const key = (byte: number): string => pubkeyOf(new Uint8Array(32).fill(byte))
 const sellerSecret = new Uint8Array(32).fill(1)
@@ -65,6 +71,7 @@ export const noted: NotedOutpoint = {
   },
   sellerAmountMsat: `${SELLER_MSAT}`,
   attestation: null,
+  naming: 1,
 }
 export const attestation = {
   outpoint: OUTPOINT,

@@ -30,7 +30,7 @@ export function settlementService(): Service<SettlementPorts> {
       aggregate({
         contract,
         decider: settlement,
-        hashed: { version: 1, of: { 1: (state: Settlement) => state } },
+        hashed: { version: 2, of: { 1: withoutNaming, 2: (state: Settlement) => state } },
         enrich,
         process: settlementProcess,
         effects: { issue: andWatch(watch, custody), reach, prove, settle, cancel, pay },
@@ -56,6 +56,12 @@ export function settlementService(): Service<SettlementPorts> {
     jobs: [guardJob(custody), guardByClockJob(custody), watch.job, checkNodeJob, reconcileJob(custody), gaugesJob(custody)],
   })
 }
+
+/** As it was hashed before namings were counted. */
+const withoutNaming = ({ hold, ...state }: Settlement): unknown => ({
+  ...state,
+  hold: { ...hold, noted: hold.noted && { ...hold.noted, naming: undefined } },
+})
 
 /** Who made an invoice hears of its payment at once. */
 const andWatch =

@@ -1,10 +1,9 @@
 import { postgresEventStore } from '@penstock/adapters/postgres/event-store.ts'
 import { simNodes } from '../../harness/buyer.ts'
 import { startCluster, type TestCluster } from '../../harness/cluster.ts'
-import type { Product } from '../../harness/product.ts'
 import { foldOver } from '../fold.ts'
 import { marketMsat } from '../look.ts'
-import type { Mortal } from '../mortal.ts'
+import { asProduct, patientCaller } from '../patient.ts'
 import { act } from '../people.ts'
 import { planOf } from '../plan.ts'
 import { seeded, seedOf } from '../random.ts'
@@ -96,21 +95,3 @@ async function oneRound(world: World, seed: number, round: number, extent: Clust
 }
 
 const PATIENCE_MS = 60_000
-const AGAIN_MS = 250
-
-/** Asks again and again: a gateway that was just killed has refused nobody for good. */
-const patientCaller = (cluster: TestCluster): Pick<Mortal, 'call'> => ({
-  async call(ask, untilMs) {
-    for (;;) {
-      try {
-        return await ask(asProduct(cluster))
-      } catch (error) {
-        if (performance.now() > untilMs) throw error
-        await new Promise((resolve) => setTimeout(resolve, AGAIN_MS))
-      }
-    }
-  },
-})
-
-/** What those who buy ask of a product; the rest of one is about its single process. */
-const asProduct = ({ url, dataDir, operator }: TestCluster): Product => ({ url, dataDir, operator }) as Product // only these three are used by buyers

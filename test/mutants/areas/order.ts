@@ -48,8 +48,8 @@ export const order = mutantsOf('order', [
     id: 'reservation-of-a-search-kept',
     wrong: 'A search that was under way when the order closed is not released: the capacity stays reserved for nobody.',
     file: `${src}/order.ts`,
-    text: `searched: Math.max(after.searched, searching(after) ?? 0)`,
-    instead: `searched: after.attempts.length`,
+    text: `const searched = searching(after) ?? 0`,
+    instead: `const searched = after.attempts.length`,
     killers: [`${src}/fulfilment.test.ts`],
   },
   {

@@ -4,7 +4,7 @@ import type { OpenRequest } from '@penstock/ports/lightning.ts'
 import { balancesOf, type Balances } from './balances.ts'
 import { acceptTransaction, dropTransaction, heightOf } from './chain.ts'
 import { channelsOf, closeChannel, otherEnd, stateOf } from './channels.ts'
-import { prepareFunding, publishFunding } from './funding.ts'
+import { prepareFunding, publishFunding, sendAgain } from './funding.ts'
 import { setHoldsProbes } from './graph.ts'
 import { createInvoice, findInvoice, lapseInvoices } from './invoices.ts'
 import { mine, reorganise } from './mining.ts'
@@ -59,6 +59,10 @@ export type SimControl = {
   close(outpoint: string, options?: { readonly force?: boolean }): { readonly txid: string }
   /** Replaces an unconfirmed transaction by one that gives its coins back to its owner; what depended on it is gone. */
   doubleSpend(txid: string): { readonly txid: string }
+  /** Every mempool forgets an unconfirmed transaction, and whatever depended on it. */
+  forget(txid: string): void
+  /** A funding that was published is sent once more. @throws Fault where its coins were spent otherwise meanwhile */
+  rebroadcast(outpoint: string): void
   /** From now on blocks take nothing that pays less than so many satoshis per virtual byte; 0: everything. */
   feeFloor(satPerVbyte: number): void
   balances(): Balances
@@ -110,6 +114,11 @@ export function controlOf(net: Net): SimControl {
     close: (outpoint, { force = false } = {}) =>
       net.write(() => ({ txid: closeChannel(net, outpoint, { force, feeSat: 200n }) })),
     doubleSpend: (txid) => net.write(() => ({ txid: doubleSpend(net, txid) })),
+    forget: (txid) =>
+      net.write(() => {
+        if (net.get('SELECT 1 FROM txs WHERE txid = ? AND height IS NULL', txid)) dropTransaction(net, txid)
+      }),
+    rebroadcast: (outpoint) => net.write(() => sendAgain(net, outpoint)),
     feeFloor: (rate) => void net.write(() => net.run("INSERT OR REPLACE INTO meta VALUES ('fee_floor', ?)", `${rate}`)),
     balances: () => balancesOf(net),
   }

@@ -80,6 +80,13 @@ export function publishFunding(net: Net, node: Node, funding: UnpublishedFunding
   setState(net, channel, 'published')
 }
 
+/** Once more what was published: mempools may have forgotten it. @throws Fault where its coins are spent by now */
+export function sendAgain(net: Net, outpoint: string): void {
+  const channel = findChannel(net, outpoint)
+  if (channel?.state !== 'published') throw new Fault(`${outpoint} was never published`)
+  acceptTransaction(net, readTransaction(channel.raw), { feeSat: channel.fee_sat, vsize: Number(channel.vsize) })
+}
+
 /** One that is not there is given up already. @returns 'published' where it is too late */
 export function abandonFunding(net: Net, node: Node, outpoint: string): 'abandoned' | 'published' {
   if (!findChannel(net, outpoint)) return 'abandoned'

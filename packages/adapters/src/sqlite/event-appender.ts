@@ -37,6 +37,11 @@ export function eventAppender(log: MarketLog, reader: EventReader) {
   return {
     /** @returns undefined where nothing was appended since the log was opened or reset */
     lastPosition: () => lastPosition,
+    /** Whether a stream is known to have nothing at this revision yet: who looks for news mostly finds none. */
+    endsBefore(stream: string, revision: number): boolean {
+      const head = heads.known(stream)
+      return head !== undefined && head.revision < revision && !log.isOutdated()
+    },
     append(stream: string, expected: ExpectedRevision, events: readonly NewEvent[]): Appended {
       checkBatch(stream, events)
       const head = heads.known(stream) ?? findHead(stream)

@@ -43,7 +43,7 @@ export function sqliteEventStore(log: MarketLog): EventStore {
       }),
     async read(stream, from = 0, max = Number.MAX_SAFE_INTEGER) {
       checkOpen()
-      return reader.read(stream, from, max)
+      return appender.endsBefore(stream, from) ? [] : reader.read(stream, from, max)
     },
     async readAll(after, max, categories) {
       checkOpen()

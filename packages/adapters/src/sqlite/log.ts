@@ -19,6 +19,8 @@ export type MarketLog = {
   onCommit(listener: (foreign: boolean) => void): () => void
   /** Called when what was remembered of the tables is void: rolled back, or written by another process. */
   onReset(listener: () => void): void
+  /** Whether another process has written since the last look, so that what is remembered is about to be void. */
+  isOutdated(): boolean
   /** Commits what is queued and closes the file. */
   close(): Promise<void>
 }
@@ -40,7 +42,7 @@ export function openLog(path: string, { readOnly = false, pollMs = 100 }: LogOpt
   }
   const others = noticeOthers(db)
   const resetIfOthersWrote = (): boolean => {
-    const wrote = others()
+    const wrote = others.wrote()
     if (wrote) for (const listener of listeners.reset) listener()
     return wrote
   }
@@ -76,6 +78,7 @@ export function openLog(path: string, { readOnly = false, pollMs = 100 }: LogOpt
       return () => listeners.commit.delete(listener)
     },
     onReset: (listener) => void listeners.reset.add(listener),
+    isOutdated: () => others.areAhead(),
     async close() {
       if (closed) return
       closed = true
@@ -87,16 +90,19 @@ export function openLog(path: string, { readOnly = false, pollMs = 100 }: LogOpt
   }
 }
 
-/** @returns a look whether another connection has written since the last look */
-function noticeOthers(db: DatabaseSync): () => boolean {
+/** Whether another connection has written since `wrote` was asked the last time. */
+function noticeOthers(db: DatabaseSync): { wrote(): boolean; areAhead(): boolean } {
   const dataVersion = db.prepare('pragma data_version')
   const look = () => dataVersion.get()?.['data_version']
   let version = look()
-  return () => {
-    const now = look()
-    if (now === version) return false
-    version = now
-    return true
+  return {
+    wrote() {
+      const now = look()
+      if (now === version) return false
+      version = now
+      return true
+    },
+    areAhead: () => look() !== version,
   }
 }
 

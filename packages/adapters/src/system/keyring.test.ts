@@ -2,6 +2,7 @@ import { createHash, createHmac } from 'node:crypto'
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Fault } from '@penstock/kernel/result.ts'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { fileKeyring } from './keyring.ts'
 
@@ -78,4 +79,20 @@ test('a keyring that others could read is closed; one that is closed is not touc
   chmodSync(path(), 0o400)
   fileKeyring(folder, scope)
   expect(statSync(path()).mode & 0o777).toBe(0o400)
+})
+
+test('a key that was added since is found by who runs on; what is known already neither changes nor goes away', () => {
+  const write = (current: string, keys: Record<string, string>) => writeFileSync(path(), JSON.stringify({ current, keys }))
+  const [a, b] = ['ab'.repeat(32), 'cd'.repeat(32)]
+  write('a', { a })
+  const runsOn = fileKeyring(folder, scope)
+  const old = runsOn.preimageOf('a', order, 1)
+  expect(() => runsOn.preimageOf('b', order, 1)).toThrow(Fault)
+  writeFileSync(path(), '{"current":"b","ke')
+  expect(() => runsOn.preimageOf('b', order, 1)).toThrow(Fault)
+  write('b', { a: b, b })
+  const startedSince = fileKeyring(folder, scope)
+  expect(runsOn.preimageOf('b', order, 1)).toBe(startedSince.preimageOf('b', order, 1))
+  expect(runsOn.preimageOf('a', order, 1)).toBe(old)
+  expect([runsOn, startedSince].map((keyring) => keyring.paymentHashOf(order, 1).keyId)).toEqual(['a', 'b'])
 })

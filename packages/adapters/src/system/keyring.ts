@@ -23,15 +23,18 @@ type KeyFile = { readonly current: string; readonly keys: Readonly<Record<string
 
 /**
  * Keys in `keyring.json` of the data folder, readable by its owner alone, made at the first start. To change keys an
- * operator adds one and names it `current`; the old ones stay, since open holds were made with them.
+ * operator adds one and names it `current`; the old ones stay, since open holds were made with them. What a process has read
+ * it keeps. A key that it does not know it looks for again: another one, started since, has made a hold with it.
  * @param scope what keeps the hashes of two networks, or of two markets on one network, apart
  * @throws Error for a file that is no keyring: going on with new keys would strand every open hold
  */
 export function fileKeyring(dataDir: string, scope: { readonly network: string; readonly environment: string }): Keyring {
   const path = join(dataDir, 'keyring.json')
-  const { current, keys } = readKeys(path) ?? makeKeys(dataDir, path)
+  const { current, ...known } = readKeys(path) ?? makeKeys(dataDir, path)
+  let { keys } = known
 
   const preimageOf = (keyId: string, orderId: string, issue: number): string => {
+    if (keys[keyId] === undefined) keys = { ...addedKeys(path), ...keys }
     const key = keys[keyId]
     if (key === undefined) throw new Fault(`the keyring has no key "${keyId}"; put it back, an open hold was made with it`)
     // A JSON array: no part can run into its neighbour, whatever characters it has.
@@ -46,6 +49,15 @@ export function fileKeyring(dataDir: string, scope: { readonly network: string; 
         .update(Buffer.from(preimageOf(current, orderId, issue), 'hex'))
         .digest('hex'),
     }),
+  }
+}
+
+/** @throws Fault where the file is not there or no keyring, perhaps since it is being written */
+function addedKeys(path: string): KeyFile['keys'] {
+  try {
+    return readKeys(path)?.keys ?? {}
+  } catch (error) {
+    throw new Fault('the keyring cannot be read again', { cause: error })
   }
 }
 

@@ -29,6 +29,8 @@ export const CALLS = {
     'open',
     'close',
     'doubleSpend',
+    'forget',
+    'rebroadcast',
     'feeFloor',
     'balances',
   ],
