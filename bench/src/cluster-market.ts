@@ -3,6 +3,7 @@ import { request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { kafkaClient } from '@penstock/adapters/kafka/client.ts'
 import { clusterSocket } from '@penstock/platforms/data-dir.ts'
+import { until } from '@penstock/testkit/until.ts'
 import type { Admin } from 'kafkajs'
 import { buyerOf } from '../../test/harness/buyer.ts'
 import type { TestCluster } from '../../test/harness/cluster.ts'
@@ -30,6 +31,9 @@ const ms = (value: number): string => `${Math.round(value).toLocaleString('en')}
 export async function measureMarket(cluster: TestCluster, extent: MarketExtent): Promise<readonly Figure[]> {
   const { uri } = await buyerOf(cluster)
   const body = JSON.stringify({ query: BUY, variables: { input: { connection_uri: uri, usd_cents: '500' } } })
+  const { call, close } = poster(`${cluster.url}/graphql`, 1)
+  await until('somebody sells', async () => isBought(await call(body)), SOLD_WITHIN_MS, 250)
+  close()
   const figures: Figure[] = []
   for (const callers of [1, 8]) figures.push(await purchases(cluster, body, callers, extent.calls))
   for (const name of ['quote', 'order', 'settlement', 'matching', 'gateway'])
@@ -39,11 +43,14 @@ export async function measureMarket(cluster: TestCluster, extent: MarketExtent):
   return figures
 }
 
+const SOLD_WITHIN_MS = 120_000
+const isBought = (answer: string): boolean => answer.includes('"lightning_invoice":"ln')
+
 async function purchases({ url }: TestCluster, body: string, callers: number, calls: number): Promise<Figure> {
   const client = poster(`${url}/graphql`, callers)
   const purchase = async (): Promise<void> => {
     const answer = await client.call(body)
-    if (!answer.includes('"lightning_invoice":"ln')) throw new Error(`a purchase failed: ${answer}`)
+    if (!isBought(answer)) throw new Error(`a purchase failed: ${answer}`)
   }
   await durations(callers, Math.ceil(calls / 5), purchase)
   const taken = await durations(callers, calls, purchase)
@@ -126,7 +133,7 @@ async function pushed(cluster: TestCluster, body: string, orders: number): Promi
   const began = performance.now()
   const taken = await durations(CALLERS, orders, async () => {
     const answer = await client.call(body).catch(() => '')
-    if (!answer.includes('"lightning_invoice":"ln')) refused += 1
+    if (!isBought(answer)) refused += 1
   })
   const tookMs = performance.now() - began
   const pushedAt = performance.now()

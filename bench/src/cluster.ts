@@ -1,9 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { openPool } from '@penstock/adapters/postgres/pool.ts'
 import { kafkaMissing } from '@penstock/servers/kafka-install.ts'
 import { startKafka } from '@penstock/servers/kafka.ts'
-import { startCluster } from '../../test/harness/cluster.ts'
+import { startCluster, type TestCluster } from '../../test/harness/cluster.ts'
 import { compareBus } from './cluster-bus.ts'
 import { type Figure, HOPS_OF_BUY, measureMarket } from './cluster-market.ts'
 import { quantile, type Row } from './harness.ts'
@@ -27,7 +28,7 @@ console.error('bus ...')
 const kafka = await startKafka()
 const rows = await compareBus(
   kafka.brokers,
-  isQuick ? { rounds: 1, messages: 2000, hops: 100 } : { rounds: 5, messages: 40_000, hops: 2000 },
+  isQuick ? { rounds: 1, messages: 2000, hops: 100 } : { rounds: 7, messages: 40_000, hops: 1000 },
 )
 await kafka.stop()
 console.log(table(rows))
@@ -41,20 +42,33 @@ const figures = await measureMarket(
   cluster,
   isQuick ? { calls: 10, pushed: 40, kills: 1 } : { calls: 200, pushed: 2000, kills: 3 },
 )
+const versions = await versionsOf(cluster)
 await cluster.stop()
 rmSync(folder, { recursive: true, force: true })
 console.log(figures.map(({ what, figures: values }) => `${what}: ${values}`).join('\n'))
 if (process.argv.includes('--write')) {
-  writeFileSync(PAGE, page(rows, figures))
+  writeFileSync(PAGE, page(rows, figures, versions))
   console.error('docs/benchmarks-cluster.md is written.')
 }
 process.exit(0)
 
-function page(bus: readonly Row[], market: readonly Figure[]): string {
+/** Of the servers; of packages the lockfile tells. */
+async function versionsOf({ postgresUrl }: TestCluster): Promise<readonly (readonly [string, string])[]> {
+  const pool = openPool({ url: postgresUrl })
+  const { rows: found } = await pool.query<{ version: string }>("select current_setting('server_version') as version")
+  await pool.end()
+  const pom = readFileSync(new URL('../../packages/servers/src/kafka.pom.xml', import.meta.url), 'utf8')
+  return [
+    ['Kafka', /<kafka\.version>(.+?)</.exec(pom)?.[1] ?? 'unknown'],
+    ['PostgreSQL', found[0]?.version ?? 'unknown'],
+  ]
+}
+
+function page(bus: readonly Row[], market: readonly Figure[], versions: readonly (readonly [string, string])[]): string {
   const lines = [
     '# Benchmarks of the cluster',
-    `Measured on ${new Date().toISOString().slice(0, 10)} by \`npm run bench:cluster -- --write\`, which writes this page. Everything runs on one machine: one broker, one PostgreSQL, ${REPLICAS} replicas of each service, the simulated network, and those who measure.`,
-    ['| | |', '|---|---|', ...machine().map(([what, value]) => `| ${what} | ${value} |`)].join('\n'),
+    `Measured on ${new Date().toISOString().slice(0, 10)} by \`npm run bench:cluster -- --write\`, which writes this page. Again: \`npm run bench:cluster\`, on a machine with Java and Maven. Everything runs on one machine: one broker, one PostgreSQL, ${REPLICAS} replicas of each service, the simulated network, and those who measure.`,
+    ['| | |', '|---|---|', ...[...machine(), ...versions].map(([what, value]) => `| ${what} | ${value} |`)].join('\n'),
     '## The bus beside the bare client',
     'Interleaved rounds on the same broker, medians. The bus waits until every replica in sync has a message, checks what the answer names, keeps the order of each key, and lets a handler answer for each message; the bare client reads with `eachMessage` and publishes the same batches with `acks=-1`. Of rates at least 0.7 is wanted, of milliseconds at most 3.',
     ['| | ratio | measured | kafkajs alone |', '|---|---:|---:|---:|', ...bus.map(lineOf)].join('\n'),

@@ -31,18 +31,18 @@ export type Comparison = {
  * before and after it.
  */
 export async function compare({ rows, measure, reference, rounds }: Comparison): Promise<readonly Row[]> {
-  const taken: { readonly before: readonly number[]; readonly here: readonly number[]; readonly after: readonly number[] }[] = []
+  const taken: (readonly number[])[] = []
+  const beside = [await reference.measure()]
   for (let round = 0; round < rounds; round++) {
-    const before = await reference.measure()
-    const here = await measure()
-    taken.push({ before, here, after: await reference.measure() })
+    taken.push(await measure())
+    beside.push(await reference.measure())
   }
-  const at = (figures: readonly number[], n: number): number => figures[n] ?? Number.NaN
+  const at = (figures: readonly number[] | undefined, n: number): number => figures?.[n] ?? Number.NaN
   return rows.map((row, n) => ({
     ...row,
-    figures: taken.map(({ here }) => at(here, n)),
-    reference: { name: reference.name, figures: taken.flatMap(({ before, after }) => [at(before, n), at(after, n)]) },
-    ratios: taken.map(({ before, here, after }) => (2 * at(here, n)) / (at(before, n) + at(after, n))),
+    figures: taken.map((here) => at(here, n)),
+    reference: { name: reference.name, figures: beside.map((figures) => at(figures, n)) },
+    ratios: taken.map((here, round) => (2 * at(here, n)) / (at(beside[round], n) + at(beside[round + 1], n))),
   }))
 }
 

@@ -1,9 +1,10 @@
 import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { contractOf } from '@penstock/contracts/all.ts'
 import type { Fact } from '@penstock/kernel/message.ts'
 import { categoryOf, type NewEvent } from '@penstock/ports/event-store.ts'
 import { aggregatesOf } from '@penstock/runtime/audit-fold.ts'
-import { CHAIN_START, type Meta, metaOf, seal, stateHash } from '@penstock/runtime/event-codec.ts'
+import { CHAIN_START, factOf, type Meta, metaOf, seal, stateHash } from '@penstock/runtime/event-codec.ts'
 import { audited } from '@penstock/standalone/services.ts'
 
 /** What one command adds to a stream: events that are sealed as the market seals them. */
@@ -34,12 +35,17 @@ function stepsOf(streams: readonly Exported[]): readonly Step[] {
   for (const { stream, type, data, meta: text } of events.toSorted((a, b) => Number(a.position) - Number(b.position))) {
     const meta = metaOf({ id: '', type, data, meta: text })
     const step = open.get(stream) ?? { stream, facts: [] }
-    if (step.facts.push({ fact: { type, v: meta.v, data: JSON.parse(data) as object }, meta }) === 1) steps.push(step)
+    if (step.facts.push({ fact: asToday(stream, { type, data }, meta.v), meta }) === 1) steps.push(step)
     // The last event of an append has the state's hash.
     if (meta.state === undefined) open.set(stream, step)
     else open.delete(stream)
   }
   return steps
+}
+
+/** In the shape in which today's code would write it. */
+function asToday(stream: string, { type, data }: { readonly type: string; readonly data: string }, version = 1): Fact {
+  return factOf(contractOf(categoryOf(stream)), { id: '', type, data, meta: '' }, version)
 }
 
 /** The golden sale goes on with a lease of a month, which these orders have behind them. */
@@ -49,7 +55,7 @@ function ending(): readonly Step[] {
   const meta = metaOf(last)
   const end = (category: string, type: string, data: object): Step => ({
     stream: inStream(category),
-    facts: [{ fact: { type, v: 1, data }, meta }],
+    facts: [{ fact: asToday(inStream(category), { type, data: JSON.stringify(data) }), meta }],
   })
   const outpoint = inStream('outpoint').slice('outpoint-'.length)
   return [
@@ -68,7 +74,7 @@ function beginnings(): readonly Step[] {
   const terms = { totalSizeSat: '900000000000000', minSizeSat: '100000', maxSizeSat: '16000000', promises, conditions: [] }
   const begin = (stream: string, type: string, data: object): Step => ({
     stream,
-    facts: [{ fact: { type, v: 1, data }, meta: placed.meta }],
+    facts: [{ fact: asToday(stream, { type, data: JSON.stringify(data) }), meta: placed.meta }],
   })
   return [
     begin(offer, 'OfferCreated', { ...terms, assetId: null, autoAccept: true, accountId, pubkey }),
