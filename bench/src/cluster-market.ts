@@ -85,7 +85,7 @@ async function recoveries(cluster: TestCluster, body: string, name: string, kill
   )
   const taken: number[] = []
   for (let kill = 0; kill < kills; kill++) {
-    await sleep(2000)
+    await sleep(1000)
     const before = (await rowsOf(cluster)).filter((row) => row.name === name)
     const began = performance.now()
     for (const { pid } of before) if (pid !== null) process.kill(pid, 'SIGKILL')
@@ -129,11 +129,11 @@ async function pushed(cluster: TestCluster, body: string, orders: number): Promi
     }
   })()
   const client = poster(`${cluster.url}/graphql`, CALLERS)
-  let refused = 0
+  const refused: string[] = []
   const began = performance.now()
   const taken = await durations(CALLERS, orders, async () => {
-    const answer = await client.call(body).catch(() => '')
-    if (!isBought(answer)) refused += 1
+    const answer = await client.call(body).catch(String)
+    if (!isBought(answer)) refused.push(/"(?:message|error)":"([^"]*)"/.exec(answer)?.[1] ?? answer)
   })
   const tookMs = performance.now() - began
   const pushedAt = performance.now()
@@ -147,7 +147,7 @@ async function pushed(cluster: TestCluster, body: string, orders: number): Promi
   return [
     {
       what: `${orders.toLocaleString('en')} orders from ${CALLERS} callers`,
-      figures: `${rate}/s, p50 ${ms(quantile(taken, 0.5))}, p99 ${ms(quantile(taken, 0.99))}, ${refused} not answered`,
+      figures: `${rate}/s, p50 ${ms(quantile(taken, 0.5))}, p99 ${ms(quantile(taken, 0.99))}, ${refused.length} not placed${reasons(refused)}`,
     },
     {
       what: 'messages that waited meanwhile, over all consumer groups',
@@ -155,6 +155,9 @@ async function pushed(cluster: TestCluster, body: string, orders: number): Promi
     },
   ]
 }
+
+const reasons = (refused: readonly string[]): string =>
+  [...Map.groupBy(refused, (reason) => reason)].map(([reason, those]) => `; ${those.length} times "${reason}"`).join('')
 
 /** Offsets are committed twice a second, so a group that keeps up shows what came within that time. */
 async function lagOf(admin: Admin): Promise<number> {

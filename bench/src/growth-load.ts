@@ -86,13 +86,23 @@ async function allEnded(product: Product, orders: number, key: string): Promise<
   }
 }
 
+/** Sellers that did not prove for a while that they are there are not offered until they do. */
+const LATER = ['AMOUNT_TOO_LOW', 'NO_SELLER']
+
 async function buyOne(product: Product, uri: string, key: string): Promise<Bought> {
   const input = { connection_uri: uri, usd_cents: '500' }
-  return (await ask<{ liquidity: { buy: Bought } }>(product, BUY, { input }, key)).liquidity.buy
+  const until = performance.now() + LONGEST_LIFE_MS
+  for (;;) {
+    const { data, errors } = await graphql<{ liquidity: { buy: Bought } }>(product.url, BUY, { input }, key || undefined)
+    if (data && !errors) return data.liquidity.buy
+    const isForNow = errors?.some(({ extensions }) => LATER.includes(extensions?.reason ?? ''))
+    if (!isForNow || performance.now() > until) throw new Error(`the market refuses: ${JSON.stringify(errors)}`)
+    await pause(LOOK_EVERY_MS)
+  }
 }
 
 async function ask<T>(product: Product, query: string, variables: object, key: string): Promise<T> {
-  const { data, errors } = await graphql<T>(product.url, query, variables, key === '' ? undefined : key)
+  const { data, errors } = await graphql<T>(product.url, query, variables, key)
   if (!data || errors) throw new Error(`the market refuses: ${JSON.stringify(errors)}`)
   return data
 }

@@ -17,7 +17,9 @@ import { type Shares, sharesOf } from './lightning-shares.ts'
 const AT_ONCE = 20
 const ROUNDS = 3
 const BLOCK_EVERY_MS = 1000
-const WITHIN_MS = 100_000
+const WITHIN_MS = 120_000
+/** On a slow machine it ends with the rounds that it has done. */
+const NO_MORE_AFTER_MS = 120_000
 const PAGE = new URL('../../docs/benchmarks-lightning.md', import.meta.url)
 const SETTINGS = { PENSTOCK_LOG_LEVEL: 'error', PENSTOCK_OPEN_WINDOW_SECONDS: '600', PENSTOCK_NEW_SELLER_CAP_SAT: '0' }
 
@@ -42,7 +44,8 @@ async function measured({ atOnce, rounds }: { atOnce: number; rounds: number }):
     const { servers, having } = regtest.network
     // One coin for each opening, so that none waits for the change of another.
     for (const { node } of having('seller')) await fund(servers, node, 20_000_000, 2 * atOnce)
-    for (let round = 1; round <= rounds; round++) {
+    const began = performance.now()
+    for (let round = 1; round <= rounds && performance.now() - began < NO_MORE_AFTER_MS; round++) {
       await sellAtOnce(regtest, atOnce, minedAt)
       console.error(`round ${round} of ${rounds}`)
     }
@@ -68,16 +71,21 @@ async function sellAtOnce(regtest: TestRegtest, count: number, minedAt: Map<numb
     }),
   )
   await Promise.all(bought.map(({ buyer, invoice }) => pay(network, buyer, invoice)))
-  const isSold = async (one: (typeof bought)[number]): Promise<boolean> =>
-    (await order(regtest, one)).status === 'VALID_CHANNEL_OPENING'
+  const unsold = async (): Promise<readonly string[]> =>
+    (await Promise.all(bought.map(async (one) => (await order(regtest, one)).status))).filter(
+      (status) => status !== 'VALID_CHANNEL_OPENING',
+    )
   for (const end = performance.now() + WITHIN_MS; ;) {
     const next = sleep(BLOCK_EVERY_MS)
     // The time is the chain's own: nodes that take long to see a block are no excuse.
     const [hash = ''] = await network.servers.chain.rpc<string[]>('generate', 1)
     const { height } = await network.servers.chain.rpc<{ height: number }>('getblockheader', hash, true)
     minedAt.set(height, Date.now())
-    if ((await Promise.all(bought.map(isSold))).every(Boolean)) return
-    if (performance.now() > end) throw new Error('not everything was sold in time')
+    // Nodes that lag behind open no channels: on a slow machine blocks come slower.
+    await network.servers.inStep()
+    const open = await unsold()
+    if (open.length === 0) return
+    if (performance.now() > end) throw new Error(`not everything was sold in time: ${open.join(', ')}`)
     await next
   }
 }

@@ -10,7 +10,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import type { Bought } from '../harness/buyer.ts'
 import { scratch, startProduct } from '../harness/product.ts'
 import { attempt, sale } from './audit-sale.ts'
-import { checkout, type Row, rowsOf, wholeCopyOf } from './audit-store.ts'
+import { checkout, copyOf, type Row, rowsOf, tamper, wholeCopyOf } from './audit-store.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const honest = scratch()
@@ -97,6 +97,25 @@ describe('one order', () => {
     writeFileSync(file, '{}')
     expect(penstock('audit', 'check', file).err).toMatch(/cannot be verified: it is no exported order/)
   })
+})
+
+test('heads without their key prove nothing, unless one is content with that', () => {
+  const copy = copyOf(honest)
+  expect(penstock('audit', 'verify', '--store', copy)).toMatchObject({ code: 0 })
+  rmSync(join(copy, 'audit.key'))
+  expect(penstock('audit', 'verify', '--store', copy)).toMatchObject({ code: 1, err: expect.stringContaining('prove nothing') })
+  expect(penstock('audit', 'verify', '--store', copy, '--unsigned')).toMatchObject({ code: 0 })
+  expect(penstock('audit', 'verify', '--store', copy, '--key', join(honest, 'audit.key'))).toMatchObject({ code: 0 })
+})
+
+test('replay of a store with a fact that cannot be read says which', () => {
+  const copy = copyOf(honest)
+  const broken = rows.find(({ name }) => name === `settlement-${bought.id}`)
+  tamper(copy, (db) => db.prepare("update events set data = 'x' || data where position = ?").run(broken?.position ?? 0))
+  const { code, out, err } = penstock('audit', 'replay', '--order', bought.id, '--store', copy)
+  expect(code).toBe(1)
+  expect(err).toContain(`settlement-${bought.id} diverges at revision 0`)
+  expect(out).toContain('OrderPlaced')
 })
 
 test('diff names the first place where another version of the code makes something else of a stream', async () => {

@@ -6,7 +6,12 @@ export type Door = Pick<Product, 'url' | 'operator'>
 
 export type GraphqlError = {
   readonly message: string
-  readonly extensions?: { readonly code?: string; readonly transaction_id?: string; readonly session_key?: string }
+  readonly extensions?: {
+    readonly code?: string
+    readonly reason?: string
+    readonly transaction_id?: string
+    readonly session_key?: string
+  }
 }
 export type GraphqlAnswer<T> = { readonly status: number; readonly data?: T; readonly errors?: readonly GraphqlError[] }
 

@@ -1,3 +1,4 @@
+import type { AuditReport } from '@penstock/runtime/audit.ts'
 import fc from 'fast-check'
 import { openCallers } from './callers.ts'
 import { endOf, unexplained } from './facts.ts'
@@ -77,27 +78,43 @@ export async function campaign(market: Market, { runs, seed, found = () => undef
   closeConnections()
 
   const after = { ...(await market.inside()), ...(await endOf(dataDir)) }
-  const accounts = [callers.accountOf('dashboard'), callers.accountOf('seller')].flatMap((id) => (id === undefined ? [] : [id]))
   const aftermath = [
     ...misses,
-    ...(await unexplained(dataDir, before.position, gun.accepted, { agents, accounts, rejections: gun.rejections() })),
+    ...(await unexplained(dataDir, before.position, gun.accepted, { agents, rejections: gun.rejections() })),
     ...(await wounds(market)),
   ]
+  const growth = {
+    heapGrowthBytes: after.heapBytes - before.heapBytes,
+    rssBytes: after.rssBytes,
+    newFiles: after.files - before.files,
+  }
+  const wanted = targets.map(({ name }) => name)
+  aftermath.push(...grown(growth), ...wanted.flatMap((name) => missed(name, gun.targets.get(name))))
   for (const fault of aftermath) found(fault)
   return {
     ...gun,
+    ...growth,
     faults: [...faults, ...aftermath],
-    wanted: targets.map(({ name }) => name),
+    wanted,
     shots: [...gun.targets.values()].reduce((sum, { known, nobody }) => sum + known + nobody, 0),
     seconds,
     slowestMs,
     newFacts: after.count - before.count,
-    heapGrowthBytes: after.heapBytes - before.heapBytes,
-    rssBytes: after.rssBytes,
-    newFiles: after.files - before.files,
     agents,
   }
 }
+
+const MIB = 1024 * 1024
+
+/** However much was tried: what a process may have more than before. */
+const grown = ({ heapGrowthBytes, rssBytes, newFiles }: Pick<Outcome, 'heapGrowthBytes' | 'rssBytes' | 'newFiles'>) => [
+  ...(heapGrowthBytes < 64 * MIB ? [] : [`the heap grew by ${Math.round(heapGrowthBytes / MIB)} MiB`]),
+  ...(rssBytes < 1024 * MIB ? [] : [`${Math.round(rssBytes / MIB)} MiB are resident`]),
+  ...(newFiles < 16 ? [] : [`${newFiles} files more are open`]),
+]
+
+const missed = (name: string, tried: Tried | undefined): readonly string[] =>
+  tried && tried.known > 0 && tried.nobody > 0 ? [] : [`${name} was not tried both with a credential and without`]
 
 const shareOf = ({ operation }: Target): number => (operation ? SHARE_OF_OPERATION : 1)
 
@@ -167,8 +184,8 @@ async function wounds({ product }: Market): Promise<readonly string[]> {
     .filter((line) => /"level":(?:50|60)|Unhandled|uncaught|Error:/i.test(line))
     .map((line) => `the log: ${line.slice(0, 1000)}`)
   const parked = await product.operator<readonly unknown[]>('GET', '/parked')
-  const audit = await product.operator<Readonly<Record<string, unknown>>>('POST', '/audit/verify', {})
-  const isSound = audit['ok'] !== false && (!Array.isArray(audit['faults']) || audit['faults'].length === 0)
+  const audit = await product.operator<AuditReport>('POST', '/audit/verify', {})
+  const isSound = audit.divergences === 0 && audit.ledger_balanced && audit.first === null && audit.events > 0
   return [
     ...errors,
     ...parked.map((one) => `parked: ${JSON.stringify(one)}`),

@@ -1,5 +1,5 @@
 import { openStored } from '@penstock/platforms/stored.ts'
-import { aggregateIdOf, type StoredEvent } from '@penstock/ports/event-store.ts'
+import type { StoredEvent } from '@penstock/ports/event-store.ts'
 import { metaOf } from '@penstock/runtime/event-codec.ts'
 
 type Position = bigint | 'start'
@@ -9,52 +9,67 @@ export type Accepted = Map<string, number>
 
 type Known = {
   readonly agents: readonly string[]
-  readonly accounts: readonly string[]
   /** Answers that turn an order down after it was placed (LSPS1's `Client rejected`), which name no id. */
   readonly rejections: number
 }
 
 /**
- * Facts that no accepted request explains. Every fact says under which id its cause began (its correlation): an answer must
- * have named it. In the caller's own account each answer explains one command, so that a refused one leaves no trace.
+ * Commands that no accepted request explains. Every fact says which command made it, and under which id its cause began (its
+ * correlation). A command that somebody asked for leaves facts only where an answer named that id, once for each answer; what
+ * the market tells itself has an id that is derived, and belongs to something that was there or was asked for.
  */
 export async function unexplained(
   dataDir: string,
   from: Position,
   accepted: Accepted,
-  { agents, accounts, rejections }: Known,
+  { agents, rejections }: Known,
 ): Promise<readonly string[]> {
-  const facts = await factsAfter(dataDir, from)
-  const isOurs = (id: string): boolean => !agents.includes(id)
-  const unnamed = facts.filter(({ correlation }) => isOurs(correlation) && !accepted.has(correlation))
+  const [before, facts] = await factsAround(dataDir, from)
+  const unnamed = facts.filter(({ correlation }) => !agents.includes(correlation) && !accepted.has(correlation))
   const rejected = unnamed.filter(({ type }) => type === 'BuyerRejected').map(({ correlation }) => correlation)
-  const told = new Set(rejected.slice(0, rejections))
-  const foreign = unnamed.filter(({ correlation }) => !told.has(correlation))
-  const commands = accounts.map((id) => {
-    const count = new Set(facts.filter((fact) => fact.correlation === id && fact.id === id).map(({ command }) => command)).size
-    return { id, count, said: accepted.get(id) ?? 0 }
-  })
+  const told = new Set([...agents, ...rejected.slice(0, rejections)])
+  const judged = facts.filter(({ correlation }) => !told.has(correlation))
+  const known = new Set([...before, ...judged.filter(isAsked)].map(({ correlation }) => correlation))
+  const foreign = judged.filter((fact) => !isAsked(fact) && !known.has(fact.correlation))
+  const asked = Map.groupBy(
+    judged.filter((fact) => isAsked(fact) && !BY_OTHERS.has(fact.type)),
+    ({ correlation }) => correlation,
+  )
   return [
     ...foreign.map(({ stream, type, correlation }) => `${type} on ${stream}, caused by ${correlation}`),
-    ...commands
-      .filter(({ count, said }) => count > said)
-      .map(({ id, count, said }) => `account ${id}: ${count} commands left facts, ${said} were accepted`),
+    ...[...asked].flatMap(([id, made]) => {
+      const count = new Set(made.map(({ command }) => command)).size
+      const said = accepted.get(id) ?? 0
+      const types = [...new Set(made.map(({ type }) => type))].join(', ')
+      return count > said ? [`${id}: ${count} commands left facts (${types}), ${said} were accepted`] : []
+    }),
   ]
 }
 
+/** Ids of asked commands are made from time and chance, those of all others from what they follow. */
+const isAsked = ({ command }: Noted): boolean => command[14] !== '5'
+/** What the agents, who go on working meanwhile, say about orders. */
+const BY_OTHERS: ReadonlySet<string> = new Set([
+  'SellerAccepted',
+  'PayoutInvoiceOffered',
+  'OutpointOffered',
+  'AttestationOffered',
+])
+
 type Noted = {
   readonly stream: string
-  readonly id: string
   readonly type: string
   readonly correlation: string
   readonly command: string
 }
 
-async function factsAfter(dataDir: string, from: Position): Promise<readonly Noted[]> {
-  const found: Noted[] = []
-  for await (const event of eventsAfter(dataDir, from)) {
+/** Those up to a position, and those after it. */
+async function factsAround(dataDir: string, from: Position): Promise<readonly [Noted[], Noted[]]> {
+  const found: readonly [Noted[], Noted[]] = [[], []]
+  for await (const event of eventsAfter(dataDir, 'start')) {
     const { correlation, command } = metaOf(event)
-    found.push({ stream: event.stream, id: aggregateIdOf(event.stream), type: event.type, correlation, command })
+    const isAfter = from === 'start' || event.position > from
+    found[isAfter ? 1 : 0].push({ stream: event.stream, type: event.type, correlation, command })
   }
   return found
 }

@@ -41,13 +41,14 @@ export function openGun(market: Market, callers: Callers, openApi: OpenApi): Gun
   const note = (target: Target, shot: Shot, answer: Answer): number => {
     const done = target.operation
       ? carriedOut(answer, target.operation)
-      : answer.status === 200 && shot.method !== 'HEAD' && answer.type.startsWith('application/json')
+      : answer.status === 200 && shot.method === 'POST' && answer.type.startsWith('application/json')
         ? [JSON.parse(answer.text)]
         : []
     const account = callers.accountOf(shot.caller)
     for (const one of done)
       for (const id of new Set([...textsIn(one), ...(account === undefined ? [] : [account])])) add(accepted, id)
-    for (const id of leftBehind(answer)) add(accepted, id)
+    // It was asked for, and was withdrawn when it was not ready in time: two commands.
+    for (const id of leftBehind(answer)) add(add(accepted, id), id)
     return done.length
   }
 

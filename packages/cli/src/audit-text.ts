@@ -74,8 +74,12 @@ const text = (value: Json): string =>
 export function diffText(report: Json): string {
   const differences = objectsOf(member(report, 'differences'))
   const counts = `${text(member(report, 'events'))} events of ${text(member(report, 'streams'))} streams`
-  if (differences.length === 0) return `Both versions make the same of ${counts}.`
-  return `${counts}; ${differences.length} streams differ:\n\n${table(differences)}`
+  const failing = objectsOf(member(report, 'failing'))
+  if (differences.length + failing.length === 0) return `Both versions make the same of ${counts}.`
+  const differ = differences.length === 0 ? 'no streams differ' : `${differences.length} streams differ:\n\n${table(differences)}`
+  const neither =
+    failing.length === 0 ? '' : `\n\nNeither version can fold ${failing.length} streams to their end:\n\n${table(failing)}`
+  return `${counts}; ${differ}${neither}`
 }
 
 export function checkText(report: Json): string {

@@ -31,7 +31,7 @@ export async function orderStreams(
   const there = own.filter(({ events }) => events.length > 0)
   if (there.length === 0) return undefined
   const names = new Set<string>()
-  for (const { events } of there) for (const { data } of events) name(JSON.parse(data), names)
+  for (const { events } of there) for (const { data } of events) name(readable(data), names)
   const named = await Promise.all([...names].toSorted().map((stream) => whole(store, stream)))
   const touched = named.map(({ stream, events }): OrderStream => {
     const isShared = !CLAIMS.has(categoryOf(stream))
@@ -62,8 +62,24 @@ function name(value: unknown, names: Set<string>): void {
   }
 }
 
-const isAbout = (orderId: string, event: StoredEvent): boolean =>
-  metaOf(event).correlation === orderId || (JSON.parse(event.data) as { orderId?: unknown }).orderId === orderId // facts are objects
+/** What cannot be read names nothing; the fold says where that is. */
+function readable(data: string): unknown {
+  try {
+    return JSON.parse(data) as unknown
+  } catch {
+    return null
+  }
+}
+
+/** An event that cannot be read may be about any order. */
+function isAbout(orderId: string, event: StoredEvent): boolean {
+  try {
+    const { orderId: named } = JSON.parse(event.data) as { orderId?: unknown } // facts are objects
+    return metaOf(event).correlation === orderId || named === orderId
+  } catch {
+    return true
+  }
+}
 
 /** Which version of each fact's shape this code knows, for the streams of an order. */
 export const contractVersions = (streams: readonly string[]): Record<string, Record<string, number>> =>

@@ -14,8 +14,18 @@ const made = line(1, 'order-a', 0, 'OrderPlaced v1', 'f1', '1:s1')
 const paid = line(2, 'order-a', 1, 'PaymentHeld v1', 'f2', '1:s2')
 
 test('versions that make the same of a store do not differ, and what one of them has not read is left out', async () => {
-  assert.deepEqual(await compareStates(printed(made, paid), printed(made, paid)), { events: 2, streams: 1, differences: [] })
-  assert.deepEqual(await compareStates(printed(made, paid), printed(made)), { events: 1, streams: 1, differences: [] })
+  assert.deepEqual(await compareStates(printed(made, paid), printed(made, paid)), {
+    events: 2,
+    streams: 1,
+    differences: [],
+    failing: [],
+  })
+  assert.deepEqual(await compareStates(printed(made, paid), printed(made)), {
+    events: 1,
+    streams: 1,
+    differences: [],
+    failing: [],
+  })
 })
 
 test.each([
@@ -38,6 +48,17 @@ test.each([
 test('a newer shape of a fact or one projection more is no difference by itself', async () => {
   const newer = line(1, 'order-a', 0, 'OrderPlaced v2', 'f9', '1:s1', '2:s9')
   assert.deepEqual((await compareStates(printed(made), printed(newer))).differences, [])
+})
+
+test('a stream that neither version can fold is no agreement, whatever each says of it', async () => {
+  for (const reason of ['no edge', 'another reason']) {
+    const [mine, theirs] = [line(1, 'order-a', 0, '!', 'no edge'), line(1, 'order-a', 0, '!', reason)]
+    const { differences, failing } = await compareStates(printed(mine, paid), printed(theirs, paid))
+    assert.deepEqual(
+      { differences, failing },
+      { differences: [], failing: [{ stream: 'order-a', revision: 0, what: 'no edge' }] },
+    )
+  }
 })
 
 test('another format or another log is refused', async () => {

@@ -63,7 +63,13 @@ const failure = ({ what }: Pick<Divergence, 'what'>): string => `!\t${what.repla
 
 /** The first place where two versions of the code make something else of a stream. */
 export type Difference = Divergence & { readonly fact: string }
-export type DifferenceReport = { readonly events: number; readonly streams: number; readonly differences: readonly Difference[] }
+export type DifferenceReport = {
+  readonly events: number
+  readonly streams: number
+  readonly differences: readonly Difference[]
+  /** Streams that neither version can fold, and why: of these nothing was compared from there on. */
+  readonly failing: readonly Divergence[]
+}
 
 /**
  * Compares what two versions of the code print of one store. What only one of them has read was appended meanwhile.
@@ -72,19 +78,23 @@ export type DifferenceReport = { readonly events: number; readonly streams: numb
 export async function compareStates(ours: AsyncIterable<string>, theirs: AsyncIterable<string>): Promise<DifferenceReport> {
   const [a, b] = [ours[Symbol.asyncIterator](), theirs[Symbol.asyncIterator]()]
   const differing = new Map<string, Difference>()
+  const failing = new Map<string, Divergence>()
   let [events, streams] = [-1, 0]
   try {
     for (;;) {
       const [mine, other] = await Promise.all([a.next(), b.next()])
       if (mine.done === true || other.done === true)
-        return { events: Math.max(events, 0), streams, differences: [...differing.values()] }
+        return { events: Math.max(events, 0), streams, differences: [...differing.values()], failing: [...failing.values()] }
       if (++events === 0) sameFormat(mine.value, other.value)
       else {
         const line = parsed(mine.value)
         if (line.revision === 0) streams += 1
-        if (mine.value === other.value || differing.has(line.stream)) continue
-        const found = difference(line, parsed(other.value))
-        if (found) differing.set(line.stream, found)
+        if (differing.has(line.stream) || failing.has(line.stream)) continue
+        const theirs = parsed(other.value)
+        const found = mine.value === other.value ? undefined : difference(line, theirs)
+        if (line.fact === '!' && theirs.fact === '!')
+          failing.set(line.stream, { stream: line.stream, revision: line.revision, what: line.rest.join(' ') })
+        else if (found) differing.set(line.stream, found)
       }
     }
   } finally {
@@ -122,6 +132,7 @@ function difference(mine: Line, other: Line): Difference | undefined {
 
 function whatDiffers(mine: Line, other: Line): string | undefined {
   if (mine.fact === '!' || other.fact === '!') {
+    // Only one of them: what both fail at was told before.
     const told = ({ fact, rest }: Line): string => (fact === '!' ? `fails ("${rest.join(' ')}")` : 'folds it')
     return `this version ${told(mine)}, the other ${told(other)}`
   }

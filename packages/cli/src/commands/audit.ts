@@ -27,7 +27,8 @@ function verify(audit: Command, shell: Shell): void {
     .option(...STORE)
     .option('--key <file>', 'the audit key, where it is kept apart from the store (with --store)')
     .option('--note <position:hash>', 'what an earlier audit printed as its note: the log up to there must be the same')
-    .action(async (options: Options & { key?: string; note?: string }) => {
+    .option('--unsigned', 'be content with log heads whose key is not there')
+    .action(async (options: Options & { key?: string; note?: string; unsigned?: boolean }) => {
       const { store, key, note } = options
       if (key !== undefined && store === undefined)
         throw new Failure('--key goes with --store: a running service has its own key.')
@@ -40,8 +41,14 @@ function verify(audit: Command, shell: Shell): void {
       const first = member(report, 'first')
       if (member(report, 'divergences') !== 0 || first !== null) throw diverges(first)
       if (member(report, 'ledger_balanced') !== true) throw new Failure('The ledger does not balance.')
+      if (options.unsigned !== true && areUnsigned(member(report, 'log'))) throw new Failure(UNSIGNED)
     })
 }
+
+// Whoever can write the store can write heads without a signature too.
+const UNSIGNED =
+  'The log heads agree with the store, but no key is there to check their signatures, so they prove nothing. Name the key with --key, or say --unsigned.'
+const areUnsigned = (log: Json): boolean => Number(member(log, 'heads')) > 0 && member(log, 'signed') !== true
 
 function replay(audit: Command, shell: Shell): void {
   leaf(
@@ -80,6 +87,7 @@ function diff(audit: Command, shell: Shell): void {
       )
       print(shell, options, report, diffText)
       throwFirst(member(report, 'differences'), 'differs between the two versions')
+      throwFirst(member(report, 'failing'), 'can be folded by neither version')
     })
 }
 
