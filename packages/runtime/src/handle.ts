@@ -44,11 +44,11 @@ export async function handle<Ports>(
     const loaded = await context.streams.load(aggregate, command.aggregateId)
     const before = loaded.handled.get(command.id)
     if (before !== undefined) return { outcome: 'accepted', revision: before, news: false }
-    const decision =
-      'refused' in prepared ? prepared : aggregate.decider.decide(loaded.state, { ...toDecide(command), data: prepared.data })
-    if ('refused' in decision || decision.facts.length === 0) {
+    const decision = decided(aggregate, loaded, command, prepared)
+    if ('bug' in decision || 'refused' in decision || decision.facts.length === 0) {
       // Nothing will be appended that could meet a conflict, so whether the fold is the newest is looked up.
       if ((await context.store.read(stream, loaded.revision + 1, 1)).length > 0) context.streams.forget(stream)
+      else if ('bug' in decision) throw decision.bug
       else if ('refused' in decision) return { outcome: 'refused', ...decision.refused, news: false }
       else return { outcome: 'accepted', revision: revisionOf(loaded), news: false }
       continue
@@ -57,6 +57,16 @@ export async function handle<Ports>(
     if (appended) return { outcome: 'accepted', revision: appended.revision, news: true }
   }
   throw new Fault(`${command.type} met ${CONFLICTS_IN_A_ROW} conflicts in a row`)
+}
+
+/** What cannot be may be so only in a fold that is behind: another replica has appended what the command builds on. */
+function decided<Ports>(aggregate: Aggregate<Ports>, { state }: Loaded, command: CommandMessage, prepared: Prepared) {
+  if ('refused' in prepared) return prepared
+  try {
+    return aggregate.decider.decide(state, { ...toDecide(command), data: prepared.data })
+  } catch (bug) {
+    return { bug }
+  }
 }
 
 /** A command's data as it is decided, or why it is not. */
