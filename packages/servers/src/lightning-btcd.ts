@@ -45,24 +45,6 @@ export async function btcdNode(program: string, dir: string, port: number, isKep
   const configuration = join(dir, 'btcd.conf')
   await writeFile(configuration, '')
   const certFile = join(dir, 'rpc.cert')
-  const args = [
-    '--regtest',
-    `--configfile=${configuration}`,
-    `--datadir=${join(dir, 'data')}`,
-    `--logdir=${join(dir, 'logs')}`,
-    '--debuglevel=warn',
-    '--nolisten',
-    '--txindex',
-    `--rpclisten=${HOST}:${port}`,
-    `--rpcuser=${USER}`,
-    `--rpcpass=${password}`,
-    `--rpccert=${certFile}`,
-    `--rpckey=${join(dir, 'rpc.key')}`,
-    // Each lnd holds several.
-    '--rpcmaxclients=100',
-    '--rpcmaxwebsockets=100',
-    `--miningaddr=${ANYONE.address}`,
-  ]
   const agent = new Agent({ keepAlive: true })
   const call = async <T>(method: string, ...params: readonly unknown[]): Promise<T> => {
     const ca = await readFile(certFile)
@@ -82,7 +64,13 @@ export async function btcdNode(program: string, dir: string, port: number, isKep
     const { time } = await rpc<{ time: number }>('getblock', await rpc<string>('getbestblockhash'), 1)
     if (Date.now() / 1000 - time > STALE_S) await rpc('generate', 1)
   }
-  const server = daemon('btcd', program, dir, args, async () => (await rpc<number>('getblockcount')) >= 0)
+  const server = daemon(
+    'btcd',
+    program,
+    dir,
+    argumentsOf({ dir, port, configuration, certFile, password }),
+    async () => (await rpc<number>('getblockcount')) >= 0,
+  )
   return {
     port,
     user: USER,
@@ -105,6 +93,33 @@ export async function btcdNode(program: string, dir: string, port: number, isKep
     },
   }
 }
+
+type Place = {
+  readonly dir: string
+  readonly port: number
+  readonly configuration: string
+  readonly certFile: string
+  readonly password: string
+}
+
+const argumentsOf = ({ dir, port, configuration, certFile, password }: Place): readonly string[] => [
+  '--regtest',
+  `--configfile=${configuration}`,
+  `--datadir=${join(dir, 'data')}`,
+  `--logdir=${join(dir, 'logs')}`,
+  '--debuglevel=warn',
+  '--nolisten',
+  '--txindex',
+  `--rpclisten=${HOST}:${port}`,
+  `--rpcuser=${USER}`,
+  `--rpcpass=${password}`,
+  `--rpccert=${certFile}`,
+  `--rpckey=${join(dir, 'rpc.key')}`,
+  // Each lnd holds several.
+  '--rpcmaxclients=100',
+  '--rpcmaxwebsockets=100',
+  `--miningaddr=${ANYONE.address}`,
+]
 
 function post(target: RequestOptions, body: string): Promise<string> {
   return new Promise((resolve, reject) => {

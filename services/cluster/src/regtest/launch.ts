@@ -63,9 +63,9 @@ export async function launchRegtest(
     const url = config.url || `http://127.0.0.1:${port}`
     const place = { folder, dataDir: dir.path, port, url, env }
     const market = keepRunning(await marketOn(network, place), tell)
-    begun.push({ close: market.stop })
+    begun.push({ close: () => market.stop() })
     const agents = agentsOf(await Promise.all(network.having('seller').map((one, index) => agentOf(one, index, place))), tell)
-    begun.push({ close: agents.close })
+    begun.push({ close: () => agents.close() })
     await ready(market, over)
     const token = operatorToken(dir, config, { uuid: notMade, random: notMade })
     for (const { info } of network.having('seller')) await grantRails({ url, token }, info.pubkey)

@@ -1,6 +1,6 @@
 import { connect, fund, isActive, knowsChannel, openAnnounced } from '@penstock/servers/lightning-channels.ts'
 import type { LightningServers } from '@penstock/servers/lightning.ts'
-import type { Person } from './network.ts'
+import type { Person } from './person.ts'
 
 const COINS = 10
 const COIN_SAT = 50_000_000

@@ -1,13 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { lndNode } from '@penstock/platforms/lnd-node.ts'
-import type { Lightning, NodeInfo } from '@penstock/ports/lightning.ts'
-import type { LndNode } from '@penstock/servers/lightning-lnd.ts'
 import { type LightningServers, startLightning } from '@penstock/servers/lightning.ts'
 import type { Tell } from '../launcher/child.ts'
 import { keepUp, type Startable } from '../launcher/keep-up.ts'
 import { channelsStand, coinsAreThere } from './liquidity.ts'
-
-type Role = 'market' | 'seller' | 'buyer'
+import type { Person, Role } from './person.ts'
 
 /** The nodes in the order of their ports: new ones come last, or a kept folder would mix them up. */
 const PEOPLE: readonly { readonly alias: string; readonly role: Role }[] = [
@@ -17,14 +14,6 @@ const PEOPLE: readonly { readonly alias: string; readonly role: Role }[] = [
   { alias: 'buyer', role: 'buyer' },
   { alias: 'buyer-two', role: 'buyer' },
 ]
-
-export type Person = {
-  readonly alias: string
-  readonly role: Role
-  readonly node: LndNode
-  readonly lightning: Lightning
-  readonly info: NodeInfo
-}
 
 export type Network = {
   readonly servers: LightningServers

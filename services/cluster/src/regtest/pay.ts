@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { decodePaymentRequest } from '@penstock/bitcoin/bolt11.ts'
 import type { PaymentState } from '@penstock/ports/lightning.ts'
-import type { Network, Person } from './network.ts'
+import type { Network } from './network.ts'
+import type { Person } from './person.ts'
 
 export type Payment = { readonly state: 'IN_FLIGHT' | 'SUCCEEDED' | 'FAILED'; readonly payment_hash: string }
 
@@ -19,15 +20,15 @@ export async function pay(network: Network, payer: Person, invoice: string): Pro
   if (!request) throw new Error('That is no BOLT 11 invoice.')
   const { paymentHash, payee } = request
   let ended: PaymentState | undefined
-  let fault: unknown
+  let fault: Error | undefined
   payer.lightning.payments.pay(invoice, { maxFeeMsat: MAX_FEE_MSAT, timeoutMs: WITHIN_MS }).then(
     (state) => (ended = state),
-    (error: unknown) => (fault = error),
+    (error: unknown) => (fault = asError(error)),
   )
   const holder = network.people.find(({ info }) => info.pubkey === payee)
   for (const end = Date.now() + WITHIN_MS; Date.now() < end; await sleep(LOOK_EVERY_MS)) {
     if (ended !== undefined && ended.state !== 'in-flight') return { state: STATES[ended.state], payment_hash: paymentHash }
-    if (fault !== undefined) throw new Error(`${payer.alias} cannot pay now: ${String(fault)}`)
+    if (fault !== undefined) throw new Error(`${payer.alias} cannot pay now: ${fault.message}`)
     // A node that is being started again is asked again.
     const held = await holder?.lightning.payments.findInvoice(paymentHash).catch(() => undefined)
     if (held?.state === 'held') return { state: 'IN_FLIGHT', payment_hash: paymentHash }
@@ -37,12 +38,14 @@ export async function pay(network: Network, payer: Person, invoice: string): Pro
 
 /** How a payment stands at whoever pays it. @throws Error where nobody does, or somebody who may does not answer */
 export async function paymentOf(network: Network, paymentHash: string): Promise<Payment> {
-  let silent: unknown
+  let silent: Error | undefined
   for (const { lightning } of network.people) {
     const found = await lightning.payments.find(paymentHash).catch((error: unknown) => {
-      silent = error
+      silent = asError(error)
     })
     if (found) return { state: STATES[found.state], payment_hash: paymentHash }
   }
-  throw new Error(silent === undefined ? `Nobody here pays ${paymentHash}.` : `A node does not answer now: ${String(silent)}`)
+  throw new Error(silent === undefined ? `Nobody here pays ${paymentHash}.` : `A node does not answer now: ${silent.message}`)
 }
+
+const asError = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(String(thrown)))

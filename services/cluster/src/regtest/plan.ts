@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { bakeMacaroons } from '@penstock/platforms/lnd-bake.ts'
 import { freePort } from '@penstock/servers/free-port.ts'
 import { type Planned, scriptOf } from '../launcher/plan.ts'
-import type { Network, Person } from './network.ts'
+import type { Network } from './network.ts'
+import type { Person } from './person.ts'
 
 type Place = {
   /** The launcher's own. */

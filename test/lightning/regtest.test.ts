@@ -1,0 +1,76 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { until } from '@penstock/servers/lightning-process.ts'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { buy, order } from '../harness/buyer.ts'
+import { scratch } from '../harness/product.ts'
+import { startRegtest, type TestRegtest } from '../harness/regtest.ts'
+import { noLightning } from './servers.ts'
+
+const run = promisify(execFile)
+const cli = new URL('../../packages/cli/src/main.ts', import.meta.url).pathname
+
+type Node = { readonly alias: string; readonly role: string; readonly uri: string; readonly version: string }
+type Channel = { readonly active: boolean; readonly private: boolean }
+
+describe.skipIf(noLightning)('npm run regtest', () => {
+  const dataDir = scratch()
+  let regtest: TestRegtest
+  const penstock = async <T>(...args: readonly string[]): Promise<T> => {
+    const { stdout } = await run(process.execPath, [cli, 'regtest', ...args, '--json'], {
+      env: { PATH: process.env['PATH'], PENSTOCK_DATA_DIR: dataDir },
+    })
+    return JSON.parse(stdout) as T // the caller says what it asked for
+  }
+  const channels = () => penstock<readonly Channel[]>('channels', 'buyer')
+  const height = () => regtest.network.servers.chain.rpc<number>('getblockcount')
+  beforeAll(async () => {
+    if (!noLightning) regtest = await startRegtest(dataDir)
+  }, 300_000)
+  afterAll(() => regtest?.stop(), 60_000)
+
+  async function sold(): Promise<void> {
+    const buyer = (await penstock<readonly Node[]>('nodes')).find(({ role }) => role === 'buyer')
+    const before = (await channels()).length
+    const bought = await buy(regtest, { connection_uri: buyer?.uri ?? '' })
+    const { state, payment_hash } = await penstock<{ state: string; payment_hash: string }>('pay', bought.invoice)
+    expect(state).toBe('IN_FLIGHT')
+    await until('it is sold', async () => {
+      await penstock('mine', '1')
+      return (await order(regtest, bought)).status === 'VALID_CHANNEL_OPENING'
+    })
+    await until('the payer knows', async () => (await penstock<{ state: string }>('payment', payment_hash)).state === 'SUCCEEDED')
+    expect((await channels()).length).toBe(before + 1)
+  }
+
+  it('sells a channel by its commands', sold, 120_000)
+
+  it('starts a node again that was killed, and btcd with its chain', async () => {
+    for (const alias of ['market', 'btcd']) {
+      const before = await height()
+      await penstock('kill', alias)
+      await until(`the chain is as it was without ${alias}`, async () => (await height()) === before)
+      await until('blocks are made again', () => penstock<{ height: number }>('mine', '1'))
+      expect(await height()).toBe(before + 1)
+    }
+    await sold()
+  }, 240_000)
+
+  it('goes on where it was stopped', async () => {
+    const [tall, had] = [await height(), (await channels()).length]
+    await regtest.stop()
+    regtest = await startRegtest(dataDir)
+    expect(await height()).toBeGreaterThanOrEqual(tall)
+    expect((await channels()).length).toBe(had)
+    await sold()
+  }, 300_000)
+
+  it('says in a sentence what it cannot do', async () => {
+    const said = async (...args: readonly string[]): Promise<unknown> =>
+      penstock(...args).catch((error: unknown) => (error as { readonly stderr: string }).stderr) // execFile's
+    expect(await said('channels', 'nobody')).toMatch(/There is no node nobody; there are market, /)
+    expect(await said('agent', 'buyer', 'stop')).toMatch(/There is no seller buyer/)
+    expect(await said('pay', 'lnbcrt1')).toMatch(/That is no BOLT 11 invoice/)
+    expect(await said('payment', '00'.repeat(32))).toMatch(/Nobody here pays/)
+  })
+})
