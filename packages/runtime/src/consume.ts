@@ -76,11 +76,12 @@ export async function consume(context: ConsumeContext, consumer: Consumer, signa
     settled.end(stored.position)
     factsConsumed.inc({ consumer: consumer.name })
   }
-  const subscription = await bus.subscribe({
+  const wanted = {
     group: consumer.name,
     topic: eventTopic(consumer.owner),
-    handle: (message) => handled(basics, consumer, message, onFact),
-  })
+    handle: (message: BusMessage) => handled(basics, consumer, message, onFact),
+  }
+  const subscription = await throughFaults(basics.clock, signal, () => bus.subscribe(wanted))
   const saving = settled.run(signal)
   const { name, owner } = consumer
   return {

@@ -5,6 +5,9 @@ import { test } from 'vitest'
 import { underLease } from './lease.ts'
 import { openLog } from './log.ts'
 
+/** No test takes longer by its clock. */
+const LONGEST_MS = 60_000
+
 /** A clock that is as late as its sleepers ask, and leases that answer what the test says. */
 function scene(answers: readonly (boolean | 'fault')[]) {
   let now = 0
@@ -18,18 +21,32 @@ function scene(answers: readonly (boolean | 'fault')[]) {
     },
     release: async (name) => void released.push(name),
   }
+  const late = Promise.withResolvers<void>()
   const clock = {
     now: () => now,
     sleep: async (ms: number) => {
       await Promise.resolve()
       now += ms
+      if (now > LONGEST_MS) late.resolve()
     },
   }
-  return { context: { leases, instance: 'a', clock, log: openLog('silent') }, released, now: () => now }
+  return { context: { leases, instance: 'a', clock, log: openLog('silent') }, released, now: () => now, late: late.promise }
 }
 
 const untilEnd = (signal: AbortSignal) =>
   new Promise<void>((resolve) => (signal.aborted ? resolve() : signal.addEventListener('abort', () => resolve())))
+
+/** Holds the lease once, as long as it may. */
+async function workUntilTaken({ context, late }: Pick<ReturnType<typeof scene>, 'context' | 'late'>): Promise<void> {
+  const stop = new AbortController()
+  const work = async (held: AbortSignal): Promise<void> => {
+    // Nothing here waits for the outside: without a limit, work that goes on would leave nobody a turn.
+    await Promise.race([untilEnd(held), late])
+    assert.ok(held.aborted, 'the work goes on without its lease')
+    stop.abort()
+  }
+  await underLease(context, 'relay', work, stop.signal)
+}
 
 test('works once it has the lease, and gives it back', async () => {
   const { context, released, now } = scene([false, false, true])
@@ -49,54 +66,27 @@ test('works once it has the lease, and gives it back', async () => {
 })
 
 test('the work ends when another has the lease, and at once', async () => {
-  const { context, now } = scene([true, true, false])
-  const stop = new AbortController()
-  await underLease(
-    context,
-    'relay',
-    async (held) => {
-      await untilEnd(held)
-      stop.abort()
-    },
-    stop.signal,
-  )
+  const { now, ...rest } = scene([true, true, false])
+  await workUntilTaken(rest)
   assert.equal(now(), 2000)
 })
 
 test('a database that does not answer ends the work when the lease must have run out', async () => {
-  const { context, now } = scene([true, true, 'fault'])
-  const stop = new AbortController()
-  await underLease(
-    context,
-    'relay',
-    async (held) => {
-      await untilEnd(held)
-      stop.abort()
-    },
-    stop.signal,
-  )
+  const { now, ...rest } = scene([true, true, 'fault'])
+  await workUntilTaken(rest)
   assert.equal(now(), 4000)
 })
 
 /** Stands still for twenty seconds while the work goes on, and is then told `answer`. @returns when the work was ended */
 async function stoodStill(answer: boolean | 'fault'): Promise<number> {
-  const { context, now } = scene([true, answer, false])
-  const stop = new AbortController()
+  const { context, now, late } = scene([true, answer, false])
   const { sleep } = context.clock
   let isFirst = true
   context.clock.sleep = async (ms) => {
     await sleep(isFirst ? 20_000 : ms)
     isFirst = false
   }
-  await underLease(
-    context,
-    'relay',
-    async (held) => {
-      await untilEnd(held)
-      stop.abort()
-    },
-    stop.signal,
-  )
+  await workUntilTaken({ context, late })
   return now()
 }
 

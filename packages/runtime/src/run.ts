@@ -1,5 +1,5 @@
 import { Fault } from '@penstock/kernel/result.ts'
-import type { RunningSubscription } from '@penstock/ports/bus.ts'
+import type { BusMessage, RunningSubscription } from '@penstock/ports/bus.ts'
 import { backoff, throughFaults } from './backoff.ts'
 import { byOwner, consume, type Consumer, type RunningConsumer } from './consume.ts'
 import { underLease } from './lease.ts'
@@ -72,7 +72,7 @@ async function start<Ports>(
   const consumers = await Promise.all(
     consumersOf(service, core.reactContext, platform).map((consumer) => consume(consuming, consumer, signal)),
   )
-  const commands = service.aggregates.length > 0 ? [await commandConsumer(service.name, core, platform)] : []
+  const commands = service.aggregates.length > 0 ? [await commandConsumer(service.name, core, platform, signal)] : []
   const unwatch = platform.gauges?.watch(readingsOf({ ...relayed(service, core), platform, consumers, height }))
   return {
     name: service.name,
@@ -115,8 +115,15 @@ const READ_ONLY = 'read-only after a restore: nothing is decided and no money mo
 
 type Core<Ports> = ReturnType<typeof serviceCore<Ports>>
 
-const commandConsumer = <Ports>(name: string, core: Core<Ports>, platform: Platform): Promise<RunningSubscription> =>
-  platform.bus.subscribe({ group: name, topic: commandTopic(name), handle: (message) => onCommand(core, message) })
+const commandConsumer = <Ports>(
+  group: string,
+  core: Core<Ports>,
+  { bus, clock }: Platform,
+  signal: AbortSignal,
+): Promise<RunningSubscription> => {
+  const handle = (message: BusMessage) => onCommand(core, message)
+  return throughFaults(clock, signal, () => bus.subscribe({ group, topic: commandTopic(group), handle }))
+}
 
 function consumersOf<Ports>(
   service: Service<Ports>,

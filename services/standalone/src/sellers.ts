@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import type { DataDir } from '@penstock/platforms/data-dir.ts'
 import type { SimulatedNetwork } from '@penstock/platforms/outside.ts'
 import type { Clock, Ids } from '@penstock/ports/clock.ts'
+import { throughFaults } from '@penstock/runtime/backoff.ts'
 import type { Log } from '@penstock/runtime/log.ts'
 import { runSellerAgent } from '@penstock/seller-agent/agent.ts'
 import { openJournal } from '@penstock/seller-agent/journal.ts'
@@ -38,8 +39,19 @@ const termsOf = (index: number): SellerTerms => ({
  * @returns when all of them have ended, after the signal
  */
 export async function sellers(place: Neighbourhood, signal: AbortSignal): Promise<void> {
-  const nodes = (await place.network.control.nodes()).filter(({ role }) => role === 'seller')
-  await Promise.all(nodes.map((node, index) => seller(place, node, index, signal)))
+  const nodes = await nodesOf(place, signal)
+  const selling = nodes.filter(({ role }) => role === 'seller')
+  await Promise.all(selling.map((node, index) => seller(place, node, index, signal)))
+}
+
+/** A network in a process of its own may be started again just then. */
+async function nodesOf({ clock, network }: Neighbourhood, signal: AbortSignal) {
+  try {
+    return await throughFaults(clock, signal, async () => network.control.nodes())
+  } catch (error) {
+    if (signal.aborted) return []
+    throw error
+  }
 }
 
 async function seller(

@@ -1,3 +1,4 @@
+import { Fault } from '@penstock/kernel/result.ts'
 import type { Clock } from '@penstock/ports/clock.ts'
 import type { Kafka, PartitionMetadata } from 'kafkajs'
 import type { BusLog } from './client.ts'
@@ -58,7 +59,10 @@ export function topicKeeper(kafka: Kafka, settings: TopicSettings, clock: Clock,
     }
   }
   return {
-    /** @returns its partitions. @throws Error where it is not there and cannot be made */
+    /**
+     * @returns its partitions. @throws Fault where the brokers may answer later
+     * @throws Error where it is not there and cannot be made
+     */
     async ensure(topic: string): Promise<readonly PartitionMetadata[]> {
       const looking = known.get(topic) ?? look(topic)
       known.set(topic, looking)
@@ -67,12 +71,15 @@ export function topicKeeper(kafka: Kafka, settings: TopicSettings, clock: Clock,
       } catch (error) {
         known.delete(topic)
         connected = undefined
-        throw error
+        throw mayPass(error) ? new Fault(error.message, { cause: error }) : error
       }
     },
     close: () => admin.disconnect(),
   }
 }
+
+/** The client's errors say of themselves whether another try is worth its while. */
+const mayPass = (error: unknown): error is Error => error instanceof Error && 'retriable' in error && error.retriable === true
 
 function configured(topic: string, { partitions, replicas, retentionMs }: TopicSettings) {
   const entries = {
