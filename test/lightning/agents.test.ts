@@ -35,8 +35,7 @@ describe.skipIf(noLightning)('a seller’s agent on lnd', () => {
 
   const node = (alias: string) => here().servers.node(alias)
   const paidOut = (deal: Deal) => until('the seller is paid', async () => (await here().told(deal)).includes('"PayoutSucceeded"'))
-  const comesTo = (step: string) =>
-    until(`the agent comes to ${step}`, async () => agent.said().includes(`"step":"${step}"`))
+  const comesTo = (step: string) => until(`the agent comes to ${step}`, async () => agent.said().includes(`"step":"${step}"`))
 
   /** Channels to the buyer that are open or on their way at the seller’s node. */
   async function channels(): Promise<number> {
@@ -46,12 +45,18 @@ describe.skipIf(noLightning)('a seller’s agent on lnd', () => {
     return all.filter(({ partner_public_key }) => partner_public_key === node('buyer').pubkey).length
   }
 
-  const nothingIsLeft = async (): Promise<void> =>
-    expect((await getLockedUtxos({ lnd: node('seller').lnd })).utxos).toEqual([])
-
   /** How often the market knows something of an order. */
   const times = async (deal: Deal, fact: string) =>
     (await here().told(deal)).split(`"stream":"settlement","fact":"${fact}"`).length - 1
+
+  /** @param all channels to the buyer that were sold by now */
+  async function isSoldOnce(deal: Deal, all: number): Promise<void> {
+    await paidOut(deal)
+    await here().payment(deal, 'succeeded')
+    expect([await times(deal, 'OutpointNoted'), await times(deal, 'PayoutSucceeded')]).toEqual([1, 1])
+    expect(await channels()).toBe(all)
+    expect((await getLockedUtxos({ lnd: node('seller').lnd })).utxos).toEqual([])
+  }
 
   it('killed before and after every step of a sale: one channel, one payout, and no coin is left behind', async () => {
     const [first, ...more] = DEATHS
@@ -67,11 +72,7 @@ describe.skipIf(noLightning)('a seller’s agent on lnd', () => {
     }
     agent = start()
     await comesTo('Ended')
-    await paidOut(deal)
-    await here().payment(deal, 'succeeded')
-    expect([await times(deal, 'OutpointNoted'), await times(deal, 'PayoutSucceeded')]).toEqual([1, 1])
-    expect(await channels()).toBe(1)
-    await nothingIsLeft()
+    await isSoldOnce(deal, 1)
   }, 180_000)
 
   it('its lnd killed while it opens, names, publishes: the same', async () => {
@@ -86,10 +87,7 @@ describe.skipIf(noLightning)('a seller’s agent on lnd', () => {
     }
     await here().mineUntil(deal, 'VALID_CHANNEL_OPENING')
     await here().servers.mine(6)
-    await paidOut(deal)
-    expect([await times(deal, 'OutpointNoted'), await times(deal, 'PayoutSucceeded')]).toEqual([1, 1])
-    expect(await channels()).toBe(2)
-    await nothingIsLeft()
+    await isSoldOnce(deal, 2)
   }, 180_000)
 
   it('a funding that no block takes is helped by a child that pays for both', async () => {
@@ -108,7 +106,6 @@ describe.skipIf(noLightning)('a seller’s agent on lnd', () => {
     expect(readTransaction(await blocks.raw(child)).inputs.map(({ txid }) => txid)).toEqual([funding])
     await here().mineUntil(deal, 'VALID_CHANNEL_OPENING')
     await here().servers.mine(6)
-    await paidOut(deal)
-    expect(await channels()).toBe(3)
+    await isSoldOnce(deal, 3)
   }, 180_000)
 })

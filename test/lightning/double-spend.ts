@@ -1,7 +1,7 @@
 import type { LndNode } from '@penstock/servers/lightning-lnd.ts'
 import { createChainAddress, fundPsbt, getUtxos, signPsbt, unlockUtxo } from 'lightning'
 
-export type DoubleSpend = {
+type DoubleSpend = {
   /** As `txid:vout`: free for whatever else spends it. */
   readonly coin: string
   /** Pays the coin back to its owner. In hex; nobody has seen it. */

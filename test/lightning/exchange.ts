@@ -19,8 +19,9 @@ const CHANNEL_SAT = 5_000_000
 /** What needs a few blocks has time to show before the next one, even on a busy machine. */
 const QUICK_BLOCKS = 2
 const MOST_BLOCKS = 12
+const BEGUN_MS = 90_000
 
-export type Plan = {
+type Plan = {
   /** Beside the market and the buyer. */
   readonly sellers: readonly string[]
   /** Other nodes, with coins and a channel to the market. */
@@ -49,7 +50,7 @@ export type Exchange = {
   readonly told: (deal: Deal) => Promise<string>
   readonly payment: (deal: Deal, state: PaymentState['state'], buyer?: string) => Promise<PaymentState>
   /** Ends the market's process, as kill -9 does; it comes back on the same port. */
-  readonly restartMarket: (meanwhile: () => Promise<void>, env?: Readonly<Record<string, string>>) => Promise<void>
+  readonly restartMarket: (meanwhile: () => Promise<void>) => Promise<void>
 }
 
 /** A market on lnd for the tests of one file: with channels from the buyers and to the sellers, and nobody who sells yet. */
@@ -88,10 +89,10 @@ async function openExchange(
   const { port } = new URL(product.url)
   return around(servers, {
     now: () => product,
-    async restart(meanwhile, more = {}) {
+    async restart(meanwhile) {
       await product.kill()
       await meanwhile()
-      product = await startProduct(product.dataDir, { ...own, ...more, PORT: port })
+      product = await startProduct(product.dataDir, { ...own, PORT: port })
     },
   })
 }
@@ -149,7 +150,8 @@ function around(servers: LightningServers, { now, restart }: Running): Exchange 
     restartMarket: restart,
     async deal(input = {}, buyer = 'buyer') {
       const { pubkey, socket } = servers.node(buyer)
-      const bought = await buy(now(), { connection_uri: `${pubkey}@${socket}`, ...input })
+      // On a busy machine an agent takes its time to begin.
+      const bought = await until('it is sold', () => buy(now(), { connection_uri: `${pubkey}@${socket}`, ...input }), BEGUN_MS)
       return { ...bought, paymentHash: decodePaymentRequest(bought.invoice)?.paymentHash ?? '' }
     },
     async paid(deal, buyer = 'buyer') {
@@ -162,7 +164,7 @@ function around(servers: LightningServers, { now, restart }: Running): Exchange 
     async mineUntil(deal, ...statuses) {
       for (let block = 0; block < MOST_BLOCKS && !statuses.includes((await seen(deal)).status); block++) {
         await servers.mine()
-        const patienceMs = block < QUICK_BLOCKS ? 500 : 5000
+        const patienceMs = block < QUICK_BLOCKS ? 500 : 1500
         await until('', async () => statuses.includes((await seen(deal)).status), patienceMs).catch(() => undefined)
       }
       return reaches(deal, ...statuses)

@@ -5,6 +5,7 @@ import type { WorldNode } from '@penstock/ports/lightning-world.contract.ts'
 import { fund, knowsChannel, openAnnounced } from '@penstock/servers/lightning-channels.ts'
 import { describe } from 'vitest'
 import { keeper } from './keeper.ts'
+import { sendPart } from './raw-payments.ts'
 import { connected, network, noLightning } from './servers.ts'
 
 const NODES = ['market', 'buyer', 'seller'] as const
@@ -29,6 +30,7 @@ describe.skipIf(noLightning)('lnd on a chain of btcd', () => {
       seller: node('seller'),
       chain: lndChain(connected(servers, 'market')),
       mine: servers.mine,
+      send: (request, msat, totalMsat) => sendPart(servers.node('buyer'), request, { msat, totalMsat }),
       holdProbes: keeper(servers.node('seller')),
       // The network ends with the file.
       teardown: () => Promise.resolve(),

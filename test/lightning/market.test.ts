@@ -12,20 +12,10 @@ import { until } from '@penstock/servers/lightning-process.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { buy, order } from '../harness/buyer.ts'
 import { type Product, scratch, spawnProduct, startProduct } from '../harness/product.ts'
+import { TERMS } from './hand-seller.ts'
 import { connected, network, noLightning } from './servers.ts'
 
 const CHANNEL_SAT = 5_000_000
-const TERMS = {
-  totalSizeSat: 200_000_000n,
-  minSizeSat: 100_000n,
-  maxSizeSat: 16_000_000n,
-  minBlockLength: 52_560,
-  baseFeeSat: 200n,
-  feeRatePpm: 2000,
-  baseFeeCapSat: 1n,
-  feeRateCapPpm: 500,
-  autoAccept: true,
-}
 
 describe.skipIf(noLightning)('the market on lnd', () => {
   const servers = network({ nodes: ['market', 'buyer', 'seller'] })

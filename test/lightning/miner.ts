@@ -7,6 +7,7 @@ import type { LightningServers } from '@penstock/servers/lightning.ts'
 /** Of regtest: every second hash will do. */
 const BITS = 'ffff7f20'
 const HALVING = 150
+const MEDIAN_OF = 11
 
 /**
  * Blocks made by hand, since btcd puts all that waits into its own: they hold what they are given and nothing else, on the
@@ -15,17 +16,26 @@ const HALVING = 150
 export function miner({ chain, inStep }: Pick<LightningServers, 'chain' | 'inStep'>) {
   /** @param transactions in hex; the first of the blocks has them */
   async function on(parent: string, count: number, transactions: readonly string[]): Promise<void> {
-    const { height, time } = await chain.rpc<{ height: number; time: number }>('getblockheader', parent, true)
-    const now = Math.floor(Date.now() / 1000)
+    const { height, time } = await newestOf(parent)
+    const before = Math.max(time, Math.floor(Date.now() / 1000) - count)
     let previousHash = parent
     for (let index = 1; index <= count; index++) {
-      const header = { previousHash, time: Math.max(time + index, now), height: height + index }
+      const header = { previousHash, time: before + index, height: height + index }
       const block = makeBlock(header, index === 1 ? transactions : [])
       const refused = await chain.rpc<string | null>('submitblock', block.hex)
       if (refused !== null) throw new Error(`btcd refused the block at ${header.height}: ${refused}`)
       previousHash = block.hash
     }
     await inStep()
+  }
+  type Header = { readonly height: number; readonly time: number; readonly previousblockhash: string }
+
+  /** A block must be younger than half of those before it: none is as young as the youngest of them. */
+  async function newestOf(parent: string): Promise<{ readonly height: number; readonly time: number }> {
+    const headers: Header[] = []
+    for (let hash = parent; headers.length < MEDIAN_OF; hash = headers.at(-1)?.previousblockhash ?? '')
+      headers.push(await chain.rpc<Header>('getblockheader', hash, true))
+    return { height: headers[0]?.height ?? 0, time: Math.max(...headers.map(({ time }) => time)) }
   }
   return {
     /** Blocks with nothing in them but what they are given, whatever waits. */

@@ -1,7 +1,7 @@
 import { decodePaymentRequest, getRouteToDestination, payViaRoutes, subscribeToPayViaRequest } from 'lightning'
 import type { LndNode } from '@penstock/servers/lightning-lnd.ts'
 
-export type Part = {
+type Part = {
   readonly msat: bigint
   /** What the payer says that all parts come to. */
   readonly totalMsat: bigint

@@ -1,4 +1,5 @@
 import type { ListedSale } from '@penstock/seller-agent/market.ts'
+import { isActive } from '@penstock/servers/lightning-channels.ts'
 import { until } from '@penstock/servers/lightning-process.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Deal, exchange } from './exchange.ts'
@@ -12,7 +13,11 @@ const PAUSE_MS = 150
 /** The chain takes back one to six blocks while an order is in each of its statuses. */
 describe.skipIf(noLightning)('re-organisations', () => {
   // Every one of them brings a block more, and the funding must not be too late by that.
-  const here = exchange({ sellers: ['seller'], btcd: true, env: { PENSTOCK_FUNDING_CONFIRMS_WITHIN_BLOCKS: '40' } })
+  const here = exchange({
+    sellers: ['seller'],
+    btcd: true,
+    env: { PENSTOCK_FUNDING_CONFIRMS_WITHIN_BLOCKS: '40', PENSTOCK_PAYOUT_CONFIRMATIONS: '12' },
+  })
   let seller: HandSeller
   let blocks: Miner
   let deal: Deal
@@ -33,9 +38,9 @@ describe.skipIf(noLightning)('re-organisations', () => {
   const reorgs = () => count('FundingReorged', 'order')
 
   /** Nothing changes by it, which only a look a moment later can tell. */
-  async function staysThrough(status: string, transactions: readonly string[] = []): Promise<void> {
+  async function staysThrough(status: string): Promise<void> {
     for (const depth of DEPTHS) {
-      await blocks.replace(depth, transactions)
+      await blocks.replace(depth)
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
       await here().reaches(deal, status)
     }
@@ -73,11 +78,13 @@ describe.skipIf(noLightning)('re-organisations', () => {
     const before = await reorgs()
     await blocks.replace(2, [funding.raw])
     await until('it is told', async () => (await reorgs()) === before + 1)
-    await here().reaches(deal, 'ON_CHAIN_CONFIRMATION', 'SELLER_OPENED_CHANNEL', 'VALID_CHANNEL_OPENING')
+    await here().reaches(deal, 'SELLER_OPENED_CHANNEL', 'VALID_CHANNEL_OPENING')
   })
 
   it('settled: nothing is taken back, the payout waits for its blocks', async () => {
-    await here().mineUntil(deal, 'VALID_CHANNEL_OPENING')
+    await Promise.all(['seller', 'buyer'].map((alias) => isActive(node(alias), funding.outpoint)))
+    await here().servers.mine()
+    await here().reaches(deal, 'VALID_CHANNEL_OPENING')
     await here().payment(deal, 'succeeded')
     // First one that leaves the funding where it is, before it is deep enough to be paid for.
     for (const depth of [1, 6, 5, 4, 3, 2]) {
@@ -97,7 +104,7 @@ describe.skipIf(noLightning)('re-organisations', () => {
     })
     expect(await count('HoldSettled')).toBe(1)
     expect(await count('PayoutSucceeded')).toBe(1)
-    await staysThrough('VALID_CHANNEL_OPENING', [funding.raw])
+    await staysThrough('VALID_CHANNEL_OPENING')
     const audit = { divergences: 0, ledger_balanced: true }
     expect(await here().product.operator('POST', '/audit/verify', {})).toMatchObject(audit)
   })

@@ -111,6 +111,50 @@ export function holding({ world }: Here): void {
       expect(await holds.cancel(secret().paymentHash)).toBe('unknown')
     })
 
+    it('takes more than it asked for, in full and once, and nothing that is less', async () => {
+      const { market, buyer, send } = world()
+      const { preimage, invoice } = await newHold(world())
+      const state = async () => (await market.lightning.holds.find(invoice.paymentHash))?.state
+      void send(invoice.request, AMOUNT_MSAT - 1000n, AMOUNT_MSAT - 1000n)
+      const { payments } = buyer.lightning
+      await until('less is refused', async () => (await payments.find(invoice.paymentHash))?.state === 'failed')
+      expect(await state()).toBe('open')
+      const amountMsat = AMOUNT_MSAT * 3n
+      void send(invoice.request, amountMsat, amountMsat)
+      await until('it is held', async () => (await state()) === 'held')
+      expect(await market.lightning.holds.find(invoice.paymentHash)).toMatchObject({
+        amountMsat: AMOUNT_MSAT,
+        htlcs: [{ amountMsat, state: 'held' }],
+      })
+      expect(await market.lightning.holds.settle(preimage)).toBe('settled')
+      await until('the payer knows', async () => (await payments.find(invoice.paymentHash))?.state === 'succeeded')
+    })
+
+    it('takes a payment in parts: held when all are there, each with an end of its own', async () => {
+      const { market, buyer, send, mine } = world()
+      const { holds } = market.lightning
+      const { preimage, invoice } = await newHold(world())
+      const half = AMOUNT_MSAT / 2n
+      void send(invoice.request, half, AMOUNT_MSAT)
+      const waits = async () => (await holds.find(invoice.paymentHash))?.htlcs.length === 1
+      await until('the first part waits', waits)
+      expect(await holds.find(invoice.paymentHash)).toMatchObject({ state: 'open', htlcs: [{ amountMsat: half, state: 'held' }] })
+      expect((await holds.held()).map(({ paymentHash }) => paymentHash)).not.toContain(invoice.paymentHash)
+      expect(await holds.settle(preimage)).toBe('not-held')
+      await mine(2)
+      void send(invoice.request, half, AMOUNT_MSAT)
+      await until('it is held', async () => (await holds.find(invoice.paymentHash))?.state === 'held')
+      const { htlcs = [] } = (await holds.find(invoice.paymentHash)) ?? {}
+      expect(htlcs.map(({ amountMsat }) => amountMsat)).toEqual([half, half])
+      const [low = 0, high = 0] = htlcs.map(({ expiryHeight }) => expiryHeight).toSorted((a, b) => a - b)
+      expect(high).toBe(low + 2)
+      expect(await holds.settle(preimage)).toBe('settled')
+      const { payments } = buyer.lightning
+      await until('the payer knows', async () => (await payments.find(invoice.paymentHash))?.state === 'succeeded')
+      const states = async () => (await holds.find(invoice.paymentHash))?.htlcs.map(({ state }) => state)
+      await until('every part is settled', async () => (await states())?.every((state) => state === 'settled'))
+    })
+
     it('tells of changes, the present state first', async () => {
       const { market, buyer } = world()
       const { preimage, invoice } = await newHold(world())

@@ -40,6 +40,7 @@ for (const [title, plan] of Object.entries(plans)) {
       seller: node(process, simnet, 'seller-ada'),
       chain: chainFor(process, simnet.chain()),
       mine: async (count) => void simnet.control.mine(count),
+      send: async (request, amountMsat, totalMsat) => simnet.control.pay('buyer', request, { amountMsat, totalMsat }),
       holdProbes: async (held) => simnet.control.holdProbes('buyer', held),
       teardown,
     }

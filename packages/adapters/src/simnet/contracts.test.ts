@@ -21,6 +21,7 @@ lightningContract('simulated network', async () => {
     seller: node(simnet, 'seller-ada'),
     chain: simnet.chain(),
     mine: async (count) => void simnet.control.mine(count),
+    send: async (request, amountMsat, totalMsat) => simnet.control.pay('buyer', request, { amountMsat, totalMsat }),
     holdProbes: async (held) => simnet.control.holdProbes('buyer', held),
     teardown: scratch.drop,
   }

@@ -21,6 +21,7 @@ export type SimNode = {
   readonly uri: string
   readonly balance_sat: string
 }
+type Sending = { readonly maxFeeMsat?: bigint; readonly amountMsat?: bigint; readonly totalMsat?: bigint }
 export type SimPaymentState = 'IN_FLIGHT' | 'SUCCEEDED' | 'FAILED'
 export type SimChannel = {
   readonly outpoint: string
@@ -33,12 +34,11 @@ export type SimInvoiceState = 'OPEN' | 'ACCEPTED' | 'SETTLED' | 'CANCELED'
 /** The hand of whoever plays the rest of the world: `penstock sim`, demonstrations, tests. Every alias is checked. */
 export type SimControl = {
   nodes(): readonly SimNode[]
-  /** Returns once the payment is held, settled or failed. `amountMsat`: what is sent instead of the invoice's amount. */
-  pay(
-    fromAlias: string,
-    invoice: string,
-    options?: { readonly maxFeeMsat?: bigint; readonly amountMsat?: bigint },
-  ): { readonly state: SimPaymentState; readonly payment_hash: string }
+  /**
+   * Returns once the payment is held, settled or failed. `amountMsat`: what is sent instead of the invoice's amount; with
+   * `totalMsat` it is one part of so much.
+   */
+  pay(fromAlias: string, invoice: string, options?: Sending): { readonly state: SimPaymentState; readonly payment_hash: string }
   payment(hash: string): { readonly state: SimPaymentState; readonly payee: string } | undefined
   /** What that node sees: channels whose funding was seen and that are not closed, whatever their owner is told. */
   channels(alias: string): readonly SimChannel[]
@@ -127,13 +127,19 @@ export function controlOf(net: Net): SimControl {
 const PAYMENT_STATES = { 'in-flight': 'IN_FLIGHT', succeeded: 'SUCCEEDED', failed: 'FAILED' } as const
 const INVOICE_STATES = { open: 'OPEN', held: 'ACCEPTED', settled: 'SETTLED', cancelled: 'CANCELED' } as const
 
-function payNow(net: Net, alias: string, request: string, options: { maxFeeMsat?: bigint; amountMsat?: bigint } = {}) {
+function payNow(net: Net, alias: string, request: string, { totalMsat, ...options }: Sending = {}) {
   const invoice = decodePaymentRequest(request)
   if (!invoice) throw new Error('not a BOLT 11 invoice')
   const amountMsat = options.amountMsat ?? invoice.amountMsat ?? 0n
   // What wallets commonly allow: 1 %, and enough for one hop on small amounts.
   const maxFeeMsat = options.maxFeeMsat ?? amountMsat / 100n + 5000n
-  const outcome = net.write(() => startPayment(net, nodeCalled(net, alias).pubkey, request, { maxFeeMsat, amountMsat }))
+  const outcome = net.write(() =>
+    startPayment(net, nodeCalled(net, alias).pubkey, request, {
+      maxFeeMsat,
+      amountMsat,
+      ...(totalMsat !== undefined && { totalMsat }),
+    }),
+  )
   return { state: PAYMENT_STATES[outcome.state], payment_hash: invoice.paymentHash }
 }
 

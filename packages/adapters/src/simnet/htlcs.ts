@@ -58,6 +58,14 @@ const heldOf = (net: Net, payee: string, paymentHash: string): HtlcRow[] =>
     payee,
   )
 
+/** What has come to a node under this hash, and waits there. */
+export const waitingMsat = (net: Net, payee: string, paymentHash: string): bigint =>
+  net.get<{ sum: bigint }>(
+    "SELECT coalesce(sum(amount_msat), 0) AS sum FROM htlcs WHERE payment_hash = ? AND receiver = ? AND is_last = 1 AND state = 'held'",
+    paymentHash,
+    payee,
+  )?.sum ?? 0n
+
 /** Moves between a side of a channel and what hangs in it. The schema refuses what would fall below zero. */
 function move(net: Net, outpoint: string, side: string, sideMsat: bigint, heldMsat: bigint): void {
   const slots = heldMsat > 0n ? 1 : -1

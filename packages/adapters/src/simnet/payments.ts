@@ -1,7 +1,7 @@
 import { decodePaymentRequest } from '@penstock/bitcoin/bolt11.ts'
 import type { PaymentFailure, PaymentState } from '@penstock/ports/lightning.ts'
 import { heightOf } from './chain.ts'
-import { lockHtlcs } from './htlcs.ts'
+import { lockHtlcs, waitingMsat } from './htlcs.ts'
 import { findInvoiceRow, lapseInvoices, settleInvoice } from './invoices.ts'
 import { findRoute, spendableMsat } from './routes.ts'
 import type { Net } from './store.ts'
@@ -34,21 +34,23 @@ export function findAnyPayment(
 
 /**
  * Sends one HTLC along the shortest way. It waits at a hold invoice; at an ordinary one it is settled at once.
- * One that is in flight or succeeded is not sent again; one that failed is.
- * @param amountMsat what is sent; the invoice's amount unless told @throws RangeError for what is no invoice of this network
+ * One that is in flight or succeeded is not sent again, unless parts of it are missing; one that failed is.
+ * @param amountMsat what is sent; the invoice's amount unless told
+ * @param totalMsat what all parts come to, of which this is one; unless told it is the whole @throws RangeError for what is no invoice of this network
  */
 export function startPayment(
   net: Net,
   payer: string,
   request: string,
-  { maxFeeMsat, amountMsat }: { maxFeeMsat: bigint; amountMsat?: bigint },
+  { maxFeeMsat, amountMsat, totalMsat }: { maxFeeMsat: bigint; amountMsat?: bigint; totalMsat?: bigint },
 ): PaymentState {
   const invoice = decodePaymentRequest(request)
   const sentMsat = amountMsat ?? invoice?.amountMsat
   if (!invoice || invoice.network !== 'regtest' || sentMsat === undefined)
     throw new RangeError('not an invoice with an amount on this network')
   const known = findPayment(net, payer, invoice.paymentHash)
-  if (known && known.state !== 'failed') return known
+  const isMore = known?.state === 'in-flight' && waitingMsat(net, invoice.payee, invoice.paymentHash) < (totalMsat ?? 0n)
+  if (known && known.state !== 'failed' && !isMore) return known
   lapseInvoices(net)
   const record = (state: PaymentState['state'], feeMsat: bigint, reason: PaymentFailure | null): void => {
     net.run(
@@ -74,13 +76,13 @@ export function startPayment(
   const feeMsat = (route[0]?.amountMsat ?? sentMsat) - sentMsat
   if (feeMsat > maxFeeMsat) return fail('fee-limit')
   const target = findInvoiceRow(net, invoice.payee, invoice.paymentHash)
-  // A node takes up to twice what it asked for (BOLT 4), once.
-  if (target?.state !== 'open' || sentMsat < target.amount_msat || sentMsat > 2n * target.amount_msat)
-    return fail('rejected-by-destination')
+  // As lnd does: once, whatever is enough, however much it is.
+  if (target?.state !== 'open' || (totalMsat ?? sentMsat) < target.amount_msat) return fail('rejected-by-destination')
   lockHtlcs(net, invoice.paymentHash, payer, route)
   record('in-flight', feeMsat, null)
-  net.run("UPDATE invoices SET state = 'held' WHERE node = ? AND payment_hash = ?", invoice.payee, invoice.paymentHash)
   net.touch(`invoice/${invoice.paymentHash}`)
+  if (waitingMsat(net, invoice.payee, invoice.paymentHash) < (totalMsat ?? sentMsat)) return { state: 'in-flight' }
+  net.run("UPDATE invoices SET state = 'held' WHERE node = ? AND payment_hash = ?", invoice.payee, invoice.paymentHash)
   if (target.preimage !== null) settleInvoice(net, invoice.payee, target.preimage)
   return findPayment(net, payer, invoice.paymentHash) ?? { state: 'in-flight' }
 }

@@ -55,6 +55,8 @@ type World = {
   probe?: () => Promise<unknown>
   unfinished?: () => Promise<readonly string[]>
   keeping?: ReturnType<typeof custody>
+  /** An order whose stream cannot be read. */
+  broken?: string
   errors?: unknown[]
   waits?: number[]
 }
@@ -62,7 +64,7 @@ type World = {
 async function round(job: typeof guardJob, world: World) {
   const { state, tip = away, nodeHeight = null, held = () => Promise.resolve([]), output = away, probe = silent } = world
   const { find = () => Promise.resolve(undefined), unfinished = () => Promise.resolve([ORDER]) } = world
-  const { keeping = custody(), errors = [], waits = [] } = world
+  const { keeping = custody(), broken, errors = [], waits = [] } = world
   const said: Ask['command'][] = []
   const stop = new AbortController()
   let looks = 0
@@ -95,7 +97,7 @@ async function round(job: typeof guardJob, world: World) {
       },
     },
     unfinished,
-    load: () => Promise.resolve({ state, revision: 1 }),
+    load: (_: unknown, orderId: string) => (orderId === broken ? away() : Promise.resolve({ state, revision: 1 })),
     decide: (ask: Ask) => {
       said.push(ask.command)
       return Promise.resolve({ outcome: 'accepted', revision: 1 })
@@ -117,6 +119,14 @@ test('without a chain, or with one that is behind, the node’s height counts', 
   expect(await round(guardByClockJob, { state, tip: at(E - 24), nodeHeight: E - 30 })).toEqual([unnamed])
   expect(await round(guardByClockJob, { state, tip: at(E - 25), nodeHeight: E - 25 })).toEqual([])
   await expect(round(guardByClockJob, { state })).rejects.toThrow('neither the chain nor the node')
+})
+
+test('a hold that cannot be looked at does not end the round for those after it', async () => {
+  const [broken, errors] = ['an order that cannot be read', [] as unknown[]]
+  const unfinished = () => Promise.resolve([broken, ORDER])
+  const said = await round(guardJob, { state: stateAfter(...toHeld), tip: at(E - 24), unfinished, broken, errors }).catch(String)
+  expect(said).toEqual([unnamed])
+  expect(errors).toContainEqual(expect.objectContaining({ order: broken, height: E - 24 }))
 })
 
 test('a node that tells nothing does not keep the last height from being kept', async () => {

@@ -27,6 +27,7 @@ lightningContract('simulated network in another process', async () => {
     seller: await node(remote, 'seller-ada'),
     chain: remote.chain(),
     mine: async (count) => void (await remote.control.mine(count)),
+    send: (request, amountMsat, totalMsat) => remote.control.pay('buyer', request, { amountMsat, totalMsat }),
     holdProbes: (held) => remote.control.holdProbes('buyer', held),
     teardown,
   }
