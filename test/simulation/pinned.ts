@@ -9,9 +9,10 @@ export const PINNED = 'e498be6'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const cache = join(root, 'node_modules/.cache/penstock')
-const folder = join(cache, `release-${PINNED}`)
 /** What the earlier release has of its own; everything else is today's. */
-const ARCHIVED = ['packages/contracts/src', 'packages/market/src', 'services']
+const ARCHIVED = ['packages/contracts/src', 'packages/market/src', 'packages/ports/src', 'services']
+// Named by what is in it too, so that one of other parts is not taken for it.
+const folder = join(cache, `release-${PINNED}-${ARCHIVED.length}`)
 
 /** @returns why the earlier release cannot be had; undefined where it is there */
 export function fetchPinned(): string | undefined {

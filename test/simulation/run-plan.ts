@@ -1,5 +1,8 @@
 import { poisonGlobals } from '@penstock/adapters/seeded/poison.ts'
-import { type Wait, waitsOf } from '../faults/waiting.ts'
+import { booksOf } from '../faults/books.ts'
+import { orderFaults } from '../faults/orders.ts'
+import { heldAtMarket, truthFrom } from '../faults/truth.ts'
+import { unnamed, waitsOf } from '../faults/waiting.ts'
 import type { Plan } from './plan.ts'
 import { Broken, follow, type Ledger } from './checks.ts'
 import type { Edges } from './edges.ts'
@@ -137,8 +140,10 @@ async function comeToRest(world: World, ledger: Ledger, cues: Performance, after
   const begun = schedule.now()
   for (;;) {
     await schedule.run({ untilMs: schedule.now() + 2000, afterStep })
-    const waits = waitsOf(ledger.asking(), schedule.now())
-    const hanging = waits.filter(({ party }) => party === null)
+    const truth = truthFrom((sql) => world.simnet.rows(sql))
+    const waits = waitsOf(ledger.asking(), { at: schedule.now(), height: truth.height })
+    const held = heldAtMarket(truth).map(({ payment_hash }) => `${payment_hash} hangs at the market`)
+    const hanging = [...unnamed(waits), ...orderFaults(booksOf(ledger.events), waits), ...held]
     const isDone = cues.isOver() && hanging.length === 0 && world.bus.undelivered() === 0 && hasReadAll(world, ledger)
     const waited = schedule.now() - begun
     if (isDone && (waits.length === 0 || waited > WAITING_MS)) return
@@ -149,9 +154,9 @@ async function comeToRest(world: World, ledger: Ledger, cues: Performance, after
   }
 }
 
-function unrest({ bus }: World, hanging: readonly Wait[]): string {
+function unrest({ bus }: World, hanging: readonly string[]): string {
   const [first] = hanging
-  if (first) return `${first.stream} waits for nobody who can be named: ${first.asks}; ${hanging.length} in all`
+  if (first) return `${first}; ${hanging.length} in all`
   return bus.undelivered() > 0
     ? `${bus.undelivered()} messages are not delivered`
     : 'the gateway has not read every fact of an order'

@@ -68,21 +68,21 @@ export function nobodyWatches({ on, does, pick, maybe, byHand, purchase }: Tools
       ...(pick(true, false, false)
         ? [...byHand, on('order OpeningAsked', does('the seller names a fresh channel', { much: 0 }))]
         : []),
-      on('channel FundingSeen', ...maybe(does('the funding is forgotten', { at: [0, 300], much: [500, 5000] }))),
+      on('channel FundingSeen', ...maybe(does('the funding is forgotten', { at: [0, 300], much: [500, 1600] }))),
       on(
         pick(...WATCHED),
         ...(pick(true, true, false) ? [does('channel-watcher is down', { at: [0, 80], much: [4000, 8000] })] : []),
-        does('blocks are mined', { at: [100, 400], much: [1, 8] }),
+        does('blocks are mined', { at: [100, 2200], much: [1, 8] }),
         ...maybe(does('the buyer is away', { at: 0, much: [3000, 8000] })),
-        does('the last height comes', { at: [500, 900], much: [-2, 2] }),
-        ...maybe(does('a re-org', { at: [900, 1200], much: [1, 6] })),
+        does('the last height comes', { at: [500, 3000], much: [-2, 2] }),
+        ...maybe(does('a re-org', { at: [900, 3200], much: [1, 6] })),
       ),
     ],
   }
 }
 
 /** The operator, the buyer or the node ends it at any moment, and somebody hears of it late. */
-export function operatorSteps({ on, does, pick, maybe }: Tools): Scene {
+export function operatorSteps({ on, does, pick, maybe, byHand }: Tools): Scene {
   const when = pick(
     ...WATCHED,
     'order OrderPlaced',
@@ -112,6 +112,17 @@ export function operatorSteps({ on, does, pick, maybe }: Tools): Scene {
   const down = pick('order is down', 'matching is down', 'settlement is down', 'channel-watcher is down')
   return {
     cues: [
+      ...(pick(true, false, false)
+        ? [
+            ...byHand,
+            on(
+              'order OpeningAsked',
+              does(
+                pick('the seller names what is nowhere', 'the seller names a fresh channel', 'the seller names a small channel'),
+              ),
+            ),
+          ]
+        : []),
       on('order PaymentHeld', ...maybe(does('the buyer keeps probes', { at: 0, much: [5000, 9000] }))),
       on(
         when,
@@ -122,6 +133,7 @@ export function operatorSteps({ on, does, pick, maybe }: Tools): Scene {
       on(
         `settlement ${pick('CancelRequested', 'HoldCancelled')}`,
         ...maybe(does('blocks are mined', { at: 0, much: [1, 12] })),
+        ...maybe(does('the channel is closed', { at: [0, 20] })),
         ...maybe(does('the buyer pays again', { at: [0, 30] })),
         ...maybe(does('the seller gives an invoice', { at: [0, 30] })),
       ),

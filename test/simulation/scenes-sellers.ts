@@ -31,6 +31,18 @@ export function lateSeller({ on, does, pick, maybe, byHand }: Tools): Scene {
         ...maybe(does(pick('matching is down', 'order is down', 'settlement is down'), { at: 0 })),
         ...maybe(does('the last height comes', { at: [0, 300], much: [-1, 1] })),
       ),
+      // Settlement takes the money for what the order was about to refuse.
+      ...(pick(true, false)
+        ? [
+            on(
+              'settlement OutpointNoted',
+              does('order is down', { at: 0, much: [1500, 2500] }),
+              ...maybe(does('the operator closes the order', { at: [30, 300] })),
+              does('blocks are mined', { at: [50, 200], much: [1, 4] }),
+              does('the last height comes', { at: [500, 900], much: [0, 1] }),
+            ),
+          ]
+        : []),
     ],
   }
 }

@@ -55,7 +55,7 @@ export async function runAgent({ process, lightning, market, file, apiKey, terms
         apiKey,
         feeRate,
         signal: new AbortController().signal,
-        pace: { pollMs: 500, watchMs: 1000, attestMs: 3000, fundsMs: 1000, firstRetryMs: 300, longestRetryMs: 5000 },
+        pace: { pollMs: 900, watchMs: 1500, attestMs: 3000, fundsMs: 1500, firstRetryMs: 300, longestRetryMs: 5000 },
       })
     } catch (error) {
       // As its operator's supervisor would.

@@ -1,7 +1,7 @@
 import type { StrokeName } from './cues.ts'
 import type { SERVICES } from './plan.ts'
 import { agentOf } from './plan.ts'
-import { aliasOf, sellerOf, type Stage } from './stage.ts'
+import { aliasOf, sellerOf, type Stage, type Subject } from './stage.ts'
 import type { Doing } from './strokes-people.ts'
 
 /** What nobody's hand does: blocks, re-orgs, nodes that are away, and services of which no replica stands. */
@@ -15,17 +15,15 @@ export const events = {
   },
   'a re-org': async ({ world }, _, much) => void world.simnet.control.reorg(much),
   'a re-org with the same transactions': async ({ world }, _, much) => void world.simnet.control.reorg(much, { remine: true }),
-  'the funding is evicted': async (stage, { placed, settlement }) => {
-    // Once the money is taken this would be the loss that confirmations are waited for.
-    const isTaken = settlement?.hold.status === 'settling' || settlement?.hold.status === 'settled'
-    const txid = placed.named?.outpoint.split(':')[0]
+  'the funding is evicted': async (stage, subject) => {
+    const txid = subject.placed.named?.outpoint.split(':')[0]
     const { control, rows } = stage.world.simnet
-    if (isTaken || txid === undefined) return
+    if (txid === undefined || isTaken(subject)) return
     if (rows(`SELECT 1 FROM txs WHERE txid = '${txid}' AND height IS NULL`).length > 0) control.doubleSpend(txid)
   },
-  'the funding is forgotten': async ({ world }, { placed }, much) => {
-    const outpoint = placed.named?.outpoint
-    if (outpoint === undefined) return
+  'the funding is forgotten': async ({ world }, subject, much) => {
+    const outpoint = subject.placed.named?.outpoint
+    if (outpoint === undefined || isTaken(subject)) return
     world.simnet.control.forget(outpoint.split(':')[0] ?? '')
     await world.engine.schedule.clock.sleep(much)
     world.simnet.control.rebroadcast(outpoint)
@@ -64,6 +62,10 @@ export const events = {
   'channel-watcher is down': (stage, _, much) => down(stage, 'channel-watcher', much),
   'quote is down': (stage, _, much) => down(stage, 'quote', much),
 } as const satisfies Partial<Record<StrokeName, Doing>>
+
+/** Once the money is taken a lost funding is the loss that confirmations are waited for, and no fault of the market. */
+const isTaken = ({ settlement }: Subject): boolean =>
+  settlement?.hold.status === 'settling' || settlement?.hold.status === 'settled'
 
 const heightOf = ({ simnet }: Stage['world']): number =>
   Number(simnet.rows<{ height: bigint }>('SELECT max(height) AS height FROM blocks')[0]?.height ?? 0)
