@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { mutants } from './all.ts'
 import { type Copy, copyOfCheckout, root } from './copy.ts'
 import { hunt, isKilled, tryMutant } from './hunt.ts'
-import { isGolden, type Mutant, mutated } from './mutant.ts'
+import { areas, isGolden, type Mutant, mutated } from './mutant.ts'
 import { row } from './table.ts'
 
 const inCheckout = (path: string): string => readFileSync(join(root, path), 'utf8')
@@ -21,8 +21,23 @@ test.each(mutants.map((mutant) => [mutant.id, mutant] as const))('%s fits the co
 
 test('there are enough of them where money and order depend on it, each under a name of its own', () => {
   assert.equal(new Set(mutants.map(({ id }) => id)).size, mutants.length)
-  for (const area of ['settlement', 'guard', 'order', 'matching', 'relay', 'projection'])
-    assert.ok(mutants.filter((mutant) => mutant.area === area).length >= 4, area)
+  assert.ok(mutants.length >= 30)
+  for (const area of areas) assert.ok(mutants.filter((mutant) => mutant.area === area).length >= 3, area)
+})
+
+test('the page has every mutant, in its area, and the test that kills it', () => {
+  const page = inCheckout('docs/mutants.md')
+  const rows = page.split('\n## ').flatMap((part) => {
+    const [area, ...lines] = part.split('\n')
+    return lines.filter((line) => /^\| [a-z]+-/.test(line)).map((line) => [area, ...line.split(' | ')] as const)
+  })
+  assert.deepEqual(
+    rows.map(([area, id]) => `${area} ${id?.slice(2)}`),
+    areas.flatMap((area) => mutants.filter((mutant) => mutant.area === area)).map(({ area, id }) => `${area} ${id}`),
+  )
+  assert.match(page, new RegExp(`Each of the ${mutants.length} below`))
+  const nameless = rows.filter(([, , , killer = '']) => !/^(packages|services|test)\/\S+\.test\.ts > /.test(killer))
+  assert.deepEqual(nameless, [])
 })
 
 test('code that has moved on is told, not passed over', () => {
@@ -93,7 +108,9 @@ describe('a copy', () => {
       text: 'export const MSAT_PER_SAT = 1000n',
       instead: 'for (;;);\nexport const MSAT_PER_SAT = 1000n',
     }
-    assert.equal((await tryMutant(copy.folder, endless, 5000)).result.outcome, 'hung')
+    const hung = await tryMutant(copy.folder, endless, 5000)
+    assert.equal(hung.result.outcome, 'hung')
+    assert.equal(isKilled(hung), false)
     assert.equal(readFileSync(join(copy.folder, arithmetic.file), 'utf8'), inCheckout(arithmetic.file))
   })
 })

@@ -7,7 +7,7 @@ function killerOf({ result }: Verdict): string {
     case 'failed':
       return result.isTimeout ? `${result.test} (by time-out)` : result.test
     case 'hung':
-      return 'time-out: its tests did not come to an end'
+      return 'NOTHING: its tests did not come to an end, and none of them says why'
     case 'passed':
       return 'NOTHING: it survives'
     case 'broken':

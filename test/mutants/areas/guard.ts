@@ -155,6 +155,6 @@ export const guard = mutantsOf('guard', [
     instead: `    await act(orderId)
   } catch (error) {
     if (height >= 0) throw error`,
-    killers: [`${src}/service.test.ts`],
+    killers: [`${src}/effects/guard.test.ts`],
   },
 ])

@@ -6,7 +6,16 @@ import { leaf } from '../shell.ts'
 
 type Options = Omit<
   Settings,
-  'ratePerSecond' | 'privatePercent' | 'seed' | 'durationMs' | 'drainMs' | 'timeoutMs' | 'pollMs' | 'sellers' | 'to'
+  | 'ratePerSecond'
+  | 'privatePercent'
+  | 'seed'
+  | 'durationMs'
+  | 'drainMs'
+  | 'timeoutMs'
+  | 'pollMs'
+  | 'sellers'
+  | 'to'
+  | 'allowUnfinished'
 > & {
   readonly to?: Settings['to']
   readonly url?: string
@@ -18,6 +27,7 @@ type Options = Omit<
   readonly timeout: number
   readonly poll: number
   readonly sellers?: Settings['sellers']
+  readonly allowUnfinished?: boolean
   readonly out?: string
   readonly iOwnThis?: boolean
   readonly json?: boolean
@@ -64,6 +74,7 @@ function addBounds(command: Command): void {
   command
     .option('--max-in-flight <n>', 'orders under way at once; what is due beyond is shed', count('orders', 1, 100_000), 500)
     .option('--allow-errors <n>', 'errors that do not make it fail', count('errors', 0, 1_000_000), 0)
+    .option('--allow-unfinished', 'paid orders that are under way at the drain limit do not make it fail')
     .option('--i-own-this', 'load a market that is not on the loopback of this machine')
 }
 
@@ -84,5 +95,6 @@ function settingsOf(options: Options): Settings {
     pollMs: options.poll,
     maxInFlight,
     allowErrors,
+    allowUnfinished: options.allowUnfinished ?? false,
   }
 }

@@ -7,7 +7,8 @@ import { type Check, judged, skipped } from './verdict.ts'
 /** The simulated network's own books: nothing came from nowhere, and the market's node has what its ledgers say. */
 export function balancesCheck({ network, reports, isWhole }: Evidence): Check {
   const name = "The network's balances agree with the ledgers"
-  if (!network || !reports) return skipped(name, 'it needs the operator token of a market with a simulated network')
+  if (!network || !reports)
+    return skipped(name, 'it needs the operator token of a market with a simulated network, and its answers')
   const { before, after, marketAlias } = network
   const [totalBefore, totalAfter] = [msat(before, 'total_msat'), msat(after, 'total_msat')]
   const lost = totalBefore === totalAfter ? [] : [`all nodes together had ${totalBefore} msat, and have ${totalAfter}`]

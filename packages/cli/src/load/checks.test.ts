@@ -56,6 +56,8 @@ const unpaidReport = {
 
 const good: Evidence = {
   orders: [orderOf('a'), returned, unpaid],
+  endedBy: 'itself',
+  isUnfinishedAllowed: false,
   isWhole: true,
   now: Date.parse('2026-01-01T00:00:00Z'),
   missing: [],
@@ -170,8 +172,8 @@ test.each<[what: string, evidence: Evidence, detail: RegExp]>([
   ['owes on', report('a', { ledger: soldReport.ledger.slice(0, 1) }), /still owes 4000000 msat/],
   [
     'held too long',
-    report('b', { hold: { ...returnedReport.hold, status: 'held' } }),
-    /order b holds its payment at height 100, and may until 90/,
+    report('b', { hold: { ...returnedReport.hold, status: 'held', expiry_height: 124 } }),
+    /order b holds its payment at height 100, and may until 100/,
   ],
   ['a parked key', { ...good, parked: [{ group: 'order', topic: 'order.commands', key: 'k' }] }, /order parked order.commands k/],
   [
@@ -206,9 +208,29 @@ test('without the operator token, what needs it is skipped and says so', () => {
   expect(skipped.every(({ detail }) => /operator token/.test(detail))).toBe(true)
 })
 
+test('a payment is held for no block longer than the market promises: 24 before its HTLCs run out', () => {
+  expect(failing(report('b', { hold: { ...returnedReport.hold, status: 'held', expiry_height: 125 } }))).toBe('')
+})
+
+test('paid orders that the drain limit left under way fail the run, and say what the latencies lack', () => {
+  const stuck = orderOf('d', { status: 'ON_CHAIN_CONFIRMATION', stage: 'opening' })
+  const left: Evidence = { ...good, orders: [...good.orders, stuck], isWhole: false, endedBy: 'drain limit' }
+  expect(failing(left)).toBe(
+    'paid orders under way at the drain limit: 1, and the latencies lack what was still to come of them; ' +
+      'order d is ON_CHAIN_CONFIRMATION, and waits for the chain, to confirm',
+  )
+  const allowed = { ...left, isUnfinishedAllowed: true }
+  expect(failing(allowed)).toBe('')
+  expect(allChecks(allowed).find(({ name }) => name === 'Every paid order came to its end')?.detail).toMatch(
+    /^paid orders under way at the drain limit: 1, .*--allow-unfinished allows it/,
+  )
+  expect(failing({ ...left, endedBy: 'interrupt' })).toBe('')
+  expect(failing({ ...left, orders: good.orders })).toBe('')
+})
+
 test('a run that was cut short may have orders and payouts under way', () => {
   const evidence = report('a', { payout: { state: 'OPEN' }, ledger: soldReport.ledger.slice(0, 1) })
-  expect(failing({ ...evidence, isWhole: false })).toBe('')
+  expect(failing({ ...evidence, isWhole: false, endedBy: 'interrupt' })).toBe('')
 })
 
 test.each([

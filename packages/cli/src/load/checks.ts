@@ -1,15 +1,17 @@
 import { isList, objectsOf } from '../json.ts'
 import { balancesCheck } from './balance-checks.ts'
 import type { Evidence } from './evidence.ts'
+import { isHeldLate, isHolding, lastHeightOf } from './hold.ts'
 import { at, textAt, wordAt } from './market.ts'
 import { buyersCheck, sellersCheck } from './money-checks.ts'
-import { isEnded, partyOf } from './order.ts'
+import { isEnded, isPaid, partyOf } from './order.ts'
 import { type Check, judged, skipped } from './verdict.ts'
 
 export const allChecks = (evidence: Evidence): readonly Check[] => [
   placedCheck(evidence),
   seenCheck(evidence),
   ordersCheck(evidence),
+  finishedCheck(evidence),
   buyersCheck(evidence),
   sellersCheck(evidence),
   holdsCheck(evidence),
@@ -51,25 +53,34 @@ function ordersCheck({ orders, network, now }: Evidence): Check {
   )
 }
 
-const HOLDING = new Set(['held', 'settling', 'cancelling'])
+/** A run that the drain limit ended has measured those that were quick, and nothing of the rest. */
+function finishedCheck({ orders, endedBy, isUnfinishedAllowed }: Evidence): Check {
+  const name = 'Every paid order came to its end'
+  if (endedBy === 'interrupt') return skipped(name, 'Ctrl-C ended the run')
+  const unfinished = orders.filter((order) => isPaid(order) && !isEnded(order.status))
+  if (unfinished.length === 0) return judged(name, [], 'none was left under way')
+  const when = endedBy === 'itself' ? 'end' : endedBy
+  const sentence = `paid orders under way at the ${when}: ${unfinished.length}, and the latencies lack what was still to come of them`
+  if (isUnfinishedAllowed) return judged(name, [], `${sentence}; --allow-unfinished allows it`)
+  const each = unfinished.map((order) => `order ${order.id} is ${order.status}, and waits for ${partyOf(order) ?? 'nobody'}`)
+  return judged(name, [sentence, ...each], '')
+}
 
 /** Nobody's money is locked longer than the market may lock it. */
 function holdsCheck({ reports, network }: Evidence): Check {
   const name = 'No payment is held past its height'
-  if (!reports) return skipped(name, 'it needs the operator token')
+  if (!reports) return skipped(name, 'it needs the operator token and an answer')
   if (!network) return skipped(name, 'the height of this network is not known here')
-  const held = [...reports].filter(([, report]) => HOLDING.has(wordAt(report, 'hold.status')))
-  const faults = held.flatMap(([id, report]) => {
-    const expiry = at(report, 'hold.expiry_height')
-    if (typeof expiry !== 'number' || expiry > network.height) return []
-    return [`order ${id} holds its payment at height ${network.height}, and may until ${expiry}`]
-  })
+  const held = [...reports].filter(([, report]) => isHolding(report))
+  const faults = held
+    .filter(([, report]) => isHeldLate(report, network.height))
+    .map(([id, report]) => `order ${id} holds its payment at height ${network.height}, and may until ${lastHeightOf(report)}`)
   return judged(name, faults, `${held.length} held at height ${network.height}`)
 }
 
 function auditCheck({ audit }: Evidence): Check {
   const name = 'Every stream folds to its recorded state, and the ledger balances'
-  if (audit === null) return skipped(name, 'it needs the operator token')
+  if (audit === null) return skipped(name, 'it needs the operator token and an answer')
   const first = at(audit, 'first')
   const faults = [
     ...(at(audit, 'divergences') === 0 && first === null
@@ -82,7 +93,7 @@ function auditCheck({ audit }: Evidence): Check {
 
 function parkedCheck({ parked }: Evidence): Check {
   const name = 'Nothing is parked'
-  if (!isList(parked)) return skipped(name, 'it needs the operator token')
+  if (!isList(parked)) return skipped(name, 'it needs the operator token and an answer')
   const faults = objectsOf(parked).map((key) => `${textAt(key, 'group')} parked ${textAt(key, 'topic')} ${textAt(key, 'key')}`)
   return judged(name, faults, 'no message waits for a fix')
 }

@@ -7,7 +7,8 @@ import { type Check, judged, skipped } from './verdict.ts'
 /** What a buyer paid was taken for a channel, or came back; never both, never neither once the order has ended. */
 export function buyersCheck({ orders, reports, network }: Evidence): Check {
   const name = 'What buyers paid is settled or came back'
-  if (!network || !reports) return skipped(name, 'it needs the operator token of a market with a simulated network')
+  if (!network || !reports)
+    return skipped(name, 'it needs the operator token of a market with a simulated network, and its answers')
   const sums = { SUCCEEDED: 0n, FAILED: 0n, IN_FLIGHT: 0n }
   let paidMsat = 0n
   const faults: string[] = []
@@ -42,7 +43,7 @@ function receivedFaults(id: string, report: Json, paidMsat: bigint): readonly st
 /** Whoever opened the channel of a valid order is paid what the ledger owes him: all of it, once. */
 export function sellersCheck({ reports, isWhole }: Evidence): Check {
   const name = 'Sellers of valid orders are paid'
-  if (!reports) return skipped(name, 'it needs the operator token')
+  if (!reports) return skipped(name, 'it needs the operator token and an answer')
   const sold = [...reports].filter(([, report]) => isSold(textAt(report, 'status')))
   const counts = new Map<string, number>()
   let paidMsat = 0n

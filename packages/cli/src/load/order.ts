@@ -54,6 +54,10 @@ export function stageOf(status: string): Stage | undefined {
   return undefined
 }
 
+/** Whether the buyer's payment was sent, or is seen. */
+export const isPaid = ({ paid, status }: Pick<LoadOrder, 'paid' | 'status'>): boolean =>
+  paid !== null || stageOf(status) !== undefined
+
 /** Who an order that has not ended waits for; undefined where nobody can be named. */
 export function partyOf({ status }: Pick<LoadOrder, 'status'>): string | undefined {
   if (status === 'WAITING_FOR_SELLER_APPROVAL') return 'the seller, to accept'

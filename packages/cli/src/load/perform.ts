@@ -29,7 +29,7 @@ export async function perform(asked: Asked, { env, out, err, ...shell }: Surroun
   const token = givenToken(env) ?? (isThisMachine(target) ? storedToken(env) : undefined)
   const columns = process.stderr.isTTY ? process.stderr.columns : undefined
   const progress = openProgress({ write: err, ratePerSecond: settings.ratePerSecond, columns })
-  const outcome = await untilInterrupted((interrupt) =>
+  const outcome = await untilInterrupted(err, (interrupt) =>
     runLoad({ target, token, settings, interrupt, progress: progress.show })
       .finally(progress.end)
       .catch((error: unknown) => {
@@ -52,9 +52,12 @@ function mustBeWritable(file: string): void {
 }
 
 /** The first Ctrl-C ends the load early, and what was measured is reported; the second ends the program. */
-async function untilInterrupted<T>(work: (interrupt: AbortSignal) => Promise<T>): Promise<T> {
+async function untilInterrupted<T>(err: (text: string) => void, work: (interrupt: AbortSignal) => Promise<T>): Promise<T> {
   const interrupt = new AbortController()
-  const end = (): void => interrupt.abort()
+  const end = (): void => {
+    err('\nNo more orders; what was measured is reported within half a minute. Once more ends the program.\n')
+    interrupt.abort()
+  }
   const signals = ['SIGINT', 'SIGTERM'] as const
   for (const signal of signals) process.once(signal, end)
   try {

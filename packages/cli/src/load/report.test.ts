@@ -48,6 +48,7 @@ const outcome: Outcome = {
     to: [],
     sellers: null,
     allowErrors: 1,
+    allowUnfinished: false,
   },
   endedBy: 'itself',
   tookMs: 12_000,

@@ -1,6 +1,7 @@
 import type { Target } from './address.ts'
 import { allChecks } from './checks.ts'
 import { openClient } from './client.ts'
+import { openClosing } from './closing.ts'
 import { type Driven, drive, type Second, statusesOf } from './drive.ts'
 import { gather } from './evidence.ts'
 import { type ByHand, openByHand } from './by-hand.ts'
@@ -35,20 +36,24 @@ type RunOptions = {
   readonly target: Target
   readonly token: string | undefined
   readonly settings: Settings
-  /** Ctrl-C: no more orders, no more waiting; what was measured is reported. */
+  /** Ctrl-C: no more orders, no more waiting, and in the end no more questions; what was measured is reported. */
   readonly interrupt: AbortSignal
   readonly progress: (second: Second) => void
 }
 
 /** What is asked beside the load is worth a wait, also where the load was too much. */
 const BESIDE_TIMEOUT_MS = 60_000
+/** The closing look takes no longer, beside the wait for payouts: an audit of all that was ever recorded has its time in it. */
+const LOOK_WITHIN_MS = 15 * 60_000
 
 /** Loads a market, and looks in the end whether all is well. @throws Failure where it cannot begin */
 export async function runLoad({ target, token, settings, interrupt, progress }: RunOptions): Promise<Outcome> {
   const stop = new AbortController()
   const signal = AbortSignal.any([interrupt, stop.signal])
   const front = openClient(target, { timeoutMs: settings.timeoutMs, signal })
-  const back = openClient(target, { timeoutMs: BESIDE_TIMEOUT_MS, signal: new AbortController().signal })
+  const closing = openClosing(interrupt)
+  const back = openClient(target, { timeoutMs: BESIDE_TIMEOUT_MS, signal: closing.signal })
+  const isAlive = (timeoutMs: number) => back.send('POST', '/graphql', { body: { query: '{ __typename }' }, timeoutMs })
   const tally = openTally()
   const meter = openMeter()
   const orders: LoadOrder[] = []
@@ -62,15 +67,18 @@ export async function runLoad({ target, token, settings, interrupt, progress }: 
     const byHand = await openByHand(beside, world, arrivals.filter(({ kind }) => kind === 'manual').length)
     const run = { market, world, meter, tally, orders, manual: byHand.buyer, pollMs: settings.pollMs, signal }
     const startedAt = new Date().toISOString()
+    closing.load()
     const began = performance.now()
     const company = accompany(world, byHand, settings, tally, signal)
     const driven = await drive(run, { arrivals, settings, progress })
     const tookMs = performance.now() - began
     stop.abort()
+    closing.begin(settings.drainMs + LOOK_WITHIN_MS, isAlive)
     await company
-    const isWhole = driven.endedBy === 'itself'
-    const evidence = await gather(beside, { world, orders, before, isWhole, patienceMs: settings.drainMs, interrupt })
     await byHand.close().catch((error: unknown) => tally.note('seller', asTrouble(error)))
+    const { drainMs: patienceMs, allowUnfinished: isUnfinishedAllowed } = settings
+    const { endedBy } = driven
+    const evidence = await gather(beside, { world, orders, before, endedBy, isUnfinishedAllowed, patienceMs, interrupt, closing })
     return {
       ...driven,
       url: target.url.origin,
@@ -87,6 +95,7 @@ export async function runLoad({ target, token, settings, interrupt, progress }: 
     }
   } finally {
     stop.abort()
+    closing.end()
     front.close()
     back.close()
   }

@@ -14,6 +14,8 @@ export type Settings = Pace & {
   readonly to: readonly string[]
   readonly sellers: Shares<Behaviour> | null
   readonly allowErrors: number
+  /** Paid orders that are under way at the drain limit do not make it fail. */
+  readonly allowUnfinished: boolean
 }
 
 export const ARRIVALS = ['constant', 'poisson'] as const

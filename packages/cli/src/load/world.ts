@@ -67,8 +67,9 @@ async function sellersHaveCome(market: Market, signal: AbortSignal): Promise<voi
       return void (await market.graphql(PRICE, {}))
     } catch (error) {
       if (!(error instanceof Trouble)) throw error
-      // Whoever pressed Ctrl-C, or named a wrong port, need not wait.
-      if (signal.aborted || error.code === 'ECONNREFUSED' || performance.now() > end)
+      if (signal.aborted) throw new Failure('The run was ended before an order was due.')
+      // Whoever named a wrong port need not wait.
+      if (error.code === 'ECONNREFUSED' || performance.now() > end)
         throw new Failure(`The market sells nothing now: ${error.message}`)
       await pause(250)
     }
