@@ -34,5 +34,6 @@ export const notAlways: ReadonlySet<string> = new Set([
   'penstock_audit_timestamp_seconds',
   'penstock_hold_blocks_left_min',
   'penstock_messages_parked_total',
+  'penstock_newer_messages_tries_total',
   'penstock_timers_fired_total',
 ])
