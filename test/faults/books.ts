@@ -1,19 +1,30 @@
-import type { OrderFact } from '@penstock/contracts/order.ts'
+import type { OrderFact, OrderTerms } from '@penstock/contracts/order.ts'
+import type { FundingFeesData, QuoteFact } from '@penstock/contracts/quote.ts'
 import type { LedgerEntry, NotedOutpoint, SettlementFact } from '@penstock/contracts/settlement.ts'
+import type { Candidate } from '@penstock/contracts/shapes.ts'
 import { statusAfter, type OrderStatus } from '@penstock/gateway/views/order-status.ts'
 import type { Event } from '@penstock/runtime/service.ts'
 
 type DataOf<Type extends SettlementFact['type']> = Extract<SettlementFact, { type: Type }>['data']
 
-/** An order as the facts of its two main streams tell it, without any of the code that decides. */
+/** An order as the facts of its quote and its two main streams tell it, without any of the code that decides. */
 export type Book = {
   readonly id: string
   status: OrderStatus | undefined
+  source: OrderTerms['source'] | undefined
   destination: string
   sizeSat: bigint
   isPrivate: boolean
   hashes: string[]
+  /** What the buyer was asked for: by the order's terms, and in the invoice. */
   priceMsat: bigint
+  invoicedMsat: bigint
+  /** The seller that the buyer was shown, and what a funding cost then. */
+  shown: Candidate | undefined
+  fundingFees: FundingFeesData
+  /** Who had which attempt. */
+  sellers: Map<number, Candidate>
+  isHeld: boolean
   noted: NotedOutpoint | undefined
   proven: DataOf<'SettleRequested'>['proof'][]
   settled: DataOf<'HoldSettled'>[]
@@ -26,11 +37,17 @@ export type Book = {
 const begun = (id: string): Book => ({
   id,
   status: undefined,
+  source: undefined,
   destination: '',
   sizeSat: 0n,
   isPrivate: false,
   hashes: [],
   priceMsat: 0n,
+  invoicedMsat: 0n,
+  shown: undefined,
+  fundingFees: null,
+  sellers: new Map(),
+  isHeld: false,
   noted: undefined,
   proven: [],
   settled: [],
@@ -43,11 +60,12 @@ const begun = (id: string): Book => ({
 export function booksOf(events: readonly Event[]): readonly Book[] {
   const books = new Map<string, Book>()
   for (const { category, aggregateId, fact } of events) {
-    if (category !== 'order' && category !== 'settlement') continue
+    if (category !== 'order' && category !== 'settlement' && category !== 'quote') continue
     const book = books.get(aggregateId) ?? begun(aggregateId)
     books.set(aggregateId, book)
     // The category says whose fact it is.
     if (category === 'order') noteOrder(book, fact as OrderFact)
+    else if (category === 'quote') noteQuote(book, fact as QuoteFact)
     else noteMoney(book, fact as SettlementFact)
   }
   return [...books.values()]
@@ -55,17 +73,28 @@ export function booksOf(events: readonly Event[]): readonly Book[] {
 
 function noteOrder(book: Book, fact: OrderFact): void {
   book.status = statusAfter(book.status, fact.type)
+  if (fact.type === 'AttemptStarted') book.sellers.set(fact.data.attempt, fact.data.candidate)
   if (fact.type !== 'OrderPlaced') return
+  book.source = fact.data.source
+  book.priceMsat = 1000n * BigInt(fact.data.priceSat)
+  book.shown = fact.data.candidate
   book.destination = fact.data.destination.pubkey
   book.sizeSat = BigInt(fact.data.sizeSat)
   book.isPrivate = fact.data.isPrivate
+}
+
+function noteQuote(book: Book, fact: QuoteFact): void {
+  if (fact.type === 'Quoted') book.fundingFees = fact.data.fundingFees
 }
 
 function noteMoney(book: Book, { type, data }: SettlementFact): void {
   switch (type) {
     case 'HoldRequested':
       book.hashes.push(data.paymentHash)
-      book.priceMsat = BigInt(data.amountMsat)
+      book.invoicedMsat = BigInt(data.amountMsat)
+      return
+    case 'HoldHeld':
+      book.isHeld = true
       return
     case 'OutpointNoted':
       book.noted = data

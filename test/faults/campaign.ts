@@ -6,6 +6,7 @@ import { lookAtAll, marketMsat } from './look.ts'
 import { type Mortal, mortal } from './mortal.ts'
 import { act } from './people.ts'
 import { type Plan, planOf } from './plan.ts'
+import { doorFaults, purchaseFaults } from './purchases.ts'
 import { seeded, seedOf } from './random.ts'
 
 /** Short windows, so that every ending is reached within a round. */
@@ -62,20 +63,21 @@ async function oneRound({ dataDir, fold, nodes, before }: World, seed: number, r
   const aliases = (role: string): readonly string[] => nodes.filter((node) => node.role === role).map(({ alias }) => alias)
   const plan = planOf(seeded(seed), { market: 'market', buyers: aliases('buyer'), sellers: aliases('seller') })
   const market = mortal(dataDir, env)
-  const [invoices, product] = await Promise.all([act(market, plan, nodes), lives(market, plan)])
+  const [bought, product] = await Promise.all([act(market, plan, nodes), lives(market, plan)])
   for (const alias of ['market', ...aliases('seller')]) await product.operator('POST', '/sim/behave', { alias, how: 'ok' })
   const { books, waits, faults } = await lookAtAll(product, fold, before)
+  const sales = [...purchaseFaults(plan.purchases.length, bought, books), ...doorFaults(round, books)]
   return {
     round,
     kills: plan.livesMs.length,
-    invoices,
+    invoices: bought.length,
     seconds: (performance.now() - begun) / 1000,
     unproven: books.filter(isOnTheChainAlone).length,
     statuses: counted(books.map(({ status }) => status ?? 'no order')),
     waiting: counted(
       waits.map(({ party, stream, asks }) => (party ?? `${stream}: ${asks}`).replace(/order [0-9a-f-]{36}/, 'an order')),
     ),
-    faults,
+    faults: [...sales, ...faults],
   }
 }
 

@@ -4,14 +4,20 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, describe, expect, test } from 'vitest'
+import type { OrderStatus } from '@penstock/gateway/views/order-status.ts'
+import { orderLifecycle } from '@penstock/order/order.ts'
 import { type Book, booksOf } from './books.ts'
 import { campaign } from './campaign.ts'
 import { type Fold, openFold } from './fold.ts'
 import { moneyFaults } from './money.ts'
-import { readModelFaults } from './read-models.ts'
-import { type Truth, truthOf } from './truth.ts'
+import { orderFaults } from './orders.ts'
+import { doorFaults, purchaseFaults } from './purchases.ts'
+import { readModelFaults, uncompared } from './read-models.ts'
+import { type Htlc, type Truth, truthOf } from './truth.ts'
+import { unnamed, type Wait, waitsOf } from './waiting.ts'
 
 const ROUNDS = 8
+const FAR_HEIGHT = 9_999_999n
 const seed = Number(process.env['PENSTOCK_TEST_SEED'] ?? Date.now() % 2 ** 31)
 const dataDir = mkdtempSync(join(tmpdir(), 'penstock-faults-'))
 let clean = false
@@ -32,18 +38,210 @@ test(`${ROUNDS} rounds of orders under kill -9, bad sellers and re-orgs leave no
   clean = true
 })
 
+/** What a look has before it; the round's buyers are those whose orders are kept. */
+type Seen = {
+  readonly truth: Truth
+  readonly books: readonly Book[]
+  readonly gainedMsat: bigint
+  readonly waits: readonly Wait[]
+  readonly planned: number
+  readonly bought: readonly string[]
+}
+
+const faultsIn = ({ truth, books, gainedMsat, waits, planned, bought }: Seen): readonly string[] => [
+  ...unnamed(waits),
+  ...orderFaults(books, waits),
+  ...moneyFaults(books, truth, gainedMsat),
+  ...purchaseFaults(planned, bought, books),
+  ...doorFaults(ROUNDS, books),
+]
+
+const gainOf = (books: readonly Book[]): bigint =>
+  books
+    .flatMap(({ entries }) => entries)
+    .filter(({ account }) => account === 'received' || account === 'paid-out')
+    .reduce((sum, { amountMsat }) => sum + BigInt(amountMsat), 0n)
+
+function seenIn(fold: Fold): Seen {
+  const books = booksOf(fold.events)
+  // Each round has judged how late it was; since then the market stands still, and nothing of it is late.
+  const waits = waitsOf(fold.asking(), { at: 0, height: 0 })
+  const bought = books.map(({ id }) => id)
+  return { truth: truthOf(dataDir), books, gainedMsat: gainOf(books), waits, planned: bought.length, bought }
+}
+
+const found = (books: readonly Book[], what: string, is: (book: Book) => boolean): Book => {
+  const book = books.find(is)
+  assert.ok(book, `no order ${what} in all rounds`)
+  return book
+}
+const sold = (books: readonly Book[]): Book =>
+  found(books, 'was sold', ({ settled, proven }) => settled.length > 0 && proven.at(-1)?.peer !== null)
+const unpaid = (books: readonly Book[]): Book =>
+  found(books, 'stayed unpaid', ({ status, isHeld }) => status === 'BUYER_FAILED_TO_PAY' && !isHeld)
+
+const withBook = (seen: Seen, book: Book, change: Partial<Book>): Seen => {
+  const books = seen.books.map((one) => (one.id === book.id ? { ...one, ...change } : one))
+  return { ...seen, books, gainedMsat: gainOf(books) }
+}
+const withTruth = (seen: Seen, change: Partial<Truth>): Seen => ({ ...seen, truth: { ...seen.truth, ...change } })
+const withChannel = (seen: Seen, change: (book: Book) => object): Seen => {
+  const book = sold(seen.books)
+  const outpoint = book.proven.at(-1)?.outpoint ?? ''
+  const channel = seen.truth.channels.get(outpoint)
+  assert.ok(channel)
+  return withTruth(seen, { channels: new Map([...seen.truth.channels, [outpoint, { ...channel, ...change(book) }]]) })
+}
+const withLess = (seen: Seen, hashes: readonly string[]): Seen =>
+  withTruth(seen, {
+    payments: seen.truth.payments.map((one) =>
+      hashes.includes(one.payment_hash) ? { ...one, amount_msat: one.amount_msat - 1n } : one,
+    ),
+  })
+const withHeld = (seen: Seen, change: Partial<Htlc>): Seen => {
+  const htlc = { payment_hash: 'ee'.repeat(32), receiver: seen.truth.market, expiry_height: FAR_HEIGHT, is_last: 1n, ...change }
+  return withTruth(seen, { held: [htlc] })
+}
+const payoutOf = ({ paid }: Book): readonly string[] => paid.map(({ paymentHash }) => paymentHash)
+const withoutWait = (seen: Seen, stream: string): Seen => ({
+  ...seen,
+  waits: seen.waits.filter((wait) => wait.stream !== stream),
+})
+
+type Change = (seen: Seen) => Seen
+/** What is changed, how, and what has to be said of it. */
+const changes: readonly (readonly [string, Change, RegExp])[] = [
+  ['a channel that is not there', (seen) => withTruth(seen, { channels: new Map() }), /the network has no channel/],
+  [
+    'a channel to somebody else',
+    (seen) => withChannel(seen, ({ noted }) => ({ b: noted?.terms.sellerPubkey })),
+    /not to the buyer/,
+  ],
+  [
+    'a channel that is too small',
+    (seen) => withChannel(seen, ({ sizeSat }) => ({ capacity_sat: sizeSat - 1n })),
+    /its channel has \d+ sat, not/,
+  ],
+  [
+    'a hold that was settled for nobody',
+    (seen) => {
+      const books = seen.books.slice(1).filter(({ settled }) => settled.length === 0)
+      return { ...seen, books, gainedMsat: gainOf(books) }
+    },
+    /and no order says so/,
+  ],
+  ['a seller that was paid too little', (seen) => withLess(seen, payoutOf(sold(seen.books))), /its payout was/],
+  [
+    'a seller that was paid too little, as the market had reckoned',
+    (seen) => {
+      const book = sold(seen.books)
+      const noted = book.noted && { ...book.noted, sellerAmountMsat: `${BigInt(book.noted.sellerAmountMsat) - 1n}` }
+      return withBook(withLess(seen, payoutOf(book)), book, { noted })
+    },
+    /its payout was/,
+  ],
+  [
+    'a buyer that paid too little, as the market was content with',
+    (seen) => {
+      const book = sold(seen.books)
+      const settled = book.settled.map((one) => ({ ...one, receivedMsat: `${book.priceMsat - 1n}` }))
+      const change = { invoicedMsat: book.priceMsat - 1n, settled }
+      return withBook(withLess(seen, book.hashes), book, change)
+    },
+    /less than its price/,
+  ],
+  [
+    'an invoice over another amount than the price',
+    (seen) => withBook(seen, sold(seen.books), { invoicedMsat: 1n }),
+    /its invoice was over 1 msat/,
+  ],
+  [
+    'a seller that was paid twice',
+    (seen) => {
+      const [hash] = payoutOf(sold(seen.books))
+      const again = seen.truth.payments.find((one) => one.payment_hash === hash && one.payer === seen.truth.market)
+      assert.ok(again)
+      return withTruth(seen, { payments: [...seen.truth.payments, { ...again, payment_hash: 'ff'.repeat(32) }] })
+    },
+    /and no order says so/,
+  ],
+  [
+    'a millisatoshi that is missing',
+    (seen) => ({ ...seen, gainedMsat: seen.gainedMsat - 1n }),
+    /gained \d+ msat, and its ledger says/,
+  ],
+  [
+    'a payment that still hangs',
+    (seen) => withHeld(seen, { payment_hash: sold(seen.books).hashes[0] ?? '', is_last: 0n }),
+    /still hangs, and its order has ended/,
+  ],
+  ['a payment that no fact knows of', (seen) => withHeld(seen, {}), /hangs at the market/],
+  [
+    'a payment that is held beyond its last height',
+    (seen) => withHeld(seen, { expiry_height: BigInt(seen.truth.height + 1) }),
+    /is held at height \d+, and ends at/,
+  ],
+  [
+    'an order that nobody goes on with',
+    (seen) => withBook(seen, unpaid(seen.books), { status: 'SELLER_SENT_TRANSACTION' }),
+    /\(SELLER_SENT_TRANSACTION\) is lost/,
+  ],
+  [
+    'an unpaid order whose invoice has expired in silence',
+    (seen) => withBook(seen, unpaid(seen.books), { status: 'WAITING_FOR_BUYER_PAYMENT' }),
+    /\(WAITING_FOR_BUYER_PAYMENT\) is lost/,
+  ],
+  [
+    'a paid order that waits for its payment',
+    (seen) => {
+      const book = unpaid(seen.books)
+      const wait = { stream: `settlement-${book.id}`, party: 'the buyer', asks: 'deadline expire' }
+      const waiting = { ...seen, waits: [...seen.waits, wait] }
+      return withBook(waiting, book, { status: 'WAITING_FOR_BUYER_PAYMENT', isHeld: true })
+    },
+    /\(WAITING_FOR_BUYER_PAYMENT\) is lost/,
+  ],
+  [
+    'a lease that nobody watches',
+    (seen) => {
+      const book = sold(seen.books)
+      return withBook(withoutWait(seen, `channel-${book.id}`), book, { status: 'VALID_CHANNEL_OPENING' })
+    },
+    /\(VALID_CHANNEL_OPENING\) is lost/,
+  ],
+  [
+    'a lease that nobody ends',
+    (seen) => {
+      const { id } = sold(seen.books)
+      const { height } = seen.truth
+      const steps = [
+        { kind: 'deadline', step: 'recheck', due: { height: height - 3 }, command: { type: 'Recheck', data: {} } },
+      ] as const
+      const waits = waitsOf([{ stream: `channel-${id}`, state: { status: 'LEASED' }, steps }], { at: 0, height })
+      return { ...seen, waits: [...seen.waits, ...waits] }
+    },
+    /waits for nobody who can be named: deadline recheck/,
+  ],
+  ['a quote that became no order', (seen) => withBook(seen, unpaid(seen.books), { status: undefined }), /\(no order\) is lost/],
+  [
+    'an order that only its buyer knows',
+    (seen) => ({ ...seen, bought: [...seen.bought, '00000000-0000-4000-8000-000000000000'] }),
+    /was given order 0{8}-.*, and the market has none/,
+  ],
+  [
+    'a round in which hardly anybody could buy',
+    (seen) => ({ ...seen, planned: 15, bought: seen.bought.slice(0, 9) }),
+    /only 9 of 15 buyers/,
+  ],
+  [
+    'rounds in which no wallet could buy by LSPS1',
+    (seen) => ({ ...seen, books: seen.books.map((book) => ({ ...book, source: 'buy' as const })) }),
+    /nobody bought by LSPS1/,
+  ],
+]
+
 /** The same data with one thing changed has to be noticed, or the rounds above prove nothing. */
 describe('what the look in the end notices', () => {
-  const gainedMsat = (books: readonly Book[]): bigint =>
-    books
-      .flatMap(({ entries }) => entries)
-      .filter(({ account }) => account === 'received' || account === 'paid-out')
-      .reduce((sum, { amountMsat }) => sum + BigInt(amountMsat), 0n)
-  const sold = (books: readonly Book[]): Book => {
-    const found = books.find(({ settled, proven }) => settled.length > 0 && proven.at(-1)?.peer !== null)
-    assert.ok(found, 'nothing was sold in all rounds')
-    return found
-  }
   const read = async <T>(look: (fold: Fold) => T | Promise<T>): Promise<T> => {
     const fold = openFold(dataDir)
     try {
@@ -53,63 +251,40 @@ describe('what the look in the end notices', () => {
       await fold.close()
     }
   }
-  const withChannel = (truth: Truth, book: Book, change: object): Truth => {
-    const outpoint = book.proven.at(-1)?.outpoint ?? ''
-    const channel = truth.channels.get(outpoint)
-    assert.ok(channel)
-    return { ...truth, channels: new Map([...truth.channels, [outpoint, { ...channel, ...change }]]) }
-  }
-  const paidTo = ({ noted }: Book, truth: Truth) => truth.payments.findIndex(({ payee }) => payee === noted?.terms.sellerPubkey)
 
-  type Change = (truth: Truth, book: Book, books: readonly Book[]) => { truth?: Truth; books?: readonly Book[]; gained?: bigint }
-  const changes: readonly (readonly [string, Change])[] = [
-    ['a channel that is not there', (truth) => ({ truth: { ...truth, channels: new Map() } })],
-    ['a channel to somebody else', (truth, book) => ({ truth: withChannel(truth, book, { b: book.noted?.terms.sellerPubkey }) })],
-    ['a channel that is too small', (truth, book) => ({ truth: withChannel(truth, book, { capacity_sat: book.sizeSat - 1n }) })],
-    [
-      'a hold that was settled for nobody',
-      (truth, _, books) => ({ truth, books: books.slice(1).filter(({ settled }) => settled.length === 0) }),
-    ],
-    [
-      'a seller that was paid too little',
-      (truth, book) => ({
-        truth: {
-          ...truth,
-          payments: truth.payments.map((one, at) =>
-            at === paidTo(book, truth) ? { ...one, amount_msat: one.amount_msat - 1n } : one,
-          ),
-        },
-      }),
-    ],
-    [
-      'a seller that was paid twice',
-      (truth, book) => ({
-        truth: {
-          ...truth,
-          payments: [...truth.payments, { ...truth.payments[paidTo(book, truth)]!, payment_hash: 'ff'.repeat(32) }],
-        },
-      }),
-    ],
-    ['a millisatoshi that is missing', (_, __, books) => ({ gained: gainedMsat(books) - 1n })],
-    [
-      'a payment that still hangs',
-      (truth, book) => ({
-        truth: {
-          ...truth,
-          held: [{ payment_hash: book.hashes[0] ?? '', receiver: truth.market, expiry_height: 9_999_999n, is_last: 1n }],
-        },
-      }),
-    ],
-  ]
-  test.each(changes)('%s', (_, change) =>
-    read(({ events }) => {
-      const [books, truth] = [booksOf(events), truthOf(dataDir)]
-      expect(moneyFaults(books, truth, gainedMsat(books))).toEqual([])
-      const changed = change(truth, sold(books), books)
-      const facts = changed.books ?? books
-      expect(moneyFaults(facts, changed.truth ?? truth, changed.gained ?? gainedMsat(facts))).not.toEqual([])
+  test.each(changes)('%s', (_, change, sentence) =>
+    read((fold) => {
+      const seen = seenIn(fold)
+      expect(faultsIn(seen)).toEqual([])
+      expect(faultsIn(change(seen))).toContainEqual(expect.stringMatching(sentence))
     }),
   )
+
+  test('every status of an order, unless it is over or somebody may be waited for', () =>
+    read((fold) => {
+      const { books } = seenIn(fold)
+      const book = unpaid(books)
+      const { edges } = orderLifecycle
+      const statuses = new Set(edges.map(([, , to]) => to))
+      const everybody = ['settlement', 'channel'].map((category) => ({
+        stream: `${category}-${book.id}`,
+        party: 'somebody',
+        asks: 'it',
+      }))
+      const lost = (status: string, waits: readonly Wait[]): boolean =>
+        orderFaults([{ ...book, status: status as OrderStatus }], waits).length > 0 // the machine's names are the read model's
+      const isOver = (status: string): boolean => edges.every(([from, , to]) => from !== status || to === status)
+      // An order that is sold is followed to the end of its lease.
+      for (const status of statuses) expect([status, lost(status, [])]).toEqual([status, !isOver(status)])
+      const waiting = [...statuses].filter((status) => !isOver(status) && !lost(status, everybody))
+      expect(waiting.toSorted()).toEqual(['VALID_CHANNEL_OPENING', 'WAITING_FOR_BUYER_PAYMENT'])
+    }))
+
+  test('a table that no projection names', () => {
+    expect(uncompared(['gateway_orders', 'gateway_news', 'gateway_commands'], ['gateway_orders'])).toEqual([
+      expect.stringMatching(/makes gateway_news/),
+    ])
+  })
 
   test('a row that the facts do not make', () =>
     read(async ({ events }) => {

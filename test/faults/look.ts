@@ -4,9 +4,10 @@ import type { Product } from '../harness/product.ts'
 import { type Book, booksOf } from './books.ts'
 import type { Fold } from './fold.ts'
 import { moneyFaults } from './money.ts'
+import { orderFaults } from './orders.ts'
 import { readModelFaults } from './read-models.ts'
-import { truthOf } from './truth.ts'
-import { type Wait, waitsOf } from './waiting.ts'
+import { heldAtMarket, type Truth, truthOf } from './truth.ts'
+import { unnamed, type Wait, waitsOf } from './waiting.ts'
 
 export type Look = { readonly books: readonly Book[]; readonly waits: readonly Wait[]; readonly faults: readonly string[] }
 
@@ -25,9 +26,8 @@ export async function lookAtAll(product: Product, fold: Fold, beforeMsat: bigint
   const audited = await verifyStore(dataDir)
   const faults = [
     ...(exit === 0 ? [] : [`the market ended with ${exit} when it was asked to stop`]),
-    ...waits
-      .filter(({ party }) => party === null)
-      .map(({ stream, asks }) => `${stream} waits for nobody who can be named: ${asks}`),
+    ...unnamed(waits),
+    ...orderFaults(books, waits),
     ...(parked.length === 0 ? [] : [`parked: ${JSON.stringify(parked)}`]),
     ...(audited.divergences === 0 && audited.ledger_balanced ? [] : [`the audit found ${JSON.stringify(audited)}`]),
     ...moneyFaults(books, truthOf(dataDir), gainedMsat),
@@ -46,13 +46,27 @@ const PATIENCE_MS = 6000
 async function atRest(fold: Fold, product: Product): Promise<readonly Wait[]> {
   const begun = performance.now()
   for (;;) {
-    await fold.catchUp()
-    const waits = waitsOf(fold.asking(), Date.now())
+    const { waits, isRest } = await restOf(fold, async () => truthOf(product.dataDir))
     const waited = performance.now() - begun
-    if (waited > REST_WITHIN_MS || waits.every(({ party }) => party !== null)) return waits
+    if (waited > REST_WITHIN_MS || isRest) return waits
     if (waited > PATIENCE_MS) await product.operator('POST', '/sim/mine', { blocks: 6 })
     await sleep(250)
   }
+}
+
+export type Rest = { readonly waits: readonly Wait[]; readonly isRest: boolean }
+
+/**
+ * Whether whatever is still to come waits for somebody who can be named, no order is lost on its way between two services,
+ * and the market's node holds nothing. The network is asked first: the facts that follow from its height come after it.
+ */
+export async function restOf(fold: Fold, truthNow: () => Promise<Pick<Truth, 'height' | 'held' | 'market'>>): Promise<Rest> {
+  const truth = await truthNow()
+  await fold.catchUp()
+  const waits = waitsOf(fold.asking(), { at: Date.now(), height: truth.height })
+  const isRest =
+    unnamed(waits).length === 0 && orderFaults(booksOf(fold.events), waits).length === 0 && heldAtMarket(truth).length === 0
+  return { waits, isRest }
 }
 
 /** What the market's node has, on the chain and in its channels. */

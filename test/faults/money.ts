@@ -1,5 +1,6 @@
 import { accountMsat, type Book, isOnTheChainAlone } from './books.ts'
-import type { Invoice, Truth } from './truth.ts'
+import { promisedOf } from './promised.ts'
+import { heldAtMarket, type Invoice, type Truth } from './truth.ts'
 
 const SOLD = new Set(['VALID_CHANNEL_OPENING', 'CHANNEL_MONITORING_FINISHED'])
 
@@ -34,6 +35,9 @@ function holdFaults(book: Book, truth: Truth, invoices: ReadonlyMap<string, Invo
   const receivedMsat = paid.reduce((sum, { amount_msat }) => sum + amount_msat, 0n)
   if (receivedMsat !== BigInt(settled.receivedMsat))
     fault(`${settled.receivedMsat} msat by the facts, ${receivedMsat} by the network`)
+  if (book.invoicedMsat !== book.priceMsat)
+    fault(`its invoice was over ${book.invoicedMsat} msat, its price is ${book.priceMsat}`)
+  if (receivedMsat < book.priceMsat) fault(`the buyer paid ${receivedMsat} msat, less than its price of ${book.priceMsat}`)
   if (book.proven.length === 0) fault('settled without a proof')
   channelFaults(book, truth).forEach(fault)
   return faults
@@ -74,8 +78,12 @@ function payoutFaults(book: Book, truth: Truth, invoices: ReadonlyMap<string, In
   const payment = truth.payments.find((one) => one.payer === truth.market && one.payment_hash === paid.paymentHash)
   if (payment?.state !== 'succeeded') fault(`its payout is ${payment?.state ?? 'unknown'} at our node`)
   if (payment?.payee !== book.noted?.terms.sellerPubkey) fault(`its payout went to ${payment?.payee}`)
-  if (payment?.amount_msat !== BigInt(book.noted?.sellerAmountMsat ?? -1))
-    fault(`its payout was ${payment?.amount_msat} msat, not ${book.noted?.sellerAmountMsat}`)
+  const promised = promisedOf(book, book.noted?.attempt ?? 0)
+  const gotMsat = payment?.amount_msat ?? -1n
+  if (!promised || gotMsat < promised.leastMsat || gotMsat > (promised.mostMsat ?? BigInt(book.noted?.sellerAmountMsat ?? -1)))
+    fault(
+      `its payout was ${gotMsat} msat; promised are ${promised?.leastMsat} at the least, ${promised?.mostMsat ?? book.noted?.sellerAmountMsat} at the most`,
+    )
   if (payment?.fee_msat !== BigInt(paid.feeMsat))
     fault(`its payout cost ${payment?.fee_msat} msat on its way, ${paid.feeMsat} by the facts`)
   return faults
@@ -98,17 +106,21 @@ function strangeMoney(books: readonly Book[], truth: Truth): readonly string[] {
   ]
 }
 
-/** A payment that still hangs must have an order that goes on, and blocks left. */
-function heldFaults(books: readonly Book[], { held, market, height }: Truth): readonly string[] {
+/** In the end only buyers who have not paid and leases are waited for, so nothing may hang at the market's node. */
+function heldFaults(books: readonly Book[], truth: Truth): readonly string[] {
   const closed = new Set(
     books.filter(({ settled, cancelled }) => settled.length + cancelled.length > 0).flatMap(({ hashes }) => hashes),
   )
-  return held.flatMap(({ payment_hash, receiver, expiry_height, is_last }) => [
-    ...(closed.has(payment_hash) ? [`${payment_hash} still hangs, and its order has ended`] : []),
-    ...(is_last === 1n && receiver === market && Number(expiry_height) - GUARD_BLOCKS < height
-      ? [`${payment_hash} is held at height ${height}, and ends at ${expiry_height}`]
-      : []),
-  ])
+  return [
+    ...truth.held
+      .filter(({ payment_hash }) => closed.has(payment_hash))
+      .map(({ payment_hash }) => `${payment_hash} still hangs, and its order has ended`),
+    ...heldAtMarket(truth).map(({ payment_hash, expiry_height }) =>
+      Number(expiry_height) - GUARD_BLOCKS < truth.height
+        ? `${payment_hash} is held at height ${truth.height}, and ends at ${expiry_height}`
+        : `${payment_hash} hangs at the market, and nothing goes on with it`,
+    ),
+  ]
 }
 
 /** By then the guard has settled or cancelled. */

@@ -28,30 +28,36 @@ const bySimulatedWallet: Pay = (product, invoice, { alias }) => product.operator
 /** How long after the beginning of a round a buyer goes on asking. */
 const PATIENCE_MS = 16_000
 
-/** Lets the plan happen. @returns how many purchases got an invoice */
+/** Lets the plan happen. @returns the orders that buyers were told, each with an invoice */
 export async function act(
   market: Pick<Mortal, 'call'>,
   plan: Pick<Plan, 'purchases' | 'weather'>,
   nodes: readonly Buyer[],
   patienceMs = PATIENCE_MS,
   pay = bySimulatedWallet,
-): Promise<number> {
+): Promise<readonly string[]> {
   const begun = performance.now()
   const until = begun + patienceMs
-  const bought = await Promise.all([
-    ...plan.purchases.map((purchase) => buy(market, purchase, nodes, until, pay)),
-    ...plan.weather.map((change) => happen(market, change, until)),
+  const [bought] = await Promise.all([
+    Promise.all(plan.purchases.map((purchase) => buy(market, purchase, nodes, until, pay))),
+    happenAll(market, plan.weather, begun, until),
   ])
-  return bought.filter(Boolean).length
+  return bought.filter((id) => id !== undefined)
 }
 
-async function happen(market: Pick<Mortal, 'call'>, change: Weather, until: number): Promise<false> {
-  await sleep(change.atMs)
+/** One after the other, also where the market was down for long: its node must not fall silent after it was to speak again. */
+async function happenAll(market: Pick<Mortal, 'call'>, weather: readonly Weather[], begun: number, until: number): Promise<void> {
+  for (const change of weather.toSorted((a, b) => a.atMs - b.atMs)) {
+    await sleep(Math.max(0, begun + change.atMs - performance.now()))
+    await happen(market, change, until)
+  }
+}
+
+async function happen(market: Pick<Mortal, 'call'>, change: Weather, until: number): Promise<void> {
   // A re-org whose answer was lost may happen twice, as in the world.
   if (change.what === 'reorg')
     await market.call((product) => product.operator('POST', '/sim/reorg', { depth: change.depth }), until)
   else await market.call((product) => product.operator('POST', '/sim/behave', { alias: change.alias, how: change.how }), until)
-  return false
 }
 
 async function buy(
@@ -60,7 +66,7 @@ async function buy(
   nodes: readonly Buyer[],
   until: number,
   payWith: Pay,
-): Promise<boolean> {
+): Promise<string | undefined> {
   const { atMs, buyer, then, afterMs } = purchase
   const node = nodes.find(({ alias }) => alias === buyer)
   if (!node) throw new Error(`there is no ${buyer}`)
@@ -69,7 +75,7 @@ async function buy(
   try {
     order = await market.call((product) => (purchase.by === 'buy' ? byGraphql : byLsps1)(product, purchase, node), until)
   } catch {
-    return false // Nobody sold, or nobody answered: an order that was begun nevertheless is unpaid, and expires.
+    return undefined // Nobody sold, or nobody answered: an order that was begun nevertheless is unpaid, and expires.
   }
   await sleep(afterMs)
   const { id, invoice, key } = order
@@ -80,7 +86,7 @@ async function buy(
     const data = { order_id: id, cancellation_reason: 'UNABLE_TO_PAY' }
     await market.call((product) => graphql(product.url, CANCEL, { input: data }, key), until + PATIENCE_MS)
   }
-  return true
+  return id
 }
 
 type Bought = { readonly id: string; readonly invoice: string; readonly key: string | null }

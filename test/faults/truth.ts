@@ -43,6 +43,10 @@ export type Htlc = {
   readonly is_last: bigint
 }
 
+/** What hangs at the market's node itself: payments that it could still take or give back. */
+export const heldAtMarket = ({ held, market }: Pick<Truth, 'held' | 'market'>): readonly Htlc[] =>
+  held.filter(({ is_last, receiver }) => is_last === 1n && receiver === market)
+
 /** Reads rows of the network's tables, with integers as bigints. */
 export type Rows = <Row>(sql: string) => readonly Row[]
 

@@ -6,6 +6,7 @@ import { marketMsat } from '../look.ts'
 import { asProduct, patientCaller } from '../patient.ts'
 import { act } from '../people.ts'
 import { planOf } from '../plan.ts'
+import { doorFaults, purchaseFaults } from '../purchases.ts'
 import { seeded, seedOf } from '../random.ts'
 import { type Dealt, strike } from './blows.ts'
 import { lookAtCluster } from './look.ts'
@@ -79,7 +80,7 @@ async function oneRound(world: World, seed: number, round: number, extent: Clust
   const people = { market: 'market', buyers: aliases('buyer'), sellers: aliases('seller') }
   const plan = planOf(random, people, extent)
   const blows = blowsOf(random, extent)
-  const [invoices, dealt] = await Promise.all([
+  const [bought, dealt] = await Promise.all([
     act(patientCaller(cluster), plan, nodes, extent.longMs + extent.freezeMs + PATIENCE_MS),
     strike(cluster, blows),
   ])
@@ -89,9 +90,18 @@ async function oneRound(world: World, seed: number, round: number, extent: Clust
     performance.now() + PATIENCE_MS,
   )
   const { books, faults } = await lookAtCluster(cluster, world)
+  const sales = [...purchaseFaults(extent.orders, bought, books), ...doorFaults(round, books)]
   const statuses: Record<string, number> = {}
   for (const { status = 'no order' } of books) statuses[status] = (statuses[status] ?? 0) + 1
-  return { round, plan: blows.map(told), dealt, invoices, seconds: (performance.now() - begun) / 1000, statuses, faults }
+  return {
+    round,
+    plan: blows.map(told),
+    dealt,
+    invoices: bought.length,
+    seconds: (performance.now() - begun) / 1000,
+    statuses,
+    faults: [...sales, ...faults],
+  }
 }
 
 const PATIENCE_MS = 60_000

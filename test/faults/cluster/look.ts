@@ -8,11 +8,12 @@ import { until } from '@penstock/testkit/until.ts'
 import type { TestCluster } from '../../harness/cluster.ts'
 import { type Book, booksOf } from '../books.ts'
 import type { Fold } from '../fold.ts'
-import { marketMsat } from '../look.ts'
+import { marketMsat, restOf } from '../look.ts'
 import { moneyFaults } from '../money.ts'
+import { orderFaults } from '../orders.ts'
 import { differencesFromFold, type ReadRows } from '../read-models.ts'
 import { truthOf } from '../truth.ts'
-import { type Wait, waitsOf } from '../waiting.ts'
+import { unnamed, type Wait } from '../waiting.ts'
 import { sql } from 'kysely'
 
 export type ClusterLook = { readonly books: readonly Book[]; readonly waits: readonly Wait[]; readonly faults: readonly string[] }
@@ -52,9 +53,8 @@ export async function lookAtCluster(
   const audits = await audit(store, audited(), {})
   const books = booksOf(fold.events)
   const faults = [
-    ...waits
-      .filter(({ party }) => party === null)
-      .map(({ stream, asks }) => `${stream} waits for nobody who can be named: ${asks}`),
+    ...unnamed(waits),
+    ...orderFaults(books, waits),
     ...(parked.length === 0 ? [] : [`parked: ${JSON.stringify(parked)}`]),
     ...(audits.divergences === 0 && audits.ledger_balanced ? [] : [`the audit found ${JSON.stringify(audits)}`]),
     ...moneyFaults(books, truthOf(cluster.dataDir), gainedMsat),
@@ -80,10 +80,9 @@ function crashes(lines: readonly string[]): readonly string[] {
 async function atRest(fold: Fold, cluster: TestCluster): Promise<readonly Wait[]> {
   const begun = performance.now()
   for (;;) {
-    await fold.catchUp()
-    const waits = waitsOf(fold.asking(), Date.now())
+    const { waits, isRest } = await restOf(fold, async () => truthOf(cluster.dataDir))
     const waited = performance.now() - begun
-    if (waited > REST_WITHIN_MS || waits.every(({ party }) => party !== null)) return waits
+    if (waited > REST_WITHIN_MS || isRest) return waits
     if (waited > PATIENCE_MS) await cluster.operator('POST', '/sim/mine', { blocks: 3 }).catch(() => undefined)
     await sleep(500)
   }

@@ -5,6 +5,7 @@ import { openFold } from '../fold.ts'
 import { patientCaller } from '../patient.ts'
 import { act } from '../people.ts'
 import { planOf } from '../plan.ts'
+import { purchaseFaults } from '../purchases.ts'
 import { type Random, seeded, seedOf } from '../random.ts'
 import { lookAtAll, type World } from './look.ts'
 import { minerOf } from './miner.ts'
@@ -73,7 +74,7 @@ async function oneRound(world: World, seed: number, round: number): Promise<Ligh
   }))
   const over = new AbortController()
   const mining = mineOn(world, random, over.signal)
-  const [invoices] = await Promise.all([
+  const [bought] = await Promise.all([
     act(patientCaller(regtest), { purchases, weather: [] }, buyers, LONG_MS + PATIENCE_MS, (_, invoice, { alias }) =>
       pay(network, network.person(alias), invoice),
     ),
@@ -84,7 +85,14 @@ async function oneRound(world: World, seed: number, round: number): Promise<Ligh
   const { books, faults } = await lookAtAll(world)
   const statuses: Record<string, number> = {}
   for (const { status = 'no order' } of books) statuses[status] = (statuses[status] ?? 0) + 1
-  return { round, plan: blows.map(told), invoices, seconds: (performance.now() - begun) / 1000, statuses, faults }
+  return {
+    round,
+    plan: blows.map(told),
+    invoices: bought.length,
+    seconds: (performance.now() - begun) / 1000,
+    statuses,
+    faults: [...purchaseFaults(ORDERS, bought, books), ...faults],
+  }
 }
 
 /** Blocks at random times. */

@@ -3,9 +3,11 @@ import { verifyStore } from '@penstock/standalone/audit.ts'
 import type { TestRegtest } from '../../harness/regtest.ts'
 import { type Book, booksOf } from '../books.ts'
 import type { Fold } from '../fold.ts'
+import { restOf } from '../look.ts'
 import { moneyFaults } from '../money.ts'
+import { orderFaults } from '../orders.ts'
 import { readModelFaults } from '../read-models.ts'
-import { type Wait, waitsOf } from '../waiting.ts'
+import { unnamed, type Wait } from '../waiting.ts'
 import type { Miner } from './miner.ts'
 import { nodeMsat, truthOfNodes } from './truth.ts'
 
@@ -31,9 +33,8 @@ export async function lookAtAll(world: World): Promise<{ readonly books: readonl
   )
   const audited = await verifyStore(regtest.dataDir)
   const faults = [
-    ...waits
-      .filter(({ party }) => party === null)
-      .map(({ stream, asks }) => `${stream} waits for nobody who can be named: ${asks}`),
+    ...unnamed(waits),
+    ...orderFaults(books, waits),
     ...parked.map((key) => `parked: ${key}`),
     ...(audited.divergences === 0 && audited.ledger_balanced ? [] : [`the audit found ${JSON.stringify(audited)}`]),
     ...(await agreed(async () => moneyIn(world))),
@@ -64,11 +65,10 @@ async function agreed(look: () => Promise<readonly string[]>): Promise<readonly 
 }
 
 /** Waits until whatever is still asked for waits for somebody who can be named. */
-async function atRest({ fold, miner }: World): Promise<readonly Wait[]> {
+async function atRest({ regtest: { network }, fold, miner }: World): Promise<readonly Wait[]> {
   for (const end = performance.now() + REST_WITHIN_MS; ;) {
-    await fold.catchUp()
-    const waits = waitsOf(fold.asking(), Date.now())
-    if (performance.now() > end || waits.every(({ party }) => party !== null)) return waits
+    const { waits, isRest } = await restOf(fold, () => truthOfNodes(network))
+    if (performance.now() > end || isRest) return waits
     await miner.mine()
   }
 }

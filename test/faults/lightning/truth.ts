@@ -1,4 +1,5 @@
-import type { Network, Person } from '@penstock/cluster/regtest/network.ts'
+import type { Network } from '@penstock/cluster/regtest/network.ts'
+import type { Person } from '@penstock/cluster/regtest/person.ts'
 import { getChannels, getInvoices, getPayments, type GetInvoicesResult, type GetPaymentsResult } from 'lightning'
 import type { Channel, Htlc, Invoice, Payment, Truth } from '../truth.ts'
 

@@ -1,0 +1,30 @@
+import type { Book } from './books.ts'
+
+/** Of three buyers two get an invoice, whatever strikes the market meanwhile: they ask again and again. */
+const [OF, GET] = [3, 2]
+
+/**
+ * A market that sells nothing has no faults to find.
+ * @param planned how many wanted to buy in a round @param bought the orders that these were told
+ * @returns a sentence where too few bought, and for each order that only its buyer knows
+ */
+export function purchaseFaults(planned: number, bought: readonly string[], books: readonly Book[]): readonly string[] {
+  const kept = new Set(books.filter(({ status }) => status !== undefined).map(({ id }) => id))
+  return [
+    ...(bought.length * OF < planned * GET ? [`only ${bought.length} of ${planned} buyers got an invoice`] : []),
+    ...bought.filter((id) => !kept.has(id)).map((id) => `a buyer was given order ${id}, and the market has none`),
+  ]
+}
+
+/** By then each door was knocked at often enough, by the plan's chances. */
+const ROUNDS = 3
+
+/** @returns a sentence for each door through which nothing was sold in so many rounds */
+export function doorFaults(rounds: number, books: readonly Book[]): readonly string[] {
+  if (rounds < ROUNDS) return []
+  const sources = new Set(books.map(({ source }) => source))
+  return [
+    ...(sources.has('buy') ? [] : [`nobody bought by GraphQL in ${rounds} rounds`]),
+    ...(sources.has('lsps1-cheapest') || sources.has('lsps1-recommended') ? [] : [`nobody bought by LSPS1 in ${rounds} rounds`]),
+  ]
+}
