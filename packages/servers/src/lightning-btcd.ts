@@ -15,6 +15,8 @@ export const ANYONE = {
 }
 /** From here on segwit is in force on regtest, and the first coins may be spent. */
 const FIRST_HEIGHT = 432
+/** Making hundreds of blocks takes some seconds. */
+const ANSWER_MS = 60_000
 /** lnd believes itself behind when the newest block is two hours old, and then opens no channel and does not start. */
 const STALE_S = 3600
 
@@ -128,6 +130,7 @@ function post(target: RequestOptions, body: string): Promise<string> {
       response.setEncoding('utf8').on('data', (part: string) => (text += part))
       response.on('error', reject).on('end', () => resolve(text))
     })
+    call.setTimeout(ANSWER_MS, () => call.destroy(new Error('btcd does not answer')))
     call.on('error', reject)
     call.end(body)
   })

@@ -7,7 +7,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { killWithParent } from './parent.ts'
 
 const POLL_MS = 50
-const READY_MS = 120_000
+/** Both serve within seconds. What does not has lost its way at its start, on a busy machine, and is started again. */
+const READY_MS = 30_000
+const STARTS = 3
+/** For one question whether it is ready: a connection that was made too early may never be answered. */
+const ANSWER_MS = 5000
 const STOP_MS = 15_000
 
 export type Daemon = {
@@ -32,32 +36,32 @@ export function daemon(
   let child: ChildProcess | undefined
 
   async function start(): Promise<void> {
+    for (let left = STARTS; ; left--) {
+      try {
+        return await startOnce()
+      } catch (error) {
+        // One that ended, or was ended, says why itself.
+        const isSilent = child !== undefined
+        await end('SIGKILL')
+        if (!isSilent || left === 1) throw error
+      }
+    }
+  }
+  async function startOnce(): Promise<void> {
     if (child) throw new Error(`${name} runs already`)
-    await mkdir(dir, { recursive: true })
-    const log = openSync(join(dir, 'log'), 'a')
-    // HOME: both programs look for a configuration there, and one writes it.
-    const started = spawn(program, args, {
-      stdio: ['ignore', log, log],
-      env: { PATH: process.env['PATH'], HOME: dir },
-      // A Ctrl-C for the terminal's processes is not for it: who started it stops it in its turn.
-      detached: true,
-    })
-    closeSync(log)
+    const started = await spawned(program, dir, args)
     child = started
     started.once('exit', () => {
       if (child === started) child = undefined
     })
-    await once(started, 'spawn')
-    killWithParent(started, 'KILL')
     try {
       await until(
         `${name} is ready`,
-        async () => started.exitCode !== null || started.signalCode !== null || (await isReady()),
+        async () => started.exitCode !== null || started.signalCode !== null || (await soon(isReady())),
         READY_MS,
       )
       if (child !== started) throw new Error(`${name} ended (${started.signalCode ?? started.exitCode})`)
     } catch (error) {
-      started.kill('SIGKILL')
       const said = await readFile(join(dir, 'log'), 'utf8').catch(() => '')
       throw new Error(`${name} did not start:\n${said.slice(-3000)}`, { cause: error })
     }
@@ -78,6 +82,32 @@ export function daemon(
     start,
     kill: () => end('SIGKILL'),
     stop: () => end('SIGTERM'),
+  }
+}
+
+async function spawned(program: string, dir: string, args: readonly string[]): Promise<ChildProcess> {
+  await mkdir(dir, { recursive: true })
+  const log = openSync(join(dir, 'log'), 'a')
+  // HOME: both programs look for a configuration there, and one writes it.
+  const started = spawn(program, args, {
+    stdio: ['ignore', log, log],
+    env: { PATH: process.env['PATH'], HOME: dir },
+    // A Ctrl-C for the terminal's processes is not for it: who started it stops it in its turn.
+    detached: true,
+  })
+  closeSync(log)
+  await once(started, 'spawn')
+  killWithParent(started, 'KILL')
+  return started
+}
+
+async function soon(answer: Promise<boolean>): Promise<boolean> {
+  const late = new AbortController()
+  const silent = sleep(ANSWER_MS, false, { signal: late.signal }).catch(() => false)
+  try {
+    return await Promise.race([answer, silent])
+  } finally {
+    late.abort()
   }
 }
 
