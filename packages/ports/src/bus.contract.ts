@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { Bus, BusMessage, Handled, RunningSubscription } from './bus.ts'
+import { idsOf, listen, message, several, until } from './bus-listen.contract.ts'
+import { parking, replaying } from './bus-parked.contract.ts'
+import type { Bus, BusMessage, Handled } from './bus.ts'
 
 /** A bus's data and what can be done to it from outside. */
 export type BusWorld = {
@@ -19,26 +21,6 @@ export type BusFeatures = { readonly processes: boolean }
 
 type Make = () => Promise<BusWorld>
 type Here = { readonly world: () => BusWorld; readonly bus: () => Bus }
-
-let counter = 0
-const message = (key: string, body: object = {}): BusMessage => ({
-  id: `message-${++counter}`,
-  key,
-  headers: { trace: `trace-${counter}` },
-  body: JSON.stringify(body),
-})
-const several = (key: string, count: number): BusMessage[] => Array.from({ length: count }, () => message(key))
-const idsOf = (messages: readonly BusMessage[]): string[] => messages.map(({ id }) => id)
-const DEADLINE_MS = 10_000
-
-/** Waits until something is so; the loop ends with a sentence about what never came. */
-async function until(condition: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  const end = Date.now() + DEADLINE_MS
-  while (!(await condition())) {
-    if (Date.now() > end) throw new Error(`never: ${what}`)
-    await new Promise((resolve) => setTimeout(resolve, 1))
-  }
-}
 
 /** What every bus does, whatever it is made of. */
 export function busContract(name: string, open: Make, features: BusFeatures = { processes: false }): void {
@@ -65,26 +47,6 @@ export function busContract(name: string, open: Make, features: BusFeatures = { 
         suite(here)
       })
   })
-}
-
-/** Subscribes and notes what was handled. */
-async function listen(
-  bus: Bus,
-  handle: (message: BusMessage) => Promise<Handled> = async () => 'done',
-  options: { group?: string; topic?: string; concurrency?: number } = {},
-): Promise<{ seen: BusMessage[]; running: RunningSubscription }> {
-  const seen: BusMessage[] = []
-  const running = await bus.subscribe({
-    group: 'readers',
-    topic: 'orders',
-    ...options,
-    handle: async (received) => {
-      const outcome = await handle(received)
-      seen.push(received)
-      return outcome
-    },
-  })
-  return { seen, running }
 }
 
 function delivering({ bus, world }: Here): void {
@@ -231,92 +193,6 @@ function failing({ bus }: Here): void {
     await until(() => seen.length === 20, 'the key that works')
     broken = false
     await until(() => seen.length === 28, 'the others, once they work')
-  })
-}
-
-/** A handler that parks messages of the keys in the set. */
-const parkingHandler =
-  (poisoned: ReadonlySet<string>) =>
-  async ({ key }: BusMessage): Promise<Handled> =>
-    poisoned.has(key) ? { park: `cannot read ${key}` } : 'done'
-
-function parking({ bus, world }: Here): void {
-  it('sets a key aside with its later messages, and nobody else', async () => {
-    const poisoned = new Set(['bad'])
-    const calls: string[] = []
-    const handler = parkingHandler(poisoned)
-    await listen(bus(), async (received) => {
-      calls.push(received.key)
-      return handler(received)
-    })
-    const bad = several('bad', 3)
-    const started = Date.now()
-    await bus().publish('orders', [...bad, ...several('good', 3)])
-    await until(async () => (await bus().parked())[0]?.messages === 3 && calls.length === 4, 'three messages set aside')
-    expect(calls.sort()).toEqual(['bad', 'good', 'good', 'good'])
-    const [parked] = await bus().parked()
-    expect(parked).toMatchObject({ group: 'readers', topic: 'orders', key: 'bad', reason: 'cannot read bad' })
-    expect(parked?.since).toBeGreaterThanOrEqual(started)
-  })
-  it('parks for one group alone', async () => {
-    await listen(bus(), parkingHandler(new Set(['bad'])))
-    const other = await listen(bus(), undefined, { group: 'others' })
-    await bus().publish('orders', several('bad', 2))
-    await until(async () => (await bus().parked())[0]?.messages === 2 && other.seen.length === 2, 'both groups')
-    expect(await bus().parked()).toHaveLength(1)
-  })
-  it('keeps them parked over a restart, and adds what comes', async () => {
-    await listen(bus(), parkingHandler(new Set(['bad'])))
-    await bus().publish('orders', several('bad', 2))
-    await until(async () => (await bus().parked())[0]?.messages === 2, 'two messages set aside')
-    const again = await world().reopen()
-    const { seen } = await listen(again)
-    await again.publish('orders', [message('bad'), message('good')])
-    await until(async () => (await again.parked())[0]?.messages === 3 && seen.length === 1, 'a third message set aside')
-    expect(seen.map(({ key }) => key)).toEqual(['good'])
-  })
-}
-
-function replaying({ bus, world }: Here): void {
-  const parkedKey = { group: 'readers', topic: 'orders', key: 'bad' }
-
-  it('hands them over in order, with what came meanwhile, and frees the key', async () => {
-    const poisoned = new Set(['bad'])
-    const handler = parkingHandler(poisoned)
-    const { seen } = await listen(bus(), handler)
-    const messages = several('bad', 40)
-    await bus().publish('orders', messages.slice(0, 20))
-    await until(async () => (await bus().parked())[0]?.messages === 20, 'twenty messages set aside')
-    poisoned.clear()
-    seen.length = 0
-    expect(await bus().replay(parkedKey)).toBe(20)
-    for (const late of messages.slice(20)) await bus().publish('orders', [late])
-    await until(() => seen.length >= 40, 'all forty')
-    expect(idsOf(seen)).toEqual(idsOf(messages))
-    await until(async () => (await bus().parked()).length === 0, 'the key is free')
-  })
-  it('parks again where the fix was none', async () => {
-    const messages = several('bad', 2)
-    let mended = false
-    await listen(bus(), async ({ id }) => (!mended ? { park: 'bad' } : id === messages[1]?.id ? { park: 'still bad' } : 'done'))
-    await bus().publish('orders', messages)
-    await until(async () => (await bus().parked())[0]?.messages === 2, 'both set aside')
-    mended = true
-    await bus().replay(parkedKey)
-    await until(async () => (await bus().parked())[0]?.reason === 'still bad', 'parked again')
-    expect((await bus().parked())[0]).toMatchObject({ messages: 1 })
-  })
-  it('goes on after a restart, and answers 0 where nothing is parked', async () => {
-    await listen(bus(), parkingHandler(new Set(['bad'])))
-    const messages = several('bad', 3)
-    await bus().publish('orders', messages)
-    await until(async () => (await bus().parked())[0]?.messages === 3, 'three messages set aside')
-    const idle = await world().reopen()
-    expect(await idle.replay(parkedKey)).toBe(3)
-    expect(await idle.replay({ ...parkedKey, key: 'ghost' })).toBe(0)
-    const { seen } = await listen(await world().reopen())
-    await until(() => seen.length === 3, 'all three')
-    expect(idsOf(seen)).toEqual(idsOf(messages))
   })
 }
 

@@ -19,6 +19,11 @@ export type Subscription = {
    * ahead than `concurrency` keys need.
    */
   readonly handle: (message: BusMessage) => Promise<Handled>
+  /**
+   * Told, at least once, of each message that was set aside behind a parked one: it is kept there now, and `handle` was
+   * not called with it. A replay calls `handle` with it.
+   */
+  readonly aside?: (message: BusMessage) => void
   readonly concurrency?: number
 }
 

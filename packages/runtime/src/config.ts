@@ -87,6 +87,18 @@ export const variables = {
     z.string(),
     '',
   ),
+  auditEveryHours: variable(
+    'PENSTOCK_AUDIT_EVERY_HOURS',
+    'hours between the audits that the market makes by itself; 0: only those that are asked for',
+    whole(0, 720),
+    '24',
+  ),
+  keyringDir: variable(
+    'PENSTOCK_KEYRING_DIR',
+    'folder with keyring.json, where it is mounted from elsewhere; empty: the data folder',
+    z.string(),
+    '',
+  ),
   sharePort: variable('PENSTOCK_SHARE_PORT', 'replicas of the gateway on one machine share its port', flag, '0'),
   restored: variable(
     'PENSTOCK_RESTORED',
@@ -217,7 +229,7 @@ export const variables = {
   ),
   rateSources: variable(
     'PENSTOCK_RATE_SOURCES',
-    'sources of the dollar rate, by comma: kraken, coinbase, bitstamp, mempool; asked on signet, testnet and mainnet only',
+    'sources of the dollar rate, by comma: kraken, coinbase, bitstamp, mempool; where there are more than one, two have to answer; asked on signet, testnet and mainnet only',
     listOf('kraken', 'coinbase', 'bitstamp', 'mempool'),
     'kraken,coinbase,bitstamp',
   ),
@@ -300,7 +312,7 @@ export const variables = {
   ),
   kafkaSessionSeconds: variable(
     'PENSTOCK_KAFKA_SESSION_SECONDS',
-    'how long a replica may be silent before its partitions are given to others',
+    'how long a replica may be silent before its partitions are given to others; brokers refuse less than their group.min.session.timeout.ms, which is 6 s unless they say otherwise',
     whole(1, 300),
     '10',
   ),

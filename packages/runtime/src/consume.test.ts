@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { contractOf } from '@penstock/contracts/all.ts'
 import { Fault } from '@penstock/kernel/result.ts'
+import type { Bus } from '@penstock/ports/bus.ts'
 import type { StoredEvent } from '@penstock/ports/event-store.ts'
 import { memoryWorld } from '@penstock/testkit/memory-world.ts'
 import { until } from '@penstock/testkit/until.ts'
@@ -152,3 +153,48 @@ test('a bus that does not answer yet is waited for', async () => {
   await until('it is handled', () => seen.length === 1)
   assert.equal(asked, 3)
 })
+
+test.each([false, true])('a start leaves a parked key to the bus: mayLose %s', async (mayLose) => {
+  const world = await memoryWorld()
+  const bus = { ...world.platform.bus, ...(mayLose && { mayLose: true as const }) }
+  const platform = { ...world.platform, bus }
+  const reacted: number[] = []
+  /** As a reactor, which does not know after a restart what it has seen. */
+  const start = async (isBroken: boolean) => {
+    const stop = new AbortController()
+    const consumer = {
+      name: 'listener',
+      owner: 'settlement',
+      contracts: [contractOf('payhash')],
+      seen: () => Promise.resolve(undefined),
+      async apply({ revision }: { revision: number }) {
+        if (isBroken && revision === 1) throw new Error('the code is wrong')
+        reacted.push(revision)
+      },
+    }
+    const running = await consume({ ...platform, basics: platform }, consumer, stop.signal)
+    const end = async () => {
+      stop.abort()
+      await running.close()
+    }
+    onTestFinished(end)
+    return end
+  }
+  const events = await stored(world, 4)
+  const end = await start(true)
+  const [parked] = await untilParked(bus, 3)
+  assert.ok(parked)
+  await end()
+  await world.platform.progress.reset('listener@settlement')
+  await world.platform.progress.settle('listener@settlement', events[1]?.position ?? 0n)
+  await start(false)
+  assert.deepEqual(reacted, [0])
+  await bus.replay(parked)
+  await until('all were handed over', async () => (await bus.parked()).length === 0)
+  assert.deepEqual([...new Set(reacted)], [0, 1, 2, 3])
+})
+
+async function untilParked(bus: Bus, messages: number) {
+  await until('they are parked', async () => (await bus.parked())[0]?.messages === messages)
+  return bus.parked()
+}

@@ -2,14 +2,14 @@ import { contracts } from '@penstock/contracts/all.ts'
 import type { Contract } from '@penstock/contracts/define.ts'
 import { Bug, Fault } from '@penstock/kernel/result.ts'
 import type { Bus, BusMessage, Handled } from '@penstock/ports/bus.ts'
-import { categoryOf, type EventStore, type StoredEvent } from '@penstock/ports/event-store.ts'
+import { aggregateIdOf, categoryOf, type EventStore, type StoredEvent } from '@penstock/ports/event-store.ts'
 import type { Progress } from '@penstock/ports/progress.ts'
 import { persist, throughFaults } from './backoff.ts'
 import type { Basics } from './basics.ts'
 import { eventOf } from './event-codec.ts'
 import { lagBehind, type Lag } from './lag.ts'
 import { factDelay, factsConsumed, messagesParked } from './metrics.ts'
-import { eventTopic, factFromBus, factToBus, outcomeFromBus, type OutcomeMessage } from './messages.ts'
+import { eventTopic, factFromBus, factPosition, factToBus, outcomeFromBus, type OutcomeMessage } from './messages.ts'
 import type { Event } from './service.ts'
 import { settling, type SettlingTimes } from './settling.ts'
 import { TooNew } from './upcast.ts'
@@ -66,7 +66,11 @@ export async function consume(context: ConsumeContext, consumer: Consumer, signa
   const onFact = async (stored: StoredEvent): Promise<void> => {
     settled.begin(stored.position)
     try {
-      const event = await withGapsFilled(context, consumer, stored, (position) => settled.end(position))
+      for (const before of await factsBefore(context, consumer, key, stored)) {
+        await applyStored(consumer, before)
+        settled.end(before.position)
+      }
+      const event = await applyStored(consumer, stored)
       if (event) factDelay.observe({ consumer: consumer.name }, Math.max(0, basics.clock.now() - event.at) / 1000)
     } catch (error) {
       // A fault comes again; what is parked is kept by the bus, and must not hold the watermark.
@@ -80,6 +84,11 @@ export async function consume(context: ConsumeContext, consumer: Consumer, signa
     group: consumer.name,
     topic: eventTopic(consumer.owner),
     handle: (message: BusMessage) => handled(basics, consumer, message, onFact),
+    // Kept with its key as the parked one is, and must not hold the watermark either.
+    aside(message: BusMessage): void {
+      const position = factPosition(message)
+      if (position !== undefined) settled.end(position)
+    },
   }
   const subscription = await throughFaults(basics.clock, signal, () => bus.subscribe(wanted))
   const saving = settled.run(signal)
@@ -104,14 +113,19 @@ async function catchUp(context: ConsumeContext, consumer: Consumer, key: string,
   const { store, progress, bus } = context
   const categories = consumer.contracts.map(({ category }) => category)
   const poisoned = new Set<string>()
+  const publish = (stored: StoredEvent): Promise<void> => bus.publish(eventTopic(consumer.owner), [factToBus(stored)])
   let after = (await progress.load(key)).position
   while (!signal.aborted) {
     const page = await store.readAll(after, PAGE, categories)
+    const waiting = await waitingOnBus(context, consumer, key, page)
     const inOrder = async (events: readonly StoredEvent[]): Promise<void> => {
       for (const stored of events) {
+        const place = await waiting(stored)
+        if (place === 'perhaps') await publish(stored)
+        if (place !== 'no') continue
         if (!poisoned.has(stored.stream) && (await appliedAtStart(context, consumer, stored, signal))) continue
         poisoned.add(stored.stream)
-        await bus.publish(eventTopic(consumer.owner), [factToBus(stored)])
+        await publish(stored)
       }
     }
     // Streams side by side, so that a projection takes many facts into one transaction; the order counts within each.
@@ -121,6 +135,24 @@ async function catchUp(context: ConsumeContext, consumer: Consumer, key: string,
     if (!last) return
     after = last.position
     await progress.settle(key, after)
+  }
+}
+
+/**
+ * Which facts of a page are of parked keys, and wait there in order: to apply a later one would overtake them. A consumer
+ * that knows what it has seen of a stream finds the gap itself.
+ * @returns 'perhaps' for one that may have been lost on its way there
+ */
+async function waitingOnBus({ bus, progress }: ConsumeContext, consumer: Consumer, key: string, page: readonly StoredEvent[]) {
+  const [first, last] = [page[0], page.at(-1)]
+  const topic = eventTopic(consumer.owner)
+  const parked = (await bus.parked()).filter((one) => one.group === consumer.name && one.topic === topic)
+  const keys = new Set(parked.map((one) => one.key))
+  const noted = first && last && keys.size > 0 && bus.mayLose ? await progress.noted(key, first.position - 1n, last.position) : []
+  const kept = new Set(noted)
+  return async ({ stream, position }: StoredEvent): Promise<'no' | 'yes' | 'perhaps'> => {
+    if (!keys.has(aggregateIdOf(stream)) || (await consumer.seen(stream)) !== undefined) return 'no'
+    return bus.mayLose && !kept.has(position) ? 'perhaps' : 'yes'
   }
 }
 
@@ -134,7 +166,7 @@ async function appliedAtStart(
   const { basics } = context
   const isOfUse = (error: unknown): boolean => error instanceof Fault && !(error instanceof TooNew)
   try {
-    await persist(basics.clock, signal, () => withGapsFilled(context, consumer, stored), isOfUse)
+    await persist(basics.clock, signal, () => applyWithGap(context, consumer, stored), isOfUse)
     return true
   } catch (error) {
     if (isOfUse(error)) throw error
@@ -173,33 +205,60 @@ async function handled(
 
 const stackOf = (error: unknown): string | undefined => (error instanceof Error ? error.stack : undefined)
 
-/** @returns the event, where it is of a kind that the consumer wants */
-async function withGapsFilled(
-  { store, basics }: ConsumeContext,
-  consumer: Consumer,
-  stored: StoredEvent,
-  filled: (position: bigint) => void = () => undefined,
-): Promise<Event | undefined> {
-  // Nothing can be missing before a stream's first fact.
-  const seen = stored.revision === 0 ? undefined : await consumer.seen(stored.stream)
-  if (seen !== undefined && stored.revision > seen + 1) {
-    const missing = await store.read(stored.stream, seen + 1, stored.revision - seen - 1)
-    if (missing.length < stored.revision - seen - 1)
-      throw new Bug(
-        `${stored.stream} jumps from revision ${seen} to ${stored.revision}, and its own stream does not have what is between`,
-      )
-    basics.log.info(
-      { consumer: consumer.name, stream: stored.stream, from: seen + 1, to: stored.revision - 1 },
-      'a gap was filled from the store',
-    )
-    for (const event of missing) {
-      await applyStored(consumer, event)
-      filled(event.position)
-    }
-  }
-  return applyStored(consumer, stored)
+async function applyWithGap(context: ConsumeContext, consumer: Consumer, stored: StoredEvent): Promise<void> {
+  const seen = await seenBefore(consumer, stored)
+  if (seen !== undefined)
+    for (const before of await gapAfter(context, consumer, seen, stored)) await applyStored(consumer, before)
+  await applyStored(consumer, stored)
 }
 
+/** Nothing can be missing before a stream's first fact. */
+const seenBefore = async (consumer: Consumer, { stream, revision }: StoredEvent): Promise<number | undefined> =>
+  revision === 0 ? -1 : consumer.seen(stream)
+
+/** What of a fact's stream has to be applied before it. */
+async function factsBefore(
+  context: ConsumeContext,
+  consumer: Consumer,
+  key: string,
+  stored: StoredEvent,
+): Promise<readonly StoredEvent[]> {
+  const { bus, progress } = context
+  const seen = await seenBefore(consumer, stored)
+  if (seen !== undefined) return gapAfter(context, consumer, seen, stored)
+  if (!bus.mayLose) return []
+  // It cannot tell what it has seen, but what was done is settled or noted, whoever did it.
+  const { position: settled } = await progress.load(key)
+  const before = await between(context, stored, 0)
+  const open = before.filter(({ position }) => settled === 'start' || position > settled)
+  const [first] = open
+  if (!first) return []
+  const noted = new Set(await progress.noted(key, first.position - 1n, stored.position))
+  return open.filter(({ position }) => !noted.has(position))
+}
+
+async function gapAfter(
+  context: ConsumeContext,
+  consumer: Consumer,
+  seen: number,
+  stored: StoredEvent,
+): Promise<readonly StoredEvent[]> {
+  if (stored.revision <= seen + 1) return []
+  const missing = await between(context, stored, seen + 1)
+  const told = { consumer: consumer.name, stream: stored.stream, from: seen + 1, to: stored.revision - 1 }
+  context.basics.log.info(told, 'a gap is filled from the store')
+  return missing
+}
+
+/** The facts of a stream from a revision to one that arrived. */
+async function between({ store }: ConsumeContext, { stream, revision }: StoredEvent, from: number) {
+  const events = await store.read(stream, from, revision - from)
+  if (events.length < revision - from)
+    throw new Bug(`${stream} jumps from revision ${from - 1} to ${revision}, and its own stream does not have what is between`)
+  return events
+}
+
+/** @returns the event, where it is of a kind that the consumer wants */
 async function applyStored(consumer: Consumer, stored: StoredEvent): Promise<Event | undefined> {
   const category = categoryOf(stored.stream)
   const contract = consumer.contracts.find((candidate) => candidate.category === category)

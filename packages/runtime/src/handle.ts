@@ -2,6 +2,7 @@ import { contractOf } from '@penstock/contracts/all.ts'
 import { Bug, Fault, must } from '@penstock/kernel/result.ts'
 import type { Fact } from '@penstock/kernel/message.ts'
 import type { Appended, EventStore, NewEvent } from '@penstock/ports/event-store.ts'
+import { inTime } from '@penstock/ports/in-time.ts'
 import { persist } from './backoff.ts'
 import type { Basics } from './basics.ts'
 import { crashPoint } from './crash-points.ts'
@@ -53,7 +54,10 @@ export async function handle<Ports>(
       else return { outcome: 'accepted', revision: revisionOf(loaded), news: false }
       continue
     }
-    const appended = await append(context, aggregate, command, loaded, decision.facts)
+    const appended = await append(context, aggregate, command, loaded, {
+      facts: decision.facts,
+      goodUntil: goodUntilOf(prepared),
+    })
     if (appended) return { outcome: 'accepted', revision: appended.revision, news: true }
   }
   throw new Fault(`${command.type} met ${CONFLICTS_IN_A_ROW} conflicts in a row`)
@@ -69,8 +73,13 @@ function decided<Ports>(aggregate: Aggregate<Ports>, { state }: Loaded, command:
   }
 }
 
-/** A command's data as it is decided, or why it is not. */
-export type Prepared = { readonly data: object } | { readonly refused: { readonly code: string; readonly message: string } }
+/** A command's data as it is decided, and until when it counts where that is not for ever; or why it is not decided. */
+export type Prepared =
+  | { readonly data: object; readonly goodUntil?: number | undefined }
+  | { readonly refused: { readonly code: string; readonly message: string } }
+
+const goodUntilOf = (prepared: Prepared): number =>
+  ('data' in prepared ? prepared.goodUntil : undefined) ?? Number.POSITIVE_INFINITY
 
 const TOO_LATE = { code: 'TOO_LATE', message: 'The request took too long and was not carried out. Try again.' }
 
@@ -89,7 +98,10 @@ export async function prepare<Ports>(
   const { handled } = await context.streams.load(aggregate, command.aggregateId)
   if (handled.has(command.id)) return { data }
   if (command.notAfter !== null && context.ports.clock.now() > command.notAfter) return { refused: TOO_LATE }
-  return { data: await enrichedData(context, aggregate, command, data) }
+  const preparedAt = context.ports.clock.now()
+  const enriched = await enrichedData(context, aggregate, command, data)
+  const goodUntil = aggregate.goodUntil?.[command.type]
+  return { data: enriched, goodUntil: goodUntil?.(enriched as never, preparedAt) } // as it was enriched for this command
 }
 
 const revisionOf = (loaded: Loaded): number | 'none' => (loaded.revision < 0 ? 'none' : loaded.revision)
@@ -131,13 +143,18 @@ const attributesOf = (service: string, { category, aggregateId, correlation, typ
   'penstock.command': type,
 })
 
-/** @returns undefined after a conflict */
+type Decided = { readonly facts: readonly Fact[]; readonly goodUntil: number }
+
+/**
+ * @returns undefined after a conflict
+ * @throws Fault where what was decided by counts no longer
+ */
 async function append<Ports>(
   context: HandlerContext<Ports>,
   aggregate: Aggregate<Ports>,
   command: CommandMessage,
   loaded: Loaded,
-  facts: readonly Fact[],
+  { facts, goodUntil }: Decided,
 ): Promise<{ readonly revision: number } | undefined> {
   const stream = streamOf(aggregate, command.aggregateId)
   for (const { type, v } of facts) must(aggregate.contract.facts[type]?.v === v, `${type} is decided as v${v}, which it is not`)
@@ -165,7 +182,7 @@ async function append<Ports>(
   )
   crashPoint(`${context.service}.before-append`)
   const since = context.ports.clock.now()
-  const appended = await appendKnown(context, stream, loaded, sealed.events)
+  const appended = await appendKnown(context, stream, loaded, sealed.events, goodUntil)
   if (appended.outcome === 'conflict') {
     appendConflicts.inc({ component: context.service })
     context.streams.forget(stream)
@@ -203,24 +220,37 @@ function tellAppended<Ports>(
   )
 }
 
-/** Appends until the outcome is known: after a fault the same events are tried again at the same revision. */
-function appendKnown<Ports>(
+/**
+ * Appends until the outcome is known: after a fault the same events are tried again at the same revision. Who may go on
+ * only up to an instant leaves the outcome open then: the stream is read anew before anything more is decided at it.
+ */
+async function appendKnown<Ports>(
   context: HandlerContext<Ports>,
   stream: string,
   loaded: Loaded,
   events: readonly NewEvent[],
+  goodUntil: number,
 ): Promise<Appended> {
-  const { ports, signal, store } = context
+  const { ports, signal, store, streams } = context
   const expected = revisionOf(loaded)
-  return persist(
-    ports.clock,
-    signal,
-    () => store.append(stream, expected, events),
-    (error, tries) => {
-      if (!(error instanceof Fault)) return false
-      appendsUnknown.inc({ component: context.service })
-      ports.log.warn({ stream, tries, reason: error.message }, 'an append has no known outcome; trying the same events again')
-      return true
-    },
-  )
+  const isTooLate = (): boolean => ports.clock.now() > goodUntil
+  try {
+    return await persist(
+      ports.clock,
+      signal,
+      async () => {
+        inTime(ports.clock, goodUntil)
+        return store.append(stream, expected, events)
+      },
+      (error, tries) => {
+        if (!(error instanceof Fault) || isTooLate()) return false
+        appendsUnknown.inc({ component: context.service })
+        ports.log.warn({ stream, tries, reason: error.message }, 'an append has no known outcome; trying the same events again')
+        return true
+      },
+    )
+  } catch (error) {
+    streams.forget(stream)
+    throw error
+  }
 }

@@ -122,6 +122,10 @@ export function factFromBus(message: BusMessage): StoredEvent | undefined {
   }
 }
 
+/** Of a message that nobody has read. @returns undefined for what is no fact */
+export const factPosition = ({ headers: { kind, position } }: BusMessage): bigint | undefined =>
+  kind === 'fact' && position !== undefined ? BigInt(position) : undefined
+
 /** How metadata begins behind the data. In a text its quotes would be escaped, and metadata has no objects in it. */
 const META_BEGINS = ',{"v":'
 

@@ -102,6 +102,14 @@ export const relayHeld = new Gauge({
   registers,
 })
 
+/** A process that is gone takes its series along: that none is left with a name is what tells. */
+export const componentRunning = new Gauge({
+  name: 'penstock_component_running',
+  help: '1 for each service, and other part of the market, that this process has started.',
+  labelNames: ['component'] as const,
+  registers,
+})
+
 export const effectsRunning = new Gauge({
   name: 'penstock_effects_running',
   help: 'Effects that were begun and are not recorded, those that wait for their next try included.',

@@ -34,7 +34,7 @@ async function reacting(faults: number) {
     ask(contractOf('outpoint'), 'o', 'ClaimOutpoint', { orderId: ORDER, attempt: 1 }),
   ])
   const start = () => reactor(context, 'settlement', [payhash], [claim])
-  return { start, decided }
+  return { start, decided, context, claim }
 }
 
 test('a fact whose commands failed comes again, and is handled then', async () => {
@@ -65,4 +65,26 @@ test('a fact that it has nothing to do with counts as seen, unread', async () =>
   await consumer.apply({ ...event, revision: 1 })
   assert.equal(decided.length, 1)
   assert.equal(await consumer.seen('payhash-x'), 1)
+})
+
+test('the id of a command is derived from the fact, its consumer, the receiver and the step, and from nothing else', async () => {
+  const { start, decided } = await reacting(0)
+  await start().apply(event)
+  assert.deepEqual(decided, ['342bff59-9f7c-5f73-81fb-f7330de3100c'])
+})
+
+test('a reaction to another fact, in front of it, changes no id', async () => {
+  const { decided, context, claim } = await reacting(0)
+  const other = on(payhash, 'PayhashRefused', () => [])
+  await reactor(context, 'settlement', [payhash], [claim]).apply(event)
+  await reactor(context, 'settlement', [payhash], [other, claim]).apply(event)
+  assert.equal(decided.length, 2)
+  assert.equal(new Set(decided).size, 1)
+})
+
+test('two reactions to one fact would share ids, and so would two asks without steps of their own', async () => {
+  const { context, claim } = await reacting(0)
+  assert.throws(() => reactor(context, 'settlement', [payhash], [claim, claim]), /two reactions to payhash PayhashClaimed/)
+  const twice = { ...claim, react: (given: Event) => [...claim.react(given), ...claim.react(given)] }
+  await assert.rejects(reactor(context, 'settlement', [payhash], [twice]).apply(event), /steps of their own/)
 })

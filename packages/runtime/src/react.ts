@@ -1,4 +1,5 @@
 import type { Contract } from '@penstock/contracts/define.ts'
+import { Bug } from '@penstock/kernel/result.ts'
 import type { Bus } from '@penstock/ports/bus.ts'
 import { categoryOf } from '@penstock/ports/event-store.ts'
 import type { Basics } from './basics.ts'
@@ -8,7 +9,7 @@ import { derivedId } from './derived-ids.ts'
 import { lru } from './lru.ts'
 import { type CommandMessage, newCommand } from './messages.ts'
 import { sendCommand } from './send.ts'
-import type { Ask, Event, Reaction } from './service.ts'
+import type { Event, Reaction } from './service.ts'
 import { spanOfMessage, traceOf } from './trace.ts'
 import { type About, streamAttributes, traced } from './tracing.ts'
 
@@ -41,7 +42,7 @@ export function reactor(
     const { first, last } = spanAt(stream, revision)
     seen.set(stream, { first: revision === first - 1 ? revision : first, last: Math.max(last, revision) })
   }
-  const wanted = new Set(reactions.map(({ contract, type }) => `${contract.category} ${type}`))
+  const wanted = byFact(context.service, reactions)
   return {
     name: context.service,
     owner,
@@ -57,16 +58,15 @@ export function reactor(
       const { revision } = event
       const { first, last } = spanAt(stream, revision)
       if (revision >= first && revision <= last) return
-      for (const [index, reaction] of reactions.entries()) {
-        if (reaction.contract.category !== event.category || reaction.type !== event.fact.type) continue
+      const reaction = wanted.get(`${event.category} ${event.fact.type}`)
+      if (reaction)
         await traced(
           context.basics.tracing,
           () => consuming('react', context.service, event),
           async () => {
-            for (const ask of reaction.react(event)) await carryOut(context, event, ask, index)
+            for (const command of commandsOf(context, reaction, event)) await carryOut(context, command)
           },
         )
-      }
       crashPoint(`${context.service}.after-reaction`)
       note(stream, revision)
     },
@@ -90,15 +90,32 @@ export const consuming = (
   },
 })
 
-async function carryOut(context: ReactContext, event: Event, ask: Ask, reaction: number): Promise<void> {
-  const command = newCommand({
-    id: derivedId(event.id, context.service, reaction, ask.category, ask.id, ask.step ?? ask.command.type),
-    category: ask.category,
-    aggregateId: ask.id,
-    command: ask.command,
-    at: context.basics.clock.now(),
-    correlation: event.correlation,
+/** One for each fact, since the ids of its commands do not tell reactions apart. */
+function byFact(service: string, reactions: readonly Reaction[]): ReadonlyMap<string, Reaction> {
+  const found = new Map<string, Reaction>()
+  for (const reaction of reactions) {
+    const fact = `${reaction.contract.category} ${reaction.type}`
+    if (found.has(fact)) throw new Bug(`${service} has two reactions to ${fact}: their commands could have one id`)
+    found.set(fact, reaction)
+  }
+  return found
+}
+
+/** Their ids say nothing of where a reaction stands, so that replicas of two releases derive the same. */
+function commandsOf({ service, basics }: ReactContext, { react }: Reaction, event: Event): readonly CommandMessage[] {
+  const { category, fact, correlation } = event
+  const commands = react(event).map((ask) => {
+    const step = ask.step ?? ask.command.type
+    const id = derivedId(event.id, service, category, fact.type, ask.category, ask.id, step)
+    const at = basics.clock.now()
+    return newCommand({ id, category: ask.category, aggregateId: ask.id, command: ask.command, at, correlation })
   })
-  if (context.owns(ask.category)) await context.decide(command)
-  else await sendCommand(context.bus, context.basics.tracing, command)
+  if (new Set(commands.map(({ id }) => id)).size < commands.length)
+    throw new Bug(`${service} answers ${category} ${fact.type} with commands to one stream that need steps of their own`)
+  return commands
+}
+
+async function carryOut({ owns, decide, bus, basics }: ReactContext, command: CommandMessage): Promise<void> {
+  if (owns(command.category)) await decide(command)
+  else await sendCommand(bus, basics.tracing, command)
 }

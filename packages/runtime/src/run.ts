@@ -5,7 +5,7 @@ import { byOwner, consume, type Consumer, type RunningConsumer } from './consume
 import { underLease } from './lease.ts'
 import { followMemory } from './memory-view.ts'
 import { commandTopic } from './messages.ts'
-import { beginAtZero, relayHeld } from './metrics.ts'
+import { beginAtZero, componentRunning, relayHeld } from './metrics.ts'
 import { onCommand, serviceCore } from './core.ts'
 import type { Platform } from './platform.ts'
 import { projector } from './project.ts'
@@ -31,8 +31,13 @@ export const bind = <Ports>(
   height: () => number | undefined = () => undefined,
 ): Bound => ({
   name: service.name,
-  start: (platform, signal) =>
-    platform.config.restored ? startLooking(service, ports, platform, signal) : start(service, ports, height, platform, signal),
+  async start(platform, signal) {
+    const running = platform.config.restored
+      ? await startLooking(service, ports, platform, signal)
+      : await start(service, ports, height, platform, signal)
+    componentRunning.set({ component: service.name }, 1)
+    return running
+  },
 })
 
 /**

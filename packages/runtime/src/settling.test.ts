@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { contractOf } from '@penstock/contracts/all.ts'
+import { Fault } from '@penstock/kernel/result.ts'
 import type { Bus, BusMessage } from '@penstock/ports/bus.ts'
 import type { StoredEvent } from '@penstock/ports/event-store.ts'
 import { memoryWorld } from '@penstock/testkit/memory-world.ts'
 import { until } from '@penstock/testkit/until.ts'
 import { onTestFinished, test } from 'vitest'
 import { consume, type Consumer } from './consume.ts'
-import { CHAIN_START, seal } from './event-codec.ts'
-import { factToBus } from './messages.ts'
+import { CHAIN_START, metaOf, seal } from './event-codec.ts'
+import { eventTopic, factToBus } from './messages.ts'
 
 const ORDER = '00000000-0000-4000-8000-000000000001'
 const payhash = contractOf('payhash')
@@ -41,6 +42,19 @@ function ownBus(world: World, published: BusMessage[] = []) {
     },
   }
   return { bus, published, hand: async (event: StoredEvent) => handle?.(factToBus(event)) }
+}
+
+/** Further facts of a stream that has one. */
+async function grown(world: World, stream: string, count: number): Promise<readonly StoredEvent[]> {
+  for (let n = 1; n <= count; n++) {
+    const [before] = (await world.store.read(stream)).slice(-1)
+    assert.ok(before)
+    const fact = { type: 'PayhashClaimed', v: 1, data: { orderId: ORDER } }
+    const meta = { command: `g${n}`, at: n, correlation: ORDER, trace: 't' }
+    const place = { stream, revision: before.revision + 1, chain: metaOf(before).chain }
+    await world.store.append(stream, before.revision, seal(place, [{ id: `${stream}-${n}`, fact, meta }]).events)
+  }
+  return world.store.read(stream)
 }
 
 function reader(seen: string[], broken: ReadonlySet<string> = new Set()): Consumer {
@@ -116,4 +130,75 @@ test('a fact that does not arrive is published again, and those behind it that a
     one.published.slice(0, 3).map(({ key }) => key),
     ['0', '1', '3'],
   )
+})
+
+test.each([true, false])(
+  'facts behind a parked one do not hold the position either, nor leave a note: mayLose %s',
+  async (mayLose) => {
+    const world = await memoryWorld()
+    const stop = new AbortController()
+    const bus: Bus = { ...world.platform.bus, ...(mayLose && { mayLose }) }
+    const seen: string[] = []
+    const context = { ...world.platform, bus, basics: world.platform, times: quick }
+    const running = await consume(context, reader(seen, new Set(['0'])), stop.signal)
+    onTestFinished(async () => {
+      stop.abort()
+      await running.close()
+    })
+    await stored(world, 2)
+    await grown(world, 'payhash-0', 3)
+    const events = await world.store.readAll('start', 10)
+    await bus.publish(eventTopic('settlement'), events.map(factToBus))
+    const last = events.at(-1)?.position ?? 0n
+    await until('the position is at the end', async () => (await settledAt(world)) === last)
+    await until('no note is left', async () => (await world.platform.progress.noted(KEY, 'start', last)).length === 0)
+    assert.deepEqual(seen, ['1'])
+    assert.equal((await bus.parked())[0]?.messages, 4)
+  },
+)
+
+test('what is in hand here is not published again, nor what waits behind it', async () => {
+  const world = await memoryWorld()
+  const own = ownBus(world)
+  const stop = new AbortController()
+  const consumer = { ...reader([]), apply: () => Promise.reject(new Fault('a newer version wrote it')) }
+  const times = { ...quick, lostAfterMs: 100 }
+  const context = { ...world.platform, bus: own.bus, basics: world.platform, times }
+  const running = await consume(context, consumer, stop.signal)
+  onTestFinished(async () => {
+    stop.abort()
+    await running.close()
+  })
+  const [waiting] = await stored(world, 2)
+  assert.ok(waiting)
+  await grown(world, 'payhash-0', 2)
+  await until('the lost one is published again, twice', async () => {
+    await assert.rejects(async () => own.hand(waiting))
+    return own.published.length > 1
+  })
+  assert.deepEqual([...new Set(own.published.map(({ key }) => key))], ['1'])
+})
+
+test('a fact whose predecessors this process does not know comes after those that nobody has done', async () => {
+  const world = await memoryWorld()
+  const own = ownBus(world)
+  const stop = new AbortController()
+  const revisions: number[] = []
+  const consumer: Consumer = { ...reader([]), apply: async ({ revision }) => void revisions.push(revision) }
+  const context = { ...world.platform, bus: own.bus, basics: world.platform, times: quick }
+  const running = await consume(context, consumer, stop.signal)
+  onTestFinished(async () => {
+    stop.abort()
+    await running.close()
+  })
+  await stored(world, 1)
+  const [done, settled, ...others] = await grown(world, 'payhash-0', 5)
+  assert.ok(done && settled)
+  await world.platform.progress.settle(KEY, done.position)
+  await world.platform.progress.note(KEY, [others[0]?.position ?? 0n])
+  const last = others.at(-1)
+  assert.ok(last)
+  await own.hand(last)
+  assert.deepEqual(revisions, [1, 3, 4, 5])
+  await until('the position is at the end', async () => (await settledAt(world)) === last.position)
 })

@@ -1,4 +1,4 @@
-import type { EventStore, StoredEvent } from '@penstock/ports/event-store.ts'
+import { aggregateIdOf, type EventStore, type StoredEvent } from '@penstock/ports/event-store.ts'
 import type { Bus } from '@penstock/ports/bus.ts'
 import type { Progress } from '@penstock/ports/progress.ts'
 import type { Basics } from './basics.ts'
@@ -60,10 +60,12 @@ function byWatermark({ progress, basics }: SettlingContext, { key }: Followed, t
  * was done is noted by its position, and the settled one moves over those that are noted, without a gap. What stays behind
  * for long is published once more, so that even the loss of all messages costs nothing but time.
  */
-function byNotes({ store, bus, progress, basics }: SettlingContext, followed: Followed, times: SettlingTimes): Settling {
-  const { key, owner, categories } = followed
+function byNotes(context: SettlingContext, followed: Followed, times: SettlingTimes): Settling {
+  const { bus, progress, basics } = context
+  const { key, owner } = followed
   const { clock, log } = basics
   const mark = watermark()
+  const hand = inHand(clock, times.lostAfterMs)
   let unsaved: bigint[] = []
   let lookedAt = Number.NEGATIVE_INFINITY
   let missing: { readonly position: bigint; readonly since: number } | undefined
@@ -83,43 +85,72 @@ function byNotes({ store, bus, progress, basics }: SettlingContext, followed: Fo
     const isBehind = mine !== undefined && (from === 'start' || from < mine)
     if (clock.now() - lookedAt < (isBehind ? times.settleEveryMs : times.lookEveryMs)) return
     lookedAt = clock.now()
-    const { reached, open } = await doneAfter(from)
+    const { reached, open } = await doneAfter(context, followed, from)
     if (reached !== from && reached !== 'start') {
       await progress.settle(key, reached)
       await progress.dropNotes(key, reached)
     }
     await seek(open)
   }
-  /** @returns the end of what is done without a gap, and what is not done of the page behind it */
-  async function doneAfter(from: bigint | 'start'): Promise<{ reached: bigint | 'start'; open: readonly StoredEvent[] }> {
-    for (let reached = from; ;) {
-      const page = await store.readAll(reached, PAGE, categories)
-      const last = page.at(-1)
-      if (!last) return { reached, open: [] }
-      const noted = new Set(await progress.noted(key, reached, last.position))
-      const open = page.filter(({ position }) => !noted.has(position))
-      const [first] = open
-      reached = first ? (page[page.indexOf(first) - 1]?.position ?? reached) : last.position
-      if (first) return { reached, open }
-    }
-  }
   async function seek(open: readonly StoredEvent[]): Promise<void> {
     const [first] = open
     if (!first) return void (missing = undefined)
     if (missing?.position !== first.position) missing = { position: first.position, since: clock.now() }
     if (clock.now() - missing.since < times.lostAfterMs) return
-    log.warn({ consumer: key, stream: first.stream, facts: open.length }, 'facts did not arrive; they are published again')
-    await bus.publish(eventTopic(owner), open.map(factToBus))
+    const lost = hand.without(open)
+    if (lost[0]) {
+      const told = { consumer: key, stream: lost[0].stream, facts: lost.length }
+      log.warn(told, 'facts did not arrive; they are published again')
+      await bus.publish(eventTopic(owner), lost.map(factToBus))
+    }
     missing = { position: first.position, since: clock.now() }
   }
   return {
     ...mark,
+    begin(position) {
+      mark.begin(position)
+      hand.begin(position)
+    },
     end(position) {
       mark.end(position)
+      hand.end(position)
       unsaved.push(position)
     },
     save: note,
     run: (signal) => repeatedly(() => note().then(settle), key, basics, times.saveEveryMs, signal),
+  }
+}
+
+/** @returns the end of what is done without a gap, and what is not done of the page behind it */
+async function doneAfter(
+  { store, progress }: SettlingContext,
+  { key, categories }: Followed,
+  from: bigint | 'start',
+): Promise<{ reached: bigint | 'start'; open: readonly StoredEvent[] }> {
+  for (let reached = from; ;) {
+    const page = await store.readAll(reached, PAGE, categories)
+    const last = page.at(-1)
+    if (!last) return { reached, open: [] }
+    const noted = new Set(await progress.noted(key, reached, last.position))
+    const open = page.filter(({ position }) => !noted.has(position))
+    const [first] = open
+    reached = first ? (page[page.indexOf(first) - 1]?.position ?? reached) : last.position
+    if (first) return { reached, open }
+  }
+}
+
+/** What this process is at. A fact that fails is begun again and again, until it is done or another replica's. */
+function inHand(clock: Basics['clock'], recentMs: number) {
+  const begun = new Map<bigint, number>()
+  const isIn = ({ position }: StoredEvent): boolean => clock.now() - (begun.get(position) ?? Number.NEGATIVE_INFINITY) < recentMs
+  return {
+    begin: (position: bigint): void => void begun.set(position, clock.now()),
+    end: (position: bigint): void => void begun.delete(position),
+    /** Nor those that wait behind one of them: they have arrived too, or are found afterwards. */
+    without(open: readonly StoredEvent[]): readonly StoredEvent[] {
+      const keys = new Set(open.filter(isIn).map(({ stream }) => aggregateIdOf(stream)))
+      return open.filter(({ stream }) => !keys.has(aggregateIdOf(stream)))
+    },
   }
 }
 

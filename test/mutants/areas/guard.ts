@@ -134,8 +134,8 @@ export const guard = mutantsOf('guard', [
     id: 'last-height-waits-for-evidence',
     wrong: 'Where the node tells nothing the guard goes on waiting at the last height: the hold stays open up to its time-out.',
     file: `${src}/effects/guard.ts`,
-    text: `if (evidence === null && outpoint !== null && wanted !== 'last') return`,
-    instead: `if (evidence === null && outpoint !== null) return`,
+    text: `if (evidence === null && outpoint !== null && wanted !== 'last')`,
+    instead: `if (evidence === null && outpoint !== null)`,
     killers: [`${src}/effects/guard.test.ts`],
   },
   {
@@ -151,10 +151,36 @@ export const guard = mutantsOf('guard', [
     wrong: 'A hold that cannot be looked at ends the round: every payment after it is unguarded.',
     file: `${src}/effects/guard.ts`,
     text: `    await act(orderId)
+    return true
   } catch (error) {`,
     instead: `    await act(orderId)
+    return true
   } catch (error) {
     if (height >= 0) throw error`,
+    killers: [`${src}/effects/guard.test.ts`],
+  },
+  {
+    id: 'proof-of-any-age',
+    wrong: 'A proof from before the store was away still counts: the buyer pays for a channel that was closed meanwhile.',
+    file: `${src}/service.ts`,
+    text: `lookedAt + LOOK_COUNTS_MS,`,
+    instead: `lookedAt + 1e12 * LOOK_COUNTS_MS,`,
+    killers: [`${src}/proof-age.test.ts`],
+  },
+  {
+    id: 'failed-round-looks-well',
+    wrong: 'A round in which the guard could do nothing counts as one: the alert on it is silent while holds are unguarded.',
+    file: `${src}/effects/guard.ts`,
+    text: `seen.size === orders.length && failed === 0`,
+    instead: `failed >= 0`,
+    killers: [`${src}/effects/guard.test.ts`],
+  },
+  {
+    id: 'unread-hold-forgotten',
+    wrong: 'A hold whose stream cannot be read drops out of the figures: the alert on its height goes quiet.',
+    file: `${src}/effects/custody.ts`,
+    text: `seen.get(orderId) ?? sight.last?.orders.get(orderId)`,
+    instead: `seen.get(orderId)`,
     killers: [`${src}/effects/guard.test.ts`],
   },
 ])

@@ -142,4 +142,13 @@ export const settlement = mutantsOf('settlement', [
     instead: `return hold.status === 'open' ? accept(heldFact(held)) : accept()`,
     killers: [`${src}/hold.test.ts`],
   },
+  {
+    id: 'paid-after-the-look',
+    wrong:
+      'A process that stood still while it asked the node pays all the same: another has paid the seller to another invoice.',
+    file: 'packages/adapters/src/lnd/payments.ts',
+    text: `if (notAfter !== undefined) inTime(node.clock, notAfter)`,
+    instead: ``,
+    killers: ['packages/adapters/src/lnd/payments.test.ts'],
+  },
 ])

@@ -70,8 +70,8 @@ export function group(kafka: Kafka, parked: ParkedKeys, options: GroupOptions, h
     parkedVersion: lanes.parkedVersion,
     pump: () => {},
     replay: () => {},
-    add(handle) {
-      lanes.add(handle)
+    add(handle, aside) {
+      lanes.add(handle, aside)
       joined ??= member(kafka, { take: lanes.take, hold, release: () => void release() }, owned, options)
     },
     remove(handle) {

@@ -27,7 +27,9 @@ export function keyLanes(running: ReturnType<typeof slots>, deliver: (item: Item
       const { key } = item.message
       const lane = lanes.get(key)
       if (lane) {
-        lane.push(item)
+        // What is published again while it waits must not fill the window; the first of them holds its place.
+        if (lane.some((waiting) => isCopy(waiting, item))) item.window.done(item.message.offset)
+        else lane.push(item)
         return undefined
       }
       const opened = [item]
@@ -36,6 +38,9 @@ export function keyLanes(running: ReturnType<typeof slots>, deliver: (item: Item
     },
   }
 }
+
+const isCopy = (waiting: Item, { message, window }: Item): boolean =>
+  waiting.message.id === message.id && waiting.window === window
 
 /** What runs on its own, to wait for at the end. */
 export function taskSet() {

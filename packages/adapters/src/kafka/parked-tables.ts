@@ -68,7 +68,8 @@ export async function parkedKeys(views: Views, now: () => number) {
         const { numUpdatedRows } = await locked(trx, place)
         if (numUpdatedRows === 0n) return false
         const first = await firstRow(trx, place)
-        if (!first || isLater(message, first)) await keep(trx, place, message)
+        if (first && (!isLater(message, first) || (await isKept(trx, place, message)))) return true
+        await keep(trx, place, message)
         return true
       }),
     async first(place: Place): Promise<Received | undefined> {
@@ -127,6 +128,12 @@ async function firstRow(db: Tables, place: Place) {
   if (!row) return undefined
   const { id, key, headers, body, part, seq, at } = row
   return { id, key, headers, body, partition: part, offset: Number(seq), at: Number(at) }
+}
+
+/** What was published again has another place in the topic. */
+async function isKept(db: Tables, place: Place, { id }: Received): Promise<boolean> {
+  const same = ofKey(db.selectFrom('bus_parked_messages').select('seq'), place).where('id', '=', id)
+  return (await same.executeTakeFirst()) !== undefined
 }
 
 async function listParked(db: Tables): Promise<readonly ParkedKey[]> {

@@ -1,6 +1,6 @@
 import type { Handled } from '@penstock/ports/bus.ts'
 import type { DispatcherOptions } from '../shared/dispatcher.ts'
-import { type Handle, handlers } from '../shared/handlers.ts'
+import { type Aside, type Handle, handlers } from '../shared/handlers.ts'
 import { replayKey } from '../shared/replays.ts'
 import { retries } from '../shared/retries.ts'
 import { slots } from '../shared/slots.ts'
@@ -31,7 +31,8 @@ export function work(
   const deliver = ({ message, window }: Item): Promise<boolean> =>
     untilItWorks(() =>
       door.through(async () => {
-        if (window.isLost() || (await keys.takes(message))) return
+        if (window.isLost()) return
+        if (await keys.takes(message)) return sharing.aside(message)
         const outcome = await sharing.call(message)
         if (outcome !== 'done') await keys.park(message, outcome.park)
       }),
@@ -53,7 +54,7 @@ export function work(
   }
 
   return {
-    add: (handle: Handle): void => sharing.add(handle),
+    add: (handle: Handle, aside: Aside): void => sharing.add(handle, aside),
     /** @returns whether nobody is left, and a promise for what the handler has in hand */
     remove(handle: Handle): { readonly isLast: boolean; readonly inHand: Promise<void> } {
       const inHand = sharing.remove(handle)

@@ -86,12 +86,13 @@ function store({ topics, groups }: Broker, topic: string, messages: readonly Bus
 async function subscribed(
   broker: Broker,
   process: Mortal,
-  { group: name, topic, handle, concurrency = DEFAULT_CONCURRENCY }: Subscription,
+  { group: name, topic, handle, aside, concurrency = DEFAULT_CONCURRENCY }: Subscription,
   retryMs: Member['retryMs'],
 ): Promise<RunningSubscription> {
   const member: Member = {
     process,
     handle,
+    aside,
     concurrency,
     retryMs,
     running: 0,

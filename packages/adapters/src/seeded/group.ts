@@ -36,6 +36,7 @@ export type Hand = (group: Group, lane: Lane, owner: Member) => void
 
 /** Gives the lane's next message to its owner, or to one that the seed picks, if there is one and it has a free hand. */
 export function offer(group: Group, lane: Lane, hand: Hand): void {
+  tellAside(group, lane)
   if (!isReady(lane)) return
   const present = [...group.members].filter(({ leaving }) => !leaving)
   if (present.length === 0) return
@@ -49,6 +50,18 @@ export function offer(group: Group, lane: Lane, hand: Hand): void {
   owner.running++
   lane.state = 'in-hand'
   hand(group, lane, owner)
+}
+
+/** A member is told of what waits behind a parked message. */
+function tellAside(group: Group, lane: Lane): void {
+  if (!lane.parked || lane.parked.replaying) return
+  const first = doneOf(lane) + 1
+  const waiting = lane.queue.slice(Math.max(lane.told, first) - lane.kept)
+  const member = [...group.members].find(({ leaving }) => !leaving)
+  if (!member || waiting.length === 0) return
+  lane.told = lane.kept + lane.queue.length
+  const tell = (): void => waiting.forEach((message) => member.aside?.(message))
+  member.process.later(member.process.latencyMs('bus.aside'), tell, 'bus.aside')
 }
 
 const offerAll = (group: Group, hand: Hand): void => {
@@ -106,6 +119,7 @@ function gone(group: Group, member: Member, hand: Hand): void {
 /** What it had in hand, and what it had done and not kept, comes again: to others once its death is noticed. */
 function died(group: Group, member: Member, hand: Hand): void {
   group.members.delete(member)
+  for (const lane of group.lanes.values()) lane.told = 0
   for (const lane of ownedBy(group, member)) {
     if (lane.state === 'in-hand' || lane.next > 0) member.process.faults.count('delivered again after a death')
     lane.next = 0

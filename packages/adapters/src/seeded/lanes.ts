@@ -19,6 +19,8 @@ export type Lane = {
   state: LaneState
   turn: number
   tries: number
+  /** Up to where members were told of what was set aside, counted as in `kept`. */
+  told: number
   parked: { readonly reason: string; readonly since: number; readonly replaying: boolean } | undefined
 }
 
@@ -26,6 +28,7 @@ export type Lane = {
 export type Member = {
   readonly process: Mortal
   readonly handle: Subscription['handle']
+  readonly aside: Subscription['aside']
   readonly concurrency: number
   readonly retryMs: { readonly first: number; readonly last: number }
   running: number
@@ -44,6 +47,7 @@ export const newLane = (key: string): Lane => ({
   state: 'idle',
   turn: 0,
   tries: 0,
+  told: 0,
   parked: undefined,
 })
 

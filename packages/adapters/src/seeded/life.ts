@@ -9,6 +9,7 @@ export type Life = {
   readonly onDeath: (listener: () => void) => () => void
   /** After so much virtual time, if it lives then; what comes while it stands still happens when it goes on. */
   readonly later: (delayMs: number, action: () => void, label: string) => () => void
+  /** Stands still for so long, and goes on as if nothing had been. */
   readonly freeze: (ms: number) => void
 }
 

@@ -31,7 +31,7 @@ export type CallOptions = {
  * moments; when it has died nothing of it is applied any more and nothing is answered, as after kill -9: its promises
  * wait for ever. A restart is a new one.
  */
-export type Mortal = Omit<Life, 'freeze'> & {
+export type Mortal = Life & {
   readonly name: string
   /** The world's own time, which goes on whatever becomes of this process. */
   readonly world: Schedule
@@ -53,7 +53,7 @@ type Born = { readonly name: string; readonly schedule: Schedule; readonly fault
 export function mortal({ name, schedule, faults }: Born, { skewMs = 0, leastSleepMs = 0, diesAt }: MortalOptions = {}): Mortal {
   const random = schedule.random.fork(`process/${name}`)
   const forkOf = forks(random)
-  const { freeze, ...living } = life(name, schedule)
+  const living = life(name, schedule)
   const strikes = (kind: FaultKind): boolean => faults.strikes(kind, forkOf(`fault/${kind}`))
   const latencyMs = (point: string): number => {
     const draws = forkOf(`latency/${point}`)
@@ -80,7 +80,7 @@ export function mortal({ name, schedule, faults }: Born, { skewMs = 0, leastSlee
       later: living.later,
       latencyMs,
       strikes,
-      mayFreeze: () => void (strikes('frozen') && freeze(forkOf('frozen').between(1000, 40_000))),
+      mayFreeze: () => void (strikes('frozen') && living.freeze(forkOf('frozen').between(1000, 40_000))),
       // Deaths are counted by their moment, so that the report shows every one that was met.
       survives(point, when) {
         if (!living.alive()) return false

@@ -41,6 +41,7 @@ for (const [title, plan] of Object.entries(plans)) {
       chain: chainFor(process, simnet.chain()),
       mine: async (count) => void simnet.control.mine(count),
       send: async (request, amountMsat, totalMsat) => simnet.control.pay('buyer', request, { amountMsat, totalMsat }),
+      forget: async (outpoint) => simnet.control.forget(outpoint.split(':')[0] ?? ''),
       holdProbes: async (held) => simnet.control.holdProbes('buyer', held),
       teardown,
     }

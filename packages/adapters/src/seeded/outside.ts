@@ -1,12 +1,17 @@
 import type { Chain } from '@penstock/ports/chain.ts'
-import type { Lightning } from '@penstock/ports/lightning.ts'
+import type { Lightning, Payments } from '@penstock/ports/lightning.ts'
 import type { RateSource } from '@penstock/ports/rates.ts'
 import type { CallOptions, Mortal } from './mortal.ts'
 import { streamTo } from './streams.ts'
 
 /** A Lightning node as a process reaches it: the node itself lives outside and goes on when the process dies. */
 export const lightningFor = (process: Mortal, node: Lightning): Lightning => ({
-  ...throughCalls(process, 'lightning', node, { fault: 'lightningFault', unknown: 'lightningUnknown' }),
+  ...throughCalls(
+    process,
+    'lightning',
+    { ...node, payments: inWorldTime(process, node.payments) },
+    { fault: 'lightningFault', unknown: 'lightningUnknown' },
+  ),
   holds: {
     ...throughCalls(process, 'lightning.holds', node.holds, { fault: 'lightningFault', unknown: 'lightningUnknown' }),
     changes: (paymentHash, signal) =>
@@ -16,6 +21,13 @@ export const lightningFor = (process: Mortal, node: Lightning): Lightning => ({
         repeat: 'watchRepeat',
       }),
   },
+})
+
+/** An instant of the process's clock is another one of the world's, to which a node looks. */
+const inWorldTime = ({ clock, world }: Mortal, payments: Payments): Payments => ({
+  ...payments,
+  pay: (request, { notAfter, ...options }) =>
+    payments.pay(request, { ...options, ...(notAfter !== undefined && { notAfter: notAfter - clock.now() + world.now() }) }),
 })
 
 /** A chain source. Its tips come late and some are skipped, since whoever listens gets the newest; they never end. */

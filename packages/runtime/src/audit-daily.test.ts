@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { test } from 'vitest'
+import { auditDaily, type Audited, keptAudit } from './audit-daily.ts'
+import { openLog } from './log.ts'
+import { registry } from './metrics.ts'
+
+const HOUR_MS = 3_600_000
+const WHOLE = { streams: 1, events: 2, divergences: 0, ledger_balanced: true, first: null }
+
+/** A market whose clock moves when somebody sleeps, and that ends at an hour. */
+function world(endsAtHours: number) {
+  const over = new AbortController()
+  const kept: Audited[] = []
+  const audits: number[] = []
+  let now = 0
+  const clock = {
+    now: () => now,
+    async sleep(ms: number) {
+      now += ms
+      if (now >= endsAtHours * HOUR_MS) over.abort()
+    },
+  }
+  const last = { read: async () => kept.at(-1), write: async (audited: Audited) => void kept.push(audited) }
+  const found = { report: WHOLE }
+  const verify = keptAudit(
+    async () => {
+      audits.push(now / HOUR_MS)
+      return found.report
+    },
+    last,
+    clock,
+  )
+  const run = (everyHours: number, signal = over.signal) =>
+    auditDaily({ verify, last, clock, log: openLog('silent') }, everyHours * HOUR_MS, signal)
+  return { run, kept, audits, found, over }
+}
+
+const shown = async (name: string): Promise<number | undefined> => (await registry.getSingleMetric(name)?.get())?.values[0]?.value
+
+test('a market that runs is audited a little after its start and then every day', async () => {
+  const { run, audits } = world(72)
+  await run(24)
+  assert.deepEqual(
+    audits.map((hour) => Math.round(hour)),
+    [0, 24, 48],
+  )
+  assert.ok((audits[0] ?? 0) > 0.1, 'not while it starts')
+  assert.equal(await shown('penstock_audit_every_seconds'), 86_400)
+})
+
+test('a start does not audit again what was audited today, and shows what was found then', async () => {
+  const { run, audits, kept } = world(31)
+  kept.push({ at: 6 * HOUR_MS, divergences: 3, ledgerBalanced: false })
+  const before = new AbortController()
+  const showing = run(24, before.signal)
+  before.abort()
+  await showing
+  assert.equal(await shown('penstock_audit_divergences'), 3)
+  assert.equal(await shown('penstock_audit_ledger_balanced'), 0)
+  assert.equal(await shown('penstock_audit_timestamp_seconds'), 6 * 3600)
+  await run(24)
+  assert.deepEqual(audits, [30])
+})
+
+test('who wants none gets none', async () => {
+  const { run, audits } = world(1000)
+  await run(0)
+  assert.deepEqual(audits, [])
+})
+
+test('what an audit finds is shown, and kept', async () => {
+  const { run, kept, found } = world(2)
+  found.report = { ...WHOLE, divergences: 2, ledger_balanced: false }
+  await run(24)
+  assert.deepEqual(
+    kept.map(({ divergences, ledgerBalanced }) => [divergences, ledgerBalanced]),
+    [[2, false]],
+  )
+  assert.equal(await shown('penstock_audit_divergences'), 2)
+  assert.equal(await shown('penstock_audit_ledger_balanced'), 0)
+})
