@@ -122,6 +122,7 @@ export const values: Readonly<Record<string, string | number | readonly string[]
   // when
   at,
   settledAt: hours(2),
+  lookedAt: hours(2),
   lastSeenAt: at,
   deadline: hours(6),
   approveBefore: days(1),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { cpSync } from 'node:fs'
+import { cpSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'vitest'
 import { providePromtool } from '../../tools/promtool.ts'
@@ -28,4 +28,18 @@ test('the rules about money go off when they have to, and not before', ({ skip }
   const found = providePromtool()
   if ('missing' in found) return skip(found.missing)
   assert.match(promtool(found.path, 'test', 'rules', 'rules.test.yml'), /SUCCESS/)
+})
+
+test('every rule about money has a case in which it goes off', () => {
+  const [, group = ''] = /name: penstock-money\n([\s\S]*?)\n {2}- name:/.exec(readFileSync(RULES, 'utf8')) ?? []
+  const ofMoney = [...group.matchAll(/- alert: (\w+)/g)].map(([, name = '']) => name)
+  // A case that expects nothing stands on one line.
+  const goOff = new Set(
+    [...readFileSync(TESTS, 'utf8').matchAll(/alertname: (\w+)(?:\n +|, )exp_alerts:/g)].map(([, name]) => name),
+  )
+  assert.ok(ofMoney.length > 9, `${ofMoney.length} rules`)
+  assert.deepEqual(
+    ofMoney.filter((name) => !goOff.has(name)),
+    [],
+  )
 })

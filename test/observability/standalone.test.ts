@@ -10,6 +10,7 @@ import { paidOut } from '../harness/report.ts'
 import { type Collector, startCollector } from './collector.ts'
 import { exportedMetrics, notAlways } from './exported.ts'
 import { parseMetrics, type Series } from './metrics.ts'
+import { rules } from './queries.ts'
 import { assertWholePath, isWhole, traceOfOrder } from './traces.ts'
 
 let collector: Collector
@@ -104,6 +105,11 @@ test('the metrics tell of one sale, and of nothing that waits', async () => {
     assert.equal(series.sum({ name }), 0, name)
   assert.equal(series.sum({ name: 'penstock_hold_blocks_left_min' }), undefined, 'no figure where nothing is held')
   assert.equal(series.sum({ name: 'penstock_relay_held' }), 6)
+  const watched = [
+    ...(rules().find(({ name }) => name === 'PenstockServiceMissing')?.expr ?? '').matchAll(/component="([^"]+)"/g),
+  ].map(([, name = '']) => name)
+  assert.equal(watched.length, 8)
+  for (const component of watched) assert.equal(series.sum({ name: 'penstock_component_running', component }), 1, component)
   assert.equal(series.sum({ name: 'penstock_effect_tries_total', effect: 'settle', outcome: 'recorded' }), 1)
   assert.ok((series.sum({ name: 'penstock_http_requests_total', route: '/graphql', status: '200' }) ?? 0) > 1)
   assert.ok(series.max({ name: 'penstock_relay_lag_seconds' }) < 1)

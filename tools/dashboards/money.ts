@@ -65,9 +65,15 @@ export const money: Dashboard = {
     },
     {
       title: 'Guard',
-      about: 'Seconds since it last went through all holds: a block, or half a minute.',
+      about: 'Seconds since it last went through all holds and nothing failed: a block, or half a minute.',
       unit: 's',
       queries: { 'last round': 'time() - max(penstock_guard_last_round_timestamp_seconds)' },
+    },
+    {
+      title: 'Orders that the guard cannot read',
+      about: 'Their figures are those of the last time: 0 unless the event store is away, or a stream is broken.',
+      unit: 'short',
+      queries: { unread: 'max(penstock_holds_unread)' },
     },
     {
       title: 'Chain tip',

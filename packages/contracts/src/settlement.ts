@@ -168,13 +168,17 @@ export const settlement = contract('settlement', 'settlement', {
     NoteOutpoint: v2(noted, unnumbered),
     SettleHold: v1(z.strictObject({ outpoint })),
     /** The guard's word on a block: what settlement saw by itself, with no other service in between. */
-    Guard: v1(
+    Guard: v2(
       z.strictObject({
         height,
         /** What the evidence is about; null where nothing was named. */
         outpoint: outpoint.nullable(),
         evidence: evidence.nullable(),
+        /** Before the look began that gave the evidence: money is not moved by an old one. */
+        lookedAt: instant,
       }),
+      // Of unknown age, so too old.
+      (old: object) => ({ ...old, lookedAt: 0 }),
     ),
     /** The last height by the timer: asks for a proof once more, should the guard not have come. */
     LastHeight: v1(z.strictObject({ height })),

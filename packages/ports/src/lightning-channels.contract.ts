@@ -102,14 +102,32 @@ export function opening({ world }: Here): void {
       expect(await channels.abandon({ outpoint: `${'ab'.repeat(32)}:0` })).toBe('abandoned')
     })
 
+    it('is published again where its wallet has forgotten it', async (context) => {
+      const { chain, forget, mine, seller } = world()
+      if (!forget) return context.skip('no wallet of this world can be told to forget')
+      const { channels } = seller.lightning
+      const { buyer: peer } = await ends(world())
+      const { height } = await chain.tip()
+      const funding = await channels.prepare({ peer, capacitySat: CAPACITY_SAT, isPrivate: true, feeRateSatPerVbyte: 2 })
+      await channels.publish(funding)
+      await forget(funding.outpoint)
+      expect(await find(seller, funding.outpoint)).toMatchObject({ state: 'pending', shortChannelId: null })
+      await channels.publish(funding)
+      expect(await channels.abandon(funding)).toBe('published')
+      await mine(1)
+      expect(await chain.output(funding.outpoint, height)).toMatchObject({ valueSat: CAPACITY_SAT, height: height + 1 })
+      await until('it is in its block', async () => typeof (await find(seller, funding.outpoint))?.shortChannelId === 'string')
+      await mine(5)
+    })
+
     it('can be made more urgent by its change', async () => {
       const { channels } = world().seller.lightning
       const { buyer } = await ends(world())
       const funding = await channels.prepare({ peer: buyer, capacitySat: CAPACITY_SAT, isPrivate: true, feeRateSatPerVbyte: 1 })
       await channels.publish(funding)
-      await channels.bumpFee(funding.outpoint, 20)
+      await channels.bumpFee(funding.outpoint, 20, 50)
       await world().mine(1)
-      await channels.bumpFee(funding.outpoint, 30)
+      await channels.bumpFee(funding.outpoint, 30, 50)
       expect(await world().chain.output(funding.outpoint, 0)).toMatchObject({ spentBy: null })
     })
   })

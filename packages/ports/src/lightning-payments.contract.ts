@@ -1,3 +1,4 @@
+import { Fault } from '@penstock/kernel/result.ts'
 import { describe, expect, it } from 'vitest'
 import type { Invoice, Lightning, PaymentState } from './lightning.ts'
 import { type Here, type LightningWorld, secret } from './lightning-world.contract.ts'
@@ -233,6 +234,18 @@ export function paying({ world }: Here): void {
       const invoice = await seller.lightning.payments.findInvoice(paymentHash)
       expect(invoice?.state).toBe('settled')
       expect(invoice?.htlcs).toHaveLength(1)
+    })
+
+    it('sends nothing after the instant that it is given, and goes on to answer what it sent before', async () => {
+      const { market, buyer } = world()
+      const { request, paymentHash } = await bill(market.lightning)
+      const { payments } = buyer.lightning
+      const tooLate = { ...PATIENCE, timeoutMs: 10_000, notAfter: 0 }
+      await expect(payments.pay(request, tooLate)).rejects.toThrow(Fault)
+      expect(await payments.find(paymentHash)).toBeUndefined()
+      const paid = await payments.pay(request, { ...tooLate, notAfter: Number.MAX_SAFE_INTEGER })
+      expect(paid).toMatchObject({ state: 'succeeded' })
+      expect(await payments.pay(request, tooLate)).toEqual(paid)
     })
 
     it('pays over another node, within its fee limit only', async () => {

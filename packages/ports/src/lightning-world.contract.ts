@@ -18,6 +18,8 @@ export type LightningWorld = {
   readonly mine: (count: number) => Promise<void>
   /** Whether what the market sends by way of the seller is kept, before the buyer's node or by it. */
   readonly holdProbes?: (held: boolean) => Promise<void>
+  /** The wallet that published an unconfirmed funding forgets it; mempools may keep it. */
+  readonly forget?: (outpoint: string) => Promise<void>
   /**
    * The buyer sends one HTLC of another amount than the market's invoice asks for, as a part of the total. Resolves when
    * that has begun, or later.

@@ -65,8 +65,15 @@ export interface Payments {
    * Pays an invoice that names an amount. One hash is paid at most once: a second call continues what is in flight and
    * answers with what succeeded; only what failed is tried again. What is not decided within the time-out (a hold
    * invoice) is answered as 'in-flight' and goes on. A node that can't tell 'fee-limit' answers 'no-route'.
+   *
+   * Nothing is sent after `notAfter`, an instant of this process's clock that is looked at directly before: reasons to pay
+   * do not last. What is under way or has succeeded by then is answered all the same.
+   * @throws Fault where it is too late
    */
-  pay(request: string, options: { readonly maxFeeMsat: bigint; readonly timeoutMs: number }): Promise<PaymentState>
+  pay(
+    request: string,
+    options: { readonly maxFeeMsat: bigint; readonly timeoutMs: number; readonly notAfter?: number },
+  ): Promise<PaymentState>
   find(paymentHash: string): Promise<PaymentState | undefined>
   /** An ordinary invoice of this node, for what it sells. */
   createInvoice(request: {
@@ -165,12 +172,22 @@ export interface Channels {
   list(): Promise<readonly OwnChannel[]>
   /** Negotiates and signs the channel and keeps its funding back (PSBT with no publish). @throws OpenRefused */
   prepare(request: OpenRequest): Promise<UnpublishedFunding>
-  /** Hands the funding to the network; a second call is harmless. @throws Fault for a funding that is not this node's or was given up */
+  /**
+   * Hands the funding to the network; again is harmless, and brings back what the node's wallet has forgotten meanwhile.
+   * @throws Fault for a funding that is not this node's or was given up
+   */
   publish(funding: UnpublishedFunding): Promise<void>
-  /** Gives up a funding that was never published, and frees its coins; again is harmless. @returns 'published' where it is too late: nothing changed */
+  /**
+   * Gives up a funding that was never published, and frees its coins; again is harmless. Never call it after `publish` was
+   * called, whatever came of that: a wallet can forget what others keep, and a funding that confirms without its channel is
+   * lost. @returns 'published' where the node knows that it is too late: nothing changed
+   */
   abandon(funding: Pick<UnpublishedFunding, 'outpoint'>): Promise<'abandoned' | 'published'>
-  /** Raises the fee of an unconfirmed funding by spending its change (CPFP); a confirmed one needs nothing. @throws OpenRefused without change */
-  bumpFee(outpoint: string, feeRateSatPerVbyte: number): Promise<void>
+  /**
+   * Raises the fee of an unconfirmed funding by spending its change (CPFP); a confirmed one needs nothing. Where the node
+   * goes on raising by itself, it pays `maxRateSatPerVbyte` for both transactions at most. @throws OpenRefused without change
+   */
+  bumpFee(outpoint: string, feeRateSatPerVbyte: number, maxRateSatPerVbyte: number): Promise<void>
 }
 
 /** Why a node would not open a channel. `peer-*` is the other side's doing. */

@@ -92,7 +92,7 @@ const wish: fc.Arbitrary<Wish> = fc.oneof(
       'Guard',
       fc
         .record({ height, outpoint: from(OUTPOINT, OUTPOINT, OTHER, null), evidence: from(...seen) })
-        .map((g) => ({ ...g, ...limit })),
+        .map((g) => ({ ...g, lookedAt: 0, ...limit })),
     ),
   },
   {
@@ -166,7 +166,7 @@ const begun: readonly Wish[] = [
   { type: 'RecordHeld', data: { ...held, crowdedPeer: null } },
   { type: 'NoteOutpoint', data: { ...noted, height: 855, confirmedAtHeight: null } },
   { type: 'SettleHold', data: { outpoint: OUTPOINT } },
-  { type: 'Guard', data: { height: 903, outpoint: OUTPOINT, evidence: evidence(), ...limit } },
+  { type: 'Guard', data: { height: 903, outpoint: OUTPOINT, evidence: evidence(), lookedAt: 0, ...limit } },
   { type: 'RecordSettled', data: { settledAt: NOW, receivedMsat: '5000000' } },
 ]
 const history = fc

@@ -135,7 +135,7 @@ export const evidence = (
 })
 export const limit = { routingFeeLimitPpm: 5000 }
 export const guard = (height: number, seen: EvidenceData | null, outpoint: string | null = OUTPOINT) =>
-  ({ type: 'Guard', data: { height, outpoint, evidence: seen, ...limit } }) as const
+  ({ type: 'Guard', data: { height, outpoint, evidence: seen, lookedAt: 0, ...limit } }) as const
 
 export type InvoiceChange = {
   readonly amountMsat?: bigint

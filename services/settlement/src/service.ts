@@ -32,6 +32,7 @@ export function settlementService(): Service<SettlementPorts> {
         decider: settlement,
         hashed: { version: 2, of: { 1: withoutNaming, 2: (state: Settlement) => state } },
         enrich,
+        goodUntil,
         process: settlementProcess,
         effects: { issue: andWatch(watch, custody), reach, prove, settle, cancel, pay },
       }),
@@ -55,6 +56,17 @@ export function settlementService(): Service<SettlementPorts> {
     ],
     jobs: [guardJob(custody), guardByClockJob(custody), watch.job, checkNodeJob, reconcileJob(custody), gaugesJob(custody)],
   })
+}
+
+/**
+ * For so long what the node and the chain have shown counts. A store that was away, or a process that stood still, must
+ * not take a payment by a proof from before, nor have a channel funded for which the blocks no longer suffice.
+ */
+const LOOK_COUNTS_MS = 60_000
+
+const goodUntil = {
+  Guard: ({ lookedAt }: { readonly lookedAt: number }): number => lookedAt + LOOK_COUNTS_MS,
+  NoteOutpoint: (_: object, preparedAt: number): number => preparedAt + LOOK_COUNTS_MS,
 }
 
 /** As it was hashed before namings were counted. */

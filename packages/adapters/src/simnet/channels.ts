@@ -78,11 +78,14 @@ export const sendableMsat = (channel: Channel, pubkey: string): bigint => {
 
 export type ChannelState = OwnChannel['state'] | 'gone'
 
-/** 'gone': closed on chain, given up, or its funding lost against another transaction. */
+/**
+ * 'gone': closed on chain, or given up. One whose funding was forgotten, or lost against another transaction, is pending for
+ * ever: a node cannot tell that nobody has it any more.
+ */
 export function stateOf(channel: Channel, height: number): ChannelState {
   if (channel.state === 'abandoned') return 'gone'
   if (channel.state !== 'published') return 'pending'
-  if (channel.is_seen === 0n || channel.spent_height !== null) return 'gone'
+  if (channel.spent_height !== null) return 'gone'
   if (channel.is_spent === 1n) return 'closing'
   if (depthOf(channel, height) < DEPTH_ACTIVE) return 'pending'
   return channel.is_online === 1n ? 'active' : 'inactive'

@@ -111,7 +111,7 @@ async function again(
     case 'abandon':
       return void (await lightning(funding.node).channels.abandon(funding))
     case 'bump':
-      return lightning(funding.node).channels.bumpFee(funding.outpoint, 10)
+      return lightning(funding.node).channels.bumpFee(funding.outpoint, 10, 100)
     case 'double-spend':
       return void control.doubleSpend(funding.outpoint.split(':')[0] ?? '')
     case 'close':

@@ -22,6 +22,7 @@ lightningContract('simulated network', async () => {
     chain: simnet.chain(),
     mine: async (count) => void simnet.control.mine(count),
     send: async (request, amountMsat, totalMsat) => simnet.control.pay('buyer', request, { amountMsat, totalMsat }),
+    forget: async (outpoint) => simnet.control.forget(outpoint.split(':')[0] ?? ''),
     holdProbes: async (held) => simnet.control.holdProbes('buyer', held),
     teardown: scratch.drop,
   }

@@ -59,9 +59,9 @@ export type SimControl = {
   close(outpoint: string, options?: { readonly force?: boolean }): { readonly txid: string }
   /** Replaces an unconfirmed transaction by one that gives its coins back to its owner; what depended on it is gone. */
   doubleSpend(txid: string): { readonly txid: string }
-  /** Every mempool forgets an unconfirmed transaction, and whatever depended on it. */
+  /** Every mempool forgets an unconfirmed transaction, and whatever depended on it; and so does the wallet that sent it. */
   forget(txid: string): void
-  /** A funding that was published is sent once more. @throws Fault where its coins were spent otherwise meanwhile */
+  /** Somebody who still has a funding that was published sends it once more. @throws Fault where its coins are spent by now */
   rebroadcast(outpoint: string): void
   /** From now on blocks take nothing that pays less than so many satoshis per virtual byte; 0: everything. */
   feeFloor(satPerVbyte: number): void
@@ -146,7 +146,7 @@ function payNow(net: Net, alias: string, request: string, { totalMsat, ...option
 function visibleChannels(net: Net, pubkey: string): SimChannel[] {
   const height = heightOf(net)
   return channelsOf(net, pubkey)
-    .filter((channel) => channel.state === 'published' && stateOf(channel, height) !== 'gone')
+    .filter((channel) => channel.state === 'published' && channel.is_seen === 1n && stateOf(channel, height) !== 'gone')
     .map((channel) => ({
       outpoint: channel.outpoint,
       capacity_sat: `${channel.capacity_sat}`,

@@ -68,8 +68,9 @@ export function publishFunding(net: Net, node: Node, funding: UnpublishedFunding
     case 'abandoned':
       throw new Fault('this funding was given up')
     case 'vanished':
-    case 'published':
       return
+    case 'published':
+      return sendAgain(net, funding.outpoint)
     case 'prepared':
       break
     default:
@@ -87,11 +88,14 @@ export function sendAgain(net: Net, outpoint: string): void {
   acceptTransaction(net, readTransaction(channel.raw), { feeSat: channel.fee_sat, vsize: Number(channel.vsize) })
 }
 
-/** One that is not there is given up already. @returns 'published' where it is too late */
+/**
+ * One that is not there is given up already. As with lnd, a wallet that has forgotten what it published says nothing against
+ * it. @returns 'published' where it is too late
+ */
 export function abandonFunding(net: Net, node: Node, outpoint: string): 'abandoned' | 'published' {
   if (!findChannel(net, outpoint)) return 'abandoned'
   const channel = ownFunding(net, node, outpoint)
-  if (channel.state === 'published') return 'published'
+  if (channel.state === 'published' && channel.is_seen === 1n) return 'published'
   unlockCoins(net, outpoint)
   setState(net, channel, 'abandoned')
   return 'abandoned'

@@ -1,7 +1,7 @@
 import { Fault } from '@penstock/kernel/result.ts'
 import { decodePaymentRequest } from '@penstock/bitcoin/bolt11.ts'
 import { recover, sign } from '@penstock/bitcoin/message-signature.ts'
-import type { Channels, Invoice, Lightning, OwnChannel, PaymentState } from '@penstock/ports/lightning.ts'
+import type { Channels, Invoice, Lightning, OwnChannel, Payments, PaymentState } from '@penstock/ports/lightning.ts'
 import { heightOf } from './chain.ts'
 import { listChannels } from './channels.ts'
 import { abandonFunding, bumpFunding, prepareFunding, publishFunding } from './funding.ts'
@@ -48,7 +48,7 @@ export function lightningOf(net: Net, alias: string): Lightning {
       changes: (hash, signal) => invoiceChanges(net, alias, hash, signal),
     },
     payments: {
-      pay: (request, { maxFeeMsat, timeoutMs }) => pay(net, alias, request, maxFeeMsat, timeoutMs),
+      pay: (request, options) => pay(net, alias, request, options),
       find: (hash) => look((node) => findPayment(net, node.pubkey, hash)),
       createInvoice: (request) => ask((node) => invoices.createInvoice(net, node, request)),
       findInvoice: (hash) => ask((node) => freshInvoice(net, node, hash)),
@@ -113,9 +113,14 @@ async function* invoiceChanges(net: Net, alias: string, paymentHash: string, sig
 }
 
 /** Starts the payment, then waits for its end as long as the caller wants to; what is held by then stays in flight. */
-async function pay(net: Net, alias: string, request: string, maxFeeMsat: bigint, timeoutMs: number): Promise<PaymentState> {
+async function pay(
+  net: Net,
+  alias: string,
+  request: string,
+  { maxFeeMsat, timeoutMs, notAfter }: Parameters<Payments['pay']>[1],
+): Promise<PaymentState> {
   const { pubkey } = await answering(net, alias)
-  const started = net.write(() => startPayment(net, pubkey, request, { maxFeeMsat }))
+  const started = net.write(() => startPayment(net, pubkey, request, { maxFeeMsat, notAfter }))
   const paymentHash = decodePaymentRequest(request)?.paymentHash ?? ''
   if (started.state !== 'in-flight') return started
   const patience = new AbortController()

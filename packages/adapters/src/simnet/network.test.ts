@@ -220,7 +220,7 @@ describe('the chain', () => {
     control().mine(3)
     expect((await chain().output(outpoint, 0))?.height).toBeNull()
     expect(await chain().feeRate(6)).toBe(10)
-    await scratch.simnet().lightning('seller-ada').channels.bumpFee(outpoint, 12)
+    await scratch.simnet().lightning('seller-ada').channels.bumpFee(outpoint, 12, 50)
     control().mine(1)
     expect((await chain().output(outpoint, 0))?.height).toBe((await chain().tip()).height)
   })

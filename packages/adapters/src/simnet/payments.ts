@@ -1,5 +1,6 @@
 import { decodePaymentRequest } from '@penstock/bitcoin/bolt11.ts'
 import type { PaymentFailure, PaymentState } from '@penstock/ports/lightning.ts'
+import { inTime } from '@penstock/ports/in-time.ts'
 import { heightOf } from './chain.ts'
 import { lockHtlcs, waitingMsat } from './htlcs.ts'
 import { findInvoiceRow, lapseInvoices, settleInvoice } from './invoices.ts'
@@ -32,17 +33,25 @@ export function findAnyPayment(
   return row && { payee: row.payee, outcome: toState(row) }
 }
 
+type Sending = {
+  readonly maxFeeMsat: bigint
+  readonly amountMsat?: bigint
+  readonly totalMsat?: bigint
+  readonly notAfter?: number | undefined
+}
+
 /**
  * Sends one HTLC along the shortest way. It waits at a hold invoice; at an ordinary one it is settled at once.
  * One that is in flight or succeeded is not sent again, unless parts of it are missing; one that failed is.
  * @param amountMsat what is sent; the invoice's amount unless told
- * @param totalMsat what all parts come to, of which this is one; unless told it is the whole @throws RangeError for what is no invoice of this network
+ * @param totalMsat what all parts come to, of which this is one; unless told it is the whole
+ * @throws RangeError for what is no invoice of this network, Fault where nothing may be sent any more
  */
 export function startPayment(
   net: Net,
   payer: string,
   request: string,
-  { maxFeeMsat, amountMsat, totalMsat }: { maxFeeMsat: bigint; amountMsat?: bigint; totalMsat?: bigint },
+  { maxFeeMsat, amountMsat, totalMsat, notAfter }: Sending,
 ): PaymentState {
   const invoice = decodePaymentRequest(request)
   const sentMsat = amountMsat ?? invoice?.amountMsat
@@ -51,6 +60,7 @@ export function startPayment(
   const known = findPayment(net, payer, invoice.paymentHash)
   const isMore = known?.state === 'in-flight' && waitingMsat(net, invoice.payee, invoice.paymentHash) < (totalMsat ?? 0n)
   if (known && known.state !== 'failed' && !isMore) return known
+  if (notAfter !== undefined) inTime(net.clock, notAfter)
   lapseInvoices(net)
   const record = (state: PaymentState['state'], feeMsat: bigint, reason: PaymentFailure | null): void => {
     net.run(

@@ -9,8 +9,16 @@ import { type Slots, slots } from './slots.ts'
 const REMEMBERED = 20_000
 const LIST_TIMEOUT_MS = 10_000
 
-/** What the guard has seen in its last round; every replica sees the same. */
-export type Sight = { readonly orders: ReadonlyMap<string, Settlement>; readonly height: number; readonly at: number }
+/** What the guard has seen, for the metrics; every replica sees the same. */
+export type Sight = {
+  /** Those that could not be read in the last round are as they were when they last could. */
+  readonly orders: ReadonlyMap<string, Settlement>
+  readonly height: number
+  /** How many could not be read in the last round. */
+  readonly unread: number
+  /** When a round last ended in which nothing failed; null before the first. */
+  readonly at: number | null
+}
 
 /** What the guard's two jobs and the watch have in common. */
 export type Custody = {
@@ -41,16 +49,39 @@ export function remember({ byHash }: Custody, orderId: string, { hold }: Settlem
   if (hold.request) byHash.set(hold.request.paymentHash, orderId)
 }
 
-/** Without a list the guard goes on with the last one: the node and the streams are enough to keep what is held. */
-export async function listAnew(context: Jobs, custody: Custody): Promise<void> {
+/** @param seen the states of this round; the metrics must not forget a hold because its stream cannot be read */
+export function noteSight(
+  { sight }: Custody,
+  { orders, seen, height }: { orders: readonly string[]; seen: ReadonlyMap<string, Settlement>; height: number },
+): void {
+  const shown = new Map<string, Settlement>()
+  for (const orderId of orders) {
+    const state = seen.get(orderId) ?? sight.last?.orders.get(orderId)
+    if (state) shown.set(orderId, state)
+  }
+  sight.last = { orders: shown, height, unread: orders.length - seen.size, at: sight.last?.at ?? null }
+}
+
+/** A round that left nothing out is at its end. */
+export function noteRound({ sight }: Custody, at: number): void {
+  if (sight.last) sight.last = { ...sight.last, at }
+}
+
+/**
+ * Without a list the guard goes on with the last one: the node and the streams are enough to keep what is held.
+ * @returns whether it is a new one
+ */
+export async function listAnew(context: Jobs, custody: Custody): Promise<boolean> {
   const { clock, log } = context.ports
   try {
     custody.listed = await within(clock, LIST_TIMEOUT_MS, unfinishedOrders(context))
+    return true
   } catch (error) {
     log.error(
       { known: custody.listed.length, reason: String(error) },
       'the unfinished holds cannot be listed; the guard goes on with those it knows',
     )
+    return false
   }
 }
 

@@ -1,6 +1,6 @@
 import { paymentHashOf } from '@penstock/bitcoin/hex.ts'
 import { Fault } from '@penstock/kernel/result.ts'
-import type { CancelOutcome, Invoice, PaymentState, SettleOutcome } from '@penstock/ports/lightning.ts'
+import type { CancelOutcome, Invoice, Payments, PaymentState, SettleOutcome } from '@penstock/ports/lightning.ts'
 import { openLog } from '@penstock/runtime/log.ts'
 import { describe, expect, test } from 'vitest'
 import {
@@ -229,6 +229,23 @@ describe('pay', () => {
     ).rejects.toThrow(Fault)
     expect(calls).toEqual(['find payment', 'find payment'])
   })
+  test('the node is told until when the look counts, from before it was taken', async () => {
+    const { context } = fake()
+    const told: unknown[] = []
+    const payments: Payments = {
+      ...context.ports.lightning.payments,
+      pay: (_, { notAfter }) => {
+        told.push(notAfter)
+        return Promise.resolve({ state: 'in-flight' })
+      },
+    }
+    const lightning = { ...context.ports.lightning, payments }
+    let now = NOW
+    const clock = { ...context.ports.clock, now: () => now }
+    const ports = { ...context.ports, clock, lightning }
+    await expect(pay(paying(), { ...context, ports, stillAsked: async () => (now += 1500) > 0 })).rejects.toThrow('under way')
+    expect(told).toEqual([NOW + 2000])
+  })
   test('nothing is paid while another invoice of the order may be, or once it was', async () => {
     const other = payoutInvoice({ createdAt: NOW - 1000 })
     const offered = { ...other, amountMsat: '1', expiresAt: 1 }
@@ -286,8 +303,22 @@ test('prove asks the guard’s question with evidence of its own', async () => {
   })
   expect(await prove(stateAfter(...toHeld), context)).toEqual({
     type: 'Guard',
-    data: { height: 900, outpoint: null, evidence: null },
+    data: { height: 900, outpoint: null, evidence: null, lookedAt: NOW },
   })
+})
+
+test('a proof is as old as the look at its beginning', async () => {
+  const { context } = fake()
+  let now = NOW
+  const clock = { ...context.ports.clock, now: () => now }
+  const output = () => {
+    now += 5000
+    return Promise.resolve(undefined)
+  }
+  const ports = { ...context.ports, clock, chain: { ...context.ports.chain, output } }
+  const told = await prove(stateAfter(...toHeld, isNoted, settleAsked), { ...context, ports })
+  expect(told).toMatchObject({ type: 'Guard', data: { lookedAt: NOW } })
+  expect(now).toBe(NOW + 5000)
 })
 
 test('nothing of a preimage is told to the stream', async () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
 import { initial, type Settlement } from '../state.ts'
+import type { Sight } from './custody.ts'
 import { readings } from './gauges.ts'
 
 const request = { guardBlocks: 24 } as NonNullable<Settlement['hold']['request']> // the rest is not looked at
@@ -20,9 +21,9 @@ const owed = (settledAt: number, payout: Partial<Settlement['payout']>): Settlem
   balances: { payable: -4_000_000n },
 })
 
-function seen(states: readonly Settlement[], now = 100_000) {
+function seen(states: readonly Settlement[], now = 100_000, sight: Partial<Sight> = {}) {
   const orders = new Map(states.map((state, index) => [`${index}`, state]))
-  const figures = readings({ orders, height: 200, at: 90_000 }, now)
+  const figures = readings({ orders, height: 200, unread: 0, at: 90_000, ...sight }, now)
   return (name: string, labels: Readonly<Record<string, string>> = {}) =>
     figures.find(
       (reading) =>
@@ -39,6 +40,13 @@ test('blocks left are those until the guard has to act, of the hold that has few
   )
   assert.deepEqual([figure('penstock_held_sat'), figure('penstock_holds', { status: 'held' })], [10_000, 1])
   assert.equal(figure('penstock_guard_last_round_timestamp_seconds'), 90)
+})
+
+test('holds that could not be read are counted, and no round is told of before the first', () => {
+  const figure = seen([hold('held', 244)], 100_000, { unread: 2, at: null })
+  assert.equal(figure('penstock_holds_unread'), 2)
+  assert.equal(figure('penstock_guard_last_round_timestamp_seconds'), undefined)
+  assert.equal(seen([])('penstock_holds_unread'), 0)
 })
 
 test('no figure of blocks where nothing is held', () => {

@@ -26,7 +26,11 @@ const payableAge = lookedUp(
 )
 const guardedAt = lookedUp(
   'penstock_guard_last_round_timestamp_seconds',
-  'When the guard of holds last went through all of them, in seconds since 1970.',
+  'When the guard of holds last went through all of them and nothing failed, in seconds since 1970; no figure before.',
+)
+const unread = lookedUp(
+  'penstock_holds_unread',
+  'Orders whose stream the guard could not read in its last round; their figures are those of the last time, if any.',
 )
 
 const OPEN: ReadonlySet<string> = new Set(['requested', 'open', 'held', 'settling', 'cancelling'])
@@ -44,13 +48,14 @@ export const gaugesJob = ({ sight }: Pick<Custody, 'sight'>): Job<SettlementPort
   },
 })
 
-export function readings({ orders, height, at }: Sight, now: number): readonly Reading[] {
+export function readings({ orders, height, unread: notRead, at }: Sight, now: number): readonly Reading[] {
   const all = [...orders.values()]
   const heldNow = all.filter(({ hold }) => hold.status === 'held' || hold.status === 'settling')
   const left = heldNow.map(({ hold }) => (lastHeightOf(hold) ?? height) - height)
   const unpaid = all.filter(({ hold, payout, balances }) => hold.status === 'settled' && !payout.paid && owedMsat(balances) > 0n)
   return [
-    { gauge: guardedAt, value: at / 1000 },
+    ...(at === null ? [] : [{ gauge: guardedAt, value: at / 1000 }]),
+    { gauge: unread, value: notRead },
     ...[...OPEN].map((status) => ({ gauge: holds, labels: { status }, value: count(all, ({ hold }) => hold.status === status) })),
     { gauge: held, value: sat(heldNow.map(({ hold }) => hold.payment?.receivedMsat ?? 0n)) },
     ...(left.length > 0 ? [{ gauge: blocksLeft, value: Math.min(...left) }] : []),

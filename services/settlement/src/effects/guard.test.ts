@@ -2,7 +2,7 @@ import { Fault } from '@penstock/kernel/result.ts'
 import type { Invoice } from '@penstock/ports/lightning.ts'
 import type { Ask } from '@penstock/runtime/service.ts'
 import { given } from '@penstock/testkit/given.ts'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import {
   attestation,
   E,
@@ -59,6 +59,7 @@ type World = {
   broken?: string
   errors?: unknown[]
   waits?: number[]
+  now?: number
 }
 /** One round of a guard over one order, in a world that answers as it is told. @returns what was decided */
 async function round(job: typeof guardJob, world: World) {
@@ -74,7 +75,7 @@ async function round(job: typeof guardJob, world: World) {
       config: { heldPerPeer: 50 },
       // The second look of the clock is the end of the test.
       clock: {
-        now: () => 0,
+        now: () => world.now ?? 0,
         sleep: (ms: number) => {
           waits.push(ms)
           if (ms !== 30_000) return pass(ms)
@@ -110,7 +111,7 @@ async function round(job: typeof guardJob, world: World) {
 }
 
 const at = (height: number) => () => Promise.resolve({ height, hash: 'h', synced: true })
-const unnamed = { type: 'Guard', data: { height: E - 24, outpoint: null, evidence: null } }
+const unnamed = { type: 'Guard', data: { height: E - 24, outpoint: null, evidence: null, lookedAt: 0 } }
 
 test('without a chain, or with one that is behind, the node’s height counts', async () => {
   const state = stateAfter(...toHeld)
@@ -127,6 +128,53 @@ test('a hold that cannot be looked at does not end the round for those after it'
   const said = await round(guardJob, { state: stateAfter(...toHeld), tip: at(E - 24), unfinished, broken, errors }).catch(String)
   expect(said).toEqual([unnamed])
   expect(errors).toContainEqual(expect.objectContaining({ order: broken, height: E - 24 }))
+})
+
+describe('what the metrics are made of', () => {
+  const seen = { height: E - 30, unread: 0, at: 1 }
+  /** A custody whose guard went through one held payment before. */
+  const afterOneRound = async () => {
+    const keeping = custody()
+    const state = stateAfter(...toHeld)
+    await round(guardJob, { state, tip: at(E - 30), now: 1, keeping })
+    expect(keeping.sight.last).toEqual({ ...seen, orders: new Map([[ORDER, state]]) })
+    return { keeping, state, orders: new Map([[ORDER, state]]), now: 2 }
+  }
+  const broken = ORDER
+
+  test('a stream that cannot be read shows as it was seen last, and the round does not count', async () => {
+    const { keeping, orders, ...world } = await afterOneRound()
+    await round(guardJob, { ...world, tip: at(E - 29), broken, keeping })
+    expect(keeping.sight.last).toEqual({ ...seen, orders, height: E - 29, unread: 1 })
+    await round(guardJob, { ...world, tip: at(E - 28), keeping })
+    expect(keeping.sight.last).toEqual({ ...seen, orders, height: E - 28, at: 2 })
+  })
+
+  test.each([
+    ['the node does not tell what it holds', { held: away }],
+    ['the unfinished holds cannot be listed', { unfinished: away }],
+  ])('%s: the round does not count', async (_, change) => {
+    const { keeping, orders, ...world } = await afterOneRound()
+    await round(guardJob, { ...world, tip: at(E - 29), ...change, keeping })
+    expect(keeping.sight.last).toEqual({ ...seen, orders, height: E - 29 })
+  })
+
+  test('a channel of which nothing can be learnt, or an invoice that cannot be found: the round does not count', async () => {
+    const keeping = custody()
+    const state = stateAfter(...toNoted, settleAsked)
+    await round(guardJob, { state, tip: at(E - 30), output: away, keeping })
+    expect(keeping.sight.last?.at).toBeNull()
+    await round(guardJob, { state, tip: at(E - 30), output: () => Promise.resolve(undefined), find: away, keeping })
+    expect(keeping.sight.last?.at).toBeNull()
+    await round(guardJob, { state, tip: at(E - 30), output: () => Promise.resolve(undefined), keeping })
+    expect(keeping.sight.last?.at).toBe(0)
+  })
+
+  test('before anything could be read there is no round, and the hold is counted', async () => {
+    const keeping = custody()
+    await round(guardJob, { state: stateAfter(...toHeld), tip: at(E - 30), broken, held: away, keeping })
+    expect(keeping.sight.last).toEqual({ orders: new Map(), height: E - 30, unread: 1, at: null })
+  })
 })
 
 test('a node that tells nothing does not keep the last height from being kept', async () => {
@@ -207,7 +255,7 @@ test.each([
   const state = stateAfter(...toNoted, settleAsked)
   expect(await round(guardJob, { state, tip: at(E - 25), output })).toEqual([])
   expect(await round(guardJob, { state, tip: at(E - 24), output })).toEqual([
-    { type: 'Guard', data: { height: E - 24, outpoint: OUTPOINT, evidence: null } },
+    { type: 'Guard', data: { height: E - 24, outpoint: OUTPOINT, evidence: null, lookedAt: 0 } },
   ])
 })
 
@@ -215,6 +263,17 @@ test('who sees nothing at the last height leaves others the time to see', async 
   const waits: number[] = []
   await round(guardJob, { state: stateAfter(...toNoted, settleAsked), tip: at(E - 24), output: away, waits })
   expect(waits.filter((ms) => ms === 3000)).toHaveLength(2)
+})
+
+test('at the last height a node that answers at the last try is believed, as of that look', async () => {
+  const world = { state: stateAfter(...toNoted, settleAsked), tip: at(E - 24), now: 0 }
+  const output = () => {
+    world.now += 25_000
+    return world.now < 75_000 ? away() : Promise.resolve(undefined)
+  }
+  expect(await round(guardJob, Object.assign(world, { output }))).toMatchObject([
+    { type: 'Guard', data: { evidence: { output: null }, lookedAt: 50_000 } },
+  ])
 })
 
 test('evidence is gathered for those who wait for it', async () => {

@@ -10,7 +10,7 @@ import type { Settlement } from '../state.ts'
 import type { SettlementPorts } from './ports.ts'
 import { evidenceOf } from './prove.ts'
 import { isBehind } from './reconcile.ts'
-import { type Custody, listAnew, notOurs, ordersToGuard, remember } from './custody.ts'
+import { type Custody, listAnew, noteRound, noteSight, notOurs, ordersToGuard, remember } from './custody.ts'
 import { decideNow, type Jobs, keepSlots, recordInvoice, stateOf } from './record.ts'
 import type { Slots } from './slots.ts'
 
@@ -63,13 +63,13 @@ async function presentTip({ ports }: Jobs): Promise<Tip> {
 
 async function guardAll(context: Jobs, custody: Custody, tip: Tip): Promise<void> {
   const { slots, made } = custody
-  const [held] = await Promise.all([heldNow(context), listAnew(context, custody)])
+  const [held, isListed] = await Promise.all([heldNow(context), listAnew(context, custody)])
   const orders = ordersToGuard(custody, held)
   slots.retain(new Set(orders))
   const lastHeights = new Map<string, number>()
   const seen = new Map<string, Settlement>()
   // Each by itself: a stream that cannot be read, or a node that does not answer, keeps nothing else from being done.
-  const each = (act: (orderId: string) => Promise<void>) => (orderId: string) => unlessBroken(context, orderId, tip, act)
+  const each = (act: (orderId: string) => Promise<void>) => (orderId: string) => isDone(context, orderId, tip, act)
   const look = each(async (orderId) => {
     const state = await stateOf(context, orderId)
     keepSlots(slots, orderId, state)
@@ -79,7 +79,7 @@ async function guardAll(context: Jobs, custody: Custody, tip: Tip): Promise<void
     lastHeights.set(orderId, lastHeightOf(state.hold) ?? Number.MAX_SAFE_INTEGER)
   })
   await sideBySide(orders, look)
-  custody.sight.last = { orders: seen, height: tip.height, at: context.ports.clock.now() }
+  noteSight(custody, { orders, seen, height: tip.height })
   for (const { paymentHash, amountMsat } of notOurs(custody, held))
     context.ports.log.error(
       { paymentHash, amountMsat: `${amountMsat}` },
@@ -89,22 +89,27 @@ async function guardAll(context: Jobs, custody: Custody, tip: Tip): Promise<void
   const urgentFirst = orders.toSorted((a, b) => (lastHeights.get(a) ?? 0) - (lastHeights.get(b) ?? 0))
   const record = each((orderId) => lookAtInvoice(context, slots, orderId, tip, held))
   const judge = each((orderId) => sayWord(context, orderId, tip))
-  await sideBySide(urgentFirst, async (orderId) => {
-    await record(orderId)
-    await judge(orderId)
+  const failed = await sideBySide(urgentFirst, async (orderId) => {
+    const isRecorded = await record(orderId)
+    return (await judge(orderId)) && isRecorded
   })
+  // Who cannot do its work must not look as if it did: nothing else tells that holds are unguarded.
+  if (held && isListed && seen.size === orders.length && failed === 0) noteRound(custody, context.ports.clock.now())
 }
 
-async function unlessBroken(
+/** @returns false where it failed */
+async function isDone(
   { ports }: Jobs,
   orderId: string,
   { height }: Tip,
   act: (orderId: string) => Promise<void>,
-): Promise<void> {
+): Promise<boolean> {
   try {
     await act(orderId)
+    return true
   } catch (error) {
     ports.log.error({ order: orderId, height, reason: String(error) }, 'the guard could not finish with a hold; it comes again')
+    return false
   }
 }
 
@@ -145,9 +150,9 @@ async function sayWord(context: Jobs, orderId: string, tip: Tip): Promise<void> 
   const wanted = wantedWord(state, tip.height)
   if (wanted === 'none') return
   const outpoint = state.hold.noted?.outpoint ?? null
-  const evidence = await evidenceNow(context, orderId, state, wanted === 'last' ? LAST_TRIES : 1)
-  if (evidence === null && outpoint !== null && wanted !== 'last') return
-  await decideNow(context, orderId, { type: 'Guard', data: { height: tip.height, outpoint, evidence } }, tip.hash)
+  const { evidence, lookedAt } = await evidenceNow(context, orderId, state, wanted === 'last' ? LAST_TRIES : 1)
+  if (evidence === null && outpoint !== null && wanted !== 'last') throw new Fault('nothing can be learnt of its channel')
+  await decideNow(context, orderId, { type: 'Guard', data: { height: tip.height, outpoint, evidence, lookedAt } }, tip.hash)
 }
 
 function wantedWord({ hold, payout, balances }: Settlement, height: number): 'none' | 'some' | 'last' {
@@ -157,23 +162,29 @@ function wantedWord({ hold, payout, balances }: Settlement, height: number): 'no
   return hold.noted && hold.settleAsked?.outpoint === hold.noted.outpoint ? 'some' : 'none'
 }
 
-/** Null where nothing was named, or nothing can be learnt in time. */
-async function evidenceNow(context: Jobs, orderId: string, { hold }: Settlement, tries: number): Promise<EvidenceData | null> {
-  for (let left = tries; left > 0; left--) {
+type Looked = { readonly evidence: EvidenceData | null; readonly lookedAt: number }
+
+/** Null where nothing was named, or nothing can be learnt in time. The last look is the one that counts, from its beginning on. */
+async function evidenceNow({ ports }: Jobs, orderId: string, { hold }: Settlement, tries: number): Promise<Looked> {
+  for (let left = tries - 1; ; left--) {
+    const lookedAt = ports.clock.now()
     try {
-      return await evidenceOf(context.ports, hold)
+      return { evidence: await evidenceOf(ports, hold), lookedAt }
     } catch (error) {
-      context.ports.log.error({ order: orderId, left: left - 1, reason: String(error) }, 'the guard learns nothing of a channel')
-      if (left > 1) await context.ports.clock.sleep(TRY_AGAIN_MS)
+      ports.log.error({ order: orderId, left, reason: String(error) }, 'the guard learns nothing of a channel')
+      if (left === 0) return { evidence: null, lookedAt }
+      await ports.clock.sleep(TRY_AGAIN_MS)
     }
   }
-  return null
 }
 
-async function sideBySide<T>(items: readonly T[], act: (item: T) => Promise<void>): Promise<void> {
+/** @returns with how many it failed */
+async function sideBySide<T>(items: readonly T[], isDone: (item: T) => Promise<boolean>): Promise<number> {
   const queue = items.values()
+  let failed = 0
   const lane = async (): Promise<void> => {
-    for (const item of queue) await act(item)
+    for (const item of queue) if (!(await isDone(item))) failed += 1
   }
   await Promise.all(Array.from({ length: SIDE_BY_SIDE }, lane))
+  return failed
 }

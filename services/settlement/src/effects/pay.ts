@@ -3,6 +3,7 @@ import type { SettlementCommand } from '@penstock/contracts/settlement.ts'
 import type { Wanted } from '@penstock/kernel/process.ts'
 import { Fault, must } from '@penstock/kernel/result.ts'
 import type { PaymentFailure, Payments, PaymentState } from '@penstock/ports/lightning.ts'
+import { inTime } from '@penstock/ports/in-time.ts'
 import { crashPoint } from '@penstock/runtime/crash-points.ts'
 import type { Payout } from '../payout.ts'
 import type { Settlement } from '../state.ts'
@@ -35,10 +36,10 @@ export async function pay({ payout }: Settlement, { id, ports, stillAsked }: Con
   }
   crashPoint('settlement.pay.before-payment')
   // The node keeps a hash from being paid twice, but not a seller by two hashes: whoever stood still meanwhile looks anew.
-  const since = ports.clock.now()
+  const notAfter = ports.clock.now() + LOOK_COUNTS_MS
   if (!(await stillAsked())) return null
-  if (ports.clock.now() - since > LOOK_COUNTS_MS) throw new Fault('too much time passed between the look and the payment')
-  return told(attempt, await payments.pay(request, { maxFeeMsat: BigInt(maxFeeMsat), timeoutMs: TIMEOUT_MS }))
+  inTime(ports.clock, notAfter)
+  return told(attempt, await payments.pay(request, { maxFeeMsat: BigInt(maxFeeMsat), timeoutMs: TIMEOUT_MS, notAfter }))
 }
 
 type Elsewhere = { readonly paymentHash: string; readonly payment: Extract<PaymentState, { state: 'succeeded' }> }

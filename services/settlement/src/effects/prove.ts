@@ -13,9 +13,10 @@ const EVIDENCE_TIMEOUT_MS = 20_000
 
 /** The guard's question between two blocks, asked at once when the order wishes to settle. */
 export async function prove({ hold }: Settlement, { ports }: Context): Promise<Wanted<SettlementCommand>> {
+  const lookedAt = ports.clock.now()
   const evidence = await evidenceOf(ports, hold)
   const height = evidence?.tipHeight ?? (await ports.chain.tip()).height
-  return { type: 'Guard', data: { height, outpoint: hold.noted?.outpoint ?? null, evidence } }
+  return { type: 'Guard', data: { height, outpoint: hold.noted?.outpoint ?? null, evidence, lookedAt } }
 }
 
 /**

@@ -28,6 +28,7 @@ lightningContract('simulated network in another process', async () => {
     chain: remote.chain(),
     mine: async (count) => void (await remote.control.mine(count)),
     send: (request, amountMsat, totalMsat) => remote.control.pay('buyer', request, { amountMsat, totalMsat }),
+    forget: (outpoint) => remote.control.forget(outpoint.split(':')[0] ?? ''),
     holdProbes: (held) => remote.control.holdProbes('buyer', held),
     teardown,
   }
