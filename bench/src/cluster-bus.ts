@@ -41,8 +41,8 @@ export async function compareBus(brokers: readonly string[], { rounds, messages,
     })
     const hop = await compare({
       rows: [
-        { what: `bus: one hop at ${HOPS_A_SECOND}/s, p50`, unit: 'ms' },
-        { what: `bus: one hop at ${HOPS_A_SECOND}/s, p99`, unit: 'ms' },
+        { what: `bus: one hop at ${HOPS_A_SECOND}/s, p50`, unit: 'ms', most: 3 },
+        { what: `bus: one hop at ${HOPS_A_SECOND}/s, p99`, unit: 'ms', most: 3 },
       ],
       measure: () => hopTimes(mine, hops),
       reference: { name: 'kafkajs alone', measure: () => hopTimes(bare, hops) },

@@ -7,13 +7,14 @@ import { startKafka } from '@penstock/servers/kafka.ts'
 import { startCluster, type TestCluster } from '../../test/harness/cluster.ts'
 import { compareBus } from './cluster-bus.ts'
 import { type Figure, HOPS_OF_BUY, measureMarket } from './cluster-market.ts'
-import { quantile, type Row } from './harness.ts'
+import { quantile, type Row, verdictOf } from './harness.ts'
 import { machine } from './machine.ts'
 import { amount, table } from './table.ts'
 
 /**
  * `npm run bench:cluster` measures the bus beside the bare client and a whole cluster, and prints it; with `--write` it
- * keeps the figures in docs/benchmarks-cluster.md. `--quick`: with as little as shows that it still runs.
+ * keeps the figures in docs/benchmarks-cluster.md. `--quick`: with as little as shows that it still runs. It ends with 1 where
+ * a median is short of its target, but for `--quick`, whose figures mean nothing.
  */
 const PAGE = new URL('../../docs/benchmarks-cluster.md', import.meta.url)
 const REPLICAS = 2
@@ -50,7 +51,9 @@ if (process.argv.includes('--write')) {
   writeFileSync(PAGE, page(rows, figures, versions))
   console.error('docs/benchmarks-cluster.md is written.')
 }
-process.exit(0)
+const short = rows.filter((row) => verdictOf(row)?.isShort)
+if (short.length > 0) console.error(`short of the target: ${short.map(({ what }) => what).join('; ')}`)
+process.exit(short.length > 0 && !isQuick ? 1 : 0)
 
 /** Of the servers; of packages the lockfile tells. */
 async function versionsOf({ postgresUrl }: TestCluster): Promise<readonly (readonly [string, string])[]> {
@@ -70,8 +73,8 @@ function page(bus: readonly Row[], market: readonly Figure[], versions: readonly
     `Measured on ${new Date().toISOString().slice(0, 10)} by \`npm run bench:cluster -- --write\`, which writes this page. Again: \`npm run bench:cluster\`, on a machine with Java and Maven. Everything runs on one machine: one broker, one PostgreSQL, ${REPLICAS} replicas of each service, the simulated network, and those who measure.`,
     ['| | |', '|---|---|', ...[...machine(), ...versions].map(([what, value]) => `| ${what} | ${value} |`)].join('\n'),
     '## The bus beside the bare client',
-    'Interleaved rounds on the same broker, medians. The bus waits until every replica in sync has a message, checks what the answer names, keeps the order of each key, and lets a handler answer for each message; the bare client reads with `eachMessage` and publishes the same batches with `acks=-1`. Of rates at least 0.7 is wanted, of milliseconds at most 3.',
-    ['| | ratio | measured | kafkajs alone |', '|---|---:|---:|---:|', ...bus.map(lineOf)].join('\n'),
+    'Interleaved rounds on the same broker, medians. The bus waits until every replica in sync has a message, checks what the answer names, keeps the order of each key, and lets a handler answer for each message; the bare client reads with `eachMessage` and publishes the same batches with `acks=-1`. Of rates at least 0.7 of the bare client is wanted, of milliseconds at most 3 times as many.',
+    ['| | ratio | wanted | measured | kafkajs alone |', '|---|---:|---:|---:|---:|', ...bus.map(lineOf)].join('\n'),
     '## The market',
     `The hops of a purchase: ${HOPS_OF_BUY.map((topic) => `\`${topic}\``).join(', ')}. Each event is appended and flushed in PostgreSQL before it is published.`,
     ['| | |', '|---|---|', ...market.map(({ what, figures: values }) => `| ${what} | ${values} |`)].join('\n'),
@@ -79,7 +82,10 @@ function page(bus: readonly Row[], market: readonly Figure[], versions: readonly
   return `${lines.join('\n\n')}\n`
 }
 
-function lineOf({ what, unit, ratios, figures: measured, reference }: Row): string {
+function lineOf(row: Row): string {
+  const { what, unit, ratios, figures: measured, reference } = row
+  const verdict = verdictOf(row)
+  const wanted = verdict ? `${verdict.wanted}: ${verdict.isShort ? 'short' : 'held'}` : ''
   const median = (values: readonly number[]): string => amount(quantile(values, 0.5))
-  return `| ${what} | ${median(ratios)} | ${median(measured)} ${unit} | ${median(reference.figures)} ${unit} |`
+  return `| ${what} | ${median(ratios)} | ${wanted} | ${median(measured)} ${unit} | ${median(reference.figures)} ${unit} |`
 }

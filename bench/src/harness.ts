@@ -10,6 +10,16 @@ export type Row = {
   readonly reference: { readonly name: string; readonly figures: readonly number[] }
   /** The least ratio that is good enough. */
   readonly target?: number
+  /** The greatest, of rows whose figures should be small. */
+  readonly most?: number
+}
+
+/** The median ratio against the target of a row; undefined where it has none. */
+export function verdictOf({ ratios, target, most }: Row): { readonly wanted: string; readonly isShort: boolean } | undefined {
+  const ratio = quantile(ratios, 0.5)
+  if (target !== undefined) return { wanted: `>= ${target}`, isShort: !(ratio >= target) }
+  if (most !== undefined) return { wanted: `<= ${most}`, isShort: !(ratio <= most) }
+  return undefined
 }
 
 /** `isQuick`: once and with as little as shows that the benchmark still runs; its figures mean nothing. */
@@ -20,7 +30,7 @@ export type Subject = { readonly name: string; readonly run: (size: Size) => Pro
 
 export type Comparison = {
   /** What the figures of a measure are, in their order. */
-  readonly rows: readonly Pick<Row, 'what' | 'unit' | 'target'>[]
+  readonly rows: readonly Pick<Row, 'what' | 'unit' | 'target' | 'most'>[]
   readonly measure: Measure
   readonly reference: { readonly name: string; readonly measure: Measure }
   readonly rounds: number

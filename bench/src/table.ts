@@ -1,4 +1,4 @@
-import { quantile, type Row } from './harness.ts'
+import { quantile, type Row, verdictOf } from './harness.ts'
 
 const HEADINGS = ['', 'ratio', '10 to 90 %', 'target', 'measured', 'reference', '']
 
@@ -15,12 +15,14 @@ export function table(rows: readonly Row[]): string {
   return text.toSpliced(1, 0, widths.map((width) => '-'.repeat(width)).join('  ')).join('\n')
 }
 
-function cells({ what, unit, ratios, figures, reference, target }: Row): readonly string[] {
+function cells(row: Row): readonly string[] {
+  const { what, unit, ratios, figures, reference } = row
+  const verdict = verdictOf(row)
   return [
     what,
     amount(quantile(ratios, 0.5)),
     `${amount(quantile(ratios, 0.1))} to ${amount(quantile(ratios, 0.9))}`,
-    target === undefined ? '' : `>= ${amount(target)}`,
+    verdict === undefined ? '' : `${verdict.wanted}${verdict.isShort ? ' short' : ''}`,
     `${amount(quantile(figures, 0.5))} ${unit}`,
     `${amount(quantile(reference.figures, 0.5))} ${unit}`,
     reference.name,

@@ -46,3 +46,5 @@ open market bob
 until_true has_channel buyer market
 until_true has_channel market ada
 until_true has_channel market bob
+# Whom the market's operator admits.
+for name in ada bob; do key "$name" >"/keys/$name"; done

@@ -41,6 +41,14 @@ describe.skipIf(noKubernetes)('what this Kubernetes says of the chart', () => {
     ['pods.user=0', /user/],
     ['gateway.ingress.enabled=true', /host/],
     ['keyring=mine', /keyring/],
+    ['kafka.sasl=scram-sha-512', /kafka/],
+    ['kafka.sasl=scram-sha-512,kafka.user=penstock', /passwordSecret/],
+    ['kafka.sasl=oauthbearer', /kafka/],
+    ['kafka.sasl=oauthbearer,kafka.tokenUrl=https://log.in', /kafka/],
+    [
+      'kafka.sasl=oauthbearer,kafka.tokenUrl=https://log.in,kafka.tokenSecret.name=x,kafka.user=u,kafka.passwordSecret.name=y',
+      /kafka/,
+    ],
   ])('values that are wrong are refused before anything is made: %s', async (value, complaint) => {
     const args = ['template', RELEASE, chart, '--set-string', value]
     const { code, stderr } = await cluster().attempt(

@@ -33,6 +33,11 @@ describe.skipIf(noKubernetes)('the shape of a release', () => {
         .map(({ name }) => name)
         .toSorted()
 
+    const settingOf = (component: string, setting: string): string | undefined =>
+      podsOf(things())
+        .find(({ name }) => name === component)
+        ?.pod.spec.containers[0].env.find(({ name }) => name === setting)?.value
+
     test('only the gateway is reachable', () => {
       const withAddress = of('Service').filter(({ spec }) => spec.type !== 'ClusterIP' || spec.clusterIP !== 'None')
       expect(namesOf(withAddress)).toEqual(['penstock-gateway'])
@@ -79,6 +84,15 @@ describe.skipIf(noKubernetes)('the shape of a release', () => {
       expect(mounting(/audit/)).toEqual(['audit'])
       expect(mounting(/gateway/)).toEqual(withSimnet ? ['gateway', 'sellers'] : ['gateway'])
       expect(mounting(/postgres$/)).toEqual([...reachOutside, 'accounts', 'audit', 'migrate'].toSorted())
+    })
+
+    test('a secret that is read again while a process runs is a folder: by subPath it would never follow', () => {
+      // These are read at start, and lie in a folder that the process writes to.
+      const readAtStart = ['audit-key', 'pepper']
+      const mounts = podsOf(things()).flatMap(({ pod }) => pod.spec.containers[0].volumeMounts ?? [])
+      const bySubPath = mounts.filter(({ subPath }) => subPath !== undefined).map(({ name }) => name)
+      expect(bySubPath.toSorted()).toEqual(readAtStart)
+      expect(mounts.find(({ name }) => name === 'keyring')?.mountPath).toBe(settingOf('settlement', 'PENSTOCK_KEYRING_DIR'))
     })
 
     test('no secret is in anything but a Secret, and the code accepts every setting', () => {
@@ -179,5 +193,41 @@ describe.skipIf(noKubernetes)('the shape of a release', () => {
     const things = made.get('values-production.yaml') ?? []
     expect(things.filter(({ kind }) => kind === 'ServiceMonitor')).toHaveLength(1)
     expect(things.filter(({ kind }) => kind === 'PrometheusRule').length).toBeGreaterThan(0)
+  })
+
+  test('after a restore every process is told so', async () => {
+    const things = await objects(cluster(), 'values.yaml', '--set', 'restored=true')
+    const told = podsOf(things).map(({ name, pod }) => [
+      name,
+      pod.spec.containers[0].env.find((one) => one.name === 'PENSTOCK_RESTORED')?.value,
+    ])
+    const deciding = [...reachOutside, 'accounts', 'audit']
+    expect(told.filter(([name = '', value]) => deciding.includes(name) && value !== '1')).toEqual([])
+    expect(deciding.filter((name) => !told.some(([one]) => one === name))).toEqual([])
+  })
+
+  test('a token of the brokers is a file that follows its Secret, and every address that is named may be called', async () => {
+    const things = await objects(
+      cluster(),
+      'values.yaml',
+      '--set',
+      'kafka.sasl=oauthbearer,kafka.tokenSecret.name=penstock-kafka-token',
+      '--set-json',
+      'kafka.brokers=["a:9093","b:9094"]',
+      '--set-string',
+      'eventStore.url=kurrentdb+discover://admin@x:2114\\,y:2115\\,z?tls=false',
+      '--set-string',
+      'eventStore.passwordSecret.name=penstock-store',
+    )
+    const order = podsOf(things).find(({ name }) => name === 'order')?.pod.spec.containers[0]
+    const env = Object.fromEntries((order?.env ?? []).map(({ name, value }) => [name, value]))
+    expect(env['PENSTOCK_KAFKA_TOKEN_FILE']).toBe('/run/secrets/kafka-token/token')
+    expect(env).not.toHaveProperty('PENSTOCK_KAFKA_PASSWORD_FILE')
+    expect(order?.volumeMounts).toContainEqual(
+      expect.objectContaining({ name: 'kafka-token', mountPath: '/run/secrets/kafka-token' }),
+    )
+    const { spec } = things.find(({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name.endsWith('-order')) ?? {}
+    const called = (spec?.egress ?? []).flatMap(({ ports = [] }) => ports.map(({ port }) => port))
+    expect(called).toEqual(expect.arrayContaining([5432, 9093, 9094, 2113, 2114, 2115]))
   })
 })

@@ -14,6 +14,7 @@ export type Container = {
   readonly ports?: readonly { readonly name: string; readonly hostPort?: number }[]
   readonly securityContext: object
   readonly resources: { readonly limits?: object; readonly requests?: object }
+  readonly volumeMounts?: readonly { readonly name: string; readonly mountPath: string; readonly subPath?: string }[]
   readonly readinessProbe?: object
   readonly livenessProbe?: object
 }

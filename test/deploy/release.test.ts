@@ -7,7 +7,9 @@ type Running = {
   readonly metadata: { readonly name: string; readonly labels: Readonly<Record<string, string>> }
   readonly spec: {
     readonly volumes: readonly { readonly projected?: object }[]
-    readonly containers: readonly [{ readonly image: string }]
+    readonly containers: readonly [
+      { readonly image: string; readonly env: readonly { readonly name: string; readonly value?: string }[] },
+    ]
   }
   readonly status: { readonly phase: string }
 }
@@ -158,6 +160,23 @@ describe.skipIf(noKubernetes)('a release', () => {
   })
   const deployment = (name: string) => cluster().get<Scaled>(`/apis/apps/v1/namespaces/${NAMESPACE}/deployments/penstock-${name}`)
 
+  test('is stopped for a restore as the guide says, and started again, read-only', async () => {
+    const ours = `app.kubernetes.io/instance=${RELEASE}`
+    for (const which of [`${ours},app.kubernetes.io/component=gateway`, ours])
+      await cluster().kubectl(['scale', 'deployment', '--replicas=0', `--selector=${which}`, `--namespace=${NAMESPACE}`])
+    await until('no pod is left', async () => (await pods()).length === 0, 60_000)
+    const again = ['--set-string', 'image.tag=2', '--wait', '--force-conflicts'] as const
+    await cluster().helm(...upgrade(...again, '--set', 'restored=true'))
+    const running = await pods()
+    expect(running.map(({ spec }) => settingOf(spec.containers[0], 'PENSTOCK_RESTORED')).filter((told) => told !== '1')).toEqual(
+      [],
+    )
+    expect(running).toHaveLength(11)
+    await cluster().helm(...upgrade(...again))
+    expect((await pods()).map(({ spec }) => settingOf(spec.containers[0], 'PENSTOCK_RESTORED'))).not.toContain('1')
+  })
+  const settingOf = ({ env }: Running['spec']['containers'][0], wanted: string) => env.find(({ name }) => name === wanted)?.value
+
   test('an upgrade whose migration fails is taken back by itself, and nothing was touched', async () => {
     const { code, stderr } = await cluster().attempt('helm', upgrade('--set-string', 'image.tag=broken', '--rollback-on-failure'))
     expect(code).not.toBe(0)
@@ -166,7 +185,7 @@ describe.skipIf(noKubernetes)('a release', () => {
     expect((await pods()).filter(({ status }) => status.phase !== 'Running')).toEqual([])
     const history = await cluster().helm('history', RELEASE, '--namespace', NAMESPACE, '--output', 'json')
     const releases = JSON.parse(history) as readonly { readonly status: string; readonly description: string }[] // helm's own
-    expect(releases.at(-1)).toMatchObject({ status: 'deployed', description: 'Rollback to 2' })
+    expect(releases.at(-1)).toMatchObject({ status: 'deployed', description: 'Rollback to 4' })
   })
 
   test('an installation whose migration fails makes no pods', async () => {

@@ -120,7 +120,8 @@ test.each([
   [['audit', 'diff'], /--against/],
   [['audit', 'check'], /Missing required argument 'file'/],
   [['audit', 'check', '/nowhere/order.json'], /cannot be verified/],
-  [['audit', 'verify', '--key', 'k'], /--key goes with --store/],
+  [['audit', 'verify', '--key', 'k'], /--key and --heads go with --store/],
+  [['audit', 'verify', '--heads', 'h'], /--key and --heads go with --store/],
   [['seller', 'grant', key], /--reason/],
   [['park', 'replay', 'group'], /group, topic and key/],
   [['park', 'replay', 'g', 't', 'k', '--all'], /group, topic and key/],
@@ -254,4 +255,11 @@ test('it is a program of its own', () => {
       env: { ...process.env, PENSTOCK_URL: url },
     })
   expect(run()).toMatchObject({ status: 1, stdout: '', stderr: expect.stringMatching(/whole number/) as string })
+})
+
+test('what goes wrong after the service began to answer is a failure too', async () => {
+  answer = { status: 200, body: { error: 'the audit could not be made: the store is gone' } }
+  const { code, out, err } = await penstock(['audit', 'verify'])
+  expect({ code, out }).toEqual({ code: 1, out: '' })
+  expect(err).toContain('the store is gone')
 })

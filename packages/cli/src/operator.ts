@@ -8,8 +8,8 @@ export type Env = Readonly<Record<string, string | undefined>>
 /** Asks the running service, as its operator. @throws Failure with the service's own sentence where it refuses */
 export type Ask = (method: 'GET' | 'POST', path: string, body?: object) => Promise<Json>
 
-// An audit reads every stream; everything else answers at once.
-const PATIENCE_MS = 10 * 60 * 1000
+// An audit reads every stream, and the service sends spaces meanwhile; everything else answers at once.
+const PATIENCE_MS = 24 * 3600 * 1000
 const CHECKOUT = resolve(import.meta.dirname, '../../..')
 
 export const serviceUrl = (env: Env): string => (env['PENSTOCK_URL'] || 'http://127.0.0.1:8080').replace(/\/+$/, '')
@@ -28,10 +28,14 @@ export const askService =
     }).catch((error: unknown) => {
       throw new Failure(unreachable(serviceUrl(env), error))
     })
-    const answer = parse(await response.text())
-    if (response.ok && answer !== undefined) return answer
-    const sentence = isObject(answer) ? member(answer, 'error') : null
+    const text = await response.text().catch((error: unknown) => {
+      throw new Failure(unreachable(serviceUrl(env), error))
+    })
+    const answer = parse(text)
+    // What went wrong after the status was sent has nothing else in its body.
+    const sentence = isObject(answer) && Object.keys(answer).length === 1 ? member(answer, 'error') : null
     if (typeof sentence === 'string') throw new Failure(sentence)
+    if (response.ok && answer !== undefined) return answer
     throw new Failure(`${url} answered HTTP ${response.status} without a reason: is this a Penstock of the same version?`)
   }
 

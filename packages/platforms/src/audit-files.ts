@@ -1,12 +1,14 @@
 import { createReadStream } from 'node:fs'
-import { appendFile, open, stat, truncate } from 'node:fs/promises'
+import { appendFile, open, readFile, rename, stat, truncate, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
+import type { Audited, LastAudit } from '@penstock/runtime/audit-daily.ts'
 import type { HeadLog } from '@penstock/runtime/audit-heads.ts'
 import { openSecret, readSecret } from '@penstock/runtime/secret-file.ts'
 
 const HEADS = 'audit.heads'
 const KEY = 'audit.key'
+const LAST = 'audit.last'
 const NEWLINE = 0x0a
 const CHUNK = 1 << 16
 
@@ -40,6 +42,22 @@ const headLog = (path: string, key: Uint8Array | undefined) => ({
   },
   last: async (): Promise<string | undefined> => (await endOf(path)).last,
 })
+
+/** What the last audit found, in a file of the data folder: alerts go on over a restart. */
+export function lastAudit(dataDir: string): LastAudit {
+  const path = join(dataDir, LAST)
+  return {
+    read: () =>
+      readFile(path, 'utf8').then(
+        (text) => JSON.parse(text) as Audited, // written below, and put in its place as a whole
+        () => undefined,
+      ),
+    async write(audited) {
+      await writeFile(`${path}.new`, `${JSON.stringify(audited)}\n`, { mode: 0o600 })
+      await rename(`${path}.new`, path)
+    },
+  }
+}
 
 const sizeOf = (path: string): Promise<number> =>
   stat(path).then(

@@ -22,7 +22,7 @@ import type { Records } from '@penstock/ports/records.ts'
 import type { Views } from '@penstock/ports/views.ts'
 import { throughFaults } from '@penstock/runtime/backoff.ts'
 import { type Config, ConfigError } from '@penstock/runtime/config.ts'
-import type { Log } from '@penstock/runtime/log.ts'
+import { type Log, openLog } from '@penstock/runtime/log.ts'
 import type { Platform } from '@penstock/runtime/platform.ts'
 
 export type Cluster = Platform & { readonly records: Records; readonly beside: OpenBeside; close(): Promise<void> }
@@ -102,6 +102,10 @@ const isKurrent = (url: string): boolean => /^(kurrentdb|esdb)/.test(url)
 
 const storeSettings = ({ eventStore: url }: Config, settings: PostgresSettings): PostgresSettings =>
   url === '' ? settings : { ...settings, url }
+
+/** The events of a cluster alone, for those who only read. @throws Fault where the store does not answer */
+export const serverStore = (config: Config, application: string): Promise<EventStore> =>
+  eventStore(config, postgresSettings(config, application), openLog('warn'))
 
 async function eventStore(config: Config, settings: PostgresSettings, log: Log): Promise<EventStore> {
   const onFault = (fault: Error): void => log.warn({ reason: fault.message }, 'a follower of the event store starts again')

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { bake } from '@penstock/adapters/lnd/bake.ts'
 import { connectLnd, type LndAddress } from '@penstock/adapters/lnd/connection.ts'
@@ -17,10 +17,15 @@ export const isRole = (text: string): text is Role => ROLES.some((role) => role 
  */
 export async function bakeMacaroons(admin: LndAddress, roles: readonly Role[], folder: string): Promise<readonly string[]> {
   const connection = connectLnd(admin, systemClock)
+  mkdirSync(folder, { recursive: true })
   const files: string[] = []
   for (const role of roles) {
     const file = join(folder, `${role}.macaroon`)
-    writeFileSync(file, await bake(connection, role), { mode: 0o600 })
+    const macaroon = await bake(connection, role)
+    writeFileSync(file, '', { mode: 0o600 })
+    // The mode above is for a file that was not there; one that is overwritten is closed before the secret is in it.
+    chmodSync(file, 0o600)
+    writeFileSync(file, macaroon)
     files.push(file)
   }
   return files

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { rpcChain } from '@penstock/adapters/bitcoind/chain.ts'
-import { rpcOf } from '@penstock/adapters/bitcoind/rpc.ts'
+import { rpcChain, rpcNetwork } from '@penstock/adapters/bitcoind/chain.ts'
+import { type Rpc, rpcOf } from '@penstock/adapters/bitcoind/rpc.ts'
 import { beyondRole } from '@penstock/adapters/lnd/bake.ts'
 import { lndChain } from '@penstock/adapters/lnd/chain.ts'
 import { type Connection, connectLnd } from '@penstock/adapters/lnd/connection.ts'
@@ -10,16 +10,14 @@ import { type Role, roleOf } from '@penstock/adapters/lnd/permissions.ts'
 import { fixedRate } from '@penstock/adapters/rates/fixed.ts'
 import { httpRate } from '@penstock/adapters/rates/http.ts'
 import { fileKeyring } from '@penstock/adapters/system/keyring.ts'
-import { Fault } from '@penstock/kernel/result.ts'
-import type { Chain } from '@penstock/ports/chain.ts'
 import type { Clock } from '@penstock/ports/clock.ts'
 import type { Keyring } from '@penstock/ports/keyring.ts'
-import type { Lightning, NodeInfo } from '@penstock/ports/lightning.ts'
+import type { Lightning } from '@penstock/ports/lightning.ts'
 import { type Config, ConfigError } from '@penstock/runtime/config.ts'
 import type { DataDir } from './data-dir.ts'
 import { followHeight, type Outside, simulated } from './outside.ts'
+import { type AskNetwork, onNetwork } from './same-network.ts'
 
-const ASK_AGAIN_MS = 1000
 /** How many of what a macaroon allows too much are named. */
 const NAMED = 5
 
@@ -32,7 +30,9 @@ function onLnd(role: Role, dir: DataDir, config: Config, clock: Clock): Outside 
   const { network } = config
   const connection = connect(role, config, clock)
   const lightning = lndLightning(connection)
-  const chain = chainOf(connection, config, clock)
+  const bitcoind = bitcoindOf(config)
+  const chain = bitcoind ? rpcChain(bitcoind, clock) : lndChain(connection)
+  const asked = [askLnd(lightning), ...(bitcoind ? [askBitcoind(bitcoind)] : [])]
   const following = followHeight(chain)
   let keyring: Keyring | undefined
   return {
@@ -45,11 +45,11 @@ function onLnd(role: Role, dir: DataDir, config: Config, clock: Clock): Outside 
         ? [fixedRate(BigInt(config.simCentsPerBtc), clock)]
         : config.rateSources.map((source) => httpRate(source, clock)),
     get keyring() {
-      return (keyring ??= fileKeyring(dir.path, { network, environment: 'lnd' }))
+      return (keyring ??= fileKeyring(config.keyringDir || dir.path, { network, environment: 'lnd' }))
     },
     height: following.height,
     simulated: null,
-    ready: (waitsFor) => isOn(network, lightning, clock, waitsFor),
+    ready: (waitsFor) => onNetwork(network, asked, clock, waitsFor),
     close: () => following.close(),
   }
 }
@@ -75,31 +75,22 @@ function refuseTooMuch(role: Role, file: string): void {
   )
 }
 
-function chainOf(connection: Connection, { bitcoindUrl, bitcoindPasswordFile, bitcoindCertFile }: Config, clock: Clock): Chain {
-  if (bitcoindUrl === '') return lndChain(connection)
-  const rpc = rpcOf({
+const askLnd =
+  (lightning: Lightning): AskNetwork =>
+  async () => {
+    const { alias, network } = await lightning.info()
+    return { name: `lnd ${alias}`, network }
+  }
+
+const askBitcoind =
+  (rpc: Rpc): AskNetwork =>
+  async () => ({ name: 'The bitcoin node of PENSTOCK_BITCOIND_URL', network: await rpcNetwork(rpc) })
+
+function bitcoindOf({ bitcoindUrl, bitcoindPasswordFile, bitcoindCertFile }: Config): Rpc | undefined {
+  if (bitcoindUrl === '') return undefined
+  return rpcOf({
     url: bitcoindUrl,
     ...(bitcoindPasswordFile !== '' && { passwordFile: bitcoindPasswordFile }),
     ...(bitcoindCertFile !== '' && { certFile: bitcoindCertFile }),
   })
-  return rpcChain(rpc, clock)
-}
-
-async function isOn(
-  network: NodeInfo['network'],
-  lightning: Lightning,
-  clock: Clock,
-  waitsFor: (reason: string) => void,
-): Promise<void> {
-  for (;;) {
-    try {
-      const info = await lightning.info()
-      if (info.network === network) return
-      throw new ConfigError(`lnd ${info.alias} is on ${info.network}, and PENSTOCK_NETWORK is ${network}.`)
-    } catch (error) {
-      if (!(error instanceof Fault)) throw error
-      waitsFor(error.message)
-      await clock.sleep(ASK_AGAIN_MS)
-    }
-  }
 }

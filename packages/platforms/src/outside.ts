@@ -62,7 +62,7 @@ export function simulated(dir: DataDir, config: Config, clock: Clock): Outside {
     rates: [fixedRate(BigInt(config.simCentsPerBtc), clock)],
     // Opened by those alone who ask for it: who cannot take money needs no keys.
     get keyring() {
-      return (keyring ??= fileKeyring(dir.path, { network: 'regtest', environment: 'simulated' }))
+      return (keyring ??= fileKeyring(config.keyringDir || dir.path, { network: 'regtest', environment: 'simulated' }))
     },
     height: following.height,
     simulated: network,

@@ -1,12 +1,35 @@
 import { existsSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { sqliteEventStore } from '@penstock/adapters/sqlite/event-store.ts'
 import { openLog } from '@penstock/adapters/sqlite/log.ts'
 import { type TableFault, tableFaults } from '@penstock/adapters/sqlite/table-faults.ts'
 import type { EventStore } from '@penstock/ports/event-store.ts'
+import { readConfig } from '@penstock/runtime/config.ts'
 
 /** A store that is read beside its owner. `faults`: what its tables say of the events that is not so. */
 export type Stored = EventStore & { readonly file: string; faults(): readonly TableFault[] }
+
+/** The same on a server, which has no files beside it. `place`: its file or its url. */
+export type StoredAnywhere = EventStore & {
+  readonly place: string
+  readonly file?: string
+  faults(): readonly TableFault[]
+}
+
+/**
+ * Opens facts for reading, beside a running market or without one.
+ * @param place as in `openStored`, or the url of a cluster's event store; passwords come from the files that the settings name
+ */
+export async function openAnywhere(place: string): Promise<StoredAnywhere> {
+  if (!/^\w+(\+\w+)?:\/\//.test(place)) {
+    const store = openStored(place)
+    return { ...store, place: resolve(store.file) }
+  }
+  // Their clients are loaded for those alone who ask a server.
+  const { serverStore } = await import('./cluster.ts')
+  const store = await serverStore(readConfig({ ...process.env, PENSTOCK_EVENT_STORE: place }), 'audit')
+  return { ...store, place, faults: () => [] }
+}
 
 /**
  * Opens the facts of an embedded installation for reading, beside a running server or without one.

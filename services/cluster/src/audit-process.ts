@@ -1,7 +1,8 @@
 import { createServer, type IncomingMessage } from 'node:http'
-import { openHeads, readHeads } from '@penstock/platforms/audit-files.ts'
+import { lastAudit, openHeads, readHeads } from '@penstock/platforms/audit-files.ts'
 import { type Home, runProcess } from '@penstock/platforms/process.ts'
-import { audit } from '@penstock/runtime/audit.ts'
+import { audit, type AuditReport } from '@penstock/runtime/audit.ts'
+import { dailyAudit, keptAudit } from '@penstock/runtime/audit-daily.ts'
 import { exportOrder } from '@penstock/runtime/audit-export.ts'
 import { headKeeper } from '@penstock/runtime/audit-keep.ts'
 import { replayOrder } from '@penstock/runtime/audit-replay.ts'
@@ -10,26 +11,27 @@ import { service } from '@penstock/runtime/service.ts'
 import { audited } from '@penstock/standalone/services.ts'
 import { z } from 'zod'
 
+const BEAT_MS = 15_000
 const verifying = z.strictObject({ note: z.string().max(128).optional() })
 const ofOrder = z.strictObject({ orderId: z.string().max(64) })
+type Verify = (note?: string) => Promise<AuditReport>
 type Answers = Readonly<Record<string, (body: unknown) => Promise<unknown>>>
 
 /** What the gateway asks on behalf of operators, by HTTP on this process's own port. */
-const answering = ({ platform, config, dir }: Home): Bound => {
+const answering = ({ platform, config, dir }: Home, verify: Verify): Bound => {
   const { store, clock } = platform
   const heads = async () => readHeads(dir.market)
   const answers: Answers = {
-    async '/verify'(body) {
-      const { note } = verifying.parse(body)
-      const kept = await heads()
-      return audit(store, audited(), { ...(kept && { heads: kept }), ...(note !== undefined && { note }) })
-    },
+    '/verify': async (body) => verify(verifying.parse(body).note),
     '/replay': async (body) => replayOrder(store, audited(), ofOrder.parse(body).orderId),
     '/export': async (body) => exportOrder(store, ofOrder.parse(body).orderId, clock.now(), await (await heads())?.last()),
   }
   const run = async (_: object, signal: AbortSignal): Promise<void> => {
     const server = createServer((request, response) => {
+      // An audit may take hours: spaces, which JSON allows, keep the connection alive meanwhile.
+      const beat = setInterval(() => response.write(' '), BEAT_MS)
       void answerTo(answers, request).then((answer) => response.end(JSON.stringify(answer)))
+      response.once('close', () => clearInterval(beat))
     })
     await new Promise<void>((resolve, reject) => server.once('error', reject).listen(config.port, config.host, resolve))
     await new Promise<void>((stop) => (signal.aborted ? stop() : signal.addEventListener('abort', () => stop())))
@@ -51,8 +53,18 @@ async function answerTo(answers: Answers, request: IncomingMessage): Promise<obj
   }
 }
 
-/** The auditor as a process of its own: it notes log heads, and folds the store with the code of all services when asked. */
-await runProcess('audit', async (home) => [
-  bind(headKeeper(home.platform.store, await openHeads(home.dir.path)), {}),
-  answering(home),
-])
+/** The auditor as a process of its own: it notes log heads, and folds the store with the code of all services, daily and when asked. */
+await runProcess('audit', async (home) => {
+  const { platform, config, dir } = home
+  const last = lastAudit(dir.path)
+  const audits = async (note?: string): Promise<AuditReport> => {
+    const heads = await readHeads(dir.market)
+    return audit(platform.store, audited(), { ...(heads && { heads }), ...(note !== undefined && { note }) })
+  }
+  const verify = keptAudit(audits, last, platform.clock)
+  return [
+    bind(headKeeper(platform.store, await openHeads(dir.path)), {}),
+    bind(dailyAudit(verify, last, config.auditEveryHours), {}),
+    answering(home, verify),
+  ]
+})

@@ -6,9 +6,11 @@ import type { Gateway } from '@penstock/gateway/ports.ts'
 import { matching } from '@penstock/matching/service.ts'
 import { orders } from '@penstock/order/service.ts'
 import type { Embedded } from '@penstock/platforms/embedded.ts'
-import { openHeads } from '@penstock/platforms/audit-files.ts'
+import { lastAudit, openHeads } from '@penstock/platforms/audit-files.ts'
 import type { Outside } from '@penstock/platforms/outside.ts'
+import type { Clock } from '@penstock/ports/clock.ts'
 import { quoting } from '@penstock/quote/service.ts'
+import { dailyAudit, keptAudit, type LastAudit } from '@penstock/runtime/audit-daily.ts'
 import { headKeeper } from '@penstock/runtime/audit-keep.ts'
 import { bind, type Bound } from '@penstock/runtime/run.ts'
 import { settlementService } from '@penstock/settlement/service.ts'
@@ -28,6 +30,8 @@ export type Assembly = {
 export async function assemble(platform: Embedded, outside: Outside, options: Assembly): Promise<readonly Bound[]> {
   const { dataDir, operatorToken, listening, readiness, opened } = options
   const { network, lightning, chain, keyring, rates, height, simulated } = outside
+  const last = lastAudit(dataDir)
+  const audit = auditOf(dataDir, last, platform.clock)
   return [
     bind(quoting(), { rates, chain, graph: lightning.graph }, height),
     bind(orders, { network }, height),
@@ -36,13 +40,14 @@ export async function assemble(platform: Embedded, outside: Outside, options: As
     bind(channelWatcher, { lightning, chain }, height),
     bind(accounts, {}),
     bind(headKeeper(platform.store, await openHeads(dataDir)), {}),
+    bind(dailyAudit(audit.verify, last, platform.config.auditEveryHours), {}),
     await door({
       platform,
       config: platform.config,
       lightning,
       chain,
       simulation: simulated?.control ?? null,
-      audit: auditOf(dataDir),
+      audit,
       token: operatorToken,
       readiness,
       opened,
@@ -52,8 +57,8 @@ export async function assemble(platform: Embedded, outside: Outside, options: As
 }
 
 /** An audit reads the files as an auditor would, past what the running services have in memory. */
-const auditOf = (dataDir: string): OperatorAudit => ({
-  verify: (note) => verifyBeside(dataDir, note === undefined ? {} : { note }),
+const auditOf = (dataDir: string, last: LastAudit, clock: Clock): OperatorAudit => ({
+  verify: keptAudit((note) => verifyBeside(dataDir, note === undefined ? {} : { note }), last, clock),
   replay: (orderId) => replayStored(dataDir, orderId),
   export: (orderId) => exportStored(dataDir, orderId),
 })

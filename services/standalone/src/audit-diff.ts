@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
-import { openStored } from '@penstock/platforms/stored.ts'
+import { openAnywhere } from '@penstock/platforms/stored.ts'
 import { compareStates, type DifferenceReport, stateLines } from '@penstock/runtime/audit-states.ts'
 import { audited } from './services.ts'
 
@@ -14,8 +14,8 @@ const STATES = 'services/standalone/src/audit-states.ts'
 export async function diffStore(path: string, checkout: string): Promise<DifferenceReport> {
   const program = join(resolve(checkout), STATES)
   if (!existsSync(program)) throw new Error(`${checkout} is no checkout of a version that can be compared: it has no ${STATES}.`)
-  const store = openStored(path)
-  const other = printed(resolve(checkout), program, store.file)
+  const store = await openAnywhere(path)
+  const other = printed(resolve(checkout), program, store.place)
   try {
     return await compareStates(stateLines(store, audited()), other)
   } finally {
@@ -24,9 +24,9 @@ export async function diffStore(path: string, checkout: string): Promise<Differe
 }
 
 /** What the other version prints, by its own Node. @throws Error with its last words where it fails */
-async function* printed(checkout: string, program: string, file: string): AsyncGenerator<string> {
+async function* printed(checkout: string, program: string, place: string): AsyncGenerator<string> {
   const own = join(checkout, 'node_modules/.bin/node')
-  const child = spawn(existsSync(own) ? own : process.execPath, [program, resolve(file)], {
+  const child = spawn(existsSync(own) ? own : process.execPath, [program, place], {
     cwd: checkout,
     stdio: ['ignore', 'pipe', 'pipe'],
   })

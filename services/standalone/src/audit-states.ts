@@ -1,11 +1,11 @@
 #!/usr/bin/env node
 import { once } from 'node:events'
-import { openStored } from '@penstock/platforms/stored.ts'
+import { openAnywhere } from '@penstock/platforms/stored.ts'
 import { stateLines } from '@penstock/runtime/audit-states.ts'
 import { audited } from './services.ts'
 
 // What `penstock audit diff` of another version runs here: see packages/runtime/src/audit-states.ts for the lines.
-const store = openStored(process.argv[2] ?? '')
+const store = await openAnywhere(process.argv[2] ?? '')
 const LINES = 256
 let lines: string[] = []
 const flush = async (): Promise<void> => {

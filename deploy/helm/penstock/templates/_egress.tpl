@@ -15,25 +15,23 @@
 
 {{- define "penstock.egress.postgres" -}}
 {{ include "penstock.egress.dns" . }}
-{{ include "penstock.rule" (list .Values.postgres.peers (list (include "penstock.port" (list .Values.postgres.url "5432")))) }}
+{{ include "penstock.rule" (list .Values.postgres.peers (include "penstock.ports" (list .Values.postgres.url "5432") | splitList " ")) }}
 {{- with .Values.eventStore }}
 {{- if .url }}
-{{ include "penstock.rule" (list .peers (list (include "penstock.port" (list .url (hasPrefix "postgres" .url | ternary "5432" "2113"))))) }}
+{{ include "penstock.rule" (list .peers (include "penstock.ports" (list .url (hasPrefix "postgres" .url | ternary "5432" "2113")) | splitList " ")) }}
 {{- end }}
 {{- end }}
 {{- end }}
 
 {{- define "penstock.egress.cluster" -}}
 {{ include "penstock.egress.postgres" . }}
-{{- $ports := list }}
-{{- range .Values.kafka.brokers }}{{ $ports = append $ports (include "penstock.port" (list . "9092")) }}{{ end }}
-{{ include "penstock.rule" (list .Values.kafka.peers ($ports | uniq)) }}
+{{ include "penstock.rule" (list .Values.kafka.peers (include "penstock.ports" (list (join "," .Values.kafka.brokers) "9092") | splitList " ")) }}
 {{- with .Values.kafka.tokenUrl }}
-{{ include "penstock.rule" (list list (list (include "penstock.port" (list . "443")))) }}
+{{ include "penstock.rule" (list list (include "penstock.ports" (list . (hasPrefix "http:" . | ternary "80" "443")) | splitList " ")) }}
 {{- end }}
 {{- with .Values.telemetry }}
 {{- if .url }}
-{{ include "penstock.rule" (list .peers (list (include "penstock.port" (list .url "4318")))) }}
+{{ include "penstock.rule" (list .peers (include "penstock.ports" (list .url "4318") | splitList " ")) }}
 {{- end }}
 {{- end }}
 {{- end }}

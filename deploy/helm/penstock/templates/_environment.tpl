@@ -30,8 +30,15 @@
 {{- end }}
 {{- if ne .sasl "none" }}
 - { name: PENSTOCK_KAFKA_SASL, value: {{ .sasl }} }
-- { name: PENSTOCK_KAFKA_USER, value: {{ .user | quote }} }
+{{- with .user }}
+- { name: PENSTOCK_KAFKA_USER, value: {{ . | quote }} }
+{{- end }}
+{{- if .passwordSecret.name }}
 - { name: PENSTOCK_KAFKA_PASSWORD_FILE, value: {{ printf "/run/secrets/kafka/%s" .passwordSecret.key | quote }} }
+{{- end }}
+{{- if .tokenSecret.name }}
+- { name: PENSTOCK_KAFKA_TOKEN_FILE, value: {{ printf "/run/secrets/kafka-token/%s" .tokenSecret.key | quote }} }
+{{- end }}
 {{- end }}
 {{- with .tokenUrl }}
 - { name: PENSTOCK_KAFKA_TOKEN_URL, value: {{ . | quote }} }
@@ -66,6 +73,9 @@
 {{- end }}
 {{- end }}
 {{- end }}
+{{- end }}
+{{- if $it.keyring }}
+- { name: PENSTOCK_KEYRING_DIR, value: /run/secrets/keyring }
 {{- end }}
 {{- if eq $name "simnet" }}
 - { name: PENSTOCK_SIM_BLOCK_SECONDS, value: {{ $root.Values.lightning.blockSeconds | quote }} }

@@ -50,10 +50,12 @@ helm.sh/chart: {{ printf "%s-%s" (index . 0).Chart.Name (index . 0).Chart.Versio
 {{- index $root.Values.secrets $which | default (printf "%s-%s" (include "penstock.name" $root) $which) }}
 {{- end }}
 
-{{/* The port of the first address in a url or a host:port, else the standard one. */}}
-{{- define "penstock.port" -}}
-{{- $found := regexFind ":[0-9]+(/|,|\\?|$)" (index . 0) -}}
-{{- if $found }}{{ regexFind "[0-9]+" $found }}{{ else }}{{ index . 1 }}{{ end }}
+{{/* The ports of all addresses in a url, or in a host:port, by comma; the standard one for each that names none. */}}
+{{- define "penstock.ports" -}}
+{{- $standard := index . 1 -}}{{- $ports := list -}}
+{{- $hosts := index . 0 | regexFind "^([^/]*//)?[^/?]*" | splitList "/" | last | splitList "@" | last -}}
+{{- range splitList "," $hosts }}{{ $ports = append $ports (regexFind ":[0-9]+$" . | trimPrefix ":" | default $standard) }}{{ end -}}
+{{- $ports | uniq | join " " }}
 {{- end }}
 
 {{- define "penstock.podSecurity" -}}

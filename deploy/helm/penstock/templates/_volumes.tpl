@@ -22,7 +22,8 @@ Secrets are files, and each process mounts its own only. Takes the root, the com
 {{- end }}
 {{- end }}
 {{- if $it.keyring }}
-- { name: keyring, mountPath: /var/lib/penstock/keyring.json, subPath: keyring.json, readOnly: true }
+{{- /* As a folder: a file that is mounted by subPath never follows its Secret. */}}
+- { name: keyring, mountPath: /run/secrets/keyring, readOnly: true }
 {{- end }}
 {{- if eq $name "audit" }}
 - { name: audit-key, mountPath: /var/lib/penstock/audit.key, subPath: audit.key, readOnly: true }
@@ -46,6 +47,9 @@ Secrets are files, and each process mounts its own only. Takes the root, the com
 {{- end }}
 {{- if .Values.kafka.passwordSecret.name }}
 - { name: kafka, mountPath: /run/secrets/kafka, readOnly: true }
+{{- end }}
+{{- if .Values.kafka.tokenSecret.name }}
+- { name: kafka-token, mountPath: /run/secrets/kafka-token, readOnly: true }
 {{- end }}
 {{- end }}
 
@@ -72,6 +76,12 @@ Secrets are files, and each process mounts its own only. Takes the root, the com
 {{- with .Values.kafka.passwordSecret }}
 {{- if .name }}
 - name: kafka
+  secret: { secretName: {{ .name }}, defaultMode: 0440, items: [{ key: {{ .key }}, path: {{ .key }} }] }
+{{- end }}
+{{- end }}
+{{- with .Values.kafka.tokenSecret }}
+{{- if .name }}
+- name: kafka-token
   secret: { secretName: {{ .name }}, defaultMode: 0440, items: [{ key: {{ .key }}, path: {{ .key }} }] }
 {{- end }}
 {{- end }}

@@ -7,8 +7,12 @@ import { isList, type Json, member, objectsOf } from '../json.ts'
 import { leaf, print, segment, type Shell } from '../shell.ts'
 
 type Options = { readonly json?: boolean; readonly store?: string }
+type VerifyOptions = { readonly heads?: string; readonly key?: string; readonly note?: string; readonly unsigned?: boolean }
 
-const STORE = ['--store <path>', 'read a data folder or a market.db itself, without a running service'] as const
+const STORE = [
+  '--store <path>',
+  'read a data folder, a market.db, or the event store at a url itself, without a running service',
+] as const
 const ORDER = ['--order <id>', "the order's id, which is its transaction_id"] as const
 const SAMPLE = '019aa0c2-7d1e-7b2c-9f41-3f6f1f0f7a55'
 
@@ -25,14 +29,19 @@ function verify(audit: Command, shell: Shell): void {
   const about = 'fold every stream again, compare state and chain hashes and the log heads, and balance the ledger'
   leaf(audit, 'verify', about, 'audit verify --store .penstock\n  $ penstock audit verify --note 20417:5b1e… --json')
     .option(...STORE)
+    .option('--heads <folder>', 'where audit.heads is, for a store that has none beside it (with --store)')
     .option('--key <file>', 'the audit key, where it is kept apart from the store (with --store)')
     .option('--note <position:hash>', 'what an earlier audit printed as its note: the log up to there must be the same')
     .option('--unsigned', 'be content with log heads whose key is not there')
-    .action(async (options: Options & { key?: string; note?: string; unsigned?: boolean }) => {
-      const { store, key, note } = options
-      if (key !== undefined && store === undefined)
-        throw new Failure('--key goes with --store: a running service has its own key.')
-      const given = { ...(note !== undefined && { note }), ...(key !== undefined && { keyFile: key }) }
+    .action(async (options: Options & VerifyOptions) => {
+      const { store, heads, key, note } = options
+      if ((key ?? heads) !== undefined && store === undefined)
+        throw new Failure('--key and --heads go with --store: a running service has its own.')
+      const given = {
+        ...(note !== undefined && { note }),
+        ...(heads !== undefined && { headsDir: heads }),
+        ...(key !== undefined && { keyFile: key }),
+      }
       const report =
         store === undefined
           ? await shell.ask('POST', '/audit/verify', given)
@@ -79,7 +88,7 @@ function diff(audit: Command, shell: Shell): void {
     'audit diff --against ../penstock-next --store .penstock',
   )
     .requiredOption('--against <path>', 'a checkout of the other version, installed')
-    .option('--store <path>', 'a data folder or a market.db', shell.dataDir)
+    .option('--store <path>', 'a data folder, a market.db, or the url of an event store', shell.dataDir)
     .action(async (options: { json?: boolean; against: string; store: string }) => {
       const { diffStore } = await import('@penstock/standalone/audit-diff.ts')
       const report = plain(

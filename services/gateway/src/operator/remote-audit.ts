@@ -2,8 +2,8 @@ import { Fault } from '@penstock/kernel/result.ts'
 import { OperatorError } from './answers.ts'
 import type { OperatorAudit } from './audit-routes.ts'
 
-// An audit reads every stream.
-const PATIENCE_MS = 10 * 60_000
+// An audit reads every stream. Meanwhile the process sends spaces, so that a fetch notices within minutes if it is gone.
+const PATIENCE_MS = 24 * 3_600_000
 
 /** Audits by a process that folds with the code of all services, which a gateway does not have. */
 export function remoteAudit(url: string): OperatorAudit {
