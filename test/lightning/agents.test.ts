@@ -17,6 +17,8 @@ const DEATHS: readonly Death[] = [
   { step: 'Prepared', when: 'after' },
   { step: 'Named', when: 'before' },
   { step: 'Named', when: 'after' },
+  { step: 'PublishBegun', when: 'before' },
+  { step: 'PublishBegun', when: 'after' },
   { step: 'Published', when: 'before' },
   { step: 'Published', when: 'after' },
   { step: 'Sold', when: 'before' },

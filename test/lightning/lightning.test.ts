@@ -4,6 +4,7 @@ import { lightningContract } from '@penstock/ports/lightning.contract.ts'
 import type { WorldNode } from '@penstock/ports/lightning-world.contract.ts'
 import { fund, knowsChannel, openAnnounced } from '@penstock/servers/lightning-channels.ts'
 import { describe } from 'vitest'
+import { forgetIn } from './forget.ts'
 import { keeper } from './keeper.ts'
 import { sendPart } from './raw-payments.ts'
 import { connected, network, noLightning } from './servers.ts'
@@ -31,6 +32,7 @@ describe.skipIf(noLightning)('lnd on a chain of btcd', () => {
       chain: lndChain(connected(servers, 'market')),
       mine: servers.mine,
       send: (request, msat, totalMsat) => sendPart(servers.node('buyer'), request, { msat, totalMsat }),
+      forget: (outpoint) => forgetIn(servers.node('seller'), outpoint),
       holdProbes: keeper(servers.node('seller')),
       // The network ends with the file.
       teardown: () => Promise.resolve(),

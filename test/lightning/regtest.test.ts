@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { until } from '@penstock/servers/lightning-process.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { truthOfNodes } from '../faults/lightning/truth.ts'
 import { buy, order } from '../harness/buyer.ts'
 import { scratch } from '../harness/product.ts'
 import { startRegtest, type TestRegtest } from '../harness/regtest.ts'
@@ -35,12 +36,20 @@ describe.skipIf(noLightning)('npm run regtest', () => {
     const bought = await buy(regtest, { connection_uri: buyer?.uri ?? '' })
     const { state, payment_hash } = await penstock<{ state: string; payment_hash: string }>('pay', bought.invoice)
     expect(state).toBe('IN_FLIGHT')
+    // What the nodes say, as the rounds of faults look at it: at whoever pays, and at whoever holds.
+    const seen = async () => {
+      const { payments, held, market } = await truthOfNodes(regtest.network)
+      const ofThis = held.filter((htlc) => htlc.payment_hash === payment_hash)
+      return [payments.find((one) => one.payment_hash === payment_hash)?.state, ofThis.map(({ receiver }) => receiver === market)]
+    }
+    expect(await seen()).toEqual(['in-flight', [true, true]])
     await until('it is sold', async () => {
       await penstock('mine', '1')
       return (await order(regtest, bought)).status === 'VALID_CHANNEL_OPENING'
     })
     await until('the payer knows', async () => (await penstock<{ state: string }>('payment', payment_hash)).state === 'SUCCEEDED')
     expect((await channels()).length).toBe(before + 1)
+    expect(await seen()).toEqual(['succeeded', []])
   }
 
   it('sells a channel by its commands', sold, 120_000)

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { bake, beyondRole } from '@penstock/adapters/lnd/bake.ts'
@@ -9,6 +9,7 @@ import { lndLightning } from '@penstock/adapters/lnd/lightning.ts'
 import { allowances } from '@penstock/adapters/lnd/macaroon.ts'
 import { permissions, type Role, ROLES } from '@penstock/adapters/lnd/permissions.ts'
 import { paymentHashOf } from '@penstock/bitcoin/hex.ts'
+import { bakeMacaroons } from '@penstock/platforms/lnd-bake.ts'
 import type { Chain } from '@penstock/ports/chain.ts'
 import type { Lightning, OwnChannel } from '@penstock/ports/lightning.ts'
 import { connect, fund, knowsChannel, openAnnounced } from '@penstock/servers/lightning-channels.ts'
@@ -94,7 +95,7 @@ describe.skipIf(noLightning)('macaroons', () => {
     expect(await lightning.channels.abandon(lost)).toBe('abandoned')
     const funding = await lightning.channels.prepare(ask)
     await lightning.channels.publish(funding)
-    await lightning.channels.bumpFee(funding.outpoint, 10)
+    await lightning.channels.bumpFee(funding.outpoint, 10, 50)
     await servers().mine(6)
     return until('the channel is active', async () =>
       (await lightning.channels.list()).find(({ outpoint, state }) => outpoint === funding.outpoint && state === 'active'),
@@ -157,14 +158,18 @@ describe.skipIf(noLightning)('macaroons', () => {
     await expect(lightning.wallet.confirmedSat()).rejects.toThrow(DENIED)
   })
 
-  it('the watcher proves, and takes no money', async () => {
+  it('the watcher proves, and has no call that pays an invoice, or takes or gives back what is held', async () => {
     const rights = await as('channel-watcher', 'market')
     await blocksAreSeen(rights)
     await graphIsSeen(rights)
     const probe = { via: servers().node('seller').pubkey, shortChannelId: '1x1x1', destination: servers().node('buyer').pubkey }
     expect(await rights.lightning.graph.probe({ ...probe, amountMsat: 1000n })).toMatchObject({ failedAt: 'seller' })
     await expect(rights.lightning.holds.settle(PREIMAGES[0] ?? '')).rejects.toThrow(DENIED)
-    await expect(rights.lightning.payments.pay('lnbcrt1', SOON)).rejects.toThrow('not a payment request')
+    await expect(rights.lightning.holds.cancel(paymentHashOf(PREIMAGES[0] ?? ''))).rejects.toThrow(DENIED)
+    const seller = lndLightning(connected(servers(), 'seller'))
+    const bill = await seller.payments.createInvoice({ amountMsat: 1_000_000n, expirySeconds: 60, description: 'x' })
+    await expect(rights.lightning.payments.pay(bill.request, SOON)).rejects.toThrow(DENIED)
+    expect((await seller.payments.findInvoice(bill.paymentHash))?.state).toBe('open')
   })
 
   it('readers read', async () => {
@@ -174,6 +179,17 @@ describe.skipIf(noLightning)('macaroons', () => {
     await expect(rights.lightning.holds.held()).rejects.toThrow(DENIED)
     const probe = { via: servers().node('seller').pubkey, shortChannelId: '1x1x1', destination: '', amountMsat: 1000n }
     await expect(rights.lightning.graph.probe(probe)).rejects.toThrow(DENIED)
+  })
+
+  it('is made in a folder that need not be there, for its owner’s eyes, also over an older one', async () => {
+    const rights = join(folder, 'new', 'rights')
+    const { rpcSocket: socket, certFile, adminMacaroonFile: macaroonFile } = servers().node('market')
+    const make = () => bakeMacaroons({ socket, certFile, macaroonFile }, ['reader'], rights)
+    const [file = ''] = await make()
+    await chmod(file, 0o644)
+    expect(await make()).toEqual([join(rights, 'reader.macaroon')])
+    expect((await stat(file)).mode & 0o777).toBe(0o600)
+    expect(beyondRole(allowances(await readFile(file)), 'reader')).toEqual([])
   })
 
   it('tells what a macaroon allows, and what of it is too much', async () => {

@@ -240,12 +240,14 @@ export function paying({ world }: Here): void {
       const { market, buyer } = world()
       const { request, paymentHash } = await bill(market.lightning)
       const { payments } = buyer.lightning
+      const before = await market.lightning.wallet.localSat()
       const tooLate = { ...PATIENCE, timeoutMs: 10_000, notAfter: 0 }
       await expect(payments.pay(request, tooLate)).rejects.toThrow(Fault)
       expect(await payments.find(paymentHash)).toBeUndefined()
       const paid = await payments.pay(request, { ...tooLate, notAfter: Number.MAX_SAFE_INTEGER })
       expect(paid).toMatchObject({ state: 'succeeded' })
       expect(await payments.pay(request, tooLate)).toEqual(paid)
+      await until('the payee has it', async () => (await market.lightning.wallet.localSat()) > before)
     })
 
     it('pays over another node, within its fee limit only', async () => {

@@ -36,10 +36,6 @@ async function invoice(desk: Desk, sale: Sale): Promise<void> {
   }
 }
 
-// lnd's own choice for every channel it opens: a hundredth, and what BOLT 2 asks for at the least.
-const reserveSat = (capacitySat: bigint): bigint => (capacitySat / 100n > 354n ? capacitySat / 100n : 354n)
-const CHANNEL_TYPE = 'anchors'
-
 /** The market's acknowledgement is the permit to publish, and its record of the outpoint. */
 async function name(desk: Desk, sale: Sale): Promise<void> {
   const { outpoint } = funding(sale)
@@ -54,14 +50,14 @@ async function name(desk: Desk, sale: Sale): Promise<void> {
     outpoint,
     capacitySat,
     nodeKeys: [desk.pubkey, sale.terms.peer] as const,
-    channelType: CHANNEL_TYPE,
+    channelType: channel.channelType,
     pushSat: 0n,
-    reserveSat: reserveSat(capacitySat),
+    reserveSat: channel.reserveSat,
   }
   const signature = await desk.lightning.messages.sign(attestationText(attestation))
   try {
     await desk.market.nameFunding(sale.orderId, { ...attestation, signature })
-    record(desk, sale, { type: 'Named' })
+    record(desk, sale, { type: 'Named', isWithheld: true })
   } catch (error) {
     if (!(error instanceof MarketRefusal)) throw error
     await giveUp(desk, sale, `the market refused the funding: ${error.message}`)
@@ -82,8 +78,12 @@ async function cancel(desk: Desk, sale: Sale): Promise<void> {
 async function publish(desk: Desk, sale: Sale): Promise<void> {
   // Hours may lie between the permit and this moment: nobody pays for the channel of an order that has ended.
   const status = await desk.market.status(sale.orderId)
-  if (isLost(status)) return giveUp(desk, sale, `the order ended as ${status ?? 'unknown'} before its funding was published`)
+  if (isLost(status)) {
+    if (sale.opening.state === 'publishing') return endLost(desk, sale, status)
+    return giveUp(desk, sale, `the order ended as ${status ?? 'unknown'} before its funding was published`)
+  }
   const { height } = await desk.lightning.info()
+  if (sale.opening.state === 'named') record(desk, sale, { type: 'PublishBegun' })
   await desk.lightning.channels.publish(funding(sale))
   record(desk, sale, { type: 'Published', height })
 }
@@ -94,24 +94,44 @@ async function watch(desk: Desk, sale: Sale): Promise<void> {
     const status = await desk.market.status(orderId)
     if (isSold(status))
       return void record(desk, sale, opening.state === 'published' ? { type: 'Sold' } : { type: 'Ended', how: 'sold by another' })
-    if (isLost(status)) return endLost(desk, sale, status ?? 'unknown to the market')
+    if (isLost(status)) return endLost(desk, sale, status)
   }
   if (sold && given && (await desk.lightning.payments.findInvoice(given.paymentHash))?.state === 'settled')
     return void record(desk, sale, { type: 'Ended', how: 'paid' })
-  if (opening.state === 'published') await raiseFee(desk, sale)
+  if (opening.state !== 'published') return
+  if (!sold) await publishAgain(desk, sale)
+  await raiseFee(desk, sale)
 }
 
-/** What never reached the chain is given up, so that its coins are free again; a channel that is there stays. */
-async function endLost(desk: Desk, sale: Sale, status: string): Promise<void> {
-  if (sale.opening.state === 'published') await giveUp(desk, sale, `the order ended as ${status}`)
+/** A wallet forgets its transaction where a mempool rejects it, and then nobody else sends it again. */
+async function publishAgain(desk: Desk, sale: Sale): Promise<void> {
+  try {
+    await desk.lightning.channels.publish(funding(sale))
+  } catch (error) {
+    desk.log.warn({ order: sale.orderId, reason: String(error) }, 'a funding cannot be published again')
+  }
+}
+
+/**
+ * A funding that was handed out stays, with its channel: that the node does not know it any more says nothing about the
+ * mempools of others, and if it confirmed without its channel all of its coins would be lost.
+ */
+function endLost(desk: Desk, sale: Sale, status = 'unknown to the market'): void {
+  const { opening, orderId } = sale
+  if (opening.state === 'publishing' || opening.state === 'published')
+    desk.log.warn(
+      { order: orderId, status, outpoint: opening.outpoint },
+      'an order ended whose funding is out: its channel stays',
+    )
   record(desk, sale, { type: 'Ended', how: status })
 }
 
+/** Only what was never handed to the network. */
 async function giveUp(desk: Desk, sale: Sale, reason: string): Promise<void> {
   const outcome = await desk.lightning.channels.abandon(funding(sale))
   if (outcome === 'abandoned') return void record(desk, sale, { type: 'SetBack', reason })
   desk.log.warn({ order: sale.orderId, reason }, 'the funding is published and cannot be given up')
-  if (sale.opening.state !== 'published') record(desk, sale, { type: 'Ended', how: `${reason}; its funding is published` })
+  record(desk, sale, { type: 'Ended', how: `${reason}; its funding is published` })
 }
 
 /** Child pays for parent: the outpoint was named, so the funding itself is never replaced. */
@@ -122,10 +142,11 @@ async function raiseFee(desk: Desk, sale: Sale): Promise<void> {
   if (height - opening.feeHeight < desk.fees.raiseAfterBlocks) return
   const channel = (await desk.lightning.channels.list()).find(({ outpoint }) => outpoint === opening.outpoint)
   if (channel?.state !== 'pending' || channel.shortChannelId !== null) return
-  const going = (await desk.feeRate?.(2)) ?? 0
+  // Without an estimate it is raised all the same.
+  const going = (await desk.feeRate?.(2).catch(() => 0)) ?? 0
   const feeRate = Math.min(desk.fees.maxRate, Math.max(opening.feeRate * 1.5, going))
   try {
-    await desk.lightning.channels.bumpFee(opening.outpoint, feeRate)
+    await desk.lightning.channels.bumpFee(opening.outpoint, feeRate, desk.fees.maxRate)
   } catch (error) {
     desk.log.warn({ order: orderId, reason: String(error) }, 'the fee of a funding cannot be raised')
   }

@@ -12,7 +12,10 @@ export type SaleStep =
   /** Written before the node is asked. `pendingBefore`: what the node was opening to this peer already. */
   | { readonly type: 'OpeningBegun'; readonly pendingBefore: readonly string[] }
   | { readonly type: 'Prepared'; readonly outpoint: string; readonly handle: string; readonly feeRate: number }
-  | { readonly type: 'Named' }
+  /** `isWithheld`: `PublishBegun` comes before the publication. Older agents wrote nothing between this and that. */
+  | { readonly type: 'Named'; readonly isWithheld?: true }
+  /** Written before the funding leaves the agent. From here on nobody can tell who has it: it is never given up. */
+  | { readonly type: 'PublishBegun' }
   | { readonly type: 'Published'; readonly height: number }
   | { readonly type: 'FeeRaised'; readonly height: number; readonly feeRate: number }
   | { readonly type: 'InvoiceRefused'; readonly reason: string }
@@ -28,7 +31,7 @@ type Funding = { readonly outpoint: string; readonly handle: string; readonly fe
 type Opening =
   | { readonly state: 'none' }
   | { readonly state: 'begun'; readonly pendingBefore: readonly string[] }
-  | ({ readonly state: 'prepared' | 'named' } & Funding)
+  | ({ readonly state: 'prepared' | 'named' | 'publishing' } & Funding)
   | ({ readonly state: 'published'; readonly feeHeight: number } & Funding)
 
 export type Sale = {
@@ -75,7 +78,9 @@ export function evolve(sale: Sale | undefined, orderId: string, at: number, step
         opening: { state: 'prepared', outpoint: step.outpoint, handle: step.handle, feeRate: step.feeRate },
       }
     case 'Named':
-      return { ...sale, opening: { ...funding(sale), state: 'named' } }
+      return { ...sale, opening: { ...funding(sale), state: step.isWithheld ? 'named' : 'publishing' } }
+    case 'PublishBegun':
+      return { ...sale, opening: { ...funding(sale), state: 'publishing' } }
     case 'Published':
       return { ...sale, opening: { ...funding(sale), state: 'published', feeHeight: step.height } }
     case 'FeeRaised':
@@ -122,6 +127,7 @@ export function nextAct(sale: Sale, status: string | undefined, now: number, lim
     case 'prepared':
       return 'name'
     case 'named':
+    case 'publishing':
       return 'publish'
     case 'published':
       return status !== undefined && owesInvoice(sale, status, now) && now >= retryAt(sale, limits) ? 'invoice' : 'watch'

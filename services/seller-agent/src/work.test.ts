@@ -4,6 +4,7 @@ import { type Lightning, OpenRefused } from '@penstock/ports/lightning.ts'
 import { until } from '@penstock/testkit/until.ts'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Market } from './market.ts'
+import { funding } from './sale.ts'
 import { openStage, SIZE, type Stage } from './stage.contract.ts'
 
 let stage: Stage
@@ -189,18 +190,79 @@ test('a lost order ends, and the next attempt at the same order is a sale again'
   expect(stage.openings).toHaveLength(1)
 })
 
-test('what vanished is given up when the order has failed', async () => {
+test('what vanished stays when the order has failed: nobody can tell that it is nowhere', async () => {
   stage.simnet.control.behave('ada', 'vanish')
-  const before = await stage.seller.wallet.confirmedSat()
   const order = stage.place('one')
-  const { end } = stage.start()
-  await until('it is named', () => order.named.length === 1)
-  await until('the node keeps coins for it', async () => (await stage.seller.wallet.confirmedSat()) < before)
-  order.status = 'SELLER_FAILED_TO_SEND_SWAP'
-  await until('the coins are free', async () => (await stage.seller.wallet.confirmedSat()) === before)
-  await end()
-  expect(stage.openSales()).toBe(0)
+  const { journal } = stage.start()
+  await until('it is handed out', () => journal.sales.get('one')?.opening.state === 'published')
+  Object.assign(order, { status: 'SELLER_FAILED_TO_SEND_SWAP' })
+  await until('the sale is over', () => journal.sales.size === 0)
+  expect((await stage.seller.channels.list()).map(({ outpoint }) => outpoint)).toEqual(stage.openings)
   expect(stage.openings).toHaveLength(1)
+})
+
+const txidOf = (outpoint: string | undefined): string => outpoint?.split(':')[0] ?? ''
+
+test('a funding that its own wallet has forgotten, and others not, is not given up when the order has failed', async () => {
+  const order = stage.place('one')
+  const first = stage.start()
+  await until('it is published', () => first.journal.sales.get('one')?.opening.state === 'published')
+  await first.end()
+  const [outpoint = ''] = stage.openings
+  stage.simnet.control.forget(txidOf(outpoint))
+  order.status = 'SELLER_FAILED_TO_SEND_SWAP'
+  const { journal } = stage.start()
+  await until('the sale is over', () => journal.sales.size === 0)
+  stage.simnet.control.rebroadcast(outpoint)
+  stage.simnet.control.mine(6)
+  expect(await stage.seller.channels.list()).toEqual([expect.objectContaining({ outpoint, state: 'active' })])
+})
+
+test('a publication without an answer may still come: its funding is not given up when the order has failed', async () => {
+  const order = stage.place('one')
+  const { channels } = stage.seller
+  let land: () => Promise<void> = () => Promise.reject(new Error('not yet'))
+  const cut: Lightning = {
+    ...stage.seller,
+    channels: {
+      ...channels,
+      publish: async (funding) => {
+        land = () => channels.publish(funding)
+        order.status = 'SELLER_FAILED_TO_SEND_SWAP'
+        throw new Fault('no answer within 30000 ms')
+      },
+    },
+  }
+  const { journal } = stage.start({ lightning: cut })
+  await until('the sale is over', () => order.named.length === 1 && journal.sales.size === 0)
+  await land()
+  stage.simnet.control.mine(6)
+  expect(await channels.list()).toEqual([expect.objectContaining({ outpoint: stage.openings[0], state: 'active' })])
+})
+
+test('a funding that was forgotten everywhere is published again', async () => {
+  const order = stage.place('one')
+  const { journal } = stage.start()
+  await until('it is published', () => journal.sales.get('one')?.opening.state === 'published')
+  stage.simnet.control.forget(txidOf(order.named[0]?.outpoint))
+  await stage.complete(order)
+  await until('it is sold', () => journal.sales.get('one')?.sold)
+  expect(stage.simnet.control.channels('buyer')).toHaveLength(1)
+})
+
+test('the journal of an older agent is read: it knew no beginning of a publication', async () => {
+  stage.place('one')
+  const first = stage.start()
+  const sale = await until('it is published', () => {
+    const now = first.journal.sales.get('one')
+    return now?.opening.state === 'published' ? now : undefined
+  })
+  const { outpoint, handle, feeRate } = funding(sale)
+  first.journal.record('two', 1, { type: 'Seen', terms: sale.terms })
+  first.journal.record('two', 2, { type: 'Prepared', outpoint, handle, feeRate })
+  // It may have died between the publication and writing it down.
+  expect(first.journal.record('two', 3, { type: 'Named' }).opening.state).toBe('publishing')
+  expect(first.journal.record('two', 4, { type: 'Published', height: 7 }).opening).toEqual({ ...sale.opening, feeHeight: 7 })
 })
 
 test('an order that ended before its funding was published is not given a channel', async () => {

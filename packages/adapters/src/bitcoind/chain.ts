@@ -1,8 +1,11 @@
 import { type Outpoint, parseOutpoint } from '@penstock/bitcoin/outpoint.ts'
+import { Fault } from '@penstock/kernel/result.ts'
 import type { Chain, ChainTip, Output } from '@penstock/ports/chain.ts'
 import type { Clock } from '@penstock/ports/clock.ts'
+import type { NodeInfo } from '@penstock/ports/lightning.ts'
 import { blockScan } from '../blocks/scan.ts'
 import { changing } from '../shared/changing.ts'
+import { networkOfGenesis } from '../shared/genesis.ts'
 import { NOT_FOUND, type Rpc, RpcRefusal } from './rpc.ts'
 
 const POLL_MS = 1000
@@ -36,6 +39,14 @@ export function rpcChain(rpc: Rpc, clock: Clock, { pollMs = POLL_MS }: { readonl
     tips: (signal) => changing({ read: tip, pollMs, clock, signal }),
     feeRate: (targetBlocks) => feeRate(rpc, targetBlocks),
   }
+}
+
+/** The network that the node is on. @throws Fault where it is none that Penstock knows */
+export async function rpcNetwork(rpc: Rpc): Promise<NodeInfo['network']> {
+  const first = await rpc<string>('getblockhash', 0)
+  const network = networkOfGenesis(first)
+  if (network) return network
+  throw new Fault(`the bitcoin node is on a chain that Penstock does not know: its first block is ${first}`)
 }
 
 async function rpcTip(rpc: Rpc): Promise<ChainTip> {
@@ -114,12 +125,17 @@ function indexInBlock(rpc: Rpc): IndexInBlock {
   }
 }
 
-/** bitcoind has a better estimate than btcd; a node that has seen too few blocks has none. */
+/**
+ * bitcoind has a better estimate than btcd. A node that has seen too few blocks has none, and only on regtest, where nobody
+ * else wants a place in a block, one is made up. @throws Fault elsewhere
+ */
 async function feeRate(rpc: Rpc, targetBlocks: number): Promise<number> {
   const SAT_PER_VBYTE = 1e5
   const smart = await quietly(() => rpc<{ feerate?: number }>('estimatesmartfee', Math.max(1, targetBlocks)))
   const rate = smart?.feerate ?? (smart ? 0 : await quietly(() => rpc<number>('estimatefee', Math.max(1, targetBlocks))))
-  return Math.max(1, Math.round((rate ?? 0) * SAT_PER_VBYTE))
+  if (rate !== undefined && rate > 0) return Math.max(1, Math.round(rate * SAT_PER_VBYTE))
+  if ((await rpcNetwork(rpc)) === 'regtest') return 1
+  throw new Fault('the bitcoin node has no estimate of fees yet')
 }
 
 const satOf = (bitcoins: number): bigint => BigInt(Math.round(bitcoins * 1e8))

@@ -25,48 +25,98 @@ type Watched = {
 
 /** Longer than anybody waits between two looks at an output that still matters. */
 const FORGET_MS = 24 * 3_600_000
-/** Deeper than any re-org: what lies below is taken as it was. */
-const REMEMBERED = 1000
+/** A block that was read: who asks later is told that there is nothing for it, and does not read it again. */
+type Known = { readonly hash: string; readonly previousHash: string; readonly named: Float64Array }
+
+/** Two days: deeper than any re-org, what lies below is taken as it was; and some 20 MB of blocks that are full. */
+const REMEMBERED = 288
 
 /**
- * Finds confirmed outputs and what spends them by reading every block once from where the caller says on, for all that
- * are asked for together. What was read of them is remembered, and taken back where a re-org replaced the blocks.
+ * Finds confirmed outputs and what spends them by reading every block from where the caller says on, for all that are
+ * asked for together. What was read of them is remembered, and taken back where a re-org replaced the blocks.
  */
 export function blockScan(source: BlockSource, clock: Clock) {
   const watched = new Map<string, Watched>()
-  const hashes = new Map<number, string>()
-  let running: Promise<void> | undefined
+  /** Whoever they were read for. Those without a gap between them are of one chain. */
+  const known = new Map<number, Known>()
+  let turn: Promise<number> | undefined
 
   /** @returns undefined where the best chain has no such output from that height on */
   async function output(text: string, fromHeight: number): Promise<Output | undefined> {
-    const one = watch(watched, text, fromHeight, clock.now())
-    if (!one) return undefined
-    const tip = await source.tipHeight()
-    // The one that runs now may have begun before this outpoint was in it.
-    await running?.catch(() => undefined)
-    running ??= pass().finally(() => (running = undefined))
-    await running
-    // Others may have begun another one: it reads on beyond our tip at most.
-    return one.next > tip ? toOutput(text, one) : output(text, fromHeight)
-  }
-
-  async function pass(): Promise<void> {
-    forget(watched, clock.now() - FORGET_MS)
-    await followReorg(source, hashes, watched)
-    const tip = await source.tipHeight()
-    const all = [...watched.values()]
-    for (let height = Math.min(...all.map(({ next }) => next)); height <= tip; height++) {
-      const hash = await source.hashAt(height)
-      const block = readBlock(await source.block(hash))
-      const before = hashes.get(height - 1)
-      // A re-org while we read: the next pass finds where it begins.
-      if (before !== undefined && before !== block.previousHash) return
-      for (const one of all) if (one.next === height) look(one, block, height)
-      hashes.set(height, hash)
-      hashes.delete(height - REMEMBERED)
+    // The turn that is taken now may have seen the tip before we were asked.
+    await turn?.catch(() => undefined)
+    for (;;) {
+      const one = watch(watched, text, fromHeight, clock.now())
+      if (!one) return undefined
+      turn ??= readOne().finally(() => (turn = undefined))
+      if (one.next > (await turn)) return toOutput(text, one)
     }
   }
+
+  /** Reads one block at most, the one that is needed most. @returns the tip that all is judged by; beyond all heights: nothing can be said yet */
+  async function readOne(): Promise<number> {
+    forget(watched, clock.now() - FORGET_MS)
+    const tip = await source.tipHeight()
+    await takeBack(source, known, watched, tip, Math.max(-1, ...known.keys()))
+    skipKnown(watched.values(), known)
+    const height = mostNeeded(watched.values(), tip)
+    if (height === undefined) return tip
+    const hash = await source.hashAt(height)
+    const block = readBlock(await source.block(hash))
+    // A re-org while we read, or one that only another range has seen from the other side.
+    const stale = [
+      [height + 1, known.get(height + 1)?.previousHash, hash],
+      [height, known.get(height)?.hash, hash],
+      [height - 1, known.get(height - 1)?.hash, block.previousHash],
+    ] as const
+    for (const [at, before, now] of stale)
+      if (before !== undefined && before !== now) {
+        await takeBack(source, known, watched, tip, at)
+        return Number.POSITIVE_INFINITY
+      }
+    for (const one of watched.values()) if (one.next === height) look(one, block, height)
+    known.set(height, { hash, previousHash: block.previousHash, named: namedIn(block) })
+    known.delete(height - REMEMBERED)
+    return tip
+  }
   return { output }
+}
+
+/** Past the blocks down from the newest one read, all of one chain, that name nothing of what is asked for. */
+function skipKnown(watched: Iterable<Watched>, known: ReadonlyMap<number, Known>): void {
+  const top = Math.max(-1, ...known.keys())
+  let lowest = top + 1
+  while (known.has(lowest - 1)) lowest--
+  for (const one of watched)
+    while (one.next >= lowest && one.next <= top && known.get(one.next)?.named.includes(shortened(one.outpoint.txid)) === false)
+      one.next++
+}
+
+/** The transactions of a block, and those that it spends from. Two that are shortened alike cost a look into the block. */
+const namedIn = ({ transactions }: RawBlock): Float64Array =>
+  Float64Array.from(
+    new Set(
+      transactions.flatMap((transaction) => [
+        shortened(transaction.txid),
+        ...transaction.inputs.map((input) => shortened(input.txid)),
+      ]),
+    ),
+  )
+
+const shortened = (txid: string): number => Number.parseInt(txid.slice(0, 12), 16)
+
+/**
+ * The shortest range first: an outpoint of today does not wait for a lease of a year ago. Those of about the same length
+ * are read together, so that all of them take at most three times the blocks of the longest.
+ */
+function mostNeeded(watched: Iterable<Watched>, tip: number): number | undefined {
+  let needed: { readonly next: number; readonly size: number } | undefined
+  for (const { next } of watched) {
+    if (next > tip) continue
+    const size = Math.floor(Math.log2(tip - next + 1))
+    if (!needed || size < needed.size || (size === needed.size && next < needed.next)) needed = { next, size }
+  }
+  return needed?.next
 }
 
 function watch(watched: Map<string, Watched>, text: string, fromHeight: number, now: number): Watched | undefined {
@@ -98,21 +148,24 @@ function look(one: Watched, { transactions }: RawBlock, height: number): void {
   })
 }
 
-/** Goes down to the last block that is still there, and takes back what was read above it. */
-async function followReorg(
+/**
+ * Goes down from a block that was read to the last one that is still there, and takes back all that was read above it.
+ * Between the ranges are gaps: what lies below one is looked at when somebody reads on from there.
+ */
+async function takeBack(
   source: BlockSource,
-  hashes: Map<number, string>,
+  known: Map<number, Known>,
   watched: ReadonlyMap<string, Watched>,
+  tip: number,
+  from: number,
 ): Promise<void> {
-  const tip = await source.tipHeight()
-  let top = Math.max(-1, ...hashes.keys())
-  for (; top >= 0 && hashes.has(top); top--) {
-    if (top <= tip && (await source.hashAt(top)) === hashes.get(top)) break
-    hashes.delete(top)
-  }
+  let top = from
+  for (; known.has(top); top--) if (top <= tip && (await source.hashAt(top)) === known.get(top)?.hash) break
+  if (top === from) return
+  for (const height of known.keys()) if (height > top) known.delete(height)
   for (const one of watched.values()) {
     if (one.next <= top + 1) continue
-    one.next = Math.max(one.from, Math.min(one.next, top + 1))
+    one.next = Math.max(one.from, top + 1)
     if (one.place && one.place.height >= one.next) one.place = undefined
     if (one.spentBy && one.spentBy.height >= one.next) one.spentBy = undefined
   }

@@ -15,23 +15,25 @@ const NAME_LENGTH = 64
 /** Every funding has a lock name of its own, so that whoever knows the outpoint alone can free its coins. */
 export const lockName = (txid: string): string => (TAG + txid).slice(0, NAME_LENGTH)
 
+/** The same coins under another name. */
+export const named = (locks: readonly Lock[], id: string): readonly Lock[] => locks.map((lock) => ({ ...lock, id }))
+
 /** Takes coins over that lnd has locked under its own name for a short time. */
-export async function keepCoins({ ask, clock }: Connection, coins: readonly Lock[], txid: string): Promise<readonly Lock[]> {
+export async function keepCoins({ ask, clock }: Connection, coins: readonly Lock[], name: string): Promise<void> {
   const expires_at = new Date(clock.now() + LOCK_MS).toISOString()
-  const kept: Lock[] = []
   for (const coin of coins) {
-    const lock = { ...coin, id: lockName(txid) }
     // The package takes an end, and its types have forgotten it.
-    const untilThen = { ...lock, expires_at }
+    const untilThen = { ...coin, id: name, expires_at }
     await ask((lnd) => unlockUtxo({ lnd, ...coin }))
     await ask((lnd) => lockUtxo({ lnd, ...untilThen }))
-    kept.push(lock)
   }
-  return kept
 }
 
+/** All that can be freed. @throws what stood in the way of the first that cannot */
 export async function freeCoins({ ask }: Connection, locks: readonly Lock[]): Promise<void> {
-  for (const lock of locks) await ask((lnd) => unlockUtxo({ lnd, ...lock }))
+  const failures: unknown[] = []
+  for (const lock of locks) await ask((lnd) => unlockUtxo({ lnd, ...lock })).catch((error: unknown) => failures.push(error))
+  if (failures.length > 0) throw failures[0]
 }
 
 export async function freeCoinsOf(node: Connection, outpoint: string): Promise<void> {

@@ -30,25 +30,32 @@ const NEW_CLIENT_AFTER_MS = 10_000
 
 /** @throws Fault where the files cannot be read */
 export function connectLnd({ socket, certFile, macaroonFile }: LndAddress, clock: Clock): Connection {
-  const [cert, macaroon] = [read(certFile), read(macaroonFile)]
-  const connect = (): AuthenticatedLnd => authenticatedLndGrpc({ cert, macaroon, socket }).lnd
+  const macaroon = read(macaroonFile)
+  // Read each time: lnd makes a new certificate where the old one has lapsed.
+  const connect = (): AuthenticatedLnd => authenticatedLndGrpc({ cert: read(certFile), macaroon, socket }).lnd
   let client = connect()
   let madeAt = clock.now()
-  const isAway = (error: Error): Error => {
-    if (error instanceof Unreached && clock.now() - madeAt > NEW_CLIENT_AFTER_MS) {
-      client = connect()
-      madeAt = clock.now()
-    }
-    return error
+  const renew = (unreached: AuthenticatedLnd): void => {
+    if (unreached !== client || clock.now() - madeAt <= NEW_CLIENT_AFTER_MS) return
+    madeAt = clock.now()
+    client = connect()
   }
   return {
     clock,
     lnd: () => client,
     async ask(work, timeoutMs = ANSWER_MS) {
+      const asked = client
+      let answered = false
       try {
-        return await within(clock, timeoutMs, work(client))
+        return await within(
+          clock,
+          timeoutMs,
+          work(asked).finally(() => (answered = true)),
+        )
       } catch (error) {
-        throw isAway(asFault(error))
+        const fault = answered ? asFault(error) : new Unreached(`lnd gave no answer within ${timeoutMs} ms`, { cause: error })
+        if (fault instanceof Unreached) renew(asked)
+        throw fault
       }
     },
   }

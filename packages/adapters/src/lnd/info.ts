@@ -1,21 +1,15 @@
 import { Fault } from '@penstock/kernel/result.ts'
 import type { NodeInfo } from '@penstock/ports/lightning.ts'
-import { getConfiguration, getWalletInfo } from 'lightning'
+import { getWalletInfo } from 'lightning'
+import { networkOfGenesis } from '../shared/genesis.ts'
 import type { Connection } from './connection.ts'
-
-/** The hash of a chain's first block, as lnd names chains. */
-const NETWORKS: Readonly<Record<string, NodeInfo['network']>> = {
-  '6fe28c0ab6f1b372c1a6a246ae63f74f931e8365e15a089c68d6190000000000': 'mainnet',
-  '43497fd7f826957108f4a30fd9cec3aeba79972084e90ead01ea330900000000': 'testnet',
-  f61eee3b63a380a477a063af32b2bbc97c9ff9f01f2c4225e973988108000000: 'signet',
-  '06226e46111a0b59caaf126043eb5bbf28c34f3a5e332a1fc7b2b73cf188910f': 'regtest',
-}
+import { asFault, Denied, Refusal } from './refusal.ts'
 
 /** Versions whose standard we know by having run them, where the node does not tell its setting. */
 const HOLD_EXPIRY_DELTA: readonly (readonly [version: RegExp, blocks: number])[] = [[/^0\.20\./, 12]]
 
-export async function nodeInfo({ ask }: Connection, holdExpiryDelta: () => Promise<number | null>): Promise<NodeInfo> {
-  const [info, delta] = await Promise.all([ask((lnd) => getWalletInfo({ lnd })), holdExpiryDelta()])
+export async function nodeInfo({ ask }: Connection, holdExpiryDelta: HoldExpiryDelta): Promise<NodeInfo> {
+  const info = await ask((lnd) => getWalletInfo({ lnd }))
   return {
     pubkey: info.public_key,
     alias: info.alias,
@@ -24,34 +18,59 @@ export async function nodeInfo({ ask }: Connection, holdExpiryDelta: () => Promi
     uris: info.uris ?? [],
     synced: info.is_synced_to_chain,
     height: info.current_block_height,
-    holdExpiryDelta: delta,
+    holdExpiryDelta: await holdExpiryDelta(info.version),
   }
 }
 
 function networkOf(chains: readonly string[]): NodeInfo['network'] {
-  const network = chains.flatMap((chain) => NETWORKS[chain] ?? [])[0]
+  // lnd names a chain by its first block, with the bytes as they go over the wire.
+  const network = chains.flatMap((chain) => networkOfGenesis(Buffer.from(chain, 'hex').reverse().toString('hex')) ?? [])[0]
   if (network) return network
   throw new Fault(`lnd is on a chain that Penstock does not know: ${chains.join(', ')}`)
 }
 
+type HoldExpiryDelta = (version: string) => Promise<number | null>
+
+/** A restart of the node may change the setting. */
+const ASK_AGAIN_MS = 5 * 60_000
+
 /**
  * Blocks before an HTLC's end at which this node gives a held payment back: its own setting where it tells it, else what
- * its version does by standard. Asked for once: it changes with a restart of the node at most.
+ * its version does by standard. A node that does not answer is not taken for one that keeps to the standard.
  */
-export function holdExpiryDeltaOf({ ask }: Connection): () => Promise<number | null> {
-  let known: { readonly version: string; readonly delta: number | null } | undefined
-  return async () => {
-    const { version } = await ask((lnd) => getWalletInfo({ lnd }))
-    if (known?.version !== version) {
-      const set = await ask((lnd) => getConfiguration({ lnd })).catch(() => undefined)
-      known = { version, delta: settingOf(set?.options) ?? standardOf(version) }
-    }
+export function holdExpiryDeltaOf(node: Connection): HoldExpiryDelta {
+  let known: { readonly version: string; readonly delta: number | null; readonly at: number } | undefined
+  return async (version) => {
+    const now = node.clock.now()
+    if (known?.version !== version || now - known.at >= ASK_AGAIN_MS)
+      known = { version, delta: settingOf(await settings(node)) ?? standardOf(version), at: now }
     return known.delta
   }
 }
 
-function settingOf(options: readonly { readonly type: string; readonly value: string }[] | undefined): number | undefined {
-  const value = options?.find(({ type }) => type.toLowerCase() === 'invoices.holdexpirydelta')?.value
+type Settings = Readonly<Record<string, string>>
+type GetDebugInfo = (request: object, done: (error: object | null, answer?: { readonly config?: Settings }) => void) => void
+
+/** @returns undefined where the node tells its settings to nobody, or not to us */
+async function settings({ ask }: Connection): Promise<Settings | undefined> {
+  try {
+    return await ask((lnd) => {
+      // `lightning` asks for lnd's whole log beside it, and leaves lnd's own calls untyped (lightning.proto: GetDebugInfo).
+      const service = lnd.default as { getDebugInfo: GetDebugInfo }
+      return new Promise((resolve, reject) =>
+        service.getDebugInfo({}, (error, answer) =>
+          error ? reject(asFault([503, 'UnexpectedGetDebugInfoError', { err: error }])) : resolve(answer?.config),
+        ),
+      )
+    })
+  } catch (error) {
+    if (error instanceof Denied || (error instanceof Refusal && error.code === 501)) return undefined
+    throw error
+  }
+}
+
+function settingOf(settings: Settings | undefined): number | undefined {
+  const value = Object.entries(settings ?? {}).find(([name]) => name.toLowerCase() === 'invoices.holdexpirydelta')?.[1]
   return value !== undefined && /^\d+$/.test(value) ? Number(value) : undefined
 }
 

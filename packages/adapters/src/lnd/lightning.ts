@@ -34,7 +34,7 @@ export function lndLightning(node: Connection): Lightning {
       prepare: (request) => prepareFunding(node, inHand, request),
       publish: (funding) => publishFunding(node, funding),
       abandon: ({ outpoint }) => abandonFunding(node, outpoint),
-      bumpFee: (outpoint, feeRate) => bumpFunding(node, outpoint, feeRate),
+      bumpFee: (outpoint, feeRate, maxRate) => bumpFunding(node, outpoint, feeRate, maxRate),
     },
     wallet: wallet(node),
   }

@@ -2,7 +2,7 @@ import { readTransaction } from '@penstock/bitcoin/raw.ts'
 import { Fault } from '@penstock/kernel/result.ts'
 import { OpenRefused, type OpenRequest, type UnpublishedFunding } from '@penstock/ports/lightning.ts'
 import { cancelPendingChannel, fundPendingChannels, fundPsbt, openChannels, signPsbt } from 'lightning'
-import { freeCoins, freeForgotten, keepCoins, type Lock, lockName } from './coin-locks.ts'
+import { freeCoins, freeForgotten, keepCoins, type Lock, lockName, named } from './coin-locks.ts'
 import type { Connection } from './connection.ts'
 import { ownChannels } from './own-channels.ts'
 import { peers } from './peers.ts'
@@ -25,23 +25,26 @@ export async function prepareFunding(node: Connection, inHand: Set<string>, requ
     throw new OpenRefused('insufficient-funds', `the wallet has too few confirmed coins for ${request.capacitySat} sat`)
   const { id, address, tokens } = await propose(node, request)
   let locks: readonly Lock[] = []
+  let name: string | undefined
   try {
     const chosen = await chooseCoins(node, address, tokens, request.feeRateSatPerVbyte)
     locks = chosen.locks
     const { psbt, transaction } = await node.ask((lnd) => signPsbt({ lnd, psbt: chosen.psbt }))
     const { txid, outputs } = readTransaction(transaction)
-    inHand.add(lockName(txid))
-    locks = await keepCoins(node, locks, txid)
+    name = lockName(txid)
+    inHand.add(name)
+    await keepCoins(node, locks, name)
     await node.ask((lnd) => fundPendingChannels({ lnd, channels: [id], funding: psbt }))
     const outpoint = `${txid}:${outputs.findIndex(({ script }) => script === chosen.script)}`
     await isNegotiated(node, outpoint)
     return { outpoint, handle: transaction }
   } catch (error) {
     await node.ask((lnd) => cancelPendingChannel({ lnd, id })).catch(ignored)
-    await freeCoins(node, locks).catch(ignored)
+    // Under lnd's name and under ours: where their taking over broke off, each coin has one of the two.
+    await freeCoins(node, name === undefined ? locks : [...locks, ...named(locks, name)]).catch(ignored)
     throw asRefused(error)
   } finally {
-    for (const lock of locks) inHand.delete(lock.id)
+    if (name !== undefined) inHand.delete(name)
   }
 }
 

@@ -1,5 +1,6 @@
 import { decodePaymentRequest } from '@penstock/bitcoin/bolt11.ts'
 import type { PaymentFailure, Payments, PaymentState } from '@penstock/ports/lightning.ts'
+import { inTime } from '@penstock/ports/in-time.ts'
 import { subscribeToPastPayment, subscribeToPayViaRequest } from 'lightning'
 import type { Connection } from './connection.ts'
 import { createInvoice, findInvoice } from './invoices.ts'
@@ -23,12 +24,14 @@ export const payments = (node: Connection, peerOf: PeerOf): Payments => ({
 type Options = Parameters<Payments['pay']>[1]
 
 /** By the hash first: what is under way is continued, what succeeded is answered; only what failed is tried again. */
-async function pay(node: Connection, request: string, { maxFeeMsat, timeoutMs }: Options): Promise<PaymentState> {
+async function pay(node: Connection, request: string, { maxFeeMsat, timeoutMs, notAfter }: Options): Promise<PaymentState> {
   const paymentHash = decodePaymentRequest(request)?.paymentHash
   if (paymentHash === undefined) throw new RangeError('not a payment request')
   const known = await find(node, paymentHash)
   if (known?.state === 'succeeded') return known
   if (known?.state === 'in-flight') return follow(node, paymentHash, timeoutMs)
+  // The look takes its time, and from here to the sending nothing does.
+  if (notAfter !== undefined) inTime(node.clock, notAfter)
   const sending = subscribeToPayViaRequest({
     lnd: node.lnd(),
     request,

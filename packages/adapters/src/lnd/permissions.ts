@@ -13,11 +13,11 @@ const SEES_BLOCKS = [
 
 const SEES_GRAPH = ['/lnrpc.Lightning/GetNodeInfo', '/lnrpc.Lightning/GetChanInfo'] as const
 
+/** Whoever may send along a route may also pay along it: a macaroon with these can spend. */
 const PROBES = [
   '/lnrpc.Lightning/QueryRoutes',
   '/lnrpc.Lightning/ListPayments',
   '/routerrpc.Router/SendToRouteV2',
-  '/lnrpc.Lightning/DeletePayment',
   '/routerrpc.Router/ResetMissionControl',
 ] as const
 

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import type { Graph, ProbeOutcome } from '@penstock/ports/lightning.ts'
 import { deleteForwardingReputations, getHeight, getPendingPayments, getRouteToDestination, payViaRoutes } from 'lightning'
 import type { Connection } from './connection.ts'
@@ -15,7 +16,7 @@ const FINAL_DELTA = 43
  * that is young.
  */
 const GENEROUS = (amountMsat: bigint): Toll => ({ feeMsat: 1_000_000n + amountMsat / 10n, cltvDelta: 288 })
-/** Until the last node lets go, or the HTLC ends. Whoever asks limits the wait by himself. */
+/** Until the last node lets go, or the HTLC ends: its time locks add up to less. Whoever asks limits the wait by himself. */
 const KEPT_MS = 14 * 24 * 3_600_000
 const LOOK_AGAIN_MS = 1000
 
@@ -29,14 +30,22 @@ export async function probe(node: Connection, request: Probe): Promise<ProbeOutc
   return (await send(node, request, { feeMsat, cltvDelta: cltv_delta })).outcome
 }
 
-async function isUnderWay({ ask }: Connection, { shortChannelId, destination }: Probe): Promise<boolean> {
-  const { payments } = await ask((lnd) => getPendingPayments({ lnd }))
-  return payments.some(({ attempts }) =>
-    attempts.some(({ is_pending, route }) => {
-      const last = route.hops.at(-1)
-      return is_pending && last?.channel === shortChannelId && last.public_key === destination
-    }),
-  )
+async function isUnderWay({ ask, clock }: Connection, { shortChannelId, destination }: Probe): Promise<boolean> {
+  const created_after = new Date(clock.now() - KEPT_MS).toISOString()
+  let token: string | undefined
+  do {
+    const page = token === undefined ? { created_after } : { token }
+    const { payments, next } = await ask((lnd) => getPendingPayments({ lnd, ...page }))
+    const isSame = payments.some(({ attempts }) =>
+      attempts.some(({ is_pending, route }) => {
+        const last = route.hops.at(-1)
+        return is_pending && last?.channel === shortChannelId && last.public_key === destination
+      }),
+    )
+    if (isSame) return true
+    token = next
+  } while (token !== undefined)
+  return false
 }
 
 type Sent = {
@@ -48,8 +57,9 @@ async function send(node: Connection, request: Probe, toll: Toll): Promise<Sent>
   const route = await routeThrough(node, request, toll)
   if (!route) return { outcome: { reached: false, failedAt: 'route', reason: 'NoRoute' } }
   try {
-    // Without an id: `lightning` makes a random hash, and removes the failed payment from the node's records.
-    await node.ask((lnd) => payViaRoutes({ lnd, routes: [route] }), KEPT_MS)
+    // A hash of our own: without one `lightning` deletes the payment afterwards, and payments are never deleted.
+    const id = randomBytes(32).toString('hex')
+    await node.ask((lnd) => payViaRoutes({ lnd, id, routes: [route] }), KEPT_MS)
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     const sent = judge(error, route.hops.length)

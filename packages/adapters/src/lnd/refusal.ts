@@ -2,8 +2,11 @@ import { Fault } from '@penstock/kernel/result.ts'
 
 /** gRPC's codes for a node that was not reached, or did not get to it: cancelled, deadline exceeded, unavailable. */
 const UNREACHED = new Set([1, 4, 14])
-/** lnd says so where `lightning` knows no other code for it. */
-const NOT_FOUND = 5
+/** gRPC's codes that lnd answers with where `lightning` knows no other for it, as `lightning` numbers them. */
+const CODES = new Map([
+  [5, 404],
+  [12, 501],
+])
 
 /** lnd did not do what it was asked. Whoever knows the reason answers it; to everybody else it is a fault. */
 export class Refusal extends Fault {
@@ -34,6 +37,9 @@ export type RouteFailure = {
 /** The node was not reached: what became of the call is not known. */
 export class Unreached extends Fault {}
 
+/** The macaroon does not allow the call. */
+export class Denied extends Fault {}
+
 /** `lightning` rejects with [code, name, details], and with an Error for what it holds for a mistake of the caller. */
 export function asFault(rejected: unknown): Error {
   if (rejected instanceof Error) return rejected
@@ -44,8 +50,8 @@ export function asFault(rejected: unknown): Error {
   if (reason === 'FailedToConnectToDaemon' || (grpc?.code !== undefined && UNREACHED.has(grpc.code)))
     return new Unreached(`lnd does not answer: ${said || String(reason)}`)
   if (said === 'permission denied' || said.startsWith('verification failed'))
-    return new Fault(`lnd's macaroon does not allow this call (${String(reason)}): bake one with "penstock lnd bake"`)
-  return new Refusal(grpc?.code === NOT_FOUND ? 404 : Number(code), String(reason), said, routeFailure(details))
+    return new Denied(`lnd's macaroon does not allow this call (${String(reason)}): bake one with "penstock lnd bake"`)
+  return new Refusal(CODES.get(grpc?.code ?? 0) ?? Number(code), String(reason), said, routeFailure(details))
 }
 
 /** What the chain's node said of a transaction that it would not have. */

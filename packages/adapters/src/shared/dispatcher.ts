@@ -1,5 +1,5 @@
 import type { Handled } from '@penstock/ports/bus.ts'
-import { type Handle, handlers } from './handlers.ts'
+import { type Aside, type Handle, handlers } from './handlers.ts'
 import type { LaneSource, Sequenced } from './lane-source.ts'
 import { type Lane, laneTable } from './lanes.ts'
 import { pages } from './pages.ts'
@@ -13,7 +13,7 @@ export type Dispatcher = {
   /** After the log has grown: takes from it whatever can be worked on. */
   pump(): void
   /** Handlers share the work; the dispatcher ends with its last one. */
-  add(handle: Handle): void
+  add(handle: Handle, aside: Aside): void
   /** `done` resolves when nothing of this handler is in hand; with the last one, when the progress is kept too. */
   remove(handle: Handle): { readonly isLast: boolean; readonly done: Promise<void> }
   replay(key: string): void
@@ -59,7 +59,7 @@ export function dispatcher(source: LaneSource, options: DispatcherOptions): Disp
   /** @returns false where the dispatcher was stopped before the message was handled */
   const deliver = (message: Sequenced): Promise<boolean> =>
     untilItWorks(async () => {
-      if (await parked.takes(message)) return
+      if (await parked.takes(message)) return sharing.aside(message)
       await parked.unlessDone(message, await sharing.call(message))
     })
   async function replay(key: string): Promise<void> {
@@ -76,8 +76,8 @@ export function dispatcher(source: LaneSource, options: DispatcherOptions): Disp
   return {
     pump: () => pump(true),
     replay: startReplay,
-    add(handle) {
-      sharing.add(handle)
+    add(handle, aside) {
+      sharing.add(handle, aside)
       if (sharing.count() === 1) parked.load().forEach(startReplay)
     },
     remove(handle) {

@@ -57,7 +57,7 @@ export function subscriptions(
       const name = nameOf(subscription.group, subscription.topic)
       const entry = await join(subscription)
       const handle = (message: Parameters<Subscription['handle']>[0]) => subscription.handle(message)
-      entry.dispatcher.add(handle)
+      entry.dispatcher.add(handle, (message) => subscription.aside?.(message))
       entry.dispatcher.pump()
       let closing: Promise<void> | undefined
       const close = async (): Promise<void> => {

@@ -1,0 +1,66 @@
+import type { AuthenticatedLnd } from 'lightning'
+import { expect, test } from 'vitest'
+import type { Connection } from './connection.ts'
+import { probe } from './probe.ts'
+
+const destination = `02${'11'.repeat(32)}`
+const request = { via: `02${'22'.repeat(32)}`, shortChannelId: '5x1x0', destination, amountMsat: 1000n }
+
+/** A probe that is kept, as lnd lists it. */
+const kept = {
+  creation_date: '1',
+  creation_time_ns: '1000000000',
+  fee_msat: '0',
+  fee_sat: '0',
+  htlcs: [
+    {
+      attempt_time_ns: '1000000000',
+      resolve_time_ns: '0',
+      route: {
+        hops: [
+          {
+            amt_to_forward_msat: '1000',
+            chan_id: `${(5n << 40n) + (1n << 16n)}`,
+            expiry: 100,
+            fee_msat: '0',
+            pub_key: destination,
+            tlv_payload: true,
+          },
+        ],
+        total_amt_msat: '1000',
+        total_fees_msat: '0',
+        total_time_lock: 100,
+      },
+      status: 'IN_FLIGHT',
+    },
+  ],
+  payment_hash: '33'.repeat(32),
+  payment_index: '7',
+  payment_preimage: '00'.repeat(32),
+  payment_request: '',
+  status: 'IN_FLIGHT',
+  value: '1',
+  value_msat: '1000',
+  value_sat: '1',
+}
+
+type Page = { readonly index_offset: number; readonly creation_date_start: number }
+type ListPayments = (page: Page, done: (error: null, answer: object) => void) => void
+
+test('a probe that is kept is found behind any number of newer payments, of those that can still be under way', async () => {
+  const pages: Page[] = []
+  const listPayments: ListPayments = (page, done) => {
+    pages.push(page)
+    const isLast = page.index_offset !== 0
+    done(null, { first_index_offset: isLast ? '7' : '900', last_index_offset: '1150', payments: isLast ? [kept] : [] })
+  }
+  const lnd = { default: { listPayments } } as unknown as AuthenticatedLnd // the one call that is made
+  const node: Connection = {
+    clock: { now: () => Date.parse('2026-01-15'), sleep: () => Promise.reject(new Error('it waits')) },
+    lnd: () => lnd,
+    ask: (work) => work(lnd),
+  }
+  await expect(probe(node, request)).rejects.toThrow('it waits')
+  expect(pages.map(({ index_offset }) => index_offset)).toEqual([0, 900])
+  for (const { creation_date_start } of pages) expect(creation_date_start).toBe(Date.parse('2026-01-01') / 1000)
+})
