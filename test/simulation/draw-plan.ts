@@ -42,7 +42,14 @@ export function planOf(seed: number): Plan {
   const special = random(`scene ${seed}`)
   // Few faults beside what a scene does on purpose: it is to come to its end.
   return special.chance(0.6)
-    ? { ...whole, busyMs: SCENE_MS, deaths: [], faults: special.chance(0.5) ? {} : whole.faults, ...sceneOf(special) }
+    ? {
+        ...whole,
+        busyMs: SCENE_MS,
+        deaths: [],
+        old: special.chance(0.2) ? whole.old : [],
+        faults: special.chance(0.5) ? {} : whole.faults,
+        ...sceneOf(special),
+      }
     : whole
 }
 

@@ -81,7 +81,7 @@ async function many(first: number, count: number, lanes: number): Promise<boolea
   const gaps = sums.missing()
   if (count >= WHOLE || values.report)
     writeFileSync(join(root, 'docs/simulation.md'), report(sums, { from: first, seeds: count }))
-  if (count >= WHOLE || values.report) for (const gap of gaps) console.log(gap)
+  if (count >= WHOLE || values.report || values['keep-going']) for (const gap of gaps) console.log(gap)
   console.log(
     `${sums.seeds()} seeds, ${failed.length} failed${failed.length > 0 ? `: ${failed.map(({ plan }) => plan.seed).join(', ')}` : ''}; ${gaps.length} things not reached.`,
   )

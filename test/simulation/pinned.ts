@@ -4,7 +4,11 @@ import { registerHooks, stripTypeScriptTypes } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
-/** The commit whose services and contracts run together with today's, as during a deployment. */
+/**
+ * The commit whose services and contracts run together with today's, as during a deployment. The runtime is today's for
+ * both. It derives the ids of reactions' commands otherwise than that commit's own did, which used the place of a reaction
+ * among its service's: between those two the ids differ once, before a first release. From now on they stay.
+ */
 export const PINNED = 'e498be6'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))

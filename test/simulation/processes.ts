@@ -20,6 +20,8 @@ export type Cradle = {
   replica(name: string): void
   agent(alias: string, index: number, apiKey: string): void
   kill(name: string, awayMs: number): void
+  /** It stands still for so long, and nobody notices. */
+  freeze(name: string, ms: number): void
   readonly alive: (name: string) => boolean
 }
 
@@ -87,6 +89,7 @@ export function openCradle(world: World, starts: Starts): Cradle {
       )
     },
     kill,
+    freeze: (name, ms) => living.get(name)?.freeze(ms),
     alive: (name) => living.get(name)?.alive() ?? false,
   }
 }
@@ -104,7 +107,7 @@ const watched = (process: Mortal, points: Set<string>): Mortal => ({
 const serviceOf = (name: string): Service => name.slice(0, name.indexOf('.')) as Service
 
 async function homeOf(world: World, process: Mortal): Promise<Home> {
-  const { engine, simnet, market, store, bus, leases, keyring, pepper, diary } = world
+  const { engine, simnet, market, store, bus, lags, leases, keyring, pepper, diary } = world
   const views = world.views.of(process)
   const died = Promise.withResolvers<never>()
   process.onDeath(() => {
@@ -115,7 +118,7 @@ async function homeOf(world: World, process: Mortal): Promise<Home> {
   return {
     platform: {
       store: store.of(process),
-      bus: bus.of(process),
+      bus: lags.slowed(bus.of(process), process.clock),
       views,
       clock: process.clock,
       ids: process.ids,

@@ -6,7 +6,7 @@ import type { Plan, Purchase } from './plan.ts'
  * What chance alone would bring about too seldom: one or two orders with things that happen at just the wrong moment.
  * Each scene leaves the details to the seed, so that it is met in all its variants.
  */
-export type Scene = Partial<Pick<Plan, 'purchases' | 'sellers' | 'weather' | 'deeds' | 'cues' | 'faults' | 'network'>>
+export type Scene = Partial<Pick<Plan, 'purchases' | 'sellers' | 'weather' | 'deeds' | 'cues' | 'faults' | 'network' | 'busyMs'>>
 
 /** Strokes fall so soon after their cue unless a scene says when. */
 const SOON_MS = 120

@@ -20,6 +20,7 @@ export function outOfBlocks({ on, does, pick, maybe }: Tools): Scene {
 /** The payment comes when the invoice has just ended, to a node that answers badly. */
 export function latePayer({ on, does, pick, purchase, maybe, draws }: Tools): Scene {
   return {
+    busyMs: pick(8000, 18_000),
     purchases: [purchase({ then: pick('leave', 'leave', 'pay at the last moment', 'cancel', 'pay and cancel') })],
     faults: { lightningFault: pick(0.1, 0.3), lightningUnknown: pick(0, 0.2), watchSilent: 0.02 },
     cues: [

@@ -1,6 +1,22 @@
 import type { Random } from '@penstock/adapters/seeded/random.ts'
 import { type Scene, type Tools, toolsOf } from './scene-tools.ts'
 import { changesOfMind, lastMoment, lateWord, lostInFees, nobodyWatches, operatorSteps } from './scenes-channel.ts'
+import {
+  attestedLate,
+  cancellingSlowly,
+  closedEarly,
+  heldBack,
+  invoiceAfterAll,
+  lastOfIt,
+  lingering,
+  oneInvoiceForTwo,
+  onlySeller,
+  outOfSight,
+  secondThoughts,
+  settlingSlowly,
+  tornOut,
+  unpaid,
+} from './scenes-races.ts'
 import { approvals, latePayer, outOfBlocks, quietEnd, shutDoor, twins } from './scenes-money.ts'
 import { brokenChannel, comingAndGoing, dearSeller, fullBook, lateSeller } from './scenes-sellers.ts'
 
@@ -22,6 +38,22 @@ const SCENES: readonly ((tools: Tools) => Scene)[] = [
   comingAndGoing,
   dearSeller,
   brokenChannel,
+  lingering,
+  secondThoughts,
+  secondThoughts,
+  tornOut,
+  closedEarly,
+  onlySeller,
+  lastOfIt,
+  settlingSlowly,
+  cancellingSlowly,
+  invoiceAfterAll,
+  attestedLate,
+  attestedLate,
+  heldBack,
+  outOfSight,
+  oneInvoiceForTwo,
+  unpaid,
 ]
 
 export function sceneOf(draws: Random): Scene {

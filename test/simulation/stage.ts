@@ -10,6 +10,8 @@ export type Trader = { readonly key: string; readonly pubkey: string }
 /** How a buyer reaches its order again, and what it pays with. */
 export type Bought = { readonly key: string | null; readonly buyer: string; readonly invoice: string }
 
+type Given = { readonly request: string; readonly orders: Set<string> }
+
 /** Where the strokes of a plan fall: the world, whoever acts in it, and what has been told so far. */
 export type Stage = {
   readonly world: World
@@ -19,8 +21,8 @@ export type Stage = {
   readonly sellers: ReadonlyMap<string, Trader>
   /** Orders by id, as their buyers know them. */
   readonly bought: Map<string, Bought>
-  /** What sellers gave by hand: invoices by payee and amount. */
-  readonly invoices: Map<string, string>
+  /** What sellers gave by hand, by payee and amount: each invoice with the orders that it was given for. */
+  readonly invoices: Map<string, readonly Given[]>
 }
 
 /** The order that a stroke is about. */

@@ -87,9 +87,14 @@ async function give(stage: Stage, subject: Subject, isNew: boolean): Promise<voi
   const { candidate } = subject.placed.attempts.at(-1) ?? { candidate: subject.placed.terms.candidate }
   const amountMsat = BigInt(candidate.sellerAmountMsat)
   const name = `${alias} ${amountMsat}`
-  const known = isNew ? undefined : invoices.get(name)
-  const request = known ?? world.simnet.control.invoice(alias, amountMsat / 1000n, FOUR_DAYS).invoice
-  invoices.set(name, request)
+  const given = invoices.get(name) ?? []
+  const known = isNew ? undefined : given.find(({ orders }) => !orders.has(subject.id))
+  const { request, orders } = known ?? {
+    request: world.simnet.control.invoice(alias, amountMsat / 1000n, FOUR_DAYS).invoice,
+    orders: new Set<string>(),
+  }
+  if (!known) invoices.set(name, [...given, { request, orders }])
+  orders.add(subject.id)
   await asSeller(stage, subject, ACCEPT, { input: { order_id: subject.id, request } })
 }
 

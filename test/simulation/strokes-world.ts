@@ -3,6 +3,7 @@ import type { SERVICES } from './plan.ts'
 import { agentOf } from './plan.ts'
 import { aliasOf, sellerOf, type Stage, type Subject } from './stage.ts'
 import type { Doing } from './strokes-people.ts'
+import { reorganise } from './weather.ts'
 
 /** What nobody's hand does: blocks, re-orgs, nodes that are away, and services of which no replica stands. */
 export const events = {
@@ -13,8 +14,8 @@ export const events = {
     const missing = payment.expiryHeight - request.guardBlocks + much - heightOf(world)
     if (missing > 0) world.simnet.control.mine(missing)
   },
-  'a re-org': async ({ world }, _, much) => void world.simnet.control.reorg(much),
-  'a re-org with the same transactions': async ({ world }, _, much) => void world.simnet.control.reorg(much, { remine: true }),
+  'a re-org': async ({ world }, _, much) => reorganise(world.simnet, much, false),
+  'a re-org with the same transactions': async ({ world }, _, much) => reorganise(world.simnet, much, true),
   'the funding is evicted': async (stage, subject) => {
     const txid = subject.placed.named?.outpoint.split(':')[0]
     const { control, rows } = stage.world.simnet
@@ -56,6 +57,21 @@ export const events = {
     if (request) await simnet.lightning('market').holds.cancel(request.paymentHash)
   },
   'the agent dies': async (stage, subject, much) => stage.cradle.kill(agentOf(sellerOf(stage, subject).alias), much),
+  'a replica of order stands still': ({ cradle, draws }, _, much) => stand(cradle, `order.${draws.between(1, 2)}`, much),
+  'order hears settlement late': (stage, { id }, much) => late(stage, 'order', 'settlement.events', (key) => key === id, much),
+  'order hears matching late': (stage, { id }, much) => late(stage, 'order', 'matching.events', (key) => key === id, much),
+  'order hears the watch late': (stage, { id }, much) =>
+    late(stage, 'order', 'channel-watcher.events', (key) => key === id, much),
+  'order hears of claims late': (stage, _, much) => late(stage, 'order', 'channel-watcher.events', isOutpoint, much),
+  'settlement is asked late': (stage, { id }, much) =>
+    late(stage, 'settlement', 'settlement.commands', (key) => key === id, much),
+  'matching is asked late': (stage, { id }, much) => late(stage, 'matching', 'matching.commands', (key) => key === id, much),
+  'the watch is asked late': (stage, { id }, much) =>
+    late(stage, 'channel-watcher', 'channel-watcher.commands', (key) => key === id, much),
+  // The streams of payment hashes and of offers have no order's id.
+  'payment hashes are answered late': (stage, { id }, much) =>
+    late(stage, 'settlement', 'settlement.events', (key) => key !== id, much),
+  'offers answer late': (stage, { id }, much) => late(stage, 'matching', 'matching.events', (key) => key !== id, much),
   'order is down': (stage, _, much) => down(stage, 'order', much),
   'matching is down': (stage, _, much) => down(stage, 'matching', much),
   'settlement is down': (stage, _, much) => down(stage, 'settlement', much),
@@ -74,6 +90,22 @@ async function away({ world }: Stage, alias: string, ms: number): Promise<void> 
   world.simnet.control.setOnline(alias, false)
   await world.engine.schedule.clock.sleep(ms)
   world.simnet.control.setOnline(alias, true)
+}
+
+const isOutpoint = (key: string): boolean => key.includes(':')
+
+async function late(
+  { world }: Stage,
+  group: string,
+  topic: string,
+  isMeant: (key: string) => boolean,
+  ms: number,
+): Promise<void> {
+  world.lags.lag(group, topic, isMeant, world.engine.schedule.now() + ms)
+}
+
+async function stand(cradle: Stage['cradle'], name: string, ms: number): Promise<void> {
+  cradle.freeze(name, ms)
 }
 
 async function down({ cradle }: Stage, service: (typeof SERVICES)[number], ms: number): Promise<void> {

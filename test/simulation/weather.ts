@@ -23,7 +23,7 @@ export async function happen(sky: Sky, weather: Weather): Promise<void> {
       await clock.sleep(weather.forMs)
       return control.holdProbes(weather.alias, false)
     case 'reorg':
-      return void control.reorg(weather.depth, { remine: weather.remine })
+      return reorganise(simnet, weather.depth, weather.remine)
     case 'evict':
       return evict(sky)
     case 'close': {
@@ -52,6 +52,14 @@ export function clearSky({ control }: Simnet, plan: Plan): void {
     control.behave(alias, good)
   }
   void plan
+}
+
+/** As deep as the network is old, at most. */
+export function reorganise({ control, rows }: Simnet, depth: number, remine: boolean): void {
+  const [first] = rows<{ value: string }>("SELECT value FROM meta WHERE key = 'first_height'")
+  const [newest] = rows<{ height: bigint }>('SELECT max(height) AS height FROM blocks')
+  const deepest = Number(newest?.height ?? 0) - Number(first?.value ?? 0)
+  if (deepest > 0) control.reorg(Math.min(depth, deepest), { remine })
 }
 
 /** Channels from a seller to a buyer: what was sold. */

@@ -11,6 +11,7 @@ import { type Config, readConfig } from '@penstock/runtime/config.ts'
 import { type Diary, openDiary } from './diary.ts'
 import { BUYERS, type Plan, SELLERS } from './plan.ts'
 import { seededKeyring } from './keyring.ts'
+import { type Lags, openLags } from './lags.ts'
 import { type Market, openMarket } from './market.ts'
 
 export const CONFIG: Config = readConfig({
@@ -51,6 +52,7 @@ export type World = {
   readonly market: Market
   readonly store: SeededEventStore
   readonly bus: SeededBus
+  readonly lags: Lags
   readonly views: SeededDatabase
   readonly records: SeededDatabase
   readonly leases: SeededLeases
@@ -84,6 +86,7 @@ export function openWorld(plan: Plan): World {
     market: openMarket(clock, random.fork('market')),
     store: seededEventStore(disk),
     bus: seededBus(schedule, disk),
+    lags: openLags(() => schedule.now()),
     views: seededDatabase(disk),
     records: seededDatabase(disk),
     leases: seededLeases(schedule),
