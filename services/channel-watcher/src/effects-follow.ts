@@ -11,6 +11,8 @@ import { lanes } from './lanes.ts'
 import { isAtRest } from './look.ts'
 
 const LOOKS_SIDE_BY_SIDE = 8
+/** After a start their blocks are read anew where the chain's source has no index, which takes hours: no sale waits for that. */
+const LEASES_SIDE_BY_SIDE = 8
 /** A probe that its last node keeps takes its whole limit: probes have lanes of their own. */
 const PROBES_SIDE_BY_SIDE = 32
 const AGAIN_AFTER_MS = 1000
@@ -28,7 +30,7 @@ export const followChain: Job<WatcherPorts> = {
 
 /**
  * Looks at every watched outpoint on every new tip, and again where a look failed. No look waits for another, nor a new
- * tip for any: whoever keeps our probe keeps it from nobody else.
+ * tip for any: whoever keeps our probe keeps it from nobody else, and leases have lanes of their own.
  */
 async function follow(context: Context, signal: AbortSignal): Promise<void> {
   const { chain, clock, log } = context.ports
@@ -45,15 +47,20 @@ async function follow(context: Context, signal: AbortSignal): Promise<void> {
       void clock.sleep(AGAIN_AFTER_MS, signal).then(() => (signal.aborted ? undefined : looks.add([id])))
     }
   }
+  const lookNow = async (tip: ChainTip, id: string): Promise<void> => {
+    resting.delete(id)
+    const after = await look(context, tip, id, false, signal)
+    if (isAtRest(after)) resting.add(id)
+    // A channel that this look found deep enough is probed at once, not a block later.
+    if (isToBeProbed(after)) probes.add([id])
+  }
   const looks = lanes(LOOKS_SIDE_BY_SIDE, (id) =>
     attempt(id, async (tip) => {
-      resting.delete(id)
-      const after = await look(context, tip, id, false, signal)
-      if (isAtRest(after)) resting.add(id)
-      // A channel that this look found deep enough is probed at once, not a block later.
-      if (isToBeProbed(after)) probes.add([id])
+      if (isAtRest((await present(context, id)).state)) leases.add([id])
+      else await lookNow(tip, id)
     }),
   )
+  const leases = lanes(LEASES_SIDE_BY_SIDE, (id) => attempt(id, (tip) => lookNow(tip, id)))
   const probes = lanes(PROBES_SIDE_BY_SIDE, (id) => attempt(id, async (tip) => void (await look(context, tip, id, true, signal))))
   try {
     for await (const tip of chain.tips(signal)) {
@@ -61,7 +68,7 @@ async function follow(context: Context, signal: AbortSignal): Promise<void> {
       looks.add(await due(context, resting))
     }
   } finally {
-    await Promise.all([looks.stop(), probes.stop()])
+    await Promise.all([looks, leases, probes].map((one) => one.stop()))
   }
 }
 

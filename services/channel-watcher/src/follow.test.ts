@@ -4,7 +4,7 @@ import type { Leases } from '@penstock/ports/leases.ts'
 import { underLease } from '@penstock/runtime/lease.ts'
 import { openLog } from '@penstock/runtime/log.ts'
 import type { Ask } from '@penstock/runtime/service.ts'
-import { confirmed, fact, opened, other, output, outpoint, seen, started, two } from '@penstock/testkit/channel-story.ts'
+import { confirmed, fact, leased, opened, other, output, outpoint, seen, started, two } from '@penstock/testkit/channel-story.ts'
 import { until } from '@penstock/testkit/until.ts'
 import { expect, test } from 'vitest'
 import { channelDecider } from './channel.decide.ts'
@@ -17,7 +17,7 @@ const never = <T>(): Promise<T> => new Promise(() => undefined)
 const always: Alone = (_, work, signal) => work(signal)
 
 /** Two channels, of which `probed` waits for a probe that its buyer keeps; blocks come when told. */
-function watcher({ slowOutput = false, alone = always } = {}) {
+function watcher({ slowOutput = false, alone = always, slowLeases = 0 } = {}) {
   const stop = new AbortController()
   const otherStarted = fact('WatchStarted', { ...started.data, outpoint: other } as never)
   const states = {
@@ -27,6 +27,10 @@ function watcher({ slowOutput = false, alone = always } = {}) {
       ...[seen, confirmed, two].map(({ type, data }) => fact(type, { ...data, outpoint: other })),
     ]),
   }
+  // At rest, and of an output that is far back in the chain.
+  const six = fact('ConfirmationsSeen', { outpoint, confirmations: 6, tipHeight: 106 })
+  const resting = fold(channelDecider, [...opened, leased, six])
+  const leases = Array.from({ length: slowLeases }, (_, index) => `lease-${index}`)
   const looks: string[] = []
   const heights: number[] = []
   let revision = 1
@@ -71,9 +75,9 @@ function watcher({ slowOutput = false, alone = always } = {}) {
         },
       },
     },
-    unfinished: () => Promise.resolve(['probed', 'other']),
+    unfinished: () => Promise.resolve([...leases, ...Object.keys(states)]),
     alone,
-    load: (_: string, id: keyof typeof states) => Promise.resolve({ state: states[id], revision }),
+    load: (_: string, id: string) => Promise.resolve({ state: states[id as keyof typeof states] ?? resting, revision }),
     decide: ({ id, command }: Ask) => {
       looks.push(id)
       heights.push((command.data as { evidence: { tipHeight: number } }).evidence.tipHeight)
@@ -121,6 +125,12 @@ test('a look that gets no answer holds up nobody else', async () => {
   const world = watcher({ slowOutput: true })
   for (let blocks = 0; blocks < 5; blocks++) await world.block()
   expect(world.count('probed')).toBe(0)
+  await world.close()
+})
+
+test('leases that are read for long hold up no sale, however many there are', async () => {
+  const world = watcher({ slowOutput: true, slowLeases: 100 })
+  for (let blocks = 0; blocks < 5; blocks++) await world.block()
   await world.close()
 })
 

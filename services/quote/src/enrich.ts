@@ -27,11 +27,11 @@ export type Known = {
   ready: boolean
 }
 
-export function marketNow({ book, samples, fees }: Known, at: number, { config }: Basics): Market {
+export function marketNow({ book, samples, fees }: Known, at: number, { config, rates }: QuotePorts & Basics): Market {
   return {
     entries: book.entries(at, config.railsScore),
     pricing: { settings: config, fees },
-    rateNow: combine([...samples.values()], at, config),
+    rateNow: combine([...samples.values()], at, { ...config, sources: new Set(rates.map(({ name }) => name)).size }),
     leaseBlocks: config.leaseBlocks,
     maxLeaseBlocks: config.maxChannelExpiryBlocks,
   }

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { combine } from './rate.ts'
 
 const NOW = 1_800_000_000_000
-const limits = { rateMaxAgeSeconds: 300, rateSpreadPercent: 2 }
+const limits = { rateMaxAgeSeconds: 300, rateSpreadPercent: 2, sources: 1 }
 const sample = (source: string, centsPerBtc: bigint, agoMs = 0) => ({ source, centsPerBtc, at: NOW - agoMs })
 
 test('the median of the sources, as old as the oldest', () => {
@@ -29,6 +29,17 @@ test('nothing is guessed', () => {
   expect(combine([sample('a', 10_000_000n), sample('b', 90_000_000n, 300_001)], NOW, limits)).toMatchObject({
     rate: { centsPerBtc: '10000000' },
   })
+})
+
+test('one source alone is believed only where it is the only one', () => {
+  const of = (sources: number) => ({ ...limits, sources })
+  expect(combine([sample('a', 10_000_000n)], NOW, of(3))).toMatchObject({ refused: { code: 'RATE_STALE' } })
+  expect(combine([sample('a', 10_000_000n), sample('b', 10_000_000n, 300_001)], NOW, of(2))).toMatchObject({
+    refused: { code: 'RATE_STALE' },
+  })
+  expect(combine([sample('a', 10_000_000n), sample('b', 10_000_000n)], NOW, of(3))).toHaveProperty('rate')
+  expect(combine([sample('a', 10_000_000n)], NOW, of(1))).toHaveProperty('rate')
+  expect(combine([], NOW, of(0))).toMatchObject({ refused: { code: 'RATE_STALE' } })
 })
 
 test('the rate lies between its sources, whatever their order', () => {

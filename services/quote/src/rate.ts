@@ -6,14 +6,24 @@ export type Rate = NonNullable<ReturnType<(typeof orderTerms)['parse']>['rate']>
 export type Sample = { readonly source: string; readonly centsPerBtc: bigint; readonly at: number }
 export type RateNow = { readonly rate: Rate } | { readonly refused: Refusal<QuoteRefusal> }
 
+export type RateLimits = {
+  readonly rateMaxAgeSeconds: number
+  readonly rateSpreadPercent: number
+  /** How many are asked. */
+  readonly sources: number
+}
+
+/** So many have to say the same, where there are so many: one that is wrong looks like one that is right. */
+const QUORUM = 2
+
 /**
- * The median of what fresh sources say, as old as the oldest of them. Nothing is guessed: without a fresh source, or
+ * The median of what fresh sources say, as old as the oldest of them. Nothing is guessed: without enough fresh sources, or
  * with sources that differ too much, there is no rate.
  */
 export function combine(
   samples: readonly Sample[],
   now: number,
-  { rateMaxAgeSeconds, rateSpreadPercent }: { readonly rateMaxAgeSeconds: number; readonly rateSpreadPercent: number },
+  { rateMaxAgeSeconds, rateSpreadPercent, sources }: RateLimits,
 ): RateNow {
   const fresh = samples.filter(({ at, centsPerBtc }) => now - at <= rateMaxAgeSeconds * 1000 && centsPerBtc > 0n)
   const sorted = fresh.toSorted((a, b) => (a.centsPerBtc < b.centsPerBtc ? -1 : 1))
@@ -21,6 +31,11 @@ export function combine(
   const highest = sorted.at(-1)
   if (!lowest || !highest)
     return refuse('RATE_STALE', `No source has said within ${rateMaxAgeSeconds} s what a bitcoin costs; try again soon.`)
+  if (fresh.length < Math.min(QUORUM, sources))
+    return refuse(
+      'RATE_STALE',
+      `${fresh.length} of ${sources} sources has said within ${rateMaxAgeSeconds} s what a bitcoin costs, and ${QUORUM} are needed; try again soon.`,
+    )
   const centsPerBtc = median(sorted)
   // In hundredths of a per cent, so that the comparison is exact.
   const spread = ((highest.centsPerBtc - lowest.centsPerBtc) * 10_000n) / centsPerBtc

@@ -1,6 +1,6 @@
 import type { Network } from '@penstock/cluster/regtest/network.ts'
 import type { Person } from '@penstock/cluster/regtest/person.ts'
-import { getChannels, getInvoices, getPayments, type GetInvoicesResult, type GetPaymentsResult } from 'lightning'
+import { getChannels, getFailedPayments, getInvoices, getPayments, getPendingPayments } from 'lightning'
 import type { Channel, Htlc, Invoice, Payment, Truth } from '../truth.ts'
 
 const PAGE = 500
@@ -43,34 +43,60 @@ const underWay = ({ payment_hash, payee }: Payment): Htlc => ({
   is_last: 0n,
 })
 
+/** lnd lists what has succeeded apart from what is under way and from what has failed. */
 async function paymentsOf({ node: { lnd }, info: { pubkey } }: Person): Promise<readonly Payment[]> {
-  const all: GetPaymentsResult['payments'] = []
-  for (let token: string | undefined; ;) {
-    const page = await getPayments(token === undefined ? { lnd, limit: PAGE } : { lnd, token })
-    all.push(...page.payments)
-    token = page.next
-    if (token === undefined) break
-  }
-  return all.map(({ id, destination, mtokens, fee_mtokens, is_confirmed, attempts }) => ({
+  // In this order: what ends meanwhile is listed once more, and counts as it ended.
+  const pending = await allPages(
+    (page) => getPendingPayments({ lnd, ...page }),
+    ({ payments }) => payments,
+  )
+  const failed = await allPages(
+    (page) => getFailedPayments({ lnd, ...page }),
+    ({ payments }) => payments,
+  )
+  const succeeded = await allPages(
+    (page) => getPayments({ lnd, ...page }),
+    ({ payments }) => payments,
+  )
+  const of = ({ id, destination = '', mtokens }: Paid, state: Payment['state'], fee = '0'): Payment => ({
     payer: pubkey,
     payee: destination,
     payment_hash: id,
     amount_msat: BigInt(mtokens),
-    fee_msat: BigInt(fee_mtokens),
-    state: is_confirmed ? 'succeeded' : attempts.some(({ is_pending }) => is_pending) ? 'in-flight' : 'failed',
-  }))
+    fee_msat: BigInt(fee),
+    state,
+  })
+  const all = [
+    ...pending.map((payment) => of(payment, 'in-flight')),
+    ...failed.map((payment) => of(payment, 'failed')),
+    ...succeeded.map((payment) => of(payment, 'succeeded', payment.fee_mtokens)),
+  ]
+  return [...new Map(all.map((payment) => [payment.payment_hash, payment])).values()]
+}
+
+type Paid = { readonly id: string; readonly destination?: string; readonly mtokens: string }
+type Page = { readonly limit: number } | { readonly token: string }
+
+async function allPages<Result extends { readonly next?: string }, One>(
+  read: (page: Page) => Promise<Result>,
+  listed: (result: Result) => readonly One[],
+): Promise<readonly One[]> {
+  const all: One[] = []
+  for (let page: Page | undefined = { limit: PAGE }; page;) {
+    const result: Result = await read(page)
+    all.push(...listed(result))
+    page = result.next === undefined ? undefined : { token: result.next }
+  }
+  return all
 }
 
 type Listed = { readonly invoice: Invoice; readonly held: readonly Htlc[] }
 
 async function invoicesOf({ node: { lnd }, role, info: { pubkey } }: Person): Promise<readonly Listed[]> {
-  const all: GetInvoicesResult['invoices'] = []
-  for (let token: string | undefined; ;) {
-    const page = await getInvoices(token === undefined ? { lnd, limit: PAGE } : { lnd, token })
-    all.push(...page.invoices)
-    token = page.next
-    if (token === undefined) break
-  }
+  const all = await allPages(
+    (page) => getInvoices({ lnd, ...page }),
+    ({ invoices }) => invoices,
+  )
   return all.map(({ id, tokens, is_confirmed, is_canceled, is_held, payments }) => ({
     invoice: {
       node: pubkey,
