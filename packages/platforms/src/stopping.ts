@@ -1,7 +1,10 @@
+import { Fault } from '@penstock/kernel/result.ts'
+
 const STOP_WITHIN_MS = 10_000
 
 /**
- * Closes on SIGTERM or SIGINT and ends the process: with 0, or with 1 where something did not stop. npm forwards a signal
+ * Closes on SIGTERM or SIGINT and ends the process: with 0, or with 1 where something did not stop. A server that is away
+ * meanwhile is no reason: nothing is kept for the end that the next start does not find by itself. npm forwards a signal
  * that the terminal has sent already, so the second one is no order to quit at once.
  */
 export function onceSignalled(close: () => Promise<void>, withinMs = STOP_WITHIN_MS): void {
@@ -20,7 +23,7 @@ export function onceSignalled(close: () => Promise<void>, withinMs = STOP_WITHIN
       },
       (error: unknown) => {
         console.error(`Stopping failed: ${String(error)}`)
-        process.exit(1)
+        process.exit(error instanceof Fault ? 0 : 1)
       },
     )
   }

@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { test } from 'vitest'
+
+const child = (thrown: string): string => `
+  import { Fault } from '@penstock/kernel/result.ts'
+  import { onceSignalled } from '${join(import.meta.dirname, 'stopping.ts')}'
+  onceSignalled(async () => { ${thrown} })
+  setInterval(() => undefined, 1000)
+  console.log('ready')
+`
+
+test.each([
+  ['', 0],
+  ["throw new Fault('the database is starting up')", 0],
+  ["throw new Error('something is wrong')", 1],
+])('a process that is stopped while %j happens ends with %i', async (thrown, code) => {
+  const args = ['--no-warnings', '--input-type=module-typescript', '--eval', child(thrown)]
+  const started = spawn(process.execPath, args, { cwd: import.meta.dirname, stdio: ['ignore', 'pipe', 'ignore'] })
+  await once(started.stdout, 'data')
+  started.kill('SIGTERM')
+  assert.deepEqual(await once(started, 'exit'), [code, null])
+})
