@@ -67,8 +67,11 @@ async function agreed(look: () => Promise<readonly string[]>): Promise<readonly 
 /** Waits until whatever is still asked for waits for somebody who can be named. */
 async function atRest({ regtest: { network }, fold, miner }: World): Promise<readonly Wait[]> {
   for (const end = performance.now() + REST_WITHIN_MS; ;) {
-    const { waits, isRest } = await restOf(fold, () => truthOfNodes(network))
-    if (performance.now() > end || isRest) return waits
+    const isLate = performance.now() > end
+    const look = restOf(fold, () => truthOfNodes(network))
+    // A node that was killed may not be back yet.
+    const rest = isLate ? await look : await look.catch(() => undefined)
+    if (rest && (isLate || rest.isRest)) return rest.waits
     await miner.mine()
   }
 }
