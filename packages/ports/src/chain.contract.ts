@@ -1,3 +1,4 @@
+import { HOUR_MS } from '@penstock/kernel/time.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Chain, ChainTip } from './chain.ts'
 import { until } from './waiting.contract.ts'
@@ -50,7 +51,7 @@ function following({ world }: Here): void {
       const after = await chain.tip()
       expect(after).toMatchObject({ height: before.height + 1, previousHash: before.hash })
       expect(after.time % 1000).toBe(0)
-      expect(Math.abs(after.time - Date.now())).toBeLessThan(3 * 3_600_000)
+      expect(Math.abs(after.time - Date.now())).toBeLessThan(3 * HOUR_MS)
     })
 
     it('tells of tips, the present one first, never skips the newest, and ends with the signal', async () => {

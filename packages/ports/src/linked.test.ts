@@ -1,9 +1,9 @@
 import { Fault } from '@penstock/kernel/result.ts'
+import { DAY_MS } from '@penstock/kernel/time.ts'
 import { expect, test } from 'vitest'
 import type { Graph, GraphChannel } from './lightning.ts'
 import { linkedSellers, noteOpening } from './linked.ts'
 
-const DAY_MS = 24 * 3_600_000
 
 function world(between: Graph['between'] = () => Promise.resolve([])) {
   const seen = new Map<string, number>()

@@ -2,12 +2,13 @@ import { Fault } from '@penstock/kernel/result.ts'
 import type { Clock } from './clock.ts'
 import type { Graph } from './lightning.ts'
 import type { Limits } from './limits.ts'
+import { DAY_MS } from '@penstock/kernel/time.ts'
 
 type Ports = { readonly graph: Pick<Graph, 'between'>; readonly limits: Limits; readonly clock: Pick<Clock, 'now'> }
 type Wanted = { readonly isPrivate: boolean; readonly destination: { readonly pubkey: string } }
 
 /** By then everybody has heard of a channel that was opened. */
-const HEARD_OF_WITHIN_MS = 24 * 3_600_000
+const HEARD_OF_WITHIN_MS = DAY_MS
 
 const keyOf = (seller: string, buyer: string): string => `announced-soon/${seller}/${buyer}`
 

@@ -1,10 +1,10 @@
+import { HOUR_MS } from '@penstock/kernel/time.ts'
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
 import { auditDaily, type Audited, keptAudit } from './audit-daily.ts'
 import { openLog } from './log.ts'
 import { registry } from './metrics.ts'
 
-const HOUR_MS = 3_600_000
 const WHOLE = { streams: 1, events: 2, divergences: 0, ledger_balanced: true, first: null }
 
 /** A market whose clock moves when somebody sleeps, and that ends at an hour. */

@@ -1,3 +1,4 @@
+import { HOUR_MS } from '@penstock/kernel/time.ts'
 import type { Clock } from '@penstock/ports/clock.ts'
 import type { AuditReport } from './audit.ts'
 import { lookedUp } from './gauges.ts'
@@ -37,7 +38,6 @@ export const keptAudit =
     return report
   }
 
-const HOUR_MS = 3_600_000
 /** A start has better things to do, and a process that starts again and again must not audit each time. */
 const FIRST_AFTER_MS = 600_000
 

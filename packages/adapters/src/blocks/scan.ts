@@ -1,5 +1,6 @@
 import { type Outpoint, parseOutpoint } from '@penstock/bitcoin/outpoint.ts'
 import { readBlock, type RawBlock } from '@penstock/bitcoin/raw.ts'
+import { DAY_MS } from '@penstock/kernel/time.ts'
 import type { Clock } from '@penstock/ports/clock.ts'
 import type { Output } from '@penstock/ports/chain.ts'
 
@@ -24,7 +25,7 @@ type Watched = {
 }
 
 /** Longer than anybody waits between two looks at an output that still matters. */
-const FORGET_MS = 24 * 3_600_000
+const FORGET_MS = DAY_MS
 /** A block that was read: who asks later is told that there is nothing for it, and does not read it again. */
 type Known = { readonly hash: string; readonly previousHash: string; readonly named: Float64Array }
 

@@ -1,3 +1,4 @@
+import { HOUR_MS } from '@penstock/kernel/time.ts'
 import { readFile } from 'node:fs/promises'
 import type { ConnectionOptions } from 'node:tls'
 import type { SASLOptions } from 'kafkajs'
@@ -40,7 +41,7 @@ export async function kafkaOptions(config: KafkaConfig, clientId: string, log?: 
     prefix: config.kafkaPrefix,
     partitions: config.kafkaPartitions,
     replicas: config.kafkaReplicas,
-    retentionMs: config.kafkaRetentionHours * 3_600_000,
+    retentionMs: config.kafkaRetentionHours * HOUR_MS,
     sessionTimeoutMs: config.kafkaSessionSeconds * 1000,
     ...(tls && { tls }),
     ...(sasl && { sasl }),

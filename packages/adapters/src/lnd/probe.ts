@@ -1,3 +1,4 @@
+import { DAY_MS } from '@penstock/kernel/time.ts'
 import { randomBytes } from 'node:crypto'
 import type { Graph, ProbeOutcome } from '@penstock/ports/lightning.ts'
 import { deleteForwardingReputations, getHeight, getPendingPayments, getRouteToDestination, payViaRoutes } from 'lightning'
@@ -17,7 +18,7 @@ const FINAL_DELTA = 43
  */
 const GENEROUS = (amountMsat: bigint): Toll => ({ feeMsat: 1_000_000n + amountMsat / 10n, cltvDelta: 288 })
 /** Until the last node lets go, or the HTLC ends: its time locks add up to less. Whoever asks limits the wait by himself. */
-const KEPT_MS = 14 * 24 * 3_600_000
+const KEPT_MS = 14 * DAY_MS
 const LOOK_AGAIN_MS = 1000
 
 /** One HTLC at a time: one that our process sent before it was started again, and that is kept, is waited for. */
