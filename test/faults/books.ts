@@ -1,8 +1,9 @@
+import type { OrderStatus } from '@penstock/kernel/order-status.ts'
 import type { OrderFact, OrderTerms } from '@penstock/contracts/order.ts'
 import type { FundingFeesData, QuoteFact } from '@penstock/contracts/quote.ts'
 import type { LedgerEntry, NotedOutpoint, SettlementFact } from '@penstock/contracts/settlement.ts'
 import type { Candidate } from '@penstock/contracts/shapes.ts'
-import { statusAfter, type OrderStatus } from '@penstock/gateway/views/order-status.ts'
+import { statusAfter } from '@penstock/gateway/views/order-status.ts'
 import type { Event } from '@penstock/runtime/service.ts'
 
 type DataOf<Type extends SettlementFact['type']> = Extract<SettlementFact, { type: Type }>['data']

@@ -1,4 +1,4 @@
-import type { OrderStatus } from '@penstock/gateway/views/order-status.ts'
+import type { OrderStatus } from '@penstock/kernel/order-status.ts'
 import type { Book } from './books.ts'
 import type { Wait } from './waiting.ts'
 

@@ -4,7 +4,6 @@ import { expect, test } from 'vitest'
 import type { Graph, GraphChannel } from './lightning.ts'
 import { linkedSellers, noteOpening } from './linked.ts'
 
-
 function world(between: Graph['between'] = () => Promise.resolve([])) {
   const seen = new Map<string, number>()
   const clock = { at: 1000, now: () => clock.at }

@@ -1,17 +1,7 @@
 import type { OrderFact, OrderTerms, ReleaseTo } from '@penstock/contracts/order.ts'
+import { isFailure, isSale, type OrderStatus as PlacedStatus } from '@penstock/kernel/order-status.ts'
 import type { Attestation, Candidate } from '@penstock/contracts/shapes.ts'
 
-export type EndStatus = ReleaseTo | 'SELLER_FAILED_TO_REACT' | 'CHANNEL_MONITORING_FINISHED'
-export type PlacedStatus =
-  | 'WAITING_FOR_SELLER_APPROVAL'
-  | 'WAITING_FOR_BUYER_PAYMENT'
-  | 'WAITING_FOR_CHANNEL_OPEN'
-  | 'SELLER_SENT_TRANSACTION'
-  | 'WAITING_FOR_ON_CHAIN_CONFIRMATION'
-  | 'ON_CHAIN_CONFIRMATION'
-  | 'SELLER_OPENED_CHANNEL'
-  | 'VALID_CHANNEL_OPENING'
-  | EndStatus
 export type OrderStatus = 'NONE' | PlacedStatus
 
 export type AttemptStatus = 'accepted' | 'opening' | 'named' | 'opened' | 'failed' | 'replaced'
@@ -88,20 +78,9 @@ export type Placed = {
 }
 export type Order = { readonly status: 'NONE' } | Placed
 
-const ENDS = new Set<OrderStatus>([
-  'SELLER_REJECTED',
-  'SELLER_FAILED_TO_REACT',
-  'BUYER_REJECTED',
-  'BUYER_FAILED_TO_PAY',
-  'SELLER_FAILED_TO_OPEN_CHANNEL',
-  'SELLER_FAILED_TO_SEND_SWAP',
-  'INVALID_CHANNEL_OPENING',
-  'ADMIN_CLOSED',
-])
 /** Ended without a channel. */
-export const isFailed = ({ status }: Order): boolean => ENDS.has(status)
-export const isValid = ({ status }: Order): boolean =>
-  status === 'VALID_CHANNEL_OPENING' || status === 'CHANNEL_MONITORING_FINISHED'
+export const isFailed = ({ status }: Order): boolean => status !== 'NONE' && isFailure(status)
+export const isValid = ({ status }: Order): boolean => status !== 'NONE' && isSale(status)
 export const isEnded = (order: Order): boolean => isFailed(order) || isValid(order)
 
 /** From here on nothing can close the order. */

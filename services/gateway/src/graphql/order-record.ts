@@ -1,3 +1,4 @@
+import { isFailure } from '@penstock/kernel/order-status.ts'
 import { msatToSatFloor, SAT_PER_BTC } from '@penstock/kernel/money.ts'
 import { isoTime } from '@penstock/kernel/time.ts'
 import type { Gateway } from '../ports.ts'
@@ -5,7 +6,6 @@ import { reasonGiven } from '../read/reason.ts'
 import type { OrderInRole, Role } from '../read/sales.ts'
 import type { AttemptView, OrderView } from '../views/order-view.ts'
 import { currentAttempt } from '../views/order-view.ts'
-import { isEnded } from '../views/order-status.ts'
 import { statusFor } from '../views/sales.ts'
 import { payoutRecord, sellerPaymentStatus } from './payout-record.ts'
 
@@ -63,7 +63,7 @@ const nodeRecord = ({ nodes }: Pick<Gateway, 'nodes'>, id: string, { pubkey, soc
 
 /** An order that is over, or about to be, gets no invoice any more. */
 const isInvoicePending = ({ invoice, closing, status }: OrderView): boolean =>
-  invoice === null && closing === null && !isEnded(status)
+  invoice === null && closing === null && !isFailure(status)
 
 /** The buyer sees the attempt that counts, a seller its own. */
 function shownAttempt(order: OrderView, role: Role): AttemptView | undefined {

@@ -1,7 +1,8 @@
+import type { OrderStatus } from '@penstock/kernel/order-status.ts'
 import type { OrderFact } from '@penstock/contracts/order.ts'
 import { isoTime } from '@penstock/kernel/time.ts'
 import type { Step } from '../read/orders.ts'
-import { type OrderStatus, statusAfter } from '../views/order-status.ts'
+import { statusAfter } from '../views/order-status.ts'
 
 /** That other services have been told is for operators. */
 const unseen = new Set(['Told'])

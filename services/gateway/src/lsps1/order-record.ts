@@ -1,6 +1,6 @@
+import { isFailure, type OrderStatus } from '@penstock/kernel/order-status.ts'
 import { BLOCK_SECONDS, isoTime, SECOND_MS } from '@penstock/kernel/time.ts'
 import type { StoredOrder } from '../read/orders.ts'
-import { isEnded, type OrderStatus } from '../views/order-status.ts'
 import type { OrderView } from '../views/order-view.ts'
 import type { LspOrder } from './schemas.ts'
 
@@ -18,13 +18,13 @@ const fundedAt = ({ statuses }: OrderView): number | undefined => statuses.find(
 /** COMPLETED stands for good: where the payment is released after all, that shows as REFUNDED (decisions, A8). */
 function orderStateOf(order: OrderView): LspOrder['order_state'] {
   if (fundedAt(order) !== undefined) return 'COMPLETED'
-  return isEnded(order.status) ? 'FAILED' : 'CREATED'
+  return isFailure(order.status) ? 'FAILED' : 'CREATED'
 }
 
 /** An invoice that expired unpaid counts as refunded: nothing was taken. */
 function paymentStateOf({ order, hold }: Pick<StoredOrder, 'order' | 'hold'>): LspOrder['payment']['bolt11']['state'] {
   if (hold?.status === 'settled' || order.settledAt !== null) return 'PAID'
-  if (isEnded(order.status)) return 'REFUNDED'
+  if (isFailure(order.status)) return 'REFUNDED'
   return order.held ? 'HOLD' : 'EXPECT_PAYMENT'
 }
 

@@ -1,11 +1,11 @@
 import type { DataOf } from '@penstock/contracts/define.ts'
+import { isFailure } from '@penstock/kernel/order-status.ts'
 import { order } from '@penstock/contracts/order.ts'
 import { quote } from '@penstock/contracts/quote.ts'
 import { SECOND_MS } from '@penstock/kernel/time.ts'
 import { ask } from '@penstock/runtime/service.ts'
 import type { Gateway } from '../ports.ts'
 import { orderById, type StoredOrder } from '../read/orders.ts'
-import { isEnded } from '../views/order-status.ts'
 import { freeSlot, takeSlot } from './slots.ts'
 
 /** What somebody wants to buy: the wire's request. */
@@ -53,7 +53,7 @@ async function look(gateway: Gateway, { orderId, isReady }: Placing, commandId: 
     const answer = await gateway.commands.answerOf(commandId)
     return answer?.outcome === 'refused' ? answer : undefined
   }
-  if (isEnded(stored.order.status)) return { outcome: 'ended', stored }
+  if (isFailure(stored.order.status)) return { outcome: 'ended', stored }
   return isReady(stored) ? { outcome: 'ready', stored } : undefined
 }
 

@@ -1,8 +1,8 @@
+import { isFailure, type OrderStatus } from '@penstock/kernel/order-status.ts'
 import { SAT_PER_BTC } from '@penstock/kernel/money.ts'
 import { BLOCK_SECONDS } from '@penstock/kernel/time.ts'
 import { dollars } from '@penstock/market/market.ts'
 import type { StoredOrder } from '../read/orders.ts'
-import { isEnded, type OrderStatus } from '../views/order-status.ts'
 import { currentAttempt, type OrderView } from '../views/order-view.ts'
 import { isFinal, type Step, timelineOf } from './timeline.ts'
 import { words } from './words.ts'
@@ -64,7 +64,7 @@ export const versionOf = ({ order, hold, channel }: StoredOrder): string =>
   [order.updatedAt, order.status, hold?.status, channel?.confirmations].join(' ')
 
 function stageOf({ status, invoice, closing }: OrderView, now: number): Stage {
-  if (isEnded(status)) return 'ended'
+  if (isFailure(status)) return 'ended'
   if (isFinal(status)) return 'done'
   if (status === 'WAITING_FOR_SELLER_APPROVAL') return 'approval'
   if (status !== 'WAITING_FOR_BUYER_PAYMENT' || closing) return 'progress'

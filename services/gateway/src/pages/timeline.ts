@@ -1,4 +1,4 @@
-import { isEnded, type OrderStatus, orderStatuses } from '../views/order-status.ts'
+import { isFailure, type OrderStatus, orderStatuses } from '@penstock/kernel/order-status.ts'
 import type { OrderView } from '../views/order-view.ts'
 import { words } from './words.ts'
 
@@ -31,7 +31,7 @@ export function timelineOf(order: OrderView): readonly Step[] {
 
 function stateOf(status: OrderStatus, isNewest: boolean): Step['state'] {
   if (!isNewest) return 'done'
-  if (isEnded(status)) return 'failed'
+  if (isFailure(status)) return 'failed'
   return isFinal(status) ? 'done' : 'now'
 }
 

@@ -1,4 +1,4 @@
-import type { OrderStatus } from '../views/order-status.ts'
+import type { OrderStatus } from '@penstock/kernel/order-status.ts'
 
 /** A status in the words of somebody who buys a channel for the first time. */
 export type Words = {

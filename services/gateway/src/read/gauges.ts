@@ -1,6 +1,7 @@
+import { orderStatuses } from '@penstock/kernel/order-status.ts'
 import { type Look, lookedUp } from '@penstock/runtime/gauges.ts'
 import type { Gateway } from '../ports.ts'
-import { isOpen, orderStatuses } from '../views/order-status.ts'
+import { isOpen } from '../views/order-status.ts'
 import { tablesOf } from '../views/tables.ts'
 
 const ordersOpen = lookedUp('penstock_orders_open', "Orders whose buyer's money can still be taken or locked, by status.", [

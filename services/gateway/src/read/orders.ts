@@ -1,8 +1,8 @@
+import type { OrderStatus } from '@penstock/kernel/order-status.ts'
 import type { Views } from '@penstock/ports/views.ts'
 import type { Page } from '../input.ts'
 import type { ChannelView } from '../views/channel-view.ts'
 import type { HoldView } from '../views/hold-view.ts'
-import type { OrderStatus } from '../views/order-status.ts'
 import type { OrderView } from '../views/order-view.ts'
 import { tablesOf } from '../views/tables.ts'
 

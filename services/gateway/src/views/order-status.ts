@@ -1,31 +1,10 @@
 import type { OrderFact } from '@penstock/contracts/order.ts'
-
-/** All statuses of an order, in the order in which a sale passes through them; then those that end it otherwise. */
-export const orderStatuses = [
-  'WAITING_FOR_SELLER_APPROVAL',
-  'WAITING_FOR_BUYER_PAYMENT',
-  'WAITING_FOR_CHANNEL_OPEN',
-  'SELLER_SENT_TRANSACTION',
-  'WAITING_FOR_ON_CHAIN_CONFIRMATION',
-  'ON_CHAIN_CONFIRMATION',
-  'SELLER_OPENED_CHANNEL',
-  'VALID_CHANNEL_OPENING',
-  'CHANNEL_MONITORING_FINISHED',
-  'SELLER_REJECTED',
-  'SELLER_FAILED_TO_REACT',
-  'BUYER_REJECTED',
-  'BUYER_FAILED_TO_PAY',
-  'SELLER_FAILED_TO_OPEN_CHANNEL',
-  'SELLER_FAILED_TO_SEND_SWAP',
-  'INVALID_CHANNEL_OPENING',
-  'ADMIN_CLOSED',
-] as const
-export type OrderStatus = (typeof orderStatuses)[number]
+import { isAfter, isFailure, type OrderStatus } from '@penstock/kernel/order-status.ts'
 
 export type PaymentStatus = 'PENDING_PAYMENT' | 'SUCCESSFUL_PAYMENT' | 'HODL_INVOICE_TIMEOUT' | 'PAYMENT_FAILED'
 
 /** Whether the buyer's money can still be taken or locked: what the limits per destination and address count. */
-export const isOpen = (status: OrderStatus): boolean => rank(status) < rank('VALID_CHANNEL_OPENING')
+export const isOpen = (status: OrderStatus): boolean => isAfter('VALID_CHANNEL_OPENING', status)
 
 const next: Partial<Record<OrderFact['type'], OrderStatus>> = {
   OrderPlaced: 'WAITING_FOR_SELLER_APPROVAL',
@@ -52,15 +31,14 @@ const next: Partial<Record<OrderFact['type'], OrderStatus>> = {
 export function statusAfter(before: OrderStatus | undefined, type: OrderFact['type']): OrderStatus {
   const after = next[type] ?? before ?? 'WAITING_FOR_SELLER_APPROVAL'
   // A confirmation that is told again after the channel opened brings nothing back.
-  const isLate = type === 'FundingConfirmed' && before !== undefined && rank(before) > rank(after)
+  const isLate = type === 'FundingConfirmed' && before !== undefined && isAfter(before, after)
   return isLate ? before : after
 }
 
-const rank = (status: OrderStatus): number => orderStatuses.indexOf(status)
 /** Whether the fact ends the order without a channel. */
 export const isEnding = (type: OrderFact['type']): boolean => {
   const status = next[type]
-  return status !== undefined && rank(status) > rank('CHANNEL_MONITORING_FINISHED')
+  return status !== undefined && isFailure(status)
 }
 
 const endedByHeight = (fact: OrderFact): boolean =>
@@ -78,6 +56,3 @@ export function paymentStatusAfter(before: PaymentStatus | null, fact: OrderFact
   if (fact.type === 'BuyerFailedToPay') return 'PAYMENT_FAILED'
   return isEnding(fact.type) && before === 'PENDING_PAYMENT' ? 'PAYMENT_FAILED' : before
 }
-
-/** Whether it ended without a channel. */
-export const isEnded = (status: OrderStatus): boolean => rank(status) > rank('CHANNEL_MONITORING_FINISHED')

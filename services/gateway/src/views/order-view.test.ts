@@ -1,3 +1,4 @@
+import { orderStatuses } from '@penstock/kernel/order-status.ts'
 import { order, type OrderFact } from '@penstock/contracts/order.ts'
 import { compile } from '@penstock/runtime/lifecycle.ts'
 import type { Event } from '@penstock/runtime/service.ts'
@@ -5,7 +6,7 @@ import { attestationOf, candidateOf, orderTermsOf, outpointOf } from '@penstock/
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
 import { orderMachine } from '../../../order/src/order.machine.ts'
-import { orderStatuses, statusAfter } from './order-status.ts'
+import { statusAfter } from './order-status.ts'
 import { orderView, type OrderView } from './order-view.ts'
 import { salesOf, statusFor } from './sales.ts'
 

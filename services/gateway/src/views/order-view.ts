@@ -1,8 +1,9 @@
+import type { OrderStatus } from '@penstock/kernel/order-status.ts'
 import type { OrderFact, OrderTerms, ReleaseTo } from '@penstock/contracts/order.ts'
 import type { Candidate } from '@penstock/contracts/shapes.ts'
 import { must } from '@penstock/kernel/result.ts'
 import type { Event } from '@penstock/runtime/service.ts'
-import { isEnding, type OrderStatus, type PaymentStatus, paymentStatusAfter, statusAfter } from './order-status.ts'
+import { isEnding, type PaymentStatus, paymentStatusAfter, statusAfter } from './order-status.ts'
 
 export type AttemptView = {
   readonly attempt: number

@@ -1,6 +1,7 @@
+import type { OrderStatus } from '@penstock/kernel/order-status.ts'
+import { isOpen } from './order-status.ts'
 import type { OrderView } from './order-view.ts'
 import { currentAttempt } from './order-view.ts'
-import { isOpen, type OrderStatus } from './order-status.ts'
 
 /** An order's row in one seller's list. */
 export type Sale = {
