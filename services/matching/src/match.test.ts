@@ -1,3 +1,4 @@
+import { pubkey, uuid } from '@penstock/testkit/book.ts'
 import assert from 'node:assert/strict'
 import type { MatchFact, Need } from '@penstock/contracts/matching.ts'
 import type { Candidate } from '@penstock/contracts/shapes.ts'
@@ -10,8 +11,6 @@ import { match, type MatchDecides } from './match.decide.ts'
 import { searching } from './match.process.ts'
 import { attemptLifecycle } from './match.ts'
 
-const uuid = (n: number) => `00000000-0000-4000-a000-${`${n}`.padStart(12, '0')}`
-const pubkey = (n: number) => `02${`${n}`.padStart(64, '0')}`
 const order = uuid(99)
 const promises = {
   baseFeeSat: '1',

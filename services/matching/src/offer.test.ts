@@ -1,3 +1,4 @@
+import { uuid } from '@penstock/testkit/book.ts'
 import assert from 'node:assert/strict'
 import type { OfferCommand, OfferFact, OfferRefusal, OfferTerms } from '@penstock/contracts/matching.ts'
 import { fold } from '@penstock/kernel/decider.ts'
@@ -12,7 +13,6 @@ import { offerLifecycle } from './offer.ts'
 const me = '00000000-0000-4000-8000-000000000001'
 const other = '00000000-0000-4000-8000-000000000002'
 const pubkey = `02${'a'.repeat(64)}`
-const uuid = (n: number) => `00000000-0000-4000-a000-${`${n}`.padStart(12, '0')}`
 const promises = {
   baseFeeSat: '500',
   feeRatePpm: 2000,

@@ -2,12 +2,10 @@ import type { Need } from '@penstock/contracts/matching.ts'
 import type { Candidate } from '@penstock/contracts/shapes.ts'
 import type { BookEntry } from '@penstock/market/book.ts'
 import type { Pricing } from '@penstock/market/rank.ts'
-import { noEvidence } from '@penstock/market/score.ts'
+import { bookEntry, pubkey, uuid } from '@penstock/testkit/book.ts'
 import { expect, test } from 'vitest'
 import { searchFor } from './search.ts'
 
-const uuid = (n: number) => `00000000-0000-4000-a000-${`${n}`.padStart(12, '0')}`
-const pubkey = (n: number) => `02${`${n}`.padStart(64, '0')}`
 const pricing: Pricing = {
   settings: { platformFeePpm: 500, platformFeeMinSat: 100n, newSellerCapSat: 0n, railsScore: 1 },
   fees: null,
@@ -22,39 +20,8 @@ const promises = {
   onchainPriority: 'LOW' as const,
   onchainMultiplier: 0,
 }
-const entry = (
-  n: number,
-  feeRatePpm = 2000,
-  over: Partial<BookEntry> = {},
-  seller: Partial<BookEntry['seller']> = {},
-): BookEntry => ({
-  offerId: uuid(n),
-  accountId: uuid(n),
-  status: 'ENABLED',
-  totalSizeSat: 9_000_000n,
-  minSizeSat: 100_000n,
-  maxSizeSat: 5_000_000n,
-  promises: { ...promises, feeRatePpm },
-  conditions: [],
-  assetId: null,
-  autoAccept: true,
-  reservedSat: 0n,
-  usedSat: 0n,
-  availableSat: 9_000_000n,
-  createdAt: 0,
-  ...over,
-  seller: {
-    pubkey: pubkey(n),
-    live: true,
-    fundsSat: 99_000_000n,
-    reservedSat: 0n,
-    granted: false,
-    rails: false,
-    score: 0.5,
-    evidence: noEvidence,
-    ...seller,
-  },
-})
+const entry = (n: number, feeRatePpm = 2000, over: Partial<BookEntry> = {}, seller: Partial<BookEntry['seller']> = {}) =>
+  bookEntry(n, { ...promises, feeRatePpm }, over, seller)
 const candidate = (n: number, sellerAmountMsat = '2000000'): Candidate => ({
   offerId: uuid(n),
   sellerPubkey: pubkey(n),

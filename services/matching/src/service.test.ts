@@ -1,3 +1,4 @@
+import { uuid } from '@penstock/testkit/book.ts'
 import assert from 'node:assert/strict'
 import { fundsAttestationText } from '@penstock/bitcoin/attestation.ts'
 import { sign } from '@penstock/bitcoin/message-signature.ts'
@@ -15,7 +16,6 @@ import { expect, test } from 'vitest'
 import { matching } from './service.ts'
 
 const START = 1_800_000_000_000
-const uuid = (n: number) => `00000000-0000-4000-a000-${`${n}`.padStart(12, '0')}`
 const secret = (n: number) => new Uint8Array(32).fill(n)
 
 /** The service with its facts delivered at once, a clock that only moves by sleeping, and counters in memory. */

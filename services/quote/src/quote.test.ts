@@ -1,3 +1,4 @@
+import { bookEntry, pubkey, uuid } from '@penstock/testkit/book.ts'
 import assert from 'node:assert/strict'
 import { optionMismatch, type QuoteFact, type QuoteRefusal, quoteRefusals } from '@penstock/contracts/quote.ts'
 import { fold } from '@penstock/kernel/decider.ts'
@@ -5,7 +6,6 @@ import { satToMsat } from '@penstock/kernel/money.ts'
 import type { Wanted } from '@penstock/kernel/process.ts'
 import type { BookEntry } from '@penstock/market/book.ts'
 import { perUsd } from '@penstock/market/market.ts'
-import { noEvidence } from '@penstock/market/score.ts'
 import { readConfig } from '@penstock/runtime/config.ts'
 import { given } from '@penstock/testkit/given.ts'
 import fc from 'fast-check'
@@ -15,8 +15,6 @@ import { placing, quote, type QuoteDecides } from './quote.ts'
 
 const NOW = 1_800_000_000_000
 const orderId = '00000000-0000-4000-8000-0000000000ff'
-const uuid = (n: number) => `00000000-0000-4000-a000-${`${n}`.padStart(12, '0')}`
-const pubkey = (n: number) => `02${`${n}`.padStart(64, '0')}`
 const promises = {
   baseFeeSat: '500',
   feeRatePpm: 2000,
@@ -26,34 +24,8 @@ const promises = {
   onchainPriority: 'LOW' as const,
   onchainMultiplier: 0,
 }
-const entry = (n: number, over: Partial<BookEntry> = {}, seller: Partial<BookEntry['seller']> = {}): BookEntry => ({
-  offerId: uuid(n),
-  accountId: uuid(n),
-  status: 'ENABLED',
-  totalSizeSat: 9_000_000n,
-  minSizeSat: 100_000n,
-  maxSizeSat: 5_000_000n,
-  promises,
-  conditions: [],
-  assetId: null,
-  autoAccept: true,
-  reservedSat: 0n,
-  usedSat: 0n,
-  availableSat: 9_000_000n,
-  createdAt: 0,
-  ...over,
-  seller: {
-    pubkey: pubkey(n),
-    live: true,
-    fundsSat: 99_000_000n,
-    reservedSat: 0n,
-    granted: false,
-    rails: false,
-    score: 0.5,
-    evidence: noEvidence,
-    ...seller,
-  },
-})
+const entry = (n: number, over: Partial<BookEntry> = {}, seller: Partial<BookEntry['seller']> = {}) =>
+  bookEntry(n, promises, over, seller)
 
 const config = readConfig({ PENSTOCK_NEW_SELLER_CAP_SAT: '0' })
 const rate = { centsPerBtc: '10000000', at: NOW, samples: [{ source: 'fixed', centsPerBtc: '10000000', at: NOW }] }
