@@ -26,9 +26,10 @@ const ofFailure = [
 export const orderStatuses = [...ofSale, ...ofFailure] as const
 export type OrderStatus = (typeof orderStatuses)[number]
 
-const rank = (status: OrderStatus): number => orderStatuses.indexOf(status)
+/** Readers of an older release may meet a status that they do not know: it is none of these. */
+const RANKS: ReadonlyMap<string, number> = new Map(orderStatuses.map((status, rank) => [status, rank]))
+const rank = (status: string): number => RANKS.get(status) ?? -1
 
 export const isAfter = (status: OrderStatus, other: OrderStatus): boolean => rank(status) > rank(other)
-export const isFailure = (status: OrderStatus): boolean => rank(status) >= ofSale.length
-export const isSale = (status: OrderStatus): boolean =>
-  status === 'VALID_CHANNEL_OPENING' || status === 'CHANNEL_MONITORING_FINISHED'
+export const isFailure = (status: string): boolean => rank(status) >= ofSale.length
+export const isSale = (status: string): boolean => status === 'VALID_CHANNEL_OPENING' || status === 'CHANNEL_MONITORING_FINISHED'

@@ -1,19 +1,12 @@
 import type { OrderFact } from '@penstock/contracts/order.ts'
 import { given } from '@penstock/testkit/given.ts'
-import { candidateOf, orderTermsOf } from '@penstock/testkit/order-terms.ts'
+import { orderTermsOf } from '@penstock/testkit/order-terms.ts'
 import { test } from 'vitest'
 import { fact } from './fact.ts'
 import { order } from './order.ts'
+import { asked, started } from './samples.contract.ts'
 
 const manual: readonly OrderFact[] = [fact('OrderPlaced', { ...orderTermsOf(true), approveBefore: 1000 })]
-const started: readonly OrderFact[] = [
-  fact('OrderPlaced', { ...orderTermsOf(), approveBefore: null }),
-  fact('SellerAccepted', { by: candidateOf(1).sellerAccountId, standing: true }),
-  fact('HoldIssued', { paymentHash: 'aa'.repeat(32), invoice: 'ln', expiresAt: 9 }),
-  fact('PaymentHeld', { expiryHeight: 250, heldAtHeight: 100, receivedMsat: '3000000', openBeforeHeight: 208 }),
-  fact('AttemptStarted', { attempt: 1, candidate: candidateOf(1) }),
-]
-const asked = [...started, fact('OpeningAsked', { attempt: 1, openBefore: 5000 })]
 
 test('an approval ends at the instant that was recorded, and at no other', () => {
   const lapse = (deadline: number) => ({ type: 'LapseApproval', data: { deadline } }) as const

@@ -1,28 +1,11 @@
-import type { OrderFact } from '@penstock/contracts/order.ts'
 import { given } from '@penstock/testkit/given.ts'
-import { candidateOf, orderTermsOf, outpointOf } from '@penstock/testkit/order-terms.ts'
+import { outpointOf } from '@penstock/testkit/order-terms.ts'
 import { test } from 'vitest'
 import { fact } from './fact.ts'
 import { order } from './order.ts'
+import { asked, held, issued, replaced, started } from './samples.contract.ts'
 
 const two = outpointOf(2)
-const standing: readonly OrderFact[] = [
-  fact('OrderPlaced', { ...orderTermsOf(), approveBefore: null }),
-  fact('SellerAccepted', { by: candidateOf(1).sellerAccountId, standing: true }),
-]
-const issued = [...standing, fact('HoldIssued', { paymentHash: 'aa'.repeat(32), invoice: 'ln', expiresAt: 9 })]
-const held = [
-  ...issued,
-  fact('PaymentHeld', { expiryHeight: 250, heldAtHeight: 100, receivedMsat: '3000000', openBeforeHeight: 208 }),
-]
-const started = [...held, fact('AttemptStarted', { attempt: 1, candidate: candidateOf(1) })]
-const asked = [...started, fact('OpeningAsked', { attempt: 1, openBefore: 5000 })]
-const replaced = [
-  ...asked,
-  fact('AttemptFailed', { attempt: 1, reason: 'late', blamed: true }),
-  fact('AttemptStarted', { attempt: 2, candidate: candidateOf(2) }),
-  fact('OpeningAsked', { attempt: 2, openBefore: 9000 }),
-]
 const closed = [...asked, fact('AdminClosed', { by: 'ops', reason: 'asked to' })]
 
 test('whose channel it was is in the fact that says what became of it', () => {

@@ -6,6 +6,7 @@ import { test } from 'vitest'
 import { fact } from './fact.ts'
 import { fulfilment } from './fulfilment.ts'
 import { order } from './order.ts'
+import { asked, claimed, held, issued, named, offered, standing, started } from './samples.contract.ts'
 import { channelTerms, confirmationsNeeded, holdTerms, need, openBeforeHeight } from './terms.ts'
 
 const id = '00000000-0000-4000-8000-0000000000aa'
@@ -20,18 +21,6 @@ const asks = (...facts: readonly OrderFact[]): readonly string[] =>
       : `${next.kind}: ${next.step}`,
   )
 
-const placed = fact('OrderPlaced', { ...terms, approveBefore: null })
-const standing = [placed, fact('SellerAccepted', { by: candidateOf(1).sellerAccountId, standing: true })]
-const issued = [...standing, fact('HoldIssued', { paymentHash: 'aa'.repeat(32), invoice: 'ln', expiresAt: 9 })]
-const held = [
-  ...issued,
-  fact('PaymentHeld', { expiryHeight: 250, heldAtHeight: 100, receivedMsat: '3000000', openBeforeHeight: 208 }),
-]
-const started = [...held, fact('AttemptStarted', { attempt: 1, candidate: candidateOf(1) })]
-const asked = [...started, fact('OpeningAsked', { attempt: 1, openBefore: 5000 })]
-const offered = [...asked, fact('OutpointOffered', { attempt: 1, outpoint: one, attestation: null })]
-const claimed = [...offered, fact('OutpointClaimed', { attempt: 1, outpoint: one })]
-const named = [...claimed, fact('OutpointNamed', { attempt: 1, outpoint: one })]
 const opened = [...named, fact('ChannelOpened', { outpoint: one, confirmations: 3 })]
 const told = (what: Extract<OrderFact, { type: 'Told' }>['data']['what'], key: string) => fact('Told', { what, key })
 

@@ -7,28 +7,12 @@ import { test } from 'vitest'
 import { fact } from './fact.ts'
 import { order } from './order.ts'
 import { notFound } from './refusal.ts'
+import { asked, held, issued, named, offered, standing, started } from './samples.contract.ts'
 
 const [one, two] = [outpointOf(1), outpointOf(2)]
 const seller = candidateOf(1).sellerAccountId
 const other = candidateOf(2).sellerAccountId
 const manual: readonly OrderFact[] = [fact('OrderPlaced', { ...orderTermsOf(true), approveBefore: 1000 })]
-const standing: readonly OrderFact[] = [
-  fact('OrderPlaced', { ...orderTermsOf(), approveBefore: null }),
-  fact('SellerAccepted', { by: seller, standing: true }),
-]
-const issued = [...standing, fact('HoldIssued', { paymentHash: 'aa'.repeat(32), invoice: 'ln', expiresAt: 9 })]
-const held = [
-  ...issued,
-  fact('PaymentHeld', { expiryHeight: 250, heldAtHeight: 100, receivedMsat: '3000000', openBeforeHeight: 208 }),
-]
-const started = [...held, fact('AttemptStarted', { attempt: 1, candidate: candidateOf(1) })]
-const asked = [...started, fact('OpeningAsked', { attempt: 1, openBefore: 5000 })]
-const offered = [...asked, fact('OutpointOffered', { attempt: 1, outpoint: one, attestation: null })]
-const named = [
-  ...offered,
-  fact('OutpointClaimed', { attempt: 1, outpoint: one }),
-  fact('OutpointNamed', { attempt: 1, outpoint: one }),
-]
 const seen = [...named, fact('FundingSeen', { outpoint: one })]
 const opened = [...seen, fact('ChannelOpened', { outpoint: one, confirmations: 3 })]
 const settling = [...opened, fact('SettlingStarted', { outpoint: one, lastHeight: false })]

@@ -1,3 +1,4 @@
+import { isFailure, isSale } from '@penstock/kernel/order-status.ts'
 import { backoff } from '@penstock/runtime/backoff.ts'
 import type { ListedSale } from './market.ts'
 import type { Pace } from './terms.ts'
@@ -148,18 +149,6 @@ const owesInvoice = ({ invoice }: Sale, status: string, now: number): boolean =>
 const retryAt = ({ setbacks, lastSetbackAt }: Sale, { firstRetryMs, longestRetryMs }: Pace): number =>
   setbacks === 0 ? 0 : lastSetbackAt + backoff(setbacks - 1, firstRetryMs, longestRetryMs)
 
-const SOLD = new Set(['VALID_CHANNEL_OPENING', 'CHANNEL_MONITORING_FINISHED'])
-const FAILED = new Set([
-  'SELLER_REJECTED',
-  'SELLER_FAILED_TO_REACT',
-  'BUYER_REJECTED',
-  'BUYER_FAILED_TO_PAY',
-  'SELLER_FAILED_TO_OPEN_CHANNEL',
-  'SELLER_FAILED_TO_SEND_SWAP',
-  'INVALID_CHANNEL_OPENING',
-  'ADMIN_CLOSED',
-])
-
-export const isSold = (status: string | undefined): boolean => status !== undefined && SOLD.has(status)
+export const isSold = (status: string | undefined): boolean => status !== undefined && isSale(status)
 /** An order that the market does not know is no longer this seller's. */
-export const isLost = (status: string | undefined): boolean => status === undefined || FAILED.has(status)
+export const isLost = (status: string | undefined): boolean => status === undefined || isFailure(status)

@@ -1,5 +1,5 @@
-import { Fault } from '@penstock/kernel/result.ts'
 import type { EventStore } from '@penstock/ports/event-store.ts'
+import { openStore } from '../shared/open-store.ts'
 import { connection } from './connection.ts'
 import type { KurrentSettings } from './connection-string.ts'
 import { eventAppender } from './event-appender.ts'
@@ -25,33 +25,17 @@ export function kurrentEventStore(options: KurrentStoreOptions): EventStore {
   const reader = eventReader(server)
   const appender = eventAppender(server, reader)
   const over = new AbortController()
-  const checkOpen = (): void => {
-    if (over.signal.aborted) throw new Fault('the event store is closed')
-  }
-
-  return {
-    async append(stream, expected, events) {
-      checkOpen()
-      return appender.append(stream, expected, events)
+  return openStore(
+    {
+      appender,
+      reader,
+      follow: (wanted) =>
+        follow(
+          { connection: server, reader, settings: { quietMs, onFault } },
+          { ...wanted, signal: AbortSignal.any([wanted.signal, over.signal]) },
+        ),
+      disconnect: () => server.close(),
     },
-    async read(stream, from = 0, max) {
-      checkOpen()
-      return reader.read(stream, from, max)
-    },
-    async readAll(after, max, categories) {
-      checkOpen()
-      return reader.page(after, max, categories)
-    },
-    follow(wanted) {
-      checkOpen()
-      const signal = AbortSignal.any([wanted.signal, over.signal])
-      return follow({ connection: server, reader, settings: { quietMs, onFault } }, { ...wanted, signal })
-    },
-    async close() {
-      if (over.signal.aborted) return
-      over.abort()
-      await appender.idle()
-      await server.close()
-    },
-  }
+    over,
+  )
 }

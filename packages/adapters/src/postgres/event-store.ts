@@ -1,6 +1,7 @@
 import { Fault } from '@penstock/kernel/result.ts'
 import type { EventStore, FollowOptions, StoredEvent } from '@penstock/ports/event-store.ts'
 import { follows } from '../shared/follows.ts'
+import { openStore } from '../shared/open-store.ts'
 import { systemClock } from '../system/clock.ts'
 import { checkDurable } from './durable.ts'
 import { eventAppender } from './event-appender.ts'
@@ -41,37 +42,20 @@ export async function postgresEventStore(options: EventStoreOptions): Promise<Ev
   const notices = listen(options, 'event_log', (grown) => following.wake(grown ? new Set(grown.split(',')) : undefined))
   const poll = setInterval(() => following.wake(), options.pollMs ?? POLL_MS)
   poll.unref()
-  const checkOpen = (): void => {
-    if (over.signal.aborted) throw new Fault('the event store is closed')
-  }
-
-  return {
-    async append(stream, expected, events) {
-      checkOpen()
-      return appender.append(stream, expected, events)
+  return openStore(
+    {
+      appender,
+      reader,
+      follow: (wanted) => goingOn(following.follow, wanted, over.signal, options.onFault),
+      async deafen() {
+        clearInterval(poll)
+        following.close()
+        await notices.close()
+      },
+      disconnect: () => pool.end(),
     },
-    async read(stream, from = 0, max) {
-      checkOpen()
-      return reader.read(stream, from, max)
-    },
-    async readAll(after, max, categories) {
-      checkOpen()
-      return reader.page(after, max, categories)
-    },
-    follow(wanted) {
-      checkOpen()
-      return goingOn(following.follow, wanted, over.signal, options.onFault)
-    },
-    async close() {
-      if (over.signal.aborted) return
-      over.abort()
-      clearInterval(poll)
-      following.close()
-      await notices.close()
-      await appender.idle()
-      await pool.end()
-    },
-  }
+    over,
+  )
 }
 
 type Follow = (options: FollowOptions) => AsyncIterable<readonly StoredEvent[]>
