@@ -49,6 +49,8 @@ export const STROKES = {
   'the node cancels the hold': [3, 0, 0],
   'the agent dies': [2, 300, 6000],
   'a replica of order stands still': [2, 300, 5000],
+  'one of order stands still, the other dies': [1, 300, 1500],
+  'settlement stands still': [1, 300, 3000],
   'order hears settlement late': [3, 100, 4000],
   'order hears matching late': [2, 100, 3000],
   'order hears the watch late': [3, 100, 5000],

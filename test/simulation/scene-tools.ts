@@ -1,12 +1,14 @@
 import type { Random } from '@penstock/adapters/seeded/random.ts'
 import { type Cue, type Stroke, type StrokeName, strokeOf } from './cues.ts'
-import type { Plan, Purchase } from './plan.ts'
+import type { Answering, Plan, Purchase, Seller } from './plan.ts'
 
 /**
  * What chance alone would bring about too seldom: one or two orders with things that happen at just the wrong moment.
  * Each scene leaves the details to the seed, so that it is met in all its variants.
  */
-export type Scene = Partial<Pick<Plan, 'purchases' | 'sellers' | 'weather' | 'deeds' | 'cues' | 'faults' | 'network' | 'busyMs'>>
+export type Scene = Partial<
+  Pick<Plan, 'purchases' | 'sellers' | 'weather' | 'deeds' | 'cues' | 'faults' | 'skewMs' | 'network' | 'busyMs'>
+>
 
 /** Strokes fall so soon after their cue unless a scene says when. */
 const SOON_MS = 120
@@ -22,7 +24,7 @@ export function toolsOf(draws: Random) {
     return { does: name, afterMs: value(at), much: much === undefined ? drawn.much : value(much) }
   }
   const on = (fact: string, ...strokes: readonly Stroke[]): Cue => ({ on: fact, nth: 1, strokes })
-  const maybe = (...strokes: readonly Stroke[]): readonly Stroke[] => (draws.chance(0.5) ? strokes : [])
+  const maybe = <T extends Stroke | Cue>(...what: readonly T[]): readonly T[] => (draws.chance(0.5) ? what : [])
   const purchase = (given: Partial<Purchase> = {}): Purchase => ({
     atMs: 100,
     buyer: 'buyer',
@@ -36,7 +38,13 @@ export function toolsOf(draws: Random) {
   })
   /** The seller's agent is away when it should open: its owner does everything by hand. */
   const byHand: readonly Cue[] = [on('order AttemptStarted', does('the agent dies', { at: 0, much: [6000, 9000] }))]
-  return { pick, does, on, maybe, purchase, byHand, draws }
+  /** Its owner opens and names a channel as soon as the seller is asked to. */
+  const opens = (what: StrokeName = 'the seller names a fresh channel', at: At = { much: 0 }): readonly Cue[] => [
+    ...byHand,
+    on('order OpeningAsked', does(what, at)),
+  ]
+  const dear = (): Stroke => does('blocks get dear', { at: 0, much: [1000, 4000] })
+  return { pick, does, on, maybe, purchase, byHand, opens, dear, draws }
 }
 export type Tools = ReturnType<typeof toolsOf>
 
@@ -48,5 +56,26 @@ export const WATCHED = [
   'channel FundingConfirmed',
   'channel ConfirmationsReached',
 ] as const
+/** A sale that goes well, as its order tells it. */
+export const SALE = [
+  'order OrderPlaced',
+  'order SellerAccepted',
+  'order HoldIssued',
+  'order PaymentHeld',
+  'order AttemptStarted',
+  'order OpeningAsked',
+  'order OutpointNamed',
+  'order FundingSeen',
+  'order FundingConfirmed',
+  'order ChannelOpened',
+  'order SettlingStarted',
+  'order OrderValid',
+] as const
+/** Two sellers who need not be asked, and one who answers so. */
+export const sellersWith = (answers: Answering): readonly Seller[] => [
+  { alias: 'seller-ada', standing: true, answers: 'accepts', isScarce: false },
+  { alias: 'seller-bob', standing: true, answers: 'accepts', isScarce: false },
+  { alias: 'seller-cleo', standing: false, answers, isScarce: false },
+]
 export const NAMINGS = ['fresh', 'small', 'dear'] as const
 export const nth = (cue: Cue, number: number): Cue => ({ ...cue, nth: number })

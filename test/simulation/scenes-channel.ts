@@ -32,7 +32,7 @@ export function lateWord({ on, does, pick, maybe, byHand }: Tools): Scene {
 }
 
 /** A second outpoint is named for one order, and time passes while it is looked at. */
-export function changesOfMind({ on, does, pick, maybe, byHand }: Tools): Scene {
+export function changesOfMind({ on, does, pick, maybe, opens }: Tools): Scene {
   const again = pick(
     'the seller names a fresh channel',
     'the seller names a small channel',
@@ -41,7 +41,7 @@ export function changesOfMind({ on, does, pick, maybe, byHand }: Tools): Scene {
   )
   return {
     cues: [
-      ...(pick(true, false) ? [...byHand, on('order OpeningAsked', does(`the seller names a ${pick(...NAMINGS)} channel`))] : []),
+      ...maybe(...opens(`the seller names a ${pick(...NAMINGS)} channel`, {})),
       on('order OutpointNamed', ...maybe(does('order is down', { at: 0, much: [500, 2000] })), does(again, { at: [0, 150] })),
       nth(
         on(
@@ -60,14 +60,12 @@ export function changesOfMind({ on, does, pick, maybe, byHand }: Tools): Scene {
 }
 
 /** The watch stands still while the chain goes on to the last height, and settlement is ahead of it. */
-export function nobodyWatches({ on, does, pick, maybe, byHand, purchase }: Tools): Scene {
+export function nobodyWatches({ on, does, pick, maybe, opens, purchase }: Tools): Scene {
   const isPrivate = pick(true, false)
   return {
     purchases: [purchase({ options: { private: isPrivate, rails_cluster_only: false } })],
     cues: [
-      ...(pick(true, false, false)
-        ? [...byHand, on('order OpeningAsked', does('the seller names a fresh channel', { much: 0 }))]
-        : []),
+      ...(pick(true, false, false) ? opens() : []),
       on('channel FundingSeen', ...maybe(does('the funding is forgotten', { at: [0, 300], much: [500, 1600] }))),
       on(
         pick(...WATCHED),
@@ -82,7 +80,7 @@ export function nobodyWatches({ on, does, pick, maybe, byHand, purchase }: Tools
 }
 
 /** The operator, the buyer or the node ends it at any moment, and somebody hears of it late. */
-export function operatorSteps({ on, does, pick, maybe, byHand }: Tools): Scene {
+export function operatorSteps({ on, does, pick, maybe, opens }: Tools): Scene {
   const when = pick(
     ...WATCHED,
     'order OrderPlaced',
@@ -113,15 +111,10 @@ export function operatorSteps({ on, does, pick, maybe, byHand }: Tools): Scene {
   return {
     cues: [
       ...(pick(true, false, false)
-        ? [
-            ...byHand,
-            on(
-              'order OpeningAsked',
-              does(
-                pick('the seller names what is nowhere', 'the seller names a fresh channel', 'the seller names a small channel'),
-              ),
-            ),
-          ]
+        ? opens(
+            pick('the seller names what is nowhere', 'the seller names a fresh channel', 'the seller names a small channel'),
+            {},
+          )
         : []),
       on('order PaymentHeld', ...maybe(does('the buyer keeps probes', { at: 0, much: [5000, 9000] }))),
       on(
@@ -142,10 +135,10 @@ export function operatorSteps({ on, does, pick, maybe, byHand }: Tools): Scene {
 }
 
 /** A funding that is seen and finds no block until it is given up, and then does. */
-export function lostInFees({ on, does, pick, maybe, byHand }: Tools): Scene {
+export function lostInFees({ on, does, pick, maybe, opens }: Tools): Scene {
   return {
     cues: [
-      ...(pick(true, false) ? [...byHand, on('order OpeningAsked', does('the seller names a fresh channel'))] : []),
+      ...maybe(...opens('the seller names a fresh channel', {})),
       on(
         pick('channel FundingSeen', 'channel WatchStarted'),
         ...maybe(does('order is down', { at: [0, 60], much: [5000, 8000] })),

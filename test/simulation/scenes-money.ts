@@ -1,4 +1,4 @@
-import { nth, type Scene, type Tools } from './scene-tools.ts'
+import { nth, type Scene, sellersWith, type Tools } from './scene-tools.ts'
 
 /** No time is left by the time somebody acts: services stand still while the payment's blocks pass. */
 export function outOfBlocks({ on, does, pick, maybe }: Tools): Scene {
@@ -37,60 +37,29 @@ export function latePayer({ on, does, pick, purchase, maybe, draws }: Tools): Sc
   }
 }
 
-/** Two orders of one amount, and one invoice that is given for both; or more invoices than an order needs. */
-export function twins({ on, does, pick, purchase, maybe, draws }: Tools): Scene {
-  const by = pick('buy', 'manual', 'manual')
-  const twin = purchase({ by, usdCents: draws.between(600, 2000) })
-  const when = [
-    'order OrderPlaced',
-    'order SellerAccepted',
-    'order HoldIssued',
-    'order PaymentHeld',
-    'order AttemptStarted',
-    'order OpeningAsked',
-    'order OutpointNamed',
-    'order FundingSeen',
-    'order FundingConfirmed',
-    'order ChannelOpened',
-    'order SettlingStarted',
-    'order OrderValid',
-    'order MonitoringFinished',
-    'order ReleaseRequested',
-    'settlement HoldRequested',
-    'settlement CancelRequested',
-    'settlement SettleAsked',
-    'settlement SettleRequested',
-    'settlement HoldSettled',
-    'settlement PayoutRequested',
-    'settlement PayoutSucceeded',
-    'settlement PayoutSucceeded',
-    'settlement HoldCancelled',
-  ]
-  return {
-    purchases: [twin, { ...twin, atMs: 700, buyer: pick('buyer', 'buyer-2') }],
-    sellers: asked(pick('accepts', 'accepts', 'says nothing')),
-    cues: [
-      on(pick('order OrderPlaced', 'order HoldIssued', 'order OpeningAsked'), does('the seller gives an invoice twice')),
-      nth(on(draws.pick(when), does('the seller gives an invoice twice', { at: [0, 60] })), 2),
-      on(draws.pick(when), does('the seller gives an invoice', { at: [0, 60] }), ...maybe(does('settlement is down', { at: 0 }))),
-      ...(draws.chance(0.4)
-        ? [on(draws.pick(when), does(pick('the operator closes the order', 'the node cancels the hold', 'the buyer cancels')))]
-        : []),
-    ],
-  }
-}
-
-const asked = (answers: 'accepts' | 'rejects' | 'says nothing') => [
-  { alias: 'seller-ada', standing: true, answers: 'accepts' as const, isScarce: false },
-  { alias: 'seller-bob', standing: true, answers: 'accepts' as const, isScarce: false },
-  { alias: 'seller-cleo', standing: false, answers, isScarce: false },
-]
+/** The payment comes when its invoice is being ended, and whoever saw it tells of it when that is done. */
+export const tooLate = ({ on, does, purchase }: Tools): Scene => ({
+  busyMs: 18_000,
+  // To the node it has not ended yet.
+  skewMs: { 'settlement.1': 1200, 'settlement.2': 1200 },
+  purchases: [purchase({ then: 'leave' }), purchase({ then: 'leave', atMs: 2600, buyer: 'buyer-2' })],
+  cues: [1, 2].map((number) =>
+    nth(
+      on(
+        'settlement CancelRequested',
+        does('settlement stands still', { at: 0, much: [300, 800] }),
+        does('the buyer pays again', { at: [3, 60] }),
+      ),
+      number,
+    ),
+  ),
+})
 
 /** Whoever is asked first says no, or nothing, or the buyer goes away meanwhile. */
 export function approvals({ on, does, pick, purchase, maybe, draws }: Tools): Scene {
   return {
     purchases: [purchase({ by: 'manual' }), purchase({ by: 'manual', atMs: 900, buyer: 'buyer-2' })],
-    sellers: asked(pick('rejects', 'says nothing', 'accepts')),
+    sellers: sellersWith(pick('rejects', 'says nothing', 'accepts')),
     cues: [
       on(
         'order OrderPlaced',
@@ -115,20 +84,5 @@ export const shutDoor = ({ on, does, pick, purchase }: Tools): Scene => ({
       does(pick('the buyer is away', 'order is down', 'settlement is down'), { at: [0, 5] }),
       does(pick('the operator closes the order', 'the buyer cancels'), { at: [0, 300] }),
     ),
-  ],
-})
-
-/** The seller cannot be paid for a while. */
-export const quietEnd = ({ on, does, pick, maybe }: Tools): Scene => ({
-  cues: [
-    on(
-      pick('order ChannelOpened', 'settlement HoldSettled', 'settlement PayoutReleased', 'settlement PayoutRequested'),
-      does(pick('the seller is away', 'the seller is away', 'the node is away', 'settlement is down'), {
-        at: [0, 40],
-        much: [3000, 12_000],
-      }),
-      ...maybe(does('a re-org', { at: [0, 900], much: [4, 7] })),
-    ),
-    on('settlement PayoutFailed', ...maybe(does('the seller gives an invoice'))),
   ],
 })

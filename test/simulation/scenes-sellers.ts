@@ -1,4 +1,4 @@
-import { nth, type Scene, type Tools, WATCHED } from './scene-tools.ts'
+import { nth, type Scene, sellersWith, type Tools, WATCHED } from './scene-tools.ts'
 
 /** A seller that had lost its turn opens after all, before or after another has it. */
 export function lateSeller({ on, does, pick, maybe, byHand }: Tools): Scene {
@@ -98,11 +98,7 @@ export function comingAndGoing({ on, does, pick, purchase, draws }: Tools): Scen
   const granting = () => pick('the seller is granted', 'the seller loses its grant')
   return {
     purchases: [purchase({ by: pick('manual', 'buy') }), purchase({ by: 'manual', atMs: 1200 })],
-    sellers: [
-      { alias: 'seller-ada', standing: true, answers: 'accepts', isScarce: false },
-      { alias: 'seller-bob', standing: true, answers: 'accepts', isScarce: false },
-      { alias: 'seller-cleo', standing: false, answers: pick('says nothing', 'rejects', 'accepts'), isScarce: false },
-    ],
+    sellers: sellersWith(pick('says nothing', 'rejects', 'accepts')),
     cues: [
       on(
         'order OrderPlaced',
@@ -116,10 +112,9 @@ export function comingAndGoing({ on, does, pick, purchase, draws }: Tools): Scen
 }
 
 /** The channel breaks what was promised for it. */
-export const dearSeller = ({ on, does, pick, maybe, byHand }: Tools): Scene => ({
+export const dearSeller = ({ on, does, pick, maybe, opens }: Tools): Scene => ({
   cues: [
-    ...byHand,
-    on('order OpeningAsked', does('the seller names a dear channel', { much: [0, 1] })),
+    ...opens('the seller names a dear channel', { much: [0, 1] }),
     on('order OrderValid', ...maybe(does(pick('a re-org', 'channel-watcher is down', 'the seller is away')))),
   ],
 })

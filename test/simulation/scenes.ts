@@ -1,23 +1,11 @@
 import type { Random } from '@penstock/adapters/seeded/random.ts'
 import { type Scene, type Tools, toolsOf } from './scene-tools.ts'
+import { attestedLate, heldBack } from './scenes-attestations.ts'
 import { changesOfMind, lastMoment, lateWord, lostInFees, nobodyWatches, operatorSteps } from './scenes-channel.ts'
-import {
-  attestedLate,
-  cancellingSlowly,
-  closedEarly,
-  heldBack,
-  invoiceAfterAll,
-  lastOfIt,
-  lingering,
-  oneInvoiceForTwo,
-  onlySeller,
-  outOfSight,
-  secondThoughts,
-  settlingSlowly,
-  tornOut,
-  unpaid,
-} from './scenes-races.ts'
-import { approvals, latePayer, outOfBlocks, quietEnd, shutDoor, twins } from './scenes-money.ts'
+import { approvals, latePayer, outOfBlocks, shutDoor, tooLate } from './scenes-money.ts'
+import { lostUnheard, overtaken, secondThoughts, thereAndBack } from './scenes-outpoints.ts'
+import { cancellingSlowly, oneInvoiceForTwo, quietEnd, settlingSlowly, twins, unpaid } from './scenes-payouts.ts'
+import { closedEarly, invoiceAfterAll, lastOfIt, letGoFirst, lingering, onlySeller, outOfSight, tornOut } from './scenes-races.ts'
 import { brokenChannel, comingAndGoing, dearSeller, fullBook, lateSeller } from './scenes-sellers.ts'
 
 const SCENES: readonly ((tools: Tools) => Scene)[] = [
@@ -29,6 +17,7 @@ const SCENES: readonly ((tools: Tools) => Scene)[] = [
   lastMoment,
   outOfBlocks,
   latePayer,
+  tooLate,
   twins,
   approvals,
   shutDoor,
@@ -40,7 +29,14 @@ const SCENES: readonly ((tools: Tools) => Scene)[] = [
   brokenChannel,
   lingering,
   secondThoughts,
-  secondThoughts,
+  overtaken,
+  overtaken,
+  thereAndBack,
+  lostUnheard,
+  letGoFirst,
+  letGoFirst,
+  letGoFirst,
+  letGoFirst,
   tornOut,
   closedEarly,
   onlySeller,

@@ -50,8 +50,9 @@ export const people = {
     await name(stage, subject, much, stage.draws.pick(rows.map(({ outpoint }) => outpoint)))
   },
   'the seller goes back to an outpoint': async (stage, subject, much) => {
-    const claims = subject.placed.claims.map((claim) => claim.split(' ')[1] ?? '')
-    if (claims.length > 0) await name(stage, subject, much, stage.draws.pick(claims))
+    const { claims, named } = subject.placed
+    const others = claims.map((claim) => claim.split(' ')[1] ?? '').filter((outpoint) => outpoint !== named?.outpoint)
+    if (others.length > 0) await name(stage, subject, much, stage.draws.pick(others))
   },
   'the seller attests': (stage, subject) => attest(stage, subject, ATTESTED),
   'the seller attests falsely': (stage, subject) => attest(stage, subject, ATTESTED | FALSELY),

@@ -58,6 +58,18 @@ export const events = {
   },
   'the agent dies': async (stage, subject, much) => stage.cradle.kill(agentOf(sellerOf(stage, subject).alias), much),
   'a replica of order stands still': ({ cradle, draws }, _, much) => stand(cradle, `order.${draws.between(1, 2)}`, much),
+  'one of order stands still, the other dies': async ({ cradle, draws, world }, _, much) => {
+    const [first, other] = draws.pick(EITHER)
+    cradle.freeze(`order.${first}`, 5 * much)
+    await world.engine.schedule.clock.sleep(much)
+    cradle.kill(`order.${other}`, 20)
+  },
+  'settlement stands still': async ({ cradle, draws }, _, much) => {
+    const [first, other] = draws.pick(EITHER)
+    cradle.freeze(`settlement.${first}`, much)
+    // One of them is behind then.
+    cradle.freeze(`settlement.${other}`, 3 * much)
+  },
   'order hears settlement late': (stage, { id }, much) => late(stage, 'order', 'settlement.events', (key) => key === id, much),
   'order hears matching late': (stage, { id }, much) => late(stage, 'order', 'matching.events', (key) => key === id, much),
   'order hears the watch late': (stage, { id }, much) =>
@@ -78,6 +90,11 @@ export const events = {
   'channel-watcher is down': (stage, _, much) => down(stage, 'channel-watcher', much),
   'quote is down': (stage, _, much) => down(stage, 'quote', much),
 } as const satisfies Partial<Record<StrokeName, Doing>>
+
+const EITHER = [
+  [1, 2],
+  [2, 1],
+] as const
 
 /** Once the money is taken a lost funding is the loss that confirmations are waited for, and no fault of the market. */
 const isTaken = ({ settlement }: Subject): boolean =>
