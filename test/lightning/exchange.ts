@@ -24,6 +24,8 @@ const BEGUN_MS = 90_000
 type Plan = {
   /** Beside the market and the buyer. */
   readonly sellers: readonly string[]
+  /** By seller: the node that is between the market and it; others have a channel with the market. */
+  readonly hops?: Readonly<Record<string, string>>
   /** Other nodes, with coins and a channel to the market. */
   readonly buyers?: readonly string[]
   readonly args?: Readonly<Record<string, readonly string[]>>
@@ -37,6 +39,8 @@ export type Deal = Bought & { readonly paymentHash: string }
 export type Exchange = {
   readonly servers: LightningServers
   readonly product: Product
+  /** What the market's process is started with. */
+  readonly settings: Readonly<Record<string, string>>
   /** By the node's name; the same one through all restarts. */
   readonly lightning: (alias: string) => Lightning
   readonly deal: (input?: object, buyer?: string) => Promise<Deal>
@@ -49,14 +53,14 @@ export type Exchange = {
   /** What happened to the order, as an operator reads it. */
   readonly told: (deal: Deal) => Promise<string>
   readonly payment: (deal: Deal, state: PaymentState['state'], buyer?: string) => Promise<PaymentState>
-  /** Ends the market's process, as kill -9 does; it comes back on the same port. */
-  readonly restartMarket: (meanwhile: () => Promise<void>) => Promise<void>
+  /** Ends the market's process, as kill -9 does; it comes back on the same port, until the next time with these settings too. */
+  readonly restartMarket: (meanwhile: () => Promise<void>, settings?: Readonly<Record<string, string>>) => Promise<void>
 }
 
 /** A market on lnd for the tests of one file: with channels from the buyers and to the sellers, and nobody who sells yet. */
 export function exchange(plan: Plan): () => Exchange {
   const buyers = ['buyer', ...(plan.buyers ?? [])]
-  const nodes = ['market', ...buyers, ...plan.sellers]
+  const nodes = ['market', ...buyers, ...plan.sellers, ...Object.values(plan.hops ?? {})]
   const servers = network({ nodes, ...(plan.args && { args: plan.args }) })
   let here: Exchange | undefined
   let end: () => Promise<unknown> = () => Promise.resolve()
@@ -74,25 +78,30 @@ export function exchange(plan: Plan): () => Exchange {
 
 async function openExchange(
   servers: LightningServers,
-  { sellers, env, btcd }: Plan,
+  { sellers, hops = {}, env, btcd }: Plan,
   buyers: readonly string[],
 ): Promise<Exchange> {
   for (const node of servers.nodes) await fund(servers, node, COIN_SAT, COINS)
   const [market, open] = [servers.node('market'), openAnnounced]
   const channels: string[] = []
   for (const alias of buyers) channels.push(await open(servers, servers.node(alias), market, CHANNEL_SAT))
-  for (const alias of sellers) channels.push(await open(servers, market, servers.node(alias), CHANNEL_SAT))
+  for (const alias of sellers) {
+    const hop = hops[alias] === undefined ? undefined : servers.node(hops[alias])
+    if (hop) channels.push(await open(servers, market, hop, CHANNEL_SAT))
+    channels.push(await open(servers, hop ?? market, servers.node(alias), CHANNEL_SAT))
+  }
   await Promise.all(channels.flatMap((channel) => servers.nodes.map((node) => knowsChannel(node, channel))))
   const folder = scratch()
   const own = { ...(await marketSettings(servers, folder, btcd)), ...env }
   let product = await startProduct(join(folder, 'data'), own)
-  const { port } = new URL(product.url)
+  const settings = { ...own, PORT: new URL(product.url).port }
   return around(servers, {
     now: () => product,
-    async restart(meanwhile) {
+    settings,
+    async restart(meanwhile, change = {}) {
       await product.kill()
       await meanwhile()
-      product = await startProduct(product.dataDir, { ...own, PORT: port })
+      product = await startProduct(product.dataDir, { ...settings, ...change })
     },
   })
 }
@@ -117,10 +126,11 @@ async function marketSettings(servers: LightningServers, folder: string, btcd: b
 
 type Running = {
   readonly now: () => Product
+  readonly settings: Exchange['settings']
   readonly restart: Exchange['restartMarket']
 }
 
-function around(servers: LightningServers, { now, restart }: Running): Exchange {
+function around(servers: LightningServers, { now, settings, restart }: Running): Exchange {
   const nodes = new Map<string, Lightning>()
   const lightning = (alias: string): Lightning => {
     const node = nodes.get(alias) ?? lndLightning(connected(servers, alias))
@@ -144,6 +154,7 @@ function around(servers: LightningServers, { now, restart }: Running): Exchange 
     get product() {
       return now()
     },
+    settings,
     lightning,
     seen,
     reaches,

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { scratch, spawnProduct } from '../harness/product.ts'
 import { type Deal, exchange } from './exchange.ts'
 import { type HandSeller, handSeller, TERMS } from './hand-seller.ts'
+import { type Laggard, laggard } from './laggard.ts'
 import { noLightning } from './servers.ts'
 
 /** Blocks before the end of a payment at which it is settled or given back (decisions, A4). */
@@ -20,11 +21,13 @@ describe.skipIf(noLightning)('the last height', () => {
   })
   let rails: HandSeller
   let stranger: HandSeller
+  let behind: Laggard | undefined
   beforeAll(async () => {
     stranger = await handSeller(here(), 'stranger', false)
   }, 60_000)
   afterAll(async () => {
     for (const seller of [rails, stranger]) await seller.stop()
+    await behind?.stop()
   })
 
   const node = (alias: string) => here().servers.node(alias)
@@ -52,9 +55,9 @@ describe.skipIf(noLightning)('the last height', () => {
     await here().payment(held.deal, 'succeeded')
   }
 
-  async function isGivenBack(held: Held, status: string): Promise<void> {
+  async function isGivenBack(held: Held, ...statuses: readonly string[]): Promise<void> {
     await becomes(held, 'cancelled')
-    await here().reaches(held.deal, status)
+    await here().reaches(held.deal, ...statuses)
     await here().payment(held.deal, 'failed')
     expect((await here().seen(held.deal)).payment_status).toBe('HODL_INVOICE_TIMEOUT')
   }
@@ -100,15 +103,30 @@ describe.skipIf(noLightning)('the last height', () => {
     await isGivenBack(unnamed, 'SELLER_FAILED_TO_OPEN_CHANNEL')
   })
 
-  it('the market is away over it: the same', async () => {
+  it('the market’s lnd is away past its own deadline: whoever is first when it is back, order and money agree', async () => {
+    const [named, unnamed] = [await hold(rails), await hold(rails)]
+    await open(rails, named)
+    await node('market').kill()
+    await mineTo(named.lastHeight + GUARD - 12 + 2)
+    await node('market').start()
+    await until('lnd or the guard has ended it', async () => (await state(named)) !== 'held')
+    await ((await state(named)) === 'settled'
+      ? isSettled(named)
+      : isGivenBack(named, 'SELLER_FAILED_TO_OPEN_CHANNEL', 'SELLER_FAILED_TO_SEND_SWAP'))
+    await isGivenBack(unnamed, 'SELLER_FAILED_TO_OPEN_CHANNEL')
+  })
+
+  it('the market is away over it, and comes back with a bitcoin node that is behind lnd: the same by lnd’s own blocks', async () => {
+    behind = await laggard()
     const [proven, unnamed] = [await hold(rails), await hold(rails)]
     await open(rails, proven)
-    await here().restartMarket(() => mineTo(proven.lastHeight + 4))
+    await here().restartMarket(() => mineTo(proven.lastHeight + 4), behind.settings)
+    expect(await behind.height()).toBeLessThan(proven.lastHeight)
     await isSettled(proven)
     await isGivenBack(unnamed, 'SELLER_FAILED_TO_OPEN_CHANNEL')
   })
 
-  it('the market is away for longer than lnd waits: lnd gives everything back, and the order says so', async () => {
+  it('the market is away for longer than lnd waits, and its bitcoin node for good: lnd gives everything back, and the order says so', async () => {
     const [named, unnamed] = [await hold(rails), await hold(rails)]
     await open(rails, named)
     const { holdExpiryDelta } = await here().lightning('market').info()
@@ -119,7 +137,8 @@ describe.skipIf(noLightning)('the last height', () => {
       await here().servers.mine()
       await becomes(named, 'cancelled')
       await becomes(unnamed, 'cancelled')
-    })
+      await behind?.stop()
+    }, behind?.settings)
     for (const { deal } of [named, unnamed]) {
       await here().payment(deal, 'failed')
       await here().reaches(deal, 'SELLER_FAILED_TO_OPEN_CHANNEL', 'SELLER_FAILED_TO_SEND_SWAP')

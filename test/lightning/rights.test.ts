@@ -2,7 +2,7 @@ import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { bake, beyondRole } from '@penstock/adapters/lnd/bake.ts'
-import { lockName } from '@penstock/adapters/lnd/coin-locks.ts'
+import { newLockName } from '@penstock/adapters/lnd/coin-locks.ts'
 import { lndChain } from '@penstock/adapters/lnd/chain.ts'
 import type { Connection } from '@penstock/adapters/lnd/connection.ts'
 import { lndLightning } from '@penstock/adapters/lnd/lightning.ts'
@@ -75,7 +75,7 @@ describe.skipIf(noLightning)('macaroons', () => {
     const { lnd } = servers().node('seller')
     const { utxos } = await getUtxos({ lnd, min_confirmations: 1 })
     for (const { transaction_id, transaction_vout } of utxos)
-      await lockUtxo({ lnd, id: lockName('00'.repeat(32)), transaction_id, transaction_vout })
+      await lockUtxo({ lnd, id: newLockName(), transaction_id, transaction_vout })
   }
 
   async function locksLastForWeeks(): Promise<void> {

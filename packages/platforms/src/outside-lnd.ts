@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { rpcChain, rpcNetwork } from '@penstock/adapters/bitcoind/chain.ts'
 import { type Rpc, rpcOf } from '@penstock/adapters/bitcoind/rpc.ts'
+import { freshestChain } from '@penstock/adapters/blocks/freshest.ts'
 import { beyondRole } from '@penstock/adapters/lnd/bake.ts'
 import { lndChain } from '@penstock/adapters/lnd/chain.ts'
 import { type Connection, connectLnd } from '@penstock/adapters/lnd/connection.ts'
@@ -10,14 +11,16 @@ import { type Role, roleOf } from '@penstock/adapters/lnd/permissions.ts'
 import { fixedRate } from '@penstock/adapters/rates/fixed.ts'
 import { httpRate } from '@penstock/adapters/rates/http.ts'
 import { fileKeyring } from '@penstock/adapters/system/keyring.ts'
+import { Fault } from '@penstock/kernel/result.ts'
 import type { Clock } from '@penstock/ports/clock.ts'
 import type { Keyring } from '@penstock/ports/keyring.ts'
-import type { Lightning } from '@penstock/ports/lightning.ts'
+import type { Lightning, NodeInfo } from '@penstock/ports/lightning.ts'
 import { type Config, ConfigError } from '@penstock/runtime/config.ts'
 import type { DataDir } from './data-dir.ts'
 import { followHeight, type Outside, simulated } from './outside.ts'
-import { type AskNetwork, onNetwork } from './same-network.ts'
+import { type AskNetwork, notOnAnother, onNetwork } from './same-network.ts'
 
+const BITCOIND = 'The bitcoin node of PENSTOCK_BITCOIND_URL'
 /** How many of what a macaroon allows too much are named. */
 const NAMED = 5
 
@@ -31,8 +34,8 @@ function onLnd(role: Role, dir: DataDir, config: Config, clock: Clock): Outside 
   const connection = connect(role, config, clock)
   const lightning = lndLightning(connection)
   const bitcoind = bitcoindOf(config)
-  const chain = bitcoind ? rpcChain(bitcoind, clock) : lndChain(connection)
-  const asked = [askLnd(lightning), ...(bitcoind ? [askBitcoind(bitcoind)] : [])]
+  const blocks = lndChain(connection)
+  const chain = bitcoind ? freshestChain(rpcChain(ofNetwork(network, bitcoind), clock), blocks, clock) : blocks
   const following = followHeight(chain)
   let keyring: Keyring | undefined
   return {
@@ -49,7 +52,10 @@ function onLnd(role: Role, dir: DataDir, config: Config, clock: Clock): Outside 
     },
     height: following.height,
     simulated: null,
-    ready: (waitsFor) => onNetwork(network, asked, clock, waitsFor),
+    async ready(waitsFor) {
+      await onNetwork(network, askLnd(lightning), clock, waitsFor)
+      if (bitcoind) await notOnAnother(network, askBitcoind(bitcoind), clock, waitsFor)
+    },
     close: () => following.close(),
   }
 }
@@ -84,7 +90,17 @@ const askLnd =
 
 const askBitcoind =
   (rpc: Rpc): AskNetwork =>
-  async () => ({ name: 'The bitcoin node of PENSTOCK_BITCOIND_URL', network: await rpcNetwork(rpc) })
+  async () => ({ name: BITCOIND, network: await rpcNetwork(rpc) })
+
+/** Calls no node before it is known to be on that network: it may come later than we do. */
+function ofNetwork(wanted: NodeInfo['network'], rpc: Rpc): Rpc {
+  let isKnown = false
+  return async (method, ...params) => {
+    if (!isKnown && (await rpcNetwork(rpc)) !== wanted) throw new Fault(`${BITCOIND} is not on ${wanted}`)
+    isKnown = true
+    return rpc(method, ...params)
+  }
+}
 
 function bitcoindOf({ bitcoindUrl, bitcoindPasswordFile, bitcoindCertFile }: Config): Rpc | undefined {
   if (bitcoindUrl === '') return undefined

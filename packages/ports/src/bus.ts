@@ -6,8 +6,11 @@ export type BusMessage = {
   readonly body: string
 }
 
-/** What a consumer makes of a message: done, or set aside with the reason because it can never be handled as the code is now. */
-export type Handled = 'done' | { readonly park: string }
+/**
+ * What a consumer makes of a message: done, or set aside with the reason because it can never be handled as the code is now.
+ * `lost`: what comes before it, was lost by a bus that may lose, and is to be kept in front of it.
+ */
+export type Handled = 'done' | { readonly park: string; readonly lost?: readonly BusMessage[] }
 
 export type Subscription = {
   /** A name that consumers share who divide the work; each group sees every message. */

@@ -1,3 +1,5 @@
+import { Fault } from '@penstock/kernel/result.ts'
+
 /** Hashes and transaction ids are lower-case hex as humans write them (big-endian). An outpoint is `txid:vout`. */
 
 /** `time`: milliseconds since 1970, in whole seconds as the header has it. */
@@ -7,6 +9,9 @@ export type ChainTip = Block & {
   /** The node believes that it has every block there is. */
   readonly synced: boolean
 }
+
+/** No block has the output, and nobody can tell now whether its transaction waits in a mempool. */
+export class MempoolUnseen extends Fault {}
 
 /** What there is to know of an output. */
 export type Output = {
@@ -29,6 +34,7 @@ export interface Chain {
   /**
    * Looks for an output. `fromHeight` is where a source without an index starts to look.
    * @returns undefined where neither chain nor mempool has it: never published, vanished, replaced or re-organised away
+   * @throws MempoolUnseen where only the blocks are known for the moment, and none has it
    */
   output(outpoint: string, fromHeight: number): Promise<Output | undefined>
   /**

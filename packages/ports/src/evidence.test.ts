@@ -165,3 +165,10 @@ test('who signed the attestation', async () => {
   expect(calls[0]).toContain('penstock channel attestation 1')
   expect((await gather({ graph: announced }, { attestation })).evidence.attestationSigner).toBeNull()
 })
+
+test('a probe that another channel could have carried would prove nothing: it is not sent', async () => {
+  const other = { ...announced, outpoint: `${'ee'.repeat(32)}:0` }
+  const { evidence, calls } = await gather({ output: confirmed, between: [other] })
+  expect(evidence).toMatchObject({ otherChannelsBetween: true, probe: 'not-tried' })
+  expect(calls).toEqual([])
+})

@@ -41,15 +41,16 @@ export async function gatherEvidence(
     lightning.graph.between(terms.sellerPubkey, terms.buyerPubkey),
     attestation ? signerOf(lightning.messages, attestation) : undefined,
   ])
+  const others = between.some((channel) => channel.outpoint !== outpoint)
   return {
     tipHeight: tip.height,
     output: output ? outputData(output) : null,
     attestation,
     attestationSigner: attestationSigner?.toLowerCase() ?? null,
     graph: graph ? graphData(graph, terms.sellerPubkey) : null,
-    otherChannelsBetween: between.some((channel) => channel.outpoint !== outpoint),
-    // The graph proves more than a probe does.
-    probe: probe && output && !graph ? await sendProbe(lightning.graph, clock, terms, output) : 'not-tried',
+    otherChannelsBetween: others,
+    // The graph proves more than a probe does, and one that another channel could have carried proves nothing.
+    probe: probe && output && !graph && !others ? await sendProbe(lightning.graph, clock, terms, output) : 'not-tried',
   }
 }
 

@@ -276,7 +276,9 @@ export function paying({ world }: Here): void {
       })
       const outcome = await seller.lightning.payments.pay(request, { ...PATIENCE, timeoutMs: 10_000 })
       expect(reasonOf(outcome)).toMatch(/^(insufficient-balance|no-route)$/)
-      expect(await seller.lightning.payments.find(paymentHash)).toEqual(outcome)
+      const found = await seller.lightning.payments.find(paymentHash)
+      // A node need not name the same of the two both times: lnd does not always.
+      expect(found && reasonOf(found)).toMatch(/^(insufficient-balance|no-route)$/)
       expect(await seller.lightning.wallet.localSat()).toBe(before)
     })
 

@@ -23,18 +23,21 @@ export function rpcChain(rpc: Rpc, clock: Clock, { pollMs = POLL_MS }: { readonl
     clock,
   )
   const places = indexInBlock(rpc)
-  const tip = (): Promise<ChainTip> => rpcTip(rpc)
+  const headers = headersOf(rpc)
+  const tip = (): Promise<ChainTip> => rpcTip(rpc, headers)
   return {
     sees: { mempool: true },
     tip,
     async output(text, fromHeight) {
       const outpoint = parseOutpoint(text)
       if (!outpoint) return undefined
-      return (
-        (await unspent(rpc, places, text, outpoint)) ??
-        (await unconfirmed(rpc, text, outpoint)) ??
-        (await scan.output(text, fromHeight))
-      )
+      // Together they cost no more time than one of them, and most outputs need both.
+      const [found, spentBy] = await Promise.all([
+        rpc<UnspentOutput | null>('gettxout', outpoint.txid, outpoint.vout, false),
+        spentInMempool(rpc, outpoint),
+      ])
+      const output = (await unspent(rpc, { places, headers }, outpoint, found)) ?? (await unconfirmed(rpc, outpoint))
+      return output ? { outpoint: text, ...output, spentBy } : scan.output(text, fromHeight)
     },
     tips: (signal) => changing({ read: tip, pollMs, clock, signal }),
     feeRate: (targetBlocks) => feeRate(rpc, targetBlocks),
@@ -49,15 +52,26 @@ export async function rpcNetwork(rpc: Rpc): Promise<NodeInfo['network']> {
   throw new Fault(`the bitcoin node is on a chain that Penstock does not know: its first block is ${first}`)
 }
 
-async function rpcTip(rpc: Rpc): Promise<ChainTip> {
+type Header = { readonly height: number; readonly previousblockhash?: string; readonly time: number }
+type Headers = (hash: string) => Promise<Header>
+
+/** Headers never change, and all who ask at a time ask for the newest. */
+function headersOf(rpc: Rpc): Headers {
+  const KEPT = 20
+  const known = new Map<string, Header>()
+  return async (hash) => {
+    const header = known.get(hash) ?? (await rpc<Header>('getblockheader', hash, true))
+    known.set(hash, header)
+    for (const [oldest] of known) if (known.size > KEPT) known.delete(oldest)
+    return header
+  }
+}
+
+async function rpcTip(rpc: Rpc, headers: Headers): Promise<ChainTip> {
   const chain = await rpc<{ bestblockhash: string; blocks: number; headers: number; initialblockdownload?: boolean }>(
     'getblockchaininfo',
   )
-  const header = await rpc<{ height: number; previousblockhash?: string; time: number }>(
-    'getblockheader',
-    chain.bestblockhash,
-    true,
-  )
+  const header = await headers(chain.bestblockhash)
   return {
     height: header.height,
     hash: chain.bestblockhash,
@@ -74,17 +88,23 @@ type UnspentOutput = {
   readonly scriptPubKey: { readonly hex: string }
 }
 
+type Found = Omit<Output, 'outpoint' | 'spentBy'>
+
 /** In a block, and no block has spent it. */
-async function unspent(rpc: Rpc, places: IndexInBlock, text: string, { txid, vout }: Outpoint): Promise<Output | undefined> {
+async function unspent(
+  rpc: Rpc,
+  { places, headers }: { readonly places: IndexInBlock; readonly headers: Headers },
+  { txid, vout }: Outpoint,
+  first: UnspentOutput | null,
+): Promise<Found | undefined> {
+  let found = first
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    const found = await rpc<UnspentOutput | null>('gettxout', txid, vout, false)
     if (!found || found.confirmations < 1) return undefined
-    const best = await rpc<{ height: number }>('getblockheader', found.bestblock, true)
+    const best = await headers(found.bestblock)
     const height = best.height - found.confirmations + 1
     const txIndex = await places(height, txid)
-    if (txIndex === undefined) continue
-    const spentBy = await spentInMempool(rpc, { txid, vout })
-    return { outpoint: text, valueSat: satOf(found.value), script: found.scriptPubKey.hex, height, txIndex, spentBy }
+    if (txIndex !== undefined) return { valueSat: satOf(found.value), script: found.scriptPubKey.hex, height, txIndex }
+    found = await rpc<UnspentOutput | null>('gettxout', txid, vout, false)
   }
   return undefined
 }
@@ -95,12 +115,11 @@ type Transaction = {
 }
 
 /** In the mempool. */
-async function unconfirmed(rpc: Rpc, text: string, { txid, vout }: Outpoint): Promise<Output | undefined> {
+async function unconfirmed(rpc: Rpc, { txid, vout }: Outpoint): Promise<Found | undefined> {
   const transaction = await orNothing(() => rpc<Transaction>('getrawtransaction', txid, 1))
   const output = transaction?.vout.find(({ n }) => n === vout)
   if (!output || (transaction?.confirmations ?? 0) > 0) return undefined
-  const spentBy = await spentInMempool(rpc, { txid, vout })
-  return { outpoint: text, valueSat: satOf(output.value), script: output.scriptPubKey.hex, height: null, txIndex: null, spentBy }
+  return { valueSat: satOf(output.value), script: output.scriptPubKey.hex, height: null, txIndex: null }
 }
 
 async function spentInMempool(rpc: Rpc, outpoint: Outpoint): Promise<Output['spentBy']> {

@@ -1,12 +1,14 @@
 import { readFile } from 'node:fs/promises'
 import * as http from 'node:http'
 import * as https from 'node:https'
+import { createSecureContext, type SecureContext } from 'node:tls'
 import { Fault } from '@penstock/kernel/result.ts'
+import { batches } from './batches.ts'
 
 export type RpcAddress = {
   /** http(s)://user:password@host:port */
   readonly url: string
-  /** The password, or bitcoind's `.cookie`, read for each call: bitcoind writes another one at each start. Undefined: in the url. */
+  /** The password, or bitcoind's `.cookie`, read again after a failure: bitcoind writes another one at each start. Undefined: in the url. */
   readonly passwordFile?: string
   /** The certificate that btcd shows; undefined: one of a known authority. */
   readonly certFile?: string
@@ -29,21 +31,39 @@ export type Rpc = <T>(method: string, ...params: readonly unknown[]) => Promise<
 
 const ANSWER_MS = 30_000
 
-export function rpcOf({ url, passwordFile, certFile }: RpcAddress): Rpc {
-  const { protocol, hostname, port, username, password, pathname } = new URL(url)
+export function rpcOf(address: RpcAddress): Rpc {
+  const { protocol, hostname, port, pathname } = new URL(address.url)
   const { Agent, request } = protocol === 'https:' ? https : http
   const agent = new Agent({ keepAlive: true, maxSockets: 8 })
+  let keys: Promise<Keys> | undefined
+  const call = batches(async (body) => {
+    try {
+      keys ??= readKeys(address)
+      const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
+      const target = { hostname, port, path: pathname, method: 'POST', headers, agent, timeout: ANSWER_MS, ...(await keys) }
+      const { status, text } = await send(request(target), body)
+      if (status === 401 || status === 403) throw new Fault('the bitcoin node refuses our user or password')
+      return parsed(text)
+    } catch (error) {
+      // The node writes them anew at a start.
+      keys = undefined
+      throw error
+    }
+  })
   return async <T>(method: string, ...params: readonly unknown[]): Promise<T> => {
-    const auth = await credentials(decodeURIComponent(username), decodeURIComponent(password), passwordFile)
-    const ca = certFile === undefined ? undefined : await readOrFault(certFile)
-    const body = JSON.stringify({ jsonrpc: '1.0', id: 'penstock', method, params })
-    const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
-    const target = { hostname, port, path: pathname, method: 'POST', auth, headers, agent, timeout: ANSWER_MS }
-    const call = request(ca === undefined ? target : { ...target, ca })
-    const { status, text } = await send(call, body)
-    if (status === 401 || status === 403) throw new Fault('the bitcoin node refuses our user or password')
-    return answer<T>(method, text)
+    const { result, error } = await call({ method, params })
+    if (error) throw new RpcRefusal(method, error.code, error.message)
+    return result as T // what the caller knows of the method
   }
+}
+
+/** What opens the node: read and unpacked once, and not for each of the connections, of which btcd wants many. */
+type Keys = { readonly auth: string; readonly secureContext?: SecureContext }
+
+async function readKeys({ url, passwordFile, certFile }: RpcAddress): Promise<Keys> {
+  const { username, password } = new URL(url)
+  const auth = await credentials(decodeURIComponent(username), decodeURIComponent(password), passwordFile)
+  return certFile === undefined ? { auth } : { auth, secureContext: createSecureContext({ ca: await readOrFault(certFile) }) }
 }
 
 async function credentials(user: string, password: string, file: string | undefined): Promise<string> {
@@ -74,13 +94,10 @@ function send(call: http.ClientRequest, body: string): Promise<{ readonly status
   })
 }
 
-function answer<T>(method: string, text: string): T {
-  let parsed: { readonly result: T; readonly error: { readonly code: number; readonly message: string } | null }
+function parsed(text: string): unknown {
   try {
-    parsed = JSON.parse(text) as typeof parsed // JSON-RPC's own form
+    return JSON.parse(text)
   } catch (error) {
-    throw new Fault(`the bitcoin node answers ${method} with something that is no JSON: ${text.slice(0, 100)}`, { cause: error })
+    throw new Fault(`the bitcoin node answers with something that is no JSON: ${text.slice(0, 100)}`, { cause: error })
   }
-  if (parsed.error) throw new RpcRefusal(method, parsed.error.code, parsed.error.message)
-  return parsed.result
 }

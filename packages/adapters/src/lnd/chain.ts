@@ -3,6 +3,7 @@ import type { Chain, ChainTip } from '@penstock/ports/chain.ts'
 import { getBlock, getBlockHeader, getChainFeeRate, getHeight, getWalletInfo, subscribeToBlocks } from 'lightning'
 import { blockScan } from '../blocks/scan.ts'
 import { changing } from '../shared/changing.ts'
+import { sharedAnswer } from '../shared/shared-answer.ts'
 import type { Connection } from './connection.ts'
 
 /** What a stream that died unnoticed costs at most. */
@@ -23,7 +24,7 @@ export function lndChain(node: Connection): Chain {
     },
     clock,
   )
-  const tip = (): Promise<ChainTip> => lndTip(node)
+  const tip = sharedAnswer(lndTip(node))
   return {
     sees: { mempool: false },
     tip,
@@ -37,16 +38,14 @@ export function lndChain(node: Connection): Chain {
   }
 }
 
-async function lndTip({ ask }: Connection): Promise<ChainTip> {
-  const info = await ask((lnd) => getWalletInfo({ lnd }))
-  const { header } = await ask((lnd) => getBlockHeader({ lnd, id: info.current_block_hash }))
-  const { previousHash, time } = readHeader(header)
-  return {
-    height: info.current_block_height,
-    hash: info.current_block_hash,
-    previousHash,
-    time: 1000 * time,
-    synced: info.is_synced_to_chain,
+function lndTip({ ask }: Connection): () => Promise<ChainTip> {
+  let header: { readonly hash: string; readonly previousHash: string; readonly time: number } | undefined
+  return async () => {
+    const info = await ask((lnd) => getWalletInfo({ lnd }))
+    const hash = info.current_block_hash
+    if (header?.hash !== hash) header = { ...readHeader((await ask((lnd) => getBlockHeader({ lnd, id: hash }))).header), hash }
+    const { previousHash, time } = header
+    return { height: info.current_block_height, hash, previousHash, time: 1000 * time, synced: info.is_synced_to_chain }
   }
 }
 

@@ -1,30 +1,39 @@
-import { parseOutpoint } from '@penstock/bitcoin/outpoint.ts'
-import { getLockedUtxos, lockUtxo, unlockUtxo } from 'lightning'
+import { randomBytes } from 'node:crypto'
+import { getChannels, type GetChannelsResult, getLockedUtxos, getPendingChannels, lockUtxo, unlockUtxo } from 'lightning'
+import { slots } from '../shared/slots.ts'
 import type { Connection } from './connection.ts'
-import { ownChannels } from './own-channels.ts'
 
 /** A coin of the wallet, and the name under which it is locked. */
-export type Lock = { readonly id: string; readonly transaction_id: string; readonly transaction_vout: number }
+type Lock = { readonly id: string; readonly transaction_id: string; readonly transaction_vout: number }
 
 /** How long coins stay locked for a funding that is not published: lnd's own ten minutes would hand them out again. */
 const LOCK_MS = 30 * 24 * 3_600_000
 /** Begins the names of our locks ("penstock"), among those of other programs on the same node. */
 const TAG = '70656e73746f636b'
-const NAME_LENGTH = 64
+const RANDOM_BYTES = 24
 
-/** Every funding has a lock name of its own, so that whoever knows the outpoint alone can free its coins. */
-export const lockName = (txid: string): string => (TAG + txid).slice(0, NAME_LENGTH)
+/** What the openings of one node have in common. */
+export type Openings = {
+  /** The locks of those under way. */
+  readonly inHand: Set<string>
+  /** One at a time deals with coins and signatures. */
+  readonly turn: ReturnType<typeof slots>
+}
 
-/** The same coins under another name. */
-export const named = (locks: readonly Lock[], id: string): readonly Lock[] => locks.map((lock) => ({ ...lock, id }))
+export const openingsOf = (): Openings => ({ inHand: new Set(), turn: slots(1) })
 
-/** Takes coins over that lnd has locked under its own name for a short time. */
-export async function keepCoins({ ask, clock }: Connection, coins: readonly Lock[], name: string): Promise<void> {
+/** Every opening has a name of its own for its locks, from before the first of them on. */
+export const newLockName = (): string => TAG + randomBytes(RANDOM_BYTES).toString('hex')
+
+/** What lnd writes beside the channel, for us alone: whose coins are whose is known after any crash. */
+export const noteOf = (name: string): string => `penstock ${name.slice(TAG.length)}`
+
+/** Makes the locks of an opening last. */
+export async function keepCoins({ ask, clock }: Connection, locks: readonly Lock[]): Promise<void> {
   const expires_at = new Date(clock.now() + LOCK_MS).toISOString()
-  for (const coin of coins) {
+  for (const lock of locks) {
     // The package takes an end, and its types have forgotten it.
-    const untilThen = { ...coin, id: name, expires_at }
-    await ask((lnd) => unlockUtxo({ lnd, ...coin }))
+    const untilThen = { ...lock, expires_at }
     await ask((lnd) => lockUtxo({ lnd, ...untilThen }))
   }
 }
@@ -36,23 +45,30 @@ export async function freeCoins({ ask }: Connection, locks: readonly Lock[]): Pr
   if (failures.length > 0) throw failures[0]
 }
 
-export async function freeCoinsOf(node: Connection, outpoint: string): Promise<void> {
-  const txid = parseOutpoint(outpoint)?.txid ?? ''
+export const locksNamed = async (node: Connection, name: string): Promise<readonly Lock[]> =>
+  (await ourLocks(node)).filter(({ id }) => id === name)
+
+/** Frees what belongs to no channel and to no opening under way here: what was given up, or cut off by any crash. */
+export async function freeForgotten(node: Connection, { inHand }: Openings): Promise<void> {
+  const locks = (await ourLocks(node)).filter(({ id }) => !inHand.has(id))
+  if (locks.length === 0) return
+  // After the locks: an opening that has ended in between has its channel by now.
+  const notes = await notesOfChannels(node)
   await freeCoins(
     node,
-    (await ourLocks(node)).filter(({ id }) => id === lockName(txid)),
+    locks.filter(({ id }) => !notes.has(noteOf(id))),
   )
 }
 
-/** Frees what an opening left locked that was cut off before there was a channel. @param inHand those under way here */
-export async function freeForgotten(node: Connection, inHand: ReadonlySet<string>): Promise<void> {
-  const locks = (await ourLocks(node)).filter(({ id }) => !inHand.has(id))
-  if (locks.length === 0) return
-  const channels = new Set((await ownChannels(node)).map(({ outpoint }) => lockName(outpoint)))
-  await freeCoins(
-    node,
-    locks.filter(({ id }) => !channels.has(id)),
-  )
+type Noted = { readonly description?: string }
+
+async function notesOfChannels({ ask }: Connection): Promise<ReadonlySet<string | undefined>> {
+  // The pending ones first: one that opens in between is then listed twice rather than not at all.
+  const { pending_channels } = await ask((lnd) => getPendingChannels({ lnd }))
+  const { channels } = await ask((lnd) => getChannels({ lnd }))
+  // The package gives it, and its types have forgotten it.
+  const open = channels as readonly (GetChannelsResult['channels'][number] & Noted)[]
+  return new Set([...pending_channels, ...open].map(({ description }) => description))
 }
 
 async function ourLocks({ ask }: Connection): Promise<readonly Lock[]> {

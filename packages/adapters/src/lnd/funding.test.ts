@@ -3,6 +3,7 @@ import type { AuthenticatedLnd } from 'lightning'
 import { expect, test } from 'vitest'
 import { systemClock } from '../system/clock.ts'
 import type { Connection } from './connection.ts'
+import { openingsOf } from './coin-locks.ts'
 import { abandonFunding, bumpFunding } from './funding.ts'
 import { asFault } from './refusal.ts'
 
@@ -75,7 +76,7 @@ function node(wallet: Readonly<Record<string, Call>>, channels: readonly object[
 
 test('a channel that stands in a block is not given up, whatever the wallet has forgotten', async () => {
   const forgetful = node({ getTransaction: fails('transaction not found') }, [open])
-  expect(await abandonFunding(forgetful, outpoint)).toBe('published')
+  expect(await abandonFunding(forgetful, openingsOf(), outpoint)).toBe('published')
 })
 
 test.each([

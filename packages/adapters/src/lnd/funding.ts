@@ -4,10 +4,11 @@ import { virtualSize } from '@penstock/bitcoin/transaction.ts'
 import { Fault } from '@penstock/kernel/result.ts'
 import { OpenRefused, type OwnChannel, type UnpublishedFunding } from '@penstock/ports/lightning.ts'
 import { type AuthenticatedLnd, broadcastChainTransaction, getChainTransaction } from 'lightning'
-import { freeCoinsOf } from './coin-locks.ts'
+import { freeForgotten, type Openings } from './coin-locks.ts'
 import type { Connection } from './connection.ts'
 import { ownChannels } from './own-channels.ts'
-import { asFault, Refusal } from './refusal.ts'
+import { asked } from './raw-calls.ts'
+import { Refusal } from './refusal.ts'
 
 const NO_SUCH_CHANNEL = /unable to find closed channel summary/
 /** The output is another's, or there is none of that number. */
@@ -30,7 +31,7 @@ export async function publishFunding(node: Connection, { outpoint, handle }: Unp
 }
 
 /** The wallet alone is no witness: it forgets a transaction of its own that a mempool rejects, also at a start of lnd. */
-export async function abandonFunding(node: Connection, outpoint: string): Promise<'abandoned' | 'published'> {
+export async function abandonFunding(node: Connection, openings: Openings, outpoint: string): Promise<'abandoned' | 'published'> {
   if (await published(node, outpoint)) return 'published'
   const channel = await channelOf(node, outpoint)
   if (channel && isInBlock(channel)) return 'published'
@@ -39,7 +40,7 @@ export async function abandonFunding(node: Connection, outpoint: string): Promis
   } catch (error) {
     if (!(error instanceof Refusal && NO_SUCH_CHANNEL.test(error.said))) throw error
   }
-  await freeCoinsOf(node, outpoint)
+  await freeForgotten(node, openings)
   return 'abandoned'
 }
 
@@ -97,12 +98,6 @@ async function raise({ ask }: Connection, request: Raise): Promise<boolean> {
     throw error
   }
 }
-
-/** A call of lnd that `lightning` has no function for. */
-const asked = (name: string, call: (done: (error: object | null) => void) => void): Promise<void> =>
-  new Promise((resolve, reject) =>
-    call((error) => (error ? reject(asFault([503, `Unexpected${name}Error`, { err: error }])) : resolve())),
-  )
 
 type Published = { readonly transaction: string; readonly isConfirmed: boolean; readonly feeSat: number }
 

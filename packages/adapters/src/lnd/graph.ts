@@ -1,15 +1,23 @@
 import { parseOutpoint } from '@penstock/bitcoin/outpoint.ts'
 import type { Graph, GraphChannel } from '@penstock/ports/lightning.ts'
 import { getChannel, getNode } from 'lightning'
+import { sharedAnswers } from '../shared/shared-answer.ts'
 import type { Connection } from './connection.ts'
 import { probe } from './probe.ts'
 import { Refusal } from './refusal.ts'
 
-export const graph = (node: Connection): Graph => ({
-  channel: (outpoint) => channel(node, outpoint),
-  between: (a, b) => between(node, a, b),
-  probe: (request) => probe(node, request),
-})
+export function graph(node: Connection): Graph {
+  // On a new block every sale between two nodes asks for the same.
+  const channelsBetween = sharedAnswers((pair) => {
+    const [a = '', b = ''] = pair.split(' ')
+    return between(node, a, b)
+  })
+  return {
+    channel: (outpoint) => channel(node, outpoint),
+    between: (a, b) => channelsBetween(`${a} ${b}`),
+    probe: (request) => probe(node, request),
+  }
+}
 
 async function channel({ ask }: Connection, text: string): Promise<GraphChannel | undefined> {
   const outpoint = parseOutpoint(text)

@@ -1,10 +1,17 @@
 import { paymentHashOf } from '@penstock/bitcoin/hex.ts'
 import { Fault } from '@penstock/kernel/result.ts'
 import type { CancelOutcome, HoldInvoiceRequest, HoldInvoices, Invoice, SettleOutcome } from '@penstock/ports/lightning.ts'
-import { cancelHodlInvoice, createHodlInvoice, getInvoices, settleHodlInvoice, subscribeToInvoice } from 'lightning'
+import {
+  cancelHodlInvoice,
+  createHodlInvoice,
+  type GetInvoiceResult,
+  getInvoices,
+  settleHodlInvoice,
+  subscribeToInvoice,
+} from 'lightning'
 import { changing } from '../shared/changing.ts'
 import type { Connection } from './connection.ts'
-import { expiresAt, findInvoice } from './invoices.ts'
+import { expiresAt, findInvoice, toInvoice } from './invoices.ts'
 import type { PeerOf } from './peer-of-channel.ts'
 import { Refusal } from './refusal.ts'
 
@@ -19,7 +26,7 @@ export const holdInvoices = (node: Connection, peerOf: PeerOf): HoldInvoices => 
     find,
     settle: (preimage) => settle(node, find, preimage),
     cancel: (paymentHash) => cancel(node, find, paymentHash),
-    held: () => held(node, find),
+    held: () => held(node, peerOf),
     changes: (paymentHash, signal) =>
       changing({
         read: () => find(paymentHash),
@@ -89,19 +96,17 @@ async function cancel({ ask }: Connection, find: Find, paymentHash: string): Pro
   }
 }
 
-/** Among the invoices that are neither settled nor cancelled; each is read again, as it is by then. */
-async function held(node: Connection, find: Find): Promise<readonly Invoice[]> {
-  const found = await Promise.all((await heldHashes(node, { limit: PAGE })).map(find))
-  return found.flatMap((invoice) => (invoice?.state === 'held' ? invoice : []))
+/** Among the invoices that are neither settled nor cancelled: the guard asks on every block, so each is not read by itself. */
+async function held(node: Connection, peerOf: PeerOf, page: Page = { limit: PAGE }): Promise<readonly Invoice[]> {
+  const { invoices, next } = await node.ask((lnd) => getInvoices({ lnd, is_unconfirmed: true, ...page }))
+  // The package makes the same of an invoice in a list as of one alone, and its types have forgotten some of it.
+  const shown = invoices.filter(({ is_held }) => is_held) as unknown as readonly GetInvoiceResult[]
+  const found = await Promise.all(shown.map((invoice) => toInvoice(peerOf, invoice)))
+  const here = found.filter(({ state }) => state === 'held')
+  return next === undefined ? here : [...here, ...(await held(node, peerOf, { token: next }))]
 }
 
 type Page = { readonly limit: number } | { readonly token: string }
-
-async function heldHashes(node: Connection, page: Page): Promise<readonly string[]> {
-  const { invoices, next } = await node.ask((lnd) => getInvoices({ lnd, is_unconfirmed: true, ...page }))
-  const hashes = invoices.filter(({ is_held }) => is_held).map(({ id }) => id)
-  return next === undefined ? hashes : [...hashes, ...(await heldHashes(node, { token: next }))]
-}
 
 /** lnd tells of held payments in the stream of the one invoice only, and the stream of an lnd that ends says nothing more. */
 function listen({ lnd }: Connection, id: string, knock: () => void, ended: () => void): () => void {

@@ -3,7 +3,8 @@ import type { NodeInfo } from '@penstock/ports/lightning.ts'
 import { getWalletInfo } from 'lightning'
 import { networkOfGenesis } from '../shared/genesis.ts'
 import type { Connection } from './connection.ts'
-import { asFault, Denied, Refusal } from './refusal.ts'
+import { asked } from './raw-calls.ts'
+import { Denied, Refusal } from './refusal.ts'
 
 /** Versions whose standard we know by having run them, where the node does not tell its setting. */
 const HOLD_EXPIRY_DELTA: readonly (readonly [version: RegExp, blocks: number])[] = [[/^0\.20\./, 12]]
@@ -49,20 +50,18 @@ export function holdExpiryDeltaOf(node: Connection): HoldExpiryDelta {
 }
 
 type Settings = Readonly<Record<string, string>>
-type GetDebugInfo = (request: object, done: (error: object | null, answer?: { readonly config?: Settings }) => void) => void
+type Debug = { readonly config?: Settings }
+type GetDebugInfo = (request: object, done: (error: object | null, answer?: Debug) => void) => void
 
 /** @returns undefined where the node tells its settings to nobody, or not to us */
 async function settings({ ask }: Connection): Promise<Settings | undefined> {
   try {
-    return await ask((lnd) => {
+    const answer = await ask((lnd) => {
       // `lightning` asks for lnd's whole log beside it, and leaves lnd's own calls untyped (lightning.proto: GetDebugInfo).
       const service = lnd.default as { getDebugInfo: GetDebugInfo }
-      return new Promise((resolve, reject) =>
-        service.getDebugInfo({}, (error, answer) =>
-          error ? reject(asFault([503, 'UnexpectedGetDebugInfoError', { err: error }])) : resolve(answer?.config),
-        ),
-      )
+      return asked<Debug>('GetDebugInfo', (done) => service.getDebugInfo({}, done))
     })
+    return answer?.config
   } catch (error) {
     if (error instanceof Denied || (error instanceof Refusal && error.code === 501)) return undefined
     throw error

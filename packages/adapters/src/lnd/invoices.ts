@@ -35,7 +35,7 @@ export async function createInvoice(
 
 export const expiresAt = (now: number, expirySeconds: number): string => new Date(now + 1000 * expirySeconds).toISOString()
 
-async function toInvoice(peerOf: PeerOf, invoice: GetInvoiceResult): Promise<Invoice> {
+export async function toInvoice(peerOf: PeerOf, invoice: GetInvoiceResult): Promise<Invoice> {
   // The package gives it, and its types have forgotten it.
   const { mtokens } = invoice as GetInvoiceResult & { mtokens: string }
   return {

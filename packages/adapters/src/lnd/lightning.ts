@@ -1,6 +1,8 @@
 import { recover } from '@penstock/bitcoin/message-signature.ts'
 import type { Lightning } from '@penstock/ports/lightning.ts'
 import { signMessage } from 'lightning'
+import { sharedAnswer } from '../shared/shared-answer.ts'
+import { openingsOf } from './coin-locks.ts'
 import type { Connection } from './connection.ts'
 import { abandonFunding, bumpFunding, publishFunding } from './funding.ts'
 import { graph } from './graph.ts'
@@ -17,9 +19,10 @@ import { wallet } from './wallet.ts'
 export function lndLightning(node: Connection): Lightning {
   const peerOf = peerOfChannel(node)
   const holdExpiryDelta = holdExpiryDeltaOf(node)
-  const inHand = new Set<string>()
+  const openings = openingsOf()
   return {
-    info: () => nodeInfo(node, holdExpiryDelta),
+    // Whoever does something with a hold asks before and afterwards whether this is its node.
+    info: sharedAnswer(() => nodeInfo(node, holdExpiryDelta)),
     holds: holdInvoices(node, peerOf),
     payments: payments(node, peerOf),
     messages: {
@@ -31,9 +34,9 @@ export function lndLightning(node: Connection): Lightning {
     graph: graph(node),
     channels: {
       list: () => ownChannels(node),
-      prepare: (request) => prepareFunding(node, inHand, request),
+      prepare: (request) => prepareFunding(node, openings, request),
       publish: (funding) => publishFunding(node, funding),
-      abandon: ({ outpoint }) => abandonFunding(node, outpoint),
+      abandon: ({ outpoint }) => abandonFunding(node, openings, outpoint),
       bumpFee: (outpoint, feeRate, maxRate) => bumpFunding(node, outpoint, feeRate, maxRate),
     },
     wallet: wallet(node),

@@ -1,106 +1,108 @@
 import { readTransaction } from '@penstock/bitcoin/raw.ts'
 import { Fault } from '@penstock/kernel/result.ts'
 import { OpenRefused, type OpenRequest, type UnpublishedFunding } from '@penstock/ports/lightning.ts'
-import { cancelPendingChannel, fundPendingChannels, fundPsbt, openChannels, signPsbt } from 'lightning'
-import { freeCoins, freeForgotten, keepCoins, type Lock, lockName, named } from './coin-locks.ts'
+import { signPsbt } from 'lightning'
+import { freeCoins, freeForgotten, keepCoins, locksNamed, newLockName, noteOf, type Openings } from './coin-locks.ts'
 import type { Connection } from './connection.ts'
-import { ownChannels } from './own-channels.ts'
 import { peers } from './peers.ts'
-import { Refusal } from './refusal.ts'
+import { type Accepted, propose } from './proposal.ts'
+import { asked } from './raw-calls.ts'
+import { Refusal, Unreached } from './refusal.ts'
 import { wallet } from './wallet.ts'
-
-const NEGOTIATION_MS = 30_000
-const LOOK_AGAIN_MS = 100
 
 /**
  * Negotiates a channel and keeps its funding back, in lnd's order: the peer accepts, coins are chosen and locked, the
  * transaction is signed, the peer signs our way out of it. Only then there is a channel, and a funding worth anything.
- * @param inHand names of the locks of openings under way
  * @throws OpenRefused
  */
-export async function prepareFunding(node: Connection, inHand: Set<string>, request: OpenRequest): Promise<UnpublishedFunding> {
+export async function prepareFunding(node: Connection, openings: Openings, request: OpenRequest): Promise<UnpublishedFunding> {
   if (!(await peers(node).isConnected(request.peer))) throw new OpenRefused('peer-offline', `not connected to ${request.peer}`)
-  await freeForgotten(node, inHand)
+  await freeForgotten(node, openings)
   if ((await wallet(node).confirmedSat()) < request.capacitySat)
     throw new OpenRefused('insufficient-funds', `the wallet has too few confirmed coins for ${request.capacitySat} sat`)
-  const { id, address, tokens } = await propose(node, request)
-  let locks: readonly Lock[] = []
-  let name: string | undefined
+  const name = newLockName()
+  openings.inHand.add(name)
   try {
-    const chosen = await chooseCoins(node, address, tokens, request.feeRateSatPerVbyte)
-    locks = chosen.locks
-    const { psbt, transaction } = await node.ask((lnd) => signPsbt({ lnd, psbt: chosen.psbt }))
-    const { txid, outputs } = readTransaction(transaction)
-    name = lockName(txid)
-    inHand.add(name)
-    await keepCoins(node, locks, name)
-    await node.ask((lnd) => fundPendingChannels({ lnd, channels: [id], funding: psbt }))
-    const outpoint = `${txid}:${outputs.findIndex(({ script }) => script === chosen.script)}`
-    await isNegotiated(node, outpoint)
-    return { outpoint, handle: transaction }
+    return await negotiate(node, openings, request, name)
   } catch (error) {
-    await node.ask((lnd) => cancelPendingChannel({ lnd, id })).catch(ignored)
-    // Under lnd's name and under ours: where their taking over broke off, each coin has one of the two.
-    await freeCoins(node, name === undefined ? locks : [...locks, ...named(locks, name)]).catch(ignored)
     throw asRefused(error)
   } finally {
-    if (name !== undefined) inHand.delete(name)
+    openings.inHand.delete(name)
   }
 }
 
-type Proposal = { readonly id: string; readonly address: string; readonly tokens: number }
-
-async function propose({ ask }: Connection, request: OpenRequest): Promise<Proposal> {
+async function negotiate(node: Connection, openings: Openings, request: OpenRequest, name: string): Promise<UnpublishedFunding> {
+  const proposal = propose(node, request, noteOf(name))
   try {
-    const { pending } = await ask(
-      (lnd) =>
-        openChannels({
-          lnd,
-          is_avoiding_broadcast: true,
-          channels: [
-            {
-              capacity: Number(request.capacitySat),
-              partner_public_key: request.peer,
-              is_private: request.isPrivate,
-              ...(request.baseFeeMsat !== undefined && { base_fee_mtokens: `${request.baseFeeMsat}` }),
-              ...(request.feeRatePpm !== undefined && { fee_rate: request.feeRatePpm }),
-            },
-          ],
-        }),
-      NEGOTIATION_MS,
-    )
-    const [proposal] = pending
-    if (proposal) return proposal
+    const accepted = await proposal.accepted()
+    const funding = await inTurn(openings, async () => {
+      const { psbt, ...prepared } = await signedFunding(node, accepted, name, request.feeRateSatPerVbyte)
+      await proposal.fund(psbt)
+      return prepared
+    })
+    await proposal.signed()
+    return funding
   } catch (error) {
-    throw asRefused(error)
+    try {
+      await inTurn(openings, () => proposal.withdraw())
+      await freeCoins(node, await locksNamed(node, name))
+    } catch (trouble) {
+      // What cannot be freed now is freed before the next opening. Where lnd is away, nobody knows what became of this one.
+      if (!(trouble instanceof Fault)) throw trouble
+      if (trouble instanceof Unreached) throw trouble
+    }
+    throw error
   }
-  throw new OpenRefused('node-failed', 'lnd proposed no channel')
 }
 
-type Chosen = { readonly psbt: string; readonly script: string; readonly locks: readonly Lock[] }
-
-async function chooseCoins({ ask }: Connection, address: string, tokens: number, feeRate: number): Promise<Chosen> {
-  const funded = await ask((lnd) =>
-    fundPsbt({
-      lnd,
-      outputs: [{ address, tokens }],
-      fee_tokens_per_vbyte: Math.max(1, Math.ceil(feeRate)),
-      min_confirmations: 1,
-    }),
-  )
-  const script = funded.outputs.find((output) => !output.is_change)?.output_script ?? ''
-  const locks = funded.inputs.map(({ lock_id, ...coin }) => ({ ...coin, id: lock_id ?? '' }))
-  return { psbt: funded.psbt, script, locks }
+/**
+ * lnd 0.20 stands still for ever where it verifies one funding while it takes back another: the two want the same locks in
+ * different order, and with more at a time they meet. None of this waits for a peer.
+ */
+async function inTurn<T>({ turn }: Openings, work: () => Promise<T>): Promise<T> {
+  await turn.take()
+  try {
+    return await work()
+  } finally {
+    turn.giveBack()
+  }
 }
 
-/** lnd takes the funding at once and goes on with the peer; the channel is listed once both have signed. */
-async function isNegotiated(node: Connection, outpoint: string): Promise<void> {
-  const end = node.clock.now() + NEGOTIATION_MS
-  while (node.clock.now() < end) {
-    if ((await ownChannels(node)).some((channel) => channel.outpoint === outpoint)) return
-    await node.clock.sleep(LOOK_AGAIN_MS)
+type Signed = UnpublishedFunding & { readonly psbt: string }
+
+async function signedFunding(node: Connection, accepted: Accepted, name: string, feeRate: number): Promise<Signed> {
+  const chosen = await chooseCoins(node, accepted, name, feeRate)
+  const { psbt, transaction } = await node.ask((lnd) => signPsbt({ lnd, psbt: chosen.psbt }))
+  await keepCoins(node, await locksNamed(node, name))
+  return { psbt, outpoint: `${readTransaction(transaction).txid}:${chosen.vout}`, handle: transaction }
+}
+
+type Funded = { readonly funded_psbt: Buffer; readonly change_output_index: number }
+type FundPsbt = (request: object, done: (error: object | null, answer?: Funded) => void) => void
+
+type Chosen = { readonly psbt: string; readonly vout: number }
+
+/** `lightning` has lnd lock the coins under its own name, from which nobody could tell whose they were after a crash. */
+async function chooseCoins(
+  { ask }: Connection,
+  { address, amountSat }: Accepted,
+  name: string,
+  feeRate: number,
+): Promise<Chosen> {
+  const request = {
+    raw: { outputs: { [address]: amountSat } },
+    sat_per_vbyte: Math.max(1, Math.ceil(feeRate)),
+    min_confs: 1,
+    change_type: 'CHANGE_ADDRESS_TYPE_P2TR',
+    custom_lock_id: Buffer.from(name, 'hex'),
   }
-  throw new OpenRefused('peer-refused', 'the peer did not sign the channel')
+  const answer = await ask((lnd) => {
+    // The package leaves lnd's own calls untyped (walletkit.proto: FundPsbt).
+    const service = lnd.wallet as { fundPsbt: FundPsbt }
+    return asked<Funded>('FundPsbt', (done) => service.fundPsbt(request, done))
+  })
+  if (!answer) throw new Fault('lnd answered FundPsbt with nothing')
+  return { psbt: answer.funded_psbt.toString('hex'), vout: answer.change_output_index === 0 ? 1 : 0 }
 }
 
 /** In lnd's own words and those of the peer that it hands on. */
@@ -117,9 +119,4 @@ function asRefused(error: unknown): unknown {
   if (!(error instanceof Refusal)) return error
   const reason = REASONS.find(([words]) => words.test(error.said))?.[1] ?? 'node-failed'
   return new OpenRefused(reason, error.message)
-}
-
-/** Cleaning up: the failure that led to it is told. */
-function ignored(error: unknown): void {
-  if (!(error instanceof Fault)) throw error
 }

@@ -13,7 +13,8 @@ export async function ownChannels(node: Connection): Promise<readonly OwnChannel
   const open = channels.map(fromOpen)
   const seen = new Set(open.map(({ outpoint }) => outpoint))
   const pending = pending_channels.filter(isOurs).filter((channel) => !seen.has(outpointOf(channel)))
-  return [...open, ...(await Promise.all(pending.map(async (channel) => fromPending(channel, await placeOf(node, channel)))))]
+  const blocks = blocksOf(node)
+  return [...open, ...(await Promise.all(pending.map(async (channel) => fromPending(channel, await placeOf(blocks, channel)))))]
 }
 
 type Pending = GetPendingChannelsResult['pending_channels'][number]
@@ -25,12 +26,25 @@ const isOurs = (channel: Pending): boolean =>
   channel.is_opening || (!channel.is_timelocked && channel.close_transaction_id !== undefined)
 
 /** Where the funding of a channel stands that is in a block and not yet deep enough: lnd tells the height alone. */
-async function placeOf({ ask }: Connection, channel: Pending): Promise<string | null> {
+async function placeOf(transactionsAt: TransactionsAt, channel: Pending): Promise<string | null> {
   const height = channel.opening_funding_height
   if (!channel.is_opening || !height) return null
-  const { block } = await ask((lnd) => getBlock({ lnd, height }))
-  const txIndex = readBlock(block).transactions.findIndex(({ txid }) => txid === channel.transaction_id)
+  const txIndex = (await transactionsAt(height)).indexOf(channel.transaction_id)
   return txIndex === -1 ? null : formatShortChannelId({ height, txIndex, vout: channel.transaction_vout })
+}
+
+type TransactionsAt = (height: number) => Promise<readonly string[]>
+
+/** Each block is read once, however many fundings are in it. */
+function blocksOf({ ask }: Connection): TransactionsAt {
+  const lists = new Map<number, Promise<readonly string[]>>()
+  const read = async (height: number): Promise<readonly string[]> =>
+    readBlock((await ask((lnd) => getBlock({ lnd, height }))).block).transactions.map(({ txid }) => txid)
+  return (height) => {
+    const list = lists.get(height) ?? read(height)
+    lists.set(height, list)
+    return list
+  }
 }
 
 const fromOpen = (channel: GetChannelsResult['channels'][number]): OwnChannel => ({

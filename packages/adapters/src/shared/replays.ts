@@ -5,7 +5,7 @@ export type ReplaySource<Message extends BusMessage> = {
   firstParked(key: string): Message | undefined | Promise<Message | undefined>
   /** Removes a message that was handled in a replay. */
   unpark(message: Message): Promise<void>
-  park(message: Message, reason: string): Promise<void>
+  park(message: Message, reason: string, lost?: readonly BusMessage[]): Promise<void>
   /** Frees the key if none of its messages is left. @returns whether it is free */
   release(key: string): Promise<boolean>
 }
@@ -28,7 +28,7 @@ export async function replayKey<Message extends BusMessage>(
     const worked = await untilItWorks(async () => {
       const outcome = await call(message)
       parkedAgain = outcome !== 'done'
-      await (outcome === 'done' ? source.unpark(message) : source.park(message, outcome.park))
+      await (outcome === 'done' ? source.unpark(message) : source.park(message, outcome.park, outcome.lost))
     })
     if (!worked || parkedAgain) break
   }

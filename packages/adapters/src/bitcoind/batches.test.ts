@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest'
+import { batches } from './batches.ts'
+
+type Sent = { readonly id: number; readonly method: string; readonly params: readonly unknown[] }
+const answerTo = ({ id, method }: Sent) => ({ id, result: method, error: null })
+
+test('what comes while enough is under way goes together, and everybody has his own answer', async () => {
+  const sent: (Sent | readonly Sent[])[] = []
+  const waiting: (() => void)[] = []
+  const call = batches(async (body) => {
+    const wanted = JSON.parse(body) as Sent | Sent[]
+    sent.push(wanted)
+    await new Promise<void>((resolve) => waiting.push(resolve))
+    return Array.isArray(wanted) ? wanted.map(answerTo).toReversed() : answerTo(wanted)
+  })
+  const names = Array.from({ length: 20 }, (_, index) => `call${index}`)
+  const all = Promise.all(names.map((method) => call({ method, params: [] })))
+  for (let left = 0; left < 5; left++) {
+    for (const go of waiting.splice(0)) go()
+    for (let turn = 0; turn < 20; turn++) await Promise.resolve()
+  }
+  expect((await all).map(({ result }) => result)).toEqual(names)
+  expect(sent.map((one) => (Array.isArray(one) ? one.length : 1))).toEqual([1, 1, 1, 1, 16])
+})
+
+test('a request that fails, fails for its calls alone; so does an answer that is missing', async () => {
+  let requests = 0
+  const call = batches((body) => {
+    requests += 1
+    if (requests === 1) return Promise.reject(new Error('away'))
+    return Promise.resolve(requests === 2 ? [] : answerTo(JSON.parse(body) as Sent))
+  })
+  const [first, second, third] = await Promise.allSettled(['a', 'b', 'c'].map((method) => call({ method, params: [] })))
+  expect([first?.status, second?.status, third?.status]).toEqual(['rejected', 'rejected', 'fulfilled'])
+})

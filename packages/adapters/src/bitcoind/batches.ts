@@ -1,0 +1,53 @@
+import { Fault } from '@penstock/kernel/result.ts'
+
+export type Call = { readonly method: string; readonly params: readonly unknown[] }
+export type Answer = { readonly result: unknown; readonly error: { readonly code: number; readonly message: string } | null }
+
+/** A request opens a connection and shakes hands, at btcd every time: more calls than so many at a time share one. */
+const MOST_REQUESTS = 4
+/** Whoever is in a batch waits for all of it. */
+const MOST_CALLS = 25
+
+type Waiting = Call & { readonly resolve: (answer: Answer) => void; readonly reject: (error: unknown) => void }
+
+/** @param send sends a body of JSON and returns the one that answers it. What fails, fails for all calls of its batch */
+export function batches(send: (body: string) => Promise<unknown>): (call: Call) => Promise<Answer> {
+  const line: Waiting[] = []
+  let requests = 0
+
+  function sendNext(): void {
+    if (requests >= MOST_REQUESTS || line.length === 0) return
+    requests += 1
+    const calls = line.splice(0, MOST_CALLS)
+    void carryOut(calls).finally(() => {
+      requests -= 1
+      sendNext()
+    })
+  }
+
+  async function carryOut(calls: readonly Waiting[]): Promise<void> {
+    try {
+      const wanted = calls.map(({ method, params }, id) => ({ jsonrpc: '1.0', id, method, params }))
+      const [alone, ...more] = wanted
+      const answers = answersById(await send(JSON.stringify(more.length === 0 ? alone : wanted)))
+      calls.forEach(({ method, resolve, reject }, id) => {
+        const answer = answers.get(id)
+        if (answer) resolve(answer)
+        else reject(new Fault(`the bitcoin node left ${method} without an answer`))
+      })
+    } catch (error) {
+      for (const { reject } of calls) reject(error)
+    }
+  }
+
+  return (call) =>
+    new Promise((resolve, reject) => {
+      line.push({ ...call, resolve, reject })
+      sendNext()
+    })
+}
+
+function answersById(body: unknown): ReadonlyMap<unknown, Answer> {
+  const list = (Array.isArray(body) ? body : [body]) as readonly (Answer & { readonly id: unknown })[] // JSON-RPC's own form
+  return new Map(list.map((answer) => [answer.id, answer]))
+}

@@ -1,0 +1,97 @@
+import { Fault } from '@penstock/kernel/result.ts'
+import { type Chain, type ChainTip, MempoolUnseen, type Output } from '@penstock/ports/chain.ts'
+import type { Clock } from '@penstock/ports/clock.ts'
+import { within } from '@penstock/ports/within.ts'
+import { changing } from '../shared/changing.ts'
+import { sharedAnswer } from '../shared/shared-answer.ts'
+
+/** Who says nothing for so long is away. */
+const ANSWER_MS = 4000
+/** Two nodes hear of a block at different moments: for so long it is waited for, so that no block is read twice. */
+const CATCH_UP_MS = 2000
+const LOOK_AGAIN_MS = 200
+const POLL_MS = 1000
+
+/**
+ * The chain as a source with a mempool shows it, and as the Lightning node itself does where that source is behind the
+ * node or away: the heights of the node are those that bind its payments, and nothing may be decided by an older block.
+ */
+export function freshestChain(source: Chain, node: Chain, clock: Clock): Chain {
+  // Every look at an output begins with both, and on a new block all holds and all watches are looked at together.
+  const tipOf = (chain: Chain): (() => Promise<ChainTip>) => sharedAnswer(() => within(clock, ANSWER_MS, chain.tip()))
+  const [tipOfSource, tipOfNode] = [tipOf(source), tipOf(node)]
+  let wasBehind = false
+
+  /** @returns whether the source has every block that the node has; where the node says nothing there is no other */
+  async function isAbreast(): Promise<boolean> {
+    const patient = clock.now() + (wasBehind ? 0 : CATCH_UP_MS)
+    for (;;) {
+      const [here, there] = await Promise.all([orNothing(tipOfSource()), orNothing(tipOfNode())])
+      wasBehind = there !== undefined && (here?.height ?? -1) < there.height
+      if (!wasBehind) return true
+      if (!here || clock.now() >= patient) return false
+      await clock.sleep(LOOK_AGAIN_MS)
+    }
+  }
+
+  async function tip(): Promise<ChainTip> {
+    const [here, there] = await Promise.allSettled([tipOfSource(), tipOfNode()])
+    if (here.status === 'rejected' && there.status === 'rejected') throw here.reason
+    if (here.status === 'rejected') return (there as PromiseFulfilledResult<ChainTip>).value // the other was not rejected
+    return there.status === 'fulfilled' && there.value.height > here.value.height ? there.value : here.value
+  }
+
+  async function byNode(outpoint: string, fromHeight: number): Promise<Output | undefined> {
+    const asked = within(clock, ANSWER_MS, source.output(outpoint, fromHeight))
+    const [inBlocks, shown] = await Promise.all([node.output(outpoint, fromHeight), orNothing(asked.then((it) => ({ it })))])
+    // What an older block says of spending is in the node's blocks too.
+    if (inBlocks) return { ...inBlocks, spentBy: inBlocks.spentBy ?? inMempool(shown?.it?.spentBy) }
+    // Below that height the node was not asked.
+    const { height } = shown?.it ?? {}
+    if (shown?.it && (height === null || (height ?? fromHeight) < fromHeight)) return shown.it
+    throw new MempoolUnseen(
+      `no block has ${outpoint}; whether it waits is not known, since the bitcoin node is behind lnd or away`,
+    )
+  }
+
+  return {
+    sees: source.sees,
+    tip,
+    async output(outpoint, fromHeight) {
+      if (!(await isAbreast())) return byNode(outpoint, fromHeight)
+      try {
+        return await source.output(outpoint, fromHeight)
+      } catch (error) {
+        if (!(error instanceof Fault)) throw error
+        return byNode(outpoint, fromHeight)
+      }
+    },
+    // The node's own stream of blocks is the first to know.
+    tips: (signal) =>
+      changing({ read: tip, listen: (knock, ended) => listen(node, knock, ended), pollMs: POLL_MS, clock, signal }),
+    feeRate: (targetBlocks) => source.feeRate(targetBlocks),
+  }
+}
+
+function listen(node: Chain, knock: () => void, ended: () => void): () => void {
+  const over = new AbortController()
+  const follow = async (): Promise<void> => {
+    const tips = node.tips(over.signal)[Symbol.asyncIterator]()
+    while ((await tips.next()).done !== true) knock()
+  }
+  // Whoever hung up listens to another stream by now, or to none.
+  const gone = (): void => (over.signal.aborted ? undefined : ended())
+  follow().then(gone, gone)
+  return () => over.abort()
+}
+
+const inMempool = (spentBy: Output['spentBy'] | undefined): Output['spentBy'] => (spentBy?.height === null ? spentBy : null)
+
+async function orNothing<T>(asked: Promise<T>): Promise<T | undefined> {
+  try {
+    return await asked
+  } catch (error) {
+    if (error instanceof Fault) return undefined
+    throw error
+  }
+}
