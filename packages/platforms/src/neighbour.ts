@@ -1,13 +1,14 @@
 import { systemClock } from '@penstock/adapters/system/clock.ts'
 import { systemIds } from '@penstock/adapters/system/ids.ts'
 import type { Clock, Ids } from '@penstock/ports/clock.ts'
-import { type Config, ConfigError, readConfig, unknownSettings } from '@penstock/runtime/config.ts'
+import { type Config, ConfigError } from '@penstock/runtime/config.ts'
 import { type Log, openLog } from '@penstock/runtime/log.ts'
 import { type DataDir, openDataDir } from './data-dir.ts'
 import { type HealthServer, serveHealth } from './health.ts'
 import { observe } from './observe.ts'
 import type { Outside } from './outside.ts'
 import { outsideOf } from './outside-lnd.ts'
+import { settingsOf } from './settings.ts'
 import { onceSignalled } from './stopping.ts'
 
 /** What those have who live beside a market and use its public interface only: sellers' agents, demonstrations. */
@@ -32,10 +33,7 @@ export async function runNeighbour(
 ): Promise<void> {
   const stop = new AbortController()
   try {
-    const config = readConfig(env)
-    const unknown = unknownSettings(env)
-    if (unknown.length > 0)
-      console.error(`Not a setting of this version: ${unknown.join(', ')}. The settings are in docs/configuration.md.`)
+    const config = settingsOf(env)
     const log = openLog(config.logLevel).child({ instance: `${name}-${process.pid}` })
     let waitsFor: string | undefined = 'it is starting'
     const health = env['PENSTOCK_HEALTH_PORT'] === undefined ? undefined : await ownHealth(name, config, () => waitsFor)

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import { systemClock } from '@penstock/adapters/system/clock.ts'
-import { type Config, ConfigError, readConfig, unknownSettings } from '@penstock/runtime/config.ts'
+import { type Config, ConfigError } from '@penstock/runtime/config.ts'
 import { openLog } from '@penstock/runtime/log.ts'
 import { type Bound, run } from '@penstock/runtime/run.ts'
 import { type Cluster, cluster } from './cluster.ts'
@@ -9,6 +9,7 @@ import { serveHealth } from './health.ts'
 import { observe } from './observe.ts'
 import type { Outside } from './outside.ts'
 import { outsideOf } from './outside-lnd.ts'
+import { settingsOf } from './settings.ts'
 import { onceSignalled } from './stopping.ts'
 
 /** What a service of its own process is put together from. */
@@ -20,6 +21,8 @@ export type Home = {
   readonly outside: () => Outside
   /** Undefined when the service takes work, else what it waits for. */
   readonly readiness: () => Promise<string | undefined>
+  /** For a service that found by itself why it takes no work; undefined: it takes work again. */
+  readonly unready: (reason: string | undefined) => void
 }
 
 export type Assemble = (home: Home) => readonly Bound[] | Promise<readonly Bound[]>
@@ -27,10 +30,7 @@ export type Assemble = (home: Home) => readonly Bound[] | Promise<readonly Bound
 /** Runs a service until SIGTERM or SIGINT; exits with 1 and a sentence where it cannot start. */
 export async function runProcess(name: string, assemble: Assemble, env: NodeJS.ProcessEnv = process.env): Promise<void> {
   try {
-    const config = readConfig(env)
-    const unknown = unknownSettings(env)
-    if (unknown.length > 0)
-      console.error(`Not a setting of this version: ${unknown.join(', ')}. The settings are in docs/configuration.md.`)
+    const config = settingsOf(env)
     const running: { close?: () => Promise<void> } = {}
     // Who is told to stop while it starts has nothing in hand that the next start would not take up.
     onceSignalled(async () => running.close?.())
@@ -46,10 +46,12 @@ async function start(name: string, assemble: Assemble, config: Config): Promise<
   const instance = `${name}/${config.instance || `${hostname()}-${process.pid}`}`
   const log = openLog(config.logLevel).child({ instance })
   let waitsFor: string | undefined = 'it is starting'
+  let trouble: string | undefined
+  const missing = (): string | undefined => waitsFor ?? trouble
   const about = { name, instance, pid: process.pid }
   // Before anything else: whoever looks after this process sees that it lives while it waits for its servers.
   const { seen, end } = await observe(config, { service: name, instance })
-  const health = await serveHealth({ host: config.host, port: config.healthPort, about, gauges: seen.gauges }, () => waitsFor)
+  const health = await serveHealth({ host: config.host, port: config.healthPort, about, gauges: seen.gauges }, missing)
   const dir = openDataDir(config.dataDir)
   const asked = (reason: string): void => {
     if (waitsFor !== reason) log.warn({ reason }, 'a server is waited for')
@@ -58,8 +60,9 @@ async function start(name: string, assemble: Assemble, config: Config): Promise<
   const platform = { ...(await cluster(config, { service: name, instance, log, waitsFor: asked })), ...seen }
   let opened: Outside | undefined
   const outside = (): Outside => (opened ??= outsideOf(name, dir, config, systemClock))
-  const readiness = () => Promise.resolve(waitsFor)
-  const services = await assemble({ config, dir, platform, outside, readiness })
+  const readiness = () => Promise.resolve(missing())
+  const unready = (reason: string | undefined): void => void (trouble = reason)
+  const services = await assemble({ config, dir, platform, outside, readiness, unready })
   await opened?.ready(asked)
   const running = await run(services, platform)
   waitsFor = undefined

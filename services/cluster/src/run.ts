@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { understood } from './launcher/arguments.ts'
 import { type Cluster, launch, type LaunchOptions } from './launcher/launch.ts'
 import { runLauncher } from './launcher/run-launcher.ts'
 
@@ -28,23 +29,17 @@ export function runCluster(args: readonly string[], env: NodeJS.ProcessEnv): Pro
 }
 
 function optionsOf(args: readonly string[]): LaunchOptions {
-  try {
+  return understood(HELP, () => {
     const { values } = parseArgs({
       args: [...args],
       options: { replicas: { type: 'string', default: '1' }, 'no-demo': { type: 'boolean' }, help: { type: 'boolean' } },
     })
-    if (values.help === true) {
-      console.log(HELP)
-      process.exit(0)
-    }
+    if (values.help === true) return undefined
     const replicas = Number(values.replicas)
     if (!Number.isInteger(replicas) || replicas < 1 || replicas > MOST_REPLICAS)
       throw new Error(`--replicas is "${values.replicas}"; it must be a whole number from 1 to ${MOST_REPLICAS}.`)
     return { replicas, demo: values['no-demo'] !== true }
-  } catch (error) {
-    console.error(`${error instanceof Error ? error.message : String(error)}\n\n${HELP}`)
-    process.exit(2)
-  }
+  })
 }
 
 const banner = ({ url, addresses }: Cluster): string =>

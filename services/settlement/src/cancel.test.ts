@@ -9,10 +9,12 @@ import {
   HASH,
   held,
   isHeld,
+  node,
   NOW,
   released,
   requested,
   settleAsked,
+  stranger,
   toHeld,
   toNoted,
   toOpen,
@@ -64,7 +66,7 @@ describe('cancelling', () => {
 
 describe('expiry', () => {
   const expire = (change: object = {}) =>
-    ({ type: 'ExpireInvoice', data: { deadline: EXPIRES, paymentHash: HASH, held: null, ...change } }) as const
+    ({ type: 'ExpireInvoice', data: { deadline: EXPIRES, paymentHash: HASH, held: null, node, ...change } }) as const
   test('an unpaid invoice ends', () => {
     const { decision } = given(settlement, ...toOpen).when(expire())
     expect(decision).toMatchObject({ facts: [{ type: 'CancelRequested', data: { reason: 'expired', verdict: null } }] })
@@ -73,6 +75,10 @@ describe('expiry', () => {
     given(settlement, ...toOpen)
       .when(expire({ held }))
       .then(isHeld))
+  test('another node, which knows nothing of it, does not end it', () =>
+    given(settlement, ...toOpen)
+      .when(expire({ node: stranger }))
+      .then())
   test('a stale deadline adds nothing', () => {
     given(settlement, ...toOpen)
       .when(expire({ deadline: EXPIRES - 1 }))

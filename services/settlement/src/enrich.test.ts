@@ -1,4 +1,6 @@
+import { Fault } from '@penstock/kernel/result.ts'
 import { expect, test } from 'vitest'
+import { MempoolUnseen } from '@penstock/ports/chain.ts'
 import type { Invoice } from '@penstock/ports/lightning.ts'
 import { enrich } from './enrich.ts'
 import { HASH, held, HELD_AT, NOW, node, noted, nodeView, ORDER, stranger, terms } from './samples.contract.ts'
@@ -49,9 +51,9 @@ test('an invoice is wanted: what the node, the chain and the keyring say', async
 
 test('an invoice ends: whether it was paid in its last moment', async () => {
   const at = { paymentHash: HASH }
-  expect(await enrich.ExpireInvoice(at, about())).toEqual({ held: null })
-  expect(await enrich.ExpireInvoice(at, about({ invoice: invoice('open') }))).toEqual({ held: null })
-  expect(await enrich.ExpireInvoice(at, about({ invoice: invoice('held') }))).toEqual({ held })
+  expect(await enrich.ExpireInvoice(at, about())).toEqual({ held: null, node })
+  expect(await enrich.ExpireInvoice(at, about({ invoice: invoice('open') }))).toEqual({ held: null, node })
+  expect(await enrich.ExpireInvoice(at, about({ invoice: invoice('held') }))).toEqual({ held, node })
 })
 
 test('an outpoint is named: the height, and where the transaction is already, looked for from below the hold', async () => {
@@ -60,6 +62,19 @@ test('an outpoint is named: the height, and where the transaction is already, lo
     height: held.height,
     confirmedAtHeight: 900 - (HELD_AT - 6),
   })
+})
+
+test('an outpoint is named while nobody sees the mempool: no block has it, which is enough to know', async () => {
+  const { ports, ...rest } = about()
+  const blind = (error: Error) => ({
+    ...rest,
+    ports: { ...ports, chain: { ...ports.chain, output: () => Promise.reject(error) } },
+  })
+  expect(await enrich.NoteOutpoint(noted, blind(new MempoolUnseen('x')))).toEqual({
+    height: held.height,
+    confirmedAtHeight: null,
+  })
+  await expect(enrich.NoteOutpoint(noted, blind(new Fault('x')))).rejects.toThrow('x')
 })
 
 test('network and the fee limit', async () => {

@@ -1,4 +1,5 @@
 import type { HoldTerms, NotedOutpoint } from '@penstock/contracts/settlement.ts'
+import { MempoolUnseen } from '@penstock/ports/chain.ts'
 import { within } from '@penstock/ports/within.ts'
 import type { Enrich } from '@penstock/runtime/service.ts'
 import { heldOf } from './effects/look.ts'
@@ -30,22 +31,27 @@ export const enrich = {
   },
   NoteOutpoint: async ({ outpoint, terms }: NotedOutpoint, { ports }: About): Promise<NamingView> => {
     const { chain, clock } = ports
-    const asked = Promise.all([chain.tip(), chain.output(outpoint, searchFrom(terms.heldAtHeight))])
+    const asked = Promise.all([chain.tip(), chain.output(outpoint, searchFrom(terms.heldAtHeight)).catch(inNoBlock)])
     const [tip, output] = await within(clock, ANSWER_TIMEOUT_MS, asked)
     return { height: tip.height, confirmedAtHeight: output?.height ?? null }
   },
   /** An invoice may be paid in its last moment, before anybody told us. */
   ExpireInvoice: async ({ paymentHash }: { readonly paymentHash: string }, { ports }: About): Promise<LastMoment> => {
     const { lightning, chain, clock } = ports
-    const asked = Promise.all([lightning.holds.find(paymentHash), chain.tip()])
-    const [invoice, tip] = await within(clock, ANSWER_TIMEOUT_MS, asked)
-    return { held: invoice ? (heldOf(invoice, tip.height) ?? null) : null }
+    const asked = Promise.all([lightning.holds.find(paymentHash), chain.tip(), lightning.info()])
+    const [invoice, tip, { pubkey }] = await within(clock, ANSWER_TIMEOUT_MS, asked)
+    return { held: invoice ? (heldOf(invoice, tip.height) ?? null) : null, node: pubkey }
   },
   GivePayoutInvoice: (_: object, { ports }: About) => Promise.resolve({ network: ports.network }),
   RecordPayhash: feeLimit,
   RecordPayout: feeLimit,
   Guard: feeLimit,
   RetryPayout: feeLimit,
+}
+
+/** Only its block is asked for, and there is none. */
+function inNoBlock(error: unknown): undefined {
+  if (!(error instanceof MempoolUnseen)) throw error
 }
 
 function feeLimit(_: object, { ports }: About): Promise<FeeLimit> {

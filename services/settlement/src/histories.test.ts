@@ -13,6 +13,7 @@ import {
   limit,
   nodeView,
   NOW,
+  node,
   noted,
   OUTPOINT,
   payoutInvoice,
@@ -113,9 +114,10 @@ const wish: fc.Arbitrary<Wish> = fc.oneof(
   data(
     'ExpireInvoice',
     from(
-      { deadline: EXPIRES, paymentHash: HASH, held: null },
-      { deadline: EXPIRES, paymentHash: HASH, held },
-      { deadline: 1, paymentHash: HASH, held: null },
+      { deadline: EXPIRES, paymentHash: HASH, held: null, node },
+      { deadline: EXPIRES, paymentHash: HASH, held, node },
+      { deadline: EXPIRES, paymentHash: HASH, held: null, node: 'another' },
+      { deadline: 1, paymentHash: HASH, held: null, node },
     ),
   ),
   data('RecordCancelled', from({ at: NOW })),

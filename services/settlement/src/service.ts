@@ -14,6 +14,7 @@ import { prove } from './effects/prove.ts'
 import { reach } from './effects/reach.ts'
 import { reconcileJob } from './effects/reconcile.ts'
 import { settle } from './effects/settle.ts'
+import { boundToNode } from './effects/own-node.ts'
 import { openWatch, type Watch } from './effects/watch.ts'
 import { enrich } from './enrich.ts'
 import { type Payhash, payhash } from './payhash.ts'
@@ -34,7 +35,14 @@ export function settlementService(): Service<SettlementPorts> {
         enrich,
         goodUntil,
         process: settlementProcess,
-        effects: { issue: andWatch(watch, custody), reach, prove, settle, cancel, pay },
+        effects: {
+          issue: boundToNode(andWatch(watch, custody)),
+          reach: boundToNode(reach),
+          prove: boundToNode(prove),
+          settle: boundToNode(settle),
+          cancel: boundToNode(cancel),
+          pay: boundToNode(pay),
+        },
       }),
       aggregate({
         contract: payhashContract,

@@ -33,7 +33,11 @@ export type NodeView = {
 /** What the chain showed of an outpoint when it was named. */
 export type NamingView = { readonly height: number; readonly confirmedAtHeight: number | null }
 /** A payment that reached the node just before its invoice ended. */
-export type LastMoment = { readonly held: Omit<Extract<Wire, { type: 'RecordHeld' }>['data'], 'crowdedPeer'> | null }
+export type LastMoment = {
+  readonly held: Omit<Extract<Wire, { type: 'RecordHeld' }>['data'], 'crowdedPeer'> | null
+  /** Who said so. */
+  readonly node: string
+}
 /** The most that a payout may cost on its way, of the payout. */
 export type FeeLimit = { readonly routingFeeLimitPpm: number }
 

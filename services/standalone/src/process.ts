@@ -4,13 +4,14 @@ import { openDataDir, operatorToken } from '@penstock/platforms/data-dir.ts'
 import { lockDataDir } from '@penstock/platforms/lock.ts'
 import { serveHealth } from '@penstock/platforms/health.ts'
 import { observe, type Seen } from '@penstock/platforms/observe.ts'
+import { settingsOf } from '@penstock/platforms/settings.ts'
 import { onceSignalled } from '@penstock/platforms/stopping.ts'
 import type { Outside, SimulatedNetwork } from '@penstock/platforms/outside.ts'
 import { outsideOf } from '@penstock/platforms/outside-lnd.ts'
 import { seller } from '@penstock/contracts/matching.ts'
 import { carryOut } from '@penstock/gateway/operator/mount.ts'
 import type { Gateway } from '@penstock/gateway/ports.ts'
-import { type Config, ConfigError, readConfig, unknownSettings } from '@penstock/runtime/config.ts'
+import { type Config, ConfigError } from '@penstock/runtime/config.ts'
 import { openLog } from '@penstock/runtime/log.ts'
 import { run } from '@penstock/runtime/run.ts'
 import { ask } from '@penstock/runtime/service.ts'
@@ -27,10 +28,7 @@ export async function runStandalone(args: readonly string[], env: NodeJS.Process
     process.exit(wrong.length > 0 ? 2 : 0)
   }
   try {
-    const config = readConfig(env)
-    const unknown = unknownSettings(env)
-    if (unknown.length > 0)
-      console.error(`Not a setting of this version: ${unknown.join(', ')}. The settings are in docs/configuration.md.`)
+    const config = settingsOf(env)
     const { close } = await startStandalone(config, {
       demo: !args.includes('--no-demo'),
       ownHealthPort: env['PENSTOCK_HEALTH_PORT'] !== undefined,
@@ -62,6 +60,8 @@ async function startStandalone(config: Config, { demo, ownHealthPort }: Options)
   const token = operatorToken(dir, config, platform.ids)
   const stop = new AbortController()
   const ready = { value: false }
+  let trouble: string | undefined
+  const readiness = () => (ready.value ? trouble : 'the services are starting')
   const door = Promise.withResolvers<Gateway>()
   const address = Promise.withResolvers<string>()
   const running = await run(
@@ -69,12 +69,12 @@ async function startStandalone(config: Config, { demo, ownHealthPort }: Options)
       dataDir: dir.path,
       operatorToken: token,
       listening: address.resolve,
-      readiness: () => Promise.resolve(ready.value ? undefined : 'the services are starting'),
+      readiness: () => Promise.resolve(readiness()),
+      unready: (reason) => void (trouble = reason),
       opened: door.resolve,
     }),
     platform,
   )
-  const readiness = () => (ready.value ? undefined : 'the services are starting')
   const health = ownHealthPort ? await serveOwnHealth(config, seen, readiness) : undefined
   const url = await address.promise
   const gateway = await door.promise

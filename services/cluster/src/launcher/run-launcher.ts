@@ -1,5 +1,6 @@
+import { settingsOf } from '@penstock/platforms/settings.ts'
 import { onceSignalled } from '@penstock/platforms/stopping.ts'
-import { type Config, ConfigError, readConfig, unknownSettings } from '@penstock/runtime/config.ts'
+import { type Config, ConfigError } from '@penstock/runtime/config.ts'
 import type { Tell } from './child.ts'
 
 export type Launched = { stop(): Promise<void> }
@@ -24,10 +25,7 @@ export async function runLauncher<T extends Launched>(launcher: Launcher<T>): Pr
   const { env, what, begins, stops, launch, banner } = launcher
   const over = new AbortController()
   try {
-    const config = readConfig(env)
-    const unknown = unknownSettings(env)
-    if (unknown.length > 0)
-      console.error(`Not a setting of this version: ${unknown.join(', ')}. The settings are in docs/configuration.md.`)
+    const config = settingsOf(env)
     console.log(begins)
     const starting = launch(config, (line) => console.log(line), over.signal)
     onceSignalled(async () => {

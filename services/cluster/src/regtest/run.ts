@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { demonstrate } from '@penstock/standalone/demo.ts'
+import { understood } from '../launcher/arguments.ts'
 import { runLauncher } from '../launcher/run-launcher.ts'
 import { launchRegtest, type Regtest } from './launch.ts'
 import { pay } from './pay.ts'
@@ -44,15 +45,10 @@ export function runRegtest(args: readonly string[], env: NodeJS.ProcessEnv): Pro
 }
 
 function demoOf(args: readonly string[]): boolean {
-  try {
+  return understood(HELP, () => {
     const { values } = parseArgs({ args: [...args], options: { 'no-demo': { type: 'boolean' }, help: { type: 'boolean' } } })
-    if (values.help !== true) return values['no-demo'] !== true
-    console.log(HELP)
-    process.exit(0)
-  } catch (error) {
-    console.error(`${error instanceof Error ? error.message : String(error)}\n\n${HELP}`)
-    process.exit(2)
-  }
+    return values.help === true ? undefined : values['no-demo'] !== true
+  })
 }
 
 /** One purchase from the first buyer's node, with a block a second until it is over. */

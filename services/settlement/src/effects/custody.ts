@@ -14,6 +14,8 @@ export type Sight = {
   /** Those that could not be read in the last round are as they were when they last could. */
   readonly orders: ReadonlyMap<string, Settlement>
   readonly height: number
+  /** The node that was connected when one last answered. */
+  readonly node?: string | undefined
   /** How many could not be read in the last round. */
   readonly unread: number
   /** When a round last ended in which nothing failed; null before the first. */
@@ -52,14 +54,15 @@ export function remember({ byHash }: Custody, orderId: string, { hold }: Settlem
 /** @param seen the states of this round; the metrics must not forget a hold because its stream cannot be read */
 export function noteSight(
   { sight }: Custody,
-  { orders, seen, height }: { orders: readonly string[]; seen: ReadonlyMap<string, Settlement>; height: number },
+  { orders, seen, height, node }: Pick<Sight, 'height' | 'node'> & { orders: readonly string[]; seen: Sight['orders'] },
 ): void {
   const shown = new Map<string, Settlement>()
   for (const orderId of orders) {
     const state = seen.get(orderId) ?? sight.last?.orders.get(orderId)
     if (state) shown.set(orderId, state)
   }
-  sight.last = { orders: shown, height, unread: orders.length - seen.size, at: sight.last?.at ?? null }
+  const known = node ?? sight.last?.node
+  sight.last = { orders: shown, height, node: known, unread: orders.length - seen.size, at: sight.last?.at ?? null }
 }
 
 /** A round that left nothing out is at its end. */

@@ -61,6 +61,7 @@ function fake(answers: Fakes = {}) {
   }
   const ports = {
     lightning: {
+      info: () => Promise.resolve({ pubkey: node }),
       holds: {
         find: () => asked('find', answers.invoice),
         create: () => asked('create', invoiceIn('open')),

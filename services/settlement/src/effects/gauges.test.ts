@@ -49,6 +49,16 @@ test('holds that could not be read are counted, and no round is told of before t
   assert.equal(seen([])('penstock_holds_unread'), 0)
 })
 
+test('orders whose money is at another node are counted, those that have ended are not', () => {
+  const at = (node: string, status: Settlement['hold']['status']): Settlement => {
+    const state = hold(status, 300)
+    return { ...state, hold: { ...state.hold, request: { ...request, node } } }
+  }
+  const states = [at('ours', 'held'), at('theirs', 'held'), at('theirs', 'cancelled')]
+  assert.equal(seen(states, 0, { node: 'ours' })('penstock_holds_elsewhere'), 1)
+  assert.equal(seen(states)('penstock_holds_elsewhere'), 0)
+})
+
 test('no figure of blocks where nothing is held', () => {
   assert.equal(seen([])('penstock_hold_blocks_left_min'), undefined)
   assert.equal(seen([])('penstock_holds_by_blocks_left', { le: '+Inf' }), 0)

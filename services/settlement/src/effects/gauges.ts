@@ -4,6 +4,7 @@ import { lastHeightOf } from '../guard.decide.ts'
 import { owedMsat } from '../ledger.ts'
 import type { Settlement } from '../state.ts'
 import type { Custody, Sight } from './custody.ts'
+import { strandedIn } from './own-node.ts'
 import type { SettlementPorts } from './ports.ts'
 
 const holds = lookedUp('penstock_holds', 'Holds that are not settled or cancelled yet, by status.', ['status'])
@@ -32,6 +33,10 @@ const unread = lookedUp(
   'penstock_holds_unread',
   'Orders whose stream the guard could not read in its last round; their figures are those of the last time, if any.',
 )
+const stranded = lookedUp(
+  'penstock_holds_elsewhere',
+  'Open orders whose money is at another Lightning node than the one that is connected.',
+)
 
 const OPEN: ReadonlySet<string> = new Set(['requested', 'open', 'held', 'settling', 'cancelling'])
 const BOUNDS = [6, 24, 72, 144, 288]
@@ -48,7 +53,8 @@ export const gaugesJob = ({ sight }: Pick<Custody, 'sight'>): Job<SettlementPort
   },
 })
 
-export function readings({ orders, height, unread: notRead, at }: Sight, now: number): readonly Reading[] {
+export function readings(sight: Sight, now: number): readonly Reading[] {
+  const { orders, height, unread: notRead, at } = sight
   const all = [...orders.values()]
   const heldNow = all.filter(({ hold }) => hold.status === 'held' || hold.status === 'settling')
   const left = heldNow.map(({ hold }) => (lastHeightOf(hold) ?? height) - height)
@@ -56,6 +62,7 @@ export function readings({ orders, height, unread: notRead, at }: Sight, now: nu
   return [
     ...(at === null ? [] : [{ gauge: guardedAt, value: at / 1000 }]),
     { gauge: unread, value: notRead },
+    { gauge: stranded, value: strandedIn(sight).length },
     ...[...OPEN].map((status) => ({ gauge: holds, labels: { status }, value: count(all, ({ hold }) => hold.status === status) })),
     { gauge: held, value: sat(heldNow.map(({ hold }) => hold.payment?.receivedMsat ?? 0n)) },
     ...(left.length > 0 ? [{ gauge: blocksLeft, value: Math.min(...left) }] : []),

@@ -11,6 +11,7 @@ import type { SettlementPorts } from './ports.ts'
 import { evidenceOf } from './prove.ts'
 import { isBehind } from './reconcile.ts'
 import { type Custody, listAnew, noteRound, noteSight, notOurs, ordersToGuard, remember } from './custody.ts'
+import { elsewhere, isElsewhere, nodeNow, tellStranded } from './own-node.ts'
 import { decideNow, type Jobs, keepSlots, recordInvoice, stateOf } from './record.ts'
 import type { Slots } from './slots.ts'
 
@@ -63,7 +64,7 @@ async function presentTip({ ports }: Jobs): Promise<Tip> {
 
 async function guardAll(context: Jobs, custody: Custody, tip: Tip): Promise<void> {
   const { slots, made } = custody
-  const [held, isListed] = await Promise.all([heldNow(context), listAnew(context, custody)])
+  const [held, isListed, answers] = await Promise.all([heldNow(context), listAnew(context, custody), nodeNow(context.ports)])
   const orders = ordersToGuard(custody, held)
   slots.retain(new Set(orders))
   const lastHeights = new Map<string, number>()
@@ -79,7 +80,9 @@ async function guardAll(context: Jobs, custody: Custody, tip: Tip): Promise<void
     lastHeights.set(orderId, lastHeightOf(state.hold) ?? Number.MAX_SAFE_INTEGER)
   })
   await sideBySide(orders, look)
-  noteSight(custody, { orders, seen, height: tip.height })
+  noteSight(custody, { orders, seen, height: tip.height, node: answers })
+  const node = custody.sight.last?.node
+  const isStranded = tellStranded(context.ports, custody.sight.last)
   for (const { paymentHash, amountMsat } of notOurs(custody, held))
     context.ports.log.error(
       { paymentHash, amountMsat: `${amountMsat}` },
@@ -88,13 +91,14 @@ async function guardAll(context: Jobs, custody: Custody, tip: Tip): Promise<void
   // Who has least time comes first.
   const urgentFirst = orders.toSorted((a, b) => (lastHeights.get(a) ?? 0) - (lastHeights.get(b) ?? 0))
   const record = each((orderId) => lookAtInvoice(context, slots, orderId, tip, held))
-  const judge = each((orderId) => sayWord(context, orderId, tip))
+  const judge = each((orderId) => sayWord(context, orderId, tip, node))
   const failed = await sideBySide(urgentFirst, async (orderId) => {
     const isRecorded = await record(orderId)
     return (await judge(orderId)) && isRecorded
   })
   // Who cannot do its work must not look as if it did: nothing else tells that holds are unguarded.
-  if (held && isListed && seen.size === orders.length && failed === 0) noteRound(custody, context.ports.clock.now())
+  if (held && isListed && seen.size === orders.length && failed === 0 && !isStranded)
+    noteRound(custody, context.ports.clock.now())
 }
 
 /** @returns false where it failed */
@@ -145,10 +149,12 @@ async function lookAtInvoice(
   await recordInvoice(context, slots, orderId, invoice, tip.height)
 }
 
-async function sayWord(context: Jobs, orderId: string, tip: Tip): Promise<void> {
+async function sayWord(context: Jobs, orderId: string, tip: Tip, node: string | undefined): Promise<void> {
   const state = await stateOf(context, orderId)
   const wanted = wantedWord(state, tip.height)
   if (wanted === 'none') return
+  // Nothing could be done about it here, and its own node may know more when it is back.
+  if (node !== undefined && isElsewhere(state.hold, node)) throw elsewhere(state.hold, node)
   const outpoint = state.hold.noted?.outpoint ?? null
   const { evidence, lookedAt } = await evidenceNow(context, orderId, state, wanted === 'last' ? LAST_TRIES : 1)
   if (evidence === null && outpoint !== null && wanted !== 'last') throw new Fault('nothing can be learnt of its channel')

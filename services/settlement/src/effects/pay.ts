@@ -7,6 +7,7 @@ import { inTime } from '@penstock/ports/in-time.ts'
 import { crashPoint } from '@penstock/runtime/crash-points.ts'
 import type { Payout } from '../payout.ts'
 import type { Settlement } from '../state.ts'
+import { atItsNode } from './own-node.ts'
 import type { Context } from './ports.ts'
 
 const TIMEOUT_MS = 60_000
@@ -19,7 +20,10 @@ type Failed = Extract<Extract<SettlementCommand, { type: 'RecordPayout' }>['data
  * Pays the seller. One that is under way or has succeeded is continued, never repeated; only one that is known to have
  * failed, or was never begun, is begun.
  */
-export async function pay({ payout }: Settlement, { id, ports, stillAsked }: Context): Promise<Wanted<SettlementCommand> | null> {
+export async function pay(
+  { hold, payout }: Settlement,
+  { id, ports, stillAsked }: Context,
+): Promise<Wanted<SettlementCommand> | null> {
   const { paying } = payout
   must(paying, 'a payout was asked for')
   const { attempt, paymentHash, request, maxFeeMsat } = paying
@@ -38,6 +42,7 @@ export async function pay({ payout }: Settlement, { id, ports, stillAsked }: Con
   // The node keeps a hash from being paid twice, but not a seller by two hashes: whoever stood still meanwhile looks anew.
   const notAfter = ports.clock.now() + LOOK_COUNTS_MS
   if (!(await stillAsked())) return null
+  await atItsNode(ports, hold)
   inTime(ports.clock, notAfter)
   return told(attempt, await payments.pay(request, { maxFeeMsat: BigInt(maxFeeMsat), timeoutMs: TIMEOUT_MS, notAfter }))
 }
