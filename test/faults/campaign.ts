@@ -1,6 +1,7 @@
 import { type SimNode, simNodes } from '../harness/buyer.ts'
 import { type Product, startProduct } from '../harness/product.ts'
 import { isOnTheChainAlone } from './books.ts'
+import { counted, type Report } from './command.ts'
 import { type Fold, openFold } from './fold.ts'
 import { lookAtAll, marketMsat } from './look.ts'
 import { type Mortal, mortal } from './mortal.ts'
@@ -21,18 +22,10 @@ const env = {
   PENSTOCK_LOG_LEVEL: 'error',
 }
 
-export type RoundReport = {
-  readonly round: number
+export type RoundReport = Report & {
   readonly kills: number
-  readonly invoices: number
-  readonly seconds: number
   /** Holds that a rails seller's signature and the chain settled at their last height. */
   readonly unproven: number
-  /** Orders by status, of the whole data folder. */
-  readonly statuses: Readonly<Record<string, number>>
-  /** For whom something still waits, and for how many. */
-  readonly waiting: Readonly<Record<string, number>>
-  readonly faults: readonly string[]
 }
 
 /**
@@ -63,20 +56,22 @@ async function oneRound({ dataDir, fold, nodes, before }: World, seed: number, r
   const aliases = (role: string): readonly string[] => nodes.filter((node) => node.role === role).map(({ alias }) => alias)
   const plan = planOf(seeded(seed), { market: 'market', buyers: aliases('buyer'), sellers: aliases('seller') })
   const market = mortal(dataDir, env)
-  const [bought, product] = await Promise.all([act(market, plan, nodes), lives(market, plan)])
+  const [{ bought, refusals }, product] = await Promise.all([act(market, plan, nodes), lives(market, plan)])
   for (const alias of ['market', ...aliases('seller')]) await product.operator('POST', '/sim/behave', { alias, how: 'ok' })
   const { books, waits, faults } = await lookAtAll(product, fold, before)
   const sales = [...purchaseFaults(plan.purchases.length, bought, books), ...doorFaults(round, books)]
   return {
     round,
+    plan: plan.weather.map(({ atMs, ...change }) => `${atMs / 1000} s ${Object.values(change).join(' ')}`),
     kills: plan.livesMs.length,
     invoices: bought.length,
+    refusals,
     seconds: (performance.now() - begun) / 1000,
     unproven: books.filter(isOnTheChainAlone).length,
-    statuses: counted(books.map(({ status }) => status ?? 'no order')),
-    waiting: counted(
-      waits.map(({ party, stream, asks }) => (party ?? `${stream}: ${asks}`).replace(/order [0-9a-f-]{36}/, 'an order')),
-    ),
+    statuses: counted([
+      ...books.map(({ status }) => status ?? 'no order'),
+      ...waits.map(({ party, stream, asks }) => `wait for ${forLogs(party ?? `${stream}: ${asks}`)}`),
+    ]),
     faults: [...sales, ...faults],
   }
 }
@@ -86,8 +81,4 @@ async function lives(market: Mortal, { livesMs }: Plan): Promise<Product> {
   return market.settleDown()
 }
 
-function counted(names: readonly string[]): Readonly<Record<string, number>> {
-  const counts: Record<string, number> = {}
-  for (const name of names.toSorted()) counts[name] = (counts[name] ?? 0) + 1
-  return counts
-}
+const forLogs = (what: string): string => what.replace(/order [0-9a-f-]{36}/, 'an order')

@@ -1,18 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Door } from '../harness/buyer.ts'
 import type { Product } from '../harness/product.ts'
+import type { Calm } from './calm.ts'
 import type { Mortal } from './mortal.ts'
 
 const AGAIN_MS = 250
 
 /** Asks again and again: a market that was just killed has refused nobody for good. */
-export const patientCaller = (door: Door & Pick<Product, 'dataDir'>): Pick<Mortal, 'call'> => ({
+export const patientCaller = (door: Door & Pick<Product, 'dataDir'>, after?: Calm): Pick<Mortal, 'call'> => ({
   async call(ask, untilMs) {
     for (;;) {
       try {
         return await ask(asProduct(door))
       } catch (error) {
-        if (performance.now() > untilMs) throw error
+        if (after?.isOver(untilMs) ?? performance.now() > untilMs) throw error
         await sleep(AGAIN_MS)
       }
     }

@@ -28,21 +28,27 @@ const bySimulatedWallet: Pay = (product, invoice, { alias }) => product.operator
 /** How long after the beginning of a round a buyer goes on asking. */
 const PATIENCE_MS = 16_000
 
-/** Lets the plan happen. @returns the orders that buyers were told, each with an invoice */
+/** The orders that buyers were told, each with an invoice; and what the others heard last. */
+export type Acted = { readonly bought: readonly string[]; readonly refusals: readonly string[] }
+
+/** Lets the plan happen. */
 export async function act(
   market: Pick<Mortal, 'call'>,
   plan: Pick<Plan, 'purchases' | 'weather'>,
   nodes: readonly Buyer[],
   patienceMs = PATIENCE_MS,
   pay = bySimulatedWallet,
-): Promise<readonly string[]> {
+): Promise<Acted> {
   const begun = performance.now()
   const until = begun + patienceMs
-  const [bought] = await Promise.all([
+  const [outcomes] = await Promise.all([
     Promise.all(plan.purchases.map((purchase) => buy(market, purchase, nodes, until, pay))),
     happenAll(market, plan.weather, begun, until),
   ])
-  return bought.filter((id) => id !== undefined)
+  return {
+    bought: outcomes.flatMap((outcome) => ('id' in outcome ? [outcome.id] : [])),
+    refusals: outcomes.flatMap((outcome) => ('refused' in outcome ? [outcome.refused] : [])),
+  }
 }
 
 /** One after the other, also where the market was down for long: its node must not fall silent after it was to speak again. */
@@ -66,7 +72,7 @@ async function buy(
   nodes: readonly Buyer[],
   until: number,
   payWith: Pay,
-): Promise<string | undefined> {
+): Promise<{ readonly id: string } | { readonly refused: string }> {
   const { atMs, buyer, then, afterMs } = purchase
   const node = nodes.find(({ alias }) => alias === buyer)
   if (!node) throw new Error(`there is no ${buyer}`)
@@ -74,19 +80,21 @@ async function buy(
   let order: Bought
   try {
     order = await market.call((product) => (purchase.by === 'buy' ? byGraphql : byLsps1)(product, purchase, node), until)
-  } catch {
-    return undefined // Nobody sold, or nobody answered: an order that was begun nevertheless is unpaid, and expires.
+  } catch (error) {
+    return { refused: String(error) } // Nobody sold, or nobody answered: an order that was begun nevertheless is unpaid, and expires.
   }
   await sleep(afterMs)
   const { id, invoice, key } = order
-  const pay = () => market.call((product) => payWith(product, invoice, node), until + PATIENCE_MS)
+  // However late they were told the invoice.
+  const goesOnUntil = Math.max(until, performance.now()) + PATIENCE_MS
+  const pay = () => market.call((product) => payWith(product, invoice, node), goesOnUntil)
   if (then === 'pay') await pay()
   if (then === 'pay twice') await Promise.all([pay(), pay()])
   if (then === 'cancel' && key !== null) {
     const data = { order_id: id, cancellation_reason: 'UNABLE_TO_PAY' }
-    await market.call((product) => graphql(product.url, CANCEL, { input: data }, key), until + PATIENCE_MS)
+    await market.call((product) => graphql(product.url, CANCEL, { input: data }, key), goesOnUntil)
   }
-  return id
+  return { id }
 }
 
 type Bought = { readonly id: string; readonly invoice: string; readonly key: string | null }

@@ -11,7 +11,7 @@ import { sendCommand } from './send.ts'
 import type { Aggregate } from './service.ts'
 import { type Streams, streamOf } from './streams.ts'
 import type { TimerIndex } from './timer-index.ts'
-import type { Unfinished } from './unfinished.ts'
+import type { Asks, Unfinished } from './unfinished.ts'
 
 export type AdvanceContext<Ports> = {
   readonly service: string
@@ -55,7 +55,7 @@ export function advance<Ports>(context: AdvanceContext<Ports>): Advance {
     const stream = streamOf(aggregate, id)
     // Who comes by without having decided anything may be behind what other replicas have appended.
     const { state, revision } = await (options ? context.streams.fresh(aggregate, id) : context.streams.load(aggregate, id))
-    if (!aggregate.process) return context.unfinished.ran(stream, { revision, open: false, asking: false })
+    if (!aggregate.process) return context.unfinished.ran(stream, { revision, asks: 'nothing' })
     const steps = aggregate.process(state, id)
     const correlation = aggregate.correlation?.(id, state) ?? id
     if (options?.afresh) forgetSteps(sent, context.timers, stream, steps)
@@ -64,9 +64,12 @@ export function advance<Ports>(context: AdvanceContext<Ports>): Advance {
     for (const step of steps) if (step.kind === 'command') await tellOthers(stream, correlation, step)
     const deadlines = steps.filter((step) => step.kind === 'deadline')
     await context.timers.set(stream, revision, deadlines)
-    context.unfinished.ran(stream, { revision, open: steps.length > 0, asking: steps.some(({ kind }) => kind !== 'deadline') })
+    context.unfinished.ran(stream, { revision, asks: mostOf(steps) })
   }
 }
+
+const mostOf = (steps: readonly Next[]): Asks =>
+  (['effect', 'command', 'deadline'] as const).find((most) => steps.some(({ kind }) => kind === most)) ?? 'nothing'
 
 function startEffect<Ports>(
   context: AdvanceContext<Ports>,

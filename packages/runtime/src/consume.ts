@@ -63,22 +63,26 @@ export async function consume(context: ConsumeContext, consumer: Consumer, signa
   const categories = consumer.contracts.map(({ category }) => category)
   const settled = settling(context, { key, owner: consumer.owner, categories }, context.times)
 
-  const onFact = async (stored: StoredEvent): Promise<void> => {
+  const onFact = async (stored: StoredEvent): Promise<Failed | undefined> => {
     settled.begin(stored.position)
+    let before: readonly StoredEvent[] = []
     try {
-      for (const before of await factsBefore(context, consumer, key, stored)) {
-        await applyStored(consumer, before)
-        settled.end(before.position)
+      for (before = await factsBefore(context, consumer, key, stored); before[0]; before = before.slice(1)) {
+        await applyStored(consumer, before[0])
+        settled.end(before[0].position)
       }
       const event = await applyStored(consumer, stored)
       if (event) factDelay.observe({ consumer: consumer.name }, Math.max(0, basics.clock.now() - event.at) / 1000)
     } catch (error) {
       // A fault comes again; what is parked is kept by the bus, and must not hold the watermark.
-      if (!(error instanceof Fault)) settled.end(stored.position)
-      throw error
+      if (error instanceof Fault) throw error
+      const lost = bus.mayLose ? before : []
+      for (const { position } of [...lost, stored]) settled.end(position)
+      return { error, lost }
     }
     settled.end(stored.position)
     factsConsumed.inc({ consumer: consumer.name })
+    return undefined
   }
   const wanted = {
     group: consumer.name,
@@ -182,25 +186,29 @@ async function handled(
   basics: Basics,
   consumer: Consumer,
   message: BusMessage,
-  onFact: (stored: StoredEvent) => Promise<void>,
+  onFact: (stored: StoredEvent) => Promise<Failed | undefined>,
 ): Promise<Handled> {
   try {
     const outcome = outcomeFromBus(message)
     if (outcome) await consumer.outcome?.(outcome)
     const stored = factFromBus(message)
-    if (stored) await onFact(stored)
-    return 'done'
+    const failed = stored && (await onFact(stored))
+    return failed ? parked(basics, consumer, message, failed) : 'done'
   } catch (error) {
     if (error instanceof TooNew) waits(basics, consumer.name, message.key, error)
     if (error instanceof Fault) throw error
-    const reason = error instanceof Error ? error.message : String(error)
-    messagesParked.inc({ consumer: consumer.name })
-    basics.log.error(
-      { consumer: consumer.name, key: message.key, type: message.headers['type'], reason, stack: stackOf(error) },
-      'a message is parked',
-    )
-    return { park: reason }
+    return parked(basics, consumer, message, { error, lost: [] })
   }
+}
+
+/** Why a fact cannot be handled, and which ones before it were lost on their way: the first of them, where there is one, is why. */
+type Failed = { readonly error: unknown; readonly lost: readonly StoredEvent[] }
+
+function parked({ log }: Basics, { name }: Consumer, { key, headers }: BusMessage, { error, lost }: Failed): Handled {
+  const reason = error instanceof Error ? error.message : String(error)
+  messagesParked.inc({ consumer: name })
+  log.error({ consumer: name, key, type: lost[0]?.type ?? headers['type'], reason, stack: stackOf(error) }, 'a message is parked')
+  return { park: reason, ...(lost.length > 0 && { lost: lost.map(factToBus) }) }
 }
 
 const stackOf = (error: unknown): string | undefined => (error instanceof Error ? error.stack : undefined)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { contractOf } from '@penstock/contracts/all.ts'
 import { Fault } from '@penstock/kernel/result.ts'
-import type { Bus, BusMessage } from '@penstock/ports/bus.ts'
+import type { Bus, BusMessage, Handled } from '@penstock/ports/bus.ts'
 import type { StoredEvent } from '@penstock/ports/event-store.ts'
 import { memoryWorld } from '@penstock/testkit/memory-world.ts'
 import { until } from '@penstock/testkit/until.ts'
@@ -29,7 +29,7 @@ async function stored(world: World, count: number): Promise<readonly StoredEvent
 
 /** A bus of one replica that is handed what the test hands it; all else was lost, or is another replica's. */
 function ownBus(world: World, published: BusMessage[] = []) {
-  let handle: ((message: BusMessage) => Promise<unknown>) | undefined
+  let handle: ((message: BusMessage) => Promise<Handled>) | undefined
   const bus: Bus = {
     ...world.platform.bus,
     mayLose: true,
@@ -201,4 +201,20 @@ test('a fact whose predecessors this process does not know comes after those tha
   await own.hand(last)
   assert.deepEqual(revisions, [1, 3, 4, 5])
   await until('the position is at the end', async () => (await settledAt(world)) === last.position)
+})
+
+test('a lost fact that cannot be handled is kept before the one that showed it, and holds the position no more', async () => {
+  const world = await memoryWorld()
+  const one = await replica(world, [], { broken: new Set(['0']) })
+  await stored(world, 1)
+  const last = (await grown(world, 'payhash-0', 2)).at(-1)
+  assert.ok(last)
+  const handled = await one.hand(last)
+  assert.ok(typeof handled === 'object')
+  assert.deepEqual(
+    handled.lost?.map(({ id }) => id),
+    ['e0', 'payhash-0-1'],
+  )
+  await until('the position is at the end', async () => (await settledAt(world)) === last.position)
+  assert.deepEqual(one.published, [])
 })

@@ -1,3 +1,4 @@
+import type { Clock } from '@penstock/ports/clock.ts'
 import { aggregateIdOf, categoryOf } from '@penstock/ports/event-store.ts'
 import type { Advance } from './advance.ts'
 import type { Basics } from './basics.ts'
@@ -16,6 +17,11 @@ const LOOK_EVERY_MS = 1000
 const BEHIND_MS = 10_000
 /** How often everything unfinished is asked anew, should a message have been lost by a transport. */
 const AFRESH_MS = 10 * 60_000
+/**
+ * How long a stream may wait for an effect before every replica carries it out: the one that began it may stand still, or
+ * a call of its may hang. An effect looks first, so that this costs a look; messages sent again would be in everybody's way.
+ */
+const HANGS_MS = 60_000
 const SIDE_BY_SIDE = 16
 const AT_ONCE = 200
 
@@ -24,18 +30,28 @@ const AT_ONCE = 200
  * with the outside world; afterwards only those that fell behind.
  */
 export async function sweep(context: SweepContext, signal: AbortSignal): Promise<void> {
-  const { clock } = context.basics
-  await each(context, await context.unfinished.all(context.categories, clock.now()), true, signal)
-  let afreshAt = clock.now() + AFRESH_MS
+  const { categories, unfinished, basics } = context
+  const { clock } = basics
+  await each(context, await unfinished.all(categories, clock.now()), true, signal)
+  const [isHangingDue, isAfreshDue] = [every(HANGS_MS, clock), every(AFRESH_MS, clock)]
   while (!signal.aborted) {
     await clock.sleep(LOOK_EVERY_MS, signal)
     if (signal.aborted) return
-    await context.unfinished.flush(clock.now())
-    await each(context, await context.unfinished.behind(clock.now() - BEHIND_MS, AT_ONCE), false, signal)
-    if (clock.now() < afreshAt) continue
-    afreshAt = clock.now() + AFRESH_MS
+    await unfinished.flush(clock.now())
+    await each(context, await unfinished.behind(clock.now() - BEHIND_MS, AT_ONCE), false, signal)
+    if (isHangingDue()) await each(context, await unfinished.asking(categories, 'effect', clock.now() - HANGS_MS), false, signal)
     // Who only waits for a deadline has asked for nothing that could have been lost.
-    await each(context, await context.unfinished.all(context.categories, clock.now(), 'asking'), true, signal)
+    if (isAfreshDue()) await each(context, await unfinished.asking(categories, 'command', clock.now()), true, signal)
+  }
+}
+
+/** Whether so long has passed since it last said so. */
+function every(ms: number, clock: Clock): () => boolean {
+  let since = clock.now()
+  return () => {
+    if (clock.now() - since < ms) return false
+    since = clock.now()
+    return true
   }
 }
 

@@ -8,11 +8,11 @@ test('what could not be written down is written down the next time', async () =>
   await migrateUnfinished(views)
   const { db } = views
   const index = unfinished(views, 'order')
-  index.ran('order-1', { revision: 4, open: true, asking: true })
+  index.ran('order-1', { revision: 4, asks: 'command' })
   await db.schema.alterTable('unfinished_streams').renameTo('elsewhere').execute()
   await assert.rejects(index.flush(1), /unfinished_streams/)
   await db.schema.alterTable('elsewhere').renameTo('unfinished_streams').execute()
-  index.ran('order-2', { revision: 0, open: true, asking: true })
+  index.ran('order-2', { revision: 0, asks: 'command' })
   assert.deepEqual([...(await index.all(['order'], 2))].sort(), ['order-1', 'order-2'])
 })
 
@@ -22,8 +22,8 @@ test('a relay that slept takes nothing back that others have told of or done sin
   const [awake, asleep] = [unfinished(views, 'order'), unfinished(views, 'order')]
   const touch = (index: typeof awake, revision: number) =>
     views.db.transaction().execute((trx) => index.touch(trx, new Map([['order-1', revision]]), revision))
-  asleep.ran('order-1', { revision: 5, open: true, asking: false })
-  awake.ran('order-1', { revision: 7, open: true, asking: true })
+  asleep.ran('order-1', { revision: 5, asks: 'deadline' })
+  awake.ran('order-1', { revision: 7, asks: 'command' })
   await awake.flush(7)
   await touch(awake, 7)
   assert.deepEqual(await asleep.behind(100, 9), [])

@@ -1,3 +1,4 @@
+import { categoryOf } from '@penstock/ports/event-store.ts'
 import type { Views } from '@penstock/ports/views.ts'
 import type { Transaction } from 'kysely'
 import { lru } from './lru.ts'
@@ -17,20 +18,24 @@ type UnfinishedTable = {
   }
 }
 
-/** `asking`: more than to be woken at a deadline, which the timers do by themselves. */
-export type Ran = { readonly revision: number; readonly open: boolean; readonly asking: boolean }
+/** What a process waits for, the most of it: at a deadline the timers wake it by themselves, whatever was lost or hangs. */
+export type Asks = 'nothing' | 'deadline' | 'command' | 'effect'
+
+export type Ran = { readonly revision: number; readonly asks: Asks }
 
 export type Unfinished = {
   /** The relay saw these streams grow. In the transaction that moves its position. */
   touch(trx: Transaction<object>, streams: ReadonlyMap<string, number>, now: number): Promise<void>
-  /** The process of a stream ran at this revision; `open`: it still asks for something. */
+  /** The process of a stream ran at this revision. */
   ran(stream: string, ran: Ran): void
   /** Writes down what `ran` was told since the last time. */
   flush(now: number): Promise<void>
   /** Streams whose process is not known to have run at their newest revision, touched before `before`. */
   behind(before: number, max: number): Promise<readonly string[]>
-  /** All that are open; with `asking` those that wait for more than a deadline. */
-  all(categories: readonly string[], now: number, which?: 'asking'): Promise<readonly string[]>
+  /** All that are open. */
+  all(categories: readonly string[], now: number): Promise<readonly string[]>
+  /** Those that ask for so much at the least and have not grown since `before`. */
+  asking(categories: readonly string[], least: 'command' | 'effect', before: number): Promise<readonly string[]>
   /** How many are open. */
   count(): Promise<number>
   /** Lets others go first: this one could not be advanced. */
@@ -39,6 +44,8 @@ export type Unfinished = {
 
 /** More than are under way at a time; what is finished is not asked for any more. */
 const REMEMBERED = 8192
+/** As the table has it. */
+const RANKS: Readonly<Record<Asks, number>> = { nothing: 0, deadline: 0, command: 1, effect: 2 }
 
 export async function migrateUnfinished(views: Views): Promise<void> {
   await views.migrate('unfinished', [
@@ -97,7 +104,7 @@ function looks(
   views: Views,
   service: string,
   flush: Unfinished['flush'],
-): Pick<Unfinished, 'behind' | 'all' | 'count' | 'postpone'> {
+): Pick<Unfinished, 'behind' | 'all' | 'asking' | 'count' | 'postpone'> {
   const db = views.db.$extendTables<UnfinishedTable>()
   const open = db.selectFrom('unfinished_streams').select('stream').where('service', '=', service)
   return {
@@ -110,10 +117,13 @@ function looks(
         .execute()
       return rows.map(({ stream }) => stream)
     },
-    async all(categories, now, which) {
+    async all(categories, now) {
       await flush(now)
-      const rows = await (which === 'asking' ? open.where('asking', '=', 1) : open).execute()
-      return rows.map(({ stream }) => stream).filter((stream) => categories.includes(stream.slice(0, stream.indexOf('-'))))
+      return ofCategories(await open.execute(), categories)
+    },
+    async asking(categories, least, before) {
+      const rows = await open.where('asking', '>=', RANKS[least]).where('touched_at', '<=', before).execute()
+      return ofCategories(rows, categories)
     },
     async count() {
       const rows = db.selectFrom('unfinished_streams').select(({ fn }) => fn.countAll().as('open'))
@@ -126,13 +136,17 @@ function looks(
   }
 }
 
+const ofCategories = (rows: readonly { readonly stream: string }[], categories: readonly string[]): readonly string[] =>
+  rows.map(({ stream }) => stream).filter((stream) => categories.includes(categoryOf(stream)))
+
 type Key = { readonly service: string; readonly stream: string }
 
 /** A stream grew to a revision; whether its process has run since is known where it ran in this process. */
 async function keepGrown(trx: Transaction<object>, key: Key, revision: number, ran: Ran | undefined, now: number): Promise<void> {
   const current = ran !== undefined && ran.revision >= revision
-  if (current && !ran.open) return drop(trx, key, ran.revision)
-  const changes = { revision, ran_revision: current ? ran.revision : -1, asking: ran?.asking === false ? 0 : 1, touched_at: now }
+  if (current && ran.asks === 'nothing') return drop(trx, key, ran.revision)
+  const asking = RANKS[ran?.asks ?? 'command']
+  const changes = { revision, ran_revision: current ? ran.revision : -1, asking, touched_at: now }
   await trx
     .$extendTables<UnfinishedTable>()
     .insertInto('unfinished_streams')
@@ -148,9 +162,9 @@ async function keepGrown(trx: Transaction<object>, key: Key, revision: number, r
     .execute()
 }
 
-async function keepRan(trx: Transaction<object>, key: Key, { revision, open, asking }: Ran, now: number): Promise<void> {
-  if (!open) return drop(trx, key, revision)
-  const changes = { ran_revision: revision, asking: asking ? 1 : 0 }
+async function keepRan(trx: Transaction<object>, key: Key, { revision, asks }: Ran, now: number): Promise<void> {
+  if (asks === 'nothing') return drop(trx, key, revision)
+  const changes = { ran_revision: revision, asking: RANKS[asks] }
   await trx
     .$extendTables<UnfinishedTable>()
     .insertInto('unfinished_streams')

@@ -75,7 +75,7 @@ export async function kafkaNode(program: Program, plan: NodePlan): Promise<Kafka
 async function format(program: Program, plan: NodePlan, properties: string): Promise<void> {
   const scram = plan.secure?.scram
   const users = scram ? ['--add-scram', `SCRAM-SHA-512=[name=${scram.user},password=${scram.password}]`] : []
-  const command = ['kafka.tools.StorageTool', 'format', '-t', program.clusterId, '-c', properties, ...users]
+  const command = ['kafka.tools.StorageTool', 'format', `--cluster-id=${program.clusterId}`, '-c', properties, ...users]
   await run('java', javaArguments(program, command))
 }
 

@@ -1,34 +1,52 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { kafkaClient } from '@penstock/adapters/kafka/client.ts'
-import { type Admin, type Kafka, PartitionAssigners } from 'kafkajs'
+import type { Admin, Kafka } from 'kafkajs'
+import type { Running } from '@penstock/cluster/launcher/launch.ts'
 import type { TestCluster } from '../../harness/cluster.ts'
+import { areDivided, type GroupName, groupsOf, rebalanced, rewound } from './groups.ts'
 import type { Blow } from './plan.ts'
 
-/** How many blows of a kind were dealt as planned: a group is empty for moments only, and may be missed. */
-export type Dealt = Record<string, number>
-
-const PREFIX = 'penstock.'
 const EMPTY_WITHIN_MS = 15_000
 const LOOK_EVERY_MS = 20
-const JOINED_WITHIN_MS = 15_000
-const STRANGER_STAYS_MS = 500
+const DEALT_WITHIN_MS = 150_000
+const AGAIN_AFTER_MS = 500
+const WELL_WITHIN_MS = 120_000
 
-/** Lets the plan happen to a cluster. */
-export async function strike(cluster: TestCluster, blows: readonly Blow[]): Promise<Dealt> {
+/** Lets the plan happen to a cluster, and waits until everybody is well again. @returns the blows that really came */
+export async function strike(cluster: TestCluster, blows: readonly Blow[]): Promise<readonly Blow[]> {
   const kafka = kafkaClient({ brokers: cluster.brokers.split(','), clientId: 'faults' })
   const admin = kafka.admin()
-  const dealt: Dealt = {}
+  const dealt: Blow[] = []
   try {
     await Promise.all(
       blows.map(async (blow) => {
         await sleep(blow.atMs)
-        if (await deal(cluster, kafka, admin, blow)) dealt[blow.what] = (dealt[blow.what] ?? 0) + 1
+        if (await dealAtLast(cluster, kafka, admin, blow)) dealt.push(blow)
       }),
     )
+    for (const end = Date.now() + WELL_WITHIN_MS; Date.now() < end && !(await isWell(cluster, admin));)
+      await sleep(AGAIN_AFTER_MS)
     return dealt
   } finally {
     await admin.disconnect()
   }
+}
+
+/** A process may be starting just then, a broker be away, a group be empty too shortly: then it is tried again. */
+async function dealAtLast(cluster: TestCluster, kafka: Kafka, admin: Admin, blow: Blow): Promise<boolean> {
+  for (const end = Date.now() + DEALT_WITHIN_MS; ;) {
+    if (await deal(cluster, kafka, admin, blow)) return true
+    if (Date.now() > end) return false
+    await sleep(AGAIN_AFTER_MS)
+  }
+}
+
+/** Whether every process takes work, and every partition is somebody's. */
+async function isWell(cluster: TestCluster, admin: Admin): Promise<boolean> {
+  const isReady = async ({ pid, healthUrl }: Running): Promise<boolean> =>
+    pid !== undefined && (healthUrl === undefined || (await fetch(`${healthUrl}/readyz`)).ok)
+  const answers = [...cluster.processes().map(isReady), areDivided(admin)]
+  return (await Promise.all(answers).catch(() => [false])).every(Boolean)
 }
 
 async function deal(cluster: TestCluster, kafka: Kafka, admin: Admin, blow: Blow): Promise<boolean> {
@@ -47,9 +65,7 @@ async function deal(cluster: TestCluster, kafka: Kafka, admin: Admin, blow: Blow
     case 'rebalance':
       return rebalanced(kafka, admin)
     case 'rewind':
-      return whileEmpty(cluster, admin, blow.name, async ({ groupId, topic }) =>
-        admin.resetOffsets({ groupId, topic, earliest: true }),
-      )
+      return whileEmpty(cluster, admin, blow.name, (group) => rewound(kafka, admin, group))
     case 'forget':
       return whileEmpty(cluster, admin, blow.name, async ({ groupId }) => void (await admin.deleteGroups([groupId])))
   }
@@ -67,18 +83,6 @@ function signalled(pid: number | undefined, signal: NodeJS.Signals): boolean {
   }
 }
 
-type GroupName = { readonly groupId: string; readonly topic: string }
-
-/** The groups of a service, or all of them: named `<prefix><consumer>@<topic>`. */
-async function groupsOf(admin: Admin, name?: string): Promise<readonly GroupName[]> {
-  const { groups } = await admin.listGroups()
-  return groups.flatMap(({ groupId }) => {
-    const [consumer = '', topic = ''] = groupId.slice(PREFIX.length).split('@')
-    const isWanted = groupId.startsWith(PREFIX) && (name === undefined || consumer === name || consumer.startsWith(`${name}.`))
-    return isWanted ? [{ groupId, topic: PREFIX + topic }] : []
-  })
-}
-
 /** Stops all replicas, and acts on their groups before they are back: brokers allow it only then. */
 async function whileEmpty(
   cluster: TestCluster,
@@ -87,47 +91,21 @@ async function whileEmpty(
   act: (group: GroupName) => Promise<void>,
 ): Promise<boolean> {
   const groups = await groupsOf(admin, name).catch(() => [])
-  for (const pid of pidsOf(cluster, name)) signalled(pid, 'SIGTERM')
-  const end = Date.now() + EMPTY_WITHIN_MS
-  const acted = await Promise.all(
-    groups.map(async (group) => {
-      while (Date.now() < end) {
-        const done = await act(group).then(
-          () => true,
+  if (groups.length === 0) return false
+  const stopped = new Set(pidsOf(cluster, name))
+  for (const pid of stopped) signalled(pid, 'SIGTERM')
+  const left = new Set(groups)
+  for (const end = Date.now() + EMPTY_WITHIN_MS; left.size > 0 && Date.now() < end; await sleep(LOOK_EVERY_MS)) {
+    // Who was killed a moment ago is a member still, so the next ones must not join before it is given up.
+    for (const pid of pidsOf(cluster, name)) if (!stopped.has(pid)) signalled(pid, 'SIGKILL')
+    await Promise.all(
+      [...left].map((group) =>
+        act(group).then(
+          () => left.delete(group),
           () => false,
-        )
-        if (done) return true
-        await sleep(LOOK_EVERY_MS)
-      }
-      return false
-    }),
-  )
-  return acted.some(Boolean)
-}
-
-async function rebalanced(kafka: Kafka, admin: Admin): Promise<boolean> {
-  const groups = await groupsOf(admin).catch(() => [])
-  const joined = await Promise.all(groups.map((group) => joinedFor(kafka, group).catch(() => false)))
-  return joined.some(Boolean)
-}
-
-/** A member that takes its part of the partitions and commits nothing. */
-async function joinedFor(kafka: Kafka, { groupId, topic }: GroupName): Promise<boolean> {
-  const stranger = kafka.consumer({
-    groupId,
-    sessionTimeout: 4000,
-    heartbeatInterval: 500,
-    partitionAssigners: [PartitionAssigners.roundRobin],
-  })
-  const joined = new Promise<boolean>((resolve) => stranger.on('consumer.group_join', () => resolve(true)))
-  try {
-    await stranger.connect()
-    await stranger.subscribe({ topic })
-    await stranger.run({ autoCommit: false, eachBatchAutoResolve: false, eachBatch: async () => {} })
-    const isIn = await Promise.race([joined, sleep(JOINED_WITHIN_MS, false)])
-    await sleep(STRANGER_STAYS_MS)
-    return isIn
-  } finally {
-    await stranger.disconnect()
+        ),
+      ),
+    )
   }
+  return left.size < groups.length
 }

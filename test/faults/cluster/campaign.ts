@@ -1,6 +1,8 @@
 import { postgresEventStore } from '@penstock/adapters/postgres/event-store.ts'
 import { simNodes } from '../../harness/buyer.ts'
 import { startCluster, type TestCluster } from '../../harness/cluster.ts'
+import { calm } from '../calm.ts'
+import { type Report, counted } from '../command.ts'
 import { foldOver } from '../fold.ts'
 import { marketMsat } from '../look.ts'
 import { asProduct, patientCaller } from '../patient.ts'
@@ -8,12 +10,14 @@ import { act } from '../people.ts'
 import { planOf } from '../plan.ts'
 import { doorFaults, purchaseFaults } from '../purchases.ts'
 import { seeded, seedOf } from '../random.ts'
-import { type Dealt, strike } from './blows.ts'
+import { strike } from './blows.ts'
 import { lookAtCluster } from './look.ts'
-import { blowsOf, told } from './plan.ts'
+import { type Blow, blowsOf, told } from './plan.ts'
 
 /** Short windows, so that every ending is reached within a round; long enough to sell something between two blows. */
 const env = {
+  // A slow machine is no reason to withdraw an order.
+  PENSTOCK_BUY_ANSWER_SECONDS: '30',
   PENSTOCK_SIM_BLOCK_SECONDS: '0.5',
   PENSTOCK_OPEN_WINDOW_SECONDS: '12',
   PENSTOCK_INVOICE_EXPIRY_SECONDS: '60',
@@ -32,16 +36,8 @@ export type ClusterExtent = {
 }
 export const standardExtent: ClusterExtent = { orders: 20, longMs: 25_000, freezeMs: 20_000, replicas: 2 }
 
-export type ClusterReport = {
-  readonly round: number
-  readonly plan: readonly string[]
-  readonly dealt: Dealt
-  readonly invoices: number
-  readonly seconds: number
-  /** Orders by status, of all rounds so far. */
-  readonly statuses: Readonly<Record<string, number>>
-  readonly faults: readonly string[]
-}
+/** Of the plan, what really came. */
+export type ClusterReport = Report & { readonly dealt: readonly Blow[] }
 
 /**
  * Rounds on one cluster, each with blows under running orders and with a look at everything in its end.
@@ -79,10 +75,12 @@ async function oneRound(world: World, seed: number, round: number, extent: Clust
   const random = seeded(seed)
   const people = { market: 'market', buyers: aliases('buyer'), sellers: aliases('seller') }
   const plan = planOf(random, people, extent)
-  const blows = blowsOf(random, extent)
-  const [bought, dealt] = await Promise.all([
-    act(patientCaller(cluster), plan, nodes, extent.longMs + extent.freezeMs + PATIENCE_MS),
-    strike(cluster, blows),
+  // Who guards the money stands still once in every campaign.
+  const blows = blowsOf(random, { ...extent, ...(round === 1 && { frozen: 'settlement' }) })
+  const after = calm()
+  const [{ bought, refusals }, dealt] = await Promise.all([
+    act(patientCaller(cluster, after), plan, nodes, extent.longMs + extent.freezeMs),
+    strike(cluster, blows).finally(() => after.begin(cluster)),
   ])
   const behave = (alias: string) => cluster.operator('POST', '/sim/behave', { alias, how: 'ok' })
   await patientCaller(cluster).call(
@@ -91,15 +89,14 @@ async function oneRound(world: World, seed: number, round: number, extent: Clust
   )
   const { books, faults } = await lookAtCluster(cluster, world)
   const sales = [...purchaseFaults(extent.orders, bought, books), ...doorFaults(round, books)]
-  const statuses: Record<string, number> = {}
-  for (const { status = 'no order' } of books) statuses[status] = (statuses[status] ?? 0) + 1
   return {
     round,
     plan: blows.map(told),
     dealt,
     invoices: bought.length,
+    refusals,
     seconds: (performance.now() - begun) / 1000,
-    statuses,
+    statuses: counted(books.map(({ status }) => status ?? 'no order')),
     faults: [...sales, ...faults],
   }
 }

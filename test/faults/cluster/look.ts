@@ -7,11 +7,13 @@ import { audited } from '@penstock/standalone/services.ts'
 import { until } from '@penstock/testkit/until.ts'
 import type { TestCluster } from '../../harness/cluster.ts'
 import { type Book, booksOf } from '../books.ts'
+import { crashes } from '../crashes.ts'
 import type { Fold } from '../fold.ts'
-import { marketMsat, restOf } from '../look.ts'
+import { marketMsat } from '../look.ts'
 import { moneyFaults } from '../money.ts'
 import { orderFaults } from '../orders.ts'
 import { differencesFromFold, type ReadRows } from '../read-models.ts'
+import { atRest } from '../rest.ts'
 import { truthOf } from '../truth.ts'
 import { unnamed, type Wait } from '../waiting.ts'
 import { sql } from 'kysely'
@@ -20,7 +22,6 @@ export type ClusterLook = { readonly books: readonly Book[]; readonly waits: rea
 
 const REST_WITHIN_MS = 150_000
 const PATIENCE_MS = 10_000
-const LAST_WORDS = 8
 const READ_WITHIN_MS = 30_000
 const QUIET_WITHIN_MS = 120_000
 
@@ -46,7 +47,13 @@ export async function lookAtCluster(
     60_000,
     250,
   )
-  const waits = await atRest(fold, cluster)
+  const waits = await atRest({
+    fold,
+    truthNow: async () => truthOf(cluster.dataDir),
+    mine: () => cluster.operator('POST', '/sim/mine', { blocks: 3 }),
+    mineAfterMs: PATIENCE_MS,
+    withinMs: REST_WITHIN_MS,
+  })
   const readFaults = await readModels(cluster, fold)
   const gainedMsat = (await marketMsat(cluster)) - beforeMsat
   const parked = await cluster.operator<readonly object[]>('GET', '/parked')
@@ -62,30 +69,6 @@ export async function lookAtCluster(
     ...crashes(cluster.lines),
   ]
   return { books, waits, faults }
-}
-
-/** Processes that ended by themselves; one that is told to stop while its servers are away says so, and gives up. */
-function crashes(lines: readonly string[]): readonly string[] {
-  const gaveUp = new Set<string>()
-  return lines.flatMap((line, index) => {
-    const [name = ''] = line.split('  ')
-    if (line.includes('did not stop in time')) gaveUp.add(name)
-    if (!/ended with exit code [^0]/.test(line) || gaveUp.delete(name)) return []
-    const said = lines.slice(0, index).filter((earlier) => earlier.startsWith(`${name}  `))
-    return [`${said.slice(-LAST_WORDS).join('\n')}\n${line}`]
-  })
-}
-
-/** Waits until whatever is still asked for waits for somebody who can be named; blocks come faster after a while. */
-async function atRest(fold: Fold, cluster: TestCluster): Promise<readonly Wait[]> {
-  const begun = performance.now()
-  for (;;) {
-    const { waits, isRest } = await restOf(fold, async () => truthOf(cluster.dataDir))
-    const waited = performance.now() - begun
-    if (waited > REST_WITHIN_MS || isRest) return waits
-    if (waited > PATIENCE_MS) await cluster.operator('POST', '/sim/mine', { blocks: 3 }).catch(() => undefined)
-    await sleep(500)
-  }
 }
 
 /** What read models still lack after a while they will never have. While facts come on, rows may be ahead of the fold. */

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pay } from '@penstock/cluster/regtest/pay.ts'
 import { startRegtest, type TestRegtest } from '../../harness/regtest.ts'
+import { counted, type Report } from '../command.ts'
 import { openFold } from '../fold.ts'
 import { patientCaller } from '../patient.ts'
 import { act } from '../people.ts'
@@ -26,21 +27,11 @@ const ORDERS = 4
 const LONG_MS = 20_000
 const PATIENCE_MS = 60_000
 
-export type LightningReport = {
-  readonly round: number
-  readonly plan: readonly string[]
-  readonly invoices: number
-  readonly seconds: number
-  /** Orders by status, of all rounds so far. */
-  readonly statuses: Readonly<Record<string, number>>
-  readonly faults: readonly string[]
-}
-
 /**
  * Rounds on one real network, each with deaths and re-organisations under running orders and with a look at everything in
  * its end. @returns when `rounds` are over or the first one has a fault
  */
-export async function* lightningCampaign(dataDir: string, seed: number, rounds: number): AsyncGenerator<LightningReport> {
+export async function* lightningCampaign(dataDir: string, seed: number, rounds: number): AsyncGenerator<Report> {
   const regtest = await startRegtest(dataDir, env)
   const fold = openFold(dataDir)
   try {
@@ -58,7 +49,7 @@ export async function* lightningCampaign(dataDir: string, seed: number, rounds: 
   }
 }
 
-async function oneRound(world: World, seed: number, round: number): Promise<LightningReport> {
+async function oneRound(world: World, seed: number, round: number): Promise<Report> {
   const begun = performance.now()
   const { regtest } = world
   const { network } = regtest
@@ -74,7 +65,7 @@ async function oneRound(world: World, seed: number, round: number): Promise<Ligh
   }))
   const over = new AbortController()
   const mining = mineOn(world, random, over.signal)
-  const [bought] = await Promise.all([
+  const [{ bought, refusals }] = await Promise.all([
     act(patientCaller(regtest), { purchases, weather: [] }, buyers, LONG_MS + PATIENCE_MS, (_, invoice, { alias }) =>
       pay(network, network.person(alias), invoice),
     ),
@@ -83,14 +74,13 @@ async function oneRound(world: World, seed: number, round: number): Promise<Ligh
   over.abort()
   await mining
   const { books, faults } = await lookAtAll(world)
-  const statuses: Record<string, number> = {}
-  for (const { status = 'no order' } of books) statuses[status] = (statuses[status] ?? 0) + 1
   return {
     round,
     plan: blows.map(told),
     invoices: bought.length,
+    refusals,
     seconds: (performance.now() - begun) / 1000,
-    statuses,
+    statuses: counted(books.map(({ status }) => status ?? 'no order')),
     faults: [...purchaseFaults(ORDERS, bought, books), ...faults],
   }
 }

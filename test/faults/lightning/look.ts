@@ -2,12 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { verifyStore } from '@penstock/standalone/audit.ts'
 import type { TestRegtest } from '../../harness/regtest.ts'
 import { type Book, booksOf } from '../books.ts'
+import { crashes } from '../crashes.ts'
 import type { Fold } from '../fold.ts'
-import { restOf } from '../look.ts'
 import { moneyFaults } from '../money.ts'
 import { orderFaults } from '../orders.ts'
 import { readModelFaults } from '../read-models.ts'
-import { unnamed, type Wait } from '../waiting.ts'
+import { atRest } from '../rest.ts'
+import { unnamed } from '../waiting.ts'
 import type { Miner } from './miner.ts'
 import { nodeMsat, truthOfNodes } from './truth.ts'
 
@@ -21,12 +22,17 @@ export type World = {
 
 const REST_WITHIN_MS = 300_000
 const SETTLED_WITHIN_MS = 30_000
-const LAST_WORDS = 8
 
 /** Makes blocks until everything has come to rest, and looks at facts, money, nodes and read models. */
 export async function lookAtAll(world: World): Promise<{ readonly books: readonly Book[]; readonly faults: readonly string[] }> {
   const { regtest, fold, miner } = world
-  const waits = await atRest(world)
+  const waits = await atRest({
+    fold,
+    truthNow: () => truthOfNodes(regtest.network),
+    mine: () => miner.mine(),
+    mineAfterMs: 0,
+    withinMs: REST_WITHIN_MS,
+  })
   const books = booksOf(fold.events)
   const parked = await agreed(() =>
     regtest.operator<readonly object[]>('GET', '/parked').then((keys) => keys.map((key) => JSON.stringify(key))),
@@ -62,26 +68,4 @@ async function agreed(look: () => Promise<readonly string[]>): Promise<readonly 
     const faults = await look().catch((error: unknown) => [`it cannot be looked at: ${String(error)}`])
     if (faults.length === 0 || performance.now() > end) return faults
   }
-}
-
-/** Waits until whatever is still asked for waits for somebody who can be named. */
-async function atRest({ regtest: { network }, fold, miner }: World): Promise<readonly Wait[]> {
-  for (const end = performance.now() + REST_WITHIN_MS; ;) {
-    const isLate = performance.now() > end
-    const look = restOf(fold, () => truthOfNodes(network))
-    // A node that was killed may not be back yet.
-    const rest = isLate ? await look : await look.catch(() => undefined)
-    if (rest && (isLate || rest.isRest)) return rest.waits
-    await miner.mine()
-  }
-}
-
-/** What ended by itself. */
-function crashes(lines: readonly string[]): readonly string[] {
-  return lines.flatMap((line, index) => {
-    if (!/ended with exit code [^0]/.test(line)) return []
-    const [name = ''] = line.split('  ')
-    const said = lines.slice(0, index).filter((earlier) => earlier.startsWith(`${name}  `))
-    return [`${said.slice(-LAST_WORDS).join('\n')}\n${line}`]
-  })
 }

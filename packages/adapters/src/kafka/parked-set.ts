@@ -1,3 +1,4 @@
+import type { BusMessage } from '@penstock/ports/bus.ts'
 import type { ReplaySource } from '../shared/replays.ts'
 import type { ParkedKeys, Waiting } from './parked-tables.ts'
 import type { Received } from './received.ts'
@@ -10,8 +11,8 @@ export function parkedSet(place: { readonly group: string; readonly topic: strin
   let version = 0
   const of = (key: string) => ({ ...place, key })
 
-  async function park(message: Received, reason: string): Promise<void> {
-    await table.park(of(message.key), message, reason)
+  async function park(message: Received, reason: string, lost?: readonly BusMessage[]): Promise<void> {
+    await table.park(of(message.key), message, reason, lost)
     version++
     parked.add(message.key)
   }

@@ -1,4 +1,4 @@
-import type { ParkedKey } from '@penstock/ports/bus.ts'
+import type { BusMessage, ParkedKey } from '@penstock/ports/bus.ts'
 import type { Views } from '@penstock/ports/views.ts'
 import type { Kysely } from 'kysely'
 import type { Received } from './received.ts'
@@ -51,8 +51,8 @@ export async function parkedKeys(views: Views, now: () => number) {
         replaying: replaying === 1,
       }))
     },
-    /** Sets a key aside with the message that cannot be handled; a key under replay goes back to waiting. */
-    park: (place: Place, message: Received, reason: string): Promise<void> =>
+    /** Sets a key aside with the message that cannot be handled, behind what was lost; a key under replay goes back to waiting. */
+    park: (place: Place, message: Received, reason: string, lost: readonly BusMessage[] = []): Promise<void> =>
       inTransaction(async (trx) => {
         const { group: consumer, topic, key } = place
         await trx
@@ -60,6 +60,10 @@ export async function parkedKeys(views: Views, now: () => number) {
           .values({ consumer, topic, key, part: message.partition, reason, since: now(), replaying: 0 })
           .onConflict((conflict) => conflict.columns(['consumer', 'topic', 'key']).doUpdateSet({ reason, replaying: 0 }))
           .execute()
+        // In the places before it, where nothing of this key is kept: whatever came before was handled.
+        const { partition, offset, at } = message
+        for (const [index, one] of lost.entries())
+          await keep(trx, place, { ...one, partition, offset: offset - lost.length + index, at })
         await keep(trx, place, message)
       }),
     /** Adds a later message to a parked key. @returns false where the key is not parked any more */

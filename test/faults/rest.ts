@@ -1,0 +1,45 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { booksOf } from './books.ts'
+import type { Fold } from './fold.ts'
+import { orderFaults } from './orders.ts'
+import { heldAtMarket, type Truth } from './truth.ts'
+import { unnamed, type Wait, waitsOf } from './waiting.ts'
+
+export type Resting = {
+  readonly fold: Fold
+  readonly truthNow: () => Promise<Pick<Truth, 'height' | 'held' | 'market'>>
+  /** A hold that nothing proves ends at its last height, a hundred blocks on: after a while they come faster. */
+  readonly mine: () => Promise<unknown>
+  readonly mineAfterMs: number
+  readonly withinMs: number
+}
+
+const LOOK_EVERY_MS = 250
+
+/** Waits until whatever is still asked for waits for somebody who can be named; what is left then is the answer. */
+export async function atRest(resting: Resting): Promise<readonly Wait[]> {
+  const begun = performance.now()
+  for (;;) {
+    const waited = performance.now() - begun
+    const isLate = waited > resting.withinMs
+    const look = restOf(resting)
+    // What was killed may not be back yet.
+    const rest = isLate ? await look : await look.catch(() => undefined)
+    if (rest && (isLate || rest.isRest)) return rest.waits
+    if (waited > resting.mineAfterMs) await resting.mine().catch(() => undefined)
+    await sleep(LOOK_EVERY_MS)
+  }
+}
+
+/**
+ * Whether whatever is still to come waits for somebody who can be named, no order is lost on its way between two services,
+ * and the market's node holds nothing. The network is asked first: the facts that follow from its height come after it.
+ */
+async function restOf({ fold, truthNow }: Resting): Promise<{ readonly waits: readonly Wait[]; readonly isRest: boolean }> {
+  const truth = await truthNow()
+  await fold.catchUp()
+  const waits = waitsOf(fold.asking(), { at: Date.now(), height: truth.height })
+  const isRest =
+    unnamed(waits).length === 0 && orderFaults(booksOf(fold.events), waits).length === 0 && heldAtMarket(truth).length === 0
+  return { waits, isRest }
+}
