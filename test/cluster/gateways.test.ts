@@ -1,10 +1,12 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { randomBytes } from 'node:crypto'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Replay } from '@penstock/runtime/audit-replay.ts'
 import { until } from '@penstock/testkit/until.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { buy, buyerOf, follow, order, pay } from '../harness/buyer.ts'
+import { type Bought, buy, buyerOf, follow, order, pay } from '../harness/buyer.ts'
 import { clusterMissing, startCluster, type TestCluster } from '../harness/cluster.ts'
 
 // Where everything is tested, a machine without Java or Maven is a mistake.
@@ -19,13 +21,19 @@ type Lsp = {
   readonly payment: { readonly bolt11: { readonly invoice: string } }
 }
 
-describe.skipIf(clusterMissing !== undefined)('two gateways at one port', () => {
+describe.skipIf(clusterMissing !== undefined)('two gateways at one port, and two of each service', () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'penstock-gateways-'))
+  const keys = join(dataDir, 'mounted')
   let cluster: TestCluster
   beforeAll(async () => {
     cluster = await startCluster(dataDir, {
       replicas: 2,
-      env: { PENSTOCK_SIM_BLOCK_SECONDS: '1', PENSTOCK_OPEN_WINDOW_SECONDS: '30', PENSTOCK_FUNDING_SEEN_BLOCKS: '30' },
+      env: {
+        PENSTOCK_SIM_BLOCK_SECONDS: '1',
+        PENSTOCK_OPEN_WINDOW_SECONDS: '30',
+        PENSTOCK_FUNDING_SEEN_BLOCKS: '30',
+        PENSTOCK_KEYRING_DIR: keys,
+      },
     })
   }, 240_000)
   afterAll(async () => {
@@ -82,6 +90,47 @@ describe.skipIf(clusterMissing !== undefined)('two gateways at one port', () => 
     await until('it is completed', async () => (await state()).order_state === 'COMPLETED', 120_000, 250)
   })
 
+  it('settle by the key of each hold, while keys are rotated replica by replica', { timeout: 240_000 }, async () => {
+    const file = join(keys, 'keyring.json')
+    const ring = JSON.parse(readFileSync(file, 'utf8')) as Keyring // settlement has made it
+    const before = [await buy(cluster), await buy(cluster)]
+    writeFileSync(file, JSON.stringify({ current: 'next', keys: { ...ring.keys, next: randomBytes(32).toString('hex') } }))
+    const [first, second] = cluster.processes().filter(({ name }) => name === 'settlement')
+    await again(first)
+    // Either replica may be asked for a hold; the one that was not restarted yet makes it with the old key.
+    const between: Bought[] = []
+    for (let uses = ''; uses !== 'next' && between.length < 30; uses = await keyOf(between.at(-1)))
+      between.push(await buy(cluster))
+    await again(second)
+    const after = [await buy(cluster), await buy(cluster)]
+    for (const one of before) expect(await keyOf(one)).toBe(ring.current)
+    for (const one of [between.at(-1), ...after]) expect(await keyOf(one)).toBe('next')
+    const served = [...before, ...between.slice(-2), ...after]
+    for (const one of served) await pay(cluster, one.invoice)
+    for (const one of served) await follow(cluster, one, ENDS, 120_000)
+    expect(existsSync(join(dataDir, 'keyring.json'))).toBe(false)
+  })
+  const keyOf = async (one: Pick<Bought, 'id'> | undefined): Promise<string> => {
+    const { facts } = await cluster.operator<Replay>('GET', `/audit/replay/${one?.id}`)
+    const { data } = facts.find(({ stream, fact }) => stream.startsWith('settlement-') && fact === 'HoldIssued') ?? {}
+    return (data as { readonly keyId: string } | undefined)?.keyId ?? '' // the contract's own shape
+  }
+  const again = async (replica: ReturnType<TestCluster['processes']>[number] | undefined): Promise<void> => {
+    const pid = replica?.pid ?? 0
+    process.kill(pid, 'SIGTERM')
+    const isReady = (): Promise<boolean> =>
+      fetch(`${replica?.healthUrl}/readyz`).then(
+        ({ ok }) => ok,
+        () => false,
+      )
+    await until(
+      'it is there again',
+      async () => replica?.pid !== undefined && replica.pid !== pid && (await isReady()),
+      60_000,
+      100,
+    )
+  }
+
   it('carry out what operators ask', { timeout: 120_000 }, async () => {
     const one = await buy(cluster)
     const shown = await cluster.operator<{ id: string; status: string }>('GET', `/orders/${one.id}`)
@@ -101,6 +150,8 @@ describe.skipIf(clusterMissing !== undefined)('two gateways at one port', () => 
     await follow(cluster, one, ENDS, 90_000)
   })
 })
+
+type Keyring = { readonly current: string; readonly keys: Readonly<Record<string, string>> }
 
 /** How often a page was told that it is old, until the last word or for a moment. */
 async function changesIn(response: Response): Promise<number> {

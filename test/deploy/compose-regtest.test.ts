@@ -1,47 +1,26 @@
 import { execFile } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { readConfig, unknownSettings } from '@penstock/runtime/config.ts'
 import { readTerms } from '@penstock/seller-agent/terms-file.ts'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { scratch } from '../harness/product.ts'
-import { composePrograms, composeRecipe } from './programs/compose.ts'
-import { goMissing } from './programs/go.ts'
+import { BUILT_WITHIN_MS, composeFile, composeMissing, oursOf, type Project, root } from './compose.ts'
 
 const run = promisify(execFile)
-const root = fileURLToPath(new URL('../..', import.meta.url))
 const deployed = (script: string): string => join(root, 'deploy/regtest', script)
-const missing = await goMissing(await composeRecipe())
 
-type Volume = { readonly type: string; readonly source: string; readonly target: string; readonly read_only?: boolean }
-type Service = {
-  readonly image: string
-  readonly command: readonly string[] | null
-  readonly environment?: Readonly<Record<string, string>>
-  readonly volumes?: readonly Volume[]
-  readonly ports?: readonly { readonly host_ip: string }[]
-  readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>
-}
-
-describe.skipIf(missing !== undefined)('docker-compose.regtest.yml', () => {
-  let services: Readonly<Record<string, Service>>
-  let program: string
-  const config = (...args: readonly string[]) =>
-    run(program, ['--file', join(root, 'docker-compose.regtest.yml'), 'config', ...args], {
-      env: { PATH: process.env['PATH'], HOME: '/nonexistent' },
-    })
+describe.skipIf(composeMissing !== undefined)('docker-compose.regtest.yml', () => {
+  const file = composeFile('docker-compose.regtest.yml')
+  let services: Project['services']
   beforeAll(async () => {
-    if (missing !== undefined) return
-    program = join(await composePrograms(), 'docker-compose')
-    const project = JSON.parse((await config('--format', 'json')).stdout) as { services: typeof services } // compose made it
-    services = project.services
-  }, 30 * 60_000)
-  const of = (image: string) => Object.entries(services).filter(([, service]) => service.image.startsWith(image))
+    if (composeMissing === undefined) ({ services } = await file.project())
+  }, BUILT_WITHIN_MS)
+  const ours = () => oursOf({ services })
 
   test('is right, for docker compose itself', async () => {
-    expect(await config('--quiet')).toEqual({ stdout: '', stderr: '' })
+    expect(await file.said()).toEqual({ stdout: '', stderr: '' })
   })
 
   test('every image has its version, and lnd the one that is tested', () => {
@@ -49,22 +28,23 @@ describe.skipIf(missing !== undefined)('docker-compose.regtest.yml', () => {
     expect(foreign.filter((image) => !/^(penstock:local|[a-z]+\/[a-z]+:v?\d[\w.-]*)$/.test(image))).toEqual([])
     const module = readFileSync(join(root, 'packages/servers/src/lightning-programs/go.mod'), 'utf8')
     const tested = /^require github\.com\/lightningnetwork\/lnd (\S+)$/m.exec(module)?.[1]
-    expect(new Set(of('lightninglabs/lnd').map(([, { image }]) => image))).toEqual(new Set([`lightninglabs/lnd:${tested}`]))
+    const lnd = foreign.filter((image) => image.startsWith('lightninglabs/lnd'))
+    expect(new Set(lnd)).toEqual(new Set([`lightninglabs/lnd:${tested}`]))
   })
 
   test('the code accepts what it is given, and runs scripts that are there', () => {
-    for (const [, { environment = {} }] of of('penstock:')) {
+    for (const [, { environment = {} }] of ours()) {
       expect(unknownSettings(environment)).toEqual([])
       readConfig(environment)
     }
-    const scripts = of('penstock:').flatMap(([, { command }]) => command?.[0] ?? [])
+    const scripts = ours().flatMap(([, { command }]) => command?.[0] ?? [])
     expect(scripts.filter((script) => !existsSync(join(root, script)))).toEqual(['--input-type=module'])
     for (const terms of ['ada', 'bob']) expect(readTerms(join(root, `deploy/regtest/${terms}.json`)).autoAccept).toBe(true)
   })
 
   test('nobody has the rights of another, and only who bakes has the nodes', () => {
     const having = (prefix: string) =>
-      of('penstock:').map(([name, { volumes = [] }]) => [
+      ours().map(([name, { volumes = [] }]) => [
         name,
         volumes.filter(({ source }) => source.startsWith(prefix)).map(({ source }) => source),
       ])

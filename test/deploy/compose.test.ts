@@ -1,56 +1,27 @@
-import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { readConfig, unknownSettings } from '@penstock/runtime/config.ts'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { composePrograms, composeRecipe } from './programs/compose.ts'
-import { goMissing } from './programs/go.ts'
+import { BUILT_WITHIN_MS, composeFile, composeMissing, oursOf, type Project, root, type Volume } from './compose.ts'
 
-const run = promisify(execFile)
-const root = fileURLToPath(new URL('../..', import.meta.url))
-const missing = await goMissing(await composeRecipe())
-if (missing !== undefined) console.log(`The check of docker-compose.yml is skipped. ${missing}`)
+if (composeMissing !== undefined) console.log(`The check of docker-compose.yml is skipped. ${composeMissing}`)
 
-type Volume = { readonly type: string; readonly source: string; readonly target: string; readonly read_only?: boolean }
-type Service = {
-  readonly image: string
-  readonly command: readonly string[] | null
-  readonly environment?: Readonly<Record<string, string>>
-  readonly volumes?: readonly Volume[]
-  readonly ports?: readonly { readonly host_ip: string }[]
-  readonly networks?: Readonly<Record<string, unknown>>
-  readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>
-  readonly read_only?: boolean
-}
-type Project = {
-  readonly services: Readonly<Record<string, Service>>
-  readonly networks: Readonly<Record<string, { readonly internal?: boolean }>>
-}
-
-describe.skipIf(missing !== undefined)('docker-compose.yml', () => {
-  let program: string
+describe.skipIf(composeMissing !== undefined)('docker-compose.yml', () => {
+  const file = composeFile('docker-compose.yml', ['kurrentdb'])
   let project: Project
-  const config = (args: readonly string[], env: Record<string, string> = {}) =>
-    run(program, ['--file', join(root, 'docker-compose.yml'), '--profile', 'kurrentdb', 'config', ...args], {
-      env: { PATH: process.env['PATH'], HOME: '/nonexistent', ...env },
-    })
   beforeAll(async () => {
-    if (missing !== undefined) return
-    program = join(await composePrograms(), 'docker-compose')
-    project = JSON.parse((await config(['--format', 'json'])).stdout) as Project // compose made it
-  }, 30 * 60_000)
-  const ours = () => Object.entries(project.services).filter(([, { image }]) => image.startsWith('penstock:'))
+    if (composeMissing === undefined) project = await file.project()
+  }, BUILT_WITHIN_MS)
+  const ours = () => oursOf(project)
 
   test('is right, for docker compose itself', async () => {
-    expect(await config(['--quiet'])).toEqual({ stdout: '', stderr: '' })
+    expect(await file.said()).toEqual({ stdout: '', stderr: '' })
   })
 
   test('the code accepts what it is given, with either event store', async () => {
-    const kurrent = (await config(['--format', 'json'], { PENSTOCK_EVENT_STORE: 'kurrentdb://kurrentdb:2113?tls=false' })).stdout
-    for (const { services } of [project, JSON.parse(kurrent) as Project])
-      for (const [, { environment = {} }] of Object.entries(services).filter(([, { image }]) => image.startsWith('penstock:'))) {
+    const kurrent = await file.project({ PENSTOCK_EVENT_STORE: 'kurrentdb://kurrentdb:2113?tls=false' })
+    for (const either of [project, kurrent])
+      for (const [, { environment = {} }] of oursOf(either)) {
         expect(unknownSettings(environment)).toEqual([])
         readConfig(environment)
       }

@@ -1,9 +1,12 @@
+import { existsSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { type Cluster, launch, type Running } from '@penstock/cluster/launcher/launch.ts'
+import { postgresFolder } from '@penstock/cluster/launcher/servers.ts'
 import { readConfig } from '@penstock/runtime/config.ts'
 import { freePort } from '@penstock/servers/free-port.ts'
 import { kafkaMissing } from '@penstock/servers/kafka-install.ts'
 import { until } from '@penstock/testkit/until.ts'
-import { machine, operatorOf, type Product, QUICK } from './product.ts'
+import { operatorOf, type Product, QUICK } from './product.ts'
 
 /** A whole cluster: the launcher is this process, the servers and services are real ones. */
 export type TestCluster = Pick<Product, 'url' | 'dataDir' | 'operator'> & {
@@ -25,8 +28,7 @@ export async function startCluster(
   dataDir: string,
   { replicas, env = {} }: { readonly replicas: number; readonly env?: Readonly<Record<string, string>> },
 ): Promise<TestCluster> {
-  const { NODE_COMPILE_CACHE = '' } = machine()
-  const settings = { PENSTOCK_KAFKA_SESSION_SECONDS: '4', ...QUICK, NODE_COMPILE_CACHE, ...env }
+  const settings = { PENSTOCK_KAFKA_SESSION_SECONDS: '4', ...QUICK, ...env }
   const config = readConfig({ ...settings, PORT: `${await freePort()}`, PENSTOCK_DATA_DIR: dataDir })
   const lines: string[] = []
   const over = new AbortController()
@@ -37,6 +39,11 @@ export async function startCluster(
     },
   )
   clearTimeout(late)
+  const database = postgresFolder(join(dataDir, 'cluster'))
+  // It may lie beside the data folder, and is of no use without it.
+  process.once('exit', () => {
+    if (!existsSync(dataDir)) rmSync(database, { recursive: true, force: true })
+  })
   await until(
     '/readyz answers 200',
     () =>

@@ -51,7 +51,7 @@ const DUPLICATE_DATABASE = '42P04'
  * PostgreSQL refuses to run as root, and the user that it then runs as cannot enter a folder that only root may: then its
  * data are beside, in the system's temporary folder, under a name that is kept here.
  */
-function postgresFolder(folder: string): string {
+export function postgresFolder(folder: string): string {
   if (process.getuid?.() !== 0) return join(folder, 'postgres')
   const note = join(folder, 'postgres.id')
   if (!existsSync(note)) writeFileSync(note, randomUUID())

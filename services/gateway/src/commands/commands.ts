@@ -52,13 +52,12 @@ export function openCommands({ views, ids, waits, send }: CommandPorts): Command
   }
 }
 
-/** While the market only looks, after a restore: what was answered before is known, and every wish is refused at once. */
-export const closedCommands = ({ answerOf }: Commands): Commands => ({
-  answerOf,
-  ask: () =>
-    Promise.resolve({
-      outcome: 'refused',
-      code: 'READ_ONLY',
-      message: 'The market is being restored and takes no orders or changes now. Try again later.',
-    }),
-})
+/** What every wish gets while the market only looks, after a restore. */
+export const readOnly = {
+  outcome: 'refused',
+  code: 'READ_ONLY',
+  message: 'The market is being restored and takes no orders or changes now. Try again later.',
+} as const
+
+/** What was answered before a restore is known, and every wish is refused at once. */
+export const closedCommands = ({ answerOf }: Commands): Commands => ({ answerOf, ask: () => Promise.resolve(readOnly) })

@@ -172,3 +172,11 @@ test('one that fails leaves the other', async () => {
   assert.deepEqual(answer.data, { liquidity: { bad: null, good: { order: { usd_cents: '500' } } } })
   assert.deepEqual(answer.errors?.[0]?.path, ['liquidity', 'bad'])
 })
+
+test('while the market is restored a purchase is refused with a sentence, and nothing is sent', async () => {
+  const restored = await stage({ env: { PENSTOCK_RESTORED: '1' } })
+  const answer = await restored.gql(BUY, { input })
+  assert.match(answer.errors?.[0]?.message ?? '', /being restored/)
+  assert.deepEqual(restored.sent, [])
+  await restored.close()
+})

@@ -4,6 +4,7 @@ import { order } from '@penstock/contracts/order.ts'
 import { quote } from '@penstock/contracts/quote.ts'
 import { SECOND_MS } from '@penstock/kernel/time.ts'
 import { ask } from '@penstock/runtime/service.ts'
+import { readOnly } from '../commands/commands.ts'
 import type { Gateway } from '../ports.ts'
 import { orderById, type StoredOrder } from '../read/orders.ts'
 import { freeSlot, takeSlot } from './slots.ts'
@@ -36,6 +37,7 @@ type Found = Exclude<Placed, { outcome: 'withdrawn' }>
  * too long is withdrawn; where this process dies meanwhile, the unpaid order expires by itself.
  */
 export async function placeOrder(gateway: Gateway, placing: Placing): Promise<Placed> {
+  if (gateway.config.restored) return readOnly
   const { orderId, wish, ip } = placing
   const full = await takeSlot(gateway, { orderId, ip, destination: wish.destination.pubkey })
   if (full !== undefined) return { outcome: 'refused', code: 'TOO_MANY_ORDERS', message: full }
