@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -9,7 +9,9 @@ import { audited } from '@penstock/standalone/services.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Bought, buyerOf, graphql, order, pay, follow } from '../harness/buyer.ts'
 import { clusterMissing, startCluster, type TestCluster } from '../harness/cluster.ts'
+import { penstock } from '../harness/penstock.ts'
 import { type Copy, root } from '../mutants/copy.ts'
+import { auditedByUrl } from './audited.ts'
 import { nextVersion } from './next-version.ts'
 
 // Where everything is tested, a machine without Java or Maven is a mistake.
@@ -166,6 +168,20 @@ describe.skipIf(clusterMissing !== undefined)('a release', () => {
       )
     },
   )
+
+  it('was to be compared before, by the url of the store and a password from a file', { timeout: 240_000 }, async () => {
+    const { dataDir, postgresUrl } = cluster
+    const one = (await bought((await buyerOf(cluster)).uri)).bought
+    await served(one)
+    const url = new URL(postgresUrl)
+    const file = join(dataDir, 'postgres.password')
+    writeFileSync(file, url.password, { mode: 0o600 })
+    url.password = ''
+    const env = { PENSTOCK_POSTGRES_PASSWORD_FILE: file }
+    await auditedByUrl({ store: url.href, heads: dataDir, order: one.id, folder: dataDir, env })
+    const diff = await penstock(['audit', 'diff', '--against', next.folder, '--store', url.href], env)
+    expect(diff).toMatchObject({ code: 0, err: '', answer: { differences: [], failing: [] } })
+  })
 
   it('is taken back: what it wrote is read by the one before', { timeout: 480_000 }, async () => {
     const { uri } = await buyerOf(cluster)
