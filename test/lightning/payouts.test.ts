@@ -92,12 +92,12 @@ describe.skipIf(noLightning)('payouts', () => {
       PENSTOCK_LND_CERT_FILE: certFile,
       PENSTOCK_LND_MACAROON_FILE: adminMacaroonFile,
     })
-    const said = await until('it is not ready', async () => {
-      const answer = await fetch(`${here().product.url}/readyz`)
-      const { missing = '' } = (await answer.json()) as { missing?: string } // as the gateway writes it
-      return answer.status === 503 && missing.includes(node('market').pubkey) && missing
-    })
-    expect(said).toContain(`connected to ${pubkey}`)
+    // It serves, and says so.
+    const { output } = await starting.ready
+    const said = await until('it is said', async () => /.*the money of open orders is at another node.*/.exec(output())?.[0])
+    expect(said).toContain(node('market').pubkey)
+    expect(said).toContain(`"connected":"${pubkey}"`)
+    expect((await here().seen(owed.deal)).status).toBe('VALID_CHANNEL_OPENING')
     expect((await getPayments({ lnd })).payments).toEqual([])
     await starting.kill()
   }

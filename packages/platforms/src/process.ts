@@ -21,8 +21,6 @@ export type Home = {
   readonly outside: () => Outside
   /** Undefined when the service takes work, else what it waits for. */
   readonly readiness: () => Promise<string | undefined>
-  /** For a service that found by itself why it takes no work; undefined: it takes work again. */
-  readonly unready: (reason: string | undefined) => void
 }
 
 export type Assemble = (home: Home) => readonly Bound[] | Promise<readonly Bound[]>
@@ -46,8 +44,7 @@ async function start(name: string, assemble: Assemble, config: Config): Promise<
   const instance = `${name}/${config.instance || `${hostname()}-${process.pid}`}`
   const log = openLog(config.logLevel).child({ instance })
   let waitsFor: string | undefined = 'it is starting'
-  let trouble: string | undefined
-  const missing = (): string | undefined => waitsFor ?? trouble
+  const missing = (): string | undefined => waitsFor
   const about = { name, instance, pid: process.pid }
   // Before anything else: whoever looks after this process sees that it lives while it waits for its servers.
   const { seen, end } = await observe(config, { service: name, instance })
@@ -61,8 +58,7 @@ async function start(name: string, assemble: Assemble, config: Config): Promise<
   let opened: Outside | undefined
   const outside = (): Outside => (opened ??= outsideOf(name, dir, config, systemClock))
   const readiness = () => Promise.resolve(missing())
-  const unready = (reason: string | undefined): void => void (trouble = reason)
-  const services = await assemble({ config, dir, platform, outside, readiness, unready })
+  const services = await assemble({ config, dir, platform, outside, readiness })
   await opened?.ready(asked)
   const running = await run(services, platform)
   waitsFor = undefined

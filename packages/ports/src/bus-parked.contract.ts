@@ -59,6 +59,27 @@ export function parking({ bus, world }: Here): void {
     expect(second.seen).toEqual([])
     expect((await again.parked())[0]).toMatchObject({ key: 'bad', messages: 4 })
   })
+  it('tells the handler once its message is kept, not before, also when a replay parks it again', async () => {
+    const told: string[] = []
+    let reason = 'bad'
+    await listen(bus(), async ({ key }): Promise<Handled> => {
+      if (key !== 'bad') return 'done'
+      const park = reason
+      return {
+        park,
+        kept: () =>
+          void bus()
+            .parked()
+            .then(([parked]) => told.push(`${park}: ${parked?.reason}`)),
+      }
+    })
+    await bus().publish('orders', [message('bad'), message('good')])
+    await until(() => told.length > 0, 'told')
+    reason = 'still bad'
+    await bus().replay({ group: 'readers', topic: 'orders', key: 'bad' })
+    await until(() => told.length > 1, 'told again')
+    expect([...new Set(told)]).toEqual(['bad: bad', 'still bad: still bad'])
+  })
   it('tells nothing of what it hands over in a replay', async () => {
     const poisoned = new Set(['bad'])
     const { seen, aside } = await listen(bus(), parkingHandler(poisoned))

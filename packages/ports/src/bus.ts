@@ -9,8 +9,9 @@ export type BusMessage = {
 /**
  * What a consumer makes of a message: done, or set aside with the reason because it can never be handled as the code is now.
  * `lost`: what comes before it, was lost by a bus that may lose, and is to be kept in front of it.
+ * `kept`: called when all of that is kept, durably; not where it could not be, and the message comes again.
  */
-export type Handled = 'done' | { readonly park: string; readonly lost?: readonly BusMessage[] }
+export type Handled = 'done' | { readonly park: string; readonly lost?: readonly BusMessage[]; readonly kept?: () => void }
 
 export type Subscription = {
   /** A name that consumers share who divide the work; each group sees every message. */

@@ -217,7 +217,7 @@ export type NodeInfo = {
   readonly uris: readonly string[]
   readonly synced: boolean
   readonly height: number
-  /** Blocks before an HTLC's expiry at which the node itself cancels a held invoice; null where the version is unknown. */
+  /** Blocks before an HTLC's expiry at which the node itself cancels a held invoice; null where that is not known. */
   readonly holdExpiryDelta: number | null
 }
 

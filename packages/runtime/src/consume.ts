@@ -74,11 +74,12 @@ export async function consume(context: ConsumeContext, consumer: Consumer, signa
       const event = await applyStored(consumer, stored)
       if (event) factDelay.observe({ consumer: consumer.name }, Math.max(0, basics.clock.now() - event.at) / 1000)
     } catch (error) {
-      // A fault comes again; what is parked is kept by the bus, and must not hold the watermark.
+      // A fault comes again; what is parked is kept by the bus, and must not hold the watermark then.
       if (error instanceof Fault) throw error
       const lost = bus.mayLose ? before : []
-      for (const { position } of [...lost, stored]) settled.end(position)
-      return { error, lost }
+      // Before it is kept nothing counts as done: where that fails, it comes again, and what was lost is found again.
+      const kept = (): void => [...lost, stored].forEach(({ position }) => settled.end(position))
+      return { error, lost, kept }
     }
     settled.end(stored.position)
     factsConsumed.inc({ consumer: consumer.name })
@@ -202,13 +203,13 @@ async function handled(
 }
 
 /** Why a fact cannot be handled, and which ones before it were lost on their way: the first of them, where there is one, is why. */
-type Failed = { readonly error: unknown; readonly lost: readonly StoredEvent[] }
+type Failed = { readonly error: unknown; readonly lost: readonly StoredEvent[]; readonly kept?: () => void }
 
-function parked({ log }: Basics, { name }: Consumer, { key, headers }: BusMessage, { error, lost }: Failed): Handled {
+function parked({ log }: Basics, { name }: Consumer, { key, headers }: BusMessage, { error, lost, kept }: Failed): Handled {
   const reason = error instanceof Error ? error.message : String(error)
   messagesParked.inc({ consumer: name })
   log.error({ consumer: name, key, type: lost[0]?.type ?? headers['type'], reason, stack: stackOf(error) }, 'a message is parked')
-  return { park: reason, ...(lost.length > 0 && { lost: lost.map(factToBus) }) }
+  return { park: reason, ...(lost.length > 0 && { lost: lost.map(factToBus) }), ...(kept && { kept }) }
 }
 
 const stackOf = (error: unknown): string | undefined => (error instanceof Error ? error.stack : undefined)

@@ -41,7 +41,13 @@ function ownBus(world: World, published: BusMessage[] = []) {
       return { close: async () => undefined }
     },
   }
-  return { bus, published, hand: async (event: StoredEvent) => handle?.(factToBus(event)) }
+  /** Keeps what is to be parked, unless it cannot. */
+  async function hand(event: StoredEvent, canKeep = true): Promise<Handled | undefined> {
+    const handled = await handle?.(factToBus(event))
+    if (canKeep && typeof handled === 'object') handled.kept?.()
+    return handled
+  }
+  return { bus, published, hand }
 }
 
 /** Further facts of a stream that has one. */
@@ -132,28 +138,46 @@ test('a fact that does not arrive is published again, and those behind it that a
   )
 })
 
+/** The first of two streams is parked with three facts behind its first one; the other is handled. */
+async function parkedFirst(mayLose: boolean) {
+  const world = await memoryWorld()
+  const stop = new AbortController()
+  const bus: Bus = { ...world.platform.bus, ...(mayLose && { mayLose }) }
+  const seen: string[] = []
+  const context = { ...world.platform, bus, basics: world.platform, times: quick }
+  const running = await consume(context, reader(seen, new Set(['0'])), stop.signal)
+  const close = async (): Promise<void> => {
+    stop.abort()
+    await running.close()
+  }
+  onTestFinished(close)
+  await stored(world, 2)
+  await grown(world, 'payhash-0', 3)
+  const events = await world.store.readAll('start', 10)
+  await bus.publish(eventTopic('settlement'), events.map(factToBus))
+  await until('all have arrived', async () => seen.length === 1 && (await bus.parked())[0]?.messages === 4)
+  assert.deepEqual(seen, ['1'])
+  return { world, events, last: events.at(-1)?.position ?? 0n, close }
+}
+
+test.each([true, false])('what waits behind a parked fact counts as done: mayLose %s', async (mayLose) => {
+  const { world, events, last, close } = await parkedFirst(mayLose)
+  await close()
+  const settled = await settledAt(world)
+  const noted = await world.platform.progress.noted(KEY, 'start', last)
+  const open = events.filter(({ position }) => (settled === 'start' || position > settled) && !noted.includes(position))
+  assert.deepEqual(
+    open.map(({ stream, revision }) => `${stream} ${revision}`),
+    [],
+  )
+})
+
 test.each([true, false])(
   'facts behind a parked one do not hold the position either, nor leave a note: mayLose %s',
   async (mayLose) => {
-    const world = await memoryWorld()
-    const stop = new AbortController()
-    const bus: Bus = { ...world.platform.bus, ...(mayLose && { mayLose }) }
-    const seen: string[] = []
-    const context = { ...world.platform, bus, basics: world.platform, times: quick }
-    const running = await consume(context, reader(seen, new Set(['0'])), stop.signal)
-    onTestFinished(async () => {
-      stop.abort()
-      await running.close()
-    })
-    await stored(world, 2)
-    await grown(world, 'payhash-0', 3)
-    const events = await world.store.readAll('start', 10)
-    await bus.publish(eventTopic('settlement'), events.map(factToBus))
-    const last = events.at(-1)?.position ?? 0n
+    const { world, last } = await parkedFirst(mayLose)
     await until('the position is at the end', async () => (await settledAt(world)) === last)
     await until('no note is left', async () => (await world.platform.progress.noted(KEY, 'start', last)).length === 0)
-    assert.deepEqual(seen, ['1'])
-    assert.equal((await bus.parked())[0]?.messages, 4)
   },
 )
 
@@ -217,4 +241,19 @@ test('a lost fact that cannot be handled is kept before the one that showed it, 
   )
   await until('the position is at the end', async () => (await settledAt(world)) === last.position)
   assert.deepEqual(one.published, [])
+})
+
+test('what could not be kept is not done: a lost fact is found again when the one that showed it comes again', async () => {
+  const world = await memoryWorld()
+  const one = await replica(world, [], { broken: new Set(['0']) })
+  await stored(world, 1)
+  const last = (await grown(world, 'payhash-0', 2)).at(-1)
+  assert.ok(last)
+  await one.hand(last, false)
+  // It writes down what was done.
+  await one.die()
+  assert.equal(await settledAt(world), 'start')
+  const again = await one.hand(last, false)
+  assert.ok(typeof again === 'object')
+  assert.equal(again.lost?.length, 2)
 })

@@ -7,7 +7,7 @@ import { type Asks, migrateUnfinished, unfinished } from './unfinished.ts'
 
 const MINUTE_MS = 60_000
 
-test('what another replica began and does not end is taken up: an effect after a minute, a message after ten', async () => {
+test('what another replica began and does not end is taken up: an effect after three minutes, a message after ten', async () => {
   const { platform } = await memoryWorld()
   await migrateUnfinished(platform.views)
   const [other, own] = [unfinished(platform.views, 'order'), unfinished(platform.views, 'order')]
@@ -33,7 +33,7 @@ test('what another replica began and does not end is taken up: an effect after a
   }
   const basics = { ...platform, clock }
   await sweep({ service: 'order', categories: ['order'], unfinished: own, basics, advance }, over.signal)
-  assert.deepEqual(taken[0], { stream: 'order-effect', afresh: false, afterMs: MINUTE_MS })
+  assert.deepEqual(taken[0], { stream: 'order-effect', afresh: false, afterMs: 3 * MINUTE_MS })
   assert.deepEqual(
     taken.filter(({ afresh }) => afresh).map(({ stream, afterMs }) => [stream, afterMs]),
     [

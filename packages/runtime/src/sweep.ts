@@ -19,9 +19,10 @@ const BEHIND_MS = 10_000
 const AFRESH_MS = 10 * 60_000
 /**
  * How long a stream may wait for an effect before every replica carries it out: the one that began it may stand still, or
- * a call of its may hang. An effect looks first, so that this costs a look; messages sent again would be in everybody's way.
+ * a call of its may hang. Longer than the longest of them takes by its own limits, a payout's, which would else be run
+ * beside itself. An effect looks first, so that this costs a look; messages sent again would be in everybody's way.
  */
-const HANGS_MS = 60_000
+const HANGS_MS = 3 * 60_000
 const SIDE_BY_SIDE = 16
 const AT_ONCE = 200
 

@@ -1,5 +1,6 @@
 import { channel } from '@penstock/contracts/channel.ts'
 import type { EvidenceData } from '@penstock/contracts/settlement.ts'
+import { Fault } from '@penstock/kernel/result.ts'
 import type { ChainTip } from '@penstock/ports/chain.ts'
 import { within } from '@penstock/ports/within.ts'
 import { canonical } from '@penstock/runtime/canonical.ts'
@@ -104,6 +105,8 @@ async function look(
   const watch = watchOf(state)
   if (!watch || (probe && !isToBeProbed(state))) return state
   const evidence = await seenOf(ports, watch, probe, signal)
+  // By blocks that are older than those we know of, what stands in the newer ones would be lost.
+  if (evidence.tipHeight < tip.height) throw new Fault(`the chain is shown as of ${evidence.tipHeight}, and is at ${tip.height}`)
   const isOutdated = (await present(context, id)).revision !== revision
   if (isOutdated && tries < MOST_TRIES) return look(context, tip, id, probe, signal, tries + 1)
   const data = { outpoint: watch.outpoint, evidence, seesMempool: ports.chain.sees.mempool }

@@ -36,6 +36,8 @@ function watcher({ slowOutput = false, alone = always, slowLeases = 0 } = {}) {
   let revision = 1
   let answered = (): void => undefined
   let probes = 0
+  let asked = 0
+  let lag = 0
   let height = 103
   let wake = (): void => undefined
   const context = {
@@ -49,8 +51,9 @@ function watcher({ slowOutput = false, alone = always, slowLeases = 0 } = {}) {
       log: { warn: () => undefined, error: () => undefined },
       chain: {
         sees: { mempool: true },
-        tip: () => Promise.resolve(tip(height)),
+        tip: () => Promise.resolve(tip(height - lag)),
         output: (of: string) => {
+          asked++
           answered()
           return slowOutput && of === outpoint ? never() : Promise.resolve({ ...output(101), outpoint: of, valueSat: 1_000_000n })
         },
@@ -90,6 +93,9 @@ function watcher({ slowOutput = false, alone = always, slowLeases = 0 } = {}) {
   return {
     count,
     probes: () => probes,
+    asked: () => asked,
+    /** What is looked at is shown as of so many blocks before the tip. */
+    lags: (blocks: number) => (lag = blocks),
     heights,
     /** Between this look and its word another replica looks at the next block and speaks first. */
     overtaken() {
@@ -138,6 +144,17 @@ test('what another replica has said since is not taken back by an older look', a
   const world = watcher()
   world.overtaken()
   await until('both are looked at', () => world.count('probed') > 0 && world.count('other') > 0)
+  expect(new Set(world.heights)).toEqual(new Set([104]))
+  await world.close()
+})
+
+test('what is shown as of an older block than the newest says nothing', async () => {
+  const world = watcher()
+  world.lags(1)
+  await until('both are looked at', () => world.asked() >= 2)
+  world.lags(0)
+  await world.block()
+  await until('both are looked at', () => world.count('probed') > 0)
   expect(new Set(world.heights)).toEqual(new Set([104]))
   await world.close()
 })

@@ -2,7 +2,7 @@ import { runProcess } from '@penstock/platforms/process.ts'
 import { bind } from '@penstock/runtime/run.ts'
 import { settlementService } from './service.ts'
 
-await runProcess('settlement', ({ outside, unready }) => {
+await runProcess('settlement', ({ outside }) => {
   const { lightning, chain, keyring, network, height } = outside()
-  return [bind(settlementService(), { lightning, chain, keyring, network, unready }, height)]
+  return [bind(settlementService(), { lightning, chain, keyring, network }, height)]
 })

@@ -133,7 +133,7 @@ export function recordPayout(state: Settlement, { at, data }: CommandOf<'RecordP
     )
   }
   // Another try may find a way; an invoice that its own node refuses will not get better, and one that was replaced
-  // meanwhile is not tried again: the other is paid at once.
+  // meanwhile is not tried again: the other is asked for at once, and sent when nobody can be at the first any more.
   const isReplaced = payout.usable[hold.noted?.terms.sellerPubkey ?? ''] !== paymentHash
   const wait = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(attempt - 1, 20))
   const retryAt = data.status === 'NO_ROUTE' && !isReplaced ? at + wait : null

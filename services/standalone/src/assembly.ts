@@ -22,15 +22,13 @@ export type Assembly = {
   readonly operatorToken: string
   readonly listening: (url: string) => void
   readonly readiness: () => Promise<string | undefined>
-  /** Told why work cannot be done, and undefined once it can. */
-  readonly unready: (reason: string | undefined) => void
   /** Told once the gateway can send commands. */
   readonly opened: (gateway: Gateway) => void
 }
 
 /** All services with their ports: the one place that knows which service gets what. */
 export async function assemble(platform: Embedded, outside: Outside, options: Assembly): Promise<readonly Bound[]> {
-  const { dataDir, operatorToken, listening, readiness, unready, opened } = options
+  const { dataDir, operatorToken, listening, readiness, opened } = options
   const { network, lightning, chain, keyring, rates, height, simulated } = outside
   const last = lastAudit(dataDir)
   const audit = auditOf(dataDir, last, platform.clock)
@@ -38,7 +36,7 @@ export async function assemble(platform: Embedded, outside: Outside, options: As
     bind(quoting(), { rates, chain, graph: lightning.graph }, height),
     bind(orders, { network }, height),
     bind(matching(), { chain, graph: lightning.graph }, height),
-    bind(settlementService(), { lightning, chain, keyring, network, unready }, height),
+    bind(settlementService(), { lightning, chain, keyring, network }, height),
     bind(channelWatcher, { lightning, chain }, height),
     bind(accounts, {}),
     bind(headKeeper(platform.store, await openHeads(dataDir)), {}),

@@ -60,8 +60,7 @@ async function startStandalone(config: Config, { demo, ownHealthPort }: Options)
   const token = operatorToken(dir, config, platform.ids)
   const stop = new AbortController()
   const ready = { value: false }
-  let trouble: string | undefined
-  const readiness = () => (ready.value ? trouble : 'the services are starting')
+  const readiness = () => (ready.value ? undefined : 'the services are starting')
   const door = Promise.withResolvers<Gateway>()
   const address = Promise.withResolvers<string>()
   const running = await run(
@@ -70,7 +69,6 @@ async function startStandalone(config: Config, { demo, ownHealthPort }: Options)
       operatorToken: token,
       listening: address.resolve,
       readiness: () => Promise.resolve(readiness()),
-      unready: (reason) => void (trouble = reason),
       opened: door.resolve,
     }),
     platform,

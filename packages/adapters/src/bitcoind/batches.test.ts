@@ -1,3 +1,4 @@
+import { Fault } from '@penstock/kernel/result.ts'
 import { expect, test } from 'vitest'
 import { batches } from './batches.ts'
 
@@ -32,4 +33,31 @@ test('a request that fails, fails for its calls alone; so does an answer that is
   })
   const [first, second, third] = await Promise.allSettled(['a', 'b', 'c'].map((method) => call({ method, params: [] })))
   expect([first?.status, second?.status, third?.status]).toEqual(['rejected', 'rejected', 'fulfilled'])
+})
+
+test('who has waited in line for longer than anybody waits is dropped, and costs the node nothing', async () => {
+  const sent: string[] = []
+  const waiting: (() => void)[] = []
+  let now = 0
+  const call = batches(
+    async (body) => {
+      const wanted = JSON.parse(body) as Sent | Sent[]
+      sent.push(...[wanted].flat().map(({ method }) => method))
+      await new Promise<void>((resolve) => waiting.push(resolve))
+      return Array.isArray(wanted) ? wanted.map(answerTo) : answerTo(wanted)
+    },
+    () => now,
+  )
+  const ask = (method: string) => call({ method, params: [] })
+  const underWay = Promise.all(['a', 'b', 'c', 'd'].map(ask))
+  const old = ask('old').catch((error: unknown) => error)
+  now = 5000
+  const young = ask('young')
+  now = 20_000
+  for (const go of waiting.splice(0)) go()
+  await underWay
+  expect(await old).toBeInstanceOf(Fault)
+  for (const go of waiting.splice(0)) go()
+  expect((await young).result).toBe('young')
+  expect(sent).toEqual(['a', 'b', 'c', 'd', 'young'])
 })

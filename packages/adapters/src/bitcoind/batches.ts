@@ -7,15 +7,26 @@ export type Answer = { readonly result: unknown; readonly error: { readonly code
 const MOST_REQUESTS = 4
 /** Whoever is in a batch waits for all of it. */
 const MOST_CALLS = 25
+/** No look at the chain is waited for any longer; a node that hung is not given the questions of all who went away. */
+const IN_LINE_MS = 20_000
 
-type Waiting = Call & { readonly resolve: (answer: Answer) => void; readonly reject: (error: unknown) => void }
+type Waiting = Call & {
+  readonly since: number
+  readonly resolve: (answer: Answer) => void
+  readonly reject: (error: unknown) => void
+}
 
 /** @param send sends a body of JSON and returns the one that answers it. What fails, fails for all calls of its batch */
-export function batches(send: (body: string) => Promise<unknown>): (call: Call) => Promise<Answer> {
+export function batches(
+  send: (body: string) => Promise<unknown>,
+  now: () => number = () => performance.now(),
+): (call: Call) => Promise<Answer> {
   const line: Waiting[] = []
   let requests = 0
 
   function sendNext(): void {
+    while (line[0] && now() - line[0].since >= IN_LINE_MS)
+      line.shift()?.reject(new Fault(`the bitcoin node had no time for a call within ${IN_LINE_MS} ms`))
     if (requests >= MOST_REQUESTS || line.length === 0) return
     requests += 1
     const calls = line.splice(0, MOST_CALLS)
@@ -42,7 +53,7 @@ export function batches(send: (body: string) => Promise<unknown>): (call: Call) 
 
   return (call) =>
     new Promise((resolve, reject) => {
-      line.push({ ...call, resolve, reject })
+      line.push({ ...call, since: now(), resolve, reject })
       sendNext()
     })
 }

@@ -12,9 +12,9 @@ const away = (): Promise<never> => Promise.reject(new Fault('no answer'))
 /** Its time passes by its sleeps alone, and those who wait for something else do not see it pass. */
 function clockOf() {
   let now = 0
-  const sleep = async (ms: number): Promise<void> => {
+  const sleep = async (ms: number, signal?: AbortSignal): Promise<void> => {
     for (let turn = 0; turn < ms / 100; turn++) await new Promise((resolve) => setImmediate(resolve))
-    now += ms
+    if (signal?.aborted !== true) now += ms
   }
   return { now: () => now, sleep }
 }
@@ -102,6 +102,58 @@ test('the tip is that of who is further; without the node the source goes on alo
   expect((await tipOf({ height: 101 }, { height: away })).height).toBe(101)
   await expect(tipOf({ height: away }, { height: away })).rejects.toThrow(Fault)
   expect(await look({ output: waiting }, { height: away, output: away })).toEqual(waiting)
+})
+
+/** A node that is at 100, and says nothing from when it is told to. */
+function hanging() {
+  let isHanging = false
+  const answer =
+    <T>(value: T) =>
+    (): Promise<T> =>
+      isHanging ? silent() : Promise.resolve(value)
+  return { shown: { height: answer(100), output: answer(confirmed) }, hang: () => (isHanging = true) }
+}
+
+test('a source that is below what the node told last is behind, also where the node says nothing any more', async () => {
+  const node = hanging()
+  const source = { height: 95, output: undefined as Output | undefined }
+  const both = freshestChain(
+    chain({ height: async () => source.height, output: async () => source.output }).chain,
+    chain({ ...node.shown, output: away }).chain,
+    clockOf(),
+  )
+  expect((await both.tip()).height).toBe(100)
+  node.hang()
+  await expect(both.output(OUTPOINT, 90)).rejects.toThrow(Fault)
+  await expect(both.tip()).rejects.toThrow('95')
+  Object.assign(source, { height: 100, output: confirmed })
+  expect([(await both.tip()).height, await both.output(OUTPOINT, 90)]).toEqual([100, confirmed])
+})
+
+test('height and output that are asked for together fit together, wherever the node begins to hang', async () => {
+  const node = hanging()
+  const stuck = { height: 95, output: undefined }
+  const both = freshestChain(chain(stuck).chain, chain({ ...node.shown, output: away }).chain, clockOf())
+  const told = both.tip().finally(node.hang)
+  const [tip, output] = await Promise.allSettled([told, both.output(OUTPOINT, 90)])
+  expect(tip).toMatchObject({ value: { height: 100 } })
+  expect(output.status).toBe('rejected')
+})
+
+test('a node whose chain has become shorter is believed', async () => {
+  let height = 100
+  const node = chain({ height: async () => height }).chain
+  const both = freshestChain(chain({ height: 98, output: waiting }).chain, node, clockOf())
+  expect((await both.tip()).height).toBe(100)
+  height = 98
+  expect([(await both.tip()).height, await both.output(OUTPOINT, 90)]).toEqual([98, waiting])
+})
+
+test('a source that tells its height and hangs at an output leaves the word to the node while others still wait', async () => {
+  const clock = clockOf()
+  const both = freshestChain(chain({ output: silent }).chain, chain({ output: confirmed }).chain, clock)
+  expect(await both.output(OUTPOINT, 90)).toEqual(confirmed)
+  expect(clock.now()).toBeLessThan(10_000)
 })
 
 test('tips go on by the node where the source stands still', async () => {

@@ -5,8 +5,10 @@ import { within } from '@penstock/ports/within.ts'
 import { changing } from '../shared/changing.ts'
 import { sharedAnswer } from '../shared/shared-answer.ts'
 
-/** Who says nothing for so long is away. */
-const ANSWER_MS = 4000
+/** Who does not tell its height for so long is away. */
+const TIP_MS = 4000
+/** A source may answer one call and hang at another; whoever wants to know an output waits for the node as well. */
+const OUTPUT_MS = 6000
 /** Two nodes hear of a block at different moments: for so long it is waited for, so that no block is read twice. */
 const CATCH_UP_MS = 2000
 const LOOK_AGAIN_MS = 200
@@ -18,16 +20,23 @@ const POLL_MS = 1000
  */
 export function freshestChain(source: Chain, node: Chain, clock: Clock): Chain {
   // Every look at an output begins with both, and on a new block all holds and all watches are looked at together.
-  const tipOf = (chain: Chain): (() => Promise<ChainTip>) => sharedAnswer(() => within(clock, ANSWER_MS, chain.tip()))
-  const [tipOfSource, tipOfNode] = [tipOf(source), tipOf(node)]
+  const tipOf = (chain: Chain): Promise<ChainTip> => within(clock, TIP_MS, chain.tip())
+  const tipOfSource = sharedAnswer(() => tipOf(source))
+  // As it told last: where it says nothing now, it has those blocks all the same, and others were told of them.
+  let nodeHeight = -1
+  const tipOfNode = sharedAnswer(async () => {
+    const tip = await tipOf(node)
+    nodeHeight = tip.height
+    return tip
+  })
   let wasBehind = false
 
-  /** @returns whether the source has every block that the node has; where the node says nothing there is no other */
+  /** @returns whether the source has every block that the node told of; one that never told any leaves no other word */
   async function isAbreast(): Promise<boolean> {
     const patient = clock.now() + (wasBehind ? 0 : CATCH_UP_MS)
     for (;;) {
-      const [here, there] = await Promise.all([orNothing(tipOfSource()), orNothing(tipOfNode())])
-      wasBehind = there !== undefined && (here?.height ?? -1) < there.height
+      const [here] = await Promise.all([orNothing(tipOfSource()), orNothing(tipOfNode())])
+      wasBehind = (here?.height ?? -1) < nodeHeight
       if (!wasBehind) return true
       if (!here || clock.now() >= patient) return false
       await clock.sleep(LOOK_AGAIN_MS)
@@ -38,12 +47,14 @@ export function freshestChain(source: Chain, node: Chain, clock: Clock): Chain {
     const [here, there] = await Promise.allSettled([tipOfSource(), tipOfNode()])
     if (here.status === 'rejected' && there.status === 'rejected') throw here.reason
     if (here.status === 'rejected') return (there as PromiseFulfilledResult<ChainTip>).value // the other was not rejected
-    return there.status === 'fulfilled' && there.value.height > here.value.height ? there.value : here.value
+    if (there.status === 'fulfilled') return there.value.height > here.value.height ? there.value : here.value
+    if (here.value.height >= nodeHeight) return here.value
+    throw new Fault(`the bitcoin node is at ${here.value.height}, and lnd told ${nodeHeight} before it went silent`)
   }
 
-  async function byNode(outpoint: string, fromHeight: number): Promise<Output | undefined> {
-    const asked = within(clock, ANSWER_MS, source.output(outpoint, fromHeight))
-    const [inBlocks, shown] = await Promise.all([node.output(outpoint, fromHeight), orNothing(asked.then((it) => ({ it })))])
+  /** @param asked what the source shows; undefined where it shows nothing in time */
+  async function byNode(outpoint: string, fromHeight: number, asked: Promise<Shown | undefined>): Promise<Output | undefined> {
+    const [inBlocks, shown] = await Promise.all([node.output(outpoint, fromHeight), asked])
     // What an older block says of spending is in the node's blocks too.
     if (inBlocks) return { ...inBlocks, spentBy: inBlocks.spentBy ?? inMempool(shown?.it?.spentBy) }
     // Below that height the node was not asked.
@@ -58,13 +69,11 @@ export function freshestChain(source: Chain, node: Chain, clock: Clock): Chain {
     sees: source.sees,
     tip,
     async output(outpoint, fromHeight) {
-      if (!(await isAbreast())) return byNode(outpoint, fromHeight)
-      try {
-        return await source.output(outpoint, fromHeight)
-      } catch (error) {
-        if (!(error instanceof Fault)) throw error
-        return byNode(outpoint, fromHeight)
-      }
+      const isBelieved = await isAbreast()
+      const found = source.output(outpoint, fromHeight).then((it) => ({ it }))
+      const asked = orNothing(within(clock, OUTPUT_MS, found))
+      const shown = isBelieved ? await asked : undefined
+      return shown ? shown.it : byNode(outpoint, fromHeight, asked)
     },
     // The node's own stream of blocks is the first to know.
     tips: (signal) =>
@@ -72,6 +81,8 @@ export function freshestChain(source: Chain, node: Chain, clock: Clock): Chain {
     feeRate: (targetBlocks) => source.feeRate(targetBlocks),
   }
 }
+
+type Shown = { readonly it: Output | undefined }
 
 function listen(node: Chain, knock: () => void, ended: () => void): () => void {
   const over = new AbortController()

@@ -34,7 +34,7 @@ export function work(
         if (window.isLost()) return
         if (await keys.takes(message)) return sharing.aside(message)
         const outcome = await sharing.call(message)
-        if (outcome !== 'done') await keys.park(message, outcome.park, outcome.lost)
+        if (outcome !== 'done') await keys.park(message, outcome.park, outcome.lost).then(outcome.kept)
       }),
     )
   const lanes = keyLanes(running, deliver)

@@ -28,6 +28,9 @@ export const newLockName = (): string => TAG + randomBytes(RANDOM_BYTES).toStrin
 /** What lnd writes beside the channel, for us alone: whose coins are whose is known after any crash. */
 export const noteOf = (name: string): string => `penstock ${name.slice(TAG.length)}`
 
+/** Fundings that were prepared before there were notes have their locks by this name, of the same length. */
+const nameBeforeNotes = (txid: string): string => (TAG + txid).slice(0, TAG.length + 2 * RANDOM_BYTES)
+
 /** Makes the locks of an opening last. */
 export async function keepCoins({ ask, clock }: Connection, locks: readonly Lock[]): Promise<void> {
   const expires_at = new Date(clock.now() + LOCK_MS).toISOString()
@@ -53,22 +56,24 @@ export async function freeForgotten(node: Connection, { inHand }: Openings): Pro
   const locks = (await ourLocks(node)).filter(({ id }) => !inHand.has(id))
   if (locks.length === 0) return
   // After the locks: an opening that has ended in between has its channel by now.
-  const notes = await notesOfChannels(node)
+  const channels = await listed(node)
+  const notes = new Set(channels.map(({ description }) => description))
+  const before = new Set(channels.map(({ transaction_id }) => nameBeforeNotes(transaction_id)))
   await freeCoins(
     node,
-    locks.filter(({ id }) => !notes.has(noteOf(id))),
+    locks.filter(({ id }) => !notes.has(noteOf(id)) && !before.has(id)),
   )
 }
 
-type Noted = { readonly description?: string }
+type Listed = { readonly transaction_id: string; readonly description?: string }
 
-async function notesOfChannels({ ask }: Connection): Promise<ReadonlySet<string | undefined>> {
+async function listed({ ask }: Connection): Promise<readonly Listed[]> {
   // The pending ones first: one that opens in between is then listed twice rather than not at all.
   const { pending_channels } = await ask((lnd) => getPendingChannels({ lnd }))
   const { channels } = await ask((lnd) => getChannels({ lnd }))
-  // The package gives it, and its types have forgotten it.
-  const open = channels as readonly (GetChannelsResult['channels'][number] & Noted)[]
-  return new Set([...pending_channels, ...open].map(({ description }) => description))
+  // The package gives the description, and its types have forgotten it.
+  const open = channels as readonly (GetChannelsResult['channels'][number] & Listed)[]
+  return [...pending_channels, ...open]
 }
 
 async function ourLocks({ ask }: Connection): Promise<readonly Lock[]> {

@@ -1,9 +1,8 @@
-import { Fault } from '@penstock/kernel/result.ts'
 import type { AuthenticatedLnd } from 'lightning'
 import { expect, test } from 'vitest'
 import type { Connection } from './connection.ts'
 import { holdExpiryDeltaOf } from './info.ts'
-import { asFault, Unreached } from './refusal.ts'
+import { asFault } from './refusal.ts'
 
 type Answer = (request: object, done: (error: object | null, answer?: object) => void) => void
 
@@ -25,7 +24,8 @@ function node(first: Answer) {
   }
   const lnd = { default: { getDebugInfo } } as unknown as AuthenticatedLnd // the one call that is made
   const connection: Connection = {
-    clock: { now: () => world.now, sleep: () => Promise.resolve() },
+    // What answers at once is in time.
+    clock: { now: () => world.now, sleep: () => new Promise((resolve) => setImmediate(resolve)) },
     lnd: () => lnd,
     ask: (work) => work(lnd).catch((error: unknown) => Promise.reject(asFault(error))),
   }
@@ -50,11 +50,31 @@ test.each([
 })
 
 test.each([
-  ['does not answer', fails(14, 'no connection'), Unreached],
-  ['answers with something else', fails(2, 'waiting to start, RPC services not available'), Fault],
-])('a node that %s is not taken for one that keeps to the standard', async (_, answer, kind) => {
-  const { world, delta } = node(answer)
-  await expect(delta('0.20.1')).rejects.toThrow(kind)
-  world.answer = tells('30')
-  expect(await delta('0.20.1')).toBe(30)
+  ['does not answer', fails(14, 'no connection')],
+  ['answers with something else', fails(2, 'waiting to start, RPC services not available')],
+  ['never answers', () => undefined],
+])(
+  'a node that %s is not taken for one that keeps to the standard: what is known counts on, else nothing is known',
+  async (_, answer) => {
+    const { world, delta } = node(answer)
+    expect(await delta('0.20.1')).toBeNull()
+    world.answer = tells('30')
+    world.now += 5000
+    expect(await delta('0.20.1')).toBe(30)
+    world.answer = answer
+    world.now += 5 * 60_000
+    expect([await delta('0.20.1'), await delta('0.20.1'), world.asked]).toEqual([30, 30, 3])
+    expect(await delta('0.20.2')).toBeNull()
+    world.answer = tells('40')
+    world.now += 5000
+    expect(await delta('0.20.2')).toBe(40)
+  },
+)
+
+test('what is wrong with us is no answer', async () => {
+  const { world, delta } = node(tells('20'))
+  world.answer = () => {
+    throw new TypeError('a bug')
+  }
+  await expect(delta('0.20.1')).rejects.toThrow('a bug')
 })

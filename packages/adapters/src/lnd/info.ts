@@ -1,5 +1,6 @@
 import { Fault } from '@penstock/kernel/result.ts'
 import type { NodeInfo } from '@penstock/ports/lightning.ts'
+import { within } from '@penstock/ports/within.ts'
 import { getWalletInfo } from 'lightning'
 import { networkOfGenesis } from '../shared/genesis.ts'
 import type { Connection } from './connection.ts'
@@ -34,17 +35,27 @@ type HoldExpiryDelta = (version: string) => Promise<number | null>
 
 /** A restart of the node may change the setting. */
 const ASK_AGAIN_MS = 5 * 60_000
+const RETRY_MS = 5000
+/** Who the node is, and every move of money that asks for that, waits so much longer at most. */
+const SETTING_MS = 2000
 
 /**
  * Blocks before an HTLC's end at which this node gives a held payment back: its own setting where it tells it, else what
- * its version does by standard. A node that does not answer is not taken for one that keeps to the standard.
+ * its version does by standard. One that does not answer is not taken for one that keeps to the standard: what it told
+ * before counts on, and null where it told nothing. Only new payments depend on it.
  */
 export function holdExpiryDeltaOf(node: Connection): HoldExpiryDelta {
-  let known: { readonly version: string; readonly delta: number | null; readonly at: number } | undefined
+  let known: { readonly version: string; readonly delta: number | null; readonly askAgainAt: number } | undefined
   return async (version) => {
-    const now = node.clock.now()
-    if (known?.version !== version || now - known.at >= ASK_AGAIN_MS)
-      known = { version, delta: settingOf(await settings(node)) ?? standardOf(version), at: now }
+    if (known?.version === version && node.clock.now() < known.askAgainAt) return known.delta
+    const before = known?.version === version ? known.delta : null
+    try {
+      const delta = settingOf(await within(node.clock, SETTING_MS, settings(node))) ?? standardOf(version)
+      known = { version, delta, askAgainAt: node.clock.now() + ASK_AGAIN_MS }
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error
+      known = { version, delta: before, askAgainAt: node.clock.now() + RETRY_MS }
+    }
     return known.delta
   }
 }

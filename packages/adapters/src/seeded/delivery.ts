@@ -23,7 +23,9 @@ function arrive(group: Group, lane: Lane, owner: Member): void {
   if (owner.process.strikes('busDrop')) return rest(group, lane, owner, group.draws.between(LOST_MS.least, LOST_MS.most))
   void handled(owner, message).then((outcome) => {
     const apply = () => answered(group, lane, owner, outcome)
-    return owner.process.call('bus.answer', apply)
+    return owner.process.call('bus.answer', apply).then(() => {
+      if (typeof outcome === 'object') outcome.kept?.()
+    })
   })
 }
 

@@ -124,6 +124,7 @@ function parkedKeys(source: LaneSource) {
       if (outcome === 'done') return
       await source.park(message, outcome.park)
       parked.add(message.key)
+      outcome.kept?.()
     },
     /** @returns false where it is being replayed */
     startReplay(key: string): boolean {

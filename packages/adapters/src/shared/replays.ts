@@ -28,7 +28,9 @@ export async function replayKey<Message extends BusMessage>(
     const worked = await untilItWorks(async () => {
       const outcome = await call(message)
       parkedAgain = outcome !== 'done'
-      await (outcome === 'done' ? source.unpark(message) : source.park(message, outcome.park, outcome.lost))
+      if (outcome === 'done') return source.unpark(message)
+      await source.park(message, outcome.park, outcome.lost)
+      outcome.kept?.()
     })
     if (!worked || parkedAgain) break
   }

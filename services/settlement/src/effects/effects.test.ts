@@ -247,23 +247,73 @@ describe('pay', () => {
     await expect(pay(paying(), { ...context, ports, stillAsked: async () => (now += 1500) > 0 })).rejects.toThrow('under way')
     expect(told).toEqual([NOW + 2000])
   })
-  test('nothing is paid while another invoice of the order may be, or once it was', async () => {
-    const other = payoutInvoice({ createdAt: NOW - 1000 })
-    const offered = { ...other, amountMsat: '1', expiresAt: 1 }
-    const state = stateAfter(
-      ...toSettled,
-      fact('PayoutInvoiceOffered', offered),
-      fact('PayoutInvoiceTaken', { paymentHash: other.paymentHash }),
-      fact('PayoutRequested', { attempt: 2, paymentHash: HASH, request: invoice.request, maxFeeMsat: '20000' }),
-    )
+  test('the node is asked who it is before the last look, which its answer must not make too old', async () => {
     const { calls, context } = fake()
+    let now = NOW
+    const asked = (): Promise<boolean> => {
+      calls.push('still asked')
+      return Promise.resolve(true)
+    }
+    const info = () => {
+      now += 5000
+      calls.push('info')
+      return context.ports.lightning.info()
+    }
+    const lightning = { ...context.ports.lightning, info }
+    const ports = { ...context.ports, clock: { ...context.ports.clock, now: () => now }, lightning }
+    expect(await pay(paying(), { ...context, ports, stillAsked: asked })).toMatchObject({ data: { state: 'succeeded' } })
+    expect(calls).toEqual(['find payment', 'info', 'still asked', 'pay at most 20000'])
+  })
+  const other = payoutInvoice({ createdAt: NOW - 1000 })
+  const replaced = stateAfter(
+    ...toSettled,
+    fact('PayoutInvoiceOffered', { ...other, amountMsat: '1', expiresAt: 1 }),
+    fact('PayoutInvoiceTaken', { paymentHash: other.paymentHash }),
+    fact('PayoutRequested', { attempt: 2, paymentHash: HASH, request: invoice.request, maxFeeMsat: '20000' }),
+  )
+  test.each([
+    ['in-flight', { state: 'in-flight' }, new Fault('an earlier payout of this order is still under way')],
+    [
+      'succeeded',
+      { state: 'succeeded', preimage: PREIMAGE, feeMsat: 5n },
+      { type: 'RecordPayout', data: { state: 'succeeded', attempt: 2, feeMsat: '5' } },
+    ],
+  ] as const)('an earlier invoice that another replica sends to at the last moment is seen: %s', async (_, sent, told) => {
+    const { calls, context } = fake()
+    let now = NOW
+    // The limit of a call is longer, and never comes.
+    const sleep = (ms: number): Promise<void> => (ms < 10_000 ? Promise.resolve(void (now += ms)) : new Promise(() => undefined))
+    // The other looked right before this invoice was asked for, and has two seconds.
+    const find = (hash: string) => Promise.resolve(hash === other.paymentHash && now > NOW + 2000 ? sent : undefined)
+    const lightning = { ...context.ports.lightning, payments: { ...context.ports.lightning.payments, find } }
+    const ports = { ...context.ports, log: openLog('silent'), clock: { now: () => now, sleep }, lightning }
+    expect(await pay(replaced, { ...context, ports }).catch((error: unknown) => error)).toEqual(told)
+    expect(calls).toEqual([])
+  })
+  test('who is told to stop while it waits for others does not pay', async () => {
+    const { calls, context } = fake()
+    const stop = new AbortController()
+    const sleep = (): Promise<void> => Promise.resolve(stop.abort())
+    const ports = { ...context.ports, clock: { ...context.ports.clock, sleep } }
+    await expect(pay(replaced, { ...context, ports, signal: stop.signal })).rejects.toThrow(Fault)
+    expect(calls).toEqual(['find payment'])
+  })
+  test('nothing is paid while another invoice of the order may be, or once it was', async () => {
+    const state = replaced
+    const { calls, context } = fake()
+    const clock = { ...context.ports.clock, sleep: () => Promise.resolve() }
     const showing = (payment: PaymentState) => ({
       ...context.ports.lightning.payments,
       find: (hash: string) => Promise.resolve(hash === other.paymentHash ? payment : undefined),
     })
     const seeing = (payment: PaymentState): Context => ({
       ...context,
-      ports: { ...context.ports, log: openLog('silent'), lightning: { ...context.ports.lightning, payments: showing(payment) } },
+      ports: {
+        ...context.ports,
+        clock,
+        log: openLog('silent'),
+        lightning: { ...context.ports.lightning, payments: showing(payment) },
+      },
     })
     await expect(pay(state, seeing({ state: 'in-flight' }))).rejects.toThrow(Fault)
     expect(await pay(state, seeing({ state: 'succeeded', preimage: PREIMAGE, feeMsat: 5n }))).toEqual({

@@ -59,6 +59,45 @@ test('orders whose money is at another node are counted, those that have ended a
   assert.equal(seen(states)('penstock_holds_elsewhere'), 0)
 })
 
+test('of the orders at another node those count that need it', () => {
+  const theirs = (state: Settlement): Settlement => ({
+    ...state,
+    hold: { ...state.hold, request: { ...request, node: 'theirs' } },
+  })
+  const open = (expiresAt: number): Settlement => {
+    const state = hold('open', 300)
+    return { ...state, hold: { ...state.hold, invoice: { request: 'lnbc', expiresAt } } }
+  }
+  const sold = (payout: Partial<Settlement['payout']>): Settlement => {
+    const state = owed(40_000, payout)
+    const noted = { terms: { sellerPubkey: 'ada' } } as Settlement['hold']['noted'] // the rest is not looked at
+    return { ...state, hold: { ...state.hold, noted } }
+  }
+  // A payment that is asked for, not its whole request.
+  const paying = { attempt: 1 } as Settlement['payout']['paying']
+  const counted = (state: Settlement): unknown => seen([theirs(state)], 100_000, { node: 'ours' })('penstock_holds_elsewhere')
+  const cancelled = { ...hold('cancelled', 300), hold: { ...hold('cancelled', 300).hold, atNode: 'held' as const } }
+  for (const needs of [
+    open(100_001),
+    hold('held', 300),
+    hold('settling', 300),
+    hold('cancelling', 300),
+    cancelled,
+    sold({ paying }),
+    sold({ usable: { ada: 'hash' } }),
+  ])
+    assert.equal(counted(needs), 1, needs.hold.status)
+  for (const ended of [
+    hold('requested', 300),
+    open(100_000),
+    hold('cancelled', 300),
+    sold({}),
+    sold({ usable: { bob: 'hash' } }),
+    { ...sold({ usable: { ada: 'hash' } }), balances: {} },
+  ])
+    assert.equal(counted(ended), 0, ended.hold.status)
+})
+
 test('no figure of blocks where nothing is held', () => {
   assert.equal(seen([])('penstock_hold_blocks_left_min'), undefined)
   assert.equal(seen([])('penstock_holds_by_blocks_left', { le: '+Inf' }), 0)

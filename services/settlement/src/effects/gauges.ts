@@ -62,7 +62,7 @@ export function readings(sight: Sight, now: number): readonly Reading[] {
   return [
     ...(at === null ? [] : [{ gauge: guardedAt, value: at / 1000 }]),
     { gauge: unread, value: notRead },
-    { gauge: stranded, value: strandedIn(sight).length },
+    { gauge: stranded, value: strandedIn(sight, now).length },
     ...[...OPEN].map((status) => ({ gauge: holds, labels: { status }, value: count(all, ({ hold }) => hold.status === status) })),
     { gauge: held, value: sat(heldNow.map(({ hold }) => hold.payment?.receivedMsat ?? 0n)) },
     ...(left.length > 0 ? [{ gauge: blocksLeft, value: Math.min(...left) }] : []),

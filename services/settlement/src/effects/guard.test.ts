@@ -49,6 +49,8 @@ type World = {
   state: Settlement
   tip?: () => Promise<unknown>
   nodeHeight?: number | null
+  /** Who answers as the node; nobody else than the orders' own where it is left out. */
+  pubkey?: string
   held?: () => Promise<readonly Invoice[]>
   find?: () => Promise<Invoice | undefined>
   output?: () => Promise<unknown>
@@ -91,7 +93,7 @@ async function round(job: typeof guardJob, world: World) {
         },
       },
       lightning: {
-        info: () => (nodeHeight === null ? away() : Promise.resolve({ height: nodeHeight })),
+        info: () => (nodeHeight === null ? away() : Promise.resolve({ height: nodeHeight, pubkey: world.pubkey })),
         holds: { held, find },
         graph: { channel: () => Promise.resolve(undefined), between: () => Promise.resolve([]), probe },
         messages: { recover: () => Promise.resolve(seller) },
@@ -168,6 +170,16 @@ describe('what the metrics are made of', () => {
     expect(keeping.sight.last?.at).toBeNull()
     await round(guardJob, { state, tip: at(E - 30), output: () => Promise.resolve(undefined), keeping })
     expect(keeping.sight.last?.at).toBe(0)
+  })
+
+  test('an order that another node has is told of, and the round counts: everything else was done', async () => {
+    const [keeping, errors, state] = [custody(), [] as unknown[], stateAfter(...toHeld)]
+    const world = { state, tip: at(E - 24), nodeHeight: E - 24, keeping, errors }
+    expect(await round(guardJob, { ...world, now: 1, pubkey: stranger })).toEqual([])
+    expect(keeping.sight.last?.at).toBe(1)
+    expect(errors).toEqual([{ orders: 1, first: [ORDER], nodes: [state.hold.request?.node], connected: stranger }])
+    expect(await round(guardJob, { ...world, now: 2, pubkey: `${state.hold.request?.node}` })).toMatchObject([{ type: 'Guard' }])
+    expect(errors).toHaveLength(1)
   })
 
   test('before anything could be read there is no round, and the hold is counted', async () => {
@@ -274,6 +286,33 @@ test('at the last height a node that answers at the last try is believed, as of 
   expect(await round(guardJob, Object.assign(world, { output }))).toMatchObject([
     { type: 'Guard', data: { evidence: { output: null }, lookedAt: 50_000 } },
   ])
+})
+
+test('a channel that an older block does not have is waited for, whatever height comes with it', async () => {
+  const state = stateAfter(...toNoted, settleAsked)
+  const stale = { tip: at(E - 29), nodeHeight: E - 24, output: () => Promise.resolve(undefined) }
+  const nothing = { type: 'Guard', data: { height: E - 24, outpoint: OUTPOINT, evidence: null, lookedAt: 0 } }
+  expect(await round(guardByClockJob, { ...stale, state })).toEqual([nothing])
+  const inMempool = () => Promise.resolve({ ...evidence().output, height: null, txIndex: null, valueSat: 1_000_000n })
+  expect(await round(guardByClockJob, { ...stale, state, output: inMempool })).toEqual([nothing])
+  expect(await round(guardByClockJob, { ...stale, state, nodeHeight: E - 28 })).toEqual([])
+  expect(await round(guardByClockJob, { ...stale, state: stateAfter(...toSettled) })).toEqual([])
+  let looks = 0
+  const tip = () => at(looks > 1 ? E - 24 : E - 29)()
+  const output = async () => (++looks > 1 ? { ...evidence().output, valueSat: 1_000_000n } : undefined)
+  expect(await round(guardByClockJob, { ...stale, state, tip, output })).toMatchObject([
+    { type: 'Guard', data: { evidence: { tipHeight: E - 24, output: { height: 901 } } } },
+  ])
+})
+
+test('one that an older block has counts at the last height, where nobody says more in time', async () => {
+  const waits: number[] = []
+  const output = () => Promise.resolve({ ...evidence().output, valueSat: 1_000_000n })
+  const world = { state: stateAfter(...toNoted, settleAsked), tip: at(E - 29), nodeHeight: E - 24, output, waits }
+  expect(await round(guardByClockJob, world)).toMatchObject([
+    { type: 'Guard', data: { height: E - 24, evidence: { tipHeight: E - 29, output: { height: 901 } } } },
+  ])
+  expect(waits.filter((ms) => ms === 3000)).toHaveLength(2)
 })
 
 test('evidence is gathered for those who wait for it', async () => {

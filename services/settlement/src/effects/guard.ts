@@ -11,7 +11,7 @@ import type { SettlementPorts } from './ports.ts'
 import { evidenceOf } from './prove.ts'
 import { isBehind } from './reconcile.ts'
 import { type Custody, listAnew, noteRound, noteSight, notOurs, ordersToGuard, remember } from './custody.ts'
-import { elsewhere, isElsewhere, nodeNow, tellStranded } from './own-node.ts'
+import { isElsewhere, nodeNow, tellStranded } from './own-node.ts'
 import { decideNow, type Jobs, keepSlots, recordInvoice, stateOf } from './record.ts'
 import type { Slots } from './slots.ts'
 
@@ -82,7 +82,7 @@ async function guardAll(context: Jobs, custody: Custody, tip: Tip): Promise<void
   await sideBySide(orders, look)
   noteSight(custody, { orders, seen, height: tip.height, node: answers })
   const node = custody.sight.last?.node
-  const isStranded = tellStranded(context.ports, custody.sight.last)
+  tellStranded(context.ports, custody.sight.last)
   for (const { paymentHash, amountMsat } of notOurs(custody, held))
     context.ports.log.error(
       { paymentHash, amountMsat: `${amountMsat}` },
@@ -97,8 +97,7 @@ async function guardAll(context: Jobs, custody: Custody, tip: Tip): Promise<void
     return (await judge(orderId)) && isRecorded
   })
   // Who cannot do its work must not look as if it did: nothing else tells that holds are unguarded.
-  if (held && isListed && seen.size === orders.length && failed === 0 && !isStranded)
-    noteRound(custody, context.ports.clock.now())
+  if (held && isListed && seen.size === orders.length && failed === 0) noteRound(custody, context.ports.clock.now())
 }
 
 /** @returns false where it failed */
@@ -153,10 +152,10 @@ async function sayWord(context: Jobs, orderId: string, tip: Tip, node: string | 
   const state = await stateOf(context, orderId)
   const wanted = wantedWord(state, tip.height)
   if (wanted === 'none') return
-  // Nothing could be done about it here, and its own node may know more when it is back.
-  if (node !== undefined && isElsewhere(state.hold, node)) throw elsewhere(state.hold, node)
+  // Nothing could be done about it here, its own node may know more when it is back, and an alert of its own tells of it.
+  if (node !== undefined && isElsewhere(state.hold, node)) return
   const outpoint = state.hold.noted?.outpoint ?? null
-  const { evidence, lookedAt } = await evidenceNow(context, orderId, state, wanted === 'last' ? LAST_TRIES : 1)
+  const { evidence, lookedAt } = await evidenceNow(context, orderId, state, tip, wanted === 'last' ? LAST_TRIES : 1)
   if (evidence === null && outpoint !== null && wanted !== 'last') throw new Fault('nothing can be learnt of its channel')
   await decideNow(context, orderId, { type: 'Guard', data: { height: tip.height, outpoint, evidence, lookedAt } }, tip.hash)
 }
@@ -171,17 +170,27 @@ function wantedWord({ hold, payout, balances }: Settlement, height: number): 'no
 type Looked = { readonly evidence: EvidenceData | null; readonly lookedAt: number }
 
 /** Null where nothing was named, or nothing can be learnt in time. The last look is the one that counts, from its beginning on. */
-async function evidenceNow({ ports }: Jobs, orderId: string, { hold }: Settlement, tries: number): Promise<Looked> {
+async function evidenceNow({ ports }: Jobs, orderId: string, { hold }: Settlement, tip: Tip, tries: number): Promise<Looked> {
   for (let left = tries - 1; ; left--) {
     const lookedAt = ports.clock.now()
     try {
-      return { evidence: await evidenceOf(ports, hold), lookedAt }
+      return { evidence: timely(await evidenceOf(ports, hold), tip, left), lookedAt }
     } catch (error) {
       ports.log.error({ order: orderId, left, reason: String(error) }, 'the guard learns nothing of a channel')
       if (left === 0) return { evidence: null, lookedAt }
       await ports.clock.sleep(TRY_AGAIN_MS)
     }
   }
+}
+
+/**
+ * What an older block does not have may be in a newer one, so that its silence proves nothing. What it has counts where
+ * nobody says more in time. @throws Fault
+ */
+function timely(evidence: EvidenceData | null, { height }: Tip, left: number): EvidenceData | null {
+  if (!evidence || evidence.tipHeight >= height) return evidence
+  if (left === 0 && evidence.output && evidence.output.height !== null) return evidence
+  throw new Fault(`the chain is shown as of ${evidence.tipHeight}, and its height is ${height}`)
 }
 
 /** @returns with how many it failed */

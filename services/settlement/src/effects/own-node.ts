@@ -2,8 +2,9 @@ import type { SettlementCommand } from '@penstock/contracts/settlement.ts'
 import { Fault } from '@penstock/kernel/result.ts'
 import { within } from '@penstock/ports/within.ts'
 import type { Effect } from '@penstock/runtime/service.ts'
+import { awaitsCancel } from '../cancel.decide.ts'
 import type { Hold } from '../hold.ts'
-import { settlementProcess } from '../settlement.process.ts'
+import { owedMsat } from '../ledger.ts'
 import type { Settlement } from '../state.ts'
 import type { Sight } from './custody.ts'
 import type { Context, SettlementPorts } from './ports.ts'
@@ -11,6 +12,8 @@ import type { Context, SettlementPorts } from './ports.ts'
 type MoneyEffect = Effect<Settlement, SettlementCommand, SettlementPorts>
 
 const ANSWER_TIMEOUT_MS = 10_000
+/** How many orders a line of the log names. */
+const NAMED = 20
 
 /** @returns whether the order's payment is at another node than this one */
 export const isElsewhere = ({ request }: Hold, pubkey: string): boolean => request !== null && request.node !== pubkey
@@ -31,28 +34,40 @@ export async function nodeNow({ lightning, clock }: Context['ports']): Promise<s
   }
 }
 
-/** Orders that wait for what only another node can do. */
-export const strandedIn = ({ orders, node }: Sight): readonly Settlement[] =>
-  node === undefined
-    ? []
-    : [...orders].flatMap(([id, state]) =>
-        isElsewhere(state.hold, node) && settlementProcess(state, id).length > 0 ? [state] : [],
-      )
+/** Orders that need another node, to be settled, given back or paid. */
+export const strandedIn = ({ orders, node }: Sight, now: number): readonly (readonly [string, Settlement])[] =>
+  node === undefined ? [] : [...orders].filter(([, state]) => isElsewhere(state.hold, node) && needsNode(state, now))
 
-/** Says what an operator has to do about them. @returns whether there are any */
-export function tellStranded({ log, unready }: Context['ports'], sight: Sight | undefined): boolean {
-  const stranded = sight ? strandedIn(sight) : []
-  const nodes = [...new Set(stranded.map(({ hold }) => hold.request?.node))].join(', ')
-  const reason =
-    stranded.length === 0
-      ? undefined
-      : `The money of ${stranded.length} open orders is at ${nodes}, and the market is connected to ${sight?.node}. Connect it to that node again (PENSTOCK_LND_SOCKET) until they have ended; nothing of theirs is settled, given back or paid before.`
-  if (reason !== undefined) log.error({ orders: stranded.length, node: sight?.node }, reason)
-  unready?.(reason)
-  return reason !== undefined
+/** Whose invoice cannot be paid any more, or whose seller cannot be paid yet, waits for no node. */
+function needsNode({ hold, payout, balances }: Settlement, now: number): boolean {
+  switch (hold.status) {
+    case 'open':
+      return hold.invoice !== null && hold.invoice.expiresAt > now
+    case 'held':
+    case 'settling':
+      return true
+    case 'settled':
+      return owedMsat(balances) > 0n && (payout.paying !== null || (hold.noted?.terms.sellerPubkey ?? '') in payout.usable)
+    default:
+      return awaitsCancel(hold)
+  }
 }
 
-export const elsewhere = ({ request }: Hold, pubkey: string): Fault =>
+/**
+ * Says what an operator has to do about them. It keeps nobody from working: orders at this node are served, and those at
+ * the other one are shown.
+ */
+export function tellStranded({ log, clock }: Context['ports'], sight: Sight | undefined): void {
+  const stranded = sight ? strandedIn(sight, clock.now()) : []
+  if (stranded.length === 0) return
+  const nodes = [...new Set(stranded.map(([, { hold }]) => hold.request?.node))]
+  log.error(
+    { orders: stranded.length, first: stranded.slice(0, NAMED).map(([id]) => id), nodes, connected: sight?.node },
+    'the money of open orders is at another node than the one that is connected; nothing of theirs is settled, given back or paid before that one is again (PENSTOCK_LND_SOCKET)',
+  )
+}
+
+const elsewhere = ({ request }: Hold, pubkey: string): Fault =>
   new Fault(`the order's payment is at the node ${request?.node}, and the market is connected to ${pubkey}`)
 
 /**

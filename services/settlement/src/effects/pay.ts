@@ -13,6 +13,8 @@ import type { Context } from './ports.ts'
 const TIMEOUT_MS = 60_000
 /** How old a look at the stream may be when money is sent by it. */
 const LOOK_COUNTS_MS = 2000
+/** After which no replica sends by a look at the stream from before this invoice was asked for. */
+const LOOKS_ARE_OVER_MS = 5000
 
 type Failed = Extract<Extract<SettlementCommand, { type: 'RecordPayout' }>['data'], { state: 'failed' }>
 
@@ -22,7 +24,7 @@ type Failed = Extract<Extract<SettlementCommand, { type: 'RecordPayout' }>['data
  */
 export async function pay(
   { hold, payout }: Settlement,
-  { id, ports, stillAsked }: Context,
+  { id, ports, stillAsked, signal }: Context,
 ): Promise<Wanted<SettlementCommand> | null> {
   const { paying } = payout
   must(paying, 'a payout was asked for')
@@ -33,29 +35,36 @@ export async function pay(
   const fresh = before === undefined || before.state === 'failed'
   if (fresh && (decodePaymentRequest(request)?.expiresAt ?? 0) <= ports.clock.now())
     return told(attempt, { state: 'failed', reason: 'invoice-expired' })
-  const other = await paidOtherwise(payments, payout, paymentHash)
+  const others = otherHashes(payout, paymentHash)
+  // One that was asked for before may be on its way to the node yet, by a replica that has not read that it failed.
+  if (fresh && others.length > 0) await ports.clock.sleep(LOOKS_ARE_OVER_MS, signal)
+  if (signal.aborted) throw new Fault('the service stops')
+  await atItsNode(ports, hold)
+  const other = await paidOtherwise(payments, others)
   if (other) {
     ports.log.error({ order: id, paymentHash: other.paymentHash }, 'the seller was paid to another of its invoices already')
     return told(attempt, other.payment)
   }
   crashPoint('settlement.pay.before-payment')
-  // The node keeps a hash from being paid twice, but not a seller by two hashes: whoever stood still meanwhile looks anew.
+  // The node keeps a hash from being paid twice, but not a seller by two hashes: whoever stood still meanwhile looks anew,
+  // and nothing stands between this look and the sending.
   const notAfter = ports.clock.now() + LOOK_COUNTS_MS
   if (!(await stillAsked())) return null
-  await atItsNode(ports, hold)
   inTime(ports.clock, notAfter)
   return told(attempt, await payments.pay(request, { maxFeeMsat: BigInt(maxFeeMsat), timeoutMs: TIMEOUT_MS, notAfter }))
 }
 
 type Elsewhere = { readonly paymentHash: string; readonly payment: Extract<PaymentState, { state: 'succeeded' }> }
 
+const otherHashes = ({ invoices }: Payout, wanted: string): readonly string[] =>
+  Object.values(invoices).flatMap(({ fate, paymentHash }) => (fate === 'taken' && paymentHash !== wanted ? [paymentHash] : []))
+
 /**
  * An earlier attempt at another invoice of this order that arrived after all.
  * @throws Fault while one may still arrive
  */
-async function paidOtherwise(payments: Payments, { invoices }: Payout, wanted: string): Promise<Elsewhere | undefined> {
-  const others = Object.values(invoices).filter(({ fate, paymentHash }) => fate === 'taken' && paymentHash !== wanted)
-  for (const { paymentHash } of others) {
+async function paidOtherwise(payments: Payments, others: readonly string[]): Promise<Elsewhere | undefined> {
+  for (const paymentHash of others) {
     const payment = await payments.find(paymentHash)
     if (payment?.state === 'in-flight') throw new Fault('an earlier payout of this order is still under way')
     if (payment?.state === 'succeeded') return { paymentHash, payment }

@@ -11,8 +11,6 @@ export type SettlementPorts = {
   readonly keyring: Keyring
   /** The network that payout invoices have to be for. */
   readonly network: Network
-  /** Tells whoever asks whether this process takes work what keeps it from that; undefined: nothing does. */
-  readonly unready?: (reason: string | undefined) => void
 }
 
 export type Context = EffectContext<SettlementPorts>
