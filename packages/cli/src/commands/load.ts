@@ -16,6 +16,7 @@ type Options = Omit<
   | 'sellers'
   | 'to'
   | 'allowUnfinished'
+  | 'allowShed'
 > & {
   readonly to?: Settings['to']
   readonly url?: string
@@ -28,6 +29,7 @@ type Options = Omit<
   readonly poll: number
   readonly sellers?: Settings['sellers']
   readonly allowUnfinished?: boolean
+  readonly allowShed?: boolean
   readonly out?: string
   readonly iOwnThis?: boolean
   readonly json?: boolean
@@ -75,6 +77,7 @@ function addBounds(command: Command): void {
     .option('--max-in-flight <n>', 'orders under way at once; what is due beyond is shed', count('orders', 1, 100_000), 500)
     .option('--allow-errors <n>', 'errors that do not make it fail', count('errors', 0, 1_000_000), 0)
     .option('--allow-unfinished', 'paid orders that are under way at the drain limit do not make it fail')
+    .option('--allow-shed', 'orders that were due and are shed or held back do not make it fail')
     .option('--i-own-this', 'load a market that is not on the loopback of this machine')
 }
 
@@ -96,5 +99,6 @@ function settingsOf(options: Options): Settings {
     maxInFlight,
     allowErrors,
     allowUnfinished: options.allowUnfinished ?? false,
+    allowShed: options.allowShed ?? false,
   }
 }

@@ -58,6 +58,7 @@ const good: Evidence = {
   orders: [orderOf('a'), returned, unpaid],
   endedBy: 'itself',
   isUnfinishedAllowed: false,
+  due: { arrived: 3, shed: 0, held: 0, isShedAllowed: false },
   isWhole: true,
   now: Date.parse('2026-01-01T00:00:00Z'),
   missing: [],
@@ -226,6 +227,20 @@ test('paid orders that the drain limit left under way fail the run, and say what
   )
   expect(failing({ ...left, endedBy: 'interrupt' })).toBe('')
   expect(failing({ ...left, orders: good.orders })).toBe('')
+})
+
+test('orders that were due and never sent fail the run, whether it was this program or the market that left them out', () => {
+  const { due } = good
+  expect(failing({ ...good, due: { ...due, arrived: 20, shed: 17 } })).toBe(
+    '17 of the 20 orders that were due are in no latency: 17 were shed, since too many were under way',
+  )
+  expect(failing({ ...good, due: { ...due, arrived: 4, held: 1 } })).toMatch(/^1 of the 4 .* 1 held back, since the market asked/)
+  const allowed = { ...good, due: { arrived: 20, shed: 16, held: 1, isShedAllowed: true } }
+  expect(failing(allowed)).toBe('')
+  expect(allChecks(allowed).find(({ name }) => name === 'Every order that was due was sent')).toMatchObject({
+    outcome: 'pass',
+    detail: expect.stringMatching(/^17 of the 20 .* 16 were shed.*, 1 held back.*--allow-shed allows it$/) as unknown,
+  })
 })
 
 test('a run that was cut short may have orders and payouts under way', () => {

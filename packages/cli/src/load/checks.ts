@@ -2,6 +2,7 @@ import { isList, objectsOf } from '../json.ts'
 import { balancesCheck } from './balance-checks.ts'
 import type { Evidence } from './evidence.ts'
 import { isHeldLate, isHolding, lastHeightOf } from './hold.ts'
+import { omitted } from './omitted.ts'
 import { at, textAt, wordAt } from './market.ts'
 import { buyersCheck, sellersCheck } from './money-checks.ts'
 import { isEnded, isPaid, partyOf } from './order.ts'
@@ -9,6 +10,7 @@ import { type Check, judged, skipped } from './verdict.ts'
 
 export const allChecks = (evidence: Evidence): readonly Check[] => [
   placedCheck(evidence),
+  begunCheck(evidence),
   seenCheck(evidence),
   ordersCheck(evidence),
   finishedCheck(evidence),
@@ -22,6 +24,14 @@ export const allChecks = (evidence: Evidence): readonly Check[] => [
 
 const placedCheck = ({ orders }: Evidence): Check =>
   judged('The market took orders', orders.length > 0 ? [] : ['not one order was placed'], `${orders.length} placed`)
+
+/** The latencies are free of coordinated omission only where every order that was due is in them. */
+function begunCheck({ due }: Evidence): Check {
+  const name = 'Every order that was due was sent'
+  const sentence = omitted(due)
+  if (sentence === null) return judged(name, [], `${due.arrived} were due`)
+  return due.isShedAllowed ? judged(name, [], `${sentence}; --allow-shed allows it`) : judged(name, [sentence], '')
+}
 
 const seenCheck = ({ missing, reports }: Evidence): Check =>
   judged('All of it could be looked at', missing, reports ? 'every question was answered' : 'by what buyers see')

@@ -85,6 +85,7 @@ async function ending(
       before: BALANCES,
       endedBy: 'drain limit',
       isUnfinishedAllowed: true,
+      due: { arrived: 20, shed: 0, held: 0, isShedAllowed: false },
       patienceMs: 0,
       interrupt: interrupt.signal,
       closing,

@@ -35,8 +35,10 @@ export async function drive(run: Omit<Run, 'holdBack'>, { arrivals, settings, pr
   const underWay = new Set<Promise<void>>()
   let resumeAt = 0
   const faults: Error[] = []
-  const holdBack = (pauseMs: number | null): void =>
-    void (resumeAt = Math.max(resumeAt, performance.now() + (pauseMs ?? SECOND_MS)))
+  const holdBack = (pauseMs: number | null): void => {
+    tally.held++
+    resumeAt = Math.max(resumeAt, performance.now() + (pauseMs ?? SECOND_MS))
+  }
   const begin = (arrival: Arrival, dueAt: number): void => {
     tally.arrived++
     if (performance.now() < resumeAt) return void tally.held++

@@ -6,6 +6,7 @@ import { isHeldLate } from './hold.ts'
 import { asTrouble, sleepUntil } from './life.ts'
 import { at, type Market, type Operator, textAt, wordAt } from './market.ts'
 import { isEnded, isSold, type LoadOrder, msatOf } from './order.ts'
+import type { Counts } from './tally.ts'
 import type { World } from './world.ts'
 
 /** What can be learnt about the orders of a run when it is over. null: nobody could be asked, or nobody answered. */
@@ -14,6 +15,7 @@ export type Evidence = {
   readonly endedBy: Ending
   /** The user takes it that paid orders are under way when the drain limit comes. */
   readonly isUnfinishedAllowed: boolean
+  readonly due: Due
   /** Whether every order was followed to its end; else some may rightly be under way. */
   readonly isWhole: boolean
   readonly now: number
@@ -33,12 +35,16 @@ export type Evidence = {
   } | null
 }
 
+/** What became of the orders that were due; `isShedAllowed`: the user takes it that some of them were never placed. */
+type Due = Pick<Counts, 'arrived' | 'shed' | 'held'> & { readonly isShedAllowed: boolean }
+
 type Options = {
   readonly world: World
   readonly orders: readonly LoadOrder[]
   readonly before: Json
   readonly endedBy: Ending
   readonly isUnfinishedAllowed: boolean
+  readonly due: Due
   /** How long sellers may wait for their payouts. */
   readonly patienceMs: number
   readonly interrupt: AbortSignal
@@ -53,7 +59,7 @@ const SEEN_WITHIN_MS = 10_000
 
 /** Learns what it can: a market that is on its knees is reported, too, and one that hangs is not waited for. */
 export async function gather(market: Market, options: Options): Promise<Evidence> {
-  const { world, orders, before, patienceMs, interrupt, closing, endedBy, isUnfinishedAllowed } = options
+  const { world, orders, before, patienceMs, interrupt, closing, endedBy, isUnfinishedAllowed, due } = options
   const { operator } = market
   const missing = new Map<string, string>()
   const asking = { attempt: attempting(closing, missing), signal: closing.signal }
@@ -80,6 +86,7 @@ export async function gather(market: Market, options: Options): Promise<Evidence
     orders,
     endedBy,
     isUnfinishedAllowed,
+    due,
     isWhole,
     now: Date.now(),
     reports: reports && reports.byId,

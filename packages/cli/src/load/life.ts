@@ -18,7 +18,7 @@ export type Run = {
   readonly manual: ManualBuyer | null
   readonly pollMs: number
   readonly signal: AbortSignal
-  /** The market said that it wants no new orders for a while. */
+  /** The market did not take an order, and wants no new ones for a while. */
   readonly holdBack: (pauseMs: number | null) => void
 }
 

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../json.ts'
 import { duration, fields, section, table } from '../text.ts'
 import type { Outcome } from './run.ts'
+import { omitted } from './omitted.ts'
 import { sharesText } from './shares.ts'
 
 /** What makes the run a failure, a sentence each. */
@@ -75,9 +76,11 @@ export function outcomeText(outcome: Outcome): string {
     achieved: `${achievedPerSecond(outcome).toFixed(2)}/s`,
     ...counts,
   })
+  const lacking = omitted(counts)
   return [
     section('Load', facts),
     section('Latency in ms, since each order was due', table(latencies.map(latencyJson))),
+    ...(lacking === null ? [] : [`${lacking}.\n`]),
     section('Orders', table(statuses.map(([status, count]) => ({ status, count })))),
     section('Errors', table(errors.map(({ where, code, count, first }) => ({ count, where, code, first })))),
     section('Checks', table(checks.map(({ name, outcome: verdict, detail }) => ({ verdict, check: name, detail })))),

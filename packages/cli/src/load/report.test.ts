@@ -49,6 +49,7 @@ const outcome: Outcome = {
     sellers: null,
     allowErrors: 1,
     allowUnfinished: false,
+    allowShed: false,
   },
   endedBy: 'itself',
   tookMs: 12_000,
@@ -85,6 +86,14 @@ test('failed checks and too many errors make it a failure', () => {
     `2 errors, and 1 are allowed; most often buy: order: ${MARKUP}.`,
   ])
   expect(failuresOf({ ...outcome, checks: [], settings: { ...outcome.settings, allowErrors: 2 } })).toEqual([])
+})
+
+test('below the latencies stands what is not in them', () => {
+  const lacking = { ...outcome, counts: { ...outcome.counts, shed: 9, held: 3 } }
+  const note = /12 of the 50 orders that were due are in no latency: 9 were shed, .*, 3 held back/
+  expect(reportPage(lacking)).toMatch(note)
+  expect(outcomeText(lacking)).toMatch(note)
+  expect(reportPage(outcome) + outcomeText(outcome)).not.toContain('in no latency')
 })
 
 test('programs and people get the same figures', () => {

@@ -1,6 +1,7 @@
 import { duration } from '../text.ts'
 import { escaped, page, tableOf } from './html.ts'
 import { achievedPerSecond, failuresOf, settingsJson } from './outcome.ts'
+import { omitted } from './omitted.ts'
 import { barChart } from './plot.ts'
 import { isEnded, isSold } from './order.ts'
 import { flightChart, latencyCharts, percentileCharts, rateChart, requestChart, statusChart } from './report-charts.ts'
@@ -87,7 +88,7 @@ const VERDICTS: Readonly<Record<string, string>> = { pass: 'good', fail: 'bad', 
 const ms = (value: number): string =>
   value >= 100 ? Math.round(value).toLocaleString('en') : String(Number(value.toPrecision(3)))
 
-const latencyTable = ({ latencies }: Outcome): string =>
+const latencyTable = ({ latencies, counts }: Outcome): string =>
   section(
     'Latency in ms',
     tableOf(
@@ -99,10 +100,16 @@ const latencyTable = ({ latencies }: Outcome): string =>
       ]),
       1,
     ) +
+      lackingNote(omitted(counts)) +
       `<p class="dim">Invoice, payment held, opening and settled are counted from the moment at which the order was due, so that
 an order which waited for its turn shows that it waited; get_order from the beat on which the buyer asks, with the beats that a slow answer
 held back. Start lag is how late this program itself began. What is seen by asking is seen up to one beat later.</p>`,
   )
+
+const lackingNote = (sentence: string | null): string =>
+  sentence === null
+    ? ''
+    : `<p class="bad">${escaped(sentence)}. They would have waited, so the market is slower than these figures say.</p>`
 
 function errorTable({ errors }: Outcome): string {
   if (errors.length === 0) return ''

@@ -76,9 +76,10 @@ export async function runLoad({ target, token, settings, interrupt, progress }: 
     closing.begin(settings.drainMs + LOOK_WITHIN_MS, isAlive)
     await company
     await byHand.close().catch((error: unknown) => tally.note('seller', asTrouble(error)))
-    const { drainMs: patienceMs, allowUnfinished: isUnfinishedAllowed } = settings
+    const { drainMs: patienceMs, allowUnfinished: isUnfinishedAllowed, allowShed: isShedAllowed } = settings
     const { endedBy } = driven
-    const evidence = await gather(beside, { world, orders, before, endedBy, isUnfinishedAllowed, patienceMs, interrupt, closing })
+    const allowed = { isUnfinishedAllowed, due: { ...tally.counts(), isShedAllowed } }
+    const evidence = await gather(beside, { world, orders, before, endedBy, ...allowed, patienceMs, interrupt, closing })
     return {
       ...driven,
       url: target.url.origin,

@@ -16,6 +16,8 @@ export type Settings = Pace & {
   readonly allowErrors: number
   /** Paid orders that are under way at the drain limit do not make it fail. */
   readonly allowUnfinished: boolean
+  /** Orders that were due and are not in the latencies, since they were shed or held back, do not make it fail. */
+  readonly allowShed: boolean
 }
 
 export const ARRIVALS = ['constant', 'poisson'] as const

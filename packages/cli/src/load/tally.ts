@@ -7,7 +7,7 @@ export type Counts = {
   arrived: number
   /** Not begun, since too many were under way. */
   shed: number
-  /** Not begun, since the market had asked for a pause. */
+  /** Not placed, since the market asked for a pause: at this order, or at one before it. */
   held: number
   placed: number
   requests: number
