@@ -2,20 +2,50 @@ import { expect, test } from 'vitest'
 import { growthPage, type Sample } from './growth-report.ts'
 import { plot } from './plot.ts'
 
-test('the page about growth compares the marks that were reached', () => {
-  const sampleAt = (orders: number): Sample => ({
-    orders,
-    atMs: 40 * orders,
-    cpuMs: 30 * orders,
-    rss: 500 << 20,
-    heapUsed: 100 << 20,
-    bytes: { market: 2048 * orders, views: 1024 * orders, others: 1024 * orders },
+/** Up to so many orders, of which each costs the same; `change` makes a sample another one. */
+const samplesTo = (most: number, change: (sample: Sample) => Partial<Sample> = () => ({})): readonly Sample[] =>
+  Array.from({ length: most / 500 + 1 }, (_, n) => {
+    const orders = n * 500
+    const bytes = { market: 2048 * orders, views: 1024 * orders, others: 1024 * orders }
+    const sample = { orders, atMs: 40 * orders, cpuMs: 30 * orders, rss: 500 << 20, heapUsed: 100 << 20, bytes }
+    return { ...sample, ...change(sample) }
   })
-  const { page, picture } = growthPage(Array.from({ length: 21 }, (_, n) => sampleAt(n * 500)))
-  expect(page).toContain('| 1,000 | 30.0 ms (1.00) | 40.0 ms (1.00) | 4.0 KiB (1.00) | 100 MiB (1.00) | 500 MiB |')
+
+test('the page about growth compares the marks that were reached', () => {
+  const { page, picture, isWhole, missed } = growthPage(samplesTo(10_000))
+  expect(page).toContain('| 1,000 | 30.0 ms (1.00) | 40.0 ms (1.00) | 4.0 KiB (1.00) | 100 MiB (1.00) | 500 MiB (1.00) |')
   expect(page).toContain('| 10,000 | 30.0 ms (1.00)')
+  expect(page).toContain('| at most 1.2 | held: 1.00 | held: 1.00 | held: 1.00 | held: 1.00 | held: 1.00 |')
   expect(page).not.toContain('| 30,000 |')
   expect(picture).toContain('<svg')
+  expect({ isWhole, missed }).toEqual({ isWhole: false, missed: [] })
+})
+
+test('all marks make it whole, one alone is compared with nothing', () => {
+  expect(growthPage(samplesTo(30_000))).toMatchObject({ isWhole: true, missed: [] })
+  expect(growthPage(samplesTo(29_500)).isWhole).toBe(false)
+  expect(growthPage(samplesTo(3000)).page).not.toContain('at most 1.2 |')
+})
+
+test.each<[string, (sample: Sample) => Partial<Sample>]>([
+  [
+    'CPU an order is 3.00 of the first mark at 30000 orders',
+    ({ orders, cpuMs }) => (orders > 20_000 ? { cpuMs: 3 * cpuMs - 1_200_000 } : {}),
+  ],
+  [
+    'wall clock an order is 1.50 of the first mark at 10000 orders',
+    ({ orders, atMs }) => (orders > 9000 && orders < 20_000 ? { atMs: 1.5 * atMs - 180_000 } : {}),
+  ],
+  [
+    'on disk an order is 1.75 of the first mark at 30000 orders',
+    ({ orders, bytes }) => (orders > 20_000 ? { bytes: { ...bytes, views: 4 * bytes.views - 61_440_000 } } : {}),
+  ],
+  ['heap is 1.21 of the first mark at 30000 orders', ({ orders }) => (orders > 20_000 ? { heapUsed: 121 << 20 } : {})],
+  ['resident is 1.30 of the first mark at 10000 orders', ({ orders }) => (orders === 10_000 ? { rss: 650 << 20 } : {})],
+])('what grows is told, and stands on the page: %s', (sentence, change) => {
+  const { page, missed } = growthPage(samplesTo(30_000, change))
+  expect(missed).toEqual([`Not flat: ${sentence}.`])
+  expect(page.match(/missed: /g)).toHaveLength(1)
 })
 
 test('a picture has a line for each series, within its edges', () => {

@@ -31,27 +31,57 @@ function costBetween(before: Sample, after: Sample): Cost {
 const nearest = (samples: readonly Sample[], orders: number): Sample =>
   samples.reduce((best, one) => (Math.abs(one.orders - orders) < Math.abs(best.orders - orders) ? one : best))
 
-/** The page and its picture. */
-export function growthPage(samples: readonly Sample[], now = new Date()): { readonly page: string; readonly picture: string } {
+type AtMark = { readonly mark: number; readonly cost: Cost; readonly at: Sample }
+
+const COLUMNS: readonly {
+  readonly name: string
+  readonly of: (row: AtMark) => number
+  readonly text: (value: number) => string
+}[] = [
+  { name: 'CPU an order', of: ({ cost }) => cost.cpuMs, text: (ms) => `${ms.toFixed(1)} ms` },
+  { name: 'wall clock an order', of: ({ cost }) => cost.wallMs, text: (ms) => `${ms.toFixed(1)} ms` },
+  { name: 'on disk an order', of: ({ cost }) => cost.bytes, text: (bytes) => `${(bytes / 1024).toFixed(1)} KiB` },
+  { name: 'heap', of: ({ at }) => at.heapUsed, text: (bytes) => `${(bytes / 2 ** 20).toFixed(0)} MiB` },
+  { name: 'resident', of: ({ at }) => at.rss, text: (bytes) => `${(bytes / 2 ** 20).toFixed(0)} MiB` },
+]
+
+function atMarks(samples: readonly Sample[]): readonly AtMark[] {
   const last = samples.at(-1)?.orders ?? 0
-  const marks = MARKS.filter((mark) => mark <= last)
-  const rows = marks.map((mark) => {
+  return MARKS.filter((mark) => mark <= last).map((mark) => {
     // The last orders come to their end without others behind them.
     const to = nearest(samples, Math.min(mark + AROUND / 2, last))
     return { mark, cost: costBetween(nearest(samples, to.orders - AROUND), to), at: nearest(samples, mark) }
   })
-  const first = rows[0]
-  const ratio = (value: number, base: number | undefined): string => (base === undefined ? '' : (value / base).toFixed(2))
-  const lines = rows.map(({ mark, cost, at }) =>
+}
+
+/** @returns for each column the greatest ratio to the first mark, and where it is; none where there is nothing to compare */
+const growthOf = ([first, ...later]: readonly AtMark[]) =>
+  COLUMNS.flatMap(({ name, of }) => {
+    const ratios = first ? later.map((row) => ({ mark: row.mark, ratio: of(row) / of(first) })) : []
+    const [worst] = ratios.toSorted((a, b) => b.ratio - a.ratio)
+    return worst ? [{ name, ...worst, isFlat: worst.ratio <= WITHIN }] : []
+  })
+
+/** How the market grew: the page and its picture, whether all marks were reached, and a sentence for each column that is not flat. */
+export type Growth = {
+  readonly page: string
+  readonly picture: string
+  readonly isWhole: boolean
+  readonly missed: readonly string[]
+}
+
+export function growthPage(samples: readonly Sample[], now = new Date()): Growth {
+  const rows = atMarks(samples)
+  const [first] = rows
+  const growth = growthOf(rows)
+  const lines = rows.map((row) =>
     [
-      mark.toLocaleString('en'),
-      `${cost.cpuMs.toFixed(1)} ms (${ratio(cost.cpuMs, first?.cost.cpuMs)})`,
-      `${cost.wallMs.toFixed(1)} ms (${ratio(cost.wallMs, first?.cost.wallMs)})`,
-      `${(cost.bytes / 1024).toFixed(1)} KiB (${ratio(cost.bytes, first?.cost.bytes)})`,
-      `${(at.heapUsed / 2 ** 20).toFixed(0)} MiB (${ratio(at.heapUsed, first?.at.heapUsed)})`,
-      `${(at.rss / 2 ** 20).toFixed(0)} MiB`,
+      row.mark.toLocaleString('en'),
+      ...COLUMNS.map(({ of, text }) => `${text(of(row))} (${first ? (of(row) / of(first)).toFixed(2) : ''})`),
     ].join(' | '),
   )
+  const verdicts = growth.map(({ ratio, isFlat }) => `${isFlat ? 'held' : 'missed'}: ${ratio.toFixed(2)}`)
+  if (verdicts.length > 0) lines.push([`at most ${WITHIN}`, ...verdicts].join(' | '))
   const page = `# What an order costs as the store grows
 
 Measured on ${now.toISOString().slice(0, 10)} by \`npm run bench:growth\`, which writes this page.
@@ -61,9 +91,10 @@ through the public interface, paid, opened, settled, paid out, and watched until
 nodes close the channel. The cost of an order is everything that this process used meanwhile, its sellers and the simulated
 network included, over the ${AROUND.toLocaleString('en')} orders around each mark. The heap is what is left after a collection;
 bytes on disk are those of the market's own files, without the simulated network's and without write-ahead logs, which have a
-fixed size. In brackets, the ratio to the first mark: flat means at most ${WITHIN}.
+fixed size. In brackets, the ratio to the first mark: flat means at most ${WITHIN}, and the last line says whether the greatest of
+each column is.
 
-| finished orders | CPU an order | wall clock an order | on disk an order | heap | resident |
+| finished orders | ${COLUMNS.map(({ name }) => name).join(' | ')} |
 |---:|---:|---:|---:|---:|---:|
 ${lines.map((line) => `| ${line} |`).join('\n')}
 
@@ -75,7 +106,10 @@ ${machine()
   .map(([what, value]) => `| ${what} | ${value} |`)
   .join('\n')}
 `
-  return { page, picture: pictureOf(samples) }
+  const missed = growth
+    .filter(({ isFlat }) => !isFlat)
+    .map(({ name, mark, ratio }) => `Not flat: ${name} is ${ratio.toFixed(2)} of the first mark at ${mark} orders.`)
+  return { page, picture: pictureOf(samples), isWhole: rows.length === MARKS.length, missed }
 }
 
 function pictureOf(samples: readonly Sample[]): string {

@@ -1,9 +1,8 @@
-import { order as orderContract } from '@penstock/contracts/order.ts'
 import { gatewayProjections } from '@penstock/gateway/views/projections.ts'
-import { orders } from '@penstock/order/service.ts'
 import { openDataDir } from '@penstock/platforms/data-dir.ts'
 import { type Embedded, embedded } from '@penstock/platforms/embedded.ts'
-import type { EventStore, NewEvent } from '@penstock/ports/event-store.ts'
+import { aggregateIdOf, categoryOf, type EventStore, type NewEvent } from '@penstock/ports/event-store.ts'
+import { aggregatesOf } from '@penstock/runtime/audit-fold.ts'
 import { readConfig } from '@penstock/runtime/config.ts'
 import { eventOf } from '@penstock/runtime/event-codec.ts'
 import { handle, prepare } from '@penstock/runtime/handle.ts'
@@ -11,43 +10,28 @@ import { openLog } from '@penstock/runtime/log.ts'
 import { newCommand } from '@penstock/runtime/messages.ts'
 import { projector } from '@penstock/runtime/project.ts'
 import { streams as openStreams } from '@penstock/runtime/streams.ts'
-import { attestationOf, candidateOf, orderTermsOf, outpointOf } from '@penstock/testkit/order-terms.ts'
+import type { Aggregate } from '@penstock/runtime/service.ts'
+import { audited } from '@penstock/standalone/services.ts'
+import { lifeOf, type Step } from './life-commands.ts'
 import { compare, perSecond, type Row, type Size, type Subject } from './harness.ts'
 import { scratch } from './stores.ts'
 
 const APPENDS = 10
-const ROUNDS = 9
+const ROUNDS = 7
 /** Lives in a round, by how many go on at once. */
 const LIVES = new Map([
-  [1, 60],
-  [256, 1024],
+  [1, 30],
+  [256, 512],
 ])
 
-const [outpoint, candidate, paymentHash] = [outpointOf(1), candidateOf(1), 'a'.repeat(64)]
-/** What the other services tell an order that is sold at the first attempt. */
-const COMMANDS = [
-  { type: 'PlaceOrder', data: orderTermsOf() },
-  { type: 'RecordHoldIssued', data: { paymentHash, invoice: 'lnbcrt1'.padEnd(300, 'x'), expiresAt: 9_999_999_999_999 } },
-  { type: 'RecordHoldHeld', data: { expiryHeight: 250, heldAtHeight: 100, receivedMsat: '3000000' } },
-  { type: 'RecordMatched', data: { attempt: 1, candidate } },
-  { type: 'RecordBuyerReach', data: { look: 1, reached: true, reason: 'It answers.', height: 100 } },
-  { type: 'NameOutpoint', data: { by: candidate.sellerAccountId, outpoint, attestation: attestationOf(outpoint) } },
-  { type: 'RecordOutpointClaim', data: { attempt: 1, outpoint, granted: true } },
-  { type: 'RecordOutpointNoted', data: { attempt: 1, outpoint, noted: true, attested: true, reason: null } },
-  { type: 'RecordFundingSeen', data: { outpoint } },
-  { type: 'RecordFundingConfirmed', data: { outpoint, height: 101, channelId: '101x1x0' } },
-  { type: 'RecordConfirmationsReached', data: { outpoint, confirmations: 3 } },
-  { type: 'RecordSettling', data: { outpoint, confirmations: 3, lastHeight: false } },
-  { type: 'RecordHoldSettled', data: { settledAt: 5 } },
-]
-const BARE: readonly NewEvent[] = COMMANDS.slice(0, APPENDS).map(({ type }, n) => ({
+const BARE: readonly NewEvent[] = Array.from({ length: APPENDS }, (_, n) => ({
   id: `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`,
-  type,
+  type: 'RecordHoldIssued',
   data: JSON.stringify({ text: 'x'.repeat(629) }),
   meta: JSON.stringify({ text: 'y'.repeat(373) }),
 }))
 
-/** Orders from placing to the settled payment, beside ten bare appends to the same kind of store. */
+/** Orders from the request for a price to the seller's payout, beside ten bare appends to the same kind of store. */
 export const life: Subject = {
   name: 'life',
   async run({ isQuick }: Size) {
@@ -96,14 +80,17 @@ async function tenAppends(store: EventStore): Promise<void> {
   }
 }
 
-/** @returns one life: each command is decided, its facts are hashed and appended, and the gateway's view holds them */
+/** @returns one life: each command is decided in its stream, its facts are hashed and appended, and the gateway's view of orders has them */
 async function lifeIn(platform: Embedded, signal: AbortSignal): Promise<() => Promise<void>> {
   const { store, views, progress, ids, clock } = platform
-  const [aggregate] = orders.aggregates
   const [projection] = gatewayProjections({ committed: () => undefined }, (id) => id)
-  if (!aggregate || !projection) throw new Error('there is an order, and a view of it')
+  if (!projection) throw new Error('there is a view of orders')
   await projection.migrate(views)
-  const view = projector({ service: 'bench', views, progress }, projection, 'order', [orderContract])
+  const readers = projection.from.map((contract) => {
+    const view = projector({ service: 'bench', views, progress }, projection, contract.owner, [contract])
+    return [contract.category, { contract, view }] as const
+  })
+  const seenBy = new Map(readers)
   const ports = { ...platform, network: 'regtest' as const }
   const added = new Map<string, readonly NewEvent[]>()
   const kept: EventStore = {
@@ -117,16 +104,31 @@ async function lifeIn(platform: Embedded, signal: AbortSignal): Promise<() => Pr
 
   return async () => {
     const id = ids.uuid()
-    const stream = `order-${id}`
-    let revision = -1
-    for (const wanted of COMMANDS) {
-      const asked = { id: ids.uuid(), category: 'order', aggregateId: id, command: wanted, at: clock.now(), correlation: id }
-      const command = newCommand(asked)
+    const revisions = new Map<string, number>()
+    for (const step of lifeOf(id, clock.now())) {
+      const { stream, type, data } = step
+      const [category, aggregateId] = [categoryOf(stream), aggregateIdOf(stream)]
+      const aggregate = aggregateFor(category, step)
+      const asked = { category, aggregateId, command: { type, data }, at: clock.now(), correlation: id }
+      const command = newCommand({ id: ids.uuid(), ...asked })
       const handled = await handle(context, aggregate, command, await prepare(context, aggregate, command))
-      if (handled.outcome === 'refused' || !handled.news) throw new Error(`${wanted.type}: ${JSON.stringify(handled)}`)
-      for (const event of added.get(stream) ?? [])
-        await view.apply(eventOf(orderContract, { ...event, stream, revision: ++revision, position: BigInt(revision) }))
+      if (handled.outcome === 'refused' || !handled.news) throw new Error(`${stream} ${type}: ${JSON.stringify(handled)}`)
+      const reader = seenBy.get(category)
+      for (const event of added.get(stream) ?? []) {
+        const revision = (revisions.get(stream) ?? -1) + 1
+        revisions.set(stream, revision)
+        await reader?.view.apply(eventOf(reader.contract, { ...event, stream, revision, position: BigInt(revision) }))
+      }
     }
-    added.delete(stream)
+    for (const stream of revisions.keys()) added.delete(stream)
   }
+}
+
+const aggregates = aggregatesOf(audited())
+
+/** What decides in a category; what the outside would say is known, so that nobody outside is asked. */
+function aggregateFor(category: string, { type, extra }: Step): Aggregate<object> {
+  const aggregate = aggregates.get(category)
+  if (!aggregate) throw new Error(`nobody owns ${category}`)
+  return { ...aggregate, effects: {}, enrich: extra ? { [type]: () => Promise.resolve(extra) } : {} }
 }

@@ -25,19 +25,40 @@ test('there are enough of them where money and order depend on it, each under a 
   for (const area of areas) assert.ok(mutants.filter((mutant) => mutant.area === area).length >= 3, area)
 })
 
+/** The page's rows: each with its area, the mutant's id and the test that killed it. */
+const rowsOf = (page: string) =>
+  page.split('\n## ').flatMap((part) => {
+    const [area = '', ...lines] = part.split('\n')
+    return lines
+      .filter((line) => /^\| [a-z]+-/.test(line))
+      .map((line) => line.slice(2).split(' | '))
+      .map(([id = '', , killer = '']) => ({ area, id, killer }))
+  })
+
+/** Rows whose test is in none of the files that have to notice the mutant: they were written for another one. */
+const strangersIn = (page: string) =>
+  rowsOf(page).filter(({ id, killer }) => {
+    const killers = mutants.find((mutant) => mutant.id === id)?.killers ?? []
+    return !killers.some((file) => killer.startsWith(`${file} > `))
+  })
+
 test('the page has every mutant, in its area, and the test that kills it', () => {
   const page = inCheckout('docs/mutants.md')
-  const rows = page.split('\n## ').flatMap((part) => {
-    const [area, ...lines] = part.split('\n')
-    return lines.filter((line) => /^\| [a-z]+-/.test(line)).map((line) => [area, ...line.split(' | ')] as const)
-  })
   assert.deepEqual(
-    rows.map(([area, id]) => `${area} ${id?.slice(2)}`),
+    rowsOf(page).map(({ area, id }) => `${area} ${id}`),
     areas.flatMap((area) => mutants.filter((mutant) => mutant.area === area)).map(({ area, id }) => `${area} ${id}`),
   )
   assert.match(page, new RegExp(`Each of the ${mutants.length} below`))
-  const nameless = rows.filter(([, , , killer = '']) => !/^(packages|services|test)\/\S+\.test\.ts > /.test(killer))
-  assert.deepEqual(nameless, [])
+  assert.deepEqual(strangersIn(page), [])
+  const [row] = rowsOf(page)
+  assert.ok(row)
+  const files = ['packages/market/src/market.test.ts > any', 'NOTHING: it survives']
+  for (const file of files) assert.deepEqual(strangersIn(page.replace(row.killer, file)), [{ ...row, killer: file }])
+})
+
+test('each mutant dies of what a test says, not of its time', () => {
+  const late = rowsOf(inCheckout('docs/mutants.md')).filter(({ killer }) => killer.endsWith(' (by time-out)'))
+  assert.deepEqual(late, [])
 })
 
 test('code that has moved on is told, not passed over', () => {
