@@ -70,10 +70,11 @@ export const money: Dashboard = {
       queries: { 'last round': 'time() - max(penstock_guard_last_round_timestamp_seconds)' },
     },
     {
-      title: 'Orders that the guard cannot read',
-      about: 'Their figures are those of the last time: 0 unless the event store is away, or a stream is broken.',
+      title: 'Orders that the guard cannot read, or do nothing about',
+      about:
+        'Unread: their figures are those of the last time; 0 unless the event store is away, or a stream is broken. Elsewhere: their money is at another node than the one that is connected.',
       unit: 'short',
-      queries: { unread: 'max(penstock_holds_unread)' },
+      queries: { unread: 'max(penstock_holds_unread)', elsewhere: 'max(penstock_holds_elsewhere)' },
     },
     {
       title: 'Chain tip',
