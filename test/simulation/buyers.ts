@@ -3,6 +3,7 @@ import { decodePaymentRequest } from '@penstock/bitcoin/bolt11.ts'
 import type { Clock } from '@penstock/ports/clock.ts'
 import { type Market, patiently, Refused } from './market.ts'
 import type { Purchase } from './plan.ts'
+import type { Reached } from './reached.ts'
 import type { Bought } from './stage.ts'
 
 const BUY = `mutation ($input: LiquidityOrderInput!) { liquidity { buy(input: $input) {
@@ -19,6 +20,7 @@ export type World = {
   readonly control: SimControl
   readonly untilMs: number
   readonly bought: Map<string, Bought>
+  readonly reached: Reached
 }
 
 type Order = { readonly id: string; readonly invoice: string; readonly key: string | null }
@@ -34,6 +36,7 @@ export async function buy(world: World, purchase: Purchase, accountKey: string, 
     world.bought.set(order.id, { key: order.key, buyer: purchase.buyer, invoice: order.invoice })
     await clock.sleep(purchase.afterMs)
     await goOn(world, purchase, order)
+    world.reached(`buyer: ${purchase.then}`)
   } catch (error) {
     // Nobody sold, or nobody answered: an order that was begun nevertheless is unpaid, and expires.
     note(`${purchase.by}: ${error instanceof Refused ? error.message : 'no answer'}`)

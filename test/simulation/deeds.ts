@@ -5,6 +5,7 @@ import type { Clock } from '@penstock/ports/clock.ts'
 import type { Random } from '@penstock/adapters/seeded/random.ts'
 import { type Market, patiently, Refused } from './market.ts'
 import type { Answering, Deed } from './plan.ts'
+import type { Reached } from './reached.ts'
 
 export type Hands = {
   readonly clock: Clock
@@ -14,6 +15,7 @@ export type Hands = {
   /** A seller's key and node by its alias. */
   readonly sellers: ReadonlyMap<string, { readonly key: string; readonly pubkey: string }>
   readonly note: (text: string) => void
+  readonly reached: Reached
 }
 
 const OFFERS = 'query { market { offer { offers(page: { limit: 50 }) { list { id status pubkey } } } } }'
@@ -36,8 +38,12 @@ export const command = (market: Market, wish: Ask): Promise<unknown> =>
 export async function doByHand(hands: Hands, deed: Deed): Promise<void> {
   await hands.clock.sleep(deed.atMs)
   try {
-    await patiently(hands.clock, hands.untilMs, () => (deed.who === 'operator' ? operate(hands, deed) : change(hands, deed)))
+    const isDone = await patiently(hands.clock, hands.untilMs, () =>
+      deed.who === 'operator' ? operate(hands, deed) : change(hands, deed),
+    )
+    if (!isDone) return
     hands.note(`by hand: ${deed.does}`)
+    hands.reached(`by hand: ${deed.does}`)
   } catch (error) {
     hands.note(`by hand: ${deed.does}: ${error instanceof Refused ? error.message : String(error)}`)
   }
@@ -45,28 +51,34 @@ export async function doByHand(hands: Hands, deed: Deed): Promise<void> {
 
 const by = { by: 'operator', reason: 'as the plan says' }
 
-async function operate({ market, draws, sellers }: Hands, { does }: Deed): Promise<void> {
+/** @returns whether there was anything to do it to */
+async function operate({ market, draws, sellers }: Hands, { does }: Deed): Promise<boolean> {
   const { list } = (await market.graphql<Offers>(OFFERS, {})).market.offer.offers
   const pubkeys = [...sellers.values()].map(({ pubkey }) => pubkey)
   switch (does) {
     case 'close an order': {
       const order = await market.call(({ gateway }) => someOrder(gateway.views.db as never, draws))
-      if (order !== undefined) await command(market, ask(orderContract, order, 'CloseByOperator', by))
-      return
+      if (order === undefined) return false
+      await command(market, ask(orderContract, order, 'CloseByOperator', by))
+      return true
     }
     case 'disable an offer': {
-      if (list.length > 0) await command(market, ask(offerContract, draws.pick(list).id, 'DisableOffer', by))
-      return
+      if (list.length === 0) return false
+      await command(market, ask(offerContract, draws.pick(list).id, 'DisableOffer', by))
+      return true
     }
     case 'enable the offers':
-      for (const { id, status } of list)
-        if (status === 'ADMIN_DISABLED') await command(market, ask(offerContract, id, 'EnableOffer', by))
-      return
+      for (const { id } of list.filter(({ status }) => status === 'ADMIN_DISABLED'))
+        await command(market, ask(offerContract, id, 'EnableOffer', by))
+      return list.some(({ status }) => status === 'ADMIN_DISABLED')
     case 'grant rails':
-      return void (await command(market, ask(sellerContract, draws.pick(pubkeys), 'GrantRails', by)))
+      await command(market, ask(sellerContract, draws.pick(pubkeys), 'GrantRails', by))
+      return true
     case 'revoke rails':
-      return void (await command(market, ask(sellerContract, draws.pick(pubkeys), 'RevokeRails', by)))
+      await command(market, ask(sellerContract, draws.pick(pubkeys), 'RevokeRails', by))
+      return true
     default:
+      return false
   }
 }
 
@@ -81,18 +93,19 @@ async function someOrder(db: Orders, draws: Random): Promise<string | undefined>
   return rows.length === 0 ? undefined : draws.pick(rows.map(({ id }) => id).toSorted())
 }
 
-async function change({ market, sellers }: Hands, { who, does }: Deed): Promise<void> {
+async function change({ market, sellers }: Hands, { who, does }: Deed): Promise<boolean> {
   const seller = sellers.get(who)
   const { list } = (await market.graphql<Offers>(OFFERS, {})).market.offer.offers
   const own = list.find(({ pubkey }) => pubkey === seller?.pubkey)
-  if (!seller || !own) return
+  if (!seller || !own) return false
   if (does === 'toggle') await market.graphql(TOGGLE, { input: { offer_id: own.id } }, seller.key)
   else await market.graphql(UPDATE, { input: { offer_id: own.id, fee_rate: 2500 } }, seller.key)
+  return true
 }
 
 /** A seller that answers by hand what its agent would accept. */
 export async function rejectAll(hands: Hands, alias: string, how: Answering): Promise<void> {
-  const { clock, market, sellers, untilMs, note } = hands
+  const { clock, market, sellers, untilMs, note, reached } = hands
   const key = sellers.get(alias)?.key
   if (how !== 'rejects' || key === undefined) return
   while (clock.now() < untilMs) {
@@ -103,6 +116,7 @@ export async function rejectAll(hands: Hands, alias: string, how: Answering): Pr
         if (status === 'WAITING_FOR_SELLER_APPROVAL') {
           await market.graphql(REJECT, { input: { order_id: id, reason: 'not today' } }, key)
           note('by hand: rejected')
+          reached('by hand: reject a sale')
         }
     } catch {
       // Asked again a moment later.

@@ -10,6 +10,7 @@ import {
   type Plan,
   type Purchase,
   REPLICAS,
+  REST_WITHIN_MS,
   type Seller,
   SELLERS,
   type Weather,
@@ -28,6 +29,7 @@ export function planOf(seed: number): Plan {
   const whole: Plan = {
     seed,
     busyMs: BUSY_MS,
+    restWithinMs: REST_WITHIN_MS,
     network: 'whole',
     sellers,
     purchases: Array.from({ length: draws.between(3, 6) }, () => purchaseOf(draws)),

@@ -9,11 +9,14 @@ import type { World } from './world.ts'
 export type Mishaps = { readonly touched: readonly Error[]; readonly rejected: readonly unknown[] }
 
 /** A look at the whole read models takes as long as a hundred steps. */
-const VIEWS_EVERY = 200
+export const VIEWS_EVERY = 200
 /** Asking the network whether it has changed is dearer than most steps. */
-const NETWORK_EVERY = 8
+export const NETWORK_EVERY = 8
 
-/** All that has to hold after every step. Money is looked at again whenever a fact was appended or the network changed. */
+/**
+ * What has to hold at any time, for after every step. Looks that are dear are taken less often: at money when a fact was
+ * appended, or the network is seen to have changed; at holds and read models now and then.
+ */
 export function invariants(world: World, cradle: Cradle, ledger: Ledger, cues: Performance, mishaps: Mishaps): () => void {
   const { simnet, engine, diary, crashes, store } = world
   const { schedule } = engine

@@ -1,5 +1,6 @@
 import type { Bus } from '@penstock/ports/bus.ts'
 import type { Clock } from '@penstock/ports/clock.ts'
+import type { Reached } from './reached.ts'
 
 /** Consumers that are slow for a while: messages of some keys of a topic wait before they are handled, others overtake them. */
 export type Lags = {
@@ -16,7 +17,7 @@ type Lag = {
   readonly untilMs: number
 }
 
-export function openLags(now: () => number): Lags {
+export function openLags(now: () => number, reached: Reached): Lags {
   let lags: readonly Lag[] = []
   const leftMs = (group: string, topic: string, key: string): number =>
     Math.max(
@@ -36,6 +37,7 @@ export function openLags(now: () => number): Lags {
             for (;;) {
               const ms = leftMs(subscription.group, subscription.topic, message.key)
               if (ms === 0) return subscription.handle(message)
+              reached('message that waited for a slow consumer')
               await clock.sleep(ms)
             }
           },

@@ -7,8 +7,9 @@ import { fetchPinned } from './pinned.ts'
 import { planOf } from './draw-plan.ts'
 import type { Plan } from './plan.ts'
 import { openPool, type Pool } from './pool.ts'
-import { report } from './report.ts'
+import { report, WHOLE } from './report.ts'
 import type { Outcome } from './run-plan.ts'
+import { OCCASIONS } from './reached.ts'
 import { shrink, sizeOf } from './shrink.ts'
 import { tally } from './tally.ts'
 
@@ -19,8 +20,6 @@ npm run simulate -- --seed 17 [--trace]                       one seed again
 npm run simulate -- --plan <file> [--trace]                   a plan that a failing seed was shrunk to`
 const SAID_EVERY = 50
 const MOST_FAILED = 5
-/** From so many seeds on everything there is has to be reached, and the report is written. */
-const WHOLE = 10_000
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const { values } = parseArgs({
@@ -41,7 +40,7 @@ if (![seeds, from, workers].every((one) => Number.isInteger(one) && (one ?? 0) >
   process.exit(2)
 }
 const missing = fetchPinned()
-if (missing !== undefined) console.log(`No process runs with earlier contracts: ${missing}.`)
+if (missing !== undefined) console.log(`No process runs with earlier contracts, which fails a run of ${WHOLE} seeds: ${missing}.`)
 
 // Written by this very program.
 function readPlan(file: string): Plan {
@@ -81,7 +80,10 @@ async function many(first: number, count: number, lanes: number): Promise<boolea
   const gaps = sums.missing()
   if (count >= WHOLE || values.report)
     writeFileSync(join(root, 'docs/simulation.md'), report(sums, { from: first, seeds: count }))
-  if (count >= WHOLE || values.report || values['keep-going']) for (const gap of gaps) console.log(gap)
+  if (count >= WHOLE || values.report || values['keep-going']) {
+    for (const gap of gaps) console.log(gap)
+    for (const name of Object.values(OCCASIONS).flat()) console.log(`${sums.faults.get(name) ?? 0} × ${name}`)
+  }
   console.log(
     `${sums.seeds()} seeds, ${failed.length} failed${failed.length > 0 ? `: ${failed.map(({ plan }) => plan.seed).join(', ')}` : ''}; ${gaps.length} things not reached.`,
   )

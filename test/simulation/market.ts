@@ -19,6 +19,11 @@ export class Refused extends Error {
   override readonly name = 'Refused'
 }
 
+/** As things are there is nothing that could be done, so nobody was asked. */
+export class Idle extends Error {
+  override readonly name = 'Idle'
+}
+
 const PATIENCE_MS = 20_000
 
 export function openMarket(clock: Clock, draws: Random): Market {

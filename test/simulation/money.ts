@@ -53,15 +53,18 @@ export function moneyAtAnyTime({ rows }: Simnet, market: string, { events }: Led
     }
   }
   const payouts = (): void => {
-    const paid = new Map<string, string>()
+    const paid = new Map<string, { readonly payment_hash: string; readonly amount_msat: bigint }>()
     for (const { payment_hash, payee, amount_msat } of rows<Hashed & { payee: string; amount_msat: bigint }>(
       `SELECT payment_hash, payee, amount_msat FROM payments WHERE payer = '${market}' AND state = 'succeeded'`,
     )) {
       const order = told.payouts.get(payment_hash)
       if (order === undefined) throw new Broken('paid for an order', `${payment_hash} was paid to ${payee} for nobody's order`)
       const before = paid.get(order)
-      if (before !== undefined) throw new Broken('paid once', `order ${order} was paid by ${before} and by ${payment_hash}`)
-      paid.set(order, payment_hash)
+      if (before !== undefined)
+        throw new Broken('paid once', `order ${order} was paid by ${before.payment_hash} and by ${payment_hash}`)
+      paid.set(order, { payment_hash, amount_msat })
+    }
+    for (const [order, { amount_msat }] of paid) {
       const promised = told.noted.get(order)?.sellerAmountMsat
       if (`${amount_msat}` !== promised)
         throw new Broken('paid what was promised', `order ${order} was paid ${amount_msat} msat, ${promised} were promised`)

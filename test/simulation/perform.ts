@@ -1,3 +1,4 @@
+import type { Behaviour } from '@penstock/adapters/simnet/nodes.ts'
 import type { Event } from '@penstock/runtime/service.ts'
 import type { Stroke } from './cues.ts'
 import { Refused } from './market.ts'
@@ -32,7 +33,10 @@ export function performance(): Performance {
       if (!subject) return
       on.world.diary.note(`on cue: ${does} (${much}) at ${id}`)
       await doings[does](on, subject, much)
+      on.world.reached(`stroke: ${does}`)
     } catch (error) {
+      // Whoever is told no has done it all the same.
+      if (error instanceof Refused) on.world.reached(`stroke: ${does}`)
       on.world.diary.note(`on cue: ${does}: ${error instanceof Refused ? error.message : String(error)}`)
     } finally {
       busy -= 1
@@ -45,6 +49,7 @@ export function performance(): Performance {
     counts.set(name, nth)
     const id = ORDERS.has(category) ? aggregateId : on.ledger.events.findLast((event) => event.category === 'order')?.aggregateId
     if (id === undefined) return
+    if (name === 'order OpeningAsked') noteAsked(on, id)
     for (const cue of on.world.plan.cues)
       if (cue.on === name && cue.nth === nth) for (const stroke of cue.strokes) void strike(on, id, stroke)
   }
@@ -63,4 +68,11 @@ export function performance(): Performance {
     },
     isOver: () => busy === 0,
   }
+}
+
+/** How the node of a seller behaves just when the seller is asked to open a channel. */
+function noteAsked(stage: Stage, id: string): void {
+  const seller = subjectOf(stage, id)?.placed.attempts.at(-1)?.candidate.sellerPubkey
+  const rows = stage.world.simnet.rows<{ behaviour: Behaviour }>(`SELECT behaviour FROM nodes WHERE pubkey = '${seller}'`)
+  for (const { behaviour } of rows) stage.world.reached(`asked to open: ${behaviour}`)
 }

@@ -54,6 +54,8 @@ export type Plan = {
   readonly seed: number
   /** For so long people begin things; then the faults stop. */
   readonly busyMs: number
+  /** So long after that everything has come to rest, or is not alive. */
+  readonly restWithinMs: number
   /** 'no inbound': nobody has a channel to the market. */
   readonly network: 'whole' | 'no inbound'
   readonly purchases: readonly Purchase[]
@@ -78,3 +80,4 @@ export const SELLERS = ['seller-ada', 'seller-bob', 'seller-cleo'] as const
 export const agentOf = (alias: string): string => `agent.${alias}`
 
 export const BUSY_MS = 12_000
+export const REST_WITHIN_MS = 240_000

@@ -9,6 +9,7 @@ import { Fault } from '@penstock/kernel/result.ts'
 import { journalFile, runAgent, termsOf } from './sellers.ts'
 import { agentOf, BUSY_MS, type SERVICES } from './plan.ts'
 import type { Home, startReplica } from './replica.ts'
+import { countedStore, openOvertakings, openShifts, type Overtakings, watched } from './noticed.ts'
 import { CONFIG, type World } from './world.ts'
 
 /** Starts a replica: with today's contracts, or with those of the pinned commit. */
@@ -31,14 +32,20 @@ const LEAST_SLEEP_MS = 400
 type Service = (typeof SERVICES)[number]
 
 export function openCradle(world: World, starts: Starts): Cradle {
-  const { engine, plan, diary } = world
+  const { engine, plan, diary, reached, bus } = world
   const { schedule } = engine
   const draws = schedule.random.fork('cradle')
   const living = new Map<string, Mortal>()
   const awayMs = new Map<string, number>()
 
+  const alive = (name: string): boolean => living.get(name)?.alive() ?? false
+  const overtakings = openOvertakings((topic) => bus.topic(topic), reached)
+  const shifts = openShifts(reached, alive)
+
   const begin = (name: string, live: (process: Mortal) => Promise<void>): void => {
-    const process = watched(engine.born(name, { skewMs: plan.skewMs[name] ?? 0, leastSleepMs: LEAST_SLEEP_MS }), world.points)
+    const skewMs = plan.skewMs[name] ?? 0
+    if (skewMs !== 0) reached('process whose clock is off')
+    const process = watched(engine.born(name, { skewMs, leastSleepMs: LEAST_SLEEP_MS }), world.points)
     living.set(name, process)
     process.onDeath(() => {
       diary.note(`${process.name} died`)
@@ -54,60 +61,66 @@ export function openCradle(world: World, starts: Starts): Cradle {
     })
   }
   let isRolledOut = false
-  const startOf = (name: string): Start =>
-    plan.old.includes(name) && !isRolledOut ? (starts.pinned ?? starts.today) : starts.today
-  const kill = (name: string, away: number): void => {
+  /** Where a clone does not have the pinned commit its processes are today's, and none is counted as pinned. */
+  const pinnedOf = (name: string): Start | undefined => (plan.old.includes(name) && !isRolledOut ? starts.pinned : undefined)
+  const end = (name: string, away: number, as: 'process killed as planned' | 'process that was rolled out'): void => {
     const process = living.get(name)
     if (!process?.alive()) return
+    reached(as)
     awayMs.set(name, away)
     process.kill()
+  }
+  const beginReplica = async (name: string, process: Mortal): Promise<void> => {
+    const service = serviceOf(name)
+    const pinned = pinnedOf(name)
+    if (pinned) reached('process with pinned contracts')
+    const works = () => shifts(service, name)
+    const home = await homeOf(world, process, { overtakings, isPinned: pinned !== undefined, works })
+    await (pinned ?? starts.today)(service, home)
   }
   // What only the newer release can read waits until then, and no longer.
   const rollOut = (): void => {
     isRolledOut = true
-    for (const name of plan.old) kill(name, draws.between(20, 2000))
+    for (const name of plan.old) end(name, draws.between(20, 2000), 'process that was rolled out')
   }
   if (plan.old.length > 0) schedule.later(draws.between(BUSY_MS / 2, BUSY_MS), rollOut, 'the roll-out ends')
 
   return {
-    replica: (name) => begin(name, async (process) => startOf(name)(serviceOf(name), await homeOf(world, process))),
-    agent(alias, index, apiKey) {
-      const file = journalFile()
-      const seller = plan.sellers[index] ?? { standing: true, isScarce: false }
-      const { simnet, market } = world
-      begin(agentOf(alias), (process) =>
-        runAgent({
-          process,
-          lightning: lightningFor(process, simnet.lightning(alias)),
-          market,
-          file,
-          apiKey,
-          terms: termsOf(index, seller),
-          feeRate: (blocks) => chainFor(process, simnet.chain()).feeRate(blocks),
-          log: diary.logOf(process.name),
-        }),
-      )
+    replica: (name) => begin(name, (process) => beginReplica(name, process)),
+    agent: (alias, index, apiKey) => begin(agentOf(alias), agentFor(world, alias, index, apiKey)),
+    kill: (name, away) => end(name, away, 'process killed as planned'),
+    freeze(name, ms) {
+      if (alive(name)) reached('process that stood still as planned')
+      living.get(name)?.freeze(ms)
     },
-    kill,
-    freeze: (name, ms) => living.get(name)?.freeze(ms),
-    alive: (name) => living.get(name)?.alive() ?? false,
+    alive,
   }
 }
 
-/** Notes which calls there are to die at. */
-const watched = (process: Mortal, points: Set<string>): Mortal => ({
-  ...process,
-  call: (point, apply, options) => {
-    points.add(point)
-    return process.call(point, apply, options)
-  },
-})
+/** A seller's agent, one life after the other; its file outlives them all. */
+function agentFor({ plan, simnet, market, diary }: World, alias: string, index: number, apiKey: string) {
+  const file = journalFile()
+  const seller = plan.sellers[index] ?? { standing: true, isScarce: false }
+  return (process: Mortal): Promise<void> =>
+    runAgent({
+      process,
+      lightning: lightningFor(process, simnet.lightning(alias)),
+      market,
+      file,
+      apiKey,
+      terms: termsOf(index, seller),
+      feeRate: (blocks) => chainFor(process, simnet.chain()).feeRate(blocks),
+      log: diary.logOf(process.name),
+    })
+}
 
 // Named `<service>.<number>`, a service has no dot.
 const serviceOf = (name: string): Service => name.slice(0, name.indexOf('.')) as Service
 
-async function homeOf(world: World, process: Mortal): Promise<Home> {
-  const { engine, simnet, market, store, bus, lags, leases, keyring, pepper, diary } = world
+type Noted = { readonly overtakings: Overtakings; readonly isPinned: boolean; readonly works: () => void }
+
+async function homeOf(world: World, process: Mortal, { overtakings, isPinned, works }: Noted): Promise<Home> {
+  const { engine, simnet, market, store, bus, lags, leases, keyring, pepper, diary, reached } = world
   const views = world.views.of(process)
   const died = Promise.withResolvers<never>()
   process.onDeath(() => {
@@ -117,8 +130,8 @@ async function homeOf(world: World, process: Mortal): Promise<Home> {
   died.promise.catch(() => undefined)
   return {
     platform: {
-      store: store.of(process),
-      bus: lags.slowed(bus.of(process), process.clock),
+      store: countedStore(store.of(process), reached, isPinned),
+      bus: overtakings.counted(lags.slowed(bus.of(process), process.clock), works),
       views,
       clock: process.clock,
       ids: process.ids,

@@ -11,7 +11,7 @@ import { invariants } from './invariants.ts'
 import { seedLibraries, warmUp } from './libraries.ts'
 import { type Performance, performance } from './perform.ts'
 import { openCradle, type Starts } from './processes.ts'
-import type { Sabotage } from './sabotage.ts'
+import type { Sabotage } from './sabotage-tools.ts'
 import { tell } from './story.ts'
 import { closeWorld, openWorld, type World } from './world.ts'
 
@@ -32,7 +32,6 @@ export type Outcome = {
   readonly diary: readonly string[]
 }
 
-const REST_WITHIN_MS = 240_000
 /** Longer than anybody who may be waited for takes here. */
 const WAITING_MS = 60_000
 
@@ -147,7 +146,7 @@ async function comeToRest(world: World, ledger: Ledger, cues: Performance, after
     const isDone = cues.isOver() && hanging.length === 0 && world.bus.undelivered() === 0 && hasReadAll(world, ledger)
     const waited = schedule.now() - begun
     if (isDone && (waits.length === 0 || waited > WAITING_MS)) return
-    if (waited > REST_WITHIN_MS) throw new Broken('liveness', unrest(world, hanging))
+    if (waited > world.plan.restWithinMs) throw new Broken('liveness', unrest(world, hanging))
     // Nothing else is waited for than that leases end.
     const isLeased = waits.length > 0 && hanging.length === 0
     world.simnet.control.mine(isLeased ? 15 : 5)

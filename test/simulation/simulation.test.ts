@@ -1,14 +1,43 @@
 import { availableParallelism } from 'node:os'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { fetchPinned } from './pinned.ts'
+import { fetchPinned, PINNED } from './pinned.ts'
+import type { FaultKind } from '@penstock/adapters/seeded/faults.ts'
 import { planOf } from './draw-plan.ts'
-import type { Plan } from './plan.ts'
+import type { Cue } from './cues.ts'
+import { type Plan, SELLERS, type Weather } from './plan.ts'
 import { openPool, type Pool } from './pool.ts'
 import type { Outcome } from './run-plan.ts'
+import type { Occurrence } from './reached.ts'
 import { shrink, sizeOf } from './shrink.ts'
+import { tally } from './tally.ts'
 
 const SEEDS = 150
 const FROM = 1
+
+const PINNED_ONES: readonly Occurrence[] = ['process with pinned contracts', 'append by a process with pinned contracts']
+/** What so few seeds meet surely; a run of 10,000 has to meet everything that there is. */
+const OFTEN: readonly (Occurrence | FaultKind)[] = [
+  'appendFault',
+  'appendUnknown',
+  'append that met a conflict',
+  'publishFault',
+  'publishUnknown',
+  'busDrop',
+  'busRepeat',
+  'busSlow',
+  'message that one of another key overtook',
+  'commitUnknown',
+  'diskFull',
+  'write on a full disk',
+  'killBefore',
+  'killAfter',
+  'process killed as planned',
+  'process whose clock is off',
+  'both replicas at work: order',
+  'both replicas at work: settlement',
+  're-org',
+  'buyer: pay',
+]
 
 let pool: Pool
 beforeAll(() => {
@@ -19,13 +48,28 @@ afterAll(() => pool.close())
 const failure = ({ plan, broken, diary, recent }: Outcome): string =>
   `seed ${plan.seed}: ${broken?.message}\nagain: npm run simulate -- --seed ${plan.seed} --trace\n${[...diary.slice(-40), ...recent.slice(-20)].join('\n')}`
 
-test(`${SEEDS} seeds of people, faults, deaths and re-orgs break nothing`, { timeout: 900_000 }, async () => {
-  const missing = fetchPinned()
-  if (missing !== undefined) console.log(`no process runs with earlier contracts: ${missing}`)
-  const outcomes = await Promise.all(Array.from({ length: SEEDS }, (_, index) => pool.run({ plan: planOf(FROM + index) })))
-  expect(outcomes.filter(({ broken }) => broken).map(failure)).toEqual([])
-  const sold = outcomes.filter(({ statuses }) => 'CHANNEL_MONITORING_FINISHED' in statuses || 'VALID_CHANNEL_OPENING' in statuses)
-  expect(sold.length).toBeGreaterThan(SEEDS / 4)
+describe(`${SEEDS} seeds of people, faults, deaths and re-orgs`, () => {
+  const sums = tally()
+
+  test('break nothing', { timeout: 900_000 }, async () => {
+    const outcomes = await Promise.all(Array.from({ length: SEEDS }, (_, index) => pool.run({ plan: planOf(FROM + index) })))
+    for (const outcome of outcomes) sums.add(outcome)
+    expect(outcomes.filter(({ broken }) => broken).map(failure)).toEqual([])
+    const sold = outcomes.filter(
+      ({ statuses }) => 'CHANNEL_MONITORING_FINISHED' in statuses || 'VALID_CHANNEL_OPENING' in statuses,
+    )
+    expect(sold.length).toBeGreaterThan(SEEDS / 4)
+  })
+
+  test('meet the faults of every server, of processes and of people', () => {
+    expect(OFTEN.filter((what) => !sums.faults.has(what))).toEqual([])
+  })
+
+  test(`have processes with the contracts of ${PINNED} among today's`, (context) => {
+    const missing = fetchPinned()
+    if (missing !== undefined) return context.skip(missing)
+    expect(PINNED_ONES.filter((what) => !sums.faults.has(what))).toEqual([])
+  })
 })
 
 test('a seed is one course of events, for ever', { timeout: 600_000 }, async () => {
@@ -60,6 +104,18 @@ const quiet: Plan = {
   old: [],
 }
 
+const soon = { restWithinMs: 40_000 }
+const neverOpens = (alias: string): Weather => ({ what: 'behave', atMs: 0, alias, how: 'never-open' })
+/** A payment is held, its last height comes, and nobody but the guard is there to think of it. */
+const lastHeightAlone: Cue = {
+  on: 'settlement HoldHeld',
+  nth: 1,
+  strokes: [
+    { does: 'order is down', afterMs: 0, much: 60_000 },
+    { does: 'the last height comes', afterMs: 0, much: 0 },
+  ],
+}
+
 describe('what the checks notice', () => {
   test('an honest market sells', { timeout: 600_000 }, async () => {
     expect(await pool.run({ plan: quiet })).toMatchObject({ broken: undefined, statuses: { CHANNEL_MONITORING_FINISHED: 1 } })
@@ -68,22 +124,31 @@ describe('what the checks notice', () => {
   test.each([
     ['settles before the proof', 'settled only when proven', {}],
     ['does not pay out', 'money', {}],
-    [
-      'forgets to give back',
-      'given back when it is said so',
-      {
-        // Until the last seller has had its time.
-        busyMs: 20_000,
-        weather: [
-          { what: 'behave', atMs: 0, alias: 'seller-ada', how: 'never-open' },
-          { what: 'behave', atMs: 0, alias: 'seller-bob', how: 'never-open' },
-          { what: 'behave', atMs: 0, alias: 'seller-cleo', how: 'never-open' },
-        ],
-      },
-    ],
+    ['pays a stranger', 'paid for an order', {}],
+    // The first seller gives an invoice and opens nothing.
+    ['pays everybody', 'paid once', { weather: [neverOpens('seller-ada')] }],
+    // Until the last seller has had its time.
+    ['forgets to give back', 'given back when it is said so', { busyMs: 20_000, weather: SELLERS.map(neverOpens) }],
+    ['sleeps over its holds', 'no hold passes its height', { cues: [lastHeightAlone] }],
+    ['reads ahead', 'read models are behind', {}],
+    ['shows what is not so', 'read models', {}],
+    ['does not listen', 'liveness', soon],
+    ['reads the clock', 'only the seed decides', {}],
+    ['makes a date of now', 'only the seed decides', {}],
+    ['draws itself', 'only the seed decides', {}],
+    ['rolls dice', 'only the seed decides', {}],
   ] as const)('a market that %s', { timeout: 600_000 }, async (sabotage, invariant, change) => {
     const { broken } = await pool.run({ plan: { ...quiet, ...change }, sabotage })
-    expect(broken?.invariant).toBe(invariant)
+    expect({ ...broken, stack: undefined }).toMatchObject({ invariant })
+  })
+
+  test.each([
+    ['whose first seller opens nothing', { weather: [neverOpens('seller-ada')] }],
+    ['none of whose sellers opens anything', { busyMs: 20_000, weather: SELLERS.map(neverOpens) }],
+    ['whose guard is alone at the last height', { cues: [lastHeightAlone] }],
+    ['that has to come to rest soon', soon],
+  ] as const)('and nothing is wrong with an honest one %s', { timeout: 600_000 }, async (_, change) => {
+    expect((await pool.run({ plan: { ...quiet, ...change } })).broken).toBe(undefined)
   })
 })
 

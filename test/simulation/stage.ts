@@ -3,7 +3,7 @@ import type { Order, Placed } from '@penstock/order/state.ts'
 import type { Settlement } from '@penstock/settlement/state.ts'
 import type { Ledger } from './checks.ts'
 import type { Cradle } from './processes.ts'
-import { Refused } from './market.ts'
+import { Idle } from './market.ts'
 import type { World } from './world.ts'
 
 export type Trader = { readonly key: string; readonly pubkey: string }
@@ -35,7 +35,7 @@ export function subjectOf({ ledger }: Stage, id: string): Subject | undefined {
   return { id, placed: order, settlement: ledger.state(`settlement-${id}`) as Settlement | undefined }
 }
 
-/** The seller whose turn it is, or who had it `back` turns ago. @throws Refused where it is none of ours */
+/** The seller whose turn it is, or who had it `back` turns ago. @throws Idle where it is none of ours */
 export function sellerOf(
   { sellers }: Stage,
   { placed }: Subject,
@@ -44,11 +44,11 @@ export function sellerOf(
   const attempt = placed.attempts.at(-1 - back) ?? placed.attempts.at(-1)
   const pubkey = (attempt?.candidate ?? placed.terms.candidate).sellerPubkey
   for (const [alias, trader] of sellers) if (trader.pubkey === pubkey) return { alias, ...trader, attempt: attempt?.number ?? 0 }
-  throw new Refused('a seller of nobody')
+  throw new Idle('a seller of nobody')
 }
 
 export function aliasOf({ world }: Stage, pubkey: string): string {
   const node = world.simnet.control.nodes().find((one) => one.pubkey === pubkey)
-  if (!node) throw new Refused(`no node ${pubkey}`)
+  if (!node) throw new Idle(`no node ${pubkey}`)
   return node.alias
 }

@@ -22,7 +22,7 @@ const OPENING_MS = 60_000
 
 /** Everything that people and the sky do, from the first start of the processes to the moment when the faults stop. */
 export async function tell(world: World, cradle: Cradle, ledger: Ledger, performance: Performance): Promise<void> {
-  const { engine, plan, market, simnet, diary } = world
+  const { engine, plan, market, simnet, diary, reached } = world
   const { clock, random } = engine.schedule
   engine.faults.off()
   for (const name of REPLICAS) cradle.replica(name)
@@ -50,13 +50,13 @@ export async function tell(world: World, cradle: Cradle, ledger: Ledger, perform
   engine.faults.on()
   const untilMs = clock.now() + plan.busyMs
   const note = (text: string): void => diary.note(text)
-  const hands: Hands = { clock, market, draws: random.fork('hands'), untilMs, sellers, note }
+  const hands: Hands = { clock, market, draws: random.fork('hands'), untilMs, sellers, note, reached }
   const bought = new Map<string, Bought>()
   performance.begin({ world, cradle, ledger, draws: random.fork('strokes'), sellers, bought, invoices: new Map() })
-  const sky = { simnet, clock, draws: random.fork('sky'), note }
+  const sky = { simnet, clock, draws: random.fork('sky'), note, reached }
   await Promise.all([
     ...plan.purchases.map((purchase) =>
-      buy({ clock, market, control: simnet.control, untilMs, bought }, purchase, buyerKey, note),
+      buy({ clock, market, control: simnet.control, untilMs, bought, reached }, purchase, buyerKey, note),
     ),
     ...plan.weather.map((weather) => happen(sky, weather)),
     ...plan.deeds.map((deed) => doByHand(hands, deed)),

@@ -4,7 +4,7 @@ import { order as orderContract } from '@penstock/contracts/order.ts'
 import { ask } from '@penstock/runtime/service.ts'
 import type { StrokeName } from './cues.ts'
 import { command } from './deeds.ts'
-import { Refused } from './market.ts'
+import { Idle, Refused } from './market.ts'
 import { sellerOf, type Stage, type Subject } from './stage.ts'
 
 export type Doing = (stage: Stage, subject: Subject, much: number) => Promise<void>
@@ -26,11 +26,13 @@ export const people = {
   },
   'the buyer cancels': async ({ world, bought }, { id }) => {
     const { key } = bought.get(id) ?? { key: null }
-    if (key !== null) await world.market.graphql(CANCEL, cancelling(id, 'UNABLE_TO_PAY'), key)
+    if (key === null) return nothing()
+    await world.market.graphql(CANCEL, cancelling(id, 'UNABLE_TO_PAY'), key)
   },
   'the buyer pays again': async ({ world, bought }, { id }) => {
     const order = bought.get(id)
-    if (order) world.simnet.control.pay(order.buyer, order.invoice)
+    if (!order) return nothing()
+    world.simnet.control.pay(order.buyer, order.invoice)
   },
   'the seller cannot reach the buyer': (stage, subject) =>
     asSeller(stage, subject, CANCEL, cancelling(subject.id, 'UNABLE_TO_CONNECT_TO_NODE')),
@@ -52,7 +54,8 @@ export const people = {
   'the seller goes back to an outpoint': async (stage, subject, much) => {
     const { claims, named } = subject.placed
     const others = claims.map((claim) => claim.split(' ')[1] ?? '').filter((outpoint) => outpoint !== named?.outpoint)
-    if (others.length > 0) await name(stage, subject, much, stage.draws.pick(others))
+    if (others.length === 0) return nothing()
+    await name(stage, subject, much, stage.draws.pick(others))
   },
   'the seller attests': (stage, subject) => attest(stage, subject, ATTESTED),
   'the seller attests falsely': (stage, subject) => attest(stage, subject, ATTESTED | FALSELY),
@@ -73,6 +76,11 @@ export const people = {
     await command(stage.world.market, ask(sellerContract, sellerOf(stage, subject).pubkey, 'RevokeRails', BY))
   },
 } as const satisfies Partial<Record<StrokeName, Doing>>
+
+/** As things are it can do nothing, so it is not counted. */
+export const nothing = (): never => {
+  throw new Idle('there is nothing to do it to')
+}
 
 const cancelling = (id: string, reason: string) => ({ input: { order_id: id, cancellation_reason: reason } })
 const offerOf = ({ placed }: Subject): string => (placed.attempts.at(-1)?.candidate ?? placed.terms.candidate).offerId
@@ -106,7 +114,8 @@ const FALSELY = 4
 
 async function attest(stage: Stage, subject: Subject, how: number): Promise<void> {
   const outpoint = subject.placed.offered?.outpoint ?? subject.placed.named?.outpoint
-  if (outpoint !== undefined) await name(stage, subject, how, outpoint)
+  if (outpoint === undefined) return nothing()
+  await name(stage, subject, how, outpoint)
 }
 
 async function name(stage: Stage, subject: Subject, much: number, outpoint: string): Promise<void> {

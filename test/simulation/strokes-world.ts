@@ -2,7 +2,7 @@ import type { StrokeName } from './cues.ts'
 import type { SERVICES } from './plan.ts'
 import { agentOf } from './plan.ts'
 import { aliasOf, sellerOf, type Stage, type Subject } from './stage.ts'
-import type { Doing } from './strokes-people.ts'
+import { type Doing, nothing } from './strokes-people.ts'
 import { reorganise } from './weather.ts'
 
 /** What nobody's hand does: blocks, re-orgs, nodes that are away, and services of which no replica stands. */
@@ -10,21 +10,23 @@ export const events = {
   'blocks are mined': async ({ world }, _, much) => void world.simnet.control.mine(much),
   'the last height comes': async ({ world }, { settlement }, much) => {
     const { request, payment } = settlement?.hold ?? {}
-    if (!request || !payment) return
+    if (!request || !payment) return nothing()
     const missing = payment.expiryHeight - request.guardBlocks + much - heightOf(world)
-    if (missing > 0) world.simnet.control.mine(missing)
+    if (missing <= 0) return nothing()
+    world.simnet.control.mine(missing)
   },
-  'a re-org': async ({ world }, _, much) => reorganise(world.simnet, much, false),
-  'a re-org with the same transactions': async ({ world }, _, much) => reorganise(world.simnet, much, true),
+  'a re-org': async ({ world }, _, much) => void (reorganise(world, much, false) || nothing()),
+  'a re-org with the same transactions': async ({ world }, _, much) => void (reorganise(world, much, true) || nothing()),
   'the funding is evicted': async (stage, subject) => {
     const txid = subject.placed.named?.outpoint.split(':')[0]
     const { control, rows } = stage.world.simnet
-    if (txid === undefined || isTaken(subject)) return
-    if (rows(`SELECT 1 FROM txs WHERE txid = '${txid}' AND height IS NULL`).length > 0) control.doubleSpend(txid)
+    if (txid === undefined || isTaken(subject)) return nothing()
+    if (rows(`SELECT 1 FROM txs WHERE txid = '${txid}' AND height IS NULL`).length === 0) return nothing()
+    control.doubleSpend(txid)
   },
   'the funding is forgotten': async ({ world }, subject, much) => {
     const outpoint = subject.placed.named?.outpoint
-    if (outpoint === undefined || isTaken(subject)) return
+    if (outpoint === undefined || isTaken(subject)) return nothing()
     world.simnet.control.forget(outpoint.split(':')[0] ?? '')
     await world.engine.schedule.clock.sleep(much)
     world.simnet.control.rebroadcast(outpoint)
@@ -40,7 +42,8 @@ export const events = {
       `SELECT 1 FROM channel_view WHERE outpoint = '${outpoint ?? ''}' AND state = 'published' AND is_seen = 1 AND is_spent = 0
        AND held_msat = 0 AND slots = 0 AND is_online = 1`,
     )
-    if (outpoint !== undefined && isOpen.length > 0) simnet.control.close(outpoint, { force: much === 1 })
+    if (outpoint === undefined || isOpen.length === 0) return nothing()
+    simnet.control.close(outpoint, { force: much === 1 })
   },
   'the node is away': (stage, _, much) => away(stage, 'market', much),
   'the buyer is away': (stage, { placed }, much) => away(stage, aliasOf(stage, placed.terms.destination.pubkey), much),
@@ -54,7 +57,8 @@ export const events = {
   },
   'the node cancels the hold': async ({ world: { simnet } }, { settlement }) => {
     const { request } = settlement?.hold ?? {}
-    if (request) await simnet.lightning('market').holds.cancel(request.paymentHash)
+    if (!request) return nothing()
+    await simnet.lightning('market').holds.cancel(request.paymentHash)
   },
   'the agent dies': async (stage, subject, much) => stage.cradle.kill(agentOf(sellerOf(stage, subject).alias), much),
   'a replica of order stands still': ({ cradle, draws }, _, much) => stand(cradle, `order.${draws.between(1, 2)}`, much),

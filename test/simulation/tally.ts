@@ -1,5 +1,5 @@
-import { FAULT_KINDS } from '@penstock/adapters/seeded/faults.ts'
 import { allEdges } from './edges.ts'
+import { OCCASIONS } from './reached.ts'
 import type { Outcome } from './run-plan.ts'
 import { unreachable } from './unreachable.ts'
 
@@ -45,7 +45,10 @@ export function tally(): Tally {
     statuses,
     points,
     missing: () => [
-      ...FAULT_KINDS.filter((kind) => !faults.has(kind)).map((kind) => `the fault ${kind} never struck`),
+      ...Object.values(OCCASIONS)
+        .flat()
+        .filter((what) => !faults.has(what))
+        .map((what) => `it never came to this: ${what}`),
       ...[...points]
         .toSorted()
         .flatMap((point) =>

@@ -6,8 +6,8 @@ import type { World } from './world.ts'
 /** By then a guard that stands, and is answered, has spoken: a probe that the buyer keeps takes ten seconds of it. */
 const GUARD_TAKES_MS = 25_000
 const WITHOUT_FAULTS_MS = 16_000
-/** A replica that was started just now lists its holds first. */
-const LOOK_EVERY_MS = 100
+/** Between two looks at the holds. */
+export const LOOK_EVERY_MS = 100
 
 /**
  * No hold passes its height (decisions, A4): from E - 24 on it is settled or cancelled as soon as a guard can act. Only

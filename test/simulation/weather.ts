@@ -3,14 +3,28 @@ import type { Simnet } from '@penstock/adapters/simnet/simnet.ts'
 import type { Random } from '@penstock/adapters/seeded/random.ts'
 import type { Clock } from '@penstock/ports/clock.ts'
 import type { Plan, Weather } from './plan.ts'
+import type { Reached } from './reached.ts'
 
-type Sky = { readonly simnet: Simnet; readonly clock: Clock; readonly draws: Random; readonly note: (text: string) => void }
+type Sky = {
+  readonly simnet: Simnet
+  readonly clock: Clock
+  readonly draws: Random
+  readonly note: (text: string) => void
+  readonly reached: Reached
+}
 
 /** Lets one thing happen to the network. */
 export async function happen(sky: Sky, weather: Weather): Promise<void> {
-  const { simnet, clock, draws, note } = sky
+  await sky.clock.sleep(weather.atMs)
+  if ((await strikes(sky, weather)) !== NOTHING) sky.reached(`weather: ${weather.what}`)
+}
+
+/** There was nothing that it could happen to. */
+const NOTHING = Symbol('nothing')
+
+async function strikes(sky: Sky, weather: Weather): Promise<void | typeof NOTHING> {
+  const { simnet, clock, draws, note, reached } = sky
   const { control } = simnet
-  await clock.sleep(weather.atMs)
   switch (weather.what) {
     case 'behave':
       return control.behave(weather.alias, weather.how)
@@ -23,12 +37,12 @@ export async function happen(sky: Sky, weather: Weather): Promise<void> {
       await clock.sleep(weather.forMs)
       return control.holdProbes(weather.alias, false)
     case 'reorg':
-      return reorganise(simnet, weather.depth, weather.remine)
+      return reorganise({ simnet, reached }, weather.depth, weather.remine) ? undefined : NOTHING
     case 'evict':
-      return evict(sky)
+      return evict(sky) ? undefined : NOTHING
     case 'close': {
       const outpoint = sold(simnet)
-      if (outpoint === undefined) return
+      if (outpoint === undefined) return NOTHING
       const open = draws.pick(outpoint)
       control.close(open, { force: weather.force })
       return note('channel closed')
@@ -54,12 +68,21 @@ export function clearSky({ control }: Simnet, plan: Plan): void {
   void plan
 }
 
-/** As deep as the network is old, at most. */
-export function reorganise({ control, rows }: Simnet, depth: number, remine: boolean): void {
+type Branch = { readonly simnet: Simnet; readonly reached: Reached }
+
+/** As deep as the network is old, at most. @returns whether a block was taken back */
+export function reorganise({ simnet: { control, rows }, reached }: Branch, depth: number, remine: boolean): boolean {
   const [first] = rows<{ value: string }>("SELECT value FROM meta WHERE key = 'first_height'")
   const [newest] = rows<{ height: bigint }>('SELECT max(height) AS height FROM blocks')
   const deepest = Number(newest?.height ?? 0) - Number(first?.value ?? 0)
-  if (deepest > 0) control.reorg(Math.min(depth, deepest), { remine })
+  if (deepest <= 0) return false
+  const confirmed = (): number => rows('SELECT 1 FROM channels c JOIN txs t ON t.txid = c.txid WHERE t.height IS NOT NULL').length
+  const before = confirmed()
+  control.reorg(Math.min(depth, deepest), { remine })
+  reached('re-org')
+  if (remine) reached('re-org that kept the transactions')
+  if (confirmed() < before) reached('re-org that took a funding out of its block')
+  return true
 }
 
 /** Channels from a seller to a buyer: what was sold. */
@@ -73,12 +96,13 @@ function sold({ rows }: Simnet): readonly string[] | undefined {
 }
 
 /** A funding of a seller that waits for a block is replaced by a payment of the seller to itself. */
-function evict({ simnet: { control, rows }, draws, note }: Sky): void {
+function evict({ simnet: { control, rows }, draws, note }: Sky): boolean {
   const waiting = rows<{ txid: string }>(
     `SELECT DISTINCT c.txid FROM channels c JOIN txs t ON t.txid = c.txid JOIN nodes s ON s.pubkey = c.a
      WHERE s.role = 'seller' AND t.height IS NULL`,
   )
-  if (waiting.length === 0) return
+  if (waiting.length === 0) return false
   control.doubleSpend(draws.pick(waiting).txid)
   note('funding evicted')
+  return true
 }

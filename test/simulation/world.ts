@@ -13,6 +13,7 @@ import { BUYERS, type Plan, SELLERS } from './plan.ts'
 import { seededKeyring } from './keyring.ts'
 import { type Lags, openLags } from './lags.ts'
 import { type Market, openMarket } from './market.ts'
+import type { Reached } from './reached.ts'
 
 export const CONFIG: Config = readConfig({
   PENSTOCK_OPEN_WINDOW_SECONDS: '4',
@@ -59,6 +60,7 @@ export type World = {
   readonly keyring: Keyring
   readonly pepper: Uint8Array
   readonly diary: Diary
+  readonly reached: Reached
   /** Every kind of call that a process has made. */
   readonly points: Set<string>
   /** What ended a process that nobody killed. */
@@ -72,6 +74,7 @@ export function openWorld(plan: Plan): World {
   const { clock, random } = schedule
   const disk = seededDisk(schedule)
   const keys = random.fork('keys')
+  const reached: Reached = machine.faults.count
   return {
     plan,
     engine: machine,
@@ -86,13 +89,14 @@ export function openWorld(plan: Plan): World {
     market: openMarket(clock, random.fork('market')),
     store: seededEventStore(disk),
     bus: seededBus(schedule, disk),
-    lags: openLags(() => schedule.now()),
+    lags: openLags(() => schedule.now(), reached),
     views: seededDatabase(disk),
     records: seededDatabase(disk),
     leases: seededLeases(schedule),
     keyring: seededKeyring(keys.bytes(32)),
     pepper: keys.bytes(32),
     diary: openDiary(() => schedule.now()),
+    reached,
     points: new Set(),
     crashes: [],
   }
