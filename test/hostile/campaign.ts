@@ -3,12 +3,14 @@ import fc from 'fast-check'
 import { openCallers } from './callers.ts'
 import { endOf, unexplained } from './facts.ts'
 import { type Gun, openGun, type Tried } from './gun.ts'
+import type { Pool } from './inputs.ts'
+import { keptFaults, movedIn, worldOf } from './keeping.ts'
 import type { Market } from './market.ts'
 import { poolOf } from './pool.ts'
 import { watchPromptness } from './prompt.ts'
 import { type Fields, readOpenApi, restTargets } from './rest.ts'
 import { operationsOf, readSchema } from './schema.ts'
-import { closeConnections, type Shot } from './shot.ts'
+import { type Caller, closeConnections, type Shot } from './shot.ts'
 import { graphqlTarget, type Target } from './targets.ts'
 
 export type Options = {
@@ -41,6 +43,10 @@ export type Outcome = {
 const LANES = 8
 /** An operation has more sides to be tried than an address. */
 const SHARE_OF_OPERATION = 3
+/** And one credential less than several. */
+const SHARE_OF_OPERATOR = 0.4
+/** Read models are a moment behind the facts. */
+const READ_WITHIN_MS = 10_000
 /** Names of fields that a body may have; those that it must have are told by a refusal. */
 const OPTIONAL = ['from', 'private', 'expirySeconds', 'note', 'all', 'group', 'topic', 'key']
 
@@ -49,30 +55,24 @@ export async function campaign(market: Market, { runs, seed, found = () => undef
   const callers = await openCallers(market)
   const { pool, agents } = await poolOf(market, callers)
   const gun = openGun(market, callers, readOpenApi())
-  const { routes } = await market.inside()
-  const targets = [
-    ...operationsOf(readSchema()).map((operation) => graphqlTarget(operation, pool)),
-    ...restTargets(
-      routes,
-      pool,
-      await fieldsOf(
-        market,
-        routes.map(({ path }) => path),
-      ),
-    ),
-  ]
-  const jobs = targets.flatMap((target) => [true, false].map((known) => ({ target, known })))
-  // What is loaded and compiled at first use counts as there from the beginning.
-  await run(gun, jobs, 1, seed + 1, () => undefined)
-  closeConnections()
+  const targets = await targetsIn(market, pool)
+  const { strangers, operators } = jobsOf(targets)
+  const jobs = [...strangers, ...operators]
   const { dataDir } = market.product
+  // What is loaded and compiled at first use counts as there from the beginning.
+  const unpaid = worldOf(dataDir)
+  await run(gun, strangers, 1, seed + 1, () => undefined)
+  closeConnections()
   const before = { ...(await market.inside()), ...(await endOf(dataDir)) }
   gun.clear()
 
   const began = performance.now()
   const watch = watchPromptness(market)
-  const shares = jobs.reduce((sum, { target }) => sum + shareOf(target), 0)
-  const faults = await run(gun, jobs, runs / shares, seed, found)
+  const each = runs / jobs.reduce((sum, job) => sum + shareOf(job), 0)
+  const faults = await run(gun, strangers, each, seed, found)
+  const moved = movedIn(unpaid, worldOf(dataDir))
+  // Only now, since an operator plays the whole network: he pays, opens channels and makes blocks.
+  const byOperators = await run(gun, operators, each, seed + 2, found)
   const seconds = (performance.now() - began) / 1000
   const { slowestMs, misses } = await watch.stop()
   closeConnections()
@@ -80,7 +80,9 @@ export async function campaign(market: Market, { runs, seed, found = () => undef
   const after = { ...(await market.inside()), ...(await endOf(dataDir)) }
   const aftermath = [
     ...misses,
+    ...moved,
     ...(await unexplained(dataDir, before.position, gun.accepted, { agents, rejections: gun.rejections() })),
+    ...(await keptFaults(dataDir, READ_WITHIN_MS)),
     ...(await wounds(market)),
   ]
   const growth = {
@@ -94,7 +96,7 @@ export async function campaign(market: Market, { runs, seed, found = () => undef
   return {
     ...gun,
     ...growth,
-    faults: [...faults, ...aftermath],
+    faults: [...faults, ...byOperators, ...aftermath],
     wanted,
     shots: [...gun.targets.values()].reduce((sum, { known, nobody }) => sum + known + nobody, 0),
     seconds,
@@ -102,6 +104,15 @@ export async function campaign(market: Market, { runs, seed, found = () => undef
     newFacts: after.count - before.count,
     agents,
   }
+}
+
+async function targetsIn(market: Market, pool: Pool): Promise<readonly Target[]> {
+  const { routes } = await market.inside()
+  const paths = routes.map(({ path }) => path)
+  return [
+    ...operationsOf(readSchema()).map((operation) => graphqlTarget(operation, pool)),
+    ...restTargets(routes, pool, await fieldsOf(market, paths)),
+  ]
 }
 
 const MIB = 1024 * 1024
@@ -116,9 +127,21 @@ const grown = ({ heapGrowthBytes, rssBytes, newFiles }: Pick<Outcome, 'heapGrowt
 const missed = (name: string, tried: Tried | undefined): readonly string[] =>
   tried && tried.known > 0 && tried.nobody > 0 ? [] : [`${name} was not tried both with a credential and without`]
 
-const shareOf = ({ operation }: Target): number => (operation ? SHARE_OF_OPERATION : 1)
+type Job = { readonly target: Target; readonly callers: readonly Caller[] }
 
-type Job = { readonly target: Target; readonly known: boolean }
+const isOperators = ({ name }: Target): boolean => name.includes(' /operator')
+
+/** Each target with credentials and without; the operator's own, where it opens something, by themselves. */
+const jobsOf = (targets: readonly Target[]): { readonly strangers: readonly Job[]; readonly operators: readonly Job[] } => ({
+  strangers: targets.flatMap((target) => {
+    const others = target.callers.filter((caller) => caller !== 'operator' || !isOperators(target))
+    return [others, ['nobody'] as const].map((callers) => ({ target, callers }))
+  }),
+  operators: targets.filter(isOperators).map((target) => ({ target, callers: ['operator'] as const })),
+})
+
+const shareOf = ({ target, callers }: Job): number =>
+  target.operation ? SHARE_OF_OPERATION : callers[0] === 'operator' ? SHARE_OF_OPERATOR : 1
 
 /** So many lanes side by side; each target's runs stay together, so that a fault is made small by itself. */
 async function run(
@@ -134,7 +157,7 @@ async function run(
   const lane = async (): Promise<void> => {
     for (let next = left.pop(); next; next = left.pop()) {
       const { job, own } = next
-      const fault = await attack(gun, job, Math.ceil(each * shareOf(job.target)), own)
+      const fault = await attack(gun, job, Math.ceil(each * shareOf(job)), own)
       if (fault === undefined) continue
       faults.push(fault)
       found(fault)
@@ -144,8 +167,8 @@ async function run(
   return faults
 }
 
-async function attack(gun: Gun, { target, known }: Job, numRuns: number, seed: number): Promise<string | undefined> {
-  const shots = known ? fc.constantFrom(...target.callers).chain(target.shots) : target.shots('nobody')
+async function attack(gun: Gun, { target, callers }: Job, numRuns: number, seed: number): Promise<string | undefined> {
+  const shots = fc.constantFrom(...callers).chain(target.shots)
   const property = fc.asyncProperty(shots, (shot) => gun.shoot(target, shot))
   const details = await fc.check(property, { numRuns, seed, interruptAfterTimeLimit: 600_000 })
   if (!details.failed) return undefined

@@ -1,6 +1,7 @@
+import { order, type OrderFact } from '@penstock/contracts/order.ts'
 import { openStored } from '@penstock/platforms/stored.ts'
-import type { StoredEvent } from '@penstock/ports/event-store.ts'
-import { metaOf } from '@penstock/runtime/event-codec.ts'
+import { categoryOf, type StoredEvent } from '@penstock/ports/event-store.ts'
+import { eventOf, metaOf } from '@penstock/runtime/event-codec.ts'
 
 type Position = bigint | 'start'
 
@@ -32,7 +33,7 @@ export async function unexplained(
   const known = new Set([...before, ...judged.filter(isAsked)].map(({ correlation }) => correlation))
   const foreign = judged.filter((fact) => !isAsked(fact) && !known.has(fact.correlation))
   const asked = Map.groupBy(
-    judged.filter((fact) => isAsked(fact) && !BY_OTHERS.has(fact.type)),
+    judged.filter((fact) => isAsked(fact) && !(fact.seller !== undefined && agents.includes(fact.seller))),
     ({ correlation }) => correlation,
   )
   return [
@@ -48,30 +49,51 @@ export async function unexplained(
 
 /** Ids of asked commands are made from time and chance, those of all others from what they follow. */
 const isAsked = ({ command }: Noted): boolean => command[14] !== '5'
-/** What the agents, who go on working meanwhile, say about orders. */
-const BY_OTHERS: ReadonlySet<string> = new Set([
-  'SellerAccepted',
-  'PayoutInvoiceOffered',
-  'OutpointOffered',
-  'AttestationOffered',
-])
-
 type Noted = {
   readonly stream: string
   readonly type: string
   readonly correlation: string
   readonly command: string
+  /** Whose word it is, where sellers say such a thing about their orders. */
+  readonly seller: string | undefined
 }
 
 /** Those up to a position, and those after it. */
 async function factsAround(dataDir: string, from: Position): Promise<readonly [Noted[], Noted[]]> {
   const found: readonly [Noted[], Noted[]] = [[], []]
+  const sellerOf = openSellers()
   for await (const event of eventsAfter(dataDir, 'start')) {
     const { correlation, command } = metaOf(event)
     const isAfter = from === 'start' || event.position > from
-    found[isAfter ? 1 : 0].push({ stream: event.stream, type: event.type, correlation, command })
+    found[isAfter ? 1 : 0].push({ stream: event.stream, type: event.type, correlation, command, seller: sellerOf(event) })
   }
   return found
+}
+
+/**
+ * Who sells which order, learned from its facts in their order. The agents go on working whatever is tried, so that what
+ * they say about their own orders was asked for by no shot; what anybody else says was.
+ * @returns the seller whose attempt such a fact is about
+ */
+function openSellers(): (event: StoredEvent) => string | undefined {
+  const sellers = new Map<string, string>()
+  return (event) => {
+    if (categoryOf(event.stream) !== 'order') return undefined
+    const { type, data } = eventOf(order, event).fact as OrderFact // its category
+    switch (type) {
+      case 'OrderPlaced':
+      case 'AttemptStarted':
+        sellers.set(`${event.stream}/${type === 'OrderPlaced' ? 1 : data.attempt}`, data.candidate.sellerPubkey)
+        return undefined
+      case 'SellerAccepted':
+        return sellers.get(`${event.stream}/1`)
+      case 'PayoutInvoiceOffered':
+      case 'OutpointOffered':
+        return sellers.get(`${event.stream}/${data.attempt}`)
+      default:
+        return undefined
+    }
+  }
 }
 
 /** The log's end as it is now. */

@@ -5,6 +5,7 @@ import type { Market } from './market.ts'
 import type { OpenApi } from './rest.ts'
 import { type Answer, type Caller, CUT_OFF, fire, type Shot } from './shot.ts'
 import type { Target } from './targets.ts'
+import { trespass } from './trespass.ts'
 
 export type Tried = { readonly known: number; readonly nobody: number; readonly carriedOut: number }
 
@@ -28,7 +29,7 @@ export type Gun = {
 const untried: Tried = { known: 0, nobody: 0, carriedOut: 0 }
 const add = (counts: Map<string, number>, key: string): Map<string, number> => counts.set(key, (counts.get(key) ?? 0) + 1)
 
-export function openGun(market: Market, callers: Callers, openApi: OpenApi): Gun {
+export function openGun(market: Market, callers: Omit<Callers, 'bought'>, openApi: OpenApi): Gun {
   const judge = judgeAll(openApi)
   const accepted: Accepted = new Map()
   let rejections = 0
@@ -38,18 +39,12 @@ export function openGun(market: Market, callers: Callers, openApi: OpenApi): Gun
   const tookMs = new Map<string, number>()
 
   /** What the answer says was done may have left facts under every id that it names, and in the caller's account. */
-  const note = (target: Target, shot: Shot, answer: Answer): number => {
-    const done = target.operation
-      ? carriedOut(answer, target.operation)
-      : answer.status === 200 && shot.method === 'POST' && answer.type.startsWith('application/json')
-        ? [JSON.parse(answer.text)]
-        : []
+  const note = (shot: Shot, answer: Answer, done: readonly unknown[]): void => {
     const account = callers.accountOf(shot.caller)
     for (const one of done)
       for (const id of new Set([...textsIn(one), ...(account === undefined ? [] : [account])])) add(accepted, id)
     // It was asked for, and was withdrawn when it was not ready in time: two commands.
     for (const id of leftBehind(answer)) add(add(accepted, id), id)
-    return done.length
   }
 
   const renew = async (caller: Caller): Promise<void> => {
@@ -71,13 +66,15 @@ export function openGun(market: Market, callers: Callers, openApi: OpenApi): Gun
     },
     async shoot(target, shot) {
       const answer = await fire(market, shot, callers.authorization(shot.caller))
-      const done = note(target, shot, answer)
+      const done = doneBy(target, shot, answer)
+      const trespassed = trespass(target.name, shot, done.length)
+      if (trespassed === undefined) note(shot, answer, done)
       const tried = targets.get(target.name) ?? untried
       const isNobody = shot.caller === 'nobody'
       targets.set(target.name, {
         known: tried.known + (isNobody ? 0 : 1),
         nobody: tried.nobody + (isNobody ? 1 : 0),
-        carriedOut: tried.carriedOut + (target.operation?.kind === 'mutation' ? done : 0),
+        carriedOut: tried.carriedOut + (target.operation?.kind === 'mutation' ? done.length : 0),
       })
       for (const kind of shot.kinds) add(kinds, kind)
       tookMs.set(target.name, (tookMs.get(target.name) ?? 0) + answer.tookMs)
@@ -86,8 +83,15 @@ export function openGun(market: Market, callers: Callers, openApi: OpenApi): Gun
       if (answer.status === 500 && target.name.endsWith('create_order')) rejections += 1
       // A log-out or a revoked key, among what was tried, ends a credential.
       if (answer.text.includes('Unauthorized token')) await renew(shot.caller)
-      const wrong = judge(answer, shot)
+      const wrong = trespassed ?? judge(answer, shot)
       if (wrong !== undefined) throw new Error(`${wrong}\n  answer ${answer.status}: ${answer.text.slice(0, 500)}`)
     },
   }
+}
+
+/** What an answer shows as carried out. */
+function doneBy({ operation }: Target, { method }: Shot, answer: Answer): readonly unknown[] {
+  if (operation) return carriedOut(answer, operation)
+  const isDone = answer.status === 200 && method === 'POST' && answer.type.startsWith('application/json')
+  return isDone ? [JSON.parse(answer.text)] : []
 }

@@ -129,13 +129,14 @@ const plainly: Judge = ({ status, type, text }) => {
   return /^text\/(?:html|plain|css|javascript|event-stream)|^image\/svg/.test(type) ? undefined : `${status} of type "${type}"`
 }
 
-/** Results of operations that an answer shows as carried out. */
+/** Results of operations that an answer shows as carried out, under whatever alias: a namespace has an `id` beside them. */
 export function carriedOut({ text }: Answer, { path, kind }: Operation): readonly unknown[] {
   const body = parsed(text)
   if (kind === 'query' || !isObject(body)) return []
-  const inside = (level: readonly unknown[]): readonly unknown[] =>
-    level.flatMap((one) => (isObject(one) ? Object.values(one) : []))
-  return path.reduce<readonly unknown[]>(inside, [body['data']]).filter((one) => one !== null && one !== undefined)
+  const inner = path.slice(0, -1).reduce<unknown>((level, name) => (isObject(level) ? level[name] : undefined), body['data'])
+  return isObject(inner)
+    ? Object.entries(inner).flatMap(([name, one]) => (name === 'id' || one === null || one === undefined ? [] : [one]))
+    : []
 }
 
 /** All texts in a value. */

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { afterAll, beforeAll, describe, test } from 'vitest'
+import { buy, follow, pay, simNodes } from '../harness/buyer.ts'
+import { endOf, unexplained } from './facts.ts'
+import { openGun } from './gun.ts'
+import { carriedOut } from './judge.ts'
+import { keptFaults, movedIn, worldOf } from './keeping.ts'
+import { type Market, openMarket } from './market.ts'
+import { readOpenApi } from './rest.ts'
+import { operationsOf, readSchema } from './schema.ts'
+import type { Shot } from './shot.ts'
+import { graphqlTarget, type Target } from './targets.ts'
+import { trespass } from './trespass.ts'
+
+const CANCEL = 'mutation ($id: String!) { market { order { cancel(input: { order_id: $id }) { success } } } }'
+
+let market: Market
+let agents: readonly string[]
+beforeAll(async () => {
+  market = await openMarket()
+  agents = (await simNodes(market.product)).filter(({ role }) => role === 'seller').map(({ pubkey }) => pubkey)
+}, 120_000)
+afterAll(async () => {
+  await market.product.stop()
+})
+
+describe('what every look has to notice', () => {
+  test('what is carried out for nobody and for a stranger', async () => {
+    const { product } = market
+    const { id, key } = await buy(product)
+    const operation = operationsOf(readSchema()).find(({ path }) => path.join('.') === 'market.order.cancel') ?? assert.fail()
+    // As if the market did not look at who asks: the right key is put in for whoever shoots.
+    const gun = openGun(
+      market,
+      { authorization: () => `Bearer ${key}`, accountOf: () => undefined, renew: () => Promise.resolve(0) },
+      readOpenApi(),
+    )
+    const target: Target = { ...graphqlTarget(operation, new Map()), name: 'mutation market.order.cancel' }
+    const shot: Shot = {
+      target: target.name,
+      caller: 'nobody',
+      method: 'POST',
+      path: '/graphql',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ query: CANCEL, variables: { id } }),
+      kinds: [],
+    }
+    await assert.rejects(gun.shoot(target, shot), /market\.order\.cancel was carried out for nobody/)
+    assert.equal(gun.accepted.size, 0)
+    const answer = (data: object) => ({ status: 200, type: 'application/json', text: JSON.stringify({ data }), tookMs: 0 })
+    assert.deepEqual(carriedOut(answer({ market: { order: { id: 'order', a1: { success: true }, a2: null } } }), operation), [
+      { success: true },
+    ])
+    assert.equal(trespass('mutation liquidity.buy', { caller: 'nobody' }, 1), undefined)
+    assert.match(trespass('mutation liquidity.buy', { caller: 'stranger' }, 1) ?? '', /for stranger/)
+    assert.match(trespass('POST /pages/:id', { caller: 'nobody' }, 1) ?? '', /for nobody/)
+  })
+
+  test('what a seller says who is no agent, and money that moves', async () => {
+    const { product } = market
+    const { position } = await endOf(product.dataDir)
+    const before = worldOf(product.dataDir)
+    assert.deepEqual(movedIn(before, worldOf(product.dataDir)), [])
+    const { id, key, invoice } = await buy(product)
+    assert.deepEqual(movedIn(before, worldOf(product.dataDir)), [])
+    await pay(product, invoice)
+    await follow(product, { id, key }, ['SELLER_SENT_TRANSACTION', 'WAITING_FOR_ON_CHAIN_CONFIRMATION'])
+    // The first price of a day may be set meanwhile.
+    const foundWith = async (known: readonly string[]) =>
+      (await unexplained(product.dataDir, position, new Map([[id, 1]]), { agents: known, rejections: 0 })).filter((one) =>
+        one.includes(id),
+      )
+    assert.deepEqual(await foundWith(agents), [])
+    assert.match((await foundWith([])).join(), /OutpointOffered/)
+    assert.match(movedIn(before, worldOf(product.dataDir)).join(), /network's payments have changed/)
+  })
+
+  test('a record of which no fact speaks, and a row of a read model', async () => {
+    const { dataDir } = market.product
+    assert.deepEqual(await keptFaults(dataDir, 10_000), [])
+    const changed = async (file: string, statement: string, back: string) => {
+      const db = new DatabaseSync(join(dataDir, file))
+      try {
+        db.exec(statement)
+        return (await keptFaults(dataDir, 0)).join('\n')
+      } finally {
+        db.exec(back)
+        db.close()
+      }
+    }
+    const id = '01a1f000-0000-7000-8000-000000000000'
+    const put = `INSERT INTO records (id, kind, json, at) VALUES ('${id}', 'email', '{}', 0)`
+    assert.match(await changed('records.db', put, `DELETE FROM records WHERE id = '${id}'`), /no fact speaks of record 01a1f000/)
+    const turn = 'UPDATE gateway_credentials SET revoked = 1 - revoked'
+    assert.match(await changed('views.db', turn, turn), /gateway_credentials has a row that the facts do not make/)
+    assert.deepEqual(await keptFaults(dataDir, 0), [])
+  })
+})
