@@ -1,14 +1,17 @@
 import { type SimNode, simNodes } from '../harness/buyer.ts'
 import { type Product, startProduct } from '../harness/product.ts'
-import { isOnTheChainAlone } from './books.ts'
+import type { Balances } from './balances.ts'
+import { booksOf, isOnTheChainAlone } from './books.ts'
 import { counted, type Report } from './command.ts'
 import { type Fold, openFold } from './fold.ts'
 import { lookAtAll, marketMsat } from './look.ts'
 import { type Mortal, mortal } from './mortal.ts'
+import { isOpen } from './orders.ts'
 import { act } from './people.ts'
-import { type Plan, planOf } from './plan.ts'
+import { fashionOf, type Plan, planOf, standardExtent } from './plan.ts'
 import { doorFaults, purchaseFaults } from './purchases.ts'
 import { seeded, seedOf } from './random.ts'
+import { type Struck, struckIn } from './struck.ts'
 
 /** Short windows, so that every ending is reached within a round. */
 const env = {
@@ -23,7 +26,8 @@ const env = {
 }
 
 export type RoundReport = Report & {
-  readonly kills: number
+  readonly struck: Struck
+  readonly balances: Balances
   /** Holds that a rails seller's signature and the chain settled at their last height. */
   readonly unproven: number
 }
@@ -54,16 +58,18 @@ type World = { readonly dataDir: string; readonly fold: Fold; readonly nodes: re
 async function oneRound({ dataDir, fold, nodes, before }: World, seed: number, round: number): Promise<RoundReport> {
   const begun = performance.now()
   const aliases = (role: string): readonly string[] => nodes.filter((node) => node.role === role).map(({ alias }) => alias)
-  const plan = planOf(seeded(seed), { market: 'market', buyers: aliases('buyer'), sellers: aliases('seller') })
+  const people = { market: 'market', buyers: aliases('buyer'), sellers: aliases('seller') }
+  const plan = planOf(seeded(seed), people, { ...standardExtent, fashion: fashionOf(round) })
   const market = mortal(dataDir, env)
-  const [{ bought, refusals }, product] = await Promise.all([act(market, plan, nodes), lives(market, plan)])
+  const [{ bought, refusals }, { product, killed }] = await Promise.all([act(market, plan, nodes), lives(market, plan, fold)])
   for (const alias of ['market', ...aliases('seller')]) await product.operator('POST', '/sim/behave', { alias, how: 'ok' })
-  const { books, waits, faults } = await lookAtAll(product, fold, before)
+  const { books, waits, balances, faults } = await lookAtAll(product, fold, before)
   const sales = [...purchaseFaults(plan.purchases.length, bought, books), ...doorFaults(round, books)]
   return {
     round,
-    plan: plan.weather.map(({ atMs, ...change }) => `${atMs / 1000} s ${Object.values(change).join(' ')}`),
-    kills: plan.livesMs.length,
+    plan: plan.weather.flat().map(({ atMs, ...change }) => `${atMs / 1000} s ${Object.values(change).join(' ')}`),
+    struck: struckIn(fold.events, killed),
+    balances,
     invoices: bought.length,
     refusals,
     seconds: (performance.now() - begun) / 1000,
@@ -76,9 +82,17 @@ async function oneRound({ dataDir, fold, nodes, before }: World, seed: number, r
   }
 }
 
-async function lives(market: Mortal, { livesMs }: Plan): Promise<Product> {
-  for (const forMs of livesMs) await market.live(forMs)
-  return market.settleDown()
+type Lived = { readonly product: Product; readonly killed: readonly number[] }
+
+async function lives(market: Mortal, { livesMs }: Plan, fold: Fold): Promise<Lived> {
+  const killed: number[] = []
+  const old = new Set(booksOf(fold.events).map(({ id }) => id))
+  for (const forMs of livesMs) {
+    await market.live(forMs)
+    await fold.catchUp()
+    killed.push(booksOf(fold.events).filter((book) => !old.has(book.id) && isOpen(book)).length)
+  }
+  return { product: await market.settleDown(), killed }
 }
 
 const forLogs = (what: string): string => what.replace(/order [0-9a-f-]{36}/, 'an order')

@@ -6,13 +6,15 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, describe, expect, test } from 'vitest'
 import { orderLifecycle } from '@penstock/order/order.ts'
+import { type Balances, balanceFaults, type Wealth, wealthOf } from './balances.ts'
 import { type Book, booksOf } from './books.ts'
-import { campaign } from './campaign.ts'
+import { campaign, type RoundReport } from './campaign.ts'
 import { type Fold, openFold } from './fold.ts'
 import { moneyFaults } from './money.ts'
 import { orderFaults } from './orders.ts'
 import { doorFaults, purchaseFaults } from './purchases.ts'
 import { readModelFaults, uncompared } from './read-models.ts'
+import { lacking } from './struck.ts'
 import { type Htlc, type Truth, truthOf } from './truth.ts'
 import { unnamed, type Wait, waitsOf } from './waiting.ts'
 
@@ -20,6 +22,7 @@ const ROUNDS = 8
 const FAR_HEIGHT = 9_999_999n
 const seed = Number(process.env['PENSTOCK_TEST_SEED'] ?? Date.now() % 2 ** 31)
 const dataDir = mkdtempSync(join(tmpdir(), 'penstock-faults-'))
+const reports: RoundReport[] = []
 let clean = false
 
 afterAll(() => {
@@ -28,13 +31,14 @@ afterAll(() => {
 
 test(`${ROUNDS} rounds of orders under kill -9, bad sellers and re-orgs leave nothing undone`, { timeout: 480_000 }, async () => {
   console.log(`seed ${seed}; again: npm run faults -- --rounds ${ROUNDS} --seed ${seed}`)
-  let rounds = 0
-  for await (const { faults, statuses, kills, seconds } of campaign(dataDir, seed, ROUNDS)) {
-    rounds += 1
-    expect(faults, `round ${rounds} of seed ${seed}; the data stays in ${dataDir}`).toEqual([])
-    console.log(`round ${rounds}: ${kills} kills, ${seconds.toFixed(1)} s, ${JSON.stringify(statuses)}`)
+  for await (const report of campaign(dataDir, seed, ROUNDS)) {
+    const { faults, statuses, struck, seconds } = report
+    reports.push(report)
+    expect(faults, `round ${reports.length} of seed ${seed}; the data stays in ${dataDir}`).toEqual([])
+    console.log(`round ${reports.length}: ${seconds.toFixed(1)} s, ${JSON.stringify(struck)}, ${JSON.stringify(statuses)}`)
   }
-  expect(rounds).toBe(ROUNDS)
+  expect(reports).toHaveLength(ROUNDS)
+  expect(lacking(reports)).toEqual([])
   clean = true
 })
 
@@ -43,15 +47,18 @@ type Seen = {
   readonly truth: Truth
   readonly books: readonly Book[]
   readonly gainedMsat: bigint
+  readonly wealth: readonly Wealth[]
+  readonly balances: Balances
   readonly waits: readonly Wait[]
   readonly planned: number
   readonly bought: readonly string[]
 }
 
-const faultsIn = ({ truth, books, gainedMsat, waits, planned, bought }: Seen): readonly string[] => [
+const faultsIn = ({ truth, books, gainedMsat, wealth, balances, waits, planned, bought }: Seen): readonly string[] => [
   ...unnamed(waits),
   ...orderFaults(books, waits),
   ...moneyFaults(books, truth, gainedMsat),
+  ...balanceFaults(books, truth.payments, wealth, balances),
   ...purchaseFaults(planned, bought, books),
   ...doorFaults(ROUNDS, books),
 ]
@@ -67,7 +74,10 @@ function seenIn(fold: Fold): Seen {
   // Each round has judged how late it was; since then the market stands still, and nothing of it is late.
   const waits = waitsOf(fold.asking(), { at: 0, height: 0 })
   const bought = books.map(({ id }) => id)
-  return { truth: truthOf(dataDir), books, gainedMsat: gainOf(books), waits, planned: bought.length, bought }
+  const wealth = wealthOf(dataDir)
+  const balances = reports.at(-1)?.balances ?? new Map<string, bigint>()
+  const truth = truthOf(dataDir)
+  return { truth, books, gainedMsat: gainOf(books), wealth, balances, waits, planned: bought.length, bought }
 }
 
 const found = (books: readonly Book[], what: string, is: (book: Book) => boolean): Book => {
@@ -110,7 +120,8 @@ const withoutWait = (seen: Seen, stream: string): Seen => ({
 
 type Change = (seen: Seen) => Seen
 /** What is changed, how, and what has to be said of it. */
-const changes: readonly (readonly [string, Change, RegExp])[] = [
+type Named = readonly [string, Change, RegExp]
+const changes: readonly Named[] = [
   ['a channel that is not there', (seen) => withTruth(seen, { channels: new Map() }), /the network has no channel/],
   [
     'a channel to somebody else',
@@ -169,6 +180,19 @@ const changes: readonly (readonly [string, Change, RegExp])[] = [
     'a millisatoshi that is missing',
     (seen) => ({ ...seen, gainedMsat: seen.gainedMsat - 1n }),
     /gained \d+ msat, and its ledger says/,
+  ],
+  ...['buyer', 'seller', 'market'].map((who): Named => [
+    `a ${who} with a millisatoshi more than the facts explain`,
+    (seen) => {
+      const [alias, msat] = [...seen.balances].find(([name]) => name.startsWith(who)) ?? assert.fail()
+      return { ...seen, balances: new Map([...seen.balances, [alias, msat + 1n]]) }
+    },
+    /\w has \d+ msat, and should have \d+/,
+  ]),
+  [
+    'a payment that was made and that no fact knows of',
+    (seen) => withBook(seen, sold(seen.books), { settled: [] }),
+    /buyer(?:-2)? has \d+ msat, and should have \d+/,
   ],
   [
     'a payment that still hangs',
@@ -239,6 +263,20 @@ const changes: readonly (readonly [string, Change, RegExp])[] = [
     /nobody bought by LSPS1/,
   ],
 ]
+
+describe('a run proves nothing', () => {
+  const struck = { killed: [0, 3], failovers: 1, reorged: 1 }
+  const statuses = { INVALID_CHANNEL_OPENING: 1, SELLER_FAILED_TO_SEND_SWAP: 1, SELLER_FAILED_TO_OPEN_CHANNEL: 1 }
+  const run = (one: object) => lacking(Array.from({ length: ROUNDS }, () => ({ struck, statuses, ...one })))
+
+  test('where one kind of fault never struck', () => {
+    expect(run({})).toEqual([])
+    for (const status of Object.keys(statuses)) expect(run({ statuses: { ...statuses, [status]: 0 } })).toHaveLength(1)
+    for (const none of [{ killed: [0, 0] }, { failovers: 0 }, { reorged: 0 }])
+      expect(run({ struck: { ...struck, ...none } })).toHaveLength(1)
+    expect(run({ struck: { killed: [], failovers: 0, reorged: 0 }, statuses: {} })).toHaveLength(6)
+  })
+})
 
 /** The same data with one thing changed has to be noticed, or the rounds above prove nothing. */
 describe('what the look in the end notices', () => {

@@ -1,5 +1,6 @@
 import { verifyStore } from '@penstock/standalone/audit.ts'
 import type { Product } from '../harness/product.ts'
+import { type Balances, balanceFaults, balancesOf, wealthOf } from './balances.ts'
 import { type Book, booksOf } from './books.ts'
 import type { Fold } from './fold.ts'
 import { moneyFaults } from './money.ts'
@@ -9,7 +10,13 @@ import { atRest } from './rest.ts'
 import { truthOf } from './truth.ts'
 import { unnamed, type Wait } from './waiting.ts'
 
-export type Look = { readonly books: readonly Book[]; readonly waits: readonly Wait[]; readonly faults: readonly string[] }
+export type Look = {
+  readonly books: readonly Book[]
+  readonly waits: readonly Wait[]
+  /** What every node had in the end. */
+  readonly balances: Balances
+  readonly faults: readonly string[]
+}
 
 /**
  * Lets everything come to rest, stops the market, and looks at all that it left behind.
@@ -24,11 +31,13 @@ export async function lookAtAll(product: Product, fold: Fold, beforeMsat: bigint
     mineAfterMs: PATIENCE_MS,
     withinMs: REST_WITHIN_MS,
   })
-  const gainedMsat = (await marketMsat(product)) - beforeMsat
+  const balances = await balancesOf(product)
+  const gainedMsat = (balances.get('market') ?? 0n) - beforeMsat
   const parked = await product.operator<readonly object[]>('GET', '/parked')
   const exit = await product.stop()
   await fold.catchUp()
   const books = booksOf(fold.events)
+  const truth = truthOf(dataDir)
   const audited = await verifyStore(dataDir)
   const faults = [
     ...(exit === 0 ? [] : [`the market ended with ${exit} when it was asked to stop`]),
@@ -36,21 +45,16 @@ export async function lookAtAll(product: Product, fold: Fold, beforeMsat: bigint
     ...orderFaults(books, waits),
     ...(parked.length === 0 ? [] : [`parked: ${JSON.stringify(parked)}`]),
     ...(audited.divergences === 0 && audited.ledger_balanced ? [] : [`the audit found ${JSON.stringify(audited)}`]),
-    ...moneyFaults(books, truthOf(dataDir), gainedMsat),
+    ...moneyFaults(books, truth, gainedMsat),
+    ...balanceFaults(books, truth.payments, wealthOf(dataDir), balances),
     ...(await readModelFaults(dataDir, fold.events)),
   ]
-  return { books, waits, faults }
+  return { books, waits, balances, faults }
 }
 
 const REST_WITHIN_MS = 60_000
 const PATIENCE_MS = 6000
 
 /** What the market's node has, on the chain and in its channels. */
-export async function marketMsat(product: Pick<Product, 'operator'>): Promise<bigint> {
-  const { nodes } = await product.operator<{ nodes: readonly { alias: string; on_chain_msat: string; channel_msat: string }[] }>(
-    'GET',
-    '/sim/balances',
-  )
-  const market = nodes.find(({ alias }) => alias === 'market')
-  return BigInt(market?.on_chain_msat ?? 0) + BigInt(market?.channel_msat ?? 0)
-}
+export const marketMsat = async (product: Pick<Product, 'operator'>): Promise<bigint> =>
+  (await balancesOf(product)).get('market') ?? 0n

@@ -23,6 +23,10 @@ const mayWaitFor: Readonly<Record<OrderStatus, 'no one' | 'buyer' | 'lease' | 'i
   ADMIN_CLOSED: 'is over',
 }
 
+/** Whether something is still to be done for it: it is neither over nor a lease that runs. */
+export const isOpen = ({ status }: Pick<Book, 'status'>): boolean =>
+  status !== undefined && (mayWaitFor[status] === 'no one' || mayWaitFor[status] === 'buyer')
+
 /**
  * Who asks for nothing any more is seen by nobody who looks at what is asked: an order that has not ended must be among
  * what somebody waits for. @returns a sentence for each that is lost

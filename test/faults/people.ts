@@ -3,6 +3,7 @@ import { graphql, type SimNode } from '../harness/buyer.ts'
 import type { Product } from '../harness/product.ts'
 import type { Mortal } from './mortal.ts'
 import type { Plan, Purchase, Weather } from './plan.ts'
+import { youngestFundings } from './truth.ts'
 
 const BUY = `mutation ($input: LiquidityOrderInput!) { liquidity { buy(input: $input) {
   account { session_key } order { transaction_id } payment { lightning_invoice } } } }`
@@ -43,7 +44,7 @@ export async function act(
   const until = begun + patienceMs
   const [outcomes] = await Promise.all([
     Promise.all(plan.purchases.map((purchase) => buy(market, purchase, nodes, until, pay))),
-    happenAll(market, plan.weather, begun, until),
+    ...plan.weather.map((changes) => happenAll(market, changes, begun, until)),
   ])
   return {
     bought: outcomes.flatMap((outcome) => ('id' in outcome ? [outcome.id] : [])),
@@ -56,14 +57,28 @@ async function happenAll(market: Pick<Mortal, 'call'>, weather: readonly Weather
   for (const change of weather.toSorted((a, b) => a.atMs - b.atMs)) {
     await sleep(Math.max(0, begun + change.atMs - performance.now()))
     await happen(market, change, until)
+    if (change.what === 'behave' && change.lastsMs !== undefined) await sleep(change.lastsMs)
   }
 }
 
 async function happen(market: Pick<Mortal, 'call'>, change: Weather, until: number): Promise<void> {
   // A re-org whose answer was lost may happen twice, as in the world.
   if (change.what === 'reorg')
-    await market.call((product) => product.operator('POST', '/sim/reorg', { depth: change.depth }), until)
+    await market.call(async (product) => {
+      await aimed(product, change.depth)
+      return product.operator('POST', '/sim/reorg', { depth: change.depth })
+    }, until)
   else await market.call((product) => product.operator('POST', '/sim/behave', { alias: change.alias, how: change.how }), until)
+}
+
+const AIM_WITHIN_MS = 4000
+const AIM_EVERY_MS = 20
+
+/** One that takes nothing back shows little, so it comes when a funding is there that was seen in a block already. */
+async function aimed({ dataDir }: Product, depth: number): Promise<void> {
+  const end = performance.now() + AIM_WITHIN_MS
+  while (performance.now() < end && !youngestFundings(dataDir).some((blocks) => blocks >= 2 && blocks <= depth))
+    await sleep(AIM_EVERY_MS)
 }
 
 async function buy(

@@ -14,28 +14,43 @@ export type Purchase = {
 }
 
 /** What the world does meanwhile. */
-export type Weather = { readonly atMs: number } & (
-  | { readonly what: 'behave'; readonly alias: string; readonly how: Behaviour }
-  | { readonly what: 'reorg'; readonly depth: number }
-)
+export type Weather = { readonly atMs: number } &
+  /** `lastsMs`: how long nothing else of its row happens, counted from when a market that was up was told. */
+  (
+    | { readonly what: 'behave'; readonly alias: string; readonly how: Behaviour; readonly lastsMs?: number }
+    | { readonly what: 'reorg'; readonly depth: number }
+  )
 
 export type Plan = {
   readonly purchases: readonly Purchase[]
-  readonly weather: readonly Weather[]
+  /** Each of these happens in its order, side by side with the others. */
+  readonly weather: readonly (readonly Weather[])[]
   /** How long each life of the process lasts, counted from its start; some are too short for it to get ready. */
   readonly livesMs: readonly number[]
 }
 
-/** How much happens in a round, and over what time the beginnings are spread. */
-export type Extent = { readonly orders: number; readonly longMs: number }
+/** How all sellers behave for a while, whoever of them is asked. */
+export type Fashion = { readonly how: Behaviour; readonly lastsMs: number }
 
-const STANDARD: Extent = { orders: 15, longMs: 6000 }
+/** How much happens in a round, and over what time the beginnings are spread. */
+export type Extent = { readonly orders: number; readonly longMs: number; readonly fashion?: Fashion | undefined }
+
+export const standardExtent: Extent = { orders: 15, longMs: 6000 }
+
+/** Between them rounds in which more is sold. */
+const FASHIONS = ['wrong-size', undefined, 'vanish', undefined, 'never-open', 'wrong-peer', undefined, 'vanish'] as const
+
+/** In turns, so that every ending that sellers lead to is reached in a few rounds; until nobody opens, three have to fail. */
+export function fashionOf(round: number): Fashion | undefined {
+  const how = FASHIONS[(round - 1) % FASHIONS.length]
+  return how && { how, lastsMs: how === 'never-open' ? 12_000 : 5000 }
+}
 
 /** All choices of a round are made before it begins, so that a seed always gives the same ones. */
 export function planOf(
   random: Random,
   people: { readonly market: string; readonly buyers: readonly string[]; readonly sellers: readonly string[] },
-  { orders, longMs }: Extent = STANDARD,
+  { orders, longMs, fashion }: Extent = standardExtent,
 ): Plan {
   const when = (): number => random.between(0, longMs)
   return {
@@ -50,17 +65,26 @@ export function planOf(
     })),
     weather: [
       // Every behaviour once at the least, and more often one that lets something be sold.
-      ...BEHAVIOURS.map((how) => ({ what: 'behave', atMs: when(), alias: random.pick(people.sellers), how }) as const),
-      ...people.sellers.map((alias) => ({ what: 'behave', atMs: when(), alias, how: 'ok' }) as const),
-      ...silence(random, people.market, when()),
-      ...Array.from(
+      [
+        ...BEHAVIOURS.map((how) => ({ what: 'behave', atMs: when(), alias: random.pick(people.sellers), how }) as const),
+        ...people.sellers.map((alias) => ({ what: 'behave', atMs: when(), alias, how: 'ok' }) as const),
+        ...(fashion ? together(people.sellers, fashion, random.between(0, longMs / 4)) : []),
+      ],
+      silence(random, people.market, when()),
+      Array.from(
         { length: 3 },
-        () => ({ what: 'reorg', atMs: random.between(1000, longMs + 3000), depth: random.between(1, 4) }) as const,
+        () => ({ what: 'reorg', atMs: random.between(1000, longMs + 3000), depth: random.between(2, 4) }) as const,
       ),
     ],
     livesMs: Array.from({ length: random.between(2, 4) }, () => random.between(100, 4500)),
   }
 }
+
+/** One moment after the other, so that nothing else comes between them. */
+const together = (aliases: readonly string[], { how, lastsMs }: Fashion, atMs: number): readonly Weather[] => [
+  ...aliases.map((alias) => ({ what: 'behave', atMs, alias, how, ...(alias === aliases.at(-1) && { lastsMs }) }) as const),
+  ...aliases.map((alias) => ({ what: 'behave', atMs, alias, how: 'ok' }) as const),
+]
 
 /** Now and then the market's own node answers nothing for a while. */
 const silence = (random: Random, alias: string, atMs: number): readonly Weather[] =>

@@ -63,6 +63,19 @@ export function truthOf(dataDir: string): Truth {
   }
 }
 
+/** How many confirmations the channels have whose fundings were confirmed last, the youngest first. */
+export function youngestFundings(dataDir: string): readonly number[] {
+  const db = new DatabaseSync(join(dataDir, 'simnet.db'), { readOnly: true })
+  try {
+    const rows = db.prepare(
+      'SELECT (SELECT max(height) FROM blocks) - funding_height + 1 AS depth FROM channel_view WHERE funding_height IS NOT NULL ORDER BY depth LIMIT 20',
+    )
+    return rows.all().map(({ depth }) => Number(depth))
+  } finally {
+    db.close()
+  }
+}
+
 export function truthFrom(all: Rows): Truth {
   const channels = all<Channel>('SELECT * FROM channel_view')
   return {
