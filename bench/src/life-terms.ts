@@ -4,6 +4,7 @@ import type { EvidenceData } from '@penstock/contracts/settlement.ts'
 import { readConfig } from '@penstock/runtime/config.ts'
 import { bookEntry } from '@penstock/testkit/book.ts'
 import { attestationOf, candidateOf, orderTermsOf, outpointOf, secretOf } from '@penstock/testkit/order-terms.ts'
+import { wishOf } from '@penstock/testkit/quote-wish.ts'
 
 /** What the people, nodes and chain of a benchmark's order say. Its blocks: paid at height 100, funded in block 101. */
 export const [HELD_AT, FUNDED_AT] = [100, 101] as const
@@ -103,23 +104,7 @@ export const watched = {
   fundingConfirmsWithinBlocks: policy.fundingConfirmsWithinBlocks,
   leaseBlocks,
 }
-export const wish = {
-  source: 'buy',
-  buyer: terms.buyer,
-  destination,
-  isPrivate: false,
-  railsOnly: false,
-  assetId: null,
-  usdCents: '500',
-  sizeSat: null,
-  offerId: null,
-  sellers: null,
-  leaseBlocks: null,
-  requiredConfirmations: null,
-  fundingConfirmsWithinBlocks: null,
-  lsps: null,
-  record: null,
-}
+export const wish = wishOf(terms.buyer.accountId, destination)
 const entries = [1, 2, 3, 4].map((n) => bookEntry(n, { ...candidate.promises, feeRatePpm: 2000 + n }))
 /** A book of four offers, and a rate. */
 export const quoting = (now: number): object => {

@@ -8,6 +8,7 @@ import type { BookEntry } from '@penstock/market/book.ts'
 import { perUsd } from '@penstock/market/market.ts'
 import { readConfig } from '@penstock/runtime/config.ts'
 import { given } from '@penstock/testkit/given.ts'
+import { wishOf } from '@penstock/testkit/quote-wish.ts'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Market, Request } from './choose.ts'
@@ -37,23 +38,7 @@ const market = (entries: readonly BookEntry[], over: Partial<Market> = {}): Mark
   maxLeaseBlocks: config.maxChannelExpiryBlocks,
   ...over,
 })
-const request: Request = {
-  source: 'buy',
-  buyer: { accountId: uuid(70), key: null },
-  destination: { pubkey: pubkey(50), sockets: ['127.0.0.1:9735'] },
-  isPrivate: false,
-  railsOnly: false,
-  assetId: null,
-  usdCents: '500',
-  sizeSat: null,
-  offerId: null,
-  sellers: null,
-  leaseBlocks: null,
-  requiredConfirmations: null,
-  fundingConfirmsWithinBlocks: null,
-  lsps: null,
-  record: null,
-}
+const request: Request = wishOf(uuid(70), { pubkey: pubkey(50), sockets: ['127.0.0.1:9735'] })
 const lsps = { ...request, source: 'lsps1-cheapest' as const, usdCents: null, sizeSat: '1000000', leaseBlocks: 13_140 }
 const manual = { ...request, source: 'manual' as const, usdCents: null, sizeSat: '1000000', offerId: uuid(1) }
 const asking = (wanted: Request, of: Market): Wanted<QuoteDecides> => ({

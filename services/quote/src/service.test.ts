@@ -7,6 +7,7 @@ import { type PriceFact, quote } from '@penstock/contracts/quote.ts'
 import { bind, run } from '@penstock/runtime/run.ts'
 import { type Ask, ask } from '@penstock/runtime/service.ts'
 import { memoryWorld } from '@penstock/testkit/memory-world.ts'
+import { wishOf } from '@penstock/testkit/quote-wish.ts'
 import { until } from '@penstock/testkit/until.ts'
 import { randomUUID } from 'node:crypto'
 import { expect, onTestFinished, test } from 'vitest'
@@ -78,23 +79,7 @@ async function world() {
     request: (id: string) =>
       decided(
         toQuote,
-        ask(quote, id, 'RequestQuote', {
-          source: 'buy',
-          buyer: { accountId, key: null },
-          destination: { pubkey: pubkeyOf(new Uint8Array(32).fill(9)), sockets: [] },
-          isPrivate: false,
-          railsOnly: false,
-          assetId: null,
-          usdCents: '500',
-          sizeSat: null,
-          offerId: null,
-          sellers: null,
-          leaseBlocks: null,
-          requiredConfirmations: null,
-          fundingConfirmsWithinBlocks: null,
-          lsps: null,
-          record: null,
-        }),
+        ask(quote, id, 'RequestQuote', wishOf(accountId, { pubkey: pubkeyOf(new Uint8Array(32).fill(9)), sockets: [] })),
       ),
     restart: async () => {
       await running.close()
