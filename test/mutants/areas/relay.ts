@@ -64,7 +64,7 @@ export const relay = mutantsOf('relay', [
   {
     id: 'start-overtakes-a-parked-key',
     wrong: 'A start hands a reaction the facts behind a parked one: it answers them out of order.',
-    file: `${src}/consume.ts`,
+    file: `${src}/catch-up.ts`,
     text: `        if (place !== 'no') continue\n`,
     instead: ``,
     killers: [`${src}/consume.test.ts`],
