@@ -157,6 +157,28 @@ export function lostInFees({ on, does, pick, maybe, opens }: Tools): Scene {
   }
 }
 
+/** The seller spends the coins of a funding that no block has taken yet. */
+export function spentElsewhere({ on, does, pick, maybe, opens, dear }: Tools): Scene {
+  return {
+    cues: [
+      ...maybe(...opens('the seller names a fresh channel', {})),
+      on(
+        pick('channel FundingSeen', 'channel FundingSeen', 'channel WatchStarted', 'order OutpointNamed'),
+        dear(),
+        ...maybe(does(pick('order is down', 'channel-watcher is down', 'settlement is down'), { at: [0, 60] })),
+        does('the funding is evicted', { at: [0, 900] }),
+        ...maybe(does(pick('the seller names a fresh channel', 'the seller attests'), { at: [0, 1500] })),
+        ...maybe(does('blocks are mined', { at: [500, 2000], much: [1, 4] })),
+        ...maybe(does('the last height comes', { at: [2000, 3000], much: [-3, 1] })),
+      ),
+      on(
+        'channel FundingLost',
+        ...maybe(does(pick('the seller names a fresh channel', 'the operator closes the order'), { at: [0, 40] })),
+      ),
+    ],
+  }
+}
+
 /** The funding confirms in the very last blocks, and a re-org takes it out again. */
 export function lastMoment({ on, does, pick, maybe, purchase }: Tools): Scene {
   return {

@@ -1,7 +1,15 @@
 import type { Random } from '@penstock/adapters/seeded/random.ts'
 import { type Scene, type Tools, toolsOf } from './scene-tools.ts'
 import { attestedLate, heldBack } from './scenes-attestations.ts'
-import { changesOfMind, lastMoment, lateWord, lostInFees, nobodyWatches, operatorSteps } from './scenes-channel.ts'
+import {
+  changesOfMind,
+  lastMoment,
+  lateWord,
+  lostInFees,
+  nobodyWatches,
+  operatorSteps,
+  spentElsewhere,
+} from './scenes-channel.ts'
 import { approvals, latePayer, outOfBlocks, shutDoor, tooLate } from './scenes-money.ts'
 import { lostUnheard, overtaken, secondThoughts, thereAndBack } from './scenes-outpoints.ts'
 import { cancellingSlowly, oneInvoiceForTwo, quietEnd, settlingSlowly, twins, unpaid } from './scenes-payouts.ts'
@@ -14,6 +22,7 @@ const SCENES: readonly ((tools: Tools) => Scene)[] = [
   nobodyWatches,
   operatorSteps,
   lostInFees,
+  spentElsewhere,
   lastMoment,
   outOfBlocks,
   latePayer,
