@@ -6,6 +6,7 @@ import { openPepper } from '@penstock/runtime/pepper.ts'
 import { audited } from '@penstock/standalone/services.ts'
 import { until } from '@penstock/testkit/until.ts'
 import type { TestCluster } from '../../harness/cluster.ts'
+import { type Balances, balanceFaults, balancesOf, type Wealth, wealthOf } from '../balances.ts'
 import { type Book, booksOf } from '../books.ts'
 import { crashes } from '../crashes.ts'
 import type { Fold } from '../fold.ts'
@@ -14,7 +15,7 @@ import { moneyFaults } from '../money.ts'
 import { orderFaults } from '../orders.ts'
 import { differencesFromFold, type ReadRows } from '../read-models.ts'
 import { atRest } from '../rest.ts'
-import { truthOf } from '../truth.ts'
+import { type Truth, truthOf } from '../truth.ts'
 import { unnamed, type Wait } from '../waiting.ts'
 import { sql } from 'kysely'
 
@@ -23,6 +24,7 @@ export type ClusterLook = { readonly books: readonly Book[]; readonly waits: rea
 const REST_WITHIN_MS = 150_000
 const PATIENCE_MS = 10_000
 const READ_WITHIN_MS = 30_000
+const MOST_LOOKS = 10
 const QUIET_WITHIN_MS = 120_000
 
 /** Lets everything come to rest, and looks at all that the cluster keeps: facts, money, read models, processes. */
@@ -55,7 +57,8 @@ export async function lookAtCluster(
     withinMs: REST_WITHIN_MS,
   })
   const readFaults = await readModels(cluster, fold)
-  const gainedMsat = (await marketMsat(cluster)) - beforeMsat
+  const { truth, wealth, balances } = await networkOf(cluster)
+  const gainedMsat = (balances.get('market') ?? 0n) - beforeMsat
   const parked = await cluster.operator<readonly object[]>('GET', '/parked')
   const audits = await audit(store, audited(), {})
   const books = booksOf(fold.events)
@@ -64,11 +67,25 @@ export async function lookAtCluster(
     ...orderFaults(books, waits),
     ...(parked.length === 0 ? [] : [`parked: ${JSON.stringify(parked)}`]),
     ...(audits.divergences === 0 && audits.ledger_balanced ? [] : [`the audit found ${JSON.stringify(audits)}`]),
-    ...moneyFaults(books, truthOf(cluster.dataDir), gainedMsat),
+    ...moneyFaults(books, truth, gainedMsat),
+    ...balanceFaults(books, truth.payments, wealth, balances),
     ...readFaults,
     ...crashes(cluster.lines),
   ]
   return { books, waits, faults }
+}
+
+type Network = { readonly truth: Truth; readonly wealth: readonly Wealth[]; readonly balances: Balances }
+
+/** The network runs on while it is asked and read: what both say is of one moment where balances are the same before and after. */
+async function networkOf(cluster: TestCluster): Promise<Network> {
+  const look = async (tries: number, before: Balances): Promise<Network> => {
+    const { dataDir } = cluster
+    const [truth, wealth, balances] = [truthOf(dataDir), wealthOf(dataDir), await balancesOf(cluster)]
+    const isStill = [...balances].every(([alias, msat]) => before.get(alias) === msat)
+    return isStill || tries === 1 ? { truth, wealth, balances } : look(tries - 1, balances)
+  }
+  return look(MOST_LOOKS, await balancesOf(cluster))
 }
 
 /** What read models still lack after a while they will never have. While facts come on, rows may be ahead of the fold. */

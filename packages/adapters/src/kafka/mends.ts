@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module'
+import { KafkaJSError } from 'kafkajs'
 
 /*
  * What kafkajs 2.2.4 does wrong and cannot be told to do right, mended in its classes at run time, so that the mends also
@@ -28,10 +29,13 @@ export type ConsumerGroup = {
 }
 export type PartitionOffset = { readonly partition: number; readonly offset: string }
 
+type Cluster = { readonly metadata: (this: Cluster, about?: { readonly topics?: readonly string[] }) => Promise<object | null> }
+
 type Class<T> = { readonly prototype: T }
 const load = createRequire(import.meta.url)
 const queues = (load('kafkajs/src/network/requestQueue/index.js') as Class<RequestQueue>).prototype // its class, untyped
 const groups = (load('kafkajs/src/consumer/consumerGroup.js') as Class<ConsumerGroup>).prototype // its class, untyped
+const clusters = (load('kafkajs/src/cluster/index.js') as Class<Cluster>).prototype // its class, untyped
 
 const LOOK_AGAIN_MS = 10
 const UNREACHABLE = /^KafkaJS(Connection|RequestTimeout|BrokerNotFound|Lock)/
@@ -60,6 +64,7 @@ export type Handover = { before(group: ConsumerGroup): Promise<void>; after(): v
 const handovers = new WeakMap<object, Handover>()
 const fetchedUnder = new WeakMap<object, { readonly group: ConsumerGroup; readonly offsets: object | null }>()
 const { joinAndSync, fetch, heartbeat } = groups
+const { metadata } = clusters
 
 /** @param cluster as a partition assigner is given it */
 export const onHandover = (cluster: object, handover: Handover): void => void handovers.set(cluster, handover)
@@ -102,5 +107,14 @@ Object.assign(groups, {
     const batches = await fetch.call(this, nodeId)
     for (const batch of batches) fetchedUnder.set(batch, { group: this, offsets })
     return batches
+  },
+})
+
+Object.assign(clusters, {
+  /** Where every broker fails to answer it answers nothing, and whoever asked stumbles over that for good. */
+  async metadata(this: Cluster, about?: { readonly topics?: readonly string[] }): Promise<object> {
+    const answer = await metadata.call(this, about)
+    if (!answer) throw new KafkaJSError('no broker answered', { retriable: true })
+    return answer
   },
 })
