@@ -1,14 +1,15 @@
 import type { OrderStatus } from '@penstock/kernel/order-status.ts'
 import type { OrderFact, OrderTerms } from '@penstock/contracts/order.ts'
-import type { FundingFeesData, QuoteFact } from '@penstock/contracts/quote.ts'
+import type { MatchFact } from '@penstock/contracts/matching.ts'
+import type { QuoteFact } from '@penstock/contracts/quote.ts'
 import type { LedgerEntry, NotedOutpoint, SettlementFact } from '@penstock/contracts/settlement.ts'
-import type { Candidate } from '@penstock/contracts/shapes.ts'
+import type { Candidate, FundingFeesData } from '@penstock/contracts/shapes.ts'
 import { statusAfter } from '@penstock/gateway/views/order-status.ts'
 import type { Event } from '@penstock/runtime/service.ts'
 
 type DataOf<Type extends SettlementFact['type']> = Extract<SettlementFact, { type: Type }>['data']
 
-/** An order as the facts of its quote and its two main streams tell it, without any of the code that decides. */
+/** An order as the facts of its quote, its search and its two main streams tell it, without any of the code that decides. */
 export type Book = {
   readonly id: string
   status: OrderStatus | undefined
@@ -22,7 +23,9 @@ export type Book = {
   invoicedMsat: bigint
   /** The seller that the buyer was shown, and what a funding cost then. */
   shown: Candidate | undefined
-  fundingFees: FundingFeesData
+  shownFees: FundingFeesData
+  /** What a funding cost when each attempt's seller was searched for. */
+  searchFees: Map<number, FundingFeesData>
   /** Who had which attempt. */
   sellers: Map<number, Candidate>
   isHeld: boolean
@@ -46,7 +49,8 @@ const begun = (id: string): Book => ({
   priceMsat: 0n,
   invoicedMsat: 0n,
   shown: undefined,
-  fundingFees: null,
+  shownFees: null,
+  searchFees: new Map(),
   sellers: new Map(),
   isHeld: false,
   noted: undefined,
@@ -61,12 +65,13 @@ const begun = (id: string): Book => ({
 export function booksOf(events: readonly Event[]): readonly Book[] {
   const books = new Map<string, Book>()
   for (const { category, aggregateId, fact } of events) {
-    if (category !== 'order' && category !== 'settlement' && category !== 'quote') continue
+    if (category !== 'order' && category !== 'settlement' && category !== 'quote' && category !== 'match') continue
     const book = books.get(aggregateId) ?? begun(aggregateId)
     books.set(aggregateId, book)
     // The category says whose fact it is.
     if (category === 'order') noteOrder(book, fact as OrderFact)
     else if (category === 'quote') noteQuote(book, fact as QuoteFact)
+    else if (category === 'match') noteSearch(book, fact as MatchFact)
     else noteMoney(book, fact as SettlementFact)
   }
   return [...books.values()]
@@ -85,7 +90,11 @@ function noteOrder(book: Book, fact: OrderFact): void {
 }
 
 function noteQuote(book: Book, fact: QuoteFact): void {
-  if (fact.type === 'Quoted') book.fundingFees = fact.data.fundingFees
+  if (fact.type === 'Quoted') book.shownFees = fact.data.fundingFees
+}
+
+function noteSearch(book: Book, fact: MatchFact): void {
+  if (fact.type === 'SearchBegun') book.searchFees.set(fact.data.attempt, fact.data.fundingFees)
 }
 
 function noteMoney(book: Book, { type, data }: SettlementFact): void {

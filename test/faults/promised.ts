@@ -1,6 +1,6 @@
 import type { Book } from './books.ts'
 
-/** What a seller has to get, to the msat; `most` is undefined where nothing that was recorded says it. */
+/** What a seller has to get, to the msat; `most` is undefined where an earlier release did not record what a funding cost. */
 export type Promised = { readonly leastMsat: bigint; readonly mostMsat: bigint | undefined }
 
 /**
@@ -8,7 +8,7 @@ export type Promised = { readonly leastMsat: bigint; readonly mostMsat: bigint |
  * of what a funding cost then, in whole satoshis. Nothing of it is the market's own figure or code.
  * @returns undefined where nobody had the attempt
  */
-export function promisedOf({ sellers, shown, fundingFees, sizeSat }: Book, attempt: number): Promised | undefined {
+export function promisedOf({ sellers, shown, shownFees, searchFees, sizeSat }: Book, attempt: number): Promised | undefined {
   const seller = sellers.get(attempt)
   if (!seller) return undefined
   const { baseFeeSat, feeRatePpm, onchainMultiplier, onchainPriority } = seller.promises
@@ -18,9 +18,10 @@ export function promisedOf({ sellers, shown, fundingFees, sizeSat }: Book, attem
   }
   const leastMsat = payMsat(0n)
   if (onchainMultiplier === 0) return { leastMsat, mostMsat: leastMsat }
-  // What a funding cost when a successor was searched for is written down nowhere.
-  if (seller.offerId !== shown?.offerId || fundingFees === null) return { leastMsat, mostMsat: undefined }
-  const exactMsat = payMsat(BigInt(fundingFees[onchainPriority]))
+  // The seller that the buyer was shown serves at the price of then.
+  const fees = seller.offerId === shown?.offerId ? shownFees : searchFees.get(attempt)
+  if (!fees) return { leastMsat, mostMsat: undefined }
+  const exactMsat = payMsat(BigInt(fees[onchainPriority]))
   return { leastMsat: exactMsat, mostMsat: exactMsat }
 }
 

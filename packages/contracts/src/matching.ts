@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { contract, v1, type CommandsOf, type FactsOf } from './define.ts'
-import { amount, candidate, destination, instant, none, promises, pubkey, sentence, uuid } from './shapes.ts'
+import { contract, v1, v2, type CommandsOf, type FactsOf } from './define.ts'
+import { amount, candidate, destination, fundingFees, instant, none, promises, pubkey, sentence, uuid } from './shapes.ts'
 
 const offerCondition = z.strictObject({
   condition: z.enum(['NODE_CAPACITY', 'NODE_CHANNELS', 'NODE_SOCKETS', 'PARALLEL_CHANNELS']),
@@ -134,13 +134,18 @@ export type Need = z.output<typeof need>
 const question = z.int().positive()
 const asked = z.strictObject({ offerId: uuid, sellerPubkey: pubkey, round: z.int().nonnegative() })
 
+const search = z.strictObject({ attempt, need, standing: z.boolean(), candidates: z.array(candidate) })
+
 /** The search for an order's sellers, one stream an order: who was asked, who had the capacity. */
 export const match = contract('match', 'matching', {
   facts: {
     /** Who was shown to the buyer of a manual order, which may end before anybody is searched for. */
     SellerShown: v1(z.strictObject({ candidate })),
-    /** Candidates in the order in which they are asked. `standing`: offers that accept by themselves are searched. */
-    SearchBegun: v1(z.strictObject({ attempt, need, standing: z.boolean(), candidates: z.array(candidate) })),
+    /**
+     * Candidates in the order in which they are asked. `standing`: offers that accept by themselves are searched. With what
+     * a funding costs just then, by which the amounts of those that charge for it were found.
+     */
+    SearchBegun: v2(search.extend({ fundingFees }), (old: z.output<typeof search>) => ({ ...old, fundingFees: null })),
     CandidateLost: v1(z.strictObject({ attempt, offerId: uuid, reason: sentence })),
     Matched: v1(z.strictObject({ attempt, candidate })),
     Unmatched: v1(z.strictObject({ attempt, reason: sentence })),

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { contract, v1, type CommandsOf, type FactsOf } from './define.ts'
 import { lspsRequest, orderSource, orderTerms } from './order.ts'
-import { amount, destination, hash, instant, none, pubkey, rate, sentence, uuid } from './shapes.ts'
+import { amount, destination, fundingFees, hash, instant, none, pubkey, rate, sentence, uuid } from './shapes.ts'
 
 /** What somebody wants to buy. Exactly one of `usdCents` (a budget) and `sizeSat` (a capacity) is there. */
 const request = z.strictObject({
@@ -22,10 +22,6 @@ const request = z.strictObject({
   lsps: lspsRequest.nullable(),
   record: z.strictObject({ id: uuid, hash }).nullable(),
 })
-
-/** What a funding transaction costs, in sat by priority, where an offer charges for it. */
-const fundingFees = z.strictObject({ LOW: amount, MEDIUM: amount, HIGH: amount }).nullable()
-export type FundingFeesData = z.output<typeof fundingFees>
 
 /** Why there is no quote. */
 export const quoteRefusals = [

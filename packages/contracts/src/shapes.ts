@@ -40,6 +40,10 @@ export type Candidate = z.output<typeof candidate>
 export const feeCaps = promises.pick({ baseFeeCapSat: true, feeRateCapPpm: true })
 export type FeeCaps = z.output<typeof feeCaps>
 
+/** What a funding transaction costs, in sat by priority, where an offer charges for it. */
+export const fundingFees = z.strictObject({ LOW: amount, MEDIUM: amount, HIGH: amount }).nullable()
+export type FundingFeesData = z.output<typeof fundingFees>
+
 /** The rate that a price was made of, and where it came from. */
 export const rate = z.strictObject({
   centsPerBtc: amount,

@@ -1,5 +1,4 @@
-import type { FundingFeesData } from '@penstock/contracts/quote.ts'
-import type { Promises } from '@penstock/contracts/shapes.ts'
+import type { FundingFeesData, Promises } from '@penstock/contracts/shapes.ts'
 import { msatToSatCeil, msatToSatFloor, ppmOf, satToMsat } from '@penstock/kernel/money.ts'
 
 export type Priority = Promises['onchainPriority']

@@ -1,6 +1,6 @@
 import type { MatchCommand } from '@penstock/contracts/matching.ts'
 import type { Book, BookEntry } from '@penstock/market/book.ts'
-import { type FundingFees, fundingFees } from '@penstock/market/price.ts'
+import { type FundingFees, fundingFees, recordFees } from '@penstock/market/price.ts'
 import { chargesForFunding } from '@penstock/market/rank.ts'
 import type { Chain } from '@penstock/ports/chain.ts'
 import type { Graph } from '@penstock/ports/lightning.ts'
@@ -48,7 +48,7 @@ export const findSeller =
     const linked = await linkedSellers(ports, data.need, sellers)
     const candidates = searchFor(data, entries, { settings: ports.config, fees }, linked)
     await noteOpening(ports, data.need, candidates[0]?.sellerPubkey)
-    return { candidates }
+    return { candidates, fundingFees: recordFees(fees) }
   }
 
 /** Asked for only where an offer charges for its funding; where the chain can't tell, those offers are passed over. */

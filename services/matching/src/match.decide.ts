@@ -1,11 +1,11 @@
 import type { MatchCommand, MatchFact } from '@penstock/contracts/matching.ts'
-import type { Candidate } from '@penstock/contracts/shapes.ts'
+import type { Candidate, FundingFeesData } from '@penstock/contracts/shapes.ts'
 import { accept, type Decider, type Decision, type Refusal } from '@penstock/kernel/decider.ts'
 import type { Enriched } from '@penstock/runtime/enriched.ts'
 import { type Attempt, attemptOf, evolveMatch, type Match, noMatch } from './match.ts'
 
-/** What enrichment adds: whom to ask, best first. */
-export type MatchExtra = { FindSeller: { readonly candidates: readonly Candidate[] } }
+/** What enrichment adds: whom to ask, best first, and what a funding costs now; null: nobody charges for it, or none can tell. */
+export type MatchExtra = { FindSeller: { readonly candidates: readonly Candidate[]; readonly fundingFees: FundingFeesData } }
 export type MatchDecides = Enriched<MatchCommand, MatchExtra>
 type CommandOf<Type extends MatchDecides['type']> = Extract<MatchDecides, { readonly type: Type }>
 type Decided = Decision<MatchFact, Refusal>
@@ -39,10 +39,10 @@ function decide(match: Match, command: MatchDecides): Decided {
 }
 
 function find(match: Match, { data }: CommandOf<'FindSeller'>): Decided {
-  const { attempt, need, only } = data
+  const { attempt, need, only, fundingFees } = data
   if (attemptOf(match, attempt).status !== 'NONE') return accept()
   const candidates = [...data.candidates]
-  const begun: MatchFact = { type: 'SearchBegun', v: 1, data: { attempt, need, standing: !only, candidates } }
+  const begun: MatchFact = { type: 'SearchBegun', v: 2, data: { attempt, need, standing: !only, candidates, fundingFees } }
   return candidates.length > 0
     ? accept(begun)
     : accept<MatchFact>(begun, { type: 'Unmatched', v: 1, data: { attempt, reason: NOBODY } })

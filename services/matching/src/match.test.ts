@@ -43,14 +43,17 @@ const need: Need = {
 const [a, b] = [candidate(1), candidate(2)]
 const asked = (c: Candidate, round = 0) => ({ offerId: c.offerId, sellerPubkey: c.sellerPubkey, round })
 
+/** What a funding costs is written down with the search, so that anybody can add up what a seller is owed. */
+const fundingFees = { LOW: '154', MEDIUM: '308', HIGH: '616' }
+
 const find = (attempt: number, ...candidates: Candidate[]): Wanted<MatchDecides> => ({
   type: 'FindSeller',
-  data: { attempt, need, first: a, only: false, tried: [], candidates },
+  data: { attempt, need, first: a, only: false, tried: [], candidates, fundingFees },
 })
 const begun = (attempt: number, ...candidates: Candidate[]): MatchFact => ({
   type: 'SearchBegun',
-  v: 1,
-  data: { attempt, need, standing: true, candidates },
+  v: 2,
+  data: { attempt, need, standing: true, candidates, fundingFees },
 })
 const answer = (c: Candidate, granted: boolean, attempt = 1, round = 0): Wanted<MatchDecides> => ({
   type: 'RecordReservation',

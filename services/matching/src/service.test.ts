@@ -131,7 +131,7 @@ const promises = {
   onchainPriority: 'LOW' as const,
   onchainMultiplier: 0,
 }
-async function market(sizes: readonly string[]) {
+async function market(sizes: readonly string[], promised: Partial<typeof promises> = {}) {
   const made = world()
   for (const [index, totalSizeSat] of sizes.entries()) {
     const n = index + 1
@@ -139,7 +139,7 @@ async function market(sizes: readonly string[]) {
       totalSizeSat,
       minSizeSat: '100000',
       maxSizeSat: totalSizeSat,
-      promises,
+      promises: { ...promises, ...promised },
       conditions: [],
       assetId: null,
       autoAccept: true,
@@ -188,6 +188,16 @@ test('orders get capacity until there is none, and what is given back serves the
   await decide(ask(matchContract, orderIs(4), 'UseMatch', { attempt: 1 }))
   expect(types('offer', uuid(1)).at(-1)).toBe('ReservationUsed')
   expect(types('seller', pubkeyOf(secret(1))).at(-1)).toBe('OutcomeRecorded')
+})
+
+test('what a funding costs is kept with a search where an offer charges for it', async () => {
+  const feesOf = async (onchainMultiplier: number) => {
+    const { decide, all } = await market(['1000000'], { onchainMultiplier })
+    await decide(find(orderIs(1)))
+    return all.find(({ fact }) => fact.type === 'SearchBegun')?.fact.data
+  }
+  expect(await feesOf(1)).toMatchObject({ fundingFees: { LOW: '154', MEDIUM: '154', HIGH: '154' } })
+  expect(await feesOf(0)).toMatchObject({ fundingFees: null })
 })
 
 test('a search whose book is behind takes the next candidate', async () => {

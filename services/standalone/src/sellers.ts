@@ -20,8 +20,9 @@ export type Neighbourhood = {
 }
 
 const RAILS_SELLERS = 2
+const DEAREST = 3
 
-/** Each seller of the demonstration asks a little more than the one before, so that the book has an order. */
+/** Each seller of the demonstration asks a little more than the one before, so that the book has an order; the dearest, for its funding too. */
 const termsOf = (index: number): SellerTerms => ({
   totalSizeSat: 1_500_000_000n,
   minSizeSat: 100_000n,
@@ -31,6 +32,7 @@ const termsOf = (index: number): SellerTerms => ({
   feeRatePpm: 2000 + 150 * index,
   baseFeeCapSat: 1n,
   feeRateCapPpm: 500,
+  ...(index === DEAREST && { onchainMultiplier: 1 }),
   autoAccept: true,
 })
 
