@@ -166,6 +166,54 @@ describe.skipIf(noKubernetes)('the shape of a release', () => {
     expect(toNode.map(({ metadata }) => metadata.name.replace('penstock-', '')).toSorted()).toEqual([...reachOutside].toSorted())
   })
 
+  test('quote alone reaches the sources of the rate, and only where they are asked', async () => {
+    const asking = (things: readonly Thing[]): readonly string[] =>
+      things
+        .filter(({ spec }) => spec?.egress?.some(({ ports }) => ports?.some(({ port }) => port === 443)))
+        .map(({ metadata }) => metadata.name)
+    expect(asking(made.get('values-production.yaml') ?? [])).toEqual(['penstock-quote'])
+    expect(asking(made.get('values.yaml') ?? [])).toEqual([])
+    const regtest = await objects(cluster(), 'values-production.yaml', '--set', 'lightning.lnd.network=regtest')
+    expect(asking(regtest)).toEqual([])
+  })
+
+  test('the job that migrates has the settings that all others have', async () => {
+    const things = await objects(cluster(), 'values.yaml', '--set-string', 'settings.PENSTOCK_POSTGRES_TIMEOUT_SECONDS=99')
+    const without = podsOf(things).filter(
+      ({ pod }) =>
+        !pod.spec.containers[0].env.some(({ name, value }) => name === 'PENSTOCK_POSTGRES_TIMEOUT_SECONDS' && value === '99'),
+    )
+    expect(without.map(({ name }) => name)).toEqual([])
+  })
+
+  test('servers with an authority of their own: its certificate is where the settings say', async () => {
+    const things = await objects(
+      cluster(),
+      'values-production.yaml',
+      '--set-string',
+      'eventStore.url=kurrentdb://admin@x:2113?tlsCAFile=/run/secrets/event-store-ca/ca.crt',
+      '--set-string',
+      'eventStore.passwordSecret.name=store,eventStore.caSecret=store-ca,lightning.bitcoind.certSecret=rpc-cert',
+    )
+    const pod = podsOf(things).find(({ name }) => name === 'settlement')?.pod
+    const [container] = pod?.spec.containers ?? []
+    const at = Object.fromEntries((container?.volumeMounts ?? []).map(({ name, mountPath }) => [mountPath, name]))
+    expect(at).toMatchObject({ '/run/secrets/event-store-ca': 'event-store-ca', '/run/secrets/bitcoind-cert': 'bitcoind-cert' })
+    expect(container?.env).toContainEqual({ name: 'PENSTOCK_BITCOIND_CERT_FILE', value: '/run/secrets/bitcoind-cert/tls.cert' })
+    const secrets = pod?.spec.volumes.map(({ secret }) => secret?.secretName)
+    expect(secrets).toEqual(expect.arrayContaining(['store', 'store-ca', 'rpc-cert']))
+  })
+
+  test('a password of its own for another PostgreSQL would do nothing, and is refused', async () => {
+    const asked = objects(
+      cluster(),
+      'values.yaml',
+      '--set-string',
+      'eventStore.url=postgres://penstock@events:5432/events,eventStore.passwordSecret.name=store',
+    )
+    await expect(asked).rejects.toThrow(/passwordSecret/)
+  })
+
   test('where somebody scales, the chart names no number', () => {
     const things = made.get('values-production.yaml') ?? []
     const scaled = things.flatMap(({ spec }) => spec?.scaleTargetRef?.name ?? [])

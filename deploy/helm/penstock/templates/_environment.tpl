@@ -71,6 +71,9 @@
 {{- if .passwordSecret.name }}
 - { name: PENSTOCK_BITCOIND_PASSWORD_FILE, value: {{ printf "/run/secrets/bitcoind/%s" .passwordSecret.key | quote }} }
 {{- end }}
+{{- if .certSecret }}
+- { name: PENSTOCK_BITCOIND_CERT_FILE, value: /run/secrets/bitcoind-cert/tls.cert }
+{{- end }}
 {{- end }}
 {{- end }}
 {{- end }}
@@ -101,7 +104,12 @@
 {{- if $it.operator }}
 - { name: PENSTOCK_OPERATOR_TOKEN_FILE, value: /run/secrets/operator/operator.token }
 {{- end }}
-{{- range $setting, $value := $root.Values.settings }}
+{{- include "penstock.environment.settings" $root }}
+{{- end }}
+
+{{/* All processes have the same. */}}
+{{- define "penstock.environment.settings" -}}
+{{- range $setting, $value := .Values.settings }}
 - { name: {{ $setting }}, value: {{ $value | quote }} }
 {{- end }}
 {{- end }}

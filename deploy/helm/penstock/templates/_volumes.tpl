@@ -20,6 +20,9 @@ Secrets are files, and each process mounts its own only. Takes the root, the com
 {{- if $root.Values.lightning.bitcoind.passwordSecret.name }}
 - { name: bitcoind, mountPath: /run/secrets/bitcoind, readOnly: true }
 {{- end }}
+{{- if $root.Values.lightning.bitcoind.certSecret }}
+- { name: bitcoind-cert, mountPath: /run/secrets/bitcoind-cert, readOnly: true }
+{{- end }}
 {{- end }}
 {{- if $it.keyring }}
 {{- /* As a folder: a file that is mounted by subPath never follows its Secret. */}}
@@ -37,6 +40,9 @@ Secrets are files, and each process mounts its own only. Takes the root, the com
 {{- end }}
 {{- if .Values.eventStore.passwordSecret.name }}
 - { name: event-store, mountPath: /run/secrets/event-store, readOnly: true }
+{{- end }}
+{{- if .Values.eventStore.caSecret }}
+- { name: event-store-ca, mountPath: /run/secrets/event-store-ca, readOnly: true }
 {{- end }}
 {{- end }}
 
@@ -65,6 +71,10 @@ Secrets are files, and each process mounts its own only. Takes the root, the com
 - name: event-store
   secret: { secretName: {{ .name }}, defaultMode: 0440, items: [{ key: {{ .key }}, path: {{ .key }} }] }
 {{- end }}
+{{- end }}
+{{- with .Values.eventStore.caSecret }}
+- name: event-store-ca
+  secret: { secretName: {{ . }}, defaultMode: 0440, items: [{ key: ca.crt, path: ca.crt }] }
 {{- end }}
 {{- end }}
 
@@ -124,6 +134,10 @@ Secrets are files, and each process mounts its own only. Takes the root, the com
 - name: bitcoind
   secret: { secretName: {{ .name }}, defaultMode: 0440, items: [{ key: {{ .key }}, path: {{ .key }} }] }
 {{- end }}
+{{- end }}
+{{- with $root.Values.lightning.bitcoind.certSecret }}
+- name: bitcoind-cert
+  secret: { secretName: {{ . }}, defaultMode: 0440, items: [{ key: tls.cert, path: tls.cert }] }
 {{- end }}
 {{- end }}
 {{- if $it.keyring }}
