@@ -2,7 +2,7 @@ import type { ListedSale } from '@penstock/seller-agent/market.ts'
 import { until } from '@penstock/servers/lightning-process.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { scratch, spawnProduct } from '../harness/product.ts'
-import { type Deal, exchange } from './exchange.ts'
+import { type Deal, type Exchange, exchange } from './exchange.ts'
 import { type HandSeller, handSeller, TERMS } from './hand-seller.ts'
 import { type Laggard, laggard } from './laggard.ts'
 import { noLightning } from './servers.ts'
@@ -12,24 +12,7 @@ const GUARD = 24
 
 type Held = { readonly deal: Deal; readonly sale: ListedSale; readonly lastHeight: number }
 
-/** Blocks bound what is held, whatever is away meanwhile. They come from lnd alone here. */
-describe.skipIf(noLightning)('the last height', () => {
-  const here = exchange({
-    sellers: ['seller', 'stranger'],
-    btcd: false,
-    args: { stranger: ['--invoices.holdexpirydelta=24'] },
-  })
-  let rails: HandSeller
-  let stranger: HandSeller
-  let behind: Laggard | undefined
-  beforeAll(async () => {
-    stranger = await handSeller(here(), 'stranger', false)
-  }, 60_000)
-  afterAll(async () => {
-    for (const seller of [rails, stranger]) await seller.stop()
-    await behind?.stop()
-  })
-
+function handsOf(here: () => Exchange) {
   const node = (alias: string) => here().servers.node(alias)
   const height = () => here().servers.chain.rpc<number>('getblockcount')
 
@@ -61,6 +44,29 @@ describe.skipIf(noLightning)('the last height', () => {
     await here().payment(held.deal, 'failed')
     expect((await here().seen(held.deal)).payment_status).toBe('HODL_INVOICE_TIMEOUT')
   }
+
+  return { node, hold, open, mineTo, state, becomes, isSettled, isGivenBack }
+}
+
+/** Blocks bound what is held, whatever is away meanwhile. They come from lnd alone here. */
+describe.skipIf(noLightning)('the last height', () => {
+  const here = exchange({
+    sellers: ['seller', 'stranger'],
+    btcd: false,
+    args: { stranger: ['--invoices.holdexpirydelta=24'] },
+  })
+  let rails: HandSeller
+  let stranger: HandSeller
+  let behind: Laggard | undefined
+  beforeAll(async () => {
+    stranger = await handSeller(here(), 'stranger', false)
+  }, 60_000)
+  afterAll(async () => {
+    for (const seller of [rails, stranger]) await seller.stop()
+    await behind?.stop()
+  })
+
+  const { node, hold, open, mineTo, state, becomes, isSettled, isGivenBack } = handsOf(here)
 
   it('the buyer’s node is away: its own block, not one before or after, and a seller of the rails cluster alone is believed', async () => {
     const others = await hold(stranger)
@@ -103,16 +109,13 @@ describe.skipIf(noLightning)('the last height', () => {
     await isGivenBack(unnamed, 'SELLER_FAILED_TO_OPEN_CHANNEL')
   })
 
-  it('the market’s lnd is away past its own deadline: whoever is first when it is back, order and money agree', async () => {
+  it('the market’s lnd is away past its own deadline: whoever is first when it is back gives everything back', async () => {
     const [named, unnamed] = [await hold(rails), await hold(rails)]
     await open(rails, named)
     await node('market').kill()
     await mineTo(named.lastHeight + GUARD - 12 + 2)
     await node('market').start()
-    await until('lnd or the guard has ended it', async () => (await state(named)) !== 'held')
-    await ((await state(named)) === 'settled'
-      ? isSettled(named)
-      : isGivenBack(named, 'SELLER_FAILED_TO_OPEN_CHANNEL', 'SELLER_FAILED_TO_SEND_SWAP'))
+    await isGivenBack(named, 'SELLER_FAILED_TO_OPEN_CHANNEL', 'SELLER_FAILED_TO_SEND_SWAP')
     await isGivenBack(unnamed, 'SELLER_FAILED_TO_OPEN_CHANNEL')
   })
 
@@ -159,5 +162,54 @@ describe.skipIf(noLightning)('the last height', () => {
     const { output } = await starting.ready
     await until('it is said', async () => /"holdExpiryDelta":24.*before our guard comes/.test(output()))
     await starting.kill()
+  })
+})
+
+/** The market hears of blocks while its lnd is away. That one leaves everything to the guard, up to the very end. */
+describe.skipIf(noLightning)('the last height, with a bitcoin node', () => {
+  const here = exchange({ sellers: ['stranger'], btcd: true, args: { market: ['--invoices.holdexpirydelta=1'] } })
+  let stranger: HandSeller
+  beforeAll(async () => {
+    stranger = await handSeller(here(), 'stranger', false)
+  }, 60_000)
+  afterAll(() => stranger.stop())
+
+  const { node, hold, open, mineTo, state, becomes, isSettled, isGivenBack } = handsOf(here)
+
+  it('the market’s lnd is away over it: no word is said before it is back and has heard of the channel', async () => {
+    const [proven, unnamed] = [await hold(stranger), await hold(stranger)]
+    await open(stranger, proven)
+    await node('market').kill()
+    // With each block the guard comes again.
+    for (const after of [0, 1]) {
+      await mineTo(proven.lastHeight + after)
+      for (const { deal } of [proven, unnamed])
+        await until('the guard came in vain', async () => {
+          const said = new RegExp(`"order":"${deal.id}","height":${proven.lastHeight + after},.*our own node does not answer`)
+          return said.test(here().product.output())
+        })
+    }
+    for (const { deal } of [proven, unnamed]) expect(await here().told(deal)).not.toMatch(/SettleRequested|CancelRequested/)
+    await node('market').start()
+    await here().servers.mine()
+    await isSettled(proven)
+    await isGivenBack(unnamed, 'SELLER_FAILED_TO_OPEN_CHANNEL')
+  })
+
+  it('the market dies before it has settled, and comes back when that is no longer safe: it gives the payment back', async () => {
+    const proven = await hold(stranger)
+    await open(stranger, proven)
+    await here().restartMarket(() => Promise.resolve(), { PENSTOCK_TEST_CRASH_AT: 'settlement.settle.after-intent' })
+    await here().servers.mine(6)
+    await here().product.ended
+    await here().restartMarket(async () => {
+      await mineTo(proven.lastHeight + GUARD - 12)
+      expect(await state(proven)).toBe('held')
+    })
+    await becomes(proven, 'cancelled')
+    await isGivenBack(proven, 'SELLER_FAILED_TO_OPEN_CHANNEL')
+    expect(await here().told(proven.deal)).toMatch(/SettleRequested.*SettleMissed/)
+    const audit = { divergences: 0, ledger_balanced: true }
+    expect(await here().product.operator('POST', '/audit/verify', {})).toMatchObject(audit)
   })
 })

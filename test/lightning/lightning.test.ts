@@ -31,6 +31,11 @@ describe.skipIf(noLightning)('lnd on a chain of btcd', () => {
       seller: node('seller'),
       chain: lndChain(connected(servers, 'market')),
       mine: servers.mine,
+      async away(blocks) {
+        await servers.node('market').kill()
+        await servers.mine(blocks)
+        await servers.node('market').start()
+      },
       send: (request, msat, totalMsat) => sendPart(servers.node('buyer'), request, { msat, totalMsat }),
       forget: (outpoint) => forgetIn(servers.node('seller'), outpoint),
       holdProbes: keeper(servers.node('seller')),

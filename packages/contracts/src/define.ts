@@ -47,6 +47,13 @@ export const v2 = <Schema extends z.ZodType>(schema: Schema, ofFirst: (old: neve
   upcast: { 1: ofFirst },
 })
 
+/** Its third version, and how each that was written before becomes the next one. */
+export const v3 = <Schema extends z.ZodType>(
+  schema: Schema,
+  ofFirst: (old: never) => unknown,
+  ofSecond: (old: never) => unknown,
+): Versioned<Schema> => ({ v: 3, schema, upcast: { 1: ofFirst, 2: ofSecond } })
+
 export const contract = <const Category extends string, Facts extends Versions, Commands extends Versions>(
   category: Category,
   owner: string,

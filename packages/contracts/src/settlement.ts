@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { contract, v1, v2, type CommandsOf, type FactsOf } from './define.ts'
+import { contract, v1, v2, v3, type CommandsOf, type FactsOf } from './define.ts'
 import {
   amount,
   attestation,
@@ -65,6 +65,7 @@ export const evidence = z.strictObject({
       sellerFees: z.strictObject({ baseFeeMsat: amount, feeRatePpm: z.int().nonnegative() }).optional(),
     })
     .nullable(),
+  /** Asked only before a probe: without one it says nothing. */
   otherChannelsBetween: z.boolean(),
   probe: z.enum(['reached', 'not-reached', 'not-tried']),
 })
@@ -123,6 +124,8 @@ export const settlement = contract('settlement', 'settlement', {
     SettleAsked: v1(z.strictObject({ outpoint })),
     /** From here on nothing can cancel. */
     SettleRequested: v1(z.strictObject({ proof, lastHeight: z.boolean() })),
+    /** Too few blocks are left to take the payment, and the node has not taken it: it goes back, unless the node shows otherwise. */
+    SettleMissed: v1(z.strictObject({ height, sentence })),
     /** The node shows the HTLCs settled. `confirmations` are those that the proof saw. */
     HoldSettled: v1(z.strictObject({ settledAt: instant, receivedMsat: amount, confirmations: z.int().positive() })),
     CancelRequested: v1(z.strictObject({ reason: cancelReason, verdict: channelVerdict.nullable(), sentence })),
@@ -168,7 +171,7 @@ export const settlement = contract('settlement', 'settlement', {
     NoteOutpoint: v2(noted, unnumbered),
     SettleHold: v1(z.strictObject({ outpoint })),
     /** The guard's word on a block: what settlement saw by itself, with no other service in between. */
-    Guard: v2(
+    Guard: v3(
       z.strictObject({
         height,
         /** What the evidence is about; null where nothing was named. */
@@ -176,14 +179,20 @@ export const settlement = contract('settlement', 'settlement', {
         evidence: evidence.nullable(),
         /** Before the look began that gave the evidence: money is not moved by an old one. */
         lookedAt: instant,
+        /** Whether our own node had its blocks and its graph before the look: if not, what it does not show may be there. */
+        nodeReady: z.boolean(),
       }),
       // Of unknown age, so too old.
       (old: object) => ({ ...old, lookedAt: 0 }),
+      // Every look counted as one of a node that has all.
+      (old: object) => ({ ...old, nodeReady: true }),
     ),
     /** The last height by the timer: asks for a proof once more, should the guard not have come. */
     LastHeight: v1(z.strictObject({ height })),
     CancelHold: v1(z.strictObject({ sentence })),
     ExpireInvoice: v1(z.strictObject({ deadline: instant, paymentHash: hash })),
+    /** At which height it was seen that the payment cannot safely be taken any more. */
+    RecordSettleMissed: v1(z.strictObject({ height })),
     RecordSettled: v1(z.strictObject({ settledAt: instant, receivedMsat: amount })),
     RecordCancelled: v1(z.strictObject({ at: instant })),
     /** The node shows it cancelled although nobody asked: its own last line. */

@@ -213,6 +213,25 @@ export function ending({ world }: Here): void {
   })
 }
 
+export function absent({ world }: Here): void {
+  describe('a node that was away over the end of a held HTLC', () => {
+    it('gives up the invoice when it is back, settles it no more, and the payer has its money', async () => {
+      const { market, buyer, mine, away } = world()
+      const { preimage, invoice } = await heldHold(world(), { cltvDelta: 30 })
+      const { height } = await buyer.lightning.info()
+      await away((invoice.htlcs[0]?.expiryHeight ?? 0) - height)
+      await mine(1)
+      await until('it is cancelled', async () => (await market.lightning.holds.find(invoice.paymentHash))?.state === 'cancelled')
+      expect(await market.lightning.holds.settle(preimage)).toBe('cancelled')
+      // A real channel is closed for it, and resolved on the chain.
+      await until('the payment failed', async () => {
+        await mine(1)
+        return (await buyer.lightning.payments.find(invoice.paymentHash))?.state === 'failed'
+      })
+    })
+  })
+}
+
 const reasonOf = (outcome: PaymentState): string => (outcome.state === 'failed' ? outcome.reason : outcome.state)
 
 export function paying({ world }: Here): void {

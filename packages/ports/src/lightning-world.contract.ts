@@ -16,6 +16,8 @@ export type LightningWorld = {
   readonly chain: Chain
   /** Returns when every node has seen the blocks. */
   readonly mine: (count: number) => Promise<void>
+  /** The market's node is away while so many blocks are found. Returns when it is back. */
+  readonly away: (blocks: number) => Promise<void>
   /** Whether what the market sends by way of the seller is kept, before the buyer's node or by it. */
   readonly holdProbes?: (held: boolean) => Promise<void>
   /** The wallet that published an unconfirmed funding forgets it; mempools may keep it. */

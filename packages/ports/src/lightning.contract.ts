@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { opening, proving, refusing } from './lightning-channels.contract.ts'
-import { ending, holding, paying } from './lightning-payments.contract.ts'
+import { absent, ending, holding, paying } from './lightning-payments.contract.ts'
 import type { Here, LightningWorld } from './lightning-world.contract.ts'
 
 /** What every Lightning node does behind the port, simulated or real. The nodes live through the whole suite. */
@@ -19,6 +19,8 @@ export function lightningContract(name: string, open: () => Promise<LightningWor
     opening(here)
     refusing(here)
     proving(here)
+    // It may cost the buyer's channel, so nothing comes after it.
+    absent(here)
   })
 }
 
@@ -27,7 +29,7 @@ function knowing({ world }: Here): void {
     it('tells who it is, where the chain is, and when it gives up a hold by itself', async () => {
       const [info, tip] = [await world().market.lightning.info(), await world().chain.tip()]
       expect(info.pubkey).toMatch(/^0[23][0-9a-f]{64}$/)
-      expect(info).toMatchObject({ network: 'regtest', synced: true, height: tip.height })
+      expect(info).toMatchObject({ network: 'regtest', synced: true, graphSynced: true, height: tip.height })
       expect(info.version).not.toBe('')
       expect(info.uris).toEqual([`${info.pubkey}@${world().market.socket}`])
       expect(info.holdExpiryDelta === null || info.holdExpiryDelta > 0).toBe(true)

@@ -215,7 +215,10 @@ export type NodeInfo = {
   readonly version: string
   readonly network: 'mainnet' | 'testnet' | 'signet' | 'regtest'
   readonly uris: readonly string[]
+  /** It has every block there is, as far as it knows. */
   readonly synced: boolean
+  /** It has heard from a peer, since its start, of the channels that there are. What its graph lacks before may be there. */
+  readonly graphSynced: boolean
   readonly height: number
   /** Blocks before an HTLC's expiry at which the node itself cancels a held invoice; null where that is not known. */
   readonly holdExpiryDelta: number | null

@@ -44,8 +44,10 @@ export function recordCancelled(hold: Hold, { at }: Data<'RecordCancelled'>): Se
 }
 
 /** @returns whether the node has, or may have, something that must go */
-export const awaitsCancel = ({ status, atNode }: Hold): boolean =>
-  status === 'cancelling' || (status === 'cancelled' && (atNode === 'open' || atNode === 'held'))
+export const awaitsCancel = ({ status, atNode, cancel }: Hold): boolean =>
+  status === 'cancelling' ||
+  (status === 'settling' && cancel !== null) ||
+  (status === 'cancelled' && (atNode === 'open' || atNode === 'held'))
 
 /** Nobody asked for it: the node's own last line, an invoice that it ended by itself, or somebody at its console. */
 export function recordNodeCancelled(hold: Hold, { at, height }: Data<'RecordNodeCancelled'>): SettlementDecision {
@@ -62,6 +64,8 @@ export function recordNodeCancelled(hold: Hold, { at, height }: Data<'RecordNode
       return accept(cancelRequested(why), cancelled(at, why))
     }
     case 'settling':
+      // What was missed is an incident already.
+      if (hold.cancel) return recordCancelled(hold, { at })
       return accept(
         { type: 'IncidentNoted', v: 1, data: { what: 'hold-lost-while-settling', height } },
         cancelled(at, nodesOwn(hold, height)),

@@ -14,6 +14,7 @@ import {
   released,
   requested,
   settleAsked,
+  settleMissed,
   stranger,
   toHeld,
   toNoted,
@@ -117,6 +118,13 @@ describe('the node gives back by itself', () => {
     expect(decision).toMatchObject({
       facts: [{ type: 'IncidentNoted', data: { what: 'hold-lost-while-settling' } }, { type: 'HoldCancelled' }],
     })
+  })
+  test('once the settling was missed it goes back, by us or by the node, and the incident was noted before', () => {
+    const back = fact('HoldCancelled', { at: NOW, reason: 'last-height', verdict: null, sentence: settleMissed.data.sentence })
+    for (const record of [own(NOW), { type: 'RecordCancelled', data: { at: NOW } } as const])
+      given(settlement, ...toSettling, settleMissed)
+        .when(record)
+        .then(back)
   })
   test('while cancelling it is the confirmation', () =>
     given(settlement, ...toHeld, cancelRequested)

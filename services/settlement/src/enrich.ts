@@ -17,14 +17,15 @@ export const enrich = {
   IssueHold: async ({ issue }: HoldTerms, { id, ports }: About): Promise<NodeView> => {
     const { lightning, chain, keyring, config, clock, network } = ports
     const asked = Promise.all([lightning.info(), chain.tip(), lightning.wallet.inboundSat()])
+    // Its blocks come when somebody makes them: lnd calls itself unsynced two hours after the last one.
+    const isRegtest = network === 'regtest'
     const [info, tip, inboundSat] = await within(clock, ANSWER_TIMEOUT_MS, asked)
     return {
       ...keyring.paymentHashOf(id, issue),
       node: info.pubkey,
-      synced: info.synced && tip.synced,
+      synced: isRegtest || (info.synced && tip.synced),
       tipAgeSeconds: Math.max(0, Math.round((clock.now() - tip.time) / 1000)),
-      // Blocks of a regression test network come when somebody makes them.
-      staleTipSeconds: network === 'regtest' ? 0 : config.staleTipSeconds,
+      staleTipSeconds: isRegtest ? 0 : config.staleTipSeconds,
       inboundSat,
       holdExpiryDelta: info.holdExpiryDelta,
     }

@@ -1,6 +1,7 @@
 import type { EvidenceData, NotedOutpoint, SettlementFact } from '@penstock/contracts/settlement.ts'
 import { accept } from '@penstock/kernel/decider.ts'
 import { cancelRequested } from './cancel.decide.ts'
+import { isClaimable, lastHeightOf, mayWait } from './heights.ts'
 import { type Hold, type HoldRequest, namingOf } from './hold.ts'
 import { judged } from './judged.ts'
 import { watchPayout } from './payout.decide.ts'
@@ -9,10 +10,6 @@ import type { CommandOf, Data, Settlement, SettlementDecision } from './state.ts
 /** Part of every hold's length (decisions, A4): the guard's own blocks, and those that a payer's node adds or loses. */
 const SPARE_BLOCKS = 30
 const LEAST_CONFIRMATIONS = 6
-
-/** From this height on the guard settles or cancels; undefined while nothing is held. */
-export const lastHeightOf = ({ request, payment }: Hold): number | undefined =>
-  request && payment ? payment.expiryHeight - request.guardBlocks : undefined
 
 /** The last height at which a seller may still broadcast and be proven in time. */
 const lastBroadcastHeight = (
@@ -79,15 +76,22 @@ export function guard(state: Settlement, { at, data }: CommandOf<'Guard'>): Sett
   const asked = hold.settleAsked !== null && hold.settleAsked.outpoint === data.outpoint
   if (!isLast && !asked) return accept()
   if (!hold.noted) return accept(atLast('unnamed', 'No funding transaction was named before the last height.'))
-  return data.evidence
-    ? weigh(hold.noted, data.evidence, isLast)
-    : isLast
-      ? accept(atLast(null, 'What the chain says could not be learnt before the last height.'))
-      : accept()
+  const height = Math.max(data.height, data.evidence?.tipHeight ?? 0)
+  const when = { isLast, isClaimable: isClaimable(hold, height), mayWait: !data.nodeReady && mayWait(hold, height) }
+  if (data.evidence) return weigh(hold.noted, data.evidence, when)
+  return isLast && !when.mayWait
+    ? accept(atLast(null, 'What the chain says could not be learnt before the last height.'))
+    : accept()
 }
 
-function weigh({ outpoint, terms }: NonNullable<Hold['noted']>, evidence: EvidenceData, isLast: boolean): SettlementDecision {
+/** `mayWait`: our node has just come back and lacks what it may have in some blocks. */
+type When = { readonly isLast: boolean; readonly isClaimable: boolean; readonly mayWait: boolean }
+
+function weigh({ outpoint, terms }: NonNullable<Hold['noted']>, evidence: EvidenceData, when: When): SettlementDecision {
+  const { isLast } = when
   const verdict = judged(terms, evidence, { lastHeight: isLast })
+  if (verdict.verdict === 'valid' && !when.isClaimable)
+    return accept(atLast(null, 'The channel was proven when too few blocks were left to take the payment.'))
   if (verdict.verdict === 'valid') {
     const { confirmations, peer, payoutWithheldUntil } = verdict
     const proof = { outpoint, tipHeight: evidence.tipHeight, confirmations, peer, withheld: payoutWithheldUntil !== 'none' }
@@ -96,6 +100,7 @@ function weigh({ outpoint, terms }: NonNullable<Hold['noted']>, evidence: Eviden
   // Before the last height a wrong channel is the order's to release, with what the timeline needs to say.
   if (!isLast) return accept()
   if (verdict.verdict === 'wrong') return accept(atLast('wrong', verdict.sentence))
+  if (when.mayWait) return accept()
   return verdict.waitingFor === 'transaction' || verdict.waitingFor === 'confirmations'
     ? accept(atLast('unconfirmed', 'The funding transaction had no confirmation at the last height.'))
     : accept(atLast('unproven', 'Nothing but the chain had proven the channel at the last height.'))

@@ -28,8 +28,14 @@ const hidden = fact('OutpointNoted', { ...noted, terms: { ...noted.terms, isPriv
 type Word = 'settle' | 'wait' | 'wrong' | 'unconfirmed' | 'unproven' | 'unnamed' | 'unknown'
 type History = readonly SettlementFact[]
 /** What the guard says of a held payment, in one word. */
-const say = (height: number, seen: EvidenceData | null, history: History, outpoint: string | null = OUTPOINT): Word => {
-  const { decision } = given(settlement, ...history).when(guard(height, seen, outpoint))
+const say = (
+  height: number,
+  seen: EvidenceData | null,
+  history: History,
+  outpoint: string | null = OUTPOINT,
+  nodeReady = true,
+): Word => {
+  const { decision } = given(settlement, ...history).when(guard(height, seen, outpoint, nodeReady))
   if ('refused' in decision) throw new Error('the guard is never refused')
   const [first, ...more] = decision.facts
   expect(more).toEqual([])
@@ -91,9 +97,19 @@ for (const [name, seen, between, last, note = [isNoted]] of classes)
       expect(say(E - 25, seen, asked)).toBe(between)
       expect(say(E - 25, seen, unasked)).toBe('wait')
     })
-    test.each([E - 24, E - 23, E + 5])('at height %i, asked or not', (height) => {
+    test.each([E - 24, E - 23, E - 13])('at height %i, asked or not', (height) => {
       expect(say(height, seen, asked)).toBe(last)
       expect(say(height, seen, unasked)).toBe(last)
+    })
+    test.each([E - 12, E - 1, E, E + 5])('at height %i, when nothing can be claimed any more', (height) => {
+      expect(say(height, seen, asked)).toBe(last === 'settle' ? 'unknown' : last)
+      expect(say(height, seen, unasked)).toBe(last === 'settle' ? 'unknown' : last)
+    })
+    test('while a node that is back has not heard of all: only what is sure, up to a height before its own last line', () => {
+      const sure = last === 'settle' || last === 'wrong'
+      for (const height of [E - 24, E - 19]) expect(say(height, seen, unasked, OUTPOINT, false)).toBe(sure ? last : 'wait')
+      expect(say(E - 18, seen, unasked, OUTPOINT, false)).toBe(last)
+      expect(say(E - 25, seen, asked, OUTPOINT, false)).toBe(between)
     })
   })
 
@@ -101,6 +117,13 @@ test('where nothing was named: released at the last height, not before', () => {
   expect(say(E - 25, null, toHeld, null)).toBe('wait')
   expect(say(E - 24, null, toHeld, null)).toBe('unnamed')
   expect(say(E - 23, null, toHeld, null)).toBe('unnamed')
+  expect(say(E - 24, null, toHeld, null, false)).toBe('unnamed')
+})
+
+test('the block of the evidence counts too: by it the payment may be past taking', () => {
+  expect(say(E - 24, evidence({ tipHeight: E - 13 }), toNoted)).toBe('settle')
+  expect(say(E - 24, evidence({ tipHeight: E - 12 }), toNoted)).toBe('unknown')
+  expect(say(903, evidence({ tipHeight: E }), [...toNoted, settleAsked])).toBe('unknown')
 })
 
 test('evidence about another outpoint than the noted one says nothing', () => {

@@ -92,7 +92,7 @@ const wish: fc.Arbitrary<Wish> = fc.oneof(
     arbitrary: data(
       'Guard',
       fc
-        .record({ height, outpoint: from(OUTPOINT, OUTPOINT, OTHER, null), evidence: from(...seen) })
+        .record({ height, outpoint: from(OUTPOINT, OUTPOINT, OTHER, null), evidence: from(...seen), nodeReady: fc.boolean() })
         .map((g) => ({ ...g, lookedAt: 0, ...limit })),
     ),
   },
@@ -120,6 +120,7 @@ const wish: fc.Arbitrary<Wish> = fc.oneof(
       { deadline: 1, paymentHash: HASH, held: null, node },
     ),
   ),
+  data('RecordSettleMissed', from({ height: E - 13 }, { height: E - 12 })),
   data('RecordCancelled', from({ at: NOW })),
   data('RecordNodeCancelled', from({ at: NOW, height: 985 }, { at: EXPIRES, height: 900 })),
   {
@@ -168,7 +169,7 @@ const begun: readonly Wish[] = [
   { type: 'RecordHeld', data: { ...held, crowdedPeer: null } },
   { type: 'NoteOutpoint', data: { ...noted, height: 855, confirmedAtHeight: null } },
   { type: 'SettleHold', data: { outpoint: OUTPOINT } },
-  { type: 'Guard', data: { height: 903, outpoint: OUTPOINT, evidence: evidence(), lookedAt: 0, ...limit } },
+  { type: 'Guard', data: { height: 903, outpoint: OUTPOINT, evidence: evidence(), lookedAt: 0, nodeReady: true, ...limit } },
   { type: 'RecordSettled', data: { settledAt: NOW, receivedMsat: '5000000' } },
 ]
 const history = fc
@@ -207,8 +208,18 @@ function decisionsAreKept(facts: readonly SettlementFact[]): void {
   const count = (type: SettlementFact['type']): number => types.filter((other) => other === type).length
   const settling = types.indexOf('SettleRequested')
   expect(settling < 0 ? [] : types.slice(settling)).not.toContain('CancelRequested')
+  // What nobody asked for is given back by the node alone.
+  expect(settling < 0 || !types.includes('HoldCancelled') || types.includes('IncidentNoted')).toBe(true)
   expect(count('HoldSettled') === 0 || count('HoldCancelled') === 0).toBe(true)
-  for (const type of ['HoldRequested', 'HoldIssued', 'HoldHeld', 'SettleRequested', 'HoldSettled', 'PayoutSucceeded'] as const)
+  for (const type of [
+    'HoldRequested',
+    'HoldIssued',
+    'HoldHeld',
+    'SettleRequested',
+    'SettleMissed',
+    'HoldSettled',
+    'PayoutSucceeded',
+  ] as const)
     expect(count(type)).toBeLessThanOrEqual(1)
   // A payout begins only after the one before it is known to have failed.
   expect(count('PayoutRequested') - count('PayoutFailed') - count('PayoutSucceeded')).toBeGreaterThanOrEqual(0)

@@ -1,14 +1,16 @@
 import type { SettlementFact } from '@penstock/contracts/settlement.ts'
 import { accept, refuse } from '@penstock/kernel/decider.ts'
 import { must } from '@penstock/kernel/result.ts'
+import { isClaimable, isTooHasty } from './heights.ts'
 import type { Hold, HoldRequest } from './hold.ts'
 import { settledPosting } from './ledger.ts'
+import { SETTLE_MISSED } from './payout.ts'
 import type { Data, SettlementDecision } from './state.ts'
 
 export function issueHold(hold: Hold, data: Data<'IssueHold'>): SettlementDecision {
   if (hold.status !== 'NONE') return accept()
   const { node, keyId, paymentHash, synced, tipAgeSeconds, staleTipSeconds, inboundSat, holdExpiryDelta, ...terms } = data
-  if (staleTipSeconds > 0 && (!synced || tipAgeSeconds > staleTipSeconds))
+  if (!synced || (staleTipSeconds > 0 && tipAgeSeconds > staleTipSeconds))
     return refused(
       'stale-tip',
       `Our node has not seen a block for ${tipAgeSeconds} s; no payment is taken until it has caught up.`,
@@ -25,10 +27,6 @@ export function issueHold(hold: Hold, data: Data<'IssueHold'>): SettlementDecisi
     )
   return accept({ type: 'HoldRequested', v: 1, data: { ...terms, keyId, node, paymentHash } })
 }
-
-/** The guard has to come before the node's own last line (decisions, A4); one that nobody knows might lie anywhere. */
-export const isTooHasty = (holdExpiryDelta: number | null, guardBlocks: number): boolean =>
-  holdExpiryDelta === null || holdExpiryDelta >= guardBlocks
 
 /** Attempt 0 is the look before the invoice: whom nobody reaches is not asked to pay. */
 export function recordReach(hold: Hold, { attempt, reached, reason, height }: Data<'RecordReach'>): SettlementDecision {
@@ -79,6 +77,16 @@ export function recordSettled(hold: Hold, { settledAt, receivedMsat }: Data<'Rec
     { type: 'HoldSettled', v: 1, data: { settledAt, receivedMsat, confirmations: proof.confirmations } },
     settledPosting({ ...request, receivedMsat: BigInt(receivedMsat), sellerAmountMsat }),
     ...(proof.withheld ? [withheldFor(request, proof)] : []),
+  )
+}
+
+/** The node takes nothing any more of which it could not be sure; what it has taken before, it shows. */
+export const recordSettleMissed = (hold: Hold, { height }: Data<'RecordSettleMissed'>): SettlementDecision => {
+  if (hold.status !== 'settling' || hold.cancel || isClaimable(hold, height)) return accept()
+  const sentence = `The payment could not be taken before height ${height}, when too few blocks were left for it.`
+  return accept(
+    { type: 'SettleMissed', v: 1, data: { height, sentence } },
+    { type: 'IncidentNoted', v: 1, data: { what: SETTLE_MISSED, height } },
   )
 }
 

@@ -31,9 +31,9 @@ export const holdMachine = createMachine({
     settling: {
       on: {
         HoldSettled: 'settled',
-        // The node alone can still give the money back, by its own last line: that is recorded, with an incident.
+        // By the node's own last line, or because too few blocks were left to take it: that is recorded, with an incident.
         HoldCancelled: 'cancelled',
-        ...payable('settling', 'CancelRefused', 'OutpointNoted', 'IncidentNoted'),
+        ...payable('settling', 'SettleMissed', 'CancelRefused', 'OutpointNoted', 'IncidentNoted'),
       },
     },
     settled: {

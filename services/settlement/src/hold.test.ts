@@ -4,6 +4,7 @@ import { settlement } from './settlement.ts'
 import {
   cancelled,
   cancelRequested,
+  E,
   EXPIRES,
   fact,
   HELD_AT,
@@ -17,6 +18,8 @@ import {
   requested,
   settleAsked,
   settled,
+  settleMissed,
+  stateAfter,
   stranger,
   terms,
   toHeld,
@@ -51,8 +54,13 @@ describe('issuing', () => {
       facts: [{ type: 'HoldRefused', data: { code: 'stale-tip' } }],
     })
     given(settlement)
-      .when(issue({ tipAgeSeconds: 9000, synced: false, staleTipSeconds: 0 }))
+      .when(issue({ tipAgeSeconds: 9000, staleTipSeconds: 0 }))
       .then(requested)
+  })
+  test('a node that lacks blocks stops them, whatever the age of its tip may be', () => {
+    given(settlement)
+      .when(issue({ synced: false, tipAgeSeconds: 9000, staleTipSeconds: 0 }))
+      .then(refusedStale)
   })
   test('not more than our node can receive', () => {
     given(settlement)
@@ -63,9 +71,9 @@ describe('issuing', () => {
   })
   test('not at a node that gives payments back before our guard comes, or nobody knows when', () => {
     given(settlement)
-      .when(issue({ holdExpiryDelta: 23 }))
+      .when(issue({ holdExpiryDelta: 18 }))
       .then(requested)
-    for (const holdExpiryDelta of [24, 30, null])
+    for (const holdExpiryDelta of [19, 24, 30, null])
       expect(given(settlement).when(issue({ holdExpiryDelta })).decision).toMatchObject({
         facts: [{ type: 'HoldRefused', data: { code: 'node-too-hasty' } }],
       })
@@ -195,6 +203,30 @@ describe('settling', () => {
       given(settlement, ...history)
         .when(record('5000000'))
         .then()
+  })
+  test('too late: from twelve blocks before the end on it is missed, and an incident; once', () => {
+    const missed = (height: number) => ({ type: 'RecordSettleMissed', data: { height } }) as const
+    for (const height of [E - 12, E, E + 100])
+      expect(given(settlement, ...toSettling).when(missed(height)).decision).toMatchObject({
+        facts: [
+          { type: 'SettleMissed', data: { height } },
+          { type: 'IncidentNoted', data: { what: 'settle-missed', height } },
+        ],
+      })
+    given(settlement, ...toSettling)
+      .when(missed(E - 13))
+      .then()
+    for (const history of [[], toHeld, toNoted, [...toSettling, settleMissed], toSettled, [...toHeld, cancelRequested]])
+      given(settlement, ...history)
+        .when(missed(E))
+        .then()
+  })
+  test('what was missed, and was taken by the node all the same, is settled', () => {
+    const incident = fact('IncidentNoted', { what: 'settle-missed', height: E - 12 })
+    const { decision } = given(settlement, ...toSettling, settleMissed, incident).when(record('5000000'))
+    expect(decision).toMatchObject({ facts: [settled, { type: 'LedgerPosted', data: { posting: 'settled' } }] })
+    // Nothing speaks against its channel.
+    expect(stateAfter(...toSettling, settleMissed, incident).payout.incidents).toEqual([])
   })
   test.each([
     ['probe' as const, 'Only a probe has proven the channel; the payout waits for its announcement.'],

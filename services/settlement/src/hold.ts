@@ -33,6 +33,7 @@ export type Hold = {
   readonly settleAsked: { readonly outpoint: string; readonly times: number } | null
   readonly lastHeightReached: boolean
   readonly proof: DataOf<'SettleRequested'>['proof'] | null
+  /** Why it goes back; while it is being settled: too few blocks were left for that. */
   readonly cancel: DataOf<'CancelRequested'> | null
   readonly cancelRefused: boolean
   readonly cancelled: { readonly at: number; readonly times: number } | null
@@ -101,6 +102,8 @@ function learn(hold: Hold, { type, data }: SettlementFact): Hold {
       return { ...hold, lastHeightReached: true }
     case 'SettleRequested':
       return { ...hold, proof: data.proof }
+    case 'SettleMissed':
+      return { ...hold, cancel: { reason: 'last-height', verdict: null, sentence: data.sentence } }
     case 'HoldSettled':
       return { ...hold, settledAt: data.settledAt, atNode: 'settled' }
     case 'CancelRequested':

@@ -39,6 +39,8 @@ export const noPayout: Payout = {
 
 /** A re-org is over once the payout is released again; the others are remembered, so that they are noted once. */
 export const REORGED = 'funding-reorged'
+/** The incident of a hold that was to be settled when it was too late. */
+export const SETTLE_MISSED = 'settle-missed'
 
 export function evolvePayout(payout: Payout, { type, data }: SettlementFact): Payout {
   switch (type) {
@@ -63,6 +65,8 @@ export function evolvePayout(payout: Payout, { type, data }: SettlementFact): Pa
         incidents: payout.incidents.filter((what) => what !== REORGED),
       }
     case 'IncidentNoted':
+      // That a settling came late says nothing against the channel, should the node have taken the payment all the same.
+      if (data.what === SETTLE_MISSED) return payout
       return { ...payout, incidents: [...payout.incidents, data.what] }
     case 'PayoutRequested':
       return { ...payout, attempts: data.attempt, paying: data, retryAt: null }

@@ -91,6 +91,7 @@ export const isHeld = fact('HoldHeld', { htlcs: [htlc], expiryHeight: E, heldAtH
 export const isNoted = fact('OutpointNoted', noted)
 export const settleAsked = fact('SettleAsked', { outpoint: OUTPOINT })
 export const settleRequested = fact('SettleRequested', { proof, lastHeight: false })
+export const settleMissed = fact('SettleMissed', { height: E - 12, sentence: 'Too few blocks were left.' })
 export const settled = fact('HoldSettled', { settledAt: NOW, receivedMsat: '5000000', confirmations: 3 })
 export const posted = fact('LedgerPosted', {
   posting: 'settled',
@@ -134,8 +135,8 @@ export const evidence = (
   ...change,
 })
 export const limit = { routingFeeLimitPpm: 5000 }
-export const guard = (height: number, seen: EvidenceData | null, outpoint: string | null = OUTPOINT) =>
-  ({ type: 'Guard', data: { height, outpoint, evidence: seen, lookedAt: 0, ...limit } }) as const
+export const guard = (height: number, seen: EvidenceData | null, outpoint: string | null = OUTPOINT, nodeReady = true) =>
+  ({ type: 'Guard', data: { height, outpoint, evidence: seen, lookedAt: 0, nodeReady, ...limit } }) as const
 
 export type InvoiceChange = {
   readonly amountMsat?: bigint

@@ -16,6 +16,7 @@ import {
   payoutInvoice,
   requested,
   settleAsked,
+  settleMissed,
   stateAfter,
   toHeld,
   toNoted,
@@ -50,6 +51,7 @@ test('what each state waits for', () => {
   expect(steps(...toHeld, fact('LastHeightReached', { height: E - 24 }))).toEqual([lastHeight, ['prove', 1]])
   expect(steps(...toNoted, settleAsked, fact('LastHeightReached', { height: E - 24 }))).toEqual([lastHeight, ['prove', 3]])
   expect(steps(...toSettling)).toEqual([['settle', 1]])
+  expect(steps(...toSettling, settleMissed)).toEqual([['cancel', 1]])
   expect(steps(...toHeld, cancelRequested)).toEqual([['cancel', 1]])
 })
 

@@ -2,7 +2,7 @@ import type { PayhashCommand, SettlementCommand } from '@penstock/contracts/sett
 import { deadline, effect, type Next, tell } from '@penstock/kernel/process.ts'
 import { DAY_MS } from '@penstock/kernel/time.ts'
 import { awaitsCancel } from './cancel.decide.ts'
-import { lastHeightOf } from './guard.decide.ts'
+import { lastHeightOf } from './heights.ts'
 import type { Hold } from './hold.ts'
 import { owedMsat } from './ledger.ts'
 import type { Settlement } from './state.ts'

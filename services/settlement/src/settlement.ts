@@ -3,7 +3,7 @@ import type { Decider } from '@penstock/kernel/decider.ts'
 import { never } from '@penstock/kernel/result.ts'
 import { cancelHold, expireInvoice, recordCancelled, recordNodeCancelled } from './cancel.decide.ts'
 import { guard, lastHeight, noteOutpoint, settleHold } from './guard.decide.ts'
-import { checkReach, issueHold, recordHeld, recordIssued, recordReach, recordSettled } from './hold.decide.ts'
+import { checkReach, issueHold, recordHeld, recordIssued, recordReach, recordSettled, recordSettleMissed } from './hold.decide.ts'
 import { givePayoutInvoice, recordPayhash, recordPayout, recordPromiseBroken, retryPayout } from './payout.decide.ts'
 import {
   evolve,
@@ -39,6 +39,8 @@ function decide(state: Settlement, command: SettlementCommand): SettlementDecisi
       return cancelHold(hold, command.data)
     case 'ExpireInvoice':
       return expireInvoice(hold, command.data)
+    case 'RecordSettleMissed':
+      return recordSettleMissed(hold, command.data)
     case 'RecordSettled':
       return recordSettled(hold, command.data)
     case 'RecordCancelled':

@@ -4,6 +4,31 @@ const src = 'services/settlement/src'
 
 export const settlement = mutantsOf('settlement', [
   {
+    id: 'settles-at-any-height',
+    wrong:
+      'What was decided before an outage is settled after it, at whatever height: the payer may have the money back by then.',
+    file: `${src}/effects/settle.ts`,
+    text: `const outcome = isClaimable(hold, height)`,
+    instead: `const outcome = height >= 0`,
+    killers: [`${src}/effects/effects.test.ts`],
+  },
+  {
+    id: 'settles-by-an-old-height',
+    wrong: 'A node that lacks blocks tells the height by which a payment is taken: its end may have passed long ago.',
+    file: `${src}/effects/settle.ts`,
+    text: `if (network !== 'regtest' && !node.synced && !tip.synced)`,
+    instead: `if (node.height < 0)`,
+    killers: [`${src}/effects/effects.test.ts`],
+  },
+  {
+    id: 'any-tip-age-any-tip',
+    wrong: 'An operator that allows a tip of any age takes payments at a node that lacks blocks: their heights are unknown.',
+    file: `${src}/hold.decide.ts`,
+    text: `if (!synced || (staleTipSeconds > 0 && tipAgeSeconds > staleTipSeconds))`,
+    instead: `if (staleTipSeconds > 0 && (!synced || tipAgeSeconds > staleTipSeconds))`,
+    killers: [`${src}/hold.test.ts`],
+  },
+  {
     id: 'counts-unsettled-parts',
     wrong:
       'Parts of a payment that the node does not show as settled count as received: the platform owes a seller money that it never got.',
@@ -25,10 +50,10 @@ export const settlement = mutantsOf('settlement', [
     wrong:
       'A hold that the node has cancelled is told to the stream as settled: the buyer has its money back, and the seller is owed it.',
     file: `${src}/effects/settle.ts`,
-    text: `if (invoice?.state === 'cancelled') {`,
+    text: `if (invoice?.state === 'cancelled') return`,
     instead: `if (invoice?.state === 'cancelled')
     return { type: 'RecordSettled', data: { settledAt: clock.now(), receivedMsat: \`\${request.amountMsat}\` } }
-  if (invoice?.state === 'cancelled') {`,
+  if (invoice?.state === 'cancelled') return`,
     killers: [`${src}/effects/effects.test.ts`],
   },
   {
@@ -55,7 +80,7 @@ export const settlement = mutantsOf('settlement', [
     file: `${src}/effects/pay.ts`,
     text: `if (before?.state === 'succeeded') return told(attempt, before)`,
     instead: ``,
-    killers: [`${src}/effects/effects.test.ts`],
+    killers: [`${src}/effects/pay.test.ts`],
   },
   {
     id: 'second-invoice-for-one-order',

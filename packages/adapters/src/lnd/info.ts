@@ -19,6 +19,7 @@ export async function nodeInfo({ ask }: Connection, holdExpiryDelta: HoldExpiryD
     network: networkOf(info.chains),
     uris: info.uris ?? [],
     synced: info.is_synced_to_chain,
+    graphSynced: info.is_synced_to_graph === true,
     height: info.current_block_height,
     holdExpiryDelta: await holdExpiryDelta(info.version),
   }

@@ -99,15 +99,24 @@ export function lapseInvoices(net: Net): void {
   for (const { node, payment_hash } of due) cancelInvoice(net, node, payment_hash)
 }
 
-/** What every node does on a block: gives back what waits too close to its end. An offline node does it when it is back. */
+/**
+ * What every node does on a block: gives back what waits too close to its end. One that is offline does it with the first
+ * block that it sees again; at the end of an HTLC its payer has taken the money back, whatever the invoice still shows.
+ */
 export function cancelHeldBefore(net: Net, height: number): void {
   const due = net.all<{ receiver: string; payment_hash: string }>(
     `SELECT DISTINCT h.receiver, h.payment_hash FROM htlcs h JOIN nodes n ON n.pubkey = h.receiver
-     WHERE h.state = 'held' AND h.is_last = 1 AND (h.expiry_height <= ?1 OR (n.online = 1 AND h.expiry_height <= ?1 + ?2))`,
+     JOIN invoices i ON i.node = h.receiver AND i.payment_hash = h.payment_hash
+     WHERE n.online = 1 AND h.is_last = 1 AND (h.state = 'held' OR i.state = 'held') AND h.expiry_height <= ?1 + ?2`,
     height,
     HOLD_EXPIRY_DELTA,
   )
   for (const { receiver, payment_hash } of due) cancelInvoice(net, receiver, payment_hash)
+  const ended = net.all<{ receiver: string; payment_hash: string }>(
+    "SELECT DISTINCT receiver, payment_hash FROM htlcs WHERE state = 'held' AND is_last = 1 AND expiry_height <= ?",
+    height,
+  )
+  for (const { receiver, payment_hash } of ended) cancelHtlcs(net, receiver, payment_hash, 'timeout')
 }
 
 function insert(net: Net, node: Node, request: HoldInvoiceRequest, preimage: string | null): Invoice {
@@ -147,7 +156,8 @@ function toInvoice(net: Net, row: InvoiceRow): Invoice {
       amountMsat: amount_msat,
       expiryHeight: Number(expiry_height),
       peer: sender,
-      state,
+      // As its node has it: what becomes of it on the chain is written in no invoice.
+      state: row.state === 'open' ? state : row.state,
     })),
   }
 }

@@ -36,6 +36,7 @@ export function lightningOf(net: Net, alias: string): Lightning {
         network: 'regtest',
         uris: [`${node.pubkey}@${node.socket}`],
         synced: true,
+        graphSynced: true,
         height: heightOf(net),
         holdExpiryDelta: invoices.HOLD_EXPIRY_DELTA,
       })),

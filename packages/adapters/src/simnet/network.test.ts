@@ -121,6 +121,26 @@ describe('payments', () => {
     expect(control().payment(paymentHash)).toEqual({ state: 'SUCCEEDED', payee: pubkey('market') })
   })
 
+  test('away over its end: the payer has its money back, and until the next block the node still takes what is gone', async () => {
+    const { request } = await hold()
+    const before = control().balances()
+    control().pay('buyer', request)
+    control().setOnline('market', false)
+    control().mine(147 - 1)
+    expect(control().payment(paymentHash)?.state).toBe('IN_FLIGHT')
+    control().mine(1)
+    expect(control().payment(paymentHash)?.state).toBe('FAILED')
+    expect(control().balances()).toEqual(before)
+    control().setOnline('market', true)
+    const late = control().invoiceStatus('market', paymentHash)
+    expect(late).toEqual({ state: 'ACCEPTED' })
+    expect((await market().holds.held()).map((invoice) => invoice.paymentHash)).toEqual([paymentHash])
+    expect(await market().holds.settle(preimage)).toBe('settled')
+    expect(await market().holds.find(paymentHash)).toMatchObject({ state: 'settled', htlcs: [{ state: 'settled' }] })
+    expect(control().payment(paymentHash)?.state).toBe('FAILED')
+    expect(control().balances()).toEqual(before)
+  })
+
   test('a hold is cancelled twelve blocks before its end, and not a block sooner', async () => {
     const before = control().balances()
     const { request } = await hold()

@@ -30,9 +30,10 @@ export type Net = {
 export type Random = (bytes: number) => Uint8Array
 
 export function openStore(path: string, clock: Clock, random: Random = randomBytes): Net {
-  const db = new DatabaseSync(path)
+  // Who reads the file while it is recovered after a kill is waited for.
+  const db = new DatabaseSync(path, { timeout: 5000 })
   // NORMAL: a killed process loses nothing that was committed; only a power cut could, and then no market is running either.
-  db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA busy_timeout = 5000')
+  db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL')
   createTables(db)
   const [begin, commit] = [db.prepare('BEGIN IMMEDIATE'), db.prepare('COMMIT')]
   const statements = new Map<string, StatementSync>()

@@ -1,5 +1,5 @@
 import type { Job } from '@penstock/runtime/service.ts'
-import { isTooHasty } from '../hold.decide.ts'
+import { isTooHasty } from '../heights.ts'
 import type { SettlementPorts } from './ports.ts'
 
 /** What every order brings with it (decisions, A4); its own number is what counts when its invoice is wanted. */

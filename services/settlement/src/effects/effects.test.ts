@@ -1,98 +1,27 @@
-import { paymentHashOf } from '@penstock/bitcoin/hex.ts'
 import { Fault } from '@penstock/kernel/result.ts'
-import type { CancelOutcome, Invoice, Payments, PaymentState, SettleOutcome } from '@penstock/ports/lightning.ts'
-import { openLog } from '@penstock/runtime/log.ts'
+import type { CancelOutcome, SettleOutcome } from '@penstock/ports/lightning.ts'
 import { describe, expect, test } from 'vitest'
 import {
   cancelRequested,
   fact,
-  HASH,
   isNoted,
   NOW,
   node,
-  ORDER,
   payoutInvoice,
   requested,
   settleAsked,
+  settleMissed,
   settleRequested,
   stateAfter,
-  stranger,
   toHeld,
   toNoted,
-  toSettled,
 } from '../samples.contract.ts'
 import { cancel } from './cancel.ts'
+import { fake, invoiceIn, ours, PREIMAGE } from './fake-node.contract.ts'
 import { issue } from './issue.ts'
-import { pay } from './pay.ts'
-import type { Context } from './ports.ts'
 import { prove } from './prove.ts'
 import { reach } from './reach.ts'
 import { settle } from './settle.ts'
-
-const PREIMAGE = '11'.repeat(32)
-/** A hold whose hash the fake keyring can open. */
-const ours = fact('HoldRequested', { ...requested.data, paymentHash: paymentHashOf(PREIMAGE) })
-const invoiceIn = (state: Invoice['state'], change: Partial<Invoice> = {}): Invoice => ({
-  paymentHash: HASH,
-  request: payoutInvoice().request,
-  amountMsat: 5_000_000n,
-  state,
-  htlcs: [{ amountMsat: 5_000_000n, expiryHeight: 1000, peer: stranger, state: state === 'settled' ? 'settled' : 'held' }],
-  ...change,
-})
-
-type Fakes = {
-  invoice?: Invoice | undefined
-  settle?: SettleOutcome
-  cancel?: CancelOutcome
-  payment?: PaymentState | undefined
-  paid?: PaymentState
-  stillAsked?: boolean
-  connected?: boolean
-  answering?: readonly string[]
-  known?: readonly string[]
-}
-/** A node that answers as it is told, and what it was asked. */
-function fake(answers: Fakes = {}) {
-  const calls: string[] = []
-  const asked = <T>(call: string, answer: T): Promise<T> => {
-    calls.push(call)
-    return Promise.resolve(answer)
-  }
-  const ports = {
-    lightning: {
-      info: () => Promise.resolve({ pubkey: node }),
-      holds: {
-        find: () => asked('find', answers.invoice),
-        create: () => asked('create', invoiceIn('open')),
-        settle: () => asked('settle', answers.settle ?? 'settled'),
-        cancel: () => asked('cancel', answers.cancel ?? 'cancelled'),
-      },
-      payments: {
-        find: () => asked('find payment', answers.payment),
-        pay: (_: string, { maxFeeMsat }: { maxFeeMsat: bigint }) =>
-          asked(`pay at most ${maxFeeMsat}`, answers.paid ?? { state: 'succeeded', preimage: PREIMAGE, feeMsat: 7n }),
-      },
-      peers: {
-        isConnected: () => asked('is connected', answers.connected ?? false),
-        connect: (_: string, socket: string) => asked(`connect ${socket}`, answers.answering?.includes(socket) ?? false),
-        addresses: () => asked('addresses', { alias: 'b', sockets: answers.known ?? [] }),
-      },
-      graph: {
-        channel: () => asked('channel', undefined),
-        between: () => asked('between', []),
-        probe: () => asked('probe', { reached: true }),
-      },
-    },
-    chain: { tip: () => Promise.resolve({ height: 900 }), output: () => asked('output', undefined) },
-    keyring: { preimageOf: () => PREIMAGE },
-    clock: { now: () => NOW, sleep: () => new Promise(() => undefined) },
-  }
-  // Only what effects call is there; another call would fail the test.
-  const stillAsked = () => Promise.resolve(answers.stillAsked ?? true)
-  const { signal } = new AbortController()
-  return { calls, context: { id: ORDER, ports: ports as unknown as Context['ports'], signal, stillAsked } }
-}
 
 describe('issue', () => {
   test('reaches the buyer, then makes the invoice', async () => {
@@ -167,6 +96,50 @@ describe('settle', () => {
       data: { receivedMsat: '3' },
     })
   })
+  const late = 1000 - 12
+  test.each([
+    ['node', { node: { height: late } }],
+    ['chain', { tip: { height: late } }],
+  ])('where the %s says that it is too late nothing is asked of the node, and what it shows counts', async (_, told) => {
+    const { calls, context } = fake({ ...told, invoice: invoiceIn('held') })
+    expect(await settle(state, context)).toEqual({ type: 'RecordSettleMissed', data: { height: late } })
+    expect(calls).toEqual(['find'])
+    const before = fake({ ...told, invoice: invoiceIn('settled') })
+    expect(await settle(state, before.context)).toMatchObject({ type: 'RecordSettled', data: { receivedMsat: '5000000' } })
+    const back = fake({ ...told, invoice: invoiceIn('cancelled') })
+    expect(await settle(state, back.context)).toEqual({ type: 'RecordNodeCancelled', data: { at: NOW, height: late } })
+    expect([...before.calls, ...back.calls]).toEqual(['find', 'find'])
+    await expect(settle(state, fake(told).context)).rejects.toThrow(Fault)
+  })
+  test('a block before that it is settled', async () => {
+    const { calls, context } = fake({ node: { height: late - 1 }, invoice: invoiceIn('settled') })
+    expect(await settle(state, context)).toMatchObject({ type: 'RecordSettled' })
+    expect(calls).toEqual(['settle', 'find'])
+  })
+  test('while neither the node nor the chain has caught up nobody knows the height, so it waits', async () => {
+    const behind = { synced: false }
+    const { calls, context } = fake({ node: behind, tip: behind, invoice: invoiceIn('held') })
+    await expect(settle(state, context)).rejects.toThrow('caught up')
+    expect(calls).toEqual([])
+    for (const told of [{ node: behind }, { tip: behind }])
+      expect(await settle(state, fake({ ...told, invoice: invoiceIn('settled') }).context)).toMatchObject({
+        type: 'RecordSettled',
+      })
+    const regtest = { ...context, ports: { ...context.ports, network: 'regtest' as const } }
+    await expect(settle(state, regtest)).rejects.toThrow('shows the invoice held')
+    expect(calls).toEqual(['settle', 'find'])
+  })
+  test('whoever stood still after it had looked at the height does not settle', async () => {
+    const { calls, context } = fake({ invoice: invoiceIn('held') })
+    let now = NOW
+    const tip = () => {
+      now += 30_001
+      return context.ports.chain.tip()
+    }
+    const ports = { ...context.ports, clock: { ...context.ports.clock, now: () => now }, chain: { ...context.ports.chain, tip } }
+    await expect(settle(state, { ...context, ports })).rejects.toThrow(Fault)
+    expect(calls).toEqual([])
+  })
   test('a preimage that does not open this hold never leaves', async () => {
     const { calls, context } = fake({ invoice: invoiceIn('held') })
     await expect(settle(stateAfter(...toNoted, settleAsked, settleRequested), context)).rejects.toThrow('does not open this hold')
@@ -186,162 +159,20 @@ describe('cancel', () => {
     for (const shown of ['held', 'open'] as const)
       await expect(cancel(state, fake({ cancel: outcome, invoice: invoiceIn(shown) }).context)).rejects.toThrow(Fault)
   })
+  test('what was to be settled and was missed goes back, unless the node has taken it before', async () => {
+    const missed = stateAfter(...toNoted, settleAsked, settleRequested, settleMissed)
+    const given = fake({ invoice: invoiceIn('cancelled') })
+    expect(await cancel(missed, given.context)).toEqual({ type: 'RecordCancelled', data: { at: NOW } })
+    expect(given.calls).toEqual(['cancel', 'find'])
+    expect(await cancel(missed, fake({ cancel: 'settled', invoice: invoiceIn('settled') }).context)).toEqual({
+      type: 'RecordSettled',
+      data: { settledAt: NOW, receivedMsat: '5000000' },
+    })
+  })
   test('a hold that is settled behind our back shows', async () => {
     await expect(cancel(state, fake({ cancel: 'settled', invoice: invoiceIn('settled') }).context)).rejects.toThrow(
       'somebody else has its preimage',
     )
-  })
-})
-
-describe('pay', () => {
-  const invoice = payoutInvoice()
-  const paying = (request = invoice.request) =>
-    stateAfter(
-      ...toSettled,
-      fact('PayoutRequested', { attempt: 2, paymentHash: invoice.paymentHash, request, maxFeeMsat: '20000' }),
-    )
-  const failed = { state: 'failed', reason: 'no-route' } as const
-  test('an attempt that succeeded is not repeated', async () => {
-    const { calls, context } = fake({ payment: { state: 'succeeded', preimage: PREIMAGE, feeMsat: 5n } })
-    expect(await pay(paying(), context)).toEqual({ type: 'RecordPayout', data: { state: 'succeeded', attempt: 2, feeMsat: '5' } })
-    expect(calls).toEqual(['find payment'])
-  })
-  test('one under way is continued, also past the end of its invoice', async () => {
-    const old = payoutInvoice({ createdAt: NOW - 900_000_000 })
-    const { calls, context } = fake({ payment: { state: 'in-flight' } })
-    expect(await pay(paying(old.request), context)).toMatchObject({ data: { state: 'succeeded' } })
-    expect(calls).toEqual(['find payment', 'pay at most 20000'])
-    await expect(pay(paying(), fake({ payment: { state: 'in-flight' }, paid: { state: 'in-flight' } }).context)).rejects.toThrow(
-      Fault,
-    )
-  })
-  test.each([undefined, failed])('one that was never begun, or failed, is begun: %o', async (payment) => {
-    const { calls, context } = fake({ payment })
-    expect(await pay(paying(), context)).toEqual({ type: 'RecordPayout', data: { state: 'succeeded', attempt: 2, feeMsat: '7' } })
-    expect(calls).toEqual(['find payment', 'pay at most 20000'])
-  })
-  test('nothing is paid that the stream asks for no more, nor by a look that is too old', async () => {
-    const { calls, context } = fake({ stillAsked: false })
-    expect(await pay(paying(), context)).toBeNull()
-    let now = NOW
-    const clock = { ...context.ports.clock, now: () => (now += 1500) }
-    await expect(
-      pay(paying(), { ...context, ports: { ...context.ports, clock }, stillAsked: async () => (now += 1500) > 0 }),
-    ).rejects.toThrow(Fault)
-    expect(calls).toEqual(['find payment', 'find payment'])
-  })
-  test('the node is told until when the look counts, from before it was taken', async () => {
-    const { context } = fake()
-    const told: unknown[] = []
-    const payments: Payments = {
-      ...context.ports.lightning.payments,
-      pay: (_, { notAfter }) => {
-        told.push(notAfter)
-        return Promise.resolve({ state: 'in-flight' })
-      },
-    }
-    const lightning = { ...context.ports.lightning, payments }
-    let now = NOW
-    const clock = { ...context.ports.clock, now: () => now }
-    const ports = { ...context.ports, clock, lightning }
-    await expect(pay(paying(), { ...context, ports, stillAsked: async () => (now += 1500) > 0 })).rejects.toThrow('under way')
-    expect(told).toEqual([NOW + 2000])
-  })
-  test('the node is asked who it is before the last look, which its answer must not make too old', async () => {
-    const { calls, context } = fake()
-    let now = NOW
-    const asked = (): Promise<boolean> => {
-      calls.push('still asked')
-      return Promise.resolve(true)
-    }
-    const info = () => {
-      now += 5000
-      calls.push('info')
-      return context.ports.lightning.info()
-    }
-    const lightning = { ...context.ports.lightning, info }
-    const ports = { ...context.ports, clock: { ...context.ports.clock, now: () => now }, lightning }
-    expect(await pay(paying(), { ...context, ports, stillAsked: asked })).toMatchObject({ data: { state: 'succeeded' } })
-    expect(calls).toEqual(['find payment', 'info', 'still asked', 'pay at most 20000'])
-  })
-  const other = payoutInvoice({ createdAt: NOW - 1000 })
-  const replaced = stateAfter(
-    ...toSettled,
-    fact('PayoutInvoiceOffered', { ...other, amountMsat: '1', expiresAt: 1 }),
-    fact('PayoutInvoiceTaken', { paymentHash: other.paymentHash }),
-    fact('PayoutRequested', { attempt: 2, paymentHash: HASH, request: invoice.request, maxFeeMsat: '20000' }),
-  )
-  test.each([
-    ['in-flight', { state: 'in-flight' }, new Fault('an earlier payout of this order is still under way')],
-    [
-      'succeeded',
-      { state: 'succeeded', preimage: PREIMAGE, feeMsat: 5n },
-      { type: 'RecordPayout', data: { state: 'succeeded', attempt: 2, feeMsat: '5' } },
-    ],
-  ] as const)('an earlier invoice that another replica sends to at the last moment is seen: %s', async (_, sent, told) => {
-    const { calls, context } = fake()
-    let now = NOW
-    // The limit of a call is longer, and never comes.
-    const sleep = (ms: number): Promise<void> => (ms < 10_000 ? Promise.resolve(void (now += ms)) : new Promise(() => undefined))
-    // The other looked right before this invoice was asked for, and has two seconds.
-    const find = (hash: string) => Promise.resolve(hash === other.paymentHash && now > NOW + 2000 ? sent : undefined)
-    const lightning = { ...context.ports.lightning, payments: { ...context.ports.lightning.payments, find } }
-    const ports = { ...context.ports, log: openLog('silent'), clock: { now: () => now, sleep }, lightning }
-    expect(await pay(replaced, { ...context, ports }).catch((error: unknown) => error)).toEqual(told)
-    expect(calls).toEqual([])
-  })
-  test('who is told to stop while it waits for others does not pay', async () => {
-    const { calls, context } = fake()
-    const stop = new AbortController()
-    const sleep = (): Promise<void> => Promise.resolve(stop.abort())
-    const ports = { ...context.ports, clock: { ...context.ports.clock, sleep } }
-    await expect(pay(replaced, { ...context, ports, signal: stop.signal })).rejects.toThrow(Fault)
-    expect(calls).toEqual(['find payment'])
-  })
-  test('nothing is paid while another invoice of the order may be, or once it was', async () => {
-    const state = replaced
-    const { calls, context } = fake()
-    const clock = { ...context.ports.clock, sleep: () => Promise.resolve() }
-    const showing = (payment: PaymentState) => ({
-      ...context.ports.lightning.payments,
-      find: (hash: string) => Promise.resolve(hash === other.paymentHash ? payment : undefined),
-    })
-    const seeing = (payment: PaymentState): Context => ({
-      ...context,
-      ports: {
-        ...context.ports,
-        clock,
-        log: openLog('silent'),
-        lightning: { ...context.ports.lightning, payments: showing(payment) },
-      },
-    })
-    await expect(pay(state, seeing({ state: 'in-flight' }))).rejects.toThrow(Fault)
-    expect(await pay(state, seeing({ state: 'succeeded', preimage: PREIMAGE, feeMsat: 5n }))).toEqual({
-      type: 'RecordPayout',
-      data: { state: 'succeeded', attempt: 2, feeMsat: '5' },
-    })
-    expect(calls).toEqual([])
-    expect(await pay(state, seeing(failed))).toMatchObject({ data: { feeMsat: '7' } })
-  })
-  test('an invoice that has expired is not paid', async () => {
-    const { calls, context } = fake()
-    expect(await pay(paying(payoutInvoice({ createdAt: NOW - 900_000_000 }).request), context)).toMatchObject({
-      data: { state: 'failed', status: 'SELLER_INVOICE_EXPIRED' },
-    })
-    expect(calls).toEqual(['find payment'])
-  })
-  test.each([
-    ['no-route', 'NO_ROUTE'],
-    ['insufficient-balance', 'NO_ROUTE'],
-    ['timeout', 'NO_ROUTE'],
-    ['fee-limit', 'NO_ROUTE'],
-    ['rejected-by-destination', 'PAYMENT_REJECTED_BY_DESTINATION'],
-    ['invoice-expired', 'SELLER_INVOICE_EXPIRED'],
-  ] as const)('%s is told as %s', async (reason, status) => {
-    expect(await pay(paying(), fake({ paid: { state: 'failed', reason } }).context)).toMatchObject({
-      type: 'RecordPayout',
-      data: { state: 'failed', attempt: 2, status },
-    })
   })
 })
 
@@ -354,8 +185,10 @@ test('prove asks the guard’s question with evidence of its own', async () => {
   })
   expect(await prove(stateAfter(...toHeld), context)).toEqual({
     type: 'Guard',
-    data: { height: 900, outpoint: null, evidence: null, lookedAt: NOW },
+    data: { height: 900, outpoint: null, evidence: null, lookedAt: NOW, nodeReady: true },
   })
+  for (const lack of [{ synced: false }, { graphSynced: false }])
+    expect(await prove(stateAfter(...toHeld), fake({ node: lack }).context)).toMatchObject({ data: { nodeReady: false } })
 })
 
 test('a proof is as old as the look at its beginning', async () => {

@@ -1,6 +1,6 @@
 import { type Look, lookedUp, type Reading } from '@penstock/runtime/gauges.ts'
 import type { Job } from '@penstock/runtime/service.ts'
-import { lastHeightOf } from '../guard.decide.ts'
+import { lastHeightOf } from '../heights.ts'
 import { owedMsat } from '../ledger.ts'
 import type { Settlement } from '../state.ts'
 import type { Custody, Sight } from './custody.ts'

@@ -48,7 +48,11 @@ async function pass(ms: number): Promise<void> {
 type World = {
   state: Settlement
   tip?: () => Promise<unknown>
+  /** Null: the node does not answer. */
   nodeHeight?: number | null
+  /** It has come back a moment ago. */
+  isNew?: boolean
+  info?: () => Promise<unknown>
   /** Who answers as the node; nobody else than the orders' own where it is left out. */
   pubkey?: string
   held?: () => Promise<readonly Invoice[]>
@@ -59,15 +63,30 @@ type World = {
   keeping?: ReturnType<typeof custody>
   /** An order whose stream cannot be read. */
   broken?: string
+  /** What the streams of other orders come to; that of every order is `state` where it is left out. */
+  stateOf?: (orderId: string) => Settlement
+  onWord?: () => void
   errors?: unknown[]
   waits?: number[]
   now?: number
 }
 /** One round of a guard over one order, in a world that answers as it is told. @returns what was decided */
 async function round(job: typeof guardJob, world: World) {
-  const { state, tip = away, nodeHeight = null, held = () => Promise.resolve([]), output = away, probe = silent } = world
+  const {
+    state,
+    tip = away,
+    nodeHeight = 0,
+    isNew = false,
+    held = () => Promise.resolve([]),
+    output = away,
+    probe = silent,
+  } = world
   const { find = () => Promise.resolve(undefined), unfinished = () => Promise.resolve([ORDER]) } = world
   const { keeping = custody(), broken, errors = [], waits = [] } = world
+  const info = () =>
+    nodeHeight === null
+      ? away()
+      : Promise.resolve({ height: nodeHeight, pubkey: world.pubkey, synced: true, graphSynced: !isNew })
   const said: Ask['command'][] = []
   const stop = new AbortController()
   let looks = 0
@@ -93,16 +112,18 @@ async function round(job: typeof guardJob, world: World) {
         },
       },
       lightning: {
-        info: () => (nodeHeight === null ? away() : Promise.resolve({ height: nodeHeight, pubkey: world.pubkey })),
+        info: world.info ?? info,
         holds: { held, find },
         graph: { channel: () => Promise.resolve(undefined), between: () => Promise.resolve([]), probe },
         messages: { recover: () => Promise.resolve(seller) },
       },
     },
     unfinished,
-    load: (_: unknown, orderId: string) => (orderId === broken ? away() : Promise.resolve({ state, revision: 1 })),
+    load: (_: unknown, orderId: string) =>
+      orderId === broken ? away() : Promise.resolve({ state: world.stateOf?.(orderId) ?? state, revision: 1 }),
     decide: (ask: Ask) => {
       said.push(ask.command)
+      world.onWord?.()
       return Promise.resolve({ outcome: 'accepted', revision: 1 })
     },
     advance: () => Promise.resolve(),
@@ -113,7 +134,7 @@ async function round(job: typeof guardJob, world: World) {
 }
 
 const at = (height: number) => () => Promise.resolve({ height, hash: 'h', synced: true })
-const unnamed = { type: 'Guard', data: { height: E - 24, outpoint: null, evidence: null, lookedAt: 0 } }
+const unnamed = { type: 'Guard', data: { height: E - 24, outpoint: null, evidence: null, lookedAt: 0, nodeReady: true } }
 
 test('without a chain, or with one that is behind, the node’s height counts', async () => {
   const state = stateAfter(...toHeld)
@@ -121,7 +142,7 @@ test('without a chain, or with one that is behind, the node’s height counts', 
   expect(await round(guardByClockJob, { state, tip: at(E - 30), nodeHeight: E - 24 })).toEqual([unnamed])
   expect(await round(guardByClockJob, { state, tip: at(E - 24), nodeHeight: E - 30 })).toEqual([unnamed])
   expect(await round(guardByClockJob, { state, tip: at(E - 25), nodeHeight: E - 25 })).toEqual([])
-  await expect(round(guardByClockJob, { state })).rejects.toThrow('neither the chain nor the node')
+  await expect(round(guardByClockJob, { state, nodeHeight: null })).rejects.toThrow('neither the chain nor the node')
 })
 
 test('a hold that cannot be looked at does not end the round for those after it', async () => {
@@ -189,7 +210,7 @@ describe('what the metrics are made of', () => {
   })
 })
 
-test('a node that tells nothing does not keep the last height from being kept', async () => {
+test('a node that does not tell what it holds does not keep the last height from being kept', async () => {
   expect(await round(guardJob, { state: stateAfter(...toHeld), tip: at(E - 24), held: away })).toEqual([unnamed])
 })
 
@@ -267,7 +288,7 @@ test.each([
   const state = stateAfter(...toNoted, settleAsked)
   expect(await round(guardJob, { state, tip: at(E - 25), output })).toEqual([])
   expect(await round(guardJob, { state, tip: at(E - 24), output })).toEqual([
-    { type: 'Guard', data: { height: E - 24, outpoint: OUTPOINT, evidence: null, lookedAt: 0 } },
+    { type: 'Guard', data: { height: E - 24, outpoint: OUTPOINT, evidence: null, lookedAt: 0, nodeReady: true } },
   ])
 })
 
@@ -291,7 +312,7 @@ test('at the last height a node that answers at the last try is believed, as of 
 test('a channel that an older block does not have is waited for, whatever height comes with it', async () => {
   const state = stateAfter(...toNoted, settleAsked)
   const stale = { tip: at(E - 29), nodeHeight: E - 24, output: () => Promise.resolve(undefined) }
-  const nothing = { type: 'Guard', data: { height: E - 24, outpoint: OUTPOINT, evidence: null, lookedAt: 0 } }
+  const nothing = { type: 'Guard', data: { height: E - 24, outpoint: OUTPOINT, evidence: null, lookedAt: 0, nodeReady: true } }
   expect(await round(guardByClockJob, { ...stale, state })).toEqual([nothing])
   const inMempool = () => Promise.resolve({ ...evidence().output, height: null, txIndex: null, valueSat: 1_000_000n })
   expect(await round(guardByClockJob, { ...stale, state, output: inMempool })).toEqual([nothing])
@@ -315,10 +336,50 @@ test('one that an older block has counts at the last height, where nobody says m
   expect(waits.filter((ms) => ms === 3000)).toHaveLength(2)
 })
 
+describe('our own node is away at the last height, and a bitcoin node tells of the blocks', () => {
+  const output = () => Promise.resolve({ ...evidence().output, valueSat: 1_000_000n })
+  const hold = { named: stateAfter(...toNoted, settleAsked), unnamed: stateAfter(...toHeld) }
+
+  test.each(Object.entries(hold))('no word is said, however often it is asked, and no round counts: %s', async (_, state) => {
+    const keeping = custody()
+    const world = { state, pubkey: `${state.hold.request?.node}`, output, keeping }
+    await round(guardJob, { ...world, tip: at(E - 25), now: 1 })
+    for (const height of [E - 24, E - 12, E])
+      expect(await round(guardJob, { ...world, tip: at(height), nodeHeight: null, now: 2 })).toEqual([])
+    expect(keeping.sight.last?.at).toBe(1)
+  })
+
+  test('nor where it ends under the look: its silence proves nothing', async () => {
+    let asked = 0
+    const info = () => (asked++ === 0 ? Promise.resolve({ synced: true, graphSynced: true }) : away())
+    expect(await round(guardJob, { state: hold.named, tip: at(E - 24), output: away, info })).toEqual([])
+    expect(asked).toBe(2)
+  })
+
+  test('the word is said by what it shows when it is back, and by whether it has heard of all', async () => {
+    for (const isNew of [true, false])
+      expect(await round(guardJob, { state: hold.named, tip: at(E - 20), output, isNew })).toMatchObject([
+        { type: 'Guard', data: { outpoint: OUTPOINT, evidence: { output: { height: 901 } }, nodeReady: !isNew } },
+      ])
+  })
+})
+
 test('evidence is gathered for those who wait for it', async () => {
   const output = () => Promise.resolve(undefined)
   const word = [{ type: 'Guard', data: { outpoint: OUTPOINT, evidence: { output: null } } }]
   expect(await round(guardJob, { state: stateAfter(...toNoted), tip: at(900), output })).toEqual([])
   expect(await round(guardJob, { state: stateAfter(...toNoted, settleAsked), tip: at(900), output })).toMatchObject(word)
   expect(await round(guardJob, { state: stateAfter(...toSettled), tip: at(900), output })).toMatchObject(word)
+})
+
+test('of a thousand holds each is judged, in turns: whoever is near its height in the first', async () => {
+  const orders = [...Array.from({ length: 1000 }, (_, n) => `order ${n}`), ORDER]
+  const [waits, saidAfter] = [[] as number[], [] as number[]]
+  const looked = new Set<string>()
+  const turns = () => waits.filter((ms) => ms === 0).length
+  const stateOf = (orderId: string) => looked.add(orderId) && stateAfter(...(orderId === ORDER ? toHeld : toOpen))
+  const world = { state: stateAfter(), tip: at(E - 24), unfinished: () => Promise.resolve(orders), stateOf, waits }
+  expect(await round(guardJob, { ...world, onWord: () => saidAfter.push(turns()) })).toEqual([unnamed])
+  expect(looked.size).toBe(orders.length)
+  expect([saidAfter, turns()]).toEqual([[orders.length - 16], 2 * (orders.length - 16)])
 })

@@ -1,9 +1,9 @@
 import type { EvidenceData } from '@penstock/contracts/settlement.ts'
 import { Fault } from '@penstock/kernel/result.ts'
-import type { Invoice } from '@penstock/ports/lightning.ts'
+import type { Invoice, NodeInfo } from '@penstock/ports/lightning.ts'
 import { within } from '@penstock/ports/within.ts'
 import type { Job } from '@penstock/runtime/service.ts'
-import { lastHeightOf } from '../guard.decide.ts'
+import { lastHeightOf } from '../heights.ts'
 import { owedMsat } from '../ledger.ts'
 import { settlementProcess } from '../settlement.process.ts'
 import type { Settlement } from '../state.ts'
@@ -11,7 +11,7 @@ import type { SettlementPorts } from './ports.ts'
 import { evidenceOf } from './prove.ts'
 import { isBehind } from './reconcile.ts'
 import { type Custody, listAnew, noteRound, noteSight, notOurs, ordersToGuard, remember } from './custody.ts'
-import { isElsewhere, nodeNow, tellStranded } from './own-node.ts'
+import { isElsewhere, isReady, nodeNow, tellStranded } from './own-node.ts'
 import { decideNow, type Jobs, keepSlots, recordInvoice, stateOf } from './record.ts'
 import type { Slots } from './slots.ts'
 
@@ -79,9 +79,9 @@ async function guardAll(context: Jobs, custody: Custody, tip: Tip): Promise<void
     if (settlementProcess(state, orderId).length === 0) made.delete(orderId)
     lastHeights.set(orderId, lastHeightOf(state.hold) ?? Number.MAX_SAFE_INTEGER)
   })
-  await sideBySide(orders, look)
-  noteSight(custody, { orders, seen, height: tip.height, node: answers })
-  const node = custody.sight.last?.node
+  await sideBySide(context, orders, look)
+  noteSight(custody, { orders, seen, height: tip.height, node: answers?.pubkey })
+  const known = custody.sight.last?.node
   tellStranded(context.ports, custody.sight.last)
   for (const { paymentHash, amountMsat } of notOurs(custody, held))
     context.ports.log.error(
@@ -91,8 +91,8 @@ async function guardAll(context: Jobs, custody: Custody, tip: Tip): Promise<void
   // Who has least time comes first.
   const urgentFirst = orders.toSorted((a, b) => (lastHeights.get(a) ?? 0) - (lastHeights.get(b) ?? 0))
   const record = each((orderId) => lookAtInvoice(context, slots, orderId, tip, held))
-  const judge = each((orderId) => sayWord(context, orderId, tip, node))
-  const failed = await sideBySide(urgentFirst, async (orderId) => {
+  const judge = each((orderId) => sayWord(context, orderId, tip, answers, known))
+  const failed = await sideBySide(context, urgentFirst, async (orderId) => {
     const isRecorded = await record(orderId)
     return (await judge(orderId)) && isRecorded
   })
@@ -148,17 +148,33 @@ async function lookAtInvoice(
   await recordInvoice(context, slots, orderId, invoice, tip.height)
 }
 
-async function sayWord(context: Jobs, orderId: string, tip: Tip, node: string | undefined): Promise<void> {
+/** @param known whose orders are served, also while nobody answers */
+async function sayWord(
+  context: Jobs,
+  orderId: string,
+  tip: Tip,
+  node: NodeInfo | undefined,
+  known: string | undefined,
+): Promise<void> {
   const state = await stateOf(context, orderId)
   const wanted = wantedWord(state, tip.height)
   if (wanted === 'none') return
   // Nothing could be done about it here, its own node may know more when it is back, and an alert of its own tells of it.
-  if (node !== undefined && isElsewhere(state.hold, node)) return
+  if (known !== undefined && isElsewhere(state.hold, known)) return
+  // A word that nobody can carry out is only hasty: what the node shows when it is back may say the opposite.
+  if (wanted === 'last' && !node) throw silent()
   const outpoint = state.hold.noted?.outpoint ?? null
   const { evidence, lookedAt } = await evidenceNow(context, orderId, state, tip, wanted === 'last' ? LAST_TRIES : 1)
-  if (evidence === null && outpoint !== null && wanted !== 'last') throw new Fault('nothing can be learnt of its channel')
-  await decideNow(context, orderId, { type: 'Guard', data: { height: tip.height, outpoint, evidence, lookedAt } }, tip.hash)
+  if (evidence === null && outpoint !== null) {
+    if (wanted !== 'last') throw new Fault('nothing can be learnt of its channel')
+    // It may have ended under the look.
+    if (!(await nodeNow(context.ports))) throw silent()
+  }
+  const word = { height: tip.height, outpoint, evidence, lookedAt, nodeReady: node !== undefined && isReady(node) }
+  await decideNow(context, orderId, { type: 'Guard', data: word }, tip.hash)
 }
+
+const silent = (): Fault => new Fault('our own node does not answer; nothing is settled or given back before it does')
 
 function wantedWord({ hold, payout, balances }: Settlement, height: number): 'none' | 'some' | 'last' {
   if (hold.status === 'settled') return owedMsat(balances) > 0n && !payout.paying ? 'some' : 'none'
@@ -193,12 +209,18 @@ function timely(evidence: EvidenceData | null, { height }: Tip, left: number): E
   throw new Fault(`the chain is shown as of ${evidence.tipHeight}, and its height is ${height}`)
 }
 
-/** @returns with how many it failed */
-async function sideBySide<T>(items: readonly T[], isDone: (item: T) => Promise<boolean>): Promise<number> {
+/**
+ * As many as go side by side take one turn, and whatever else waits has the next one: thousands in one go would hold up every
+ * call that meets a block. @returns with how many it failed
+ */
+async function sideBySide<T>({ ports }: Jobs, items: readonly T[], isDone: (item: T) => Promise<boolean>): Promise<number> {
   const queue = items.values()
-  let failed = 0
+  let [begun, failed] = [0, 0]
   const lane = async (): Promise<void> => {
-    for (const item of queue) if (!(await isDone(item))) failed += 1
+    for (const item of queue) {
+      if (begun++ >= SIDE_BY_SIDE) await ports.clock.sleep(0)
+      if (!(await isDone(item))) failed += 1
+    }
   }
   await Promise.all(Array.from({ length: SIDE_BY_SIDE }, lane))
   return failed

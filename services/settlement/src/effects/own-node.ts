@@ -1,5 +1,6 @@
 import type { SettlementCommand } from '@penstock/contracts/settlement.ts'
 import { Fault } from '@penstock/kernel/result.ts'
+import type { NodeInfo } from '@penstock/ports/lightning.ts'
 import { within } from '@penstock/ports/within.ts'
 import type { Effect } from '@penstock/runtime/service.ts'
 import { awaitsCancel } from '../cancel.decide.ts'
@@ -25,14 +26,17 @@ export async function atItsNode({ lightning, clock }: Context['ports'], hold: Ho
 }
 
 /** The node that answers us now; undefined where none does. */
-export async function nodeNow({ lightning, clock }: Context['ports']): Promise<string | undefined> {
+export async function nodeNow({ lightning, clock }: Context['ports']): Promise<NodeInfo | undefined> {
   try {
-    return (await within(clock, ANSWER_TIMEOUT_MS, lightning.info())).pubkey
+    return await within(clock, ANSWER_TIMEOUT_MS, lightning.info())
   } catch (error) {
     if (error instanceof Fault) return undefined
     throw error
   }
 }
+
+/** Whether it has what there is to know of a channel: one that has just come back may lack blocks and announcements. */
+export const isReady = ({ synced, graphSynced }: NodeInfo): boolean => synced && graphSynced
 
 /** Orders that need another node, to be settled, given back or paid. */
 export const strandedIn = ({ orders, node }: Sight, now: number): readonly (readonly [string, Settlement])[] =>

@@ -6,17 +6,20 @@ import { type EvidencePorts, gatherEvidence } from '@penstock/ports/evidence.ts'
 import { within } from '@penstock/ports/within.ts'
 import type { Hold } from '../hold.ts'
 import type { Settlement } from '../state.ts'
+import { isReady } from './own-node.ts'
 import type { Context } from './ports.ts'
 
 /** The chain and the node answer a look-up at once; a probe, which has a limit of its own, takes part of it. */
 const EVIDENCE_TIMEOUT_MS = 20_000
+const NODE_TIMEOUT_MS = 10_000
 
 /** The guard's question between two blocks, asked at once when the order wishes to settle. */
 export async function prove({ hold }: Settlement, { ports }: Context): Promise<Wanted<SettlementCommand>> {
   const lookedAt = ports.clock.now()
+  const nodeReady = isReady(await within(ports.clock, NODE_TIMEOUT_MS, ports.lightning.info()))
   const evidence = await evidenceOf(ports, hold)
   const height = evidence?.tipHeight ?? (await ports.chain.tip()).height
-  return { type: 'Guard', data: { height, outpoint: hold.noted?.outpoint ?? null, evidence, lookedAt } }
+  return { type: 'Guard', data: { height, outpoint: hold.noted?.outpoint ?? null, evidence, lookedAt, nodeReady } }
 }
 
 /**

@@ -27,6 +27,11 @@ lightningContract('simulated network in another process', async () => {
     seller: await node(remote, 'seller-ada'),
     chain: remote.chain(),
     mine: async (count) => void (await remote.control.mine(count)),
+    away: async (blocks) => {
+      await remote.control.setOnline('market', false)
+      await remote.control.mine(blocks)
+      await remote.control.setOnline('market', true)
+    },
     send: (request, amountMsat, totalMsat) => remote.control.pay('buyer', request, { amountMsat, totalMsat }),
     forget: (outpoint) => remote.control.forget(outpoint.split(':')[0] ?? ''),
     holdProbes: (held) => remote.control.holdProbes('buyer', held),
