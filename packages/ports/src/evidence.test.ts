@@ -36,10 +36,14 @@ async function gather(
   clock: Clock = patient,
 ) {
   const calls: unknown[] = []
+  let lists = 0
   const lightning = {
     graph: {
       channel: () => Promise.resolve(graph),
-      between: () => Promise.resolve(between),
+      between: () => {
+        lists++
+        return Promise.resolve(between)
+      },
       probe: (request: unknown) => {
         calls.push(request)
         return probe()
@@ -57,7 +61,7 @@ async function gather(
   // Only what is asked is there.
   const ports = { lightning: lightning as unknown as Lightning, chain: chain as unknown as Chain, clock }
   const evidence = await gatherEvidence(ports, { outpoint, terms, attestation: null, fromHeight: 100, probe: true, ...question })
-  return { evidence, calls }
+  return { evidence, calls, lists }
 }
 
 test('nothing there', async () => {
@@ -157,6 +161,13 @@ test('nothing is probed in the mempool, or where nobody asks for it', async () =
 test('another channel of the two is told', async () => {
   const other = { ...announced, outpoint: `${'00'.repeat(32)}:0` }
   expect((await gather({ output: confirmed, between: [announced, other] })).evidence.otherChannelsBetween).toBe(true)
+})
+
+test('other channels of the two are asked for before a probe alone: two nodes may have many', async () => {
+  expect((await gather({ output: confirmed }, { probe: false })).lists).toBe(0)
+  expect((await gather({ output: confirmed, graph: announced })).lists).toBe(0)
+  expect((await gather({})).lists).toBe(0)
+  expect((await gather({ output: confirmed })).lists).toBe(1)
 })
 
 test('who signed the attestation', async () => {

@@ -34,13 +34,16 @@ export async function gatherEvidence(
   { lightning, chain, clock }: EvidencePorts,
   { outpoint, terms, attestation, fromHeight, probe }: Question,
 ): Promise<EvidenceData> {
-  const [tip, output, graph, between, attestationSigner] = await Promise.all([
+  const [tip, output, graph, attestationSigner] = await Promise.all([
     chain.tip(),
     chain.output(outpoint, fromHeight),
     lightning.graph.channel(outpoint),
-    lightning.graph.between(terms.sellerPubkey, terms.buyerPubkey),
     attestation ? signerOf(lightning.messages, attestation) : undefined,
   ])
+  // The graph proves more than a probe does, and one that another channel could have carried proves nothing.
+  const probed = probe && !graph ? output : undefined
+  // Two nodes may have many channels, and on a block all sales and leases are looked at: only who is to be probed asks for them.
+  const between = probed ? await lightning.graph.between(terms.sellerPubkey, terms.buyerPubkey) : []
   const others = between.some((channel) => channel.outpoint !== outpoint)
   return {
     tipHeight: tip.height,
@@ -49,8 +52,7 @@ export async function gatherEvidence(
     attestationSigner: attestationSigner?.toLowerCase() ?? null,
     graph: graph ? graphData(graph, terms.sellerPubkey) : null,
     otherChannelsBetween: others,
-    // The graph proves more than a probe does, and one that another channel could have carried proves nothing.
-    probe: probe && output && !graph && !others ? await sendProbe(lightning.graph, clock, terms, output) : 'not-tried',
+    probe: probed && !others ? await sendProbe(lightning.graph, clock, terms, probed) : 'not-tried',
   }
 }
 

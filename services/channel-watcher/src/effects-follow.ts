@@ -8,12 +8,17 @@ import { derivedId } from '@penstock/runtime/derived-ids.ts'
 import { ask, type Job, type ServiceContext } from '@penstock/runtime/service.ts'
 import { type Channel, type Watch, watchOf } from './channel.ts'
 import { evidenceOf, LOOK_TIMEOUT_MS, type WatcherPorts } from './effects.ts'
-import { lanes } from './lanes.ts'
-import { isAtRest } from './look.ts'
+import { idleWithin, lanes } from './lanes.ts'
+import { isAtRest, nextFact } from './look.ts'
 
-const LOOKS_SIDE_BY_SIDE = 8
+const LOOKS_SIDE_BY_SIDE = 32
 /** After a start their blocks are read anew where the chain's source has no index, which takes hours: no sale waits for that. */
-const LEASES_SIDE_BY_SIDE = 8
+const LEASES_SIDE_BY_SIDE = 4
+/**
+ * A lease that is due gives way until all sales were looked at and probed, since both take the same nodes; no longer than
+ * this, since whoever keeps our probe keeps no lease from being looked at.
+ */
+const LEASES_WAIT_MS = 5000
 /** A probe that its last node keeps takes its whole limit: probes have lanes of their own. */
 const PROBES_SIDE_BY_SIDE = 32
 const AGAIN_AFTER_MS = 1000
@@ -36,6 +41,8 @@ export const followChain: Job<WatcherPorts> = {
 async function follow(context: Context, signal: AbortSignal): Promise<void> {
   const { chain, clock, log } = context.ports
   const resting = new Set<string>()
+  // Of leases that wait for their look, however many blocks come meanwhile.
+  const dueSince = new Map<string, number>()
   let newest: ChainTip | undefined
   // What failed is tried again after a moment.
   const attempt = async (id: string, act: (tip: ChainTip) => Promise<void>): Promise<void> => {
@@ -55,35 +62,52 @@ async function follow(context: Context, signal: AbortSignal): Promise<void> {
     // A channel that this look found deep enough is probed at once, not a block later.
     if (isToBeProbed(after)) probes.add([id])
   }
+  const later = (ids: readonly string[]): void => {
+    const come = ids.filter((id) => !dueSince.has(id))
+    for (const id of come) dueSince.set(id, clock.now())
+    leases.add(come)
+  }
   const looks = lanes(LOOKS_SIDE_BY_SIDE, (id) =>
     attempt(id, async (tip) => {
-      if (isAtRest((await present(context, id)).state)) leases.add([id])
+      if (isAtRest((await present(context, id)).state)) later([id])
       else await lookNow(tip, id)
     }),
   )
-  const leases = lanes(LEASES_SIDE_BY_SIDE, (id) => attempt(id, (tip) => lookNow(tip, id)))
+  const leases = lanes(LEASES_SIDE_BY_SIDE, async (id) => {
+    await idleWithin(
+      (ms, over) => clock.sleep(ms, over),
+      (dueSince.get(id) ?? 0) + LEASES_WAIT_MS - clock.now(),
+      [looks, probes],
+      signal,
+    )
+    dueSince.delete(id)
+    await attempt(id, (tip) => lookNow(tip, id))
+  })
   const probes = lanes(PROBES_SIDE_BY_SIDE, (id) => attempt(id, async (tip) => void (await look(context, tip, id, true, signal))))
   try {
     for await (const tip of chain.tips(signal)) {
       newest = tip
-      looks.add(await due(context, resting))
+      const { sales, atRest } = await due(context, resting)
+      looks.add(sales)
+      later(atRest)
     }
   } finally {
     await Promise.all([looks, leases, probes].map((one) => one.stop()))
   }
 }
 
+type Due = { readonly sales: readonly string[]; readonly atRest: readonly string[] }
+
 /** Everything unfinished, and of the leases at rest those that were looked at longest ago. */
-async function due(context: Context, resting: Set<string>): Promise<readonly string[]> {
+async function due(context: Context, resting: Set<string>): Promise<Due> {
   try {
     const ids = await within(context.ports.clock, LOOK_TIMEOUT_MS, context.unfinished(channel.category))
     const open = new Set(ids)
     for (const id of resting) if (!open.has(id)) resting.delete(id)
-    const turn = new Set([...resting].slice(0, LEASES_PER_TIP))
-    return ids.filter((id) => !resting.has(id) || turn.has(id))
+    return { sales: ids.filter((id) => !resting.has(id)), atRest: [...resting].slice(0, LEASES_PER_TIP) }
   } catch (error) {
     context.ports.log.error({ reason: String(error) }, 'the watched channels could not be listed; the next block tries again')
-    return []
+    return { sales: [], atRest: [] }
   }
 }
 
@@ -107,9 +131,11 @@ async function look(
   const evidence = await seenOf(ports, watch, probe, signal)
   // By blocks that are older than those we know of, what stands in the newer ones would be lost.
   if (evidence.tipHeight < tip.height) throw new Fault(`the chain is shown as of ${evidence.tipHeight}, and is at ${tip.height}`)
-  const isOutdated = (await present(context, id)).revision !== revision
-  if (isOutdated && tries < MOST_TRIES) return look(context, tip, id, probe, signal, tries + 1)
+  const now = await present(context, id)
+  if (now.revision !== revision && tries < MOST_TRIES) return look(context, tip, id, probe, signal, tries + 1)
   const data = { outpoint: watch.outpoint, evidence, seesMempool: ports.chain.sees.mempool }
+  // Most looks at a lease show what is known already: a command would say so once more.
+  if (nextFact(now.state, data) === null) return now.state
   await decide(ask(channel, id, 'Observe', data), derivedId(channel.category, id, revision, tip.hash, canonical(data)))
   return (await present(context, id)).state
 }

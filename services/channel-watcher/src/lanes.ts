@@ -2,6 +2,8 @@
 export type Lanes = {
   /** What is in hand already is done once more afterwards: the world may have changed meanwhile. */
   add(ids: Iterable<string>): void
+  /** What is worked on now. */
+  inHand(): readonly Promise<void>[]
   /** Resolves when nothing is in hand any more; what still waits is given up. */
   stop(): Promise<void>
 }
@@ -30,9 +32,27 @@ export function lanes(most: number, act: (id: string) => Promise<void>): Lanes {
       for (const id of ids) waiting.add(id)
       fill()
     },
+    inHand: () => [...inHand.values()],
     async stop() {
       waiting.clear()
       await Promise.all(inHand.values())
     },
   }
+}
+
+type Sleep = (ms: number, signal: AbortSignal) => Promise<void>
+
+/** Resolves when none of them has anything in hand, nor what came of it meanwhile, and after so long at the latest. */
+export async function idleWithin(sleep: Sleep, ms: number, all: readonly Lanes[], signal: AbortSignal): Promise<void> {
+  if (ms <= 0) return
+  const over = new AbortController()
+  const late = sleep(ms, AbortSignal.any([signal, over.signal]))
+  const idle = async (): Promise<void> => {
+    const work = all.flatMap((one) => one.inHand())
+    if (work.length === 0 || over.signal.aborted) return
+    await Promise.all(work)
+    await idle()
+  }
+  await Promise.race([idle(), late])
+  over.abort()
 }

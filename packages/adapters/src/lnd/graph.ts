@@ -1,9 +1,10 @@
-import { parseOutpoint } from '@penstock/bitcoin/outpoint.ts'
+import { formatShortChannelId, parseOutpoint } from '@penstock/bitcoin/outpoint.ts'
 import type { Graph, GraphChannel } from '@penstock/ports/lightning.ts'
-import { getChannel, getNode } from 'lightning'
+import { getChannel } from 'lightning'
 import { sharedAnswers } from '../shared/shared-answer.ts'
 import type { Connection } from './connection.ts'
-import { probe } from './probe.ts'
+import { probing } from './probe.ts'
+import { asked } from './raw-calls.ts'
 import { Refusal } from './refusal.ts'
 
 export function graph(node: Connection): Graph {
@@ -15,7 +16,7 @@ export function graph(node: Connection): Graph {
   return {
     channel: (outpoint) => channel(node, outpoint),
     between: (a, b) => channelsBetween(`${a} ${b}`),
-    probe: (request) => probe(node, request),
+    probe: probing(node),
   }
 }
 
@@ -28,18 +29,68 @@ async function channel({ ask }: Connection, text: string): Promise<GraphChannel 
 }
 
 /** Of the one that has fewer: a large node has thousands of channels. */
-async function between({ ask }: Connection, a: string, b: string): Promise<readonly GraphChannel[]> {
-  const count = async (public_key: string): Promise<number> =>
-    (await ask((lnd) => getNode({ lnd, public_key, is_omitting_channels: true }))).channel_count
+async function between(node: Connection, a: string, b: string): Promise<readonly GraphChannel[]> {
   const found = await orNothing(async () => {
-    const [ofA, ofB] = await Promise.all([count(a), count(b)])
-    const { channels = [] } = await ask((lnd) => getNode({ lnd, public_key: ofA <= ofB ? a : b }))
-    return channels
+    const [ofA, ofB] = await Promise.all([nodeInfo(node, a, false), nodeInfo(node, b, false)])
+    return nodeInfo(node, ofA.num_channels <= ofB.num_channels ? a : b, true)
   })
-  return (found ?? []).map(toGraph).filter(({ nodes }) => nodes.includes(a) && nodes.includes(b))
+  const channels = found?.channels ?? []
+  return channels
+    .filter(({ node1_pub, node2_pub }) => (node1_pub === a && node2_pub === b) || (node1_pub === b && node2_pub === a))
+    .map(fromRaw)
 }
 
-/** As it is in `getChannel` and in the channels of `getNode`. A node whose fees nobody has heard of has no numbers yet. */
+type RawPolicy = { readonly fee_base_msat: string; readonly fee_rate_milli_msat: string; readonly disabled: boolean }
+type RawEdge = {
+  readonly channel_id: string
+  readonly chan_point: string
+  readonly capacity: string
+  readonly node1_pub: string
+  readonly node2_pub: string
+  readonly node1_policy: RawPolicy | null
+  readonly node2_policy: RawPolicy | null
+}
+type NodeInfo = { readonly num_channels: number; readonly channels: readonly RawEdge[] }
+type GetNodeInfo = (
+  request: { readonly pub_key: string; readonly include_channels: boolean },
+  done: (error: object | null, answer?: NodeInfo) => void,
+) => void
+
+/**
+ * `lightning` asks for each of the channels once more, by itself, unless it may ask for lnd's version, which our macaroons
+ * do not allow (lightning.proto: GetNodeInfo).
+ */
+async function nodeInfo({ ask }: Connection, pub_key: string, include_channels: boolean): Promise<NodeInfo> {
+  const answer = await ask((lnd) => {
+    const service = lnd.default as { getNodeInfo: GetNodeInfo } // `lightning` leaves lnd's own calls untyped
+    return asked<NodeInfo>('GetNodeInfo', (done) => service.getNodeInfo({ pub_key, include_channels }, done))
+  })
+  return answer ?? { num_channels: 0, channels: [] }
+}
+
+function fromRaw({ channel_id, chan_point, capacity, node1_pub, node2_pub, node1_policy, node2_policy }: RawEdge): GraphChannel {
+  const id = BigInt(channel_id)
+  const [height, txIndex, vout] = [id >> 40n, (id >> 16n) & 0xffffffn, id & 0xffffn].map(Number) as [number, number, number] // three
+  const policies = [[node1_pub, node1_policy] as const, [node2_pub, node2_policy] as const]
+  return {
+    outpoint: chan_point,
+    shortChannelId: formatShortChannelId({ height, txIndex, vout }),
+    capacitySat: BigInt(capacity),
+    nodes: [node1_pub, node2_pub],
+    policies: policies.flatMap(([node, policy]) =>
+      policy
+        ? {
+            node,
+            baseFeeMsat: BigInt(policy.fee_base_msat),
+            feeRatePpm: Number(policy.fee_rate_milli_msat),
+            disabled: policy.disabled,
+          }
+        : [],
+    ),
+  }
+}
+
+/** As it is in `getChannel`. A node whose fees nobody has heard of has no numbers yet. */
 type Edge = {
   readonly id: string
   readonly capacity: number

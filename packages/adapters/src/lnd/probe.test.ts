@@ -1,7 +1,7 @@
 import type { AuthenticatedLnd } from 'lightning'
 import { expect, test } from 'vitest'
 import type { Connection } from './connection.ts'
-import { probe } from './probe.ts'
+import { probing } from './probe.ts'
 
 const destination = `02${'11'.repeat(32)}`
 const request = { via: `02${'22'.repeat(32)}`, shortChannelId: '5x1x0', destination, amountMsat: 1000n }
@@ -51,8 +51,8 @@ test('a probe that is kept is found behind any number of newer payments, of thos
   const pages: Page[] = []
   const listPayments: ListPayments = (page, done) => {
     pages.push(page)
-    const isLast = page.index_offset !== 0
-    done(null, { first_index_offset: isLast ? '7' : '900', last_index_offset: '1150', payments: isLast ? [kept] : [] })
+    const [first, payments] = page.index_offset === 0 ? ['900', []] : page.index_offset === 900 ? ['7', [kept]] : ['0', []]
+    done(null, { first_index_offset: first, last_index_offset: '1150', payments })
   }
   const lnd = { default: { listPayments } } as unknown as AuthenticatedLnd // the one call that is made
   const node: Connection = {
@@ -60,7 +60,24 @@ test('a probe that is kept is found behind any number of newer payments, of thos
     lnd: () => lnd,
     ask: (work) => work(lnd),
   }
-  await expect(probe(node, request)).rejects.toThrow('it waits')
-  expect(pages.map(({ index_offset }) => index_offset)).toEqual([0, 900])
+  await expect(probing(node)(request)).rejects.toThrow('it waits')
+  expect(pages.map(({ index_offset }) => index_offset)).toEqual([0, 900, 7])
   for (const { creation_date_start } of pages) expect(creation_date_start).toBe(Date.parse('2026-01-01') / 1000)
+})
+
+test('of probes that begin together, none is sent by a list from before it was asked for, and all but the first share one', async () => {
+  let lists = 0
+  const listPayments: ListPayments = (_, done) => {
+    lists += 1
+    setImmediate(() => done(null, { first_index_offset: '1', last_index_offset: '1', payments: [] }))
+  }
+  const lnd = { default: { listPayments } } as unknown as AuthenticatedLnd // the one call that is answered
+  const node: Connection = {
+    clock: { now: () => 0, sleep: () => Promise.reject(new Error('it waits')) },
+    lnd: () => lnd,
+    ask: (work) => work(lnd),
+  }
+  const probe = probing(node)
+  await Promise.allSettled(Array.from({ length: 20 }, (_, index) => probe({ ...request, shortChannelId: `${index}x1x0` })))
+  expect(lists).toBe(2)
 })

@@ -1,7 +1,8 @@
 import { DAY_MS } from '@penstock/kernel/time.ts'
 import { randomBytes } from 'node:crypto'
 import type { Graph, ProbeOutcome } from '@penstock/ports/lightning.ts'
-import { deleteForwardingReputations, getHeight, getPendingPayments, getRouteToDestination, payViaRoutes } from 'lightning'
+import { deleteForwardingReputations, getPendingPayments, getRouteToDestination, payViaRoutes } from 'lightning'
+import { sharedAnswer } from '../shared/shared-answer.ts'
 import type { Connection } from './connection.ts'
 import { Refusal, type RouteFailure } from './refusal.ts'
 
@@ -22,31 +23,36 @@ const KEPT_MS = 14 * DAY_MS
 const LOOK_AGAIN_MS = 1000
 
 /** One HTLC at a time: one that our process sent before it was started again, and that is kept, is waited for. */
-export async function probe(node: Connection, request: Probe): Promise<ProbeOutcome> {
-  while (await isUnderWay(node, request)) await node.clock.sleep(LOOK_AGAIN_MS)
-  const first = await send(node, request, GENEROUS(request.amountMsat))
-  if (!first.asks) return first.outcome
-  const { base_fee_mtokens, fee_rate, cltv_delta } = first.asks
-  const feeMsat = BigInt(base_fee_mtokens) + (request.amountMsat * BigInt(fee_rate)) / 1_000_000n + 1n
-  return (await send(node, request, { feeMsat, cltvDelta: cltv_delta })).outcome
+export function probing(node: Connection): Graph['probe'] {
+  // On a new block many channels are probed: one list of payments, of two weeks, serves all of them.
+  const underWay = sharedAnswer(() => lastHopsUnderWay(node))
+  return async (request) => {
+    const last = hopTo(request.shortChannelId, request.destination)
+    while ((await underWay()).has(last)) await node.clock.sleep(LOOK_AGAIN_MS)
+    const first = await send(node, request, GENEROUS(request.amountMsat))
+    if (!first.asks) return first.outcome
+    const { base_fee_mtokens, fee_rate, cltv_delta } = first.asks
+    const feeMsat = BigInt(base_fee_mtokens) + (request.amountMsat * BigInt(fee_rate)) / 1_000_000n + 1n
+    return (await send(node, request, { feeMsat, cltvDelta: cltv_delta })).outcome
+  }
 }
 
-async function isUnderWay({ ask, clock }: Connection, { shortChannelId, destination }: Probe): Promise<boolean> {
+const hopTo = (channel: string, node: string): string => `${channel} ${node}`
+
+async function lastHopsUnderWay({ ask, clock }: Connection): Promise<ReadonlySet<string>> {
   const created_after = new Date(clock.now() - KEPT_MS).toISOString()
+  const found = new Set<string>()
   let token: string | undefined
   do {
     const page = token === undefined ? { created_after } : { token }
     const { payments, next } = await ask((lnd) => getPendingPayments({ lnd, ...page }))
-    const isSame = payments.some(({ attempts }) =>
-      attempts.some(({ is_pending, route }) => {
-        const last = route.hops.at(-1)
-        return is_pending && last?.channel === shortChannelId && last.public_key === destination
-      }),
-    )
-    if (isSame) return true
+    for (const { is_pending, route } of payments.flatMap(({ attempts }) => attempts)) {
+      const last = route.hops.at(-1)
+      if (is_pending && last?.public_key !== undefined) found.add(hopTo(last.channel, last.public_key))
+    }
     token = next
   } while (token !== undefined)
-  return false
+  return found
 }
 
 type Sent = {
@@ -90,7 +96,6 @@ function judge({ reason, failure }: Refusal, hops: number): Sent {
 
 /** A way to `via`, and then the named channel, by hand: it need not be in our graph. */
 async function routeThrough({ ask }: Connection, { via, shortChannelId, destination, amountMsat }: Probe, toll: Toll) {
-  const { current_block_height: height } = await ask((lnd) => getHeight({ lnd }))
   const toVia = await ask((lnd) =>
     getRouteToDestination({
       lnd,
@@ -103,7 +108,8 @@ async function routeThrough({ ask }: Connection, { via, shortChannelId, destinat
   ).catch(noRoute)
   const before = toVia?.route?.hops.at(-1)
   if (!toVia?.route || !before) return undefined
-  const timeout = height + FINAL_DELTA
+  // What lnd has counted from its own height on, for a payment that ends at `via`.
+  const timeout = before.timeout - toll.cltvDelta
   const passed = { forward: Number(amountMsat / 1000n), forward_mtokens: `${amountMsat}`, timeout }
   return {
     ...toVia.route,
