@@ -19,11 +19,14 @@ import { CHAIN_START, seal } from '@penstock/runtime/event-codec.ts'
 import { openLog } from '@penstock/runtime/log.ts'
 import { eventTopic, factToBus } from '@penstock/runtime/messages.ts'
 import { until } from '@penstock/testkit/until.ts'
+import { ConfigResourceTypes } from 'kafkajs'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { brokers, busOptions, noKafka, ownPrefix } from './servers.ts'
+import { numbered } from './load.ts'
+import { brokers, busOptions, noKafka, openBus, ownPrefix } from './servers.ts'
 
 const ORDER = '00000000-0000-4000-8000-000000000001'
 const FACTS = 40
+const KEYS = Array.from({ length: 40 }, (_, n) => `key-${n}`)
 const payhash = contractOf('payhash')
 const times = { saveEveryMs: 20, settleEveryMs: 20, lookEveryMs: 20, lostAfterMs: 3_600_000 }
 
@@ -108,5 +111,60 @@ describe.skipIf(noKafka)('topics that are lost', () => {
     expect(before).toBeLessThan(FACTS)
     expect([...undone].filter((id) => !done.has(id))).toEqual([])
     expect(done.size).toBe(FACTS)
+  })
+})
+
+describe.skipIf(noKafka)('topics that change while they are in use', () => {
+  const servers = brokers()
+  const closing: (() => Promise<unknown>)[] = []
+  afterEach(async () => void (await Promise.all(closing.splice(0).map((close) => close()))))
+
+  /** A member that reads and publishes, and what a person at the brokers can do. */
+  async function inUse() {
+    const said: string[] = []
+    const log = { debug: () => {}, info: () => {}, warn: (_: object, text: string) => void said.push(text) }
+    const options = { ...busOptions(servers(), ownPrefix()), log }
+    const { bus, close } = await openBus(options, ':memory:')
+    const admin = kafkaClient(options).admin()
+    await admin.connect()
+    closing.push(close, () => admin.disconnect())
+    const seen = new Set<string>()
+    await bus.subscribe({ group: 'readers', topic: 'load', handle: async ({ id }) => (seen.add(id), 'done') })
+    const publish = (round: number): Promise<void> =>
+      bus.publish(
+        'load',
+        KEYS.map((key) => numbered(key, round)),
+      )
+    const hasAll = (round: number): boolean => KEYS.every((key) => seen.has(`${key}/${round}`))
+    await publish(0)
+    await until('the first messages', () => hasAll(0), 30_000)
+    return { admin, topic: `${options.prefix}load`, publish, hasAll, said, seen }
+  }
+
+  it('one that is deleted is made again as it was, without a restart: what is published then arrives', async () => {
+    const { admin, topic, publish, hasAll, said } = await inUse()
+    await admin.deleteTopics({ topics: [topic] })
+    // Within the time of one publish: who publishes notices nothing.
+    await publish(1)
+    await until('the messages that were published afterwards', () => hasAll(1), 60_000)
+    const { topics } = await admin.fetchTopicMetadata({ topics: [topic] })
+    expect(topics[0]?.partitions).toHaveLength(4)
+    const { resources } = await admin.describeConfigs({
+      includeSynonyms: false,
+      resources: [{ type: ConfigResourceTypes.TOPIC, name: topic }],
+    })
+    const values = Object.fromEntries(resources[0]?.configEntries.map((entry) => [entry.configName, entry.configValue]) ?? [])
+    expect(values).toMatchObject({ 'message.timestamp.type': 'LogAppendTime' })
+    expect(said).toContain('a topic was deleted while it was in use, and is made anew')
+  })
+
+  it('one that is divided anew is told of, and used as those use it that start afterwards', async () => {
+    const { admin, topic, publish, hasAll, said } = await inUse()
+    await admin.createPartitions({ topicPartitions: [{ topic, count: 8 }] })
+    await until('it is said', () => said.some((text) => text.includes('was divided anew')), 30_000)
+    await publish(1)
+    await until('all messages', () => hasAll(1), 60_000)
+    const ends = await admin.fetchTopicOffsets(topic)
+    expect(ends.filter(({ partition, high }) => partition >= 4 && Number(high) > 0)).not.toEqual([])
   })
 })

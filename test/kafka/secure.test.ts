@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { kafkaOptions } from '@penstock/adapters/kafka/settings.ts'
 import { readConfig } from '@penstock/runtime/config.ts'
+import { installKafka } from '@penstock/servers/kafka-install.ts'
 import { afterAll, describe, expect, it } from 'vitest'
 import { ledger, numbered, until } from './load.ts'
 import { brokers, noKafka, openBus, ownPrefix } from './servers.ts'
@@ -20,12 +21,12 @@ function written(name: string, text: string): string {
 }
 
 /** A certificate for loopback that signs itself. */
-function certificate(name: string): { readonly ca: string; readonly pem: string } {
+function certificate(name: string): { readonly ca: string; readonly key: string; readonly pem: string } {
   const [key, ca] = [inFolder(`${name}.key`), inFolder(`${name}.crt`)]
   const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1']
   const args = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-keyout', key, '-out', ca, ...subject]
   execFileSync('openssl', args, { stdio: 'ignore' })
-  return { ca, pem: readFileSync(key, 'utf8') + readFileSync(ca, 'utf8') }
+  return { ca, key, pem: readFileSync(key, 'utf8') + readFileSync(ca, 'utf8') }
 }
 
 /** Everything as an operator says it: by the environment, with secrets in files. */
@@ -82,6 +83,60 @@ describe.skipIf(noKafka)('TLS and SCRAM', () => {
   it('work by configuration', async () => exchange(await scram(password)))
   it('let nobody in with another password', async () => refused(await scram('a guess')))
   it('talk to no broker whose certificate is unknown', async () => refused(await scram(password, certificate('other').ca)))
+})
+
+/** As an operator adds a user to brokers that run. */
+async function addUser(address: string, user: string, mechanism: string, password: string): Promise<void> {
+  const about = [
+    '--alter',
+    '--entity-type',
+    'users',
+    '--entity-name',
+    user,
+    '--add-config',
+    `${mechanism}=[password=${password}]`,
+  ]
+  const classPath = await installKafka()
+  execFileSync('java', ['-cp', classPath, 'kafka.admin.ConfigCommand', '--bootstrap-server', address, ...about], {
+    stdio: 'ignore',
+  })
+}
+
+describe.skipIf(noKafka)('client certificates and SCRAM-SHA-256', () => {
+  const none = { ca: '', key: '', pem: '' }
+  const [own, client, other] = noKafka
+    ? [none, none, none]
+    : [certificate('broker'), certificate('client'), certificate('stranger')]
+  const password = 'battery horse'
+  const door = 'listener.name.sasl_ssl'
+  const servers = brokers({
+    secure: { pem: own.pem, scram: { user: 'somebody', password: 'else' } },
+    settings: {
+      'sasl.enabled.mechanisms': 'SCRAM-SHA-256,SCRAM-SHA-512',
+      [`${door}.scram-sha-256.sasl.jaas.config`]: 'org.apache.kafka.common.security.scram.ScramLoginModule required;',
+      [`${door}.ssl.client.auth`]: 'required',
+      [`${door}.ssl.truststore.type`]: 'PEM',
+      [`${door}.ssl.truststore.location`]: client.ca,
+    },
+  })
+  const settings = (more: Record<string, string>) =>
+    settingsFor(servers().secureBrokers, {
+      PENSTOCK_KAFKA_CA_FILE: own.ca,
+      PENSTOCK_KAFKA_SASL: 'scram-sha-256',
+      PENSTOCK_KAFKA_USER: 'penstock',
+      PENSTOCK_KAFKA_PASSWORD_FILE: written('password-256', `${password}\n`),
+      ...more,
+    })
+  const shown = ({ ca, key }: typeof none) => ({ PENSTOCK_KAFKA_CERT_FILE: ca, PENSTOCK_KAFKA_KEY_FILE: key })
+
+  it('work by configuration', async () => {
+    await addUser(servers().brokers[0] ?? '', 'penstock', 'SCRAM-SHA-256', password)
+    await exchange(await settings(shown(client)))
+  })
+  it('let nobody in with another certificate, or with none', async () => {
+    await refused(await settings(shown(other)))
+    await refused(await settings({}))
+  })
 })
 
 /** A token as an issuer without a key writes it, which only brokers of tests accept. */

@@ -1,6 +1,7 @@
 import { openPostgresViews } from '@penstock/adapters/postgres/views.ts'
 import type { Migration } from '@penstock/ports/views.ts'
 import { Bug } from '@penstock/kernel/result.ts'
+import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { aServer } from './server.ts'
 
@@ -42,4 +43,17 @@ test('a step that fails leaves nothing behind, and the next try begins with it',
   await expect(views.migrate('things', [broken])).rejects.toThrow('half way')
   await views.migrate('things', [create, widen])
   await views.close()
+})
+
+test('a step that needs a table in use gives up soon, and holds up nobody behind it', async () => {
+  const url = await server().createDatabase()
+  const [job, service] = [openPostgresViews({ url }), openPostgresViews({ url, schema: 'check' })]
+  await job.migrate('things', [create])
+  await service.db.transaction().execute(async (reading) => {
+    await sql`select * from things`.execute(reading)
+    await expect(job.migrate('things', [create, widen])).rejects.toThrow(/lock timeout/)
+  })
+  await job.migrate('things', [create, widen])
+  await job.close()
+  await service.close()
 })

@@ -30,9 +30,15 @@ export const cluster: Dashboard = {
     },
     {
       title: 'Messages before the consumers',
-      about: 'In the partitions of all members, as of their last fetch.',
+      about: 'Not dealt with, by the brokers.',
       unit: 'short',
-      queries: { '{{group}}': 'sum by (group, topic) (penstock_kafka_behind_messages)' },
+      queries: { '{{group}}': 'max by (group, topic) (penstock_kafka_behind_messages)' },
+    },
+    {
+      title: 'Groups that stand still',
+      about: 'How long a group has been at the same place of a partition in which messages wait.',
+      unit: 's',
+      queries: { '{{group}}': 'max by (group, topic) (penstock_kafka_standing_seconds)' },
     },
     {
       title: 'Partitions',

@@ -71,13 +71,16 @@ export async function cluster(config: Config, { service, instance, log, waitsFor
   }
 }
 
+/** An index over all events takes its time; who runs the migration sets the limit. */
+const LONGEST_STEP_MS = 6 * 3_600_000
+
 /**
  * Brings all tables up to date: those of the ports, and those that `others` know of.
  * @throws ConfigError without a PostgreSQL to migrate
  */
 export async function migrateCluster(config: Config, others: (views: Views) => Promise<void>): Promise<void> {
   if (config.postgresUrl === '') throw new ConfigError('PENSTOCK_POSTGRES_URL is empty; name the PostgreSQL of the cluster.')
-  const settings = postgresSettings(config, 'migrate')
+  const settings = { ...postgresSettings(config, 'migrate'), statementTimeoutMs: LONGEST_STEP_MS }
   const views = openViews(settings, 'migrate')
   try {
     await migrateAll(views, [parkedTables, others])

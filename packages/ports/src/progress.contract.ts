@@ -43,17 +43,6 @@ export function progressContract(name: string, open: () => Promise<ProgressWorld
       expect(await progress.revision('one', 'order-a')).toBeUndefined()
       expect(await progress.load('one')).toEqual({ position: 'start' })
     })
-    it('prunes what is settled, a few at a time', async () => {
-      for (let n = 1; n <= 5; n++) await progress.advance('one', reached(`order-${n}`, 0, n))
-      await progress.advance('two', reached('order-1', 0, 1))
-      expect(await progress.prune('one', 10)).toBe(0)
-      await progress.settle('one', 3n)
-      expect(await progress.prune('one', 2)).toBe(2)
-      expect(await progress.prune('one', 2)).toBe(1)
-      expect(await progress.revision('one', 'order-3')).toBeUndefined()
-      expect(await progress.revision('one', 'order-4')).toBe(0)
-      expect(await progress.revision('two', 'order-1')).toBe(0)
-    })
     it('keeps notes of what is done in any order, each once, until they are dropped', async () => {
       await progress.note('one', [9n, 3n, 7n])
       await progress.note('one', [3n, 12n])

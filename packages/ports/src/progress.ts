@@ -13,7 +13,7 @@ export type Reached = { readonly stream: string; readonly revision: number; read
 export interface Progress {
   /** Everything up to here is done; 'start' for a new consumer. */
   load(consumer: string): Promise<{ readonly position: bigint | 'start' }>
-  /** @returns undefined where nothing of the stream was seen, or its row was pruned: then its events up to the position are done */
+  /** @returns undefined where nothing of the stream was seen */
   revision(consumer: string, stream: string, db?: Kysely<object>): Promise<number | undefined>
   /** Notes the last event of a stream. @returns whether it was later than the one before; else nothing changed */
   advance(consumer: string, reached: Reached, db?: Kysely<object>): Promise<boolean>
@@ -25,12 +25,6 @@ export interface Progress {
   noted(consumer: string, after: bigint | 'start', until: bigint): Promise<readonly bigint[]>
   /** Forgets the notes up to a position, once it is settled. */
   dropNotes(consumer: string, until: bigint): Promise<void>
-  /**
-   * Removes up to `max` rows of streams whose last event lies at or below the settled position. They grow with the number of
-   * streams, and that is storage only; a consumer may prune if it drops events at or below that position unseen.
-   * @returns how many were removed
-   */
-  prune(consumer: string, max: number): Promise<number>
   /** Forgets a consumer, so that its view can be built again. */
   reset(consumer: string, db?: Kysely<object>): Promise<void>
 }

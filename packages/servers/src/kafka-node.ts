@@ -47,9 +47,12 @@ export async function kafkaNode(program: Program, plan: NodePlan): Promise<Kafka
     })
     child = started
     killWithParent(started, 'KILL')
-    started.once('exit', () => {
+    const isGone = (): void => {
       if (child === started) child = undefined
-    })
+    }
+    started.once('exit', isGone)
+    // What could not be started at all ends without an exit.
+    started.once('error', () => started.pid === undefined && isGone())
     await isReady(started, plan.id, logFile)
   }
   async function end(signal: NodeJS.Signals): Promise<void> {

@@ -4,11 +4,13 @@ import type { Views } from '@penstock/ports/views.ts'
 import { within } from '@penstock/ports/within.ts'
 import { type BusOptions, subscriptions } from '../shared/subscriptions.ts'
 import { systemClock } from '../system/clock.ts'
-import { type ClientOptions, kafkaClient } from './client.ts'
+import { briefRetry, type ClientOptions, kafkaClient } from './client.ts'
 import { type Group, group } from './group.ts'
 import { parkedKeys, type ParkedKeys } from './parked-tables.ts'
 import { publisher } from './publisher.ts'
 import { topicKeeper, type TopicSettings } from './topics.ts'
+import { rounds } from './rounds.ts'
+import { wantedGroups } from './wanted.ts'
 
 export type KafkaBusOptions = BusOptions &
   ClientOptions &
@@ -34,18 +36,19 @@ export async function kafkaBus(views: Views, options: KafkaBusOptions): Promise<
   const topics = topicKeeper(kafka, options, clock, log)
   const parked = await parkedKeys(views, () => clock.now())
   const publishing = publisher(kafka, topics, { source: `/${options.clientId}`, clock, timeoutMs: publishTimeoutMs, log })
-  const groups = new Set<Group>()
+  const groups = wantedGroups(clock)
   const closed = new AbortController()
   const running = subscriptions(async (name, topic, how) => {
-    const { length: partitions } = await topics.ensure(prefix + topic)
     const place = { group: name, topic }
     const named = { place, groupId: `${prefix}${name}@${topic}`, topic: prefix + topic }
-    const over = (): void => void groups.delete(opened)
-    const opened: Group = group(kafka, parked, { ...named, partitions, sessionTimeoutMs, clock, log, over }, how)
-    groups.add(opened)
-    return opened
+    const wanted = groups.want(named.groupId, named.topic)
+    const { length: partitions } = await topics.ensure(named.topic)
+    const over = (): void => groups.drop(named.groupId)
+    wanted.joined = group(kafka, parked, { ...named, partitions, sessionTimeoutMs, clock, log, over }, how)
+    return wanted.joined
   }, options)
-  const lookForParked = (): Promise<void> => noteParked(groups, parked).catch(() => {})
+  const lookForParked = (): Promise<void> => noteParked(groups.joined(), parked).catch(() => {})
+  const watched = rounds(kafkaClient(options, briefRetry), topics, groups.all, { clock, log, signal: closed.signal })
   void (async () => {
     while (!closed.signal.aborted) {
       await clock.sleep(LOOK_FOR_PARKED_MS, closed.signal)
@@ -69,15 +72,16 @@ export async function kafkaBus(views: Views, options: KafkaBusOptions): Promise<
     async close() {
       closed.abort()
       await running.close()
+      groups.close()
       // Without brokers a client may hang on: what it still wants is of no use to anybody.
-      await Promise.allSettled([publishing.close(), topics.close()].map((closing) => within(clock, CLOSE_MS, closing)))
+      await Promise.allSettled([publishing.close(), topics.close(), watched].map((closing) => within(clock, CLOSE_MS, closing)))
     },
   }
 }
 
 /** What another process parked, freed or wants replayed is seen here. */
-async function noteParked(groups: ReadonlySet<Group>, parked: ParkedKeys): Promise<void> {
-  const versions = [...groups].map((known) => [known, known.parkedVersion()] as const)
+async function noteParked(groups: readonly Group[], parked: ParkedKeys): Promise<void> {
+  const versions = groups.map((known) => [known, known.parkedVersion()] as const)
   if (versions.length === 0) return
   const waiting = await parked.waiting()
   for (const [known, version] of versions) known.noteParked(waiting, version)

@@ -1,7 +1,7 @@
 import './mends.ts'
 import { connect as connectPlainly, isIP } from 'node:net'
 import { connect as connectByTls, type ConnectionOptions } from 'node:tls'
-import { type ISocketFactory, Kafka, type LogEntry, logLevel, type Mechanism, type SASLOptions } from 'kafkajs'
+import { type ISocketFactory, Kafka, type LogEntry, logLevel, type Mechanism, type RetryOptions, type SASLOptions } from 'kafkajs'
 
 /** What the adapter says about its work; the runtime's log is one. */
 export type BusLog = {
@@ -24,21 +24,26 @@ export type ClientOptions = {
 type Details = { readonly broker?: unknown; readonly error?: unknown }
 
 /** Never gives up, and tries again within a second: by default a client ends after ten seconds without brokers. */
-export const endlessRetry = { retries: 2_147_483_647, initialRetryTime: 100, maxRetryTime: 1000 } as const
+export const endlessRetry: RetryOptions = { retries: 2_147_483_647, initialRetryTime: 100, maxRetryTime: 1000 }
+/** For what is asked again anyway. */
+export const briefRetry: RetryOptions = { retries: 3, initialRetryTime: 100, maxRetryTime: 1000 }
+
+/** After so long a client sees by itself that a topic has other partitions. */
+export const METADATA_MS = 10_000
 
 const CONNECT_TIMEOUT_MS = 3000
 /** A broker that stands still is given up after so long. */
 const REQUEST_TIMEOUT_MS = 10_000
 const KEEP_ALIVE_MS = 60_000
 
-export function kafkaClient({ brokers, clientId, tls, sasl, log }: ClientOptions): Kafka {
+export function kafkaClient({ brokers, clientId, tls, sasl, log }: ClientOptions, retry = endlessRetry): Kafka {
   return new Kafka({
     brokers: [...brokers],
     clientId,
     connectionTimeout: CONNECT_TIMEOUT_MS,
     authenticationTimeout: REQUEST_TIMEOUT_MS,
     requestTimeout: REQUEST_TIMEOUT_MS,
-    retry: endlessRetry,
+    retry,
     socketFactory,
     ...(tls && { ssl: tls }),
     ...(sasl && { sasl }),

@@ -15,6 +15,8 @@ export type GroupOptions = LivesOptions & {
 
 /** The handlers of one group and topic in this process, and its membership in Kafka's group. */
 export type Group = Dispatcher & {
+  /** Those that this process has now. */
+  partitions(): number
   /** Keys that are parked, from a list that was asked for at a `version`. */
   noteParked(waiting: readonly Waiting[], version: number): boolean
   parkedVersion(): number
@@ -66,6 +68,7 @@ export function group(kafka: Kafka, parked: ParkedKeys, options: GroupOptions, h
   }
   void hold()
   return {
+    partitions: () => joined?.partitions() ?? 0,
     noteParked,
     parkedVersion: lanes.parkedVersion,
     pump: () => {},

@@ -1,5 +1,6 @@
 import { registry, SECONDS } from '@penstock/runtime/metrics.ts'
 import { Counter, Gauge, Histogram } from 'prom-client'
+import type { GroupLag } from './group-lag.ts'
 
 const registers = [registry]
 
@@ -30,39 +31,55 @@ const assignments = new Counter({
   registers,
 })
 
-/** What of the partitions of one group is seen here. */
-type Share = { readonly group: string; readonly topic: string; readonly partitions: () => number; readonly behind: () => number }
+/** What this process sees of a group that it takes part in. What is undefined is not known, and not shown. */
+type Share = {
+  readonly group: string
+  readonly topic: string
+  readonly partitions: () => number
+  readonly lag: Pick<GroupLag, 'behind' | 'standingSeconds'>
+}
 const shares = new Set<Share>()
 
-new Gauge({
-  name: 'penstock_kafka_partitions',
-  help: 'Partitions that this process has.',
-  labelNames: ['group', 'topic'] as const,
-  registers,
-  collect() {
-    this.reset()
-    for (const { group, topic, partitions } of shares) this.inc({ group, topic }, partitions())
-  },
-})
-new Gauge({
-  name: 'penstock_kafka_behind_messages',
-  help: 'Messages in the partitions of this process that are not dealt with, as of its last fetch.',
-  labelNames: ['group', 'topic'] as const,
-  registers,
-  collect() {
-    this.reset()
-    for (const { group, topic, behind } of shares) this.inc({ group, topic }, behind())
-  },
-})
+const shown = (name: string, help: string, valueOf: (share: Share) => number | undefined) =>
+  new Gauge({
+    name,
+    help,
+    labelNames: ['group', 'topic'] as const,
+    registers,
+    collect() {
+      this.reset()
+      for (const share of shares) {
+        const value = valueOf(share)
+        if (value !== undefined) this.set({ group: share.group, topic: share.topic }, value)
+      }
+    },
+  })
+shown(
+  'penstock_kafka_partitions',
+  'Partitions that this process has; 0 while the brokers do not count it as a member.',
+  (share) => share.partitions(),
+)
+shown(
+  'penstock_kafka_behind_messages',
+  'Messages that a group has not dealt with, by the brokers; each of its processes shows the same.',
+  ({ lag }) => lag.behind(),
+)
+shown(
+  'penstock_kafka_standing_seconds',
+  'How long the place of a group has not moved in a partition in which messages wait; the longest of all partitions.',
+  ({ lag }) => lag.standingSeconds(),
+)
 
 export async function notePublished(
   topic: string,
   messages: number,
-  stored: Promise<void>,
+  stored: () => Promise<void>,
   seconds: () => number,
 ): Promise<void> {
+  // From its beginning on, so that the first failure is an increase.
+  published.inc({ topic, outcome: 'failed' }, 0)
   try {
-    await stored
+    await stored()
     published.inc({ topic, outcome: 'stored' }, messages)
     publishSeconds.observe({ topic }, seconds())
   } catch (error) {

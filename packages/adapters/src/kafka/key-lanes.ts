@@ -41,16 +41,3 @@ export function keyLanes(running: ReturnType<typeof slots>, deliver: (item: Item
 
 const isCopy = (waiting: Item, { message, window }: Item): boolean =>
   waiting.message.id === message.id && waiting.window === window
-
-/** What runs on its own, to wait for at the end. */
-export function taskSet() {
-  const tasks = new Set<Promise<void>>()
-  return {
-    add(task: Promise<void> | undefined): void {
-      if (!task) return
-      tasks.add(task)
-      void task.finally(() => tasks.delete(task))
-    },
-    ended: async (): Promise<void> => void (await Promise.allSettled(tasks)),
-  }
-}

@@ -1,6 +1,6 @@
 import type { Clock } from '@penstock/ports/clock.ts'
 import { type Consumer, type EachBatchHandler, type Kafka, PartitionAssigners } from 'kafkajs'
-import { type BusLog, endlessRetry } from './client.ts'
+import { type BusLog, endlessRetry, METADATA_MS } from './client.ts'
 import { noteAssigned } from './kafka-metrics.ts'
 import { type Handover, onHandover } from './mends.ts'
 
@@ -19,6 +19,10 @@ export type Life = {
   readonly eachBatch: EachBatchHandler
   readonly handover: Handover
   assigned(partitions: readonly number[]): void
+  /** The brokers count it as a member now. */
+  heard(): void
+  /** It is no member any more; what it had is given to others. */
+  ended(): void
 }
 
 /** The longest that a rebalance waits for what is in hand; longer work comes to be in two hands, which consumers notice. */
@@ -48,6 +52,7 @@ export function lives(kafka: Kafka, life: Life, options: LivesOptions, stop: Abo
       if (stop.aborted) return
       log?.warn({ group: groupId, reason }, 'a consumer ended and is begun anew')
       alive = undefined
+      life.ended()
       consumer.disconnect().catch(() => {})
       await clock.sleep(RESTART_MS, stop)
     }
@@ -69,7 +74,9 @@ async function lived(
     if (!isAlive()) return
     noteAssigned(groupId, topic)
     life.assigned(payload.memberAssignment[topic] ?? [])
+    life.heard()
   })
+  consumer.on('consumer.heartbeat', () => isAlive() && life.heard())
   try {
     await consumer.connect()
     // A group without a place in the log begins at its start: a command must never be passed over.
@@ -108,6 +115,7 @@ function newConsumer(kafka: Kafka, { groupId, sessionTimeoutMs }: LivesOptions, 
     rebalanceTimeout: Math.max(sessionTimeoutMs, 2 * HANDOVER_MS + 1000),
     maxWaitTimeInMs: FETCH_WAIT_MS,
     allowAutoTopicCreation: false,
+    metadataMaxAge: METADATA_MS,
     retry: { ...endlessRetry, restartOnFailure: async () => false },
     partitionAssigners: [
       (parts) => {

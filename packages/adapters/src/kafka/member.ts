@@ -1,7 +1,7 @@
 import type { Clock } from '@penstock/ports/clock.ts'
 import { within } from '@penstock/ports/within.ts'
 import type { EachBatchPayload, Kafka } from 'kafkajs'
-import { noteReceived, showShare } from './kafka-metrics.ts'
+import { noteReceived } from './kafka-metrics.ts'
 import { HANDOVER_MS, lives, type LivesOptions } from './lives.ts'
 import { type ConsumerGroup, isStale } from './mends.ts'
 import type { ownership } from './ownership.ts'
@@ -18,6 +18,8 @@ export type MemberWork = {
 }
 
 export type Member = {
+  /** Partitions that it has by the brokers' own rule: without a sign of life in time others have them. */
+  partitions(): number
   /** Takes nothing more from now on, and stays in the group for what is in hand. */
   stopIntake(): void
   /** Leaves the group, with the progress kept. */
@@ -31,9 +33,10 @@ const LEAVE_MS = 5000
 
 /** This process as a member of a consumer group on one topic. Its offsets move only over what is done. */
 export function member(kafka: Kafka, work: MemberWork, owned: ReturnType<typeof ownership>, options: LivesOptions): Member {
-  const { topic, clock, log, groupId } = options
+  const { topic, clock, groupId } = options
   const over = new AbortController()
   let intake = true
+  let heardAt = Number.NEGATIVE_INFINITY
 
   async function eachBatch(payload: EachBatchPayload): Promise<void> {
     const { batch } = payload
@@ -56,10 +59,15 @@ export function member(kafka: Kafka, work: MemberWork, owned: ReturnType<typeof 
     const saved = await inTime(clock, over.signal, HANDOVER_MS, group.commitOffsets({ topics: [{ topic, partitions }] }))
     if (saved) owned.noteCommitted(partitions)
   }
-  const hide = showShare({ group: groupId, topic, partitions: owned.count, behind: owned.behind })
   const alive = lives(
     kafka,
-    { eachBatch, handover: { before, after: () => work.release() }, assigned: (partitions) => owned.assign(partitions) },
+    {
+      eachBatch,
+      handover: { before, after: () => work.release() },
+      assigned: (partitions) => owned.assign(partitions),
+      heard: () => void (heardAt = clock.now()),
+      ended: () => owned.assign([]),
+    },
     options,
     over.signal,
   )
@@ -69,24 +77,26 @@ export function member(kafka: Kafka, work: MemberWork, owned: ReturnType<typeof 
     await alive()?.commitOffsets(offsets.map((offset) => ({ topic, ...offset })))
     owned.noteCommitted(offsets)
   }
-  async function keepProgress(): Promise<void> {
-    while (!over.signal.aborted) {
-      await clock.sleep(COMMIT_EVERY_MS, over.signal)
-      await commit().catch((error: unknown) =>
-        log?.debug({ group: groupId, reason: String(error) }, 'offsets were not committed; a restart reads a little more'),
-      )
-    }
-  }
-  void keepProgress()
+  void keepProgress(commit, options, over.signal)
   return {
+    partitions: () => (clock.now() - heardAt > options.sessionTimeoutMs ? 0 : owned.count()),
     stopIntake: () => void (intake = false),
     async leave() {
       await inTime(clock, over.signal, LEAVE_MS, commit())
-      hide()
       const leaving = alive()
       over.abort()
       if (leaving) await within(clock, LEAVE_MS, leaving.disconnect()).catch(() => {})
     },
+  }
+}
+
+async function keepProgress(commit: () => Promise<void>, options: LivesOptions, over: AbortSignal): Promise<void> {
+  const { clock, log, groupId } = options
+  while (!over.aborted) {
+    await clock.sleep(COMMIT_EVERY_MS, over)
+    await commit().catch((error: unknown) =>
+      log?.debug({ group: groupId, reason: String(error) }, 'offsets were not committed; a restart reads a little more'),
+    )
   }
 }
 

@@ -2,8 +2,10 @@ import './mends.ts'
 import { createRequire } from 'node:module'
 import { expect, it } from 'vitest'
 
+const load = createRequire(import.meta.url)
+
 type Metadata = (this: object) => Promise<unknown>
-const cluster = createRequire(import.meta.url)('kafkajs/src/cluster/index.js') as { readonly prototype: { metadata: Metadata } } // untyped
+const cluster = load('kafkajs/src/cluster/index.js') as { readonly prototype: { metadata: Metadata } } // untyped
 
 /** A client whose brokers answered so. */
 const answered = (answer: object | null) => ({
@@ -22,4 +24,33 @@ it('no broker that answers is a fault that may pass', async () => {
 it('what a broker answers is passed on', async () => {
   const answer = { topicMetadata: [] }
   expect(await metadata(answer)).toBe(answer)
+})
+
+type Asked = { readonly topics: readonly string[]; readonly allowAutoTopicCreation: boolean }
+type AskBroker = (this: object, topics: readonly string[]) => Promise<unknown>
+const broker = load('kafkajs/src/broker/index.js') as { readonly prototype: { metadata: AskBroker } } // untyped
+
+it('no client lets a broker make a topic that it asks for', async () => {
+  const asked: Asked[] = []
+  const client = { allowAutoTopicCreation: true, lookupRequest: () => (request: Asked) => void asked.push(request) }
+  // How it sends the request is not ours to know; it is made before.
+  await broker.prototype.metadata.call(client, ['orders']).catch(() => {})
+  expect(asked).toEqual([{ topics: ['orders'], allowAutoTopicCreation: false }])
+})
+
+type Recover = (this: object, error: Error) => Promise<void>
+const group = load('kafkajs/src/consumer/consumerGroup.js') as { readonly prototype: { recoverFromFetch: Recover } } // untyped
+
+it('a member whose topic is deleted ends; one whose leader has moved looks for it and stays', async () => {
+  const course: string[] = []
+  const member = {
+    logger: { debug: () => {} },
+    cluster: { refreshMetadata: async () => void course.push('looked') },
+    joinAndSync: async () => void course.push('joined'),
+  }
+  const recover = (type: string) => group.prototype.recoverFromFetch.call(member, Object.assign(new Error(type), { type }))
+  await expect(recover('UNKNOWN_TOPIC_OR_PARTITION')).rejects.toMatchObject({ retriable: false })
+  expect(course).toEqual([])
+  await recover('NOT_LEADER_FOR_PARTITION')
+  expect(course).toEqual(['looked', 'joined'])
 })

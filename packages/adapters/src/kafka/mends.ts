@@ -1,10 +1,13 @@
 import { createRequire } from 'node:module'
-import { KafkaJSError } from 'kafkajs'
+import kafkajs from 'kafkajs'
 
 /*
  * What kafkajs 2.2.4 does wrong and cannot be told to do right, mended in its classes at run time, so that the mends also
  * reach who installs it from npm. Loaded before the first client is made.
  */
+
+// Node finds no names of its errors by itself.
+const { KafkaJSError, KafkaJSNonRetriableError } = kafkajs
 
 type RequestQueue = {
   throttledUntil: number
@@ -23,18 +26,24 @@ export type ConsumerGroup = {
   readonly heartbeat: (this: ConsumerGroup, options: { readonly interval: number }) => Promise<void>
   readonly joinAndSync: (this: ConsumerGroup) => Promise<void>
   readonly fetch: (this: ConsumerGroup, nodeId: number) => Promise<object[]>
+  readonly recoverFromFetch: (this: ConsumerGroup, error: Error & { readonly type?: string }) => Promise<void>
   commitOffsets(offsets: {
     readonly topics: readonly { readonly topic: string; readonly partitions: readonly PartitionOffset[] }[]
   }): Promise<void>
 }
 export type PartitionOffset = { readonly partition: number; readonly offset: string }
 
+type Broker = {
+  allowAutoTopicCreation: boolean
+  readonly metadata: (this: Broker, topics?: readonly string[]) => Promise<object>
+}
 type Cluster = { readonly metadata: (this: Cluster, about?: { readonly topics?: readonly string[] }) => Promise<object | null> }
 
 type Class<T> = { readonly prototype: T }
 const load = createRequire(import.meta.url)
 const queues = (load('kafkajs/src/network/requestQueue/index.js') as Class<RequestQueue>).prototype // its class, untyped
 const groups = (load('kafkajs/src/consumer/consumerGroup.js') as Class<ConsumerGroup>).prototype // its class, untyped
+const brokers = (load('kafkajs/src/broker/index.js') as Class<Broker>).prototype // its class, untyped
 const clusters = (load('kafkajs/src/cluster/index.js') as Class<Cluster>).prototype // its class, untyped
 
 const LOOK_AGAIN_MS = 10
@@ -63,8 +72,9 @@ Object.assign(queues, {
 export type Handover = { before(group: ConsumerGroup): Promise<void>; after(): void }
 const handovers = new WeakMap<object, Handover>()
 const fetchedUnder = new WeakMap<object, { readonly group: ConsumerGroup; readonly offsets: object | null }>()
-const { joinAndSync, fetch, heartbeat } = groups
+const { joinAndSync, fetch, recoverFromFetch, heartbeat } = groups
 const { metadata } = clusters
+const { metadata: askBroker } = brokers
 
 /** @param cluster as a partition assigner is given it */
 export const onHandover = (cluster: object, handover: Handover): void => void handovers.set(cluster, handover)
@@ -108,6 +118,14 @@ Object.assign(groups, {
     for (const batch of batches) fetchedUnder.set(batch, { group: this, offsets })
     return batches
   },
+  /**
+   * Once a topic is deleted, the places in it mean nothing: a member that lives on would go on at its own in the one that
+   * is made anew, and pass over what came before.
+   */
+  async recoverFromFetch(this: ConsumerGroup, error: Error & { readonly type?: string }): Promise<void> {
+    if (error.type === 'UNKNOWN_TOPIC_OR_PARTITION') throw new KafkaJSNonRetriableError('the topic is not there')
+    await recoverFromFetch.call(this, error)
+  },
 })
 
 Object.assign(clusters, {
@@ -116,5 +134,13 @@ Object.assign(clusters, {
     const answer = await metadata.call(this, about)
     if (!answer) throw new KafkaJSError('no broker answered', { retriable: true })
     return answer
+  },
+})
+
+Object.assign(brokers, {
+  /** A client for administration lets a broker make each topic that it asks for, with the broker's settings instead of ours. */
+  async metadata(this: Broker, topics?: readonly string[]): Promise<object> {
+    this.allowAutoTopicCreation = false
+    return askBroker.call(this, topics)
   },
 })

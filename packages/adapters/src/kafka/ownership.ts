@@ -5,8 +5,6 @@ import { openWindow, type Window } from './window.ts'
 export function ownership() {
   let windows = new Map<number, Window>()
   let committed = new Map<number, number>()
-  /** Where each partition's log ended when it was fetched last. */
-  const ends = new Map<number, number>()
 
   function renewed(partition: number): Window {
     windows.get(partition)?.lose()
@@ -19,7 +17,6 @@ export function ownership() {
     window: (partition: number): Window | undefined => windows.get(partition),
     /** @returns the window in which to take a batch; a new one where the log ends before what was read of it */
     windowFor(partition: number, highWatermark: number): Window | undefined {
-      ends.set(partition, highWatermark)
       const window = windows.get(partition)
       return window?.isBeyond(highWatermark) ? renewed(partition) : window
     },
@@ -31,13 +28,6 @@ export function ownership() {
       for (const [partition, window] of before) if (!windows.has(partition)) window.lose()
     },
     count: (): number => windows.size,
-    /** Messages that were there at the last fetch and are not done. */
-    behind: (): number =>
-      [...windows.values()].reduce((sum, window) => {
-        const end = ends.get(window.partition)
-        const progress = window.progress()
-        return end === undefined || progress === undefined ? sum : sum + Math.max(0, end - progress)
-      }, 0),
     uncommitted: (): PartitionOffset[] =>
       [...windows.values()].flatMap((window) => {
         const progress = window.progress()

@@ -2,7 +2,7 @@ import { Bug, Fault } from '@penstock/kernel/result.ts'
 import type { BusMessage } from '@penstock/ports/bus.ts'
 import type { Clock } from '@penstock/ports/clock.ts'
 import { type Kafka, type Message, type PartitionMetadata, Partitioners, type Producer } from 'kafkajs'
-import type { BusLog } from './client.ts'
+import { type BusLog, METADATA_MS } from './client.ts'
 import { toCloudEvent } from './cloud-events.ts'
 import type { Topics } from './topics.ts'
 import { type Entry, outbox, type Send } from './outbox.ts'
@@ -23,6 +23,7 @@ export function publisher(kafka: Kafka, topics: Topics, options: PublisherOption
   const { clock, source, timeoutMs } = options
   const producer = kafka.producer({
     allowAutoTopicCreation: false,
+    metadataMaxAge: METADATA_MS,
     createPartitioner: Partitioners.DefaultPartitioner,
     retry: { retries: TRIES, initialRetryTime: 100, maxRetryTime: 1000 },
   })
@@ -44,9 +45,11 @@ export function publisher(kafka: Kafka, topics: Topics, options: PublisherOption
     /** @throws Fault where the brokers have not confirmed it in time: it may be stored, or come to be */
     async publish(topic: string, messages: readonly BusMessage[]): Promise<void> {
       if (messages.length === 0) return
-      const partitions = await withinTime(topics.ensure(topic), timeoutMs, clock, `topic ${topic} could not be looked up`)
       const since = clock.now()
-      const stored = outboxOf(topic).put(messages.map((message) => entryOf(topic, partitions, message)))
+      const stored = async (): Promise<void> => {
+        const partitions = await withinTime(topics.ensure(topic), timeoutMs, clock, `topic ${topic} could not be looked up`)
+        await outboxOf(topic).put(messages.map((message) => entryOf(topic, partitions, message)))
+      }
       await notePublished(topic, messages.length, stored, () => (clock.now() - since) / 1000)
     },
     async close(): Promise<void> {

@@ -40,13 +40,18 @@ const types: pg.CustomTypesConfig = {
 /** Any number will do that nobody else uses for a lock of the database. */
 const MIGRATION_LOCK = 7_368_632_641
 
+/** A step that waits for a table in use holds up everybody who comes to that table after it. */
+const TABLE_WITHIN_MS = 5000
+
 /** Processes that start together wait for each other: even `create table if not exists` can meet itself. */
 const oneByOne = (db: Kysely<object>, name: string, steps: readonly Migration[]): Promise<void> =>
   db.connection().execute(async (connection) => {
     await sql`select pg_advisory_lock(${sql.lit(MIGRATION_LOCK)})`.execute(connection)
     try {
+      await sql`set lock_timeout = ${sql.lit(TABLE_WITHIN_MS)}`.execute(connection)
       await migrate(connection, name, steps)
     } finally {
+      await sql`reset lock_timeout`.execute(connection)
       await sql`select pg_advisory_unlock(${sql.lit(MIGRATION_LOCK)})`.execute(connection)
     }
   })

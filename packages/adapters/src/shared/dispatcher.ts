@@ -6,6 +6,7 @@ import { pages } from './pages.ts'
 import { replayKey } from './replays.ts'
 import { retries, type RetryOptions } from './retries.ts'
 import { slots } from './slots.ts'
+import { taskSet } from './task-set.ts'
 
 export type DispatcherOptions = RetryOptions & { readonly concurrency: number }
 
@@ -87,18 +88,6 @@ export function dispatcher(source: LaneSource, options: DispatcherOptions): Disp
       stop.abort()
       return { isLast, done: tasks.ended().then(() => source.saveNow(progress())) }
     },
-  }
-}
-
-/** What runs on its own, to wait for at the end. */
-function taskSet() {
-  const tasks = new Set<Promise<void>>()
-  return {
-    add(task: Promise<void>): void {
-      tasks.add(task)
-      void task.finally(() => tasks.delete(task))
-    },
-    ended: () => Promise.allSettled(tasks),
   }
 }
 

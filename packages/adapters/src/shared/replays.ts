@@ -10,7 +10,10 @@ export type ReplaySource<Message extends BusMessage> = {
   release(key: string): Promise<boolean>
 }
 
-/** Hands the messages of a parked key over in order, those too that come meanwhile, until none is left or one cannot be handled. */
+/**
+ * Hands the messages of a parked key over in order, those too that come meanwhile, until none is left or one cannot be
+ * handled. The storage may fail at each step as a handler may, and is asked again.
+ */
 export async function replayKey<Message extends BusMessage>(
   source: ReplaySource<Message>,
   key: string,
@@ -18,21 +21,30 @@ export async function replayKey<Message extends BusMessage>(
   untilItWorks: (attempt: () => Promise<void>) => Promise<boolean>,
   stop: { readonly aborted: boolean },
 ): Promise<'free' | 'parked'> {
-  while (!stop.aborted) {
-    const message = await source.firstParked(key)
-    if (!message) {
-      if (await source.release(key)) return 'free'
-      continue
-    }
-    let parkedAgain = false
+  let reached: 'on its way' | 'free' | 'parked' = 'on its way'
+  while (reached === 'on its way') {
     const worked = await untilItWorks(async () => {
-      const outcome = await call(message)
-      parkedAgain = outcome !== 'done'
-      if (outcome === 'done') return source.unpark(message)
-      await source.park(message, outcome.park, outcome.lost)
-      outcome.kept?.()
+      // Asked at every try: whoever has the key now goes on with it.
+      reached = stop.aborted ? 'parked' : await nextStep(source, key, call)
     })
-    if (!worked || parkedAgain) break
+    if (!worked) return 'parked'
   }
+  return reached
+}
+
+async function nextStep<Message extends BusMessage>(
+  source: ReplaySource<Message>,
+  key: string,
+  call: (message: Message) => Promise<Handled>,
+): Promise<'on its way' | 'free' | 'parked'> {
+  const message = await source.firstParked(key)
+  if (!message) return (await source.release(key)) ? 'free' : 'on its way'
+  const outcome = await call(message)
+  if (outcome === 'done') {
+    await source.unpark(message)
+    return 'on its way'
+  }
+  await source.park(message, outcome.park, outcome.lost)
+  outcome.kept?.()
   return 'parked'
 }

@@ -55,16 +55,6 @@ export async function sqlProgress(views: Views): Promise<Progress> {
         .execute()
     },
     ...notes(tables),
-    async prune(consumer, max) {
-      const settled = tables().selectFrom('progress').select('position').where('consumer', '=', consumer)
-      const finished = tables().selectFrom('progress_streams').select('stream').where('consumer', '=', consumer)
-      const { numDeletedRows } = await tables()
-        .deleteFrom('progress_streams')
-        .where('consumer', '=', consumer)
-        .where('stream', 'in', finished.where('position', '<=', settled).orderBy('position').limit(max))
-        .executeTakeFirstOrThrow()
-      return Number(numDeletedRows)
-    },
     async reset(consumer, db) {
       await tables(db).deleteFrom('progress_streams').where('consumer', '=', consumer).execute()
       await tables(db).deleteFrom('progress').where('consumer', '=', consumer).execute()

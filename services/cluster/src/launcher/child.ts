@@ -1,5 +1,4 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Planned } from './plan.ts'
@@ -33,12 +32,12 @@ export function keepRunning(planned: Planned, tell: Tell): Child {
   const running = (async () => {
     for (let failures = 0; !over.signal.aborted; failures++) {
       const began = Date.now()
-      child = startOnce(planned, say)
-      const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null] // as node types its event
+      child = begun(planned, say)
+      const end = child && (await ended(child))
       child = undefined
       if (over.signal.aborted) return
       if (Date.now() - began > STARTED_MS) failures = 0
-      say(`ended with ${signal ?? `exit code ${code}`}; it is started again`)
+      say(end === undefined ? 'it is tried again' : `ended with ${end}; it is started again`)
       const pause = Math.min(AGAIN_AFTER_MS * 2 ** failures, AGAIN_AT_MOST_AFTER_MS)
       await sleep(pause, undefined, { signal: over.signal }).catch(() => undefined) // stopped while it waits
     }
@@ -63,6 +62,21 @@ export function keepRunning(planned: Planned, tell: Tell): Child {
   }
 }
 
+/** @returns undefined where it could not be started, which is said: the machine has no room for it now */
+function begun(planned: Planned, say: Tell): ChildProcess | undefined {
+  try {
+    const child = startOnce(planned, say)
+    return child.pid === undefined ? undefined : child
+  } catch (error) {
+    say(`could not be started: ${String(error)}`)
+    return undefined
+  }
+}
+
+/** By its exit alone: an error of a process that runs, as of a signal that could not be sent, is no end. */
+const ended = (child: ChildProcess): Promise<string> =>
+  new Promise((resolve) => child.once('exit', (code, signal) => resolve(signal ?? `exit code ${code}`)))
+
 /** In a process group of its own: a Ctrl-C for the terminal's group is the launcher's to pass on, in its order. */
 export function startOnce({ script, args, env }: Pick<Planned, 'script' | 'args' | 'env'>, say: Tell): ChildProcess {
   const child = spawn(process.execPath, [script, ...args], {
@@ -71,7 +85,7 @@ export function startOnce({ script, args, env }: Pick<Planned, 'script' | 'args'
     detached: true,
   })
   for (const stream of [child.stdout, child.stderr]) if (stream) createInterface({ input: stream }).on('line', say)
-  child.on('error', (error) => say(`could not be started: ${error.message}`))
+  child.on('error', (error) => say(`${child.pid === undefined ? 'could not be started' : 'has a fault'}: ${error.message}`))
   return child
 }
 

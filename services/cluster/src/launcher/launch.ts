@@ -54,7 +54,10 @@ export async function launch(
     dir.path,
     () => children,
     () => servers,
-  )
+  ).catch((error: unknown) => {
+    lock.release()
+    throw error
+  })
   const stop = async (): Promise<void> => {
     // Sellers first, the gateway next, then the services, at last what they all stand on.
     await Promise.all(children.filter(({ name }) => name === 'neighbours').map((child) => child.stop()))
