@@ -4,10 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { postgresEventStore } from '@penstock/adapters/postgres/event-store.ts'
-import { audit } from '@penstock/runtime/audit.ts'
-import { audited } from '@penstock/standalone/services.ts'
+import type { StoredEvent } from '@penstock/ports/event-store.ts'
+import type { AuditReport } from '@penstock/runtime/audit.ts'
+import { metaOf } from '@penstock/runtime/event-codec.ts'
+import { until } from '@penstock/testkit/until.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Bought, buyerOf, graphql, order, pay, follow } from '../harness/buyer.ts'
+import { type Bought, buyerOf, follow, graphql, order, pay } from '../harness/buyer.ts'
 import { clusterMissing, startCluster, type TestCluster } from '../harness/cluster.ts'
 import { penstock } from '../harness/penstock.ts'
 import { type Copy, root } from '../mutants/copy.ts'
@@ -71,31 +73,36 @@ type Buy = {
   }
 }
 
-/** Buys and pays, asking again where a connection was cut. @returns how often it had to ask again */
-async function bought(uri: string): Promise<{ readonly bought: Bought; readonly again: number }> {
+/** Buys, asking again where a connection was cut or no answer came in time. @returns how often it had to ask again */
+async function unpaid(uri: string): Promise<{ readonly bought: Bought; readonly again: number }> {
   for (let again = 0; ; again++) {
     const answer = await graphql<Buy>(cluster.url, BUY, { input: { connection_uri: uri, usd_cents: '500' } }).catch(
       () => undefined,
     )
     const found = answer?.data?.liquidity.buy
-    if (!found) {
-      if (again > 40) throw new Error(`nobody sells: ${JSON.stringify(answer)}`)
-      await sleep(250)
-      continue
+    if (found) {
+      const { lightning_invoice: invoice, redirect_url: page, amount } = found.payment
+      const { transaction_id: id } = found.order
+      return { bought: { id, key: found.account.session_key, invoice, page, sats: amount.sats }, again }
     }
-    const { lightning_invoice: invoice, redirect_url: page, amount } = found.payment
-    const made = { id: found.order.transaction_id, key: found.account.session_key, invoice, page, sats: amount.sats }
-    for (let tries = 0; ; tries++) {
-      try {
-        await pay(cluster, invoice)
-        return { bought: made, again }
-      } catch (error) {
-        if (tries > 40) throw error
-        await sleep(250)
-      }
+    if (again > 40) throw new Error(`nobody sells: ${JSON.stringify(answer)}`)
+    await sleep(250)
+  }
+}
+
+async function paid(one: Bought): Promise<Bought> {
+  for (let tries = 0; ; tries++) {
+    try {
+      await pay(cluster, one.invoice)
+      return one
+    } catch (error) {
+      if (tries > 40) throw error
+      await sleep(250)
     }
   }
 }
+
+const bought = async (uri: string): Promise<Bought> => paid((await unpaid(uri)).bought)
 
 /** Buys one after the other until it is told to stop. */
 function buyers(uri: string) {
@@ -104,8 +111,8 @@ function buyers(uri: string) {
   let again = 0
   const buying = (async () => {
     while (!over.signal.aborted) {
-      const one = await bought(uri)
-      orders.push(one.bought)
+      const one = await unpaid(uri)
+      orders.push(await paid(one.bought))
       again += one.again
       await sleep(1500)
     }
@@ -127,51 +134,72 @@ async function served(one: Bought): Promise<void> {
   expect(ENDS).toContain(status)
 }
 
-const placedBy = async (): Promise<Record<string, number>> => {
+/** What stands in the store about orders and their money. */
+async function stored(): Promise<readonly StoredEvent[]> {
   const store = await postgresEventStore({ url: cluster.postgresUrl })
-  const releases: Record<string, number> = {}
-  for (const { type, data } of await store.readAll('start', 100_000, ['order'])) {
-    const name = (JSON.parse(data) as { release?: string }).release ?? 'this' // as the decider wrote it
-    if (type === 'OrderPlaced') releases[name] = (releases[name] ?? 0) + 1
-  }
+  const events = await store.readAll('start', 100_000, ['order', 'settlement'])
   await store.close()
-  return releases
+  return events
 }
 
-describe.skipIf(clusterMissing !== undefined)('a release', () => {
-  it(
-    'is rolled out under running orders: none is lost, and the read model changes when its new version is full',
-    { timeout: 480_000 },
-    async () => {
-      const { uri } = await buyerOf(cluster)
-      const before = [await bought(uri), await bought(uri)].map((one) => one.bought)
-      const buying = buyers(uri)
-      execFileSync(process.execPath, [join(next.folder, 'services/cluster/src/migrate.ts')], {
-        env: { ...process.env, PENSTOCK_POSTGRES_URL: cluster.postgresUrl, PENSTOCK_KAFKA_BROKERS: cluster.brokers },
-      })
-      const toNext = (script: string): string => script.replace(root, next.folder)
-      // The gateway in the middle: old and new versions of each service meet old and new ones of the others.
-      const roll = (names: readonly string[]) => Promise.all(names.map((name) => cluster.roll(name, toNext)))
-      await roll(SERVICES.slice(0, 4))
-      await roll(['gateway'])
-      await roll(SERVICES.slice(4, 6))
-      const { orders, again } = await buying.end()
-      console.log(`${orders.length} orders while it was rolled out; ${again} requests were sent again`)
-      const late = await bought(uri)
-      for (const one of [...before, ...orders, late.bought]) await served(one)
-      expect(orders.length).toBeGreaterThan(3)
-      const releases = await placedBy()
-      expect(releases['this']).toBeGreaterThanOrEqual(before.length)
-      expect(releases['next']).toBeGreaterThan(0)
-      expect(Object.values(releases).reduce((sum, count) => sum + count, 0)).toBeGreaterThanOrEqual(
-        before.length + orders.length + 1,
-      )
-    },
+const ofStream = (events: readonly StoredEvent[], category: string, { id }: Bought): readonly StoredEvent[] =>
+  events.filter(({ stream }) => stream === `${category}-${id}`)
+const count = (events: readonly StoredEvent[], type: string): number => events.filter((event) => event.type === type).length
+
+/** How many orders were placed in each version of the fact. */
+function placedIn(events: readonly StoredEvent[]): Readonly<Record<number, number>> {
+  const versions: Record<number, number> = {}
+  for (const event of events.filter(({ type }) => type === 'OrderPlaced'))
+    versions[metaOf(event).v] = (versions[metaOf(event).v] ?? 0) + 1
+  return versions
+}
+
+/** By which projections an order's states were hashed one after the other. */
+const projections = (events: readonly StoredEvent[], one: Bought): string =>
+  ofStream(events, 'order', one)
+    .flatMap((event) => metaOf(event).state?.split(':')[0] ?? [])
+    .filter((version, index, all) => version !== all[index - 1])
+    .join('')
+
+const toNext = (script: string): string => script.replace(root, next.folder)
+const toThis = (script: string): string => script
+const roll = (names: readonly string[], to: (script: string) => string) =>
+  Promise.all(names.map((name) => cluster.roll(name, to)))
+
+const verify = (checkout: string) =>
+  penstock<AuditReport>(
+    ['audit', 'verify', '--store', cluster.postgresUrl, '--heads', cluster.dataDir, '--key', join(cluster.dataDir, 'audit.key')],
+    {},
+    checkout,
   )
 
-  it('was to be compared before, by the url of the store and a password from a file', { timeout: 240_000 }, async () => {
+/** What a service's process tells of messages that it cannot read: its log's line about an order, and its metric. */
+async function seenWaiting(name: string, { id }: Bought): Promise<void> {
+  const isTold = (line: string): boolean =>
+    line.startsWith(`${name}/`) && line.includes(id) && line.includes('waits for a newer version of this process')
+  await until(`the log of ${name} tells that order ${id} waits`, () => cluster.lines.some(isTold), 60_000, 100)
+  const url = cluster.processes().find((one) => one.name === name)?.healthUrl
+  const metrics = await (await fetch(`${url}/metrics`)).text()
+  expect(metrics).toMatch(/^penstock_newer_messages_tries_total\{[^}]*\} [1-9]/m)
+}
+
+/** The channel of a sold order ends. */
+async function closed(one: Bought): Promise<void> {
+  const named = ofStream(await stored(), 'order', one).findLast(({ type }) => type === 'OutpointNamed')
+  const { outpoint } = JSON.parse(named?.data ?? '{}') as { readonly outpoint?: string } // as the decider wrote it
+  await cluster.operator('POST', '/sim/close', { outpoint })
+  await follow(cluster, one, ['CHANNEL_MONITORING_FINISHED'], 120_000)
+}
+
+describe.skipIf(clusterMissing !== undefined)('a release with another version of a fact', () => {
+  /** Placed by this release, paid after the next was rolled out, and over after that was taken back. */
+  let through: Bought
+
+  it('is compared before, by the url of the store and a password from a file', { timeout: 240_000 }, async () => {
     const { dataDir, postgresUrl } = cluster
-    const one = (await bought((await buyerOf(cluster)).uri)).bought
+    const { uri } = await buyerOf(cluster)
+    through = (await unpaid(uri)).bought
+    const one = await bought(uri)
     await served(one)
     const url = new URL(postgresUrl)
     const file = join(dataDir, 'postgres.password')
@@ -183,17 +211,76 @@ describe.skipIf(clusterMissing !== undefined)('a release', () => {
     expect(diff).toMatchObject({ code: 0, err: '', answer: { differences: [], failing: [] } })
   })
 
-  it('is taken back: what it wrote is read by the one before', { timeout: 480_000 }, async () => {
-    const { uri } = await buyerOf(cluster)
-    const buying = buyers(uri)
-    await Promise.all(SERVICES.map((name) => cluster.roll(name, (script) => script.replace(next.folder, root))))
-    const { orders } = await buying.end()
-    for (const one of orders) await served(one)
-    expect((await order(cluster, orders[0] ?? (await bought(uri)).bought)).status).toMatch(/VALID|FINISHED/)
-    const store = await postgresEventStore({ url: cluster.postgresUrl })
-    const audits = await audit(store, audited(), {})
-    await store.close()
-    expect({ divergences: audits.divergences, balanced: audits.ledger_balanced }).toEqual({ divergences: 0, balanced: true })
-    expect(await cluster.operator('GET', '/parked')).toEqual([])
-  })
+  it(
+    'is rolled out under running orders: none is lost, and the read model changes when its new version is full',
+    { timeout: 480_000 },
+    async () => {
+      const { uri } = await buyerOf(cluster)
+      const before = [await bought(uri), await bought(uri)]
+      const buying = buyers(uri)
+      execFileSync(process.execPath, [join(next.folder, 'services/cluster/src/migrate.ts')], {
+        env: { ...process.env, PENSTOCK_POSTGRES_URL: cluster.postgresUrl, PENSTOCK_KAFKA_BROKERS: cluster.brokers },
+      })
+      // Who reads before who writes: old and new processes of each service meet old and new ones of the others.
+      await roll(SERVICES.slice(0, 4), toNext)
+      await roll(['gateway'], toNext)
+      await roll(SERVICES.slice(4, 6), toNext)
+      const { orders, again } = await buying.end()
+      console.log(`${orders.length} orders while it was rolled out; ${again} requests were sent again`)
+      const late = await bought(uri)
+      await paid(through)
+      for (const one of [...before, ...orders, late, through]) await served(one)
+      expect(orders.length).toBeGreaterThan(3)
+      const events = await stored()
+      const { 1: first = 0, 2: second = 0 } = placedIn(events)
+      expect(first).toBeGreaterThanOrEqual(before.length + 2)
+      expect(second).toBeGreaterThan(0)
+      expect(first + second).toBeGreaterThanOrEqual(before.length + orders.length + 3)
+      // Begun by one release, carried on by the other.
+      expect(projections(events, through)).toBe('12')
+    },
+  )
+
+  it(
+    'is taken back: what it wrote in its version waits and is seen to wait, all else goes on; then it comes again',
+    { timeout: 600_000 },
+    async () => {
+      const { uri } = await buyerOf(cluster)
+      const newer = (await unpaid(uri)).bought
+      const buying = buyers(uri)
+      await roll(SERVICES, toThis)
+      const { orders } = await buying.end()
+      // Its money is held by the facts of settlement, which this release can read; the order itself waits.
+      await paid(newer)
+      const older = await bought(uri)
+      await Promise.all([closed(through), seenWaiting('order', newer), seenWaiting('gateway', newer)])
+      await expect(order(cluster, newer)).rejects.toThrow('cannot be read just now')
+      expect(await cluster.operator('GET', '/parked')).toEqual([])
+      const held = await stored()
+      expect(count(ofStream(held, 'settlement', newer), 'HoldHeld')).toBe(1)
+      expect(count(ofStream(held, 'order', newer), 'PaymentHeld')).toBe(0)
+      expect(projections(held, through)).toBe('121')
+      // Whoever cannot read a fact says that, and nothing about the facts.
+      const { answer: partly } = await verify(root)
+      expect(partly.ledger_balanced).toBe(true)
+      expect(partly.first?.what).toContain('newer than this version of Penstock')
+
+      await roll(SERVICES, toNext)
+      for (const one of [newer, older, ...orders]) await served(one)
+      // No seller took an order for gone that only could not be read.
+      expect(cluster.lines.filter((line) => line.includes('unknown to the market') || line.includes('Order not found'))).toEqual(
+        [],
+      )
+      const events = await stored()
+      for (const one of [newer, older, through, ...orders]) {
+        const money = ofStream(events, 'settlement', one)
+        expect([count(money, 'HoldSettled'), count(money, 'PayoutSucceeded') <= 1]).toEqual([1, true])
+      }
+      expect(await verify(next.folder)).toMatchObject({
+        code: 0,
+        answer: { divergences: 0, ledger_balanced: true, first: null },
+      })
+      expect(await cluster.operator('GET', '/parked')).toEqual([])
+    },
+  )
 })

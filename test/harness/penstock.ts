@@ -3,13 +3,17 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { machine } from './product.ts'
 
-const MAIN = join(import.meta.dirname, '../../packages/cli/src/main.ts')
+const ROOT = join(import.meta.dirname, '../..')
 
 export type Printed<T> = { readonly code: number | null; readonly err: string; readonly answer: T }
 
 /** The command line as an operator runs it, with `--json`. `answer` is undefined where it printed none. */
-export async function penstock<T>(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Printed<T>> {
-  const child = spawn(process.execPath, [MAIN, ...args, '--json'], {
+export async function penstock<T>(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  checkout = ROOT,
+): Promise<Printed<T>> {
+  const child = spawn(process.execPath, [join(checkout, 'packages/cli/src/main.ts'), ...args, '--json'], {
     env: { ...machine(), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

@@ -10,25 +10,30 @@ const PAGE = 500
 
 /**
  * What cannot be handled is published once more, and parked when the bus hands it over, or waits there for a newer process:
- * a poisoned key must stop neither the start nor other keys.
+ * a poisoned key must stop neither the start nor other keys. A bus that may lose it is not trusted with it alone: the
+ * position stays before it until it is done or kept, and what lies behind it is noted.
  */
 export async function catchUp(context: ConsumeContext, consumer: Consumer, key: string, signal: AbortSignal): Promise<void> {
   const { store, progress, bus } = context
   const categories = consumer.contracts.map(({ category }) => category)
   const poisoned = new Set<string>()
-  const publish = (stored: StoredEvent): Promise<void> => bus.publish(eventTopic(consumer.owner), [factToBus(stored)])
+  const left = new Set<bigint>()
+  const leave = async (stored: StoredEvent): Promise<void> => {
+    await bus.publish(eventTopic(consumer.owner), [factToBus(stored)])
+    if (bus.mayLose) left.add(stored.position)
+  }
   let after = (await progress.load(key)).position
   while (!signal.aborted) {
     const page = await store.readAll(after, PAGE, categories)
-    const waiting = await waitingOnBus(context, consumer, key, page)
+    const dealtWith = await whatWasDealtWith(context, consumer, key, page)
     const inOrder = async (events: readonly StoredEvent[]): Promise<void> => {
       for (const stored of events) {
-        const place = await waiting(stored)
-        if (place === 'perhaps') await publish(stored)
+        const place = await dealtWith(stored)
+        if (place === 'perhaps') await leave(stored)
         if (place !== 'no') continue
         if (!poisoned.has(stored.stream) && (await appliedAtStart(context, consumer, stored, signal))) continue
         poisoned.add(stored.stream)
-        await publish(stored)
+        await leave(stored)
       }
     }
     // Streams side by side, so that a projection takes many facts into one transaction; the order counts within each.
@@ -37,25 +42,36 @@ export async function catchUp(context: ConsumeContext, consumer: Consumer, key: 
     const last = page.at(-1)
     if (!last) return
     after = last.position
-    await progress.settle(key, after)
+    if (left.size === 0) await progress.settle(key, after)
+    else
+      await progress.note(
+        key,
+        page.map(({ position }) => position).filter((position) => !left.has(position)),
+      )
   }
 }
 
 /**
- * Which facts of a page are of parked keys, and wait there in order: to apply a later one would overtake them. A consumer
- * that knows what it has seen of a stream finds the gap itself.
- * @returns 'perhaps' for one that may have been lost on its way there
+ * Which facts of a page were done, or are kept with a parked key, where they wait in order: to apply a later one would
+ * overtake them. A consumer that knows what it has seen of a stream drops what was done, and finds the gap, itself.
+ * @returns 'perhaps' for one of a parked key that may have been lost on its way there
  */
-async function waitingOnBus({ bus, progress }: ConsumeContext, consumer: Consumer, key: string, page: readonly StoredEvent[]) {
+async function whatWasDealtWith(
+  { bus, progress }: ConsumeContext,
+  consumer: Consumer,
+  key: string,
+  page: readonly StoredEvent[],
+) {
   const [first, last] = [page[0], page.at(-1)]
   const topic = eventTopic(consumer.owner)
   const parked = (await bus.parked()).filter((one) => one.group === consumer.name && one.topic === topic)
   const keys = new Set(parked.map((one) => one.key))
-  const noted = first && last && keys.size > 0 && bus.mayLose ? await progress.noted(key, first.position - 1n, last.position) : []
-  const kept = new Set(noted)
+  const noted = new Set(first && last && bus.mayLose ? await progress.noted(key, first.position - 1n, last.position) : [])
   return async ({ stream, position }: StoredEvent): Promise<'no' | 'yes' | 'perhaps'> => {
-    if (!keys.has(aggregateIdOf(stream)) || (await consumer.seen(stream)) !== undefined) return 'no'
-    return bus.mayLose && !kept.has(position) ? 'perhaps' : 'yes'
+    if ((await consumer.seen(stream)) !== undefined) return 'no'
+    if (noted.has(position)) return 'yes'
+    if (!keys.has(aggregateIdOf(stream))) return 'no'
+    return bus.mayLose ? 'perhaps' : 'yes'
   }
 }
 

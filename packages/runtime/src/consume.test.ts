@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { contractOf } from '@penstock/contracts/all.ts'
+import type { Contract } from '@penstock/contracts/define.ts'
 import { Fault } from '@penstock/kernel/result.ts'
 import type { Bus } from '@penstock/ports/bus.ts'
 import type { StoredEvent } from '@penstock/ports/event-store.ts'
@@ -11,10 +12,12 @@ import { CHAIN_START, seal } from './event-codec.ts'
 import { eventTopic, factToBus } from './messages.ts'
 import { newerTries } from './metrics.ts'
 
+type World = Pick<Awaited<ReturnType<typeof memoryWorld>>, 'platform' | 'store'>
+
 const ORDER = '00000000-0000-4000-8000-000000000001'
 
 /** A stream of some claims as a handler would have stored them. */
-async function stored(world: Awaited<ReturnType<typeof memoryWorld>>, events: number): Promise<readonly StoredEvent[]> {
+async function stored(world: World, events: number): Promise<readonly StoredEvent[]> {
   const fact = { type: 'PayhashClaimed', v: 1, data: { orderId: ORDER } }
   let chain = CHAIN_START
   for (let n = 0; n < events; n++) {
@@ -27,7 +30,7 @@ async function stored(world: Awaited<ReturnType<typeof memoryWorld>>, events: nu
 }
 
 /** A consumer that remembers what it was handed, and drops what it has seen as real ones do. */
-async function listen(world: Awaited<ReturnType<typeof memoryWorld>>) {
+async function listen(world: World) {
   const stop = new AbortController()
   const seen: number[] = []
   const consumer = {
@@ -138,6 +141,38 @@ test('at start what a newer version wrote holds up nobody else', async () => {
   const seen = await listen(world)
   assert.deepEqual(seen, [0])
   assert.deepEqual(await world.platform.bus.parked(), [])
+})
+
+test('at start what waits on a bus that may lose it is not taken for done, and a newer version finds it without the bus', async () => {
+  const { platform, store } = await memoryWorld()
+  const known = contractOf('payhash')
+  const shape = known.facts['PayhashClaimed']
+  const [fact] = await stored({ platform, store }, 1)
+  assert.ok(fact && shape)
+  await store.append('payhash-y', 'none', [{ ...newer(fact, false), id: 'newer' }])
+  await store.append('payhash-z', 'none', [{ ...fact, id: 'later' }])
+  const start = async (bus: Bus, contract: Contract) => {
+    const stop = new AbortController()
+    const applied: string[] = []
+    const consumer = {
+      name: 'listener',
+      owner: 'settlement',
+      contracts: [contract],
+      seen: () => Promise.resolve(undefined),
+      apply: async ({ id }: { id: string }) => void applied.push(id),
+    }
+    const lossy = { ...platform, bus: { ...bus, mayLose: true as const } }
+    const running = await consume({ ...lossy, basics: lossy }, consumer, stop.signal)
+    const behind = await running.behind()
+    stop.abort()
+    await running.close()
+    return { applied, waiting: behind.facts }
+  }
+  assert.deepEqual(await start(platform.bus, known), { applied: ['e0', 'later'], waiting: 1 })
+  const upcast = Object.fromEntries(Array.from({ length: 8 }, (_, index) => [index + 1, (old: object) => old]))
+  const next = { ...known, facts: { PayhashClaimed: { ...shape, v: 9, upcast } } }
+  const { applied, waiting } = await start((await memoryWorld()).platform.bus, next)
+  assert.deepEqual({ applied, waiting }, { applied: ['newer'], waiting: 0 })
 })
 
 test('a bus that does not answer yet is waited for', async () => {

@@ -21,6 +21,9 @@ export const invalidId = (): GraphQLError => invalid('Invalid ID')
 /** What an unknown order and somebody else's order answer alike. */
 export const orderNotFound = (): GraphQLError => invalid('Order not found')
 
+/** It is there, and what it says is not known here: nothing about it may be concluded from that. */
+export const orderUnread = (): GraphQLError => unanswered('The order cannot be read just now; try again.')
+
 export const offerNotFound = (): GraphQLError => invalid('Offer not found')
 
 /** It may have been done or not, and the caller is told how to find out. */

@@ -1,6 +1,6 @@
 import { isoTime } from '@penstock/kernel/time.ts'
 import { accountHolder, type Caller, someone } from '../callers.ts'
-import { orderNotFound } from '../errors.ts'
+import { missing } from '../read/missing.ts'
 import { idOf, listOf, type PageInput, pageOf, pubkeyOf } from '../input.ts'
 import type { Gateway } from '../ports.ts'
 import { reasonGiven } from '../read/reason.ts'
@@ -43,7 +43,7 @@ export const orderQueries = {
     const id = idOf(order_id)
     await withinLimit(gateway, `order-polls ${id} ${ip}`, gateway.config.orderPollsPerMinute)
     const found = mayRead(reader, id) ? await orderForAccount(gateway.views, reader.accountId, id) : undefined
-    if (!found) throw orderNotFound()
+    if (!found) throw await missing(gateway.views, id)
     return wholeOrder(gateway, found)
   }),
   purchases: reading(async (args: ListArgs, { gateway, caller }) => {

@@ -4,7 +4,7 @@ import { internal } from '../graphql/format-error.ts'
 import type { Mount } from '../http.ts'
 import type { Gateway } from '../ports.ts'
 import { recordText } from '../read/accounts.ts'
-import { orderById } from '../read/orders.ts'
+import { isUnread, orderById } from '../read/orders.ts'
 import { addressKey } from '../web/address.ts'
 import { limitHeaders } from '../web/rate-limit.ts'
 import { whenReady } from '../web/ready.ts'
@@ -70,6 +70,7 @@ async function isTooOften({ limits, clock }: Gateway, key: string, perMinute: nu
 /** An order of the other type, or one that was not placed here, answers as an unknown one. */
 async function getOrder({ views, records }: Gateway, type: LspType, id: string): Promise<LspOrder | Fault> {
   const found = await orderById(views, id)
+  if (!found && (await isUnread(views, id))) return unavailable(500, 'The order cannot be read just now; try again.')
   if (found?.order.terms.source !== `lsps1-${type}`) return notFound()
   return lspOrderOf(found, await recordText(records, found.order.terms.record?.id ?? null, 'token')) ?? notFound()
 }

@@ -233,6 +233,15 @@ test('the order of somebody else does not exist', async () => {
   assert.equal(market.sent.length, 0)
 })
 
+test('an order of which only the money is known cannot be read: nobody is told that there is none', async () => {
+  await market.happens('settlement', ORDER, [{ type: 'HoldRequested', data: { paymentHash } }])
+  const unread = 'The order cannot be read just now; try again.'
+  const { errors } = await market.gql(GET, {}, keys[SELLER])
+  assert.deepEqual([errors?.[0]?.message, errors?.[0]?.extensions?.code], [unread, 'INTERNAL_SERVER_ERROR'])
+  assert.equal(await message(ADD, { order_id: ORDER, transaction: outpointOf(1) }), unread)
+  assert.equal(market.sent.length, 0)
+})
+
 test('what a seller writes when it rejects is in no fact, and the buyer reads it as long as it is kept', async () => {
   const REJECT =
     'mutation R($input: SellerRejectOrdersInput!) { market { order { seller { reject(input: $input) { success } } } } }'

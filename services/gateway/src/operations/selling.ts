@@ -5,9 +5,10 @@ import type { Attestation } from '@penstock/contracts/shapes.ts'
 import { ask, type Ask } from '@penstock/runtime/service.ts'
 import { type Caller, accountHolder, someone } from '../callers.ts'
 import { accepted, inTime } from '../commands/answers.ts'
-import { invalid, orderNotFound, unanswered } from '../errors.ts'
+import { invalid, orderNotFound, orderUnread } from '../errors.ts'
 import { amountOf, idOf, pubkeyOf, textOf } from '../input.ts'
 import type { Gateway } from '../ports.ts'
+import { missing } from '../read/missing.ts'
 import { orderById } from '../read/orders.ts'
 import { orderForAccount } from '../read/sales.ts'
 import type { Judged, OrderView } from '../views/order-view.ts'
@@ -119,7 +120,7 @@ export async function cancelOrder(
 /** @returns the order's id if the account takes part in it @throws that there is no such order, whoever else has it */
 async function takingPart(gateway: Gateway, accountId: string, text: string): Promise<string> {
   const orderId = idOf(text)
-  if (!(await orderForAccount(gateway.views, accountId, orderId))) throw orderNotFound()
+  if (!(await orderForAccount(gateway.views, accountId, orderId))) throw await missing(gateway.views, orderId)
   return orderId
 }
 
@@ -136,7 +137,7 @@ async function judgement(
 ): Promise<Judged | undefined> {
   const judged = async (): Promise<Judged | undefined> => {
     const stored = await orderById(gateway.views, orderId)
-    if (!stored) throw unanswered('The order cannot be read just now; try again.')
+    if (!stored) throw orderUnread()
     const found = of(stored.order)
     return found && found.state !== 'offered' ? found : undefined
   }

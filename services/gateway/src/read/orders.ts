@@ -36,6 +36,21 @@ export async function orderById(views: Db, id: string): Promise<StoredOrder | un
   return row && stored(row)
 }
 
+/**
+ * Whether an order is known by its money alone. Its own facts are on their way, or a newer release has written them and is no
+ * longer here: who is told that there is no such order would give up a channel that is being paid for.
+ */
+export async function isUnread(views: Db, id: string): Promise<boolean> {
+  const row = await tablesOf(views)
+    .selectFrom('gateway_holds as h')
+    .leftJoin('gateway_orders as o', 'o.id', 'h.order_id')
+    .select('h.order_id')
+    .where('h.order_id', '=', id)
+    .where('o.id', 'is', null)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
 /** @param pageHash of the token in the address of the order's pages: see `pageHash` in pages/address.ts */
 export async function orderByPage(views: Db, pageHash: string): Promise<StoredOrder | undefined> {
   const row = await rows(views).where('o.page_hash', '=', pageHash).executeTakeFirst()
