@@ -3,77 +3,126 @@ import { categoryOf, type EventStore, type StoredEvent } from '@penstock/ports/e
 import { audit as auditStore } from '@penstock/runtime/audit.ts'
 import { aggregatesOf, type Folded, stepOf, unfolded } from '@penstock/runtime/audit-fold.ts'
 import { CHAIN_START, expectedChain, stateHash } from '@penstock/runtime/event-codec.ts'
+import { lru } from '@penstock/runtime/lru.ts'
 import { audited } from '@penstock/standalone/services.ts'
-import type { Row, Size, Subject } from './harness.ts'
+import { compare, type Row, type Size, type Subject } from './harness.ts'
 import { storeOfSales } from './stores.ts'
 
 const EVENTS = 1_000_000
-const SLICES = 10
+const ROUNDS = 7
 const PAGE = 500
-const REFERENCE = 'JSON.parse of the same texts alone'
+/** As many as the audit keeps. */
+const FOLDS_KEPT = 4096
 
-/** What is timed for every slice of the log, in milliseconds. */
-type Times = Record<'parse' | 'audit' | 'read' | 'fold' | 'fold with states' | 'chain', number>
+const PARTS = {
+  read: 'reading the store',
+  fold: 'parsing and folding',
+  states: 'the hashes of states',
+  chain: 'the chain hashes',
+} as const
+type Parts = Record<keyof typeof PARTS, number>
+type Store = Pick<EventStore, 'read' | 'readAll'>
 
-/** The audit of a store of finished sales, beside JSON.parse of its texts; slice by slice, so that both meet the same moments. */
+/** The audit of a whole store of finished sales, again and again, each time between two times JSON.parse of all its texts. */
 export const audit: Subject = {
   name: 'audit',
   async run({ isQuick }: Size) {
     const events = isQuick ? 2000 : EVENTS
     const store = openStored(await storeOfSales(events))
     try {
-      return rowsOf(await timesOf(store, Math.ceil(events / SLICES)))
+      // The code is compiled when the measuring begins.
+      await partsOf(store)
+      return await rowsOf(store, isQuick ? 1 : ROUNDS)
     } finally {
       await store.close()
     }
   },
 }
 
-type Timed = { readonly events: number; readonly times: Times }
-
-/**
- * One audit of the whole store. It is held up after every slice while everything else is timed with the events of this
- * slice; what that takes does not count as the audit's.
- */
-async function timesOf(store: EventStore, sliceSize: number): Promise<readonly Timed[]> {
-  const slices: Timed[] = []
-  const [bare, hashing] = [folder(false), folder(true)]
-  let slice: StoredEvent[] = []
-  let since = performance.now()
-  let reading = 0
-
-  const judge = (): void => {
-    const spent = performance.now() - since
-    if (slice.length >= sliceSize) {
-      const times = {
-        parse: timed(() => slice.forEach(parse)),
-        audit: spent,
-        read: reading,
-        fold: timed(() => slice.forEach(bare)),
-        'fold with states': timed(() => slice.forEach(hashing)),
-        chain: timed(() => slice.forEach((event) => expectedChain(CHAIN_START, event))),
-      }
-      slices.push({ events: slice.length, times })
-      slice = []
-      reading = 0
-      since = performance.now()
-    }
-  }
-  const held: Pick<EventStore, 'read' | 'readAll'> = {
-    read: (...asked) => store.read(...asked),
-    async readAll(after) {
-      judge()
-      const began = performance.now()
-      const page = await store.readAll(after, PAGE)
-      reading += performance.now() - began
-      slice.push(...page)
-      return page
+async function rowsOf(store: Store, rounds: number): Promise<readonly Row[]> {
+  const wholes: number[] = []
+  const parts: Parts[] = []
+  const compared = await compare({
+    rows: [
+      { what: 'audit of 1,000,000 events, all hashes', unit: 'events/s' },
+      { what: 'the same less its chain hashes, a difference', unit: 'events/s', target: 0.5 },
+    ],
+    async measure() {
+      const { events, spentMs } = await wholeAudit(store)
+      const part = await partsOf(store)
+      wholes.push((spentMs * 1000) / events)
+      parts.push(part)
+      return [(events * 1000) / spentMs, (events * 1000) / (spentMs - (part.chain * events) / 1000)]
     },
-  }
-  const report = await auditStore(held, audited())
+    reference: { name: 'JSON.parse of the same texts alone', measure: () => parsing(store) },
+    rounds,
+  })
+  const step = (what: string, figures: readonly number[]): Row => ({
+    what: `of the audit: ${what}`,
+    unit: 'µs/event',
+    figures,
+    ratios: figures.map((figure, round) => figure / (wholes[round] ?? Number.NaN)),
+    reference: { name: 'the whole audit', figures: wholes },
+  })
+  const names = Object.keys(PARTS) as (keyof Parts)[] // exactly these
+  const rest = parts.map((part, round) => (wholes[round] ?? Number.NaN) - names.reduce((sum, name) => sum + part[name], 0))
+  return [
+    ...compared,
+    ...names.map((name) =>
+      step(
+        PARTS[name],
+        parts.map((part) => part[name]),
+      ),
+    ),
+    step('everything else', rest),
+  ]
+}
+
+async function wholeAudit(store: Store): Promise<{ readonly events: number; readonly spentMs: number }> {
+  const began = performance.now()
+  const report = await auditStore(store, audited())
+  const spentMs = performance.now() - began
   if (report.divergences > 0 || !report.ledger_balanced) throw new Error(`the store is not whole: ${JSON.stringify(report)}`)
-  // The first slice compiles the code.
-  return slices.slice(1)
+  return { events: report.events, spentMs }
+}
+
+/** What a page costs to read is not counted. @returns events a second, beside each of the two rows */
+async function parsing(store: Store): Promise<readonly number[]> {
+  let [events, spentMs] = [0, 0]
+  for await (const page of pagesOf(store)) {
+    spentMs += timed(() => page.forEach(parse))
+    events += page.length
+  }
+  return [(events * 1000) / spentMs, (events * 1000) / spentMs]
+}
+
+/** Each part of the audit by itself, page by page. @returns microseconds an event */
+async function partsOf(store: Store): Promise<Parts> {
+  const spentMs = { read: 0, fold: 0, states: 0, chain: 0 }
+  let events = 0
+  const fold = folder()
+  let began = performance.now()
+  for await (const page of pagesOf(store)) {
+    spentMs.read += performance.now() - began
+    let folded: readonly Hashed[] = []
+    spentMs.fold += timed(() => (folded = page.map(fold)))
+    spentMs.states += timed(() => folded.forEach(checkState))
+    spentMs.chain += timed(() => page.forEach((event) => expectedChain(CHAIN_START, event)))
+    events += page.length
+    began = performance.now()
+  }
+  const each = (ms: number): number => (ms * 1000) / events
+  return { read: each(spentMs.read), fold: each(spentMs.fold), states: each(spentMs.states), chain: each(spentMs.chain) }
+}
+
+async function* pagesOf(store: Store): AsyncGenerator<readonly StoredEvent[]> {
+  for (let after: bigint | 'start' = 'start'; ;) {
+    const page: readonly StoredEvent[] = await store.readAll(after, PAGE)
+    const last = page.at(-1)
+    if (!last) return
+    yield page
+    after = last.position
+  }
 }
 
 function timed(work: () => void): number {
@@ -87,36 +136,30 @@ function parse({ data, meta }: StoredEvent): void {
   JSON.parse(meta)
 }
 
-/** Folds every stream as the audit does, and derives the hashes of its states or leaves them. */
-function folder(hashed: boolean): (event: StoredEvent) => void {
+/** A state, its version and projection, and the hash that was recorded of it. */
+type Hashed = {
+  readonly state: unknown
+  readonly version: number
+  readonly project: ((state: never) => unknown) | undefined
+  readonly recorded: string | undefined
+}
+
+/** Folds every stream as the audit does, without any hash. */
+function folder(): (event: StoredEvent) => Hashed {
   const aggregates = aggregatesOf(audited())
-  const streams = new Map<string, Folded>()
+  const streams = lru<string, Folded>(FOLDS_KEPT)
   return (event) => {
     const aggregate = aggregates.get(categoryOf(event.stream))
     if (!aggregate) throw new Error(`nobody owns ${event.stream}`)
     const { meta, state, revision, chain } = stepOf(aggregate, streams.get(event.stream) ?? unfolded(aggregate), event)
     streams.set(event.stream, { state, revision, chain })
     const { version, of } = aggregate.hashed
-    if (hashed && meta.state !== undefined && stateHash(version, of[version]?.(state)) !== meta.state)
-      throw new Error(`${event.stream} has another state`)
+    return { state, version, project: of[version], recorded: meta.state }
   }
 }
 
-function rowsOf(slices: readonly Timed[]): readonly Row[] {
-  const row = (what: string, spent: (times: Times) => number, target?: number): Row => ({
-    what,
-    unit: 'events/s',
-    figures: slices.map(({ events, times }) => (events * 1000) / spent(times)),
-    reference: { name: REFERENCE, figures: slices.map(({ events, times }) => (events * 1000) / times.parse) },
-    ratios: slices.map(({ times }) => times.parse / spent(times)),
-    ...(target !== undefined && { target }),
-  })
-  return [
-    row('audit of 1,000,000 events, all hashes', ({ audit }) => audit),
-    row('audit, without the chain hash', ({ audit, chain }) => audit - chain, 0.5),
-    row('of it: reading the store', ({ read }) => read),
-    row('of it: parsing and folding', ({ fold }) => fold),
-    row('of it: the hashes of states', (times) => times['fold with states'] - times.fold),
-    row('of it: the chain hash', ({ chain }) => chain),
-  ]
+function checkState({ state, version, project, recorded }: Hashed): void {
+  if (recorded !== undefined && stateHash(version, project?.(state as never)) !== recorded)
+    // its own aggregate's
+    throw new Error('a stream has another state than was recorded')
 }

@@ -100,7 +100,8 @@ function untilPaidOut({ order, settlement, match, channel }: Streams, now: numbe
   const observe = (height: number) => channel('Observe', { outpoint, evidence: evidence(height), seesMempool: true })
   // An order of many at once may wait for minutes on a slow machine, and its evidence must not be too old by then.
   const lookedAt = now + 3_600_000
-  const guard = (height: number) => settlement('Guard', { height, outpoint, evidence: evidence(height), lookedAt }, limit)
+  const guard = (height: number) =>
+    settlement('Guard', { height, outpoint, evidence: evidence(height), lookedAt, nodeReady: true }, limit)
   return [
     observe(FUNDED_AT),
     order('RecordFundingSeen', { outpoint }),

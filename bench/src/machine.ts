@@ -1,11 +1,13 @@
+import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { cpus, release, totalmem, type } from 'node:os'
 import { DatabaseSync } from 'node:sqlite'
 
-/** What figures depend on; nothing that tells whose machine it is. */
+/** What figures depend on, the code first; nothing that tells whose machine it is. */
 export function machine(): readonly (readonly [string, string])[] {
   const models = [...new Set(cpus().map(({ model }) => model.trim()))].join(', ')
   return [
+    ['commit', commit()],
     ['cores', `${cpus().length} (${models})`],
     ['memory', `${Math.round(totalmem() / 2 ** 30)} GiB`],
     ['kernel', `${type()} ${release()}`],
@@ -14,6 +16,18 @@ export function machine(): readonly (readonly [string, string])[] {
     ['SQLite', sqliteVersion()],
     ['packages', packages()],
   ]
+}
+
+/** Outside of a clone of the repository nobody knows. */
+function commit(): string {
+  const git = (...words: readonly string[]): string =>
+    execFileSync('git', words, { cwd: import.meta.dirname, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
+  try {
+    const short = git('rev-parse', '--short', 'HEAD')
+    return git('status', '--porcelain') === '' ? short : `${short}, with changes`
+  } catch {
+    return 'unknown'
+  }
 }
 
 /** The kinds of block devices that Linux names. Behind a virtual one may be anything. */

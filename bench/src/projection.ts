@@ -63,9 +63,9 @@ export const projecting: Subject = {
         {
           name: 'the same upserts by the query builder, in transactions of as many',
           measure: rate(() => bySql(views, facts)),
-          target: 0.7,
         },
-        { name: 'the same upserts as prepared statements', measure: rate(() => bare.write(facts)) },
+        // The stricter of the two: bare is what SQLite does with no library in between.
+        { name: 'the same upserts as prepared statements', measure: rate(() => bare.write(facts)), target: 0.7 },
       ]
       await whole()
       for (const { target, ...reference } of references) {

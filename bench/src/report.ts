@@ -50,10 +50,16 @@ function lineOf({ what, unit, ratios, figures, reference, target }: Row): string
     what,
     amount(median),
     `${amount(quantile(ratios, 0.1))} to ${amount(quantile(ratios, 0.9))}`,
-    target === undefined ? '' : `≥ ${amount(target)}: ${median >= target ? 'held' : 'missed'}`,
+    target === undefined ? '' : `≥ ${amount(target)}: ${verdict(ratios, target)}`,
     `${amount(quantile(figures, 0.5))} ${unit}`,
     `${amount(quantile(reference.figures, 0.5))} ${unit}`,
     reference.name,
   ]
   return `| ${cells.join(' | ')} |`
+}
+
+/** Where rounds of one run lie on both sides of a target, another run may end on the other side. */
+function verdict(ratios: readonly number[], target: number): string {
+  const isBoth = quantile(ratios, 0.1) < target && quantile(ratios, 0.9) >= target
+  return `${quantile(ratios, 0.5) >= target ? 'held' : 'missed'}${isBoth ? ', too close to tell: its rounds lie on both sides' : ''}`
 }

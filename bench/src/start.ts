@@ -3,12 +3,12 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { sqlProgress } from '@penstock/adapters/sql/progress.ts'
 import { openViews } from '@penstock/adapters/sqlite/views.ts'
-import { gatewayProjections } from '@penstock/gateway/views/projections.ts'
 import { openStored } from '@penstock/platforms/stored.ts'
 import { byOwner } from '@penstock/runtime/consume.ts'
 import { audited } from '@penstock/standalone/services.ts'
 import { type Product, startProduct } from '../../test/harness/product.ts'
 import { compare, type Size, type Subject } from './harness.ts'
+import { fillReadModels } from './read-models.ts'
 import { type Server, startServer } from './servers.ts'
 import { scratch, storeOfSales } from './stores.ts'
 
@@ -53,19 +53,17 @@ async function timed<T>(begin: () => Promise<T>, end: (begun: T) => Promise<void
   return [taken]
 }
 
-/** As after years of running: everything was read long ago. The read models have no rows here; a start reads none of them. */
+/** As after years of running: everything was read long ago, and the read models have the rows of it. */
 async function readBefore(folder: string): Promise<void> {
   const store = openStored(folder)
   const last = (await store.readAll(await lastBut(store), 1000)).at(-1)
-  await store.close()
   if (!last) throw new Error('the store is empty')
   const views = openViews(join(folder, 'views.db'))
   const progress = await sqlProgress(views)
+  const projecting = await fillReadModels(store, views, progress)
+  await store.close()
   const reacting = audited().flatMap(({ name, reactions }) =>
     [...byOwner(reactions.map(({ contract }) => contract)).keys()].map((owner) => `${name}@${owner}`),
-  )
-  const projecting = gatewayProjections({ committed: () => undefined }, (id) => id).flatMap(({ name, version, from }) =>
-    [...byOwner(from).keys()].map((owner) => `gateway.${name}.v${version}@${owner}`),
   )
   const relaying = audited().map(({ name }) => `relay.${name}`)
   for (const consumer of [...reacting, ...projecting, ...relaying]) await progress.settle(consumer, last.position)

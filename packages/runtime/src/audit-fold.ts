@@ -1,8 +1,10 @@
 import type { Fact } from '@penstock/kernel/message.ts'
 import { categoryOf, type EventStore, type StoredEvent } from '@penstock/ports/event-store.ts'
+import { begunNames } from './audit-begun.ts'
 import { CHAIN_START, expectedChain, factOf, type Meta, metaOf, stateHash } from './event-codec.ts'
 import { lru } from './lru.ts'
 import type { Aggregate, Service } from './service.ts'
+import { TooNew } from './upcast.ts'
 
 /** A place where a stream is not what it was, or what its own hashes say. */
 export type Divergence = { readonly stream: string; readonly revision: number; readonly what: string }
@@ -49,11 +51,17 @@ export function checkedStep(aggregate: Aggregate<never>, before: Folded, event: 
   }
 }
 
-/** By the version of the projection that was used then. */
+/**
+ * By the version of the projection that was used then.
+ * @throws TooNew where only a newer version of the code could tell
+ */
 function hashedAgain(aggregate: Aggregate<never>, state: unknown, recorded: string): string {
   const version = Number(recorded.slice(0, recorded.indexOf(':')))
   const project = aggregate.hashed.of[version]
-  return project ? stateHash(version, project(state)) : `no projection ${version}`
+  if (project) return stateHash(version, project(state))
+  if (version > aggregate.hashed.version)
+    throw new TooNew(`projection ${version}, by which this state of ${aggregate.contract.category} was hashed,`)
+  return `no projection ${version}`
 }
 
 const FOLDS_KEPT = 4096
@@ -65,8 +73,11 @@ const PAGE = 500
  */
 export function folds(store: Pick<EventStore, 'read'>) {
   const kept = lru<string, Folded>(FOLDS_KEPT)
+  const begun = begunNames()
   return {
-    kept: (stream: string): Folded | undefined => kept.get(stream),
+    /** The fold before an event; undefined where the stream has to be read for it. */
+    kept: (aggregate: Aggregate<never>, { stream, revision }: StoredEvent): Folded | undefined =>
+      kept.get(stream) ?? (revision === 0 && !begun.add(stream) ? unfolded(aggregate) : undefined),
     // Not the step: its fact would stay in memory with it.
     keep: (stream: string, { revision, chain, state }: Folded): void => kept.set(stream, { revision, chain, state }),
     drop: (stream: string): void => kept.delete(stream),

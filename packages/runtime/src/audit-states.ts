@@ -40,7 +40,7 @@ export async function* stateLines(
   async function lineOf(event: StoredEvent): Promise<string> {
     const aggregate = ownerOf(aggregates, event)
     if (isDivergence(aggregate)) return failure(aggregate)
-    const before = known.kept(event.stream) ?? (await known.before(aggregate, event))
+    const before = known.kept(aggregate, event) ?? (await known.before(aggregate, event))
     return isDivergence(before) ? failure(before) : step(aggregate, before, event)
   }
 

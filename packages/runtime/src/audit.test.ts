@@ -79,6 +79,22 @@ test('a removed or swapped event is found', async () => {
   assert.equal((await audit(readOnly(swapped), audited)).divergences, 1)
 })
 
+test('a state that was hashed by a newer projection is told as such, and not as another state', async () => {
+  const store = await stored(1)
+  const known = audited[0]?.aggregates[0]
+  assert.ok(known)
+  const of = (version: number, versions: readonly number[]) => [
+    service('settlement', {
+      aggregates: [
+        { ...known, hashed: { version, of: Object.fromEntries(versions.map((one) => [one, known.hashed.of[1] ?? String])) } },
+      ],
+    }),
+  ]
+  assert.equal((await audit(store, of(2, [1, 2]))).divergences, 0)
+  assert.match((await audit(store, of(0, [0]))).first?.what ?? '', /projection 1, .* is newer than this version of Penstock/)
+  assert.match((await audit(store, of(2, [2]))).first?.what ?? '', /fold to another state/)
+})
+
 test('a stream that goes on after thousands of others is folded again, and one that begins twice is found', async () => {
   const store = await stored(3)
   const [first, second, third] = await store.readAll('start', 3)

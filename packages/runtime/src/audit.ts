@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { EventStore, StoredEvent } from '@penstock/ports/event-store.ts'
 import { comparison, type Findings, type HeadsReport } from './audit-compare.ts'
-import { aggregatesOf, checkedStep, type Divergence, folds, isDivergence, ownerOf } from './audit-fold.ts'
+import { aggregatesOf, checkedStep, type Divergence, type Folded, folds, isDivergence, ownerOf } from './audit-fold.ts'
 import type { HeadLog } from './audit-heads.ts'
 import { ledgerCheck } from './audit-ledger.ts'
-import type { Service } from './service.ts'
+import type { Aggregate, Service } from './service.ts'
 
 /** What an audit found. `first`: where the first stream stops being what its own hashes say, or what the log heads know. */
 export type AuditReport = {
@@ -49,7 +49,8 @@ export async function audit(
     const page: readonly StoredEvent[] = await store.readAll(after, PAGE)
     for (const event of page) {
       ledger.add(event)
-      await streams.check(event)
+      const looking = streams.check(event)
+      if (looking) await looking
       if (log?.isDue(event)) await log.reach(event.position)
       log?.add(event)
     }
@@ -95,17 +96,24 @@ function streamCheck(store: Pick<EventStore, 'read'>, services: readonly Service
   const aggregates = aggregatesOf(services)
   const known = folds(store)
   let count = 0
+  const note = ({ stream }: StoredEvent, step: Folded | Divergence): void => {
+    if (!isDivergence(step)) return known.keep(stream, step)
+    known.drop(stream)
+    found(step)
+  }
+  const judge = (aggregate: Aggregate<never>, before: Folded | Divergence, event: StoredEvent): void =>
+    note(event, isDivergence(before) ? before : checkedStep(aggregate, before, event))
   return {
     count: (): number => count,
-    async check(event: StoredEvent): Promise<void> {
+    /** @returns something to wait for where the stream has to be read first, which is seldom */
+    check(event: StoredEvent): Promise<void> | void {
       if (isBroken(event.stream)) return
       if (event.revision === 0) count += 1
       const aggregate = ownerOf(aggregates, event)
-      const before = isDivergence(aggregate) ? aggregate : (known.kept(event.stream) ?? (await known.before(aggregate, event)))
-      const step = isDivergence(aggregate) || isDivergence(before) ? before : checkedStep(aggregate, before, event)
-      if (!isDivergence(step)) return known.keep(event.stream, step)
-      known.drop(event.stream)
-      found(step)
+      if (isDivergence(aggregate)) return note(event, aggregate)
+      const kept = known.kept(aggregate, event)
+      if (kept) return judge(aggregate, kept, event)
+      return known.before(aggregate, event).then((before) => judge(aggregate, before, event))
     },
   }
 }
