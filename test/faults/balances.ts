@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { Product } from '../harness/product.ts'
 import type { Book } from './books.ts'
-import type { Payment } from './truth.ts'
+import type { Payment, Rows } from './truth.ts'
 
 /** A simulated node, and what has become of its coins besides payments, from the first block on. */
 export type Wealth = {
@@ -14,6 +14,11 @@ export type Wealth = {
   readonly miners_msat: bigint
   /** What it forwarded for others left it, for good. */
   readonly routed_msat: bigint
+  /**
+   * What its side of ended channels had beyond what the chain gave for it: the fee and the fractions of a satoshi of a
+   * closing, and all that had moved in a channel whose funding was lost.
+   */
+  readonly ended_msat: bigint
 }
 
 /** What a node says that it has, by its alias. */
@@ -38,8 +43,15 @@ SELECT n.pubkey, n.alias,
     WHERE EXISTS (SELECT 1 FROM outputs o WHERE o.spent_by = t.txid AND o.owner = n.pubkey)) AS miners_msat,
   (SELECT coalesce(sum(iif(h.receiver = n.pubkey, h.amount_msat, -h.amount_msat)), 0) FROM htlcs h
     WHERE h.state = 'settled'
-      AND (h.receiver = n.pubkey AND h.is_last = 0 OR h.sender = n.pubkey AND h.payer <> n.pubkey)) AS routed_msat
+      AND (h.receiver = n.pubkey AND h.is_last = 0 OR h.sender = n.pubkey AND h.payer <> n.pubkey)) AS routed_msat,
+  (SELECT coalesce(sum(iif(c.a = n.pubkey, c.a_msat, c.b_msat)
+      - iif(c.is_seen, 1000 * (SELECT coalesce(sum(o.value_sat), 0) FROM outputs f JOIN outputs o ON o.txid = f.spent_by
+          WHERE f.txid = c.txid AND f.vout = c.vout AND o.owner = n.pubkey),
+        iif(c.a = n.pubkey, 1000 * c.capacity_sat, 0))), 0)
+    FROM channel_view c WHERE (c.a = n.pubkey OR c.b = n.pubkey) AND (c.is_spent OR NOT c.is_seen)) AS ended_msat
 FROM nodes n`
+
+export const wealthFrom = (rows: Rows): readonly Wealth[] => rows<Wealth>(WEALTH)
 
 export function wealthOf(dataDir: string): readonly Wealth[] {
   const db = new DatabaseSync(join(dataDir, 'simnet.db'), { readOnly: true })
@@ -54,7 +66,7 @@ export function wealthOf(dataDir: string): readonly Wealth[] {
 
 /**
  * Each node has what it began with, less what buyers paid and more what sellers were paid by the facts, whatever anybody's
- * list of payments says; only what openings and ways cost is the network's own figure. Nobody closes a channel here.
+ * list of payments says; only what openings, ways and closings cost is the network's own figure.
  * @returns a sentence for each node that has another balance
  */
 export function balanceFaults(
@@ -64,12 +76,12 @@ export function balanceFaults(
   balances: Balances,
 ): readonly string[] {
   const market = wealth.find(({ alias }) => alias === 'market')?.pubkey ?? ''
-  return wealth.flatMap(({ pubkey, alias, begun_msat, miners_msat, routed_msat }) => {
+  return wealth.flatMap(({ pubkey, alias, begun_msat, miners_msat, routed_msat, ended_msat }) => {
     const waysMsat = sum(
       payments.flatMap(({ payer, state, fee_msat }) => (payer === pubkey && state === 'succeeded' ? [fee_msat] : [])),
     )
     const movedMsat = sum(books.map((book) => movedFor(book, pubkey, market)))
-    const dueMsat = begun_msat - miners_msat + routed_msat - waysMsat + movedMsat
+    const dueMsat = begun_msat - miners_msat - ended_msat + routed_msat - waysMsat + movedMsat
     const hasMsat = balances.get(alias)
     return hasMsat === dueMsat ? [] : [`${alias} has ${hasMsat} msat, and should have ${dueMsat}`]
   })

@@ -29,6 +29,8 @@ export type Book = {
   /** Who had which attempt. */
   sellers: Map<number, Candidate>
   isHeld: boolean
+  /** The height at which the payment that is held ends by itself. */
+  heldUntil: number | undefined
   noted: NotedOutpoint | undefined
   proven: DataOf<'SettleRequested'>['proof'][]
   settled: DataOf<'HoldSettled'>[]
@@ -53,6 +55,7 @@ const begun = (id: string): Book => ({
   searchFees: new Map(),
   sellers: new Map(),
   isHeld: false,
+  heldUntil: undefined,
   noted: undefined,
   proven: [],
   settled: [],
@@ -105,6 +108,7 @@ function noteMoney(book: Book, { type, data }: SettlementFact): void {
       return
     case 'HoldHeld':
       book.isHeld = true
+      book.heldUntil = data.expiryHeight
       return
     case 'OutpointNoted':
       book.noted = data

@@ -1,5 +1,6 @@
 import { type SimNode, simNodes } from '../harness/buyer.ts'
 import { type Product, startProduct } from '../harness/product.ts'
+import { type Span, without } from './awake.ts'
 import type { Balances } from './balances.ts'
 import { booksOf, isOnTheChainAlone } from './books.ts'
 import { counted, type Report } from './command.ts'
@@ -7,14 +8,18 @@ import { type Fold, openFold } from './fold.ts'
 import { lookAtAll, marketMsat } from './look.ts'
 import { type Mortal, mortal } from './mortal.ts'
 import { isOpen } from './orders.ts'
-import { act } from './people.ts'
+import { act, type IsShown } from './people.ts'
 import { fashionOf, type Plan, planOf, standardExtent } from './plan.ts'
-import { doorFaults, purchaseFaults } from './purchases.ts'
+import { doorFaults, purchaseFaults, refusalFaults } from './purchases.ts'
 import { seeded, seedOf } from './random.ts'
 import { type Struck, struckIn } from './struck.ts'
+import { isShownSince, silencesOf, tell, type Told } from './told.ts'
+import { heightIn } from './truth.ts'
 
 /** Short windows, so that every ending is reached within a round. */
 const env = {
+  // A slow machine is no reason to withdraw an order.
+  PENSTOCK_BUY_ANSWER_SECONDS: '30',
   PENSTOCK_SIM_BLOCK_SECONDS: '0.15',
   PENSTOCK_OPEN_WINDOW_SECONDS: '2',
   PENSTOCK_INVOICE_EXPIRY_SECONDS: '30',
@@ -28,6 +33,8 @@ const env = {
 export type RoundReport = Report & {
   readonly struck: Struck
   readonly balances: Balances
+  /** Blocks of all rounds so far in which the market was up and its node answered. */
+  readonly awake: readonly Span[]
   /** Holds that a rails seller's signature and the chain settled at their last height. */
   readonly unproven: number
 }
@@ -42,9 +49,10 @@ export async function* campaign(dataDir: string, seed: number, rounds: number): 
   const before = await marketMsat(first)
   await first.kill()
   const fold = openFold(dataDir)
+  const world: World = { dataDir, fold, nodes, before, told: [], awake: [] }
   try {
     for (let round = 1; round <= rounds; round++) {
-      const report = await oneRound({ dataDir, fold, nodes, before }, seedOf(seed, round), round)
+      const report = await oneRound(world, seedOf(seed, round), round)
       yield report
       if (report.faults.length > 0) return
     }
@@ -53,23 +61,49 @@ export async function* campaign(dataDir: string, seed: number, rounds: number): 
   }
 }
 
-type World = { readonly dataDir: string; readonly fold: Fold; readonly nodes: readonly SimNode[]; readonly before: bigint }
+type World = {
+  readonly dataDir: string
+  readonly fold: Fold
+  readonly nodes: readonly SimNode[]
+  readonly before: bigint
+  /** Of all rounds. */
+  readonly told: Told[]
+  readonly awake: Span[]
+}
 
-async function oneRound({ dataDir, fold, nodes, before }: World, seed: number, round: number): Promise<RoundReport> {
+async function oneRound(world: World, seed: number, round: number): Promise<RoundReport> {
+  const { dataDir, fold, nodes, before, told, awake } = world
   const begun = performance.now()
   const aliases = (role: string): readonly string[] => nodes.filter((node) => node.role === role).map(({ alias }) => alias)
   const people = { market: 'market', buyers: aliases('buyer'), sellers: aliases('seller') }
   const plan = planOf(seeded(seed), people, { ...standardExtent, fashion: fashionOf(round) })
   const market = mortal(dataDir, env)
-  const [{ bought, refusals }, { product, killed }] = await Promise.all([act(market, plan, nodes), lives(market, plan, fold)])
-  for (const alias of ['market', ...aliases('seller')]) await product.operator('POST', '/sim/behave', { alias, how: 'ok' })
-  const { books, waits, balances, faults } = await lookAtAll(product, fold, before)
-  const sales = [...purchaseFaults(plan.purchases.length, bought, books), ...doorFaults(round, books)]
+  const isShown: IsShown = async (how, sinceMs) => {
+    await fold.catchUp()
+    return isShownSince(fold.events, how, sinceMs)
+  }
+  const [acted, { product, killed }] = await Promise.all([
+    act(market, plan, nodes, undefined, undefined, isShown),
+    lives(market, plan, fold),
+  ])
+  const { bought, refusals } = acted
+  told.push(...acted.told)
+  for (const alias of ['market', ...aliases('seller')]) told.push(await tell((ask) => ask(product), { alias, how: 'ok' }))
+  const awakeUntil = (height: number): readonly Span[] => without(market.awake(), silencesOf(told, 'market', height))
+  const look = await lookAtAll(product, fold, before, (height) => [...awake, ...awakeUntil(height)])
+  awake.push(...awakeUntil(heightIn(dataDir)))
+  const { books, waits, balances, faults } = look
+  const sales = [
+    ...purchaseFaults(plan.purchases.length, bought, books),
+    ...refusalFaults(plan.purchases.length, bought, refusals),
+    ...doorFaults(round, books),
+  ]
   return {
     round,
     plan: plan.weather.flat().map(({ atMs, ...change }) => `${atMs / 1000} s ${Object.values(change).join(' ')}`),
-    struck: struckIn(fold.events, killed),
+    struck: struckIn(fold.events, killed, told, (pubkey) => nodes.find((node) => node.pubkey === pubkey)?.alias),
     balances,
+    awake: [...awake],
     invoices: bought.length,
     refusals,
     seconds: (performance.now() - begun) / 1000,
@@ -87,10 +121,15 @@ type Lived = { readonly product: Product; readonly killed: readonly number[] }
 async function lives(market: Mortal, { livesMs }: Plan, fold: Fold): Promise<Lived> {
   const killed: number[] = []
   const old = new Set(booksOf(fold.events).map(({ id }) => id))
-  for (const forMs of livesMs) {
-    await market.live(forMs)
+  const openNow = async (): Promise<number> => {
     await fold.catchUp()
-    killed.push(booksOf(fold.events).filter((book) => !old.has(book.id) && isOpen(book)).length)
+    return booksOf(fold.events).filter((book) => !old.has(book.id) && isOpen(book)).length
+  }
+  for (const [at, forMs] of livesMs.entries()) {
+    // One kill of each round at the least hits something, however late the first buyers come.
+    const isLastChance = at === livesMs.length - 1 && !killed.some((open) => open > 0)
+    await market.live(forMs, isLastChance ? async () => (await openNow()) > 0 : undefined)
+    killed.push(await openNow())
   }
   return { product: await market.settleDown(), killed }
 }

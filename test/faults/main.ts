@@ -1,5 +1,5 @@
 import { campaign } from './campaign.ts'
-import { runCommand } from './command.ts'
+import { runCommand, shown } from './command.ts'
 import { lacking } from './struck.ts'
 
 /** `npm run faults -- --rounds 1000 [--seed N]`: kills the market again and again. */
@@ -7,7 +7,7 @@ await runCommand({
   script: 'faults',
   rounds: { standard: 8, most: 100_000, perFolder: 25 },
   campaign,
-  struck: ({ struck: { killed, failovers, reorged }, unproven }) =>
-    `${killed.length} kills with ${killed.join(', ')} orders open, ${failovers} failovers, ${reorged} re-orged, ${unproven} on the chain alone`,
+  struck: ({ struck: { killed, failovers, reorged, asked }, unproven }) =>
+    `${killed.length} kills with ${killed.join(', ')} orders open, ${failovers} failovers, ${reorged} re-orged, ${unproven} on the chain alone, asked ${shown(asked)}`,
   lacking,
 })

@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Behaviour } from '@penstock/adapters/simnet/nodes.ts'
 import { graphql, type SimNode } from '../harness/buyer.ts'
 import type { Product } from '../harness/product.ts'
 import type { Mortal } from './mortal.ts'
 import type { Plan, Purchase, Weather } from './plan.ts'
+import { tell, type Told } from './told.ts'
 import { youngestFundings } from './truth.ts'
 
 const BUY = `mutation ($input: LiquidityOrderInput!) { liquidity { buy(input: $input) {
@@ -29,8 +31,11 @@ const bySimulatedWallet: Pay = (product, invoice, { alias }) => product.operator
 /** How long after the beginning of a round a buyer goes on asking. */
 const PATIENCE_MS = 16_000
 
-/** The orders that buyers were told, each with an invoice; and what the others heard last. */
-export type Acted = { readonly bought: readonly string[]; readonly refusals: readonly string[] }
+/** The orders that buyers were told, each with an invoice; what the others heard last; and how nodes were told to behave. */
+export type Acted = { readonly bought: readonly string[]; readonly refusals: readonly string[]; readonly told: readonly Told[] }
+
+/** Whether an order shows that its seller has behaved so since. */
+export type IsShown = (how: Behaviour, sinceMs: number) => Promise<boolean>
 
 /** Lets the plan happen. */
 export async function act(
@@ -39,36 +44,56 @@ export async function act(
   nodes: readonly Buyer[],
   patienceMs = PATIENCE_MS,
   pay = bySimulatedWallet,
+  isShown: IsShown = () => Promise.resolve(true),
 ): Promise<Acted> {
   const begun = performance.now()
   const until = begun + patienceMs
+  const told: Told[] = []
   const [outcomes] = await Promise.all([
     Promise.all(plan.purchases.map((purchase) => buy(market, purchase, nodes, until, pay))),
-    ...plan.weather.map((changes) => happenAll(market, changes, begun, until)),
+    ...plan.weather.map((changes) => happenAll({ market, begun, until, told, isShown }, changes)),
   ])
   return {
     bought: outcomes.flatMap((outcome) => ('id' in outcome ? [outcome.id] : [])),
     refusals: outcomes.flatMap((outcome) => ('refused' in outcome ? [outcome.refused] : [])),
+    told,
   }
+}
+
+type Happening = {
+  readonly market: Pick<Mortal, 'call'>
+  readonly begun: number
+  readonly until: number
+  readonly told: Told[]
+  readonly isShown: IsShown
 }
 
 /** One after the other, also where the market was down for long: its node must not fall silent after it was to speak again. */
-async function happenAll(market: Pick<Mortal, 'call'>, weather: readonly Weather[], begun: number, until: number): Promise<void> {
+async function happenAll(happening: Happening, weather: readonly Weather[]): Promise<void> {
+  const { begun, isShown } = happening
   for (const change of weather.toSorted((a, b) => a.atMs - b.atMs)) {
     await sleep(Math.max(0, begun + change.atMs - performance.now()))
-    await happen(market, change, until)
-    if (change.what === 'behave' && change.lastsMs !== undefined) await sleep(change.lastsMs)
+    await happen(happening, change)
+    if (change.what !== 'behave' || change.lastsMs === undefined) continue
+    const since = Date.now()
+    await sleep(change.lastsMs)
+    for (const end = performance.now() + SHOWN_WITHIN_MS; performance.now() < end && !(await isShown(change.how, since));)
+      await sleep(SHOWN_EVERY_MS)
   }
 }
 
-async function happen(market: Pick<Mortal, 'call'>, change: Weather, until: number): Promise<void> {
+/** Where the market was down meanwhile, nobody was asked for anything. */
+const SHOWN_WITHIN_MS = 200_000
+const SHOWN_EVERY_MS = 250
+
+async function happen({ market, until, told }: Happening, change: Weather): Promise<void> {
   // A re-org whose answer was lost may happen twice, as in the world.
   if (change.what === 'reorg')
     await market.call(async (product) => {
       await aimed(product, change.depth)
       return product.operator('POST', '/sim/reorg', { depth: change.depth })
     }, until)
-  else await market.call((product) => product.operator('POST', '/sim/behave', { alias: change.alias, how: change.how }), until)
+  else told.push(await tell((ask) => market.call(ask, until), change))
 }
 
 const AIM_WITHIN_MS = 4000

@@ -15,7 +15,7 @@ export type Purchase = {
 
 /** What the world does meanwhile. */
 export type Weather = { readonly atMs: number } &
-  /** `lastsMs`: how long nothing else of its row happens, counted from when a market that was up was told. */
+  /** `lastsMs`: how long nothing else of its row happens at the least, and until an order shows it. */
   (
     | { readonly what: 'behave'; readonly alias: string; readonly how: Behaviour; readonly lastsMs?: number }
     | { readonly what: 'reorg'; readonly depth: number }
@@ -29,7 +29,7 @@ export type Plan = {
   readonly livesMs: readonly number[]
 }
 
-/** How all sellers behave for a while, whoever of them is asked. */
+/** How all sellers behave for a while, whoever of them is asked, and until an order shows it. */
 export type Fashion = { readonly how: Behaviour; readonly lastsMs: number }
 
 /** How much happens in a round, and over what time the beginnings are spread. */
@@ -37,8 +37,8 @@ export type Extent = { readonly orders: number; readonly longMs: number; readonl
 
 export const standardExtent: Extent = { orders: 15, longMs: 6000 }
 
-/** Between them rounds in which more is sold. */
-const FASHIONS = ['wrong-size', undefined, 'vanish', undefined, 'never-open', 'wrong-peer', undefined, 'vanish'] as const
+/** Every behaviour but the usual one, and a round in which more is sold. Who never publishes comes twice, since much else may end such an order. */
+const FASHIONS = ['wrong-size', 'slow', 'vanish', undefined, 'never-open', 'wrong-peer', 'silent', 'vanish'] as const
 
 /** In turns, so that every ending that sellers lead to is reached in a few rounds; until nobody opens, three have to fail. */
 export function fashionOf(round: number): Fashion | undefined {

@@ -16,6 +16,22 @@ export function purchaseFaults(planned: number, bought: readonly string[], books
   ]
 }
 
+/** What a market may say to the end, though it sells and nothing strikes it any more. */
+const EXPLAINED: readonly RegExp[] = []
+
+/**
+ * Of buyers who ask until the market is calm each gets an invoice, or hears a reason that the plan explains.
+ * @param refusals what those heard last who got none
+ */
+export const refusalFaults = (planned: number, bought: readonly string[], refusals: readonly string[]): readonly string[] => [
+  ...refusals
+    .filter((refusal) => !EXPLAINED.some((known) => known.test(refusal)))
+    .map((refusal) => `a buyer was refused when nothing struck any more: ${refusal}`),
+  ...(bought.length + refusals.length === planned
+    ? []
+    : [`${planned} wanted to buy, ${bought.length} did, and ${refusals.length} were refused`]),
+]
+
 /** By then each door was knocked at often enough, by the plan's chances. */
 const ROUNDS = 3
 

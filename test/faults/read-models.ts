@@ -13,14 +13,27 @@ const BOOKKEEPING = new Set(['gateway_commands', 'gateway_order_slots', 'gateway
 
 const BATCH = 500
 
+/** @returns a sentence for each row that is another than the facts make it, and for each projection that is behind them */
+export const readModelFaults = async (dataDir: string, events: readonly Event[]): Promise<readonly string[]> => [
+  ...(await unreadFaults(dataDir, events)),
+  ...(await foldedFaults(dataDir, events)),
+]
+
 /**
- * Folds the facts afresh into empty tables, as far as the stopped market had read them, and compares row by row.
+ * Folds the facts afresh into empty tables, as far as the market has read them, and compares row by row.
  * @returns a sentence for each difference
  */
-export async function readModelFaults(dataDir: string, events: readonly Event[]): Promise<readonly string[]> {
+export const foldedFaults = (dataDir: string, events: readonly Event[]): Promise<readonly string[]> =>
+  reading(dataDir, async (kept) => differencesFromFold(kept, await openPepper(dataDir), events))
+
+/** @returns a sentence for each projection that has not read all of the facts that are its own */
+export const unreadFaults = (dataDir: string, events: readonly Event[]): Promise<readonly string[]> =>
+  reading(dataDir, (kept) => unread(kept, events))
+
+async function reading<T>(dataDir: string, look: (kept: ReadRows) => Promise<T>): Promise<T> {
   const kept = new DatabaseSync(join(dataDir, 'views.db'), { readOnly: true })
   try {
-    return await differencesFromFold(async (sql) => kept.prepare(sql).all(), await openPepper(dataDir), events)
+    return await look(async (text) => kept.prepare(text).all())
   } finally {
     kept.close()
   }
@@ -39,7 +52,7 @@ export async function differencesFromFold(
   try {
     const faults: string[] = []
     const made = rowsIn(fresh)
-    const projections = gatewayProjections({ committed: () => undefined }, (id) => pageHashOfOrder(pepper, id))
+    const projections = projectionsWith(pepper)
     for (const projection of projections) {
       await projection.migrate(fresh)
       await applyAll(fresh, projection, events.filter(await alreadyRead(kept, projection)))
@@ -54,6 +67,26 @@ export async function differencesFromFold(
   } finally {
     await fresh.close()
   }
+}
+
+const projectionsWith = (pepper: Uint8Array): readonly Projection[] =>
+  gatewayProjections({ committed: () => undefined }, (id) => pageHashOfOrder(pepper, id))
+
+/** The same for read models wherever they are: a projection that stands still has rows that are right, and old. */
+export async function unread(kept: ReadRows, events: readonly Event[]): Promise<readonly string[]> {
+  const faults: string[] = []
+  for (const projection of projectionsWith(new Uint8Array())) {
+    const own = new Set(projection.from.map(({ category }) => category))
+    const isRead = await alreadyRead(kept, projection)
+    const missing = events.filter((event) => own.has(event.category) && !isRead(event))
+    const [first] = missing
+    if (first)
+      faults.push(
+        `the gateway's ${projection.name} have not read ${missing.length} facts, the first of them ` +
+          `${first.category}-${first.aggregateId} ${first.revision} ${first.fact.type}`,
+      )
+  }
+  return faults
 }
 
 const gatewayTables = async (rows: ReadRows): Promise<readonly string[]> =>

@@ -8,8 +8,11 @@ import { unnamed, type Wait, waitsOf } from './waiting.ts'
 export type Resting = {
   readonly fold: Fold
   readonly truthNow: () => Promise<Pick<Truth, 'height' | 'held' | 'market'>>
-  /** A hold that nothing proves ends at its last height, a hundred blocks on: after a while they come faster. */
-  readonly mine: () => Promise<unknown>
+  /**
+   * A hold that nothing proves ends at its last height, a hundred blocks on: after a while they come faster.
+   * @param most so many blocks, or none, before its guard has to see them one by one
+   */
+  readonly mine: (most: number) => Promise<unknown>
   readonly mineAfterMs: number
   readonly withinMs: number
 }
@@ -26,9 +29,18 @@ export async function atRest(resting: Resting): Promise<readonly Wait[]> {
     // What was killed may not be back yet.
     const rest = isLate ? await look : await look.catch(() => undefined)
     if (rest && (isLate || rest.isRest)) return rest.waits
-    if (waited > resting.mineAfterMs) await resting.mine().catch(() => undefined)
+    if (waited > resting.mineAfterMs) await hurry(resting).catch(() => undefined)
     await sleep(LOOK_EVERY_MS)
   }
+}
+
+/** A little more than the guard's own. */
+const UNHURRIED_BLOCKS = 26
+
+async function hurry({ truthNow, mine }: Resting): Promise<unknown> {
+  const truth = await truthNow()
+  const left = heldAtMarket(truth).map(({ expiry_height }) => Number(expiry_height) - UNHURRIED_BLOCKS - truth.height)
+  return mine(Math.max(0, Math.min(...left)))
 }
 
 /**

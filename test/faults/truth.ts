@@ -63,6 +63,15 @@ export function truthOf(dataDir: string): Truth {
   }
 }
 
+export function heightIn(dataDir: string): number {
+  const db = new DatabaseSync(join(dataDir, 'simnet.db'), { readOnly: true })
+  try {
+    return Number(db.prepare('SELECT max(height) AS height FROM blocks').get()?.['height'] ?? 0)
+  } finally {
+    db.close()
+  }
+}
+
 /** How many confirmations the channels have whose fundings were confirmed last, the youngest first. */
 export function youngestFundings(dataDir: string): readonly number[] {
   const db = new DatabaseSync(join(dataDir, 'simnet.db'), { readOnly: true })

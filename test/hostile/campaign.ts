@@ -6,6 +6,7 @@ import { type Gun, openGun, type Tried } from './gun.ts'
 import type { Pool } from './inputs.ts'
 import { keptFaults, movedIn, worldOf } from './keeping.ts'
 import type { Market } from './market.ts'
+import { grown, type Memory, watchMemory } from './memory.ts'
 import { poolOf } from './pool.ts'
 import { watchPromptness } from './prompt.ts'
 import { type Fields, readOpenApi, restTargets } from './rest.ts'
@@ -33,9 +34,7 @@ export type Outcome = {
   /** Of a good request meanwhile. */
   readonly slowestMs: number
   readonly newFacts: number
-  readonly heapGrowthBytes: number
-  readonly rssBytes: number
-  readonly newFiles: number
+  readonly memory: Memory
   /** Keys of sellers who go on working whatever is tried. */
   readonly agents: readonly string[]
 }
@@ -63,7 +62,8 @@ export async function campaign(market: Market, { runs, seed, found = () => undef
   const unpaid = worldOf(dataDir)
   await run(gun, strangers, 1, seed + 1, () => undefined)
   closeConnections()
-  const before = { ...(await market.inside()), ...(await endOf(dataDir)) }
+  const before = await endOf(dataDir)
+  const memoryWatch = await watchMemory(() => market.inside())
   gun.clear()
 
   const began = performance.now()
@@ -77,7 +77,8 @@ export async function campaign(market: Market, { runs, seed, found = () => undef
   const { slowestMs, misses } = await watch.stop()
   closeConnections()
 
-  const after = { ...(await market.inside()), ...(await endOf(dataDir)) }
+  const memory = await memoryWatch.stop()
+  const after = await endOf(dataDir)
   const aftermath = [
     ...misses,
     ...moved,
@@ -85,17 +86,12 @@ export async function campaign(market: Market, { runs, seed, found = () => undef
     ...(await keptFaults(dataDir, READ_WITHIN_MS)),
     ...(await wounds(market)),
   ]
-  const growth = {
-    heapGrowthBytes: after.heapBytes - before.heapBytes,
-    rssBytes: after.rssBytes,
-    newFiles: after.files - before.files,
-  }
   const wanted = targets.map(({ name }) => name)
-  aftermath.push(...grown(growth), ...wanted.flatMap((name) => missed(name, gun.targets.get(name))))
+  aftermath.push(...grown(memory), ...wanted.flatMap((name) => missed(name, gun.targets.get(name))))
   for (const fault of aftermath) found(fault)
   return {
     ...gun,
-    ...growth,
+    memory,
     faults: [...faults, ...byOperators, ...aftermath],
     wanted,
     shots: [...gun.targets.values()].reduce((sum, { known, nobody }) => sum + known + nobody, 0),
@@ -114,15 +110,6 @@ async function targetsIn(market: Market, pool: Pool): Promise<readonly Target[]>
     ...restTargets(routes, pool, await fieldsOf(market, paths)),
   ]
 }
-
-const MIB = 1024 * 1024
-
-/** However much was tried: what a process may have more than before. */
-const grown = ({ heapGrowthBytes, rssBytes, newFiles }: Pick<Outcome, 'heapGrowthBytes' | 'rssBytes' | 'newFiles'>) => [
-  ...(heapGrowthBytes < 64 * MIB ? [] : [`the heap grew by ${Math.round(heapGrowthBytes / MIB)} MiB`]),
-  ...(rssBytes < 1024 * MIB ? [] : [`${Math.round(rssBytes / MIB)} MiB are resident`]),
-  ...(newFiles < 16 ? [] : [`${newFiles} files more are open`]),
-]
 
 const missed = (name: string, tried: Tried | undefined): readonly string[] =>
   tried && tried.known > 0 && tried.nobody > 0 ? [] : [`${name} was not tried both with a credential and without`]

@@ -9,6 +9,7 @@ import { shapeKinds } from './documents.ts'
 import { endOf, unexplained } from './facts.ts'
 import { wayKinds } from './headers.ts'
 import { type Market, openMarket } from './market.ts'
+import { toldMemory } from './memory.ts'
 import { openSlow, type Slow } from './slow.ts'
 import { valueKinds } from './values.ts'
 import { exchange, wrongOnWire } from './wire.ts'
@@ -37,6 +38,7 @@ describe('everything together', () => {
     console.log(
       `${shots} requests in ${seconds.toFixed(1)} s, ${newFacts} facts, slowest good request ${Math.round(slowestMs)} ms`,
     )
+    console.log(toldMemory(outcome.memory))
     expect(outcome.faults, `again: npm run hostile -- --runs ${RUNS} --seed ${seed}`).toEqual([])
   })
 
@@ -83,10 +85,24 @@ describe('the look for changes', () => {
 })
 
 describe('what is no good HTTP', () => {
+  test('an answer that a path must not have would be noticed', () => {
+    const answered = (body: string, status = '200 OK') =>
+      `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\nconnection: close\r\n\r\n${body}`
+    const leaks = ['root:x:0:0:root:/root:/bin/sh', '[{"key":"a","reason":"b"}]', '{"status":"ok"}', ''].map((body) =>
+      answered(body),
+    )
+    const paths = attacks.filter(({ name }) => name.startsWith('path '))
+    assert.ok(paths.length > 15)
+    for (const { name, wants } of paths)
+      for (const leak of [...leaks, answered('root:x:0:0', '404 Not Found'), answered('', '404 Not Found')])
+        assert.doesNotMatch(leak, wants, name)
+    for (const { name, wants } of paths) if (!name.includes('?query=')) assert.doesNotMatch('', wants, name)
+  })
+
   test.each(attacks)('$name', async ({ parts, hangUp = false, wants }) => {
     const text = await exchange(market, parts, hangUp)
     assert.equal(wrongOnWire(text), undefined, text.slice(0, 500))
-    if (wants) assert.match(text, wants)
+    assert.match(text, wants)
     assert.match(await exchange(market, [GOOD]), /^HTTP\/1\.1 200 /)
   })
 

@@ -20,7 +20,11 @@ type Judge = (answer: Answer, shot: Shot) => string | undefined
 export const judgeAll =
   (openApi: OpenApi): Judge =>
   (answer, shot) => {
-    const path = shot.path.replace(/[?#].*$/s, '').replace(/(.)\/$/, '$1')
+    // Routes are found whatever their letters' case.
+    const path = shot.path
+      .replace(/[?#].*$/s, '')
+      .replace(/(.)\/$/, '$1')
+      .toLowerCase()
     // What was sent may come back in a sentence; pages show nothing of it.
     const shown = INSIDE.exec(answer.text)?.[0]
     const isAsset = /^\/(?:graphql\/|assets\/)/.test(path) || (path.startsWith('/graphql') && shot.method === 'GET')
@@ -40,8 +44,19 @@ const isEcho = ({ body, path }: Shot, word: string): boolean =>
 function judgeOf(path: string, openApi: OpenApi): Judge | undefined {
   if (path === '/graphql') return graphqlAnswer
   if (path.startsWith('/api/lsp/v1')) return lspAnswer(openApi, path)
-  if (path.startsWith('/operator')) return operatorAnswer
-  return undefined
+  if (/^\/operator(?:\/|$)/.test(path)) return operatorAnswer
+  return plainPath(path).startsWith('/operator') ? aroundTheDoor : undefined
+}
+
+/** What somebody may take a path for who decodes it, leaves out what is empty, and goes up where it says so. */
+function plainPath(path: string): string {
+  const decoded = path.replaceAll(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+  const parts: string[] = []
+  for (const part of decoded.toLowerCase().split(/[/\\]/)) {
+    if (part === '..') parts.pop()
+    else if (part !== '' && part !== '.') parts.push(part)
+  }
+  return `/${parts.join('/')}`
 }
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
@@ -109,7 +124,7 @@ function validatorOf(openApi: OpenApi, name: string): (value: unknown) => boolea
 
 /** A sentence for the operator; who is none learns only that. */
 const operatorAnswer: Judge = ({ status, type, text }, { caller, path }) => {
-  const isMetrics = /^\/operator\/metrics(?:$|[/?#])/.test(path)
+  const isMetrics = /^\/operator\/metrics(?:$|[/?#])/i.test(path)
   if (isMetrics && caller === 'operator' && status === 200)
     return type.startsWith('text/plain') ? undefined : `metrics as ${type}`
   const body = parsed(text)
@@ -120,6 +135,12 @@ const operatorAnswer: Judge = ({ status, type, text }, { caller, path }) => {
   const error = isObject(body) ? body['error'] : undefined
   return typeof error === 'string' && error.length >= 5 && error.length < 2000 ? undefined : `no sentence: ${text.slice(0, 200)}`
 }
+
+/** No other way leads to what is the operator's, whoever tries it. */
+const aroundTheDoor: Judge = ({ status, type, text }) =>
+  [400, 401, 404, 405, 413, 415].includes(status) && type.startsWith('application/json') && isObject(parsed(text))
+    ? undefined
+    : `around the operator's door: ${status} ${type} ${text.slice(0, 200)}`
 
 /** Pages, streams, health, and what is nowhere. */
 const plainly: Judge = ({ status, type, text }) => {

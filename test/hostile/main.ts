@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import { campaign } from './campaign.ts'
 import { openMarket } from './market.ts'
+import { toldMemory } from './memory.ts'
 
 /** `npm run hostile -- --runs 100000 [--seed N]`: tries so many hostile requests; ends with 1 where something gave way. */
 const { values } = parseArgs({ options: { runs: { type: 'string', default: '5000' }, seed: { type: 'string' } } })
@@ -23,10 +24,9 @@ for (const [name, { known, nobody, carriedOut }] of [...outcome.targets].toSorte
 for (const [kind, count] of [...outcome.kinds].toSorted((one, other) => other[1] - one[1]))
   console.log(`${String(count).padStart(8)}  ${kind}`)
 for (const [status, count] of [...outcome.statuses].toSorted(byName)) console.log(`${String(count).padStart(8)}  ${status}`)
-const mib = (bytes: number) => `${(bytes / 1024 / 1024).toFixed(1)} MiB`
 console.log(
   `${outcome.shots} requests in ${outcome.seconds.toFixed(1)} s (${Math.round(outcome.shots / outcome.seconds)} a second), ` +
-    `${outcome.newFacts} facts, heap ${mib(outcome.heapGrowthBytes)} more, ${mib(outcome.rssBytes)} resident, ${outcome.newFiles} files more, ` +
+    `${outcome.newFacts} facts, ${toldMemory(outcome.memory)}, ` +
     `slowest good request ${Math.round(outcome.slowestMs)} ms, ${outcome.faults.length} faults`,
 )
 await market.product.stop()

@@ -147,6 +147,7 @@ function addressOf(path: string, shape: Shape): fc.Arbitrary<Address> {
     .record({
       filled: fc.tuple(...names.map((name) => inPath(name, shape))),
       query: queryOf(shape),
+      around: seldom(12, fc.constantFrom(...AROUND)),
       odd: seldom(
         12,
         fc.constantFrom(
@@ -168,18 +169,33 @@ function addressOf(path: string, shape: Shape): fc.Arbitrary<Address> {
         ),
       ),
     })
-    .map(({ filled, query, odd }) => ({
+    .map(({ filled, query, around = (plain) => plain, odd }) => ({
       path:
-        path
-          .replaceAll(/:\w+/g, () => '\u0000')
-          .split('\u0000')
-          .flatMap((part, at) => [part, filled[at]?.text ?? ''])
-          .join('') +
+        around(
+          path
+            .replaceAll(/:\w+/g, () => '\u0000')
+            .split('\u0000')
+            .flatMap((part, at) => [part, filled[at]?.text ?? ''])
+            .join(''),
+        ) +
         (odd ?? '') +
         query.text,
       kinds: [...filled.map(({ kind }) => kind), ...query.kinds, ...(odd === undefined ? [] : ['odd address'])],
     }))
 }
+
+/** The same address, as somebody writes it who wants to get past what looks at addresses. */
+const AROUND: readonly ((path: string) => string)[] = [
+  (path) => `/${path}`,
+  (path) => path.replaceAll('/', '//'),
+  (path) => path.replace(/^\/\w/, (begin) => begin.toUpperCase()),
+  (path) => path.replace(/^\/\w+/, (begin) => begin.toUpperCase()),
+  (path) => `/nowhere/..${path}`,
+  (path) => `/.${path}`,
+  (path) => `/%2e%2e${path}`,
+  (path) => path.replace(/^\/(\w)/, (_, letter: string) => `/%${letter.charCodeAt(0).toString(16)}`),
+  (path) => path.replace(/(.)\//, '$1%2f'),
+]
 
 const inPath = (name: string, { pool, everything }: Shape): fc.Arbitrary<{ text: string; kind: string }> => {
   const known = pool.get(name) ?? ['x']

@@ -1,3 +1,4 @@
+import type { SeededBus } from '@penstock/adapters/seeded/bus.ts'
 import type { Log } from '@penstock/runtime/log.ts'
 
 /** What processes and people said, with when: the last of it to be printed with a failure. */
@@ -5,22 +6,19 @@ export type Diary = {
   logOf(process: string): Log
   note(text: string): void
   readonly recent: () => readonly string[]
-  /** Lines that say that something was set aside which never should be. */
+  /** What was ever set aside, as the bus itself has it: no wording of a log decides. */
   readonly parked: readonly string[]
 }
 
 type Line = { readonly at: number; readonly who: string; readonly text: string; readonly fields: object }
 
 const KEPT = 600
-const PARKED = new Set(['a message is parked', 'a command is parked', 'a fact could not be handled at start; it will be parked'])
 
-export function openDiary(now: () => number): Diary {
+export function openDiary(now: () => number, { parkings }: Pick<SeededBus, 'parkings'>): Diary {
   const lines: Line[] = []
-  const parked: string[] = []
   const write = (line: Line): void => {
     lines.push(line)
     if (lines.length > 2 * KEPT) lines.splice(0, KEPT)
-    if (PARKED.has(line.text)) parked.push(shown(line))
   }
   const logOf = (who: string, always: object = {}): Log => {
     const say = (level: string) => (fields: object, text: string) =>
@@ -37,7 +35,9 @@ export function openDiary(now: () => number): Diary {
     logOf: (process) => logOf(process),
     note: (text) => write({ at: now(), who: 'world', text, fields: {} }),
     recent: () => lines.slice(-KEPT).map(shown),
-    parked,
+    get parked() {
+      return parkings().map(({ group, topic, key, reason }) => `${group} has set ${key} of ${topic} aside: ${reason}`)
+    },
   }
 }
 

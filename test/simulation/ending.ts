@@ -1,23 +1,32 @@
 import type { SQLInputValue } from 'node:sqlite'
+import { balanceFaults, wealthFrom } from '../faults/balances.ts'
 import { booksOf } from '../faults/books.ts'
 import { moneyFaults } from '../faults/money.ts'
 import { differencesFromFold } from '../faults/read-models.ts'
 import { truthFrom } from '../faults/truth.ts'
 import { Broken, type Ledger } from './checks.ts'
+import { isQuiet } from './views.ts'
 import type { World } from './world.ts'
 
 /** Everything is looked at once more, whole. @returns how many orders ended how */
 export async function looksAtTheEnd(world: World, ledger: Ledger, gainedMsat: bigint): Promise<Readonly<Record<string, number>>> {
   const { simnet, pepper, engine } = world
   // What is written just then is not committed yet.
-  await engine.schedule.run({ until: () => isQuiet(world), untilMs: engine.schedule.now() + 10_000 })
+  await engine.schedule.run({ until: () => isQuiet(world.views), untilMs: engine.schedule.now() + 10_000 })
   const books = booksOf(ledger.events)
-  const [money] = moneyFaults(
-    books,
-    truthFrom((sql) => simnet.rows(sql)),
-    gainedMsat,
-  )
+  const truth = truthFrom((sql) => simnet.rows(sql))
+  const [money] = moneyFaults(books, truth, gainedMsat)
   if (money !== undefined) throw new Broken('money', money)
+  const balances = new Map(
+    simnet.control.balances().nodes.map(({ alias, onChainMsat, channelMsat }) => [alias, onChainMsat + channelMsat]),
+  )
+  const [balance] = balanceFaults(
+    books,
+    truth.payments,
+    wealthFrom((sql) => simnet.rows(sql)),
+    balances,
+  )
+  if (balance !== undefined) throw new Broken('balances', balance)
   const rows = async (sql: string) => asOfToday(world.views.rows<Record<string, SQLInputValue>>(sql), ledger)
   const differences = await differencesFromFold(rows, pepper, ledger.events)
   if (differences.length > 0) throw new Broken('read models', differences.slice(0, 3).join('\n'))
@@ -28,20 +37,11 @@ export async function looksAtTheEnd(world: World, ledger: Ledger, gainedMsat: bi
 
 /** Whether the read models have every fact about an order. */
 export function hasReadAll(world: World, { events }: Ledger): boolean {
-  if (!isQuiet(world)) return false
+  if (!isQuiet(world.views)) return false
   const read = world.views.rows<{ count: number }>(
     "SELECT count(*) AS count FROM gateway_order_facts WHERE category IN ('order', 'settlement')",
   )[0]?.count
   return read === events.filter(({ category }) => category === 'order' || category === 'settlement').length
-}
-
-function isQuiet({ views }: World): boolean {
-  try {
-    views.rows('SELECT 1')
-    return true
-  } catch {
-    return false
-  }
 }
 
 type Row = Readonly<Record<string, SQLInputValue>>

@@ -2,7 +2,8 @@ import { Broken, type Ledger } from './checks.ts'
 import { moneyAtAnyTime } from './money.ts'
 import type { Performance } from './perform.ts'
 import type { Cradle } from './processes.ts'
-import { holdsInTime, viewsBehind } from './watches.ts'
+import { viewsAsTold } from './views.ts'
+import { holdsInTime } from './watches.ts'
 import type { World } from './world.ts'
 
 /** What went wrong outside of every stream: reads of the real clock, and rejections that nobody heard. */
@@ -22,7 +23,7 @@ export function invariants(world: World, cradle: Cradle, ledger: Ledger, cues: P
   const { schedule } = engine
   const money = moneyAtAnyTime(simnet, marketOf(world), ledger)
   const holds = holdsInTime(world, cradle, ledger)
-  const views = viewsBehind(world, ledger)
+  const views = viewsAsTold(world, ledger)
   let changes = -1n
 
   const hasNetworkChanged = (): boolean => {

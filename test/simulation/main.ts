@@ -1,27 +1,28 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { fetchPinned } from './pinned.ts'
+import { checkedOut, codeBetween } from './checkout.ts'
 import { planOf } from './draw-plan.ts'
+import { fetchPinned } from './pinned.ts'
 import type { Plan } from './plan.ts'
-import { openPool, type Pool } from './pool.ts'
+import { isWorkerLost, openPool, type Pool } from './pool.ts'
 import { report, WHOLE } from './report.ts'
-import type { Outcome } from './run-plan.ts'
 import { OCCASIONS } from './reached.ts'
+import type { Outcome } from './run-plan.ts'
+import { isWhole, type Run, runSeeds } from './run-seeds.ts'
 import { shrink, sizeOf } from './shrink.ts'
-import { tally } from './tally.ts'
 
-const HELP = `npm run simulate -- --seeds 10000 [--from 1] [--workers N]   many seeds, and docs/simulation.md
-                     --report                                 writes it for fewer seeds too
-                     --keep-going                             stops at no failing seed
+const HELP = `npm run simulate -- --seeds 10000 [--from 1] [--workers N]   many seeds; 10,000 and more write docs/simulation.md
+                     --report                                 fewer write it too, to a place beside the documents
+                     --keep-going                             stops at no failing seed, and at no worker that is lost
 npm run simulate -- --seed 17 [--trace]                       one seed again
 npm run simulate -- --plan <file> [--trace]                   a plan that a failing seed was shrunk to`
 const SAID_EVERY = 50
-const MOST_FAILED = 5
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
+const cache = join(root, 'node_modules/.cache/penstock/simulation')
 const { values } = parseArgs({
   options: {
     seeds: { type: 'string' },
@@ -59,35 +60,40 @@ async function one(plan: Plan): Promise<boolean> {
 
 async function many(first: number, count: number, lanes: number): Promise<boolean> {
   const pool = openPool(lanes)
-  const sums = tally()
-  const failed: Outcome[] = []
-  const mostFailed = values['keep-going'] ? Infinity : MOST_FAILED
   const begun = performance.now()
-  let next = first
-  const lane = async (): Promise<void> => {
-    for (let seed = next++; seed < first + count && failed.length < mostFailed; seed = next++) {
-      const outcome = await pool.run({ plan: planOf(seed) })
-      sums.add(outcome)
-      if (outcome.broken) failed.push(outcome)
-      if (outcome.broken || sums.seeds() % SAID_EVERY === 0)
-        console.log(`${sums.seeds()}/${count} seeds, ${Math.round((performance.now() - begun) / 1000)} s  ${line(outcome)}`)
-    }
-  }
-  await Promise.all(Array.from({ length: lanes }, lane))
-  const [worst] = failed
+  const commit = checkedOut()
+  const run = await runSeeds(pool, { from: first, count, lanes, keepGoing: values['keep-going'] }, (outcome, sums) => {
+    if (outcome.broken || sums.seeds() % SAID_EVERY === 0)
+      console.log(`${sums.seeds()}/${count} seeds, ${Math.round((performance.now() - begun) / 1000)} s  ${line(outcome)}`)
+  })
+  const { sums, failed } = run
+  const worst = failed.find((outcome) => !isWorkerLost(outcome))
   if (worst) await explain(pool, worst)
   pool.close()
   const gaps = sums.missing()
-  if (count >= WHOLE || values.report)
-    writeFileSync(join(root, 'docs/simulation.md'), report(sums, { from: first, seeds: count }))
-  if (count >= WHOLE || values.report || values['keep-going']) {
+  const page = pageOf(run)
+  if (page !== undefined) {
+    mkdirSync(dirname(page), { recursive: true })
+    writeFileSync(page, report(run, { commit: codeBetween(commit, checkedOut()), on: new Date() }))
+  }
+  if (page !== undefined || !isWhole(run) || values['keep-going']) {
     for (const gap of gaps) console.log(gap)
     for (const name of Object.values(OCCASIONS).flat()) console.log(`${sums.faults.get(name) ?? 0} × ${name}`)
   }
+  for (const { plan, broken } of failed) console.log(`seed ${plan.seed} failed: ${broken?.message}`)
+  if (page !== undefined) console.log(`The report: ${page}`)
+  if (!isWhole(run)) console.log(`The run ended after ${sums.seeds()} of ${count} seeds: it writes no report.`)
   console.log(
     `${sums.seeds()} seeds, ${failed.length} failed${failed.length > 0 ? `: ${failed.map(({ plan }) => plan.seed).join(', ')}` : ''}; ${gaps.length} things not reached.`,
   )
-  return failed.length === 0 && (count < WHOLE || gaps.length === 0)
+  return failed.length === 0 && isWhole(run) && (count < WHOLE || gaps.length === 0)
+}
+
+/** The page among the documents is of a whole run of enough seeds, or stays as it is. */
+function pageOf(run: Run): string | undefined {
+  if (!isWhole(run)) return undefined
+  if (run.count >= WHOLE) return join(root, 'docs/simulation.md')
+  return values.report ? join(cache, 'simulation.md') : undefined
 }
 
 const line = ({ plan, steps, virtualMs, cpuMs, trace, statuses, broken }: Outcome): string =>
@@ -105,9 +111,8 @@ async function explain(pool: Pool, outcome: Outcome): Promise<void> {
     `\nSeed ${plan.seed} breaks "${broken?.invariant}". Again: npm run simulate -- --seed ${plan.seed} --trace\nShrinking a plan of ${sizeOf(plan)} parts …`,
   )
   const small = await shrink(plan, async (smaller) => (await pool.run({ plan: smaller })).broken?.invariant === broken?.invariant)
-  const folder = join(root, 'node_modules/.cache/penstock/simulation')
-  mkdirSync(folder, { recursive: true })
-  const file = join(folder, `seed-${plan.seed}.json`)
+  mkdirSync(cache, { recursive: true })
+  const file = join(cache, `seed-${plan.seed}.json`)
   writeFileSync(file, JSON.stringify(small, null, 1))
   console.log(`${JSON.stringify(small)}\n${sizeOf(small)} parts are left. Again: npm run simulate -- --plan ${file} --trace`)
 }

@@ -3,17 +3,21 @@ import type { Bus, BusMessage } from '@penstock/ports/bus.ts'
 import type { EventStore } from '@penstock/ports/event-store.ts'
 import type { SERVICES } from './plan.ts'
 import type { Reached } from './reached.ts'
+import type { World } from './world.ts'
 
 type Service = (typeof SERVICES)[number]
 
-/** Notes which calls there are to die at. */
-export const watched = (process: Mortal, points: Set<string>): Mortal => ({
-  ...process,
-  call: (point, apply, options) => {
-    points.add(point)
-    return process.call(point, apply, options)
-  },
-})
+/** Notes which calls there are to die at, and what keeps the process from its work. */
+export function watched(name: string, born: Mortal, { points, troubles }: Pick<World, 'points' | 'troubles'>): Mortal {
+  const process = troubles.watched(name, born)
+  return {
+    ...process,
+    call: (point, apply, options) => {
+      points.add(point)
+      return process.call(point, apply, options)
+    },
+  }
+}
 
 /** Counts what becomes of the appends of a process. */
 export const countedStore = (store: EventStore, reached: Reached, isPinned: boolean): EventStore => ({

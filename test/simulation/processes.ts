@@ -45,7 +45,7 @@ export function openCradle(world: World, starts: Starts): Cradle {
   const begin = (name: string, live: (process: Mortal) => Promise<void>): void => {
     const skewMs = plan.skewMs[name] ?? 0
     if (skewMs !== 0) reached('process whose clock is off')
-    const process = watched(engine.born(name, { skewMs, leastSleepMs: LEAST_SLEEP_MS }), world.points)
+    const process = watched(name, engine.born(name, { skewMs, leastSleepMs: LEAST_SLEEP_MS }), world)
     living.set(name, process)
     process.onDeath(() => {
       diary.note(`${process.name} died`)

@@ -20,6 +20,8 @@ const WORLD = [
   're-org',
   're-org that took a funding out of its block',
   're-org that kept the transactions',
+  'hold that was ended at its last height',
+  'hold that its node ended',
 ] as const
 const WEATHER = ['behave', 'offline', 'keep probes', 'reorg', 'evict', 'close', 'dear blocks', 'mine'] as const
 const DEEDS = [

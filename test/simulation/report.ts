@@ -1,28 +1,32 @@
-import { execFileSync } from 'node:child_process'
+import { orderStatuses } from '@penstock/kernel/order-status.ts'
 import { allEdges } from './edges.ts'
 import { NETWORK_EVERY, VIEWS_EVERY } from './invariants.ts'
 import { OCCASIONS } from './reached.ts'
-import { MOMENTS, type Tally } from './tally.ts'
+import type { Run } from './run-seeds.ts'
+import { MOMENTS } from './tally.ts'
 import { unreachable } from './unreachable.ts'
 import { LOOK_EVERY_MS } from './watches.ts'
 
 /** From so many seeds on everything there is has to be reached, and the report is written. */
 export const WHOLE = 10_000
 
-const date = (): string => {
-  try {
-    return execFileSync('git', ['log', '-1', '--format=%cs'], { encoding: 'utf8' }).trim()
-  } catch {
-    return 'unknown'
-  }
-}
+/** An order that was never placed: its quote was made, or its money asked for, and nothing followed. */
+const NO_ORDER = 'no order'
+/** Everything that can have become of an order, and whatever else was seen. */
+const statusesOf = (seen: Iterable<string>): readonly string[] => [...new Set([...orderStatuses, NO_ORDER, ...seen])]
+
+/** When and with which code a run was made. */
+type Made = { readonly commit: string; readonly on: Date }
+
 const number = (count: number): string => count.toLocaleString('en')
 const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
   [head, head.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`).join('\n')
 
-/** docs/simulation.md: what the simulated market met. */
-export function report(tally: Tally, { from, seeds }: { readonly from: number; readonly seeds: number }): string {
-  const { faults, edges, statuses, points } = tally
+/** docs/simulation.md: what the simulated market met, in all the seeds that were run. */
+export function report({ from, sums, failed }: Run, { commit, on }: Made): string {
+  const { faults, edges, statuses, points } = sums
+  const seeds = sums.seeds()
+  const gaps = sums.missing()
   const machines = [...new Set(allEdges.map((edge) => edge.slice(0, edge.indexOf(':'))))]
   const timesOf = (name: string) => [name.slice(name.indexOf(': ') + 1).trim(), number(faults.get(name) ?? 0)]
   const edgeRows = (machine: string) =>
@@ -43,7 +47,9 @@ which order things happen.
 - Every ${VIEWS_EVERY} steps: no read model knows what nobody has appended.
 - Once the faults stop everything has to come to rest; then money, ledger, streams and read models are compared, whole.
 
-- Seeds ${number(from)} to ${number(from + seeds - 1)}, at the commit of ${date()}: ${number(tally.steps())} steps, ${number(Math.round(tally.virtualMs() / 3_600_000))} hours of simulated time.
+- ${number(seeds)} seeds from ${number(from)} on, run on ${on.toISOString().slice(0, 10)} with the code of commit ${commit}: ${number(sums.steps())} steps, ${number(Math.round(sums.virtualMs() / 3_600_000))} hours of simulated time.
+- ${failed.length === 0 ? 'No seed failed.' : `${number(failed.length)} failed: ${failed.map(({ plan, broken }) => `seed ${plan.seed} (${broken?.invariant})`).join(', ')}.`}
+- ${gaps.length === 0 ? 'Everything there is was reached.' : `${number(gaps.length)} things were not reached: ${gaps.join('; ')}.`}
 - Repeat: \`npm run simulate -- --seeds ${seeds} --from ${from}\`. One seed: \`npm run simulate -- --seed ${from} --trace\`.
 - Anything of these tables that was never reached fails a run of ${number(WHOLE)} seeds and more.
 
@@ -51,7 +57,10 @@ which order things happen.
 
 ${table(
   ['status', 'orders'],
-  [...statuses].toSorted(([, a], [, b]) => b - a).map(([status, count]) => [status, number(count)]),
+  statusesOf(statuses.keys())
+    .map((status) => [status, statuses.get(status) ?? 0] as const)
+    .toSorted(([, a], [, b]) => b - a)
+    .map(([status, count]) => [status, number(count)]),
 )}
 
 ## What went wrong, and what was done

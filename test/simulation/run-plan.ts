@@ -103,7 +103,11 @@ async function live(
     await runTo(world, () => told.is() !== undefined, world.plan.busyMs + 120_000, afterStep)
     told.check()
     await comeToRest(world, ledger, cues, afterStep)
-    return await looksAtTheEnd(world, ledger, marketMsat(world) - before)
+    const statuses = await looksAtTheEnd(world, ledger, marketMsat(world) - before)
+    // What the last looks waited for took steps of its own.
+    const [parked] = world.diary.parked
+    if (parked !== undefined) throw new Broken('nothing is parked', parked)
+    return statuses
   } finally {
     process.off('unhandledRejection', onRejection)
   }

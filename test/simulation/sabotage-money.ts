@@ -1,4 +1,4 @@
-import { type Sabotage, told, withNode } from './sabotage-tools.ts'
+import { type Sabotage, told, whenAsked, withNode } from './sabotage-tools.ts'
 
 /** Payouts that are not made as they should be. */
 export const payers: Readonly<Record<string, Sabotage>> = {
@@ -39,4 +39,16 @@ export const payers: Readonly<Record<string, Sabotage>> = {
         },
       },
     })),
+  /** Once a seller has been paid a thousandth of a satoshi goes over to its buyer, past every list of payments. */
+  'lets a msat slip': (world) => {
+    let isDone = false
+    return whenAsked(world, () => {
+      if (isDone || told(world, 'PayoutSucceeded').length === 0) return
+      isDone = true
+      world.simnet.rows(
+        `UPDATE channels SET a_msat = a_msat - 1, b_msat = b_msat + 1
+         WHERE a IN (SELECT pubkey FROM nodes WHERE role = 'seller') AND state = 'published'`,
+      )
+    })
+  },
 }

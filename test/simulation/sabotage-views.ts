@@ -33,6 +33,12 @@ export const readers: Readonly<Record<string, Sabotage>> = {
     whenAsked(world, () => {
       if (told(world, 'HoldSettled').length > 0) overwrite(world, "UPDATE gateway_orders SET source = 'nobody'")
     }),
+  /** Every payment is shown as one that ends at once. */
+  'shows another height': (world) =>
+    whenAsked(world, () => {
+      if (told(world, 'HoldHeld').length > 0)
+        overwrite(world, "UPDATE gateway_holds SET view = json_set(view, '$.expiryHeight', 1)")
+    }),
   /** The gateway never hears of the end of an order. */
   'does not listen': (world) => ({
     ...world,

@@ -86,3 +86,29 @@ export const shutDoor = ({ on, does, pick, purchase }: Tools): Scene => ({
     ),
   ],
 })
+
+/**
+ * The payment is to be taken, and its node is away until too few blocks are left for that, or none. Who asks it as soon as it
+ * is back finds what it has not given back yet.
+ */
+export function missed({ on, does, pick, maybe, draws }: Tools): Scene {
+  const awayMs = draws.between(1500, 4000)
+  const isBackFirst = pick(true, true, false)
+  return {
+    cues: [
+      on(
+        pick(
+          'settlement SettleRequested',
+          'settlement SettleRequested',
+          'settlement SettleAsked',
+          'channel ConfirmationsReached',
+        ),
+        does('the node is away', { at: 0, much: awayMs }),
+        ...(isBackFirst ? [does('settlement is down', { at: [0, 5], much: [awayMs - 200, awayMs + 300] })] : []),
+        does('the last height comes', { at: [20, 800], much: pick([-1, 5], [8, 16], [11, 16]) }),
+        ...maybe(does('blocks are mined', { at: [800, 1400], much: [8, 12] })),
+        ...maybe(does(pick('a re-org', 'the buyer is away', 'the seller is away'), { at: [800, 3000] })),
+      ),
+    ],
+  }
+}

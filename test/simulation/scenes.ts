@@ -10,7 +10,7 @@ import {
   operatorSteps,
   spentElsewhere,
 } from './scenes-channel.ts'
-import { approvals, latePayer, outOfBlocks, shutDoor, tooLate } from './scenes-money.ts'
+import { approvals, latePayer, missed, outOfBlocks, shutDoor, tooLate } from './scenes-money.ts'
 import { lostUnheard, overtaken, secondThoughts, thereAndBack } from './scenes-outpoints.ts'
 import { cancellingSlowly, oneInvoiceForTwo, quietEnd, settlingSlowly, twins, unpaid } from './scenes-payouts.ts'
 import { closedEarly, invoiceAfterAll, lastOfIt, letGoFirst, lingering, onlySeller, outOfSight, tornOut } from './scenes-races.ts'
@@ -59,6 +59,8 @@ const SCENES: readonly ((tools: Tools) => Scene)[] = [
   outOfSight,
   oneInvoiceForTwo,
   unpaid,
+  missed,
+  missed,
 ]
 
 export function sceneOf(draws: Random): Scene {

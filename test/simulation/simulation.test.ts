@@ -36,6 +36,7 @@ const OFTEN: readonly (Occurrence | FaultKind)[] = [
   'both replicas at work: order',
   'both replicas at work: settlement',
   're-org',
+  'hold that was ended at its last height',
   'buyer: pay',
 ]
 
@@ -130,7 +131,16 @@ describe('what the checks notice', () => {
     // Until the last seller has had its time.
     ['forgets to give back', 'given back when it is said so', { busyMs: 20_000, weather: SELLERS.map(neverOpens) }],
     ['sleeps over its holds', 'no hold passes its height', { cues: [lastHeightAlone] }],
+    ['is silent at the last height', 'no hold passes its height', { cues: [lastHeightAlone] }],
+    ['is silent and waits', 'no hold passes its height', { cues: [lastHeightAlone] }],
+    ['speaks a few blocks late', 'no hold passes its height', { cues: [lastHeightAlone] }],
+    ['lets a msat slip', 'balances', {}],
+    ['changes a fact', 'streams', {}],
+    ['sets a message aside', 'nothing is parked', {}],
+    ['lets go of a promise', 'no rejection goes unheard', {}],
+    ['does not start', 'no process ends by itself', {}],
     ['reads ahead', 'read models are behind', {}],
+    ['shows another height', 'read models say what was told', {}],
     ['shows what is not so', 'read models', {}],
     ['does not listen', 'liveness', soon],
     ['reads the clock', 'only the seed decides', {}],

@@ -68,7 +68,7 @@ export async function tell(world: World, cradle: Cradle, ledger: Ledger, perform
     clock.sleep(plan.busyMs),
   ])
   engine.faults.off()
-  clearSky(simnet, plan)
+  clearSky(simnet)
   note('the faults have stopped')
 }
 

@@ -68,7 +68,27 @@ describe('what a run has not reached', () => {
   })
 })
 
+const made = { commit: 'abc1234 with changes', on: new Date(Date.UTC(2026, 0, 31, 23, 59)) }
+
 test('the report has a row for everything that can be reached, also for what was not', () => {
-  const text = report(tally(), { from: 1, seeds: 1 })
+  const text = report({ from: 1, count: 0, sums: tally(), failed: [] }, made)
   for (const name of names) expect(text).toContain(`| ${name.slice(name.indexOf(': ') + 1).trim()} | 0 |`)
+})
+
+test('the report says which code ran, what failed and what was not reached', () => {
+  const sums = tally()
+  const good = outcome([...names, 'killed before store.append', 'killed after store.append'], reachable, ['store.append'])
+  sums.add(good)
+  const whole = report({ from: 3, count: 1, sums, failed: [] }, made)
+  expect(whole).toContain('1 seeds from 3 on, run on 2026-01-31 with the code of commit abc1234 with changes: 1 steps')
+  expect(whole).toContain('No seed failed.')
+  expect(whole).toContain('Everything there is was reached.')
+
+  const [first = '', ...others] = reachable
+  const poor = tally()
+  const broken = { ...outcome(names, others), broken: { invariant: 'money', message: 'money: 1 msat', stack: '' } }
+  poor.add(broken)
+  const text = report({ from: 1, count: 1, sums: poor, failed: [broken] }, made)
+  expect(text).toContain('1 failed: seed 1 (money).')
+  expect(text).toContain(`1 things were not reached: the edge ${first} was never taken.`)
 })

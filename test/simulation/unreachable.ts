@@ -7,7 +7,8 @@ const HOLD_FIRST = 'an order hands on an invoice only behind its wish for the ho
 
 /**
  * Edges that no course of events takes, each with the reason. The deciders have them nevertheless, since each answers
- * whatever it is asked, and a fold must not break on it. One that is taken all the same fails the run.
+ * whatever it is asked, and a fold must not break on it. One that is taken all the same fails the run, and
+ * unreachable-walks.test.ts shows of the deciders and processes themselves what the reasons say.
  */
 export const unreachable: Readonly<Record<string, string>> = {
   'order: SELLER_REJECTED --LateNoted--> SELLER_REJECTED': LATE,

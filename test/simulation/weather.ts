@@ -2,7 +2,7 @@ import type { Behaviour } from '@penstock/adapters/simnet/nodes.ts'
 import type { Simnet } from '@penstock/adapters/simnet/simnet.ts'
 import type { Random } from '@penstock/adapters/seeded/random.ts'
 import type { Clock } from '@penstock/ports/clock.ts'
-import type { Plan, Weather } from './plan.ts'
+import type { Weather } from './plan.ts'
 import type { Reached } from './reached.ts'
 
 type Sky = {
@@ -57,7 +57,7 @@ async function strikes(sky: Sky, weather: Weather): Promise<void | typeof NOTHIN
 }
 
 /** Whoever is still waiting behaves again as one should, so that everything can come to an end. */
-export function clearSky({ control }: Simnet, plan: Plan): void {
+export function clearSky({ control }: Simnet): void {
   control.feeFloor(0)
   const good: Behaviour = 'ok'
   for (const { alias } of control.nodes()) {
@@ -65,7 +65,6 @@ export function clearSky({ control }: Simnet, plan: Plan): void {
     control.holdProbes(alias, false)
     control.behave(alias, good)
   }
-  void plan
 }
 
 type Branch = { readonly simnet: Simnet; readonly reached: Reached }

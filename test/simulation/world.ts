@@ -14,6 +14,7 @@ import { seededKeyring } from './keyring.ts'
 import { type Lags, openLags } from './lags.ts'
 import { type Market, openMarket } from './market.ts'
 import type { Reached } from './reached.ts'
+import { openTroubles, type Troubles } from './troubles.ts'
 
 export const CONFIG: Config = readConfig({
   PENSTOCK_OPEN_WINDOW_SECONDS: '4',
@@ -63,6 +64,7 @@ export type World = {
   readonly reached: Reached
   /** Every kind of call that a process has made. */
   readonly points: Set<string>
+  readonly troubles: Troubles
   /** What ended a process that nobody killed. */
   readonly crashes: unknown[]
 }
@@ -75,6 +77,7 @@ export function openWorld(plan: Plan): World {
   const disk = seededDisk(schedule)
   const keys = random.fork('keys')
   const reached: Reached = machine.faults.count
+  const bus = seededBus(schedule, disk)
   return {
     plan,
     engine: machine,
@@ -88,16 +91,17 @@ export function openWorld(plan: Plan): World {
     }),
     market: openMarket(clock, random.fork('market')),
     store: seededEventStore(disk),
-    bus: seededBus(schedule, disk),
+    bus,
     lags: openLags(() => schedule.now(), reached),
     views: seededDatabase(disk),
     records: seededDatabase(disk),
     leases: seededLeases(schedule),
     keyring: seededKeyring(keys.bytes(32)),
     pepper: keys.bytes(32),
-    diary: openDiary(() => schedule.now()),
+    diary: openDiary(() => schedule.now(), bus),
     reached,
     points: new Set(),
+    troubles: openTroubles(() => schedule.now()),
     crashes: [],
   }
 }

@@ -13,7 +13,7 @@ import type { Fold } from '../fold.ts'
 import { marketMsat } from '../look.ts'
 import { moneyFaults } from '../money.ts'
 import { orderFaults } from '../orders.ts'
-import { differencesFromFold, type ReadRows } from '../read-models.ts'
+import { differencesFromFold, type ReadRows, unread } from '../read-models.ts'
 import { atRest } from '../rest.ts'
 import { type Truth, truthOf } from '../truth.ts'
 import { unnamed, type Wait } from '../waiting.ts'
@@ -52,7 +52,7 @@ export async function lookAtCluster(
   const waits = await atRest({
     fold,
     truthNow: async () => truthOf(cluster.dataDir),
-    mine: () => cluster.operator('POST', '/sim/mine', { blocks: 3 }),
+    mine: async (most) => most > 0 && cluster.operator('POST', '/sim/mine', { blocks: Math.min(most, 3) }),
     mineAfterMs: PATIENCE_MS,
     withinMs: REST_WITHIN_MS,
   })
@@ -97,7 +97,7 @@ async function readModels({ postgresUrl, dataDir }: TestCluster, fold: Fold): Pr
     const begun = performance.now()
     for (;;) {
       await fold.catchUp()
-      const faults = await differencesFromFold(rows, pepper, fold.events)
+      const faults = [...(await unread(rows, fold.events)), ...(await differencesFromFold(rows, pepper, fold.events))]
       const known = fold.events.length
       await fold.catchUp()
       const waited = performance.now() - begun

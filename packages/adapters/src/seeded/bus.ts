@@ -1,5 +1,5 @@
 import { Fault } from '@penstock/kernel/result.ts'
-import type { Bus, BusMessage, RunningSubscription, Subscription } from '@penstock/ports/bus.ts'
+import type { Bus, BusMessage, ParkedKey, RunningSubscription, Subscription } from '@penstock/ports/bus.ts'
 import { deliver } from './delivery.ts'
 import type { Disk } from './disk.ts'
 import { type Group, join, leave, newGroup, offer, put } from './group.ts'
@@ -14,6 +14,8 @@ export type SeededBus = {
   topic(name: string): readonly BusMessage[]
   /** Messages that some group has not handled yet, parked ones left out; groups without a subscriber count too. */
   undelivered(): number
+  /** Every time that a key was set aside since the world began, also where it was put back since. */
+  parkings(): readonly Omit<ParkedKey, 'messages'>[]
 }
 
 export type SeededBusOptions = {
@@ -40,6 +42,7 @@ export function seededBus(schedule: Schedule, disk: Disk): SeededBus {
       [...broker.groups.values()]
         .flatMap(({ lanes }) => [...lanes.values()])
         .reduce((sum, { queue, next, parked }) => sum + (parked ? 0 : queue.length - next), 0),
+    parkings: () => [...broker.groups.values()].flatMap(({ parkings }) => parkings),
   }
 }
 

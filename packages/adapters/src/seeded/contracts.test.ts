@@ -1,6 +1,7 @@
 import { Fault } from '@penstock/kernel/result.ts'
 import type { Bus } from '@penstock/ports/bus.ts'
 import { type BusWorld, busContract, type CrashMoment } from '@penstock/ports/bus.contract.ts'
+import { clockContract } from '@penstock/ports/clock.contract.ts'
 import type { EventStore } from '@penstock/ports/event-store.ts'
 import { eventStoreContract, type EventStoreWorld } from '@penstock/ports/event-store.contract.ts'
 import { leasesContract } from '@penstock/ports/leases.contract.ts'
@@ -183,6 +184,15 @@ for (const [title, plan] of Object.entries(sqlPlans)) {
     return { records: port, ...rest }
   })
 }
+clockContract('seeded, of the world', async () => {
+  const { schedule, stop } = running()
+  return { clock: schedule.clock, teardown: stop }
+})
+for (const [title, options] of Object.entries({ 'of a process': {}, 'of a process that is ahead': { skewMs: 1500 } }))
+  clockContract(`seeded, ${title}`, async () => {
+    const world = running()
+    return { clock: world.born('sleeper', options).clock, teardown: world.stop }
+  })
 leasesContract('seeded', async () => {
   const world = running()
   return {

@@ -46,6 +46,7 @@ function answered(group: Group, lane: Lane, owner: Member, outcome: Handled | 'f
     const since = lane.parked?.since ?? process.clock.now()
     keep(lane, doneOf(lane))
     lane.parked = { reason: outcome.park, since, replaying: false }
+    group.parkings.push({ group: group.name, topic: group.topic, key: lane.key, reason: outcome.park, since })
   } else if (process.strikes('busRepeat')) lane.next = Math.max(0, lane.next - group.draws.between(0, MOST_REPEATED))
   else {
     lane.next++

@@ -1,4 +1,4 @@
-import type { BusMessage } from '@penstock/ports/bus.ts'
+import type { BusMessage, ParkedKey } from '@penstock/ports/bus.ts'
 import { doneOf, free, isReady, keep, type Lane, type Member, newLane } from './lanes.ts'
 import type { Random } from './random.ts'
 import type { Schedule } from './schedule.ts'
@@ -9,6 +9,8 @@ export type Group = {
   readonly topic: string
   readonly lanes: Map<string, Lane>
   readonly members: Set<Member>
+  /** Every time that a key was set aside, also where it was put back since. */
+  readonly parkings: Omit<ParkedKey, 'messages'>[]
   readonly schedule: Schedule
   readonly draws: Random
 }
@@ -20,6 +22,7 @@ export const newGroup = (schedule: Schedule, name: string, topic: string): Group
   topic,
   lanes: new Map(),
   members: new Set(),
+  parkings: [],
   schedule,
   draws: schedule.random.fork(`group/${name}/${topic}`),
 })

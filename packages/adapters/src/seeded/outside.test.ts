@@ -40,6 +40,11 @@ for (const [title, plan] of Object.entries(plans)) {
       seller: node(process, simnet, 'seller-ada'),
       chain: chainFor(process, simnet.chain()),
       mine: async (count) => void simnet.control.mine(count),
+      away: async (blocks) => {
+        simnet.control.setOnline('market', false)
+        simnet.control.mine(blocks)
+        simnet.control.setOnline('market', true)
+      },
       send: async (request, amountMsat, totalMsat) => simnet.control.pay('buyer', request, { amountMsat, totalMsat }),
       forget: async (outpoint) => simnet.control.forget(outpoint.split(':')[0] ?? ''),
       holdProbes: async (held) => simnet.control.holdProbes('buyer', held),

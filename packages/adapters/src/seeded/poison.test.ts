@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID, webcrypto } from 'node:crypto'
 import { connect } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -9,6 +9,12 @@ const touches: Readonly<Record<string, () => unknown>> = {
   'new Date': () => new Date(),
   'Date()': () => (Date as () => string)(),
   'performance.now': () => performance.now(),
+  'performance.mark': () => performance.mark('now'),
+  'performance.toJSON': () => performance.toJSON() as unknown,
+  'performance.timeOrigin': () => performance.timeOrigin,
+  'a date format of now': () => new Intl.DateTimeFormat().format(),
+  'a date format of nothing': () => new Intl.DateTimeFormat().format(undefined),
+  'a date format of now in parts': () => new Intl.DateTimeFormat().formatToParts(),
   'process.hrtime': () => process.hrtime(),
   'process.hrtime.bigint': () => process.hrtime.bigint(),
   'Math.random': () => Math.random(),
@@ -20,6 +26,8 @@ const touches: Readonly<Record<string, () => unknown>> = {
   'imported random bytes': () => randomBytes(4),
   'an imported UUID': () => randomUUID(),
   'crypto.randomUUID': () => crypto.randomUUID(),
+  'crypto.subtle': () => crypto.subtle.digest('SHA-256', new Uint8Array(1)),
+  'imported crypto.subtle': () => webcrypto.subtle.generateKey({ name: 'AES-GCM', length: 128 }, false, ['encrypt']),
   getRandomValues: () => crypto.getRandomValues(new Uint8Array(4)),
   fetch: () => fetch('http://127.0.0.1:1'),
   'a connection': () => connect(1, '127.0.0.1'),
@@ -48,6 +56,8 @@ describe('a poisoned world', () => {
     restore = poisonGlobals()
     const date = new Date(0)
     const [text, isDate, utc, parsed] = [date.toISOString(), date instanceof Date, Date.UTC(1970, 0, 2), Date.parse('1970-01-02')]
+    const inUtc = new Intl.DateTimeFormat('en', { timeZone: 'UTC', year: 'numeric' })
+    const years = [inUtc.format(date), inUtc.format(0), inUtc.formatToParts(0)[0]?.value]
     restore()
     expect([text, isDate, utc, parsed]).toEqual(['1970-01-01T00:00:00.000Z', true, 86_400_000, 86_400_000])
     expect([Date.now() > 0, new Date() instanceof Date, Math.random() < 1, performance.now() > 0]).toEqual([
@@ -58,6 +68,10 @@ describe('a poisoned world', () => {
     ])
     expect(crypto.getRandomValues(new Uint8Array(4))).toHaveLength(4)
     expect(randomUUID()).toHaveLength(36)
+    expect(years).toEqual(['1970', '1970', '1970'])
+    expect(inUtc.format()).toBe(inUtc.formatToParts()[0]?.value)
+    expect(performance.timeOrigin).toBeGreaterThan(0)
+    expect(await crypto.subtle.digest('SHA-256', new Uint8Array(1))).toHaveProperty('byteLength', 32)
     await pause(1)
   })
 })

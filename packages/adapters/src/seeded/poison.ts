@@ -16,17 +16,20 @@ const IDS = 'draw from the ids port (ports/clock.ts)'
 const OUTSIDE = 'reach the outside through a port'
 const THREADS = 'it runs on a real thread: take the synchronous one or a port'
 
+const SUBTLE = Object.getOwnPropertyNames(crypto.webcrypto.subtle.constructor.prototype).filter((name) => name !== 'constructor')
+
 const forbidden: readonly Forbidden[] = [
   [globalThis, ['setTimeout', 'setInterval', 'setImmediate'], SLEEP],
   [timers, ['setTimeout', 'setInterval', 'setImmediate'], SLEEP],
   [timersPromises, ['setTimeout', 'setInterval', 'setImmediate'], SLEEP],
   [AbortSignal, ['timeout'], SLEEP],
-  [performance, ['now'], CLOCK],
+  [performance, ['now', 'mark', 'measure', 'toJSON'], CLOCK],
   [process, ['hrtime', 'uptime'], CLOCK],
   [Math, ['random'], IDS],
   [crypto, ['randomUUID', 'randomBytes', 'randomInt', 'randomFill', 'randomFillSync', 'pseudoRandomBytes'], IDS],
   [crypto, ['generateKey', 'generateKeySync', 'generateKeyPair', 'generateKeyPairSync'], IDS],
   [crypto, ['argon2', 'scrypt', 'pbkdf2', 'hkdf'], THREADS],
+  [crypto.webcrypto.subtle, SUBTLE, THREADS],
   // The function of that name in node:crypto goes there too.
   [crypto.webcrypto, ['getRandomValues', 'randomUUID'], IDS],
   [globalThis, ['fetch'], OUTSIDE],
@@ -53,7 +56,11 @@ export function poisonGlobals(touched: (error: RealWorldTouched) => void = () =>
   const undo = forbidden.flatMap(([holder, names, instead]) =>
     names.map((name) => poison(holder, name, () => fail(name, instead))),
   )
-  undo.push(poisonDate((what) => fail(what, CLOCK)))
+  undo.push(
+    poisonDate((what) => fail(what, CLOCK)),
+    poisonFormat(() => fail('a date format of now', CLOCK)),
+    poisonOrigin(() => fail('performance.timeOrigin', CLOCK)),
+  )
   syncBuiltinESMExports()
   return () => {
     for (const restore of undo) restore()
@@ -86,6 +93,36 @@ function poisonDate(fail: (what: string) => never): () => void {
       name === 'now' ? () => fail('Date.now') : (Reflect.get(target, name, self) as unknown),
   })
   return () => void (globalThis.Date = RealDate)
+}
+
+/** What is given its instant formats it. */
+function poisonFormat(fail: () => never): () => void {
+  const { prototype } = Intl.DateTimeFormat
+  const [format, parts] = ['format', 'formatToParts'].map((name) => Object.getOwnPropertyDescriptor(prototype, name))
+  const realParts = parts?.value as Intl.DateTimeFormat['formatToParts'] // the function that it had
+  const ofGiven =
+    <T>(real: (date: Date | number) => T) =>
+    (date?: Date | number) =>
+      date === undefined ? fail() : real(date)
+  Object.defineProperty(prototype, 'format', {
+    ...format,
+    get(this: Intl.DateTimeFormat) {
+      return ofGiven(format?.get?.call(this) as Intl.DateTimeFormat['format']) // the getter that it had
+    },
+  })
+  Object.defineProperty(prototype, 'formatToParts', {
+    ...parts,
+    value(this: Intl.DateTimeFormat, date?: Date | number) {
+      return ofGiven((given) => realParts.call(this, given))(date)
+    },
+  })
+  return () => Object.defineProperties(prototype, { ...(format && { format }), ...(parts && { formatToParts: parts }) })
+}
+
+function poisonOrigin(fail: () => never): () => void {
+  Object.defineProperty(performance, 'timeOrigin', { get: fail, configurable: true })
+  // What was inherited shows again.
+  return () => Reflect.deleteProperty(performance, 'timeOrigin')
 }
 
 /** Simulated code has touched the real clock, real randomness or another machine: its stack says where. */

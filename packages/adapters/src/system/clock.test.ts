@@ -1,17 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { clockContract } from '@penstock/ports/clock.contract.ts'
 import { systemClock } from './clock.ts'
 
-describe('the system clock', () => {
-  it('sleeps at least as long as asked', async () => {
-    const started = performance.now()
-    await systemClock.sleep(20)
-    expect(performance.now() - started).toBeGreaterThanOrEqual(19)
-  })
-  it('wakes up with the signal, and does not sleep where it has fired', async () => {
-    const stop = new AbortController()
-    const sleeping = systemClock.sleep(60_000, stop.signal)
-    stop.abort()
-    await sleeping
-    await systemClock.sleep(60_000, stop.signal)
-  })
-})
+clockContract('of the machine', async () => ({ clock: systemClock, teardown: () => Promise.resolve() }))

@@ -1,0 +1,60 @@
+import type { Mortal } from '@penstock/adapters/seeded/mortal.ts'
+
+/**
+ * What keeps processes from their own work: a start, standing still, and servers that do not answer. A bus or a lease that
+ * fails is none of it: whoever watches over money waits for neither.
+ */
+export type Troubles = {
+  /** The same process, with its calls watched. */
+  watched(name: string, process: Mortal): Mortal
+  /** Since when nothing has troubled the process of this name, in the world's time; now, while something does. */
+  calmSinceMs(name: string): number
+}
+
+const SERVERS = ['chain.', 'lightning.', 'store.', 'sql.']
+/** Most calls take 50 ms at the most, and a few of them wait for each other at the database. */
+const SLOW_MS = 250
+
+type Of = { readonly process: Mortal; readonly pending: Set<{ readonly sinceMs: number }>; troubledMs: number }
+
+export function openTroubles(now: () => number): Troubles {
+  const all = new Map<string, Of>()
+  const end = (of: Of, call: { readonly sinceMs: number }, hasFailed: boolean): void => {
+    of.pending.delete(call)
+    if (hasFailed || now() - call.sinceMs > SLOW_MS) of.troubledMs = Math.max(of.troubledMs, now())
+  }
+  return {
+    watched(name, process) {
+      const of: Of = { process, pending: new Set(), troubledMs: now() }
+      all.set(name, of)
+      return {
+        ...process,
+        freeze(ms) {
+          of.troubledMs = now() + ms
+          process.freeze(ms)
+        },
+        call(point, apply, options) {
+          const call = { sinceMs: now() }
+          of.pending.add(call)
+          const answer = process.call(point, apply, options)
+          answer.then(
+            () => end(of, call, false),
+            () =>
+              end(
+                of,
+                call,
+                SERVERS.some((server) => point.startsWith(server)),
+              ),
+          )
+          return answer
+        },
+      }
+    },
+    calmSinceMs(name) {
+      const of = all.get(name)
+      if (!of?.process.alive()) return now()
+      for (const { sinceMs } of of.pending) if (now() - sinceMs > SLOW_MS) return now()
+      return of.troubledMs
+    },
+  }
+}
