@@ -61,10 +61,14 @@ describe.skipIf(clusterMissing !== undefined)(`a cluster of real servers${cluste
         name,
       )
     }
-    const names = new Set(samples.map(({ name }) => name))
     const asked = new Set(queries().flatMap(({ expr }) => metricsIn(expr).map(({ name }) => name)))
-    const missing = [...asked].filter((name) => !names.has(name) && !notAlways.has(name) && name !== 'up')
-    assert.deepEqual(missing, [])
+    const missing = async (): Promise<readonly string[]> => {
+      const names = new Set((await allMetrics(cluster)).map(({ name }) => name))
+      return [...asked].filter((name) => !names.has(name) && !notAlways.has(name) && name !== 'up')
+    }
+    // Some are measured every few seconds.
+    await until('all of them are exported', async () => (await missing()).length === 0, 20_000, 250).catch(() => {})
+    assert.deepEqual(await missing(), [])
   })
 })
 

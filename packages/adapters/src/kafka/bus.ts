@@ -20,9 +20,12 @@ export type KafkaBusOptions = BusOptions &
     readonly sessionTimeoutMs: number
     /** A publish that is not confirmed after so long is a fault. */
     readonly publishTimeoutMs?: number
+    /** How often the brokers are asked about topics; a publish that meets a deleted topic has to outlive it. */
+    readonly reviewEveryMs?: number
   }
 
 const PUBLISH_TIMEOUT_MS = 30_000
+const REVIEW_EVERY_MS = 5000
 const LOOK_FOR_PARKED_MS = 1000
 const CLOSE_MS = 5000
 
@@ -31,7 +34,8 @@ const CLOSE_MS = 5000
  * is known by the streams and the views. Parked keys lie in tables of `views`, shared by all processes.
  */
 export async function kafkaBus(views: Views, options: KafkaBusOptions): Promise<Bus> {
-  const { clock = systemClock, prefix, sessionTimeoutMs, log, publishTimeoutMs = PUBLISH_TIMEOUT_MS } = options
+  const { clock = systemClock, prefix, sessionTimeoutMs, log } = options
+  const { publishTimeoutMs = PUBLISH_TIMEOUT_MS, reviewEveryMs = REVIEW_EVERY_MS } = options
   const kafka = kafkaClient(options)
   const topics = topicKeeper(kafka, options, clock, log)
   const parked = await parkedKeys(views, () => clock.now())
@@ -48,7 +52,8 @@ export async function kafkaBus(views: Views, options: KafkaBusOptions): Promise<
     return wanted.joined
   }, options)
   const lookForParked = (): Promise<void> => noteParked(groups.joined(), parked).catch(() => {})
-  const watched = rounds(kafkaClient(options, briefRetry), topics, groups.all, { clock, log, signal: closed.signal })
+  const watching = { everyMs: reviewEveryMs, clock, log, signal: closed.signal }
+  const watched = rounds(kafkaClient(options, briefRetry), topics, groups.all, watching)
   void (async () => {
     while (!closed.signal.aborted) {
       await clock.sleep(LOOK_FOR_PARKED_MS, closed.signal)

@@ -4,11 +4,14 @@ import type { BusLog } from './client.ts'
 import type { Topics } from './topics.ts'
 import type { Wanted } from './wanted.ts'
 
-type RoundsOptions = { readonly clock: Clock; readonly log: BusLog | undefined; readonly signal: AbortSignal }
+type RoundsOptions = {
+  readonly everyMs: number
+  readonly clock: Clock
+  readonly log: BusLog | undefined
+  readonly signal: AbortSignal
+}
 
-/** A publish that meets a deleted topic has to outlive a round. */
-const EVERY_MS = 5000
-/** Of the rounds, each so many measures: it costs some requests for each group. */
+/** The first round measures, and then one of so many: it costs some requests for each group. */
 const MEASURED_EVERY = 3
 
 /**
@@ -21,10 +24,10 @@ export async function rounds(
   wanted: () => readonly Wanted[],
   options: RoundsOptions,
 ): Promise<void> {
-  const { clock, log, signal } = options
+  const { everyMs, clock, log, signal } = options
   let admin: Admin | undefined
-  for (let round = 1; !signal.aborted; round++) {
-    await clock.sleep(EVERY_MS, signal)
+  for (let round = 0; !signal.aborted; round++) {
+    await clock.sleep(everyMs, signal)
     if (signal.aborted) break
     const asked = round % MEASURED_EVERY === 0 ? wanted() : []
     const failures: unknown[] = []
