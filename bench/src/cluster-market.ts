@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { kafkaClient } from '@penstock/adapters/kafka/client.ts'
@@ -29,21 +29,23 @@ export type MarketExtent = { readonly calls: number; readonly pushed: number; re
 const ms = (value: number): string => `${Math.round(value).toLocaleString('en')} ms`
 
 export async function measureMarket(cluster: TestCluster, extent: MarketExtent): Promise<readonly Figure[]> {
-  const { uri } = await buyerOf(cluster)
+  const { uri, alias } = await buyerOf(cluster)
   const body = JSON.stringify({ query: BUY, variables: { input: { connection_uri: uri, usd_cents: '500' } } })
   const { call, close } = poster(`${cluster.url}/graphql`, 1)
   await until('somebody sells', async () => isBought(await call(body)), SOLD_WITHIN_MS, 250)
   close()
   const figures: Figure[] = []
   for (const callers of [1, 8]) figures.push(await purchases(cluster, body, callers, extent.calls))
-  for (const name of ['quote', 'order', 'settlement', 'matching', 'gateway'])
-    figures.push(await recoveries(cluster, body, name, extent.kills))
+  for (const name of SERVICES) figures.push(await recoveries(cluster, { body, alias }, name, extent.kills))
   figures.push(memory(cluster))
   figures.push(...(await pushed(cluster, body, extent.pushed)))
   return figures
 }
 
+const SERVICES = ['gateway', 'accounts', 'quote', 'order', 'settlement', 'matching', 'channel-watcher']
 const SOLD_WITHIN_MS = 120_000
+const BACK_WITHIN_MS = 120_000
+const DRAINED_WITHIN_MS = 600_000
 const isBought = (answer: string): boolean => answer.includes('"lightning_invoice":"ln')
 
 async function purchases({ url }: TestCluster, body: string, callers: number, calls: number): Promise<Figure> {
@@ -74,13 +76,23 @@ const rowsOf = ({ dataDir }: TestCluster): Promise<readonly Row[]> =>
     asking.on('error', reject).end()
   })
 
-/** From kill -9 of every replica of a service to the first command or fact that a new one has handled, while others buy. */
-async function recoveries(cluster: TestCluster, body: string, name: string, kills: number): Promise<Figure> {
+type Purchase = { readonly body: string; readonly alias: string }
+
+/**
+ * From kill -9 of every replica of a service to the first command that a new one has handled, or the first fact where it is
+ * sent none, while others buy and pay.
+ */
+async function recoveries(cluster: TestCluster, { body, alias }: Purchase, name: string, kills: number): Promise<Figure> {
   const over = new AbortController()
   const client = poster(`${cluster.url}/graphql`, 4)
+  // Who watches channels has nothing to do before somebody pays.
+  const bought = async (): Promise<void> => {
+    const invoice = /"lightning_invoice":"(ln[^"]+)"/.exec(await client.call(body))?.[1]
+    await (invoice === undefined ? sleep(50) : cluster.operator('POST', '/sim/pay', { invoice, from: alias }))
+  }
   const buying = Promise.all(
     Array.from({ length: 4 }, async () => {
-      while (!over.signal.aborted) await client.call(body).catch(() => sleep(50))
+      while (!over.signal.aborted) await bought().catch(() => sleep(50))
     }),
   )
   const taken: number[] = []
@@ -93,7 +105,7 @@ async function recoveries(cluster: TestCluster, body: string, name: string, kill
       (await rowsOf(cluster)).some(
         (row) => row.name === name && (row.handled ?? 0) > 0 && !before.some(({ pid }) => pid === row.pid),
       )
-    while (!(await isBack())) await sleep(20)
+    await until(`${name} is back`, isBack, BACK_WITHIN_MS, 20)
     taken.push(performance.now() - began)
   }
   over.abort()
@@ -102,15 +114,33 @@ async function recoveries(cluster: TestCluster, body: string, name: string, kill
   return { what: `kill -9 of every ${name}, to its next handled message`, figures: taken.map(ms).join(', ') }
 }
 
-/** Resident memory by name, of the first process of each. */
+/** What each process has in memory, with the processes that it has started; pages that some share count in parts. */
 function memory(cluster: TestCluster): Figure {
-  const seen = new Map<string, string>()
-  for (const { name, pid } of cluster.processes()) {
-    if (pid === undefined || seen.has(name)) continue
-    const kib = Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0)
-    seen.set(name, `${name} ${Math.round(kib / 1024)}`)
+  const children = childrenOf()
+  const tree = (pid: number): readonly number[] => [pid, ...(children.get(pid) ?? []).flatMap(tree)]
+  const kib = (pid: number): number => Number(/^Pss:\s+(\d+)/m.exec(read(`/proc/${pid}/smaps_rollup`))?.[1] ?? 0)
+  const named = cluster.processes().flatMap(({ name, pid }) => (pid === undefined ? [] : [{ name, pids: tree(pid) }]))
+  const byName = Map.groupBy(named, ({ name }) => name)
+  const figures = [...byName].map(
+    ([name, all]) =>
+      `${name} ${all.map(({ pids }) => Math.round(pids.reduce((sum, pid) => sum + kib(pid), 0) / 1024)).join(' + ')}`,
+  )
+  return { what: 'memory of each process (proportional set size), MiB', figures: figures.join(', ') }
+}
+
+/** Empty where the process has ended meanwhile. */
+function read(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return ''
   }
-  return { what: 'resident memory of a process, MiB', figures: [...seen.values()].join(', ') }
+}
+
+function childrenOf(): ReadonlyMap<number, readonly number[]> {
+  const all = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
+  const parents = all.map((pid) => [Number(/^PPid:\s+(\d+)/m.exec(read(`/proc/${pid}/status`))?.[1] ?? 0), Number(pid)] as const)
+  return new Map([...Map.groupBy(parents, ([parent]) => parent)].map(([parent, pairs]) => [parent, pairs.map(([, pid]) => pid)]))
 }
 
 const CALLERS = 32
@@ -124,7 +154,11 @@ async function pushed(cluster: TestCluster, body: string, orders: number): Promi
   const over = new AbortController()
   const looking = (async () => {
     while (!over.signal.aborted) {
-      lags.push(await lagOf(admin))
+      // A broker that is busy may not answer a look in time; the next one tells.
+      await lagOf(admin).then(
+        (lag) => lags.push(lag),
+        () => undefined,
+      )
       await sleep(LOOK_EVERY_MS)
     }
   })()
@@ -137,7 +171,7 @@ async function pushed(cluster: TestCluster, body: string, orders: number): Promi
   })
   const tookMs = performance.now() - began
   const pushedAt = performance.now()
-  while ((await lagOf(admin)) > 0) await sleep(LOOK_EVERY_MS)
+  await until('nothing waits any more', async () => (await lagOf(admin).catch(() => 1)) === 0, DRAINED_WITHIN_MS, LOOK_EVERY_MS)
   const drainedMs = performance.now() - pushedAt
   over.abort()
   await looking
