@@ -104,6 +104,33 @@ async function paid(one: Bought): Promise<Bought> {
 
 const bought = async (uri: string): Promise<Bought> => paid((await unpaid(uri)).bought)
 
+/** Asks the gateways for something all the time, each time by a connection of its own. */
+function callers() {
+  const over = new AbortController()
+  const failed: string[] = []
+  let asked = 0
+  const call = async (): Promise<void> => {
+    const headers = { 'content-type': 'application/json', connection: 'close' }
+    const answer = await fetch(`${cluster.url}/graphql`, { method: 'POST', headers, body: '{"query":"{ __typename }"}' })
+    if (!answer.ok) throw new Error(`${answer.status} ${await answer.text()}`)
+    await answer.body?.cancel()
+  }
+  const calling = (async () => {
+    while (!over.signal.aborted) {
+      asked += 1
+      await call().catch((error: unknown) => failed.push(String(error)))
+      await sleep(20)
+    }
+  })()
+  return {
+    async end() {
+      over.abort()
+      await calling
+      return { asked, failed }
+    },
+  }
+}
+
 /** Buys one after the other until it is told to stop. */
 function buyers(uri: string) {
   const over = new AbortController()
@@ -221,12 +248,15 @@ describe.skipIf(clusterMissing !== undefined)('a release with another version of
       execFileSync(process.execPath, [join(next.folder, 'services/cluster/src/migrate.ts')], {
         env: { ...process.env, PENSTOCK_POSTGRES_URL: cluster.postgresUrl, PENSTOCK_KAFKA_BROKERS: cluster.brokers },
       })
+      const calling = callers()
       // Who reads before who writes: old and new processes of each service meet old and new ones of the others.
       await roll(SERVICES.slice(0, 4), toNext)
       await roll(['gateway'], toNext)
       await roll(SERVICES.slice(4, 6), toNext)
       const { orders, again } = await buying.end()
-      console.log(`${orders.length} orders while it was rolled out; ${again} requests were sent again`)
+      const { asked, failed } = await calling.end()
+      console.log(`${orders.length} orders while it was rolled out, ${again} of them asked for again; ${asked} other requests`)
+      expect(failed).toEqual([])
       const late = await bought(uri)
       await paid(through)
       for (const one of [...before, ...orders, late, through]) await served(one)
