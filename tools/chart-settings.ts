@@ -5,7 +5,11 @@ const CHART = new URL('../deploy/helm/penstock/', import.meta.url)
 const SCHEMA = new URL('values.schema.json', CHART)
 
 /** Never in a values file: a secret, and what only makes sense on one machine. */
-const NOT_FOR_CHARTS: ReadonlySet<string> = new Set(['PENSTOCK_OPERATOR_TOKEN', 'PENSTOCK_SHARE_PORT'])
+const NOT_FOR_CHARTS: ReadonlySet<string> = new Set([
+  'PENSTOCK_OPERATOR_TOKEN',
+  'PENSTOCK_SHARE_PORT',
+  'PENSTOCK_LND_MACAROON_DIR',
+])
 
 /** Every variable that the chart's templates set by themselves. */
 export function settingsInTemplates(): ReadonlySet<string> {

@@ -1,3 +1,4 @@
+import { existsSync, writeSync } from 'node:fs'
 import { connectLnd, type LndAddress } from '@penstock/adapters/lnd/connection.ts'
 import { lndLightning } from '@penstock/adapters/lnd/lightning.ts'
 import { systemClock } from '@penstock/adapters/system/clock.ts'
@@ -19,6 +20,10 @@ export type AgentPlan = {
   readonly pace: Partial<Pace>
   readonly fees: Partial<FundingFees>
   readonly dies: Death | null
+  /** Steps that it stands still at when they are written down, once each, until it is sent on. */
+  readonly stands: readonly SaleStep['type'][]
+  /** A file of this name, a dot and the step sends it on. */
+  readonly sentOn: string
 }
 
 const plan = JSON.parse(process.argv[2] ?? '') as AgentPlan // as the test wrote it
@@ -36,11 +41,30 @@ function mortal(journal: Journal, { step, when }: Death): Journal {
   }
 }
 
+const LOOK_MS = 10
+
+/** From the moment that it says so nothing of this process runs, until it is sent on. */
+function halting(journal: Journal, steps: readonly SaleStep['type'][]): Journal {
+  const left = new Set(steps)
+  const still = new Int32Array(new SharedArrayBuffer(4))
+  return {
+    ...journal,
+    record(orderId, at, now) {
+      const sale = journal.record(orderId, at, now)
+      if (left.delete(now.type)) {
+        writeSync(2, `stands at ${now.type}\n`)
+        while (!existsSync(`${plan.sentOn}.${now.type}`)) Atomics.wait(still, 0, 0, LOOK_MS)
+      }
+      return sale
+    },
+  }
+}
+
 const journal = openJournal(plan.journal)
 await runSellerAgent({
   url: plan.url,
   lightning: lndLightning(connectLnd(plan.lnd, systemClock)),
-  journal: plan.dies ? mortal(journal, plan.dies) : journal,
+  journal: halting(plan.dies ? mortal(journal, plan.dies) : journal, plan.stands),
   terms: TERMS,
   clock: systemClock,
   ids: systemIds(),

@@ -26,6 +26,18 @@ const DEATHS: readonly Death[] = [
   { step: 'Ended', when: 'before' },
 ]
 
+/** At each of these its lnd dies once, in the course of one sale. */
+const STEPS = [
+  'InvoiceGiven',
+  'OpeningBegun',
+  'Prepared',
+  'Named',
+  'PublishBegun',
+  'Published',
+  'FeeRaised',
+  'Sold',
+] as const satisfies readonly Death['step'][]
+
 describe.skipIf(noLightning)('a seller’s agent on lnd', () => {
   const here = exchange({ sellers: ['seller'], btcd: true })
   let start: Awaited<ReturnType<typeof agentsOf>>
@@ -77,18 +89,22 @@ describe.skipIf(noLightning)('a seller’s agent on lnd', () => {
     await isSoldOnce(deal, 1)
   }, 180_000)
 
-  it('its lnd killed while it opens, names, publishes: the same', async () => {
+  it('its lnd killed at every step of a sale, while the agent stands just there: the same', async () => {
     await agent.kill()
-    agent = start()
+    agent = start({ stands: STEPS, fees: { startRate: 1, raiseAfterBlocks: 2, maxRate: 50 } })
     const deal = await here().deal()
     await here().paid(deal)
-    for (const step of ['OpeningBegun', 'Prepared', 'Published']) {
-      await comesTo(step)
+    for (const step of STEPS) {
+      // Blocks without the funding; then with it.
+      if (step === 'FeeRaised') await miner(here().servers).extend(2)
+      if (step === 'Sold') await here().mineUntil(deal, 'VALID_CHANNEL_OPENING')
+      await agent.standsAt(step)
       await node('seller').kill()
+      await agent.goOn(step)
       await node('seller').start()
     }
-    await here().mineUntil(deal, 'VALID_CHANNEL_OPENING')
     await here().servers.mine(6)
+    await comesTo('Ended')
     await isSoldOnce(deal, 2)
   }, 180_000)
 

@@ -4,6 +4,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { bake } from '@penstock/adapters/lnd/bake.ts'
 import { killWithParent } from '@penstock/servers/parent.ts'
+import { until } from '@penstock/servers/lightning-process.ts'
 import { machine, scratch } from '../harness/product.ts'
 import type { AgentPlan } from './agent.child.ts'
 import type { Exchange } from './exchange.ts'
@@ -14,6 +15,10 @@ export type Agent = {
   readonly said: () => string
   /** Resolves when it is gone, with the signal that ended it. */
   readonly ended: Promise<string | null>
+  /** Resolves when it stands still at a step that it was to stand at. */
+  readonly standsAt: (step: AgentPlan['stands'][number]) => Promise<unknown>
+  /** From where it stands. */
+  readonly goOn: (step: AgentPlan['stands'][number]) => Promise<void>
   /** As kill -9 does. */
   readonly kill: () => Promise<void>
 }
@@ -32,6 +37,8 @@ export async function agentsOf(at: Exchange, alias: string) {
     pace: { pollMs: 200, watchMs: 500, firstRetryMs: 200, longestRetryMs: 2000, maxUnreached: 3 },
     fees: {},
     dies: null,
+    stands: [],
+    sentOn: join(folder, 'sent-on'),
   }
   return (change: Partial<AgentPlan> = {}): Agent => {
     const file = new URL('agent.child.ts', import.meta.url).pathname
@@ -46,6 +53,11 @@ export async function agentsOf(at: Exchange, alias: string) {
     return {
       said: () => output,
       ended,
+      standsAt: (step) =>
+        until(`the agent stands at ${step}`, async () => output.includes(`stands at ${step}\n`)).catch((error: unknown) => {
+          throw new Error(output.slice(-3000), { cause: error })
+        }),
+      goOn: (step) => writeFile(`${usual.sentOn}.${step}`, ''),
       async kill() {
         child.kill('SIGKILL')
         await ended

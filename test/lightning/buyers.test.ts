@@ -110,18 +110,30 @@ describe.skipIf(noLightning)('buyers', () => {
     })
   })
 
-  it('paid while the order is being cancelled: either it was too late for the one, or for the other', async () => {
-    const deals: Deal[] = []
-    for (let count = 0; count < 6; count++) deals.push(await here().deal(SECRET))
-    const cancel = async ({ id, key }: Deal): Promise<boolean> => {
-      const input = { order_id: id, cancellation_reason: 'UNABLE_TO_PAY' }
-      return (await graphql(here().product.url, CANCEL, { input }, key)).errors === undefined
-    }
+  const cancel = async ({ id, key }: Deal): Promise<boolean> => {
+    const input = { order_id: id, cancellation_reason: 'UNABLE_TO_PAY' }
+    return (await graphql(here().product.url, CANCEL, { input }, key)).errors === undefined
+  }
+  const pay = ({ invoice: request }: Deal, timeoutMs = 1000) =>
+    here().lightning('buyer').payments.pay(request, { maxFeeMsat: 0n, timeoutMs })
+
+  it('cancelled before it is paid: the payment finds nothing; paid first: it is too late to cancel', async () => {
+    const [given, kept] = [await here().deal(SECRET), await here().deal(SECRET)]
+    expect(await cancel(given)).toBe(true)
+    expect(await pay(given, 5000)).toMatchObject({ state: 'failed' })
+    await isWithdrawn(given)
+    await here().paid(kept)
+    await until('the market knows', async () => (await here().told(kept)).includes('"PaymentHeld"'))
+    expect(await cancel(kept)).toBe(false)
+    expect(await isSold(kept)).toContain('"receivedMsat":"5000000"')
+  })
+
+  it('cancelled while the payment is on its way: the one or the other, and never both', async () => {
+    const deals = [await here().deal(SECRET), await here().deal(SECRET), await here().deal(SECRET)]
     const ends = await Promise.all(
-      deals.map(async (deal, index) => {
-        const paying = here().lightning('buyer').payments.pay(deal.invoice, { maxFeeMsat: 0n, timeoutMs: 1000 })
-        // From before the payment has left to after it is held.
-        await new Promise((resolve) => setTimeout(resolve, 40 * index))
+      deals.map(async (deal) => {
+        const paying = pay(deal)
+        await until('it has left', async () => (await here().lightning('buyer').payments.find(deal.paymentHash)) !== undefined)
         return { deal, isCancelled: await cancel(deal), paid: await paying }
       }),
     )

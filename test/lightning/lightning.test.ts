@@ -2,7 +2,10 @@ import { lndChain } from '@penstock/adapters/lnd/chain.ts'
 import { lndLightning } from '@penstock/adapters/lnd/lightning.ts'
 import { lightningContract } from '@penstock/ports/lightning.contract.ts'
 import type { WorldNode } from '@penstock/ports/lightning-world.contract.ts'
+import type { LightningServers } from '@penstock/servers/lightning.ts'
 import { fund, knowsChannel, openAnnounced } from '@penstock/servers/lightning-channels.ts'
+import { until } from '@penstock/servers/lightning-process.ts'
+import { closeChannel } from 'lightning'
 import { describe } from 'vitest'
 import { forgetIn } from './forget.ts'
 import { keeper } from './keeper.ts'
@@ -12,6 +15,14 @@ import { connected, network, noLightning } from './servers.ts'
 const NODES = ['market', 'buyer', 'seller'] as const
 const COIN_SAT = 50_000_000
 const CHANNEL_SAT = 5_000_000
+
+/** Also by a transaction that no block has yet. */
+async function isSpent({ chain }: LightningServers, outpoint: string): Promise<boolean> {
+  const [txid, vout] = outpoint.split(':')
+  const asked = [{ txid, vout: Number(vout) }]
+  const [spending] = await chain.rpc<{ spendingtxid?: string }[]>('gettxspendingprevout', asked)
+  return spending?.spendingtxid !== undefined && spending.spendingtxid !== ''
+}
 
 describe.skipIf(noLightning)('lnd on a chain of btcd', () => {
   const started = network({ nodes: NODES })
@@ -39,6 +50,18 @@ describe.skipIf(noLightning)('lnd on a chain of btcd', () => {
       send: (request, msat, totalMsat) => sendPart(servers.node('buyer'), request, { msat, totalMsat }),
       forget: (outpoint) => forgetIn(servers.node('seller'), outpoint),
       holdProbes: keeper(servers.node('seller')),
+      async sellerAway(meanwhile) {
+        await servers.node('seller').kill()
+        await meanwhile()
+        await servers.node('seller').start()
+      },
+      async close(outpoint, by, how) {
+        const [transaction_id = '', vout] = outpoint.split(':')
+        const { lnd } = servers.node(by)
+        const channel = { lnd, transaction_id, transaction_vout: Number(vout) }
+        await closeChannel(how === 'force' ? { ...channel, is_force_close: true } : channel)
+        await until('the closing transaction is handed out', () => isSpent(servers, outpoint))
+      },
       // The network ends with the file.
       teardown: () => Promise.resolve(),
     }

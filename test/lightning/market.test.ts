@@ -4,13 +4,15 @@ import { bake } from '@penstock/adapters/lnd/bake.ts'
 import { lndLightning } from '@penstock/adapters/lnd/lightning.ts'
 import { systemClock } from '@penstock/adapters/system/clock.ts'
 import { systemIds } from '@penstock/adapters/system/ids.ts'
-import { openLog } from '@penstock/runtime/log.ts'
+import { type Log, openLog } from '@penstock/runtime/log.ts'
 import { runSellerAgent } from '@penstock/seller-agent/agent.ts'
-import { openJournal } from '@penstock/seller-agent/journal.ts'
+import { type Journal, openJournal } from '@penstock/seller-agent/journal.ts'
+import { funding } from '@penstock/seller-agent/sale.ts'
 import { fund, knowsChannel, openAnnounced } from '@penstock/servers/lightning-channels.ts'
 import { until } from '@penstock/servers/lightning-process.ts'
+import { closeChannel } from 'lightning'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { buy, order } from '../harness/buyer.ts'
+import { buy, order, type Seen } from '../harness/buyer.ts'
 import { type Product, scratch, spawnProduct, startProduct } from '../harness/product.ts'
 import { TERMS } from './hand-seller.ts'
 import { connected, network, noLightning } from './servers.ts'
@@ -24,6 +26,9 @@ describe.skipIf(noLightning)('the market on lnd', () => {
   let env: Record<string, string>
   let product: Product
   let agent = Promise.resolve()
+  let journal: Journal
+  const warnings: { readonly text: string; readonly fields: object }[] = []
+  const log: Log = { ...openLog('silent'), warn: (fields, text) => void warnings.push({ text, fields }) }
   beforeAll(async () => {
     for (const one of servers().nodes) for (let coin = 0; coin < 3; coin++) await fund(servers(), one, 50_000_000)
     const channels = [
@@ -43,14 +48,15 @@ describe.skipIf(noLightning)('the market on lnd', () => {
     }
     product = await startProduct(join(folder, 'data'), env)
     await product.operator('POST', '/sellers/grant', { pubkey: node('seller').pubkey, reason: 'A test.' })
+    journal = openJournal(join(folder, 'agent.db'))
     agent = runSellerAgent({
       url: product.url,
       lightning: lndLightning(connected(servers(), 'seller')),
-      journal: openJournal(join(folder, 'agent.db')),
+      journal,
       terms: TERMS,
       clock: systemClock,
       ids: systemIds(),
-      log: openLog('error'),
+      log,
       signal: stop.signal,
       pace: { pollMs: 200, watchMs: 1000, concurrency: 8 },
     })
@@ -61,7 +67,7 @@ describe.skipIf(noLightning)('the market on lnd', () => {
     await product.stop()
   })
 
-  it('sells a channel: held, opened, proven, settled, and the seller is paid', () => oneSale(), 180_000)
+  it('sells a channel: held, opened, proven, settled, and the seller is paid', async () => void (await oneSale()), 180_000)
 
   it('goes on with blocks from btcd where it left off', async () => {
     await product.stop()
@@ -71,7 +77,31 @@ describe.skipIf(noLightning)('the market on lnd', () => {
     await oneSale()
   }, 180_000)
 
-  async function oneSale(): Promise<void> {
+  it('a seller that closes what it sold is told so by its agent, and the market sees the end of the lease', async () => {
+    const { id, status } = await oneSale()
+    const sale = await until('the sale is over', async () => {
+      const now = journal.find(id)
+      return now?.ended && now
+    })
+    const { outpoint } = funding(sale)
+    const [transaction_id = '', vout] = outpoint.split(':')
+    await closeChannel({ lnd: node('seller').lnd, transaction_id, transaction_vout: Number(vout), is_force_close: true })
+    const closed = await until('it is in the journal', async () => {
+      await servers().mine()
+      return journal.find(id)?.closed ?? undefined
+    })
+    expect(closed).toMatchObject({ how: 'force', by: 'us', early: true })
+    expect(warnings.filter(({ text }) => /this node closed a channel that it sold before its lease ended/.test(text))).toEqual([
+      expect.objectContaining({
+        fields: expect.objectContaining({ order: id, outpoint, closingTxid: closed.closingTxid }) as unknown,
+      }),
+    ])
+    await until('the market has it', async () => (await status()).status === 'CHANNEL_MONITORING_FINISHED')
+  }, 180_000)
+
+  type Sold = { readonly id: string; readonly status: () => Promise<Seen> }
+
+  async function oneSale(): Promise<Sold> {
     const buyer = lndLightning(connected(servers(), 'buyer'))
     const seller = lndLightning(connected(servers(), 'seller'))
     const before = await seller.wallet.localSat()
@@ -88,6 +118,7 @@ describe.skipIf(noLightning)('the market on lnd', () => {
     expect((await buyer.channels.list()).some(({ peer, openedByUs }) => peer === node('seller').pubkey && !openedByUs)).toBe(true)
     await servers().mine(6)
     await until('the seller is paid', async () => (await seller.wallet.localSat()) > before + 1000n)
+    return { id: (await order(product, bought)).id, status: () => order(product, bought) }
   }
 
   it('refuses a node of another network, and a macaroon that allows too much', async () => {

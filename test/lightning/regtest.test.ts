@@ -3,7 +3,7 @@ import { promisify } from 'node:util'
 import { until } from '@penstock/servers/lightning-process.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { truthOfNodes } from '../faults/lightning/truth.ts'
-import { buy, order } from '../harness/buyer.ts'
+import { buy, follow, order } from '../harness/buyer.ts'
 import { scratch } from '../harness/product.ts'
 import { startRegtest, type TestRegtest } from '../harness/regtest.ts'
 import { noLightning } from './servers.ts'
@@ -52,7 +52,24 @@ describe.skipIf(noLightning)('npm run regtest', () => {
     expect(await seen()).toEqual(['succeeded', []])
   }
 
-  it('sells a channel by its commands', sold, 120_000)
+  it('every seller sent away: the payment comes back', async () => {
+    const nodes = await penstock<readonly Node[]>('nodes')
+    const sellers = nodes.filter(({ role }) => role === 'seller').map(({ alias }) => alias)
+    const running = () => sellers.filter((alias) => regtest.processes().some(({ name }) => name === alias))
+    const before = await channels()
+    const bought = await buy(regtest, { connection_uri: nodes.find(({ role }) => role === 'buyer')?.uri ?? '' })
+    for (const alias of sellers) expect(await penstock('agent', alias, 'stop')).toEqual({ alias, agent: 'stopped' })
+    expect(running()).toEqual([])
+    const { state, payment_hash } = await penstock<{ state: string; payment_hash: string }>('pay', bought.invoice)
+    expect(state).toBe('IN_FLIGHT')
+    await follow(regtest, bought, ['SELLER_FAILED_TO_OPEN_CHANNEL'])
+    await until('the payer knows', async () => (await penstock<{ state: string }>('payment', payment_hash)).state === 'FAILED')
+    expect(await channels()).toEqual(before)
+    for (const alias of sellers) expect(await penstock('agent', alias, 'start')).toEqual({ alias, agent: 'started' })
+    expect(running()).toEqual(sellers)
+  }, 120_000)
+
+  it('sells a channel by its commands, with the sellers that came back', sold, 120_000)
 
   it('starts a node again that was killed, and btcd with its chain', async () => {
     for (const alias of ['market', 'btcd']) {

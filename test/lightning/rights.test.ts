@@ -14,7 +14,7 @@ import type { Chain } from '@penstock/ports/chain.ts'
 import type { Lightning, OwnChannel } from '@penstock/ports/lightning.ts'
 import { connect, fund, knowsChannel, openAnnounced } from '@penstock/servers/lightning-channels.ts'
 import { until } from '@penstock/servers/lightning-process.ts'
-import { getLockedUtxos, getPendingPayments, getUtxos, lockUtxo } from 'lightning'
+import { getLockedUtxos, getPendingPayments, getUtxos, lockUtxo, subscribeToChannels } from 'lightning'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { keeper } from './keeper.ts'
 import { connected, network, noLightning } from './servers.ts'
@@ -23,7 +23,7 @@ const PREIMAGES = ['11', '22', '33'].map((byte) => byte.repeat(32))
 const SOON = { maxFeeMsat: 100_000n, timeoutMs: 5000 }
 const DENIED = /macaroon does not allow/
 
-type Rights = { readonly lightning: Lightning; readonly chain: Chain }
+type Rights = { readonly connection: Connection; readonly lightning: Lightning; readonly chain: Chain }
 
 describe.skipIf(noLightning)('macaroons', () => {
   const servers = network({
@@ -49,7 +49,7 @@ describe.skipIf(noLightning)('macaroons', () => {
     const file = join(folder, `${role}-${alias}.macaroon`)
     await writeFile(file, await bake(connected(servers(), alias), role))
     const connection = connected(servers(), alias, file)
-    return { lightning: lndLightning(connection), chain: lndChain(connection) }
+    return { connection, lightning: lndLightning(connection), chain: lndChain(connection) }
   }
 
   async function blocksAreSeen({ chain }: Rights): Promise<void> {
@@ -85,6 +85,15 @@ describe.skipIf(noLightning)('macaroons', () => {
     for (const end of ends) expect(end).toBeGreaterThan(Date.now() + 20 * 24 * 3_600_000)
   }
 
+  /** The node's own stream: a port that finds everything without it says nothing of the right to it. */
+  function streamOf({ connection }: Rights): readonly string[] {
+    const heard: string[] = []
+    const stream = subscribeToChannels({ lnd: connection.lnd() })
+    stream.on('channel_opening', () => heard.push('opening'))
+    stream.on('error', (error) => heard.push(String(error)))
+    return heard
+  }
+
   async function newChannel({ lightning }: Rights): Promise<OwnChannel> {
     const { seller, buyer } = { seller: servers().node('seller'), buyer: servers().node('buyer') }
     expect(await lightning.peers.connect(buyer.pubkey, buyer.socket)).toBe(true)
@@ -110,7 +119,13 @@ describe.skipIf(noLightning)('macaroons', () => {
     await forgottenCoin()
     expect(await lightning.wallet.confirmedSat()).toBe(0n)
     expect(await lightning.messages.sign('x')).not.toBe('')
-    await newChannel(rights)
+    const heard = streamOf(rights)
+    const { outpoint } = await newChannel(rights)
+    const stop = new AbortController()
+    for await (const change of lightning.channels.changes(stop.signal))
+      if (change.outpoint === outpoint && change.state === 'active') stop.abort()
+    expect((await lightning.channels.closed()).map(({ how }) => how)).toEqual(['abandoned'])
+    expect(new Set(heard)).toEqual(new Set(['opening']))
     const { paymentHash, request } = await lightning.payments.createInvoice({
       amountMsat: 1000n,
       expirySeconds: 60,

@@ -1,9 +1,9 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { bake } from '@penstock/adapters/lnd/bake.ts'
 import { connectLnd, type LndAddress } from '@penstock/adapters/lnd/connection.ts'
 import { permissions, type Role, ROLES } from '@penstock/adapters/lnd/permissions.ts'
 import { systemClock } from '@penstock/adapters/system/clock.ts'
+import { macaroonIn } from './lnd-access.ts'
 
 /** The roles that there are macaroons for, each with the calls of lnd that it needs. */
 export const lndRoles: Readonly<Record<string, readonly string[]>> = permissions
@@ -20,7 +20,7 @@ export async function bakeMacaroons(admin: LndAddress, roles: readonly Role[], f
   mkdirSync(folder, { recursive: true })
   const files: string[] = []
   for (const role of roles) {
-    const file = join(folder, `${role}.macaroon`)
+    const file = macaroonIn(folder, role)
     const macaroon = await bake(connection, role)
     writeFileSync(file, '', { mode: 0o600 })
     // The mode above is for a file that was not there; one that is overwritten is closed before the secret is in it.

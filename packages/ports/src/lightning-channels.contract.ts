@@ -7,13 +7,13 @@ const CAPACITY_SAT = 500_000n
 /** The key of the secret 1: a point of the curve, and no node. */
 const NOBODY = `02${'79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798'}`
 
-async function ends(world: LightningWorld): Promise<{ seller: string; buyer: string }> {
+export async function ends(world: LightningWorld): Promise<{ seller: string; buyer: string }> {
   const [seller, buyer] = [(await world.seller.lightning.info()).pubkey, (await world.buyer.lightning.info()).pubkey]
   await until('the seller is connected', () => world.seller.lightning.peers.connect(buyer, world.buyer.socket))
   return { seller, buyer }
 }
 
-async function openChannel(world: LightningWorld, isPrivate: boolean): Promise<OwnChannel> {
+export async function openChannel(world: LightningWorld, isPrivate: boolean): Promise<OwnChannel> {
   const { buyer } = await ends(world)
   const { channels } = world.seller.lightning
   const funding = await channels.prepare({

@@ -18,6 +18,10 @@ export type LightningWorld = {
   readonly mine: (count: number) => Promise<void>
   /** The market's node is away while so many blocks are found. Returns when it is back. */
   readonly away: (blocks: number) => Promise<void>
+  /** The seller's node is away meanwhile. Returns when it is back. */
+  readonly sellerAway: (meanwhile: () => Promise<void>) => Promise<void>
+  /** That side ends a channel between buyer and seller: its closing transaction is handed out. */
+  readonly close: (outpoint: string, by: 'buyer' | 'seller', how: 'cooperative' | 'force') => Promise<void>
   /** Whether what the market sends by way of the seller is kept, before the buyer's node or by it. */
   readonly holdProbes?: (held: boolean) => Promise<void>
   /** The wallet that published an unconfirmed funding forgets it; mempools may keep it. */

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { changing } from './lightning-changes.contract.ts'
 import { opening, proving, refusing } from './lightning-channels.contract.ts'
 import { absent, ending, holding, paying } from './lightning-payments.contract.ts'
 import type { Here, LightningWorld } from './lightning-world.contract.ts'
@@ -19,6 +20,7 @@ export function lightningContract(name: string, open: () => Promise<LightningWor
     opening(here)
     refusing(here)
     proving(here)
+    changing(here)
     // It may cost the buyer's channel, so nothing comes after it.
     absent(here)
   })

@@ -91,10 +91,10 @@ export interface Messages {
   recover(text: string, signature: string): Promise<string | undefined>
 }
 
-/** `reached`: the last node answered that it does not know the hash, so the channel leads to it. Other answers prove nothing yet. */
+/** `reached`: the last node failed the HTLC, for whatever reason, so the channel leads to it. Others prove nothing yet. */
 export type ProbeOutcome =
   | { readonly reached: true }
-  | { readonly reached: false; readonly failedAt: 'route' | 'seller' | 'destination'; readonly reason: string }
+  | { readonly reached: false; readonly failedAt: 'route' | 'seller'; readonly reason: string }
 
 export interface Peers {
   /** Connects, or finds itself connected. @returns false where nobody answers at that address or its key is another */
@@ -162,6 +162,28 @@ export type OwnChannel = {
   readonly openedByUs: boolean
 }
 
+/** What stays of a channel when it is no channel any more. Where nobody but a stream could tell, some of it is null. */
+export type ClosedChannel = {
+  readonly outpoint: string
+  readonly shortChannelId: string | null
+  readonly peer: string
+  /**
+   * 'breach': an old state was published, and the other side punished for it. 'funding-lost': its funding never came.
+   * 'abandoned': this node gave it up, and nothing of it is on the chain as far as the node knows.
+   */
+  readonly how: 'cooperative' | 'force' | 'breach' | 'funding-lost' | 'abandoned'
+  /** Who began it; null: the node does not know, or does not say before every coin of it is back in a wallet. */
+  readonly by: 'us' | 'peer' | null
+  readonly closingTxid: string | null
+  /** Of the block that has the closing transaction; null for one without, and where the node does not say yet. */
+  readonly height: number | null
+}
+
+/** How a channel stands now. `shortChannelId` is null at least until the channel can be used. */
+export type ChannelChange =
+  | (Pick<OwnChannel, 'outpoint' | 'shortChannelId' | 'peer'> & { readonly state: OwnChannel['state'] })
+  | (ClosedChannel & { readonly state: 'closed' })
+
 /**
  * A channel that was negotiated and whose funding transaction nobody has seen yet. The handle is what `publish` needs,
  * the signed transaction: whoever lost it after a crash finds the outpoint in `list` as pending and can only abandon it.
@@ -170,6 +192,14 @@ export type UnpublishedFunding = { readonly outpoint: string; readonly handle: s
 
 export interface Channels {
   list(): Promise<readonly OwnChannel[]>
+  /** Every channel that this node ever had and has no more, from the block on that closed it. */
+  closed(): Promise<readonly ClosedChannel[]>
+  /**
+   * How every channel stands, the closed ones too, then each change of that. States in between may be skipped, repeats are
+   * possible, and so is silence after a fault: whoever needs certainty reads `list` and `closed` beside it. A close may be
+   * told again with what was not known of it before.
+   */
+  changes(signal: AbortSignal): AsyncIterable<ChannelChange>
   /** Negotiates and signs the channel and keeps its funding back (PSBT with no publish). @throws OpenRefused */
   prepare(request: OpenRequest): Promise<UnpublishedFunding>
   /**

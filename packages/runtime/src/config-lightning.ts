@@ -29,6 +29,12 @@ export const lightningVariables = {
     z.string(),
     '',
   ),
+  lndMacaroonDir: variable(
+    'PENSTOCK_LND_MACAROON_DIR',
+    'folder that `penstock lnd bake` put macaroons into, where no file is named: each process takes the one of its role',
+    z.string(),
+    '',
+  ),
   bitcoindUrl: variable(
     'PENSTOCK_BITCOIND_URL',
     'RPC of a bitcoind (24 or newer) or btcd, http://user@host:8332, for the mempool and quicker look-ups; empty: blocks come from lnd alone',

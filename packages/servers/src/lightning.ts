@@ -26,7 +26,7 @@ export type LightningServers = {
   readonly mine: (count?: number) => Promise<void>
   /** Returns when every running node is at the tip: for blocks that came by other ways. */
   readonly inStep: () => Promise<void>
-  /** Replaces the last blocks by one more of empty ones; what they confirmed is in the mempool again. */
+  /** Replaces the last blocks by one more; what they confirmed goes back to the mempool, and into the new ones with it. */
   readonly reorganise: (depth: number) => Promise<void>
   /** Ends all for good, at once; the data stay where `dir` was given. */
   readonly stop: () => Promise<void>

@@ -9,9 +9,10 @@ const HELP = `npm run cluster -- [--replicas <n>] [--no-demo]
 
 Runs the whole market as separate processes on this machine: Kafka, PostgreSQL, each service n times (1),
 one simulated Lightning network and its sellers. What ends is started again. Ctrl-C stops all of it.
+With PENSTOCK_LIGHTNING=lnd the services use your lnd instead of that network, and nobody sells but who comes.
 
   --replicas <n>  processes of each service, 1 to ${MOST_REPLICAS}
-  --no-demo       no demonstration purchase
+  --no-demo       no demonstration purchase (with lnd there is none)
 
 The settings are those of docs/configuration.md; "penstock cluster ps" shows the processes.`
 
@@ -44,7 +45,7 @@ function optionsOf(args: readonly string[]): LaunchOptions {
 
 const banner = ({ url, addresses }: Cluster): string =>
   [
-    'Penstock runs as a cluster. The Lightning network is simulated.',
+    `Penstock runs as a cluster. ${'simnet' in addresses ? 'The Lightning network is simulated.' : 'Its Lightning node is an lnd.'}`,
     `  market     ${url}`,
     ...Object.entries(addresses).map(([name, address]) => `  ${name.padEnd(9)}  ${address}`),
     '  npx penstock cluster ps   shows the processes',

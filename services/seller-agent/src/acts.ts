@@ -98,7 +98,7 @@ async function watch(desk: Desk, sale: Sale): Promise<void> {
   }
   if (sold && given && (await desk.lightning.payments.findInvoice(given.paymentHash))?.state === 'settled')
     return void record(desk, sale, { type: 'Ended', how: 'paid' })
-  if (opening.state !== 'published') return
+  if (opening.state !== 'published' || sale.closed) return
   if (!sold) await publishAgain(desk, sale)
   await raiseFee(desk, sale)
 }

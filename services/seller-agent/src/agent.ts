@@ -1,5 +1,7 @@
 import { attestFunds } from './attest.ts'
 import { openMarket } from './market.ts'
+import { followChannels } from './follow.ts'
+import { newsOf } from './news.ts'
 import { ensureRegistered, type RegistrationOptions } from './register.ts'
 import { type FundingFees, fundingFees, type Pace, pace as usualPace } from './terms.ts'
 import { workOnSales } from './work.ts'
@@ -33,10 +35,28 @@ export async function runSellerAgent(options: AgentOptions): Promise<void> {
       terms,
       fees,
       preparing: new Map<string, string>(),
+      news: newsOf(clock),
       ...(feeRate && { feeRate }),
     }
-    await Promise.all([attestFunds(desk, pace, signal), workOnSales(desk, pace, signal)])
+    await together(signal, [
+      (until) => attestFunds(desk, pace, until, desk.news.funds),
+      (until) => workOnSales(desk, pace, until),
+      (until) => followChannels(desk, pace, until),
+    ])
   } catch (error) {
     if (!signal.aborted) throw error
+  }
+}
+
+/** One that fails ends the others: whoever starts an agent again must not find a part of the old one at work. */
+async function together(signal: AbortSignal, works: readonly ((until: AbortSignal) => Promise<void>)[]): Promise<void> {
+  const failed = new AbortController()
+  const until = AbortSignal.any([signal, failed.signal])
+  const running = works.map((work) => work(until))
+  try {
+    await Promise.all(running)
+  } finally {
+    failed.abort('over')
+    await Promise.allSettled(running)
   }
 }

@@ -3,6 +3,7 @@ import type { Clock } from '@penstock/ports/clock.ts'
 import type { Lightning } from '@penstock/ports/lightning.ts'
 import type { Log } from '@penstock/runtime/log.ts'
 import type { Market } from './market.ts'
+import { type Bell, bellOf } from './news.ts'
 import type { Pace } from './terms.ts'
 
 type Attesting = {
@@ -14,13 +15,14 @@ type Attesting = {
 }
 
 /**
- * Tells the market again and again what the node can fund, at once when that has changed. A node that does not answer
+ * Tells the market again and again what the node can fund, at once when that has changed: at the bell it looks. A node that does not answer
  * means no attestation, and so no orders; it goes on by itself when the node is back.
  */
 export async function attestFunds(
   { lightning, market, clock, log, pubkey }: Attesting,
   { fundsMs, attestMs }: Pick<Pace, 'fundsMs' | 'attestMs'>,
   signal: AbortSignal,
+  bell: Bell = bellOf(clock),
 ): Promise<void> {
   let last: { readonly confirmedSats: bigint; readonly at: number } | undefined
   let silent = false
@@ -39,6 +41,6 @@ export async function attestFunds(
       if (!silent && !signal.aborted) log.warn({ pubkey, reason: String(error) }, 'the funds are not attested')
       silent = true
     }
-    await clock.sleep(fundsMs, signal)
+    await bell.rest(fundsMs, signal)
   }
 }

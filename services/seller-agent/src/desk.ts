@@ -3,6 +3,7 @@ import type { Lightning } from '@penstock/ports/lightning.ts'
 import type { Log } from '@penstock/runtime/log.ts'
 import type { Journal } from './journal.ts'
 import type { Market } from './market.ts'
+import type { News } from './news.ts'
 import type { Sale, SaleStep } from './sale.ts'
 import type { FundingFees, SellerTerms } from './terms.ts'
 
@@ -20,6 +21,8 @@ export type Desk = {
   readonly feeRate?: (targetBlocks: number) => Promise<number>
   /** Peers to whom the node is preparing a channel right now, by order. */
   readonly preparing: Map<string, string>
+  /** What the node told meanwhile, and nobody has looked at yet. */
+  readonly news: News
 }
 
 /** Makes a step durable, and so true. */

@@ -9,8 +9,10 @@ export type Journal = {
   record(orderId: string, at: number, step: SaleStep): Sale
   /** Whether an order that is not among `sales` may become a sale: one that ended with a channel may not. */
   mayBegin(orderId: string): boolean
-  /** Whether a funding belongs to a sale, of now or of long ago. */
-  knowsFunding(outpoint: string): boolean
+  /** The sale of an order as its steps made it, also when it has ended. */
+  find(orderId: string): Sale | undefined
+  /** The order that a funding belongs to, of now or of long ago, and what is known of the end of its channel. */
+  fundingOf(outpoint: string): { readonly orderId: string; readonly closed: 'no' | 'by-unknown' | 'yes' } | undefined
   setting(name: string): string | undefined
   set(name: string, value: string): void
   close(): void
@@ -34,20 +36,29 @@ export function journalIn(db: DatabaseSync): Journal {
     CREATE TABLE IF NOT EXISTS steps (id INTEGER PRIMARY KEY, order_id TEXT NOT NULL, at INTEGER NOT NULL, step TEXT NOT NULL) STRICT;
     CREATE INDEX IF NOT EXISTS steps_of_order ON steps (order_id, id);
     CREATE INDEX IF NOT EXISTS open_sales ON sales (order_id) WHERE state = 'open';
-    CREATE TABLE IF NOT EXISTS fundings (outpoint TEXT PRIMARY KEY, order_id TEXT NOT NULL) STRICT;`)
+    CREATE TABLE IF NOT EXISTS fundings (outpoint TEXT PRIMARY KEY, order_id TEXT NOT NULL) STRICT;
+    CREATE TABLE IF NOT EXISTS closings (outpoint TEXT PRIMARY KEY, closed_by TEXT) STRICT;`)
   const insert = db.prepare('INSERT INTO steps (order_id, at, step) VALUES (?, ?, ?)')
   const upsert = db.prepare('INSERT INTO sales VALUES (?, ?) ON CONFLICT (order_id) DO UPDATE SET state = excluded.state')
   const keepFunding = db.prepare('INSERT OR IGNORE INTO fundings VALUES (?, ?)')
+  const keepClosing = db.prepare('INSERT OR REPLACE INTO closings VALUES (?, ?)')
+  const lookUpFunding = db.prepare(`
+    SELECT f.order_id, c.outpoint IS NOT NULL AS is_closed, c.closed_by FROM fundings f LEFT JOIN closings c USING (outpoint)
+    WHERE f.outpoint = ?`)
   const sales = readOpenSales(db)
+  const find = (orderId: string): Sale | undefined => sales.get(orderId) ?? readSale(db, orderId)
   return {
     sales,
+    find,
     record(orderId, at, step) {
-      const sale = evolve(sales.get(orderId), orderId, at, step)
+      // A channel is closed long after its sale has ended.
+      const sale = evolve(step.type === 'Closed' ? find(orderId) : sales.get(orderId), orderId, at, step)
       db.exec('BEGIN IMMEDIATE')
       try {
         insert.run(orderId, at, JSON.stringify(step))
         upsert.run(orderId, stateOf(sale))
         if (step.type === 'Prepared') keepFunding.run(step.outpoint, orderId)
+        if (step.type === 'Closed') keepClosing.run(step.outpoint, step.by)
         db.exec('COMMIT')
       } catch (error) {
         db.exec('ROLLBACK')
@@ -58,7 +69,12 @@ export function journalIn(db: DatabaseSync): Journal {
       return sale
     },
     mayBegin: (orderId) => db.prepare("SELECT 1 FROM sales WHERE order_id = ? AND state <> 'lost'").get(orderId) === undefined,
-    knowsFunding: (outpoint) => db.prepare('SELECT 1 FROM fundings WHERE outpoint = ?').get(outpoint) !== undefined,
+    fundingOf: (outpoint) => {
+      const row = lookUpFunding.get(outpoint)
+      if (!row) return undefined
+      const closed = row['is_closed'] === 0 ? 'no' : row['closed_by'] === null ? 'by-unknown' : 'yes'
+      return { orderId: String(row['order_id']), closed }
+    },
     setting: (name) => {
       const value = db.prepare('SELECT value FROM settings WHERE name = ?').get(name)?.['value']
       return typeof value === 'string' ? value : undefined
@@ -70,6 +86,15 @@ export function journalIn(db: DatabaseSync): Journal {
 
 /** 'lost': ended, and nothing is left of it. 'done': ended, and its channel may be there. */
 const stateOf = (sale: Sale): 'open' | 'lost' | 'done' => (sale.ended ? (mayBegin(sale) ? 'lost' : 'done') : 'open')
+
+function readSale(db: DatabaseSync, orderId: string): Sale | undefined {
+  let sale: Sale | undefined
+  for (const row of db.prepare('SELECT at, step FROM steps WHERE order_id = ? ORDER BY id').iterate(orderId)) {
+    const { at, step } = row as { at: number; step: string } // the columns of a STRICT table
+    sale = evolve(sale, orderId, at, JSON.parse(step) as SaleStep) // written by `record` alone
+  }
+  return sale
+}
 
 function readOpenSales(db: DatabaseSync): Map<string, Sale> {
   const sales = new Map<string, Sale>()

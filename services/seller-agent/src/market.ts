@@ -11,6 +11,8 @@ export type ListedSale = {
   readonly peer: string
   readonly sockets: readonly string[]
   readonly isPrivate: boolean
+  /** For how long the channel stays open; left out where the market does not say. */
+  readonly leaseBlocks?: number
 }
 
 /** The market's public interface, as far as a seller with an API key needs it. */
@@ -35,7 +37,8 @@ export type Market = {
 }
 
 const SALES = `query AgentSales($page: PageInput, $input: OrderInput) { user { market { orders { sales(page: $page, input: $input) {
-  total list { id status size fees { seller { sats } } destination { pubkey sockets } options { private } } } } } } }`
+  total list { id status size fees { seller { sats } } destination { pubkey sockets } options { private }
+  promises { locked_min_block_length } } } } } } }`
 const STATUS = 'query AgentOrder($id: String!) { user { market { orders { get_order(order_id: $id) { id status } } } } }'
 const ACCEPT =
   'mutation AgentAccept($input: SellerAcceptOrdersInput!) { market { order { seller { accept(input: $input) { success } } } } }'
@@ -52,6 +55,7 @@ const sale = z.object({
   fees: z.object({ seller: z.object({ sats }) }),
   destination: z.object({ pubkey: z.string(), sockets: z.array(z.string()).nullish() }),
   options: z.object({ private: z.boolean().nullish() }).nullish(),
+  promises: z.object({ locked_min_block_length: z.number().int() }).nullish(),
 })
 const sales = z.object({
   user: z.object({ market: z.object({ orders: z.object({ sales: z.object({ total: z.number(), list: z.array(sale) }) }) }) }),
@@ -101,7 +105,7 @@ export function openMarket(options: ApiOptions): Market {
   }
 }
 
-const listed = ({ id, status, size, fees, destination, options }: z.output<typeof sale>): ListedSale => ({
+const listed = ({ id, status, size, fees, destination, options, promises }: z.output<typeof sale>): ListedSale => ({
   orderId: id,
   status,
   sizeSat: size,
@@ -109,6 +113,7 @@ const listed = ({ id, status, size, fees, destination, options }: z.output<typeo
   peer: destination.pubkey,
   sockets: destination.sockets ?? [],
   isPrivate: options?.private === true,
+  ...(promises && { leaseBlocks: promises.locked_min_block_length }),
 })
 
 const wire = (attestation: Attestation) => ({

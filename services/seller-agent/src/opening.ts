@@ -41,7 +41,7 @@ export async function reconcile(desk: Desk, sale: Sale): Promise<void> {
   if (opening.state !== 'begun' || [...desk.preparing.values()].includes(terms.peer)) return
   for (const { outpoint, capacitySat } of await pendingTo(desk, terms.peer)) {
     const fits = capacitySat === BigInt(terms.sizeSat) && !opening.pendingBefore.includes(outpoint)
-    if (fits && !desk.journal.knowsFunding(outpoint)) await desk.lightning.channels.abandon({ outpoint })
+    if (fits && !desk.journal.fundingOf(outpoint)) await desk.lightning.channels.abandon({ outpoint })
   }
   record(desk, sale, { type: 'SetBack', reason: 'the opening was broken off' })
 }

@@ -1,4 +1,5 @@
 import { isFailure, isSale } from '@penstock/kernel/order-status.ts'
+import type { ClosedChannel } from '@penstock/ports/lightning.ts'
 import { backoff } from '@penstock/runtime/backoff.ts'
 import type { ListedSale } from './market.ts'
 import type { Pace } from './terms.ts'
@@ -25,8 +26,11 @@ export type SaleStep =
   /** The market knows that the buyer's node cannot be reached. */
   | { readonly type: 'CancelAsked' }
   | { readonly type: 'Sold' }
+  /** Also of a sale that has ended; a second time where only then it is known by whom. `early`: before its lease ended. */
+  | (ChannelEnd & { readonly type: 'Closed'; readonly outpoint: string })
   | { readonly type: 'Ended'; readonly how: string }
 
+type ChannelEnd = Pick<ClosedChannel, 'how' | 'by' | 'closingTxid' | 'height'> & { readonly early: boolean }
 type Funding = { readonly outpoint: string; readonly handle: string; readonly feeRate: number }
 /** There is never more than one funding of a sale: the next opening needs 'none', which only `SetBack` brings back. */
 type Opening =
@@ -46,6 +50,8 @@ export type Sale = {
   readonly unreached: number
   readonly cancelled: boolean
   readonly sold: boolean
+  /** How its channel was closed; null: it was not, as far as the node told. */
+  readonly closed: ChannelEnd | null
   readonly ended: boolean
 }
 
@@ -63,6 +69,7 @@ export function evolve(sale: Sale | undefined, orderId: string, at: number, step
       unreached: 0,
       cancelled: false,
       sold: false,
+      closed: null,
       ended: false,
     }
   }
@@ -100,6 +107,10 @@ export function evolve(sale: Sale | undefined, orderId: string, at: number, step
       return { ...sale, cancelled: true }
     case 'Sold':
       return { ...sale, sold: true }
+    case 'Closed': {
+      const { how, by, closingTxid, height, early } = step
+      return { ...sale, closed: { how, by, closingTxid, height, early } }
+    }
     case 'Ended':
       return { ...sale, ended: true }
   }

@@ -9,12 +9,14 @@ import { recover } from '@penstock/bitcoin/message-signature.ts'
 import { Fault } from '@penstock/kernel/result.ts'
 import type { Clock } from '@penstock/ports/clock.ts'
 import type { Lightning } from '@penstock/ports/lightning.ts'
-import { openLog } from '@penstock/runtime/log.ts'
+import { type Log, openLog } from '@penstock/runtime/log.ts'
 import { until } from '@penstock/testkit/until.ts'
 import { expect } from 'vitest'
 import { MarketRefusal } from './api.ts'
+import { followChannels } from './follow.ts'
 import { type Journal, openJournal } from './journal.ts'
 import type { ListedSale, Market } from './market.ts'
+import { newsOf } from './news.ts'
 import { fundingFees, type Pace, pace, type SellerTerms } from './terms.ts'
 import { workOnSales } from './work.ts'
 
@@ -50,6 +52,7 @@ type Change = {
   readonly journal?: (journal: Journal) => Journal
   readonly pace?: Partial<Pace>
   readonly clock?: Clock
+  readonly log?: Log
 }
 
 export type Stage = Awaited<ReturnType<typeof openStage>>
@@ -85,9 +88,10 @@ export async function openStage() {
     sellerKey: ada.pubkey,
     buyerKey: buyer.pubkey,
     buyerSocket: buyer.uris[0]?.split('@')[1] ?? '',
-    place(orderId: string, status = 'WAITING_FOR_CHANNEL_OPEN'): Order {
+    place(orderId: string, status = 'WAITING_FOR_CHANNEL_OPEN', leaseBlocks?: number): Order {
       const sockets = buyer.uris.map((uri) => uri.split('@')[1] ?? '')
-      const sale = { orderId, sizeSat: `${SIZE}`, sellerSat: '2500', peer: buyer.pubkey, sockets, isPrivate: false }
+      const lease = leaseBlocks === undefined ? {} : { leaseBlocks }
+      const sale = { orderId, sizeSat: `${SIZE}`, sellerSat: '2500', peer: buyer.pubkey, sockets, isPrivate: false, ...lease }
       const order: Order = { status, listed: true, invoices: [], named: [], refuse: undefined, cancels: 0, sale }
       orders.set(orderId, order)
       return order
@@ -182,16 +186,17 @@ type Parts = Required<Pick<Change, 'lightning' | 'market'>> & Change
 function startAgent(
   opened: Journal,
   pubkey: string,
-  { lightning, market, journal = (one) => one, pace: other, clock = systemClock }: Parts,
+  { lightning, market, journal = (one) => one, pace: other, clock = systemClock, log = openLog('silent') }: Parts,
 ) {
   const stop = new AbortController()
   const fees = { ...fundingFees, startRate: 2 }
-  const tools = { lightning, market, journal: journal(opened), clock, log: openLog('silent') }
-  const work = workOnSales({ ...tools, pubkey, terms, fees, preparing: new Map() }, { ...quick, ...other }, stop.signal).catch(
-    (error: unknown) => {
-      if (!(error instanceof Fault)) throw error // a journal that cannot be written ends the agent, as a death does in these tests
-    },
-  )
+  const tools = { lightning, market, journal: journal(opened), clock, log }
+  const desk = { ...tools, pubkey, terms, fees, preparing: new Map<string, string>(), news: newsOf(clock) }
+  const paces = { ...quick, ...other }
+  const sales = workOnSales(desk, paces, stop.signal).catch((error: unknown) => {
+    if (!(error instanceof Fault)) throw error // a journal that cannot be written ends the agent, as a death does in these tests
+  })
+  const work = Promise.all([sales, followChannels(desk, paces, stop.signal)])
   return {
     journal: opened,
     end: async (): Promise<void> => {

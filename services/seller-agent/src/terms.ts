@@ -38,6 +38,8 @@ export type Pace = {
   readonly fundsMs: number
   /** Between looks at a sale that waits for the chain or the payout. */
   readonly watchMs: number
+  /** Between looks at the channels that are closed, for what the node did not tell by itself. */
+  readonly closedMs: number
   readonly concurrency: number
   /** After a setback: doubling from the first wait to the longest, and no more than so many openings of one sale. */
   readonly firstRetryMs: number
@@ -52,6 +54,7 @@ export const pace: Pace = {
   attestMs: 10_000,
   fundsMs: 2000,
   watchMs: 5000,
+  closedMs: 60_000,
   concurrency: 8,
   firstRetryMs: 1000,
   longestRetryMs: 600_000,

@@ -17,6 +17,7 @@ export async function workOnSales(desk: Desk, pace: Pace, signal: AbortSignal): 
   const running = new Map<string, Promise<void>>()
   const pauses = new Map<string, Pause>()
   while (!signal.aborted) {
+    for (const orderId of desk.news.takeOrders()) lookNow(pauses, orderId)
     const listed = await salesToDo(desk, signal)
     if (listed) {
       begin(desk, listed)
@@ -29,9 +30,15 @@ export async function workOnSales(desk: Desk, pace: Pace, signal: AbortSignal): 
         running.set(orderId, work)
       }
     }
-    await desk.clock.sleep(pace.pollMs, signal)
+    await desk.news.sales.rest(pace.pollMs, signal)
   }
   await Promise.all(running.values())
+}
+
+/** Its channel stands in another way: it is watched at once. What failed keeps its pause. */
+function lookNow(pauses: Map<string, Pause>, orderId: string): void {
+  const pause = pauses.get(orderId)
+  if (pause) pauses.set(orderId, { ...pause, watchAt: 0 })
 }
 
 async function salesToDo({ market, log }: Desk, signal: AbortSignal): Promise<ReadonlyMap<string, ListedSale> | undefined> {
@@ -44,9 +51,10 @@ async function salesToDo({ market, log }: Desk, signal: AbortSignal): Promise<Re
 }
 
 function begin({ journal, clock }: Desk, listed: ReadonlyMap<string, ListedSale>): void {
-  for (const { orderId, sizeSat, sellerSat, peer, sockets, isPrivate } of listed.values()) {
+  for (const { orderId, sizeSat, sellerSat, peer, sockets, isPrivate, leaseBlocks } of listed.values()) {
     if (journal.sales.has(orderId) || !journal.mayBegin(orderId)) continue
-    journal.record(orderId, clock.now(), { type: 'Seen', terms: { sizeSat, sellerSat, peer, sockets, isPrivate } })
+    const terms = { sizeSat, sellerSat, peer, sockets, isPrivate, ...(leaseBlocks !== undefined && { leaseBlocks }) }
+    journal.record(orderId, clock.now(), { type: 'Seen', terms })
   }
 }
 

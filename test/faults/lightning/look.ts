@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { verifyStore } from '@penstock/standalone/audit.ts'
 import type { TestRegtest } from '../../harness/regtest.ts'
+import { balanceFaults } from '../balances.ts'
 import { type Book, booksOf } from '../books.ts'
 import { crashes } from '../crashes.ts'
 import type { Fold } from '../fold.ts'
@@ -10,14 +11,15 @@ import { readModelFaults } from '../read-models.ts'
 import { atRest } from '../rest.ts'
 import { unnamed } from '../waiting.ts'
 import type { Miner } from './miner.ts'
-import { nodeMsat, truthOfNodes } from './truth.ts'
+import { truthOfNodes } from './truth.ts'
+import { balancesOf, type Standings, standingsOf, wealthSince } from './wealth.ts'
 
 export type World = {
   readonly regtest: TestRegtest
   readonly fold: Fold
   readonly miner: Miner
-  /** What the market's node had before the first order. */
-  readonly beforeMsat: bigint
+  /** What each node had before the first order. */
+  readonly before: Standings
 }
 
 const REST_WITHIN_MS = 300_000
@@ -54,12 +56,15 @@ export async function lookAtAll(world: World): Promise<{ readonly books: readonl
   return { books, faults }
 }
 
-async function moneyIn({ regtest: { network }, fold, beforeMsat }: World): Promise<readonly string[]> {
+async function moneyIn({ regtest: { network }, fold, before }: World): Promise<readonly string[]> {
   await fold.catchUp()
-  const [market] = network.having('market')
-  if (!market) throw new Error('the network has no market')
-  const [truth, nowMsat] = [await truthOfNodes(network), await nodeMsat(market)]
-  return moneyFaults(booksOf(fold.events), truth, nowMsat - beforeMsat)
+  const books = booksOf(fold.events)
+  const [truth, now] = [await truthOfNodes(network), await standingsOf(network)]
+  const marketMsat = (standings: Standings): bigint => standings.find(({ pubkey }) => pubkey === truth.market)?.hasMsat ?? 0n
+  return [
+    ...moneyFaults(books, truth, marketMsat(now) - marketMsat(before)),
+    ...balanceFaults(books, truth.payments, wealthSince(before, now), balancesOf(now)),
+  ]
 }
 
 /** Nodes and views are a moment behind the facts; what they still say after a while is so. */

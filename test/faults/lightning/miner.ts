@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Network } from '@penstock/cluster/regtest/network.ts'
+import { miner as handMiner } from '../../lightning/miner.ts'
 
 /** By then the guard has settled or cancelled. */
 const GUARD_BLOCKS = 24
@@ -9,8 +10,11 @@ const AGAIN_MS = 100
 
 /** The one hand that makes blocks, so that it can be said what was held at which height. */
 export type Miner = {
-  mine(): Promise<void>
+  /** @param count so many without a look in between */
+  mine(count?: number): Promise<void>
   reorganise(depth: number): Promise<void>
+  /** Lets somebody make blocks by himself, with nobody else's in between. */
+  alone<T>(work: (blocks: Pick<Miner, 'mine' | 'reorganise'>) => Promise<T>): Promise<T>
   /** Holds that were found where none may be. */
   readonly faults: readonly string[]
 }
@@ -21,8 +25,12 @@ export type Miner = {
  */
 export function minerOf({ servers, having }: Network): Miner {
   const faults: string[] = []
-  let turn: Promise<void> = Promise.resolve()
-  const inTurn = (work: () => Promise<void>): Promise<void> => (turn = turn.then(work, work))
+  let turn: Promise<unknown> = Promise.resolve()
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const mine = turn.then(work, work)
+    turn = mine
+    return mine
+  }
   const [market] = having('market')
   if (!market) throw new Error('the network has no market')
 
@@ -47,17 +55,22 @@ export function minerOf({ servers, having }: Network): Miner {
       return
     }
   }
+  // btcd's own blocks would take up again at once what the old ones had confirmed.
+  const byHand = handMiner(servers)
+  const blocks = {
+    async mine(count = 1): Promise<void> {
+      await servers.mine(count)
+      await guarded()
+    },
+    async reorganise(depth: number): Promise<void> {
+      await byHand.replace(depth)
+      await guarded()
+    },
+  }
   return {
     faults,
-    mine: () =>
-      inTurn(async () => {
-        await servers.mine()
-        await guarded()
-      }),
-    reorganise: (depth) =>
-      inTurn(async () => {
-        await servers.reorganise(depth)
-        await guarded()
-      }),
+    mine: (count) => inTurn(() => blocks.mine(count)),
+    reorganise: (depth) => inTurn(() => blocks.reorganise(depth)),
+    alone: (work) => inTurn(() => work(blocks)),
   }
 }

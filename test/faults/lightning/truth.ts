@@ -24,18 +24,6 @@ export async function truthOfNodes(network: Network): Promise<Truth> {
   }
 }
 
-/**
- * What the market's side of its channels is worth, in msat. Whoever opened a channel has all of it that is not the other
- * side's: what its commitment costs changes with what is in it, and comes back when it is closed.
- */
-export async function nodeMsat({ node: { lnd } }: Person): Promise<bigint> {
-  const { channels } = await getChannels({ lnd })
-  const sat = channels.map(({ capacity, local_balance, remote_balance, is_partner_initiated }) =>
-    is_partner_initiated ? local_balance : capacity - remote_balance,
-  )
-  return 1000n * BigInt(sat.reduce((sum, one) => sum + one, 0))
-}
-
 const underWay = ({ payment_hash, payee }: Payment): Htlc => ({
   payment_hash,
   receiver: payee,

@@ -2,6 +2,8 @@ import { recover } from '@penstock/bitcoin/message-signature.ts'
 import type { Lightning } from '@penstock/ports/lightning.ts'
 import { signMessage } from 'lightning'
 import { sharedAnswer } from '../shared/shared-answer.ts'
+import { channelChanges } from './channel-changes.ts'
+import { closedChannels } from './closed-channels.ts'
 import { openingsOf } from './coin-locks.ts'
 import type { Connection } from './connection.ts'
 import { abandonFunding, bumpFunding, publishFunding } from './funding.ts'
@@ -34,6 +36,8 @@ export function lndLightning(node: Connection): Lightning {
     graph: graph(node),
     channels: {
       list: () => ownChannels(node),
+      closed: () => closedChannels(node),
+      changes: (signal) => channelChanges(node, signal),
       prepare: (request) => prepareFunding(node, openings, request),
       publish: (funding) => publishFunding(node, funding),
       abandon: ({ outpoint }) => abandonFunding(node, openings, outpoint),

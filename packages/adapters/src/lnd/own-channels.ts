@@ -6,15 +6,26 @@ import type { Connection } from './connection.ts'
 
 /** Open ones and those on their way in or out, in the order in which lnd lists them. */
 export async function ownChannels(node: Connection): Promise<readonly OwnChannel[]> {
-  const { ask } = node
+  const { open, pending } = await listed(node)
+  const blocks = blocksOf(node)
+  return [...open, ...(await Promise.all(pending.map(async (channel) => fromPending(channel, await placeOf(blocks, channel)))))]
+}
+
+/** The same without the places of those that cannot be used yet: to find one takes a whole block. */
+export async function channelStates(node: Connection): Promise<readonly OwnChannel[]> {
+  const { open, pending } = await listed(node)
+  return [...open, ...pending.map((channel) => fromPending(channel, null))]
+}
+
+type Listed = { readonly open: readonly OwnChannel[]; readonly pending: readonly Pending[] }
+
+async function listed({ ask }: Connection): Promise<Listed> {
   // The pending ones first: one that opens in between is then listed twice rather than not at all.
   const { pending_channels } = await ask((lnd) => getPendingChannels({ lnd }))
   const { channels } = await ask((lnd) => getChannels({ lnd }))
   const open = channels.map(fromOpen)
   const seen = new Set(open.map(({ outpoint }) => outpoint))
-  const pending = pending_channels.filter(isOurs).filter((channel) => !seen.has(outpointOf(channel)))
-  const blocks = blocksOf(node)
-  return [...open, ...(await Promise.all(pending.map(async (channel) => fromPending(channel, await placeOf(blocks, channel)))))]
+  return { open, pending: pending_channels.filter(isOurs).filter((channel) => !seen.has(outpointOf(channel))) }
 }
 
 type Pending = GetPendingChannelsResult['pending_channels'][number]

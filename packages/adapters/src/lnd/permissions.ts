@@ -58,6 +58,7 @@ export const permissions = {
     '/lnrpc.Lightning/ListChannels',
     '/lnrpc.Lightning/ClosedChannels',
     '/lnrpc.Lightning/PendingChannels',
+    '/lnrpc.Lightning/SubscribeChannelEvents',
     '/lnrpc.Lightning/OpenChannel',
     '/lnrpc.Lightning/FundingStateStep',
     '/lnrpc.Lightning/AbandonChannel',

@@ -2,6 +2,7 @@ import type { AuthenticatedLnd } from 'lightning'
 import { expect, test } from 'vitest'
 import type { Connection } from './connection.ts'
 import { probing } from './probe.ts'
+import { asFault } from './refusal.ts'
 
 const destination = `02${'11'.repeat(32)}`
 const request = { via: `02${'22'.repeat(32)}`, shortChannelId: '5x1x0', destination, amountMsat: 1000n }
@@ -80,4 +81,74 @@ test('of probes that begin together, none is sent by a list from before it was a
   const probe = probing(node)
   await Promise.allSettled(Array.from({ length: 20 }, (_, index) => probe({ ...request, shortChannelId: `${index}x1x0` })))
   expect(lists).toBe(2)
+})
+
+/** A way of one hop to the seller, as lnd tells it. */
+const toSeller = {
+  hops: [
+    {
+      amt_to_forward_msat: '1001100',
+      chan_id: `${(4n << 40n) + (1n << 16n)}`,
+      expiry: 400,
+      fee_msat: '0',
+      pub_key: request.via,
+    },
+  ],
+  total_amt_msat: '1001100',
+  total_fees_msat: '0',
+  total_time_lock: 400,
+}
+
+type Hop = { readonly mpp_record?: { readonly payment_addr: Buffer; readonly total_amt_msat: string } }
+type SendToRoute = (
+  asked: { readonly route: { readonly hops: readonly Hop[] } },
+  done: (error: null, answer: object) => void,
+) => void
+
+/** What the probe makes of a failure that lnd found in the name of that hop, and the last hop of what was sent. */
+async function failedBy(failure_source_index: number, code: string) {
+  let last: Hop | undefined
+  const sendToRouteV2: SendToRoute = ({ route }, done) => {
+    last = route.hops.at(-1)
+    done(null, { failure: { code, failure_source_index, height: 0, htlc_msat: '0' }, preimage: Buffer.alloc(0) })
+  }
+  const listPayments: ListPayments = (_, done) => done(null, { first_index_offset: '0', last_index_offset: '0', payments: [] })
+  const queryRoutes = (_: object, done: (error: null, answer: object) => void): void =>
+    done(null, { routes: [toSeller], success_prob: 1 })
+  const resetMissionControl = (_: object, done: (error: null) => void): void => done(null)
+  // The calls that are answered.
+  const lnd = {
+    default: { listPayments, queryRoutes },
+    router: { sendToRouteV2, resetMissionControl },
+  } as unknown as AuthenticatedLnd
+  const ask: Connection['ask'] = (work) => work(lnd).catch((error: unknown) => Promise.reject(asFault(error)))
+  const clock = { now: () => 0, sleep: () => Promise.reject(new Error('it waits')) }
+  return { outcome: await probing({ clock, lnd: () => lnd, ask })(request), last }
+}
+
+test.each([
+  'INCORRECT_OR_UNKNOWN_PAYMENT_DETAILS',
+  'INVALID_ONION_PAYLOAD',
+  'FINAL_INCORRECT_CLTV_EXPIRY',
+  'FINAL_INCORRECT_HTLC_AMOUNT',
+  'TEMPORARY_NODE_FAILURE',
+  'UNKNOWN_FAILURE',
+])('%s in the name of the last node is its answer', async (code) => {
+  expect((await failedBy(2, code)).outcome).toEqual({ reached: true })
+})
+
+test.each([
+  [1, 'INCORRECT_OR_UNKNOWN_PAYMENT_DETAILS', 'seller', 'UnknownPaymentHash'],
+  [1, 'INVALID_ONION_HMAC', 'seller', 'InvalidOnionHmac'],
+  [0, 'UNREADABLE_FAILURE', 'route', 'UnreadableFailure'],
+  [0, 'PERMANENT_CHANNEL_FAILURE', 'route', 'PermanentChannelFailure'],
+  [3, 'INCORRECT_OR_UNKNOWN_PAYMENT_DETAILS', 'route', 'UnknownPaymentHash'],
+])('one in the name of hop %i is not: %s', async (index, code, failedAt, reason) => {
+  expect((await failedBy(index, code)).outcome).toEqual({ reached: false, failedAt, reason })
+})
+
+test('it looks as a payment in one part does', async () => {
+  const { last } = await failedBy(2, 'INCORRECT_OR_UNKNOWN_PAYMENT_DETAILS')
+  expect(last?.mpp_record?.payment_addr).toHaveLength(32)
+  expect(last?.mpp_record?.total_amt_msat).toBe(`${request.amountMsat}`)
 })

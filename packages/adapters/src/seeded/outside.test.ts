@@ -48,6 +48,13 @@ for (const [title, plan] of Object.entries(plans)) {
       send: async (request, amountMsat, totalMsat) => simnet.control.pay('buyer', request, { amountMsat, totalMsat }),
       forget: async (outpoint) => simnet.control.forget(outpoint.split(':')[0] ?? ''),
       holdProbes: async (held) => simnet.control.holdProbes('buyer', held),
+      sellerAway: async (meanwhile) => {
+        simnet.control.setOnline('seller-ada', false)
+        await meanwhile()
+        simnet.control.setOnline('seller-ada', true)
+      },
+      close: async (outpoint, by, how) =>
+        void simnet.control.close(outpoint, { by: by === 'buyer' ? by : 'seller-ada', force: how === 'force' }),
       teardown,
     }
   })

@@ -21,6 +21,15 @@ export const lightningFor = (process: Mortal, node: Lightning): Lightning => ({
         repeat: 'watchRepeat',
       }),
   },
+  channels: {
+    ...throughCalls(process, 'lightning.channels', node.channels, { fault: 'lightningFault', unknown: 'lightningUnknown' }),
+    changes: (signal) =>
+      streamTo(process, 'lightning.channels.changes', signal, (end) => node.channels.changes(end), {
+        cut: 'watchCut',
+        silent: 'watchSilent',
+        repeat: 'watchRepeat',
+      }),
+  },
 })
 
 /** An instant of the process's clock is another one of the world's, to which a node looks. */

@@ -126,24 +126,42 @@ export function listChannels(net: Net, pubkey: string): OwnChannel[] {
   })
 }
 
+/** What changes how a channel stands rings there for both of its ends; blocks ring for everybody. */
+export const channelsTopic = (pubkey: string): string => `channels/${pubkey}`
+
+export function touchEnds(net: Net, { a, b }: Pick<Channel, 'a' | 'b'>): void {
+  for (const end of [a, b]) net.touch(channelsTopic(end))
+}
+
+type Closing = {
+  /** The end that does it; the opener unless told. */
+  readonly by?: string
+  readonly force: boolean
+  readonly feeSat: bigint
+}
+
 /**
  * Ends a channel: each side's coins go back to its wallet, the opener pays the fee. Both kinds look alike on the chain
  * here; by force it works while the other end is offline. @throws Error while payments are under way in it
  */
-export function closeChannel(net: Net, outpoint: string, options: { readonly force: boolean; readonly feeSat: bigint }): string {
+export function closeChannel(net: Net, outpoint: string, { by, force, feeSat }: Closing): string {
   const channel = findChannel(net, outpoint)
   if (!channel || channel.state !== 'published' || channel.is_seen === 0n || channel.is_spent === 1n)
     throw new Error(`no open channel ${outpoint}`)
   if (channel.held_msat > 0n || channel.slots > 0n) throw new Error('payments are under way in it: settle or cancel them first')
-  if (!options.force && channel.is_online === 0n) throw new Error('the other end is offline: close it by force')
-  const openerSat = channel.a_msat / 1000n - options.feeSat
+  if (!force && channel.is_online === 0n) throw new Error('the other end is offline: close it by force')
+  const closer = by ?? channel.a
+  if (closer !== channel.a && closer !== channel.b) throw new Error(`whoever closes ${outpoint} has to be one of its ends`)
+  net.run('UPDATE channels SET closed_by = ?, is_forced = ? WHERE outpoint = ?', closer, force ? 1 : 0, outpoint)
+  touchEnds(net, channel)
+  const openerSat = channel.a_msat / 1000n - feeSat
   const outputs = [
     { valueSat: openerSat > 0n ? openerSat : 0n, script: walletScriptOf(net, channel.a) },
     { valueSat: channel.b_msat / 1000n, script: walletScriptOf(net, channel.b) },
   ].filter(({ valueSat }) => valueSat > 0n)
   const transaction: Transaction = { inputs: [{ txid: channel.txid, vout: Number(channel.vout) }], outputs }
-  const feeSat = channel.capacity_sat - outputs.reduce((sum, { valueSat }) => sum + valueSat, 0n)
-  return acceptTransaction(net, transaction, { feeSat, vsize: 168 })
+  const paidSat = channel.capacity_sat - outputs.reduce((sum, { valueSat }) => sum + valueSat, 0n)
+  return acceptTransaction(net, transaction, { feeSat: paidSat, vsize: 168 })
 }
 
 const walletScriptOf = (net: Net, pubkey: string): string =>

@@ -3,7 +3,7 @@ import { sign } from '@penstock/bitcoin/message-signature.ts'
 import type { OpenRequest } from '@penstock/ports/lightning.ts'
 import { balancesOf, type Balances } from './balances.ts'
 import { acceptTransaction, dropTransaction, heightOf } from './chain.ts'
-import { channelsOf, closeChannel, otherEnd, stateOf } from './channels.ts'
+import { channelsOf, channelsTopic, closeChannel, otherEnd, stateOf } from './channels.ts'
 import { prepareFunding, publishFunding, sendAgain } from './funding.ts'
 import { setHoldsProbes } from './graph.ts'
 import { createInvoice, findInvoice, lapseInvoices } from './invoices.ts'
@@ -56,7 +56,8 @@ export type SimControl = {
   invoiceStatus(alias: string, hash: string): { readonly state: SimInvoiceState } | undefined
   /** Opens and publishes at once, as a person at the node would. @throws OpenRefused */
   open(alias: string, peerPubkey: string, sats: bigint, isPrivate?: boolean): { readonly outpoint: string }
-  close(outpoint: string, options?: { readonly force?: boolean }): { readonly txid: string }
+  /** @param options `by`: the alias of the end that does it; the opener unless told */
+  close(outpoint: string, options?: { readonly force?: boolean; readonly by?: string }): { readonly txid: string }
   /** Replaces an unconfirmed transaction by one that gives its coins back to its owner; what depended on it is gone. */
   doubleSpend(txid: string): { readonly txid: string }
   /** Every mempool forgets an unconfirmed transaction, and whatever depended on it; and so does the wallet that sent it. */
@@ -88,10 +89,9 @@ export function controlOf(net: Net): SimControl {
     reorg: (depth, options) => reorganise(net, depth, options),
     behave: (alias, how) => {
       if (!BEHAVIOURS.some((known) => known === how)) throw new Error(`a node behaves ${BEHAVIOURS.join(', ')}`)
-      net.write(() => net.run('UPDATE nodes SET behaviour = ? WHERE alias = ?', how, nodeCalled(net, alias).alias))
+      changeNode(net, alias, 'behaviour', how)
     },
-    setOnline: (alias, online) =>
-      void net.write(() => net.run('UPDATE nodes SET online = ? WHERE alias = ?', online ? 1 : 0, nodeCalled(net, alias).alias)),
+    setOnline: (alias, online) => changeNode(net, alias, 'online', online ? 1 : 0),
     holdProbes: (alias, held) => net.write(() => setHoldsProbes(net, nodeCalled(net, alias).pubkey, held)),
     sign: (alias, text) => ({ signature: sign(secretKeyOf(net, nodeCalled(net, alias).alias), text) }),
     invoice: (alias, sats, expirySeconds) =>
@@ -111,8 +111,11 @@ export function controlOf(net: Net): SimControl {
       }),
     open: (alias, peer, capacitySat, isPrivate = false) =>
       net.write(() => openNow(net, alias, { peer, capacitySat, isPrivate, feeRateSatPerVbyte: 1 })),
-    close: (outpoint, { force = false } = {}) =>
-      net.write(() => ({ txid: closeChannel(net, outpoint, { force, feeSat: 200n }) })),
+    close: (outpoint, { force = false, by } = {}) =>
+      net.write(() => {
+        const closer = by === undefined ? {} : { by: nodeCalled(net, by).pubkey }
+        return { txid: closeChannel(net, outpoint, { force, feeSat: 200n, ...closer }) }
+      }),
     doubleSpend: (txid) => net.write(() => ({ txid: doubleSpend(net, txid) })),
     forget: (txid) =>
       net.write(() => {
@@ -122,6 +125,16 @@ export function controlOf(net: Net): SimControl {
     feeFloor: (rate) => void net.write(() => net.run("INSERT OR REPLACE INTO meta VALUES ('fee_floor', ?)", `${rate}`)),
     balances: () => balancesOf(net),
   }
+}
+
+/** Others see it by the channels that they have with this one. */
+function changeNode(net: Net, alias: string, column: 'behaviour' | 'online', value: string | number): void {
+  net.write(() => {
+    const { pubkey } = nodeCalled(net, alias)
+    net.run(`UPDATE nodes SET ${column} = ? WHERE pubkey = ?`, value, pubkey)
+    const others = channelsOf(net, pubkey).map((channel) => otherEnd(channel, pubkey))
+    for (const node of new Set([pubkey, ...others])) net.touch(channelsTopic(node))
+  })
 }
 
 const PAYMENT_STATES = { 'in-flight': 'IN_FLIGHT', succeeded: 'SUCCEEDED', failed: 'FAILED' } as const

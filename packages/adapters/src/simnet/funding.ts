@@ -3,7 +3,7 @@ import { fundingScript } from '@penstock/bitcoin/script.ts'
 import { serialiseTransaction, type Transaction, transactionId, virtualSize } from '@penstock/bitcoin/transaction.ts'
 import { OpenRefused, type OpenRequest, type UnpublishedFunding } from '@penstock/ports/lightning.ts'
 import { acceptTransaction } from './chain.ts'
-import { type Channel, findChannel } from './channels.ts'
+import { type Channel, findChannel, touchEnds } from './channels.ts'
 import { areConnected, derivedPubkey, findNode, type Node } from './nodes.ts'
 import type { Net } from './store.ts'
 import { draftPayment, lockCoins, unlockCoins } from './wallet.ts'
@@ -58,6 +58,7 @@ export function prepareFunding(net: Net, node: Node, request: OpenRequest): Unpu
     request.peer,
     request.capacitySat,
   )
+  touchEnds(net, { a: node.pubkey, b: peer })
   return { outpoint, handle: raw }
 }
 
@@ -130,6 +131,7 @@ function ownFunding(net: Net, node: Node, outpoint: string): Channel {
 
 function setState(net: Net, channel: Channel, state: Channel['state']): void {
   net.run('UPDATE channels SET state = ? WHERE outpoint = ?', state, channel.outpoint)
+  touchEnds(net, channel)
 }
 
 /** Where a `wrong-peer` node opens its channels: to a node that nobody trades with, if there is one. */

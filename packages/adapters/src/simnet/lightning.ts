@@ -2,8 +2,10 @@ import { Fault } from '@penstock/kernel/result.ts'
 import { decodePaymentRequest } from '@penstock/bitcoin/bolt11.ts'
 import { recover, sign } from '@penstock/bitcoin/message-signature.ts'
 import type { Channels, Invoice, Lightning, OwnChannel, Payments, PaymentState } from '@penstock/ports/lightning.ts'
+import { channelChanges } from './channel-changes.ts'
 import { heightOf } from './chain.ts'
 import { listChannels } from './channels.ts'
+import { closedChannels } from './closed-channels.ts'
 import { abandonFunding, bumpFunding, prepareFunding, publishFunding } from './funding.ts'
 import { announcedAddresses, channelsBetween, graphChannel, probe, probesReleased } from './graph.ts'
 import * as invoices from './invoices.ts'
@@ -85,6 +87,11 @@ export function lightningOf(net: Net, alias: string): Lightning {
 
 const channelCalls = (net: Net, alias: string, ask: Ask, look: Ask): Channels => ({
   list: () => look((node) => listChannels(net, node.pubkey)),
+  closed: () => look((node) => closedChannels(net, node.pubkey)),
+  async *changes(signal) {
+    const { pubkey } = await answering(net, alias)
+    yield* channelChanges(net, pubkey, signal)
+  },
   prepare: async (request) => {
     const { behaviour } = await answering(net, alias)
     if (behaviour === 'slow') await net.clock.sleep(SLOW_OPENING_MS, net.ended)

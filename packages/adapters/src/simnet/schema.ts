@@ -37,7 +37,7 @@ CREATE TABLE IF NOT EXISTS channels (
   a_msat INTEGER NOT NULL CHECK (a_msat >= 0), b_msat INTEGER NOT NULL CHECK (b_msat >= 0),
   held_msat INTEGER NOT NULL DEFAULT 0 CHECK (held_msat >= 0), slots INTEGER NOT NULL DEFAULT 0 CHECK (slots >= 0),
   a_base_msat INTEGER NOT NULL, a_ppm INTEGER NOT NULL, b_base_msat INTEGER NOT NULL, b_ppm INTEGER NOT NULL,
-  claimed_peer TEXT NOT NULL, claimed_sat INTEGER NOT NULL, closed_height INTEGER,
+  claimed_peer TEXT NOT NULL, claimed_sat INTEGER NOT NULL, closed_height INTEGER, closed_by TEXT, is_forced INTEGER,
   CHECK (a_msat + b_msat + held_msat = capacity_sat * 1000)
 ) STRICT;
 CREATE INDEX IF NOT EXISTS channels_to_a ON channels (a, b_msat) WHERE closed_height IS NULL;
@@ -75,8 +75,13 @@ CREATE INDEX IF NOT EXISTS htlcs_held ON htlcs (expiry_height) WHERE state = 'he
 
 export function createTables(db: DatabaseSync): void {
   const columns = db.prepare("SELECT name FROM pragma_table_info('channels')").all()
-  // A network that was made before closed channels were told apart.
-  if (columns.length > 0 && !columns.some(({ name }) => name === 'closed_height'))
-    db.exec('ALTER TABLE channels ADD COLUMN closed_height INTEGER')
+  // A network that was made before closed channels were told apart, or before anybody noted who closed them.
+  for (const [column, type] of [
+    ['closed_height', 'INTEGER'],
+    ['closed_by', 'TEXT'],
+    ['is_forced', 'INTEGER'],
+  ] as const)
+    if (columns.length > 0 && !columns.some(({ name }) => name === column))
+      db.exec(`ALTER TABLE channels ADD COLUMN ${column} ${type}`)
   db.exec(SCHEMA)
 }

@@ -20,8 +20,8 @@ export type Net = {
   version(): string
   /** Tells whoever listens to this topic, once the transaction under way is committed. */
   touch(topic: string): void
-  /** Yields what is read at once and whenever the topic was touched, if there is something; ends with the signal or the network. */
-  watch<T>(topic: string, signal: AbortSignal, read: () => T | undefined): AsyncGenerator<T>
+  /** Yields what is read at once and whenever a topic was touched, if there is something; ends with the signal or the network. */
+  watch<T>(topics: string | readonly string[], signal: AbortSignal, read: () => T | undefined): AsyncGenerator<T>
   /** Fires when the network is closed. */
   readonly ended: AbortSignal
   close(): void
@@ -87,7 +87,7 @@ export function openStore(path: string, clock: Clock, random: Random = randomByt
     write,
     version: versionOf(db),
     touch: (topic) => void touched.add(topic),
-    watch: (topic, signal, read) => watch(bell, topic, AbortSignal.any([signal, end.signal]), read),
+    watch: (topics, signal, read) => watch(bell, [topics].flat(), AbortSignal.any([signal, end.signal]), read),
     ended: end.signal,
     close: () => {
       if (end.signal.aborted) return
@@ -103,10 +103,15 @@ function versionOf(db: DatabaseSync): () => string {
   return () => statements.map((statement) => Object.values(statement.get() ?? {}).join()).join(' ')
 }
 
-async function* watch<T>(bell: EventEmitter, topic: string, signal: AbortSignal, read: () => T | undefined): AsyncGenerator<T> {
+async function* watch<T>(
+  bell: EventEmitter,
+  topics: readonly string[],
+  signal: AbortSignal,
+  read: () => T | undefined,
+): AsyncGenerator<T> {
   let next = Promise.withResolvers<void>()
   const ring = (): void => next.resolve()
-  bell.on(topic, ring)
+  for (const topic of topics) bell.on(topic, ring)
   signal.addEventListener('abort', ring)
   try {
     while (!signal.aborted) {
@@ -117,7 +122,7 @@ async function* watch<T>(bell: EventEmitter, topic: string, signal: AbortSignal,
       next = Promise.withResolvers<void>()
     }
   } finally {
-    bell.off(topic, ring)
+    for (const topic of topics) bell.off(topic, ring)
     signal.removeEventListener('abort', ring)
   }
 }

@@ -1,12 +1,13 @@
 import { once } from 'node:events'
-import { mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { openDataDir } from '@penstock/platforms/data-dir.ts'
+import { type DataDir, openDataDir } from '@penstock/platforms/data-dir.ts'
+import { lndAccess } from '@penstock/platforms/lnd-access.ts'
 import { lockDataDir } from '@penstock/platforms/lock.ts'
-import type { Config } from '@penstock/runtime/config.ts'
+import { type Config, ConfigError } from '@penstock/runtime/config.ts'
 import { freePort } from '@penstock/servers/free-port.ts'
 import { type Child, keepRunning, ready, startOnce, type Tell } from './child.ts'
-import { migrateScript, plan, type Planned } from './plan.ts'
+import { migrateScript, plan, type Planned, REPLICATED } from './plan.ts'
 import { kafkaServer, postgresServer, type Server } from './servers.ts'
 import { serveStatus } from './status.ts'
 
@@ -37,8 +38,9 @@ export type Cluster = {
 }
 
 /**
- * A cluster on this machine: real Kafka and PostgreSQL, every service as its own processes, the simulated network and its
- * people. It resolves when the gateway serves; what dies is started again. Once it is `over` before that, it stops what it began.
+ * A cluster on this machine: real Kafka and PostgreSQL, every service as its own processes, and the simulated network with
+ * its people, or an lnd. It resolves when the gateway serves; what dies is started again. Once it is `over` before that, it
+ * stops what it began.
  */
 export async function launch(
   config: Config,
@@ -47,6 +49,8 @@ export async function launch(
   over: AbortSignal,
 ): Promise<Cluster> {
   const dir = openDataDir(config.dataDir)
+  const isSimulated = config.lightning === 'simulated'
+  if (!isSimulated) mayUseLnd(dir, config)
   const lock = lockDataDir(dir)
   const children: Child[] = []
   const servers: Server[] = []
@@ -72,19 +76,21 @@ export async function launch(
     await migrated({ ...own, ...env, ...standing(config, dir.path) }, tell)
     const url = config.url || `http://127.0.0.1:${config.port}`
     const [simnet, audit] = [await freePort(), await freePort()]
+    const lightning = isSimulated ? `http://127.0.0.1:${simnet}` : `${config.lndSocket} (${config.network})`
     const told = {
       ...own,
       ...standing(config, dir.path),
       ...env,
-      PENSTOCK_SIMNET_URL: `http://127.0.0.1:${simnet}`,
+      ...(isSimulated && { PENSTOCK_SIMNET_URL: lightning }),
       PENSTOCK_AUDIT_URL: `http://127.0.0.1:${audit}`,
       PENSTOCK_SHARE_PORT: '1',
     }
-    const planned = await plan({ replicas, demo, publicUrl: url, env: told, ports: { simnet, audit, health: freePort } })
+    const ports = { simnet, audit, health: freePort }
+    const planned = await plan({ replicas, demo, publicUrl: url, isSimulated, env: told, ports })
     await startAll(planned, children, tell, over)
     return {
       url,
-      addresses: { ...addresses, simnet: told.PENSTOCK_SIMNET_URL, audit: told.PENSTOCK_AUDIT_URL },
+      addresses: { ...addresses, [isSimulated ? 'simnet' : 'lnd']: lightning, audit: told.PENSTOCK_AUDIT_URL },
       brokers: env.PENSTOCK_KAFKA_BROKERS,
       postgresUrl: env.PENSTOCK_POSTGRES_URL,
       processes: () => [...servers, ...children],
@@ -95,6 +101,17 @@ export async function launch(
     await stop()
     throw error
   }
+}
+
+/** @throws ConfigError where the services could not start: each of them has rights of its own at the node */
+function mayUseLnd({ path, simnet }: DataDir, config: Config): void {
+  if (existsSync(simnet))
+    throw new ConfigError(`${path} is of a market on the simulated network; set PENSTOCK_DATA_DIR to another folder.`)
+  if (config.lndMacaroonDir === '' || config.lndMacaroonFile !== '')
+    throw new ConfigError(
+      'In a cluster each service has a macaroon of its own: put them into one folder with "penstock lnd bake settlement channel-watcher reader", and name it in PENSTOCK_LND_MACAROON_DIR instead of one file in PENSTOCK_LND_MACAROON_FILE.',
+    )
+  for (const name of REPLICATED) lndAccess(name, config)
 }
 
 const standing = ({ port }: Config, dataDir: string) => ({ PORT: `${port}`, PENSTOCK_DATA_DIR: dataDir })
@@ -120,18 +137,17 @@ async function migrated(env: Readonly<Record<string, string>>, tell: Tell): Prom
   if (code !== 0) throw new Error('the tables could not be migrated; the lines above say why')
 }
 
-/** The network before those who use it; the sellers once there is a gateway to talk to. */
+/** A network before those who use it; its sellers once there is a gateway to talk to. */
 async function startAll(planned: readonly Planned[], children: Child[], tell: Tell, over: AbortSignal): Promise<void> {
   const start = (one: Planned): Child => {
     const child = keepRunning(one, tell)
     children.push(child)
     return child
   }
-  const [simnet, ...others] = planned
-  if (!simnet) return
-  await ready(start(simnet), over)
-  await Promise.all(others.filter(({ name }) => name !== 'neighbours').map((one) => ready(start(one), over)))
-  for (const one of others.filter(({ name }) => name === 'neighbours')) start(one)
+  const [networks, people] = ['simnet', 'neighbours'].map((wanted) => planned.filter(({ name }) => name === wanted))
+  const services = planned.filter((one) => !networks?.includes(one) && !people?.includes(one))
+  for (const some of [networks ?? [], services]) await Promise.all(some.map((one) => ready(start(one), over)))
+  people?.forEach(start)
 }
 
 type Rolled = {

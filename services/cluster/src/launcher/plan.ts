@@ -21,19 +21,22 @@ export type PlanOptions = {
   readonly replicas: number
   readonly demo: boolean
   readonly publicUrl: string
+  /** Whether there is a network of our own, with people on it: beside an lnd there is none. */
+  readonly isSimulated: boolean
   /** What every process is told. */
   readonly env: Readonly<Record<string, string>>
   readonly ports: Ports
 }
 
-const REPLICATED = ['accounts', 'quote', 'matching', 'channel-watcher', 'settlement', 'order', 'gateway'] as const
+/** Those that run as often as is asked for. */
+export const REPLICATED = ['accounts', 'quote', 'matching', 'channel-watcher', 'settlement', 'order', 'gateway'] as const
 
 /** @param path within the folder of all services */
 export const scriptOf = (path: string): string => fileURLToPath(new URL(`../../../${path}`, import.meta.url))
 export const migrateScript = scriptOf('cluster/src/migrate.ts')
 
 /** Everything that runs beside Kafka and PostgreSQL, in the order in which it is started. */
-export async function plan({ replicas, demo, publicUrl, env, ports }: PlanOptions): Promise<readonly Planned[]> {
+export async function plan({ replicas, demo, publicUrl, isSimulated, env, ports }: PlanOptions): Promise<readonly Planned[]> {
   const one = async (
     name: string,
     replica: number,
@@ -52,11 +55,13 @@ export async function plan({ replicas, demo, publicUrl, env, ports }: PlanOption
       ...more,
     },
   })
-  const planned = [await one('simnet', 1, 'cluster/src/simnet-process.ts', { PORT: `${ports.simnet}` })]
+  const planned: Planned[] = []
+  if (isSimulated) planned.push(await one('simnet', 1, 'cluster/src/simnet-process.ts', { PORT: `${ports.simnet}` }))
   for (const name of REPLICATED)
     for (let replica = 1; replica <= replicas; replica++) planned.push(await one(name, replica, `${name}/src/main.ts`))
   planned.push(await one('audit', 1, 'cluster/src/audit-process.ts', { PORT: `${ports.audit}` }))
   const neighbours = { PENSTOCK_URL: publicUrl }
-  planned.push(await one('neighbours', 1, 'cluster/src/neighbours-process.ts', neighbours, demo ? ['--demo'] : []))
+  const deal = demo ? ['--demo'] : []
+  if (isSimulated) planned.push(await one('neighbours', 1, 'cluster/src/neighbours-process.ts', neighbours, deal))
   return planned
 }

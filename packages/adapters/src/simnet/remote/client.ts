@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import { Fault } from '@penstock/kernel/result.ts'
 import type { Chain, ChainTip } from '@penstock/ports/chain.ts'
 import type { Clock } from '@penstock/ports/clock.ts'
-import type { Invoice, Lightning } from '@penstock/ports/lightning.ts'
+import type { ChannelChange, Invoice, Lightning } from '@penstock/ports/lightning.ts'
 import type { SimControl } from '../control.ts'
 import { type Answer, CALLS, decode, encode, type Part, type StreamCall, valueOf } from './wire.ts'
 
@@ -40,7 +40,10 @@ export function remoteSimnet(url: string, clock: Clock): RemoteSimnet {
       messages: callsOf('messages', alias),
       peers: callsOf('peers', alias),
       graph: callsOf('graph', alias),
-      channels: callsOf('channels', alias),
+      channels: {
+        ...callsOf<Omit<Lightning['channels'], 'changes'>>('channels', alias),
+        changes: (signal) => lasting<ChannelChange>(url, { stream: 'channels', node: alias }, clock, signal),
+      },
       wallet: callsOf('wallet', alias),
     }),
     chain: () => ({

@@ -35,6 +35,13 @@ lightningContract('simulated network in another process', async () => {
     send: (request, amountMsat, totalMsat) => remote.control.pay('buyer', request, { amountMsat, totalMsat }),
     forget: (outpoint) => remote.control.forget(outpoint.split(':')[0] ?? ''),
     holdProbes: (held) => remote.control.holdProbes('buyer', held),
+    sellerAway: async (meanwhile) => {
+      await remote.control.setOnline('seller-ada', false)
+      await meanwhile()
+      await remote.control.setOnline('seller-ada', true)
+    },
+    close: async (outpoint, by, how) =>
+      void (await remote.control.close(outpoint, { by: by === 'buyer' ? by : 'seller-ada', force: how === 'force' })),
     teardown,
   }
 })

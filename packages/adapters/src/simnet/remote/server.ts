@@ -64,13 +64,23 @@ function targetOf(simnet: Simnet, part: Call['part'], node: string): object {
   return part === 'node' ? lightning : lightning[part]
 }
 
+function opened(simnet: Simnet, call: StreamCall, signal: AbortSignal): AsyncIterable<unknown> {
+  switch (call.stream) {
+    case 'tips':
+      return simnet.chain().tips(signal)
+    case 'channels':
+      return simnet.lightning(call.node).channels.changes(signal)
+    case 'changes':
+      return simnet.lightning(call.node).holds.changes(call.paymentHash, signal)
+  }
+}
+
 /** One JSON value a line, until the caller goes away. */
 async function stream(simnet: Simnet, call: StreamCall, response: ServerResponse, ending: AbortSignal): Promise<void> {
   const gone = new AbortController()
   response.once('close', () => gone.abort())
   const signal = AbortSignal.any([gone.signal, ending])
-  const values =
-    call.stream === 'tips' ? simnet.chain().tips(signal) : simnet.lightning(call.node).holds.changes(call.paymentHash, signal)
+  const values = opened(simnet, call, signal)
   response.writeHead(200, { 'content-type': 'application/x-ndjson' }).flushHeaders()
   for await (const value of values) response.write(`${encode(value)}\n`)
   response.end()

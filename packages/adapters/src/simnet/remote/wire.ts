@@ -2,7 +2,7 @@ import { Fault } from '@penstock/kernel/result.ts'
 import { OpenRefused } from '@penstock/ports/lightning.ts'
 import { z } from 'zod'
 
-/** What can be called at each part of the network; the streams, `holds.changes` and `chain.tips`, are beside it. */
+/** What can be called at each part of the network; the streams, `changes` of holds and channels and `chain.tips`, are beside it. */
 export const CALLS = {
   node: ['info'],
   holds: ['create', 'find', 'settle', 'cancel', 'held'],
@@ -10,7 +10,7 @@ export const CALLS = {
   messages: ['sign', 'recover'],
   peers: ['connect', 'isConnected', 'addresses'],
   graph: ['channel', 'between', 'probe'],
-  channels: ['list', 'prepare', 'publish', 'abandon', 'bumpFee'],
+  channels: ['list', 'closed', 'prepare', 'publish', 'abandon', 'bumpFee'],
   wallet: ['confirmedSat', 'inboundSat', 'localSat'],
   chain: ['tip', 'output', 'feeRate'],
   control: [
@@ -48,6 +48,7 @@ export type Call = z.output<typeof callShape>
 
 export const streamShape = z.discriminatedUnion('stream', [
   z.strictObject({ stream: z.literal('tips') }),
+  z.strictObject({ stream: z.literal('channels'), node: z.string().max(64) }),
   z.strictObject({ stream: z.literal('changes'), node: z.string().max(64), paymentHash: z.string().max(64) }),
 ])
 export type StreamCall = z.output<typeof streamShape>

@@ -1,0 +1,23 @@
+import type { ChannelChange } from '@penstock/ports/lightning.ts'
+import { channelNews } from '../shared/channel-news.ts'
+import { channelsTopic, listChannels } from './channels.ts'
+import { closedChannels } from './closed-channels.ts'
+import { findNode } from './nodes.ts'
+import type { Net } from './store.ts'
+
+/** A node that does not answer its owner tells him nothing either, until it does again. */
+export async function* channelChanges(net: Net, pubkey: string, signal: AbortSignal): AsyncGenerator<ChannelChange> {
+  const news = channelNews()
+  let isFirst = true
+
+  function read(): readonly ChannelChange[] | undefined {
+    const node = findNode(net, pubkey)
+    if (node?.online !== 1n || node.behaviour === 'silent') return undefined
+    const open = listChannels(net, pubkey)
+    const closed = isFirst || news.lacks(open) ? closedChannels(net, pubkey) : []
+    isFirst = false
+    return news.from(open, closed)
+  }
+
+  for await (const changes of net.watch(['tip', channelsTopic(pubkey)], signal, read)) yield* changes
+}

@@ -1,0 +1,53 @@
+import { formatShortChannelId } from '@penstock/bitcoin/outpoint.ts'
+import type { ClosedChannel } from '@penstock/ports/lightning.ts'
+import type { Net } from './store.ts'
+
+type Row = {
+  readonly outpoint: string
+  readonly vout: bigint
+  readonly a: string
+  readonly b: string
+  readonly state: string
+  readonly closed_height: bigint | null
+  readonly closed_by: string | null
+  readonly is_forced: bigint | null
+  readonly funding_height: bigint | null
+  readonly funding_index: bigint | null
+  readonly spent_by: string | null
+}
+
+/** The channels that a node has no more. That the opener gave one up is to the other end a funding that never came. */
+export const closedChannels = (net: Net, pubkey: string): ClosedChannel[] =>
+  net
+    .all<Row>(
+      `SELECT c.outpoint, c.vout, c.a, c.b, c.state, c.closed_height, c.closed_by, c.is_forced, f.height AS funding_height,
+         f.tx_index AS funding_index, o.spent_by
+       FROM channels c LEFT JOIN txs f ON f.txid = c.txid LEFT JOIN outputs o ON o.txid = c.txid AND o.vout = c.vout
+       WHERE (c.a = ?1 OR c.b = ?1) AND (c.state = 'abandoned' OR c.closed_height IS NOT NULL) ORDER BY c.id`,
+      pubkey,
+    )
+    .map((row) => fromRow(row, pubkey))
+
+function fromRow(row: Row, pubkey: string): ClosedChannel {
+  const { outpoint, a, b, funding_height: height, funding_index: index } = row
+  const isGivenUp = row.state === 'abandoned'
+  const isOurs = a === pubkey
+  return {
+    outpoint,
+    shortChannelId:
+      height === null || index === null
+        ? null
+        : formatShortChannelId({ height: Number(height), txIndex: Number(index), vout: Number(row.vout) }),
+    peer: isOurs ? b : a,
+    ...(isGivenUp
+      ? isOurs
+        ? { how: 'abandoned', by: 'us' }
+        : { how: 'funding-lost', by: null }
+      : {
+          how: row.is_forced === 1n ? 'force' : 'cooperative',
+          by: row.closed_by === null ? null : row.closed_by === pubkey ? 'us' : 'peer',
+        }),
+    closingTxid: row.spent_by,
+    height: row.closed_height === null ? null : Number(row.closed_height),
+  }
+}

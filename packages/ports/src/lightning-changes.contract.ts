@@ -1,0 +1,133 @@
+import { describe, expect, it } from 'vitest'
+import type { ChannelChange, ClosedChannel } from './lightning.ts'
+import { ends, openChannel } from './lightning-channels.contract.ts'
+import type { Here, WorldNode } from './lightning-world.contract.ts'
+import { until } from './waiting.contract.ts'
+
+/** Listens to a node while `work` runs. `last` is what was told of a channel most recently. */
+async function following(
+  { lightning }: WorldNode,
+  work: (last: (outpoint: string) => ChannelChange | undefined) => Promise<void>,
+): Promise<void> {
+  const stop = new AbortController()
+  const told = new Map<string, ChannelChange>()
+  const listening = (async () => {
+    for await (const change of lightning.channels.changes(stop.signal)) told.set(change.outpoint, change)
+  })()
+  try {
+    await work((outpoint) => told.get(outpoint))
+  } finally {
+    stop.abort()
+    await listening
+  }
+}
+
+const closedAt = async ({ lightning }: WorldNode, outpoint: string): Promise<ClosedChannel | undefined> =>
+  (await lightning.channels.closed()).find((channel) => channel.outpoint === outpoint)
+
+export function changing({ world }: Here): void {
+  describe('changes of channels', () => {
+    it('are told from the opening to a cooperative close, with who began it and where it is in the chain', async () => {
+      const { seller, buyer, chain, mine, close } = world()
+      const { buyer: peer } = await ends(world())
+      const { channels } = seller.lightning
+      const { height: before } = await chain.tip()
+      await following(seller, async (last) => {
+        const ask = { peer, capacitySat: 500_000n, isPrivate: true, feeRateSatPerVbyte: 2 }
+        const funding = await channels.prepare(ask)
+        const { outpoint } = funding
+        await until('it is told as pending', async () => last(outpoint)?.state === 'pending')
+        expect(last(outpoint)).toMatchObject({ peer, shortChannelId: null })
+        expect(await closedAt(seller, outpoint)).toBeUndefined()
+        await channels.publish(funding)
+        await mine(6)
+        await until('it is told as active', async () => last(outpoint)?.state === 'active')
+        const { shortChannelId = '' } = last(outpoint) ?? {}
+        expect(shortChannelId).toMatch(/^\d+x\d+x\d+$/)
+        await until('the other end can use it', async () =>
+          (await buyer.lightning.channels.list()).some((one) => one.outpoint === outpoint && one.state === 'active'),
+        )
+        await close(outpoint, 'seller', 'cooperative')
+        await until('it is told that it goes', async () => last(outpoint)?.state !== 'active')
+        await mine(6)
+        await until('it is told as closed', async () => last(outpoint)?.state === 'closed')
+        const spend = (await chain.output(outpoint, before))?.spentBy
+        expect(last(outpoint)).toEqual({
+          state: 'closed',
+          outpoint,
+          shortChannelId,
+          peer,
+          how: 'cooperative',
+          by: 'us',
+          closingTxid: spend?.txid,
+          height: spend?.height,
+        })
+        const theirs = await until('the other end has it as closed', () => closedAt(buyer, outpoint))
+        expect(theirs).toMatchObject({ how: 'cooperative', by: 'peer', closingTxid: spend?.txid, height: spend?.height })
+      })
+    })
+
+    it('tell a force close by the other end, and both lists agree with it', async () => {
+      const { seller, chain, mine, close } = world()
+      const { height: before } = await chain.tip()
+      const { outpoint } = await openChannel(world(), true)
+      await following(seller, async (last) => {
+        await until('how it stands is told first', async () => last(outpoint)?.state === 'active')
+        await close(outpoint, 'buyer', 'force')
+        await mine(1)
+        const told = await until('it is told by whom', async () => {
+          const now = last(outpoint)
+          return now?.state === 'closed' && now.by !== null && now
+        })
+        const spend = (await chain.output(outpoint, before))?.spentBy
+        expect(told).toMatchObject({ how: 'force', by: 'peer', closingTxid: spend?.txid, height: spend?.height })
+        const { channels } = seller.lightning
+        expect((await channels.list()).map((channel) => channel.outpoint)).not.toContain(outpoint)
+        // What a node shows of it before every coin is back is less than its stream told.
+        expect(await closedAt(seller, outpoint)).toMatchObject({ how: 'force', closingTxid: spend?.txid })
+      })
+    })
+
+    it('of the time when the node was away are told when it is back, and so is what others saw of it', async () => {
+      const { seller, buyer, mine, close, sellerAway } = world()
+      const [kept, lost] = [await openChannel(world(), true), await openChannel(world(), true)]
+      await following(seller, async (last) => {
+        await until('both are told', async () => last(kept.outpoint) && last(lost.outpoint))
+        await following(buyer, async (theirs) => {
+          await until('it is active there', async () => theirs(kept.outpoint)?.state === 'active')
+          await sellerAway(async () => {
+            await until('it is told as inactive', async () => theirs(kept.outpoint)?.state === 'inactive')
+            await close(lost.outpoint, 'buyer', 'force')
+            await mine(1)
+          })
+        })
+        const told = await until('its close is told', async () => {
+          const now = last(lost.outpoint)
+          return now?.state === 'closed' && now
+        })
+        expect(told.how).toBe('force')
+        expect(told.by).not.toBe('us')
+        await ends(world())
+        await until('the other one is active again', async () => last(kept.outpoint)?.state === 'active')
+      })
+      await following(seller, async (last) => {
+        await until('whoever comes later is told, too', async () => last(lost.outpoint)?.state === 'closed')
+      })
+    })
+
+    it('tell what was given up before it was published', async () => {
+      const { seller } = world()
+      const { buyer: peer } = await ends(world())
+      const { channels } = seller.lightning
+      await following(seller, async (last) => {
+        const ask = { peer, capacitySat: 500_000n, isPrivate: true, feeRateSatPerVbyte: 2 }
+        const { outpoint } = await channels.prepare(ask)
+        await until('it is told as pending', async () => last(outpoint)?.state === 'pending')
+        await channels.abandon({ outpoint })
+        await until('it is told as closed', async () => last(outpoint)?.state === 'closed')
+        expect(last(outpoint)).toMatchObject({ how: 'abandoned', by: 'us', closingTxid: null, height: null })
+        expect(await closedAt(seller, outpoint)).toMatchObject({ how: 'abandoned', closingTxid: null })
+      })
+    })
+  })
+}
