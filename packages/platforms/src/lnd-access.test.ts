@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ConfigError, readConfig } from '@penstock/runtime/config.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { macaroonOf } from '@penstock/adapters/lnd/macaroons.contract.ts'
+import { permissions } from '@penstock/adapters/lnd/permissions.ts'
 import { lndAccess } from './lnd-access.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'penstock-access-'))
@@ -32,4 +34,19 @@ test.each([
 ])('%s with %o is told what is missing', (process, change, said) => {
   expect(() => access(process, change)).toThrow(ConfigError)
   expect(() => access(process, change)).toThrow(said)
+})
+
+test('off regtest a macaroon has to fit its role', () => {
+  const access = (...operations: readonly (readonly [string, ...string[]])[]) => {
+    writeFileSync(file('fitting.macaroon'), macaroonOf(...operations))
+    const named = { PENSTOCK_LND_CERT_FILE: file('tls.cert'), PENSTOCK_LND_MACAROON_FILE: file('fitting.macaroon') }
+    return () => lndAccess('quote', readConfig({ ...named, PENSTOCK_NETWORK: 'signet' }))
+  }
+  const uris = ['uri', ...permissions.reader] as const
+  expect(access(uris)).not.toThrow()
+  expect(access(uris, ['macaroon', 'generate'])).toThrow('allows what reader never does: macaroon:generate. Make one with')
+  const [first, ...others] = permissions.reader
+  expect(access(['uri', ...others])).toThrow(
+    `does not allow what reader does: uri:${first}. Make one with "penstock lnd bake reader"`,
+  )
 })

@@ -1,12 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { beyondRole } from '@penstock/adapters/lnd/bake.ts'
+import { beyondRole, shortOfRole } from '@penstock/adapters/lnd/bake.ts'
 import type { LndAddress } from '@penstock/adapters/lnd/connection.ts'
 import { allowances } from '@penstock/adapters/lnd/macaroon.ts'
 import { type Role, roleOf } from '@penstock/adapters/lnd/permissions.ts'
 import { type Config, ConfigError } from '@penstock/runtime/config.ts'
 
-/** How many of what a macaroon allows too much are named. */
+/** How many of what a macaroon allows too much, or too little, are named. */
 const NAMED = 5
 
 /** The macaroon of a role, among those that were baked into one folder. */
@@ -15,7 +15,7 @@ export const macaroonIn = (folder: string, role: Role): string => join(folder, `
 /**
  * Where lnd is, and what lets that process in.
  * @param process decides what its macaroon may allow
- * @throws ConfigError where a file is not named, or not there, or lets in too far
+ * @throws ConfigError where a file is not named, or not there, or lets in too far or not far enough
  */
 export function lndAccess(process: string, config: Config): LndAddress {
   const { network, lndSocket: socket, lndCertFile: certFile, lndMacaroonFile, lndMacaroonDir } = config
@@ -31,16 +31,21 @@ export function lndAccess(process: string, config: Config): LndAddress {
     throw new ConfigError(
       `${process} needs the macaroon ${macaroonFile}, which is not there: "penstock lnd bake ${role}" makes it.`,
     )
-  if (network !== 'regtest') refuseTooMuch(role, macaroonFile)
+  if (network !== 'regtest') fitsRole(role, macaroonFile)
   return { socket, certFile, macaroonFile }
 }
 
-/** @throws ConfigError where somebody who got hold of this process could do more than the process does */
-function refuseTooMuch(role: Role, file: string): void {
-  const beyond = beyondRole(allowances(readFileSync(file)), role)
-  if (beyond.length === 0) return
-  const more = beyond.length > NAMED ? ` and ${beyond.length - NAMED} more` : ''
-  throw new ConfigError(
-    `The macaroon ${file} allows what ${role} never does: ${beyond.slice(0, NAMED).join(', ')}${more}. Make one with "penstock lnd bake".`,
-  )
+/**
+ * @throws ConfigError where somebody who got hold of this process could do more than the process does, or where a call that it
+ * makes would be refused, perhaps when money waits for it
+ */
+function fitsRole(role: Role, file: string): void {
+  const allowed = allowances(readFileSync(file))
+  const [beyond, short] = [beyondRole(allowed, role), shortOfRole(allowed, role)]
+  const anew = `Make one with "penstock lnd bake ${role}".`
+  if (beyond.length > 0) throw new ConfigError(`The macaroon ${file} allows what ${role} never does: ${someOf(beyond)}. ${anew}`)
+  if (short.length > 0) throw new ConfigError(`The macaroon ${file} does not allow what ${role} does: ${someOf(short)}. ${anew}`)
 }
+
+const someOf = (names: readonly string[]): string =>
+  names.slice(0, NAMED).join(', ') + (names.length > NAMED ? ` and ${names.length - NAMED} more` : '')

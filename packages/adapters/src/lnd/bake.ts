@@ -14,3 +14,7 @@ export function beyondRole(allowed: readonly string[], role: Role): readonly str
   const needed = new Set<string>(permissions[role].map((uri) => `uri:${uri}`))
   return allowed.filter((one) => !needed.has(one))
 }
+
+/** @returns what the role needs and the macaroon does not allow: one that an earlier release has baked may lack a call */
+export const shortOfRole = (allowed: readonly string[], role: Role): readonly string[] =>
+  permissions[role].map((uri) => `uri:${uri}`).filter((uri) => !allowed.includes(uri))

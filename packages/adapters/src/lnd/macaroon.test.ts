@@ -1,23 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { beyondRole } from './bake.ts'
+import { beyondRole, shortOfRole } from './bake.ts'
 import { allowances } from './macaroon.ts'
+import { macaroonOf } from './macaroons.contract.ts'
 import { permissions, ROLES, roleOf } from './permissions.ts'
 
-const part = (field: number, bytes: Uint8Array): Buffer => Buffer.concat([Buffer.of(field, bytes.length), bytes])
-const text = (field: number, value: string): Buffer => part(field, Buffer.from(value))
-
-/** As lnd writes one: a place, the identifier, no caveats, a signature. */
-function macaroon(...operations: readonly (readonly [entity: string, ...actions: string[]])[]): Buffer {
-  const listed = operations.map(([entity, ...actions]) =>
-    part(0x1a, Buffer.concat([text(0x0a, entity), ...actions.map((action) => text(0x12, action))])),
-  )
-  const identifier = Buffer.concat([Buffer.of(3), part(0x0a, Buffer.alloc(16)), text(0x12, '0'), ...listed])
-  return Buffer.concat([Buffer.of(2), text(1, 'lnd'), part(2, identifier), Buffer.of(0, 0), part(6, Buffer.alloc(32))])
-}
-
 test('tells what a macaroon allows', () => {
-  expect(allowances(macaroon(['info', 'read'], ['offchain', 'read', 'write']))).toEqual([
+  expect(allowances(macaroonOf(['info', 'read'], ['offchain', 'read', 'write']))).toEqual([
     'info:read',
     'offchain:read',
     'offchain:write',
@@ -35,6 +24,12 @@ test('tells what a macaroon allows', () => {
 test('names what is beyond a role', () => {
   const [first] = permissions.reader
   expect(beyondRole([`uri:${first}`, 'info:read'], 'reader')).toEqual(['info:read'])
+})
+
+test('names what a role lacks', () => {
+  const [first, ...others] = permissions.reader.map((uri) => `uri:${uri}`)
+  expect(shortOfRole(others, 'reader')).toEqual([first])
+  expect(shortOfRole([`${first}`, ...others], 'reader')).toEqual([])
 })
 
 test('every process has a role, and the one that has all services that of settlement', () => {
