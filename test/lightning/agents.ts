@@ -34,7 +34,7 @@ export async function agentsOf(at: Exchange, alias: string) {
     url: at.product.url,
     lnd: { socket, certFile, macaroonFile },
     journal: join(folder, 'agent.db'),
-    pace: { pollMs: 200, watchMs: 500, firstRetryMs: 200, longestRetryMs: 2000, maxUnreached: 3 },
+    pace: { pollMs: 200, watchMs: 500, firstRetryMs: 200, longestRetryMs: 2000, maxUnreached: 30 },
     fees: {},
     dies: null,
     stands: [],
