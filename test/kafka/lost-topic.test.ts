@@ -86,6 +86,14 @@ describe.skipIf(noKafka)('topics that are lost', () => {
       return { bus, taken, close }
     }
     const [stuck, busy] = [await replica(true), await replica(false)]
+    const admin = kafkaClient(options).admin()
+    await admin.connect()
+    closing.push(() => admin.disconnect())
+    const both = async (): Promise<boolean> => {
+      const { groups } = await admin.describeGroups([`${options.prefix}reader@settlement.events`])
+      return groups[0]?.state === 'Stable' && groups[0].members.length === 2
+    }
+    await until('each has its partitions', both, 30_000)
     for (let n = 0; n < FACTS; n++) {
       const fact = { type: 'PayhashClaimed', v: 1, data: { orderId: ORDER } }
       const meta = { command: `c${n}`, at: n, correlation: ORDER, trace: 't' }
@@ -96,9 +104,6 @@ describe.skipIf(noKafka)('topics that are lost', () => {
     await busy.bus.publish(eventTopic('settlement'), events.map(factToBus))
     await until('each has its part', () => stuck.taken.length > 0 && done.size + stuck.taken.length >= FACTS, 30_000)
 
-    const admin = kafkaClient(options).admin()
-    await admin.connect()
-    closing.push(() => admin.disconnect())
     await admin.deleteTopics({ topics: (await admin.listTopics()).filter((topic) => topic.startsWith(options.prefix)) })
     // The stuck one ends as if it were killed: nothing of what it had in hand was done.
     const undone = new Set(stuck.taken)

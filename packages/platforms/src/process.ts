@@ -19,8 +19,10 @@ export type Home = {
   readonly platform: Cluster
   /** Node, chain, rates and keys: for those who ask. */
   readonly outside: () => Outside
-  /** Undefined when the service takes work, else what it waits for. */
+  /** Undefined when the service has caught up, else what it waits for. */
   readonly readiness: () => Promise<string | undefined>
+  /** The process takes work only once this has come true too. */
+  readonly readyAfter: (opened: Promise<unknown>) => void
 }
 
 export type Assemble = (home: Home) => readonly Bound[] | Promise<readonly Bound[]>
@@ -44,7 +46,12 @@ async function start(name: string, assemble: Assemble, config: Config): Promise<
   const instance = `${name}/${config.instance || `${hostname()}-${process.pid}`}`
   const log = openLog(config.logLevel).child({ instance })
   let waitsFor: string | undefined = 'it is starting'
-  const missing = (): string | undefined => waitsFor
+  let closedDoors = 0
+  const readyAfter = (opened: Promise<unknown>): void => {
+    closedDoors++
+    void opened.then(() => closedDoors--)
+  }
+  const missing = (): string | undefined => waitsFor ?? (closedDoors > 0 ? 'it does not listen yet' : undefined)
   const about = { name, instance, pid: process.pid }
   // Before anything else: whoever looks after this process sees that it lives while it waits for its servers.
   const { seen, end } = await observe(config, { service: name, instance })
@@ -57,8 +64,8 @@ async function start(name: string, assemble: Assemble, config: Config): Promise<
   const platform = { ...(await cluster(config, { service: name, instance, log, waitsFor: asked })), ...seen }
   let opened: Outside | undefined
   const outside = (): Outside => (opened ??= outsideOf(name, dir, config, systemClock))
-  const readiness = () => Promise.resolve(missing())
-  const services = await assemble({ config, dir, platform, outside, readiness })
+  const readiness = () => Promise.resolve(waitsFor)
+  const services = await assemble({ config, dir, platform, outside, readiness, readyAfter })
   await opened?.ready(asked)
   const running = await run(services, platform)
   waitsFor = undefined

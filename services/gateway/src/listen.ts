@@ -1,5 +1,5 @@
 import type { Express } from 'express'
-import { createServer } from 'node:http'
+import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 export type Listening = {
@@ -34,8 +34,9 @@ export async function listen(
   })
   return {
     port: (server.address() as AddressInfo).port, // it listens on TCP
-    close: (graceMs = 5000) =>
-      new Promise((resolve) => {
+    close: async (graceMs = 5000) => {
+      await noneWaits(server)
+      await new Promise<void>((resolve) => {
         const cut = setTimeout(() => server.closeAllConnections(), graceMs)
         // Connections that are kept alive become idle one by one, as their last answers leave.
         const sweep = setInterval(() => server.closeIdleConnections(), 50)
@@ -45,6 +46,26 @@ export async function listen(
           resolve()
         })
         server.closeIdleConnections()
-      }),
+      })
+    },
   }
+}
+
+const TURNS_AT_MOST = 1000
+const QUIET_MS = 0.2
+
+/**
+ * The system cuts the connections that a listener has not accepted when it closes, also those of a port that others share;
+ * and a process accepts one in each turn of its loop. So the listener closes right after a turn in which none waited.
+ */
+async function noneWaits(server: Server): Promise<void> {
+  let accepted = 0
+  const note = (): void => void accepted++
+  server.on('connection', note)
+  for (let turn = 0, isQuiet = false; turn < TURNS_AT_MOST && !isQuiet; turn++) {
+    const [before, began] = [accepted, performance.now()]
+    await new Promise((next) => setImmediate(next))
+    isQuiet = accepted === before && performance.now() - began < QUIET_MS
+  }
+  server.off('connection', note)
 }
