@@ -8,7 +8,7 @@ export default defineConfig({
     reporters: ['default', tallyReporter],
     projects: parts
       .flatMap((part) => part.suites)
-      .map(({ name, include, serial = false, timeoutMs = 30_000 }, order) => ({
+      .map(({ name, include, serial = false, timeoutMs = 30_000, before }, order) => ({
         // Vite would take graphql's other build, beside the one that Apollo loads: two of them cannot work together.
         resolve: { alias: [{ find: /^graphql$/, replacement: 'graphql/index.js' }] },
         test: {
@@ -19,6 +19,7 @@ export default defineConfig({
           testTimeout: timeoutMs,
           hookTimeout: timeoutMs,
           // from 1: files of group 0 with a single worker would run after all groups
+          globalSetup: before ?? [],
           sequence: { groupOrder: order + 1 },
         },
       })),

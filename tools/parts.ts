@@ -5,6 +5,8 @@ export type Suite = {
   /** One file at a time: for suites that start servers, measure time or kill processes. */
   readonly serial?: boolean
   readonly timeoutMs?: number
+  /** A file whose default export runs once before all of them. */
+  readonly before?: string
 }
 
 /** What `npm test -- <name>` runs. */
@@ -59,7 +61,7 @@ export const parts: readonly Part[] = [
     name: 'lightning',
     about: 'lnd and btcd behind the ports, on a real network',
     suites: [
-      { name: 'lightning', include: ['test/lightning/**/*.test.ts'], serial: true, timeoutMs: 120_000 },
+      { name: 'lightning', include: ['test/lightning/**/*.test.ts'], before: 'test/lightning/built.ts', timeoutMs: 120_000 },
       { name: 'regtest', include: ['test/faults/lightning/**/*.test.ts'], serial: true, timeoutMs: 900_000 },
     ],
   },

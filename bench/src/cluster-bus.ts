@@ -1,4 +1,5 @@
 import { kafkaBus } from '@penstock/adapters/kafka/bus.ts'
+import { toCloudEvent } from '@penstock/adapters/kafka/cloud-events.ts'
 import { openViews } from '@penstock/adapters/sqlite/views.ts'
 import type { Bus, BusMessage } from '@penstock/ports/bus.ts'
 import { Kafka, logLevel, Partitioners, type Producer } from 'kafkajs'
@@ -23,7 +24,14 @@ type Side = {
 }
 
 const body = JSON.stringify({ text: 'x'.repeat(BODY_BYTES) })
-const keyOf = (n: number): string => `key-${n % KEYS}`
+const messageOf = (n: number): BusMessage => ({
+  id: `m${n}`,
+  key: `key-${n % KEYS}`,
+  headers: { kind: 'bench', n: `${n}` },
+  body,
+})
+/** What the bus writes beside a body; the bare client writes as much. */
+const headers = toCloudEvent(messageOf(0), '/bench', Date.now())
 
 /** Our bus beside the bare client, in the same run on the same broker. */
 export async function compareBus(brokers: readonly string[], { rounds, messages, hops }: BusExtent): Promise<readonly Row[]> {
@@ -109,7 +117,6 @@ async function ourSide(brokers: readonly string[]): Promise<Side & { close(): Pr
   const views = openViews(':memory:')
   const settings = { partitions: PARTITIONS, replicas: 1, retentionMs: 3_600_000, sessionTimeoutMs: 10_000 }
   const bus: Bus = await kafkaBus(views, { brokers, clientId: 'bench', prefix: 'ours.', ...settings })
-  const messageOf = (n: number): BusMessage => ({ id: `m${n}`, key: keyOf(n), headers: { kind: 'bench', n: `${n}` }, body })
   return {
     topic: async () => `t${++topics}`,
     publish: (topic, from, count) =>
@@ -137,7 +144,7 @@ async function bareSide(brokers: readonly string[]): Promise<Side & { close(): P
   const admin = kafka.admin()
   const producer: Producer = kafka.producer({ createPartitioner: Partitioners.DefaultPartitioner })
   await Promise.all([admin.connect(), producer.connect()])
-  const messageOf = (n: number) => ({ key: keyOf(n), value: body, headers: { n: `${n}` } })
+  const recordOf = (n: number) => ({ key: `key-${n % KEYS}`, value: body, headers: { ...headers, ce_n: `${n}` } })
   return {
     async topic() {
       const topic = `bare.t${++topics}`
@@ -145,14 +152,14 @@ async function bareSide(brokers: readonly string[]): Promise<Side & { close(): P
       return topic
     },
     publish: (topic, from, count) =>
-      producer.send({ topic, acks: -1, messages: Array.from({ length: count }, (_, n) => messageOf(from + n)) }),
+      producer.send({ topic, acks: -1, messages: Array.from({ length: count }, (_, n) => recordOf(from + n)) }),
     async read(topic, seen) {
       const consumer = kafka.consumer({ groupId: `bare-${topic}` })
       await consumer.connect()
       await consumer.subscribe({ topic, fromBeginning: true })
       await consumer.run({
         partitionsConsumedConcurrently: PARTITIONS,
-        eachMessage: async ({ message }) => seen(Number(String(message.headers?.['n']))),
+        eachMessage: async ({ message }) => seen(Number(String(message.headers?.['ce_n']))),
       })
       return () => consumer.disconnect()
     },

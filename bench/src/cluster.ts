@@ -73,7 +73,7 @@ function page(bus: readonly Row[], market: readonly Figure[], versions: readonly
     `Measured on ${new Date().toISOString().slice(0, 10)} by \`npm run bench:cluster -- --write\`, which writes this page. Again: \`npm run bench:cluster\`, on a machine with Java and Maven. Everything runs on one machine: one broker, one PostgreSQL, ${REPLICAS} replicas of each service, the simulated network, and those who measure.`,
     ['| | |', '|---|---|', ...[...machine(), ...versions].map(([what, value]) => `| ${what} | ${value} |`)].join('\n'),
     '## The bus beside the bare client',
-    'Interleaved rounds on the same broker, medians. The bus waits until every replica in sync has a message, checks what the answer names, keeps the order of each key, and lets a handler answer for each message; the bare client reads with `eachMessage` and publishes the same batches with `acks=-1`. Of rates at least 0.7 of the bare client is wanted, of milliseconds at most 3 times as many.',
+    'Interleaved rounds on the same broker, medians. The bus waits until every replica in sync has a message, checks what the answer names, keeps the order of each key, and lets a handler answer for each message; the bare client reads with `eachMessage` and publishes the same batches, with headers of the same size, with `acks=-1`. Of rates at least 0.7 of the bare client is wanted, of milliseconds at most 3 times as many.',
     ['| | ratio | wanted | measured | kafkajs alone |', '|---|---:|---:|---:|---:|', ...bus.map(lineOf)].join('\n'),
     '## The market',
     `The hops of a purchase: ${HOPS_OF_BUY.map((topic) => `\`${topic}\``).join(', ')}. Each event is appended and flushed in PostgreSQL before it is published.`,
