@@ -27,7 +27,8 @@ const mined = new Map([[7, 10_050]])
 test('who waits for whom adds up to the whole, from the moment when the node has the payment', () => {
   const { shares, missing } = sharesOf(sale('a'), held, mined)
   expect(missing).toEqual([])
-  expect(shares).toEqual([{ us: 110 + 40 + 150, seller: 2000 + 1000, chain: 5900, whole: 9200 }])
+  const ours = { asking: 110, answering: 40, settling: 150 }
+  expect(shares).toEqual([{ us: 110 + 40 + 150, ...ours, seller: 2000 + 1000, chain: 5900, whole: 9200 }])
   const [one] = shares
   expect(one && one.us + one.seller + one.chain).toBe(one?.whole)
 })

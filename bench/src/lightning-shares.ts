@@ -1,7 +1,16 @@
 import type { Event } from '@penstock/runtime/service.ts'
 
 /** Milliseconds of a sale from the held payment to the settled one, by whoever the others waited for. */
-export type Shares = { readonly seller: number; readonly chain: number; readonly us: number; readonly whole: number }
+export type Shares = {
+  readonly seller: number
+  readonly chain: number
+  readonly us: number
+  readonly whole: number
+  /** Ours, one after the other. */
+  readonly asking: number
+  readonly answering: number
+  readonly settling: number
+}
 
 /** Every sale is in one of the two. */
 export type Measured = { readonly shares: readonly Shares[]; readonly missing: readonly string[] }
@@ -56,7 +65,7 @@ function shares(order: string, moments: Moments): Shares | string {
   const [held, asked, offered, named] = [at(HELD), at('OpeningAsked'), at('OutpointOffered'), at('OutpointNamed')]
   const [seen, proven, settled] = [at('FundingSeen'), at(PROVEN), at('HoldSettled')]
   if (missing.length > 0) return `${order}: ${missing.join(', ')}`
-  const us = asked - held + (named - offered) + (settled - proven)
+  const [asking, answering, settling] = [asked - held, named - offered, settled - proven]
   const seller = offered - asked + (seen - named)
-  return { seller, chain: proven - seen, us, whole: settled - held }
+  return { seller, chain: proven - seen, us: asking + answering + settling, whole: settled - held, asking, answering, settling }
 }
