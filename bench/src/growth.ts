@@ -70,9 +70,11 @@ async function sampled(product: Product, probe: Probe, count: number): Promise<r
     finished += orders
     if (finished < Math.min(due, count)) return
     due = finished + EVERY
-    const one = await sample(finished)
+    const [before, one] = [samples.at(-1) as Sample, await sample(finished)] // the first was taken above
     samples.push(one)
-    console.error(`${finished} orders, ${Math.round(one.atMs / 1000)} s, ${Math.round(one.heapUsed / 1e6)} MB of heap`)
+    const cpuMs = (one.cpuMs - before.cpuMs) / (finished - before.orders)
+    const [seconds, megabytes] = [one.atMs / 1000, one.heapUsed / 1e6].map(Math.round)
+    console.error(`${finished} orders, ${seconds} s, ${cpuMs.toFixed(1)} ms of CPU an order, ${megabytes} MB of heap`)
   })
   return samples
 }

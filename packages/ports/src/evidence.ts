@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { attestationText } from '@penstock/bitcoin/attestation.ts'
 import { formatShortChannelId, parseOutpoint } from '@penstock/bitcoin/outpoint.ts'
 import type { EvidenceData } from '@penstock/contracts/settlement.ts'
@@ -91,7 +92,7 @@ async function signerOf(messages: Messages, attestation: Attestation): Promise<s
   const known = signers.get(messages) ?? new Map<string, string | undefined>()
   signers.set(messages, known)
   const text = signedText(attestation)
-  const name = `${attestation.signature}\n${text}`
+  const name = hash('sha256', `${attestation.signature}\n${text}`)
   if (known.has(name)) return known.get(name)
   const signer = await messages.recover(text, attestation.signature)
   if (known.size >= SIGNERS_KEPT) known.clear()

@@ -26,7 +26,7 @@ type Piece = {
 
 const BATCH = 256
 /** More than are under way at a time; what is finished is not asked for any more. */
-const REMEMBERED = 8192
+const REMEMBERED = 2048
 
 /** A projection's name with its version: the old one goes on beside the new one until traffic has moved. */
 export const projectionName = (context: Pick<ProjectContext, 'service'>, { name, version }: Projection): string =>

@@ -22,7 +22,7 @@ export type ReactContext = {
 }
 
 /** More than are under way at a time; what is finished is not asked for any more. */
-const REMEMBERED = 8192
+const REMEMBERED = 4096
 
 /**
  * Turns the facts of one owner into commands. Progress is kept afterwards: a repetition derives the same command ids,

@@ -20,7 +20,7 @@ export async function* channelChanges(node: Connection, signal: AbortSignal): As
 
   async function read(): Promise<readonly ChannelChange[] | undefined> {
     const open = await channelStates(node)
-    if (!closed || news.lacks(open) || clock.now() - closed.at >= CLOSED_MS)
+    if (!closed || news.missing(open).length > 0 || clock.now() - closed.at >= CLOSED_MS)
       closed = { channels: await closedChannels(node), at: clock.now() }
     const ended = withHeard(closed.channels, heard)
     const gone = new Set(ended.map(({ outpoint }) => outpoint))

@@ -2,20 +2,32 @@ import type { ChannelChange, ClosedChannel, OwnChannel } from '@penstock/ports/l
 
 /** What one listener was told of the channels, and so what is news to him. */
 export function channelNews() {
-  const told = new Map<string, { readonly text: string; readonly isOpen: boolean }>()
+  const open = new Map<string, string>()
+  const closed = new Map<string, string>()
+
+  /** @returns whether it differs from what was told, which it is herewith */
+  function isNews(change: ChannelChange): boolean {
+    const [here, there] = change.state === 'closed' ? [closed, open] : [open, closed]
+    there.delete(change.outpoint)
+    const text = JSON.stringify(change)
+    if (here.get(change.outpoint) === text) return false
+    here.set(change.outpoint, text)
+    return true
+  }
   return {
-    /** Whether a channel that was told as open is not among these: what became of it stands in the list of the closed ones. */
-    lacks(open: readonly OwnChannel[]): boolean {
-      const here = new Set(open.map(({ outpoint }) => outpoint))
-      return [...told].some(([outpoint, { isOpen }]) => isOpen && !here.has(outpoint))
+    /** Channels that were told as open and are not among these: what became of them stands in the list of the closed ones. */
+    missing(present: readonly OwnChannel[]): readonly string[] {
+      const here = new Set(present.map(({ outpoint }) => outpoint))
+      return [...open.keys()].filter((outpoint) => !here.has(outpoint))
     },
     /** @returns what differs from what was told, which is told herewith; undefined: nothing does */
-    from(open: readonly OwnChannel[], closed: readonly ClosedChannel[]): readonly ChannelChange[] | undefined {
-      const changes = [...open.map(standing), ...closed.map((channel) => ({ ...channel, state: 'closed' }) as const)]
-      const news = changes.filter((change) => JSON.stringify(change) !== told.get(change.outpoint)?.text)
-      for (const change of news) told.set(change.outpoint, { text: JSON.stringify(change), isOpen: change.state !== 'closed' })
+    from(present: readonly OwnChannel[], ended: readonly ClosedChannel[]): readonly ChannelChange[] | undefined {
+      const changes = [...present.map(standing), ...ended.map((channel) => ({ ...channel, state: 'closed' }) as const)]
+      const news = changes.filter(isNews)
       return news.length === 0 ? undefined : news
     },
+    /** For who lists no closed channel twice: what was told of them need not be kept. */
+    forgetClosed: (): void => closed.clear(),
   }
 }
 

@@ -16,17 +16,22 @@ type Row = {
   readonly spent_by: string | null
 }
 
+/** Of ?1. */
+const CLOSED = `
+  SELECT c.outpoint, c.vout, c.a, c.b, c.state, c.closed_height, c.closed_by, c.is_forced, f.height AS funding_height,
+    f.tx_index AS funding_index, o.spent_by
+  FROM channels c LEFT JOIN txs f ON f.txid = c.txid LEFT JOIN outputs o ON o.txid = c.txid AND o.vout = c.vout
+  WHERE (c.a = ?1 OR c.b = ?1) AND (c.state = 'abandoned' OR c.closed_height IS NOT NULL)`
+
 /** The channels that a node has no more. That the opener gave one up is to the other end a funding that never came. */
 export const closedChannels = (net: Net, pubkey: string): ClosedChannel[] =>
-  net
-    .all<Row>(
-      `SELECT c.outpoint, c.vout, c.a, c.b, c.state, c.closed_height, c.closed_by, c.is_forced, f.height AS funding_height,
-         f.tx_index AS funding_index, o.spent_by
-       FROM channels c LEFT JOIN txs f ON f.txid = c.txid LEFT JOIN outputs o ON o.txid = c.txid AND o.vout = c.vout
-       WHERE (c.a = ?1 OR c.b = ?1) AND (c.state = 'abandoned' OR c.closed_height IS NOT NULL) ORDER BY c.id`,
-      pubkey,
-    )
-    .map((row) => fromRow(row, pubkey))
+  net.all<Row>(`${CLOSED} ORDER BY c.id`, pubkey).map((row) => fromRow(row, pubkey))
+
+/** @returns undefined where it is not closed */
+export function closedChannel(net: Net, pubkey: string, outpoint: string): ClosedChannel | undefined {
+  const row = net.get<Row>(`${CLOSED} AND c.outpoint = ?2`, pubkey, outpoint)
+  return row && fromRow(row, pubkey)
+}
 
 function fromRow(row: Row, pubkey: string): ClosedChannel {
   const { outpoint, a, b, funding_height: height, funding_index: index } = row

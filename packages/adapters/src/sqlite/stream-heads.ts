@@ -5,7 +5,7 @@ export const SEGMENT_BITS = 10
 
 export type Head = { readonly id: number; readonly revision: number }
 
-const REMEMBERED = 50_000
+const REMEMBERED = 8192
 
 /** The last revision of streams, remembered between appends: most appends follow another one to the same stream. */
 export function streamHeads(db: DatabaseSync) {
