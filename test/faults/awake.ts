@@ -4,7 +4,7 @@ import type { Truth } from './truth.ts'
 /** Heights between which something was so without a break. */
 export type Span = { readonly from: number; readonly to: number }
 
-/** From so many blocks before its payment ends a hold is the guard's to end (decisions, A4), and from then on the node's. */
+/** From so many blocks before its payment ends a hold is the guard's to end, and from then on the node's. */
 const GUARD_BLOCKS = 24
 const NODE_BLOCKS = 12
 /** A market that was up for so many blocks in a row has had the time to end a hold: each of them is told to it. */

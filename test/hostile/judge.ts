@@ -70,7 +70,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** One of four codes and a sentence, and 200 for all that is well-formed HTTP (decisions, A1). */
+/** One of four codes and a sentence, and 200 for all that is well-formed HTTP. */
 const graphqlAnswer: Judge = ({ status, type, text }, { method }) => {
   if (method === 'GET') return status === 200 && type.startsWith('text/html') ? undefined : `the explorer is ${status} ${type}`
   const allowed = method === 'POST' ? [200, 413, 415] : [405]
@@ -94,7 +94,7 @@ function wrongError(error: unknown): string | undefined {
   return message.length >= 5 && message.length <= 301 ? undefined : `a message of ${message.length} characters`
 }
 
-/** Answers as the document writes them. A refusal with 500 is documented where nobody can serve (A8); a fault of ours is none. */
+/** Answers as the OpenAPI document writes them. It has a refusal with 500, where nobody can serve; a fault of ours is none. */
 function lspAnswer(openApi: OpenApi, path: string): Judge {
   return ({ status, type, text }, { method }) => {
     if (path.startsWith('/api/lsp/v1/openapi.json') && status === 200) return undefined

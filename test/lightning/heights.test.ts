@@ -7,7 +7,7 @@ import { type HandSeller, handSeller, TERMS } from './hand-seller.ts'
 import { type Laggard, laggard } from './laggard.ts'
 import { noLightning } from './servers.ts'
 
-/** Blocks before the end of a payment at which it is settled or given back (decisions, A4). */
+/** Blocks before the end of a payment at which it is settled or given back. */
 const GUARD = 24
 
 type Held = { readonly deal: Deal; readonly sale: ListedSale; readonly lastHeight: number }

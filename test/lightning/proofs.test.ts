@@ -19,7 +19,7 @@ const SAT = 500_000
 type Said = Omit<Attestation, 'signature' | 'outpoint'>
 type Case = { readonly outpoint: string; readonly said: Said | null; readonly terms?: object }
 
-/** What the evidence of a real network proves (decisions, A4a), with blocks from lnd alone and from btcd. */
+/** What the evidence of a real network proves, with blocks from lnd alone and from btcd. */
 describe.skipIf(noLightning)('proofs of a channel', () => {
   const servers = network({ nodes: ['market', 'seller', 'buyer'] })
   const node = (alias: string) => servers().node(alias)

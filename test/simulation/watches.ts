@@ -20,7 +20,7 @@ export const LOOK_EVERY_MS = 100
 const GUARDS = ['settlement.1', 'settlement.2']
 
 /**
- * No hold passes its height (decisions, A4): from E - 24 on it is settled or cancelled as soon as a guard can act, and what
+ * No hold passes its height: from E - 24 on it is settled or cancelled as soon as a guard can act, and what
  * the node does by itself at E - 12 is never the plan. Only the time counts in which a guard stands; one that nothing has
  * troubled for a while has two blocks, and what faults may take of the others' time is bounded too.
  */

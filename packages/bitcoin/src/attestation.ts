@@ -1,6 +1,6 @@
 /** What a node signs with `signmessage`. The texts are compared byte for byte: agents and services take them from here. */
 
-/** What a seller's node says of the channel that it opened (decisions, A4a and A6). */
+/** What a seller's node says of the channel that it opened. */
 export type Attestation = {
   readonly outpoint: string
   readonly capacitySat: bigint

@@ -1,7 +1,10 @@
 import type { Attestation } from './attestation.ts'
 import { fundingScript, scriptKind } from './script.ts'
 
-/** The judgement of decisions, A4a: what proves a channel. Pure: whoever judges brings the evidence. */
+/**
+ * What proves a channel: nothing that a buyer could withhold to have it for free, and nothing that a seller could make alone.
+ * Pure: whoever judges brings the evidence.
+ */
 
 /**
  * A re-organisation may put a young transaction into a block below the one that it was in first. Where the naming is

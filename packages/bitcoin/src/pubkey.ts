@@ -10,7 +10,7 @@ export const pubkeyOf = (secretKey: Uint8Array): string => bytesToHex(secp256k1.
 /** Where a node is reached. An IPv6 host keeps its brackets, so that `host:port` is a socket whatever the host is. */
 export type ConnectionUri = { readonly pubkey: string; readonly host: string; readonly port: number }
 
-/** Reads `<pubkey>@<host>:<port>` (decisions, A5). @returns lower case throughout; undefined for anything else */
+/** Reads `<pubkey>@<host>:<port>`. @returns lower case throughout; undefined for anything else */
 export function parseConnectionUri(text: string): ConnectionUri | undefined {
   if (text.length > 66 + 1 + 253 + 1 + 5) return undefined
   const parts = /^([0-9a-f]{66})@(.+):([1-9]\d{0,4})$/.exec(text.toLowerCase())

@@ -68,7 +68,7 @@ export const policy = z.strictObject({
 })
 export type Policy = z.output<typeof policy>
 
-/** What a seller's node signs about the channel that it opened (decisions, A4a). */
+/** What a seller's node signs about the channel that it opened. */
 export const attestation = z.strictObject({
   outpoint,
   capacitySat: amount,

@@ -4,7 +4,7 @@ export const MINUTE_MS = 60 * SECOND_MS
 export const HOUR_MS = 60 * MINUTE_MS
 export const DAY_MS = 24 * HOUR_MS
 
-/** What Bitcoin aims at; windows are turned into blocks at this pace (decisions, A4). */
+/** What Bitcoin aims at; windows are turned into blocks at this pace. */
 export const BLOCK_SECONDS = 600
 
 /** `YYYY-MM-DDThh:mm:ss.sssZ`, the form of every time that leaves the service. */

@@ -2,7 +2,7 @@
 export type HoldHash = { readonly keyId: string; readonly paymentHash: string }
 
 /**
- * The secrets behind hold invoices (decisions, A3). A preimage is derived when it is needed and is never kept, logged or
+ * The secrets behind hold invoices. A preimage is derived when it is needed and is never kept, logged or
  * put into a message: whoever knows it can take the buyer's money.
  */
 export interface Keyring {

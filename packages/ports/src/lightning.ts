@@ -122,7 +122,8 @@ export interface Graph {
   channel(outpoint: string): Promise<GraphChannel | undefined>
   between(a: string, b: string): Promise<readonly GraphChannel[]>
   /**
-   * An HTLC with a hash that nobody knows, through `via` and then this very channel to `destination` (decisions, A4a).
+   * An HTLC with a hash that nobody knows, through `via` and then this very channel to `destination`. A failure that
+   * only the last node can have made proves that the channel leads to it.
    * `failedAt` is the place in the route: 'route' before it reached `via`, 'seller' at `via`.
    *
    * The last node may keep the HTLC, for as long as its expiry allows: the answer comes when it lets go, so whoever asks

@@ -26,7 +26,7 @@ export async function noteOpening(
 
 /**
  * Sellers that have an announced channel with the buyer already, or will have one soon. Beside it a private channel cannot
- * be told apart by a probe (decisions, A4a), so its payment would be held until the last height: such a seller is a last
+ * be told apart by a probe, so its payment would be held until the last height: such a seller is a last
  * resort. Where the graph does not answer, nobody is set back: the order is served all the same, only later.
  */
 export async function linkedSellers(ports: Ports, order: Wanted, sellers: readonly string[]): Promise<readonly string[]> {

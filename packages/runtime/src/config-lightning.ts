@@ -25,7 +25,7 @@ export const lightningVariables = {
   lndCertFile: variable('PENSTOCK_LND_CERT_FILE', "lnd's tls.cert", z.string(), ''),
   lndMacaroonFile: variable(
     'PENSTOCK_LND_MACAROON_FILE',
-    'macaroon of this process, made by `penstock lnd bake`; one that allows more than the process needs is refused except on regtest',
+    'macaroon of this process, made by `penstock lnd bake`; one that allows more than the process needs, or fewer calls, is refused except on regtest',
     z.string(),
     '',
   ),

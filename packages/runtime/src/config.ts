@@ -23,7 +23,7 @@ export const variables = {
   operatorTokenFile: variable('PENSTOCK_OPERATOR_TOKEN_FILE', 'file with that token, in its stead; empty: none', z.string(), ''),
   healthPort: variable(
     'PENSTOCK_HEALTH_PORT',
-    'TCP port of /healthz, /readyz and /metrics of a service that runs as its own process; 0 takes a free one. One process for all services opens it only where it is set',
+    'TCP port of /healthz, /readyz and /metrics of a service that runs as its own process; 0 takes a free one. One process for all services, and a seller-agent, open it only where it is set',
     whole(0, 65535),
     '9090',
   ),
@@ -47,7 +47,7 @@ export const variables = {
   ),
   postgresConnections: variable(
     'PENSTOCK_POSTGRES_CONNECTIONS',
-    'most connections of one process to its read models, and as many again to an event store in PostgreSQL',
+    'most connections of one process to its read models; as many again, and one more, to an event store in PostgreSQL, and so for a rebuild of read models',
     whole(2, 500),
     '8',
   ),
@@ -208,7 +208,7 @@ export const variables = {
   payoutConfirmations: variable('PENSTOCK_PAYOUT_CONFIRMATIONS', 'confirmations before a seller is paid', whole(1, 144), '6'),
   withheldBlocks: variable(
     'PENSTOCK_WITHHELD_BLOCKS',
-    'blocks that a payout waits where only a probe or the chain proves the channel',
+    'blocks that a payout waits where only the chain proves the channel, or only a probe whose seller is outside of the rails cluster; and after a spend or a broken promise',
     whole(1, 10_000),
     '1008',
   ),

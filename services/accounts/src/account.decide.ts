@@ -4,7 +4,7 @@ import { accept, type Decider, type Decision, refuse, type Refusal } from '@pens
 import { MINUTE_MS } from '@penstock/kernel/time.ts'
 import { type Account, evolve, nobody } from './account.ts'
 
-/** How long a node may take to sign what it was given (decisions, A6). */
+/** How long a node may take to sign what it was given. */
 const CHALLENGE_MS = 10 * MINUTE_MS
 const MOST_ACTIVE_KEYS = 100
 

@@ -16,7 +16,7 @@ export type ChannelDecided = Enriched<
 type Data<Type extends ChannelDecided['type']> = Extract<ChannelDecided, { readonly type: Type }>['data']
 type Decided = Decision<ChannelFact, Refusal>
 
-/** Without a mempool a transaction shows with its first confirmation only, however early it was sent (decisions, A4). */
+/** Without a mempool a transaction shows with its first confirmation only, however early it was sent. */
 const LEAST_SEEN_BLOCKS_WITHOUT_MEMPOOL = 36
 // A look changes a status a few times at most; more would be a circle.
 const MOST_FACTS = 20

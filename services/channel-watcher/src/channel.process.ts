@@ -2,7 +2,7 @@ import type { ChannelCommand } from '@penstock/contracts/channel.ts'
 import { deadline, effect, type Process } from '@penstock/kernel/process.ts'
 import type { Channel } from './channel.ts'
 
-/** A payment cannot be held for longer (decisions, A4): by then the order has begun a lease or let go. */
+/** A payment cannot be held for longer: by then the order has begun a lease or let go. */
 const LONGEST_HOLD_BLOCKS = 288
 
 /**

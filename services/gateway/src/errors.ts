@@ -1,12 +1,12 @@
 import { GraphQLError } from 'graphql'
 
-/** The four codes of `extensions.code` (decisions, A1). */
+/** The four codes of `extensions.code`; a sentence says the rest. */
 export type ErrorCode = 'UNAUTHENTICATED' | 'FORBIDDEN' | 'GRAPHQL_VALIDATION_FAILED' | 'INTERNAL_SERVER_ERROR'
 
 const failure = (code: ErrorCode, message: string, more: object = {}): GraphQLError =>
   new GraphQLError(message, { extensions: { code, ...more } })
 
-/** The document's own words for a bad and for a missing credential. */
+/** The same words for a bad and for a missing credential: clients know them. */
 export const unauthenticated = (): GraphQLError => failure('UNAUTHENTICATED', 'Unauthorized token')
 
 /** A good credential that does not open this. */
@@ -15,7 +15,7 @@ export const forbidden = (message: string): GraphQLError => failure('FORBIDDEN',
 /** The caller's wish cannot be fulfilled. @param more further `extensions`: the reason's code, or what the caller needs to go on */
 export const invalid = (message: string, more?: object): GraphQLError => failure('GRAPHQL_VALIDATION_FAILED', message, more)
 
-/** The document's own words for an identifier that is no UUID. */
+/** For an identifier that is no UUID, in the words that clients know. */
 export const invalidId = (): GraphQLError => invalid('Invalid ID')
 
 /** What an unknown order and somebody else's order answer alike. */

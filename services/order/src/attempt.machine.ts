@@ -1,6 +1,6 @@
 import { createMachine } from 'xstate'
 
-/** One seller's turn at an order (decisions, A2). The events are the order's facts, and `Replaced`: a successor has begun. */
+/** One seller's turn at an order. The events are the order's facts, and `Replaced`: a successor has begun. */
 export const attemptMachine = createMachine({
   id: 'attempt',
   initial: 'accepted',

@@ -8,7 +8,7 @@ import { isPaid } from './payout.ts'
 import { closing, ended, notFound } from './refusal.ts'
 import { attemptBy, isFailed, isSeller, isValid, type Placed, sellerNow } from './state.ts'
 
-/** A payout waits for confirmations and may be tried again: its invoice must live longer than that (decisions, A3). */
+/** A payout waits for confirmations and may be tried again: its invoice must live longer than that. */
 const LEAST_EXPIRY_MS = 48 * HOUR_MS
 const MOST_INVOICES = 50
 

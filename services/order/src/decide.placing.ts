@@ -28,7 +28,7 @@ export const lapseApproval = (order: Placed, deadline: number): OrderDecision =>
     ? accept(fact('SellerFailedToReact', { reason: 'The seller did not answer in time' }))
     : accept()
 
-/** Cancel acts by who calls: the buyer before the payment is held, a seller while it is its turn (decisions, A2). */
+/** Cancel acts by who calls: the buyer before the payment is held, a seller while it is its turn. */
 export function cancel(order: Placed, { by, reason }: DataOf<'Cancel'>): OrderDecision {
   const isTurn = order.status === 'WAITING_FOR_CHANNEL_OPEN' && isSeller(order, by)
   if (order.terms.buyer.accountId === by && !isTurn) return withdraw(order, reason)

@@ -57,7 +57,7 @@ export function holdCancelled(order: Placed, { reason, verdict, sentence }: Data
 
 type Cancelled = DataOf<'RecordHoldCancelled'>
 
-/** What a hold's end means that the order did not ask for (decisions, A2: the last rows). */
+/** What a hold's end means that the order did not ask for: how far its channel had come decides. */
 function endOf(order: Placed, reason: Cancelled['reason'], verdict: Cancelled['verdict']): ReleaseTo {
   // A payment that came when its invoice had expired was none, whoever looked for a seller meanwhile.
   const isPaid = order.hold === 'held' && reason !== 'expired'

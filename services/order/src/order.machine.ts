@@ -10,7 +10,7 @@ const stay = (status: string, types: readonly string[]) => Object.fromEntries(ty
 const ended = (status: string, ...also: readonly 'Told'[]) => ({ [status]: { on: stay(status, [...also, 'LateNoted']) } })
 
 /**
- * Which fact may follow in which status of an order (decisions, A2). A release that was asked for changes no status:
+ * Which fact may follow in which status of an order. A release that was asked for changes no status:
  * the ending follows once the node has cancelled the hold.
  */
 export const orderMachine = createMachine({

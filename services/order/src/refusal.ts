@@ -18,7 +18,7 @@ export type OrderRefusal = Refusal<
 >
 export type Refused = { readonly refused: OrderRefusal }
 
-/** What somebody else's order answers, as an unknown one does (decisions, A1). */
+/** What somebody else's order answers, as an unknown one does: nobody learns that it is there. */
 export const notFound = (): Refused => refuse('NOT_FOUND', 'Order not found')
 export const notNow = (sentence: string): Refused => refuse('NOT_NOW', sentence)
 export const closing = (reason: string): Refused => refuse('CLOSING', `The order is being closed: ${reason}`)

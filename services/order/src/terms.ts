@@ -4,18 +4,18 @@ import type { HoldTerms } from '@penstock/contracts/settlement.ts'
 import type { Candidate, ChannelTerms } from '@penstock/contracts/shapes.ts'
 import { satToMsat } from '@penstock/kernel/money.ts'
 
-/** The first term of the sum of A4: the guard's 24 blocks, and six for blocks that come fast. */
+/** The first term of the sum of heights: the guard's 24 blocks, and six for blocks that come fast. */
 const SPARE_BLOCKS = 30
-/** Blocks after the funding's first confirmation that the sum of A4 always keeps, however few the order asks for. */
+/** Blocks after the funding's first confirmation that the sum always keeps, however few the order asks for. */
 const LEAST_CONFIRMATION_BLOCKS = 6
 
-/** Settlement never takes fewer confirmations than ours, whatever a request mirrors (decisions, A4). */
+/** Settlement never takes fewer confirmations than ours, whatever a request mirrors. */
 export const confirmationsNeeded = ({ requiredConfirmations, policy }: OrderTerms): number =>
   Math.max(requiredConfirmations, policy.requiredConfirmations)
 
 /**
  * The last height at which a seller may broadcast, and so the last at which an attempt may begin. It comes from the sum
- * that made the invoice's CLTV delta (decisions, A4): 30 + open windows + funding_confirms_within_blocks
+ * that made the invoice's CLTV delta: 30 + open windows + funding_confirms_within_blocks
  * + max(confirmations needed, 6). Read backwards from E, the lowest expiry height of the HTLCs: the guard decides at
  * E - 24, six blocks before that are to spare, before those the confirmations have
  * to come, and before them the transaction has its blocks to confirm. The open windows lie before this height.
@@ -56,7 +56,7 @@ export const need = (terms: OrderTerms): Need => ({
   sizeSat: terms.sizeSat,
   destination: terms.destination,
   isPrivate: terms.isPrivate,
-  // An unannounced channel can only be probed: such orders go to rails sellers (decisions, A4a).
+  // An unannounced channel can only be probed: such orders go to rails sellers.
   railsOnly: terms.railsOnly || terms.isPrivate,
   assetId: terms.assetId,
   sellers: terms.sellers,

@@ -17,7 +17,7 @@ export type PolicySettings = {
   readonly failoverFeePercent: number
 }
 
-/** Before the lowest expiry every hold is settled or cancelled (decisions, A4). */
+/** Before the lowest expiry every hold is settled or cancelled. */
 const GUARD_BLOCKS = 24
 const MARGIN_BLOCKS = 30
 const MIN_CLTV_DELTA = 144

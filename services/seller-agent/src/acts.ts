@@ -16,7 +16,7 @@ export const acts: Readonly<Record<Act, (desk: Desk, sale: Sale) => Promise<void
   watch,
 }
 
-/** Longer than the 48 hours that a payout may take at the least (decisions, A3). */
+/** The market wants an invoice that can be paid for more than 48 hours. */
 const INVOICE_SECONDS = (72 * HOUR_MS) / SECOND_MS
 
 async function invoice(desk: Desk, sale: Sale): Promise<void> {

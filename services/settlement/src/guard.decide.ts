@@ -7,7 +7,7 @@ import { judged } from './judged.ts'
 import { watchPayout } from './payout.decide.ts'
 import type { CommandOf, Data, Settlement, SettlementDecision } from './state.ts'
 
-/** Part of every hold's length (decisions, A4): the guard's own blocks, and those that a payer's node adds or loses. */
+/** Part of every hold's length: the guard's own blocks, and those that a payer's node adds or loses. */
 const SPARE_BLOCKS = 30
 const LEAST_CONFIRMATIONS = 6
 

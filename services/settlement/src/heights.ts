@@ -5,7 +5,7 @@ import type { Hold } from './hold.ts'
  * What is taken later, the payer may have taken back, while the node shows it as settled all the same.
  */
 const CLAIM_BLOCKS = 12
-/** The node's own last line is 12 to 18 blocks before the end (decisions, A4); the guard has spoken by then. */
+/** The node's own last line is 12 to 18 blocks before the end; the guard has spoken by then. */
 const LAST_WORD_BLOCKS = 18
 
 /** From this height on the guard settles or cancels; undefined while nothing is held. */

@@ -59,7 +59,7 @@ export function recordHeld(hold: Hold, { crowdedPeer, ...held }: Data<'RecordHel
   return hold.status === 'open' || late ? accept(heldFact(held)) : accept()
 }
 
-/** E of the decisions, A4: from the lowest of the HTLCs on, a payer may take a part back. */
+/** E, from which all heights of a hold are counted back: from the lowest of the HTLCs on, a payer may take a part back. */
 export const heldFact = ({ htlcs, height, receivedMsat }: Omit<Data<'RecordHeld'>, 'crowdedPeer'>): SettlementFact => ({
   type: 'HoldHeld',
   v: 1,

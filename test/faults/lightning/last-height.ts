@@ -6,7 +6,7 @@ import { buy } from '../../harness/buyer.ts'
 import { parseMetrics } from '../../observability/metrics.ts'
 import type { World } from './look.ts'
 
-/** Blocks before the end of a payment at which the guard gives it back (decisions, A4); lnd by itself waits 12 more. */
+/** Blocks before the end of a payment at which the guard gives it back; lnd by itself waits 12 more. */
 const GUARD_BLOCKS = 24
 
 /** `off`: the height at which the payment went back, less its last height; -1 where it was gone before that. */

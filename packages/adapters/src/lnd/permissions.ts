@@ -44,7 +44,7 @@ export const permissions = {
   ],
   /** Proves channels, and watches them afterwards. */
   'channel-watcher': [...SEES_BLOCKS, ...SEES_GRAPH, ...PROBES],
-  /** Reads only: the gateway, quote and matching. */
+  /** Reads only: the gateway, quote, matching and order. */
   reader: [...SEES_BLOCKS, ...SEES_GRAPH],
   /** Opens what its owner sells, on the owner's own node. */
   'seller-agent': [

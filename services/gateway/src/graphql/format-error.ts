@@ -27,7 +27,7 @@ const TOO_MANY_WRONG = 'Too many errors processing variables'
 // Messages of graphql repeat what was sent, however long it is.
 const MAX_MESSAGE = 300
 
-/** What leaves the service: one of four codes, a sentence, and nothing of the inside (decisions, A1). */
+/** What leaves the service: one of four codes, a sentence, and nothing of the inside. */
 export function formatError(log: Log, formatted: GraphQLFormattedError, error: unknown): GraphQLFormattedError {
   const code = formatted.extensions?.['code']
   const cause = unwrapResolverError(error)

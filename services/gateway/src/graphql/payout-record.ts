@@ -20,7 +20,7 @@ export function payoutRecord({ order, hold, role }: OrderInRole, candidate: Cand
 
 const shownFailures = ['PAYMENT_REJECTED_BY_DESTINATION', 'INVALID_PAYMENT_SECRET', 'SELLER_INVOICE_EXPIRED']
 
-/** The seller's own payment problems are the payout's (decisions, A2). */
+/** To its seller an order shows what is wrong with the payout; to anybody else only how the buyer's payment stands. */
 export function sellerPaymentStatus({ order, hold, role }: OrderInRole): string | null {
   const failure = role.is === 'seller' && role.current ? hold?.payout?.failure : null
   return failure && shownFailures.includes(failure) ? failure : order.paymentStatus

@@ -68,7 +68,7 @@ const wishOf = ({ ids }: Gateway, type: LspType, body: CreateOrderBody, pubkey: 
 
 /**
  * Who may serve: the sellers that get_info named lately, to which the buyer is connected by now. Anybody (null) only
- * where none of them can, and gossip knows where the buyer is (decisions, A8).
+ * where none of them can, and gossip knows where the buyer is.
  */
 async function sellersFor(
   gateway: Gateway,

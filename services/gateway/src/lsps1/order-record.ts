@@ -15,7 +15,7 @@ const published: ReadonlySet<OrderStatus> = new Set([
 /** When the funding was published; whatever comes later never takes that back. @returns undefined before */
 const fundedAt = ({ statuses }: OrderView): number | undefined => statuses.find(({ status }) => published.has(status))?.at
 
-/** COMPLETED stands for good: where the payment is released after all, that shows as REFUNDED (decisions, A8). */
+/** COMPLETED stands for good: where the payment is released after all, that shows as REFUNDED. */
 function orderStateOf(order: OrderView): LspOrder['order_state'] {
   if (fundedAt(order) !== undefined) return 'COMPLETED'
   return isFailure(order.status) ? 'FAILED' : 'CREATED'

@@ -26,7 +26,7 @@ const MAX_USD_CENTS = 100_000_000n
 
 export type From = { readonly caller: Caller | null; readonly ip: string }
 
-/** `liquidity.buy` (decisions, A5a): nothing is remembered between calls, so each one that succeeds makes an order of its own. */
+/** `liquidity.buy`: nothing is remembered between calls, so each one that succeeds makes an order of its own. */
 export async function buy(gateway: Gateway, { caller, ip }: From, input: BuyInput) {
   const uri = connectionUriOf(input.connection_uri ?? '')
   const usdCents = amountOf(input.usd_cents ?? '', 'usd_cents', { min: MIN_USD_CENTS, max: MAX_USD_CENTS })

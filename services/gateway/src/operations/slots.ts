@@ -9,7 +9,7 @@ type Taking = { readonly orderId: string; readonly ip: string; readonly destinat
 const PENDING_MS = MINUTE_MS
 
 /**
- * Counts an order against the limits of unpaid and held ones (decisions, A4) before it is asked for.
+ * Counts an order against the limits of unpaid and held ones before it is asked for.
  * @returns the sentence for the caller where a limit is reached; nothing is counted then
  */
 export async function takeSlot(

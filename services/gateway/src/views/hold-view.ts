@@ -13,7 +13,7 @@ export type HoldView = {
   readonly reason: string | null
   readonly payout: {
     readonly state: PayoutState
-    /** Why the last try failed, in the words of the document. */
+    /** Why the last try failed, in the words that clients know. */
     readonly failure: string | null
     readonly reason: string | null
     readonly attempts: number

@@ -47,7 +47,7 @@ const endedByHeight = (fact: OrderFact): boolean =>
     fact.type === 'InvalidChannelOpening') &&
   fact.data.lastHeight
 
-/** How the buyer's payment stands after a fact (decisions, A2): null before there is an invoice. */
+/** How the buyer's payment stands after a fact: null before there is an invoice. */
 export function paymentStatusAfter(before: PaymentStatus | null, fact: OrderFact): PaymentStatus | null {
   if (fact.type === 'HoldIssued') return 'PENDING_PAYMENT'
   if (fact.type === 'PaymentHeld') return 'SUCCESSFUL_PAYMENT'

@@ -13,7 +13,7 @@ import { countErrors } from './observe.ts'
 import { whenReady } from './ready.ts'
 import { openToAllOrigins, requestIdOf } from './security.ts'
 
-/** `POST /graphql`. Everything that is well-formed HTTP is answered with 200 (decisions, A1). */
+/** `POST /graphql`. Everything that is well-formed HTTP is answered with 200, errors too. */
 export function graphqlRoutes(app: Express, gateway: Gateway, server: ApolloServer<Context>): void {
   const callers = new WeakMap<object, Caller | null>()
 

@@ -13,7 +13,7 @@ export function limitHeaders({ name, limit, retryAfterMs }: Exceeded): ReadonlyM
   ])
 }
 
-/** An error that makes the whole answer a 429 (decisions, A1). */
+/** An error that makes the whole answer a 429, so that a caller sees it without reading the body. */
 export const tooMany = (exceeded: Exceeded): GraphQLError =>
   new GraphQLError('Too many requests. Wait before you try again.', {
     extensions: { code: 'FORBIDDEN', http: { status: 429, headers: new HeaderMap(limitHeaders(exceeded)) } },

@@ -2,7 +2,7 @@ import type { Job } from '@penstock/runtime/service.ts'
 import { isTooHasty } from '../heights.ts'
 import type { SettlementPorts } from './ports.ts'
 
-/** What every order brings with it (decisions, A4); its own number is what counts when its invoice is wanted. */
+/** What every order brings with it; its own number is what counts when its invoice is wanted. */
 const GUARD_BLOCKS = 24
 
 /**

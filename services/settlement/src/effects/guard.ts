@@ -27,7 +27,7 @@ const LOOK_EVERY_MS = 30_000
 
 /**
  * Watches over every payment that we hold, by the node and the streams alone: no bus, no other service and no parked
- * message stands between a block and what has to be done about it (decisions, A4).
+ * message stands between a block and what has to be done about it.
  */
 export const guardJob = (custody: Custody): Job<SettlementPorts> => ({
   name: 'guard',
