@@ -7,6 +7,7 @@ const SCHEMA = new URL('values.schema.json', CHART)
 /** Never in a values file: a secret, and what only makes sense on one machine. */
 const NOT_FOR_CHARTS: ReadonlySet<string> = new Set([
   'PENSTOCK_OPERATOR_TOKEN',
+  'PENSTOCK_HEALTH_HOST',
   'PENSTOCK_SHARE_PORT',
   'PENSTOCK_LND_MACAROON_DIR',
 ])

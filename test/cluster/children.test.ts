@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { keepRunning } from '@penstock/cluster/launcher/child.ts'
+import { keepRunning, stateOf } from '@penstock/cluster/launcher/child.ts'
 import { openDoor } from '@penstock/cluster/launcher/door.ts'
+import { freePort } from '@penstock/servers/free-port.ts'
 import { until } from '@penstock/testkit/until.ts'
 import { onTestFinished, test } from 'vitest'
 
@@ -11,7 +14,7 @@ async function scriptThatSays(line: string): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'penstock-child-'))
   onTestFinished(() => rm(folder, { recursive: true }))
   const script = join(folder, 'child.mjs')
-  await writeFile(script, `console.log('${line}'); setInterval(() => {}, 1000)`)
+  await writeFile(script, `console.log(\`${line}\`); setInterval(() => {}, 1000)`)
   return script
 }
 
@@ -43,6 +46,25 @@ test('a process that ends is started again', async () => {
   await until('it runs again', () => begun() === 2)
   assert.ok(told.includes('order/1  ended with SIGKILL; it is started again'))
   await child.stop()
+})
+
+test('a process whose port somebody else took is started again on another, and what answers there is not taken for it', async () => {
+  const port = await freePort()
+  const stranger = createServer((_, response) => response.end('{"pid":1,"handled":7}'))
+  onTestFinished(() => void stranger.close())
+  await once(stranger.listen(port, '127.0.0.1'), 'listening')
+  const env = { PENSTOCK_HEALTH_PORT: `${port}` }
+  const script = await scriptThatSays('${process.env.PENSTOCK_HEALTH_PORT}')
+  const told: string[] = []
+  const child = keepRunning({ name: 'order', replica: 1, script, args: [], env }, (line) => void told.push(line))
+  onTestFinished(() => child.stop())
+  await until('it runs', () => told.includes(`order/1  ${port}`))
+  assert.equal(await stateOf(child), undefined)
+  assert.deepEqual(await stateOf({ pid: 1, healthUrl: child.healthUrl }), { isReady: true, handled: 7 })
+
+  process.kill(child.pid ?? 0, 'SIGKILL')
+  await until('it runs on another', () => /^order\/1 {2}\d+$/.test(told.at(-1) ?? '') && told.at(-1) !== `order/1  ${port}`)
+  assert.equal(child.healthUrl, `http://127.0.0.1:${told.at(-1)?.slice('order/1  '.length)}`)
 })
 
 test('a data folder whose path is too long for a socket is refused with a sentence', async () => {

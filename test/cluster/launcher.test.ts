@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { postgresFolder } from '@penstock/cluster/launcher/servers.ts'
 import { freePort } from '@penstock/servers/free-port.ts'
 import { runCli } from '@penstock/cli/run.ts'
 import { until } from '@penstock/testkit/until.ts'
@@ -88,6 +89,8 @@ describe.skipIf(clusterMissing !== undefined)('npm run cluster, on an event stor
       await gone
     }
     await store.stop()
+    // As root it lies beside the data folder.
+    rmSync(postgresFolder(join(dataDir, 'cluster')), { recursive: true, force: true })
     rmSync(dataDir, { recursive: true, force: true })
   }, 60_000)
 

@@ -1,9 +1,9 @@
-import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { systemIds } from '@penstock/adapters/system/ids.ts'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { openDataDir, operatorToken } from './data-dir.ts'
+import { openDataDir, operatorToken, refuseOtherMarket } from './data-dir.ts'
 
 let folder = ''
 beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), 'data-dir-'))))
@@ -28,4 +28,24 @@ test('a file that is empty or missing is told: nothing else may count in its ste
   expect(() => token({ operatorTokenFile: file })).toThrow('ENOENT')
   writeFileSync(file, '\n')
   expect(() => token({ operatorTokenFile: file })).toThrow('which is empty')
+})
+
+test('a folder is of one market: of one process or of a cluster, on the simulated network or on an lnd', () => {
+  const dir = openDataDir(folder)
+  const refused = (kind: 'standalone' | 'cluster', lightning: 'simulated' | 'lnd') => () =>
+    refuseOtherMarket(dir, kind, { lightning })
+  for (const kind of ['standalone', 'cluster'] as const) expect(refused(kind, 'lnd')).not.toThrow()
+
+  writeFileSync(dir.simnet, '')
+  for (const kind of ['standalone', 'cluster'] as const) {
+    expect(refused(kind, 'simulated')).not.toThrow()
+    expect(refused(kind, 'lnd')).toThrow(/simulated network; set PENSTOCK_DATA_DIR to another folder/)
+  }
+  writeFileSync(dir.market, '')
+  expect(refused('standalone', 'simulated')).not.toThrow()
+  expect(refused('cluster', 'simulated')).toThrow(/holds the market of "npm start"; set PENSTOCK_DATA_DIR to another folder/)
+  rmSync(dir.market)
+  mkdirSync(join(folder, 'cluster'))
+  expect(refused('cluster', 'simulated')).not.toThrow()
+  expect(refused('standalone', 'simulated')).toThrow(/holds the market of "npm run cluster"/)
 })

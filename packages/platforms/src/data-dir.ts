@@ -1,7 +1,7 @@
 import { existsSync, linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Ids } from '@penstock/ports/clock.ts'
-import type { Config } from '@penstock/runtime/config.ts'
+import { type Config, ConfigError } from '@penstock/runtime/config.ts'
 
 /** The files of an embedded installation. Only its owner may look into the folder, since keys are in it. */
 export type DataDir = {
@@ -26,6 +26,27 @@ export function openDataDir(path: string): DataDir {
     operatorToken: join(path, 'operator.token'),
     agents,
   }
+}
+
+/** What a cluster's servers keep. */
+export const clusterFolder = (dataDir: string): string => join(dataDir, 'cluster')
+
+/**
+ * A folder is of one market for good: its agents' journals, log heads and simulated network go with the facts of one store.
+ * @throws ConfigError where it is of another market than is to be run on it
+ */
+export function refuseOtherMarket(
+  { path, market, simnet }: DataDir,
+  kind: 'standalone' | 'cluster',
+  { lightning }: Pick<Config, 'lightning'>,
+): void {
+  const [other, sign] = kind === 'cluster' ? ['npm start', market] : ['npm run cluster', clusterFolder(path)]
+  if (existsSync(sign))
+    throw new ConfigError(
+      `${path} holds the market of "${other}"; set PENSTOCK_DATA_DIR to another folder, for this market and for the commands that you give it.`,
+    )
+  if (lightning === 'lnd' && existsSync(simnet))
+    throw new ConfigError(`${path} is of a market on the simulated network; set PENSTOCK_DATA_DIR to another folder.`)
 }
 
 /**

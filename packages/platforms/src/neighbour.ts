@@ -65,5 +65,5 @@ export async function runNeighbour(
 async function ownHealth(name: string, config: Config, ready: () => string | undefined): Promise<HealthServer> {
   const { seen } = await observe(config, { service: name, instance: name })
   const about = { name, instance: name, pid: process.pid }
-  return serveHealth({ host: config.host, port: config.healthPort, about, gauges: seen.gauges }, ready)
+  return serveHealth({ host: config.healthHost || config.host, port: config.healthPort, about, gauges: seen.gauges }, ready)
 }

@@ -55,7 +55,10 @@ async function start(name: string, assemble: Assemble, config: Config): Promise<
   const about = { name, instance, pid: process.pid }
   // Before anything else: whoever looks after this process sees that it lives while it waits for its servers.
   const { seen, end } = await observe(config, { service: name, instance })
-  const health = await serveHealth({ host: config.host, port: config.healthPort, about, gauges: seen.gauges }, missing)
+  const health = await serveHealth(
+    { host: config.healthHost || config.host, port: config.healthPort, about, gauges: seen.gauges },
+    missing,
+  )
   const dir = openDataDir(config.dataDir)
   const asked = (reason: string): void => {
     if (waitsFor !== reason) log.warn({ reason }, 'a server is waited for')

@@ -13,13 +13,15 @@ const child = (thrown: string): string => `
 `
 
 test.each([
-  ['', 0],
-  ["throw new Fault('the database is starting up')", 0],
-  ["throw new Error('something is wrong')", 1],
-])('a process that is stopped while %j happens ends with %i', async (thrown, code) => {
+  ['SIGTERM', '', 0],
+  ['SIGINT', '', 0],
+  ['SIGHUP', '', 0],
+  ['SIGTERM', "throw new Fault('the database is starting up')", 0],
+  ['SIGTERM', "throw new Error('something is wrong')", 1],
+] as const)('a process that is stopped by %s while %j happens ends with %i', async (signal, thrown, code) => {
   const args = ['--no-warnings', '--input-type=module-typescript', '--eval', child(thrown)]
   const started = spawn(process.execPath, args, { cwd: import.meta.dirname, stdio: ['ignore', 'pipe', 'ignore'] })
   await once(started.stdout, 'data')
-  started.kill('SIGTERM')
+  started.kill(signal)
   assert.deepEqual(await once(started, 'exit'), [code, null])
 })

@@ -3,7 +3,7 @@ import { Fault } from '@penstock/kernel/result.ts'
 const STOP_WITHIN_MS = 10_000
 
 /**
- * Closes on SIGTERM or SIGINT and ends the process: with 0, or with 1 where something did not stop. A server that is away
+ * Closes on SIGTERM, SIGINT or SIGHUP and ends the process: with 0, or with 1 where something did not stop. A server that is away
  * meanwhile is no reason: nothing is kept for the end that the next start does not find by itself. npm forwards a signal
  * that the terminal has sent already, so the second one is no order to quit at once.
  */
@@ -32,4 +32,6 @@ export function onceSignalled(close: () => Promise<void>, withinMs = STOP_WITHIN
   if (process.send !== undefined && !process.connected) end()
   process.on('SIGTERM', end)
   process.on('SIGINT', end)
+  // A terminal that is closed.
+  process.on('SIGHUP', end)
 }

@@ -27,6 +27,12 @@ export const variables = {
     whole(0, 65535),
     '9090',
   ),
+  healthHost: variable(
+    'PENSTOCK_HEALTH_HOST',
+    'address on which such a service answers there; empty: that of PENSTOCK_HOST',
+    z.string(),
+    '',
+  ),
   instance: variable(
     'PENSTOCK_INSTANCE',
     'name of this process among the replicas of its service; empty: made from host and process id',

@@ -1,14 +1,16 @@
 import { existsSync } from 'node:fs'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { freePort } from './free-port.ts'
 
-/** @returns what the file says; made and written the first time */
+/** @returns what the file says; made the first time, and written beside, so that there is never half of it */
 export async function kept(file: string, make: () => Promise<string>): Promise<string> {
   if (existsSync(file)) return readFile(file, 'utf8')
   await mkdir(join(file, '..'), { recursive: true })
   const text = await make()
-  await writeFile(file, text, { mode: 0o600 })
+  await rm(`${file}.partial`, { force: true })
+  await writeFile(`${file}.partial`, text, { mode: 0o600 })
+  await rename(`${file}.partial`, file)
   return text
 }
 

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { kept } from './kept.ts'
 import { keptBlocks } from './lightning-blocks.ts'
 import { type Daemon, daemon } from './lightning-process.ts'
+import { oneAtATime } from './lightning-turn.ts'
 
 const HOST = '127.0.0.1'
 const USER = 'penstock'
@@ -33,7 +34,7 @@ export type Btcd = Daemon & {
   readonly rpc: <T>(method: string, ...params: readonly unknown[]) => Promise<T>
 }
 
-/** What changes the chain. */
+/** What makes blocks: one call at a time. */
 const MAKES_BLOCKS = new Set(['generate', 'submitblock', 'reconsiderblock'])
 
 /**
@@ -57,21 +58,32 @@ export async function btcdNode(program: string, dir: string, port: number, isKep
     return result
   }
   const blocks = keptBlocks(join(dir, 'blocks'), call)
-  const rpc = async <T>(method: string, ...params: readonly unknown[]): Promise<T> => {
+  // btcd refuses to make blocks while it makes some, and while it starts its chain is not yet the one that was kept.
+  const inTurn = oneAtATime()
+  const make = async <T>(method: string, ...params: readonly unknown[]): Promise<T> => {
     const result = await call<T>(method, ...params)
-    if (isKept && MAKES_BLOCKS.has(method)) await blocks.keep()
+    if (isKept) await blocks.keep()
     return result
   }
+  const rpc = <T>(method: string, ...params: readonly unknown[]): Promise<T> =>
+    MAKES_BLOCKS.has(method) ? inTurn(() => make<T>(method, ...params)) : call<T>(method, ...params)
   const freshen = async (): Promise<void> => {
-    const { time } = await rpc<{ time: number }>('getblock', await rpc<string>('getbestblockhash'), 1)
-    if (Date.now() / 1000 - time > STALE_S) await rpc('generate', 1)
+    const { time } = await call<{ time: number }>('getblock', await call<string>('getbestblockhash'), 1)
+    if (Date.now() / 1000 - time > STALE_S) await make('generate', 1)
+  }
+  const start = async (): Promise<void> => {
+    await server.start()
+    if (isKept) await blocks.replay()
+    const height = await call<number>('getblockcount')
+    if (height < FIRST_HEIGHT) await make('generate', FIRST_HEIGHT - height)
+    else await freshen()
   }
   const server = daemon(
     'btcd',
     program,
     dir,
     argumentsOf({ dir, port, configuration, certFile, password }),
-    async () => (await rpc<number>('getblockcount')) >= 0,
+    async () => (await call<number>('getblockcount')) >= 0,
   )
   return {
     port,
@@ -79,20 +91,14 @@ export async function btcdNode(program: string, dir: string, port: number, isKep
     password,
     passwordFile,
     certFile,
-    freshen,
+    freshen: () => inTurn(freshen),
     rpc,
     get pid() {
       return server.pid
     },
     kill: server.kill,
     stop: server.stop,
-    async start() {
-      await server.start()
-      if (isKept) await blocks.replay()
-      const height = await rpc<number>('getblockcount')
-      if (height < FIRST_HEIGHT) await rpc('generate', FIRST_HEIGHT - height)
-      else await freshen()
-    },
+    start: () => inTurn(start),
   }
 }
 
@@ -130,8 +136,8 @@ function post(target: RequestOptions, body: string): Promise<string> {
       response.setEncoding('utf8').on('data', (part: string) => (text += part))
       response.on('error', reject).on('end', () => resolve(text))
     })
-    call.setTimeout(ANSWER_MS, () => call.destroy(new Error('btcd does not answer')))
-    call.on('error', reject)
+    call.setTimeout(ANSWER_MS, () => call.destroy(new Error(`nothing within ${ANSWER_MS / 1000} s`)))
+    call.on('error', (error) => reject(new Error(`btcd does not answer now: ${error.message}`, { cause: error })))
     call.end(body)
   })
 }

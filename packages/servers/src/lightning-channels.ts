@@ -96,6 +96,18 @@ export function knowsChannel({ alias, lnd }: LndNode, outpoint: string): Promise
   })
 }
 
+/** A part of a payment to a node that it has neither taken nor given back yet, or whose payer does not know it yet. */
+export type WaitingHtlc = { readonly paymentHash: string; readonly expiryHeight: number }
+
+export async function waitingHtlcs({ lnd }: LndNode): Promise<readonly WaitingHtlc[]> {
+  const { channels } = await getChannels({ lnd })
+  return channels.flatMap(({ pending_payments }) =>
+    pending_payments
+      .filter(({ is_outgoing, is_forward }) => !is_outgoing && is_forward !== true)
+      .map(({ id, timeout }) => ({ paymentHash: id, expiryHeight: timeout })),
+  )
+}
+
 const reversed = (hex: string): string => Buffer.from(hex, 'hex').reverse().toString('hex')
 
 function little(value: number, bytes: number): string {

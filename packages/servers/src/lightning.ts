@@ -76,14 +76,17 @@ export async function startLightning(options: LightningOptions): Promise<Lightni
 }
 
 async function inStep(chain: Btcd, nodes: readonly LndNode[]): Promise<void> {
-  const tip = await chain.rpc<string>('getbestblockhash')
+  let tip = await chain.rpc<string>('getbestblockhash')
   await Promise.all(
     nodes.map((node) =>
       until(`${node.alias} is at the tip`, async () => {
         // Who is down, or goes down meanwhile, sees it when it is back.
         if (node.pid === undefined) return true
         const info = await getWalletInfo({ lnd: node.lnd })
-        return info.current_block_hash === tip && info.is_synced_to_chain
+        if (info.current_block_hash === tip) return info.is_synced_to_chain
+        // Somebody may have made another block meanwhile, and the node has seen that one too.
+        tip = await chain.rpc<string>('getbestblockhash')
+        return false
       }),
     ),
   )

@@ -2,12 +2,13 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { chown, mkdir, mkdtemp, open, readFile, rm, writeFile } from 'node:fs/promises'
+import { chown, mkdir, mkdtemp, open, readFile, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import { freePort } from './free-port.ts'
+import { kept } from './kept.ts'
 import { killWithParent } from './parent.ts'
 
 export type PostgresOptions = {
@@ -33,6 +34,8 @@ export type PostgresServer = {
   halt(): Promise<void>
   /** SIGKILL: what a crash leaves. */
   kill(): Promise<void>
+  /** Ends what somebody else told to stop: by SIGTERM alone it takes no more sessions, and waits for those it has for good. */
+  endIfStopping(): Promise<void>
   /** Ends it for good; the data stay where `dir` was given. */
   stop(): Promise<void>
 }
@@ -81,6 +84,9 @@ export async function startPostgres({ dir, settings = {} }: PostgresOptions = {}
     start,
     halt: () => server.end('SIGINT'),
     kill: () => server.end('SIGKILL'),
+    async endIfStopping() {
+      if (await isStopping(join(folder, 'data'), server.pid())) await server.end('SIGINT')
+    },
     async stop() {
       await server.end(dir === undefined ? 'SIGQUIT' : 'SIGINT')
       if (dir === undefined) await rm(folder, { recursive: true, force: true })
@@ -126,7 +132,17 @@ async function initialise(initdb: string, folder: string, who: Who): Promise<voi
   const flags = ['--encoding=UTF8', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C', '--no-sync']
   const access = [`--username=${USER}`, '--auth=scram-sha-256', `--pwfile=${join(folder, 'password')}`]
   if (who.uid !== undefined && who.gid !== undefined) await chown(join(folder, 'password'), who.uid, who.gid)
-  await promisify(execFile)(initdb, [`--pgdata=${join(folder, 'data')}`, ...access, ...flags], who)
+  // Made beside and renamed: half of one would look like a whole.
+  const partial = join(folder, 'data.partial')
+  await rm(partial, { recursive: true, force: true })
+  await promisify(execFile)(initdb, [`--pgdata=${partial}`, ...access, ...flags], who)
+  await rename(partial, join(folder, 'data'))
+}
+
+/** What a server says of itself in its lock file: its process id in the first line, its state in the eighth. */
+async function isStopping(data: string, pid: number | undefined): Promise<boolean> {
+  const lines = (await readFile(join(data, 'postmaster.pid'), 'utf8').catch(() => '')).split('\n')
+  return Number(lines[0]) === pid && lines[7]?.trim() === 'stopping'
 }
 
 function serverProcess(program: string, args: readonly string[], logFile: string, who: Who) {
@@ -188,9 +204,4 @@ async function query(url: string, sql: string): Promise<void> {
   } finally {
     await client.end().catch(() => undefined)
   }
-}
-
-async function kept(file: string, make: () => Promise<string>): Promise<string> {
-  if (!existsSync(file)) await writeFile(file, await make(), { mode: 0o600 })
-  return readFile(file, 'utf8')
 }

@@ -1,6 +1,6 @@
 import { createServer } from 'node:net'
 import { type Embedded, embedded } from '@penstock/platforms/embedded.ts'
-import { openDataDir, operatorToken } from '@penstock/platforms/data-dir.ts'
+import { openDataDir, operatorToken, refuseOtherMarket } from '@penstock/platforms/data-dir.ts'
 import { lockDataDir } from '@penstock/platforms/lock.ts'
 import { serveHealth } from '@penstock/platforms/health.ts'
 import { observe, type Seen } from '@penstock/platforms/observe.ts'
@@ -51,6 +51,7 @@ type Options = { readonly demo: boolean; readonly ownHealthPort: boolean }
 async function startStandalone(config: Config, { demo, ownHealthPort }: Options): Promise<Standalone> {
   const log = openLog(config.logLevel)
   const dir = openDataDir(config.dataDir)
+  refuseOtherMarket(dir, 'standalone', config)
   const lock = lockDataDir(dir)
   await portIsFree(config)
   const { seen, end } = await observe(config, { service: 'standalone', instance: `standalone-${process.pid}` })
@@ -92,8 +93,11 @@ async function startStandalone(config: Config, { demo, ownHealthPort }: Options)
   return { url, close }
 }
 
-const serveOwnHealth = ({ host, healthPort: port }: Config, { gauges }: Seen, readiness: () => string | undefined) =>
-  serveHealth({ host, port, about: { name: 'standalone', instance: 'standalone', pid: process.pid }, gauges }, readiness)
+const serveOwnHealth = ({ host, healthHost, healthPort: port }: Config, { gauges }: Seen, readiness: () => string | undefined) =>
+  serveHealth(
+    { host: healthHost || host, port, about: { name: 'standalone', instance: 'standalone', pid: process.pid }, gauges },
+    readiness,
+  )
 
 /** @throws what the system says, before anything was begun */
 async function portIsFree({ host, port }: Config): Promise<void> {

@@ -54,8 +54,7 @@ async function deal(cluster: TestCluster, kafka: Kafka, admin: Admin, blow: Blow
     case 'kill':
       return signalled(pidsOf(cluster, blow.name)[blow.index], 'SIGKILL')
     case 'restart':
-      // PostgreSQL takes SIGTERM for an order to wait until everybody has gone.
-      return signalled(pidsOf(cluster, blow.name)[blow.index], blow.name === 'postgres' ? 'SIGINT' : 'SIGTERM')
+      return signalled(pidsOf(cluster, blow.name)[blow.index], 'SIGTERM')
     case 'freeze': {
       const pid = pidsOf(cluster, blow.name)[blow.index]
       if (!signalled(pid, 'SIGSTOP')) return false

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort, portFault } from '@penstock/servers/free-port.ts'
 import type { Planned } from './plan.ts'
 
 export type Tell = (line: string) => void
@@ -22,17 +23,19 @@ const STARTED_MS = 10_000
 const STOP_WITHIN_MS = 12_000
 const READY_WITHIN_MS = 300_000
 const LOOK_EVERY_MS = 200
+const PATIENCE_MS = 2000
 
 export function keepRunning(planned: Planned, tell: Tell): Child {
-  const { name, replica, env } = planned
+  const { name, replica } = planned
   const say = (line: string): void => tell(`${name}/${replica}  ${line}`)
   const over = new AbortController()
   let child: ChildProcess | undefined
+  let now = planned
 
   const running = (async () => {
     for (let failures = 0; !over.signal.aborted; failures++) {
       const began = Date.now()
-      child = begun(planned, say)
+      child = begun(now, say)
       const end = child && (await ended(child))
       child = undefined
       if (over.signal.aborted) return
@@ -40,12 +43,15 @@ export function keepRunning(planned: Planned, tell: Tell): Child {
       say(end === undefined ? 'it is tried again' : `ended with ${end}; it is started again`)
       const pause = Math.min(AGAIN_AFTER_MS * 2 ** failures, AGAIN_AT_MOST_AFTER_MS)
       await sleep(pause, undefined, { signal: over.signal }).catch(() => undefined) // stopped while it waits
+      now = await withFreeHealth(now, say)
     }
   })()
   return {
     name,
     replica,
-    healthUrl: `http://127.0.0.1:${env['PENSTOCK_HEALTH_PORT']}`,
+    get healthUrl() {
+      return `http://127.0.0.1:${now.env['PENSTOCK_HEALTH_PORT']}`
+    },
     get pid() {
       return child?.pid
     },
@@ -60,6 +66,15 @@ export function keepRunning(planned: Planned, tell: Tell): Child {
       clearTimeout(late)
     },
   }
+}
+
+/** Its port may have been taken by somebody else while it did not run, and nobody but the launcher needs to know it. */
+async function withFreeHealth(planned: Planned, say: Tell): Promise<Planned> {
+  const port = planned.env['PENSTOCK_HEALTH_PORT']
+  if (port === undefined || (await portFault(Number(port))) !== 'EADDRINUSE') return planned
+  const other = `${await freePort()}`
+  say(`its port ${port} for operators is taken by another program; it gets ${other}`)
+  return { ...planned, env: { ...planned.env, PENSTOCK_HEALTH_PORT: other } }
 }
 
 /** @returns undefined where it could not be started, which is said: the machine has no room for it now */
@@ -92,10 +107,23 @@ export function startOnce({ script, args, env }: Pick<Planned, 'script' | 'args'
 /** @throws Error where it does not take work in time */
 export async function ready(child: Child, over: AbortSignal): Promise<void> {
   for (const end = Date.now() + READY_WITHIN_MS; Date.now() < end;) {
-    const answer = await fetch(`${child.healthUrl}/readyz`).catch(() => undefined)
-    if (answer?.ok === true) return
+    if ((await stateOf(child))?.isReady === true) return
     over.throwIfAborted()
     await sleep(LOOK_EVERY_MS)
   }
   throw new Error(`${child.name}/${child.replica} is not ready after ${READY_WITHIN_MS / 1000} s; its log says why`)
+}
+
+type State = { readonly isReady: boolean; readonly handled: number }
+
+/** What a process says of itself; undefined where it does not answer, or another one does in its place. */
+export async function stateOf({ pid, healthUrl }: Pick<Child, 'pid' | 'healthUrl'>): Promise<State | undefined> {
+  const look = (path: string) => fetch(`${healthUrl}${path}`, { signal: AbortSignal.timeout(PATIENCE_MS) })
+  try {
+    const [ready, status] = await Promise.all([look('/readyz'), look('/status')])
+    const about = (await status.json()) as { readonly pid: number; readonly handled: number } // what every process answers
+    return about.pid === pid ? { isReady: ready.ok, handled: about.handled } : undefined
+  } catch {
+    return undefined
+  }
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openDataDir } from '@penstock/platforms/data-dir.ts'
 import { ConfigError, readConfig } from '@penstock/runtime/config.ts'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { launch } from './launch.ts'
 
 let dataDir: string
@@ -33,4 +33,14 @@ test('a cluster on lnd is told which macaroon is missing before anything is star
 test('the data of a market on the simulated network are not taken to an lnd', async () => {
   writeFileSync(openDataDir(dataDir).simnet, '')
   await expect(onLnd()).rejects.toThrow(/is of a market on the simulated network; set PENSTOCK_DATA_DIR to another folder/)
+})
+
+test('a machine without Java is told so before anything is started', async () => {
+  const { PATH } = process.env
+  onTestFinished(() => void (process.env['PATH'] = PATH))
+  process.env['PATH'] = dataDir
+  const config = readConfig({ PORT: '0', PENSTOCK_DATA_DIR: dataDir })
+  const started = launch(config, { replicas: 1, demo: false }, () => undefined, new AbortController().signal)
+  await expect(started).rejects.toThrow('Kafka needs Java 17 or newer, and here is none.')
+  expect(existsSync(join(dataDir, 'cluster'))).toBe(false)
 })

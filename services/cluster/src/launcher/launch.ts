@@ -1,13 +1,14 @@
 import { once } from 'node:events'
-import { existsSync, mkdirSync } from 'node:fs'
-import { join } from 'node:path'
-import { type DataDir, openDataDir } from '@penstock/platforms/data-dir.ts'
+import { mkdirSync } from 'node:fs'
+import { clusterFolder, openDataDir, refuseOtherMarket } from '@penstock/platforms/data-dir.ts'
 import { lndAccess } from '@penstock/platforms/lnd-access.ts'
 import { lockDataDir } from '@penstock/platforms/lock.ts'
 import { type Config, ConfigError } from '@penstock/runtime/config.ts'
 import { freePort } from '@penstock/servers/free-port.ts'
+import { kafkaMissing } from '@penstock/servers/kafka-install.ts'
 import { type Child, keepRunning, ready, startOnce, type Tell } from './child.ts'
 import { migrateScript, plan, type Planned, REPLICATED } from './plan.ts'
+import { portIsFree, reachedAt } from './port.ts'
 import { kafkaServer, postgresServer, type Server } from './servers.ts'
 import { serveStatus } from './status.ts'
 
@@ -50,43 +51,41 @@ export async function launch(
 ): Promise<Cluster> {
   const dir = openDataDir(config.dataDir)
   const isSimulated = config.lightning === 'simulated'
-  if (!isSimulated) mayUseLnd(dir, config)
+  refuseOtherMarket(dir, 'cluster', config)
+  if (!isSimulated) mayUseLnd(config)
   const lock = lockDataDir(dir)
   const children: Child[] = []
   const servers: Server[] = []
-  const status = await serveStatus(
-    dir.path,
-    () => children,
-    () => servers,
-  ).catch((error: unknown) => {
+  const status = await serveStatus(dir.path, { children, servers }).catch((error: unknown) => {
     lock.release()
     throw error
   })
   const stop = async (): Promise<void> => {
-    // Sellers first, the gateway next, then the services, at last what they all stand on.
-    await Promise.all(children.filter(({ name }) => name === 'neighbours').map((child) => child.stop()))
-    await Promise.all(children.filter(({ name }) => name !== 'simnet').map((child) => child.stop()))
-    await Promise.all(children.map((child) => child.stop()))
-    await Promise.all(servers.map((server) => server.stop()))
+    await stopAll(children, servers)
     await status.close()
     lock.release()
   }
   try {
-    const { env, addresses } = await startServers(join(dir.path, 'cluster'), servers, tell)
-    await migrated({ ...own, ...env, ...standing(config, dir.path) }, tell)
-    const url = config.url || `http://127.0.0.1:${config.port}`
+    const door = { host: config.host, port: config.port || (await freePort()) }
+    await portIsFree(door, over)
+    const standing = { PORT: `${door.port}`, PENSTOCK_DATA_DIR: dir.path }
+    const { env, addresses } = await startServers(clusterFolder(dir.path), servers, connectionsOf(config, replicas), tell)
+    await migrated({ ...own, ...env, ...standing }, tell)
+    const url = config.url || `http://${reachedAt(door.host)}:${door.port}`
     const [simnet, audit] = [await freePort(), await freePort()]
     const lightning = isSimulated ? `http://127.0.0.1:${simnet}` : `${config.lndSocket} (${config.network})`
     const told = {
       ...own,
-      ...standing(config, dir.path),
+      ...standing,
       ...env,
       ...(isSimulated && { PENSTOCK_SIMNET_URL: lightning }),
       PENSTOCK_AUDIT_URL: `http://127.0.0.1:${audit}`,
       PENSTOCK_SHARE_PORT: '1',
     }
     const ports = { simnet, audit, health: freePort }
-    const planned = await plan({ replicas, demo, publicUrl: url, isSimulated, env: told, ports })
+    const planned = await plan({ replicas, demo, publicUrl: url, host: door.host, isSimulated, env: told, ports })
+    // Servers take their time, and somebody may have come meanwhile.
+    await portIsFree(door, over)
     await startAll(planned, children, tell, over)
     return {
       url,
@@ -103,10 +102,16 @@ export async function launch(
   }
 }
 
+/** Sellers first, then the gateway and the services, at last what they all stand on. */
+async function stopAll(children: readonly Child[], servers: readonly Server[]): Promise<void> {
+  await Promise.all(children.filter(({ name }) => name === 'neighbours').map((child) => child.stop()))
+  await Promise.all(children.filter(({ name }) => name !== 'simnet').map((child) => child.stop()))
+  await Promise.all(children.map((child) => child.stop()))
+  await Promise.all(servers.map((server) => server.stop()))
+}
+
 /** @throws ConfigError where the services could not start: each of them has rights of its own at the node */
-function mayUseLnd({ path, simnet }: DataDir, config: Config): void {
-  if (existsSync(simnet))
-    throw new ConfigError(`${path} is of a market on the simulated network; set PENSTOCK_DATA_DIR to another folder.`)
+function mayUseLnd(config: Config): void {
   if (config.lndMacaroonDir === '' || config.lndMacaroonFile !== '')
     throw new ConfigError(
       'In a cluster each service has a macaroon of its own: put them into one folder with "penstock lnd bake settlement channel-watcher reader", and name it in PENSTOCK_LND_MACAROON_DIR instead of one file in PENSTOCK_LND_MACAROON_FILE.',
@@ -114,11 +119,21 @@ function mayUseLnd({ path, simnet }: DataDir, config: Config): void {
   for (const name of REPLICATED) lndAccess(name, config)
 }
 
-const standing = ({ port }: Config, dataDir: string) => ({ PORT: `${port}`, PENSTOCK_DATA_DIR: dataDir })
+/** Of one process beside its two pools: it listens, and reads on its own. */
+const BESIDE_POOLS = 4
+/** Of migrations and of people who look. */
+const SPARE = 20
 
-async function startServers(folder: string, servers: Server[], tell: Tell) {
+/** As many as there can be once a service's new processes run beside its old ones. */
+const connectionsOf = ({ postgresConnections: pool }: Config, replicas: number): number =>
+  (REPLICATED.length * replicas + replicas + 1) * (2 * pool + BESIDE_POOLS) + SPARE
+
+async function startServers(folder: string, servers: Server[], connections: number, tell: Tell) {
+  const missing = await kafkaMissing()
+  if (missing !== undefined) throw new ConfigError(missing)
   mkdirSync(folder, { recursive: true })
-  const [kafka, postgres] = await Promise.allSettled([kafkaServer(folder, tell), postgresServer(folder, tell)])
+  const starting = [kafkaServer(folder, tell), postgresServer(folder, connections, tell)] as const
+  const [kafka, postgres] = await Promise.allSettled(starting)
   for (const started of [kafka, postgres]) if (started.status === 'fulfilled') servers.push(started.value.server)
   if (kafka.status === 'rejected') throw kafka.reason
   if (postgres.status === 'rejected') throw postgres.reason
@@ -126,9 +141,23 @@ async function startServers(folder: string, servers: Server[], tell: Tell) {
   const { url } = postgres.value
   return {
     // One broker keeps one copy.
-    env: { PENSTOCK_KAFKA_BROKERS: brokers, PENSTOCK_KAFKA_REPLICAS: '1', PENSTOCK_POSTGRES_URL: url },
+    env: { ...NO_ACCESS, PENSTOCK_KAFKA_BROKERS: brokers, PENSTOCK_KAFKA_REPLICAS: '1', PENSTOCK_POSTGRES_URL: url },
     addresses: { kafka: brokers, postgres: url.replace(/:[^:@/]*@/, ':…@') },
   }
+}
+
+/** What the environment says of the operator's own servers is not for these. */
+const NO_ACCESS = {
+  PENSTOCK_POSTGRES_PASSWORD_FILE: '',
+  PENSTOCK_KAFKA_TLS: '0',
+  PENSTOCK_KAFKA_CA_FILE: '',
+  PENSTOCK_KAFKA_CERT_FILE: '',
+  PENSTOCK_KAFKA_KEY_FILE: '',
+  PENSTOCK_KAFKA_SASL: 'none',
+  PENSTOCK_KAFKA_USER: '',
+  PENSTOCK_KAFKA_PASSWORD_FILE: '',
+  PENSTOCK_KAFKA_TOKEN_FILE: '',
+  PENSTOCK_KAFKA_TOKEN_URL: '',
 }
 
 async function migrated(env: Readonly<Record<string, string>>, tell: Tell): Promise<void> {

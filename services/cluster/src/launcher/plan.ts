@@ -21,6 +21,8 @@ export type PlanOptions = {
   readonly replicas: number
   readonly demo: boolean
   readonly publicUrl: string
+  /** Where gateways listen: all others do on loopback. */
+  readonly host: string
   /** Whether there is a network of our own, with people on it: beside an lnd there is none. */
   readonly isSimulated: boolean
   /** What every process is told. */
@@ -36,7 +38,15 @@ export const scriptOf = (path: string): string => fileURLToPath(new URL(`../../.
 export const migrateScript = scriptOf('cluster/src/migrate.ts')
 
 /** Everything that runs beside Kafka and PostgreSQL, in the order in which it is started. */
-export async function plan({ replicas, demo, publicUrl, isSimulated, env, ports }: PlanOptions): Promise<readonly Planned[]> {
+export async function plan({
+  replicas,
+  demo,
+  publicUrl,
+  host,
+  isSimulated,
+  env,
+  ports,
+}: PlanOptions): Promise<readonly Planned[]> {
   const one = async (
     name: string,
     replica: number,
@@ -50,6 +60,8 @@ export async function plan({ replicas, demo, publicUrl, isSimulated, env, ports 
     args,
     env: {
       ...env,
+      PENSTOCK_HOST: '127.0.0.1',
+      PENSTOCK_HEALTH_HOST: '127.0.0.1',
       PENSTOCK_INSTANCE: `${replica}-${process.pid}`,
       PENSTOCK_HEALTH_PORT: `${await ports.health()}`,
       ...more,
@@ -58,7 +70,8 @@ export async function plan({ replicas, demo, publicUrl, isSimulated, env, ports 
   const planned: Planned[] = []
   if (isSimulated) planned.push(await one('simnet', 1, 'cluster/src/simnet-process.ts', { PORT: `${ports.simnet}` }))
   for (const name of REPLICATED)
-    for (let replica = 1; replica <= replicas; replica++) planned.push(await one(name, replica, `${name}/src/main.ts`))
+    for (let replica = 1; replica <= replicas; replica++)
+      planned.push(await one(name, replica, `${name}/src/main.ts`, name === 'gateway' ? { PENSTOCK_HOST: host } : {}))
   planned.push(await one('audit', 1, 'cluster/src/audit-process.ts', { PORT: `${ports.audit}` }))
   const neighbours = { PENSTOCK_URL: publicUrl }
   const deal = demo ? ['--demo'] : []

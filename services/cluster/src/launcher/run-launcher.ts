@@ -24,6 +24,8 @@ const STOP_WITHIN_MS = 50_000
 export async function runLauncher<T extends Launched>(launcher: Launcher<T>): Promise<void> {
   const { env, what, begins, stops, launch, banner } = launcher
   const over = new AbortController()
+  // Whoever read the output may be gone, or the terminal: the processes go on without being heard.
+  for (const output of [process.stdout, process.stderr]) output.on('error', () => undefined)
   try {
     const config = settingsOf(env)
     console.log(begins)
@@ -38,7 +40,8 @@ export async function runLauncher<T extends Launched>(launcher: Launcher<T>): Pr
   } catch (error) {
     // Then the process ends when what was begun is stopped.
     if (over.signal.aborted) return
-    console.error(error instanceof ConfigError ? error.message : `${what} cannot start: ${String(error)}`)
+    const reason = error instanceof Error ? error.message : String(error)
+    console.error(error instanceof ConfigError ? reason : `${what} cannot start: ${reason}`)
     process.exit(1)
   }
 }

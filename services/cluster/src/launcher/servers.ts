@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { ConfigError } from '@penstock/runtime/config.ts'
 import { startKafka } from '@penstock/servers/kafka.ts'
 import { startPostgres } from '@penstock/servers/postgres.ts'
 import type { Tell } from './child.ts'
@@ -23,9 +24,9 @@ export async function kafkaServer(folder: string, tell: Tell): Promise<{ server:
   return { server: named('kafka', node, stop), brokers: kafka.brokers.join(',') }
 }
 
-/** PostgreSQL with its data in the folder. @returns the url of the market's database */
-export async function postgresServer(folder: string, tell: Tell): Promise<{ server: Server; url: string }> {
-  const postgres = await startPostgres({ dir: postgresFolder(folder) })
+/** PostgreSQL with its data in the folder, for so many connections. @returns the url of the market's database */
+export async function postgresServer(folder: string, connections: number, tell: Tell): Promise<{ server: Server; url: string }> {
+  const postgres = await startPostgres({ dir: postgresFolder(folder), settings: { max_connections: connections } })
   const url = await databaseOf(postgres)
   const keeping = keepUp('postgres', postgres, tell)
   const stop = async (): Promise<void> => {
@@ -50,12 +51,23 @@ const DUPLICATE_DATABASE = '42P04'
 /**
  * PostgreSQL refuses to run as root, and the user that it then runs as cannot enter a folder that only root may: then its
  * data are beside, in the system's temporary folder, under a name that is kept here.
+ * @throws ConfigError where they were there and are gone: a new database in their place would hide that all facts are lost
  */
 export function postgresFolder(folder: string): string {
   if (process.getuid?.() !== 0) return join(folder, 'postgres')
   const note = join(folder, 'postgres.id')
-  if (!existsSync(note)) writeFileSync(note, randomUUID())
-  return join(tmpdir(), `penstock-postgres-${readFileSync(note, 'utf8')}`)
+  const placeOf = (id: string): string => join(tmpdir(), `penstock-postgres-${id}`)
+  if (!existsSync(note)) {
+    const id = randomUUID()
+    mkdirSync(placeOf(id))
+    writeFileSync(`${note}.partial`, id)
+    renameSync(`${note}.partial`, note)
+  }
+  const place = placeOf(readFileSync(note, 'utf8'))
+  if (existsSync(place)) return place
+  throw new ConfigError(
+    `The database of this cluster was in ${place}, which is gone, and all facts with it. Put it back, or set PENSTOCK_DATA_DIR to another folder to begin anew.`,
+  )
 }
 
 const named = (name: string, node: Startable, stop: () => Promise<void>): Server => ({

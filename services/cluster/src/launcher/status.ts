@@ -1,5 +1,5 @@
 import { clusterSocket } from '@penstock/platforms/data-dir.ts'
-import type { Child } from './child.ts'
+import { type Child, stateOf } from './child.ts'
 import { type Door, openDoor } from './door.ts'
 import type { Server } from './servers.ts'
 
@@ -12,11 +12,12 @@ type Row = {
   readonly handled: number | null
 }
 
-const PATIENCE_MS = 2000
-
 /** What `penstock cluster ps` asks. */
-export const serveStatus = (dataDir: string, children: () => readonly Child[], servers: () => readonly Server[]): Promise<Door> =>
-  openDoor(clusterSocket(dataDir), async () => [...servers().map(serverRow), ...(await Promise.all(children().map(rowOf)))])
+export const serveStatus = (
+  dataDir: string,
+  { children, servers }: { readonly children: readonly Child[]; readonly servers: readonly Server[] },
+): Promise<Door> =>
+  openDoor(clusterSocket(dataDir), async () => [...servers.map(serverRow), ...(await Promise.all(children.map(rowOf)))])
 
 const serverRow = ({ name, pid }: Server): Row => ({
   name,
@@ -28,12 +29,6 @@ const serverRow = ({ name, pid }: Server): Row => ({
 
 async function rowOf({ name, replica, pid, healthUrl }: Child): Promise<Row> {
   if (pid === undefined) return { name, replica, pid: null, state: 'down', handled: null }
-  const look = (path: string) => fetch(`${healthUrl}${path}`, { signal: AbortSignal.timeout(PATIENCE_MS) })
-  try {
-    const [ready, status] = await Promise.all([look('/readyz'), look('/status')])
-    const { handled } = (await status.json()) as { readonly handled: number } // what every process answers
-    return { name, replica, pid, state: ready.ok ? 'running' : 'starting', handled }
-  } catch {
-    return { name, replica, pid, state: 'starting', handled: null }
-  }
+  const state = await stateOf({ pid, healthUrl })
+  return { name, replica, pid, state: state?.isReady === true ? 'running' : 'starting', handled: state?.handled ?? null }
 }

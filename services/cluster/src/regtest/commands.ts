@@ -10,18 +10,24 @@ export type Agents = {
 }
 
 const alias = z.string().max(64)
+const HOW_MANY = 'Say how many blocks to make at once: a whole number from 1 to 1000.'
 const bodies = {
   pay: z.strictObject({ invoice: z.string().max(4096), from: alias.optional() }),
-  payment: z.strictObject({ hash: z.string().regex(/^[0-9a-f]{64}$/, 'a payment hash has 64 hex digits') }),
+  payment: z.strictObject({
+    hash: z
+      .string()
+      .toLowerCase()
+      .regex(/^[0-9a-f]{64}$/, 'A payment hash has 64 hex digits.'),
+  }),
   channels: z.strictObject({ alias }),
-  mine: z.strictObject({ blocks: z.int().min(1).max(1000) }),
+  mine: z.strictObject({ blocks: z.int(HOW_MANY).min(1, HOW_MANY).max(1000, HOW_MANY) }),
   kill: z.strictObject({ alias }),
   agent: z.strictObject({ alias, what: z.enum(['stop', 'start']) }),
 }
 
 /** What `penstock regtest` asks. */
 export function commandsOf(network: Network, agents: Agents): (asked: Asked) => Promise<unknown> {
-  const { servers, people, person, having } = network
+  const { servers, people, person, having, mine } = network
   const answers: Readonly<Record<string, (body: unknown) => unknown>> = {
     '/nodes': () =>
       people.map(({ role, node, info }) => ({
@@ -49,7 +55,7 @@ export function commandsOf(network: Network, agents: Agents): (asked: Asked) => 
       }))
     },
     async '/mine'(body) {
-      await servers.mine(parsed(bodies.mine, body).blocks)
+      await mine(parsed(bodies.mine, body).blocks)
       return { height: await servers.chain.rpc<number>('getblockcount') }
     },
     async '/kill'(body) {

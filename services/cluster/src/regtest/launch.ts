@@ -1,15 +1,16 @@
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openDataDir, operatorToken, regtestSocket } from '@penstock/platforms/data-dir.ts'
+import { openDataDir, operatorToken, refuseOtherMarket, regtestSocket } from '@penstock/platforms/data-dir.ts'
 import { lockDataDir } from '@penstock/platforms/lock.ts'
-import { type Config, ConfigError } from '@penstock/runtime/config.ts'
+import type { Config } from '@penstock/runtime/config.ts'
 import { freePort } from '@penstock/servers/free-port.ts'
 import { grantRails } from '@penstock/standalone/grant-rails.ts'
 import { sellersHaveCome } from '@penstock/standalone/demo.ts'
 import { type Child, keepRunning, ready, type Tell } from '../launcher/child.ts'
 import { openDoor } from '../launcher/door.ts'
 import type { Planned } from '../launcher/plan.ts'
+import { portIsFree, reachedAt } from '../launcher/port.ts'
+import { CLOCK } from './clock.ts'
 import { type Agents, commandsOf } from './commands.ts'
 import { type Network, startNetwork } from './network.ts'
 import { agentOf, marketOn } from './plan.ts'
@@ -30,6 +31,9 @@ export type Regtest = {
 
 /** Five nodes that start on a busy machine take their time. */
 const SELLERS_WITHIN_MS = 300_000
+const MARKET_WITHIN_MS = 60_000
+const AGAIN_MS = 250
+const STARTED_WITHIN_MS = 100_000
 
 /**
  * A real Lightning network on this machine with the market and two sellers on it. It resolves when something can be bought;
@@ -42,8 +46,7 @@ export async function launchRegtest(
   over: AbortSignal,
 ): Promise<Regtest> {
   const dir = openDataDir(config.dataDir)
-  if (existsSync(dir.simnet))
-    throw new ConfigError(`${dir.path} is of a market on the simulated network; set PENSTOCK_DATA_DIR to another folder.`)
+  refuseOtherMarket(dir, 'standalone', { lightning: 'lnd' })
   const folder = join(dir.path, 'regtest')
   const lock = lockDataDir(openDataDir(folder))
   const begun: { close(): Promise<void> }[] = [{ close: async () => lock.release() }]
@@ -52,29 +55,55 @@ export async function launchRegtest(
     begun.length = 0
   }
   try {
-    // Who asks early is answered when everything stands.
     const answer = Promise.withResolvers<ReturnType<typeof commandsOf>>()
     answer.promise.catch(() => undefined)
-    begun.push(await openDoor(regtestSocket(dir.path), async (asked) => (await answer.promise)(asked)))
+    begun.push(await openDoor(regtestSocket(dir.path), async (asked) => (await soon(answer.promise))(asked)))
     begun.push({ close: async () => answer.reject(new Error('The network is being stopped.')) })
+    const { host } = config
+    const port = config.port || (await freePort())
+    await portIsFree({ host, port }, over)
     const network = await startNetwork(folder, tell, over)
     begun.push({ close: network.stop })
-    const port = config.port || (await freePort())
-    const url = config.url || `http://127.0.0.1:${port}`
-    const place = { folder, dataDir: dir.path, port, url, env }
+    const url = config.url || `http://${reachedAt(host)}:${port}`
+    const place = { folder, dataDir: dir.path, host, port, url, env }
     const market = keepRunning(await marketOn(network, place), tell)
     begun.push({ close: () => market.stop() })
     const agents = agentsOf(await Promise.all(network.having('seller').map((one, index) => agentOf(one, index, place))), tell)
     begun.push({ close: () => agents.close() })
     await ready(market, over)
     const token = operatorToken(dir, config, { uuid: notMade, random: notMade })
-    for (const { info } of network.having('seller')) await grantRails({ url, token }, info.pubkey)
-    await sellersHaveCome(url, { now: Date.now, sleep: (ms) => sleep(ms) }, over, SELLERS_WITHIN_MS)
+    for (const { info } of network.having('seller')) await insist(() => grantRails({ url, token }, info.pubkey), over)
+    await sellersHaveCome(url, CLOCK, over, SELLERS_WITHIN_MS)
     answer.resolve(commandsOf(network, agents))
     return { url, network, agents, stop, processes: () => [market, ...agents.running()] }
   } catch (error) {
     await stop()
     throw error
+  }
+}
+
+/** Who asks early is answered when everything stands, and told so before he gives up, which is after 110 s. */
+async function soon<T>(answer: Promise<T>): Promise<T> {
+  const answered = new AbortController()
+  const late = sleep(STARTED_WITHIN_MS, undefined, { signal: answered.signal }).then(() => {
+    throw new Error('The network is still starting; the first time its programs are built. Ask again in a moment.')
+  })
+  late.catch(() => undefined) // it loses the race, and nobody hears it
+  try {
+    return await Promise.race([answer, late])
+  } finally {
+    answered.abort()
+  }
+}
+
+/** A market that has just come up may be started once more. */
+async function insist(work: () => Promise<void>, over: AbortSignal): Promise<void> {
+  for (const end = Date.now() + MARKET_WITHIN_MS; ; await sleep(AGAIN_MS)) {
+    try {
+      return await work()
+    } catch (error) {
+      if (over.aborted || Date.now() > end) throw error
+    }
   }
 }
 

@@ -4,6 +4,8 @@ import { type LightningServers, startLightning } from '@penstock/servers/lightni
 import type { Tell } from '../launcher/child.ts'
 import { keepUp, type Startable } from '../launcher/keep-up.ts'
 import { channelsStand, coinsAreThere } from './liquidity.ts'
+import { CLOCK } from './clock.ts'
+import { groundOf, type Mine, miningOn } from './mining.ts'
 import type { Person, Role } from './person.ts'
 
 /** The nodes in the order of their ports: new ones come last, or a kept folder would mix them up. */
@@ -21,6 +23,8 @@ export type Network = {
   /** @throws Error that names those there are */
   readonly person: (alias: string) => Person
   readonly having: (role: Role) => readonly Person[]
+  /** With time for the guard between the blocks, which `servers.mine` does not give. */
+  readonly mine: Mine
   readonly stop: () => Promise<void>
 }
 
@@ -57,7 +61,8 @@ export async function startNetwork(folder: string, tell: Tell, over: AbortSignal
       ...having('seller').map((seller) => [market, seller] as const),
     ])
     over.throwIfAborted()
-    return { servers, people, having, stop, person: (alias) => called(people, alias) }
+    const mine = miningOn(groundOf(servers, market), CLOCK)
+    return { servers, people, having, mine, stop, person: (alias) => called(people, alias) }
   } catch (error) {
     await stop()
     throw error

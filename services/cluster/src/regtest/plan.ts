@@ -10,6 +10,7 @@ type Place = {
   /** The launcher's own. */
   readonly folder: string
   readonly dataDir: string
+  readonly host: string
   readonly port: number
   /** The market's address. */
   readonly url: string
@@ -24,6 +25,7 @@ export async function marketOn({ servers: { chain }, having }: Network, place: P
   return planned('market', 'standalone/src/main.ts', ['--no-demo'], {
     ...place.env,
     ...(await onLnd(market, 'settlement', place.folder)),
+    PENSTOCK_HOST: place.host,
     PORT: `${place.port}`,
     PENSTOCK_DATA_DIR: place.dataDir,
     PENSTOCK_BITCOIND_URL: `https://${chain.user}@localhost:${chain.port}`,
@@ -41,6 +43,7 @@ export async function agentOf(seller: Person, index: number, place: Place): Prom
   return planned(seller.alias, 'seller-agent/src/main.ts', ['--terms', terms], {
     ...place.env,
     ...(await onLnd(seller, 'seller-agent', folder)),
+    PENSTOCK_HOST: '127.0.0.1',
     PENSTOCK_URL: place.url,
     PENSTOCK_DATA_DIR: folder,
     PENSTOCK_BITCOIND_URL: '',
@@ -82,5 +85,5 @@ const planned = async (
   replica: 1,
   script: scriptOf(script),
   args,
-  env: { ...env, PENSTOCK_HEALTH_PORT: `${await freePort()}` },
+  env: { ...env, PENSTOCK_HEALTH_HOST: '127.0.0.1', PENSTOCK_HEALTH_PORT: `${await freePort()}` },
 })

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { demonstrate } from '@penstock/standalone/demo.ts'
 import { understood } from '../launcher/arguments.ts'
 import { runLauncher } from '../launcher/run-launcher.ts'
+import { CLOCK } from './clock.ts'
 import { launchRegtest, type Regtest } from './launch.ts'
 import { pay } from './pay.ts'
 
@@ -54,22 +55,20 @@ function demoOf(args: readonly string[]): boolean {
 /** One purchase from the first buyer's node, with a block a second until it is over. */
 async function demonstration({ url, network }: Regtest, signal: AbortSignal): Promise<void> {
   const over = new AbortController()
-  const clock = { now: Date.now, sleep: (ms: number) => sleep(ms) }
   const buyers = {
     nodes: () => network.people.map(({ alias, role, node, info }) => ({ alias, role, uri: `${info.pubkey}@${node.socket}` })),
     pay: (alias: string, invoice: string) => pay(network, network.person(alias), invoice),
   }
-  const mining = (async () => {
+  void (async () => {
     while (!over.signal.aborted && !signal.aborted) {
       await sleep(BLOCK_EVERY_MS)
-      await network.servers.mine().catch(() => undefined) // a node that is down sees the block later
+      await network.mine(1).catch(() => undefined) // a node that is down sees the block later
     }
   })()
-  await demonstrate(url, buyers, clock, (line) => console.log(line), signal).catch((error: unknown) => {
+  await demonstrate(url, buyers, CLOCK, (line) => console.log(line), signal).catch((error: unknown) => {
     if (!signal.aborted) console.log(`The demonstration failed: ${error instanceof Error ? error.message : String(error)}`)
   })
   over.abort()
-  await mining
 }
 
 const banner = ({ url, network }: Regtest): string =>
