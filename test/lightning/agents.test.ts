@@ -43,7 +43,8 @@ describe.skipIf(noLightning)('a seller’s agent on lnd', () => {
   let start: Awaited<ReturnType<typeof agentsOf>>
   let agent: Agent
   beforeAll(async () => {
-    start = await agentsOf(here(), 'seller')
+    // Nodes that are killed come back, and none of these orders is given up meanwhile.
+    start = await agentsOf(here(), 'seller', 30)
   })
   afterAll(() => agent.kill())
 

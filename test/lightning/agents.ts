@@ -23,8 +23,11 @@ export type Agent = {
   readonly kill: () => Promise<void>
 }
 
-/** Agents of one node as processes of their own, one after the other, with one journal and a macaroon of their role. */
-export async function agentsOf(at: Exchange, alias: string) {
+/**
+ * Agents of one node as processes of their own, one after the other, with one journal and a macaroon of their role.
+ * @param maxUnreached tries of the buyer's node after which it gives an order up
+ */
+export async function agentsOf(at: Exchange, alias: string, maxUnreached: number) {
   const { pubkey, rpcSocket: socket, certFile } = at.servers.node(alias)
   const folder = scratch()
   const macaroonFile = join(folder, 'seller-agent.macaroon')
@@ -34,7 +37,7 @@ export async function agentsOf(at: Exchange, alias: string) {
     url: at.product.url,
     lnd: { socket, certFile, macaroonFile },
     journal: join(folder, 'agent.db'),
-    pace: { pollMs: 200, watchMs: 500, firstRetryMs: 200, longestRetryMs: 2000, maxUnreached: 30 },
+    pace: { pollMs: 200, watchMs: 500, firstRetryMs: 200, longestRetryMs: 2000, maxUnreached },
     fees: {},
     dies: null,
     stands: [],

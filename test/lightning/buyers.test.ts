@@ -25,7 +25,7 @@ describe.skipIf(noLightning)('buyers', () => {
   let agent: Agent
   let late: Deal
   beforeAll(async () => {
-    start = await agentsOf(here(), 'seller')
+    start = await agentsOf(here(), 'seller', 3)
     agent = start()
     late = await here().deal(SECRET)
   })
