@@ -17,11 +17,11 @@ const watch: Decider<Watched, Command<'StopWatch', { sights: readonly string[] }
   evolve: ({ seen }) => ({ seen: seen + 1 }),
   decide: (_, { data }) => accept(...data.sights.map((reason) => ({ type: 'WatchStopped' as const, v: 1, data: { reason } }))),
 }
-const channel = aggregate({
-  contract: contractOf('channel'),
-  decider: watch,
-  hashed: { version: 1, of: { 1: (state) => state } },
-})
+const projections = { 1: (state: Watched) => state, 2: ({ seen }: Watched) => ({ count: seen }) }
+const hashing = (version: 1 | 2) =>
+  aggregate({ contract: contractOf('channel'), decider: watch, hashed: { version, of: projections } })
+const channel = hashing(1)
+const channelOfTheNextRelease = hashing(2)
 const ID = '00000000-0000-4000-8000-000000000001'
 
 async function twoReplicas() {
@@ -34,12 +34,14 @@ async function twoReplicas() {
     signal: new AbortController().signal,
   })
   const [one, other] = [replica(), replica()]
-  const decide = (by: typeof one, commandId: string, ...sights: readonly string[]) => {
-    const wish = { type: 'StopWatch', data: {} }
-    const command = newCommand({ id: commandId, category: 'channel', aggregateId: ID, command: wish, at: 1, correlation: ID })
-    return handle(by, channel, command, { data: { sights } })
-  }
-  return { store, one, other, decide }
+  const decideAs =
+    (release: typeof channel) =>
+    (by: typeof one, commandId: string, ...sights: readonly string[]) => {
+      const wish = { type: 'StopWatch', data: {} }
+      const command = newCommand({ id: commandId, category: 'channel', aggregateId: ID, command: wish, at: 1, correlation: ID })
+      return handle(by, release, command, { data: { sights } })
+    }
+  return { store, one, other, decide: decideAs(channel), decideAs }
 }
 
 const cases: readonly (readonly [string, readonly string[], readonly string[]])[] = [
@@ -63,6 +65,19 @@ test.each(cases)('a command that two replicas decide at once, the second with %s
     ['begin', ...first, 'end'].map((reason) => JSON.stringify({ reason })),
   )
   const report = await audit(store, [service('channel-watcher', { aggregates: [channel] })])
+  assert.equal(report.divergences, 0)
+})
+
+test('a command that replicas of two releases decide at once, which hash other states, counts once', async () => {
+  const { store, one, other, decide, decideAs } = await twoReplicas()
+  const decideNext = decideAs(channelOfTheNextRelease)
+  await decide(one, 'c0', 'begin')
+  await other.streams.load(channelOfTheNextRelease, ID)
+  await decide(one, 'c1', 'a')
+  assert.deepEqual(await decideNext(other, 'c1', 'a'), { outcome: 'accepted', revision: 1, news: false })
+  await decideNext(other, 'c2', 'end')
+  assert.equal((await store.read(`channel-${ID}`)).length, 3)
+  const report = await audit(store, [service('channel-watcher', { aggregates: [channelOfTheNextRelease] })])
   assert.equal(report.divergences, 0)
 })
 

@@ -163,9 +163,11 @@ async function append<Ports>(
   const project = of[version]
   if (!project) throw new Bug(`${aggregate.contract.category} has no state projection ${version}`)
   const { id, at, correlation, trace } = command
-  // The batch and its place are part of its events' ids: a replica that decided the same command to other bytes, or before
-  // it had read all that comes first, meets a conflict and does not take the stored ones for its own.
-  const batch = derivedId(id, stream, loaded.chain, at, JSON.stringify(facts))
+  const hashed = stateHash(version, project(state))
+  // All that is sealed is part of its events' ids, and its place too: a replica that decided the same command to other bytes
+  // (one of another release hashes another projection of the state), or before it had read all that comes first, meets a
+  // conflict and does not take the stored ones for its own.
+  const batch = derivedId(id, stream, loaded.chain, at, correlation, trace, hashed, JSON.stringify(facts))
   const sealed = seal(
     { stream, revision: loaded.revision + 1, chain: loaded.chain },
     facts.map((fact, index) => ({
@@ -176,7 +178,7 @@ async function append<Ports>(
         at,
         correlation,
         trace,
-        ...(index === facts.length - 1 && { state: stateHash(version, project(state)) }),
+        ...(index === facts.length - 1 && { state: hashed }),
       },
     })),
   )
