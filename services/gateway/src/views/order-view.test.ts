@@ -143,6 +143,17 @@ describe('what a seller has to do', () => {
     assert.deepEqual(needed(placed(true), accepted, invoice('Offered')), [false])
     assert.deepEqual(needed(placed(true), accepted, invoice('Offered'), invoice('Refused')), [true])
   })
+  test('give an invoice of its own where the seller that was shown first had given one', () => {
+    const shown = [placed(), accepted, issued, invoice('Offered'), invoice('Taken'), held] as const
+    const next = fact('AttemptStarted', { attempt: 1, candidate: candidateOf(2) })
+    const sale = [
+      named(1),
+      fact('SettlingStarted', { outpoint: outpointOf(1), lastHeight: false }),
+      fact('OrderValid', { settledAt: 5 }),
+    ]
+    assert.deepEqual(needed(...shown, next, asked(1), ...sale), [true])
+    assert.deepEqual(needed(...shown, started(1), asked(1), ...sale), [false])
+  })
   test('nothing before the buyer has paid, and nothing before it is asked to open', () => {
     assert.deepEqual(needed(placed(), accepted, issued), [false])
     assert.deepEqual(needed(placed(), accepted, issued, held, started(1)), [false])

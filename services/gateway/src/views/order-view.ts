@@ -16,6 +16,8 @@ export type AttemptView = {
   readonly reason: string | null
 }
 
+type Started = Extract<OrderFact, { readonly type: 'AttemptStarted' }>['data']
+
 /** What somebody gave and is waiting to have judged: an outpoint or a payout invoice. */
 export type Judged = { readonly attempt: number; readonly state: 'offered' | 'taken' | 'refused'; readonly reason: string | null }
 
@@ -155,7 +157,7 @@ function attemptAfter(view: OrderView, fact: OrderFact, at: number): OrderView {
         outpoint: null,
         reason: null,
       }
-      return { ...view, attempts: [...earlier, fresh] }
+      return { ...view, attempts: [...earlier, fresh], payoutInvoices: invoicesFor(view, fact.data) }
     }
     case 'OpeningAsked':
       return changed(view, fact.data.attempt, { status: 'opening', openBefore: fact.data.openBefore })
@@ -182,6 +184,12 @@ function attemptAfter(view: OrderView, fact: OrderFact, at: number): OrderView {
     default:
       return view
   }
+}
+
+/** The seller that was shown had no capacity any more: its invoice is nobody's, and the one that sells has to give its own. */
+function invoicesFor({ terms, payoutInvoices }: OrderView, { attempt, candidate }: Started): OrderView['payoutInvoices'] {
+  if (candidate.sellerPubkey === terms.candidate.sellerPubkey) return payoutInvoices
+  return Object.fromEntries(Object.entries(payoutInvoices).filter(([, invoice]) => invoice.attempt !== attempt))
 }
 
 /** The attempt that counts: the one whose outpoint was named, else the newest. */
