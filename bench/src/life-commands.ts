@@ -91,7 +91,7 @@ const untilNamed = ({ order, settlement, match, channel, payhash, claim }: Strea
   claim('ClaimOutpoint', { orderId: id, attempt: 1 }),
   order('RecordOutpointClaim', { attempt: 1, outpoint, granted: true }),
   settlement('NoteOutpoint', noted, { height: HELD_AT, confirmedAtHeight: null }),
-  order('RecordOutpointNoted', { attempt: 1, outpoint, noted: true, attested: true, reason: null }),
+  order('RecordOutpointNoted', { attempt: 1, outpoint, noted: true, attested: true, reason: null, tooLate: false }),
   channel('WatchOutpoint', watched, { height: HELD_AT, seesMempool: true }),
   order('RecordTold', { what: 'watch-started', key: outpoint }),
 ]

@@ -45,7 +45,7 @@ const claim = (attempt: number, one: string, granted: boolean) => wish('RecordOu
 const note = (attempt: number, one: string, noted: boolean, attested = false) =>
   wish(
     'RecordOutpointNoted',
-    { attempt, outpoint: one, noted, attested, reason: null },
+    { attempt, outpoint: one, noted, attested, reason: null, tooLate: false },
     noted ? `OutpointNoted ${one}` : undefined,
   )
 const settle = (one: string) =>

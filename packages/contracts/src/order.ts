@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { contract, v1, type CommandsOf, type FactsOf } from './define.ts'
+import { contract, v1, v2, type CommandsOf, type FactsOf } from './define.ts'
 import { cancelReason, channelVerdict } from './settlement.ts'
 import {
   amount,
@@ -9,6 +9,8 @@ import {
   hash,
   height,
   instant,
+  naming,
+  notTooLate,
   outpoint,
   policy,
   pubkey,
@@ -188,9 +190,17 @@ export const order = contract('order', 'order', {
     NameOutpoint: v1(z.strictObject({ by: uuid, outpoint, attestation: attestation.nullable() })),
     RecordOutpointClaim: v1(z.strictObject({ attempt, outpoint, granted: z.boolean() })),
     RecordRereserved: v1(z.strictObject({ attempt, granted: z.boolean(), reason: sentence.nullable() })),
-    /** `attested`: the note has the seller's attestation. */
-    RecordOutpointNoted: v1(
-      z.strictObject({ attempt, outpoint, noted: z.boolean(), attested: z.boolean(), reason: sentence.nullable() }),
+    /** `attested`: the note has the seller's attestation. `tooLate`: too few blocks are left for any outpoint of this order. */
+    RecordOutpointNoted: v2(
+      z.strictObject({
+        attempt,
+        outpoint,
+        noted: z.boolean(),
+        attested: z.boolean(),
+        reason: sentence.nullable(),
+        tooLate: z.boolean(),
+      }),
+      notTooLate,
     ),
     RecordFundingSeen: v1(z.strictObject({ outpoint })),
     RecordFundingConfirmed: v1(z.strictObject({ outpoint, height, channelId: z.string() })),
@@ -203,7 +213,8 @@ export const order = contract('order', 'order', {
     ),
     RecordPayoutInvoice: v1(z.strictObject({ paymentHash: hash, taken: z.boolean(), reason: sentence.nullable() })),
     RecordPayout: v1(z.strictObject({ what: payoutNews, detail: z.string().nullable() })),
-    RecordTold: v1(told),
+    /** `naming`: of a watch, which naming of its outpoint it is for. */
+    RecordTold: v2(told.extend({ naming: naming.optional() }), (old) => old),
   },
 })
 export type OrderFact = FactsOf<typeof order>

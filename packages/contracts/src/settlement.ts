@@ -9,6 +9,7 @@ import {
   height,
   instant,
   naming,
+  notTooLate,
   outpoint,
   pubkey,
   sentence,
@@ -120,7 +121,11 @@ export const settlement = contract('settlement', 'settlement', {
     ReachChecked: v1(z.strictObject({ attempt: z.int().positive(), reached: z.boolean(), reason: sentence, height })),
     ReachAsked: v1(z.strictObject({ attempt: z.int().positive() })),
     OutpointNoted: v2(noted, unnumbered),
-    OutpointNoteRefused: v1(z.strictObject({ attempt: z.int().positive(), outpoint, reason: sentence })),
+    /** `tooLate`: too few blocks are left under this payment for any channel, whoever opens it. */
+    OutpointNoteRefused: v2(
+      z.strictObject({ attempt: z.int().positive(), outpoint, reason: sentence, tooLate: z.boolean() }),
+      notTooLate,
+    ),
     SettleAsked: v1(z.strictObject({ outpoint })),
     /** From here on nothing can cancel. */
     SettleRequested: v1(z.strictObject({ proof, lastHeight: z.boolean() })),

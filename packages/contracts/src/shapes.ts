@@ -99,3 +99,6 @@ export type ChannelTerms = z.output<typeof channelTerms>
  */
 export const naming = z.int().nonnegative()
 export const unnumbered = (old: object): object => ({ ...old, naming: 0 })
+
+/** A version that did not say whether it was for want of blocks: the order waits, as it did under that version. */
+export const notTooLate = (old: object): object => ({ ...old, tooLate: false })

@@ -2,7 +2,7 @@ import type { OrderFact } from '@penstock/contracts/order.ts'
 import { accept } from '@penstock/kernel/decider.ts'
 import type { DataOf } from './command.ts'
 import { fact, late, type OrderDecision, release } from './fact.ts'
-import { isFailed, isSettling, isValid, type Placed, WATCH_STOPPED } from './state.ts'
+import { isFailed, isSettling, isValid, type Placed, toldKey, WATCH_STOPPED } from './state.ts'
 
 /** What is told of an outpoint that is not the named one is of yesterday. */
 const isNamed = (order: Placed, outpoint: string): boolean => order.named?.outpoint === outpoint && !isFailed(order)
@@ -43,8 +43,15 @@ const backInMempool = (order: Placed, outpoint: string): readonly OrderFact[] =>
 const watchIsOver = (order: Placed): readonly OrderFact[] =>
   order.told.includes(WATCH_STOPPED) ? [] : [fact('Told', { what: 'watch-stopped', key: '1' })]
 
+/**
+ * A seller that goes back to an outpoint begins its watch anew. What the watch before has told of it is of yesterday, and
+ * comes before the watch of this naming is told to have begun.
+ */
+const isOfThisWatch = (order: Placed, outpoint: string): boolean =>
+  order.named?.outpoint === outpoint && order.told.includes(toldKey({ what: 'watch-started', key: outpoint }))
+
 export function lost(order: Placed, { outpoint, failure, reason }: DataOf<'RecordFundingLost'>): OrderDecision {
-  if (order.named?.outpoint !== outpoint) return accept()
+  if (!isOfThisWatch(order, outpoint)) return accept()
   if (isFailed(order)) return accept(...watchIsOver(order))
   if (isSettling(order)) return accept(...late(order, 'funding-lost', failure), ...watchIsOver(order))
   if (order.closing) return accept(...watchIsOver(order))
@@ -56,7 +63,7 @@ export function lost(order: Placed, { outpoint, failure, reason }: DataOf<'Recor
 }
 
 export function wrong(order: Placed, { outpoint, reason }: DataOf<'RecordChannelWrong'>): OrderDecision {
-  if (order.named?.outpoint !== outpoint) return accept()
+  if (!isOfThisWatch(order, outpoint)) return accept()
   if (isFailed(order)) return accept(...watchIsOver(order))
   if (isSettling(order)) return accept(...late(order, 'channel-wrong', reason), ...watchIsOver(order))
   return order.closing

@@ -6,6 +6,9 @@ import { fact, type OrderDecision, release } from './fact.ts'
 import { closing, ended, notNow } from './refusal.ts'
 import { type Attempt, attemptBy, isEnded, liveAttempt, mostAttempts, type Placed, searching } from './state.ts'
 
+/** Whoever opens: the blocks that are left under a payment only become fewer. */
+export const TOO_SOON = 'The payment expires too soon for another opening'
+
 export const matched = (order: Placed, { attempt, candidate }: DataOf<'RecordMatched'>): OrderDecision =>
   searching(order) === attempt ? accept(fact('AttemptStarted', { attempt, candidate })) : accept()
 
@@ -37,7 +40,7 @@ export function buyerReach(
   if (reached && isReported) return accept(...failReporter(order, live))
   if (reached && height <= order.openBeforeHeight)
     return accept(fact('OpeningAsked', { attempt: live.number, openBefore: at + order.terms.policy.openWindowMs }))
-  const why = reached ? 'The payment expires too soon for another opening' : reason
+  const why = reached ? TOO_SOON : reason
   // An earlier seller's late outpoint is being looked at: it may have its channel already.
   if (order.offered) return accept(fact('AttemptFailed', { attempt: live.number, reason: why, blamed: false }))
   return accept(release(order, 'SELLER_FAILED_TO_OPEN_CHANNEL', why))

@@ -4,7 +4,7 @@ import type { Attestation } from '@penstock/contracts/shapes.ts'
 import { accept, refuse } from '@penstock/kernel/decider.ts'
 import { wrongAttestation } from './attestation.ts'
 import type { DataOf } from './command.ts'
-import { nothingLeft, released } from './decide.opening.ts'
+import { nothingLeft, released, TOO_SOON } from './decide.opening.ts'
 import { fact, type OrderDecision, release } from './fact.ts'
 import { closing, ended, notFound, notNow } from './refusal.ts'
 import { type Attempt, attemptBy, isEnded, isSeller, isSettling, liveAttempt, outpointKey, type Placed } from './state.ts'
@@ -107,14 +107,14 @@ export function claimed(order: Placed, { attempt, outpoint, granted }: DataOf<'R
 
 /** What settlement has noted is what it proves with, so it counts even if the outpoint before was seen meanwhile. */
 export function outpointNoted(order: Placed, data: DataOf<'RecordOutpointNoted'>): OrderDecision {
-  const { attempt, outpoint, noted, attested, reason } = data
+  const { attempt, outpoint, noted, attested, reason, tooLate } = data
   const isOffered = order.offered?.stage === 'noting' && order.offered.outpoint === outpoint && order.offered.attempt === attempt
   const told = fact('Told', { what: 'attestation-noted', key: outpoint })
   if (!isOffered) {
     const isAwaited = order.named?.outpoint === outpoint && order.named.attestation !== null && !isEnded(order)
     return isAwaited && (attested || !noted) && !order.told.includes(`attestation-noted ${outpoint}`) ? accept(told) : accept()
   }
-  if (!noted) return accept(...refuseOffer(order, reason ?? 'It is too late for another funding transaction'))
+  if (!noted) return accept(...refuseOffer(order, reason ?? 'It is too late for another funding transaction', tooLate))
   if (order.closing) return accept(...refuseOffer(order, order.closing.reason))
   return accept(...naming(order, attempt, outpoint), ...(attested ? [told] : []))
 }
@@ -127,10 +127,12 @@ export function naming(order: Placed, attempt: number, outpoint: string): readon
   return [fact('AttemptFailed', { attempt: live.number, reason: 'The seller before opened after all', blamed: false }), named]
 }
 
-function refuseOffer(order: Placed, reason: string): readonly OrderFact[] {
+/** @param tooLate for any channel: the payment goes back, unless one was noted before and may still be proven */
+function refuseOffer(order: Placed, reason: string, tooLate = false): readonly OrderFact[] {
   if (!order.offered) return []
   const { attempt, outpoint } = order.offered
   const refused = fact('OutpointRefused', { attempt, outpoint, reason })
-  const why = order.closing ? undefined : nothingLeft(order)
+  if (order.closing) return [refused]
+  const why = tooLate && !order.named ? TOO_SOON : nothingLeft(order)
   return why === undefined ? [refused] : [refused, release(order, 'SELLER_FAILED_TO_OPEN_CHANNEL', why)]
 }

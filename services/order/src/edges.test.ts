@@ -53,9 +53,10 @@ const name = (outpoint: string, by = seller, attested = false) =>
   step('NameOutpoint', { by, outpoint, attestation: attested ? attestationOf(outpoint) : null })
 const claim = (outpoint: string, attempt = 1, granted = true) => step('RecordOutpointClaim', { attempt, outpoint, granted })
 const note = (outpoint: string, attempt = 1, noted = true, attested = false) =>
-  step('RecordOutpointNoted', { attempt, outpoint, noted, attested, reason: null })
+  step('RecordOutpointNoted', { attempt, outpoint, noted, attested, reason: null, tooLate: false })
 const naming = (outpoint: string) => [name(outpoint), claim(outpoint), note(outpoint)]
-const named = [...asked, ...naming(one)]
+const watched = step('RecordTold', { what: 'watch-started', key: one })
+const named = [...asked, ...naming(one), watched]
 const seen = [...named, step('RecordFundingSeen', { outpoint: one })]
 const confirm = (height = 120) => step('RecordFundingConfirmed', { outpoint: one, height, channelId: `${height}x1x0` })
 const confirmed = [...seen, confirm()]

@@ -1,6 +1,7 @@
 import type { OrderCommand as WireCommand } from '@penstock/contracts/order.ts'
 import { accept } from '@penstock/kernel/decider.ts'
 import type { Enriched } from '@penstock/runtime/enriched.ts'
+import type { DataOf } from './command.ts'
 import { isAwaited } from './duties.ts'
 import { confirmationsReached, confirmed, leaseEnded, lost, reorged, seen, wrong } from './decide.funding.ts'
 import { buyerReach, lapseOpening, matched, unmatched } from './decide.opening.ts'
@@ -124,8 +125,14 @@ function fromWatch(order: Placed, command: OrderCommand): OrderDecision {
     case 'RecordPayout':
       return payoutNews(order, command.data)
     case 'RecordTold':
-      return isAwaited(order, command.data) ? accept(fact('Told', command.data)) : accept()
+      return recordTold(order, command.data)
     default:
       return accept()
   }
+}
+
+function recordTold(order: Placed, { naming, ...told }: DataOf<'RecordTold'>): OrderDecision {
+  // A watch of an earlier naming of the same outpoint. 0: told by a version that did not count.
+  const isOlder = naming !== undefined && naming !== 0 && naming < (order.named?.number ?? 0)
+  return isAwaited(order, told) && !isOlder ? accept(fact('Told', told)) : accept()
 }

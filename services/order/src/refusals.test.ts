@@ -200,11 +200,11 @@ test('an outpoint that another order has, or that settlement does not note, is n
     .then(fact('OutpointRefused', { attempt: 1, outpoint: one, reason: 'This outpoint serves another order' }))
   const note = {
     type: 'RecordOutpointNoted',
-    data: { attempt: 1, outpoint: one, noted: false, attested: false, reason: 'too late' },
+    data: { attempt: 1, outpoint: one, noted: false, attested: false, reason: 'not paid enough', tooLate: false },
   } as const
   given(order, ...offered, fact('OutpointClaimed', { attempt: 1, outpoint: one }))
     .when(note)
-    .then(fact('OutpointRefused', { attempt: 1, outpoint: one, reason: 'too late' }))
+    .then(fact('OutpointRefused', { attempt: 1, outpoint: one, reason: 'not paid enough' }))
 })
 
 test('the same outpoint again succeeds at any time, also after the end', () => {

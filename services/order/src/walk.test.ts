@@ -69,10 +69,11 @@ function world() {
       } else if (hold.refused.has(outpoint)) return
       else if (hold.status !== 'held' || pick % 9 === 8) {
         hold.refused.add(outpoint)
-        return say('settlement', 'RecordOutpointNoted', { attempt, outpoint, noted: false, attested: false, reason: 'late' })
+        const data = { attempt, outpoint, noted: false, attested: false, reason: 'late', tooLate: pick % 2 === 0 }
+        return say('settlement', 'RecordOutpointNoted', data)
       }
       hold.noted = { outpoint, attested }
-      say('settlement', 'RecordOutpointNoted', { attempt, outpoint, noted: true, attested, reason: null })
+      say('settlement', 'RecordOutpointNoted', { attempt, outpoint, noted: true, attested, reason: null, tooLate: false })
     },
     SettleHold: ({ outpoint }: { outpoint: string }) => {
       if (hold.status === 'held' && hold.noted?.outpoint === outpoint) settle(false)

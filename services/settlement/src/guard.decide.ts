@@ -24,12 +24,12 @@ export function noteOutpoint(hold: Hold, { height, confirmedAtHeight, ...noted }
   if (hold.noted?.outpoint === noted.outpoint) return noteAgain(hold, noted)
   if (hold.noted && isOlder(noted, hold.noted)) return accept()
   if (hold.refusedNamings.includes(namingOf(noted))) return accept()
-  const refused = (reason: string): SettlementDecision =>
-    accept({ type: 'OutpointNoteRefused', v: 1, data: { attempt: noted.attempt, outpoint: noted.outpoint, reason } })
+  const refused = (reason: string, tooLate = false): SettlementDecision =>
+    accept({ type: 'OutpointNoteRefused', v: 2, data: { attempt: noted.attempt, outpoint: noted.outpoint, reason, tooLate } })
   if (hold.status !== 'held' || !request || !payment)
     return refused('No payment is waiting for this channel; do not publish its funding.')
   if (height > lastBroadcastHeight(payment.expiryHeight, request, noted.terms.requiredConfirmations))
-    return refused('Too few blocks are left for the channel to confirm under this payment; do not publish its funding.')
+    return refused('Too few blocks are left for the channel to confirm under this payment; do not publish its funding.', true)
   // Decided here alone: later a re-organisation may move a young transaction into a block as low as this.
   if (confirmedAtHeight !== null && confirmedAtHeight <= payment.heldAtHeight)
     return refused(

@@ -37,18 +37,18 @@ describe('noting an outpoint', () => {
       .when(note(last))
       .then(isNoted)
     expect(given(settlement, ...toHeld).when(note(last + 1)).decision).toMatchObject({
-      facts: [{ type: 'OutpointNoteRefused', data: { attempt: 1, outpoint: OUTPOINT } }],
+      facts: [{ type: 'OutpointNoteRefused', data: { attempt: 1, outpoint: OUTPOINT, tooLate: true } }],
     })
     const deep = { ...noted.terms, requiredConfirmations: 10 }
     expect(given(settlement, ...toHeld).when(note(last, { terms: deep })).decision).toMatchObject({
-      facts: [{ type: 'OutpointNoteRefused' }],
+      facts: [{ type: 'OutpointNoteRefused', data: { tooLate: true } }],
     })
     given(settlement, ...toHeld)
       .when(note(last - 4, { terms: deep }))
       .then(fact('OutpointNoted', { ...noted, terms: deep }))
   })
   test('a refusal is answered once, and a redelivery does not succeed tomorrow', () => {
-    const no = fact('OutpointNoteRefused', { attempt: 1, outpoint: OUTPOINT, reason: 'x' })
+    const no = fact('OutpointNoteRefused', { attempt: 1, outpoint: OUTPOINT, reason: 'x', tooLate: false })
     given(settlement, ...toHeld, no)
       .when(note(HELD_AT))
       .then()
@@ -62,11 +62,11 @@ describe('noting an outpoint', () => {
   test('only while a payment is held', () => {
     for (const history of [[], [requested], toOpen, [...toHeld, cancelRequested], [...toHeld, cancelRequested, cancelled]])
       expect(given(settlement, ...history).when(note(HELD_AT)).decision).toMatchObject({
-        facts: [{ type: 'OutpointNoteRefused' }],
+        facts: [{ type: 'OutpointNoteRefused', data: { tooLate: false } }],
       })
     for (const history of [toSettling, toSettled])
       expect(given(settlement, ...history).when(note(HELD_AT, { outpoint: `${'00'.repeat(32)}:0` })).decision).toMatchObject({
-        facts: [{ type: 'OutpointNoteRefused' }],
+        facts: [{ type: 'OutpointNoteRefused', data: { tooLate: false } }],
       })
   })
   test('only where the transaction is younger than the payment', () => {
@@ -76,7 +76,7 @@ describe('noting an outpoint', () => {
         .then(isNoted)
     for (const confirmedAtHeight of [HELD_AT, HELD_AT - 3])
       expect(given(settlement, ...toHeld).when(note(HELD_AT + 2, { confirmedAtHeight })).decision).toMatchObject({
-        facts: [{ type: 'OutpointNoteRefused', data: { outpoint: OUTPOINT } }],
+        facts: [{ type: 'OutpointNoteRefused', data: { outpoint: OUTPOINT, tooLate: false } }],
       })
     // Decided once: a re-organisation may have moved it since.
     given(settlement, ...toNoted)
@@ -88,7 +88,7 @@ describe('noting an outpoint', () => {
       .when(note(HELD_AT, { sellerAmountMsat: '4820000' }))
       .then(fact('OutpointNoted', { ...noted, sellerAmountMsat: '4820000' }))
     expect(given(settlement, ...toHeld).when(note(HELD_AT, { sellerAmountMsat: '4820001' })).decision).toMatchObject({
-      facts: [{ type: 'OutpointNoteRefused' }],
+      facts: [{ type: 'OutpointNoteRefused', data: { tooLate: false } }],
     })
   })
   test('another outpoint takes its place, the same one brings only an attestation', () => {

@@ -49,6 +49,14 @@ export const guard = mutantsOf('guard', [
     killers: [`${src}/outpoint.test.ts`],
   },
   {
+    id: 'too-few-blocks-left-unsaid',
+    wrong: 'A naming is refused without the word that any other would be too: the order holds the payment till its window ends.',
+    file: `${src}/guard.decide.ts`,
+    text: `do not publish its funding.', true)`,
+    instead: `do not publish its funding.')`,
+    killers: [`${src}/outpoint.test.ts`],
+  },
+  {
     id: 'last-broadcast-without-least',
     wrong:
       'A sale with one confirmation leaves no blocks to spare: what the order lets a seller open, the guard then gives back.',

@@ -40,9 +40,27 @@ export const order = mutantsOf('order', [
     id: 'named-before-settlement-noted-it',
     wrong: 'The claim alone names the outpoint: the seller may publish what settlement will not prove, and opens for nothing.',
     file: `${src}/decide.outpoint.ts`,
-    text: `  if (!noted) return accept(...refuseOffer(order, reason ?? 'It is too late for another funding transaction'))\n`,
+    text: `  if (!noted) return accept(...refuseOffer(order, reason ?? 'It is too late for another funding transaction', tooLate))\n`,
     instead: ``,
     killers: [`${src}/refusals.test.ts`],
+  },
+  {
+    id: 'waits-under-a-payment-too-short',
+    wrong:
+      'A naming that came too late for any channel ends nothing: the payment stays held for hours, and sellers prepare openings in vain.',
+    file: `${src}/decide.outpoint.ts`,
+    text: `tooLate && !order.named ? TOO_SOON : nothingLeft(order)`,
+    instead: `nothingLeft(order)`,
+    killers: [`${src}/deadlines.test.ts`],
+  },
+  {
+    id: 'late-replacement-ends-the-sale',
+    wrong:
+      'A second outpoint that comes too late releases the payment, though the first was named in time: its seller opens for nothing.',
+    file: `${src}/decide.outpoint.ts`,
+    text: `tooLate && !order.named ?`,
+    instead: `tooLate ?`,
+    killers: [`${src}/deadlines.test.ts`],
   },
   {
     id: 'reservation-of-a-search-kept',

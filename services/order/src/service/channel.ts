@@ -10,8 +10,8 @@ export const reactionsToChannel: readonly Reaction[] = [
   on(outpointClaim, 'OutpointClaimRefused', ({ orderId, attempt }, { aggregateId: outpoint }) => [
     ask(order, orderId, 'RecordOutpointClaim', { attempt, outpoint, granted: false }),
   ]),
-  on(channel, 'WatchStarted', ({ outpoint }, { aggregateId }) => [
-    ask(order, aggregateId, 'RecordTold', { what: 'watch-started', key: outpoint }),
+  on(channel, 'WatchStarted', ({ outpoint, naming }, { aggregateId }) => [
+    ask(order, aggregateId, 'RecordTold', { what: 'watch-started', key: outpoint, naming }),
   ]),
   on(channel, 'AttestationKept', ({ outpoint }, { aggregateId }) => [
     ask(order, aggregateId, 'RecordTold', { what: 'attestation-kept', key: outpoint }),

@@ -28,3 +28,11 @@ test("each look at the buyer's node answers the look that was asked for", () => 
     [orderId, 'RecordBuyerReach', { look: 4, ...checked }],
   ])
 })
+
+test('a refused naming says whether it was for want of blocks', () => {
+  const refusal = { attempt: 2, outpoint: `${'ab'.repeat(32)}:0`, reason: 'no' }
+  for (const tooLate of [true, false])
+    assert.deepEqual(told({ type: 'OutpointNoteRefused', v: 2, data: { ...refusal, tooLate } }), [
+      [orderId, 'RecordOutpointNoted', { ...refusal, noted: false, attested: false, tooLate }],
+    ])
+})

@@ -21,10 +21,11 @@ const ofHolds: readonly Reaction[] = [
       noted: true,
       attested: attestation !== null,
       reason: null,
+      tooLate: false,
     }),
   ]),
-  on(settlement, 'OutpointNoteRefused', ({ attempt, outpoint, reason }, { aggregateId }) => [
-    ask(order, aggregateId, 'RecordOutpointNoted', { attempt, outpoint, noted: false, attested: false, reason }),
+  on(settlement, 'OutpointNoteRefused', ({ attempt, outpoint, reason, tooLate }, { aggregateId }) => [
+    ask(order, aggregateId, 'RecordOutpointNoted', { attempt, outpoint, noted: false, attested: false, reason, tooLate }),
   ]),
   on(settlement, 'SettleRequested', ({ proof, lastHeight }, { aggregateId }) => [
     ask(order, aggregateId, 'RecordSettling', { outpoint: proof.outpoint, confirmations: proof.confirmations, lastHeight }),
