@@ -15,7 +15,7 @@ import {
   SELLERS,
   type Weather,
 } from './plan.ts'
-import { faultsOf } from './plan-faults.ts'
+import { fatalCallsOf, faultsOf } from './plan-faults.ts'
 import { sceneOf } from './scenes.ts'
 
 const MORTALS: readonly string[] = [...REPLICAS, ...SELLERS.map(agentOf)]
@@ -25,6 +25,7 @@ const SCENE_MS = 8000
 /** All choices of a seed are made before it begins: a plan is data, can be written down, and be made smaller. */
 export function planOf(seed: number): Plan {
   const draws = random(`plan ${seed}`)
+  const fatal = random(`fatal calls ${seed}`)
   const sellers = sellersOf(draws)
   const whole: Plan = {
     seed,
@@ -36,6 +37,7 @@ export function planOf(seed: number): Plan {
     weather: weatherOf(draws),
     deeds: deedsOf(draws),
     deaths: deathsOf(draws),
+    fatalCalls: fatalCallsOf(fatal),
     cues: cuesOf(random(`cues ${seed}`)),
     faults: faultsOf(draws),
     skewMs: draws.chance(0.3) ? Object.fromEntries(REPLICAS.map((name) => [name, draws.between(-1500, 1500)])) : {},
@@ -48,6 +50,7 @@ export function planOf(seed: number): Plan {
         ...whole,
         busyMs: SCENE_MS,
         deaths: [],
+        fatalCalls: fatal.chance(0.3) ? whole.fatalCalls : [],
         old: special.chance(0.2) ? whole.old : [],
         faults: special.chance(0.5) ? {} : whole.faults,
         ...sceneOf(special),

@@ -1,4 +1,5 @@
 import type { FaultKind, FaultPlan } from '@penstock/adapters/seeded/faults.ts'
+import type { Death } from '@penstock/adapters/seeded/mortal.ts'
 import type { Random } from '@penstock/adapters/seeded/random.ts'
 
 /** How often a fault strikes where it is switched on; calls are many and dangerous ones are few. */
@@ -42,3 +43,28 @@ export function faultsOf(random: Random): FaultPlan {
     kinds.filter(() => random.chance(0.4)).map(([kind, rate]) => [kind, rate * random.pick([0.5, 1, 1, 3])]),
   )
 }
+
+/** Calls that so few seeds come to that neither a rate nor an instant finds them, and how often each is fatal in a plan. */
+const RARE_CALLS: Readonly<Record<string, number>> = {
+  'leases.release': 0.05,
+  'lightning.channels.abandon': 0.2,
+  'lightning.channels.bumpFee': 0.3,
+  'lightning.channels.prepare': 0.03,
+  'lightning.channels.publish': 0.03,
+  'lightning.graph.probe': 0.03,
+  'lightning.holds.cancel': 0.03,
+  'lightning.holds.settle': 0.03,
+  'lightning.payments.find': 0.03,
+  'lightning.payments.findInvoice': 0.05,
+  'lightning.payments.pay': 0.03,
+  'lightning.peers.addresses': 0.1,
+  'lightning.peers.connect': 0.03,
+  'rates.fixed': 0.02,
+}
+
+export const fatalCallsOf = (random: Random): readonly Death[] =>
+  Object.entries(RARE_CALLS).flatMap(([point, chance]) =>
+    (['before', 'after'] as const)
+      .filter(() => random.chance(chance))
+      .map((when) => ({ point, when, visit: random.pick([1, 1, 1, 2, 3]) })),
+  )

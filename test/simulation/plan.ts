@@ -1,5 +1,6 @@
 import type { Behaviour } from '@penstock/adapters/simnet/nodes.ts'
 import type { FaultPlan } from '@penstock/adapters/seeded/faults.ts'
+import type { Death as DeathAtCall } from '@penstock/adapters/seeded/mortal.ts'
 import type { Cue } from './cues.ts'
 
 /** One buyer's intentions. Times are milliseconds of the simulated world. */
@@ -63,6 +64,8 @@ export type Plan = {
   readonly weather: readonly Weather[]
   readonly deeds: readonly Deed[]
   readonly deaths: readonly Death[]
+  /** Calls at which whoever makes them dies: they are rare, so that a death at any instant hardly ever meets one. */
+  readonly fatalCalls: readonly DeathAtCall[]
   readonly cues: readonly Cue[]
   /** How often each kind of fault strikes, per occasion. */
   readonly faults: FaultPlan

@@ -53,7 +53,17 @@ test(
     const [idle = NaN] = pool.pids()
     process.kill(idle, 'SIGKILL')
     for (let looks = 0; looks < 10_000 && isRunning(idle); looks++) await new Promise((resolve) => setImmediate(resolve))
-    const plan = { ...planOf(1), purchases: [], cues: [], deeds: [], weather: [], deaths: [], faults: {}, old: [] }
+    const plan = {
+      ...planOf(1),
+      purchases: [],
+      cues: [],
+      deeds: [],
+      weather: [],
+      deaths: [],
+      fatalCalls: [],
+      faults: {},
+      old: [],
+    }
     expect((await pool.run({ plan })).broken).toBe(undefined)
   },
 )

@@ -1,5 +1,5 @@
 import { fixedRate } from '@penstock/adapters/rates/fixed.ts'
-import type { Mortal } from '@penstock/adapters/seeded/mortal.ts'
+import { doom, type Mortal } from '@penstock/adapters/seeded/mortal.ts'
 import { chainFor, lightningFor, ratesFor } from '@penstock/adapters/seeded/outside.ts'
 import { sqlLimits } from '@penstock/adapters/sql/limits.ts'
 import { sqlProgress } from '@penstock/adapters/sql/progress.ts'
@@ -41,11 +41,12 @@ export function openCradle(world: World, starts: Starts): Cradle {
   const alive = (name: string): boolean => living.get(name)?.alive() ?? false
   const overtakings = openOvertakings((topic) => bus.topic(topic), reached)
   const shifts = openShifts(reached, alive)
+  const diesAt = doom(plan.fatalCalls, engine.faults.areOn)
 
   const begin = (name: string, live: (process: Mortal) => Promise<void>): void => {
     const skewMs = plan.skewMs[name] ?? 0
     if (skewMs !== 0) reached('process whose clock is off')
-    const process = watched(name, engine.born(name, { skewMs, leastSleepMs: LEAST_SLEEP_MS }), world)
+    const process = watched(name, engine.born(name, { skewMs, leastSleepMs: LEAST_SLEEP_MS, diesAt }), world)
     living.set(name, process)
     process.onDeath(() => {
       diary.note(`${process.name} died`)

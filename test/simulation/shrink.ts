@@ -23,11 +23,12 @@ export async function shrink(plan: Plan, breaks: (smaller: Plan) => Promise<bool
 }
 
 /** How much there is in a plan. */
-export const sizeOf = ({ purchases, weather, deeds, deaths, cues, faults, old, skewMs }: Plan): number =>
+export const sizeOf = ({ purchases, weather, deeds, deaths, fatalCalls, cues, faults, old, skewMs }: Plan): number =>
   purchases.length +
   weather.length +
   deeds.length +
   deaths.length +
+  fatalCalls.length +
   cues.length +
   Object.keys(faults).length +
   old.length +
@@ -44,6 +45,7 @@ function* smallerOnes(plan: Plan): Generator<Plan> {
   if (plan.old.length > 0) yield { ...plan, old: [] }
   if (Object.keys(plan.skewMs).length > 0) yield { ...plan, skewMs: {} }
   for (const deaths of without(plan.deaths)) yield { ...plan, deaths }
+  for (const fatalCalls of without(plan.fatalCalls)) yield { ...plan, fatalCalls }
   for (const cues of without(plan.cues)) yield { ...plan, cues }
   for (const weather of without(plan.weather)) yield { ...plan, weather }
   for (const deeds of without(plan.deeds)) yield { ...plan, deeds }

@@ -99,6 +99,7 @@ const quiet: Plan = {
   weather: [],
   deeds: [],
   deaths: [],
+  fatalCalls: [],
   cues: [],
   faults: {},
   skewMs: {},

@@ -15,7 +15,16 @@ const SERVERS = ['chain.', 'lightning.', 'store.', 'sql.']
 /** Most calls take 50 ms at the most, and a few of them wait for each other at the database. */
 const SLOW_MS = 250
 
-type Of = { readonly process: Mortal; readonly pending: Set<{ readonly sinceMs: number }>; troubledMs: number }
+/** An append that failed is tried again after a while that doubles, up to this. */
+const LONGEST_BACKOFF_MS = 5000
+
+type Of = {
+  readonly process: Mortal
+  readonly pending: Set<{ readonly sinceMs: number }>
+  troubledMs: number
+  /** Since when no append of it has succeeded, and one has failed. */
+  unwrittenSinceMs: number | undefined
+}
 
 export function openTroubles(now: () => number): Troubles {
   const all = new Map<string, Of>()
@@ -23,9 +32,16 @@ export function openTroubles(now: () => number): Troubles {
     of.pending.delete(call)
     if (hasFailed || now() - call.sinceMs > SLOW_MS) of.troubledMs = Math.max(of.troubledMs, now())
   }
+  // Whoever tries again waits about as long as it has tried already, with nothing pending meanwhile.
+  const noteAppend = (of: Of, hasFailed: boolean): void => {
+    if (!hasFailed) return void (of.unwrittenSinceMs = undefined)
+    of.unwrittenSinceMs ??= now()
+    const waitMs = Math.min(LONGEST_BACKOFF_MS, now() - of.unwrittenSinceMs)
+    of.troubledMs = Math.max(of.troubledMs, now() + waitMs)
+  }
   return {
     watched(name, process) {
-      const of: Of = { process, pending: new Set(), troubledMs: now() }
+      const of: Of = { process, pending: new Set(), troubledMs: now(), unwrittenSinceMs: undefined }
       all.set(name, of)
       return {
         ...process,
@@ -37,14 +53,13 @@ export function openTroubles(now: () => number): Troubles {
           const call = { sinceMs: now() }
           of.pending.add(call)
           const answer = process.call(point, apply, options)
+          const finish = (hasFailed: boolean): void => {
+            end(of, call, hasFailed && SERVERS.some((server) => point.startsWith(server)))
+            if (point === 'store.append') noteAppend(of, hasFailed)
+          }
           answer.then(
-            () => end(of, call, false),
-            () =>
-              end(
-                of,
-                call,
-                SERVERS.some((server) => point.startsWith(server)),
-              ),
+            () => finish(false),
+            () => finish(true),
           )
           return answer
         },

@@ -8,13 +8,16 @@ import { type Schedule, virtualClock } from './schedule.ts'
 
 /** Where a process dies: at the so many-th visit of a call, before it is applied or after it and before its answer. */
 export type Death = { readonly point: string; readonly when: 'before' | 'after'; readonly visit: number }
+/** Whether a process dies at this visit of a moment. */
+export type Doom = (point: string, when: Death['when']) => boolean
 
 export type MortalOptions = {
   /** How far its clock is off the world's. */
   readonly skewMs?: number
   /** Shorter sleeps take this long: a loop that looks five times a second needs no step for each in an hour that nothing happens. */
   readonly leastSleepMs?: number
-  readonly diesAt?: Death
+  /** A doom may be shared by processes, which then count their visits together. */
+  readonly diesAt?: Death | Doom
 }
 
 export type CallOptions = {
@@ -65,7 +68,7 @@ export function mortal({ name, schedule, faults }: Born, { skewMs = 0, leastSlee
     () => schedule.now() + skewMs,
     (ms, action, label = 'wake') => living.later(Math.max(ms, leastSleepMs), action, label),
   )
-  const isDoomed = doom(diesAt)
+  const isDoomed = typeof diesAt === 'function' ? diesAt : doom(diesAt === undefined ? [] : [diesAt])
   return {
     ...living,
     name,
@@ -93,10 +96,15 @@ export function mortal({ name, schedule, faults }: Born, { skewMs = 0, leastSlee
   }
 }
 
-/** Counts the visits of a moment at which a process is to die. */
-function doom(diesAt: Death | undefined): (point: string, when: Death['when']) => boolean {
-  let visits = 0
-  return (point, when) => diesAt?.point === point && diesAt.when === when && ++visits === diesAt.visit
+/** Counts the visits of the moments at which somebody is to die. @param counts whether visits count just now */
+export function doom(deaths: readonly Death[], counts: () => boolean = () => true): Doom {
+  const left = deaths.map((death) => ({ ...death, visits: 0 }))
+  return (point, when) => {
+    if (!counts()) return false
+    const met = left.filter((one) => one.point === point && one.when === when)
+    for (const one of met) one.visits += 1
+    return met.some(({ visit, visits }) => visits === visit)
+  }
 }
 
 type Parts = Pick<Mortal, 'later' | 'latencyMs' | 'strikes'> & {
