@@ -5,8 +5,16 @@ import type { Product } from '../../test/harness/product.ts'
 const BUY = `mutation ($input: LiquidityOrderInput!) { liquidity { buy(input: $input) {
   account { session_key } order { transaction_id } payment { lightning_invoice } } } }`
 const LIST = `query ($page: PageInput) { user { transactions { transaction_list(page: $page) { list { id status } } } } }`
-const outpointsOf = (ids: readonly string[]): string =>
-  `{ user { market { orders { ${ids.map((id, n) => `o${n}: get_order(order_id: "${id}") { outpoint }`).join(' ')} } } } }`
+/** With variables, as a client asks: each new text would be a document of its own at the gateway. */
+function outpointsOf(ids: readonly string[]): { readonly query: string; readonly variables: Readonly<Record<string, string>> } {
+  const names = ids.map((_id, n) => `o${n}`)
+  const declared = names.map((name) => `$${name}: String!`).join(', ')
+  const asked = names.map((name) => `${name}: get_order(order_id: $${name}) { outpoint }`).join(' ')
+  return {
+    query: `query (${declared}) { user { market { orders { ${asked} } } } }`,
+    variables: Object.fromEntries(ids.map((id, n) => [`o${n}`, id])),
+  }
+}
 
 type Bought = {
   readonly account: { readonly session_key: string }
@@ -68,7 +76,8 @@ async function oneBuyer(product: Product, { uri, alias }: SimNode, orders: numbe
   }
   const ids = await allEnded(product, orders, key)
   if (ids.length === 0) return 0
-  const { user } = await ask<Outpoints>(product, outpointsOf(ids), {}, key)
+  const { query, variables } = outpointsOf(ids)
+  const { user } = await ask<Outpoints>(product, query, variables, key)
   for (const { outpoint } of Object.values(user.market.orders)) await product.operator('POST', '/sim/close', { outpoint })
   return ids.length
 }

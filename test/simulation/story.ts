@@ -53,7 +53,7 @@ export async function tell(world: World, cradle: Cradle, ledger: Ledger, perform
   const hands: Hands = { clock, market, draws: random.fork('hands'), untilMs, sellers, note, reached }
   const bought = new Map<string, Bought>()
   performance.begin({ world, cradle, ledger, draws: random.fork('strokes'), sellers, bought, invoices: new Map() })
-  const sky = { simnet, clock, draws: random.fork('sky'), note, reached }
+  const sky = { simnet, clock, draws: random.fork('sky'), note, reached, paidFor: () => fundingsPaidFor(ledger) }
   await Promise.all([
     ...plan.purchases.map((purchase) =>
       buy({ clock, market, control: simnet.control, untilMs, bought, reached }, purchase, buyerKey, note),
@@ -116,3 +116,12 @@ async function openAccount({ market, pepper, engine }: World, ids: Ids, email: s
   await until({ engine } as World, clock.now() + OPENING_MS, () => market.graphql('{ account { me { id } } }', {}, token))
   return token
 }
+
+const fundingsPaidFor = ({ events }: Ledger): ReadonlySet<string> =>
+  new Set(
+    events.flatMap(({ category, fact }) => {
+      if (category !== 'settlement' || fact.type !== 'SettleRequested') return []
+      const { proof } = fact.data as { readonly proof: { readonly outpoint: string } } // of its contract
+      return [proof.outpoint.split(':')[0] ?? '']
+    }),
+  )

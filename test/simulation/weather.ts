@@ -11,6 +11,8 @@ type Sky = {
   readonly draws: Random
   readonly note: (text: string) => void
   readonly reached: Reached
+  /** Transactions whose channel was proven and paid for: what a deep re-organisation takes from then on nobody can give back. */
+  readonly paidFor: () => ReadonlySet<string>
 }
 
 /** Lets one thing happen to the network. */
@@ -95,11 +97,11 @@ function sold({ rows }: Simnet): readonly string[] | undefined {
 }
 
 /** A funding of a seller that waits for a block is replaced by a payment of the seller to itself. */
-function evict({ simnet: { control, rows }, draws, note }: Sky): boolean {
+function evict({ simnet: { control, rows }, draws, note, paidFor }: Sky): boolean {
   const waiting = rows<{ txid: string }>(
     `SELECT DISTINCT c.txid FROM channels c JOIN txs t ON t.txid = c.txid JOIN nodes s ON s.pubkey = c.a
      WHERE s.role = 'seller' AND t.height IS NULL`,
-  )
+  ).filter(({ txid }) => !paidFor().has(txid))
   if (waiting.length === 0) return false
   control.doubleSpend(draws.pick(waiting).txid)
   note('funding evicted')

@@ -5,7 +5,7 @@ import { crashPoint } from './crash-points.ts'
 import { derivedId } from './derived-ids.ts'
 import type { Effects } from './effects.ts'
 import type { Handled } from './handle.ts'
-import { lru } from './lru.ts'
+import { lru, STREAMS_UNDER_WAY } from './lru.ts'
 import { type CommandMessage, newCommand } from './messages.ts'
 import { sendCommand } from './send.ts'
 import type { Aggregate } from './service.ts'
@@ -27,26 +27,33 @@ export type AdvanceContext<Ports> = {
   readonly decide: (command: CommandMessage) => Promise<Handled>
 }
 
-/** More than are under way at a time; what is finished is not asked for any more. */
-const REMEMBERED = 8192
+/** The last attempt of each step that was sent for a stream. */
+type Sent = ReadonlyMap<string, number>
 
 /** Runs the process of a stream: what its state asks for is sent, set or started. Safe to repeat at any time. */
 export type Advance = (category: string, id: string, options?: { readonly afresh: boolean }) => Promise<void>
 
 export function advance<Ports>(context: AdvanceContext<Ports>): Advance {
   // What this process has sent or set since it began; a restart asks everything again, and receivers drop what they know.
-  const sent = lru<string, true>(REMEMBERED)
+  const sent = lru<string, Sent>(STREAMS_UNDER_WAY)
 
   const tellOthers = async (stream: string, correlation: string, step: CommandStep): Promise<void> => {
+    if (sent.get(stream)?.get(step.step) === step.attempt) return
     const id = derivedId(stream, step.step, step.attempt)
-    if (sent.get(id)) return
     const at = context.ports.clock.now()
     const command = newCommand({ id, category: step.category, aggregateId: step.id, command: step.command, at, correlation })
     crashPoint(`${context.service}.before-send`)
     if (context.aggregates.has(step.category)) await context.decide(command)
     else await sendCommand(context.bus, context.ports.tracing, command, { 'penstock.attempt': step.attempt })
     crashPoint(`${context.service}.after-send`)
-    sent.set(id, true)
+    sent.set(stream, new Map(sent.get(stream)).set(step.step, step.attempt))
+  }
+  // What is answered is not asked for again, and some streams live for long.
+  const keepOnly = (stream: string, asked: readonly CommandStep[]): void => {
+    const names = new Set(asked.map(({ step }) => step))
+    const kept = [...(sent.get(stream) ?? [])].filter(([name]) => names.has(name))
+    if (kept.length === 0) sent.delete(stream)
+    else sent.set(stream, new Map(kept))
   }
 
   return async (category, id, options) => {
@@ -58,10 +65,15 @@ export function advance<Ports>(context: AdvanceContext<Ports>): Advance {
     if (!aggregate.process) return context.unfinished.ran(stream, { revision, asks: 'nothing' })
     const steps = aggregate.process(state, id)
     const correlation = aggregate.correlation?.(id, state) ?? id
-    if (options?.afresh) forgetSteps(sent, context.timers, stream, steps)
+    if (options?.afresh) {
+      sent.delete(stream)
+      context.timers.forget(stream)
+    }
     // Effects first: they need neither the bus nor the timers, and some of them give money back.
     for (const step of steps) if (step.kind === 'effect') startEffect(context, aggregate, id, correlation, step)
-    for (const step of steps) if (step.kind === 'command') await tellOthers(stream, correlation, step)
+    const commands = steps.filter((step) => step.kind === 'command')
+    for (const step of commands) await tellOthers(stream, correlation, step)
+    keepOnly(stream, commands)
     const deadlines = steps.filter((step) => step.kind === 'deadline')
     await context.timers.set(stream, revision, deadlines)
     context.unfinished.ran(stream, { revision, asks: mostOf(steps) })
@@ -114,9 +126,4 @@ async function actOn<Ports>(context: AdvanceContext<Ports>, aggregate: Aggregate
     }),
   )
   return news ? 'recorded' : 'nothing-new'
-}
-
-function forgetSteps(sent: { delete(key: string): void }, timers: TimerIndex, stream: string, steps: readonly Next[]): void {
-  for (const step of steps) if (step.kind === 'command') sent.delete(derivedId(stream, step.step, step.attempt))
-  timers.forget(stream)
 }

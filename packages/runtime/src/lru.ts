@@ -1,3 +1,9 @@
+/**
+ * So many streams are under way at a time, at the most. What is kept of each is full of finished ones soon, and those are not
+ * asked for any more: memory stays what it is after so many orders.
+ */
+export const STREAMS_UNDER_WAY = 1024
+
 /** A map of bounded size that forgets what was not used for long. */
 export type Lru<K, V> = {
   get(key: K): V | undefined

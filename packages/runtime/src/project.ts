@@ -5,7 +5,7 @@ import type { Views } from '@penstock/ports/views.ts'
 import type { Transaction } from 'kysely'
 import type { Consumer } from './consumer.ts'
 import { crashPoint } from './crash-points.ts'
-import { lru } from './lru.ts'
+import { lru, STREAMS_UNDER_WAY } from './lru.ts'
 import type { OutcomeMessage } from './messages.ts'
 import { consuming } from './react.ts'
 import type { Event, Projection } from './service.ts'
@@ -25,9 +25,6 @@ type Piece = {
 }
 
 const BATCH = 256
-/** More than are under way at a time; what is finished is not asked for any more. */
-const REMEMBERED = 2048
-
 /** A projection's name with its version: the old one goes on beside the new one until traffic has moved. */
 export const projectionName = (context: Pick<ProjectContext, 'service'>, { name, version }: Projection): string =>
   `${context.service}.${name}.v${version}`
@@ -44,7 +41,7 @@ export function projector(
 ): Consumer {
   const name = projectionName(context, projection)
   // Only to tell gaps without asking; what was applied is decided inside the transaction.
-  const applied = lru<string, number>(REMEMBERED)
+  const applied = lru<string, number>(STREAMS_UNDER_WAY)
   const batch = batcher(context.views, (events) => {
     for (const event of events) applied.set(streamOf(event), event.revision)
     crashPoint(`${context.service}.after-projection`)

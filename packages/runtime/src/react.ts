@@ -6,7 +6,7 @@ import type { Basics } from './basics.ts'
 import type { Consumer } from './consumer.ts'
 import { crashPoint } from './crash-points.ts'
 import { derivedId } from './derived-ids.ts'
-import { lru } from './lru.ts'
+import { lru, STREAMS_UNDER_WAY } from './lru.ts'
 import { type CommandMessage, newCommand } from './messages.ts'
 import { sendCommand } from './send.ts'
 import type { Event, Reaction } from './service.ts'
@@ -21,9 +21,6 @@ export type ReactContext = {
   readonly decide: (command: CommandMessage) => Promise<unknown>
 }
 
-/** More than are under way at a time; what is finished is not asked for any more. */
-const REMEMBERED = 4096
-
 /**
  * Turns the facts of one owner into commands. Progress is kept afterwards: a repetition derives the same command ids,
  * and the streams drop what they have handled.
@@ -36,7 +33,7 @@ export function reactor(
 ): Consumer {
   // From the first revision that this process has handled to the last, without a gap. What lies before may have been in
   // the hands of a replica that died, so it is not taken for done.
-  const seen = lru<string, { readonly first: number; readonly last: number }>(REMEMBERED)
+  const seen = lru<string, { readonly first: number; readonly last: number }>(STREAMS_UNDER_WAY)
   const spanAt = (stream: string, revision: number) => seen.get(stream) ?? { first: revision, last: revision - 1 }
   const note = (stream: string, revision: number): void => {
     const { first, last } = spanAt(stream, revision)

@@ -1,6 +1,6 @@
 import type { EventStore, StoredEvent } from '@penstock/ports/event-store.ts'
 import { CHAIN_START, factOf, metaOf } from './event-codec.ts'
-import { lru } from './lru.ts'
+import { lru, STREAMS_UNDER_WAY } from './lru.ts'
 import type { Aggregate } from './service.ts'
 
 /** A stream's fold: the state that the domain made, and what the runtime keeps beside it. */
@@ -17,8 +17,6 @@ export type Loaded = {
 }
 
 const PAGE = 1000
-/** Those that are under way. Memory is full of the others soon, and none of them is needed again. */
-const CACHED_STREAMS = 1024
 const HANDLED_KEPT = 4096
 
 export const emptyStream = (aggregate: Aggregate<never>): Loaded => ({
@@ -56,7 +54,7 @@ export const streamOf = (aggregate: Aggregate<never>, id: string): string => `${
 
 /** `forgotten` is told of streams to which somebody else has appended. */
 export function streams(store: EventStore, forgotten: (stream: string) => void): Streams {
-  const cache = lru<string, Loaded>(CACHED_STREAMS)
+  const cache = lru<string, Loaded>(STREAMS_UNDER_WAY)
 
   /** Never back: a read may end after an append of this process. */
   const keep = (stream: string, loaded: Loaded): Loaded => {

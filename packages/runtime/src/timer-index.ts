@@ -1,6 +1,6 @@
 import type { DeadlineStep } from '@penstock/kernel/process.ts'
 import type { Timer, Timers } from '@penstock/ports/timers.ts'
-import { lru } from './lru.ts'
+import { lru, STREAMS_UNDER_WAY } from './lru.ts'
 
 /** What this process has set for each stream, so that the index is written only where it changes. */
 export type TimerIndex = {
@@ -10,11 +10,8 @@ export type TimerIndex = {
   forget(stream: string): void
 }
 
-/** More than are under way at a time; what is finished is not asked for any more. */
-const REMEMBERED = 8192
-
 export function timerIndex(timers: Timers, service: string): TimerIndex {
-  const known = lru<string, { readonly revision: number; readonly wanted: string }>(REMEMBERED)
+  const known = lru<string, { readonly revision: number; readonly wanted: string }>(STREAMS_UNDER_WAY)
   return {
     async set(stream, revision, steps) {
       const wantedTimers: Timer[] = steps.map(({ step, due, command }) => ({ step, due, command }))

@@ -1,7 +1,7 @@
 import { categoryOf } from '@penstock/ports/event-store.ts'
 import type { Views } from '@penstock/ports/views.ts'
 import type { Transaction } from 'kysely'
-import { lru } from './lru.ts'
+import { lru, STREAMS_UNDER_WAY } from './lru.ts'
 
 /**
  * Which streams still ask for something: what a restart has to look at. An index over the service's own streams, kept by
@@ -42,8 +42,6 @@ export type Unfinished = {
   postpone(stream: string, now: number): Promise<void>
 }
 
-/** More than are under way at a time; what is finished is not asked for any more. */
-const REMEMBERED = 8192
 /** As the table has it. */
 const RANKS: Readonly<Record<Asks, number>> = { nothing: 0, deadline: 0, command: 1, effect: 2 }
 
@@ -65,7 +63,7 @@ export async function migrateUnfinished(views: Views): Promise<void> {
 }
 
 export function unfinished(views: Views, service: string): Unfinished {
-  const latest = lru<string, Ran>(REMEMBERED)
+  const latest = lru<string, Ran>(STREAMS_UNDER_WAY)
   let pending = new Map<string, Ran>()
 
   async function flush(now: number): Promise<void> {

@@ -4,7 +4,7 @@ export type Call = { readonly method: string; readonly params: readonly unknown[
 export type Answer = { readonly result: unknown; readonly error: { readonly code: number; readonly message: string } | null }
 
 /** A request opens a connection and shakes hands, at btcd every time: more calls than so many at a time share one. */
-const MOST_REQUESTS = 4
+const MOST_REQUESTS = 2
 /** Whoever is in a batch waits for all of it. */
 const MOST_CALLS = 25
 /** No look at the chain is waited for any longer; a node that hung is not given the questions of all who went away. */
@@ -23,6 +23,17 @@ export function batches(
 ): (call: Call) => Promise<Answer> {
   const line: Waiting[] = []
   let requests = 0
+  let isToCome = false
+
+  /** With whatever else is asked in this turn. */
+  function sendSoon(): void {
+    if (isToCome) return
+    isToCome = true
+    setImmediate(() => {
+      isToCome = false
+      sendNext()
+    })
+  }
 
   function sendNext(): void {
     while (line[0] && now() - line[0].since >= IN_LINE_MS)
@@ -54,7 +65,7 @@ export function batches(
   return (call) =>
     new Promise((resolve, reject) => {
       line.push({ ...call, since: now(), resolve, reject })
-      sendNext()
+      sendSoon()
     })
 }
 

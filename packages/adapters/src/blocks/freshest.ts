@@ -3,7 +3,7 @@ import { type Chain, type ChainTip, MempoolUnseen, type Output } from '@penstock
 import type { Clock } from '@penstock/ports/clock.ts'
 import { within } from '@penstock/ports/within.ts'
 import { changing } from '../shared/changing.ts'
-import { sharedAnswer } from '../shared/shared-answer.ts'
+import { sharedAnswer, sharedAnswers } from '../shared/shared-answer.ts'
 
 /** Who does not tell its height for so long is away. */
 const TIP_MS = 4000
@@ -65,16 +65,23 @@ export function freshestChain(source: Chain, node: Chain, clock: Clock): Chain {
     )
   }
 
+  async function output(outpoint: string, fromHeight: number): Promise<Output | undefined> {
+    const isBelieved = await isAbreast()
+    const found = source.output(outpoint, fromHeight).then((it) => ({ it }))
+    const asked = orNothing(within(clock, OUTPUT_MS, found))
+    const shown = isBelieved ? await asked : undefined
+    return shown ? shown.it : byNode(outpoint, fromHeight, asked)
+  }
+  // Whoever watches a channel and whoever pays for it ask for the same on each block.
+  const outputs = sharedAnswers((name) => {
+    const [fromHeight = '', outpoint = ''] = name.split(' ')
+    return output(outpoint, Number(fromHeight))
+  })
+
   return {
     sees: source.sees,
     tip,
-    async output(outpoint, fromHeight) {
-      const isBelieved = await isAbreast()
-      const found = source.output(outpoint, fromHeight).then((it) => ({ it }))
-      const asked = orNothing(within(clock, OUTPUT_MS, found))
-      const shown = isBelieved ? await asked : undefined
-      return shown ? shown.it : byNode(outpoint, fromHeight, asked)
-    },
+    output: (outpoint, fromHeight) => outputs(`${fromHeight} ${outpoint}`),
     // The node's own stream of blocks is the first to know.
     tips: (signal) =>
       changing({ read: tip, listen: (knock, ended) => listen(node, knock, ended), pollMs: POLL_MS, clock, signal }),

@@ -9,6 +9,8 @@ import type { Connection } from './connection.ts'
 /** What a stream that died unnoticed costs at most. */
 const POLL_MS = 2000
 const BLOCK_MS = 120_000
+/** For so long an lnd that has caught up with a block is taken to know no newer one that it has not caught up with. */
+const SYNCED_MS = 2000
 
 /**
  * The chain as lnd shows it: every block, and of unconfirmed transactions its own alone. Outputs of others are found by
@@ -38,14 +40,22 @@ export function lndChain(node: Connection): Chain {
   }
 }
 
-function lndTip({ ask }: Connection): () => Promise<ChainTip> {
+/**
+ * lnd tells its height at once; whether it has caught up it tells together with much else that it has to look for, so that
+ * is asked for with a new block and now and then.
+ */
+function lndTip({ ask, clock }: Connection): () => Promise<ChainTip> {
   let header: { readonly hash: string; readonly previousHash: string; readonly time: number } | undefined
+  let told = { hash: '', synced: false, until: 0 }
   return async () => {
-    const info = await ask((lnd) => getWalletInfo({ lnd }))
-    const hash = info.current_block_hash
+    const { current_block_hash: hash, current_block_height: height } = await ask((lnd) => getHeight({ lnd }))
     if (header?.hash !== hash) header = { ...readHeader((await ask((lnd) => getBlockHeader({ lnd, id: hash }))).header), hash }
+    if (told.hash !== hash || !told.synced || clock.now() >= told.until) {
+      const { is_synced_to_chain: synced } = await ask((lnd) => getWalletInfo({ lnd }))
+      told = { hash, synced, until: clock.now() + SYNCED_MS }
+    }
     const { previousHash, time } = header
-    return { height: info.current_block_height, hash, previousHash, time: 1000 * time, synced: info.is_synced_to_chain }
+    return { height, hash, previousHash, time: 1000 * time, synced: told.synced }
   }
 }
 

@@ -14,7 +14,8 @@ export function graph(node: Connection): Graph {
     return between(node, a, b)
   })
   return {
-    channel: (outpoint) => channel(node, outpoint),
+    // So do whoever watches a channel and whoever pays for it.
+    channel: sharedAnswers((outpoint) => channel(node, outpoint)),
     between: (a, b) => channelsBetween(`${a} ${b}`),
     probe: probing(node),
   }

@@ -35,7 +35,8 @@ export function lndLightning(node: Connection): Lightning {
     peers: peers(node),
     graph: graph(node),
     channels: {
-      list: () => ownChannels(node),
+      // Many openings wait for the same list.
+      list: sharedAnswer(() => ownChannels(node)),
       closed: () => closedChannels(node),
       changes: (signal) => channelChanges(node, signal),
       prepare: (request) => prepareFunding(node, openings, request),

@@ -1,13 +1,17 @@
 import type { Peers } from '@penstock/ports/lightning.ts'
 import { addPeer, getNode, getPeers } from 'lightning'
+import { sharedAnswer } from '../shared/shared-answer.ts'
 import type { Connection } from './connection.ts'
 import { Refusal } from './refusal.ts'
 
 const CONNECT_MS = 8000
 
 export function peers({ ask }: Connection): Peers {
-  const isConnected = async (pubkey: string): Promise<boolean> =>
-    (await ask((lnd) => getPeers({ lnd }))).peers.some(({ public_key }) => public_key === pubkey)
+  const connected = sharedAnswer(async () => {
+    const { peers: all } = await ask((lnd) => getPeers({ lnd }))
+    return new Set(all.map(({ public_key }) => public_key))
+  })
+  const isConnected = async (pubkey: string): Promise<boolean> => (await connected()).has(pubkey)
   return {
     isConnected,
     async connect(pubkey, socket) {

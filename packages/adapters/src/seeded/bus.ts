@@ -12,8 +12,11 @@ export type SeededBus = {
   of(process: Mortal, options?: SeededBusOptions): Bus
   /** All that was ever stored of a topic, in order. */
   topic(name: string): readonly BusMessage[]
-  /** Messages that some group has not handled yet, parked ones left out; groups without a subscriber count too. */
-  undelivered(): number
+  /**
+   * Messages that some group has not handled yet, parked ones left out; groups without a subscriber count too.
+   * @param left groups that nobody will ever join again
+   */
+  undelivered(left?: readonly string[]): number
   /** Every time that a key was set aside since the world began, also where it was put back since. */
   parkings(): readonly Omit<ParkedKey, 'messages'>[]
 }
@@ -38,8 +41,9 @@ export function seededBus(schedule: Schedule, disk: Disk): SeededBus {
   return {
     of: (process, options) => busOf(broker, process, options),
     topic: (name) => broker.topics.get(name) ?? [],
-    undelivered: () =>
+    undelivered: (left = []) =>
       [...broker.groups.values()]
+        .filter(({ name }) => !left.includes(name))
         .flatMap(({ lanes }) => [...lanes.values()])
         .reduce((sum, { queue, next, parked }) => sum + (parked ? 0 : queue.length - next), 0),
     parkings: () => [...broker.groups.values()].flatMap(({ parkings }) => parkings),

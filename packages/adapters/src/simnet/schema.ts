@@ -1,5 +1,28 @@
 import type { DatabaseSync } from 'node:sqlite'
 
+/** @returns whether nothing else is about to spend this confirmed coin of a node */
+export const isFree = (row = ''): string =>
+  `${row}owner IS NOT NULL AND ${row}spent_by IS NULL AND ${row}locked_by IS NULL AND ${row}is_confirmed = 1`
+
+const addTo = (row: 'OLD' | 'NEW', sign: '' | '-'): string =>
+  `INSERT INTO wallets VALUES (${row}.owner, ${sign}${row}.value_sat)
+     ON CONFLICT DO UPDATE SET free_sat = free_sat + excluded.free_sat;`
+
+/** A wallet's sum is kept, not counted: a seller has a coin for each channel that was ever closed. */
+const TRIGGERS = `
+CREATE TRIGGER IF NOT EXISTS tx_confirmed AFTER UPDATE OF height ON txs WHEN (OLD.height IS NULL) <> (NEW.height IS NULL) BEGIN
+  UPDATE outputs SET is_confirmed = NEW.height IS NOT NULL WHERE txid = NEW.txid;
+END;
+CREATE TRIGGER IF NOT EXISTS coin_freed AFTER UPDATE ON outputs WHEN (${isFree('NEW.')}) AND NOT (${isFree('OLD.')}) BEGIN
+  ${addTo('NEW', '')}
+END;
+CREATE TRIGGER IF NOT EXISTS coin_taken AFTER UPDATE ON outputs WHEN (${isFree('OLD.')}) AND NOT (${isFree('NEW.')}) BEGIN
+  ${addTo('OLD', '-')}
+END;
+CREATE TRIGGER IF NOT EXISTS coin_gone AFTER DELETE ON outputs WHEN ${isFree('OLD.')} BEGIN
+  ${addTo('OLD', '-')}
+END;`
+
 /**
  * The simulated network's state. Amounts are integers of the unit in their name; `a` is the end that opened a channel.
  * `closed_height` keeps channels that are closed on chain out of the indexes: a node that sold thousands looks through
@@ -23,12 +46,14 @@ CREATE INDEX IF NOT EXISTS txs_by_height ON txs (height, tx_index);
 CREATE INDEX IF NOT EXISTS txs_in_mempool ON txs (seq) WHERE height IS NULL;
 CREATE TABLE IF NOT EXISTS outputs (
   txid TEXT NOT NULL, vout INTEGER NOT NULL, value_sat INTEGER NOT NULL CHECK (value_sat >= 0), script TEXT NOT NULL,
-  owner TEXT, locked_by TEXT, spent_by TEXT, PRIMARY KEY (txid, vout)
+  owner TEXT, locked_by TEXT, spent_by TEXT, is_confirmed INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (txid, vout)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS coins ON outputs (owner, value_sat) WHERE owner IS NOT NULL AND spent_by IS NULL;
 CREATE INDEX IF NOT EXISTS outputs_spent ON outputs (spent_by) WHERE spent_by IS NOT NULL;
 CREATE INDEX IF NOT EXISTS outputs_locked ON outputs (locked_by) WHERE locked_by IS NOT NULL;
 
+CREATE TABLE IF NOT EXISTS wallets (owner TEXT PRIMARY KEY, free_sat INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+${TRIGGERS}
 CREATE TABLE IF NOT EXISTS channels (
   id INTEGER PRIMARY KEY, outpoint TEXT NOT NULL UNIQUE, txid TEXT NOT NULL, vout INTEGER NOT NULL,
   a TEXT NOT NULL, b TEXT NOT NULL, a_key TEXT NOT NULL, b_key TEXT NOT NULL,
@@ -74,14 +99,23 @@ CREATE INDEX IF NOT EXISTS htlcs_held ON htlcs (expiry_height) WHERE state = 'he
 `
 
 export function createTables(db: DatabaseSync): void {
-  const columns = db.prepare("SELECT name FROM pragma_table_info('channels')").all()
   // A network that was made before closed channels were told apart, or before anybody noted who closed them.
   for (const [column, type] of [
     ['closed_height', 'INTEGER'],
     ['closed_by', 'TEXT'],
     ['is_forced', 'INTEGER'],
   ] as const)
-    if (columns.length > 0 && !columns.some(({ name }) => name === column))
-      db.exec(`ALTER TABLE channels ADD COLUMN ${column} ${type}`)
+    addColumn(db, 'channels', column, type)
+  const isOlder = addColumn(db, 'outputs', 'is_confirmed', 'INTEGER NOT NULL DEFAULT 0')
   db.exec(SCHEMA)
+  // The triggers of the schema count them.
+  if (isOlder) db.exec('UPDATE outputs SET is_confirmed = 1 WHERE txid IN (SELECT txid FROM txs WHERE height IS NOT NULL)')
+}
+
+/** @returns whether there is such a table without the column, which it has now */
+function addColumn(db: DatabaseSync, table: string, column: string, type: string): boolean {
+  const columns = db.prepare('SELECT name FROM pragma_table_info(?)').all(table)
+  if (columns.length === 0 || columns.some(({ name }) => name === column)) return false
+  db.exec(`ALTER TABLE ${table} ADD COLUMN ${column} ${type}`)
+  return true
 }

@@ -1,16 +1,16 @@
 import { type Transaction, type TransactionOutput, virtualSize } from '@penstock/bitcoin/transaction.ts'
+import { isFree } from './schema.ts'
 import type { Net } from './store.ts'
 
 type Coin = { txid: string; vout: bigint; value_sat: bigint }
 
-const FREE =
-  'owner = ? AND spent_by IS NULL AND locked_by IS NULL AND EXISTS (SELECT 1 FROM txs t WHERE t.txid = outputs.txid AND t.height IS NOT NULL)'
+const FREE = `owner = ? AND ${isFree()}`
 /** Below this an output costs more to spend than it brings; it goes to the fee. */
 const DUST_SAT = 330n
 
 /** @returns sat in confirmed coins that nothing else is about to spend */
 export const confirmedSat = (net: Net, pubkey: string): bigint =>
-  net.get<{ sum: bigint }>(`SELECT coalesce(sum(value_sat), 0) AS sum FROM outputs WHERE ${FREE}`, pubkey)?.sum ?? 0n
+  net.get<{ free_sat: bigint }>('SELECT free_sat FROM wallets WHERE owner = ?', pubkey)?.free_sat ?? 0n
 
 export type Draft = { readonly transaction: Transaction; readonly feeSat: bigint; readonly vsize: number }
 

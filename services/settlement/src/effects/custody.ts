@@ -6,7 +6,7 @@ import { type Jobs, unfinishedOrders } from './record.ts'
 import { type Slots, slots } from './slots.ts'
 
 /** Far more than can be held at once: also an order that was finished a while ago is found by its hash. */
-const REMEMBERED = 20_000
+const REMEMBERED = 4096
 const LIST_TIMEOUT_MS = 10_000
 
 /** What the guard has seen, for the metrics; every replica sees the same. */
