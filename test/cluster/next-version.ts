@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Copy, copyOfCheckout } from '../mutants/copy.ts'
 
-const ORDERS_TABLES = /(['"])?gateway_(orders|holds|channels|order_facts|sales)\b/g
+const ORDERS_TABLES = /gateway_(orders|holds|channels|order_facts|sales)_v2/g
 const order = 'services/order/src'
 const gateway = 'services/gateway/src'
 
@@ -32,7 +32,6 @@ function changeFact(copy: Copy): void {
       ({ approveBefore, ...terms }: { readonly approveBefore: unknown }) => ({ ...terms, approval: { before: approveBefore } }),
     ),`
   change(copy, 'packages/contracts/src/order.ts', [
-    ['contract, v1, type', 'contract, v1, v2, type'],
     ['OrderPlaced: v1(orderTerms.extend({ approveBefore: instant.nullable() })),', second],
   ])
   change(copy, 'tools/golden-values.ts', [['approveBefore: days(1)', 'before: days(1)']])
@@ -77,7 +76,7 @@ function changeReadModel(copy: Copy): void {
     ['readonly approveBefore: number | null }', 'readonly approval: { readonly before: number | null } }'],
   ])
   change(copy, `${gateway}/graphql/order-record.ts`, [['terms.approveBefore', 'terms.approval.before']])
-  change(copy, `${gateway}/views/projections.ts`, [['version: 1,', "version: name === 'orders' ? 2 : 1,"]])
+  change(copy, `${gateway}/views/projections.ts`, [['orders: 2,', 'orders: 3,']])
   rewrite(copy, `${gateway}/views/projections.ts`, renamed)
   rewrite(copy, `${gateway}/views/migrations.ts`, withTablesBeside)
   for (const folder of ['views', 'read', 'operations'])
@@ -86,18 +85,19 @@ function changeReadModel(copy: Copy): void {
         rewrite(copy, `${gateway}/${folder}/${file}`, renamed)
 }
 
-const renamed = (text: string): string => text.replace(ORDERS_TABLES, (name) => `${name}_v2`)
+const renamed = (text: string): string => text.replace(ORDERS_TABLES, (_, name: string) => `gateway_${name}_v3`)
 
 /** What was released stays as it is; the new tables are further steps. */
 function withTablesBeside(text: string): string {
-  const blocks = ['orders', 'toPay'].map((name) => {
-    const [block] = new RegExp(`const ${name}: Migration = async \\(db\\) => \\{[\\s\\S]*?\\n\\}\\n`).exec(text) ?? []
-    if (block === undefined) throw new Error(`there is no migration ${name}`)
-    return renamed(block.replace(`const ${name}:`, `const ${name}V2:`))
+  const blocks = ['orders', 'sales', 'few'].map((name) => {
+    const [block] = new RegExp(`const ${name}V2: Migration = async \\(db\\) => \\{[\\s\\S]*?\\n\\}\\n`).exec(text) ?? []
+    if (block === undefined) throw new Error(`there is no migration ${name}V2`)
+    return renamed(block.replace(`const ${name}V2:`, `const ${name}V3:`))
   })
-  const [list] = /\[orders, market, [\w, ]+\]/.exec(text) ?? ['']
-  const steps = once(text, list, list.replace(']', ', ordersV2, toPayV2]'))
-  return once(steps, '/** All tables at once', `${blocks.join('\n')}\n/** All tables at once`)
+  const second = "await views.migrate('gateway orders 2', [ordersV2, salesV2, fewV2])\n"
+  const third = "  await views.migrate('gateway orders 3', [ordersV3, salesV3, fewV3])\n"
+  const steps = once(text, second, `${second}${third}`)
+  return once(steps, '/**\n * All tables at once', `${blocks.join('\n')}\n/**\n * All tables at once`)
 }
 
 const change = (copy: Copy, path: string, texts: readonly (readonly [from: string, to: string])[]): void =>

@@ -57,7 +57,7 @@ async function load(args: readonly string[], { interrupt = false } = {}) {
 /** What the market itself has, from its own table. */
 function ordersOfMarket(): Readonly<Record<string, number>> {
   const db = new DatabaseSync(join(running().dataDir, 'views.db'), { readOnly: true })
-  const rows = db.prepare('SELECT status, count(*) AS count FROM gateway_orders GROUP BY status').all()
+  const rows = db.prepare('SELECT status, count(*) AS count FROM gateway_orders_v2 GROUP BY status').all()
   db.close()
   return Object.fromEntries(rows.map(({ status, count }) => [String(status), Number(count)]))
 }

@@ -31,8 +31,8 @@ async function rebuild(...names: readonly string[]): Promise<readonly Rebuilt[]>
 test('read models that were spoiled are made anew while orders go on', { timeout: 120_000 }, async () => {
   const [first, second] = [await buy(running()), await buy(running())]
   const db = new DatabaseSync(join(running().dataDir, 'views.db'), { timeout: 5000 })
-  db.prepare('DELETE FROM gateway_orders WHERE id = ?').run(first.id)
-  db.prepare('UPDATE gateway_orders SET view = replace(view, ?, ?) WHERE id = ?').run(
+  db.prepare('DELETE FROM gateway_orders_v2 WHERE id = ?').run(first.id)
+  db.prepare('UPDATE gateway_orders_v2 SET view = replace(view, ?, ?) WHERE id = ?').run(
     'WAITING_FOR_BUYER_PAYMENT',
     'LOST',
     second.id,

@@ -83,13 +83,13 @@ async function operate({ market, draws, sellers }: Hands, { does }: Deed): Promi
 }
 
 type Orders = {
-  selectFrom(table: 'gateway_orders'): {
+  selectFrom(table: 'gateway_orders_v2'): {
     select(c: 'id'): { where(c: 'open', o: '=', v: 1): { execute(): Promise<{ id: string }[]> } }
   }
 }
 
 async function someOrder(db: Orders, draws: Random): Promise<string | undefined> {
-  const rows = await db.selectFrom('gateway_orders').select('id').where('open', '=', 1).execute()
+  const rows = await db.selectFrom('gateway_orders_v2').select('id').where('open', '=', 1).execute()
   return rows.length === 0 ? undefined : draws.pick(rows.map(({ id }) => id).toSorted())
 }
 

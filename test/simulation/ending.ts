@@ -39,7 +39,7 @@ export async function looksAtTheEnd(world: World, ledger: Ledger, gainedMsat: bi
 export function hasReadAll(world: World, { events }: Ledger): boolean {
   if (!isQuiet(world.views)) return false
   const read = world.views.rows<{ count: number }>(
-    "SELECT count(*) AS count FROM gateway_order_facts WHERE category IN ('order', 'settlement')",
+    "SELECT count(*) AS count FROM gateway_order_facts_v2 WHERE category IN ('order', 'settlement')",
   )[0]?.count
   return read === events.filter(({ category }) => category === 'order' || category === 'settlement').length
 }

@@ -34,7 +34,11 @@ export type Home = {
 export async function startReplica(service: (typeof SERVICES)[number], home: Home): Promise<void> {
   const { height, follow } = heightOf(home.chain, home.platform.clock)
   void follow()
-  await run([boundOf(service, home, height)], home.platform)
+  // Nobody is served before the read models have caught up.
+  const ready = Promise.withResolvers<void>()
+  const opened: Home['opened'] = (door) => void ready.promise.then(() => home.opened(door))
+  await run([boundOf(service, { ...home, opened }, height)], home.platform)
+  ready.resolve()
 }
 
 function boundOf(service: (typeof SERVICES)[number], home: Home, height: () => number | undefined): Bound {

@@ -31,13 +31,13 @@ export const readers: Readonly<Record<string, Sabotage>> = {
   /** A sold order is shown as somebody else's. */
   'shows what is not so': (world) =>
     whenAsked(world, () => {
-      if (told(world, 'HoldSettled').length > 0) overwrite(world, "UPDATE gateway_orders SET source = 'nobody'")
+      if (told(world, 'HoldSettled').length > 0) overwrite(world, "UPDATE gateway_orders_v2 SET source = 'nobody'")
     }),
   /** Every payment is shown as one that ends at once. */
   'shows another height': (world) =>
     whenAsked(world, () => {
       if (told(world, 'HoldHeld').length > 0)
-        overwrite(world, "UPDATE gateway_holds SET view = json_set(view, '$.expiryHeight', 1)")
+        overwrite(world, "UPDATE gateway_holds_v2 SET view = json_set(view, '$.expiryHeight', 1)")
     }),
   /** The gateway never hears of the end of an order. */
   'does not listen': (world) => ({

@@ -8,11 +8,21 @@ import { isOpen } from '@penstock/gateway/views/order-status.ts'
 import { isToPay, orderView, type OrderView } from '@penstock/gateway/views/order-view.ts'
 import { salesOf } from '@penstock/gateway/views/sales.ts'
 import type { Event } from '@penstock/runtime/service.ts'
+import { owedMsat } from '@penstock/settlement/ledger.ts'
+import { payableInvoice } from '@penstock/settlement/payout.decide.ts'
+import { evolve, initial, type Settlement } from '@penstock/settlement/state.ts'
 import { Broken, type Ledger } from './checks.ts'
 import type { World } from './world.ts'
 
-const READER = 'gateway.orders.v1'
-const TABLES = ['progress_streams', 'gateway_orders', 'gateway_holds', 'gateway_channels', 'gateway_sales', 'gateway_order_facts']
+const READER = 'gateway.orders.v2'
+const TABLES = [
+  'progress_streams',
+  'gateway_orders_v2',
+  'gateway_holds_v2',
+  'gateway_channels_v2',
+  'gateway_sales_v2',
+  'gateway_order_facts_v2',
+]
 
 type Database = World['views']
 type Progress = { readonly consumer: string; readonly stream: string; readonly revision: number }
@@ -106,18 +116,25 @@ function differencesOf(views: Database, events: readonly Event[], view: object |
       return [
         ...told,
         ...(own === order.status ? [] : [`it is shown as ${order.status}, and is ${own}`]),
-        ...compare('gateway_orders', 'status, open, to_pay, view', 'id', [row]),
-        ...compare('gateway_sales', 'account_id, seller_pubkey, attempt, current, action_needed', 'order_id', salesDue(order)),
+        ...compare('gateway_orders_v2', 'status, open, to_pay, view', 'id', [row]),
+        ...compare('gateway_sales_v2', 'account_id, seller_pubkey, attempt, current, action_needed', 'order_id', salesDue(order)),
       ]
     }
     case 'settlement': {
       const hold = view as HoldView
-      const row = { invoice_due: Number(hold.payout?.failure === 'SELLER_INVOICE_EXPIRED'), view: hold }
-      return [...told, ...compare('gateway_holds', 'invoice_due, view', 'order_id', [row])]
+      const row = { invoice_due: Number(isInvoiceDue(events as readonly Event<SettlementFact>[])), view: hold }
+      return [...told, ...compare('gateway_holds_v2', 'invoice_due, view', 'order_id', [row])]
     }
     default:
-      return [...told, ...compare('gateway_channels', 'view', 'order_id', [{ view }])]
+      return [...told, ...compare('gateway_channels_v2', 'view', 'order_id', [{ view }])]
   }
+}
+
+/** As settlement itself sees it, since only it knows what it waits for: a rule that the read model has wrong is found. */
+function isInvoiceDue(events: readonly Event<SettlementFact>[]): boolean {
+  const state = events.reduce<Settlement>((before, { fact }) => evolve(before, fact), initial)
+  const isOwed = state.hold.status === 'settled' && !state.payout.paid && owedMsat(state.balances) > 0n
+  return isOwed && !state.payout.paying && !payableInvoice(state)
 }
 
 const salesDue = (order: OrderView): readonly object[] =>
@@ -140,7 +157,7 @@ type Kept = { readonly event_id: string; readonly revision: number; readonly typ
 function factsOf(views: Database, events: readonly Event[]): readonly string[] {
   const [{ aggregateId, category } = { aggregateId: '', category: '' }] = events
   const sql =
-    'SELECT event_id, revision, type, data FROM gateway_order_facts WHERE order_id = ? AND category = ? ORDER BY revision'
+    'SELECT event_id, revision, type, data FROM gateway_order_facts_v2 WHERE order_id = ? AND category = ? ORDER BY revision'
   const rows = views.rows<Kept>(sql, aggregateId, category)
   if (rows.length !== events.length) return [`${rows.length} of its facts are kept, not ${events.length}`]
   const wrong = events.find(({ id, revision, fact }, place) => {

@@ -1,10 +1,11 @@
 import { attestationText } from '@penstock/bitcoin/attestation.ts'
 import { satToMsat } from '@penstock/kernel/money.ts'
+import { Fault } from '@penstock/kernel/result.ts'
 import { HOUR_MS, SECOND_MS } from '@penstock/kernel/time.ts'
 import { MarketRefusal } from './api.ts'
 import { type Desk, record } from './desk.ts'
 import { open, reconcile } from './opening.ts'
-import { type Act, funding, isLost, isSold, type Sale } from './sale.ts'
+import { type Act, funding, isLost, isSold, payableHashes, type Sale } from './sale.ts'
 
 export const acts: Readonly<Record<Act, (desk: Desk, sale: Sale) => Promise<void>>> = {
   reconcile,
@@ -19,14 +20,9 @@ export const acts: Readonly<Record<Act, (desk: Desk, sale: Sale) => Promise<void
 /** The market wants an invoice that can be paid for more than 48 hours. */
 const INVOICE_SECONDS = (72 * HOUR_MS) / SECOND_MS
 
+/** One whose giving was not answered is given again, which the market answers alike: a new one could leave both to be paid. */
 async function invoice(desk: Desk, sale: Sale): Promise<void> {
-  const amountMsat = satToMsat(BigInt(sale.terms.sellerSat))
-  const description = `channel of ${sale.terms.sizeSat} sat, order ${sale.orderId}`
-  const { request, paymentHash } = await desk.lightning.payments.createInvoice({
-    amountMsat,
-    expirySeconds: INVOICE_SECONDS,
-    description,
-  })
+  const { request, paymentHash } = sale.made ?? (await makeInvoice(desk, sale))
   try {
     await desk.market.accept(sale.orderId, request)
     record(desk, sale, { type: 'InvoiceGiven', paymentHash })
@@ -34,6 +30,18 @@ async function invoice(desk: Desk, sale: Sale): Promise<void> {
     if (!(error instanceof MarketRefusal)) throw error
     record(desk, sale, { type: 'InvoiceRefused', reason: error.message })
   }
+}
+
+async function makeInvoice(desk: Desk, sale: Sale) {
+  const amountMsat = satToMsat(BigInt(sale.terms.sellerSat))
+  const description = `channel of ${sale.terms.sizeSat} sat, order ${sale.orderId}`
+  const { request, paymentHash } = await desk.lightning.payments.createInvoice({
+    amountMsat,
+    expirySeconds: INVOICE_SECONDS,
+    description,
+  })
+  record(desk, sale, { type: 'InvoiceMade', paymentHash, request })
+  return { request, paymentHash }
 }
 
 /** The market's acknowledgement is the permit to publish, and its record of the outpoint. */
@@ -77,11 +85,14 @@ async function cancel(desk: Desk, sale: Sale): Promise<void> {
 
 async function publish(desk: Desk, sale: Sale): Promise<void> {
   // Hours may lie between the permit and this moment: nobody pays for the channel of an order that has ended.
-  const status = await desk.market.status(sale.orderId)
+  const standing = await desk.market.standing(sale.orderId)
+  const status = standing?.status
   if (isLost(status)) {
     if (sale.opening.state === 'publishing') return endLost(desk, sale, status)
     return giveUp(desk, sale, `the order ended as ${status ?? 'unknown'} before its funding was published`)
   }
+  // Not given up either: the payment may still be taken, and then the channel is owed.
+  if (standing?.closing !== undefined) throw new Fault(`its funding waits, since the order is being closed: ${standing.closing}`)
   const { height } = await desk.lightning.info()
   if (sale.opening.state === 'named') record(desk, sale, { type: 'PublishBegun' })
   await desk.lightning.channels.publish(funding(sale))
@@ -89,18 +100,27 @@ async function publish(desk: Desk, sale: Sale): Promise<void> {
 }
 
 async function watch(desk: Desk, sale: Sale): Promise<void> {
-  const { opening, sold, invoice: given, orderId } = sale
+  const { opening, sold, orderId } = sale
   if (!sold) {
-    const status = await desk.market.status(orderId)
+    const standing = await desk.market.standing(orderId)
+    const status = standing?.status
     if (isSold(status))
       return void record(desk, sale, opening.state === 'published' ? { type: 'Sold' } : { type: 'Ended', how: 'sold by another' })
     if (isLost(status)) return endLost(desk, sale, status)
+    // What keeps the funding alive would be spent for nothing.
+    if (standing?.closing !== undefined) return
   }
-  if (sold && given && (await desk.lightning.payments.findInvoice(given.paymentHash))?.state === 'settled')
-    return void record(desk, sale, { type: 'Ended', how: 'paid' })
+  if (sold && (await isPaid(desk, sale))) return void record(desk, sale, { type: 'Ended', how: 'paid' })
   if (opening.state !== 'published' || sale.closed) return
   if (!sold) await publishAgain(desk, sale)
   await raiseFee(desk, sale)
+}
+
+/** An invoice that was asked for again replaces the one before only where that one was not being paid already. */
+async function isPaid({ lightning }: Desk, sale: Sale): Promise<boolean> {
+  for (const hash of payableHashes(sale).toReversed())
+    if ((await lightning.payments.findInvoice(hash))?.state === 'settled') return true
+  return false
 }
 
 /** A wallet forgets its transaction where a mempool rejects it, and then nobody else sends it again. */

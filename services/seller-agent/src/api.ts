@@ -28,15 +28,21 @@ const PATIENCE_MS = 20_000
 
 const envelope = z.object({
   data: z.unknown(),
-  errors: z.array(z.object({ message: z.string(), extensions: z.object({ code: z.string() }).partial().optional() })).optional(),
+  errors: z
+    .array(z.object({ message: z.string(), extensions: z.object({ code: z.string(), reason: z.string() }).partial().optional() }))
+    .optional(),
 })
+
+/** Reasons that speak of the moment: a market that is restored, a call before this one, a call that came too late. */
+const notNow: ReadonlySet<string> = new Set(['READ_ONLY', 'BUSY', 'TOO_LATE'])
 
 export const openApi =
   ({ url, bearer, signal, post = byHttp }: ApiOptions): Call =>
   async (query, variables, answer) => {
     const { data, errors } = answered(await post(`${url}/graphql`, { query, variables }, bearer, signal))
     const [error] = errors ?? []
-    if (error?.extensions?.code === 'GRAPHQL_VALIDATION_FAILED') throw new MarketRefusal(error.message)
+    const { code, reason = '' } = error?.extensions ?? {}
+    if (error && code === 'GRAPHQL_VALIDATION_FAILED' && !notNow.has(reason)) throw new MarketRefusal(error.message)
     // A key that does not open is mended by a person; no funding is given up for it.
     if (error) throw new Fault(`the market answered: ${error.message}`)
     const parsed = answer.safeParse(data)

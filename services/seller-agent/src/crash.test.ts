@@ -46,7 +46,7 @@ function mortal(last: number, when: 'before' | 'after', die: () => void) {
     ...stage.market,
     accept: wrap((id, request) => stage.market.accept(id, request)),
     nameFunding: wrap((id, attestation) => stage.market.nameFunding(id, attestation)),
-    status: wrap((id) => stage.market.status(id)),
+    standing: wrap((id) => stage.market.standing(id)),
   }
   const journal = (one: Journal): Journal => ({
     ...one,

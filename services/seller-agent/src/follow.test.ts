@@ -58,7 +58,7 @@ const streaming = (how: 'nothing' | 'cut'): Lightning => ({
 test('a sale is looked at as soon as its channel can be used, and not at its next watch', async () => {
   const order = stage.place('one')
   let looks = 0
-  const market = { ...stage.market, status: (id: string) => (looks++, stage.market.status(id)) }
+  const market = { ...stage.market, standing: (id: string) => (looks++, stage.market.standing(id)) }
   const { journal } = stage.start({ market, pace: { pollMs: NEVER_MS, watchMs: NEVER_MS } })
   await until('it is published and watched', () => journal.sales.get('one')?.opening.state === 'published' && looks > 1)
   await stage.complete(order)

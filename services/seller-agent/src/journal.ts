@@ -51,8 +51,9 @@ export function journalIn(db: DatabaseSync): Journal {
     sales,
     find,
     record(orderId, at, step) {
-      // A channel is closed long after its sale has ended.
-      const sale = evolve(step.type === 'Closed' ? find(orderId) : sales.get(orderId), orderId, at, step)
+      // A channel is closed long after its sale has ended, and another attempt at the order begins then.
+      const before = step.type === 'Closed' || step.type === 'Seen' ? find(orderId) : sales.get(orderId)
+      const sale = evolve(before, orderId, at, step)
       db.exec('BEGIN IMMEDIATE')
       try {
         insert.run(orderId, at, JSON.stringify(step))

@@ -1,6 +1,6 @@
 import type { Attestation } from '@penstock/bitcoin/attestation.ts'
 import { z } from 'zod'
-import { type ApiOptions, MarketRefusal, openApi } from './api.ts'
+import { type ApiOptions, type Call, MarketRefusal, openApi } from './api.ts'
 
 /** A sale as the market lists it. */
 export type ListedSale = {
@@ -15,12 +15,15 @@ export type ListedSale = {
   readonly leaseBlocks?: number
 }
 
+/** How an order stands for this seller. `closing`: why its payment is on its way back, while it is. */
+export type Standing = { readonly status: string; readonly closing: string | undefined }
+
 /** The market's public interface, as far as a seller with an API key needs it. */
 export type Market = {
   /** Everything that waits for this seller. */
   salesToDo(): Promise<readonly ListedSale[]>
-  /** @returns the order's status as this seller sees it; undefined where the market knows no such order of his */
-  status(orderId: string): Promise<string | undefined>
+  /** @returns undefined where the market knows no such order of this seller's */
+  standing(orderId: string): Promise<Standing | undefined>
   /** Gives the invoice that the seller wants to be paid by. @throws MarketRefusal */
   accept(orderId: string, request: string): Promise<void>
   /** Names the funding; once it returns, the market relies on it. Again is harmless. @throws MarketRefusal */
@@ -39,7 +42,8 @@ export type Market = {
 const SALES = `query AgentSales($page: PageInput, $input: OrderInput) { user { market { orders { sales(page: $page, input: $input) {
   total list { id status size fees { seller { sats } } destination { pubkey sockets } options { private }
   promises { locked_min_block_length } } } } } } }`
-const STATUS = 'query AgentOrder($id: String!) { user { market { orders { get_order(order_id: $id) { id status } } } } }'
+const orderWith = (fields: string): string =>
+  `query AgentOrder($id: String!) { user { market { orders { get_order(order_id: $id) { ${fields} } } } } }`
 const ACCEPT =
   'mutation AgentAccept($input: SellerAcceptOrdersInput!) { market { order { seller { accept(input: $input) { success } } } } }'
 const NAME =
@@ -61,7 +65,9 @@ const sales = z.object({
   user: z.object({ market: z.object({ orders: z.object({ sales: z.object({ total: z.number(), list: z.array(sale) }) }) }) }),
 })
 const order = z.object({
-  user: z.object({ market: z.object({ orders: z.object({ get_order: z.object({ status: z.string() }) }) }) }),
+  user: z.object({
+    market: z.object({ orders: z.object({ get_order: z.object({ status: z.string(), closing: z.string().nullish() }) }) }),
+  }),
 })
 /** The wanted answer of a mutation is that there are no errors. */
 const done = z.unknown()
@@ -69,6 +75,7 @@ const done = z.unknown()
 const PAGE = 100
 // The market's own words. Any other refusal says nothing about the order, and no funding is given up for it.
 const UNKNOWN = 'Order not found'
+const UNKNOWN_FIELD = 'Cannot query field "closing"'
 
 export function openMarket(options: ApiOptions): Market {
   const call = openApi(options)
@@ -82,9 +89,10 @@ export function openMarket(options: ApiOptions): Market {
         if (list.length === 0 || all.length >= total) return all.map(listed)
       }
     },
-    async status(orderId) {
+    async standing(orderId) {
       try {
-        return (await call(STATUS, { id: orderId }, order)).user.market.orders.get_order.status
+        const { status, closing } = await readOrder(call, orderId)
+        return { status, closing: closing ?? undefined }
       } catch (error) {
         if (error instanceof MarketRefusal && error.message === UNKNOWN) return undefined
         throw error
@@ -102,6 +110,17 @@ export function openMarket(options: ApiOptions): Market {
     async attest({ pubkey, confirmedSats, at, signature }) {
       await call(ATTEST, { input: { pubkey, confirmed_sats: `${confirmedSats}`, at: `${at}`, signature } }, done)
     },
+  }
+}
+
+async function readOrder(call: Call, orderId: string) {
+  const ask = async (fields: string) => (await call(orderWith(fields), { id: orderId }, order)).user.market.orders.get_order
+  try {
+    return await ask('id status closing')
+  } catch (error) {
+    // A market of an earlier release: its seller learns of the end alone.
+    if (error instanceof MarketRefusal && error.message.startsWith(UNKNOWN_FIELD)) return ask('id status')
+    throw error
   }
 }
 

@@ -10,6 +10,8 @@ type SaleTerms = Omit<ListedSale, 'orderId' | 'status'>
 /** What happened with one sale, as the journal keeps it. The next act follows from these steps alone. */
 export type SaleStep =
   | { readonly type: 'Seen'; readonly terms: SaleTerms }
+  /** Written before the market is told of it. */
+  | ({ readonly type: 'InvoiceMade' } & Invoice)
   | { readonly type: 'InvoiceGiven'; readonly paymentHash: string }
   /** Written before the node is asked. `pendingBefore`: what the node was opening to this peer already. */
   | { readonly type: 'OpeningBegun'; readonly pendingBefore: readonly string[] }
@@ -31,6 +33,7 @@ export type SaleStep =
   | { readonly type: 'Ended'; readonly how: string }
 
 type ChannelEnd = Pick<ClosedChannel, 'how' | 'by' | 'closingTxid' | 'height'> & { readonly early: boolean }
+type Invoice = { readonly paymentHash: string; readonly request: string }
 type Funding = { readonly outpoint: string; readonly handle: string; readonly feeRate: number }
 /** There is never more than one funding of a sale: the next opening needs 'none', which only `SetBack` brings back. */
 type Opening =
@@ -42,7 +45,12 @@ type Opening =
 export type Sale = {
   readonly orderId: string
   readonly terms: SaleTerms
-  readonly invoice: { readonly paymentHash: string; readonly at: number } | null
+  /** Made, and not known to be given: it is given again before another one is made. */
+  readonly made: Invoice | null
+  /** When the market took one last; null: it has none. */
+  readonly givenAt: number | null
+  /** Payment hashes of those that the market took, newest last: it may pay any of them. */
+  readonly given: readonly string[]
   readonly opening: Opening
   readonly setbacks: number
   readonly lastSetbackAt: number
@@ -55,28 +63,20 @@ export type Sale = {
   readonly ended: boolean
 }
 
+/** The market takes no more for one order. */
+const MOST_INVOICES = 50
+
 /** @returns the sale after one step; the first is always Seen */
 export function evolve(sale: Sale | undefined, orderId: string, at: number, step: SaleStep): Sale {
-  if (step.type === 'Seen') {
-    if (sale && !mayBegin(sale)) return sale
-    return {
-      orderId,
-      terms: step.terms,
-      invoice: null,
-      opening: { state: 'none' },
-      setbacks: 0,
-      lastSetbackAt: 0,
-      unreached: 0,
-      cancelled: false,
-      sold: false,
-      closed: null,
-      ended: false,
-    }
-  }
+  if (step.type === 'Seen') return sale && !mayBegin(sale) ? sale : begun(sale, orderId, step.terms)
   if (!sale) throw new Error(`the journal of order ${orderId} begins with ${step.type}`)
   switch (step.type) {
-    case 'InvoiceGiven':
-      return { ...sale, invoice: { paymentHash: step.paymentHash, at } }
+    case 'InvoiceMade':
+      return { ...sale, made: { paymentHash: step.paymentHash, request: step.request } }
+    case 'InvoiceGiven': {
+      const given = [...sale.given.filter((hash) => hash !== step.paymentHash), step.paymentHash]
+      return { ...sale, made: null, givenAt: at, given: given.slice(-MOST_INVOICES) }
+    }
     case 'OpeningBegun':
       return { ...sale, opening: { state: 'begun', pendingBefore: step.pendingBefore } }
     case 'Prepared':
@@ -94,7 +94,7 @@ export function evolve(sale: Sale | undefined, orderId: string, at: number, step
     case 'FeeRaised':
       return { ...sale, opening: { ...funding(sale), state: 'published', feeHeight: step.height, feeRate: step.feeRate } }
     case 'InvoiceRefused':
-      return { ...sale, setbacks: sale.setbacks + 1, lastSetbackAt: at }
+      return { ...sale, made: null, setbacks: sale.setbacks + 1, lastSetbackAt: at }
     case 'SetBack':
       return {
         ...sale,
@@ -115,6 +115,23 @@ export function evolve(sale: Sale | undefined, orderId: string, at: number, step
       return { ...sale, ended: true }
   }
 }
+
+const begun = (before: Sale | undefined, orderId: string, terms: SaleTerms): Sale => ({
+  orderId,
+  terms,
+  made: null,
+  givenAt: null,
+  // The attempt before may turn out to be the one that is paid for.
+  given: before ? payableHashes(before) : [],
+  opening: { state: 'none' },
+  setbacks: 0,
+  lastSetbackAt: 0,
+  unreached: 0,
+  cancelled: false,
+  sold: false,
+  closed: null,
+  ended: false,
+})
 
 /** A sale that ended without a channel can come again, as another attempt at the same order. */
 export const mayBegin = ({ ended, sold, opening }: Sale): boolean => ended && !sold && opening.state === 'none'
@@ -154,8 +171,11 @@ export function nextAct(sale: Sale, status: string | undefined, now: number, lim
 }
 
 /** While a channel is wanted one invoice is enough; a sale that is listed later wants another one. */
-const owesInvoice = ({ invoice }: Sale, status: string, now: number): boolean =>
-  invoice === null || (status !== 'WAITING_FOR_CHANNEL_OPEN' && now - invoice.at > NEW_INVOICE_AFTER_MS)
+const owesInvoice = ({ givenAt }: Sale, status: string, now: number): boolean =>
+  givenAt === null || (status !== 'WAITING_FOR_CHANNEL_OPEN' && now - givenAt > NEW_INVOICE_AFTER_MS)
+
+/** Payment hashes of all invoices by which the sale may be paid, also of one whose giving was not answered. */
+export const payableHashes = ({ given, made }: Sale): readonly string[] => (made ? [...given, made.paymentHash] : given)
 
 const retryAt = ({ setbacks, lastSetbackAt }: Sale, { firstRetryMs, longestRetryMs }: Pace): number =>
   setbacks === 0 ? 0 : lastSetbackAt + backoff(setbacks - 1, firstRetryMs, longestRetryMs)

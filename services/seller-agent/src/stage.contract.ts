@@ -42,6 +42,8 @@ type Order = {
   invoices: string[]
   named: Attestation[]
   refuse: 'funding' | 'cancel' | undefined
+  /** Why its payment is on its way back. */
+  closing: string | undefined
   cancels: number
   readonly sale: Omit<ListedSale, 'status'>
 }
@@ -92,7 +94,16 @@ export async function openStage() {
       const sockets = buyer.uris.map((uri) => uri.split('@')[1] ?? '')
       const lease = leaseBlocks === undefined ? {} : { leaseBlocks }
       const sale = { orderId, sizeSat: `${SIZE}`, sellerSat: '2500', peer: buyer.pubkey, sockets, isPrivate: false, ...lease }
-      const order: Order = { status, listed: true, invoices: [], named: [], refuse: undefined, cancels: 0, sale }
+      const order: Order = {
+        status,
+        listed: true,
+        invoices: [],
+        named: [],
+        refuse: undefined,
+        closing: undefined,
+        cancels: 0,
+        sale,
+      }
       orders.set(orderId, order)
       return order
     },
@@ -155,12 +166,16 @@ function fakeMarket(orders: ReadonlyMap<string, Order>, sellerKey: string, buyer
   }
   return {
     salesToDo: async () => [...orders.values()].filter(({ listed }) => listed).map(({ sale, status }) => ({ ...sale, status })),
-    status: async (orderId) => orders.get(orderId)?.status,
+    async standing(orderId) {
+      const order = orders.get(orderId)
+      return order && { status: order.status, closing: order.closing }
+    },
     async accept(orderId, request) {
       const invoice = decodePaymentRequest(request)
       expect(invoice?.amountMsat).toBe(2_500_000n)
       expect((invoice?.expiresAt ?? 0) - Date.now()).toBeGreaterThan(49 * 3_600_000)
-      found(orderId).invoices.push(invoice?.paymentHash ?? '')
+      const { invoices } = found(orderId)
+      if (invoices.at(-1) !== invoice?.paymentHash) invoices.push(invoice?.paymentHash ?? '')
     },
     async nameFunding(orderId, attestation) {
       const order = found(orderId)

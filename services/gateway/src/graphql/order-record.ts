@@ -2,16 +2,20 @@ import { isFailure } from '@penstock/kernel/order-status.ts'
 import { msatToSatFloor, SAT_PER_BTC } from '@penstock/kernel/money.ts'
 import { isoTime } from '@penstock/kernel/time.ts'
 import type { Gateway } from '../ports.ts'
+import { channelOf } from '../read/orders.ts'
 import { reasonGiven } from '../read/reason.ts'
 import type { OrderInRole, Role } from '../read/sales.ts'
+import type { ChannelView } from '../views/channel-view.ts'
 import type { AttemptView, OrderView } from '../views/order-view.ts'
 import { currentAttempt } from '../views/order-view.ts'
+import { isOpen } from '../views/order-status.ts'
 import { statusFor } from '../views/sales.ts'
 import { payoutRecord, sellerPaymentStatus } from './payout-record.ts'
 
 /** An order as the public interface shows it to one who takes part in it; lists choose from the same fields. */
 export function orderRecord(gateway: Pick<Gateway, 'nodes' | 'records'>, found: OrderInRole) {
-  const { order, channel, role } = found
+  const { order, role } = found
+  const channel = channelOf(found)
   const { terms } = order
   const attempt = shownAttempt(order, role)
   const candidate = attempt?.candidate ?? terms.candidate
@@ -39,8 +43,9 @@ export function orderRecord(gateway: Pick<Gateway, 'nodes' | 'records'>, found: 
       buyer: { id: `${id}/buyer`, sats: terms.priceSat, usd: dollarsOf(order) },
     },
     options: { id, private: terms.isPrivate, rails_cluster_only: terms.railsOnly, asset_id: terms.assetId },
-    confirmations: { id, confirmations: isMine ? Math.max(order.confirmations, confirmationsOf(found)) : 0 },
-    blocks_until_can_be_closed: isMine ? blocksLeft(found) : null,
+    // The watcher counts on after the order needs no more.
+    confirmations: { id, confirmations: isMine ? Math.max(order.confirmations, channel?.confirmations ?? 0) : 0 },
+    blocks_until_can_be_closed: isMine ? blocksLeft(order, channel) : null,
     payment: {
       id,
       lightning: { id, invoice: isSeller ? null : (order.invoice?.request ?? null), pending: isInvoicePending(order) },
@@ -49,6 +54,7 @@ export function orderRecord(gateway: Pick<Gateway, 'nodes' | 'records'>, found: 
     payout: isSeller ? payoutRecord(found, candidate, attempt) : null,
     is_seller: isSeller,
     action_needed: role.actionNeeded,
+    closing: isMine ? closingOf(found) : null,
     reason: async () => (isSeller && attempt?.reason) || ((await reasonGiven(gateway, order)) ?? order.reason),
   }
 }
@@ -61,6 +67,16 @@ const nodeRecord = ({ nodes }: Pick<Gateway, 'nodes'>, id: string, { pubkey, soc
   sockets: async () => (sockets.length > 0 ? sockets : (await nodes(pubkey)).sockets),
 })
 
+// Where the node gave it back by itself nobody has said why.
+const GOES_BACK = 'The payment goes back.'
+
+/** Why the payment is on its way back: the order's word, or settlement's, which may be ahead of it. */
+function closingOf({ order, hold }: OrderInRole): string | null {
+  if (!isOpen(order.status) || hold?.status === 'settling' || hold?.status === 'settled') return null
+  if (order.closing) return order.closing.reason
+  return hold?.status === 'cancelling' || hold?.status === 'cancelled' ? (hold.reason ?? GOES_BACK) : null
+}
+
 /** An order that is over, or about to be, gets no invoice any more. */
 const isInvoicePending = ({ invoice, closing, status }: OrderView): boolean =>
   invoice === null && closing === null && !isFailure(status)
@@ -70,10 +86,6 @@ function shownAttempt(order: OrderView, role: Role): AttemptView | undefined {
   const number = role.is === 'seller' ? role.attempt : currentAttempt(order)
   return order.attempts.find(({ attempt }) => attempt === number)
 }
-
-/** The watcher counts on after the order needs no more; what it says of another outpoint does not count. */
-const confirmationsOf = ({ order, channel }: OrderInRole): number =>
-  channel && channel.outpoint === order.outpoint ? channel.confirmations : 0
 
 function timeoutOf({ status, terms, invoice }: OrderView, attempt: AttemptView | undefined): string | null {
   const at =
@@ -88,9 +100,9 @@ function timeoutOf({ status, terms, invoice }: OrderView, attempt: AttemptView |
 }
 
 /** From the last block that the watcher spoke of; the whole lease as long as it has not begun. */
-function blocksLeft({ order, channel }: OrderInRole): number | null {
+function blocksLeft({ terms }: OrderView, channel: ChannelView | undefined): number | null {
   if (channel?.lease) return 0
-  if (!channel || channel.leaseEndsAtHeight === null || channel.tipHeight === null) return order.terms.leaseBlocks
+  if (!channel || channel.leaseEndsAtHeight === null || channel.tipHeight === null) return terms.leaseBlocks
   return Math.max(0, channel.leaseEndsAtHeight - channel.tipHeight)
 }
 

@@ -5,7 +5,7 @@ import { noEvidence, scoreOf } from '@penstock/market/score.ts'
 import type { Chain } from '@penstock/ports/chain.ts'
 import type { Peers } from '@penstock/ports/lightning.ts'
 import type { Gateway } from '../ports.ts'
-import { allOffers, isRails, type StoredOffer } from '../read/offers.ts'
+import { isRails, offersOfSellers, type StoredOffer } from '../read/offers.ts'
 import { availableSat } from '../views/offer-view.ts'
 
 export type LspType = 'recommended' | 'cheapest'
@@ -16,12 +16,14 @@ export type Outside = { readonly peers: Pick<Peers, 'addresses'>; readonly chain
 
 type Needs = Pick<Gateway, 'views' | 'clock' | 'config'>
 
-/** The order book as the read models have it now. */
+/** What can be bought of the order book, as the read models have it now. */
 export async function bookEntries({ views, clock, config }: Needs): Promise<readonly BookEntry[]> {
-  const found = await allOffers(views)
+  const found = await offersOfSellers(views)
   const reserved = new Map<string, bigint>()
   for (const { offer } of found) reserved.set(offer.pubkey, (reserved.get(offer.pubkey) ?? 0n) + BigInt(offer.reservedSat))
-  return found.map((one) => entryOf(one, reserved.get(one.offer.pubkey) ?? 0n, clock.now(), config.railsScore))
+  return found
+    .filter(({ offer }) => offer.status === 'ENABLED')
+    .map((one) => entryOf(one, reserved.get(one.offer.pubkey) ?? 0n, clock.now(), config.railsScore))
 }
 
 function entryOf({ offer, seller }: StoredOffer, sellerReservedSat: bigint, now: number, railsScore: number): BookEntry {

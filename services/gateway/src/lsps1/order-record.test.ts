@@ -119,6 +119,20 @@ test('a whole record, with its times in the form of the standard', () => {
   })
 })
 
+test('a transaction that was published and replaced gives the next one neither its time nor its outpoint', () => {
+  const other = outpointOf(8)
+  const replaced = [...toNamed, seen, fact('OutpointNamed', { attempt: 1, outpoint: other })]
+  const between = record(replaced) ?? assert.fail()
+  // COMPLETED was said once, and stands.
+  assert.deepEqual([between.order_state, between.channel], ['COMPLETED', null])
+  const found = record([...replaced, fact('FundingSeen', { outpoint: other })]) ?? assert.fail()
+  assert.deepEqual(found.channel, {
+    funded_at: '2027-01-31T12:00:09.000Z',
+    funding_outpoint: other,
+    expires_at: '2027-02-01T12:00:09.000Z',
+  })
+})
+
 test('neither an order of another door nor one without an invoice', () => {
   assert.equal(record([fact('OrderPlaced', { ...orderTermsOf(), approveBefore: null }), issued]), undefined)
   assert.equal(record([placed]), undefined)

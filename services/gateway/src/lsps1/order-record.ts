@@ -12,12 +12,17 @@ const published: ReadonlySet<OrderStatus> = new Set([
   'VALID_CHANNEL_OPENING',
 ])
 
-/** When the funding was published; whatever comes later never takes that back. @returns undefined before */
-const fundedAt = ({ statuses }: OrderView): number | undefined => statuses.find(({ status }) => published.has(status))?.at
+const isPublished = ({ status }: OrderView['statuses'][number]): boolean => published.has(status)
+
+/** When the funding that counts was published. @returns undefined before, also where another one was published that it replaced */
+function fundedAt({ statuses }: OrderView): number | undefined {
+  const named = statuses.findLastIndex(({ status }) => status === 'SELLER_SENT_TRANSACTION')
+  return statuses.slice(named + 1).find(isPublished)?.at
+}
 
 /** COMPLETED stands for good: where the payment is released after all, that shows as REFUNDED. */
 function orderStateOf(order: OrderView): LspOrder['order_state'] {
-  if (fundedAt(order) !== undefined) return 'COMPLETED'
+  if (order.statuses.some(isPublished)) return 'COMPLETED'
   return isFailure(order.status) ? 'FAILED' : 'CREATED'
 }
 

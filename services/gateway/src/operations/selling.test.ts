@@ -105,29 +105,49 @@ test('a sale that needs something is listed until it is done', async () => {
   assert.equal((await sales(SELLER)).list[0]?.['outpoint'], outpointOf(1))
 })
 
-test("an invoice that expired unpaid is asked for again, by settlement's word alone", async () => {
-  await opening()
-  await market.happens('order', ORDER, [
-    { type: 'OutpointNamed', data: { attempt: 1, outpoint: outpointOf(1) } },
-    offered,
-    { type: 'PayoutInvoiceTaken', data: { paymentHash } },
-  ])
-  const failed = { attempt: 1, paymentHash, status: 'SELLER_INVOICE_EXPIRED', reason: 'The invoice expired.', retryAt: 1 }
-  await market.happens('settlement', ORDER, [
-    { type: 'HoldSettled', data: { settledAt: 1, receivedMsat: '3000000' } },
-    { type: 'PayoutFailed', data: failed },
-  ])
-  const {
-    list: [sale],
-  } = await sales(SELLER, { action_needed: true })
-  assert.deepEqual(sale?.['payout'], { sats: '2500', invoice_status: 'TAKEN', status: 'FAILED', reason: 'The invoice expired.' })
-  assert.equal(at(await market.gql(GET, {}, keys[SELLER]), 'user.market.orders.get_order.action_needed'), true)
-  assert.equal(
-    at(await market.gql(GET, {}, keys[SELLER]), 'user.market.orders.get_order.payment_status'),
-    'SELLER_INVOICE_EXPIRED',
-  )
-  assert.equal(at(await market.gql(GET, {}, keys[BUYER]), 'user.market.orders.get_order.payment_status'), 'SUCCESSFUL_PAYMENT')
-})
+const invoiceTaken = (hash: string) => [
+  { type: 'PayoutInvoiceOffered', data: { paymentHash: hash, payee: candidateOf(1).sellerPubkey, amountMsat: '2500000' } },
+  { type: 'PayoutInvoiceTaken', data: { paymentHash: hash } },
+]
+/** The money of the order, from the naming of the outpoint until the seller's first invoice is to be paid. */
+const settled = [
+  { type: 'OutpointNoted', data: { attempt: 1, outpoint: outpointOf(1), terms: { sellerPubkey: candidateOf(1).sellerPubkey } } },
+  ...invoiceTaken(paymentHash),
+  { type: 'HoldSettled', data: { settledAt: 1, receivedMsat: '3000000' } },
+  { type: 'LedgerPosted', data: { posting: 'settled', entries: [{ account: 'payable', amountMsat: '-2500000' }] } },
+  { type: 'PayoutReleased', data: { atHeight: 110, confirmations: 6 } },
+  { type: 'PayoutRequested', data: { attempt: 1, paymentHash, request, maxFeeMsat: '1' } },
+]
+
+test.each([
+  ['SELLER_INVOICE_EXPIRED', 'The invoice expired.'],
+  ['PAYMENT_REJECTED_BY_DESTINATION', 'The node refused it.'],
+])(
+  "an invoice that ends with %s is asked for again, by settlement's word alone, until there is another",
+  async (status, reason) => {
+    await opening()
+    await market.happens('order', ORDER, [
+      { type: 'OutpointNamed', data: { attempt: 1, outpoint: outpointOf(1) } },
+      offered,
+      { type: 'PayoutInvoiceTaken', data: { paymentHash } },
+    ])
+    await market.happens('settlement', ORDER, settled)
+    assert.equal((await sales(SELLER, { action_needed: true })).total, 0)
+    await market.happens('settlement', ORDER, [
+      { type: 'PayoutFailed', data: { attempt: 1, paymentHash, status, reason, retryAt: null } },
+    ])
+    const { list } = await sales(SELLER, { action_needed: true })
+    assert.deepEqual(list[0]?.['payout'], { sats: '2500', invoice_status: 'TAKEN', status: 'FAILED', reason })
+    const shown = async (what: string, account = SELLER) =>
+      at(await market.gql(GET, {}, keys[account]), `user.market.orders.get_order.${what}`)
+    assert.deepEqual([await shown('action_needed'), await shown('payment_status')], [true, status])
+    assert.equal(await shown('payment_status', BUYER), 'SUCCESSFUL_PAYMENT')
+    const second = 'f'.repeat(64)
+    await market.happens('settlement', ORDER, invoiceTaken(second))
+    assert.deepEqual([await shown('action_needed'), await shown('payment_status')], [false, 'SUCCESSFUL_PAYMENT'])
+    assert.equal((await sales(SELLER, { action_needed: true })).total, 0)
+  },
+)
 
 test('accept is answered with what settlement makes of the invoice', async () => {
   await opening()

@@ -46,7 +46,7 @@ export async function pruneSlots(views: Gateway['views'], now: number): Promise<
   await db
     .deleteFrom('gateway_order_slots')
     .where('at', '<', now - PENDING_MS)
-    .where('order_id', 'not in', db.selectFrom('gateway_orders').select('id'))
+    .where('order_id', 'not in', db.selectFrom('gateway_orders_v2').select('id'))
     .execute()
 }
 
@@ -61,14 +61,14 @@ async function lock(trx: Transaction<Tables>, name: string, at: number): Promise
 
 async function atDestination(trx: Transaction<Tables>, destination: string, now: number): Promise<number> {
   const { open } = await trx
-    .selectFrom('gateway_orders')
+    .selectFrom('gateway_orders_v2')
     .select((count) => count.fn.countAll().as('open'))
     .where('destination', '=', destination)
     .where('open', '=', 1)
     .executeTakeFirstOrThrow()
   const { begun } = await trx
     .selectFrom('gateway_order_slots as s')
-    .leftJoin('gateway_orders as o', 'o.id', 's.order_id')
+    .leftJoin('gateway_orders_v2 as o', 'o.id', 's.order_id')
     .select((count) => count.fn.countAll().as('begun'))
     .where('s.destination', '=', destination)
     .where('o.id', 'is', null)
@@ -80,7 +80,7 @@ async function atDestination(trx: Transaction<Tables>, destination: string, now:
 async function fromIp(trx: Transaction<Tables>, ip: string, now: number): Promise<number> {
   const { open } = await trx
     .selectFrom('gateway_order_slots as s')
-    .leftJoin('gateway_orders as o', 'o.id', 's.order_id')
+    .leftJoin('gateway_orders_v2 as o', 'o.id', 's.order_id')
     .select((count) => count.fn.countAll().as('open'))
     .where('s.ip', '=', ip)
     .where((where) =>

@@ -2,10 +2,10 @@ import { isFailure, type OrderStatus } from '@penstock/kernel/order-status.ts'
 import { SAT_PER_BTC } from '@penstock/kernel/money.ts'
 import { BLOCK_SECONDS } from '@penstock/kernel/time.ts'
 import { dollars } from '@penstock/market/market.ts'
-import type { StoredOrder } from '../read/orders.ts'
+import { channelOf, type StoredOrder } from '../read/orders.ts'
 import { currentAttempt, type OrderView } from '../views/order-view.ts'
 import { isFinal, type Step, timelineOf } from './timeline.ts'
-import { words } from './words.ts'
+import { type Words, words } from './words.ts'
 
 /** Which of its faces the page shows. */
 export type Stage = 'approval' | 'pay' | 'late' | 'progress' | 'done' | 'ended'
@@ -36,8 +36,8 @@ export type Detail = { readonly name: string; readonly value: string; readonly i
 /** @param rejectedBecause in the seller's own words, where it rejected the order */
 export function orderPageOf(found: StoredOrder, now: number, rejectedBecause?: string): OrderPage {
   const { order } = found
-  const stage = stageOf(order, now)
-  const said = words[stage === 'late' ? 'BUYER_FAILED_TO_PAY' : order.status]
+  const stage = stageOf(found, now)
+  const said = wordsOf(order.status, stage)
   return {
     stage,
     status: order.status,
@@ -46,7 +46,7 @@ export function orderPageOf(found: StoredOrder, now: number, rejectedBecause?: s
       order.closing && stage !== 'ended'
         ? 'Its payment is on the way back; the status follows when our node has confirmed that.'
         : said.lead,
-    money: moneyOf(order, stage),
+    money: moneyOf(found, stage),
     reason: stage === 'ended' ? (rejectedBecause ?? order.reason) : (order.closing?.reason ?? null),
     isFinal: isFinal(order.status),
     sats: grouped(order.terms.priceSat),
@@ -63,31 +63,48 @@ export function orderPageOf(found: StoredOrder, now: number, rejectedBecause?: s
 export const versionOf = ({ order, hold, channel }: StoredOrder): string =>
   [order.updatedAt, order.status, hold?.status, channel?.confirmations].join(' ')
 
-function stageOf({ status, invoice, closing }: OrderView, now: number): Stage {
+function stageOf({ order, hold }: StoredOrder, now: number): Stage {
+  const { status, invoice, closing, held } = order
   if (isFailure(status)) return 'ended'
   if (isFinal(status)) return 'done'
   if (status === 'WAITING_FOR_SELLER_APPROVAL') return 'approval'
-  if (status !== 'WAITING_FOR_BUYER_PAYMENT' || closing) return 'progress'
+  if (status !== 'WAITING_FOR_BUYER_PAYMENT' || closing || held || isLocked(hold)) return 'progress'
   return invoice && invoice.expiresAt > now ? 'pay' : 'late'
 }
 
-function moneyOf({ held }: OrderView, stage: Stage): string | null {
+/** Settlement may have the payment before the order hears of it, and the order has it before a seller is found. */
+const isLocked = (hold: StoredOrder['hold']): boolean =>
+  hold?.status === 'held' || hold?.status === 'settling' || hold?.status === 'settled'
+
+function wordsOf(status: OrderStatus, stage: Stage): Words {
+  if (stage === 'late') return words.BUYER_FAILED_TO_PAY
+  return words[stage === 'progress' && status === 'WAITING_FOR_BUYER_PAYMENT' ? 'WAITING_FOR_CHANNEL_OPEN' : status]
+}
+
+function moneyOf({ order, hold }: StoredOrder, stage: Stage): string | null {
   if (stage !== 'late' && stage !== 'ended') return null
-  return held ? 'Your payment was released: it is back in your wallet.' : 'Nothing was paid.'
+  const wasPaid = order.held !== null || (hold?.expiryHeight ?? null) !== null
+  if (!wasPaid) return 'Nothing was paid.'
+  return hold?.status === 'cancelling'
+    ? 'Your payment is on its way back to your wallet.'
+    : 'Your payment was released: it is back in your wallet.'
 }
 
 /** Shown while blocks are waited for. */
-function progressOf({ order, channel }: StoredOrder): OrderPage['progress'] {
+function progressOf(found: StoredOrder): OrderPage['progress'] {
+  const { order } = found
   if (order.status !== 'ON_CHAIN_CONFIRMATION' && order.status !== 'WAITING_FOR_ON_CHAIN_CONFIRMATION') return null
-  const required = order.terms.requiredConfirmations
-  const seen = Math.max(order.confirmations, channel?.outpoint === order.outpoint ? (channel?.confirmations ?? 0) : 0)
+  // Never fewer than the market's own, whatever was asked for.
+  const required = Math.max(order.terms.requiredConfirmations, order.terms.policy.requiredConfirmations)
+  const seen = Math.max(order.confirmations, channelOf(found)?.confirmations ?? 0)
   return { confirmations: Math.min(seen, required), required }
 }
 
-function detailsOf({ order, channel }: StoredOrder): readonly Detail[] {
+function detailsOf(found: StoredOrder): readonly Detail[] {
+  const { order } = found
   const { terms } = order
   const attempt = order.attempts.find((one) => one.attempt === currentAttempt(order))
-  const channelId = order.channelId ?? channel?.channelId ?? null
+  const channelId = order.channelId ?? channelOf(found)?.channelId ?? null
   return [
     { name: 'Capacity to receive', value: `${grouped(terms.sizeSat)} sat` },
     { name: 'Channel', value: terms.isPrivate ? 'private' : 'public' },

@@ -25,8 +25,15 @@ export function timelineOf(order: OrderView): readonly Step[] {
     const { title, text } = words[status]
     return { state: stateOf(status, index === newest), status, title, text, at }
   })
-  const been = [...passed, ...notesOf(order)].toSorted((a, b) => (a.at ?? 0) - (b.at ?? 0))
-  return [...been, ...ahead(order.status)]
+  return [...between(passed, notesOf(order)), ...ahead(order.status)]
+}
+
+/** Statuses follow each other as they came, whatever the clocks of those who told them; notes stand where their time is. */
+function between(statuses: readonly Step[], notes: readonly Step[]): readonly Step[] {
+  let latest = 0
+  const placed = statuses.map((step) => ({ step, after: (latest = Math.max(latest, step.at ?? 0)) }))
+  const noted = notes.map((step) => ({ step, after: step.at ?? 0 }))
+  return [...placed, ...noted].toSorted((one, other) => one.after - other.after).map(({ step }) => step)
 }
 
 function stateOf(status: OrderStatus, isNewest: boolean): Step['state'] {

@@ -15,7 +15,7 @@ export const marketNow =
   async () => {
     const db = tablesOf(views)
     const orders = await db
-      .selectFrom('gateway_orders')
+      .selectFrom('gateway_orders_v2')
       .select(({ fn }) => ['status', fn.countAll().as('count')])
       .where('open', '=', 1)
       .groupBy('status')

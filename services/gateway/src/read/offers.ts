@@ -30,9 +30,15 @@ export async function offerById(views: Db, id: string): Promise<StoredOffer | un
   return row && stored(row)
 }
 
-/** The whole book, for whoever ranks it. */
-export const allOffers = async (views: Db): Promise<readonly StoredOffer[]> =>
-  (await rows(views).select(['o.view', 's.view as seller']).where('o.status', '=', 'ENABLED').execute()).map(stored)
+/**
+ * All offers of those who sell anything now, for whoever ranks them: what is reserved at an offer that is disabled by now
+ * is the same seller's money as what its others sell.
+ */
+export async function offersOfSellers(views: Db): Promise<readonly StoredOffer[]> {
+  const selling = tablesOf(views).selectFrom('gateway_offers').select('pubkey').where('status', '=', 'ENABLED')
+  const found = await rows(views).select(['o.view', 's.view as seller']).where('o.pubkey', 'in', selling).execute()
+  return found.map(stored)
+}
 
 /** The public book, oldest first, so that pages stay where they are while offers come. */
 export async function offersPage(

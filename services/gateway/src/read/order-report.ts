@@ -1,7 +1,7 @@
 import { isoTime } from '@penstock/kernel/time.ts'
 import type { Views } from '@penstock/ports/views.ts'
 import type { AttemptView } from '../views/order-view.ts'
-import { orderById, stepsOf } from './orders.ts'
+import { channelOf, orderById, stepsOf } from './orders.ts'
 
 const time = (at: number | null | undefined): string | null => (at === null || at === undefined ? null : isoTime(at))
 
@@ -9,7 +9,8 @@ const time = (at: number | null | undefined): string | null => (at === null || a
 export async function orderReport(views: Pick<Views, 'db'>, orderId: string) {
   const found = await orderById(views, orderId)
   if (!found) return undefined
-  const { order, hold, channel } = found
+  const { order, hold } = found
+  const channel = channelOf(found)
   const { terms } = order
   const shown = order.attempts.find(({ outpoint }) => outpoint !== null && outpoint === order.outpoint) ?? order.attempts.at(-1)
   const steps = await stepsOf(views, orderId, ['order', 'settlement', 'channel'])

@@ -19,9 +19,9 @@ type Row = { view: string; hold: string | null; channel: string | null }
 
 const rows = (views: Db) =>
   tablesOf(views)
-    .selectFrom('gateway_orders as o')
-    .leftJoin('gateway_holds as h', 'h.order_id', 'o.id')
-    .leftJoin('gateway_channels as c', 'c.order_id', 'o.id')
+    .selectFrom('gateway_orders_v2 as o')
+    .leftJoin('gateway_holds_v2 as h', 'h.order_id', 'o.id')
+    .leftJoin('gateway_channels_v2 as c', 'c.order_id', 'o.id')
     .select(['o.view', 'h.view as hold', 'c.view as channel'])
 
 // The texts are written by the projections from these very types.
@@ -30,6 +30,10 @@ export const stored = ({ view, hold, channel }: Row): StoredOrder => ({
   hold: hold === null ? undefined : (JSON.parse(hold) as HoldView),
   channel: channel === null ? undefined : (JSON.parse(channel) as ChannelView),
 })
+
+/** What the watcher says of the outpoint that counts; of one that was replaced it says nothing about this order. */
+export const channelOf = ({ order, channel }: Pick<StoredOrder, 'order' | 'channel'>): ChannelView | undefined =>
+  order.outpoint !== null && channel?.outpoint === order.outpoint ? channel : undefined
 
 export async function orderById(views: Db, id: string): Promise<StoredOrder | undefined> {
   const row = await rows(views).where('o.id', '=', id).executeTakeFirst()
@@ -42,8 +46,8 @@ export async function orderById(views: Db, id: string): Promise<StoredOrder | un
  */
 export async function isUnread(views: Db, id: string): Promise<boolean> {
   const row = await tablesOf(views)
-    .selectFrom('gateway_holds as h')
-    .leftJoin('gateway_orders as o', 'o.id', 'h.order_id')
+    .selectFrom('gateway_holds_v2 as h')
+    .leftJoin('gateway_orders_v2 as o', 'o.id', 'h.order_id')
     .select('h.order_id')
     .where('h.order_id', '=', id)
     .where('o.id', 'is', null)
@@ -77,7 +81,7 @@ export async function ordersOfBuyer(
   { limit, offset }: Page,
 ): Promise<Listed<Entry>> {
   const mine = tablesOf(views)
-    .selectFrom('gateway_orders')
+    .selectFrom('gateway_orders_v2')
     .where('buyer_account_id', '=', accountId)
     .$if(only !== null, (query) => query.where('id', '=', only))
   const list = await mine
@@ -105,22 +109,35 @@ export type Step = {
   readonly data: object
 }
 
-/** Every fact of these streams about the order, oldest first. */
+/** Every fact of these streams about the order, oldest first: each stream in its own order, and beside the others by time. */
 export async function stepsOf(views: Db, orderId: string, categories: readonly string[] = ['order']): Promise<readonly Step[]> {
   const found = await tablesOf(views)
-    .selectFrom('gateway_order_facts')
+    .selectFrom('gateway_order_facts_v2')
     .selectAll()
     .where('order_id', '=', orderId)
     .where('category', 'in', categories)
-    .orderBy('at')
     .orderBy('category')
     .orderBy('revision')
     .execute()
-  return found.map(({ event_id, category, type, at, data }) => ({
+  return byTime(found).map(({ event_id, category, type, at, data }) => ({
     id: event_id,
     category,
     type,
     at,
     data: JSON.parse(data) as object,
   }))
+}
+
+/**
+ * A fact's time is by the clock of whoever sent the command, and of two of one stream the later may have the earlier one.
+ * @param rows stream by stream, each in its order
+ */
+function byTime<Row extends { readonly category: string; readonly at: number }>(rows: readonly Row[]): readonly Row[] {
+  const latest = new Map<string, number>()
+  const placed = rows.map((row) => {
+    const after = Math.max(row.at, latest.get(row.category) ?? 0)
+    latest.set(row.category, after)
+    return { row, after }
+  })
+  return placed.toSorted((one, other) => one.after - other.after).map(({ row }) => row)
 }

@@ -23,8 +23,8 @@ const sellerActs = sql<number>`case when s.action_needed = 1 or (h.invoice_due =
  * are used, and it costs the same however much was sold.
  */
 const dueOf = (accountId: string) =>
-  sql<string>`(select order_id from gateway_sales where account_id = ${accountId} and action_needed = 1
-    union all select order_id from gateway_holds where invoice_due = 1)`
+  sql<string>`(select order_id from gateway_sales_v2 where account_id = ${accountId} and action_needed = 1
+    union all select order_id from gateway_holds_v2 where invoice_due = 1)`
 /** In a form that no index answers: what is due is few, and the account's sales may be many. */
 const isOf = (accountId: string) => sql<number>`case when s.account_id = ${accountId} then 1 else 0 end`
 
@@ -36,10 +36,10 @@ export async function salesOfAccount(
   { peerPubkey, actionNeeded }: OrderFilter,
 ): Promise<Listed<OrderInRole>> {
   const mine = tablesOf(views)
-    .selectFrom('gateway_sales as s')
-    .innerJoin('gateway_orders as o', 'o.id', 's.order_id')
-    .leftJoin('gateway_holds as h', 'h.order_id', 's.order_id')
-    .leftJoin('gateway_channels as c', 'c.order_id', 's.order_id')
+    .selectFrom('gateway_sales_v2 as s')
+    .innerJoin('gateway_orders_v2 as o', 'o.id', 's.order_id')
+    .leftJoin('gateway_holds_v2 as h', 'h.order_id', 's.order_id')
+    .leftJoin('gateway_channels_v2 as c', 'c.order_id', 's.order_id')
     .$if(actionNeeded !== true, (query) => query.where('s.account_id', '=', accountId))
     .$if(actionNeeded === true, (query) => query.where('s.order_id', 'in', dueOf(accountId)).where(isOf(accountId), '=', 1))
     .$if(peerPubkey !== undefined, (query) => query.where('s.buyer_pubkey', '=', peerPubkey ?? ''))
@@ -65,13 +65,13 @@ export async function purchasesOfAccount(
   { peerPubkey, actionNeeded }: OrderFilter,
 ): Promise<Listed<OrderInRole>> {
   const mine = tablesOf(views)
-    .selectFrom('gateway_orders as o')
-    .leftJoin('gateway_holds as h', 'h.order_id', 'o.id')
-    .leftJoin('gateway_channels as c', 'c.order_id', 'o.id')
+    .selectFrom('gateway_orders_v2 as o')
+    .leftJoin('gateway_holds_v2 as h', 'h.order_id', 'o.id')
+    .leftJoin('gateway_channels_v2 as c', 'c.order_id', 'o.id')
     .where('o.buyer_account_id', '=', accountId)
     .$if(peerPubkey !== undefined, (query) =>
       query
-        .innerJoin('gateway_sales as s', 's.order_id', 'o.id')
+        .innerJoin('gateway_sales_v2 as s', 's.order_id', 'o.id')
         .where('s.seller_pubkey', '=', peerPubkey ?? '')
         .where('s.current', '=', 1),
     )
@@ -92,10 +92,10 @@ export async function purchasesOfAccount(
 /** The order if the account takes part in it. Somebody else's is as unknown as one that does not exist. */
 export async function orderForAccount(views: Db, accountId: string, orderId: string): Promise<OrderInRole | undefined> {
   const row = await tablesOf(views)
-    .selectFrom('gateway_orders as o')
-    .leftJoin('gateway_holds as h', 'h.order_id', 'o.id')
-    .leftJoin('gateway_channels as c', 'c.order_id', 'o.id')
-    .leftJoin('gateway_sales as s', (join) => join.onRef('s.order_id', '=', 'o.id').on('s.account_id', '=', accountId))
+    .selectFrom('gateway_orders_v2 as o')
+    .leftJoin('gateway_holds_v2 as h', 'h.order_id', 'o.id')
+    .leftJoin('gateway_channels_v2 as c', 'c.order_id', 'o.id')
+    .leftJoin('gateway_sales_v2 as s', (join) => join.onRef('s.order_id', '=', 'o.id').on('s.account_id', '=', accountId))
     .select([
       'o.view',
       'o.buyer_account_id',

@@ -1,5 +1,6 @@
 import type { LedgerEntry, SettlementFact } from '@penstock/contracts/settlement.ts'
 import type { Event } from '@penstock/runtime/service.ts'
+import { nothingOwed, type Owed, owedAfter } from './owed.ts'
 
 export type PayoutState = 'OPEN' | 'WITHHELD' | 'REQUESTED' | 'SUCCEEDED' | 'FAILED'
 
@@ -22,8 +23,7 @@ export type HoldView = {
     readonly retryAt: number | null
     readonly feeMsat: string | null
   } | null
-  /** Payees of the invoices that were offered, by payment hash. */
-  readonly payees: Readonly<Record<string, string>>
+  readonly owed: Owed
   readonly ledger: readonly { readonly posting: string; readonly at: number; readonly entries: readonly LedgerEntry[] }[]
   readonly incidents: readonly { readonly what: string; readonly height: number; readonly at: number }[]
 }
@@ -36,7 +36,7 @@ const nothing: HoldView = {
   cancelledAt: null,
   reason: null,
   payout: null,
-  payees: {},
+  owed: nothingOwed,
   ledger: [],
   incidents: [],
 }
@@ -53,16 +53,17 @@ const openPayout = {
 } as const
 
 /** @returns the view after one fact of the order's settlement stream */
-export function holdView(view: HoldView = nothing, { fact, at }: Event<SettlementFact>): HoldView {
+export function holdView(before: HoldView = nothing, { fact, at }: Event<SettlementFact>): HoldView {
+  const view = { ...before, owed: owedAfter(before.owed, fact) }
   switch (fact.type) {
     case 'HoldRequested':
       return { ...view, paymentHash: fact.data.paymentHash }
     case 'HoldRefused':
       return { ...view, status: 'refused', reason: fact.data.reason }
     case 'HoldIssued':
-      return { ...view, status: 'open' }
+      return { ...view, status: statusBut(view, 'open') }
     case 'HoldHeld':
-      return { ...view, status: 'held', expiryHeight: fact.data.expiryHeight }
+      return { ...view, status: statusBut(view, 'held'), expiryHeight: fact.data.expiryHeight }
     case 'SettleRequested':
       return { ...view, status: 'settling' }
     case 'HoldSettled':
@@ -70,21 +71,29 @@ export function holdView(view: HoldView = nothing, { fact, at }: Event<Settlemen
     case 'CancelRequested':
       return { ...view, status: 'cancelling', reason: fact.data.sentence }
     case 'HoldCancelled':
-      return { ...view, status: 'cancelled', cancelledAt: fact.data.at }
+      return { ...view, status: 'cancelled', cancelledAt: fact.data.at, reason: fact.data.sentence }
     case 'LedgerPosted':
       return { ...view, ledger: [...view.ledger, { posting: fact.data.posting, at, entries: fact.data.entries }] }
     case 'IncidentNoted':
       return { ...view, incidents: [...view.incidents, { ...fact.data, at }] }
     default:
-      return payoutAfter(view, fact)
+      return payoutAfter(view, fact, before.owed)
   }
 }
 
-function payoutAfter(view: HoldView, fact: SettlementFact): HoldView {
+/** An invoice that was made, or paid, while it was being cancelled is noted, and cancelled too. */
+const statusBut = ({ status }: HoldView, late: 'open' | 'held'): HoldView['status'] =>
+  status === 'refused' || status === 'cancelling' || status === 'cancelled' ? status : late
+
+function payoutAfter(view: HoldView, fact: SettlementFact, before: Owed): HoldView {
   const payout = view.payout ?? openPayout
   switch (fact.type) {
-    case 'PayoutInvoiceOffered':
-      return { ...view, payees: { ...view.payees, [fact.data.paymentHash]: fact.data.payee } }
+    case 'PayoutInvoiceTaken': {
+      // What was wrong with the seller's invoice is mended by another one, and not by the same that is told once more.
+      const seller = view.owed.sellerPubkey ?? ''
+      const isAnother = view.owed.usable[seller] !== before.usable[seller]
+      return view.payout && isAnother ? { ...view, payout: mended(view.payout) } : view
+    }
     case 'PayoutWithheld':
       return { ...view, payout: { ...payout, state: 'WITHHELD', reason: fact.data.reason } }
     case 'PayoutReleased':
@@ -93,7 +102,13 @@ function payoutAfter(view: HoldView, fact: SettlementFact): HoldView {
       const { attempt, paymentHash } = fact.data
       return {
         ...view,
-        payout: { ...payout, state: 'REQUESTED', attempts: attempt, paymentHash, payee: view.payees[paymentHash] ?? null },
+        payout: {
+          ...mended(payout),
+          state: 'REQUESTED',
+          attempts: attempt,
+          paymentHash,
+          payee: view.owed.invoices[paymentHash]?.payee ?? null,
+        },
       }
     }
     case 'PayoutSucceeded':
@@ -109,3 +124,11 @@ function payoutAfter(view: HoldView, fact: SettlementFact): HoldView {
       return view
   }
 }
+
+/** Nothing has failed any more. Why it is withheld stays to be read. */
+const mended = (payout: NonNullable<HoldView['payout']>): NonNullable<HoldView['payout']> => ({
+  ...payout,
+  ...(payout.state === 'FAILED' && { state: 'OPEN', reason: null }),
+  failure: null,
+  retryAt: null,
+})

@@ -1,5 +1,6 @@
 import { offer, type OfferFact, seller, type SellerFact } from '@penstock/contracts/matching.ts'
 import { price, type PriceFact } from '@penstock/contracts/quote.ts'
+import { DAY_MS } from '@penstock/kernel/time.ts'
 import type { Event } from '@penstock/runtime/service.ts'
 import type { Transaction } from 'kysely'
 import { offerView, type OfferView } from './offer-view.ts'
@@ -43,8 +44,12 @@ async function applySeller(db: Transaction<Tables>, event: Event<SellerFact>): P
     .execute()
 }
 
-/** One row, the newest word of all days' streams. */
-async function applyPrice(db: Transaction<Tables>, { at, fact }: Event<PriceFact>): Promise<void> {
+/**
+ * One row, the newest word of all days' streams. Within a day the stream's order decides: a replica whose clock is behind
+ * may tell the later price with the earlier time.
+ */
+async function applyPrice(db: Transaction<Tables>, { aggregateId: day, at, fact }: Event<PriceFact>): Promise<void> {
+  const nextDay = Date.parse(`${day}T00:00:00Z`) + DAY_MS
   const changing =
     fact.type === 'PriceSet'
       ? {
@@ -58,6 +63,11 @@ async function applyPrice(db: Transaction<Tables>, { at, fact }: Event<PriceFact
   await db
     .insertInto('gateway_prices')
     .values({ name: 'now', ...changing })
-    .onConflict((conflict) => conflict.column('name').doUpdateSet(changing).where('gateway_prices.at', '<=', at))
+    .onConflict((conflict) =>
+      conflict
+        .column('name')
+        .doUpdateSet(changing)
+        .where('gateway_prices.at', '<', Math.max(nextDay, at + 1)),
+    )
     .execute()
 }

@@ -5,9 +5,11 @@ import type { Event } from '@penstock/runtime/service.ts'
 import { attestationOf, candidateOf, orderTermsOf, outpointOf } from '@penstock/testkit/order-terms.ts'
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
+import { evolveAttempts } from '../../../order/src/attempt.ts'
 import { orderMachine } from '../../../order/src/order.machine.ts'
+import type { Attempt } from '../../../order/src/state.ts'
 import { statusAfter } from './order-status.ts'
-import { orderView, type OrderView } from './order-view.ts'
+import { isToPay, orderView, type OrderView } from './order-view.ts'
 import { salesOf, statusFor } from './sales.ts'
 
 type Data<T extends OrderFact['type']> = Extract<OrderFact, { readonly type: T }>['data']
@@ -153,6 +155,25 @@ describe('what a seller has to do', () => {
     ]
     assert.deepEqual(needed(...shown, next, asked(1), ...sale), [true])
     assert.deepEqual(needed(...shown, started(1), asked(1), ...sale), [false])
+    // A verdict that comes after the change makes it nobody's either.
+    const unjudged = shown.filter((one) => one.type !== 'PayoutInvoiceTaken')
+    assert.deepEqual(needed(...unjudged, next, invoice('Taken'), asked(1), ...sale), [true])
+    assert.deepEqual(needed(...unjudged, started(1), invoice('Taken'), asked(1), ...sale), [false])
+  })
+  test('give one of the right amount where it sells from another offer, at another price', () => {
+    const dearer = { ...candidateOf(1), offerId: '10000000-0000-4000-8000-00000000000a', sellerAmountMsat: '2700000' }
+    const shown = [placed(), accepted, issued, invoice('Offered'), invoice('Taken'), held] as const
+    const opening = [...shown, fact('AttemptStarted', { attempt: 1, candidate: dearer }), asked(1), named(1)]
+    assert.deepEqual(needed(...opening), [true])
+    const right = fact('PayoutInvoiceOffered', {
+      attempt: 1,
+      request: 'lnbcrt3',
+      paymentHash: 'c'.repeat(64),
+      payee: dearer.sellerPubkey,
+      amountMsat: dearer.sellerAmountMsat,
+      expiresAt: 99,
+    })
+    assert.deepEqual(needed(...opening, right), [false])
   })
   test('nothing before the buyer has paid, and nothing before it is asked to open', () => {
     assert.deepEqual(needed(placed(), accepted, issued), [false])
@@ -168,6 +189,44 @@ describe('what a seller has to do', () => {
     assert.deepEqual(needed(...opening, fact('ReleaseRequested', { to: 'ADMIN_CLOSED', reason: 'x', blamed: false, by: 'op' })), [
       false,
     ])
+  })
+})
+
+test('an invoice waits for the buyer until it is paid, also where no seller is found yet', () => {
+  const toPay = (...facts: readonly OrderFact[]) => isToPay(viewOf(placed(), accepted, ...facts))
+  assert.deepEqual([toPay(), toPay(issued), toPay(issued, held)], [false, true, false])
+})
+
+describe('an attempt is shown as it stands in the order itself', () => {
+  const reorged = fact('FundingReorged', { outpoint: outpointOf(1) })
+  const failed = fact('AttemptFailed', { attempt: 1, reason: 'The window passed.', blamed: true })
+  const closed = fact('AdminClosed', { by: 'op', reason: 'It was asked for.' })
+  const unpaid = fact('BuyerFailedToPay', { reason: 'The invoice was not paid in time.' })
+  const gaveUp = fact('SellerFailedToOpenChannel', { reason: 'Nobody opened.', blamed: true, lastHeight: false })
+  const opening = [placed(), accepted, issued, held, started(1), asked(1)] as const
+  const second = [started(2), asked(2), fact('AttemptFailed', { attempt: 2, reason: 'The first has opened.', blamed: false })]
+  test.each([
+    ['a re-org', [...sold.slice(0, 10), reorged], [null]],
+    ['a re-org, and open again', [...sold.slice(0, 10), reorged, confirmed, opened], [null]],
+    ['closed while it was to begin', [...opening.slice(0, 5), closed], ['It was asked for.']],
+    ['closed while it opened', [...opening, closed], ['It was asked for.']],
+    ['closed when it was named', [...opening, named(1), closed], ['It was asked for.']],
+    ['closed when it was open', [...sold.slice(0, 10), closed], ['It was asked for.']],
+    ['not paid in time after all', [...opening, unpaid], ['The invoice was not paid in time.']],
+    ['nobody opened', [...opening, failed, started(2), asked(2), gaveUp], ['The window passed.', 'Nobody opened.']],
+    ['it had failed before', [...opening, failed, gaveUp], ['The window passed.']],
+    ['a late winner', [...opening, failed, ...second, named(1)], [null, 'The first has opened.']],
+  ] as const)('%s', (_, facts, reasons) => {
+    const { attempts } = viewOf(...facts)
+    const own = facts.reduce<readonly Attempt[]>(evolveAttempts, [])
+    assert.deepEqual(
+      attempts.map(({ status }) => status),
+      own.map(({ status }) => status),
+    )
+    assert.deepEqual(
+      attempts.map(({ reason }) => reason),
+      reasons,
+    )
   })
 })
 

@@ -60,13 +60,14 @@ export function orderView(view: OrderView | undefined, event: Event<OrderFact>):
   const { fact, at } = event
   const before = view ?? begun(event)
   const status = statusAfter(view?.status, fact.type)
+  const after = detailsAfter(before, fact, at)
+  const ending = isEnding(fact.type) && 'reason' in fact.data ? fact.data.reason : null
   return {
-    ...detailsAfter(before, fact, at),
+    ...(ending === null ? after : moved({ ...after, closing: null }, LIVE, { status: 'failed', reason: ending })),
     status,
     statuses: before.statuses.at(-1)?.status === status ? before.statuses : [...before.statuses, { status, at }],
     paymentStatus: paymentStatusAfter(before.paymentStatus, fact),
-    ...(isEnding(fact.type) && { closing: null }),
-    reason: 'reason' in fact.data && isEnding(fact.type) ? fact.data.reason : before.reason,
+    reason: ending ?? before.reason,
     updatedAt: at,
   }
 }
@@ -127,9 +128,9 @@ function detailsAfter(view: OrderView, fact: OrderFact, at: number): OrderView {
         confirmations: Math.max(1, view.confirmations),
       }
     case 'FundingReorged':
-      return { ...view, channelId: null, fundingHeight: null, confirmations: 0 }
+      return { ...moved(view, ['opened'], { status: 'named' }), channelId: null, fundingHeight: null, confirmations: 0 }
     case 'ChannelOpened':
-      return { ...changed(view, currentAttempt(view), { status: 'opened' }), confirmations: fact.data.confirmations }
+      return { ...moved(view, ['named'], { status: 'opened' }), confirmations: fact.data.confirmations }
     case 'OrderValid':
       return { ...view, settledAt: fact.data.settledAt }
     case 'SellerRejected':
@@ -137,9 +138,9 @@ function detailsAfter(view: OrderView, fact: OrderFact, at: number): OrderView {
     case 'PayoutInvoiceOffered':
       return judged(view, 'payoutInvoices', fact.data.paymentHash, { attempt: fact.data.attempt, state: 'offered', reason: null })
     case 'PayoutInvoiceTaken':
-      return judged(view, 'payoutInvoices', fact.data.paymentHash, { state: 'taken', reason: null })
+      return invoiceJudged(view, fact.data.paymentHash, { state: 'taken', reason: null })
     case 'PayoutInvoiceRefused':
-      return judged(view, 'payoutInvoices', fact.data.paymentHash, { state: 'refused', reason: fact.data.reason })
+      return invoiceJudged(view, fact.data.paymentHash, { state: 'refused', reason: fact.data.reason })
     default:
       return attemptAfter(view, fact, at)
   }
@@ -174,21 +175,23 @@ function attemptAfter(view: OrderView, fact: OrderFact, at: number): OrderView {
       })
     case 'OutpointNamed': {
       const { attempt, outpoint } = fact.data
-      const named = changed(view.outpoint === outpoint ? view : { ...view, ...unseen }, attempt, { status: 'named', outpoint })
+      const fresh = view.outpoint === outpoint ? view : { ...view, ...unseen }
+      // A late one wins, whatever it had failed at.
+      const named = changed(fresh, attempt, { status: 'named', outpoint, reason: null })
       return { ...judged(named, 'outpoints', outpoint, { attempt, state: 'taken', reason: null }), outpoint }
     }
-    case 'SellerFailedToOpenChannel':
-    case 'SellerFailedToSendSwap':
-    case 'InvalidChannelOpening':
-      return changed(view, currentAttempt(view), { status: 'failed', reason: fact.data.reason })
     default:
       return view
   }
 }
 
-/** The seller that was shown had no capacity any more: its invoice is nobody's, and the one that sells has to give its own. */
+/**
+ * Where the seller that was shown had no capacity any more, or sells from another offer at another price, its invoice is
+ * nobody's: the one that sells has to give its own, of the right amount.
+ */
 function invoicesFor({ terms, payoutInvoices }: OrderView, { attempt, candidate }: Started): OrderView['payoutInvoices'] {
-  if (candidate.sellerPubkey === terms.candidate.sellerPubkey) return payoutInvoices
+  const { sellerPubkey, sellerAmountMsat } = terms.candidate
+  if (candidate.sellerPubkey === sellerPubkey && candidate.sellerAmountMsat === sellerAmountMsat) return payoutInvoices
   return Object.fromEntries(Object.entries(payoutInvoices).filter(([, invoice]) => invoice.attempt !== attempt))
 }
 
@@ -198,15 +201,30 @@ export function currentAttempt(view: OrderView): number | undefined {
   return (named ?? view.attempts.at(-1))?.attempt
 }
 
-/** Its invoice waits for the buyer. */
-export const isToPay = ({ status, closing }: OrderView): boolean => status === 'WAITING_FOR_BUYER_PAYMENT' && closing === null
+/** Its invoice waits for the buyer. One that is paid may still wait for a seller. */
+export const isToPay = ({ status, closing, held }: OrderView): boolean =>
+  status === 'WAITING_FOR_BUYER_PAYMENT' && closing === null && held === null
 
 const changed = (view: OrderView, attempt: number | undefined, change: Partial<AttemptView>): OrderView => ({
   ...view,
   attempts: view.attempts.map((one) => (one.attempt === attempt ? { ...one, ...change } : one)),
 })
 
-function judged(view: OrderView, what: 'outpoints' | 'payoutInvoices', key: string, change: Partial<Judged>): OrderView {
-  const before = view[what][key] ?? { attempt: currentAttempt(view) ?? 1, state: 'offered', reason: null }
-  return { ...view, [what]: { ...view[what], [key]: { ...before, ...change } } }
+/** Every attempt that is in one of these statuses. */
+const moved = (view: OrderView, from: readonly AttemptView['status'][], change: Partial<AttemptView>): OrderView => ({
+  ...view,
+  attempts: view.attempts.map((one) => (from.includes(one.status) ? { ...one, ...change } : one)),
+})
+
+const LIVE: readonly AttemptView['status'][] = ['accepted', 'opening', 'named', 'opened']
+
+const judged = (view: OrderView, what: 'outpoints' | 'payoutInvoices', key: string, verdict: Judged): OrderView => ({
+  ...view,
+  [what]: { ...view[what], [key]: verdict },
+})
+
+/** A verdict may come when the invoice is nobody's any more. */
+function invoiceJudged(view: OrderView, paymentHash: string, verdict: Pick<Judged, 'state' | 'reason'>): OrderView {
+  const before = view.payoutInvoices[paymentHash]
+  return before ? judged(view, 'payoutInvoices', paymentHash, { ...before, ...verdict }) : view
 }

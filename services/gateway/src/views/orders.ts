@@ -5,6 +5,7 @@ import type { Event } from '@penstock/runtime/service.ts'
 import type { Transaction } from 'kysely'
 import { channelView, type ChannelView } from './channel-view.ts'
 import { holdView, type HoldView } from './hold-view.ts'
+import { isInvoiceDue } from './owed.ts'
 import { isOpen } from './order-status.ts'
 import { isToPay, orderView, type OrderView } from './order-view.ts'
 import { salesOf } from './sales.ts'
@@ -23,7 +24,7 @@ export async function applyToOrders(
   else if (event.category === channel.category) await applyChannel(db, event as Event<ChannelFact>)
   else return
   await db
-    .insertInto('gateway_order_facts')
+    .insertInto('gateway_order_facts_v2')
     .values({
       event_id: event.id,
       order_id: event.aggregateId,
@@ -43,7 +44,7 @@ async function applyOrder(
   pageHashOf: (orderId: string) => string,
 ): Promise<void> {
   const id = event.aggregateId
-  const row = await db.selectFrom('gateway_orders').select('view').where('id', '=', id).executeTakeFirst()
+  const row = await db.selectFrom('gateway_orders_v2').select('view').where('id', '=', id).executeTakeFirst()
   const before = row && (JSON.parse(row.view) as OrderView) // written below
   const view = orderView(before, event)
   const changing = {
@@ -52,12 +53,12 @@ async function applyOrder(
     to_pay: isToPay(view) ? 1 : 0,
     view: JSON.stringify(view),
   }
-  if (before) await db.updateTable('gateway_orders').set(changing).where('id', '=', id).execute()
+  if (before) await db.updateTable('gateway_orders_v2').set(changing).where('id', '=', id).execute()
   else {
     const { source, buyer, destination } = view.terms
     const fixed = { id, source, buyer_account_id: buyer.accountId, destination: destination.pubkey, created_at: event.at }
     await db
-      .insertInto('gateway_orders')
+      .insertInto('gateway_orders_v2')
       .values({ ...fixed, page_hash: pageHashOf(id), ...changing })
       .execute()
     await openCredential(db, view)
@@ -86,7 +87,7 @@ async function openCredential(db: Transaction<Tables>, { id, terms: { buyer } }:
 }
 
 async function replaceSales(db: Transaction<Tables>, view: OrderView): Promise<void> {
-  await db.deleteFrom('gateway_sales').where('order_id', '=', view.id).execute()
+  await db.deleteFrom('gateway_sales_v2').where('order_id', '=', view.id).execute()
   const rows = salesOf(view).map((sale) => ({
     order_id: view.id,
     account_id: sale.accountId,
@@ -97,25 +98,29 @@ async function replaceSales(db: Transaction<Tables>, view: OrderView): Promise<v
     action_needed: sale.actionNeeded ? 1 : 0,
     created_at: view.createdAt,
   }))
-  await db.insertInto('gateway_sales').values(rows).execute()
+  await db.insertInto('gateway_sales_v2').values(rows).execute()
 }
 
 async function applyHold(db: Transaction<Tables>, event: Event<SettlementFact>): Promise<void> {
-  const row = await db.selectFrom('gateway_holds').select('view').where('order_id', '=', event.aggregateId).executeTakeFirst()
+  const row = await db.selectFrom('gateway_holds_v2').select('view').where('order_id', '=', event.aggregateId).executeTakeFirst()
   const view = holdView(row && (JSON.parse(row.view) as HoldView), event) // written below
-  const changing = { invoice_due: view.payout?.failure === 'SELLER_INVOICE_EXPIRED' ? 1 : 0, view: JSON.stringify(view) }
+  const changing = { invoice_due: isInvoiceDue(view.owed) ? 1 : 0, view: JSON.stringify(view) }
   await db
-    .insertInto('gateway_holds')
+    .insertInto('gateway_holds_v2')
     .values({ order_id: event.aggregateId, ...changing })
     .onConflict((conflict) => conflict.column('order_id').doUpdateSet(changing))
     .execute()
 }
 
 async function applyChannel(db: Transaction<Tables>, event: Event<ChannelFact>): Promise<void> {
-  const row = await db.selectFrom('gateway_channels').select('view').where('order_id', '=', event.aggregateId).executeTakeFirst()
+  const row = await db
+    .selectFrom('gateway_channels_v2')
+    .select('view')
+    .where('order_id', '=', event.aggregateId)
+    .executeTakeFirst()
   const view = JSON.stringify(channelView(row && (JSON.parse(row.view) as ChannelView), event)) // written below
   await db
-    .insertInto('gateway_channels')
+    .insertInto('gateway_channels_v2')
     .values({ order_id: event.aggregateId, view })
     .onConflict((conflict) => conflict.column('order_id').doUpdateSet({ view }))
     .execute()

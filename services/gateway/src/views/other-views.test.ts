@@ -46,7 +46,7 @@ describe('hold', () => {
   test('cancelling, cancelled, with the reason and the time at the node', () => {
     const cancelling: typeof held = [...held, ['CancelRequested', { sentence: 'The seller gave up.' }]]
     assert.deepEqual([hold(...cancelling).status, hold(...cancelling).cancelledAt], ['cancelling', null])
-    const view = hold(...cancelling, ['HoldCancelled', { at: 6 }])
+    const view = hold(...cancelling, ['HoldCancelled', { at: 6, sentence: 'The seller gave up.' }])
     assert.deepEqual([view.status, view.reason, view.cancelledAt], ['cancelled', 'The seller gave up.', 6])
   })
   test('a payout that fails, is tried again and succeeds', () => {

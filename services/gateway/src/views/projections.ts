@@ -15,10 +15,13 @@ import { applyToOrders } from './orders.ts'
 
 /** What each projection writes; tables of the gateway's own bookkeeping are no fold of facts. */
 const tables = {
-  orders: ['gateway_orders', 'gateway_holds', 'gateway_channels', 'gateway_order_facts', 'gateway_sales'],
+  orders: ['gateway_orders_v2', 'gateway_holds_v2', 'gateway_channels_v2', 'gateway_order_facts_v2', 'gateway_sales_v2'],
   market: ['gateway_offers', 'gateway_sellers', 'gateway_prices'],
   accounts: ['gateway_accounts', 'gateway_credentials', 'gateway_api_keys', 'gateway_nodes'],
 } as const
+
+/** Where rows come to say something else, or have another shape, the next version has tables of its own. */
+const versions = { orders: 2, market: 1, accounts: 1 } as const
 
 /**
  * The gateway's read models. Whoever waits for a command is woken after the commit of the rows that it changed.
@@ -30,7 +33,7 @@ export function gatewayProjections(
 ): readonly Projection[] {
   const projection = (name: keyof typeof tables, from: readonly Contract[], apply: Projection['apply']): Projection => ({
     name,
-    version: 1,
+    version: versions[name],
     from,
     tables: tables[name],
     migrate: migrateGateway,

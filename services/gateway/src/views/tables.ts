@@ -3,7 +3,7 @@ import type { Kysely, Transaction } from 'kysely'
 
 /** The gateway's read models. Documents (`view`) are JSON texts of the folds beside this file; columns are what is searched by. */
 export type Tables = {
-  gateway_orders: {
+  gateway_orders_v2: {
     id: string
     status: string
     /** 1 while the buyer's money can still be taken or locked. */
@@ -17,10 +17,10 @@ export type Tables = {
     created_at: number
     view: string
   }
-  gateway_holds: { order_id: string; invoice_due: number; view: string }
-  gateway_channels: { order_id: string; view: string }
+  gateway_holds_v2: { order_id: string; invoice_due: number; view: string }
+  gateway_channels_v2: { order_id: string; view: string }
   /** Every fact about an order, from all streams that carry its id. */
-  gateway_order_facts: {
+  gateway_order_facts_v2: {
     event_id: string
     order_id: string
     category: string
@@ -30,7 +30,7 @@ export type Tables = {
     data: string
   }
   /** An order as one of its sellers sees it: one row for each seller's account. */
-  gateway_sales: {
+  gateway_sales_v2: {
     order_id: string
     account_id: string
     seller_pubkey: string
