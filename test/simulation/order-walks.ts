@@ -45,7 +45,7 @@ const claim = (attempt: number, one: string, granted: boolean) => wish('RecordOu
 const note = (attempt: number, one: string, noted: boolean, attested = false) =>
   wish(
     'RecordOutpointNoted',
-    { attempt, outpoint: one, noted, attested, reason: null, tooLate: false },
+    { attempt, outpoint: one, noted, attested, reason: null, tooLate: false, naming: 0 },
     noted ? `OutpointNoted ${one}` : undefined,
   )
 const settle = (one: string) =>
@@ -56,12 +56,12 @@ const held = wish('RecordHoldHeld', { expiryHeight: 250, heldAtHeight: 100, rece
 const settled = wish('RecordHoldSettled', { settledAt: 5 }, 'HoldSettled')
 
 const ofChannel = (one: string): readonly Wish[] => [
-  wish('RecordFundingSeen', { outpoint: one }, 'FundingSeen'),
-  wish('RecordFundingConfirmed', { outpoint: one, height: 120, channelId: '120x1x0' }, 'FundingConfirmed'),
-  wish('RecordConfirmationsReached', { outpoint: one, confirmations: 3 }, 'ConfirmationsReached'),
-  wish('RecordFundingReorged', { outpoint: one }, 'FundingReorged'),
-  wish('RecordFundingLost', { outpoint: one, failure: 'double-spent', reason: 'gone' }, 'FundingLost'),
-  wish('RecordChannelWrong', { outpoint: one, reason: 'too small' }, 'ChannelWrong'),
+  wish('RecordFundingSeen', { outpoint: one, naming: 0 }, 'FundingSeen'),
+  wish('RecordFundingConfirmed', { outpoint: one, height: 120, channelId: '120x1x0', naming: 0 }, 'FundingConfirmed'),
+  wish('RecordConfirmationsReached', { outpoint: one, confirmations: 3, naming: 0 }, 'ConfirmationsReached'),
+  wish('RecordFundingReorged', { outpoint: one, naming: 0 }, 'FundingReorged'),
+  wish('RecordFundingLost', { outpoint: one, failure: 'double-spent', reason: 'gone', naming: 0 }, 'FundingLost'),
+  wish('RecordChannelWrong', { outpoint: one, reason: 'too small', naming: 0 }, 'ChannelWrong'),
   wish('RecordLeaseEnded', { outpoint: one, early: false, closedBy: null }, 'LeaseEnded'),
 ]
 

@@ -134,6 +134,9 @@ async function runTo(world: World, until: () => boolean, withinMs: number, after
   if (end !== 'until') throw new Broken('liveness', `the people did not come to an end within ${withinMs} ms (${end})`)
 }
 
+/** Read models of the pinned release that today's does not go on with: its gateways are gone by then. */
+const LEFT = ['gateway.orders.v1']
+
 /**
  * No fault strikes any more: within a bounded time everything has to come to its end, or to wait for somebody who can be
  * named. A hold that nothing proves ends at its last height and a lease after its blocks, so blocks come faster now.
@@ -147,7 +150,7 @@ async function comeToRest(world: World, ledger: Ledger, cues: Performance, after
     const waits = waitsOf(ledger.asking(), { at: schedule.now(), height: truth.height })
     const held = heldAtMarket(truth).map(({ payment_hash }) => `${payment_hash} hangs at the market`)
     const hanging = [...unnamed(waits), ...orderFaults(booksOf(ledger.events), waits), ...held]
-    const isDone = cues.isOver() && hanging.length === 0 && world.bus.undelivered() === 0 && hasReadAll(world, ledger)
+    const isDone = cues.isOver() && hanging.length === 0 && world.bus.undelivered(LEFT) === 0 && hasReadAll(world, ledger)
     const waited = schedule.now() - begun
     if (isDone && (waits.length === 0 || waited > WAITING_MS)) return
     if (waited > world.plan.restWithinMs) throw new Broken('liveness', unrest(world, hanging))
@@ -160,8 +163,8 @@ async function comeToRest(world: World, ledger: Ledger, cues: Performance, after
 function unrest({ bus }: World, hanging: readonly string[]): string {
   const [first] = hanging
   if (first) return `${first}; ${hanging.length} in all`
-  return bus.undelivered() > 0
-    ? `${bus.undelivered()} messages are not delivered`
+  return bus.undelivered(LEFT) > 0
+    ? `${bus.undelivered(LEFT)} messages are not delivered`
     : 'the gateway has not read every fact of an order'
 }
 

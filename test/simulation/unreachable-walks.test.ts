@@ -105,7 +105,8 @@ describe('what others can tell, and in which order', () => {
       type: 'ExpireInvoice',
       data: { deadline: samples.EXPIRES, paymentHash: samples.HASH, held: samples.held, node: samples.node },
     },
-    { type: 'RecordCancelled', data: { at: samples.NOW } },
+    { type: 'RecordCancelled', data: { at: samples.NOW, unmade: false } },
+    { type: 'RecordCancelled', data: { at: samples.NOW, unmade: true } },
     { type: 'RecordNodeCancelled', data: { at: samples.NOW, height: 985 } },
     { type: 'RecordNodeCancelled', data: { at: samples.EXPIRES, height: 985 } },
   ]
@@ -178,7 +179,7 @@ test('a search that once found somebody refuses no question about the capacity b
     ...[0, 1, 2].flatMap((round) => [1, 2].flatMap((digit) => [answer(round, digit, true), answer(round, digit, false)])),
     ...[1, 2, 3].map((question) => ({ type: 'ReleaseMatch', data: { attempt: 1, question, reason: 'x' } })),
     { type: 'UseMatch', data: { attempt: 1 } },
-    { type: 'Rereserve', data: { attempt: 1 } },
+    ...[0, 1, 2].map((question) => ({ type: 'Rereserve', data: { attempt: 1, question } })),
   ]
   const edges = new Set<string>()
   fc.assert(

@@ -36,26 +36,21 @@ export const channel = contract('channel', 'channel-watcher', {
       }),
       unnumbered,
     ),
-    AttestationKept: v1(z.strictObject({ outpoint, attestation })),
+    /** `naming`, here and below: of the watch that tells it. A seller may go back to an outpoint, and begin its watch anew. */
+    AttestationKept: v2(z.strictObject({ outpoint, attestation, naming }), unnumbered),
     /** In the mempool or a block, the output as promised; again after it was missing. */
-    FundingSeen: v1(z.strictObject({ outpoint, atHeight: height })),
+    FundingSeen: v2(z.strictObject({ outpoint, atHeight: height, naming }), unnumbered),
     /** Seen before, and now neither in the mempool nor in a block. */
     FundingMissing: v1(z.strictObject({ outpoint, tipHeight: height, goneBefore: height })),
-    FundingConfirmed: v1(z.strictObject({ outpoint, height, shortChannelId: z.string() })),
+    FundingConfirmed: v2(z.strictObject({ outpoint, height, shortChannelId: z.string(), naming }), unnumbered),
     ConfirmationsSeen: v1(z.strictObject({ outpoint, confirmations, tipHeight: height })),
-    ConfirmationsReached: v1(z.strictObject({ outpoint, confirmations, tipHeight: height })),
+    ConfirmationsReached: v2(z.strictObject({ outpoint, confirmations, tipHeight: height, naming }), unnumbered),
     /** No longer in the block that confirmed it; it has time again until `confirmedBefore`. */
-    FundingReorged: v1(z.strictObject({ outpoint, tipHeight: height, confirmedBefore: height })),
-    FundingLost: v1(
-      z.strictObject({
-        outpoint,
-        failure,
-        reason: sentence,
-        tipHeight: height,
-      }),
-    ),
+    FundingReorged: v2(z.strictObject({ outpoint, tipHeight: height, confirmedBefore: height, naming }), unnumbered),
+    FundingLost: v2(z.strictObject({ outpoint, failure, reason: sentence, tipHeight: height, naming }), unnumbered),
     ChannelProven: v1(z.strictObject({ outpoint, peer: z.enum(['graph', 'probe']), tipHeight: height })),
-    ChannelWrong: v1(z.strictObject({ outpoint, code: z.string(), reason: sentence, tipHeight: height })),
+    ChannelWrong: v2(z.strictObject({ outpoint, code: z.string(), reason: sentence, tipHeight: height, naming }), unnumbered),
+    /** A lease begins at the word of an order whose naming is its last, so that its facts need no number. */
     LeaseStarted: v1(z.strictObject({ outpoint, atHeight: height, endsAtHeight: height })),
     /** Once a lease: our graph shows that the seller takes more for forwarding than it promised. */
     PromiseBroken: v1(
@@ -88,7 +83,7 @@ export const channel = contract('channel', 'channel-watcher', {
       }),
       unnumbered,
     ),
-    KeepAttestation: v1(z.strictObject({ outpoint, attestation })),
+    KeepAttestation: v2(z.strictObject({ outpoint, attestation, naming }), unnumbered),
     /** What the chain and our node show of the outpoint at a tip. A source that sees no mempool cannot miss anything in it. */
     Observe: v1(z.strictObject({ outpoint, evidence, seesMempool: z.boolean() })),
     /** The mempool between two blocks: it counts only while the transaction is waited for. */

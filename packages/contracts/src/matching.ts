@@ -132,6 +132,9 @@ export type Need = z.output<typeof need>
 
 /** Counts how often an order asked for the release of one attempt: each question is answered once. */
 const question = z.int().positive()
+/** The last release that was asked for before the seller's capacity is asked for once more. 0: told by a version that did not count. */
+const lastAsked = z.int().nonnegative()
+const uncounted = (old: object): object => ({ ...old, question: 0 })
 const asked = z.strictObject({ offerId: uuid, sellerPubkey: pubkey, round: z.int().nonnegative() })
 
 const search = z.strictObject({ attempt, need, standing: z.boolean(), candidates: z.array(candidate) })
@@ -150,8 +153,8 @@ export const match = contract('match', 'matching', {
     Matched: v1(z.strictObject({ attempt, candidate })),
     Unmatched: v1(z.strictObject({ attempt, reason: sentence })),
     /** A replaced seller's capacity is asked for once more. */
-    RereservationAsked: v1(z.strictObject({ attempt, round: z.int().positive() })),
-    Rereserved: v1(z.strictObject({ attempt })),
+    RereservationAsked: v2(z.strictObject({ attempt, round: z.int().positive(), question: lastAsked }), uncounted),
+    Rereserved: v2(z.strictObject({ attempt, question: lastAsked }), uncounted),
     RereservationRefused: v1(z.strictObject({ attempt, reason: sentence })),
     /** `asked` is what the offer is to give back; null where no offer was asked yet, or where it was given back before. */
     MatchReleased: v1(z.strictObject({ attempt, question, asked: asked.nullable(), reason: sentence })),
@@ -166,7 +169,7 @@ export const match = contract('match', 'matching', {
     RecordReservation: v1(
       reservation.omit({ orderId: true }).extend({ offerId: uuid, granted: z.boolean(), reason: sentence.nullable() }),
     ),
-    Rereserve: v1(z.strictObject({ attempt })),
+    Rereserve: v2(z.strictObject({ attempt, question: lastAsked }), uncounted),
     ReleaseMatch: v1(z.strictObject({ attempt, question, reason: sentence })),
     UseMatch: v1(z.strictObject({ attempt })),
     /** `attempt` null: the seller was shown to the buyer, and nobody was searched for yet. */

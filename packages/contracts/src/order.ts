@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { contract, v1, v2, type CommandsOf, type FactsOf } from './define.ts'
+import { contract, v1, v2, v3, type CommandsOf, type FactsOf } from './define.ts'
 import { cancelReason, channelVerdict } from './settlement.ts'
 import {
   amount,
@@ -16,6 +16,7 @@ import {
   pubkey,
   rate,
   sentence,
+  unnumbered,
   uuid,
 } from './shapes.ts'
 
@@ -190,8 +191,11 @@ export const order = contract('order', 'order', {
     NameOutpoint: v1(z.strictObject({ by: uuid, outpoint, attestation: attestation.nullable() })),
     RecordOutpointClaim: v1(z.strictObject({ attempt, outpoint, granted: z.boolean() })),
     RecordRereserved: v1(z.strictObject({ attempt, granted: z.boolean(), reason: sentence.nullable() })),
-    /** `attested`: the note has the seller's attestation. `tooLate`: too few blocks are left for any outpoint of this order. */
-    RecordOutpointNoted: v2(
+    /**
+     * `attested`: the note has the seller's attestation. `tooLate`: too few blocks are left for any outpoint of this order.
+     * `naming`: which one was noted; 0 where that was not counted, and for a refusal, which is of the outpoint for good.
+     */
+    RecordOutpointNoted: v3(
       z.strictObject({
         attempt,
         outpoint,
@@ -199,22 +203,29 @@ export const order = contract('order', 'order', {
         attested: z.boolean(),
         reason: sentence.nullable(),
         tooLate: z.boolean(),
+        naming,
       }),
       notTooLate,
+      unnumbered,
     ),
-    RecordFundingSeen: v1(z.strictObject({ outpoint })),
-    RecordFundingConfirmed: v1(z.strictObject({ outpoint, height, channelId: z.string() })),
-    RecordConfirmationsReached: v1(z.strictObject({ outpoint, confirmations: z.int().positive() })),
-    RecordFundingReorged: v1(z.strictObject({ outpoint })),
-    RecordFundingLost: v1(z.strictObject({ outpoint, failure: fundingFailure, reason: sentence })),
-    RecordChannelWrong: v1(z.strictObject({ outpoint, reason: sentence })),
+    /** `naming`, here and below: of the watch that has told it; 0 where it did not count. */
+    RecordFundingSeen: v2(z.strictObject({ outpoint, naming }), unnumbered),
+    RecordFundingConfirmed: v2(z.strictObject({ outpoint, height, channelId: z.string(), naming }), unnumbered),
+    RecordConfirmationsReached: v2(z.strictObject({ outpoint, confirmations: z.int().positive(), naming }), unnumbered),
+    RecordFundingReorged: v2(z.strictObject({ outpoint, naming }), unnumbered),
+    RecordFundingLost: v2(z.strictObject({ outpoint, failure: fundingFailure, reason: sentence, naming }), unnumbered),
+    RecordChannelWrong: v2(z.strictObject({ outpoint, reason: sentence, naming }), unnumbered),
     RecordLeaseEnded: v1(
       z.strictObject({ outpoint, early: z.boolean(), closedBy: z.enum(['seller', 'buyer', 'unknown']).nullable() }),
     ),
     RecordPayoutInvoice: v1(z.strictObject({ paymentHash: hash, taken: z.boolean(), reason: sentence.nullable() })),
     RecordPayout: v1(z.strictObject({ what: payoutNews, detail: z.string().nullable() })),
-    /** `naming`: of a watch, which naming of its outpoint it is for. */
-    RecordTold: v2(told.extend({ naming: naming.optional() }), (old) => old),
+    /** `naming`: of a watch, which naming of its outpoint it is for. `question`: of a release, which one it answers. */
+    RecordTold: v3(
+      told.extend({ naming: naming.optional(), question: z.int().positive().optional() }),
+      (old) => old,
+      (old) => old,
+    ),
   },
 })
 export type OrderFact = FactsOf<typeof order>

@@ -199,7 +199,8 @@ export const settlement = contract('settlement', 'settlement', {
     /** At which height it was seen that the payment cannot safely be taken any more. */
     RecordSettleMissed: v1(z.strictObject({ height })),
     RecordSettled: v1(z.strictObject({ settledAt: instant, receivedMsat: amount })),
-    RecordCancelled: v1(z.strictObject({ at: instant })),
+    /** `unmade`: the node showed no invoice, and none was known of before that look: one may have been made since. */
+    RecordCancelled: v2(z.strictObject({ at: instant, unmade: z.boolean() }), (old: object) => ({ ...old, unmade: false })),
     /** The node shows it cancelled although nobody asked: its own last line. */
     RecordNodeCancelled: v1(z.strictObject({ at: instant, height })),
     GivePayoutInvoice: v1(

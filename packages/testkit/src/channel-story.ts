@@ -22,16 +22,16 @@ export const fact = <T extends ChannelFact['type']>(type: T, data: Extract<Chann
   ({ type, v: channel.facts[type].v, data }) as ChannelFact
 
 export const started = fact('WatchStarted', { ...named, fromHeight: 93, seenBefore: 106, confirmedBefore: 108 })
-export const seen = fact('FundingSeen', { outpoint, atHeight: 100 })
-export const confirmed = fact('FundingConfirmed', { outpoint, height: 101, shortChannelId: '101x2x1' })
+export const seen = fact('FundingSeen', { outpoint, atHeight: 100, naming: 1 })
+export const confirmed = fact('FundingConfirmed', { outpoint, height: 101, shortChannelId: '101x2x1', naming: 1 })
 export const two = fact('ConfirmationsSeen', { outpoint, confirmations: 2, tipHeight: 102 })
 export const three = fact('ConfirmationsSeen', { outpoint, confirmations: 3, tipHeight: 103 })
-export const reached = fact('ConfirmationsReached', { outpoint, confirmations: 3, tipHeight: 103 })
+export const reached = fact('ConfirmationsReached', { outpoint, confirmations: 3, tipHeight: 103, naming: 1 })
 export const missing = fact('FundingMissing', { outpoint, tipHeight: 102, goneBefore: 104 })
 export const leased = fact('LeaseStarted', { outpoint, atHeight: 103, endsAtHeight: 201 })
-export const lost = fact('FundingLost', { outpoint, failure: 'never-seen', reason: 'gone', tipHeight: 106 })
+export const lost = fact('FundingLost', { outpoint, failure: 'never-seen', reason: 'gone', tipHeight: 106, naming: 1 })
 export const stopped = fact('WatchStopped', { reason: 'The order is closed.' })
-export const wrong = fact('ChannelWrong', { outpoint, code: 'spent', reason: 'Spent.', tipHeight: 103 })
+export const wrong = fact('ChannelWrong', { outpoint, code: 'spent', reason: 'Spent.', tipHeight: 103, naming: 1 })
 export const ended = fact('LeaseEnded', { outpoint, early: false, closedBy: null, spentBy: null, tipHeight: 201 })
 export const opened = [started, seen, confirmed, two, three, reached]
 

@@ -62,18 +62,22 @@ function watchOutpoint(channel: Channel, data: Data<'WatchOutpoint'>): Decided {
     },
   }
   if (!attestation) return accept(started)
-  return accept<ChannelFact>(started, { type: 'AttestationKept', v: 1, data: { outpoint: named.outpoint, attestation } })
+  const { outpoint, naming } = named
+  return accept<ChannelFact>(started, { type: 'AttestationKept', v: 2, data: { outpoint, attestation, naming } })
 }
 
 /** It is watched already, or came late: the order has named another since. Who does not count is believed. */
 const isKnown = (watch: Watch | null, { outpoint, naming }: Pick<Watch, 'outpoint' | 'naming'>): boolean =>
   watch !== null && (watch.outpoint === outpoint ? naming <= watch.naming : naming !== 0 && naming < watch.naming)
 
-function keepAttestation(channel: Channel, { outpoint, attestation }: Data<'KeepAttestation'>): Decided {
+/** Of another naming it is late, or before its watch: then the order hears of none, and gives it again. */
+function keepAttestation(channel: Channel, { outpoint, attestation, naming }: Data<'KeepAttestation'>): Decided {
   const watch = watchOf(channel)
   if (channel.status === 'ENDED' || watch?.outpoint !== outpoint) return accept()
+  // A lease keeps the number of its watch, and is of the order's last naming.
+  if (naming !== 0 && naming !== watch.naming && channel.status !== 'LEASED') return accept()
   if (watch.attestation && isSameAttestation(watch.attestation, attestation)) return accept()
-  return accept({ type: 'AttestationKept', v: 1, data: { outpoint, attestation } })
+  return accept({ type: 'AttestationKept', v: 2, data: { outpoint, attestation, naming: Math.max(naming, watch.naming) } })
 }
 
 /** Both were read by the same schema, which puts their fields into one order. */

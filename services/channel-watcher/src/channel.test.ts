@@ -39,7 +39,9 @@ import { channelWatcher } from './service.ts'
 describe('an outpoint to watch', () => {
   test('begins with the heights at which it is too late', () => {
     given(channelDecider).when(watch()).then(started)
-    given(channelDecider).when(watch({ attestation })).then(started, fact('AttestationKept', { outpoint, attestation }))
+    given(channelDecider)
+      .when(watch({ attestation }))
+      .then(started, fact('AttestationKept', { outpoint, attestation, naming: 1 }))
     given(channelDecider, started).when(watch()).then()
   })
   test('has more time to be seen where only blocks show it', () => {
@@ -117,9 +119,33 @@ describe('an outpoint to watch', () => {
       .when(observe(evidence(101, output(101))))
       .then()
   })
+  test('says of which naming it is, whatever it tells', () => {
+    const again = fact('WatchStarted', { ...named, naming: 3, fromHeight: 93, seenBefore: 106, confirmedBefore: 108 })
+    const told = (height: number, shown: Parameters<typeof evidence>[1]) => {
+      const { decision } = given(channelDecider, started, seen, again).when(observe(evidence(height, shown)))
+      const news = 'facts' in decision ? decision.facts : []
+      return news.flatMap(({ type, data }) => ('naming' in data ? [`${type} ${data.naming}`] : []))
+    }
+    expect(told(103, output(101))).toEqual(['FundingSeen 3', 'FundingConfirmed 3', 'ConfirmationsReached 3'])
+    expect(told(106, null)).toEqual(['FundingLost 3'])
+    expect(told(103, output(101, { valueSat: '1' }))).toEqual(['ChannelWrong 3'])
+  })
+  test('keeps no attestation of another naming: it is late, or before its watch', () => {
+    const again = fact('WatchStarted', { ...named, naming: 2, fromHeight: 93, seenBefore: 106, confirmedBefore: 108 })
+    const keep = (naming: number) => ({ type: 'KeepAttestation' as const, data: { outpoint, attestation, naming } })
+    for (const naming of [1, 3]) given(channelDecider, started, again).when(keep(naming)).then()
+    for (const naming of [0, 2])
+      given(channelDecider, started, again)
+        .when(keep(naming))
+        .then(fact('AttestationKept', { outpoint, attestation, naming: 2 }))
+    // A lease keeps the number of its watch, and the order waits for the one that it named last.
+    given(channelDecider, ...opened, leased)
+      .when(keep(3))
+      .then(fact('AttestationKept', { outpoint, attestation, naming: 3 }))
+  })
   test('keeps an attestation once', () => {
-    const kept = fact('AttestationKept', { outpoint, attestation })
-    const keep = { type: 'KeepAttestation' as const, data: { outpoint, attestation } }
+    const kept = fact('AttestationKept', { outpoint, attestation, naming: 1 })
+    const keep = { type: 'KeepAttestation' as const, data: { outpoint, attestation, naming: 1 } }
     for (const history of [
       [started],
       [started, seen],
@@ -143,7 +169,7 @@ describe('an outpoint to watch', () => {
         .when(keep)
         .then()
     given(channelDecider, started)
-      .when({ type: 'KeepAttestation', data: { outpoint: other, attestation } })
+      .when({ type: 'KeepAttestation', data: { outpoint: other, attestation, naming: 1 } })
       .then()
   })
 })
@@ -235,8 +261,8 @@ test('every edge of the machine is one that the fold knows', () => {
     stopped,
     wrong,
     ended,
-    fact('AttestationKept', { outpoint, attestation }),
-    fact('FundingReorged', { outpoint, tipHeight: 104, confirmedBefore: 112 }),
+    fact('AttestationKept', { outpoint, attestation, naming: 1 }),
+    fact('FundingReorged', { outpoint, tipHeight: 104, confirmedBefore: 112, naming: 1 }),
     fact('ChannelProven', { outpoint, peer: 'graph', tipHeight: 104 }),
     fact('PromiseBroken', { attempt: 1, outpoint, what: 'base-fee', reason: 'x', tipHeight: 104 }),
   ]

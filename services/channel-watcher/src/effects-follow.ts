@@ -10,6 +10,7 @@ import { type Channel, type Watch, watchOf } from './channel.ts'
 import { evidenceOf, LOOK_TIMEOUT_MS, type WatcherPorts } from './effects.ts'
 import { idleWithin, lanes } from './lanes.ts'
 import { isAtRest, nextFact } from './look.ts'
+import { type Resting, restingLeases } from './resting.ts'
 
 const LOOKS_SIDE_BY_SIDE = 32
 /** After a start their blocks are read anew where the chain's source has no index, which takes hours: no sale waits for that. */
@@ -23,8 +24,6 @@ const LEASES_WAIT_MS = 5000
 const PROBES_SIDE_BY_SIDE = 32
 const AGAIN_AFTER_MS = 1000
 const MOST_TRIES = 3
-/** Leases at rest take turns, so that a block costs the same however many channels were ever sold. */
-const LEASES_PER_TIP = 500
 
 type Context = ServiceContext<WatcherPorts>
 
@@ -40,7 +39,6 @@ export const followChain: Job<WatcherPorts> = {
  */
 async function follow(context: Context, signal: AbortSignal): Promise<void> {
   const { chain, clock, log } = context.ports
-  const resting = new Set<string>()
   // Of leases that wait for their look, however many blocks come meanwhile.
   const dueSince = new Map<string, number>()
   let newest: ChainTip | undefined
@@ -56,9 +54,9 @@ async function follow(context: Context, signal: AbortSignal): Promise<void> {
     }
   }
   const lookNow = async (tip: ChainTip, id: string): Promise<void> => {
-    resting.delete(id)
+    resting.wake(id)
     const after = await look(context, tip, id, false, signal)
-    if (isAtRest(after)) resting.add(id)
+    if (isAtRest(after)) resting.keep(id, after.endsAtHeight)
     // A channel that this look found deep enough is probed at once, not a block later.
     if (isToBeProbed(after)) probes.add([id])
   }
@@ -67,6 +65,7 @@ async function follow(context: Context, signal: AbortSignal): Promise<void> {
     for (const id of come) dueSince.set(id, clock.now())
     leases.add(come)
   }
+  const resting = restingLeases(clock, signal, later)
   const looks = lanes(LOOKS_SIDE_BY_SIDE, (id) =>
     attempt(id, async (tip) => {
       if (isAtRest((await present(context, id)).state)) later([id])
@@ -87,27 +86,23 @@ async function follow(context: Context, signal: AbortSignal): Promise<void> {
   try {
     for await (const tip of chain.tips(signal)) {
       newest = tip
-      const { sales, atRest } = await due(context, resting)
-      looks.add(sales)
-      later(atRest)
+      looks.add(await sales(context, resting))
+      resting.see(tip.height)
     }
   } finally {
     await Promise.all([looks, leases, probes].map((one) => one.stop()))
   }
 }
 
-type Due = { readonly sales: readonly string[]; readonly atRest: readonly string[] }
-
-/** Everything unfinished, and of the leases at rest those that were looked at longest ago. */
-async function due(context: Context, resting: Set<string>): Promise<Due> {
+/** Everything unfinished that is not at rest. */
+async function sales(context: Context, resting: Resting): Promise<readonly string[]> {
   try {
     const ids = await within(context.ports.clock, LOOK_TIMEOUT_MS, context.unfinished(channel.category))
-    const open = new Set(ids)
-    for (const id of resting) if (!open.has(id)) resting.delete(id)
-    return { sales: ids.filter((id) => !resting.has(id)), atRest: [...resting].slice(0, LEASES_PER_TIP) }
+    resting.retain(new Set(ids))
+    return ids.filter((id) => !resting.has(id))
   } catch (error) {
     context.ports.log.error({ reason: String(error) }, 'the watched channels could not be listed; the next block tries again')
-    return { sales: [], atRest: [] }
+    return []
   }
 }
 

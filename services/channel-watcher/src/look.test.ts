@@ -200,6 +200,7 @@ function command(move: string, n: number, world: World, looked: readonly Evidenc
         type: 'KeepAttestation',
         data: {
           outpoint,
+          naming: n % 3,
           attestation: {
             outpoint,
             capacitySat: '1000000',

@@ -41,39 +41,37 @@ export function nextFact(channel: Channel, look: Look): Next {
 function beforeConfirmation(channel: Extract<Channel, { status: 'WATCHING' | 'SEEN' | 'MISSING' }>, look: Look): Next {
   const { outpoint, evidence, seesMempool } = look
   const { output, tipHeight } = evidence
+  const { naming } = channel.watch
+  const lost = (failure: Failure, what: string): ChannelFact => ({
+    type: 'FundingLost',
+    v: 2,
+    data: { outpoint, failure, reason: `The funding transaction ${what}.`, tipHeight, naming },
+  })
   if (channel.status !== 'SEEN') {
-    if (output) return { type: 'FundingSeen', v: 1, data: { outpoint, atHeight: tipHeight } }
+    if (output) return { type: 'FundingSeen', v: 2, data: { outpoint, atHeight: tipHeight, naming } }
     if (channel.status === 'WATCHING')
-      return tipHeight >= channel.seenBefore ? lost(look, 'never-seen', `was not seen by block ${channel.seenBefore}`) : null
-    return tipHeight >= channel.goneBefore
-      ? lost(look, 'vanished', 'was seen and is gone: replaced, double-spent or dropped')
-      : null
+      return tipHeight >= channel.seenBefore ? lost('never-seen', `was not seen by block ${channel.seenBefore}`) : null
+    return tipHeight >= channel.goneBefore ? lost('vanished', 'was seen and is gone: replaced, double-spent or dropped') : null
   }
   const place = placeIn(look)
-  if (place) return { type: 'FundingConfirmed', v: 1, data: { outpoint, ...place } }
-  if (tipHeight >= channel.confirmedBefore)
-    return lost(look, 'unconfirmed', `was not confirmed by block ${channel.confirmedBefore}`)
+  if (place) return { type: 'FundingConfirmed', v: 2, data: { outpoint, ...place, naming } }
+  if (tipHeight >= channel.confirmedBefore) return lost('unconfirmed', `was not confirmed by block ${channel.confirmedBefore}`)
   if (output || !seesMempool) return null
   return { type: 'FundingMissing', v: 1, data: { outpoint, tipHeight, goneBefore: tipHeight + GONE_BLOCKS } }
 }
 
 type Failure = Extract<ChannelFact, { readonly type: 'FundingLost' }>['data']['failure']
 
-const lost = ({ outpoint, evidence: { tipHeight } }: Look, failure: Failure, what: string): ChannelFact => ({
-  type: 'FundingLost',
-  v: 1,
-  data: { outpoint, failure, reason: `The funding transaction ${what}.`, tipHeight },
-})
-
 /** Whether it is still where it was. Another place is a re-organisation too, even at the same height. */
 function placement(channel: Extract<Channel, { readonly place: unknown }>, look: Look): Next {
   const place = placeIn(look)
   const { outpoint, evidence } = look
-  if (!channel.place) return place && { type: 'FundingConfirmed', v: 1, data: { outpoint, ...place } }
+  const { naming, fundingConfirmsWithinBlocks } = channel.watch
+  if (!channel.place) return place && { type: 'FundingConfirmed', v: 2, data: { outpoint, ...place, naming } }
   if (place?.shortChannelId === channel.place.shortChannelId) return null
-  const again = evidence.tipHeight + channel.watch.fundingConfirmsWithinBlocks
+  const again = evidence.tipHeight + fundingConfirmsWithinBlocks
   const confirmedBefore = Math.max(channel.confirmedBefore, again)
-  return { type: 'FundingReorged', v: 1, data: { outpoint, tipHeight: evidence.tipHeight, confirmedBefore } }
+  return { type: 'FundingReorged', v: 2, data: { outpoint, tipHeight: evidence.tipHeight, confirmedBefore, naming } }
 }
 
 function placeIn({ outpoint, evidence: { output } }: Look): Place | null {
@@ -95,12 +93,12 @@ function depth({ confirmations, place, watch }: Confirmed, { outpoint, evidence:
 const mostConfirmations = ({ terms }: Watch): number => Math.max(terms.requiredConfirmations, DEEP_ENOUGH)
 
 /** A lease that goes its way: nothing but the channel's end is waited for, and that can be found out a little later. */
-export const isAtRest = (channel: Channel): boolean =>
+export const isAtRest = (channel: Channel): channel is Leased =>
   channel.status === 'LEASED' && channel.place !== null && channel.confirmations >= mostConfirmations(channel.watch)
 
 function reached({ status, confirmations, watch }: Confirmed, { outpoint, evidence: { tipHeight } }: Look): Next {
   if (status !== 'CONFIRMED' || confirmations < watch.terms.requiredConfirmations) return null
-  return { type: 'ConfirmationsReached', v: 1, data: { outpoint, confirmations, tipHeight } }
+  return { type: 'ConfirmationsReached', v: 2, data: { outpoint, confirmations, tipHeight, naming: watch.naming } }
 }
 
 /** The peer proof alone is asked for here, so one confirmation is enough; whether the money may move is settlement's to judge. */
@@ -111,11 +109,11 @@ function proven({ isProven, watch }: Confirmed, { outpoint, evidence }: Look): N
   return { type: 'ChannelProven', v: 1, data: { outpoint, peer: verdict.peer, tipHeight: evidence.tipHeight } }
 }
 
-function wrong({ terms }: Watch, { outpoint, evidence }: Look): Next {
+function wrong({ terms, naming }: Watch, { outpoint, evidence }: Look): Next {
   const verdict = judge(terms, toEvidence(evidence), { lastHeight: false })
   if (verdict.verdict !== 'wrong') return null
   const { reason: code, sentence: reason } = verdict
-  return { type: 'ChannelWrong', v: 1, data: { outpoint, code, reason, tipHeight: evidence.tipHeight } }
+  return { type: 'ChannelWrong', v: 2, data: { outpoint, code, reason, tipHeight: evidence.tipHeight, naming } }
 }
 
 /** What the seller takes for forwarding through the channel, as it announces it; a private channel announces nothing. */

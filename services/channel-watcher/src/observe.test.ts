@@ -53,10 +53,10 @@ describe('the funding transaction', () => {
     given(channelDecider, started)
       .when(observe(evidence(150, output(101))))
       .then(
-        fact('FundingSeen', { outpoint, atHeight: 150 }),
+        fact('FundingSeen', { outpoint, atHeight: 150, naming: 1 }),
         confirmed,
         deep,
-        fact('ConfirmationsReached', { outpoint, confirmations: 6, tipHeight: 150 }),
+        fact('ConfirmationsReached', { outpoint, confirmations: 6, tipHeight: 150, naming: 1 }),
       )
   })
   test('is lost when no block brings it in time', () => {
@@ -68,6 +68,7 @@ describe('the funding transaction', () => {
       failure: 'never-seen',
       reason: 'The funding transaction was not seen by block 106.',
       tipHeight: 106,
+      naming: 1,
     })
     given(channelDecider, started)
       .when(observe(evidence(106, null)))
@@ -80,6 +81,7 @@ describe('the funding transaction', () => {
       failure: 'unconfirmed',
       reason: 'The funding transaction was not confirmed by block 108.',
       tipHeight: 108,
+      naming: 1,
     })
     given(channelDecider, started, seen)
       .when(observe(evidence(108, output(null))))
@@ -97,11 +99,11 @@ describe('the funding transaction', () => {
       .then()
     given(channelDecider, started, seen, missing)
       .when(observe(evidence(103, output(null))))
-      .then(fact('FundingSeen', { outpoint, atHeight: 103 }))
+      .then(fact('FundingSeen', { outpoint, atHeight: 103, naming: 1 }))
     const reason = 'The funding transaction was seen and is gone: replaced, double-spent or dropped.'
     given(channelDecider, started, seen, missing)
       .when(observe(evidence(104, null)))
-      .then(fact('FundingLost', { outpoint, failure: 'vanished', reason, tipHeight: 104 }))
+      .then(fact('FundingLost', { outpoint, failure: 'vanished', reason, tipHeight: 104, naming: 1 }))
   })
   test('cannot be missed by a source without a mempool', () => {
     given(channelDecider, started, seen)
@@ -115,6 +117,7 @@ describe('the funding transaction', () => {
           failure: 'unconfirmed',
           reason: 'The funding transaction was not confirmed by block 108.',
           tipHeight: 108,
+          naming: 1,
         }),
       )
   })
@@ -133,7 +136,8 @@ describe('the funding transaction', () => {
 })
 
 describe('a re-organisation', () => {
-  const back = (tipHeight: number, confirmedBefore: number) => fact('FundingReorged', { outpoint, tipHeight, confirmedBefore })
+  const back = (tipHeight: number, confirmedBefore: number) =>
+    fact('FundingReorged', { outpoint, tipHeight, confirmedBefore, naming: 1 })
   test('brings the funding back to the mempool, with time to confirm again', () => {
     given(channelDecider, ...opened)
       .when(observe(evidence(102, output(null))))
@@ -143,7 +147,7 @@ describe('a re-organisation', () => {
       .then(back(100, 108))
   })
   test('may move it into another block, also at the same height', () => {
-    const moved = fact('FundingConfirmed', { outpoint, height: 101, shortChannelId: '101x7x1' })
+    const moved = fact('FundingConfirmed', { outpoint, height: 101, shortChannelId: '101x7x1', naming: 1 })
     given(channelDecider, started, seen, confirmed)
       .when(observe(evidence(101, output(101, { txIndex: 7 }))))
       .then(back(101, 109), moved)
@@ -174,12 +178,13 @@ describe('a re-organisation', () => {
       .then(fact('LeaseEnded', { outpoint, early: true, closedBy: 'unknown', spentBy: null, tipHeight: 112 }))
     given(channelDecider, ...during, back(104, 112))
       .when(observe(evidence(105, output(105))))
-      .then(fact('FundingConfirmed', { outpoint, height: 105, shortChannelId: '105x2x1' }))
+      .then(fact('FundingConfirmed', { outpoint, height: 105, shortChannelId: '105x2x1', naming: 1 }))
   })
 })
 
 describe('a channel that is not the one that was sold', () => {
-  const isWrong = (code: string, reason: string, tipHeight = 101) => fact('ChannelWrong', { outpoint, code, reason, tipHeight })
+  const isWrong = (code: string, reason: string, tipHeight = 101) =>
+    fact('ChannelWrong', { outpoint, code, reason, tipHeight, naming: 1 })
   test('is told from its output', () => {
     given(channelDecider, started)
       .when(observe(evidence(101, output(null, { valueSat: '999999' }))))
@@ -371,6 +376,7 @@ describe('a lease', () => {
       code: 'announced-nodes',
       reason: 'The channel is announced between other nodes.',
       tipHeight: 103,
+      naming: 1,
     })
     given(channelDecider, ...opened, leased)
       .when(observe(evidence(103, output(101), { graph })))

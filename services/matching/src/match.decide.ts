@@ -50,7 +50,7 @@ function find(match: Match, { data }: CommandOf<'FindSeller'>): Decided {
 
 function recordReservation(match: Match, { data }: CommandOf<'RecordReservation'>): Decided {
   const { attempt, round, offerId, granted } = data
-  const { status, candidates, round: asked } = attemptOf(match, attempt)
+  const { status, candidates, round: asked, answered: question } = attemptOf(match, attempt)
   const [candidate, ...others] = candidates
   // An answer that nobody waits for: its reservation was released together with the question.
   if (candidate?.offerId !== offerId || round !== asked) return accept()
@@ -58,7 +58,7 @@ function recordReservation(match: Match, { data }: CommandOf<'RecordReservation'
   if (status === 'ASKING_AGAIN')
     return accept(
       granted
-        ? { type: 'Rereserved', v: 1, data: { attempt } }
+        ? { type: 'Rereserved', v: 2, data: { attempt, question } }
         : { type: 'RereservationRefused', v: 1, data: { attempt, reason } },
     )
   if (status !== 'SEARCHING') return accept()
@@ -69,12 +69,15 @@ function recordReservation(match: Match, { data }: CommandOf<'RecordReservation'
     : accept<MatchFact>(lost, { type: 'Unmatched', v: 1, data: { attempt, reason: NOBODY } })
 }
 
-function rereserve({ status, candidates, round }: Attempt, { data: { attempt } }: CommandOf<'Rereserve'>): Decided {
+/** `question`: the last release before it. One that comes later is over; where a later one was answered, this wish is. */
+function rereserve({ status, candidates, round, answered }: Attempt, { data }: CommandOf<'Rereserve'>): Decided {
+  const { attempt, question } = data
+  if (question !== 0 && question < answered) return accept()
   if (status === 'USED' || status === 'ASKING_AGAIN' || status === 'SEARCHING') return accept()
   // What was never released need not be asked for, but whoever asks waits for an answer.
-  if (status === 'MATCHED') return accept({ type: 'Rereserved', v: 1, data: { attempt } })
+  if (status === 'MATCHED') return accept({ type: 'Rereserved', v: 2, data: { attempt, question } })
   if (status === 'RELEASED' && candidates.length > 0)
-    return accept({ type: 'RereservationAsked', v: 1, data: { attempt, round: round + 1 } })
+    return accept({ type: 'RereservationAsked', v: 2, data: { attempt, round: round + 1, question } })
   return accept({ type: 'RereservationRefused', v: 1, data: { attempt, reason: 'No seller had this attempt.' } })
 }
 

@@ -6,7 +6,7 @@ import { fold } from '@penstock/kernel/decider.ts'
 import type { Wanted } from '@penstock/kernel/process.ts'
 import { given } from '@penstock/testkit/given.ts'
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { match, type MatchDecides } from './match.decide.ts'
 import { searching } from './match.process.ts'
 import { attemptLifecycle } from './match.ts'
@@ -73,9 +73,9 @@ const released = (c: Candidate | null, round = 0, question = 1): MatchFact => ({
   v: 1,
   data: { attempt: 1, question, asked: c && asked(c, round), reason: 'over' },
 })
-const again: Wanted<MatchDecides> = { type: 'Rereserve', data: { attempt: 1 } }
-const askedAgain = (round = 1): MatchFact => ({ type: 'RereservationAsked', v: 1, data: { attempt: 1, round } })
-const rereserved: MatchFact = { type: 'Rereserved', v: 1, data: { attempt: 1 } }
+const again: Wanted<MatchDecides> = { type: 'Rereserve', data: { attempt: 1, question: 1 } }
+const askedAgain = (round = 1): MatchFact => ({ type: 'RereservationAsked', v: 2, data: { attempt: 1, round, question: 1 } })
+const rereserved: MatchFact = { type: 'Rereserved', v: 2, data: { attempt: 1, question: 1 } }
 const notAgain = (reason: string): MatchFact => ({ type: 'RereservationRefused', v: 1, data: { attempt: 1, reason } })
 const use: Wanted<MatchDecides> = { type: 'UseMatch', data: { attempt: 1 } }
 const used: MatchFact = { type: 'MatchUsed', v: 1, data: { attempt: 1, asked: asked(a) } }
@@ -175,6 +175,40 @@ test('a replaced seller is asked once more, a round later', () => {
     .then(askedAgain(2))
   given(match, begun(1, a), matched(a)).when(again).then(rereserved) // never given back
   given(match).when(again).then(notAgain('No seller had this attempt.'))
+})
+
+describe('a wish to reserve again and a release that pass each other', () => {
+  const wish = (question: number): Wanted<MatchDecides> => ({ type: 'Rereserve', data: { attempt: 1, question } })
+  const granted = (question: number): MatchFact => ({ type: 'Rereserved', v: 2, data: { attempt: 1, question } })
+
+  test('a release of before the wish gives nothing back that is in use', () => {
+    given(match, begun(1, a), matched(a)).when(wish(1)).then(granted(1))
+    given(match, begun(1, a), matched(a), granted(1)).when(release).then()
+    given(match, begun(1, a), matched(a), granted(1))
+      .when(releaseAgain)
+      .then(released(a, 0, 2))
+    given(match, begun(1, a), matched(a), released(a), askedAgain()).when(release).then()
+    const second: MatchFact = { type: 'RereservationAsked', v: 2, data: { attempt: 1, round: 1, question: 2 } }
+    given(match, begun(1, a), matched(a), released(a), second).when(releaseAgain).then()
+  })
+
+  test('a wish that is over reserves nothing, since nobody would give it back', () => {
+    const over = [begun(1, a), matched(a), released(a, 0, 2)]
+    given(match, ...over)
+      .when(wish(1))
+      .then()
+    given(match, ...over)
+      .when(wish(2))
+      .then({ type: 'RereservationAsked', v: 2, data: { attempt: 1, round: 1, question: 2 } })
+  })
+
+  test('a wish of a version that did not count is believed, and the release before it is not known', () => {
+    given(match, begun(1, a), matched(a), released(a, 0, 2))
+      .when(wish(0))
+      .then({ type: 'RereservationAsked', v: 2, data: { attempt: 1, round: 1, question: 0 } })
+    given(match, begun(1, a), matched(a)).when(wish(0)).then(granted(0))
+    given(match, begun(1, a), matched(a), granted(0)).when(release).then(released(a))
+  })
 })
 
 test('the process asks while it searches, and for nothing else', () => {

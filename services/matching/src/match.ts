@@ -10,7 +10,7 @@ export type Attempt = {
   readonly status: AttemptStatus
   /** Grows each time that a released seller's capacity is asked for once more. */
   readonly round: number
-  /** The last question to release it that was answered. */
+  /** The last question to release it that was answered, or that is over since its capacity was asked for once more. */
   readonly answered: number
   readonly standing: boolean
   readonly need: Need | null
@@ -52,7 +52,9 @@ function changed(attempt: Attempt, fact: MatchFact): Partial<Attempt> {
     case 'CandidateLost':
       return { candidates: attempt.candidates.slice(1) }
     case 'RereservationAsked':
-      return { round: fact.data.round }
+      return { round: fact.data.round, answered: Math.max(attempt.answered, fact.data.question) }
+    case 'Rereserved':
+      return { answered: Math.max(attempt.answered, fact.data.question) }
     case 'MatchReleased':
       return { answered: fact.data.question }
     default:

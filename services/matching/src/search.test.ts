@@ -68,6 +68,12 @@ test('who was tried is not tried again, at another offer neither', () => {
   expect(ids(search([entry(1), entry(2), twice], { attempt: 2, tried: [uuid(1)] }))).toEqual([2])
 })
 
+test('nor at another node of its account', () => {
+  const other = entry(3, 2000, { accountId: uuid(1) })
+  expect(ids(search([entry(1), other, entry(2)]))).toEqual([1, 2, 3])
+  expect(ids(search([entry(1), other, entry(2)], { attempt: 2, tried: [uuid(1)] }))).toEqual([2])
+})
+
 test('private and rails orders go to rails sellers', () => {
   const book = [entry(1), entry(2, 2000, {}, { rails: true })]
   expect(ids(search(book, { need: { ...need, isPrivate: true } }))).toEqual([2])

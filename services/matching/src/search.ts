@@ -10,7 +10,8 @@ const MOST_CANDIDATES = 8
 
 /**
  * Whom to ask, best first: the seller that the buyer was shown, at the price of then, then everybody who does it for the
- * same budget. A seller that was tried is not tried again, at no other offer of its either.
+ * same budget. A seller that was tried is not tried again, at no other offer of its either, nor at another node of its
+ * account: what it says late of its first turn, by its account, would be taken for a word about the second.
  */
 export function searchFor(
   { need, first, only, tried }: Wanted,
@@ -21,8 +22,10 @@ export function searchFor(
   // A named offer was accepted by hand: its seller needs no live agent, and nobody else was agreed on.
   if (only) return tried.includes(first.offerId) ? [] : [first]
   if (need.assetId !== null) return []
-  const triedSellers = new Set(entries.filter(({ offerId }) => tried.includes(offerId)).map(({ seller }) => seller.pubkey))
-  const fresh = entries.filter(({ offerId, seller }) => !tried.includes(offerId) && !triedSellers.has(seller.pubkey))
+  const known = entries.filter(({ offerId }) => tried.includes(offerId))
+  const triedNodes = new Set(known.map(({ seller }) => seller.pubkey))
+  const triedAccounts = new Set(known.map(({ accountId }) => accountId))
+  const fresh = entries.filter(({ accountId, seller }) => !triedNodes.has(seller.pubkey) && !triedAccounts.has(accountId))
   const sizeSat = BigInt(need.sizeSat)
   const budgetMsat = BigInt(need.sellerBudgetMsat)
   const wish = { ...need, buyerPubkey: need.destination.pubkey, lastResort }

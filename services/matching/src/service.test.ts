@@ -183,7 +183,7 @@ test('orders get capacity until there is none, and what is given back serves the
   expect(types('offer', uuid(1)).at(-1)).toBe('ReservationReleased')
   await decide(find(orderIs(4)))
   expect(types('match', orderIs(4))).toEqual(['SearchBegun', 'Matched'])
-  await decide(ask(matchContract, orderIs(1), 'Rereserve', { attempt: 1 }))
+  await decide(ask(matchContract, orderIs(1), 'Rereserve', { attempt: 1, question: 1 }))
   expect(types('match', orderIs(1)).slice(-2)).toEqual(['RereservationAsked', 'RereservationRefused'])
   await decide(ask(matchContract, orderIs(4), 'UseMatch', { attempt: 1 }))
   expect(types('offer', uuid(1)).at(-1)).toBe('ReservationUsed')
@@ -234,7 +234,7 @@ test('a late outpoint that came to nothing leaves the outcomes with whoever open
   await decide(find(order1))
   await decide(ask(matchContract, order1, 'ReleaseMatch', { attempt: 1, question: 1, reason: 'replaced' }))
   await decide(find(order1, 2, [uuid(1)]))
-  await decide(ask(matchContract, order1, 'Rereserve', { attempt: 1 }))
+  await decide(ask(matchContract, order1, 'Rereserve', { attempt: 1, question: 1 }))
   await decide(ask(matchContract, order1, 'ReleaseMatch', { attempt: 1, question: 2, reason: 'the claim was refused' }))
   await decide(ask(matchContract, order1, 'UseMatch', { attempt: 2 }))
   const broken = { attempt: 2, outpoint: `${'1'.repeat(64)}:0`, what: 'base-fee', reason: 'x', tipHeight: 9 }

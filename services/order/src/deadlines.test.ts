@@ -52,7 +52,7 @@ describe('a naming that settlement refuses since too few blocks are left', () =>
   const tooLate = (outpoint: string) =>
     ({
       type: 'RecordOutpointNoted',
-      data: { attempt: 1, outpoint, noted: false, attested: false, reason: 'too few blocks', tooLate: true },
+      data: { attempt: 1, outpoint, noted: false, attested: false, reason: 'too few blocks', tooLate: true, naming: 0 },
     }) as const
   const refused = (outpoint: string) => fact('OutpointRefused', { attempt: 1, outpoint, reason: 'too few blocks' })
 

@@ -4,32 +4,43 @@ import type { DataOf } from './command.ts'
 import { fact, late, type OrderDecision, release } from './fact.ts'
 import { isFailed, isSettling, isValid, type Placed, toldKey, WATCH_STOPPED } from './state.ts'
 
-/** What is told of an outpoint that is not the named one is of yesterday. */
-const isNamed = (order: Placed, outpoint: string): boolean => order.named?.outpoint === outpoint && !isFailed(order)
+/** Whose watch tells something: of which outpoint, and of which of its namings. */
+type OfWatch = { readonly outpoint: string; readonly naming: number }
 
-export function seen(order: Placed, outpoint: string): OrderDecision {
-  if (!isNamed(order, outpoint) || order.status !== 'SELLER_SENT_TRANSACTION') return accept()
+/**
+ * What is told of an outpoint that is not the named one is of yesterday. So is what the watch of an earlier naming tells:
+ * a seller that goes back to an outpoint begins its watch anew.
+ */
+const isNamed = ({ named }: Placed, { outpoint, naming }: OfWatch): boolean =>
+  named?.outpoint === outpoint && (naming === 0 || naming === named.number)
+
+const isOfSale = (order: Placed, watch: OfWatch): boolean => isNamed(order, watch) && !isFailed(order)
+
+export function seen(order: Placed, data: DataOf<'RecordFundingSeen'>): OrderDecision {
+  const { outpoint } = data
+  if (!isOfSale(order, data) || order.status !== 'SELLER_SENT_TRANSACTION') return accept()
   return accept(fact('FundingSeen', { outpoint }))
 }
 
 export function confirmed(order: Placed, data: DataOf<'RecordFundingConfirmed'>): OrderDecision {
-  if (!isNamed(order, data.outpoint) || order.status === 'CHANNEL_MONITORING_FINISHED') return accept()
+  if (!isOfSale(order, data) || order.status === 'CHANNEL_MONITORING_FINISHED') return accept()
   const before = order.named?.confirmed
-  if (before?.height === data.height && before.channelId === data.channelId) return accept()
-  const news = fact('FundingConfirmed', data)
-  return order.status === 'SELLER_SENT_TRANSACTION'
-    ? accept(fact('FundingSeen', { outpoint: data.outpoint }), news)
-    : accept(news)
+  const { outpoint, height, channelId } = data
+  if (before?.height === height && before.channelId === channelId) return accept()
+  const news = fact('FundingConfirmed', { outpoint, height, channelId })
+  return order.status === 'SELLER_SENT_TRANSACTION' ? accept(fact('FundingSeen', { outpoint }), news) : accept(news)
 }
 
 export function confirmationsReached(order: Placed, data: DataOf<'RecordConfirmationsReached'>): OrderDecision {
-  if (!isNamed(order, data.outpoint) || isValid(order) || order.status === 'SELLER_OPENED_CHANNEL') return accept()
-  return accept(fact('ChannelOpened', data))
+  const { outpoint, confirmations } = data
+  if (!isOfSale(order, data) || isValid(order) || order.status === 'SELLER_OPENED_CHANNEL') return accept()
+  return accept(fact('ChannelOpened', { outpoint, confirmations }))
 }
 
 /** Once the money is being taken a re-org changes nothing here; settlement notes it, and withholds the payout. */
-export function reorged(order: Placed, outpoint: string): OrderDecision {
-  if (!isNamed(order, outpoint)) return accept()
+export function reorged(order: Placed, data: DataOf<'RecordFundingReorged'>): OrderDecision {
+  const { outpoint } = data
+  if (!isOfSale(order, data)) return accept()
   if (isSettling(order)) return accept(...late(order, 'funding-reorged', outpoint))
   return accept(...backInMempool(order, outpoint))
 }
@@ -43,18 +54,18 @@ const backInMempool = (order: Placed, outpoint: string): readonly OrderFact[] =>
 const watchIsOver = (order: Placed): readonly OrderFact[] =>
   order.told.includes(WATCH_STOPPED) ? [] : [fact('Told', { what: 'watch-stopped', key: '1' })]
 
-/**
- * A seller that goes back to an outpoint begins its watch anew. What the watch before has told of it is of yesterday, and
- * comes before the watch of this naming is told to have begun.
- */
-const isOfThisWatch = (order: Placed, outpoint: string): boolean =>
-  order.named?.outpoint === outpoint && order.told.includes(toldKey({ what: 'watch-started', key: outpoint }))
+/** Where a watch did not count, what it tells before that of this naming is told to have begun is of the one before. */
+const isOfThisWatch = (order: Placed, watch: OfWatch): boolean =>
+  isNamed(order, watch) && (watch.naming !== 0 || order.told.includes(toldKey({ what: 'watch-started', key: watch.outpoint })))
 
-export function lost(order: Placed, { outpoint, failure, reason }: DataOf<'RecordFundingLost'>): OrderDecision {
-  if (!isOfThisWatch(order, outpoint)) return accept()
+export function lost(order: Placed, data: DataOf<'RecordFundingLost'>): OrderDecision {
+  const { outpoint, failure, reason } = data
+  if (!isOfThisWatch(order, data)) return accept()
   if (isFailed(order)) return accept(...watchIsOver(order))
   if (isSettling(order)) return accept(...late(order, 'funding-lost', failure), ...watchIsOver(order))
   if (order.closing) return accept(...watchIsOver(order))
+  // The outpoint that is being recorded takes its place; where it is refused, the order closes then.
+  if (order.offered) return accept(...watchIsOver(order), ...backInMempool(order, outpoint))
   return accept(
     ...watchIsOver(order),
     ...backInMempool(order, outpoint),
@@ -62,8 +73,9 @@ export function lost(order: Placed, { outpoint, failure, reason }: DataOf<'Recor
   )
 }
 
-export function wrong(order: Placed, { outpoint, reason }: DataOf<'RecordChannelWrong'>): OrderDecision {
-  if (!isOfThisWatch(order, outpoint)) return accept()
+export function wrong(order: Placed, data: DataOf<'RecordChannelWrong'>): OrderDecision {
+  const { reason } = data
+  if (!isOfThisWatch(order, data)) return accept()
   if (isFailed(order)) return accept(...watchIsOver(order))
   if (isSettling(order)) return accept(...late(order, 'channel-wrong', reason), ...watchIsOver(order))
   return order.closing

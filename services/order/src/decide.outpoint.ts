@@ -7,7 +7,17 @@ import type { DataOf } from './command.ts'
 import { nothingLeft, released, TOO_SOON } from './decide.opening.ts'
 import { fact, type OrderDecision, release } from './fact.ts'
 import { closing, ended, notFound, notNow } from './refusal.ts'
-import { type Attempt, attemptBy, isEnded, isSeller, isSettling, liveAttempt, outpointKey, type Placed } from './state.ts'
+import {
+  type Attempt,
+  attemptBy,
+  isEnded,
+  isSeller,
+  isSettling,
+  liveAttempt,
+  outpointKey,
+  type Placed,
+  WATCH_STOPPED,
+} from './state.ts'
 
 /** So many outpoints an order looks at: a seller that names and names fills no stream. */
 const MOST_OFFERS = 50
@@ -105,9 +115,14 @@ export function claimed(order: Placed, { attempt, outpoint, granted }: DataOf<'R
   return accept(fact('OutpointClaimed', { attempt, outpoint }))
 }
 
-/** What settlement has noted is what it proves with, so it counts even if the outpoint before was seen meanwhile. */
+/**
+ * What settlement has noted is what it proves with, so it counts even if the outpoint before was seen meanwhile. That an
+ * earlier naming of the outpoint was noted is no answer: settlement may refuse this one.
+ */
 export function outpointNoted(order: Placed, data: DataOf<'RecordOutpointNoted'>): OrderDecision {
-  const { attempt, outpoint, noted, attested, reason, tooLate } = data
+  const { attempt, outpoint, noted, attested, reason, tooLate, naming: number } = data
+  const current = [order.offered, order.named].find((one) => one?.outpoint === outpoint)
+  if (number !== 0 && number !== current?.number) return accept()
   const isOffered = order.offered?.stage === 'noting' && order.offered.outpoint === outpoint && order.offered.attempt === attempt
   const told = fact('Told', { what: 'attestation-noted', key: outpoint })
   if (!isOffered) {
@@ -127,12 +142,18 @@ export function naming(order: Placed, attempt: number, outpoint: string): readon
   return [fact('AttemptFailed', { attempt: live.number, reason: 'The seller before opened after all', blamed: false }), named]
 }
 
+const LOST = 'The funding transaction that was named before is lost'
+
+/** The watch has ended while another outpoint was being recorded, which might have taken the place of the named one. */
+const isNamedLost = ({ named, told }: Placed): boolean => named !== null && told.includes(WATCH_STOPPED)
+
 /** @param tooLate for any channel: the payment goes back, unless one was noted before and may still be proven */
 function refuseOffer(order: Placed, reason: string, tooLate = false): readonly OrderFact[] {
   if (!order.offered) return []
   const { attempt, outpoint } = order.offered
   const refused = fact('OutpointRefused', { attempt, outpoint, reason })
   if (order.closing) return [refused]
+  if (isNamedLost(order)) return [refused, release(order, 'SELLER_FAILED_TO_SEND_SWAP', LOST, true)]
   const why = tooLate && !order.named ? TOO_SOON : nothingLeft(order)
   return why === undefined ? [refused] : [refused, release(order, 'SELLER_FAILED_TO_OPEN_CHANNEL', why)]
 }

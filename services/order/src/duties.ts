@@ -41,12 +41,15 @@ function matchDuties(order: Placed, id: string): readonly Duty[] {
     }
     if (isReserved(order, attempt) || order.unmatched?.attempt === attempt) return []
     const reason = order.ending ?? 'The attempt is over'
-    const question = (attemptOf(order, attempt)?.rereserved ?? 0) + 1
+    const question = releaseQuestion(order, attempt)
     const release = { type: 'ReleaseMatch', data: { attempt, question, reason } } as const
     const step = tell<MatchCommand>('match', id, `release-match-${attempt}`, release, question)
     return [{ told: { what: 'match-released', key: `${attempt}` }, step }]
   })
 }
+
+/** Which release of an attempt is to be asked for next: one more each time that its capacity was asked for again. */
+export const releaseQuestion = (order: Placed, attempt: number): number => (attemptOf(order, attempt)?.rereserved ?? 0) + 1
 
 const isReserved = (order: Placed, attempt: number): boolean =>
   liveAttempt(order)?.number === attempt || order.offered?.attempt === attempt || searching(order) === attempt
@@ -90,7 +93,7 @@ function watchDuties(order: Placed, named: Named, id: string): readonly Duty[] {
 function attestationDuties(order: Placed, named: Named, id: string): readonly Duty[] {
   const { outpoint, attestation, isAttestedSince } = named
   if (!attestation) return []
-  const keep = { type: 'KeepAttestation', data: { outpoint, attestation } } as const
+  const keep = { type: 'KeepAttestation', data: { outpoint, attestation, naming: named.number } } as const
   const kept: Duty = {
     told: { what: 'attestation-kept', key: outpoint },
     step: tell<ChannelCommand>('channel', id, `keep-attestation-${named.number}`, keep),

@@ -53,14 +53,14 @@ const name = (outpoint: string, by = seller, attested = false) =>
   step('NameOutpoint', { by, outpoint, attestation: attested ? attestationOf(outpoint) : null })
 const claim = (outpoint: string, attempt = 1, granted = true) => step('RecordOutpointClaim', { attempt, outpoint, granted })
 const note = (outpoint: string, attempt = 1, noted = true, attested = false) =>
-  step('RecordOutpointNoted', { attempt, outpoint, noted, attested, reason: null, tooLate: false })
+  step('RecordOutpointNoted', { attempt, outpoint, noted, attested, reason: null, tooLate: false, naming: 0 })
 const naming = (outpoint: string) => [name(outpoint), claim(outpoint), note(outpoint)]
 const watched = step('RecordTold', { what: 'watch-started', key: one })
 const named = [...asked, ...naming(one), watched]
-const seen = [...named, step('RecordFundingSeen', { outpoint: one })]
-const confirm = (height = 120) => step('RecordFundingConfirmed', { outpoint: one, height, channelId: `${height}x1x0` })
+const seen = [...named, step('RecordFundingSeen', { outpoint: one, naming: 0 })]
+const confirm = (height = 120) => step('RecordFundingConfirmed', { outpoint: one, height, channelId: `${height}x1x0`, naming: 0 })
 const confirmed = [...seen, confirm()]
-const opened = [...confirmed, step('RecordConfirmationsReached', { outpoint: one, confirmations: 3 })]
+const opened = [...confirmed, step('RecordConfirmationsReached', { outpoint: one, confirmations: 3, naming: 0 })]
 const settle = step('RecordSettling', { outpoint: one, confirmations: 3, lastHeight: false })
 const settling = [...opened, settle]
 const valid = [...settling, step('RecordHoldSettled', { settledAt: 5 })]
@@ -72,9 +72,9 @@ const cancelled = (
 ) => step('RecordHoldCancelled', { reason, verdict, sentence: 'it is over' })
 const released = cancelled('released')
 const operator = step('CloseByOperator', { by: 'ops', reason: 'asked to' })
-const lost = step('RecordFundingLost', { outpoint: one, failure: 'double-spent', reason: 'spent elsewhere' })
-const wrong = step('RecordChannelWrong', { outpoint: one, reason: 'too small' })
-const reorged = step('RecordFundingReorged', { outpoint: one })
+const lost = step('RecordFundingLost', { outpoint: one, failure: 'double-spent', reason: 'spent elsewhere', naming: 0 })
+const wrong = step('RecordChannelWrong', { outpoint: one, reason: 'too small', naming: 0 })
+const reorged = step('RecordFundingReorged', { outpoint: one, naming: 0 })
 const withdraw = step('Withdraw', { reason: 'too slow' })
 const unreachable = step('Cancel', { by: seller, reason: 'UNABLE_TO_CONNECT_TO_NODE' })
 const expiring = step('RecordHoldExpiring', { reason: 'too late' })
@@ -187,10 +187,13 @@ const ways: readonly (readonly [OrderStatus, readonly Step[]])[] = [
   ['INVALID_CHANNEL_OPENING', [...named, cancelled('last-height', 'wrong'), told('watch-stopped')]],
   ['ADMIN_CLOSED', [...named, operator, released]],
   ['SELLER_OPENED_CHANNEL', [...named, settle]],
-  ['SELLER_SENT_TRANSACTION', [...named, name(two), claim(two), step('RecordFundingSeen', { outpoint: one }), note(two)]],
+  [
+    'SELLER_SENT_TRANSACTION',
+    [...named, name(two), claim(two), step('RecordFundingSeen', { outpoint: one, naming: 0 }), note(two)],
+  ],
   [
     'WAITING_FOR_ON_CHAIN_CONFIRMATION',
-    [...named, name(two), step('RecordFundingSeen', { outpoint: one }), claim(two), name(one, seller, true)],
+    [...named, name(two), step('RecordFundingSeen', { outpoint: one, naming: 0 }), claim(two), name(one, seller, true)],
   ],
   [
     'WAITING_FOR_ON_CHAIN_CONFIRMATION',

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import type { OrderFact } from '@penstock/contracts/order.ts'
 import { fold } from '@penstock/kernel/decider.ts'
+import { given } from '@penstock/testkit/given.ts'
 import { attestationOf, candidateOf, orderTermsOf, outpointOf } from '@penstock/testkit/order-terms.ts'
-import { test } from 'vitest'
+import { describe, test } from 'vitest'
 import { fact } from './fact.ts'
 import { fulfilment } from './fulfilment.ts'
 import { order } from './order.ts'
@@ -10,7 +11,7 @@ import { asked, claimed, held, issued, named, offered, standing, started } from 
 import { channelTerms, confirmationsNeeded, holdTerms, need, openBeforeHeight } from './terms.ts'
 
 const id = '00000000-0000-4000-8000-0000000000aa'
-const one = outpointOf(1)
+const [one, two] = [outpointOf(1), outpointOf(2)]
 const terms = orderTermsOf()
 
 /** What is asked after these facts: `receiver: command (step/attempt)`, and deadlines by their step. */
@@ -55,12 +56,13 @@ test('a re-org asks to settle once more, under another number', () => {
 })
 
 test('an attestation that comes later is told to settlement and to the watcher', () => {
-  const later = asks(
-    ...named,
-    told('watch-started', one),
-    fact('AttestationGiven', { attempt: 1, outpoint: one, attestation: attestationOf(one) }),
-  )
+  const attestation = attestationOf(one)
+  const attested = [...named, told('watch-started', one), fact('AttestationGiven', { attempt: 1, outpoint: one, attestation })]
+  const later = asks(...attested)
   assert.deepEqual(later, ['channel: KeepAttestation (keep-attestation-1/1)', 'settlement: NoteOutpoint (note-outpoint-1/2)'])
+  const [keep] = fulfilment(fold(order, attested), id)
+  assert.ok(keep?.kind === 'command')
+  assert.deepEqual(keep.command.data, { outpoint: one, attestation, naming: 1 })
 })
 
 test('a seller that fails is released while the next is looked for', () => {
@@ -77,6 +79,52 @@ test('a seller that fails is released while the next is looked for', () => {
     asks(...failed, told('match-released', '1'), late, fact('CapacityRereserved', { attempt: 1, outpoint: one }), refused),
     ['match: FindSeller (find-seller-2/1)', 'match: ReleaseMatch (release-match-1/2)'],
   )
+})
+
+describe('a seller whose capacity is reserved again', () => {
+  const failed = [...asked, fact('AttemptFailed', { attempt: 1, reason: 'late', blamed: true })]
+  const late = fact('LateOutpointOffered', { attempt: 1, outpoint: one, attestation: null })
+  const again = [...failed, told('match-released', '1'), late]
+  const over = [
+    ...again,
+    fact('CapacityRereserved', { attempt: 1, outpoint: one }),
+    fact('OutpointRefused', { attempt: 1, outpoint: one, reason: 'no' }),
+  ]
+  const question = (history: readonly OrderFact[], type: string): unknown =>
+    fulfilment(fold(order, history), id).flatMap((step) =>
+      step.kind === 'command' && step.command.type === type ? [(step.command.data as { question?: number }).question] : [],
+    )[0]
+  const answer = (number?: number) =>
+    ({
+      type: 'RecordTold',
+      data: { what: 'match-released', key: '1', ...(number !== undefined && { question: number }) },
+    }) as const
+
+  test('is asked for after the release before, and released by a question of its own', () => {
+    assert.equal(question(failed, 'ReleaseMatch'), 1)
+    assert.equal(question(again, 'Rereserve'), 1)
+    assert.equal(question(over, 'ReleaseMatch'), 2)
+    const second = [
+      ...over,
+      told('match-released', '1'),
+      fact('LateOutpointOffered', { attempt: 1, outpoint: two, attestation: null }),
+    ]
+    assert.equal(question(second, 'Rereserve'), 2)
+  })
+
+  test('is not given back because an earlier release was answered once more', () => {
+    given(order, ...over)
+      .when(answer(1))
+      .then()
+    // What was told by a version that did not say which question it answers is believed.
+    for (const number of [2, undefined])
+      given(order, ...over)
+        .when(answer(number))
+        .then(told('match-released', '1'))
+    given(order, ...failed)
+      .when(answer(1))
+      .then(told('match-released', '1'))
+  })
 })
 
 test("a seller that cannot connect: our own node tries the buyer's once more, and the window waits for it", () => {

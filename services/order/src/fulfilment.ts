@@ -2,7 +2,7 @@ import type { OutpointClaimCommand } from '@penstock/contracts/channel.ts'
 import type { MatchCommand } from '@penstock/contracts/matching.ts'
 import type { SettlementCommand } from '@penstock/contracts/settlement.ts'
 import { type CommandStep, deadline, type Next, type Process, tell } from '@penstock/kernel/process.ts'
-import { duties, noteOutpoint } from './duties.ts'
+import { duties, noteOutpoint, releaseQuestion } from './duties.ts'
 import type { OrderCommand } from './order.decide.ts'
 import { isEnded, isFailed, isSettling, liveAttempt, type Order, type Placed, searching } from './state.ts'
 import { holdTerms, need } from './terms.ts'
@@ -72,7 +72,10 @@ function offerStep(order: Placed, offered: NonNullable<Placed['offered']>, id: s
   const { attempt, outpoint, number, stage } = offered
   switch (stage) {
     case 'rereserving':
-      return tell<MatchCommand>('match', id, `rereserve-${number}`, { type: 'Rereserve', data: { attempt } })
+      return tell<MatchCommand>('match', id, `rereserve-${number}`, {
+        type: 'Rereserve',
+        data: { attempt, question: releaseQuestion(order, attempt) - 1 },
+      })
     case 'claiming':
       return tell<OutpointClaimCommand>('outpoint', outpoint, `claim-${number}`, {
         type: 'ClaimOutpoint',
@@ -89,9 +92,9 @@ const payoutSteps = (order: Placed, id: string): readonly CommandStep[] =>
     ? []
     : order.payouts
         .filter(({ state }) => state === 'offered')
-        .map(({ request, paymentHash, payee, amountMsat, expiresAt }) =>
-          tell<SettlementCommand>('settlement', id, `give-payout-${paymentHash}`, {
-            type: 'GivePayoutInvoice',
-            data: { request, paymentHash, payee, amountMsat: `${amountMsat}`, expiresAt },
-          }),
-        )
+        .map(({ attempt, request, paymentHash, payee, amountMsat, expiresAt }) => {
+          const data = { request, paymentHash, payee, amountMsat: `${amountMsat}`, expiresAt }
+          const give = { type: 'GivePayoutInvoice', data } as const
+          // By the attempt: what was forgotten, since another seller's turn came first, may be given again in a later one.
+          return tell<SettlementCommand>('settlement', id, `give-payout-${paymentHash}`, give, attempt)
+        })

@@ -2,7 +2,7 @@ import type { OrderCommand as WireCommand } from '@penstock/contracts/order.ts'
 import { accept } from '@penstock/kernel/decider.ts'
 import type { Enriched } from '@penstock/runtime/enriched.ts'
 import type { DataOf } from './command.ts'
-import { isAwaited } from './duties.ts'
+import { isAwaited, releaseQuestion } from './duties.ts'
 import { confirmationsReached, confirmed, leaseEnded, lost, reorged, seen, wrong } from './decide.funding.ts'
 import { buyerReach, lapseOpening, matched, unmatched } from './decide.opening.ts'
 import { claimed, nameOutpoint, outpointNoted, rereserved } from './decide.outpoint.ts'
@@ -107,13 +107,13 @@ function fromProcess(order: Placed, command: OrderCommand): OrderDecision {
 function fromWatch(order: Placed, command: OrderCommand): OrderDecision {
   switch (command.type) {
     case 'RecordFundingSeen':
-      return seen(order, command.data.outpoint)
+      return seen(order, command.data)
     case 'RecordFundingConfirmed':
       return confirmed(order, command.data)
     case 'RecordConfirmationsReached':
       return confirmationsReached(order, command.data)
     case 'RecordFundingReorged':
-      return reorged(order, command.data.outpoint)
+      return reorged(order, command.data)
     case 'RecordFundingLost':
       return lost(order, command.data)
     case 'RecordChannelWrong':
@@ -131,8 +131,10 @@ function fromWatch(order: Placed, command: OrderCommand): OrderDecision {
   }
 }
 
-function recordTold(order: Placed, { naming, ...told }: DataOf<'RecordTold'>): OrderDecision {
+/** An answer to an earlier question is none to this one. */
+function recordTold(order: Placed, { naming, question, ...told }: DataOf<'RecordTold'>): OrderDecision {
   // A watch of an earlier naming of the same outpoint. 0: told by a version that did not count.
-  const isOlder = naming !== undefined && naming !== 0 && naming < (order.named?.number ?? 0)
+  const isOfEarlierNaming = naming !== undefined && naming !== 0 && naming < (order.named?.number ?? 0)
+  const isOlder = isOfEarlierNaming || (question !== undefined && question < releaseQuestion(order, Number(told.key)))
   return isAwaited(order, told) && !isOlder ? accept(fact('Told', told)) : accept()
 }

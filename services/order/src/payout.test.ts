@@ -1,11 +1,14 @@
+import assert from 'node:assert/strict'
 import { encodePaymentRequest, type NewPaymentRequest } from '@penstock/bitcoin/bolt11.ts'
 import { pubkeyOf } from '@penstock/bitcoin/pubkey.ts'
 import type { OrderFact } from '@penstock/contracts/order.ts'
+import { fold } from '@penstock/kernel/decider.ts'
 import { HOUR_MS } from '@penstock/kernel/time.ts'
 import { given } from '@penstock/testkit/given.ts'
 import { candidateOf, orderTermsOf } from '@penstock/testkit/order-terms.ts'
 import { test } from 'vitest'
 import { fact } from './fact.ts'
+import { fulfilment } from './fulfilment.ts'
 import { order } from './order.ts'
 
 const now = 1_700_000_000_000
@@ -71,6 +74,29 @@ test('a newer invoice takes the place of an older one until the seller is paid',
   given(order, ...accepted, offer(request, hash))
     .when(accept(invoice()), now)
     .refuses('INVOICE_REFUSED')
+})
+
+test('what was forgotten, since another seller had the turn, is asked about anew when it is given again', () => {
+  const asks = (...history: readonly OrderFact[]) =>
+    fulfilment(fold(order, history), 'o').flatMap((step) =>
+      step.kind === 'command' && step.command.type === 'GivePayoutInvoice' ? [`${step.step}/${step.attempt}`] : [],
+    )
+  const step = `give-payout-${paymentHash}`
+  assert.deepEqual(asks(...accepted), [`${step}/1`])
+  const first = { ...candidateOf(2), sellerPubkey: '02'.padEnd(66, '2') }
+  const turn = [
+    ...accepted,
+    fact('PayoutInvoiceTaken', { paymentHash }),
+    fact('HoldIssued', { paymentHash, invoice: 'ln', expiresAt: 9 }),
+    fact('PaymentHeld', { expiryHeight: 250, heldAtHeight: 100, receivedMsat: '1', openBeforeHeight: 208 }),
+    fact('AttemptStarted', { attempt: 1, candidate: first }),
+    fact('AttemptFailed', { attempt: 1, reason: 'late', blamed: true }),
+    fact('AttemptStarted', { attempt: 2, candidate }),
+  ]
+  assert.deepEqual(asks(...turn), [])
+  const { decision } = given(order, ...turn).when(accept(invoice()), now)
+  assert.ok('facts' in decision)
+  assert.deepEqual(asks(...turn, ...decision.facts), [`${step}/2`])
 })
 
 test('what settlement says of an invoice is taken down once', () => {

@@ -200,7 +200,7 @@ test('an outpoint that another order has, or that settlement does not note, is n
     .then(fact('OutpointRefused', { attempt: 1, outpoint: one, reason: 'This outpoint serves another order' }))
   const note = {
     type: 'RecordOutpointNoted',
-    data: { attempt: 1, outpoint: one, noted: false, attested: false, reason: 'not paid enough', tooLate: false },
+    data: { attempt: 1, outpoint: one, noted: false, attested: false, reason: 'not paid enough', tooLate: false, naming: 0 },
   } as const
   given(order, ...offered, fact('OutpointClaimed', { attempt: 1, outpoint: one }))
     .when(note)

@@ -23,7 +23,7 @@ function world() {
   const sent = new Set<string>()
   const hold = {
     status: 'none',
-    noted: null as null | { outpoint: string; attested: boolean },
+    noted: null as null | { outpoint: string; attested: boolean; naming: number },
     height: 100,
     reach: 0,
     claims: new Set<string>(),
@@ -31,7 +31,7 @@ function world() {
   }
   const matches = new Map<number, string>()
   const answered = new Map<number, number>()
-  const watch = { outpoint: '', status: 'none' }
+  const watch = { outpoint: '', naming: 0, status: 'none' }
   const owners = new Map<string, number>()
 
   const say = (line: string, type: OrderCommand['type'], data: object) => {
@@ -60,20 +60,26 @@ function world() {
       })
     },
     NoteOutpoint: (
-      { attempt, outpoint, attestation }: { attempt: number; outpoint: string; attestation: object | null },
+      {
+        attempt,
+        outpoint,
+        attestation,
+        naming,
+      }: { attempt: number; outpoint: string; attestation: object | null; naming: number },
       pick: number,
     ) => {
       const attested = attestation !== null
       if (hold.noted?.outpoint === outpoint) {
-        if (hold.status !== 'held' || !attested || hold.noted.attested) return
+        if (hold.status !== 'held' || ((!attested || hold.noted.attested) && naming <= hold.noted.naming)) return
       } else if (hold.refused.has(outpoint)) return
       else if (hold.status !== 'held' || pick % 9 === 8) {
         hold.refused.add(outpoint)
         const data = { attempt, outpoint, noted: false, attested: false, reason: 'late', tooLate: pick % 2 === 0 }
-        return say('settlement', 'RecordOutpointNoted', data)
+        return say('settlement', 'RecordOutpointNoted', { ...data, naming: 0 })
       }
-      hold.noted = { outpoint, attested }
-      say('settlement', 'RecordOutpointNoted', { attempt, outpoint, noted: true, attested, reason: null, tooLate: false })
+      hold.noted = { outpoint, attested, naming }
+      const noted = { attempt, outpoint, noted: true, attested, reason: null, tooLate: false, naming }
+      say('settlement', 'RecordOutpointNoted', noted)
     },
     SettleHold: ({ outpoint }: { outpoint: string }) => {
       if (hold.status === 'held' && hold.noted?.outpoint === outpoint) settle(false)
@@ -106,7 +112,7 @@ function world() {
       if (matches.get(attempt) === 'used' || question <= (answered.get(attempt) ?? 0)) return
       answered.set(attempt, question)
       matches.set(attempt, 'released')
-      say('matching', 'RecordTold', { what: 'match-released', key: `${attempt}` })
+      say('matching', 'RecordTold', { what: 'match-released', key: `${attempt}`, question })
     },
     UseMatch: ({ attempt }: { attempt: number }) => {
       if (matches.get(attempt) !== 'matched' && matches.get(attempt) !== 'released') return
@@ -115,13 +121,13 @@ function world() {
     },
   }
   const watcher = {
-    WatchOutpoint: ({ outpoint }: { outpoint: string }) => {
-      if (watch.outpoint === outpoint || watch.status === 'stopped') return
-      Object.assign(watch, { outpoint, status: 'watching' })
-      say('watcher', 'RecordTold', { what: 'watch-started', key: outpoint })
+    WatchOutpoint: ({ outpoint, naming }: { outpoint: string; naming: number }) => {
+      if ((watch.outpoint === outpoint && naming <= watch.naming) || watch.status === 'stopped') return
+      Object.assign(watch, { outpoint, naming, status: 'watching' })
+      say('watcher', 'RecordTold', { what: 'watch-started', key: outpoint, naming })
     },
-    KeepAttestation: ({ outpoint }: { outpoint: string }) =>
-      say('watcher', 'RecordTold', { what: 'attestation-kept', key: outpoint }),
+    KeepAttestation: ({ outpoint, naming }: { outpoint: string; naming: number }) =>
+      say('watcher', 'RecordTold', { what: 'attestation-kept', key: outpoint, naming }),
     StartLease: ({ outpoint }: { outpoint: string }) => {
       if (watch.outpoint !== outpoint) return
       watch.status = 'leased'
@@ -190,7 +196,8 @@ function world() {
       if (watch.status === 'none' || watch.status === 'stopped' || watch.status === 'over') return
       if ((watch.status === 'leased') !== (type === 'RecordLeaseEnded')) return
       if (type === 'RecordFundingLost' || type === 'RecordChannelWrong' || type === 'RecordLeaseEnded') watch.status = 'over'
-      say('watcher', type, { outpoint: watch.outpoint, ...data })
+      const { outpoint, naming } = watch
+      say('watcher', type, { outpoint, ...data, ...(type !== 'RecordLeaseEnded' && { naming }) })
     }),
     () => {
       if (hold.status !== 'expiring') return

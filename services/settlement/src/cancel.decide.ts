@@ -38,8 +38,10 @@ export function expireInvoice(hold: Hold, { deadline, held, node }: Data<'Expire
 }
 
 /** The node confirmed it: only now the buyer has the money back, or can never have paid. */
-export function recordCancelled(hold: Hold, { at }: Data<'RecordCancelled'>): SettlementDecision {
+export function recordCancelled(hold: Hold, { at, unmade }: Data<'RecordCancelled'>): SettlementDecision {
   if (!hold.cancel || !awaitsCancel(hold)) return accept()
+  // Made after that look, it is at the node: the effect looks again.
+  if (unmade && hold.invoice) return accept()
   return accept(cancelled(at, hold.cancel))
 }
 
@@ -65,14 +67,14 @@ export function recordNodeCancelled(hold: Hold, { at, height }: Data<'RecordNode
     }
     case 'settling':
       // What was missed is an incident already.
-      if (hold.cancel) return recordCancelled(hold, { at })
+      if (hold.cancel) return recordCancelled(hold, { at, unmade: false })
       return accept(
         { type: 'IncidentNoted', v: 1, data: { what: 'hold-lost-while-settling', height } },
         cancelled(at, nodesOwn(hold, height)),
       )
     case 'cancelling':
     case 'cancelled':
-      return recordCancelled(hold, { at })
+      return recordCancelled(hold, { at, unmade: false })
     case 'NONE':
     case 'requested':
     case 'settled':

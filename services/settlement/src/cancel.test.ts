@@ -9,6 +9,7 @@ import {
   HASH,
   held,
   isHeld,
+  issued,
   node,
   NOW,
   released,
@@ -53,8 +54,16 @@ describe('cancelling', () => {
       .when(cancel)
       .then()
   })
+  test('a look from before the invoice was made says nothing of it', () => {
+    const record = (unmade: boolean) => ({ type: 'RecordCancelled', data: { at: NOW, unmade } }) as const
+    given(settlement, requested, cancelRequested).when(record(true)).then(cancelled)
+    given(settlement, requested, cancelRequested, issued).when(record(true)).then()
+    given(settlement, requested, cancelRequested, issued).when(record(false)).then(cancelled)
+    // The replica that looked first has told of it, then the invoice came, and another tells of its own look before.
+    given(settlement, requested, cancelRequested, cancelled, issued).when(record(true)).then()
+  })
   test('it has happened when the node confirmed it', () => {
-    const record = { type: 'RecordCancelled', data: { at: NOW } } as const
+    const record = { type: 'RecordCancelled', data: { at: NOW, unmade: false } } as const
     given(settlement, ...toHeld, cancelRequested)
       .when(record)
       .then(cancelled)
@@ -121,7 +130,7 @@ describe('the node gives back by itself', () => {
   })
   test('once the settling was missed it goes back, by us or by the node, and the incident was noted before', () => {
     const back = fact('HoldCancelled', { at: NOW, reason: 'last-height', verdict: null, sentence: settleMissed.data.sentence })
-    for (const record of [own(NOW), { type: 'RecordCancelled', data: { at: NOW } } as const])
+    for (const record of [own(NOW), { type: 'RecordCancelled', data: { at: NOW, unmade: false } } as const])
       given(settlement, ...toSettling, settleMissed)
         .when(record)
         .then(back)

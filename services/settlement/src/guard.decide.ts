@@ -41,12 +41,13 @@ export function noteOutpoint(hold: Hold, { height, confirmedAtHeight, ...noted }
 }
 
 /** Came late: the order has named another since. Who does not count is believed. */
-const isOlder = ({ naming }: NotedOutpoint, noted: NotedOutpoint): boolean => naming !== 0 && naming < noted.naming
+const isOlder = ({ naming }: Pick<NotedOutpoint, 'naming'>, noted: NotedOutpoint): boolean =>
+  naming !== 0 && naming < noted.naming
 
 /** An attestation may follow later, and the order may come back to the outpoint; it brings nothing else that is new. */
 function noteAgain({ status, noted }: Hold, { attestation, naming }: NotedOutpoint): SettlementDecision {
   const open = status === 'held' || status === 'settling' || status === 'settled'
-  if (!noted || !open) return accept()
+  if (!noted || !open || isOlder({ naming }, noted)) return accept()
   const isNews = attestation !== null && JSON.stringify(attestation) !== JSON.stringify(noted.attestation)
   const isNewer = status === 'held' && naming > noted.naming
   if (!isNews && !isNewer) return accept()
@@ -54,9 +55,12 @@ function noteAgain({ status, noted }: Hold, { attestation, naming }: NotedOutpoi
   return accept({ type: 'OutpointNoted', v: 2, data })
 }
 
-/** The order has seen enough; settlement believes its own eyes only, from now on. */
-export const settleHold = (hold: Hold, { outpoint }: Data<'SettleHold'>): SettlementDecision =>
-  hold.status === 'held' && hold.settleAsked?.outpoint !== outpoint
+/**
+ * The order has seen enough; settlement believes its own eyes only, from now on. An order names no outpoint that is not
+ * noted here, so a wish for another is of an earlier naming, and must not take the place of the present one.
+ */
+export const settleHold = ({ status, noted, settleAsked }: Hold, { outpoint }: Data<'SettleHold'>): SettlementDecision =>
+  status === 'held' && noted?.outpoint === outpoint && settleAsked?.outpoint !== outpoint
     ? accept({ type: 'SettleAsked', v: 1, data: { outpoint } })
     : accept()
 

@@ -121,7 +121,7 @@ const wish: fc.Arbitrary<Wish> = fc.oneof(
     ),
   ),
   data('RecordSettleMissed', from({ height: E - 13 }, { height: E - 12 })),
-  data('RecordCancelled', from({ at: NOW })),
+  data('RecordCancelled', from({ at: NOW, unmade: false }, { at: NOW, unmade: true })),
   data('RecordNodeCancelled', from({ at: NOW, height: 985 }, { at: EXPIRES, height: 900 })),
   {
     weight: 3,
@@ -185,7 +185,8 @@ test('on random histories: all facts fold, a command decided twice adds nothing,
         const news = factsOf(state, wanted)
         state = news.reduce(settlement.evolve, state)
         facts.push(...news)
-        expect(factsOf(state, wanted)).toEqual([])
+        // An order that gives an invoice again, under another id, is answered again.
+        expect(wanted.type === 'GivePayoutInvoice' ? [] : factsOf(state, wanted)).toEqual([])
         settlementProcess(state, 'order')
         for (const { type, data: shape } of news) contract.facts[type].schema.parse(shape)
       }

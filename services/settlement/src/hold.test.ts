@@ -113,7 +113,7 @@ describe('issuing', () => {
     given(settlement, requested, cancelRequested).when(record).then(issued)
     given(settlement, requested, cancelRequested, cancelled).when(record).then(issued)
     given(settlement, requested, cancelRequested, cancelled, issued)
-      .when({ type: 'RecordCancelled', data: { at: NOW } })
+      .when({ type: 'RecordCancelled', data: { at: NOW, unmade: false } })
       .then(cancelled)
   })
 })

@@ -140,7 +140,23 @@ describe('namings that come in another order than they were made', () => {
       .then()
     given(settlement, ...toHeld, back)
       .when(note(named(1, first, true)))
+      .then()
+    given(settlement, ...toHeld, back)
+      .when(note(named(0, first, true)))
       .then(fact('OutpointNoted', named(3, first, true)))
+  })
+  test('the attestation of an earlier naming does not take the place of the newer one', () => {
+    const signed = (naming: number, signature: string) => {
+      const data = named(naming, first, true)
+      return { ...data, attestation: data.attestation && { ...data.attestation, signature } }
+    }
+    for (const history of [toHeld, [...toHeld, fact('OutpointNoted', named(2, second))]])
+      given(settlement, ...history, fact('OutpointNoted', signed(3, 'new')))
+        .when(note(signed(1, 'old')))
+        .then()
+    given(settlement, ...toHeld, fact('OutpointNoted', signed(3, 'first')))
+      .when(note(signed(3, 'second')))
+      .then(fact('OutpointNoted', signed(3, 'second')))
   })
   test('a state from before they were counted has the hash that it had', () => {
     const [{ hashed }] = settlementService().aggregates as [Aggregate<SettlementPorts>]
@@ -190,6 +206,23 @@ test('the wish to settle is kept once per outpoint, while the payment is held', 
     given(settlement, ...history)
       .when(settle)
       .then()
+})
+
+test('a wish to settle for an earlier outpoint that comes once more does not take the place of the present one', () => {
+  const other = `${'00'.repeat(32)}:7`
+  const moved = [...toNoted, settleAsked, fact('OutpointNoted', { ...noted, outpoint: other, naming: 2 })]
+  const settle = (outpoint: string) => ({ type: 'SettleHold', data: { outpoint } }) as const
+  for (const history of [toHeld, moved, [...moved, fact('SettleAsked', { outpoint: other })]])
+    given(settlement, ...history)
+      .when(settle(OUTPOINT))
+      .then()
+  given(settlement, ...moved)
+    .when(settle(other))
+    .then(fact('SettleAsked', { outpoint: other }))
+  // The order goes back to the first, which is then noted again, and asks anew.
+  given(settlement, ...moved, fact('SettleAsked', { outpoint: other }), fact('OutpointNoted', { ...noted, naming: 3 }))
+    .when(settle(OUTPOINT))
+    .then(settleAsked)
 })
 
 test('the timer of the last height asks for a proof once', () => {

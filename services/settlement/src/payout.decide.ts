@@ -5,7 +5,7 @@ import { ppmOf } from '@penstock/kernel/money.ts'
 import { HOUR_MS, SECOND_MS } from '@penstock/kernel/time.ts'
 import { confirmationsOf, judged } from './judged.ts'
 import { feeTakenMsat, owedMsat, paidPosting } from './ledger.ts'
-import { type Payout, REORGED } from './payout.ts'
+import { type Payout, type PayoutInvoice, REORGED } from './payout.ts'
 import { type CommandOf, type Data, evolve, type Settlement, type SettlementDecision } from './state.ts'
 
 const FIRST_WAIT_MS = 15 * SECOND_MS
@@ -14,12 +14,26 @@ const LONGEST_WAIT_MS = 6 * HOUR_MS
 export function givePayoutInvoice(state: Settlement, { at, data }: CommandOf<'GivePayoutInvoice'>): SettlementDecision {
   const { request, paymentHash, payee, amountMsat, expiresAt } = data
   const { invoices, refused } = state.payout
-  // A hash is answered once.
-  if (invoices[paymentHash] || refused.includes(paymentHash)) return accept()
+  if (invoices[paymentHash] || refused.includes(paymentHash)) return givenAgain(state.payout, data)
   const reason = faultOf(state, data, at)
   return reason === undefined
     ? accept({ type: 'PayoutInvoiceOffered', v: 1, data: { request, paymentHash, payee, amountMsat, expiresAt } })
     : accept({ type: 'PayoutInvoiceRefused', v: 1, data: { paymentHash, reason } })
+}
+
+/**
+ * A hash counts once, but an order that forgot it, since another seller's turn came first, waits for an answer as the first
+ * time. A repetition of the same question has the same id and never comes here.
+ */
+function givenAgain({ invoices, usable }: Payout, data: Data<'GivePayoutInvoice'>): SettlementDecision {
+  const { paymentHash, request, payee } = data
+  const known = invoices[paymentHash]
+  const isSame = known?.request === request
+  // Its claim is on its way, and answers this too.
+  if (isSame && known.fate === 'offered') return accept()
+  if (isSame && usable[payee] === paymentHash) return accept({ type: 'PayoutInvoiceTaken', v: 1, data: { paymentHash } })
+  const reason = 'This payment hash was given before; make a new invoice.'
+  return accept({ type: 'PayoutInvoiceRefused', v: 1, data: { paymentHash, reason } })
 }
 
 /** The order looked at it for its seller; what money depends on is looked at again, in the invoice itself. */
@@ -40,10 +54,18 @@ function faultOf({ hold, payout }: Settlement, data: Data<'GivePayoutInvoice'>, 
 export function recordPayhash(state: Settlement, { data }: CommandOf<'RecordPayhash'>): SettlementDecision {
   const { paymentHash, granted, routingFeeLimitPpm } = data
   if (state.payout.invoices[paymentHash]?.fate !== 'offered') return accept()
-  const reason = 'This payment hash was used for another order; make a new invoice.'
-  return granted
-    ? thenPay(state, [{ type: 'PayoutInvoiceTaken', v: 1, data: { paymentHash } }], routingFeeLimitPpm)
-    : accept({ type: 'PayoutInvoiceRefused', v: 1, data: { paymentHash, reason } })
+  const refused = (reason: string): SettlementDecision =>
+    accept({ type: 'PayoutInvoiceRefused', v: 1, data: { paymentHash, reason } })
+  if (!granted) return refused('This payment hash was used for another order; make a new invoice.')
+  if (isReplaced(state.payout, paymentHash)) return refused('It was replaced by a newer one.')
+  return thenPay(state, [{ type: 'PayoutInvoiceTaken', v: 1, data: { paymentHash } }], routingFeeLimitPpm)
+}
+
+/** Claims of two hashes are answered in any order. @returns whether the seller has given another since, which counts already */
+function isReplaced({ invoices, usable }: Payout, paymentHash: string): boolean {
+  const given = Object.keys(invoices)
+  const newest = usable[invoices[paymentHash]?.payee ?? '']
+  return newest !== undefined && given.indexOf(newest) > given.indexOf(paymentHash)
 }
 
 /** A stale deadline still asks: what is due and waits for nothing is paid whenever somebody looks. */
@@ -143,7 +165,8 @@ export function recordPayout(state: Settlement, { at, data }: CommandOf<'RecordP
 
 /** The facts, and the intent to pay where they make it due. */
 function thenPay(state: Settlement, facts: readonly SettlementFact[], routingFeeLimitPpm: number): SettlementDecision {
-  const { hold, payout, balances } = facts.reduce(evolve, state)
+  const after = facts.reduce(evolve, state)
+  const { hold, payout, balances } = after
   const sellerAmountMsat = owedMsat(balances)
   const isDue =
     hold.status === 'settled' &&
@@ -152,10 +175,8 @@ function thenPay(state: Settlement, facts: readonly SettlementFact[], routingFee
     !payout.paying &&
     payout.retryAt === null &&
     sellerAmountMsat > 0n
-  const hash = payout.usable[hold.noted?.terms.sellerPubkey ?? '']
-  const invoice = hash === undefined ? undefined : payout.invoices[hash]
-  // An invoice of another amount was meant for another attempt of the same seller.
-  if (!isDue || !hold.request || invoice?.amountMsat !== `${sellerAmountMsat}`) return accept(...facts)
+  const invoice = payableInvoice(after)
+  if (!isDue || !hold.request || !invoice) return accept(...facts)
   const limitMsat = ppmOf(sellerAmountMsat, BigInt(routingFeeLimitPpm))
   const feeMsat = feeTakenMsat({ ...hold.request, sellerAmountMsat })
   const maxFeeMsat = limitMsat < feeMsat ? limitMsat : feeMsat
@@ -165,4 +186,12 @@ function thenPay(state: Settlement, facts: readonly SettlementFact[], routingFee
     v: 1,
     data: { attempt: payout.attempts + 1, paymentHash, request, maxFeeMsat: `${maxFeeMsat}` },
   })
+}
+
+/** @returns the invoice that the seller of the noted outpoint can be paid to; undefined: it has to give one */
+export function payableInvoice({ hold, payout, balances }: Settlement): PayoutInvoice | undefined {
+  const hash = payout.usable[hold.noted?.terms.sellerPubkey ?? '']
+  const invoice = hash === undefined ? undefined : payout.invoices[hash]
+  // An invoice of another amount was meant for another attempt of the same seller.
+  return invoice?.amountMsat === `${owedMsat(balances)}` ? invoice : undefined
 }

@@ -3,12 +3,9 @@ import { describe, expect, test } from 'vitest'
 import { payhash } from './payhash.ts'
 import { settlement } from './settlement.ts'
 import {
-  cancelled,
-  cancelRequested,
   evidence,
   fact,
   guard,
-  type InvoiceChange,
   limit,
   NOW,
   noted,
@@ -18,7 +15,6 @@ import {
   SELLER_MSAT,
   settleAsked,
   settled,
-  toHeld,
   toNoted,
   toSettled,
 } from './samples.contract.ts'
@@ -35,49 +31,6 @@ const failed = (
   attempt = 1,
 ) => fact('PayoutFailed', { attempt, paymentHash, status, reason: 'x', retryAt })
 const toPaying = [...toSettled, offered, taken, releasedAt, asked]
-
-describe('the seller’s invoice', () => {
-  const give = (change: object = {}) =>
-    ({ type: 'GivePayoutInvoice', data: { ...invoice, network: 'regtest' as const, ...change } }) as const
-  const refusal = (change: object, history = toHeld, at = NOW): string => {
-    const { decision } = given(settlement, ...history).when(give(change), at)
-    if (!('facts' in decision) || decision.facts[0]?.type !== 'PayoutInvoiceRefused')
-      throw new Error(`expected a refusal, got ${JSON.stringify(decision)}`)
-    return decision.facts[0].data.reason
-  }
-  test('is taken any time before the end, whatever the hold does', () => {
-    for (const history of [[], toHeld, toNoted, toSettled])
-      given(settlement, ...history)
-        .when(give(), NOW)
-        .then(offered)
-  })
-  test('its hash is answered once', () => {
-    given(settlement, offered).when(give(), NOW).then()
-    given(settlement, offered, taken).when(give(), NOW).then()
-    given(settlement, offered, fact('PayoutInvoiceRefused', { paymentHash, reason: 'x' }))
-      .when(give(), NOW)
-      .then()
-    given(settlement, fact('PayoutInvoiceRefused', { paymentHash, reason: 'x' }))
-      .when(give(), NOW)
-      .then()
-  })
-  test.each<[string, InvoiceChange, object, string]>([
-    ['network', { network: 'mainnet' }, {}, 'is for mainnet'],
-    ['amount', { amountMsat: 1n }, { amountMsat: invoice.amountMsat }, 'exact amount'],
-    ['payee', { by: 2 }, { payee: invoice.payee }, 'not of the node'],
-    ['hash', {}, { paymentHash: '00'.repeat(32) }, 'another payment hash'],
-    ['text', {}, { request: 'lnbc nonsense' }, 'no payment request'],
-    ['expiry', { createdAt: NOW - 500_000_000 }, {}, 'has expired'],
-  ])('is refused for its %s', (_, made, said, reason) => expect(refusal({ ...payoutInvoice(made), ...said })).toContain(reason))
-  test('is refused where nothing will be paid', () => {
-    expect(refusal({}, [...toHeld, cancelRequested])).toContain('released')
-    expect(refusal({}, [...toHeld, cancelRequested, cancelled])).toContain('released')
-    const other = payoutInvoice({ paymentHash: '77'.repeat(32) })
-    expect(refusal(other, [...toPaying, fact('PayoutSucceeded', { attempt: 1, paymentHash, feeMsat: '0' })])).toContain(
-      'paid out already',
-    )
-  })
-})
 
 describe('the claim of its hash', () => {
   const record = (granted: boolean) => ({ type: 'RecordPayhash', data: { paymentHash, granted, ...limit } }) as const
@@ -97,6 +50,37 @@ describe('the claim of its hash', () => {
     given(settlement, ...toSettled, offered)
       .when(record(true))
       .then(taken)
+  })
+  test('an older invoice does not take the place of a newer one whose claim was answered first', () => {
+    const next = payoutInvoice({ paymentHash: '02'.repeat(32) })
+    const nextTaken = fact('PayoutInvoiceTaken', { paymentHash: next.paymentHash })
+    const both = [offered, fact('PayoutInvoiceOffered', next)]
+    const replaced = fact('PayoutInvoiceRefused', { paymentHash, reason: 'It was replaced by a newer one.' })
+    given(settlement, ...both, nextTaken)
+      .when(record(true))
+      .then(replaced)
+    given(settlement, ...toSettled, ...both, nextTaken, replaced)
+      .when(guard(906, evidence({ tipHeight: 906 })))
+      .then(
+        releasedAt,
+        fact('PayoutRequested', { attempt: 1, paymentHash: next.paymentHash, request: next.request, maxFeeMsat: '20000' }),
+      )
+    // In their order, each takes the place of the one before; another seller's is none of that.
+    given(settlement, ...both)
+      .when(record(true))
+      .then(taken)
+    given(settlement, ...both, taken)
+      .when({ type: 'RecordPayhash', data: { paymentHash: next.paymentHash, granted: true, ...limit } })
+      .then(nextTaken)
+    const others = payoutInvoice({ by: 2, paymentHash: '03'.repeat(32) })
+    const othersTaken = fact('PayoutInvoiceTaken', { paymentHash: others.paymentHash })
+    given(settlement, offered, fact('PayoutInvoiceOffered', others), othersTaken).when(record(true)).then(taken)
+    // A newer one that its node refuses for good is no better.
+    const gone = fact('PayoutFailed', { ...failed('SELLER_INVOICE_EXPIRED', null).data, paymentHash: next.paymentHash })
+    const sent = fact('PayoutRequested', { ...asked.data, paymentHash: next.paymentHash, request: next.request })
+    given(settlement, ...toSettled, ...both, nextTaken, releasedAt, sent, gone)
+      .when(record(true))
+      .then(taken, fact('PayoutRequested', { ...asked.data, attempt: 2 }))
   })
   const [one, two] = ['018f3c1e-0000-7000-8000-000000000001', '018f3c1e-0000-7000-8000-000000000002']
   test('the first order has the hash, others are refused, each once', () => {

@@ -8,7 +8,7 @@ export type PayoutInvoice = DataOf<'PayoutInvoiceOffered'>
 export type InvoiceFate = 'offered' | 'taken' | 'refused'
 
 export type Payout = {
-  /** By payment hash, everything that was ever given. */
+  /** By payment hash, everything that was ever given, in that order. */
   readonly invoices: Readonly<Record<string, PayoutInvoice & { readonly fate: InvoiceFate }>>
   /** Payment hashes that were answered with a no. */
   readonly refused: readonly string[]
@@ -47,6 +47,8 @@ export function evolvePayout(payout: Payout, { type, data }: SettlementFact): Pa
     case 'PayoutInvoiceOffered':
       return { ...payout, invoices: { ...payout.invoices, [data.paymentHash]: { ...data, fate: 'offered' } } }
     case 'PayoutInvoiceTaken': {
+      // Told once more, to an order that asked once more.
+      if (payout.invoices[data.paymentHash]?.fate === 'taken') return payout
       const taken = withFate(payout, data.paymentHash, 'taken')
       const payee = taken.invoices[data.paymentHash]?.payee
       // Another invoice is tried at once.

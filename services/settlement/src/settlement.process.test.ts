@@ -75,7 +75,7 @@ test('an invoice that was made too late is cancelled too', () => {
 test('an invoice that was made although the hold was refused is cancelled, and that comes to an end', () => {
   const late = [requested, fact('HoldRefused', { code: 'unreachable', reason: 'Nobody answers.' }), issued]
   expect(steps(...late)).toEqual([['cancel', 1]])
-  const confirmed = given(settlement, ...late).when({ type: 'RecordCancelled', data: { at: NOW } })
+  const confirmed = given(settlement, ...late).when({ type: 'RecordCancelled', data: { at: NOW, unmade: false } })
   const gone = fact('HoldCancelled', { at: NOW, reason: 'released', verdict: null, sentence: 'Nobody answers.' })
   confirmed.then(gone)
   expect(steps(...late, gone)).toEqual([])

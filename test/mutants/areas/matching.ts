@@ -56,8 +56,8 @@ export const matching = mutantsOf('matching', [
     id: 'tried-seller-tried-again',
     wrong: 'A seller that failed is tried again at another offer of its: the buyer waits for it once more.',
     file: `${src}/search.ts`,
-    text: `!tried.includes(offerId) && !triedSellers.has(seller.pubkey)`,
-    instead: `!tried.includes(offerId)`,
+    text: `!triedNodes.has(seller.pubkey) && !triedAccounts.has(accountId)`,
+    instead: `!(triedNodes.has(seller.pubkey) && triedAccounts.has(accountId))`,
     killers: [`${src}/search.test.ts`],
   },
   {

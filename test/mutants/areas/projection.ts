@@ -92,8 +92,8 @@ export const projection = mutantsOf('projection', [
     id: 'reorg-keeps-confirmations',
     wrong: 'A re-organisation leaves the confirmations as they were: the buyer counts on a channel that is in no block.',
     file: `${views}/order-view.ts`,
-    text: `return { ...view, channelId: null, fundingHeight: null, confirmations: 0 }`,
-    instead: `return { ...view, channelId: null, fundingHeight: null }`,
+    text: `{ status: 'named' }), channelId: null, fundingHeight: null, confirmations: 0 }`,
+    instead: `{ status: 'named' }), channelId: null, fundingHeight: null }`,
     killers: [`${views}/order-view.test.ts`],
   },
   {

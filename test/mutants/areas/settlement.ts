@@ -70,8 +70,8 @@ export const settlement = mutantsOf('settlement', [
     wrong:
       'A cancellation counts although the node still holds the payment: the buyer is told that it has its money back, and has not.',
     file: `${src}/effects/cancel.ts`,
-    text: `if (!invoice || invoice.state === 'cancelled') return`,
-    instead: `if (!invoice || invoice.state !== 'settled') return`,
+    text: `if (!invoice || invoice.state === 'cancelled')`,
+    instead: `if (!invoice || invoice.state !== 'settled')`,
     killers: [`${src}/effects/effects.test.ts`],
   },
   {

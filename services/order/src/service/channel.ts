@@ -13,24 +13,26 @@ export const reactionsToChannel: readonly Reaction[] = [
   on(channel, 'WatchStarted', ({ outpoint, naming }, { aggregateId }) => [
     ask(order, aggregateId, 'RecordTold', { what: 'watch-started', key: outpoint, naming }),
   ]),
-  on(channel, 'AttestationKept', ({ outpoint }, { aggregateId }) => [
-    ask(order, aggregateId, 'RecordTold', { what: 'attestation-kept', key: outpoint }),
+  on(channel, 'AttestationKept', ({ outpoint, naming }, { aggregateId }) => [
+    ask(order, aggregateId, 'RecordTold', { what: 'attestation-kept', key: outpoint, naming }),
   ]),
-  on(channel, 'FundingSeen', ({ outpoint }, { aggregateId }) => [ask(order, aggregateId, 'RecordFundingSeen', { outpoint })]),
-  on(channel, 'FundingConfirmed', ({ outpoint, height, shortChannelId }, { aggregateId }) => [
-    ask(order, aggregateId, 'RecordFundingConfirmed', { outpoint, height, channelId: shortChannelId }),
+  on(channel, 'FundingSeen', ({ outpoint, naming }, { aggregateId }) => [
+    ask(order, aggregateId, 'RecordFundingSeen', { outpoint, naming }),
   ]),
-  on(channel, 'ConfirmationsReached', ({ outpoint, confirmations }, { aggregateId }) => [
-    ask(order, aggregateId, 'RecordConfirmationsReached', { outpoint, confirmations }),
+  on(channel, 'FundingConfirmed', ({ outpoint, height, shortChannelId, naming }, { aggregateId }) => [
+    ask(order, aggregateId, 'RecordFundingConfirmed', { outpoint, height, channelId: shortChannelId, naming }),
   ]),
-  on(channel, 'FundingReorged', ({ outpoint }, { aggregateId }) => [
-    ask(order, aggregateId, 'RecordFundingReorged', { outpoint }),
+  on(channel, 'ConfirmationsReached', ({ outpoint, confirmations, naming }, { aggregateId }) => [
+    ask(order, aggregateId, 'RecordConfirmationsReached', { outpoint, confirmations, naming }),
   ]),
-  on(channel, 'FundingLost', ({ outpoint, failure, reason }, { aggregateId }) => [
-    ask(order, aggregateId, 'RecordFundingLost', { outpoint, failure, reason }),
+  on(channel, 'FundingReorged', ({ outpoint, naming }, { aggregateId }) => [
+    ask(order, aggregateId, 'RecordFundingReorged', { outpoint, naming }),
   ]),
-  on(channel, 'ChannelWrong', ({ outpoint, reason }, { aggregateId }) => [
-    ask(order, aggregateId, 'RecordChannelWrong', { outpoint, reason }),
+  on(channel, 'FundingLost', ({ outpoint, failure, reason, naming }, { aggregateId }) => [
+    ask(order, aggregateId, 'RecordFundingLost', { outpoint, failure, reason, naming }),
+  ]),
+  on(channel, 'ChannelWrong', ({ outpoint, reason, naming }, { aggregateId }) => [
+    ask(order, aggregateId, 'RecordChannelWrong', { outpoint, reason, naming }),
   ]),
   on(channel, 'LeaseStarted', ({ outpoint }, { aggregateId }) => [
     ask(order, aggregateId, 'RecordTold', { what: 'lease-started', key: outpoint }),

@@ -12,8 +12,8 @@ export const reactionsToMatching: readonly Reaction[] = [
   on(match, 'RereservationRefused', ({ attempt, reason }, { aggregateId }) => [
     ask(order, aggregateId, 'RecordRereserved', { attempt, granted: false, reason }),
   ]),
-  on(match, 'MatchReleased', ({ attempt }, { aggregateId }) => [
-    ask(order, aggregateId, 'RecordTold', { what: 'match-released', key: `${attempt}` }),
+  on(match, 'MatchReleased', ({ attempt, question }, { aggregateId }) => [
+    ask(order, aggregateId, 'RecordTold', { what: 'match-released', key: `${attempt}`, question }),
   ]),
   on(match, 'MatchUsed', ({ attempt }, { aggregateId }) => [
     ask(order, aggregateId, 'RecordTold', { what: 'match-used', key: `${attempt}` }),

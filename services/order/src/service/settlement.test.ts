@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import type { SettlementFact } from '@penstock/contracts/settlement.ts'
+import { candidateOf, orderTermsOf } from '@penstock/testkit/order-terms.ts'
 import { test } from 'vitest'
+import { channelTerms } from '../terms.ts'
 import { reactionsToSettlement } from './settlement.ts'
 
+const terms = channelTerms(orderTermsOf(), candidateOf(2), 100)
 const orderId = '00000000-0000-4000-8000-0000000000aa'
 
 /** What an order is told when settlement has recorded this. */
@@ -29,10 +32,18 @@ test("each look at the buyer's node answers the look that was asked for", () => 
   ])
 })
 
+test('what was noted says which naming it was', () => {
+  const noted = { attempt: 2, outpoint: `${'ab'.repeat(32)}:0`, sellerAmountMsat: '1', attestation: null, naming: 4, terms }
+  const { attempt, outpoint, naming } = noted
+  assert.deepEqual(told({ type: 'OutpointNoted', v: 2, data: noted }), [
+    [orderId, 'RecordOutpointNoted', { attempt, outpoint, noted: true, attested: false, reason: null, tooLate: false, naming }],
+  ])
+})
+
 test('a refused naming says whether it was for want of blocks', () => {
   const refusal = { attempt: 2, outpoint: `${'ab'.repeat(32)}:0`, reason: 'no' }
   for (const tooLate of [true, false])
     assert.deepEqual(told({ type: 'OutpointNoteRefused', v: 2, data: { ...refusal, tooLate } }), [
-      [orderId, 'RecordOutpointNoted', { ...refusal, noted: false, attested: false, tooLate }],
+      [orderId, 'RecordOutpointNoted', { ...refusal, noted: false, attested: false, tooLate, naming: 0 }],
     ])
 })

@@ -14,7 +14,7 @@ const ofHolds: readonly Reaction[] = [
   on(settlement, 'ReachChecked', ({ attempt: look, reached, reason, height }, { aggregateId }) => [
     ask(order, aggregateId, 'RecordBuyerReach', { look, reached, reason, height }),
   ]),
-  on(settlement, 'OutpointNoted', ({ attempt, outpoint, attestation }, { aggregateId }) => [
+  on(settlement, 'OutpointNoted', ({ attempt, outpoint, attestation, naming }, { aggregateId }) => [
     ask(order, aggregateId, 'RecordOutpointNoted', {
       attempt,
       outpoint,
@@ -22,10 +22,19 @@ const ofHolds: readonly Reaction[] = [
       attested: attestation !== null,
       reason: null,
       tooLate: false,
+      naming,
     }),
   ]),
   on(settlement, 'OutpointNoteRefused', ({ attempt, outpoint, reason, tooLate }, { aggregateId }) => [
-    ask(order, aggregateId, 'RecordOutpointNoted', { attempt, outpoint, noted: false, attested: false, reason, tooLate }),
+    ask(order, aggregateId, 'RecordOutpointNoted', {
+      attempt,
+      outpoint,
+      noted: false,
+      attested: false,
+      reason,
+      tooLate,
+      naming: 0,
+    }),
   ]),
   on(settlement, 'SettleRequested', ({ proof, lastHeight }, { aggregateId }) => [
     ask(order, aggregateId, 'RecordSettling', { outpoint: proof.outpoint, confirmations: proof.confirmations, lastHeight }),

@@ -11,7 +11,8 @@ import { taken } from './settle.ts'
 const ANSWER_TIMEOUT_MS = 30_000
 
 /** Gives the buyer's money back, or ends an invoice before it is paid. It counts when the node shows it. */
-export async function cancel({ hold: { request, status } }: Settlement, { ports }: Context): Promise<Wanted<SettlementCommand>> {
+export async function cancel({ hold }: Settlement, { ports }: Context): Promise<Wanted<SettlementCommand>> {
+  const { request, status } = hold
   must(request, 'a hold has terms')
   const { holds } = ports.lightning
   const outcome = await within(ports.clock, ANSWER_TIMEOUT_MS, holds.cancel(request.paymentHash))
@@ -22,6 +23,7 @@ export async function cancel({ hold: { request, status } }: Settlement, { ports 
   if (outcome === 'settled' || invoice?.state === 'settled')
     throw new Bug('a hold that nobody settled is settled at the node: somebody else has its preimage')
   // An invoice that was never made needs no cancelling; should it be made after all, it is noted and comes here again.
-  if (!invoice || invoice.state === 'cancelled') return { type: 'RecordCancelled', data: { at: ports.clock.now() } }
+  if (!invoice || invoice.state === 'cancelled')
+    return { type: 'RecordCancelled', data: { at: ports.clock.now(), unmade: !invoice && !hold.invoice } }
   throw new Fault(`the node answered "${outcome}" and shows the invoice ${invoice.state}`)
 }

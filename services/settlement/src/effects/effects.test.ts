@@ -154,15 +154,23 @@ describe('cancel', () => {
     for (const invoice of [invoiceIn('cancelled'), undefined])
       expect(await cancel(state, fake({ cancel: outcome, invoice }).context)).toEqual({
         type: 'RecordCancelled',
-        data: { at: NOW },
+        data: { at: NOW, unmade: false },
       })
     for (const shown of ['held', 'open'] as const)
       await expect(cancel(state, fake({ cancel: outcome, invoice: invoiceIn(shown) }).context)).rejects.toThrow(Fault)
   })
+  test('says where it found nothing and knew of nothing: an invoice may be made meanwhile', async () => {
+    const unknown = stateAfter(requested, cancelRequested)
+    for (const [invoice, unmade] of [
+      [undefined, true],
+      [invoiceIn('cancelled'), false],
+    ] as const)
+      expect(await cancel(unknown, fake({ cancel: 'unknown', invoice }).context)).toMatchObject({ data: { unmade } })
+  })
   test('what was to be settled and was missed goes back, unless the node has taken it before', async () => {
     const missed = stateAfter(...toNoted, settleAsked, settleRequested, settleMissed)
     const given = fake({ invoice: invoiceIn('cancelled') })
-    expect(await cancel(missed, given.context)).toEqual({ type: 'RecordCancelled', data: { at: NOW } })
+    expect(await cancel(missed, given.context)).toEqual({ type: 'RecordCancelled', data: { at: NOW, unmade: false } })
     expect(given.calls).toEqual(['cancel', 'find'])
     expect(await cancel(missed, fake({ cancel: 'settled', invoice: invoiceIn('settled') }).context)).toEqual({
       type: 'RecordSettled',
