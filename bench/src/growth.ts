@@ -73,8 +73,8 @@ async function sampled(product: Product, probe: Probe, count: number): Promise<r
     const [before, one] = [samples.at(-1) as Sample, await sample(finished)] // the first was taken above
     samples.push(one)
     const cpuMs = (one.cpuMs - before.cpuMs) / (finished - before.orders)
-    const [seconds, megabytes] = [one.atMs / 1000, one.heapUsed / 1e6].map(Math.round)
-    console.error(`${finished} orders, ${seconds} s, ${cpuMs.toFixed(1)} ms of CPU an order, ${megabytes} MB of heap`)
+    const [seconds, heap, resident] = [one.atMs / 1000, one.heapUsed / 1e6, one.rss / 1e6].map(Math.round)
+    console.error(`${finished} orders, ${seconds} s, ${cpuMs.toFixed(1)} ms of CPU an order, ${heap} of ${resident} MB are heap`)
   })
   return samples
 }

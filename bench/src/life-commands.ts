@@ -91,7 +91,7 @@ const untilNamed = ({ order, settlement, match, channel, payhash, claim }: Strea
   claim('ClaimOutpoint', { orderId: id, attempt: 1 }),
   order('RecordOutpointClaim', { attempt: 1, outpoint, granted: true }),
   settlement('NoteOutpoint', noted, { height: HELD_AT, confirmedAtHeight: null }),
-  order('RecordOutpointNoted', { attempt: 1, outpoint, noted: true, attested: true, reason: null, tooLate: false }),
+  order('RecordOutpointNoted', { attempt: 1, outpoint, noted: true, attested: true, reason: null, tooLate: false, naming: 1 }),
   channel('WatchOutpoint', watched, { height: HELD_AT, seesMempool: true }),
   order('RecordTold', { what: 'watch-started', key: outpoint }),
 ]
@@ -104,11 +104,11 @@ function untilPaidOut({ order, settlement, match, channel }: Streams, now: numbe
     settlement('Guard', { height, outpoint, evidence: evidence(height), lookedAt, nodeReady: true }, limit)
   return [
     observe(FUNDED_AT),
-    order('RecordFundingSeen', { outpoint }),
-    order('RecordFundingConfirmed', { outpoint, height: FUNDED_AT, channelId: CHANNEL_ID }),
+    order('RecordFundingSeen', { outpoint, naming: 1 }),
+    order('RecordFundingConfirmed', { outpoint, height: FUNDED_AT, channelId: CHANNEL_ID, naming: 1 }),
     observe(FUNDED_AT + 1),
     observe(FUNDED_AT + 2),
-    order('RecordConfirmationsReached', { outpoint, confirmations }),
+    order('RecordConfirmationsReached', { outpoint, confirmations, naming: 1 }),
     settlement('SettleHold', { outpoint }),
     guard(FUNDED_AT + 2),
     settlement('RecordSettled', { settledAt: now, receivedMsat: RECEIVED_MSAT }),

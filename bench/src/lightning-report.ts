@@ -52,7 +52,7 @@ export function lightningPage(loads: readonly Load[], blockEveryMs: number): str
     '# Benchmarks on a real Lightning network',
     `Measured on ${new Date().toISOString().slice(0, 10)} by \`npm run bench:lightning\`, which writes this page. Everything runs on one machine: btcd, five lnd nodes, the market on SQLite, two seller-agents, and those who buy and measure.`,
     ['| | |', '|---|---|', ...machine().map(([what, value]) => `| ${what} | ${value} |`)].join('\n'),
-    `It begins when lnd, on a stream of the benchmark's own, tells of the payment that it holds, and ends when the market has written down that lnd settled it. A block is made every ${blockEveryMs / 1000} s, or later where a node has not seen the last one.`,
+    `It begins when lnd, on a stream of the benchmark's own, tells of the payment that it holds, and ends when the market has written down that lnd settled it. A block is made every ${blockEveryMs / 1000} s, or later where a node has not seen the last one. What becomes of the orders is read from the store, so that nobody asks the market meanwhile.`,
     `The market's own share is the time until a seller is asked, until a named outpoint may be published, and from the making of the block that proves the channel to the settled payment, with all that its lnd needs for that. The seller's is the time until its agent has prepared the channel, and from the answer to the funding in the mempool. The chain's is the rest.`,
     ...loads.flatMap(({ name, shares, missing }) => [
       `## ${name}`,

@@ -3,10 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pay } from '@penstock/cluster/regtest/pay.ts'
+import type { Order } from '@penstock/order/state.ts'
 import type { Event } from '@penstock/runtime/service.ts'
 import { fund } from '@penstock/servers/lightning-channels.ts'
-import { openFold } from '../../test/faults/fold.ts'
-import { buy, order } from '../../test/harness/buyer.ts'
+import { type Fold, openFold } from '../../test/faults/fold.ts'
+import { buy } from '../../test/harness/buyer.ts'
 import { regtestMissing, startRegtest, type TestRegtest } from '../../test/harness/regtest.ts'
 import { watchHeld } from './lightning-held.ts'
 import { lightningPage, type Load, shortfalls, tableOf } from './lightning-report.ts'
@@ -64,7 +65,7 @@ async function measured(rounds: readonly Round[]): Promise<readonly Load[]> {
       const heldAt = new Map<string, number>()
       sold.push({ name, heldAt })
       for (let round = 1; round <= times; round++) {
-        await sellAtOnce(regtest, atOnce, heldAt, minedAt)
+        await sellAtOnce({ regtest, fold, minedAt }, atOnce, heldAt)
         console.error(`${name}: ${round} of ${times}`)
       }
     }
@@ -89,13 +90,11 @@ function storyOf(order: string, events: readonly Event[]): string {
   return `${order}: ${facts.map(({ fact: { type }, at }) => `${((at - began) / 1000).toFixed(1)} ${type}`).join(', ')}`
 }
 
+type Bench = { readonly regtest: TestRegtest; readonly fold: Fold; readonly minedAt: Map<number, number> }
+
 /** Buys, pays all at once, and makes blocks until everything is sold. */
-async function sellAtOnce(
-  regtest: TestRegtest,
-  count: number,
-  heldAt: Map<string, number>,
-  minedAt: Map<number, number>,
-): Promise<void> {
+async function sellAtOnce(bench: Bench, count: number, heldAt: Map<string, number>): Promise<void> {
+  const { regtest } = bench
   const { network } = regtest
   const [market] = network.having('market')
   const buyers = network.having('buyer')
@@ -108,20 +107,20 @@ async function sellAtOnce(
     }),
   )
   await Promise.all(bought.map(({ buyer, invoice }) => pay(network, buyer, invoice)))
-  await blocksUntilSold(regtest, bought, minedAt)
+  await blocksUntilSold(
+    bench,
+    bought.map(({ id }) => id),
+  )
   for (const { watching } of bought) watching()
 }
 
-async function blocksUntilSold(
-  regtest: TestRegtest,
-  bought: readonly Parameters<typeof order>[1][],
-  minedAt: Map<number, number>,
-): Promise<void> {
+async function blocksUntilSold({ regtest, fold, minedAt }: Bench, orders: readonly string[]): Promise<void> {
   const { servers } = regtest.network
-  const unsold = async (): Promise<readonly string[]> =>
-    (await Promise.all(bought.map(async (one) => (await order(regtest, one)).status))).filter(
-      (status) => status !== 'VALID_CHANNEL_OPENING',
-    )
+  // From the store itself: twenty who ask the market every second would be a load of their own.
+  const unsold = async (): Promise<readonly string[]> => {
+    await fold.catchUp()
+    return orders.map((id) => statusOf(fold.state(`order-${id}`))).filter((status) => status !== 'VALID_CHANNEL_OPENING')
+  }
   for (const end = performance.now() + WITHIN_MS; ;) {
     const next = sleep(BLOCK_EVERY_MS)
     // The time is the chain's own: nodes that take long to see a block are no excuse.
@@ -135,4 +134,9 @@ async function blocksUntilSold(
     if (performance.now() > end) throw new Error(`not everything was sold in time: ${open.join(', ')}`)
     await next
   }
+}
+
+// The streams of orders have the state that the order service folds.
+function statusOf(state: unknown): string {
+  return (state as Order).status
 }

@@ -33,7 +33,7 @@ export function openStore(path: string, clock: Clock, random: Random = randomByt
   // Who reads the file while it is recovered after a kill is waited for.
   const db = new DatabaseSync(path, { timeout: 5000 })
   // NORMAL: a killed process loses nothing that was committed; only a power cut could, and then no market is running either.
-  db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL')
+  db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16384')
   createTables(db)
   const [begin, commit] = [db.prepare('BEGIN IMMEDIATE'), db.prepare('COMMIT')]
   const statements = new Map<string, StatementSync>()
