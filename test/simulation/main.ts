@@ -11,12 +11,15 @@ import { isWorkerLost, openPool, type Pool } from './pool.ts'
 import { report, WHOLE } from './report.ts'
 import { OCCASIONS } from './reached.ts'
 import type { Outcome } from './run-plan.ts'
-import { isWhole, type Run, runSeeds } from './run-seeds.ts'
+import { isWhole, type Progress, type Run, runSeeds } from './run-seeds.ts'
+import type { Tally } from './tally.ts'
+import { keptRun } from './kept.ts'
 import { shrink, sizeOf } from './shrink.ts'
 
 const HELP = `npm run simulate -- --seeds 10000 [--from 1] [--workers N]   many seeds; 10,000 and more write docs/simulation.md
                      --report                                 fewer write it too, to a place beside the documents
                      --keep-going                             stops at no failing seed, and at no worker that is lost
+                     --continue                               goes on where the same run with the same code was ended
 npm run simulate -- --seed 17 [--trace]                       one seed again
 npm run simulate -- --plan <file> [--trace]                   a plan that a failing seed was shrunk to`
 const SAID_EVERY = 50
@@ -33,6 +36,7 @@ const { values } = parseArgs({
     trace: { type: 'boolean', default: false },
     report: { type: 'boolean', default: false },
     'keep-going': { type: 'boolean', default: false },
+    continue: { type: 'boolean', default: false },
   },
 })
 const [seeds, from, workers] = [values.seeds ?? '150', values.from, values.workers].map(Number)
@@ -62,10 +66,17 @@ async function many(first: number, count: number, lanes: number): Promise<boolea
   const pool = openPool(lanes)
   const begun = performance.now()
   const commit = checkedOut()
-  const run = await runSeeds(pool, { from: first, count, lanes, keepGoing: values['keep-going'] }, (outcome, sums) => {
+  const kept = keptRun(join(cache, 'run.json'), { from: first, count, commit })
+  const before = values.continue ? kept.read() : undefined
+  if (values.continue) console.log(before ? `It goes on after ${before.done.length} seeds.` : 'There is nothing to go on with.')
+  const seeds = { from: first, count, lanes, keepGoing: values['keep-going'] }
+  const tellOne = (outcome: Outcome, sums: Tally, progress: () => Progress): void => {
+    if (sums.seeds() % SAID_EVERY === 0) kept.write(progress())
     if (outcome.broken || sums.seeds() % SAID_EVERY === 0)
       console.log(`${sums.seeds()}/${count} seeds, ${Math.round((performance.now() - begun) / 1000)} s  ${line(outcome)}`)
-  })
+  }
+  const run = await runSeeds(pool, seeds, tellOne, before)
+  if (isWhole(run)) kept.remove()
   const { sums, failed } = run
   const worst = failed.find((outcome) => !isWorkerLost(outcome))
   if (worst) await explain(pool, worst)

@@ -3,6 +3,17 @@ import { OCCASIONS } from './reached.ts'
 import type { Outcome } from './run-plan.ts'
 import { unreachable } from './unreachable.ts'
 
+/** The sums as they are written down. */
+export type Sums = {
+  readonly seeds: number
+  readonly steps: number
+  readonly virtualMs: number
+  readonly faults: Readonly<Record<string, number>>
+  readonly edges: Readonly<Record<string, number>>
+  readonly statuses: Readonly<Record<string, number>>
+  readonly points: readonly string[]
+}
+
 /** What many seeds reached together. */
 export type Tally = {
   add(outcome: Outcome): void
@@ -15,6 +26,7 @@ export type Tally = {
   readonly points: ReadonlySet<string>
   /** Names of what should have been reached and never was. */
   missing(): readonly string[]
+  toSums(): Sums
 }
 
 const into = (sums: Map<string, number>, counts: Readonly<Record<string, number>>): void => {
@@ -23,10 +35,15 @@ const into = (sums: Map<string, number>, counts: Readonly<Record<string, number>
 
 export const MOMENTS = ['before', 'after'] as const
 
-export function tally(): Tally {
-  const [faults, edges, statuses] = [new Map<string, number>(), new Map<string, number>(), new Map<string, number>()]
-  const points = new Set<string>()
-  let [seeds, steps, virtualMs] = [0, 0, 0]
+const nothing: Sums = { seeds: 0, steps: 0, virtualMs: 0, faults: {}, edges: {}, statuses: {}, points: [] }
+
+/** @param before what was summed up already */
+export function tally(before: Sums = nothing): Tally {
+  const [faults, edges, statuses] = [before.faults, before.edges, before.statuses].map(
+    (counts) => new Map(Object.entries(counts)),
+  ) as [Map<string, number>, Map<string, number>, Map<string, number>] // three
+  const points = new Set(before.points)
+  let { seeds, steps, virtualMs } = before
   return {
     add(outcome) {
       seeds += 1
@@ -44,6 +61,15 @@ export function tally(): Tally {
     edges,
     statuses,
     points,
+    toSums: () => ({
+      seeds,
+      steps,
+      virtualMs,
+      faults: Object.fromEntries(faults),
+      edges: Object.fromEntries(edges),
+      statuses: Object.fromEntries(statuses),
+      points: [...points],
+    }),
     missing: () => [
       ...Object.values(OCCASIONS)
         .flat()
