@@ -4,7 +4,7 @@ import { graphql, type SimNode } from '../harness/buyer.ts'
 import type { Product } from '../harness/product.ts'
 import type { Mortal } from './mortal.ts'
 import type { Plan, Purchase, Weather } from './plan.ts'
-import { tell, type Told } from './told.ts'
+import { LOOKS_WITHIN_MS, tell, type Told } from './told.ts'
 import { youngestFundings } from './truth.ts'
 
 const BUY = `mutation ($input: LiquidityOrderInput!) { liquidity { buy(input: $input) {
@@ -79,6 +79,8 @@ async function happenAll(happening: Happening, weather: readonly Weather[]): Pro
     await sleep(change.lastsMs)
     for (const end = performance.now() + SHOWN_WITHIN_MS; performance.now() < end && !(await isShown(change.how, since));)
       await sleep(SHOWN_EVERY_MS)
+    // Who is told otherwise while a seller's program comes to look behaved for certain neither way.
+    await sleep(LOOKS_WITHIN_MS)
   }
 }
 

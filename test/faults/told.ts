@@ -35,7 +35,7 @@ export async function tell(
 }
 
 /** A seller's program looks twice a second what it is asked for. */
-const LOOKS_WITHIN_MS = 1000
+export const LOOKS_WITHIN_MS = 1000
 
 /** How a node behaved for certain at a moment and while its program came to look; undefined where that is not sure. */
 function behaviourOf(told: readonly Told[], alias: string, atMs: number): Behaviour | undefined {

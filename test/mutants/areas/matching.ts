@@ -124,4 +124,20 @@ export const matching = mutantsOf('matching', [
     instead: `asked && attempt > 1 ? [ask(offerContract, asked.offerId, 'ReleaseReservation', { orderId, attempt, round: asked.round, reason })] : [],`,
     killers: [`${src}/service.test.ts`],
   },
+  {
+    id: 'wish-that-is-over',
+    wrong: 'A wish to reserve again that a release has overtaken is carried out: nobody gives that capacity back.',
+    file: `${src}/match.decide.ts`,
+    text: `  if (question !== 0 && question < answered) return accept()\n`,
+    instead: ``,
+    killers: [`${src}/match.test.ts`],
+  },
+  {
+    id: 'late-release',
+    wrong: 'A release of before counts after the capacity was reserved again: it is sold once more while it is in use.',
+    file: `${src}/match.ts`,
+    text: `{ round: fact.data.round, answered: Math.max(attempt.answered, fact.data.question) }`,
+    instead: `{ round: fact.data.round }`,
+    killers: [`${src}/match.test.ts`],
+  },
 ])

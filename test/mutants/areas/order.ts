@@ -151,4 +151,20 @@ export const order = mutantsOf('order', [
     instead: `if (invoice.payee === '')`,
     killers: [`${src}/payout.test.ts`],
   },
+  {
+    id: 'news-of-an-earlier-naming',
+    wrong: 'What the watch of an earlier naming told counts for the present one: an honest seller fails and is blamed.',
+    file: `${src}/decide.funding.ts`,
+    text: `(naming === 0 || naming === named.number)`,
+    instead: `naming >= 0`,
+    killers: [`${src}/named-again.test.ts`],
+  },
+  {
+    id: 'release-of-an-earlier-question',
+    wrong: 'The answer to an earlier release ends the present one: the reservation stays for ever.',
+    file: `${src}/order.decide.ts`,
+    text: `question < releaseQuestion(order, Number(told.key))`,
+    instead: `question < 0`,
+    killers: [`${src}/fulfilment.test.ts`],
+  },
 ])

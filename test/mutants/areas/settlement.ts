@@ -176,4 +176,20 @@ export const settlement = mutantsOf('settlement', [
     instead: ``,
     killers: ['packages/adapters/src/lnd/payments.test.ts'],
   },
+  {
+    id: 'look-before-the-invoice',
+    wrong: 'A node that did not show the invoice yet counts as having cancelled it: it stays open, and can be paid for nothing.',
+    file: `${src}/cancel.decide.ts`,
+    text: `  if (unmade && hold.invoice) return accept()\n`,
+    instead: ``,
+    killers: [`${src}/cancel.test.ts`],
+  },
+  {
+    id: 'older-invoice',
+    wrong: 'An older invoice whose hash is claimed late takes the place of the newer one that the seller wants.',
+    file: `${src}/payout.decide.ts`,
+    text: `  if (isReplaced(state.payout, paymentHash)) return refused('It was replaced by a newer one.')\n`,
+    instead: ``,
+    killers: [`${src}/payout.test.ts`],
+  },
 ])

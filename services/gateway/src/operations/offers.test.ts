@@ -205,10 +205,10 @@ test('the price of a dollar, and why there is none', async () => {
     return answer.errors?.[0]?.message ?? at(answer, 'market.liquidity.liquidity_per_usd')
   }
   assert.match(String(await price()), /no price yet/)
-  const set = (satsPerUsd: string, validUntil: number, when: number) =>
+  const set = (satsPerUsd: string, validUntil: number, when: number, day = '2026-11-20') =>
     market.happens(
       'price',
-      '2026-11-20',
+      day,
       [
         {
           type: 'PriceSet',
@@ -218,11 +218,12 @@ test('the price of a dollar, and why there is none', async () => {
       undefined,
       when,
     )
-  await set('310500', Date.now() + 60_000, 10)
+  const noon = Date.parse('2026-11-20T12:00:00Z')
+  await set('310500', Date.now() + 60_000, noon)
   assert.deepEqual(await price(), { sats: '310500', usd: '310.50' })
-  await set('1', Date.now() + 60_000, 5)
+  await set('1', Date.now() + 60_000, noon - 86_400_000, '2026-11-19')
   assert.deepEqual(await price(), { sats: '310500', usd: '310.50' })
-  await set('2', Date.now() - 1, 20)
+  await set('2', Date.now() - 1, noon + 10)
   assert.match(String(await price()), /too old/)
   await market.happens(
     'price',

@@ -23,8 +23,8 @@ export async function lookForBuyer(
   { lightning: { peers }, chain }: Pick<SettlementPorts, 'lightning' | 'chain'>,
   { pubkey, sockets: given }: { readonly pubkey: string; readonly sockets: readonly string[] },
 ): Promise<Look> {
-  const { height } = await chain.tip()
-  if (await peers.isConnected(pubkey)) return { reached: true, reason: 'The node is connected to ours.', height }
+  const [{ height }, isConnected] = await Promise.all([chain.tip(), peers.isConnected(pubkey)])
+  if (isConnected) return { reached: true, reason: 'The node is connected to ours.', height }
   const sockets = given.length > 0 ? given : (await peers.addresses(pubkey)).sockets
   for (const socket of sockets.slice(0, MOST_SOCKETS)) {
     if (await peers.connect(pubkey, socket)) return { reached: true, reason: `The node answers at ${socket}.`, height }
