@@ -31,8 +31,13 @@ export async function postgresBeside(settings: PostgresSettings): Promise<Beside
       exchange: (what, last) => exchange(connection, what, last),
       async drop() {
         await views.close()
-        await connection.query(`drop schema if exists ${SCHEMA} cascade`)
-        await release()
+        try {
+          await connection.query(`drop schema if exists ${SCHEMA} cascade`)
+          // The server takes a moment to see that a session has ended, and whoever is next need not wait for it.
+          await connection.query('select pg_advisory_unlock($1)', [REBUILD_LOCK])
+        } finally {
+          await release()
+        }
       },
     }
   } catch (error) {
