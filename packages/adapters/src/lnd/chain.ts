@@ -45,18 +45,27 @@ export function lndChain(node: Connection): Chain {
  * is asked for with a new block and now and then.
  */
 function lndTip({ ask, clock }: Connection): () => Promise<ChainTip> {
-  let header: { readonly hash: string; readonly previousHash: string; readonly time: number } | undefined
+  let header: Header | undefined
   let told = { hash: '', synced: false, until: 0 }
   return async () => {
     const { current_block_hash: hash, current_block_height: height } = await ask((lnd) => getHeight({ lnd }))
-    if (header?.hash !== hash) header = { ...readHeader((await ask((lnd) => getBlockHeader({ lnd, id: hash }))).header), hash }
-    if (told.hash !== hash || !told.synced || clock.now() >= told.until) {
-      const { is_synced_to_chain: synced } = await ask((lnd) => getWalletInfo({ lnd }))
-      told = { hash, synced, until: clock.now() + SYNCED_MS }
-    }
+    const isToldNow = told.hash === hash && told.synced && clock.now() < told.until
+    const [known, synced] = await Promise.all([
+      header?.hash === hash ? header : ask((lnd) => getBlockHeader({ lnd, id: hash })).then((one) => headerOf(hash, one.header)),
+      isToldNow ? true : ask((lnd) => getWalletInfo({ lnd })).then(({ is_synced_to_chain }) => is_synced_to_chain),
+    ])
+    header = known
+    if (!isToldNow) told = { hash, synced, until: clock.now() + SYNCED_MS }
     const { previousHash, time } = header
     return { height, hash, previousHash, time: 1000 * time, synced: told.synced }
   }
+}
+
+type Header = { readonly hash: string; readonly previousHash: string; readonly time: number }
+
+function headerOf(hash: string, raw: string): Header {
+  const { previousHash, time } = readHeader(raw)
+  return { hash, previousHash, time }
 }
 
 function listen({ lnd }: Connection, knock: () => void, ended: () => void): () => void {
