@@ -80,7 +80,7 @@ const UNREACHABLE: CancellationReason = 'UNABLE_TO_CONNECT_TO_NODE'
 /** Perhaps it is the buyer's node that is away: our own tries it first, and only then the seller's turn is over. */
 function reportUnreachable(order: Placed, { number, status }: Attempt): OrderDecision {
   if (order.reported === number) return accept()
-  if (status === 'accepted') return notNow("The buyer's node is still being tried; ask again in a moment")
+  if (status === 'accepted') return refuse('BUSY', "The buyer's node is still being tried; ask again in a moment")
   const reason = "The seller cannot connect to the buyer's node; ours tries it"
   return accept(fact('UnreachableReported', { attempt: number, reason }))
 }

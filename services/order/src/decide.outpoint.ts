@@ -78,7 +78,7 @@ function offered(order: Placed, { number, status, candidate }: Attempt, { outpoi
   if (order.named && order.named.attempt !== number) return refuse('REPLACED', 'Another seller opens this channel')
   if (order.refused.some((one) => one.outpoint === outpoint))
     return refuse('OUTPOINT_REFUSED', 'This outpoint was refused before')
-  if (status === 'accepted') return notNow("The buyer's node is still being tried; ask again in a moment")
+  if (status === 'accepted') return refuse('BUSY', "The buyer's node is still being tried; ask again in a moment")
   const wrong = attestation && attestationFault(order, { candidate }, attestation)
   if (wrong) return wrong
   const data = { attempt: number, outpoint, attestation }

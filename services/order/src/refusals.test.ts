@@ -175,7 +175,7 @@ test('an outpoint is named by whose turn it is, and only in its time', () => {
     .refuses('NOT_NOW')
   given(order, ...started)
     .when(name(one))
-    .refuses('NOT_NOW')
+    .refuses('BUSY')
   given(order, ...offered)
     .when(name(two))
     .refuses('BUSY')

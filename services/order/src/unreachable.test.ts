@@ -26,7 +26,7 @@ test("whoever cannot connect to the buyer's node is blamed only if ours can", ()
     .then()
   given(order, ...started)
     .when(unreachable)
-    .refuses('NOT_NOW')
+    .refuses('BUSY')
   // our node does not get through either: the payment goes back, and nobody is to blame
   given(order, ...reported)
     .when(reach(2, false))
