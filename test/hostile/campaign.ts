@@ -82,7 +82,11 @@ export async function campaign(market: Market, { runs, seed, found = () => undef
   const aftermath = [
     ...misses,
     ...moved,
-    ...(await unexplained(dataDir, before.position, gun.accepted, { agents, rejections: gun.rejections() })),
+    ...(await unexplained(dataDir, before.position, gun.accepted, {
+      agents,
+      rejections: gun.rejections(),
+      refusedInvoices: gun.refusedInvoices(),
+    })),
     ...(await keptFaults(dataDir, READ_WITHIN_MS)),
     ...(await wounds(market)),
   ]

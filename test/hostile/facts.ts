@@ -12,6 +12,8 @@ type Known = {
   readonly agents: readonly string[]
   /** Answers that turn an order down after it was placed (LSPS1's `Client rejected`), which name no id. */
   readonly rejections: number
+  /** Answers that turn a seller's invoice down after the order took it down: settlement saw its hash before. */
+  readonly refusedInvoices?: number
 }
 
 /**
@@ -23,7 +25,7 @@ export async function unexplained(
   dataDir: string,
   from: Position,
   accepted: Accepted,
-  { agents, rejections }: Known,
+  { agents, rejections, refusedInvoices = 0 }: Known,
 ): Promise<readonly string[]> {
   const [before, facts] = await factsAround(dataDir, from)
   const unnamed = facts.filter(({ correlation }) => !agents.includes(correlation) && !accepted.has(correlation))
@@ -36,11 +38,15 @@ export async function unexplained(
     judged.filter((fact) => isAsked(fact) && !(fact.seller !== undefined && agents.includes(fact.seller))),
     ({ correlation }) => correlation,
   )
+  const refused = new Set(judged.filter(({ type }) => type === 'PayoutInvoiceRefused').map(({ correlation }) => correlation))
+  let refusals = refusedInvoices
+  const isRefusal = (id: string, made: readonly Noted[]): boolean =>
+    made.some(({ type }) => type === 'PayoutInvoiceOffered') && refused.has(id) && refusals-- > 0
   return [
     ...foreign.map(({ stream, type, correlation }) => `${type} on ${stream}, caused by ${correlation}`),
     ...[...asked].flatMap(([id, made]) => {
       const count = new Set(made.map(({ command }) => command)).size
-      const said = accepted.get(id) ?? 0
+      const said = (accepted.get(id) ?? 0) + (isRefusal(id, made) ? 1 : 0)
       const types = [...new Set(made.map(({ type }) => type))].join(', ')
       return count > said ? [`${id}: ${count} commands left facts (${types}), ${said} were accepted`] : []
     }),

@@ -16,6 +16,7 @@ export type Gun = {
   readonly accepted: Accepted
   /** Orders that were turned down by an answer which names no id. */
   readonly rejections: () => number
+  readonly refusedInvoices: () => number
   readonly targets: Map<string, Tried>
   readonly kinds: Map<string, number>
   /** Of answers, by the kind of interface. */
@@ -29,10 +30,13 @@ export type Gun = {
 const untried: Tried = { known: 0, nobody: 0, carriedOut: 0 }
 const add = (counts: Map<string, number>, key: string): Map<string, number> => counts.set(key, (counts.get(key) ?? 0) + 1)
 
+/** What settlement says of an invoice whose hash somebody has given before. */
+const SEEN_BEFORE = 'This payment hash was used for another order'
+
 export function openGun(market: Market, callers: Omit<Callers, 'bought'>, openApi: OpenApi): Gun {
   const judge = judgeAll(openApi)
   const accepted: Accepted = new Map()
-  let rejections = 0
+  let [rejections, refusedInvoices] = [0, 0]
   const targets = new Map<string, Tried>()
   const kinds = new Map<string, number>()
   const statuses = new Map<string, number>()
@@ -56,12 +60,14 @@ export function openGun(market: Market, callers: Omit<Callers, 'bought'>, openAp
   return {
     accepted,
     rejections: () => rejections,
+    refusedInvoices: () => refusedInvoices,
     targets,
     kinds,
     statuses,
     tookMs,
     clear() {
       rejections = 0
+      refusedInvoices = 0
       for (const counts of [targets, kinds, statuses, tookMs, accepted]) counts.clear()
     },
     async shoot(target, shot) {
@@ -81,6 +87,7 @@ export function openGun(market: Market, callers: Omit<Callers, 'bought'>, openAp
       if (answer === CUT_OFF) return
       add(statuses, `${target.operation ? 'GraphQL' : 'REST'} ${answer.status}`)
       if (answer.status === 500 && target.name.endsWith('create_order')) rejections += 1
+      refusedInvoices += answer.text.split(SEEN_BEFORE).length - 1
       // A log-out or a revoked key, among what was tried, ends a credential.
       if (answer.text.includes('Unauthorized token')) await renew(shot.caller)
       const wrong = trespassed ?? judge(answer, shot)
