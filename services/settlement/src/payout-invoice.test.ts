@@ -13,20 +13,8 @@ import {
   toNoted,
   toSettled,
 } from './samples.contract.ts'
+import { asked, failed, invoice, offered, paymentHash, releasedAt, taken, toPaying } from './payout-samples.contract.ts'
 import { settlement } from './settlement.ts'
-
-const invoice = payoutInvoice()
-const { paymentHash } = invoice
-const offered = fact('PayoutInvoiceOffered', invoice)
-const taken = fact('PayoutInvoiceTaken', { paymentHash })
-const releasedAt = fact('PayoutReleased', { atHeight: 906, confirmations: 6 })
-const asked = fact('PayoutRequested', { attempt: 1, paymentHash, request: invoice.request, maxFeeMsat: '20000' })
-const failed = (
-  status: 'NO_ROUTE' | 'PAYMENT_REJECTED_BY_DESTINATION' | 'SELLER_INVOICE_EXPIRED',
-  retryAt: number | null,
-  attempt = 1,
-) => fact('PayoutFailed', { attempt, paymentHash, status, reason: 'x', retryAt })
-const toPaying = [...toSettled, offered, taken, releasedAt, asked]
 
 describe('the seller’s invoice', () => {
   const give = (change: object = {}) =>

@@ -1,6 +1,7 @@
 import { given } from '@penstock/testkit/given.ts'
 import { describe, expect, test } from 'vitest'
 import { payhash } from './payhash.ts'
+import { asked, failed, offered, paymentHash, releasedAt, taken, toPaying } from './payout-samples.contract.ts'
 import { settlement } from './settlement.ts'
 import {
   evidence,
@@ -18,19 +19,6 @@ import {
   toNoted,
   toSettled,
 } from './samples.contract.ts'
-
-const invoice = payoutInvoice()
-const { paymentHash } = invoice
-const offered = fact('PayoutInvoiceOffered', invoice)
-const taken = fact('PayoutInvoiceTaken', { paymentHash })
-const releasedAt = fact('PayoutReleased', { atHeight: 906, confirmations: 6 })
-const asked = fact('PayoutRequested', { attempt: 1, paymentHash, request: invoice.request, maxFeeMsat: '20000' })
-const failed = (
-  status: 'NO_ROUTE' | 'PAYMENT_REJECTED_BY_DESTINATION' | 'SELLER_INVOICE_EXPIRED',
-  retryAt: number | null,
-  attempt = 1,
-) => fact('PayoutFailed', { attempt, paymentHash, status, reason: 'x', retryAt })
-const toPaying = [...toSettled, offered, taken, releasedAt, asked]
 
 describe('the claim of its hash', () => {
   const record = (granted: boolean) => ({ type: 'RecordPayhash', data: { paymentHash, granted, ...limit } }) as const
