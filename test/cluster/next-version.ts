@@ -89,15 +89,10 @@ const renamed = (text: string): string => text.replace(ORDERS_TABLES, (_, name: 
 
 /** What was released stays as it is; the new tables are further steps. */
 function withTablesBeside(text: string): string {
-  const blocks = ['orders', 'sales', 'few'].map((name) => {
-    const [block] = new RegExp(`const ${name}V2: Migration = async \\(db\\) => \\{[\\s\\S]*?\\n\\}\\n`).exec(text) ?? []
-    if (block === undefined) throw new Error(`there is no migration ${name}V2`)
-    return renamed(block.replace(`const ${name}V2:`, `const ${name}V3:`))
-  })
-  const second = "await views.migrate('gateway orders 2', [ordersV2, salesV2, fewV2])\n"
-  const third = "  await views.migrate('gateway orders 3', [ordersV3, salesV3, fewV3])\n"
-  const steps = once(text, second, `${second}${third}`)
-  return once(steps, '/**\n * All tables at once', `${blocks.join('\n')}\n/**\n * All tables at once`)
+  const second = "  await views.migrate('gateway orders 2', second)\n"
+  const third = `  const third = [ordersIn('_v3', { to_pay: 'int' }), salesIn('_v3'), inTurn(openIn('_v3'), dueIn('_v3'))]
+  await views.migrate('gateway orders 3', third)\n`
+  return once(text, second, `${second}${third}`)
 }
 
 const change = (copy: Copy, path: string, texts: readonly (readonly [from: string, to: string])[]): void =>

@@ -29,38 +29,58 @@ const index = (db: Views['db'], name: string, columns: readonly string[]): Promi
     .columns([...columns])
     .execute()
 
-/** Of the first version of the orders, which processes of the release before go on with during a roll-out. */
-const orders: Migration = async (db) => {
-  await table(db, 'gateway_orders', {
-    id: 'text',
-    status: 'text',
-    open: 'int',
-    source: 'text',
-    buyer_account_id: 'text',
-    destination: 'text',
-    page_hash: 'text',
-    created_at: 'big',
-    view: 'text',
-  })
-  await index(db, 'gateway_orders', ['buyer_account_id', 'created_at'])
-  await index(db, 'gateway_orders', ['page_hash'])
-  await table(db, 'gateway_holds', { order_id: 'text', invoice_due: 'int', view: 'text' })
-  await table(db, 'gateway_channels', { order_id: 'text', view: 'text' })
-  const fact: Columns = {
-    event_id: 'text',
-    order_id: 'text',
-    category: 'text',
-    revision: 'int',
-    type: 'text',
-    at: 'big',
-    data: 'text',
+/** Of the rows whose flag is up alone. */
+const indexOfFew = (
+  db: Views['db'],
+  name: string,
+  column: string,
+  flag: 'open' | 'action_needed' | 'invoice_due',
+): Promise<void> =>
+  db.schema
+    .createIndex(`${name}_${flag === 'open' ? 'open' : 'due'}`)
+    .on(name)
+    .column(column)
+    .where(sql.ref(flag), '=', 1)
+    .execute()
+
+/** Orders, what is told of them, and their sales stand in tables with an ending of their own for each version. */
+const ordersIn =
+  (ending: string, more: Columns = {}): Migration =>
+  async (db) => {
+    const [orders, facts] = [`gateway_orders${ending}`, `gateway_order_facts${ending}`]
+    await table(db, orders, {
+      id: 'text',
+      status: 'text',
+      open: 'int',
+      ...more,
+      source: 'text',
+      buyer_account_id: 'text',
+      destination: 'text',
+      page_hash: 'text',
+      created_at: 'big',
+      view: 'text',
+    })
+    await index(db, orders, ['buyer_account_id', 'created_at'])
+    await index(db, orders, ['page_hash'])
+    await table(db, `gateway_holds${ending}`, { order_id: 'text', invoice_due: 'int', view: 'text' })
+    await table(db, `gateway_channels${ending}`, { order_id: 'text', view: 'text' })
+    await table(db, facts, {
+      event_id: 'text',
+      order_id: 'text',
+      category: 'text',
+      revision: 'int',
+      type: 'text',
+      at: 'big',
+      data: 'text',
+    })
+    await index(db, facts, ['order_id', 'at'])
   }
-  await table(db, 'gateway_order_facts', fact)
-  await index(db, 'gateway_order_facts', ['order_id', 'at'])
-  await table(
-    db,
-    'gateway_sales',
-    {
+
+const salesIn =
+  (ending: string): Migration =>
+  async (db) => {
+    const sales = `gateway_sales${ending}`
+    const sale: Columns = {
       order_id: 'text',
       account_id: 'text',
       seller_pubkey: 'text',
@@ -69,11 +89,30 @@ const orders: Migration = async (db) => {
       current: 'int',
       action_needed: 'int',
       created_at: 'big',
-    },
-    ['order_id', 'account_id'],
-  )
-  await index(db, 'gateway_sales', ['account_id', 'created_at'])
-}
+    }
+    await table(db, sales, sale, ['order_id', 'account_id'])
+    await index(db, sales, ['account_id', 'created_at'])
+  }
+
+/** Few orders are open at a time, however many there were: to count them costs as little. */
+const openIn =
+  (ending: string): Migration =>
+  (db) =>
+    indexOfFew(db, `gateway_orders${ending}`, 'status', 'open')
+
+/** What waits for a seller is little, however much was sold: agents ask for it all the time. */
+const dueIn =
+  (ending: string): Migration =>
+  async (db) => {
+    await indexOfFew(db, `gateway_sales${ending}`, 'account_id', 'action_needed')
+    await indexOfFew(db, `gateway_holds${ending}`, 'order_id', 'invoice_due')
+  }
+
+const inTurn =
+  (...steps: readonly Migration[]): Migration =>
+  async (db) => {
+    for (const step of steps) await step(db)
+  }
 
 const market: Migration = async (db) => {
   await table(db, 'gateway_offers', {
@@ -174,86 +213,13 @@ const toPay: Migration = async (db) => {
     .execute()
 }
 
-/** Few orders are open at a time, however many there were: to count them costs as little. */
-const openOrders: Migration = (db) =>
-  db.schema.createIndex('gateway_orders_open').on('gateway_orders').column('status').where(sql.ref('open'), '=', 1).execute()
-
-/** What waits for a seller is little, however much was sold: agents ask for it all the time. */
-const sellersDue: Migration = async (db) => {
-  await db.schema
-    .createIndex('gateway_sales_due')
-    .on('gateway_sales')
-    .column('account_id')
-    .where(sql.ref('action_needed'), '=', 1)
-    .execute()
-  await db.schema
-    .createIndex('gateway_holds_due')
-    .on('gateway_holds')
-    .column('order_id')
-    .where(sql.ref('invoice_due'), '=', 1)
-    .execute()
-}
-
-const ordersV2: Migration = async (db) => {
-  await table(db, 'gateway_orders_v2', {
-    id: 'text',
-    status: 'text',
-    open: 'int',
-    to_pay: 'int',
-    source: 'text',
-    buyer_account_id: 'text',
-    destination: 'text',
-    page_hash: 'text',
-    created_at: 'big',
-    view: 'text',
-  })
-  await index(db, 'gateway_orders_v2', ['buyer_account_id', 'created_at'])
-  await index(db, 'gateway_orders_v2', ['page_hash'])
-  await table(db, 'gateway_holds_v2', { order_id: 'text', invoice_due: 'int', view: 'text' })
-  await table(db, 'gateway_channels_v2', { order_id: 'text', view: 'text' })
-  const fact: Columns = {
-    event_id: 'text',
-    order_id: 'text',
-    category: 'text',
-    revision: 'int',
-    type: 'text',
-    at: 'big',
-    data: 'text',
-  }
-  await table(db, 'gateway_order_facts_v2', fact)
-  await index(db, 'gateway_order_facts_v2', ['order_id', 'at'])
-}
-
-const salesV2: Migration = async (db) => {
-  const sale: Columns = {
-    order_id: 'text',
-    account_id: 'text',
-    seller_pubkey: 'text',
-    buyer_pubkey: 'text',
-    attempt: 'int',
-    current: 'int',
-    action_needed: 'int',
-    created_at: 'big',
-  }
-  await table(db, 'gateway_sales_v2', sale, ['order_id', 'account_id'])
-  await index(db, 'gateway_sales_v2', ['account_id', 'created_at'])
-}
-
-/** As the first version has them: of what is open or due, and of nothing else. */
-const fewV2: Migration = async (db) => {
-  for (const [name, on, column, flag] of [
-    ['gateway_orders_v2_open', 'gateway_orders_v2', 'status', 'open'],
-    ['gateway_sales_v2_due', 'gateway_sales_v2', 'account_id', 'action_needed'],
-    ['gateway_holds_v2_due', 'gateway_holds_v2', 'order_id', 'invoice_due'],
-  ] as const)
-    await db.schema.createIndex(name).on(on).column(column).where(sql.ref(flag), '=', 1).execute()
-}
-
 /**
  * All tables at once: projections and the gateway's own loops share some of them. The tables of a further version are
  * counted by themselves, so that a process of the release before finds its own as it knows them.
  */
 export async function migrateGateway(views: Views): Promise<void> {
-  await views.migrate('gateway', [orders, market, accounts, callers, lsps1, toPay, openOrders, sellersDue])
-  await views.migrate('gateway orders 2', [ordersV2, salesV2, fewV2])
+  const first = inTurn(ordersIn(''), salesIn(''))
+  await views.migrate('gateway', [first, market, accounts, callers, lsps1, toPay, openIn(''), dueIn('')])
+  const second = [ordersIn('_v2', { to_pay: 'int' }), salesIn('_v2'), inTurn(openIn('_v2'), dueIn('_v2'))]
+  await views.migrate('gateway orders 2', second)
 }
