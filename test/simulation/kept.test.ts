@@ -41,8 +41,7 @@ const seeds = { from: 1, count: 10, lanes: 2, keepGoing: true }
 const commit = 'f480362'
 
 test('a run that was ended goes on with the seeds that are missing, and comes to the same sums and failures', async () => {
-  const file = join(folder, 'cache', 'run.json')
-  const kept = keptRun(file, { ...seeds, commit })
+  const kept = keptRun(join(folder, 'cache'), { ...seeds, commit })
   expect(kept.read()).toBeUndefined()
   const whole = await runSeeds(poolOf([]), seeds, () => undefined)
   await runSeeds(poolOf([]), seeds, (_outcome, sums, progress) => {
@@ -60,19 +59,18 @@ test('a run that was ended goes on with the seeds that are missing, and comes to
 })
 
 test('a run of other seeds or of other code does not go on with it', () => {
-  const file = join(folder, 'run.json')
   const progress: Progress = {
     done: [1],
     failed: [],
     sums: { seeds: 1, steps: 1, virtualMs: 1, faults: {}, edges: {}, statuses: {}, points: [] },
   }
-  keptRun(file, { ...seeds, commit }).write(progress)
-  expect(keptRun(file, { ...seeds, commit }).read()).toEqual(progress)
+  keptRun(folder, { ...seeds, commit }).write(progress)
+  expect(keptRun(folder, { ...seeds, commit }).read()).toEqual(progress)
   for (const other of [{ from: 2 }, { count: 11 }, { commit: 'ed40f93' }])
-    expect(keptRun(file, { ...seeds, commit, ...other }).read()).toBeUndefined()
+    expect(keptRun(folder, { ...seeds, commit, ...other }).read()).toBeUndefined()
   const changed = { ...seeds, commit: `${commit} with changes` }
-  keptRun(file, changed).write(progress)
-  expect(keptRun(file, changed).read()).toBeUndefined()
-  writeFileSync(file, '{')
-  expect(keptRun(file, { ...seeds, commit }).read()).toBeUndefined()
+  keptRun(folder, changed).write(progress)
+  expect(keptRun(folder, changed).read()).toBeUndefined()
+  writeFileSync(join(folder, 'run-1-10.json'), '{')
+  expect(keptRun(folder, { ...seeds, commit }).read()).toBeUndefined()
 })

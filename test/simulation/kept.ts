@@ -1,5 +1,5 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { join } from 'node:path'
 import type { Progress, Seeds } from './run-seeds.ts'
 
 /** Which seeds, with which code: only the same run goes on. */
@@ -13,22 +13,23 @@ export type KeptRun = {
   remove(): void
 }
 
-export function keptRun(file: string, { from, count, commit }: Wanted): KeptRun {
+export function keptRun(folder: string, { from, count, commit }: Wanted): KeptRun {
+  // A short run in between takes nothing from a long one.
+  const file = join(folder, `run-${from}-${count}.json`)
   return {
     read() {
       try {
         // Written below, by a run of this program.
-        const kept = JSON.parse(readFileSync(file, 'utf8')) as Wanted & { readonly progress: Progress }
-        const isSame = kept.from === from && kept.count === count && kept.commit === commit
-        return isSame && isNamed(commit) ? kept.progress : undefined
+        const kept = JSON.parse(readFileSync(file, 'utf8')) as { readonly commit: string; readonly progress: Progress }
+        return kept.commit === commit && isNamed(commit) ? kept.progress : undefined
       } catch {
         return undefined
       }
     },
     write(progress) {
-      mkdirSync(dirname(file), { recursive: true })
+      mkdirSync(folder, { recursive: true })
       // A run that is killed while it writes has the file before.
-      writeFileSync(`${file}.new`, JSON.stringify({ from, count, commit, progress }))
+      writeFileSync(`${file}.new`, JSON.stringify({ commit, progress }))
       renameSync(`${file}.new`, file)
     },
     remove: () => rmSync(file, { force: true }),

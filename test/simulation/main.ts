@@ -66,7 +66,7 @@ async function many(first: number, count: number, lanes: number): Promise<boolea
   const pool = openPool(lanes)
   const begun = performance.now()
   const commit = checkedOut()
-  const kept = keptRun(join(cache, 'run.json'), { from: first, count, commit })
+  const kept = keptRun(cache, { from: first, count, commit })
   const before = values.continue ? kept.read() : undefined
   if (values.continue) console.log(before ? `It goes on after ${before.done.length} seeds.` : 'There is nothing to go on with.')
   const seeds = { from: first, count, lanes, keepGoing: values['keep-going'] }

@@ -4,15 +4,7 @@ import type { Outcome } from './run-plan.ts'
 import { unreachable } from './unreachable.ts'
 
 /** The sums as they are written down. */
-export type Sums = {
-  readonly seeds: number
-  readonly steps: number
-  readonly virtualMs: number
-  readonly faults: Readonly<Record<string, number>>
-  readonly edges: Readonly<Record<string, number>>
-  readonly statuses: Readonly<Record<string, number>>
-  readonly points: readonly string[]
-}
+export type Sums = Pick<Outcome, 'steps' | 'virtualMs' | 'faults' | 'edges' | 'statuses' | 'points'> & { readonly seeds: number }
 
 /** What many seeds reached together. */
 export type Tally = {
