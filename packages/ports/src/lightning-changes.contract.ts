@@ -48,7 +48,11 @@ export function changing({ world }: Here): void {
           (await buyer.lightning.channels.list()).some((one) => one.outpoint === outpoint && one.state === 'active'),
         )
         await close(outpoint, 'seller', 'cooperative')
-        await until('it is told that it goes', async () => last(outpoint)?.state !== 'active')
+        // A node that had the close in a block before it had signed it itself could not tell who began it.
+        await until('it is told as closing', async () => last(outpoint)?.state === 'closing')
+        await until('the other end closes it too', async () =>
+          (await buyer.lightning.channels.list()).some((one) => one.outpoint === outpoint && one.state === 'closing'),
+        )
         await mine(6)
         await until('it is told as closed', async () => last(outpoint)?.state === 'closed')
         const spend = (await chain.output(outpoint, before))?.spentBy
