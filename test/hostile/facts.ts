@@ -39,17 +39,21 @@ export async function unexplained(
     ({ correlation }) => correlation,
   )
   const refused = new Set(judged.filter(({ type }) => type === 'PayoutInvoiceRefused').map(({ correlation }) => correlation))
-  let refusals = refusedInvoices
-  const isRefusal = (id: string, made: readonly Noted[]): boolean =>
-    made.some(({ type }) => type === 'PayoutInvoiceOffered') && refused.has(id) && refusals-- > 0
+  const untold = [...asked].flatMap(([id, made]) => {
+    const count = new Set(made.map(({ command }) => command)).size
+    const said = accepted.get(id) ?? 0
+    const types = [...new Set(made.map(({ type }) => type))]
+    return count > said ? [{ id, count, said, types }] : []
+  })
+  const turnedDown = untold.filter(
+    ({ id, count, said, types }) => count === said + 1 && types.includes('PayoutInvoiceOffered') && refused.has(id),
+  )
+  const explained = new Set(turnedDown.slice(0, refusedInvoices))
   return [
     ...foreign.map(({ stream, type, correlation }) => `${type} on ${stream}, caused by ${correlation}`),
-    ...[...asked].flatMap(([id, made]) => {
-      const count = new Set(made.map(({ command }) => command)).size
-      const said = (accepted.get(id) ?? 0) + (isRefusal(id, made) ? 1 : 0)
-      const types = [...new Set(made.map(({ type }) => type))].join(', ')
-      return count > said ? [`${id}: ${count} commands left facts (${types}), ${said} were accepted`] : []
-    }),
+    ...untold
+      .filter((one) => !explained.has(one))
+      .map(({ id, count, said, types }) => `${id}: ${count} commands left facts (${types.join(', ')}), ${said} were accepted`),
   ]
 }
 
