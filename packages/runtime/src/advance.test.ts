@@ -67,6 +67,24 @@ test('a question is sent once, and once more when it is asked under another numb
   assert.equal(new Set(sent.map(({ id }) => id)).size, 2)
 })
 
+test('questions of one stream are sent once each, also when one of them is answered', async () => {
+  let left = ['a', 'b', 'c']
+  const claim = { type: 'ClaimOutpoint', data: { orderId: 'o', attempt: 1 } }
+  const { run, sent } = await asking(
+    () => left.map((name) => tell('outpoint', name, `claim ${name}`, claim)),
+    () => Promise.resolve(null),
+  )
+  await run()
+  left = ['a', 'c', 'd']
+  await run()
+  left = ['d']
+  await run()
+  assert.deepEqual(
+    sent.map(({ key }) => key),
+    ['a', 'b', 'c', 'd'],
+  )
+})
+
 test('an effect that failed is not tried again once the state asks for it no more', async () => {
   let isAsked = true
   let knocks = 0

@@ -1,6 +1,6 @@
 /**
- * So many streams are under way at a time, at the most. What is kept of each is full of finished ones soon, and those are not
- * asked for any more: memory stays what it is after so many orders.
+ * Of so many streams something is kept in mind. Soon most of them are finished and not asked for any more, so that memory
+ * stays what it is however many there were; of one that was forgotten too early it is read, asked or set once more.
  */
 export const STREAMS_UNDER_WAY = 1024
 

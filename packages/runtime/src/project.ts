@@ -25,6 +25,7 @@ type Piece = {
 }
 
 const BATCH = 256
+
 /** A projection's name with its version: the old one goes on beside the new one until traffic has moved. */
 export const projectionName = (context: Pick<ProjectContext, 'service'>, { name, version }: Projection): string =>
   `${context.service}.${name}.v${version}`

@@ -7,7 +7,7 @@ import { seededDatabase } from './database.ts'
 import { seededDisk } from './disk.ts'
 import { engine } from './engine.ts'
 import { seededEventStore } from './event-store.ts'
-import type { Death } from './mortal.ts'
+import { type Death, doom } from './mortal.ts'
 
 const event: NewEvent = { id: '00000000-0000-4000-8000-000000000001', type: 'Happened', data: '{}', meta: '{}' }
 const message = (id: string) => ({ id, key: 'a', headers: {}, body: '{}' })
@@ -154,5 +154,24 @@ describe('what a dead process leaves', () => {
     await here.store.direct.append('order-2', 'none', [event])
     await here.schedule.run()
     expect(seen).toEqual(['order-1'])
+  })
+  it('at the so many-th visit of whoever comes, where a doom is shared, and at none that does not count', async () => {
+    const here = world()
+    let counts = false
+    const diesAt = doom([{ point: 'store.append', when: 'before', visit: 2 }], () => counts)
+    const [one, two] = [here.born('one', { diesAt }), here.born('two', { diesAt })]
+    const append = async (process: typeof one, stream: string): Promise<void> => {
+      void here.store.of(process).append(stream, 'none', [{ ...event, id: event.id.replace(/1$/, stream.slice(-1)) }])
+      await here.schedule.run()
+    }
+    await append(one, 'order-1')
+    counts = true
+    await append(one, 'order-2')
+    expect([one.alive(), two.alive()]).toEqual([true, true])
+    await append(two, 'order-3')
+    expect([one.alive(), two.alive()]).toEqual([true, false])
+    expect(await here.store.direct.read('order-3')).toEqual([])
+    await append(one, 'order-4')
+    expect(one.alive()).toBe(true)
   })
 })

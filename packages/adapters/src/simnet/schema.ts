@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 
-/** @returns whether nothing else is about to spend this confirmed coin of a node */
+/** SQL: it is a confirmed coin of a node, and nothing is about to spend it. @param row of a trigger, such as `OLD.` */
 export const isFree = (row = ''): string =>
   `${row}owner IS NOT NULL AND ${row}spent_by IS NULL AND ${row}locked_by IS NULL AND ${row}is_confirmed = 1`
 
