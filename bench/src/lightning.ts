@@ -2,15 +2,17 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { pay } from '@penstock/cluster/regtest/pay.ts'
+import type { Person } from '@penstock/cluster/regtest/person.ts'
 import type { Order } from '@penstock/order/state.ts'
 import type { Event } from '@penstock/runtime/service.ts'
 import { fund } from '@penstock/servers/lightning-channels.ts'
 import { type Fold, openFold } from '../../test/faults/fold.ts'
 import { buy } from '../../test/harness/buyer.ts'
 import { regtestMissing, startRegtest, type TestRegtest } from '../../test/harness/regtest.ts'
+import { watchGraph } from './lightning-announced.ts'
 import { watchHeld } from './lightning-held.ts'
 import { lightningPage, type Load, shortfalls, tableOf } from './lightning-report.ts'
+import { probesOf } from './lightning-probes.ts'
 import { sharesOf } from './lightning-shares.ts'
 
 /**
@@ -18,8 +20,10 @@ import { sharesOf } from './lightning-shares.ts'
  * docs/benchmarks-lightning.md; ends with 1 where it is not what is wanted. With `--quick` two small rounds that only show
  * that it still runs.
  */
-type Round = { readonly name: string; readonly atOnce: number; readonly times: number }
+type Round = { readonly name: string; readonly atOnce: number; readonly times: number; readonly isWarmUp?: boolean }
 const ROUNDS: readonly Round[] = [
+  // Programs that have just been started compile what they run, and databases have their first pages to write.
+  { name: 'Warming up', atOnce: 20, times: 1, isWarmUp: true },
   { name: 'One sale at a time', atOnce: 1, times: 5 },
   { name: 'Twenty sales at once', atOnce: 20, times: 3 },
 ]
@@ -31,6 +35,8 @@ const BLOCK_EVERY_MS = 1000
 /** Of what the processes said, where a round does not end. */
 const LINES = 200
 const WITHIN_MS = 120_000
+const LOOK_MS = 20
+const MAX_FEE_MSAT = 100_000n
 const PAGE = new URL('../../docs/benchmarks-lightning.md', import.meta.url)
 const SETTINGS = { PENSTOCK_LOG_LEVEL: 'warn', PENSTOCK_OPEN_WINDOW_SECONDS: '600', PENSTOCK_NEW_SELLER_CAP_SAT: '0' }
 
@@ -55,22 +61,26 @@ async function measured(rounds: readonly Round[]): Promise<readonly Load[]> {
   const regtest = await startRegtest(folder, SETTINGS)
   const minedAt = new Map<number, number>()
   const fold = openFold(folder)
+  const announcedAt = new Map<string, number>()
   const sold: { readonly name: string; readonly heldAt: Map<string, number> }[] = []
   try {
     const { servers, having } = regtest.network
     const openings = rounds.reduce((sum, { atOnce, times }) => sum + atOnce * times, 0)
+    const listening = having('market').map((market) => watchGraph(market, announcedAt))
     // One coin for each opening, so that none waits for the change of another.
     for (const { node } of having('seller')) await fund(servers, node, 20_000_000, openings)
-    for (const { name, atOnce, times } of rounds) {
+    for (const { name, atOnce, times, isWarmUp = false } of rounds) {
       const heldAt = new Map<string, number>()
-      sold.push({ name, heldAt })
+      if (!isWarmUp) sold.push({ name, heldAt })
       for (let round = 1; round <= times; round++) {
         await sellAtOnce({ regtest, fold, minedAt }, atOnce, heldAt)
         console.error(`${name}: ${round} of ${times}`)
       }
     }
+    for (const stop of listening) stop()
     await fold.catchUp()
-    return sold.map(({ name, heldAt }) => ({ name, ...sharesOf(fold.events, heldAt, minedAt) }))
+    const probes = (await Promise.all(having('market').map(probesOf))).flat()
+    return sold.map(({ name, heldAt }) => ({ name, ...sharesOf(fold.events, heldAt, minedAt, { announcedAt, probes }) }))
   } catch (error) {
     console.error(regtest.lines.slice(-LINES).join('\n'))
     await fold.catchUp()
@@ -106,12 +116,26 @@ async function sellAtOnce(bench: Bench, count: number, heldAt: Map<string, numbe
       return { buyer, ...one, watching: watchHeld(market, one.id, one.invoice, heldAt) }
     }),
   )
-  await Promise.all(bought.map(({ buyer, invoice }) => pay(network, buyer, invoice)))
+  await payAll(bought, heldAt)
   await blocksUntilSold(
     bench,
     bought.map(({ id }) => id),
   )
   for (const { watching } of bought) watching()
+}
+
+type Bought = { readonly id: string; readonly invoice: string; readonly buyer: Person }
+
+/** All at once, until the market's node has told of each: whoever asks the nodes for them meanwhile is a load of his own. */
+async function payAll(bought: readonly Bought[], heldAt: ReadonlyMap<string, number>): Promise<void> {
+  const failed: string[] = []
+  for (const { id, buyer, invoice } of bought) {
+    const end = (why: unknown): unknown => failed.push(`${id}: ${String(why)}`)
+    const paid = buyer.lightning.payments.pay(invoice, { maxFeeMsat: MAX_FEE_MSAT, timeoutMs: WITHIN_MS })
+    void paid.then(({ state }) => state === 'failed' && end('the payment failed'), end)
+  }
+  for (const end = performance.now() + WITHIN_MS; bought.some(({ id }) => Number.isNaN(heldAt.get(id))); await sleep(LOOK_MS))
+    if (failed.length > 0 || performance.now() > end) throw new Error(`not everything is held: ${failed.join(', ')}`)
 }
 
 async function blocksUntilSold({ regtest, fold, minedAt }: Bench, orders: readonly string[]): Promise<void> {
@@ -127,12 +151,13 @@ async function blocksUntilSold({ regtest, fold, minedAt }: Bench, orders: readon
     const [hash = ''] = await servers.chain.rpc<string[]>('generate', 1)
     const { height } = await servers.chain.rpc<{ height: number }>('getblockheader', hash, true)
     minedAt.set(height, Date.now())
+    // First when there is little to do any more: what this process asks for is a load as well.
+    await next
     // Nodes that lag behind open no channels: on a slow machine blocks come slower.
     await servers.inStep()
     const open = await unsold()
     if (open.length === 0) return
     if (performance.now() > end) throw new Error(`not everything was sold in time: ${open.join(', ')}`)
-    await next
   }
 }
 

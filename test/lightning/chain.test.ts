@@ -16,8 +16,10 @@ describe.skipIf(noLightning)('sources of blocks', () => {
   const features = { reorgs: true, replacements: true }
   const servers = network({ nodes: ['market'] })
   chainContract('lnd', async () => world(servers(), lndChain(connected(servers(), 'market'))), features)
-  const rpc = () => rpcChain(rpcOfChain(servers()), systemClock, { pollMs: 100 })
-  chainContract('btcd', async () => world(servers(), rpc()), features)
+  for (const by of ['https', 'wss'] as const) {
+    const rpc = () => rpcChain(rpcOfChain(servers(), by), systemClock, { pollMs: 100 })
+    chainContract(`btcd by ${by}`, async () => world(servers(), rpc()), features)
+  }
 })
 
 /** Coins that anyone may spend are sent about: no wallet has a hand in it. */

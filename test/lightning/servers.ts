@@ -34,5 +34,6 @@ export function connected(servers: LightningServers, alias: string, macaroonFile
   return connectLnd({ socket, certFile, macaroonFile: macaroonFile ?? adminMacaroonFile }, systemClock)
 }
 
-export const rpcOfChain = ({ chain: { user, password, port, certFile } }: LightningServers) =>
-  rpcOf({ url: `https://${user}:${password}@localhost:${port}`, certFile })
+/** @param by `wss`: btcd's own socket */
+export const rpcOfChain = ({ chain: { user, password, port, certFile } }: LightningServers, by: 'https' | 'wss' = 'https') =>
+  rpcOf({ url: `${by}://${user}:${password}@localhost:${port}${by === 'wss' ? '/ws' : ''}`, certFile })

@@ -93,7 +93,8 @@ function startEffect<Ports>(
   const key = `${streamOf(aggregate, id)}/${step.step}/${step.attempt}`
   const act = () => actOn(context, aggregate, { id, correlation, step, key })
   const about = { category: aggregate.contract.category, aggregateId: id, correlation }
-  context.effects.start({ key, service: context.service, name: step.effect, about, act })
+  const restMs = aggregate.restsMs?.[step.effect]
+  context.effects.start({ key, service: context.service, name: step.effect, about, restMs, act })
 }
 
 type Wish = { readonly id: string; readonly correlation: string; readonly step: EffectStep; readonly key: string }

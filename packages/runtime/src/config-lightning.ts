@@ -37,8 +37,8 @@ export const lightningVariables = {
   ),
   bitcoindUrl: variable(
     'PENSTOCK_BITCOIND_URL',
-    'RPC of a bitcoind (24 or newer) or btcd, http://user@host:8332, for the mempool and quicker look-ups; empty: blocks come from lnd alone',
-    urlOf('an http:// or https:// url', /^https?:\/\/./),
+    'RPC of a bitcoind (24 or newer) or btcd, http://user@host:8332, for the mempool and quicker look-ups; a btcd answers sooner by its socket, wss://user@host:8334/ws; empty: blocks come from lnd alone',
+    urlOf('an http:// or https:// url, or a ws:// or wss:// url of a btcd', /^(?:https?|wss?):\/\/./),
     '',
   ),
   bitcoindPasswordFile: variable(

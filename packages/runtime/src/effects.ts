@@ -14,6 +14,8 @@ export type EffectRun = {
   readonly name: string
   /** The stream that asks. */
   readonly about: { readonly category: string; readonly aggregateId: string; readonly correlation: string }
+  /** The first pause after an outcome that changed nothing; undefined: as after a fault. */
+  readonly restMs?: number | undefined
   /** Looks whether the state still asks; acts; tells the stream. @returns whether something new was recorded */
   readonly act: () => Promise<'recorded' | 'nothing-new' | 'not-asked'>
 }
@@ -35,7 +37,7 @@ export function effects(basics: Pick<Basics, 'log' | 'tracing'> & { readonly clo
   const running = new Map<string, Promise<void>>()
   const slotsOf = new Map<string, Slots>()
 
-  const once = async (run: EffectRun, tries: number): Promise<'done' | 'again'> => {
+  const once = async (run: EffectRun, tries: number): Promise<'done' | 'again' | 'rest'> => {
     const labels = { component: run.service, effect: run.name }
     const slots = slotsOf.get(run.name) ?? newSlots()
     slotsOf.set(run.name, slots)
@@ -50,7 +52,7 @@ export function effects(basics: Pick<Basics, 'log' | 'tracing'> & { readonly clo
         (outcome) => ({ attributes: { 'penstock.outcome': outcome }, isIdle: outcome === 'not-asked' }),
       )
       effectTries.inc({ ...labels, outcome: told })
-      return told === 'nothing-new' ? 'again' : 'done'
+      return told === 'nothing-new' ? 'rest' : 'done'
     } catch (error) {
       effectTries.inc({ ...labels, outcome: 'failed' })
       basics.log.warn({ ...toldOf(run), reason: String(error) }, 'an effect failed; it is tried again')
@@ -63,8 +65,9 @@ export function effects(basics: Pick<Basics, 'log' | 'tracing'> & { readonly clo
 
   const until = async (run: EffectRun): Promise<void> => {
     for (let tries = 0; !signal.aborted; tries++) {
-      if ((await once(run, tries)) === 'done') return
-      await basics.clock.sleep(backoff(tries), signal)
+      const told = await once(run, tries)
+      if (told === 'done') return
+      await basics.clock.sleep(told === 'rest' ? backoff(tries, run.restMs) : backoff(tries), signal)
     }
   }
 

@@ -43,6 +43,7 @@ export function settlementService(): Service<SettlementPorts> {
           cancel: boundToNode(cancel),
           pay: boundToNode(pay),
         },
+        restsMs: { prove: PROOF_RESTS_MS },
       }),
       aggregate({
         contract: payhashContract,
@@ -71,6 +72,9 @@ export function settlementService(): Service<SettlementPorts> {
  * not take a payment by a proof from before, nor have a channel funded for which the blocks no longer suffice.
  */
 const LOOK_COUNTS_MS = 60_000
+
+/** A proof that is not there yet comes with a block, which has the guard look, or with news that take their time. */
+const PROOF_RESTS_MS = 1000
 
 const goodUntil = {
   Guard: ({ lookedAt }: { readonly lookedAt: number }): number => lookedAt + LOOK_COUNTS_MS,

@@ -1,7 +1,5 @@
 import { Fault } from '@penstock/kernel/result.ts'
-
-export type Call = { readonly method: string; readonly params: readonly unknown[] }
-export type Answer = { readonly result: unknown; readonly error: { readonly code: number; readonly message: string } | null }
+import type { Answer, Call } from './call.ts'
 
 /** A request opens a connection and shakes hands, at btcd every time: more calls than so many at a time share one. */
 const MOST_REQUESTS = 2

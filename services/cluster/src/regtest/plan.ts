@@ -28,7 +28,7 @@ export async function marketOn({ servers: { chain }, having }: Network, place: P
     PENSTOCK_HOST: place.host,
     PORT: `${place.port}`,
     PENSTOCK_DATA_DIR: place.dataDir,
-    PENSTOCK_BITCOIND_URL: `https://${chain.user}@localhost:${chain.port}`,
+    PENSTOCK_BITCOIND_URL: `wss://${chain.user}@localhost:${chain.port}/ws`,
     PENSTOCK_BITCOIND_PASSWORD_FILE: chain.passwordFile,
     PENSTOCK_BITCOIND_CERT_FILE: chain.certFile,
   })

@@ -59,6 +59,8 @@ type World = {
   find?: () => Promise<Invoice | undefined>
   output?: () => Promise<unknown>
   probe?: () => Promise<unknown>
+  /** Of our graph: the channel, undefined where it is not there. */
+  announced?: () => Promise<unknown>
   unfinished?: () => Promise<readonly string[]>
   keeping?: ReturnType<typeof custody>
   /** An order whose stream cannot be read. */
@@ -80,6 +82,7 @@ async function round(job: typeof guardJob, world: World) {
     held = () => Promise.resolve([]),
     output = away,
     probe = silent,
+    announced = () => Promise.resolve(undefined),
   } = world
   const { find = () => Promise.resolve(undefined), unfinished = () => Promise.resolve([ORDER]) } = world
   const { keeping = custody(), broken, errors = [], waits = [] } = world
@@ -114,7 +117,7 @@ async function round(job: typeof guardJob, world: World) {
       lightning: {
         info: world.info ?? info,
         holds: { held, find },
-        graph: { channel: () => Promise.resolve(undefined), between: () => Promise.resolve([]), probe },
+        graph: { channel: announced, between: () => Promise.resolve([]), probe },
         messages: { recover: () => Promise.resolve(seller) },
       },
     },
@@ -290,6 +293,18 @@ test.each([
   expect(await round(guardJob, { state, tip: at(E - 24), output })).toEqual([
     { type: 'Guard', data: { height: E - 24, outpoint: OUTPOINT, evidence: null, lookedAt: 0, nodeReady: true } },
   ])
+})
+
+test('a channel that is announced a moment after its block is seen as it stands then, before the last height', async () => {
+  const channel = { capacitySat: 1_000_000n, nodes: [seller], shortChannelId: '901x1x0', policies: [] }
+  const after = (looks: number) => () => Promise.resolve(looks-- > 0 ? undefined : channel)
+  const output = () => Promise.resolve({ ...evidence().output, valueSat: 1_000_000n })
+  const world = { state: stateAfter(...toNoted, settleAsked), output, probe: away }
+  const word = (graph: object | null) => [{ data: { evidence: { graph } } }]
+  expect(await round(guardJob, { ...world, tip: at(910), announced: after(2) })).toMatchObject(
+    word({ shortChannelId: '901x1x0' }),
+  )
+  expect(await round(guardJob, { ...world, tip: at(E - 24), announced: after(1) })).toMatchObject(word(null))
 })
 
 test('who sees nothing at the last height leaves others the time to see', async () => {

@@ -8,7 +8,7 @@ import { owedMsat } from '../ledger.ts'
 import { settlementProcess } from '../settlement.process.ts'
 import type { Settlement } from '../state.ts'
 import type { SettlementPorts } from './ports.ts'
-import { evidenceOf } from './prove.ts'
+import { evidenceOf, onceAnnounced } from './prove.ts'
 import { isBehind } from './reconcile.ts'
 import { type Custody, listAnew, noteRound, noteSight, notOurs, ordersToGuard, remember } from './custody.ts'
 import { isElsewhere, isReady, nodeNow, tellStranded } from './own-node.ts'
@@ -164,7 +164,8 @@ async function sayWord(
   // A word that nobody can carry out is only hasty: what the node shows when it is back may say the opposite.
   if (wanted === 'last' && !node) throw silent()
   const outpoint = state.hold.noted?.outpoint ?? null
-  const { evidence, lookedAt } = await evidenceNow(context, orderId, state, tip, wanted === 'last' ? LAST_TRIES : 1)
+  const looked = await evidenceNow(context, orderId, state, tip, wanted === 'last' ? LAST_TRIES : 1)
+  const { evidence, lookedAt } = wanted === 'last' ? looked : await lookOn(context, state, looked)
   if (evidence === null && outpoint !== null) {
     if (wanted !== 'last') throw new Fault('nothing can be learnt of its channel')
     // It may have ended under the look.
@@ -197,6 +198,13 @@ async function evidenceNow({ ports }: Jobs, orderId: string, { hold }: Settlemen
       await ports.clock.sleep(TRY_AGAIN_MS)
     }
   }
+}
+
+/** The first look was too early for an announcement, perhaps: what it showed counts where nothing is added to it. */
+async function lookOn({ ports }: Jobs, { hold }: Settlement, looked: Looked): Promise<Looked> {
+  const lookedAt = ports.clock.now()
+  const evidence = looked.evidence && (await onceAnnounced(ports, hold, looked.evidence))
+  return evidence ? { evidence, lookedAt } : looked
 }
 
 /**

@@ -1,10 +1,11 @@
 import { REORG_BLOCKS } from '@penstock/bitcoin/channel-proof.ts'
-import type { SettlementCommand } from '@penstock/contracts/settlement.ts'
+import type { EvidenceData, SettlementCommand } from '@penstock/contracts/settlement.ts'
 import type { Wanted } from '@penstock/kernel/process.ts'
-import { must } from '@penstock/kernel/result.ts'
+import { Fault, must } from '@penstock/kernel/result.ts'
 import { type EvidencePorts, gatherEvidence } from '@penstock/ports/evidence.ts'
 import { within } from '@penstock/ports/within.ts'
 import type { Hold } from '../hold.ts'
+import { judged } from '../judged.ts'
 import type { Settlement } from '../state.ts'
 import { isReady } from './own-node.ts'
 import type { Context } from './ports.ts'
@@ -32,6 +33,41 @@ export async function evidenceOf(ports: EvidencePorts, { noted, payment, status 
   const { outpoint, terms, attestation } = noted
   const question = { outpoint, terms, attestation, fromHeight: searchFrom(payment.heldAtHeight), probe: status === 'held' }
   return within(ports.clock, EVIDENCE_TIMEOUT_MS, gatherEvidence(ports, question))
+}
+
+/** Nodes announce a channel by the block that makes it deep enough, and tell of it a moment after we had that block. */
+const ANNOUNCED_AFTER_MS = [100, 100, 150, 250]
+
+/**
+ * Whoever looks as soon as there is a block may be too early for the announcement by a moment, and looks again only much
+ * later: where that alone is missing, it is waited for.
+ * @returns evidence gathered anew once our graph has the channel; undefined where it stays away, or nobody says so
+ */
+export async function onceAnnounced(
+  ports: EvidencePorts,
+  hold: Hold,
+  before: EvidenceData,
+): Promise<EvidenceData | null | undefined> {
+  const { noted, status } = hold
+  if (status !== 'held' || !noted || noted.terms.isPrivate || before.graph) return undefined
+  const verdict = judged(noted.terms, before, { lastHeight: false })
+  if (verdict.verdict !== 'undecided' || verdict.waitingFor !== 'peer-proof') return undefined
+  try {
+    if (!(await isAnnounced(ports, noted.outpoint))) return undefined
+    const evidence = await evidenceOf(ports, hold)
+    return evidence && evidence.tipHeight >= before.tipHeight ? evidence : undefined
+  } catch (error) {
+    if (error instanceof Fault) return undefined
+    throw error
+  }
+}
+
+async function isAnnounced({ clock, lightning }: EvidencePorts, outpoint: string): Promise<boolean> {
+  for (const pause of ANNOUNCED_AFTER_MS) {
+    await clock.sleep(pause)
+    if (await within(clock, NODE_TIMEOUT_MS, lightning.graph.channel(outpoint))) return true
+  }
+  return false
 }
 
 /** A re-organisation may have put the funding into a block below the one at which the payment was held. */

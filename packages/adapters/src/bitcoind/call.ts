@@ -1,0 +1,6 @@
+/** One call of JSON-RPC, whatever carries it. */
+export type Call = { readonly method: string; readonly params: readonly unknown[] }
+export type Answer = { readonly result: unknown; readonly error: { readonly code: number; readonly message: string } | null }
+
+/** No call takes longer: a node that says nothing for so long is away. */
+export const ANSWER_MS = 30_000
