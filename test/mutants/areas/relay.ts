@@ -106,8 +106,8 @@ export const relay = mutantsOf('relay', [
     id: 'effect-given-up',
     wrong: 'An effect whose outcome changed nothing is never tried again, though the state still asks: a hold stays open.',
     file: `${src}/effects.ts`,
-    text: `return told === 'nothing-new' ? 'again' : 'done'`,
-    instead: `return told === 'not-asked' ? 'again' : 'done'`,
+    text: `return told === 'nothing-new' ? 'rest' : 'done'`,
+    instead: `return told === 'not-asked' ? 'rest' : 'done'`,
     killers: [`${src}/effects.test.ts`],
   },
   {
