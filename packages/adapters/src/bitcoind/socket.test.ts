@@ -94,9 +94,21 @@ test('a node that says nothing is given up, and asked over another connection', 
   const call = socketCalls({ url: node.url() }, 50)
   const answer = node.answer
   node.answer = () => undefined
-  await expect(Promise.all([ask(call, 'one'), ask(call, 'other')])).rejects.toThrow('nothing for 50 ms')
+  const silent = await Promise.allSettled([ask(call, 'one'), ask(call, 'other')])
+  expect(silent.map((one) => one.status === 'rejected' && one.reason instanceof Fault)).toEqual([true, true])
   node.answer = answer
   await vi.waitFor(async () => expect((await ask(call, 'again')).result).toBe('again'))
+})
+
+test('a call that takes too long ends alone where others are answered', async () => {
+  const call = socketCalls({ url: node.url() }, 200)
+  const answer = node.answer
+  node.answer = (asked, socket) => (asked.method === 'slow' ? undefined : answer(asked, socket))
+  const slow = ask(call, 'slow').catch((error: unknown) => error)
+  while ((await Promise.race([slow, ask(call, 'quick').then(() => undefined)])) === undefined) await ask(call, 'quick')
+  expect(await slow).toBeInstanceOf(Fault)
+  expect((await ask(call, 'again')).result).toBe('again')
+  expect(node.sockets.length).toBe(1)
 })
 
 test('an answer that is no JSON ends the connection', async () => {

@@ -67,30 +67,32 @@ type Waiting = {
 
 function asking(socket: WebSocket, answerMs: number): Ask {
   const waiting = new Map<number, Waiting>()
-  let lastId = 0
+  let [lastId, heard] = [0, 0]
   const taken = (id: number): Waiting | undefined => {
     const one = waiting.get(id)
     waiting.delete(id)
     clearTimeout(one?.late)
     return one
   }
-  const failAll = (why: string): void => {
-    for (const id of waiting.keys()) taken(id)?.reject(new Fault(`the bitcoin node does not answer: ${why}`))
-  }
   socket.on('message', (data) => {
+    heard += 1
     const answer = readAnswer((data as Buffer).toString()) // as whole messages come, by default
     if (answer) taken(answer.id)?.resolve(answer)
     // Whose answer it was cannot be told.
     else socket.terminate()
   })
-  socket.on('close', () => failAll('it has ended the connection'))
+  socket.on('close', () => {
+    const ended = 'the bitcoin node does not answer: it has ended the connection'
+    for (const id of waiting.keys()) taken(id)?.reject(new Fault(ended))
+  })
   return ({ method, params }) =>
     new Promise((resolve, reject) => {
       const id = ++lastId
-      // One that hung says nothing to the others either.
+      const before = heard
       const late = setTimeout(() => {
-        failAll(`nothing for ${answerMs} ms`)
-        socket.terminate()
+        taken(id)?.reject(new Fault(`the bitcoin node does not answer: nothing for ${answerMs} ms`))
+        // One that hung says nothing to the others either.
+        if (heard === before) socket.terminate()
       }, answerMs)
       waiting.set(id, { resolve, reject, late })
       socket.send(JSON.stringify({ jsonrpc: '1.0', id, method, params }), (error) => {
