@@ -7,14 +7,17 @@ const samplesTo = (most: number, change: (sample: Sample) => Partial<Sample> = (
   Array.from({ length: most / 500 + 1 }, (_, n) => {
     const orders = n * 500
     const bytes = { market: 2048 * orders, views: 1024 * orders, others: 1024 * orders }
-    const sample = { orders, atMs: 40 * orders, cpuMs: 30 * orders, rss: 500 << 20, heapUsed: 100 << 20, bytes }
+    const reference = { runs: n, cpuMs: 10 * n }
+    const sample = { orders, reference, atMs: 40 * orders, cpuMs: 30 * orders, rss: 500 << 20, heapUsed: 100 << 20, bytes }
     return { ...sample, ...change(sample) }
   })
 
 test('the page about growth compares the marks that were reached', () => {
   const { page, picture, isWhole, missed } = growthPage(samplesTo(10_000))
-  expect(page).toContain('| 1,000 | 30.0 ms (1.00) | 40.0 ms (1.00) | 4.0 KiB (1.00) | 100 MiB (1.00) | 500 MiB (1.00) |')
-  expect(page).toContain('| 10,000 | 30.0 ms (1.00)')
+  expect(page).toContain(
+    '| 1,000 | 30.0 ms, 3.00 × 10.0 ms (1.00) | 40.0 ms, 4.00 × 10.0 ms (1.00) | 4.0 KiB (1.00) | 100 MiB (1.00) | 500 MiB (1.00) |',
+  )
+  expect(page).toContain('| 10,000 | 30.0 ms, 3.00 × 10.0 ms (1.00)')
   expect(page).toContain('| at most 1.2 | held: 1.00 | held: 1.00 | held: 1.00 | held: 1.00 | held: 1.00 |')
   expect(page).not.toContain('| 30,000 |')
   expect(picture).toContain('<svg')
@@ -46,6 +49,16 @@ test.each<[string, (sample: Sample) => Partial<Sample>]>([
   const { page, missed } = growthPage(samplesTo(30_000, change))
   expect(missed).toEqual([`Not flat: ${sentence}.`])
   expect(page.match(/missed: /g)).toHaveLength(1)
+})
+
+test('a machine that gets slower makes no order dearer', () => {
+  const slow = ({ orders, cpuMs, atMs }: Sample) => {
+    const more = Math.max(0, orders - 20_000)
+    return { cpuMs: cpuMs + 30 * more, atMs: atMs + 40 * more, reference: { runs: orders / 500, cpuMs: (orders + more) / 50 } }
+  }
+  const { page, missed } = growthPage(samplesTo(30_000, slow))
+  expect(missed).toEqual([])
+  expect(page).toContain('| 30,000 | 60.0 ms, 3.00 × 20.0 ms (1.00)')
 })
 
 test('a picture has a line for each series, within its edges', () => {

@@ -1,16 +1,25 @@
 import { machine } from './machine.ts'
 import { plot } from './plot.ts'
 import type { Used } from './probed.ts'
+import type { Reference } from './reference-work.ts'
 
 /** Where the market was when so many orders were finished; times and CPU since its start, bytes of its files. */
 export type Sample = Used & {
   readonly orders: number
   readonly atMs: number
+  /** What the reference had taken by then. */
+  readonly reference: Reference
   readonly bytes: { readonly market: number; readonly views: number; readonly others: number }
 }
 
 /** What an order cost between two samples. */
-type Cost = { readonly cpuMs: number; readonly wallMs: number; readonly bytes: number }
+type Cost = {
+  readonly cpuMs: number
+  readonly wallMs: number
+  readonly bytes: number
+  /** What one run of the reference took meanwhile. */
+  readonly referenceMs: number
+}
 
 const MARKS = [1000, 10_000, 30_000]
 const WITHIN = 1.2
@@ -25,6 +34,7 @@ function costBetween(before: Sample, after: Sample): Cost {
     cpuMs: (after.cpuMs - before.cpuMs) / orders,
     wallMs: (after.atMs - before.atMs) / orders,
     bytes: (sum(after) - sum(before)) / orders,
+    referenceMs: (after.reference.cpuMs - before.reference.cpuMs) / (after.reference.runs - before.reference.runs),
   }
 }
 
@@ -36,14 +46,17 @@ type AtMark = { readonly mark: number; readonly cost: Cost; readonly at: Sample 
 const COLUMNS: readonly {
   readonly name: string
   readonly of: (row: AtMark) => number
-  readonly text: (value: number) => string
+  readonly text: (row: AtMark) => string
 }[] = [
-  { name: 'CPU an order', of: ({ cost }) => cost.cpuMs, text: (ms) => `${ms.toFixed(1)} ms` },
-  { name: 'wall clock an order', of: ({ cost }) => cost.wallMs, text: (ms) => `${ms.toFixed(1)} ms` },
-  { name: 'on disk an order', of: ({ cost }) => cost.bytes, text: (bytes) => `${(bytes / 1024).toFixed(1)} KiB` },
-  { name: 'heap', of: ({ at }) => at.heapUsed, text: (bytes) => `${(bytes / 2 ** 20).toFixed(0)} MiB` },
-  { name: 'resident', of: ({ at }) => at.rss, text: (bytes) => `${(bytes / 2 ** 20).toFixed(0)} MiB` },
+  { name: 'CPU an order', of: ({ cost }) => cost.cpuMs / cost.referenceMs, text: ({ cost }) => times(cost.cpuMs, cost) },
+  { name: 'wall clock an order', of: ({ cost }) => cost.wallMs / cost.referenceMs, text: ({ cost }) => times(cost.wallMs, cost) },
+  { name: 'on disk an order', of: ({ cost }) => cost.bytes, text: ({ cost }) => `${(cost.bytes / 1024).toFixed(1)} KiB` },
+  { name: 'heap', of: ({ at }) => at.heapUsed, text: ({ at }) => `${(at.heapUsed / 2 ** 20).toFixed(0)} MiB` },
+  { name: 'resident', of: ({ at }) => at.rss, text: ({ at }) => `${(at.rss / 2 ** 20).toFixed(0)} MiB` },
 ]
+
+const times = (ms: number, { referenceMs }: Cost): string =>
+  `${ms.toFixed(1)} ms, ${(ms / referenceMs).toFixed(2)} × ${referenceMs.toFixed(1)} ms`
 
 function atMarks(samples: readonly Sample[]): readonly AtMark[] {
   const last = samples.at(-1)?.orders ?? 0
@@ -77,7 +90,7 @@ export function growthPage(samples: readonly Sample[], now = new Date()): Growth
   const lines = rows.map((row) =>
     [
       row.mark.toLocaleString('en'),
-      ...COLUMNS.map(({ of, text }) => `${text(of(row))} (${first ? (of(row) / of(first)).toFixed(2) : ''})`),
+      ...COLUMNS.map(({ of, text }) => `${text(row)} (${first ? (of(row) / of(first)).toFixed(2) : ''})`),
     ].join(' | '),
   )
   const verdicts = growth.map(({ ratio, isFlat }) => `${isFlat ? 'held' : 'missed'}: ${ratio.toFixed(2)}`)
@@ -91,7 +104,8 @@ through the public interface, paid, opened, settled, paid out, and watched until
 nodes close the channel. The cost of an order is everything that this process used meanwhile, its sellers and the simulated
 network included, over the ${AROUND.toLocaleString('en')} orders around each mark. The heap is what is left after a collection;
 bytes on disk are those of the market's own files, without the simulated network's and without write-ahead logs, which have a
-fixed size. In brackets, the ratio to the first mark: flat means at most ${WITHIN}, and the last line says whether the greatest of
+fixed size. Machines get slower and quicker over such a time: time is told in multiples of a reference beside it, which is always
+the same work (\`bench/src/reference-work.ts\`: JSON, hashes, rows in SQLite), done once for every buyer that is through. In brackets, the ratio to the first mark: flat means at most ${WITHIN}, and the last line says whether the greatest of
 each column is.
 
 | finished orders | ${COLUMNS.map(({ name }) => name).join(' | ')} |
@@ -126,9 +140,13 @@ function pictureOf(samples: readonly Sample[]): string {
     [
       {
         title: 'Time an order',
-        unit: 'ms',
-        series: [line('CPU', ({ cpuMs }) => cpuMs), line('wall clock', ({ wallMs }) => wallMs)],
+        unit: 'times the reference',
+        series: [
+          line('CPU', ({ cpuMs, referenceMs }) => cpuMs / referenceMs),
+          line('wall clock', ({ wallMs, referenceMs }) => wallMs / referenceMs),
+        ],
       },
+      { title: 'The reference', unit: 'ms', series: [line('CPU of one run', ({ referenceMs }) => referenceMs)] },
       { title: 'Bytes on disk an order', unit: 'KiB', series: [line('all files', ({ bytes }) => bytes / 1024)] },
       {
         title: 'Memory',

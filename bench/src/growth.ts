@@ -5,6 +5,7 @@ import { type Product, startProduct } from '../../test/harness/product.ts'
 import { growthPage, type Sample } from './growth-report.ts'
 import { sellOrders } from './growth-load.ts'
 import { type Probe, probeIn } from './probed.ts'
+import { type Reference, referenceWork } from './reference-work.ts'
 import { scratch } from './stores.ts'
 
 /**
@@ -59,25 +60,34 @@ async function measured(count: number): Promise<readonly Sample[]> {
 
 async function sampled(product: Product, probe: Probe, count: number): Promise<readonly Sample[]> {
   const began = performance.now()
+  const reference = referenceWork()
   const sample = async (orders: number): Promise<Sample> => {
     const atMs = performance.now() - began
-    return { orders, atMs, bytes: bytesOf(product.dataDir), ...(await probe.used()) }
+    return { orders, atMs, reference: reference.done(), bytes: bytesOf(product.dataDir), ...(await probe.used()) }
   }
+  reference.run()
   const samples = [await sample(0)]
   let finished = 0
   let due = EVERY
   await sellOrders(product, { count, buyers: BUYERS, withinMs: WITHIN_MS }, async (orders) => {
     finished += orders
+    reference.run()
     if (finished < Math.min(due, count)) return
     due = finished + EVERY
     const [before, one] = [samples.at(-1) as Sample, await sample(finished)] // the first was taken above
     samples.push(one)
     const cpuMs = (one.cpuMs - before.cpuMs) / (finished - before.orders)
+    const besideMs = meanOf(before.reference, one.reference)
     const [seconds, heap, resident] = [one.atMs / 1000, one.heapUsed / 1e6, one.rss / 1e6].map(Math.round)
-    console.error(`${finished} orders, ${seconds} s, ${cpuMs.toFixed(1)} ms of CPU an order, ${heap} of ${resident} MB are heap`)
+    console.error(
+      `${finished} orders, ${seconds} s, ${cpuMs.toFixed(1)} ms of CPU an order, the reference ${besideMs.toFixed(1)} ms, ${heap} of ${resident} MB are heap`,
+    )
   })
+  reference.close()
   return samples
 }
+
+const meanOf = (before: Reference, after: Reference): number => (after.cpuMs - before.cpuMs) / (after.runs - before.runs)
 
 /** Of the market's own files, by what they are: the simulated network's is another world's. */
 function bytesOf(folder: string): Sample['bytes'] {

@@ -63,5 +63,10 @@ export async function perSecond(count: number, work: () => Promise<void> | void)
   return (count * 1000) / (performance.now() - started)
 }
 
-export const quantile = (values: readonly number[], part: number): number =>
-  [...values].sort((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * part))] ?? Number.NaN
+/** Between the two values that lie around it, as far as it lies between them: of seven, a tenth is no longer the least. */
+export function quantile(values: readonly number[], part: number): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  const place = part * (sorted.length - 1)
+  const [below, above] = [sorted[Math.floor(place)] ?? Number.NaN, sorted[Math.ceil(place)] ?? Number.NaN]
+  return below + (above - below) * (place - Math.floor(place))
+}

@@ -11,7 +11,7 @@ export function watchHeld({ node: { lnd } }: Person, order: string, invoice: str
   stream.on('invoice_updated', ({ is_held }: Told) => {
     if (is_held === true && Number.isNaN(heldAt.get(order))) heldAt.set(order, Date.now())
   })
-  // Who was not told of is missed in the report.
+  // Who was not told of ends the run, with its name.
   stream.on('error', () => undefined)
   return () => stream.removeAllListeners('invoice_updated')
 }

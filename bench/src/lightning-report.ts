@@ -16,7 +16,8 @@ export function tableOf(all: readonly Shares[]): string {
     line('the market', 'us'),
     line('of it: until a seller is asked', 'asking'),
     line('of it: until an outpoint is answered', 'answering'),
-    line('of it: from the proving block to the settled payment', 'settling'),
+    line('of it: from the block that is deep enough to the settled payment, less the proof', 'settling'),
+    line('the market, with the proof', 'withProof'),
     line('all', 'whole'),
   ]
   return ['| seconds that the others wait for | p50 | p90 | p99 |', '|---|---:|---:|---:|', ...lines].join('\n')
@@ -53,8 +54,8 @@ export function lightningPage(loads: readonly Load[], blockEveryMs: number): str
     '# Benchmarks on a real Lightning network',
     `Measured on ${new Date().toISOString().slice(0, 10)} by \`npm run bench:lightning\`, which writes this page. Everything runs on one machine: btcd, five lnd nodes, the market on SQLite, two seller-agents, and those who buy and measure.`,
     ['| | |', '|---|---|', ...machine().map(([what, value]) => `| ${what} | ${value} |`)].join('\n'),
-    `It begins when lnd, on a stream of the benchmark's own, tells of the payment that it holds, and ends when the market has written down that lnd settled it. A block is made every ${blockEveryMs / 1000} s, or later where a node has not seen the last one. What becomes of the orders is read from the store, so that nobody asks the market meanwhile. Twenty sales that are not measured warm everything up.`,
-    `The market's own share is the time until a seller is asked, until a named outpoint may be published, and from the making of the block that proves the channel to the settled payment, with all that its lnd needs for that, less what others take for the proof: the time until the seller's and the buyer's node have told the market's of the new channel, by a stream of the benchmark's own, or while the market's probe is on its way through them, by lnd's record of each attempt. The seller's is the time until its agent has prepared the channel, from the answer to the funding in the mempool, and that for the proof. The chain's is the rest.`,
+    `It begins when lnd, on a stream of the benchmark's own, tells of the payment that it holds, and ends when the market has written down that lnd settled it. A block is made every ${blockEveryMs / 1000} s and as much later as the nodes take to have it. What becomes of the orders is read from the store, so that nobody asks the market meanwhile. Twenty sales that are not measured warm everything up.`,
+    `The market's own share is the time until a seller is asked, until a named outpoint may be published, and from the making of the block that proves the channel to the settled payment, with all that its lnd needs for that, less what others take for the proof: the time until the market's node tells a stream of the benchmark's own of the channel that the seller's and the buyer's node announce, or while the market's probe is on its way through them, by lnd's record of each attempt. What the market's node does with an announcement or a probe lies in it, and cannot be told apart; the share with all of it is the line below. The seller's is the time until its agent has prepared the channel, from the answer to the funding in the mempool, and that for the proof. The chain's is the rest.`,
     ...loads.flatMap(({ name, shares, missing }) => [
       `## ${name}`,
       `${shares.length} sales. The market's own share is wanted below ${WANTED_MS / 1000} s at p99: ${ownShare(shares) < WANTED_MS ? 'held' : 'short'}.`,

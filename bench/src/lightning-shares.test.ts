@@ -36,7 +36,9 @@ test('who waits for whom adds up to the whole, from the moment when the node has
   const { shares, missing } = sharesOf(sale('a'), held, mined, nothing)
   expect(missing).toEqual([])
   const ours = { asking: 110, answering: 40, settling: 150 }
-  expect(shares).toEqual([{ us: 110 + 40 + 150, ...ours, proving: 0, seller: 2000 + 1000, chain: 5900, whole: 9200 }])
+  expect(shares).toEqual([
+    { us: 110 + 40 + 150, ...ours, proving: 0, withProof: 300, seller: 2000 + 1000, chain: 5900, whole: 9200 },
+  ])
   const [one] = shares
   expect(one && one.us + one.seller + one.chain).toBe(one?.whole)
 })

@@ -9,6 +9,8 @@ export type Shares = {
   readonly whole: number
   /** The seller's: its node and the buyer's announce the channel, or pass our probe on and back. */
   readonly proving: number
+  /** Ours and that. */
+  readonly withProof: number
   /** Ours, one after the other. */
   readonly asking: number
   readonly answering: number
@@ -102,5 +104,15 @@ function shares(order: string, moments: Moments, byOthers: (start: number, end: 
   const [asking, answering, settling] = [asked - held, named - offered, settled - proven - proving]
   const seller = offered - asked + (seen - named) + proving
   const us = asking + answering + settling
-  return { seller, chain: proven - seen, us, whole: settled - held, proving, asking, answering, settling }
+  return {
+    seller,
+    chain: proven - seen,
+    us,
+    whole: settled - held,
+    proving,
+    withProof: us + proving,
+    asking,
+    answering,
+    settling,
+  }
 }

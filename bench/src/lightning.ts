@@ -134,8 +134,10 @@ async function payAll(bought: readonly Bought[], heldAt: ReadonlyMap<string, num
     const paid = buyer.lightning.payments.pay(invoice, { maxFeeMsat: MAX_FEE_MSAT, timeoutMs: WITHIN_MS })
     void paid.then(({ state }) => state === 'failed' && end('the payment failed'), end)
   }
-  for (const end = performance.now() + WITHIN_MS; bought.some(({ id }) => Number.isNaN(heldAt.get(id))); await sleep(LOOK_MS))
-    if (failed.length > 0 || performance.now() > end) throw new Error(`not everything is held: ${failed.join(', ')}`)
+  const waiting = (): readonly string[] => bought.map(({ id }) => id).filter((id) => Number.isNaN(heldAt.get(id)))
+  for (const end = performance.now() + WITHIN_MS; waiting().length > 0; await sleep(LOOK_MS))
+    if (failed.length > 0 || performance.now() > end)
+      throw new Error(`not everything is held: ${[...failed, ...waiting()].join(', ')}`)
 }
 
 async function blocksUntilSold({ regtest, fold, minedAt }: Bench, orders: readonly string[]): Promise<void> {
@@ -151,7 +153,7 @@ async function blocksUntilSold({ regtest, fold, minedAt }: Bench, orders: readon
     const [hash = ''] = await servers.chain.rpc<string[]>('generate', 1)
     const { height } = await servers.chain.rpc<{ height: number }>('getblockheader', hash, true)
     minedAt.set(height, Date.now())
-    // First when there is little to do any more: what this process asks for is a load as well.
+    // Only when there is little to do any more: what this process asks for is a load as well.
     await next
     // Nodes that lag behind open no channels: on a slow machine blocks come slower.
     await servers.inStep()

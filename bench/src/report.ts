@@ -40,7 +40,10 @@ const notesByName = (text: string): ReadonlyMap<string, string> =>
       }),
   )
 
-const HEAD = ['| | ratio | 10 to 90 % | target | measured | beside it | |', '|---|---:|---:|---:|---:|---:|---|']
+const HEAD = [
+  '| | ratio | 10 to 90 % | rounds | target | measured | 10 to 90 % | beside it | |',
+  '|---|---:|---:|---:|---:|---:|---:|---:|---|',
+]
 
 const tableOf = (rows: readonly Row[]): string => [...HEAD, ...rows.map(lineOf)].join('\n')
 
@@ -49,14 +52,18 @@ function lineOf({ what, unit, ratios, figures, reference, target }: Row): string
   const cells = [
     what,
     amount(median),
-    `${amount(quantile(ratios, 0.1))} to ${amount(quantile(ratios, 0.9))}`,
+    spread(ratios),
+    `${ratios.length}`,
     target === undefined ? '' : `≥ ${amount(target)}: ${verdict(ratios, target)}`,
     `${amount(quantile(figures, 0.5))} ${unit}`,
+    spread(figures),
     `${amount(quantile(reference.figures, 0.5))} ${unit}`,
     reference.name,
   ]
   return `| ${cells.join(' | ')} |`
 }
+
+const spread = (values: readonly number[]): string => `${amount(quantile(values, 0.1))} to ${amount(quantile(values, 0.9))}`
 
 /** Where rounds of one run lie on both sides of a target, another run may end on the other side. */
 function verdict(ratios: readonly number[], target: number): string {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
-import { compare, type Row, verdictOf } from './harness.ts'
+import { compare, quantile, type Row, verdictOf } from './harness.ts'
 import { table } from './table.ts'
 
 const reference = { name: 'other', measure: async () => [100, 10] }
@@ -27,4 +27,14 @@ test('the table says so plainly', async () => {
   assert.match(rate, />= 0\.7 short/)
   assert.match(time, /<= 3 /)
   assert.doesNotMatch(time, /short/)
+})
+
+test('a quantile lies between the values around it', () => {
+  const seven = [7, 1, 3, 2, 6, 5, 4]
+  assert.deepEqual(
+    [0, 0.1, 0.5, 0.9, 1].map((part) => Number(quantile(seven, part).toFixed(6))),
+    [1, 1.6, 4, 6.4, 7],
+  )
+  assert.equal(quantile([5], 0.99), 5)
+  assert.ok(Number.isNaN(quantile([], 0.5)))
 })

@@ -17,19 +17,30 @@ import { migrateUnfinished, unfinished } from './unfinished.ts'
 const payhash = contractOf('payhash')
 const decider: Decider<object, Command, never> = { initial: {}, evolve: (state) => state, decide: () => accept() }
 
+const RESTS_MS = 70
+
 /** One stream whose process asks for `wishes()`, and an effect. */
 async function asking(wishes: () => readonly Next<Command, 'knock'>[], knock: () => Promise<null>) {
   const { platform } = await memoryWorld()
   await migrateUnfinished(platform.views)
   const sent: BusMessage[] = []
   const stop = new AbortController()
-  const running = effects(platform, stop.signal)
+  const rests: unknown[] = []
+  const all = effects(platform, stop.signal)
+  const running: typeof all = {
+    start(one) {
+      rests.push(one.restMs)
+      all.start(one)
+    },
+    close: () => all.close(),
+  }
   const own = aggregate({
     contract: payhash,
     decider,
     hashed: { version: 1, of: { 1: (state) => state } },
     process: wishes,
     effects: { knock },
+    restsMs: { knock: RESTS_MS },
   })
   const loaded = { state: {}, revision: 0, chain: CHAIN_START, handled: new Map<string, number>() }
   const run = advance({
@@ -49,7 +60,7 @@ async function asking(wishes: () => readonly Next<Command, 'knock'>[], knock: ()
     signal: stop.signal,
     decide: () => Promise.resolve({ outcome: 'accepted', revision: 0, news: true }),
   })
-  return { run: () => run('payhash', 'x'), running, sent, stop }
+  return { run: () => run('payhash', 'x'), running, sent, stop, rests }
 }
 
 test('a question is sent once, and once more when it is asked under another number', async () => {
@@ -100,4 +111,17 @@ test('an effect that failed is not tried again once the state asks for it no mor
   await run()
   await running.close()
   assert.equal(knocks, 1)
+})
+
+test('an effect rests as its aggregate says', async () => {
+  const { run, running, stop, rests } = await asking(
+    () => [effect('knock')],
+    () => {
+      stop.abort()
+      return Promise.resolve(null)
+    },
+  )
+  await run()
+  await running.close()
+  assert.deepEqual(rests, [RESTS_MS])
 })

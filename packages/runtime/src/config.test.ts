@@ -46,3 +46,9 @@ test('a url that is wrong is shown without its password', () => {
       error instanceof ConfigError && error.message.includes('mysql://…@db') && !error.message.includes('hunter2'),
   )
 })
+
+test('a bitcoin node is given by HTTP or by the socket of a btcd', () => {
+  for (const url of ['http://user@localhost:8332', 'https://user@host:8334', 'ws://user@host:8334/ws', 'wss://user@host:8334/ws'])
+    assert.equal(readConfig({ PENSTOCK_BITCOIND_URL: url }).bitcoindUrl, url)
+  assert.throws(() => readConfig({ PENSTOCK_BITCOIND_URL: 'tcp://host:8334' }), /or a ws:\/\/ or wss:\/\/ url of a btcd/)
+})

@@ -35,7 +35,7 @@ test('who rests where there is nothing new rests longer, and comes back from a f
   }
   runs.start({ key: 'k', service: 's', name: 'prove', about, restMs: 1000, act })
   await runs.close()
-  assert.deepEqual(pauses, [1000, 100, 4000])
+  assert.deepEqual(pauses, [1000, 50, 2000])
 })
 
 test('one effect never runs beside itself', async () => {

@@ -14,7 +14,7 @@ export type EffectRun = {
   readonly name: string
   /** The stream that asks. */
   readonly about: { readonly category: string; readonly aggregateId: string; readonly correlation: string }
-  /** The first pause after an outcome that changed nothing; undefined: as after a fault. */
+  /** The pause after the first outcome that changed nothing, each further one twice as long; undefined: as after a fault. */
   readonly restMs?: number | undefined
   /** Looks whether the state still asks; acts; tells the stream. @returns whether something new was recorded */
   readonly act: () => Promise<'recorded' | 'nothing-new' | 'not-asked'>
@@ -64,10 +64,11 @@ export function effects(basics: Pick<Basics, 'log' | 'tracing'> & { readonly clo
   }
 
   const until = async (run: EffectRun): Promise<void> => {
-    for (let tries = 0; !signal.aborted; tries++) {
-      const told = await once(run, tries)
+    let [faults, rests] = [0, 0]
+    while (!signal.aborted) {
+      const told = await once(run, faults + rests)
       if (told === 'done') return
-      await basics.clock.sleep(told === 'rest' ? backoff(tries, run.restMs) : backoff(tries), signal)
+      await basics.clock.sleep(told === 'rest' ? backoff(rests++, run.restMs) : backoff(faults++), signal)
     }
   }
 

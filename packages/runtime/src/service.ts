@@ -75,7 +75,7 @@ export type AggregateSpec<S, C extends Command, E extends Fact, Ports, Effects e
   // What these ask is enriched like any command before it is decided, so it is not the decider's own type.
   readonly process?: Process<S, Command, Effects>
   readonly effects?: Readonly<Record<Effects, Effect<S, Command, Ports>>>
-  /** By effect: how long it rests at first where it brought nothing new, before it looks again. The back-off goes on from there. */
+  /** By effect: how long it rests where it brought nothing new for the first time; each further time twice as long, up to 5 s. */
   readonly restsMs?: Readonly<Partial<Record<Effects, number>>>
   /** Which order a stream is about, for logs and traces; the aggregate's id where nothing is said. */
   readonly correlation?: (id: string, state: S) => string

@@ -111,6 +111,15 @@ export const relay = mutantsOf('relay', [
     killers: [`${src}/effects.test.ts`],
   },
   {
+    id: 'effect-without-rest',
+    wrong:
+      'What an aggregate says about the rest of its effects is not heard: a proof that is not there yet is looked for all the time.',
+    file: `${src}/advance.ts`,
+    text: 'const restMs = aggregate.restsMs?.[step.effect]',
+    instead: 'const restMs = undefined',
+    killers: [`${src}/advance.test.ts`],
+  },
+  {
     id: 'effect-twice-at-once',
     wrong: 'The same effect runs twice beside itself: two calls pay one invoice.',
     file: `${src}/effects.ts`,

@@ -1,8 +1,13 @@
+import { execFile } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { Fault } from '@penstock/kernel/result.ts'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { rpcOf } from './rpc.ts'
 import { socketCalls } from './socket.ts'
@@ -101,14 +106,30 @@ test('a node that says nothing is given up, and asked over another connection', 
 })
 
 test('a call that takes too long ends alone where others are answered', async () => {
-  const call = socketCalls({ url: node.url() }, 200)
+  const call = socketCalls({ url: node.url() }, 1000)
   const answer = node.answer
   node.answer = (asked, socket) => (asked.method === 'slow' ? undefined : answer(asked, socket))
-  const slow = ask(call, 'slow').catch((error: unknown) => error)
-  while ((await Promise.race([slow, ask(call, 'quick').then(() => undefined)])) === undefined) await ask(call, 'quick')
-  expect(await slow).toBeInstanceOf(Fault)
+  const slow = ask(call, 'slow')
+  expect((await ask(call, 'quick')).result).toBe('quick')
+  await expect(slow).rejects.toThrow('nothing for 1000 ms')
   expect((await ask(call, 'again')).result).toBe('again')
   expect(node.sockets.length).toBe(1)
+})
+
+test.each<[string, (socket: WebSocket) => void]>([
+  ['that the node closes', (socket) => socket.close()],
+  ['with a message that nobody can read', (socket) => (socket as unknown as { _socket: Socket })._socket.write('\xff\xff\xff')],
+])('a connection %s is left at once', async (_, spoil) => {
+  const call = socketCalls({ url: node.url() })
+  const answer = node.answer
+  node.answer = (__, socket) => {
+    // The other end hears nothing of it, and says nothing either.
+    ;(socket as unknown as { _socket: Socket })._socket.pause()
+    spoil(socket)
+  }
+  await expect(ask(call, 'one')).rejects.toThrow(Fault)
+  node.answer = answer
+  await vi.waitFor(async () => expect((await ask(call, 'again')).result).toBe('again'))
 })
 
 test('an answer that is no JSON ends the connection', async () => {
@@ -128,6 +149,26 @@ test('a wrong password, a place without calls and a node that is away are told a
   plain.close()
   await once(plain, 'close')
   await expect(ask(elsewhere, 'one')).rejects.toThrow('the bitcoin node does not answer: connect ECONNREFUSED')
+})
+
+test('the password is read again for each connection', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'penstock-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const passwordFile = join(folder, 'password')
+  writeFileSync(passwordFile, 'old')
+  const call = socketCalls({ url: node.url('us'), passwordFile })
+  await expect(ask(call, 'one')).rejects.toThrow('refuses our user or password')
+  writeFileSync(passwordFile, 'secret\n')
+  expect((await ask(call, 'one')).result).toBe('one')
+})
+
+test('a connection on which nothing is asked keeps no process from ending', async () => {
+  const module = new URL('socket.ts', import.meta.url).href
+  const program = `import { socketCalls } from ${JSON.stringify(module)}
+    console.log((await socketCalls({ url: ${JSON.stringify(node.url())} })({ method: 'last', params: [] })).result)`
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--no-warnings', '-e', program])
+  expect(stdout.trim()).toBe('last')
+  expect(node.sockets.length).toBe(1)
 })
 
 test('a password file that is not there is named', async () => {

@@ -5,9 +5,13 @@ import { readKeys, refusalOf, type RpcAddress } from './keys.ts'
 
 type Ask = (call: Call) => Promise<Answer>
 
+/** Whoever has begun to close the connection answers nothing more. */
+const CLOSING_MS = 500
+
 /**
  * Calls over one connection that stays, which btcd has beside HTTP: there it ends each connection after one answer, and who
- * asks much spends more on shaking hands than on answers. What ended is opened anew by the next call.
+ * asks much spends more on shaking hands than on answers. What ended is opened anew by the next call. A process has one of
+ * them for as long as it runs, and it keeps none from ending.
  */
 export function socketCalls(address: RpcAddress, answerMs = ANSWER_MS): Ask {
   let line: Promise<Ask> | undefined
@@ -31,14 +35,17 @@ export function socketCalls(address: RpcAddress, answerMs = ANSWER_MS): Ask {
 /** @param over told when the connection is no more. @throws Fault where there comes none */
 async function connect(address: RpcAddress, answerMs: number, over: () => void): Promise<Ask> {
   const { protocol, host, pathname } = new URL(address.url)
-  // The node writes them anew at a start.
+  // The node may have written its keys anew at a start.
   const { auth, secureContext } = await readKeys(address)
-  const socket = new WebSocket(`${protocol}//${host}${pathname}`, {
+  const options = {
     auth,
     handshakeTimeout: answerMs,
+    // Its types do not know this one yet.
+    closeTimeout: CLOSING_MS,
     perMessageDeflate: false,
     ...(secureContext && { secureContext }),
-  })
+  }
+  const socket = new WebSocket(`${protocol}//${host}${pathname}`, options)
   socket.on('close', over)
   await opened(socket)
   return asking(socket, answerMs)
@@ -50,7 +57,11 @@ function opened(socket: WebSocket): Promise<void> {
     // Nobody waits for the connection while nothing is asked.
     socket.on('upgrade', (response) => void response.socket.unref())
     socket.on('open', resolve)
-    socket.on('error', fail)
+    socket.on('error', (error) => {
+      fail(error)
+      // Once it is open, that is a message which nobody can read: no answer is sure any more.
+      socket.terminate()
+    })
     socket.on('unexpected-response', (request, { statusCode }) => {
       request.destroy()
       const nobody = `the bitcoin node has no calls there: it answers with HTTP ${statusCode}; only btcd has them, at /ws`

@@ -43,7 +43,10 @@ const indexOfFew = (
     .where(sql.ref(flag), '=', 1)
     .execute()
 
-/** Orders, what is told of them, and their sales stand in tables with an ending of their own for each version. */
+/**
+ * Orders, what is told of them, and their sales stand in tables with an ending of their own for each version. What is changed
+ * here changes steps that were released: a further version says beside them what it has more.
+ */
 const ordersIn =
   (ending: string, more: Columns = {}): Migration =>
   async (db) => {
@@ -218,6 +221,7 @@ const toPay: Migration = async (db) => {
  * counted by themselves, so that a process of the release before finds its own as it knows them.
  */
 export async function migrateGateway(views: Views): Promise<void> {
+  // Processes of the release before go on with these while releases are exchanged.
   const first = inTurn(ordersIn(''), salesIn(''))
   await views.migrate('gateway', [first, market, accounts, callers, lsps1, toPay, openIn(''), dueIn('')])
   const second = [ordersIn('_v2', { to_pay: 'int' }), salesIn('_v2'), inTurn(openIn('_v2'), dueIn('_v2'))]

@@ -301,7 +301,7 @@ test('a channel that is announced a moment after its block is seen as it stands 
   const output = () => Promise.resolve({ ...evidence().output, valueSat: 1_000_000n })
   const world = { state: stateAfter(...toNoted, settleAsked), output, probe: away }
   const word = (graph: object | null) => [{ data: { evidence: { graph } } }]
-  expect(await round(guardJob, { ...world, tip: at(910), announced: after(2) })).toMatchObject(
+  expect(await round(guardJob, { ...world, tip: at(906), announced: after(2) })).toMatchObject(
     word({ shortChannelId: '901x1x0' }),
   )
   expect(await round(guardJob, { ...world, tip: at(E - 24), announced: after(1) })).toMatchObject(word(null))

@@ -8,7 +8,7 @@ import { owedMsat } from '../ledger.ts'
 import { settlementProcess } from '../settlement.process.ts'
 import type { Settlement } from '../state.ts'
 import type { SettlementPorts } from './ports.ts'
-import { evidenceOf, onceAnnounced } from './prove.ts'
+import { evidenceOf, type Looked, onceAnnounced } from './prove.ts'
 import { isBehind } from './reconcile.ts'
 import { type Custody, listAnew, noteRound, noteSight, notOurs, ordersToGuard, remember } from './custody.ts'
 import { isElsewhere, isReady, nodeNow, tellStranded } from './own-node.ts'
@@ -165,7 +165,8 @@ async function sayWord(
   if (wanted === 'last' && !node) throw silent()
   const outpoint = state.hold.noted?.outpoint ?? null
   const looked = await evidenceNow(context, orderId, state, tip, wanted === 'last' ? LAST_TRIES : 1)
-  const { evidence, lookedAt } = wanted === 'last' ? looked : await lookOn(context, state, looked)
+  const later = wanted === 'some' && looked.evidence && (await onceAnnounced(context.ports, state.hold, looked.evidence))
+  const { evidence, lookedAt } = later || looked
   if (evidence === null && outpoint !== null) {
     if (wanted !== 'last') throw new Fault('nothing can be learnt of its channel')
     // It may have ended under the look.
@@ -184,8 +185,6 @@ function wantedWord({ hold, payout, balances }: Settlement, height: number): 'no
   return hold.noted && hold.settleAsked?.outpoint === hold.noted.outpoint ? 'some' : 'none'
 }
 
-type Looked = { readonly evidence: EvidenceData | null; readonly lookedAt: number }
-
 /** Null where nothing was named, or nothing can be learnt in time. The last look is the one that counts, from its beginning on. */
 async function evidenceNow({ ports }: Jobs, orderId: string, { hold }: Settlement, tip: Tip, tries: number): Promise<Looked> {
   for (let left = tries - 1; ; left--) {
@@ -198,13 +197,6 @@ async function evidenceNow({ ports }: Jobs, orderId: string, { hold }: Settlemen
       await ports.clock.sleep(TRY_AGAIN_MS)
     }
   }
-}
-
-/** The first look was too early for an announcement, perhaps: what it showed counts where nothing is added to it. */
-async function lookOn({ ports }: Jobs, { hold }: Settlement, looked: Looked): Promise<Looked> {
-  const lookedAt = ports.clock.now()
-  const evidence = looked.evidence && (await onceAnnounced(ports, hold, looked.evidence))
-  return evidence ? { evidence, lookedAt } : looked
 }
 
 /**

@@ -6,7 +6,8 @@ import { evidence, fact, noted, seller, settleAsked, stateAfter, toHeld, toNoted
 import { onceAnnounced } from './prove.ts'
 
 const channel = { capacitySat: 1_000_000n, nodes: [seller, noted.terms.buyerPubkey], shortChannelId: '901x1x0', policies: [] }
-const before = evidence({ tipHeight: 910, graph: null, probe: 'not-tried' })
+/** At the sixth confirmation. */
+const before = evidence({ tipHeight: 906, graph: null, probe: 'not-tried' })
 
 type World = {
   /** What our graph answers, one look after the other. */
@@ -19,7 +20,7 @@ const no = () => Promise.resolve(undefined)
 const fails = (error: Error) => () => Promise.reject(error)
 
 async function look(
-  { graph, tipHeight = 911 }: World,
+  { graph, tipHeight = 907 }: World,
   hold = stateAfter(...toNoted, settleAsked).hold,
   seen: EvidenceData = before,
 ) {
@@ -27,7 +28,7 @@ async function look(
   const left = [...graph]
   const ports = {
     clock: {
-      now: () => 0,
+      now: () => pauses.reduce((sum, ms) => sum + ms, 0),
       // What takes longer is a limit, and no pause.
       sleep: (ms: number) => (ms < 1000 ? Promise.resolve(void pauses.push(ms)) : new Promise<void>(() => undefined)),
     },
@@ -44,7 +45,10 @@ async function look(
 
 test('what came into our graph meanwhile is seen with all else as it stands then', async () => {
   const { found, pauses } = await look({ graph: [no, yes, yes] })
-  expect(found).toMatchObject({ tipHeight: 911, graph: { shortChannelId: '901x1x0' }, output: { height: 901 } })
+  expect(found).toMatchObject({
+    evidence: { tipHeight: 907, graph: { shortChannelId: '901x1x0' }, output: { height: 901 } },
+    lookedAt: 200,
+  })
   expect(pauses).toEqual([100, 100])
 })
 
@@ -52,18 +56,20 @@ test('what stays away, or what a node says no more, adds nothing', async () => {
   expect(await look({ graph: [] })).toEqual({ found: undefined, pauses: [100, 100, 150, 250] })
   expect((await look({ graph: [no, fails(new Fault('no answer'))] })).found).toBeUndefined()
   expect((await look({ graph: [yes, fails(new Fault('no answer'))] })).found).toBeUndefined()
-  expect((await look({ graph: [yes, yes], tipHeight: 909 })).found).toBeUndefined()
+  expect((await look({ graph: [yes, yes], tipHeight: 905 })).found).toBeUndefined()
   await expect(look({ graph: [fails(new Bug('a mistake of ours'))] })).rejects.toThrow('a mistake of ours')
 })
 
 test('nobody waits where something else is missing, or where nobody will announce it', async () => {
   const secret = fact('OutpointNoted', { ...noted, terms: { ...noted.terms, isPrivate: true } })
-  const young = evidence({ tipHeight: 910, graph: null, probe: 'not-tried' }, { height: 910 })
   const graph = [yes, yes]
   const nothing = { found: undefined, pauses: [] }
   expect(await look({ graph }, stateAfter(...toHeld, secret, settleAsked).hold)).toEqual(nothing)
   expect(await look({ graph }, stateAfter(...toHeld).hold)).toEqual(nothing)
   expect(await look({ graph }, stateAfter(...toSettled).hold)).toEqual(nothing)
-  expect(await look({ graph }, undefined, young)).toEqual(nothing)
+  for (const height of [900, 902, 905]) {
+    const seen = evidence({ tipHeight: 906, graph: null, probe: 'not-tried' }, { height })
+    expect(await look({ graph }, undefined, seen)).toEqual(nothing)
+  }
   expect(await look({ graph }, undefined, evidence())).toEqual(nothing)
 })

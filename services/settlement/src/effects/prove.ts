@@ -5,7 +5,7 @@ import { Fault, must } from '@penstock/kernel/result.ts'
 import { type EvidencePorts, gatherEvidence } from '@penstock/ports/evidence.ts'
 import { within } from '@penstock/ports/within.ts'
 import type { Hold } from '../hold.ts'
-import { judged } from '../judged.ts'
+import { confirmationsOf, judged } from '../judged.ts'
 import type { Settlement } from '../state.ts'
 import { isReady } from './own-node.ts'
 import type { Context } from './ports.ts'
@@ -35,27 +35,33 @@ export async function evidenceOf(ports: EvidencePorts, { noted, payment, status 
   return within(ports.clock, EVIDENCE_TIMEOUT_MS, gatherEvidence(ports, question))
 }
 
-/** Nodes announce a channel by the block that makes it deep enough, and tell of it a moment after we had that block. */
+/** From this depth on nodes announce a channel (BOLT 7), and tell of it a moment after the block that everybody has by then. */
+const ANNOUNCED_AT = 6
 const ANNOUNCED_AFTER_MS = [100, 100, 150, 250]
+
+export type Looked = {
+  readonly evidence: EvidenceData | null
+  /** When the look began. */
+  readonly lookedAt: number
+}
 
 /**
  * Whoever looks as soon as there is a block may be too early for the announcement by a moment, and looks again only much
- * later: where that alone is missing, it is waited for.
- * @returns evidence gathered anew once our graph has the channel; undefined where it stays away, or nobody says so
+ * later: by that block, where nothing else is missing, it is waited for. A channel that is younger has none to come, and of
+ * one that is older nobody knows when.
+ * @returns a look from when our graph had the channel; undefined where it stays away, or nobody says so
  */
-export async function onceAnnounced(
-  ports: EvidencePorts,
-  hold: Hold,
-  before: EvidenceData,
-): Promise<EvidenceData | null | undefined> {
+export async function onceAnnounced(ports: EvidencePorts, hold: Hold, before: EvidenceData): Promise<Looked | undefined> {
   const { noted, status } = hold
   if (status !== 'held' || !noted || noted.terms.isPrivate || before.graph) return undefined
+  if (confirmationsOf(before) !== ANNOUNCED_AT) return undefined
   const verdict = judged(noted.terms, before, { lastHeight: false })
   if (verdict.verdict !== 'undecided' || verdict.waitingFor !== 'peer-proof') return undefined
   try {
     if (!(await isAnnounced(ports, noted.outpoint))) return undefined
+    const lookedAt = ports.clock.now()
     const evidence = await evidenceOf(ports, hold)
-    return evidence && evidence.tipHeight >= before.tipHeight ? evidence : undefined
+    return evidence && evidence.tipHeight >= before.tipHeight ? { evidence, lookedAt } : undefined
   } catch (error) {
     if (error instanceof Fault) return undefined
     throw error
