@@ -105,8 +105,8 @@ nodes close the channel. The cost of an order is everything that this process us
 network included, over the ${AROUND.toLocaleString('en')} orders around each mark. The heap is what is left after a collection;
 bytes on disk are those of the market's own files, without the simulated network's and without write-ahead logs, which have a
 fixed size. Machines get slower and quicker over such a time: time is told in multiples of a reference beside it, which is always
-the same work (\`bench/src/reference-work.ts\`: JSON, hashes, rows in SQLite), done once for every buyer that is through. In brackets, the ratio to the first mark: flat means at most ${WITHIN}, and the last line says whether the greatest of
-each column is.
+the same work (\`bench/src/reference-work.ts\`: JSON, hashes, rows in SQLite), done once for every buyer that is through. In
+brackets, the ratio to the first mark: flat means at most ${WITHIN}, and the last line says whether the greatest of each column is.
 
 | finished orders | ${COLUMNS.map(({ name }) => name).join(' | ')} |
 |---:|---:|---:|---:|---:|---:|

@@ -87,7 +87,9 @@ async function sampled(product: Product, probe: Probe, count: number): Promise<r
   return samples
 }
 
-const meanOf = (before: Reference, after: Reference): number => (after.cpuMs - before.cpuMs) / (after.runs - before.runs)
+function meanOf(before: Reference, after: Reference): number {
+  return (after.cpuMs - before.cpuMs) / (after.runs - before.runs)
+}
 
 /** Of the market's own files, by what they are: the simulated network's is another world's. */
 function bytesOf(folder: string): Sample['bytes'] {
