@@ -71,26 +71,39 @@ export function contentOf(dataDir: string): string {
   }
 }
 
-/** Writes the hashes of some streams anew, as somebody would who knows how they are made; `change` edits metadata before. */
+/**
+ * Writes all hashes anew, as somebody would who knows how they are made but has not the key.
+ * @param change edits an event before: its metadata or its other columns. A state hash that it edits stays as it says.
+ */
 export function rechain(rows: readonly Row[], change: (meta: Record<string, unknown>, row: Row) => void): readonly Row[] {
   const aggregates = aggregatesOf(audited())
   const ends = new Map<string, Folded>()
-  return rows.map((row) => {
-    const aggregate = aggregates.get(row.name.slice(0, row.name.indexOf('-')))
-    if (!aggregate) throw new Error(`nobody owns ${row.name}`)
-    const before = ends.get(row.name) ?? unfolded(aggregate)
+  return rows.map((honest) => {
+    const aggregate = aggregates.get(honest.name.slice(0, honest.name.indexOf('-')))
+    if (!aggregate) throw new Error(`nobody owns ${honest.name}`)
+    const before = ends.get(honest.name) ?? unfolded(aggregate)
+    const row = { ...honest }
     const meta = JSON.parse(row.meta) as Record<string, unknown> // the runtime wrote it
     delete meta['chain']
+    const hashed = meta['state']
     change(meta, row)
-    const bare = { ...row, stream: row.name, position: BigInt(row.position) }
-    const step = stepOf(aggregate, before, { ...bare, meta: JSON.stringify(meta) })
+    const { state } = foldedOrNot(aggregate, before, { ...row, meta: JSON.stringify(meta) })
     const { version, of } = aggregate.hashed
-    if (meta['state'] !== undefined) meta['state'] = stateHash(version, of[version]?.(step.state))
+    if (hashed !== undefined && meta['state'] === hashed) meta['state'] = stateHash(version, of[version]?.(state))
     const open = JSON.stringify(meta).slice(0, -1)
     const chain = hash('sha256', `${before.chain}\n${row.name}\n${row.revision}\n${row.id}\n${row.type}\n${row.data}\n${open}`)
-    ends.set(row.name, { ...step, chain })
+    ends.set(row.name, { revision: row.revision, state, chain })
     return { ...row, meta: `${open},"chain":"${chain}"}` }
   })
+}
+
+/** What does not fold leaves the state as it was: nobody can do better who writes it. */
+function foldedOrNot(aggregate: Parameters<typeof stepOf>[0], before: Folded, row: Row): Pick<Folded, 'state'> {
+  try {
+    return stepOf(aggregate, before, { ...row, stream: row.name, position: BigInt(row.position) })
+  } catch {
+    return before
+  }
 }
 
 /** A second checkout: the same sources, to be changed, on the same installed packages. */

@@ -10,6 +10,23 @@ import { scratch, startProduct } from '../harness/product.ts'
 import { attempt, noteHeads, sale } from './audit-sale.ts'
 import { contentOf, copyOf, rechain, type Row, rowsOf, tamper, wholeCopyOf } from './audit-store.ts'
 
+/** What an audit says of a stream that was written anew: by whom it is told. */
+const TELL = {
+  heads: /were others at .*, and were written anew$/,
+  fold: /^the facts fold to another state than the one that was hashed$/,
+  either: /./,
+} as const
+
+/** A change of one event; `tells`: whether only the log heads can know of it, or what its stream folds to knows already. */
+type Forgery = {
+  readonly member: string
+  readonly tells: keyof typeof TELL
+  /** Of which events it can be made; all of them where it is left out. */
+  readonly of?: (row: Row) => boolean
+  readonly change: (meta: Record<string, unknown>, row: Row) => unknown
+}
+const hasState = ({ meta }: Row): boolean => meta.includes('"state":')
+
 const honest = scratch()
 let rows: readonly Row[]
 
@@ -145,38 +162,83 @@ describe('what somebody with the file may do to it', () => {
       { numRuns: 60 },
     ))
 
-  test('hashes that were made anew without the key are found by the heads alone', () =>
+  /** Whoever writes one of these anew, and all hashes after it, as somebody would who knows how they are made. */
+  const forgeries: readonly Forgery[] = [
+    { member: 'its time', tells: 'heads', change: (meta) => (meta['at'] = Number(meta['at']) + 1) },
+    { member: 'its cause', tells: 'heads', change: (meta) => (meta['correlation'] = 'somebody else') },
+    { member: 'its state hash, left out', tells: 'heads', of: hasState, change: (meta) => delete meta['state'] },
+    {
+      member: 'its state hash, made up',
+      tells: 'fold',
+      of: hasState,
+      change: (meta) => (meta['state'] = String(meta['state']).replace(/.{64}$/, 'f'.repeat(64))),
+    },
+    {
+      member: 'its data, with a member more',
+      tells: 'heads',
+      change: (_, row) => (row.data = row.data.replace(/^\{(?=(.))/, (_begin, next) => `{"forged":1${next === '}' ? '' : ','}`)),
+    },
+    {
+      member: 'its data, with another digit',
+      tells: 'either',
+      of: ({ data }) => /\d/.test(data),
+      // The last one: in a hash, an amount, a time or a name.
+      change: (_, row) => (row.data = row.data.replace(/\d(?=\D*$)/, (digit) => `${(Number(digit) + 1) % 10}`)),
+    },
+    {
+      member: 'its type',
+      tells: 'either',
+      change: (_, row) => {
+        const category = row.name.slice(0, row.name.indexOf('-') + 1)
+        const others = rows.filter(({ name, type }) => name.startsWith(category) && type !== row.type)
+        row.type = pick([...others.map(({ type }) => type), 'Forged'], row.position)
+      },
+    },
+  ]
+
+  test.each(forgeries)('hashes that were made anew without the key are found: $member', ({ tells, of = () => true, change }) =>
     fc.assert(
       fc.asyncProperty(at, async (which) => {
-        const row = pick(rows, which)
-        const forged = rechain(rows, (meta, { position }) => {
-          if (position === row.position) meta['at'] = Number(meta['at']) + 1
+        const row = pick(rows.filter(of), which)
+        const forged = rechain(rows, (meta, one) => {
+          if (one.position === row.position) change(meta, one)
         })
-        const change: Parameters<typeof tamper>[1] = (db) => {
-          const write = db.prepare('update events set meta = ? where position = ?')
-          for (const { meta, position } of forged) write.run(meta, position)
+        const write: Parameters<typeof tamper>[1] = (db) => {
+          const update = db.prepare('update events set type = ?, data = ?, meta = ? where position = ?')
+          for (const { type, data, meta, position } of forged) update.run(type, data, meta, position)
         }
-        const report = await verified(change, false)
+        const report = await verified(write, false)
         expect(report).toMatchObject({ divergences: 1, first: { stream: row.name } })
-        expect(report.first?.what).toContain('written anew')
-        const copy = copyOf(honest)
-        tamper(copy, change)
-        rmSync(join(copy, 'audit.heads'))
-        rmSync(join(copy, 'audit.key'))
-        // Without heads it looks whole; an auditor's own note tells.
-        expect(await verifyStore(copy)).toMatchObject({ divergences: 0 })
-        expect(await verifyStore(copy, { note: (await verifyStore(honest)).log?.note ?? '' })).toMatchObject({
-          divergences: 1,
-          first: { stream: 'log' },
-        })
-        // Heads made again with another key are not this market's.
-        await noteHeads(copy)
-        writeFileSync(join(copy, 'audit.key'), readFileSync(join(honest, 'audit.key')), { mode: 0o600 })
-        expect((await verifyStore(copy)).first?.what).toMatch(/not signed by the audit key/)
-        rmSync(copy, { recursive: true })
+        expect(report.first?.what).toMatch(TELL[tells])
+        assert.ok(tells !== 'fold' || report.first?.revision === row.revision)
+        await withoutHeads(write, tells)
       }),
-      { numRuns: 12 },
-    ))
+      { numRuns: 6 },
+    ),
+  )
+
+  /** A store that was written anew, beside which heads and key are gone, or were made again. */
+  async function withoutHeads(write: Parameters<typeof tamper>[1], tells: Forgery['tells']): Promise<void> {
+    const copy = copyOf(honest)
+    try {
+      tamper(copy, write)
+      rmSync(join(copy, 'audit.heads'))
+      rmSync(join(copy, 'audit.key'))
+      const bare = await verifyStore(copy)
+      // Without heads it may look whole; an auditor's own note tells.
+      assert.ok(tells === 'either' || bare.divergences === (tells === 'heads' ? 0 : 1))
+      const noted = await verifyStore(copy, { note: (await verifyStore(honest)).log?.note ?? '' })
+      expect(noted.divergences).toBe(bare.divergences + 1)
+      assert.ok(bare.divergences > 0 || noted.first?.stream === 'log')
+      if (tells !== 'heads') return
+      // Heads made again with another key are not this market's.
+      await noteHeads(copy)
+      writeFileSync(join(copy, 'audit.key'), readFileSync(join(honest, 'audit.key')), { mode: 0o600 })
+      expect((await verifyStore(copy)).first?.what).toMatch(/not signed by the audit key/)
+    } finally {
+      rmSync(copy, { recursive: true })
+    }
+  }
 
   test('a changed index, category, name or segment is found: a reader would miss events', () =>
     fc.assert(

@@ -11,18 +11,19 @@ const get = (path: string, more = '', version = '1.1'): string => `GET ${path} H
 const post = (more: string, body: string, close = CLOSE): string =>
   `POST /graphql HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n${more}${close}\r\n${body}`
 const sized = (body: string, close = CLOSE): string => post(`content-length: ${Buffer.byteLength(body)}\r\n`, body, close)
-const chunk = (text: string, extension = ''): string => `${Buffer.byteLength(text).toString(16)}${extension}\r\n${text}\r\n`
+export const chunk = (text: string, extension = ''): string =>
+  `${Buffer.byteLength(text).toString(16)}${extension}\r\n${text}\r\n`
 const chunked = (chunks: string): string => post('transfer-encoding: chunked\r\n', chunks)
 const OK = /^HTTP\/1\.1 200 /
 const REFUSED = /^HTTP\/1\.1 4\d\d /
 /** Node's own word, without a body; or nothing, where a reset overtook it. */
-const CUT_SHORT = /^(?:HTTP\/1\.1 4\d\d [^\r\n]+\r\nconnection: close\r\n\r\n)?$/i
+export const CUT_SHORT = /^(?:HTTP\/1\.1 4\d\d [^\r\n]+\r\nconnection: close\r\n\r\n)?$/i
 const NOTHING = /^$/
 const TOO_LONG = /^(?:HTTP\/1\.1 431 [^\r\n]+\r\nconnection: close\r\n\r\n)?$/i
 const EXPLORER = /^HTTP\/1\.1 200 OK\r\n[^]*\r\n\r\n<!doctype html>/
 
 /** An answer of this status with this sentence, and with nothing behind it. */
-const says = (status: number, body: string): RegExp =>
+export const says = (status: number, body: string): RegExp =>
   new RegExp(`^HTTP/1\\.1 ${status} [^\\r\\n]+\\r\\n(?:[^\\r\\n]+\\r\\n)+\\r\\n${body}\\s*$`)
 const NOWHERE = says(404, '\\{"statusCode":404,"message":"There is nothing at this address\\."\\}')
 const MALFORMED = says(400, '\\{"statusCode":400,"message":"The request is malformed\\."\\}')

@@ -1,5 +1,6 @@
 import type { AuditReport } from '@penstock/runtime/audit.ts'
 import fc from 'fast-check'
+import type { BodyField } from './bodies.ts'
 import { openCallers } from './callers.ts'
 import { endOf, unexplained } from './facts.ts'
 import { type Gun, openGun, type Tried } from './gun.ts'
@@ -42,12 +43,23 @@ export type Outcome = {
 const LANES = 8
 /** An operation has more sides to be tried than an address. */
 const SHARE_OF_OPERATION = 3
-/** And one credential less than several. */
+/** And one credential less than several; but what an operator sends has to be right in all its fields to be carried out. */
 const SHARE_OF_OPERATOR = 0.4
+const SHARE_OF_DEED = 1.5
 /** Read models are a moment behind the facts. */
 const READ_WITHIN_MS = 10_000
-/** Names of fields that a body may have; those that it must have are told by a refusal. */
-const OPTIONAL = ['from', 'private', 'expirySeconds', 'note', 'all', 'group', 'topic', 'key']
+/** What a body may have; what it must have is told by a refusal. */
+const OPTIONAL: readonly BodyField[] = Object.entries({
+  from: 'String',
+  private: 'Boolean',
+  expirySeconds: 'Int',
+  note: 'String',
+  all: 'Boolean',
+  group: 'String',
+  topic: 'String',
+  key: 'String',
+  projections: 'String',
+}).map(([name, scalar]) => ({ name, scalar, isLearned: true, isSeldom: true }))
 
 /** Shoots at everything that the market offers, and looks afterwards what that did to it. */
 export async function campaign(market: Market, { runs, seed, found = () => undefined }: Options): Promise<Outcome> {
@@ -87,7 +99,7 @@ export async function campaign(market: Market, { runs, seed, found = () => undef
       rejections: gun.rejections(),
       refusedInvoices: gun.refusedInvoices(),
     })),
-    ...(await keptFaults(dataDir, READ_WITHIN_MS)),
+    ...(await keptFaults(dataDir, READ_WITHIN_MS, gun.withdrawn())),
     ...(await wounds(market)),
   ]
   const wanted = targets.map(({ name }) => name)
@@ -122,6 +134,9 @@ type Job = { readonly target: Target; readonly callers: readonly Caller[] }
 
 const isOperators = ({ name }: Target): boolean => name.includes(' /operator')
 
+/** What an operator does, where the others only look. */
+const isDeed = ({ name }: Target): boolean => name.startsWith('POST /operator')
+
 /** Each target with credentials and without; the operator's own, where it opens something, by themselves. */
 const jobsOf = (targets: readonly Target[]): { readonly strangers: readonly Job[]; readonly operators: readonly Job[] } => ({
   strangers: targets.flatMap((target) => {
@@ -132,7 +147,7 @@ const jobsOf = (targets: readonly Target[]): { readonly strangers: readonly Job[
 })
 
 const shareOf = ({ target, callers }: Job): number =>
-  target.operation ? SHARE_OF_OPERATION : callers[0] === 'operator' ? SHARE_OF_OPERATOR : 1
+  target.operation ? SHARE_OF_OPERATION : callers[0] !== 'operator' ? 1 : isDeed(target) ? SHARE_OF_DEED : SHARE_OF_OPERATOR
 
 /** So many lanes side by side; each target's runs stay together, so that a fault is made small by itself. */
 async function run(
@@ -184,12 +199,21 @@ async function fieldsOf({ product, operatorToken }: Market, paths: readonly stri
           headers: { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' },
           body: '{}',
         })
-        const needed = [...(await response.text()).matchAll(/(?:malformed: |; )(\w+):/g)].map(([, name]) => name ?? '')
-        return [path, [...needed, ...OPTIONAL]] as const
+        return [path, [...neededIn(await response.text()), ...OPTIONAL]] as const
       }),
   )
   return new Map(found)
 }
+
+const SCALAR_OF: Readonly<Record<string, string>> = { number: 'Int', int: 'Int', boolean: 'Boolean' }
+
+/** Each field that a refusal names, with what it expects. */
+const neededIn = (refusal: string): readonly BodyField[] =>
+  [...refusal.matchAll(/(?:malformed: |; )(\w+):(?: Invalid input: expected (\w+))?/g)].map(([, name = '', expected = '']) => ({
+    name,
+    scalar: SCALAR_OF[expected] ?? 'String',
+    isLearned: true,
+  }))
 
 /** What the process says of itself in the end. */
 async function wounds({ product }: Market): Promise<readonly string[]> {

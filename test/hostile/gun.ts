@@ -17,6 +17,8 @@ export type Gun = {
   /** Orders that were turned down by an answer which names no id. */
   readonly rejections: () => number
   readonly refusedInvoices: () => number
+  /** Orders that were given up because they were not ready in time. */
+  readonly withdrawn: () => number
   readonly targets: Map<string, Tried>
   readonly kinds: Map<string, number>
   /** Of answers, by the kind of interface. */
@@ -33,10 +35,13 @@ const add = (counts: Map<string, number>, key: string): Map<string, number> => c
 /** What settlement says of an invoice whose hash somebody has given before. */
 const SEEN_BEFORE = 'This payment hash was used for another order'
 
+/** What all doors say of an order that took too long. */
+const GIVEN_UP = 'in time and is withdrawn'
+
 export function openGun(market: Market, callers: Omit<Callers, 'bought'>, openApi: OpenApi): Gun {
   const judge = judgeAll(openApi)
   const accepted: Accepted = new Map()
-  let [rejections, refusedInvoices] = [0, 0]
+  let [rejections, refusedInvoices, withdrawn] = [0, 0, 0]
   const targets = new Map<string, Tried>()
   const kinds = new Map<string, number>()
   const statuses = new Map<string, number>()
@@ -61,6 +66,7 @@ export function openGun(market: Market, callers: Omit<Callers, 'bought'>, openAp
     accepted,
     rejections: () => rejections,
     refusedInvoices: () => refusedInvoices,
+    withdrawn: () => withdrawn,
     targets,
     kinds,
     statuses,
@@ -68,6 +74,7 @@ export function openGun(market: Market, callers: Omit<Callers, 'bought'>, openAp
     clear() {
       rejections = 0
       refusedInvoices = 0
+      withdrawn = 0
       for (const counts of [targets, kinds, statuses, tookMs, accepted]) counts.clear()
     },
     async shoot(target, shot) {
@@ -80,7 +87,7 @@ export function openGun(market: Market, callers: Omit<Callers, 'bought'>, openAp
       targets.set(target.name, {
         known: tried.known + (isNobody ? 0 : 1),
         nobody: tried.nobody + (isNobody ? 1 : 0),
-        carriedOut: tried.carriedOut + (target.operation?.kind === 'mutation' ? done.length : 0),
+        carriedOut: tried.carriedOut + (target.operation?.kind === 'query' ? 0 : done.length),
       })
       for (const kind of shot.kinds) add(kinds, kind)
       tookMs.set(target.name, (tookMs.get(target.name) ?? 0) + answer.tookMs)
@@ -88,6 +95,7 @@ export function openGun(market: Market, callers: Omit<Callers, 'bought'>, openAp
       add(statuses, `${target.operation ? 'GraphQL' : 'REST'} ${answer.status}`)
       if (answer.status === 500 && target.name.endsWith('create_order')) rejections += 1
       refusedInvoices += answer.text.split(SEEN_BEFORE).length - 1
+      withdrawn += answer.text.split(GIVEN_UP).length - 1
       // A log-out or a revoked key, among what was tried, ends a credential.
       if (answer.text.includes('Unauthorized token')) await renew(shot.caller)
       const wrong = trespassed ?? judge(answer, shot)

@@ -51,6 +51,8 @@ const ways: Readonly<Record<string, (text: string) => Omit<Sent, 'kinds'>>> = {
   'twice gzip': (text) => ({ headers: { ...JSON_TYPE, 'content-encoding': 'gzip, gzip' }, body: gzipSync(gzipSync(text)) }),
   'brotli that is none': (text) => ({ headers: { ...JSON_TYPE, 'content-encoding': 'br' }, body: text }),
   'unknown encoding': (text) => ({ headers: { ...JSON_TYPE, 'content-encoding': 'rot13' }, body: text }),
+  'JSON without its end': (text) => ({ headers: JSON_TYPE, body: text.slice(0, -1) }),
+  'half of the JSON': (text) => ({ headers: JSON_TYPE, body: text.slice(0, text.length / 2) }),
   'nothing at all': () => ({ headers: JSON_TYPE, body: '' }),
 }
 export const wayKinds: readonly string[] = Object.keys(ways).map((way) => `sent: ${way}`)

@@ -2,12 +2,15 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { until } from '@penstock/testkit/until.ts'
-import { buy, graphql, order } from '../harness/buyer.ts'
+import { buy, buyerOf, graphql, order } from '../harness/buyer.ts'
 import { attacks } from './attacks.ts'
+import { REPEATED } from './bodies.ts'
 import { campaign, type Outcome } from './campaign.ts'
+import { cuts, type Known, wholes } from './cuts.ts'
 import { shapeKinds } from './documents.ts'
 import { endOf, unexplained } from './facts.ts'
 import { wayKinds } from './headers.ts'
+import { booksOf, rewritten } from './keeping.ts'
 import { type Market, openMarket } from './market.ts'
 import { toldMemory } from './memory.ts'
 import { openSlow, type Slow } from './slow.ts'
@@ -22,11 +25,13 @@ const seed = Number(process.env['PENSTOCK_TEST_SEED'] ?? Date.now() % 2 ** 31)
 let market: Market
 let slow: Slow
 let outcome: Outcome
+let known: Known
 beforeAll(async () => {
   market = await openMarket()
   // They hang on beside everything else that is tried.
   slow = openSlow(market, 120)
   outcome = await campaign(market, { runs: RUNS, seed })
+  known = { operatorToken: market.operatorToken, buyerPubkey: (await buyerOf(market.product)).pubkey }
 }, 240_000)
 afterAll(async () => {
   await market.product.stop()
@@ -47,6 +52,12 @@ describe('everything together', () => {
     assert.ok(outcome.wanted.filter((name) => !/^(?:query|mutation) /.test(name)).length >= 80)
   })
 
+  test('what operators send is right now and then, and carried out', () => {
+    const deeds = [...outcome.targets].filter(([name]) => /^POST \/operator\/(?:sim|sellers|views)/.test(name))
+    assert.ok(deeds.length >= 9)
+    assert.ok(deeds.filter(([, { carriedOut }]) => carriedOut > 0).length >= 3, JSON.stringify(deeds))
+  })
+
   test('every generator is used', () => {
     const wanted = [
       ...valueKinds,
@@ -55,6 +66,8 @@ describe('everything together', () => {
       'missing field',
       'unknown field',
       'repeated field',
+      REPEATED,
+      ...['String', 'Int', 'Boolean'].map((scalar) => `learned field: ${scalar}`),
       'nearly right',
       'value of another field',
       'odd header',
@@ -106,12 +119,30 @@ describe('what is no good HTTP', () => {
     assert.match(await exchange(market, [GOOD]), /^HTTP\/1\.1 200 /)
   })
 
-  test('leaves no facts, and no error in the log', async () => {
+  test.each(cuts)('$name', async ({ make }) => {
+    const { parts, hangUp = false, wants } = make(known)
+    const text = await exchange(market, parts, hangUp)
+    assert.equal(wrongOnWire(text), undefined, text.slice(0, 500))
+    assert.match(text, wants)
+  })
+
+  test('leaves no facts, nothing in the books of the gateway, and no error in the log', async () => {
     const { dataDir, output } = market.product
     const { position } = await endOf(dataDir)
-    await Promise.all(attacks.map(({ parts, hangUp = false }) => exchange(market, parts, hangUp)))
+    const books = booksOf(dataDir)
+    const tried = [...attacks, ...cuts.map(({ make }) => make(known))]
+    await Promise.all(tried.map(({ parts, hangUp = false }) => exchange(market, parts, hangUp)))
     assert.deepEqual(await unexplained(dataDir, position, new Map(), { agents: outcome.agents, rejections: 0 }), [])
+    assert.deepEqual(rewritten(books, booksOf(dataDir), Date.now()), [])
     assert.doesNotMatch(output(), /"level":(?:50|60)|Unhandled|uncaught/)
+  })
+
+  test.each(wholes)('$name is carried out where nothing of it is cut off', async ({ make }) => {
+    const { dataDir } = market.product
+    const { count } = await endOf(dataDir)
+    const { parts, wants } = make(known)
+    assert.match(await exchange(market, parts), wants)
+    await until('it leaves a fact', async () => (await endOf(dataDir)).count > count)
   })
 })
 

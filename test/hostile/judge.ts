@@ -136,11 +136,14 @@ const operatorAnswer: Judge = ({ status, type, text }, { caller, path }) => {
   return typeof error === 'string' && error.length >= 5 && error.length < 2000 ? undefined : `no sentence: ${text.slice(0, 200)}`
 }
 
-/** No other way leads to what is the operator's, whoever tries it. */
-const aroundTheDoor: Judge = ({ status, type, text }) =>
-  [400, 401, 404, 405, 413, 415].includes(status) && type.startsWith('application/json') && isObject(parsed(text))
+/** No other way leads to what is the operator's, whoever tries it: there is nothing, which people are told by a page. */
+const aroundTheDoor: Judge = ({ status, type, text }, { headers }) => {
+  const isPage = status === 404 && type.startsWith('text/html') && /<title>Not found\b/.test(text)
+  if (isPage && headers['accept'] === 'text/html') return undefined
+  return [400, 401, 404, 405, 413, 415].includes(status) && type.startsWith('application/json') && isObject(parsed(text))
     ? undefined
     : `around the operator's door: ${status} ${type} ${text.slice(0, 200)}`
+}
 
 /** Pages, streams, health, and what is nowhere. */
 const plainly: Judge = ({ status, type, text }) => {

@@ -6,7 +6,7 @@ import { buy, follow, pay, simNodes } from '../harness/buyer.ts'
 import { endOf, unexplained } from './facts.ts'
 import { openGun } from './gun.ts'
 import { carriedOut } from './judge.ts'
-import { keptFaults, movedIn, worldOf } from './keeping.ts'
+import { booksOf, keptFaults, movedIn, rewritten, worldOf } from './keeping.ts'
 import { type Market, openMarket } from './market.ts'
 import { readOpenApi } from './rest.ts'
 import { operationsOf, readSchema } from './schema.ts'
@@ -96,5 +96,40 @@ describe('what every look has to notice', () => {
     const turn = 'UPDATE gateway_credentials SET revoked = 1 - revoked'
     assert.match(await changed('views.db', turn, turn), /gateway_credentials has a row that the facts do not make/)
     assert.deepEqual(await keptFaults(dataDir, 0), [])
+  })
+
+  test('a slot that an order left, lost or took for somebody else, and a lock on nothing', async () => {
+    const { dataDir } = market.product
+    const { id } = await buy(market.product)
+    const before = booksOf(dataDir)
+    const seen = async (statement: string, back: string) => {
+      const db = new DatabaseSync(join(dataDir, 'views.db'))
+      try {
+        db.exec(statement)
+        const after = booksOf(dataDir)
+        return [(await keptFaults(dataDir, 0)).join('\n'), rewritten(before, after, Date.now()).join('\n')] as const
+      } finally {
+        db.exec(back)
+        db.close()
+      }
+    }
+    const own = `FROM gateway_order_slots WHERE order_id`
+    const put = `INSERT INTO gateway_order_slots SELECT 'x', ip, destination, at ${own} = '${id}'`
+    const [stray, isNew] = await seen(put, `DELETE ${own} = 'x'`)
+    assert.match(stray, /no open order has the slot x/)
+    assert.match(isNew, /gateway_order_slots has a new row/)
+    const [lost, isGone] = await seen(
+      `UPDATE gateway_order_slots SET order_id = 'x' WHERE order_id = '${id}'`,
+      `UPDATE gateway_order_slots SET order_id = '${id}' WHERE order_id = 'x'`,
+    )
+    assert.match(lost, new RegExp(`order ${id} has no slot`))
+    assert.match(isGone, /gateway_order_slots has lost a row/)
+    const moved = (ip: string) => `UPDATE gateway_order_slots SET ip = '${ip}' WHERE order_id = '${id}'`
+    assert.match((await seen(moved('1.1.1.1'), moved('127.0.0.1')))[0], /another caller's: .*1\.1\.1\.1/)
+    const lock = "INSERT INTO gateway_slot_locks (name, at) VALUES ('ip unknown', 0)"
+    const [odd, isTaken] = await seen(lock, "DELETE FROM gateway_slot_locks WHERE name = 'ip unknown'")
+    assert.match(odd, /a lock is on "ip unknown"/)
+    assert.match(isTaken, /gateway_slot_locks has a new row/)
+    assert.deepEqual([await keptFaults(dataDir, 0), rewritten(before, booksOf(dataDir), Date.now())], [[], []])
   })
 })

@@ -46,6 +46,11 @@ const PLAIN: Readonly<Record<string, readonly string[]>> = {
   funding_confirms_within_blocks: ['6'],
   channel_expiry_blocks: ['4320', '13140'],
   type: ['recommended', 'cheapest'],
+  blocks: ['1'],
+  depth: ['1'],
+  how: ['ok', 'slow'],
+  outpoint: [`${'ab'.repeat(32)}:0`],
+  reason: ['known for long'],
 }
 
 /** Values that are right in this very market, by the names of the fields that take them. */

@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import { readFileSync } from 'node:fs'
+import { type BodyField, bodyWith } from './bodies.ts'
 import { sending } from './headers.ts'
-import { type Pool, scalarOf, seldom, type Shape, shapeOf } from './inputs.ts'
-import { object, type Piece } from './piece.ts'
+import { type Pool, seldom, type Shape, shapeOf } from './inputs.ts'
+import type { Piece } from './piece.ts'
 import type { RouteSeen } from './probe.ts'
 import type { Caller, Shot } from './shot.ts'
 import type { Target } from './targets.ts'
@@ -32,7 +33,7 @@ export const readOpenApi = (): OpenApi =>
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND', 'TRACE']
 
 /** Fields of bodies that no document describes: what operators send. An unknown name in an answer of 400 is one more. */
-export type Fields = ReadonlyMap<string, readonly string[]>
+export type Fields = ReadonlyMap<string, readonly BodyField[]>
 
 /** Every route with its own methods, and each address once with others. GraphQL has its own targets. */
 export function restTargets(routes: readonly RouteSeen[], pool: Pool, fields: Fields): readonly Target[] {
@@ -77,14 +78,14 @@ export function documented({ servers, paths }: OpenApi, path: string): OpenApiPa
   return found?.[1]
 }
 
-function bodyFields(path: string, openApi: OpenApi, fields: Fields): readonly (readonly [string, string])[] {
+function bodyFields(path: string, openApi: OpenApi, fields: Fields): readonly BodyField[] {
   const post = documented(openApi, path)?.['post']
-  if (!post?.requestBody) return (fields.get(path) ?? []).map((name) => [name, 'String'])
-  const [, name = ''] = /schemas\/(\w+)/.exec(JSON.stringify(post.requestBody)) ?? []
-  return Object.entries(openApi.components.schemas[name]?.properties ?? {}).map(([field, property]) => [
-    field,
-    scalarIn(property),
-  ])
+  if (!post?.requestBody) return fields.get(path) ?? []
+  const [, schema = ''] = /schemas\/(\w+)/.exec(JSON.stringify(post.requestBody)) ?? []
+  return Object.entries(openApi.components.schemas[schema]?.properties ?? {}).map(([name, property]) => ({
+    name,
+    scalar: scalarIn(property),
+  }))
 }
 
 const scalarIn = ({ type, anyOf }: Property): string => {
@@ -92,30 +93,8 @@ const scalarIn = ({ type, anyOf }: Property): string => {
   return said === 'integer' ? 'Int' : said === 'boolean' ? 'Boolean' : 'String'
 }
 
-function target(
-  name: string,
-  path: string,
-  methods: readonly string[],
-  shape: Shape,
-  fields: readonly (readonly [string, string])[],
-): Target {
-  const body = fc
-    .tuple(
-      ...fields.map(([field, scalar]) =>
-        fc
-          .oneof(
-            { weight: 7, arbitrary: scalarOf(field, scalar, shape) },
-            { weight: 1, arbitrary: rubbish },
-            { weight: 1, arbitrary: fc.constant(undefined) },
-          )
-          .map((value) => [field, value] as const),
-      ),
-    )
-    .chain((known) =>
-      seldom(10, fc.tuple(fc.constantFrom('nope', '__proto__', 'constructor', ''), rubbish)).map((more) =>
-        object(more ? [...known, more] : known),
-      ),
-    )
+function target(name: string, path: string, methods: readonly string[], shape: Shape, fields: readonly BodyField[]): Target {
+  const body = bodyWith(fields, shape)
   const anything: fc.Arbitrary<Piece> = fc.oneof({ weight: 6, arbitrary: body }, { weight: 1, arbitrary: rubbish })
   const shots = (caller: Caller): fc.Arbitrary<Shot> =>
     fc

@@ -8,12 +8,13 @@ import { planOf } from './draw-plan.ts'
 import { fetchPinned } from './pinned.ts'
 import type { Plan } from './plan.ts'
 import { isWorkerLost, openPool, type Pool } from './pool.ts'
-import { report, WHOLE } from './report.ts'
+import { hasPassed, report, WHOLE } from './report.ts'
 import { OCCASIONS } from './reached.ts'
 import type { Outcome } from './run-plan.ts'
 import { isWhole, type Progress, type Run, runSeeds } from './run-seeds.ts'
 import type { Tally } from './tally.ts'
 import { keptRun } from './kept.ts'
+import { sabotages } from './sabotage.ts'
 import { shrink, sizeOf } from './shrink.ts'
 
 const HELP = `npm run simulate -- --seeds 10000 [--from 1] [--workers N]   many seeds; 10,000 and more write docs/simulation.md
@@ -21,7 +22,8 @@ const HELP = `npm run simulate -- --seeds 10000 [--from 1] [--workers N]   many 
                      --keep-going                             stops at no failing seed, and at no worker that is lost
                      --continue                               goes on where the same run with the same code was ended
 npm run simulate -- --seed 17 [--trace]                       one seed again
-npm run simulate -- --plan <file> [--trace]                   a plan that a failing seed was shrunk to`
+npm run simulate -- --plan <file> [--trace]                   a plan that a failing seed was shrunk to
+                     --sabotage <name>                        with each of these: a market that is broken on purpose`
 const SAID_EVERY = 50
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -37,10 +39,13 @@ const { values } = parseArgs({
     report: { type: 'boolean', default: false },
     'keep-going': { type: 'boolean', default: false },
     continue: { type: 'boolean', default: false },
+    sabotage: { type: 'string' },
   },
 })
 const [seeds, from, workers] = [values.seeds ?? '150', values.from, values.workers].map(Number)
-if (![seeds, from, workers].every((one) => Number.isInteger(one) && (one ?? 0) > 0)) {
+const { sabotage } = values
+const isKnown = sabotage === undefined || Object.hasOwn(sabotages, sabotage)
+if (!isKnown || ![seeds, from, workers].every((one) => Number.isInteger(one) && (one ?? 0) > 0)) {
   console.error(HELP)
   process.exit(2)
 }
@@ -52,8 +57,14 @@ function readPlan(file: string): Plan {
   return JSON.parse(readFileSync(file, 'utf8')) as Plan
 }
 
+/** Workers for the market that was asked for: the one that there is, or a broken one. */
+function poolOf(size: number): Pool {
+  const pool = openPool(size)
+  return sabotage === undefined ? pool : { ...pool, run: ({ plan }) => pool.run({ plan, sabotage }) }
+}
+
 async function one(plan: Plan): Promise<boolean> {
-  const pool = openPool(1)
+  const pool = poolOf(1)
   const outcome = await pool.run({ plan })
   if (values.trace) console.log([...outcome.diary, '', 'The last steps:', ...outcome.recent].join('\n'))
   console.log(line(outcome))
@@ -63,7 +74,7 @@ async function one(plan: Plan): Promise<boolean> {
 }
 
 async function many(first: number, count: number, lanes: number): Promise<boolean> {
-  const pool = openPool(lanes)
+  const pool = poolOf(lanes)
   const begun = performance.now()
   const commit = checkedOut()
   const kept = keptRun(cache, { from: first, count, commit })
@@ -97,7 +108,7 @@ async function many(first: number, count: number, lanes: number): Promise<boolea
   console.log(
     `${sums.seeds()} seeds, ${failed.length} failed${failed.length > 0 ? `: ${failed.map(({ plan }) => plan.seed).join(', ')}` : ''}; ${gaps.length} things not reached.`,
   )
-  return failed.length === 0 && isWhole(run) && (count < WHOLE || gaps.length === 0)
+  return hasPassed(run)
 }
 
 /** The page among the documents is of a whole run of enough seeds, or stays as it is. */
@@ -118,14 +129,17 @@ function tell({ broken, diary, recent }: Outcome): void {
 async function explain(pool: Pool, outcome: Outcome): Promise<void> {
   tell(outcome)
   const { plan, broken } = outcome
+  const how = sabotage === undefined ? '--trace' : `--sabotage "${sabotage}" --trace`
   console.log(
-    `\nSeed ${plan.seed} breaks "${broken?.invariant}". Again: npm run simulate -- --seed ${plan.seed} --trace\nShrinking a plan of ${sizeOf(plan)} parts …`,
+    `\nSeed ${plan.seed} breaks "${broken?.invariant}". Again: npm run simulate -- --seed ${plan.seed} ${how}\nShrinking a plan of ${sizeOf(plan)} parts …`,
   )
   const small = await shrink(plan, async (smaller) => (await pool.run({ plan: smaller })).broken?.invariant === broken?.invariant)
   mkdirSync(cache, { recursive: true })
-  const file = join(cache, `seed-${plan.seed}.json`)
+  const file = join(cache, `seed-${plan.seed}${sabotage === undefined ? '' : '-sabotaged'}.json`)
   writeFileSync(file, JSON.stringify(small, null, 1))
-  console.log(`${JSON.stringify(small)}\n${sizeOf(small)} parts are left. Again: npm run simulate -- --plan ${file} --trace`)
+  console.log(
+    `${JSON.stringify(small)}\n${line(await pool.run({ plan: small }))}\n${sizeOf(small)} parts are left. Again: npm run simulate -- --plan ${file} ${how}`,
+  )
 }
 
 const single =

@@ -2,13 +2,17 @@ import { orderStatuses } from '@penstock/kernel/order-status.ts'
 import { allEdges } from './edges.ts'
 import { NETWORK_EVERY, VIEWS_EVERY } from './invariants.ts'
 import { OCCASIONS } from './reached.ts'
-import type { Run } from './run-seeds.ts'
+import { isWhole, type Run } from './run-seeds.ts'
 import { MOMENTS } from './tally.ts'
 import { unreachable } from './unreachable.ts'
 import { LOOK_EVERY_MS } from './watches.ts'
 
 /** From so many seeds on everything there is has to be reached, and the report is written. */
 export const WHOLE = 10_000
+
+/** Whether all seeds that were asked for have run and none has failed; and, from so many seeds on, nothing was left out. */
+export const hasPassed = (run: Run): boolean =>
+  run.failed.length === 0 && isWhole(run) && (run.count < WHOLE || run.sums.missing().length === 0)
 
 /** An order that was never placed: its quote was made, or its money asked for, and nothing followed. */
 const NO_ORDER = 'no order'

@@ -8,7 +8,6 @@ import { type Plan, SELLERS, type Weather } from './plan.ts'
 import { openPool, type Pool } from './pool.ts'
 import type { Outcome } from './run-plan.ts'
 import type { Occurrence } from './reached.ts'
-import { shrink, sizeOf } from './shrink.ts'
 import { tally } from './tally.ts'
 
 const SEEDS = 150
@@ -161,16 +160,4 @@ describe('what the checks notice', () => {
   ] as const)('and nothing is wrong with an honest one %s', { timeout: 600_000 }, async (_, change) => {
     expect((await pool.run({ plan: { ...quiet, ...change } })).broken).toBe(undefined)
   })
-})
-
-test('a failing plan is made as small as its failure allows', { timeout: 600_000 }, async () => {
-  const sabotage = 'settles before the proof'
-  const plan = planOf(13)
-  const breaks = async (smaller: Plan) =>
-    (await pool.run({ plan: smaller, sabotage })).broken?.invariant === 'settled only when proven'
-  expect(await breaks(plan)).toBe(true)
-  const small = await shrink(plan, breaks)
-  expect(small.purchases).toHaveLength(1)
-  expect(sizeOf(small)).toBeLessThanOrEqual(2)
-  expect(await breaks(small)).toBe(true)
 })

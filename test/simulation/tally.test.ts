@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { planOf } from './draw-plan.ts'
 import { allEdges } from './edges.ts'
 import { OCCASIONS } from './reached.ts'
-import { report } from './report.ts'
+import { hasPassed, report, WHOLE } from './report.ts'
 import type { Outcome } from './run-plan.ts'
 import { tally } from './tally.ts'
 import { unreachable } from './unreachable.ts'
@@ -65,6 +65,36 @@ describe('what a run has not reached', () => {
       `the edge ${first} was never taken`,
       `the edge ${never} was taken, and is said to be unreachable`,
     ])
+  })
+})
+
+describe('a run of many seeds', () => {
+  const deaths = ['killed before store.append', 'killed after store.append']
+  const [never = '', ...taken] = reachable
+  /** So many seeds, of which each meets the same. */
+  const runOf = (count: number, edges: readonly string[], ran = count) => {
+    const sums = tally({ ...tally().toSums(), seeds: ran - 1 })
+    sums.add(outcome([...names, ...deaths], edges, ['store.append']))
+    return { from: 1, count, sums, failed: [] }
+  }
+
+  test('has passed where all ran, none failed, and all that there is was met', () => {
+    expect(hasPassed(runOf(WHOLE, reachable))).toBe(true)
+  })
+
+  test('has failed with an edge that is never reached, from so many seeds on', () => {
+    const run = runOf(WHOLE, taken)
+    expect(run.sums.missing()).toEqual([`the edge ${never} was never taken`])
+    expect(hasPassed(run)).toBe(false)
+    expect(hasPassed(runOf(WHOLE + 1, taken))).toBe(false)
+    expect(hasPassed(runOf(WHOLE - 1, taken))).toBe(true)
+  })
+
+  test('has failed with a seed that failed, and where some never ran', () => {
+    const broken = { ...outcome([], []), broken: { invariant: 'money', message: 'money: 1 msat', stack: '' } }
+    expect(hasPassed({ ...runOf(WHOLE, reachable), failed: [broken] })).toBe(false)
+    expect(hasPassed({ ...runOf(1, reachable), failed: [broken] })).toBe(false)
+    expect(hasPassed(runOf(WHOLE, reachable, WHOLE - 1))).toBe(false)
   })
 })
 

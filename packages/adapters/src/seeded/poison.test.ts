@@ -1,6 +1,15 @@
-import { randomBytes, randomUUID, webcrypto } from 'node:crypto'
+import {
+  createDiffieHellman,
+  createECDH,
+  generatePrime,
+  generatePrimeSync,
+  getDiffieHellman,
+  randomBytes,
+  randomUUID,
+  webcrypto,
+} from 'node:crypto'
 import { connect } from 'node:net'
-import { setTimeout as pause } from 'node:timers/promises'
+import { scheduler, setTimeout as pause } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
 import { poisonGlobals, RealWorldTouched } from './poison.ts'
 
@@ -17,14 +26,26 @@ const touches: Readonly<Record<string, () => unknown>> = {
   'a date format of now in parts': () => new Intl.DateTimeFormat().formatToParts(),
   'process.hrtime': () => process.hrtime(),
   'process.hrtime.bigint': () => process.hrtime.bigint(),
+  'process.cpuUsage': () => process.cpuUsage(),
+  'process.resourceUsage': () => process.resourceUsage(),
+  'process.memoryUsage': () => process.memoryUsage(),
+  'process.memoryUsage.rss': () => process.memoryUsage.rss(),
+  'performance.eventLoopUtilization': () => performance.eventLoopUtilization(),
   'Math.random': () => Math.random(),
   setTimeout: () => setTimeout(() => undefined, 1),
   setInterval: () => setInterval(() => undefined, 1),
   setImmediate: () => setImmediate(() => undefined),
   'an imported timer': () => pause(1),
+  'scheduler.wait': () => scheduler.wait(1),
+  'scheduler.yield': () => scheduler.yield(),
   'AbortSignal.timeout': () => AbortSignal.timeout(1),
   'imported random bytes': () => randomBytes(4),
   'an imported UUID': () => randomUUID(),
+  'a prime': () => generatePrime(32, () => undefined),
+  'a prime at once': () => generatePrimeSync(32),
+  'keys on a curve': () => createECDH('secp256k1').generateKeys(),
+  'keys of a group': () => getDiffieHellman('modp14').generateKeys(),
+  'a group of its own': () => createDiffieHellman(64),
   'crypto.randomUUID': () => crypto.randomUUID(),
   'crypto.subtle': () => crypto.subtle.digest('SHA-256', new Uint8Array(1)),
   'imported crypto.subtle': () => webcrypto.subtle.generateKey({ name: 'AES-GCM', length: 128 }, false, ['encrypt']),
@@ -72,6 +93,20 @@ describe('a poisoned world', () => {
     expect(inUtc.format()).toBe(inUtc.formatToParts()[0]?.value)
     expect(performance.timeOrigin).toBeGreaterThan(0)
     expect(await crypto.subtle.digest('SHA-256', new Uint8Array(1))).toHaveProperty('byteLength', 32)
+    expect([process.memoryUsage.rss() > 0, process.cpuUsage().user >= 0, generatePrimeSync(32).byteLength]).toEqual([
+      true,
+      true,
+      4,
+    ])
+    expect(createECDH('secp256k1').generateKeys()).toHaveLength(65)
+    await scheduler.wait(1)
+    await scheduler.yield()
     await pause(1)
+  })
+
+  it('lets escape what was taken by reference before', () => {
+    const { now } = Date
+    restore = poisonGlobals()
+    expect(now()).toBeGreaterThan(0)
   })
 })

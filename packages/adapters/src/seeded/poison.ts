@@ -15,6 +15,7 @@ const SLEEP = 'sleep with the clock port (ports/clock.ts)'
 const IDS = 'draw from the ids port (ports/clock.ts)'
 const OUTSIDE = 'reach the outside through a port'
 const THREADS = 'it runs on a real thread: take the synchronous one or a port'
+const LOAD = 'what it says hangs on the machine: measure through a port'
 
 const SUBTLE = Object.getOwnPropertyNames(crypto.webcrypto.subtle.constructor.prototype).filter((name) => name !== 'constructor')
 
@@ -22,12 +23,20 @@ const forbidden: readonly Forbidden[] = [
   [globalThis, ['setTimeout', 'setInterval', 'setImmediate'], SLEEP],
   [timers, ['setTimeout', 'setInterval', 'setImmediate'], SLEEP],
   [timersPromises, ['setTimeout', 'setInterval', 'setImmediate'], SLEEP],
+  [timersPromises.scheduler, ['wait', 'yield'], SLEEP],
   [AbortSignal, ['timeout'], SLEEP],
   [performance, ['now', 'mark', 'measure', 'toJSON'], CLOCK],
   [process, ['hrtime', 'uptime'], CLOCK],
+  [performance, ['eventLoopUtilization'], LOAD],
+  [process, ['cpuUsage', 'memoryUsage', 'resourceUsage'], LOAD],
   [Math, ['random'], IDS],
   [crypto, ['randomUUID', 'randomBytes', 'randomInt', 'randomFill', 'randomFillSync', 'pseudoRandomBytes'], IDS],
   [crypto, ['generateKey', 'generateKeySync', 'generateKeyPair', 'generateKeyPairSync'], IDS],
+  [crypto, ['generatePrime', 'generatePrimeSync', 'createDiffieHellman'], IDS],
+  // Of every curve and group, however it was made; agreeing on a secret with given keys is arithmetic.
+  [crypto.ECDH.prototype, ['generateKeys'], IDS],
+  [crypto.DiffieHellman.prototype, ['generateKeys'], IDS],
+  [crypto.DiffieHellmanGroup.prototype, ['generateKeys'], IDS],
   [crypto, ['argon2', 'scrypt', 'pbkdf2', 'hkdf'], THREADS],
   [crypto.webcrypto.subtle, SUBTLE, THREADS],
   // The function of that name in node:crypto goes there too.
@@ -43,7 +52,8 @@ const forbidden: readonly Forbidden[] = [
 
 /**
  * From now on nothing can read the real clock, draw real randomness, wait for real time or reach another machine without
- * an error that says what to use instead.
+ * an error that says what to use instead. A function that was taken by reference before (`const { now } = Date`) escapes, as
+ * does one that a library keeps for itself: what is imported by name is caught, since its binding follows the module.
  * @param touched is told of each, since whoever called may try again whatever it is that failed
  * @returns what makes it as it was
  */
@@ -70,8 +80,8 @@ export function poisonGlobals(touched: (error: RealWorldTouched) => void = () =>
 
 function poison(holder: object, name: string, fail: () => never): () => void {
   const before = Object.getOwnPropertyDescriptor(holder, name)
-  // `process.hrtime` has a function of its own.
-  const value = Object.assign(() => fail(), { bigint: fail })
+  // `process.hrtime` and `process.memoryUsage` have a function of their own.
+  const value = Object.assign(() => fail(), { bigint: fail, rss: fail })
   Object.defineProperty(holder, name, { value, configurable: true, enumerable: before?.enumerable ?? false, writable: true })
   return () => {
     // What was inherited shows again once the poison is gone.
