@@ -10,7 +10,6 @@ import { type Mortal, mortal } from './mortal.ts'
 import { isOpen } from './orders.ts'
 import { act, type IsShown } from './people.ts'
 import { fashionOf, type Plan, planOf, standardExtent } from './plan.ts'
-import { doorFaults, purchaseFaults, refusalFaults } from './purchases.ts'
 import { seeded, seedOf } from './random.ts'
 import { type Struck, struckIn } from './struck.ts'
 import { isShownSince, silencesOf, tell, type Told } from './told.ts'
@@ -90,14 +89,12 @@ async function oneRound(world: World, seed: number, round: number): Promise<Roun
   told.push(...acted.told)
   for (const alias of ['market', ...aliases('seller')]) told.push(await tell((ask) => ask(product), { alias, how: 'ok' }))
   const awakeUntil = (height: number): readonly Span[] => without(market.awake(), silencesOf(told, 'market', height))
-  const look = await lookAtAll(product, fold, before, (height) => [...awake, ...awakeUntil(height)])
+  const look = await lookAtAll(product, fold, before, {
+    awake: (height) => [...awake, ...awakeUntil(height)],
+    sales: { round, planned: plan.purchases.length, bought, refusals },
+  })
   awake.push(...awakeUntil(heightIn(dataDir)))
   const { books, waits, balances, faults } = look
-  const sales = [
-    ...purchaseFaults(plan.purchases.length, bought, books),
-    ...refusalFaults(plan.purchases.length, bought, refusals),
-    ...doorFaults(round, books),
-  ]
   return {
     round,
     plan: plan.weather.flat().map(({ atMs, ...change }) => `${atMs / 1000} s ${Object.values(change).join(' ')}`),
@@ -112,7 +109,7 @@ async function oneRound(world: World, seed: number, round: number): Promise<Roun
       ...books.map(({ status }) => status ?? 'no order'),
       ...waits.map(({ party, stream, asks }) => `wait for ${forLogs(party ?? `${stream}: ${asks}`)}`),
     ]),
-    faults: [...sales, ...faults],
+    faults,
   }
 }
 

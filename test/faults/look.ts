@@ -1,15 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { AuditReport } from '@penstock/runtime/audit.ts'
 import { verifyStore } from '@penstock/standalone/audit.ts'
 import type { Product } from '../harness/product.ts'
-import { type Balances, balanceFaults, balancesOf, wealthOf } from './balances.ts'
+import { type Balances, balanceFaults, balancesOf, type Wealth, wealthOf } from './balances.ts'
 import { type Book, booksOf } from './books.ts'
 import { guardFaults, type Span } from './awake.ts'
 import type { Fold } from './fold.ts'
 import { moneyFaults } from './money.ts'
 import { orderFaults } from './orders.ts'
+import { type Sales, salesFaults } from './purchases.ts'
 import { foldedFaults, unreadFaults } from './read-models.ts'
 import { atRest } from './rest.ts'
-import { truthOf } from './truth.ts'
+import { type Truth, truthOf } from './truth.ts'
 import { unnamed, type Wait } from './waiting.ts'
 
 export type Look = {
@@ -20,16 +22,58 @@ export type Look = {
   readonly faults: readonly string[]
 }
 
+/** What a look has before it when everything has come to rest and the market has stopped. */
+export type Seen = {
+  readonly exit: number | null
+  readonly waits: readonly Wait[]
+  readonly books: readonly Book[]
+  readonly parked: readonly object[]
+  readonly audited: Pick<AuditReport, 'divergences' | 'ledger_balanced'>
+  readonly truth: Truth
+  readonly gainedMsat: bigint
+  readonly wealth: readonly Wealth[]
+  readonly balances: Balances
+  readonly awake: readonly Span[]
+  /** How read models are behind the facts, and other than these make them. */
+  readonly unread: readonly string[]
+  readonly unlike: readonly string[]
+  /** Where buyers are known by more than their orders. */
+  readonly sales?: Sales | undefined
+}
+
+/** All that has to hold then: each check has a history in `changed-*.ts` that breaks it. @returns a sentence for each that does not */
+export const faultsIn = (seen: Seen): readonly string[] => {
+  const { exit, waits, books, parked, audited, truth, gainedMsat, wealth, balances, awake, sales } = seen
+  return [
+    ...(sales ? salesFaults(sales, books) : []),
+    ...(exit === 0 ? [] : [`the market ended with ${exit} when it was asked to stop`]),
+    ...unnamed(waits),
+    ...orderFaults(books, waits),
+    ...(parked.length === 0 ? [] : [`parked: ${JSON.stringify(parked)}`]),
+    ...(audited.divergences === 0 && audited.ledger_balanced ? [] : [`the audit found ${JSON.stringify(audited)}`]),
+    ...moneyFaults(books, truth, gainedMsat),
+    ...balanceFaults(books, truth.payments, wealth, balances),
+    ...guardFaults(books, truth, awake),
+    ...seen.unread,
+    ...seen.unlike,
+  ]
+}
+
+type Known = {
+  /** The blocks up to a height in which the market was up and its node answered; none where nobody has written them down. */
+  readonly awake?: (height: number) => readonly Span[]
+  readonly sales?: Sales
+}
+
 /**
  * Lets everything come to rest, stops the market, and looks at all that it left behind.
  * @param beforeMsat what the market's node had before the first order
- * @param awake the blocks in which the market was up and its node answered; none where nobody has written them down
  */
 export async function lookAtAll(
   product: Product,
   fold: Fold,
   beforeMsat: bigint,
-  awake: (height: number) => readonly Span[] = () => [],
+  { awake = () => [], sales }: Known = {},
 ): Promise<Look> {
   const { dataDir } = product
   const waits = await atRest({
@@ -47,19 +91,21 @@ export async function lookAtAll(
   await fold.catchUp()
   const books = booksOf(fold.events)
   const truth = truthOf(dataDir)
-  const audited = await verifyStore(dataDir)
-  const faults = [
-    ...(exit === 0 ? [] : [`the market ended with ${exit} when it was asked to stop`]),
-    ...unnamed(waits),
-    ...orderFaults(books, waits),
-    ...(parked.length === 0 ? [] : [`parked: ${JSON.stringify(parked)}`]),
-    ...(audited.divergences === 0 && audited.ledger_balanced ? [] : [`the audit found ${JSON.stringify(audited)}`]),
-    ...moneyFaults(books, truth, gainedMsat),
-    ...balanceFaults(books, truth.payments, wealthOf(dataDir), balances),
-    ...guardFaults(books, truth, awake(truth.height)),
-    ...unread,
-    ...(await foldedFaults(dataDir, fold.events)),
-  ]
+  const faults = faultsIn({
+    exit,
+    waits,
+    books,
+    parked,
+    audited: await verifyStore(dataDir),
+    truth,
+    gainedMsat,
+    wealth: wealthOf(dataDir),
+    balances,
+    awake: awake(truth.height),
+    unread,
+    unlike: await foldedFaults(dataDir, fold.events),
+    sales,
+  })
   return { books, waits, balances, faults }
 }
 

@@ -1,5 +1,23 @@
 import type { Book } from './books.ts'
 
+/** What buyers of a round were told. */
+export type Sales = {
+  readonly round: number
+  /** How many wanted to buy. */
+  readonly planned: number
+  /** The orders that they were given. */
+  readonly bought: readonly string[]
+  /** What those heard last who were given none. */
+  readonly refusals: readonly string[]
+}
+
+/** @returns a sentence for each buyer that the market has wronged, and for each reason why there were too few of them */
+export const salesFaults = ({ round, planned, bought, refusals }: Sales, books: readonly Book[]): readonly string[] => [
+  ...purchaseFaults(planned, bought, books),
+  ...refusalFaults(planned, bought, refusals),
+  ...doorFaults(round, books),
+]
+
 /** Of three buyers two get an invoice, whatever strikes the market meanwhile: they ask again and again. */
 const [OF, GET] = [3, 2]
 
@@ -23,7 +41,7 @@ const EXPLAINED: readonly RegExp[] = []
  * Of buyers who ask until the market is calm each gets an invoice, or hears a reason that the plan explains.
  * @param refusals what those heard last who got none
  */
-export const refusalFaults = (planned: number, bought: readonly string[], refusals: readonly string[]): readonly string[] => [
+const refusalFaults = (planned: number, bought: readonly string[], refusals: readonly string[]): readonly string[] => [
   ...refusals
     .filter((refusal) => !EXPLAINED.some((known) => known.test(refusal)))
     .map((refusal) => `a buyer was refused when nothing struck any more: ${refusal}`),

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { until } from '@penstock/servers/lightning-process.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { graphql } from '../harness/buyer.ts'
@@ -7,6 +8,10 @@ import { payInParts, sendPart } from './raw-payments.ts'
 import { noLightning } from './servers.ts'
 
 const PRICE_MSAT = 5_000_000n
+/** Of a payment whose rest never comes. */
+const PART = { msat: PRICE_MSAT / 2n, totalMsat: PRICE_MSAT }
+/** A first guess of how long a payment takes; so many races are run, and more until each side has won. */
+const [SOON_MS, RACES, MOST_RACES] = [64, 5, 12]
 /** So that a probe proves each of them, whatever other channels the two have. */
 const SECRET = { options: { private: true } }
 const CANCEL = 'mutation ($input: CancelOrderInput!) { market { order { cancel(input: $input) { success } } } }'
@@ -24,10 +29,15 @@ describe.skipIf(noLightning)('buyers', () => {
   let start: Awaited<ReturnType<typeof agentsOf>>
   let agent: Agent
   let late: Deal
+  /** Bought and left alone, one of them with a part of its payment. */
+  let partly: { readonly deal: Deal; readonly part: Promise<string> }
   beforeAll(async () => {
     start = await agentsOf(here(), 'seller', 3)
     agent = start()
     late = await here().deal(SECRET)
+    const deal = await here().deal(SECRET)
+    partly = { deal, part: sendPart(node('buyer'), deal.invoice, PART) }
+    await partWaits(deal)
   })
   afterAll(() => agent.kill())
 
@@ -38,6 +48,11 @@ describe.skipIf(noLightning)('buyers', () => {
       const now = await invoice(deal)
       return now?.state === 'held' && now
     })
+
+  async function partWaits(deal: Deal): Promise<void> {
+    await until('the first part waits', async () => (await invoice(deal))?.htlcs.length === 1)
+    expect((await invoice(deal))?.state).toBe('open')
+  }
 
   async function isSold(deal: Deal): Promise<string> {
     await here().mineUntil(deal, 'VALID_CHANNEL_OPENING')
@@ -54,7 +69,19 @@ describe.skipIf(noLightning)('buyers', () => {
   async function isWithdrawn(deal: Deal): Promise<void> {
     await here().reaches(deal, 'BUYER_REJECTED')
     expect((await invoice(deal))?.state).toBe('cancelled')
-    expect((await here().lightning('buyer').payments.find(deal.paymentHash))?.state ?? 'failed').toBe('failed')
+    const payments = here().lightning('buyer').payments
+    await until('nothing is on its way', async () => ((await payments.find(deal.paymentHash))?.state ?? 'failed') === 'failed')
+  }
+
+  /** The one part that came of a payment went back, and nothing was held, sold or written into the books. */
+  async function isPartGivenBack(deal: Deal, part: Promise<string>): Promise<void> {
+    expect(await part).toBe('UnknownPaymentHash')
+    await here().payment(deal, 'failed')
+    const { state, htlcs = [] } = (await invoice(deal)) ?? {}
+    expect([state, htlcs.map((htlc) => [htlc.state, htlc.amountMsat])]).toEqual(['cancelled', [['cancelled', PART.msat]]])
+    const held = await here().lightning('market').holds.held()
+    expect(held.map(({ paymentHash }) => paymentHash)).not.toContain(deal.paymentHash)
+    expect(await here().told(deal)).not.toMatch(/"(HoldHeld|PaymentHeld|HoldSettled|LedgerPosted|OpeningAsked)"/)
   }
 
   it('a payment that fails changes nothing; one in parts that come at different heights is one, and its first end counts', async () => {
@@ -62,12 +89,10 @@ describe.skipIf(noLightning)('buyers', () => {
     // It has nothing on its side of any channel.
     const poor = here().lightning('seller').payments
     expect(await poor.pay(deal.invoice, { maxFeeMsat: 0n, timeoutMs: 5000 })).toMatchObject({ state: 'failed' })
-    const part = { msat: PRICE_MSAT / 2n, totalMsat: PRICE_MSAT }
-    const first = sendPart(node('buyer'), deal.invoice, part)
-    await until('the first part waits', async () => (await invoice(deal))?.htlcs.length === 1)
-    expect((await invoice(deal))?.state).toBe('open')
+    const first = sendPart(node('buyer'), deal.invoice, PART)
+    await partWaits(deal)
     await here().servers.mine(2)
-    const second = sendPart(node('buyer'), deal.invoice, part)
+    const second = sendPart(node('buyer'), deal.invoice, PART)
     const { htlcs } = await isHeld(deal)
     const [low = 0, high = 0] = htlcs.map(({ expiryHeight }) => expiryHeight).toSorted((a, b) => a - b)
     expect(high).toBe(low + 2)
@@ -128,16 +153,38 @@ describe.skipIf(noLightning)('buyers', () => {
     expect(await isSold(kept)).toContain('"receivedMsat":"5000000"')
   })
 
-  it('cancelled while the payment is on its way: the one or the other, and never both', async () => {
-    const deals = [await here().deal(SECRET), await here().deal(SECRET), await here().deal(SECRET)]
-    const ends = await Promise.all(
-      deals.map(async (deal) => {
-        const paying = pay(deal)
-        await until('it has left', async () => (await here().lightning('buyer').payments.find(deal.paymentHash)) !== undefined)
-        return { deal, isCancelled: await cancel(deal), paid: await paying }
-      }),
-    )
+  it('cancelled when one part of its payment has come: the part goes back, and the rest comes too late', async () => {
+    const deal = await here().deal(SECRET)
+    const part = sendPart(node('buyer'), deal.invoice, PART)
+    await partWaits(deal)
+    expect(await cancel(deal)).toBe(true)
+    await isWithdrawn(deal)
+    await isPartGivenBack(deal, part)
+    expect(await sendPart(node('buyer'), deal.invoice, PART)).toBe('UnknownPaymentHash')
+    expect((await here().seen(deal)).status).toBe('BUYER_REJECTED')
+  })
+
+  it('cancelled while the payment is on its way: now the one, now the other, and never both', async () => {
+    const ends: { readonly deal: Deal; readonly isCancelled: boolean }[] = []
+    // After how long the one and the other won last: the race is between them.
+    let [tooSoonMs, tooLateMs] = [0, Infinity]
+    const isBoth = (): boolean => tooSoonMs > 0 && tooLateMs < Infinity
+    while (ends.length < MOST_RACES && !(isBoth() && ends.length >= RACES)) {
+      const deal = await here().deal(SECRET)
+      const afterMs = tooLateMs === Infinity ? Math.max(SOON_MS, 2 * tooSoonMs) : (tooSoonMs + tooLateMs) / 2
+      const [isCancelled] = await Promise.all([sleep(afterMs).then(() => cancel(deal)), pay(deal)])
+      if (isCancelled) tooSoonMs = afterMs
+      else tooLateMs = afterMs
+      ends.push({ deal, isCancelled })
+    }
+    expect(isBoth()).toBe(true)
     for (const { deal, isCancelled } of ends) await (isCancelled ? isWithdrawn(deal) : isSold(deal))
+  })
+
+  it('one part of a payment has come when its time is over: the part goes back', async () => {
+    const { deal, part } = partly
+    await here().reaches(deal, 'BUYER_FAILED_TO_PAY')
+    await isPartGivenBack(deal, part)
   })
 
   it('the buyer’s node takes no such channel: nobody is paid, and the money comes back', async () => {
