@@ -4,7 +4,7 @@ import { closeChannel } from 'lightning'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { doubleSpend } from './double-spend.ts'
 import { type Deal, exchange } from './exchange.ts'
-import { type HandSeller, handSeller, openBy } from './hand-seller.ts'
+import { type HandSeller, handSeller, noChannel, openBy } from './hand-seller.ts'
 import { miner } from './miner.ts'
 import { noLightning } from './servers.ts'
 
@@ -44,10 +44,21 @@ describe.skipIf(noLightning)('a channel that is not what was sold', () => {
   let misled: Sold
   let borrowed: Sold
   let doubled: Sold
+  let foreign: Sold
 
   it('too small: as soon as it is seen', async () => {
     const small = await sold((sat) => toBuyer(sat - 1000))
     await isPaidBack(small, 'INVALID_CHANNEL_OPENING', /sat were sold/)
+  })
+
+  it('no channel at all: an output of a key as soon as it is seen; of anybody’s script nobody can say so', async () => {
+    const published = (which: 'ofKey' | 'ofScript') => async (sat: number) => {
+      const other = await noChannel(here(), sat)
+      await here().servers.chain.rpc('sendrawtransaction', other.raw)
+      return other[which]
+    }
+    foreign = await sold(published('ofScript'))
+    await isPaidBack(await sold(published('ofKey')), 'INVALID_CHANNEL_OPENING', /of type p2wpkh/)
   })
 
   it('pushed: refused where the seller says so', async () => {
@@ -87,5 +98,8 @@ describe.skipIf(noLightning)('a channel that is not what was sold', () => {
     await here().mineUntil(misled.deal, 'INVALID_CHANNEL_OPENING')
     for (const one of [misled, borrowed]) await isPaidBack(one, 'INVALID_CHANNEL_OPENING', /announced between other nodes/)
     await isPaidBack(doubled, 'SELLER_FAILED_TO_SEND_SWAP', /FundingReorged/)
+    // Deep enough long ago, and proven by nothing: it waits for the last height.
+    await here().reaches(foreign.deal, 'SELLER_OPENED_CHANNEL')
+    expect((await here().lightning('market').holds.find(foreign.deal.paymentHash))?.state).toBe('held')
   })
 })

@@ -11,7 +11,7 @@ import { until } from '@penstock/servers/lightning-process.ts'
 import { judged } from '@penstock/settlement/judged.ts'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { fundingKeysOf } from './funding-keys.ts'
-import { type Opened, openBy } from './hand-seller.ts'
+import { noChannel, type Opened, openBy } from './hand-seller.ts'
 import { connected, network, noLightning, rpcOfChain } from './servers.ts'
 
 const SAT = 500_000
@@ -21,13 +21,13 @@ type Case = { readonly outpoint: string; readonly said: Said | null; readonly te
 
 /** What the evidence of a real network proves, with blocks from lnd alone and from btcd. */
 describe.skipIf(noLightning)('proofs of a channel', () => {
-  const servers = network({ nodes: ['market', 'seller', 'buyer'] })
+  const servers = network({ nodes: ['market', 'seller', 'buyer', 'other'] })
   const node = (alias: string) => servers().node(alias)
   let heldAtHeight = 0
   let byLnd: EvidencePorts
   let byBtcd: EvidencePorts
   beforeAll(async () => {
-    for (const one of servers().nodes) await fund(servers(), one, 10_000_000, 6)
+    for (const alias of ['market', 'seller', 'buyer']) await fund(servers(), node(alias), 10_000_000, 6)
     const toSeller = await openAnnounced(servers(), node('market'), node('seller'), 2_000_000)
     await knowsChannel(node('market'), toSeller)
     const market = connected(servers(), 'market')
@@ -95,13 +95,20 @@ describe.skipIf(noLightning)('proofs of a channel', () => {
   let secret: string
   let taproot: string
   let small: string
+  /** Private, and to another node than the buyer's. */
+  let misled: string
+  let foreign: Awaited<ReturnType<typeof noChannel>>
+  let fundingKeys: readonly [string, string]
 
   it('one that waits proves nothing, whoever looks', async () => {
-    ;[secret, taproot, small] = [
+    ;[secret, taproot, small, misled] = [
       await open({ isPrivate: true }),
       await open({ isPrivate: true, isTaproot: true }),
       await open({ isPrivate: true, sat: SAT - 1 }),
+      await open({ isPrivate: true, peer: node('other') }),
     ]
+    foreign = await noChannel({ servers: servers() }, SAT)
+    await servers().chain.rpc('sendrawtransaction', foreign.raw)
     const one = { outpoint: secret, said: said() }
     expect(await judgedBy(byLnd, one)).toEqual(undecided('transaction'))
     expect(await judgedBy(byBtcd, one)).toEqual(undecided('confirmations'))
@@ -114,9 +121,10 @@ describe.skipIf(noLightning)('proofs of a channel', () => {
     await servers().mine(2)
     for (const outpoint of [secret, taproot])
       await Promise.all([isActive(node('seller'), outpoint), isActive(node('buyer'), outpoint)])
+    await Promise.all([isActive(node('seller'), misled), isActive(node('other'), misled)])
     const { output } = await evidence({ outpoint: secret, said: null }, byLnd)
     expect(scriptKind(output?.script ?? '')).toBe('p2wsh')
-    const fundingKeys = await fundingKeysOf(node('seller'), node('buyer'), output?.script ?? '')
+    fundingKeys = await fundingKeysOf(node('seller'), node('buyer'), output?.script ?? '')
     const terms = { isPrivate: true }
     const one = { outpoint: secret, terms, said: { ...said(), fundingKeys } }
     expect(await verdict(one)).toEqual(valid('probe', 3))
@@ -138,6 +146,26 @@ describe.skipIf(noLightning)('proofs of a channel', () => {
     expect(await wrong({ capacitySat: BigInt(SAT) + 1n })).toMatchObject({ reason: 'attested-capacity' })
     expect(await wrong({ nodeKeys: [node('seller').pubkey, node('market').pubkey] })).toMatchObject({ reason: 'attested-nodes' })
     expect(await wrong({ pushSat: 1n })).toMatchObject({ reason: 'attested-push' })
+  })
+
+  it('to somebody else and signed as the buyer’s, or anybody’s script: no probe, and at the last height a rails seller’s word alone', async () => {
+    for (const outpoint of [misled, foreign.ofScript]) {
+      const one = { outpoint, terms: { isPrivate: true }, said: said() }
+      const shown = await evidence(one, byLnd)
+      const late = (terms: object, seen = shown) => judged(termsOf({ ...one.terms, ...terms }), seen, { lastHeight: true })
+      expect(shown.probe).toBe('not-reached')
+      expect(await verdict(one)).toEqual(undecided('peer-proof'))
+      // Nothing will ever announce it: the payout waits for all of its blocks.
+      expect(late({})).toEqual(valid(null, 3, true))
+      expect(late({ rails: false })).toEqual(undecided('peer-proof'))
+      expect(late({}, { ...shown, attestation: null, attestationSigner: null })).toEqual(undecided('peer-proof'))
+    }
+    const keys = { outpoint: foreign.ofScript, said: { ...said(), fundingKeys } }
+    expect(await verdict(keys, true)).toMatchObject({ reason: 'script-mismatch' })
+  })
+
+  it('an output of a key is no channel, whatever was signed, and at the last height too', async () => {
+    expect(await verdict({ outpoint: foreign.ofKey, said: said() }, true)).toMatchObject({ reason: 'not-a-funding-output' })
   })
 
   it('older than the hold: somebody’s channel, and not the one that was bought', async () => {
