@@ -8,10 +8,10 @@ import { act } from '../people.ts'
 import { planOf } from '../plan.ts'
 import { purchaseFaults } from '../purchases.ts'
 import { type Random, seeded, seedOf } from '../random.ts'
-import { toLastHeight } from './last-height.ts'
+import { toLastHeight, type Walked } from './last-height.ts'
 import { lookAtAll, type World } from './look.ts'
 import { minerOf } from './miner.ts'
-import { blowsOf, paying, told } from './plan.ts'
+import { blowsOf, paying, told, toldWay, wayOf } from './plan.ts'
 import { strike } from './strike.ts'
 import { type Struck, struckIn } from './struck.ts'
 import { standingsOf } from './wealth.ts'
@@ -29,7 +29,7 @@ const env = {
 const ORDERS = 4
 const LONG_MS = 20_000
 const PATIENCE_MS = 60_000
-/** In the first of so many rounds a payment is held up to its last height. */
+/** In the first of so many rounds payments are held up to their last height. */
 const LAST_HEIGHT_EVERY = 3
 
 export type LightningReport = Report & { readonly struck: Struck }
@@ -68,7 +68,9 @@ async function oneRound(world: World, seed: number, round: number): Promise<Ligh
     pubkey: info.pubkey,
     uri: `${info.pubkey}@${node.socket}`,
   }))
-  const wentBack = round % LAST_HEIGHT_EVERY === 1 ? [await toLastHeight(world)] : []
+  const ways = round % LAST_HEIGHT_EVERY === 1 ? [wayOf(random, people.buyers)] : []
+  const walks: Walked[] = []
+  for (const way of ways) walks.push(await toLastHeight(world, way))
   const over = new AbortController()
   const mining = mineOn(world, random, over.signal)
   const [{ bought, refusals }, kills] = await Promise.all([
@@ -82,17 +84,17 @@ async function oneRound(world: World, seed: number, round: number): Promise<Ligh
   const { books, faults } = await lookAtAll(world)
   return {
     round,
-    plan: blows.map(told),
+    plan: [...ways.flatMap(toldWay), ...blows.map(told)],
     invoices: bought.length,
     refusals,
     seconds: (performance.now() - begun) / 1000,
     struck: struckIn(
       fold.events,
       kills,
-      wentBack.map(({ off }) => off),
+      walks.map(({ walk }) => walk),
     ),
     statuses: counted(books.map(({ status }) => status ?? 'no order')),
-    faults: [...wentBack.flatMap((one) => one.faults), ...purchaseFaults(ORDERS, bought, books), ...faults],
+    faults: [...walks.flatMap((one) => one.faults), ...purchaseFaults(ORDERS, bought, books), ...faults],
   }
 }
 

@@ -2,73 +2,204 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pay } from '@penstock/cluster/regtest/pay.ts'
 import { until } from '@penstock/servers/lightning-process.ts'
+import type { OrderStatus } from '@penstock/kernel/order-status.ts'
 import { buy } from '../../harness/buyer.ts'
 import { parseMetrics } from '../../observability/metrics.ts'
+import { type Book, booksOf } from '../books.ts'
 import type { World } from './look.ts'
+import type { OwnBlocks } from './miner.ts'
+import { type Way, WAY_BLOCKS, type WayBlow } from './plan.ts'
+import { confirmationsOf, heldNow, killNow } from './strike.ts'
+import type { Walk } from './struck.ts'
 
-/** Blocks before the end of a payment at which the guard gives it back; lnd by itself waits 12 more. */
+/** Blocks before the end of a payment at which the guard has settled it or given it back; lnd by itself waits 12 more. */
 const GUARD_BLOCKS = 24
+/** Below that a funding is refused as too late. What is named has 20 blocks to confirm, and as many again after a re-org. */
+const NAMED_LEFT = 34
+const TAKEN_BACK_LEFT = 16
 
-/** `off`: the height at which the payment went back, less its last height; -1 where it was gone before that. */
-export type WentBack = { readonly off: number; readonly faults: readonly string[] }
+export type Walked = { readonly walk: Walk; readonly faults: readonly string[] }
+
+/** An order whose payment is held. */
+type Held = { readonly id: string; readonly hash: string; readonly buyer: string; readonly lastHeight: number }
+/** Its funding waits for a block. */
+type Funded = Held & { readonly outpoint: string; readonly raw: string }
 
 /**
- * A buyer pays, every seller is away, and blocks come until the payment has to go back: lnd shows it held in the block
- * before its last height, and given back at it.
+ * Two payments come to one last height under blows. Both fundings are named late and lose their first block to a re-org, so
+ * that neither channel is deep enough to be proven before; one is confirmed again by the last height, the other is not.
+ * There the first has to be taken and the second given back, whoever was just killed.
  */
-export async function toLastHeight(world: World): Promise<WentBack> {
-  const { regtest, miner } = world
-  const { network, agents } = regtest
-  const [market] = network.having('market')
-  const [buyer] = network.having('buyer')
-  if (!market || !buyer) throw new Error('the network has no market or no buyer')
+export async function toLastHeight(world: World, way: Way): Promise<Walked> {
+  const { network, agents } = world.regtest
   const sellers = network.having('seller').map(({ alias }) => alias)
-  const height = (): Promise<number> => network.servers.chain.rpc('getblockcount')
-
-  const { id, invoice } = await buy(regtest, { connection_uri: `${buyer.info.pubkey}@${buyer.node.socket}` })
+  const bought = [await buyAs(world, way.confirmed), await buyAs(world, way.unconfirmed)] as const
+  // Who is asked early would have to be proven early.
   for (const alias of sellers) await agents.stop(alias)
-  const { payment_hash: hash } = await pay(network, buyer, invoice)
-  // An order that asks nobody any more ends with its attempt, which is sooner.
-  await until('a seller is asked', async () =>
+  return world.miner.alone(async (blocks) => {
+    const held = [await holdOf(world, bought[0]), await holdOf(world, bought[1])] as const
+    const [{ lastHeight }] = held
+    if (held[1].lastHeight !== lastHeight) throw new Error('no block was made, and the payments end at different heights')
+    for (const { id } of held) await asked(world, id)
+    await blocks.mine(lastHeight - NAMED_LEFT - (await heightOf(world)))
+    for (const alias of sellers) agents.start(alias)
+    const taken = await funded(world, held[0])
+    const givenBack = await funded(world, held[1])
+    await takenBack(world, [taken, givenBack], blocks)
+    await blocks.extend(lastHeight - WAY_BLOCKS - (await heightOf(world)))
+    await network.servers.inStep()
+    await marketAt(world, lastHeight - WAY_BLOCKS)
+    const { struck, reachedAt } = await walk(world, way, taken, blocks)
+    await blocks.guarded()
+    const faults = [
+      ...(await endFaults(world, taken, 'succeeded', 'VALID_CHANNEL_OPENING', reachedAt)),
+      ...(await endFaults(world, givenBack, 'failed', 'SELLER_FAILED_TO_SEND_SWAP', reachedAt)),
+    ]
+    const isTaken = ((await bookOf(world, taken.id))?.settled.length ?? 0) > 0
+    const isGivenBack = ((await bookOf(world, givenBack.id))?.cancelled.length ?? 0) > 0
+    return {
+      walk: { blows: struck, isTaken: isTaken && faults.length === 0, isGivenBack: isGivenBack && faults.length === 0 },
+      faults,
+    }
+  })
+}
+
+type Bought = { readonly id: string; readonly invoice: string; readonly buyer: string }
+
+async function buyAs({ regtest }: World, alias: string): Promise<Bought> {
+  const { info, node } = regtest.network.person(alias)
+  const { id, invoice } = await buy(regtest, { connection_uri: `${info.pubkey}@${node.socket}` })
+  return { id, invoice, buyer: alias }
+}
+
+async function holdOf({ regtest: { network } }: World, { id, invoice, buyer }: Bought): Promise<Held> {
+  const { payment_hash: hash } = await pay(network, network.person(buyer), invoice)
+  const hold = await network.person('market').lightning.holds.find(hash)
+  const ends = hold?.htlcs.map(({ expiryHeight }) => expiryHeight) ?? []
+  return { id, hash, buyer, lastHeight: Math.min(...ends) - GUARD_BLOCKS }
+}
+
+const asked = ({ regtest }: World, id: string) =>
+  until(`a seller is asked for ${id}`, async () =>
     JSON.stringify(await regtest.operator('GET', `/orders/${id}`)).includes('"OpeningAsked"'),
   )
-  const hold = () => market.lightning.holds.find(hash)
-  const held = (await hold())?.htlcs.map(({ expiryHeight }) => expiryHeight) ?? []
-  const lastHeight = Math.min(...held) - GUARD_BLOCKS
-  const off = await miner.alone(async ({ mine }) => {
-    await mine(lastHeight - 1 - (await height()))
-    await until(`the market is at ${lastHeight - 1}`, async () => (await marketHeight(world)) === lastHeight - 1)
-    if ((await hold())?.state !== 'held') return -1
-    await mine()
-    await until('it is given back', async () => (await hold())?.state === 'cancelled')
-    return (await height()) - lastHeight
-  })
-  const state = await until('the payer knows', async () => {
-    const payment = await buyer.lightning.payments.find(hash)
-    return payment?.state !== 'in-flight' && (payment?.state ?? 'unknown')
-  })
-  const { payment_status: told } = await until('the order is over', async () => {
-    const report = await regtest.operator<{ status: string; payment_status: string | null }>('GET', `/orders/${id}`)
-    return report.status === 'SELLER_FAILED_TO_OPEN_CHANNEL' && report
-  })
-  for (const alias of sellers) agents.start(alias)
-  return {
-    off,
-    faults: [
-      // Where its window ended first, as on a very busy machine, there was no last height.
-      ...(off === 0 || (off < 0 && told !== 'HODL_INVOICE_TIMEOUT')
-        ? []
-        : [`order ${id} was given back ${off < 0 ? 'before' : 'after'} its last height ${lastHeight}`]),
-      ...(state === 'failed' ? [] : [`order ${id} was given back, and its payment is ${state} at the payer`]),
-      ...(off !== 0 || told === 'HODL_INVOICE_TIMEOUT'
-        ? []
-        : [`order ${id} was given back at its last height, and tells ${told}`]),
-    ],
+
+async function funded(world: World, held: Held): Promise<Funded> {
+  await reaches(world, held.id, 'WAITING_FOR_ON_CHAIN_CONFIRMATION')
+  const outpoint = (await bookOf(world, held.id))?.noted?.outpoint ?? ''
+  const raw = await world.regtest.network.servers.chain.rpc<string>('getrawtransaction', outpoint.split(':')[0], 0)
+  return { ...held, outpoint, raw }
+}
+
+/** Both are confirmed once, just in time, and go back to the mempool, where they may wait beyond their last height. */
+async function takenBack(world: World, orders: readonly Funded[], blocks: OwnBlocks): Promise<void> {
+  const [{ lastHeight } = { lastHeight: 0 }] = orders
+  await blocks.extend(lastHeight - TAKEN_BACK_LEFT - 1 - (await heightOf(world)))
+  await blocks.extend(
+    1,
+    orders.map(({ raw }) => raw),
+  )
+  for (const { id } of orders) await reaches(world, id, 'ON_CHAIN_CONFIRMATION')
+  await blocks.replace(1)
+  for (const { id } of orders) await reaches(world, id, 'WAITING_FOR_ON_CHAIN_CONFIRMATION')
+}
+
+/**
+ * Blocks up to the last height, with blows between them. Nothing has to be done about either payment below it, so that the
+ * next block waits only for whom the plan lets come back. With the last height it is the guard's turn: no block follows
+ * before both payments are gone, or the miner has waited for long enough to call it a fault. A re-org that strikes right
+ * there is one block more that came at once.
+ * @returns what struck, and when the chain was told to reach the last height
+ */
+async function walk(world: World, { blows, confirmedLeft }: Way, { lastHeight, outpoint, raw }: Funded, blocks: OwnBlocks) {
+  const left = [...blows]
+  const struck: Walk['blows'][number][] = []
+  let reachedAt = Number.POSITIVE_INFINITY
+  const reach = (height: number): void => {
+    if (height >= lastHeight) reachedAt = Math.min(reachedAt, Date.now())
+  }
+  for (let height = await heightOf(world); ; height = await heightOf(world)) {
+    const [blow] = left
+    if (blow && blow.left >= lastHeight - height) {
+      left.shift()
+      // Any deeper the channel could be proven below the last height.
+      const confirms = height + 1 >= lastHeight ? [raw] : []
+      if (blow.what === 'reorg') reach(height + 1)
+      struck.push(await strikeNow(world, blow, () => blocks.replace(blow.what === 'reorg' ? blow.depth : 0, confirms)))
+      continue
+    }
+    if (height >= lastHeight) return { struck, reachedAt }
+    const isDue = height + 1 >= lastHeight - confirmedLeft && (await confirmationsOf(world, outpoint)) === 0
+    reach(height + 1)
+    await blocks.extend(1, isDue ? [raw] : [])
   }
 }
 
+async function strikeNow(world: World, blow: WayBlow, replace: () => Promise<void>): Promise<Walk['blows'][number]> {
+  if (blow.what === 'reorg') {
+    const held = (await heldNow(world)).length
+    await replace()
+    return { what: 'a re-org of two blocks', held }
+  }
+  const { who, held } = await killNow(world, blow.whom)
+  if (blow.isBack) await marketAt(world, await heightOf(world))
+  return { what: who, held }
+}
+
+/** What was said, and when: nothing before the last height, and then what the chain shows. */
+async function endFaults(
+  world: World,
+  { id, hash, buyer, lastHeight }: Funded,
+  wanted: 'succeeded' | 'failed',
+  status: OrderStatus,
+  reachedAt: number,
+): Promise<readonly string[]> {
+  const { network, operator } = world.regtest
+  const state = await until('the payer knows', async () => {
+    const payment = await network.person(buyer).lightning.payments.find(hash)
+    return payment?.state !== 'in-flight' && (payment?.state ?? 'unknown')
+  })
+  const report = await until('the order is over', async () => {
+    const now = await operator<{ status: string; payment_status: string | null }>('GET', `/orders/${id}`)
+    return !BEFORE.has(now.status) && now
+  })
+  await world.fold.catchUp()
+  const words = world.fold.events.filter(
+    ({ category, aggregateId, fact }) =>
+      category === 'settlement' && aggregateId === id && (fact.type === 'SettleRequested' || fact.type === 'CancelRequested'),
+  )
+  const told = status === 'VALID_CHANNEL_OPENING' ? 'SUCCESSFUL_PAYMENT' : 'HODL_INVOICE_TIMEOUT'
+  return [
+    ...words
+      .filter(({ at }) => at < reachedAt)
+      .map(({ fact }) => `order ${id}: ${fact.type} before its last height ${lastHeight}`),
+    ...(state === wanted ? [] : [`order ${id} came to its last height, and its payment is ${state} at the payer, not ${wanted}`]),
+    ...(report.status === status ? [] : [`order ${id} came to its last height, and is ${report.status}, not ${status}`]),
+    ...(report.payment_status === told ? [] : [`order ${id} came to its last height, and tells ${report.payment_status}`]),
+  ]
+}
+
+const BEFORE = new Set(['WAITING_FOR_ON_CHAIN_CONFIRMATION', 'ON_CHAIN_CONFIRMATION', 'SELLER_OPENED_CHANNEL'])
+
+const reaches = (world: World, id: string, status: OrderStatus) =>
+  until(`order ${id} is ${status}`, async () => (await bookOf(world, id))?.status === status)
+
+async function bookOf({ fold }: World, id: string): Promise<Book | undefined> {
+  await fold.catchUp()
+  return booksOf(fold.events).find((book) => book.id === id)
+}
+
+const heightOf = ({ regtest: { network } }: World) => network.servers.chain.rpc<number>('getblockcount')
+
+/** Its process answers, and so does its lnd, and both have seen this block. */
+const marketAt = (world: World, height: number) =>
+  until(`the market is at ${height}`, async () => {
+    const { synced, height: seen } = await world.regtest.network.person('market').lightning.info()
+    return synced && seen === height && (await tipHeight(world)) === height
+  })
+
 /** Of the chain that the market follows, as it stood some seconds ago at the most. */
-async function marketHeight({ regtest: { url, dataDir } }: World): Promise<number> {
+async function tipHeight({ regtest: { url, dataDir } }: World): Promise<number> {
   const token = readFileSync(join(dataDir, 'operator.token'), 'utf8').trim()
   const page = await fetch(`${url}/operator/metrics`, { headers: { authorization: `Bearer ${token}` } })
   return parseMetrics(await page.text()).max({ name: 'penstock_chain_tip_height' })

@@ -7,7 +7,7 @@ import { regtestMissing } from '../../harness/regtest.ts'
 import { shown } from '../command.ts'
 import { seeded } from '../random.ts'
 import { lightningCampaign, type LightningReport } from './campaign.ts'
-import { blowsOf } from './plan.ts'
+import { blowsOf, wayOf } from './plan.ts'
 import { lacking, struckShown } from './struck.ts'
 
 const ROUNDS = 3
@@ -26,14 +26,33 @@ test('a seed gives the same blows again, to everybody who may die', () => {
   expect(blows.some(({ what }) => what === 'take back')).toBe(true)
 })
 
+test('a seed gives the same way to a last height again, with a blow before it', () => {
+  const buyers = ['a', 'b']
+  expect(wayOf(seeded(seed), buyers)).toEqual(wayOf(seeded(seed), buyers))
+  const ways = Array.from({ length: 300 }, (_, index) => wayOf(seeded(seed + index), buyers))
+  for (const { confirmed, unconfirmed, blows } of ways) {
+    expect(new Set([confirmed, unconfirmed])).toEqual(new Set(buyers))
+    expect(blows[0]?.left).toBeGreaterThan(0)
+  }
+  const all = ways.flatMap(({ blows }) => blows.map((blow) => `${blow.left} ${blow.what === 'kill' ? blow.whom.of : blow.what}`))
+  expect(new Set(all).size).toBe(4 * 3)
+})
+
 test('rounds in which nothing struck prove too little', () => {
-  const struck = { kills: [], lastHeights: [], reorged: 0, settled: 0, sellersPaid: 0, givenBack: 0 }
-  expect(lacking([{ struck }])).toHaveLength(9)
+  const struck = { kills: [], walks: [], reorged: 0, settled: 0, sellersPaid: 0, givenBack: 0 }
+  expect(lacking([{ struck }])).toHaveLength(11)
   const died = (['the market', "the market's lnd", 'an agent', "a seller's lnd"] as const).map((who) => ({ who, held: 1 }))
-  const full = { kills: died, lastHeights: [0], reorged: 1, settled: 1, sellersPaid: 1, givenBack: 1 }
+  const walk = { blows: [{ what: 'the market', held: 2 }], isTaken: true, isGivenBack: true } as const
+  const full = { kills: died, walks: [walk], reorged: 1, settled: 1, sellersPaid: 1, givenBack: 1 }
   expect(lacking([{ struck }, { struck: full }])).toEqual([])
-  const idle = { ...full, kills: died.map((kill) => ({ ...kill, held: 0 })), lastHeights: [1] }
-  expect(lacking([{ struck: idle }])).toHaveLength(5)
+  const idle = { ...full, kills: died.map((kill) => ({ ...kill, held: 0 })) }
+  expect(lacking([{ struck: idle }])).toHaveLength(4)
+  const unhurt = [{ ...walk, blows: [] }]
+  expect(lacking([{ struck: { ...full, walks: unhurt } }])).toEqual([
+    'There never was a blow on the way to a last height while payments were held.',
+  ])
+  const late = [{ ...walk, isTaken: false, isGivenBack: false }]
+  expect(lacking([{ struck: { ...full, walks: late } }])).toHaveLength(2)
 })
 
 test.skipIf(regtestMissing !== undefined)(

@@ -4,24 +4,41 @@ import { miner as handMiner } from '../../lightning/miner.ts'
 
 /** By then the guard has settled or cancelled. */
 const GUARD_BLOCKS = 24
-/** A market or a node that was just killed needs a while until it guards again. */
-const GUARDS_WITHIN_MS = 60_000
+/**
+ * A market or a node that was just killed needs a while until it guards again: the guard may come by its clock alone, after
+ * 30 s, and then waits for three answers, each up to 23 s.
+ */
+const GUARDS_WITHIN_MS = 120_000
 const AGAIN_MS = 100
 
-/** The one hand that makes blocks, so that it can be said what was held at which height. */
-export type Miner = {
+type Blocks = {
   /** @param count so many without a look in between */
   mine(count?: number): Promise<void>
   reorganise(depth: number): Promise<void>
+}
+
+/** Also blocks that wait for nobody, the first of which has these transactions and no others. */
+export type OwnBlocks = Blocks & {
+  extend(count: number, transactions?: readonly string[]): Promise<void>
+  /** A branch comes as one: nothing can be done between what it takes back and what it brings. */
+  replace(depth: number, transactions?: readonly string[]): Promise<void>
+  /** What has made such blocks up to a last height waits for this before the next one. */
+  guarded(): Promise<void>
+}
+
+/** The one hand that makes blocks, so that it can be said what was held at which height. */
+export type Miner = Blocks & {
   /** Lets somebody make blocks by himself, with nobody else's in between. */
-  alone<T>(work: (blocks: Pick<Miner, 'mine' | 'reorganise'>) => Promise<T>): Promise<T>
+  alone<T>(work: (blocks: OwnBlocks) => Promise<T>): Promise<T>
   /** Holds that were found where none may be. */
   readonly faults: readonly string[]
 }
 
 /**
  * After each block every hold whose last height has come has to be gone before the next block: nobody may count on the chain
- * to wait, but what was killed a moment before gets its time.
+ * to wait, but what was killed a moment before gets its time. That is two minutes, where real blocks are ten apart: who has
+ * not acted by then is late. Before its last height nothing has to be done about a hold, so that blocks may come while
+ * everybody is dead.
  */
 export function minerOf({ servers, having }: Network): Miner {
   const faults: string[] = []
@@ -57,7 +74,11 @@ export function minerOf({ servers, having }: Network): Miner {
   }
   // btcd's own blocks would take up again at once what the old ones had confirmed.
   const byHand = handMiner(servers)
-  const blocks = {
+  const hasty = handMiner({ chain: servers.chain, inStep: () => Promise.resolve() })
+  const blocks: OwnBlocks = {
+    guarded,
+    extend: (count, transactions) => hasty.extend(count, transactions),
+    replace: (depth, transactions) => hasty.replace(depth, transactions),
     async mine(count = 1): Promise<void> {
       await servers.mine(count)
       await guarded()

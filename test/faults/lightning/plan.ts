@@ -13,6 +13,52 @@ export type Blow = { readonly atMs: number } & (
   | { readonly what: 'take back' }
 )
 
+/** What strikes shortly before a last height, so many blocks before it. */
+export type WayBlow = { readonly left: number } & (
+  | {
+      readonly what: 'kill'
+      readonly whom: Victim
+      /** Whether it is back before the next block comes, as with ten minutes in between. */
+      readonly isBack: boolean
+    }
+  | { readonly what: 'reorg'; readonly depth: number }
+)
+
+/** How two payments come to the last height that they share. */
+export type Way = {
+  /** Who buys what is confirmed at last, and who what is not. */
+  readonly confirmed: string
+  readonly unconfirmed: string
+  /** So many blocks before the last height the funding has its first confirmation: too few are left for all that it needs. */
+  readonly confirmedLeft: number
+  readonly blows: readonly WayBlow[]
+}
+
+/** Nothing strikes a way sooner. */
+export const WAY_BLOCKS = 3
+
+/** All choices of a way. One blow at the least strikes while both payments are held for certain. */
+export function wayOf(random: Random, buyers: readonly string[]): Way {
+  const confirmed = random.pick(buyers)
+  const others = buyers.filter((alias) => alias !== confirmed)
+  const kill = (of: Victim['of']) => (left: number) =>
+    ({ what: 'kill', left, whom: { of, alias: 'market' }, isBack: left > 0 && random.chance(0.4) }) as const
+  const kinds: readonly ((left: number) => WayBlow)[] = [
+    kill('process'),
+    kill('lnd'),
+    (left) => ({ what: 'reorg', left, depth: UNUSED_CONFIRMATIONS }),
+  ]
+  const first = random.pick(kinds)
+  const more = kinds.filter((kind) => kind !== first && random.chance(0.7))
+  const blows = [first(random.between(1, WAY_BLOCKS)), ...more.map((kind) => kind(random.between(0, WAY_BLOCKS)))]
+  return {
+    confirmed,
+    unconfirmed: random.pick(others.length > 0 ? others : buyers),
+    confirmedLeft: random.between(0, UNUSED_CONFIRMATIONS - 1),
+    blows: blows.toSorted((one, other) => other.left - one.left),
+  }
+}
+
 /** lnd uses a channel from its third confirmation on, and gives it up when its funding loses its block. */
 export const UNUSED_CONFIRMATIONS = 2
 
@@ -55,7 +101,14 @@ export const paying = (purchases: readonly Purchase[], longMs: number): readonly
 /** For logs. */
 export const told = (blow: Blow): string => `${(blow.atMs / 1000).toFixed(1)} s ${whatOf(blow)}`
 
-function whatOf(blow: Blow): string {
+export const toldWay = ({ confirmed, confirmedLeft, blows }: Way): readonly string[] => [
+  `${confirmed}'s channel is confirmed with ${confirmedLeft} blocks left`,
+  ...blows.map(
+    (blow) => `with ${blow.left} left ${whatOf(blow)}${blow.what === 'kill' && blow.isBack ? ', back for the next' : ''}`,
+  ),
+]
+
+function whatOf(blow: Blow | WayBlow): string {
   if (blow.what === 'kill') return `kill ${blow.whom.alias}${blow.whom.of === 'lnd' ? "'s lnd" : ''}`
   return blow.what === 'reorg' ? `reorg ${blow.depth}` : blow.what
 }

@@ -25,6 +25,10 @@ export async function strike(world: World, blows: readonly Blow[]): Promise<read
 /** While the market holds a buyer's money; where nobody pays any more, all the same. */
 async function kill(world: World, whom: Victim): Promise<Kill> {
   await soon(async () => (await heldNow(world)).length > 0 && pidOf(world, whom) !== undefined)
+  return killNow(world, whom)
+}
+
+export async function killNow(world: World, whom: Victim): Promise<Kill> {
   const held = (await heldNow(world)).length
   const pid = pidOf(world, whom)
   // It may be dead already.
@@ -57,14 +61,14 @@ async function takeBack(world: World, { mine, reorganise }: Pick<Miner, 'mine' |
   })
 }
 
-async function confirmationsOf({ regtest: { network } }: World, outpoint: string): Promise<number> {
+export async function confirmationsOf({ regtest: { network } }: World, outpoint: string): Promise<number> {
   const [txid, vout] = outpoint.split(':')
   const output = await network.servers.chain.rpc<{ confirmations: number } | null>('gettxout', txid, Number(vout), false)
   return output?.confirmations ?? 0
 }
 
 /** Orders with a payment that is neither taken nor given back. */
-async function heldNow({ fold }: World): Promise<readonly Book[]> {
+export async function heldNow({ fold }: World): Promise<readonly Book[]> {
   await fold.catchUp()
   return booksOf(fold.events).filter(({ isHeld, settled, cancelled }) => isHeld && settled.length + cancelled.length === 0)
 }
