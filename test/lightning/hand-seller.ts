@@ -1,7 +1,9 @@
+import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { systemClock } from '@penstock/adapters/system/clock.ts'
 import { systemIds } from '@penstock/adapters/system/ids.ts'
 import { type Attestation, attestationText } from '@penstock/bitcoin/attestation.ts'
+import { readTransaction } from '@penstock/bitcoin/raw.ts'
 import { openLog } from '@penstock/runtime/log.ts'
 import { attestFunds } from '@penstock/seller-agent/attest.ts'
 import { openJournal } from '@penstock/seller-agent/journal.ts'
@@ -9,11 +11,14 @@ import { type ListedSale, type Market, openMarket } from '@penstock/seller-agent
 import { ensureRegistered } from '@penstock/seller-agent/register.ts'
 import { type SellerTerms, pace } from '@penstock/seller-agent/terms.ts'
 import type { LndNode } from '@penstock/servers/lightning-lnd.ts'
-import { connect } from '@penstock/servers/lightning-channels.ts'
+import { ANYONE } from '@penstock/servers/lightning-btcd.ts'
+import { connect, freeCoin, spendAnyone } from '@penstock/servers/lightning-channels.ts'
 import { until } from '@penstock/servers/lightning-process.ts'
 import { openChannel } from 'lightning'
 import { scratch } from '../harness/product.ts'
 import type { Deal, Exchange } from './exchange.ts'
+
+const FEE_SAT = 2000
 
 export const TERMS: SellerTerms = {
   totalSizeSat: 200_000_000n,
@@ -42,6 +47,8 @@ export type Opened = {
 export type HandSeller = {
   readonly market: Market
   readonly node: LndNode
+  /** For what the market's other clients ask. */
+  readonly apiKey: string
   /** Waits until the market wants the channel. */
   readonly sale: (deal: Deal) => Promise<ListedSale>
   /** @returns its outpoint, when its funding is in the mempool */
@@ -81,6 +88,7 @@ export async function handSeller(at: Exchange, alias: string, isRails: boolean, 
   return {
     market,
     node,
+    apiKey: registered.apiKey,
     attest,
     sale: (deal) =>
       until('the market wants the channel', async () =>
@@ -128,4 +136,23 @@ export async function openBy(node: LndNode, { servers }: Pick<Exchange, 'servers
     (await servers.chain.rpc<string[]>('getrawmempool')).includes(transaction_id),
   )
   return `${transaction_id}:${transaction_vout}`
+}
+
+type NoChannel = {
+  /** In hex; nobody has seen it. */
+  readonly raw: string
+  /** The outpoint that pays to a key. */
+  readonly ofKey: string
+  /** The outpoint that looks like a channel's funding: it pays to somebody's script. */
+  readonly ofScript: string
+}
+
+/** A transaction with outputs of so much, none of which is a channel. */
+export async function noChannel({ servers: { chain } }: Pick<Exchange, 'servers'>, sat: number): Promise<NoChannel> {
+  const coin = await freeCoin(chain)
+  const outputs = [`0014${randomBytes(20).toString('hex')}`, ANYONE.script].map((script) => ({ script, sat }))
+  const change = { script: ANYONE.script, sat: coin.sat - 2 * sat - FEE_SAT }
+  const raw = spendAnyone(coin, [...outputs, change])
+  const { txid } = readTransaction(raw)
+  return { raw, ofKey: `${txid}:0`, ofScript: `${txid}:1` }
 }

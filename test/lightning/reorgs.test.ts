@@ -1,27 +1,19 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import type { UnpublishedFunding } from '@penstock/ports/lightning.ts'
-import type { ListedSale } from '@penstock/seller-agent/market.ts'
 import { isActive } from '@penstock/servers/lightning-channels.ts'
 import { until } from '@penstock/servers/lightning-process.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { graphql } from '../harness/buyer.ts'
-import { parseMetrics } from '../observability/metrics.ts'
 import { type Deal, exchange } from './exchange.ts'
 import { type HandSeller, handSeller, TERMS } from './hand-seller.ts'
 import { type Miner, miner } from './miner.ts'
 import { noLightning } from './servers.ts'
+import { type Ended, endings, type Funded, stages } from './stages.ts'
 
 const DEPTHS = [1, 2, 3, 4, 5, 6]
+const PAYOUT_CONFIRMATIONS = 6
 const LEASE_BLOCKS = 60
-const OFFERS = 'query { market { offer { offers(page: { limit: 50 }) { list { id auto_accept } } } } }'
-const CREATE = 'mutation ($input: CreateManualOrderInput!) { market { order { create(input: $input) { id } } } }'
-type Offers = { readonly market: { readonly offer: { readonly offers: { readonly list: readonly Offer[] } } } }
-type Offer = { readonly id: string; readonly auto_accept: boolean }
-type Created = { readonly market: { readonly order: { readonly create: { readonly id: string } } } }
-
-/** An order with its funding, which its seller has back in hand. */
-type Funded = { readonly deal: Deal; readonly outpoint: string; readonly raw: string; readonly payout: string }
+/** Blocks before the end of a payment at which it is settled or given back. */
+const GUARD = 24
+/** After the one order whose seller lets its second go by. */
+const PATIENT = { PENSTOCK_APPROVAL_WINDOW_SECONDS: '86400' }
 
 /** The chain takes back one to six blocks while orders are in each of the statuses. */
 describe.skipIf(noLightning)('re-organisations', () => {
@@ -35,16 +27,20 @@ describe.skipIf(noLightning)('re-organisations', () => {
       PENSTOCK_FUNDING_SEEN_BLOCKS: '60',
       PENSTOCK_FUNDING_CONFIRMS_WITHIN_BLOCKS: '60',
       PENSTOCK_REQUIRED_CONFIRMATIONS: '2',
-      PENSTOCK_PAYOUT_CONFIRMATIONS: '12',
+      PENSTOCK_PAYOUT_CONFIRMATIONS: `${PAYOUT_CONFIRMATIONS}`,
       PENSTOCK_LEASE_BLOCKS: `${LEASE_BLOCKS}`,
+      PENSTOCK_APPROVAL_WINDOW_SECONDS: '1',
     },
   })
   let seller: HandSeller
   /** It has an offer that sells to nobody unasked. */
   let asked: HandSeller
   let blocks: Miner
+  let stage: ReturnType<typeof stages>
   /** Orders that wait, by their status; nothing changes for them. */
   const waiting = new Map<string, Deal>()
+  /** What is over stays over, although the fundings of some go into blocks and out of them with that of the sale. */
+  let ended: Ended
   let sold: Funded
   /** Its funding is in no block, or in the newest one: what becomes of it shows that the market has looked at the tip. */
   let witness: Funded
@@ -52,113 +48,87 @@ describe.skipIf(noLightning)('re-organisations', () => {
     seller = await handSeller(here(), 'seller', true)
     asked = await handSeller(here(), 'buyer', false, { ...TERMS, autoAccept: false })
     blocks = miner(here().servers)
+    stage = stages(here, { seller, blocks })
     // lnd forgets a channel that is in use when the block of its funding is taken back; those of the market stay.
     await here().servers.mine(6)
-  }, 60_000)
+    const { key } = await here().deal()
+    const unanswered = await stage.unanswered(key)
+    await here().reaches(unanswered, 'SELLER_FAILED_TO_REACT')
+    await here().restartMarket(() => Promise.resolve(), PATIENT)
+    const { orders, raws } = await endings(here, { seller, asked, blocks })
+    ended = { orders: new Map([...orders, ['SELLER_FAILED_TO_REACT', unanswered]]), raws }
+  }, 120_000)
   afterAll(async () => {
     await seller.stop()
     await asked.stop()
   })
 
   const node = (alias: string) => here().servers.node(alias)
+  const height = () => here().servers.chain.rpc<number>('getblockcount')
   const count = async (deal: Deal, fact: string, stream = 'settlement') =>
     (await here().told(deal)).split(`"stream":"${stream}","fact":"${fact}"`).length - 1
   const reorgs = (deal: Deal) => count(deal, 'FundingReorged', 'order')
-
-  /** Of a sale whose funding was prepared and named, and that nobody has seen yet. */
-  type Named = { readonly deal: Deal; readonly prepared: UnpublishedFunding; readonly payout: string }
-  async function named(): Promise<Named> {
-    const { deal, sale } = await held()
-    const payout = await seller.bill(sale)
-    const { channels, peers } = here().lightning('seller')
-    await peers.connect(node('buyer').pubkey, node('buyer').socket)
-    const prepared = await channels.prepare({
-      peer: node('buyer').pubkey,
-      capacitySat: BigInt(sale.sizeSat),
-      isPrivate: false,
-      feeRateSatPerVbyte: 2,
-    })
-    await seller.name(prepared.outpoint, sale)
-    await here().reaches(deal, 'SELLER_SENT_TRANSACTION')
-    return { deal, prepared, payout }
-  }
-
-  async function held(): Promise<{ readonly deal: Deal; readonly sale: ListedSale }> {
-    const deal = await here().deal()
-    await here().paid(deal)
-    return { deal, sale: await seller.sale(deal) }
-  }
-
-  async function published({ deal, prepared, payout }: Named): Promise<Funded> {
-    await here().lightning('seller').channels.publish(prepared)
-    return { deal, payout, outpoint: prepared.outpoint, raw: await blocks.raw(prepared.outpoint.split(':')[0] ?? '') }
-  }
-
-  /** An order that its seller has to accept first. */
-  async function unanswered(key: string): Promise<Deal> {
-    const { id: offer_id } = await until('its offer is in the book', async () => {
-      const { data } = await graphql<Offers>(here().product.url, OFFERS, {}, key)
-      return data?.market.offer.offers.list.find(({ auto_accept }) => !auto_accept)
-    })
-    const input = { offer_id, pubkey: node('seller').pubkey, size: '1000000' }
-    const answer = await graphql<Created>(here().product.url, CREATE, { input }, key)
-    const id = answer.data?.market.order.create.id
-    if (id === undefined) throw new Error(JSON.stringify(answer))
-    return { id, key, invoice: '', sats: '', page: '', paymentHash: '' }
-  }
+  const invoiceOf = (paymentHash: string) => here().lightning('seller').payments.findInvoice(paymentHash)
+  /** All that go from block to block together. */
+  const fundings = () => [sold.raw, ...ended.raws]
 
   /** The funding of an order is taken back with its block, and the market says so: it has looked at the tip. */
   async function takesBack({ deal }: Funded, depth: number, transactions: readonly string[] = []): Promise<void> {
     const before = await reorgs(deal)
     await blocks.replace(depth, transactions)
     await until(`a re-org of ${depth} is told`, async () => (await reorgs(deal)) === before + 1)
+    await endedStays()
   }
 
-  async function confirms({ deal, raw }: Funded): Promise<void> {
-    await blocks.extend(1, [raw])
-    await here().reaches(deal, 'ON_CHAIN_CONFIRMATION')
+  async function confirms(): Promise<void> {
+    await blocks.extend(1, fundings())
+    await here().reaches(sold.deal, 'ON_CHAIN_CONFIRMATION')
   }
 
-  async function allWait(): Promise<void> {
-    for (const [status, deal] of waiting) {
-      expect([status, (await here().seen(deal)).status]).toEqual([status, status])
-      expect([status, await reorgs(deal)]).toEqual([status, 0])
-    }
+  const endedStays = () => areUnmoved(ended.orders)
+  async function areUnmoved(orders: ReadonlyMap<string, Deal>): Promise<void> {
+    await Promise.all(
+      [...orders].map(async ([status, deal]) => {
+        expect([status, (await here().seen(deal)).status]).toEqual([status, status])
+        expect([status, await reorgs(deal)]).toEqual([status, 0])
+      }),
+    )
   }
 
-  /** Nothing changes by it. The market shows the height of the chain that it follows, if not at once. */
-  async function staysThrough(depth: number, { deal }: Funded, status: string): Promise<void> {
-    const before = await reorgs(deal)
+  /** The order stays what it is once its payment is settled; the channel's watch tells what becomes of the funding. */
+  async function takesBackSettled(depth: number): Promise<void> {
+    const before = await count(sold.deal, 'FundingReorged', 'channel')
     await blocks.replace(depth)
-    const height = await here().servers.chain.rpc<number>('getblockcount')
-    const headers = { authorization: `Bearer ${readFileSync(join(here().product.dataDir, 'operator.token'), 'utf8').trim()}` }
-    await until(`the market is at ${height}`, async () => {
-      const page = await fetch(`${here().product.url}/operator/metrics`, { headers })
-      return parseMetrics(await page.text()).max({ name: 'penstock_chain_tip_height' }) === height
-    })
-    await here().reaches(deal, status)
-    expect(await reorgs(deal)).toBe(before)
+    await until(`a re-org of ${depth} is seen`, async () => (await count(sold.deal, 'FundingReorged', 'channel')) === before + 1)
+    await here().reaches(sold.deal, 'VALID_CHANNEL_OPENING')
+    await endedStays()
   }
 
-  it('confirmed: back to the mempool, and into another block; who waits for anything else goes on waiting', async () => {
+  async function confirmsSettled(): Promise<void> {
+    const before = await count(sold.deal, 'FundingConfirmed', 'channel')
+    await blocks.extend(1, fundings())
+    await until('it is confirmed again', async () => (await count(sold.deal, 'FundingConfirmed', 'channel')) === before + 1)
+  }
+
+  it('confirmed: back to the mempool, and into another block; who waits for anything else, or is over, stays so', async () => {
     const unpaid = await here().deal()
     waiting.set('WAITING_FOR_BUYER_PAYMENT', unpaid)
-    waiting.set('WAITING_FOR_SELLER_APPROVAL', await unanswered(unpaid.key))
-    waiting.set('WAITING_FOR_CHANNEL_OPEN', (await held()).deal)
-    waiting.set('SELLER_SENT_TRANSACTION', (await named()).deal)
-    sold = await published(await named())
-    witness = await published(await named())
+    waiting.set('WAITING_FOR_SELLER_APPROVAL', await stage.unanswered(unpaid.key))
+    waiting.set('WAITING_FOR_CHANNEL_OPEN', (await stage.held()).deal)
+    waiting.set('SELLER_SENT_TRANSACTION', (await stage.named()).deal)
+    sold = await stage.published(await stage.named())
+    witness = await stage.published(await stage.named())
     for (const { deal } of [sold, witness]) await here().reaches(deal, 'WAITING_FOR_ON_CHAIN_CONFIRMATION')
     waiting.set('WAITING_FOR_ON_CHAIN_CONFIRMATION', witness.deal)
     for (const [status, deal] of waiting) await here().reaches(deal, status)
-    await confirms(sold)
+    await confirms()
     for (const depth of DEPTHS) {
       await takesBack(sold, depth)
       await here().reaches(sold.deal, 'WAITING_FOR_ON_CHAIN_CONFIRMATION')
-      await allWait()
-      await confirms(sold)
+      await areUnmoved(waiting)
+      await confirms()
     }
-    await allWait()
+    await areUnmoved(waiting)
   })
 
   it('deep enough and not proven: one that leaves the funding where it is changes nothing, others take it back', async () => {
@@ -166,21 +136,22 @@ describe.skipIf(noLightning)('re-organisations', () => {
     await here().reaches(sold.deal, 'SELLER_OPENED_CHANNEL')
     await here().reaches(witness.deal, 'ON_CHAIN_CONFIRMATION')
     const before = await reorgs(sold.deal)
+    // One block is less than its two: it has three then.
     await takesBack(witness, 1)
     for (const depth of [6, 5, 4, 3, 2]) {
       await here().reaches(sold.deal, 'SELLER_OPENED_CHANNEL')
       expect(await reorgs(sold.deal)).toBe(before + 6 - depth)
       await takesBack(sold, depth)
       await here().reaches(sold.deal, 'WAITING_FOR_ON_CHAIN_CONFIRMATION')
-      await confirms(sold)
+      await confirms()
       if (depth > 2) await blocks.extend(1)
     }
     // From block to block, without a moment in which nothing had it.
-    await takesBack(sold, 2, [sold.raw])
+    await takesBack(sold, 2, fundings())
     await here().reaches(sold.deal, 'SELLER_OPENED_CHANNEL')
   })
 
-  it('settled: nothing is taken back, the payout waits for its blocks', async () => {
+  it('settled: nothing is taken back, and no seller is paid for what is in no block', async () => {
     await blocks.extend(1)
     await Promise.all(['seller', 'buyer'].map((alias) => isActive(node(alias), sold.outpoint)))
     await here().servers.mine()
@@ -188,50 +159,106 @@ describe.skipIf(noLightning)('re-organisations', () => {
     await here().payment(sold.deal, 'succeeded')
     await here().reaches(witness.deal, 'ON_CHAIN_CONFIRMATION')
     const before = await reorgs(sold.deal)
-    // First one that leaves the funding where it is, before it is deep enough to be paid for.
+    // First one that leaves the funding where it is: by its longer branch it is deep enough to be paid for.
     await takesBack(witness, 1)
     expect(await count(sold.deal, 'IncidentNoted')).toBe(0)
-    await blocks.replace(6)
-    await until('the incident is told', async () => (await count(sold.deal, 'IncidentNoted')) > 0)
-    for (const depth of [5, 2]) {
-      await confirms(witness)
-      await takesBack(witness, depth)
-      await here().reaches(sold.deal, 'VALID_CHANNEL_OPENING')
+    await until('the payout is due', async () => (await count(sold.deal, 'PayoutReleased')) === 1)
+    await takesBackSettled(6)
+    await until('the incident is told', async () => (await count(sold.deal, 'IncidentNoted')) === 1)
+    // Whoever says only now where to pay finds that it is not due any more.
+    const payout = await seller.bill(sold.sale)
+    for (const depth of [5, 4, 3, 2, 1]) {
+      await confirmsSettled()
+      await takesBackSettled(depth)
     }
     expect(await reorgs(sold.deal)).toBe(before)
-    expect(await count(sold.deal, 'PayoutRequested')).toBe(0)
-    expect((await here().lightning('seller').payments.findInvoice(sold.payout))?.state).toBe('open')
+    expect([await count(sold.deal, 'IncidentNoted'), await count(sold.deal, 'PayoutRequested')]).toEqual([1, 0])
+    expect((await invoiceOf(payout))?.state).toBe('open')
   })
 
-  it('buried again, it is paid for once, and over in the end', async () => {
-    await until('the seller is paid', async () => {
-      await here().servers.mine()
-      return (await here().lightning('seller').payments.findInvoice(sold.payout))?.state === 'settled'
-    })
-    expect(await count(sold.deal, 'HoldSettled')).toBe(1)
+  it('buried again, it is paid for once, whatever is taken back afterwards, and over in the end', async () => {
+    await confirmsSettled()
+    await blocks.extend(PAYOUT_CONFIRMATIONS - 1)
     // The seller knows first.
-    await until('the market knows', async () => (await count(sold.deal, 'PayoutSucceeded')) === 1)
-    await staysThrough(6, sold, 'VALID_CHANNEL_OPENING')
+    await until('the market has paid', async () => (await count(sold.deal, 'PayoutSucceeded')) === 1)
+    for (const depth of DEPTHS.toReversed()) {
+      await takesBackSettled(depth)
+      await confirmsSettled()
+    }
     await here().servers.mine(LEASE_BLOCKS)
     await here().reaches(sold.deal, 'CHANNEL_MONITORING_FINISHED')
-    for (const depth of [1, 6]) await staysThrough(depth, sold, 'CHANNEL_MONITORING_FINISHED')
-    expect(await count(sold.deal, 'PayoutSucceeded')).toBe(1)
+    const told = await here().told(sold.deal)
+    witness = await stage.published(await stage.named())
+    for (const depth of DEPTHS) {
+      await blocks.extend(1, [witness.raw])
+      await here().reaches(witness.deal, 'ON_CHAIN_CONFIRMATION')
+      await takesBack(witness, depth)
+      expect(await here().told(sold.deal)).toBe(told)
+    }
+    const facts = ['HoldSettled', 'IncidentNoted', 'PayoutRequested', 'PayoutSucceeded']
+    expect(await Promise.all(facts.map((fact) => count(sold.deal, fact)))).toEqual([1, 1, 1, 1])
+  })
+
+  it('over the last height: what was settled at it or given back stays so, whatever the other blocks show', async () => {
+    const settled = await stage.published(await stage.named())
+    const returned = await stage.published(await stage.named())
+    const both = [settled, returned]
+    const raws = both.map(({ raw }) => raw)
+    const bills = await Promise.all(both.map(({ sale }) => seller.bill(sale)))
+    const states = () => Promise.all(both.map(async ({ deal }) => (await holdOf(deal))?.state))
+    const holdOf = ({ paymentHash }: Deal) => here().lightning('market').holds.find(paymentHash)
+    const ends = await Promise.all(both.map(async ({ deal }) => (await holdOf(deal))?.htlcs[0]?.expiryHeight ?? 0))
+    expect(ends[0]).toBe(ends[1])
+    const last = (ends[0] ?? 0) - GUARD
+    // A funding that was taken back may take its time again: so it is young at a height that it would not live to see.
+    for (let left = 2; left > 0; left--) {
+      await blocks.extend(40)
+      await blocks.extend(1, raws)
+      for (const { deal } of both) await here().reaches(deal, 'ON_CHAIN_CONFIRMATION')
+      await blocks.replace(1)
+      for (const { deal } of both) await here().reaches(deal, 'WAITING_FOR_ON_CHAIN_CONFIRMATION')
+    }
+    await blocks.extend(last - 1 - (await height()))
+    expect(await states()).toEqual(['held', 'held'])
+    await blocks.extend(1, [settled.raw])
+    await here().reaches(settled.deal, 'VALID_CHANNEL_OPENING')
+    await here().reaches(returned.deal, 'SELLER_FAILED_TO_SEND_SWAP')
+    expect(await states()).toEqual(['settled', 'cancelled'])
+    // The one that was settled loses its only block, and the other is in a block before the last height now.
+    await blocks.replace(2, [returned.raw])
+    await until('the incident is told', async () => (await count(settled.deal, 'IncidentNoted')) === 1)
+    await until('it is paid for', async () => {
+      await here().servers.mine()
+      return (await count(settled.deal, 'PayoutSucceeded')) === 1
+    })
+    await here().payment(settled.deal, 'succeeded')
+    await here().payment(returned.deal, 'failed')
+    await here().reaches(settled.deal, 'VALID_CHANNEL_OPENING')
+    await here().reaches(returned.deal, 'SELLER_FAILED_TO_SEND_SWAP')
+    expect(await states()).toEqual(['settled', 'cancelled'])
+    expect(await Promise.all(bills.map(async (bill) => (await invoiceOf(bill))?.state))).toEqual(['settled', 'open'])
+    for (const fact of ['HoldSettled', 'PayoutRequested', 'PayoutSucceeded'])
+      expect([fact, await count(settled.deal, fact), await count(returned.deal, fact)]).toEqual([fact, 1, 0])
+    // Those that waited in the beginning have come to their own last heights.
+    await until('nothing is held', async () => (await here().lightning('market').holds.held()).length === 0)
   })
 
   it('the same with blocks from lnd alone', async () => {
-    await here().restartMarket(() => Promise.resolve(), { PENSTOCK_BITCOIND_URL: '', PENSTOCK_BITCOIND_CERT_FILE: '' })
-    sold = await published(await named())
-    await confirms(sold)
-    for (const depth of [1, 3, 6]) {
+    const lndAlone = { ...PATIENT, PENSTOCK_BITCOIND_URL: '', PENSTOCK_BITCOIND_CERT_FILE: '' }
+    await here().restartMarket(() => Promise.resolve(), lndAlone)
+    sold = await stage.published(await stage.named())
+    ended = { ...ended, raws: [] }
+    await confirms()
+    for (const depth of DEPTHS) {
       await takesBack(sold, depth)
       await here().reaches(sold.deal, 'WAITING_FOR_ON_CHAIN_CONFIRMATION')
-      await confirms(sold)
+      await confirms()
     }
     await blocks.extend(1)
     await here().reaches(sold.deal, 'SELLER_OPENED_CHANNEL')
     await takesBack(sold, 2)
     await here().reaches(sold.deal, 'WAITING_FOR_ON_CHAIN_CONFIRMATION')
-    await confirms(sold)
+    await confirms()
     await takesBack(sold, 2, [sold.raw])
     await here().reaches(sold.deal, 'SELLER_OPENED_CHANNEL')
     await here().mineUntil(sold.deal, 'VALID_CHANNEL_OPENING')
