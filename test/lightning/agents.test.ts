@@ -1,17 +1,20 @@
 import { readTransaction } from '@penstock/bitcoin/raw.ts'
 import { until } from '@penstock/servers/lightning-process.ts'
-import { getChannels, getLockedUtxos, getPendingChannels } from 'lightning'
+import { closeChannel, getChannels, getLockedUtxos, getPendingChannels } from 'lightning'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Death } from './agent.child.ts'
+import type { AgentPlan, Death } from './agent.child.ts'
 import { type Agent, agentsOf } from './agents.ts'
 import { type Deal, exchange } from './exchange.ts'
 import { miner } from './miner.ts'
 import { noLightning } from './servers.ts'
 
 /** Each life ends at the next of these, in the course of one sale. */
-const DEATHS: readonly Death[] = [
+const DEATHS = [
+  { step: 'InvoiceMade', when: 'before' },
+  { step: 'InvoiceMade', when: 'after' },
   { step: 'InvoiceGiven', when: 'before' },
   { step: 'InvoiceGiven', when: 'after' },
+  { step: 'OpeningBegun', when: 'before' },
   { step: 'OpeningBegun', when: 'after' },
   { step: 'Prepared', when: 'before' },
   { step: 'Prepared', when: 'after' },
@@ -21,10 +24,58 @@ const DEATHS: readonly Death[] = [
   { step: 'PublishBegun', when: 'after' },
   { step: 'Published', when: 'before' },
   { step: 'Published', when: 'after' },
+  { step: 'FeeRaised', when: 'before' },
+  { step: 'FeeRaised', when: 'after' },
   { step: 'Sold', when: 'before' },
   { step: 'Sold', when: 'after' },
   { step: 'Ended', when: 'before' },
-]
+  { step: 'Ended', when: 'after' },
+  { step: 'Closed', when: 'before' },
+  { step: 'Closed', when: 'after' },
+] as const satisfies readonly Death[]
+
+/** A sale each, whose order ends while the agent stands at a step: its lives end here. */
+const LOST = [
+  {
+    at: 'Prepared',
+    status: 'SELLER_FAILED_TO_OPEN_CHANNEL',
+    deaths: [
+      { step: 'SetBack', when: 'before' },
+      { step: 'SetBack', when: 'after' },
+      { step: 'Ended', when: 'before' },
+    ],
+  },
+  {
+    at: 'Named',
+    status: 'SELLER_FAILED_TO_SEND_SWAP',
+    deaths: [{ step: 'SetBack', when: 'before' }],
+  },
+  {
+    at: 'InvoiceMade',
+    status: 'SELLER_FAILED_TO_OPEN_CHANNEL',
+    deaths: [{ step: 'InvoiceRefused', when: 'before' }],
+  },
+  {
+    at: 'InvoiceMade',
+    status: 'SELLER_FAILED_TO_OPEN_CHANNEL',
+    deaths: [{ step: 'InvoiceRefused', when: 'after' }],
+  },
+] as const satisfies readonly { readonly at: Death['step']; readonly status: string; readonly deaths: readonly Death[] }[]
+
+/** In the course of two sales whose buyer’s node has gone. */
+const AWAY = [
+  { step: 'CancelAsked', when: 'before' },
+  { step: 'CancelAsked', when: 'after' },
+] as const satisfies readonly Death[]
+
+type Told<D extends Death> = D extends Death ? `${D['when']} ${D['step']}` : never
+type Died = Told<(typeof DEATHS)[number] | (typeof LOST)[number]['deaths'][number] | (typeof AWAY)[number]>
+
+/** Why a death is in none of the tables. A step that is new has to come into one of them, or here. */
+const NO_DEATHS: Readonly<Record<Exclude<Told<Death>, Died>, string>> = {
+  'before Seen': 'nobody was asked for anything yet',
+  'after Seen': 'nobody was asked for anything yet',
+}
 
 /** At each of these its lnd dies once, in the course of one sale. */
 const STEPS = [
@@ -38,10 +89,13 @@ const STEPS = [
   'Sold',
 ] as const satisfies readonly Death['step'][]
 
+const RAISED = { startRate: 1, raiseAfterBlocks: 2, maxRate: 50 }
+
 describe.skipIf(noLightning)('a seller’s agent on lnd', () => {
   const here = exchange({ sellers: ['seller'], btcd: true })
   let start: Awaited<ReturnType<typeof agentsOf>>
   let agent: Agent
+  const lost: Deal[] = []
   beforeAll(async () => {
     // Nodes that are killed come back, and none of these orders is given up meanwhile.
     start = await agentsOf(here(), 'seller', 30)
@@ -49,14 +103,18 @@ describe.skipIf(noLightning)('a seller’s agent on lnd', () => {
   afterAll(() => agent.kill())
 
   const node = (alias: string) => here().servers.node(alias)
+  const blocks = () => miner(here().servers)
   const paidOut = (deal: Deal) => until('the seller is paid', async () => (await here().told(deal)).includes('"PayoutSucceeded"'))
-  const comesTo = (step: string) => until(`the agent comes to ${step}`, async () => agent.said().includes(`"step":"${step}"`))
+  const comesTo = ({ id }: Deal, step: Death['step']) =>
+    until(`the agent comes to ${step}`, async () => agent.said().includes(`"order":"${id}","step":"${step}"`))
+
+  const locked = async () => (await getLockedUtxos({ lnd: node('seller').lnd })).utxos
 
   /** Channels to the buyer that are open or on their way at the seller’s node. */
   async function channels(): Promise<number> {
     const { lnd } = node('seller')
     const [open, pending] = await Promise.all([getChannels({ lnd }), getPendingChannels({ lnd })])
-    const all = [...open.channels, ...pending.pending_channels]
+    const all = [...open.channels, ...pending.pending_channels.filter(({ is_opening }) => is_opening)]
     return all.filter(({ partner_public_key }) => partner_public_key === node('buyer').pubkey).length
   }
 
@@ -70,34 +128,90 @@ describe.skipIf(noLightning)('a seller’s agent on lnd', () => {
     await here().payment(deal, 'succeeded')
     expect([await times(deal, 'OutpointNoted'), await times(deal, 'PayoutSucceeded')]).toEqual([1, 1])
     expect(await channels()).toBe(all)
-    expect((await getLockedUtxos({ lnd: node('seller').lnd })).utxos).toEqual([])
+    expect(await locked()).toEqual([])
   }
+
+  /** Its next lives, one after the other. */
+  async function dies(deaths: readonly Death[], plan: Partial<AgentPlan> = {}, deal?: Deal): Promise<void> {
+    for (const death of deaths) {
+      agent = start({ ...plan, dies: death })
+      if (deal) await goesOn(deal, death)
+      expect([death, await agent.ended]).toEqual([death, 'SIGKILL'])
+    }
+  }
+
+  /** Blocks without its funding, then with it, those of its payout, and the end of its channel. */
+  async function goesOn(deal: Deal, { step, when }: Death): Promise<void> {
+    if (when === 'after') return
+    if (step === 'FeeRaised') await blocks().extend(RAISED.raiseAfterBlocks)
+    if (step === 'Sold') await here().mineUntil(deal, 'VALID_CHANNEL_OPENING')
+    if (step === 'Ended') await here().servers.mine(6)
+    if (step === 'Closed') await closes(deal)
+  }
+
+  async function closes(deal: Deal): Promise<void> {
+    await isSoldOnce(deal, 1)
+    const { lnd } = node('buyer')
+    const [sold] = (await getChannels({ lnd, partner_public_key: node('seller').pubkey })).channels
+    const { transaction_id = '', transaction_vout } = sold ?? {}
+    await closeChannel({ lnd, transaction_id, transaction_vout: Number(transaction_vout) })
+    await until('its end waits for a block', async () => (await blocks().mempool()).length > 0)
+    await here().servers.mine()
+  }
+
+  it('every step is a death, or it is known why not', () => {
+    const deaths: readonly Death[] = [...DEATHS, ...LOST.flatMap((lost): readonly Death[] => lost.deaths), ...AWAY]
+    expect(deaths.filter(({ step, when }) => `${when} ${step}` in NO_DEATHS)).toEqual([])
+  })
 
   it('killed before and after every step of a sale: one channel, one payout, and no coin is left behind', async () => {
     const [first, ...more] = DEATHS
-    agent = start({ dies: first ?? null })
+    agent = start({ dies: first })
     const deal = await here().deal()
     await here().paid(deal)
     expect(await agent.ended).toBe('SIGKILL')
-    for (const dies of more) {
-      agent = start({ dies })
-      if (dies.step === 'Sold' && dies.when === 'before') await here().mineUntil(deal, 'VALID_CHANNEL_OPENING')
-      if (dies.step === 'Ended') await here().servers.mine(6)
-      expect([dies, await agent.ended]).toEqual([dies, 'SIGKILL'])
-    }
-    agent = start()
-    await comesTo('Ended')
-    await isSoldOnce(deal, 1)
+    await dies(more, { fees: RAISED }, deal)
+    expect(agent.sale(deal.id)).toMatchObject({ ended: true, sold: true, closed: { how: 'cooperative', early: true } })
+    expect([await channels(), await times(deal, 'OutpointNoted'), await times(deal, 'PayoutSucceeded')]).toEqual([0, 1, 1])
   }, 180_000)
 
+  it.each(LOST)(
+    'its order ends while it stands at $at, and it is killed: nothing is opened, and no coin is left behind',
+    async ({ at, status, deaths: [first, ...more] }) => {
+      const { wallet } = here().lightning('seller')
+      const before = await wallet.confirmedSat()
+      agent = start({ dies: first, stands: [at] })
+      const deal = await here().deal()
+      lost.push(deal)
+      await here().paid(deal)
+      await agent.standsAt(at)
+      expect((await locked()).length).toBe(at === 'InvoiceMade' ? 0 : 1)
+      // As where its expiry comes too close: the market’s node gives the payment back by itself, and a block shows it.
+      await here().lightning('market').holds.cancel(deal.paymentHash)
+      await blocks().extend(1)
+      await here().reaches(deal, status)
+      await agent.goOn(at)
+      expect(await agent.ended).toBe('SIGKILL')
+      if (at === 'Prepared') {
+        await node('seller').kill()
+        await node('seller').start()
+      }
+      expect(await locked()).toEqual([])
+      await dies(more)
+      await here().payment(deal, 'failed')
+      expect([await channels(), await locked(), await blocks().mempool()]).toEqual([0, [], []])
+      expect(await wallet.confirmedSat()).toBe(before)
+    },
+    120_000,
+  )
+
   it('its lnd killed at every step of a sale, while the agent stands just there: the same', async () => {
-    await agent.kill()
-    agent = start({ stands: STEPS, fees: { startRate: 1, raiseAfterBlocks: 2, maxRate: 50 } })
+    agent = start({ stands: STEPS, fees: RAISED })
     const deal = await here().deal()
     await here().paid(deal)
     for (const step of STEPS) {
       // Blocks without the funding; then with it.
-      if (step === 'FeeRaised') await miner(here().servers).extend(2)
+      if (step === 'FeeRaised') await blocks().extend(RAISED.raiseAfterBlocks)
       if (step === 'Sold') await here().mineUntil(deal, 'VALID_CHANNEL_OPENING')
       await agent.standsAt(step)
       await node('seller').kill()
@@ -105,26 +219,55 @@ describe.skipIf(noLightning)('a seller’s agent on lnd', () => {
       await node('seller').start()
     }
     await here().servers.mine(6)
-    await comesTo('Ended')
+    await comesTo(deal, 'Ended')
+    await isSoldOnce(deal, 1)
+  }, 180_000)
+
+  it('a funding that no block takes is helped by a child that pays for both, and by another one in its place', async () => {
+    await agent.kill()
+    agent = start({ fees: { ...RAISED, startRate: 4 } })
+    const deal = await here().deal()
+    await here().paid(deal)
+    await comesTo(deal, 'Published')
+    const [funding = ''] = await blocks().mempool()
+    const child = await raised(1, [funding])
+    const next = await raised(2, [funding, child.txid])
+    for (const { inputs } of [child, next]) expect(inputs.map(({ txid }) => txid)).toEqual([funding])
+    expect(next.outputs[0]?.valueSat).toBeLessThan(child.outputs[0]?.valueSat ?? 0n)
+    expect(new Set(await blocks().mempool())).toEqual(new Set([funding, next.txid]))
+    await here().mineUntil(deal, 'VALID_CHANNEL_OPENING')
+    await here().servers.mine(6)
     await isSoldOnce(deal, 2)
   }, 180_000)
 
-  it('a funding that no block takes is helped by a child that pays for both', async () => {
-    await agent.kill()
-    agent = start({ fees: { startRate: 1, raiseAfterBlocks: 2, maxRate: 50 } })
-    const deal = await here().deal()
-    await here().paid(deal)
-    await comesTo('Published')
-    const blocks = miner(here().servers)
-    const [funding = ''] = await blocks.mempool()
-    await blocks.extend(2)
-    await comesTo('FeeRaised')
+  /** @returns what waits beside the others, once the agent has raised the fee so often */
+  async function raised(often: number, others: readonly string[]) {
+    // The second time it has seen one since; a few more, and the market would give the funding up.
+    await blocks().extend(often === 1 ? RAISED.raiseAfterBlocks : RAISED.raiseAfterBlocks - 1)
+    await until('the fee is raised', async () => agent.said().split('"step":"FeeRaised"').length - 1 === often)
     // lnd's own sweeper publishes it with the next block at the latest.
-    await blocks.extend(1)
-    const child = await until('the child waits beside it', async () => (await blocks.mempool()).find((txid) => txid !== funding))
-    expect(readTransaction(await blocks.raw(child)).inputs.map(({ txid }) => txid)).toEqual([funding])
-    await here().mineUntil(deal, 'VALID_CHANNEL_OPENING')
-    await here().servers.mine(6)
-    await isSoldOnce(deal, 3)
-  }, 180_000)
+    await blocks().extend(1)
+    const txid = await until('it waits', async () => (await blocks().mempool()).find((one) => !others.includes(one)))
+    return readTransaction(await blocks().raw(txid))
+  }
+
+  it('the buyer’s node goes away: killed before and after the market is told, and both orders end', async () => {
+    await agent.kill()
+    const deals = [await here().deal(), await here().deal()]
+    lost.push(...deals)
+    for (const deal of deals) await here().paid(deal)
+    for (const deal of deals) await here().reaches(deal, 'WAITING_FOR_CHANNEL_OPEN')
+    await node('buyer').kill()
+    // One at a time: the second is not given up before the first was.
+    await dies(AWAY, { pace: { concurrency: 1, maxUnreached: 1 } })
+    await node('buyer').start()
+    for (const deal of deals) await here().reaches(deal, 'SELLER_FAILED_TO_OPEN_CHANNEL')
+    const open = lost.filter(({ id }) => !agent.sale(id)?.ended)
+    agent = start()
+    for (const deal of open) await comesTo(deal, 'Ended')
+    await agent.kill()
+    for (const deal of deals) await here().payment(deal, 'failed')
+    for (const { id } of lost) expect(agent.sale(id)).toMatchObject({ ended: true, sold: false, opening: { state: 'none' } })
+    expect([await channels(), await locked()]).toEqual([2, []])
+  }, 120_000)
 })

@@ -3,6 +3,8 @@ import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { bake } from '@penstock/adapters/lnd/bake.ts'
+import { openJournal } from '@penstock/seller-agent/journal.ts'
+import type { Sale } from '@penstock/seller-agent/sale.ts'
 import { killWithParent } from '@penstock/servers/parent.ts'
 import { until } from '@penstock/servers/lightning-process.ts'
 import { machine, scratch } from '../harness/product.ts'
@@ -21,6 +23,8 @@ export type Agent = {
   readonly goOn: (step: AgentPlan['stands'][number]) => Promise<void>
   /** As kill -9 does. */
   readonly kill: () => Promise<void>
+  /** What its journal has of an order, when it is gone. */
+  readonly sale: (orderId: string) => Sale | undefined
 }
 
 /**
@@ -41,11 +45,14 @@ export async function agentsOf(at: Exchange, alias: string, maxUnreached: number
     fees: {},
     dies: null,
     stands: [],
-    sentOn: join(folder, 'sent-on'),
+    sentOn: '',
   }
+  let lives = 0
   return (change: Partial<AgentPlan> = {}): Agent => {
     const file = new URL('agent.child.ts', import.meta.url).pathname
-    const child = spawn(process.execPath, [file, JSON.stringify({ ...usual, ...change })], {
+    const sentOn = join(folder, `sent-on.${lives++}`)
+    const plan: AgentPlan = { ...usual, ...change, pace: { ...usual.pace, ...change.pace }, sentOn }
+    const child = spawn(process.execPath, [file, JSON.stringify(plan)], {
       env: machine(),
       stdio: ['ignore', 'ignore', 'pipe'],
     })
@@ -60,10 +67,16 @@ export async function agentsOf(at: Exchange, alias: string, maxUnreached: number
         until(`the agent stands at ${step}`, async () => output.includes(`stands at ${step}\n`)).catch((error: unknown) => {
           throw new Error(output.slice(-3000), { cause: error })
         }),
-      goOn: (step) => writeFile(`${usual.sentOn}.${step}`, ''),
+      goOn: (step) => writeFile(`${sentOn}.${step}`, ''),
       async kill() {
         child.kill('SIGKILL')
         await ended
+      },
+      sale(orderId) {
+        const journal = openJournal(usual.journal)
+        const sale = journal.find(orderId)
+        journal.close()
+        return sale
       },
     }
   }

@@ -118,7 +118,7 @@ async function marketSettings(servers: LightningServers, folder: string, btcd: b
     PENSTOCK_LND_MACAROON_FILE: macaroon,
     PENSTOCK_OPEN_WINDOW_SECONDS: '600',
     ...(btcd && {
-      PENSTOCK_BITCOIND_URL: `https://${user}:${password}@localhost:${port}`,
+      PENSTOCK_BITCOIND_URL: `wss://${user}:${password}@localhost:${port}/ws`,
       PENSTOCK_BITCOIND_CERT_FILE: btcdCert,
     }),
   }

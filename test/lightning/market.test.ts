@@ -72,7 +72,10 @@ describe.skipIf(noLightning)('the market on lnd', () => {
   it('goes on with blocks from btcd where it left off', async () => {
     await product.stop()
     const { user, password, port, certFile } = servers().chain
-    const btcd = { PENSTOCK_BITCOIND_URL: `https://${user}:${password}@localhost:${port}`, PENSTOCK_BITCOIND_CERT_FILE: certFile }
+    const btcd = {
+      PENSTOCK_BITCOIND_URL: `wss://${user}:${password}@localhost:${port}/ws`,
+      PENSTOCK_BITCOIND_CERT_FILE: certFile,
+    }
     product = await startProduct(product.dataDir, { ...env, ...btcd, PORT: new URL(product.url).port })
     await oneSale()
   }, 180_000)

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { lndLightning } from '@penstock/adapters/lnd/lightning.ts'
+import { readTransaction } from '@penstock/bitcoin/raw.ts'
 import { type Lightning, OpenRefused, type UnpublishedFunding } from '@penstock/ports/lightning.ts'
 import { connect, fund } from '@penstock/servers/lightning-channels.ts'
 import { until } from '@penstock/servers/lightning-process.ts'
@@ -11,6 +12,8 @@ const COIN_SAT = 3_000_000
 /** A coin is enough for one, and what is left of all of them for none. */
 const CAPACITY_SAT = 2_990_000n
 const COINS = 8
+/** Takes all of a coin: what is left beside its fee is too little for an output. */
+const WHOLE_COIN_SAT = 2_999_500n
 
 /** Several openings of one node at the same time, each of which needs a coin of its own. */
 describe.skipIf(noLightning)('openings side by side', () => {
@@ -23,8 +26,8 @@ describe.skipIf(noLightning)('openings side by side', () => {
   beforeEach(() => fund(servers(), node('seller'), COIN_SAT, COINS))
 
   const node = (alias: string) => servers().node(alias)
-  const prepare = (alias: string): Promise<UnpublishedFunding> =>
-    seller.channels.prepare({ peer: node(alias).pubkey, capacitySat: CAPACITY_SAT, isPrivate: true, feeRateSatPerVbyte: 2 })
+  const prepare = (alias: string, capacitySat = CAPACITY_SAT): Promise<UnpublishedFunding> =>
+    seller.channels.prepare({ peer: node(alias).pubkey, capacitySat, isPrivate: true, feeRateSatPerVbyte: 2 })
   const locked = async (): Promise<number> => (await getLockedUtxos({ lnd: node('seller').lnd })).utxos.length
 
   /** @returns those that were prepared, and why the others were not */
@@ -100,4 +103,15 @@ describe.skipIf(noLightning)('openings side by side', () => {
       expect(await locked()).toBe(0)
     }
   }, 180_000)
+
+  it('a funding without change cannot be made more urgent: the node says so, and the funding stays as it is', async () => {
+    const funding = await prepare('buyer', WHOLE_COIN_SAT)
+    const { outputs } = readTransaction(funding.handle)
+    expect(outputs.map(({ valueSat }) => valueSat)).toEqual([WHOLE_COIN_SAT])
+    await seller.channels.publish(funding)
+    expect(await seller.channels.bumpFee(funding.outpoint, 20, 50).catch(reasonOf)).toBe('insufficient-funds')
+    await servers().mine()
+    // In a block it needs nothing.
+    await seller.channels.bumpFee(funding.outpoint, 20, 50)
+  }, 120_000)
 })
