@@ -61,7 +61,7 @@ export const parts: readonly Part[] = [
     name: 'lightning',
     about: 'lnd and btcd behind the ports, on a real network',
     suites: [
-      { name: 'lightning', include: ['test/lightning/**/*.test.ts'], before: 'test/lightning/built.ts', timeoutMs: 120_000 },
+      { name: 'lightning', include: ['test/lightning/**/*.test.ts'], before: 'test/lightning/built.ts', timeoutMs: 240_000 },
       { name: 'regtest', include: ['test/faults/lightning/**/*.test.ts'], serial: true, timeoutMs: 900_000 },
     ],
   },

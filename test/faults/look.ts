@@ -43,21 +43,42 @@ export type Seen = {
 
 /** All that has to hold then: each check has a history in `changed-*.ts` that breaks it. @returns a sentence for each that does not */
 export const faultsIn = (seen: Seen): readonly string[] => {
-  const { exit, waits, books, parked, audited, truth, gainedMsat, wealth, balances, awake, sales } = seen
+  const { exit, books, truth, awake, sales } = seen
   return [
     ...(sales ? salesFaults(sales, books) : []),
     ...(exit === 0 ? [] : [`the market ended with ${exit} when it was asked to stop`]),
-    ...unnamed(waits),
-    ...orderFaults(books, waits),
-    ...(parked.length === 0 ? [] : [`parked: ${JSON.stringify(parked)}`]),
-    ...(audited.divergences === 0 && audited.ledger_balanced ? [] : [`the audit found ${JSON.stringify(audited)}`]),
-    ...moneyFaults(books, truth, gainedMsat),
-    ...balanceFaults(books, truth.payments, wealth, balances),
+    ...recordFaults(seen),
+    ...walletFaults(seen),
     ...guardFaults(books, truth, awake),
     ...seen.unread,
     ...seen.unlike,
   ]
 }
+
+/** What the facts say of themselves, whatever the market ran on. */
+export const recordFaults = ({
+  waits,
+  books,
+  parked,
+  audited,
+}: Pick<Seen, 'waits' | 'books' | 'parked' | 'audited'>): readonly string[] => [
+  ...unnamed(waits),
+  ...orderFaults(books, waits),
+  ...(parked.length === 0 ? [] : [`parked: ${JSON.stringify(parked)}`]),
+  ...(audited.divergences === 0 && audited.ledger_balanced ? [] : [`the audit found ${JSON.stringify(audited)}`]),
+]
+
+/** The facts beside what the network has. */
+export const walletFaults = ({
+  books,
+  truth,
+  gainedMsat,
+  wealth,
+  balances,
+}: Pick<Seen, 'books' | 'truth' | 'gainedMsat' | 'wealth' | 'balances'>): readonly string[] => [
+  ...moneyFaults(books, truth, gainedMsat),
+  ...balanceFaults(books, truth.payments, wealth, balances),
+]
 
 type Known = {
   /** The blocks up to a height in which the market was up and its node answered; none where nobody has written them down. */

@@ -269,5 +269,5 @@ describe.skipIf(noLightning)('a seller’s agent on lnd', () => {
     for (const deal of deals) await here().payment(deal, 'failed')
     for (const { id } of lost) expect(agent.sale(id)).toMatchObject({ ended: true, sold: false, opening: { state: 'none' } })
     expect([await channels(), await locked()]).toEqual([2, []])
-  }, 120_000)
+  })
 })

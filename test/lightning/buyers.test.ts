@@ -192,7 +192,7 @@ describe.skipIf(noLightning)('buyers', () => {
     await here().paid(deal)
     await isGivenBack(deal, 'SELLER_FAILED_TO_OPEN_CHANNEL')
     expect(agent.said()).toMatch(/peer-refused/)
-  }, 120_000)
+  })
 
   it('the buyer’s node goes away after it has paid: the money comes back to it', async () => {
     await agent.kill()
@@ -204,7 +204,7 @@ describe.skipIf(noLightning)('buyers', () => {
     await here().reaches(deal, 'SELLER_FAILED_TO_OPEN_CHANNEL')
     await node('buyer').start()
     await isGivenBack(deal, 'SELLER_FAILED_TO_OPEN_CHANNEL')
-  }, 120_000)
+  })
 
   it('paid after its time, past what the payer’s own node would allow: nothing is taken', async () => {
     await here().reaches(late, 'BUYER_FAILED_TO_PAY')
@@ -212,5 +212,5 @@ describe.skipIf(noLightning)('buyers', () => {
     expect((await here().seen(late)).status).toBe('BUYER_FAILED_TO_PAY')
     const audit = { divergences: 0, ledger_balanced: true }
     expect(await here().product.operator('POST', '/audit/verify', {})).toMatchObject(audit)
-  }, 120_000)
+  })
 })

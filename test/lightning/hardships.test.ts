@@ -25,7 +25,7 @@ describe.skipIf(noLightning)('a node that dies', () => {
     for (let count = 0; count < 2; count++) channels.push(await openAnnounced(servers(), one, other, CHANNEL_SAT))
     market = lndLightning(connected(servers(), 'market'))
     buyer = lndLightning(connected(servers(), 'buyer'))
-  }, 120_000)
+  })
 
   async function restartMarket(): Promise<void> {
     const node = servers().node('market')

@@ -55,14 +55,14 @@ describe.skipIf(noLightning)('openings side by side', () => {
     const { fundings, reasons } = await outcomes(Array.from({ length: COINS }, () => prepare('buyer')))
     expect([fundings.length, reasons]).toEqual([COINS, []])
     await publish(fundings)
-  }, 120_000)
+  })
 
   it('sixteen at once, and coins for eight: the others are refused, and the node goes on', async () => {
     const wanted = Array.from({ length: 2 * COINS }, (_, index) => prepare(index % 2 === 0 ? 'buyer' : 'other'))
     const { fundings, reasons } = await outcomes(wanted)
     expect([fundings.length, reasons]).toEqual([COINS, Array.from({ length: COINS }, () => 'insufficient-funds')])
     await publish(fundings)
-  }, 120_000)
+  })
 
   it('a peer that takes its time keeps nobody else waiting', async () => {
     const asked: (() => void)[] = []
@@ -77,7 +77,7 @@ describe.skipIf(noLightning)('openings side by side', () => {
     accept()
     await publish([...fundings, await slow])
     requests.removeAllListeners('channel_request')
-  }, 120_000)
+  })
 
   it('a node that is killed at any moment of an opening keeps no coin back from the next one', async () => {
     for (const [round, afterMs] of [0, 60, 200].entries()) {
@@ -113,5 +113,5 @@ describe.skipIf(noLightning)('openings side by side', () => {
     await servers().mine()
     // In a block it needs nothing.
     await seller.channels.bumpFee(funding.outpoint, 20, 50)
-  }, 120_000)
+  })
 })

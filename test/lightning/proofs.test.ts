@@ -34,7 +34,7 @@ describe.skipIf(noLightning)('proofs of a channel', () => {
     byLnd = { lightning: lndLightning(market), chain: lndChain(market), clock: systemClock }
     byBtcd = { ...byLnd, chain: rpcChain(rpcOfChain(servers()), systemClock) }
     heldAtHeight = await servers().chain.rpc<number>('getblockcount')
-  }, 120_000)
+  })
 
   const open = (change: Partial<Opened> = {}) =>
     openBy(node('seller'), { servers: servers() }, { peer: node('buyer'), sat: SAT, ...change })

@@ -71,7 +71,7 @@ describe.skipIf(noLightning)('npm run regtest', () => {
     expect(await channels()).toEqual(before)
     for (const alias of sellers) expect(await penstock('agent', alias, 'start')).toEqual({ alias, agent: 'started' })
     expect(running()).toEqual(sellers)
-  }, 120_000)
+  })
 
   it('blocks past the end of a held payment: it comes back first, and no channel is closed', async () => {
     const nodes = await penstock<readonly Node[]>('nodes')
@@ -103,7 +103,7 @@ describe.skipIf(noLightning)('npm run regtest', () => {
     for (const alias of sellers) await penstock('agent', alias, 'start')
   }, 240_000)
 
-  it('sells a channel by its commands, with the sellers that came back', sold, 120_000)
+  it('sells a channel by its commands, with the sellers that came back', sold)
 
   it('starts a node again that was killed, and btcd with its chain', async () => {
     for (const alias of ['market', 'btcd']) {

@@ -57,7 +57,7 @@ describe.skipIf(noLightning)('re-organisations', () => {
     await here().restartMarket(() => Promise.resolve(), PATIENT)
     const { orders, raws } = await endings(here, { seller, asked, blocks })
     ended = { orders: new Map([...orders, ['SELLER_FAILED_TO_REACT', unanswered]]), raws }
-  }, 120_000)
+  })
   afterAll(async () => {
     await seller.stop()
     await asked.stop()

@@ -41,7 +41,7 @@ describe.skipIf(noLightning)('macaroons', () => {
     const toSeller = await openAnnounced(servers(), node('market'), node('seller'), 2_000_000)
     for (const channel of [toMarket, toSeller]) await Promise.all(servers().nodes.map((one) => knowsChannel(one, channel)))
     admin = connected(servers(), 'market')
-  }, 120_000)
+  })
   afterAll(() => rm(folder, { recursive: true, force: true }))
 
   /** As the process of that role would have it. */

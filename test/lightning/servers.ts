@@ -20,7 +20,7 @@ export function network(options: LightningOptions): () => LightningServers {
   let servers: LightningServers | undefined
   beforeAll(async () => {
     if (!noLightning) servers = await startLightning(options)
-  }, 120_000)
+  })
   afterAll(() => servers?.stop())
   return () => {
     if (!servers) throw new Error('the network was not started')

@@ -98,6 +98,7 @@ export async function btcdNode(program: string, dir: string, port: number, isKep
     },
     kill: server.kill,
     stop: server.stop,
+    said: server.said,
     start: () => inTurn(start),
   }
 }

@@ -98,6 +98,7 @@ export function lndNode(program: string, chain: Btcd, { alias, dir, peerPort, rp
     start: server.start,
     kill: server.kill,
     stop: server.stop,
+    said: server.said,
     get pid() {
       return server.pid
     },

@@ -13,6 +13,7 @@ const STARTS = 3
 /** For one question whether it is ready: a connection that was made too early may never be answered. */
 const ANSWER_MS = 5000
 const STOP_MS = 15_000
+const SAID_CHARS = 3000
 
 export type Daemon = {
   /** Undefined while it does not run. */
@@ -23,6 +24,8 @@ export type Daemon = {
   readonly kill: () => Promise<void>
   /** SIGTERM, and SIGKILL for what does not stop in time. */
   readonly stop: () => Promise<void>
+  /** The end of what it wrote. */
+  readonly said: () => Promise<string>
 }
 
 /** @param isReady whether it serves requests; a rejection is a no */
@@ -62,10 +65,10 @@ export function daemon(
       )
       if (child !== started) throw new Error(`${name} ended (${started.signalCode ?? started.exitCode})`)
     } catch (error) {
-      const said = await readFile(join(dir, 'log'), 'utf8').catch(() => '')
-      throw new Error(`${name} did not start:\n${said.slice(-3000)}`, { cause: error })
+      throw new Error(`${name} did not start:\n${await said()}`, { cause: error })
     }
   }
+  const said = async (): Promise<string> => (await readFile(join(dir, 'log'), 'utf8').catch(() => '')).slice(-SAID_CHARS)
   async function end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
     const ending = child
     if (!ending) return
@@ -82,6 +85,7 @@ export function daemon(
     start,
     kill: () => end('SIGKILL'),
     stop: () => end('SIGTERM'),
+    said,
   }
 }
 
@@ -114,8 +118,8 @@ async function soon(answer: Promise<boolean>): Promise<boolean> {
 /** Asks until there is something; what is thrown meanwhile counts as a no. @throws Error that says what never came, and why */
 export async function until<T>(what: string, get: () => Promise<T | undefined | false>, timeoutMs = 60_000): Promise<T> {
   const end = Date.now() + timeoutMs
+  let cause: unknown
   for (;;) {
-    let cause: unknown
     try {
       const value = await get()
       if (value !== undefined && value !== false) return value

@@ -8,6 +8,9 @@ import { installLightning } from './lightning-install.ts'
 import { type LndNode, lndNode } from './lightning-lnd.ts'
 import { until } from './lightning-process.ts'
 
+/** lnd gives each of its parts a minute for a block, and tells nobody of itself as long as one of them takes it. */
+const IN_STEP_MS = 150_000
+
 export type LightningOptions = {
   /** Names of the nodes. With `dir`: the same ones in the same order at every start. */
   readonly nodes: readonly string[]
@@ -77,19 +80,16 @@ export async function startLightning(options: LightningOptions): Promise<Lightni
 
 async function inStep(chain: Btcd, nodes: readonly LndNode[]): Promise<void> {
   let tip = await chain.rpc<string>('getbestblockhash')
-  await Promise.all(
-    nodes.map((node) =>
-      until(`${node.alias} is at the tip`, async () => {
-        // Who is down, or goes down meanwhile, sees it when it is back.
-        if (node.pid === undefined) return true
-        const info = await getWalletInfo({ lnd: node.lnd })
-        if (info.current_block_hash === tip) return info.is_synced_to_chain
-        // Somebody may have made another block meanwhile, and the node has seen that one too.
-        tip = await chain.rpc<string>('getbestblockhash')
-        return false
-      }),
-    ),
-  )
+  const isInStep = async (node: LndNode): Promise<boolean> => {
+    // Who is down, or goes down meanwhile, sees it when it is back.
+    if (node.pid === undefined) return true
+    const { current_block_hash: hash, current_block_height: height, is_synced_to_chain } = await getWalletInfo({ lnd: node.lnd })
+    if (hash === tip && is_synced_to_chain) return true
+    // Somebody may have made another block meanwhile, and the node has seen that one too.
+    tip = await chain.rpc<string>('getbestblockhash')
+    throw new Error(`it has seen ${height}, ${hash}, and still works on it; it said last:\n${await node.said()}`)
+  }
+  await Promise.all(nodes.map((node) => until(`${node.alias} is at the tip`, () => isInStep(node), IN_STEP_MS)))
 }
 
 /** btcd mines on what is left after the first of the blocks was forbidden; forgiven later, the shorter branch stays beside. */

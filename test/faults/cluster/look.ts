@@ -6,17 +6,15 @@ import { openPepper } from '@penstock/runtime/pepper.ts'
 import { audited } from '@penstock/standalone/services.ts'
 import { until } from '@penstock/testkit/until.ts'
 import type { TestCluster } from '../../harness/cluster.ts'
-import { type Balances, balanceFaults, balancesOf, type Wealth, wealthOf } from '../balances.ts'
+import { type Balances, balancesOf, type Wealth, wealthOf } from '../balances.ts'
 import { type Book, booksOf } from '../books.ts'
 import { crashes } from '../crashes.ts'
 import type { Fold } from '../fold.ts'
-import { marketMsat } from '../look.ts'
-import { moneyFaults } from '../money.ts'
-import { orderFaults } from '../orders.ts'
+import { marketMsat, recordFaults, walletFaults } from '../look.ts'
 import { differencesFromFold, type ReadRows, unread } from '../read-models.ts'
 import { atRest } from '../rest.ts'
 import { type Truth, truthOf } from '../truth.ts'
-import { unnamed, type Wait } from '../waiting.ts'
+import type { Wait } from '../waiting.ts'
 import { sql } from 'kysely'
 
 export type ClusterLook = { readonly books: readonly Book[]; readonly waits: readonly Wait[]; readonly faults: readonly string[] }
@@ -63,12 +61,8 @@ export async function lookAtCluster(
   const audits = await audit(store, audited(), {})
   const books = booksOf(fold.events)
   const faults = [
-    ...unnamed(waits),
-    ...orderFaults(books, waits),
-    ...(parked.length === 0 ? [] : [`parked: ${JSON.stringify(parked)}`]),
-    ...(audits.divergences === 0 && audits.ledger_balanced ? [] : [`the audit found ${JSON.stringify(audits)}`]),
-    ...moneyFaults(books, truth, gainedMsat),
-    ...balanceFaults(books, truth.payments, wealth, balances),
+    ...recordFaults({ waits, books, parked, audited: audits }),
+    ...walletFaults({ books, truth, gainedMsat, wealth, balances }),
     ...readFaults,
     ...crashes(cluster.lines),
   ]

@@ -1,15 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { verifyStore } from '@penstock/standalone/audit.ts'
 import type { TestRegtest } from '../../harness/regtest.ts'
-import { balanceFaults } from '../balances.ts'
 import { type Book, booksOf } from '../books.ts'
 import { crashes } from '../crashes.ts'
 import type { Fold } from '../fold.ts'
-import { moneyFaults } from '../money.ts'
-import { orderFaults } from '../orders.ts'
+import { recordFaults, walletFaults } from '../look.ts'
 import { readModelFaults } from '../read-models.ts'
 import { atRest } from '../rest.ts'
-import { unnamed } from '../waiting.ts'
 import type { Miner } from './miner.ts'
 import { truthOfNodes } from './truth.ts'
 import { balancesOf, type Standings, standingsOf, wealthSince } from './wealth.ts'
@@ -36,15 +33,12 @@ export async function lookAtAll(world: World): Promise<{ readonly books: readonl
     withinMs: REST_WITHIN_MS,
   })
   const books = booksOf(fold.events)
-  const parked = await agreed(() =>
-    regtest.operator<readonly object[]>('GET', '/parked').then((keys) => keys.map((key) => JSON.stringify(key))),
-  )
   const audited = await verifyStore(regtest.dataDir)
   const faults = [
-    ...unnamed(waits),
-    ...orderFaults(books, waits),
-    ...parked.map((key) => `parked: ${key}`),
-    ...(audited.divergences === 0 && audited.ledger_balanced ? [] : [`the audit found ${JSON.stringify(audited)}`]),
+    ...(await agreed(async () => {
+      const parked = await regtest.operator<readonly object[]>('GET', '/parked')
+      return recordFaults({ waits, books, parked, audited })
+    })),
     ...(await agreed(async () => moneyIn(world))),
     ...(await agreed(async () => {
       await fold.catchUp()
@@ -61,10 +55,8 @@ async function moneyIn({ regtest: { network }, fold, before }: World): Promise<r
   const books = booksOf(fold.events)
   const [truth, now] = [await truthOfNodes(network), await standingsOf(network)]
   const marketMsat = (standings: Standings): bigint => standings.find(({ pubkey }) => pubkey === truth.market)?.hasMsat ?? 0n
-  return [
-    ...moneyFaults(books, truth, marketMsat(now) - marketMsat(before)),
-    ...balanceFaults(books, truth.payments, wealthSince(before, now), balancesOf(now)),
-  ]
+  const gainedMsat = marketMsat(now) - marketMsat(before)
+  return walletFaults({ books, truth, gainedMsat, wealth: wealthSince(before, now), balances: balancesOf(now) })
 }
 
 /** Nodes and views are a moment behind the facts; what they still say after a while is so. */
