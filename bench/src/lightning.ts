@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Person } from '@penstock/cluster/regtest/person.ts'
 import type { Order } from '@penstock/order/state.ts'
 import type { Event } from '@penstock/runtime/service.ts'
+import { must } from '@penstock/kernel/result.ts'
 import { fund } from '@penstock/servers/lightning-channels.ts'
 import { type Fold, openFold } from '../../test/faults/fold.ts'
 import { buy } from '../../test/harness/buyer.ts'
@@ -14,6 +15,7 @@ import { watchHeld } from './lightning-held.ts'
 import { lightningPage, type Load, shortfalls, tableOf } from './lightning-report.ts'
 import { probesOf } from './lightning-probes.ts'
 import { sharesOf } from './lightning-shares.ts'
+import { standsBack } from './stand-back.ts'
 
 /**
  * `npm run bench:lightning`: how long a buyer's payment is held on a real network, and for whom. Writes
@@ -69,6 +71,7 @@ async function measured(rounds: readonly Round[]): Promise<readonly Load[]> {
     const listening = having('market').map((market) => watchGraph(market, announcedAt))
     // One coin for each opening, so that none waits for the change of another.
     for (const { node } of having('seller')) await fund(servers, node, 20_000_000, openings)
+    othersStandBack(regtest)
     for (const { name, atOnce, times, isWarmUp = false } of rounds) {
       const heldAt = new Map<string, number>()
       if (!isWarmUp) sold.push({ name, heldAt })
@@ -90,6 +93,16 @@ async function measured(rounds: readonly Round[]): Promise<readonly Load[]> {
     await fold.close()
     await regtest.stop()
     rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** Sellers and buyers have machines of their own: what theirs do here must not count as the market's share. */
+function othersStandBack({ network, processes }: TestRegtest): void {
+  const nodes = [...network.having('seller'), ...network.having('buyer')].map(({ node }) => node.pid)
+  const agents = processes().filter(({ name }) => name !== 'market')
+  for (const pid of [...nodes, ...agents.map((agent) => agent.pid)]) {
+    must(pid, 'they run')
+    standsBack(pid)
   }
 }
 
