@@ -17,12 +17,12 @@ const program = `
   const placesOf = async (load) => {
     texts.clear()
     const replica = await load(file('./replica.ts'))
-    const { settlement } = await load(file('../../packages/contracts/src/settlement.ts'))
+    const { channel } = await load(file('../../packages/contracts/src/channel.ts'))
     const of = (part) => [...texts].filter((url) => url.includes(part) && !url.endsWith('.contract.ts'))
     const ours = [...of('/packages/contracts/src/'), ...of('/services/')]
     return {
       start: typeof replica.startReplica,
-      noted: settlement.facts.OutpointNoted.v,
+      seen: channel.facts.FundingSeen.v,
       pinned: ours.filter((url) => url.includes('/release-${PINNED}-')).length,
       today: ours.filter((url) => !url.includes('/release-')).length,
       settles: ours.some((url) => url.endsWith('services/settlement/src/service.ts')),
@@ -34,7 +34,7 @@ const program = `
 
 type Places = {
   readonly start: string
-  readonly noted: number
+  readonly seen: number
   readonly pinned: number
   readonly today: number
   readonly settles: boolean
@@ -51,8 +51,8 @@ test(`a process of the release ${PINNED} runs the contracts and services of that
   const { old, today, faults } = JSON.parse(said) as { old: Places; today: Places; faults: boolean }
   assert.ok(faults, 'what is no contract is shared')
   // That commit wrote the first version of this fact; it has had a second one ever since.
-  assert.deepEqual({ start: old.start, noted: old.noted, settles: old.settles }, { start: 'function', noted: 1, settles: true })
-  assert.ok(today.noted > 1)
+  assert.deepEqual({ start: old.start, seen: old.seen, settles: old.settles }, { start: 'function', seen: 1, settles: true })
+  assert.ok(today.seen > 1)
   // All of its services and contracts, and not a single one of today's.
   assert.ok(old.pinned > 100)
   assert.equal(old.today, 0)

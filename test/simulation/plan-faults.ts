@@ -45,21 +45,30 @@ export function faultsOf(random: Random): FaultPlan {
 }
 
 /** Calls that so few seeds come to that neither a rate nor an instant finds them, and how often each is fatal in a plan. */
-const RARE_CALLS: Readonly<Record<string, number>> = {
+export const RARE_CALLS: Readonly<Record<string, number>> = {
   'leases.release': 0.05,
   'lightning.channels.abandon': 0.2,
   'lightning.channels.bumpFee': 0.3,
   'lightning.channels.prepare': 0.03,
   'lightning.channels.publish': 0.03,
   'lightning.graph.probe': 0.03,
+  'lightning.channels.changes': 0.02,
+  'lightning.channels.closed': 0.02,
+  'lightning.channels.list': 0.02,
+  'lightning.graph.between': 0.02,
   'lightning.holds.cancel': 0.03,
+  'lightning.holds.changes': 0.02,
+  'lightning.holds.create': 0.02,
   'lightning.holds.settle': 0.03,
+  'lightning.messages.recover': 0.03,
+  'lightning.payments.createInvoice': 0.02,
   'lightning.payments.find': 0.03,
   'lightning.payments.findInvoice': 0.05,
   'lightning.payments.pay': 0.03,
   'lightning.peers.addresses': 0.1,
   'lightning.peers.connect': 0.03,
-  'rates.fixed': 0.02,
+  'lightning.wallet.inboundSat': 0.02,
+  'rates.fixed (simulated)': 0.02,
 }
 
 export const fatalCallsOf = (random: Random): readonly Death[] =>

@@ -49,6 +49,8 @@ which order things happen.
 - Every ${NETWORK_EVERY} steps: money once more where the network has changed meanwhile without a fact.
 - Every ${LOOK_EVERY_MS} ms of simulated time: no hold has passed its height while a guard stood.
 - Every ${VIEWS_EVERY} steps: no read model knows what nobody has appended.
+- What is looked at less often than after every step reads the network, the holds or the read models whole, which would take
+  longer than the step itself.
 - Once the faults stop everything has to come to rest; then money, ledger, streams and read models are compared, whole.
 
 - ${number(seeds)} seeds from ${number(from)} on, run on ${on.toISOString().slice(0, 10)} with the code of commit ${commit}: ${number(sums.steps())} steps, ${number(Math.round(sums.virtualMs() / 3_600_000))} hours of simulated time.

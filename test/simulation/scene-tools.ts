@@ -7,7 +7,7 @@ import type { Answering, Plan, Purchase, Seller } from './plan.ts'
  * Each scene leaves the details to the seed, so that it is met in all its variants.
  */
 export type Scene = Partial<
-  Pick<Plan, 'purchases' | 'sellers' | 'weather' | 'deeds' | 'cues' | 'faults' | 'skewMs' | 'network' | 'busyMs'>
+  Pick<Plan, 'purchases' | 'sellers' | 'weather' | 'deeds' | 'cues' | 'faults' | 'skewMs' | 'network' | 'busyMs' | 'old'>
 >
 
 /** Strokes fall so soon after their cue unless a scene says when. */

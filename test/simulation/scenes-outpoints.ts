@@ -62,6 +62,12 @@ export const thereAndBack = ({ on, does, pick, opens }: Tools): Scene => ({
   ],
 })
 
+/** The same, told by watches of an earlier release, which do not say of which naming they tell. */
+export const toldByTheOlder = (tools: Tools): Scene => ({
+  ...thereAndBack(tools),
+  old: ['channel-watcher.1', 'channel-watcher.2'],
+})
+
 /** A funding is given up, and its order, which has not heard of that, names another. */
 export const lostUnheard = ({ on, does, pick, opens }: Tools): Scene => ({
   cues: [

@@ -1,4 +1,4 @@
-import { nth, type Scene, type Tools } from './scene-tools.ts'
+import { nth, type Scene, sellersWith, type Tools } from './scene-tools.ts'
 
 /** An order stands in the middle of its way, since nobody hears how it goes on, and somebody acts on it. */
 export function lingering({ on, does, pick, maybe, opens, dear, draws }: Tools): Scene {
@@ -157,6 +157,24 @@ export const letGoFirst = ({ on, does, pick, purchase }: Tools): Scene => ({
       'order OutpointNamed',
       does('one of order stands still, the other dies', { at: 0, much: [700, 1300] }),
       does('the node cancels the hold', { at: [0, 20] }),
+    ),
+  ],
+})
+
+/** It is closed, and its capacity given back, before settlement hears of that; at the last height the money is taken after all. */
+export const takenAfterAll = ({ on, does, pick, maybe, byHand }: Tools): Scene => ({
+  sellers: sellersWith('says nothing'),
+  cues: [
+    ...byHand,
+    on('order OpeningAsked', does('the seller gives up', { at: [0, 40] })),
+    on('order AttemptFailed', does('the seller names a fresh channel', { at: [0, 20], much: 0 })),
+    on(
+      'settlement OutpointNoted',
+      does('settlement is asked late', { at: 0, much: [4000, 6000] }),
+      does('the operator closes the order', { at: [0, 20] }),
+      does('order hears settlement late', { at: 0, much: [100, 500] }),
+      does('the last height comes', { at: [1200, 2000], much: [0, 1] }),
+      ...maybe(does(pick('matching is asked late', 'a re-org'), { at: [0, 500], much: [1, 5] })),
     ),
   ],
 })

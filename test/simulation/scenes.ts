@@ -11,9 +11,19 @@ import {
   spentElsewhere,
 } from './scenes-channel.ts'
 import { approvals, latePayer, missed, outOfBlocks, shutDoor, tooLate } from './scenes-money.ts'
-import { lostUnheard, overtaken, secondThoughts, thereAndBack } from './scenes-outpoints.ts'
+import { lostUnheard, overtaken, secondThoughts, thereAndBack, toldByTheOlder } from './scenes-outpoints.ts'
 import { cancellingSlowly, oneInvoiceForTwo, quietEnd, settlingSlowly, twins, unpaid } from './scenes-payouts.ts'
-import { closedEarly, invoiceAfterAll, lastOfIt, letGoFirst, lingering, onlySeller, outOfSight, tornOut } from './scenes-races.ts'
+import {
+  closedEarly,
+  invoiceAfterAll,
+  lastOfIt,
+  letGoFirst,
+  lingering,
+  onlySeller,
+  outOfSight,
+  takenAfterAll,
+  tornOut,
+} from './scenes-races.ts'
 import { brokenChannel, comingAndGoing, dearSeller, fullBook, lateSeller } from './scenes-sellers.ts'
 
 const SCENES: readonly ((tools: Tools) => Scene)[] = [
@@ -41,6 +51,7 @@ const SCENES: readonly ((tools: Tools) => Scene)[] = [
   overtaken,
   overtaken,
   thereAndBack,
+  toldByTheOlder,
   lostUnheard,
   letGoFirst,
   letGoFirst,
@@ -61,6 +72,7 @@ const SCENES: readonly ((tools: Tools) => Scene)[] = [
   unpaid,
   missed,
   missed,
+  takenAfterAll,
 ]
 
 export function sceneOf(draws: Random): Scene {

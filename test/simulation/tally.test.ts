@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { planOf } from './draw-plan.ts'
 import { allEdges } from './edges.ts'
+import { RARE_CALLS } from './plan-faults.ts'
 import { OCCASIONS } from './reached.ts'
 import { hasPassed, report, WHOLE } from './report.ts'
 import type { Outcome } from './run-plan.ts'
@@ -10,18 +11,28 @@ import { unreachable } from './unreachable.ts'
 const names = Object.values(OCCASIONS).flat()
 const once = (what: readonly string[]): Readonly<Record<string, number>> => Object.fromEntries(what.map((name) => [name, 1]))
 
-const outcome = (faults: readonly string[], edges: readonly string[], points: readonly string[] = []): Outcome => ({
+const rare = Object.keys(RARE_CALLS)
+const deathsAt = (points: readonly string[]): readonly string[] =>
+  points.flatMap((point) => [`killed before ${point}`, `killed after ${point}`])
+
+/** @param calls beside `points` those at which deaths are planned; somebody died at each of them */
+const outcome = (
+  faults: readonly string[],
+  edges: readonly string[],
+  points: readonly string[] = [],
+  calls: readonly string[] = rare,
+): Outcome => ({
   plan: planOf(1),
   broken: undefined,
   trace: '',
   steps: 1,
   virtualMs: 1,
   cpuMs: 1,
-  faults: once(faults),
+  faults: once([...faults, ...deathsAt(calls)]),
   edges: once(edges),
   statuses: {},
   events: 1,
-  points,
+  points: [...calls, ...points],
   recent: [],
   diary: [],
 })
@@ -34,8 +45,12 @@ const missingOf = (...given: Parameters<typeof outcome>): readonly string[] => {
 
 describe('what a run has not reached', () => {
   test('is nothing once everything was met', () => {
-    const deaths = ['killed before store.append', 'killed after store.append']
-    expect(missingOf([...names, ...deaths], reachable, ['store.append'])).toEqual([])
+    expect(missingOf([...names, ...deathsAt(['store.append'])], reachable, ['store.append'])).toEqual([])
+  })
+
+  test('is named: a call at which deaths are planned, and which nobody makes', () => {
+    const [never = '', ...others] = rare
+    expect(missingOf(names, reachable, [], others)).toEqual([`nobody ever made this call: ${never}`])
   })
 
   test.each([
@@ -69,7 +84,7 @@ describe('what a run has not reached', () => {
 })
 
 describe('a run of many seeds', () => {
-  const deaths = ['killed before store.append', 'killed after store.append']
+  const deaths = deathsAt(['store.append'])
   const [never = '', ...taken] = reachable
   /** So many seeds, of which each meets the same. */
   const runOf = (count: number, edges: readonly string[], ran = count) => {
@@ -107,7 +122,7 @@ test('the report has a row for everything that can be reached, also for what was
 
 test('the report says which code ran, what failed and what was not reached', () => {
   const sums = tally()
-  const good = outcome([...names, 'killed before store.append', 'killed after store.append'], reachable, ['store.append'])
+  const good = outcome([...names, ...deathsAt(['store.append'])], reachable, ['store.append'])
   sums.add(good)
   const whole = report({ from: 3, count: 1, sums, failed: [] }, made)
   expect(whole).toContain('1 seeds from 3 on, run on 2026-01-31 with the code of commit abc1234 with changes: 1 steps')

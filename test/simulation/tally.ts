@@ -1,6 +1,7 @@
 import { allEdges } from './edges.ts'
 import { OCCASIONS } from './reached.ts'
 import type { Outcome } from './run-plan.ts'
+import { RARE_CALLS } from './plan-faults.ts'
 import { unreachable } from './unreachable.ts'
 
 /** The sums as they are written down. */
@@ -72,6 +73,9 @@ export function tally(before: Sums = nothing): Tally {
         .flatMap((point) =>
           MOMENTS.filter((moment) => !faults.has(`killed ${moment} ${point}`)).map((moment) => `nobody died ${moment} ${point}`),
         ),
+      ...Object.keys(RARE_CALLS)
+        .filter((point) => !points.has(point))
+        .map((point) => `nobody ever made this call: ${point}`),
       ...allEdges.filter((edge) => !edges.has(edge) && !(edge in unreachable)).map((edge) => `the edge ${edge} was never taken`),
       ...Object.keys(unreachable)
         .filter((edge) => edges.has(edge))

@@ -15,16 +15,18 @@ const SERVERS = ['chain.', 'lightning.', 'store.', 'sql.']
 /** Most calls take 50 ms at the most, and a few of them wait for each other at the database. */
 const SLOW_MS = 250
 
-/** An append that failed is tried again after a while that doubles, up to this. */
+/** What failed to be written is tried again after a while that doubles, up to this. */
 const LONGEST_BACKOFF_MS = 5000
 
 type Of = {
   readonly process: Mortal
   readonly pending: Set<{ readonly sinceMs: number }>
   troubledMs: number
-  /** Since when no append of it has succeeded, and one has failed. */
-  unwrittenSinceMs: number | undefined
+  /** By the call that writes: since when none has succeeded, and one has failed. */
+  readonly unwrittenSinceMs: Map<string, number>
 }
+/** A start goes no further before its tables are written. */
+const WRITES = ['store.append', 'sql.commit']
 
 export function openTroubles(now: () => number): Troubles {
   const all = new Map<string, Of>()
@@ -33,15 +35,15 @@ export function openTroubles(now: () => number): Troubles {
     if (hasFailed || now() - call.sinceMs > SLOW_MS) of.troubledMs = Math.max(of.troubledMs, now())
   }
   // Whoever tries again waits about as long as it has tried already, with nothing pending meanwhile.
-  const noteAppend = (of: Of, hasFailed: boolean): void => {
-    if (!hasFailed) return void (of.unwrittenSinceMs = undefined)
-    of.unwrittenSinceMs ??= now()
-    const waitMs = Math.min(LONGEST_BACKOFF_MS, now() - of.unwrittenSinceMs)
-    of.troubledMs = Math.max(of.troubledMs, now() + waitMs)
+  const noteWrite = (of: Of, point: string, hasFailed: boolean): void => {
+    if (!hasFailed) return void of.unwrittenSinceMs.delete(point)
+    const sinceMs = of.unwrittenSinceMs.get(point) ?? now()
+    of.unwrittenSinceMs.set(point, sinceMs)
+    of.troubledMs = Math.max(of.troubledMs, now() + Math.min(LONGEST_BACKOFF_MS, now() - sinceMs))
   }
   return {
     watched(name, process) {
-      const of: Of = { process, pending: new Set(), troubledMs: now(), unwrittenSinceMs: undefined }
+      const of: Of = { process, pending: new Set(), troubledMs: now(), unwrittenSinceMs: new Map() }
       all.set(name, of)
       return {
         ...process,
@@ -55,7 +57,7 @@ export function openTroubles(now: () => number): Troubles {
           const answer = process.call(point, apply, options)
           const finish = (hasFailed: boolean): void => {
             end(of, call, hasFailed && SERVERS.some((server) => point.startsWith(server)))
-            if (point === 'store.append') noteAppend(of, hasFailed)
+            if (WRITES.includes(point)) noteWrite(of, point, hasFailed)
           }
           answer.then(
             () => finish(false),
