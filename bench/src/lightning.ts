@@ -97,9 +97,10 @@ async function measured(rounds: readonly Round[]): Promise<readonly Load[]> {
 }
 
 /** Sellers and buyers have machines of their own: what theirs do here must not count as the market's share. */
-function othersStandBack({ network, processes }: TestRegtest): void {
-  const nodes = [...network.having('seller'), ...network.having('buyer')].map(({ node }) => node.pid)
-  const agents = processes().filter(({ name }) => name !== 'market')
+function othersStandBack(regtest: TestRegtest): void {
+  const { having } = regtest.network
+  const nodes = [...having('seller'), ...having('buyer')].map(({ node }) => node.pid)
+  const agents = regtest.processes().filter(({ name }) => name !== 'market')
   for (const pid of [...nodes, ...agents.map((agent) => agent.pid)]) {
     must(pid, 'they run')
     standsBack(pid)
