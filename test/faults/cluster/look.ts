@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openPostgresViews } from '@penstock/adapters/postgres/views.ts'
 import type { EventStore } from '@penstock/ports/event-store.ts'
@@ -24,6 +26,8 @@ const PATIENCE_MS = 10_000
 const READ_WITHIN_MS = 30_000
 const MOST_LOOKS = 10
 const QUIET_WITHIN_MS = 120_000
+/** What all processes said. */
+const SAID = 'said.log'
 
 /** Lets everything come to rest, and looks at all that the cluster keeps: facts, money, read models, processes. */
 export async function lookAtCluster(
@@ -66,6 +70,8 @@ export async function lookAtCluster(
     ...readFaults,
     ...crashes(cluster.lines),
   ]
+  // The data stay where there is one, and this beside them.
+  if (faults.length > 0) writeFileSync(join(cluster.dataDir, SAID), cluster.lines.join('\n'))
   return { books, waits, faults }
 }
 
