@@ -62,7 +62,7 @@ export const thereAndBack = ({ on, does, pick, opens }: Tools): Scene => ({
   ],
 })
 
-/** The same, told by watches of an earlier release, which do not say of which naming they tell. */
+/** A seller goes back to an outpoint, and the watches are of an earlier release: they do not say of which naming they tell. */
 export const toldByTheOlder = (tools: Tools): Scene => ({
   ...thereAndBack(tools),
   old: ['channel-watcher.1', 'channel-watcher.2'],

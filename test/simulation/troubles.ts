@@ -24,9 +24,14 @@ type Of = {
   troubledMs: number
   /** By the call that writes: since when none has succeeded, and one has failed. */
   readonly unwrittenSinceMs: Map<string, number>
+  /** Its guard has begun: the start is over. */
+  hasLooked: boolean
 }
-/** A start goes no further before its tables are written. */
-const WRITES = ['store.append', 'sql.commit']
+
+const GUARD_LOOKS = 'lightning.holds.held'
+/** What nobody goes on without: facts, and the tables that a start writes before its guard begins. */
+const isAwaited = (point: string, { hasLooked }: Of): boolean =>
+  point === 'store.append' || (point === 'sql.commit' && !hasLooked)
 
 export function openTroubles(now: () => number): Troubles {
   const all = new Map<string, Of>()
@@ -43,7 +48,7 @@ export function openTroubles(now: () => number): Troubles {
   }
   return {
     watched(name, process) {
-      const of: Of = { process, pending: new Set(), troubledMs: now(), unwrittenSinceMs: new Map() }
+      const of: Of = { process, pending: new Set(), troubledMs: now(), unwrittenSinceMs: new Map(), hasLooked: false }
       all.set(name, of)
       return {
         ...process,
@@ -53,11 +58,12 @@ export function openTroubles(now: () => number): Troubles {
         },
         call(point, apply, options) {
           const call = { sinceMs: now() }
+          of.hasLooked ||= point === GUARD_LOOKS
           of.pending.add(call)
           const answer = process.call(point, apply, options)
           const finish = (hasFailed: boolean): void => {
             end(of, call, hasFailed && SERVERS.some((server) => point.startsWith(server)))
-            if (WRITES.includes(point)) noteWrite(of, point, hasFailed)
+            if (isAwaited(point, of)) noteWrite(of, point, hasFailed)
           }
           answer.then(
             () => finish(false),

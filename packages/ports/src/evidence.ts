@@ -66,8 +66,7 @@ const outputData = ({ outpoint, valueSat, script, height, txIndex, spentBy }: Ou
   spentBy: spentBy && { ...spentBy },
 })
 
-/** The part of the evidence that our own node's graph is, with the fees that the seller has announced. */
-export function graphData(
+function graphData(
   { capacitySat, nodes, shortChannelId, policies }: GraphChannel,
   seller: string,
 ): NonNullable<EvidenceData['graph']> {

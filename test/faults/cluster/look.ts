@@ -23,8 +23,7 @@ export type ClusterLook = { readonly books: readonly Book[]; readonly waits: rea
 
 const REST_WITHIN_MS = 150_000
 const PATIENCE_MS = 10_000
-/** A member that is silent is missed after ten seconds, and its group may be divided several times before it is calm. */
-const READ_WITHIN_MS = 60_000
+const READ_WITHIN_MS = 30_000
 const MOST_LOOKS = 10
 const QUIET_WITHIN_MS = 120_000
 /** What all processes said. */

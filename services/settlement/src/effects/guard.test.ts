@@ -295,7 +295,7 @@ test.each([
   ])
 })
 
-test('a channel that is announced a moment after its block is seen with it, before the last height', async () => {
+test('a channel that is announced a moment after its block is seen as it stands then, before the last height', async () => {
   const channel = { capacitySat: 1_000_000n, nodes: [seller], shortChannelId: '901x1x0', policies: [] }
   const after = (looks: number) => () => Promise.resolve(looks-- > 0 ? undefined : channel)
   const output = () => Promise.resolve({ ...evidence().output, valueSat: 1_000_000n })

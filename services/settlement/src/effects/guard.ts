@@ -165,7 +165,7 @@ async function sayWord(
   if (wanted === 'last' && !node) throw silent()
   const outpoint = state.hold.noted?.outpoint ?? null
   const looked = await evidenceNow(context, orderId, state, tip, wanted === 'last' ? LAST_TRIES : 1)
-  const later = wanted === 'some' && (await onceAnnounced(context.ports, state.hold, looked))
+  const later = wanted === 'some' && looked.evidence && (await onceAnnounced(context.ports, state.hold, looked.evidence))
   const { evidence, lookedAt } = later || looked
   if (evidence === null && outpoint !== null) {
     if (wanted !== 'last') throw new Fault('nothing can be learnt of its channel')

@@ -12,15 +12,18 @@ const before = evidence({ tipHeight: 906, graph: null, probe: 'not-tried' })
 type World = {
   /** What our graph answers, one look after the other. */
   readonly graph: readonly (() => Promise<object | undefined>)[]
+  readonly tipHeight?: number
 }
-/** When the look began that is waited for. */
-const LOOKED_AT = 40
 
 const yes = () => Promise.resolve(channel)
 const no = () => Promise.resolve(undefined)
 const fails = (error: Error) => () => Promise.reject(error)
 
-async function look({ graph }: World, hold = stateAfter(...toNoted, settleAsked).hold, seen: EvidenceData | null = before) {
+async function look(
+  { graph, tipHeight = 907 }: World,
+  hold = stateAfter(...toNoted, settleAsked).hold,
+  seen: EvidenceData = before,
+) {
   const pauses: number[] = []
   const left = [...graph]
   const ports = {
@@ -29,21 +32,31 @@ async function look({ graph }: World, hold = stateAfter(...toNoted, settleAsked)
       // What takes longer is a limit, and no pause.
       sleep: (ms: number) => (ms < 1000 ? Promise.resolve(void pauses.push(ms)) : new Promise<void>(() => undefined)),
     },
-    lightning: { graph: { channel: () => (left.shift() ?? no)() } },
+    chain: {
+      tip: () => Promise.resolve({ height: tipHeight }),
+      output: () => Promise.resolve({ ...evidence().output, valueSat: 1_000_000n }),
+    },
+    lightning: {
+      graph: { channel: () => (left.shift() ?? no)(), between: () => Promise.resolve([]) },
+    },
   } as unknown as EvidencePorts // only what is asked is there
-  return { found: await onceAnnounced(ports, hold, { evidence: seen, lookedAt: LOOKED_AT }), pauses }
+  return { found: await onceAnnounced(ports, hold, seen), pauses }
 }
 
-test('what came into our graph meanwhile is added to the look, which is as old as it was', async () => {
-  const { found, pauses } = await look({ graph: [no, no, yes] })
-  const graph = { capacitySat: '1000000', nodes: channel.nodes, shortChannelId: '901x1x0' }
-  expect(found).toEqual({ evidence: { ...before, graph }, lookedAt: LOOKED_AT })
-  expect(pauses).toEqual([0, 50, 100])
+test('what came into our graph meanwhile is seen with all else as it stands then', async () => {
+  const { found, pauses } = await look({ graph: [no, yes, yes] })
+  expect(found).toMatchObject({
+    evidence: { tipHeight: 907, graph: { shortChannelId: '901x1x0' }, output: { height: 901 } },
+    lookedAt: 50,
+  })
+  expect(pauses).toEqual([0, 50])
 })
 
 test('what stays away, or what a node says no more, adds nothing', async () => {
   expect(await look({ graph: [] })).toEqual({ found: undefined, pauses: [0, 50, 100, 150, 300] })
   expect((await look({ graph: [no, fails(new Fault('no answer'))] })).found).toBeUndefined()
+  expect((await look({ graph: [yes, fails(new Fault('no answer'))] })).found).toBeUndefined()
+  expect((await look({ graph: [yes, yes], tipHeight: 905 })).found).toBeUndefined()
   await expect(look({ graph: [fails(new Bug('a mistake of ours'))] })).rejects.toThrow('a mistake of ours')
 })
 
@@ -59,5 +72,4 @@ test('nobody waits where something else is missing, or where nobody will announc
     expect(await look({ graph }, undefined, seen)).toEqual(nothing)
   }
   expect(await look({ graph }, undefined, evidence())).toEqual(nothing)
-  expect(await look({ graph }, undefined, null)).toEqual(nothing)
 })

@@ -2,8 +2,7 @@ import { REORG_BLOCKS } from '@penstock/bitcoin/channel-proof.ts'
 import type { EvidenceData, SettlementCommand } from '@penstock/contracts/settlement.ts'
 import type { Wanted } from '@penstock/kernel/process.ts'
 import { Fault, must } from '@penstock/kernel/result.ts'
-import { type EvidencePorts, gatherEvidence, graphData } from '@penstock/ports/evidence.ts'
-import type { GraphChannel } from '@penstock/ports/lightning.ts'
+import { type EvidencePorts, gatherEvidence } from '@penstock/ports/evidence.ts'
 import { within } from '@penstock/ports/within.ts'
 import type { Hold } from '../hold.ts'
 import { confirmationsOf, judged } from '../judged.ts'
@@ -51,34 +50,31 @@ export type Looked = {
  * Whoever looks as soon as there is a block may be too early for the announcement by a moment, and looks again only much
  * later: by that block, where nothing else is missing, it is waited for. A channel that is younger has none to come, and of
  * one that is older nobody knows when.
- * @returns the look with the announcement in it, still of when it began; undefined where that stays away, or nobody says so
+ * @returns a look from when our graph had the channel; undefined where it stays away, or nobody says so
  */
-export async function onceAnnounced(
-  ports: EvidencePorts,
-  hold: Hold,
-  { evidence, lookedAt }: Looked,
-): Promise<Looked | undefined> {
+export async function onceAnnounced(ports: EvidencePorts, hold: Hold, before: EvidenceData): Promise<Looked | undefined> {
   const { noted, status } = hold
-  if (status !== 'held' || !noted || noted.terms.isPrivate || !evidence || evidence.graph) return undefined
-  if (confirmationsOf(evidence) !== ANNOUNCED_AT) return undefined
-  const verdict = judged(noted.terms, evidence, { lastHeight: false })
+  if (status !== 'held' || !noted || noted.terms.isPrivate || before.graph) return undefined
+  if (confirmationsOf(before) !== ANNOUNCED_AT) return undefined
+  const verdict = judged(noted.terms, before, { lastHeight: false })
   if (verdict.verdict !== 'undecided' || verdict.waitingFor !== 'peer-proof') return undefined
   try {
-    const channel = await announced(ports, noted.outpoint)
-    return channel && { evidence: { ...evidence, graph: graphData(channel, noted.terms.sellerPubkey) }, lookedAt }
+    if (!(await isAnnounced(ports, noted.outpoint))) return undefined
+    const lookedAt = ports.clock.now()
+    const evidence = await evidenceOf(ports, hold)
+    return evidence && evidence.tipHeight >= before.tipHeight ? { evidence, lookedAt } : undefined
   } catch (error) {
     if (error instanceof Fault) return undefined
     throw error
   }
 }
 
-async function announced({ clock, lightning }: EvidencePorts, outpoint: string): Promise<GraphChannel | undefined> {
+async function isAnnounced({ clock, lightning }: EvidencePorts, outpoint: string): Promise<boolean> {
   for (const pause of ANNOUNCED_AFTER_MS) {
     await clock.sleep(pause)
-    const channel = await within(clock, NODE_TIMEOUT_MS, lightning.graph.channel(outpoint))
-    if (channel) return channel
+    if (await within(clock, NODE_TIMEOUT_MS, lightning.graph.channel(outpoint))) return true
   }
-  return undefined
+  return false
 }
 
 /** A re-organisation may have put the funding into a block below the one at which the payment was held. */
