@@ -4,6 +4,10 @@ export type Suite = {
   readonly include: readonly string[]
   /** One file at a time: for suites that start servers, measure time or kill processes. */
   readonly serial?: boolean
+  /** How many files at a time where it is not one, nor as many as there are cores: for those that mostly wait. */
+  readonly workers?: number
+  /** What takes longest, in this order: whoever begins with it does not end with waiting for it alone. */
+  readonly longest?: readonly string[]
   readonly timeoutMs?: number
   /** A file whose default export runs once before all of them. */
   readonly before?: string
@@ -61,8 +65,20 @@ export const parts: readonly Part[] = [
     name: 'lightning',
     about: 'lnd and btcd behind the ports, on a real network',
     suites: [
-      { name: 'lightning', include: ['test/lightning/**/*.test.ts'], before: 'test/lightning/built.ts', timeoutMs: 240_000 },
-      { name: 'regtest', include: ['test/faults/lightning/**/*.test.ts'], serial: true, timeoutMs: 900_000 },
+      {
+        name: 'lightning',
+        include: ['test/{lightning,faults/lightning}/**/*.test.ts'],
+        workers: 3,
+        longest: [
+          'test/faults/lightning/lightning.test.ts',
+          'test/lightning/regtest.test.ts',
+          'test/lightning/agents.test.ts',
+          'test/lightning/heights.test.ts',
+          'test/lightning/reorgs.test.ts',
+        ],
+        before: 'test/lightning/built.ts',
+        timeoutMs: 240_000,
+      },
     ],
   },
 ]

@@ -32,3 +32,12 @@ test('a file in no suite or in two is found', () => {
     expect.stringContaining('no suite'),
   ])
 })
+
+test('what a suite begins with is there', () => {
+  const longest = parts.flatMap((part) => part.suites).flatMap((suite) => suite.longest?.map((path) => ({ path, suite })) ?? [])
+  expectNone(
+    longest
+      .filter(({ path, suite }) => !files.includes(path) || !suite.include.some((glob) => matchesGlob(path, glob)))
+      .map(({ path, suite }) => `${suite.name} has no ${path}: change tools/parts.ts`),
+  )
+})

@@ -13,7 +13,12 @@ const module = join(import.meta.dirname, 'lightning-programs')
  * which is right for tests alone: three nodes start in 1.5 s instead of 6 s and need a quarter of the memory.
  */
 const TAGS = 'autopilotrpc chainrpc invoicesrpc monitoring neutrinorpc peersrpc signrpc walletrpc lowscrypt'
-const FLAGS = ['-trimpath', '-buildvcs=false', '-ldflags', '-s -w', '-tags', TAGS]
+/**
+ * Nobody debugs these binaries, and half of the time to build them goes into inlining lnd's own packages: without both it
+ * takes two minutes and a half on two cores instead of four, and the nodes are no slower that one could tell.
+ */
+const COMPILER = ['-gcflags', 'all=-dwarf=false', '-gcflags', 'github.com/lightningnetwork/lnd/...=-l -dwarf=false']
+const FLAGS = ['-trimpath', '-buildvcs=false', ...COMPILER, '-ldflags', '-s -w', '-tags', TAGS]
 const LEAST_GO = [1, 24] as const
 const LOW_PRIORITY = 10
 
