@@ -89,6 +89,8 @@ const STEPS = [
   'Sold',
 ] as const satisfies readonly Death['step'][]
 
+/** Its sales wait for blocks and for nodes that are started again. */
+const DEATH_WITHIN_MS = 90_000
 const RAISED = { startRate: 1, raiseAfterBlocks: 2, maxRate: 50 }
 
 describe.skipIf(noLightning)('a seller’s agent on lnd', () => {
@@ -136,7 +138,7 @@ describe.skipIf(noLightning)('a seller’s agent on lnd', () => {
     for (const death of deaths) {
       agent = start({ ...plan, dies: death })
       if (deal) await goesOn(deal, death)
-      expect([death, await agent.ended]).toEqual([death, 'SIGKILL'])
+      expect([death, await agent.end(DEATH_WITHIN_MS)]).toEqual([death, 'SIGKILL'])
     }
   }
 
@@ -169,7 +171,7 @@ describe.skipIf(noLightning)('a seller’s agent on lnd', () => {
     agent = start({ dies: first })
     const deal = await here().deal()
     await here().paid(deal)
-    expect(await agent.ended).toBe('SIGKILL')
+    expect(await agent.end(DEATH_WITHIN_MS)).toBe('SIGKILL')
     await dies(more, { fees: RAISED }, deal)
     expect(agent.sale(deal.id)).toMatchObject({ ended: true, sold: true, closed: { how: 'cooperative', early: true } })
     expect([await channels(), await times(deal, 'OutpointNoted'), await times(deal, 'PayoutSucceeded')]).toEqual([0, 1, 1])
@@ -191,7 +193,7 @@ describe.skipIf(noLightning)('a seller’s agent on lnd', () => {
       await blocks().extend(1)
       await here().reaches(deal, status)
       await agent.goOn(at)
-      expect(await agent.ended).toBe('SIGKILL')
+      expect(await agent.end(DEATH_WITHIN_MS)).toBe('SIGKILL')
       if (at === 'Prepared') {
         await node('seller').kill()
         await node('seller').start()

@@ -15,8 +15,8 @@ import { connected } from './servers.ts'
 export type Agent = {
   /** Lines of its log. */
   readonly said: () => string
-  /** Resolves when it is gone, with the signal that ended it. */
-  readonly ended: Promise<string | null>
+  /** Resolves when it is gone, with the signal that ended it. @throws Error with what it said, where it lives on for so long */
+  readonly end: (withinMs: number) => Promise<string | null>
   /** Resolves when it stands still at a step that it was to stand at. */
   readonly standsAt: (step: AgentPlan['stands'][number]) => Promise<unknown>
   /** From where it stands. */
@@ -59,10 +59,19 @@ export async function agentsOf(at: Exchange, alias: string, maxUnreached: number
     let output = ''
     child.stderr.setEncoding('utf8').on('data', (text: string) => (output += text))
     killWithParent(child, 'KILL')
-    const ended = once(child, 'exit').then(([, signal]) => signal as string | null) // as node:child_process emits it
+    let isGone = false
+    const ended = once(child, 'exit').then(([, signal]) => {
+      isGone = true
+      return signal as string | null // as node:child_process emits it
+    })
     return {
       said: () => output,
-      ended,
+      async end(withinMs) {
+        await until('the agent ends', async () => isGone, withinMs).catch((error: unknown) => {
+          throw new Error(output.slice(-3000), { cause: error })
+        })
+        return ended
+      },
       standsAt: (step) =>
         until(`the agent stands at ${step}`, async () => output.includes(`stands at ${step}\n`)).catch((error: unknown) => {
           throw new Error(output.slice(-3000), { cause: error })

@@ -1,5 +1,5 @@
 import type { LndNode } from '@penstock/servers/lightning-lnd.ts'
-import { subscribeToForwardRequests } from 'lightning'
+import { getWalletInfo, subscribeToForwardRequests, subscribeToOpenRequests } from 'lightning'
 
 /** Makes a node keep whatever it should pass on, until it is told to let go: what a changed node could do with a probe. */
 export function keeper({ lnd }: LndNode): (keeps: boolean) => Promise<void> {
@@ -16,5 +16,20 @@ export function keeper({ lnd }: LndNode): (keeps: boolean) => Promise<void> {
     kept = []
     keeping?.removeAllListeners('forward_request')
     keeping = undefined
+  }
+}
+
+/** Makes a node refuse every channel that somebody wants to open to it, until it is told to take them again. */
+export function refuser({ lnd }: LndNode): (refuses: boolean) => Promise<void> {
+  let refusing: ReturnType<typeof subscribeToOpenRequests> | undefined
+  return async (refuses) => {
+    refusing?.removeAllListeners('channel_request')
+    refusing = refuses ? subscribeToOpenRequests({ lnd }) : undefined
+    refusing?.on('error', () => undefined)
+    refusing?.on('channel_request', ({ reject }: { reject: (why: { reason: string }) => void }) =>
+      reject({ reason: 'not today' }),
+    )
+    // It has heard of both by the time it answers this, on the same connection.
+    await getWalletInfo({ lnd })
   }
 }

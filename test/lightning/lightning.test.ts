@@ -8,7 +8,7 @@ import { until } from '@penstock/servers/lightning-process.ts'
 import { closeChannel } from 'lightning'
 import { describe } from 'vitest'
 import { forgetIn } from './forget.ts'
-import { keeper } from './keeper.ts'
+import { keeper, refuser } from './keeper.ts'
 import { sendPart } from './raw-payments.ts'
 import { connected, network, noLightning } from './servers.ts'
 
@@ -50,6 +50,12 @@ describe.skipIf(noLightning)('lnd on a chain of btcd', () => {
       send: (request, msat, totalMsat) => sendPart(servers.node('buyer'), request, { msat, totalMsat }),
       forget: (outpoint) => forgetIn(servers.node('seller'), outpoint),
       holdProbes: keeper(servers.node('seller')),
+      buyerRefuses: refuser(servers.node('buyer')),
+      async buyerAway(meanwhile) {
+        await servers.node('buyer').kill()
+        await meanwhile()
+        await servers.node('buyer').start()
+      },
       async sellerAway(meanwhile) {
         await servers.node('seller').kill()
         await meanwhile()

@@ -13,7 +13,9 @@ export async function ends(world: LightningWorld): Promise<{ seller: string; buy
   return { seller, buyer }
 }
 
-export async function openChannel(world: LightningWorld, isPrivate: boolean): Promise<OwnChannel> {
+const DEPTH_ANNOUNCED = 6
+
+export async function openChannel(world: LightningWorld, isPrivate: boolean, depth = DEPTH_ANNOUNCED): Promise<OwnChannel> {
   const { buyer } = await ends(world)
   const { channels } = world.seller.lightning
   const funding = await channels.prepare({
@@ -25,7 +27,7 @@ export async function openChannel(world: LightningWorld, isPrivate: boolean): Pr
     feeRatePpm: 20,
   })
   await channels.publish(funding)
-  await world.mine(6)
+  await world.mine(depth)
   return until('the channel is active at both ends', async () => {
     const [ours, theirs] = await Promise.all([find(world.seller, funding.outpoint), find(world.buyer, funding.outpoint)])
     return ours?.state === 'active' && theirs?.state === 'active' && ours
@@ -155,6 +157,20 @@ export function refusing({ world }: Here): void {
       )
     })
 
+    it('says that the peer wants none', async () => {
+      const { seller, buyerRefuses } = world()
+      const { buyer: peer } = await ends(world())
+      const before = await seller.lightning.wallet.confirmedSat()
+      const { length: channels } = await seller.lightning.channels.list()
+      const refused = () =>
+        reason(seller.lightning.channels.prepare({ peer, capacitySat: CAPACITY_SAT, isPrivate: true, feeRateSatPerVbyte: 2 }))
+      await buyerRefuses(true)
+      expect(await refused().finally(() => buyerRefuses(false))).toBe('peer-refused')
+      // Nothing is left of it.
+      expect(await seller.lightning.wallet.confirmedSat()).toBe(before)
+      expect((await seller.lightning.channels.list()).length).toBe(channels)
+    })
+
     it('says that the peer is not there', async () => {
       expect(
         await reason(
@@ -174,10 +190,13 @@ export function proving({ world }: Here): void {
   describe('proofs', () => {
     const amountMsat = 10_000_000n
 
-    it('a public channel comes into everybody’s graph, with its ends, size and fees', async () => {
-      const { market, buyer } = world()
+    it('a public channel comes into everybody’s graph at its sixth block, with its ends, size and fees', async () => {
+      const { market, buyer, mine } = world()
       const nodes = await ends(world())
-      const { outpoint, shortChannelId } = await openChannel(world(), false)
+      const { outpoint, shortChannelId } = await openChannel(world(), false, DEPTH_ANNOUNCED - 1)
+      await until('its own ends have it before', async () => buyer.lightning.graph.channel(outpoint))
+      expect(await market.lightning.graph.channel(outpoint)).toBeUndefined()
+      await mine(1)
       // Its fees come by messages of their own.
       const seen = await until('gossip brought it', async () => {
         const now = await market.lightning.graph.channel(outpoint)
@@ -252,6 +271,21 @@ export function proving({ world }: Here): void {
       expect(await market.lightning.payments.pay(request, { maxFeeMsat: 0n, timeoutMs: 10_000 })).toMatchObject({
         state: 'succeeded',
       })
+    })
+
+    it('a probe to a node that is away ends at the one before it', async () => {
+      const { buyerAway, market } = world()
+      const nodes = await ends(world())
+      const { shortChannelId } = await openChannel(world(), true)
+      const probe = { via: nodes.seller, shortChannelId: shortChannelId ?? '', destination: nodes.buyer, amountMsat }
+      await buyerAway(async () => {
+        expect(await market.lightning.graph.probe(probe)).toEqual({
+          reached: false,
+          failedAt: 'seller',
+          reason: 'UnknownNextPeer',
+        })
+      })
+      await until('it is reached again', async () => (await market.lightning.graph.probe(probe)).reached)
     })
 
     it('a probe that the last node keeps is answered when it lets go', async (context) => {

@@ -131,6 +131,25 @@ export function holding({ world }: Here): void {
       await until('the payer knows', async () => (await payments.find(invoice.paymentHash))?.state === 'succeeded')
     })
 
+    it('takes nothing from a second payer, while it holds the payment of the first or after it took that', async () => {
+      const { market, seller } = world()
+      // So that it could: more than it has to keep in its channel.
+      const reserveSat = (await seller.lightning.channels.list()).reduce((sum, channel) => sum + channel.reserveSat, 0n)
+      const purse = { amountMsat: reserveSat * 1000n + 2n * AMOUNT_MSAT, expirySeconds: 3600, description: 'to be passed on' }
+      const { request } = await seller.lightning.payments.createInvoice(purse)
+      expect(await market.lightning.payments.pay(request, { ...PATIENCE, timeoutMs: 10_000 })).toMatchObject({
+        state: 'succeeded',
+      })
+      const { preimage, invoice } = await heldHold(world())
+      const second = () => seller.lightning.payments.pay(invoice.request, { ...PATIENCE, timeoutMs: 10_000 })
+      const refused = { state: 'failed', reason: 'rejected-by-destination' }
+      expect(await second()).toEqual(refused)
+      expect(await market.lightning.holds.find(invoice.paymentHash)).toEqual(invoice)
+      expect(await market.lightning.holds.settle(preimage)).toBe('settled')
+      expect(await second()).toEqual(refused)
+      expect((await market.lightning.holds.find(invoice.paymentHash))?.htlcs).toHaveLength(1)
+    })
+
     it('takes a payment in parts: held when all are there, each with an end of its own', async () => {
       const { market, buyer, send, mine } = world()
       const { holds } = market.lightning

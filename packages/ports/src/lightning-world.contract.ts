@@ -20,6 +20,10 @@ export type LightningWorld = {
   readonly away: (blocks: number) => Promise<void>
   /** The seller's node is away meanwhile. Returns when it is back. */
   readonly sellerAway: (meanwhile: () => Promise<void>) => Promise<void>
+  /** The buyer's node is away meanwhile. Returns when it is back, and its peers with it. */
+  readonly buyerAway: (meanwhile: () => Promise<void>) => Promise<void>
+  /** Whether the buyer's node refuses whoever wants to open a channel to it. */
+  readonly buyerRefuses: (refuses: boolean) => Promise<void>
   /** That side ends a channel between buyer and seller: its closing transaction is handed out. */
   readonly close: (outpoint: string, by: 'buyer' | 'seller', how: 'cooperative' | 'force') => Promise<void>
   /** Whether what the market sends by way of the seller is kept, before the buyer's node or by it. */

@@ -48,6 +48,12 @@ for (const [title, plan] of Object.entries(plans)) {
       send: async (request, amountMsat, totalMsat) => simnet.control.pay('buyer', request, { amountMsat, totalMsat }),
       forget: async (outpoint) => simnet.control.forget(outpoint.split(':')[0] ?? ''),
       holdProbes: async (held) => simnet.control.holdProbes('buyer', held),
+      buyerRefuses: async (refuses) => simnet.control.refuseOpenings('buyer', refuses),
+      buyerAway: async (meanwhile) => {
+        simnet.control.setOnline('buyer', false)
+        await meanwhile()
+        simnet.control.setOnline('buyer', true)
+      },
       sellerAway: async (meanwhile) => {
         simnet.control.setOnline('seller-ada', false)
         await meanwhile()

@@ -29,6 +29,12 @@ lightningContract('simulated network', async () => {
     send: async (request, amountMsat, totalMsat) => simnet.control.pay('buyer', request, { amountMsat, totalMsat }),
     forget: async (outpoint) => simnet.control.forget(outpoint.split(':')[0] ?? ''),
     holdProbes: async (held) => simnet.control.holdProbes('buyer', held),
+    buyerRefuses: async (refuses) => simnet.control.refuseOpenings('buyer', refuses),
+    buyerAway: async (meanwhile) => {
+      simnet.control.setOnline('buyer', false)
+      await meanwhile()
+      simnet.control.setOnline('buyer', true)
+    },
     sellerAway: async (meanwhile) => {
       simnet.control.setOnline('seller-ada', false)
       await meanwhile()

@@ -4,7 +4,7 @@ import type { OpenRequest } from '@penstock/ports/lightning.ts'
 import { balancesOf, type Balances } from './balances.ts'
 import { acceptTransaction, dropTransaction, heightOf } from './chain.ts'
 import { channelsOf, channelsTopic, closeChannel, otherEnd, stateOf } from './channels.ts'
-import { prepareFunding, publishFunding, sendAgain } from './funding.ts'
+import { prepareFunding, publishFunding, sendAgain, setRefusesOpenings } from './funding.ts'
 import { setHoldsProbes } from './graph.ts'
 import { createInvoice, findInvoice, lapseInvoices } from './invoices.ts'
 import { mine, reorganise } from './mining.ts'
@@ -51,6 +51,8 @@ export type SimControl = {
   setOnline(alias: string, online: boolean): void
   /** Whether that node keeps the HTLCs of probes that reach it, instead of failing them at once. */
   holdProbes(alias: string, held: boolean): void
+  /** Whether that node refuses every channel that somebody wants to open to it. */
+  refuseOpenings(alias: string, refused: boolean): void
   sign(alias: string, text: string): { readonly signature: string }
   invoice(alias: string, sats: bigint, expirySeconds: number): { readonly invoice: string; readonly payment_hash: string }
   invoiceStatus(alias: string, hash: string): { readonly state: SimInvoiceState } | undefined
@@ -92,6 +94,7 @@ export function controlOf(net: Net): SimControl {
       changeNode(net, alias, 'behaviour', how)
     },
     setOnline: (alias, online) => changeNode(net, alias, 'online', online ? 1 : 0),
+    refuseOpenings: (alias, refused) => net.write(() => setRefusesOpenings(net, nodeCalled(net, alias).pubkey, refused)),
     holdProbes: (alias, held) => net.write(() => setHoldsProbes(net, nodeCalled(net, alias).pubkey, held)),
     sign: (alias, text) => ({ signature: sign(secretKeyOf(net, nodeCalled(net, alias).alias), text) }),
     invoice: (alias, sats, expirySeconds) =>

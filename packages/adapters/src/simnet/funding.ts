@@ -20,6 +20,7 @@ export function prepareFunding(net: Net, node: Node, request: OpenRequest): Unpu
   if (request.capacitySat < MIN_CAPACITY_SAT || request.capacitySat > MAX_CAPACITY_SAT)
     throw new OpenRefused('node-failed', `a channel has ${MIN_CAPACITY_SAT} to ${MAX_CAPACITY_SAT} sat`)
   if (!areConnected(net, node.pubkey, request.peer)) throw new OpenRefused('peer-offline', `not connected to ${request.peer}`)
+  if (refusesOpenings(net, request.peer)) throw new OpenRefused('peer-refused', `${request.peer} wants no channel`)
   const capacitySat = node.behaviour === 'wrong-size' ? request.capacitySat / 2n : request.capacitySat
   const peer = node.behaviour === 'wrong-peer' ? somebodyElse(net, node.pubkey, request.peer) : request.peer
 
@@ -61,6 +62,15 @@ export function prepareFunding(net: Net, node: Node, request: OpenRequest): Unpu
   touchEnds(net, { a: node.pubkey, b: peer })
   return { outpoint, handle: raw }
 }
+
+/** A node that refuses openings takes no channel from anybody; it stays so through restarts. */
+export function setRefusesOpenings(net: Net, pubkey: string, refuses: boolean): void {
+  if (refuses) net.run('INSERT OR REPLACE INTO meta VALUES (?, ?)', `refuses_openings/${pubkey}`, '1')
+  else net.run('DELETE FROM meta WHERE key = ?', `refuses_openings/${pubkey}`)
+}
+
+const refusesOpenings = (net: Net, pubkey: string): boolean =>
+  net.get('SELECT 1 FROM meta WHERE key = ?', `refuses_openings/${pubkey}`) !== undefined
 
 /** Hands a prepared funding to the network; again is harmless. @throws Fault for what this node never prepared or gave up */
 export function publishFunding(net: Net, node: Node, funding: UnpublishedFunding): void {

@@ -35,6 +35,12 @@ lightningContract('simulated network in another process', async () => {
     send: (request, amountMsat, totalMsat) => remote.control.pay('buyer', request, { amountMsat, totalMsat }),
     forget: (outpoint) => remote.control.forget(outpoint.split(':')[0] ?? ''),
     holdProbes: (held) => remote.control.holdProbes('buyer', held),
+    buyerRefuses: (refuses) => remote.control.refuseOpenings('buyer', refuses),
+    buyerAway: async (meanwhile) => {
+      await remote.control.setOnline('buyer', false)
+      await meanwhile()
+      await remote.control.setOnline('buyer', true)
+    },
     sellerAway: async (meanwhile) => {
       await remote.control.setOnline('seller-ada', false)
       await meanwhile()

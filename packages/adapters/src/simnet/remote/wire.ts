@@ -23,6 +23,7 @@ export const CALLS = {
     'behave',
     'setOnline',
     'holdProbes',
+    'refuseOpenings',
     'sign',
     'invoice',
     'invoiceStatus',
