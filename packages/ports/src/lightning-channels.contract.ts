@@ -165,7 +165,9 @@ export function refusing({ world }: Here): void {
       const refused = () =>
         reason(seller.lightning.channels.prepare({ peer, capacitySat: CAPACITY_SAT, isPrivate: true, feeRateSatPerVbyte: 2 }))
       await buyerRefuses(true)
-      expect(await refused().finally(() => buyerRefuses(false))).toBe('peer-refused')
+      const outcome = await refused()
+      await buyerRefuses(false)
+      expect(outcome).toBe('peer-refused')
       // Nothing is left of it.
       expect(await seller.lightning.wallet.confirmedSat()).toBe(before)
       expect((await seller.lightning.channels.list()).length).toBe(channels)
