@@ -8,7 +8,7 @@ import { startServer } from './servers.ts'
 import { scratch } from './stores.ts'
 
 const ROUNDS = 9
-/** Of each round, by how many callers: the 99th percentile is the eighth slowest of 800 and the fourth slowest of 400. */
+/** Of each round, by how many callers: the 99th percentile is the ninth slowest of 800 and the fifth slowest of 400. */
 const CALLS = new Map([
   [1, 800],
   [16, 400],

@@ -9,11 +9,14 @@ import { type Bought, buy, follow, pay } from '../harness/buyer.ts'
 import { startProduct } from '../harness/product.ts'
 import { paidOut } from '../harness/report.ts'
 
-/** Leaves the data of a market that sold one channel and issued an invoice that nobody paid. @returns the order that was sold */
+/** So that the store has more events than wait for their place in its index. */
+const UNPAID = 12
+
+/** Leaves the data of a market that sold one channel and issued invoices that nobody paid. @returns the order that was sold */
 export async function sale(dataDir: string): Promise<Bought> {
   const product = await startProduct(dataDir)
   const bought = await buy(product)
-  await buy(product)
+  for (let unpaid = 0; unpaid < UNPAID; unpaid++) await buy(product)
   await pay(product, bought.invoice)
   await follow(product, bought, ['VALID_CHANNEL_OPENING'])
   await until('the seller is paid', () => paidOut(product, bought), 30_000)

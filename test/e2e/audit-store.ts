@@ -60,6 +60,16 @@ export function rowsOf(dataDir: string): readonly Row[] {
   }
 }
 
+/** The position up to which events have their place in the index of streams. */
+export function indexedUpTo(dataDir: string): number {
+  const db = new DatabaseSync(join(dataDir, 'market.db'), { readOnly: true })
+  try {
+    return Number(db.prepare('select position from indexed').get()?.['position'])
+  } finally {
+    db.close()
+  }
+}
+
 /** All that the store knows of facts, as one text. @throws where the file is damaged */
 export function contentOf(dataDir: string): string {
   const db = new DatabaseSync(join(dataDir, 'market.db'), { readOnly: true })

@@ -2,6 +2,7 @@ import type { AuditReport } from '@penstock/runtime/audit.ts'
 import fc from 'fast-check'
 import type { BodyField } from './bodies.ts'
 import { openCallers } from './callers.ts'
+import { fireCut } from './cut-shots.ts'
 import { endOf, unexplained } from './facts.ts'
 import { type Gun, openGun, type Tried } from './gun.ts'
 import type { Pool } from './inputs.ts'
@@ -27,6 +28,8 @@ export type Outcome = {
   /** Names of everything that there is to hit. */
   readonly wanted: readonly string[]
   readonly targets: ReadonlyMap<string, Tried>
+  /** Names of those to which requests without the end of their bodies were sent. */
+  readonly cut: ReadonlySet<string>
   readonly kinds: ReadonlyMap<string, number>
   readonly statuses: ReadonlyMap<string, number>
   readonly tookMs: ReadonlyMap<string, number>
@@ -82,6 +85,7 @@ export async function campaign(market: Market, { runs, seed, found = () => undef
   const watch = watchPromptness(market)
   const each = runs / jobs.reduce((sum, job) => sum + shareOf(job), 0)
   const faults = await run(gun, strangers, each, seed, found)
+  const cut = await fireCut(market, callers, targets, seed + 3)
   const moved = movedIn(unpaid, worldOf(dataDir))
   // Only now, since an operator plays the whole network: he pays, opens channels and makes blocks.
   const byOperators = await run(gun, operators, each, seed + 2, found)
@@ -92,6 +96,7 @@ export async function campaign(market: Market, { runs, seed, found = () => undef
   const memory = await memoryWatch.stop()
   const after = await endOf(dataDir)
   const aftermath = [
+    ...cut.faults,
     ...misses,
     ...moved,
     ...(await unexplained(dataDir, before.position, gun.accepted, {
@@ -110,6 +115,7 @@ export async function campaign(market: Market, { runs, seed, found = () => undef
     memory,
     faults: [...faults, ...byOperators, ...aftermath],
     wanted,
+    cut: cut.tried,
     shots: [...gun.targets.values()].reduce((sum, { known, nobody }) => sum + known + nobody, 0),
     seconds,
     slowestMs,

@@ -74,7 +74,7 @@ const on = ({ path, header, body }: Door, known: Known, cut: (text: string) => C
   return { ...rest, parts: [`POST ${path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n${header(known)}`, ...parts] }
 }
 
-/** By name: of each route that changes something, its request with the end cut off. */
+/** By name: two requests that would change something, each with its end cut off in every way. */
 export const cuts: readonly { readonly name: string; readonly make: (known: Known) => Cut }[] = doors.flatMap((door) =>
   Object.entries(cutsOf).map(([how, cut]) => ({
     name: `${door.name}: ${how}`,

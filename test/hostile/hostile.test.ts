@@ -58,6 +58,15 @@ describe('everything together', () => {
     assert.ok(deeds.filter(([, { carriedOut }]) => carriedOut > 0).length >= 3, JSON.stringify(deeds))
   })
 
+  test('whatever takes a body was sent some without their end', () => {
+    const takers = outcome.wanted.filter((name) => /^(?:query|mutation|POST) /.test(name))
+    assert.ok(takers.length >= 40)
+    assert.deepEqual(
+      takers.filter((name) => !outcome.cut.has(name)),
+      [],
+    )
+  })
+
   test('every generator is used', () => {
     const wanted = [
       ...valueKinds,

@@ -1,6 +1,7 @@
 import { systemIds } from '@penstock/adapters/system/ids.ts'
 import { checkoutToken, isCredential, newCredential } from '@penstock/runtime/credentials.ts'
 import fc from 'fast-check'
+import { openDataDir, operatorToken } from '@penstock/platforms/data-dir.ts'
 import { pageHash } from '@penstock/gateway/pages/address.ts'
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -8,12 +9,14 @@ import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { graphql } from '../harness/buyer.ts'
+import { scratch } from '../harness/product.ts'
 import { type Callers, one, openCallers } from './callers.ts'
 import { type Market, openMarket } from './market.ts'
 import { type Caller, fire } from './shot.ts'
 import { ALIKE, ratioOf } from './timing.ts'
 
 const GET = 'query ($id: String!) { user { market { orders { get_order(order_id: $id) { id status } } } } }'
+const NOT_CONFIGURED = { operatorToken: '', operatorTokenFile: '' }
 const UNKNOWN = '01a1f000-0000-7000-8000-000000000000'
 /** Of two that take turns, in each batch. */
 const ROUNDS = 40
@@ -73,6 +76,11 @@ describe('what is secret cannot be guessed', () => {
 
   test("the operator's token has 256 bits", () => {
     assert.match(market.operatorToken, /^[\w-]{43}$/)
+    const made = Array.from({ length: 1000 }, () => operatorToken(openDataDir(scratch()), NOT_CONFIGURED, ids))
+    assertRandom(
+      [...made, market.operatorToken].map((token) => Buffer.from(token, 'base64url')),
+      256,
+    )
   })
 })
 

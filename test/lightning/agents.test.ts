@@ -254,14 +254,22 @@ describe.skipIf(noLightning)('a seller’s agent on lnd', () => {
   }
 
   it('the buyer’s node goes away: killed before and after the market is told, and both orders end', async () => {
-    await agent.kill()
     const deals = [await here().deal(), await here().deal()]
     lost.push(...deals)
+    // Not before they are sold: a seller whose agent is gone is asked for nothing after a while.
+    await agent.kill()
     for (const deal of deals) await here().paid(deal)
-    for (const deal of deals) await here().reaches(deal, 'WAITING_FOR_CHANNEL_OPEN')
+    // Later than that the market looks for the buyer's node no more.
+    for (const deal of deals) await until('the seller is asked', async () => (await here().told(deal)).includes('"OpeningAsked"'))
     await node('buyer').kill()
-    // One at a time: the second is not given up before the first was.
-    await dies(AWAY, { pace: { concurrency: 1, maxUnreached: 1 } })
+    // One at a time: the second is not given up before the first was, which the second life must find over.
+    const [before, after] = AWAY
+    await dies([before], { pace: { concurrency: 1, maxUnreached: 1 } })
+    await until('one of them has ended', async () => {
+      const seen = await Promise.all(deals.map((deal) => here().seen(deal)))
+      return seen.some(({ status }) => status === 'SELLER_FAILED_TO_OPEN_CHANNEL')
+    })
+    await dies([after], { pace: { concurrency: 1, maxUnreached: 1 } })
     await node('buyer').start()
     for (const deal of deals) await here().reaches(deal, 'SELLER_FAILED_TO_OPEN_CHANNEL')
     const open = lost.filter(({ id }) => !agent.sale(id)?.ended)

@@ -2,7 +2,7 @@ import type { SQLInputValue } from 'node:sqlite'
 import { balanceFaults, wealthFrom } from '../faults/balances.ts'
 import { booksOf } from '../faults/books.ts'
 import { moneyFaults } from '../faults/money.ts'
-import { differencesFromFold } from '../faults/read-models.ts'
+import { differencesFromFold, unread } from '../faults/read-models.ts'
 import { truthFrom } from '../faults/truth.ts'
 import { Broken, type Ledger } from './checks.ts'
 import { isQuiet } from './views.ts'
@@ -35,13 +35,15 @@ export async function looksAtTheEnd(world: World, ledger: Ledger, gainedMsat: bi
   return counts
 }
 
-/** Whether the read models have every fact about an order. */
-export function hasReadAll(world: World, { events }: Ledger): boolean {
+/** Whether every read model has all the facts that are its own. */
+export async function hasReadAll(world: World, { events }: Ledger): Promise<boolean> {
   if (!isQuiet(world.views)) return false
+  // Before the others, which are looked at event by event.
   const read = world.views.rows<{ count: number }>(
     "SELECT count(*) AS count FROM gateway_order_facts_v2 WHERE category IN ('order', 'settlement')",
   )[0]?.count
-  return read === events.filter(({ category }) => category === 'order' || category === 'settlement').length
+  if (read !== events.filter(({ category }) => category === 'order' || category === 'settlement').length) return false
+  return (await unread(async (text) => world.views.rows(text), events)).length === 0
 }
 
 type Row = Readonly<Record<string, SQLInputValue>>

@@ -150,7 +150,8 @@ async function comeToRest(world: World, ledger: Ledger, cues: Performance, after
     const waits = waitsOf(ledger.asking(), { at: schedule.now(), height: truth.height })
     const held = heldAtMarket(truth).map(({ payment_hash }) => `${payment_hash} hangs at the market`)
     const hanging = [...unnamed(waits), ...orderFaults(booksOf(ledger.events), waits), ...held]
-    const isDone = cues.isOver() && hanging.length === 0 && world.bus.undelivered(LEFT) === 0 && hasReadAll(world, ledger)
+    const isOver = cues.isOver() && hanging.length === 0 && world.bus.undelivered(LEFT) === 0
+    const isDone = isOver && (await hasReadAll(world, ledger))
     const waited = schedule.now() - begun
     if (isDone && (waits.length === 0 || waited > WAITING_MS)) return
     if (waited > world.plan.restWithinMs) throw new Broken('liveness', unrest(world, hanging))
@@ -165,7 +166,7 @@ function unrest({ bus }: World, hanging: readonly string[]): string {
   if (first) return `${first}; ${hanging.length} in all`
   return bus.undelivered(LEFT) > 0
     ? `${bus.undelivered(LEFT)} messages are not delivered`
-    : 'the gateway has not read every fact of an order'
+    : 'the gateway has not read every fact that its read models are made of'
 }
 
 function marketMsat({ simnet }: World): bigint {

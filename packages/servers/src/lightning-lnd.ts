@@ -58,6 +58,9 @@ const chainArguments = ({ port, user, password, certFile }: Btcd): readonly stri
   `--btcd.rpccert=${certFile}`,
 ]
 
+/** gRPC waits longer and longer between its attempts to connect, in the end longer than a node is given to start. */
+const NEW_CLIENT_AFTER_MS = 5000
+
 /** An lnd on a chain of our own. It is ready when it is in step with the chain. */
 export function lndNode(program: string, chain: Btcd, { alias, dir, peerPort, rpcPort, args }: LndPlan): LndNode {
   const socket = `${HOST}:${peerPort}`
@@ -65,6 +68,7 @@ export function lndNode(program: string, chain: Btcd, { alias, dir, peerPort, rp
   const certFile = join(dir, 'tls.cert')
   const adminMacaroonFile = join(dir, 'data/chain/bitcoin/regtest/admin.macaroon')
   let client: AuthenticatedLnd | undefined
+  let goneAt = 0
   let pubkey = ''
 
   async function isReady(): Promise<boolean> {
@@ -89,15 +93,22 @@ export function lndNode(program: string, chain: Btcd, { alias, dir, peerPort, rp
     ...args,
   ]
   const server = daemon(alias, program, dir, all, isReady)
+  const gone = (end: () => Promise<void>) => async (): Promise<void> => {
+    await end()
+    goneAt = Date.now()
+  }
   return {
     alias,
     socket,
     rpcSocket,
     certFile,
     adminMacaroonFile,
-    start: server.start,
-    kill: server.kill,
-    stop: server.stop,
+    async start() {
+      if (Date.now() - goneAt > NEW_CLIENT_AFTER_MS) client = undefined
+      await server.start()
+    },
+    kill: gone(server.kill),
+    stop: gone(server.stop),
     said: server.said,
     get pid() {
       return server.pid

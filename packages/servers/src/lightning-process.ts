@@ -118,10 +118,12 @@ async function soon(answer: Promise<boolean>): Promise<boolean> {
 /** Asks until there is something; what is thrown meanwhile counts as a no. @throws Error that says what never came, and why */
 export async function until<T>(what: string, get: () => Promise<T | undefined | false>, timeoutMs = 60_000): Promise<T> {
   const end = Date.now() + timeoutMs
+  // What is asked may be gone, and never answer.
+  const late = sleep(timeoutMs, undefined, { ref: false })
   let cause: unknown
   for (;;) {
     try {
-      const value = await get()
+      const value = await Promise.race([get(), late])
       if (value !== undefined && value !== false) return value
     } catch (error) {
       cause = error

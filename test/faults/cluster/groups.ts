@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { endlessRetry } from '@penstock/adapters/kafka/client.ts'
 import { type Admin, type Consumer, type Kafka, PartitionAssigners } from 'kafkajs'
 
 export type GroupName = { readonly groupId: string; readonly topic: string }
@@ -54,6 +55,8 @@ async function joinedFor(kafka: Kafka, { groupId, topic }: GroupName, work: (str
     rebalanceTimeout: 2 * SESSION_MS,
     heartbeatInterval: SESSION_MS / 8,
     partitionAssigners: [PartitionAssigners.roundRobin],
+    // The client would begin anew what was given up while it joined: a member for ever, whose partitions nobody reads.
+    retry: { ...endlessRetry, restartOnFailure: async () => false },
   })
   const joined = new Promise<boolean>((resolve) => stranger.on('consumer.group_join', () => resolve(true)))
   try {

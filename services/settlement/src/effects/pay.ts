@@ -37,7 +37,8 @@ export async function pay(
     return told(attempt, { state: 'failed', reason: 'invoice-expired' })
   const others = otherHashes(payout, paymentHash)
   // One that was asked for before may be on its way to the node yet, by a replica that has not read that it failed.
-  if (fresh && others.length > 0) await ports.clock.sleep(LOOKS_ARE_OVER_MS, signal)
+  // Nor does "under way" say that it ever was sent: a node that is slow to answer is taken to say so.
+  if (others.length > 0) await ports.clock.sleep(LOOKS_ARE_OVER_MS, signal)
   if (signal.aborted) throw new Fault('the service stops')
   await atItsNode(ports, hold)
   const other = await paidOtherwise(payments, others)
