@@ -51,11 +51,13 @@ export function opening({ world }: Here): void {
         capacitySat: CAPACITY_SAT,
         peer,
         openedByUs: true,
+        isPrepared: true,
         shortChannelId: null,
       })
       expect(await until('the other end has it', () => find(buyer, funding.outpoint))).toMatchObject({
         state: 'pending',
         openedByUs: false,
+        isPrepared: false,
       })
       expect(await chain.output(funding.outpoint, height)).toBeUndefined()
       await channels.publish(funding)

@@ -161,6 +161,8 @@ export type OwnChannel = {
   readonly reserveSat: bigint
   readonly state: 'pending' | 'active' | 'inactive' | 'closing'
   readonly openedByUs: boolean
+  /** It came from `prepare`. What the node's owner opened in another way is his: nobody else may give it up. */
+  readonly isPrepared: boolean
 }
 
 /** What stays of a channel when it is no channel any more. Where nobody but a stream could tell, some of it is null. */

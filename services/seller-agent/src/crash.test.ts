@@ -4,7 +4,7 @@ import { until } from '@penstock/testkit/until.ts'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Journal } from './journal.ts'
 import type { Market } from './market.ts'
-import { openStage, type Stage } from './stage.contract.ts'
+import { openStage, SIZE, type Stage } from './stage.contract.ts'
 
 let stage: Stage
 beforeEach(async () => {
@@ -94,3 +94,25 @@ test.each(['before', 'after'] as const)(
     expect(last).toBeGreaterThan(11)
   },
 )
+
+test('a channel that the owner of the node opens himself, of the same size and to the same node, is not given up', async () => {
+  const order = stage.place('one')
+  const { channels } = stage.seller
+  let asked = false
+  const prepare = async (): Promise<never> => {
+    asked = true
+    throw new Fault('dead')
+  }
+  const first = stage.start({ lightning: { ...stage.seller, channels: { ...channels, prepare } } })
+  await until('it was opening', () => asked)
+  await first.end()
+  await stage.seller.peers.connect(stage.buyerKey, stage.buyerSocket)
+  const own = await channels.prepare({ peer: stage.buyerKey, capacitySat: SIZE, isPrivate: false, feeRateSatPerVbyte: 2 })
+  const list = async () =>
+    (await channels.list()).map((one) => ({ ...one, isPrepared: one.isPrepared && one.outpoint !== own.outpoint }))
+  const second = stage.start({ lightning: { ...stage.seller, channels: { ...channels, list } } })
+  await stage.complete(order)
+  await second.end()
+  expect(order.named).toHaveLength(1)
+  expect(await channels.list()).toContainEqual(expect.objectContaining({ outpoint: own.outpoint, state: 'pending' }))
+})

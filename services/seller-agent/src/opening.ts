@@ -39,8 +39,8 @@ export async function open(desk: Desk, sale: Sale): Promise<void> {
 export async function reconcile(desk: Desk, sale: Sale): Promise<void> {
   const { opening, terms } = sale
   if (opening.state !== 'begun' || [...desk.preparing.values()].includes(terms.peer)) return
-  for (const { outpoint, capacitySat } of await pendingTo(desk, terms.peer)) {
-    const fits = capacitySat === BigInt(terms.sizeSat) && !opening.pendingBefore.includes(outpoint)
+  for (const { outpoint, capacitySat, isPrepared } of await pendingTo(desk, terms.peer)) {
+    const fits = isPrepared && capacitySat === BigInt(terms.sizeSat) && !opening.pendingBefore.includes(outpoint)
     if (fits && !desk.journal.fundingOf(outpoint)) await desk.lightning.channels.abandon({ outpoint })
   }
   record(desk, sale, { type: 'SetBack', reason: 'the opening was broken off' })

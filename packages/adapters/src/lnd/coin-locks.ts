@@ -10,6 +10,7 @@ type Lock = { readonly id: string; readonly transaction_id: string; readonly tra
 const LOCK_MS = 30 * 24 * 3_600_000
 /** Begins the names of our locks ("penstock"), among those of other programs on the same node. */
 const TAG = '70656e73746f636b'
+const NOTE = 'penstock '
 const RANDOM_BYTES = 24
 
 /** What the openings of one node have in common. */
@@ -26,7 +27,9 @@ export const openingsOf = (): Openings => ({ inHand: new Set(), turn: slots(1) }
 export const newLockName = (): string => TAG + randomBytes(RANDOM_BYTES).toString('hex')
 
 /** What lnd writes beside the channel, for us alone: whose coins are whose is known after any crash. */
-export const noteOf = (name: string): string => `penstock ${name.slice(TAG.length)}`
+export const noteOf = (name: string): string => `${NOTE}${name.slice(TAG.length)}`
+/** Whether it is a channel of ours, by its note. */
+export const isNoted = (channel: { readonly description?: string }): boolean => channel.description?.startsWith(NOTE) ?? false
 
 /** Fundings that were prepared before there were notes have their locks by this name, of the same length. */
 const nameBeforeNotes = (txid: string): string => (TAG + txid).slice(0, TAG.length + 2 * RANDOM_BYTES)

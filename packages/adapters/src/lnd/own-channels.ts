@@ -2,6 +2,7 @@ import { formatShortChannelId } from '@penstock/bitcoin/outpoint.ts'
 import { readBlock } from '@penstock/bitcoin/raw.ts'
 import type { OwnChannel } from '@penstock/ports/lightning.ts'
 import { getBlock, getChannels, getPendingChannels, type GetChannelsResult, type GetPendingChannelsResult } from 'lightning'
+import { isNoted } from './coin-locks.ts'
 import type { Connection } from './connection.ts'
 
 /** Open ones and those on their way in or out, in the order in which lnd lists them. */
@@ -58,7 +59,10 @@ function blocksOf({ ask }: Connection): TransactionsAt {
   }
 }
 
-const fromOpen = (channel: GetChannelsResult['channels'][number]): OwnChannel => ({
+// The package gives the description, and its types have forgotten it.
+type Open = GetChannelsResult['channels'][number] & { readonly description?: string }
+
+const fromOpen = (channel: Open): OwnChannel => ({
   outpoint: `${channel.transaction_id}:${channel.transaction_vout}`,
   shortChannelId: channel.id,
   peer: channel.partner_public_key,
@@ -70,6 +74,7 @@ const fromOpen = (channel: GetChannelsResult['channels'][number]): OwnChannel =>
   reserveSat: BigInt(channel.local_reserve),
   state: channel.is_active ? 'active' : 'inactive',
   openedByUs: !channel.is_partner_initiated,
+  isPrepared: isNoted(channel),
 })
 
 const fromPending = (channel: Pending, shortChannelId: string | null): OwnChannel => ({
@@ -84,4 +89,5 @@ const fromPending = (channel: Pending, shortChannelId: string | null): OwnChanne
   reserveSat: BigInt(channel.local_reserve),
   state: channel.is_opening ? 'pending' : 'closing',
   openedByUs: channel.is_partner_initiated === false,
+  isPrepared: isNoted(channel),
 })

@@ -14,6 +14,7 @@ const channel = (outpoint: string, state: OwnChannel['state'], localSat = 1n): O
   reserveSat: 0n,
   state,
   openedByUs: true,
+  isPrepared: true,
 })
 const closed = (outpoint: string, by: ClosedChannel['by']): ClosedChannel => ({
   outpoint,

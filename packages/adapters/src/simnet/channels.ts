@@ -118,6 +118,7 @@ export function listChannels(net: Net, pubkey: string): OwnChannel[] {
         remoteSat: balanceOf(channel, otherEnd(channel, pubkey)) / 1000n,
         isPrivate: channel.is_private === 1n,
         channelType: 'anchor',
+        isPrepared: ours,
         reserveSat: (ours ? channel.claimed_sat : channel.capacity_sat) / RESERVE_SHARE,
         state,
         openedByUs: ours,
