@@ -38,6 +38,8 @@ export async function looksAtTheEnd(world: World, ledger: Ledger, gainedMsat: bi
 /** Whether every read model has all the facts that are its own. */
 export async function hasReadAll(world: World, { events }: Ledger): Promise<boolean> {
   if (!isQuiet(world.views)) return false
+  // Where gateways of an earlier release ran to the end, today's have not made their tables yet.
+  if (world.views.rows("SELECT 1 FROM sqlite_schema WHERE name = 'gateway_order_facts_v2'").length === 0) return false
   // Before the others, which are looked at event by event.
   const read = world.views.rows<{ count: number }>(
     "SELECT count(*) AS count FROM gateway_order_facts_v2 WHERE category IN ('order', 'settlement')",

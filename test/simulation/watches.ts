@@ -2,6 +2,7 @@ import type { SettlementFact } from '@penstock/contracts/settlement.ts'
 import type { Settlement } from '@penstock/settlement/state.ts'
 import { Broken, type Ledger } from './checks.ts'
 import type { Cradle } from './processes.ts'
+import { isQuiet } from './views.ts'
 import type { World } from './world.ts'
 
 /**
@@ -24,9 +25,11 @@ const GUARDS = ['settlement.1', 'settlement.2']
  * the node does by itself at E - 12 is never the plan. Only the time counts in which a guard stands; one that nothing has
  * troubled for a while has two blocks, and what faults may take of the others' time is bounded too.
  */
-export function holdsInTime({ engine, simnet, reached, troubles }: World, cradle: Cradle, ledger: Ledger): () => void {
+export function holdsInTime(world: World, cradle: Cradle, ledger: Ledger): () => void {
+  const { engine, simnet, reached, troubles } = world
   const { schedule, faults } = engine
   const held = new Set<string>()
+  const listed = new Set<string>()
   const dueSinceMs = new Map<string, number>()
   const overdueMs = new Map<string, number>()
   let [seen, before] = [0, 0]
@@ -66,6 +69,9 @@ export function holdsInTime({ engine, simnet, reached, troubles }: World, cradle
         overdueMs.delete(order)
         continue
       }
+      // Where the replica that made it stands still before it is listed, the others learn of it when they have its lease.
+      if (!listed.has(order) && isListed(world, order)) listed.add(order)
+      if (!listed.has(order)) dueSinceMs.set(order, now)
       const dueMs = now - (dueSinceMs.get(order) ?? now)
       dueSinceMs.set(order, now - dueMs)
       if (isCalm && dueMs >= ROUND_MS)
@@ -80,6 +86,11 @@ export function holdsInTime({ engine, simnet, reached, troubles }: World, cradle
     }
   }
 }
+
+/** As far as that can be seen just now. */
+const isListed = ({ views }: World, order: string): boolean =>
+  isQuiet(views) &&
+  views.rows(`SELECT 1 FROM unfinished_streams WHERE service = 'settlement' AND stream = 'settlement-${order}'`).length > 0
 
 // The category has the state that settlement folds.
 const stateOf = (ledger: Ledger, order: string): Settlement | undefined =>
