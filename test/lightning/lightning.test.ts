@@ -3,9 +3,10 @@ import { lndLightning } from '@penstock/adapters/lnd/lightning.ts'
 import { lightningContract } from '@penstock/ports/lightning.contract.ts'
 import type { WorldNode } from '@penstock/ports/lightning-world.contract.ts'
 import type { LightningServers } from '@penstock/servers/lightning.ts'
+import type { LndNode } from '@penstock/servers/lightning-lnd.ts'
 import { fund, knowsChannel, openAnnounced } from '@penstock/servers/lightning-channels.ts'
 import { until } from '@penstock/servers/lightning-process.ts'
-import { closeChannel } from 'lightning'
+import { closeChannel, getPeers } from 'lightning'
 import { describe } from 'vitest'
 import { forgetIn } from './forget.ts'
 import { keeper, refuser } from './keeper.ts'
@@ -22,6 +23,21 @@ async function isSpent({ chain }: LightningServers, outpoint: string): Promise<b
   const asked = [{ txid, vout: Number(vout) }]
   const [spending] = await chain.rpc<{ spendingtxid?: string }[]>('gettxspendingprevout', asked)
   return spending?.spendingtxid !== undefined && spending.spendingtxid !== ''
+}
+
+/** Until its peers know: what a node sends on a connection that is dead already is kept for a minute. */
+async function away(servers: LightningServers, alias: string, meanwhile: () => Promise<void>): Promise<void> {
+  const gone = servers.node(alias)
+  await gone.kill()
+  try {
+    const others = servers.nodes.filter((node) => node !== gone)
+    const isKnown = async ({ lnd }: LndNode): Promise<boolean> =>
+      (await getPeers({ lnd })).peers.every(({ public_key }) => public_key !== gone.pubkey)
+    await Promise.all(others.map((node) => until(`${node.alias} sees ${alias} go`, () => isKnown(node))))
+    await meanwhile()
+  } finally {
+    await gone.start()
+  }
 }
 
 describe.skipIf(noLightning)('lnd on a chain of btcd', () => {
@@ -42,25 +58,13 @@ describe.skipIf(noLightning)('lnd on a chain of btcd', () => {
       seller: node('seller'),
       chain: lndChain(connected(servers, 'market')),
       mine: servers.mine,
-      async away(blocks) {
-        await servers.node('market').kill()
-        await servers.mine(blocks)
-        await servers.node('market').start()
-      },
+      away: (blocks) => away(servers, 'market', () => servers.mine(blocks)),
       send: (request, msat, totalMsat) => sendPart(servers.node('buyer'), request, { msat, totalMsat }),
       forget: (outpoint) => forgetIn(servers.node('seller'), outpoint),
       holdProbes: keeper(servers.node('seller')),
       buyerRefuses: refuser(servers.node('buyer')),
-      async buyerAway(meanwhile) {
-        await servers.node('buyer').kill()
-        await meanwhile()
-        await servers.node('buyer').start()
-      },
-      async sellerAway(meanwhile) {
-        await servers.node('seller').kill()
-        await meanwhile()
-        await servers.node('seller').start()
-      },
+      buyerAway: (meanwhile) => away(servers, 'buyer', meanwhile),
+      sellerAway: (meanwhile) => away(servers, 'seller', meanwhile),
       async close(outpoint, by, how) {
         const [transaction_id = '', vout] = outpoint.split(':')
         const { lnd } = servers.node(by)
