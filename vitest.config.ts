@@ -10,14 +10,14 @@ export default defineConfig({
     reporters: ['default', tallyReporter],
     projects: parts
       .flatMap((part) => part.suites)
-      .map(({ name, include, serial = false, workers, timeoutMs = 30_000, before }, order) => ({
+      .map(({ name, include, workers = '100%', timeoutMs = 30_000, before }, order) => ({
         // Vite would take graphql's other build, beside the one that Apollo loads: two of them cannot work together.
         resolve: { alias: [{ find: /^graphql$/, replacement: 'graphql/index.js' }] },
         test: {
           name,
           include: [...include],
           pool: 'forks' as const,
-          maxWorkers: serial ? 1 : (workers ?? '100%'),
+          maxWorkers: workers,
           testTimeout: timeoutMs,
           hookTimeout: timeoutMs,
           // from 1: files of group 0 with a single worker would run after all groups

@@ -2,9 +2,10 @@
 export type Suite = {
   readonly name: string
   readonly include: readonly string[]
-  /** One file at a time: for suites that start servers, measure time or kill processes. */
-  readonly serial?: boolean
-  /** How many files at a time where it is not one, nor as many as there are cores: for those that mostly wait. */
+  /**
+   * Files at a time, as many as there are cores where nothing is said: 1 for suites that start servers, measure time or kill
+   * processes, more than there are cores for what mostly waits.
+   */
   readonly workers?: number
   /** What takes longest, in this order: whoever begins with it does not end with waiting for it alone. */
   readonly longest?: readonly string[]
@@ -29,37 +30,37 @@ export const parts: readonly Part[] = [
     needs: 'chromium',
     suites: [
       { name: 'units', include: ['{packages,services,tools,bench}/**/*.test.ts'], timeoutMs: 60_000 },
-      { name: 'architecture', include: ['test/architecture/**/*.test.ts'], serial: true, timeoutMs: 120_000 },
-      { name: 'market', include: ['test/e2e/**/*.test.ts'], serial: true, timeoutMs: 180_000 },
-      { name: 'observability', include: ['test/observability/*.test.ts'], serial: true, timeoutMs: 120_000 },
+      { name: 'architecture', include: ['test/architecture/**/*.test.ts'], workers: 1, timeoutMs: 120_000 },
+      { name: 'market', include: ['test/e2e/**/*.test.ts'], workers: 1, timeoutMs: 180_000 },
+      { name: 'observability', include: ['test/observability/*.test.ts'], workers: 1, timeoutMs: 120_000 },
     ],
   },
   {
     name: 'proof',
     about: 'the market is killed at every crash point and at any moment, and stands up whole',
     suites: [
-      { name: 'hostile', include: ['test/hostile/**/*.test.ts'], serial: true, timeoutMs: 180_000 },
-      { name: 'crash', include: ['test/crash/**/*.test.ts'], serial: true, timeoutMs: 180_000 },
-      { name: 'faults', include: ['test/faults/*.test.ts'], serial: true, timeoutMs: 180_000 },
-      { name: 'simulation', include: ['test/simulation/**/*.test.ts'], serial: true, timeoutMs: 180_000 },
-      { name: 'mutants', include: ['test/mutants/**/*.test.ts'], serial: true, timeoutMs: 180_000 },
+      { name: 'hostile', include: ['test/hostile/**/*.test.ts'], workers: 1, timeoutMs: 180_000 },
+      { name: 'crash', include: ['test/crash/**/*.test.ts'], workers: 1, timeoutMs: 180_000 },
+      { name: 'faults', include: ['test/faults/*.test.ts'], workers: 1, timeoutMs: 180_000 },
+      { name: 'simulation', include: ['test/simulation/**/*.test.ts'], workers: 1, timeoutMs: 180_000 },
+      { name: 'mutants', include: ['test/mutants/**/*.test.ts'], workers: 1, timeoutMs: 180_000 },
     ],
   },
   {
     name: 'cluster',
     about: 'the adapters of the cluster on real servers',
     suites: [
-      { name: 'kurrentdb', include: ['test/kurrentdb/**/*.test.ts'], serial: true, timeoutMs: 120_000 },
-      { name: 'postgres', include: ['test/postgres/**/*.test.ts'], serial: true, timeoutMs: 120_000 },
-      { name: 'kafka', include: ['test/kafka/**/*.test.ts'], serial: true, timeoutMs: 120_000 },
-      { name: 'cluster', include: ['test/{cluster,faults/cluster}/**/*.test.ts'], serial: true, timeoutMs: 240_000 },
-      { name: 'traces', include: ['test/observability/cluster/**/*.test.ts'], serial: true, timeoutMs: 300_000 },
+      { name: 'kurrentdb', include: ['test/kurrentdb/**/*.test.ts'], workers: 1, timeoutMs: 120_000 },
+      { name: 'postgres', include: ['test/postgres/**/*.test.ts'], workers: 1, timeoutMs: 120_000 },
+      { name: 'kafka', include: ['test/kafka/**/*.test.ts'], workers: 1, timeoutMs: 120_000 },
+      { name: 'cluster', include: ['test/{cluster,faults/cluster}/**/*.test.ts'], workers: 1, timeoutMs: 240_000 },
+      { name: 'traces', include: ['test/observability/cluster/**/*.test.ts'], workers: 1, timeoutMs: 300_000 },
     ],
   },
   {
     name: 'deploy',
     about: 'the image, the compose file and the chart, which a real Kubernetes API server installs and upgrades',
-    suites: [{ name: 'deploy', include: ['test/deploy/**/*.test.ts'], serial: true, timeoutMs: 120_000 }],
+    suites: [{ name: 'deploy', include: ['test/deploy/**/*.test.ts'], workers: 1, timeoutMs: 120_000 }],
   },
   {
     name: 'lightning',

@@ -30,7 +30,12 @@ export type CutShots = {
  * Requests to everything that takes a body, by whoever may send them, each without the end of its body. What that leaves
  * behind is looked for afterwards, with what everything else does.
  */
-export async function fireCut(market: Market, callers: Callers, targets: readonly Target[], seed: number): Promise<CutShots> {
+export async function fireCut(
+  market: Pick<Market, 'host' | 'port'>,
+  callers: Pick<Callers, 'authorization'>,
+  targets: readonly Target[],
+  seed: number,
+): Promise<CutShots> {
   const tried = new Set<string>()
   const faults: string[] = []
   for (const [at, target] of targets.entries()) {

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import fc from 'fast-check'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { buy, follow, pay, simNodes } from '../harness/buyer.ts'
+import { fireCut } from './cut-shots.ts'
 import { endOf, unexplained } from './facts.ts'
 import { openGun } from './gun.ts'
 import { carriedOut } from './judge.ts'
@@ -27,6 +31,26 @@ afterAll(async () => {
 })
 
 describe('what every look has to notice', () => {
+  test.each([
+    [true, 'waits for the end of a body', 0],
+    [false, 'does not', 9],
+  ] as const)('who carries out a request whose end was cut off: %s, it %s', async (waits, _, faults) => {
+    const server = createServer((request, response) => {
+      request.on('error', () => undefined).resume()
+      if (waits) request.on('end', () => response.end())
+      else response.end()
+    }).listen(0, '127.0.0.1')
+    await new Promise((listening) => server.once('listening', listening))
+    const { port } = server.address() as AddressInfo // of a server that listens
+    const shot: Shot = { target: 'it', caller: 'nobody', method: 'POST', path: '/', headers: {}, body: '{"a":1}', kinds: [] }
+    const target: Target = { name: 'it', callers: ['nobody'], shots: () => fc.constant(shot) }
+    const cut = await fireCut({ host: '127.0.0.1', port }, { authorization: () => undefined }, [target], 1)
+    server.closeAllConnections()
+    server.close()
+    assert.equal(cut.faults.length, faults, cut.faults.join('\n'))
+    assert.deepEqual([...cut.tried], ['it'])
+  })
+
   test('what is carried out for nobody and for a stranger', async () => {
     const { product } = market
     const { id, key } = await buy(product)

@@ -41,6 +41,7 @@ export function holdsInTime(world: World, cradle: Cradle, ledger: Ledger): () =>
       if (stateOf(ledger, aggregateId)?.hold.status === 'held') held.add(aggregateId)
       else {
         held.delete(aggregateId)
+        listed.delete(aggregateId)
         dueSinceMs.delete(aggregateId)
         overdueMs.delete(aggregateId)
       }
@@ -59,7 +60,7 @@ export function holdsInTime(world: World, cradle: Cradle, ledger: Ledger): () =>
     if (held.size === 0 || sinceMs < LOOK_EVERY_MS) return
     before = now
     const stands = GUARDS.some(cradle.alive)
-    const isCalm = GUARDS.some((guard) => now - troubles.calmSinceMs(guard) >= CALM_MS)
+    const calm = GUARDS.filter((guard) => now - troubles.calmSinceMs(guard) >= CALM_MS)
     const height = Number(simnet.rows<{ height: bigint }>('SELECT max(height) AS height FROM blocks')[0]?.height ?? 0)
     for (const order of held) {
       const { request, payment } = stateOf(ledger, order)?.hold ?? {}
@@ -69,12 +70,12 @@ export function holdsInTime(world: World, cradle: Cradle, ledger: Ledger): () =>
         overdueMs.delete(order)
         continue
       }
-      // Where the replica that made it stands still before it is listed, the others learn of it when they have its lease.
       if (!listed.has(order) && isListed(world, order)) listed.add(order)
-      if (!listed.has(order)) dueSinceMs.set(order, now)
+      // The replica that made it may stand still before it is listed: another learns of it when it has its lease.
+      if (!listed.has(order) && calm.length < GUARDS.length) dueSinceMs.set(order, now)
       const dueMs = now - (dueSinceMs.get(order) ?? now)
       dueSinceMs.set(order, now - dueMs)
-      if (isCalm && dueMs >= ROUND_MS)
+      if (calm.length > 0 && dueMs >= ROUND_MS)
         throw new Broken(
           'no hold passes its height',
           `order ${order} is held at ${height}, for ${dueMs} ms, and nothing troubled its guard`,

@@ -28,6 +28,8 @@ export const newLockName = (): string => TAG + randomBytes(RANDOM_BYTES).toStrin
 
 /** What lnd writes beside the channel, for us alone: whose coins are whose is known after any crash. */
 export const noteOf = (name: string): string => `${NOTE}${name.slice(TAG.length)}`
+/** The package gives the description of open channels too, and its types have forgotten it. */
+export type OpenChannel = GetChannelsResult['channels'][number] & { readonly description?: string }
 /** Whether it is a channel of ours, by its note. */
 export const isNoted = (channel: { readonly description?: string }): boolean => channel.description?.startsWith(NOTE) ?? false
 
@@ -74,8 +76,7 @@ async function listed({ ask }: Connection): Promise<readonly Listed[]> {
   // The pending ones first: one that opens in between is then listed twice rather than not at all.
   const { pending_channels } = await ask((lnd) => getPendingChannels({ lnd }))
   const { channels } = await ask((lnd) => getChannels({ lnd }))
-  // The package gives the description, and its types have forgotten it.
-  const open = channels as readonly (GetChannelsResult['channels'][number] & Listed)[]
+  const open: readonly OpenChannel[] = channels
   return [...pending_channels, ...open]
 }
 

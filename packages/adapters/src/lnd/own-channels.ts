@@ -1,8 +1,8 @@
 import { formatShortChannelId } from '@penstock/bitcoin/outpoint.ts'
 import { readBlock } from '@penstock/bitcoin/raw.ts'
 import type { OwnChannel } from '@penstock/ports/lightning.ts'
-import { getBlock, getChannels, getPendingChannels, type GetChannelsResult, type GetPendingChannelsResult } from 'lightning'
-import { isNoted } from './coin-locks.ts'
+import { getBlock, getChannels, getPendingChannels, type GetPendingChannelsResult } from 'lightning'
+import { isNoted, type OpenChannel } from './coin-locks.ts'
 import type { Connection } from './connection.ts'
 
 /** Open ones and those on their way in or out, in the order in which lnd lists them. */
@@ -59,10 +59,7 @@ function blocksOf({ ask }: Connection): TransactionsAt {
   }
 }
 
-// The package gives the description, and its types have forgotten it.
-type Open = GetChannelsResult['channels'][number] & { readonly description?: string }
-
-const fromOpen = (channel: Open): OwnChannel => ({
+const fromOpen = (channel: OpenChannel): OwnChannel => ({
   outpoint: `${channel.transaction_id}:${channel.transaction_vout}`,
   shortChannelId: channel.id,
   peer: channel.partner_public_key,

@@ -93,16 +93,20 @@ describe('pay', () => {
       { type: 'RecordPayout', data: { state: 'succeeded', attempt: 2, feeMsat: '5' } },
     ],
   ] as const)('an earlier invoice that another replica sends to at the last moment is seen: %s', async (_, sent, told) => {
-    const { calls, context } = fake()
-    let now = NOW
-    // The limit of a call is longer, and never comes.
-    const sleep = (ms: number): Promise<void> => (ms < 10_000 ? Promise.resolve(void (now += ms)) : new Promise(() => undefined))
-    // The other looked right before this invoice was asked for, and has two seconds.
-    const find = (hash: string) => Promise.resolve(hash === other.paymentHash && now > NOW + 2000 ? sent : undefined)
-    const lightning = { ...context.ports.lightning, payments: { ...context.ports.lightning.payments, find } }
-    const ports = { ...context.ports, log: openLog('silent'), clock: { now: () => now, sleep }, lightning }
-    expect(await pay(replaced, { ...context, ports }).catch((error: unknown) => error)).toEqual(told)
-    expect(calls).toEqual([])
+    // Also where the node says nothing of this one, which is taken for under way.
+    for (const before of [undefined, { state: 'in-flight' }] as const) {
+      const { calls, context } = fake()
+      let now = NOW
+      // The limit of a call is longer, and never comes.
+      const sleep = (ms: number): Promise<void> =>
+        ms < 10_000 ? Promise.resolve(void (now += ms)) : new Promise(() => undefined)
+      // The other looked right before this invoice was asked for, and has two seconds.
+      const find = (hash: string) => Promise.resolve(hash !== other.paymentHash ? before : now > NOW + 2000 ? sent : undefined)
+      const lightning = { ...context.ports.lightning, payments: { ...context.ports.lightning.payments, find } }
+      const ports = { ...context.ports, log: openLog('silent'), clock: { now: () => now, sleep }, lightning }
+      expect(await pay(replaced, { ...context, ports }).catch((error: unknown) => error)).toEqual(told)
+      expect(calls).toEqual([])
+    }
   })
   test('who is told to stop while it waits for others does not pay', async () => {
     const { calls, context } = fake()
