@@ -52,7 +52,7 @@ export const parts: readonly Part[] = [
     suites: [
       { name: 'kurrentdb', include: ['test/kurrentdb/**/*.test.ts'], workers: 1, timeoutMs: 120_000 },
       { name: 'postgres', include: ['test/postgres/**/*.test.ts'], workers: 1, timeoutMs: 120_000 },
-      { name: 'kafka', include: ['test/kafka/**/*.test.ts'], workers: 1, timeoutMs: 120_000 },
+      { name: 'kafka', include: ['test/kafka/**/*.test.ts'], workers: 1, timeoutMs: 360_000 },
       { name: 'cluster', include: ['test/{cluster,faults/cluster}/**/*.test.ts'], workers: 1, timeoutMs: 240_000 },
       { name: 'traces', include: ['test/observability/cluster/**/*.test.ts'], workers: 1, timeoutMs: 300_000 },
     ],
@@ -60,7 +60,7 @@ export const parts: readonly Part[] = [
   {
     name: 'deploy',
     about: 'the image, the compose file and the chart, which a real Kubernetes API server installs and upgrades',
-    suites: [{ name: 'deploy', include: ['test/deploy/**/*.test.ts'], workers: 1, timeoutMs: 120_000 }],
+    suites: [{ name: 'deploy', include: ['test/deploy/**/*.test.ts'], workers: 1, timeoutMs: 300_000 }],
   },
   {
     name: 'lightning',

@@ -30,8 +30,9 @@ describe.skipIf(clusterMissing !== undefined)('two gateways at one port, and two
       replicas: 2,
       env: {
         PENSTOCK_SIM_BLOCK_SECONDS: '1',
-        PENSTOCK_OPEN_WINDOW_SECONDS: '30',
-        PENSTOCK_FUNDING_SEEN_BLOCKS: '30',
+        PENSTOCK_OPEN_WINDOW_SECONDS: '120',
+        PENSTOCK_FUNDING_SEEN_BLOCKS: '144',
+        PENSTOCK_FUNDING_CONFIRMS_WITHIN_BLOCKS: '40',
         PENSTOCK_KEYRING_DIR: keys,
       },
     })
@@ -71,7 +72,7 @@ describe.skipIf(clusterMissing !== undefined)('two gateways at one port, and two
       lsp_balance_sat: '600000',
       client_balance_sat: '0',
       required_channel_confirmations: 3,
-      funding_confirms_within_blocks: 6,
+      funding_confirms_within_blocks: 40,
       channel_expiry_blocks: 100,
       token: '',
       announce_channel: true,

@@ -6,7 +6,7 @@ import { lookAtAll, marketMsat } from '../faults/look.ts'
 import { buy } from '../harness/buyer.ts'
 import { scratch, spawnProduct, startProduct } from '../harness/product.ts'
 import { type Cell, cells } from './cells.ts'
-import { type Reached, stories } from './stories.ts'
+import { type Reached, stories, type StoryName } from './stories.ts'
 
 const env = {
   PENSTOCK_SIM_BLOCK_SECONDS: '0.15',
@@ -16,6 +16,14 @@ const env = {
   PENSTOCK_FUNDING_CONFIRMS_WITHIN_BLOCKS: '20',
 }
 const PAYABLE = { ...env, PENSTOCK_INVOICE_EXPIRY_SECONDS: '3600' }
+/** Where nobody is meant to be late, nobody's time is up on a slow machine. */
+const PATIENT = {
+  ...PAYABLE,
+  PENSTOCK_OPEN_WINDOW_SECONDS: '20',
+  PENSTOCK_FUNDING_SEEN_BLOCKS: '60',
+  PENSTOCK_FUNDING_CONFIRMS_WITHIN_BLOCKS: '60',
+}
+const LATE: readonly StoryName[] = ['failover', 'nobody opens', 'funding vanishes']
 const VISIT_WITHIN_MS = 60_000
 
 const warm = scratch()
@@ -39,7 +47,7 @@ describe.concurrent('killed at every crash point of every service', () => {
     results.set(cell, 'FAILED')
     const dataDir = scratch()
     if (!cell.fresh) cpSync(warm, dataDir, { recursive: true })
-    const settings = cell.story === 'not paid' ? env : PAYABLE
+    const settings = cell.story === 'not paid' ? env : LATE.includes(cell.story) ? PAYABLE : PATIENT
     const reached: Reached = {}
     const visited = await diesAt(cell, dataDir, settings, reached)
     if (!visited) results.set(cell, 'NEVER VISITED')

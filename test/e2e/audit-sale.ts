@@ -6,7 +6,7 @@ import { openLog } from '@penstock/runtime/log.ts'
 import { memoryWorld } from '@penstock/testkit/memory-world.ts'
 import { until } from '@penstock/testkit/until.ts'
 import { type Bought, buy, follow, pay } from '../harness/buyer.ts'
-import { startProduct } from '../harness/product.ts'
+import { PATIENT, startProduct } from '../harness/product.ts'
 import { paidOut } from '../harness/report.ts'
 
 /** So that the store has more events than wait for their place in its index. */
@@ -14,7 +14,7 @@ const UNPAID = 12
 
 /** Leaves the data of a market that sold one channel and issued invoices that nobody paid. @returns the order that was sold */
 export async function sale(dataDir: string): Promise<Bought> {
-  const product = await startProduct(dataDir)
+  const product = await startProduct(dataDir, PATIENT)
   const bought = await buy(product)
   for (let unpaid = 0; unpaid < UNPAID; unpaid++) await buy(product)
   await pay(product, bought.invoice)

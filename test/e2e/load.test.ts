@@ -8,7 +8,7 @@ import { pathToFileURL } from 'node:url'
 import { chromium } from 'playwright-core'
 import { afterAll, beforeAll, test } from 'vitest'
 import { findChromium } from '../../tools/chromium.ts'
-import { type Product, scratch, startProduct } from '../harness/product.ts'
+import { PATIENT, type Product, scratch, startProduct } from '../harness/product.ts'
 
 const ORDERS = 30
 const root = new URL('../..', import.meta.url).pathname
@@ -18,7 +18,7 @@ const report = join(folder, 'report.html')
 let product: Product | undefined
 const running = (): Product => product ?? assert.fail('the product did not start')
 beforeAll(async () => {
-  product = await startProduct(scratch(), { PENSTOCK_OPEN_WINDOW_SECONDS: '60', PENSTOCK_FUNDING_SEEN_BLOCKS: '40' })
+  product = await startProduct(scratch(), PATIENT)
 }, 120_000)
 afterAll(async () => void (await product?.stop()))
 

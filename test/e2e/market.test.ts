@@ -16,13 +16,21 @@ import {
 } from '../harness/buyer.ts'
 import { type Product, scratch, startProduct } from '../harness/product.ts'
 import { paidOut, report } from '../harness/report.ts'
+import { handSeller } from './hand-seller.ts'
+
+/** Some seconds more than by default: a slow machine still sees each status, and what is published in time confirms. */
+const LONGER = {
+  PENSTOCK_REQUIRED_CONFIRMATIONS: '8',
+  PENSTOCK_FUNDING_SEEN_BLOCKS: '20',
+  PENSTOCK_FUNDING_CONFIRMS_WITHIN_BLOCKS: '20',
+}
 
 const dataDir = scratch()
 let product: Product
 let sellers: readonly SimNode[]
 
 beforeAll(async () => {
-  product = await startProduct(dataDir)
+  product = await startProduct(dataDir, LONGER)
   sellers = (await simNodes(product)).filter(({ role }) => role === 'seller')
 })
 beforeEach(() => all('ok'))
@@ -71,6 +79,32 @@ test.each([{ private: true }, { rails_cluster_only: true }])('bought with %o', a
   expect((await channels()).find((channel) => channel.outpoint === outpoint)?.private).toBe('private' in options)
 })
 
+test('a private channel is opened as a taproot channel, by a seller of the rails cluster alone: proven and paid as any other', async () => {
+  const [seller, buyer] = [await handSeller(product), await buyerOf(product)]
+  const refusal = async () =>
+    seller.order(buyer).then(
+      () => 'it is sold',
+      (error: unknown) => String(error),
+    )
+  await until('its offer is known', async () => /sold by the rails cluster only/.test(await refusal()))
+  await product.operator('POST', '/sellers/grant', { pubkey: seller.node.pubkey, reason: 'A test.' })
+  const bought = await until('its grant is known', () => seller.order(buyer).catch(() => undefined))
+  const payout = await seller.accept(await until('it is asked', () => seller.sale(bought)))
+  const { payment_hash: hash } = await pay(product, await until('the buyer has an invoice', () => seller.invoice(bought)))
+  await follow(product, bought, ['WAITING_FOR_CHANNEL_OPEN'])
+  const outpoint = await seller.openTaproot(await until('it is to open', () => seller.sale(bought)), buyer)
+  expect(await follow(product, bought, ['VALID_CHANNEL_OPENING'])).toMatchObject({ payment_status: 'SUCCESSFUL_PAYMENT' })
+  await settled(hash)
+  expect((await channels()).find((channel) => channel.outpoint === outpoint)).toMatchObject({
+    capacity_sat: '1000000',
+    peer: seller.node.pubkey,
+    private: true,
+  })
+  // Of the rails cluster, and proven by a probe: nothing is kept back.
+  await until('the seller is paid', () => paidOut(product, bought), 30_000)
+  expect(await product.operator('GET', `/sim/invoices/${seller.node.alias}/${payout}`)).toMatchObject({ state: 'SETTLED' })
+})
+
 test('a seller that does not open is replaced, under the same payment', async () => {
   const bought = await buy(product)
   const shown = await report(product, bought)
@@ -108,7 +142,7 @@ test.each([
 test('a re-org while it confirms: still valid in the end', async () => {
   const bought = await buy(product)
   await pay(product, bought.invoice)
-  await follow(product, bought, ['ON_CHAIN_CONFIRMATION', 'SELLER_OPENED_CHANNEL'])
+  await follow(product, bought, ['ON_CHAIN_CONFIRMATION', 'SELLER_OPENED_CHANNEL', 'VALID_CHANNEL_OPENING'])
   await product.operator('POST', '/sim/reorg', { depth: 2 })
   await follow(product, bought, ['VALID_CHANNEL_OPENING'])
 })
@@ -132,7 +166,7 @@ test('killed while payments are held: nothing is lost', async () => {
     held.push({ bought, hash: (await pay(product, bought.invoice)).payment_hash })
   }
   await product.kill()
-  product = await startProduct(dataDir)
+  product = await startProduct(dataDir, LONGER)
   await all('ok')
   for (const { bought, hash } of held) {
     await follow(product, bought, ['VALID_CHANNEL_OPENING'])

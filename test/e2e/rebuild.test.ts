@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, test } from 'vitest'
 import { buy, follow, order, pay } from '../harness/buyer.ts'
-import { type Product, scratch, startProduct } from '../harness/product.ts'
+import { PATIENT, type Product, scratch, startProduct } from '../harness/product.ts'
 
 const root = new URL('../..', import.meta.url).pathname
 const run = promisify(execFile)
@@ -14,7 +14,7 @@ type Rebuilt = { readonly projection: string; readonly facts: number }
 let product: Product | undefined
 const running = (): Product => product ?? assert.fail('the product did not start')
 beforeAll(async () => {
-  product = await startProduct(scratch(), { PENSTOCK_OPEN_WINDOW_SECONDS: '60', PENSTOCK_FUNDING_SEEN_BLOCKS: '40' })
+  product = await startProduct(scratch(), PATIENT)
 }, 120_000)
 afterAll(async () => void (await product?.stop()))
 

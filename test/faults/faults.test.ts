@@ -27,18 +27,22 @@ afterAll(() => {
   if (clean) rmSync(dataDir, { recursive: true, force: true })
 })
 
-test(`${ROUNDS} rounds of orders under kill -9, bad sellers and re-orgs leave nothing undone`, { timeout: 480_000 }, async () => {
-  console.log(`seed ${seed}; again: npm run faults -- --rounds ${ROUNDS} --seed ${seed}`)
-  for await (const report of campaign(dataDir, seed, ROUNDS)) {
-    const { faults, statuses, struck, seconds } = report
-    reports.push(report)
-    expect(faults, `round ${reports.length} of seed ${seed}; the data stays in ${dataDir}`).toEqual([])
-    console.log(`round ${reports.length}: ${seconds.toFixed(1)} s, ${JSON.stringify(struck)}, ${JSON.stringify(statuses)}`)
-  }
-  expect(reports).toHaveLength(ROUNDS)
-  expect(lacking(reports)).toEqual([])
-  clean = true
-})
+test(
+  `${ROUNDS} rounds of orders under kill -9, bad sellers and re-orgs leave nothing undone`,
+  { timeout: 1_200_000 },
+  async () => {
+    console.log(`seed ${seed}; again: npm run faults -- --rounds ${ROUNDS} --seed ${seed}`)
+    for await (const report of campaign(dataDir, seed, ROUNDS)) {
+      const { faults, statuses, struck, seconds } = report
+      reports.push(report)
+      expect(faults, `round ${reports.length} of seed ${seed}; the data stays in ${dataDir}`).toEqual([])
+      console.log(`round ${reports.length}: ${seconds.toFixed(1)} s, ${JSON.stringify(struck)}, ${JSON.stringify(statuses)}`)
+    }
+    expect(reports).toHaveLength(ROUNDS)
+    expect(lacking(reports)).toEqual([])
+    clean = true
+  },
+)
 
 /** The same data with one thing changed has to be noticed, or the rounds above prove nothing. */
 describe('what the look in the end notices', () => {

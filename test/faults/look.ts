@@ -130,9 +130,9 @@ export async function lookAtAll(
   return { books, waits, balances, faults }
 }
 
-const REST_WITHIN_MS = 60_000
+const REST_WITHIN_MS = 120_000
 const PATIENCE_MS = 6000
-const READ_WITHIN_MS = 10_000
+const READ_WITHIN_MS = 60_000
 const READ_EVERY_MS = 100
 
 /** What read models have not read after a while of all that there was when everything had come to rest. */

@@ -16,6 +16,13 @@ export const QUICK: Readonly<Record<string, string>> = {
   PENSTOCK_LOGIN_PER_MINUTE: '0',
 }
 
+/** Where nothing is about how late somebody may be: on a slow machine nobody's time is up. */
+export const PATIENT: Readonly<Record<string, string>> = {
+  PENSTOCK_OPEN_WINDOW_SECONDS: '60',
+  PENSTOCK_FUNDING_SEEN_BLOCKS: '40',
+  PENSTOCK_FUNDING_CONFIRMS_WITHIN_BLOCKS: '40',
+}
+
 export type Product = {
   readonly url: string
   readonly dataDir: string

@@ -12,10 +12,11 @@ export function exchange(
   { host, port }: Pick<Market, 'host' | 'port'>,
   parts: readonly Bytes[],
   hangUp = false,
+  withinMs = ANSWER_WITHIN_MS,
 ): Promise<string> {
   return new Promise((resolve) => {
     const socket = connect(port, host)
-    const timer = setTimeout(() => socket.destroy(), ANSWER_WITHIN_MS)
+    const timer = setTimeout(() => socket.destroy(), withinMs)
     let text = ''
     socket.setEncoding('latin1').on('data', (part: string) => (text += part))
     // A reset is an answer too: what was sent was no HTTP, or more than anybody wanted.

@@ -61,13 +61,13 @@ describe.skipIf(noKafka)('three brokers', () => {
     for (const node of servers().nodes) {
       const before = load.total()
       await node.kill()
-      rests.push(Math.round(await until(() => load.total() > before + 1000, `messages while node ${node.id} is dead`)))
+      rests.push(Math.round(await until(() => load.total() > before + 1000, `messages while node ${node.id} is dead`, 60_000)))
       // One of the three coordinates the group: offsets go on to be committed without it.
       const reached = seen.total()
-      await until(async () => (await committed(options.prefix)) > reached, `offsets while node ${node.id} is dead`)
+      await until(async () => (await committed(options.prefix)) > reached, `offsets while node ${node.id} is dead`, 60_000)
       await node.start()
       const back = load.total()
-      await until(() => load.total() > back + 1000, `messages after node ${node.id} came back`)
+      await until(() => load.total() > back + 1000, `messages after node ${node.id} came back`, 60_000)
     }
     await load.stop()
     process.off('warning', note)

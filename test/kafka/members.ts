@@ -26,7 +26,7 @@ export function startMember(options: KafkaBusOptions, file: string, topic: strin
     child,
     async end(signal) {
       if (child.exitCode !== null || child.signalCode !== null) return child.exitCode
-      const exit = once(child, 'exit')
+      const exit = once(child, 'close')
       child.kill(signal)
       await exit
       return child.exitCode

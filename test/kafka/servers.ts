@@ -26,6 +26,17 @@ export function brokers(options: KafkaOptions = {}): () => KafkaServers {
   }
 }
 
+/** The only broker is dead meanwhile. It is back for the next test, whatever becomes of this one. */
+export async function withoutBroker({ nodes: [broker] }: KafkaServers, meanwhile: () => Promise<void>): Promise<void> {
+  if (!broker) throw new Error('there is one')
+  await broker.kill()
+  try {
+    await meanwhile()
+  } finally {
+    await broker.start()
+  }
+}
+
 let worlds = 0
 /** A name for topics and groups that nobody else uses. */
 export const ownPrefix = (): string => `t${process.pid}-${++worlds}.`

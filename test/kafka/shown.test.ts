@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { registry } from '@penstock/runtime/metrics.ts'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { numbered, until } from './load.ts'
-import { brokers, busOptions, noKafka, openBus, ownPrefix } from './servers.ts'
+import { brokers, busOptions, noKafka, openBus, ownPrefix, withoutBroker } from './servers.ts'
 
 describe.skipIf(noKafka)('what a process shows of its groups', () => {
   const servers = brokers()
@@ -24,11 +24,6 @@ describe.skipIf(noKafka)('what a process shows of its groups', () => {
     closers.push(opened.close)
     return opened.bus
   }
-  const brokerOf = () => {
-    const [node] = servers().nodes
-    if (!node) throw new Error('there is one')
-    return node
-  }
   /** @returns undefined where it is not shown */
   async function shown(name: string): Promise<number | undefined> {
     const metric = await registry.getSingleMetric(`penstock_kafka_${name}`)?.get()
@@ -36,16 +31,17 @@ describe.skipIf(noKafka)('what a process shows of its groups', () => {
   }
 
   it('the partitions are those that the brokers grant it: none while they are away, at its start and later', async () => {
-    await brokerOf().kill()
-    const bus = await open()
-    const subscribed = bus.subscribe({ group: 'readers', topic: 'load', handle: async () => 'done' })
-    await until(async () => (await shown('partitions')) === 0, 'a group that cannot be joined yet')
-    await brokerOf().start()
+    let subscribed: Promise<unknown> | undefined
+    await withoutBroker(servers(), async () => {
+      const bus = await open()
+      subscribed = bus.subscribe({ group: 'readers', topic: 'load', handle: async () => 'done' })
+      await until(async () => (await shown('partitions')) === 0, 'a group that cannot be joined yet')
+    })
     await subscribed
     await until(async () => (await shown('partitions')) === 4, 'all partitions')
-    await brokerOf().kill()
-    await until(async () => (await shown('partitions')) === 0, 'a member that is cut off')
-    await brokerOf().start()
+    await withoutBroker(servers(), async () => {
+      await until(async () => (await shown('partitions')) === 0, 'a member that is cut off')
+    })
     await until(async () => (await shown('partitions')) === 4, 'all partitions again')
   })
 

@@ -5,7 +5,7 @@ import { graphql } from '../harness/buyer.ts'
 import { type Agent, agentsOf } from './agents.ts'
 import { type Deal, exchange } from './exchange.ts'
 import { payInParts, sendPart } from './raw-payments.ts'
-import { noLightning } from './servers.ts'
+import { noLightning, withoutNode } from './servers.ts'
 
 const PRICE_MSAT = 5_000_000n
 /** Of a payment whose rest never comes. */
@@ -199,10 +199,10 @@ describe.skipIf(noLightning)('buyers', () => {
     const deal = await here().deal(SECRET)
     await here().paid(deal)
     await here().reaches(deal, 'WAITING_FOR_CHANNEL_OPEN')
-    await node('buyer').kill()
-    agent = start()
-    await here().reaches(deal, 'SELLER_FAILED_TO_OPEN_CHANNEL')
-    await node('buyer').start()
+    await withoutNode(node('buyer'), async () => {
+      agent = start()
+      await here().reaches(deal, 'SELLER_FAILED_TO_OPEN_CHANNEL')
+    })
     await isGivenBack(deal, 'SELLER_FAILED_TO_OPEN_CHANNEL')
   })
 

@@ -6,10 +6,12 @@ import { decodePaymentRequest } from '@penstock/bitcoin/bolt11.ts'
 import type { Invoice, Lightning, PaymentState } from '@penstock/ports/lightning.ts'
 import { fund, knowsChannel, openAnnounced } from '@penstock/servers/lightning-channels.ts'
 import { until } from '@penstock/servers/lightning-process.ts'
+import { freePort } from '@penstock/servers/free-port.ts'
 import type { LightningServers } from '@penstock/servers/lightning.ts'
 import { afterAll, beforeAll } from 'vitest'
 import { type Bought, buy, order, type Seen } from '../harness/buyer.ts'
 import { type Product, scratch, startProduct } from '../harness/product.ts'
+import { metricsOf } from '../observability/metrics.ts'
 import { connected, network } from './servers.ts'
 
 const COIN_SAT = 20_000_000
@@ -52,6 +54,8 @@ export type Exchange = {
   readonly mineUntil: (deal: Deal, ...statuses: readonly string[]) => Promise<string>
   /** What happened to the order, as an operator reads it. */
   readonly told: (deal: Deal) => Promise<string>
+  /** One block. Returns when the market's guard has ended a round since. */
+  readonly guarded: () => Promise<void>
   readonly payment: (deal: Deal, state: PaymentState['state'], buyer?: string) => Promise<PaymentState>
   /** Ends the market's process, as kill -9 does; it comes back on the same port, until the next time with these settings too. */
   readonly restartMarket: (meanwhile: () => Promise<void>, settings?: Readonly<Record<string, string>>) => Promise<void>
@@ -68,7 +72,7 @@ export function exchange(plan: Plan): () => Exchange {
     const opened = await openExchange(servers(), plan, buyers)
     here = opened
     end = () => opened.product.stop()
-  }, 180_000)
+  })
   afterAll(() => end())
   return () => {
     if (!here) throw new Error('the market was not started')
@@ -93,15 +97,19 @@ async function openExchange(
   await Promise.all(channels.flatMap((channel) => servers.nodes.map((node) => knowsChannel(node, channel))))
   const folder = scratch()
   const own = { ...(await marketSettings(servers, folder, btcd)), ...env }
-  let product = await startProduct(join(folder, 'data'), own)
-  const settings = { ...own, PORT: new URL(product.url).port }
+  // One that nobody takes while it is away.
+  const settings = { ...own, PORT: `${await freePort()}` }
+  let product = await startProduct(join(folder, 'data'), settings)
   return around(servers, {
     now: () => product,
     settings,
     async restart(meanwhile, change = {}) {
       await product.kill()
-      await meanwhile()
-      product = await startProduct(product.dataDir, { ...settings, ...change })
+      try {
+        await meanwhile()
+      } finally {
+        product = await startProduct(product.dataDir, { ...settings, ...change })
+      }
     },
   })
 }
@@ -122,6 +130,15 @@ async function marketSettings(servers: LightningServers, folder: string, btcd: b
       PENSTOCK_BITCOIND_CERT_FILE: btcdCert,
     }),
   }
+}
+
+async function guarded({ chain, mine }: LightningServers, product: Product): Promise<void> {
+  const since = Date.now() / 1000
+  await mine()
+  const height = await chain.rpc<number>('getblockcount')
+  const figure = async (name: string): Promise<number> => (await metricsOf(product)).max({ name })
+  await until('the market has the block', async () => (await figure('penstock_chain_tip_height')) >= height)
+  await until('its guard has looked', async () => (await figure('penstock_guard_last_round_timestamp_seconds')) > since)
 }
 
 type Running = {
@@ -181,6 +198,7 @@ function around(servers: LightningServers, { now, settings, restart }: Running):
       return reaches(deal, ...statuses)
     },
     told,
+    guarded: () => guarded(servers, now()),
     payment: (deal, state, buyer = 'buyer') =>
       until(`the buyer's payment is ${state}`, async () => {
         const payment = await lightning(buyer).payments.find(deal.paymentHash)

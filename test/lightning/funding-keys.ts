@@ -1,4 +1,4 @@
-import { fundingScript } from '@penstock/bitcoin/script.ts'
+import { fundingScript, scriptKind, taprootFundingScript } from '@penstock/bitcoin/script.ts'
 import type { LndNode } from '@penstock/servers/lightning-lnd.ts'
 
 /** Where lnd's keys for 2-of-2 outputs come from (its keychain's family of that name). */
@@ -14,7 +14,8 @@ type DeriveKey = (
 export async function fundingKeysOf(a: LndNode, b: LndNode, script: string): Promise<readonly [string, string]> {
   const [ours, theirs] = await Promise.all([keysOf(a), keysOf(b)])
   const pairs = ours.flatMap((one) => theirs.map((other) => [one, other] as const))
-  const found = pairs.find((keys) => fundingScript(...keys) === script)
+  const scriptOf = scriptKind(script) === 'p2tr' ? taprootFundingScript : fundingScript
+  const found = pairs.find((keys) => scriptOf(...keys) === script)
   if (!found) throw new Error(`no two keys of ${a.alias} and ${b.alias} make ${script}`)
   return found
 }

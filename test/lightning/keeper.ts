@@ -10,6 +10,8 @@ export function keeper({ lnd }: LndNode): (keeps: boolean) => Promise<void> {
       keeping ??= subscribeToForwardRequests({ lnd })
       keeping.on('error', () => undefined)
       keeping.on('forward_request', ({ accept }: { accept: () => void }) => kept.push(accept))
+      // It has heard of that by the time it answers this, on the same connection.
+      await getWalletInfo({ lnd })
       return
     }
     for (const letGo of kept) letGo()
@@ -29,7 +31,7 @@ export function refuser({ lnd }: LndNode): (refuses: boolean) => Promise<void> {
     refusing?.on('channel_request', ({ reject }: { reject: (why: { reason: string }) => void }) =>
       reject({ reason: 'not today' }),
     )
-    // It has heard of both by the time it answers this, on the same connection.
+    // As above.
     await getWalletInfo({ lnd })
   }
 }

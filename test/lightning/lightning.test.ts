@@ -1,4 +1,5 @@
 import { lndChain } from '@penstock/adapters/lnd/chain.ts'
+import { systemClock } from '@penstock/adapters/system/clock.ts'
 import { lndLightning } from '@penstock/adapters/lnd/lightning.ts'
 import { lightningContract } from '@penstock/ports/lightning.contract.ts'
 import type { WorldNode } from '@penstock/ports/lightning-world.contract.ts'
@@ -9,9 +10,11 @@ import { until } from '@penstock/servers/lightning-process.ts'
 import { closeChannel, getPeers } from 'lightning'
 import { describe } from 'vitest'
 import { forgetIn } from './forget.ts'
+import { openBy } from './hand-seller.ts'
 import { keeper, refuser } from './keeper.ts'
+import { miner } from './miner.ts'
 import { sendPart } from './raw-payments.ts'
-import { connected, network, noLightning } from './servers.ts'
+import { connected, network, noLightning, withoutNode } from './servers.ts'
 
 const NODES = ['market', 'buyer', 'seller'] as const
 const COIN_SAT = 50_000_000
@@ -25,19 +28,27 @@ async function isSpent({ chain }: LightningServers, outpoint: string): Promise<b
   return spending?.spendingtxid !== undefined && spending.spendingtxid !== ''
 }
 
+async function reorganise(servers: LightningServers, depth: number, isRemined: boolean): Promise<void> {
+  const blocks = miner(servers)
+  const height = await servers.chain.rpc<number>('getblockcount')
+  const again: string[] = []
+  for (let at = height - depth + 1; isRemined && at <= height; at++) {
+    const block = await servers.chain.rpc<{ tx: string[] }>('getblock', await servers.chain.rpc('getblockhash', at), 1)
+    for (const txid of block.tx.slice(1)) again.push(await blocks.raw(txid))
+  }
+  await blocks.replace(depth, again)
+}
+
 /** Until its peers know: what a node sends on a connection that is dead already is kept for a minute. */
 async function away(servers: LightningServers, alias: string, meanwhile: () => Promise<void>): Promise<void> {
   const gone = servers.node(alias)
-  await gone.kill()
-  try {
-    const others = servers.nodes.filter((node) => node !== gone)
-    const isKnown = async ({ lnd }: LndNode): Promise<boolean> =>
-      (await getPeers({ lnd })).peers.every(({ public_key }) => public_key !== gone.pubkey)
+  const others = servers.nodes.filter((node) => node !== gone)
+  const isKnown = async ({ lnd }: LndNode): Promise<boolean> =>
+    (await getPeers({ lnd })).peers.every(({ public_key }) => public_key !== gone.pubkey)
+  await withoutNode(gone, async () => {
     await Promise.all(others.map((node) => until(`${node.alias} sees ${alias} go`, () => isKnown(node))))
     await meanwhile()
-  } finally {
-    await gone.start()
-  }
+  })
 }
 
 describe.skipIf(noLightning)('lnd on a chain of btcd', () => {
@@ -58,10 +69,20 @@ describe.skipIf(noLightning)('lnd on a chain of btcd', () => {
       seller: node('seller'),
       chain: lndChain(connected(servers, 'market')),
       mine: servers.mine,
+      reorganise: (depth, isRemined) => reorganise(servers, depth, isRemined),
       away: (blocks) => away(servers, 'market', () => servers.mine(blocks)),
       send: (request, msat, totalMsat) => sendPart(servers.node('buyer'), request, { msat, totalMsat }),
       forget: (outpoint) => forgetIn(servers.node('seller'), outpoint),
       holdProbes: keeper(servers.node('seller')),
+      openTaproot: (capacitySat, isPrivate) =>
+        openBy(
+          servers.node('seller'),
+          { servers },
+          { peer: servers.node('buyer'), sat: Number(capacitySat), isPrivate, isTaproot: true },
+        ).catch((why: unknown) => {
+          // The package throws lists.
+          throw new Error(JSON.stringify(why), { cause: why })
+        }),
       buyerRefuses: refuser(servers.node('buyer')),
       buyerAway: (meanwhile) => away(servers, 'buyer', meanwhile),
       sellerAway: (meanwhile) => away(servers, 'seller', meanwhile),
@@ -72,6 +93,7 @@ describe.skipIf(noLightning)('lnd on a chain of btcd', () => {
         await closeChannel(how === 'force' ? { ...channel, is_force_close: true } : channel)
         await until('the closing transaction is handed out', () => isSpent(servers, outpoint))
       },
+      pass: (ms) => systemClock.sleep(ms),
       // The network ends with the file.
       teardown: () => Promise.resolve(),
     }

@@ -4,7 +4,7 @@ import { readTransaction } from '@penstock/bitcoin/raw.ts'
 import { type Lightning, OpenRefused, type UnpublishedFunding } from '@penstock/ports/lightning.ts'
 import { connect, fund } from '@penstock/servers/lightning-channels.ts'
 import { until } from '@penstock/servers/lightning-process.ts'
-import { getLockedUtxos, subscribeToOpenRequests } from 'lightning'
+import { getLockedUtxos, getWalletInfo, subscribeToOpenRequests } from 'lightning'
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { connected, network, noLightning } from './servers.ts'
 
@@ -22,7 +22,7 @@ describe.skipIf(noLightning)('openings side by side', () => {
   beforeAll(async () => {
     seller = lndLightning(connected(servers(), 'seller'))
     for (const alias of ['buyer', 'other']) await connect(node('seller'), node(alias))
-  }, 60_000)
+  })
   beforeEach(() => fund(servers(), node('seller'), COIN_SAT, COINS))
 
   const node = (alias: string) => servers().node(alias)
@@ -70,6 +70,8 @@ describe.skipIf(noLightning)('openings side by side', () => {
     requests.on('channel_request', ({ accept }: { accept: () => void }) => asked.push(accept))
     // The network ends before the stream.
     requests.on('error', () => undefined)
+    // It has heard of them by the time it answers this, on the same connection.
+    await getWalletInfo({ lnd: node('other').lnd })
     const slow = prepare('other')
     const accept = await until('the other is asked', async () => asked[0])
     const { fundings, reasons } = await outcomes([prepare('buyer'), prepare('buyer')])
@@ -102,7 +104,7 @@ describe.skipIf(noLightning)('openings side by side', () => {
       expect(await seller.channels.abandon(next)).toBe('abandoned')
       expect(await locked()).toBe(0)
     }
-  }, 180_000)
+  })
 
   it('a funding without change cannot be made more urgent: the node says so, and the funding stays as it is', async () => {
     const funding = await prepare('buyer', WHOLE_COIN_SAT)

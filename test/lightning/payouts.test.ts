@@ -1,12 +1,18 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { lndChain } from '@penstock/adapters/lnd/chain.ts'
+import type { Attestation } from '@penstock/bitcoin/attestation.ts'
+import { scriptKind } from '@penstock/bitcoin/script.ts'
 import type { ListedSale } from '@penstock/seller-agent/market.ts'
 import { until } from '@penstock/servers/lightning-process.ts'
 import { getPayments } from 'lightning'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { graphql } from '../harness/buyer.ts'
 import { spawnProduct } from '../harness/product.ts'
 import { type Deal, exchange } from './exchange.ts'
-import { type HandSeller, handSeller } from './hand-seller.ts'
-import { noLightning } from './servers.ts'
+import { type HandSeller, handSeller, type Opened } from './hand-seller.ts'
+import { connected, noLightning } from './servers.ts'
+
+const BUY = 'mutation ($input: LiquidityOrderInput!) { liquidity { buy(input: $input) { order { transaction_id } } } }'
 
 type Kept = { readonly preimage: string; readonly paymentHash: string; readonly request: string }
 
@@ -16,7 +22,7 @@ describe.skipIf(noLightning)('payouts', () => {
   let seller: HandSeller
   let owed: { readonly deal: Deal; readonly sale: ListedSale }
   beforeAll(async () => {
-    seller = await handSeller(here(), 'seller', true)
+    seller = await handSeller(here(), 'seller', false)
   }, 60_000)
   afterAll(() => seller.stop())
 
@@ -26,14 +32,19 @@ describe.skipIf(noLightning)('payouts', () => {
   const state = async ({ paymentHash }: Pick<Kept, 'paymentHash'>) => (await sellers().holds.find(paymentHash))?.state
 
   /** @returns the channel's outpoint */
-  async function sell(pushSat = 0): Promise<string> {
-    const deal = await here().deal()
+  async function sell(kind: Partial<Opened> = {}, said: Partial<Attestation> = {}): Promise<string> {
+    const deal = await here().deal({ options: { private: kind.isPrivate === true } })
     await here().paid(deal)
     owed = { deal, sale: await seller.sale(deal) }
-    const outpoint = await seller.open({ peer: node('buyer'), sat: Number(owed.sale.sizeSat), pushSat })
-    await seller.name(outpoint, owed.sale)
+    const outpoint = await seller.open({ peer: node('buyer'), sat: Number(owed.sale.sizeSat), ...kind })
+    await seller.name(outpoint, owed.sale, said)
     await here().mineUntil(deal, 'VALID_CHANNEL_OPENING')
     return outpoint
+  }
+
+  async function refusal(options: object): Promise<string | undefined> {
+    const input = { connection_uri: `${node('buyer').pubkey}@${node('buyer').socket}`, usd_cents: '500', options }
+    return (await graphql(here().product.url, BUY, { input })).errors?.[0]?.message
   }
 
   /** An invoice whose payment the seller keeps until it says so. */
@@ -51,9 +62,34 @@ describe.skipIf(noLightning)('payouts', () => {
       return gained === BigInt(owed.sale.sellerSat)
     })
 
+  // The first one: a channel of the two that is announced could have carried the probe that has to prove it.
+  it('for a taproot channel: private alone, from the held payment to the seller’s money, with nobody’s word for it but a probe', async () => {
+    const kind = { isPrivate: true, isTaproot: true }
+    const announced = seller.open({ peer: node('buyer'), sat: 100_000, ...kind, isPrivate: false })
+    await expect(announced).rejects.toSatisfy((why) => /taproot channels must be private/.test(JSON.stringify(why)))
+    await here().deal()
+    expect(await refusal({ private: true })).toMatch(/^No seller of the rails cluster/)
+    await here().product.operator('POST', '/sellers/grant', { pubkey: seller.node.pubkey, reason: 'A test.' })
+    const outpoint = await sell(kind, { channelType: 'simplified_taproot' })
+    expect((await here().payment(owed.deal, 'succeeded')).state).toBe('succeeded')
+    const { script } = (await lndChain(connected(here().servers, 'market')).output(outpoint, 0)) ?? {}
+    expect(scriptKind(script ?? '')).toBe('p2tr')
+    const ofBuyer = (await here().lightning('buyer').channels.list()).find((channel) => channel.outpoint === outpoint)
+    expect(ofBuyer).toMatchObject({ isPrivate: true, channelType: 'simplified_taproot', localSat: 0n })
+    expect(await here().lightning('market').graph.channel(outpoint)).toBeUndefined()
+    expect(await here().told(owed.deal)).toMatch(/"peer":"probe"/)
+    // A seller of the rails cluster waits for no announcement, of which there will be none.
+    const before = await sellers().wallet.localSat()
+    const payout = await seller.bill(owed.sale)
+    await here().servers.mine(3)
+    await until('the seller is paid', async () => (await sellers().payments.findInvoice(payout))?.state === 'settled')
+    await until('the market knows', async () => (await count('PayoutSucceeded')) === 1)
+    await gains(before)
+  })
+
   it('the node in between is paid for passing it on; a push that the seller hid keeps it from nothing', async () => {
     // What it pushed and did not say is a gift to the buyer, who can receive so much less: nobody but the two can see it.
-    const pushed = await sell(20_000)
+    const pushed = await sell({ pushSat: 20_000 })
     const ofBuyer = (await here().lightning('buyer').channels.list()).find(({ outpoint }) => outpoint === pushed)
     expect(ofBuyer?.localSat).toBe(20_000n)
     const before = await sellers().wallet.localSat()

@@ -28,7 +28,7 @@ describe.skipIf(noLightning)('npm run regtest', () => {
   const channels = () => penstock<readonly Channel[]>('channels', 'buyer')
   const height = () => regtest.network.servers.chain.rpc<number>('getblockcount')
   beforeAll(async () => {
-    if (!noLightning) regtest = await startRegtest(dataDir)
+    if (!noLightning) regtest = await startRegtest(dataDir, { PENSTOCK_OPEN_WINDOW_SECONDS: '30' })
   }, 300_000)
   afterAll(() => regtest?.stop(), 60_000)
 
@@ -45,10 +45,14 @@ describe.skipIf(noLightning)('npm run regtest', () => {
       return [payments.find((one) => one.payment_hash === payment_hash)?.state, ofThis.map(({ receiver }) => receiver === market)]
     }
     expect(await seen()).toEqual(['in-flight', [true, true]])
-    await until('it is sold', async () => {
-      await penstock('mine', '1')
-      return (await order(regtest, bought)).status === 'VALID_CHANNEL_OPENING'
-    })
+    await until(
+      'it is sold',
+      async () => {
+        await penstock('mine', '1')
+        return (await order(regtest, bought)).status === 'VALID_CHANNEL_OPENING'
+      },
+      150_000,
+    )
     await until('the payer knows', async () => (await penstock<Payment>('payment', payment_hash)).state === 'SUCCEEDED')
     expect((await channels()).length).toBe(before + 1)
     expect(await seen()).toEqual(['succeeded', []])
@@ -66,7 +70,7 @@ describe.skipIf(noLightning)('npm run regtest', () => {
     expect(state).toBe('IN_FLIGHT')
     // Whoever comes second has paid nothing.
     expect((await penstock<Payment>('pay', bought.invoice, '--from', 'buyer-two')).state).toBe('FAILED')
-    await follow(regtest, bought, ['SELLER_FAILED_TO_OPEN_CHANNEL'])
+    await follow(regtest, bought, ['SELLER_FAILED_TO_OPEN_CHANNEL'], 150_000)
     await until('the payer knows', async () => (await penstock<Payment>('payment', payment_hash)).state === 'FAILED')
     expect(await channels()).toEqual(before)
     for (const alias of sellers) expect(await penstock('agent', alias, 'start')).toEqual({ alias, agent: 'started' })
@@ -119,7 +123,7 @@ describe.skipIf(noLightning)('npm run regtest', () => {
   it('goes on where it was stopped', async () => {
     const [tall, had] = [await height(), (await channels()).length]
     await regtest.stop()
-    regtest = await startRegtest(dataDir)
+    regtest = await startRegtest(dataDir, { PENSTOCK_OPEN_WINDOW_SECONDS: '30' })
     expect(await height()).toBeGreaterThanOrEqual(tall)
     expect((await channels()).length).toBe(had)
     await sold()

@@ -21,7 +21,7 @@ describe.skipIf(noLightning)('re-organisations', () => {
   const here = exchange({
     sellers: ['seller'],
     btcd: true,
-    // Later than the market holds a channel for open: lnd gives up one that is in use when its funding loses its block.
+    // Later than the market holds a channel for open: one in use falls out of every graph when its funding loses its block.
     args: { buyer: ['--bitcoin.defaultchanconfs=4'] },
     env: {
       PENSTOCK_FUNDING_SEEN_BLOCKS: '60',
@@ -49,7 +49,7 @@ describe.skipIf(noLightning)('re-organisations', () => {
     asked = await handSeller(here(), 'buyer', false, { ...TERMS, autoAccept: false })
     blocks = miner(here().servers)
     stage = stages(here, { seller, blocks })
-    // lnd forgets a channel that is in use when the block of its funding is taken back; those of the market stay.
+    // A channel in use falls out of every graph when the block of its funding is taken back; those of the market stay.
     await here().servers.mine(6)
     const { key } = await here().deal()
     const unanswered = await stage.unanswered(key)
@@ -218,7 +218,8 @@ describe.skipIf(noLightning)('re-organisations', () => {
       await blocks.replace(1)
       for (const { deal } of both) await here().reaches(deal, 'WAITING_FOR_ON_CHAIN_CONFIRMATION')
     }
-    await blocks.extend(last - 1 - (await height()))
+    await blocks.extend(last - 2 - (await height()))
+    await here().guarded()
     expect(await states()).toEqual(['held', 'held'])
     await blocks.extend(1, [settled.raw])
     await here().reaches(settled.deal, 'VALID_CHANNEL_OPENING')

@@ -2,6 +2,7 @@ import { systemClock } from '@penstock/adapters/system/clock.ts'
 import { type Connection, connectLnd } from '@penstock/adapters/lnd/connection.ts'
 import { rpcOf } from '@penstock/adapters/bitcoind/rpc.ts'
 import { installLightning, lightningMissing } from '@penstock/servers/lightning-install.ts'
+import type { LndNode } from '@penstock/servers/lightning-lnd.ts'
 import { type LightningOptions, type LightningServers, startLightning } from '@penstock/servers/lightning.ts'
 import { afterAll, beforeAll } from 'vitest'
 
@@ -25,6 +26,16 @@ export function network(options: LightningOptions): () => LightningServers {
   return () => {
     if (!servers) throw new Error('the network was not started')
     return servers
+  }
+}
+
+/** The node is dead meanwhile. It is back for whatever comes next, whatever becomes of this. */
+export async function withoutNode(node: LndNode, meanwhile: () => Promise<unknown>): Promise<void> {
+  await node.kill()
+  try {
+    await meanwhile()
+  } finally {
+    await node.start()
   }
 }
 

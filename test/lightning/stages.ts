@@ -51,6 +51,8 @@ export function stages(here: () => Exchange, { seller, blocks }: Omit<People, 'a
     const prepared = await channels.prepare({ peer: buyer().pubkey, capacitySat, isPrivate: false, feeRateSatPerVbyte: 2 })
     await seller.name(prepared.outpoint, sale)
     await here().reaches(deal, 'SELLER_SENT_TRANSACTION')
+    // Without a mempool a watch looks at new blocks alone: one that came before it is not looked at.
+    await until('it is watched', async () => (await here().told(deal)).includes('"WatchStarted"'))
     return { deal, sale, prepared }
   }
 

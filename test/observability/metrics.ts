@@ -1,3 +1,7 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Product } from '../harness/product.ts'
+
 export type Sample = { readonly name: string; readonly labels: Readonly<Record<string, string>>; readonly value: number }
 
 type Wanted = { readonly name: string } & Readonly<Record<string, string>>
@@ -24,6 +28,13 @@ export function parseMetrics(text: string): Series {
     sum: (wanted) => (values(wanted).length === 0 ? undefined : values(wanted).reduce((sum, value) => sum + value, 0)),
     max: (wanted) => Math.max(...values(wanted)),
   }
+}
+
+/** What a market exports now, as its operator reads it. */
+export async function metricsOf({ url, dataDir }: Pick<Product, 'url' | 'dataDir'>): Promise<Series> {
+  const token = readFileSync(join(dataDir, 'operator.token'), 'utf8').trim()
+  const page = await fetch(`${url}/operator/metrics`, { headers: { authorization: `Bearer ${token}` } })
+  return parseMetrics(await page.text())
 }
 
 function sample(line: string): Sample {

@@ -5,7 +5,7 @@ import { until } from '@penstock/testkit/until.ts'
 import { traceOf } from '@penstock/runtime/trace.ts'
 import { afterAll, beforeAll, test } from 'vitest'
 import { type Bought, buy, follow, pay } from '../harness/buyer.ts'
-import { type Product, scratch, startProduct } from '../harness/product.ts'
+import { PATIENT, type Product, scratch, startProduct } from '../harness/product.ts'
 import { paidOut } from '../harness/report.ts'
 import { type Collector, startCollector } from './collector.ts'
 import { exportedMetrics, notAlways } from './exported.ts'
@@ -19,7 +19,7 @@ let bought: Bought
 
 beforeAll(async () => {
   collector = await startCollector()
-  product = await startProduct(scratch(), { PENSTOCK_OTLP_URL: collector.url, PENSTOCK_LOG_LEVEL: 'info' })
+  product = await startProduct(scratch(), { ...PATIENT, PENSTOCK_OTLP_URL: collector.url, PENSTOCK_LOG_LEVEL: 'info' })
   bought = await buy(product)
   await pay(product, bought.invoice)
   await follow(product, bought, ['VALID_CHANNEL_OPENING'])
@@ -87,7 +87,8 @@ test('the metrics tell of one sale, and of nothing that waits', async () => {
     'the guard has seen the payout, and nobody is behind',
     async () => {
       series = await metrics()
-      return series.sum({ name: 'penstock_payable_sat' }) === 0 && series.max({ name: 'penstock_consumer_lag_seconds' }) < 1
+      const lags = ['penstock_consumer_lag_seconds', 'penstock_relay_lag_seconds', 'penstock_relay_behind_facts']
+      return series.sum({ name: 'penstock_payable_sat' }) === 0 && lags.every((name) => series.max({ name }) < 1)
     },
     30_000,
     500,

@@ -11,7 +11,7 @@ import {
   type WrongReason,
 } from './channel-proof.ts'
 import { pubkeyOf } from './pubkey.ts'
-import { fundingScript } from './script.ts'
+import { fundingScript, taprootFundingScript } from './script.ts'
 
 const key = (byte: number): string => pubkeyOf(new Uint8Array(32).fill(byte))
 const [seller, buyer, stranger, fundingA, fundingB] = [key(1), key(2), key(3), key(4), key(5)]
@@ -33,16 +33,19 @@ const output: FundingOutput = {
   height: 101,
   spentBy: null,
 }
-const attestation: Attestation = {
+/** As stock nodes attest: they know no keys of the other side. */
+const keyless: Attestation = {
   outpoint,
   capacitySat: 2_000_000n,
   nodeKeys: [seller, buyer],
-  fundingKeys: [fundingA, fundingB],
   channelType: 'anchors',
   pushSat: 0n,
   reserveSat: 20_000n,
   signature: 'sig',
 }
+const keylessly = { attestation: keyless, attestationSigner: seller }
+const attestation: Attestation = { ...keyless, fundingKeys: [fundingA, fundingB] }
+const taproot: FundingOutput = { ...output, script: taprootFundingScript(fundingA, fundingB) }
 const graph = { capacitySat: 2_000_000n, nodes: [buyer, seller] } as const
 const evidence: Evidence = { tipHeight: 103, output, graph: null, otherChannelsBetween: false, probe: 'not-tried' }
 const attested = (change: Partial<Attestation>): Partial<Evidence> => ({
@@ -91,9 +94,14 @@ describe('valid', () => {
       { peer: 'graph' },
     ],
     [
-      'taproot: keys are aggregated, the graph ties it',
-      { evidence: { graph, output: { ...output, script: `5120${'ab'.repeat(32)}` }, ...attested({}) } },
-      { peer: 'graph' },
+      'taproot: the aggregate of the attested keys',
+      { terms: { ...rails, isPrivate: true }, evidence: { probe: 'reached', output: taproot, ...attested({}) } },
+      { peer: 'probe', payoutWithheldUntil: 'none' },
+    ],
+    [
+      'taproot of keys that nobody tells: the peer proof ties it',
+      { terms: rails, evidence: { probe: 'reached', output: taproot, ...keylessly } },
+      { peer: 'probe' },
     ],
     [
       'last height: one confirmation and a peer proof',
@@ -192,6 +200,9 @@ const wrongCases: readonly (readonly [WrongReason, string, Partial<Evidence>])[]
   ['value-too-small', 'also in the mempool', { output: { ...output, valueSat: 1n, height: null } }],
   ['not-a-funding-output', 'a wallet output', { output: { ...output, script: `0014${'ab'.repeat(20)}` } }],
   ['script-mismatch', 'other keys than attested', attested({ fundingKeys: [fundingA, stranger] })],
+  ['script-mismatch', 'taproot, other keys', { output: taproot, ...attested({ fundingKeys: [fundingA, stranger] }) }],
+  ['script-mismatch', 'taproot, one key twice', { output: taproot, ...attested({ fundingKeys: [fundingA, fundingA] }) }],
+  ['script-mismatch', 'taproot, no key', { output: taproot, ...attested({ fundingKeys: [fundingA, `02${'ff'.repeat(32)}`] }) }],
   ['older-than-the-hold', 'beyond what a re-organisation may have moved', { output: { ...output, height: 94 } }],
   ['spent', 'closed again', { output: { ...output, spentBy: { txid: 'ee', height: 103 } } }],
   ['announced-nodes', 'to somebody else', { graph: { ...graph, nodes: [seller, stranger] } }],
@@ -223,7 +234,7 @@ const anyEvidence = fc
       fc.record({
         outpoint: fc.constant(outpoint),
         valueSat: fc.constantFrom(1_000_000n, 2_000_000n, 3_000_000n),
-        script: fc.constantFrom(output.script, `5120${'ab'.repeat(32)}`, '51'),
+        script: fc.constantFrom(output.script, taproot.script, '51'),
         height: fc.option(fc.integer({ min: 95, max: 120 })),
         spentBy: fc.option(fc.record({ txid: fc.constant('ee'), height: fc.option(fc.constant(110)) }), { freq: 5 }),
       }),
@@ -239,7 +250,7 @@ const anyEvidence = fc
     probe: fc.constantFrom('reached' as const, 'not-reached' as const, 'not-tried' as const),
     isAttested: fc.boolean(),
   })
-  .map(({ isAttested, ...seen }) => ({ ...seen, ...(isAttested ? attested({}) : {}) }))
+  .map(({ isAttested, ...seen }) => ({ ...seen, ...(isAttested ? keylessly : {}) }))
 const anyTerms = fc
   .record({ isPrivate: fc.boolean(), rails: fc.boolean(), requiredConfirmations: fc.integer({ min: 0, max: 6 }) })
   .map((change) => ({ ...terms, ...change }))

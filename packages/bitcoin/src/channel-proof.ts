@@ -1,5 +1,6 @@
 import type { Attestation } from './attestation.ts'
-import { fundingScript, scriptKind } from './script.ts'
+import { isPubkey } from './pubkey.ts'
+import { fundingScript, scriptKind, taprootFundingScript } from './script.ts'
 
 /**
  * What proves a channel: nothing that a buyer could withhold to have it for free, and nothing that a seller could make alone.
@@ -121,13 +122,18 @@ function wrongOutput(terms: ChannelTerms, evidence: Evidence): Fault {
       'older-than-the-hold',
       `The output is in block ${output.height}; the payment was held at height ${terms.heldAtHeight}.`,
     ]
-  // The keys of a P2TR output are aggregated: there the peer proof has to tie it to the nodes.
   const keys = attestedBySeller(terms, evidence)?.fundingKeys
-  if (kind === 'p2wsh' && keys && fundingScript(...keys) !== output.script.toLowerCase())
+  if (keys && scriptOf(kind, keys) !== output.script.toLowerCase())
     return ['script-mismatch', 'The output is not the 2-of-2 of the attested funding keys.']
   if (output.spentBy && output.spentBy.height !== null)
     return ['spent', `Transaction ${output.spentBy.txid} in block ${output.spentBy.height} spends the output.`]
   return undefined
+}
+
+/** @returns undefined where an aggregate is to be made of what is no key */
+function scriptOf(kind: 'p2wsh' | 'p2tr', keys: readonly [string, string]): string | undefined {
+  if (kind === 'p2wsh') return fundingScript(...keys)
+  return keys.every(isPubkey) ? taprootFundingScript(...keys) : undefined
 }
 
 function wrongAnnouncement(terms: ChannelTerms, { graph, output }: Evidence): Fault {

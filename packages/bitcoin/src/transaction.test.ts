@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { isHex, paymentHashOf } from './hex.ts'
-import { fundingScript, scriptKind, walletScript } from './script.ts'
+import { fundingScript, scriptKind, taprootFundingScript, walletScript } from './script.ts'
 import { blockHash, merkleRoot, serialiseTransaction, transactionId, virtualSize } from './transaction.ts'
 
 // BOLT 3, appendix B: the keys of its funding transaction, and the script that they must give.
@@ -13,6 +13,19 @@ const bolt3Script = '0020c015c4a6be010e21657068fc2e6a9d02b27ebe4d490a25846f7237f
 test('the funding script is that of BOLT 3, whichever key comes first', () => {
   expect(fundingScript(local, remote)).toBe(bolt3Script)
   expect(fundingScript(remote, local.toUpperCase())).toBe(bolt3Script)
+})
+
+test('that of a taproot channel is the one of the BOLTs’ own example, whichever key comes first', () => {
+  const [one, other] = [
+    '03b7203dec7c13896b6ff1f58b24f84458c441720a12b5a57426397e22f0a8c78b',
+    '02956e6845a6f346f97c5e028c0f8ab38a76b0124fd7184deab60f682b3e657fdb',
+  ]
+  const script = '5120d0ebb4909d563a7ae1213fddede4ae54132fba0ef0b97ee3f8469191fecd348e'
+  expect(taprootFundingScript(one, other)).toBe(script)
+  expect(taprootFundingScript(other.toUpperCase(), one)).toBe(script)
+  // BIP 327 lets both be the same.
+  expect(scriptKind(taprootFundingScript(one, one))).toBe('p2tr')
+  expect(() => taprootFundingScript(one, `02${'ff'.repeat(32)}`)).toThrow(/invalid/)
 })
 
 test('a transaction has the id of BOLT 3', () => {

@@ -90,6 +90,11 @@ const calls: readonly (readonly [args: readonly string[], what: string, body?: u
     'POST /operator/sim/open',
     { alias: 'spare', pubkey: key, sats: '20000', private: true },
   ],
+  [
+    ['sim', 'open', 'spare', key, '20000', '--private', '--taproot'],
+    'POST /operator/sim/open',
+    { alias: 'spare', pubkey: key, sats: '20000', private: true, taproot: true },
+  ],
   [['sim', 'invoice-status', 'spare', hash], `GET /operator/sim/invoices/spare/${hash}`],
 ]
 

@@ -120,18 +120,24 @@ export function changing({ world }: Here): void {
     })
 
     it('tell what was given up before it was published', async () => {
-      const { seller } = world()
+      const { seller, buyer } = world()
       const { buyer: peer } = await ends(world())
       const { channels } = seller.lightning
-      await following(seller, async (last) => {
-        const ask = { peer, capacitySat: 500_000n, isPrivate: true, feeRateSatPerVbyte: 2 }
-        const { outpoint } = await channels.prepare(ask)
-        await until('it is told as pending', async () => last(outpoint)?.state === 'pending')
-        await channels.abandon({ outpoint })
-        await until('it is told as closed', async () => last(outpoint)?.state === 'closed')
-        expect(last(outpoint)).toMatchObject({ how: 'abandoned', by: 'us', closingTxid: null, height: null })
-        expect(await closedAt(seller, outpoint)).toMatchObject({ how: 'abandoned', closingTxid: null })
-      })
+      await following(seller, async (last) =>
+        following(buyer, async (theirs) => {
+          const ask = { peer, capacitySat: 500_000n, isPrivate: true, feeRateSatPerVbyte: 2 }
+          const { outpoint } = await channels.prepare(ask)
+          await until('it is told as pending', async () => last(outpoint)?.state === 'pending')
+          await until('and at the other end', async () => theirs(outpoint)?.state === 'pending')
+          await channels.abandon({ outpoint })
+          await until('it is told as closed', async () => last(outpoint)?.state === 'closed')
+          expect(last(outpoint)).toMatchObject({ how: 'abandoned', by: 'us', closingTxid: null, height: null })
+          expect(await closedAt(seller, outpoint)).toMatchObject({ how: 'abandoned', closingTxid: null })
+          // The other end waits for the funding, for longer than anybody here.
+          expect(theirs(outpoint)?.state).toBe('pending')
+          expect(await closedAt(buyer, outpoint)).toBeUndefined()
+        }),
+      )
     })
   })
 }

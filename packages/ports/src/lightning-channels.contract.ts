@@ -13,7 +13,7 @@ export async function ends(world: LightningWorld): Promise<{ seller: string; buy
   return { seller, buyer }
 }
 
-const DEPTH_ANNOUNCED = 6
+export const DEPTH_ANNOUNCED = 6
 
 export async function openChannel(world: LightningWorld, isPrivate: boolean, depth = DEPTH_ANNOUNCED): Promise<OwnChannel> {
   const { buyer } = await ends(world)
@@ -28,13 +28,17 @@ export async function openChannel(world: LightningWorld, isPrivate: boolean, dep
   })
   await channels.publish(funding)
   await world.mine(depth)
-  return until('the channel is active at both ends', async () => {
-    const [ours, theirs] = await Promise.all([find(world.seller, funding.outpoint), find(world.buyer, funding.outpoint)])
-    return ours?.state === 'active' && theirs?.state === 'active' && ours
-  })
+  return inUse(world, funding.outpoint)
 }
 
-const find = async ({ lightning }: WorldNode, outpoint: string): Promise<OwnChannel | undefined> =>
+/** Waits until both ends can use it. @returns it as the seller's node lists it */
+const inUse = (world: LightningWorld, outpoint: string): Promise<OwnChannel> =>
+  until('the channel is active at both ends', async () => {
+    const [ours, theirs] = await Promise.all([find(world.seller, outpoint), find(world.buyer, outpoint)])
+    return ours?.state === 'active' && theirs?.state === 'active' && ours
+  })
+
+export const find = async ({ lightning }: WorldNode, outpoint: string): Promise<OwnChannel | undefined> =>
   (await lightning.channels.list()).find((channel) => channel.outpoint === outpoint)
 
 export function opening({ world }: Here): void {
@@ -98,10 +102,14 @@ export function opening({ world }: Here): void {
       const before = await wallet.confirmedSat()
       const funding = await channels.prepare({ peer: buyer, capacitySat: CAPACITY_SAT, isPrivate: true, feeRateSatPerVbyte: 2 })
       expect(await wallet.confirmedSat()).toBeLessThan(before)
+      await until('the other end has it', () => find(world().buyer, funding.outpoint))
       expect(await channels.abandon(funding)).toBe('abandoned')
       expect(await channels.abandon(funding)).toBe('abandoned')
       expect(await find(world().seller, funding.outpoint)).toBeUndefined()
       expect(await wallet.confirmedSat()).toBe(before)
+      await world().mine(1)
+      // Nobody tells the other end: it waits for the funding.
+      expect(await find(world().buyer, funding.outpoint)).toMatchObject({ state: 'pending', openedByUs: false })
       await expect(channels.publish(funding)).rejects.toThrow('given up')
       expect(await channels.abandon({ outpoint: `${'ab'.repeat(32)}:0` })).toBe('abandoned')
     })
@@ -164,12 +172,13 @@ export function refusing({ world }: Here): void {
       const { buyer: peer } = await ends(world())
       const before = await seller.lightning.wallet.confirmedSat()
       const { length: channels } = await seller.lightning.channels.list()
-      const refused = () =>
-        reason(seller.lightning.channels.prepare({ peer, capacitySat: CAPACITY_SAT, isPrivate: true, feeRateSatPerVbyte: 2 }))
+      const wanted = { peer, capacitySat: CAPACITY_SAT, isPrivate: true, feeRateSatPerVbyte: 2 }
       await buyerRefuses(true)
-      const outcome = await refused()
-      await buyerRefuses(false)
-      expect(outcome).toBe('peer-refused')
+      try {
+        expect(await reason(seller.lightning.channels.prepare(wanted))).toBe('peer-refused')
+      } finally {
+        await buyerRefuses(false)
+      }
       // Nothing is left of it.
       expect(await seller.lightning.wallet.confirmedSat()).toBe(before)
       expect((await seller.lightning.channels.list()).length).toBe(channels)
@@ -277,6 +286,46 @@ export function proving({ world }: Here): void {
       })
     })
 
+    it('a taproot channel is another output and a private channel all the same; none can be announced', async () => {
+      const { buyer, chain, close, market, mine, openTaproot, seller } = world()
+      const nodes = await ends(world())
+      await expect(openTaproot(CAPACITY_SAT, false)).rejects.toThrow('taproot channels must be private')
+      const before = (await chain.tip()).height
+      const outpoint = await openTaproot(CAPACITY_SAT, true)
+      await mine(DEPTH_ANNOUNCED)
+      const { shortChannelId, ...ours } = await inUse(world(), outpoint)
+      const like = {
+        capacitySat: CAPACITY_SAT,
+        isPrivate: true,
+        channelType: 'simplified_taproot',
+        reserveSat: CAPACITY_SAT / 100n,
+      }
+      expect(ours).toMatchObject({ ...like, peer: nodes.buyer, openedByUs: true, remoteSat: 0n })
+      expect(await find(buyer, outpoint)).toMatchObject({ ...like, peer: nodes.seller, openedByUs: false, localSat: 0n })
+      const output = await chain.output(outpoint, before)
+      expect(output).toMatchObject({ valueSat: CAPACITY_SAT, height: before + 1, spentBy: null })
+      expect(output?.script).toMatch(/^5120[0-9a-f]{64}$/)
+      // Its own ends have it, and nobody else.
+      for (const { lightning } of [seller, buyer]) await until('its ends have it', () => lightning.graph.channel(outpoint))
+      expect(await market.lightning.graph.channel(outpoint)).toBeUndefined()
+      const between = await market.lightning.graph.between(nodes.seller, nodes.buyer)
+      expect(between.map((channel) => channel.outpoint)).not.toContain(outpoint)
+      const probe = { via: nodes.seller, shortChannelId: shortChannelId ?? '', destination: nodes.buyer, amountMsat }
+      expect(await market.lightning.graph.probe(probe)).toEqual({ reached: true })
+      expect(await market.lightning.graph.probe({ ...probe, destination: NOBODY })).toEqual({
+        reached: false,
+        failedAt: 'seller',
+        reason: 'InvalidOnionHmac',
+      })
+      await close(outpoint, 'seller', 'cooperative')
+      await mine(1)
+      const closed = await until('its end is known', async () =>
+        (await buyer.lightning.channels.closed()).find((channel) => channel.outpoint === outpoint),
+      )
+      expect(closed).toMatchObject({ how: 'cooperative', by: 'peer', shortChannelId })
+      expect((await chain.output(outpoint, before))?.spentBy?.txid).toBe(closed.closingTxid)
+    })
+
     it('a probe to a node that is away ends at the one before it', async () => {
       const { buyerAway, market } = world()
       const nodes = await ends(world())
@@ -301,10 +350,13 @@ export function proving({ world }: Here): void {
       await holdProbes(true)
       let answers = 0
       const kept = market.lightning.graph.probe(probe).finally(() => answers++)
-      await mine(1)
-      await market.lightning.info()
-      expect(answers).toBe(0)
-      await holdProbes(false)
+      try {
+        await mine(1)
+        await market.lightning.info()
+        expect(answers).toBe(0)
+      } finally {
+        await holdProbes(false)
+      }
       expect(await kept).toEqual({ reached: true })
     })
   })

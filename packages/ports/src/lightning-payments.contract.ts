@@ -4,10 +4,10 @@ import type { Invoice, Lightning, PaymentState } from './lightning.ts'
 import { type Here, type LightningWorld, secret } from './lightning-world.contract.ts'
 import { until } from './waiting.contract.ts'
 
-const AMOUNT_MSAT = 25_000_000n
-const PATIENCE = { maxFeeMsat: 100_000n, timeoutMs: 500 }
+export const AMOUNT_MSAT = 25_000_000n
+export const PATIENCE = { maxFeeMsat: 100_000n, timeoutMs: 500 }
 
-async function newHold(
+export async function newHold(
   world: LightningWorld,
   change: { cltvDelta?: number; expirySeconds?: number } = {},
 ): Promise<{ preimage: string; invoice: Invoice }> {
@@ -140,6 +140,9 @@ export function holding({ world }: Here): void {
       expect(await market.lightning.payments.pay(request, { ...PATIENCE, timeoutMs: 10_000 })).toMatchObject({
         state: 'succeeded',
       })
+      // The payer knows before the payee can pass it on.
+      const enough = reserveSat + (2n * AMOUNT_MSAT) / 1000n
+      await until('it can', async () => (await seller.lightning.wallet.localSat()) >= enough)
       const { preimage, invoice } = await heldHold(world())
       const second = () => seller.lightning.payments.pay(invoice.request, { ...PATIENCE, timeoutMs: 10_000 })
       const refused = { state: 'failed', reason: 'rejected-by-destination' }

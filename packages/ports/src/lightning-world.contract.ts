@@ -16,6 +16,11 @@ export type LightningWorld = {
   readonly chain: Chain
   /** Returns when every node has seen the blocks. */
   readonly mine: (count: number) => Promise<void>
+  /**
+   * The last blocks are replaced by one more. Their transactions are in the first of the new ones, in the order that they had,
+   * or wait for another. Returns when every node has seen the blocks.
+   */
+  readonly reorganise: (depth: number, isRemined: boolean) => Promise<void>
   /** The market's node is away while so many blocks are found. Returns when it is back. */
   readonly away: (blocks: number) => Promise<void>
   /** The seller's node is away meanwhile. Returns when it is back. */
@@ -24,6 +29,8 @@ export type LightningWorld = {
   readonly buyerAway: (meanwhile: () => Promise<void>) => Promise<void>
   /** Whether the buyer's node refuses whoever wants to open a channel to it. */
   readonly buyerRefuses: (refuses: boolean) => Promise<void>
+  /** The owner of the seller's node opens a taproot channel to the buyer's, and its funding is handed out. @returns its outpoint */
+  readonly openTaproot: (capacitySat: bigint, isPrivate: boolean) => Promise<string>
   /** That side ends a channel between buyer and seller: its closing transaction is handed out. */
   readonly close: (outpoint: string, by: 'buyer' | 'seller', how: 'cooperative' | 'force') => Promise<void>
   /** Whether what the market sends by way of the seller is kept, before the buyer's node or by it. */
@@ -35,6 +42,8 @@ export type LightningWorld = {
    * that has begun, or later.
    */
   readonly send: (request: string, amountMsat: bigint, totalMsat: bigint) => Promise<unknown>
+  /** So many milliseconds more go by at every node. */
+  readonly pass: (ms: number) => Promise<void>
   readonly teardown: () => Promise<void>
 }
 

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { changing } from './lightning-changes.contract.ts'
 import { opening, proving, refusing } from './lightning-channels.contract.ts'
+import { parting } from './lightning-parts.contract.ts'
 import { absent, ending, holding, paying } from './lightning-payments.contract.ts'
+import { reorganising } from './lightning-reorgs.contract.ts'
 import type { Here, LightningWorld } from './lightning-world.contract.ts'
 
 /** What every Lightning node does behind the port, simulated or real. The nodes live through the whole suite. */
@@ -13,6 +15,8 @@ export function lightningContract(name: string, open: () => Promise<LightningWor
     }, 120_000)
     afterAll(() => world.teardown())
     const here = { world: () => world }
+    const parts = parting(here)
+    parts.begin()
     knowing(here)
     holding(here)
     ending(here)
@@ -21,6 +25,8 @@ export function lightningContract(name: string, open: () => Promise<LightningWor
     refusing(here)
     proving(here)
     changing(here)
+    parts.end()
+    reorganising(here)
     // It may cost the buyer's channel, so nothing comes after it.
     absent(here)
   })

@@ -26,6 +26,7 @@ export type Invoice = {
   readonly amountMsat: bigint
   /** 'held': the whole amount has arrived and waits for settle or cancel. 'settled': the node shows every HTLC settled. */
   readonly state: 'open' | 'held' | 'settled' | 'cancelled'
+  /** Those that were given back, too: a node waits for the other parts of a payment for a while only. */
   readonly htlcs: readonly Htlc[]
 }
 

@@ -74,6 +74,8 @@ export function lndNode(program: string, chain: Btcd, { alias, dir, peerPort, rp
   async function isReady(): Promise<boolean> {
     if (!client) {
       const [cert, macaroon] = await Promise.all([readFile(certFile, 'base64'), readFile(adminMacaroonFile, 'base64')])
+      // The file is there before what is in it.
+      if (macaroon === '') return false
       client = authenticatedLndGrpc({ cert, macaroon, socket: rpcSocket }).lnd
     }
     const info = await getWalletInfo({ lnd: client })

@@ -240,13 +240,18 @@ describe('after settling', () => {
     await market.tell('CancelHold', { sentence: 'x' })
     await market.fact('CancelRefused')
   })
-  test('a re-org is an incident; the seller is paid once the funding is buried again and announced', async () => {
+  test('a re-org is an incident; buried again the channel is announced no more, and the seller is paid when its time is over', async () => {
     await open()
     await settle()
+    const { untilHeight } = (await market.fact('PayoutWithheld')).data
     market.control.reorg(3)
     expect((await market.fact('IncidentNoted')).data.what).toBe('funding-reorged')
     await market.payoutInvoice()
+    await market.fact('PayoutInvoiceTaken')
     market.control.mine(8)
+    const { height } = await market.ports.chain.tip()
+    market.control.mine(untilHeight - height)
+    expect((await market.fact('PayoutReleased')).data.atHeight).toBe(untilHeight)
     await market.fact('PayoutSucceeded')
   })
   test('a payment hash is paid for one order', async () => {

@@ -38,7 +38,7 @@ test('who is to stand still is not ended meanwhile', () => {
 
 test.skipIf(clusterMissing !== undefined)(
   `${ROUNDS} rounds of blows to a cluster under running orders leave nothing undone`,
-  { timeout: 600_000 },
+  { timeout: 1_800_000 },
   async () => {
     console.log(`seed ${seed}; again: npm run faults:cluster -- --rounds ${ROUNDS} --seed ${seed}`)
     const dataDir = mkdtempSync(join(tmpdir(), 'penstock-faults-'))

@@ -1,10 +1,8 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { pay } from '@penstock/cluster/regtest/pay.ts'
 import { until } from '@penstock/servers/lightning-process.ts'
 import type { OrderStatus } from '@penstock/kernel/order-status.ts'
 import { buy } from '../../harness/buyer.ts'
-import { parseMetrics } from '../../observability/metrics.ts'
+import { metricsOf } from '../../observability/metrics.ts'
 import { type Book, booksOf } from '../books.ts'
 import type { World } from './look.ts'
 import type { OwnBlocks } from './miner.ts'
@@ -199,8 +197,5 @@ const marketAt = (world: World, height: number) =>
   })
 
 /** Of the chain that the market follows, as it stood some seconds ago at the most. */
-async function tipHeight({ regtest: { url, dataDir } }: World): Promise<number> {
-  const token = readFileSync(join(dataDir, 'operator.token'), 'utf8').trim()
-  const page = await fetch(`${url}/operator/metrics`, { headers: { authorization: `Bearer ${token}` } })
-  return parseMetrics(await page.text()).max({ name: 'penstock_chain_tip_height' })
-}
+const tipHeight = async ({ regtest }: World): Promise<number> =>
+  (await metricsOf(regtest)).max({ name: 'penstock_chain_tip_height' })

@@ -57,7 +57,7 @@ test('rounds in which nothing struck prove too little', () => {
 
 test.skipIf(regtestMissing !== undefined)(
   `${ROUNDS} rounds of deaths and re-organisations on a real network leave nothing undone`,
-  { timeout: 900_000 },
+  { timeout: 2_400_000 },
   async () => {
     console.log(`seed ${seed}; again: npm run faults:lightning -- --rounds ${ROUNDS} --seed ${seed}`)
     const dataDir = mkdtempSync(join(tmpdir(), 'penstock-faults-'))

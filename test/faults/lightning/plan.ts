@@ -59,7 +59,7 @@ export function wayOf(random: Random, buyers: readonly string[]): Way {
   }
 }
 
-/** lnd uses a channel from its third confirmation on, and gives it up when its funding loses its block. */
+/** lnd uses a channel from its third confirmation on, and every graph loses it when its funding loses its block. */
 export const UNUSED_CONFIRMATIONS = 2
 
 export type BlowsExtent = { readonly longMs: number; readonly sellers: readonly string[] }

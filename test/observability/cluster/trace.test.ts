@@ -4,7 +4,7 @@ import { until } from '@penstock/testkit/until.ts'
 import { beforeAll, describe, test } from 'vitest'
 import { type Bought, buy, follow, pay } from '../../harness/buyer.ts'
 import { clusterMissing, startCluster, type TestCluster } from '../../harness/cluster.ts'
-import { scratch } from '../../harness/product.ts'
+import { PATIENT, scratch } from '../../harness/product.ts'
 import { paidOut } from '../../harness/report.ts'
 import { type Collector, startCollector } from '../collector.ts'
 import { exportedMetrics, notAlways } from '../exported.ts'
@@ -21,7 +21,7 @@ describe.skipIf(clusterMissing !== undefined)(`a cluster of real servers${cluste
     collector = await startCollector()
     cluster = await startCluster(scratch(), {
       replicas: 1,
-      env: { PENSTOCK_OTLP_URL: collector.url, PENSTOCK_LOG_LEVEL: 'info' },
+      env: { ...PATIENT, PENSTOCK_OTLP_URL: collector.url, PENSTOCK_LOG_LEVEL: 'info' },
     })
     bought = await buy(cluster)
     await pay(cluster, bought.invoice)

@@ -1,5 +1,6 @@
 import { Fault } from '@penstock/kernel/result.ts'
 import { blockHash, merkleRoot, serialiseTransaction, type Transaction, transactionId } from '@penstock/bitcoin/transaction.ts'
+import { DEPTH_ACTIVE, useWhere } from './schema.ts'
 import type { Net } from './store.ts'
 
 type BlockRow = { height: bigint; hash: string; previous_hash: string; time: bigint }
@@ -58,16 +59,21 @@ export function addBlock(net: Net, only: 'all' | 'none' = 'all', coinbase?: Tran
   const time = Math.floor(net.clock.now() / 1000)
   const hash = blockHash({ previousHash, merkleRoot: merkleRoot(txids), time, nonce: Number.parseInt(net.random(4), 16) })
   net.run('INSERT INTO blocks VALUES (?, ?, ?, ?)', height, hash, previousHash, time * 1000)
+  net.run(useWhere('= ?'), height - DEPTH_ACTIVE + 1)
   net.touch('tip')
 }
 
-/** Takes the last blocks away; their transactions wait in the mempool again, and their rewards never were. */
+/**
+ * Takes the last blocks away; their transactions wait in the mempool again, and their rewards never were. As with lnd, all
+ * graphs lose the channels of these blocks, and whoever uses one announces it to nobody once more.
+ */
 export function dropBlocks(net: Net, depth: number): void {
   const last = heightOf(net) - depth
   const rewards = net.all<TransactionRow>('SELECT txid, fee_sat, vsize FROM txs WHERE height > ? AND is_coinbase = 1', last)
   for (const { txid } of rewards) forget(net, txid)
   net.run('UPDATE txs SET height = NULL, tx_index = NULL WHERE height > ?', last)
   net.run('UPDATE channels SET closed_height = NULL WHERE closed_height > ?', last)
+  net.run('UPDATE channels SET is_unlisted = 1 WHERE used_height > ?', last)
   net.run('DELETE FROM blocks WHERE height > ?', last)
   net.touch('tip')
 }

@@ -2,16 +2,17 @@ import { formatShortChannelId } from '@penstock/bitcoin/outpoint.ts'
 import { walletScript } from '@penstock/bitcoin/script.ts'
 import type { Transaction } from '@penstock/bitcoin/transaction.ts'
 import type { OwnChannel } from '@penstock/ports/lightning.ts'
-import { acceptTransaction, heightOf } from './chain.ts'
+import { acceptTransaction } from './chain.ts'
 import type { Net } from './store.ts'
 
-/** Confirmations after which both ends use a channel, and after which everybody else hears of a public one. */
-const DEPTH_ACTIVE = 3
+/** Confirmations after which everybody hears of a public channel. */
 export const DEPTH_ANNOUNCED = 6
 /** Blocks that a node wants between an HTLC that comes in and the one that goes out for it. */
 export const HOP_DELTA = 80
 /** What each side keeps in a channel is its size through this (BOLT 2): it makes cheating dear. */
 const RESERVE_SHARE = 100n
+/** Virtual bytes of a close that pays both: with the script of two keys and two signatures, or with the one of both together. */
+const [CLOSE_VBYTES, TAPROOT_CLOSE_VBYTES] = [168, 129]
 /** HTLCs that a channel can carry at a time (BOLT 2). */
 const MAX_SLOTS = 483n
 
@@ -23,10 +24,12 @@ export type Channel = {
   readonly b: string
   readonly capacity_sat: bigint
   readonly is_private: bigint
+  readonly is_taproot: bigint
   readonly raw: string
   readonly fee_sat: bigint
   readonly vsize: bigint
   readonly state: 'prepared' | 'vanished' | 'published' | 'abandoned'
+  readonly pending_until: bigint | null
   readonly a_key: string
   readonly b_key: string
   readonly a_msat: bigint
@@ -41,6 +44,9 @@ export type Channel = {
   readonly claimed_sat: bigint
   readonly funding_height: bigint | null
   readonly funding_index: bigint | null
+  readonly used_height: bigint | null
+  readonly used_index: bigint | null
+  readonly is_unlisted: bigint
   readonly is_seen: bigint
   /** Both ends are online. */
   readonly is_online: bigint
@@ -57,16 +63,22 @@ export const OPEN_OF = `id IN (
   SELECT id FROM channels WHERE b = ?1 AND closed_height IS NULL)`
 
 export const channelsOf = (net: Net, pubkey: string): Channel[] =>
-  net.all<Channel>(`SELECT * FROM channel_view WHERE ${OPEN_OF} AND state <> 'abandoned' ORDER BY id`, pubkey)
+  net.all<Channel>(
+    `SELECT * FROM channel_view WHERE ${OPEN_OF} AND (state <> 'abandoned' OR b = ?1 AND pending_until IS NOT NULL) ORDER BY id`,
+    pubkey,
+  )
 
 /** @returns confirmations of the funding; 0 while it is unconfirmed */
 const depthOf = (channel: Channel, height: number): number =>
   channel.funding_height === null ? 0 : height - Number(channel.funding_height) + 1
 
-export const shortIdOf = ({ funding_height: height, funding_index: index, vout }: Channel): string | null =>
-  height === null || index === null
+/** Once in use a channel keeps the one that it had then, wherever its funding is. */
+export function shortIdOf({ funding_height, funding_index, used_height, used_index, vout }: Channel): string | null {
+  const [height, index] = used_height === null ? [funding_height, funding_index] : [used_height, used_index]
+  return height === null || index === null
     ? null
     : formatShortChannelId({ height: Number(height), txIndex: Number(index), vout: Number(vout) })
+}
 
 export const otherEnd = (channel: Channel, pubkey: string): string => (channel.a === pubkey ? channel.b : channel.a)
 const balanceOf = (channel: Channel, pubkey: string): bigint => (channel.a === pubkey ? channel.a_msat : channel.b_msat)
@@ -79,22 +91,27 @@ export const sendableMsat = (channel: Channel, pubkey: string): bigint => {
 export type ChannelState = OwnChannel['state'] | 'gone'
 
 /**
- * 'gone': closed on chain, or given up. One whose funding was forgotten, or lost against another transaction, is pending for
- * ever: a node cannot tell that nobody has it any more.
+ * 'gone': closed on chain, or given up, which is pending to a viewer at its other end until that forgets it. One whose funding
+ * was forgotten, or lost against another transaction, is pending for ever: a node cannot tell that nobody has it any more. One
+ * that came into use before that stays in use (lnd).
  */
-export function stateOf(channel: Channel, height: number): ChannelState {
-  if (channel.state === 'abandoned') return 'gone'
+export function stateOf(channel: Channel, viewer?: string): ChannelState {
+  if (channel.state === 'abandoned') return channel.b === viewer && channel.pending_until !== null ? 'pending' : 'gone'
   if (channel.state !== 'published') return 'pending'
   if (channel.spent_height !== null) return 'gone'
   if (channel.is_spent === 1n) return 'closing'
-  if (depthOf(channel, height) < DEPTH_ACTIVE) return 'pending'
+  if (channel.used_height === null) return 'pending'
   return channel.is_online === 1n ? 'active' : 'inactive'
 }
 
-export const isActive = (channel: Channel, height: number): boolean => stateOf(channel, height) === 'active'
+export const isActive = (channel: Channel): boolean => stateOf(channel) === 'active'
 
-/** @returns whether nodes that are no end of it have the channel in their graph */
-export const isAnnounced = (channel: Channel, height: number): boolean =>
+/** @returns whether that node has the channel in its graph: its own as soon as it is used, others when they are announced */
+export const knows = (viewer: string, channel: Channel, height: number): boolean =>
+  channel.is_unlisted === 0n &&
+  (isAnnounced(channel, height) || ((channel.a === viewer || channel.b === viewer) && isActive(channel)))
+
+const isAnnounced = (channel: Channel, height: number): boolean =>
   channel.state === 'published' &&
   channel.is_private === 0n &&
   channel.is_spent === 0n &&
@@ -102,9 +119,8 @@ export const isAnnounced = (channel: Channel, height: number): boolean =>
 
 /** What a node tells its owner about its channels. The opener of a channel that is not as ordered says that it is. */
 export function listChannels(net: Net, pubkey: string): OwnChannel[] {
-  const height = heightOf(net)
   return channelsOf(net, pubkey).flatMap((channel) => {
-    const state = stateOf(channel, height)
+    const state = stateOf(channel, pubkey)
     const ours = channel.a === pubkey
     if (state === 'gone') return []
     const lie = ours && channel.claimed_sat !== channel.capacity_sat
@@ -117,7 +133,7 @@ export function listChannels(net: Net, pubkey: string): OwnChannel[] {
         localSat: lie ? channel.claimed_sat : balanceOf(channel, pubkey) / 1000n,
         remoteSat: balanceOf(channel, otherEnd(channel, pubkey)) / 1000n,
         isPrivate: channel.is_private === 1n,
-        channelType: 'anchor',
+        channelType: channel.is_taproot === 1n ? 'simplified_taproot' : 'anchor',
         isPrepared: ours,
         reserveSat: (ours ? channel.claimed_sat : channel.capacity_sat) / RESERVE_SHARE,
         state,
@@ -162,7 +178,8 @@ export function closeChannel(net: Net, outpoint: string, { by, force, feeSat }: 
   ].filter(({ valueSat }) => valueSat > 0n)
   const transaction: Transaction = { inputs: [{ txid: channel.txid, vout: Number(channel.vout) }], outputs }
   const paidSat = channel.capacity_sat - outputs.reduce((sum, { valueSat }) => sum + valueSat, 0n)
-  return acceptTransaction(net, transaction, { feeSat: paidSat, vsize: 168 })
+  const vsize = channel.is_taproot === 1n ? TAPROOT_CLOSE_VBYTES : CLOSE_VBYTES
+  return acceptTransaction(net, transaction, { feeSat: paidSat, vsize })
 }
 
 const walletScriptOf = (net: Net, pubkey: string): string =>

@@ -18,12 +18,13 @@ type Row = {
 
 /** Of ?1. */
 const CLOSED = `
-  SELECT c.outpoint, c.vout, c.a, c.b, c.state, c.closed_height, c.closed_by, c.is_forced, f.height AS funding_height,
-    f.tx_index AS funding_index, o.spent_by
+  SELECT c.outpoint, c.vout, c.a, c.b, c.state, c.closed_height, c.closed_by, c.is_forced,
+    coalesce(c.used_height, f.height) AS funding_height, coalesce(c.used_index, f.tx_index) AS funding_index, o.spent_by
   FROM channels c LEFT JOIN txs f ON f.txid = c.txid LEFT JOIN outputs o ON o.txid = c.txid AND o.vout = c.vout
-  WHERE (c.a = ?1 OR c.b = ?1) AND (c.state = 'abandoned' OR c.closed_height IS NOT NULL)`
+  WHERE (c.a = ?1 OR c.b = ?1) AND (
+    c.state = 'abandoned' AND (c.a = ?1 OR c.pending_until IS NULL) OR c.closed_height IS NOT NULL)`
 
-/** The channels that a node has no more. That the opener gave one up is to the other end a funding that never came. */
+/** The channels that a node has no more. One that its opener gave up is to the other end a funding that has not come in time. */
 export const closedChannels = (net: Net, pubkey: string): ClosedChannel[] =>
   net.all<Row>(`${CLOSED} ORDER BY c.id`, pubkey).map((row) => fromRow(row, pubkey))
 
@@ -45,9 +46,7 @@ function fromRow(row: Row, pubkey: string): ClosedChannel {
         : formatShortChannelId({ height: Number(height), txIndex: Number(index), vout: Number(row.vout) }),
     peer: isOurs ? b : a,
     ...(isGivenUp
-      ? isOurs
-        ? { how: 'abandoned', by: 'us' }
-        : { how: 'funding-lost', by: null }
+      ? { how: isOurs ? 'abandoned' : 'funding-lost', by: 'us' }
       : {
           how: row.is_forced === 1n ? 'force' : 'cooperative',
           by: row.closed_by === null ? null : row.closed_by === pubkey ? 'us' : 'peer',

@@ -1,7 +1,9 @@
 import { chainContract } from '@penstock/ports/chain.contract.ts'
 import { lightningContract } from '@penstock/ports/lightning.contract.ts'
+import { systemClock } from '../system/clock.ts'
 import { scratchSimnet } from './scratch.ts'
 import type { Simnet } from './simnet.ts'
+import { skipping } from './skipping.ts'
 
 const node = (simnet: Simnet, alias: string) => ({
   lightning: simnet.lightning(alias),
@@ -13,7 +15,8 @@ const node = (simnet: Simnet, alias: string) => ({
 })
 
 lightningContract('simulated network', async () => {
-  const scratch = scratchSimnet()
+  const clock = skipping(systemClock)
+  const scratch = scratchSimnet({ clock })
   const simnet = scratch.simnet()
   return {
     market: node(simnet, 'market'),
@@ -21,6 +24,7 @@ lightningContract('simulated network', async () => {
     seller: node(simnet, 'seller-ada'),
     chain: simnet.chain(),
     mine: async (count) => void simnet.control.mine(count),
+    reorganise: async (depth, remine) => void simnet.control.reorg(depth, { remine }),
     away: async (blocks) => {
       simnet.control.setOnline('market', false)
       simnet.control.mine(blocks)
@@ -29,6 +33,10 @@ lightningContract('simulated network', async () => {
     send: async (request, amountMsat, totalMsat) => simnet.control.pay('buyer', request, { amountMsat, totalMsat }),
     forget: async (outpoint) => simnet.control.forget(outpoint.split(':')[0] ?? ''),
     holdProbes: async (held) => simnet.control.holdProbes('buyer', held),
+    openTaproot: async (sats, isPrivate) => {
+      const { pubkey } = await simnet.lightning('buyer').info()
+      return simnet.control.open('seller-ada', pubkey, sats, { isPrivate, isTaproot: true }).outpoint
+    },
     buyerRefuses: async (refuses) => simnet.control.refuseOpenings('buyer', refuses),
     buyerAway: async (meanwhile) => {
       simnet.control.setOnline('buyer', false)
@@ -42,6 +50,7 @@ lightningContract('simulated network', async () => {
     },
     close: async (outpoint, by, how) =>
       void simnet.control.close(outpoint, { by: by === 'buyer' ? by : 'seller-ada', force: how === 'force' }),
+    pass: async (ms) => clock.skip(ms),
     teardown: scratch.drop,
   }
 })

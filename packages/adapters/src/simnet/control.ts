@@ -1,14 +1,14 @@
 import { decodePaymentRequest } from '@penstock/bitcoin/bolt11.ts'
 import { sign } from '@penstock/bitcoin/message-signature.ts'
-import type { OpenRequest } from '@penstock/ports/lightning.ts'
 import { balancesOf, type Balances } from './balances.ts'
-import { acceptTransaction, dropTransaction, heightOf } from './chain.ts'
+import { acceptTransaction, dropTransaction } from './chain.ts'
 import { channelsOf, channelsTopic, closeChannel, otherEnd, stateOf } from './channels.ts'
-import { prepareFunding, publishFunding, sendAgain, setRefusesOpenings } from './funding.ts'
+import { type Opening, prepareFunding, publishFunding, sendAgain, setRefusesOpenings } from './funding.ts'
 import { setHoldsProbes } from './graph.ts'
 import { createInvoice, findInvoice, lapseInvoices } from './invoices.ts'
 import { mine, reorganise } from './mining.ts'
 import { allNodes, BEHAVIOURS, nodeCalled, rememberPeers, type Role, secretKeyOf } from './nodes.ts'
+import { giveBackParts } from './parts.ts'
 import { findAnyPayment, startPayment } from './payments.ts'
 import type { Net } from './store.ts'
 import { confirmedSat } from './wallet.ts'
@@ -22,6 +22,7 @@ export type SimNode = {
   readonly balance_sat: string
 }
 type Sending = { readonly maxFeeMsat?: bigint; readonly amountMsat?: bigint; readonly totalMsat?: bigint }
+type ByHand = { readonly isPrivate?: boolean; readonly isTaproot?: boolean }
 export type SimPaymentState = 'IN_FLIGHT' | 'SUCCEEDED' | 'FAILED'
 export type SimChannel = {
   readonly outpoint: string
@@ -56,8 +57,8 @@ export type SimControl = {
   sign(alias: string, text: string): { readonly signature: string }
   invoice(alias: string, sats: bigint, expirySeconds: number): { readonly invoice: string; readonly payment_hash: string }
   invoiceStatus(alias: string, hash: string): { readonly state: SimInvoiceState } | undefined
-  /** Opens and publishes at once, as a person at the node would. @throws OpenRefused */
-  open(alias: string, peerPubkey: string, sats: bigint, isPrivate?: boolean): { readonly outpoint: string }
+  /** Opens and publishes at once, as a person at the node would. `isTaproot`: with `isPrivate` alone. @throws OpenRefused */
+  open(alias: string, peerPubkey: string, sats: bigint, options?: ByHand): { readonly outpoint: string }
   /** @param options `by`: the alias of the end that does it; the opener unless told */
   close(outpoint: string, options?: { readonly force?: boolean; readonly by?: string }): { readonly txid: string }
   /** Replaces an unconfirmed transaction by one that gives its coins back to its owner; what depended on it is gone. */
@@ -112,8 +113,8 @@ export function controlOf(net: Net): SimControl {
         const invoice = findInvoice(net, nodeCalled(net, alias).pubkey, hash)
         return invoice && { state: INVOICE_STATES[invoice.state] }
       }),
-    open: (alias, peer, capacitySat, isPrivate = false) =>
-      net.write(() => openNow(net, alias, { peer, capacitySat, isPrivate, feeRateSatPerVbyte: 1 })),
+    open: (alias, peer, capacitySat, options) =>
+      net.write(() => openNow(net, alias, { peer, capacitySat, isPrivate: false, feeRateSatPerVbyte: 1, ...options })),
     close: (outpoint, { force = false, by } = {}) =>
       net.write(() => {
         const closer = by === undefined ? {} : { by: nodeCalled(net, by).pubkey }
@@ -135,6 +136,7 @@ function changeNode(net: Net, alias: string, column: 'behaviour' | 'online', val
   net.write(() => {
     const { pubkey } = nodeCalled(net, alias)
     net.run(`UPDATE nodes SET ${column} = ? WHERE pubkey = ?`, value, pubkey)
+    giveBackParts(net, net.clock.now())
     const others = channelsOf(net, pubkey).map((channel) => otherEnd(channel, pubkey))
     for (const node of new Set([pubkey, ...others])) net.touch(channelsTopic(node))
   })
@@ -160,9 +162,8 @@ function payNow(net: Net, alias: string, request: string, { totalMsat, ...option
 }
 
 function visibleChannels(net: Net, pubkey: string): SimChannel[] {
-  const height = heightOf(net)
   return channelsOf(net, pubkey)
-    .filter((channel) => channel.state === 'published' && channel.is_seen === 1n && stateOf(channel, height) !== 'gone')
+    .filter((channel) => channel.state === 'published' && channel.is_seen === 1n && stateOf(channel) !== 'gone')
     .map((channel) => ({
       outpoint: channel.outpoint,
       capacity_sat: `${channel.capacity_sat}`,
@@ -171,7 +172,7 @@ function visibleChannels(net: Net, pubkey: string): SimChannel[] {
     }))
 }
 
-function openNow(net: Net, alias: string, request: OpenRequest): { outpoint: string } {
+function openNow(net: Net, alias: string, request: Opening): { outpoint: string } {
   const node = nodeCalled(net, alias)
   rememberPeers(net, node.pubkey, request.peer)
   const funding = prepareFunding(net, node, request)

@@ -1,8 +1,8 @@
 import { Fault, never } from '@penstock/kernel/result.ts'
-import { fundingScript } from '@penstock/bitcoin/script.ts'
+import { fundingScript, taprootFundingScript } from '@penstock/bitcoin/script.ts'
 import { serialiseTransaction, type Transaction, transactionId, virtualSize } from '@penstock/bitcoin/transaction.ts'
 import { OpenRefused, type OpenRequest, type UnpublishedFunding } from '@penstock/ports/lightning.ts'
-import { acceptTransaction } from './chain.ts'
+import { acceptTransaction, heightOf } from './chain.ts'
 import { type Channel, findChannel, touchEnds } from './channels.ts'
 import { areConnected, derivedPubkey, findNode, type Node } from './nodes.ts'
 import type { Net } from './store.ts'
@@ -13,10 +13,16 @@ const MIN_CAPACITY_SAT = 20_000n
 const MAX_CAPACITY_SAT = 1_000_000_000n
 const DEFAULT_BASE_FEE_MSAT = 1000n
 const DEFAULT_FEE_RATE_PPM = 1
+/** For how long the other end waits for a funding from when it heard of it (lnd: `MaxWaitNumBlocksFundingConf`). */
+const FUNDING_WAIT_BLOCKS = 2016
+
+/** `isTaproot`: of the kind that only a node's owner asks it for, by hand; it cannot be announced. */
+export type Opening = OpenRequest & { readonly isTaproot?: boolean }
 
 /** Negotiates a channel and keeps its funding back. @throws OpenRefused */
-export function prepareFunding(net: Net, node: Node, request: OpenRequest): UnpublishedFunding {
+export function prepareFunding(net: Net, node: Node, { isTaproot = false, ...request }: Opening): UnpublishedFunding {
   if (node.behaviour === 'never-open') throw new OpenRefused('node-failed', 'the node opens no channels')
+  if (isTaproot && !request.isPrivate) throw new OpenRefused('node-failed', 'taproot channels must be private')
   if (request.capacitySat < MIN_CAPACITY_SAT || request.capacitySat > MAX_CAPACITY_SAT)
     throw new OpenRefused('node-failed', `a channel has ${MIN_CAPACITY_SAT} to ${MAX_CAPACITY_SAT} sat`)
   if (!areConnected(net, node.pubkey, request.peer)) throw new OpenRefused('peer-offline', `not connected to ${request.peer}`)
@@ -26,7 +32,7 @@ export function prepareFunding(net: Net, node: Node, request: OpenRequest): Unpu
 
   const id = Number(net.get<{ next: bigint }>('SELECT coalesce(max(id), 0) + 1 AS next FROM channels')?.next ?? 1n)
   const [ourKey, theirKey] = [derivedPubkey(net, `funding/${id}/${node.pubkey}`), derivedPubkey(net, `funding/${id}/${peer}`)]
-  const script = fundingScript(ourKey, theirKey)
+  const script = (isTaproot ? taprootFundingScript : fundingScript)(ourKey, theirKey)
   const draft = draftPayment(net, node, { valueSat: capacitySat, script }, request.feeRateSatPerVbyte)
   if (!draft) throw new OpenRefused('insufficient-funds', `the wallet has too few confirmed coins for ${capacitySat} sat`)
   const txid = transactionId(draft.transaction)
@@ -36,8 +42,8 @@ export function prepareFunding(net: Net, node: Node, request: OpenRequest): Unpu
   lockCoins(net, draft.transaction, outpoint)
   net.run(
     `INSERT INTO channels (id, outpoint, txid, vout, a, b, a_key, b_key, capacity_sat, is_private, raw, fee_sat, vsize, state,
-       a_msat, b_msat, a_base_msat, a_ppm, b_base_msat, b_ppm, claimed_peer, claimed_sat)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'prepared', ?, 0, ?, ?, ?, ?, ?, ?)`,
+       a_msat, b_msat, a_base_msat, a_ppm, b_base_msat, b_ppm, claimed_peer, claimed_sat, pending_until, is_taproot)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'prepared', ?, 0, ?, ?, ?, ?, ?, ?, ?, ?)`,
     id,
     outpoint,
     txid,
@@ -58,6 +64,8 @@ export function prepareFunding(net: Net, node: Node, request: OpenRequest): Unpu
     DEFAULT_FEE_RATE_PPM,
     request.peer,
     request.capacitySat,
+    heightOf(net) + FUNDING_WAIT_BLOCKS,
+    isTaproot ? 1 : 0,
   )
   touchEnds(net, { a: node.pubkey, b: peer })
   return { outpoint, handle: raw }
@@ -109,7 +117,13 @@ export function abandonFunding(net: Net, node: Node, outpoint: string): 'abandon
   if (channel.state === 'published' && channel.is_seen === 1n) return 'published'
   unlockCoins(net, outpoint)
   setState(net, channel, 'abandoned')
+  forgetFundings(net)
   return 'abandoned'
+}
+
+/** What every node does on a block: forgets the openings of others that were given up, once it has waited long enough. */
+export function forgetFundings(net: Net): void {
+  net.run("UPDATE channels SET pending_until = NULL WHERE state = 'abandoned' AND pending_until <= ?", heightOf(net))
 }
 
 /** Child pays for parent: spends the change to the wallet itself, with the fee for both. @throws OpenRefused where no change is left */

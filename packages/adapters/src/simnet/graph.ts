@@ -7,7 +7,7 @@ import {
   DEPTH_ANNOUNCED,
   findChannel,
   isActive,
-  isAnnounced,
+  knows,
   OPEN_OF,
   otherEnd,
   shortIdOf,
@@ -20,7 +20,7 @@ import type { Net } from './store.ts'
 export function graphChannel(net: Net, viewer: string, outpoint: string): GraphChannel | undefined {
   const channel = findChannel(net, outpoint)
   const height = heightOf(net)
-  return channel && knows(viewer, channel, height) ? toGraph(channel, height) : undefined
+  return channel && knows(viewer, channel, height) ? toGraph(channel) : undefined
 }
 
 const BETWEEN = `SELECT * FROM channel_view WHERE id IN (
@@ -47,14 +47,14 @@ function findBetween(net: Net, viewer: string, a: string, b: string): readonly G
   return net
     .all<Channel>(`${BETWEEN} AND ${MAYBE_KNOWN}`, a, b, viewer, height - DEPTH_ANNOUNCED + 1)
     .filter((channel) => knows(viewer, channel, height))
-    .map((channel) => toGraph(channel, height))
+    .map((channel) => toGraph(channel))
 }
 
 /** What gossip says of a node: nothing until it has an announced channel. */
 export function announcedAddresses(net: Net, pubkey: string): { alias: string; sockets: string[] } {
   const node = findNode(net, pubkey)
   const announced = net.get(
-    `SELECT 1 FROM channel_view WHERE ${OPEN_OF} AND state = 'published' AND is_private = 0 AND is_spent = 0 AND funding_height <= ?2 LIMIT 1`,
+    `SELECT 1 FROM channel_view WHERE ${OPEN_OF} AND state = 'published' AND is_private = 0 AND is_spent = 0 AND is_unlisted = 0 AND funding_height <= ?2 LIMIT 1`,
     pubkey,
     heightOf(net) - DEPTH_ANNOUNCED + 1,
   )
@@ -67,10 +67,10 @@ type Probe = { readonly via: string; readonly shortChannelId: string; readonly d
 export function probe(net: Net, from: string, { via, shortChannelId, destination, amountMsat }: Probe): ProbeOutcome {
   const height = heightOf(net)
   const failed = (failedAt: 'route' | 'seller', reason: string): ProbeOutcome => ({ reached: false, failedAt, reason })
-  const first = net.all<Channel>(BETWEEN, from, via).filter((channel) => isActive(channel, height))
+  const first = net.all<Channel>(BETWEEN, from, via).filter((channel) => isActive(channel) && knows(from, channel, height))
   if (!first.some((channel) => sendableMsat(channel, from) >= amountMsat)) return failed('route', 'NoRoute')
-  const named = channelAt(net, shortChannelId)
-  if (!named || !isActive(named, height) || (named.a !== via && named.b !== via)) return failed('seller', 'UnknownNextPeer')
+  const named = channelAt(net, via, shortChannelId)
+  if (!named || !isActive(named)) return failed('seller', 'UnknownNextPeer')
   if (sendableMsat(named, via) < amountMsat) return failed('seller', 'TemporaryChannelFailure')
   // The onion is for the destination's key alone: whoever else gets it can't open it, and the hop before reports that.
   return otherEnd(named, via) === destination ? { reached: true } : failed('seller', 'InvalidOnionHmac')
@@ -93,21 +93,23 @@ export async function probesReleased(net: Net, pubkey: string): Promise<void> {
   throw new Fault('the network was closed while a probe was held')
 }
 
-function channelAt(net: Net, shortChannelId: string): Channel | undefined {
+/** After a re-organisation another one may have come into use at the same place: the newest counts. */
+function channelAt(net: Net, end: string, shortChannelId: string): Channel | undefined {
   const place = parseShortChannelId(shortChannelId)
-  if (!place) return undefined
-  const transaction = net.get<{ txid: string }>(
-    'SELECT txid FROM txs WHERE height = ? AND tx_index = ?',
-    place.height,
-    place.txIndex,
+  return (
+    place &&
+    net.get<Channel>(
+      `SELECT * FROM channel_view
+       WHERE used_height = ?1 AND used_index = ?2 AND vout = ?3 AND ?4 IN (a, b) ORDER BY id DESC LIMIT 1`,
+      place.height,
+      place.txIndex,
+      place.vout,
+      end,
+    )
   )
-  return transaction && findChannel(net, `${transaction.txid}:${place.vout}`)
 }
 
-const knows = (viewer: string, channel: Channel, height: number): boolean =>
-  isAnnounced(channel, height) || ((channel.a === viewer || channel.b === viewer) && isActive(channel, height))
-
-const toGraph = (channel: Channel, height: number): GraphChannel => ({
+const toGraph = (channel: Channel): GraphChannel => ({
   outpoint: channel.outpoint,
   shortChannelId: shortIdOf(channel) ?? '',
   capacitySat: channel.capacity_sat,
@@ -117,13 +119,13 @@ const toGraph = (channel: Channel, height: number): GraphChannel => ({
       node: channel.a,
       baseFeeMsat: channel.a_base_msat,
       feeRatePpm: Number(channel.a_ppm),
-      disabled: !isActive(channel, height),
+      disabled: !isActive(channel),
     },
     {
       node: channel.b,
       baseFeeMsat: channel.b_base_msat,
       feeRatePpm: Number(channel.b_ppm),
-      disabled: !isActive(channel, height),
+      disabled: !isActive(channel),
     },
   ],
 })

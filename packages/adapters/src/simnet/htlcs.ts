@@ -50,6 +50,28 @@ export function cancelHtlcs(net: Net, payee: string, paymentHash: string, reason
   net.touch(`payment/${paymentHash}`)
 }
 
+/** One part of a payment with all its hops. The payment has failed once nothing of it is held. @param last its last hop */
+export function cancelPart(net: Net, last: bigint, reason: PaymentFailure): void {
+  // The hops of a part are written one after the other, the last one at their end.
+  const hops = net.all<HtlcRow & { payment_hash: string }>(
+    `SELECT * FROM htlcs WHERE id <= ?1 AND state = 'held'
+       AND id > coalesce((SELECT id FROM htlcs WHERE id < ?1 AND is_last = 1 ORDER BY id DESC LIMIT 1), 0)`,
+    last,
+  )
+  for (const { id, payer, payment_hash, outpoint, sender, amount_msat } of hops) {
+    move(net, outpoint, sender, amount_msat, -amount_msat)
+    net.run("UPDATE htlcs SET state = 'cancelled' WHERE id = ?", id)
+    net.run(
+      `UPDATE payments SET state = 'failed', reason = ?1 WHERE payer = ?2 AND payment_hash = ?3 AND state = 'in-flight'
+         AND NOT EXISTS (SELECT 1 FROM htlcs WHERE payer = ?2 AND payment_hash = ?3 AND state = 'held')`,
+      reason,
+      payer,
+      payment_hash,
+    )
+    net.touch(`payment/${payment_hash}`)
+  }
+}
+
 const heldOf = (net: Net, payee: string, paymentHash: string): HtlcRow[] =>
   net.all<HtlcRow>(
     `SELECT h.* FROM htlcs h JOIN payments p ON p.payment_hash = h.payment_hash AND p.payer = h.payer

@@ -3,6 +3,7 @@ import { paymentHashOf } from '@penstock/bitcoin/hex.ts'
 import type { CancelOutcome, HoldInvoiceRequest, Htlc, Invoice, SettleOutcome } from '@penstock/ports/lightning.ts'
 import { cancelHtlcs, settleHtlcs } from './htlcs.ts'
 import { type Node, secretKeyOf } from './nodes.ts'
+import { giveBackParts } from './parts.ts'
 import type { Net } from './store.ts'
 
 /** lnd cancels a held invoice so many blocks before its first HTLC ends, so that no channel is closed for it. */
@@ -90,8 +91,9 @@ export function cancelInvoice(net: Net, node: string, paymentHash: string): Canc
   }
 }
 
-/** Cancels what nobody paid in time. An invoice that is held is past caring. */
+/** Cancels what nobody paid in time, and gives back what was paid in part. An invoice that is held is past caring. */
 export function lapseInvoices(net: Net): void {
+  giveBackParts(net, net.clock.now())
   const due = net.all<{ node: string; payment_hash: string }>(
     "SELECT node, payment_hash FROM invoices WHERE state = 'open' AND expires_at <= ?",
     net.clock.now(),
@@ -142,11 +144,17 @@ function insert(net: Net, node: Node, request: HoldInvoiceRequest, preimage: str
   return { paymentHash: request.paymentHash, request: text, amountMsat: request.amountMsat, state: 'open', htlcs: [] }
 }
 
-type HtlcRow = { amount_msat: bigint; expiry_height: bigint; sender: string; state: Htlc['state'] }
+type HtlcRow = {
+  amount_msat: bigint
+  expiry_height: bigint
+  sender: string
+  state: Htlc['state']
+  waits_since: bigint | null
+}
 
 function toInvoice(net: Net, row: InvoiceRow): Invoice {
   const htlcs = net.all<HtlcRow>(
-    'SELECT amount_msat, expiry_height, sender, state FROM htlcs WHERE payment_hash = ? AND receiver = ? AND is_last = 1 ORDER BY id',
+    'SELECT amount_msat, expiry_height, sender, state, waits_since FROM htlcs WHERE payment_hash = ? AND receiver = ? AND is_last = 1 ORDER BY id',
     row.payment_hash,
     row.node,
   )
@@ -155,12 +163,12 @@ function toInvoice(net: Net, row: InvoiceRow): Invoice {
     request: row.request,
     amountMsat: row.amount_msat,
     state: row.state,
-    htlcs: htlcs.map(({ amount_msat, expiry_height, sender, state }) => ({
+    htlcs: htlcs.map(({ amount_msat, expiry_height, sender, state, waits_since }) => ({
       amountMsat: amount_msat,
       expiryHeight: Number(expiry_height),
       peer: sender,
-      // As its node has it: what becomes of it on the chain is written in no invoice.
-      state: row.state === 'open' ? state : row.state,
+      // As its node has it: what becomes of it on the chain is written in no invoice. A part that went back stays so.
+      state: row.state === 'open' || waits_since !== null ? state : row.state,
     })),
   }
 }

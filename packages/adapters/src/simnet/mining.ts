@@ -1,4 +1,5 @@
 import { addBlock, dropBlocks, heightOf } from './chain.ts'
+import { forgetFundings } from './funding.ts'
 import { cancelHeldBefore, lapseInvoices } from './invoices.ts'
 import type { Net } from './store.ts'
 
@@ -7,6 +8,7 @@ function nextBlock(net: Net, transactions: 'all' | 'none'): void {
   lapseInvoices(net)
   addBlock(net, transactions)
   cancelHeldBefore(net, heightOf(net))
+  forgetFundings(net)
 }
 
 export function mine(net: Net, count: number): number {

@@ -1,3 +1,4 @@
+import { DatabaseSync } from 'node:sqlite'
 import { decodePaymentRequest } from '@penstock/bitcoin/bolt11.ts'
 import { paymentHashOf } from '@penstock/bitcoin/hex.ts'
 import { parseConnectionUri } from '@penstock/bitcoin/pubkey.ts'
@@ -182,16 +183,6 @@ describe('the chain', () => {
     expect(await chain().output(later, 0)).toMatchObject({ height: height })
   })
 
-  test('a channel falls out of the graph with its confirmations, and comes back', async () => {
-    const outpoint = openPublic()
-    control().mine(6)
-    expect(await market().graph.channel(outpoint)).toBeDefined()
-    control().reorg(6)
-    expect(await market().graph.channel(outpoint)).toBeUndefined()
-    control().mine(6)
-    expect(await market().graph.channel(outpoint)).toBeDefined()
-  })
-
   test('the world itself can’t be re-organised away', () => {
     expect(() => control().reorg(1)).toThrow(RangeError)
     control().mine(2)
@@ -252,5 +243,21 @@ describe('the chain', () => {
     expect(scriptKind(output?.script ?? '')).toBe('p2wsh')
     const own = (await scratch.simnet().lightning('seller-ada').channels.list()).find((channel) => channel.outpoint === outpoint)
     expect(own?.shortChannelId).toBe(`${output?.height}x${output?.txIndex}x${outpoint.split(':')[1]}`)
+  })
+
+  test('that of a taproot channel is P2TR, also after a restart, and one signature spends it', async () => {
+    const { outpoint: taproot } = control().open('seller-ada', pubkey('buyer'), 1_000_000n, { isPrivate: true, isTaproot: true })
+    const other = openPublic()
+    control().mine(3)
+    await scratch.reopen()
+    expect(scriptKind((await chain().output(taproot, 0))?.script ?? '')).toBe('p2tr')
+    const own = (await scratch.simnet().lightning('seller-ada').channels.list()).find(({ outpoint }) => outpoint === taproot)
+    expect(own).toMatchObject({ state: 'active', channelType: 'simplified_taproot', isPrivate: true })
+    const db = new DatabaseSync(scratch.path, { readOnly: true })
+    const sizeOf = (txid: string) => db.prepare('SELECT vsize FROM txs WHERE txid = ?').get(txid)?.['vsize']
+    expect([other, taproot].map((outpoint) => sizeOf(control().close(outpoint).txid))).toEqual([168, 129])
+    db.close()
+    control().mine(1)
+    expect((await chain().output(taproot, 0))?.spentBy?.height).toBe((await chain().tip()).height)
   })
 })

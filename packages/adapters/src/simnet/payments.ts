@@ -4,6 +4,7 @@ import { inTime } from '@penstock/ports/in-time.ts'
 import { heightOf } from './chain.ts'
 import { lockHtlcs, waitingMsat } from './htlcs.ts'
 import { findInvoiceRow, lapseInvoices, settleInvoice } from './invoices.ts'
+import { waitForOthers, waitNoMore } from './parts.ts'
 import { findRoute, spendableMsat } from './routes.ts'
 import type { Net } from './store.ts'
 
@@ -91,7 +92,11 @@ export function startPayment(
   lockHtlcs(net, invoice.paymentHash, payer, route)
   record('in-flight', feeMsat, null)
   net.touch(`invoice/${invoice.paymentHash}`)
-  if (waitingMsat(net, invoice.payee, invoice.paymentHash) < (totalMsat ?? sentMsat)) return { state: 'in-flight' }
+  if (waitingMsat(net, invoice.payee, invoice.paymentHash) < (totalMsat ?? sentMsat)) {
+    waitForOthers(net, invoice.payee, invoice.paymentHash)
+    return { state: 'in-flight' }
+  }
+  waitNoMore(net, invoice.payee, invoice.paymentHash)
   net.run("UPDATE invoices SET state = 'held' WHERE node = ? AND payment_hash = ?", invoice.payee, invoice.paymentHash)
   if (target.preimage !== null) settleInvoice(net, invoice.payee, target.preimage)
   return findPayment(net, payer, invoice.paymentHash) ?? { state: 'in-flight' }

@@ -1,5 +1,5 @@
 import { heightOf } from './chain.ts'
-import { type Channel, HOP_DELTA, isActive, isAnnounced, OPEN_OF, otherEnd, sendableMsat } from './channels.ts'
+import { type Channel, HOP_DELTA, isActive, knows, OPEN_OF, otherEnd, sendableMsat } from './channels.ts'
 import type { Net } from './store.ts'
 
 export type Hop = {
@@ -31,8 +31,8 @@ export function findRoute(net: Net, payer: string, payee: string, amountMsat: bi
       for (const channel of channelsInto(net, step.node, payer, step.amountMsat)) {
         const sender = otherEnd(channel, step.node)
         const isOwn = sender === payer
-        if (seen.has(sender) || sendableMsat(channel, sender) < step.amountMsat || !isActive(channel, height)) continue
-        if (!isOwn && !isAnnounced(channel, height)) continue
+        if (seen.has(sender) || sendableMsat(channel, sender) < step.amountMsat || !isActive(channel)) continue
+        if (!knows(payer, channel, height)) continue
         const hops = [{ channel, sender, receiver: step.node, amountMsat: step.amountMsat }, ...step.hops]
         if (isOwn)
           return hops.map((hop, index) => ({ ...hop, expiryHeight: finalExpiry + HOP_DELTA * (hops.length - 1 - index) }))
@@ -65,11 +65,11 @@ const forwardingFee = (channel: Channel, sender: string, amountMsat: bigint): bi
   return base + (amountMsat * ppm) / 1_000_000n
 }
 
-/** @returns msat that the node can send through all its active channels together */
+/** @returns msat that the node can send through all its active channels together, as far as its graph has them */
 export function spendableMsat(net: Net, pubkey: string): bigint {
   const height = heightOf(net)
   return net
     .all<Channel>(`SELECT * FROM channel_view WHERE ${OPEN_OF} AND state = 'published'`, pubkey)
-    .filter((channel) => isActive(channel, height))
+    .filter((channel) => isActive(channel) && knows(pubkey, channel, height))
     .reduce((sum, channel) => sum + sendableMsat(channel, pubkey), 0n)
 }

@@ -1,5 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite'
 
+/** Confirmations after which both ends use a channel. */
+export const DEPTH_ACTIVE = 3
+
 /** SQL: it is a confirmed coin of a node, and nothing is about to spend it. @param row of a trigger, such as `OLD.` */
 export const isFree = (row = ''): string =>
   `${row}owner IS NOT NULL AND ${row}spent_by IS NULL AND ${row}locked_by IS NULL AND ${row}is_confirmed = 1`
@@ -25,8 +28,11 @@ END;`
 
 /**
  * The simulated network's state. Amounts are integers of the unit in their name; `a` is the end that opened a channel.
+ * `waits_since` is when a part came whose others are not there, or never came; `pending_until` the height at which the other
+ * end of an opening that was given up forgets it, null once it has.
  * `closed_height` keeps channels that are closed on chain out of the indexes: a node that sold thousands looks through
- * those that it has.
+ * those that it has. `used_height` and `used_index` are the place of the funding when the channel came into use: nodes know
+ * it by that for good. `is_unlisted`: a re-organisation took that block, so no graph has the channel any more.
  */
 const SCHEMA = `
 CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
@@ -63,12 +69,16 @@ CREATE TABLE IF NOT EXISTS channels (
   held_msat INTEGER NOT NULL DEFAULT 0 CHECK (held_msat >= 0), slots INTEGER NOT NULL DEFAULT 0 CHECK (slots >= 0),
   a_base_msat INTEGER NOT NULL, a_ppm INTEGER NOT NULL, b_base_msat INTEGER NOT NULL, b_ppm INTEGER NOT NULL,
   claimed_peer TEXT NOT NULL, claimed_sat INTEGER NOT NULL, closed_height INTEGER, closed_by TEXT, is_forced INTEGER,
+  used_height INTEGER, used_index INTEGER, is_unlisted INTEGER NOT NULL DEFAULT 0, pending_until INTEGER,
+  is_taproot INTEGER NOT NULL DEFAULT 0,
   CHECK (a_msat + b_msat + held_msat = capacity_sat * 1000)
 ) STRICT;
 CREATE INDEX IF NOT EXISTS channels_to_a ON channels (a, b_msat) WHERE closed_height IS NULL;
 CREATE INDEX IF NOT EXISTS channels_to_b ON channels (b, a_msat) WHERE closed_height IS NULL;
 CREATE INDEX IF NOT EXISTS channels_by_ends ON channels (a, b) WHERE closed_height IS NULL;
 CREATE INDEX IF NOT EXISTS channels_by_funding ON channels (txid);
+CREATE INDEX IF NOT EXISTS channels_by_place ON channels (used_height, used_index) WHERE used_height IS NOT NULL;
+CREATE INDEX IF NOT EXISTS channels_given_up ON channels (pending_until) WHERE pending_until IS NOT NULL AND state = 'abandoned';
 CREATE INDEX IF NOT EXISTS channels_closed ON channels (closed_height) WHERE closed_height IS NOT NULL;
 CREATE VIEW IF NOT EXISTS channel_view AS
   SELECT c.*, f.height AS funding_height, f.tx_index AS funding_index, f.txid IS NOT NULL AS is_seen,
@@ -92,10 +102,11 @@ CREATE INDEX IF NOT EXISTS payments_by_hash ON payments (payment_hash);
 CREATE TABLE IF NOT EXISTS htlcs (
   id INTEGER PRIMARY KEY, payment_hash TEXT NOT NULL, payer TEXT NOT NULL, outpoint TEXT NOT NULL, sender TEXT NOT NULL,
   receiver TEXT NOT NULL, amount_msat INTEGER NOT NULL, expiry_height INTEGER NOT NULL, is_last INTEGER NOT NULL,
-  state TEXT NOT NULL CHECK (state IN ('held', 'settled', 'cancelled'))
+  state TEXT NOT NULL CHECK (state IN ('held', 'settled', 'cancelled')), waits_since INTEGER
 ) STRICT;
 CREATE INDEX IF NOT EXISTS htlcs_by_payment ON htlcs (payment_hash, payer);
 CREATE INDEX IF NOT EXISTS htlcs_held ON htlcs (expiry_height) WHERE state = 'held';
+CREATE INDEX IF NOT EXISTS htlcs_waiting ON htlcs (waits_since) WHERE waits_since IS NOT NULL AND state = 'held';
 `
 
 export function createTables(db: DatabaseSync): void {
@@ -106,11 +117,24 @@ export function createTables(db: DatabaseSync): void {
     ['is_forced', 'INTEGER'],
   ] as const)
     addColumn(db, 'channels', column, type)
+  const isBeforePlaces = addColumn(db, 'channels', 'used_height', 'INTEGER')
+  addColumn(db, 'channels', 'used_index', 'INTEGER')
+  addColumn(db, 'channels', 'is_unlisted', 'INTEGER NOT NULL DEFAULT 0')
+  addColumn(db, 'channels', 'is_taproot', 'INTEGER NOT NULL DEFAULT 0')
+  // In an older network nobody waits for a funding that was given up, or for the rest of a payment.
+  addColumn(db, 'channels', 'pending_until', 'INTEGER')
+  addColumn(db, 'htlcs', 'waits_since', 'INTEGER')
   const isOlder = addColumn(db, 'outputs', 'is_confirmed', 'INTEGER NOT NULL DEFAULT 0')
   db.exec(SCHEMA)
   // The triggers of the schema count them.
   if (isOlder) db.exec('UPDATE outputs SET is_confirmed = 1 WHERE txid IN (SELECT txid FROM txs WHERE height IS NOT NULL)')
+  if (isBeforePlaces) db.exec(useWhere(`<= (SELECT max(height) FROM blocks) - ${DEPTH_ACTIVE - 1}`))
 }
+
+/** SQL: channels whose funding is at such a height come into use, if they are not yet. */
+export const useWhere = (height: string): string =>
+  `UPDATE channels SET used_height = t.height, used_index = t.tx_index FROM txs t
+   WHERE t.txid = channels.txid AND t.height ${height} AND channels.used_height IS NULL`
 
 /** @returns whether there is such a table without the column, which it has now */
 function addColumn(db: DatabaseSync, table: string, column: string, type: string): boolean {

@@ -6,6 +6,7 @@ import { controlOf, type SimControl } from './control.ts'
 import { lightningOf } from './lightning.ts'
 import { mine } from './mining.ts'
 import { nodeCalled } from './nodes.ts'
+import { resumeWaiting } from './parts.ts'
 import { type Net, openStore, type Random } from './store.ts'
 import { type ChannelSpec, createWorld, DEFAULT_NODES, defaultTopology, type NodeSpec } from './world.ts'
 
@@ -43,6 +44,7 @@ export function openSimnet({
 }: SimnetOptions): Simnet {
   const net = openStore(path, clock, random)
   createWorld(net, nodes, topology)
+  resumeWaiting(net)
   const miner = blockSeconds > 0 ? mineForever(net, blockSeconds * 1000) : Promise.resolve()
   return {
     lightning: (alias) => lightningOf(net, nodeCalled(net, alias).alias),

@@ -30,9 +30,11 @@ function nodes(sim: Command, { ask, ...rest }: Shell): void {
     .argument('<pubkey>', 'its peer')
     .argument('<sats>', 'the capacity', amountSat)
     .option('--private', 'do not announce it')
-    .action(async (alias: string, pubkey: string, sats: string, options: Options & { private?: boolean }) =>
-      show(options, await ask('POST', '/sim/open', { alias, pubkey, sats, private: options.private === true })),
-    )
+    .option('--taproot', 'as a taproot channel, which has to be private')
+    .action(async (alias: string, pubkey: string, sats: string, options: Options & { private?: boolean; taproot?: boolean }) => {
+      const kind = { private: options.private === true, ...(options.taproot && { taproot: true }) }
+      return show(options, await ask('POST', '/sim/open', { alias, pubkey, sats, ...kind }))
+    })
   leaf(sim, 'behave', "change how a seller's node behaves, until it is changed again", 'sim behave seller-ada never-open')
     .argument('<alias>', 'as in sim nodes')
     .addArgument(new Argument('<how>', 'the behaviour').choices(BEHAVIOURS))

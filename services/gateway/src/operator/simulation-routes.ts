@@ -16,7 +16,13 @@ const sats = z
   .regex(/^[1-9]\d{0,15}$/, 'a whole number of satoshis, as a string')
   .refine((text) => parseAmount(text) !== undefined, 'more than all bitcoin')
 const invoice = z.strictObject({ alias, sats, expirySeconds: z.int().min(1).max(31_536_000).default(3600) })
-const open = z.strictObject({ alias, pubkey: z.string().regex(/^0[23][0-9a-f]{64}$/), sats, private: z.boolean().default(false) })
+const open = z.strictObject({
+  alias,
+  pubkey: z.string().regex(/^0[23][0-9a-f]{64}$/),
+  sats,
+  private: z.boolean().default(false),
+  taproot: z.boolean().default(false),
+})
 const close = z.strictObject({ outpoint: z.string().regex(/^[0-9a-f]{64}:\d{1,5}$/, 'an outpoint') })
 
 function found<T>(value: T | undefined, what: string): T {
@@ -42,7 +48,9 @@ export function simulationRoutes(simulation: Simulation): Router {
   })
   act('/sign', sign, ({ alias: name, text }) => simulation.sign(name, text))
   act('/invoice', invoice, (wanted) => simulation.invoice(wanted.alias, BigInt(wanted.sats), wanted.expirySeconds))
-  act('/open', open, (wanted) => simulation.open(wanted.alias, wanted.pubkey, BigInt(wanted.sats), wanted.private))
+  act('/open', open, ({ alias: name, pubkey, ...wanted }) =>
+    simulation.open(name, pubkey, BigInt(wanted.sats), { isPrivate: wanted.private, isTaproot: wanted.taproot }),
+  )
   act('/close', close, ({ outpoint }) => simulation.close(outpoint))
   return router
 }

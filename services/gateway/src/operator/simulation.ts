@@ -23,6 +23,12 @@ export type Simulation = {
     readonly feesMsat: bigint
     readonly totalMsat: bigint
   }>
-  open(alias: string, peerPubkey: string, sats: bigint, isPrivate: boolean): Answer<{ readonly outpoint: string }>
+  /** A taproot channel has to be private. */
+  open(
+    alias: string,
+    peerPubkey: string,
+    sats: bigint,
+    options: { readonly isPrivate: boolean; readonly isTaproot: boolean },
+  ): Answer<{ readonly outpoint: string }>
   close(outpoint: string): Answer<{ readonly txid: string }>
 }

@@ -5,13 +5,21 @@ import { lightningContract } from '@penstock/ports/lightning.contract.ts'
 import { test } from 'vitest'
 import { systemClock } from '../../system/clock.ts'
 import { type Scratch, scratchSimnet } from '../scratch.ts'
+import { skipping } from '../skipping.ts'
 import { remoteSimnet, type RemoteSimnet } from './client.ts'
 import { serveSimnet } from './server.ts'
 
 async function served() {
-  const scratch = scratchSimnet()
+  const clock = skipping(systemClock)
+  const scratch = scratchSimnet({ clock })
   const server = await serveSimnet(scratch.simnet(), '127.0.0.1', 0)
-  return { scratch, server, remote: remoteSimnet(server.url, systemClock), teardown: () => server.close().then(scratch.drop) }
+  return {
+    scratch,
+    clock,
+    server,
+    remote: remoteSimnet(server.url, systemClock),
+    teardown: () => server.close().then(scratch.drop),
+  }
 }
 
 async function node(remote: RemoteSimnet, alias: string) {
@@ -20,13 +28,14 @@ async function node(remote: RemoteSimnet, alias: string) {
 }
 
 lightningContract('simulated network in another process', async () => {
-  const { remote, teardown } = await served()
+  const { remote, clock, teardown } = await served()
   return {
     market: await node(remote, 'market'),
     buyer: await node(remote, 'buyer'),
     seller: await node(remote, 'seller-ada'),
     chain: remote.chain(),
     mine: async (count) => void (await remote.control.mine(count)),
+    reorganise: async (depth, remine) => void (await remote.control.reorg(depth, { remine })),
     away: async (blocks) => {
       await remote.control.setOnline('market', false)
       await remote.control.mine(blocks)
@@ -35,6 +44,10 @@ lightningContract('simulated network in another process', async () => {
     send: (request, amountMsat, totalMsat) => remote.control.pay('buyer', request, { amountMsat, totalMsat }),
     forget: (outpoint) => remote.control.forget(outpoint.split(':')[0] ?? ''),
     holdProbes: (held) => remote.control.holdProbes('buyer', held),
+    openTaproot: async (sats, isPrivate) => {
+      const { pubkey } = await remote.lightning('buyer').info()
+      return (await remote.control.open('seller-ada', pubkey, sats, { isPrivate, isTaproot: true })).outpoint
+    },
     buyerRefuses: (refuses) => remote.control.refuseOpenings('buyer', refuses),
     buyerAway: async (meanwhile) => {
       await remote.control.setOnline('buyer', false)
@@ -48,6 +61,7 @@ lightningContract('simulated network in another process', async () => {
     },
     close: async (outpoint, by, how) =>
       void (await remote.control.close(outpoint, { by: by === 'buyer' ? by : 'seller-ada', force: how === 'force' })),
+    pass: async (ms) => clock.skip(ms),
     teardown,
   }
 })

@@ -1,0 +1,23 @@
+import { schnorr, secp256k1 } from '@noble/curves/secp256k1.js'
+import { bytesToHex, hexToBytes } from './hex.ts'
+
+const { Point } = secp256k1
+const { lift_x: evenPoint, pointToBytes, taggedHash } = schnorr.utils
+
+/**
+ * The one key of two that only sign together (BIP 327: KeySort, KeyAgg), tweaked for a P2TR output that no script can spend
+ * (BIP 86). @returns its x coordinate in hex. @throws Error where one is no compressed public key
+ */
+export function aggregateKey(keyA: string, keyB: string): string {
+  const [first = '', second = ''] = [keyA.toLowerCase(), keyB.toLowerCase()].sort()
+  const [one, other] = [hexToBytes(first), hexToBytes(second)]
+  const list = taggedHash('KeyAgg list', one, other)
+  const weighed = (key: Uint8Array) => Point.fromBytes(key).multiplyUnsafe(scalar(taggedHash('KeyAgg coefficient', list, key)))
+  // The coefficient of the second key in the list that is not the first is 1.
+  const sum = weighed(one).add(first === second ? weighed(other) : Point.fromBytes(other))
+  const internal = pointToBytes(sum)
+  const tweak = Point.BASE.multiplyUnsafe(scalar(taggedHash('TapTweak', internal)))
+  return bytesToHex(pointToBytes(evenPoint(BigInt(`0x${bytesToHex(internal)}`)).add(tweak)))
+}
+
+const scalar = (bytes: Uint8Array): bigint => Point.Fn.create(BigInt(`0x${bytesToHex(bytes)}`))
