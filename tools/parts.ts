@@ -71,6 +71,7 @@ export const parts: readonly Part[] = [
         include: ['test/{lightning,faults/lightning}/**/*.test.ts'],
         workers: 3,
         longest: [
+          'test/lightning/lightning.test.ts',
           'test/faults/lightning/lightning.test.ts',
           'test/lightning/regtest.test.ts',
           'test/lightning/agents.test.ts',

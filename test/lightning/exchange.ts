@@ -54,8 +54,8 @@ export type Exchange = {
   readonly mineUntil: (deal: Deal, ...statuses: readonly string[]) => Promise<string>
   /** What happened to the order, as an operator reads it. */
   readonly told: (deal: Deal) => Promise<string>
-  /** One block. Returns when the market's guard has ended a round since. */
-  readonly guarded: () => Promise<void>
+  /** Makes a block, and returns when the market's guard has ended a round since. */
+  readonly guarded: (mine: () => Promise<unknown>) => Promise<void>
   readonly payment: (deal: Deal, state: PaymentState['state'], buyer?: string) => Promise<PaymentState>
   /** Ends the market's process, as kill -9 does; it comes back on the same port, until the next time with these settings too. */
   readonly restartMarket: (meanwhile: () => Promise<void>, settings?: Readonly<Record<string, string>>) => Promise<void>
@@ -132,7 +132,7 @@ async function marketSettings(servers: LightningServers, folder: string, btcd: b
   }
 }
 
-async function guarded({ chain, mine }: LightningServers, product: Product): Promise<void> {
+async function guarded({ chain }: LightningServers, product: Product, mine: () => Promise<unknown>): Promise<void> {
   const since = Date.now() / 1000
   await mine()
   const height = await chain.rpc<number>('getblockcount')
@@ -198,7 +198,7 @@ function around(servers: LightningServers, { now, settings, restart }: Running):
       return reaches(deal, ...statuses)
     },
     told,
-    guarded: () => guarded(servers, now()),
+    guarded: (mine) => guarded(servers, now(), mine),
     payment: (deal, state, buyer = 'buyer') =>
       until(`the buyer's payment is ${state}`, async () => {
         const payment = await lightning(buyer).payments.find(deal.paymentHash)

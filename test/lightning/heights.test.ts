@@ -111,7 +111,7 @@ describe.skipIf(noLightning)('the last height', () => {
     await here().servers.mine()
     await withoutNode(node('buyer'), async () => {
       await mineTo(ours.lastHeight - 2)
-      await here().guarded()
+      await here().guarded(() => here().servers.mine())
       for (const one of [others, ours, unnamed]) expect(await here().told(one.deal)).not.toMatch(/SettleRequested|last-height/)
       expect([await state(ours), await state(others)]).toEqual(['held', 'held'])
       await here().servers.mine()

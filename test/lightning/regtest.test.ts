@@ -28,7 +28,7 @@ describe.skipIf(noLightning)('npm run regtest', () => {
   const channels = () => penstock<readonly Channel[]>('channels', 'buyer')
   const height = () => regtest.network.servers.chain.rpc<number>('getblockcount')
   beforeAll(async () => {
-    if (!noLightning) regtest = await startRegtest(dataDir, { PENSTOCK_OPEN_WINDOW_SECONDS: '30' })
+    if (!noLightning) regtest = await startRegtest(dataDir, { PENSTOCK_OPEN_WINDOW_SECONDS: '20' })
   }, 300_000)
   afterAll(() => regtest?.stop(), 60_000)
 
@@ -123,7 +123,7 @@ describe.skipIf(noLightning)('npm run regtest', () => {
   it('goes on where it was stopped', async () => {
     const [tall, had] = [await height(), (await channels()).length]
     await regtest.stop()
-    regtest = await startRegtest(dataDir, { PENSTOCK_OPEN_WINDOW_SECONDS: '30' })
+    regtest = await startRegtest(dataDir, { PENSTOCK_OPEN_WINDOW_SECONDS: '20' })
     expect(await height()).toBeGreaterThanOrEqual(tall)
     expect((await channels()).length).toBe(had)
     await sold()

@@ -219,7 +219,7 @@ describe.skipIf(noLightning)('re-organisations', () => {
       for (const { deal } of both) await here().reaches(deal, 'WAITING_FOR_ON_CHAIN_CONFIRMATION')
     }
     await blocks.extend(last - 2 - (await height()))
-    await here().guarded()
+    await here().guarded(() => blocks.extend(1))
     expect(await states()).toEqual(['held', 'held'])
     await blocks.extend(1, [settled.raw])
     await here().reaches(settled.deal, 'VALID_CHANNEL_OPENING')

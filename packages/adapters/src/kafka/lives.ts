@@ -53,7 +53,7 @@ export function lives(kafka: Kafka, life: Life, options: LivesOptions, stop: Abo
       log?.warn({ group: groupId, reason }, 'a consumer ended and is begun anew')
       alive = undefined
       life.ended()
-      consumer.disconnect().catch(() => {})
+      giveUp(consumer)
       await clock.sleep(RESTART_MS, stop)
     }
   }
@@ -76,7 +76,9 @@ async function lived(
     life.assigned(payload.memberAssignment[topic] ?? [])
     life.heard()
   })
-  consumer.on('consumer.heartbeat', () => isAlive() && life.heard())
+  // Given up while it could not reach the brokers it was no member that could leave; the client may become one yet (its
+  // tries have no end), and would keep its partitions from everybody.
+  consumer.on('consumer.heartbeat', () => (isAlive() ? life.heard() : giveUp(consumer)))
   try {
     await consumer.connect()
     // A group without a place in the log begins at its start: a command must never be passed over.
@@ -94,6 +96,8 @@ async function lived(
   }
   return ended.promise
 }
+
+const giveUp = (consumer: Consumer): void => void consumer.disconnect().catch(() => {})
 
 /** Resolves when a consumer has not shown for long that it lives. */
 async function silence(consumer: Consumer, clock: Clock, stop: AbortSignal): Promise<string> {
