@@ -114,6 +114,11 @@ describe('valid', () => {
       { peer: null, confirmations: 1, payoutWithheldUntil: withheld },
     ],
     [
+      'last height: rails, taproot, by the keys that its node signed',
+      { terms: rails, evidence: { tipHeight: 101, output: taproot, ...attested({}) }, lastHeight: true },
+      { peer: null, confirmations: 1, payoutWithheldUntil: withheld },
+    ],
+    [
       'last height: rails, a probe that does not count',
       { terms: rails, evidence: { probe: 'reached', otherChannelsBetween: true, ...attested({}) }, lastHeight: true },
       { peer: null, payoutWithheldUntil: withheld },
@@ -200,6 +205,11 @@ const wrongCases: readonly (readonly [WrongReason, string, Partial<Evidence>])[]
   ['value-too-small', 'also in the mempool', { output: { ...output, valueSat: 1n, height: null } }],
   ['not-a-funding-output', 'a wallet output', { output: { ...output, script: `0014${'ab'.repeat(20)}` } }],
   ['script-mismatch', 'other keys than attested', attested({ fundingKeys: [fundingA, stranger] })],
+  [
+    'script-mismatch',
+    'taproot, keys of an output that is none',
+    { output: { ...output, script: `5120${'ab'.repeat(32)}` }, ...attested({}) },
+  ],
   ['script-mismatch', 'taproot, other keys', { output: taproot, ...attested({ fundingKeys: [fundingA, stranger] }) }],
   ['script-mismatch', 'taproot, one key twice', { output: taproot, ...attested({ fundingKeys: [fundingA, fundingA] }) }],
   ['script-mismatch', 'taproot, no key', { output: taproot, ...attested({ fundingKeys: [fundingA, `02${'ff'.repeat(32)}`] }) }],
@@ -248,9 +258,9 @@ const anyEvidence = fc
     ),
     otherChannelsBetween: fc.boolean(),
     probe: fc.constantFrom('reached' as const, 'not-reached' as const, 'not-tried' as const),
-    isAttested: fc.boolean(),
+    said: fc.constantFrom({}, keylessly, attested({})),
   })
-  .map(({ isAttested, ...seen }) => ({ ...seen, ...(isAttested ? keylessly : {}) }))
+  .map(({ said, ...seen }): Evidence => ({ ...seen, ...said }))
 const anyTerms = fc
   .record({ isPrivate: fc.boolean(), rails: fc.boolean(), requiredConfirmations: fc.integer({ min: 0, max: 6 }) })
   .map((change) => ({ ...terms, ...change }))

@@ -5,10 +5,10 @@ const { Point } = secp256k1
 const { lift_x: evenPoint, pointToBytes, taggedHash } = schnorr.utils
 
 /**
- * The one key of two that only sign together (BIP 327: KeySort, KeyAgg), tweaked for a P2TR output that no script can spend
- * (BIP 86). @returns its x coordinate in hex. @throws Error where one is no compressed public key
+ * The output key (BIP 341) of two keys that only sign together (BIP 327: KeySort, KeyAgg), tweaked so that no script can
+ * spend it (BIP 86). @returns its x coordinate in hex. @throws Error where one is no compressed public key
  */
-export function aggregateKey(keyA: string, keyB: string): string {
+export function taprootOutputKey(keyA: string, keyB: string): string {
   const [first = '', second = ''] = [keyA.toLowerCase(), keyB.toLowerCase()].sort()
   const [one, other] = [hexToBytes(first), hexToBytes(second)]
   const list = taggedHash('KeyAgg list', one, other)

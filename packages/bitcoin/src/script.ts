@@ -1,7 +1,7 @@
 import { ripemd160 } from '@noble/hashes/legacy.js'
 import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex, hexToBytes, sha256Hex } from './hex.ts'
-import { aggregateKey } from './musig.ts'
+import { taprootOutputKey } from './musig.ts'
 
 export type ScriptKind = 'p2wsh' | 'p2tr' | 'p2wpkh' | 'p2pkh' | 'p2sh' | 'other'
 
@@ -27,7 +27,7 @@ export function fundingScript(keyA: string, keyB: string): string {
  * The output script of a simple taproot channel (the BOLTs' extension of that name): P2TR of both funding keys as one.
  * @throws Error where one is no compressed public key
  */
-export const taprootFundingScript = (keyA: string, keyB: string): string => `5120${aggregateKey(keyA, keyB)}`
+export const taprootFundingScript = (keyA: string, keyB: string): string => `5120${taprootOutputKey(keyA, keyB)}`
 
 /** The output script that pays to one key. */
 export const walletScript = (pubkey: string): string => `0014${bytesToHex(ripemd160(sha256(hexToBytes(pubkey))))}`

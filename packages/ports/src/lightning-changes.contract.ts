@@ -22,6 +22,13 @@ async function following(
   }
 }
 
+/** A node may learn last who closed a channel. */
+const toldByWhom = (last: () => ChannelChange | undefined): Promise<ClosedChannel> =>
+  until('it is told as closed, and by whom', async () => {
+    const now = last()
+    return now?.state === 'closed' && now.by !== null && now
+  })
+
 const closedAt = async ({ lightning }: WorldNode, outpoint: string): Promise<ClosedChannel | undefined> =>
   (await lightning.channels.closed()).find((channel) => channel.outpoint === outpoint)
 
@@ -54,9 +61,9 @@ export function changing({ world }: Here): void {
           (await buyer.lightning.channels.list()).some((one) => one.outpoint === outpoint && one.state === 'closing'),
         )
         await mine(6)
-        await until('it is told as closed', async () => last(outpoint)?.state === 'closed')
+        const told = await toldByWhom(() => last(outpoint))
         const spend = (await chain.output(outpoint, before))?.spentBy
-        expect(last(outpoint)).toEqual({
+        expect(told).toEqual({
           state: 'closed',
           outpoint,
           shortChannelId,
@@ -79,10 +86,7 @@ export function changing({ world }: Here): void {
         await until('how it stands is told first', async () => last(outpoint)?.state === 'active')
         await close(outpoint, 'buyer', 'force')
         await mine(1)
-        const told = await until('it is told by whom', async () => {
-          const now = last(outpoint)
-          return now?.state === 'closed' && now.by !== null && now
-        })
+        const told = await toldByWhom(() => last(outpoint))
         const spend = (await chain.output(outpoint, before))?.spentBy
         expect(told).toMatchObject({ how: 'force', by: 'peer', closingTxid: spend?.txid, height: spend?.height })
         const { channels } = seller.lightning

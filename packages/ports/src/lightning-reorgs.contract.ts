@@ -28,7 +28,13 @@ export function reorganising({ world }: Here): void {
     it('and is in the same place again: it stays in use, and is never announced again', async () => {
       const { outpoint, shortChannelId } = await openChannel(world(), false)
       await until('everybody has it in his graph', async () => (await inGraphs(outpoint)) === 3)
+      const place = async () => {
+        const { height, txIndex } = (await world().chain.output(outpoint, 0)) ?? {}
+        return { height, txIndex }
+      }
+      const before = await place()
       await world().reorganise(DEPTH_ANNOUNCED, true)
+      expect(await place()).toEqual(before)
       await staysAsItWas(outpoint, shortChannelId)
       // A younger one needs as many blocks to be announced.
       const younger = await openChannel(world(), false)
@@ -39,6 +45,7 @@ export function reorganising({ world }: Here): void {
     it('and is in no block, then in another: a probe reaches through the place that it had, and not through its own', async () => {
       const { chain, mine } = world()
       const { outpoint, shortChannelId } = await openChannel(world(), true)
+      await until('its ends have it in their graphs', async () => (await inGraphs(outpoint)) === 2)
       await world().reorganise(DEPTH_ANNOUNCED, false)
       await staysAsItWas(outpoint, shortChannelId)
       const { height: before } = await chain.tip()

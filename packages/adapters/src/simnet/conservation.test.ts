@@ -22,6 +22,7 @@ const operation = fc.oneof(
     to: alias,
     sats: fc.bigInt({ min: 1n, max: BTC }),
     times: fc.integer({ min: 90, max: 210 }),
+    parts: fc.integer({ min: 1, max: 2 }),
   }),
   fc.record({
     do: fc.constantFrom(
@@ -71,7 +72,9 @@ async function perform(simnet: Simnet, memory: Memory, op: Operation, step: numb
         .lightning(op.to)
         .holds.create({ paymentHash: paymentHashOf(preimage), amountMsat, cltvDelta: 144, expirySeconds: 3600, description: '' })
       memory.holds.push({ node: op.to, preimage })
-      return void control.pay(op.from, request, { amountMsat: (amountMsat * BigInt(op.times)) / 100n })
+      const totalMsat = (amountMsat * BigInt(op.times)) / 100n
+      // The second half may never come, or when the first has gone back.
+      return void control.pay(op.from, request, { amountMsat: totalMsat / BigInt(op.parts), totalMsat })
     }
     case 'prepare':
       await simnet.lightning(op.from).peers.connect(pubkey(op.to), `${op.to}.sim:9735`)

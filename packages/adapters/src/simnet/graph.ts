@@ -70,7 +70,7 @@ export function probe(net: Net, from: string, { via, shortChannelId, destination
   const first = net.all<Channel>(BETWEEN, from, via).filter((channel) => isActive(channel) && knows(from, channel, height))
   if (!first.some((channel) => sendableMsat(channel, from) >= amountMsat)) return failed('route', 'NoRoute')
   const named = channelAt(net, via, shortChannelId)
-  if (!named || !isActive(named)) return failed('seller', 'UnknownNextPeer')
+  if (!named) return failed('seller', 'UnknownNextPeer')
   if (sendableMsat(named, via) < amountMsat) return failed('seller', 'TemporaryChannelFailure')
   // The onion is for the destination's key alone: whoever else gets it can't open it, and the hop before reports that.
   return otherEnd(named, via) === destination ? { reached: true } : failed('seller', 'InvalidOnionHmac')
@@ -93,20 +93,18 @@ export async function probesReleased(net: Net, pubkey: string): Promise<void> {
   throw new Fault('the network was closed while a probe was held')
 }
 
-/** After a re-organisation another one may have come into use at the same place: the newest counts. */
+/** One that can be used: after a re-organisation another one may have come into use at the same place. */
 function channelAt(net: Net, end: string, shortChannelId: string): Channel | undefined {
   const place = parseShortChannelId(shortChannelId)
-  return (
-    place &&
-    net.get<Channel>(
-      `SELECT * FROM channel_view
-       WHERE used_height = ?1 AND used_index = ?2 AND vout = ?3 AND ?4 IN (a, b) ORDER BY id DESC LIMIT 1`,
-      place.height,
-      place.txIndex,
-      place.vout,
-      end,
-    )
+  if (!place) return undefined
+  const there = net.all<Channel>(
+    'SELECT * FROM channel_view WHERE used_height = ? AND used_index = ? AND vout = ? AND ? IN (a, b) ORDER BY id DESC',
+    place.height,
+    place.txIndex,
+    place.vout,
+    end,
   )
+  return there.find((channel) => isActive(channel))
 }
 
 const toGraph = (channel: Channel): GraphChannel => ({

@@ -93,6 +93,35 @@ test('who listens to the invoice hears of it', async () => {
   stop.abort()
 })
 
+test('one that went back has no say in when the whole, which came later, is given back', async () => {
+  const { holds } = scratch.simnet().lightning('market')
+  const asked = { paymentHash: 'ab'.repeat(32), amountMsat: AMOUNT_MSAT, cltvDelta: 144, expirySeconds: 3600, description: '' }
+  const { request, paymentHash } = await holds.create(asked)
+  send(request, HALF_MSAT)
+  await pass(2 * MINUTE_MS)
+  control().mine(24)
+  expect(control().pay('buyer', request).state).toBe('IN_FLIGHT')
+  const state = async () => (await holds.find(paymentHash))?.state
+  const ends = (await holds.find(paymentHash))?.htlcs.map(({ expiryHeight }) => expiryHeight) ?? []
+  const [first = 0, second = 0] = ends
+  expect(second - first).toBe(24)
+  const { height } = await scratch.simnet().chain().tip()
+  control().mine(second - 12 - 1 - height)
+  expect(await state()).toBe('held')
+  control().mine(1)
+  expect(await state()).toBe('cancelled')
+})
+
+test('a second part that finds no way leaves the first one what it is', async () => {
+  const { invoice, payment_hash } = bill('seller-ada')
+  send(invoice, HALF_MSAT)
+  control().setOnline('seller-ada', false)
+  expect(send(invoice, HALF_MSAT).state).toBe('FAILED')
+  control().setOnline('seller-ada', true)
+  expect([htlcs(), stateOf(payment_hash)]).toEqual([['held'], 'IN_FLIGHT'])
+  expect(send(invoice, HALF_MSAT).state).toBe('SUCCEEDED')
+})
+
 test('it waits no longer for a restart of the network', async () => {
   const { invoice, payment_hash } = bill()
   send(invoice, HALF_MSAT)

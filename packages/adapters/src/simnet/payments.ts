@@ -77,7 +77,8 @@ export function startPayment(
     net.touch(`payment/${invoice.paymentHash}`)
   }
   const fail = (reason: PaymentFailure): PaymentState => {
-    record('failed', 0n, reason)
+    // What of it is held already goes on.
+    if (!isMore) record('failed', 0n, reason)
     return { state: 'failed', reason }
   }
   // Nothing is sent, so nothing is remembered.

@@ -109,7 +109,19 @@ CREATE INDEX IF NOT EXISTS htlcs_held ON htlcs (expiry_height) WHERE state = 'he
 CREATE INDEX IF NOT EXISTS htlcs_waiting ON htlcs (waits_since) WHERE waits_since IS NOT NULL AND state = 'held';
 `
 
+/** A kill in the middle leaves an older network as it was. */
 export function createTables(db: DatabaseSync): void {
+  db.exec('BEGIN IMMEDIATE')
+  try {
+    bringUpToDate(db)
+    db.exec('COMMIT')
+  } catch (error) {
+    db.exec('ROLLBACK')
+    throw error
+  }
+}
+
+function bringUpToDate(db: DatabaseSync): void {
   // A network that was made before closed channels were told apart, or before anybody noted who closed them.
   for (const [column, type] of [
     ['closed_height', 'INTEGER'],
