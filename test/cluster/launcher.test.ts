@@ -197,6 +197,7 @@ describe.skipIf(clusterMissing !== undefined)('npm run cluster, on an event stor
     expect(left).toEqual({ services: [] })
     expect(await gone).toEqual([0, null])
     expect([...servers, ...services].filter(lives)).toEqual([])
+    expect(told).not.toMatch(/did not stop in time/)
   })
 })
 

@@ -88,7 +88,7 @@ describe('a purchase on its pages', () => {
     assert.equal(await page.locator('#invoice').innerText(), bought.invoice)
     assert.equal(await page.locator('a.primary').getAttribute('href'), `lightning:${bought.invoice}`)
     assert.equal(await scanned(page), `LIGHTNING:${bought.invoice.toUpperCase()}`)
-    await page.locator('[data-countdown]', { hasText: /in 5\d:\d\d/ }).waitFor()
+    await page.locator('[data-countdown]', { hasText: /in 59:\d\d/ }).waitFor()
     await page.locator('[data-connection]', { hasText: 'live' }).waitFor()
     await picture(page, 'checkout')
     const small = await visit(bought.page, phone)

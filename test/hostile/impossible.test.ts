@@ -109,6 +109,7 @@ describe('an operator who asks the simulated network', () => {
 
   test('to take back more blocks than there are', async () => {
     expect(await asked('/sim/mine', { blocks: 1 })).toMatchObject({ status: 200 })
+    for (const depth of [2, 100]) await isRefused('/sim/reorg', { depth }, /a re-org takes 1 to 1 blocks/)
     for (const depth of [0, -1, 101, 0.5]) await isRefused('/sim/reorg', { depth }, /depth/)
   })
 })

@@ -4,7 +4,7 @@ import type { Market } from './market.ts'
 export type Watch = { stop(): Promise<{ readonly slowestMs: number; readonly misses: readonly string[] }> }
 
 /** On a machine with two cores and a shooter that takes one of them. */
-const PROMPT_MS = 10_000
+const PROMPT_MS = 4000
 const PAUSE_MS = 100
 
 /** A good request now and then, while others are bad: it is answered, rightly and soon. */

@@ -230,9 +230,8 @@ describe.skipIf(noKafka)('a consumer group', () => {
     gate.resolve()
     await until(() => inOrder.length === slow && quickDone.size === 20 * elsewhere.length, 'everything')
     expect(inOrder).toEqual(Array.from({ length: slow }, (_, n) => `slow/${n}`))
-    // The middle one: a single round may meet whatever else the machine does.
-    const middle = waits.slice(1).toSorted((a, b) => a - b)[9] ?? Number.NaN
-    console.log(`beside a full partition messages take ${Math.round(middle)} ms`)
-    expect(middle).toBeLessThan(500)
+    const longest = Math.max(...waits.slice(1))
+    console.log(`beside a full partition a message takes ${Math.round(longest)} ms at most`)
+    expect(longest).toBeLessThan(500)
   })
 })

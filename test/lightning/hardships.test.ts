@@ -119,7 +119,7 @@ describe.skipIf(noLightning)('a node that dies', () => {
   it('that was away for long is found again soon', async () => {
     const node = servers().node('market')
     await node.kill()
-    const end = Date.now() + 45_000
+    const end = Date.now() + 25_000
     // As services do: they ask all the time.
     while (Date.now() < end) {
       await expect(market.info()).rejects.toThrow(Fault)
@@ -128,6 +128,6 @@ describe.skipIf(noLightning)('a node that dies', () => {
     await node.start()
     const back = Date.now()
     await until('it answers', () => market.info())
-    expect(Date.now() - back).toBeLessThan(20_000)
+    expect(Date.now() - back).toBeLessThan(12_000)
   })
 })

@@ -154,6 +154,7 @@ describe.skipIf(noLightning)('the last height', () => {
     await open(rails, doubled, { coin })
     await miner(here().servers).extend(1, [transaction])
     await mineTo(named + SEEN_BLOCKS - 1)
+    await here().reaches(doubled.deal, 'SELLER_SENT_TRANSACTION')
     await here().servers.mine()
     await isGivenBack(doubled, 'SELLER_FAILED_TO_SEND_SWAP', 'SUCCESSFUL_PAYMENT')
     expect(await here().told(doubled.deal)).toContain(`was not seen by block ${named + SEEN_BLOCKS}`)

@@ -46,41 +46,37 @@ export function parting({ world }: Here): { readonly begin: () => void; readonly
 
   const end = (): void =>
     void describe('two minutes after that', () => {
-      it(
-        'what waits alone goes back, what is whole stays, and the open invoice can be paid',
-        { timeout: 200_000 },
-        async (context) => {
-          if (!begun) return context.skip('nothing was begun')
-          const { market, buyer, pass } = world()
-          const { holds } = market.lightning
-          const { payments } = buyer.lightning
-          const { part, whole, at } = begun
-          const leftMs = PART_HOLD_MS - (Date.now() - at)
-          // Where the other cases took less time than that, it is seen that it waits so long.
-          await pass(Math.max(0, leftMs - MARGIN_MS))
-          const early = leftMs > MARGIN_MS ? await present(market.lightning, part) : undefined
-          expect(early?.htlcs[0]?.state ?? 'held').toBe('held')
-          await pass(Math.max(0, Math.min(leftMs, MARGIN_MS)))
-          await until('the part is given back', async () => (await present(market.lightning, part))?.htlcs[0]?.state !== 'held')
-          expect(await present(market.lightning, part)).toMatchObject({ state: 'open', htlcs: [{ state: 'cancelled' }] })
-          await until('its payer knows', async () => (await payments.find(part.invoice.paymentHash))?.state === 'failed')
-          expect(await payments.find(part.invoice.paymentHash)).toEqual({ state: 'failed', reason: 'no-route' })
-          expect(await present(market.lightning, whole)).toMatchObject({
-            state: 'held',
-            htlcs: [{ state: 'held' }, { state: 'held' }],
-          })
-          expect(await holds.settle(whole.preimage)).toBe('settled')
+      it('what waits alone goes back, what is whole stays, and the open invoice can be paid', { timeout: 200_000 }, async () => {
+        if (!begun) throw new Error('nothing was begun')
+        const { market, buyer, pass } = world()
+        const { holds } = market.lightning
+        const { payments } = buyer.lightning
+        const { part, whole, at } = begun
+        const leftMs = PART_HOLD_MS - (Date.now() - at)
+        // Where the other cases took less time than that, it is seen that it waits so long.
+        await pass(Math.max(0, leftMs - MARGIN_MS))
+        const early = leftMs > MARGIN_MS ? await present(market.lightning, part) : undefined
+        expect(early?.htlcs[0]?.state ?? 'held').toBe('held')
+        await pass(Math.max(0, Math.min(leftMs, MARGIN_MS)))
+        await until('the part is given back', async () => (await present(market.lightning, part))?.htlcs[0]?.state !== 'held')
+        expect(await present(market.lightning, part)).toMatchObject({ state: 'open', htlcs: [{ state: 'cancelled' }] })
+        await until('its payer knows', async () => (await payments.find(part.invoice.paymentHash))?.state === 'failed')
+        expect(await payments.find(part.invoice.paymentHash)).toEqual({ state: 'failed', reason: 'no-route' })
+        expect(await present(market.lightning, whole)).toMatchObject({
+          state: 'held',
+          htlcs: [{ state: 'held' }, { state: 'held' }],
+        })
+        expect(await holds.settle(whole.preimage)).toBe('settled')
 
-          expect(await payments.pay(part.invoice.request, PATIENCE)).toEqual({ state: 'in-flight' })
-          await until('it is held', async () => (await present(market.lightning, part))?.state === 'held')
-          const states = async () => (await present(market.lightning, part))?.htlcs.map(({ state }) => state).toSorted()
-          expect(await states()).toEqual(['cancelled', 'held'])
-          expect(await holds.settle(part.preimage)).toBe('settled')
-          await until('it shows as settled', async () => (await states())?.join() === 'cancelled,settled')
-          for (const { invoice } of [part, whole])
-            await until('the payer knows', async () => (await payments.find(invoice.paymentHash))?.state === 'succeeded')
-        },
-      )
+        expect(await payments.pay(part.invoice.request, PATIENCE)).toEqual({ state: 'in-flight' })
+        await until('it is held', async () => (await present(market.lightning, part))?.state === 'held')
+        const states = async () => (await present(market.lightning, part))?.htlcs.map(({ state }) => state).toSorted()
+        expect(await states()).toEqual(['cancelled', 'held'])
+        expect(await holds.settle(part.preimage)).toBe('settled')
+        await until('it shows as settled', async () => (await states())?.join() === 'cancelled,settled')
+        for (const { invoice } of [part, whole])
+          await until('the payer knows', async () => (await payments.find(invoice.paymentHash))?.state === 'succeeded')
+      })
     })
 
   return { begin, end }

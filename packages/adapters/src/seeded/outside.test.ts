@@ -68,7 +68,7 @@ for (const [title, plan] of Object.entries(plans)) {
       },
       close: async (outpoint, by, how) =>
         void simnet.control.close(outpoint, { by: by === 'buyer' ? by : 'seller-ada', force: how === 'force' }),
-      pass: async (ms) => clock.skip(ms),
+      pass: async (ms) => clock.putForward(ms),
       teardown,
     }
   })

@@ -50,7 +50,7 @@ lightningContract('simulated network', async () => {
     },
     close: async (outpoint, by, how) =>
       void simnet.control.close(outpoint, { by: by === 'buyer' ? by : 'seller-ada', force: how === 'force' }),
-    pass: async (ms) => clock.skip(ms),
+    pass: async (ms) => clock.putForward(ms),
     teardown: scratch.drop,
   }
 })

@@ -33,7 +33,7 @@ const stateOf = (hash: string) => control().payment(hash)?.state
 
 /** Lets time pass, and whoever was asleep do what he was asleep for. */
 async function pass(ms: number): Promise<void> {
-  clock.skip(ms)
+  clock.putForward(ms)
   await new Promise((resolve) => setImmediate(resolve))
 }
 

@@ -1,7 +1,7 @@
 import type { Clock } from '@penstock/ports/clock.ts'
 
 /** A clock that a test can put forward: whoever sleeps on it wakes so much earlier. */
-export function skipping(base: Clock): Clock & { readonly skip: (ms: number) => void } {
+export function skipping(base: Clock): Clock & { readonly putForward: (ms: number) => void } {
   let aheadMs = 0
   let skipped = new AbortController()
   const now = (): number => base.now() + aheadMs
@@ -14,7 +14,7 @@ export function skipping(base: Clock): Clock & { readonly skip: (ms: number) => 
         await base.sleep(Math.max(0, until - now()), woken)
       } while (signal?.aborted !== true && now() < until)
     },
-    skip: (ms) => {
+    putForward: (ms) => {
       aheadMs += ms
       const before = skipped
       skipped = new AbortController()

@@ -61,7 +61,7 @@ lightningContract('simulated network in another process', async () => {
     },
     close: async (outpoint, by, how) =>
       void (await remote.control.close(outpoint, { by: by === 'buyer' ? by : 'seller-ada', force: how === 'force' })),
-    pass: async (ms) => clock.skip(ms),
+    pass: async (ms) => clock.putForward(ms),
     teardown,
   }
 })
