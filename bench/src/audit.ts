@@ -1,9 +1,14 @@
-import { openStored } from '@penstock/platforms/stored.ts'
+import { systemClock } from '@penstock/adapters/system/clock.ts'
+import { openHeads } from '@penstock/platforms/audit-files.ts'
+import { openStored, type Stored } from '@penstock/platforms/stored.ts'
 import { categoryOf, type EventStore, type StoredEvent } from '@penstock/ports/event-store.ts'
-import { audit as auditStore } from '@penstock/runtime/audit.ts'
 import { aggregatesOf, type Folded, stepOf, unfolded } from '@penstock/runtime/audit-fold.ts'
+import { NO_HEAD, segment } from '@penstock/runtime/audit-heads.ts'
+import { keepHeads } from '@penstock/runtime/audit-keep.ts'
 import { CHAIN_START, expectedChain, stateHash } from '@penstock/runtime/event-codec.ts'
 import { lru } from '@penstock/runtime/lru.ts'
+import { openLog } from '@penstock/runtime/log.ts'
+import { verifyStore } from '@penstock/standalone/audit.ts'
 import { audited } from '@penstock/standalone/services.ts'
 import { compare, type Row, type Size, type Subject } from './harness.ts'
 import { storeOfSales } from './stores.ts'
@@ -19,6 +24,8 @@ const PARTS = {
   fold: 'parsing and folding',
   states: 'the hashes of states',
   chain: 'the chain hashes',
+  heads: "the log heads' rolling hash",
+  tables: 'the tables beside the events',
 } as const
 type Parts = Record<keyof typeof PARTS, number>
 type Store = Pick<EventStore, 'read' | 'readAll'>
@@ -28,18 +35,20 @@ export const audit: Subject = {
   name: 'audit',
   async run({ isQuick }: Size) {
     const events = isQuick ? 2000 : EVENTS
-    const store = openStored(await storeOfSales(events))
+    const folder = await storeOfSales(events)
+    const store = openStored(folder)
     try {
+      await writeHeads(folder, store)
       // The code is compiled when the measuring begins.
       await partsOf(store)
-      return await rowsOf(store, isQuick ? 1 : ROUNDS)
+      return await rowsOf(folder, store, isQuick ? 1 : ROUNDS)
     } finally {
       await store.close()
     }
   },
 }
 
-async function rowsOf(store: Store, rounds: number): Promise<readonly Row[]> {
+async function rowsOf(folder: string, store: Stored, rounds: number): Promise<readonly Row[]> {
   const wholes: number[] = []
   const parts: Parts[] = []
   const compared = await compare({
@@ -48,7 +57,7 @@ async function rowsOf(store: Store, rounds: number): Promise<readonly Row[]> {
       { what: 'the same less its chain hashes, a difference', unit: 'events/s', target: 0.5 },
     ],
     async measure() {
-      const { events, spentMs } = await wholeAudit(store)
+      const { events, spentMs } = await wholeAudit(folder)
       const part = await partsOf(store)
       wholes.push((spentMs * 1000) / events)
       parts.push(part)
@@ -78,11 +87,20 @@ async function rowsOf(store: Store, rounds: number): Promise<readonly Row[]> {
   ]
 }
 
-async function wholeAudit(store: Store): Promise<{ readonly events: number; readonly spentMs: number }> {
+/** As a market does that catches up: one for every 10,000 events. */
+async function writeHeads(folder: string, store: Store): Promise<void> {
+  const heads = await openHeads(folder)
+  if ((await heads.last()) !== undefined) return
+  await keepHeads({ store, heads, clock: systemClock, log: openLog('error') }, AbortSignal.abort())
+}
+
+/** What `penstock audit verify --store` does. */
+async function wholeAudit(folder: string): Promise<{ readonly events: number; readonly spentMs: number }> {
   const began = performance.now()
-  const report = await auditStore(store, audited())
+  const report = await verifyStore(folder)
   const spentMs = performance.now() - began
   if (report.divergences > 0 || !report.ledger_balanced) throw new Error(`the store is not whole: ${JSON.stringify(report)}`)
+  if (report.log?.events_after !== 0) throw new Error('its heads do not reach to its end')
   return { events: report.events, spentMs }
 }
 
@@ -97,10 +115,10 @@ async function parsing(store: Store): Promise<readonly number[]> {
 }
 
 /** Each part of the audit by itself, page by page. @returns microseconds an event */
-async function partsOf(store: Store): Promise<Parts> {
-  const spentMs = { read: 0, fold: 0, states: 0, chain: 0 }
+async function partsOf(store: Stored): Promise<Parts> {
+  const spentMs = { read: 0, fold: 0, states: 0, chain: 0, heads: 0, tables: 0 }
   let events = 0
-  const fold = folder()
+  const [fold, open] = [folder(), segment(NO_HEAD)]
   let began = performance.now()
   for await (const page of pagesOf(store)) {
     spentMs.read += performance.now() - began
@@ -108,11 +126,15 @@ async function partsOf(store: Store): Promise<Parts> {
     spentMs.fold += timed(() => (folded = page.map(fold)))
     spentMs.states += timed(() => folded.forEach(checkState))
     spentMs.chain += timed(() => page.forEach((event) => expectedChain(CHAIN_START, event)))
+    spentMs.heads += timed(() => page.forEach((event) => open.add(event)))
     events += page.length
     began = performance.now()
   }
-  const each = (ms: number): number => (ms * 1000) / events
-  return { read: each(spentMs.read), fold: each(spentMs.fold), states: each(spentMs.states), chain: each(spentMs.chain) }
+  began = performance.now()
+  await store.faults()
+  spentMs.tables = performance.now() - began
+  const names = Object.keys(spentMs) as (keyof Parts)[] // exactly these
+  return Object.fromEntries(names.map((name) => [name, (spentMs[name] * 1000) / events])) as Parts
 }
 
 async function* pagesOf(store: Store): AsyncGenerator<readonly StoredEvent[]> {

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { execFile, spawnSync } from 'node:child_process'
-import { chmodSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, copyFileSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { checkExport } from '@penstock/runtime/audit-check.ts'
+import { digestOf, type ExportedStream, type OrderExport, summaryOf } from '@penstock/runtime/audit-export.ts'
 import { audited } from '@penstock/standalone/services.ts'
 import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
@@ -108,6 +109,84 @@ test('heads without their key prove nothing, unless one is content with that', (
   expect(unsigned.err).toContain('prove nothing')
   expect(penstock('audit', 'verify', '--store', copy, '--unsigned')).toMatchObject({ code: 0 })
   expect(penstock('audit', 'verify', '--store', copy, '--key', join(honest, 'audit.key'))).toMatchObject({ code: 0 })
+})
+
+test('a store whose heads are gone together with their key proves nothing, unless a note or the auditor says otherwise', () => {
+  const copy = copyOf(honest)
+  const { log } = JSON.parse(penstock('audit', 'verify', '--store', copy, '--json').out) as { log: { note: string } }
+  tamper(copy, (db) => db.exec(`delete from events where position > ${rows.length - 10}`), true)
+  const cut = penstock('audit', 'verify', '--store', copy)
+  expect(cut).toMatchObject({ code: 1 })
+  for (const file of ['audit.heads', 'audit.key']) rmSync(join(copy, file))
+  const bare = penstock('audit', 'verify', '--store', copy)
+  expect(bare.code).toBe(1)
+  expect(bare.out).toContain('There are no log heads')
+  expect(bare.err).toContain('There are no log heads')
+  expect(penstock('audit', 'verify', '--store', copy, '--unsigned')).toMatchObject({ code: 0 })
+  expect(penstock('audit', 'verify', '--store', copy, '--note', log.note).err).toMatch(/is not the one of the given note/)
+  const whole = copyOf(honest)
+  for (const file of ['audit.heads', 'audit.key']) rmSync(join(whole, file))
+  expect(penstock('audit', 'verify', '--store', whole, '--note', log.note)).toMatchObject({ code: 0 })
+})
+
+describe('an exported order and the log heads of its market', () => {
+  const exportTo = (store: string, file: string) =>
+    penstock('audit', 'export', '--order', bought.id, '--out', file, '--store', store)
+  /** As somebody would who knows how the file is made. */
+  function forged(text: string, change: (streams: ExportedStream[], file: OrderExport) => void): string {
+    const file = JSON.parse(text) as OrderExport & { streams: ExportedStream[] } // the command wrote it
+    change(file.streams, file)
+    const bare = { ...file, summary: summaryOf(file.streams) }
+    Reflect.deleteProperty(bare, 'digest')
+    return JSON.stringify({ ...bare, digest: digestOf(bare) })
+  }
+  const without = (streams: ExportedStream[], name: string): void =>
+    void streams.splice(
+      streams.findIndex(({ stream }) => stream === name),
+      1,
+    )
+
+  test('a file that was made from another one agrees with itself, and not with the heads', () => {
+    const file = join(scratch(), 'order.json')
+    expect(exportTo(honest, file)).toMatchObject({ code: 0 })
+    const text = readFileSync(file, 'utf8')
+    const check = (...args: readonly string[]) => penstock('audit', 'check', file, ...args)
+    expect(check('--heads', honest)).toMatchObject({ code: 0 })
+    const keyless = scratch()
+    copyFileSync(join(honest, 'audit.heads'), join(keyless, 'audit.heads'))
+    expect(check('--heads', keyless).err).toContain('prove nothing')
+    expect(check('--heads', keyless, '--key', join(honest, 'audit.key'))).toMatchObject({ code: 0 })
+    expect(check('--heads', scratch()).err).toContain('there are no log heads')
+    const order = `order-${bought.id}`
+    const forgeries: readonly (readonly [said: RegExp, change: Parameters<typeof forged>[1]])[] = [
+      [
+        /^order-.* diverges at revision \d+: its revision \d+ was there at .*, and the file lacks it/,
+        (streams) => void streams.find(({ stream }) => stream === order)?.events.splice(3),
+      ],
+      [/^settlement-.*: it was there at .*, and the file lacks it/, (streams) => without(streams, `settlement-${bought.id}`)],
+      [
+        /the log head of the file, at position 1, is none of these/,
+        (_, one) => Object.assign(one, { head: { position: '1', events: 1, at: 1, hash: 'f'.repeat(64) } }),
+      ],
+      [/the file names no log head/, (_, one) => Object.assign(one, { head: null })],
+    ]
+    for (const [said, change] of forgeries) {
+      writeFileSync(file, forged(text, change))
+      expect(check()).toMatchObject({ code: 0 })
+      const found = check('--heads', honest)
+      expect(found.code).toBe(1)
+      expect(found.err).toMatch(said)
+    }
+  })
+
+  test('what somebody cut off in the store is not exported as whole', () => {
+    const copy = copyOf(honest)
+    const last = rows.findLast(({ name }) => name === `settlement-${bought.id}`)
+    tamper(copy, (db) => db.exec(`delete from events where position = ${last?.position ?? 0}`), true)
+    const { code, err } = exportTo(copy, join(scratch(), 'order.json'))
+    expect(code).toBe(1)
+    expect(err).toMatch(/the store is not what its log heads say: settlement-/)
+  })
 })
 
 test('replay of a store with a fact that cannot be read says which', () => {

@@ -267,6 +267,58 @@ describe('what somebody with the file may do to it', () => {
       { numRuns: 40 },
     ))
 
+  test('an event that readers of its stream find, and readers of the log do not, is found', async () => {
+    const claim = pick(
+      rows.filter(({ name }) => name.startsWith('payhash-')),
+      0,
+    )
+    for (const position of [0, -7]) {
+      const report = await verified((db) => {
+        const place = [claim.revision + 1, position] as const
+        db.prepare('insert into events select ?2, stream, ?1, id, type, data, meta from events where position = ?3').run(
+          ...place,
+          claim.position,
+        )
+        db.prepare('insert into stream_events (stream, revision, position) values (?, ?, ?)').run(claim.stream, ...place)
+      }, false)
+      expect(report.first).toMatchObject({ stream: claim.name, revision: claim.revision + 1 })
+      expect(report.first?.what).toMatch(/before the beginning of the log/)
+    }
+  })
+
+  test.each([
+    ['a trigger', 'create trigger t after insert on events begin delete from events where position = new.position; end'],
+    ['a view', 'create view v as select * from events'],
+    ['an index', 'create index i on events (stream)'],
+    [
+      'names that may stand twice',
+      `create table other (id integer primary key, name text not null, category text not null);
+       insert into other select * from streams; drop table streams; alter table other rename to streams;
+       insert into streams (name, category) select name, category from streams where name like 'payhash-%' limit 1`,
+    ],
+  ])('a file with other tables than the market makes is found: %s', async (_, sql) => {
+    const report = await verified((db) => db.exec(sql), false)
+    expect(report.first).toMatchObject({ stream: 'log', revision: 0 })
+    expect(report.first?.what).toMatch(/other tables, views or triggers/)
+  })
+
+  test('an index of the file that lacks a row is found: a stream would have another number by its name', async () => {
+    const copy = copyOf(honest)
+    const written = (...statements: readonly string[]): void =>
+      statements.forEach((sql) =>
+        tamper(copy, (db) => (db.enableDefensive(false), db.exec(`pragma writable_schema = on; ${sql}`))),
+      )
+    written(
+      `create table kept as select * from sqlite_schema where tbl_name = 'streams';
+       update sqlite_schema set sql = replace(sql, ' unique', '') where name = 'streams';
+       delete from sqlite_schema where name = 'sqlite_autoindex_streams_1'`,
+      `insert into streams (name, category) select name || '0', category from streams where name like 'payhash-%' limit 1`,
+      `delete from sqlite_schema where tbl_name = 'streams'; insert into sqlite_schema select * from kept`,
+      'drop table kept',
+    )
+    expect((await verifyStore(copy)).first?.what).toMatch(/the file is damaged: .*sqlite_autoindex_streams_1/)
+  })
+
   test('any byte of the file: either no fact is changed by it, or the audit finds it', async () => {
     const bytes = readFileSync(join(honest, 'market.db'))
     const before = contentOf(honest)

@@ -11,13 +11,32 @@ export function verifyText(report: Json): string {
     ? Object.fromEntries(Object.entries(report).filter(([name]) => name !== 'first' && name !== 'log'))
     : {}
   const verdict = isWhole ? 'Every stream folds to its recorded state.' : 'The store is not what it was.'
-  return [verdict, textOf(counts), ...(isObject(log) ? [section('Log heads', fields(log)), headsNote(log)] : [])].join('\n\n')
+  const heads = isObject(log) ? [section('Log heads', fields(log)), NOTE] : []
+  const unproven = headsFault(log)
+  return [verdict, textOf(counts), ...heads, ...(unproven === undefined ? [] : [unproven])].join('\n\n')
 }
 
-function headsNote(log: JsonObject): string {
-  if (log['heads'] === 0) return 'There are no log heads: whether the last events of a stream were removed cannot be told.'
-  const unsigned = log['signed'] === true ? '' : ' The audit key is missing: who wrote the heads cannot be told.'
-  return `Keep the note elsewhere, and give it to the next audit: it proves the log up to here.${unsigned}`
+const NOTE = 'Keep the note elsewhere, and give it to the next audit: it proves the log up to here.'
+/** Heads are written within seconds. A job of the market that stands still for so long is a fault as well. */
+const LATE_MS = 600_000
+const MINUTE_MS = 60_000
+const CONTENT = 'or say --unsigned.'
+
+/**
+ * Why log heads do not prove that nothing was cut off, as a sentence; undefined where they do. Whoever can write the store
+ * can take them away, and write others without a signature.
+ */
+export function headsFault(log: Json): string | undefined {
+  if (!isObject(log))
+    return `There are no log heads: nothing tells whether the last events of a stream, or of the log, were removed. Name their folder with --heads, give a --note, ${CONTENT}`
+  // Compared with a note alone, which proves what was there when it was made.
+  if (log['heads'] === 0) return undefined
+  if (log['signed'] !== true)
+    return `The log heads agree with the store, but no key is there to check their signatures, so they prove nothing. Name the key with --key, ${CONTENT}`
+  const lateMs = Number(log['late_ms'] ?? 0)
+  if (lateMs > LATE_MS)
+    return `The log goes on for ${Math.floor(lateMs / MINUTE_MS)} minutes after its last head: the newest heads were taken away, or none were written then. Compare with a copy of the heads or with a note, ${CONTENT}`
+  return undefined
 }
 
 export function replayText(replay: Json, isFull: boolean): string {
@@ -82,6 +101,8 @@ export function diffText(report: Json): string {
   return `${counts}; ${differ}${neither}`
 }
 
+const ALONE = 'It agrees with itself. Whether it is of your market, and whole, its log heads tell: --heads.'
+
 export function checkText(report: Json): string {
   const divergences = objectsOf(member(report, 'divergences'))
   const verdict =
@@ -89,13 +110,15 @@ export function checkText(report: Json): string {
       ? 'The file is whole.'
       : 'The file is not what was exported.'
   const counts = isObject(report)
-    ? Object.fromEntries(Object.entries(report).filter(([name]) => name !== 'divergences' && name !== 'head'))
+    ? Object.fromEntries(Object.entries(report).filter(([name]) => !['divergences', 'head', 'log'].includes(name)))
     : {}
   const head = member(report, 'head')
+  const log = member(report, 'log')
   return [
     verdict,
     textOf(counts),
     ...(divergences.length > 0 ? [table(divergences)] : []),
     ...(isObject(head) ? [section('Log head at the export', fields(head))] : []),
+    isObject(log) ? section('Compared with log heads', fields(log)) : ALONE,
   ].join('\n\n')
 }

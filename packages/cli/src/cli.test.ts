@@ -101,7 +101,8 @@ const calls: readonly (readonly [args: readonly string[], what: string, body?: u
 test.each(calls.map(([args, what, body]) => ({ args, what, body })))(
   '$args asks $what and prints the answer as it came',
   async ({ args, what, body }) => {
-    answer.body = { streams: 2, events: 5, divergences: 0, ledger_balanced: true, first: null, nested: [{ amount_sat: '1' }] }
+    const audited = { divergences: 0, ledger_balanced: true, first: null, log: { heads: 2, signed: true, late_ms: 0 } }
+    answer.body = { streams: 2, events: 5, ...audited, nested: [{ amount_sat: '1' }] }
     const { code, out, err } = await penstock([...args, '--json'])
     expect(asked).toEqual([{ what, body: body ?? '', token: 'Bearer from-the-folder' }])
     expect(JSON.parse(out)).toEqual(answer.body)

@@ -1,8 +1,7 @@
 #!/usr/bin/env node
-import { enableCompileCache } from 'node:module'
+import { keepCompiled } from '@penstock/platforms/compiled.ts'
 
-// Scripts call this program hundreds of times: what Node has translated once, the next start finds.
-enableCompileCache()
+keepCompiled()
 // Whoever reads the output may have seen enough (`| head`): the rest is for nobody, and no fault.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error

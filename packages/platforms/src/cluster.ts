@@ -1,14 +1,18 @@
 import { kafkaBus } from '@penstock/adapters/kafka/bus.ts'
 import { parkedKeys } from '@penstock/adapters/kafka/parked-tables.ts'
 import { kafkaOptions } from '@penstock/adapters/kafka/settings.ts'
+import type { KurrentSettings } from '@penstock/adapters/kurrentdb/connection-string.ts'
 import { kurrentEventStore } from '@penstock/adapters/kurrentdb/event-store.ts'
+import { kurrentSettingsFaults } from '@penstock/adapters/kurrentdb/stream-settings.ts'
 import { postgresBeside } from '@penstock/adapters/postgres/beside.ts'
 import { migrateEventLog } from '@penstock/adapters/postgres/event-schema.ts'
 import { postgresEventStore } from '@penstock/adapters/postgres/event-store.ts'
 import { migrateAll } from '@penstock/adapters/postgres/migrate-all.ts'
 import type { PostgresSettings } from '@penstock/adapters/postgres/pool.ts'
 import { serverTime } from '@penstock/adapters/postgres/server-time.ts'
+import { postgresTableFaults } from '@penstock/adapters/postgres/table-faults.ts'
 import { openPostgresViews } from '@penstock/adapters/postgres/views.ts'
+import type { TableFault } from '@penstock/adapters/shared/table-fault.ts'
 import { sqlLeases } from '@penstock/adapters/sql/leases.ts'
 import { sqlLimits } from '@penstock/adapters/sql/limits.ts'
 import { sqlProgress } from '@penstock/adapters/sql/progress.ts'
@@ -110,10 +114,20 @@ const storeSettings = ({ eventStore: url }: Config, settings: PostgresSettings):
 export const serverStore = (config: Config, application: string): Promise<EventStore> =>
   eventStore(config, postgresSettings(config, application), openLog('warn'))
 
+/** What is wrong with the facts' tables, or the settings of their streams. @throws Fault where the store does not answer */
+export const serverFaults = (config: Config): Promise<readonly TableFault[]> =>
+  isKurrent(config.eventStore)
+    ? kurrentSettingsFaults(kurrentSettings(config))
+    : postgresTableFaults(storeSettings(config, postgresSettings(config, 'audit')))
+
+const kurrentSettings = ({ eventStore: url, eventStorePasswordFile: passwordFile }: Config): KurrentSettings => ({
+  url,
+  ...(passwordFile !== '' && { passwordFile }),
+})
+
 async function eventStore(config: Config, settings: PostgresSettings, log: Log): Promise<EventStore> {
   const onFault = (fault: Error): void => log.warn({ reason: fault.message }, 'a follower of the event store starts again')
-  const { eventStore: url, eventStorePasswordFile: passwordFile } = config
-  if (isKurrent(url)) return reached(kurrentEventStore({ url, onFault, ...(passwordFile !== '' && { passwordFile }) }))
+  if (isKurrent(config.eventStore)) return reached(kurrentEventStore({ ...kurrentSettings(config), onFault }))
   return postgresEventStore({ ...storeSettings(config, settings), purpose: 'events', onFault })
 }
 

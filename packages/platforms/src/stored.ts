@@ -2,18 +2,19 @@ import { existsSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { sqliteEventStore } from '@penstock/adapters/sqlite/event-store.ts'
 import { openLog } from '@penstock/adapters/sqlite/log.ts'
-import { type TableFault, tableFaults } from '@penstock/adapters/sqlite/table-faults.ts'
+import { tableFaults } from '@penstock/adapters/sqlite/table-faults.ts'
+import type { TableFault } from '@penstock/adapters/shared/table-fault.ts'
 import type { EventStore } from '@penstock/ports/event-store.ts'
 import { readConfig } from '@penstock/runtime/config.ts'
 
 /** A store that is read beside its owner. `faults`: what its tables say of the events that is not so. */
-export type Stored = EventStore & { readonly file: string; faults(): readonly TableFault[] }
+export type Stored = EventStore & { readonly file: string; faults(): Promise<readonly TableFault[]> }
 
 /** The same on a server, which has no files beside it. `place`: its file or its url. */
 export type StoredAnywhere = EventStore & {
   readonly place: string
   readonly file?: string
-  faults(): readonly TableFault[]
+  faults(): Promise<readonly TableFault[]>
 }
 
 /**
@@ -26,9 +27,10 @@ export async function openAnywhere(place: string): Promise<StoredAnywhere> {
     return { ...store, place: resolve(store.file) }
   }
   // Their clients are loaded for those alone who ask a server.
-  const { serverStore } = await import('./cluster.ts')
-  const store = await serverStore(readConfig({ ...process.env, PENSTOCK_EVENT_STORE: place }), 'audit')
-  return { ...store, place, faults: () => [] }
+  const { serverFaults, serverStore } = await import('./cluster.ts')
+  const config = readConfig({ ...process.env, PENSTOCK_EVENT_STORE: place })
+  const store = await serverStore(config, 'audit')
+  return { ...store, place, faults: () => serverFaults(config) }
 }
 
 /**
@@ -44,7 +46,7 @@ export function openStored(path: string): Stored {
   return {
     ...store,
     file,
-    faults: () => tableFaults(log.db),
+    faults: async () => tableFaults(log.db),
     async close() {
       await store.close()
       await log.close()

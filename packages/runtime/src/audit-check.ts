@@ -25,6 +25,16 @@ export type CheckReport = {
   readonly ledger_balanced: boolean
   /** The store's log head when the file was made, to be compared with one that was noted elsewhere. */
   readonly head: OrderExport['head']
+  /** Only where the file was compared with log heads. */
+  readonly log?: {
+    readonly heads: number
+    /** Whether the audit key was there to tell who wrote them. */
+    readonly signed: boolean
+    /** Events of the order's own streams that none of the heads covers. */
+    readonly events_after: number
+    /** Streams of the file that have gone on since. */
+    readonly gone_on: number
+  }
 }
 
 /**
@@ -33,7 +43,7 @@ export type CheckReport = {
  * @throws Error with a sentence where it is no such file
  */
 export function checkExport(text: string, services: readonly Service<never>[]): CheckReport {
-  const file = parse(text)
+  const file = parseExport(text)
   const aggregates = aggregatesOf(services)
   const ledger = ledgerCheck()
   const found = file.streams.map((stream) => checkStream(aggregates, stream))
@@ -55,7 +65,8 @@ export function checkExport(text: string, services: readonly Service<never>[]): 
   }
 }
 
-function parse(text: string): OrderExport {
+/** @throws Error with a sentence where it is no exported order */
+export function parseExport(text: string): OrderExport {
   const parsed = exportShape.safeParse(asJson(text))
   if (parsed.success) return parsed.data
   const { path = [], message = '' } = parsed.error.issues[0] ?? {}

@@ -54,3 +54,16 @@ test('facts that fold to another state than was hashed are found, though their b
     what: 'the facts fold to another state than the one that was hashed',
   })
 })
+
+test('a log that goes on for long after its last head says for how long', async () => {
+  const { store, heads } = await logged(['payhash-a'])
+  for (const [n, at] of [5000, 665_000].entries()) {
+    const stream = `payhash-later-${n}`
+    const fact = { type: 'PayhashClaimed', v: 1, data: { orderId: 'o' } }
+    const meta = { command: `d${n}`, at, correlation: 'o', trace: 't', state: stateHash(1, 1) }
+    await store.append(stream, 'none', seal({ stream, revision: 0, chain: CHAIN_START }, [{ id: `f${n}`, fact, meta }]).events)
+  }
+  const { divergences, log } = await audit(store, audited, { heads })
+  assert.equal(divergences, 0)
+  assert.deepEqual([log?.events_after, log?.late_ms], [2, 660_000])
+})

@@ -1,6 +1,7 @@
 import type { StoredEvent } from '@penstock/ports/event-store.ts'
 import type { Divergence } from './audit-fold.ts'
-import { type Head, type HeadLog, isSigned, NO_HEAD, parseHead, segment } from './audit-heads.ts'
+import { type Head, type HeadLog, isSigned, NO_HEAD, readHead, segment } from './audit-heads.ts'
+import { metaOf } from './event-codec.ts'
 
 /** What stands for the whole log where no stream can be named. */
 const WHOLE_LOG = 'log'
@@ -14,6 +15,8 @@ export type HeadsReport = {
   readonly signed: boolean
   /** Events after the last head: for these, nothing tells whether the last ones of a stream were removed. */
   readonly events_after: number
+  /** How much time lies between the first and the last of these. Heads are written within seconds: more, and some are gone or none were kept. */
+  readonly late_ms: number
   /** The log's end and its hash. Kept elsewhere, and given to a later audit, it proves everything up to here. */
   readonly note: string
 }
@@ -29,6 +32,8 @@ export async function comparison(log: Pick<HeadLog, 'key' | 'lines'>, note: stri
   let since = NO_HEAD.position
   let head = await heads.next()
   let due = positionOf(head)
+  /** What comes after the last head. */
+  const tail: { first?: StoredEvent; last?: StoredEvent } = {}
   let isNoteMet = noted === undefined || noted.position === NO_HEAD.position
 
   const close = async (reached: Head): Promise<void> => {
@@ -47,6 +52,10 @@ export async function comparison(log: Pick<HeadLog, 'key' | 'lines'>, note: stri
     },
     add(event: StoredEvent): void {
       open.add(event)
+      if (!head) {
+        tail.first ??= event
+        tail.last = event
+      }
       if (noted !== undefined && `${event.position}` === noted.position) isNoteMet = open.reached().hash === noted.hash
     },
     async end(): Promise<HeadsReport> {
@@ -54,8 +63,21 @@ export async function comparison(log: Pick<HeadLog, 'key' | 'lines'>, note: stri
       const { position, hash, events } = open.reached()
       const what = `the log up to position ${noted?.position} is not the one of the given note`
       if (!isNoteMet) findings.found({ stream: WHOLE_LOG, revision: events, what })
-      return { ...heads.read(), events_after: open.size(), note: `${position}:${hash}` }
+      return {
+        ...heads.read(),
+        events_after: open.size(),
+        late_ms: msBetween(tail.first, tail.last),
+        note: `${position}:${hash}`,
+      }
     },
+  }
+}
+
+function msBetween(first: StoredEvent | undefined, last: StoredEvent | undefined): number {
+  try {
+    return first && last ? Math.max(0, metaOf(last).at - metaOf(first).at) : 0
+  } catch {
+    return 0 // that one of them cannot be read is found where it is folded
   }
 }
 
@@ -76,7 +98,7 @@ function headReader({ key, lines }: Pick<HeadLog, 'key' | 'lines'>, { found }: F
       return undefined
     }
     count += 1
-    const head = readable(line.value)
+    const head = readHead(line.value)
     if (!head) {
       wrong(`line ${count} of the log heads cannot be read`)
       return undefined
@@ -89,14 +111,6 @@ function headReader({ key, lines }: Pick<HeadLog, 'key' | 'lines'>, { found }: F
     return head.position === NO_HEAD.position ? next() : head
   }
   return { next, read: () => ({ heads: count, first_at: firstAt, last_at: lastAt, signed: key !== undefined && count > 0 }) }
-}
-
-function readable(line: string): Head | undefined {
-  try {
-    return parseHead(line)
-  } catch {
-    return undefined
-  }
 }
 
 /** A head against the part of the log that it is about. */

@@ -84,6 +84,15 @@ export const NO_HEAD = { position: 'start', events: 0, hash: LOG_START }
 /** @throws Error where the line is none of a head */
 export const parseHead = (line: string): Head => shape.parse(JSON.parse(line))
 
+/** @returns undefined where the line is none of a head */
+export function readHead(line: string): Head | undefined {
+  try {
+    return parseHead(line)
+  } catch {
+    return undefined
+  }
+}
+
 /** Whether this key signed the line. */
 export function isSigned(key: Uint8Array, line: string): boolean {
   const open = line.slice(0, -MAC_LENGTH)

@@ -3,7 +3,7 @@ import { categoryOf, type EventStore, type StoredEvent } from '@penstock/ports/e
 import { metaOf } from './event-codec.ts'
 
 /** Streams that are about one order alone carry its id. */
-const OWN = ['quote', 'order', 'match', 'settlement', 'channel'] as const
+export const OWN = ['quote', 'order', 'match', 'settlement', 'channel'] as const
 /** What an order's facts name, and the streams of it: claims of the order, and streams that it shares with other orders. */
 const NAMED: Readonly<Record<string, string>> = {
   paymentHash: 'payhash',

@@ -1,9 +1,10 @@
 import { createServer, type IncomingMessage } from 'node:http'
 import { lastAudit, openHeads, readHeads } from '@penstock/platforms/audit-files.ts'
+import { serverFaults } from '@penstock/platforms/cluster.ts'
 import { type Home, runProcess } from '@penstock/platforms/process.ts'
 import { audit, type AuditReport } from '@penstock/runtime/audit.ts'
 import { dailyAudit, keptAudit } from '@penstock/runtime/audit-daily.ts'
-import { exportOrder } from '@penstock/runtime/audit-export.ts'
+import { exportProven } from '@penstock/runtime/audit-heads-order.ts'
 import { headKeeper } from '@penstock/runtime/audit-keep.ts'
 import { replayOrder } from '@penstock/runtime/audit-replay.ts'
 import { bind, type Bound } from '@penstock/runtime/run.ts'
@@ -24,7 +25,7 @@ const answering = ({ platform, config, dir }: Home, verify: Verify): Bound => {
   const answers: Answers = {
     '/verify': async (body) => verify(verifying.parse(body).note),
     '/replay': async (body) => replayOrder(store, audited(), ofOrder.parse(body).orderId),
-    '/export': async (body) => exportOrder(store, ofOrder.parse(body).orderId, clock.now(), await (await heads())?.last()),
+    '/export': async (body) => exportProven(store, ofOrder.parse(body).orderId, clock.now(), await heads()),
   }
   const run = async (_: object, signal: AbortSignal): Promise<void> => {
     const server = createServer((request, response) => {
@@ -59,7 +60,12 @@ await runProcess('audit', async (home) => {
   const last = lastAudit(dir.path)
   const audits = async (note?: string): Promise<AuditReport> => {
     const heads = await readHeads(dir.market)
-    return audit(platform.store, audited(), { ...(heads && { heads }), ...(note !== undefined && { note }) })
+    const [storeFault] = await serverFaults(config)
+    return audit(platform.store, audited(), {
+      ...(heads && { heads }),
+      ...(note !== undefined && { note }),
+      ...(storeFault && { storeFault }),
+    })
   }
   const verify = keptAudit(audits, last, platform.clock)
   return [

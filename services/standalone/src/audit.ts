@@ -3,23 +3,23 @@ import { join } from 'node:path'
 import { readHeads } from '@penstock/platforms/audit-files.ts'
 import { openAnywhere, type StoredAnywhere } from '@penstock/platforms/stored.ts'
 import { audit, type AuditReport } from '@penstock/runtime/audit.ts'
-import { type CheckReport, checkExport } from '@penstock/runtime/audit-check.ts'
-import { exportOrder, type OrderExport } from '@penstock/runtime/audit-export.ts'
+import { type CheckReport, checkExport, parseExport } from '@penstock/runtime/audit-check.ts'
+import type { OrderExport } from '@penstock/runtime/audit-export.ts'
+import { compareExport, exportProven } from '@penstock/runtime/audit-heads-order.ts'
 import { type Replay, replayOrder } from '@penstock/runtime/audit-replay.ts'
 import { audited } from './services.ts'
 
-/**
- * `note`: what an earlier audit said of the log's end. `headsDir`: the folder of the log heads, `keyFile`: the audit key, where
- * they are not beside the store.
- */
-export type VerifyOptions = { readonly note?: string; readonly headsDir?: string; readonly keyFile?: string }
+/** `headsDir`: the folder of the log heads, `keyFile`: the audit key, where they are not beside the store. */
+export type HeadsOptions = { readonly headsDir?: string; readonly keyFile?: string }
+/** `note`: what an earlier audit said of the log's end. */
+export type VerifyOptions = HeadsOptions & { readonly note?: string }
 
 /** Audits a store, beside a running market or without one. */
 export const verifyStore = (path: string, { note, headsDir, keyFile }: VerifyOptions = {}): Promise<AuditReport> =>
   reading(path, async (store) => {
     // Heads first: what they are about is then in the store, whatever is appended meanwhile.
     const heads = await headsOf(store, headsDir, keyFile)
-    const [storeFault] = store.faults()
+    const [storeFault] = await store.faults()
     return audit(store, audited(), {
       ...(heads && { heads }),
       ...(note !== undefined && { note }),
@@ -31,12 +31,30 @@ export const verifyStore = (path: string, { note, headsDir, keyFile }: VerifyOpt
 export const replayStored = (path: string, orderId: string): Promise<Replay | undefined> =>
   reading(path, (store) => replayOrder(store, audited(), orderId))
 
-/** @returns undefined where there is no such order */
-export const exportStored = (path: string, orderId: string, at = Date.now()): Promise<OrderExport | undefined> =>
-  reading(path, async (store) => exportOrder(store, orderId, at, await (await headsOf(store))?.last()))
+/**
+ * @returns undefined where there is no such order
+ * @throws Error where the store is not what the log heads beside it say of this order
+ */
+export const exportStored = (
+  path: string,
+  orderId: string,
+  { headsDir, keyFile }: HeadsOptions = {},
+): Promise<OrderExport | undefined> =>
+  reading(path, async (store) => exportProven(store, orderId, Date.now(), await headsOf(store, headsDir, keyFile)))
 
-/** @throws Error with a sentence where it is no exported order */
-export const checkFile = async (path: string): Promise<CheckReport> => checkExport(await readFile(path, 'utf8'), audited())
+/**
+ * Checks an exported order by itself, and against log heads where their folder is given.
+ * @throws Error with a sentence where it is no exported order, or where there are no heads
+ */
+export async function checkFile(path: string, { headsDir, keyFile }: HeadsOptions = {}): Promise<CheckReport> {
+  const text = await readFile(path, 'utf8')
+  const report = checkExport(text, audited())
+  if (headsDir === undefined) return report
+  const heads = await readHeads(join(headsDir, 'market.db'), keyFile)
+  if (!heads) throw new Error(`there are no log heads in ${headsDir}`)
+  const { log, divergences } = await compareExport(parseExport(text), heads)
+  return { ...report, log, divergences: [...report.divergences, ...divergences] }
+}
 
 async function reading<T>(path: string, work: (store: StoredAnywhere) => Promise<T>): Promise<T> {
   const store = await openAnywhere(path)

@@ -26,6 +26,8 @@ export function toStored({ event }: ResolvedEvent | AllStreamResolvedEvent): Sto
   const { id, type, streamId: stream, revision, data, metadata, position } = event
   const place = `${stream}@${revision}`
   must(position && position.commit < NO_POSITION, `KurrentDB gives ${place} no position; versions from 22.6 on do`)
+  // Readers of the log pass over these, so nobody else may take them for facts.
+  must(!type.startsWith('$'), `${place} was not written by Penstock`)
   must(data instanceof Uint8Array && metadata instanceof Uint8Array, `${place} was not written by Penstock`)
   const meta = utf8.decode(metadata)
   must(meta.startsWith(RECORD_SEPARATOR), `${place} was not written by Penstock`)

@@ -4,6 +4,7 @@ import { categoryOf, type EventStore, type StoredEvent } from '@penstock/ports/e
 import { follows } from '../shared/follows.ts'
 import { eventAppender } from './event-appender.ts'
 import { type EventReader, eventReader, type Scan } from './event-reader.ts'
+import { createTables } from './event-tables.ts'
 import type { MarketLog } from './log.ts'
 
 /**
@@ -80,25 +81,3 @@ const scanner =
       await nextTurn()
     }
   }
-
-/**
- * `segments` says in which runs of 1,024 positions a category occurs at all, so that somebody who follows a quiet
- * category need not read the busy ones; an index by category would be a write for every event. `indexed` is how far
- * `stream_events` has come (see stream-index.ts).
- */
-function createTables({ db, readOnly }: MarketLog): void {
-  if (readOnly) return
-  db.exec(`
-    create table if not exists streams (id integer primary key, name text not null unique, category text not null);
-    create table if not exists events (
-      position integer primary key, stream integer not null, revision integer not null,
-      id text not null, type text not null, data text not null, meta text not null
-    );
-    create table if not exists stream_events (
-      stream integer not null, revision integer not null, position integer not null, primary key (stream, revision)
-    ) without rowid;
-    create table if not exists indexed (id integer primary key check (id = 0), position integer not null);
-    insert or ignore into indexed (id, position) values (0, 0);
-    create table if not exists segments (category text not null, segment integer not null, primary key (category, segment)) without rowid;
-  `)
-}

@@ -1,14 +1,22 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { ofLog, type TableFault } from '../shared/table-fault.ts'
+import { definitionsIn, EVENT_TABLES, ownDefinitions } from './event-tables.ts'
 import { SEGMENT_BITS } from './stream-heads.ts'
-
-/** Where a table that is made from the events says something else than they do. */
-export type TableFault = { readonly stream: string; readonly revision: number; readonly what: string }
 
 /**
  * The tables beside the events decide what a reader finds of them: a changed index shortens a stream although all of its
- * events are there. @returns the first fault, from each of them; none where all say what the events say
+ * events are there, and an event before the log's beginning is read with its stream and not with the log.
+ * @returns the first fault, from each of them; none where all say what the events say
  */
 export function tableFaults(db: DatabaseSync): readonly TableFault[] {
+  const [own, there] = [ownDefinitions(), definitionsIn(db)]
+  const [odd] = [...there.filter((line) => !own.includes(line)), ...own.filter((line) => !there.includes(line))]
+  // What follows relies on the tables' own rules.
+  if (odd !== undefined) return [ofLog(`the file has other tables, views or triggers than this code makes: ${odd}`)]
+  const damage = EVENT_TABLES.flatMap((table) => db.prepare(`pragma integrity_check(${table})`).all())
+    .map((row) => String(row['integrity_check']))
+    .find((found) => found !== 'ok')
+  if (damage !== undefined) return [ofLog(`the file is damaged: ${damage}`)]
   return CHECKS.flatMap(([query, what]) => {
     const row = db.prepare(query).get()
     return row ? [{ stream: String(row['stream']), revision: Number(row['revision']), what }] : []
@@ -19,6 +27,11 @@ const SEGMENT = 2 ** SEGMENT_BITS
 const INDEXED = '(select coalesce(max(position), 0) from indexed)'
 
 const CHECKS: readonly (readonly [query: string, what: string])[] = [
+  [
+    `select coalesce(s.name, 'stream ' || e.stream) as stream, e.revision as revision
+     from events e left join streams s on s.id = e.stream where e.position < 1 limit 1`,
+    'it lies before the beginning of the log, where readers of its stream find it and readers of the log do not',
+  ],
   [
     `select coalesce(s.name, 'stream ' || e.stream) as stream, e.revision as revision
      from events e left join stream_events i on i.stream = e.stream and i.revision = e.revision left join streams s on s.id = e.stream

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import type * as Local from '@penstock/standalone/audit.ts'
 import type { Command } from 'commander'
-import { checkText, diffText, replayText, verifyText } from '../audit-text.ts'
+import { checkText, diffText, headsFault, replayText, verifyText } from '../audit-text.ts'
 import { Failure } from '../failure.ts'
 import { isList, type Json, member, objectsOf } from '../json.ts'
 import { leaf, print, segment, type Shell } from '../shell.ts'
@@ -13,8 +13,23 @@ const STORE = [
   '--store <path>',
   'read a data folder, a market.db, or the event store at a url itself, without a running service',
 ] as const
+const HEADS = ['--heads <folder>', 'where audit.heads is, for a store that has none beside it (with --store)'] as const
+const KEY = ['--key <file>', 'the audit key, where it is kept apart from the store (with --store)'] as const
 const ORDER = ['--order <id>', "the order's id, which is its transaction_id"] as const
+const UNSIGNED_HELP = 'be content where log heads with their key do not prove that nothing was cut off'
 const SAMPLE = '019aa0c2-7d1e-7b2c-9f41-3f6f1f0f7a55'
+
+const headsGiven = ({ heads, key }: VerifyOptions) => ({
+  ...(heads !== undefined && { headsDir: heads }),
+  ...(key !== undefined && { keyFile: key }),
+})
+
+/** @throws Failure where they are named for a running service */
+function headsBeside(options: Options & VerifyOptions) {
+  if ((options.key ?? options.heads) !== undefined && options.store === undefined)
+    throw new Failure('--key and --heads go with --store: a running service has its own.')
+  return headsGiven(options)
+}
 
 export function auditCommands(program: Command, shell: Shell): void {
   const audit = program.command('audit').description('proof that the stored facts are whole, and what they say')
@@ -29,19 +44,13 @@ function verify(audit: Command, shell: Shell): void {
   const about = 'fold every stream again, compare state and chain hashes and the log heads, and balance the ledger'
   leaf(audit, 'verify', about, 'audit verify --store .penstock\n  $ penstock audit verify --note 20417:5b1e… --json')
     .option(...STORE)
-    .option('--heads <folder>', 'where audit.heads is, for a store that has none beside it (with --store)')
-    .option('--key <file>', 'the audit key, where it is kept apart from the store (with --store)')
+    .option(...HEADS)
+    .option(...KEY)
     .option('--note <position:hash>', 'what an earlier audit printed as its note: the log up to there must be the same')
-    .option('--unsigned', 'be content with log heads whose key is not there')
+    .option('--unsigned', UNSIGNED_HELP)
     .action(async (options: Options & VerifyOptions) => {
-      const { store, heads, key, note } = options
-      if ((key ?? heads) !== undefined && store === undefined)
-        throw new Failure('--key and --heads go with --store: a running service has its own.')
-      const given = {
-        ...(note !== undefined && { note }),
-        ...(heads !== undefined && { headsDir: heads }),
-        ...(key !== undefined && { keyFile: key }),
-      }
+      const { store, note } = options
+      const given = { ...(note !== undefined && { note }), ...headsBeside(options) }
       const report =
         store === undefined
           ? await shell.ask('POST', '/audit/verify', given)
@@ -50,14 +59,10 @@ function verify(audit: Command, shell: Shell): void {
       const first = member(report, 'first')
       if (member(report, 'divergences') !== 0 || first !== null) throw diverges(first)
       if (member(report, 'ledger_balanced') !== true) throw new Failure('The ledger does not balance.')
-      if (options.unsigned !== true && areUnsigned(member(report, 'log'))) throw new Failure(UNSIGNED)
+      const unproven = options.unsigned === true ? undefined : headsFault(member(report, 'log'))
+      if (unproven !== undefined) throw new Failure(unproven)
     })
 }
-
-// Whoever can write the store can write heads without a signature too.
-const UNSIGNED =
-  'The log heads agree with the store, but no key is there to check their signatures, so they prove nothing. Name the key with --key, or say --unsigned.'
-const areUnsigned = (log: Json): boolean => Number(member(log, 'heads')) > 0 && member(log, 'signed') !== true
 
 function replay(audit: Command, shell: Shell): void {
   leaf(
@@ -110,12 +115,15 @@ function exportOrder(audit: Command, shell: Shell): void {
     .requiredOption(...ORDER)
     .requiredOption('--out <file>', 'the file to write; it holds what the order says of its buyer and sellers')
     .option(...STORE)
-    .action(async (options: Options & { order: string; out: string }) => {
+    .option(...HEADS)
+    .option(...KEY)
+    .action(async (options: Options & VerifyOptions & { order: string; out: string }) => {
       const { order, store, out } = options
+      const given = headsBeside(options)
       const found =
         store === undefined
           ? await shell.ask('GET', `/audit/export/${segment(order)}`)
-          : await local(store, async (on) => ofOrder(order, store, await on.exportStored(store, order)))
+          : await local(store, async (on) => ofOrder(order, store, await on.exportStored(store, order, given)))
       await orFailure(`${out} cannot be written`, () =>
         writeFileSync(out, `${JSON.stringify(found, null, 1)}\n`, { mode: 0o600 }),
       )
@@ -139,11 +147,20 @@ function exportOrder(audit: Command, shell: Shell): void {
 function check(audit: Command, shell: Shell): void {
   leaf(audit, 'check', 'check an exported order, without a store and without a service', 'audit check order.json')
     .argument('<file>', 'what audit export wrote')
-    .action(async (file: string, options: { json?: boolean }) => {
-      const report = await local(file, async ({ checkFile }) => plain(await checkFile(file)))
+    .option('--heads <folder>', 'compare it with audit.heads in this folder, which shows that the file is of that market')
+    .option('--key <file>', 'the audit key, where it is kept apart from the heads')
+    .option('--unsigned', UNSIGNED_HELP)
+    .action(async (file: string, options: { json?: boolean } & VerifyOptions) => {
+      const { heads, key } = options
+      if (key !== undefined && heads === undefined) throw new Failure('--key goes with --heads: it is the heads that are signed.')
+      const given = headsGiven(options)
+      const report = await local(file, async ({ checkFile }) => plain(await checkFile(file, given)))
       print(shell, options, report, checkText)
       throwFirst(member(report, 'divergences'))
       if (member(report, 'ledger_balanced') !== true) throw new Failure('The ledger of this order does not balance.')
+      if (heads === undefined || options.unsigned === true) return
+      const unproven = headsFault(member(report, 'log'))
+      if (unproven !== undefined) throw new Failure(unproven)
     })
 }
 

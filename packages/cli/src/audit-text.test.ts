@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest'
+import { headsFault, verifyText } from './audit-text.ts'
+
+const log = { heads: 3, signed: true, events_after: 0, late_ms: 0 }
+
+test.each([
+  ['signed heads up to the end', log, undefined],
+  ['a log that was compared with a note alone', { ...log, heads: 0, signed: false }, undefined],
+  ['a log that goes on for some seconds', { ...log, events_after: 9, late_ms: 8000 }, undefined],
+  ['nothing to compare with', null, /no log heads/],
+  ['heads without their key', { ...log, signed: false }, /no key is there/],
+  ['heads that end long before the log', { ...log, events_after: 290, late_ms: 661_000 }, /for 11 minutes after its last head/],
+])('what log heads prove: %s', (_, given, said) => {
+  expect(headsFault(given) ?? '').toMatch(said ?? /^$/)
+})
+
+test('a report says so, whatever else it finds', () => {
+  const report = { divergences: 0, first: null, ledger_balanced: true, log: { ...log, late_ms: 661_000 } }
+  expect(verifyText(report)).toContain('Every stream folds to its recorded state.')
+  expect(verifyText(report)).toContain('minutes after its last head')
+})

@@ -1,0 +1,110 @@
+import type { EventStore } from '@penstock/ports/event-store.ts'
+import { Fault } from '@penstock/kernel/result.ts'
+import type { CheckReport } from './audit-check.ts'
+import { exportOrder, type OrderExport } from './audit-export.ts'
+import type { Divergence } from './audit-fold.ts'
+import { type Head, type HeadLog, isSigned, NO_HEAD, readHead } from './audit-heads.ts'
+import { OWN } from './audit-order.ts'
+import { metaOf } from './event-codec.ts'
+
+/**
+ * Compares an exported order with log heads, kept elsewhere or beside the store: a file that only agrees with itself can
+ * be made from nothing. Every stream of the order that a head names up to the file's own head has to be in the file, as
+ * far as the head says and with its chain hash, which covers all that comes before it.
+ */
+export async function compareExport(
+  file: OrderExport,
+  { key, lines }: Pick<HeadLog, 'key' | 'lines'>,
+): Promise<{ readonly log: NonNullable<CheckReport['log']>; readonly divergences: readonly Divergence[] }> {
+  const compared = comparedWith(file)
+  const faults: Divergence[] = []
+  let heads = 0
+  let reached = NO_HEAD.position
+  for await (const line of lines()) {
+    heads += 1
+    const head = readHead(line)
+    if (!head) {
+      faults.push(ofHeads(`line ${heads} of the log heads cannot be read`))
+      break
+    }
+    if (key && !isSigned(key, line))
+      faults.push(ofHeads(`the log head at position ${head.position} is not signed by the audit key`))
+    if (head.position !== NO_HEAD.position && head.from !== reached)
+      faults.push(ofHeads(`the log heads between position ${reached} and ${head.from} are gone`))
+    reached = head.position
+    faults.push(...compared.with(head))
+  }
+  return {
+    log: { heads, signed: key !== undefined && heads > 0, ...compared.sum() },
+    divergences: [...faults, ...compared.end()],
+  }
+}
+
+const placeOf = (position: string): bigint => (position === NO_HEAD.position ? 0n : BigInt(position))
+
+const ofHeads = (what: string): Divergence => ({ stream: 'log', revision: 0, what })
+
+function comparedWith(file: OrderExport) {
+  const until = placeOf(file.head?.position ?? NO_HEAD.position)
+  const streams = new Map(file.streams.map((stream) => [stream.stream, stream]))
+  const own = new Set(OWN.map((category) => `${category}-${file.order}`))
+  const uncovered = new Set(file.streams.filter(({ whole }) => whole).flatMap((one) => one.events))
+  const later = new Set<string>()
+  let isHeadMet = false
+
+  function judged([name, , last, chain]: Head['streams'][number], head: Head): Divergence | undefined {
+    const stream = streams.get(name)
+    const isBefore = placeOf(head.position) <= until
+    const wrong = (what: string): Divergence => ({ stream: name, revision: last, what })
+    const since = new Date(head.at).toISOString()
+    if (!stream) return own.has(name) && isBefore ? wrong(`it was there at ${since}, and the file lacks it`) : undefined
+    const event = stream.events.find(({ revision }) => revision === last)
+    if (event && metaOf(event).chain !== chain) return wrong(`its revision ${last} was another at ${since}`)
+    if (event || !stream.whole) return cover(stream.events, last)
+    if (isBefore) return wrong(`its revision ${last} was there at ${since}, and the file lacks it`)
+    later.add(name)
+    return undefined
+  }
+  function cover(events: OrderExport['streams'][number]['events'], last: number): undefined {
+    for (const event of events) if (event.revision <= last) uncovered.delete(event)
+  }
+  return {
+    with(head: Head): readonly Divergence[] {
+      const { position, events, at, hash } = head
+      const own = file.head
+      if (own && own.position === position) isHeadMet = own.events === events && own.at === at && own.hash === hash
+      return head.streams.flatMap((grown) => judged(grown, head) ?? [])
+    },
+    sum: () => ({ events_after: uncovered.size, gone_on: later.size }),
+    end: (): readonly Divergence[] =>
+      isHeadMet
+        ? []
+        : [
+            ofHeads(
+              file.head
+                ? `the log head of the file, at position ${file.head.position}, is none of these`
+                : 'the file names no log head',
+            ),
+          ],
+  }
+}
+
+/**
+ * Exports an order from a store that is, for this order, what its own heads say.
+ * @returns undefined where there is no such order
+ * @throws Fault where it is not
+ */
+export async function exportProven(
+  store: Pick<EventStore, 'read'>,
+  orderId: string,
+  at: number,
+  heads: Omit<HeadLog, 'append'> | undefined,
+): Promise<OrderExport | undefined> {
+  // The head first: what it is about is then in the store, whatever is appended meanwhile.
+  const file = await exportOrder(store, orderId, at, await heads?.last())
+  if (!file || !heads) return file
+  const [first] = (await compareExport(file, heads)).divergences
+  if (first)
+    throw new Fault(`the store is not what its log heads say: ${first.stream}: ${first.what}; run "penstock audit verify"`)
+  return file
+}

@@ -1,0 +1,57 @@
+import { postgresEventStore } from '@penstock/adapters/postgres/event-store.ts'
+import { openPool } from '@penstock/adapters/postgres/pool.ts'
+import { postgresTableFaults } from '@penstock/adapters/postgres/table-faults.ts'
+import { expect, test } from 'vitest'
+import { aServer } from './server.ts'
+import { emptyTables } from './stores.ts'
+
+const server = aServer()
+const anEvent = () => ({ id: crypto.randomUUID(), type: 'PayhashClaimed', data: '{}', meta: '{}' })
+
+/** What is found of a log with two events after somebody with the right to do so has run these statements. */
+async function foundAfter(sql: string): ReturnType<typeof postgresTableFaults> {
+  const url = await emptyTables(server())
+  const store = await postgresEventStore({ url })
+  await store.append('payhash-a', 'none', [anEvent(), anEvent()])
+  await store.close()
+  const pool = openPool({ url })
+  await pool.query(sql)
+  await pool.end()
+  return postgresTableFaults({ url })
+}
+
+test('a log as it was made has no faults', async () => {
+  expect(await foundAfter('select 1')).toEqual([])
+})
+
+test('an event that readers of its stream find, and readers of the log do not, is named', async () => {
+  const sql = `insert into event_log (position, stream, revision, id, type, data, meta)
+    select -7, stream, 2, gen_random_uuid(), type, data, meta from event_log where revision = 1`
+  const [found, ...others] = await foundAfter(sql)
+  expect(found).toMatchObject({ stream: 'payhash-a', revision: 2 })
+  expect(found?.what).toMatch(/before the beginning of the log/)
+  expect(others).toEqual([])
+})
+
+test.each([
+  [
+    'a trigger',
+    'create function f() returns trigger language plpgsql as $$ begin return null; end $$; create trigger t before insert on event_log for each row execute function f()',
+    /triggers/,
+  ],
+  ['a rule', 'create rule r as on delete to event_log do instead nothing', /rules/],
+  ['hidden rows', 'alter table event_log enable row level security', /hidden by policies/],
+  ['revisions that may stand twice', 'alter table event_log drop constraint event_log_revision', /may stand in it twice/],
+  [
+    'a constraint of another kind by the same name',
+    'alter table event_log drop constraint event_log_revision; alter table event_log add constraint event_log_revision unique (stream, revision, id)',
+    /may stand in it twice/,
+  ],
+  ['a view in its place', 'alter table event_log rename to kept; create view event_log as select * from kept', /no plain table/],
+  ['a second table', 'create table more () inherits (event_log)', /several tables/],
+])('a log that is not as it was made says so: %s', async (_, sql, what) => {
+  const [found, ...others] = await foundAfter(sql)
+  expect(found).toMatchObject({ stream: 'log', revision: 0 })
+  expect(found?.what).toMatch(what)
+  expect(others).toEqual([])
+})
