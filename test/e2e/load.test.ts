@@ -24,14 +24,24 @@ afterAll(async () => void (await product?.stop()))
 
 type Summary = {
   readonly ended_by: string
-  readonly counts: { readonly arrived: number; readonly placed: number; readonly errors: number; readonly shed: number }
+  readonly counts: {
+    readonly arrived: number
+    readonly placed: number
+    readonly errors: number
+    readonly shed: number
+    readonly requests: number
+  }
   readonly statuses: Readonly<Record<string, number>>
   readonly latencies: readonly {
     readonly step: string
     readonly count: number
+    readonly timed_out: number
+    readonly unsent: number
+    readonly missing: number
     readonly p50_ms: number
     readonly max_ms: number
   }[]
+  readonly notes: readonly string[]
   readonly checks: readonly { readonly name: string; readonly outcome: string; readonly detail: string }[]
 }
 
@@ -81,11 +91,11 @@ test('thirty orders of every kind: the figures are those of the market, and all 
     report,
   ])
   assert.equal(code, 0, err)
-  const { ended_by, counts, statuses, latencies, checks } = summary()
+  const { ended_by, counts, statuses, latencies, notes, checks } = summary()
   assert.equal(ended_by, 'itself')
   assert.deepEqual(
     { ...counts, requests: 0 },
-    { arrived: ORDERS, placed: ORDERS, shed: 0, held: 0, throttles: 0, errors: 0, requests: 0 },
+    { arrived: ORDERS, placed: ORDERS, shed: 0, held: 0, unasked: 0, unsent: 0, throttles: 0, errors: 0, requests: 0 },
   )
 
   const stored = ordersOfMarket()
@@ -102,6 +112,13 @@ test('thirty orders of every kind: the figures are those of the market, and all 
   const step = (name: string) => latencies.find((latency) => latency.step === name) ?? assert.fail(`${name} was not timed`)
   assert.equal(step('settled').count, sold)
   assert.equal(step('start lag').count, ORDERS)
+  // Some were cancelled, and some never paid: what never comes of them is not missing.
+  assert.deepEqual(
+    latencies.filter(({ timed_out, unsent, missing }) => timed_out + unsent + missing > 0),
+    [],
+  )
+  assert.ok(step('socket wait').count >= counts.requests)
+  assert.deepEqual(notes, [])
   const ways = ['payment held', 'opening', 'settled'].map((name) => step(name).p50_ms)
   assert.deepEqual(
     ways,

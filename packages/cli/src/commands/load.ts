@@ -71,13 +71,13 @@ function addBounds(command: Command): void {
     void command.addOption(new Option(flags, about).argParser(span).default(span(standard), standard))
   time('--duration <time>', 'no order begins later', '30m')
   time('--drain <time>', 'how long to wait for orders after the last began, and then for payouts', '3m')
-  time('--timeout <time>', 'for each request', '15s')
+  time('--timeout <time>', 'for each request, and before it for a connection', '15s')
   time('--poll <time>', 'how often a buyer asks for its order', '1s')
   command
     .option('--max-in-flight <n>', 'orders under way at once; what is due beyond is shed', count('orders', 1, 100_000), 500)
     .option('--allow-errors <n>', 'errors that do not make it fail', count('errors', 0, 1_000_000), 0)
     .option('--allow-unfinished', 'paid orders that are under way at the drain limit do not make it fail')
-    .option('--allow-shed', 'orders that were due and are shed or held back do not make it fail')
+    .option('--allow-shed', 'orders and beats that were due and are shed or held back do not make it fail')
     .option('--i-own-this', 'load a market that is not on the loopback of this machine')
 }
 

@@ -58,7 +58,7 @@ const good: Evidence = {
   orders: [orderOf('a'), returned, unpaid],
   endedBy: 'itself',
   isUnfinishedAllowed: false,
-  due: { arrived: 3, shed: 0, held: 0, isShedAllowed: false },
+  due: { arrived: 3, shed: 0, held: 0, unasked: 0, unsent: 0, isShedAllowed: false },
   isWhole: true,
   now: Date.parse('2026-01-01T00:00:00Z'),
   missing: [],
@@ -229,17 +229,25 @@ test('paid orders that the drain limit left under way fail the run, and say what
   expect(failing({ ...left, orders: good.orders })).toBe('')
 })
 
-test('orders that were due and never sent fail the run, whether it was this program or the market that left them out', () => {
+test('orders and questions that were due and never sent fail the run, whether it was this program or the market that left them out', () => {
   const { due } = good
   expect(failing({ ...good, due: { ...due, arrived: 20, shed: 17 } })).toBe(
     '17 of the 20 orders that were due are in no latency: 17 were shed, since too many were under way',
   )
   expect(failing({ ...good, due: { ...due, arrived: 4, held: 1 } })).toMatch(/^1 of the 4 .* 1 held back, since the market asked/)
-  const allowed = { ...good, due: { arrived: 20, shed: 16, held: 1, isShedAllowed: true } }
+  expect(failing({ ...good, due: { ...due, unasked: 6 } })).toBe(
+    "6 of get_order's beats were held back, since the market asked for a pause",
+  )
+  expect(failing({ ...good, due: { ...due, unsent: 2 } })).toMatch(
+    /^2 requests never left, since none of this program's connections/,
+  )
+  const allowed = { ...good, due: { arrived: 20, shed: 16, held: 1, unasked: 6, unsent: 0, isShedAllowed: true } }
   expect(failing(allowed)).toBe('')
-  expect(allChecks(allowed).find(({ name }) => name === 'Every order that was due was sent')).toMatchObject({
+  expect(allChecks(allowed).find(({ name }) => name === 'All that was due was sent')).toMatchObject({
     outcome: 'pass',
-    detail: expect.stringMatching(/^17 of the 20 .* 16 were shed.*, 1 held back.*--allow-shed allows it$/) as unknown,
+    detail: expect.stringMatching(
+      /^17 of the 20 .* 16 were shed.*, 1 held back.*; 6 of get_order's beats .*--allow-shed allows it$/,
+    ) as unknown,
   })
 })
 

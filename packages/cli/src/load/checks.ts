@@ -25,11 +25,11 @@ export const allChecks = (evidence: Evidence): readonly Check[] => [
 const placedCheck = ({ orders }: Evidence): Check =>
   judged('The market took orders', orders.length > 0 ? [] : ['not one order was placed'], `${orders.length} placed`)
 
-/** The latencies are free of coordinated omission only where every order that was due is in them. */
+/** The latencies are free of coordinated omission only where all that was due is in them. */
 function begunCheck({ due }: Evidence): Check {
-  const name = 'Every order that was due was sent'
+  const name = 'All that was due was sent'
   const sentence = omitted(due)
-  if (sentence === null) return judged(name, [], `${due.arrived} were due`)
+  if (sentence === null) return judged(name, [], `${due.arrived} orders were due`)
   return due.isShedAllowed ? judged(name, [], `${sentence}; --allow-shed allows it`) : judged(name, [sentence], '')
 }
 

@@ -7,7 +7,7 @@ import { type Closing, openClosing } from './closing.ts'
 import { gather } from './evidence.ts'
 import { openMarket } from './market.ts'
 import type { LoadOrder } from './order.ts'
-import { Trouble } from './trouble.ts'
+import { Trouble, UNSENT } from './trouble.ts'
 
 const HOUR_MS = 3_600_000
 const TIMES = { beatMs: 20, answerMs: 500, hurriedMs: 100 }
@@ -74,7 +74,7 @@ async function ending(
   const closing = openClosing(interrupt.signal, TIMES)
   const client = openClient(await targetOf(`http://127.0.0.1:${port}`, false), { timeoutMs: HOUR_MS, signal: closing.signal })
   open.push({ server, client, closing })
-  const market = openMarket({ front: client, back: client, token: 'token', sent: () => undefined })
+  const market = openMarket({ front: client, back: client, token: 'token' })
   const simulation = market.operator && { operator: market.operator, sellers: [], spare: null, marketAlias: 'market' }
   closing.load()
   const run = () => {
@@ -85,7 +85,7 @@ async function ending(
       before: BALANCES,
       endedBy: 'drain limit',
       isUnfinishedAllowed: true,
-      due: { arrived: 20, shed: 0, held: 0, isShedAllowed: false },
+      due: { arrived: 20, shed: 0, held: 0, unasked: 0, unsent: 0, isShedAllowed: false },
       patienceMs: 0,
       interrupt: interrupt.signal,
       closing,
@@ -150,6 +150,14 @@ test('two questions in a row without an answer in time are the last, also where 
   await expect(closing.ask(late)).rejects.toThrow('no answer')
   expect(closing.why()).toBeNull()
   await expect(closing.ask(late)).rejects.toThrow('no answer')
+  expect(closing.why()).toBe('the market did not answer 2 times in a row')
+})
+
+test('a question that finds every connection taken by others without an answer is not answered either', async () => {
+  const closing = openClosing(new AbortController().signal, TIMES)
+  const unsent = () => Promise.reject(new Trouble(UNSENT, 'none of the connections was free in time'))
+  await expect(closing.ask(unsent)).rejects.toThrow('none')
+  await expect(closing.ask(unsent)).rejects.toThrow('none')
   expect(closing.why()).toBe('the market did not answer 2 times in a row')
 })
 

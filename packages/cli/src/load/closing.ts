@@ -1,5 +1,6 @@
 import { duration } from '../text.ts'
 import { asTrouble, sleepUntil } from './life.ts'
+import { silenceOf } from './trouble.ts'
 
 /** How long the end of a run may take, whatever the market does. */
 export type Times = {
@@ -43,7 +44,8 @@ export function openClosing(interrupt: AbortSignal, times = TIMES): Closing {
         silences = 0
         return answer
       } catch (error) {
-        silences = asTrouble(error).code === 'time-out' ? silences + 1 : 0
+        // Also where requests without an answer hold every connection: nobody is answered then.
+        silences = silenceOf(asTrouble(error)) === undefined ? 0 : silences + 1
         if (silences >= SILENCES) giveUp(`the market did not answer ${SILENCES} times in a row`)
         throw error
       }

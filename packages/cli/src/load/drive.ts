@@ -3,6 +3,7 @@ import type { Slice } from './meter.ts'
 import type { LoadOrder } from './order.ts'
 import type { Arrival } from './schedule.ts'
 import type { Settings } from './settings.ts'
+import { openStopwatch } from './stopwatch.ts'
 import type { Counts, ErrorCount } from './tally.ts'
 
 /** How the run stood at the end of a second. All but `slice` are counted from the beginning. */
@@ -30,7 +31,8 @@ const SECOND_MS = 1000
  * come meanwhile, and each of them has waited since it was due. What is not begun is counted, never put off.
  */
 export async function drive(run: Omit<Run, 'holdBack'>, { arrivals, settings, progress }: Options): Promise<Driven> {
-  const { tally, signal } = run
+  const { tally, meter, signal } = run
+  const canPay = run.world.simulation !== null && run.world.buyers.every(({ alias }) => alias !== null)
   const began = performance.now()
   const underWay = new Set<Promise<void>>()
   let resumeAt = 0
@@ -41,15 +43,17 @@ export async function drive(run: Omit<Run, 'holdBack'>, { arrivals, settings, pr
   }
   const begin = (arrival: Arrival, dueAt: number): void => {
     tally.arrived++
+    // Also of those that are not begun: what they would have shown is missing.
+    const watch = openStopwatch(meter, { kind: arrival.kind, dueAt, canPay })
     if (performance.now() < resumeAt) return void tally.held++
     if (underWay.size >= settings.maxInFlight) return void tally.shed++
-    const life = live({ ...run, holdBack }, arrival, dueAt)
+    const life = live({ ...run, holdBack }, arrival, watch)
       .catch((error: unknown) => void faults.push(error instanceof Error ? error : new Error(String(error))))
       .finally(() => underWay.delete(life))
     underWay.add(life)
   }
   const clock = new AbortController()
-  const watch = watchSeconds(run, began, () => underWay.size, progress, clock.signal)
+  const watching = watchSeconds(run, began, () => underWay.size, progress, clock.signal)
   for (const arrival of arrivals) {
     const dueAt = began + arrival.atMs
     if (faults.length > 0 || !(await sleepUntil(dueAt, signal))) break
@@ -57,7 +61,7 @@ export async function drive(run: Omit<Run, 'holdBack'>, { arrivals, settings, pr
   }
   const isDrained = await drained(underWay, settings.drainMs, signal)
   clock.abort()
-  const seconds = await watch
+  const seconds = await watching
   const [fault] = faults
   if (fault) throw fault
   return { seconds, endedBy: signal.aborted ? 'interrupt' : isDrained ? 'itself' : 'drain limit' }

@@ -5,8 +5,8 @@ import type { Ending } from './drive.ts'
 import { isHeldLate } from './hold.ts'
 import { asTrouble, sleepUntil } from './life.ts'
 import { at, type Market, type Operator, textAt, wordAt } from './market.ts'
+import type { Due } from './omitted.ts'
 import { isEnded, isSold, type LoadOrder, msatOf } from './order.ts'
-import type { Counts } from './tally.ts'
 import type { World } from './world.ts'
 
 /** What can be learnt about the orders of a run when it is over. null: nobody could be asked, or nobody answered. */
@@ -15,7 +15,7 @@ export type Evidence = {
   readonly endedBy: Ending
   /** The user takes it that paid orders are under way when the drain limit comes. */
   readonly isUnfinishedAllowed: boolean
-  readonly due: Due
+  readonly due: DueAtAll
   /** Whether every order was followed to its end; else some may rightly be under way. */
   readonly isWhole: boolean
   readonly now: number
@@ -35,8 +35,8 @@ export type Evidence = {
   } | null
 }
 
-/** What became of the orders that were due; `isShedAllowed`: the user takes it that some of them were never placed. */
-type Due = Pick<Counts, 'arrived' | 'shed' | 'held'> & { readonly isShedAllowed: boolean }
+/** What became of all that was due; `isShedAllowed`: the user takes it that some of it was never sent. */
+type DueAtAll = Due & { readonly isShedAllowed: boolean }
 
 type Options = {
   readonly world: World
@@ -44,7 +44,7 @@ type Options = {
   readonly before: Json
   readonly endedBy: Ending
   readonly isUnfinishedAllowed: boolean
-  readonly due: Due
+  readonly due: DueAtAll
   /** How long sellers may wait for their payouts. */
   readonly patienceMs: number
   readonly interrupt: AbortSignal

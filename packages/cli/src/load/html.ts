@@ -28,7 +28,7 @@ const STYLE = `
 *{box-sizing:border-box}body{margin:0;background:var(--bg);color:var(--fg);font:15px/1.5 system-ui,sans-serif}
 main{max-width:1200px;margin:0 auto;padding:24px 20px 48px}h1{font-size:1.6rem;margin:0 0 4px}h2{font-size:1.15rem;margin:32px 0 10px}
 p{margin:4px 0}.dim{color:var(--dim)}.verdict{font-weight:600}.good{color:var(--good)}.bad{color:var(--bad)}
-.tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(130px,1fr));gap:12px;margin:18px 0}
+.tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(115px,1fr));gap:12px;margin:18px 0}
 .tiles div{background:var(--card);border-radius:8px;padding:10px 14px}.tiles b{display:block;font-size:1.4rem;font-variant-numeric:tabular-nums}
 .grid2{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,420px),1fr));gap:20px 28px}
 figure{margin:0;min-width:0}figcaption{font-weight:600;margin-bottom:2px}figure ul{display:flex;flex-wrap:wrap;gap:2px 14px;list-style:none;margin:0;padding:0;color:var(--dim);font-size:.85rem}
@@ -37,7 +37,7 @@ svg text{fill:var(--dim);font:11px system-ui,sans-serif}.grid{stroke:var(--line)
 polyline{fill:none;stroke-width:1.6;stroke-linejoin:round}
 ${[0, 1, 2, 3, 4, 5].map((n) => `polyline.c${n}{stroke:var(--c${n})}circle.c${n}{fill:var(--c${n})}i.c${n}{background:var(--c${n})}`).join('')}
 .wide{overflow-x:auto}table{border-collapse:collapse;width:100%;font-size:.92rem}th,td{text-align:left;padding:5px 10px;border-bottom:1px solid var(--line);vertical-align:top}
-th{color:var(--dim);font-weight:600}.n{text-align:right;font-variant-numeric:tabular-nums}td{overflow-wrap:anywhere}td.good,td.bad,td.dim{white-space:nowrap}
+th{color:var(--dim);font-weight:600}.n{text-align:right;font-variant-numeric:tabular-nums}td{overflow-wrap:anywhere}.n,table:has(.n) td:first-child{white-space:nowrap}td.good,td.bad,td.dim{white-space:nowrap}
 .bar{display:grid;grid-template-columns:minmax(0,2fr) 3fr 3.5rem;gap:10px;align-items:center;font-size:.88rem;padding:2px 0}.bar span{overflow-wrap:anywhere}
 .bar span:last-child{text-align:right;font-variant-numeric:tabular-nums}.track b{display:block;height:12px;min-width:2px;border-radius:2px;background:var(--c0)}.track b.bad{background:var(--bad)}
 `

@@ -4,8 +4,9 @@ import { type Market, textAt } from './market.ts'
 import type { Meter, Step } from './meter.ts'
 import { isEnded, type LoadOrder, msatOf, STAGES, stageOf } from './order.ts'
 import type { Arrival } from './schedule.ts'
+import type { Stopwatch } from './stopwatch.ts'
 import type { Tally } from './tally.ts'
-import { isThrottle, Trouble } from './trouble.ts'
+import { isThrottle, type Silence, silenceOf, Trouble } from './trouble.ts'
 import type { BuyerNode, World } from './world.ts'
 
 /** What the life of an order needs of its run. */
@@ -22,59 +23,72 @@ export type Run = {
   readonly holdBack: (pauseMs: number | null) => void
 }
 
-/** One order from its arrival to its end. @param dueAt when it was to begin, by performance.now() */
-export async function live(run: Run, arrival: Arrival, dueAt: number): Promise<void> {
+/** One order from its arrival to its end. @param watch begun when the order was due */
+export async function live(run: Run, arrival: Arrival, watch: Stopwatch): Promise<void> {
   const { market, tally, meter } = run
   const { buyers } = run.world
   const buyer = buyers[arrival.buyer % buyers.length]
   if (!buyer) return
-  meter.record('start lag', performance.now() - dueAt)
-  const placed = await guarded(tally, `${arrival.kind}: order`, () => place(run, buyer, arrival, dueAt), run.holdBack)
+  meter.record('start lag', performance.now() - watch.dueAt)
+  const placed = await guarded(
+    tally,
+    `${arrival.kind}: order`,
+    () => place(run, buyer, arrival),
+    (trouble) => {
+      const silence = silenceOf(trouble)
+      if (silence) watch.invoiceUnanswered(silence)
+      if (isThrottle(trouble)) run.holdBack(trouble.pauseMs ?? null)
+    },
+  )
   if (!placed) return
   const { order, page } = placed
   tally.placed++
   run.orders.push(order)
-  if (page !== null) await guarded(tally, 'page', () => openPage(run, page))
+  if (order.invoice !== null) watch.reachInvoice()
+  if (page !== null) await openPage(run, page)
   if (arrival.kind === 'abandon') return
   if (arrival.kind === 'cancel') await guarded(tally, 'cancel: cancel', () => cancel(market, order))
-  await follow(run, order, buyer, dueAt)
+  await follow(run, order, buyer, watch)
 }
 
 async function place(
-  { market, meter, manual }: Run,
+  { market, manual }: Run,
   buyer: BuyerNode,
   arrival: Arrival,
-  dueAt: number,
 ): Promise<{ order: LoadOrder; page: string | null }> {
-  const placed = await (async () => {
-    if (arrival.kind === 'lsps1') return { order: await orderByLsps1(market, buyer, arrival), page: null }
-    if (arrival.kind !== 'manual') return buy(market, buyer, arrival)
-    if (!manual) throw new Trouble('no offer', 'there is no offer to order from by hand')
-    return { order: await orderByHand(market, buyer, manual, arrival), page: null }
-  })()
-  if (placed.order.invoice !== null)
-    meter.record(arrival.kind === 'lsps1' ? 'invoice (lsps1)' : 'invoice (buy)', performance.now() - dueAt)
-  return placed
+  if (arrival.kind === 'lsps1') return { order: await orderByLsps1(market, buyer, arrival), page: null }
+  if (arrival.kind !== 'manual') return buy(market, buyer, arrival)
+  if (!manual) throw new Trouble('no offer', 'there is no offer to order from by hand')
+  return { order: await orderByHand(market, buyer, manual, arrival), page: null }
 }
 
 /** Asks on a fixed beat until the order has ended. A buyer that has an invoice pays it first. */
-async function follow(run: Run, order: LoadOrder, buyer: BuyerNode, dueAt: number): Promise<void> {
-  const { meter, pollMs, signal } = run
+async function follow(run: Run, order: LoadOrder, buyer: BuyerNode, watch: Stopwatch): Promise<void> {
+  const { meter, tally, pollMs, signal } = run
   let hadInvoice = order.invoice !== null
   let askAt = performance.now()
+  let resumeAt = 0
   while (!signal.aborted) {
     if (order.invoice !== null && order.paid === null && mayPay(order)) await pay(run, order, buyer)
     askAt += pollMs
     if (!(await sleepUntil(askAt, signal))) return
-    const pauseMs = await poll(run, order, askAt)
+    meter.expect('get_order')
+    if (askAt < resumeAt) {
+      tally.unasked++
+      continue
+    }
+    const { pauseMs, silence } = await poll(run, order, askAt)
     const now = performance.now()
+    resumeAt = now + pauseMs
     // The beats that a slow answer held back would have waited for it, too: they are counted, and not sent in a burst.
-    for (; askAt + pollMs <= now; askAt += pollMs) meter.record('get_order', now - askAt - pollMs)
-    askAt += pauseMs
-    if (!hadInvoice && order.invoice !== null) meter.record('invoice (manual)', now - dueAt)
+    for (; askAt + pollMs <= now; askAt += pollMs) {
+      meter.expect('get_order')
+      meter.record('get_order', now - askAt - pollMs, silence)
+    }
+    if (!hadInvoice && order.invoice !== null) watch.reachInvoice()
     hadInvoice = order.invoice !== null
-    noteStages(order, (step) => meter.record(step, now - dueAt))
-    if (isEnded(order.status)) return
+    noteStages(order, watch.reach)
+    if (isEnded(order.status)) return watch.end()
   }
 }
 
@@ -95,17 +109,18 @@ async function pay({ world, tally }: Run, order: LoadOrder, { alias }: BuyerNode
   }
 }
 
-/** @returns how long the market wants to be left alone */
-async function poll(run: Run, order: LoadOrder, askAt: number): Promise<number> {
+/** @returns how long the market wants to be left alone, and why no answer came, where none did */
+async function poll({ market, meter, tally }: Run, order: LoadOrder, askAt: number) {
   try {
-    await look(run.market, order)
-    run.meter.record('get_order', performance.now() - askAt)
-    return 0
+    await look(market, order)
+    meter.record('get_order', performance.now() - askAt)
+    return { pauseMs: 0, silence: undefined }
   } catch (error) {
     const trouble = asTrouble(error)
-    if (trouble.code === 'time-out') run.meter.record('get_order', performance.now() - askAt)
-    run.tally.note(`${order.kind}: get_order`, trouble)
-    return trouble.pauseMs ?? 0
+    const silence = silenceOf(trouble)
+    if (silence) meter.record('get_order', performance.now() - askAt, silence)
+    if (tally.note(`${order.kind}: get_order`, trouble)) tally.unasked++
+    return { pauseMs: trouble.pauseMs ?? 0, silence }
   }
 }
 
@@ -121,10 +136,22 @@ function noteStages(order: LoadOrder, record: (step: Step) => void): void {
   }
 }
 
-async function openPage({ market, meter }: Run, page: string): Promise<void> {
+async function openPage({ market, meter, tally }: Run, page: string): Promise<void> {
   const startedAt = performance.now()
-  await market.page(page)
-  meter.record('page', performance.now() - startedAt)
+  const record = (silence?: Silence): void => meter.record('page', performance.now() - startedAt, silence)
+  meter.expect('page')
+  await guarded(
+    tally,
+    'page',
+    async () => {
+      await market.page(page)
+      record()
+    },
+    (trouble) => {
+      const silence = silenceOf(trouble)
+      if (silence) record(silence)
+    },
+  )
 }
 
 /** @returns undefined where it came to nothing, which is counted */
@@ -132,14 +159,14 @@ async function guarded<T>(
   tally: Tally,
   where: string,
   work: () => Promise<T>,
-  holdBack?: Run['holdBack'],
+  failed?: (trouble: Trouble) => void,
 ): Promise<T | undefined> {
   try {
     return await work()
   } catch (error) {
     const trouble = asTrouble(error)
     tally.note(where, trouble)
-    if (isThrottle(trouble)) holdBack?.(trouble.pauseMs ?? null)
+    failed?.(trouble)
     return undefined
   }
 }

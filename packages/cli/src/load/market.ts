@@ -23,18 +23,12 @@ export type Doors = {
   /** For the operator, whose requests are no load, and are not broken off: a payment that was sent has to be known. */
   readonly back: Client
   readonly token: string | undefined
-  /** Called for each request through the front door. */
-  readonly sent: () => void
 }
 
-export function openMarket({ front, back, token, sent }: Doors): Market {
-  const send: Client['send'] = (...args) => {
-    sent()
-    return front.send(...args)
-  }
+export function openMarket({ front, back, token }: Doors): Market {
   return {
     async graphql(query, variables, bearer) {
-      const answer = await send('POST', '/graphql', { body: { query, variables }, bearer })
+      const answer = await front.send('POST', '/graphql', { body: { query, variables }, bearer })
       refuseLimits(answer)
       const body = jsonOf(answer)
       const error = first(member(body, 'errors'))
@@ -43,14 +37,14 @@ export function openMarket({ front, back, token, sent }: Doors): Market {
       return member(body, 'data')
     },
     async lsps1(method, path, body) {
-      const answer = await send(method, `/api/lsp/v1${path}`, body && { body })
+      const answer = await front.send(method, `/api/lsp/v1${path}`, body && { body })
       refuseLimits(answer)
       if (answer.status !== 200 && answer.status !== 201) throw httpTrouble(answer)
       return jsonOf(answer)
     },
     async page(url) {
       const { pathname, search } = new URL(url)
-      const answer = await send('GET', `${pathname}${search}`)
+      const answer = await front.send('GET', `${pathname}${search}`)
       refuseLimits(answer)
       if (answer.status !== 200) throw httpTrouble(answer)
     },

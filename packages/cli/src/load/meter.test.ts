@@ -59,3 +59,30 @@ test('a curve rises, and ends before percentiles that nothing was recorded for',
   expect(points.at(-1)?.percentile).toBeLessThan(100)
   expect(points.at(-1)?.percentile).toBeGreaterThan(99.8)
 })
+
+test('what is expected and does not come is missing, what is waived is not, and what nobody answered is in the figures', () => {
+  const meter = openMeter()
+  for (let n = 0; n < 5; n++) meter.expect('settled')
+  meter.waive('settled')
+  meter.record('settled', 10)
+  meter.record('settled', 900, 'timedOut')
+  meter.record('settled', 500, 'unsent')
+  meter.expect('opening')
+  meter.record('start lag', 1)
+  const [opening, settled, lag] = meter.latencies()
+  expect(settled).toMatchObject({ step: 'settled', count: 3, timedOut: 1, unsent: 1, missing: 1 })
+  expect(settled?.maxMs).toBeCloseTo(900, -1)
+  expect(opening).toEqual({
+    step: 'opening',
+    count: 0,
+    timedOut: 0,
+    unsent: 0,
+    missing: 1,
+    p50Ms: null,
+    p90Ms: null,
+    p99Ms: null,
+    p999Ms: null,
+    maxMs: null,
+  })
+  expect(lag).toMatchObject({ step: 'start lag', count: 1, missing: 0 })
+})

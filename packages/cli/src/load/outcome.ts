@@ -1,7 +1,8 @@
 import type { JsonObject } from '../json.ts'
 import { duration, fields, section, table } from '../text.ts'
 import type { Outcome } from './run.ts'
-import { omitted } from './omitted.ts'
+import type { Latency } from './meter.ts'
+import { notesOf } from './notes.ts'
 import { sharesText } from './shares.ts'
 
 /** What makes the run a failure, a sentence each. */
@@ -23,6 +24,7 @@ export function failuresOf({ checks, counts, settings, errors }: Outcome): reado
 const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`)
 
 const round = (ms: number): number => Math.round(ms * 1000) / 1000
+const figure = (ms: number | null): number | null => (ms === null ? null : round(ms))
 
 /** Orders that were placed each second, while they were due. */
 export const achievedPerSecond = ({ counts, arrivalsMs, tookMs, settings }: Outcome): number => {
@@ -50,20 +52,31 @@ export function outcomeJson(outcome: Outcome): JsonObject {
     statuses: Object.fromEntries(statuses),
     errors: errors.map(({ where, code, count, first }) => ({ where, code, count, first })),
     latencies: latencies.map(latencyJson),
+    notes: notesOf(outcome),
     checks: checks.map(({ name, outcome: verdict, detail }) => ({ name, outcome: verdict, detail })),
     failures: failuresOf(outcome),
   }
 }
 
-const latencyJson = ({ step, count, p50Ms, p90Ms, p99Ms, p999Ms, maxMs }: Outcome['latencies'][number]) => ({
+const latencyJson = ({ step, count, timedOut, unsent, missing, p50Ms, p90Ms, p99Ms, p999Ms, maxMs }: Latency) => ({
   step,
   count,
-  p50_ms: round(p50Ms),
-  p90_ms: round(p90Ms),
-  p99_ms: round(p99Ms),
-  p99_9_ms: round(p999Ms),
-  max_ms: round(maxMs),
+  timed_out: timedOut,
+  unsent,
+  missing,
+  p50_ms: figure(p50Ms),
+  p90_ms: figure(p90Ms),
+  p99_ms: figure(p99Ms),
+  p99_9_ms: figure(p999Ms),
+  max_ms: figure(maxMs),
 })
+
+/** For a terminal: columns that have nothing to say would only break its lines. */
+function latencyTable(latencies: readonly Latency[]): string {
+  const rows = latencies.map(latencyJson)
+  const idle = (['timed_out', 'unsent', 'missing'] as const).filter((name) => rows.every((row) => row[name] === 0))
+  return table(rows.map((row) => Object.fromEntries(Object.entries(row).filter(([name]) => !idle.some((one) => one === name)))))
+}
 
 /** For people. */
 export function outcomeText(outcome: Outcome): string {
@@ -76,11 +89,10 @@ export function outcomeText(outcome: Outcome): string {
     achieved: `${achievedPerSecond(outcome).toFixed(2)}/s`,
     ...counts,
   })
-  const lacking = omitted(counts)
   return [
     section('Load', facts),
-    section('Latency in ms, since each order was due', table(latencies.map(latencyJson))),
-    ...(lacking === null ? [] : [`${lacking}.\n`]),
+    section('Latency in ms, since each order was due', latencyTable(latencies)),
+    ...notesOf(outcome).map((note) => `${note}\n`),
     section('Orders', table(statuses.map(([status, count]) => ({ status, count })))),
     section('Errors', table(errors.map(({ where, code, count, first }) => ({ count, where, code, first })))),
     section('Checks', table(checks.map(({ name, outcome: verdict, detail }) => ({ verdict, check: name, detail })))),

@@ -43,12 +43,13 @@ export function openProgress({ write, ratePerSecond, columns }: Options): Progre
 }
 
 function progressLine(second: Second, before: Second | undefined, ratePerSecond: number): string {
-  const { atMs, arrived, placed, inFlight, shed, held } = second
+  const { atMs, arrived, placed, inFlight, shed, held, unasked } = second
   const sinceMs = atMs - (before?.atMs ?? 0)
   const achieved = ((placed - (before?.placed ?? 0)) * 1000) / Math.max(1, sinceMs)
   const left = [
     ...(shed > 0 ? [`shed ${shed}`] : []),
     ...(held > 0 ? [`held back ${held}`] : []),
+    ...(unasked > 0 ? [`beats held back ${unasked}`] : []),
     ...second.errorCounts.map(({ where, code, count }) => `${where} ${code} ×${count}`),
   ]
   const statuses = [...second.statuses].map(([status, count]) => `${shortStatus(status)} ${count}`)

@@ -6,8 +6,8 @@ import type { Outcome } from './run.ts'
 const asTime = (ms: number): string => (ms < 1000 ? `${ms} ms` : `${ms / 1000} s`)
 const plain = (value: number): string => value.toLocaleString('en')
 
-/** What an order is timed by, and what is timed for itself: apart, since nobody tells nine lines from each other. */
-const REQUESTS: readonly Step[] = ['get_order', 'page', 'start lag']
+/** What an order is timed by, and what is timed for itself: apart, since nobody tells ten lines from each other. */
+const REQUESTS: readonly Step[] = ['get_order', 'page', 'start lag', 'socket wait']
 
 export const percentileCharts = ({ curves }: Outcome): readonly string[] => [
   percentileChart(
@@ -37,7 +37,7 @@ const nines = (percentile: number): number => -Math.log10(Math.max(1e-9, 1 - per
 
 /** One chart for each step, all read alike. */
 export function latencyCharts({ seconds }: Outcome): readonly string[] {
-  return STEPS.filter((step) => step !== 'start lag')
+  return STEPS.filter((step) => step !== 'start lag' && step !== 'socket wait')
     .map((step) => {
       const of = (pick: 'p50Ms' | 'p99Ms' | 'maxMs'): readonly Point[] =>
         seconds.flatMap(({ atMs, slice }) => {
@@ -66,6 +66,7 @@ export const requestChart = ({ seconds }: Outcome): string =>
     { name: 'requests', points: perSecond(seconds, ({ requests }) => requests) },
     { name: 'errors', points: perSecond(seconds, ({ errors }) => errors) },
     { name: 'asked to pause', points: perSecond(seconds, ({ throttles }) => throttles) },
+    { name: 'beats held back', points: perSecond(seconds, ({ unasked }) => unasked) },
   ])
 
 export const flightChart = ({ seconds }: Outcome): string =>

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Second } from './drive.ts'
-import { openMeter } from './meter.ts'
+import { type Latency, openMeter, type Step } from './meter.ts'
+import { notesOf } from './notes.ts'
 import { failuresOf, outcomeJson, outcomeText } from './outcome.ts'
 import { barChart, lineChart } from './plot.ts'
 import { openProgress } from './progress.ts'
@@ -9,7 +10,7 @@ import type { Outcome } from './run.ts'
 
 const MARKUP = '<script>alert("x")</script>'
 
-const counts = { arrived: 0, shed: 0, held: 0, placed: 0, requests: 0, throttles: 0, errors: 0 }
+const counts = { arrived: 0, shed: 0, held: 0, unasked: 0, placed: 0, requests: 0, unsent: 0, throttles: 0, errors: 0 }
 const meter = openMeter()
 const second = (index: number): Second => {
   meter.record('get_order', 2 + index)
@@ -93,7 +94,76 @@ test('below the latencies stands what is not in them', () => {
   const note = /12 of the 50 orders that were due are in no latency: 9 were shed, .*, 3 held back/
   expect(reportPage(lacking)).toMatch(note)
   expect(outcomeText(lacking)).toMatch(note)
-  expect(reportPage(outcome) + outcomeText(outcome)).not.toContain('in no latency')
+  const silent = { ...outcome, counts: { ...outcome.counts, unasked: 7 } }
+  for (const text of [reportPage(silent), outcomeText(silent)])
+    expect(text).toMatch(/7 of get_order('|&#39;)s beats were held back/)
+  expect(reportPage(outcome) + outcomeText(outcome)).not.toMatch(/in no latency|beats were held back|in no figure/)
+})
+
+const none = { timedOut: 0, unsent: 0, missing: 0 }
+const latency = (step: Step, ms: number, change: Partial<Latency> = {}): Latency => ({
+  ...none,
+  step,
+  count: 100,
+  p50Ms: ms / 4,
+  p90Ms: ms / 2,
+  p99Ms: ms,
+  p999Ms: ms * 2,
+  maxMs: ms * 2,
+  ...change,
+})
+const notes = (...latencies: readonly Latency[]): string => notesOf({ counts: outcome.counts, latencies }).join('\n')
+
+test('waits that nobody ended, and what is missing, stand in the table and below it', () => {
+  const latencies = [
+    latency('invoice (buy)', 900, { timedOut: 5, unsent: 2, missing: 3 }),
+    {
+      ...none,
+      step: 'settled' as const,
+      count: 0,
+      missing: 10,
+      p50Ms: null,
+      p90Ms: null,
+      p99Ms: null,
+      p999Ms: null,
+      maxMs: null,
+    },
+    latency('get_order', 900, { timedOut: 4 }),
+  ]
+  const lacking = { ...outcome, latencies }
+  const sentences = [
+    /the least that it would have taken: invoice \(buy\) 5, get_order 4\./,
+    /never saw the request, since none of this program.*: invoice \(buy\) 2\./,
+    /in no figure, since .*: invoice \(buy\) 3, settled 10\./,
+  ]
+  expect(outcomeJson(lacking)).toMatchObject({
+    latencies: [{ timed_out: 5, unsent: 2, missing: 3, max_ms: 1800 }, { count: 0, missing: 10, p99_ms: null }, { timed_out: 4 }],
+    notes: sentences.map((sentence) => expect.stringMatching(sentence) as unknown),
+  })
+  const [page, text] = [reportPage(lacking).replaceAll('&#39;', "'"), outcomeText(lacking)]
+  for (const sentence of sentences)
+    expect([page, text]).toEqual([expect.stringMatching(sentence), expect.stringMatching(sentence)])
+  expect(page).toMatch(
+    /<td>settled<\/td><td class="n">0<\/td>(<td class="n">0<\/td>){2}<td class="n">10<\/td>(<td class="n">-<\/td>){5}/,
+  )
+  expect(page).not.toMatch(/NaN|undefined|Infinity|null/)
+  expect(text).toMatch(/STEP +COUNT +TIMED OUT +UNSENT +MISSING +P50/)
+  expect(text).toMatch(/settled +0 +0 +0 +10 +- +-/)
+  expect(outcomeText(outcome)).toMatch(/STEP +COUNT +P50/)
+})
+
+test('a wait for a connection of this program is said where it is not small against a figure, and not where it is', () => {
+  const own = latency('socket wait', 90)
+  const sentence = /^Requests waited for one of this program's 256 connections, 180 ms at most \(p99 90 ms\)/
+  expect(notes(latency('get_order', 900), own)).toMatch(sentence)
+  expect(notes(latency('invoice (buy)', 90_000), latency('page', 500), own)).toMatch(sentence)
+  // Few waited, and they waited long.
+  expect(notes(latency('get_order', 9000), latency('socket wait', 0.001, { maxMs: 2000 }))).toMatch(
+    /2000 ms at most \(p99 0\.001 ms\)/,
+  )
+  expect(notes(latency('get_order', 1000), own)).toBe('')
+  expect(notes(latency('start lag', 1), own)).toBe('')
+  expect(notes(latency('get_order', 900))).toBe('')
 })
 
 test('programs and people get the same figures', () => {

@@ -1,7 +1,7 @@
 import { duration } from '../text.ts'
 import { escaped, page, tableOf } from './html.ts'
 import { achievedPerSecond, failuresOf, settingsJson } from './outcome.ts'
-import { omitted } from './omitted.ts'
+import { notesOf } from './notes.ts'
 import { barChart } from './plot.ts'
 import { isEnded, isSold } from './order.ts'
 import { flightChart, latencyCharts, percentileCharts, rateChart, requestChart, statusChart } from './report-charts.ts'
@@ -69,6 +69,7 @@ function tiles(outcome: Outcome): string {
     ['errors', counts.errors],
     ['shed', counts.shed],
     ['held back by limits', counts.held],
+    ['beats held back', counts.unasked],
   ]
   return `<div class="tiles">${all.map(([name, value]) => `<div><b>${value}</b>${escaped(name)}</div>`).join('')}</div>`
 }
@@ -84,32 +85,33 @@ const checksTable = ({ checks }: Outcome): string =>
 
 const VERDICTS: Readonly<Record<string, string>> = { pass: 'good', fail: 'bad', skipped: 'dim' }
 
+const plain = (count: number): string => count.toLocaleString('en')
+
 /** To three figures: the rest is noise. */
 const ms = (value: number): string =>
   value >= 100 ? Math.round(value).toLocaleString('en') : String(Number(value.toPrecision(3)))
 
-const latencyTable = ({ latencies, counts }: Outcome): string =>
+const latencyTable = (outcome: Outcome): string =>
   section(
     'Latency in ms',
     tableOf(
-      ['step', 'count', 'p50', 'p90', 'p99', 'p99.9', 'max'],
-      latencies.map(({ step, count, p50Ms, p90Ms, p99Ms, p999Ms, maxMs }) => [
+      ['step', 'count', 'timed out', 'unsent', 'missing', 'p50', 'p90', 'p99', 'p99.9', 'max'],
+      outcome.latencies.map(({ step, count, timedOut, unsent, missing, p50Ms, p90Ms, p99Ms, p999Ms, maxMs }) => [
         step,
-        `${count}`,
-        ...[p50Ms, p90Ms, p99Ms, p999Ms, maxMs].map(ms),
+        ...[count, timedOut, unsent, missing].map(plain),
+        ...[p50Ms, p90Ms, p99Ms, p999Ms, maxMs].map((value) => (value === null ? '-' : ms(value))),
       ]),
       1,
     ) +
-      lackingNote(omitted(counts)) +
+      notesOf(outcome)
+        .map((note) => `<p class="bad">${escaped(note)}</p>`)
+        .join('') +
       `<p class="dim">Invoice, payment held, opening and settled are counted from the moment at which the order was due, so that
 an order which waited for its turn shows that it waited; get_order from the beat on which the buyer asks, with the beats that a slow answer
-held back. Start lag is how late this program itself began. What is seen by asking is seen up to one beat later.</p>`,
+held back. Start lag is how late this program itself began, and socket wait how long a request waited for a connection of this
+program's; both are in the other figures, too. What is seen by asking is seen up to one beat later. Of count, timed out and unsent ended
+without an answer and stand there with the time that they waited; missing is what was expected beside count, and did not come.</p>`,
   )
-
-const lackingNote = (sentence: string | null): string =>
-  sentence === null
-    ? ''
-    : `<p class="bad">${escaped(sentence)}. They would have waited, so the market is slower than these figures say.</p>`
 
 function errorTable({ errors }: Outcome): string {
   if (errors.length === 0) return ''

@@ -1,11 +1,11 @@
 import type { Target } from './address.ts'
 import { allChecks } from './checks.ts'
 import { openClient } from './client.ts'
-import { openClosing } from './closing.ts'
+import { type Closing, openClosing } from './closing.ts'
 import { type Driven, drive, type Second, statusesOf } from './drive.ts'
 import { gather } from './evidence.ts'
 import { type ByHand, openByHand } from './by-hand.ts'
-import { asTrouble } from './life.ts'
+import { asTrouble, type Run } from './life.ts'
 import { openMarket } from './market.ts'
 import { type Curve, type Latency, openMeter } from './meter.ts'
 import { schedule } from './schedule.ts'
@@ -50,16 +50,15 @@ const LOOK_WITHIN_MS = 15 * 60_000
 export async function runLoad({ target, token, settings, interrupt, progress }: RunOptions): Promise<Outcome> {
   const stop = new AbortController()
   const signal = AbortSignal.any([interrupt, stop.signal])
-  const front = openClient(target, { timeoutMs: settings.timeoutMs, signal })
-  const closing = openClosing(interrupt)
-  const back = openClient(target, { timeoutMs: BESIDE_TIMEOUT_MS, signal: closing.signal })
-  const isAlive = (timeoutMs: number) => back.send('POST', '/graphql', { body: { query: '{ __typename }' }, timeoutMs })
   const tally = openTally()
   const meter = openMeter()
+  const closing = openClosing(interrupt)
+  const { front, back } = openDoors(target, settings.timeoutMs, { tally, meter, signal, closing })
+  const isAlive = (timeoutMs: number) => back.send('POST', '/graphql', { body: { query: '{ __typename }' }, timeoutMs })
   const orders: LoadOrder[] = []
-  const market = openMarket({ front, back, token, sent: () => tally.requests++ })
+  const market = openMarket({ front, back, token })
   // What is asked before and after the load is no part of it.
-  const beside = openMarket({ front: back, back, token, sent: () => undefined })
+  const beside = openMarket({ front: back, back, token })
   try {
     const world = await findWorld(beside, settings.to, interrupt)
     const before = (await world.simulation?.operator('GET', '/sim/balances')) ?? null
@@ -99,6 +98,25 @@ export async function runLoad({ target, token, settings, interrupt, progress }: 
     closing.end()
     front.close()
     back.close()
+  }
+}
+
+/** The two ways to the market. Who waits for a connection while orders come has that wait in his figures, by either of them. */
+function openDoors(
+  target: Target,
+  timeoutMs: number,
+  { tally, meter, signal, closing }: Pick<Run, 'tally' | 'meter' | 'signal'> & { readonly closing: Closing },
+) {
+  const waited = (ms: number): void => {
+    if (!signal.aborted) meter.record('socket wait', ms)
+  }
+  const counted = (ms: number, hasLeft: boolean): void => {
+    if (hasLeft) tally.requests++
+    waited(ms)
+  }
+  return {
+    front: openClient(target, { timeoutMs, signal, waited: counted }),
+    back: openClient(target, { timeoutMs: BESIDE_TIMEOUT_MS, signal: closing.signal, waited }),
   }
 }
 

@@ -8,6 +8,7 @@ export type Settings = Pace & {
   readonly maxInFlight: number
   /** How long the run waits for its orders after the last one began, and then for the sellers' payouts. */
   readonly drainMs: number
+  /** For each request, and before it for a connection to send it by. */
   readonly timeoutMs: number
   readonly pollMs: number
   /** Nodes that are to receive the channels; none: the buyers of the simulated network. */
@@ -16,7 +17,7 @@ export type Settings = Pace & {
   readonly allowErrors: number
   /** Paid orders that are under way at the drain limit do not make it fail. */
   readonly allowUnfinished: boolean
-  /** Orders that were due and are not in the latencies, since they were shed or held back, do not make it fail. */
+  /** Orders and beats that were due and are not in the latencies, since they were shed or held back, do not make it fail. */
   readonly allowShed: boolean
 }
 

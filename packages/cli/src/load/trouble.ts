@@ -13,3 +13,17 @@ export class Trouble extends Error {
 
 /** A limit of the market, which is no fault of anybody. */
 export const isThrottle = (trouble: Trouble): boolean => trouble.pauseMs !== undefined
+
+/** The request left, and no answer came. */
+export const TIMED_OUT = 'time-out'
+/** The request never left: every connection of this program was taken. */
+export const UNSENT = 'not sent'
+
+/** Why nobody answered. What was waited for in vain would have taken longer than the wait. */
+export type Silence = 'timedOut' | 'unsent'
+
+/** @returns undefined where there was an answer, or where the request was cut off */
+export function silenceOf({ code }: Trouble): Silence | undefined {
+  if (code === TIMED_OUT) return 'timedOut'
+  return code === UNSENT ? 'unsent' : undefined
+}
