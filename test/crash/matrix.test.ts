@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
 import { cpSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Span } from '../faults/awake.ts'
 import { openFold } from '../faults/fold.ts'
 import { lookAtAll, marketMsat } from '../faults/look.ts'
+import { heightIn } from '../faults/truth.ts'
 import { buy } from '../harness/buyer.ts'
 import { scratch, spawnProduct, startProduct } from '../harness/product.ts'
 import { type Cell, cells } from './cells.ts'
+import { blocksIn, leftToTheNode } from './given-back.ts'
 import { type Reached, stories, type StoryName } from './stories.ts'
 
 const env = {
@@ -49,15 +52,18 @@ describe.concurrent('killed at every crash point of every service', () => {
     if (!cell.fresh) cpSync(warm, dataDir, { recursive: true })
     const settings = cell.story === 'not paid' ? env : LATE.includes(cell.story) ? PAYABLE : PATIENT
     const reached: Reached = {}
-    const visited = await diesAt(cell, dataDir, settings, reached)
+    const { visited, lived } = await diesAt(cell, dataDir, settings, reached)
     if (!visited) results.set(cell, 'NEVER VISITED')
     assert.ok(visited, `the point ${cell.point} was never visited`)
 
     const product = await startProduct(dataDir, settings)
+    const back = heightIn(dataDir)
+    const awake = (height: number): readonly Span[] => [...lived, { from: back, to: height }]
     const fold = openFold(dataDir)
     try {
       await stories[cell.story](product, reached)
-      expect((await lookAtAll(product, fold, beforeMsat)).faults).toEqual([])
+      const { books, faults } = await lookAtAll(product, fold, beforeMsat, { awake })
+      expect([...faults, ...leftToTheNode(books, blocksIn(dataDir), awake(heightIn(dataDir)))]).toEqual([])
     } finally {
       await fold.close()
       await product.kill()
@@ -66,15 +72,19 @@ describe.concurrent('killed at every crash point of every service', () => {
   })
 })
 
+/** `lived`: the blocks in which the process was up. */
+type Death = { readonly visited: boolean; readonly lived: readonly Span[] }
+
 /** Tells the story until the process dies at the point. @returns whether it did */
 async function diesAt(
   { point, story }: Cell,
   dataDir: string,
   settings: Readonly<Record<string, string>>,
   reached: Reached,
-): Promise<boolean> {
+): Promise<Death> {
   const doomed = spawnProduct(dataDir, { ...settings, PENSTOCK_TEST_CRASH_AT: point })
   const ended = new AbortController()
+  const up = doomed.ready.then(() => heightIn(dataDir)).catch(() => undefined)
   // The process dies under the story's calls: what it had reached by then is all that counts.
   const told = doomed.ready.then((product) => stories[story](product, reached)).catch(() => undefined)
   const late = new Promise<null>((resolve) => {
@@ -85,7 +95,9 @@ async function diesAt(
   ended.abort()
   await doomed.kill()
   await told
-  return end?.signal === 'SIGKILL'
+  const from = await up
+  const lived = from === undefined ? [] : [{ from, to: heightIn(dataDir) }]
+  return { visited: end?.signal === 'SIGKILL', lived }
 }
 
 /** A story may be over before the last visit, which needs a moment more. */

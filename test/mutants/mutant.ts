@@ -32,4 +32,6 @@ export function mutated({ id, file, text, instead }: Mutant, source: string): st
   )
 }
 
-export const isGolden = (testFile: string): boolean => /(^|\.|\/)golden\.test\.ts$/.test(testFile)
+/** By its name, or by what it does: a file with one snapshot among its tests may have noticed a mutant by that one. */
+export const isGolden = (testFile: string, source: string): boolean =>
+  /(^|\.|\/)golden\.test\.ts$/.test(testFile) || /\.to(Match|ThrowErrorMatching)\w*Snapshot\b/.test(source)

@@ -14,7 +14,7 @@ const inCheckout = (path: string): string => readFileSync(join(root, path), 'utf
 test.each(mutants.map((mutant) => [mutant.id, mutant] as const))('%s fits the code of today', (_, mutant) => {
   assert.notEqual(mutated(mutant, inCheckout(mutant.file)), inCheckout(mutant.file))
   assert.deepEqual(
-    mutant.killers.filter((file) => !existsSync(join(root, file)) || isGolden(file)),
+    mutant.killers.filter((file) => !existsSync(join(root, file)) || isGolden(file, inCheckout(file))),
     [],
   )
 })
@@ -66,7 +66,18 @@ test('code that has moved on is told, not passed over', () => {
   assert.ok(mutant)
   assert.throws(() => mutated(mutant, 'something else'), /does not fit any more: its text is in .* nowhere/)
   assert.throws(() => mutated(mutant, mutant.text.repeat(2)), /2 times/)
-  assert.ok(isGolden('packages/a/src/golden.test.ts') && isGolden('a/sale.golden.test.ts') && !isGolden('a/marigolden.test.ts'))
+})
+
+test.each([
+  [true, 'packages/a/src/golden.test.ts', ''],
+  [true, 'a/sale.golden.test.ts', ''],
+  [false, 'a/marigolden.test.ts', 'expect(snapshot).toMatchObject({ Snapshot: 1 })'],
+  [true, 'a/edges.test.ts', 'expect(edges).toMatchSnapshot()'],
+  [true, 'a/edges.test.ts', 'expect(edges).not\n  .toMatchInlineSnapshot(`[]`)'],
+  [true, 'a/schema.test.ts', "await expect(text).toMatchFileSnapshot('schema.graphql')"],
+  [true, 'a/errors.test.ts', 'expect(call).toThrowErrorMatchingInlineSnapshot(`no`)'],
+])('it is %s that %s is golden where it says: %s', (is, file, source) => {
+  assert.equal(isGolden(file, source), is)
 })
 
 const telling = [

@@ -8,6 +8,7 @@ import { memoryWorld } from '@penstock/testkit/memory-world.ts'
 import { until } from '@penstock/testkit/until.ts'
 import { test } from 'vitest'
 import { effects } from './effects.ts'
+import { CHAIN_START, seal } from './event-codec.ts'
 import { followMemory } from './memory-view.ts'
 import { bind, run } from './run.ts'
 import { aggregate, ask, on, service } from './service.ts'
@@ -69,6 +70,30 @@ test('a fact that cannot be handled stops neither a restart nor the loops; after
   await until('it is handled', async () => (await world.store.read('outpoint-poison')).length === 1)
   await until('nothing is parked', async () => (await parked()).length === 0)
   await running.close()
+})
+
+test.each([
+  ['of a market that goes on', {}],
+  ['after a restore', { PENSTOCK_RESTORED: '1' }],
+])('what a dead process appended and never relayed is open to the first look %s, whatever the bus does', async (_, env) => {
+  const { platform, store } = await memoryWorld(env)
+  const fact = { type: 'PayhashClaimed', v: 1, data: { orderId: ORDER } }
+  const meta = { command: 'c', at: 0, correlation: ORDER, trace: 't' }
+  await store.append(
+    'payhash-aa',
+    'none',
+    seal({ stream: 'payhash-aa', revision: 0, chain: CHAIN_START }, [{ id: 'e', fact, meta }]).events,
+  )
+  let open: readonly string[] | undefined
+  const looking = service('settlement', {
+    aggregates: claims.aggregates,
+    jobs: [{ name: 'looks', looksOnly: true, run: async ({ unfinished }) => void (open = await unfinished('payhash')) }],
+  })
+  const bus = { ...platform.bus, publish: () => Promise.reject(new Fault('the bus is away')) }
+  const running = await run([bind(looking, {})], { ...platform, bus })
+  await until('it has looked', () => open !== undefined)
+  await running.close()
+  assert.deepEqual(open, ['aa'])
 })
 
 test('a view in memory goes on after a fault of the store', async () => {

@@ -9,7 +9,6 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { match, type MatchDecides } from './match.decide.ts'
 import { searching } from './match.process.ts'
-import { attemptLifecycle } from './match.ts'
 
 const order = uuid(99)
 const promises = {
@@ -306,8 +305,4 @@ test('any order of commands folds, and the same command twice adds nothing', () 
       }
     }),
   )
-})
-
-test('every edge of the machine', () => {
-  expect(attemptLifecycle.edges.map((edge) => edge.join(' ')).toSorted()).toMatchSnapshot()
 })

@@ -7,8 +7,8 @@ import { fold } from '@penstock/kernel/decider.ts'
 import type { Wanted } from '@penstock/kernel/process.ts'
 import { given } from '@penstock/testkit/given.ts'
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
-import { seller, sellerLifecycle, type SellerDecides } from './seller.ts'
+import { test } from 'vitest'
+import { seller, type SellerDecides } from './seller.ts'
 
 const secret = new Uint8Array(32).fill(7)
 const node = pubkeyOf(secret)
@@ -131,8 +131,4 @@ test('the same command twice adds nothing', () => {
     }),
     { numRuns: 30 },
   )
-})
-
-test('every edge of the machine', () => {
-  expect(sellerLifecycle.edges.map((edge) => edge.join(' ')).toSorted()).toMatchSnapshot()
 })

@@ -33,7 +33,7 @@ export const projection = mutantsOf('projection', [
     wrong: 'After a restart nobody knows the last revision that was projected: a gap is passed over.',
     file: `${runtime}/project.ts`,
     text: `applied.get(stream) ?? (await context.progress.revision(name, stream)) ?? -1`,
-    instead: `applied.get(stream) ?? undefined`,
+    instead: `applied.get(stream) ?? -1`,
     killers: [`${runtime}/project.test.ts`],
   },
   {
