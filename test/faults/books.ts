@@ -31,6 +31,10 @@ export type Book = {
   isHeld: boolean
   /** The height at which the payment that is held ends by itself. */
   heldUntil: number | undefined
+  /** When its payment was first to be given back, and to be taken: milliseconds since 1970. */
+  askedBackAt: number | undefined
+  askedForAt: number | undefined
+  incidents: DataOf<'IncidentNoted'>[]
   noted: NotedOutpoint | undefined
   proven: DataOf<'SettleRequested'>['proof'][]
   settled: DataOf<'HoldSettled'>[]
@@ -56,6 +60,9 @@ const begun = (id: string): Book => ({
   sellers: new Map(),
   isHeld: false,
   heldUntil: undefined,
+  askedBackAt: undefined,
+  askedForAt: undefined,
+  incidents: [],
   noted: undefined,
   proven: [],
   settled: [],
@@ -67,7 +74,7 @@ const begun = (id: string): Book => ({
 
 export function booksOf(events: readonly Event[]): readonly Book[] {
   const books = new Map<string, Book>()
-  for (const { category, aggregateId, fact } of events) {
+  for (const { category, aggregateId, fact, at } of events) {
     if (category !== 'order' && category !== 'settlement' && category !== 'quote' && category !== 'match') continue
     const book = books.get(aggregateId) ?? begun(aggregateId)
     books.set(aggregateId, book)
@@ -75,7 +82,7 @@ export function booksOf(events: readonly Event[]): readonly Book[] {
     if (category === 'order') noteOrder(book, fact as OrderFact)
     else if (category === 'quote') noteQuote(book, fact as QuoteFact)
     else if (category === 'match') noteSearch(book, fact as MatchFact)
-    else noteMoney(book, fact as SettlementFact)
+    else noteMoney(book, fact as SettlementFact, at)
   }
   return [...books.values()]
 }
@@ -100,7 +107,7 @@ function noteSearch(book: Book, fact: MatchFact): void {
   if (fact.type === 'SearchBegun') book.searchFees.set(fact.data.attempt, fact.data.fundingFees)
 }
 
-function noteMoney(book: Book, { type, data }: SettlementFact): void {
+function noteMoney(book: Book, { type, data }: SettlementFact, at: number): void {
   switch (type) {
     case 'HoldRequested':
       book.hashes.push(data.paymentHash)
@@ -114,7 +121,14 @@ function noteMoney(book: Book, { type, data }: SettlementFact): void {
       book.noted = data
       return
     case 'SettleRequested':
+      book.askedForAt ??= at
       return void book.proven.push(data.proof)
+    case 'CancelRequested':
+    case 'SettleMissed':
+      book.askedBackAt ??= at
+      return
+    case 'IncidentNoted':
+      return void book.incidents.push(data)
     case 'HoldSettled':
       return void book.settled.push(data)
     case 'HoldCancelled':

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Span } from './awake.ts'
+import type { Book } from './books.ts'
 import { type Change, found, type Named, type Seen, sold, unpaid, withBook } from './changed.ts'
 import type { Sales } from './purchases.ts'
 import { waitsOf } from './waiting.ts'
@@ -23,6 +24,19 @@ const givenBack = (seen: Seen, ends: number): Seen => {
   return withBook(seen, book, { cancelled, heldUntil: ends })
 }
 
+/** The same under the reason that it was to go back for, since the longest time that the market was up had begun. */
+const leftToItsNode = (seen: Seen): Seen => {
+  const book = found(seen.books, 'was held and released', ({ isHeld, cancelled }) => isHeld && cancelled.length > 0)
+  const { from, to } = upFor(seen)
+  const at = (height: number): number => seen.blocks.find((block) => block.height === height)?.time ?? assert.fail()
+  const cancelled = book.cancelled.map((one) => ({ ...one, reason: 'released' as const, at: at(to) }))
+  return withBook(seen, book, { cancelled, askedBackAt: at(from), heldUntil: to + 12 })
+}
+const withIncident =
+  (what: string, change: (seen: Seen) => Partial<Book> = () => ({})): Change =>
+  (seen) =>
+    withBook(seen, sold(seen.books), { incidents: [{ what, height: upFor(seen).to }], ...change(seen) })
+
 /** The guard ends every hold itself. */
 const ofTheGuard: readonly Named[] = [
   [
@@ -40,6 +54,19 @@ const ofTheGuard: readonly Named[] = [
     (seen) => givenBack(seen, seen.truth.height + 100),
     /the node gave its payment back by itself/,
   ],
+  [
+    'a hold that was to go back, and that nobody gave back',
+    leftToItsNode,
+    /was to go back from \d+ on and went back where its node does it; the market was up for \d{2,} blocks/,
+  ],
+  [
+    'a payment that nobody took, though there was time',
+    withIncident('settle-missed', (seen) => ({
+      askedForAt: seen.blocks.find(({ height }) => height === upFor(seen).from)?.time,
+    })),
+    /"settle-missed", and the market was up for \d{2,} blocks/,
+  ],
+  ['an incident that nothing explains', withIncident('promise-broken'), /nothing explains its incident "promise-broken"/],
 ]
 
 /** Every order ends, or waits for somebody. */

@@ -6,7 +6,7 @@ import type { RoundReport } from './campaign.ts'
 import type { Fold } from './fold.ts'
 import type { Seen as Looked } from './look.ts'
 import type { Sales } from './purchases.ts'
-import { type Channel, type Invoice, type Payment, type Truth, truthOf } from './truth.ts'
+import { blocksIn, type Channel, type Invoice, type Payment, type Truth, truthOf } from './truth.ts'
 import { waitsOf } from './waiting.ts'
 
 /** What a look has before it after rounds of a campaign; the round's buyers are those whose orders are kept. */
@@ -33,6 +33,7 @@ export function seenIn(dataDir: string, fold: Fold, reports: readonly Pick<Round
     wealth: wealthOf(dataDir),
     balances: last?.balances ?? new Map(),
     awake: last?.awake ?? [],
+    blocks: blocksIn(dataDir),
     unread: [],
     unlike: [],
     sales: { round: reports.length, planned: bought.length, bought, refusals: [] },

@@ -4,14 +4,14 @@ import { verifyStore } from '@penstock/standalone/audit.ts'
 import type { Product } from '../harness/product.ts'
 import { type Balances, balanceFaults, balancesOf, type Wealth, wealthOf } from './balances.ts'
 import { type Book, booksOf } from './books.ts'
-import { guardFaults, type Span } from './awake.ts'
+import { guardFaults, incidentFaults, type Span } from './awake.ts'
 import type { Fold } from './fold.ts'
 import { moneyFaults } from './money.ts'
 import { orderFaults } from './orders.ts'
 import { type Sales, salesFaults } from './purchases.ts'
 import { foldedFaults, unreadFaults } from './read-models.ts'
 import { atRest } from './rest.ts'
-import { type Truth, truthOf } from './truth.ts'
+import { type Block, blocksIn, type Truth, truthOf } from './truth.ts'
 import { unnamed, type Wait } from './waiting.ts'
 
 export type Look = {
@@ -34,6 +34,7 @@ export type Seen = {
   readonly wealth: readonly Wealth[]
   readonly balances: Balances
   readonly awake: readonly Span[]
+  readonly blocks: readonly Block[]
   /** How read models are behind the facts, and other than these make them. */
   readonly unread: readonly string[]
   readonly unlike: readonly string[]
@@ -43,13 +44,14 @@ export type Seen = {
 
 /** All that has to hold then: each check has a history in `changed-*.ts` that breaks it. @returns a sentence for each that does not */
 export const faultsIn = (seen: Seen): readonly string[] => {
-  const { exit, books, truth, awake, sales } = seen
+  const { exit, books, truth, awake, blocks, sales } = seen
   return [
     ...(sales ? salesFaults(sales, books) : []),
     ...(exit === 0 ? [] : [`the market ended with ${exit} when it was asked to stop`]),
     ...recordFaults(seen),
     ...walletFaults(seen),
-    ...guardFaults(books, truth, awake),
+    ...guardFaults(books, truth, awake, blocks),
+    ...incidentFaults(books, awake, blocks),
     ...seen.unread,
     ...seen.unlike,
   ]
@@ -123,6 +125,7 @@ export async function lookAtAll(
     wealth: wealthOf(dataDir),
     balances,
     awake: awake(truth.height),
+    blocks: blocksIn(dataDir),
     unread,
     unlike: await foldedFaults(dataDir, fold.events),
     sales,

@@ -72,6 +72,19 @@ export function heightIn(dataDir: string): number {
   }
 }
 
+/** A block as the network has it; `time`: milliseconds since 1970, of whole seconds. */
+export type Block = { readonly height: number; readonly time: number }
+
+export function blocksIn(dataDir: string): readonly Block[] {
+  const db = new DatabaseSync(join(dataDir, 'simnet.db'), { readOnly: true })
+  try {
+    const rows = db.prepare('SELECT height, time FROM blocks ORDER BY height').all()
+    return rows.map(({ height, time }) => ({ height: Number(height), time: Number(time) }))
+  } finally {
+    db.close()
+  }
+}
+
 /** How many confirmations the channels have whose fundings were confirmed last, the youngest first. */
 export function youngestFundings(dataDir: string): readonly number[] {
   const db = new DatabaseSync(join(dataDir, 'simnet.db'), { readOnly: true })

@@ -1,13 +1,23 @@
 import type { SimControl } from '@penstock/adapters/simnet/control.ts'
 import { decodePaymentRequest } from '@penstock/bitcoin/bolt11.ts'
 import type { Clock } from '@penstock/ports/clock.ts'
-import { type Market, patiently, Refused } from './market.ts'
+import { isNo, type Market, patiently, Refused } from './market.ts'
 import type { Purchase } from './plan.ts'
 import type { Reached } from './reached.ts'
 import type { Bought } from './stage.ts'
 
-const BUY = `mutation ($input: LiquidityOrderInput!) { liquidity { buy(input: $input) {
+export const BUY = `mutation ($input: LiquidityOrderInput!) { liquidity { buy(input: $input) {
   account { session_key } order { transaction_id } payment { lightning_invoice } } } }`
+/** What it answers. */
+export type Purchased = {
+  readonly liquidity: {
+    readonly buy: {
+      readonly account: { readonly session_key: string }
+      readonly order: { readonly transaction_id: string }
+      readonly payment: { readonly lightning_invoice: string }
+    }
+  }
+}
 const MANUAL = `mutation ($input: CreateManualOrderInput!) { market { order { create(input: $input) { id payment { lightning { invoice } } } } } }`
 const CANCEL = 'mutation ($input: CancelOrderInput!) { market { order { cancel(input: $input) { success } } } }'
 const OFFERS = 'query { market { offer { offers(page: { limit: 50 }) { list { id status auto_accept min_size } } } } }'
@@ -21,6 +31,8 @@ export type World = {
   readonly untilMs: number
   readonly bought: Map<string, Bought>
   readonly reached: Reached
+  /** Hears of what stopped a buyer and is no answer of a market. */
+  readonly blundered: (error: unknown) => void
 }
 
 type Order = { readonly id: string; readonly invoice: string; readonly key: string | null }
@@ -39,6 +51,7 @@ export async function buy(world: World, purchase: Purchase, accountKey: string, 
     world.reached(`buyer: ${purchase.then}`)
   } catch (error) {
     // Nobody sold, or nobody answered: an order that was begun nevertheless is unpaid, and expires.
+    if (!isNo(error)) world.blundered(error)
     note(`${purchase.by}: ${error instanceof Refused ? error.message : 'no answer'}`)
   }
 }
@@ -61,15 +74,10 @@ const nodeOf = ({ control }: World, alias: string) => {
 }
 
 async function byBuy(world: World, { buyer, options, usdCents }: Purchase): Promise<Order> {
-  type Answer = {
-    liquidity: {
-      buy: { account: { session_key: string }; order: { transaction_id: string }; payment: { lightning_invoice: string } }
-    }
-  }
   const input = { connection_uri: nodeOf(world, buyer).uri, usd_cents: `${usdCents}`, options }
   // Not idempotent: a buyer whose call was lost buys again, and forgets the first order.
   const { account, order, payment } = (
-    await patiently(world.clock, world.untilMs, () => world.market.graphql<Answer>(BUY, { input }))
+    await patiently(world.clock, world.untilMs, () => world.market.graphql<Purchased>(BUY, { input }))
   ).liquidity.buy
   return { id: order.transaction_id, invoice: payment.lightning_invoice, key: account.session_key }
 }

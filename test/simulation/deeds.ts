@@ -3,7 +3,7 @@ import { order as orderContract } from '@penstock/contracts/order.ts'
 import { type Ask, ask } from '@penstock/runtime/service.ts'
 import type { Clock } from '@penstock/ports/clock.ts'
 import type { Random } from '@penstock/adapters/seeded/random.ts'
-import { type Market, patiently, Refused } from './market.ts'
+import { isNo, type Market, patiently, Refused } from './market.ts'
 import type { Answering, Deed } from './plan.ts'
 import type { Reached } from './reached.ts'
 
@@ -16,6 +16,8 @@ export type Hands = {
   readonly sellers: ReadonlyMap<string, { readonly key: string; readonly pubkey: string }>
   readonly note: (text: string) => void
   readonly reached: Reached
+  /** Hears of what stopped somebody and is no answer of a market. */
+  readonly blundered: (error: unknown) => void
 }
 
 const OFFERS = 'query { market { offer { offers(page: { limit: 50 }) { list { id status pubkey } } } } }'
@@ -45,6 +47,7 @@ export async function doByHand(hands: Hands, deed: Deed): Promise<void> {
     hands.note(`by hand: ${deed.does}`)
     hands.reached(`by hand: ${deed.does}`)
   } catch (error) {
+    if (!isNo(error)) hands.blundered(error)
     hands.note(`by hand: ${deed.does}: ${error instanceof Refused ? error.message : String(error)}`)
   }
 }
@@ -86,9 +89,15 @@ type Orders = {
   selectFrom(table: 'gateway_orders_v2'): {
     select(c: 'id'): { where(c: 'open', o: '=', v: 1): { execute(): Promise<{ id: string }[]> } }
   }
+  selectFrom(table: 'sqlite_schema'): {
+    select(c: 'name'): { where(c: 'name', o: '=', v: string): { execute(): Promise<object[]> } }
+  }
 }
 
 async function someOrder(db: Orders, draws: Random): Promise<string | undefined> {
+  // Gateways of an earlier release have another one.
+  const tables = await db.selectFrom('sqlite_schema').select('name').where('name', '=', 'gateway_orders_v2').execute()
+  if (tables.length === 0) return undefined
   const rows = await db.selectFrom('gateway_orders_v2').select('id').where('open', '=', 1).execute()
   return rows.length === 0 ? undefined : draws.pick(rows.map(({ id }) => id).toSorted())
 }
@@ -105,7 +114,7 @@ async function change({ market, sellers }: Hands, { who, does }: Deed): Promise<
 
 /** A seller that answers by hand what its agent would accept. */
 export async function rejectAll(hands: Hands, alias: string, how: Answering): Promise<void> {
-  const { clock, market, sellers, untilMs, note, reached } = hands
+  const { clock, market, sellers, untilMs, note, reached, blundered } = hands
   const key = sellers.get(alias)?.key
   if (how !== 'rejects' || key === undefined) return
   while (clock.now() < untilMs) {
@@ -118,8 +127,9 @@ export async function rejectAll(hands: Hands, alias: string, how: Answering): Pr
           note('by hand: rejected')
           reached('by hand: reject a sale')
         }
-    } catch {
+    } catch (error) {
       // Asked again a moment later.
+      if (!isNo(error)) blundered(error)
     }
   }
 }

@@ -15,7 +15,7 @@ import {
   SELLERS,
   type Weather,
 } from './plan.ts'
-import { fatalCallsOf, faultsOf } from './plan-faults.ts'
+import { fatalCallsOf, faultsOf, leftOnTheWay } from './plan-faults.ts'
 import { sceneOf } from './scenes.ts'
 
 const MORTALS: readonly string[] = [...REPLICAS, ...SELLERS.map(agentOf)]
@@ -37,11 +37,12 @@ export function planOf(seed: number): Plan {
     weather: weatherOf(draws),
     deeds: deedsOf(draws),
     deaths: deathsOf(draws),
-    fatalCalls: fatalCallsOf(fatal),
+    fatalCalls: [...fatalCallsOf(fatal), ...leftOnTheWay(random(`left on the way ${seed}`))],
     cues: cuesOf(random(`cues ${seed}`)),
-    faults: faultsOf(draws),
+    faults: faultsOf(draws, random(`late ${seed}`)),
     skewMs: draws.chance(0.3) ? Object.fromEntries(REPLICAS.map((name) => [name, draws.between(-1500, 1500)])) : {},
     old: draws.chance(0.5) ? REPLICAS.filter(() => draws.chance(0.4)) : [],
+    isSoldOnceMore: random(`last sale ${seed}`).chance(0.25),
   }
   const special = random(`scene ${seed}`)
   // Few faults beside what a scene does on purpose: it is to come to its end.

@@ -8,14 +8,22 @@ import { Broken, type Ledger } from './checks.ts'
 import { isQuiet } from './views.ts'
 import type { World } from './world.ts'
 
-/** Everything is looked at once more, whole. @returns how many orders ended how */
-export async function looksAtTheEnd(world: World, ledger: Ledger, gainedMsat: bigint): Promise<Readonly<Record<string, number>>> {
+/**
+ * Everything is looked at once more, whole.
+ * @param gainedMsat what the market's node has more than at the beginning @returns how many orders ended how
+ */
+export async function looksAtTheEnd(
+  world: World,
+  ledger: Ledger,
+  gainedMsat: () => bigint,
+  afterStep: () => void,
+): Promise<Readonly<Record<string, number>>> {
   const { simnet, pepper, engine } = world
   // What is written just then is not committed yet.
-  await engine.schedule.run({ until: () => isQuiet(world.views), untilMs: engine.schedule.now() + 10_000 })
+  await engine.schedule.run({ until: () => isQuiet(world.views), untilMs: engine.schedule.now() + 10_000, afterStep })
   const books = booksOf(ledger.events)
   const truth = truthFrom((sql) => simnet.rows(sql))
-  const [money] = moneyFaults(books, truth, gainedMsat)
+  const [money] = moneyFaults(books, truth, gainedMsat())
   if (money !== undefined) throw new Broken('money', money)
   const balances = new Map(
     simnet.control.balances().nodes.map(({ alias, onChainMsat, channelMsat }) => [alias, onChainMsat + channelMsat]),

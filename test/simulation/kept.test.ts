@@ -39,9 +39,16 @@ function poolOf(ran: number[]): Pick<Pool, 'run'> {
 
 const seeds = { from: 1, count: 10, lanes: 2, keepGoing: true }
 const commit = 'f480362'
+const wanted = { from: seeds.from, count: seeds.count, commit, isPinned: true }
+const same = (): string => commit
+const progress: Progress = {
+  done: [1],
+  failed: [],
+  sums: { seeds: 1, steps: 1, virtualMs: 1, faults: {}, edges: {}, statuses: {}, points: [] },
+}
 
 test('a run that was ended goes on with the seeds that are missing, and comes to the same sums and failures', async () => {
-  const kept = keptRun(join(folder, 'cache'), { ...seeds, commit })
+  const kept = keptRun(join(folder, 'cache'), wanted, same)
   expect(kept.read()).toBeUndefined()
   const whole = await runSeeds(poolOf([]), seeds, () => undefined)
   await runSeeds(poolOf([]), seeds, (_outcome, sums, progress) => {
@@ -58,19 +65,38 @@ test('a run that was ended goes on with the seeds that are missing, and comes to
   expect(kept.read()).toBeUndefined()
 })
 
-test('a run of other seeds or of other code does not go on with it', () => {
-  const progress: Progress = {
-    done: [1],
-    failed: [],
-    sums: { seeds: 1, steps: 1, virtualMs: 1, faults: {}, edges: {}, statuses: {}, points: [] },
-  }
-  keptRun(folder, { ...seeds, commit }).write(progress)
-  expect(keptRun(folder, { ...seeds, commit }).read()).toEqual(progress)
-  for (const other of [{ from: 2 }, { count: 11 }, { commit: 'ed40f93' }])
-    expect(keptRun(folder, { ...seeds, commit, ...other }).read()).toBeUndefined()
-  const changed = { ...seeds, commit: `${commit} with changes` }
-  keptRun(folder, changed).write(progress)
-  expect(keptRun(folder, changed).read()).toBeUndefined()
+test('a run of other seeds, of other code or of another market does not go on with it', () => {
+  keptRun(folder, wanted, same).write(progress)
+  expect(keptRun(folder, wanted, same).read()).toEqual(progress)
+  for (const other of [{ from: 2 }, { count: 11 }, { commit: 'ed40f93' }, { isPinned: false }, { sabotage: 'forgets' }])
+    expect(keptRun(folder, { ...wanted, ...other }, same).read()).toBeUndefined()
+  const changed = { ...wanted, commit: `${commit} with changes` }
+  keptRun(folder, changed, () => changed.commit).write(progress)
+  expect(keptRun(folder, changed, () => changed.commit).read()).toBeUndefined()
   writeFileSync(join(folder, 'run-1-10.json'), '{')
-  expect(keptRun(folder, { ...seeds, commit }).read()).toBeUndefined()
+  expect(keptRun(folder, wanted, same).read()).toBeUndefined()
+})
+
+test('what is broken on purpose goes on with its own kind, and takes nothing from an honest run', () => {
+  const sabotaged = { ...wanted, sabotage: 'forgets' }
+  const further = { ...progress, done: [1, 2] }
+  keptRun(folder, wanted, same).write(progress)
+  keptRun(folder, sabotaged, same).write(further)
+  expect(keptRun(folder, wanted, same).read()).toEqual(progress)
+  expect(keptRun(folder, sabotaged, same).read()).toEqual(further)
+  expect(keptRun(folder, { ...sabotaged, sabotage: 'settles' }, same).read()).toBeUndefined()
+})
+
+test('a run whose code changes on the way says so to its end, and nothing goes on with it', () => {
+  let present = commit
+  const kept = keptRun(folder, wanted, () => present)
+  kept.write(progress)
+  expect(kept.code()).toBe(commit)
+  present = `${commit} with changes`
+  kept.write({ ...progress, done: [1, 2] })
+  // What was done with it is not undone by taking it back.
+  present = commit
+  kept.write({ ...progress, done: [1, 2, 3] })
+  expect(kept.code()).toBe(`${commit} with changes`)
+  expect(keptRun(folder, wanted, same).read()).toBeUndefined()
 })

@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { checkedOut, codeBetween } from './checkout.ts'
+import { checkedOut } from './checkout.ts'
 import { planOf } from './draw-plan.ts'
 import { fetchPinned } from './pinned.ts'
 import type { Plan } from './plan.ts'
@@ -63,21 +63,27 @@ function poolOf(size: number): Pool {
   return sabotage === undefined ? pool : { ...pool, run: ({ plan }) => pool.run({ plan, sabotage }) }
 }
 
+/** @returns whether every worker has ended as it was told to */
+function closed(pool: Pool): boolean {
+  for (const stray of pool.strays()) console.log(`It ended by itself: ${stray}.`)
+  pool.close()
+  return pool.strays().length === 0
+}
+
 async function one(plan: Plan): Promise<boolean> {
   const pool = poolOf(1)
   const outcome = await pool.run({ plan })
   if (values.trace) console.log([...outcome.diary, '', 'The last steps:', ...outcome.recent].join('\n'))
   console.log(line(outcome))
   if (outcome.broken && !values.trace) tell(outcome)
-  pool.close()
-  return !outcome.broken
+  return closed(pool) && !outcome.broken
 }
 
 async function many(first: number, count: number, lanes: number): Promise<boolean> {
   const pool = poolOf(lanes)
   const begun = performance.now()
   const commit = checkedOut()
-  const kept = keptRun(cache, { from: first, count, commit })
+  const kept = keptRun(cache, { from: first, count, commit, sabotage, isPinned: missing === undefined }, checkedOut)
   const before = values.continue ? kept.read() : undefined
   if (values.continue) console.log(before ? `It goes on after ${before.done.length} seeds.` : 'There is nothing to go on with.')
   const seeds = { from: first, count, lanes, keepGoing: values['keep-going'] }
@@ -88,15 +94,23 @@ async function many(first: number, count: number, lanes: number): Promise<boolea
   }
   const run = await runSeeds(pool, seeds, tellOne, before)
   if (isWhole(run)) kept.remove()
-  const { sums, failed } = run
-  const worst = failed.find((outcome) => !isWorkerLost(outcome))
+  const worst = run.failed.find((outcome) => !isWorkerLost(outcome))
   if (worst) await explain(pool, worst)
-  pool.close()
+  const isClosed = closed(pool)
+  const code = kept.code()
+  if (code !== commit) console.log('The code has changed while it ran: it was not one market, and no run goes on with this one.')
+  conclude(run, code)
+  return isClosed && hasPassed(run)
+}
+
+/** Writes the page, where there is to be one, and says what became of all seeds. */
+function conclude(run: Run, commit: string): void {
+  const { sums, failed, count } = run
   const gaps = sums.missing()
   const page = pageOf(run)
   if (page !== undefined) {
     mkdirSync(dirname(page), { recursive: true })
-    writeFileSync(page, report(run, { commit: codeBetween(commit, checkedOut()), on: new Date() }))
+    writeFileSync(page, report(run, { commit, on: new Date() }))
   }
   if (page !== undefined || !isWhole(run) || values['keep-going']) {
     for (const gap of gaps) console.log(gap)
@@ -108,12 +122,11 @@ async function many(first: number, count: number, lanes: number): Promise<boolea
   console.log(
     `${sums.seeds()} seeds, ${failed.length} failed${failed.length > 0 ? `: ${failed.map(({ plan }) => plan.seed).join(', ')}` : ''}; ${gaps.length} things not reached.`,
   )
-  return hasPassed(run)
 }
 
-/** The page among the documents is of a whole run of enough seeds, or stays as it is. */
+/** The page among the documents is of a whole run of enough seeds with the market that there is, or stays as it is. */
 function pageOf(run: Run): string | undefined {
-  if (!isWhole(run)) return undefined
+  if (!isWhole(run) || sabotage !== undefined) return undefined
   if (run.count >= WHOLE) return join(root, 'docs/simulation.md')
   return values.report ? join(cache, 'simulation.md') : undefined
 }

@@ -2,6 +2,7 @@ import type { Random } from '@penstock/adapters/seeded/random.ts'
 import type { Door, DoorAnswer } from '@penstock/gateway/door.contract.ts'
 import { Fault } from '@penstock/kernel/result.ts'
 import type { Clock } from '@penstock/ports/clock.ts'
+import { OpenRefused } from '@penstock/ports/lightning.ts'
 import { within } from '@penstock/ports/within.ts'
 
 /** The gateways that stand now, as the world outside reaches them: any of them, and none for long. */
@@ -24,14 +25,37 @@ export class Idle extends Error {
   override readonly name = 'Idle'
 }
 
+type Said = NonNullable<DoorAnswer['errors']>[number]
+
+/** An error of ours where a yes, a no or a fault was due. */
+class Blunder extends Error {
+  override readonly name = 'Blunder'
+}
+
+/**
+ * A wish that was not granted, as whoever wished it takes it: refused by the market or by one's own node, or never heard.
+ * Anything else is nobody's to swallow.
+ */
+export const isNo = (error: unknown): boolean => NOES.some((no) => error instanceof no)
+const NOES = [Refused, Idle, Fault, OpenRefused] as const
+
 const PATIENCE_MS = 20_000
 
-export function openMarket(clock: Clock, draws: Random): Market {
+/** @param blundered is told of each answer that is none, whoever asked */
+export function openMarket(clock: Clock, draws: Random, blundered: (error: unknown) => void): Market {
   const open = new Map<string, { readonly door: Door; readonly died: Promise<never> }>()
   const call: Market['call'] = async (ask) => {
     if (open.size === 0) throw new Fault('no gateway stands')
     const { door, died } = draws.pick([...open.values()])
-    return within(clock, PATIENCE_MS, Promise.race([ask(door), died]))
+    try {
+      const answer = await within(clock, PATIENCE_MS, Promise.race([ask(door), died]))
+      const error = blunderIn(answer)
+      if (error) blundered(error)
+      return answer
+    } catch (error) {
+      if (!isNo(error)) blundered(error)
+      throw error
+    }
   }
   return {
     opened(process, door, died) {
@@ -46,9 +70,21 @@ export function openMarket(clock: Clock, draws: Random): Market {
   }
 }
 
+/** What a gateway did not foresee leaves it with its name before it. A fault is one that whoever asks again may not meet. */
+const UNFORESEEN = /^(?!Fault: )\w+: /
+
+function blunderIn(answer: unknown): Blunder | undefined {
+  if (typeof answer !== 'object' || answer === null || !('errors' in answer)) return undefined
+  const { errors } = answer as DoorAnswer // nothing else that is asked has errors
+  const own = errors?.find((error) => isOurs(error) && UNFORESEEN.test(error.message))
+  return own && new Blunder(own.message)
+}
+
+const isOurs = ({ extensions }: Said): boolean => extensions['code'] === 'INTERNAL_SERVER_ERROR'
+
 function dataOf<T>({ data, errors }: DoorAnswer): T {
   const [error] = errors ?? []
-  if (error?.extensions['code'] === 'INTERNAL_SERVER_ERROR') throw new Fault(error.message)
+  if (error && isOurs(error)) throw UNFORESEEN.test(error.message) ? new Blunder(error.message) : new Fault(error.message)
   if (error) throw new Refused(error.message)
   return data as T // the caller names the fields that it asked for
 }

@@ -1,7 +1,7 @@
 import type { Behaviour } from '@penstock/adapters/simnet/nodes.ts'
 import type { Event } from '@penstock/runtime/service.ts'
 import type { Stroke } from './cues.ts'
-import { Refused } from './market.ts'
+import { isNo, Refused } from './market.ts'
 import { type Stage, subjectOf } from './stage.ts'
 import { people } from './strokes-people.ts'
 import { events } from './strokes-world.ts'
@@ -12,6 +12,8 @@ export type Performance = {
   begin(stage: Stage): void
   /** Looks at what was told since; between steps. */
   see(): void
+  /** Nobody acts any more, whatever is told. */
+  end(): void
   readonly isOver: () => boolean
 }
 
@@ -37,6 +39,7 @@ export function performance(): Performance {
     } catch (error) {
       // Whoever is told no has done it all the same.
       if (error instanceof Refused) on.world.reached(`stroke: ${does}`)
+      if (!isNo(error)) on.world.blunders.push(error)
       on.world.diary.note(`on cue: ${does}: ${error instanceof Refused ? error.message : String(error)}`)
     } finally {
       busy -= 1
@@ -65,6 +68,9 @@ export function performance(): Performance {
         seen += 1
         look(stage, event)
       }
+    },
+    end() {
+      stage = undefined
     },
     isOver: () => busy === 0,
   }

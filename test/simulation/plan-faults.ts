@@ -2,8 +2,21 @@ import type { FaultKind, FaultPlan } from '@penstock/adapters/seeded/faults.ts'
 import type { Death } from '@penstock/adapters/seeded/mortal.ts'
 import type { Random } from '@penstock/adapters/seeded/random.ts'
 
+/** What comes late. An orphan's occasion is a death with the call on its way, which is rare enough. */
+const LATE_RATES = {
+  appendLate: 0.02,
+  appendOrphan: 0.7,
+  publishLate: 0.01,
+  publishOrphan: 0.7,
+  statementLate: 0.01,
+  leaseLate: 0.01,
+  leaseOrphan: 0.7,
+  lightningLate: 0.05,
+  lightningOrphan: 0.7,
+} as const
+
 /** How often a fault strikes where it is switched on; calls are many and dangerous ones are few. */
-const RATES: Readonly<Record<FaultKind, number>> = {
+const RATES: Readonly<Record<Exclude<FaultKind, keyof typeof LATE_RATES>, number>> = {
   slow: 0.003,
   frozen: 0.0002,
   killBefore: 0.0005,
@@ -35,14 +48,18 @@ const RATES: Readonly<Record<FaultKind, number>> = {
   watchRepeat: 0.02,
 }
 
-export function faultsOf(random: Random): FaultPlan {
+/** @param late draws what comes late, in a plan in which anything fails */
+export function faultsOf(random: Random, late: Random): FaultPlan {
   if (random.chance(0.05)) return {}
-  // Every rate has a name of the table.
-  const kinds = Object.entries(RATES) as readonly (readonly [FaultKind, number])[]
-  return Object.fromEntries(
-    kinds.filter(() => random.chance(0.4)).map(([kind, rate]) => [kind, rate * random.pick([0.5, 1, 1, 3])]),
-  )
+  return { ...someOf(RATES, random), ...someOf(LATE_RATES, late) }
 }
+
+const someOf = (rates: Readonly<Partial<Record<FaultKind, number>>>, random: Random): FaultPlan =>
+  Object.fromEntries(
+    Object.entries(rates)
+      .filter(() => random.chance(0.4))
+      .map(([kind, rate]) => [kind, rate * random.pick([0.5, 1, 1, 3])]),
+  )
 
 /** Calls that so few seeds come to that neither a rate nor an instant finds them, and how often each is fatal in a plan. */
 export const RARE_CALLS: Readonly<Record<string, number>> = {
@@ -76,4 +93,12 @@ export const fatalCallsOf = (random: Random): readonly Death[] =>
     (['before', 'after'] as const)
       .filter(() => random.chance(chance))
       .map((when) => ({ point, when, visit: random.pick([1, 1, 1, 2, 3]) })),
+  )
+
+/** Calls that every process makes again and again: whoever dies with one on its way may leave it to come late. */
+const LEFT_ON_THE_WAY: Readonly<Record<string, number>> = { 'store.append': 0.3, 'bus.publish': 0.3, 'leases.hold': 0.1 }
+
+export const leftOnTheWay = (random: Random): readonly Death[] =>
+  Object.entries(LEFT_ON_THE_WAY).flatMap(([point, chance]) =>
+    random.chance(chance) ? [{ point, when: 'before' as const, visit: random.between(1, 60) }] : [],
   )

@@ -73,6 +73,8 @@ export type Plan = {
   readonly skewMs: Readonly<Record<string, number>>
   /** Processes that run with the pinned earlier contracts. */
   readonly old: readonly string[]
+  /** In the end, when everything has come to rest, somebody new sells and somebody buys. It costs as much as a third of a seed, so that few plans have it. */
+  readonly isSoldOnceMore: boolean
 }
 
 /** Every service runs twice. */
@@ -84,3 +86,5 @@ export const agentOf = (alias: string): string => `agent.${alias}`
 
 export const BUSY_MS = 12_000
 export const REST_WITHIN_MS = 240_000
+/** A seed takes some ten thousand steps; one that takes so many is not alive, even if its clock stands still. */
+export const MOST_STEPS = 400_000

@@ -6,7 +6,8 @@ import { sqlProgress } from '@penstock/adapters/sql/progress.ts'
 import { sqlRecords } from '@penstock/adapters/sql/records.ts'
 import { sqlTimers } from '@penstock/adapters/sql/timers.ts'
 import { Fault } from '@penstock/kernel/result.ts'
-import { journalFile, runAgent, termsOf } from './sellers.ts'
+import type { SellerTerms } from '@penstock/seller-agent/terms.ts'
+import { journalFile, runAgent } from './sellers.ts'
 import { agentOf, BUSY_MS, type SERVICES } from './plan.ts'
 import type { Home, startReplica } from './replica.ts'
 import { countedStore, openOvertakings, openShifts, type Overtakings, watched } from './noticed.ts'
@@ -19,7 +20,7 @@ export type Starts = { readonly today: Start; readonly pinned: Start | undefined
 /** Keeps processes alive: whoever died is started again after a while, as a cluster does. */
 export type Cradle = {
   replica(name: string): void
-  agent(alias: string, index: number, apiKey: string): void
+  agent(alias: string, terms: SellerTerms, apiKey: string): void
   kill(name: string, awayMs: number): void
   /** It stands still for so long, and nobody notices. */
   freeze(name: string, ms: number): void
@@ -88,7 +89,7 @@ export function openCradle(world: World, starts: Starts): Cradle {
 
   return {
     replica: (name) => begin(name, (process) => beginReplica(name, process)),
-    agent: (alias, index, apiKey) => begin(agentOf(alias), agentFor(world, alias, index, apiKey)),
+    agent: (alias, terms, apiKey) => begin(agentOf(alias), agentFor(world, alias, terms, apiKey)),
     kill: (name, away) => end(name, away, 'process killed as planned'),
     freeze(name, ms) {
       if (alive(name)) reached('process that stood still as planned')
@@ -99,9 +100,8 @@ export function openCradle(world: World, starts: Starts): Cradle {
 }
 
 /** A seller's agent, one life after the other; its file outlives them all. */
-function agentFor({ plan, simnet, market, diary }: World, alias: string, index: number, apiKey: string) {
+function agentFor({ simnet, market, diary }: World, alias: string, terms: SellerTerms, apiKey: string) {
   const file = journalFile()
-  const seller = plan.sellers[index] ?? { standing: true, isScarce: false }
   return (process: Mortal): Promise<void> =>
     runAgent({
       process,
@@ -109,7 +109,7 @@ function agentFor({ plan, simnet, market, diary }: World, alias: string, index: 
       market,
       file,
       apiKey,
-      terms: termsOf(index, seller),
+      terms,
       feeRate: (blocks) => chainFor(process, simnet.chain()).feeRate(blocks),
       log: diary.logOf(process.name),
     })

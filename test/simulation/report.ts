@@ -1,6 +1,6 @@
 import { orderStatuses } from '@penstock/kernel/order-status.ts'
 import { allEdges } from './edges.ts'
-import { NETWORK_EVERY, VIEWS_EVERY } from './invariants.ts'
+import { LOOKS, NETWORK_EVERY, VIEWS_EVERY } from './invariants.ts'
 import { OCCASIONS } from './reached.ts'
 import { isWhole, type Run } from './run-seeds.ts'
 import { MOMENTS } from './tally.ts'
@@ -43,15 +43,18 @@ All services, two processes of each, three sellers with their agents, buyers, op
 process on a simulated clock. The seed decides everything: what people do, what goes wrong, who dies at which call, and in
 which order things happen.
 
-- After every step: nobody touched the real clock, no process ended by itself, no rejection was unheard, nothing is parked;
-  and where facts were appended, each is folded and checked with its hashes, and money is compared with what the simulated
-  network itself knows.
+- After every step: nobody touched the real clock, no process ended by itself, no rejection was unheard, nobody was answered
+  with a mistake of the program, nothing is parked; and where facts were appended, each is folded and checked with its hashes,
+  an incident that was noted has a cause in the network, and money is compared with what the simulated network itself knows.
 - Every ${NETWORK_EVERY} steps: money once more where the network has changed meanwhile without a fact.
-- Every ${LOOK_EVERY_MS} ms of simulated time: no hold has passed its height while a guard stood.
-- Every ${VIEWS_EVERY} steps: no read model knows what nobody has appended.
+- Every ${LOOK_EVERY_MS} ms of simulated time: no hold has passed its height while a guard stood. Payments that the market's own
+  node holds and that were to be taken or given back, or are at their last height, have ended in time, whatever the streams say.
+- Every ${VIEWS_EVERY} steps, or at the next one at which nobody's transaction is open: no read model knows what nobody has
+  appended, ${number(faults.get(LOOKS) ?? 0)} looks in all.
 - What is looked at less often than after every step reads the network, the holds or the read models whole, which would take
   longer than the step itself.
-- Once the faults stop everything has to come to rest; then money, ledger, streams and read models are compared, whole.
+- Once the faults stop everything has to come to rest; then money, ledger, streams and read models are compared, whole. In one
+  seed of four a new seller comes then, and one more channel is sold and paid for.
 
 - ${number(seeds)} seeds from ${number(from)} on, run on ${on.toISOString().slice(0, 10)} with the code of commit ${commit}: ${number(sums.steps())} steps, ${number(Math.round(sums.virtualMs() / 3_600_000))} hours of simulated time.
 - ${failed.length === 0 ? 'No seed failed.' : `${number(failed.length)} failed: ${failed.map(({ plan, broken }) => `seed ${plan.seed} (${broken?.invariant})`).join(', ')}.`}
@@ -79,7 +82,9 @@ ${Object.entries(OCCASIONS)
 
 ## Deaths
 
-A process dies before its call is carried out, or after it and before its answer.
+A process dies before its call is carried out, or after it and before its answer; a death after a call that failed is neither.
+What was on its way may come to its server after the death of who sent it (\`…Orphan\` above), and what was given up after its
+sender has gone on (\`…Late\`).
 
 ${table(
   ['call', ...MOMENTS],

@@ -8,6 +8,7 @@ import { Broken, follow, type Ledger } from './checks.ts'
 import type { Edges } from './edges.ts'
 import { hasReadAll, looksAtTheEnd } from './ending.ts'
 import { invariants } from './invariants.ts'
+import { sellOnceMore } from './last-sale.ts'
 import { seedLibraries, warmUp } from './libraries.ts'
 import { type Performance, performance } from './perform.ts'
 import { openCradle, type Starts } from './processes.ts'
@@ -34,6 +35,11 @@ export type Outcome = {
 
 /** Longer than anybody who may be waited for takes here. */
 const WAITING_MS = 60_000
+/** From one look for rest to the next, with blocks between them: as long as something is under way, and when only leases are. */
+const UNHURRIED_MS = 2000
+const HURRIED_MS = 400
+/** From a new seller's account to its payout. A process may stand still for 40 s of it. */
+const SOLD_WITHIN_MS = 120_000
 
 /** One seed from its first step to its last. Nothing in it reads the real clock or real randomness. */
 export async function runPlan(plan: Plan, starts: Starts, sabotage: Sabotage = (world) => world): Promise<Outcome> {
@@ -100,13 +106,20 @@ async function live(
     const cues = performance()
     const afterStep = invariants(world, cradle, ledger, cues, { touched, rejected })
     const told = settled(tell(world, cradle, ledger, cues))
-    await runTo(world, () => told.is() !== undefined, world.plan.busyMs + 120_000, afterStep)
+    await runTo(world, () => told.is() !== undefined, world.plan.busyMs + 120_000, afterStep, 'the people did not come to an end')
     told.check()
-    await comeToRest(world, ledger, cues, afterStep)
-    const statuses = await looksAtTheEnd(world, ledger, marketMsat(world) - before)
-    // What the last looks waited for took steps of its own.
-    const [parked] = world.diary.parked
-    if (parked !== undefined) throw new Broken('nothing is parked', parked)
+    await comeToRest(world, ledger, cues, afterStep, 'nothing hangs')
+    cues.end()
+    if (world.plan.isSoldOnceMore) {
+      const sold = settled(sellOnceMore(world, cradle, ledger))
+      await runTo(world, () => sold.is() !== undefined, SOLD_WITHIN_MS, afterStep, 'nobody can buy any more')
+      sold.check()
+    }
+    await comeToRest(world, ledger, cues, afterStep, 'leases are over')
+    const statuses = await looksAtTheEnd(world, ledger, () => marketMsat(world) - before, afterStep)
+    // What the last looks set off is heard of a moment later.
+    await world.engine.schedule.run({ maxSteps: 0 })
+    afterStep()
     return statuses
   } finally {
     process.off('unhandledRejection', onRejection)
@@ -128,10 +141,17 @@ function settled(promise: Promise<void>) {
   }
 }
 
-async function runTo(world: World, until: () => boolean, withinMs: number, afterStep: () => void): Promise<void> {
+/** @param otherwise what is wrong where it does not come to that in time */
+async function runTo(
+  world: World,
+  until: () => boolean,
+  withinMs: number,
+  afterStep: () => void,
+  otherwise: string,
+): Promise<void> {
   const { schedule } = world.engine
   const end = await schedule.run({ until, untilMs: schedule.now() + withinMs, afterStep })
-  if (end !== 'until') throw new Broken('liveness', `the people did not come to an end within ${withinMs} ms (${end})`)
+  if (end !== 'until') throw new Broken('liveness', `${otherwise}: not within ${withinMs} ms (${end})`)
 }
 
 /** Read models of the pinned release that today's does not go on with: its gateways are gone by then. */
@@ -141,11 +161,17 @@ const LEFT = ['gateway.orders.v1']
  * No fault strikes any more: within a bounded time everything has to come to its end, or to wait for somebody who can be
  * named. A hold that nothing proves ends at its last height and a lease after its blocks, so blocks come faster now.
  */
-async function comeToRest(world: World, ledger: Ledger, cues: Performance, afterStep: () => void): Promise<void> {
+async function comeToRest(
+  world: World,
+  ledger: Ledger,
+  cues: Performance,
+  afterStep: () => void,
+  enough: 'nothing hangs' | 'leases are over',
+): Promise<void> {
   const { schedule } = world.engine
   const begun = schedule.now()
   for (;;) {
-    await schedule.run({ untilMs: schedule.now() + 2000, afterStep })
+    await schedule.run({ untilMs: schedule.now() + (enough === 'nothing hangs' ? UNHURRIED_MS : HURRIED_MS), afterStep })
     const truth = truthFrom((sql) => world.simnet.rows(sql))
     const waits = waitsOf(ledger.asking(), { at: schedule.now(), height: truth.height })
     const held = heldAtMarket(truth).map(({ payment_hash }) => `${payment_hash} hangs at the market`)
@@ -153,7 +179,7 @@ async function comeToRest(world: World, ledger: Ledger, cues: Performance, after
     const isOver = cues.isOver() && hanging.length === 0 && world.bus.undelivered(LEFT) === 0
     const isDone = isOver && (await hasReadAll(world, ledger))
     const waited = schedule.now() - begun
-    if (isDone && (waits.length === 0 || waited > WAITING_MS)) return
+    if (isDone && (enough === 'nothing hangs' || waits.length === 0 || waited > WAITING_MS)) return
     if (waited > world.plan.restWithinMs) throw new Broken('liveness', unrest(world, hanging))
     // Nothing else is waited for than that leases end.
     const isLeased = waits.length > 0 && hanging.length === 0

@@ -1,5 +1,9 @@
+import { Fault } from '@penstock/kernel/result.ts'
 import { type Sabotage, told, withNode } from './sabotage-tools.ts'
 import type { World } from './world.ts'
+
+/** As long as a payment may be held. */
+const HOLD_BLOCKS = 147
 
 /** Holds that are not treated as they should be. */
 export const guards: Readonly<Record<string, Sabotage>> = {
@@ -52,6 +56,21 @@ export const guards: Readonly<Record<string, Sabotage>> = {
       },
     }))
   },
+  /** Its node takes no cancellation, and is well. */
+  'cannot give back': (world) =>
+    withNode(world, (node) => ({ ...node, holds: { ...node.holds, cancel: () => Promise.reject(new Fault('not now')) } })),
+  /** Its node takes no preimage, and is well. */
+  'cannot take its money': (world) =>
+    withNode(world, (node) => ({ ...node, holds: { ...node.holds, settle: () => Promise.reject(new Fault('not now')) } })),
+  /** What was proven in time is not taken, since somebody reads a height that is none. */
+  'thinks it too late': (world) =>
+    withNode(world, (node) => ({
+      ...node,
+      async info() {
+        const info = await node.info()
+        return told(world, 'SettleRequested').length > 0 ? { ...info, height: info.height + HOLD_BLOCKS } : info
+      },
+    })),
   /** As soon as something is held settlement gets no answer of its node, and hears of no block. */
   'sleeps over its holds': (world) => {
     const isAsleep = () => told(world, 'HoldHeld').length > 0

@@ -4,6 +4,7 @@ import { fetchPinned, PINNED } from './pinned.ts'
 import type { FaultKind } from '@penstock/adapters/seeded/faults.ts'
 import { planOf } from './draw-plan.ts'
 import type { Cue } from './cues.ts'
+import { LOOKS, VIEWS_EVERY } from './invariants.ts'
 import { type Plan, SELLERS, type Weather } from './plan.ts'
 import { openPool, type Pool } from './pool.ts'
 import type { Outcome } from './run-plan.ts'
@@ -61,6 +62,11 @@ describe(`${SEEDS} seeds of people, faults, deaths and re-orgs`, () => {
     expect(sold.length).toBeGreaterThan(SEEDS / 4)
   })
 
+  test('have their read models looked at as often as is said', () => {
+    // While a transaction is open nobody can look, and what falls due meanwhile is one look.
+    expect(sums.faults.get(LOOKS)).toBeGreaterThan((0.85 * sums.steps()) / VIEWS_EVERY)
+  })
+
   test('meet the faults of every server, of processes and of people', () => {
     expect(OFTEN.filter((what) => !sums.faults.has(what))).toEqual([])
   })
@@ -103,6 +109,7 @@ const quiet: Plan = {
   faults: {},
   skewMs: {},
   old: [],
+  isSoldOnceMore: true,
 }
 
 const soon = { restWithinMs: 40_000 }
@@ -119,7 +126,7 @@ const lastHeightAlone: Cue = {
 
 describe('what the checks notice', () => {
   test('an honest market sells', { timeout: 600_000 }, async () => {
-    expect(await pool.run({ plan: quiet })).toMatchObject({ broken: undefined, statuses: { CHANNEL_MONITORING_FINISHED: 1 } })
+    expect(await pool.run({ plan: quiet })).toMatchObject({ broken: undefined, statuses: { CHANNEL_MONITORING_FINISHED: 2 } })
   })
 
   test.each([
@@ -134,6 +141,9 @@ describe('what the checks notice', () => {
     ['is silent at the last height', 'no hold passes its height', { cues: [lastHeightAlone] }],
     ['is silent and waits', 'no hold passes its height', { cues: [lastHeightAlone] }],
     ['speaks a few blocks late', 'no hold passes its height', { cues: [lastHeightAlone] }],
+    ['cannot give back', 'what has to end ends', { busyMs: 20_000, weather: SELLERS.map(neverOpens) }],
+    ['cannot take its money', 'what has to end ends', {}],
+    ['thinks it too late', 'incidents have causes', {}],
     ['lets a msat slip', 'balances', {}],
     ['changes a fact', 'streams', {}],
     ['sets a message aside', 'nothing is parked', {}],
@@ -143,6 +153,9 @@ describe('what the checks notice', () => {
     ['shows another height', 'read models say what was told', {}],
     ['shows what is not so', 'read models', {}],
     ['does not listen', 'liveness', soon],
+    ['fails its buyers', 'nobody is answered with an error', {}],
+    ['sells only once', 'liveness', {}],
+    ['is careless in the end', 'no rejection goes unheard', {}],
     ['reads the clock', 'only the seed decides', {}],
     ['makes a date of now', 'only the seed decides', {}],
     ['draws itself', 'only the seed decides', {}],

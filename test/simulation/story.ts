@@ -34,15 +34,15 @@ export async function tell(world: World, cradle: Cradle, ledger: Ledger, perform
   const opening = clock.now() + OPENING_MS
   const buyerKey = await patiently(clock, opening, () => openAccount(world, ids, 'buyer@people.invalid'))
   const sellers = new Map<string, { key: string; pubkey: string }>()
-  for (const [index, { alias }] of plan.sellers.entries()) {
+  for (const [index, seller] of plan.sellers.entries()) {
+    const { alias } = seller
     const key = await openAccount(world, ids, `${alias}@people.invalid`)
     const pubkey = simnet.control.nodes().find((node) => node.alias === alias)?.pubkey ?? ''
     sellers.set(alias, { key, pubkey })
     const by = { by: 'operator', reason: 'One of the first sellers.' }
     if (index < 2) await command(market, ask(sellerContract, pubkey, 'GrantRails', by))
-    const seller = plan.sellers[index]
-    if (seller?.answers === 'accepts' || seller?.standing) cradle.agent(alias, index, key)
-    else if (seller) await offerByHand(world, { key, pubkey, alias }, termsOf(index, seller))
+    if (seller.answers === 'accepts' || seller.standing) cradle.agent(alias, termsOf(index, seller), key)
+    else await offerByHand(world, { key, pubkey, alias }, termsOf(index, seller))
   }
   await until(world, opening, () => market.graphql(PRICE, {}))
   diary.note('the market is open')
@@ -50,13 +50,14 @@ export async function tell(world: World, cradle: Cradle, ledger: Ledger, perform
   engine.faults.on()
   const untilMs = clock.now() + plan.busyMs
   const note = (text: string): void => diary.note(text)
-  const hands: Hands = { clock, market, draws: random.fork('hands'), untilMs, sellers, note, reached }
+  const blundered = (error: unknown): void => void world.blunders.push(error)
+  const hands: Hands = { clock, market, draws: random.fork('hands'), untilMs, sellers, note, reached, blundered }
   const bought = new Map<string, Bought>()
   performance.begin({ world, cradle, ledger, draws: random.fork('strokes'), sellers, bought, invoices: new Map() })
   const sky = { simnet, clock, draws: random.fork('sky'), note, reached, paidFor: () => fundingsPaidFor(ledger) }
   await Promise.all([
     ...plan.purchases.map((purchase) =>
-      buy({ clock, market, control: simnet.control, untilMs, bought, reached }, purchase, buyerKey, note),
+      buy({ clock, market, control: simnet.control, untilMs, bought, reached, blundered }, purchase, buyerKey, note),
     ),
     ...plan.weather.map((weather) => happen(sky, weather)),
     ...plan.deeds.map((deed) => doByHand(hands, deed)),
@@ -101,7 +102,7 @@ async function until(world: World, untilMs: number, look: () => Promise<unknown>
 }
 
 /** An account with its dashboard token, past the form with the password, whose hash takes a real thread. */
-async function openAccount({ market, pepper, engine }: World, ids: Ids, email: string): Promise<string> {
+export async function openAccount({ market, pepper, engine }: World, ids: Ids, email: string): Promise<string> {
   const { clock } = engine.schedule
   const token = newCredential('pdt_', ids)
   const accountId = ids.uuid()

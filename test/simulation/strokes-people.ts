@@ -1,6 +1,7 @@
 import { attestationText } from '@penstock/bitcoin/attestation.ts'
 import { offer as offerContract, seller as sellerContract } from '@penstock/contracts/matching.ts'
 import { order as orderContract } from '@penstock/contracts/order.ts'
+import { Fault } from '@penstock/kernel/result.ts'
 import { ask } from '@penstock/runtime/service.ts'
 import type { StrokeName } from './cues.ts'
 import { command } from './deeds.ts'
@@ -167,6 +168,6 @@ async function nameFresh(stage: Stage, subject: Subject, much: number, { baseFee
   await channels.publish(funding)
   // Its own claim of it is the market's to refuse.
   await name(stage, subject, much, funding.outpoint).catch((error: unknown) => {
-    throw error instanceof Refused ? error : new Refused(String(error))
+    throw error instanceof Fault ? new Refused(String(error)) : error
   })
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { planOf } from './draw-plan.ts'
 import { allEdges } from './edges.ts'
+import { LOOKS } from './invariants.ts'
 import { RARE_CALLS } from './plan-faults.ts'
 import { OCCASIONS } from './reached.ts'
 import { hasPassed, report, WHOLE } from './report.ts'
@@ -118,6 +119,14 @@ const made = { commit: 'abc1234 with changes', on: new Date(Date.UTC(2026, 0, 31
 test('the report has a row for everything that can be reached, also for what was not', () => {
   const text = report({ from: 1, count: 0, sums: tally(), failed: [] }, made)
   for (const name of names) expect(text).toContain(`| ${name.slice(name.indexOf(': ') + 1).trim()} | 0 |`)
+})
+
+test('the report says how often the read models were looked at', () => {
+  const sums = tally()
+  sums.add({ ...outcome(names, reachable), faults: { [LOOKS]: 1234 } })
+  expect(report({ from: 1, count: 1, sums, failed: [] }, made)).toMatch(
+    /no read model knows what nobody has\s+appended, 1,234 looks in all/,
+  )
 })
 
 test('the report says which code ran, what failed and what was not reached', () => {

@@ -1,4 +1,4 @@
-import type { Mortal } from '@penstock/adapters/seeded/mortal.ts'
+import type { Apply, Mortal } from '@penstock/adapters/seeded/mortal.ts'
 
 /**
  * What keeps processes from their own work: a start, standing still, and servers that do not answer. A bus or a lease that
@@ -12,6 +12,9 @@ export type Troubles = {
 }
 
 const SERVERS = ['chain.', 'lightning.', 'store.', 'sql.']
+/** Calls that a server which is up always answers: one that it fails by itself, struck by nothing, excuses nobody. */
+const isAnsweredWhenUp = (point: string): boolean =>
+  point.startsWith('chain.') || point.startsWith('lightning.holds.') || point === 'lightning.info'
 /** Most calls take 50 ms at the most, and a few of them wait for each other at the database. */
 const SLOW_MS = 250
 
@@ -33,8 +36,12 @@ const GUARD_LOOKS = 'lightning.holds.held'
 const isAwaited = (point: string, { hasLooked }: Of): boolean =>
   point === 'store.append' || (point === 'sql.commit' && !hasLooked)
 
-export function openTroubles(now: () => number): Troubles {
+/** @param isNodeUp whether the market's own node is there to answer */
+export function openTroubles(now: () => number, isNodeUp: () => boolean): Troubles {
   const all = new Map<string, Of>()
+  const isExcuse = (point: string, isOwnFault: boolean): boolean =>
+    SERVERS.some((server) => point.startsWith(server)) &&
+    !(isOwnFault && isAnsweredWhenUp(point) && (point.startsWith('chain.') || isNodeUp()))
   const end = (of: Of, call: { readonly sinceMs: number }, hasFailed: boolean): void => {
     of.pending.delete(call)
     if (hasFailed || now() - call.sinceMs > SLOW_MS) of.troubledMs = Math.max(of.troubledMs, now())
@@ -60,9 +67,10 @@ export function openTroubles(now: () => number): Troubles {
           const call = { sinceMs: now() }
           of.hasLooked ||= point === GUARD_LOOKS
           of.pending.add(call)
-          const answer = process.call(point, apply, options)
+          const applied = noted(apply)
+          const answer = process.call(point, applied.apply, options)
           const finish = (hasFailed: boolean): void => {
-            end(of, call, hasFailed && SERVERS.some((server) => point.startsWith(server)))
+            end(of, call, hasFailed && isExcuse(point, applied.hasFailed()))
             if (isAwaited(point, of)) noteWrite(of, point, hasFailed)
           }
           answer.then(
@@ -79,5 +87,24 @@ export function openTroubles(now: () => number): Troubles {
       for (const { sinceMs } of of.pending) if (now() - sinceMs > SLOW_MS) return now()
       return of.troubledMs
     },
+  }
+}
+
+/** The same call, with whether it failed where it was carried out; else it failed on its way. */
+function noted<T>(apply: Apply<T>): { readonly apply: Apply<T>; readonly hasFailed: () => boolean } {
+  let hasFailed = false
+  const failed = (): void => void (hasFailed = true)
+  return {
+    apply(lateMs) {
+      try {
+        const answer = apply(lateMs)
+        if (answer instanceof Promise) answer.catch(failed)
+        return answer
+      } catch (error) {
+        failed()
+        throw error
+      }
+    },
+    hasFailed: () => hasFailed,
   }
 }

@@ -33,8 +33,9 @@ type Compared = { readonly revision: number; readonly view: object | undefined }
  * Read models may lag behind the streams, and never know what nobody has appended; what they show of an order is at every
  * moment what the facts say that they have read. Only what has gone on since the last look is compared. What a stream's
  * progress is not kept of any more is finished, and compared at the end.
+ * @returns a look; whether it could be taken, which it cannot while somebody's transaction is open
  */
-export function viewsAsTold({ views }: World, ledger: Ledger): () => void {
+export function viewsAsTold({ views }: World, ledger: Ledger): () => boolean {
   const streams = new Map<string, Event[]>()
   const compared = new Map<string, Compared>()
   let [seen, areMade] = [0, false]
@@ -46,7 +47,8 @@ export function viewsAsTold({ views }: World, ledger: Ledger): () => void {
       else streams.set(stream, [event])
     }
     seen = ledger.events.length
-    if (!isQuiet(views) || !(areMade ||= hasTables(views))) return
+    if (!isQuiet(views)) return false
+    if (!(areMade ||= hasTables(views))) return true
     for (const { consumer, stream, revision } of views.rows<Progress>(
       'SELECT consumer, stream, revision FROM progress_streams',
     )) {
@@ -63,6 +65,7 @@ export function viewsAsTold({ views }: World, ledger: Ledger): () => void {
       const [wrong] = differencesOf(views, events.slice(0, revision + 1), view, isLast ? ledger.state(stream) : undefined)
       if (wrong !== undefined) throw new Broken('read models say what was told', `${stream}, read up to ${revision}: ${wrong}`)
     }
+    return true
   }
 }
 

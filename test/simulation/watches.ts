@@ -18,7 +18,7 @@ const WITHOUT_FAULTS_MS = 16_000
 /** Between two looks at the holds. */
 export const LOOK_EVERY_MS = 100
 
-const GUARDS = ['settlement.1', 'settlement.2']
+export const GUARDS = ['settlement.1', 'settlement.2']
 
 /**
  * No hold passes its height: from E - 24 on it is settled or cancelled as soon as a guard can act, and what
@@ -61,7 +61,7 @@ export function holdsInTime(world: World, cradle: Cradle, ledger: Ledger): () =>
     before = now
     const stands = GUARDS.some(cradle.alive)
     const calm = GUARDS.filter((guard) => now - troubles.calmSinceMs(guard) >= CALM_MS)
-    const height = Number(simnet.rows<{ height: bigint }>('SELECT max(height) AS height FROM blocks')[0]?.height ?? 0)
+    const height = heightOf(simnet)
     for (const order of held) {
       const { request, payment } = stateOf(ledger, order)?.hold ?? {}
       const isDue = request && payment && height >= payment.expiryHeight - request.guardBlocks
@@ -93,6 +93,9 @@ const isListed = ({ views }: World, order: string): boolean =>
   isQuiet(views) &&
   views.rows(`SELECT 1 FROM unfinished_streams WHERE service = 'settlement' AND stream = 'settlement-${order}'`).length > 0
 
+export const heightOf = ({ rows }: World['simnet']): number =>
+  Number(rows<{ height: bigint }>('SELECT max(height) AS height FROM blocks')[0]?.height ?? 0)
+
 // The category has the state that settlement folds.
-const stateOf = (ledger: Ledger, order: string): Settlement | undefined =>
+export const stateOf = (ledger: Ledger, order: string): Settlement | undefined =>
   ledger.state(`settlement-${order}`) as Settlement | undefined

@@ -7,6 +7,8 @@ import { sabotages } from './sabotage.ts'
 
 /** One worker process: runs the plans that it is sent, one after the other. */
 export type Task = { readonly plan: Plan; readonly sabotage?: string }
+/** What it says to each: that it has the task in hand, then what became of it. */
+export type Said = 'begun' | Outcome
 
 let starts: Promise<Starts> | undefined
 
@@ -26,6 +28,7 @@ async function perform({ plan, sabotage }: Task): Promise<Outcome> {
 
 if (process.send) {
   process.on('message', (task: Task) => {
+    process.send?.('begun' satisfies Said)
     void perform(task).then(
       (outcome) => process.send?.(outcome),
       (error: unknown) => {

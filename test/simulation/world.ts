@@ -9,7 +9,7 @@ import type { ChannelSpec, NodeSpec } from '@penstock/adapters/simnet/world.ts'
 import type { Keyring } from '@penstock/ports/keyring.ts'
 import { type Config, readConfig } from '@penstock/runtime/config.ts'
 import { type Diary, openDiary } from './diary.ts'
-import { BUYERS, type Plan, SELLERS } from './plan.ts'
+import { BUYERS, MOST_STEPS, type Plan, SELLERS } from './plan.ts'
 import { seededKeyring } from './keyring.ts'
 import { type Lags, openLags } from './lags.ts'
 import { type Market, openMarket } from './market.ts'
@@ -32,7 +32,7 @@ export const CONFIG: Config = readConfig({
   PENSTOCK_ORDERS_PER_IP: '0',
 })
 
-const BLOCK_MS = 500
+export const BLOCK_MS = 500
 
 const NODES: readonly NodeSpec[] = [
   { alias: 'market', role: 'market', walletSat: 20_000_000n },
@@ -67,29 +67,35 @@ export type World = {
   readonly troubles: Troubles
   /** What ended a process that nobody killed. */
   readonly crashes: unknown[]
+  /** What people were answered, or came to themselves, that is neither a no nor a server that cannot be reached. */
+  readonly blunders: unknown[]
 }
+
+const isUp = ({ rows }: Simnet): boolean => rows("SELECT 1 FROM nodes WHERE role = 'market' AND online = 1").length > 0
 
 export function openWorld(plan: Plan): World {
   const { seed, faults } = plan
-  const machine = engine({ seed, plan: faults })
+  const machine = engine({ seed, plan: faults, mostSteps: MOST_STEPS })
   const { schedule } = machine
   const { clock, random } = schedule
   const disk = seededDisk(schedule)
   const keys = random.fork('keys')
   const reached: Reached = machine.faults.count
   const bus = seededBus(schedule, disk)
+  const simnet = openSimnet({
+    path: ':memory:',
+    blockSeconds: BLOCK_MS / 1000,
+    clock,
+    random: random.fork('network').bytes,
+    nodes: NODES,
+    topology: plan.network === 'whole' ? TOPOLOGY : TOPOLOGY.filter(({ to }) => to !== 'market'),
+  })
+  const blunders: unknown[] = []
   return {
     plan,
     engine: machine,
-    simnet: openSimnet({
-      path: ':memory:',
-      blockSeconds: BLOCK_MS / 1000,
-      clock,
-      random: random.fork('network').bytes,
-      nodes: NODES,
-      topology: plan.network === 'whole' ? TOPOLOGY : TOPOLOGY.filter(({ to }) => to !== 'market'),
-    }),
-    market: openMarket(clock, random.fork('market')),
+    simnet,
+    market: openMarket(clock, random.fork('market'), (error) => void blunders.push(error)),
     store: seededEventStore(disk),
     bus,
     lags: openLags(() => schedule.now(), reached),
@@ -101,8 +107,12 @@ export function openWorld(plan: Plan): World {
     diary: openDiary(() => schedule.now(), bus),
     reached,
     points: new Set(),
-    troubles: openTroubles(() => schedule.now()),
+    troubles: openTroubles(
+      () => schedule.now(),
+      () => isUp(simnet),
+    ),
     crashes: [],
+    blunders,
   }
 }
 

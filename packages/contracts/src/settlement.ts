@@ -207,9 +207,15 @@ export const settlement = contract('settlement', 'settlement', {
       z.strictObject({ request: z.string(), paymentHash: hash, payee: pubkey, amountMsat: amount, expiresAt: instant }),
     ),
     RecordPayhash: v1(z.strictObject({ paymentHash: hash, granted: z.boolean() })),
-    RecordPayout: v1(
+    RecordPayout: v2(
       z.discriminatedUnion('state', [
-        z.strictObject({ state: z.literal('succeeded'), attempt: z.int().positive(), feeMsat: amount }),
+        z.strictObject({
+          state: z.literal('succeeded'),
+          attempt: z.int().positive(),
+          feeMsat: amount,
+          /** Where it is not the invoice of this attempt that was paid, but another one of the order, by a try before. */
+          paymentHash: hash.optional(),
+        }),
         z.strictObject({
           state: z.literal('failed'),
           attempt: z.int().positive(),
@@ -217,6 +223,7 @@ export const settlement = contract('settlement', 'settlement', {
           reason: sentence,
         }),
       ]),
+      (old: object) => old,
     ),
     RetryPayout: v1(z.strictObject({ deadline: instant })),
     /** The watcher saw, during the lease, that the seller does not keep what it promised. */

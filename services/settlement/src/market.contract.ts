@@ -6,6 +6,7 @@ import { fileKeyring } from '@penstock/adapters/system/keyring.ts'
 import { decodePaymentRequest } from '@penstock/bitcoin/bolt11.ts'
 import { contractOf } from '@penstock/contracts/all.ts'
 import { settlement as contract, type SettlementFact } from '@penstock/contracts/settlement.ts'
+import type { Clock } from '@penstock/ports/clock.ts'
 import { factOf, metaOf } from '@penstock/runtime/event-codec.ts'
 import { bind, run } from '@penstock/runtime/run.ts'
 import { ask } from '@penstock/runtime/service.ts'
@@ -21,10 +22,14 @@ export const OTHER = '018f3c1e-0000-7000-8000-000000000002'
 type FactOf<T extends SettlementFact['type']> = Extract<SettlementFact, { type: T }>
 type Commands = typeof contract.commands
 
-/** The service on a memory platform, over a simulated network of its own; blocks come when told. */
+/**
+ * The service on a memory platform, over a simulated network of its own; blocks come when told.
+ * @param hurried the clock by which the service waits
+ */
 export async function openMarket(
   env: Record<string, string> = {},
   change: (ports: SettlementPorts) => SettlementPorts = (ports) => ports,
+  hurried: (clock: Clock) => Clock = (clock) => clock,
 ) {
   const scratch = scratchSimnet()
   const folder = mkdtempSync(join(tmpdir(), 'settlement-'))
@@ -37,7 +42,8 @@ export async function openMarket(
     keyring: fileKeyring(folder, { network: 'regtest', environment: 'test' }),
     network: 'regtest',
   })
-  const start = () => run([bind(settlementService(), ports)], world.platform)
+  const clock = hurried(world.platform.clock)
+  const start = () => run([bind(settlementService(), ports)], { ...world.platform, clock })
   let running = await start()
   const { send } = await world.caller('settlement')
   let commands = 0

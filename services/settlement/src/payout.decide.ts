@@ -2,6 +2,7 @@ import { decodePaymentRequest } from '@penstock/bitcoin/bolt11.ts'
 import type { EvidenceData, SettlementFact } from '@penstock/contracts/settlement.ts'
 import { accept } from '@penstock/kernel/decider.ts'
 import { ppmOf } from '@penstock/kernel/money.ts'
+import { must } from '@penstock/kernel/result.ts'
 import { HOUR_MS, SECOND_MS } from '@penstock/kernel/time.ts'
 import { confirmationsOf, judged } from './judged.ts'
 import { feeTakenMsat, owedMsat, paidPosting } from './ledger.ts'
@@ -149,8 +150,10 @@ export function recordPayout(state: Settlement, { at, data }: CommandOf<'RecordP
   if (data.state === 'succeeded') {
     const sellerAmountMsat = BigInt(hold.noted?.sellerAmountMsat ?? 0)
     const feeMsat = BigInt(data.feeMsat)
+    const paidHash = data.paymentHash ?? paymentHash
+    must(paidHash === paymentHash || payout.invoices[paidHash], 'what was paid is an invoice of this order')
     return accept<SettlementFact>(
-      { type: 'PayoutSucceeded', v: 1, data: { attempt, paymentHash, feeMsat: data.feeMsat } },
+      { type: 'PayoutSucceeded', v: 1, data: { attempt, paymentHash: paidHash, feeMsat: data.feeMsat } },
       paidPosting({ sellerAmountMsat, feeMsat }),
     )
   }

@@ -247,6 +247,17 @@ describe('the outcome', () => {
       .when({ ...succeeded, data: { ...succeeded.data, attempt: 2 } })
       .then()
   })
+  test('paid to another invoice of the order, which an earlier try reached after all', () => {
+    const other = { ...payoutInvoice(), paymentHash: 'cd'.repeat(32) }
+    const both = [...toPaying.slice(0, -1), fact('PayoutInvoiceOffered', other), asked]
+    const paidOtherwise = (hash: string) => ({ ...succeeded, data: { ...succeeded.data, paymentHash: hash } })
+    const paid = fact('PayoutSucceeded', { attempt: 1, paymentHash: other.paymentHash, feeMsat: '1000' })
+    const { decision } = given(settlement, ...both).when(paidOtherwise(other.paymentHash))
+    expect(decision).toMatchObject({ facts: [paid, { type: 'LedgerPosted', data: { posting: 'payout' } }] })
+    expect(() => given(settlement, ...toPaying).when(paidOtherwise(other.paymentHash)).decision).toThrow(
+      'an invoice of this order',
+    )
+  })
   test('no way: tried again, with growing waits', () => {
     given(settlement, ...toPaying)
       .when(lost('NO_ROUTE'), NOW)

@@ -4,7 +4,7 @@ import { deliver } from './delivery.ts'
 import type { Disk } from './disk.ts'
 import { type Group, join, leave, newGroup, offer, put } from './group.ts'
 import type { Member } from './lanes.ts'
-import type { Mortal } from './mortal.ts'
+import type { CallOptions, Mortal } from './mortal.ts'
 import type { Schedule } from './schedule.ts'
 
 /** The broker that all processes share: topics, and how far each group is. It outlives every process. */
@@ -35,6 +35,12 @@ type Broker = {
 }
 
 const DEFAULT_CONCURRENCY = 64
+const PUBLISH = {
+  fault: 'publishFault',
+  unknown: 'publishUnknown',
+  late: 'publishLate',
+  orphan: 'publishOrphan',
+} as const satisfies CallOptions
 
 export function seededBus(schedule: Schedule, disk: Disk): SeededBus {
   const broker: Broker = { schedule, disk, topics: new Map(), groups: new Map() }
@@ -64,7 +70,7 @@ function busOf(broker: Broker, process: Mortal, { retryMinMs = 25, retryMaxMs = 
         store(broker, topic, messages.slice(0, draws.between(1, messages.length - 1)))
         throw new Fault('bus.publish: only the first messages were acknowledged')
       }
-      await process.call('bus.publish', write, { fault: 'publishFault', unknown: 'publishUnknown' })
+      await process.call('bus.publish', write, PUBLISH)
     },
     async subscribe(subscription) {
       if (closed) throw new Fault('the bus is closed')

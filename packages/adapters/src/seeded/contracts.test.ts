@@ -152,7 +152,10 @@ async function sqlWorld<Port>(plan: FaultPlan, make: (views: Views) => Promise<P
   }
 }
 
-/** Faults under which a port keeps every promise to a caller who asks again after one. */
+/**
+ * Faults under which a port keeps every promise to a caller who asks again after one. What is given up and comes late has
+ * tests of its own: no store can promise anything to who names a revision that is still to come.
+ */
 const storePlans: Readonly<Record<string, FaultPlan>> = {
   calm: {},
   'slow, full, unknown': { slow: 0.02, appendFault: 0.1, appendUnknown: 0.2, readFault: 0.1, diskFull: 0.02 },

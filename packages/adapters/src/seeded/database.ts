@@ -13,7 +13,7 @@ import {
 } from 'kysely'
 import { migrate } from '../sql/migrate.ts'
 import type { Disk } from './disk.ts'
-import type { Mortal } from './mortal.ts'
+import type { CallOptions, Mortal } from './mortal.ts'
 import { type Turns, turns } from './turns.ts'
 
 export type SeededDatabaseOptions = {
@@ -168,21 +168,22 @@ function inside(server: Server, process: Mortal, transaction: Transaction, query
   })
 }
 
-/** A statement by itself is a transaction: nobody sees it in part, and its answer may be lost. */
-const alone = (server: Server, process: Mortal, query: CompiledQuery): Promise<QueryResult<unknown>> =>
-  process.call(
-    'sql.statement',
-    async () => {
-      const giveTurn = await server.turns.take(process, () => undefined)
-      try {
-        if (query.query.kind !== 'SelectQueryNode') server.disk.checkSpace(process)
-        return server.run(query)
-      } finally {
-        giveTurn()
-      }
-    },
-    { fault: 'queryFault', unknown: 'commitUnknown' },
-  )
+/** A statement by itself is a transaction: nobody sees it in part, its answer may be lost, and it may wait for long. */
+function alone(server: Server, process: Mortal, query: CompiledQuery): Promise<QueryResult<unknown>> {
+  const isRead = query.query.kind === 'SelectQueryNode'
+  const run = async (): Promise<QueryResult<unknown>> => {
+    const giveTurn = await server.turns.take(process, () => undefined)
+    try {
+      if (!isRead) server.disk.checkSpace(process)
+      return server.run(query)
+    } finally {
+      giveTurn()
+    }
+  }
+  return process.call('sql.statement', run, isRead ? STATEMENT : { ...STATEMENT, late: 'statementLate' })
+}
+
+const STATEMENT = { fault: 'queryFault', unknown: 'commitUnknown' } as const satisfies CallOptions
 
 function runner(database: DatabaseSync): Run {
   const statements = new Map<string, StatementSync>()

@@ -2,7 +2,7 @@ import { Fault } from '@penstock/kernel/result.ts'
 import type { EventStore, FollowOptions, StoredEvent } from '@penstock/ports/event-store.ts'
 import { eventMemory, type EventMemory, memoryEventStore } from '../memory/event-store.ts'
 import type { Disk } from './disk.ts'
-import type { Mortal } from './mortal.ts'
+import type { CallOptions, Mortal } from './mortal.ts'
 import { streamTo } from './streams.ts'
 
 /** The store that all processes share; it outlives each of them. */
@@ -18,6 +18,13 @@ export function seededEventStore(disk: Disk): SeededEventStore {
   const direct = memoryEventStore(memory)
   return { memory, direct, of: (process) => storeOf(process, direct, disk) }
 }
+
+const APPEND = {
+  fault: 'appendFault',
+  unknown: 'appendUnknown',
+  late: 'appendLate',
+  orphan: 'appendOrphan',
+} as const satisfies CallOptions
 
 function storeOf(process: Mortal, direct: EventStore, disk: Disk): EventStore {
   const closed = new AbortController()
@@ -35,7 +42,7 @@ function storeOf(process: Mortal, direct: EventStore, disk: Disk): EventStore {
         disk.checkSpace(process)
         return direct.append(stream, expected, events)
       }
-      return process.call('store.append', write, { fault: 'appendFault', unknown: 'appendUnknown', line: stream })
+      return process.call('store.append', write, { ...APPEND, line: stream })
     },
     read: (stream, from, max) => ask('read', () => direct.read(stream, from, max)),
     readAll: (after, max, categories) => ask('readAll', () => direct.readAll(after, max, categories)),

@@ -12,6 +12,10 @@ export const FAULT_KINDS = [
   /** Event store: nothing happened; it happened and the answer was lost; what is followed breaks off. */
   'appendFault',
   'appendUnknown',
+  /** Calls that change something, here and below. Late: given up by a caller who lives, and carried out seconds later. */
+  'appendLate',
+  /** Orphan: on its way when its caller died, and carried out when others have gone on. */
+  'appendOrphan',
   'readFault',
   'followCut',
   /** From now on, for a while, nothing can be appended, published or committed. */
@@ -20,6 +24,8 @@ export const FAULT_KINDS = [
   'publishFault',
   'publishUnknown',
   'publishPartial',
+  'publishLate',
+  'publishOrphan',
   /** A delivery that never arrives and comes again later; one that is repeated, with some before it; a consumer that lags. */
   'busDrop',
   'busRepeat',
@@ -30,11 +36,17 @@ export const FAULT_KINDS = [
   'queryFault',
   'commitFault',
   'commitUnknown',
+  /** A statement by itself that waits at the server after its caller has given it up. */
+  'statementLate',
   'leaseFault',
   'leaseUnknown',
+  'leaseLate',
+  'leaseOrphan',
   /** Outside: the call never arrived; it was carried out and the answer lost. */
   'lightningFault',
   'lightningUnknown',
+  'lightningLate',
+  'lightningOrphan',
   'chainFault',
   'outsideFault',
   'outsideUnknown',

@@ -7,8 +7,11 @@ export type Life = {
   readonly kill: () => void
   /** Tells once, at the moment of death. @returns what takes that back */
   readonly onDeath: (listener: () => void) => () => void
-  /** After so much virtual time, if it lives then; what comes while it stands still happens when it goes on. */
-  readonly later: (delayMs: number, action: () => void, label: string) => () => void
+  /**
+   * After so much virtual time, if it lives then; what comes while it stands still happens when it goes on.
+   * @param orElse what happens then where it has died
+   */
+  readonly later: (delayMs: number, action: () => void, label: string, orElse?: () => void) => () => void
   /** Stands still for so long, and goes on as if nothing had been. */
   readonly freeze: (ms: number) => void
 }
@@ -30,9 +33,9 @@ export function life(name: string, schedule: Schedule): Life {
       listeners.add(listener)
       return () => void listeners.delete(listener)
     },
-    later(delayMs, action, label) {
+    later(delayMs, action, label, orElse) {
       const act = (): void => {
-        if (!isAlive) return
+        if (!isAlive) return orElse?.()
         const frozenMs = frozenUntilMs - schedule.now()
         if (frozenMs > 0) cancel = schedule.later(frozenMs, act, `${name} ${label}`)
         else action()

@@ -25,9 +25,16 @@ export type CallOptions = {
   readonly fault?: FaultKind
   /** It is carried out and the answer is lost. */
   readonly unknown?: FaultKind
-  /** Calls of one line are applied in the order in which they were made. */
+  /** Whoever made it gives it up, and it is carried out after that: it waited for a lock, or in a socket. */
+  readonly late?: FaultKind
+  /** It was on its way when whoever made it died, and is carried out when others may have looked already. */
+  readonly orphan?: FaultKind
+  /** Calls of one line are applied in the order in which they were made, except one that was given up. */
   readonly line?: string
 }
+
+/** What a call does at its server, told how long ago it was sent: 0 unless it comes late. */
+export type Apply<T> = (lateMs: number) => T | Promise<T>
 
 /**
  * A process of the simulation. Whatever it asks of the world goes through `call`, so that it can die at each of these
@@ -45,12 +52,15 @@ export type Mortal = Life & {
   /** Milliseconds that something on the way takes now: mostly a few, seconds where it is slow. */
   readonly latencyMs: (point: string) => number
   /** One call to the world: on its way, applied, and answered, each at a time of its own. */
-  readonly call: <T>(point: string, apply: () => T | Promise<T>, options?: CallOptions) => Promise<T>
+  readonly call: <T>(point: string, apply: Apply<T>, options?: CallOptions) => Promise<T>
   /** A fault that belongs to this process. */
   readonly strikes: (kind: FaultKind) => boolean
 }
 
 type Born = { readonly name: string; readonly schedule: Schedule; readonly faults: Faults }
+
+/** How long a call is on its way at most when nobody waits for it any more: a lock, a restart, an outage of the network. */
+const ON_THE_WAY_MS = [50, 5000, 5000, 20_000] as const
 
 /** @param name tells this life apart from every other, also from earlier ones of the same process */
 export function mortal({ name, schedule, faults }: Born, { skewMs = 0, leastSleepMs = 0, diesAt }: MortalOptions = {}): Mortal {
@@ -81,14 +91,23 @@ export function mortal({ name, schedule, faults }: Born, { skewMs = 0, leastSlee
     strikes,
     call: caller({
       later: living.later,
+      land: (point, apply) => {
+        const draws = forkOf('late')
+        const lateMs = draws.between(0, draws.pick(ON_THE_WAY_MS))
+        // Nobody waits for it any more, and what it comes to is nobody's.
+        const carryOut = (): void => void (async () => apply(lateMs))().catch(() => undefined)
+        schedule.later(lateMs, carryOut, `${name} ${point} comes late`)
+      },
       latencyMs,
       strikes,
       mayFreeze: () => void (strikes('frozen') && living.freeze(forkOf('frozen').between(1000, 40_000))),
       // Deaths are counted by their moment, so that the report shows every one that was met.
       survives(point, when) {
         if (!living.alive()) return false
-        if (!isDoomed(point, when) && !strikes(when === 'before' ? 'killBefore' : 'killAfter')) return true
-        faults.count(`killed ${when} ${point}`)
+        // A call that came to nothing is no visit of a planned death: what it is to come after has not been done.
+        const isPlanned = when !== 'failed' && isDoomed(point, when)
+        if (!isPlanned && !strikes(when === 'before' ? 'killBefore' : 'killAfter')) return true
+        faults.count(when === 'failed' ? `killed after a failed ${point}` : `killed ${when} ${point}`)
         living.kill()
         return false
       },
@@ -108,32 +127,42 @@ export function doom(deaths: readonly Death[], counts: () => boolean = () => tru
 }
 
 type Parts = Pick<Mortal, 'later' | 'latencyMs' | 'strikes'> & {
-  readonly survives: (point: string, when: Death['when']) => boolean
+  readonly survives: (point: string, when: Death['when'] | 'failed') => boolean
   readonly mayFreeze: () => void
+  /** Carries something out after a while, whatever becomes of the process. */
+  readonly land: (point: string, apply: Apply<unknown>) => void
 }
 
-function caller({ later, latencyMs, survives, strikes, mayFreeze }: Parts): Mortal['call'] {
+function caller({ later, latencyMs, survives, strikes, mayFreeze, land }: Parts): Mortal['call'] {
   const lines = new Map<string, Promise<void>>()
 
-  return <T>(point: string, apply: () => T | Promise<T>, { fault, unknown, line }: CallOptions = {}) =>
+  return <T>(point: string, apply: Apply<T>, { fault, unknown, late, orphan, line }: CallOptions = {}) =>
     new Promise<T>((resolve, reject) => {
       const applied = Promise.withResolvers<void>()
-      const answer = (settle: () => void): void => {
+      const answer = (when: 'after' | 'failed', settle: () => void): void => {
         applied.resolve()
-        if (survives(point, 'after')) later(latencyMs(point), settle, `${point} answered`)
+        if (survives(point, when)) later(latencyMs(point), settle, `${point} answered`)
       }
+      const fail = (when: 'after' | 'failed', why: string): void => answer(when, () => reject(new Fault(`${point}: ${why}`)))
+      const leave = (): void => void (orphan && strikes(orphan) && land(point, apply))
       const arrive = (): void => {
-        if (!survives(point, 'before')) return
-        if (fault && strikes(fault)) return answer(() => reject(new Fault(`${point}: no connection`)))
+        if (!survives(point, 'before')) return leave()
+        if (fault && strikes(fault)) return fail('failed', 'no connection')
+        if (late && strikes(late)) {
+          land(point, apply)
+          return fail('failed', 'no answer came in time')
+        }
         // Applied in this very step: between the look at the clock and what is done nothing can come.
-        const outcome = (async () => apply())()
-        const isLost = () => unknown !== undefined && strikes(unknown)
+        const outcome = (async () => apply(0))()
         outcome.then(
-          () => answer(isLost() ? () => reject(new Fault(`${point}: the answer was lost`)) : () => resolve(outcome)),
-          () => answer(() => resolve(outcome)),
+          () => {
+            if (unknown && strikes(unknown)) fail('after', 'the answer was lost')
+            else answer('after', () => resolve(outcome))
+          },
+          () => answer('failed', () => resolve(outcome)),
         )
       }
-      const depart = (): void => void later(latencyMs(point), arrive, point)
+      const depart = (): void => void later(latencyMs(point), arrive, point, leave)
       mayFreeze()
       if (line === undefined) return depart()
       const before = lines.get(line)

@@ -1,17 +1,40 @@
+import { execFileSync, spawn } from 'node:child_process'
 import {
   createDiffieHellman,
   createECDH,
+  createSign,
+  generateKeyPairSync,
   generatePrime,
   generatePrimeSync,
   getDiffieHellman,
+  publicEncrypt,
   randomBytes,
   randomUUID,
+  randomUUIDv7,
+  sign,
   webcrypto,
 } from 'node:crypto'
+import { createSocket } from 'node:dgram'
+import { lookup, promises, Resolver } from 'node:dns'
+import { existsSync, statSync } from 'node:fs'
+import { stat } from 'node:fs/promises'
 import { connect } from 'node:net'
+import { freemem, uptime } from 'node:os'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { DatabaseSync } from 'node:sqlite'
 import { scheduler, setTimeout as pause } from 'node:timers/promises'
-import { afterEach, describe, expect, it } from 'vitest'
+import { Worker } from 'node:worker_threads'
+import { createGzip, gzip, gzipSync } from 'node:zlib'
+import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { poisonGlobals, RealWorldTouched } from './poison.ts'
+
+const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 1024 })
+const database = new DatabaseSync(':memory:')
+const socket = createSocket('udp4')
+afterAll(() => {
+  database.close()
+  socket.close()
+})
 
 const touches: Readonly<Record<string, () => unknown>> = {
   'Date.now': () => Date.now(),
@@ -50,6 +73,34 @@ const touches: Readonly<Record<string, () => unknown>> = {
   'crypto.subtle': () => crypto.subtle.digest('SHA-256', new Uint8Array(1)),
   'imported crypto.subtle': () => webcrypto.subtle.generateKey({ name: 'AES-GCM', length: 128 }, false, ['encrypt']),
   getRandomValues: () => crypto.getRandomValues(new Uint8Array(4)),
+  'crypto.randomUUIDv7': () => randomUUIDv7(),
+  'the clock behind a date': () => (new Date(0).constructor as DateConstructor).now(),
+  'the time of an event': () => new Event('abort').timeStamp,
+  'performance.nodeTiming': () => performance.nodeTiming,
+  'the time since the machine was started': () => uptime(),
+  'free memory': () => freemem(),
+  'the delay of the event loop': () => monitorEventLoopDelay(),
+  'waiting for shared memory': () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1),
+  'waiting for shared memory meanwhile': () => Atomics.waitAsync(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1),
+  'the times of a file': () => statSync('.'),
+  'a file, meanwhile': () => stat('.'),
+  'another program': () => spawn('true'),
+  'another program at once': () => execFileSync('true'),
+  'another thread': () => new Worker('', { eval: true }),
+  'compression meanwhile': () => gzip('', () => undefined),
+  'compression as a stream': () => createGzip(),
+  'a name': () => lookup('localhost', () => undefined),
+  'a name, by promise': () => promises.resolve4('localhost'),
+  'a name, by a resolver of its own': () => new Resolver().resolve4('localhost', () => undefined),
+  'a signature with a number of its own': () => sign('sha256', Buffer.alloc(1), privateKey),
+  'a signer': () => createSign('sha256'),
+  'encryption for somebody': () => publicEncrypt(publicKey, Buffer.alloc(1)),
+  'a datagram': () => socket.send('', 1, '127.0.0.1'),
+  'random numbers in SQL': () => database.prepare('select random()'),
+  'random bytes in SQL': () => database.exec('create table t (id blob default (randomblob(4)))'),
+  'the time in SQL': () => database.prepare("select datetime('now')"),
+  'seconds in SQL': () => database.prepare('select unixepoch()'),
+  'the day in SQL': () => database.exec('create table t (day text default current_date)'),
   fetch: () => fetch('http://127.0.0.1:1'),
   'a connection': () => connect(1, '127.0.0.1'),
 }
@@ -78,6 +129,7 @@ describe('a poisoned world', () => {
     const date = new Date(0)
     const [text, isDate, utc, parsed] = [date.toISOString(), date instanceof Date, Date.UTC(1970, 0, 2), Date.parse('1970-01-02')]
     const inUtc = new Intl.DateTimeFormat('en', { timeZone: 'UTC', year: 'numeric' })
+    const seconds = database.prepare('select unixepoch(?) as seconds, date(0) as day').get('1970-01-02')
     const years = [inUtc.format(date), inUtc.format(0), inUtc.formatToParts(0)[0]?.value]
     restore()
     expect([text, isDate, utc, parsed]).toEqual(['1970-01-01T00:00:00.000Z', true, 86_400_000, 86_400_000])
@@ -87,6 +139,16 @@ describe('a poisoned world', () => {
       true,
       true,
     ])
+    expect(seconds).toEqual({ seconds: 86_400, day: '-4713-11-24' })
+    expect([(date.constructor as DateConstructor).now() > 0, new Event('abort').timeStamp > 0]).toEqual([true, true])
+    expect([existsSync('.'), gzipSync('').length > 0, uptime() > 0, performance.nodeTiming.duration > 0]).toEqual([
+      true,
+      true,
+      true,
+      true,
+    ])
+    expect(database.prepare('select random() % 2 as drawn').get()).toHaveProperty('drawn')
+    expect(sign('sha256', Buffer.alloc(1), privateKey).length).toBe(128)
     expect(crypto.getRandomValues(new Uint8Array(4))).toHaveLength(4)
     expect(randomUUID()).toHaveLength(36)
     expect(years).toEqual(['1970', '1970', '1970'])

@@ -1,59 +1,14 @@
-import crypto from 'node:crypto'
-import dns from 'node:dns'
-import http from 'node:http'
-import https from 'node:https'
 import { syncBuiltinESMExports } from 'node:module'
-import net from 'node:net'
-import timers from 'node:timers'
-import timersPromises from 'node:timers/promises'
-
-/** An object, the names of its functions that reach the real world, and what to use instead. */
-type Forbidden = readonly [holder: object, names: readonly string[], instead: string]
-
-const CLOCK = 'ask the clock port (ports/clock.ts)'
-const SLEEP = 'sleep with the clock port (ports/clock.ts)'
-const IDS = 'draw from the ids port (ports/clock.ts)'
-const OUTSIDE = 'reach the outside through a port'
-const THREADS = 'it runs on a real thread: take the synchronous one or a port'
-const LOAD = 'what it says hangs on the machine: measure through a port'
-
-const SUBTLE = Object.getOwnPropertyNames(crypto.webcrypto.subtle.constructor.prototype).filter((name) => name !== 'constructor')
-
-const forbidden: readonly Forbidden[] = [
-  [globalThis, ['setTimeout', 'setInterval', 'setImmediate'], SLEEP],
-  [timers, ['setTimeout', 'setInterval', 'setImmediate'], SLEEP],
-  [timersPromises, ['setTimeout', 'setInterval', 'setImmediate'], SLEEP],
-  [timersPromises.scheduler, ['wait', 'yield'], SLEEP],
-  [AbortSignal, ['timeout'], SLEEP],
-  [performance, ['now', 'mark', 'measure', 'toJSON'], CLOCK],
-  [process, ['hrtime', 'uptime'], CLOCK],
-  [performance, ['eventLoopUtilization'], LOAD],
-  [process, ['cpuUsage', 'memoryUsage', 'resourceUsage'], LOAD],
-  [Math, ['random'], IDS],
-  [crypto, ['randomUUID', 'randomBytes', 'randomInt', 'randomFill', 'randomFillSync', 'pseudoRandomBytes'], IDS],
-  [crypto, ['generateKey', 'generateKeySync', 'generateKeyPair', 'generateKeyPairSync'], IDS],
-  [crypto, ['generatePrime', 'generatePrimeSync', 'createDiffieHellman'], IDS],
-  // Of every curve and group, however it was made; agreeing on a secret with given keys is arithmetic.
-  [crypto.ECDH.prototype, ['generateKeys'], IDS],
-  [crypto.DiffieHellman.prototype, ['generateKeys'], IDS],
-  [crypto.DiffieHellmanGroup.prototype, ['generateKeys'], IDS],
-  [crypto, ['argon2', 'scrypt', 'pbkdf2', 'hkdf'], THREADS],
-  [crypto.webcrypto.subtle, SUBTLE, THREADS],
-  // The function of that name in node:crypto goes there too.
-  [crypto.webcrypto, ['getRandomValues', 'randomUUID'], IDS],
-  [globalThis, ['fetch'], OUTSIDE],
-  [net.Socket.prototype, ['connect'], OUTSIDE],
-  [net.Server.prototype, ['listen'], OUTSIDE],
-  [net, ['connect', 'createConnection'], OUTSIDE],
-  [http, ['request', 'get'], OUTSIDE],
-  [https, ['request', 'get'], OUTSIDE],
-  [dns, ['lookup', 'resolve'], OUTSIDE],
-]
+import { DatabaseSync } from 'node:sqlite'
+import { CLOCK, FORBIDDEN_SQL, forbidden, IDS, readings } from './forbidden.ts'
 
 /**
  * From now on nothing can read the real clock, draw real randomness, wait for real time or reach another machine without
- * an error that says what to use instead. A function that was taken by reference before (`const { now } = Date`) escapes, as
- * does one that a library keeps for itself: what is imported by name is caught, since its binding follows the module.
+ * an error that says what to use instead. What is imported by name is caught, since its binding follows the module.
+ *
+ * What escapes: a function that was taken by reference before (`const { now } = Date`), or that a library keeps for itself;
+ * what garbage collection decides (WeakRef, FinalizationRegistry); asynchronous WebAssembly and messages between ports; the
+ * time zone and the locale of the machine; and SQL that is given 'now' as a value.
  * @param touched is told of each, since whoever called may try again whatever it is that failed
  * @returns what makes it as it was
  */
@@ -69,7 +24,8 @@ export function poisonGlobals(touched: (error: RealWorldTouched) => void = () =>
   undo.push(
     poisonDate((what) => fail(what, CLOCK)),
     poisonFormat(() => fail('a date format of now', CLOCK)),
-    poisonOrigin(() => fail('performance.timeOrigin', CLOCK)),
+    ...readings.map(([holder, name, instead]) => poisonReading(holder, name, () => fail(name, instead))),
+    ...(['prepare', 'exec'] as const).map((name) => poisonSql(name, (sql) => fail(sql, CLOCK_OR_IDS))),
   )
   syncBuiltinESMExports()
   return () => {
@@ -78,16 +34,39 @@ export function poisonGlobals(touched: (error: RealWorldTouched) => void = () =>
   }
 }
 
+const CLOCK_OR_IDS = `${CLOCK}, or ${IDS}`
+
 function poison(holder: object, name: string, fail: () => never): () => void {
+  // A function that `new` can call too; `process.hrtime` and `process.memoryUsage` have one of their own.
+  function forbiddenCall(): never {
+    return fail()
+  }
+  return replace(holder, name, { value: Object.assign(forbiddenCall, { bigint: fail, rss: fail }), writable: true })
+}
+
+const poisonReading = (holder: object, name: string, fail: () => never): (() => void) => replace(holder, name, { get: fail })
+
+/** @returns what puts back what was there */
+function replace(holder: object, name: string, by: PropertyDescriptor): () => void {
   const before = Object.getOwnPropertyDescriptor(holder, name)
-  // `process.hrtime` and `process.memoryUsage` have a function of their own.
-  const value = Object.assign(() => fail(), { bigint: fail, rss: fail })
-  Object.defineProperty(holder, name, { value, configurable: true, enumerable: before?.enumerable ?? false, writable: true })
+  Object.defineProperty(holder, name, { ...by, configurable: true, enumerable: before?.enumerable ?? false })
   return () => {
     // What was inherited shows again once the poison is gone.
     if (before) Object.defineProperty(holder, name, before)
     else Reflect.deleteProperty(holder, name)
   }
+}
+
+/** A database in memory is arithmetic as long as it is asked neither for the time nor for a random number. */
+function poisonSql(name: 'prepare' | 'exec', fail: (sql: string) => never): () => void {
+  const real = DatabaseSync.prototype[name] as (this: DatabaseSync, sql: string, ...given: readonly unknown[]) => unknown // as they are
+  return replace(DatabaseSync.prototype, name, {
+    value(this: DatabaseSync, sql: string, ...given: readonly unknown[]) {
+      const [found] = FORBIDDEN_SQL.exec(sql) ?? []
+      return found === undefined ? real.call(this, sql, ...given) : fail(`${found} in SQL`)
+    },
+    writable: true,
+  })
 }
 
 /** Dates of a given instant are arithmetic and stay. */
@@ -102,7 +81,12 @@ function poisonDate(fail: (what: string) => never): () => void {
     get: (target, name, self: unknown) =>
       name === 'now' ? () => fail('Date.now') : (Reflect.get(target, name, self) as unknown),
   })
-  return () => void (globalThis.Date = RealDate)
+  // A date knows what made it.
+  const putBack = replace(RealDate.prototype, 'constructor', { value: globalThis.Date, writable: true })
+  return () => {
+    putBack()
+    globalThis.Date = RealDate
+  }
 }
 
 /** What is given its instant formats it. */
@@ -127,12 +111,6 @@ function poisonFormat(fail: () => never): () => void {
     },
   })
   return () => Object.defineProperties(prototype, { ...(format && { format }), ...(parts && { formatToParts: parts }) })
-}
-
-function poisonOrigin(fail: () => never): () => void {
-  Object.defineProperty(performance, 'timeOrigin', { get: fail, configurable: true })
-  // What was inherited shows again.
-  return () => Reflect.deleteProperty(performance, 'timeOrigin')
 }
 
 /** Simulated code has touched the real clock, real randomness or another machine: its stack says where. */

@@ -93,3 +93,11 @@ describe('a schedule', () => {
     expect(world.steps()).toBe(1)
   })
 })
+
+it('ends a world that takes more steps than any does, though its clock stands still', async () => {
+  const world = schedule('endless', { mostSteps: 100 })
+  const spin = (): void => void world.later(0, spin, 'spin')
+  spin()
+  await expect(world.run({ untilMs: world.now() + 1000 })).rejects.toThrow(/^100 steps, and no end: .* spin/)
+  expect(world.steps()).toBe(100)
+})

@@ -6,6 +6,8 @@ import { trace } from './trace.ts'
 export type ScheduleOptions = {
   /** Milliseconds since 1970 at which virtual time begins. */
   readonly startAt?: number
+  /** A world that takes more is not alive, whatever its clock shows: its run ends with an error. */
+  readonly mostSteps?: number
 }
 
 export type RunOptions = {
@@ -47,7 +49,7 @@ const START_AT = Date.UTC(2026, 0, 1)
 /** Lets everything that is settled by now run to its next wait. */
 const quiet = (): Promise<void> => new Promise((resolve) => void realImmediate(resolve))
 
-export function schedule(seed: string | number, { startAt = START_AT }: ScheduleOptions = {}): Schedule {
+export function schedule(seed: string | number, { startAt = START_AT, mostSteps = Infinity }: ScheduleOptions = {}): Schedule {
   const draws = random(String(seed))
   const waiting = queue()
   const ran = trace()
@@ -91,6 +93,7 @@ export function schedule(seed: string | number, { startAt = START_AT }: Schedule
   }
 
   function step({ at, label, action }: Waiting): void {
+    if (steps >= mostSteps) throw new Error(`${mostSteps} steps, and no end: ${ran.recent().slice(-3).join(', ')}`)
     waiting.take()
     now = Math.max(now, at)
     steps++

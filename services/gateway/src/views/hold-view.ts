@@ -111,11 +111,13 @@ function payoutAfter(view: HoldView, fact: SettlementFact, before: Owed): HoldVi
         },
       }
     }
-    case 'PayoutSucceeded':
-      return {
-        ...view,
-        payout: { ...payout, state: 'SUCCEEDED', failure: null, reason: null, retryAt: null, feeMsat: fact.data.feeMsat },
-      }
+    case 'PayoutSucceeded': {
+      // Mostly the one that was asked for, and sometimes one before it that arrived after all.
+      const { paymentHash, feeMsat } = fact.data
+      const payee = view.owed.invoices[paymentHash]?.payee ?? payout.payee
+      const paid = { state: 'SUCCEEDED', paymentHash, payee, failure: null, reason: null, retryAt: null, feeMsat } as const
+      return { ...view, payout: { ...payout, ...paid } }
+    }
     case 'PayoutFailed': {
       const { status, reason, retryAt } = fact.data
       return { ...view, payout: { ...payout, state: 'FAILED', failure: status, reason, retryAt } }

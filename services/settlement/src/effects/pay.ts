@@ -13,8 +13,10 @@ import type { Context } from './ports.ts'
 const TIMEOUT_MS = 60_000
 /** How old a look at the stream may be when money is sent by it. */
 const LOOK_COUNTS_MS = 2000
-/** After which no replica sends by a look at the stream from before this invoice was asked for. */
-const LOOKS_ARE_OVER_MS = 5000
+/** What was sent may come to the node so much later: a dead process's kernel sends again what an outage has swallowed. */
+const ON_THE_WAY_MS = 30_000
+/** After which nothing comes to the node that was sent by a look at the stream from before this invoice was asked for. */
+const LOOKS_ARE_OVER_MS = LOOK_COUNTS_MS + ON_THE_WAY_MS
 
 type Failed = Extract<Extract<SettlementCommand, { type: 'RecordPayout' }>['data'], { state: 'failed' }>
 
@@ -36,7 +38,8 @@ export async function pay(
   if (fresh && (decodePaymentRequest(request)?.expiresAt ?? 0) <= ports.clock.now())
     return told(attempt, { state: 'failed', reason: 'invoice-expired' })
   const others = otherHashes(payout, paymentHash)
-  // One that was asked for before may be on its way to the node yet, by a replica that has not read that it failed.
+  // One that was asked for before may be on its way to the node yet, by a replica that has not read that it failed, or that
+  // is dead: the node would send it too, as one that has failed.
   // Nor does "under way" say that it ever was sent: a node that is slow to answer is taken to say so.
   if (others.length > 0) await ports.clock.sleep(LOOKS_ARE_OVER_MS, signal)
   if (signal.aborted) throw new Fault('the service stops')
@@ -44,7 +47,7 @@ export async function pay(
   const other = await paidOtherwise(payments, others)
   if (other) {
     ports.log.error({ order: id, paymentHash: other.paymentHash }, 'the seller was paid to another of its invoices already')
-    return told(attempt, other.payment)
+    return told(attempt, other.payment, other.paymentHash)
   }
   crashPoint('settlement.pay.before-payment')
   // The node keeps a hash from being paid twice, but not a seller by two hashes: whoever stood still meanwhile looks anew,
@@ -73,11 +76,16 @@ async function paidOtherwise(payments: Payments, others: readonly string[]): Pro
   return undefined
 }
 
-/** @throws Fault while the payment is under way: its outcome is looked for again */
-function told(attempt: number, payment: PaymentState): Wanted<SettlementCommand> {
+/**
+ * @param paymentHash where it is that of another attempt
+ * @throws Fault while the payment is under way: its outcome is looked for again
+ */
+function told(attempt: number, payment: PaymentState, paymentHash?: string): Wanted<SettlementCommand> {
   switch (payment.state) {
-    case 'succeeded':
-      return { type: 'RecordPayout', data: { state: 'succeeded', attempt, feeMsat: `${payment.feeMsat}` } }
+    case 'succeeded': {
+      const paid = { state: 'succeeded', attempt, feeMsat: `${payment.feeMsat}`, ...(paymentHash && { paymentHash }) } as const
+      return { type: 'RecordPayout', data: paid }
+    }
     case 'failed':
       return { type: 'RecordPayout', data: { state: 'failed', attempt, ...FAILURES[payment.reason] } }
     case 'in-flight':
