@@ -45,17 +45,15 @@ afterAll(() => {
 })
 
 describe.concurrent('killed at every crash point of every service', () => {
-  test.each(cells())('$point while "$story"', { timeout: 240_000 }, async (cell) => {
+  test.each(cells())('$point while "$story"', { timeout: 360_000 }, async (cell) => {
     const begun = performance.now()
     results.set(cell, 'FAILED')
-    const dataDir = scratch()
-    if (!cell.fresh) cpSync(warm, dataDir, { recursive: true })
     const settings = cell.story === 'not paid' ? env : LATE.includes(cell.story) ? PAYABLE : PATIENT
-    const reached: Reached = {}
-    const { visited, lived } = await diesAt(cell, dataDir, settings, reached)
-    if (!visited) results.set(cell, 'NEVER VISITED')
-    assert.ok(visited, `the point ${cell.point} was never visited`)
+    const death = await firstDeath(cell, settings)
+    if (!death) results.set(cell, 'NEVER VISITED')
+    assert.ok(death, `the point ${cell.point} was never visited`)
 
+    const { dataDir, lived, reached } = death
     const product = await startProduct(dataDir, settings)
     const back = heightIn(dataDir)
     const awake = (height: number): readonly Span[] => [...lived, { from: back, to: height }]
@@ -74,6 +72,20 @@ describe.concurrent('killed at every crash point of every service', () => {
 
 /** `lived`: the blocks in which the process was up. */
 type Death = { readonly visited: boolean; readonly lived: readonly Span[] }
+
+/** In some stories the node may be quicker than the market: an invoice that runs out ends by itself too. */
+const MOST_TELLINGS = 3
+
+/** Tells the story, each time from its beginning, until the process dies at the point. @returns undefined where it never does */
+async function firstDeath(cell: Cell, settings: Readonly<Record<string, string>>) {
+  for (let telling = 0; telling < MOST_TELLINGS; telling++) {
+    const [dataDir, reached]: [string, Reached] = [scratch(), {}]
+    if (!cell.fresh) cpSync(warm, dataDir, { recursive: true })
+    const { visited, lived } = await diesAt(cell, dataDir, settings, reached)
+    if (visited) return { dataDir, reached, lived }
+  }
+  return undefined
+}
 
 /** Tells the story until the process dies at the point. @returns whether it did */
 async function diesAt(

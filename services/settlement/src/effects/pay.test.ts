@@ -112,6 +112,22 @@ describe('pay', () => {
       }
     },
   )
+  test('an invoice that another seller gave and nobody was ever asked to pay is nothing to wait for', async () => {
+    const { calls, context } = fake()
+    const state = stateAfter(
+      ...toSettled,
+      fact('PayoutInvoiceOffered', other),
+      fact('PayoutInvoiceTaken', { paymentHash: other.paymentHash }),
+      fact('PayoutRequested', { attempt: 1, paymentHash: HASH, request: invoice.request, maxFeeMsat: '20000' }),
+    )
+    const slept: number[] = []
+    // The limit of a call never comes.
+    const sleep = (ms: number): Promise<void> => (slept.push(ms), new Promise(() => undefined))
+    const ports = { ...context.ports, clock: { ...context.ports.clock, sleep } }
+    expect(await pay(state, { ...context, ports })).toMatchObject({ data: { state: 'succeeded', attempt: 1 } })
+    expect(calls).toContain('pay at most 20000')
+    expect(slept).not.toContain(32_000)
+  })
   test('who is told to stop while it waits for others does not pay', async () => {
     const { calls, context } = fake()
     const stop = new AbortController()

@@ -41,7 +41,8 @@ export async function pay(
   // One that was asked for before may be on its way to the node yet, by a replica that has not read that it failed, or that
   // is dead: the node would send it too, as one that has failed.
   // Nor does "under way" say that it ever was sent: a node that is slow to answer is taken to say so.
-  if (others.length > 0) await ports.clock.sleep(LOOKS_ARE_OVER_MS, signal)
+  // The first attempt of all has none before it: what other sellers gave was never asked for.
+  if (others.length > 0 && attempt > 1) await ports.clock.sleep(LOOKS_ARE_OVER_MS, signal)
   if (signal.aborted) throw new Fault('the service stops')
   await atItsNode(ports, hold)
   const other = await paidOtherwise(payments, others)
