@@ -1,14 +1,17 @@
-import { buy, type Bought, buyerOf, graphql } from '../harness/buyer.ts'
+import { buy, type Bought, buyerOf, graphql, type SimNode } from '../harness/buyer.ts'
 import type { Market } from './market.ts'
+import { openOwners, type Owners } from './owners.ts'
 import type { Caller } from './shot.ts'
+import type { Identity } from './trespass.ts'
 
 /** Credentials of every kind, taken anew where a shot has rightly ended one (a log-out, a revoked key). */
 export type Callers = {
   readonly authorization: (caller: Caller) => string | undefined
   /** @returns how many commands that took */
   readonly renew: (caller: Caller) => Promise<number>
-  /** The account behind a caller; undefined where it has none that is known. */
-  readonly accountOf: (caller: Caller) => string | undefined
+  /** Undefined for whoever is nobody here. */
+  readonly identityOf: (caller: Caller) => Identity | undefined
+  readonly owners: Owners
   readonly bought: { readonly session: Bought; readonly order: Bought }
 }
 
@@ -19,13 +22,12 @@ type Login = { readonly id: string; readonly token: string }
 
 export async function openCallers(market: Market): Promise<Callers> {
   const { url } = market.product
-  const account = (name: 'create' | 'login', email: string) =>
-    one<Login>(url, `mutation { account { ${name}(input: { email: "${email}", password: "${PASSWORD}" }) { id token } } }`)
-  const apiKey = (token: string) =>
-    one<{ key: string }>(url, 'mutation { account { create_api_key(input: { name: "bot" }) { id key } } }', token)
+  const account = (name: 'create' | 'login', email: string) => loginBy(url, name, email)
+  const apiKey = (token: string) => apiKeyOf(url, token)
   const dashboard = await account('create', EMAILS.dashboard)
   const seller = await account('create', EMAILS.seller)
-  await connectNode(market, seller.token)
+  // The simulated buyer's node offers too, so that there are orders whose seller is not an agent.
+  await connectNode(market, seller.token, await buyerOf(market.product))
   const session = await buy(market.product)
   const order = await buyWith(market, dashboard.token)
   const keys = new Map<Caller, string>([
@@ -43,18 +45,30 @@ export async function openCallers(market: Market): Promise<Callers> {
     keys.set(caller, caller === 'api' ? (await apiKey(token)).key : token)
     return caller === 'api' ? 2 : 1
   }
+  const owners = await openOwners(market.product.dataDir)
+  const own = owners.belongings.get(session.id)
+  if (own?.what !== 'order') throw new Error('no fact tells of the order that was bought')
+  const identities = new Map<Caller, Identity>([
+    ['session', { account: own.buyer }],
+    ['order', { account: dashboard.id, only: order.id }],
+    ['dashboard', { account: dashboard.id }],
+    ['api', { account: dashboard.id }],
+    ['seller', { account: seller.id }],
+  ])
   return {
     bought: { session, order },
+    owners,
     renew,
     authorization: (caller) => (keys.has(caller) ? `Bearer ${keys.get(caller)}` : undefined),
-    accountOf: (caller) =>
-      caller === 'seller'
-        ? seller.id
-        : caller === 'dashboard' || caller === 'api' || caller === 'order'
-          ? dashboard.id
-          : undefined,
+    identityOf: (caller) => identities.get(caller),
   }
 }
+
+export const loginBy = (url: string, name: 'create' | 'login', email: string): Promise<Login> =>
+  one<Login>(url, `mutation { account { ${name}(input: { email: "${email}", password: "${PASSWORD}" }) { id token } } }`)
+
+export const apiKeyOf = (url: string, token: string | undefined): Promise<{ readonly id: string; readonly key: string }> =>
+  one(url, 'mutation { account { create_api_key(input: { name: "bot" }) { id key } } }', token)
 
 /** The one operation's result. @throws the refusal */
 export async function one<T>(url: string, query: string, token?: string): Promise<T> {
@@ -66,9 +80,8 @@ export async function one<T>(url: string, query: string, token?: string): Promis
   return found as T // the caller says what it asked for
 }
 
-/** The simulated buyer's node offers too, so that there are orders whose seller is not an agent. */
-async function connectNode({ product }: Market, token: string): Promise<void> {
-  const { pubkey, alias } = await buyerOf(product)
+/** What an account proves a node with. */
+export async function proofOf({ product }: Market, token: string, { pubkey, alias }: Pick<SimNode, 'pubkey' | 'alias'>) {
   const { data } = await graphql<{ account: { node: { challenge: string } } }>(
     product.url,
     `mutation { account { node { challenge(pubkey: "${pubkey}") } } }`,
@@ -77,11 +90,16 @@ async function connectNode({ product }: Market, token: string): Promise<void> {
   )
   const challenge = data?.account.node.challenge ?? ''
   const { signature } = await product.operator<{ signature: string }>('POST', '/sim/sign', { alias, text: challenge })
-  const input = `{ pubkey: "${pubkey}", challenge: "${challenge}", signature: "${signature}" }`
-  await one(product.url, `mutation { account { node { connect(input: ${input}) { id success } } } }`, token)
+  return { pubkey, challenge, signature }
 }
 
-async function buyWith({ product }: Market, token: string): Promise<Bought> {
+export async function connectNode(market: Market, token: string, node: SimNode): Promise<void> {
+  const { pubkey, challenge, signature } = await proofOf(market, token, node)
+  const input = `{ pubkey: "${pubkey}", challenge: "${challenge}", signature: "${signature}" }`
+  await one(market.product.url, `mutation { account { node { connect(input: ${input}) { id success } } } }`, token)
+}
+
+export async function buyWith({ product }: Market, token: string): Promise<Bought> {
   const { uri } = await buyerOf(product)
   const fields =
     'account { id session_key } order { transaction_id usd_cents } payment { lightning_invoice redirect_url amount { sats } }'

@@ -3,7 +3,8 @@ import fc from 'fast-check'
 import type { BodyField } from './bodies.ts'
 import { openCallers } from './callers.ts'
 import { fireCut } from './cut-shots.ts'
-import { endOf, unexplained } from './facts.ts'
+import { type Dripped, fireDripped } from './dripped.ts'
+import { endOf, type Position, unexplained } from './facts.ts'
 import { type Gun, openGun, type Tried } from './gun.ts'
 import type { Pool } from './inputs.ts'
 import { keptFaults, movedIn, worldOf } from './keeping.ts'
@@ -12,9 +13,12 @@ import { grown, type Memory, watchMemory } from './memory.ts'
 import { poolOf } from './pool.ts'
 import { watchPromptness } from './prompt.ts'
 import { type Fields, readOpenApi, restTargets } from './rest.ts'
+import { type RightShots, rightShotsOf } from './right.ts'
 import { operationsOf, readSchema } from './schema.ts'
 import { type Caller, closeConnections, type Shot } from './shot.ts'
+import { openSlow, type Slowly } from './slow.ts'
 import { graphqlTarget, type Target } from './targets.ts'
+import { openUnread } from './unread.ts'
 
 export type Options = {
   readonly runs: number
@@ -30,6 +34,13 @@ export type Outcome = {
   readonly targets: ReadonlyMap<string, Tried>
   /** Names of those to which requests without the end of their bodies were sent. */
   readonly cut: ReadonlySet<string>
+  /** Of those to which requests were sent that never came to the end of their bodies, by so many callers with other slow ones. */
+  readonly slow: ReadonlySet<string>
+  readonly slowCallers: number
+  /** Of those whose answers nobody read. */
+  readonly unread: ReadonlySet<string>
+  /** Of those to which right bodies were sent in pieces. */
+  readonly dripped: Dripped['answered']
   readonly kinds: ReadonlyMap<string, number>
   readonly statuses: ReadonlyMap<string, number>
   readonly tookMs: ReadonlyMap<string, number>
@@ -50,7 +61,12 @@ const SHARE_OF_OPERATION = 3
 const SHARE_OF_OPERATOR = 0.4
 const SHARE_OF_DEED = 1.5
 /** Read models are a moment behind the facts. */
-const READ_WITHIN_MS = 10_000
+const CAUGHT_UP_WITHIN_MS = 10_000
+/** Longer than anybody may take for headers, and less than for all of a request. */
+const DRIP_MS = 12_000
+const DEEDS_DRIP_MS = 2000
+const READ_WITHIN_MS = 2000
+const SENT_AWAY_WITHIN_MS = 60_000
 /** What a body may have; what it must have is told by a refusal. */
 const OPTIONAL: readonly BodyField[] = Object.entries({
   from: 'String',
@@ -73,6 +89,7 @@ export async function campaign(market: Market, { runs, seed, found = () => undef
   const { strangers, operators } = jobsOf(targets)
   const jobs = [...strangers, ...operators]
   const { dataDir } = market.product
+  const right = rightShotsOf(targets, seed + 4)
   // What is loaded and compiled at first use counts as there from the beginning.
   const unpaid = worldOf(dataDir)
   await run(gun, strangers, 1, seed + 1, () => undefined)
@@ -84,44 +101,75 @@ export async function campaign(market: Market, { runs, seed, found = () => undef
   const began = performance.now()
   const watch = watchPromptness(market)
   const each = runs / jobs.reduce((sum, job) => sum + shareOf(job), 0)
+  const beside = besideAll(market, gun, { callers, right })
   const faults = await run(gun, strangers, each, seed, found)
   const cut = await fireCut(market, callers, targets, seed + 3)
+  const slowly = await beside.ended()
   const moved = movedIn(unpaid, worldOf(dataDir))
   // Only now, since an operator plays the whole network: he pays, opens channels and makes blocks.
+  const drippedDeeds = fireDripped(gun, only(right, isOperators), DEEDS_DRIP_MS)
   const byOperators = await run(gun, operators, each, seed + 2, found)
+  const dripped = both(slowly.dripped, await drippedDeeds)
   const seconds = (performance.now() - began) / 1000
   const { slowestMs, misses } = await watch.stop()
   closeConnections()
 
   const memory = await memoryWatch.stop()
   const after = await endOf(dataDir)
-  const aftermath = [
-    ...cut.faults,
-    ...misses,
-    ...moved,
-    ...(await unexplained(dataDir, before.position, gun.accepted, {
-      agents,
-      rejections: gun.rejections(),
-      refusedInvoices: gun.refusedInvoices(),
-    })),
-    ...(await keptFaults(dataDir, READ_WITHIN_MS, gun.withdrawn())),
-    ...(await wounds(market)),
-  ]
+  const aftermath = [...cut.faults, ...slowly.faults, ...dripped.faults, ...misses, ...moved]
+  aftermath.push(...(await leftBy(market, gun, before.position, agents)), ...grown(memory))
+  await callers.owners.close()
   const wanted = targets.map(({ name }) => name)
-  aftermath.push(...grown(memory), ...wanted.flatMap((name) => missed(name, gun.targets.get(name))))
+  aftermath.push(...wanted.flatMap((name) => missed(name, gun.targets.get(name))))
   for (const fault of aftermath) found(fault)
   return {
     ...gun,
+    ...slowly,
     memory,
     faults: [...faults, ...byOperators, ...aftermath],
     wanted,
     cut: cut.tried,
+    dripped: dripped.answered,
     shots: [...gun.targets.values()].reduce((sum, { known, nobody }) => sum + known + nobody, 0),
     seconds,
     slowestMs,
     newFacts: after.count - before.count,
     agents,
   }
+}
+
+/** What only takes long goes on beside everything else. */
+function besideAll(market: Market, gun: Gun, slowly: Slowly) {
+  const slow = openSlow(market, slowly)
+  const unread = openUnread(market, slowly)
+  const others = only(slowly.right, (target) => !isOperators(target))
+  const dripping = fireDripped(gun, others, DRIP_MS)
+  return {
+    async ended() {
+      const dripped = await dripping
+      const faults = [...(await unread.read(READ_WITHIN_MS)), ...(await slow.ended(SENT_AWAY_WITHIN_MS))]
+      return { faults, dripped, slow: slow.tried, slowCallers: slow.count, unread: unread.tried }
+    },
+  }
+}
+
+const only = (right: RightShots, isWanted: (target: Target) => boolean): RightShots =>
+  new Map([...right].filter(([target]) => isWanted(target)))
+
+const both = (one: Dripped, other: Dripped): Dripped => ({
+  faults: [...one.faults, ...other.faults],
+  answered: new Map([...one.answered, ...other.answered]),
+})
+
+/** Everything that nothing of what was answered explains. */
+const leftBy = async (market: Market, gun: Gun, from: Position, agents: readonly string[]): Promise<readonly string[]> => {
+  const { dataDir } = market.product
+  const [rejections, refusedInvoices] = [gun.rejections(), gun.refusedInvoices()]
+  return [
+    ...(await unexplained(dataDir, from, gun.accepted, { agents, rejections, refusedInvoices })),
+    ...(await keptFaults(dataDir, CAUGHT_UP_WITHIN_MS, gun.withdrawn())),
+    ...(await wounds(market)),
+  ]
 }
 
 async function targetsIn(market: Market, pool: Pool): Promise<readonly Target[]> {
@@ -181,7 +229,7 @@ async function run(
 
 async function attack(gun: Gun, { target, callers }: Job, numRuns: number, seed: number): Promise<string | undefined> {
   const shots = fc.constantFrom(...callers).chain(target.shots)
-  const property = fc.asyncProperty(shots, (shot) => gun.shoot(target, shot))
+  const property = fc.asyncProperty(shots, async (shot) => void (await gun.shoot(target, shot)))
   const details = await fc.check(property, { numRuns, seed, interruptAfterTimeLimit: 600_000 })
   if (!details.failed) return undefined
   const [shot] = details.counterexample ?? []

@@ -63,7 +63,7 @@ function withBodies(target: Target, seed: number): readonly Shot[] {
     .filter(({ method, body, headers }) => method === 'POST' && (body?.length ?? 0) > 0 && !('transfer-encoding' in headers))
 }
 
-function headOf({ method, path, headers }: Shot, authorization: string | undefined): string {
+export function headOf({ method, path, headers }: Shot, authorization: string | undefined): string {
   const all = Object.entries({ host: 'x', ...headers, ...(authorization !== undefined && { authorization }) })
   return `${[`${method} ${path} HTTP/1.1`, ...all.map(([name, value]) => `${name}: ${value}`)].join('\r\n')}\r\n`
 }

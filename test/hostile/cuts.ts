@@ -18,21 +18,24 @@ type Door = {
 const PUBKEY = '0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798'
 const SENTENCE = 'The body is not valid JSON\\.'
 
+/** What a wallet sends that orders a channel to this node. */
+export const lspOrderFor = (pubkey: string): object => ({
+  lsp_balance_sat: '1000000',
+  client_balance_sat: '0',
+  required_channel_confirmations: 3,
+  funding_confirms_within_blocks: 6,
+  channel_expiry_blocks: 4320,
+  token: '',
+  announce_channel: true,
+  public_key: pubkey,
+})
+
 const doors: readonly Door[] = [
   {
     name: 'create_order',
     path: '/api/lsp/v1/cheapest/create_order',
     header: () => '',
-    body: ({ buyerPubkey }) => ({
-      lsp_balance_sat: '1000000',
-      client_balance_sat: '0',
-      required_channel_confirmations: 3,
-      funding_confirms_within_blocks: 6,
-      channel_expiry_blocks: 4320,
-      token: '',
-      announce_channel: true,
-      public_key: buyerPubkey,
-    }),
+    body: ({ buyerPubkey }) => lspOrderFor(buyerPubkey),
     noJson: says(400, `\\{"statusCode":400,"message":"${SENTENCE}","error":\\{"code":-32602,[^]*\\}\\}`),
   },
   {

@@ -186,6 +186,9 @@ const shapes: Readonly<Record<string, (call: Call) => string>> = {
     ),
   'odd query': (call) =>
     `{"query":${['null', '5', '[]', '{}', '""', '" "', '"\\ud800"', '"\\u0000"', '"{"', '"#"', `"${'#'.repeat(5000)}"`, `"{ ${'a '.repeat(3000)}}"`][call.n % 12] ?? 'null'}}`,
+  // Comments count for nothing where a document is read, and each is different.
+  comments: (call) =>
+    body(`${'#\n'.repeat([100, 10_000, 60_000][call.n % 3] ?? 0)}${document(call, literally(call))} #${jsonOf(call.word)}`),
   'cut document': (call) => body(document(call, literally(call)).slice(0, call.n)),
   'broken document': (call) => {
     const text = document(call, literally(call))

@@ -1,9 +1,11 @@
 import { order, type OrderFact } from '@penstock/contracts/order.ts'
+import { price, type PriceFact } from '@penstock/contracts/quote.ts'
 import { openStored } from '@penstock/platforms/stored.ts'
-import { categoryOf, type StoredEvent } from '@penstock/ports/event-store.ts'
+import { aggregateIdOf, categoryOf, type StoredEvent } from '@penstock/ports/event-store.ts'
 import { eventOf, metaOf } from '@penstock/runtime/event-codec.ts'
+import { openSpeakers } from './agents.ts'
 
-type Position = bigint | 'start'
+export type Position = bigint | 'start'
 
 /** What was carried out, by the ids that answers named: how often for each. */
 export type Accepted = Map<string, number>
@@ -30,8 +32,9 @@ export async function unexplained(
   const [before, facts] = await factsAround(dataDir, from)
   const unnamed = facts.filter(({ correlation }) => !agents.includes(correlation) && !accepted.has(correlation))
   const rejected = unnamed.filter(({ type }) => type === 'BuyerRejected').map(({ correlation }) => correlation)
-  const told = new Set([...agents, ...rejected.slice(0, rejections)])
-  const judged = facts.filter(({ correlation }) => !told.has(correlation))
+  const told = new Set(rejected.slice(0, rejections))
+  const isHeartbeat = ({ type, correlation }: Noted) => agents.includes(correlation) && HEARTBEATS.has(type)
+  const judged = facts.filter((fact) => !fact.isRefreshed && !isHeartbeat(fact) && !told.has(fact.correlation))
   const known = new Set([...before, ...judged.filter(isAsked)].map(({ correlation }) => correlation))
   const foreign = judged.filter((fact) => !isAsked(fact) && !known.has(fact.correlation))
   const asked = Map.groupBy(
@@ -57,6 +60,9 @@ export async function unexplained(
   ]
 }
 
+/** Facts of a seller whose agent says how it is, or says nothing. */
+const HEARTBEATS = new Set(['SellerAppeared', 'FundsAttested', 'SellerFellSilent'])
+
 /** Ids of asked commands are made from time and chance, those of all others from what they follow. */
 const isAsked = ({ command }: Noted): boolean => command[14] !== '5'
 type Noted = {
@@ -64,47 +70,42 @@ type Noted = {
   readonly type: string
   readonly correlation: string
   readonly command: string
-  /** Whose word it is, where sellers say such a thing about their orders. */
+  /** Whose word it is beyond doubt, where sellers say such a thing about their orders. */
   readonly seller: string | undefined
+  /** The day's price, as it was or at another rate: it is set anew from time to time. */
+  readonly isRefreshed: boolean
 }
 
 /** Those up to a position, and those after it. */
 async function factsAround(dataDir: string, from: Position): Promise<readonly [Noted[], Noted[]]> {
   const found: readonly [Noted[], Noted[]] = [[], []]
-  const sellerOf = openSellers()
+  const speakerOf = openSpeakers()
+  const isRefreshed = openPrices()
   for await (const event of eventsAfter(dataDir, 'start')) {
     const { correlation, command } = metaOf(event)
     const isAfter = from === 'start' || event.position > from
-    found[isAfter ? 1 : 0].push({ stream: event.stream, type: event.type, correlation, command, seller: sellerOf(event) })
+    const isOfOrder = categoryOf(event.stream) === order.category
+    const seller = isOfOrder ? speakerOf({ orderId: aggregateIdOf(event.stream), fact: orderFactOf(event) }) : undefined
+    const { stream, type } = event
+    found[isAfter ? 1 : 0].push({ stream, type, correlation, command, seller, isRefreshed: isRefreshed(event) })
   }
   return found
 }
 
-/**
- * Who sells which order, learned from its facts in their order. The agents go on working whatever is tried, so that what
- * they say about their own orders was asked for by no shot; what anybody else says was.
- * @returns the seller whose attempt such a fact is about
- */
-function openSellers(): (event: StoredEvent) => string | undefined {
-  const sellers = new Map<string, string>()
+/** What a dollar buys changes with the rate, and else only with what somebody did. */
+function openPrices(): (event: StoredEvent) => boolean {
+  let last = { satsPerUsd: '', centsPerBtc: '' }
   return (event) => {
-    if (categoryOf(event.stream) !== 'order') return undefined
-    const { type, data } = eventOf(order, event).fact as OrderFact // its category
-    switch (type) {
-      case 'OrderPlaced':
-      case 'AttemptStarted':
-        sellers.set(`${event.stream}/${type === 'OrderPlaced' ? 1 : data.attempt}`, data.candidate.sellerPubkey)
-        return undefined
-      case 'SellerAccepted':
-        return sellers.get(`${event.stream}/1`)
-      case 'PayoutInvoiceOffered':
-      case 'OutpointOffered':
-        return sellers.get(`${event.stream}/${data.attempt}`)
-      default:
-        return undefined
-    }
+    if (categoryOf(event.stream) !== price.category) return false
+    const { type, data } = eventOf(price, event).fact as PriceFact // its category
+    if (type !== 'PriceSet') return false
+    const [before, now] = [last, { satsPerUsd: data.satsPerUsd, centsPerBtc: data.rate.centsPerBtc }]
+    last = now
+    return before.satsPerUsd === now.satsPerUsd || (before.centsPerBtc !== '' && before.centsPerBtc !== now.centsPerBtc)
   }
 }
+
+const orderFactOf = (event: StoredEvent): OrderFact => eventOf(order, event).fact as OrderFact // its category
 
 /** The log's end as it is now. */
 export async function endOf(dataDir: string): Promise<{ readonly position: Position; readonly count: number }> {

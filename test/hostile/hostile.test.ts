@@ -8,16 +8,17 @@ import { REPEATED } from './bodies.ts'
 import { campaign, type Outcome } from './campaign.ts'
 import { cuts, type Known, wholes } from './cuts.ts'
 import { shapeKinds } from './documents.ts'
+import { DRIPPED } from './dripped.ts'
 import { endOf, unexplained } from './facts.ts'
 import { wayKinds } from './headers.ts'
 import { booksOf, rewritten } from './keeping.ts'
 import { type Market, openMarket } from './market.ts'
 import { toldMemory } from './memory.ts'
-import { openSlow, type Slow } from './slow.ts'
+import { takesBody } from './slow.ts'
 import { valueKinds } from './values.ts'
 import { exchange, wrongOnWire } from './wire.ts'
 
-const RUNS = 2400
+const RUNS = 6000
 const CANCEL = 'mutation ($id: String!) { market { order { cancel(input: { order_id: $id }) { success } } } }'
 const GOOD = 'GET /readyz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n'
 /** Its end is the market's: among a thousand others it may take a while to be let in. */
@@ -25,19 +26,19 @@ const good = (): Promise<string> => exchange(market, [GOOD], false, 30_000)
 const seed = Number(process.env['PENSTOCK_TEST_SEED'] ?? Date.now() % 2 ** 31)
 
 let market: Market
-let slow: Slow
 let outcome: Outcome
 let known: Known
 beforeAll(async () => {
   market = await openMarket()
-  // They hang on beside everything else that is tried.
-  slow = openSlow(market, 120)
   outcome = await campaign(market, { runs: RUNS, seed })
   known = { operatorToken: market.operatorToken, buyerPubkey: (await buyerOf(market.product)).pubkey }
 }, 240_000)
 afterAll(async () => {
   await market.product.stop()
 })
+
+/** Nothing is given to them that could be wrong. */
+const BARE: readonly string[] = ['query account.me', 'query market.liquidity.liquidity_per_usd']
 
 describe('everything together', () => {
   test('leaves nothing behind that nobody asked for, and shows nothing of the inside', () => {
@@ -60,11 +61,33 @@ describe('everything together', () => {
     assert.ok(deeds.filter(([, { carriedOut }]) => carriedOut > 0).length >= 3, JSON.stringify(deeds))
   })
 
-  test('whatever takes a body was sent some without their end', () => {
-    const takers = outcome.wanted.filter((name) => /^(?:query|mutation|POST) /.test(name))
+  test('whatever takes a body was sent some without their end, at once and slowly, and some in pieces', async () => {
+    const takers = outcome.wanted.filter((name) => takesBody({ name }))
     assert.ok(takers.length >= 40)
+    for (const tried of [outcome.cut, outcome.slow, outcome.dripped])
+      assert.deepEqual(
+        takers.filter((name) => !tried.has(name)),
+        [],
+      )
+    assert.ok(outcome.slowCallers > 3 * takers.length)
+    assert.match(await good(), /^HTTP\/1\.1 200 /)
+  })
+
+  test('what comes in pieces is carried out where the last one comes in time', () => {
+    const answered = [...outcome.dripped].flatMap(([name, { results }]) => (results > 0 ? [name] : []))
     assert.deepEqual(
-      takers.filter((name) => !outcome.cut.has(name)),
+      BARE.filter((name) => !answered.includes(name)),
+      [],
+    )
+    for (const kind of [/^query /, /^(?:mutation|POST) /])
+      assert.ok(answered.filter((name) => kind.test(name)).length >= 5, answered.join())
+  })
+
+  test('whatever there is to look at was asked for by some who did not read it', () => {
+    const looks = outcome.wanted.filter((name) => /^(?:query|GET) /.test(name))
+    assert.ok(looks.length >= 30)
+    assert.deepEqual(
+      looks.filter((name) => !outcome.unread.has(name)),
       [],
     )
   })
@@ -84,6 +107,7 @@ describe('everything together', () => {
       'odd header',
       'odd address',
       'odd query string',
+      DRIPPED,
     ]
     assert.deepEqual(
       wanted.filter((kind) => !outcome.kinds.has(kind)),
@@ -167,8 +191,20 @@ describe('connections', () => {
     await until('the connections are gone', async () => (await market.inside()).files <= before.files + 16, 20_000, 200)
   })
 
-  test('who never comes to an end is sent away', { timeout: 90_000 }, async () => {
-    await slow.ended(60_000)
-    assert.match(await good(), /^HTTP\/1\.1 200 /)
+  test('streams of events that nobody reads give their places back', async () => {
+    const { url } = market.product
+    const { page } = await buy(market.product)
+    const path = `${new URL(page).pathname}/events`
+    const status = async () => {
+      const ended = new AbortController()
+      const response = await fetch(url + path, { signal: ended.signal })
+      ended.abort()
+      return response.status
+    }
+    const deaf = Array.from({ length: 30 }, () => connect(market.port, market.host).on('error', () => undefined))
+    for (const socket of deaf) socket.write(`GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`)
+    await until('no place is left', async () => (await status()) === 429)
+    for (const socket of deaf) socket.destroy()
+    await until('there is one again', async () => (await status()) === 200)
   })
 })

@@ -153,14 +153,18 @@ const plainly: Judge = ({ status, type, text }) => {
   return /^text\/(?:html|plain|css|javascript|event-stream)|^image\/svg/.test(type) ? undefined : `${status} of type "${type}"`
 }
 
-/** Results of operations that an answer shows as carried out, under whatever alias: a namespace has an `id` beside them. */
-export function carriedOut({ text }: Answer, { path, kind }: Operation): readonly unknown[] {
-  const body = parsed(text)
-  if (kind === 'query' || !isObject(body)) return []
-  const inner = path.slice(0, -1).reduce<unknown>((level, name) => (isObject(level) ? level[name] : undefined), body['data'])
+/** Results of an operation that an answer shows, under whatever alias: a namespace has an `id` beside them. */
+export function resultsOf({ text }: Answer, { path }: Operation): readonly unknown[] {
+  const inner = path.slice(0, -1).reduce<unknown>((level, name) => (isObject(level) ? level[name] : undefined), dataOf({ text }))
   return isObject(inner)
     ? Object.entries(inner).flatMap(([name, one]) => (name === 'id' || one === null || one === undefined ? [] : [one]))
     : []
+}
+
+/** What a GraphQL answer shows. */
+export function dataOf({ text }: Pick<Answer, 'text'>): unknown {
+  const body = parsed(text)
+  return isObject(body) ? body['data'] : undefined
 }
 
 /** All texts in a value. */

@@ -9,9 +9,10 @@ import { buy, follow, pay, simNodes } from '../harness/buyer.ts'
 import { fireCut } from './cut-shots.ts'
 import { endOf, unexplained } from './facts.ts'
 import { openGun } from './gun.ts'
-import { carriedOut } from './judge.ts'
+import { resultsOf } from './judge.ts'
 import { booksOf, keptFaults, movedIn, rewritten, worldOf } from './keeping.ts'
 import { type Market, openMarket } from './market.ts'
+import { openOwners, type Owners } from './owners.ts'
 import { readOpenApi } from './rest.ts'
 import { operationsOf, readSchema } from './schema.ts'
 import type { Shot } from './shot.ts'
@@ -22,11 +23,14 @@ const CANCEL = 'mutation ($id: String!) { market { order { cancel(input: { order
 
 let market: Market
 let agents: readonly string[]
+let owners: Owners
 beforeAll(async () => {
   market = await openMarket()
   agents = (await simNodes(market.product)).filter(({ role }) => role === 'seller').map(({ pubkey }) => pubkey)
+  owners = await openOwners(market.product.dataDir)
 }, 120_000)
 afterAll(async () => {
+  await owners.close()
   await market.product.stop()
 })
 
@@ -58,7 +62,7 @@ describe('what every look has to notice', () => {
     // As if the market did not look at who asks: the right key is put in for whoever shoots.
     const gun = openGun(
       market,
-      { authorization: () => `Bearer ${key}`, accountOf: () => undefined, renew: () => Promise.resolve(0) },
+      { authorization: () => `Bearer ${key}`, identityOf: () => undefined, owners, renew: () => Promise.resolve(0) },
       readOpenApi(),
     )
     const target: Target = { ...graphqlTarget(operation, new Map()), name: 'mutation market.order.cancel' }
@@ -74,7 +78,7 @@ describe('what every look has to notice', () => {
     await assert.rejects(gun.shoot(target, shot), /market\.order\.cancel was carried out for nobody/)
     assert.equal(gun.accepted.size, 0)
     const answer = (data: object) => ({ status: 200, type: 'application/json', text: JSON.stringify({ data }), tookMs: 0 })
-    assert.deepEqual(carriedOut(answer({ market: { order: { id: 'order', a1: { success: true }, a2: null } } }), operation), [
+    assert.deepEqual(resultsOf(answer({ market: { order: { id: 'order', a1: { success: true }, a2: null } } }), operation), [
       { success: true },
     ])
     assert.equal(trespass('mutation liquidity.buy', { caller: 'nobody' }, 1), undefined)

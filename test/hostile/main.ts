@@ -25,6 +25,10 @@ for (const [kind, count] of [...outcome.kinds].toSorted((one, other) => other[1]
   console.log(`${String(count).padStart(8)}  ${kind}`)
 for (const [status, count] of [...outcome.statuses].toSorted(byName)) console.log(`${String(count).padStart(8)}  ${status}`)
 console.log(
+  `${outcome.slowCallers} callers never came to an end, ${outcome.dripped.size} addresses and operations were sent bodies in pieces, ` +
+    `${outcome.unread.size} were asked by callers who do not read`,
+)
+console.log(
   `${outcome.shots} requests in ${outcome.seconds.toFixed(1)} s (${Math.round(outcome.shots / outcome.seconds)} a second), ` +
     `${outcome.newFacts} facts, ${toldMemory(outcome.memory)}, ` +
     `slowest good request ${Math.round(outcome.slowestMs)} ms, ${outcome.faults.length} faults`,

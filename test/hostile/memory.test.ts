@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { afterAll, describe, expect, test } from 'vitest'
-import { grown, type Memory, watchMemory } from './memory.ts'
+import { grown, type Memory, toldMemory, watchMemory } from './memory.ts'
 
 const MIB = 1024 * 1024
 const holder = fork(new URL('holder.ts', import.meta.url), { execArgv: ['--expose-gc'] })
@@ -28,8 +28,7 @@ describe('memory that a process takes', () => {
     expect(grown(calm)).toEqual([])
 
     const watch = await watchMemory(inside)
-    await told('take resident')
-    await told('give back')
+    await told('have resident')
     const resident = await watch.stop()
     assert.ok(resident.rssPeakBytes > 800 * MIB && resident.heapGrowthBytes < 16 * MIB)
     expect(grown(resident)).toEqual([expect.stringMatching(/MiB were resident at the highest/)])
@@ -41,6 +40,15 @@ describe('memory that a process takes', () => {
     const kept = await watch.stop()
     expect(grown(kept)).toContainEqual(expect.stringMatching(/the heap grew by/))
     expect(grown(kept)).toContainEqual(expect.stringMatching(/the heap had .* more at its highest/))
+    await told('give back')
+  })
+
+  test('shows where it is kept in buffers, which are outside of the heap', async () => {
+    const watch = await watchMemory(inside)
+    await told('take buffers')
+    const kept = await watch.stop()
+    assert.ok(kept.heapGrowthBytes > 90 * MIB, toldMemory(kept))
+    expect(grown(kept)).toContainEqual(expect.stringMatching(/the heap grew by/))
     await told('give back')
   })
 

@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Inside } from './probe.ts'
 
+/** The heap with the buffers that hang on it. */
 export type Memory = {
   /** More than before, in the end: what was kept. */
   readonly heapGrowthBytes: number

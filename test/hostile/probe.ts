@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs'
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { createServer } from 'node:net'
 import v8 from 'node:v8'
@@ -13,9 +13,10 @@ import { isMainThread } from 'node:worker_threads'
 export type RouteSeen = { readonly path: string; readonly methods: readonly string[] }
 export type Inside = {
   readonly pid: number
-  /** After two collections of garbage. */
+  /** After two collections of garbage; with what stands outside of the heap, where the bytes of buffers are. */
   readonly heapBytes: number
   readonly rssBytes: number
+  /** Without connections of the process with itself. */
   readonly files: number
   readonly routes: readonly RouteSeen[]
 }
@@ -31,14 +32,36 @@ if (isMainThread && socket !== undefined) {
   createServer((connection) => {
     collect()
     collect()
-    const { heapUsed, rss } = process.memoryUsage()
-    // One of them is this very connection, another is the folder that is read.
-    const files = readdirSync('/proc/self/fd').length - 2
-    const inside: Inside = { pid: process.pid, heapBytes: heapUsed, rssBytes: rss, files, routes: seen() }
+    const { heapUsed, external, rss } = process.memoryUsage()
+    const files = openFiles()
+    const inside: Inside = { pid: process.pid, heapBytes: heapUsed + external, rssBytes: rss, files, routes: seen() }
     connection.end(JSON.stringify(inside))
   })
     .listen(socket)
     .unref()
+}
+
+/** Agents of sellers run in the same process, and keep as many connections to it as they ever had sales at a time. */
+function openFiles(): number {
+  const files = readdirSync('/proc/self/fd')
+  const inodes = new Set(files.flatMap((fd) => /^socket:\[(\d+)\]$/.exec(targetOf(fd))?.[1] ?? []))
+  const ends = readFileSync('/proc/self/net/tcp', 'utf8')
+    .split('\n')
+    .map((line) => line.trim().split(/ +/))
+    .filter((columns) => inodes.has(columns[9] ?? ''))
+  const known = new Set(ends.map(([, here, there]) => `${here} ${there}`))
+  const own = ends.filter(([, here, there]) => known.has(`${there} ${here}`))
+  // One of the others is the connection that asks, another is the folder that is read.
+  return files.length - own.length - 2
+}
+
+/** The folder that is read is gone when it is looked at. */
+function targetOf(fd: string): string {
+  try {
+    return readlinkSync(`/proc/self/fd/${fd}`)
+  } catch {
+    return ''
+  }
 }
 
 /** Notes every route of every router, and which router stands under which path. */

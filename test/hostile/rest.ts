@@ -148,9 +148,9 @@ function addressOf(path: string, shape: Shape): fc.Arbitrary<Address> {
         ),
       ),
     })
-    .map(({ filled, query, around = (plain) => plain, odd }) => ({
+    .map(({ filled, query, around, odd }) => ({
       path:
-        around(
+        (around ?? ((plain) => plain))(
           path
             .replaceAll(/:\w+/g, () => '\u0000')
             .split('\u0000')
@@ -159,7 +159,7 @@ function addressOf(path: string, shape: Shape): fc.Arbitrary<Address> {
         ) +
         (odd ?? '') +
         query.text,
-      kinds: [...filled.map(({ kind }) => kind), ...query.kinds, ...(odd === undefined ? [] : ['odd address'])],
+      kinds: [...filled.map(({ kind }) => kind), ...query.kinds, ...((odd ?? around) ? ['odd address'] : [])],
     }))
 }
 

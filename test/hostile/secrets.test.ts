@@ -29,6 +29,7 @@ beforeAll(async () => {
   callers = await openCallers(market)
 }, 120_000)
 afterAll(async () => {
+  await callers.owners.close()
   await market.product.stop()
 })
 

@@ -1,4 +1,5 @@
-import { Agent, type IncomingMessage, request } from 'node:http'
+import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Market } from './market.ts'
 
 /** Who seems to ask: the credential is put in when the shot is sent. */
@@ -12,6 +13,8 @@ export type Shot = {
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | Uint8Array | undefined
+  /** In pieces that take so long together; all at once where nothing is said. */
+  readonly bodyTakesMs?: number
   readonly kinds: readonly string[]
 }
 
@@ -22,9 +25,10 @@ export type Answer = {
   readonly tookMs: number
 }
 
-/** A large body of somebody who may not send it is not read to its end; the answer is lost where it is sent on nonetheless. */
+/** A large body of somebody who may not send it is not read to its end, as little as a large head; the answer is lost where it is sent on nonetheless. */
 export const CUT_OFF: Answer = { status: 0, type: '', text: '', tookMs: 0 }
 const LARGE_BYTES = 60_000
+const LARGE_PATH_BYTES = 15_000
 
 // A connection for each shot: whatever breaks one is what was sent through it.
 const agent = new Agent({ keepAlive: false })
@@ -48,12 +52,27 @@ export function fire(
     })
     sent.on('timeout', () => sent.destroy(new Error('no answer within 30 s')))
     sent.on('error', (error: NodeJS.ErrnoException) => {
-      const isCut = (error.code === 'EPIPE' || error.code === 'ECONNRESET') && (body?.length ?? 0) > LARGE_BYTES
+      const isCut = (error.code === 'EPIPE' || error.code === 'ECONNRESET') && isLarge(shot)
       if (isCut) resolve(CUT_OFF)
       else reject(error)
     })
-    sent.end(body)
+    if (shot.bodyTakesMs === undefined) sent.end(body)
+    else drip(sent, Buffer.from(body ?? ''), shot.bodyTakesMs).catch(reject)
   })
+}
+
+const isLarge = ({ body, path }: Shot): boolean => (body?.length ?? 0) > LARGE_BYTES || path.length > LARGE_PATH_BYTES
+
+const PIECES = 30
+
+/** Says its length first, or goes chunk by chunk, as its headers have it. */
+async function drip(sent: ClientRequest, body: Uint8Array, takesMs: number): Promise<void> {
+  const size = Math.ceil(body.length / PIECES)
+  for (let at = 0; at < body.length && !sent.destroyed; at += size) {
+    await sleep((takesMs * size) / body.length)
+    sent.write(body.subarray(at, at + size))
+  }
+  sent.end()
 }
 
 async function readAll(response: IncomingMessage): Promise<string> {

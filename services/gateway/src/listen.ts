@@ -1,6 +1,7 @@
 import type { Express } from 'express'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { mindUnread } from './unread.ts'
 
 export type Listening = {
   readonly port: number
@@ -16,8 +17,11 @@ export type Address = {
   readonly sharePort?: boolean
 }
 
-/** How long a caller may take to say what it wants: whoever sends a byte now and then keeps no connection by that. */
-const PATIENCE = { headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 2000 }
+/**
+ * How long a caller may take to say what it wants: whoever sends a byte now and then keeps no connection by that. And how
+ * long one may read nothing of its answer.
+ */
+const PATIENCE = { headersTimeout: 10_000, requestTimeout: 30_000, unreadTimeout: 60_000, connectionsCheckingInterval: 2000 }
 
 /** @throws where the address cannot be used */
 export async function listen(
@@ -25,7 +29,9 @@ export async function listen(
   { host, port, sharePort = false }: Address,
   patience: Partial<typeof PATIENCE> = {},
 ): Promise<Listening> {
-  const server = createServer({ ...PATIENCE, ...patience }, app)
+  const { unreadTimeout, ...times } = { ...PATIENCE, ...patience }
+  const server = createServer(times)
+  mindUnread(server, app, unreadTimeout)
   // Longer than the idle time of usual proxies, so that it is they who hang up.
   server.keepAliveTimeout = 65_000
   await new Promise<void>((resolve, reject) => {

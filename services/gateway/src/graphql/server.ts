@@ -9,6 +9,7 @@ import type { Log } from '@penstock/runtime/log.ts'
 import { invalid } from '../errors.ts'
 import type { Context } from './context.ts'
 import { assertWeight, introspectionCost, weigh } from './cost.ts'
+import { openDocuments } from './documents.ts'
 import { formatError } from './format-error.ts'
 import { fragmentsOf } from './leaves.ts'
 import { schema } from './schema.ts'
@@ -27,6 +28,7 @@ export async function graphqlServer(config: Config, log: Log): Promise<ApolloSer
     stopOnTerminationSignals: false,
     includeStacktraceInErrorResponses: false,
     parseOptions: { maxTokens: MAX_TOKENS },
+    documentStore: openDocuments(),
     formatError: (formatted, error) => formatError(log, formatted, error),
     logger: {
       debug: () => undefined,

@@ -81,6 +81,17 @@ test('no secret and no text of a person leaves in a command', async () => {
     assert.ok(!sent.toLowerCase().includes(secret.toLowerCase()), secret)
 })
 
+test('the name of a key that cannot be is not kept', async () => {
+  const token = await signUp()
+  market.answers((ask, options) => market.outcome(ask, options, { code: 'TOO_MANY_KEYS', message: 'There are too many.' }))
+  const { errors } = await market.gql(KEY, { input: { name: 'my bot' } }, token)
+  assert.equal(errors?.[0]?.message, 'There are too many.')
+  const { ask } = market.sent.at(-1) ?? assert.fail()
+  const { nameRecord } = ask.command.data as { nameRecord: string } // as the gateway sends it
+  assert.match(nameRecord, /^[0-9a-f-]{36}$/)
+  assert.equal(await market.gateway.records.get(nameRecord), undefined)
+})
+
 test('a taken address and a weak password read the same', async () => {
   await signUp()
   const [taken, weak] = await Promise.all([

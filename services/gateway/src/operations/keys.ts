@@ -24,7 +24,9 @@ export async function createApiKey(gateway: Gateway, caller: Caller | null, inpu
   const key = newCredential('pak_', ids)
   const keyId = ids.uuid()
   const data = { keyId, keyHash: hashCredential(pepper, key), ...shownParts(key), nameRecord, expiresAt }
-  accepted(await gateway.commands.ask(ask(account, accountId, 'CreateApiKey', data), { until: answerBy(gateway) }))
+  const answer = await gateway.commands.ask(ask(account, accountId, 'CreateApiKey', data), { until: answerBy(gateway) })
+  if (answer.outcome === 'refused' && nameRecord !== null) await records.delete(nameRecord)
+  accepted(answer)
   const made = inTime(await apiKeyById(gateway.views, accountId, keyId))
   return { id: keyId, key, api_key: await apiKeyOf(gateway, made) }
 }
