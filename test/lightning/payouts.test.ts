@@ -143,7 +143,9 @@ describe.skipIf(noLightning)('payouts', () => {
     await sellers().holds.cancel(kept.paymentHash)
     await until('the failure is known', async () => (await count('PayoutFailed')) === 1)
     const payout = await seller.bill(owed.sale)
-    await until('the seller is paid', async () => (await sellers().payments.findInvoice(payout))?.state === 'settled')
+    // What was asked for before is given the time to arrive after all.
+    const isPaid = async () => (await sellers().payments.findInvoice(payout))?.state === 'settled'
+    await until('the seller is paid', isPaid, 120_000)
     await until('the market knows', async () => (await count('PayoutSucceeded')) === 1)
     await gains(before)
     const audit = { divergences: 0, ledger_balanced: true }
