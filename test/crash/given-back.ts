@@ -1,21 +1,7 @@
-import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { HOLD_EXPIRY_DELTA } from '@penstock/adapters/simnet/invoices.ts'
 import type { Span } from '../faults/awake.ts'
 import type { Book } from '../faults/books.ts'
-
-/** `time`: Unix milliseconds, of whole seconds. */
-type Block = { readonly height: number; readonly time: number }
-
-export function blocksIn(dataDir: string): readonly Block[] {
-  const db = new DatabaseSync(join(dataDir, 'simnet.db'), { readOnly: true })
-  try {
-    const rows = db.prepare('SELECT height, time FROM blocks').all()
-    return rows.map(({ height, time }) => ({ height: Number(height), time: Number(time) }))
-  } finally {
-    db.close()
-  }
-}
+import type { Block } from '../faults/truth.ts'
 
 /** A market that was up for so many blocks has had the time to take up what a dead one left: it looks at its start. */
 const ENOUGH_BLOCKS = 8

@@ -4,11 +4,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Span } from '../faults/awake.ts'
 import { openFold } from '../faults/fold.ts'
 import { lookAtAll, marketMsat } from '../faults/look.ts'
-import { heightIn } from '../faults/truth.ts'
+import { blocksIn, heightIn } from '../faults/truth.ts'
 import { buy } from '../harness/buyer.ts'
 import { scratch, spawnProduct, startProduct } from '../harness/product.ts'
 import { type Cell, cells } from './cells.ts'
-import { blocksIn, leftToTheNode } from './given-back.ts'
+import { leftToTheNode } from './given-back.ts'
 import { type Reached, stories, type StoryName } from './stories.ts'
 
 const env = {

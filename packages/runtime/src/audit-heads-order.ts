@@ -1,5 +1,4 @@
 import type { EventStore } from '@penstock/ports/event-store.ts'
-import { Fault } from '@penstock/kernel/result.ts'
 import type { CheckReport } from './audit-check.ts'
 import { exportOrder, type OrderExport } from './audit-export.ts'
 import type { Divergence } from './audit-fold.ts'
@@ -92,7 +91,7 @@ function comparedWith(file: OrderExport) {
 /**
  * Exports an order from a store that is, for this order, what its own heads say.
  * @returns undefined where there is no such order
- * @throws Fault where it is not
+ * @throws Error where it is not
  */
 export async function exportProven(
   store: Pick<EventStore, 'read'>,
@@ -105,6 +104,6 @@ export async function exportProven(
   if (!file || !heads) return file
   const [first] = (await compareExport(file, heads)).divergences
   if (first)
-    throw new Fault(`the store is not what its log heads say: ${first.stream}: ${first.what}; run "penstock audit verify"`)
+    throw new Error(`the store is not what its log heads say: ${first.stream}: ${first.what}; run "penstock audit verify"`)
   return file
 }

@@ -2,6 +2,7 @@ import type { Clock } from '@penstock/ports/clock.ts'
 import { bind, run } from '@penstock/runtime/run.ts'
 import { until } from '@penstock/testkit/until.ts'
 import { afterEach, expect, test } from 'vitest'
+import { LOOKS_ARE_OVER_MS } from './effects/pay.ts'
 import type { SettlementPorts } from './effects/ports.ts'
 import { type Market, openMarket } from './market.contract.ts'
 import { settlementService } from './service.ts'
@@ -28,7 +29,7 @@ const withPayments = (ports: SettlementPorts, payments: Partial<SettlementPorts[
 /** What an earlier payment may be on its way for is nothing to sit through. */
 const withoutTheWait = (clock: Clock): Clock => ({
   ...clock,
-  sleep: (ms, signal) => clock.sleep(ms === 32_000 ? 100 : ms, signal),
+  sleep: (ms, signal) => clock.sleep(ms === LOOKS_ARE_OVER_MS ? 100 : ms, signal),
 })
 
 test('a replica that stood still before it paid does not pay a seller that another has paid to another invoice', async () => {

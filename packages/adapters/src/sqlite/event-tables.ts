@@ -38,7 +38,8 @@ export const definitionsIn = (db: DatabaseSync): readonly string[] =>
        where type in ('view', 'trigger') or tbl_name in (select value from json_each(?)) order by 1`,
     )
     .all(JSON.stringify(EVENT_TABLES))
-    .map(({ line }) => String(line))
+    // Older checkouts may have laid their text out otherwise.
+    .map(({ line }) => String(line).replaceAll(/\s+/g, ' '))
 
 /** As this code makes them. */
 export function ownDefinitions(): readonly string[] {

@@ -4,7 +4,7 @@ import { openLog } from '@penstock/runtime/log.ts'
 import { describe, expect, test } from 'vitest'
 import { fact, HASH, NOW, payoutInvoice, stateAfter, toSettled } from '../samples.contract.ts'
 import { fake, PREIMAGE } from './fake-node.contract.ts'
-import { pay } from './pay.ts'
+import { LOOKS_ARE_OVER_MS, pay } from './pay.ts'
 import type { Context } from './ports.ts'
 
 describe('pay', () => {
@@ -104,7 +104,7 @@ describe('pay', () => {
           ms === 30_000 ? new Promise(() => undefined) : Promise.resolve(void (now += ms))
         // The other looked right before this invoice was asked for, had two seconds, and was cut off from the node for long.
         const find = (hash: string) =>
-          Promise.resolve(hash !== other.paymentHash ? before : now >= NOW + 32_000 ? sent : undefined)
+          Promise.resolve(hash !== other.paymentHash ? before : now >= NOW + LOOKS_ARE_OVER_MS ? sent : undefined)
         const lightning = { ...context.ports.lightning, payments: { ...context.ports.lightning.payments, find } }
         const ports = { ...context.ports, log: openLog('silent'), clock: { now: () => now, sleep }, lightning }
         expect(await pay(replaced, { ...context, ports }).catch((error: unknown) => error)).toEqual(told)
@@ -126,7 +126,7 @@ describe('pay', () => {
     const ports = { ...context.ports, clock: { ...context.ports.clock, sleep } }
     expect(await pay(state, { ...context, ports })).toMatchObject({ data: { state: 'succeeded', attempt: 1 } })
     expect(calls).toContain('pay at most 20000')
-    expect(slept).not.toContain(32_000)
+    expect(slept).not.toContain(LOOKS_ARE_OVER_MS)
   })
   test('who is told to stop while it waits for others does not pay', async () => {
     const { calls, context } = fake()

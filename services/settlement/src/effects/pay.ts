@@ -16,7 +16,7 @@ const LOOK_COUNTS_MS = 2000
 /** What was sent may come to the node so much later: a dead process's kernel sends again what an outage has swallowed. */
 const ON_THE_WAY_MS = 30_000
 /** After which nothing comes to the node that was sent by a look at the stream from before this invoice was asked for. */
-const LOOKS_ARE_OVER_MS = LOOK_COUNTS_MS + ON_THE_WAY_MS
+export const LOOKS_ARE_OVER_MS = LOOK_COUNTS_MS + ON_THE_WAY_MS
 
 type Failed = Extract<Extract<SettlementCommand, { type: 'RecordPayout' }>['data'], { state: 'failed' }>
 
