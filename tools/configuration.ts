@@ -9,7 +9,7 @@ const row = ({ name, means, standard }: { readonly name: string; readonly means:
 /** The guide's table of settings, from the code that validates them: it can name no other variable and no other default. */
 const page = `# Configuration
 
-Settings are environment variables. They are checked at start, and all faults are reported at once; a variable that starts with \`PENSTOCK_\` and is not in this table is named at start, so that a typing error shows. The values in force when an order begins are recorded with it: a change affects new orders only.
+Settings are environment variables. They are checked at start, and all faults are reported at once; a variable that starts with \`PENSTOCK_\` and is not in this table is named at start, so that a typing error shows. Fee, windows, confirmations, attempts and lease that are in force when an order begins are recorded with it: a change of these affects new orders only.
 
 | variable | standard | what it sets |
 |---|---|---|

@@ -5,14 +5,14 @@ import { subjects } from './subjects.ts'
 import { table } from './table.ts'
 
 /**
- * `npm run bench` measures everything and writes docs/benchmarks.md; `npm run bench -- append fold` prints these, and
- * with `--write` keeps them in the page's place.
+ * `npm run bench` measures everything and writes docs/benchmarks.md; `npm run bench -- append fold` prints these and writes
+ * nothing.
  */
 const PAGE = new URL('../../docs/benchmarks.md', import.meta.url)
 const FULL: Size = { isQuick: false }
 
 const names = subjects.map(({ name }) => name)
-const wanted = process.argv.slice(2).filter((word) => word !== '--write')
+const wanted = process.argv.slice(2)
 const unknown = wanted.find((name) => !names.includes(name))
 if (unknown !== undefined) {
   console.error(`There is no benchmark "${unknown}"; there are ${names.join(', ')}.`)
@@ -27,7 +27,7 @@ for (const subject of subjects) {
 console.log(
   `\nMedians over interleaved rounds. The ratio is measured / reference of the same run: of rates the greater is better, of\nmilliseconds the smaller.\n\n${table(measured.flatMap(({ rows }) => rows))}`,
 )
-if (wanted.length === 0 || process.argv.includes('--write')) {
+if (wanted.length === 0) {
   writeFileSync(PAGE, benchmarksPage(measured))
   console.error('docs/benchmarks.md is written.')
 }

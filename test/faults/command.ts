@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
+import { optionsOf } from '../harness/options.ts'
 import { seedOf } from './random.ts'
 
 export type Counts = Readonly<Record<string, number>>
@@ -39,12 +39,13 @@ export type Command<One extends Report> = {
 /** Does what `npm run <script> -- --rounds N [--seed N]` asks for, and ends the process: with 1 at the first fault. */
 export async function runCommand<One extends Report>(command: Command<One>): Promise<never> {
   const { script, rounds: allowed, missing } = command
-  const { values } = parseArgs({ options: { rounds: { type: 'string' }, seed: { type: 'string' } } })
+  const usage = `Use: npm run ${script} -- [--rounds <1 to ${allowed.most}>] [--seed <whole number>]; ${allowed.standard} rounds where you do not say`
+  const values = optionsOf({ rounds: { type: 'string' }, seed: { type: 'string' } }, usage)
   const rounds = Number(values.rounds ?? allowed.standard)
   const seed = Number(values.seed ?? Date.now() % 2 ** 31)
   const isRight = Number.isInteger(rounds) && rounds >= 1 && rounds <= allowed.most && Number.isInteger(seed) && seed >= 0
   if (!isRight || missing !== undefined) {
-    console.error(missing ?? `Use: npm run ${script} -- --rounds <1 to ${allowed.most}> [--seed <whole number>]`)
+    console.error(missing ?? usage)
     process.exit(2)
   }
   // Ending this way takes along whatever runs.

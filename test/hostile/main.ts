@@ -1,14 +1,15 @@
-import { parseArgs } from 'node:util'
+import { optionsOf } from '../harness/options.ts'
 import { campaign } from './campaign.ts'
 import { openMarket } from './market.ts'
 import { toldMemory } from './memory.ts'
 
 /** `npm run hostile -- --runs 100000 [--seed N]`: tries so many hostile requests; ends with 1 where something gave way. */
-const { values } = parseArgs({ options: { runs: { type: 'string', default: '5000' }, seed: { type: 'string' } } })
+const USAGE = 'Use: npm run hostile -- [--runs <whole number>] [--seed <whole number>]; 5000 runs where you do not say'
+const values = optionsOf({ runs: { type: 'string', default: '5000' }, seed: { type: 'string' } }, USAGE)
 const runs = Number(values.runs)
 const seed = values.seed === undefined ? Date.now() % 2 ** 31 : Number(values.seed)
 if (!Number.isInteger(runs) || runs < 1 || !Number.isInteger(seed) || seed < 0) {
-  console.error('Use: npm run hostile -- --runs <whole number> [--seed <whole number>]')
+  console.error(USAGE)
   process.exit(2)
 }
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130))

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
+import { optionsOf } from '../harness/options.ts'
 import { mutants } from './all.ts'
 import { root } from './copy.ts'
 import { hunt, isKilled } from './hunt.ts'
@@ -10,22 +10,24 @@ import { endAll } from './run-tests.ts'
 import { page, row, summary } from './table.ts'
 
 /** `npm run mutants [-- --area <area>] [--id <mutant>] [--list] [--write]`: ends with 1 where a mutant survives. */
-const { values } = parseArgs({
-  options: {
+const USAGE = `Use: npm run mutants [-- --area <area> | --id <mutant>] [--jobs <at once>] [--list] [--write]; --write needs all mutants, and that none survives.
+Areas: ${areas.join(', ')}. The mutants: npm run mutants -- --list.`
+const values = optionsOf(
+  {
     area: { type: 'string' },
     id: { type: 'string' },
     jobs: { type: 'string', default: `${availableParallelism()}` },
     list: { type: 'boolean', default: false },
     write: { type: 'boolean', default: false },
   },
-})
+  USAGE,
+)
 const jobs = Number(values.jobs)
 const chosen = mutants.filter(
   ({ id, area }) => (values.area === undefined || area === values.area) && (values.id === undefined || id === values.id),
 )
 if (chosen.length === 0 || !Number.isInteger(jobs) || jobs < 1 || (values.write && chosen.length < mutants.length)) {
-  console.error('Use: npm run mutants [-- --area <area> | --id <mutant>] [--jobs <at once>] [--list]; --write needs all mutants.')
-  console.error(`Areas: ${areas.join(', ')}. The mutants: npm run mutants -- --list.`)
+  console.error(USAGE)
   process.exit(2)
 }
 if (values.list) {

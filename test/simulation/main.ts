@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
+import { optionsOf } from '../harness/options.ts'
 import { checkedOut } from './checkout.ts'
 import { planOf } from './draw-plan.ts'
 import { fetchPinned } from './pinned.ts'
@@ -28,8 +28,8 @@ const SAID_EVERY = 50
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const cache = join(root, 'node_modules/.cache/penstock/simulation')
-const { values } = parseArgs({
-  options: {
+const values = optionsOf(
+  {
     seeds: { type: 'string' },
     from: { type: 'string', default: '1' },
     workers: { type: 'string', default: `${availableParallelism()}` },
@@ -41,7 +41,8 @@ const { values } = parseArgs({
     continue: { type: 'boolean', default: false },
     sabotage: { type: 'string' },
   },
-})
+  HELP,
+)
 const [seeds, from, workers] = [values.seeds ?? '150', values.from, values.workers].map(Number)
 const { sabotage } = values
 const isKnown = sabotage === undefined || Object.hasOwn(sabotages, sabotage)

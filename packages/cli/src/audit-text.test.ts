@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { headsFault, verifyText } from './audit-text.ts'
 
+const NOTE = '20:ab'
 const log = { heads: 3, signed: true, events_after: 0, late_ms: 0 }
 
 test.each([
@@ -10,8 +11,16 @@ test.each([
   ['nothing to compare with', null, /no log heads/],
   ['heads without their key', { ...log, signed: false }, /no key is there/],
   ['heads that end long before the log', { ...log, events_after: 290, late_ms: 661_000 }, /for 11 minutes after its last head/],
-])('what log heads prove: %s', (_, given, said) => {
-  expect(headsFault(given) ?? '').toMatch(said ?? /^$/)
+  ['a note of the end beside heads without their key', { ...log, signed: false, note: NOTE }, undefined, NOTE],
+  ['a note of the end beside heads that end long before', { ...log, late_ms: 661_000, note: NOTE }, undefined, NOTE],
+  [
+    'an older note beside heads that end long before',
+    { ...log, late_ms: 661_000, note: '9:cd' },
+    /a note of the log's end/,
+    NOTE,
+  ],
+])('what log heads prove: %s', (_, given, said, note?: string) => {
+  expect(headsFault(given, note) ?? '').toMatch(said ?? /^$/)
 })
 
 test('a report says so, whatever else it finds', () => {

@@ -3,7 +3,7 @@ import { fields, section, table, textOf } from './text.ts'
 
 /** What audits print for people. */
 
-export function verifyText(report: Json): string {
+export function verifyText(report: Json, note?: string): string {
   const isWhole =
     member(report, 'divergences') === 0 && member(report, 'first') === null && member(report, 'ledger_balanced') === true
   const log = member(report, 'log')
@@ -12,7 +12,7 @@ export function verifyText(report: Json): string {
     : {}
   const verdict = isWhole ? 'Every stream folds to its recorded state.' : 'The store is not what it was.'
   const heads = isObject(log) ? [section('Log heads', fields(log)), NOTE] : []
-  const unproven = headsFault(log)
+  const unproven = headsFault(log, note)
   return [verdict, textOf(counts), ...heads, ...(unproven === undefined ? [] : [unproven])].join('\n\n')
 }
 
@@ -25,17 +25,19 @@ const CONTENT = 'or say --unsigned.'
 /**
  * Why log heads do not prove that nothing was cut off, as a sentence; undefined where they do. Whoever can write the store
  * can take them away, and write others without a signature.
+ * @param note what the log was compared with beside them, and fits: it proves the log up to its own position
  */
-export function headsFault(log: Json): string | undefined {
+export function headsFault(log: Json, note?: string): string | undefined {
   if (!isObject(log))
     return `There are no log heads: nothing tells whether the last events of a stream, or of the log, were removed. Name their folder with --heads, give a --note, ${CONTENT}`
   // Compared with a note alone, which proves what was there when it was made.
   if (log['heads'] === 0) return undefined
-  if (log['signed'] !== true)
-    return `The log heads agree with the store, but no key is there to check their signatures, so they prove nothing. Name the key with --key, ${CONTENT}`
+  if (log['signed'] !== true && note === undefined)
+    return `The log heads agree with the store, but no key is there to check their signatures, so they prove nothing. Name the key with --key, give a --note, ${CONTENT}`
   const lateMs = Number(log['late_ms'] ?? 0)
-  if (lateMs > LATE_MS)
-    return `The log goes on for ${Math.floor(lateMs / MINUTE_MS)} minutes after its last head: the newest heads were taken away, or none were written then. Compare with a copy of the heads or with a note, ${CONTENT}`
+  const isOfTheEnd = note !== undefined && note === log['note']
+  if (lateMs > LATE_MS && !isOfTheEnd)
+    return `The log goes on for ${Math.floor(lateMs / MINUTE_MS)} minutes after its last head: the newest heads were taken away, or none were written then. Compare with a copy of the heads or with a note of the log's end, ${CONTENT}`
   return undefined
 }
 

@@ -55,11 +55,11 @@ function verify(audit: Command, shell: Shell): void {
         store === undefined
           ? await shell.ask('POST', '/audit/verify', given)
           : await local(store, async (on) => plain(await on.verifyStore(store, given)))
-      print(shell, options, report, verifyText)
+      print(shell, options, report, (answer) => verifyText(answer, note))
       const first = member(report, 'first')
       if (member(report, 'divergences') !== 0 || first !== null) throw diverges(first)
       if (member(report, 'ledger_balanced') !== true) throw new Failure('The ledger does not balance.')
-      const unproven = options.unsigned === true ? undefined : headsFault(member(report, 'log'))
+      const unproven = options.unsigned === true ? undefined : headsFault(member(report, 'log'), note)
       if (unproven !== undefined) throw new Failure(unproven)
     })
 }
