@@ -118,6 +118,10 @@ test('a store whose heads are gone together with their key proves nothing, unles
   const cut = penstock('audit', 'verify', '--store', copy)
   expect(cut).toMatchObject({ code: 1 })
   for (const file of ['audit.heads', 'audit.key']) rmSync(join(copy, file))
+  // Nor does a file that only looks like heads.
+  writeFileSync(join(copy, 'audit.heads'), 'x')
+  expect(penstock('audit', 'verify', '--store', copy).err).toContain('There are no log heads')
+  rmSync(join(copy, 'audit.heads'))
   const bare = penstock('audit', 'verify', '--store', copy)
   expect(bare.code).toBe(1)
   expect(bare.out).toContain('There are no log heads')
@@ -140,6 +144,8 @@ describe('an exported order and the log heads of its market', () => {
     Reflect.deleteProperty(bare, 'digest')
     return JSON.stringify({ ...bare, digest: digestOf(bare) })
   }
+  /** A sale of another market. */
+  const otherSale = () => JSON.parse(readFileSync(join(root, 'services/standalone/golden/sale.json'), 'utf8')) as OrderExport // it is checked elsewhere
   const without = (streams: ExportedStream[], name: string): void =>
     void streams.splice(
       streams.findIndex(({ stream }) => stream === name),
@@ -168,7 +174,8 @@ describe('an exported order and the log heads of its market', () => {
         /the log head of the file, at position 1, is none of these/,
         (_, one) => Object.assign(one, { head: { position: '1', events: 1, at: 1, hash: 'f'.repeat(64) } }),
       ],
-      [/the file names no log head/, (_, one) => Object.assign(one, { head: null })],
+      [/the file names no log head/i, (_, one) => Object.assign(one, { head: null })],
+      [/No log head has \d+ of the facts/, (_, one) => Object.assign(one, otherSale(), { head: one.head })],
     ]
     for (const [said, change] of forgeries) {
       writeFileSync(file, forged(text, change))
@@ -177,6 +184,18 @@ describe('an exported order and the log heads of its market', () => {
       expect(found.code).toBe(1)
       expect(found.err).toMatch(said)
     }
+  })
+
+  test('where log heads are yet to begin an order is exported, and its file proves nothing by them', () => {
+    const copy = copyOf(honest)
+    rmSync(join(copy, 'audit.heads'))
+    const file = join(scratch(), 'order.json')
+    expect(exportTo(copy, file)).toMatchObject({ code: 0 })
+    expect(penstock('audit', 'check', file)).toMatchObject({ code: 0 })
+    const compared = penstock('audit', 'check', file, '--heads', honest)
+    expect(compared.out).toContain('The file is whole.')
+    expect(compared).toMatchObject({ code: 1, err: expect.stringContaining('names no log head') as string })
+    expect(penstock('audit', 'check', file, '--heads', honest, '--unsigned')).toMatchObject({ code: 0 })
   })
 
   test('what somebody cut off in the store is not exported as whole', () => {

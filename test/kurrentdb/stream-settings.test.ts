@@ -24,6 +24,17 @@ it.each(['$maxCount', '$maxAge', '$tb'])('a stream whose events the server hides
   ])
 })
 
+it('a stream that was deleted for good is named, though the log still has its events', async () => {
+  const { server, store } = await aPair()
+  await store.append('settlement-a', 'none', events(2))
+  server.log.system('$stats-a', '$streamDeleted', '{}')
+  expect(await kurrentSettingsFaults({ url: server.url })).toEqual([])
+  server.log.system('settlement-a', '$streamDeleted', '{}')
+  expect(await kurrentSettingsFaults({ url: server.url })).toEqual([
+    { stream: 'settlement-a', revision: 0, what: 'the stream was deleted: nobody can read it, or append to it' },
+  ])
+})
+
 it('a server that is gone is a fault', async () => {
   const { server } = await aPair()
   server.stop()

@@ -24,6 +24,15 @@ test('a log as it was made has no faults', async () => {
   expect(await foundAfter('select 1')).toEqual([])
 })
 
+test('what is gone again, or keeps the table only company, is no fault', async () => {
+  const gone = `create function f() returns trigger language plpgsql as $$ begin return null; end $$;
+    create trigger t before insert on event_log for each row execute function f(); drop trigger t on event_log;
+    create rule r as on delete to event_log do instead nothing; drop rule r on event_log;
+    create table more () inherits (event_log); drop table more;
+    create table notes (event uuid references event_log (id)); create index mine on event_log (type)`
+  expect(await foundAfter(gone)).toEqual([])
+})
+
 test('an event that readers of its stream find, and readers of the log do not, is named', async () => {
   const sql = `insert into event_log (position, stream, revision, id, type, data, meta)
     select -7, stream, 2, gen_random_uuid(), type, data, meta from event_log where revision = 1`

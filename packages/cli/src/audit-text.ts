@@ -28,14 +28,16 @@ const CONTENT = 'or say --unsigned.'
  * @param note what the log was compared with beside them, and fits: it proves the log up to its own position
  */
 export function headsFault(log: Json, note?: string): string | undefined {
-  if (!isObject(log))
-    return `There are no log heads: nothing tells whether the last events of a stream, or of the log, were removed. Name their folder with --heads, give a --note, ${CONTENT}`
+  // Of an empty log: it says nothing of any event.
+  const proven = note?.startsWith('start:') ? undefined : note
   // Compared with a note alone, which proves what was there when it was made.
-  if (log['heads'] === 0) return undefined
-  if (log['signed'] !== true && note === undefined)
+  if (proven !== undefined && member(log, 'heads') === 0) return undefined
+  if (!isObject(log) || log['heads'] === 0)
+    return `There are no log heads: nothing tells whether the last events of a stream, or of the log, were removed. Name their folder with --heads, give a --note, ${CONTENT}`
+  if (log['signed'] !== true && proven === undefined)
     return `The log heads agree with the store, but no key is there to check their signatures, so they prove nothing. Name the key with --key, give a --note, ${CONTENT}`
   const lateMs = Number(log['late_ms'] ?? 0)
-  const isOfTheEnd = note !== undefined && note === log['note']
+  const isOfTheEnd = proven !== undefined && proven === log['note']
   if (lateMs > LATE_MS && !isOfTheEnd)
     return `The log goes on for ${Math.floor(lateMs / MINUTE_MS)} minutes after its last head: the newest heads were taken away, or none were written then. Compare with a copy of the heads or with a note of the log's end, ${CONTENT}`
   return undefined
@@ -101,6 +103,19 @@ export function diffText(report: Json): string {
   const neither =
     failing.length === 0 ? '' : `\n\nNeither version can fold ${failing.length} streams to their end:\n\n${table(failing)}`
   return `${counts}; ${differ}${neither}`
+}
+
+/** Why log heads do not prove that an exported order is whole and of their market, as a sentence; undefined where they do. */
+export function exportFault(report: Json): string | undefined {
+  const log = member(report, 'log')
+  const unproven = headsFault(log)
+  if (unproven !== undefined) return unproven
+  const after = Number(member(log, 'events_after') ?? 0)
+  if (after > 0)
+    return `No log head has ${after} of the facts in the streams of this order: they came after the last head, or they are made up. Compare with a later copy of the heads, ${CONTENT}`
+  if (member(report, 'head') === null)
+    return `The file names no log head, since its store had none: it may lack the last facts of its streams. Export the order again, ${CONTENT}`
+  return undefined
 }
 
 const ALONE = 'It agrees with itself. Whether it is of your market, and whole, its log heads tell: --heads.'

@@ -9,6 +9,14 @@ import { join } from 'node:path'
  * imported.
  */
 export function keepCompiled(): void {
-  const cache = process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache')
-  enableCompileCache(join(cache, 'penstock', 'compiled'))
+  const cache = process.env['XDG_CACHE_HOME'] || homeCache()
+  if (cache !== undefined) enableCompileCache(join(cache, 'penstock', 'compiled'))
+}
+
+function homeCache(): string | undefined {
+  try {
+    return join(homedir(), '.cache')
+  } catch {
+    return undefined // a user that the system does not know has none
+  }
 }

@@ -15,7 +15,7 @@ export type HeadsReport = {
   readonly signed: boolean
   /** Events after the last head: for these, nothing tells whether the last ones of a stream were removed. */
   readonly events_after: number
-  /** How much time lies between the first and the last of these. Heads are written within seconds: more, and some are gone or none were kept. */
+  /** How much time lies between the earliest and the latest of these. Heads are written within seconds: more, and some are gone or none were kept. */
   readonly late_ms: number
   /** The log's end and its hash. Kept elsewhere, and given to a later audit, it proves everything up to here. */
   readonly note: string
@@ -32,8 +32,8 @@ export async function comparison(log: Pick<HeadLog, 'key' | 'lines'>, note: stri
   let since = NO_HEAD.position
   let head = await heads.next()
   let due = positionOf(head)
-  /** What comes after the last head. */
-  const tail: { first?: StoredEvent; last?: StoredEvent } = {}
+  /** When what comes after the last head was recorded. */
+  const tail = { fromMs: Infinity, toMs: -Infinity }
   let isNoteMet = noted === undefined || noted.position === NO_HEAD.position
 
   const close = async (reached: Head): Promise<void> => {
@@ -52,9 +52,11 @@ export async function comparison(log: Pick<HeadLog, 'key' | 'lines'>, note: stri
     },
     add(event: StoredEvent): void {
       open.add(event)
-      if (!head) {
-        tail.first ??= event
-        tail.last = event
+      // Whatever order they stand in: the last of them may be dated back by whoever took heads away.
+      if (!head && heads.read().heads > 0) {
+        const at = recordedAt(event)
+        tail.fromMs = Math.min(tail.fromMs, at ?? Infinity)
+        tail.toMs = Math.max(tail.toMs, at ?? -Infinity)
       }
       if (noted !== undefined && `${event.position}` === noted.position) isNoteMet = open.reached().hash === noted.hash
     },
@@ -66,18 +68,18 @@ export async function comparison(log: Pick<HeadLog, 'key' | 'lines'>, note: stri
       return {
         ...heads.read(),
         events_after: open.size(),
-        late_ms: msBetween(tail.first, tail.last),
+        late_ms: Math.max(0, tail.toMs - tail.fromMs),
         note: `${position}:${hash}`,
       }
     },
   }
 }
 
-function msBetween(first: StoredEvent | undefined, last: StoredEvent | undefined): number {
+function recordedAt(event: StoredEvent): number | undefined {
   try {
-    return first && last ? Math.max(0, metaOf(last).at - metaOf(first).at) : 0
+    return metaOf(event).at
   } catch {
-    return 0 // that one of them cannot be read is found where it is folded
+    return undefined // that it cannot be read is found where it is folded
   }
 }
 

@@ -104,9 +104,13 @@ export const notLeader = (host: string, port: number): ServiceError =>
 
 /** Which events a read of the whole log asks for. */
 export function filterOf(options: ReadReq.Options): (record: LogRecord) => boolean {
-  const expression = options.getFilter()?.getStreamIdentifier()
+  const filter = options.getFilter()
+  const ofType = filter?.getEventType()
+  const expression = ofType ?? filter?.getStreamIdentifier()
   if (!expression) return () => true
   const prefixes = expression.getPrefixList()
   const regex = new RegExp(expression.getRegex())
-  return ({ stream }) => (prefixes.length > 0 ? prefixes.some((prefix) => stream.startsWith(prefix)) : regex.test(stream))
+  const fits = (name: string): boolean =>
+    prefixes.length > 0 ? prefixes.some((prefix) => name.startsWith(prefix)) : regex.test(name)
+  return ({ stream, type }) => fits(ofType ? type : stream)
 }

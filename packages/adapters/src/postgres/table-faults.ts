@@ -4,8 +4,10 @@ import { openPool, type Pool, type PostgresSettings } from './pool.ts'
 type Shape = { kind: string; rules: boolean; triggers: boolean; security: boolean; parted: boolean; unique: number }
 
 /** What the log's readers rely on: a table of its own, whose rows nothing changes or hides, with one event for a place. */
-const SHAPE = `select c.relkind as kind, c.relhasrules as rules, c.relhastriggers as triggers, c.relrowsecurity as security,
-    (c.relispartition or c.relhassubclass) as parted,
+const SHAPE = `select c.relkind as kind, c.relrowsecurity as security,
+    exists (select from pg_rewrite where ev_class = c.oid and rulename <> '_RETURN') as rules,
+    exists (select from pg_trigger where tgrelid = c.oid and not tgisinternal) as triggers,
+    (c.relispartition or exists (select from pg_inherits where inhparent = c.oid)) as parted,
     (select count(*)::integer from pg_constraint o join pg_index i on i.indexrelid = o.conindid
       where o.conrelid = c.oid and o.contype in ('p', 'u') and o.convalidated and i.indisvalid and i.indisunique
         and pg_get_constraintdef(o.oid) in ('PRIMARY KEY ("position")', 'UNIQUE (stream, revision)', 'UNIQUE (id)')) as unique

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import type * as Local from '@penstock/standalone/audit.ts'
 import type { Command } from 'commander'
-import { checkText, diffText, headsFault, replayText, verifyText } from '../audit-text.ts'
+import { checkText, diffText, exportFault, headsFault, replayText, verifyText } from '../audit-text.ts'
 import { Failure } from '../failure.ts'
 import { isList, type Json, member, objectsOf } from '../json.ts'
 import { leaf, print, segment, type Shell } from '../shell.ts'
@@ -159,7 +159,7 @@ function check(audit: Command, shell: Shell): void {
       throwFirst(member(report, 'divergences'))
       if (member(report, 'ledger_balanced') !== true) throw new Failure('The ledger of this order does not balance.')
       if (heads === undefined || options.unsigned === true) return
-      const unproven = headsFault(member(report, 'log'))
+      const unproven = exportFault(report)
       if (unproven !== undefined) throw new Failure(unproven)
     })
 }

@@ -77,13 +77,14 @@ async function follow(run: Run, order: LoadOrder, buyer: BuyerNode, watch: Stopw
       tally.unasked++
       continue
     }
-    const { pauseMs, silence } = await poll(run, order, askAt)
+    const { pauseMs, hasFailed, silence } = await poll(run, order, askAt)
     const now = performance.now()
     resumeAt = now + pauseMs
     // The beats that a slow answer held back would have waited for it, too: they are counted, and not sent in a burst.
     for (; askAt + pollMs <= now; askAt += pollMs) {
       meter.expect('get_order')
-      meter.record('get_order', now - askAt - pollMs, silence)
+      // An answer that was an error is in no figure, and neither is what it held back: both are missing.
+      if (!hasFailed) meter.record('get_order', now - askAt - pollMs, silence)
     }
     if (!hadInvoice && order.invoice !== null) watch.reachInvoice()
     hadInvoice = order.invoice !== null
@@ -109,18 +110,18 @@ async function pay({ world, tally }: Run, order: LoadOrder, { alias }: BuyerNode
   }
 }
 
-/** @returns how long the market wants to be left alone, and why no answer came, where none did */
+/** @returns how long the market wants to be left alone, whether its answer was an error, and why none came, where none did */
 async function poll({ market, meter, tally }: Run, order: LoadOrder, askAt: number) {
   try {
     await look(market, order)
     meter.record('get_order', performance.now() - askAt)
-    return { pauseMs: 0, silence: undefined }
+    return { pauseMs: 0, hasFailed: false, silence: undefined }
   } catch (error) {
     const trouble = asTrouble(error)
     const silence = silenceOf(trouble)
     if (silence) meter.record('get_order', performance.now() - askAt, silence)
     if (tally.note(`${order.kind}: get_order`, trouble)) tally.unasked++
-    return { pauseMs: trouble.pauseMs ?? 0, silence }
+    return { pauseMs: trouble.pauseMs ?? 0, hasFailed: silence === undefined, silence }
   }
 }
 

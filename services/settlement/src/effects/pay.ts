@@ -13,7 +13,10 @@ import type { Context } from './ports.ts'
 const TIMEOUT_MS = 60_000
 /** How old a look at the stream may be when money is sent by it. */
 const LOOK_COUNTS_MS = 2000
-/** What was sent may come to the node so much later: a dead process's kernel sends again what an outage has swallowed. */
+/**
+ * What was sent may come to the node so much later: a dead process's kernel sends again what an outage has swallowed. It goes
+ * on for longer, ever more rarely, and lnd knows no "not after": this is a bound on what is likely, and no proof.
+ */
 const ON_THE_WAY_MS = 30_000
 /** After which nothing comes to the node that was sent by a look at the stream from before this invoice was asked for. */
 export const LOOKS_ARE_OVER_MS = LOOK_COUNTS_MS + ON_THE_WAY_MS
