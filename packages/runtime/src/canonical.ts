@@ -54,8 +54,8 @@ type Member = { readonly key: string; readonly opening: string; readonly followi
 /** Keys as they came, and sorted. */
 type Shape = { readonly keys: readonly string[]; readonly sorted: readonly Member[] }
 
-/** Objects that are keyed by ids must not fill the memory. */
-const SHAPES_KEPT = 4096
+/** Several times what there is of kinds. Objects that are keyed by ids come besides, and must not fill the memory. */
+const SHAPES_KEPT = 512
 const ALIKE_KEPT = 16
 const MOST_KEYS = 64
 /**
