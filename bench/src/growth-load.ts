@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { graphql, type SimNode, simNodes } from '../../test/harness/buyer.ts'
 import type { Product } from '../../test/harness/product.ts'
+import { ask } from './growth-offers.ts'
 
 const BUY = `mutation ($input: LiquidityOrderInput!) { liquidity { buy(input: $input) {
   account { session_key } order { transaction_id } payment { lightning_invoice } } } }`
@@ -96,7 +97,7 @@ async function allEnded(product: Product, orders: number, key: string): Promise<
 }
 
 /** Sellers that did not prove for a while that they are there are not offered until they do. */
-const LATER = ['AMOUNT_TOO_LOW', 'NO_SELLER']
+const LATER = ['AMOUNT_TOO_LOW', 'AMOUNT_NOT_OFFERED', 'NO_SELLER']
 
 async function buyOne(product: Product, uri: string, key: string): Promise<Bought> {
   const input = { connection_uri: uri, usd_cents: '500' }
@@ -108,10 +109,4 @@ async function buyOne(product: Product, uri: string, key: string): Promise<Bough
     if (!isForNow || performance.now() > until) throw new Error(`the market refuses: ${JSON.stringify(errors)}`)
     await pause(LOOK_EVERY_MS)
   }
-}
-
-async function ask<T>(product: Product, query: string, variables: object, key: string): Promise<T> {
-  const { data, errors } = await graphql<T>(product.url, query, variables, key)
-  if (!data || errors) throw new Error(`the market refuses: ${JSON.stringify(errors)}`)
-  return data
 }

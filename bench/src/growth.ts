@@ -4,6 +4,7 @@ import { buy } from '../../test/harness/buyer.ts'
 import { type Product, startProduct } from '../../test/harness/product.ts'
 import { growthPage, type Sample } from './growth-report.ts'
 import { sellOrders } from './growth-load.ts'
+import { enlargeOffers } from './growth-offers.ts'
 import { type Probe, probeIn } from './probed.ts'
 import { type Reference, referenceWork } from './reference-work.ts'
 import { scratch } from './stores.ts'
@@ -28,7 +29,7 @@ const SETTINGS = {
   // A machine that is busy otherwise makes the figures worse, not the run fail.
   PENSTOCK_BUY_ANSWER_SECONDS: '60',
   PENSTOCK_NEW_SELLER_CAP_SAT: '0',
-  // Short leases, so that orders come to their end; a price that every seller can meet, since sales use their offers up.
+  // Short leases, so that orders come to their end; a price that every seller can meet.
   PENSTOCK_LEASE_BLOCKS: '4',
   PENSTOCK_SIM_CENTS_PER_BTC: '70000000',
 }
@@ -52,6 +53,7 @@ async function measured(count: number): Promise<readonly Sample[]> {
   const product = await startProduct(join(folder, 'market'), { ...SETTINGS, ...probe.env })
   try {
     await buy(product)
+    await enlargeOffers(product)
     return await sampled(product, probe, count)
   } finally {
     await product.stop()

@@ -34,8 +34,9 @@ function hasCause(world: World, ledger: Ledger, order: string, what: string, beg
   const { plan } = world
   switch (what) {
     case 'settle-missed':
-    case 'hold-lost-while-settling':
       return begun !== undefined && couldNotBeTaken(world, ledger, order, begun)
+    case 'hold-lost-while-settling':
+      return isCancelledByHand(world, ledger, order) || (begun !== undefined && couldNotBeTaken(world, ledger, order, begun))
     case 'funding-reorged':
       return hasBeen(world, 're-org')
     case 'funding-spent':
@@ -51,6 +52,9 @@ function hasCause(world: World, ledger: Ledger, order: string, what: string, beg
 }
 
 const hasBeen = ({ engine }: World, what: string): boolean => (engine.faults.counts()[what] ?? 0) > 0
+
+const isCancelledByHand = ({ cancelledByHand }: World, ledger: Ledger, order: string): boolean =>
+  cancelledByHand.has(stateOf(ledger, order)?.hold.request?.paymentHash ?? '')
 
 /** Somebody was kept from it, or its blocks went by faster than they do by themselves, or there were too few from the start. */
 function couldNotBeTaken({ engine, simnet, troubles }: World, ledger: Ledger, order: string, { atMs, height }: Begun): boolean {

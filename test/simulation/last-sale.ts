@@ -28,7 +28,8 @@ export async function sellOnceMore(world: World, cradle: Cradle, ledger: Ledger)
   const ids = systemIds(() => clock.now(), draws.bytes)
   const nodes = new Map(simnet.control.nodes().map((node) => [node.alias, node]))
   if (plan.network === 'no inbound') simnet.control.open(BUYER, nodes.get('market')?.pubkey ?? '', INBOUND_SAT)
-  const key = await openAccount(world, ids, `${SELLER}@people.invalid`)
+  // A replica may stand still for a while yet: what it had in hand is answered with "try again".
+  const key = await untilGranted(world, () => openAccount(world, ids, `${SELLER}@people.invalid`))
   // A little cheaper than all others.
   cradle.agent(SELLER, { ...termsOf(0, { standing: true, isScarce: false }), baseFeeSat: 100n, feeRatePpm: 1900 }, key)
   await untilGranted(world, async () => {

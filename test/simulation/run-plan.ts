@@ -39,7 +39,7 @@ const WAITING_MS = 60_000
 const UNHURRIED_MS = 2000
 const HURRIED_MS = 400
 /** From a new seller's account to its payout. A process may stand still for 40 s of it. */
-const SOLD_WITHIN_MS = 120_000
+const SOLD_WITHIN_MS = 240_000
 
 /** One seed from its first step to its last. Nothing in it reads the real clock or real randomness. */
 export async function runPlan(plan: Plan, starts: Starts, sabotage: Sabotage = (world) => world): Promise<Outcome> {

@@ -55,10 +55,11 @@ export const events = {
     await stage.world.engine.schedule.clock.sleep(much)
     control.holdProbes(alias, false)
   },
-  'the node cancels the hold': async ({ world: { simnet } }, { settlement }) => {
+  'the node cancels the hold': async ({ world }, { settlement }) => {
     const { request } = settlement?.hold ?? {}
     if (!request) return nothing()
-    await simnet.lightning('market').holds.cancel(request.paymentHash)
+    await world.simnet.lightning('market').holds.cancel(request.paymentHash)
+    world.cancelledByHand.add(request.paymentHash)
   },
   'the agent dies': async (stage, subject, much) => stage.cradle.kill(agentOf(sellerOf(stage, subject).alias), much),
   'a replica of order stands still': ({ cradle, draws }, _, much) => stand(cradle, `order.${draws.between(1, 2)}`, much),

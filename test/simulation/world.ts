@@ -65,6 +65,8 @@ export type World = {
   /** Every kind of call that a process has made. */
   readonly points: Set<string>
   readonly troubles: Troubles
+  /** Payment hashes whose invoice somebody cancelled at the market's own node, past the market. */
+  readonly cancelledByHand: Set<string>
   /** What ended a process that nobody killed. */
   readonly crashes: unknown[]
   /** What people were answered, or came to themselves, that is neither a no nor a server that cannot be reached. */
@@ -111,6 +113,7 @@ export function openWorld(plan: Plan): World {
       () => schedule.now(),
       () => isUp(simnet),
     ),
+    cancelledByHand: new Set(),
     crashes: [],
     blunders,
   }
