@@ -1,7 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { graphql, type SimNode, simNodes } from '../../test/harness/buyer.ts'
+import { ask, graphql, type SimNode, simNodes } from '../../test/harness/buyer.ts'
 import type { Product } from '../../test/harness/product.ts'
-import { ask } from './growth-offers.ts'
 
 const BUY = `mutation ($input: LiquidityOrderInput!) { liquidity { buy(input: $input) {
   account { session_key } order { transaction_id } payment { lightning_invoice } } } }`

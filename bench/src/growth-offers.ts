@@ -1,4 +1,4 @@
-import { graphql, type SimNode, simNodes } from '../../test/harness/buyer.ts'
+import { ask, type SimNode, simNodes } from '../../test/harness/buyer.ts'
 import type { Product } from '../../test/harness/product.ts'
 
 const CHALLENGE = 'mutation ($pubkey: String!) { account { login_challenge(pubkey: $pubkey) } }'
@@ -29,11 +29,4 @@ async function logIn(product: Product, { alias, pubkey }: SimNode): Promise<stri
   const challenge = (await ask<Challenge>(product, CHALLENGE, { pubkey })).account.login_challenge
   const { signature } = await product.operator<{ signature: string }>('POST', '/sim/sign', { alias, text: challenge })
   return (await ask<Login>(product, LOGIN, { input: { pubkey, challenge, signature } })).account.login.token
-}
-
-/** @throws Error with the market's refusal */
-export async function ask<T>({ url }: Product, query: string, variables: object, token?: string): Promise<T> {
-  const { data, errors } = await graphql<T>(url, query, variables, token)
-  if (!data || errors) throw new Error(`the market refuses: ${JSON.stringify(errors)}`)
-  return data
 }

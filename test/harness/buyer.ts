@@ -28,6 +28,13 @@ export async function graphql<T>(url: string, query: string, variables?: object,
   return { status: response.status, ...((await response.json()) as { data?: T; errors?: GraphqlError[] }) } // the shape of every GraphQL answer
 }
 
+/** @throws Error with the market's refusal */
+export async function ask<T>({ url }: Pick<Door, 'url'>, query: string, variables: object, token?: string): Promise<T> {
+  const { data, errors } = await graphql<T>(url, query, variables, token)
+  if (!data || errors) throw new Error(`the market refuses: ${JSON.stringify(errors)}`)
+  return data
+}
+
 const BUY = `mutation ($input: LiquidityOrderInput!) { liquidity { buy(input: $input) {
   account { id session_key } order { transaction_id usd_cents } payment { lightning_invoice redirect_url amount { sats } } } } }`
 const ORDER =

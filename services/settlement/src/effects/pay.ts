@@ -18,7 +18,7 @@ const LOOK_COUNTS_MS = 2000
  * on for longer, ever more rarely, and lnd knows no "not after": this is a bound on what is likely, and no proof.
  */
 const ON_THE_WAY_MS = 30_000
-/** After which nothing comes to the node that was sent by a look at the stream from before this invoice was asked for. */
+/** After which hardly anything comes to the node that was sent by a look at the stream from before this invoice was asked for. */
 export const LOOKS_ARE_OVER_MS = LOOK_COUNTS_MS + ON_THE_WAY_MS
 
 type Failed = Extract<Extract<SettlementCommand, { type: 'RecordPayout' }>['data'], { state: 'failed' }>
