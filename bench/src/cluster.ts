@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { openPool } from '@penstock/adapters/postgres/pool.ts'
 import { kafkaMissing } from '@penstock/servers/kafka-install.ts'
 import { startKafka } from '@penstock/servers/kafka.ts'
+import { optionsOf } from '../../test/harness/options.ts'
 import { startCluster, type TestCluster } from '../../test/harness/cluster.ts'
 import { compareBus } from './cluster-bus.ts'
 import { type Figure, HOPS_OF_BUY, measureMarket } from './cluster-market.ts'
@@ -11,20 +12,21 @@ import { quantile, type Row, verdictOf } from './harness.ts'
 import { machine } from './machine.ts'
 import { amount, table } from './table.ts'
 
-/**
- * `npm run bench:cluster` measures the bus beside the bare client and a whole cluster, and prints it; with `--write` it
- * keeps the figures in docs/benchmarks-cluster.md. `--quick`: with as little as shows that it still runs. It ends with 1 where
- * a median is short of its target, but for `--quick`, whose figures mean nothing.
- */
+/** The bus beside the bare client, and a whole cluster. It ends with 1 where a median is short of its target. */
+const USAGE = `npm run bench:cluster [-- --write]   prints the figures, and keeps them in docs/benchmarks-cluster.md
+                      [-- --quick]   as little as shows that it still runs: figures that mean nothing`
 const PAGE = new URL('../../docs/benchmarks-cluster.md', import.meta.url)
 const REPLICAS = 2
 
+const { quick: isQuick, write: isKept } = optionsOf(
+  { quick: { type: 'boolean', default: false }, write: { type: 'boolean', default: false } },
+  USAGE,
+)
 const missing = await kafkaMissing()
 if (missing !== undefined) {
   console.error(missing)
   process.exit(2)
 }
-const isQuick = process.argv.includes('--quick')
 console.error('bus ...')
 const kafka = await startKafka()
 const rows = await compareBus(
@@ -47,7 +49,7 @@ const versions = await versionsOf(cluster)
 await cluster.stop()
 rmSync(folder, { recursive: true, force: true })
 console.log(figures.map(({ what, figures: values }) => `${what}: ${values}`).join('\n'))
-if (process.argv.includes('--write')) {
+if (isKept) {
   writeFileSync(PAGE, page(rows, figures, versions))
   console.error('docs/benchmarks-cluster.md is written.')
 }

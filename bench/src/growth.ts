@@ -1,6 +1,7 @@
 import { readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { buy } from '../../test/harness/buyer.ts'
+import { refuse, wordsOf } from '../../test/harness/options.ts'
 import { type Product, startProduct } from '../../test/harness/product.ts'
 import { growthPage, type Sample } from './growth-report.ts'
 import { sellOrders } from './growth-load.ts'
@@ -9,10 +10,9 @@ import { type Probe, probeIn } from './probed.ts'
 import { type Reference, referenceWork } from './reference-work.ts'
 import { scratch } from './stores.ts'
 
-/**
- * `npm run bench:growth`: what an order costs as finished ones pile up, at the real standalone process with the simulated
- * network. `npm run bench:growth -- 3000` makes fewer, prints, and writes nothing. It ends with 1 where a figure grows.
- */
+/** What an order costs as finished ones pile up, at the real standalone process with the simulated network. */
+const USAGE = `npm run bench:growth              30,000 orders; writes docs/benchmarks-growth.md and ends with 1 where a figure grows
+npm run bench:growth -- 3000      fewer: prints, and writes nothing`
 const ORDERS = 30_000
 const EVERY = 500
 const BUYERS = 10
@@ -34,7 +34,9 @@ const SETTINGS = {
   PENSTOCK_SIM_CENTS_PER_BTC: '70000000',
 }
 
-const orders = Number(process.argv[2] ?? ORDERS)
+const [count = `${ORDERS}`, ...more] = wordsOf(USAGE)
+const orders = Number(count)
+if (more.length > 0 || !Number.isInteger(orders) || orders < 1) refuse('It takes one number of orders.', USAGE)
 const samples = await measured(orders)
 const { page, picture, isWhole, missed } = growthPage(samples)
 console.log(page)

@@ -9,6 +9,7 @@ import { must } from '@penstock/kernel/result.ts'
 import { fund } from '@penstock/servers/lightning-channels.ts'
 import { type Fold, openFold } from '../../test/faults/fold.ts'
 import { buy } from '../../test/harness/buyer.ts'
+import { optionsOf } from '../../test/harness/options.ts'
 import { regtestMissing, startRegtest, type TestRegtest } from '../../test/harness/regtest.ts'
 import { watchGraph } from './lightning-announced.ts'
 import { watchHeld } from './lightning-held.ts'
@@ -17,11 +18,9 @@ import { probesOf } from './lightning-probes.ts'
 import { sharesOf } from './lightning-shares.ts'
 import { standsBack } from './stand-back.ts'
 
-/**
- * `npm run bench:lightning`: how long a buyer's payment is held on a real network, and for whom. Writes
- * docs/benchmarks-lightning.md; ends with 1 where it is not what is wanted. With `--quick` two small rounds that only show
- * that it still runs.
- */
+/** How long a buyer's payment is held on a real network, and for whom. It ends with 1 where it is not what is wanted. */
+const USAGE = `npm run bench:lightning              writes docs/benchmarks-lightning.md
+npm run bench:lightning -- --quick   two small rounds that only show that it still runs; writes nothing`
 type Round = { readonly name: string; readonly atOnce: number; readonly times: number; readonly isWarmUp?: boolean }
 const ROUNDS: readonly Round[] = [
   // Programs that have just been started compile what they run, and databases have their first pages to write.
@@ -42,11 +41,11 @@ const MAX_FEE_MSAT = 100_000n
 const PAGE = new URL('../../docs/benchmarks-lightning.md', import.meta.url)
 const SETTINGS = { PENSTOCK_LOG_LEVEL: 'warn', PENSTOCK_OPEN_WINDOW_SECONDS: '600', PENSTOCK_NEW_SELLER_CAP_SAT: '0' }
 
+const { quick: isQuick } = optionsOf({ quick: { type: 'boolean', default: false } }, USAGE)
 if (regtestMissing !== undefined) {
   console.error(regtestMissing)
   process.exit(2)
 }
-const isQuick = process.argv.includes('--quick')
 const loads = await measured(isQuick ? QUICK : ROUNDS)
 for (const { name, shares } of loads) console.log(`${name}\n${tableOf(shares)}`)
 if (!isQuick) {

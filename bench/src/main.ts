@@ -1,23 +1,19 @@
 import { writeFileSync } from 'node:fs'
+import { refuse, wordsOf } from '../../test/harness/options.ts'
 import type { Size } from './harness.ts'
 import { benchmarksPage, type Measured } from './report.ts'
 import { subjects } from './subjects.ts'
 import { table } from './table.ts'
 
-/**
- * `npm run bench` measures everything and writes docs/benchmarks.md; `npm run bench -- append fold` prints these and writes
- * nothing.
- */
 const PAGE = new URL('../../docs/benchmarks.md', import.meta.url)
 const FULL: Size = { isQuick: false }
 
 const names = subjects.map(({ name }) => name)
-const wanted = process.argv.slice(2)
+const USAGE = `npm run bench                     measures everything and writes docs/benchmarks.md
+npm run bench -- append fold      prints these, and writes nothing: ${names.join(', ')}`
+const wanted = wordsOf(USAGE)
 const unknown = wanted.find((name) => !names.includes(name))
-if (unknown !== undefined) {
-  console.error(`There is no benchmark "${unknown}"; there are ${names.join(', ')}.`)
-  process.exit(2)
-}
+if (unknown !== undefined) refuse(`There is no benchmark "${unknown}".`, USAGE)
 const measured: Measured[] = []
 for (const subject of subjects) {
   if (wanted.length > 0 && !wanted.includes(subject.name)) continue

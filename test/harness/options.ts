@@ -1,18 +1,29 @@
-import { parseArgs, type ParseArgsOptionsConfig } from 'node:util'
+import { parseArgs, type ParseArgsConfig, type ParseArgsOptionsConfig } from 'node:util'
 
 /**
  * What a command of this checkout was told. Where it only has to say how it is used it does so, and the process ends: with 0
  * for `--help`, with 2 where it was given what it does not know. 1 is for what the command finds.
  */
-export function optionsOf<const Options extends ParseArgsOptionsConfig>(options: Options, usage: string) {
+export const optionsOf = <const Options extends ParseArgsOptionsConfig>(options: Options, usage: string) =>
+  told({ options }, usage).values
+
+/** The same for a command that takes words beside its options. */
+export const wordsOf = (usage: string): readonly string[] => told({ options: {}, allowPositionals: true }, usage).positionals
+
+/** Ends the process where what it was told is wrong. */
+export function refuse(sentence: string, usage: string): never {
+  console.error(`${sentence}\n${usage}`)
+  process.exit(2)
+}
+
+function told<const Config extends ParseArgsConfig>(config: Config, usage: string) {
   if (process.argv.includes('--help')) {
     console.log(usage)
     process.exit(0)
   }
   try {
-    return parseArgs({ options }).values
+    return parseArgs(config)
   } catch (error) {
-    console.error(`${error instanceof Error ? error.message : String(error)}\n${usage}`)
-    process.exit(2)
+    return refuse(error instanceof Error ? error.message : String(error), usage)
   }
 }

@@ -9,7 +9,7 @@ import { areas } from './mutant.ts'
 import { endAll } from './run-tests.ts'
 import { page, row, summary } from './table.ts'
 
-/** `npm run mutants [-- --area <area>] [--id <mutant>] [--list] [--write]`: ends with 1 where a mutant survives. */
+/** `npm run mutants [-- --area <area>] [--id <mutant>] [--list] [--write]`: ends with 1 where a mutant survives, with 2 where that could not be tried. */
 const USAGE = `Use: npm run mutants [-- --area <area> | --id <mutant>] [--jobs <at once>] [--list] [--write]; --write needs all mutants, and that none survives.
 Areas: ${areas.join(', ')}. The mutants: npm run mutants -- --list.`
 const values = optionsOf(
@@ -54,6 +54,6 @@ async function catchThem(signal: AbortSignal): Promise<void> {
     if (values.write && allKilled) writeFileSync(join(root, 'docs/mutants.md'), page(verdicts))
   } catch (error) {
     console.error(error instanceof Error ? error.message : error)
-    process.exitCode = 1
+    process.exitCode = 2
   }
 }

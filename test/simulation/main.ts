@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { optionsOf } from '../harness/options.ts'
+import { optionsOf, refuse } from '../harness/options.ts'
 import { checkedOut } from './checkout.ts'
 import { planOf } from './draw-plan.ts'
 import { fetchPinned } from './pinned.ts'
@@ -43,19 +43,22 @@ const values = optionsOf(
   },
   HELP,
 )
-const [seeds, from, workers] = [values.seeds ?? '150', values.from, values.workers].map(Number)
+const [seeds, from, workers, seed] = [values.seeds ?? '150', values.from, values.workers, values.seed ?? '1'].map(Number)
 const { sabotage } = values
 const isKnown = sabotage === undefined || Object.hasOwn(sabotages, sabotage)
-if (!isKnown || ![seeds, from, workers].every((one) => Number.isInteger(one) && (one ?? 0) > 0)) {
+if (!isKnown || ![seeds, from, workers, seed].every((one) => Number.isInteger(one) && (one ?? 0) > 0)) {
   console.error(HELP)
   process.exit(2)
 }
 const missing = fetchPinned()
 if (missing !== undefined) console.log(`No process runs with earlier contracts, which fails a run of ${WHOLE} seeds: ${missing}.`)
 
-// Written by this very program.
 function readPlan(file: string): Plan {
-  return JSON.parse(readFileSync(file, 'utf8')) as Plan
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as Plan // written by this very program
+  } catch (error) {
+    return refuse(`${file} is no plan: ${error instanceof Error ? error.message : String(error)}`, HELP)
+  }
 }
 
 /** Workers for the market that was asked for: the one that there is, or a broken one. */

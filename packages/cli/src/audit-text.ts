@@ -3,7 +3,7 @@ import { fields, section, table, textOf } from './text.ts'
 
 /** What audits print for people. */
 
-export function verifyText(report: Json, note?: string): string {
+export function verifyText(report: Json): string {
   const isWhole =
     member(report, 'divergences') === 0 && member(report, 'first') === null && member(report, 'ledger_balanced') === true
   const log = member(report, 'log')
@@ -11,36 +11,26 @@ export function verifyText(report: Json, note?: string): string {
     ? Object.fromEntries(Object.entries(report).filter(([name]) => name !== 'first' && name !== 'log'))
     : {}
   const verdict = isWhole ? 'Every stream folds to its recorded state.' : 'The store is not what it was.'
-  const heads = isObject(log) ? [section('Log heads', fields(log)), NOTE] : []
-  const unproven = headsFault(log, note)
-  return [verdict, textOf(counts), ...heads, ...(unproven === undefined ? [] : [unproven])].join('\n\n')
+  const unproven = headsFault(log)
+  const heads = isObject(log) ? [section('Log heads', fields(log))] : []
+  // The note of a store that may have been cut would vouch for the cut.
+  const last = unproven ?? (isWhole ? NOTE : undefined)
+  return [verdict, textOf(counts), ...heads, ...(last === undefined ? [] : [last])].join('\n\n')
 }
 
 const NOTE = 'Keep the note elsewhere, and give it to the next audit: it proves the log up to here.'
-/** Heads are written within seconds. A job of the market that stands still for so long is a fault as well. */
-const LATE_MS = 600_000
 const MINUTE_MS = 60_000
 const CONTENT = 'or say --unsigned.'
 
-/**
- * Why log heads do not prove that nothing was cut off, as a sentence; undefined where they do. Whoever can write the store
- * can take them away, and write others without a signature.
- * @param note what the log was compared with beside them, and fits: it proves the log up to its own position
- */
-export function headsFault(log: Json, note?: string): string | undefined {
-  // Of an empty log: it says nothing of any event.
-  const proven = note?.startsWith('start:') ? undefined : note
-  // Compared with a note alone, which proves what was there when it was made.
-  if (proven !== undefined && member(log, 'heads') === 0) return undefined
-  if (!isObject(log) || log['heads'] === 0)
-    return `There are no log heads: nothing tells whether the last events of a stream, or of the log, were removed. Name their folder with --heads, give a --note, ${CONTENT}`
-  if (log['signed'] !== true && proven === undefined)
-    return `The log heads agree with the store, but no key is there to check their signatures, so they prove nothing. Name the key with --key, give a --note, ${CONTENT}`
-  const lateMs = Number(log['late_ms'] ?? 0)
-  const isOfTheEnd = proven !== undefined && proven === log['note']
-  if (lateMs > LATE_MS && !isOfTheEnd)
-    return `The log goes on for ${Math.floor(lateMs / MINUTE_MS)} minutes after its last head: the newest heads were taken away, or none were written then. Compare with a copy of the heads or with a note of the log's end, ${CONTENT}`
-  return undefined
+/** Why log heads do not prove that nothing was cut off, as a sentence; undefined where they do. */
+export function headsFault(log: Json): string | undefined {
+  const unproven = isObject(log) ? log['unproven'] : 'no heads'
+  if (unproven === null) return undefined
+  if (unproven === 'no key')
+    return `The log heads agree with the store, but no key is there to check their signatures, so they prove nothing. Name the key with --key, give a --note of the log's end, ${CONTENT}`
+  if (unproven === 'late')
+    return `The log goes on for ${Math.floor(Number(member(log, 'late_ms')) / MINUTE_MS)} minutes after its last head: the newest heads were taken away, or none were written then. Compare with a copy of the heads, or with a note of the log's end that an audit without faults gave you, ${CONTENT}`
+  return `There are no log heads: nothing tells whether the last events of a stream, or of the log, were removed. Name their folder with --heads, give a --note of the log's end, ${CONTENT}`
 }
 
 export function replayText(replay: Json, isFull: boolean): string {
@@ -105,16 +95,20 @@ export function diffText(report: Json): string {
   return `${counts}; ${differ}${neither}`
 }
 
+/** What an auditor of an exported order says to be content with. */
+export type Content = { readonly unsigned?: boolean; readonly earlier?: boolean }
+
 /** Why log heads do not prove that an exported order is whole and of their market, as a sentence; undefined where they do. */
-export function exportFault(report: Json): string | undefined {
+export function exportFault(report: Json, { unsigned = false, earlier = false }: Content = {}): string | undefined {
   const log = member(report, 'log')
-  const unproven = headsFault(log)
+  const unproven = unsigned ? undefined : headsFault(log)
   if (unproven !== undefined) return unproven
-  const after = Number(member(log, 'events_after') ?? 0)
+  const later = Number(member(log, 'gone_on'))
+  if (later > 0 && !earlier)
+    return `By the log heads ${later} of this order's streams have more facts than the file: it is of an earlier time, or they were taken out. Export the order again, or say --earlier.`
+  const after = Number(member(log, 'events_after'))
   if (after > 0)
-    return `No log head has ${after} of the facts in the streams of this order: they came after the last head, or they are made up. Compare with a later copy of the heads, ${CONTENT}`
-  if (member(report, 'head') === null)
-    return `The file names no log head, since its store had none: it may lack the last facts of its streams. Export the order again, ${CONTENT}`
+    return `No log head has ${after} of the facts in the streams of this order: they came after the last head, or they are made up. Compare with a later copy of the heads, or export the order again.`
   return undefined
 }
 

@@ -101,7 +101,7 @@ const calls: readonly (readonly [args: readonly string[], what: string, body?: u
 test.each(calls.map(([args, what, body]) => ({ args, what, body })))(
   '$args asks $what and prints the answer as it came',
   async ({ args, what, body }) => {
-    const audited = { divergences: 0, ledger_balanced: true, first: null, log: { heads: 2, signed: true, late_ms: 0 } }
+    const audited = { divergences: 0, ledger_balanced: true, first: null, log: { heads: 2, signed: true, unproven: null } }
     answer.body = { streams: 2, events: 5, ...audited, nested: [{ amount_sat: '1' }] }
     const { code, out, err } = await penstock([...args, '--json'])
     expect(asked).toEqual([{ what, body: body ?? '', token: 'Bearer from-the-folder' }])

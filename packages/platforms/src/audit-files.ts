@@ -37,8 +37,12 @@ export async function readHeads(market: string, keyFile?: string): Promise<Omit<
 const headLog = (path: string, key: Uint8Array | undefined) => ({
   key,
   async *lines(): AsyncGenerator<string> {
-    const { whole } = await endOf(path)
-    if (whole > 0) yield* createInterface({ input: createReadStream(path, { end: whole - 1 }), crlfDelay: Infinity })
+    for (let start = 0; ;) {
+      const { whole } = await endOf(path)
+      if (whole <= start) return
+      yield* createInterface({ input: createReadStream(path, { start, end: whole - 1 }), crlfDelay: Infinity })
+      start = whole
+    }
   },
   last: async (): Promise<string | undefined> => (await endOf(path)).last,
 })

@@ -11,6 +11,7 @@ import {
   unfolded,
 } from './audit-fold.ts'
 import { ledgerCheck } from './audit-ledger.ts'
+import type { Unproven } from './audit-heads.ts'
 import { canonical } from './canonical.ts'
 import { expectedChain } from './event-codec.ts'
 import type { Service } from './service.ts'
@@ -30,9 +31,11 @@ export type CheckReport = {
     readonly heads: number
     /** Whether the audit key was there to tell who wrote them. */
     readonly signed: boolean
+    /** Why they prove nothing, null where they do. */
+    readonly unproven: Unproven | null
     /** Events of the order's own streams that none of the heads covers. */
     readonly events_after: number
-    /** Streams of the file that have gone on since. */
+    /** Streams of the order alone that have gone on since the file's own head, or since the last fact that it has of them. */
     readonly gone_on: number
   }
 }

@@ -67,4 +67,25 @@ test('a log that goes on for long after its last head says for how long', async 
   const { divergences, log } = await audit(store, audited, { heads })
   assert.equal(divergences, 0)
   assert.deepEqual([log?.events_after, log?.late_ms], [3, 660_000])
+  const signed = { ...heads, key: new Uint8Array(32) }
+  const provenBy = async (given: Parameters<typeof audit>[2]) => (await audit(store, audited, given)).log?.unproven
+  assert.equal(await provenBy({ heads }), 'no key')
+  assert.equal(await provenBy({ heads: signed }), 'late')
+  const before = await logged(['payhash-a'])
+  const older = (await audit(before.store, audited, { heads: before.heads })).log?.note ?? ''
+  // A note proves what was there when it was made, and nothing of what came then.
+  for (const given of [{ note: older }, { note: `start:${'0'.repeat(64)}` }]) {
+    assert.equal(await provenBy(given), 'no heads')
+    assert.equal(await provenBy({ ...given, heads }), 'no key')
+    assert.equal(await provenBy({ ...given, heads: signed }), 'late')
+  }
+  for (const given of [{}, { heads }, { heads: signed }]) assert.equal(await provenBy({ ...given, note: log?.note ?? '' }), null)
+})
+
+test('heads that prove the end of a log say so, and the note of a log that has none proves nothing', async () => {
+  const { store, heads } = await logged(['payhash-a'])
+  const signed = { ...heads, key: new Uint8Array(32) }
+  assert.equal((await audit(store, audited, { heads: signed })).log?.unproven, null)
+  const { store: empty } = await logged([])
+  assert.equal((await audit(empty, audited, { note: `start:${'0'.repeat(64)}` })).log?.unproven, 'no heads')
 })

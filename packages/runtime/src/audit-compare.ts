@@ -1,6 +1,6 @@
 import type { StoredEvent } from '@penstock/ports/event-store.ts'
 import type { Divergence } from './audit-fold.ts'
-import { type Head, type HeadLog, isSigned, NO_HEAD, readHead, segment } from './audit-heads.ts'
+import { type Head, type HeadLog, isSigned, NO_HEAD, readHead, segment, type Unproven, unprovenBy } from './audit-heads.ts'
 import { metaOf } from './event-codec.ts'
 
 /** What stands for the whole log where no stream can be named. */
@@ -17,6 +17,8 @@ export type HeadsReport = {
   readonly events_after: number
   /** How much time lies between the earliest and the latest of these. Heads are written within seconds: more, and some are gone or none were kept. */
   readonly late_ms: number
+  /** Null where heads, or a note of the log's very end, prove that nothing was cut off it. */
+  readonly unproven: Unproven | null
   /** The log's end and its hash. Kept elsewhere, and given to a later audit, it proves everything up to here. */
   readonly note: string
 }
@@ -65,10 +67,15 @@ export async function comparison(log: Pick<HeadLog, 'key' | 'lines'>, note: stri
       const { position, hash, events } = open.reached()
       const what = `the log up to position ${noted?.position} is not the one of the given note`
       if (!isNoteMet) findings.found({ stream: WHOLE_LOG, revision: events, what })
+      const read = heads.read()
+      const lateMs = Math.max(0, tail.toMs - tail.fromMs)
+      // That of an empty log fits whatever was emptied.
+      const isNotedToTheEnd = isNoteMet && noted?.position === position && position !== NO_HEAD.position
       return {
-        ...heads.read(),
+        ...read,
         events_after: open.size(),
-        late_ms: Math.max(0, tail.toMs - tail.fromMs),
+        late_ms: lateMs,
+        unproven: isNotedToTheEnd ? null : unprovenBy({ ...read, lateMs }),
         note: `${position}:${hash}`,
       }
     },

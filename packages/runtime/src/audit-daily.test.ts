@@ -1,11 +1,14 @@
 import { HOUR_MS } from '@penstock/kernel/time.ts'
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
+import type { AuditReport } from './audit.ts'
 import { auditDaily, type Audited, keptAudit } from './audit-daily.ts'
 import { openLog } from './log.ts'
 import { registry } from './metrics.ts'
 
-const WHOLE = { streams: 1, events: 2, divergences: 0, ledger_balanced: true, first: null }
+const HEADS = { heads: 1, first_at: 0, last_at: 0, signed: true, events_after: 0, late_ms: 0, unproven: null, note: '' }
+const BARE = { streams: 1, events: 2, divergences: 0, ledger_balanced: true, first: null }
+const WHOLE = { ...BARE, log: HEADS }
 
 /** A market whose clock moves when somebody sleeps, and that ends at an hour. */
 function world(endsAtHours: number) {
@@ -21,7 +24,7 @@ function world(endsAtHours: number) {
     },
   }
   const last = { read: async () => kept.at(-1), write: async (audited: Audited) => void kept.push(audited) }
-  const found = { report: WHOLE }
+  const found: { report: AuditReport } = { report: WHOLE }
   const verify = keptAudit(
     async () => {
       audits.push(now / HOUR_MS)
@@ -78,4 +81,18 @@ test('what an audit finds is shown, and kept', async () => {
   )
   assert.equal(await shown('penstock_audit_divergences'), 2)
   assert.equal(await shown('penstock_audit_ledger_balanced'), 0)
+})
+
+test.each([
+  ['heads that end long before the log', { log: { ...HEADS, unproven: 'late' as const } }],
+  ['heads and key that are gone together', {}],
+])('a log whose end nothing proves is a fault by itself: %s', async (_, log) => {
+  const { run, kept, found } = world(2)
+  found.report = { ...BARE, ...log }
+  await run(24)
+  assert.deepEqual(
+    kept.map(({ divergences }) => divergences),
+    [1],
+  )
+  assert.equal(await shown('penstock_audit_divergences'), 1)
 })

@@ -32,11 +32,14 @@ export const keptAudit =
   (verify: Verify, last: LastAudit, clock: Clock): Verify =>
   async (note) => {
     const report = await verify(note)
-    const audited = { at: clock.now(), divergences: report.divergences, ledgerBalanced: report.ledger_balanced }
+    const audited = { at: clock.now(), divergences: divergencesOf(report), ledgerBalanced: report.ledger_balanced }
     await last.write(audited)
     show(audited)
     return report
   }
+
+/** A log whose end nothing proves is one: its heads were taken away, or the job that writes them stands still. */
+const divergencesOf = ({ divergences: found, log }: AuditReport): number => Math.max(found, log?.unproven === null ? 0 : 1)
 
 /** A start has better things to do, and a process that starts again and again must not audit each time. */
 const FIRST_AFTER_MS = 600_000
@@ -62,8 +65,12 @@ export async function auditDaily({ verify, last, clock, log }: Daily, everyMs: n
       await clock.sleep(Math.min(due - clock.now(), HOUR_MS), signal)
       continue
     }
-    const { divergences: found, ledger_balanced: isBalanced, first, events } = await verify()
-    if (found > 0 || !isBalanced) log.error({ divergences: found, ledger_balanced: isBalanced, first }, 'the audit found faults')
+    const report = await verify()
+    const { ledger_balanced: isBalanced, first, events } = report
+    const found = divergencesOf(report)
+    const heads = report.log?.unproven ?? undefined
+    if (found > 0 || !isBalanced)
+      log.error({ divergences: found, ledger_balanced: isBalanced, first, heads }, 'the audit found faults')
     else log.info({ events }, 'the audit found no fault')
   }
 }

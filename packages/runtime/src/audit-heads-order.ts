@@ -2,14 +2,15 @@ import type { EventStore } from '@penstock/ports/event-store.ts'
 import type { CheckReport } from './audit-check.ts'
 import { exportOrder, type OrderExport } from './audit-export.ts'
 import type { Divergence } from './audit-fold.ts'
-import { type Head, type HeadLog, isSigned, NO_HEAD, readHead } from './audit-heads.ts'
+import { type Head, type HeadLog, isSigned, NO_HEAD, readHead, unprovenBy } from './audit-heads.ts'
 import { OWN } from './audit-order.ts'
 import { metaOf } from './event-codec.ts'
 
 /**
  * Compares an exported order with log heads, kept elsewhere or beside the store: a file that only agrees with itself can
  * be made from nothing. Every stream of the order that a head names up to the file's own head has to be in the file, as
- * far as the head says and with its chain hash, which covers all that comes before it.
+ * far as the head says and with its chain hash, which covers all that comes before it. Which head is the file's own is
+ * said by whoever made it, so what later heads know beyond the file is counted.
  */
 export async function compareExport(
   file: OrderExport,
@@ -33,8 +34,9 @@ export async function compareExport(
     reached = head.position
     faults.push(...compared.with(head))
   }
+  const signed = key !== undefined && heads > 0
   return {
-    log: { heads, signed: key !== undefined && heads > 0, ...compared.sum() },
+    log: { heads, signed, unproven: unprovenBy({ heads, signed, lateMs: 0 }), ...compared.sum() },
     divergences: [...faults, ...compared.end()],
   }
 }
@@ -56,13 +58,16 @@ function comparedWith(file: OrderExport) {
     const isBefore = placeOf(head.position) <= until
     const wrong = (what: string): Divergence => ({ stream: name, revision: last, what })
     const since = new Date(head.at).toISOString()
-    if (!stream) return own.has(name) && isBefore ? wrong(`it was there at ${since}, and the file lacks it`) : undefined
+    if (!stream && !own.has(name)) return undefined
+    if (!stream) return isBefore ? wrong(`it was there at ${since}, and the file lacks it`) : goneOn(name)
     const event = stream.events.find(({ revision }) => revision === last)
     if (event && metaOf(event).chain !== chain) return wrong(`its revision ${last} was another at ${since}`)
     if (event || !stream.whole) return cover(stream.events, last)
     if (isBefore) return wrong(`its revision ${last} was there at ${since}, and the file lacks it`)
+    return goneOn(name)
+  }
+  function goneOn(name: string): undefined {
     later.add(name)
-    return undefined
   }
   function cover(events: OrderExport['streams'][number]['events'], last: number): undefined {
     for (const event of events) if (event.revision <= last) uncovered.delete(event)
@@ -75,7 +80,7 @@ function comparedWith(file: OrderExport) {
       return head.streams.flatMap((grown) => judged(grown, head) ?? [])
     },
     sum: () => ({ events_after: uncovered.size, gone_on: later.size }),
-    /** A file without a head is of a store that had none. */
+    /** A file without a head is of a store that had none: then all that it lacks has come later. */
     end: (): readonly Divergence[] =>
       isHeadMet || !file.head ? [] : [ofHeads(`the log head of the file, at position ${file.head.position}, is none of these`)],
   }

@@ -27,10 +27,23 @@ export type Head = z.output<typeof shape>
 export type HeadLog = {
   /** Undefined for a reader that has no key: it can compare, but not tell who wrote the heads. */
   readonly key: Uint8Array | undefined
-  /** The lines that are there now; what is written meanwhile is not among them. */
+  /** The lines up to the newest, what is written while they are read among them. */
   lines(): AsyncIterable<string>
   last(): Promise<string | undefined>
   append(line: string): Promise<void>
+}
+
+/** Why heads do not prove that nothing was cut off: there are none, no key tells who wrote them, or they end long before the log. */
+export type Unproven = 'no heads' | 'no key' | 'late'
+
+/** Heads are written within seconds. A job of the market that stands still for so long is a fault as well. */
+const LATE_MS = 600_000
+
+/** Whoever can write the store can take heads away, and write others without a signature. @param read `lateMs`: of what comes after the last */
+export function unprovenBy(read: { readonly heads: number; readonly signed: boolean; readonly lateMs: number }): Unproven | null {
+  if (read.heads === 0) return 'no heads'
+  if (!read.signed) return 'no key'
+  return read.lateMs > LATE_MS ? 'late' : null
 }
 
 /** The log before its first event. */

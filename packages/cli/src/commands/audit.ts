@@ -17,6 +17,7 @@ const HEADS = ['--heads <folder>', 'where audit.heads is, for a store that has n
 const KEY = ['--key <file>', 'the audit key, where it is kept apart from the store (with --store)'] as const
 const ORDER = ['--order <id>', "the order's id, which is its transaction_id"] as const
 const UNSIGNED_HELP = 'be content where log heads with their key do not prove that nothing was cut off'
+const HEADLESS = '\nThere were no log heads to compare it with: nothing tells yet whether the store still had all of its facts.'
 const SAMPLE = '019aa0c2-7d1e-7b2c-9f41-3f6f1f0f7a55'
 
 const headsGiven = ({ heads, key }: VerifyOptions) => ({
@@ -55,11 +56,11 @@ function verify(audit: Command, shell: Shell): void {
         store === undefined
           ? await shell.ask('POST', '/audit/verify', given)
           : await local(store, async (on) => plain(await on.verifyStore(store, given)))
-      print(shell, options, report, (answer) => verifyText(answer, note))
+      print(shell, options, report, verifyText)
       const first = member(report, 'first')
       if (member(report, 'divergences') !== 0 || first !== null) throw diverges(first)
       if (member(report, 'ledger_balanced') !== true) throw new Failure('The ledger does not balance.')
-      const unproven = options.unsigned === true ? undefined : headsFault(member(report, 'log'), note)
+      const unproven = options.unsigned === true ? undefined : headsFault(member(report, 'log'))
       if (unproven !== undefined) throw new Failure(unproven)
     })
 }
@@ -135,11 +136,13 @@ function exportOrder(audit: Command, shell: Shell): void {
         events: streams.reduce((sum, stream) => sum + lengthOf(member(stream, 'events')), 0),
         digest: member(found, 'digest'),
       }
+      const headless = member(found, 'head') === null ? HEADLESS : ''
       print(
         shell,
         options,
         written,
-        () => `${out}: ${written.events} facts of ${written.streams} streams. Check it with: penstock audit check ${out}`,
+        () =>
+          `${out}: ${written.events} facts of ${written.streams} streams. Check it with: penstock audit check ${out}${headless}`,
       )
     })
 }
@@ -150,7 +153,8 @@ function check(audit: Command, shell: Shell): void {
     .option('--heads <folder>', 'compare it with audit.heads in this folder, which shows that the file is of that market')
     .option('--key <file>', 'the audit key, where it is kept apart from the heads')
     .option('--unsigned', UNSIGNED_HELP)
-    .action(async (file: string, options: { json?: boolean } & VerifyOptions) => {
+    .option('--earlier', 'be content with a file that is older than the heads, and with the order as it was then')
+    .action(async (file: string, options: { json?: boolean; earlier?: boolean } & VerifyOptions) => {
       const { heads, key } = options
       if (key !== undefined && heads === undefined) throw new Failure('--key goes with --heads: it is the heads that are signed.')
       const given = headsGiven(options)
@@ -158,8 +162,7 @@ function check(audit: Command, shell: Shell): void {
       print(shell, options, report, checkText)
       throwFirst(member(report, 'divergences'))
       if (member(report, 'ledger_balanced') !== true) throw new Failure('The ledger of this order does not balance.')
-      if (heads === undefined || options.unsigned === true) return
-      const unproven = exportFault(report)
+      const unproven = heads === undefined ? undefined : exportFault(report, options)
       if (unproven !== undefined) throw new Failure(unproven)
     })
 }

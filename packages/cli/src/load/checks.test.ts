@@ -67,7 +67,7 @@ const good: Evidence = {
     ['b', returnedReport],
     ['c', unpaidReport],
   ]),
-  audit: { streams: 3, events: 30, divergences: 0, ledger_balanced: true, first: null },
+  audit: { streams: 3, events: 30, divergences: 0, ledger_balanced: true, first: null, log: { unproven: null } },
   parked: [],
   network: {
     before: balances(10_000_000n),
@@ -180,7 +180,12 @@ test.each<[what: string, evidence: Evidence, detail: RegExp]>([
   [
     'an audit that finds something',
     { ...good, audit: { divergences: 1, ledger_balanced: false, first: { stream: 'order-a', what: 'the state hash differs' } } },
-    /order-a diverges: the state hash differs; the ledger does not balance/,
+    /order-a diverges: the state hash differs; the log heads do not prove the end of the log: .*; the ledger does not balance/,
+  ],
+  [
+    'a log whose end nothing proves',
+    { ...good, audit: { divergences: 0, ledger_balanced: true, first: null, log: { unproven: 'late' } } },
+    /^the log heads do not prove the end of the log/,
   ],
   [
     'money from nowhere',

@@ -1,4 +1,4 @@
-import { isList, objectsOf } from '../json.ts'
+import { isList, isObject, objectsOf } from '../json.ts'
 import { balancesCheck } from './balance-checks.ts'
 import type { Evidence } from './evidence.ts'
 import { isHeldLate, isHolding, lastHeightOf } from './hold.ts'
@@ -96,6 +96,9 @@ function auditCheck({ audit }: Evidence): Check {
     ...(at(audit, 'divergences') === 0 && first === null
       ? []
       : [`${textAt(first, 'stream')} diverges: ${textAt(first, 'what')}`]),
+    ...(isObject(at(audit, 'log')) && at(audit, 'log.unproven') === null
+      ? []
+      : ['the log heads do not prove the end of the log: see "penstock audit verify"']),
     ...(at(audit, 'ledger_balanced') === true ? [] : ['the ledger does not balance']),
   ]
   return judged(name, faults, `${wordAt(audit, 'streams')} streams, ${wordAt(audit, 'events')} events`)

@@ -30,7 +30,7 @@ const ANSWERS: readonly (readonly [path: RegExp, answer: object])[] = [
   [/balances/, BALANCES],
   [/mine/, { height: 200 }],
   [/parked/, []],
-  [/audit/, { streams: 1, events: 1, divergences: 0, ledger_balanced: true, first: null }],
+  [/audit/, { streams: 1, events: 1, divergences: 0, ledger_balanced: true, first: null, log: { unproven: null } }],
 ]
 
 const order = (n: number): LoadOrder => ({

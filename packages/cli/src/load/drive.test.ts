@@ -193,3 +193,13 @@ test('a question that nobody answered is in the figures with the beats that it h
   expect(asked?.timedOut).toBeGreaterThanOrEqual(5)
   expect(asked).toMatchObject({ count: (asked?.timedOut ?? 0) + 1, missing: 0 })
 })
+
+test('a question whose answer was an error, however late, is missing with the beats that it held back', async () => {
+  const { run, of } = selling(() => Promise.resolve(bought()), [silence('HTTP 503', 110)])
+  await drive(run, { arrivals: arrivalsEvery(1, 1, 'buy'), settings, progress: quiet })
+  expect(run.tally.counts().errors).toBe(1)
+  const asked = of('get_order')
+  // None of them stands there as answered.
+  expect(asked).toMatchObject({ count: 1, timedOut: 0 })
+  expect(asked?.missing).toBeGreaterThanOrEqual(5)
+})
