@@ -92,3 +92,33 @@ test('a file of before, whose coins were counted each time, is read as it was', 
   expect(counted()).toEqual(before)
   await agrees('read again')
 })
+
+test('a payment that needs many coins takes the largest ones, and as few of them as are enough', async () => {
+  const { control } = scratch.simnet()
+  const nodes = control.nodes()
+  const [ada, buyer] = ['seller-ada', 'buyer'].map((wanted) => nodes.find(({ alias }) => alias === wanted)?.pubkey ?? '')
+  const values = Array.from({ length: 150 }, (_, n) => 20_000 + 10 * Math.floor(n / 3))
+  inFile((db) => {
+    db.prepare('DELETE FROM outputs WHERE owner = ?').run(ada ?? '')
+    for (const [n, value] of values.entries()) {
+      const txid = `${n}`.padStart(64, '0')
+      db.prepare("INSERT INTO txs (txid, raw, fee_sat, vsize, is_coinbase) VALUES (?, '', 1, 200, 0)").run(txid)
+      db.prepare("INSERT INTO outputs (txid, vout, value_sat, script, owner) VALUES (?, 0, ?, '', ?)").run(txid, value, ada ?? '')
+      db.prepare('UPDATE txs SET height = 1, tx_index = ? WHERE txid = ?').run(1000 + n, txid)
+    }
+  })
+  const { outpoint } = control.open('seller-ada', buyer ?? '', 2_000_000n)
+  const spent = inFile((db) =>
+    db
+      .prepare('SELECT value_sat FROM outputs WHERE spent_by = ?')
+      .all(outpoint.split(':')[0] ?? '')
+      .map(({ value_sat }) => Number(value_sat)),
+  )
+  expect(spent.length).toBeGreaterThan(64)
+  expect(spent.toSorted((a, b) => b - a)).toEqual(values.toSorted((a, b) => b - a).slice(0, spent.length))
+  expect(sumOf(spent)).toBeGreaterThan(2_000_000)
+  expect(sumOf(spent.slice(1))).toBeLessThan(2_000_000 + 30_000)
+  expect(() => control.open('seller-ada', buyer ?? '', 2_000_000n)).toThrow()
+})
+
+const sumOf = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0)

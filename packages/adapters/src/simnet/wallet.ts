@@ -7,6 +7,7 @@ type Coin = { txid: string; vout: bigint; value_sat: bigint }
 const FREE = `owner = ? AND ${isFree()}`
 /** Below this an output costs more to spend than it brings; it goes to the fee. */
 const DUST_SAT = 330n
+const COINS_READ = 32
 
 /** @returns sat in confirmed coins that nothing else is about to spend */
 export const confirmedSat = (net: Net, pubkey: string): bigint =>
@@ -46,12 +47,26 @@ function chooseCoins(net: Net, owner: string, needed: (count: number) => bigint)
   if (one) return [one]
   const coins: Coin[] = []
   let sum = 0n
-  for (const coin of net.all<Coin>(`SELECT txid, vout, value_sat FROM outputs WHERE ${FREE} ORDER BY value_sat DESC`, owner)) {
+  for (const coin of largestFirst(net, owner)) {
     coins.push(coin)
     sum += coin.value_sat
     if (sum >= needed(coins.length)) return coins
   }
   return undefined
+}
+
+/** In pages: a seller has a coin for every channel that was ever closed, and needs a few. */
+function* largestFirst(net: Net, owner: string): Generator<Coin> {
+  for (let offset = 0; ; offset += COINS_READ) {
+    const coins = net.all<Coin>(
+      `SELECT txid, vout, value_sat FROM outputs WHERE ${FREE} ORDER BY value_sat DESC, txid DESC, vout DESC LIMIT ? OFFSET ?`,
+      owner,
+      COINS_READ,
+      offset,
+    )
+    yield* coins
+    if (coins.length < COINS_READ) return
+  }
 }
 
 // BIP 69: an observer must not read from the order which output is the change.
