@@ -118,7 +118,7 @@ test('a payment that needs many coins takes the largest ones, and as few of them
   expect(spent.toSorted((a, b) => b - a)).toEqual(values.toSorted((a, b) => b - a).slice(0, spent.length))
   expect(sumOf(spent)).toBeGreaterThan(2_000_000)
   expect(sumOf(spent.slice(1))).toBeLessThan(2_000_000 + 30_000)
-  expect(() => control.open('seller-ada', buyer ?? '', 2_000_000n)).toThrow()
+  expect(() => control.open('seller-ada', buyer ?? '', 2_000_000n)).toThrow('too few confirmed coins')
 })
 
 const sumOf = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0)
