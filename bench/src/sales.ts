@@ -33,7 +33,7 @@ function stepsOf(streams: readonly Exported[]): readonly Step[] {
   const steps: { stream: string; facts: { fact: Fact; meta: Meta }[] }[] = []
   const open = new Map<string, (typeof steps)[number]>()
   for (const { stream, type, data, meta: text } of events.toSorted((a, b) => Number(a.position) - Number(b.position))) {
-    const meta = metaOf({ id: '', type, data, meta: text })
+    const meta = metaOf({ meta: text })
     const step = open.get(stream) ?? { stream, facts: [] }
     if (step.facts.push({ fact: asToday(stream, { type, data }, meta.v), meta }) === 1) steps.push(step)
     // The last event of an append has the state's hash.

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { AuditReport } from '@penstock/runtime/audit.ts'
 import type { CheckReport } from '@penstock/runtime/audit-check.ts'
 import type { Replay } from '@penstock/runtime/audit-replay.ts'
+import { until } from '@penstock/testkit/until.ts'
 import { expect } from 'vitest'
 import { penstock } from '../harness/penstock.ts'
 
@@ -39,11 +40,26 @@ export async function auditedByUrl({ store, heads, order, folder, env }: Audited
 
   const file = join(folder, `${order}.json`)
   const exporting = ['audit', 'export', '--order', order, '--out', file, ...from, ...kept]
-  const exported = await penstock<{ readonly events: number }>(exporting, env)
-  expect(exported).toMatchObject({ code: 0, err: '', answer: { order, file } })
+  // Heads are some seconds behind an order that goes on.
+  const checked = await until(
+    'the heads have all of the order',
+    async () => {
+      const exported = await penstock<{ readonly events: number }>(exporting, env)
+      expect(exported).toMatchObject({ code: 0, err: '', answer: { order, file } })
+      const { answer, code } = await penstock<CheckReport>(['audit', 'check', file, ...kept])
+      expect(answer).toMatchObject({
+        divergences: [],
+        ledger_balanced: true,
+        events: exported.answer.events,
+        log: { signed: true },
+      })
+      return code === 0 ? answer : undefined
+    },
+    60_000,
+    1000,
+  )
+  expect(checked.log).toMatchObject({ unproven: null, events_after: 0, gone_on: 0 })
   expect(readFileSync(file, 'utf8')).toContain(order)
-  const { answer: checked } = await penstock<CheckReport>(['audit', 'check', file, ...kept])
-  expect(checked).toMatchObject({ divergences: [], ledger_balanced: true, events: exported.answer.events, log: { signed: true } })
 
   const missing = await penstock(['audit', 'replay', '--order', crypto.randomUUID(), ...from], env)
   expect(missing).toMatchObject({ code: 1, answer: undefined })

@@ -208,6 +208,40 @@ describe('an exported order and the log heads of its market', () => {
     }
   })
 
+  test('facts of another order, or at other places, are found in a file whose hashes all fit', () => {
+    const file = join(scratch(), 'order.json')
+    expect(exportTo(honest, file)).toMatchObject({ code: 0 })
+    const text = readFileSync(file, 'utf8')
+    const check = (change: Parameters<typeof forged>[1], ...args: readonly string[]) => {
+      writeFileSync(file, forged(text, change))
+      return penstock('audit', 'check', file, ...args)
+    }
+    const movedBy = (streams: ExportedStream[], places: number): void => {
+      for (const event of streams.flatMap((one) => one.events)) event.position = `${BigInt(event.position) + BigInt(places)}`
+    }
+    const others = otherSale().streams.filter(({ stream }) => /^(settlement|payhash)-/.test(stream))
+    expect(others.length).toBeGreaterThan(1)
+    for (const other of others)
+      expect(
+        check((streams) => {
+          movedBy(streams, 1_000_000)
+          streams.push(other)
+        }),
+      ).toMatchObject({ code: 1, err: expect.stringContaining(`${other.stream} is no stream of this order`) as string })
+    const swapped = check((streams) => {
+      const [one, two] = streams[0]?.events ?? []
+      assert.ok(one && two)
+      ;[one.position, two.position] = [two.position, one.position]
+    })
+    expect(swapped).toMatchObject({ code: 1, err: expect.stringContaining('do not stand at the positions of one log') as string })
+    const shifted = (streams: ExportedStream[]): void => movedBy(streams, 1_000_000)
+    expect(check(shifted)).toMatchObject({ code: 0 })
+    expect(check(shifted, '--heads', honest)).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/its revision \d+ had another position at/) as string,
+    })
+  })
+
   test('a file that is older than the heads is told from one that is whole, unless that is enough', () => {
     const file = join(scratch(), 'order.json')
     expect(exportTo(honest, file)).toMatchObject({ code: 0 })
@@ -238,7 +272,11 @@ describe('an exported order and the log heads of its market', () => {
     const copy = copyOf(honest)
     rmSync(join(copy, 'audit.heads'))
     const file = join(scratch(), 'order.json')
-    expect(exportTo(copy, file)).toMatchObject({ code: 0, out: expect.stringContaining('There were no log heads') as string })
+    expect(exportTo(copy, file)).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('It was compared with no log heads') as string,
+    })
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ head: null })
     expect(penstock('audit', 'check', file)).toMatchObject({ code: 0 })
     // Heads that were kept elsewhere, or come later, know all of it.
     expect(penstock('audit', 'check', file, '--heads', honest)).toMatchObject({ code: 0 })

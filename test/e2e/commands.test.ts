@@ -34,6 +34,7 @@ test.each([
 test.each([
   ['test/simulation/main.ts', ['--seed', 'abc']],
   ['test/simulation/main.ts', ['--plan', '/nowhere/plan.json']],
+  ['test/simulation/main.ts', ['--plan', join(root, 'package.json')]],
   ['test/hostile/main.ts', ['--runs', 'many']],
   ['bench/src/main.ts', ['nothing']],
   ['bench/src/growth.ts', ['many']],

@@ -55,7 +55,9 @@ if (missing !== undefined) console.log(`No process runs with earlier contracts, 
 
 function readPlan(file: string): Plan {
   try {
-    return JSON.parse(readFileSync(file, 'utf8')) as Plan // written by this very program
+    const plan = JSON.parse(readFileSync(file, 'utf8')) as Plan // written by this very program, or it lacks what those have
+    const lacks = Object.keys(planOf(1)).filter((name) => !Object.hasOwn(plan, name))
+    return lacks.length === 0 ? plan : refuse(`${file} is no plan: it lacks ${lacks.join(', ')}`, HELP)
   } catch (error) {
     return refuse(`${file} is no plan: ${error instanceof Error ? error.message : String(error)}`, HELP)
   }

@@ -3,7 +3,11 @@ import { fields, section, table, textOf } from './text.ts'
 
 /** What audits print for people. */
 
-export function verifyText(report: Json): string {
+/** `unsigned`: the auditor is content with what is there. */
+export function verifyText(
+  report: Json,
+  { of, unsigned = false }: { readonly of: Audited; readonly unsigned?: boolean },
+): string {
   const isWhole =
     member(report, 'divergences') === 0 && member(report, 'first') === null && member(report, 'ledger_balanced') === true
   const log = member(report, 'log')
@@ -11,26 +15,44 @@ export function verifyText(report: Json): string {
     ? Object.fromEntries(Object.entries(report).filter(([name]) => name !== 'first' && name !== 'log'))
     : {}
   const verdict = isWhole ? 'Every stream folds to its recorded state.' : 'The store is not what it was.'
-  const unproven = headsFault(log)
-  const heads = isObject(log) ? [section('Log heads', fields(log))] : []
+  const unproven = headsFault(log, of)
   // The note of a store that may have been cut would vouch for the cut.
-  const last = unproven ?? (isWhole ? NOTE : undefined)
-  return [verdict, textOf(counts), ...heads, ...(last === undefined ? [] : [last])].join('\n\n')
+  const isNoted = isWhole && (unproven === undefined || unsigned)
+  const heads = isObject(log) ? [section('Log heads', fields(isNoted ? log : withoutNote(log)))] : []
+  const keep = isNoted && isObject(log) ? [unproven === undefined ? NOTE : NOTE_OF_NOW] : []
+  return [verdict, textOf(counts), ...heads, ...(unproven === undefined ? [] : [unproven]), ...keep].join('\n\n')
 }
 
+const withoutNote = ({ note: _, ...log }: JsonObject): JsonObject => log
+
 const NOTE = 'Keep the note elsewhere, and give it to the next audit: it proves the log up to here.'
+const NOTE_OF_NOW =
+  'The note, given to the next audit, tells whether the log up to here is still what it is now. What it was before, nothing proves.'
 const MINUTE_MS = 60_000
-const CONTENT = 'or say --unsigned.'
+/** What is audited: a store without its service, a service, or the exported file of one order. */
+export type Audited = 'store' | 'service' | 'file'
+
+const END = "give a --note of the log's end"
+/** What its auditor can do about it; heads and key go with a store or a file. */
+const HELP: Readonly<Record<Audited, Readonly<Record<'heads' | 'key', string>>>> = {
+  store: { heads: `Name their folder with --heads, ${END},`, key: `Name the key with --key, ${END},` },
+  service: {
+    heads: `Verify the store itself (--store) with a copy of them, ${END},`,
+    key: `Verify the store itself (--store) with the key, ${END},`,
+  },
+  file: { heads: 'Name the folder of a copy with --heads,', key: 'Name the key with --key,' },
+}
 
 /** Why log heads do not prove that nothing was cut off, as a sentence; undefined where they do. */
-export function headsFault(log: Json): string | undefined {
+export function headsFault(log: Json, of: Audited): string | undefined {
   const unproven = isObject(log) ? log['unproven'] : 'no heads'
+  const { heads, key } = HELP[of]
   if (unproven === null) return undefined
   if (unproven === 'no key')
-    return `The log heads agree with the store, but no key is there to check their signatures, so they prove nothing. Name the key with --key, give a --note of the log's end, ${CONTENT}`
+    return `No key is there to check the signatures of the log heads, so they prove nothing. ${key} or say --unsigned.`
   if (unproven === 'late')
-    return `The log goes on for ${Math.floor(Number(member(log, 'late_ms')) / MINUTE_MS)} minutes after its last head: the newest heads were taken away, or none were written then. Compare with a copy of the heads, or with a note of the log's end that an audit without faults gave you, ${CONTENT}`
-  return `There are no log heads: nothing tells whether the last events of a stream, or of the log, were removed. Name their folder with --heads, give a --note of the log's end, ${CONTENT}`
+    return `The log goes on for ${Math.floor(Number(member(log, 'late_ms')) / MINUTE_MS)} minutes after its last head: the newest heads were taken away, or none were written then. Compare with a copy of the heads, or with a note of the log's end that an audit without faults gave you, or say --unsigned.`
+  return `There are no log heads: nothing tells whether the last events of a stream, or of the log, were removed. ${heads} or say --unsigned.`
 }
 
 export function replayText(replay: Json, isFull: boolean): string {
@@ -101,14 +123,14 @@ export type Content = { readonly unsigned?: boolean; readonly earlier?: boolean 
 /** Why log heads do not prove that an exported order is whole and of their market, as a sentence; undefined where they do. */
 export function exportFault(report: Json, { unsigned = false, earlier = false }: Content = {}): string | undefined {
   const log = member(report, 'log')
-  const unproven = unsigned ? undefined : headsFault(log)
+  const unproven = unsigned ? undefined : headsFault(log, 'file')
   if (unproven !== undefined) return unproven
   const later = Number(member(log, 'gone_on'))
   if (later > 0 && !earlier)
     return `By the log heads ${later} of this order's streams have more facts than the file: it is of an earlier time, or they were taken out. Export the order again, or say --earlier.`
   const after = Number(member(log, 'events_after'))
   if (after > 0)
-    return `No log head has ${after} of the facts in the streams of this order: they came after the last head, or they are made up. Compare with a later copy of the heads, or export the order again.`
+    return `No log head has ${after} of the facts in the streams of this order: they came after the last head, or they are made up. Compare with a later copy of the heads; where that knows of more facts than the file has, export the order again.`
   return undefined
 }
 

@@ -11,6 +11,7 @@ import {
   unfolded,
 } from './audit-fold.ts'
 import { ledgerCheck } from './audit-ledger.ts'
+import { isAbout, namedBy, OWN } from './audit-order.ts'
 import type { Unproven } from './audit-heads.ts'
 import { canonical } from './canonical.ts'
 import { expectedChain } from './event-codec.ts'
@@ -42,7 +43,7 @@ export type CheckReport = {
 
 /**
  * Checks an exported order without a store: whole streams from their beginning as an audit does, excerpts of shared
- * streams event by event, the summary and the digest by making them again.
+ * streams event by event, the summary and the digest by making them again, and that all of it is of this order.
  * @throws Error with a sentence where it is no such file
  */
 export function checkExport(text: string, services: readonly Service<never>[]): CheckReport {
@@ -97,12 +98,40 @@ function faultsOfFile(file: OrderExport): readonly Divergence[] {
     ...file.streams
       .filter(({ stream, whole }) => !whole && !SHARED.has(categoryOf(stream)))
       .map(({ stream }) => `${stream} is not whole`),
+    ...strangers(file),
+    ...(inOrder(file.streams) ? [] : ['its facts do not stand at the positions of one log']),
   ]
   const remade = attempt(() => canonical(summaryOf(file.streams)) === canonical(file.summary))
   return [...faults, ...(remade ? [] : ['its summary is not what its facts come to'])].map(ofFile)
 }
 
 const SHARED: ReadonlySet<string> = new Set(['offer', 'seller'])
+
+/** What is sound by itself, and of another order. */
+function strangers({ order, streams }: OrderExport): readonly string[] {
+  const own = new Set(OWN.map((category) => `${category}-${order}`))
+  const named = namedBy(streams.filter(({ stream }) => own.has(stream)).flatMap(({ events }) => events))
+  return streams.flatMap(({ stream, whole, events }) => {
+    if (own.has(stream)) return []
+    if (!named.has(stream)) return [`${stream} is no stream of this order`]
+    const isPart = whole ? events.some((one) => isAbout(order, one)) : events.every((one) => isAbout(order, one))
+    return isPart ? [] : [`${stream} has facts of other orders`]
+  })
+}
+
+/** Each stream in the order of its revisions, and no place taken twice. */
+function inOrder(streams: readonly ExportedStream[]): boolean {
+  const places = streams.flatMap(({ events }) => events.map(({ position }) => position))
+  return (
+    new Set(places).size === places.length &&
+    streams.every(({ events }) =>
+      events.every(({ position, revision }, n) => {
+        const before = events[n - 1]
+        return !before || (BigInt(before.position) < BigInt(position) && before.revision < revision)
+      }),
+    )
+  )
+}
 
 const attempt = (check: () => boolean): boolean => {
   try {

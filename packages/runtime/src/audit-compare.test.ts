@@ -16,8 +16,9 @@ const audited = [
 ]
 
 /** A log of some streams with one fact each, that of the last given, and the heads that were kept of it. */
-async function logged(streams: readonly string[], state = 1) {
+async function logged(streams: readonly string[], { state = 1, headsAt = 0 } = {}) {
   const { platform, store } = await memoryWorld()
+  const clock = { ...platform.clock, now: () => headsAt }
   const lines: string[] = []
   for (const [n, stream] of streams.entries()) {
     const fact = { type: 'PayhashClaimed', v: 1, data: { orderId: 'o' } }
@@ -33,8 +34,25 @@ async function logged(streams: readonly string[], state = 1) {
       yield* lines
     },
   }
-  await keepHeads({ ...platform, store, heads: { ...heads, key: new Uint8Array(32) } }, AbortSignal.abort())
-  return { store, heads }
+  const keep = () => keepHeads({ ...platform, clock, store, heads: { ...heads, key: new Uint8Array(32) } }, AbortSignal.abort())
+  await keep()
+  return { store, heads, keep }
+}
+
+/** A log of one fact with its head, and facts that came later, each in a stream of its own. */
+async function goneOn(times: readonly unknown[], headsAt = 0) {
+  const log = await logged(['payhash-a'], { headsAt })
+  for (const [n, at] of times.entries()) {
+    const stream = `payhash-later-${n}`
+    const fact = { type: 'PayhashClaimed', v: 1, data: { orderId: 'o' } }
+    const meta = { command: `d${n}`, at: at as number, correlation: 'o', trace: 't', state: stateHash(1, 1) } // some are none
+    await log.store.append(
+      stream,
+      'none',
+      seal({ stream, revision: 0, chain: CHAIN_START }, [{ id: `f${n}`, fact, meta }]).events,
+    )
+  }
+  return log
 }
 
 test('what was taken from the end of the log is missed by its heads, though every stream that is left is sound', async () => {
@@ -47,7 +65,7 @@ test('what was taken from the end of the log is missed by its heads, though ever
 })
 
 test('facts that fold to another state than was hashed are found, though their bytes are sound', async () => {
-  const { store } = await logged(['payhash-a'], 2)
+  const { store } = await logged(['payhash-a'], { state: 2 })
   assert.deepEqual((await audit(store, audited)).first, {
     stream: 'payhash-a',
     revision: 0,
@@ -56,14 +74,8 @@ test('facts that fold to another state than was hashed are found, though their b
 })
 
 test('a log that goes on for long after its last head says for how long', async () => {
-  const { store, heads } = await logged(['payhash-a'])
   // The last one is dated back.
-  for (const [n, at] of [5000, 665_000, 6000].entries()) {
-    const stream = `payhash-later-${n}`
-    const fact = { type: 'PayhashClaimed', v: 1, data: { orderId: 'o' } }
-    const meta = { command: `d${n}`, at, correlation: 'o', trace: 't', state: stateHash(1, 1) }
-    await store.append(stream, 'none', seal({ stream, revision: 0, chain: CHAIN_START }, [{ id: `f${n}`, fact, meta }]).events)
-  }
+  const { store, heads } = await goneOn([5000, 665_000, 6000])
   const { divergences, log } = await audit(store, audited, { heads })
   assert.equal(divergences, 0)
   assert.deepEqual([log?.events_after, log?.late_ms], [3, 660_000])
@@ -80,6 +92,42 @@ test('a log that goes on for long after its last head says for how long', async 
     assert.equal(await provenBy({ ...given, heads: signed }), 'late')
   }
   for (const given of [{}, { heads }, { heads: signed }]) assert.equal(await provenBy({ ...given, note: log?.note ?? '' }), null)
+})
+
+test('a command that had waited for longer does not make a log late whose heads were written meanwhile', async () => {
+  const { store, heads } = await goneOn([1000, 10_005_000], 10_000_000)
+  const { log } = await audit(store, audited, { heads: { ...heads, key: new Uint8Array(32) } })
+  assert.deepEqual([log?.late_ms, log?.unproven], [5000, null])
+})
+
+test.each([['x'], [null], [1e300], [1.5]])('a fact that says %j as its time is found, and hides no other', async (time) => {
+  const { store, heads } = await goneOn([5000, time, 665_000])
+  const { divergences, first, log } = await audit(store, audited, { heads })
+  assert.equal(divergences, 1)
+  assert.equal(first?.what, 'its metadata does not tell when it was recorded')
+  assert.ok((log?.late_ms ?? 0) >= 660_000)
+})
+
+test('what a running market appends just as an audit ends, with its head, is read and not missed', async () => {
+  const { store, heads, keep } = await logged(['payhash-a'])
+  let isGrown = false
+  const growing: Pick<typeof store, 'read' | 'readAll'> = {
+    read: (...of) => store.read(...of),
+    async readAll(...from) {
+      const page = await store.readAll(...from)
+      if (page.length === 0 && !isGrown) {
+        isGrown = true
+        const fact = { type: 'PayhashClaimed', v: 1, data: { orderId: 'o' } }
+        const meta = { command: 'late', at: 0, correlation: 'o', trace: 't', state: stateHash(1, 1) }
+        const place = { stream: 'payhash-late', revision: 0, chain: CHAIN_START }
+        await store.append('payhash-late', 'none', seal(place, [{ id: 'late', fact, meta }]).events)
+        await keep()
+      }
+      return page
+    },
+  }
+  const { divergences, first, events, log } = await audit(growing, audited, { heads })
+  assert.deepEqual([divergences, first, events, log?.events_after], [0, null, 2, 0])
 })
 
 test('heads that prove the end of a log say so, and the note of a log that has none proves nothing', async () => {

@@ -15,7 +15,10 @@ export type HeadsReport = {
   readonly signed: boolean
   /** Events after the last head: for these, nothing tells whether the last ones of a stream were removed. */
   readonly events_after: number
-  /** How much time lies between the earliest and the latest of these. Heads are written within seconds: more, and some are gone or none were kept. */
+  /**
+   * How much time lies between the earliest and the latest of these, counted from the last head on where a command had
+   * waited. Heads are written within seconds: more, and some are gone or none were kept.
+   */
   readonly late_ms: number
   /** Null where heads, or a note of the log's very end, prove that nothing was cut off it. */
   readonly unproven: Unproven | null
@@ -62,13 +65,23 @@ export async function comparison(log: Pick<HeadLog, 'key' | 'lines'>, note: stri
       }
       if (noted !== undefined && `${event.position}` === noted.position) isNoteMet = open.reached().hash === noted.hash
     },
+    /**
+     * Closes the heads of all that was added. @returns whether there is a head of still more that was not there when this
+     * was last asked: a market that goes on writes both, and what the head is about is to be read before it is judged
+     */
+    async isGrown(): Promise<boolean> {
+      const before = head
+      const { position } = open.reached()
+      while (head && due !== undefined && position !== NO_HEAD.position && BigInt(position) >= due) await close(head)
+      return head !== undefined && head !== before
+    },
     async end(): Promise<HeadsReport> {
       while (head) await close(head)
       const { position, hash, events } = open.reached()
       const what = `the log up to position ${noted?.position} is not the one of the given note`
       if (!isNoteMet) findings.found({ stream: WHOLE_LOG, revision: events, what })
       const read = heads.read()
-      const lateMs = Math.max(0, tail.toMs - tail.fromMs)
+      const lateMs = Math.max(0, tail.toMs - Math.max(tail.fromMs, read.last_at ?? -Infinity))
       // That of an empty log fits whatever was emptied.
       const isNotedToTheEnd = isNoteMet && noted?.position === position && position !== NO_HEAD.position
       return {
@@ -84,9 +97,10 @@ export async function comparison(log: Pick<HeadLog, 'key' | 'lines'>, note: stri
 
 function recordedAt(event: StoredEvent): number | undefined {
   try {
-    return metaOf(event).at
+    const { at } = metaOf(event)
+    return Number.isFinite(at) ? at : undefined
   } catch {
-    return undefined // that it cannot be read is found where it is folded
+    return undefined // that it cannot be read, or is no time, is found where it is folded
   }
 }
 

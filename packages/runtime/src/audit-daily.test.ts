@@ -33,9 +33,10 @@ function world(endsAtHours: number) {
     last,
     clock,
   )
-  const run = (everyHours: number, signal = over.signal) =>
-    auditDaily({ verify, last, clock, log: openLog('silent') }, everyHours * HOUR_MS, signal)
-  return { run, kept, audits, found, over }
+  const said: object[] = []
+  const log = Object.assign(openLog('silent'), { error: (about: object) => void said.push(about) })
+  const run = (everyHours: number, signal = over.signal) => auditDaily({ verify, last, clock, log }, everyHours * HOUR_MS, signal)
+  return { run, kept, audits, found, over, said }
 }
 
 const shown = async (name: string): Promise<number | undefined> => (await registry.getSingleMetric(name)?.get())?.values[0]?.value
@@ -84,10 +85,10 @@ test('what an audit finds is shown, and kept', async () => {
 })
 
 test.each([
-  ['heads that end long before the log', { log: { ...HEADS, unproven: 'late' as const } }],
-  ['heads and key that are gone together', {}],
-])('a log whose end nothing proves is a fault by itself: %s', async (_, log) => {
-  const { run, kept, found } = world(2)
+  ['heads that end long before the log', { log: { ...HEADS, unproven: 'late' as const } }, 'late'],
+  ['heads and key that are gone together', {}, 'no heads'],
+])('a log whose end nothing proves is a fault by itself: %s', async (_, log, heads) => {
+  const { run, kept, found, said } = world(2)
   found.report = { ...BARE, ...log }
   await run(24)
   assert.deepEqual(
@@ -95,4 +96,5 @@ test.each([
     [1],
   )
   assert.equal(await shown('penstock_audit_divergences'), 1)
+  assert.deepEqual(said, [{ divergences: 1, ledger_balanced: true, first: null, heads }])
 })

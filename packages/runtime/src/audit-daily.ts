@@ -68,7 +68,7 @@ export async function auditDaily({ verify, last, clock, log }: Daily, everyMs: n
     const report = await verify()
     const { ledger_balanced: isBalanced, first, events } = report
     const found = divergencesOf(report)
-    const heads = report.log?.unproven ?? undefined
+    const heads = (report.log ? report.log.unproven : 'no heads') ?? undefined
     if (found > 0 || !isBalanced)
       log.error({ divergences: found, ledger_balanced: isBalanced, first, heads }, 'the audit found faults')
     else log.info({ events }, 'the audit found no fault')

@@ -42,7 +42,8 @@ export function checkedStep(aggregate: Aggregate<never>, before: Folded, event: 
     if (!event.meta.endsWith(`,"chain":"${expectedChain(before.chain, event)}"}`))
       return wrong('the chain hash does not cover the stored bytes')
     const step = stepOf(aggregate, before, event)
-    const { state } = step.meta
+    const { state, at } = step.meta
+    if (!Number.isSafeInteger(at)) return wrong('its metadata does not tell when it was recorded')
     if (state !== undefined && state !== hashedAgain(aggregate, step.state, state))
       return wrong('the facts fold to another state than the one that was hashed')
     return step

@@ -9,8 +9,8 @@ import { metaOf } from './event-codec.ts'
 /**
  * Compares an exported order with log heads, kept elsewhere or beside the store: a file that only agrees with itself can
  * be made from nothing. Every stream of the order that a head names up to the file's own head has to be in the file, as
- * far as the head says and with its chain hash, which covers all that comes before it. Which head is the file's own is
- * said by whoever made it, so what later heads know beyond the file is counted.
+ * far as the head says and with its chain hash, which covers all that comes before it, and at positions that the head is
+ * about. Which head is the file's own is said by whoever made it, so what later heads know beyond the file is counted.
  */
 export async function compareExport(
   file: OrderExport,
@@ -43,6 +43,9 @@ export async function compareExport(
 
 const placeOf = (position: string): bigint => (position === NO_HEAD.position ? 0n : BigInt(position))
 
+const isWithin = ({ from, position }: Head, place: string): boolean =>
+  BigInt(place) <= placeOf(position) && (from === NO_HEAD.position || BigInt(place) > BigInt(from))
+
 const ofHeads = (what: string): Divergence => ({ stream: 'log', revision: 0, what })
 
 function comparedWith(file: OrderExport) {
@@ -53,13 +56,15 @@ function comparedWith(file: OrderExport) {
   const later = new Set<string>()
   let isHeadMet = false
 
-  function judged([name, , last, chain]: Head['streams'][number], head: Head): Divergence | undefined {
+  function judged([name, first, last, chain]: Head['streams'][number], head: Head): Divergence | undefined {
     const stream = streams.get(name)
     const isBefore = placeOf(head.position) <= until
-    const wrong = (what: string): Divergence => ({ stream: name, revision: last, what })
+    const wrong = (what: string, revision = last): Divergence => ({ stream: name, revision, what })
     const since = new Date(head.at).toISOString()
     if (!stream && !own.has(name)) return undefined
     if (!stream) return isBefore ? wrong(`it was there at ${since}, and the file lacks it`) : goneOn(name)
+    const moved = stream.events.find((one) => one.revision >= first && one.revision <= last && !isWithin(head, one.position))
+    if (moved) return wrong(`its revision ${moved.revision} had another position at ${since}`, moved.revision)
     const event = stream.events.find(({ revision }) => revision === last)
     if (event && metaOf(event).chain !== chain) return wrong(`its revision ${last} was another at ${since}`)
     if (event || !stream.whole) return cover(stream.events, last)

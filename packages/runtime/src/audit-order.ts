@@ -30,8 +30,7 @@ export async function orderStreams(
   const own = await Promise.all(OWN.map((category) => whole(store, `${category}-${orderId}`)))
   const there = own.filter(({ events }) => events.length > 0)
   if (there.length === 0) return undefined
-  const names = new Set<string>()
-  for (const { events } of there) for (const { data } of events) name(readable(data), names)
+  const names = namedBy(there.flatMap(({ events }) => events))
   const named = await Promise.all([...names].toSorted().map((stream) => whole(store, stream)))
   const touched = named.map(({ stream, events }): OrderStream => {
     const isShared = !CLAIMS.has(categoryOf(stream))
@@ -42,6 +41,13 @@ export async function orderStreams(
 }
 
 const CLAIMS: ReadonlySet<string> = new Set(['payhash', 'outpoint'])
+
+/** The streams that facts of an order's own streams name. */
+export function namedBy(events: readonly Pick<StoredEvent, 'data'>[]): ReadonlySet<string> {
+  const names = new Set<string>()
+  for (const { data } of events) name(readable(data), names)
+  return names
+}
 
 async function whole(store: Pick<EventStore, 'read'>, stream: string): Promise<OrderStream> {
   const events: StoredEvent[] = []
@@ -72,7 +78,7 @@ function readable(data: string): unknown {
 }
 
 /** An event that cannot be read may be about any order. */
-function isAbout(orderId: string, event: StoredEvent): boolean {
+export function isAbout(orderId: string, event: Pick<StoredEvent, 'data' | 'meta'>): boolean {
   try {
     const { orderId: named } = JSON.parse(event.data) as { orderId?: unknown } // facts are objects
     return metaOf(event).correlation === orderId || named === orderId

@@ -56,7 +56,7 @@ export async function audit(
     }
     events += page.length
     after = page.at(-1)?.position ?? after
-    if (page.length === 0) break
+    if (page.length === 0 && (await log?.isGrown()) !== true) break
     // A running market goes on meanwhile.
     await nextTurn()
   }

@@ -54,7 +54,7 @@ export const expectedChain = (previous: string, event: StoredEvent): string =>
   chainHash(previous, event.stream, event.revision, event, event.meta.slice(0, -CHAIN_LENGTH))
 
 // Metadata and data were written by this module from typed values.
-export const metaOf = (event: NewEvent): Meta => JSON.parse(event.meta) as Meta
+export const metaOf = (event: Pick<NewEvent, 'meta'>): Meta => JSON.parse(event.meta) as Meta
 
 /**
  * Reads a stored fact in today's shape.

@@ -108,12 +108,15 @@ test('a payment that needs many coins takes the largest ones, and as few of them
     }
   })
   const { outpoint } = control.open('seller-ada', buyer ?? '', 2_000_000n)
-  const spent = inFile((db) =>
+  const taken = inFile((db) =>
     db
-      .prepare('SELECT value_sat FROM outputs WHERE spent_by = ?')
+      .prepare('SELECT txid, value_sat FROM outputs WHERE spent_by = ?')
       .all(outpoint.split(':')[0] ?? '')
-      .map(({ value_sat }) => Number(value_sat)),
+      .map(({ txid, value_sat }) => [Number(txid), Number(value_sat)] as const),
   )
+  // Of coins that are alike, always the same ones.
+  expect(taken.map(([n]) => n).toSorted((a, b) => b - a)).toEqual(taken.map((_, n) => values.length - 1 - n))
+  const spent = taken.map(([, value]) => value)
   expect(spent.length).toBeGreaterThan(64)
   expect(spent.toSorted((a, b) => b - a)).toEqual(values.toSorted((a, b) => b - a).slice(0, spent.length))
   expect(sumOf(spent)).toBeGreaterThan(2_000_000)

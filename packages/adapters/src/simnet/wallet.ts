@@ -57,15 +57,16 @@ function chooseCoins(net: Net, owner: string, needed: (count: number) => bigint)
 
 /** In pages: a seller has a coin for every channel that was ever closed, and needs a few. */
 function* largestFirst(net: Net, owner: string): Generator<Coin> {
-  for (let offset = 0; ; offset += COINS_READ) {
+  // Each page begins anew to count, so that they get larger.
+  for (let [offset, count] = [0, COINS_READ]; ; [offset, count] = [offset + count, count * 2]) {
     const coins = net.all<Coin>(
       `SELECT txid, vout, value_sat FROM outputs WHERE ${FREE} ORDER BY value_sat DESC, txid DESC, vout DESC LIMIT ? OFFSET ?`,
       owner,
-      COINS_READ,
+      count,
       offset,
     )
     yield* coins
-    if (coins.length < COINS_READ) return
+    if (coins.length < count) return
   }
 }
 

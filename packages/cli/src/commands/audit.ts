@@ -17,7 +17,7 @@ const HEADS = ['--heads <folder>', 'where audit.heads is, for a store that has n
 const KEY = ['--key <file>', 'the audit key, where it is kept apart from the store (with --store)'] as const
 const ORDER = ['--order <id>', "the order's id, which is its transaction_id"] as const
 const UNSIGNED_HELP = 'be content where log heads with their key do not prove that nothing was cut off'
-const HEADLESS = '\nThere were no log heads to compare it with: nothing tells yet whether the store still had all of its facts.'
+const HEADLESS = '\nIt was compared with no log heads: nothing tells whether the store still had all of its facts.'
 const SAMPLE = '019aa0c2-7d1e-7b2c-9f41-3f6f1f0f7a55'
 
 const headsGiven = ({ heads, key }: VerifyOptions) => ({
@@ -56,11 +56,12 @@ function verify(audit: Command, shell: Shell): void {
         store === undefined
           ? await shell.ask('POST', '/audit/verify', given)
           : await local(store, async (on) => plain(await on.verifyStore(store, given)))
-      print(shell, options, report, verifyText)
+      const of = store === undefined ? 'service' : 'store'
+      print(shell, options, report, (answer) => verifyText(answer, { of, ...options }))
       const first = member(report, 'first')
       if (member(report, 'divergences') !== 0 || first !== null) throw diverges(first)
       if (member(report, 'ledger_balanced') !== true) throw new Failure('The ledger does not balance.')
-      const unproven = options.unsigned === true ? undefined : headsFault(member(report, 'log'))
+      const unproven = options.unsigned === true ? undefined : headsFault(member(report, 'log'), of)
       if (unproven !== undefined) throw new Failure(unproven)
     })
 }
@@ -135,8 +136,9 @@ function exportOrder(audit: Command, shell: Shell): void {
         streams: streams.length,
         events: streams.reduce((sum, stream) => sum + lengthOf(member(stream, 'events')), 0),
         digest: member(found, 'digest'),
+        head: member(found, 'head'),
       }
-      const headless = member(found, 'head') === null ? HEADLESS : ''
+      const headless = written.head === null ? HEADLESS : ''
       print(
         shell,
         options,
