@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 import { checkExport } from '@penstock/runtime/audit-check.ts'
 import { parseHead } from '@penstock/runtime/audit-heads.ts'
 import { digestOf, type ExportedStream, type OrderExport, summaryOf } from '@penstock/runtime/audit-export.ts'
+import { metaOf, seal } from '@penstock/runtime/event-codec.ts'
 import { audited } from '@penstock/standalone/services.ts'
 import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
@@ -228,6 +229,27 @@ describe('an exported order and the log heads of its market', () => {
           streams.push(other)
         }),
       ).toMatchObject({ code: 1, err: expect.stringContaining(`${other.stream} is no stream of this order`) as string })
+    // Of a stream that orders share, what concerns another one, with the hashes that it has there.
+    const isShared = ({ whole }: ExportedStream): boolean => !whole
+    const joined = check((streams) => {
+      const shared = streams.find(isShared)
+      const last = shared?.events.at(-1)
+      assert.ok(shared && last)
+      const { chain: previous } = metaOf(last)
+      const fact = { type: last.type, v: 1, data: { orderId: 'another' } }
+      const meta = { command: 'c', at: 0, correlation: 'another', trace: 't' }
+      const place = { stream: shared.stream, revision: last.revision + 1, chain: previous }
+      const [foreign] = seal(place, [{ id: 'e', fact, meta }]).events
+      assert.ok(foreign)
+      shared.events.push({ ...foreign, revision: place.revision, position: '999999', previous })
+    })
+    expect(joined).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/(offer|seller)-\S+ has facts of other orders/) as string,
+    })
+    const claimed = check((streams) => Object.assign(streams.find(isShared) ?? {}, { whole: true }))
+    expect(claimed.code).toBe(1)
+    expect(penstock('audit', 'check', file, '--json').out).toContain('is said to be of this order alone')
     const swapped = check((streams) => {
       const [one, two] = streams[0]?.events ?? []
       assert.ok(one && two)

@@ -33,25 +33,36 @@ const MINUTE_MS = 60_000
 export type Audited = 'store' | 'service' | 'file'
 
 const END = "give a --note of the log's end"
+const GOOD = `${END} that an audit without faults gave you,`
+const ITSELF = 'Verify the store itself (--store)'
 /** What its auditor can do about it; heads and key go with a store or a file. */
-const HELP: Readonly<Record<Audited, Readonly<Record<'heads' | 'key', string>>>> = {
-  store: { heads: `Name their folder with --heads, ${END},`, key: `Name the key with --key, ${END},` },
-  service: {
-    heads: `Verify the store itself (--store) with a copy of them, ${END},`,
-    key: `Verify the store itself (--store) with the key, ${END},`,
+const HELP: Readonly<Record<Audited, Readonly<Record<'heads' | 'key' | 'late', string>>>> = {
+  store: {
+    heads: `Name their folder with --heads, ${END},`,
+    key: `Name the key with --key, ${END},`,
+    late: `Name the folder of a copy with --heads, ${GOOD}`,
   },
-  file: { heads: 'Name the folder of a copy with --heads,', key: 'Name the key with --key,' },
+  service: {
+    heads: `${ITSELF} with a copy of them, ${END},`,
+    key: `${ITSELF} with the key, ${END},`,
+    late: `${ITSELF} with a copy of the heads, ${GOOD}`,
+  },
+  file: {
+    heads: 'Name the folder of a copy with --heads,',
+    key: 'Name the key with --key,',
+    late: 'Name the folder of a later copy with --heads,',
+  },
 }
 
 /** Why log heads do not prove that nothing was cut off, as a sentence; undefined where they do. */
 export function headsFault(log: Json, of: Audited): string | undefined {
   const unproven = isObject(log) ? log['unproven'] : 'no heads'
-  const { heads, key } = HELP[of]
+  const { heads, key, late } = HELP[of]
   if (unproven === null) return undefined
   if (unproven === 'no key')
     return `No key is there to check the signatures of the log heads, so they prove nothing. ${key} or say --unsigned.`
   if (unproven === 'late')
-    return `The log goes on for ${Math.floor(Number(member(log, 'late_ms')) / MINUTE_MS)} minutes after its last head: the newest heads were taken away, or none were written then. Compare with a copy of the heads, or with a note of the log's end that an audit without faults gave you, or say --unsigned.`
+    return `The log goes on for ${Math.floor(Number(member(log, 'late_ms')) / MINUTE_MS)} minutes after its last head: the newest heads were taken away, or none were written then. ${late} or say --unsigned.`
   return `There are no log heads: nothing tells whether the last events of a stream, or of the log, were removed. ${heads} or say --unsigned.`
 }
 

@@ -98,6 +98,9 @@ function faultsOfFile(file: OrderExport): readonly Divergence[] {
     ...file.streams
       .filter(({ stream, whole }) => !whole && !SHARED.has(categoryOf(stream)))
       .map(({ stream }) => `${stream} is not whole`),
+    ...file.streams
+      .filter(({ stream, whole }) => whole && SHARED.has(categoryOf(stream)))
+      .map(({ stream }) => `${stream} is said to be of this order alone`),
     ...strangers(file),
     ...(inOrder(file.streams) ? [] : ['its facts do not stand at the positions of one log']),
   ]

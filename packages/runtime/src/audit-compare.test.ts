@@ -16,14 +16,14 @@ const audited = [
 ]
 
 /** A log of some streams with one fact each, that of the last given, and the heads that were kept of it. */
-async function logged(streams: readonly string[], { state = 1, headsAt = 0 } = {}) {
+async function logged(streams: readonly string[], { state = 1, at = 0, headsAt = 0 } = {}) {
   const { platform, store } = await memoryWorld()
   const clock = { ...platform.clock, now: () => headsAt }
   const lines: string[] = []
   for (const [n, stream] of streams.entries()) {
     const fact = { type: 'PayhashClaimed', v: 1, data: { orderId: 'o' } }
     const hash = stateHash(1, n === streams.length - 1 ? state : 1)
-    const meta = { command: `c${n}`, at: 0, correlation: 'o', trace: 't', state: hash }
+    const meta = { command: `c${n}`, at, correlation: 'o', trace: 't', state: hash }
     await store.append(stream, 'none', seal({ stream, revision: 0, chain: CHAIN_START }, [{ id: `e${n}`, fact, meta }]).events)
   }
   const append = async (line: string) => void lines.push(line)
@@ -40,8 +40,8 @@ async function logged(streams: readonly string[], { state = 1, headsAt = 0 } = {
 }
 
 /** A log of one fact with its head, and facts that came later, each in a stream of its own. */
-async function goneOn(times: readonly unknown[], headsAt = 0) {
-  const log = await logged(['payhash-a'], { headsAt })
+async function goneOn(times: readonly unknown[], options: Parameters<typeof logged>[1] = {}) {
+  const log = await logged(['payhash-a'], options)
   for (const [n, at] of times.entries()) {
     const stream = `payhash-later-${n}`
     const fact = { type: 'PayhashClaimed', v: 1, data: { orderId: 'o' } }
@@ -95,9 +95,43 @@ test('a log that goes on for long after its last head says for how long', async 
 })
 
 test('a command that had waited for longer does not make a log late whose heads were written meanwhile', async () => {
-  const { store, heads } = await goneOn([1000, 10_005_000], 10_000_000)
+  const { store, heads } = await goneOn([1000, 10_005_000], { at: 10_000_000 })
   const { log } = await audit(store, audited, { heads: { ...heads, key: new Uint8Array(32) } })
   assert.deepEqual([log?.late_ms, log?.unproven], [5000, null])
+})
+
+test('heads that were written late excuse nothing: it counts what they cover', async () => {
+  const { store, heads } = await goneOn([5000, 665_000], { headsAt: 700_000 })
+  const key = new Uint8Array(32)
+  const { log } = await audit(store, audited, { heads: { ...heads, key } })
+  assert.deepEqual([log?.last_at, log?.late_ms, log?.unproven], [700_000, 660_000, 'late'])
+  // The line that says since when heads are kept is about no event.
+  const [begun = ''] = await Array.fromAsync(heads.lines())
+  async function* lines() {
+    yield begun
+  }
+  const bare = await audit(store, audited, { heads: { key, lines } })
+  assert.deepEqual([bare.log?.events_after, bare.log?.late_ms, bare.log?.unproven], [3, 665_000, 'late'])
+})
+
+test('an audit of a market that never pauses comes to its end', async () => {
+  const { store, heads, keep } = await logged(['payhash-a'])
+  let more = 0
+  const growing: Pick<typeof store, 'read' | 'readAll'> = {
+    read: (...of) => store.read(...of),
+    async readAll(...from) {
+      const stream = `payhash-more-${more++}`
+      const fact = { type: 'PayhashClaimed', v: 1, data: { orderId: 'o' } }
+      const meta = { command: stream, at: 0, correlation: 'o', trace: 't', state: stateHash(1, 1) }
+      assert.ok(more < 100)
+      const place = { stream, revision: 0, chain: CHAIN_START }
+      await store.append(stream, 'none', seal(place, [{ id: stream, fact, meta }]).events)
+      if (more % 4 === 0) await keep()
+      return store.readAll(...from)
+    },
+  }
+  const { divergences, first, log } = await audit(growing, audited, { heads: { ...heads, key: new Uint8Array(32) } })
+  assert.deepEqual([divergences, first, log?.unproven], [0, null, null])
 })
 
 test.each([['x'], [null], [1e300], [1.5]])('a fact that says %j as its time is found, and hides no other', async (time) => {

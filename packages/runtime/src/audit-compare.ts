@@ -16,8 +16,8 @@ export type HeadsReport = {
   /** Events after the last head: for these, nothing tells whether the last ones of a stream were removed. */
   readonly events_after: number
   /**
-   * How much time lies between the earliest and the latest of these, counted from the last head on where a command had
-   * waited. Heads are written within seconds: more, and some are gone or none were kept.
+   * How much time lies between the earliest and the latest of these, a command that had waited counted from the last fact
+   * on that a head covers. Heads are written within seconds: more, and some are gone or none were kept.
    */
   readonly late_ms: number
   /** Null where heads, or a note of the log's very end, prove that nothing was cut off it. */
@@ -39,10 +39,14 @@ export async function comparison(log: Pick<HeadLog, 'key' | 'lines'>, note: stri
   let due = positionOf(head)
   /** When what comes after the last head was recorded. */
   const tail = { fromMs: Infinity, toMs: -Infinity }
+  /** The last event that was read, and when the newest of those was recorded that a head ends with. */
+  let [newest, coveredAt]: [StoredEvent | undefined, number] = [undefined, -Infinity]
   let isNoteMet = noted === undefined || noted.position === NO_HEAD.position
 
   const close = async (reached: Head): Promise<void> => {
     judge(reached, since, open, findings)
+    // What a head ends with is signed, and when the head itself was written says nothing of that.
+    coveredAt = Math.max(coveredAt, (newest && recordedAt(newest)) ?? -Infinity)
     since = reached.position
     open = segment(reached)
     head = await heads.next()
@@ -57,6 +61,7 @@ export async function comparison(log: Pick<HeadLog, 'key' | 'lines'>, note: stri
     },
     add(event: StoredEvent): void {
       open.add(event)
+      newest = event
       // Whatever order they stand in: the last of them may be dated back by whoever took heads away.
       if (!head && heads.read().heads > 0) {
         const at = recordedAt(event)
@@ -81,7 +86,7 @@ export async function comparison(log: Pick<HeadLog, 'key' | 'lines'>, note: stri
       const what = `the log up to position ${noted?.position} is not the one of the given note`
       if (!isNoteMet) findings.found({ stream: WHOLE_LOG, revision: events, what })
       const read = heads.read()
-      const lateMs = Math.max(0, tail.toMs - Math.max(tail.fromMs, read.last_at ?? -Infinity))
+      const lateMs = Math.max(0, tail.toMs - Math.max(tail.fromMs, coveredAt))
       // That of an empty log fits whatever was emptied.
       const isNotedToTheEnd = isNoteMet && noted?.position === position && position !== NO_HEAD.position
       return {

@@ -26,6 +26,8 @@ export type AuditOptions = {
 }
 
 const PAGE = 500
+/** A market that never pauses has always something more; what the end of its log was is read by then. */
+const SHORT_PAGES = 10
 
 /**
  * Reads the whole log once: the revisions of every stream have no gap, every chain hash covers the stored bytes, and today's
@@ -45,6 +47,7 @@ export async function audit(
   const ledger = ledgerCheck()
   let events = 0
   let after: bigint | 'start' = 'start'
+  let short = 0
   for (;;) {
     const page: readonly StoredEvent[] = await store.readAll(after, PAGE)
     for (const event of page) {
@@ -56,7 +59,9 @@ export async function audit(
     }
     events += page.length
     after = page.at(-1)?.position ?? after
-    if (page.length === 0 && (await log?.isGrown()) !== true) break
+    short = page.length < PAGE ? short + 1 : 0
+    const isEnd = page.length === 0 || short >= SHORT_PAGES
+    if (isEnd && (await log?.isGrown()) !== true) break
     // A running market goes on meanwhile.
     await nextTurn()
   }
