@@ -32,7 +32,9 @@ export function findInvoice(net: Net, node: string, paymentHash: string): Invoic
 }
 
 export const heldInvoices = (net: Net, node: string): Invoice[] =>
-  net.all<InvoiceRow>("SELECT * FROM invoices WHERE node = ? AND state = 'held'", node).map((row) => toInvoice(net, row))
+  net
+    .all<InvoiceRow>("SELECT * FROM invoices INDEXED BY invoices_held WHERE node = ? AND state = 'held'", node)
+    .map((row) => toInvoice(net, row))
 
 /** A second call with a hash that is known answers with what is there. */
 export function createHoldInvoice(net: Net, node: Node, request: HoldInvoiceRequest): Invoice {

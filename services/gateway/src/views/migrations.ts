@@ -67,7 +67,7 @@ const ordersIn =
     await index(db, orders, ['page_hash'])
     await table(db, `gateway_holds${ending}`, { order_id: 'text', invoice_due: 'int', view: 'text' })
     await table(db, `gateway_channels${ending}`, { order_id: 'text', view: 'text' })
-    await table(db, facts, {
+    const fact: Columns = {
       event_id: 'text',
       order_id: 'text',
       category: 'text',
@@ -75,8 +75,9 @@ const ordersIn =
       type: 'text',
       at: 'big',
       data: 'text',
-    })
-    await index(db, facts, ['order_id', 'at'])
+    }
+    // By the order, whose id begins with its time: ids of events lie all over an index, which a large store pays for.
+    await table(db, facts, fact, ['order_id', 'category', 'revision'])
   }
 
 const salesIn =
