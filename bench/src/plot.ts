@@ -30,10 +30,9 @@ function panelOf({ title, unit, series }: Panel, top: number, mostAcross: number
   const sideways = stepOf(mostAcross)
   const acrossTicks = Array.from({ length: 5 }, (_, n) => n * sideways).filter((value) => value <= mostAcross)
   return [
-    `<text x="${MARGIN}" y="${top - 10}" font-weight="bold">${title}</text>`,
+    `<text x="${MARGIN}" y="${top - 10}" font-weight="bold">${title}, ${unit}</text>`,
     ...ticks.map((tick) => `<line class="grid" x1="${MARGIN}" x2="${right}" y1="${at(y(tick))}" y2="${at(y(tick))}"/>`),
     ...ticks.map((tick) => `<text x="${MARGIN - 6}" y="${at(y(tick) + 4)}" text-anchor="end">${label(tick)}</text>`),
-    `<text x="${right + 6}" y="${at(y(0) + 4)}">${unit}</text>`,
     ...acrossTicks.map((tick) => `<text x="${at(x(tick))}" y="${top + HEIGHT + 16}" text-anchor="middle">${label(tick)}</text>`),
     `<line class="axis" x1="${MARGIN}" x2="${right}" y1="${at(y(0))}" y2="${at(y(0))}"/>`,
     ...series.flatMap(({ name, points }, n) => {
