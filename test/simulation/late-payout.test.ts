@@ -32,8 +32,8 @@ function unreachable(seed: number): Plan {
   }
 }
 
-/** In each of them one payment is late, and the seller is paid by it. */
-const SEEDS = [3, 22, 24] as const
+/** In each of them one payment is late, and the seller is paid by it. One in ten is so; a change of the course has others. */
+const SEEDS = [3, 6, 24] as const
 const LATE = 'the seller was paid to another of its invoices already'
 
 test(
