@@ -6,6 +6,8 @@ import { until } from './waiting.contract.ts'
 
 export const AMOUNT_MSAT = 25_000_000n
 export const PATIENCE = { maxFeeMsat: 100_000n, timeoutMs: 500 }
+/** For what ends by itself, as soon as it does. */
+const TO_THE_END = { ...PATIENCE, timeoutMs: 10_000 }
 
 export async function newHold(
   world: LightningWorld,
@@ -76,7 +78,7 @@ export function holding({ world }: Here): void {
         async () => (await buyer.lightning.payments.find(invoice.paymentHash))?.state === 'succeeded',
       )
       expect(await buyer.lightning.payments.find(invoice.paymentHash)).toEqual(paid)
-      expect(await buyer.lightning.payments.pay(invoice.request, PATIENCE)).toEqual(paid)
+      expect(await buyer.lightning.payments.pay(invoice.request, TO_THE_END)).toEqual(paid)
       await until('the node shows every HTLC settled', async () => {
         const now = await holds.find(invoice.paymentHash)
         return now?.state === 'settled' && now.htlcs.every(({ state }) => state === 'settled')
@@ -99,7 +101,7 @@ export function holding({ world }: Here): void {
       )
       // Or a little more: a payment before it may still have cost its place in the channel then.
       await until('the money is back', async () => (await buyer.lightning.wallet.localSat()) >= before)
-      expect(await buyer.lightning.payments.pay(invoice.request, PATIENCE)).toMatchObject({ state: 'failed' })
+      expect(await buyer.lightning.payments.pay(invoice.request, TO_THE_END)).toMatchObject({ state: 'failed' })
       expect((await holds.find(invoice.paymentHash))?.state).toBe('cancelled')
     })
 
@@ -137,14 +139,14 @@ export function holding({ world }: Here): void {
       const reserveSat = (await seller.lightning.channels.list()).reduce((sum, channel) => sum + channel.reserveSat, 0n)
       const purse = { amountMsat: reserveSat * 1000n + 2n * AMOUNT_MSAT, expirySeconds: 3600, description: 'to be passed on' }
       const { request } = await seller.lightning.payments.createInvoice(purse)
-      expect(await market.lightning.payments.pay(request, { ...PATIENCE, timeoutMs: 10_000 })).toMatchObject({
+      expect(await market.lightning.payments.pay(request, TO_THE_END)).toMatchObject({
         state: 'succeeded',
       })
       // The payer knows before the payee can pass it on.
       const enough = reserveSat + (2n * AMOUNT_MSAT) / 1000n
       await until('it can', async () => (await seller.lightning.wallet.localSat()) >= enough)
       const { preimage, invoice } = await heldHold(world())
-      const second = () => seller.lightning.payments.pay(invoice.request, { ...PATIENCE, timeoutMs: 10_000 })
+      const second = () => seller.lightning.payments.pay(invoice.request, TO_THE_END)
       const refused = { state: 'failed', reason: 'rejected-by-destination' }
       expect(await second()).toEqual(refused)
       expect(await market.lightning.holds.find(invoice.paymentHash)).toEqual(invoice)
@@ -203,7 +205,7 @@ export function holding({ world }: Here): void {
       await until('it is cancelled', async () => (await market.lightning.holds.find(invoice.paymentHash))?.state === 'cancelled')
       expect(await market.lightning.holds.cancel(invoice.paymentHash)).toBe('already-cancelled')
       expect(await market.lightning.holds.settle(preimage)).toBe('cancelled')
-      expect(await buyer.lightning.payments.pay(invoice.request, PATIENCE)).toEqual({
+      expect(await buyer.lightning.payments.pay(invoice.request, TO_THE_END)).toEqual({
         state: 'failed',
         reason: 'invoice-expired',
       })
@@ -266,8 +268,8 @@ export function paying({ world }: Here): void {
       const { request, paymentHash } = await bill(seller.lightning)
       expect(await market.lightning.payments.find(paymentHash)).toBeUndefined()
       const [one, two] = await Promise.all([
-        market.lightning.payments.pay(request, { ...PATIENCE, timeoutMs: 10_000 }),
-        market.lightning.payments.pay(request, { ...PATIENCE, timeoutMs: 10_000 }),
+        market.lightning.payments.pay(request, TO_THE_END),
+        market.lightning.payments.pay(request, TO_THE_END),
       ])
       expect(one).toMatchObject({ state: 'succeeded', feeMsat: 0n })
       expect(two).toEqual(one)
@@ -282,7 +284,7 @@ export function paying({ world }: Here): void {
       const { request, paymentHash } = await bill(market.lightning)
       const { payments } = buyer.lightning
       const before = await market.lightning.wallet.localSat()
-      const tooLate = { ...PATIENCE, timeoutMs: 10_000, notAfter: 0 }
+      const tooLate = { ...TO_THE_END, notAfter: 0 }
       await expect(payments.pay(request, tooLate)).rejects.toThrow(Fault)
       expect(await payments.find(paymentHash)).toBeUndefined()
       const paid = await payments.pay(request, { ...tooLate, notAfter: Number.MAX_SAFE_INTEGER })
@@ -300,7 +302,7 @@ export function paying({ world }: Here): void {
       expect(reasonOf(await buyer.lightning.payments.pay(request, { maxFeeMsat: 0n, timeoutMs: 10_000 }))).toMatch(
         /^(fee-limit|no-route)$/,
       )
-      const paid = await buyer.lightning.payments.pay(request, { ...PATIENCE, timeoutMs: 10_000 })
+      const paid = await buyer.lightning.payments.pay(request, TO_THE_END)
       expect(paid.state === 'succeeded' && paid.feeMsat > 0n).toBe(true)
       // A moment after the payer knows.
       await until('the payee has it', async () => (await wallet.localSat()) === before + 4000n)
@@ -315,7 +317,7 @@ export function paying({ world }: Here): void {
         expirySeconds: 3600,
         description: 'too much',
       })
-      const outcome = await seller.lightning.payments.pay(request, { ...PATIENCE, timeoutMs: 10_000 })
+      const outcome = await seller.lightning.payments.pay(request, TO_THE_END)
       expect(reasonOf(outcome)).toMatch(/^(insufficient-balance|no-route)$/)
       const found = await seller.lightning.payments.find(paymentHash)
       // A node need not name the same of the two both times: lnd does not always.
@@ -327,7 +329,7 @@ export function paying({ world }: Here): void {
       const { market, buyer } = world()
       const { invoice } = await newHold(world())
       await market.lightning.holds.cancel(invoice.paymentHash)
-      expect(await buyer.lightning.payments.pay(invoice.request, { ...PATIENCE, timeoutMs: 10_000 })).toEqual({
+      expect(await buyer.lightning.payments.pay(invoice.request, TO_THE_END)).toEqual({
         state: 'failed',
         reason: 'rejected-by-destination',
       })
