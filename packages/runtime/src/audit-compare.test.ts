@@ -95,7 +95,7 @@ test('a log that goes on for long after its last head says for how long', async 
 })
 
 test('a command that had waited for longer does not make a log late whose heads were written meanwhile', async () => {
-  const { store, heads } = await goneOn([1000, 10_005_000], { at: 10_000_000 })
+  const { store, heads } = await goneOn([1000, 10_005_000], { at: 10_000_000, headsAt: 10_002_000 })
   const { log } = await audit(store, audited, { heads: { ...heads, key: new Uint8Array(32) } })
   assert.deepEqual([log?.late_ms, log?.unproven], [5000, null])
 })
@@ -105,6 +105,9 @@ test('heads that were written late excuse nothing: it counts what they cover', a
   const key = new Uint8Array(32)
   const { log } = await audit(store, audited, { heads: { ...heads, key } })
   assert.deepEqual([log?.last_at, log?.late_ms, log?.unproven], [700_000, 660_000, 'late'])
+  // Nor does a fact that is dated ahead.
+  const ahead = await goneOn([5000, 665_000], { at: 1e12 })
+  assert.equal((await audit(ahead.store, audited, { heads: { ...ahead.heads, key } })).log?.late_ms, 660_000)
   // The line that says since when heads are kept is about no event.
   const [begun = ''] = await Array.fromAsync(heads.lines())
   async function* lines() {

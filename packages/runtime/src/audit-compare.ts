@@ -45,8 +45,8 @@ export async function comparison(log: Pick<HeadLog, 'key' | 'lines'>, note: stri
 
   const close = async (reached: Head): Promise<void> => {
     judge(reached, since, open, findings)
-    // What a head ends with is signed, and when the head itself was written says nothing of that.
-    coveredAt = Math.max(coveredAt, (newest && recordedAt(newest)) ?? -Infinity)
+    // When a head was written says nothing of what it ends with, and nothing that it ends with was recorded later.
+    coveredAt = Math.max(coveredAt, Math.min((newest && recordedAt(newest)) ?? -Infinity, reached.at))
     since = reached.position
     open = segment(reached)
     head = await heads.next()
