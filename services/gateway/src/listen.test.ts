@@ -28,3 +28,19 @@ test.each(slow)('a caller that %s is cut off', async (_, text) => {
   assert.match(answer, /^HTTP\/1\.1 408 /)
   socket.destroy()
 })
+
+test('a connection that is idle lives for longer than its caller is told', async () => {
+  const app = express()
+  app.get('/', (_, response) => void response.send('done'))
+  const idle = await listen(app, { host: '127.0.0.1', port: 0 }, { keepAliveTimeout: 1000, keepAliveTimeoutBuffer: 700 })
+  const socket = connect(idle.port, '127.0.0.1')
+  let answer = ''
+  socket.setEncoding('utf8').on('data', (part: string) => (answer += part))
+  socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n')
+  const sent = performance.now()
+  await once(socket, 'end', { signal: AbortSignal.timeout(10_000) })
+  assert.match(answer, /^keep-alive: timeout=1\r$/im)
+  assert.ok(performance.now() - sent >= 1650, 'a timer may be early by a little')
+  socket.destroy()
+  await idle.close(0)
+})

@@ -19,9 +19,18 @@ export type Address = {
 
 /**
  * How long a caller may take to say what it wants: whoever sends a byte now and then keeps no connection by that. And how
- * long one may read nothing of its answer.
+ * long one may read nothing of its answer. Between two requests it is told the time that is longer than the idle time of
+ * usual proxies, so that it is they who hang up, and has still longer: one that was busy just then has not hung up yet, and
+ * would lose its next request.
  */
-const PATIENCE = { headersTimeout: 10_000, requestTimeout: 30_000, unreadTimeout: 60_000, connectionsCheckingInterval: 2000 }
+const PATIENCE = {
+  headersTimeout: 10_000,
+  requestTimeout: 30_000,
+  unreadTimeout: 60_000,
+  keepAliveTimeout: 65_000,
+  keepAliveTimeoutBuffer: 15_000,
+  connectionsCheckingInterval: 2000,
+}
 
 /** @throws where the address cannot be used */
 export async function listen(
@@ -32,8 +41,6 @@ export async function listen(
   const { unreadTimeout, ...times } = { ...PATIENCE, ...patience }
   const server = createServer(times)
   mindUnread(server, app, unreadTimeout)
-  // Longer than the idle time of usual proxies, so that it is they who hang up.
-  server.keepAliveTimeout = 65_000
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen({ port, host, reusePort: sharePort }, resolve)
