@@ -1,0 +1,33 @@
+import { isIPv4, isIPv6 } from 'node:net'
+
+/** An address is in its usual notation, without brackets; a name is in lower case and ASCII, without a dot at its end. */
+export type Host = { readonly kind: 'address' | 'onion' | 'name'; readonly text: string }
+
+/**
+ * Reads a host as every browser and `fetch` do (WHATWG URL), so that a check and a connection never read it differently:
+ * numbers in octal, hexadecimal or one piece, percent signs, full-width digits and IDN are all resolved here.
+ * @param text IPv6 in brackets @returns undefined for what is no host, zone ids and names of a single label among it
+ */
+export function readHost(text: string): Host | undefined {
+  // A URL parser skips some blanks without a word, and takes these signs for the host's end.
+  if (text.length > 1024 || /[\s/?#@\\]/.test(text) || hasPort(text) || !URL.canParse(`https://${text}/`)) return undefined
+  const { hostname } = new URL(`https://${text}/`)
+  if (isIPv4(hostname)) return { kind: 'address', text: hostname }
+  if (hostname.startsWith('[')) {
+    const address = hostname.slice(1, -1)
+    return isIPv6(address) && !address.includes('%') ? { kind: 'address', text: address } : undefined
+  }
+  const name = hostname.replace(/\.$/, '')
+  if (!isDnsName(name)) return undefined
+  if (name.endsWith('.onion')) return ONION.test(name) ? { kind: 'onion', text: name } : undefined
+  return { kind: 'name', text: name }
+}
+
+const ONION = /^([a-z2-7]{16}|[a-z2-7]{56})\.onion$/
+
+const hasPort = (text: string): boolean => text.replace(/^\[[^\]]*\]/, '').includes(':')
+
+const isDnsName = (name: string): boolean => {
+  const labels = name.split('.')
+  return name.length <= 253 && labels.length > 1 && labels.every((label) => /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(label))
+}
