@@ -36,6 +36,8 @@ test('what is written can be read, for every network and amount', () => {
         payee: pubkeyOf(secretKey),
         expiresAt: wanted.createdAt + expirySeconds * 1000,
         descriptionHash: undefined,
+        hasPaymentSecret: true,
+        routeHints: 0,
       })
     }),
     { numRuns: 60 },
@@ -62,6 +64,8 @@ test('an example of BOLT 11 is read', () => {
     cltvDelta: 18,
     description: 'Please consider supporting this project',
     descriptionHash: undefined,
+    hasPaymentSecret: true,
+    routeHints: 0,
   })
 })
 

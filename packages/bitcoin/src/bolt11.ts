@@ -20,6 +20,9 @@ export type PaymentRequest = {
   readonly cltvDelta: number
   readonly description: string | undefined
   readonly descriptionHash: string | undefined
+  /** Without one a node of today sends nothing. */
+  readonly hasPaymentSecret: boolean
+  readonly routeHints: number
 }
 
 export type NewPaymentRequest = {
@@ -93,9 +96,27 @@ export function decodePaymentRequest(text: string): PaymentRequest | undefined {
   return request
 }
 
+/** As many as lnd reads of an invoice. */
+const MOST_ROUTE_HINTS = 20
+/** lnd sends nothing that could be held for more than 2016 blocks; half of them are for the nodes on the way. */
+const MOST_CLTV_DELTA_BLOCKS = 1008
+
+/** @returns why no node of today would send a payment to this invoice, as a sentence; undefined where one would */
+export function unpayable({ hasPaymentSecret, routeHints, cltvDelta }: PaymentRequest): string | undefined {
+  if (!hasPaymentSecret) return 'The invoice has no payment secret; make it with a node of today.'
+  if (routeHints > MOST_ROUTE_HINTS)
+    return `The invoice has ${routeHints} route hints; make one with at most ${MOST_ROUTE_HINTS}.`
+  if (cltvDelta > MOST_CLTV_DELTA_BLOCKS)
+    return `The invoice asks for a CLTV delta of ${cltvDelta} blocks; make one with at most ${MOST_CLTV_DELTA_BLOCKS}.`
+  return undefined
+}
+
+type Parsed = ReturnType<typeof parsePaymentRequest> & { readonly payment?: string; readonly routes?: readonly unknown[] }
+
 function decode(text: string): PaymentRequest | undefined {
   try {
-    const parsed = parsePaymentRequest({ request: text })
+    // The package gives these two as well, and its types do not say so.
+    const parsed: Parsed = parsePaymentRequest({ request: text })
     const network = NETWORKS.get(parsed.network)
     if (!network || !parsed.id) return undefined
     const amountMsat = BigInt(parsed.mtokens)
@@ -109,6 +130,8 @@ function decode(text: string): PaymentRequest | undefined {
       cltvDelta: parsed.cltv_delta,
       description: parsed.description_hash ? undefined : (parsed.description ?? ''),
       descriptionHash: parsed.description_hash,
+      hasPaymentSecret: parsed.payment !== undefined,
+      routeHints: parsed.routes?.length ?? 0,
     }
   } catch {
     return undefined // the package throws for every kind of rubbish

@@ -73,7 +73,7 @@ describe('valid', () => {
       { evidence: { output: { ...output, valueSat: 3_000_000n }, graph: { ...graph, capacitySat: 3_000_000n } } },
       { peer: 'graph' },
     ],
-    ['probe alone, rails', { terms: rails, evidence: { probe: 'reached' } }, { peer: 'probe', payoutWithheldUntil: 'none' }],
+    ['probe alone, rails', { terms: rails, evidence: { probe: 'reached' } }, { peer: 'probe', payoutWithheldUntil: withheld }],
     [
       'probe alone, not rails: the payout waits',
       { evidence: { probe: 'reached' } },
@@ -187,9 +187,9 @@ describe('undecided', () => {
       { waitingFor: 'spend' },
     ],
     [
-      'a spend in the mempool at the last height',
-      { terms: rails, evidence: { graph, output: { ...output, spentBy: { txid: 'ee', height: null } } }, lastHeight: true },
-      { waitingFor: 'spend' },
+      'a spend in the mempool of a channel without a peer proof, at the last height',
+      { evidence: { output: { ...output, spentBy: { txid: 'ee', height: null } } }, lastHeight: true },
+      { waitingFor: 'peer-proof' },
     ],
     [
       'an attestation by a stranger accuses nobody',
@@ -214,7 +214,6 @@ const wrongCases: readonly (readonly [WrongReason, string, Partial<Evidence>])[]
   ['script-mismatch', 'taproot, one key twice', { output: taproot, ...attested({ fundingKeys: [fundingA, fundingA] }) }],
   ['script-mismatch', 'taproot, no key', { output: taproot, ...attested({ fundingKeys: [fundingA, `02${'ff'.repeat(32)}`] }) }],
   ['older-than-the-hold', 'beyond what a re-organisation may have moved', { output: { ...output, height: 94 } }],
-  ['spent', 'closed again', { output: { ...output, spentBy: { txid: 'ee', height: 103 } } }],
   ['announced-nodes', 'to somebody else', { graph: { ...graph, nodes: [seller, stranger] } }],
   ['announced-capacity', 'less', { graph: { ...graph, capacitySat: 1_000_000n } }],
   ['announced-capacity', 'not the value of the output', { graph: { ...graph, capacitySat: 2_500_000n } }],
@@ -237,14 +236,38 @@ describe('wrong, at any height and whatever else is proven', () => {
   })
 })
 
+describe('a spend', () => {
+  const spentBy = { txid: 'ee', height: 103 }
+  const run = (change: Partial<Evidence>, lastHeight: boolean) =>
+    judge({ ...terms, rails: true }, { ...evidence, graph, ...change }, { lastHeight })
+
+  test('in a block accuses nobody, at any height', () => {
+    const sentence = 'Transaction ee in block 103 spends the output.'
+    for (const lastHeight of [false, true])
+      expect(run({ output: { ...output, spentBy } }, lastHeight)).toEqual({ verdict: 'spent', sentence })
+  })
+
+  test('excuses no lie', () => {
+    const lie = { output: { ...output, spentBy }, ...attested({ pushSat: 1n }) }
+    expect(run(lie, true)).toMatchObject({ verdict: 'wrong', reason: 'attested-push' })
+  })
+
+  test('in the mempool counts against neither proof at the last height', () => {
+    const inMempool = { output: { ...output, spentBy: { ...spentBy, height: null } } }
+    expect(run(inMempool, true)).toMatchObject({ verdict: 'valid', peer: 'graph', spendWaits: true })
+    expect(run({}, true)).toMatchObject({ verdict: 'valid', spendWaits: false })
+  })
+})
+
 const anyEvidence = fc
   .record({
     tipHeight: fc.integer({ min: 90, max: 120 }),
     output: fc.option(
       fc.record({
         outpoint: fc.constant(outpoint),
-        valueSat: fc.constantFrom(1_000_000n, 2_000_000n, 3_000_000n),
-        script: fc.constantFrom(output.script, taproot.script, '51'),
+        // The good ones more often, or hardly any evidence would be valid.
+        valueSat: fc.constantFrom(2_000_000n, 2_000_000n, 2_000_000n, 1_000_000n, 3_000_000n),
+        script: fc.constantFrom(output.script, output.script, output.script, taproot.script, '51'),
         height: fc.option(fc.integer({ min: 95, max: 120 })),
         spentBy: fc.option(fc.record({ txid: fc.constant('ee'), height: fc.option(fc.constant(110)) }), { freq: 5 }),
       }),
@@ -252,7 +275,7 @@ const anyEvidence = fc
     ),
     graph: fc.option(
       fc.record({
-        capacitySat: fc.constantFrom(1_000_000n, 2_000_000n, 3_000_000n),
+        capacitySat: fc.constantFrom(2_000_000n, 2_000_000n, 2_000_000n, 1_000_000n, 3_000_000n),
         nodes: fc.constantFrom<readonly [string, string]>([seller, buyer], [buyer, seller], [seller, stranger]),
       }),
     ),
@@ -265,14 +288,16 @@ const anyTerms = fc
   .record({ isPrivate: fc.boolean(), rails: fc.boolean(), requiredConfirmations: fc.integer({ min: 0, max: 6 }) })
   .map((change) => ({ ...terms, ...change }))
 
-test('whatever the evidence: valid needs a confirmed, unspent output of the size, and a peer proof or rails', () => {
+test('whatever the evidence: valid needs a confirmed output of the size that no block spends, and a peer proof or rails', () => {
   fc.assert(
     fc.property(anyTerms, anyEvidence, fc.boolean(), (t, e, lastHeight) => {
       const verdict = judge(t, e, { lastHeight })
       fc.pre(verdict.verdict === 'valid')
       expect(e.output?.height).toBeGreaterThan(t.heldAtHeight - REORG_BLOCKS)
       expect(e.output?.valueSat).toBeGreaterThanOrEqual(t.capacitySat)
-      expect(e.output?.spentBy).toBeNull()
+      expect(e.output?.spentBy?.height ?? null).toBeNull()
+      expect(verdict.spendWaits).toBe(lastHeight && e.output?.spentBy !== null)
+      expect(e.output?.spentBy === null || lastHeight).toBe(true)
       expect(verdict.confirmations).toBeGreaterThanOrEqual(lastHeight ? 1 : Math.max(1, t.requiredConfirmations))
       expect(verdict.peer !== null || (lastHeight && t.rails && 'attestation' in e)).toBe(true)
       expect(verdict.peer === 'graph' || t.rails || verdict.payoutWithheldUntil === withheld).toBe(true)
@@ -288,7 +313,7 @@ test('more proof never makes a good channel bad, and the last height never takes
       fc.pre(now.verdict !== 'undecided')
       expect(judge(t, e, { lastHeight: true }).verdict).toBe(now.verdict)
       const announced = { capacitySat: e.output?.valueSat ?? 0n, nodes: [seller, buyer] } as const
-      expect(judge(t, { ...e, graph: announced }, { lastHeight: false }).verdict === 'valid' || now.verdict === 'wrong').toBe(
+      expect(judge(t, { ...e, graph: announced }, { lastHeight: false }).verdict === 'valid' || now.verdict !== 'valid').toBe(
         true,
       )
     }),

@@ -54,7 +54,6 @@ export type WrongReason =
   | 'not-a-funding-output'
   | 'script-mismatch'
   | 'older-than-the-hold'
-  | 'spent'
   | 'announced-nodes'
   | 'announced-capacity'
   | 'attested-outpoint'
@@ -68,14 +67,18 @@ export type Valid = {
   readonly peer: 'graph' | 'probe' | null
   readonly confirmations: number
   readonly payoutWithheldUntil: 'none' | 'announcement-or-1008-blocks'
+  /** A spend waits in the mempool: it counts against neither proof at the last height, and the payout waits for its end. */
+  readonly spendWaits: boolean
 }
 export type Wrong = { readonly verdict: 'wrong'; readonly reason: WrongReason; readonly sentence: string }
+/** In a block, before the money was taken. Who closed the channel is not known, so it accuses nobody. */
+export type Spent = { readonly verdict: 'spent'; readonly sentence: string }
 /** `spend`: a spend waits in the mempool; it decides when it confirms or vanishes. */
 export type Undecided = {
   readonly verdict: 'undecided'
   readonly waitingFor: 'transaction' | 'confirmations' | 'peer-proof' | 'spend'
 }
-export type Verdict = Valid | Wrong | Undecided
+export type Verdict = Valid | Wrong | Spent | Undecided
 
 /**
  * @param lastHeight it is now or never: one confirmation is enough, and a rails seller needs no peer proof where its node
@@ -86,15 +89,21 @@ export function judge(terms: ChannelTerms, evidence: Evidence, { lastHeight }: {
   if (wrong) return { verdict: 'wrong', reason: wrong[0], sentence: wrong[1] }
   const { output, tipHeight } = evidence
   if (!output) return { verdict: 'undecided', waitingFor: 'transaction' }
-  if (output.spentBy) return { verdict: 'undecided', waitingFor: 'spend' }
+  if (output.spentBy && output.spentBy.height !== null)
+    return {
+      verdict: 'spent',
+      sentence: `Transaction ${output.spentBy.txid} in block ${output.spentBy.height} spends the output.`,
+    }
+  const spendWaits = output.spentBy !== null
+  if (spendWaits && !lastHeight) return { verdict: 'undecided', waitingFor: 'spend' }
   const confirmations = output.height === null ? 0 : Math.max(0, tipHeight - output.height + 1)
   if (confirmations < Math.max(1, lastHeight ? 1 : terms.requiredConfirmations))
     return { verdict: 'undecided', waitingFor: 'confirmations' }
 
-  const valid = { verdict: 'valid', chain: true, confirmations } as const
+  const valid = { verdict: 'valid', chain: true, confirmations, spendWaits } as const
   if (evidence.graph) return { ...valid, peer: 'graph', payoutWithheldUntil: 'none' }
   if (probeCounts(terms, evidence))
-    return { ...valid, peer: 'probe', payoutWithheldUntil: terms.rails ? 'none' : 'announcement-or-1008-blocks' }
+    return { ...valid, peer: 'probe', payoutWithheldUntil: terms.isPrivate ? 'none' : 'announcement-or-1008-blocks' }
   if (lastHeight && terms.rails && attestedBySeller(terms, evidence))
     return { ...valid, peer: null, payoutWithheldUntil: 'announcement-or-1008-blocks' }
   return { verdict: 'undecided', waitingFor: 'peer-proof' }
@@ -125,8 +134,6 @@ function wrongOutput(terms: ChannelTerms, evidence: Evidence): Fault {
   const keys = attestedBySeller(terms, evidence)?.fundingKeys
   if (keys && scriptOf(kind, keys) !== output.script.toLowerCase())
     return ['script-mismatch', 'The output is not the 2-of-2 of the attested funding keys.']
-  if (output.spentBy && output.spentBy.height !== null)
-    return ['spent', `Transaction ${output.spentBy.txid} in block ${output.spentBy.height} spends the output.`]
   return undefined
 }
 

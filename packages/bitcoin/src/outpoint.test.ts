@@ -1,6 +1,13 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { formatOutpoint, formatShortChannelId, normaliseOutpoint, parseOutpoint, parseShortChannelId } from './outpoint.ts'
+import {
+  formatOutpoint,
+  formatShortChannelId,
+  fundingOutpointFault,
+  normaliseOutpoint,
+  parseOutpoint,
+  parseShortChannelId,
+} from './outpoint.ts'
 
 const txid = 'ab'.repeat(32)
 
@@ -22,6 +29,13 @@ test.each([
   ` ${txid}:0`,
   `${txid}:0\n`,
 ])('no outpoint: %s', (text) => expect(normaliseOutpoint(text)).toBeUndefined())
+
+test('a funding is named by an index that a short channel id can name', () => {
+  for (const vout of [0, 65_535]) expect(fundingOutpointFault(`${txid}:${vout}`)).toBeUndefined()
+  for (const vout of [65_536, 2_147_483_648, 4_294_967_295])
+    expect(fundingOutpointFault(`${txid}:${vout}`)).toMatch(/at most 65535; a short channel id cannot name a higher one$/)
+  expect(fundingOutpointFault('nonsense')).toBe('transaction must be in <txid>:<vout> format')
+})
 
 test('both kinds of ids can be read back', () => {
   fc.assert(fc.property(fc.nat(0xffff_ffff), (vout) => parseOutpoint(formatOutpoint({ txid, vout }))?.vout === vout))

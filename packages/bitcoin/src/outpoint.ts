@@ -16,6 +16,18 @@ export function normaliseOutpoint(text: string): string | undefined {
   return outpoint && formatOutpoint(outpoint)
 }
 
+/** A short channel id has 16 bits for the output (BOLT 7), so a channel that could be announced or probed is never above it. */
+const HIGHEST_FUNDING_INDEX = 0xffff
+
+/** @returns the sentence that says why nobody can name this as the funding of a channel; undefined where it can be named */
+export function fundingOutpointFault(text: string): string | undefined {
+  const outpoint = parseOutpoint(text)
+  if (!outpoint) return 'transaction must be in <txid>:<vout> format'
+  return outpoint.vout > HIGHEST_FUNDING_INDEX
+    ? `transaction must name an output of at most ${HIGHEST_FUNDING_INDEX}; a short channel id cannot name a higher one`
+    : undefined
+}
+
 /** Where in the chain a funding output stands (BOLT 7), written `height x index x output`. */
 export type ShortChannelId = { readonly height: number; readonly txIndex: number; readonly vout: number }
 

@@ -25,8 +25,8 @@ export const socketOf = ({ host, port }: { readonly host: string; readonly port:
 function isHost(host: string): boolean {
   if (host.startsWith('[')) return host.endsWith(']') && isIpv6(host.slice(1, -1))
   if (host.endsWith('.onion')) return /^([a-z2-7]{16}|[a-z2-7]{56})\.onion$/.test(host)
-  // A name that ends in a number is a mistyped address, never a DNS name.
-  return isIpv4(host) || (isDnsName(host) && !/(^|\.)\d+$/.test(host))
+  // What ends in a number, hexadecimal too, is a mistyped address and never a DNS name: resolvers read 0x7f000001 as 127.0.0.1.
+  return isIpv4(host) || (isDnsName(host) && !/(^|\.)(\d+|0x[0-9a-f]*)$/.test(host))
 }
 
 const isIpv4 = (host: string): boolean =>

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { contract, v1, type CommandsOf, type FactsOf } from './define.ts'
+import { contract, v1, v2, type CommandsOf, type FactsOf } from './define.ts'
 import { instant, pubkey, sentence, uuid } from './shapes.ts'
 
 /** Hashes of credentials are HMAC-SHA256 with the operator's pepper, in hex; a credential itself is never in a message. */
@@ -29,6 +29,9 @@ export const account = contract('account', 'accounts', {
     /** A node's key opened a log-in with this challenge, which nobody can use again. */
     LoginChallengeUsed: v1(z.strictObject({ pubkey, challenge })),
     LoggedOut: v1(z.strictObject({ tokenHash: keyHash })),
+    PasswordChanged: v1(z.strictObject({ passwordRecord: uuid })),
+    /** Every token of before opens nothing any more; where it says so, no API key does either. */
+    LoggedOutEverywhere: v1(z.strictObject({ apiKeys: z.boolean() })),
     ApiKeyCreated: v1(apiKey),
     ApiKeyRevoked: v1(z.strictObject({ keyId: uuid })),
     NodeChallenged: v1(z.strictObject({ pubkey, challenge, expiresAt: instant })),
@@ -37,6 +40,8 @@ export const account = contract('account', 'accounts', {
     NodeRefused: v1(z.strictObject({ pubkey, reason: sentence })),
     OperatorGranted: v1(byOperator),
     OperatorRevoked: v1(byOperator),
+    /** Nothing opens the account any more; its address and its nodes, which are named here, are free for others. */
+    AccountDeleted: v1(z.strictObject({ emailHash: keyHash, nodes: z.array(pubkey) })),
   },
   commands: {
     CreateAccount: v1(
@@ -50,8 +55,14 @@ export const account = contract('account', 'accounts', {
     ),
     OpenSession: v1(z.strictObject({ keyHash, orderId: uuid.nullable() })),
     IssueOrderKey: v1(z.strictObject({ keyHash, orderId: uuid })),
-    /** After the gateway compared the password. */
-    RecordLogin: v1(z.strictObject({ tokenHash: keyHash, expiresAt: instant })),
+    /** After the gateway compared the password with this record; null where an older gateway did not say which. */
+    RecordLogin: v2(
+      z.strictObject({ tokenHash: keyHash, expiresAt: instant, passwordRecord: uuid.nullable() }),
+      (old: { readonly tokenHash: string; readonly expiresAt: number }) => ({ ...old, passwordRecord: null }),
+    ),
+    /** After the gateway compared the old password with the record `replaces`. */
+    ChangePassword: v1(z.strictObject({ passwordRecord: uuid, replaces: uuid, apiKeys: z.boolean() })),
+    LogOutEverywhere: v1(z.strictObject({ apiKeys: z.boolean() })),
     /** `challenge` carries the gateway's own seal and `challengeExpiresAt`: nobody who is not logged in writes to a stream. */
     LoginByNode: v1(
       z.strictObject({
@@ -71,34 +82,39 @@ export const account = contract('account', 'accounts', {
     RecordNodeClaim: v1(z.strictObject({ pubkey, granted: z.boolean() })),
     GrantOperator: v1(byOperator),
     RevokeOperator: v1(byOperator),
+    /** After the gateway compared the password with this record, and saw no open order and no open payout. */
+    DeleteAccount: v1(z.strictObject({ emailHash: keyHash, passwordRecord: uuid })),
   },
 })
 export type AccountFact = FactsOf<typeof account>
 export type AccountCommand = CommandsOf<typeof account>
 
-/** One account an e-mail address: a stream that can be begun once. Its id is the hash of the address. */
+/** One account an e-mail address, until that account is deleted. The stream's id is the hash of the address. */
 export const emailClaim = contract('email', 'accounts', {
   facts: {
     EmailClaimed: v1(
       z.strictObject({ accountId: uuid, emailRecord: uuid, passwordRecord: uuid, tokenHash: keyHash, tokenExpiresAt: instant }),
     ),
+    EmailReleased: v1(z.strictObject({ accountId: uuid })),
   },
   commands: {
     ClaimEmail: v1(
       z.strictObject({ accountId: uuid, emailRecord: uuid, passwordRecord: uuid, tokenHash: keyHash, tokenExpiresAt: instant }),
     ),
+    ReleaseEmail: v1(z.strictObject({ accountId: uuid })),
   },
 })
 export type EmailClaimFact = FactsOf<typeof emailClaim>
 export type EmailClaimCommand = CommandsOf<typeof emailClaim>
 
-/** One account a node. The stream's id is the node's key. */
+/** One account a node, until that account is deleted. The stream's id is the node's key. */
 export const nodeClaim = contract('nodeclaim', 'accounts', {
   facts: {
     NodeClaimed: v1(z.strictObject({ accountId: uuid })),
     NodeClaimRefused: v1(z.strictObject({ accountId: uuid })),
+    NodeReleased: v1(z.strictObject({ accountId: uuid })),
   },
-  commands: { ClaimNode: v1(z.strictObject({ accountId: uuid })) },
+  commands: { ClaimNode: v1(z.strictObject({ accountId: uuid })), ReleaseNode: v1(z.strictObject({ accountId: uuid })) },
 })
 export type NodeClaimFact = FactsOf<typeof nodeClaim>
 export type NodeClaimCommand = CommandsOf<typeof nodeClaim>

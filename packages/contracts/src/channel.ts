@@ -1,7 +1,19 @@
 import { z } from 'zod'
-import { contract, v1, v2, type CommandsOf, type FactsOf } from './define.ts'
+import { contract, v1, v2, v3, type CommandsOf, type FactsOf } from './define.ts'
 import { evidence } from './settlement.ts'
-import { attestation, channelTerms, feeCaps, hash, height, naming, outpoint, sentence, unnumbered, uuid } from './shapes.ts'
+import {
+  attestation,
+  channelTerms,
+  feeCaps,
+  hash,
+  height,
+  naming,
+  outpoint,
+  sentence,
+  unnumbered,
+  uuid,
+  withoutWindow,
+} from './shapes.ts'
 
 const attempt = z.int().positive()
 const confirmations = z.int().positive()
@@ -68,7 +80,7 @@ export const channel = contract('channel', 'channel-watcher', {
     WatchStopped: v1(z.strictObject({ reason: sentence })),
   },
   commands: {
-    WatchOutpoint: v2(
+    WatchOutpoint: v3(
       z.strictObject({
         attempt,
         outpoint,
@@ -80,8 +92,11 @@ export const channel = contract('channel', 'channel-watcher', {
         /** What the seller promised for the lease; without them nothing is compared. */
         feeCaps: feeCaps.optional(),
         naming,
+        /** From the first naming of the attempt, as settlement told it; without it the watch counts by itself. */
+        seenBefore: height.optional(),
       }),
       unnumbered,
+      withoutWindow,
     ),
     KeepAttestation: v2(z.strictObject({ outpoint, attestation, naming }), unnumbered),
     /** What the chain and our node show of the outpoint at a tip. A source that sees no mempool cannot miss anything in it. */

@@ -54,6 +54,14 @@ export const v3 = <Schema extends z.ZodType>(
   ofSecond: (old: never) => unknown,
 ): Versioned<Schema> => ({ v: 3, schema, upcast: { 1: ofFirst, 2: ofSecond } })
 
+/** Its fourth version, likewise. */
+export const v4 = <Schema extends z.ZodType>(
+  schema: Schema,
+  ofFirst: (old: never) => unknown,
+  ofSecond: (old: never) => unknown,
+  ofThird: (old: never) => unknown,
+): Versioned<Schema> => ({ v: 4, schema, upcast: { 1: ofFirst, 2: ofSecond, 3: ofThird } })
+
 export const contract = <const Category extends string, Facts extends Versions, Commands extends Versions>(
   category: Category,
   owner: string,

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { contract, v1, v2, v3, type CommandsOf, type FactsOf } from './define.ts'
+import { contract, v1, v2, v3, v4, type CommandsOf, type FactsOf } from './define.ts'
 import { cancelReason, channelVerdict } from './settlement.ts'
 import {
   amount,
@@ -10,6 +10,7 @@ import {
   height,
   instant,
   naming,
+  namingWindow,
   notTooLate,
   outpoint,
   policy,
@@ -18,6 +19,7 @@ import {
   sentence,
   unnumbered,
   uuid,
+  withoutWindow,
 } from './shapes.ts'
 
 /** Where an order came from decides who may look at it and how its sellers are ranked. */
@@ -103,6 +105,9 @@ const told = z.strictObject({
 })
 const fundingFailure = z.enum(['never-seen', 'vanished', 'double-spent', 'unconfirmed'])
 
+/** A channel that was not as sold was always its seller's fault. */
+const blamedThen = (old: object) => ({ ...old, blamed: true })
+
 export const order = contract('order', 'order', {
   facts: {
     /** `approveBefore`: until when the seller may answer; null where its acceptance stands. */
@@ -128,7 +133,8 @@ export const order = contract('order', 'order', {
     CapacityRereserved: v1(z.strictObject({ attempt, outpoint })),
     /** The outpoint serves this order and no other; settlement is asked to note it. */
     OutpointClaimed: v1(z.strictObject({ attempt, outpoint })),
-    OutpointNamed: v1(z.strictObject({ attempt, outpoint })),
+    /** `window`: of the attempt's first naming. */
+    OutpointNamed: v2(z.strictObject({ attempt, outpoint, window: namingWindow.optional() }), withoutWindow),
     AttestationGiven: v1(z.strictObject({ attempt, outpoint, attestation })),
     FundingSeen: v1(z.strictObject({ outpoint })),
     FundingConfirmed: v1(z.strictObject({ outpoint, height, channelId: z.string() })),
@@ -151,7 +157,11 @@ export const order = contract('order', 'order', {
     SellerFailedToOpenChannel: v1(z.strictObject({ reason: sentence, blamed: z.boolean(), lastHeight: z.boolean() })),
     /** `attempt`: whose outpoint it was, here and in the next one. */
     SellerFailedToSendSwap: v1(z.strictObject({ attempt, reason: sentence, lastHeight: z.boolean() })),
-    InvalidChannelOpening: v1(z.strictObject({ attempt, reason: sentence, lastHeight: z.boolean() })),
+    /** Where the output was spent and nobody knows by whom, the seller is not blamed. */
+    InvalidChannelOpening: v2(
+      z.strictObject({ attempt, reason: sentence, blamed: z.boolean(), lastHeight: z.boolean() }),
+      blamedThen,
+    ),
     AdminClosed: v1(z.strictObject({ by: z.string(), reason: sentence })),
     PayoutInvoiceOffered: v1(
       z.strictObject({ attempt, request: z.string(), paymentHash: hash, payee: pubkey, amountMsat: amount, expiresAt: instant }),
@@ -173,7 +183,11 @@ export const order = contract('order', 'order', {
     Cancel: v1(z.strictObject({ by: uuid, reason: sentence })),
     /** The gateway gives up an order whose answer would come too late. */
     Withdraw: v1(why),
-    CloseByOperator: v1(z.strictObject({ by: z.string(), reason: sentence })),
+    /** `bearsLoss`: the operator knows that it pays the seller of a channel that was named, should it be proven all the same. */
+    CloseByOperator: v2(
+      z.strictObject({ by: z.string(), reason: sentence, bearsLoss: z.literal(true).optional() }),
+      (old: object) => old,
+    ),
     LapseApproval: v1(z.strictObject({ deadline: instant })),
     LapseOpening: v1(z.strictObject({ attempt, deadline: instant })),
     RecordHoldIssued: v1(z.strictObject({ paymentHash: hash, invoice: z.string(), expiresAt: instant })),
@@ -183,7 +197,7 @@ export const order = contract('order', 'order', {
     RecordHoldExpiring: v1(why),
     RecordSettling: v1(z.strictObject({ outpoint, confirmations: z.int().nonnegative(), lastHeight: z.boolean() })),
     RecordHoldSettled: v1(z.strictObject({ settledAt: instant })),
-    RecordHoldCancelled: v1(z.strictObject({ reason: cancelReason, verdict: channelVerdict.nullable(), sentence })),
+    RecordHoldCancelled: v2(z.strictObject({ reason: cancelReason, verdict: channelVerdict.nullable(), sentence }), (old) => old),
     RecordMatched: v1(z.strictObject({ attempt, candidate })),
     RecordUnmatched: v1(z.strictObject({ attempt, reason: sentence })),
     /** `look` counts how often our node tried the buyer's for this order: before each attempt, and when a seller cannot connect. */
@@ -195,7 +209,7 @@ export const order = contract('order', 'order', {
      * `attested`: the note has the seller's attestation. `tooLate`: too few blocks are left for any outpoint of this order.
      * `naming`: which one was noted; 0 where that was not counted, and for a refusal, which is of the outpoint for good.
      */
-    RecordOutpointNoted: v3(
+    RecordOutpointNoted: v4(
       z.strictObject({
         attempt,
         outpoint,
@@ -204,9 +218,11 @@ export const order = contract('order', 'order', {
         reason: sentence.nullable(),
         tooLate: z.boolean(),
         naming,
+        window: namingWindow.optional(),
       }),
       notTooLate,
       unnumbered,
+      withoutWindow,
     ),
     /** `naming`, here and below: of the watch that has told it; 0 where it did not count. */
     RecordFundingSeen: v2(z.strictObject({ outpoint, naming }), unnumbered),
@@ -214,7 +230,7 @@ export const order = contract('order', 'order', {
     RecordConfirmationsReached: v2(z.strictObject({ outpoint, confirmations: z.int().positive(), naming }), unnumbered),
     RecordFundingReorged: v2(z.strictObject({ outpoint, naming }), unnumbered),
     RecordFundingLost: v2(z.strictObject({ outpoint, failure: fundingFailure, reason: sentence, naming }), unnumbered),
-    RecordChannelWrong: v2(z.strictObject({ outpoint, reason: sentence, naming }), unnumbered),
+    RecordChannelWrong: v3(z.strictObject({ outpoint, reason: sentence, blamed: z.boolean(), naming }), unnumbered, blamedThen),
     RecordLeaseEnded: v1(
       z.strictObject({ outpoint, early: z.boolean(), closedBy: z.enum(['seller', 'buyer', 'unknown']).nullable() }),
     ),

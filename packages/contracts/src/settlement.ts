@@ -9,15 +9,18 @@ import {
   height,
   instant,
   naming,
+  namingWindow,
   notTooLate,
   outpoint,
   pubkey,
   sentence,
   unnumbered,
   uuid,
+  withoutWindow,
 } from './shapes.ts'
 
-const htlc = z.strictObject({ amountMsat: amount, expiryHeight: height, peer: pubkey })
+/** `peer` is null where the node no longer says whose channel it came through. */
+const htlc = z.strictObject({ amountMsat: amount, expiryHeight: height, peer: pubkey.nullable() })
 
 /** Double entries: a positive amount is a debit, a negative one a credit; those of a posting add up to nothing. */
 const ledgerAccount = z.enum([
@@ -29,6 +32,10 @@ const ledgerAccount = z.enum([
   'overpayment',
   'rounding',
   'paid-out',
+  /** A seller's share that goes back to the buyer. */
+  'owed-to-buyer',
+  /** A seller's amount that the operator bears, since the market let the payment go. */
+  'operator-loss',
 ])
 const entry = z.strictObject({ account: ledgerAccount, amountMsat: z.string().regex(/^-?(0|[1-9]\d*)$/) })
 export type LedgerEntry = z.output<typeof entry>
@@ -72,8 +79,55 @@ export const evidence = z.strictObject({
 })
 export type EvidenceData = z.output<typeof evidence>
 
+/**
+ * Why a payout waits. `peer-proof`: nothing that cannot be forged has proven the channel. `spend-unconfirmed`: a spend of
+ * the funding is in a mempool; `spend-confirmed`: in a block. `reorg`: the funding is in no block. `terms`: evidence against
+ * what was sold. `promise`: the seller takes more for forwarding than it promised. `operator-loss`: the operator has to
+ * confirm that it bears what the market let go.
+ */
+const withholdingCause = z.enum([
+  'peer-proof',
+  'spend-unconfirmed',
+  'spend-confirmed',
+  'reorg',
+  'terms',
+  'promise',
+  'operator-loss',
+])
+export type WithholdingCause = z.output<typeof withholdingCause>
+
+/** Sentences of the first version, which had no cause. */
+const CAUSES: readonly (readonly [RegExp, WithholdingCause])[] = [
+  [/no longer in a block/, 'reorg'],
+  [/has proven the channel/, 'peer-proof'],
+  [/waited for a block/, 'spend-unconfirmed'],
+  [/spends the output/, 'spend-confirmed'],
+]
+const withCause = (old: { readonly reason: string }): object => ({
+  ...old,
+  cause: CAUSES.find(([sentenceOf]) => sentenceOf.test(old.reason))?.[1] ?? 'promise',
+})
+
+/** Who is paid: the seller, or the buyer where the seller's share goes back. */
+const creditor = z.enum(['seller', 'buyer'])
+export type Creditor = z.output<typeof creditor>
+/** What an operator decides: `nobody` where the operator bears a loss after all not, since the buyer has its payment back. */
+const payoutDecision = z.enum(['seller', 'buyer', 'nobody'])
+export type PayoutDecision = z.output<typeof payoutDecision>
+
+/**
+ * How the market let a payment go whose channel may stand. `node-gave-back`: our node did by itself. `not-ready`: the node or
+ * the chain could not be asked when the guard had to speak. `not-taken-in-time`: settling came too late.
+ * `operator-closed`: an operator closed the order after a channel was named.
+ */
+const lossCause = z.enum(['node-gave-back', 'not-ready', 'not-taken-in-time', 'operator-closed'])
+export type LossCause = z.output<typeof lossCause>
+
+/** The operator who acts, as the facts name it. */
+const operator = z.string().min(1).max(100)
+
 export const cancelReason = z.enum(['released', 'last-height', 'expired', 'node', 'no-slot'])
-export const channelVerdict = z.enum(['wrong', 'unconfirmed', 'unproven', 'unnamed'])
+export const channelVerdict = z.enum(['wrong', 'spent', 'unconfirmed', 'unproven', 'unnamed'])
 
 export const holdTerms = z.strictObject({
   issue: z.int().positive(),
@@ -116,11 +170,17 @@ export const settlement = contract('settlement', 'settlement', {
     HoldIssued: v1(
       z.strictObject({ paymentHash: hash, keyId: z.string(), node: pubkey, invoice: z.string(), expiresAt: instant }),
     ),
-    HoldHeld: v1(z.strictObject({ htlcs: z.array(htlc), expiryHeight: height, heldAtHeight: height, receivedMsat: amount })),
+    HoldHeld: v2(
+      z.strictObject({ htlcs: z.array(htlc), expiryHeight: height, heldAtHeight: height, receivedMsat: amount }),
+      (old) => old,
+    ),
     /** Whether our own node reached the buyer's before an attempt, and at which height. */
     ReachChecked: v1(z.strictObject({ attempt: z.int().positive(), reached: z.boolean(), reason: sentence, height })),
     ReachAsked: v1(z.strictObject({ attempt: z.int().positive() })),
-    OutpointNoted: v2(noted, unnumbered),
+    /** Whether our node reached the buyer's shortly before the last height: a buyer who can be reached can prove a channel. */
+    BuyerReachTried: v1(z.strictObject({ height, reached: z.boolean(), reason: sentence })),
+    /** `window`: of the first naming of the seller's turn; this one's where it was the first. */
+    OutpointNoted: v3(noted.extend({ window: namingWindow.optional() }), unnumbered, withoutWindow),
     /** `tooLate`: too few blocks are left under this payment for any channel, whoever opens it. */
     OutpointNoteRefused: v2(
       z.strictObject({ attempt: z.int().positive(), outpoint, reason: sentence, tooLate: z.boolean() }),
@@ -133,19 +193,38 @@ export const settlement = contract('settlement', 'settlement', {
     SettleMissed: v1(z.strictObject({ height, sentence })),
     /** The node shows the HTLCs settled. `confirmations` are those that the proof saw. */
     HoldSettled: v1(z.strictObject({ settledAt: instant, receivedMsat: amount, confirmations: z.int().positive() })),
-    CancelRequested: v1(z.strictObject({ reason: cancelReason, verdict: channelVerdict.nullable(), sentence })),
+    CancelRequested: v2(z.strictObject({ reason: cancelReason, verdict: channelVerdict.nullable(), sentence }), (old) => old),
     CancelRefused: v1(z.strictObject({ reason: sentence })),
     /** The node confirmed it. Why is repeated here, for those who only hear of the end. */
-    HoldCancelled: v1(z.strictObject({ at: instant, reason: cancelReason, verdict: channelVerdict.nullable(), sentence })),
+    HoldCancelled: v2(
+      z.strictObject({ at: instant, reason: cancelReason, verdict: channelVerdict.nullable(), sentence }),
+      (old) => old,
+    ),
     /** The height at which the guard has to decide: whoever is late asks for the proof once more. */
     LastHeightReached: v1(z.strictObject({ height })),
     LedgerPosted: v1(z.strictObject({ posting: z.string(), entries: z.array(entry).min(2) })),
-    PayoutInvoiceOffered: v1(
-      z.strictObject({ request: z.string(), paymentHash: hash, payee: pubkey, amountMsat: amount, expiresAt: instant }),
+    PayoutInvoiceOffered: v2(
+      z.strictObject({ request: z.string(), paymentHash: hash, payee: pubkey, amountMsat: amount, expiresAt: instant, creditor }),
+      (old: object) => ({ ...old, creditor: 'seller' }),
     ),
     PayoutInvoiceTaken: v1(z.strictObject({ paymentHash: hash })),
     PayoutInvoiceRefused: v1(z.strictObject({ paymentHash: hash, reason: sentence })),
-    PayoutWithheld: v1(z.strictObject({ reason: sentence, untilHeight: height })),
+    /** From `untilHeight` on the rule of the cause applies: decision A4a. */
+    PayoutWithheld: v2(z.strictObject({ cause: withholdingCause, reason: sentence, untilHeight: height }), withCause),
+    /** A cause does not withhold any more: it has gone, its end came, or an operator decided. */
+    WithholdingLifted: v1(z.strictObject({ cause: withholdingCause, height, how: z.enum(['gone', 'end-height', 'operator']) })),
+    /** An operator decided between seller and buyer, with the evidence on the screen. */
+    PayoutDecided: v1(z.strictObject({ to: payoutDecision, by: operator, reason: sentence })),
+    /** The seller gets nothing any more; its share is the buyer's. */
+    PayableClosed: v1(z.strictObject({ height, reason: sentence })),
+    /** The payment was let go, and the channel may stand: until `untilHeight` it is looked for. */
+    LossAsked: v1(z.strictObject({ cause: lossCause, untilHeight: height })),
+    /** The channel stands, and the operator owes the seller its amount. `peer`: what tied it to the two nodes. */
+    LossBorne: v1(z.strictObject({ cause: lossCause, height, peer: z.enum(['graph', 'probe']).nullable(), amountMsat: amount })),
+    /** Nothing is owed. `by` names the operator who decided so; null where the chain did. */
+    LossRefuted: v1(z.strictObject({ height, reason: sentence, by: operator.nullable() })),
+    /** An operator has a payout tried again at once. */
+    PayoutRetryRequested: v1(z.strictObject({ by: operator, reason: sentence })),
     PayoutReleased: v1(z.strictObject({ atHeight: height, confirmations: z.int().nonnegative() })),
     PayoutRequested: v1(
       z.strictObject({ attempt: z.int().positive(), paymentHash: hash, request: z.string(), maxFeeMsat: amount }),
@@ -170,10 +249,19 @@ export const settlement = contract('settlement', 'settlement', {
     CheckReach: v1(z.strictObject({ attempt: z.int().positive() })),
     /** Attempt 0 is the one before the invoice. */
     RecordReach: v1(z.strictObject({ attempt: z.int().nonnegative(), reached: z.boolean(), reason: sentence, height })),
+    RecordReachTry: v1(z.strictObject({ height, reached: z.boolean(), reason: sentence })),
     RecordIssued: v1(z.strictObject({ invoice: z.string(), expiresAt: instant })),
     /** `crowdedPeer`: through this peer more HTLCs are held already than we allow. */
-    RecordHeld: v1(z.strictObject({ htlcs: z.array(htlc).min(1), height, receivedMsat: amount, crowdedPeer: pubkey.nullable() })),
-    NoteOutpoint: v2(noted, unnumbered),
+    RecordHeld: v2(
+      z.strictObject({ htlcs: z.array(htlc).min(1), height, receivedMsat: amount, crowdedPeer: pubkey.nullable() }),
+      (old) => old,
+    ),
+    /** `window`: left out for the first outpoint of a seller's turn, and where the seller goes back to an earlier one. */
+    NoteOutpoint: v3(
+      noted.extend({ fundingSeenBlocks: z.int().positive().optional(), window: namingWindow.optional() }),
+      unnumbered,
+      withoutWindow,
+    ),
     SettleHold: v1(z.strictObject({ outpoint })),
     /** The guard's word on a block: what settlement saw by itself, with no other service in between. */
     Guard: v3(
@@ -182,19 +270,28 @@ export const settlement = contract('settlement', 'settlement', {
         /** What the evidence is about; null where nothing was named. */
         outpoint: outpoint.nullable(),
         evidence: evidence.nullable(),
-        /** Before the look began that gave the evidence: money is not moved by an old one. */
+        /**
+         * Before the look began that gave the evidence: money is not moved by an old one. A reading of the monotonic clock of
+         * the process that decides, in ms: this command never leaves it.
+         */
         lookedAt: instant,
-        /** Whether our own node had its blocks and its graph before the look: if not, what it does not show may be there. */
+        /**
+         * Whether our own node had its blocks, its graph and its channels in use before the look: if not, what it does not
+         * show may be there.
+         */
         nodeReady: z.boolean(),
       }),
-      // Of unknown age, so too old.
+      // Of unknown age, which settlement takes for too old.
       (old: object) => ({ ...old, lookedAt: 0 }),
       // Every look counted as one of a node that has all.
       (old: object) => ({ ...old, nodeReady: true }),
     ),
     /** The last height by the timer: asks for a proof once more, should the guard not have come. */
     LastHeight: v1(z.strictObject({ height })),
-    CancelHold: v1(z.strictObject({ sentence })),
+    /** `byOperator`: an operator closed the order, whatever its seller has done already. */
+    CancelHold: v2(z.strictObject({ sentence, byOperator: z.literal(true).optional() }), (old: object) => old),
+    /** The end of the search for a channel whose payment was let go. */
+    EndLoss: v1(z.strictObject({ height })),
     ExpireInvoice: v1(z.strictObject({ deadline: instant, paymentHash: hash })),
     /** At which height it was seen that the payment cannot safely be taken any more. */
     RecordSettleMissed: v1(z.strictObject({ height })),
@@ -206,6 +303,12 @@ export const settlement = contract('settlement', 'settlement', {
     GivePayoutInvoice: v1(
       z.strictObject({ request: z.string(), paymentHash: hash, payee: pubkey, amountMsat: amount, expiresAt: instant }),
     ),
+    /** The buyer's own, where the seller's share is owed to it. */
+    GiveRefundInvoice: v1(
+      z.strictObject({ request: z.string(), paymentHash: hash, payee: pubkey, amountMsat: amount, expiresAt: instant }),
+    ),
+    DecidePayout: v1(z.strictObject({ to: payoutDecision, by: operator, reason: sentence })),
+    RetryPayoutNow: v1(z.strictObject({ by: operator, reason: sentence })),
     RecordPayhash: v1(z.strictObject({ paymentHash: hash, granted: z.boolean() })),
     RecordPayout: v2(
       z.discriminatedUnion('state', [

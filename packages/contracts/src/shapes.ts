@@ -100,5 +100,11 @@ export type ChannelTerms = z.output<typeof channelTerms>
 export const naming = z.int().nonnegative()
 export const unnumbered = (old: object): object => ({ ...old, naming: 0 })
 
+/** Heights that follow from the first naming of a seller's turn: see naming-window in the package `bitcoin`. */
+export const namingWindow = z.strictObject({ seenBefore: height, namedBefore: height, publishUntil: height })
+
+/** A version that knew of no window over the namings of a turn: each naming began one of its own. */
+export const withoutWindow = (old: object): object => old
+
 /** A version that did not say whether it was for want of blocks: the order waits, as it did under that version. */
 export const notTooLate = (old: object): object => ({ ...old, tooLate: false })

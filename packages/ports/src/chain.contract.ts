@@ -94,6 +94,19 @@ function looking({ world }: Here): void {
       expect(found.txIndex).toBeGreaterThan(0)
     })
 
+    it('tells when a transaction came into its mempool, and nothing of one that nobody sent', async () => {
+      const { chain, mine, send } = world()
+      const { height } = await chain.tip()
+      const outpoint = await send()
+      await chain.output(outpoint, height)
+      const before = await chain.enteredMempoolAt(outpoint)
+      expect(before !== null).toBe(chain.sees.mempool)
+      await mine(1)
+      const after = await chain.enteredMempoolAt(outpoint)
+      expect(Math.abs((after ?? 0) - (before ?? 0)) < 60_000 || after === null).toBe(true)
+      expect(await chain.enteredMempoolAt(`${'ab'.repeat(32)}:0`)).toBeNull()
+    })
+
     it('sees that an output is spent', async () => {
       const { chain, mine, send, spend } = world()
       const { height } = await chain.tip()

@@ -38,6 +38,12 @@ export interface Chain {
    */
   output(outpoint: string, fromHeight: number): Promise<Output | undefined>
   /**
+   * When the transaction of an output came into the mempool of the source, in milliseconds since 1970; else when the source
+   * first showed it there. One that counts in seconds tells the last moment of that second.
+   * @returns null where it is not known: no mempool is seen, or the transaction was in a block when it was first looked at
+   */
+  enteredMempoolAt(outpoint: string): Promise<number | null>
+  /**
    * Tips as they come, the present one first; after a re-org the new tip, whose height may be lower. Blocks may be
    * skipped, the newest never. Ends with the signal only; a lost connection is the adapter's own to mend.
    */

@@ -34,6 +34,16 @@ export function clockContract(name: string, open: () => Promise<ClockWorld>): vo
       expect(seen).toEqual(seen.toSorted((a, b) => a - b))
       expect((seen.at(-1) ?? 0) - (seen[0] ?? 0)).toBeGreaterThanOrEqual(14 - 3 * EARLY_MS)
     })
+    it('has a monotonic reading of whole milliseconds, which goes on with every sleep', async () => {
+      const seen = [clock.monotonicMs()]
+      for (const ms of [1, 3, 10]) {
+        await clock.sleep(ms)
+        seen.push(clock.monotonicMs())
+      }
+      expect(seen.every(Number.isInteger)).toBe(true)
+      expect(seen).toEqual(seen.toSorted((a, b) => a - b))
+      expect((seen.at(-1) ?? 0) - (seen[0] ?? 0)).toBeGreaterThanOrEqual(14 - 3 * EARLY_MS - 1)
+    })
     it.each([1, 20, 2.5])('sleeps no shorter than asked: %d ms', async (ms) => {
       const begun = clock.now()
       await clock.sleep(ms)

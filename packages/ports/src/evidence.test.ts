@@ -20,8 +20,8 @@ const attestation = {
 }
 
 /** Limits stay far away, or are over at once. */
-const patient: Clock = { now: () => 0, sleep: () => new Promise(() => undefined) }
-const hasty: Clock = { now: () => 0, sleep: () => Promise.resolve() }
+const patient: Clock = { now: () => 0, monotonicMs: () => 0, sleep: () => new Promise(() => undefined) }
+const hasty: Clock = { now: () => 0, monotonicMs: () => 0, sleep: () => Promise.resolve() }
 
 type World = {
   output?: Output

@@ -1,3 +1,4 @@
+import { Fault } from '@penstock/kernel/result.ts'
 import { describe, expect, it } from 'vitest'
 import { OpenRefused, type OwnChannel } from './lightning.ts'
 import type { Here, LightningWorld, WorldNode } from './lightning-world.contract.ts'
@@ -324,6 +325,33 @@ export function proving({ world }: Here): void {
       )
       expect(closed).toMatchObject({ how: 'cooperative', by: 'peer', shortChannelId })
       expect((await chain.output(outpoint, before))?.spentBy?.txid).toBe(closed.closingTxid)
+    })
+
+    it('is closed by its node once it is open: with the other end, and by force where that is away', async () => {
+      const { seller, buyer, buyerAway, mine } = world()
+      const { buyer: peer } = await ends(world())
+      const { channels } = seller.lightning
+      const ask = { peer, capacitySat: CAPACITY_SAT, isPrivate: true, feeRateSatPerVbyte: 2 }
+      const young = await channels.prepare(ask)
+      await channels.publish(young)
+      await expect(channels.close(young.outpoint)).rejects.toThrow(Fault)
+      const endOf = (outpoint: string) =>
+        until('its end is known', async () => (await channels.closed()).find((channel) => channel.outpoint === outpoint))
+      const agreed = (await openChannel(world(), true)).outpoint
+      await channels.close(agreed)
+      await mine(1)
+      expect(await endOf(agreed)).toMatchObject({ how: 'cooperative', by: 'us' })
+      await channels.close(agreed)
+      const forced = (await openChannel(world(), true)).outpoint
+      await buyerAway(async () => {
+        await until('the other end is missed', async () => (await find(seller, forced))?.state === 'inactive')
+        await channels.close(forced)
+        await mine(1)
+      })
+      const { how, by } = await endOf(forced)
+      // Who closed is told later by lnd, when its coins are back.
+      expect([how, by === 'us' || by === null]).toEqual(['force', true])
+      expect(await find(buyer, agreed)).toBeUndefined()
     })
 
     it('a probe to a node that is away ends at the one before it', async () => {

@@ -63,7 +63,9 @@ export function holding({ world }: Here): void {
       const { preimage, invoice } = await heldHold(world())
       const [htlc] = invoice.htlcs
       const { pubkey: peer } = await buyer.lightning.info()
-      expect(invoice.htlcs).toEqual([{ amountMsat: AMOUNT_MSAT, expiryHeight: htlc?.expiryHeight, peer, state: 'held' }])
+      expect(invoice.htlcs).toEqual([
+        { amountMsat: AMOUNT_MSAT, expiryHeight: htlc?.expiryHeight, peer, state: 'held', acceptedAt: htlc?.acceptedAt },
+      ])
       // Payers add three blocks, lest one found meanwhile makes it too short.
       expect(htlc?.expiryHeight).toBe((await market.lightning.info()).height + 40 + 3)
       expect((await holds.held()).map(({ paymentHash }) => paymentHash)).toContain(invoice.paymentHash)

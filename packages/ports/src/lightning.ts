@@ -14,9 +14,11 @@ export type Htlc = {
   readonly amountMsat: bigint
   /** The block height at which the payer may take it back. */
   readonly expiryHeight: number
-  /** The peer whose channel it came through. */
-  readonly peer: string
+  /** The peer whose channel it came through; null where the node no longer says whose channel that was. */
+  readonly peer: string | null
   readonly state: 'held' | 'settled' | 'cancelled'
+  /** When the node took it, in milliseconds since 1970; null where it does not tell. */
+  readonly acceptedAt: number | null
 }
 
 export type Invoice = {
@@ -58,6 +60,8 @@ export type PaymentFailure =
   | 'insufficient-balance'
   | 'rejected-by-destination'
   | 'invoice-expired'
+  /** The node refused the call, and has not begun: why is in its log. */
+  | 'refused'
   | 'timeout'
   | 'fee-limit'
 
@@ -67,8 +71,8 @@ export interface Payments {
    * answers with what succeeded; only what failed is tried again. What is not decided within the time-out (a hold
    * invoice) is answered as 'in-flight' and goes on. A node that can't tell 'fee-limit' answers 'no-route'.
    *
-   * Nothing is sent after `notAfter`, an instant of this process's clock that is looked at directly before: reasons to pay
-   * do not last. What is under way or has succeeded by then is answered all the same.
+   * Nothing is sent after `notAfter`, a reading of this process's monotonic clock that is looked at directly before: reasons
+   * to pay do not last. What is under way or has succeeded by then is answered all the same.
    * @throws Fault where it is too late
    */
   pay(
@@ -97,8 +101,16 @@ export type ProbeOutcome =
   | { readonly reached: true }
   | { readonly reached: false; readonly failedAt: 'route' | 'seller'; readonly reason: string }
 
+/** A socket that this node must not connect to: it is not public. The message is a part of a sentence, and says why. */
+export class AddressRefused extends Error {
+  override readonly name = 'AddressRefused'
+}
+
 export interface Peers {
-  /** Connects, or finds itself connected. @returns false where nobody answers at that address or its key is another */
+  /**
+   * Connects, or finds itself connected. @returns false where nobody answers at that address or its key is another
+   * @throws AddressRefused where the address is not public, on networks whose nodes are
+   */
   connect(pubkey: string, socket: string): Promise<boolean>
   isConnected(pubkey: string): Promise<boolean>
   /** Sockets (`host:port`) that the node announced about itself; empty where gossip knows none. */
@@ -222,6 +234,11 @@ export interface Channels {
    * goes on raising by itself, it pays `maxRateSatPerVbyte` for both transactions at most. @throws OpenRefused without change
    */
   bumpFee(outpoint: string, feeRateSatPerVbyte: number, maxRateSatPerVbyte: number): Promise<void>
+  /**
+   * Ends a channel: with its peer where that agrees, else by force. Again is harmless, and so is a channel that is gone.
+   * @throws Fault where it cannot be ended now: its funding is unconfirmed, or payments are under way
+   */
+  close(outpoint: string): Promise<void>
 }
 
 /** Why a node would not open a channel. `peer-*` is the other side's doing. */

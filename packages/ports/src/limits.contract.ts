@@ -32,6 +32,15 @@ export function limitsContract(name: string, open: () => Promise<LimitsWorld>): 
     it('is off at a limit of 0', async () => {
       for (let n = 0; n < 20; n++) expect(await limits.hit('ip', 0, 100, 1)).toMatchObject({ allowed: true })
     })
+    it('takes back one hit, and only one that was counted then', async () => {
+      for (const now of [10, 20, 20]) await limits.hit('ip', 3, 100, now)
+      await limits.takeBack('ip', 15)
+      await limits.takeBack('other', 20)
+      expect(await limits.hit('ip', 3, 100, 30)).toEqual({ allowed: false, retryAfterMs: 80 })
+      await limits.takeBack('ip', 20)
+      expect(await limits.hit('ip', 3, 100, 30)).toEqual({ allowed: true, remaining: 0 })
+      expect(await limits.hit('ip', 3, 100, 31)).toEqual({ allowed: false, retryAfterMs: 79 })
+    })
     it('counts hits that come together one by one', async () => {
       const answers = await Promise.all(Array.from({ length: 20 }, () => limits.hit('ip', 5, 100, 1000)))
       expect(answers.filter(({ allowed }) => allowed)).toHaveLength(5)

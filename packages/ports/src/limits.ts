@@ -7,6 +7,8 @@ export type LimitOutcome =
 export interface Limits {
   /** Counts a hit unless there were `limit` of them in any window of `windowMs` that ends now (sliding). A limit of 0 is off. */
   hit(key: string, limit: number, windowMs: number, now: number): Promise<LimitOutcome>
+  /** Takes back one hit that was counted at `at`; without such a hit nothing changes. */
+  takeBack(key: string, at: number): Promise<void>
   /** Remembers that somebody was heard of at `now`. */
   touch(key: string, now: number): Promise<void>
   /** @returns milliseconds since 1970, or undefined where nobody was heard of */

@@ -8,7 +8,6 @@ function world(between: Graph['between'] = () => Promise.resolve([])) {
   const seen = new Map<string, number>()
   const clock = { at: 1000, now: () => clock.at }
   const limits = {
-    hit: () => Promise.reject(new Error('nothing is counted here')),
     touch: async (key: string, now: number) => void seen.set(key, now),
     lastSeen: async (key: string) => seen.get(key),
   }

@@ -4,7 +4,11 @@ import type { Graph } from './lightning.ts'
 import type { Limits } from './limits.ts'
 import { DAY_MS } from '@penstock/kernel/time.ts'
 
-type Ports = { readonly graph: Pick<Graph, 'between'>; readonly limits: Limits; readonly clock: Pick<Clock, 'now'> }
+type Ports = {
+  readonly graph: Pick<Graph, 'between'>
+  readonly limits: Pick<Limits, 'touch' | 'lastSeen'>
+  readonly clock: Pick<Clock, 'now'>
+}
 type Wanted = { readonly isPrivate: boolean; readonly destination: { readonly pubkey: string } }
 
 /** By then everybody has heard of a channel that was opened. */
