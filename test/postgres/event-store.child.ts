@@ -1,7 +1,9 @@
 /** A process of its own: appends what its argument says, and may kill itself at a moment of that. */
+import { appendOf } from '@penstock/adapters/postgres/event-logs.ts'
 import { postgresEventStore } from '@penstock/adapters/postgres/event-store.ts'
-import type { ExpectedRevision, NewEvent } from '@penstock/ports/event-store.ts'
+import { categoryOf, type ExpectedRevision, type NewEvent } from '@penstock/ports/event-store.ts'
 import pg from 'pg'
+import { logs } from './stores.ts'
 
 type Order = { url: string; moment: 'before-commit' | 'after-commit' | 'none'; append: [string, ExpectedRevision, NewEvent[]] }
 
@@ -14,7 +16,7 @@ if (moment === 'before-commit') {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   await client.query('begin')
-  await client.query('select * from append_to_event_log($1, $2, $3, $4, $5, $6, $7)', [
+  await client.query(`select * from ${appendOf(logs.get(categoryOf(stream)) ?? '')}($1, $2, $3, $4, $5, $6, $7)`, [
     [stream],
     [expected === 'none' ? 0 : expected + 1],
     events.map(() => 1),
@@ -25,7 +27,7 @@ if (moment === 'before-commit') {
   ])
   die()
 }
-const store = await postgresEventStore({ url })
+const store = await postgresEventStore({ url, logs })
 await store.append(...append)
 if (moment === 'after-commit') die()
 await store.close()

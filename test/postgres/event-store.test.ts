@@ -2,7 +2,7 @@ import { postgresEventStore } from '@penstock/adapters/postgres/event-store.ts'
 import { runChild } from '@penstock/adapters/shared/child.ts'
 import { eventStoreContract } from '@penstock/ports/event-store.contract.ts'
 import { aServer } from './server.ts'
-import { emptyTables } from './stores.ts'
+import { emptyTables, logs } from './stores.ts'
 
 const server = aServer()
 const child = new URL('./event-store.child.ts', import.meta.url)
@@ -13,7 +13,7 @@ eventStoreContract(
     const url = await emptyTables(server())
     let close = async (): Promise<void> => {}
     const open = async () => {
-      const store = await postgresEventStore({ url })
+      const store = await postgresEventStore({ logs, url })
       close = () => store.close()
       return store
     }

@@ -7,7 +7,7 @@ import { until } from '@penstock/ports/waiting.contract.ts'
 import pg from 'pg'
 import { expect, test } from 'vitest'
 import { aServer } from './server.ts'
-import { emptyTables } from './stores.ts'
+import { emptyTables, logs } from './stores.ts'
 
 const server = aServer()
 const ids = systemIds()
@@ -61,12 +61,12 @@ const idsOf = (events: readonly StoredEvent[]): readonly string[] => events.map(
 
 /**
  * What writers and followers of several processes see while something happens to the server: everything that was
- * acknowledged is there, and every follower has seen every event once, in one order, without a gap.
+ * acknowledged is there, and every follower has seen every event once, in one order, of one log and of several.
  * @returns how often an append met a fault
  */
 async function everybodySeesTheSame(happens: () => Promise<void>): Promise<number> {
   const url = await emptyTables(server())
-  const stores = await Promise.all(Array.from({ length: 4 }, () => postgresEventStore({ url, pollMs: 200 })))
+  const stores = await Promise.all(Array.from({ length: 4 }, () => postgresEventStore({ logs, url, pollMs: 200 })))
   const stop = new AbortController()
   const followers = stores.flatMap((store) => [follower(store, CATEGORIES, stop.signal), follower(store, ['hold'], stop.signal)])
   const writing = stores.flatMap((store, n) => Array.from({ length: 4 }, (_, w) => writeStreams(store, 30, `${n}${w}`)))
@@ -82,7 +82,7 @@ async function everybodySeesTheSame(happens: () => Promise<void>): Promise<numbe
   await Promise.all(stores.map((store) => store.close()))
 
   expect(new Set(idsOf(all))).toEqual(new Set(written.flatMap(({ acknowledged }) => acknowledged)))
-  expect(all.map(({ position }) => position)).toEqual(all.map((_, n) => BigInt(n + 1)))
+  expect(new Set(all.map(({ position }) => position)).size).toBe(all.length)
   for (const [n, { seen }] of followers.entries()) expect(idsOf(seen)).toEqual(idsOf(n % 2 === 0 ? all : holds))
   return written.reduce((sum, { faults }) => sum + faults, 0)
 }
@@ -111,7 +111,7 @@ test("somebody else's transaction that stays open holds nobody up", async () => 
   await stranger.query('create table strange (id integer)')
   await stranger.query('begin')
   await stranger.query('insert into strange values (1)')
-  const store = await postgresEventStore({ url })
+  const store = await postgresEventStore({ logs, url })
   const stop = new AbortController()
   const { seen, over } = follower(store, CATEGORIES, stop.signal)
   await store.append('order-1', 'none', [event()])

@@ -4,7 +4,7 @@ import { until } from '@penstock/ports/waiting.contract.ts'
 import pg from 'pg'
 import { expect, test } from 'vitest'
 import { aServer } from './server.ts'
-import { emptyTables } from './stores.ts'
+import { emptyTables, logs } from './stores.ts'
 
 const server = aServer()
 const ids = systemIds()
@@ -14,8 +14,8 @@ const AN_HOUR_MS = 3_600_000
 
 /** One process writes, another follows; the next event is written when the one before was seen. */
 async function followed(writerUrl: string, readerUrl: string, pollMs: number): Promise<void> {
-  const writer = await postgresEventStore({ url: writerUrl, pollMs: AN_HOUR_MS })
-  const reader = await postgresEventStore({ url: readerUrl, pollMs })
+  const writer = await postgresEventStore({ logs, url: writerUrl, pollMs: AN_HOUR_MS })
+  const reader = await postgresEventStore({ logs, url: readerUrl, pollMs })
   const stop = new AbortController()
   const seen: string[] = []
   const over = (async () => {

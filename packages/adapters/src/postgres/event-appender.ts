@@ -1,6 +1,7 @@
 import { Bug, Fault, must } from '@penstock/kernel/result.ts'
-import type { Appended, ExpectedRevision, NewEvent } from '@penstock/ports/event-store.ts'
+import { type Appended, categoryOf, type EventStore, type ExpectedRevision, type NewEvent } from '@penstock/ports/event-store.ts'
 import { answerMismatch, checkBatch, type Found, firstRevision } from '../shared/repeat.ts'
+import { appendOf, type EventLogs, tableOf } from './event-logs.ts'
 import { sqlState } from './faults.ts'
 import type { Pool } from './pool.ts'
 
@@ -18,11 +19,31 @@ const MOST_CHARACTERS = 4_000_000
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
+type Appender = Pick<EventStore, 'append'> & { idle(): Promise<void> }
+
+/** Appends to the log of the service that owns the stream's category. @param grown told which categories did */
+export function eventAppender(pool: Pool, logs: EventLogs, grown: (categories: readonly string[]) => void): Appender {
+  const appenders = new Map<string, Appender>()
+  const appenderOf = (log: string): Appender => {
+    const present = appenders.get(log) ?? logAppender(pool, log, grown)
+    appenders.set(log, present)
+    return present
+  }
+  return {
+    async append(stream, expected, events) {
+      const log = logs.get(categoryOf(stream))
+      if (log === undefined) throw new Bug(`no service owns the stream ${stream}: it has no log`)
+      return appenderOf(log).append(stream, expected, events)
+    },
+    idle: async () => void (await Promise.all([...appenders.values()].map((one) => one.idle()))),
+  }
+}
+
 /**
  * Appends of concurrent callers share a transaction: what comes while one is under way goes with the next. One at a
- * time, since the server lets one writer in at a time anyway, and so a stream's appends are carried out as they came.
+ * time, since the server lets one writer of a log in at a time anyway, and so a stream's appends are carried out as they came.
  */
-export function eventAppender(pool: Pool) {
+function logAppender(pool: Pool, log: string, grown: (categories: readonly string[]) => void): Appender {
   let waiting: Job[] = []
   let draining: Promise<void> | undefined
 
@@ -32,7 +53,7 @@ export function eventAppender(pool: Pool) {
     while (waiting.length > 0) {
       const { group, rest } = nextGroup(waiting)
       waiting = rest
-      await carryOut(pool, group)
+      await carryOut({ pool, log, grown }, group)
     }
     draining = undefined
   }
@@ -71,29 +92,32 @@ function nextGroup(jobs: readonly Job[]): { group: Job[]; rest: Job[] } {
   return { group, rest }
 }
 
+type To = { readonly pool: Pool; readonly log: string; readonly grown: (categories: readonly string[]) => void }
+
 /** Where one append cannot be stored, the others of its transaction are tried without it. */
-async function carryOut(pool: Pool, group: readonly Job[]): Promise<void> {
+async function carryOut(to: To, group: readonly Job[]): Promise<void> {
   try {
-    const heads = await store(pool, group)
-    await Promise.all(group.map((job, index) => answer(pool, job, heads[index])))
+    const heads = await store(to, group)
+    to.grown(group.map(({ stream }) => categoryOf(stream)))
+    await Promise.all(group.map((job, index) => answer(to, job, heads[index])))
   } catch (error) {
     if (error instanceof Fault) for (const job of group) job.reject(error)
-    else if (group.length > 1) for (const job of group) await carryOut(pool, [job])
+    else if (group.length > 1) for (const job of group) await carryOut(to, [job])
     else group[0]?.reject(refused(group[0], error))
   }
 }
 
 type Head = { head: number; last_position: string | null }
 
-const STORE = {
-  name: 'append',
-  text: 'select head, last_position from append_to_event_log($1, $2, $3, $4, $5, $6, $7)',
-}
+const storeIn = (log: string) => ({
+  name: `append ${log}`,
+  text: `select head, last_position from ${appendOf(log)}($1, $2, $3, $4, $5, $6, $7)`,
+})
 
-async function store(pool: Pool, group: readonly Job[]): Promise<readonly Head[]> {
+async function store({ pool, log }: To, group: readonly Job[]): Promise<readonly Head[]> {
   const events = group.flatMap((job, index) => job.events.map((event) => ({ ...event, batch: index + 1 })))
   const { rows } = await pool.query<Head>({
-    ...STORE,
+    ...storeIn(log),
     values: [
       group.map(({ stream }) => stream),
       group.map(({ expected }) => firstRevision(expected)),
@@ -107,25 +131,25 @@ async function store(pool: Pool, group: readonly Job[]): Promise<readonly Head[]
   return rows
 }
 
-async function answer(pool: Pool, { stream, expected, events, resolve, reject }: Job, row: Head | undefined): Promise<void> {
+async function answer(to: To, { stream, expected, events, resolve, reject }: Job, row: Head | undefined): Promise<void> {
   try {
     if (!row) throw new Bug('the event log did not answer for every append')
     const { head, last_position: position } = row
     if (position !== null) return resolve({ outcome: 'appended', revision: head + events.length, position: BigInt(position) })
-    resolve(answerMismatch(expected, head < 0 ? 'none' : head, events, await find(pool, stream, events)))
+    resolve(answerMismatch(expected, head < 0 ? 'none' : head, events, await find(to, stream, events)))
   } catch (error) {
     reject(error)
   }
 }
 
-const FIND = {
-  name: 'find',
-  text: 'select id, revision, position from event_log where stream = $1 and id = any ($2::uuid[])',
-}
+const findIn = (log: string) => ({
+  name: `find ${log}`,
+  text: `select id, revision, position from ${tableOf(log)} where stream = $1 and id = any ($2::uuid[])`,
+})
 
-async function find(pool: Pool, stream: string, events: readonly NewEvent[]): Promise<readonly Found[]> {
+async function find({ pool, log }: To, stream: string, events: readonly NewEvent[]): Promise<readonly Found[]> {
   const { rows } = await pool.query<{ id: string; revision: number; position: string }>({
-    ...FIND,
+    ...findIn(log),
     values: [stream, events.map(({ id }) => id)],
   })
   return rows.map(({ id, revision, position }) => ({ id, revision, position: BigInt(position) }))

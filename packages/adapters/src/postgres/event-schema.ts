@@ -1,45 +1,57 @@
 import type { Views } from '@penstock/ports/views.ts'
-import { sql } from 'kysely'
+import { type Kysely, sql } from 'kysely'
+import { appendOf, type EventLogs, POSITIONS, servicesOf, tableOf } from './event-logs.ts'
+import { migrateOneLog } from './event-schema-one.ts'
+import { splitSteps } from './event-schema-split.ts'
 
 /**
- * Appends take a lock of their own, one after the other, inside one statement; it is released after the commit is
- * flushed and visible. So positions have no gaps, their order is the order of the commits, and whoever sees a position
- * sees all below it (docs/decisions/0010). The statement after the lock has a snapshot that is newer than the lock.
+ * Appends to one log take a lock of their own, one after the other, inside one statement; it is released after the commit
+ * is flushed and visible. So a log's positions are in the order of its commits, and whoever sees one sees all below it
+ * (docs/decisions/0010). The statement after the lock has a snapshot that is newer than the lock.
  *
- * Of `streams` none occurs twice. Events are given as columns; `batches` says to which append each belongs, from 1.
+ * Numbers come from a sequence that all logs share, and are taken under the lock: none occurs in two logs, and a fact that
+ * follows from one of another log has the higher number. A transaction that fails leaves a gap that is never filled.
+ *
+ * It runs with the rights of the tables' owner: a service has none to write the table itself. Of `streams` none occurs
+ * twice. Events are given as columns; `batches` says to which append each belongs, from 1.
  */
-const APPEND = `
-  create function append_to_event_log(
+const appendText = (schema: string, service: string): string => `
+  create function ${schema}.${appendOf(service)}(
     streams text[], firsts integer[], batches integer[], ids uuid[], types text[], datas text[], metas text[]
-  ) returns table (head integer, last_position bigint) language plpgsql as $$
+  ) returns table (head integer, last_position bigint)
+  language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
   declare
     base bigint;
-    grown text;
   begin
-    perform pg_advisory_xact_lock('event_log'::regclass::oid::bigint);
-    select coalesce(max(position), 0) into base from event_log;
+    perform pg_advisory_xact_lock('${schema}.${tableOf(service)}'::regclass::oid::bigint);
+    select coalesce(max(l.position), 0) into base from ${schema}.${tableOf(service)} l;
+    if base > (select s.last_value from ${schema}.${POSITIONS} s) then
+      raise exception 'the sequence ${POSITIONS} is behind the log ${tableOf(service)}'
+        using hint = 'It was restored from an older copy: run select setval(''${POSITIONS}'', (select max(position) from event_log)).';
+    end if;
     return query
       with appends as materialized (
         select a.n, a.stream, a.first,
-          coalesce((select max(l.revision) from event_log l where l.stream = a.stream), -1) as head
+          coalesce((select max(l.revision) from ${schema}.${tableOf(service)} l where l.stream = a.stream), -1) as head
         from unnest(streams, firsts) with ordinality as a (stream, first, n)
-      ), stored as (
-        insert into event_log (position, stream, revision, id, type, data, meta)
-        select base + row_number() over (order by e.n), a.stream,
-          a.first + (row_number() over (partition by e.batch order by e.n))::integer - 1, e.id, e.type, e.data, e.meta
+      ), sorted as materialized (
+        select a.stream, a.first + (row_number() over (partition by e.batch order by e.n))::integer - 1 as revision,
+          e.id, e.type, e.data, e.meta
         from unnest(batches, ids, types, datas, metas) with ordinality as e (batch, id, type, data, meta, n)
         join appends a on a.n = e.batch and a.head = a.first - 1
+        order by e.n
+      ), stored as (
+        insert into ${schema}.${tableOf(service)} (position, stream, revision, id, type, data, meta)
+        select nextval('${schema}.${POSITIONS}'), s.stream, s.revision, s.id, s.type, s.data, s.meta from sorted s
         returning stream, position
       ), lasts as (
         select s.stream, max(s.position) as position from stored s group by s.stream
       )
       select a.head, l.position from appends a left join lasts l on l.stream = a.stream order by a.n;
-    select string_agg(distinct split_part(s, '-', 1), ',') into grown from unnest(streams) s;
-    perform pg_notify('event_log', case when length(grown) < 4000 then grown else '' end);
   end $$`
 
-const TABLE = `
-  create table event_log (
+const tableText = (table: string): string => `
+  create table ${table} (
     position bigint primary key,
     stream text collate "C" not null,
     revision integer not null,
@@ -48,16 +60,29 @@ const TABLE = `
     type text not null,
     data text not null,
     meta text not null,
-    constraint event_log_revision unique (stream, revision),
-    constraint event_log_id unique (id)
+    constraint ${table}_revision unique (stream, revision),
+    constraint ${table}_id unique (id)
   )`
 
-/** The event log's tables, beside the views' or in a database of their own. */
-export const migrateEventLog = (views: Pick<Views, 'migrate'>): Promise<void> =>
-  views.migrate('event_log', [
-    async (db) => {
-      await sql.raw(TABLE).execute(db)
-      await sql.raw('create index event_log_by_category on event_log (category, position)').execute(db)
-      await sql.raw(APPEND).execute(db)
-    },
+/** The tables of all logs, beside the views' or in a database of their own. A database with one log for all is split. */
+export async function migrateEventLogs(views: Pick<Views, 'migrate'>, logs: EventLogs): Promise<void> {
+  await migrateOneLog(views)
+  await views.migrate('event_log positions', [
+    (db) =>
+      sql
+        .raw(`create sequence ${POSITIONS}`)
+        .execute(db)
+        .then(() => undefined),
   ])
+  for (const service of servicesOf(logs)) await views.migrate(`event log of ${service}`, [(db) => createLog(db, service)])
+  await views.migrate('event_log split', splitSteps(logs))
+}
+
+async function createLog(db: Kysely<object>, service: string): Promise<void> {
+  const { rows } = await sql<{ schema: string }>`select quote_ident(current_schema()) as schema`.execute(db)
+  const table = tableOf(service)
+  await sql.raw(tableText(table)).execute(db)
+  await sql.raw(`create index ${table}_by_category on ${table} (category, position)`).execute(db)
+  await sql.raw(appendText(rows[0]?.schema ?? 'public', service)).execute(db)
+  await sql.raw(`revoke all on function ${appendOf(service)} from public`).execute(db)
+}

@@ -6,10 +6,12 @@ import { systemClock } from '../system/clock.ts'
 import { checkDurable } from './durable.ts'
 import { eventAppender } from './event-appender.ts'
 import { eventReader } from './event-reader.ts'
+import type { EventLogs } from './event-logs.ts'
 import { listen } from './notices.ts'
-import { openPool, type PostgresSettings } from './pool.ts'
+import { openPool, type Pool, type PostgresSettings } from './pool.ts'
 
 export type EventStoreOptions = PostgresSettings & {
+  readonly logs: EventLogs
   /** How often followers look without having been told. */
   readonly pollMs?: number
   /** Told whenever a follower could not read on; it tries again by itself. */
@@ -17,11 +19,14 @@ export type EventStoreOptions = PostgresSettings & {
 }
 
 const POLL_MS = 1000
+const CHANNEL = 'event_log'
+/** The server takes 8,000 bytes of a payload. */
+const LONGEST = 4000
 const FIRST_WAIT_MS = 100
 const LONGEST_WAIT_MS = 2000
 
 /**
- * Events in PostgreSQL, for any number of processes. The tables must be there: see `migrateEventLog`.
+ * Events in PostgreSQL, for any number of processes. The tables must be there: see `migrateEventLogs`.
  * @throws Error where the server does not keep what it acknowledges
  */
 export async function postgresEventStore(options: EventStoreOptions): Promise<EventStore> {
@@ -30,8 +35,8 @@ export async function postgresEventStore(options: EventStoreOptions): Promise<Ev
     await pool.end()
     throw error
   })
-  const reader = eventReader(pool)
-  const appender = eventAppender(pool)
+  const reader = eventReader(pool, options.logs)
+  const appender = eventAppender(pool, options.logs, teller(pool))
   const over = new AbortController()
   const following = follows({
     async page(after, max, categories) {
@@ -39,7 +44,7 @@ export async function postgresEventStore(options: EventStoreOptions): Promise<Ev
       return { events, until: events.at(-1)?.position ?? (after === 'start' ? 0n : after) }
     },
   })
-  const notices = listen(options, 'event_log', (grown) => following.wake(grown ? new Set(grown.split(',')) : undefined))
+  const notices = listen(options, CHANNEL, (grown) => following.wake(grown ? new Set(grown.split(',')) : undefined))
   const poll = setInterval(() => following.wake(), options.pollMs ?? POLL_MS)
   poll.unref()
   return openStore(
@@ -56,6 +61,33 @@ export async function postgresEventStore(options: EventStoreOptions): Promise<Ev
     },
     over,
   )
+}
+
+/**
+ * Tells other processes' followers which categories grew. Not in the transaction of the append: the server lets one
+ * transaction that notifies commit at a time, in all its databases. Followers look by themselves for what was not told.
+ */
+function teller(pool: Pool): (categories: readonly string[]) => void {
+  let untold = new Set<string>()
+  let telling = false
+  const tell = async (): Promise<void> => {
+    try {
+      while (untold.size > 0) {
+        const payload = [...untold].join(',')
+        untold = new Set()
+        const values = [payload.length < LONGEST ? payload : '']
+        await pool.query({ name: 'tell', text: `select pg_notify('${CHANNEL}', $1)`, values })
+      }
+    } finally {
+      telling = false
+    }
+  }
+  return (categories) => {
+    for (const category of categories) untold.add(category)
+    if (telling) return
+    telling = true
+    void tell().catch(() => undefined)
+  }
 }
 
 type Follow = (options: FollowOptions) => AsyncIterable<readonly StoredEvent[]>

@@ -4,16 +4,23 @@ import { sqlLimits } from '../sql/limits.ts'
 import { sqlProgress } from '../sql/progress.ts'
 import { sqlRecords } from '../sql/records.ts'
 import { sqlTimers } from '../sql/timers.ts'
-import { migrateEventLog } from './event-schema.ts'
+import type { EventLogs } from './event-logs.ts'
+import { migrateEventLogs } from './event-schema.ts'
+import { migrateReadModels } from './read-models.ts'
 import { serverTime } from './server-time.ts'
 
 /**
  * Brings every table up to date; for the job that runs before the services do. Forward only, and safe when two run at once.
  * @param more the services' own tables: what their projections and the runtime migrate
  */
-export async function migrateAll(views: Views, more: readonly ((views: Views) => Promise<void>)[]): Promise<void> {
-  await migrateEventLog(views)
+export async function migrateAll(
+  views: Views,
+  logs: EventLogs,
+  more: readonly ((views: Views) => Promise<void>)[],
+): Promise<void> {
+  await migrateEventLogs(views, logs)
   for (const make of [sqlProgress, sqlTimers, sqlLimits, sqlRecords]) await make(views)
   await sqlLeases(views, serverTime)
+  await migrateReadModels(views)
   for (const migrate of more) await migrate(views)
 }

@@ -37,10 +37,10 @@ export function listen(settings: PostgresSettings, channel: string, heard: (payl
 
   async function keep(): Promise<void> {
     for (let tries = 0; !over.signal.aborted; tries++) {
-      const since = systemClock.now()
+      const since = systemClock.monotonicMs()
       // What is wrong shows in every statement too; here it is only tried again.
       await once().catch(() => undefined)
-      if (systemClock.now() - since > LONGEST_WAIT_MS) tries = 0
+      if (systemClock.monotonicMs() - since > LONGEST_WAIT_MS) tries = 0
       await systemClock.sleep(Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(tries, 8)), over.signal)
     }
   }
