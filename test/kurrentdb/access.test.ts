@@ -56,6 +56,7 @@ it('by TLS every call has the user and the password of the file, also after it w
   const stranger = aStore(`kurrentdb://localhost:${server.endpoint.port}`)
   await expect(stranger.append('order-2', 'none', [event()])).rejects.toThrow(Fault)
   await expect(stranger.read('order-2')).rejects.toThrow(Fault)
+  await expect(stranger.read('order-2')).rejects.toThrow(/a read of order-2: .*certificate/)
 })
 
 /** After the client is old enough to be replaced. */

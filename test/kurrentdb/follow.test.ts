@@ -121,3 +121,34 @@ it('a checkpoint does not overtake events that nobody has taken yet', async () =
   }
   expect(seen).toEqual(await inOrder(pair))
 })
+
+it('goes on from the start where it had seen nothing yet when its subscription broke', async () => {
+  const pair = await aPair()
+  const { sees } = following(pair.store, ['hold'])
+  const { asked } = pair.server.subscriptions
+  for (let round = 1; round <= 5; round++) {
+    await until('it follows', async () => asked.length === round && pair.server.subscriptions.count() === 1)
+    pair.server.subscriptions.drop()
+  }
+  await until('it follows again', async () => pair.server.subscriptions.count() === 1)
+  expect(new Set(asked)).toEqual(new Set(['start']))
+  await answered(() => pair.store.append('hold-1', 'none', events(2)))
+  await sees(2)
+})
+
+it('an event that only checkpoints go past is found by the sweep', async () => {
+  const pair = await aPair(undefined, { quietMs: 60_000, sweepMs: 50 })
+  const { seen, sees } = following(pair.store, ['hold'])
+  await until('it follows', async () => pair.server.subscriptions.count() === 1)
+  pair.server.faults.untold.add('hold-1')
+  await pair.store.append('hold-1', 'none', events(2))
+  let others = 0
+  await until('it asks anew', async () => {
+    await pair.store.append(`order-${others++}`, 'none', events(100))
+    return pair.server.subscriptions.asked.length > 1
+  })
+  pair.server.faults.untold.clear()
+  pair.server.subscriptions.drop()
+  await sees(2)
+  expect(seen.map(({ stream }) => stream)).toEqual(['hold-1', 'hold-1'])
+})

@@ -20,9 +20,9 @@ export function aStore(url: string, more: Partial<KurrentStoreOptions> = {}): Ev
   return store
 }
 
-export async function aPair(options?: ServerOptions) {
+export async function aPair(options?: ServerOptions, more?: Partial<KurrentStoreOptions>) {
   const server = await aServer(options)
-  return { server, store: aStore(server.url) }
+  return { server, store: aStore(server.url, more) }
 }
 
 export const event = (data = '{}'): NewEvent => ({ id: crypto.randomUUID(), type: 'Happened', data, meta: '{"v":1}' })

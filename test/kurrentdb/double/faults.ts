@@ -5,7 +5,7 @@ import { notLeader } from './messages.ts'
 /** What goes wrong at the server, switched on and off by a test. */
 export type ServerFaults = {
   /** Answers nothing of this kind any more, and breaks nothing off. */
-  silent: Set<'features' | 'append' | 'read' | 'subscribe'>
+  silent: Set<'features' | 'gossip' | 'append' | 'read' | 'subscribe'>
   /** Appends are stored, and then: no answer at all, or the end of the call. */
   lose: 'silently' | 'breaking' | undefined
   /** Calls that need the leader are sent on. */
@@ -18,6 +18,8 @@ export type ServerFaults = {
   batchError: string | undefined
   /** Append answers with no position, as an older server may. */
   positions: boolean
+  /** Streams whose events no subscription tells of: its checkpoints go past them. */
+  untold: Set<string>
   /** A subscription is ended when so many answers wait for its client. */
   mostWaiting: number
 }
@@ -30,6 +32,7 @@ const noFaults = (): ServerFaults => ({
   refuse: undefined,
   batchError: undefined,
   positions: true,
+  untold: new Set(),
   mostWaiting: Number.POSITIVE_INFINITY,
 })
 

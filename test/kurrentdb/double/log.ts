@@ -25,7 +25,11 @@ const NOTHING = new Uint8Array()
  * there, and the same ids at the same revisions are answered as a first success. Between ours it writes events of its
  * own, as a server does: statistics, metadata of streams, links of projections.
  */
-export function serverLog() {
+export function serverLog(
+  before: readonly LogRecord[] = [],
+  /** Told of every batch before it is seen by anybody. */
+  keep: (batch: readonly LogRecord[]) => void = () => undefined,
+) {
   const all: LogRecord[] = []
   const streams = new Map<string, LogRecord[]>()
   const watchers = new Set<() => void>()
@@ -42,10 +46,19 @@ export function serverLog() {
   }
 
   function system(stream: string, type: string, text = '{}'): void {
-    store(stream, { id: crypto.randomUUID(), type, contentType: 'application/json', data: Buffer.from(text), metadata: NOTHING })
+    keep([
+      store(stream, {
+        id: crypto.randomUUID(),
+        type,
+        contentType: 'application/json',
+        data: Buffer.from(text),
+        metadata: NOTHING,
+      }),
+    ])
   }
 
-  system('$settings', '$UserCreated')
+  for (const { stream, ...proposed } of before) store(stream, proposed)
+  if (all.length === 0) system('$settings', '$UserCreated')
   return {
     all: (): readonly LogRecord[] => all,
     stream: (name: string): readonly LogRecord[] | undefined => streams.get(name),
@@ -64,14 +77,12 @@ export function serverLog() {
         const known = events.every(({ id }, index) => past[first + index]?.id === id) ? past[first + last] : undefined
         return known ?? { wrong: { current: past.at(-1)?.revision } }
       }
-      const stored = events.map((event) => store(stream, event))[last]
+      const batch = events.map((event) => store(stream, event))
+      const stored = batch[last]
       if (!stored) throw new Error('an append without events')
+      keep(batch)
       if (++appends % SYSTEM_EVERY === 0) {
-        system('$stats-127.0.0.1', '$statsCollected')
-        system(`$$${stream}`, '$metadata')
-        system('$ce-order', '$>', `${stored.revision}@${stream}`)
-        // A projection of the operator's may link into a stream with a name like ours.
-        system(`order-linked-${appends}`, '$>', `${stored.revision}@${stream}`)
+        writeBetween(system, stream, stored.revision, appends)
       }
       for (const told of watchers) told()
       return stored
@@ -79,3 +90,17 @@ export function serverLog() {
   }
 }
 export type ServerLog = ReturnType<typeof serverLog>
+
+/** What a server writes of its own between our events. */
+function writeBetween(
+  system: (stream: string, type: string, text?: string) => void,
+  stream: string,
+  revision: bigint,
+  appends: number,
+): void {
+  system('$stats-127.0.0.1', '$statsCollected')
+  system(`$$${stream}`, '$metadata')
+  system('$ce-order', '$>', `${revision}@${stream}`)
+  // A projection of the operator's may link into a stream with a name like ours.
+  system(`order-linked-${appends}`, '$>', `${revision}@${stream}`)
+}

@@ -17,18 +17,23 @@ type DoubleOptions = {
   /** That of another node, of which this one is a follower without any lag. */
   readonly log?: ServerLog
   readonly tls?: { readonly key: Buffer; readonly certificate: Buffer }
+  /** Its cluster as it gossips of it; without it, it is alone and leads. */
+  readonly members?: () => readonly Member[]
+  readonly port?: number
 }
+
+export type Member = { readonly port: number; readonly isLeader: boolean; readonly isAlive: boolean }
 
 /**
  * A server that speaks the protocol of KurrentDB, made of the service definitions that the client's package ships:
  * features, gossip, Append, BatchAppend, reads and filtered subscriptions of a node, and its faults.
  */
-export async function kurrentDouble({ batches = true, log = serverLog(), tls }: DoubleOptions = {}) {
+export async function kurrentDouble({ batches = true, log = serverLog(), tls, members, port: wanted = 0 }: DoubleOptions = {}) {
   const node = aNode(log)
   const { faults, calls } = node
   const subscribed = subscriptions(log, faults)
   let server = new Server()
-  let port = 0
+  let port = wanted
 
   async function start(): Promise<void> {
     server = new Server()
@@ -43,7 +48,11 @@ export async function kurrentDouble({ batches = true, log = serverLog(), tls }: 
     })
     server.addService(cluster.GossipService, {
       read(_: unknown, answer: sendUnaryData<InstanceType<typeof gossip.ClusterInfo>>) {
-        answer(faults.leaderless ? failure(status.UNAVAILABLE, 'nobody is elected') : null, alone(port))
+        if (faults.silent.has('gossip')) return
+        answer(
+          faults.leaderless ? failure(status.UNAVAILABLE, 'nobody is elected') : null,
+          clusterInfo(members?.() ?? [{ port, isLeader: true, isAlive: true }]),
+        )
       },
     })
     const credentials = tls
@@ -80,13 +89,16 @@ function offered(batches: boolean) {
   return new supported.SupportedMethods().setMethodsList(methods).setEventStoreServerVersion('26.1.0')
 }
 
-/** A cluster of one, which leads. */
-function alone(port: number) {
+function clusterInfo(members: readonly Member[]) {
   const { MemberInfo, EndPoint, ClusterInfo } = gossip
-  const member = new MemberInfo()
-    .setState(MemberInfo.VNodeState.LEADER)
-    .setIsAlive(true)
-    .setTimeStamp('0')
-    .setHttpEndPoint(new EndPoint().setAddress('127.0.0.1').setPort(port))
-  return new ClusterInfo().setMembersList([member])
+  const { LEADER, FOLLOWER } = MemberInfo.VNodeState
+  return new ClusterInfo().setMembersList(
+    members.map(({ port, isLeader, isAlive }) =>
+      new MemberInfo()
+        .setState(isLeader ? LEADER : FOLLOWER)
+        .setIsAlive(isAlive)
+        .setTimeStamp('0')
+        .setHttpEndPoint(new EndPoint().setAddress('127.0.0.1').setPort(port)),
+    ),
+  )
 }

@@ -1,5 +1,6 @@
 import { type ServerWritableStream, type ServiceError, status } from '@grpc/grpc-js'
 import type { ReadReq, ReadResp } from '@kurrent/kurrentdb-client/generated/kurrentdb/protocols/v1/streams_pb.js'
+import type { ServerFaults } from './faults.ts'
 import type { ServerLog } from './log.ts'
 import { checkpoint, confirmation, failure, filterOf, recordedEvent } from './messages.ts'
 
@@ -9,7 +10,7 @@ const WINDOW = 32
 type Running = { readonly call: ServerWritableStream<ReadReq, ReadResp>; readonly end: () => void }
 
 /** Everybody who follows the whole log: what is there after a position, then what comes, and a checkpoint now and then. */
-export function subscriptions(log: ServerLog, faults: { readonly mostWaiting: number }) {
+export function subscriptions(log: ServerLog, faults: Pick<ServerFaults, 'mostWaiting' | 'untold'>) {
   const running = new Set<Running>()
   const asked: (bigint | 'start')[] = []
 
@@ -21,17 +22,22 @@ export function subscriptions(log: ServerLog, faults: { readonly mostWaiting: nu
     let index = given === undefined ? 0 : log.all().findIndex(({ position }) => position > BigInt(given))
     if (index < 0) index = log.all().length
     let [looked, waiting] = [0, 0]
+    let sentAny = false
 
     function pump(): void {
       for (; index < log.all().length; index++) {
         const record = log.all()[index]
         if (!record) return
-        if (isWanted(record)) {
+        if (isWanted(record) && !faults.untold.has(record.stream)) {
           waiting++
+          sentAny = true
           call.write(recordedEvent(record), () => waiting--)
           if (waiting > faults.mostWaiting) return drop(one, failure(status.ABORTED, 'the consumer is too slow'))
         }
-        if (++looked % every === 0) call.write(checkpoint(record.position))
+        if (++looked % every === 0) {
+          sentAny = true
+          call.write(checkpoint(record.position))
+        }
       }
     }
 
@@ -40,6 +46,8 @@ export function subscriptions(log: ServerLog, faults: { readonly mostWaiting: nu
     call.on('cancelled', () => remove(one))
     call.write(confirmation())
     pump()
+    // EventStoreDB before 24.10.5: caught up, and nothing was sent yet.
+    if (given === undefined && !sentAny) call.write(checkpoint(2n ** 64n - 1n))
   }
 
   function remove(one: Running): void {

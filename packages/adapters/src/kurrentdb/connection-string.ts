@@ -21,24 +21,36 @@ const STANDARD = { discoveryInterval: '100', maxDiscoverAttempts: '10' }
 
 /**
  * What the client takes: a user always with a password, and none of the options that would break it.
- * @returns the credentials beside it: where the client reads, it takes those of the url without decoding them
+ * @param avoided `host:port` of a node that does not answer; it is left out where the url names others
+ * @returns the credentials beside it: where the client reads, it takes those of the url without decoding them; `server`: the hosts, for people
  * @throws Error with what to change; it never shows the password
  */
-export function connectionString({ url, passwordFile }: KurrentSettings): { text: string; credentials?: Credentials } {
+export function connectionString(
+  { url, passwordFile }: KurrentSettings,
+  avoided?: string,
+): { text: string; server: string; credentials?: Credentials } {
   const [scheme, discover = ''] = SCHEME.exec(url) ?? []
   if (scheme === undefined)
     throw new Error('The url of KurrentDB begins with kurrentdb://, kurrentdb+discover:// or the same with esdb.')
   const rest = url.slice(scheme.length)
   const at = rest.split('?', 1)[0]?.lastIndexOf('@') ?? -1
-  const hosts = withStandards(rest.slice(at + 1))
-  if (at < 0 && !passwordFile) return { text: `kurrentdb${discover}://${hosts}` }
+  const hosts = withStandards(without(rest.slice(at + 1), avoided))
+  const server = hosts.split('?', 1)[0] ?? ''
+  if (at < 0 && !passwordFile) return { text: `kurrentdb${discover}://${hosts}`, server }
   const [user = '', ...inUrl] = rest.slice(0, Math.max(at, 0)).split(':')
   if (user === '') throw new Error('A password for KurrentDB needs a user in its url: kurrentdb://user@host:2113.')
   const username = decodeURIComponent(user)
   const password = passwordFile ? readPassword(passwordFile) : decodeURIComponent(inUrl.join(':'))
   if (password === '') throw new Error(`The url of KurrentDB names ${username} without a password, and no file has it.`)
   const encoded = `${encodeURIComponent(username)}:${encodeURIComponent(password)}`
-  return { text: `kurrentdb${discover}://${encoded}@${hosts}`, credentials: { username, password } }
+  return { text: `kurrentdb${discover}://${encoded}@${hosts}`, server, credentials: { username, password } }
+}
+
+/** Of several hosts those that answer: the client gives one that says nothing five seconds, and asks in any order. */
+function without(hosts: string, avoided: string | undefined): string {
+  const [path = '', query] = hosts.split('?', 2)
+  const others = path.split(',').filter((host) => host !== avoided)
+  return `${others.length > 0 ? others.join(',') : path}${query === undefined ? '' : `?${query}`}`
 }
 
 function withStandards(hosts: string): string {

@@ -6,13 +6,21 @@ import {
   START,
   StreamNotFoundError,
   streamNameFilter,
+  UnavailableError,
 } from '@kurrent/kurrentdb-client'
+import { Bug, Fault, must } from '@penstock/kernel/result.ts'
 import type { StoredEvent } from '@penstock/ports/event-store.ts'
 import type { Found } from '../shared/repeat.ts'
+import { systemClock } from '../system/clock.ts'
 import type { Connection } from './connection.ts'
+import { NEVER_GIVEN } from './faults.ts'
 import { isForeign, toStored } from './records.ts'
 
 const PAGE = 500
+/** Of a position, while the start of the log can be read. */
+const REFUSALS = 4
+const REFUSED_WAIT_MS = 250
+const UNHIDE = 'remove $maxCount, $maxAge and $tb from the metadata of this stream; nothing of it is lost before a scavenge'
 const READ = { direction: FORWARDS, requiresLeader: true } as const
 
 export const ofCategories = (categories: readonly string[]): string[] => categories.map((category) => `${category}-`)
@@ -31,6 +39,8 @@ export function eventReader({ call }: Connection) {
         ({ client, reader }) => gather<ResolvedEvent>(client.readStream(stream, { fromRevision, maxCount, ...READ, ...reader })),
         isNoStream,
       ).catch(nothingThere)
+      const first = page[0]?.event?.revision ?? fromRevision
+      must(first === fromRevision, `the server hides events of ${stream} before revision ${first}: ${UNHIDE}`)
       events.push(...page.map(toStored))
       if (page.length < maxCount) break
     }
@@ -47,13 +57,32 @@ export function eventReader({ call }: Connection) {
       const fromPosition = known === 'start' ? START : { commit: known, prepare: known }
       // The filter goes through to the server, though the type of these options does not name it.
       const options: ReadAllOptions & { filter: Filter } = { fromPosition, maxCount, ...READ, filter: filterFor(categories) }
-      const found = await call('a read of the log', ({ client, reader }) => gather(client.readAll({ ...options, ...reader })))
+      const readThere = () => call('a read of the log', ({ client, reader }) => gather(client.readAll({ ...options, ...reader })))
+      const found = known === 'start' ? await readThere() : await fromPlace(readThere)
       const fresh = found.filter(({ event }) => known === 'start' || (event && event.position.commit > known))
       events.push(...fresh.filter((event) => !isForeign(event)).map(toStored))
       known = found.at(-1)?.event?.position.commit ?? known
       if (found.length < maxCount) break
     }
     return events.slice(0, max)
+  }
+
+  /**
+   * Servers before 24.10 say of a position that they never gave out what they also say when they are away. So the start of
+   * the log is read after each of some tries: a server may go and come back between two of them.
+   * @throws Bug where only the position is refused
+   */
+  async function fromPlace<T>(readThere: () => Promise<T>): Promise<T> {
+    const atStart: ReadAllOptions = { fromPosition: START, maxCount: 1, ...READ }
+    for (let refusals = 1; ; refusals++)
+      try {
+        return await readThere()
+      } catch (error) {
+        if (!isUnavailable(error)) throw error
+        await call('a read of the log', ({ client, reader }) => gather(client.readAll({ ...atStart, ...reader })))
+        if (refusals === REFUSALS) throw new Bug(NEVER_GIVEN, { cause: error })
+        await systemClock.sleep(REFUSED_WAIT_MS)
+      }
   }
 
   return {
@@ -67,11 +96,13 @@ export function eventReader({ call }: Connection) {
 }
 export type EventReader = ReturnType<typeof eventReader>
 
-async function gather<E>(found: AsyncIterable<E>): Promise<readonly E[]> {
+export async function gather<E>(found: AsyncIterable<E>): Promise<readonly E[]> {
   const all: E[] = []
   for await (const one of found) all.push(one)
   return all
 }
+
+const isUnavailable = (error: unknown): boolean => error instanceof Fault && error.cause instanceof UnavailableError
 
 const isNoStream = (error: unknown): boolean => error instanceof StreamNotFoundError
 function nothingThere(error: unknown): readonly [] {

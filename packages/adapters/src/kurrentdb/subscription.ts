@@ -1,4 +1,10 @@
-import { type AllStreamResolvedEvent, type KurrentDBClient, START, streamNameFilter } from '@kurrent/kurrentdb-client'
+import {
+  type AllStreamResolvedEvent,
+  type KurrentDBClient,
+  START,
+  type SubscribeToAllOptions,
+  streamNameFilter,
+} from '@kurrent/kurrentdb-client'
 import { Fault } from '@penstock/kernel/result.ts'
 import type { StoredEvent } from '@penstock/ports/event-store.ts'
 import { ofCategories } from './event-reader.ts'
@@ -11,23 +17,25 @@ const MOST = 256
 /** A checkpoint after so many search windows of 32 events. */
 const CHECKPOINT_WINDOWS = 10
 
-/** One subscription of the server's, until it breaks off. It does not come back by itself. */
-export function subscribe(client: KurrentDBClient, categories: readonly string[], after: bigint | 'start') {
+/**
+ * One subscription of the server's, until it breaks off. It does not come back by itself.
+ * @param confirmed told when the server has taken it, which it also does at a position that it refuses afterwards
+ */
+export function subscribe(
+  client: KurrentDBClient,
+  categories: readonly string[],
+  after: bigint | 'start',
+  confirmed: () => void,
+) {
   let wake = (): void => {}
   const ended: unknown[] = []
   const end = (why: unknown): void => {
     ended.push(why)
     wake()
   }
-  const filter = streamNameFilter({
-    prefixes: ofCategories(categories),
-    checkpointInterval: CHECKPOINT_WINDOWS,
-    // Into the line behind the events before it: by itself it would overtake those that nobody has taken yet.
-    checkpointReached: (subscription, { commit }) => void subscription.push({ commitPosition: commit }),
-  })
-  const fromPosition = after === 'start' ? START : { commit: after, prepare: after }
-  const stream = client.subscribeToAll({ fromPosition, filter }, { highWaterMark: MOST })
+  const stream = client.subscribeToAll({ ...wanted(categories, after), requiresLeader: true }, { highWaterMark: MOST })
   stream
+    .on('confirmation', confirmed)
     .on('error', end)
     .on('end', () => end(new Fault('the subscription was ended by the server')))
     .on('close', () => end(new Fault('the subscription was closed')))
@@ -46,6 +54,8 @@ export function subscribe(client: KurrentDBClient, categories: readonly string[]
   }
 
   return {
+    /** Ends the wait for what comes next. */
+    wake: (): void => wake(),
     /**
      * @returns undefined where nothing came for a while
      * @throws what ended it
@@ -75,3 +85,16 @@ export function subscribe(client: KurrentDBClient, categories: readonly string[]
     },
   }
 }
+
+const wanted = (categories: readonly string[], after: bigint | 'start'): SubscribeToAllOptions => ({
+  fromPosition: after === 'start' ? START : { commit: after, prepare: after },
+  filter: streamNameFilter({
+    prefixes: ofCategories(categories),
+    checkpointInterval: CHECKPOINT_WINDOWS,
+    // Into the line behind the events before it: by itself it would overtake those that nobody has taken yet.
+    // EventStoreDB before 24.10.5 (KDB-710) tells a position below zero where it has looked at nothing yet.
+    checkpointReached: (subscription, { commit }) => {
+      if (BigInt.asIntN(64, commit) >= 0n) subscription.push({ commitPosition: commit })
+    },
+  }),
+})
