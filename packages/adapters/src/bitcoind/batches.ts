@@ -17,7 +17,7 @@ type Waiting = Call & {
 /** @param send sends a body of JSON and returns the one that answers it. What fails, fails for all calls of its batch */
 export function batches(
   send: (body: string) => Promise<unknown>,
-  now: () => number = () => performance.now(),
+  monotonicMs: () => number = () => performance.now(),
 ): (call: Call) => Promise<Answer> {
   const line: Waiting[] = []
   let requests = 0
@@ -34,7 +34,7 @@ export function batches(
   }
 
   function sendNext(): void {
-    while (line[0] && now() - line[0].since >= IN_LINE_MS)
+    while (line[0] && monotonicMs() - line[0].since >= IN_LINE_MS)
       line.shift()?.reject(new Fault(`the bitcoin node had no time for a call within ${IN_LINE_MS} ms`))
     if (requests >= MOST_REQUESTS || line.length === 0) return
     requests += 1
@@ -62,7 +62,7 @@ export function batches(
 
   return (call) =>
     new Promise((resolve, reject) => {
-      line.push({ ...call, since: now(), resolve, reject })
+      line.push({ ...call, since: monotonicMs(), resolve, reject })
       sendSoon()
     })
 }

@@ -11,6 +11,8 @@ import { NOT_FOUND, type Rpc, RpcRefusal } from './rpc.ts'
 const POLL_MS = 1000
 /** Two answers about one output that do not fit together are asked for again: a block came in between. */
 const ATTEMPTS = 3
+/** bitcoind reads an index as a signed number of 32 bits (src/rpc/mempool.cpp). */
+const HIGHEST_INDEX = 0x7fff_ffff
 
 /** The chain and the mempool of a bitcoind (24 or newer) or btcd. It needs no index of transactions. */
 export function rpcChain(rpc: Rpc, clock: Clock, { pollMs = POLL_MS }: { readonly pollMs?: number } = {}): Chain {
@@ -24,20 +26,29 @@ export function rpcChain(rpc: Rpc, clock: Clock, { pollMs = POLL_MS }: { readonl
   )
   const places = indexInBlock(rpc)
   const headers = headersOf(rpc)
+  const looks = firstLooks(clock)
   const tip = (): Promise<ChainTip> => rpcTip(rpc, headers)
   return {
     sees: { mempool: true },
     tip,
     async output(text, fromHeight) {
       const outpoint = parseOutpoint(text)
-      if (!outpoint) return undefined
+      // No block has room for so many outputs, and bitcoind refuses to look for one of them.
+      if (!outpoint || outpoint.vout > HIGHEST_INDEX) return undefined
       // Together they cost no more time than one of them, and most outputs need both.
       const [found, spentBy] = await Promise.all([
         rpc<UnspentOutput | null>('gettxout', outpoint.txid, outpoint.vout, false),
         spentInMempool(rpc, outpoint),
       ])
       const output = (await unspent(rpc, { places, headers }, outpoint, found)) ?? (await unconfirmed(rpc, outpoint))
+      if (output?.height === null) looks.keep(outpoint.txid)
       return output ? { outpoint: text, ...output, spentBy } : scan.output(text, fromHeight)
+    },
+    async enteredMempoolAt(text) {
+      const txid = parseOutpoint(text)?.txid
+      if (txid === undefined) return null
+      // bitcoind forgets with the block when a transaction came.
+      return (await mempoolTime(rpc, txid)) ?? looks.of(txid)
     },
     tips: (signal) => changing({ read: tip, pollMs, clock, signal }),
     feeRate: (targetBlocks) => feeRate(rpc, targetBlocks),
@@ -127,6 +138,39 @@ async function spentInMempool(rpc: Rpc, outpoint: Outpoint): Promise<Output['spe
   return spent?.spendingtxid ? { txid: spent.spendingtxid, height: null } : null
 }
 
+/** When transactions were first found in the mempool by us, of the newest. */
+function firstLooks(clock: Clock) {
+  const KEPT = 10_000
+  const at = new Map<string, number>()
+  return {
+    keep(txid: string): void {
+      if (!at.has(txid)) at.set(txid, clock.now())
+      for (const [oldest] of at) if (at.size > KEPT) at.delete(oldest)
+    },
+    of: (txid: string): number | null => at.get(txid) ?? null,
+  }
+}
+
+type MempoolEntry = { readonly time: number }
+
+/** bitcoind tells of one entry; btcd has that call among those that it does not carry out, and lists all. */
+async function mempoolTime(rpc: Rpc, txid: string): Promise<number | undefined> {
+  const SECOND_ENDS_MS = 999
+  const entry = await orNothing(async () => {
+    try {
+      return await rpc<MempoolEntry>('getmempoolentry', txid)
+    } catch (error) {
+      if (!(error instanceof RpcRefusal && isUnknownCall(error))) throw error
+      return (await rpc<Readonly<Record<string, MempoolEntry>>>('getrawmempool', true))[txid]
+    }
+  })
+  return entry && 1000 * entry.time + SECOND_ENDS_MS
+}
+
+/** btcd answers with -1 for calls that it knows by name only (rpcserver.go: ErrRPCUnimplemented). */
+const isUnknownCall = ({ code, message }: RpcRefusal): boolean =>
+  code === -32601 || (code === -1 && /unimplemented/i.test(message))
+
 type IndexInBlock = (height: number, txid: string) => Promise<number | undefined>
 
 /** Where in a block a transaction stands: of each block that was asked for lately the list is kept. */
@@ -159,6 +203,7 @@ async function feeRate(rpc: Rpc, targetBlocks: number): Promise<number> {
 
 const satOf = (bitcoins: number): bigint => BigInt(Math.round(bitcoins * 1e8))
 
+/** Only this code says that there is no such transaction; any other error says nothing about it. */
 async function orNothing<T>(call: () => Promise<T>): Promise<T | undefined> {
   try {
     return await call()

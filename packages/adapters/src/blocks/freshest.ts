@@ -33,12 +33,12 @@ export function freshestChain(source: Chain, node: Chain, clock: Clock): Chain {
 
   /** @returns whether the source has every block that the node told of; one that never told any leaves no other word */
   async function isAbreast(): Promise<boolean> {
-    const patient = clock.now() + (wasBehind ? 0 : CATCH_UP_MS)
+    const patient = clock.monotonicMs() + (wasBehind ? 0 : CATCH_UP_MS)
     for (;;) {
       const [here] = await Promise.all([orNothing(tipOfSource()), orNothing(tipOfNode())])
       wasBehind = (here?.height ?? -1) < nodeHeight
       if (!wasBehind) return true
-      if (!here || clock.now() >= patient) return false
+      if (!here || clock.monotonicMs() >= patient) return false
       await clock.sleep(LOOK_AGAIN_MS)
     }
   }
@@ -82,6 +82,8 @@ export function freshestChain(source: Chain, node: Chain, clock: Clock): Chain {
     sees: source.sees,
     tip,
     output: (outpoint, fromHeight) => outputs(`${fromHeight} ${outpoint}`),
+    // lnd sees no mempool, so there is nobody else to ask.
+    enteredMempoolAt: (outpoint) => within(clock, OUTPUT_MS, source.enteredMempoolAt(outpoint)),
     // The node's own stream of blocks is the first to know.
     tips: (signal) =>
       changing({ read: tip, listen: (knock, ended) => listen(node, knock, ended), pollMs: POLL_MS, clock, signal }),

@@ -4,7 +4,7 @@ import { Fault } from '@penstock/kernel/result.ts'
 import { expect, test, vi } from 'vitest'
 import { blockScan } from './scan.ts'
 
-const clock = { now: () => 0, sleep: () => Promise.resolve() }
+const clock = { now: () => 0, monotonicMs: () => 0, sleep: () => Promise.resolve() }
 const funding: Transaction = { inputs: [{ txid: 'aa'.repeat(32), vout: 0 }], outputs: [{ valueSat: 7n, script: '0020' }] }
 const txid = transactionId(funding)
 const spending: Transaction = { inputs: [{ txid, vout: 0 }], outputs: [{ valueSat: 6n, script: '51' }] }

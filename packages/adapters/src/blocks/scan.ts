@@ -47,7 +47,7 @@ export function blockScan(source: BlockSource, clock: Clock) {
     // The turn that is taken now may have seen the tip before we were asked.
     await turn?.catch(() => undefined)
     for (;;) {
-      const one = watch(watched, text, fromHeight, clock.now())
+      const one = watch(watched, text, fromHeight, clock.monotonicMs())
       if (!one) return undefined
       turn ??= readOne().finally(() => (turn = undefined))
       if (one.next > (await turn)) return toOutput(text, one)
@@ -56,7 +56,7 @@ export function blockScan(source: BlockSource, clock: Clock) {
 
   /** Reads one block at most, the one that is needed most. @returns the tip that all is judged by; beyond all heights: nothing can be said yet */
   async function readOne(): Promise<number> {
-    forget(watched, clock.now() - FORGET_MS)
+    forget(watched, clock.monotonicMs() - FORGET_MS)
     const tip = await source.tipHeight()
     await takeBack(source, known, watched, tip, Math.max(-1, ...known.keys()))
     skipKnown(watched.values(), known)

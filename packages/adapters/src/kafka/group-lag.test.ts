@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
+import { jumpingWall } from '@penstock/ports/jumping-wall.contract.ts'
 import { test } from 'vitest'
 import { systemClock } from '../system/clock.ts'
 import { groupLag } from './group-lag.ts'
 
 function lagAt(start: number) {
   let now = start
-  const lag = groupLag({ ...systemClock, now: () => now })
+  const lag = groupLag({ ...systemClock, now: jumpingWall(() => now), monotonicMs: () => now })
   return { lag, pass: (ms: number) => void (now += ms) }
 }
 const state = (partition: number, low: number, high: number, place: number | undefined) => ({ partition, low, high, place })

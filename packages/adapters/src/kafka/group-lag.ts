@@ -24,7 +24,7 @@ export function groupLag(clock: Clock) {
 
   return {
     note(partitions: readonly PartitionState[]): void {
-      const now = clock.now()
+      const now = clock.monotonicMs()
       const before = standing
       standing = new Map()
       let behind = 0
@@ -38,14 +38,14 @@ export function groupLag(clock: Clock) {
       measured = { at: now, behind }
     },
     /** Messages that are not dealt with; undefined where nobody could measure it of late. */
-    behind: (): number | undefined => (measured && clock.now() - measured.at < FRESH_MS ? measured.behind : undefined),
+    behind: (): number | undefined => (measured && clock.monotonicMs() - measured.at < FRESH_MS ? measured.behind : undefined),
     /**
      * How long the group has been at the same place in a partition in which messages wait, by the longest. It goes on
      * growing while nobody can measure; undefined where nobody could ever.
      */
     standingSeconds(): number | undefined {
       if (!measured) return undefined
-      const now = clock.now()
+      const now = clock.monotonicMs()
       return Math.max(0, ...[...standing.values()].map(({ since }) => (now - since) / 1000))
     },
   }

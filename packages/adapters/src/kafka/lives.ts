@@ -101,12 +101,12 @@ const giveUp = (consumer: Consumer): void => void consumer.disconnect().catch(()
 
 /** Resolves when a consumer has not shown for long that it lives. */
 async function silence(consumer: Consumer, clock: Clock, stop: AbortSignal): Promise<string> {
-  let lastSign = clock.now()
-  const sign = (): void => void (lastSign = clock.now())
+  let lastSign = clock.monotonicMs()
+  const sign = (): void => void (lastSign = clock.monotonicMs())
   consumer.on('consumer.fetch', sign)
   consumer.on('consumer.heartbeat', sign)
   consumer.on('consumer.group_join', sign)
-  while (!stop.aborted && clock.now() - lastSign < SILENCE_MS) await clock.sleep(RESTART_MS, stop)
+  while (!stop.aborted && clock.monotonicMs() - lastSign < SILENCE_MS) await clock.sleep(RESTART_MS, stop)
   return 'silence'
 }
 

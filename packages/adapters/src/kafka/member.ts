@@ -65,7 +65,7 @@ export function member(kafka: Kafka, work: MemberWork, owned: ReturnType<typeof 
       eachBatch,
       handover: { before, after: () => work.release() },
       assigned: (partitions) => owned.assign(partitions),
-      heard: () => void (heardAt = clock.now()),
+      heard: () => void (heardAt = clock.monotonicMs()),
       ended: () => owned.assign([]),
     },
     options,
@@ -79,7 +79,7 @@ export function member(kafka: Kafka, work: MemberWork, owned: ReturnType<typeof 
   }
   void keepProgress(commit, options, over.signal)
   return {
-    partitions: () => (clock.now() - heardAt > options.sessionTimeoutMs ? 0 : owned.count()),
+    partitions: () => (clock.monotonicMs() - heardAt > options.sessionTimeoutMs ? 0 : owned.count()),
     stopIntake: () => void (intake = false),
     async leave() {
       await inTime(clock, over.signal, LEAVE_MS, commit())

@@ -45,12 +45,12 @@ export function publisher(kafka: Kafka, topics: Topics, options: PublisherOption
     /** @throws Fault where the brokers have not confirmed it in time: it may be stored, or come to be */
     async publish(topic: string, messages: readonly BusMessage[]): Promise<void> {
       if (messages.length === 0) return
-      const since = clock.now()
+      const since = clock.monotonicMs()
       const stored = async (): Promise<void> => {
         const partitions = await withinTime(topics.ensure(topic), timeoutMs, clock, `topic ${topic} could not be looked up`)
         await outboxOf(topic).put(messages.map((message) => entryOf(topic, partitions, message)))
       }
-      await notePublished(topic, messages.length, stored, () => (clock.now() - since) / 1000)
+      await notePublished(topic, messages.length, stored, () => (clock.monotonicMs() - since) / 1000)
     },
     async close(): Promise<void> {
       for (const box of outboxes.values()) box.close()

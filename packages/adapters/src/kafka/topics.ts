@@ -125,8 +125,12 @@ function noneIfUnknown(error: unknown): Partitions {
   throw error
 }
 
-/** The client's errors say of themselves whether another try is worth its while. */
-const mayPass = (error: unknown): error is Error => error instanceof Error && 'retriable' in error && error.retriable === true
+/**
+ * The client's errors say of themselves whether another try is worth its while; a broker that has just started answers
+ * "unknown" for what it can do a moment later.
+ */
+const mayPass = (error: unknown): error is Error =>
+  error instanceof Error && (('retriable' in error && error.retriable === true) || ('type' in error && error.type === 'UNKNOWN'))
 
 function configured(topic: string, { partitions, replicas, retentionMs }: TopicSettings) {
   const entries = {

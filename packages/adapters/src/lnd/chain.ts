@@ -31,6 +31,7 @@ export function lndChain(node: Connection): Chain {
     sees: { mempool: false },
     tip,
     output: (outpoint, fromHeight) => scan.output(outpoint, fromHeight),
+    enteredMempoolAt: () => Promise.resolve(null),
     tips: (signal) =>
       changing({ read: tip, listen: (knock, ended) => listen(node, knock, ended), pollMs: POLL_MS, clock, signal }),
     async feeRate(targetBlocks) {
@@ -49,13 +50,13 @@ function lndTip({ ask, clock }: Connection): () => Promise<ChainTip> {
   let told = { hash: '', synced: false, until: 0 }
   return async () => {
     const { current_block_hash: hash, current_block_height: height } = await ask((lnd) => getHeight({ lnd }))
-    const isToldNow = told.hash === hash && told.synced && clock.now() < told.until
+    const isToldNow = told.hash === hash && told.synced && clock.monotonicMs() < told.until
     const [known, synced] = await Promise.all([
       header?.hash === hash ? header : ask((lnd) => getBlockHeader({ lnd, id: hash })).then((one) => headerOf(hash, one.header)),
       isToldNow ? true : ask((lnd) => getWalletInfo({ lnd })).then(({ is_synced_to_chain }) => is_synced_to_chain),
     ])
     header = known
-    if (!isToldNow) told = { hash, synced, until: clock.now() + SYNCED_MS }
+    if (!isToldNow) told = { hash, synced, until: clock.monotonicMs() + SYNCED_MS }
     const { previousHash, time } = header
     return { height, hash, previousHash, time: 1000 * time, synced: told.synced }
   }

@@ -75,6 +75,7 @@ function node() {
   let now = 0
   const clock = {
     now: () => (now += 1000),
+    monotonicMs: () => (now += 1000),
     sleep: () => new Promise<void>((resolve) => setImmediate(resolve)),
   }
   const connection: Connection = {

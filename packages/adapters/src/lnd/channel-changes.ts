@@ -20,8 +20,8 @@ export async function* channelChanges(node: Connection, signal: AbortSignal): As
 
   async function read(): Promise<readonly ChannelChange[] | undefined> {
     const open = await channelStates(node)
-    if (!closed || news.missing(open).length > 0 || clock.now() - closed.at >= CLOSED_MS)
-      closed = { channels: await closedChannels(node), at: clock.now() }
+    if (!closed || news.missing(open).length > 0 || clock.monotonicMs() - closed.at >= CLOSED_MS)
+      closed = { channels: await closedChannels(node), at: clock.monotonicMs() }
     const ended = withHeard(closed.channels, heard)
     const gone = new Set(ended.map(({ outpoint }) => outpoint))
     return news.from(

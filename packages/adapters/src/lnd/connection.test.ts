@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { jumpingWall } from '@penstock/ports/jumping-wall.contract.ts'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { connectLnd } from './connection.ts'
 import { Unreached } from './refusal.ts'
@@ -15,7 +16,7 @@ afterEach(() => rmSync(dir, { recursive: true }))
 /** Nobody answers; a wait is over at once, and the clock is set by hand. */
 function open() {
   const world = { now: 0, sleep: (): Promise<void> => Promise.resolve() }
-  const clock = { now: () => world.now, sleep: () => world.sleep() }
+  const clock = { now: jumpingWall(() => world.now), monotonicMs: () => world.now, sleep: () => world.sleep() }
   const files = { certFile: join(dir, 'tls.cert'), macaroonFile: join(dir, 'macaroon') }
   return { world, connection: connectLnd({ socket: 'localhost:1', ...files }, clock) }
 }

@@ -34,10 +34,10 @@ export function connectLnd({ socket, certFile, macaroonFile }: LndAddress, clock
   // Read each time: lnd makes a new certificate where the old one has lapsed.
   const connect = (): AuthenticatedLnd => authenticatedLndGrpc({ cert: read(certFile), macaroon, socket }).lnd
   let client = connect()
-  let madeAt = clock.now()
+  let madeAt = clock.monotonicMs()
   const renew = (unreached: AuthenticatedLnd): void => {
-    if (unreached !== client || clock.now() - madeAt <= NEW_CLIENT_AFTER_MS) return
-    madeAt = clock.now()
+    if (unreached !== client || clock.monotonicMs() - madeAt <= NEW_CLIENT_AFTER_MS) return
+    madeAt = clock.monotonicMs()
     client = connect()
   }
   return {

@@ -1,3 +1,4 @@
+import { encodePaymentRequest } from '@penstock/bitcoin/bolt11.ts'
 import { paymentHashOf } from '@penstock/bitcoin/hex.ts'
 import type { CancelOutcome, SettleOutcome } from '@penstock/ports/lightning.ts'
 import type { AuthenticatedLnd } from 'lightning'
@@ -154,6 +155,22 @@ test('an invoice that was made before, by a call whose answer was lost, is the s
   await expect(create(NOT_FOUND, exists)).rejects.toThrow(/does not find the invoice/)
   await expect(create(invoice('OPEN'), no('database not open'))).rejects.toThrow(Refusal)
   await expect(create(invoice('OPEN'), GONE)).rejects.toThrow(Unreached)
+})
+
+test('the CLTV delta of an invoice is exactly the one that was asked for', async () => {
+  const request = { paymentHash, amountMsat: 5_000_000n, cltvDelta: 214, expirySeconds: 3600, description: 'inbound liquidity' }
+  const invoiceOf = { network: 'regtest', paymentSecret: 'cd'.repeat(32), createdAt: 1_795_000_000_000 } as const
+  const payment_request = encodePaymentRequest({ ...invoiceOf, ...request }, new Uint8Array(32).fill(1))
+  const { asked, holds } = node({ addHoldInvoice: [{ payment_request }], lookupInvoice: [invoice('OPEN')] })
+  await holds.create(request)
+  expect(asked).toMatchObject([{ addHoldInvoice: { cltv_expiry: 214, value_msat: '5000000' } }, look])
+})
+
+test('a part that was given back is cancelled, and counts neither as held nor as settled', async () => {
+  const [part] = invoice('ACCEPTED').htlcs
+  const htlcs = ['ACCEPTED', 'CANCELED', 'SETTLED'].map((state) => ({ ...part, state }))
+  const found = await node({ lookupInvoice: [{ ...invoice('ACCEPTED'), htlcs }] }).holds.find(paymentHash)
+  expect(found?.htlcs.map(({ state }) => state)).toEqual(['held', 'cancelled', 'settled'])
 })
 
 test('what is held is read page by page; what is open is none of it', async () => {

@@ -1,15 +1,21 @@
 import type { AuthenticatedLnd } from 'lightning'
-import { expect, test } from 'vitest'
+import { jumpingWall } from '@penstock/ports/jumping-wall.contract.ts'
+import { describe, expect, test } from 'vitest'
 import type { Connection } from './connection.ts'
-import { holdExpiryDeltaOf } from './info.ts'
+import { hasTorOf, holdExpiryDeltaOf } from './info.ts'
 import { asFault } from './refusal.ts'
 
-type Answer = (request: object, done: (error: object | null, answer?: object) => void) => void
+type Done = (error: object | null, answer?: object) => void
+type Answer = (request: object, done: Done) => void
 
 const tells =
   (blocks: string): Answer =>
   (_, done) =>
     done(null, { config: { 'invoices.HoldExpiryDelta': blocks } })
+const setting =
+  (value: string): Answer =>
+  (_, done) =>
+    done(null, { config: { 'tor.active': value } })
 const fails =
   (code: number, details: string): Answer =>
   (_, done) =>
@@ -25,11 +31,15 @@ function node(first: Answer) {
   const lnd = { default: { getDebugInfo } } as unknown as AuthenticatedLnd // the one call that is made
   const connection: Connection = {
     // What answers at once is in time.
-    clock: { now: () => world.now, sleep: () => new Promise((resolve) => setImmediate(resolve)) },
+    clock: {
+      now: jumpingWall(() => world.now),
+      monotonicMs: () => world.now,
+      sleep: () => new Promise((resolve) => setImmediate(resolve)),
+    },
     lnd: () => lnd,
     ask: (work) => work(lnd).catch((error: unknown) => Promise.reject(asFault(error))),
   }
-  return { world, delta: holdExpiryDeltaOf(connection) }
+  return { world, connection, delta: holdExpiryDeltaOf(connection) }
 }
 
 test('the setting of the node counts, and is asked for again after minutes or with another version', async () => {
@@ -77,4 +87,44 @@ test('what is wrong with us is no answer', async () => {
     throw new TypeError('a bug')
   }
   await expect(delta('0.20.1')).rejects.toThrow('a bug')
+})
+
+describe('Tor', () => {
+  const info = (uris: readonly string[]): object => ({
+    alias: 'node',
+    best_header_timestamp: '1',
+    block_hash: '00',
+    block_height: 1,
+    chains: [{ chain: 'bitcoin', network: 'mainnet' }],
+    color: '#000000',
+    features: {},
+    identity_pubkey: '02'.padEnd(66, '1'),
+    num_active_channels: 0,
+    num_inactive_channels: 0,
+    num_peers: 0,
+    num_pending_channels: 0,
+    synced_to_chain: true,
+    synced_to_graph: true,
+    uris,
+    version: '0.20.1-beta',
+  })
+  const torOf = (settings: Answer, uris: readonly string[] = []) => {
+    const made = node(settings)
+    const lnd = { default: { getDebugInfo: settings, getInfo: (_: object, done: Done) => done(null, info(uris)) } }
+    return hasTorOf({
+      ...made.connection,
+      ask: (work) => work(lnd as unknown as AuthenticatedLnd).catch((error: unknown) => Promise.reject(asFault(error))),
+    })()
+  }
+  const denied = fails(2, 'permission denied')
+  const uri = `${'02'.padEnd(66, '1')}@${'a2'.repeat(28)}.onion:9735`
+  test.each([
+    ['the setting says so', true, setting('true'), []],
+    ['the setting says no', false, setting('false'), [uri]],
+    ['only its address tells', true, denied, [uri]],
+    ['nothing tells', null, denied, []],
+    ['the node has no answer', null, fails(2, 'waiting to start, RPC services not available'), [uri]],
+  ])('where %s: %s', async (_, expected, settings, uris) => {
+    expect(await torOf(settings, uris)).toBe(expected)
+  })
 })

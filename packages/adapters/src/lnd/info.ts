@@ -48,14 +48,14 @@ const SETTING_MS = 2000
 export function holdExpiryDeltaOf(node: Connection): HoldExpiryDelta {
   let known: { readonly version: string; readonly delta: number | null; readonly askAgainAt: number } | undefined
   return async (version) => {
-    if (known?.version === version && node.clock.now() < known.askAgainAt) return known.delta
+    if (known?.version === version && node.clock.monotonicMs() < known.askAgainAt) return known.delta
     const before = known?.version === version ? known.delta : null
     try {
       const delta = settingOf(await within(node.clock, SETTING_MS, settings(node))) ?? standardOf(version)
-      known = { version, delta, askAgainAt: node.clock.now() + ASK_AGAIN_MS }
+      known = { version, delta, askAgainAt: node.clock.monotonicMs() + ASK_AGAIN_MS }
     } catch (error) {
       if (!(error instanceof Fault)) throw error
-      known = { version, delta: before, askAgainAt: node.clock.now() + RETRY_MS }
+      known = { version, delta: before, askAgainAt: node.clock.monotonicMs() + RETRY_MS }
     }
     return known.delta
   }
@@ -80,8 +80,41 @@ async function settings({ ask }: Connection): Promise<Settings | undefined> {
   }
 }
 
+/**
+ * Whether this node connects through Tor: its own setting, else an .onion address of its own.
+ * @returns null where the node does not tell, as it does not answer or its macaroon does not allow the question
+ */
+export function hasTorOf(node: Connection): () => Promise<boolean | null> {
+  let known: { readonly hasTor: boolean | null; readonly askAgainAt: number } | undefined
+  return async () => {
+    if (known && node.clock.monotonicMs() < known.askAgainAt) return known.hasTor
+    const hasTor = await askForTor(node)
+    known = { hasTor, askAgainAt: node.clock.monotonicMs() + (hasTor === null ? RETRY_MS : ASK_AGAIN_MS) }
+    return hasTor
+  }
+}
+
+async function askForTor(node: Connection): Promise<boolean | null> {
+  try {
+    const told = valueOf(await within(node.clock, SETTING_MS, settings(node)), 'tor.active')
+    if (told !== undefined) return told === 'true'
+    const { uris } = await within(
+      node.clock,
+      SETTING_MS,
+      node.ask((lnd) => getWalletInfo({ lnd })),
+    )
+    return uris?.some((uri) => /\.onion:\d+$/.test(uri)) ? true : null
+  } catch (error) {
+    if (error instanceof Fault) return null
+    throw error
+  }
+}
+
+const valueOf = (settings: Settings | undefined, wanted: string): string | undefined =>
+  Object.entries(settings ?? {}).find(([name]) => name.toLowerCase() === wanted)?.[1]
+
 function settingOf(settings: Settings | undefined): number | undefined {
-  const value = Object.entries(settings ?? {}).find(([name]) => name.toLowerCase() === 'invoices.holdexpirydelta')?.[1]
+  const value = valueOf(settings, 'invoices.holdexpirydelta')
   return value !== undefined && /^\d+$/.test(value) ? Number(value) : undefined
 }
 

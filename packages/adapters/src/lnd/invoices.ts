@@ -44,11 +44,12 @@ export async function toInvoice(peerOf: PeerOf, invoice: GetInvoiceResult): Prom
     amountMsat: BigInt(mtokens),
     state: stateOf(invoice),
     htlcs: await Promise.all(
-      invoice.payments.map(async ({ mtokens: part, timeout, in_channel, is_held, is_confirmed }) => ({
+      invoice.payments.map(async ({ mtokens: part, timeout, in_channel, is_held, is_confirmed, created_at }) => ({
         amountMsat: BigInt(part),
         expiryHeight: timeout,
         peer: await peerOf(in_channel),
         state: is_held ? ('held' as const) : is_confirmed ? ('settled' as const) : ('cancelled' as const),
+        acceptedAt: Date.parse(created_at),
       })),
     ),
   }

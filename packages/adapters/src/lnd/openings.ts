@@ -16,7 +16,8 @@ import { wallet } from './wallet.ts'
  * @throws OpenRefused
  */
 export async function prepareFunding(node: Connection, openings: Openings, request: OpenRequest): Promise<UnpublishedFunding> {
-  if (!(await peers(node).isConnected(request.peer))) throw new OpenRefused('peer-offline', `not connected to ${request.peer}`)
+  if (!(await peers(node, null).isConnected(request.peer)))
+    throw new OpenRefused('peer-offline', `not connected to ${request.peer}`)
   await freeForgotten(node, openings)
   if ((await wallet(node).confirmedSat()) < request.capacitySat)
     throw new OpenRefused('insufficient-funds', `the wallet has too few confirmed coins for ${request.capacitySat} sat`)

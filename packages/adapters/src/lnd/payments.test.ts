@@ -21,7 +21,7 @@ const request = encodePaymentRequest(
 const TRACK_MS = 2500
 
 /** An lnd that knows no payment and says so after a while, and what it was asked to send. */
-function node() {
+function node(afterwards?: (stream: EventEmitter) => void) {
   let now = 0
   const sent: unknown[] = []
   const call = (answer: (stream: EventEmitter) => void) => {
@@ -33,14 +33,15 @@ function node() {
     trackPaymentV2: () =>
       call((stream) => {
         now += TRACK_MS
-        stream.emit('error', { code: 5, details: "payment isn't initiated" })
+        if (afterwards && sent.length > 0) afterwards(stream)
+        else stream.emit('error', { code: 5, details: "payment isn't initiated" })
       }),
     sendPaymentV2: (asked: unknown) => {
       sent.push(asked)
-      return call((stream) => stream.emit('error', { code: 2, details: 'the test ends here' }))
+      return call((stream) => stream.emit('error', { code: 2, details: 'payment request must contain a payment address' }))
     },
   }
-  const clock = { now: () => now, sleep: () => new Promise<void>(() => undefined) }
+  const clock = { now: () => now, monotonicMs: () => now, sleep: () => new Promise<void>(() => undefined) }
   // Only what a payment calls is there.
   const connection = {
     clock,
@@ -59,6 +60,104 @@ test('the look takes its time: what was to be paid before its end is not sent af
 
 test('what is in time after the look is sent', async () => {
   const { sent, pay } = node()
-  await expect(pay(TRACK_MS)).rejects.toThrow('the test ends here')
+  await pay(TRACK_MS)
   expect(sent).toHaveLength(1)
+})
+
+test('what lnd refuses and says it never began has failed', async () => {
+  expect(await node().pay(TRACK_MS)).toEqual({ state: 'failed', reason: 'refused' })
+})
+
+test('what lnd refuses and does not say that it never began is no failure', async () => {
+  const { pay } = node((stream) => stream.emit('error', { code: 2, details: 'the database is locked' }))
+  await expect(pay(TRACK_MS)).rejects.toThrow('the database is locked')
+})
+
+/** A payment of one part, as lnd shows it in that state; what a failed one failed for. */
+const shown = (status: 'IN_FLIGHT' | 'SUCCEEDED' | 'FAILED', failure_reason = 'FAILURE_REASON_NONE') => ({
+  creation_time_ns: '1795000000000000000',
+  failure_reason,
+  fee_msat: '7',
+  htlcs: [
+    {
+      attempt_time_ns: '1795000000000000000',
+      preimage: Buffer.alloc(32, 9),
+      resolve_time_ns: status === 'IN_FLIGHT' ? '0' : '1795000001000000000',
+      route: {
+        hops: [
+          {
+            amt_to_forward_msat: '4000000',
+            chan_id: `${(4n << 40n) + (1n << 16n)}`,
+            expiry: 400,
+            fee_msat: '7',
+            pub_key: `02${'22'.repeat(32)}`,
+            tlv_payload: true,
+          },
+        ],
+        total_amt_msat: '4000007',
+        total_fees_msat: '7',
+        total_time_lock: 400,
+      },
+      status,
+    },
+  ],
+  payment_hash: 'ab'.repeat(32),
+  payment_index: '1',
+  payment_preimage: '09'.repeat(32),
+  payment_request: '',
+  status,
+  value_msat: '4000000',
+  value_sat: '4000',
+})
+
+type Shown = ReturnType<typeof shown>
+/** An lnd that shows these payments at one look after the other, and then `sends` what it is asked to send. */
+async function paidAt(looks: readonly (Shown | undefined)[], sends: Shown = shown('SUCCEEDED')) {
+  const left = [...looks]
+  const sent: { readonly fee_limit_msat?: string }[] = []
+  const telling = (payment: Shown | undefined) => {
+    const stream = Object.assign(new EventEmitter(), { cancel: () => undefined })
+    const none = { code: 5, details: "payment isn't initiated" }
+    setImmediate(() => (payment ? stream.emit('data', payment) : stream.emit('error', none)))
+    return stream
+  }
+  const router = {
+    trackPaymentV2: () => telling(left.shift()),
+    sendPaymentV2: (asked: { readonly fee_limit_msat?: string }) => {
+      sent.push(asked)
+      return telling(sends)
+    },
+  }
+  const clock = { now: () => 0, monotonicMs: () => 0, sleep: () => new Promise<void>(() => undefined) }
+  // Only what a payment calls is there.
+  const connection = { clock, lnd: () => ({ router }) } as unknown as Connection
+  const node = payments(connection, () => Promise.reject(new Fault('not asked')))
+  return { outcome: await node.pay(request, { maxFeeMsat: 1234n, timeoutMs: 60_000, notAfter: 0 }), sent }
+}
+const succeeded = { state: 'succeeded', preimage: '09'.repeat(32), feeMsat: 7n } as const
+
+test('what is in flight is followed to its end and not sent again', async () => {
+  expect(await paidAt([shown('IN_FLIGHT'), shown('SUCCEEDED')])).toEqual({ outcome: succeeded, sent: [] })
+})
+
+test('what succeeded before is not sent again', async () => {
+  expect(await paidAt([shown('SUCCEEDED')])).toEqual({ outcome: succeeded, sent: [] })
+})
+
+test('lnd is told the fee limit with each payment that is sent', async () => {
+  for (const before of [undefined, shown('FAILED', 'FAILURE_REASON_NO_ROUTE')]) {
+    const { outcome, sent } = await paidAt([before])
+    expect(outcome).toEqual(succeeded)
+    expect(sent).toMatchObject([{ fee_limit_msat: '1234' }])
+  }
+})
+
+test.each([
+  ['INCORRECT_PAYMENT_DETAILS', 'rejected-by-destination'],
+  ['INSUFFICIENT_BALANCE', 'insufficient-balance'],
+  ['TIMEOUT', 'timeout'],
+  ['NO_ROUTE', 'no-route'],
+])('lnd reports FAILURE_REASON_%s: the payment has failed with %s', async (failure, reason) => {
+  const { outcome } = await paidAt([undefined], shown('FAILED', `FAILURE_REASON_${failure}`))
+  expect(outcome).toEqual({ state: 'failed', reason })
 })

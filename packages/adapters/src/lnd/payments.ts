@@ -45,10 +45,15 @@ async function pay(node: Connection, request: string, { maxFeeMsat, timeoutMs, n
     if (!(error instanceof Refusal)) throw error
     // Another call of ours has just sent it.
     if (/payment is in transition|already (exists|paid)/.test(error.said)) return follow(node, paymentHash, timeoutMs)
-    if (/expired/.test(error.said)) return { state: 'failed', reason: 'invoice-expired' }
-    if (/insufficient/.test(error.said)) return { state: 'failed', reason: 'insufficient-balance' }
-    throw error
+    // A refusal is a failure only where lnd says that it never began this payment.
+    const begun = await find(node, paymentHash)
+    return begun ?? { state: 'failed', reason: reasonOfRefusal(error.said) }
   }
+}
+
+function reasonOfRefusal(said: string): PaymentFailure {
+  if (/expired/.test(said)) return 'invoice-expired'
+  return /insufficient/.test(said) ? 'insufficient-balance' : 'refused'
 }
 
 async function find(node: Connection, paymentHash: string): Promise<PaymentState | undefined> {

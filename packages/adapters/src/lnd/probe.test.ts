@@ -57,7 +57,11 @@ test('a probe that is kept is found behind any number of newer payments, of thos
   }
   const lnd = { default: { listPayments } } as unknown as AuthenticatedLnd // the one call that is made
   const node: Connection = {
-    clock: { now: () => Date.parse('2026-01-15'), sleep: () => Promise.reject(new Error('it waits')) },
+    clock: {
+      now: () => Date.parse('2026-01-15'),
+      monotonicMs: () => Date.parse('2026-01-15'),
+      sleep: () => Promise.reject(new Error('it waits')),
+    },
     lnd: () => lnd,
     ask: (work) => work(lnd),
   }
@@ -74,7 +78,7 @@ test('of probes that begin together, none is sent by a list from before it was a
   }
   const lnd = { default: { listPayments } } as unknown as AuthenticatedLnd // the one call that is answered
   const node: Connection = {
-    clock: { now: () => 0, sleep: () => Promise.reject(new Error('it waits')) },
+    clock: { now: () => 0, monotonicMs: () => 0, sleep: () => Promise.reject(new Error('it waits')) },
     lnd: () => lnd,
     ask: (work) => work(lnd),
   }
@@ -122,7 +126,7 @@ async function failedBy(failure_source_index: number, code: string) {
     router: { sendToRouteV2, resetMissionControl },
   } as unknown as AuthenticatedLnd
   const ask: Connection['ask'] = (work) => work(lnd).catch((error: unknown) => Promise.reject(asFault(error)))
-  const clock = { now: () => 0, sleep: () => Promise.reject(new Error('it waits')) }
+  const clock = { now: () => 0, monotonicMs: () => 0, sleep: () => Promise.reject(new Error('it waits')) }
   return { outcome: await probing({ clock, lnd: () => lnd, ask })(request), last }
 }
 

@@ -74,8 +74,10 @@ export function mortal({ name, schedule, faults }: Born, { skewMs = 0, leastSlee
     // Most calls are quick, so that the few that are not are overtaken by many.
     return draws.chance(0.03) ? draws.between(0, 50) : draws.between(0, 2)
   }
+  // Its wall clock may be off; its monotonic one begins with its life, and no other process's says the same.
+  const bornAt = schedule.now()
   const clock = virtualClock(
-    () => schedule.now() + skewMs,
+    { now: () => schedule.now() + skewMs, monotonicMs: () => schedule.now() - bornAt },
     (ms, action, label = 'wake') => living.later(Math.max(ms, leastSleepMs), action, label),
   )
   const isDoomed = typeof diesAt === 'function' ? diesAt : doom(diesAt === undefined ? [] : [diesAt])

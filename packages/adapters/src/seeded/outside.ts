@@ -22,13 +22,13 @@ export const lightningFor = (process: Mortal, node: Lightning): Lightning => ({
     pay: payThrough(process, node.payments),
   },
   channels: {
-    ...throughCalls(process, 'lightning.channels', node.channels, ASK, ['prepare', 'publish', 'abandon', 'bumpFee']),
+    ...throughCalls(process, 'lightning.channels', node.channels, ASK, ['prepare', 'publish', 'abandon', 'bumpFee', 'close']),
     changes: (signal) => streamTo(process, 'lightning.channels.changes', signal, (end) => node.channels.changes(end), WATCH),
   },
 })
 
 /**
- * An instant of the process's clock is another one of the world's, to which a node looks. Only the sender looks at it: what
+ * A reading of the process's monotonic clock is another one of the world's, to which a node looks. Only the sender looks at it: what
  * comes late was sent in time.
  */
 const payThrough =
@@ -36,7 +36,7 @@ const payThrough =
   (request, { notAfter, ...options }) => {
     const { clock, world, call } = process
     const inWorldTime = (lateMs: number) =>
-      notAfter === undefined ? {} : { notAfter: notAfter - clock.now() + world.now() + lateMs }
+      notAfter === undefined ? {} : { notAfter: notAfter - clock.monotonicMs() + world.clock.monotonicMs() + lateMs }
     return call('lightning.payments.pay', (lateMs) => payments.pay(request, { ...options, ...inWorldTime(lateMs) }), ACT)
   }
 

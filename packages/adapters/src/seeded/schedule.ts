@@ -106,7 +106,7 @@ export function schedule(seed: string | number, { startAt = START_AT, mostSteps 
     random: draws,
     now: () => now,
     later,
-    clock: virtualClock(() => now, later),
+    clock: virtualClock({ now: () => now, monotonicMs: () => now - startAt }, later),
     run,
     steps: () => steps,
     trace: ran.hash,
@@ -115,9 +115,14 @@ export function schedule(seed: string | number, { startAt = START_AT, mostSteps 
 }
 
 /** @param later how its sleepers are woken */
-export function virtualClock(now: () => number, later: Schedule['later'], label = 'wake'): Clock {
+export function virtualClock(
+  { now, monotonicMs }: Pick<Clock, 'now' | 'monotonicMs'>,
+  later: Schedule['later'],
+  label = 'wake',
+): Clock {
   return {
     now,
+    monotonicMs,
     sleep: (ms, signal) =>
       new Promise((resolve) => {
         if (signal?.aborted) return resolve()

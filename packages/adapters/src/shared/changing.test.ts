@@ -3,9 +3,9 @@ import { expect, test } from 'vitest'
 import { changing } from './changing.ts'
 
 /** Polls at once, so that nobody waits. */
-const clock = { now: () => 0, sleep: () => new Promise<void>((resolve) => setImmediate(resolve)) }
+const clock = { now: () => 0, monotonicMs: () => 0, sleep: () => new Promise<void>((resolve) => setImmediate(resolve)) }
 /** Never polls. */
-const still = { now: () => 0, sleep: () => new Promise<void>(() => undefined) }
+const still = { now: () => 0, monotonicMs: () => 0, sleep: () => new Promise<void>(() => undefined) }
 
 test('gives the present state, then each change once, and ends with the signal', async () => {
   const states: (string | undefined)[] = [undefined, 'open', 'open', 'held', 'held', 'settled']

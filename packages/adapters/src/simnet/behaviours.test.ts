@@ -5,7 +5,7 @@ import { type Scratch, scratchSimnet } from './scratch.ts'
 
 /** How long callers were made to wait; nobody really waits here. */
 const slept: number[] = []
-const clock = { now: () => Date.now(), sleep: async (ms: number) => void slept.push(ms) }
+const clock = { now: () => Date.now(), monotonicMs: () => Date.now(), sleep: async (ms: number) => void slept.push(ms) }
 
 let scratch: Scratch
 beforeEach(() => {

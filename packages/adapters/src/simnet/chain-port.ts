@@ -18,6 +18,7 @@ export function chainOf(net: Net): Chain {
     sees: { mempool: true },
     tip: async () => ({ ...tipOf(net), synced: true }),
     output: async (outpoint) => findOutput(net, outpoint),
+    enteredMempoolAt: async (outpoint) => enteredAt(net, outpoint),
     tips: (signal) => tips(net, signal),
     feeRate: async (targetBlocks) => Math.max(1, feeFloor(net)) * (targetBlocks <= 2 ? 2 : 1),
   }
@@ -45,6 +46,12 @@ function findOutput(net: Net, text: string): Output | undefined {
   )
 }
 
+function enteredAt(net: Net, text: string): number | null {
+  const txid = parseOutpoint(text)?.txid
+  const row = txid && net.get<{ entered_at: bigint | null }>('SELECT entered_at FROM txs WHERE txid = ?', txid)
+  return row ? toNumber(row.entered_at) : null
+}
+
 function tips(net: Net, signal: AbortSignal): AsyncGenerator<ChainTip> {
   let last = ''
   return net.watch('tip', signal, () => {
@@ -55,4 +62,4 @@ function tips(net: Net, signal: AbortSignal): AsyncGenerator<ChainTip> {
   })
 }
 
-const toNumber = (height: bigint | null): number | null => (height === null ? null : Number(height))
+const toNumber = (value: bigint | null): number | null => (value === null ? null : Number(value))

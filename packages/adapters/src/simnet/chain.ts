@@ -103,12 +103,13 @@ function insert(
 ): void {
   const raw = serialiseTransaction(transaction)
   net.run(
-    'INSERT INTO txs (txid, raw, fee_sat, vsize, is_coinbase) VALUES (?, ?, ?, ?, ?)',
+    'INSERT INTO txs (txid, raw, fee_sat, vsize, is_coinbase, entered_at) VALUES (?, ?, ?, ?, ?, ?)',
     txid,
     raw,
     feeSat,
     vsize,
     isCoinbase ? 1 : 0,
+    net.clock.now(),
   )
   transaction.outputs.forEach(({ valueSat, script }, vout) => {
     const owner =

@@ -1,6 +1,7 @@
 import { formatShortChannelId } from '@penstock/bitcoin/outpoint.ts'
 import { walletScript } from '@penstock/bitcoin/script.ts'
 import type { Transaction } from '@penstock/bitcoin/transaction.ts'
+import { Fault } from '@penstock/kernel/result.ts'
 import type { OwnChannel } from '@penstock/ports/lightning.ts'
 import { acceptTransaction } from './chain.ts'
 import type { Net } from './store.ts'
@@ -180,6 +181,18 @@ export function closeChannel(net: Net, outpoint: string, { by, force, feeSat }: 
   const paidSat = channel.capacity_sat - outputs.reduce((sum, { valueSat }) => sum + valueSat, 0n)
   const vsize = channel.is_taproot === 1n ? TAPROOT_CLOSE_VBYTES : CLOSE_VBYTES
   return acceptTransaction(net, transaction, { feeSat: paidSat, vsize })
+}
+
+const CLOSE_FEE_SAT = 200n
+
+/** As a node ends its own: with the other end where that is there, else by force. @throws Fault where it cannot be ended now */
+export function closeOwnChannel(net: Net, node: string, outpoint: string): void {
+  const listed = listChannels(net, node).find((one) => one.outpoint === outpoint)
+  const channel = findChannel(net, outpoint)
+  if (!listed || !channel || listed.state === 'closing') return
+  if (listed.state === 'pending') throw new Fault(`the channel ${outpoint} is not open yet`)
+  if (channel.held_msat > 0n || channel.slots > 0n) throw new Fault(`payments are under way in ${outpoint}`)
+  closeChannel(net, outpoint, { by: node, force: listed.state === 'inactive', feeSat: CLOSE_FEE_SAT })
 }
 
 const walletScriptOf = (net: Net, pubkey: string): string =>

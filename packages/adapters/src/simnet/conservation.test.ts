@@ -9,7 +9,7 @@ import type { Simnet } from './simnet.ts'
 
 const BTC = 100_000_000n
 /** Nobody waits for a node that is offline. */
-const clock = { now: () => Date.now(), sleep: async () => {} }
+const clock = { now: () => Date.now(), monotonicMs: () => Date.now(), sleep: async () => {} }
 const nodes = (['market', 'buyer', 'seller', 'spare'] as const).map((role) => ({ alias: role, role, walletSat: BTC }))
 
 const alias = fc.constantFrom(...nodes.map((node) => node.alias))

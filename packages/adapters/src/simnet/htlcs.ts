@@ -9,7 +9,7 @@ export function lockHtlcs(net: Net, paymentHash: string, payer: string, hops: re
   hops.forEach(({ channel, sender, receiver, amountMsat, expiryHeight }, index) => {
     move(net, channel.outpoint, sender, -amountMsat, amountMsat)
     net.run(
-      "INSERT INTO htlcs (payment_hash, payer, outpoint, sender, receiver, amount_msat, expiry_height, is_last, state) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'held')",
+      "INSERT INTO htlcs (payment_hash, payer, outpoint, sender, receiver, amount_msat, expiry_height, is_last, accepted_at, state) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'held')",
       paymentHash,
       payer,
       channel.outpoint,
@@ -18,6 +18,7 @@ export function lockHtlcs(net: Net, paymentHash: string, payer: string, hops: re
       amountMsat,
       expiryHeight,
       index === hops.length - 1 ? 1 : 0,
+      net.clock.now(),
     )
   })
 }

@@ -148,11 +148,12 @@ type HtlcRow = {
   sender: string
   state: Htlc['state']
   waits_since: bigint | null
+  accepted_at: bigint | null
 }
 
 function toInvoice(net: Net, row: InvoiceRow): Invoice {
   const htlcs = net.all<HtlcRow>(
-    'SELECT amount_msat, expiry_height, sender, state, waits_since FROM htlcs WHERE payment_hash = ? AND receiver = ? AND is_last = 1 ORDER BY id',
+    'SELECT amount_msat, expiry_height, sender, state, waits_since, accepted_at FROM htlcs WHERE payment_hash = ? AND receiver = ? AND is_last = 1 ORDER BY id',
     row.payment_hash,
     row.node,
   )
@@ -161,12 +162,13 @@ function toInvoice(net: Net, row: InvoiceRow): Invoice {
     request: row.request,
     amountMsat: row.amount_msat,
     state: row.state,
-    htlcs: htlcs.map(({ amount_msat, expiry_height, sender, state, waits_since }) => ({
+    htlcs: htlcs.map(({ amount_msat, expiry_height, sender, state, waits_since, accepted_at }) => ({
       amountMsat: amount_msat,
       expiryHeight: Number(expiry_height),
       peer: sender,
       // As its node has it: what becomes of it on the chain is written in no invoice. A part that went back stays so.
       state: row.state === 'open' || waits_since !== null ? state : row.state,
+      acceptedAt: accepted_at === null ? null : Number(accepted_at),
     })),
   }
 }

@@ -4,7 +4,7 @@ import { recover, sign } from '@penstock/bitcoin/message-signature.ts'
 import type { Channels, Invoice, Lightning, OwnChannel, Payments, PaymentState } from '@penstock/ports/lightning.ts'
 import { channelChanges } from './channel-changes.ts'
 import { heightOf } from './chain.ts'
-import { listChannels } from './channels.ts'
+import { closeOwnChannel, listChannels } from './channels.ts'
 import { closedChannels } from './closed-channels.ts'
 import { abandonFunding, bumpFunding, prepareFunding, publishFunding } from './funding.ts'
 import { announcedAddresses, channelsBetween, graphChannel, probe, probesReleased } from './graph.ts'
@@ -100,6 +100,7 @@ const channelCalls = (net: Net, alias: string, ask: Ask, look: Ask): Channels =>
   publish: (funding) => ask((node) => publishFunding(net, node, funding)),
   abandon: ({ outpoint }) => ask((node) => abandonFunding(net, node, outpoint)),
   bumpFee: (outpoint, feeRate) => ask((node) => bumpFunding(net, node, outpoint, feeRate)),
+  close: (outpoint) => ask((node) => closeOwnChannel(net, node.pubkey, outpoint)),
 })
 
 /** @throws Fault after a while where the node answers nothing, at once where the network is closed */

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type Scratch, scratchSimnet } from './scratch.ts'
 
 let now = 1_790_000_000_000
-const clock = { now: () => now, sleep: async () => {} }
+const clock = { now: () => now, monotonicMs: () => now, sleep: async () => {} }
 const preimage = '11'.repeat(32)
 const paymentHash = paymentHashOf(preimage)
 
@@ -85,7 +85,13 @@ describe('payments', () => {
     expect(control().pay('buyer', request, { amountMsat: sentMsat })).toEqual({ state, payment_hash: paymentHash })
     const invoice = await market().holds.find(paymentHash)
     expect(invoice?.state).toBe(state === 'FAILED' ? 'open' : 'held')
-    const htlc = { amountMsat: sentMsat, expiryHeight: (await chain().tip()).height + 147, peer: pubkey('buyer'), state: 'held' }
+    const htlc = {
+      amountMsat: sentMsat,
+      expiryHeight: (await chain().tip()).height + 147,
+      peer: pubkey('buyer'),
+      state: 'held',
+      acceptedAt: invoice?.htlcs[0]?.acceptedAt,
+    }
     expect(invoice?.htlcs).toEqual(state === 'FAILED' ? [] : [htlc])
   })
 

@@ -11,7 +11,11 @@ let scratch: Scratch
 let clock: ReturnType<typeof skipping>
 beforeEach(() => {
   // Nothing wakes a sleeper but what the test puts the clock forward by.
-  clock = skipping({ now: () => 1_790_000_000_000, sleep: (_, signal) => untilAborted(signal) })
+  clock = skipping({
+    now: () => 1_790_000_000_000,
+    monotonicMs: () => 1_790_000_000_000,
+    sleep: (_, signal) => untilAborted(signal),
+  })
   scratch = scratchSimnet({ clock })
 })
 afterEach(() => scratch.drop())

@@ -46,7 +46,7 @@ CREATE TABLE IF NOT EXISTS peers (a TEXT NOT NULL, b TEXT NOT NULL, PRIMARY KEY 
 CREATE TABLE IF NOT EXISTS blocks (height INTEGER PRIMARY KEY, hash TEXT NOT NULL, previous_hash TEXT NOT NULL, time INTEGER NOT NULL) STRICT;
 CREATE TABLE IF NOT EXISTS txs (
   seq INTEGER PRIMARY KEY, txid TEXT NOT NULL UNIQUE, raw TEXT NOT NULL, fee_sat INTEGER NOT NULL, vsize INTEGER NOT NULL,
-  is_coinbase INTEGER NOT NULL, height INTEGER, tx_index INTEGER
+  is_coinbase INTEGER NOT NULL, height INTEGER, tx_index INTEGER, entered_at INTEGER
 ) STRICT;
 CREATE INDEX IF NOT EXISTS txs_by_height ON txs (height, tx_index);
 CREATE INDEX IF NOT EXISTS txs_in_mempool ON txs (seq) WHERE height IS NULL;
@@ -102,7 +102,7 @@ CREATE INDEX IF NOT EXISTS payments_by_hash ON payments (payment_hash);
 CREATE TABLE IF NOT EXISTS htlcs (
   id INTEGER PRIMARY KEY, payment_hash TEXT NOT NULL, payer TEXT NOT NULL, outpoint TEXT NOT NULL, sender TEXT NOT NULL,
   receiver TEXT NOT NULL, amount_msat INTEGER NOT NULL, expiry_height INTEGER NOT NULL, is_last INTEGER NOT NULL,
-  state TEXT NOT NULL CHECK (state IN ('held', 'settled', 'cancelled')), waits_since INTEGER
+  state TEXT NOT NULL CHECK (state IN ('held', 'settled', 'cancelled')), waits_since INTEGER, accepted_at INTEGER
 ) STRICT;
 CREATE INDEX IF NOT EXISTS htlcs_by_payment ON htlcs (payment_hash, payer);
 CREATE INDEX IF NOT EXISTS htlcs_held ON htlcs (expiry_height) WHERE state = 'held';
@@ -136,6 +136,9 @@ function bringUpToDate(db: DatabaseSync): void {
   // In an older network nobody waits for a funding that was given up, or for the rest of a payment.
   addColumn(db, 'channels', 'pending_until', 'INTEGER')
   addColumn(db, 'htlcs', 'waits_since', 'INTEGER')
+  // Nor does anybody know when its transactions and payments came.
+  addColumn(db, 'htlcs', 'accepted_at', 'INTEGER')
+  addColumn(db, 'txs', 'entered_at', 'INTEGER')
   const isOlder = addColumn(db, 'outputs', 'is_confirmed', 'INTEGER NOT NULL DEFAULT 0')
   db.exec(SCHEMA)
   // The triggers of the schema count them.

@@ -4,15 +4,16 @@ import type { Clock } from '@penstock/ports/clock.ts'
 export function skipping(base: Clock): Clock & { readonly putForward: (ms: number) => void } {
   let aheadMs = 0
   let skipped = new AbortController()
-  const now = (): number => base.now() + aheadMs
+  const monotonicMs = (): number => base.monotonicMs() + aheadMs
   return {
-    now,
+    now: () => base.now() + aheadMs,
+    monotonicMs,
     sleep: async (ms, signal) => {
-      const until = now() + ms
+      const until = monotonicMs() + ms
       do {
         const woken = signal ? AbortSignal.any([signal, skipped.signal]) : skipped.signal
-        await base.sleep(Math.max(0, until - now()), woken)
-      } while (signal?.aborted !== true && now() < until)
+        await base.sleep(Math.max(0, until - monotonicMs()), woken)
+      } while (signal?.aborted !== true && monotonicMs() < until)
     },
     putForward: (ms) => {
       aheadMs += ms

@@ -22,6 +22,7 @@ export async function sqlLimits(views: Views): Promise<Limits> {
       if (++hits % SWEEP_EVERY === 0) await db.deleteFrom('limit_hits').where('expires_at', '<', now).execute()
       return db.transaction().execute((trx) => count(trx, key, limit, windowMs, now))
     },
+    takeBack: (key, at) => db.transaction().execute((trx) => takeBack(trx, key, at)),
     async touch(key, now) {
       await db
         .insertInto('last_seen')
@@ -55,6 +56,24 @@ async function count(db: Kysely<LimitTables>, key: string, limit: number, window
     .where('key', '=', key)
     .execute()
   return { allowed: true, remaining: limit - counting.length }
+}
+
+async function takeBack(db: Kysely<LimitTables>, key: string, at: number): Promise<void> {
+  // The write takes the row's lock before it is read, as in `count`.
+  const row = await db
+    .updateTable('limit_hits')
+    .set((row) => ({ hits: row.ref('hits') }))
+    .where('key', '=', key)
+    .returning('hits')
+    .executeTakeFirst()
+  const stored = row ? (JSON.parse(row.hits) as number[]) : [] // written by `count`
+  const place = stored.indexOf(at)
+  if (place < 0) return
+  await db
+    .updateTable('limit_hits')
+    .set({ hits: JSON.stringify(stored.toSpliced(place, 1)) })
+    .where('key', '=', key)
+    .execute()
 }
 
 async function createTables(db: Views['db']): Promise<void> {

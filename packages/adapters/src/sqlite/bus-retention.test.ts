@@ -18,7 +18,7 @@ describe('retention', () => {
     await log.close()
     await rm(folder, { recursive: true })
   })
-  const clock = { now: () => now, sleep: (ms: number) => pause(ms) }
+  const clock = { now: () => now, monotonicMs: () => now, sleep: (ms: number) => pause(ms) }
   const open = () => sqliteBus(log, { clock, keepMs: 1000, maxAgeMs: 5000, sweepEveryMs: 5 })
   const kept = (): number => Number(log.db.prepare('select count(*) as count from messages').get()?.['count'])
   const messages = (count: number) =>

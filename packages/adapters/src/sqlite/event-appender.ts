@@ -1,3 +1,4 @@
+import { must } from '@penstock/kernel/result.ts'
 import { type Appended, categoryOf, type ExpectedRevision, type NewEvent } from '@penstock/ports/event-store.ts'
 import { answerMismatch, checkBatch, firstRevision } from '../shared/repeat.ts'
 import { batchInsert } from './batch-insert.ts'
@@ -48,8 +49,9 @@ export function eventAppender(log: MarketLog, reader: EventReader) {
       const actual = head ? head.revision : 'none'
       if (actual !== expected) return answerMismatch(expected, actual, events, found(stream, events))
       const category = categoryOf(stream)
-      const streamId = head?.id ?? heads.create(stream, category)
       const before = lastPosition ?? reader.lastPosition()
+      must(Number.isSafeInteger(before + events.length), 'the log has no positions left; run "penstock audit verify"')
+      const streamId = head?.id ?? heads.create(stream, category)
       let revision = firstRevision(expected) - 1
       let position = before
       for (const { id, type, data, meta } of events) rows.add(++position, streamId, ++revision, id, type, data, meta)

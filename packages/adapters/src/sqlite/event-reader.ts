@@ -24,8 +24,15 @@ export function eventReader(db: DatabaseSync) {
     where e.position > ? and e.position <= ? and s.category in (select value from json_each(?)) order by e.position limit ?`)
   const nextSegment = db.prepare(`select min(segment) as segment from segments
     where segment >= ? and category in (select value from json_each(?))`)
-  const last = db.prepare('select max(position) as position from events')
+  const next = db.prepare('select min(position) as position from events where position > ? and position <= ?')
+  // An event beyond that was written by somebody else: no number here could name its place.
+  const last = db.prepare(`select max(position) as position from events where position <= ${Number.MAX_SAFE_INTEGER}`)
   const lastPosition = (): number => Number(last.get()?.['position'] ?? 0)
+  /** By the index: positions may lie any number of empty segments apart. */
+  const segmentAfter = (after: number, end: number): number | undefined => {
+    const position = next.get(after, end)?.['position']
+    return typeof position === 'number' ? segmentOf(position) : undefined
+  }
 
   return {
     lastPosition,
@@ -51,7 +58,7 @@ export function eventReader(db: DatabaseSync) {
       // Read first: whatever another process adds from here on is left for the next step.
       const end = lastPosition()
       const wanted = categories && JSON.stringify(categories)
-      const segment = wanted === undefined ? segmentOf(after + 1) : nextSegment.get(segmentOf(after + 1), wanted)?.['segment']
+      const segment = wanted === undefined ? segmentAfter(after, end) : nextSegment.get(segmentOf(after + 1), wanted)?.['segment']
       if (typeof segment !== 'number' || after >= end) return { events: [], until: Math.max(after, end), done: true }
       const from = Math.max(after, segment * 2 ** SEGMENT_BITS - 1)
       const to = Math.min(end, (segment + 1) * 2 ** SEGMENT_BITS - 1)
@@ -65,10 +72,14 @@ export function eventReader(db: DatabaseSync) {
 
 const storedEvent = (row: Row, stream: string): StoredEvent => ({
   stream,
-  revision: Number(row['revision']),
+  revision: numberOf(row['revision']),
   position: BigInt(Number(row['position'])),
-  id: String(row['id']),
-  type: String(row['type']),
-  data: String(row['data']),
-  meta: String(row['meta']),
+  id: textOf(row['id']),
+  type: textOf(row['type']),
+  data: textOf(row['data']),
+  meta: textOf(row['meta']),
 })
+
+/** SQLite keeps any type in any column. A value of another type is no revision, and no text that a hash covers. */
+const numberOf = (value: SQLOutputValue | undefined): number => (typeof value === 'number' ? value : Number.NaN)
+const textOf = (value: SQLOutputValue | undefined): string => (typeof value === 'string' ? value : '')

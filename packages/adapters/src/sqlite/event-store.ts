@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Fault } from '@penstock/kernel/result.ts'
 import { categoryOf, type EventStore, type StoredEvent } from '@penstock/ports/event-store.ts'
 import { follows } from '../shared/follows.ts'
+import { unlessDamaged } from './damage.ts'
 import { eventAppender } from './event-appender.ts'
 import { type EventReader, eventReader, type Scan } from './event-reader.ts'
 import { createTables } from './event-tables.ts'
@@ -44,7 +45,7 @@ export function sqliteEventStore(log: MarketLog): EventStore {
       }),
     async read(stream, from = 0, max = Number.MAX_SAFE_INTEGER) {
       checkOpen()
-      return appender.endsBefore(stream, from) ? [] : reader.read(stream, from, max)
+      return appender.endsBefore(stream, from) ? [] : unlessDamaged(() => reader.read(stream, from, max))
     },
     async readAll(after, max, categories) {
       checkOpen()
@@ -75,7 +76,7 @@ const scanner =
   async (after: bigint | 'start', max: number, categories?: readonly string[]): Promise<Scan> => {
     let from = after === 'start' ? 0 : Number(after)
     for (;;) {
-      const step = reader.scan(from, max, categories)
+      const step = unlessDamaged(() => reader.scan(from, max, categories))
       if (step.events.length > 0 || step.done) return step
       from = step.until
       await nextTurn()

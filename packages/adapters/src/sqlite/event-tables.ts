@@ -27,6 +27,12 @@ export function createTables({ db, readOnly }: Pick<MarketLog, 'db' | 'readOnly'
   db.exec('insert or ignore into indexed (id, position) values (0, 0)')
 }
 
+/** Whether the file has tables of events: without them nothing can be asked of it. */
+export const hasEvents = (db: DatabaseSync): boolean =>
+  EVENT_TABLES.every(
+    (name) => db.prepare("select 1 from sqlite_schema where type = 'table' and name = ?").get(name) !== undefined,
+  )
+
 /**
  * The definitions of the events' tables and of all that belongs to them, and every view and trigger of the file, each as
  * a line. The rules that readers rely on (one id for a name, one event for a revision) are rules of these definitions.

@@ -2,6 +2,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { Fault } from '@penstock/kernel/result.ts'
 import { keepCheckpointed } from './checkpoint.ts'
 import { groupCommit } from './group-commit.ts'
+import { openForReading } from './read-only.ts'
 
 /** The database file that event store and bus share, with its one writer. */
 export type MarketLog = {
@@ -111,8 +112,8 @@ function noticeOthers(db: DatabaseSync): { wrote(): boolean; areAhead(): boolean
  * group commit writes few of them and a single append not much more than it must.
  */
 function openDatabase(path: string, readOnly: boolean): DatabaseSync {
-  const db = new DatabaseSync(path, { readOnly, timeout: 5000 })
-  if (readOnly) return db
+  if (readOnly) return openForReading(path)
+  const db = new DatabaseSync(path, { timeout: 5000 })
   db.exec(`
     pragma page_size = 8192;
     pragma journal_mode = wal;

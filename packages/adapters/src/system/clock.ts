@@ -6,6 +6,7 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1
 /** The machine's own clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
+  monotonicMs: () => Math.floor(performance.now()),
   sleep: (ms, signal) =>
     new Promise((resolve) => {
       if (signal?.aborted) return resolve()

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import { Fault } from '@penstock/kernel/result.ts'
 import type { Chain, ChainTip } from '@penstock/ports/chain.ts'
 import type { Clock } from '@penstock/ports/clock.ts'
-import type { ChannelChange, Invoice, Lightning } from '@penstock/ports/lightning.ts'
+import type { ChannelChange, Invoice, Lightning, Payments } from '@penstock/ports/lightning.ts'
 import type { SimControl } from '../control.ts'
 import { type Answer, CALLS, decode, encode, type Part, type StreamCall, valueOf } from './wire.ts'
 
@@ -36,7 +36,7 @@ export function remoteSimnet(url: string, clock: Clock): RemoteSimnet {
         ...callsOf<Omit<Lightning['holds'], 'changes'>>('holds', alias),
         changes: (paymentHash, signal) => lasting<Invoice>(url, { stream: 'changes', node: alias, paymentHash }, clock, signal),
       },
-      payments: callsOf('payments', alias),
+      payments: limited(callsOf('payments', alias), clock),
       messages: callsOf('messages', alias),
       peers: callsOf('peers', alias),
       graph: callsOf('graph', alias),
@@ -54,6 +54,18 @@ export function remoteSimnet(url: string, clock: Clock): RemoteSimnet {
     control: callsOf('control'),
   }
 }
+
+/** Past by every clock. */
+const LONG_AGO_MS = Number.MIN_SAFE_INTEGER
+
+/** The time limit is a reading of our own clock, which says nothing to the other process: it is looked at before the call. */
+const limited = (payments: Payments, clock: Clock): Payments => ({
+  ...payments,
+  pay(request, { notAfter, ...options }) {
+    const isTooLate = notAfter !== undefined && clock.monotonicMs() > notAfter
+    return payments.pay(request, { ...options, ...(isTooLate && { notAfter: LONG_AGO_MS }) })
+  },
+})
 
 const post = (url: string, path: string, body: object, signal?: AbortSignal): Promise<Response> =>
   fetch(`${url}${path}`, { method: 'POST', body: encode(body), ...(signal && { signal }) })

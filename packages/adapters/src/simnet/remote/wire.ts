@@ -10,9 +10,9 @@ export const CALLS = {
   messages: ['sign', 'recover'],
   peers: ['connect', 'isConnected', 'addresses'],
   graph: ['channel', 'between', 'probe'],
-  channels: ['list', 'closed', 'prepare', 'publish', 'abandon', 'bumpFee'],
+  channels: ['list', 'closed', 'prepare', 'publish', 'abandon', 'bumpFee', 'close'],
   wallet: ['confirmedSat', 'inboundSat', 'localSat'],
-  chain: ['tip', 'output', 'feeRate'],
+  chain: ['tip', 'output', 'enteredMempoolAt', 'feeRate'],
   control: [
     'nodes',
     'pay',
