@@ -1,4 +1,5 @@
 import { REORG_BLOCKS } from '@penstock/bitcoin/channel-proof.ts'
+import { seenBlocksOf } from '@penstock/bitcoin/naming-window.ts'
 import type { ChannelCommand, ChannelFact } from '@penstock/contracts/channel.ts'
 import type { Attestation } from '@penstock/contracts/shapes.ts'
 import { accept, type Decider, type Decision, type Refusal } from '@penstock/kernel/decider.ts'
@@ -16,8 +17,6 @@ export type ChannelDecided = Enriched<
 type Data<Type extends ChannelDecided['type']> = Extract<ChannelDecided, { readonly type: Type }>['data']
 type Decided = Decision<ChannelFact, Refusal>
 
-/** Without a mempool a transaction shows with its first confirmation only, however early it was sent. */
-const LEAST_SEEN_BLOCKS_WITHOUT_MEMPOOL = 36
 // A look changes a status a few times at most; more would be a circle.
 const MOST_FACTS = 20
 
@@ -47,8 +46,7 @@ function decide(channel: Channel, { type, data }: ChannelDecided): Decided {
 
 /** The order says which outpoint counts; once its lease began or it let go, there is nothing more to say. */
 function watchOutpoint(channel: Channel, data: Data<'WatchOutpoint'>): Decided {
-  const { height, seesMempool, attestation, fundingSeenBlocks, ...named } = data
-  const seenBlocks = seesMempool ? fundingSeenBlocks : Math.max(fundingSeenBlocks, LEAST_SEEN_BLOCKS_WITHOUT_MEMPOOL)
+  const { height, seesMempool, attestation, fundingSeenBlocks, seenBefore, ...named } = data
   const { status } = channel
   if (status === 'LEASED' || status === 'ENDED' || status === 'STOPPED' || isKnown(watchOf(channel), named)) return accept()
   const started: ChannelFact = {
@@ -57,7 +55,7 @@ function watchOutpoint(channel: Channel, data: Data<'WatchOutpoint'>): Decided {
     data: {
       ...named,
       fromHeight: Math.max(0, Math.min(named.terms.heldAtHeight, height) - REORG_BLOCKS),
-      seenBefore: height + seenBlocks,
+      seenBefore: seenBefore ?? ownWindow(channel, named.attempt, height + seenBlocksOf(fundingSeenBlocks, seesMempool)),
       confirmedBefore: height + named.fundingConfirmsWithinBlocks,
     },
   }
@@ -65,6 +63,10 @@ function watchOutpoint(channel: Channel, data: Data<'WatchOutpoint'>): Decided {
   const { outpoint, naming } = named
   return accept<ChannelFact>(started, { type: 'AttestationKept', v: 2, data: { outpoint, attestation, naming } })
 }
+
+/** Where the order does not tell it: from the first naming of the attempt that this watch knows of. */
+const ownWindow = (channel: Channel, attempt: number, end: number): number =>
+  channel.status === 'WATCHING' && channel.watch.attempt === attempt ? Math.min(channel.seenBefore, end) : end
 
 /** It is watched already, or came late: the order has named another since. Who does not count is believed. */
 const isKnown = (watch: Watch | null, { outpoint, naming }: Pick<Watch, 'outpoint' | 'naming'>): boolean =>

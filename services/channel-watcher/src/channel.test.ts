@@ -62,7 +62,11 @@ describe('an outpoint to watch', () => {
       seenBefore: 108,
       confirmedBefore: 110,
     })
-    for (const history of [[started], [started, seen], opened, [started, lost], [started, seen, wrong], [started, seen, missing]])
+    // Nothing was seen of the first one, so its window stays in force.
+    given(channelDecider, started)
+      .when(watch({ outpoint: other, height: 102, naming: 2 }))
+      .then({ ...again, data: { ...again.data, seenBefore: 106 } } as typeof again) // the same fact, sooner
+    for (const history of [[started, seen], opened, [started, lost], [started, seen, wrong], [started, seen, missing]])
       given(channelDecider, ...history)
         .when(watch({ outpoint: other, height: 102, naming: 2 }))
         .then(again)

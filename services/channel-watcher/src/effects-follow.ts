@@ -62,7 +62,7 @@ async function follow(context: Context, signal: AbortSignal): Promise<void> {
   }
   const later = (ids: readonly string[]): void => {
     const come = ids.filter((id) => !dueSince.has(id))
-    for (const id of come) dueSince.set(id, clock.now())
+    for (const id of come) dueSince.set(id, clock.monotonicMs())
     leases.add(come)
   }
   const resting = restingLeases(clock, signal, later)
@@ -75,7 +75,7 @@ async function follow(context: Context, signal: AbortSignal): Promise<void> {
   const leases = lanes(LEASES_SIDE_BY_SIDE, async (id) => {
     await idleWithin(
       (ms, over) => clock.sleep(ms, over),
-      (dueSince.get(id) ?? 0) + LEASES_WAIT_MS - clock.now(),
+      (dueSince.get(id) ?? 0) + LEASES_WAIT_MS - clock.monotonicMs(),
       [looks, probes],
       signal,
     )

@@ -47,6 +47,7 @@ function watcher({ slowOutput = false, alone = always, slowLeases = 0 } = {}) {
       // Time passes when told: until then time-outs stay far away.
       clock: {
         now: () => now,
+        monotonicMs: () => now,
         sleep: (ms: number, signal?: AbortSignal) =>
           new Promise<void>((resolve) => {
             sleepers.add({ until: now + ms, end: resolve })
@@ -206,6 +207,7 @@ function replicas() {
   let now = 0
   const clock = {
     now: () => now,
+    monotonicMs: () => now,
     sleep: (ms: number) => new Promise<void>((resolve) => setImmediate(() => resolve(void (now += ms)))),
   }
   let holder: { readonly owner: string; readonly until: number } | undefined

@@ -34,7 +34,7 @@ function clockOf() {
       ends.push(resolve)
       signal?.addEventListener('abort', () => resolve())
     })
-  return { ends, clock: { now: () => 0, sleep } }
+  return { ends, clock: { now: () => 0, monotonicMs: () => 0, sleep } }
 }
 
 test('idle are those who have nothing in hand, nor what came of it meanwhile', async () => {

@@ -142,7 +142,7 @@ function agrees({ state }: Run, evidence: EvidenceData, added: readonly ChannelF
   const verdict = judge({ ...terms, capacitySat: 1_000_000n }, toEvidence(evidence), { lastHeight: false })
   for (const fact of added) {
     if (fact.type === 'FundingLost') expect(output?.height ?? null).toBeNull()
-    if (fact.type === 'ChannelWrong') expect(verdict.verdict).toBe('wrong')
+    if (fact.type === 'ChannelWrong') expect(verdict.verdict).toBe(fact.data.code === 'spent' ? 'spent' : 'wrong')
     if (fact.type === 'LeaseEnded' && fact.data.early)
       expect(output === null || output.height === null || output.spentBy !== null).toBe(true)
   }

@@ -111,8 +111,9 @@ function proven({ isProven, watch }: Confirmed, { outpoint, evidence }: Look): N
 
 function wrong({ terms, naming }: Watch, { outpoint, evidence }: Look): Next {
   const verdict = judge(terms, toEvidence(evidence), { lastHeight: false })
-  if (verdict.verdict !== 'wrong') return null
-  const { reason: code, sentence: reason } = verdict
+  if (verdict.verdict !== 'wrong' && verdict.verdict !== 'spent') return null
+  const { sentence: reason } = verdict
+  const code = verdict.verdict === 'spent' ? 'spent' : verdict.reason
   return { type: 'ChannelWrong', v: 2, data: { outpoint, code, reason, tipHeight: evidence.tipHeight, naming } }
 }
 

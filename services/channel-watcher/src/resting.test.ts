@@ -7,6 +7,7 @@ function clockOf() {
   const sleepers: { readonly until: number; readonly wake: () => void }[] = []
   return {
     now: () => now,
+    monotonicMs: () => now,
     sleep: (ms: number) => new Promise<void>((wake) => sleepers.push({ until: now + ms, wake })),
     async pass(ms: number) {
       now += ms

@@ -3,7 +3,8 @@ const LEASES_AT_A_TIME = 500
 /** Blocks that come faster than this, as on a regression test network, are no reason to look at what is at rest. */
 const REST_MS = 5000
 
-type Time = { readonly now: () => number; readonly sleep: (ms: number, signal: AbortSignal) => Promise<void> }
+type Time = { readonly monotonicMs: () => number; readonly sleep: (ms: number, signal: AbortSignal) => Promise<void> }
+/** Instants are those of the monotonic clock. */
 type Rest = { readonly lookedAt: number; readonly endsAtHeight: number }
 
 /** Leases that go their way: looked at now and then where there are new blocks, and at once when their last one is there. */
@@ -27,7 +28,7 @@ export function restingLeases(clock: Time, signal: AbortSignal, due: (ids: reado
   function tell(): void {
     if (signal.aborted) return
     const unlooked = [...leases].filter(([, { lookedAt }]) => lookedAt < block.at)
-    const restedAt = clock.now() - REST_MS
+    const restedAt = clock.monotonicMs() - REST_MS
     const isDue = ({ lookedAt, endsAtHeight }: Rest): boolean => lookedAt <= restedAt || block.height >= endsAtHeight
     const ids = unlooked.filter(([, rest]) => isDue(rest)).map(([id]) => id)
     due(ids.slice(0, LEASES_AT_A_TIME))
@@ -47,7 +48,7 @@ export function restingLeases(clock: Time, signal: AbortSignal, due: (ids: reado
   return {
     keep(id, endsAtHeight) {
       leases.delete(id)
-      leases.set(id, { lookedAt: clock.now(), endsAtHeight })
+      leases.set(id, { lookedAt: clock.monotonicMs(), endsAtHeight })
     },
     wake: (id) => void leases.delete(id),
     has: (id) => leases.has(id),
@@ -55,7 +56,7 @@ export function restingLeases(clock: Time, signal: AbortSignal, due: (ids: reado
       for (const id of leases.keys()) if (!ids.has(id)) leases.delete(id)
     },
     see(height) {
-      block = { height, at: clock.now() }
+      block = { height, at: clock.monotonicMs() }
       tell()
     },
   }

@@ -33,6 +33,7 @@ function world() {
     chain: { feeRate: async () => 1 },
     clock: {
       now: () => now,
+      monotonicMs: () => now,
       sleep: async (ms: number) => {
         now += ms
         for (const [at, act] of whenNow.splice(0)) {
@@ -46,6 +47,7 @@ function world() {
       touch,
       lastSeen: async (key: string) => seen.get(key),
       hit: async () => ({ allowed: true as const, remaining: 1 }),
+      takeBack: async () => undefined,
     },
     config: readConfig({}),
     log: openLog('silent'),
@@ -214,11 +216,15 @@ test('a search whose book is behind takes the next candidate', async () => {
 test('what became of an order reaches the seller of its attempt', async () => {
   const { decide, publish, all } = await market(['5000000', '5000000'])
   await decide(find(orderIs(1)))
-  const fact = (type: string, data: object) => publish(order.category, orderIs(1), { type, v: 1, data }, 0)
+  const fact = (type: string, data: object, v = 1) => publish(order.category, orderIs(1), { type, v, data }, 0)
   await fact('AttemptFailed', { attempt: 1, reason: 'no outpoint', blamed: true })
   await decide(ask(matchContract, orderIs(1), 'ReleaseMatch', { attempt: 1, question: 1, reason: 'replaced' }))
   await decide(find(orderIs(1), 2, [uuid(1)]))
-  await fact('InvalidChannelOpening', { attempt: 2, reason: 'too small', lastHeight: false })
+  const invalid = { attempt: 2, reason: 'too small', lastHeight: false }
+  // Somebody spent the output: it may have been the buyer.
+  await fact('InvalidChannelOpening', { ...invalid, blamed: false }, 2)
+  expect(all.filter((event) => event.fact.type === 'OutcomeRecorded')).toHaveLength(1)
+  await fact('InvalidChannelOpening', { ...invalid, blamed: true }, 2)
   const outcomes = all
     .filter((event) => event.fact.type === 'OutcomeRecorded')
     .map(({ aggregateId, fact: { data } }) => [aggregateId, data])
@@ -271,6 +277,15 @@ test('after a start everybody has a window, and a repeated attestation keeps nob
   for (const ms of [10_000, 20_000, 30_000]) later(ms, () => attest(1, '50000000', at))
   await runJobs(36_000)
   expect(types('seller', seller)).toEqual(['SellerAppeared', 'SellerFellSilent'])
+})
+
+test('a wall clock that is set ahead by an hour after a start silences nobody before its window is over', async () => {
+  const { attest, later, ports, runJobs, types } = await market(['5000000'])
+  const { now } = ports.clock
+  ports.clock.now = () => now() + 3_600_000
+  for (const ms of [9000, 18_000, 27_000]) later(ms, () => attest(1))
+  await runJobs(36_000)
+  expect(types('seller', pubkeyOf(secret(1)))).toEqual(['SellerAppeared'])
 })
 
 test('a heartbeat that somebody else signed keeps nobody alive and changes nothing', async () => {

@@ -87,9 +87,9 @@ const ofOrders = [
   on(order, 'SellerFailedToSendSwap', ({ attempt }, { aggregateId }) => [
     ask(matchContract, aggregateId, 'NoteOutcome', { attempt, outcome: 'failed-to-send' }),
   ]),
-  on(order, 'InvalidChannelOpening', ({ attempt }, { aggregateId }) => [
-    ask(matchContract, aggregateId, 'NoteOutcome', { attempt, outcome: 'invalid' }),
-  ]),
+  on(order, 'InvalidChannelOpening', ({ attempt, blamed }, { aggregateId }) =>
+    blamed ? [ask(matchContract, aggregateId, 'NoteOutcome', { attempt, outcome: 'invalid' })] : [],
+  ),
   on(order, 'MonitoringFinished', ({ attempt, early, closedBy }, { aggregateId }) =>
     early && closedBy !== 'seller'
       ? []

@@ -21,6 +21,13 @@ const move = (attempts: readonly Attempt[], number: number, event: AttemptEvent)
 const moveThose = (attempts: readonly Attempt[], statuses: readonly AttemptStatus[], event: AttemptEvent): readonly Attempt[] =>
   attempts.map((attempt) => (statuses.includes(attempt.status) ? moved(attempt, event) : attempt))
 
+/** The first window stays in force, however often another outpoint is named. */
+const named = (attempt: Attempt, { outpoint, window }: Extract<OrderFact, { type: 'OutpointNamed' }>['data']): Attempt => ({
+  ...attempt,
+  outpoints: attempt.outpoints.includes(outpoint) ? attempt.outpoints : [...attempt.outpoints, outpoint],
+  window: attempt.window ?? window ?? null,
+})
+
 /** What a fact of the order means to its attempts. */
 export function evolveAttempts(attempts: readonly Attempt[], { type, data }: OrderFact): readonly Attempt[] {
   switch (type) {
@@ -28,7 +35,7 @@ export function evolveAttempts(attempts: readonly Attempt[], { type, data }: Ord
       const { attempt: number, candidate } = data
       return [
         ...moveThose(attempts, ['failed'], 'Replaced'),
-        { number, candidate, status: 'accepted', openBefore: null, rereserved: 0 },
+        { number, candidate, status: 'accepted', openBefore: null, rereserved: 0, outpoints: [], window: null },
       ]
     }
     case 'OpeningAsked':
@@ -36,8 +43,11 @@ export function evolveAttempts(attempts: readonly Attempt[], { type, data }: Ord
         attempt.number === data.attempt ? { ...attempt, openBefore: data.openBefore } : attempt,
       )
     case 'AttemptFailed':
-    case 'OutpointNamed':
       return move(attempts, data.attempt, type)
+    case 'OutpointNamed':
+      return move(attempts, data.attempt, type).map((attempt) =>
+        attempt.number === data.attempt ? named(attempt, data) : attempt,
+      )
     case 'LateOutpointOffered':
       return attempts.map((attempt) =>
         attempt.number === data.attempt ? { ...attempt, rereserved: attempt.rereserved + 1 } : attempt,

@@ -74,13 +74,13 @@ export function lost(order: Placed, data: DataOf<'RecordFundingLost'>): OrderDec
 }
 
 export function wrong(order: Placed, data: DataOf<'RecordChannelWrong'>): OrderDecision {
-  const { reason } = data
+  const { reason, blamed } = data
   if (!isOfThisWatch(order, data)) return accept()
   if (isFailed(order)) return accept(...watchIsOver(order))
   if (isSettling(order)) return accept(...late(order, 'channel-wrong', reason), ...watchIsOver(order))
   return order.closing
     ? accept(...watchIsOver(order))
-    : accept(...watchIsOver(order), release(order, 'INVALID_CHANNEL_OPENING', reason, true))
+    : accept(...watchIsOver(order), release(order, 'INVALID_CHANNEL_OPENING', reason, blamed))
 }
 
 export function leaseEnded(order: Placed, { outpoint, early, closedBy }: DataOf<'RecordLeaseEnded'>): OrderDecision {

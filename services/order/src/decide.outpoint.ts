@@ -1,5 +1,6 @@
 import type { OrderFact } from '@penstock/contracts/order.ts'
-import { normaliseOutpoint } from '@penstock/bitcoin/outpoint.ts'
+import { MOST_NAMINGS, type NamingWindow } from '@penstock/bitcoin/naming-window.ts'
+import { fundingOutpointFault, normaliseOutpoint } from '@penstock/bitcoin/outpoint.ts'
 import type { Attestation } from '@penstock/contracts/shapes.ts'
 import { accept, refuse } from '@penstock/kernel/decider.ts'
 import { wrongAttestation } from './attestation.ts'
@@ -10,6 +11,7 @@ import { closing, ended, notFound, notNow } from './refusal.ts'
 import {
   type Attempt,
   attemptBy,
+  attemptOf,
   isEnded,
   isSeller,
   isSettling,
@@ -27,8 +29,9 @@ type Naming = DataOf<'NameOutpoint'>
 /** A seller names its funding outpoint: once settlement has noted it, it counts, and only then the seller is answered. */
 export function nameOutpoint(order: Placed, data: Naming): OrderDecision {
   if (!isSeller(order, data.by)) return notFound()
-  const outpoint = normaliseOutpoint(data.outpoint)
-  if (outpoint === undefined) return refuse('MALFORMED', 'transaction must be in <txid>:<vout> format')
+  const fault = fundingOutpointFault(data.outpoint)
+  if (fault !== undefined) return refuse('MALFORMED', fault)
+  const outpoint = normaliseOutpoint(data.outpoint) ?? data.outpoint
   if (data.attestation && data.attestation.outpoint !== outpoint)
     return refuse('MALFORMED', 'The attestation is for another outpoint than the transaction')
   const attempt = attemptBy(order, data.by)
@@ -70,7 +73,8 @@ function attestationFault(
 // Both came through the same schema, which fixes the order of their fields.
 const sameText = (one: object, other: object): boolean => JSON.stringify(one) === JSON.stringify(other)
 
-function offered(order: Placed, { number, status, candidate }: Attempt, { outpoint, attestation }: Naming): OrderDecision {
+function offered(order: Placed, attempt: Attempt, { outpoint, attestation }: Naming): OrderDecision {
+  const { number, status, candidate } = attempt
   if (order.status !== 'WAITING_FOR_CHANNEL_OPEN' && order.status !== 'SELLER_SENT_TRANSACTION')
     return notNow('A funding transaction has been seen; it can no longer be replaced')
   if (order.offered) return refuse('BUSY', 'Another funding transaction is being recorded; ask again in a moment')
@@ -78,6 +82,8 @@ function offered(order: Placed, { number, status, candidate }: Attempt, { outpoi
   if (order.named && order.named.attempt !== number) return refuse('REPLACED', 'Another seller opens this channel')
   if (order.refused.some((one) => one.outpoint === outpoint))
     return refuse('OUTPOINT_REFUSED', 'This outpoint was refused before')
+  if (attempt.outpoints.length >= MOST_NAMINGS && !attempt.outpoints.includes(outpoint))
+    return refuse('TOO_MANY', `${MOST_NAMINGS} transactions were named for this order already, and no other one is taken`)
   if (status === 'accepted') return refuse('BUSY', "The buyer's node is still being tried; ask again in a moment")
   const wrong = attestation && attestationFault(order, { candidate }, attestation)
   if (wrong) return wrong
@@ -131,13 +137,14 @@ export function outpointNoted(order: Placed, data: DataOf<'RecordOutpointNoted'>
   }
   if (!noted) return accept(...refuseOffer(order, reason ?? 'It is too late for another funding transaction', tooLate))
   if (order.closing) return accept(...refuseOffer(order, order.closing.reason))
-  return accept(...naming(order, attempt, outpoint), ...(attested ? [told] : []))
+  return accept(...naming(order, attempt, outpoint, data.window), ...(attested ? [told] : []))
 }
 
 /** The outpoint counts. A successor whose predecessor opened after all has lost its turn without blame. */
-export function naming(order: Placed, attempt: number, outpoint: string): readonly OrderFact[] {
+export function naming(order: Placed, attempt: number, outpoint: string, window: NamingWindow | undefined): readonly OrderFact[] {
   const live = liveAttempt(order)
-  const named = fact('OutpointNamed', { attempt, outpoint })
+  const first = attemptOf(order, attempt)?.window ?? window
+  const named = fact('OutpointNamed', { attempt, outpoint, ...(first && { window: first }) })
   if (!live || live.number === attempt) return [named]
   return [fact('AttemptFailed', { attempt: live.number, reason: 'The seller before opened after all', blamed: false }), named]
 }

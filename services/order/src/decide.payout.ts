@@ -1,10 +1,10 @@
-import { decodePaymentRequest, type PaymentRequest } from '@penstock/bitcoin/bolt11.ts'
+import { decodePaymentRequest, type PaymentRequest, unpayable } from '@penstock/bitcoin/bolt11.ts'
 import type { Candidate } from '@penstock/contracts/shapes.ts'
 import { accept, refuse } from '@penstock/kernel/decider.ts'
 import { HOUR_MS } from '@penstock/kernel/time.ts'
 import type { DataOf } from './command.ts'
 import { fact, type OrderDecision } from './fact.ts'
-import { isPaid } from './payout.ts'
+import { isPaid, payoutsInTurn } from './payout.ts'
 import { closing, ended, notFound } from './refusal.ts'
 import { attemptBy, isFailed, isSeller, isValid, type Placed, sellerNow } from './state.ts'
 
@@ -24,14 +24,14 @@ export function acceptSale(
   if (own?.status === 'failed' || own?.status === 'replaced')
     return refuse('REPLACED', 'Another seller has taken over this order')
   const { attempt, candidate } = own ? { attempt: own.number, candidate: own.candidate } : sellerNow(order)
-  const newest = order.payouts.at(-1)
+  const newest = payoutsInTurn(order.payouts).at(-1)
   if (newest?.request === request && newest.attempt === attempt)
     return newest.state === 'refused' ? refuse('INVOICE_REFUSED', newest.reason ?? 'The invoice was refused') : accept()
   if (order.closing) return closing(order.closing.reason)
   if (isPaid(order)) return refuse('PAID', 'The payout is paid')
   const invoice = decodePaymentRequest(request)
   if (!invoice) return refuse('INVOICE_REFUSED', 'request is not a BOLT 11 invoice')
-  const fault = faultOf(invoice, candidate, network, at) ?? givenBefore(order, invoice.paymentHash)
+  const fault = faultOf(invoice, candidate, network, at) ?? givenBefore(order, request, invoice.paymentHash)
   if (fault !== undefined) return refuse('INVOICE_REFUSED', fault)
   if (order.payouts.length >= MOST_INVOICES) return refuse('TOO_MANY', 'Too many invoices were given for this order')
   const { paymentHash, payee, expiresAt } = invoice
@@ -56,12 +56,15 @@ function faultOf(
   if (invoice.amountMsat !== BigInt(sellerAmountMsat)) return `The invoice must be for exactly ${sellerAmountMsat} msat`
   if (invoice.payee !== sellerPubkey) return `The invoice must be of the node that sells, ${sellerPubkey}`
   if (invoice.expiresAt - at <= LEAST_EXPIRY_MS) return 'The invoice must not expire within the next 48 hours'
-  return undefined
+  return unpayable(invoice)
 }
 
-// Settlement answers for a payment hash once.
-const givenBefore = (order: Placed, hash: string): string | undefined =>
-  order.payouts.some(({ paymentHash }) => paymentHash === hash) ? 'This invoice was given before; make a new one' : undefined
+/** Settlement answers for a payment hash once; a seller whose turn has come again may give the very same invoice again. */
+function givenBefore({ payouts }: Placed, request: string, hash: string): string | undefined {
+  const known = payouts.find(({ paymentHash }) => paymentHash === hash)
+  const isAgain = known?.state === 'superseded' && known.request === request
+  return known && !isAgain ? 'This invoice was given before; make a new one' : undefined
+}
 
 export function payoutInvoice(order: Placed, { paymentHash, taken, reason }: DataOf<'RecordPayoutInvoice'>): OrderDecision {
   const isAwaited = order.payouts.some((payout) => payout.paymentHash === paymentHash && payout.state === 'offered')

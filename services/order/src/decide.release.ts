@@ -5,13 +5,19 @@ import type { DataOf } from './command.ts'
 import { naming } from './decide.outpoint.ts'
 import { ending, fact, late, type OrderDecision, release } from './fact.ts'
 import { closing, ended } from './refusal.ts'
-import { isEnded, isFailed, isSettling, isValid, outpointKey, type Placed } from './state.ts'
+import { isEnded, isFailed, isSettling, isValid, outpointKey, type Placed, sellerNow } from './state.ts'
 
-export function closeByOperator(order: Placed, { by, reason }: DataOf<'CloseByOperator'>): OrderDecision {
+export function closeByOperator(order: Placed, { by, reason, bearsLoss }: DataOf<'CloseByOperator'>): OrderDecision {
   if (order.status === 'ADMIN_CLOSED' || order.closing?.to === 'ADMIN_CLOSED') return accept()
   if (isEnded(order)) return ended(order.ending ?? order.status)
   if (isSettling(order)) return refuse('SETTLING', 'The payment is being settled; the order can no longer be closed')
   if (order.closing) return closing(order.closing.reason)
+  // Decision A4: nobody else pays a seller that has published already, and whoever closes has to know it.
+  if (order.named && !bearsLoss)
+    return refuse(
+      'BEARS_LOSS',
+      `A channel was named for this order: if it is proven, the operator pays the seller ${sellerNow(order).candidate.sellerAmountMsat} msat. To close it all the same, say that you bear the loss.`,
+    )
   return accept(release(order, 'ADMIN_CLOSED', reason, false, by))
 }
 
@@ -31,7 +37,7 @@ export function settling(order: Placed, { outpoint, confirmations, lastHeight }:
 function catchUp(order: Placed, outpoint: string): readonly OrderFact[] {
   const known = order.attempts.find(({ number }) => order.claims.includes(outpointKey({ attempt: number, outpoint })))
   must(known, 'settlement proves no outpoint that the order never gave it')
-  return naming(order, known.number, outpoint)
+  return naming(order, known.number, outpoint, undefined)
 }
 
 export function holdSettled(order: Placed, settledAt: number): OrderDecision {
@@ -49,7 +55,7 @@ export function holdCancelled(order: Placed, { reason, verdict, sentence }: Data
   const lastHeight = reason === 'last-height' || reason === 'node'
   if (order.closing) return accept(ending(order, order.closing, lastHeight))
   const to = endOf(order, reason, verdict)
-  const isBreach = to === 'SELLER_FAILED_TO_SEND_SWAP' || to === 'INVALID_CHANNEL_OPENING'
+  const isBreach = to === 'SELLER_FAILED_TO_SEND_SWAP' || (to === 'INVALID_CHANNEL_OPENING' && verdict !== 'spent')
   const end = ending(order, { to, reason: sentence, blamed: isBreach, by: null }, lastHeight)
   // Cancelled before it was shown to anybody.
   return order.hold === 'asked' ? accept(end, fact('Told', { what: 'hold-closed', key: '1' })) : accept(end)
@@ -73,7 +79,7 @@ function endOf(order: Placed, reason: Cancelled['reason'], verdict: Cancelled['v
 }
 
 function endOfNamed({ status }: Placed, verdict: Cancelled['verdict']): ReleaseTo {
-  if (verdict === 'wrong') return 'INVALID_CHANNEL_OPENING'
+  if (verdict === 'wrong' || verdict === 'spent') return 'INVALID_CHANNEL_OPENING'
   // Where the node gave the payment back by itself nobody looked at the chain: what the watch has told counts.
   const isUnconfirmed = status === 'SELLER_SENT_TRANSACTION' || status === 'WAITING_FOR_ON_CHAIN_CONFIRMATION'
   return isUnconfirmed || verdict === 'unconfirmed' ? 'SELLER_FAILED_TO_SEND_SWAP' : 'SELLER_FAILED_TO_OPEN_CHANNEL'

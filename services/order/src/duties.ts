@@ -79,6 +79,7 @@ function watchDuties(order: Placed, named: Named, id: string): readonly Duty[] {
     leaseBlocks,
     feeCaps: { baseFeeCapSat, feeRateCapPpm },
     naming: number,
+    ...seenBeforeOf(order, attempt),
   }
   const watch: Duty = {
     told: { what: 'watch-started', key: outpoint },
@@ -87,6 +88,12 @@ function watchDuties(order: Placed, named: Named, id: string): readonly Duty[] {
   if (order.status !== 'VALID_CHANNEL_OPENING') return [watch]
   const lease = tell<ChannelCommand>('channel', id, 'start-lease', { type: 'StartLease', data: { outpoint } })
   return [watch, { told: { what: 'lease-started', key: outpoint }, step: lease }]
+}
+
+/** By settlement's heights, which the permit to publish is made of too. */
+function seenBeforeOf(order: Placed, attempt: number): { readonly seenBefore?: number } {
+  const window = attemptOf(order, attempt)?.window
+  return window ? { seenBefore: window.seenBefore } : {}
 }
 
 /** An attestation that came after the naming. */
@@ -109,7 +116,12 @@ type Noting = Pick<Named, 'number' | 'attempt' | 'outpoint' | 'attestation'>
 /** Asked once with and once without the attestation, so that one which comes later is noted too. */
 export function noteOutpoint(order: Placed, { number, attempt, outpoint, attestation }: Noting, id: string): CommandStep {
   const { sellerAmountMsat } = candidateOf(order, attempt)
-  const data = { attempt, outpoint, terms: termsOf(order, attempt), sellerAmountMsat, attestation, naming: number }
+  const { fundingSeenBlocks } = order.terms.policy
+  const terms = termsOf(order, attempt)
+  const noted = { attempt, outpoint, terms, sellerAmountMsat, attestation, naming: number, fundingSeenBlocks }
+  const { window, outpoints } = attemptOf(order, attempt) ?? { window: null, outpoints: [] }
+  // A seller that goes back to an earlier outpoint names none that is new.
+  const data = window && !outpoints.includes(outpoint) ? { ...noted, window } : noted
   return tell<SettlementCommand>('settlement', id, `note-outpoint-${number}`, { type: 'NoteOutpoint', data }, attestation ? 2 : 1)
 }
 

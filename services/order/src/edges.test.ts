@@ -72,8 +72,10 @@ const cancelled = (
 ) => step('RecordHoldCancelled', { reason, verdict, sentence: 'it is over' })
 const released = cancelled('released')
 const operator = step('CloseByOperator', { by: 'ops', reason: 'asked to' })
+/** Once a channel is named the operator has to say so. */
+const operatorBears = step('CloseByOperator', { by: 'ops', reason: 'asked to', bearsLoss: true })
 const lost = step('RecordFundingLost', { outpoint: one, failure: 'double-spent', reason: 'spent elsewhere', naming: 0 })
-const wrong = step('RecordChannelWrong', { outpoint: one, reason: 'too small', naming: 0 })
+const wrong = step('RecordChannelWrong', { outpoint: one, reason: 'too small', blamed: true, naming: 0 })
 const reorged = step('RecordFundingReorged', { outpoint: one, naming: 0 })
 const withdraw = step('Withdraw', { reason: 'too slow' })
 const unreachable = step('Cancel', { by: seller, reason: 'UNABLE_TO_CONNECT_TO_NODE' })
@@ -185,7 +187,7 @@ const ways: readonly (readonly [OrderStatus, readonly Step[]])[] = [
   ['SELLER_FAILED_TO_SEND_SWAP', [...named, cancelled('node', 'unproven')]],
   ['SELLER_FAILED_TO_SEND_SWAP', [...named, cancelled('node')]],
   ['INVALID_CHANNEL_OPENING', [...named, cancelled('last-height', 'wrong'), told('watch-stopped')]],
-  ['ADMIN_CLOSED', [...named, operator, released]],
+  ['ADMIN_CLOSED', [...named, operatorBears, released]],
   ['SELLER_OPENED_CHANNEL', [...named, settle]],
   [
     'SELLER_SENT_TRANSACTION',
@@ -202,7 +204,7 @@ const ways: readonly (readonly [OrderStatus, readonly Step[]])[] = [
   ['SELLER_FAILED_TO_SEND_SWAP', [...seen, lost, released]],
   ['INVALID_CHANNEL_OPENING', [...seen, wrong, released]],
   ['SELLER_FAILED_TO_SEND_SWAP', [...seen, cancelled('node', 'unproven')]],
-  ['ADMIN_CLOSED', [...seen, operator, released]],
+  ['ADMIN_CLOSED', [...seen, operatorBears, released]],
   ['SELLER_OPENED_CHANNEL', [...seen, settle]],
   [
     'ON_CHAIN_CONFIRMATION',
@@ -225,7 +227,7 @@ const ways: readonly (readonly [OrderStatus, readonly Step[]])[] = [
   ['INVALID_CHANNEL_OPENING', [...confirmed, wrong, released]],
   ['SELLER_FAILED_TO_OPEN_CHANNEL', [...confirmed, cancelled('last-height', 'unproven')]],
   ['SELLER_FAILED_TO_OPEN_CHANNEL', [...confirmed, cancelled('node')]],
-  ['ADMIN_CLOSED', [...confirmed, operator, released]],
+  ['ADMIN_CLOSED', [...confirmed, operatorBears, released]],
   [
     'SELLER_OPENED_CHANNEL',
     [
@@ -246,10 +248,10 @@ const ways: readonly (readonly [OrderStatus, readonly Step[]])[] = [
   ['SELLER_FAILED_TO_SEND_SWAP', [...opened, cancelled('last-height', 'unconfirmed')]],
   ['INVALID_CHANNEL_OPENING', [...opened, wrong, released]],
   ['SELLER_FAILED_TO_OPEN_CHANNEL', [...opened, cancelled('last-height', 'unproven')]],
-  ['ADMIN_CLOSED', [...opened, operator, released]],
+  ['ADMIN_CLOSED', [...opened, operatorBears, released]],
   ['SELLER_OPENED_CHANNEL', [...settling, reorged, lost]],
   ['SELLER_FAILED_TO_OPEN_CHANNEL', [...settling, cancelled('node', 'unproven')]],
-  ['VALID_CHANNEL_OPENING', [...opened, operator, settle, step('RecordHoldSettled', { settledAt: 5 })]],
+  ['VALID_CHANNEL_OPENING', [...opened, operatorBears, settle, step('RecordHoldSettled', { settledAt: 5 })]],
   [
     'VALID_CHANNEL_OPENING',
     [...asked, name(one), claim(one), operator, note(one), settle, step('RecordHoldSettled', { settledAt: 5 })],

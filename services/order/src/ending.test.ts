@@ -15,14 +15,18 @@ test('whose channel it was is in the fact that says what became of it', () => {
     fact('OutpointClaimed', { attempt: 2, outpoint: two }),
     fact('OutpointNamed', { attempt: 2, outpoint: two }),
   ]
-  const cancelled = (verdict: 'wrong' | 'unconfirmed') =>
+  const cancelled = (verdict: 'wrong' | 'spent' | 'unconfirmed') =>
     ({ type: 'RecordHoldCancelled', data: { reason: 'last-height', verdict, sentence: 'x' } }) as const
   given(order, ...second)
     .when(cancelled('unconfirmed'))
     .then(fact('SellerFailedToSendSwap', { attempt: 2, reason: 'x', lastHeight: true }))
   given(order, ...second)
     .when(cancelled('wrong'))
-    .then(fact('InvalidChannelOpening', { attempt: 2, reason: 'x', lastHeight: true }))
+    .then(fact('InvalidChannelOpening', { attempt: 2, reason: 'x', blamed: true, lastHeight: true }))
+  // Who spent the output is not known.
+  given(order, ...second)
+    .when(cancelled('spent'))
+    .then(fact('InvalidChannelOpening', { attempt: 2, reason: 'x', blamed: false, lastHeight: true }))
   const valid = [
     fact('ChannelOpened', { outpoint: two, confirmations: 3 }),
     fact('SettlingStarted', { outpoint: two, lastHeight: false }),
@@ -55,4 +59,19 @@ test('an invoice that expires closes the order, and looks for no seller when a p
     given(order, ...history)
       .when(over)
       .then(fact('BuyerFailedToPay', { reason: 'x' }))
+})
+
+test('a payment that the node gave back by itself is told as one that ran out, as at the last height', () => {
+  const cancelled = (reason: 'node' | 'last-height' | 'released') =>
+    ({ type: 'RecordHoldCancelled', data: { reason, verdict: null, sentence: 'x' } }) as const
+  const closing = { to: 'SELLER_FAILED_TO_OPEN_CHANNEL', reason: 'late', blamed: false, by: null } as const
+  for (const reason of ['node', 'last-height', 'released'] as const) {
+    const lastHeight = reason !== 'released'
+    given(order, ...asked)
+      .when(cancelled(reason))
+      .then(fact('SellerFailedToOpenChannel', { reason: 'x', blamed: false, lastHeight }))
+    given(order, ...asked, fact('ReleaseRequested', closing))
+      .when(cancelled(reason))
+      .then(fact('SellerFailedToOpenChannel', { reason: 'late', blamed: false, lastHeight }))
+  }
 })

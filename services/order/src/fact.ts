@@ -8,8 +8,11 @@ export type OrderDecision = Decision<OrderFact, Refused['refused']>
 
 type DataOf<Type extends OrderFact['type']> = Extract<OrderFact, { type: Type }>['data']
 
+/** Of facts that had another shape before. */
+const VERSIONS: Partial<Record<OrderFact['type'], number>> = { InvalidChannelOpening: 2, OutpointNamed: 2 }
+
 export const fact = <Type extends OrderFact['type']>(type: Type, data: DataOf<Type>): OrderFact =>
-  ({ type, v: 1, data }) as OrderFact // type and data belong together by the signature; the compiler cannot see it through the union
+  ({ type, v: VERSIONS[type] ?? 1, data }) as OrderFact // type and data belong together by the signature; the compiler cannot see it through the union
 
 /** What comes too late to change anything, noted once of each kind. */
 export const late = (order: Placed, what: string, detail: string | null = null): readonly OrderFact[] =>
@@ -29,7 +32,7 @@ export function ending(order: Placed, { to, reason, blamed, by }: Closing, lastH
     case 'SELLER_FAILED_TO_SEND_SWAP':
       return fact('SellerFailedToSendSwap', { attempt: namedBy(order), reason, lastHeight })
     case 'INVALID_CHANNEL_OPENING':
-      return fact('InvalidChannelOpening', { attempt: namedBy(order), reason, lastHeight })
+      return fact('InvalidChannelOpening', { attempt: namedBy(order), reason, blamed, lastHeight })
     case 'ADMIN_CLOSED':
       return fact('AdminClosed', { by: by ?? 'operator', reason })
   }

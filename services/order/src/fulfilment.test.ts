@@ -170,6 +170,9 @@ test('closing asks for the cancellation alone; the end tells whoever still has s
     fact('ReleaseRequested', { to: 'ADMIN_CLOSED', reason: 'x', blamed: false, by: 'ops' }),
   ]
   assert.deepEqual(asks(...closing), ['settlement: CancelHold (cancel-hold/1)'])
+  const [cancel] = fulfilment(fold(order, closing), id)
+  assert.ok(cancel?.kind === 'command')
+  assert.deepEqual(cancel.command.data, { sentence: 'x', byOperator: true })
   const ended = [...closing, fact('AdminClosed', { by: 'ops', reason: 'x' })]
   assert.deepEqual(asks(...ended), ['match: ReleaseMatch (release-match-1/1)', 'channel: StopWatch (stop-watch/1)'])
   assert.deepEqual(asks(...ended, told('match-released', '1'), told('watch-stopped', '1')), [])

@@ -27,7 +27,11 @@ function holdSteps(order: Placed, id: string): readonly Step[] {
   if (isEnded(order)) return []
   if (order.approveBefore !== null && order.hold === 'none') return [approval(order.approveBefore)]
   if (order.hold === 'asked') return settle('issue-hold', { type: 'IssueHold', data: holdTerms(order.terms) })
-  if (order.closing) return settle('cancel-hold', { type: 'CancelHold', data: { sentence: order.closing.reason } })
+  if (order.closing) {
+    const { reason, to } = order.closing
+    const byOperator = to === 'ADMIN_CLOSED' && { byOperator: true as const }
+    return settle('cancel-hold', { type: 'CancelHold', data: { sentence: reason, ...byOperator } })
+  }
   if (order.status === 'SELLER_OPENED_CHANNEL' && order.named && !isSettling(order))
     return settle('settle-hold', { type: 'SettleHold', data: { outpoint: order.named.outpoint } }, order.named.openings)
   return []

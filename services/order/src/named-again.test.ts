@@ -29,7 +29,7 @@ const reason = 'It is gone.'
 const of = (naming: number) =>
   ({
     lost: { type: 'RecordFundingLost', data: { outpoint: one, failure: 'vanished', reason, naming } },
-    wrong: { type: 'RecordChannelWrong', data: { outpoint: one, reason, naming } },
+    wrong: { type: 'RecordChannelWrong', data: { outpoint: one, reason, blamed: true, naming } },
     seen: { type: 'RecordFundingSeen', data: { outpoint: one, naming } },
     confirmed: { type: 'RecordFundingConfirmed', data: { outpoint: one, height: 120, channelId: '120x1x0', naming } },
     reached: { type: 'RecordConfirmationsReached', data: { outpoint: one, confirmations: 3, naming } },

@@ -97,6 +97,9 @@ test('what was forgotten, since another seller had the turn, is asked about anew
   const { decision } = given(order, ...turn).when(accept(invoice()), now)
   assert.ok('facts' in decision)
   assert.deepEqual(asks(...turn, ...decision.facts), [`${step}/2`])
+  given(order, ...turn)
+    .when(accept(invoice({ description: 'another invoice with the same hash' })), now)
+    .refuses('INVOICE_REFUSED')
 })
 
 test('what settlement says of an invoice is taken down once', () => {

@@ -7,6 +7,7 @@ export type OrderRefusal = Refusal<
   | 'ENDED'
   | 'HELD'
   | 'SETTLING'
+  | 'BEARS_LOSS'
   | 'BUSY'
   | 'MALFORMED'
   | 'OUTPOINT_REFUSED'

@@ -45,6 +45,16 @@ test('an order that nobody placed is not found, and what others tell of it adds 
   assert.equal(notFound().refused.message, 'Order not found')
 })
 
+test('an output index above 65535 is refused when it is named', () => {
+  const [txid = ''] = one.split(':')
+  given(order, ...asked)
+    .when(name(`${txid}:65536`))
+    .refuses('MALFORMED')
+  given(order, ...asked)
+    .when(name(`${txid}:65535`))
+    .then(fact('OutpointOffered', { attempt: 1, outpoint: `${txid}:65535`, attestation: null }))
+})
+
 test("somebody else's order answers as an unknown one", () => {
   for (const history of [manual, issued, asked, named, valid, closed])
     for (const wish of [name(one, stranger), cancel(stranger), reject(stranger), accept(stranger)])
@@ -134,9 +144,17 @@ test('an operator closes whatever settlement does not take', () => {
   given(order, ...manual)
     .when(operator)
     .then(fact('AdminClosed', { by: 'ops', reason: 'asked to' }))
-  for (const history of [issued, held, asked, named, opened])
+  for (const history of [named, opened])
     given(order, ...history)
       .when(operator)
+      .refuses('BEARS_LOSS')
+  const bears = { ...operator, data: { ...operator.data, bearsLoss: true as const } }
+  for (const [history, command] of [
+    ...[issued, held, asked].map((unnamed) => [unnamed, operator] as const),
+    ...[named, opened].map((after) => [after, bears] as const),
+  ])
+    given(order, ...history)
+      .when(command)
       .then(fact('ReleaseRequested', { to: 'ADMIN_CLOSED', reason: 'asked to', blamed: false, by: 'ops' }))
   given(order, ...settling)
     .when(operator)

@@ -3,6 +3,8 @@ import { aggregate, service } from '@penstock/runtime/service.ts'
 import { network, type OrderPorts } from './enrich.ts'
 import { fulfilment } from './fulfilment.ts'
 import { order } from './order.ts'
+import { payoutsInTurn } from './payout.ts'
+import type { Order, Placed } from './state.ts'
 import { reactionsToChannel } from './service/channel.ts'
 import { reactionsToMatching } from './service/matching.ts'
 import { reactionsToSettlement } from './service/settlement.ts'
@@ -12,10 +14,25 @@ export const orders = service<OrderPorts>('order', {
     aggregate({
       contract: orderContract,
       decider: order,
-      hashed: { version: 1, of: { 1: (state) => state } },
+      hashed: { version: 3, of: { 1: withoutSuperseded, 2: withoutNamings, 3: (state: Order) => state } },
       enrich: { Accept: network },
       process: fulfilment,
     }),
   ],
   reactions: [...reactionsToSettlement, ...reactionsToMatching, ...reactionsToChannel],
+})
+
+/** As it was hashed before invoices of a lost turn were kept. */
+function withoutSuperseded(state: Order): unknown {
+  return state.status === 'NONE' ? state : { ...placedWithoutNamings(state), payouts: payoutsInTurn(state.payouts) }
+}
+
+/** As it was hashed before the namings of an attempt were counted. */
+function withoutNamings(state: Order): unknown {
+  return state.status === 'NONE' ? state : placedWithoutNamings(state)
+}
+
+const placedWithoutNamings = (state: Placed) => ({
+  ...state,
+  attempts: state.attempts.map((attempt) => ({ ...attempt, outpoints: undefined, window: undefined })),
 })

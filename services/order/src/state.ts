@@ -1,5 +1,6 @@
 import type { OrderFact, OrderTerms, ReleaseTo } from '@penstock/contracts/order.ts'
 import { isFailure, isSale, type OrderStatus as PlacedStatus } from '@penstock/kernel/order-status.ts'
+import type { NamingWindow } from '@penstock/bitcoin/naming-window.ts'
 import type { Attestation, Candidate } from '@penstock/contracts/shapes.ts'
 
 export type OrderStatus = 'NONE' | PlacedStatus
@@ -13,6 +14,10 @@ export type Attempt = {
   readonly status: AttemptStatus
   readonly openBefore: number | null
   readonly rereserved: number
+  /** Its outpoints that were accepted, each once. */
+  readonly outpoints: readonly string[]
+  /** Counts from the first of them; null before it, and where a version that kept none accepted it. */
+  readonly window: NamingWindow | null
 }
 
 /** An outpoint on its way to being named. `number` counts the offers of the order, so that each is asked about once. */
@@ -39,7 +44,8 @@ export type Payout = {
   readonly payee: string
   readonly amountMsat: bigint
   readonly expiresAt: number
-  readonly state: 'offered' | 'taken' | 'refused'
+  /** `superseded`: another seller had the turn that it was given for. */
+  readonly state: 'offered' | 'taken' | 'refused' | 'superseded'
   readonly reason: string | null
 }
 

@@ -189,7 +189,7 @@ function world() {
         ['RecordConfirmationsReached', { confirmations: 3 }],
         ['RecordFundingReorged', {}],
         ['RecordFundingLost', { failure: 'vanished', reason: 'gone' }],
-        ['RecordChannelWrong', { reason: 'too small' }],
+        ['RecordChannelWrong', { reason: 'too small', blamed: true }],
         ['RecordLeaseEnded', { early: false, closedBy: null }],
       ] as const
     ).map(([type, data]) => () => {

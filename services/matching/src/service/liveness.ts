@@ -14,12 +14,13 @@ export const watchLiveness = (book: Book): Job<MatchingPorts> => ({
   name: 'watch-liveness',
   run: async ({ ports: { clock, config, ids, limits }, decide }, signal) => {
     const liveMs = config.liveSeconds * 1000
-    const startedAt = clock.now()
+    const startedAtMs = clock.monotonicMs()
     while (!signal.aborted) {
       await clock.sleep(liveMs / LOOKS_PER_WINDOW, signal)
       for (const pubkey of book.liveSellers()) {
         const lastSeenAt = (await limits.lastSeen(heartbeatKey(pubkey))) ?? 0
-        const silent = Math.max(lastSeenAt, startedAt) + liveMs <= clock.now()
+        // The heartbeat is a stored instant, which another replica may have written; since the start it is our own clock.
+        const silent = lastSeenAt + liveMs <= clock.now() && clock.monotonicMs() - startedAtMs >= liveMs
         if (silent && !signal.aborted) await decide(ask(seller, pubkey, 'LapseSilence', {}), ids.uuid())
       }
     }

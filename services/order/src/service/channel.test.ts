@@ -43,7 +43,12 @@ test('what a watch tells says of which naming it is', () => {
       'RecordFundingLost',
       { failure: 'vanished', reason },
     ],
-    [{ type: 'ChannelWrong', v: 2, data: { ...at, code: 'spent', reason } }, 'RecordChannelWrong', { reason }],
+    [{ type: 'ChannelWrong', v: 2, data: { ...at, code: 'spent', reason } }, 'RecordChannelWrong', { reason, blamed: false }],
+    [
+      { type: 'ChannelWrong', v: 2, data: { ...at, code: 'attested-push', reason } },
+      'RecordChannelWrong',
+      { reason, blamed: true },
+    ],
   ]
   for (const [fact, type, data] of facts) assert.deepEqual(told(fact), [[type, { outpoint, ...data, naming }]])
   assert.deepEqual(told({ type: 'AttestationKept', v: 2, data: { outpoint, attestation: attestationOf(outpoint), naming } }), [

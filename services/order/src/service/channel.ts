@@ -31,8 +31,9 @@ export const reactionsToChannel: readonly Reaction[] = [
   on(channel, 'FundingLost', ({ outpoint, failure, reason, naming }, { aggregateId }) => [
     ask(order, aggregateId, 'RecordFundingLost', { outpoint, failure, reason, naming }),
   ]),
-  on(channel, 'ChannelWrong', ({ outpoint, reason, naming }, { aggregateId }) => [
-    ask(order, aggregateId, 'RecordChannelWrong', { outpoint, reason, naming }),
+  // Nobody but the two nodes knows who spent it.
+  on(channel, 'ChannelWrong', ({ outpoint, code, reason, naming }, { aggregateId }) => [
+    ask(order, aggregateId, 'RecordChannelWrong', { outpoint, reason, blamed: code !== 'spent', naming }),
   ]),
   on(channel, 'LeaseStarted', ({ outpoint }, { aggregateId }) => [
     ask(order, aggregateId, 'RecordTold', { what: 'lease-started', key: outpoint }),

@@ -14,7 +14,7 @@ const ofHolds: readonly Reaction[] = [
   on(settlement, 'ReachChecked', ({ attempt: look, reached, reason, height }, { aggregateId }) => [
     ask(order, aggregateId, 'RecordBuyerReach', { look, reached, reason, height }),
   ]),
-  on(settlement, 'OutpointNoted', ({ attempt, outpoint, attestation, naming }, { aggregateId }) => [
+  on(settlement, 'OutpointNoted', ({ attempt, outpoint, attestation, naming, window }, { aggregateId }) => [
     ask(order, aggregateId, 'RecordOutpointNoted', {
       attempt,
       outpoint,
@@ -23,6 +23,7 @@ const ofHolds: readonly Reaction[] = [
       reason: null,
       tooLate: false,
       naming,
+      ...(window && { window }),
     }),
   ]),
   on(settlement, 'OutpointNoteRefused', ({ attempt, outpoint, reason, tooLate }, { aggregateId }) => [
