@@ -2,6 +2,7 @@ import type { SettlementFact } from '@penstock/contracts/settlement.ts'
 import { accept } from '@penstock/kernel/decider.ts'
 import type { Hold } from './hold.ts'
 import { heldFact } from './hold.decide.ts'
+import { lossAsked, lossOfSettling } from './loss.decide.ts'
 import type { Data, SettlementDecision } from './state.ts'
 
 /** The node's clock and ours differ; an invoice that it ended so shortly before its end has expired. */
@@ -9,14 +10,17 @@ const CLOCK_SKEW_MS = 60_000
 
 type Why = Extract<SettlementFact, { type: 'CancelRequested' }>['data']
 
-export function cancelHold(hold: Hold, { sentence }: Data<'CancelHold'>): SettlementDecision {
+export function cancelHold(hold: Hold, { sentence, byOperator }: Data<'CancelHold'>): SettlementDecision {
   switch (hold.status) {
     case 'NONE':
       return accept({ type: 'HoldRefused', v: 1, data: { code: 'withdrawn', reason: sentence } })
     case 'requested':
     case 'open':
     case 'held':
-      return accept(cancelRequested({ reason: 'released', verdict: null, sentence }))
+      return accept(
+        cancelRequested({ reason: 'released', verdict: null, sentence }),
+        ...(byOperator ? lossAsked(hold, 'operator-closed') : []),
+      )
     case 'settling':
     case 'settled':
       return hold.cancelRefused
@@ -42,7 +46,9 @@ export function recordCancelled(hold: Hold, { at, unmade }: Data<'RecordCancelle
   if (!hold.cancel || !awaitsCancel(hold)) return accept()
   // Made after that look, it is at the node: the effect looks again.
   if (unmade && hold.invoice) return accept()
-  return accept(cancelled(at, hold.cancel))
+  const missedAt = hold.status === 'settling' ? hold.missedAtHeight : null
+  const loss = missedAt === null ? [] : lossOfSettling(hold, 'not-taken-in-time', missedAt)
+  return accept(cancelled(at, hold.cancel), ...loss)
 }
 
 /** @returns whether the node has, or may have, something that must go */
@@ -63,7 +69,7 @@ export function recordNodeCancelled(hold: Hold, { at, height }: Data<'RecordNode
     }
     case 'held': {
       const why = nodesOwn(hold, height)
-      return accept(cancelRequested(why), cancelled(at, why))
+      return accept(cancelRequested(why), ...lossAsked(hold, 'node-gave-back'), cancelled(at, why))
     }
     case 'settling':
       // What was missed is an incident already.
@@ -71,6 +77,7 @@ export function recordNodeCancelled(hold: Hold, { at, height }: Data<'RecordNode
       return accept(
         { type: 'IncidentNoted', v: 1, data: { what: 'hold-lost-while-settling', height } },
         cancelled(at, nodesOwn(hold, height)),
+        ...lossOfSettling(hold, 'node-gave-back', height),
       )
     case 'cancelling':
     case 'cancelled':
@@ -89,10 +96,10 @@ const nodesOwn = ({ noted }: Hold, height: number): Why => ({
   sentence: `The node gave the payment back by itself at height ${height}.`,
 })
 
-export const cancelRequested = (why: Why): SettlementFact => ({ type: 'CancelRequested', v: 1, data: why })
+export const cancelRequested = (why: Why): SettlementFact => ({ type: 'CancelRequested', v: 2, data: why })
 
 const cancelled = (at: number, { reason, verdict, sentence }: Why): SettlementFact => ({
   type: 'HoldCancelled',
-  v: 1,
+  v: 2,
   data: { at, reason, verdict, sentence },
 })

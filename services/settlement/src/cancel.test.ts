@@ -119,21 +119,34 @@ describe('the node gives back by itself', () => {
     })
     expect(given(settlement, ...toNoted).when(own(NOW)).decision).toMatchObject({
       // The order knows how far its funding had come.
-      facts: [{}, { data: { reason: 'node', verdict: null } }],
+      facts: [{}, { type: 'LossAsked', data: { cause: 'node-gave-back' } }, { data: { reason: 'node', verdict: null } }],
     })
   })
   test('while settling it is an incident', () => {
     const { decision } = given(settlement, ...toSettling).when(own(NOW))
     expect(decision).toMatchObject({
-      facts: [{ type: 'IncidentNoted', data: { what: 'hold-lost-while-settling' } }, { type: 'HoldCancelled' }],
+      facts: [
+        { type: 'IncidentNoted', data: { what: 'hold-lost-while-settling' } },
+        { type: 'HoldCancelled' },
+        { type: 'LossBorne', data: { cause: 'node-gave-back' } },
+        { type: 'IncidentNoted', data: { what: 'operator-loss' } },
+        { type: 'LedgerPosted' },
+        { type: 'PayoutWithheld', data: { cause: 'operator-loss' } },
+      ],
     })
   })
   test('once the settling was missed it goes back, by us or by the node, and the incident was noted before', () => {
     const back = fact('HoldCancelled', { at: NOW, reason: 'last-height', verdict: null, sentence: settleMissed.data.sentence })
     for (const record of [own(NOW), { type: 'RecordCancelled', data: { at: NOW, unmade: false } } as const])
-      given(settlement, ...toSettling, settleMissed)
-        .when(record)
-        .then(back)
+      expect(given(settlement, ...toSettling, settleMissed).when(record).decision).toMatchObject({
+        facts: [
+          back,
+          { type: 'LossBorne', data: { cause: 'not-taken-in-time', height: settleMissed.data.height } },
+          { type: 'IncidentNoted' },
+          { type: 'LedgerPosted' },
+          { type: 'PayoutWithheld', data: { cause: 'operator-loss' } },
+        ],
+      })
   })
   test('while cancelling it is the confirmation', () =>
     given(settlement, ...toHeld, cancelRequested)

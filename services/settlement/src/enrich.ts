@@ -2,7 +2,8 @@ import type { HoldTerms, NotedOutpoint } from '@penstock/contracts/settlement.ts
 import { MempoolUnseen } from '@penstock/ports/chain.ts'
 import { within } from '@penstock/ports/within.ts'
 import type { Enrich } from '@penstock/runtime/service.ts'
-import { heldOf } from './effects/look.ts'
+import { heldOf, wholeSince } from './effects/look.ts'
+import { presentTip } from './effects/present-height.ts'
 import { searchFrom } from './effects/prove.ts'
 import type { SettlementPorts } from './effects/ports.ts'
 import type { FeeLimit, LastMoment, NamingView, NodeView } from './state.ts'
@@ -32,27 +33,51 @@ export const enrich = {
   },
   NoteOutpoint: async ({ outpoint, terms }: NotedOutpoint, { ports }: About): Promise<NamingView> => {
     const { chain, clock } = ports
-    const asked = Promise.all([chain.tip(), chain.output(outpoint, searchFrom(terms.heldAtHeight)).catch(inNoBlock)])
+    const asked = Promise.all([presentTip(ports), chain.output(outpoint, searchFrom(terms.heldAtHeight)).catch(inNoBlock)])
     const [tip, output] = await within(clock, ANSWER_TIMEOUT_MS, asked)
-    return { height: tip.height, confirmedAtHeight: output?.height ?? null }
+    const seen = { height: tip.height, seesMempool: chain.sees.mempool, confirmedAtHeight: output?.height ?? null }
+    // Most fundings are named before they are published.
+    return output && chain.sees.mempool ? { ...seen, ...(await timesOf(ports, outpoint)) } : { ...seen, ...noTimes }
   },
   /** An invoice may be paid in its last moment, before anybody told us. */
   ExpireInvoice: async ({ paymentHash }: { readonly paymentHash: string }, { ports }: About): Promise<LastMoment> => {
-    const { lightning, chain, clock } = ports
-    const asked = Promise.all([lightning.holds.find(paymentHash), chain.tip(), lightning.info()])
+    const { lightning, clock } = ports
+    const asked = Promise.all([lightning.holds.find(paymentHash), presentTip(ports), lightning.info()])
     const [invoice, tip, { pubkey }] = await within(clock, ANSWER_TIMEOUT_MS, asked)
     return { held: invoice ? (heldOf(invoice, tip.height) ?? null) : null, node: pubkey }
   },
-  GivePayoutInvoice: (_: object, { ports }: About) => Promise.resolve({ network: ports.network }),
+  GivePayoutInvoice: ownNetwork,
+  GiveRefundInvoice: ownNetwork,
+  DecidePayout: tipHeight,
+  RetryPayoutNow: feeLimit,
   RecordPayhash: feeLimit,
   RecordPayout: feeLimit,
   Guard: feeLimit,
   RetryPayout: feeLimit,
 }
 
-/** Only its block is asked for, and there is none. */
+/** No block has it. While the mempool cannot be seen there is no time to compare, as where there is no source of one. */
 function inNoBlock(error: unknown): undefined {
   if (!(error instanceof MempoolUnseen)) throw error
+}
+
+const noTimes = { enteredMempoolAt: null, heldSince: {} } as const
+
+/** A transaction that came before the payment is compared by what node and mempool say, not by when we heard of either. */
+async function timesOf({ chain, lightning, clock }: About['ports'], outpoint: string) {
+  const asked = Promise.all([chain.enteredMempoolAt(outpoint), lightning.holds.held()])
+  const [enteredMempoolAt, held] = await within(clock, ANSWER_TIMEOUT_MS, asked)
+  const heldSince = held.map((invoice) => [invoice.paymentHash, wholeSince(invoice)] as const)
+  return { enteredMempoolAt, heldSince: Object.fromEntries(heldSince) }
+}
+
+async function tipHeight(_: object, { ports: { chain, clock } }: About) {
+  const { height } = await within(clock, ANSWER_TIMEOUT_MS, chain.tip())
+  return { height }
+}
+
+function ownNetwork(_: object, { ports: { network } }: About) {
+  return Promise.resolve({ network })
 }
 
 function feeLimit(_: object, { ports }: About): Promise<FeeLimit> {

@@ -25,7 +25,10 @@ import {
 const rails = fact('OutpointNoted', { ...noted, terms: { ...noted.terms, rails: true } })
 const hidden = fact('OutpointNoted', { ...noted, terms: { ...noted.terms, isPrivate: true } })
 
-type Word = 'settle' | 'wait' | 'wrong' | 'unconfirmed' | 'unproven' | 'unnamed' | 'unknown'
+const tried = (height: number, reached: boolean) => fact('BuyerReachTried', { height, reached, reason: 'x' })
+const unreached = [rails, tried(E + 5, false)]
+
+type Word = 'settle' | 'wait' | 'wrong' | 'spent' | 'unconfirmed' | 'unproven' | 'unnamed' | 'unknown'
 type History = readonly SettlementFact[]
 /** What the guard says of a held payment, in one word. */
 const say = (
@@ -38,7 +41,7 @@ const say = (
   const { decision } = given(settlement, ...history).when(guard(height, seen, outpoint, nodeReady))
   if ('refused' in decision) throw new Error('the guard is never refused')
   const [first, ...more] = decision.facts
-  expect(more).toEqual([])
+  for (const { type } of more) expect(type).toBe('LossAsked')
   if (!first) return 'wait'
   if (first.type === 'SettleRequested') return 'settle'
   if (first.type !== 'CancelRequested') throw new Error(`unexpected ${first.type}`)
@@ -68,9 +71,24 @@ const classes: readonly (readonly [name: string, seen: EvidenceData | null, betw
     'unproven',
     [rails],
   ],
-  ['chain alone, rails, signed', evidence(signed), 'wait', 'settle', [rails]],
+  ['chain alone, rails, signed', evidence(signed), 'wait', 'settle', unreached],
+  ['chain alone, rails, signed, and the buyer reached', evidence(signed), 'wait', 'unproven', [rails, tried(E - 27, true)]],
+  [
+    'chain alone, rails, signed, and the buyer reached once',
+    evidence(signed),
+    'wait',
+    'unproven',
+    [rails, tried(E - 27, true), tried(E - 12, false)],
+  ],
+  [
+    'proven otherwise, rails, and the buyer reached',
+    evidence({ ...signed, ...probed }),
+    'settle',
+    'settle',
+    [rails, tried(E - 27, true)],
+  ],
   ['chain alone, signed, outside the rails', evidence(signed), 'wait', 'unproven'],
-  ['chain alone, rails, signed, one confirmation', evidence({ ...signed, tipHeight: 901 }), 'wait', 'settle', [rails]],
+  ['chain alone, rails, signed, one confirmation', evidence({ ...signed, tipHeight: 901 }), 'wait', 'settle', unreached],
   ['in the mempool', evidence({}, { height: null, txIndex: null }), 'wait', 'unconfirmed'],
   ['in the mempool, rails', evidence(unproven, { height: null, txIndex: null }), 'wait', 'unconfirmed', [rails]],
   ['never seen', evidence({ output: null }), 'wait', 'unconfirmed'],
@@ -84,8 +102,8 @@ const classes: readonly (readonly [name: string, seen: EvidenceData | null, betw
     'wait',
     'wrong',
   ],
-  ['spent', evidence({}, { spentBy: spend }), 'wait', 'wrong'],
-  ['a spend in the mempool', evidence({}, { spentBy: { ...spend, height: null } }), 'wait', 'unproven'],
+  ['spent', evidence({}, { spentBy: spend }), 'wait', 'spent'],
+  ['a spend in the mempool', evidence({}, { spentBy: { ...spend, height: null } }), 'wait', 'settle'],
   ['nothing to learn', null, 'wait', 'unknown'],
 ]
 
@@ -97,21 +115,64 @@ for (const [name, seen, between, last, note = [isNoted]] of classes)
       expect(say(E - 25, seen, asked)).toBe(between)
       expect(say(E - 25, seen, unasked)).toBe('wait')
     })
-    test.each([E - 24, E - 23, E - 13])('at height %i, asked or not', (height) => {
-      expect(say(height, seen, asked)).toBe(last)
-      expect(say(height, seen, unasked)).toBe(last)
+    test.each([E - 24, E - 23, E - 18, E - 13])('at height %i, asked or not', (height) => {
+      // A chain that is silent is waited for, as a node that is not ready is.
+      const word = seen === null && height < E - 18 ? 'wait' : last
+      expect(say(height, seen, asked)).toBe(word)
+      expect(say(height, seen, unasked)).toBe(word)
     })
     test.each([E - 12, E - 1, E, E + 5])('at height %i, when nothing can be claimed any more', (height) => {
       expect(say(height, seen, asked)).toBe(last === 'settle' ? 'unknown' : last)
       expect(say(height, seen, unasked)).toBe(last === 'settle' ? 'unknown' : last)
     })
     test('while a node that is back has not heard of all: only what is sure, up to a height before its own last line', () => {
-      const sure = last === 'settle' || last === 'wrong'
+      const sure = (last === 'settle' && !name.startsWith('chain alone')) || last === 'wrong' || last === 'spent'
       for (const height of [E - 24, E - 19]) expect(say(height, seen, unasked, OUTPOINT, false)).toBe(sure ? last : 'wait')
-      expect(say(E - 18, seen, unasked, OUTPOINT, false)).toBe(last)
+      // That such a node reached nobody says nothing about the buyer.
+      const isUntried = last === 'settle' && name.startsWith('chain alone')
+      expect(say(E - 18, seen, unasked, OUTPOINT, false)).toBe(isUntried ? 'unproven' : last)
       expect(say(E - 25, seen, asked, OUTPOINT, false)).toBe(between)
     })
   })
+
+test('without a try at its own height to reach the buyer a channel that only the chain proves stays undecided', () => {
+  expect(say(E - 24, evidence(signed), [...toHeld, rails])).toBe('wait')
+  expect(say(E - 24, evidence(signed), [...toHeld, rails, tried(E - 25, false)])).toBe('wait')
+  expect(say(E - 24, evidence(signed), [...toHeld, rails, tried(E - 24, false)])).toBe('settle')
+})
+
+test('a try to reach the buyer of a rails seller is kept from three blocks before the last height on, once a height', () => {
+  const at = (height: number, reached = false) => ({ type: 'RecordReachTry', data: { height, reached, reason: 'x' } }) as const
+  given(settlement, ...toHeld, rails)
+    .when(at(E - 28))
+    .then()
+  given(settlement, ...toHeld, rails)
+    .when(at(E - 27))
+    .then(tried(E - 27, false))
+  given(settlement, ...toHeld, rails, tried(E - 26, false))
+    .when(at(E - 26))
+    .then()
+  given(settlement, ...toHeld, rails, tried(E - 26, false))
+    .when(at(E - 25, true))
+    .then(tried(E - 25, true))
+  // Another replica tried at the same block and did not reach it.
+  given(settlement, ...toHeld, rails, tried(E - 24, false))
+    .when(at(E - 24, true))
+    .then(tried(E - 24, true))
+  given(settlement, ...toHeld, rails, tried(E - 27, false))
+    .when(at(E - 28, true))
+    .then()
+  // Reached once, the buyer counts as reached.
+  given(settlement, ...toHeld, rails, tried(E - 25, true))
+    .when(at(E - 24))
+    .then()
+  given(settlement, ...toNoted)
+    .when(at(E - 24))
+    .then()
+  given(settlement, ...toSettled)
+    .when(at(E - 24))
+    .then()
+})
 
 test('where nothing was named: released at the last height, not before', () => {
   expect(say(E - 25, null, toHeld, null)).toBe('wait')
@@ -135,6 +196,16 @@ test('evidence about another outpoint than the noted one says nothing', () => {
 
 test('a wish for another outpoint is no wish', () => {
   expect(say(E - 25, evidence(), [...toNoted, fact('SettleAsked', { outpoint: `${'00'.repeat(32)}:0` })])).toBe('wait')
+})
+
+test('a spend that only waits at the last height withholds the payout', () => {
+  for (const [spentBy, withheld] of [
+    [{ ...spend, height: null }, true],
+    [null, false],
+  ] as const) {
+    const { decision } = given(settlement, ...toNoted).when(guard(E - 24, evidence({}, { spentBy })))
+    expect(decision).toMatchObject({ facts: [{ type: 'SettleRequested', data: { proof: { peer: 'graph', withheld } } }] })
+  }
 })
 
 test('the proof is kept with the decision', () => {

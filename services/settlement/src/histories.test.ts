@@ -20,6 +20,7 @@ import {
   SELLER_MSAT,
   stranger,
   terms,
+  unseen,
 } from './samples.contract.ts'
 import { settlement } from './settlement.ts'
 import { settlementProcess } from './settlement.process.ts'
@@ -73,6 +74,7 @@ const wish: fc.Arbitrary<Wish> = fc.oneof(
           signed: from(null, attestation),
           attempt,
           confirmed: from(null, null, 851, 850),
+          entered: from(null, null, NOW - 1, NOW),
           naming: fc.nat(3),
         })
         .map((n) => ({
@@ -82,7 +84,10 @@ const wish: fc.Arbitrary<Wish> = fc.oneof(
           naming: n.naming,
           attestation: n.signed,
           height: n.at,
+          seesMempool: true,
           confirmedAtHeight: n.confirmed,
+          enteredMempoolAt: n.entered,
+          heldSince: { [HASH]: NOW },
         })),
     ),
   },
@@ -110,7 +115,8 @@ const wish: fc.Arbitrary<Wish> = fc.oneof(
   data('CheckReach', fc.record({ attempt })),
   data('RecordReach', fc.record({ attempt: fc.integer({ min: 0, max: 4 }), reached: fc.boolean(), reason: from('x'), height })),
   data('LastHeight', from({ height: E - 24 }, { height: E - 20 })),
-  data('CancelHold', from({ sentence: 'x' })),
+  data('CancelHold', from({ sentence: 'x' }, { sentence: 'x', byOperator: true as const })),
+  data('EndLoss', from({ height: E }, { height: E + 1008 })),
   data(
     'ExpireInvoice',
     from(
@@ -167,7 +173,7 @@ const begun: readonly Wish[] = [
   { type: 'IssueHold', data: { ...terms, ...nodeView } },
   { type: 'RecordIssued', data: { invoice: 'lnbcrt1', expiresAt: EXPIRES } },
   { type: 'RecordHeld', data: { ...held, crowdedPeer: null } },
-  { type: 'NoteOutpoint', data: { ...noted, height: 855, confirmedAtHeight: null } },
+  { type: 'NoteOutpoint', data: { ...noted, height: 855, ...unseen } },
   { type: 'SettleHold', data: { outpoint: OUTPOINT } },
   { type: 'Guard', data: { height: 903, outpoint: OUTPOINT, evidence: evidence(), lookedAt: 0, nodeReady: true, ...limit } },
   { type: 'RecordSettled', data: { settledAt: NOW, receivedMsat: '5000000' } },
@@ -197,11 +203,15 @@ test('on random histories: all facts fold, a command decided twice adds nothing,
   )
 })
 
-function moneyIsKept({ balances, payout, hold }: Settlement): void {
+function moneyIsKept({ balances, payout, hold, loss }: Settlement): void {
   expect(Object.values(balances).reduce((sum, amountMsat) => sum + amountMsat, 0n)).toBe(0n)
   expect(balances.received ?? 0n).toBeGreaterThanOrEqual(0n)
   expect(hold.status === 'settled').toBe((balances.received ?? 0n) > 0n)
-  expect(owedMsat(balances)).toBe(hold.status === 'settled' && !payout.paid ? SELLER_MSAT : 0n)
+  const isBorne = loss?.status === 'borne'
+  expect(owedMsat(balances)).toBe((hold.status === 'settled' || isBorne) && !payout.paid ? SELLER_MSAT : 0n)
+  // The operator bears what no buyer has paid, and nothing else.
+  expect(balances['operator-loss'] ?? 0n).toBe(isBorne ? SELLER_MSAT : 0n)
+  expect(!isBorne || hold.status === 'cancelled').toBe(true)
 }
 
 function decisionsAreKept(facts: readonly SettlementFact[]): void {
@@ -218,6 +228,7 @@ function decisionsAreKept(facts: readonly SettlementFact[]): void {
     'HoldHeld',
     'SettleRequested',
     'SettleMissed',
+    'LossBorne',
     'HoldSettled',
     'PayoutSucceeded',
   ] as const)

@@ -1,11 +1,12 @@
-import type { SettlementFact } from '@penstock/contracts/settlement.ts'
+import type { NotedOutpoint, SettlementFact } from '@penstock/contracts/settlement.ts'
 import { accept, refuse } from '@penstock/kernel/decider.ts'
 import { must } from '@penstock/kernel/result.ts'
-import { isClaimable, isTooHasty } from './heights.ts'
+import { isClaimable, isReachTryNews, isTooHasty } from './heights.ts'
 import type { Hold, HoldRequest } from './hold.ts'
 import { settledPosting } from './ledger.ts'
 import { SETTLE_MISSED } from './payout.ts'
 import type { Data, SettlementDecision } from './state.ts'
+import { causeOfProof } from './withholding.decide.ts'
 
 export function issueHold(hold: Hold, data: Data<'IssueHold'>): SettlementDecision {
   if (hold.status !== 'NONE') return accept()
@@ -35,6 +36,10 @@ export function recordReach(hold: Hold, { attempt, reached, reason, height }: Da
   return accept({ type: 'ReachChecked', v: 1, data: { attempt, reached, reason, height } })
 }
 
+/** Each outcome before the decision is kept: that one replica has reached the buyer counts for all of them. */
+export const recordReachTry = (hold: Hold, { height, reached, reason }: Data<'RecordReachTry'>): SettlementDecision =>
+  isReachTryNews(hold, height, reached) ? accept({ type: 'BuyerReachTried', v: 1, data: { height, reached, reason } }) : accept()
+
 /** A newer attempt takes the place of one that is still being looked at; nobody waits for the older any more. */
 export function checkReach(hold: Hold, { attempt }: Data<'CheckReach'>): SettlementDecision {
   return hold.status === 'held' && attempt > hold.reach.asked ? accept({ type: 'ReachAsked', v: 1, data: { attempt } }) : accept()
@@ -52,7 +57,7 @@ export function recordHeld(hold: Hold, { crowdedPeer, ...held }: Data<'RecordHel
   if (hold.payment || !hold.invoice) return accept()
   if (hold.status === 'open' && crowdedPeer !== null) {
     const sentence = `The payment came through ${crowdedPeer}, which has as many open payments with us as we allow; pay by another way.`
-    return accept({ type: 'CancelRequested', v: 1, data: { reason: 'no-slot', verdict: null, sentence } })
+    return accept({ type: 'CancelRequested', v: 2, data: { reason: 'no-slot', verdict: null, sentence } })
   }
   // One that comes too late is noted, and given back like any other.
   const late = (hold.status === 'cancelling' || hold.status === 'cancelled') && hold.cancel?.reason !== 'no-slot'
@@ -62,7 +67,7 @@ export function recordHeld(hold: Hold, { crowdedPeer, ...held }: Data<'RecordHel
 /** E, from which all heights of a hold are counted back: from the lowest of the HTLCs on, a payer may take a part back. */
 export const heldFact = ({ htlcs, height, receivedMsat }: Omit<Data<'RecordHeld'>, 'crowdedPeer'>): SettlementFact => ({
   type: 'HoldHeld',
-  v: 1,
+  v: 2,
   data: { htlcs, expiryHeight: Math.min(...htlcs.map(({ expiryHeight }) => expiryHeight)), heldAtHeight: height, receivedMsat },
 })
 
@@ -76,7 +81,7 @@ export function recordSettled(hold: Hold, { settledAt, receivedMsat }: Data<'Rec
   return accept(
     { type: 'HoldSettled', v: 1, data: { settledAt, receivedMsat, confirmations: proof.confirmations } },
     settledPosting({ ...request, receivedMsat: BigInt(receivedMsat), sellerAmountMsat }),
-    ...(proof.withheld ? [withheldFor(request, proof)] : []),
+    ...(proof.withheld ? [withheldFor(request, noted, proof)] : []),
   )
 }
 
@@ -90,14 +95,14 @@ export const recordSettleMissed = (hold: Hold, { height }: Data<'RecordSettleMis
   )
 }
 
-const withheldFor = ({ withheldBlocks }: HoldRequest, { tipHeight, peer }: NonNullable<Hold['proof']>): SettlementFact => ({
-  type: 'PayoutWithheld',
-  v: 1,
-  data: {
-    reason: `${peer === 'probe' ? 'Only a probe' : 'Only the chain'} has proven the channel; the payout waits for its announcement.`,
-    untilHeight: tipHeight + withheldBlocks,
-  },
-})
+function withheldFor(
+  { withheldBlocks }: HoldRequest,
+  { terms }: NotedOutpoint,
+  { tipHeight, peer }: NonNullable<Hold['proof']>,
+): SettlementFact {
+  const { cause, reason } = causeOfProof({ peer, isPrivate: terms.isPrivate })
+  return { type: 'PayoutWithheld', v: 2, data: { cause, reason, untilHeight: tipHeight + withheldBlocks } }
+}
 
 const refused = (code: 'stale-tip' | 'no-inbound' | 'unreachable' | 'node-too-hasty', reason: string): SettlementDecision =>
   accept({ type: 'HoldRefused', v: 1, data: { code, reason } })

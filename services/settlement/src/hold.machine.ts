@@ -9,9 +9,20 @@ const EVERYWHERE = ['PayoutInvoiceTaken', 'PayoutInvoiceRefused', 'OutpointNoteR
 const noted = <Status extends string>(status: Status, ...types: readonly string[]): Record<string, Status> =>
   Object.fromEntries([...EVERYWHERE, ...types].map((type) => [type, status]))
 
-/** While there is something that could be paid out: what comes after a release is refused at once. */
+/** While there is, or may come, something that could be paid out. */
 const payable = <Status extends string>(status: Status, ...types: readonly string[]): Record<string, Status> =>
   noted(status, 'PayoutInvoiceOffered', ...types)
+
+const PAYOUT = [
+  'PayoutWithheld',
+  'WithholdingLifted',
+  'PayoutDecided',
+  'PayoutRetryRequested',
+  'PayoutReleased',
+  'PayoutRequested',
+  'PayoutSucceeded',
+  'PayoutFailed',
+]
 
 /** Which fact may follow in which status of a hold. From `settling` on no edge leads to `cancelling`. */
 export const holdMachine = createMachine({
@@ -25,7 +36,7 @@ export const holdMachine = createMachine({
       on: {
         SettleRequested: 'settling',
         CancelRequested: 'cancelling',
-        ...payable('held', 'ReachAsked', 'ReachChecked', 'OutpointNoted', 'SettleAsked', 'LastHeightReached'),
+        ...payable('held', 'ReachAsked', 'ReachChecked', 'BuyerReachTried', 'OutpointNoted', 'SettleAsked', 'LastHeightReached'),
       },
     },
     settling: {
@@ -37,21 +48,23 @@ export const holdMachine = createMachine({
       },
     },
     settled: {
-      on: payable(
-        'settled',
-        'LedgerPosted',
-        'PayoutWithheld',
-        'PayoutReleased',
-        'PayoutRequested',
-        'PayoutSucceeded',
-        'PayoutFailed',
-        'CancelRefused',
-        'OutpointNoted',
-        'IncidentNoted',
-      ),
+      on: payable('settled', 'LedgerPosted', 'CancelRefused', 'OutpointNoted', 'IncidentNoted', 'PayableClosed', ...PAYOUT),
     },
     // An invoice that was made, or paid, while the cancellation was under way is noted and cancelled too.
-    cancelling: { on: { HoldCancelled: 'cancelled', ...noted('cancelling', 'HoldIssued', 'HoldHeld') } },
-    cancelled: { on: noted('cancelled', 'HoldIssued', 'HoldHeld', 'HoldCancelled') },
+    cancelling: { on: { HoldCancelled: 'cancelled', ...payable('cancelling', 'HoldIssued', 'HoldHeld', 'LossAsked') } },
+    // What the operator bears is paid like any other share of a seller.
+    cancelled: {
+      on: payable(
+        'cancelled',
+        'HoldIssued',
+        'HoldHeld',
+        'HoldCancelled',
+        'LossBorne',
+        'LossRefuted',
+        'LedgerPosted',
+        'IncidentNoted',
+        ...PAYOUT,
+      ),
+    },
   },
 })

@@ -71,9 +71,9 @@ describe('issuing', () => {
   })
   test('not at a node that gives payments back before our guard comes, or nobody knows when', () => {
     given(settlement)
-      .when(issue({ holdExpiryDelta: 18 }))
+      .when(issue({ holdExpiryDelta: 17 }))
       .then(requested)
-    for (const holdExpiryDelta of [19, 24, 30, null])
+    for (const holdExpiryDelta of [18, 24, 30, null])
       expect(given(settlement).when(issue({ holdExpiryDelta })).decision).toMatchObject({
         facts: [{ type: 'HoldRefused', data: { code: 'node-too-hasty' } }],
       })

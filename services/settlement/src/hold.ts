@@ -23,9 +23,11 @@ export type Hold = {
     readonly expiryHeight: number
     readonly heldAtHeight: number
     readonly receivedMsat: bigint
-    readonly peers: readonly string[]
+    readonly peers: readonly (string | null)[]
   } | null
   readonly reach: { readonly asked: number; readonly pending: boolean }
+  /** The last height at which our node tried to reach the buyer's before the decision, and whether it ever did. */
+  readonly reachTries: { readonly height: number; readonly reached: boolean } | null
   readonly noted: NotedOutpoint | null
   /** Namings that were answered with a no, by `namingOf`. */
   readonly refusedNamings: readonly string[]
@@ -35,6 +37,8 @@ export type Hold = {
   readonly proof: DataOf<'SettleRequested'>['proof'] | null
   /** Why it goes back; while it is being settled: too few blocks were left for that. */
   readonly cancel: DataOf<'CancelRequested'> | null
+  /** At which height it was seen that settling came too late. */
+  readonly missedAtHeight: number | null
   readonly cancelRefused: boolean
   readonly cancelled: { readonly at: number; readonly times: number } | null
   readonly settledAt: number | null
@@ -47,12 +51,14 @@ export const noHold: Hold = {
   atNode: 'nothing',
   payment: null,
   reach: { asked: 0, pending: false },
+  reachTries: null,
   noted: null,
   refusedNamings: [],
   settleAsked: null,
   lastHeightReached: false,
   proof: null,
   cancel: null,
+  missedAtHeight: null,
   cancelRefused: false,
   cancelled: null,
   settledAt: null,
@@ -92,8 +98,15 @@ function learn(hold: Hold, { type, data }: SettlementFact): Hold {
       return { ...hold, reach: { asked: data.attempt, pending: true } }
     case 'ReachChecked':
       return { ...hold, reach: { ...hold.reach, pending: false } }
-    case 'OutpointNoted':
-      return { ...hold, noted: data }
+    case 'BuyerReachTried': {
+      const reached = data.reached || (hold.reachTries?.reached ?? false)
+      return { ...hold, reachTries: { height: data.height, reached } }
+    }
+    case 'OutpointNoted': {
+      // The window is the order's to keep.
+      const { attempt, outpoint, terms, sellerAmountMsat, attestation, naming } = data
+      return { ...hold, noted: { attempt, outpoint, terms, sellerAmountMsat, attestation, naming } }
+    }
     case 'OutpointNoteRefused':
       return { ...hold, refusedNamings: [...hold.refusedNamings, namingOf(data)] }
     case 'SettleAsked':
@@ -103,7 +116,11 @@ function learn(hold: Hold, { type, data }: SettlementFact): Hold {
     case 'SettleRequested':
       return { ...hold, proof: data.proof }
     case 'SettleMissed':
-      return { ...hold, cancel: { reason: 'last-height', verdict: null, sentence: data.sentence } }
+      return {
+        ...hold,
+        cancel: { reason: 'last-height', verdict: null, sentence: data.sentence },
+        missedAtHeight: data.height,
+      }
     case 'HoldSettled':
       return { ...hold, settledAt: data.settledAt, atNode: 'settled' }
     case 'CancelRequested':

@@ -1,4 +1,4 @@
-import type { LedgerEntry, SettlementFact } from '@penstock/contracts/settlement.ts'
+import type { Creditor, LedgerEntry, SettlementFact } from '@penstock/contracts/settlement.ts'
 import { must } from '@penstock/kernel/result.ts'
 
 export type Account = LedgerEntry['account']
@@ -43,18 +43,42 @@ export function settledPosting(money: {
   ])
 }
 
-/** The seller's money when it is gone. The cost of its way is borne by the platform's fee. */
+const ACCOUNT_OF = { seller: 'payable', buyer: 'owed-to-buyer' } as const satisfies Readonly<Record<Creditor, Account>>
+
+/** A creditor's money when it is gone. The cost of its way is borne by the platform's fee. */
 export const paidPosting = ({
-  sellerAmountMsat,
+  creditor,
+  owedMsat: amountMsat,
   feeMsat,
 }: {
-  readonly sellerAmountMsat: bigint
+  readonly creditor: Creditor
+  readonly owedMsat: bigint
   readonly feeMsat: bigint
 }): Posting =>
   posting('payout', [
-    ['payable', sellerAmountMsat],
+    [ACCOUNT_OF[creditor], amountMsat],
     ['routing-cost', feeMsat],
-    ['paid-out', -(sellerAmountMsat + feeMsat)],
+    ['paid-out', -(amountMsat + feeMsat)],
+  ])
+
+/** The seller's share, where it goes back to the buyer. */
+export const owedToBuyerPosting = (amountMsat: bigint): Posting =>
+  posting('owed-to-buyer', [
+    ['payable', amountMsat],
+    ['owed-to-buyer', -amountMsat],
+  ])
+
+/** The seller's amount, where no payment of a buyer covers it. */
+export const lossPosting = (amountMsat: bigint): Posting =>
+  posting('operator-loss', [
+    ['operator-loss', amountMsat],
+    ['payable', -amountMsat],
+  ])
+
+export const lossRefutedPosting = (amountMsat: bigint): Posting =>
+  posting('operator-loss-refuted', [
+    ['payable', amountMsat],
+    ['operator-loss', -amountMsat],
   ])
 
 function posting(name: string, entries: readonly (readonly [Account, bigint])[]): Posting {
@@ -79,5 +103,5 @@ export function evolveBalances(balances: Balances, fact: SettlementFact): Balanc
   )
 }
 
-/** What the seller is still owed. @returns msat */
-export const owedMsat = (balances: Balances): bigint => -(balances.payable ?? 0n)
+/** The part of the price that is still owed, to the seller or to the buyer: never to both. @returns msat */
+export const owedMsat = (balances: Balances): bigint => -(balances.payable ?? 0n) - (balances['owed-to-buyer'] ?? 0n)

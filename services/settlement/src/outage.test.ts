@@ -3,6 +3,7 @@ import { until } from '@penstock/testkit/until.ts'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { SettlementPorts } from './effects/ports.ts'
 import { type Market, openMarket } from './market.contract.ts'
+import { SELLER_MSAT } from './samples.contract.ts'
 
 /** Blocks from the payment to E, and the height at which the guard decides. */
 const [END, LAST] = [147, 147 - 24]
@@ -106,7 +107,7 @@ describe('it is back and has heard of no channel yet, so it is waited for', () =
   })
 })
 
-test('an outage past the end keeps back what was to be settled: nothing is taken, nobody is paid, and the buyer has the money', async () => {
+test('an outage past the end keeps back what was to be settled: nothing is taken, the buyer has the money, and the operator pays the seller', async () => {
   await open()
   const outpoint = await proven()
   await market.payoutInvoice()
@@ -125,6 +126,10 @@ test('an outage past the end keeps back what was to be settled: nothing is taken
   market.control.mine(10)
   await market.fact('PayoutInvoiceTaken')
   expect(await types()).toContain('SettleMissed')
-  for (const never of ['HoldSettled', 'LedgerPosted', 'PayoutRequested']) expect(await types()).not.toContain(never)
+  for (const never of ['HoldSettled', 'PayoutRequested']) expect(await types()).not.toContain(never)
   expect(market.control.balances()).toEqual(before)
+  expect((await market.fact('LossBorne')).data).toMatchObject({ cause: 'not-taken-in-time', amountMsat: `${SELLER_MSAT}` })
+  await market.tell('DecidePayout', { to: 'seller', by: 'ops', reason: 'our node was away' })
+  market.control.mine(1)
+  await market.fact('PayoutSucceeded')
 })

@@ -9,7 +9,6 @@ import {
   guard,
   limit,
   NOW,
-  noted,
   payoutInvoice,
   posted,
   proof,
@@ -97,29 +96,47 @@ describe('when it is due', () => {
       .when(guard(907, evidence({ tipHeight: 907 })))
       .then()
   })
+  test.each([SELLER_MSAT + 1n, SELLER_MSAT - 1n])(
+    'an invoice of another amount than is owed is not paid: %d msat',
+    (amountMsat) => {
+      const other = payoutInvoice({ amountMsat })
+      given(settlement, ...toSettled, fact('PayoutInvoiceOffered', other), taken)
+        .when(guard(906, evidence({ tipHeight: 906 })))
+        .then(releasedAt)
+    },
+  )
   test('a peer proof is not needed twice', () => {
     given(settlement, ...toSettled)
       .when(guard(906, evidence({ tipHeight: 906, graph: null })))
       .then(releasedAt)
   })
-  test('a spend in the mempool is waited for', () => {
-    given(settlement, ...toSettled)
-      .when(guard(906, evidence({ tipHeight: 906 }, { spentBy: { txid: 'ee'.repeat(32), height: null } })))
-      .then()
-  })
-  test('withheld: until the announcement, or its height', () => {
-    const weak = fact('SettleRequested', { proof: { ...proof, peer: 'probe', withheld: true }, lastHeight: false })
-    const withheld = [...toNoted, settleAsked, weak, settled, posted, fact('PayoutWithheld', { reason: 'x', untilHeight: 1911 })]
-    const probed = { graph: null, probe: 'reached' as const }
+  test('withheld for a spend that waited at the last height: until the spend is gone', () => {
+    const spendWaited = fact('SettleRequested', { proof: { ...proof, peer: 'graph', withheld: true }, lastHeight: true })
+    const asked = [...toNoted, settleAsked, spendWaited]
+    const { decision } = given(settlement, ...asked).when({
+      type: 'RecordSettled',
+      data: { settledAt: settled.data.settledAt, receivedMsat: settled.data.receivedMsat },
+    })
+    expect(decision).toMatchObject({
+      facts: [
+        { type: 'HoldSettled' },
+        { type: 'LedgerPosted' },
+        { type: 'PayoutWithheld', data: { untilHeight: proof.tipHeight + 1008 } },
+      ],
+    })
+    const withheld = [
+      ...asked,
+      settled,
+      posted,
+      fact('PayoutWithheld', { cause: 'spend-unconfirmed', reason: 'x', untilHeight: 1911 }),
+    ]
+    const waits = { spentBy: { txid: 'ee'.repeat(32), height: null } }
     given(settlement, ...withheld)
-      .when(guard(1910, evidence({ tipHeight: 1910, ...probed })))
+      .when(guard(906, evidence({ tipHeight: 906 }, waits)))
       .then()
-    expect(given(settlement, ...withheld).when(guard(1911, evidence({ tipHeight: 1911, ...probed }))).decision).toMatchObject({
-      facts: [{ type: 'PayoutReleased' }],
-    })
-    expect(given(settlement, ...withheld).when(guard(906, evidence({ tipHeight: 906 }))).decision).toMatchObject({
-      facts: [{ type: 'PayoutReleased' }],
-    })
+    given(settlement, ...withheld)
+      .when(guard(906, evidence({ tipHeight: 906 })))
+      .then(fact('WithholdingLifted', { cause: 'spend-unconfirmed', height: 906, how: 'gone' }), releasedAt)
   })
   test('only the exact amount, and only the seller that opened, is paid', () => {
     for (const other of [payoutInvoice({ amountMsat: SELLER_MSAT - 1n }), payoutInvoice({ by: 2 })]) {
@@ -143,87 +160,6 @@ describe('when it is due', () => {
     const dear = { ...guard(906, evidence({ tipHeight: 906 })).data, routingFeeLimitPpm: 1_000_000 }
     const { decision } = given(settlement, ...toSettled, offered, taken).when({ type: 'Guard', data: dear })
     expect(decision).toMatchObject({ facts: [{}, { data: { maxFeeMsat: '900000' } }] })
-  })
-})
-
-describe('what the chain takes back after settling', () => {
-  const spent = (tipHeight: number) => evidence({ tipHeight }, { spentBy: { txid: 'ee'.repeat(32), height: 904 } })
-  const spentNoted = [
-    fact('IncidentNoted', { what: 'funding-spent', height: 904 }),
-    fact('PayoutWithheld', { reason: 'x', untilHeight: 1912 }),
-  ]
-  test('a spend is noted once and withholds the payout', () => {
-    expect(given(settlement, ...toSettled).when(guard(904, spent(904))).decision).toMatchObject({
-      facts: [
-        { type: 'IncidentNoted', data: { what: 'funding-spent', height: 904 } },
-        { type: 'PayoutWithheld', data: { untilHeight: 1912 } },
-      ],
-    })
-    given(settlement, ...toSettled, ...spentNoted)
-      .when(guard(906, spent(906)))
-      .then()
-    given(settlement, ...toSettled, ...spentNoted)
-      .when(guard(906, evidence({ tipHeight: 906 })))
-      .then()
-    expect(given(settlement, ...toSettled, ...spentNoted).when(guard(1912, spent(1912))).decision).toMatchObject({
-      facts: [{ type: 'PayoutReleased' }],
-    })
-    given(settlement, ...toSettled, ...spentNoted, releasedAt)
-      .when(guard(1913, spent(1913)))
-      .then()
-  })
-  test('it comes too late for a payout that is under way', () =>
-    given(settlement, ...toPaying)
-      .when(guard(907, spent(907)))
-      .then())
-  test('a payout that still waits for an invoice is withheld again', () => {
-    expect(given(settlement, ...toSettled, releasedAt).when(guard(907, spent(907))).decision).toMatchObject({
-      facts: [{ type: 'IncidentNoted' }, { type: 'PayoutWithheld' }],
-    })
-  })
-  const gone = (tipHeight: number) => evidence({ tipHeight, output: null, graph: null })
-  const reorged = [
-    fact('IncidentNoted', { what: 'funding-reorged', height: 904 }),
-    fact('PayoutWithheld', { reason: 'x', untilHeight: 910 }),
-  ]
-  test('a re-org is an incident, and over once the funding is buried again', () => {
-    expect(given(settlement, ...toSettled).when(guard(904, gone(904))).decision).toMatchObject({
-      facts: [
-        { type: 'IncidentNoted', data: { what: 'funding-reorged' } },
-        { type: 'PayoutWithheld', data: { untilHeight: 910 } },
-      ],
-    })
-    given(settlement, ...toSettled, ...reorged)
-      .when(guard(905, gone(905)))
-      .then()
-    given(settlement, ...toSettled, ...reorged)
-      .when(guard(909, evidence({ tipHeight: 909 }, { height: 905 })))
-      .then()
-    given(settlement, ...toSettled, ...reorged)
-      .when(guard(909, evidence({ tipHeight: 909, graph: null }, { height: 904 })))
-      .then()
-    given(settlement, ...toSettled, ...reorged)
-      .when(guard(909, evidence({ tipHeight: 909 }, { height: 904 })))
-      .then(fact('PayoutReleased', { atHeight: 909, confirmations: 6 }))
-    given(settlement, ...toSettled, ...reorged)
-      .when(guard(911, evidence({ tipHeight: 911 }, { height: 906 })))
-      .then(fact('PayoutReleased', { atHeight: 911, confirmations: 6 }))
-    expect(given(settlement, ...toSettled, ...reorged, releasedAt).when(guard(912, gone(912))).decision).toMatchObject({
-      facts: [{ type: 'IncidentNoted' }, {}],
-    })
-  })
-  test('a longer wait stays as long as it was', () => {
-    const long = fact('PayoutWithheld', { reason: 'x', untilHeight: 5000 })
-    expect(given(settlement, ...toSettled, long).when(guard(904, gone(904))).decision).toMatchObject({
-      facts: [{}, { data: { untilHeight: 5000 } }],
-    })
-  })
-  test('terms that turn out to be broken are noted', () => {
-    const bad = { ...noted.terms, capacitySat: '1000001' }
-    const history = [...toSettled, fact('OutpointNoted', { ...noted, terms: bad })]
-    expect(given(settlement, ...history).when(guard(904, evidence({ tipHeight: 904 }))).decision).toMatchObject({
-      facts: [{ data: { what: 'terms-broken' } }, { data: { untilHeight: 1912 } }],
-    })
   })
 })
 
@@ -332,13 +268,13 @@ describe('the outcome', () => {
       ...toPaying,
       failed('NO_ROUTE', NOW + 15_000),
       fact('IncidentNoted', { what: 'funding-reorged', height: 907 }),
-      fact('PayoutWithheld', { reason: 'x', untilHeight: 913 }),
+      fact('PayoutWithheld', { cause: 'promise', reason: 'x', untilHeight: 913 }),
     ]
     given(settlement, ...waits)
       .when(retry(NOW + 15_000))
       .then()
     expect(given(settlement, ...waits).when(guard(914, evidence({ tipHeight: 914 }))).decision).toMatchObject({
-      facts: [{ type: 'PayoutReleased' }, { type: 'PayoutRequested', data: { attempt: 2 } }],
+      facts: [{ type: 'WithholdingLifted' }, { type: 'PayoutReleased' }, { type: 'PayoutRequested', data: { attempt: 2 } }],
     })
   })
 })

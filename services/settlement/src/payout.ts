@@ -1,4 +1,4 @@
-import type { SettlementFact } from '@penstock/contracts/settlement.ts'
+import type { Creditor, SettlementFact, WithholdingCause } from '@penstock/contracts/settlement.ts'
 
 type DataOf<Type extends SettlementFact['type']> = Extract<SettlementFact, { type: Type }>['data']
 
@@ -12,8 +12,13 @@ export type Payout = {
   readonly invoices: Readonly<Record<string, PayoutInvoice & { readonly fate: InvoiceFate }>>
   /** Payment hashes that were answered with a no. */
   readonly refused: readonly string[]
-  /** By the seller's key: the invoice that it wants to be paid to. */
+  /** By `payeeOf`: the invoice that the creditor wants to be paid to. */
   readonly usable: Readonly<Record<string, string>>
+  readonly creditor: Creditor
+  /** What withholds it now. */
+  readonly withheld: Withheld
+  /** Causes that were dealt with for good: they do not withhold again. */
+  readonly settledCauses: readonly WithholdingCause[]
   readonly released: boolean
   readonly withheldUntilHeight: number | null
   readonly incidents: readonly string[]
@@ -24,10 +29,20 @@ export type Payout = {
   readonly paid: { readonly paymentHash: string; readonly feeMsat: bigint } | null
 }
 
+export type Withheld = Readonly<Partial<Record<WithholdingCause, { readonly untilHeight: number }>>>
+
+/** Any node may take the buyer's share for it; a seller is paid at the node that sold. */
+const BUYER = 'buyer'
+export const payeeOf = ({ creditor, payee }: Pick<PayoutInvoice, 'creditor' | 'payee'>): string =>
+  creditor === 'buyer' ? BUYER : payee
+
 export const noPayout: Payout = {
   invoices: {},
   refused: [],
   usable: {},
+  creditor: 'seller',
+  withheld: {},
+  settledCauses: [],
   released: false,
   withheldUntilHeight: null,
   incidents: [],
@@ -50,19 +65,34 @@ export function evolvePayout(payout: Payout, { type, data }: SettlementFact): Pa
       // Told once more, to an order that asked once more.
       if (payout.invoices[data.paymentHash]?.fate === 'taken') return payout
       const taken = withFate(payout, data.paymentHash, 'taken')
-      const payee = taken.invoices[data.paymentHash]?.payee
+      const invoice = taken.invoices[data.paymentHash]
       // Another invoice is tried at once.
-      return payee === undefined ? taken : { ...taken, usable: { ...taken.usable, [payee]: data.paymentHash }, retryAt: null }
+      return invoice ? { ...taken, usable: { ...taken.usable, [payeeOf(invoice)]: data.paymentHash }, retryAt: null } : taken
     }
     case 'PayoutInvoiceRefused':
       return { ...withFate(payout, data.paymentHash, 'refused'), refused: [...payout.refused, data.paymentHash] }
-    case 'PayoutWithheld':
-      return { ...payout, released: false, withheldUntilHeight: data.untilHeight }
+    case 'PayoutWithheld': {
+      const { cause, untilHeight } = data
+      const withheld = { ...payout.withheld, [cause]: { untilHeight } }
+      return { ...payout, withheld, released: false, withheldUntilHeight: untilHeight }
+    }
+    case 'WithholdingLifted':
+      return liftedFrom(payout, data)
+    // A decision for the seller stands, whatever shows of the channel before its invoice comes.
+    case 'PayoutDecided':
+      return data.to === 'seller' ? { ...payout, settledCauses: DECIDED_FOR_GOOD } : payout
+    case 'PayableClosed':
+      return { ...payout, creditor: 'buyer', withheld: {}, released: true, retryAt: null, withheldUntilHeight: null }
+    case 'LossRefuted':
+      return { ...payout, withheld: {}, released: false, retryAt: null, withheldUntilHeight: null }
+    case 'PayoutRetryRequested':
+      return { ...payout, retryAt: null }
     case 'PayoutReleased':
       return {
         ...payout,
         released: true,
         retryAt: null,
+        withheld: {},
         withheldUntilHeight: null,
         incidents: payout.incidents.filter((what) => what !== REORGED),
       }
@@ -86,10 +116,39 @@ export function evolvePayout(payout: Payout, { type, data }: SettlementFact): Pa
   }
 }
 
-/** Only an invoice that is known changes: a refusal may be about one that was never offered. */
+const DECIDED_FOR_GOOD: readonly WithholdingCause[] = [
+  'peer-proof',
+  'spend-unconfirmed',
+  'spend-confirmed',
+  'terms',
+  'promise',
+  'operator-loss',
+]
+
+/** A funding that was buried at the end of the wait for a spend stays sold: that the spend confirms changes nothing. */
+const settledWith = (cause: WithholdingCause): readonly WithholdingCause[] =>
+  cause === 'spend-unconfirmed' ? [cause, 'spend-confirmed'] : [cause]
+
+function liftedFrom(payout: Payout, { cause, how }: DataOf<'WithholdingLifted'>): Payout {
+  const withheld: Withheld = Object.fromEntries(Object.entries(payout.withheld).filter(([standing]) => standing !== cause))
+  return {
+    ...payout,
+    withheld,
+    // What has gone may come back; what was decided stays so.
+    settledCauses: how === 'gone' ? payout.settledCauses : [...new Set([...payout.settledCauses, ...settledWith(cause)])],
+    incidents: cause === 'reorg' ? payout.incidents.filter((what) => what !== REORGED) : payout.incidents,
+  }
+}
+
+/**
+ * Only an invoice that waits for its answer changes. A refusal may be about one that was never offered, or about a second
+ * one with a hash that was taken before, and may have been paid.
+ */
 function withFate(payout: Payout, paymentHash: string, fate: InvoiceFate): Payout {
   const invoice = payout.invoices[paymentHash]
-  return invoice ? { ...payout, invoices: { ...payout.invoices, [paymentHash]: { ...invoice, fate } } } : payout
+  return invoice?.fate === 'offered'
+    ? { ...payout, invoices: { ...payout.invoices, [paymentHash]: { ...invoice, fate } } }
+    : payout
 }
 
 const without = (usable: Payout['usable'], paymentHash: string): Payout['usable'] =>

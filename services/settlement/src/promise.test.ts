@@ -16,7 +16,7 @@ describe('a promise that the seller breaks during the lease', () => {
   const broken = { type: 'RecordPromiseBroken', data: { sentence: 'The seller takes too much.', height: 910 } } as const
   const withheld = [
     fact('IncidentNoted', { what: 'promise-broken', height: 910 }),
-    fact('PayoutWithheld', { reason: 'The seller takes too much.', untilHeight: 1918 }),
+    fact('PayoutWithheld', { cause: 'promise', reason: 'The seller takes too much.', untilHeight: 1918 }),
   ] as const
   test('withholds what is still owed, once', () => {
     for (const history of [toSettled, [...toSettled, released], toPaying]) {
@@ -32,7 +32,7 @@ describe('a promise that the seller breaks during the lease', () => {
       .then()
     expect(
       given(settlement, ...toSettled, offered, taken, ...withheld).when(guard(1918, evidence({ tipHeight: 1918 }))).decision,
-    ).toMatchObject({ facts: [{ type: 'PayoutReleased' }, { type: 'PayoutRequested' }] })
+    ).toMatchObject({ facts: [{ type: 'WithholdingLifted' }, { type: 'PayoutReleased' }, { type: 'PayoutRequested' }] })
   })
   test('a payment that is under way goes on, and is not tried again if it fails', () => {
     const { decision } = given(settlement, ...toPaying, ...withheld).when(

@@ -1,5 +1,6 @@
 import { Fault } from '@penstock/kernel/result.ts'
 import type { EventStore } from '@penstock/ports/event-store.ts'
+import { jumpingWall } from '@penstock/ports/jumping-wall.contract.ts'
 import { bind, run } from '@penstock/runtime/run.ts'
 import { until } from '@penstock/testkit/until.ts'
 import { afterEach, expect, test } from 'vitest'
@@ -24,7 +25,7 @@ async function storeAwayAt(type: string, meanwhile: () => void) {
       return Promise.reject(new Fault('no answer'))
     },
   }
-  const clock = { ...platform.clock, now: () => platform.clock.now() + offsetMs }
+  const clock = { ...platform.clock, monotonicMs: () => platform.clock.monotonicMs() + offsetMs }
   return run([bind(settlementService(), market.ports)], { ...platform, clock, store: failing, instance: 'another' })
 }
 
@@ -73,6 +74,23 @@ test('a funding for which the blocks no longer suffice is not noted by the heigh
     await market.tell('NoteOutpoint', { ...naming, terms: { ...agreed, heldAtHeight } })
     await until('it is decided', async () => (await has('OutpointNoted')) || (await has('OutpointNoteRefused')))
     expect(await has('OutpointNoted')).toBe(false)
+  } finally {
+    await another.close()
+  }
+})
+
+test('a wall clock that jumps while a look is weighed makes no proof stale', async () => {
+  market = await openMarket()
+  await market.issue()
+  const outpoint = await market.noted(await market.held())
+  market.control.mine(3)
+  await market.stop()
+  const { platform } = market.world
+  const clock = { ...platform.clock, now: jumpingWall(() => platform.clock.now()) }
+  const another = await run([bind(settlementService(), market.ports)], { ...platform, clock, instance: 'another' })
+  try {
+    await market.tell('SettleHold', { outpoint })
+    await until('it is settled', () => has('HoldSettled'))
   } finally {
     await another.close()
   }

@@ -57,6 +57,8 @@ export const nodeView: NodeView = {
 }
 export const htlc = { amountMsat: '5000000', expiryHeight: E, peer: stranger }
 export const held = { htlcs: [htlc], height: HELD_AT, receivedMsat: '5000000' }
+/** Of an outpoint that neither chain nor mempool has. */
+export const unseen = { seesMempool: true, confirmedAtHeight: null, enteredMempoolAt: null, heldSince: {} } as const
 export const noted: NotedOutpoint = {
   attempt: 1,
   outpoint: OUTPOINT,
@@ -175,6 +177,7 @@ export function payoutInvoice({
     payee: pubkeyOf(secret),
     amountMsat: `${amountMsat}`,
     expiresAt: createdAt + expirySeconds * 1000,
+    creditor: 'seller' as const,
   }
 }
 

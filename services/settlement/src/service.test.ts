@@ -220,7 +220,8 @@ describe('the guard needs nobody', () => {
     await market.issue(OTHER)
     broken = await market.noted(await market.held())
     await market.noted(await market.held(OTHER), { orderId: OTHER })
-    mineToLastHeight()
+    // It is waited for up to E − 18, and no longer.
+    market.control.mine(147 - 18)
     await market.fact('HoldSettled', OTHER)
     expect((await market.fact('HoldCancelled')).data).toMatchObject({ reason: 'last-height', verdict: null })
   })
@@ -240,7 +241,7 @@ describe('after settling', () => {
     await market.tell('CancelHold', { sentence: 'x' })
     await market.fact('CancelRefused')
   })
-  test('a re-org is an incident; buried again the channel is announced no more, and the seller is paid when its time is over', async () => {
+  test('a re-org is an incident; buried again the channel is announced no more, and an operator decides at the end', async () => {
     await open()
     await settle()
     const { untilHeight } = (await market.fact('PayoutWithheld')).data
@@ -251,8 +252,12 @@ describe('after settling', () => {
     market.control.mine(8)
     const { height } = await market.ports.chain.tip()
     market.control.mine(untilHeight - height)
-    expect((await market.fact('PayoutReleased')).data.atHeight).toBe(untilHeight)
+    await market.tell('DecidePayout', { to: 'seller', by: 'ada', reason: 'The channel is there.' })
+    await market.fact('PayoutDecided')
+    market.control.mine(1)
     await market.fact('PayoutSucceeded')
+    const types = (await market.facts()).map(({ type }) => type)
+    expect(types.indexOf('PayoutReleased')).toBeGreaterThan(types.indexOf('PayoutDecided'))
   })
   test('a payment hash is paid for one order', async () => {
     await open()

@@ -31,7 +31,7 @@ export function settlementService(): Service<SettlementPorts> {
       aggregate({
         contract,
         decider: settlement,
-        hashed: { version: 2, of: { 1: withoutNaming, 2: (state: Settlement) => state } },
+        hashed: { version: 3, of: { 1: withoutNaming, 2: withoutCauses, 3: (state: Settlement) => state } },
         enrich,
         goodUntil,
         process: settlementProcess,
@@ -77,14 +77,32 @@ const LOOK_COUNTS_MS = 60_000
 const PROOF_RESTS_MS = 1000
 
 const goodUntil = {
-  Guard: ({ lookedAt }: { readonly lookedAt: number }): number => lookedAt + LOOK_COUNTS_MS,
-  NoteOutpoint: (_: object, preparedAt: number): number => preparedAt + LOOK_COUNTS_MS,
+  // A look of unknown age, or one by the clock of another process, is too old.
+  Guard: ({ lookedAt }: { readonly lookedAt: number }, preparedAtMs: number): number =>
+    lookedAt > 0 && lookedAt <= preparedAtMs ? lookedAt + LOOK_COUNTS_MS : Number.NEGATIVE_INFINITY,
+  NoteOutpoint: (_: object, preparedAtMs: number): number => preparedAtMs + LOOK_COUNTS_MS,
 }
 
 /** As it was hashed before namings were counted. */
-const withoutNaming = ({ hold, ...state }: Settlement): unknown => ({
+const withoutNaming = ({ hold, loss: _, ...state }: Settlement): unknown => ({
   ...state,
-  hold: { ...hold, noted: hold.noted && { ...hold.noted, naming: undefined } },
+  payout: asOfOld(state.payout),
+  hold: { ...hold, reachTries: undefined, missedAtHeight: undefined, noted: hold.noted && { ...hold.noted, naming: undefined } },
+})
+
+/** As it was hashed before tries to reach the buyer, causes of a withheld payout and the operator's losses were kept. */
+const withoutCauses = ({ hold, loss: _, ...state }: Settlement): unknown => ({
+  ...state,
+  payout: asOfOld(state.payout),
+  hold: { ...hold, reachTries: undefined, missedAtHeight: undefined },
+})
+
+const asOfOld = ({ invoices, ...payout }: Settlement['payout']): unknown => ({
+  ...payout,
+  invoices: Object.fromEntries(Object.entries(invoices).map(([hash, invoice]) => [hash, { ...invoice, creditor: undefined }])),
+  creditor: undefined,
+  withheld: undefined,
+  settledCauses: undefined,
 })
 
 /** Who made an invoice hears of its payment at once. */

@@ -4,8 +4,7 @@ import { DAY_MS } from '@penstock/kernel/time.ts'
 import { awaitsCancel } from './cancel.decide.ts'
 import { lastHeightOf } from './heights.ts'
 import type { Hold } from './hold.ts'
-import { owedMsat } from './ledger.ts'
-import type { Settlement } from './state.ts'
+import { isOwing, type Settlement } from './state.ts'
 
 export type SettlementEffect = 'issue' | 'reach' | 'prove' | 'settle' | 'cancel' | 'pay'
 type Step = Next<SettlementCommand, SettlementEffect>
@@ -15,6 +14,7 @@ export const settlementProcess = (state: Settlement, orderId: string): readonly 
   ...holdSteps(state.hold),
   ...claimSteps(state, orderId),
   ...payoutSteps(state),
+  ...lossSteps(state),
 ]
 
 function holdSteps(hold: Hold): readonly Step[] {
@@ -59,10 +59,17 @@ const claimSteps = ({ payout }: Settlement, orderId: string): readonly Step[] =>
     )
 
 /** While a seller is owed something the stream is not finished: the guard goes through it on every block. */
-function payoutSteps({ hold, payout, balances }: Settlement): readonly Step[] {
-  if (hold.status !== 'settled' || owedMsat(balances) <= 0n) return []
+function payoutSteps(state: Settlement): readonly Step[] {
+  const { hold, payout } = state
+  if (!isOwing(state)) return []
   if (payout.paying) return [effect('pay', payout.paying.attempt)]
-  const due = payout.retryAt ?? (hold.settledAt ?? 0) + DAY_MS
+  const due = payout.retryAt ?? (hold.settledAt ?? hold.cancelled?.at ?? 0) + DAY_MS
   // By the number of tries, so that no deadline has a name that was answered before.
   return [deadline(`payout-${payout.attempts}`, { at: due }, { type: 'RetryPayout', data: { deadline: due } })]
 }
+
+/** The guard looks for the channel on every block, as long as the stream is not finished. */
+const lossSteps = ({ hold, loss }: Settlement): readonly Step[] =>
+  hold.status === 'cancelled' && loss?.status === 'asked'
+    ? [deadline('loss', { height: loss.untilHeight }, { type: 'EndLoss', data: { height: loss.untilHeight } })]
+    : []

@@ -3,8 +3,25 @@ import type { Decider } from '@penstock/kernel/decider.ts'
 import { never } from '@penstock/kernel/result.ts'
 import { cancelHold, expireInvoice, recordCancelled, recordNodeCancelled } from './cancel.decide.ts'
 import { guard, lastHeight, noteOutpoint, settleHold } from './guard.decide.ts'
-import { checkReach, issueHold, recordHeld, recordIssued, recordReach, recordSettled, recordSettleMissed } from './hold.decide.ts'
-import { givePayoutInvoice, recordPayhash, recordPayout, recordPromiseBroken, retryPayout } from './payout.decide.ts'
+import {
+  checkReach,
+  issueHold,
+  recordHeld,
+  recordIssued,
+  recordReach,
+  recordReachTry,
+  recordSettled,
+  recordSettleMissed,
+} from './hold.decide.ts'
+import { endLoss } from './loss.decide.ts'
+import {
+  givePayoutInvoice,
+  giveRefundInvoice,
+  recordPayhash,
+  recordPayout,
+  retryPayout,
+  retryPayoutNow,
+} from './payout.decide.ts'
 import {
   evolve,
   initial,
@@ -13,6 +30,7 @@ import {
   type SettlementDecision,
   type SettlementRefusal,
 } from './state.ts'
+import { decidePayout, recordPromiseBroken } from './withholding.decide.ts'
 
 function decide(state: Settlement, command: SettlementCommand): SettlementDecision {
   const { hold } = state
@@ -23,6 +41,8 @@ function decide(state: Settlement, command: SettlementCommand): SettlementDecisi
       return checkReach(hold, command.data)
     case 'RecordReach':
       return recordReach(hold, command.data)
+    case 'RecordReachTry':
+      return recordReachTry(hold, command.data)
     case 'RecordIssued':
       return recordIssued(hold, command.data)
     case 'RecordHeld':
@@ -37,6 +57,8 @@ function decide(state: Settlement, command: SettlementCommand): SettlementDecisi
       return lastHeight(hold, command.data)
     case 'CancelHold':
       return cancelHold(hold, command.data)
+    case 'EndLoss':
+      return endLoss(state, command.data)
     case 'ExpireInvoice':
       return expireInvoice(hold, command.data)
     case 'RecordSettleMissed':
@@ -49,6 +71,12 @@ function decide(state: Settlement, command: SettlementCommand): SettlementDecisi
       return recordNodeCancelled(hold, command.data)
     case 'GivePayoutInvoice':
       return givePayoutInvoice(state, command)
+    case 'GiveRefundInvoice':
+      return giveRefundInvoice(state, command)
+    case 'DecidePayout':
+      return decidePayout(state, command)
+    case 'RetryPayoutNow':
+      return retryPayoutNow(state, command)
     case 'RecordPayhash':
       return recordPayhash(state, command)
     case 'RecordPayout':

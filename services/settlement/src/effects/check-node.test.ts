@@ -4,8 +4,8 @@ import type { Jobs } from './record.ts'
 
 test.each([
   [12, 0],
-  [18, 0],
-  [19, 1],
+  [17, 0],
+  [18, 1],
   [24, 1],
   [null, 1],
 ])('a node that gives holds back %s blocks before their end is told %i times', async (holdExpiryDelta, times) => {

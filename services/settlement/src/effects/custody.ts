@@ -33,6 +33,10 @@ export type Custody = {
   readonly byHash: { get(hash: string): string | undefined; set(hash: string, orderId: string): void }
   /** Payments that the node holds for somebody else, each told once. */
   readonly strangers: Set<string>
+  /** Orders whose payout waits for an operator's decision, each logged once. */
+  readonly undecided: Set<string>
+  /** When a hold's last height was first seen to have come, by the monotonic clock, and at which height. */
+  readonly lastLooks: Map<string, { readonly height: number; readonly at: number }>
   /** What the metrics show. */
   readonly sight: { last?: Sight }
 }
@@ -43,6 +47,8 @@ export const custody = (): Custody => ({
   listed: [],
   byHash: lru<string, string>(REMEMBERED),
   strangers: new Set(),
+  undecided: new Set(),
+  lastLooks: new Map(),
   sight: {},
 })
 

@@ -1,8 +1,10 @@
 import { Fault } from '@penstock/kernel/result.ts'
 import type { CancelOutcome, SettleOutcome } from '@penstock/ports/lightning.ts'
+import { jumpingWall } from '@penstock/ports/jumping-wall.contract.ts'
 import { describe, expect, test } from 'vitest'
 import {
   cancelRequested,
+  E,
   fact,
   isNoted,
   NOW,
@@ -20,7 +22,7 @@ import { cancel } from './cancel.ts'
 import { fake, invoiceIn, ours, PREIMAGE } from './fake-node.contract.ts'
 import { issue } from './issue.ts'
 import { prove } from './prove.ts'
-import { reach } from './reach.ts'
+import { reach, tryBuyer } from './reach.ts'
 import { settle } from './settle.ts'
 
 describe('issue', () => {
@@ -59,6 +61,13 @@ describe('reach', () => {
     expect(await reach(wanting(['a:1']), context)).toMatchObject({ data: { attempt: 2, reached: true } })
     expect(calls).toEqual(['is connected'])
   })
+  test.each([
+    [905, 900, 905],
+    [900, 903, 903],
+  ])('the height is the higher of both: node %d, chain %d', async (height, tip, higher) => {
+    const { context } = fake({ connected: true, node: { height }, tip: { height: tip } })
+    expect(await reach(wanting([]), context)).toMatchObject({ data: { height: higher } })
+  })
   test('every address is tried, gossip only where the buyer gave none', async () => {
     const given = fake({ answering: ['b:2'], known: ['c:3'] })
     expect(await reach(wanting(['a:1', 'b:2']), given.context)).toMatchObject({ data: { reached: true } })
@@ -67,6 +76,31 @@ describe('reach', () => {
     expect(await reach(wanting([]), none.context)).toMatchObject({ data: { reached: true } })
     const silent = await reach(wanting(['a:1']), fake().context)
     expect(silent).toMatchObject({ data: { reached: false, reason: 'The node does not answer at a:1.' } })
+  })
+  test('an address that is not public is not connected to, and the sentence says so', async () => {
+    const both = fake({ forbidden: ['a:1'], answering: ['b:2'] })
+    expect(await reach(wanting(['a:1', 'b:2']), both.context)).toMatchObject({ data: { reached: true } })
+    const alone = fake({ forbidden: ['a:1'] })
+    expect(await reach(wanting(['a:1']), alone.context)).toMatchObject({
+      data: { reached: false, reason: 'Our node connects to public addresses only: a:1 is not public.' },
+    })
+    expect(await reach(wanting(['a:1', 'b:2']), fake({ forbidden: ['a:1'] }).context)).toMatchObject({
+      data: {
+        reason: 'The node does not answer at b:2. Our node connects to public addresses only: a:1 is not public.',
+      },
+    })
+    // Also where gossip alone knows it.
+    expect(await reach(wanting([]), fake({ known: ['a:1'], forbidden: ['a:1'] }).context)).toMatchObject({
+      data: { reached: false },
+    })
+    // Before the decision over the money, too.
+    const { ports } = fake({ forbidden: ['a:1'] }).context
+    expect(await tryBuyer(ports, { pubkey: node, sockets: ['a:1'] })).toEqual({
+      reached: false,
+      reason: 'Our node connects to public addresses only: a:1 is not public.',
+    })
+  })
+  test('where no address is known, the sellers may know one', async () => {
     // An LSPS1 wallet is connected to its sellers, not to us.
     expect(await reach(wanting([]), fake().context)).toMatchObject({ data: { reached: true } })
   })
@@ -89,8 +123,8 @@ describe('settle', () => {
   })
   test('only settled HTLCs are money', async () => {
     const htlcs = [
-      { amountMsat: 3n, expiryHeight: 1, peer: node, state: 'settled' },
-      { amountMsat: 4n, expiryHeight: 1, peer: node, state: 'held' },
+      { amountMsat: 3n, expiryHeight: 1, peer: node, state: 'settled', acceptedAt: null },
+      { amountMsat: 4n, expiryHeight: 1, peer: node, state: 'held', acceptedAt: null },
     ] as const
     expect(await settle(state, fake({ invoice: invoiceIn('settled', { htlcs }) }).context)).toMatchObject({
       data: { receivedMsat: '3' },
@@ -136,7 +170,11 @@ describe('settle', () => {
       now += 30_001
       return context.ports.chain.tip()
     }
-    const ports = { ...context.ports, clock: { ...context.ports.clock, now: () => now }, chain: { ...context.ports.chain, tip } }
+    const ports = {
+      ...context.ports,
+      clock: { ...context.ports.clock, now: jumpingWall(() => now), monotonicMs: () => now },
+      chain: { ...context.ports.chain, tip },
+    }
     await expect(settle(state, { ...context, ports })).rejects.toThrow(Fault)
     expect(calls).toEqual([])
   })
@@ -184,6 +222,15 @@ describe('cancel', () => {
   })
 })
 
+test('prove counts the blocks that are left by the higher of both heights, and leaves a late look to the guard', async () => {
+  const state = stateAfter(...toHeld, isNoted, settleAsked)
+  const at = (height: number, tip: number) => prove(state, fake({ node: { height }, tip: { height: tip } }).context)
+  expect(await at(910, 900)).toMatchObject({ data: { height: 910, evidence: { tipHeight: 900 } } })
+  expect(await at(900, 903)).toMatchObject({ data: { height: 903 } })
+  expect(await at(E - 24, E - 24)).toMatchObject({ data: { height: E - 24 } })
+  await expect(at(E - 24, E - 25)).rejects.toThrow(/the chain is shown as of 975, and its height is 976/)
+})
+
 test('prove asks the guard’s question with evidence of its own', async () => {
   const { context } = fake()
   const told = await prove(stateAfter(...toHeld, isNoted, settleAsked), context)
@@ -202,7 +249,7 @@ test('prove asks the guard’s question with evidence of its own', async () => {
 test('a proof is as old as the look at its beginning', async () => {
   const { context } = fake()
   let now = NOW
-  const clock = { ...context.ports.clock, now: () => now }
+  const clock = { ...context.ports.clock, now: jumpingWall(() => now), monotonicMs: () => now }
   const output = () => {
     now += 5000
     return Promise.resolve(undefined)

@@ -1,5 +1,11 @@
 import { paymentHashOf } from '@penstock/bitcoin/hex.ts'
-import type { CancelOutcome, Invoice, PaymentState, SettleOutcome } from '@penstock/ports/lightning.ts'
+import {
+  AddressRefused,
+  type CancelOutcome,
+  type Invoice,
+  type PaymentState,
+  type SettleOutcome,
+} from '@penstock/ports/lightning.ts'
 import { fact, HASH, NOW, node, ORDER, payoutInvoice, requested, stranger } from '../samples.contract.ts'
 import type { Context } from './ports.ts'
 
@@ -11,7 +17,15 @@ export const invoiceIn = (state: Invoice['state'], change: Partial<Invoice> = {}
   request: payoutInvoice().request,
   amountMsat: 5_000_000n,
   state,
-  htlcs: [{ amountMsat: 5_000_000n, expiryHeight: 1000, peer: stranger, state: state === 'settled' ? 'settled' : 'held' }],
+  htlcs: [
+    {
+      amountMsat: 5_000_000n,
+      expiryHeight: 1000,
+      peer: stranger,
+      state: state === 'settled' ? 'settled' : 'held',
+      acceptedAt: null,
+    },
+  ],
   ...change,
 })
 
@@ -27,6 +41,8 @@ type Fakes = {
   connected?: boolean
   answering?: readonly string[]
   known?: readonly string[]
+  /** Sockets that the node must not connect to. */
+  forbidden?: readonly string[]
 }
 /** A node that answers as it is told, and what it was asked. */
 export function fake(answers: Fakes = {}) {
@@ -51,7 +67,10 @@ export function fake(answers: Fakes = {}) {
       },
       peers: {
         isConnected: () => asked('is connected', answers.connected ?? false),
-        connect: (_: string, socket: string) => asked(`connect ${socket}`, answers.answering?.includes(socket) ?? false),
+        connect: (_: string, socket: string) =>
+          answers.forbidden?.includes(socket)
+            ? Promise.reject(new AddressRefused(`${socket} is not public`))
+            : asked(`connect ${socket}`, answers.answering?.includes(socket) ?? false),
         addresses: () => asked('addresses', { alias: 'b', sockets: answers.known ?? [] }),
       },
       graph: {
@@ -66,7 +85,7 @@ export function fake(answers: Fakes = {}) {
     },
     keyring: { preimageOf: () => PREIMAGE },
     network: 'mainnet',
-    clock: { now: () => NOW, sleep: () => new Promise(() => undefined) },
+    clock: { now: () => NOW, monotonicMs: () => NOW, sleep: () => new Promise(() => undefined) },
   }
   // Only what effects call is there; another call would fail the test.
   const stillAsked = () => Promise.resolve(answers.stillAsked ?? true)

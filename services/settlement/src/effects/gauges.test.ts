@@ -106,24 +106,28 @@ test('no figure of blocks where nothing is held', () => {
 test('what a seller is owed shows by what it waits for, with the age of the oldest', () => {
   const figure = seen([
     owed(40_000, {}),
-    owed(30_000, { withheldUntilHeight: 1208 }),
+    owed(30_000, { withheld: { 'peer-proof': { untilHeight: 1208 } } }),
+    owed(30_000, { withheld: { 'peer-proof': { untilHeight: 1 } } }),
+    owed(30_000, { creditor: 'buyer', released: true }),
     owed(20_000, { released: true }),
     owed(10_000, { released: true, retryAt: 200_000 }),
     owed(5000, { released: true, retryAt: 200_000 }),
     owed(1000, { paid: { paymentHash: 'aa', feeMsat: 0n } }),
   ])
   assert.deepEqual(
-    ['confirming', 'withheld', 'without_invoice', 'paying', 'retrying'].map((state) => [
+    ['confirming', 'withheld', 'undecided', 'owed_to_buyer', 'without_invoice', 'paying', 'retrying'].map((state) => [
       figure('penstock_payables', { state }),
       figure('penstock_payable_oldest_seconds', { state }),
     ]),
     [
       [1, 60],
       [1, 70],
+      [1, 70],
+      [1, 70],
       [1, 80],
       [0, 0],
       [2, 95],
     ],
   )
-  assert.equal(figure('penstock_payable_sat'), 20_000)
+  assert.equal(figure('penstock_payable_sat'), 28_000)
 })

@@ -2,7 +2,9 @@ import { type Look, lookedUp, type Reading } from '@penstock/runtime/gauges.ts'
 import type { Job } from '@penstock/runtime/service.ts'
 import { lastHeightOf } from '../heights.ts'
 import { owedMsat } from '../ledger.ts'
-import type { Settlement } from '../state.ts'
+import { payableInvoice } from '../payout.decide.ts'
+import { isOwing, type Settlement } from '../state.ts'
+import { isUndecided } from '../withholding.decide.ts'
 import type { Custody, Sight } from './custody.ts'
 import { strandedIn } from './own-node.ts'
 import type { SettlementPorts } from './ports.ts'
@@ -40,7 +42,7 @@ const stranded = lookedUp(
 
 const OPEN: ReadonlySet<string> = new Set(['requested', 'open', 'held', 'settling', 'cancelling'])
 const BOUNDS = [6, 24, 72, 144, 288]
-const PAYABLE = ['confirming', 'withheld', 'without_invoice', 'paying', 'retrying'] as const
+const PAYABLE = ['confirming', 'withheld', 'undecided', 'owed_to_buyer', 'without_invoice', 'paying', 'retrying'] as const
 
 export const gaugesJob = ({ sight }: Pick<Custody, 'sight'>): Job<SettlementPorts> => ({
   name: 'gauges',
@@ -58,7 +60,7 @@ export function readings(sight: Sight, now: number): readonly Reading[] {
   const all = [...orders.values()]
   const heldNow = all.filter(({ hold }) => hold.status === 'held' || hold.status === 'settling')
   const left = heldNow.map(({ hold }) => (lastHeightOf(hold) ?? height) - height)
-  const unpaid = all.filter(({ hold, payout, balances }) => hold.status === 'settled' && !payout.paid && owedMsat(balances) > 0n)
+  const unpaid = all.filter((money) => isOwing(money) && !money.payout.paid)
   return [
     ...(at === null ? [] : [{ gauge: guardedAt, value: at / 1000 }]),
     { gauge: unread, value: notRead },
@@ -72,7 +74,7 @@ export function readings(sight: Sight, now: number): readonly Reading[] {
     ...PAYABLE.flatMap((state) =>
       payable(
         state,
-        unpaid.filter((money) => payableState(money) === state),
+        unpaid.filter((money) => payableState(money, height) === state),
         now,
       ),
     ),
@@ -84,13 +86,16 @@ const payable = (state: string, waiting: readonly Settlement[], now: number): re
   {
     gauge: payableAge,
     labels: { state },
-    value: Math.max(0, ...waiting.map(({ hold }) => (now - (hold.settledAt ?? now)) / 1000)),
+    value: Math.max(0, ...waiting.map(({ hold }) => (now - (hold.settledAt ?? hold.cancelled?.at ?? now)) / 1000)),
   },
 ]
 
-function payableState({ payout }: Settlement): (typeof PAYABLE)[number] {
+function payableState(money: Settlement, height: number): (typeof PAYABLE)[number] {
+  const { payout } = money
   if (payout.paying) return 'paying'
-  if (!payout.released) return payout.withheldUntilHeight === null ? 'confirming' : 'withheld'
+  if (payout.creditor === 'buyer' && !payableInvoice(money)) return 'owed_to_buyer'
+  if (isUndecided(payout, height)) return 'undecided'
+  if (!payout.released) return Object.keys(payout.withheld).length === 0 ? 'confirming' : 'withheld'
   return payout.retryAt === null ? 'without_invoice' : 'retrying'
 }
 

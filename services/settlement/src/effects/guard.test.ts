@@ -1,20 +1,9 @@
-import { Fault } from '@penstock/kernel/result.ts'
-import type { Invoice } from '@penstock/ports/lightning.ts'
-import type { Ask } from '@penstock/runtime/service.ts'
-import { given } from '@penstock/testkit/given.ts'
 import { describe, expect, test } from 'vitest'
 import {
-  attestation,
   E,
   evidence,
-  fact,
-  type guard,
-  HASH,
-  limit,
-  noted,
   ORDER,
   OUTPOINT,
-  proof,
   seller,
   settleAsked,
   stateAfter,
@@ -24,119 +13,10 @@ import {
   toOpen,
   toSettled,
 } from '../samples.contract.ts'
-import { settlement } from '../settlement.ts'
-import type { Settlement } from '../state.ts'
 import { custody } from './custody.ts'
 import { guardByClockJob, guardJob } from './guard.ts'
-import type { Jobs } from './record.ts'
+import { at, away, heldInvoice, round, silent } from './guard-round.contract.ts'
 
-const away = (): Promise<never> => Promise.reject(new Fault('no answer'))
-const silent = (): Promise<never> => new Promise(() => undefined)
-const heldInvoice: Invoice = {
-  paymentHash: HASH,
-  request: '',
-  amountMsat: 5_000_000n,
-  state: 'held',
-  htlcs: [{ amountMsat: 5_000_000n, expiryHeight: E, peer: stranger, state: 'held' }],
-}
-
-/** A second is a turn of the event loop: what answers at once is in time, and the shorter limit ends first. */
-async function pass(ms: number): Promise<void> {
-  for (let second = 0; second < ms; second += 1000) await new Promise((resolve) => setImmediate(resolve))
-}
-
-type World = {
-  state: Settlement
-  tip?: () => Promise<unknown>
-  /** Null: the node does not answer. */
-  nodeHeight?: number | null
-  /** It has come back a moment ago. */
-  isNew?: boolean
-  info?: () => Promise<unknown>
-  /** Who answers as the node; nobody else than the orders' own where it is left out. */
-  pubkey?: string
-  held?: () => Promise<readonly Invoice[]>
-  find?: () => Promise<Invoice | undefined>
-  output?: () => Promise<unknown>
-  probe?: () => Promise<unknown>
-  /** Of our graph: the channel, undefined where it is not there. */
-  announced?: () => Promise<unknown>
-  unfinished?: () => Promise<readonly string[]>
-  keeping?: ReturnType<typeof custody>
-  /** An order whose stream cannot be read. */
-  broken?: string
-  /** What the streams of other orders come to; that of every order is `state` where it is left out. */
-  stateOf?: (orderId: string) => Settlement
-  onWord?: () => void
-  errors?: unknown[]
-  waits?: number[]
-  now?: number
-}
-/** One round of a guard over one order, in a world that answers as it is told. @returns what was decided */
-async function round(job: typeof guardJob, world: World) {
-  const {
-    state,
-    tip = away,
-    nodeHeight = 0,
-    isNew = false,
-    held = () => Promise.resolve([]),
-    output = away,
-    probe = silent,
-    announced = () => Promise.resolve(undefined),
-  } = world
-  const { find = () => Promise.resolve(undefined), unfinished = () => Promise.resolve([ORDER]) } = world
-  const { keeping = custody(), broken, errors = [], waits = [] } = world
-  const info = () =>
-    nodeHeight === null
-      ? away()
-      : Promise.resolve({ height: nodeHeight, pubkey: world.pubkey, synced: true, graphSynced: !isNew })
-  const said: Ask['command'][] = []
-  const stop = new AbortController()
-  let looks = 0
-  const context = {
-    ports: {
-      log: { error: (about: unknown) => errors.push(about), warn: () => undefined },
-      config: { heldPerPeer: 50 },
-      // The second look of the clock is the end of the test.
-      clock: {
-        now: () => world.now ?? 0,
-        sleep: (ms: number) => {
-          waits.push(ms)
-          if (ms !== 30_000) return pass(ms)
-          if (++looks > 1) stop.abort()
-          return Promise.resolve()
-        },
-      },
-      chain: {
-        tip,
-        output,
-        async *tips() {
-          yield await tip()
-        },
-      },
-      lightning: {
-        info: world.info ?? info,
-        holds: { held, find },
-        graph: { channel: announced, between: () => Promise.resolve([]), probe },
-        messages: { recover: () => Promise.resolve(seller) },
-      },
-    },
-    unfinished,
-    load: (_: unknown, orderId: string) =>
-      orderId === broken ? away() : Promise.resolve({ state: world.stateOf?.(orderId) ?? state, revision: 1 }),
-    decide: (ask: Ask) => {
-      said.push(ask.command)
-      world.onWord?.()
-      return Promise.resolve({ outcome: 'accepted', revision: 1 })
-    },
-    advance: () => Promise.resolve(),
-  }
-  // Only what the guard calls is there.
-  await job(keeping).run(context as unknown as Jobs, stop.signal)
-  return said
-}
-
-const at = (height: number) => () => Promise.resolve({ height, hash: 'h', synced: true })
 const unnamed = { type: 'Guard', data: { height: E - 24, outpoint: null, evidence: null, lookedAt: 0, nodeReady: true } }
 
 test('without a chain, or with one that is behind, the node’s height counts', async () => {
@@ -259,23 +139,6 @@ test('a held payment of no order that we know is told once, and left alone', asy
   expect(errors).toEqual([{ paymentHash: foreign.paymentHash, amountMsat: '5000000' }])
 })
 
-test('a buyer that keeps our probe gets no channel for free: what the seller signed counts', async () => {
-  const rails = fact('OutpointNoted', { ...noted, attestation, terms: { ...noted.terms, rails: true } })
-  const state = stateAfter(...toHeld, rails)
-  const output = () => Promise.resolve({ ...evidence().output, valueSat: 1_000_000n })
-  const [word] = await round(guardJob, { state, tip: at(E - 24), output, probe: silent })
-  expect(word).toMatchObject({ type: 'Guard', data: { evidence: { output: { height: 901 }, probe: 'not-reached' } } })
-  given(settlement, ...toHeld, rails)
-    // The guard's own word, as it was said.
-    .when({ type: 'Guard', data: { ...(word?.data as ReturnType<typeof guard>['data']), ...limit } })
-    .then(
-      fact('SettleRequested', {
-        proof: { ...proof, tipHeight: E - 24, confirmations: 76, peer: null, withheld: true },
-        lastHeight: true,
-      }),
-    )
-})
-
 test('a payment that nobody reported is found at the next block', async () => {
   const held = () => Promise.resolve([heldInvoice])
   expect(await round(guardJob, { state: stateAfter(...toOpen), tip: at(900), held })).toMatchObject([
@@ -372,10 +235,11 @@ describe('our own node is away at the last height, and a bitcoin node tells of t
   })
 
   test('the word is said by what it shows when it is back, and by whether it has heard of all', async () => {
+    const keeping = custody()
     for (const isNew of [true, false])
-      expect(await round(guardJob, { state: hold.named, tip: at(E - 20), output, isNew })).toMatchObject([
-        { type: 'Guard', data: { outpoint: OUTPOINT, evidence: { output: { height: 901 } }, nodeReady: !isNew } },
-      ])
+      expect(
+        await round(guardJob, { state: hold.named, tip: at(E - 20), output, isNew, keeping, now: isNew ? 0 : 30_000 }),
+      ).toMatchObject([{ type: 'Guard', data: { outpoint: OUTPOINT, evidence: { output: { height: 901 } }, nodeReady: !isNew } }])
   })
 })
 

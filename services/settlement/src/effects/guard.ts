@@ -3,19 +3,19 @@ import { Fault } from '@penstock/kernel/result.ts'
 import type { Invoice, NodeInfo } from '@penstock/ports/lightning.ts'
 import { within } from '@penstock/ports/within.ts'
 import type { Job } from '@penstock/runtime/service.ts'
-import { lastHeightOf } from '../heights.ts'
-import { owedMsat } from '../ledger.ts'
+import { isReachTryDue, lastHeightOf } from '../heights.ts'
 import { settlementProcess } from '../settlement.process.ts'
-import type { Settlement } from '../state.ts'
+import { isOwing, type Settlement } from '../state.ts'
+import { isUndecided } from '../withholding.decide.ts'
 import type { SettlementPorts } from './ports.ts'
-import { evidenceOf, type Looked, onceAnnounced } from './prove.ts'
+import { presentTip, type Tip } from './present-height.ts'
+import { tryBuyer } from './reach.ts'
+import { evidenceOf, type Looked, mayProofCome, onceAnnounced } from './prove.ts'
 import { isBehind } from './reconcile.ts'
 import { type Custody, listAnew, noteRound, noteSight, notOurs, ordersToGuard, remember } from './custody.ts'
-import { isElsewhere, isReady, nodeNow, tellStranded } from './own-node.ts'
+import { atItsNode, isElsewhere, isReady, nodeNow, tellStranded } from './own-node.ts'
 import { decideNow, type Jobs, keepSlots, recordInvoice, stateOf } from './record.ts'
 import type { Slots } from './slots.ts'
-
-type Tip = { readonly height: number; readonly hash: string }
 
 const SIDE_BY_SIDE = 16
 /** Every call to the node or the chain has its limit: whoever says nothing must not stop the round, nor the other holds. */
@@ -24,6 +24,10 @@ const ANSWER_TIMEOUT_MS = 10_000
 const LAST_TRIES = 3
 const TRY_AGAIN_MS = 3000
 const LOOK_EVERY_MS = 30_000
+/** Nodes take a channel into use some moments after the block that makes it deep enough, or after they were started. */
+const PROOF_MAY_COME_MS = 30_000
+/** While one may come it is looked for more often. */
+const LOOK_AGAIN_MS = 5000
 
 /**
  * Watches over every payment that we hold, by the node and the streams alone: no bus, no other service and no parked
@@ -42,31 +46,20 @@ export const guardByClockJob = (custody: Custody): Job<SettlementPorts> => ({
   async run(context, signal) {
     const { clock } = context.ports
     for (;;) {
-      await clock.sleep(LOOK_EVERY_MS, signal)
+      await clock.sleep(custody.lastLooks.size > 0 ? LOOK_AGAIN_MS : LOOK_EVERY_MS, signal)
       if (signal.aborted) return
-      await guardAll(context, custody, await presentTip(context))
+      await guardAll(context, custody, await presentTip(context.ports))
     }
   },
 })
-
-/** The chain source may be away, or behind the node, whose height is the one that counts for its HTLCs. */
-async function presentTip({ ports }: Jobs): Promise<Tip> {
-  const { chain: source, lightning, clock } = ports
-  const [chain, node] = await Promise.allSettled([
-    within(clock, ANSWER_TIMEOUT_MS, source.tip()),
-    within(clock, ANSWER_TIMEOUT_MS, lightning.info()),
-  ])
-  if (node.status === 'fulfilled' && !(chain.status === 'fulfilled' && chain.value.height >= node.value.height))
-    return { height: node.value.height, hash: `node ${node.value.height}` }
-  if (chain.status === 'rejected') throw new Fault('neither the chain nor the node tells its height')
-  return chain.value
-}
 
 async function guardAll(context: Jobs, custody: Custody, tip: Tip): Promise<void> {
   const { slots, made } = custody
   const [held, isListed, answers] = await Promise.all([heldNow(context), listAnew(context, custody), nodeNow(context.ports)])
   const orders = ordersToGuard(custody, held)
-  slots.retain(new Set(orders))
+  const guarded = new Set(orders)
+  slots.retain(guarded)
+  for (const orderId of custody.lastLooks.keys()) if (!guarded.has(orderId)) custody.lastLooks.delete(orderId)
   const lastHeights = new Map<string, number>()
   const seen = new Map<string, Settlement>()
   // Each by itself: a stream that cannot be read, or a node that does not answer, keeps nothing else from being done.
@@ -91,13 +84,31 @@ async function guardAll(context: Jobs, custody: Custody, tip: Tip): Promise<void
   // Who has least time comes first.
   const urgentFirst = orders.toSorted((a, b) => (lastHeights.get(a) ?? 0) - (lastHeights.get(b) ?? 0))
   const record = each((orderId) => lookAtInvoice(context, slots, orderId, tip, held))
-  const judge = each((orderId) => sayWord(context, orderId, tip, answers, known))
+  const reach = each((orderId) => tryToReach(context, orderId, tip, known))
+  logUndecided(context, custody, seen, tip.height)
+  const judge = each((orderId) => sayWord(context, custody, orderId, { tip, node: answers, known }))
   const failed = await sideBySide(context, urgentFirst, async (orderId) => {
     const isRecorded = await record(orderId)
-    return (await judge(orderId)) && isRecorded
+    const isTried = await reach(orderId)
+    return (await judge(orderId)) && isRecorded && isTried
   })
   // Who cannot do its work must not look as if it did: nothing else tells that holds are unguarded.
   if (held && isListed && seen.size === orders.length && failed === 0) noteRound(custody, context.ports.clock.now())
+}
+
+/** A decision that only a person can take is asked for by the order's id, once while this process runs. */
+function logUndecided({ ports }: Jobs, { undecided }: Custody, seen: ReadonlyMap<string, Settlement>, height: number): void {
+  for (const [order, state] of seen) {
+    const { payout } = state
+    if (!isOwing(state) || !isUndecided(payout, height)) undecided.delete(order)
+    else if (!undecided.has(order)) {
+      undecided.add(order)
+      ports.log.error(
+        { order, causes: Object.keys(payout.withheld) },
+        'an operator has to decide over a payout; see "penstock payout show"',
+      )
+    }
+  }
 }
 
 /** @returns false where it failed */
@@ -148,16 +159,29 @@ async function lookAtInvoice(
   await recordInvoice(context, slots, orderId, invoice, tip.height)
 }
 
-/** @param known whose orders are served, also while nobody answers */
-async function sayWord(
-  context: Jobs,
-  orderId: string,
-  tip: Tip,
-  node: NodeInfo | undefined,
-  known: string | undefined,
-): Promise<void> {
+/** In the blocks before the decision, and at its height: whether the buyer can be reached is a fact that all replicas share. */
+async function tryToReach(context: Jobs, orderId: string, { height, hash }: Tip, known: string | undefined): Promise<void> {
+  const { hold } = await stateOf(context, orderId)
+  if (!hold.request || !isReachTryDue(hold, height) || (known !== undefined && isElsewhere(hold, known))) return
+  const outcome = await tryBuyer(context.ports, hold.request.destination)
+  // Another node behind the same address may know nothing of the buyer.
+  await atItsNode(context.ports, hold)
+  // Two replicas may try at the same block: the outcome of one is no repetition of the other's.
+  const cause = `${hash} ${outcome.reached}`
+  await decideNow(context, orderId, { type: 'RecordReachTry', data: { height, ...outcome } }, cause)
+}
+
+type Round = {
+  readonly tip: Tip
+  readonly node: NodeInfo | undefined
+  /** Whose orders are served, also while nobody answers. */
+  readonly known: string | undefined
+}
+
+async function sayWord(context: Jobs, { lastLooks }: Custody, orderId: string, { tip, node, known }: Round): Promise<void> {
   const state = await stateOf(context, orderId)
   const wanted = wantedWord(state, tip.height)
+  if (wanted !== 'last') lastLooks.delete(orderId)
   if (wanted === 'none') return
   // Nothing could be done about it here, its own node may know more when it is back, and an alert of its own tells of it.
   if (known !== undefined && isElsewhere(state.hold, known)) return
@@ -172,14 +196,22 @@ async function sayWord(
     // It may have ended under the look.
     if (!(await nodeNow(context.ports))) throw silent()
   }
-  const word = { height: tip.height, outpoint, evidence, lookedAt, nodeReady: node !== undefined && isReady(node) }
+  const first = lastLooks.get(orderId) ?? { height: tip.height, at: lookedAt }
+  if (wanted === 'last') lastLooks.set(orderId, first)
+  // No longer than within one block, whatever comes.
+  const isInTime = tip.height === first.height && context.ports.clock.monotonicMs() - first.at < PROOF_MAY_COME_MS
+  const mayCome = isInTime && evidence !== null && mayProofCome(state.hold, evidence, tip.height)
+  const nodeReady = node !== undefined && isReady(node) && !mayCome
+  const word = { height: tip.height, outpoint, evidence, lookedAt, nodeReady }
   await decideNow(context, orderId, { type: 'Guard', data: word }, tip.hash)
 }
 
 const silent = (): Fault => new Fault('our own node does not answer; nothing is settled or given back before it does')
 
-function wantedWord({ hold, payout, balances }: Settlement, height: number): 'none' | 'some' | 'last' {
-  if (hold.status === 'settled') return owedMsat(balances) > 0n && !payout.paying ? 'some' : 'none'
+function wantedWord(state: Settlement, height: number): 'none' | 'some' | 'last' {
+  const { hold, payout, loss } = state
+  if (isOwing(state)) return !payout.paying && payout.creditor === 'seller' ? 'some' : 'none'
+  if (hold.status === 'cancelled') return loss?.status === 'asked' ? 'some' : 'none'
   if (hold.status !== 'held') return 'none'
   if (height >= (lastHeightOf(hold) ?? Number.MAX_SAFE_INTEGER)) return 'last'
   return hold.noted && hold.settleAsked?.outpoint === hold.noted.outpoint ? 'some' : 'none'
@@ -188,7 +220,7 @@ function wantedWord({ hold, payout, balances }: Settlement, height: number): 'no
 /** Null where nothing was named, or nothing can be learnt in time. The last look is the one that counts, from its beginning on. */
 async function evidenceNow({ ports }: Jobs, orderId: string, { hold }: Settlement, tip: Tip, tries: number): Promise<Looked> {
   for (let left = tries - 1; ; left--) {
-    const lookedAt = ports.clock.now()
+    const lookedAt = ports.clock.monotonicMs()
     try {
       return { evidence: timely(await evidenceOf(ports, hold), tip, left), lookedAt }
     } catch (error) {

@@ -19,6 +19,13 @@ export function heldOf(invoice: Invoice, height: number): Omit<Held, 'crowdedPee
   }
 }
 
+/** @returns when the last part of a held payment came, in milliseconds since 1970; null where the node does not tell of one */
+export function wholeSince(invoice: Invoice): number | null {
+  const htlcs = heldHtlcs(invoice)
+  const times = htlcs.map(({ acceptedAt }) => acceptedAt).filter((at) => at !== null)
+  return times.length > 0 && times.length === htlcs.length ? Math.max(...times) : null
+}
+
 /** Statuses in which the node's own cancellation is news. */
 const CANCELLABLE: readonly HoldStatus[] = ['open', 'held', 'settling', 'cancelling']
 

@@ -5,8 +5,8 @@ import { within } from '@penstock/ports/within.ts'
 import type { Effect } from '@penstock/runtime/service.ts'
 import { awaitsCancel } from '../cancel.decide.ts'
 import type { Hold } from '../hold.ts'
-import { owedMsat } from '../ledger.ts'
-import type { Settlement } from '../state.ts'
+import { payeeOf } from '../payout.ts'
+import { isOwing, type Settlement } from '../state.ts'
 import type { Sight } from './custody.ts'
 import type { Context, SettlementPorts } from './ports.ts'
 
@@ -43,7 +43,8 @@ export const strandedIn = ({ orders, node }: Sight, now: number): readonly (read
   node === undefined ? [] : [...orders].filter(([, state]) => isElsewhere(state.hold, node) && needsNode(state, now))
 
 /** Whose invoice cannot be paid any more, or whose seller cannot be paid yet, waits for no node. */
-function needsNode({ hold, payout, balances }: Settlement, now: number): boolean {
+function needsNode(state: Settlement, now: number): boolean {
+  const { hold, payout } = state
   switch (hold.status) {
     case 'open':
       return hold.invoice !== null && hold.invoice.expiresAt > now
@@ -51,7 +52,13 @@ function needsNode({ hold, payout, balances }: Settlement, now: number): boolean
     case 'settling':
       return true
     case 'settled':
-      return owedMsat(balances) > 0n && (payout.paying !== null || (hold.noted?.terms.sellerPubkey ?? '') in payout.usable)
+    case 'cancelled':
+      return (
+        awaitsCancel(hold) ||
+        (isOwing(state) &&
+          (payout.paying !== null ||
+            payeeOf({ creditor: payout.creditor, payee: hold.noted?.terms.sellerPubkey ?? '' }) in payout.usable))
+      )
     default:
       return awaitsCancel(hold)
   }

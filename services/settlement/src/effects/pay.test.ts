@@ -1,6 +1,7 @@
 import { Fault } from '@penstock/kernel/result.ts'
 import type { Payments, PaymentState } from '@penstock/ports/lightning.ts'
 import { openLog } from '@penstock/runtime/log.ts'
+import { jumpingWall } from '@penstock/ports/jumping-wall.contract.ts'
 import { describe, expect, test } from 'vitest'
 import { fact, HASH, NOW, payoutInvoice, stateAfter, toSettled } from '../samples.contract.ts'
 import { fake, PREIMAGE } from './fake-node.contract.ts'
@@ -38,7 +39,7 @@ describe('pay', () => {
     const { calls, context } = fake({ stillAsked: false })
     expect(await pay(paying(), context)).toBeNull()
     let now = NOW
-    const clock = { ...context.ports.clock, now: () => (now += 1500) }
+    const clock = { ...context.ports.clock, now: jumpingWall(() => NOW), monotonicMs: () => (now += 1500) }
     await expect(
       pay(paying(), { ...context, ports: { ...context.ports, clock }, stillAsked: async () => (now += 1500) > 0 }),
     ).rejects.toThrow(Fault)
@@ -56,7 +57,7 @@ describe('pay', () => {
     }
     const lightning = { ...context.ports.lightning, payments }
     let now = NOW
-    const clock = { ...context.ports.clock, now: () => now }
+    const clock = { ...context.ports.clock, now: () => now, monotonicMs: () => now }
     const ports = { ...context.ports, clock, lightning }
     await expect(pay(paying(), { ...context, ports, stillAsked: async () => (now += 1500) > 0 })).rejects.toThrow('under way')
     expect(told).toEqual([NOW + 2000])
@@ -74,7 +75,7 @@ describe('pay', () => {
       return context.ports.lightning.info()
     }
     const lightning = { ...context.ports.lightning, info }
-    const ports = { ...context.ports, clock: { ...context.ports.clock, now: () => now }, lightning }
+    const ports = { ...context.ports, clock: { ...context.ports.clock, now: () => now, monotonicMs: () => now }, lightning }
     expect(await pay(paying(), { ...context, ports, stillAsked: asked })).toMatchObject({ data: { state: 'succeeded' } })
     expect(calls).toEqual(['find payment', 'info', 'still asked', 'pay at most 20000'])
   })
@@ -106,7 +107,12 @@ describe('pay', () => {
         const find = (hash: string) =>
           Promise.resolve(hash !== other.paymentHash ? before : now >= NOW + LOOKS_ARE_OVER_MS ? sent : undefined)
         const lightning = { ...context.ports.lightning, payments: { ...context.ports.lightning.payments, find } }
-        const ports = { ...context.ports, log: openLog('silent'), clock: { now: () => now, sleep }, lightning }
+        const ports = {
+          ...context.ports,
+          log: openLog('silent'),
+          clock: { now: () => now, monotonicMs: () => now, sleep },
+          lightning,
+        }
         expect(await pay(replaced, { ...context, ports }).catch((error: unknown) => error)).toEqual(told)
         expect(calls).toEqual([])
       }
@@ -114,10 +120,11 @@ describe('pay', () => {
   )
   test('an invoice that another seller gave and nobody was ever asked to pay is nothing to wait for', async () => {
     const { calls, context } = fake()
+    const theirs = payoutInvoice({ by: 2, createdAt: NOW - 1000 })
     const state = stateAfter(
       ...toSettled,
-      fact('PayoutInvoiceOffered', other),
-      fact('PayoutInvoiceTaken', { paymentHash: other.paymentHash }),
+      fact('PayoutInvoiceOffered', theirs),
+      fact('PayoutInvoiceTaken', { paymentHash: theirs.paymentHash }),
       fact('PayoutRequested', { attempt: 1, paymentHash: HASH, request: invoice.request, maxFeeMsat: '20000' }),
     )
     const slept: number[] = []
@@ -127,6 +134,64 @@ describe('pay', () => {
     expect(await pay(state, { ...context, ports })).toMatchObject({ data: { state: 'succeeded', attempt: 1 } })
     expect(calls).toContain('pay at most 20000')
     expect(slept).not.toContain(LOOKS_ARE_OVER_MS)
+  })
+  test('one that was never begun gives way to the invoice that the seller gave since', async () => {
+    const newer = payoutInvoice({ paymentHash: '02'.repeat(32) })
+    const state = stateAfter(
+      ...toSettled,
+      fact('PayoutInvoiceOffered', invoice),
+      fact('PayoutInvoiceTaken', { paymentHash: invoice.paymentHash }),
+      fact('PayoutRequested', { attempt: 1, paymentHash: invoice.paymentHash, request: invoice.request, maxFeeMsat: '20000' }),
+      fact('PayoutInvoiceOffered', newer),
+      fact('PayoutInvoiceTaken', { paymentHash: newer.paymentHash }),
+    )
+    const { calls, context } = fake()
+    expect(await pay(state, context)).toMatchObject({ data: { state: 'failed', attempt: 1, status: 'NO_ROUTE' } })
+    expect(calls).toEqual(['find payment'])
+  })
+  test('one that the node may have begun does not give way', async () => {
+    const newer = payoutInvoice({ paymentHash: '02'.repeat(32) })
+    const state = stateAfter(
+      ...toSettled,
+      fact('PayoutInvoiceOffered', invoice),
+      fact('PayoutInvoiceTaken', { paymentHash: invoice.paymentHash }),
+      fact('PayoutRequested', { attempt: 1, paymentHash: invoice.paymentHash, request: invoice.request, maxFeeMsat: '20000' }),
+      fact('PayoutInvoiceOffered', newer),
+      fact('PayoutInvoiceTaken', { paymentHash: newer.paymentHash }),
+    )
+    const { context } = fake()
+    const find = (hash: string) => Promise.resolve(hash === invoice.paymentHash ? ({ state: 'in-flight' } as const) : undefined)
+    const payments = { ...context.ports.lightning.payments, find }
+    const ports = { ...context.ports, lightning: { ...context.ports.lightning, payments } }
+    expect(await pay(state, { ...context, ports })).toMatchObject({ data: { state: 'succeeded', attempt: 1 } })
+  })
+  test('a hash that was asked to be paid is looked for, although another invoice of it was refused', async () => {
+    const newer = payoutInvoice({ paymentHash: '02'.repeat(32) })
+    const state = stateAfter(
+      ...toSettled,
+      fact('PayoutInvoiceOffered', invoice),
+      fact('PayoutInvoiceTaken', { paymentHash: invoice.paymentHash }),
+      fact('PayoutRequested', { attempt: 1, paymentHash: invoice.paymentHash, request: invoice.request, maxFeeMsat: '20000' }),
+      fact('PayoutInvoiceRefused', { paymentHash: invoice.paymentHash, reason: 'This payment hash was given before.' }),
+      fact('PayoutInvoiceOffered', newer),
+      fact('PayoutInvoiceTaken', { paymentHash: newer.paymentHash }),
+      fact('PayoutFailed', { attempt: 1, paymentHash: invoice.paymentHash, status: 'NO_ROUTE', reason: 'x', retryAt: null }),
+      fact('PayoutRequested', { attempt: 2, paymentHash: newer.paymentHash, request: newer.request, maxFeeMsat: '20000' }),
+    )
+    expect(state.payout.invoices[invoice.paymentHash]?.fate).toBe('taken')
+    const { calls, context } = fake()
+    const paid = { state: 'succeeded', preimage: PREIMAGE, feeMsat: 1n } as const
+    const find = (hash: string) => Promise.resolve(hash === invoice.paymentHash ? paid : undefined)
+    const lightning = { ...context.ports.lightning, payments: { ...context.ports.lightning.payments, find } }
+    const clock = {
+      ...context.ports.clock,
+      sleep: (ms: number) => (ms === 30_000 ? new Promise<void>(() => undefined) : Promise.resolve()),
+    }
+    const ports = { ...context.ports, log: openLog('silent'), clock, lightning }
+    expect(await pay(state, { ...context, ports })).toMatchObject({
+      data: { state: 'succeeded', paymentHash: invoice.paymentHash },
+    })
+    expect(calls).not.toContain('pay at most 20000')
   })
   test('who is told to stop while it waits for others does not pay', async () => {
     const { calls, context } = fake()

@@ -5,6 +5,7 @@ import { Fault, must } from '@penstock/kernel/result.ts'
 import type { PaymentFailure, Payments, PaymentState } from '@penstock/ports/lightning.ts'
 import { inTime } from '@penstock/ports/in-time.ts'
 import { crashPoint } from '@penstock/runtime/crash-points.ts'
+import { payableInvoice } from '../payout.decide.ts'
 import type { Payout } from '../payout.ts'
 import type { Settlement } from '../state.ts'
 import { atItsNode } from './own-node.ts'
@@ -28,9 +29,10 @@ type Failed = Extract<Extract<SettlementCommand, { type: 'RecordPayout' }>['data
  * failed, or was never begun, is begun.
  */
 export async function pay(
-  { hold, payout }: Settlement,
+  state: Settlement,
   { id, ports, stillAsked, signal }: Context,
 ): Promise<Wanted<SettlementCommand> | null> {
+  const { hold, payout } = state
   const { paying } = payout
   must(paying, 'a payout was asked for')
   const { attempt, paymentHash, request, maxFeeMsat } = paying
@@ -38,6 +40,9 @@ export async function pay(
   const before = await payments.find(paymentHash)
   if (before?.state === 'succeeded') return told(attempt, before)
   const fresh = before === undefined || before.state === 'failed'
+  // The seller gave another invoice, and this one was never begun: that of the two which counts is asked for instead.
+  const newest = payableInvoice(state)
+  if (before === undefined && newest && newest.paymentHash !== paymentHash) return told(attempt, REPLACED)
   if (fresh && (decodePaymentRequest(request)?.expiresAt ?? 0) <= ports.clock.now())
     return told(attempt, { state: 'failed', reason: 'invoice-expired' })
   const others = otherHashes(payout, paymentHash)
@@ -56,7 +61,7 @@ export async function pay(
   crashPoint('settlement.pay.before-payment')
   // The node keeps a hash from being paid twice, but not a seller by two hashes: whoever stood still meanwhile looks anew,
   // and nothing stands between this look and the sending.
-  const notAfter = ports.clock.now() + LOOK_COUNTS_MS
+  const notAfter = ports.clock.monotonicMs() + LOOK_COUNTS_MS
   if (!(await stillAsked())) return null
   inTime(ports.clock, notAfter)
   return told(attempt, await payments.pay(request, { maxFeeMsat: BigInt(maxFeeMsat), timeoutMs: TIMEOUT_MS, notAfter }))
@@ -84,7 +89,7 @@ async function paidOtherwise(payments: Payments, others: readonly string[]): Pro
  * @param paymentHash where it is that of another attempt
  * @throws Fault while the payment is under way: its outcome is looked for again
  */
-function told(attempt: number, payment: PaymentState, paymentHash?: string): Wanted<SettlementCommand> {
+function told(attempt: number, payment: PaymentState | typeof REPLACED, paymentHash?: string): Wanted<SettlementCommand> {
   switch (payment.state) {
     case 'succeeded': {
       const paid = { state: 'succeeded', attempt, feeMsat: `${payment.feeMsat}`, ...(paymentHash && { paymentHash }) } as const
@@ -97,13 +102,17 @@ function told(attempt: number, payment: PaymentState, paymentHash?: string): Wan
   }
 }
 
+const REPLACED = { state: 'failed', reason: 'replaced' } as const
+
 const noRoute = (reason: string) => ({ status: 'NO_ROUTE', reason }) as const
 
-const FAILURES: Readonly<Record<PaymentFailure, Pick<Failed, 'status' | 'reason'>>> = {
+const FAILURES: Readonly<Record<PaymentFailure | 'replaced', Pick<Failed, 'status' | 'reason'>>> = {
   'no-route': noRoute('No way to the seller was found.'),
   'insufficient-balance': noRoute('Our node cannot send so much now.'),
   timeout: noRoute('The payment did not arrive in time.'),
   'fee-limit': noRoute('Every way to the seller costs more than the fee limit.'),
+  replaced: noRoute('The seller gave another invoice, and this one was never begun.'),
+  refused: noRoute('Our node refuses to send to this invoice; another one may help.'),
   'rejected-by-destination': {
     status: 'PAYMENT_REJECTED_BY_DESTINATION',
     reason: 'The seller’s node refused the payment; give another invoice.',

@@ -1,9 +1,21 @@
-import type { EvidenceData } from '@penstock/contracts/settlement.ts'
+import type { EvidenceData, SettlementFact } from '@penstock/contracts/settlement.ts'
 import { Bug, Fault } from '@penstock/kernel/result.ts'
 import type { EvidencePorts } from '@penstock/ports/evidence.ts'
 import { expect, test } from 'vitest'
-import { evidence, fact, noted, seller, settleAsked, stateAfter, toHeld, toNoted, toSettled } from '../samples.contract.ts'
-import { onceAnnounced } from './prove.ts'
+import {
+  E,
+  evidence,
+  fact,
+  isNoted,
+  noted,
+  seller,
+  settleAsked,
+  stateAfter,
+  toHeld,
+  toNoted,
+  toSettled,
+} from '../samples.contract.ts'
+import { mayProofCome, onceAnnounced } from './prove.ts'
 
 const channel = { capacitySat: 1_000_000n, nodes: [seller, noted.terms.buyerPubkey], shortChannelId: '901x1x0', policies: [] }
 /** At the sixth confirmation. */
@@ -29,6 +41,7 @@ async function look(
   const ports = {
     clock: {
       now: () => pauses.reduce((sum, ms) => sum + ms, 0),
+      monotonicMs: () => pauses.reduce((sum, ms) => sum + ms, 0),
       // What takes longer is a limit, and no pause.
       sleep: (ms: number) => (ms < 1000 ? Promise.resolve(void pauses.push(ms)) : new Promise<void>(() => undefined)),
     },
@@ -72,4 +85,18 @@ test('nobody waits where something else is missing, or where nobody will announc
     expect(await look({ graph }, undefined, seen)).toEqual(nothing)
   }
   expect(await look({ graph }, undefined, evidence())).toEqual(nothing)
+})
+
+test('a peer proof may still come for a channel in a block, up to E - 18, and not for a seller that is believed without one', () => {
+  const chainOnly = evidence({ graph: null })
+  const hold = (...facts: readonly SettlementFact[]) => stateAfter(...toHeld, ...facts).hold
+  const rails = fact('OutpointNoted', { ...noted, terms: { ...noted.terms, rails: true } })
+  const tried = (reached: boolean) => fact('BuyerReachTried', { height: E - 24, reached, reason: 'x' })
+  expect(mayProofCome(hold(isNoted), chainOnly, E - 19)).toBe(true)
+  expect(mayProofCome(hold(isNoted), chainOnly, E - 18)).toBe(false)
+  expect(mayProofCome(hold(rails, tried(true)), chainOnly, E - 24)).toBe(true)
+  expect(mayProofCome(hold(rails, tried(false)), chainOnly, E - 24)).toBe(false)
+  expect(mayProofCome(hold(isNoted), evidence(), E - 24)).toBe(false)
+  expect(mayProofCome(hold(isNoted), { ...chainOnly, probe: 'reached' }, E - 24)).toBe(false)
+  expect(mayProofCome(hold(isNoted), { ...chainOnly, output: null }, E - 24)).toBe(false)
 })

@@ -4,6 +4,7 @@ import type { Wanted } from '@penstock/kernel/process.ts'
 import { Fault, must } from '@penstock/kernel/result.ts'
 import { type EvidencePorts, gatherEvidence } from '@penstock/ports/evidence.ts'
 import { within } from '@penstock/ports/within.ts'
+import { lastHeightOf, mayWait } from '../heights.ts'
 import type { Hold } from '../hold.ts'
 import { confirmationsOf, judged } from '../judged.ts'
 import type { Settlement } from '../state.ts'
@@ -16,24 +17,44 @@ const NODE_TIMEOUT_MS = 10_000
 
 /** The guard's question between two blocks, asked at once when the order wishes to settle. */
 export async function prove({ hold }: Settlement, { ports }: Context): Promise<Wanted<SettlementCommand>> {
-  const lookedAt = ports.clock.now()
-  const nodeReady = isReady(await within(ports.clock, NODE_TIMEOUT_MS, ports.lightning.info()))
+  const lookedAt = ports.clock.monotonicMs()
+  const node = await within(ports.clock, NODE_TIMEOUT_MS, ports.lightning.info())
   const evidence = await evidenceOf(ports, hold)
-  const height = evidence?.tipHeight ?? (await ports.chain.tip()).height
-  return { type: 'Guard', data: { height, outpoint: hold.noted?.outpoint ?? null, evidence, lookedAt, nodeReady } }
+  const shownAt = evidence?.tipHeight ?? (await ports.chain.tip()).height
+  // The node may have seen more blocks: fewer are left then. At the last height what the chain lacks would count against the
+  // channel, and the guard alone knows how long it may be waited for.
+  const height = Math.max(shownAt, node.height)
+  if (shownAt < height && height >= (lastHeightOf(hold) ?? height))
+    throw new Fault(`the chain is shown as of ${shownAt}, and its height is ${height}; the guard decides over the hold`)
+  const outpoint = hold.noted?.outpoint ?? null
+  // The guard comes again within the block, and has the last word over a proof that may still come.
+  const nodeReady = isReady(node) && !(evidence && mayProofCome(hold, evidence, height))
+  return { type: 'Guard', data: { height, outpoint, evidence, lookedAt, nodeReady } }
 }
 
 /**
- * What the noted outpoint shows now; null where none was noted. A probe is only worth its while before settling.
+ * What the noted outpoint shows now; null where none was noted. After settling a probe is not worth its while.
  * @throws Fault where the chain or the node does not answer in time
  */
 export async function evidenceOf(ports: EvidencePorts, { noted, payment, status }: Hold) {
+  // A payment that was let go may be a loss of the operator's, which wants the same proofs.
   if (!noted) return null
   must(payment, 'an outpoint is noted while a payment is held')
   const { outpoint, terms, attestation } = noted
-  const question = { outpoint, terms, attestation, fromHeight: searchFrom(payment.heldAtHeight), probe: status === 'held' }
+  const question = { outpoint, terms, attestation, fromHeight: searchFrom(payment.heldAtHeight), probe: status !== 'settled' }
   return within(ports.clock, EVIDENCE_TIMEOUT_MS, gatherEvidence(ports, question))
 }
+
+/**
+ * Whether a peer proof is missing that may still come. A rails seller whose buyer cannot be reached is believed without one,
+ * and from E - 18 on nothing is waited for: then the node counts as what it is.
+ */
+export const mayProofCome = (hold: Hold, evidence: EvidenceData, height: number): boolean =>
+  mayWait(hold, height) &&
+  !(hold.noted?.terms.rails === true && hold.reachTries?.reached === false) &&
+  confirmationsOf(evidence) > 0 &&
+  !evidence.graph &&
+  evidence.probe !== 'reached'
 
 /** From this depth on nodes announce a channel (BOLT 7), and tell of it a moment after the block that everybody has by then. */
 const ANNOUNCED_AT = 6
@@ -42,7 +63,7 @@ const ANNOUNCED_AFTER_MS = [0, 50, 100, 150, 300]
 
 export type Looked = {
   readonly evidence: EvidenceData | null
-  /** When the look began. */
+  /** When the look began, by the monotonic clock. */
   readonly lookedAt: number
 }
 
@@ -60,7 +81,7 @@ export async function onceAnnounced(ports: EvidencePorts, hold: Hold, before: Ev
   if (verdict.verdict !== 'undecided' || verdict.waitingFor !== 'peer-proof') return undefined
   try {
     if (!(await isAnnounced(ports, noted.outpoint))) return undefined
-    const lookedAt = ports.clock.now()
+    const lookedAt = ports.clock.monotonicMs()
     const evidence = await evidenceOf(ports, hold)
     return evidence && evidence.tipHeight >= before.tipHeight ? { evidence, lookedAt } : undefined
   } catch (error) {

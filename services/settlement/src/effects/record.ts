@@ -31,7 +31,12 @@ export async function decideNow(
   await context.advance(category, orderId)
 }
 
-const crowded = ({ ports }: Jobs, slots: Slots, orderId: string, htlcs: readonly { readonly peer: string }[]): string | null =>
+const crowded = (
+  { ports }: Jobs,
+  slots: Slots,
+  orderId: string,
+  htlcs: readonly { readonly peer: string | null }[],
+): string | null =>
   slots.take(
     orderId,
     htlcs.map(({ peer }) => peer),

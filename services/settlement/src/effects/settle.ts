@@ -22,7 +22,7 @@ export async function settle({ hold }: Settlement, { id, ports }: Context): Prom
   // A keyring that was mixed up must not give away a preimage that belongs to something else.
   if (paymentHashOf(preimage) !== request.paymentHash)
     throw new Bug(`key "${request.keyId}" does not open this hold; look for the keyring that it was made with`)
-  const lookedAt = clock.now()
+  const lookedAt = clock.monotonicMs()
   const height = await presentHeight(ports)
   inTime(clock, lookedAt + ANSWER_TIMEOUT_MS)
   // A call that was cut off may have settled it before: what the node shows counts, whatever the height.

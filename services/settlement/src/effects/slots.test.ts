@@ -25,3 +25,10 @@ test('what the streams have accepted counts', () => {
   held.keep('old', ['a'])
   expect(held.take('new', ['a'], 1)).toBe('a')
 })
+
+test('parts through a peer that the node does not name fill nobody’s places', () => {
+  const held = slots()
+  for (let order = 0; order < 3; order++) expect(held.take(`${order}`, [null, null], 1)).toBeNull()
+  expect(held.take('named', ['a', null], 1)).toBeNull()
+  expect(held.take('crowded', [null, 'a'], 1)).toBe('a')
+})

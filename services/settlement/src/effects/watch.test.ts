@@ -15,7 +15,7 @@ test('after a restart what is held already has its slots before a new payment ta
     request: '',
     amountMsat: 5_000_000n,
     state: 'held',
-    htlcs: [{ amountMsat: 5_000_000n, expiryHeight: E, peer: stranger, state: 'held' }],
+    htlcs: [{ amountMsat: 5_000_000n, expiryHeight: E, peer: stranger, state: 'held', acceptedAt: null }],
   }
   const said: Ask['command'][] = []
   const context = {
@@ -23,10 +23,12 @@ test('after a restart what is held already has its slots before a new payment ta
       config: { heldPerPeer: 1 },
       clock: {
         now: () => 0,
+        monotonicMs: () => 0,
         sleep: (_: number, signal: AbortSignal) => new Promise<void>((end) => signal.addEventListener('abort', () => end())),
       },
       chain: { tip: () => Promise.resolve({ height: 900 }) },
       lightning: {
+        info: () => Promise.resolve({ height: 901 }),
         holds: {
           async *changes() {
             yield arrived
@@ -45,7 +47,7 @@ test('after a restart what is held already has its slots before a new payment ta
   // Only what the watch calls is there.
   const running = openWatch(slots()).job.run(context as unknown as Jobs, stop.signal)
   await until('the payment is told', () => said.length > 0)
-  expect(said).toMatchObject([{ type: 'RecordHeld', data: { crowdedPeer: stranger } }])
+  expect(said).toMatchObject([{ type: 'RecordHeld', data: { crowdedPeer: stranger, height: 901 } }])
   stop.abort()
   await running
 })

@@ -1,5 +1,6 @@
 import type { Job } from '@penstock/runtime/service.ts'
 import type { SettlementPorts } from './ports.ts'
+import { presentTip } from './present-height.ts'
 import { type Jobs, keepSlots, recordInvoice, stateOf, unfinishedOrders } from './record.ts'
 import type { Slots } from './slots.ts'
 
@@ -56,14 +57,14 @@ async function count(context: Jobs, slots: Slots, orderId: string): Promise<void
 
 /** Until the payment is held, the invoice is gone, or the hold waits for nothing: then the guard's look at every block is enough. */
 async function watchInvoice(context: Jobs, slots: Slots, orderId: string, signal: AbortSignal): Promise<void> {
-  const { clock, chain, lightning, log } = context.ports
+  const { clock, lightning, log } = context.ports
   while (!signal.aborted) {
     try {
       const { hold } = await stateOf(context, orderId)
       if (!hold.request || (hold.status !== 'requested' && hold.status !== 'open')) return
       for await (const invoice of lightning.holds.changes(hold.request.paymentHash, signal)) {
         if (invoice.state === 'open') continue
-        await recordInvoice(context, slots, orderId, invoice, (await chain.tip()).height)
+        await recordInvoice(context, slots, orderId, invoice, (await presentTip(context.ports)).height)
         break
       }
     } catch (error) {
