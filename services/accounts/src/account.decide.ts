@@ -11,6 +11,7 @@ const MOST_ACTIVE_KEYS = 100
 type AccountRefusal = Refusal<
   | 'NOT_AN_ACCOUNT'
   | 'LOGIN_REFUSED'
+  | 'PASSWORD_CHANGED'
   | 'EXPIRY_PASSED'
   | 'TOO_MANY_KEYS'
   | 'KEY_NOT_FOUND'
@@ -28,6 +29,7 @@ const unless = (done: boolean, fact: AccountFact): Decided => (done ? accept() :
 function decide(account: Account, { type, at, data }: AccountCommand): Decided {
   // These come from orders, claims and those who leave; everything else is for somebody with an e-mail address.
   const isForAll =
+    (type === 'DeleteAccount' && account.kind === 'deleted') ||
     type === 'CreateAccount' ||
     type === 'OpenSession' ||
     type === 'IssueOrderKey' ||
@@ -39,12 +41,17 @@ function decide(account: Account, { type, at, data }: AccountCommand): Decided {
     case 'CreateAccount':
       return create(account, data)
     case 'OpenSession':
+      if (account.kind === 'deleted') return accept()
       // An order's account id is fresh or a session's own; the two kinds of callers never merge (marketplace, section 5).
       return unless(account.kind === 'account' || account.keys.includes(data.keyHash), { type: 'SessionOpened', v: 1, data })
     case 'IssueOrderKey':
-      return unless(account.keys.includes(data.keyHash), { type: 'OrderKeyIssued', v: 1, data })
+      return unless(account.kind === 'deleted' || account.keys.includes(data.keyHash), { type: 'OrderKeyIssued', v: 1, data })
     case 'RecordLogin':
-      return unless(account.logins[data.tokenHash] !== undefined, { type: 'LoginRecorded', v: 1, data })
+      return recordLogin(account, data)
+    case 'ChangePassword':
+      return changePassword(account, data)
+    case 'LogOutEverywhere':
+      return endsNothing(account, data) ? accept() : accept({ type: 'LoggedOutEverywhere', v: 1, data })
     case 'LoginByNode':
       return loginByNode(account, data, at)
     case 'LogOut':
@@ -63,6 +70,8 @@ function decide(account: Account, { type, at, data }: AccountCommand): Decided {
       return unless(account.isOperator, { type: 'OperatorGranted', v: 1, data })
     case 'RevokeOperator':
       return unless(!account.isOperator, { type: 'OperatorRevoked', v: 1, data })
+    case 'DeleteAccount':
+      return deleteAccount(account, data)
   }
 }
 
@@ -74,6 +83,36 @@ function create({ kind }: Account, { tokenHash, tokenExpiresAt, ...created }: Da
     { type: 'LoginRecorded', v: 1, data: { tokenHash, expiresAt: tokenExpiresAt } },
   )
 }
+
+const passwordChanged = refuse('PASSWORD_CHANGED', 'The password was changed meanwhile; log in with the new one.')
+
+/** A log-in that was under way with an old password must not outlive the change. */
+function recordLogin(account: Account, { passwordRecord, ...login }: DataOf<'RecordLogin'>): Decided {
+  if (account.logins[login.tokenHash]) return accept()
+  if (passwordRecord !== null && passwordRecord !== account.passwordRecord) return passwordChanged
+  return accept({ type: 'LoginRecorded', v: 1, data: login })
+}
+
+function changePassword(account: Account, { passwordRecord, replaces, apiKeys }: DataOf<'ChangePassword'>): Decided {
+  if (account.passwordRecord === passwordRecord) return accept()
+  if (account.passwordRecord !== replaces) return passwordChanged
+  return accept(
+    { type: 'PasswordChanged', v: 1, data: { passwordRecord } },
+    { type: 'LoggedOutEverywhere', v: 1, data: { apiKeys } },
+  )
+}
+
+/** A deletion that was under way with an old password does not outlive the change of it. */
+function deleteAccount({ kind, passwordRecord, nodes }: Account, data: DataOf<'DeleteAccount'>): Decided {
+  if (kind === 'deleted') return accept()
+  if (passwordRecord !== data.passwordRecord) return passwordChanged
+  const held = Object.entries(nodes).flatMap(([pubkey, state]) => (state === 'refused' ? [] : [pubkey]))
+  return accept({ type: 'AccountDeleted', v: 1, data: { emailHash: data.emailHash, nodes: held } })
+}
+
+const endsNothing = (account: Account, { apiKeys }: DataOf<'LogOutEverywhere'>): boolean =>
+  Object.values(account.logins).every((state) => state === 'ended') &&
+  (!apiKeys || Object.values(account.apiKeys).every(({ active }) => !active))
 
 /** Every way in which a log-in fails reads the same, so that nothing can be learned from it. */
 const loginRefused = refuse(

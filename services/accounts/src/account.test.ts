@@ -55,7 +55,9 @@ describe('keys that come with orders', () => {
 
 test('a session, or nobody, can do nothing that an account can', () => {
   const commands = [
-    wants('RecordLogin', { tokenHash: hash('b'), expiresAt: 1 }),
+    wants('RecordLogin', { tokenHash: hash('b'), expiresAt: 1, passwordRecord: null }),
+    wants('ChangePassword', { passwordRecord: id(7), replaces: id(2), apiKeys: false }),
+    wants('LogOutEverywhere', { apiKeys: true }),
     wants('CreateApiKey', {
       keyId: id(5),
       keyHash: hash('c'),
@@ -78,7 +80,7 @@ test('a session, or nobody, can do nothing that an account can', () => {
 
 describe('log-ins', () => {
   test('are recorded once and ended once', () => {
-    const login = wants('RecordLogin', { tokenHash: hash('b'), expiresAt: 5000 })
+    const login = wants('RecordLogin', { tokenHash: hash('b'), expiresAt: 5000, passwordRecord: id(2) })
     const out = wants('LogOut', { tokenHash: hash('b') })
     const ended = fact('LoggedOut', { tokenHash: hash('b') })
     given(accountDecider, created).when(login).then(loggedIn)
@@ -121,6 +123,63 @@ describe('log-ins', () => {
       .when(login({ signature: sign(secret, 'another text') }), 1)
       .refuses('LOGIN_REFUSED')
     given(accountDecider, created, challenged, proven).when(login(), 1).refuses('LOGIN_REFUSED')
+  })
+})
+
+describe('deletion', () => {
+  const end = wants('DeleteAccount', { emailHash: hash('e'), passwordRecord: id(2) })
+  const gone = fact('AccountDeleted', { emailHash: hash('e'), nodes: [pubkey] })
+  const owner = [created, loggedIn, challenged, proven, connected]
+  test('names the address and the nodes that become free, and happens once', () => {
+    given(accountDecider, ...owner)
+      .when(end)
+      .then(gone)
+    given(accountDecider, created, challenged, proven).when(end).then(gone)
+    given(accountDecider, created, challenged, proven, taken)
+      .when(end)
+      .then(fact('AccountDeleted', { emailHash: hash('e'), nodes: [] }))
+    given(accountDecider, ...owner, gone)
+      .when(end)
+      .then()
+  })
+  test('is refused with a password of before, and to whoever is no account', () => {
+    given(accountDecider, created, fact('PasswordChanged', { passwordRecord: id(7) }))
+      .when(end)
+      .refuses('PASSWORD_CHANGED')
+    for (const history of [[], [session]])
+      given(accountDecider, ...history)
+        .when(end)
+        .refuses('NOT_AN_ACCOUNT')
+  })
+  test('ends everything that opens it, for good', () => {
+    const key = { keyId: id(5), keyHash: hash('c'), prefix: 'pak_abcd', suffix: 'wxyz', nameRecord: null, expiresAt: null }
+    const after = [...owner, fact('ApiKeyCreated', key), fact('OperatorGranted', { by: 'console', reason: 'first' }), gone]
+    const state = fold(accountDecider, after)
+    expect(state).toMatchObject({ kind: 'deleted', keys: [], nodes: {}, isOperator: false, passwordRecord: null })
+    expect([state.logins[hash('b')], state.apiKeys[id(5)]?.active]).toEqual(['ended', false])
+    expect(accountProcess(state, id(1))).toEqual([])
+    // What comes late makes nothing again.
+    const late = [
+      wants('OpenSession', { keyHash: hash('a'), orderId: id(3) }),
+      wants('IssueOrderKey', { keyHash: hash('a'), orderId: id(3) }),
+      wants('RecordNodeClaim', { pubkey, granted: true }),
+      wants('CreateAccount', { ...record, tokenHash: hash('b'), tokenExpiresAt: 5000 }),
+      wants('LogOut', { tokenHash: hash('b') }),
+    ]
+    for (const command of late)
+      given(accountDecider, ...after)
+        .when(command)
+        .then()
+    const refused = [
+      wants('RecordLogin', { tokenHash: hash('d'), expiresAt: 5000, passwordRecord: id(2) }),
+      wants('CreateApiKey', { ...key, keyId: id(6) }),
+      wants('ChallengeNode', { pubkey, challenge }),
+      wants('GrantOperator', { by: 'console', reason: 'again' }),
+    ]
+    for (const command of refused)
+      given(accountDecider, ...after)
+        .when(command)
+        .refuses('NOT_AN_ACCOUNT')
   })
 })
 
@@ -222,6 +281,61 @@ describe('a node', () => {
   })
 })
 
+describe('a change of password', () => {
+  const change = (replaces = id(2), apiKeys = false) => wants('ChangePassword', { passwordRecord: id(7), replaces, apiKeys })
+  const changed = fact('PasswordChanged', { passwordRecord: id(7) })
+  const everywhere = fact('LoggedOutEverywhere', { apiKeys: false })
+  const loginWith = (passwordRecord: string | null) =>
+    wants('RecordLogin', { tokenHash: hash('f'), expiresAt: 5000, passwordRecord })
+  const login = fact('LoginRecorded', { tokenHash: hash('f'), expiresAt: 5000 })
+  test('ends every token, and API keys where that is wanted', () => {
+    given(accountDecider, created, loggedIn).when(change()).then(changed, everywhere)
+    given(accountDecider, created, loggedIn)
+      .when(change(id(2), true))
+      .then(changed, fact('LoggedOutEverywhere', { apiKeys: true }))
+    given(accountDecider, created, loggedIn, changed, everywhere)
+      .when(wants('LogOut', { tokenHash: hash('b') }))
+      .then()
+  })
+  test('happens once, and never in the place of another one', () => {
+    given(accountDecider, created, changed, everywhere).when(change()).then()
+    given(accountDecider, created)
+      .when(change(id(3)))
+      .refuses('PASSWORD_CHANGED')
+  })
+  test('refuses a log-in that was compared with the password of before', () => {
+    const history = [created, changed, everywhere]
+    given(accountDecider, ...history)
+      .when(loginWith(id(2)))
+      .refuses('PASSWORD_CHANGED')
+    given(accountDecider, ...history)
+      .when(loginWith(id(7)))
+      .then(login)
+    given(accountDecider, ...history)
+      .when(loginWith(null))
+      .then(login)
+  })
+})
+
+test('logging out everywhere ends what is open, once', () => {
+  const key = { keyId: id(5), keyHash: hash('c'), prefix: 'pak_abcd', suffix: 'wxyz', nameRecord: null, expiresAt: null }
+  const out = (apiKeys: boolean) => wants('LogOutEverywhere', { apiKeys })
+  const everywhere = (apiKeys: boolean) => fact('LoggedOutEverywhere', { apiKeys })
+  const history = [created, loggedIn, fact('ApiKeyCreated', key)]
+  given(accountDecider, ...history)
+    .when(out(false))
+    .then(everywhere(false))
+  given(accountDecider, ...history, everywhere(false))
+    .when(out(false))
+    .then()
+  given(accountDecider, ...history, everywhere(false))
+    .when(out(true))
+    .then(everywhere(true))
+  given(accountDecider, ...history, everywhere(true))
+    .when(wants('RevokeApiKey', { keyId: id(5) }))
+    .then()
+})
+
 test('an operator is made and unmade, with author and reason', () => {
   const said = { by: 'console', reason: 'first operator' }
   given(accountDecider, created).when(wants('GrantOperator', said)).then(fact('OperatorGranted', said))
@@ -238,7 +352,9 @@ test('deciding the same twice adds nothing, whatever happened before', () => {
     wants('CreateAccount', { ...record, tokenHash: hash('b'), tokenExpiresAt: 5000 }),
     wants('OpenSession', keyed),
     wants('IssueOrderKey', { ...keyed, keyHash: hash('9') }),
-    wants('RecordLogin', { tokenHash: hash('7'), expiresAt: 1 }),
+    wants('RecordLogin', { tokenHash: hash('7'), expiresAt: 1, passwordRecord: null }),
+    wants('ChangePassword', { passwordRecord: id(2), replaces: id(2), apiKeys: false }),
+    wants('LogOutEverywhere', { apiKeys: true }),
     wants('LogOut', { tokenHash: hash('7') }),
     wants('CreateApiKey', {
       keyId: id(5),

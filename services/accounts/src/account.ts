@@ -1,7 +1,7 @@
 import type { AccountFact } from '@penstock/contracts/accounts.ts'
 
-/** 'session': an anonymous buyer. 'account': somebody with an e-mail address. One never becomes the other. */
-type Kind = 'none' | 'session' | 'account'
+/** 'session': an anonymous buyer. 'account': somebody with an e-mail address. One never becomes the other. 'deleted': was one. */
+type Kind = 'none' | 'session' | 'account' | 'deleted'
 
 export type Account = {
   readonly kind: Kind
@@ -14,7 +14,12 @@ export type Account = {
   readonly usedLoginChallenges: readonly string[]
   readonly nodes: Readonly<Record<string, 'proven' | 'connected' | 'refused'>>
   readonly isOperator: boolean
+  /** The record with the hash of today's password. */
+  readonly passwordRecord: string | null
 }
+
+/** As it was hashed before passwords could be changed. */
+export const withoutPassword = ({ passwordRecord: _, ...account }: Account): unknown => account
 
 // Only so many are kept: old challenges have expired long before, and only the node's owner can use one up.
 const CHALLENGES_KEPT = 20
@@ -29,12 +34,13 @@ export const nobody: Account = {
   usedLoginChallenges: [],
   nodes: {},
   isOperator: false,
+  passwordRecord: null,
 }
 
 export function evolve(account: Account, { type, data }: AccountFact): Account {
   switch (type) {
     case 'AccountCreated':
-      return { ...account, kind: 'account' }
+      return { ...account, kind: 'account', passwordRecord: data.passwordRecord }
     case 'SessionOpened':
       return { ...account, kind: 'session', keys: [...account.keys, data.keyHash] }
     case 'OrderKeyIssued':
@@ -43,6 +49,14 @@ export function evolve(account: Account, { type, data }: AccountFact): Account {
       return { ...account, logins: { ...account.logins, [data.tokenHash]: 'open' } }
     case 'LoggedOut':
       return { ...account, logins: { ...account.logins, [data.tokenHash]: 'ended' } }
+    case 'PasswordChanged':
+      return { ...account, passwordRecord: data.passwordRecord }
+    case 'LoggedOutEverywhere':
+      return {
+        ...account,
+        logins: ended(account.logins),
+        apiKeys: data.apiKeys ? revoked(account.apiKeys) : account.apiKeys,
+      }
     case 'LoginChallengeUsed':
       return { ...account, usedLoginChallenges: [...account.usedLoginChallenges, data.challenge].slice(-USED_CHALLENGES_KEPT) }
     case 'ApiKeyCreated':
@@ -64,8 +78,17 @@ export function evolve(account: Account, { type, data }: AccountFact): Account {
       return { ...account, isOperator: true }
     case 'OperatorRevoked':
       return { ...account, isOperator: false }
+    case 'AccountDeleted':
+      // Its tokens and keys stay known as ended, so that none of them can be made again.
+      return { ...nobody, kind: 'deleted', logins: ended(account.logins), apiKeys: revoked(account.apiKeys) }
   }
 }
+
+const ended = (logins: Account['logins']): Account['logins'] =>
+  Object.fromEntries(Object.keys(logins).map((tokenHash) => [tokenHash, 'ended']))
+
+const revoked = (apiKeys: Account['apiKeys']): Account['apiKeys'] =>
+  Object.fromEntries(Object.keys(apiKeys).map((keyId) => [keyId, { active: false, expiresAt: null }]))
 
 const withNode = (account: Account, pubkey: string, state: Account['nodes'][string]): Account => ({
   ...account,

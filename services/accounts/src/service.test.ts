@@ -23,15 +23,16 @@ async function world() {
     /** What the gateway does for account.create. */
     create: async (emailHash: string) => {
       const [accountId, commandId] = [randomUUID(), randomUUID()]
+      const passwordRecord = randomUUID()
       const data = {
         accountId,
         emailRecord: randomUUID(),
-        passwordRecord: randomUUID(),
+        passwordRecord,
         tokenHash: '1'.repeat(64),
         tokenExpiresAt: Date.now() + 60_000,
       }
       await send(ask(emailClaim, emailHash, 'ClaimEmail', data), commandId)
-      return { accountId, commandId }
+      return { accountId, commandId, passwordRecord }
     },
   }
 }
@@ -63,6 +64,30 @@ test('a node is connected to the account that proves it first', async () => {
   }
   await shows(await connect('1'.repeat(64), '01'), 'NodeConnected')
   await shows(await connect('2'.repeat(64), '02'), 'NodeRefused')
+})
+
+test('a deleted account leaves its address and its node to others', async () => {
+  const { create, send, shows, facts } = await world()
+  const emailHash = 'e'.repeat(64)
+  const secret = new Uint8Array(32).fill(9)
+  const pubkey = recover('any text', sign(secret, 'any text')) ?? ''
+  const connected = async (accountId: string, nonce: string) => {
+    const challenge = `penstock node challenge 1 ${pubkey} ${nonce}`
+    await send(ask(account, accountId, 'ChallengeNode', { pubkey, challenge }), randomUUID())
+    await send(ask(account, accountId, 'ConnectNode', { pubkey, challenge, signature: sign(secret, challenge) }), randomUUID())
+    await shows(`account-${accountId}`, 'NodeConnected')
+  }
+  const first = await create(emailHash)
+  await shows(`account-${first.accountId}`, 'LoginRecorded')
+  await connected(first.accountId, '01')
+  const { accountId, passwordRecord } = first
+  await send(ask(account, accountId, 'DeleteAccount', { emailHash, passwordRecord }), randomUUID())
+  await shows(`email-${emailHash}`, 'EmailReleased')
+  await shows(`nodeclaim-${pubkey}`, 'NodeReleased')
+  const second = await create(emailHash)
+  await shows(`account-${second.accountId}`, 'LoginRecorded')
+  await connected(second.accountId, '02')
+  expect((await facts(`account-${accountId}`)).at(-1)).toBe('AccountDeleted')
 })
 
 test('an order opens its session, or issues its key', () => {

@@ -3,7 +3,7 @@ import { order } from '@penstock/contracts/order.ts'
 import { aggregate, ask, on, service } from '@penstock/runtime/service.ts'
 import { accountDecider } from './account.decide.ts'
 import { accountProcess } from './account.process.ts'
-import type { Account } from './account.ts'
+import { type Account, withoutPassword } from './account.ts'
 import { type Claim, emailClaimDecider, type NodeClaim, nodeClaimDecider } from './claims.ts'
 
 /** Who is calling, and what they may do. Keys reach it as hashes; the gateway makes and checks the keys themselves. */
@@ -13,7 +13,7 @@ export const accounts = service('accounts', {
       contract: account,
       decider: accountDecider,
       process: accountProcess,
-      hashed: { version: 1, of: { 1: (state: Account) => state } },
+      hashed: { version: 2, of: { 1: withoutPassword, 2: (state: Account) => state } },
     }),
     aggregate({ contract: emailClaim, decider: emailClaimDecider, hashed: { version: 1, of: { 1: (state: Claim) => state } } }),
     aggregate({ contract: nodeClaim, decider: nodeClaimDecider, hashed: { version: 1, of: { 1: (state: NodeClaim) => state } } }),
@@ -26,6 +26,10 @@ export const accounts = service('accounts', {
     }),
     on(emailClaim, 'EmailClaimed', ({ accountId, ...rest }, { aggregateId: emailHash }) => [
       ask(account, accountId, 'CreateAccount', { emailHash, ...rest }),
+    ]),
+    on(account, 'AccountDeleted', ({ emailHash, nodes }, { aggregateId: accountId }) => [
+      ask(emailClaim, emailHash, 'ReleaseEmail', { accountId }),
+      ...nodes.map((pubkey) => ask(nodeClaim, pubkey, 'ReleaseNode', { accountId })),
     ]),
     on(nodeClaim, 'NodeClaimed', ({ accountId }, { aggregateId: pubkey }) => [
       ask(account, accountId, 'RecordNodeClaim', { pubkey, granted: true }),

@@ -25,7 +25,7 @@ const answering = ({ platform, config, dir }: Home, verify: Verify): Bound => {
   const answers: Answers = {
     '/verify': async (body) => verify(verifying.parse(body).note),
     '/replay': async (body) => replayOrder(store, audited(), ofOrder.parse(body).orderId),
-    '/export': async (body) => exportProven(store, ofOrder.parse(body).orderId, clock.now(), await heads()),
+    '/export': async (body) => exportProven(store, audited(), ofOrder.parse(body).orderId, clock.now(), await heads()),
   }
   const run = async (_: object, signal: AbortSignal): Promise<void> => {
     const server = createServer((request, response) => {
@@ -60,16 +60,12 @@ await runProcess('audit', async (home) => {
   const last = lastAudit(dir.path)
   const audits = async (note?: string): Promise<AuditReport> => {
     const heads = await readHeads(dir.market)
-    const [storeFault] = await serverFaults(config)
-    return audit(platform.store, audited(), {
-      ...(heads && { heads }),
-      ...(note !== undefined && { note }),
-      ...(storeFault && { storeFault }),
-    })
+    const storeFaults = await serverFaults(config)
+    return audit(platform.store, audited(), { ...(heads && { heads }), ...(note !== undefined && { note }), storeFaults })
   }
   const verify = keptAudit(audits, last, platform.clock)
   return [
-    bind(headKeeper(platform.store, await openHeads(dir.path)), {}),
+    bind(headKeeper(platform.store, await openHeads(dir.path)).keeper, {}),
     bind(dailyAudit(verify, last, config.auditEveryHours), {}),
     answering(home, verify),
   ]

@@ -1,4 +1,4 @@
-import { operatorToken } from '@penstock/platforms/data-dir.ts'
+import { operatorToken } from '@penstock/platforms/operator-token.ts'
 import { runNeighbour } from '@penstock/platforms/neighbour.ts'
 import { demonstrate } from '@penstock/standalone/demo.ts'
 import { grantRails } from '@penstock/standalone/grant-rails.ts'

@@ -22,6 +22,7 @@ export type Door = {
   readonly platform: Platform & { readonly records: Records; readonly beside: OpenBeside }
   readonly config: Config
   readonly lightning: Pick<Lightning, 'peers'>
+  readonly hostGuard: GatewayPorts['hostGuard']
   readonly chain: Chain
   /** Null on a real network. */
   readonly simulation: Simulation | null
@@ -36,7 +37,7 @@ export type Door = {
 
 /** The whole public door, with its ports: GraphQL, LSPS1, pages, and the operators' routes. */
 export async function door(parts: Door): Promise<Bound> {
-  const { platform, config, lightning, chain, simulation, audit, token, readiness, opened, listening } = parts
+  const { platform, config, lightning, hostGuard, chain, simulation, audit, token, readiness, opened, listening } = parts
   const pepper = await openPepper(config.dataDir)
   const open: Mount = (_, opening) => opened?.(opening)
   const rebuildViews = async (names: readonly string[]) => {
@@ -48,5 +49,5 @@ export async function door(parts: Door): Promise<Bound> {
   const lsps1 = lsps1Routes({ peers: lightning.peers, chain })
   const service = gateway({ pepper, mounts: [open, operators, lsps1, pageRoutes], ...(listening && { listening }) })
   const { views, records } = platform
-  return bind(service, { views, records, peers: lightning.peers, pepper, readiness })
+  return bind(service, { views, records, peers: lightning.peers, hostGuard, pepper, readiness })
 }

@@ -1,6 +1,7 @@
 import { hashCredential, isCredential } from '@penstock/runtime/credentials.ts'
 import type { Gateway } from './ports.ts'
 import { forbidden, unauthenticated } from './errors.ts'
+import { useSession } from './views/sessions.ts'
 import { tablesOf } from './views/tables.ts'
 
 /**
@@ -21,21 +22,26 @@ export type Caller = {
 /**
  * Who is calling, looked up each time: a key that was revoked opens nothing from then on.
  * @param header the Authorization header, undefined where there is none
+ * @param ip the caller's address, which the account's owner sees of its sessions
  * @throws unauthenticated for everything that is no valid credential
  */
 export async function authenticate(
   gateway: Pick<Gateway, 'views' | 'pepper' | 'clock'>,
   header: string | undefined,
+  ip: string,
 ): Promise<Caller | null> {
   if (header === undefined) return null
   const [, credential] = /^Bearer +(\S{1,200})$/i.exec(header) ?? []
   if (credential === undefined || !isCredential(credential)) throw unauthenticated()
   const row = await tablesOf(gateway.views)
-    .selectFrom('gateway_credentials')
-    .selectAll()
-    .where('hash', '=', hashCredential(gateway.pepper, credential))
+    .selectFrom('gateway_credentials as c')
+    .leftJoin('gateway_sessions as s', 's.hash', 'c.hash')
+    .selectAll('c')
+    .select('s.last_used_at')
+    .where('c.hash', '=', hashCredential(gateway.pepper, credential))
     .executeTakeFirst()
   if (!row || row.revoked === 1 || (row.expires_at !== null && row.expires_at <= gateway.clock.now())) throw unauthenticated()
+  if (row.kind === 'token') await useSession(gateway.views, { hash: row.hash, ip, now: gateway.clock.now() }, row.last_used_at)
   return { kind: row.kind as CallerKind, accountId: row.account_id, orderId: row.order_id, credential } // written by the projections with these kinds only
 }
 

@@ -86,7 +86,7 @@ function doorOf(gateway: Gateway, outside: Outside): Door {
     gateway,
     async graphql(query, variables, bearer) {
       try {
-        const caller = await authenticate(gateway, bearer === undefined ? undefined : `Bearer ${bearer}`)
+        const caller = await authenticate(gateway, bearer === undefined ? undefined : `Bearer ${bearer}`, IP)
         const contextValue: Context = { gateway, caller, ip: IP, requestId: 'simulated', inTurn: turns() }
         const result = await execute({ schema, document: documentOf(query), variableValues: { ...variables }, contextValue })
         return { data: result.data, ...(result.errors && { errors: result.errors.map(said) }) }

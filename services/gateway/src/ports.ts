@@ -1,3 +1,4 @@
+import type { HostGuard } from '@penstock/outbound/host-guard.ts'
 import type { Peers } from '@penstock/ports/lightning.ts'
 import type { Records } from '@penstock/ports/records.ts'
 import type { Views } from '@penstock/ports/views.ts'
@@ -13,6 +14,8 @@ export type GatewayPorts = {
   readonly records: Records
   /** Where nodes are and what they call themselves, by gossip. */
   readonly peers: Pick<Peers, 'addresses'>
+  /** Which hosts a buyer may name for a connection of our node; null where any, as on networks for tests. */
+  readonly hostGuard: HostGuard | null
   /** What `/readyz` asks: undefined when the process can serve, else what it waits for. */
   readonly readiness: () => Promise<string | undefined>
 }

@@ -4,11 +4,13 @@ import { type Job, service, type Service } from '@penstock/runtime/service.ts'
 import { openWaits } from './commands/waits.ts'
 import { createGateway, type Mount } from './http.ts'
 import { listen } from './listen.ts'
+import { eraseDeleted } from './operations/erase.ts'
 import { pruneSlots } from './operations/slots.ts'
 import { pageHashOfOrder } from './pages/address.ts'
 import type { GatewayPorts } from './ports.ts'
 import { pruneCommands } from './views/commands.ts'
 import { marketNow } from './read/gauges.ts'
+import { pruneSessions } from './views/sessions.ts'
 import { gatewayProjections } from './views/projections.ts'
 
 export type GatewayOptions = {
@@ -46,10 +48,12 @@ export function gateway({ pepper, mounts = [], listening }: GatewayOptions): Ser
     await server.close()
     await close()
   }
-  const prune: Job<GatewayPorts>['run'] = async ({ ports: { views, clock } }, signal) => {
+  const prune: Job<GatewayPorts>['run'] = async ({ ports: { views, clock, records } }, signal) => {
     while (!signal.aborted) {
+      await eraseDeleted(views, records)
       await pruneCommands(views, clock.now())
       await pruneSlots(views, clock.now())
+      await pruneSessions(views, clock.now())
       await clock.sleep(HOUR_MS, signal)
     }
   }

@@ -21,13 +21,21 @@ export type Answering = (ask: Ask, options: SendOptions) => Promise<void> | void
 type StageOptions = {
   /** What gossip knows of a node. */
   readonly addresses?: Gateway['peers']['addresses']
+  /** Which hosts buyers may name; any where it is left out, as on networks for tests. */
+  readonly hostGuard?: Gateway['hostGuard']
   readonly env?: Record<string, string>
   readonly mounts?: readonly Mount[]
   readonly ready?: () => string | undefined
 }
 
 /** A whole gateway over HTTP, with real read models and a test in the place of all other services. */
-export async function stage({ env = {}, mounts = [], ready = () => undefined, addresses = unknownNode }: StageOptions = {}) {
+export async function stage({
+  env = {},
+  mounts = [],
+  ready = () => undefined,
+  addresses = unknownNode,
+  hostGuard = null,
+}: StageOptions = {}) {
   const views = openViews(':memory:')
   const config = readConfig({ PENSTOCK_BUY_ANSWER_SECONDS: '2', ...env })
   const pepper = new Uint8Array(32).fill(7)
@@ -35,12 +43,19 @@ export async function stage({ env = {}, mounts = [], ready = () => undefined, ad
   const closing = new AbortController()
   const sent: { ask: Ask; options: SendOptions }[] = []
   const logged: object[] = []
+  const warned: object[] = []
   const revisions = new Map<string, number>()
   let position = 0n
   let answering: Answering = () => undefined
   const projections = gatewayProjections(waits, (orderId) => pageHashOfOrder(pepper, orderId))
   for (const projection of projections) await projection.migrate(views)
-  const log: Log = { debug: noLine, info: noLine, warn: noLine, error: (fields) => logged.push(fields), child: () => log }
+  const log: Log = {
+    debug: noLine,
+    info: noLine,
+    warn: (fields) => warned.push(fields),
+    error: (fields) => logged.push(fields),
+    child: () => log,
+  }
 
   /** Facts of one command, projected one after the other. */
   const happens = async (
@@ -105,6 +120,7 @@ export async function stage({ env = {}, mounts = [], ready = () => undefined, ad
     ids: systemIds(),
     readiness: async () => ready(),
     peers: { addresses },
+    hostGuard,
   }
   const { app, gateway, close } = await createGateway({
     ports,
@@ -122,6 +138,7 @@ export async function stage({ env = {}, mounts = [], ready = () => undefined, ad
     gateway,
     sent,
     logged,
+    warned,
     happens,
     /** Tells the caller that nothing changed, or why it is refused. */
     outcome,
@@ -129,7 +146,11 @@ export async function stage({ env = {}, mounts = [], ready = () => undefined, ad
     answers: (how: Answering) => {
       answering = how
     },
-    gql: (query: string, variables?: object, key?: string) => graphql(base, query, variables, key),
+    gql: (query: string, variables?: object, key?: string, from?: string) =>
+      graphql(base, query, variables, {
+        ...(key && { authorization: `Bearer ${key}` }),
+        ...(from && { 'x-forwarded-for': from }),
+      }),
     closeServer: () => server.close(),
     /** Tells whoever keeps a connection open that the service stops. */
     stop: () => closing.abort(),
@@ -162,11 +183,11 @@ async function graphql(
   base: string,
   query: string,
   variables: object | undefined,
-  key: string | undefined,
+  headers: Readonly<Record<string, string>>,
 ): Promise<GraphqlAnswer> {
   const response = await fetch(`${base}/graphql`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', ...(key !== undefined && { authorization: `Bearer ${key}` }) },
+    headers: { 'content-type': 'application/json', ...headers },
     body: JSON.stringify({ query, variables }),
   })
   const body = (await response.json()) as object // an answer's body is always an object

@@ -1,11 +1,14 @@
 import { attestationText } from '@penstock/bitcoin/attestation.ts'
+import { fundingOutpointFault } from '@penstock/bitcoin/outpoint.ts'
 import { satToMsat } from '@penstock/kernel/money.ts'
 import { Fault } from '@penstock/kernel/result.ts'
 import { HOUR_MS, SECOND_MS } from '@penstock/kernel/time.ts'
 import { MarketRefusal } from './api.ts'
 import { type Desk, record } from './desk.ts'
+import { closeUnpaid, isLossAsked, mayClose } from './close-unpaid.ts'
+import type { Standing } from './market.ts'
 import { open, reconcile } from './opening.ts'
-import { type Act, funding, isLost, isSold, payableHashes, type Sale } from './sale.ts'
+import { type Act, funding, isLost, isSeen, isSold, payableHashes, type Sale } from './sale.ts'
 
 export const acts: Readonly<Record<Act, (desk: Desk, sale: Sale) => Promise<void>>> = {
   reconcile,
@@ -51,6 +54,8 @@ async function name(desk: Desk, sale: Sale): Promise<void> {
   const channel = (await desk.lightning.channels.list()).find((one) => one.outpoint === outpoint)
   if (!channel)
     return void record(desk, sale, { type: 'SetBack', reason: 'the node no longer knows the funding that it prepared' })
+  const fault = fundingOutpointFault(outpoint)
+  if (fault !== undefined) return giveUp(desk, sale, fault)
   // Signed for with the node's key, so the node's own word is compared first.
   if (channel.capacitySat !== capacitySat || channel.peer !== sale.terms.peer)
     return giveUp(desk, sale, 'the node prepared another channel')
@@ -64,8 +69,8 @@ async function name(desk: Desk, sale: Sale): Promise<void> {
   }
   const signature = await desk.lightning.messages.sign(attestationText(attestation))
   try {
-    await desk.market.nameFunding(sale.orderId, { ...attestation, signature })
-    record(desk, sale, { type: 'Named', isWithheld: true })
+    const publishUntil = await desk.market.nameFunding(sale.orderId, { ...attestation, signature })
+    record(desk, sale, { type: 'Named', isWithheld: true, ...(publishUntil !== undefined && { publishUntil }) })
   } catch (error) {
     if (!(error instanceof MarketRefusal)) throw error
     await giveUp(desk, sale, `the market refused the funding: ${error.message}`)
@@ -88,31 +93,43 @@ async function publish(desk: Desk, sale: Sale): Promise<void> {
   const standing = await desk.market.standing(sale.orderId)
   const status = standing?.status
   if (isLost(status)) {
-    if (sale.opening.state === 'publishing') return endLost(desk, sale, status)
+    if (sale.opening.state === 'publishing') return endLost(desk, sale, standing)
     return giveUp(desk, sale, `the order ended as ${status ?? 'unknown'} before its funding was published`)
   }
   // Not given up either: the payment may still be taken, and then the channel is owed.
   if (standing?.closing !== undefined) throw new Fault(`its funding waits, since the order is being closed: ${standing.closing}`)
   const { height } = await desk.lightning.info()
+  if (isTooLate(sale, standing, height)) {
+    const reason = `the last height at which its funding may be published has passed, and the chain is at ${height}`
+    if (sale.opening.state === 'named') return giveUp(desk, sale, reason)
+    // It may be out already: then the market sees it, and else the order ends.
+    throw new Fault(reason)
+  }
   if (sale.opening.state === 'named') record(desk, sale, { type: 'PublishBegun' })
   await desk.lightning.channels.publish(funding(sale))
   record(desk, sale, { type: 'Published', height })
 }
 
+/** However long the permit was on its way. What the market has seen was published in time. */
+function isTooLate(sale: Sale, standing: Standing | undefined, height: number): boolean {
+  const until = funding(sale).publishUntil ?? standing?.publishUntil
+  return until !== undefined && height > until && !isSeen(standing?.status) && !isSold(standing?.status)
+}
+
 async function watch(desk: Desk, sale: Sale): Promise<void> {
   const { opening, sold, orderId } = sale
+  const standing = sold ? undefined : await desk.market.standing(orderId)
   if (!sold) {
-    const standing = await desk.market.standing(orderId)
     const status = standing?.status
     if (isSold(status))
       return void record(desk, sale, opening.state === 'published' ? { type: 'Sold' } : { type: 'Ended', how: 'sold by another' })
-    if (isLost(status)) return endLost(desk, sale, status)
+    if (isLost(status)) return endLost(desk, sale, standing)
     // What keeps the funding alive would be spent for nothing.
     if (standing?.closing !== undefined) return
   }
   if (sold && (await isPaid(desk, sale))) return void record(desk, sale, { type: 'Ended', how: 'paid' })
   if (opening.state !== 'published' || sale.closed) return
-  if (!sold) await publishAgain(desk, sale)
+  if (!sold && !isTooLate(sale, standing, (await desk.lightning.info()).height)) await publishAgain(desk, sale)
   await raiseFee(desk, sale)
 }
 
@@ -133,17 +150,22 @@ async function publishAgain(desk: Desk, sale: Sale): Promise<void> {
 }
 
 /**
- * A funding that was handed out stays, with its channel: that the node does not know it any more says nothing about the
- * mempools of others, and if it confirmed without its channel all of its coins would be lost.
+ * A funding that was handed out is never given up: that the node does not know it any more says nothing about the mempools
+ * of others, and if it confirmed without its channel all of its coins would be lost. Its channel is closed once it is open.
  */
-function endLost(desk: Desk, sale: Sale, status = 'unknown to the market'): void {
+async function endLost(desk: Desk, sale: Sale, standing: Standing | undefined): Promise<void> {
   const { opening, orderId } = sale
-  if (opening.state === 'publishing' || opening.state === 'published')
-    desk.log.warn(
-      { order: orderId, status, outpoint: opening.outpoint },
-      'an order ended whose funding is out: its channel stays',
-    )
+  const status = standing?.status ?? 'unknown to the market'
+  if (opening.state === 'publishing' || opening.state === 'published') {
+    if (isLossAsked(standing)) return
+    const { outpoint } = opening
+    const isToClose = mayClose(standing)
+    const what = isToClose ? 'its channel is closed' : 'its channel stays'
+    desk.log.warn({ order: orderId, status, outpoint }, `an order ended whose funding is out: ${what}`)
+    if (isToClose) record(desk, sale, { type: 'CloseWanted', outpoint })
+  }
   record(desk, sale, { type: 'Ended', how: status })
+  await closeUnpaid(desk)
 }
 
 /** Only what was never handed to the network. */

@@ -24,16 +24,16 @@ export async function attestFunds(
   signal: AbortSignal,
   bell: Bell = bellOf(clock),
 ): Promise<void> {
-  let last: { readonly confirmedSats: bigint; readonly at: number } | undefined
+  let last: { readonly confirmedSats: bigint; readonly atMs: number } | undefined
   let silent = false
   while (!signal.aborted) {
     try {
       const confirmedSats = await lightning.wallet.confirmedSat()
       const at = clock.now()
-      if (last?.confirmedSats !== confirmedSats || at - last.at >= attestMs) {
+      if (last?.confirmedSats !== confirmedSats || clock.monotonicMs() - last.atMs >= attestMs) {
         const signature = await lightning.messages.sign(fundsAttestationText({ pubkey, confirmedSats, at }))
         await market.attest({ pubkey, confirmedSats, at, signature })
-        last = { confirmedSats, at }
+        last = { confirmedSats, atMs: clock.monotonicMs() }
       }
       if (silent) log.info({ pubkey }, 'the funds are attested again')
       silent = false

@@ -183,8 +183,8 @@ test('the channel of an order that failed is no lease, and a funding that was gi
   stage.simnet.control.mine(6)
   order.status = 'SELLER_FAILED_TO_SEND_SWAP'
   await until('the sale is over', () => journal.sales.size === 0)
-  const [outpoint = ''] = stage.openings
-  stage.simnet.control.close(outpoint, { by: 'ada' })
+  const closing = async () => (await stage.seller.channels.list()).some(({ state }) => state === 'closing')
+  await until('it is being closed', closing)
   stage.simnet.control.mine(1)
   await until('it is written down', () => journal.find('one')?.closed)
   expect(journal.find('one')?.closed?.early).toBe(false)

@@ -1,5 +1,6 @@
 import type { ChannelChange } from '@penstock/ports/lightning.ts'
 import { backoff } from '@penstock/runtime/backoff.ts'
+import { closeUnpaid } from './close-unpaid.ts'
 import { noteClose } from './closing.ts'
 import type { Desk } from './desk.ts'
 import type { Pace } from './terms.ts'
@@ -20,14 +21,14 @@ async function listen(desk: Desk, signal: AbortSignal): Promise<void> {
   const { clock, lightning, log } = desk
   let faults = 0
   while (!signal.aborted) {
-    const begunAt = clock.now()
+    const begunAt = clock.monotonicMs()
     try {
       for await (const change of lightning.channels.changes(signal)) await heard(desk, change)
     } catch (error) {
       if (faults === 0 && !signal.aborted) log.warn({ reason: String(error) }, 'the node tells nothing of its channels now')
     }
     await clock.sleep(backoff(faults, FIRST_FAULT_MS, LONGEST_FAULT_MS), signal)
-    faults = clock.now() - begunAt > 2 * LONGEST_FAULT_MS ? 0 : faults + 1
+    faults = clock.monotonicMs() - begunAt > 2 * LONGEST_FAULT_MS ? 0 : faults + 1
   }
 }
 
@@ -37,6 +38,7 @@ async function heard(desk: Desk, change: ChannelChange): Promise<void> {
   // Coins have gone into it, have come back, or have the confirmation that they lacked.
   news.funds.ring()
   if (change.state === 'pending') return
+  if (journal.toClose().includes(change.outpoint)) await closeUnpaid(desk)
   const orderId = journal.fundingOf(change.outpoint)?.orderId
   if (orderId !== undefined && journal.sales.has(orderId)) news.order(orderId)
 }
@@ -47,6 +49,7 @@ async function look(desk: Desk, closedMs: number, signal: AbortSignal): Promise<
   while (!signal.aborted) {
     try {
       for (const closed of await lightning.channels.closed()) await heard(desk, { ...closed, state: 'closed' })
+      await closeUnpaid(desk)
       isSilent = false
     } catch (error) {
       if (!isSilent && !signal.aborted) log.warn({ reason: String(error) }, 'the closed channels cannot be read')

@@ -13,6 +13,8 @@ export type Journal = {
   find(orderId: string): Sale | undefined
   /** The order that a funding belongs to, of now or of long ago, and what is known of the end of its channel. */
   fundingOf(outpoint: string): { readonly orderId: string; readonly closed: 'no' | 'by-unknown' | 'yes' } | undefined
+  /** Channels that are to be closed, and are not known to be. */
+  toClose(): readonly string[]
   setting(name: string): string | undefined
   set(name: string, value: string): void
   close(): void
@@ -28,20 +30,25 @@ export function openJournal(path: string): Journal {
   return journalIn(db)
 }
 
-/** A journal in a database that is open already. */
-export function journalIn(db: DatabaseSync): Journal {
-  db.exec(`
+const SCHEMA = `
     CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
     CREATE TABLE IF NOT EXISTS sales (order_id TEXT PRIMARY KEY, state TEXT NOT NULL) STRICT;
     CREATE TABLE IF NOT EXISTS steps (id INTEGER PRIMARY KEY, order_id TEXT NOT NULL, at INTEGER NOT NULL, step TEXT NOT NULL) STRICT;
     CREATE INDEX IF NOT EXISTS steps_of_order ON steps (order_id, id);
     CREATE INDEX IF NOT EXISTS open_sales ON sales (order_id) WHERE state = 'open';
     CREATE TABLE IF NOT EXISTS fundings (outpoint TEXT PRIMARY KEY, order_id TEXT NOT NULL) STRICT;
-    CREATE TABLE IF NOT EXISTS closings (outpoint TEXT PRIMARY KEY, closed_by TEXT) STRICT;`)
+    CREATE TABLE IF NOT EXISTS closings (outpoint TEXT PRIMARY KEY, closed_by TEXT) STRICT;
+    CREATE TABLE IF NOT EXISTS to_close (outpoint TEXT PRIMARY KEY) STRICT;`
+
+/** A journal in a database that is open already. */
+export function journalIn(db: DatabaseSync): Journal {
+  db.exec(SCHEMA)
   const insert = db.prepare('INSERT INTO steps (order_id, at, step) VALUES (?, ?, ?)')
   const upsert = db.prepare('INSERT INTO sales VALUES (?, ?) ON CONFLICT (order_id) DO UPDATE SET state = excluded.state')
   const keepFunding = db.prepare('INSERT OR IGNORE INTO fundings VALUES (?, ?)')
   const keepClosing = db.prepare('INSERT OR REPLACE INTO closings VALUES (?, ?)')
+  const wantClosed = db.prepare('INSERT OR IGNORE INTO to_close VALUES (?)')
+  const isClosed = db.prepare('DELETE FROM to_close WHERE outpoint = ?')
   const lookUpFunding = db.prepare(`
     SELECT f.order_id, c.outpoint IS NOT NULL AS is_closed, c.closed_by FROM fundings f LEFT JOIN closings c USING (outpoint)
     WHERE f.outpoint = ?`)
@@ -59,7 +66,11 @@ export function journalIn(db: DatabaseSync): Journal {
         insert.run(orderId, at, JSON.stringify(step))
         upsert.run(orderId, stateOf(sale))
         if (step.type === 'Prepared') keepFunding.run(step.outpoint, orderId)
-        if (step.type === 'Closed') keepClosing.run(step.outpoint, step.by)
+        if (step.type === 'CloseWanted') wantClosed.run(step.outpoint)
+        if (step.type === 'Closed') {
+          keepClosing.run(step.outpoint, step.by)
+          isClosed.run(step.outpoint)
+        }
         db.exec('COMMIT')
       } catch (error) {
         db.exec('ROLLBACK')
@@ -76,6 +87,11 @@ export function journalIn(db: DatabaseSync): Journal {
       const closed = row['is_closed'] === 0 ? 'no' : row['closed_by'] === null ? 'by-unknown' : 'yes'
       return { orderId: String(row['order_id']), closed }
     },
+    toClose: () =>
+      db
+        .prepare('SELECT outpoint FROM to_close')
+        .all()
+        .map((row) => String(row['outpoint'])),
     setting: (name) => {
       const value = db.prepare('SELECT value FROM settings WHERE name = ?').get(name)?.['value']
       return typeof value === 'string' ? value : undefined

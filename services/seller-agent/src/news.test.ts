@@ -3,6 +3,7 @@ import { bellOf, newsOf } from './news.ts'
 
 const clock = {
   now: () => 0,
+  monotonicMs: () => 0,
   sleep: (_: number, signal?: AbortSignal) =>
     new Promise<void>((resolve) => {
       if (signal?.aborted) resolve()

@@ -1,5 +1,5 @@
 import { satToMsat } from '@penstock/kernel/money.ts'
-import { type Lightning, OpenRefused, type OwnChannel } from '@penstock/ports/lightning.ts'
+import { AddressRefused, type Lightning, OpenRefused, type OwnChannel } from '@penstock/ports/lightning.ts'
 import { type Desk, record } from './desk.ts'
 import type { Sale } from './sale.ts'
 
@@ -59,8 +59,18 @@ const pendingTo = async ({ lightning }: Desk, peer: string): Promise<readonly Ow
 /** By the sockets of the order first, then by those that gossip knows. */
 async function connect({ peers }: Lightning, pubkey: string, sockets: readonly string[]): Promise<boolean> {
   if (await peers.isConnected(pubkey)) return true
-  for (const socket of sockets) if (await peers.connect(pubkey, socket)) return true
+  for (const socket of sockets) if (await answers(peers, pubkey, socket)) return true
   const known = (await peers.addresses(pubkey)).sockets.filter((socket) => !sockets.includes(socket))
-  for (const socket of known) if (await peers.connect(pubkey, socket)) return true
+  for (const socket of known) if (await answers(peers, pubkey, socket)) return true
   return false
+}
+
+/** An address that the node may not connect to is one at which nobody answers: the next one is tried. */
+async function answers(peers: Lightning['peers'], pubkey: string, socket: string): Promise<boolean> {
+  try {
+    return await peers.connect(pubkey, socket)
+  } catch (error) {
+    if (error instanceof AddressRefused) return false
+    throw error
+  }
 }

@@ -16,8 +16,11 @@ export type SaleStep =
   /** Written before the node is asked. `pendingBefore`: what the node was opening to this peer already. */
   | { readonly type: 'OpeningBegun'; readonly pendingBefore: readonly string[] }
   | { readonly type: 'Prepared'; readonly outpoint: string; readonly handle: string; readonly feeRate: number }
-  /** `isWithheld`: `PublishBegun` comes before the publication. Older agents wrote nothing between this and that. */
-  | { readonly type: 'Named'; readonly isWithheld?: true }
+  /**
+   * `isWithheld`: `PublishBegun` comes before the publication. Older agents wrote nothing between this and that.
+   * `publishUntil`: the last height of the permit, where the market told it.
+   */
+  | { readonly type: 'Named'; readonly isWithheld?: true; readonly publishUntil?: number }
   /** Written before the funding leaves the agent. From here on nobody can tell who has it: it is never given up. */
   | { readonly type: 'PublishBegun' }
   | { readonly type: 'Published'; readonly height: number }
@@ -28,13 +31,21 @@ export type SaleStep =
   /** The market knows that the buyer's node cannot be reached. */
   | { readonly type: 'CancelAsked' }
   | { readonly type: 'Sold' }
+  /** Nobody pays for this channel any more: it is to be closed, also after the sale has ended. */
+  | { readonly type: 'CloseWanted'; readonly outpoint: string }
   /** Also of a sale that has ended; a second time where only then it is known by whom. `early`: before its lease ended. */
   | (ChannelEnd & { readonly type: 'Closed'; readonly outpoint: string })
   | { readonly type: 'Ended'; readonly how: string }
 
 type ChannelEnd = Pick<ClosedChannel, 'how' | 'by' | 'closingTxid' | 'height'> & { readonly early: boolean }
 type Invoice = { readonly paymentHash: string; readonly request: string }
-type Funding = { readonly outpoint: string; readonly handle: string; readonly feeRate: number }
+type Funding = {
+  readonly outpoint: string
+  readonly handle: string
+  readonly feeRate: number
+  /** The last height of the permit to publish. */
+  readonly publishUntil?: number
+}
 /** There is never more than one funding of a sale: the next opening needs 'none', which only `SetBack` brings back. */
 type Opening =
   | { readonly state: 'none' }
@@ -86,7 +97,14 @@ export function evolve(sale: Sale | undefined, orderId: string, at: number, step
         opening: { state: 'prepared', outpoint: step.outpoint, handle: step.handle, feeRate: step.feeRate },
       }
     case 'Named':
-      return { ...sale, opening: { ...funding(sale), state: step.isWithheld ? 'named' : 'publishing' } }
+      return {
+        ...sale,
+        opening: {
+          ...funding(sale),
+          state: step.isWithheld ? 'named' : 'publishing',
+          ...(step.publishUntil !== undefined && { publishUntil: step.publishUntil }),
+        },
+      }
     case 'PublishBegun':
       return { ...sale, opening: { ...funding(sale), state: 'publishing' } }
     case 'Published':
@@ -107,6 +125,8 @@ export function evolve(sale: Sale | undefined, orderId: string, at: number, step
       return { ...sale, cancelled: true }
     case 'Sold':
       return { ...sale, sold: true }
+    case 'CloseWanted':
+      return sale
     case 'Closed': {
       const { how, by, closingTxid, height, early } = step
       return { ...sale, closed: { how, by, closingTxid, height, early } }
@@ -138,7 +158,8 @@ export const mayBegin = ({ ended, sold, opening }: Sale): boolean => ended && !s
 
 export function funding({ orderId, opening }: Sale): Funding {
   if (opening.state === 'none' || opening.state === 'begun') throw new Error(`order ${orderId} has no funding`)
-  return { outpoint: opening.outpoint, handle: opening.handle, feeRate: opening.feeRate }
+  const { outpoint, handle, feeRate, publishUntil } = opening
+  return { outpoint, handle, feeRate, ...(publishUntil !== undefined && { publishUntil }) }
 }
 
 /** What is done next. `watch`: ask the market how the order stands, and look after the funding and the payout. */
@@ -180,6 +201,9 @@ export const payableHashes = ({ given, made }: Sale): readonly string[] => (made
 const retryAt = ({ setbacks, lastSetbackAt }: Sale, { firstRetryMs, longestRetryMs }: Pace): number =>
   setbacks === 0 ? 0 : lastSetbackAt + backoff(setbacks - 1, firstRetryMs, longestRetryMs)
 
+/** The market has seen its funding: publishing it once more changes nothing about when it came. */
+export const isSeen = (status: string | undefined): boolean =>
+  status === 'WAITING_FOR_ON_CHAIN_CONFIRMATION' || status === 'ON_CHAIN_CONFIRMATION' || status === 'SELLER_OPENED_CHANNEL'
 export const isSold = (status: string | undefined): boolean => status !== undefined && isSale(status)
 /** An order that the market does not know is no longer this seller's. */
 export const isLost = (status: string | undefined): boolean => status === undefined || isFailure(status)

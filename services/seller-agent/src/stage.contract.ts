@@ -15,7 +15,7 @@ import { expect } from 'vitest'
 import { MarketRefusal } from './api.ts'
 import { followChannels } from './follow.ts'
 import { type Journal, openJournal } from './journal.ts'
-import type { ListedSale, Market } from './market.ts'
+import type { ListedSale, Market, Standing } from './market.ts'
 import { newsOf } from './news.ts'
 import { fundingFees, type Pace, pace, type SellerTerms } from './terms.ts'
 import { workOnSales } from './work.ts'
@@ -44,6 +44,11 @@ type Order = {
   refuse: 'funding' | 'cancel' | undefined
   /** Why its payment is on its way back. */
   closing: string | undefined
+  /** The last height of the permit. */
+  publishUntil: number | undefined
+  operatorLoss: Standing['operatorLoss']
+  /** How often its standing was asked for. */
+  looks: number
   cancels: number
   readonly sale: Omit<ListedSale, 'status'>
 }
@@ -101,6 +106,9 @@ export async function openStage() {
         named: [],
         refuse: undefined,
         closing: undefined,
+        publishUntil: undefined,
+        operatorLoss: undefined,
+        looks: 0,
         cancels: 0,
         sale,
       }
@@ -168,7 +176,10 @@ function fakeMarket(orders: ReadonlyMap<string, Order>, sellerKey: string, buyer
     salesToDo: async () => [...orders.values()].filter(({ listed }) => listed).map(({ sale, status }) => ({ ...sale, status })),
     async standing(orderId) {
       const order = orders.get(orderId)
-      return order && { status: order.status, closing: order.closing }
+      if (!order) return undefined
+      order.looks += 1
+      const { status, closing, publishUntil, operatorLoss } = order
+      return { status, closing, publishUntil, operatorLoss }
     },
     async accept(orderId, request) {
       const invoice = decodePaymentRequest(request)
@@ -186,6 +197,7 @@ function fakeMarket(orders: ReadonlyMap<string, Order>, sellerKey: string, buyer
       expect(attestation).toMatchObject({ capacitySat: SIZE, pushSat: 0n, nodeKeys: [sellerKey, buyerKey] })
       if (!again) order.named.push(attestation)
       Object.assign(order, { status: 'SELLER_SENT_TRANSACTION', listed: false })
+      return order.publishUntil
     },
     async cancelUnreachable(orderId) {
       const order = found(orderId)

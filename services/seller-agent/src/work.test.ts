@@ -1,5 +1,5 @@
 import { Fault } from '@penstock/kernel/result.ts'
-import { type Lightning, OpenRefused } from '@penstock/ports/lightning.ts'
+import { AddressRefused, type Lightning, OpenRefused } from '@penstock/ports/lightning.ts'
 import { until } from '@penstock/testkit/until.ts'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Market } from './market.ts'
@@ -55,6 +55,29 @@ test('a new sale is opened before those that are published are looked after agai
   const second = stage.place('two')
   await until('the second is named', () => second.named.length === 1)
   expect(first.named).toHaveLength(1)
+})
+
+test('a funding whose output no short channel id can name is given up, and never named', async () => {
+  const order = stage.place('one')
+  const [high, real] = [(outpoint: string) => outpoint.replace(/:\d+$/, ':65536'), new Map<string, string>()]
+  const { channels } = stage.seller
+  const lightning: Lightning = {
+    ...stage.seller,
+    channels: {
+      ...channels,
+      list: async () => (await channels.list()).map((channel) => ({ ...channel, outpoint: high(channel.outpoint) })),
+      prepare: async (request) => {
+        const prepared = await channels.prepare(request)
+        real.set(high(prepared.outpoint), prepared.outpoint)
+        return { ...prepared, outpoint: high(prepared.outpoint) }
+      },
+      abandon: ({ outpoint }) => channels.abandon({ outpoint: real.get(outpoint) ?? outpoint }),
+    },
+  }
+  const { end } = stage.start({ lightning })
+  await until('it is given up twice', () => real.size > 2)
+  await end()
+  expect(order.named).toEqual([])
 })
 
 test('a funding that the market refuses is given up, and its coins are free', async () => {
@@ -137,6 +160,19 @@ test("a buyer's node that comes back in time gets its channel", async () => {
   stage.start({ lightning: away(2, 'peer-offline').lightning, pace: { maxUnreached: 3 } })
   await stage.complete(order)
   expect(order.cancels).toBe(0)
+})
+
+test("an address that the agent's node must not connect to is one at which nobody answers", async () => {
+  const order = stage.place('one')
+  const tried: string[] = []
+  const forbidden: Lightning['peers']['connect'] = (_, socket) => {
+    tried.push(socket)
+    return Promise.reject(new AddressRefused(`${socket} is not public`))
+  }
+  const { lightning } = away(Number.POSITIVE_INFINITY, 'peer-offline')
+  stage.start({ lightning: { ...lightning, peers: { ...lightning.peers, connect: forbidden } }, pace: { maxUnreached: 1 } })
+  await until('the market was told', () => order.cancels > 0)
+  expect(tried.length).toBeGreaterThan(0)
 })
 
 test('a cancellation that the market refuses is asked for again', async () => {

@@ -1,3 +1,4 @@
+import type { Clock } from '@penstock/ports/clock.ts'
 import { backoff } from '@penstock/runtime/backoff.ts'
 import { acts } from './acts.ts'
 import type { Desk } from './desk.ts'
@@ -5,7 +6,7 @@ import type { ListedSale } from './market.ts'
 import { nextAct, type Sale } from './sale.ts'
 import type { Pace } from './terms.ts'
 
-/** When a sale is looked at again; only in memory, since after a start everything is looked at. */
+/** When a sale is looked at again, by the monotonic clock; only in memory, since after a start everything is looked at. */
 type Pause = { readonly watchAt: number; readonly retryAt: number; readonly faults: number }
 
 const none: Pause = { watchAt: 0, retryAt: 0, faults: 0 }
@@ -22,7 +23,7 @@ export async function workOnSales(desk: Desk, pace: Pace, signal: AbortSignal): 
     if (listed) {
       begin(desk, listed)
       const idle = [...desk.journal.sales.values()].filter(({ orderId }) => !running.has(orderId))
-      for (const { orderId } of inTurn(idle, listed, pauses, desk.clock.now(), pace)) {
+      for (const { orderId } of inTurn(idle, listed, pauses, desk.clock, pace)) {
         if (running.size >= pace.concurrency) break
         const work = workOn(desk, orderId, listed.get(orderId)?.status, pace, pauses, signal).finally(() =>
           running.delete(orderId),
@@ -63,13 +64,16 @@ function inTurn(
   sales: readonly Sale[],
   listed: ReadonlyMap<string, ListedSale>,
   pauses: ReadonlyMap<string, Pause>,
-  now: number,
+  clock: Clock,
   pace: Pace,
 ): readonly Sale[] {
+  const [now, monotonicMs] = [clock.now(), clock.monotonicMs()]
   const due = sales.flatMap((sale) => {
     const act = nextAct(sale, listed.get(sale.orderId)?.status, now, pace)
     const { watchAt, retryAt } = pauses.get(sale.orderId) ?? none
-    return act !== undefined && now >= retryAt && (act !== 'watch' || now >= watchAt) ? [{ sale, isWatch: act === 'watch' }] : []
+    return act !== undefined && monotonicMs >= retryAt && (act !== 'watch' || monotonicMs >= watchAt)
+      ? [{ sale, isWatch: act === 'watch' }]
+      : []
   })
   return due.toSorted((a, b) => Number(a.isWatch) - Number(b.isWatch)).map(({ sale }) => sale)
 }
@@ -92,11 +96,15 @@ async function workOn(
       // An act that changed nothing waits for something else; watching is never followed by more watching.
       if (act === 'watch' || journal.sales.get(orderId) === sale) break
     }
-    if (journal.sales.has(orderId)) pauses.set(orderId, { ...none, watchAt: clock.now() + pace.watchMs })
+    if (journal.sales.has(orderId)) pauses.set(orderId, { ...none, watchAt: clock.monotonicMs() + pace.watchMs })
     else pauses.delete(orderId)
   } catch (error) {
     const faults = (pauses.get(orderId)?.faults ?? 0) + 1
-    pauses.set(orderId, { watchAt: 0, retryAt: clock.now() + backoff(faults - 1, FIRST_FAULT_MS, LONGEST_FAULT_MS), faults })
+    pauses.set(orderId, {
+      watchAt: 0,
+      retryAt: clock.monotonicMs() + backoff(faults - 1, FIRST_FAULT_MS, LONGEST_FAULT_MS),
+      faults,
+    })
     if (!signal.aborted) log.warn({ order: orderId, faults, reason: String(error) }, 'a step of a sale failed and is tried again')
   }
 }

@@ -6,12 +6,11 @@ import type { Gateway } from '@penstock/gateway/ports.ts'
 import { matching } from '@penstock/matching/service.ts'
 import { orders } from '@penstock/order/service.ts'
 import type { Embedded } from '@penstock/platforms/embedded.ts'
-import { lastAudit, openHeads } from '@penstock/platforms/audit-files.ts'
+import { lastAudit } from '@penstock/platforms/audit-files.ts'
 import type { Outside } from '@penstock/platforms/outside.ts'
 import type { Clock } from '@penstock/ports/clock.ts'
 import { quoting } from '@penstock/quote/service.ts'
 import { dailyAudit, keptAudit, type LastAudit } from '@penstock/runtime/audit-daily.ts'
-import { headKeeper } from '@penstock/runtime/audit-keep.ts'
 import { bind, type Bound } from '@penstock/runtime/run.ts'
 import { settlementService } from '@penstock/settlement/service.ts'
 import { exportStored, replayStored } from './audit.ts'
@@ -29,7 +28,7 @@ export type Assembly = {
 /** All services with their ports: the one place that knows which service gets what. */
 export async function assemble(platform: Embedded, outside: Outside, options: Assembly): Promise<readonly Bound[]> {
   const { dataDir, operatorToken, listening, readiness, opened } = options
-  const { network, lightning, chain, keyring, rates, height, simulated } = outside
+  const { network, lightning, hostGuard, chain, keyring, rates, height, simulated } = outside
   const last = lastAudit(dataDir)
   const audit = auditOf(dataDir, last, platform.clock)
   return [
@@ -39,12 +38,12 @@ export async function assemble(platform: Embedded, outside: Outside, options: As
     bind(settlementService(), { lightning, chain, keyring, network }, height),
     bind(channelWatcher, { lightning, chain }, height),
     bind(accounts, {}),
-    bind(headKeeper(platform.store, await openHeads(dataDir)), {}),
     bind(dailyAudit(audit.verify, last, platform.config.auditEveryHours), {}),
     await door({
       platform,
       config: platform.config,
       lightning,
+      hostGuard,
       chain,
       simulation: simulated?.control ?? null,
       audit,

@@ -19,12 +19,8 @@ export const verifyStore = (path: string, { note, headsDir, keyFile }: VerifyOpt
   reading(path, async (store) => {
     // Heads first: what they are about is then in the store, whatever is appended meanwhile.
     const heads = await headsOf(store, headsDir, keyFile)
-    const [storeFault] = await store.faults()
-    return audit(store, audited(), {
-      ...(heads && { heads }),
-      ...(note !== undefined && { note }),
-      ...(storeFault && { storeFault }),
-    })
+    const storeFaults = await store.faults()
+    return audit(store, audited(), { ...(heads && { heads }), ...(note !== undefined && { note }), storeFaults })
   })
 
 /** @returns undefined where there is no such order */
@@ -40,7 +36,7 @@ export const exportStored = (
   orderId: string,
   { headsDir, keyFile }: HeadsOptions = {},
 ): Promise<OrderExport | undefined> =>
-  reading(path, async (store) => exportProven(store, orderId, Date.now(), await headsOf(store, headsDir, keyFile)))
+  reading(path, async (store) => exportProven(store, audited(), orderId, Date.now(), await headsOf(store, headsDir, keyFile)))
 
 /**
  * Checks an exported order by itself, and against log heads where their folder is given.

@@ -45,7 +45,7 @@ test('the demonstration waits for the price, buys once, and names the seller', a
     nodes: () => [{ role: 'buyer', alias: 'buyer', uri: '02ab@10.0.0.7:9735' }],
     pay: (_: string, invoice: string) => void paid.push(invoice),
   }
-  const clock = { now: Date.now, sleep: () => pause(1) }
+  const clock = { now: Date.now, monotonicMs: () => Math.floor(performance.now()), sleep: () => pause(1) }
   const lines: string[] = []
   await demonstrate(`http://127.0.0.1:${port}`, control, clock, (line) => lines.push(line), new AbortController().signal)
   server.closeAllConnections()

@@ -69,9 +69,9 @@ export async function demonstrate(url: string, buyers: Buyers, clock: Clock, say
   say(`  invoice   ${amount.sats} sat  ${invoice.slice(0, 28)}…`)
   say(`  checkout  ${page}`)
   await buyers.pay(buyer.alias, invoice)
-  const started = clock.now()
+  const [started, startedMs] = [clock.now(), clock.monotonicMs()]
   let told = 0
-  while (!signal.aborted && clock.now() - started < SOLD_WITHIN_MS) {
+  while (!signal.aborted && clock.monotonicMs() - startedMs < SOLD_WITHIN_MS) {
     const seen = await look(url, bought)
     const reached = seen.timeline.filter(({ status }) => status !== null)
     for (const { at, status } of reached.slice(told)) say(line(Date.parse(at) - started, status ?? ''))
@@ -96,12 +96,12 @@ export async function sellersHaveCome(
   signal: AbortSignal,
   withinMs = SELLERS_WITHIN_MS,
 ): Promise<void> {
-  const end = clock.now() + withinMs
+  const end = clock.monotonicMs() + withinMs
   for (;;) {
     try {
       return void (await graphql<object>(url, PRICE, {}))
     } catch (error) {
-      if (signal.aborted || clock.now() > end) throw error
+      if (signal.aborted || clock.monotonicMs() > end) throw error
       await clock.sleep(250, signal)
     }
   }

@@ -1,6 +1,8 @@
 import { createServer } from 'node:net'
+import { openHeads } from '@penstock/platforms/audit-files.ts'
 import { type Embedded, embedded } from '@penstock/platforms/embedded.ts'
-import { openDataDir, operatorToken, refuseOtherMarket } from '@penstock/platforms/data-dir.ts'
+import { openDataDir, refuseOtherMarket } from '@penstock/platforms/data-dir.ts'
+import { operatorToken } from '@penstock/platforms/operator-token.ts'
 import { lockDataDir } from '@penstock/platforms/lock.ts'
 import { serveHealth } from '@penstock/platforms/health.ts'
 import { observe, type Seen } from '@penstock/platforms/observe.ts'
@@ -11,9 +13,10 @@ import { outsideOf } from '@penstock/platforms/outside-lnd.ts'
 import { seller } from '@penstock/contracts/matching.ts'
 import { carryOut } from '@penstock/gateway/operator/mount.ts'
 import type { Gateway } from '@penstock/gateway/ports.ts'
+import { headKeeper } from '@penstock/runtime/audit-keep.ts'
 import { type Config, ConfigError } from '@penstock/runtime/config.ts'
 import { openLog } from '@penstock/runtime/log.ts'
-import { run } from '@penstock/runtime/run.ts'
+import { bind, run } from '@penstock/runtime/run.ts'
 import { ask } from '@penstock/runtime/service.ts'
 import { assemble } from './assembly.ts'
 import { demonstrate } from './demo.ts'
@@ -64,6 +67,7 @@ async function startStandalone(config: Config, { demo, ownHealthPort }: Options)
   const readiness = () => (ready.value ? undefined : 'the services are starting')
   const door = Promise.withResolvers<Gateway>()
   const address = Promise.withResolvers<string>()
+  const heads = await keepingHeads(dir.path, platform)
   const running = await run(
     await assemble(platform, outside, {
       dataDir: dir.path,
@@ -78,7 +82,7 @@ async function startStandalone(config: Config, { demo, ownHealthPort }: Options)
   const url = await address.promise
   const gateway = await door.promise
   ready.value = true
-  console.log(banner(url, dir.path, outside))
+  console.log(banner(url, dir.path, outside, config.eventStore))
   const grantRails = (pubkey: string) =>
     carryOut(gateway, ask(seller, pubkey, 'GrantRails', { by: 'operator', reason: 'Seller of the demonstration.' }))
   const { clock, ids } = platform
@@ -86,11 +90,20 @@ async function startStandalone(config: Config, { demo, ownHealthPort }: Options)
   const agents = network ? sellers({ url, dir, network, clock, ids, log, grantRails }, stop.signal) : Promise.resolve()
   const shown = network && demo ? demonstration(url, network, platform, stop.signal) : Promise.resolve()
   const close = async (): Promise<void> => {
-    await closeAll(stop, running, [agents, shown], outside, platform).finally(() => lock.release())
+    await closeAll(stop, [running, heads], [agents, shown], outside, platform).finally(() => lock.release())
     await end()
     await health?.close()
   }
   return { url, close }
+}
+
+/** Log heads begin before anything is appended, and end after everything: what no head covers then is no market's. */
+async function keepingHeads(dataDir: string, platform: Embedded): Promise<Closing> {
+  const { keeper, begun } = headKeeper(platform.store, await openHeads(dataDir), { isAlone: true })
+  const running = await run([bind(keeper, {})], platform)
+  // A market that only looks writes no heads.
+  if (!platform.config.restored) await begun
+  return running
 }
 
 const serveOwnHealth = ({ host, healthHost, healthPort: port }: Config, { gauges }: Seen, readiness: () => string | undefined) =>
@@ -114,16 +127,19 @@ async function demonstration(url: string, network: SimulatedNetwork, { clock }: 
   }
 }
 
+type Closing = { close(): Promise<void> }
+
+/** @param running closed one after the other */
 async function closeAll(
   stop: AbortController,
-  running: { close(): Promise<void> },
+  running: readonly Closing[],
   company: readonly Promise<void>[],
   outside: Outside,
   platform: Embedded,
 ): Promise<void> {
   stop.abort()
   await Promise.all(company)
-  await running.close()
+  for (const one of running) await one.close()
   await outside.close()
   await platform.close()
 }

@@ -1,3 +1,5 @@
+import { hostsOf } from '@penstock/platforms/event-store-place.ts'
+
 export const HELP = `Usage: npm start [-- --no-demo]
 
 Runs the whole market in one process on SQLite, with a simulated Lightning network.
@@ -10,8 +12,8 @@ Settings are environment variables: docs/configuration.md`
 type Network = { readonly network: string; readonly simulated: object | null }
 
 /** What a person sees once everything runs. */
-export const banner = (url: string, dataDir: string, { network, simulated }: Network): string => `
-Penstock runs. The Lightning network is ${simulated ? 'simulated' : `${network}, by lnd`}; the data is in ${dataDir}
+export const banner = (url: string, dataDir: string, { network, simulated }: Network, eventStore: string): string => `
+Penstock runs. The Lightning network is ${simulated ? 'simulated' : `${network}, by lnd`}; the data is in ${dataDir}${eventStore === '' ? '' : `, the facts are in the event store at ${hostsOf(eventStore)}`}
 
   pages      ${url}/
   GraphQL    ${url}/graphql   (open it in a browser for the explorer)

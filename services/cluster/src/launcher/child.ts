@@ -34,12 +34,12 @@ export function keepRunning(planned: Planned, tell: Tell): Child {
 
   const running = (async () => {
     for (let failures = 0; !over.signal.aborted; failures++) {
-      const began = Date.now()
+      const began = performance.now()
       child = begun(now, say)
       const end = child && (await ended(child))
       child = undefined
       if (over.signal.aborted) return
-      if (Date.now() - began > STARTED_MS) failures = 0
+      if (performance.now() - began > STARTED_MS) failures = 0
       say(end === undefined ? 'it is tried again' : `ended with ${end}; it is started again`)
       const pause = Math.min(AGAIN_AFTER_MS * 2 ** failures, AGAIN_AT_MOST_AFTER_MS)
       await sleep(pause, undefined, { signal: over.signal }).catch(() => undefined) // stopped while it waits
@@ -106,7 +106,7 @@ export function startOnce({ script, args, env }: Pick<Planned, 'script' | 'args'
 
 /** @throws Error where it does not take work in time */
 export async function ready(child: Child, over: AbortSignal): Promise<void> {
-  for (const end = Date.now() + READY_WITHIN_MS; Date.now() < end;) {
+  for (const end = performance.now() + READY_WITHIN_MS; performance.now() < end;) {
     if ((await stateOf(child))?.isReady === true) return
     over.throwIfAborted()
     await sleep(LOOK_EVERY_MS)

@@ -8,6 +8,7 @@ import { freePort } from '@penstock/servers/free-port.ts'
 import { kafkaMissing } from '@penstock/servers/kafka-install.ts'
 import { type Child, keepRunning, ready, startOnce, type Tell } from './child.ts'
 import { migrateScript, plan, type Planned, REPLICATED } from './plan.ts'
+import { accessOf, PREFIX, rolePasswords } from './roles.ts'
 import { portIsFree, reachedAt } from './port.ts'
 import { kafkaServer, postgresServer, type Server } from './servers.ts'
 import { serveStatus } from './status.ts'
@@ -69,8 +70,9 @@ export async function launch(
     const door = { host: config.host, port: config.port || (await freePort()) }
     await portIsFree(door, over)
     const standing = { PORT: `${door.port}`, PENSTOCK_DATA_DIR: dir.path }
-    const { env, addresses } = await startServers(clusterFolder(dir.path), servers, connectionsOf(config, replicas), tell)
-    await migrated({ ...own, ...env, ...standing }, tell)
+    const folder = clusterFolder(dir.path)
+    const { env, addresses, secrets } = await startServers(folder, servers, connectionsOf(config, replicas), tell)
+    await migrated({ ...own, ...env, ...standing, PENSTOCK_POSTGRES_ROLE_PASSWORDS: secrets }, tell)
     const url = config.url || `http://${reachedAt(door.host)}:${door.port}`
     const [simnet, audit] = [await freePort(), await freePort()]
     const lightning = isSimulated ? `http://127.0.0.1:${simnet}` : `${config.lndSocket} (${config.network})`
@@ -79,11 +81,13 @@ export async function launch(
       ...standing,
       ...env,
       ...(isSimulated && { PENSTOCK_SIMNET_URL: lightning }),
+      PENSTOCK_POSTGRES_URL: withoutPassword(env.PENSTOCK_POSTGRES_URL),
       PENSTOCK_AUDIT_URL: `http://127.0.0.1:${audit}`,
       PENSTOCK_SHARE_PORT: '1',
     }
     const ports = { simnet, audit, health: freePort }
-    const planned = await plan({ replicas, demo, publicUrl: url, host: door.host, isSimulated, env: told, ports })
+    const asRole = (name: string) => accessOf(name, secrets)
+    const planned = await plan({ asRole, replicas, demo, publicUrl: url, host: door.host, isSimulated, env: told, ports })
     // Servers take their time, and somebody may have come meanwhile.
     await portIsFree(door, over)
     await startAll(planned, children, tell, over)
@@ -132,6 +136,7 @@ async function startServers(folder: string, servers: Server[], connections: numb
   const missing = await kafkaMissing()
   if (missing !== undefined) throw new ConfigError(missing)
   mkdirSync(folder, { recursive: true })
+  const secrets = await rolePasswords(folder)
   const starting = [kafkaServer(folder, tell), postgresServer(folder, connections, tell)] as const
   const [kafka, postgres] = await Promise.allSettled(starting)
   for (const started of [kafka, postgres]) if (started.status === 'fulfilled') servers.push(started.value.server)
@@ -141,14 +146,29 @@ async function startServers(folder: string, servers: Server[], connections: numb
   const { url } = postgres.value
   return {
     // One broker keeps one copy.
-    env: { ...NO_ACCESS, PENSTOCK_KAFKA_BROKERS: brokers, PENSTOCK_KAFKA_REPLICAS: '1', PENSTOCK_POSTGRES_URL: url },
+    env: {
+      ...NO_ACCESS,
+      PENSTOCK_KAFKA_BROKERS: brokers,
+      PENSTOCK_KAFKA_REPLICAS: '1',
+      PENSTOCK_POSTGRES_URL: url,
+      PENSTOCK_POSTGRES_ROLES: PREFIX,
+    },
+    secrets,
     addresses: { kafka: brokers, postgres: url.replace(/:[^:@/]*@/, ':…@') },
   }
+}
+
+/** The owner's password is for the migration alone. */
+function withoutPassword(url: string): string {
+  const bare = new URL(url)
+  bare.password = ''
+  return bare.href
 }
 
 /** What the environment says of the operator's own servers is not for these. */
 const NO_ACCESS = {
   PENSTOCK_POSTGRES_PASSWORD_FILE: '',
+  PENSTOCK_POSTGRES_ROLE_PASSWORDS: '',
   PENSTOCK_KAFKA_TLS: '0',
   PENSTOCK_KAFKA_CA_FILE: '',
   PENSTOCK_KAFKA_CERT_FILE: '',

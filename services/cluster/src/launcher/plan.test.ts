@@ -4,6 +4,7 @@ import { plan } from './plan.ts'
 test('only gateways listen where the operator says; what all others answer is for this machine', async () => {
   let port = 10_000
   const planned = await plan({
+    asRole: (name) => ({ PENSTOCK_POSTGRES_URL: name }),
     replicas: 2,
     demo: false,
     publicUrl: 'http://127.0.0.1:8080',

@@ -25,6 +25,8 @@ export type PlanOptions = {
   readonly host: string
   /** Whether there is a network of our own, with people on it: beside an lnd there is none. */
   readonly isSimulated: boolean
+  /** What a process alone is told: as whom it comes to the servers. */
+  readonly asRole: (name: string) => Readonly<Record<string, string>>
   /** What every process is told. */
   readonly env: Readonly<Record<string, string>>
   readonly ports: Ports
@@ -39,6 +41,7 @@ export const migrateScript = scriptOf('cluster/src/migrate.ts')
 
 /** Everything that runs beside Kafka and PostgreSQL, in the order in which it is started. */
 export async function plan({
+  asRole,
   replicas,
   demo,
   publicUrl,
@@ -60,6 +63,7 @@ export async function plan({
     args,
     env: {
       ...env,
+      ...asRole(name),
       PENSTOCK_HOST: '127.0.0.1',
       PENSTOCK_HEALTH_HOST: '127.0.0.1',
       PENSTOCK_INSTANCE: `${replica}-${process.pid}`,

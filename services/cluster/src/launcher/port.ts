@@ -14,13 +14,13 @@ export async function portIsFree(
   over: AbortSignal,
   withinMs = FREE_WITHIN_MS,
 ): Promise<void> {
-  for (const end = Date.now() + withinMs; ;) {
+  for (const end = performance.now() + withinMs; ;) {
     const fault = await portFault(port, host)
     if (fault === undefined) return
     over.throwIfAborted()
     if (fault !== 'EADDRINUSE')
       throw new Error(`port ${port} of ${host} cannot be listened on (${fault}). Set PORT or PENSTOCK_HOST to others.`)
-    if (Date.now() > end) throw new Error(`port ${port} is taken by another program. Set PORT to a free one.`)
+    if (performance.now() > end) throw new Error(`port ${port} is taken by another program. Set PORT to a free one.`)
     await sleep(LOOK_EVERY_MS)
   }
 }

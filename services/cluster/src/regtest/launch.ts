@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openDataDir, operatorToken, refuseOtherMarket, regtestSocket } from '@penstock/platforms/data-dir.ts'
+import { openDataDir, refuseOtherMarket, regtestSocket } from '@penstock/platforms/data-dir.ts'
+import { operatorToken } from '@penstock/platforms/operator-token.ts'
 import { lockDataDir } from '@penstock/platforms/lock.ts'
 import type { Config } from '@penstock/runtime/config.ts'
 import { freePort } from '@penstock/servers/free-port.ts'
@@ -98,11 +99,11 @@ async function soon<T>(answer: Promise<T>): Promise<T> {
 
 /** A market that has just come up may be started once more. */
 async function insist(work: () => Promise<void>, over: AbortSignal): Promise<void> {
-  for (const end = Date.now() + MARKET_WITHIN_MS; ; await sleep(AGAIN_MS)) {
+  for (const end = performance.now() + MARKET_WITHIN_MS; ; await sleep(AGAIN_MS)) {
     try {
       return await work()
     } catch (error) {
-      if (over.aborted || Date.now() > end) throw error
+      if (over.aborted || performance.now() > end) throw error
     }
   }
 }

@@ -26,6 +26,7 @@ function world(held: Readonly<Record<string, number>> = {}, { after = 3, silentF
   }
   const clock = {
     now: () => now,
+    monotonicMs: () => now,
     // A limit on an answer is not waited for: it would go off before the answer.
     sleep: (ms: number, signal?: AbortSignal) =>
       signal ? new Promise<void>(() => undefined) : Promise.resolve(void (now += ms)),

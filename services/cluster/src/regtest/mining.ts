@@ -61,7 +61,7 @@ export function miningOn(ground: Ground, clock: Clock): Mine {
   /** Waits for what is overdue. @returns how many blocks may be made before somebody has to look again */
   async function guarded(end: number): Promise<number> {
     for (;;) {
-      const asked = clock.now()
+      const asked = clock.monotonicMs()
       const heights = await lastHeights()
       const height = await ground.height()
       const blocksLeft = [...(heights ?? [[THE_NODE, height] as const])].map(([hash, last]) => ({ hash, blocks: last - height }))
@@ -69,11 +69,11 @@ export function miningOn(ground: Ground, clock: Clock): Mine {
       if (due.length === 0 || asked >= end)
         return Math.min(...blocksLeft.map(({ blocks }) => blocks).filter((blocks) => blocks > 0))
       await clock.sleep(AGAIN_MS)
-      for (const { hash } of due) waited.set(hash, (waited.get(hash) ?? 0) + clock.now() - asked)
+      for (const { hash } of due) waited.set(hash, (waited.get(hash) ?? 0) + clock.monotonicMs() - asked)
     }
   }
   async function mine(count: number): Promise<void> {
-    const end = clock.now() + PATIENCE_MS
+    const end = clock.monotonicMs() + PATIENCE_MS
     let left = count
     try {
       for (let free = await guarded(end); left > 0; free = await guarded(end)) {
@@ -81,7 +81,7 @@ export function miningOn(ground: Ground, clock: Clock): Mine {
         await ground.make(step)
         left -= step
         // Who is too slow, or ends, sees them later.
-        await within(clock, Math.max(LEAST_MS, end - clock.now()), ground.inStep()).catch(() => undefined)
+        await within(clock, Math.max(LEAST_MS, end - clock.monotonicMs()), ground.inStep()).catch(() => undefined)
       }
     } catch (error) {
       const said = error instanceof Error ? error.message : String(error)

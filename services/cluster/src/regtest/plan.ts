@@ -37,7 +37,7 @@ export async function marketOn({ servers: { chain }, having }: Network, place: P
 /** A seller's agent beside its lnd: it sees the market's public address and nothing else. */
 export async function agentOf(seller: Person, index: number, place: Place): Promise<Planned> {
   const folder = join(place.folder, 'agents', seller.alias)
-  mkdirSync(folder, { recursive: true })
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
   const terms = join(folder, 'terms.json')
   writeFileSync(terms, JSON.stringify(termsOf(index), null, 2))
   return planned(seller.alias, 'seller-agent/src/main.ts', ['--terms', terms], {

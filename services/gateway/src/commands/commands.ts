@@ -1,4 +1,5 @@
 import type { Clock, Ids } from '@penstock/ports/clock.ts'
+import { wallInstantOf } from '@penstock/ports/in-time.ts'
 import type { Views } from '@penstock/ports/views.ts'
 import type { Ask, ServiceContext } from '@penstock/runtime/service.ts'
 import { tablesOf } from '../views/tables.ts'
@@ -14,7 +15,7 @@ export type Answer =
 export type AskOptions = { readonly until: number; readonly correlation?: string; readonly commandId?: string }
 
 export type Commands = {
-  /** Sends a command and waits until the read models hold what it did. `until`: milliseconds since 1970. */
+  /** Sends a command and waits until the read models hold what it did. `until`: a reading of the monotonic clock. */
   readonly ask: (ask: Ask, options: AskOptions) => Promise<Answer>
   /** What is known of a command by now. */
   readonly answerOf: (commandId: string) => Promise<Answer | undefined>
@@ -28,7 +29,7 @@ export type CommandPorts = {
   readonly send: ServiceContext<object>['send']
 }
 
-export function openCommands({ views, ids, waits, send }: CommandPorts): Commands {
+export function openCommands({ views, clock, ids, waits, send }: CommandPorts): Commands {
   const db = tablesOf(views)
 
   const answerOf = async (commandId: string): Promise<Answer | undefined> => {
@@ -45,7 +46,7 @@ export function openCommands({ views, ids, waits, send }: CommandPorts): Command
   return {
     answerOf,
     async ask(ask, { until, correlation = ask.id, commandId = ids.uuid() }) {
-      await send(ask, { commandId, correlation, notAfter: until })
+      await send(ask, { commandId, correlation, notAfter: wallInstantOf(clock, until) })
       const answer = await waits.wait(() => answerOf(commandId), [commandId], until)
       return answer ?? { outcome: 'unanswered' }
     },

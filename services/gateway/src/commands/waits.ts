@@ -7,7 +7,7 @@ const POLL_MS = 100
 export type Waits = {
   /**
    * Asks at once, when something was committed about one of `keys`, and beside that every 100 ms (or as given), since the commit may
-   * be another replica's. @returns undefined when `until` (milliseconds since 1970) has passed
+   * be another replica's. @returns undefined when `until` has passed, a reading of the monotonic clock
    */
   readonly wait: <T>(
     check: () => Promise<T | undefined>,
@@ -19,14 +19,16 @@ export type Waits = {
   readonly committed: (keys: Iterable<string>) => void
 }
 
+type Time = Pick<Clock, 'monotonicMs' | 'sleep'>
+
 /** People wait in real time. */
-const realTime: Clock = {
-  now: () => Date.now(),
+const realTime: Time = {
+  monotonicMs: () => Math.floor(performance.now()),
   sleep: (ms, signal) => sleep(ms, undefined, signal && { signal }).catch(() => undefined), // woken is as good as slept
 }
 
 /** @param clock another one where time is simulated */
-export function openWaits(clock: Clock = realTime): Waits {
+export function openWaits(clock: Time = realTime): Waits {
   const sleepers = new Map<string, Set<() => void>>()
 
   const heed = (keys: readonly string[], wake: () => void): void => {
@@ -52,7 +54,7 @@ export function openWaits(clock: Clock = realTime): Waits {
       try {
         for (;;) {
           woken = false
-          const left = until - clock.now()
+          const left = until - clock.monotonicMs()
           const found = await check()
           if (found !== undefined || left <= 0) return found
           if (woken) continue

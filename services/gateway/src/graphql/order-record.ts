@@ -7,7 +7,7 @@ import { reasonGiven } from '../read/reason.ts'
 import type { OrderInRole, Role } from '../read/sales.ts'
 import type { ChannelView } from '../views/channel-view.ts'
 import type { AttemptView, OrderView } from '../views/order-view.ts'
-import { currentAttempt } from '../views/order-view.ts'
+import { broadcastUntilHeight, currentAttempt } from '../views/order-view.ts'
 import { isOpen } from '../views/order-status.ts'
 import { statusFor } from '../views/sales.ts'
 import { payoutRecord, sellerPaymentStatus } from './payout-record.ts'
@@ -55,6 +55,7 @@ export function orderRecord(gateway: Pick<Gateway, 'nodes' | 'records'>, found: 
     is_seller: isSeller,
     action_needed: role.actionNeeded,
     closing: isMine ? closingOf(found) : null,
+    broadcast_until_height: isSeller && isMine && attempt ? broadcastUntilHeight(order, attempt.attempt) : null,
     reason: async () => (isSeller && attempt?.reason) || ((await reasonGiven(gateway, order)) ?? order.reason),
   }
 }

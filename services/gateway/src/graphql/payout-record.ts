@@ -1,4 +1,5 @@
 import type { Candidate } from '@penstock/contracts/shapes.ts'
+import { isFailure } from '@penstock/kernel/order-status.ts'
 import { msatToSatFloor } from '@penstock/kernel/money.ts'
 import type { OrderInRole } from '../read/sales.ts'
 import type { AttemptView } from '../views/order-view.ts'
@@ -15,7 +16,15 @@ export function payoutRecord({ order, hold, role }: OrderInRole, candidate: Cand
     invoice_status: best ? best.state.toUpperCase() : 'NONE',
     status: payout?.state ?? null,
     reason: payout?.reason ?? best?.reason ?? null,
+    operator_loss: role.is === 'seller' && role.current ? lossOf({ order, hold }) : null,
   }
+}
+
+/** While the read model has not read the end of the hold, a loss may still follow. */
+function lossOf({ order, hold }: Pick<OrderInRole, 'order' | 'hold'>): string | null {
+  if (!hold) return null
+  if (hold.loss) return hold.loss.status
+  return isFailure(order.status) && hold.status === 'held' ? 'ASKED' : null
 }
 
 const shownFailures = ['PAYMENT_REJECTED_BY_DESTINATION', 'INVALID_PAYMENT_SECRET', 'SELLER_INVOICE_EXPIRED']

@@ -1,7 +1,7 @@
-import { MINUTE_MS } from '@penstock/kernel/time.ts'
 import type { OperationDefinitionNode } from 'graphql'
 import type { Config } from '@penstock/runtime/config.ts'
-import { tooMany } from '../web/rate-limit.ts'
+import { withinLimit } from '../operations/throttle.ts'
+import { recordRefusal } from '../web/refusals.ts'
 import type { Context } from './context.ts'
 import { countAt, type Fragments } from './leaves.ts'
 
@@ -9,17 +9,23 @@ import { countAt, type Fragments } from './leaves.ts'
 type Limit = { readonly name: string; readonly by: 'ip' | 'user'; readonly perMinute: (config: Config) => number }
 
 const buying: Limit = { name: 'buy', by: 'ip', perMinute: ({ buyPerMinute }) => buyPerMinute }
-const entering: Limit = { name: 'log-in', by: 'ip', perMinute: ({ loginPerMinute }) => loginPerMinute }
+const signUp: Limit = { name: 'sign-up', by: 'ip', perMinute: ({ loginPerMinute }) => loginPerMinute }
+// Each log-in costs a hash of a password; failures at one account have a lower limit of their own.
+const logIn: Limit = { name: 'log-in', by: 'ip', perMinute: ({ loginPerMinute }) => 10 * loginPerMinute }
 const dashboard: Limit = { name: 'dashboard', by: 'user', perMinute: ({ dashboardPerMinute }) => dashboardPerMinute }
 
 /** Paths of operations that are limited. Every one in a document counts, so that aliases gain nothing. */
 const limited: Readonly<Record<string, Limit>> = {
   'liquidity.buy': buying,
   'market.order.create': buying,
-  'account.create': entering,
-  'account.login': entering,
-  'account.login_challenge': entering,
+  'account.create': signUp,
+  'account.login': logIn,
+  'account.login_challenge': logIn,
   'account.me': dashboard,
+  'account.change_password': dashboard,
+  'account.log_out_everywhere': dashboard,
+  'account.delete': dashboard,
+  'account.sessions': dashboard,
   'account.api_keys': dashboard,
   'account.create_api_key': dashboard,
   'account.revoke_api_key': dashboard,
@@ -40,10 +46,11 @@ export async function throttle(
     if (!limit || perMinute === 0) continue
     // Whoever was given the key of one order must not use up what the account's owner may do.
     const isUser = limit.by === 'user' && caller && caller.kind !== 'order'
-    const key = `${limit.name} ${isUser ? `account ${caller.accountId}` : ip}`
-    for (let use = 0; use < uses; use++) {
-      const outcome = await gateway.limits.hit(key, perMinute, MINUTE_MS, gateway.clock.now())
-      if (!outcome.allowed) throw tooMany({ name: limit.name, limit: perMinute, retryAfterMs: outcome.retryAfterMs })
-    }
+    const of = isUser ? `account ${caller.accountId}` : ip
+    for (let use = 0; use < uses; use++)
+      await withinLimit(gateway, { name: limit.name, ip: of, perMinute }).catch((error: unknown) => {
+        if (limit === logIn) recordRefusal(gateway, { method: 'any', code: 'limited', ip })
+        throw error
+      })
   }
 }

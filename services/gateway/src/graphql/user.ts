@@ -41,7 +41,7 @@ export const orderQueries = {
   get_order: reading(async ({ order_id }: { order_id: string }, { gateway, caller, ip }) => {
     const reader = someone(caller)
     const id = idOf(order_id)
-    await withinLimit(gateway, `order-polls ${id} ${ip}`, gateway.config.orderPollsPerMinute)
+    await withinLimit(gateway, { name: 'order-polls', subject: id, ip, perMinute: gateway.config.orderPollsPerMinute })
     const found = mayRead(reader, id) ? await orderForAccount(gateway.views, reader.accountId, id) : undefined
     if (!found) throw await missing(gateway.views, id)
     return wholeOrder(gateway, found)

@@ -1,7 +1,7 @@
-import { MINUTE_MS } from '@penstock/kernel/time.ts'
 import express, { type ErrorRequestHandler, type Request, type RequestHandler, type Response, Router } from 'express'
 import { internal } from '../graphql/format-error.ts'
 import type { Mount } from '../http.ts'
+import { countUse } from '../operations/throttle.ts'
 import type { Gateway } from '../ports.ts'
 import { recordText } from '../read/accounts.ts'
 import { isUnread, orderById } from '../read/orders.ts'
@@ -41,8 +41,8 @@ function typeRoutes(gateway: Gateway, outside: Outside, type: LspType): Router {
     const asked = getOrderQuery.safeParse(request.query)
     if (!asked.success) return answer(response, unreadable(asked.error))
     const id = asked.data.order_id.toLowerCase()
-    const name = `order-polls ${id} ${addressKey(request.ip)}`
-    if (await isTooOften(gateway, name, gateway.config.orderPollsPerMinute, response)) return
+    const polls = { name: 'order-polls', subject: id, ip: addressKey(request.ip), perMinute: gateway.config.orderPollsPerMinute }
+    if (await isTooOften(gateway, polls, response)) return
     answer(response, await getOrder(gateway, type, id))
   })
   const json = express.json({ limit: '64kb', strict: false })
@@ -51,18 +51,17 @@ function typeRoutes(gateway: Gateway, outside: Outside, type: LspType): Router {
     if (!body.success) return answer(response, unreadable(body.error))
     const ip = addressKey(request.ip)
     // Counted together with `buy`: it is the same wish, through another door.
-    if (await isTooOften(gateway, `buy ${ip}`, gateway.config.buyPerMinute, response)) return
+    if (await isTooOften(gateway, { name: 'buy', ip, perMinute: gateway.config.buyPerMinute }, response)) return
     answer(response, await createOrder(gateway, outside, type, body.data, ip))
   })
   return router
 }
 
-/** Counts a use under the first word of its key. @returns true where there were too many within a minute, which is answered then */
-async function isTooOften({ limits, clock }: Gateway, key: string, perMinute: number, response: Response): Promise<boolean> {
-  const outcome = await limits.hit(key, perMinute, MINUTE_MS, clock.now())
-  if (outcome.allowed) return false
-  const name = key.slice(0, key.indexOf(' '))
-  response.setHeaders(new Map(limitHeaders({ name, limit: perMinute, retryAfterMs: outcome.retryAfterMs })))
+/** Counts a use. @returns true where there were too many within a minute, which is answered then */
+async function isTooOften(gateway: Gateway, use: Parameters<typeof countUse>[1], response: Response): Promise<boolean> {
+  const { exceeded } = await countUse(gateway, use)
+  if (!exceeded) return false
+  response.setHeaders(new Map(limitHeaders(exceeded)))
   answer(response, tooMany('Too many requests within a minute. Wait before you try again.'))
   return true
 }

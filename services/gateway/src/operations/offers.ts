@@ -11,7 +11,9 @@ import { offerById } from '../read/offers.ts'
 import { type OfferInput, type UpdateOfferInput, changesOf, termsOf } from './offer-input.ts'
 
 /** When a command's caller is answered at the latest. */
-export const answerBy = ({ clock, config }: Gateway): number => clock.now() + config.buyAnswerSeconds * SECOND_MS
+/** By the monotonic clock. */
+export const answerBy = ({ clock, config }: Pick<Gateway, 'clock' | 'config'>): number =>
+  clock.monotonicMs() + config.buyAnswerSeconds * SECOND_MS
 
 export async function createOffer(gateway: Gateway, caller: Caller | null, input: OfferInput) {
   const { accountId } = accountHolder(caller)

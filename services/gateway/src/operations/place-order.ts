@@ -2,11 +2,13 @@ import type { DataOf } from '@penstock/contracts/define.ts'
 import { isFailure } from '@penstock/kernel/order-status.ts'
 import { order } from '@penstock/contracts/order.ts'
 import { quote } from '@penstock/contracts/quote.ts'
-import { SECOND_MS } from '@penstock/kernel/time.ts'
+import { wallInstantOf } from '@penstock/ports/in-time.ts'
 import { ask } from '@penstock/runtime/service.ts'
 import { readOnly } from '../commands/commands.ts'
 import type { Gateway } from '../ports.ts'
 import { orderById, type StoredOrder } from '../read/orders.ts'
+import { destinationRefusal } from './destination.ts'
+import { answerBy } from './offers.ts'
 import { freeSlot, takeSlot } from './slots.ts'
 
 /** What somebody wants to buy: the wire's request. */
@@ -39,11 +41,17 @@ type Found = Exclude<Placed, { outcome: 'withdrawn' }>
 export async function placeOrder(gateway: Gateway, placing: Placing): Promise<Placed> {
   if (gateway.config.restored) return readOnly
   const { orderId, wish, ip } = placing
+  const until = answerBy(gateway)
+  const refusal = await destinationRefusal(gateway, wish.destination)
+  if (refusal !== undefined) return { outcome: 'refused', code: 'ADDRESS_NOT_PUBLIC', message: refusal }
   const full = await takeSlot(gateway, { orderId, ip, destination: wish.destination.pubkey })
   if (full !== undefined) return { outcome: 'refused', code: 'TOO_MANY_ORDERS', message: full }
-  const until = gateway.clock.now() + gateway.config.buyAnswerSeconds * SECOND_MS
   const commandId = gateway.ids.uuid()
-  await gateway.send(ask(quote, orderId, 'RequestQuote', wish), { commandId, correlation: orderId, notAfter: until })
+  await gateway.send(ask(quote, orderId, 'RequestQuote', wish), {
+    commandId,
+    correlation: orderId,
+    notAfter: wallInstantOf(gateway.clock, until),
+  })
   const found = await gateway.waits.wait(() => look(gateway, placing, commandId), [orderId, commandId], until)
   if (found?.outcome === 'refused') await freeSlot(gateway.views, orderId)
   return found ?? withdraw(gateway, orderId)

@@ -1,5 +1,5 @@
 import { decodePaymentRequest } from '@penstock/bitcoin/bolt11.ts'
-import { normaliseOutpoint } from '@penstock/bitcoin/outpoint.ts'
+import { fundingOutpointFault, normaliseOutpoint } from '@penstock/bitcoin/outpoint.ts'
 import { type CancellationReason, order } from '@penstock/contracts/order.ts'
 import type { Attestation } from '@penstock/contracts/shapes.ts'
 import { ask, type Ask } from '@penstock/runtime/service.ts'
@@ -11,7 +11,7 @@ import type { Gateway } from '../ports.ts'
 import { missing } from '../read/missing.ts'
 import { orderById } from '../read/orders.ts'
 import { orderForAccount } from '../read/sales.ts'
-import type { Judged, OrderView } from '../views/order-view.ts'
+import { broadcastUntilHeight, type Judged, type OrderView } from '../views/order-view.ts'
 import { keepText } from './buy.ts'
 import { answerBy } from './offers.ts'
 
@@ -69,15 +69,18 @@ export type AddTransactionInput = {
 /** The seller names its funding. Success means that settlement has it, so that the transaction may be published. */
 export async function addTransaction(gateway: Gateway, caller: Caller | null, input: AddTransactionInput) {
   const { accountId } = accountHolder(caller)
-  const outpoint = normaliseOutpoint(input.transaction)
-  if (outpoint === undefined) throw invalid('transaction must be in <txid>:<vout> format')
+  const fault = fundingOutpointFault(input.transaction)
+  if (fault !== undefined) throw invalid(fault)
+  const outpoint = normaliseOutpoint(input.transaction) ?? input.transaction
   const attestation = input.attestation ? attestationOf(outpoint, input.attestation) : null
   const orderId = await takingPart(gateway, accountId, input.order_id)
   const until = answerBy(gateway)
   await carryOut(gateway, ask(order, orderId, 'NameOutpoint', { by: accountId, outpoint, attestation }), until)
   const verdict = inTime(await judgement(gateway, orderId, ({ outpoints }) => outpoints[outpoint], until))
   if (verdict.state === 'refused') throw invalid(verdict.reason ?? 'The transaction was refused')
-  return { id: orderId, success: true }
+  const named = await orderById(gateway.views, orderId)
+  const broadcast_until_height = named ? broadcastUntilHeight(named.order, verdict.attempt) : null
+  return { id: orderId, success: true, broadcast_until_height }
 }
 
 function attestationOf(outpoint: string, input: AttestationInput): Attestation {

@@ -17,11 +17,12 @@ export class OperatorError extends Error {
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
 
 /** Lets nobody pass without the operator's token; how long that takes says nothing about it. */
-export function operatorOnly(token: string): RequestHandler {
+export function operatorOnly(token: string, refused: (request: Request) => void): RequestHandler {
   const expected = digest(token)
   return (request, response, next) => {
     const given = request.header('authorization')?.replace(/^Bearer /, '') ?? ''
-    if (timingSafeEqual(digest(given), expected)) return next()
+    if (given !== '' && timingSafeEqual(digest(given), expected)) return next()
+    refused(request)
     response.status(401).json({ error: "The operator's token is missing or wrong; it is in operator.token of the data folder." })
   }
 }

@@ -3,6 +3,7 @@ import type { Ask } from '@penstock/runtime/service.ts'
 import type { Mount } from '../http.ts'
 import type { Gateway } from '../ports.ts'
 import { orderReport } from '../read/order-report.ts'
+import { orderById } from '../read/orders.ts'
 import type { OperatorAudit } from './audit-routes.ts'
 import { operatorRoutes } from './routes.ts'
 import type { RebuildViews } from './views-route.ts'
@@ -26,8 +27,10 @@ export const operatorMount =
       operatorRoutes({
         token,
         log: door.log,
+        clock: door.clock,
         bus,
         orderReport: (id) => orderReport(door.views, id),
+        order: (id) => orderById(door.views, id),
         audit,
         rebuildViews,
         gauges: door.gauges,
@@ -41,7 +44,7 @@ const ANSWER_WITHIN_MS = 10_000
 
 /** Sends an operator's command. @throws the refusal, or that nobody answered */
 export async function carryOut(gateway: Gateway, wanted: Ask): Promise<void> {
-  const answer = await gateway.commands.ask(wanted, { until: gateway.clock.now() + ANSWER_WITHIN_MS })
+  const answer = await gateway.commands.ask(wanted, { until: gateway.clock.monotonicMs() + ANSWER_WITHIN_MS })
   if (answer.outcome === 'refused') throw new Error(answer.message)
   if (answer.outcome === 'unanswered') throw new Error('Nobody answered in time; look whether it was done before you try again.')
 }

@@ -1,4 +1,7 @@
+import { encodePaymentRequest } from '@penstock/bitcoin/bolt11.ts'
+import { pubkeyOf } from '@penstock/bitcoin/pubkey.ts'
 import { memoryBus } from '@penstock/adapters/memory/bus.ts'
+import { systemClock } from '@penstock/adapters/system/clock.ts'
 import { Bug, Fault } from '@penstock/kernel/result.ts'
 import type { Log } from '@penstock/runtime/log.ts'
 import type { Ask } from '@penstock/runtime/service.ts'
@@ -6,6 +9,9 @@ import express from 'express'
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'vitest'
 import { listen, type Listening } from '../listen.ts'
+import type { StoredOrder } from '../read/orders.ts'
+import type { HoldView } from '../views/hold-view.ts'
+import { nothingOwed } from '../views/owed.ts'
 import { operatorRoutes } from './routes.ts'
 import type { Simulation } from './simulation.ts'
 
@@ -20,6 +26,23 @@ const log: Log = {
   error: (fields) => failures.push(fields),
   child: () => log,
 }
+/** An order whose seller waits for its payout. */
+const PAID = '30000000-0000-4000-8000-000000000009'
+const sellerKey = new Uint8Array(32).fill(3)
+const waiting: { hold: Partial<HoldView> | undefined } = { hold: undefined }
+const invoice = encodePaymentRequest(
+  {
+    network: 'regtest',
+    paymentHash: '0f'.repeat(32),
+    amountMsat: 2_000_000n,
+    paymentSecret: '22'.repeat(32),
+    createdAt: 1_795_000_000_000,
+    expirySeconds: 3600,
+    cltvDelta: 40,
+    description: 'payout',
+  },
+  sellerKey,
+)
 const nobody = () => Promise.resolve(undefined)
 
 const asked: Ask[] = []
@@ -45,8 +68,10 @@ beforeEach(async () => {
       rebuildViews: async (names) => names.map((projection) => ({ projection, facts: 1 })),
       token: 'secret',
       log,
+      clock: systemClock,
       bus: memoryBus(),
       orderReport,
+      order: async (id) => (id === PAID ? ({ hold: waiting.hold } as unknown as StoredOrder) : undefined), // only what the routes read
       audit,
       command: async (one) => void asked.push(one),
       simulation,
@@ -66,10 +91,14 @@ async function ask(path: string, body?: string, token = 'secret') {
   return { status: response.status, error }
 }
 
+test('a wrong token is logged with the address of the caller, and without the token', async () => {
+  assert.equal((await ask('/parked', undefined, 'guess')).status, 401)
+  assert.deepEqual(warned, [{ method: 'operator', code: 'wrong', ip: '127.0.0.1' }])
+})
+
 test('what a caller does wrong is told in a sentence, and is no warning', async () => {
   assert.equal((await ask(`/orders/${ORDER}`)).status, 200)
   const cases: readonly [number, RegExp, Promise<{ status: number; error?: string | undefined }>][] = [
-    [401, /token is missing or wrong/, ask(`/orders/${ORDER}`, undefined, 'guess')],
     [400, /not valid JSON/, ask('/parked/replay', '{"all":')],
     [400, /malformed: the body/, ask('/parked/replay', '{"nothing": 1}')],
     [400, /escape that stands for no character/, ask('/orders/%E0%A4%A')],
@@ -128,4 +157,63 @@ test('the simulated network is asked for no more than there is', async () => {
   for (const sats of ['2100000000000001', '9999999999999999'])
     assert.deepEqual(await invoice(sats), { status: 400, error: 'The request is malformed: sats: more than all bitcoin.' })
   assert.deepEqual(invoiced, [2_100_000_000_000_000n])
+})
+
+test('an operator retries, decides and replaces a payout, with an author and a reason', async () => {
+  const seller = pubkeyOf(sellerKey)
+  waiting.hold = { owed: { ...nothingOwed, sellerPubkey: seller, amountMsat: '2000000' }, payout: null }
+  const act = (verb: string, body: object) => ask(`/payouts/${PAID}/${verb}`, JSON.stringify(body))
+  await act('retry', { reason: 'the channel is back' })
+  await act('decide', { to: 'buyer', by: 'ada', reason: 'the probe was forged' })
+  await act('replace', { request: invoice })
+  await act('refund', { request: invoice })
+  assert.deepEqual(
+    asked.map(({ category, id, command }) => [category, id, command.type]),
+    ['RetryPayoutNow', 'DecidePayout', 'GivePayoutInvoice', 'GiveRefundInvoice'].map((type) => ['settlement', PAID, type]),
+  )
+  assert.deepEqual(asked[0]?.command.data, { by: 'operator', reason: 'the channel is back' })
+  assert.deepEqual(asked[1]?.command.data, { to: 'buyer', by: 'ada', reason: 'the probe was forged' })
+  assert.deepEqual(asked[2]?.command.data, {
+    request: invoice,
+    paymentHash: '0f'.repeat(32),
+    payee: seller,
+    amountMsat: '2000000',
+    expiresAt: 1_795_003_600_000,
+  })
+})
+
+test('an operator closes an order, and says where it bears a loss', async () => {
+  const close = (body: object, id = PAID) => ask(`/orders/${id}/close`, JSON.stringify(body))
+  await close({ reason: 'asked to' })
+  await close({ reason: 'asked to', by: 'ada', bear_loss: true })
+  assert.deepEqual(
+    asked.map(({ category, id, command }) => [category, id, command]),
+    [
+      ['order', PAID, { type: 'CloseByOperator', data: { by: 'operator', reason: 'asked to' } }],
+      ['order', PAID, { type: 'CloseByOperator', data: { by: 'ada', reason: 'asked to', bearsLoss: true } }],
+    ],
+  )
+  assert.equal((await close({})).status, 400)
+  assert.equal((await close({ reason: 'x', bear_loss: false })).status, 400)
+  assert.equal((await close({ reason: 'x' }, ORDER)).status, 404)
+})
+
+test('a payout that is not there, and an invoice that cannot be, are refused with a sentence', async () => {
+  const act = async (verb: string, body: object, id = PAID) => {
+    const { status, error } = await ask(`/payouts/${id}/${verb}`, JSON.stringify(body))
+    return [status, error]
+  }
+  waiting.hold = undefined
+  assert.deepEqual(await act('retry', { reason: 'x' }), [422, 'This order has no payment, and so no payout.'])
+  assert.deepEqual(await act('retry', { reason: 'x' }, ORDER), [404, 'There is no order with this id.'])
+  const other = pubkeyOf(new Uint8Array(32).fill(4))
+  waiting.hold = { owed: { ...nothingOwed, sellerPubkey: other }, payout: null }
+  assert.deepEqual(await act('replace', { request: invoice }), [
+    422,
+    `The invoice must be of the node that sold the channel, ${other}.`,
+  ])
+  assert.deepEqual(await act('replace', { request: 'lnbc1' }), [422, 'This is no BOLT 11 invoice.'])
+  assert.equal((await act('decide', { to: 'anybody', reason: 'x' }))[0], 400)
+  assert.equal((await act('retry', {}))[0], 400)
+  assert.deepEqual(asked, [])
 })

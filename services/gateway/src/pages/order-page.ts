@@ -4,6 +4,7 @@ import { BLOCK_SECONDS } from '@penstock/kernel/time.ts'
 import { dollars } from '@penstock/market/market.ts'
 import { channelOf, type StoredOrder } from '../read/orders.ts'
 import { currentAttempt, type OrderView } from '../views/order-view.ts'
+import { owedToBuyerMsat } from '../views/owed.ts'
 import { isFinal, type Step, timelineOf } from './timeline.ts'
 import { type Words, words } from './words.ts'
 
@@ -28,6 +29,8 @@ export type OrderPage = {
   /** Milliseconds since 1970. */
   readonly expiresAt: number | null
   readonly progress: { readonly confirmations: number; readonly required: number } | null
+  /** In sats, what is owed to the buyer and waits for its invoice. */
+  readonly owed: string | null
   readonly steps: readonly Step[]
   readonly details: readonly Detail[]
 }
@@ -54,6 +57,7 @@ export function orderPageOf(found: StoredOrder, now: number, rejectedBecause?: s
     invoice: stage === 'pay' ? (order.invoice?.request ?? null) : null,
     expiresAt: stage === 'pay' ? (order.invoice?.expiresAt ?? null) : null,
     progress: progressOf(found),
+    owed: owedOf(found),
     steps: timelineOf(order),
     details: detailsOf(found),
   }
@@ -61,7 +65,7 @@ export function orderPageOf(found: StoredOrder, now: number, rejectedBecause?: s
 
 /** What changes with anything that the page shows: a visitor's page is old when this is another. */
 export const versionOf = ({ order, hold, channel }: StoredOrder): string =>
-  [order.updatedAt, order.status, hold?.status, channel?.confirmations].join(' ')
+  [order.updatedAt, order.status, hold?.status, hold?.owed.creditor, hold?.payout?.state, channel?.confirmations].join(' ')
 
 function stageOf({ order, hold }: StoredOrder, now: number): Stage {
   const { status, invoice, closing, held } = order
@@ -88,6 +92,14 @@ function moneyOf({ order, hold }: StoredOrder, stage: Stage): string | null {
   return hold?.status === 'cancelling'
     ? 'Your payment is on its way back to your wallet.'
     : 'Your payment was released: it is back in your wallet.'
+}
+
+/** The seller's share, where it goes back to the buyer and no invoice of the buyer is there. */
+function owedOf({ hold }: StoredOrder): string | null {
+  const owedMsat = hold && owedToBuyerMsat(hold.owed)
+  return owedMsat === undefined
+    ? null
+    : `${grouped(`${owedMsat / 1000n}`)}${owedMsat % 1000n === 0n ? '' : `.${`${owedMsat % 1000n}`.padStart(3, '0')}`}`
 }
 
 /** Shown while blocks are waited for. */

@@ -1,3 +1,5 @@
+import { encodePaymentRequest } from '@penstock/bitcoin/bolt11.ts'
+import { pubkeyOf } from '@penstock/bitcoin/pubkey.ts'
 import { checkoutToken } from '@penstock/runtime/credentials.ts'
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'vitest'
@@ -197,5 +199,92 @@ describe('server-sent events', () => {
     const over = response.text()
     market.stop()
     assert.ok((await over).includes('event: changed'))
+  })
+})
+
+describe('money that is owed to the buyer', () => {
+  const secret = new Uint8Array(32).fill(5)
+  const invoice = encodePaymentRequest(
+    {
+      network: 'regtest',
+      paymentHash: '0f'.repeat(32),
+      amountMsat: 2_000_000n,
+      paymentSecret: '22'.repeat(32),
+      createdAt: 1_795_000_000_000,
+      expirySeconds: 3600,
+      cltvDelta: 40,
+      description: 'back',
+    },
+    secret,
+  )
+  const entry = (account: string, amountMsat: string) => ({ account, amountMsat })
+  const owed = [
+    { type: 'HoldSettled', data: { settledAt: 1, receivedMsat: '3000000', confirmations: 3 } },
+    { type: 'LedgerPosted', data: { posting: 'settled', entries: [entry('received', '2000000'), entry('payable', '-2000000')] } },
+    { type: 'PayableClosed', data: { height: 1912, reason: 'The funding is gone.' } },
+    {
+      type: 'LedgerPosted',
+      data: { posting: 'owed-to-buyer', entries: [entry('payable', '2000000'), entry('owed-to-buyer', '-2000000')] },
+    },
+  ]
+  const give = (token: string, request: string) =>
+    fetch(`${market.base}/orders/${token}/refund`, {
+      method: 'POST',
+      redirect: 'manual',
+      headers: { 'content-type': 'application/x-www-form-urlencoded', accept: 'text/html' },
+      body: new URLSearchParams({ request }),
+    })
+
+  test('has a line of its own on the order’s page, with a form for the invoice', async () => {
+    const { id, token } = await buy()
+    await market.happens('order', id, [held, valid])
+    assert.ok(!(await read(`/orders/${token}`)).includes('<form'))
+    await market.happens('settlement', id, owed)
+    const html = await read(`/orders/${token}`)
+    assert.ok(html.includes('2,000 sat are yours') && html.includes(`action="/orders/${token}/refund"`))
+    assert.ok(!html.includes(id))
+    market.answers((one, options) =>
+      market.happens(
+        'settlement',
+        id,
+        [{ type: 'PayoutInvoiceOffered', data: { ...one.command.data, creditor: 'buyer' } }],
+        options.commandId,
+      ),
+    )
+    const answer = await give(token, ` ${invoice}\n`)
+    assert.deepEqual([answer.status, answer.headers.get('location')], [303, `/orders/${token}`])
+    assert.deepEqual(market.sent.at(-1)?.ask.command, {
+      type: 'GiveRefundInvoice',
+      data: {
+        request: invoice,
+        paymentHash: '0f'.repeat(32),
+        payee: pubkeyOf(secret),
+        amountMsat: '2000000',
+        expiresAt: 1_795_003_600_000,
+      },
+    })
+  })
+
+  test('is paid to no rubbish, to nothing that settlement refuses, and to nobody without the page’s address', async () => {
+    const { id, token } = await buy()
+    await market.happens('order', id, [held, valid])
+    const early = await give(token, invoice)
+    assert.equal(early.status, 422)
+    await market.happens('settlement', id, owed)
+    const rubbish = await give(token, 'lnbc1<b>')
+    assert.equal(rubbish.status, 422)
+    assert.match(await rubbish.text(), /This is no Lightning invoice/)
+    market.answers((_, options) =>
+      market.happens(
+        'settlement',
+        id,
+        [{ type: 'PayoutInvoiceRefused', data: { paymentHash: '0f'.repeat(32), reason: 'The invoice has expired.' } }],
+        options.commandId,
+      ),
+    )
+    const refused = await give(token, invoice)
+    assert.equal(refused.status, 422)
+    assert.match(await refused.text(), /role="alert">The invoice has expired\./)
+    assert.equal((await give('a'.repeat(43), invoice)).status, 404)
   })
 })

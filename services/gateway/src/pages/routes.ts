@@ -1,8 +1,14 @@
-import type { Express, Request, RequestHandler, Response } from 'express'
+import { decodePaymentRequest } from '@penstock/bitcoin/bolt11.ts'
+import { Bug } from '@penstock/kernel/result.ts'
+import type { Ask } from '@penstock/runtime/service.ts'
+import express, { type Express, type Request, type RequestHandler, type Response } from 'express'
 import type { Mount } from '../http.ts'
 import type { Gateway } from '../ports.ts'
-import { orderByPage, type StoredOrder } from '../read/orders.ts'
+import { carryOut } from '../operator/mount.ts'
+import { giveInvoice } from '../operator/payout-routes.ts'
+import { orderById, orderByPage, type StoredOrder } from '../read/orders.ts'
 import { reasonGiven } from '../read/reason.ts'
+import { owedToBuyerMsat } from '../views/owed.ts'
 import { addressKey } from '../web/address.ts'
 import { whenReady } from '../web/ready.ts'
 import { pageHash } from './address.ts'
@@ -27,7 +33,7 @@ export const pageRoutes: Mount = (app, gateway) => {
       if (!found) return missing(response)
       const token = String(request.params['token'])
       if (kind === 'checkout') send(response, 'checkout', await checkout(gateway, found, token))
-      else send(response, 'order', { ...(await page(gateway, found)), checkout: `/checkout/${token}` })
+      else send(response, 'order', await orderValues(gateway, found, token))
     })
     app.get(`/${kind}/:token/events`, ready, async (request, response) => {
       const found = await foundBy(gateway, request)
@@ -35,7 +41,43 @@ export const pageRoutes: Mount = (app, gateway) => {
       await streams.follow(found, addressKey(request.ip), response)
     })
   }
+  app.post('/orders/:token/refund', ready, form, async (request, response) => {
+    const found = await foundBy(gateway, request)
+    if (!found) return missing(response)
+    const token = String(request.params['token'])
+    const refundError = await refund(gateway, found, request.body)
+    if (refundError === undefined) return response.redirect(303, `/orders/${token}`)
+    send(response.status(422), 'order', { ...(await orderValues(gateway, found, token)), refundError })
+  })
   notFound(app)
+}
+
+/** Whatever it calls itself: a body that nobody reads would keep its caller waiting. */
+const form = express.urlencoded({ extended: false, limit: '16kb', type: () => true })
+
+const orderValues = async (gateway: Gateway, found: StoredOrder, token: string): Promise<object> => ({
+  ...(await page(gateway, found)),
+  checkout: `/checkout/${token}`,
+  refund: `/orders/${token}/refund`,
+})
+
+/** What is owed to the buyer is paid to the invoice that it gives here. @returns why not, where it is not taken */
+async function refund(gateway: Gateway, { order, hold }: StoredOrder, body: unknown): Promise<string | undefined> {
+  if (!hold || owedToBuyerMsat(hold.owed) === undefined) return 'Nothing of this order waits for an invoice of yours.'
+  const given = typeof body === 'object' && body !== null && 'request' in body ? String(body.request).trim() : ''
+  const invoice = decodePaymentRequest(given.replace(/^lightning:/i, ''))
+  if (!invoice) return 'This is no Lightning invoice; copy a whole BOLT 11 invoice of your wallet.'
+  const ports = {
+    order: (id: string) => orderById(gateway.views, id),
+    command: (wanted: Ask) => carryOut(gateway, wanted),
+  }
+  return giveInvoice(ports, order.id, 'GiveRefundInvoice', { ...invoice, request: given.replace(/^lightning:/i, '') }).then(
+    () => undefined,
+    (error: unknown) => {
+      if (error instanceof Error && !(error instanceof Bug)) return error.message
+      throw error
+    },
+  )
 }
 
 const page = async (gateway: Gateway, found: StoredOrder) => ({

@@ -38,7 +38,7 @@ export function openStreams({ views, waits, clock, closing }: Gateway): Streams 
         const now = await orderById(views, id)
         return ended() || (now && versionOf(now) !== versionOf(known)) ? (now ?? known) : undefined
       }
-      const news = await waits.wait(look, [id], clock.now() + PING_MS, LOOK_MS)
+      const news = await waits.wait(look, [id], clock.monotonicMs() + PING_MS, LOOK_MS)
       response.write(news ? changed : ': still here\n\n')
       known = news ?? known
     }

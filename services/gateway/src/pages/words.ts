@@ -102,10 +102,10 @@ export const words: Readonly<Record<OrderStatus, Words>> = {
     lead: 'The transaction that was named did not confirm. You can order again at any time.',
   },
   INVALID_CHANNEL_OPENING: {
-    title: 'The channel was not as agreed',
-    text: 'What the seller opened is not what you bought.',
-    headline: 'The channel was not as agreed',
-    lead: 'What the seller opened is not what you bought, so the seller gets nothing for it.',
+    title: 'No valid channel',
+    text: 'The channel is not what you bought, or it was closed before it was proven.',
+    headline: 'No valid channel was opened',
+    lead: 'The channel is not what you bought, or it was closed before it was proven. Nobody is paid for it.',
   },
   ADMIN_CLOSED: {
     title: 'Closed by the operator',

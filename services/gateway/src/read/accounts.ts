@@ -12,7 +12,13 @@ export const accountById = (views: Db, id: string): Promise<AccountRow | undefin
   tablesOf(views).selectFrom('gateway_accounts').selectAll().where('id', '=', id).executeTakeFirst()
 
 export const accountByEmail = (views: Db, emailHash: string): Promise<AccountRow | undefined> =>
-  tablesOf(views).selectFrom('gateway_accounts').selectAll().where('email_hash', '=', emailHash).executeTakeFirst()
+  tablesOf(views)
+    .selectFrom('gateway_accounts')
+    .selectAll()
+    .where('email_hash', '=', emailHash)
+    // A deleted account may have had the address before, and its row may lag behind.
+    .orderBy('created_at', 'desc')
+    .executeTakeFirst()
 
 /** The account that proved this node, of which there is at most one. */
 export const ownerOfNode = (views: Db, pubkey: string): Promise<NodeRow | undefined> =>
@@ -62,6 +68,21 @@ export async function credentialExists(views: Db, hash: string): Promise<boolean
   const row = await tablesOf(views).selectFrom('gateway_credentials').select('hash').where('hash', '=', hash).executeTakeFirst()
   return row !== undefined
 }
+
+/** Tokens that open the account now, with what is known of their use; the newest hundred. */
+export const openTokensOf = (views: Db, accountId: string, now: number) =>
+  tablesOf(views)
+    .selectFrom('gateway_credentials as c')
+    .leftJoin('gateway_sessions as s', 's.hash', 'c.hash')
+    .select(['c.hash', 's.created_at', 's.last_used_at', 's.ip_prefix'])
+    .where('c.account_id', '=', accountId)
+    .where('c.kind', '=', 'token')
+    .where('c.revoked', '=', 0)
+    .where('c.expires_at', '>', now)
+    .orderBy('c.expires_at', 'desc')
+    .orderBy('c.hash')
+    .limit(100)
+    .execute()
 
 /** The texts of a record that a person may have deleted. @returns undefined where they are gone */
 export async function recordText(

@@ -1,9 +1,10 @@
 import { systemClock } from '@penstock/adapters/system/clock.ts'
 import assert from 'node:assert/strict'
+import { jumpingWall } from '@penstock/ports/jumping-wall.contract.ts'
 import { test } from 'vitest'
 import { openNodeBook } from './node-book.ts'
 
-const at = (now: () => number) => ({ ...systemClock, now })
+const at = (monotonicMs: () => number) => ({ ...systemClock, now: jumpingWall(Date.now), monotonicMs })
 
 test('a node is asked for once a minute, however many ask', async () => {
   let [asked, now] = [0, 1000]

@@ -16,7 +16,7 @@ const nothing: KnownNode = { alias: null, sockets: [] }
 
 /** Names and addresses of nodes, asked for once a minute. They adorn an answer: where nobody knows, or nobody answers, it goes without. */
 export function openNodeBook(peers: Pick<Peers, 'addresses'>, clock: Clock): NodeBook {
-  const known = lru<string, { readonly node: Promise<KnownNode>; readonly until: number }>(MOST_NODES)
+  const known = lru<string, { readonly node: Promise<KnownNode>; readonly untilMs: number }>(MOST_NODES)
 
   const ask = async (pubkey: string): Promise<KnownNode> => {
     try {
@@ -28,11 +28,11 @@ export function openNodeBook(peers: Pick<Peers, 'addresses'>, clock: Clock): Nod
   }
 
   return (pubkey) => {
-    const now = clock.now()
+    const nowMs = clock.monotonicMs()
     const before = known.get(pubkey)
-    if (before && before.until > now) return before.node
+    if (before && before.untilMs > nowMs) return before.node
     const node = ask(pubkey)
-    known.set(pubkey, { node, until: now + GOOD_FOR_MS })
+    known.set(pubkey, { node, untilMs: nowMs + GOOD_FOR_MS })
     return node
   }
 }

@@ -30,6 +30,12 @@ export async function offerById(views: Db, id: string): Promise<StoredOffer | un
   return row && stored(row)
 }
 
+/** Ids of an account's offers that are on the market. */
+export async function enabledOffersOf(views: Db, accountId: string): Promise<readonly string[]> {
+  const offers = tablesOf(views).selectFrom('gateway_offers').select('id').where('account_id', '=', accountId)
+  return (await offers.where('status', '=', 'ENABLED').execute()).map(({ id }) => id)
+}
+
 /**
  * All offers of those who sell anything now, for whoever ranks them: what is reserved at an offer that is disabled by now
  * is the same seller's money as what its others sell.

@@ -27,25 +27,15 @@ export async function applyToAccounts(trx: Transaction<object>, event: Event): P
     case 'LoggedOut':
       await db.updateTable('gateway_credentials').set({ revoked: 1 }).where('hash', '=', data.tokenHash).execute()
       return
-    case 'ApiKeyCreated': {
-      const { keyId, keyHash, prefix, suffix, nameRecord, expiresAt } = data
-      const key = {
-        id: keyId,
-        account_id: accountId,
-        prefix,
-        suffix,
-        name_record: nameRecord,
-        created_at: at,
-        expires_at: expiresAt,
-        revoked: 0,
-      }
-      await db
-        .insertInto('gateway_api_keys')
-        .values(key)
-        .onConflict((conflict) => conflict.doNothing())
-        .execute()
-      return addCredential(db, { hash: keyHash, kind: 'api', account_id: accountId, api_key_id: keyId, expires_at: expiresAt })
-    }
+    case 'PasswordChanged':
+      await db.updateTable('gateway_accounts').set({ password_record: data.passwordRecord }).where('id', '=', accountId).execute()
+      return
+    case 'LoggedOutEverywhere':
+      return endCredentials(db, accountId, data.apiKeys)
+    case 'AccountDeleted':
+      return forget(db, accountId)
+    case 'ApiKeyCreated':
+      return addApiKey(db, accountId, data, at)
     case 'ApiKeyRevoked':
       await db.updateTable('gateway_api_keys').set({ revoked: 1 }).where('id', '=', data.keyId).execute()
       await db.updateTable('gateway_credentials').set({ revoked: 1 }).where('api_key_id', '=', data.keyId).execute()
@@ -59,6 +49,51 @@ export async function applyToAccounts(trx: Transaction<object>, event: Event): P
     default:
       return // challenges and operators concern nobody who reads here
   }
+}
+
+type CreatedKey = Extract<AccountFact, { readonly type: 'ApiKeyCreated' }>['data']
+
+async function addApiKey(db: Transaction<Tables>, accountId: string, created: CreatedKey, at: number): Promise<void> {
+  const { keyId, keyHash, prefix, suffix, nameRecord, expiresAt } = created
+  const key = {
+    id: keyId,
+    account_id: accountId,
+    prefix,
+    suffix,
+    name_record: nameRecord,
+    created_at: at,
+    expires_at: expiresAt,
+    revoked: 0,
+  }
+  await db
+    .insertInto('gateway_api_keys')
+    .values(key)
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+  await addCredential(db, { hash: keyHash, kind: 'api', account_id: accountId, api_key_id: keyId, expires_at: expiresAt })
+}
+
+async function endCredentials(db: Transaction<Tables>, accountId: string, apiKeys: boolean): Promise<void> {
+  await db
+    .updateTable('gateway_credentials')
+    .set({ revoked: 1 })
+    .where('account_id', '=', accountId)
+    .where('kind', 'in', apiKeys ? ['token', 'api'] : ['token'])
+    .execute()
+  if (apiKeys) await db.updateTable('gateway_api_keys').set({ revoked: 1 }).where('account_id', '=', accountId).execute()
+}
+
+/** Nothing opens the account any more, and its records are to be deleted: the gateway's own loop does that, too. */
+async function forget(db: Transaction<Tables>, accountId: string): Promise<void> {
+  await db.updateTable('gateway_credentials').set({ revoked: 1 }).where('account_id', '=', accountId).execute()
+  await db.updateTable('gateway_api_keys').set({ revoked: 1 }).where('account_id', '=', accountId).execute()
+  await db.updateTable('gateway_accounts').set({ email_hash: null }).where('id', '=', accountId).execute()
+  await db.deleteFrom('gateway_nodes').where('account_id', '=', accountId).execute()
+  await db
+    .insertInto('gateway_erasures')
+    .values({ account_id: accountId })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
 }
 
 async function put(db: Transaction<Tables>, row: Tables['gateway_accounts']): Promise<void> {

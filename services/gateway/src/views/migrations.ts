@@ -204,6 +204,12 @@ const lsps1: Migration = (db) =>
     'pubkey',
   ])
 
+/** Logging out everywhere ends the credentials of one account. */
+const credentialsByAccount: Migration = (db) => index(db, 'gateway_credentials', ['account_id'])
+
+const sessions: Migration = (db) =>
+  table(db, 'gateway_sessions', { hash: 'text', created_at: 'big?', last_used_at: 'big', ip_prefix: 'text?' }, ['hash'])
+
 const toPay: Migration = async (db) => {
   await db.schema
     .alterTable('gateway_orders')
@@ -225,6 +231,8 @@ export async function migrateGateway(views: Views): Promise<void> {
   // Processes of the release before go on with these while releases are exchanged.
   const first = inTurn(ordersIn(''), salesIn(''))
   await views.migrate('gateway', [first, market, accounts, callers, lsps1, toPay, openIn(''), dueIn('')])
+  await views.migrate('gateway sessions', [credentialsByAccount, sessions])
+  await views.migrate('gateway erasures', [(db) => table(db, 'gateway_erasures', { account_id: 'text' })])
   const second = [ordersIn('_v2', { to_pay: 'int' }), salesIn('_v2'), inTurn(openIn('_v2'), dueIn('_v2'))]
   await views.migrate('gateway orders 2', second)
 }

@@ -13,6 +13,8 @@ export type AttemptView = {
   /** Milliseconds since 1970; null until the seller was asked to open. */
   readonly openBefore: number | null
   readonly outpoint: string | null
+  /** The last height at which a publication can be seen within the window of the attempt's first naming, once that is known. */
+  readonly publishUntil?: number
   readonly reason: string | null
 }
 
@@ -174,10 +176,15 @@ function attemptAfter(view: OrderView, fact: OrderFact, at: number): OrderView {
         reason: fact.data.reason,
       })
     case 'OutpointNamed': {
-      const { attempt, outpoint } = fact.data
+      const { attempt, outpoint, window } = fact.data
       const fresh = view.outpoint === outpoint ? view : { ...view, ...unseen }
       // A late one wins, whatever it had failed at.
-      const named = changed(fresh, attempt, { status: 'named', outpoint, reason: null })
+      const named = changed(fresh, attempt, {
+        status: 'named',
+        outpoint,
+        reason: null,
+        ...(window && { publishUntil: window.publishUntil }),
+      })
       return { ...judged(named, 'outpoints', outpoint, { attempt, state: 'taken', reason: null }), outpoint }
     }
     default:
@@ -199,6 +206,12 @@ function invoicesFor({ terms, payoutInvoices }: OrderView, { attempt, candidate 
 export function currentAttempt(view: OrderView): number | undefined {
   const named = view.outpoint === null ? undefined : view.attempts.find(({ outpoint }) => outpoint === view.outpoint)
   return (named ?? view.attempts.at(-1))?.attempt
+}
+
+/** @returns the last height at which this attempt's seller may publish: the lower one of its window's and the payment's */
+export function broadcastUntilHeight({ attempts, held }: OrderView, number: number): number | null {
+  const publishUntil = attempts.find(({ attempt }) => attempt === number)?.publishUntil
+  return publishUntil === undefined || !held ? null : Math.min(publishUntil, held.openBeforeHeight)
 }
 
 /** Its invoice waits for the buyer. One that is paid may still wait for a seller. */

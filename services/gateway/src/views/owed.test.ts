@@ -6,7 +6,7 @@ import * as given from '../../../settlement/src/samples.contract.ts'
 import { settlement } from '../../../settlement/src/settlement.ts'
 import type { SettlementCommand } from '../../../settlement/src/state.ts'
 import { type HoldView, holdView } from './hold-view.ts'
-import { isInvoiceDue } from './owed.ts'
+import { isInvoiceDue, owedToBuyerMsat } from './owed.ts'
 
 const ID = '00000000-0000-4000-8000-0000000000aa'
 const [H1, H2, H3] = ['01', '02', '03'].map((byte) => byte.repeat(32)) as [string, string, string]
@@ -134,4 +134,29 @@ describe('what comes late', () => {
     const view = viewOf([...given.toSettling, given.settleMissed, over])
     assert.deepEqual([view.status, view.reason], ['cancelled', 'Too few blocks were left.'])
   })
+})
+
+test('a share that goes back to the buyer waits for the buyer’s invoice, and for no other', () => {
+  const closed = [
+    ...given.toSettled,
+    given.fact('PayableClosed', { height: 1912, reason: 'The funding is gone.' }),
+    given.fact('LedgerPosted', {
+      posting: 'owed-to-buyer',
+      entries: [
+        { account: 'payable', amountMsat: `${given.SELLER_MSAT}` },
+        { account: 'owed-to-buyer', amountMsat: `-${given.SELLER_MSAT}` },
+      ],
+    }),
+  ]
+  assert.equal(isInvoiceDue(viewOf(closed).owed), false)
+  assert.equal(owedToBuyerMsat(viewOf(closed).owed), given.SELLER_MSAT)
+  assert.equal(owedToBuyerMsat(viewOf(given.toSettled).owed), undefined)
+  const theirs = { ...given.payoutInvoice({ by: 5, paymentHash: H2 }), network: 'regtest' as const }
+  const taken = after(
+    closed,
+    { type: 'GiveRefundInvoice', data: theirs },
+    { type: 'RecordPayhash', data: { paymentHash: H2, granted: true, ...given.limit } },
+  )
+  assert.equal(owedToBuyerMsat(viewOf(taken).owed), undefined)
+  assert.equal(viewOf(taken).payout?.state, 'REQUESTED')
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
-import { addressKey } from './address.ts'
+import { addressKey, networksOf, prefixOf } from './address.ts'
 
 const cases: Readonly<Record<string, string>> = {
   '192.0.2.7': '192.0.2.7',
@@ -22,4 +22,19 @@ for (const [ip, key] of Object.entries(cases))
 
 test('no address at all', () => {
   assert.equal(addressKey(undefined), 'unknown')
+})
+
+test('an IPv6 address counts in its /64, /56 and /48, with limits that grow', () => {
+  assert.deepEqual(networksOf(addressKey('2001:db8:1:a2c3::5')), [
+    { network: '2001:db8:1:a2c3::/64', share: 1 },
+    { network: '2001:db8:1:a200::/56', share: 4 },
+    { network: '2001:db8:1::/48', share: 16 },
+  ])
+  for (const key of ['192.0.2.7', 'unknown']) assert.deepEqual(networksOf(key), [{ network: key, share: 1 }])
+})
+
+test('a prefix tells about where an address is', () => {
+  assert.equal(prefixOf('192.0.2.7'), '192.0.2.0/24')
+  assert.equal(prefixOf('2001:db8:1:2::/64'), '2001:db8:1::/48')
+  assert.equal(prefixOf('unknown'), null)
 })

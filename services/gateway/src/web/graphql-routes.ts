@@ -19,7 +19,7 @@ export function graphqlRoutes(app: Express, gateway: Gateway, server: ApolloServ
 
   const known: RequestHandler = async (request, response, next) => {
     try {
-      callers.set(request, await authenticate(gateway, request.get('authorization')))
+      callers.set(request, await authenticate(gateway, request.get('authorization'), addressKey(request.ip)))
     } catch (error) {
       return answer(response, 200, error instanceof GraphQLError ? error.toJSON() : internal(gateway.log, error))
     }

@@ -36,12 +36,12 @@ export const countErrors = (errors: readonly { readonly extensions?: Readonly<Re
 export const observed =
   ({ clock, tracing }: Pick<Gateway, 'clock' | 'tracing'>): RequestHandler =>
   (request, response, next) => {
-    const since = clock.now()
+    const since = clock.monotonicMs()
     const [route, method] = [routeName(request.path), methodName(request.method)]
     const counted = (traced?: TracedRequest): void => {
       response.once('close', () => {
         requests.inc({ route, method, status: statusOf(response) })
-        if (!route.endsWith('/events')) seconds.observe({ route, method }, (clock.now() - since) / 1000)
+        if (!route.endsWith('/events')) seconds.observe({ route, method }, (clock.monotonicMs() - since) / 1000)
         traced?.end(`${method} ${route}`, httpAttributes(request, response, route), response.statusCode >= 500)
       })
       next()
