@@ -16,11 +16,17 @@ test.each([
     { ...log, events_after: 290, late_ms: 661_000, unproven: 'late' },
     /for 11 minutes after its last head/,
   ],
+  ['many events after the last head', { ...log, events_after: 5001, unproven: 'uncovered' }, /No log head covers the last 5001/],
+  [
+    'a gap',
+    { ...log, unproven: 'gap', gaps: [{ from: 'start', position: '2518', events: 2518, at: 0 }] },
+    /2518 events up to position 2518, noted at 1970.* nothing proves/,
+  ],
 ])('what log heads prove: %s', (_, given, said) => {
   expect(headsFault(given, 'store') ?? '').toMatch(said ?? /^$/)
 })
 
-test.each(['no heads', 'no key', 'late'])('what to do about it is what the command takes: %s', (unproven) => {
+test.each(['no heads', 'no key', 'late', 'uncovered'])('what to do about it is what the command takes: %s', (unproven) => {
   const asked = { ...log, unproven }
   // A running service has its own heads and key, and a file no end of the log.
   expect(headsFault(asked, 'service')).not.toMatch(/--heads|--key/)
@@ -63,4 +69,18 @@ test('a report says so, whatever else it finds, and gives no note that would vou
   expect(said(cut, true)).toContain(note)
   expect(said(cut, true)).toContain('What it was before, nothing proves.')
   expect(said({ ...cut, divergences: 1 }, true)).not.toContain(note)
+})
+
+test('every finding is printed, and every gap', () => {
+  const findings = [
+    { stream: 'log', revision: 1863, what: 'the store ends at 1863, the heads know 2518' },
+    { stream: 'order-a', revision: 4, what: 'its revision 4 was there, and is gone' },
+  ]
+  const gaps = [{ from: '10', position: '1863', events: 1853, at: 0 }]
+  const said = verifyText(
+    { divergences: 2, first: findings[0] ?? null, ledger_balanced: true, findings, log: { ...log, gaps, unproven: 'gap' } },
+    { of: 'store' },
+  )
+  for (const { what } of findings) expect(said).toContain(what)
+  expect(said).toMatch(/Gaps.*\n.*\n.*10 +1,?863/)
 })

@@ -12,18 +12,26 @@ export function verifyText(
     member(report, 'divergences') === 0 && member(report, 'first') === null && member(report, 'ledger_balanced') === true
   const log = member(report, 'log')
   const counts = isObject(report)
-    ? Object.fromEntries(Object.entries(report).filter(([name]) => name !== 'first' && name !== 'log'))
+    ? Object.fromEntries(Object.entries(report).filter(([name]) => !['first', 'findings', 'log'].includes(name)))
     : {}
+  const findings = objectsOf(member(report, 'findings'))
+  const found = findings.length === 0 ? [] : [section('Findings', table(findings))]
   const verdict = isWhole ? 'Every stream folds to its recorded state.' : 'The store is not what it was.'
   const unproven = headsFault(log, of)
   // The note of a store that may have been cut would vouch for the cut.
   const isNoted = isWhole && (unproven === undefined || unsigned)
-  const heads = isObject(log) ? [section('Log heads', fields(isNoted ? log : withoutNote(log)))] : []
+  const heads = isObject(log) ? [section('Log heads', fields(shownLog(log, isNoted))), ...gapsOf(log)] : []
   const keep = isNoted && isObject(log) ? [unproven === undefined ? NOTE : NOTE_OF_NOW] : []
-  return [verdict, textOf(counts), ...heads, ...(unproven === undefined ? [] : [unproven]), ...keep].join('\n\n')
+  return [verdict, textOf(counts), ...found, ...heads, ...(unproven === undefined ? [] : [unproven]), ...keep].join('\n\n')
 }
 
-const withoutNote = ({ note: _, ...log }: JsonObject): JsonObject => log
+const shownLog = ({ note, gaps: _, ...log }: JsonObject, isNoted: boolean): JsonObject =>
+  isNoted && note !== undefined ? { ...log, note } : log
+
+function gapsOf(log: JsonObject): readonly string[] {
+  const gaps = objectsOf(member(log, 'gaps'))
+  return gaps.length === 0 ? [] : [section('Gaps: parts of the log that no head covered in time', table(gaps))]
+}
 
 const NOTE = 'Keep the note elsewhere, and give it to the next audit: it proves the log up to here.'
 const NOTE_OF_NOW =
@@ -61,9 +69,22 @@ export function headsFault(log: Json, of: Audited): string | undefined {
   if (unproven === null) return undefined
   if (unproven === 'no key')
     return `No key is there to check the signatures of the log heads, so they prove nothing. ${key} or say --unsigned.`
+  if (unproven === 'gap')
+    return `A part of the log stood without heads for longer than a kill explains: ${gapText(log)}. What it was before then, nothing proves. ${GAP_HELP}`
+  if (unproven === 'uncovered')
+    return `No log head covers the last ${text(member(log, 'events_after'))} events: the newest heads were taken away, or none were written then. ${late} or say --unsigned.`
   if (unproven === 'late')
     return `The log goes on for ${Math.floor(Number(member(log, 'late_ms')) / MINUTE_MS)} minutes after its last head: the newest heads were taken away, or none were written then. ${late} or say --unsigned.`
   return `There are no log heads: nothing tells whether the last events of a stream, or of the log, were removed. ${heads} or say --unsigned.`
+}
+
+const GAP_HELP =
+  'Compare with a --note from before it. Content with what is there, say --unsigned once, and give the note of that audit from then on.'
+
+function gapText(log: Json): string {
+  const gap = objectsOf(member(log, 'gaps')).at(-1)
+  const at = new Date(Number(member(gap, 'at'))).toISOString()
+  return `${text(member(gap, 'events'))} events up to position ${text(member(gap, 'position'))}, noted at ${at}`
 }
 
 export function replayText(replay: Json, isFull: boolean): string {

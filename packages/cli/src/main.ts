@@ -2,6 +2,8 @@
 import { keepCompiled } from '@penstock/platforms/compiled.ts'
 
 keepCompiled()
+// Exports, reports and macaroons that it writes are for whoever runs it.
+process.umask(0o077)
 // Whoever reads the output may have seen enough (`| head`): the rest is for nobody, and no fault.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error

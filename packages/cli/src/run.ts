@@ -4,6 +4,7 @@ import { clusterCommands } from './commands/cluster.ts'
 import { lndCommands } from './commands/lnd.ts'
 import { loadCommand } from './commands/load.ts'
 import { orderCommands } from './commands/order.ts'
+import { payoutCommands } from './commands/payout.ts'
 import { parkCommands } from './commands/park.ts'
 import { regtestCommands } from './commands/regtest.ts'
 import { sellerCommands } from './commands/seller.ts'
@@ -24,6 +25,7 @@ export async function runCli(args: readonly string[], { env, out, err }: Surroun
   const shell = { ask: askService(env), out, dataDir: dataDir(env) }
   for (const group of [
     orderCommands,
+    payoutCommands,
     auditCommands,
     parkCommands,
     sellerCommands,

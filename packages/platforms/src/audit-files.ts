@@ -9,17 +9,22 @@ import { openSecret, readSecret } from '@penstock/runtime/secret-file.ts'
 const HEADS = 'audit.heads'
 const KEY = 'audit.key'
 const LAST = 'audit.last'
+const END = 'audit.end'
 const NEWLINE = 0x0a
 const CHUNK = 1 << 16
 
-/** The log heads of a data folder, to be continued: the file `audit.heads`, signed with the file `audit.key`. */
+/** The log heads of a data folder, to be continued: the files `audit.heads` and `audit.end`, signed with the file `audit.key`. */
 export async function openHeads(dataDir: string): Promise<HeadLog> {
   const key = await openSecret(dataDir, KEY)
   const path = join(dataDir, HEADS)
   // A power cut may have left half a line: its events are read again.
   const { whole } = await endOf(path)
   if (whole < (await sizeOf(path))) await truncate(path, whole)
-  return { ...headLog(path, key), append: (line) => appendFile(path, `${line}\n`, { mode: 0o600 }) }
+  return {
+    ...headLog(path, key),
+    append: (line) => appendFile(path, `${line}\n`, { mode: 0o600 }),
+    writeEnd: (line) => replaceFile(join(dataDir, END), `${line}\n`),
+  }
 }
 
 /**
@@ -27,7 +32,7 @@ export async function openHeads(dataDir: string): Promise<HeadLog> {
  * @param keyFile where the key is kept elsewhere
  * @returns undefined where neither heads nor a key were ever made
  */
-export async function readHeads(market: string, keyFile?: string): Promise<Omit<HeadLog, 'append'> | undefined> {
+export async function readHeads(market: string, keyFile?: string): Promise<Omit<HeadLog, 'append' | 'writeEnd'> | undefined> {
   const path = join(dirname(market), HEADS)
   const key = await readSecret(keyFile ?? join(dirname(market), KEY))
   if (keyFile !== undefined && !key) throw new Error(`There is no audit key at ${keyFile}.`)
@@ -45,6 +50,10 @@ const headLog = (path: string, key: Uint8Array | undefined) => ({
     }
   },
   last: async (): Promise<string | undefined> => (await endOf(path)).last,
+  end: async (): Promise<string | undefined> => {
+    const file = join(dirname(path), END)
+    return (await sizeOf(file)) === 0 ? undefined : (await readFile(file, 'utf8')).trimEnd()
+  },
 })
 
 /** What the last audit found, in a file of the data folder: alerts go on over a restart. */
@@ -56,11 +65,14 @@ export function lastAudit(dataDir: string): LastAudit {
         (text) => JSON.parse(text) as Audited, // written below, and put in its place as a whole
         () => undefined,
       ),
-    async write(audited) {
-      await writeFile(`${path}.new`, `${JSON.stringify(audited)}\n`, { mode: 0o600 })
-      await rename(`${path}.new`, path)
-    },
+    write: (audited) => replaceFile(path, `${JSON.stringify(audited)}\n`),
   }
+}
+
+/** Nobody reads half of it. */
+async function replaceFile(path: string, text: string): Promise<void> {
+  await writeFile(`${path}.new`, text, { mode: 0o600 })
+  await rename(`${path}.new`, path)
 }
 
 const sizeOf = (path: string): Promise<number> =>

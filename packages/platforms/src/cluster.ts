@@ -1,14 +1,12 @@
 import { kafkaBus } from '@penstock/adapters/kafka/bus.ts'
 import { parkedKeys } from '@penstock/adapters/kafka/parked-tables.ts'
 import { kafkaOptions } from '@penstock/adapters/kafka/settings.ts'
-import type { KurrentSettings } from '@penstock/adapters/kurrentdb/connection-string.ts'
-import { kurrentEventStore } from '@penstock/adapters/kurrentdb/event-store.ts'
-import { kurrentSettingsFaults } from '@penstock/adapters/kurrentdb/stream-settings.ts'
 import { postgresBeside } from '@penstock/adapters/postgres/beside.ts'
-import { migrateEventLog } from '@penstock/adapters/postgres/event-schema.ts'
+import { migrateEventLogs } from '@penstock/adapters/postgres/event-schema.ts'
 import { postgresEventStore } from '@penstock/adapters/postgres/event-store.ts'
 import { migrateAll } from '@penstock/adapters/postgres/migrate-all.ts'
 import type { PostgresSettings } from '@penstock/adapters/postgres/pool.ts'
+import { grantRoles, type Part, roleOf } from '@penstock/adapters/postgres/roles.ts'
 import { serverTime } from '@penstock/adapters/postgres/server-time.ts'
 import { postgresTableFaults } from '@penstock/adapters/postgres/table-faults.ts'
 import { openPostgresViews } from '@penstock/adapters/postgres/views.ts'
@@ -27,9 +25,14 @@ import type { Views } from '@penstock/ports/views.ts'
 import { throughFaults } from '@penstock/runtime/backoff.ts'
 import { type Config, ConfigError } from '@penstock/runtime/config.ts'
 import { type Log, openLog } from '@penstock/runtime/log.ts'
+import { owners } from '@penstock/runtime/owners.ts'
 import type { Platform } from '@penstock/runtime/platform.ts'
+import { isKurrent } from './event-store-place.ts'
+import { kurrentFaults, openKurrent } from './kurrent.ts'
 
 export type Cluster = Platform & { readonly records: Records; readonly beside: OpenBeside; close(): Promise<void> }
+
+export type { Part }
 
 export type ClusterProcess = {
   readonly service: string
@@ -79,19 +82,29 @@ export async function cluster(config: Config, { service, instance, log, waitsFor
 const LONGEST_STEP_MS = 6 * 3_600_000
 
 /**
- * Brings all tables up to date: those of the ports, and those that `others` know of.
+ * Brings all tables up to date: those of the ports, and those that `others` know of. Where services have roles of their
+ * own, each gets the rights of its part.
  * @throws ConfigError without a PostgreSQL to migrate
  */
-export async function migrateCluster(config: Config, others: (views: Views) => Promise<void>): Promise<void> {
+export async function migrateCluster(
+  config: Config,
+  others: (views: Views) => Promise<void>,
+  parts: () => readonly Part[],
+): Promise<void> {
   if (config.postgresUrl === '') throw new ConfigError('PENSTOCK_POSTGRES_URL is empty; name the PostgreSQL of the cluster.')
-  const settings = { ...postgresSettings(config, 'migrate'), statementTimeoutMs: LONGEST_STEP_MS }
+  const settings = { ...postgresSettings(config, OWNER), statementTimeoutMs: LONGEST_STEP_MS }
   const views = openViews(settings, 'migrate')
   try {
-    await migrateAll(views, [parkedTables, others])
+    await migrateAll(views, owners, [parkedTables, others])
   } finally {
     await views.close()
   }
-  if (config.eventStore !== '' && !isKurrent(config.eventStore)) await migrateStore(storeSettings(config, settings))
+  const hasOwnStore = config.eventStore !== '' && !isKurrent(config.eventStore)
+  if (hasOwnStore) await migrateStore(storeSettings(config, settings))
+  if (config.postgresRoles === '') return
+  const roles = { prefix: config.postgresRoles, parts: parts(), passwords: config.postgresRolePasswords }
+  await grantRoles(settings, roles, 'all')
+  if (hasOwnStore) await grantRoles(storeSettings(config, settings), roles, 'facts')
 }
 
 const parkedTables = async (views: Views): Promise<void> => void (await parkedKeys(views, () => systemClock.now()))
@@ -99,16 +112,14 @@ const parkedTables = async (views: Views): Promise<void> => void (await parkedKe
 async function migrateStore(settings: PostgresSettings): Promise<void> {
   const log = openViews(settings, 'migrate')
   try {
-    await migrateEventLog(log)
+    await migrateEventLogs(log, owners)
   } finally {
     await log.close()
   }
 }
 
-const isKurrent = (url: string): boolean => /^(kurrentdb|esdb)/.test(url)
-
-const storeSettings = ({ eventStore: url }: Config, settings: PostgresSettings): PostgresSettings =>
-  url === '' ? settings : { ...settings, url }
+const storeSettings = ({ eventStore: url, postgresRoles }: Config, settings: ServiceSettings): ServiceSettings =>
+  url === '' ? settings : { ...settings, url: urlAs(url, postgresRoles, settings.service) }
 
 /** The events of a cluster alone, for those who only read. @throws Fault where the store does not answer */
 export const serverStore = (config: Config, application: string): Promise<EventStore> =>
@@ -117,35 +128,34 @@ export const serverStore = (config: Config, application: string): Promise<EventS
 /** What is wrong with the facts' tables, or the settings of their streams. @throws Fault where the store does not answer */
 export const serverFaults = (config: Config): Promise<readonly TableFault[]> =>
   isKurrent(config.eventStore)
-    ? kurrentSettingsFaults(kurrentSettings(config))
-    : postgresTableFaults(storeSettings(config, postgresSettings(config, 'audit')))
+    ? kurrentFaults(config)
+    : postgresTableFaults(storeSettings(config, postgresSettings(config, 'audit')), owners)
 
-const kurrentSettings = ({ eventStore: url, eventStorePasswordFile: passwordFile }: Config): KurrentSettings => ({
-  url,
-  ...(passwordFile !== '' && { passwordFile }),
-})
-
-async function eventStore(config: Config, settings: PostgresSettings, log: Log): Promise<EventStore> {
+async function eventStore(config: Config, settings: ServiceSettings, log: Log): Promise<EventStore> {
+  if (isKurrent(config.eventStore)) return openKurrent(config, log)
   const onFault = (fault: Error): void => log.warn({ reason: fault.message }, 'a follower of the event store starts again')
-  if (isKurrent(config.eventStore)) return reached(kurrentEventStore({ ...kurrentSettings(config), onFault }))
-  return postgresEventStore({ ...storeSettings(config, settings), purpose: 'events', onFault })
+  return postgresEventStore({ ...storeSettings(config, settings), logs: owners, purpose: 'events', onFault })
 }
 
-/** @throws Fault where the store does not answer, or not this user */
-async function reached(store: EventStore): Promise<EventStore> {
-  try {
-    await store.readAll('start', 1)
-    return store
-  } catch (error) {
-    await store.close()
-    throw error
-  }
+/** `service`: whose process it is. */
+type ServiceSettings = PostgresSettings & { readonly service: string }
+
+const OWNER = 'migrate'
+
+/** By the role of the service, where services have roles; the job that migrates owns the tables. */
+function urlAs(url: string, prefix: string, service: string): string {
+  if (prefix === '' || service === OWNER) return url
+  const own = new URL(url)
+  own.username = roleOf(prefix, service)
+  own.password = ''
+  return own.href
 }
 
-const postgresSettings = (config: Config, application: string): PostgresSettings => ({
-  url: config.postgresUrl,
+const postgresSettings = (config: Config, service: string): ServiceSettings => ({
+  service,
+  url: urlAs(config.postgresUrl, config.postgresRoles, service),
   ...(config.postgresPasswordFile !== '' && { passwordFile: config.postgresPasswordFile }),
-  application: `penstock ${application}`,
+  application: `penstock ${service}`,
   connections: config.postgresConnections,
   statementTimeoutMs: config.postgresTimeoutSeconds * 1000,
 })

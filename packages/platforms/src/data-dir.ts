@@ -1,6 +1,5 @@
-import { existsSync, linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync, type Stats, statSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Ids } from '@penstock/ports/clock.ts'
 import { type Config, ConfigError } from '@penstock/runtime/config.ts'
 
 /** The files of an embedded installation. Only its owner may look into the folder, since keys are in it. */
@@ -14,9 +13,16 @@ export type DataDir = {
   readonly agents: string
 }
 
+/**
+ * Opens a data folder for a process that writes into it; from here on that process makes files for its owner only.
+ * @throws ConfigError with the command to run, where the folder is open to others
+ */
 export function openDataDir(path: string): DataDir {
+  process.umask(0o077)
   const agents = join(path, 'agents')
   mkdirSync(agents, { recursive: true, mode: 0o700 })
+  refuseOpenFolder(path, statSync(path))
+  closeDatabases(path)
   return {
     path,
     market: join(path, 'market.db'),
@@ -25,6 +31,27 @@ export function openDataDir(path: string): DataDir {
     simnet: join(path, 'simnet.db'),
     operatorToken: join(path, 'operator.token'),
     agents,
+  }
+}
+
+/** @throws ConfigError where users outside of this process's groups have rights on the folder */
+function refuseOpenFolder(path: string, { mode, uid, gid }: Stats): void {
+  if (!process.getuid || !process.getgroups || !process.getegid) return // a system without such rights
+  const isOwnGroup = gid === process.getegid() || process.getgroups().includes(gid)
+  // Kubernetes makes a volume with root as owner and gives it to the pod's fsGroup; the pod cannot change its mode.
+  const isPodVolume = uid === 0 && process.getuid() !== 0 && isOwnGroup && (mode & 0o2000) !== 0
+  if (!isOwnGroup && (mode & 0o077) !== 0)
+    throw new ConfigError(`The data folder ${path} is open to other users; run as its owner: chmod -R go-rwx '${path}'`)
+  if (!isPodVolume && (mode & 0o007) !== 0)
+    throw new ConfigError(`The data folder ${path} is open to other users; run as its owner: chmod -R o-rwx '${path}'`)
+}
+
+/** Databases made under a wider umask stay readable for others, as do the logs that SQLite makes beside them. */
+function closeDatabases(path: string): void {
+  for (const name of readdirSync(path).filter((one) => /\.db(-wal|-shm)?$/.test(one))) {
+    const file = join(path, name)
+    const found = statSync(file, { throwIfNoEntry: false })
+    if (found && found.uid === process.getuid?.() && (found.mode & 0o007) !== 0) chmodSync(file, found.mode & 0o770)
   }
 }
 
@@ -47,38 +74,6 @@ export function refuseOtherMarket(
     )
   if (lightning === 'lnd' && existsSync(simnet))
     throw new ConfigError(`${path} is of a market on the simulated network; set PENSTOCK_DATA_DIR to another folder.`)
-}
-
-/**
- * The token of operators' routes: the configured one, or one that is made at the first start and stays.
- * @throws Error where a file was named that holds none: an empty token would let everybody in
- */
-export function operatorToken(
-  dir: DataDir,
-  { operatorToken: configured, operatorTokenFile }: Pick<Config, 'operatorToken' | 'operatorTokenFile'>,
-  ids: Ids,
-): string {
-  if (operatorTokenFile !== '') {
-    const token = readFileSync(operatorTokenFile, 'utf8').trim()
-    if (token === '') throw new Error(`PENSTOCK_OPERATOR_TOKEN_FILE names ${operatorTokenFile}, which is empty.`)
-    return token
-  }
-  if (configured !== '') return configured
-  if (!existsSync(dir.operatorToken)) makeToken(dir.operatorToken, ids)
-  return readFileSync(dir.operatorToken, 'utf8').trim()
-}
-
-/** Written beside and linked into place: of two gateways that start at once one wins, and both know the same token. */
-function makeToken(path: string, ids: Ids): void {
-  const beside = `${path}.${ids.uuid()}`
-  writeFileSync(beside, `${Buffer.from(ids.random(32)).toString('base64url')}\n`, { mode: 0o600, flag: 'wx' })
-  try {
-    linkSync(beside, path)
-  } catch (error) {
-    if (!existsSync(path)) throw error
-  } finally {
-    unlinkSync(beside)
-  }
 }
 
 /** Where the launcher of a cluster on this machine answers. */

@@ -10,22 +10,28 @@ import { openLog as openMarketLog } from '@penstock/adapters/sqlite/log.ts'
 import { openViews } from '@penstock/adapters/sqlite/views.ts'
 import { systemClock } from '@penstock/adapters/system/clock.ts'
 import { systemIds } from '@penstock/adapters/system/ids.ts'
+import type { EventStore } from '@penstock/ports/event-store.ts'
 import type { OpenBeside } from '@penstock/ports/beside.ts'
 import type { Records } from '@penstock/ports/records.ts'
 import type { Config } from '@penstock/runtime/config.ts'
+import { throughFaults } from '@penstock/runtime/backoff.ts'
 import type { Log } from '@penstock/runtime/log.ts'
 import type { Platform } from '@penstock/runtime/platform.ts'
 import type { DataDir } from './data-dir.ts'
+import { keepsStore } from './event-store-place.ts'
 
 export type Embedded = Platform & { readonly records: Records; readonly beside: OpenBeside; close(): Promise<void> }
 
-/** Everything in one process on SQLite: the log of facts and messages in one file, what can be made again in another. */
+/**
+ * Everything in one process on SQLite: the log of facts and messages in one file, what can be made again in another. Facts may
+ * be in a server instead, which is waited for.
+ */
 export async function embedded(dir: DataDir, config: Config, log: Log): Promise<Embedded> {
   const market = openMarketLog(dir.market)
+  const store = await storeOf(dir, config, market, log)
   const views = openViews(dir.views)
   const recordFile = openViews(dir.records, { durable: true })
   const bus = sqliteBus(market)
-  const store = sqliteEventStore(market)
   return {
     store,
     bus,
@@ -50,4 +56,18 @@ export async function embedded(dir: DataDir, config: Config, log: Log): Promise<
       await recordFile.close()
     },
   }
+}
+
+async function storeOf(dir: DataDir, config: Config, market: ReturnType<typeof openMarketLog>, log: Log): Promise<EventStore> {
+  const own = sqliteEventStore(market)
+  if (!keepsStore(dir, config, (await own.readAll('start', 1)).length > 0)) return own
+  await own.close()
+  // The client is loaded for those alone who ask a server.
+  const { openKurrent } = await import('./kurrent.ts')
+  return throughFaults(
+    systemClock,
+    new AbortController().signal,
+    () => openKurrent(config, log),
+    ({ message: reason }) => log.warn({ reason }, 'a server is waited for'),
+  )
 }

@@ -2,12 +2,15 @@ import { rpcChain, rpcNetwork } from '@penstock/adapters/bitcoind/chain.ts'
 import { type Rpc, rpcOf } from '@penstock/adapters/bitcoind/rpc.ts'
 import { freshestChain } from '@penstock/adapters/blocks/freshest.ts'
 import { lndChain } from '@penstock/adapters/lnd/chain.ts'
-import { connectLnd } from '@penstock/adapters/lnd/connection.ts'
+import { type Connection, connectLnd } from '@penstock/adapters/lnd/connection.ts'
+import { hasTorOf } from '@penstock/adapters/lnd/info.ts'
 import { lndLightning } from '@penstock/adapters/lnd/lightning.ts'
 import { fixedRate } from '@penstock/adapters/rates/fixed.ts'
 import { httpRate } from '@penstock/adapters/rates/http.ts'
+import { dnsResolver } from '@penstock/adapters/system/dns.ts'
 import { fileKeyring } from '@penstock/adapters/system/keyring.ts'
 import { Fault } from '@penstock/kernel/result.ts'
+import { hostGuard, type HostGuard } from '@penstock/outbound/host-guard.ts'
 import type { Clock } from '@penstock/ports/clock.ts'
 import type { Keyring } from '@penstock/ports/keyring.ts'
 import type { Lightning, NodeInfo } from '@penstock/ports/lightning.ts'
@@ -27,7 +30,8 @@ export const outsideOf = (process: string, dir: DataDir, config: Config, clock: 
 function onLnd(process: string, dir: DataDir, config: Config, clock: Clock): Outside {
   const { network } = config
   const connection = connectLnd(lndAccess(process, config), clock)
-  const lightning = lndLightning(connection)
+  const hostGuard = hostGuardOn(network, connection)
+  const lightning = lndLightning(connection, hostGuard)
   const bitcoind = bitcoindOf(config)
   const blocks = lndChain(connection)
   const chain = bitcoind ? freshestChain(rpcChain(ofNetwork(network, bitcoind), clock), blocks, clock) : blocks
@@ -36,6 +40,7 @@ function onLnd(process: string, dir: DataDir, config: Config, clock: Clock): Out
   return {
     network,
     lightning,
+    hostGuard,
     chain,
     // A price of our own making is for play money alone.
     rates:
@@ -54,6 +59,10 @@ function onLnd(process: string, dir: DataDir, config: Config, clock: Clock): Out
     close: () => following.close(),
   }
 }
+
+/** Nodes of regtest are on this machine or beside it; everywhere else a private address can only be a stranger's trap. */
+export const hostGuardOn = (network: NodeInfo['network'], connection: Connection): HostGuard | null =>
+  network === 'regtest' ? null : hostGuard({ resolve: dnsResolver(connection.clock), hasTor: hasTorOf(connection) })
 
 const askLnd =
   (lightning: Lightning): AskNetwork =>

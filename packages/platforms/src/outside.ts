@@ -3,6 +3,7 @@ import type { SimControl } from '@penstock/adapters/simnet/control.ts'
 import { remoteSimnet } from '@penstock/adapters/simnet/remote/client.ts'
 import { openSimnet } from '@penstock/adapters/simnet/simnet.ts'
 import { fileKeyring } from '@penstock/adapters/system/keyring.ts'
+import type { HostGuard } from '@penstock/outbound/host-guard.ts'
 import type { Chain } from '@penstock/ports/chain.ts'
 import type { Clock } from '@penstock/ports/clock.ts'
 import type { Keyring } from '@penstock/ports/keyring.ts'
@@ -30,6 +31,8 @@ export type SimulatedNetwork = {
 export type Outside = {
   readonly network: NodeInfo['network']
   readonly lightning: Lightning
+  /** Which hosts a stranger may name for a connection of our node; null where any, as on networks for tests. */
+  readonly hostGuard: HostGuard | null
   readonly chain: Chain
   readonly rates: readonly RateSource[]
   readonly keyring: Keyring
@@ -58,6 +61,8 @@ export function simulated(dir: DataDir, config: Config, clock: Clock): Outside {
   return {
     network: 'regtest',
     lightning: network.lightning(MARKET),
+    // Its names are known on it alone, and lead to no machine.
+    hostGuard: null,
     chain,
     rates: [fixedRate(BigInt(config.simCentsPerBtc), clock)],
     // Opened by those alone who ask for it: who cannot take money needs no keys.

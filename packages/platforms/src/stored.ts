@@ -1,16 +1,19 @@
 import { existsSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { unlessDamaged } from '@penstock/adapters/sqlite/damage.ts'
 import { sqliteEventStore } from '@penstock/adapters/sqlite/event-store.ts'
-import { openLog } from '@penstock/adapters/sqlite/log.ts'
+import { hasEvents } from '@penstock/adapters/sqlite/event-tables.ts'
+import { type MarketLog, openLog } from '@penstock/adapters/sqlite/log.ts'
 import { tableFaults } from '@penstock/adapters/sqlite/table-faults.ts'
 import type { TableFault } from '@penstock/adapters/shared/table-fault.ts'
 import type { EventStore } from '@penstock/ports/event-store.ts'
 import { readConfig } from '@penstock/runtime/config.ts'
+import { serverOf } from './event-store-place.ts'
 
 /** A store that is read beside its owner. `faults`: what its tables say of the events that is not so. */
 export type Stored = EventStore & { readonly file: string; faults(): Promise<readonly TableFault[]> }
 
-/** The same on a server, which has no files beside it. `place`: its file or its url. */
+/** The same on a server. `place`: its file or its url; `file`: the market.db beside which its log heads are, where there is one. */
 export type StoredAnywhere = EventStore & {
   readonly place: string
   readonly file?: string
@@ -19,13 +22,23 @@ export type StoredAnywhere = EventStore & {
 
 /**
  * Opens facts for reading, beside a running market or without one.
- * @param place as in `openStored`, or the url of a cluster's event store; passwords come from the files that the settings name
+ * @param place a data folder, its market.db, or the url of a cluster's event store; passwords come from the files that the settings name
  */
 export async function openAnywhere(place: string): Promise<StoredAnywhere> {
   if (!/^\w+(\+\w+)?:\/\//.test(place)) {
+    const server = serverOf(place)
+    // What the market itself was told may have a password that the folder does not keep.
+    if (server !== undefined) {
+      const told = process.env['PENSTOCK_EVENT_STORE']
+      return { ...(await openServer(told === undefined || told === '' ? server : told)), file: marketIn(place) }
+    }
     const store = openStored(place)
     return { ...store, place: resolve(store.file) }
   }
+  return openServer(place)
+}
+
+async function openServer(place: string): Promise<StoredAnywhere> {
   // Their clients are loaded for those alone who ask a server.
   const { serverFaults, serverStore } = await import('./cluster.ts')
   const config = readConfig({ ...process.env, PENSTOCK_EVENT_STORE: place })
@@ -39,9 +52,11 @@ export async function openAnywhere(place: string): Promise<StoredAnywhere> {
  * @throws Error with a sentence where there is no such file
  */
 export function openStored(path: string): Stored {
-  const file = existsSync(path) && statSync(path).isDirectory() ? join(path, 'market.db') : path
+  const server = serverOf(path)
+  if (server !== undefined) throw new Error(`The facts of ${path} are in the event store at ${server}; name that one.`)
+  const file = marketIn(path)
   if (!existsSync(file)) throw new Error(`There is no store at ${path}; name a data folder or its market.db.`)
-  const log = openLog(file, { readOnly: true })
+  const log = opened(file)
   const store = sqliteEventStore(log)
   return {
     ...store,
@@ -53,3 +68,13 @@ export function openStored(path: string): Stored {
     },
   }
 }
+
+/** @throws Error with a sentence where the file is none of a market */
+function opened(file: string): MarketLog {
+  const log = unlessDamaged(() => openLog(file, { readOnly: true }))
+  if (hasEvents(log.db)) return log
+  void log.close()
+  throw new Error(`${file} is no store of a market: it has no table of events.`)
+}
+
+const marketIn = (path: string): string => (existsSync(path) && statSync(path).isDirectory() ? join(path, 'market.db') : path)

@@ -9,6 +9,7 @@ import {
   isDivergence,
   ownerOf,
   unfolded,
+  unhashed,
 } from './audit-fold.ts'
 import { ledgerCheck } from './audit-ledger.ts'
 import { isAbout, namedBy, OWN } from './audit-order.ts'
@@ -166,5 +167,5 @@ function checkStream(aggregates: Aggregates, exported: ExportedStream): { readon
     if (step.meta.state !== undefined) states += 1
     folded = step
   }
-  return { states }
+  return folded?.open === undefined ? { states } : { states, wrong: unhashed(exported.stream, folded) }
 }

@@ -1,10 +1,9 @@
 import type { StoredEvent } from '@penstock/ports/event-store.ts'
-import type { Divergence } from './audit-fold.ts'
-import { type Head, type HeadLog, isSigned, NO_HEAD, readHead, segment, type Unproven, unprovenBy } from './audit-heads.ts'
-import { metaOf } from './event-codec.ts'
-
-/** What stands for the whole log where no stream can be named. */
-const WHOLE_LOG = 'log'
+import { type Divergence, type Findings, WHOLE_LOG } from './audit-fold.ts'
+import { type Gap, gapReader, recordedAt } from './audit-gap.ts'
+import { type Head, isSigned, NO_HEAD, type ReadHeads, readHead, segment, type Unproven, unprovenBy } from './audit-heads.ts'
+import { sameMarket } from './audit-market.ts'
+import { notesOf } from './audit-notes.ts'
 
 export type HeadsReport = {
   /** How many heads were compared, and when the first and the last of them were written (milliseconds since 1970). */
@@ -20,34 +19,38 @@ export type HeadsReport = {
    * on that a head covers. Heads are written within seconds: more, and some are gone or none were kept.
    */
   readonly late_ms: number
+  /** Parts of the log that stood uncovered for longer than a kill explains. */
+  readonly gaps: readonly Gap[]
+  /** The first stream with a random id in the store, and in the heads: they name the market. */
+  readonly store_begins_with: string | null
+  readonly heads_begin_with: string | null
   /** Null where heads, or a note of the log's very end, prove that nothing was cut off it. */
   readonly unproven: Unproven | null
   /** The log's end and its hash. Kept elsewhere, and given to a later audit, it proves everything up to here. */
   readonly note: string
 }
 
-/** What was found so far. */
-export type Findings = { readonly found: (divergence: Divergence) => void; readonly isBroken: (stream: string) => boolean }
-
 /** Compares the log, event by event in order, with the heads that were written while it grew, and with an auditor's own note. */
-export async function comparison(log: Pick<HeadLog, 'key' | 'lines'>, note: string | undefined, findings: Findings) {
-  const noted = note === undefined ? undefined : parseNote(note)
+export async function comparison(log: ReadHeads, note: string | undefined, findings: Findings) {
+  const notes = await notesOf(log, note, findings)
   const heads = headReader(log, findings)
+  const gaps = gapReader()
+  const market = sameMarket((divergence) => findings.found(divergence))
+  const tail = lateness()
   let open = segment(NO_HEAD)
-  let since = NO_HEAD.position
+  let since: Pick<Head, 'position' | 'events'> = NO_HEAD
   let head = await heads.next()
   let due = positionOf(head)
-  /** When what comes after the last head was recorded. */
-  const tail = { fromMs: Infinity, toMs: -Infinity }
-  /** The last event that was read, and when the newest of those was recorded that a head ends with. */
-  let [newest, coveredAt]: [StoredEvent | undefined, number] = [undefined, -Infinity]
-  let isNoteMet = noted === undefined || noted.position === NO_HEAD.position
 
   const close = async (reached: Head): Promise<void> => {
-    judge(reached, since, open, findings)
-    // When a head was written says nothing of what it ends with, and nothing that it ends with was recorded later.
-    coveredAt = Math.max(coveredAt, Math.min((newest && recordedAt(newest)) ?? -Infinity, reached.at))
-    since = reached.position
+    market.addHead(reached)
+    judge(reached, since.position, open, {
+      found: (one) => market.found(one),
+      isBroken: (stream) => findings.isBroken(stream) || market.isWaiting(stream),
+    })
+    gaps.add(reached, since)
+    tail.cover(reached.at)
+    since = reached
     open = segment(reached)
     head = await heads.next()
     due = positionOf(head)
@@ -61,14 +64,9 @@ export async function comparison(log: Pick<HeadLog, 'key' | 'lines'>, note: stri
     },
     add(event: StoredEvent): void {
       open.add(event)
-      newest = event
-      // Whatever order they stand in: the last of them may be dated back by whoever took heads away.
-      if (!head && heads.read().heads > 0) {
-        const at = recordedAt(event)
-        tail.fromMs = Math.min(tail.fromMs, at ?? Infinity)
-        tail.toMs = Math.max(tail.toMs, at ?? -Infinity)
-      }
-      if (noted !== undefined && `${event.position}` === noted.position) isNoteMet = open.reached().hash === noted.hash
+      market.addStored(event.stream)
+      tail.add(event, !head && heads.read().heads > 0)
+      notes.meet(`${event.position}`, open)
     },
     /**
      * Closes the heads of all that was added. @returns whether there is a head of still more that was not there when this
@@ -80,61 +78,117 @@ export async function comparison(log: Pick<HeadLog, 'key' | 'lines'>, note: stri
       while (head && due !== undefined && position !== NO_HEAD.position && BigInt(position) >= due) await close(head)
       return head !== undefined && head !== before
     },
-    async end(): Promise<HeadsReport> {
-      while (head) await close(head)
-      const { position, hash, events } = open.reached()
-      const what = `the log up to position ${noted?.position} is not the one of the given note`
-      if (!isNoteMet) findings.found({ stream: WHOLE_LOG, revision: events, what })
-      const read = heads.read()
-      const lateMs = Math.max(0, tail.toMs - Math.max(tail.fromMs, coveredAt))
-      // That of an empty log fits whatever was emptied.
-      const isNotedToTheEnd = isNoteMet && noted?.position === position && position !== NO_HEAD.position
-      return {
-        ...read,
-        events_after: open.size(),
-        late_ms: lateMs,
-        unproven: isNotedToTheEnd ? null : unprovenBy({ ...read, lateMs }),
-        note: `${position}:${hash}`,
+    /** @param isWhole whether the log could be read to its end */
+    async end(isWhole: boolean): Promise<HeadsReport> {
+      const uncovered = open
+      if (isWhole) {
+        while (head) await close(head)
+        market.end()
+        const { events } = uncovered.reached()
+        if (market.isOther()) findings.foundFirst(ofLog(events, otherMarket(market.names())))
+        else notes.judge(tail.position(), since.position, events)
       }
+      const found = { ...heads.read(), lateMs: tail.lateMs(), gaps: gaps.all(), names: market.names() }
+      return reportOf(uncovered, found, notes)
     },
   }
 }
 
-function recordedAt(event: StoredEvent): number | undefined {
-  try {
-    const { at } = metaOf(event)
-    return Number.isFinite(at) ? at : undefined
-  } catch {
-    return undefined // that it cannot be read, or is no time, is found where it is folded
+type Found = {
+  readonly heads: number
+  readonly first_at: number | null
+  readonly last_at: number | null
+  readonly signed: boolean
+  readonly lateMs: number
+  readonly gaps: readonly Gap[]
+  readonly names: Pick<HeadsReport, 'store_begins_with' | 'heads_begin_with'>
+}
+
+function reportOf(
+  uncovered: ReturnType<typeof segment>,
+  { lateMs, gaps, names, ...read }: Found,
+  notes: Awaited<ReturnType<typeof notesOf>>,
+): HeadsReport {
+  const { position, hash } = uncovered.reached()
+  const eventsAfter = uncovered.size()
+  const hasGap = gaps.some((gap) => !notes.isGivenFrom(gap.position))
+  return {
+    ...read,
+    events_after: eventsAfter,
+    late_ms: lateMs,
+    gaps,
+    ...names,
+    unproven: notes.isGivenOf(position) ? null : unprovenBy({ ...read, lateMs, eventsAfter, hasGap }),
+    note: `${position}:${hash}`,
+  }
+}
+
+const ofLog = (revision: number, what: string): Divergence => ({ stream: WHOLE_LOG, revision, what })
+
+const otherMarket = (names: Pick<HeadsReport, 'store_begins_with' | 'heads_begin_with'>): string =>
+  `this store belongs to another market: it begins with ${names.store_begins_with}, and its heads with ${names.heads_begin_with}`
+
+/** When what comes after the last head was recorded. */
+function lateness() {
+  let [fromMs, toMs] = [Infinity, -Infinity]
+  /** The last event that was read, and when the newest of those was recorded that a head ends with. */
+  let [newest, coveredAt]: [StoredEvent | undefined, number] = [undefined, -Infinity]
+  return {
+    /** The position of the last event. */
+    position: (): string => (newest ? `${newest.position}` : NO_HEAD.position),
+    /** When a head was written says nothing of what it ends with, and nothing that it ends with was recorded later. */
+    cover(writtenAt: number): void {
+      coveredAt = Math.max(coveredAt, Math.min((newest && recordedAt(newest)) ?? -Infinity, writtenAt))
+    },
+    add(event: StoredEvent, isUncovered: boolean): void {
+      newest = event
+      if (!isUncovered) return
+      // Whatever order they stand in: the last of them may be dated back by whoever took heads away.
+      const at = recordedAt(event)
+      fromMs = Math.min(fromMs, at ?? Infinity)
+      toMs = Math.max(toMs, at ?? -Infinity)
+    },
+    lateMs: (): number => Math.max(0, toMs - Math.max(fromMs, coveredAt)),
   }
 }
 
 const positionOf = (head: Head | undefined): bigint | undefined => (head ? BigInt(head.position) : undefined)
 
 /** The heads one after the other, each with its signature checked. */
-function headReader({ key, lines }: Pick<HeadLog, 'key' | 'lines'>, { found }: Findings) {
+function headReader({ key, lines }: ReadHeads, { found }: Findings) {
   const upcoming = lines()[Symbol.asyncIterator]()
   let [count, events] = [0, 0]
   let firstAt: number | null = null
   let lastAt: number | null = null
   const wrong = (what: string): void => found({ stream: WHOLE_LOG, revision: events, what })
+  /** Heads in a row that are not signed, told as one. */
+  const unsigned: string[] = []
+  const tellUnsigned = (): void => {
+    const [first, ...more] = unsigned.splice(0)
+    if (first === undefined) return
+    if (more.length === 0) return wrong(`the log head at position ${first} is not signed by the audit key`)
+    wrong(`${more.length + 1} log heads from position ${first} to ${more.at(-1)} are not signed by the audit key`)
+  }
 
   async function next(): Promise<Head | undefined> {
     const line = await upcoming.next()
     if (line.done === true) {
+      tellUnsigned()
       if (key && count === 0) wrong('the log heads are gone: their key is there, and they are not')
       return undefined
     }
     count += 1
     const head = readHead(line.value)
     if (!head) {
+      tellUnsigned()
       wrong(`line ${count} of the log heads cannot be read`)
       return undefined
     }
     firstAt ??= head.at
     lastAt = head.at
+    if (key && !isSigned(key, line.value)) unsigned.push(head.position)
+    else tellUnsigned()
     events = head.events
-    if (key && !isSigned(key, line.value)) wrong(`the log head at position ${head.position} is not signed by the audit key`)
     // The head that says since when heads are kept is about no event.
     return head.position === NO_HEAD.position ? next() : head
   }
@@ -142,7 +196,12 @@ function headReader({ key, lines }: Pick<HeadLog, 'key' | 'lines'>, { found }: F
 }
 
 /** A head against the part of the log that it is about. */
-function judge(head: Head, from: string, open: ReturnType<typeof segment>, { found, isBroken }: Findings): void {
+function judge(
+  head: Head,
+  from: string,
+  open: ReturnType<typeof segment>,
+  { found, isBroken }: Omit<Findings, 'foundFirst'>,
+): void {
   const reached = open.reached()
   const start = reached.events - open.size()
   if (head.from !== from)
@@ -168,11 +227,4 @@ function judge(head: Head, from: string, open: ReturnType<typeof segment>, { fou
       start,
       `the log from position ${head.from} to ${head.position} has another order, or other positions, than at ${since}`,
     )
-}
-
-function parseNote(note: string): { readonly position: string; readonly hash: string } {
-  const [, position, hash] = /^(\d+|start):([0-9a-f]{64})$/.exec(note) ?? []
-  if (position === undefined || hash === undefined)
-    throw new Error(`"${note}" is no note of an audit: it looks like <position>:<64 hex digits>.`)
-  return { position, hash }
 }

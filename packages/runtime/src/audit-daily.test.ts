@@ -6,8 +6,10 @@ import { auditDaily, type Audited, keptAudit } from './audit-daily.ts'
 import { openLog } from './log.ts'
 import { registry } from './metrics.ts'
 
-const HEADS = { heads: 1, first_at: 0, last_at: 0, signed: true, events_after: 0, late_ms: 0, unproven: null, note: '' }
-const BARE = { streams: 1, events: 2, divergences: 0, ledger_balanced: true, first: null }
+const MARKET = { store_begins_with: 'order-a', heads_begin_with: 'order-a' }
+const COUNTS = { heads: 1, first_at: 0, last_at: 0, signed: true, events_after: 0, late_ms: 0 }
+const HEADS = { ...COUNTS, gaps: [], ...MARKET, unproven: null, note: '' }
+const BARE = { streams: 1, events: 2, divergences: 0, ledger_balanced: true, first: null, findings: [] }
 const WHOLE = { ...BARE, log: HEADS }
 
 /** A market whose clock moves when somebody sleeps, and that ends at an hour. */
@@ -18,6 +20,7 @@ function world(endsAtHours: number) {
   let now = 0
   const clock = {
     now: () => now,
+    monotonicMs: () => now,
     async sleep(ms: number) {
       now += ms
       if (now >= endsAtHours * HOUR_MS) over.abort()
@@ -97,4 +100,17 @@ test.each([
   )
   assert.equal(await shown('penstock_audit_divergences'), 1)
   assert.deepEqual(said, [{ divergences: 1, ledger_balanced: true, first: null, heads }])
+})
+
+test('a gap is kept and shown by itself, and counts as no divergence of every day', async () => {
+  const { run, kept, found, said } = world(2)
+  const gaps = [{ from: '5', position: '9', events: 4, at: 7_200_000 }]
+  found.report = { ...BARE, log: { ...HEADS, gaps, unproven: 'gap' } }
+  await run(24)
+  assert.deepEqual(
+    kept.map(({ divergences, gapAt }) => [divergences, gapAt]),
+    [[0, 7_200_000]],
+  )
+  assert.equal(await shown('penstock_audit_gap_timestamp_seconds'), 7200)
+  assert.deepEqual(said, [])
 })

@@ -1,12 +1,18 @@
 import { HOUR_MS } from '@penstock/kernel/time.ts'
 import type { Clock } from '@penstock/ports/clock.ts'
 import type { AuditReport } from './audit.ts'
+import { showGap } from './audit-gap.ts'
 import { lookedUp } from './gauges.ts'
 import type { Log } from './log.ts'
 import { type Service, service } from './service.ts'
 
-/** What stays of an audit when its process has ended. */
-export type Audited = { readonly at: number; readonly divergences: number; readonly ledgerBalanced: boolean }
+/** What stays of an audit when its process has ended. `gapAt`: when the log's last gap was noted, where it has one. */
+export type Audited = {
+  readonly at: number
+  readonly divergences: number
+  readonly ledgerBalanced: boolean
+  readonly gapAt?: number
+}
 
 export type LastAudit = {
   /** Undefined where none was made yet. */
@@ -25,6 +31,7 @@ function show(audited: Audited): void {
   divergences.set(audited.divergences)
   balanced.set(audited.ledgerBalanced ? 1 : 0)
   verifiedAt.set(audited.at / 1000)
+  if (audited.gapAt !== undefined) showGap(audited.gapAt)
 }
 
 /** Audits, and keeps what was found: one home of the gauges, however many doors the market has. */
@@ -32,14 +39,24 @@ export const keptAudit =
   (verify: Verify, last: LastAudit, clock: Clock): Verify =>
   async (note) => {
     const report = await verify(note)
-    const audited = { at: clock.now(), divergences: divergencesOf(report), ledgerBalanced: report.ledger_balanced }
+    const gapAt = report.log?.gaps.at(-1)?.at
+    const audited = {
+      at: clock.now(),
+      divergences: divergencesOf(report),
+      ledgerBalanced: report.ledger_balanced,
+      ...(gapAt !== undefined && { gapAt }),
+    }
     await last.write(audited)
     show(audited)
     return report
   }
 
-/** A log whose end nothing proves is one: its heads were taken away, or the job that writes them stands still. */
-const divergencesOf = ({ divergences: found, log }: AuditReport): number => Math.max(found, log?.unproven === null ? 0 : 1)
+/**
+ * A log whose end nothing proves is one: its heads were taken away, or the job that writes them stands still. A gap stays
+ * for good and has a metric of its own.
+ */
+const divergencesOf = ({ divergences: found, log }: AuditReport): number =>
+  Math.max(found, log?.unproven === null || log?.unproven === 'gap' ? 0 : 1)
 
 /** A start has better things to do, and a process that starts again and again must not audit each time. */
 const FIRST_AFTER_MS = 600_000

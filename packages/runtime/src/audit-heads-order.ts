@@ -1,10 +1,11 @@
 import type { EventStore } from '@penstock/ports/event-store.ts'
-import type { CheckReport } from './audit-check.ts'
+import { checkExport, type CheckReport } from './audit-check.ts'
 import { exportOrder, type OrderExport } from './audit-export.ts'
 import type { Divergence } from './audit-fold.ts'
-import { type Head, type HeadLog, isSigned, NO_HEAD, readHead, unprovenBy } from './audit-heads.ts'
+import { type Head, type HeadLog, isSigned, NO_HEAD, type ReadHeads, readHead, unprovenBy } from './audit-heads.ts'
 import { OWN } from './audit-order.ts'
 import { metaOf } from './event-codec.ts'
+import type { Service } from './service.ts'
 
 /**
  * Compares an exported order with log heads, kept elsewhere or beside the store: a file that only agrees with itself can
@@ -14,7 +15,7 @@ import { metaOf } from './event-codec.ts'
  */
 export async function compareExport(
   file: OrderExport,
-  { key, lines }: Pick<HeadLog, 'key' | 'lines'>,
+  { key, lines }: ReadHeads,
 ): Promise<{ readonly log: NonNullable<CheckReport['log']>; readonly divergences: readonly Divergence[] }> {
   const compared = comparedWith(file)
   const faults: Divergence[] = []
@@ -36,7 +37,7 @@ export async function compareExport(
   }
   const signed = key !== undefined && heads > 0
   return {
-    log: { heads, signed, unproven: unprovenBy({ heads, signed, lateMs: 0 }), ...compared.sum() },
+    log: { heads, signed, unproven: unprovenBy({ heads, signed }), ...compared.sum() },
     divergences: [...faults, ...compared.end()],
   }
 }
@@ -92,22 +93,33 @@ function comparedWith(file: OrderExport) {
 }
 
 /**
- * Exports an order from a store that is, for this order, what its own heads say.
+ * Exports an order from a store that is, for this order, what its own hashes and heads say. The file is checked as its
+ * reader will check it.
  * @returns undefined where there is no such order
  * @throws Error where it is not
  */
 export async function exportProven(
   store: Pick<EventStore, 'read'>,
+  services: readonly Service<never>[],
   orderId: string,
   at: number,
-  heads: Omit<HeadLog, 'append'> | undefined,
+  heads: NewestHeads | undefined,
 ): Promise<OrderExport | undefined> {
   // The head first: what it is about is then in the store, whatever is appended meanwhile.
   const file = await exportOrder(store, orderId, at, await heads?.last())
+  if (!file) return undefined
+  const { divergences, ledger_balanced: isBalanced } = checkExport(JSON.stringify(file), services)
+  const [wrong] = divergences
+  if (wrong)
+    throw new Error(`the order is not what its hashes say: ${wrong.stream} revision ${wrong.revision}: ${wrong.what}; ${VERIFY}`)
+  if (!isBalanced) throw new Error(`the ledger of the order does not balance; ${VERIFY}`)
   // Where heads are yet to begin, as after a restore, there is nothing to compare with; the file says so.
-  if (!file?.head || !heads) return file
+  if (!file.head || !heads) return file
   const [first] = (await compareExport(file, heads)).divergences
-  if (first)
-    throw new Error(`the store is not what its log heads say: ${first.stream}: ${first.what}; run "penstock audit verify"`)
+  if (first) throw new Error(`the store is not what its log heads say: ${first.stream}: ${first.what}; ${VERIFY}`)
   return file
 }
+
+type NewestHeads = ReadHeads & Pick<HeadLog, 'last'>
+
+const VERIFY = 'run "penstock audit verify"'

@@ -18,6 +18,8 @@ const shape = z.strictObject({
   streams: z.array(z.tuple([z.string(), z.int(), z.int(), z.string()])),
   /** Of the head before and every event since, in order. */
   hash: z.string(),
+  /** What it covers stood uncovered for longer than a kill explains, and nothing proves what it was meanwhile. */
+  gap: z.literal(true).optional(),
   /** Under the audit key, of everything before it. */
   mac: z.string(),
 })
@@ -31,19 +33,40 @@ export type HeadLog = {
   lines(): AsyncIterable<string>
   last(): Promise<string | undefined>
   append(line: string): Promise<void>
+  /** The line of the log's end (`sealEnd`) that was written last. */
+  end(): Promise<string | undefined>
+  writeEnd(line: string): Promise<void>
 }
+/** What an audit compares with. */
+export type ReadHeads = Pick<HeadLog, 'key' | 'lines'> & Partial<Pick<HeadLog, 'end'>>
 
-/** Why heads do not prove that nothing was cut off: there are none, no key tells who wrote them, or they end long before the log. */
-export type Unproven = 'no heads' | 'no key' | 'late'
+/**
+ * Why heads do not prove that nothing was cut off or rewritten: there are none, no key tells who wrote them, they end long
+ * or many events before the log, or a part of the log had none for too long.
+ */
+export type Unproven = 'no heads' | 'no key' | 'late' | 'uncovered' | 'gap'
 
 /** Heads are written within seconds. A job of the market that stands still for so long is a fault as well. */
 const LATE_MS = 600_000
+/** Whoever rewrites the log can date its events as he likes, and cannot make them fewer. */
+const MOST_UNCOVERED = 5000
 
-/** Whoever can write the store can take heads away, and write others without a signature. @param read `lateMs`: of what comes after the last */
-export function unprovenBy(read: { readonly heads: number; readonly signed: boolean; readonly lateMs: number }): Unproven | null {
-  if (read.heads === 0) return 'no heads'
-  if (!read.signed) return 'no key'
-  return read.lateMs > LATE_MS ? 'late' : null
+type Compared = {
+  readonly heads: number
+  readonly signed: boolean
+  /** Of what comes after the last head. */
+  readonly lateMs?: number
+  readonly eventsAfter?: number
+  readonly hasGap?: boolean
+}
+
+/** Whoever can write the store can take heads away, and write others without a signature. */
+export function unprovenBy({ heads, signed, lateMs = 0, eventsAfter = 0, hasGap = false }: Compared): Unproven | null {
+  if (heads === 0) return 'no heads'
+  if (!signed) return 'no key'
+  if (lateMs > LATE_MS) return 'late'
+  if (eventsAfter > MOST_UNCOVERED) return 'uncovered'
+  return hasGap ? 'gap' : null
 }
 
 /** The log before its first event. */
@@ -81,18 +104,50 @@ export function segment(previous: Pick<Head, 'position' | 'events' | 'hash'>) {
     streams: streams as ReadonlyMap<string, Readonly<Reach>>,
     reached: () => ({ position, events, hash: rolling }),
     /** @returns the head's line, signed */
-    seal(key: Uint8Array, at: number): string {
+    seal(key: Uint8Array, at: number, isGap = false): string {
       const names = [...streams].map(([name, { first, last, chain }]) => [name, first, last, chain])
-      const open = JSON.stringify({ from: previous.position, position, events, at, streams: names, hash: rolling }).slice(0, -1)
-      return `${open},"mac":"${mac(key, open)}"}`
+      const head = { from: previous.position, position, events, at, streams: names, hash: rolling, ...(isGap && { gap: true }) }
+      return withMac(key, head)
     },
   }
+}
+
+function withMac(key: Uint8Array, what: object): string {
+  const open = JSON.stringify(what).slice(0, -1)
+  return `${open},"mac":"${mac(key, open)}"}`
 }
 
 const mac = (key: Uint8Array, open: string): string => createHmac('sha256', key).update(open).digest('hex')
 const MAC_LENGTH = `,"mac":"${'0'.repeat(64)}"}`.length
 
 export const NO_HEAD = { position: 'start', events: 0, hash: LOG_START }
+
+const endShape = z.strictObject({
+  position: place,
+  events: z.int().nonnegative(),
+  hash: z.string(),
+  at: z.int(),
+  /** The market was stopped, and nothing was appended afterwards. */
+  closed: z.boolean(),
+  mac: z.string(),
+})
+
+/**
+ * The log's end as the market saw it last. It is written again and again, also while nothing comes, so that a start can
+ * tell a quiet market from one whose heads are gone.
+ */
+export type LogEnd = Omit<z.output<typeof endShape>, 'mac'>
+
+export const sealEnd = (key: Uint8Array, end: LogEnd): string => withMac(key, end)
+
+/** @returns undefined where the line is none of a log's end */
+export function readEnd(line: string): LogEnd | undefined {
+  try {
+    return endShape.parse(JSON.parse(line))
+  } catch {
+    return undefined
+  }
+}
 
 /** @throws Error where the line is none of a head */
 export const parseHead = (line: string): Head => shape.parse(JSON.parse(line))

@@ -9,9 +9,12 @@ import { keepHeads } from './audit-keep.ts'
 /** Heads in memory. */
 function memoryHeads(key: Uint8Array = randomBytes(32)): HeadLog & { readonly kept: string[] } {
   const kept: string[] = []
+  let end: string | undefined
   return {
     key,
     kept,
+    end: async () => end,
+    writeEnd: async (line) => void (end = line),
     last: async () => kept.at(-1),
     append: async (line) => void kept.push(line),
     async *lines() {

@@ -48,6 +48,7 @@ test('an honest store has no divergence', async () => {
     divergences: 0,
     ledger_balanced: true,
     first: null,
+    findings: [],
   })
 })
 
@@ -108,6 +109,7 @@ test('a stream that goes on after thousands of others is folded again, and one t
     divergences: 0,
     ledger_balanced: true,
     first: null,
+    findings: [],
   })
   const twice = at([first, second, ...others, first])
   assert.deepEqual((await audit(readOnly(twice), audited)).first, {

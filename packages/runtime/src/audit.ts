@@ -1,28 +1,44 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { Bug } from '@penstock/kernel/result.ts'
 import type { EventStore, StoredEvent } from '@penstock/ports/event-store.ts'
-import { comparison, type Findings, type HeadsReport } from './audit-compare.ts'
-import { aggregatesOf, checkedStep, type Divergence, type Folded, folds, isDivergence, ownerOf } from './audit-fold.ts'
-import type { HeadLog } from './audit-heads.ts'
+import { comparison, type HeadsReport } from './audit-compare.ts'
+import {
+  aggregatesOf,
+  checkedStep,
+  type Divergence,
+  type Findings,
+  type Folded,
+  folds,
+  isDivergence,
+  ownerOf,
+  unhashed,
+  WHOLE_LOG,
+} from './audit-fold.ts'
+import type { ReadHeads } from './audit-heads.ts'
 import { ledgerCheck } from './audit-ledger.ts'
 import type { Aggregate, Service } from './service.ts'
 
-/** What an audit found. `first`: where the first stream stops being what its own hashes say, or what the log heads know. */
+/**
+ * What an audit found. `findings`: of each stream the first place where it is not what its own hashes say, or what the log
+ * heads know, and all that is wrong with the log as a whole. `divergences` counts them, and `first` is the first of them.
+ */
 export type AuditReport = {
   readonly streams: number
   readonly events: number
   readonly divergences: number
   readonly ledger_balanced: boolean
   readonly first: Divergence | null
+  readonly findings: readonly Divergence[]
   /** Only where the audit was given heads or a note to compare with. */
   readonly log?: HeadsReport
 }
 
 export type AuditOptions = {
-  readonly heads?: Pick<HeadLog, 'key' | 'lines'>
+  readonly heads?: ReadHeads
   /** What an earlier audit called its note, kept outside of this machine. */
   readonly note?: string
   /** What the store itself finds wrong with its tables. */
-  readonly storeFault?: Divergence
+  readonly storeFaults?: readonly Divergence[]
 }
 
 const PAGE = 500
@@ -40,16 +56,22 @@ export async function audit(
   options: AuditOptions = {},
 ): Promise<AuditReport> {
   const findings = collected()
-  if (options.storeFault) findings.found(options.storeFault)
-  const { heads, note } = options
+  const { heads, note, storeFaults = [] } = options
+  for (const fault of storeFaults) findings.found(fault)
   const log = heads || note !== undefined ? await comparison(heads ?? NO_HEADS, note, findings) : undefined
   const streams = streamCheck(store, services, findings)
   const ledger = ledgerCheck()
   let events = 0
   let after: bigint | 'start' = 'start'
   let short = 0
+  let isReadable = true
   for (;;) {
-    const page: readonly StoredEvent[] = await store.readAll(after, PAGE)
+    const page: readonly StoredEvent[] | string = await pageAfter(store, after)
+    if (typeof page === 'string') {
+      findings.found({ stream: WHOLE_LOG, revision: events, what: page })
+      isReadable = false
+      break
+    }
     for (const event of page) {
       ledger.add(event)
       const looking = streams.check(event)
@@ -65,35 +87,54 @@ export async function audit(
     // A running market goes on meanwhile.
     await nextTurn()
   }
-  const report = {
+  if (isReadable) streams.end()
+  const compared = await log?.end(isReadable)
+  return {
     streams: streams.count(),
     events,
-    ...findings.sum(),
+    divergences: findings.all().length,
     ledger_balanced: ledger.balanced(),
-    first: findings.first(),
+    first: findings.all()[0] ?? null,
+    findings: findings.all(),
+    ...(compared && { log: compared }),
   }
-  return log ? { ...report, log: await log.end(), ...findings.sum(), first: findings.first() } : report
 }
 
-const NO_HEADS: Pick<HeadLog, 'key' | 'lines'> = {
+/** @returns why there is none, where the store says that its data are not as they should be */
+async function pageAfter(store: Pick<EventStore, 'readAll'>, after: bigint | 'start'): Promise<readonly StoredEvent[] | string> {
+  try {
+    return await store.readAll(after, PAGE)
+  } catch (error) {
+    if (!(error instanceof Bug)) throw error
+    return `the store cannot be read ${after === 'start' ? 'from its beginning' : `after position ${after}`}: ${error.message}`
+  }
+}
+
+const NO_HEADS: ReadHeads = {
   key: undefined,
   async *lines() {
     // Only a note is compared with.
   },
 }
 
-/** One divergence for each stream: what follows the first one proves nothing more. */
+/** Of each stream the first divergence: what follows it proves nothing more. */
 function collected() {
   const broken = new Set<string>()
-  let first: Divergence | null = null
+  const all: Divergence[] = []
+  const isNew = ({ stream }: Divergence): boolean => stream === WHOLE_LOG || !broken.has(stream)
   return {
     found(divergence: Divergence): void {
-      first ??= divergence
+      if (!isNew(divergence)) return
       broken.add(divergence.stream)
+      all.push(divergence)
+    },
+    /** For what explains all the others. */
+    foundFirst(divergence: Divergence): void {
+      broken.add(divergence.stream)
+      all.unshift(divergence)
     },
     isBroken: (stream: string): boolean => broken.has(stream),
-    first: (): Divergence | null => first,
-    sum: () => ({ divergences: broken.size }),
+    all: (): readonly Divergence[] => all,
   }
 }
 
@@ -101,15 +142,24 @@ function streamCheck(store: Pick<EventStore, 'read'>, services: readonly Service
   const aggregates = aggregatesOf(services)
   const known = folds(store)
   let count = 0
+  /** Streams that end, as far as they were read, in the middle of an append. */
+  const open = new Map<string, number>()
   const note = ({ stream }: StoredEvent, step: Folded | Divergence): void => {
-    if (!isDivergence(step)) return known.keep(stream, step)
-    known.drop(stream)
-    found(step)
+    if (isDivergence(step)) {
+      known.drop(stream)
+      open.delete(stream)
+      return found(step)
+    }
+    known.keep(stream, step)
+    if (step.open !== undefined) open.set(stream, step.revision)
+    else if (open.size > 0) open.delete(stream)
   }
   const judge = (aggregate: Aggregate<never>, before: Folded | Divergence, event: StoredEvent): void =>
     note(event, isDivergence(before) ? before : checkedStep(aggregate, before, event))
   return {
     count: (): number => count,
+    /** An append is stored as a whole: none is left in its middle. */
+    end: (): void => open.forEach((revision, stream) => found(unhashed(stream, { revision }))),
     /** @returns something to wait for where the stream has to be read first, which is seldom */
     check(event: StoredEvent): Promise<void> | void {
       if (isBroken(event.stream)) return

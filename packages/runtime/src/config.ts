@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { postgresVariables } from './config-postgres.ts'
 import { lightningVariables } from './config-lightning.ts'
 import { decimal, flag, listOf, oneOf, sat, text, urlOf, variable, whole } from './config-values.ts'
 
@@ -6,7 +7,12 @@ import { decimal, flag, listOf, oneOf, sat, text, urlOf, variable, whole } from 
 export const variables = {
   port: variable('PORT', 'TCP port of GraphQL, REST and pages; 0 takes a free one', whole(0, 65535), '8080'),
   host: variable('PENSTOCK_HOST', 'address to listen on', text, '127.0.0.1'),
-  dataDir: variable('PENSTOCK_DATA_DIR', 'folder of the databases, keys and the operator token', text, '.penstock'),
+  dataDir: variable(
+    'PENSTOCK_DATA_DIR',
+    'folder of the databases, keys and the operator token; closed to other users, or the process refuses it',
+    text,
+    '.penstock',
+  ),
   url: variable('PENSTOCK_URL', 'the address that clients and links use; empty: made from host and port', z.string(), ''),
   logLevel: variable(
     'PENSTOCK_LOG_LEVEL',
@@ -16,7 +22,7 @@ export const variables = {
   ),
   operatorToken: variable(
     'PENSTOCK_OPERATOR_TOKEN',
-    'token of operator routes; empty: made at first start in the data folder',
+    'token of operator routes, of 16 characters at least; empty: made at first start in the data folder',
     z.string(),
     '',
   ),
@@ -39,33 +45,10 @@ export const variables = {
     z.string(),
     '',
   ),
-  postgresUrl: variable(
-    'PENSTOCK_POSTGRES_URL',
-    'PostgreSQL of a cluster: postgres://user@host:5432/database, with TLS by sslmode and sslrootcert',
-    urlOf('a postgres:// url', /^postgres(ql)?:\/\/./),
-    '',
-  ),
-  postgresPasswordFile: variable(
-    'PENSTOCK_POSTGRES_PASSWORD_FILE',
-    'file with the password for PostgreSQL, read at every new connection; empty: the one in the url',
-    z.string(),
-    '',
-  ),
-  postgresConnections: variable(
-    'PENSTOCK_POSTGRES_CONNECTIONS',
-    'most connections of one process to its read models; as many again, and one more, to an event store in PostgreSQL, and so for a rebuild of read models',
-    whole(2, 500),
-    '8',
-  ),
-  postgresTimeoutSeconds: variable(
-    'PENSTOCK_POSTGRES_TIMEOUT_SECONDS',
-    'longest that PostgreSQL may take for one statement, waiting for locks included',
-    whole(1, 600),
-    '10',
-  ),
+  ...postgresVariables,
   eventStore: variable(
     'PENSTOCK_EVENT_STORE',
-    'event store of a cluster, a kurrentdb:// or postgres:// url; empty: the PostgreSQL of PENSTOCK_POSTGRES_URL',
+    'event store of a cluster, a kurrentdb:// or postgres:// url; empty: the PostgreSQL of PENSTOCK_POSTGRES_URL. Of npm start, a kurrentdb:// url; empty: the data folder',
     urlOf('a kurrentdb:// or postgres:// url', /^(kurrentdb(\+discover)?|esdb(\+discover)?|postgres(ql)?):\/\/./),
     '',
   ),
@@ -166,7 +149,7 @@ export const variables = {
   ),
   loginPerMinute: variable(
     'PENSTOCK_LOGIN_PER_MINUTE',
-    'sign-ups and log-ins per minute, by address and by e-mail; 0 is off',
+    'per minute, by address: sign-ups, failed log-ins at one account, and ten times as many log-ins; 0 is off',
     whole(0, 1_000_000),
     '10',
   ),
@@ -214,7 +197,7 @@ export const variables = {
   payoutConfirmations: variable('PENSTOCK_PAYOUT_CONFIRMATIONS', 'confirmations before a seller is paid', whole(1, 144), '6'),
   withheldBlocks: variable(
     'PENSTOCK_WITHHELD_BLOCKS',
-    'blocks that a payout waits where only the chain proves the channel, or only a probe whose seller is outside of the rails cluster; and after a spend or a broken promise',
+    'blocks for which a cause withholds a payout at most, before its own rule or an operator decides',
     whole(1, 10_000),
     '1008',
   ),

@@ -58,7 +58,7 @@ test('a command is decided once, whatever is repeated', async () => {
   const events = await world.store.read('payhash-aa')
   assert.equal(events.length, 1)
   const report = await audit(world.store, [claims()])
-  assert.deepEqual(report, { streams: 1, events: 1, divergences: 0, ledger_balanced: true, first: null })
+  assert.deepEqual(report, { streams: 1, events: 1, divergences: 0, ledger_balanced: true, first: null, findings: [] })
   await running.close()
 })
 

@@ -89,14 +89,14 @@ function decider<Ports>(handler: HandlerContext<Ports>, own: (category: string) 
   const { service, ports } = handler
   const oneByOne = turns()
   return async (command) => {
-    const since = ports.clock.now()
+    const since = ports.clock.monotonicMs()
     const aggregate = own(command.category)
     const prepared = await prepare(handler, aggregate, command)
     const stream = streamOf(aggregate, command.aggregateId)
     const handled = await oneByOne(stream, () => handle(handler, aggregate, command, prepared))
     tellLog(ports, command, handled)
     commandsHandled.inc({ component: service, type: command.type, outcome: outcomeOf(handled) })
-    commandSeconds.observe({ component: service }, (ports.clock.now() - since) / 1000)
+    commandSeconds.observe({ component: service }, (ports.clock.monotonicMs() - since) / 1000)
     return handled
   }
 }

@@ -24,7 +24,7 @@ test('who rests where there is nothing new rests longer, and comes back from a f
   const stop = new AbortController()
   const { platform } = await memoryWorld()
   const pauses: number[] = []
-  const clock = { now: () => 0, sleep: (ms: number) => Promise.resolve(void pauses.push(ms)) }
+  const clock = { now: () => 0, monotonicMs: () => 0, sleep: (ms: number) => Promise.resolve(void pauses.push(ms)) }
   const runs = effects({ ...platform, clock }, stop.signal)
   const outcomes = ['nothing-new', 'failed', 'nothing-new', 'recorded'] as const
   let acts = 0

@@ -42,7 +42,7 @@ export function effects(basics: Pick<Basics, 'log' | 'tracing'> & { readonly clo
     const slots = slotsOf.get(run.name) ?? newSlots()
     slotsOf.set(run.name, slots)
     await slots.take()
-    const since = basics.clock.now()
+    const since = basics.clock.monotonicMs()
     try {
       crashPoint(`${run.service}.${run.name}.after-intent`)
       const told = await traced(
@@ -58,7 +58,7 @@ export function effects(basics: Pick<Basics, 'log' | 'tracing'> & { readonly clo
       basics.log.warn({ ...toldOf(run), reason: String(error) }, 'an effect failed; it is tried again')
       return 'again'
     } finally {
-      effectSeconds.observe(labels, (basics.clock.now() - since) / 1000)
+      effectSeconds.observe(labels, (basics.clock.monotonicMs() - since) / 1000)
       slots.free()
     }
   }

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
+import { jumpingWall } from '@penstock/ports/jumping-wall.contract.ts'
 import { test } from 'vitest'
 import { lookedUp, openGauges } from './gauges.ts'
 
 const times = { at: 0 }
 const clock = {
-  now: () => times.at,
+  now: jumpingWall(() => times.at),
+  monotonicMs: () => times.at,
   // Whoever waits for a look waits in no time at all.
   sleep: (_: number, signal?: AbortSignal) => new Promise<void>((over) => void (signal?.aborted ? over() : setTimeout(over, 20))),
 }

@@ -69,7 +69,7 @@ export function openGauges(clock: Clock): Gauges {
       known.add(gauge)
       gauge.set(labels, value)
     }
-    readAt = clock.now()
+    readAt = clock.monotonicMs()
   }
   return {
     watch(look) {
@@ -77,7 +77,7 @@ export function openGauges(clock: Clock): Gauges {
       return () => void looks.delete(look)
     },
     async page() {
-      if (clock.now() - readAt >= FRESH_MS) await (reading ??= read().finally(() => (reading = undefined)))
+      if (clock.monotonicMs() - readAt >= FRESH_MS) await (reading ??= read().finally(() => (reading = undefined)))
       return { contentType: registry.contentType, text: await registry.metrics() }
     },
   }

@@ -90,3 +90,10 @@ test('a command that another replica has decided later in the stream counts once
   assert.deepEqual(await decide(other, 'c2', 'b'), { outcome: 'accepted', revision: 2, news: false })
   assert.equal((await store.read(`channel-${ID}`)).length, 3)
 })
+
+test('a fact that its contract does not allow is a bug, and nothing is appended', async () => {
+  const { store, one, decide } = await twoReplicas()
+  await decide(one, 'c0', 'begin')
+  await assert.rejects(decide(one, 'c1', 'fine', ''), /WatchStopped is malformed: reason/)
+  assert.equal((await store.read(`channel-${ID}`)).length, 1)
+})

@@ -1,8 +1,10 @@
 import { contractOf } from '@penstock/contracts/all.ts'
+import type { Contract } from '@penstock/contracts/define.ts'
 import { Bug, Fault, must } from '@penstock/kernel/result.ts'
 import type { Fact } from '@penstock/kernel/message.ts'
 import type { Appended, EventStore, NewEvent } from '@penstock/ports/event-store.ts'
 import { inTime } from '@penstock/ports/in-time.ts'
+import type { z } from 'zod'
 import { persist } from './backoff.ts'
 import type { Basics } from './basics.ts'
 import { crashPoint } from './crash-points.ts'
@@ -73,7 +75,7 @@ function decided<Ports>(aggregate: Aggregate<Ports>, { state }: Loaded, command:
   }
 }
 
-/** A command's data as it is decided, and until when it counts where that is not for ever; or why it is not decided. */
+/** A command's data as it is decided, and until when by the monotonic clock it counts where that is not for ever; or why it is not decided. */
 export type Prepared =
   | { readonly data: object; readonly goodUntil?: number | undefined }
   | { readonly refused: { readonly code: string; readonly message: string } }
@@ -98,10 +100,10 @@ export async function prepare<Ports>(
   const { handled } = await context.streams.load(aggregate, command.aggregateId)
   if (handled.has(command.id)) return { data }
   if (command.notAfter !== null && context.ports.clock.now() > command.notAfter) return { refused: TOO_LATE }
-  const preparedAt = context.ports.clock.now()
+  const preparedAtMs = context.ports.clock.monotonicMs()
   const enriched = await enrichedData(context, aggregate, command, data)
   const goodUntil = aggregate.goodUntil?.[command.type]
-  return { data: enriched, goodUntil: goodUntil?.(enriched as never, preparedAt) } // as it was enriched for this command
+  return { data: enriched, goodUntil: goodUntil?.(enriched as never, preparedAtMs) } // as it was enriched for this command
 }
 
 const revisionOf = (loaded: Loaded): number | 'none' => (loaded.revision < 0 ? 'none' : loaded.revision)
@@ -114,10 +116,7 @@ function checked(command: CommandMessage): object {
   const shape = contractOf(command.category).commands[command.type]
   if (!shape) throw new TooNew(`${command.category}'s command ${command.type}`)
   const parsed = shape.schema.safeParse(upcast(shape, command.v, command.data, command.type))
-  if (!parsed.success)
-    throw new Bug(
-      `${command.type} is malformed: ${parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`).join('; ')}`,
-    )
+  if (!parsed.success) throw new Bug(`${command.type} is malformed: ${issuesOf(parsed.error)}`)
   return parsed.data as object // commands are objects by contract
 }
 
@@ -145,6 +144,16 @@ const attributesOf = (service: string, { category, aggregateId, correlation, typ
 
 type Decided = { readonly facts: readonly Fact[]; readonly goodUntil: number }
 
+/** A fact is for ever: one that no reader could parse must not be written. @throws Bug */
+function checkFact({ facts }: Contract, { type, v, data }: Fact): void {
+  const shape = facts[type]
+  must(shape?.v === v, `${type} is decided as v${v}, which it is not`)
+  const parsed = shape.schema.safeParse(data)
+  if (!parsed.success) throw new Bug(`${type} is malformed: ${issuesOf(parsed.error)}`)
+}
+
+const issuesOf = ({ issues }: z.ZodError): string => issues.map(({ path, message }) => `${path.join('.')} ${message}`).join('; ')
+
 /**
  * @returns undefined after a conflict
  * @throws Fault where what was decided by counts no longer
@@ -157,7 +166,7 @@ async function append<Ports>(
   { facts, goodUntil }: Decided,
 ): Promise<{ readonly revision: number } | undefined> {
   const stream = streamOf(aggregate, command.aggregateId)
-  for (const { type, v } of facts) must(aggregate.contract.facts[type]?.v === v, `${type} is decided as v${v}, which it is not`)
+  for (const fact of facts) checkFact(aggregate.contract, fact)
   const state = facts.reduce(aggregate.decider.evolve, loaded.state)
   const { version, of } = aggregate.hashed
   const project = of[version]
@@ -235,7 +244,7 @@ async function appendKnown<Ports>(
 ): Promise<Appended> {
   const { ports, signal, store, streams } = context
   const expected = revisionOf(loaded)
-  const isTooLate = (): boolean => ports.clock.now() > goodUntil
+  const isTooLate = (): boolean => ports.clock.monotonicMs() > goodUntil
   try {
     return await persist(
       ports.clock,

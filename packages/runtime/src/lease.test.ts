@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { Fault } from '@penstock/kernel/result.ts'
 import type { Leases } from '@penstock/ports/leases.ts'
+import { jumpingWall } from '@penstock/ports/jumping-wall.contract.ts'
 import { test } from 'vitest'
 import { underLease } from './lease.ts'
 import { openLog } from './log.ts'
@@ -23,7 +24,8 @@ function scene(answers: readonly (boolean | 'fault')[]) {
   }
   const late = Promise.withResolvers<void>()
   const clock = {
-    now: () => now,
+    now: jumpingWall(() => now),
+    monotonicMs: () => now,
     sleep: async (ms: number) => {
       await Promise.resolve()
       now += ms
@@ -94,4 +96,11 @@ test('who stood still for long ends what another has taken over, or may have, an
   assert.equal(await stoodStill(false), 20_000)
   assert.equal(await stoodStill('fault'), 20_000)
   assert.equal(await stoodStill(true), 21_000)
+})
+
+test('a wall clock that jumps ends no lease, and prolongs none', async () => {
+  const { now, ...rest } = scene([true, 'fault', true, 'fault'])
+  await workUntilTaken(rest)
+  // Held at 2000 for the last time, and asked for in vain until it must have run out.
+  assert.equal(now(), 5000)
 })

@@ -56,14 +56,14 @@ async function held({ leases, instance, log }: LeaseContext, name: string): Prom
 
 async function renew(context: LeaseContext, name: string, over: AbortController, signal: AbortSignal): Promise<void> {
   const { clock, log } = context
-  let since = clock.now()
+  let since = clock.monotonicMs()
   while (!over.signal.aborted) {
     await clock.sleep(RENEW_EVERY_MS, AbortSignal.any([signal, over.signal]))
     if (over.signal.aborted || signal.aborted) return
-    const asked = clock.now()
+    const asked = clock.monotonicMs()
     const mine = await held(context, name)
     if (mine === true) since = asked
-    else if (mine === false || clock.now() - since >= TTL_MS) {
+    else if (mine === false || clock.monotonicMs() - since >= TTL_MS) {
       log.warn({ lease: name }, 'a lease was lost; another process goes on')
       over.abort()
     }

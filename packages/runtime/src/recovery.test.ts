@@ -22,10 +22,11 @@ const hashed = { version: 1, of: { 1: (state: unknown) => state } }
 type Claim = { readonly by: string | null }
 const claimer = <F extends string>(
   fact: F,
-): Decider<Claim, Command<string, { orderId: string }>, Fact<F, { orderId: string; attempt: number }>> => ({
+  more: { readonly attempt?: number } = {},
+): Decider<Claim, Command<string, { orderId: string }>, Fact<F, { orderId: string; attempt?: number }>> => ({
   initial: { by: null },
   evolve: (_, { data }) => ({ by: data.orderId }),
-  decide: (state, { data }) => (state.by ? accept() : accept({ type: fact, v: 1, data: { orderId: data.orderId, attempt: 1 } })),
+  decide: (state, { data }) => (state.by ? accept() : accept({ type: fact, v: 1, data: { orderId: data.orderId, ...more } })),
 })
 const claims = service('settlement', {
   aggregates: [aggregate({ contract: payhash, decider: claimer('PayhashClaimed'), hashed })],
@@ -36,7 +37,7 @@ test('a fact that cannot be handled stops neither a restart nor the loops; after
   let broken = true
   let guardRuns = 0
   const watcher = service('channel-watcher', {
-    aggregates: [aggregate({ contract: outpoint, decider: claimer('OutpointClaimed'), hashed })],
+    aggregates: [aggregate({ contract: outpoint, decider: claimer('OutpointClaimed', { attempt: 1 }), hashed })],
     reactions: [
       on(payhash, 'PayhashClaimed', (_, { aggregateId }) => {
         if (aggregateId === 'poison' && broken) throw new Error('the code is wrong')

@@ -184,7 +184,7 @@ function loopsOf<Ports>(
 async function keepRunning<Ports>(job: Job<Ports>, context: ServiceContext<Ports>, signal: AbortSignal): Promise<void> {
   const { clock, log } = context.ports
   for (let tries = 0; !signal.aborted; tries++) {
-    const since = clock.now()
+    const since = clock.monotonicMs()
     try {
       await job.run(context, signal)
       return
@@ -194,7 +194,7 @@ async function keepRunning<Ports>(job: Job<Ports>, context: ServiceContext<Ports
         { job: job.name, reason: String(error), stack: error instanceof Error ? error.stack : undefined },
         'a loop failed and is started again',
       )
-      if (clock.now() - since > 60_000) tries = 0
+      if (clock.monotonicMs() - since > 60_000) tries = 0
       await clock.sleep(backoff(tries, 200, 10_000), signal)
     }
   }

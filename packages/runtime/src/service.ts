@@ -68,10 +68,10 @@ export type AggregateSpec<S, C extends Command, E extends Fact, Ports, Effects e
   /** By type of command: what is added to its data before it is decided. */
   readonly enrich?: Readonly<Record<string, Enrich<Ports>>>
   /**
-   * By type of command: until when its data counts, enrichment included. After that nothing is appended by it, whatever
-   * kept it waiting: it ends with a fault, and whoever sent it looks anew. `preparedAt`: before the enrichment began.
+   * By type of command: until when its data counts by the monotonic clock, enrichment included. After that nothing is appended by it, whatever
+   * kept it waiting: it ends with a fault, and whoever sent it looks anew. `preparedAtMs`: before the enrichment began.
    */
-  readonly goodUntil?: Readonly<Record<string, (data: never, preparedAt: number) => number>>
+  readonly goodUntil?: Readonly<Record<string, (data: never, preparedAtMs: number) => number>>
   // What these ask is enriched like any command before it is decided, so it is not the decider's own type.
   readonly process?: Process<S, Command, Effects>
   readonly effects?: Readonly<Record<Effects, Effect<S, Command, Ports>>>

@@ -83,8 +83,8 @@ function byNotes(context: SettlingContext, followed: Followed, times: SettlingTi
     const { position: from } = await progress.load(key)
     const mine = mark.value()
     const isBehind = mine !== undefined && (from === 'start' || from < mine)
-    if (clock.now() - lookedAt < (isBehind ? times.settleEveryMs : times.lookEveryMs)) return
-    lookedAt = clock.now()
+    if (clock.monotonicMs() - lookedAt < (isBehind ? times.settleEveryMs : times.lookEveryMs)) return
+    lookedAt = clock.monotonicMs()
     const { reached, open } = await doneAfter(context, followed, from)
     if (reached !== from && reached !== 'start') {
       await progress.settle(key, reached)
@@ -95,15 +95,15 @@ function byNotes(context: SettlingContext, followed: Followed, times: SettlingTi
   async function seek(open: readonly StoredEvent[]): Promise<void> {
     const [first] = open
     if (!first) return void (missing = undefined)
-    if (missing?.position !== first.position) missing = { position: first.position, since: clock.now() }
-    if (clock.now() - missing.since < times.lostAfterMs) return
+    if (missing?.position !== first.position) missing = { position: first.position, since: clock.monotonicMs() }
+    if (clock.monotonicMs() - missing.since < times.lostAfterMs) return
     const lost = hand.without(open)
     if (lost[0]) {
       const told = { consumer: key, stream: lost[0].stream, facts: lost.length }
       log.warn(told, 'facts did not arrive; they are published again')
       await bus.publish(eventTopic(owner), lost.map(factToBus))
     }
-    missing = { position: first.position, since: clock.now() }
+    missing = { position: first.position, since: clock.monotonicMs() }
   }
   return {
     ...mark,
@@ -142,9 +142,10 @@ async function doneAfter(
 /** What this process is at. A fact that fails is begun again and again, until it is done or another replica's. */
 function inHand(clock: Basics['clock'], recentMs: number) {
   const begun = new Map<bigint, number>()
-  const isIn = ({ position }: StoredEvent): boolean => clock.now() - (begun.get(position) ?? Number.NEGATIVE_INFINITY) < recentMs
+  const isIn = ({ position }: StoredEvent): boolean =>
+    clock.monotonicMs() - (begun.get(position) ?? Number.NEGATIVE_INFINITY) < recentMs
   return {
-    begin: (position: bigint): void => void begun.set(position, clock.now()),
+    begin: (position: bigint): void => void begun.set(position, clock.monotonicMs()),
     end: (position: bigint): void => void begun.delete(position),
     /** Nor those that wait behind one of them: they have arrived too, or are found afterwards. */
     without(open: readonly StoredEvent[]): readonly StoredEvent[] {

@@ -18,7 +18,7 @@ export type TimerContext = {
 }
 
 /** A timer that failed waits longer each time, and nobody behind it waits for it. */
-type SetBack = { readonly tries: number; readonly notBefore: number }
+type SetBack = { readonly tries: number; readonly notBeforeMs: number }
 
 const BATCH = 200
 const LOOK_EVERY_MS = 200
@@ -29,9 +29,10 @@ export async function fireTimers(context: TimerContext, signal: AbortSignal): Pr
   const { service, timers, basics } = context
   const setBack = new Map<string, SetBack>()
   while (!signal.aborted) {
-    const now = basics.clock.now()
+    // Deadlines are stored instants; how long a failed one waits is this process's own affair.
+    const [now, monotonicMs] = [basics.clock.now(), basics.clock.monotonicMs()]
     const due = await timers.due(service, now, context.height(), BATCH + setBack.size)
-    const ready = due.filter((timer) => (setBack.get(nameOf(timer))?.notBefore ?? 0) <= now)
+    const ready = due.filter((timer) => (setBack.get(nameOf(timer))?.notBeforeMs ?? 0) <= monotonicMs)
     await Promise.all(ready.map((timer) => fire(context, timer, setBack)))
     if (ready.length < BATCH) await basics.clock.sleep(LOOK_EVERY_MS, signal)
   }
@@ -49,7 +50,7 @@ async function fire(context: TimerContext, timer: DueTimer, setBack: Map<string,
     timersFired.inc({ component: service, outcome: 'done' })
   } catch (error) {
     const tries = (setBack.get(name)?.tries ?? 0) + 1
-    setBack.set(name, { tries, notBefore: basics.clock.now() + backoff(tries, 500, LONGEST_WAIT_MS) })
+    setBack.set(name, { tries, notBeforeMs: basics.clock.monotonicMs() + backoff(tries, 500, LONGEST_WAIT_MS) })
     timersFired.inc({ component: service, outcome: 'failed' })
     basics.log.warn(
       { stream: timer.stream, step: timer.step, tries, reason: String(error) },

@@ -31,3 +31,22 @@ test('a relay that slept takes nothing back that others have told of or done sin
   await touch(asleep, 5)
   assert.deepEqual(await asleep.behind(100, 9), ['order-1'])
 })
+
+test('a process that rested at an earlier revision than the stream has now drops nothing', async () => {
+  const { views } = (await memoryWorld()).platform
+  await migrateUnfinished(views)
+  const [asleep, relay] = [unfinished(views, 'order'), unfinished(views, 'order')]
+  const grown = (index: typeof relay, revision: number) =>
+    views.db.transaction().execute((trx) => index.touch(trx, new Map([['order-1', revision]]), revision))
+  await grown(relay, 6)
+  // Another replica ran the process at revision 5, and says so late.
+  asleep.ran('order-1', { revision: 5, asks: 'nothing' })
+  await asleep.flush(7)
+  assert.deepEqual(await relay.behind(100, 9), ['order-1'])
+  // The relay of that replica is behind too.
+  await grown(asleep, 5)
+  assert.deepEqual(await relay.behind(100, 9), ['order-1'])
+  asleep.ran('order-1', { revision: 6, asks: 'nothing' })
+  await asleep.flush(8)
+  assert.equal(await relay.count(), 0)
+})

@@ -97,7 +97,7 @@ export function lndNode(program: string, chain: Btcd, { alias, dir, peerPort, rp
   const server = daemon(alias, program, dir, all, isReady)
   const gone = (end: () => Promise<void>) => async (): Promise<void> => {
     await end()
-    goneAt = Date.now()
+    goneAt = performance.now()
   }
   return {
     alias,
@@ -106,7 +106,7 @@ export function lndNode(program: string, chain: Btcd, { alias, dir, peerPort, rp
     certFile,
     adminMacaroonFile,
     async start() {
-      if (Date.now() - goneAt > NEW_CLIENT_AFTER_MS) client = undefined
+      if (performance.now() - goneAt > NEW_CLIENT_AFTER_MS) client = undefined
       await server.start()
     },
     kill: gone(server.kill),

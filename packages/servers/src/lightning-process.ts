@@ -14,6 +14,8 @@ const STARTS = 3
 const ANSWER_MS = 5000
 const STOP_MS = 15_000
 const SAID_CHARS = 3000
+/** lnd writes it at each look at its peers, and it would push everything else out. */
+const SAID_TOO_OFTEN = /Gossip syncer for peer=\w+ not found/
 
 export type Daemon = {
   /** Undefined while it does not run. */
@@ -68,7 +70,7 @@ export function daemon(
       throw new Error(`${name} did not start:\n${await said()}`, { cause: error })
     }
   }
-  const said = async (): Promise<string> => (await readFile(join(dir, 'log'), 'utf8').catch(() => '')).slice(-SAID_CHARS)
+  const said = (): Promise<string> => endOf(join(dir, 'log'))
   async function end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
     const ending = child
     if (!ending) return
@@ -87,6 +89,14 @@ export function daemon(
     stop: () => end('SIGTERM'),
     said,
   }
+}
+
+async function endOf(file: string): Promise<string> {
+  const lines = (await readFile(file, 'utf8').catch(() => '')).split('\n')
+  return lines
+    .filter((line) => !SAID_TOO_OFTEN.test(line))
+    .join('\n')
+    .slice(-SAID_CHARS)
 }
 
 async function spawned(program: string, dir: string, args: readonly string[]): Promise<ChildProcess> {
@@ -117,7 +127,7 @@ async function soon(answer: Promise<boolean>): Promise<boolean> {
 
 /** Asks until there is something; what is thrown meanwhile counts as a no. @throws Error that says what never came, and why */
 export async function until<T>(what: string, get: () => Promise<T | undefined | false>, timeoutMs = 60_000): Promise<T> {
-  const end = Date.now() + timeoutMs
+  const end = performance.now() + timeoutMs
   // What is asked may be gone, and never answer.
   const late = sleep(timeoutMs, undefined, { ref: false })
   let cause: unknown
@@ -128,7 +138,7 @@ export async function until<T>(what: string, get: () => Promise<T | undefined | 
     } catch (error) {
       cause = error
     }
-    if (Date.now() > end) throw new Error(`never: ${what}`, { cause })
+    if (performance.now() > end) throw new Error(`never: ${what}`, { cause })
     await sleep(POLL_MS)
   }
 }

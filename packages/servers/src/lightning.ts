@@ -87,9 +87,23 @@ async function inStep(chain: Btcd, nodes: readonly LndNode[]): Promise<void> {
     if (hash === tip && is_synced_to_chain) return true
     // Somebody may have made another block meanwhile, and the node has seen that one too.
     tip = await chain.rpc<string>('getbestblockhash')
-    throw new Error(`it has seen ${height}, ${hash}, and still works on it; it said last:\n${await node.said()}`)
+    const state = hash === tip ? 'is at the tip and says that it is not in step' : `is not at the tip ${tip}`
+    throw new Error(`it has seen ${height}, ${hash}, and ${state}; it said last:\n${await node.said()}`)
   }
-  await Promise.all(nodes.map((node) => until(`${node.alias} is at the tip`, () => isInStep(node), IN_STEP_MS)))
+  const waited = (node: LndNode): Promise<unknown> =>
+    until(`${node.alias} is at the tip`, () => isInStep(node), IN_STEP_MS).catch((error: unknown) => {
+      throw new OutOfStep(node, { cause: error })
+    })
+  await Promise.all(nodes.map(waited))
+}
+
+/** A node that does not follow the chain any more, although it answers. */
+export class OutOfStep extends Error {
+  readonly node: LndNode
+  constructor(node: LndNode, options: ErrorOptions) {
+    super(`${node.alias} does not follow the chain`, options)
+    this.node = node
+  }
 }
 
 /** btcd mines on what is left after the first of the blocks was forbidden; forgiven later, the shorter branch stays beside. */

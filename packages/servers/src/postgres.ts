@@ -150,9 +150,9 @@ function serverProcess(program: string, args: readonly string[], logFile: string
 
   async function start(ready: () => Promise<boolean>): Promise<void> {
     const log = await open(logFile, 'a')
-    const end = Date.now() + READY_WITHIN_MS
+    const end = performance.now() + READY_WITHIN_MS
     try {
-      while (Date.now() < end) {
+      while (performance.now() < end) {
         if (!child || child.exitCode !== null || child.signalCode !== null) child = launch(log.fd)
         if (await ready()) return
         // Sessions of a server that was killed take a moment to notice, and a new one does not begin before.

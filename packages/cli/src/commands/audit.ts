@@ -197,7 +197,11 @@ function throwFirst(divergences: Json, verb?: string): void {
 }
 
 const diverges = (first: Json, verb = 'diverges'): Failure =>
-  new Failure(`${text(first, 'stream')} ${verb} at revision ${text(first, 'revision')}: ${text(first, 'what')}`)
+  new Failure(
+    member(first, 'stream') === 'log'
+      ? `The log ${verb}: ${text(first, 'what')}`
+      : `${text(first, 'stream')} ${verb} at revision ${text(first, 'revision')}: ${text(first, 'what')}`,
+  )
 
 const text = (value: Json, name: string): string => {
   const found = member(value, name)
