@@ -143,6 +143,8 @@ export const values: Readonly<Record<string, string | number | readonly string[]
   heldAtHeight: 820_140,
   fromHeight: 820_140,
   seenBefore: 820_146,
+  namedBefore: 820_146,
+  publishUntil: 820_146,
   goneBefore: 820_150,
   confirmedBefore: 820_152,
   openBeforeHeight: 820_248,

@@ -76,7 +76,11 @@ const untilHeld = ({ quote, order, settlement }: Streams, now: number): readonly
 }
 
 const untilNamed = ({ order, settlement, match, channel, payhash, claim }: Streams, id: string): readonly Step[] => [
-  match('FindSeller', { attempt: 1, need, first: candidate, only: false, tried: [] }, { candidates: [candidate] }),
+  match(
+    'FindSeller',
+    { attempt: 1, need, first: candidate, only: false, tried: [] },
+    { candidates: [candidate], fundingFees: null },
+  ),
   match('RecordReservation', { attempt: 1, round: 0, offerId: candidate.offerId, granted: true, reason: null }),
   order('RecordMatched', { attempt: 1, candidate }),
   settlement('CheckReach', { attempt: 1 }),
@@ -90,7 +94,13 @@ const untilNamed = ({ order, settlement, match, channel, payhash, claim }: Strea
   order('NameOutpoint', { by, outpoint, attestation }),
   claim('ClaimOutpoint', { orderId: id, attempt: 1 }),
   order('RecordOutpointClaim', { attempt: 1, outpoint, granted: true }),
-  settlement('NoteOutpoint', noted, { height: HELD_AT, confirmedAtHeight: null }),
+  settlement('NoteOutpoint', noted, {
+    height: HELD_AT,
+    seesMempool: true,
+    confirmedAtHeight: null,
+    enteredMempoolAt: null,
+    heldSince: {},
+  }),
   order('RecordOutpointNoted', { attempt: 1, outpoint, noted: true, attested: true, reason: null, tooLate: false, naming: 1 }),
   channel('WatchOutpoint', watched, { height: HELD_AT, seesMempool: true }),
   order('RecordTold', { what: 'watch-started', key: outpoint }),
@@ -98,10 +108,8 @@ const untilNamed = ({ order, settlement, match, channel, payhash, claim }: Strea
 
 function untilPaidOut({ order, settlement, match, channel }: Streams, now: number): readonly Step[] {
   const observe = (height: number) => channel('Observe', { outpoint, evidence: evidence(height), seesMempool: true })
-  // An order of many at once may wait for minutes on a slow machine, and its evidence must not be too old by then.
-  const lookedAt = now + 3_600_000
   const guard = (height: number) =>
-    settlement('Guard', { height, outpoint, evidence: evidence(height), lookedAt, nodeReady: true }, limit)
+    settlement('Guard', { height, outpoint, evidence: evidence(height), lookedAt: 0, nodeReady: true }, limit)
   return [
     observe(FUNDED_AT),
     order('RecordFundingSeen', { outpoint, naming: 1 }),

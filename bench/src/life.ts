@@ -106,7 +106,9 @@ async function lifeIn(platform: Embedded, signal: AbortSignal): Promise<() => Pr
     const id = ids.uuid()
     const revisions = new Map<string, number>()
     for (const step of lifeOf(id, clock.now())) {
-      const { stream, type, data } = step
+      const { stream, type } = step
+      // Of many orders at once one may wait for minutes on a slow machine: each look is as young as its command.
+      const data = type === 'Guard' ? { ...step.data, lookedAt: clock.monotonicMs() } : step.data
       const [category, aggregateId] = [categoryOf(stream), aggregateIdOf(stream)]
       const aggregate = aggregateFor(category, step)
       const asked = { category, aggregateId, command: { type, data }, at: clock.now(), correlation: id }

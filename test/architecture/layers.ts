@@ -8,13 +8,14 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   contracts: ['kernel'],
   market: ['kernel', 'contracts'],
   ports: ['kernel', 'bitcoin', 'contracts'],
+  outbound: [],
   servers: [],
   runtime: ['kernel', 'bitcoin', 'contracts', 'ports'],
-  adapters: ['kernel', 'bitcoin', 'contracts', 'ports', 'runtime'],
-  platforms: ['kernel', 'bitcoin', 'contracts', 'ports', 'runtime', 'adapters'],
+  adapters: ['kernel', 'bitcoin', 'contracts', 'outbound', 'ports', 'runtime'],
+  platforms: ['kernel', 'bitcoin', 'contracts', 'outbound', 'ports', 'runtime', 'adapters'],
   cli: ['standalone', 'platforms'],
 }
-const serviceMayImport = ['kernel', 'bitcoin', 'contracts', 'market', 'ports', 'runtime']
+const serviceMayImport = ['kernel', 'bitcoin', 'contracts', 'market', 'outbound', 'ports', 'runtime']
 
 /** Packages point downwards, services know no other service, and only an assembly (main.ts, standalone, cluster) chooses a platform. */
 export const layerBreaches = (sources: readonly Source[]): readonly string[] =>

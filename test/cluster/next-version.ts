@@ -35,7 +35,9 @@ function changeFact(copy: Copy): void {
     ['OrderPlaced: v1(orderTerms.extend({ approveBefore: instant.nullable() })),', second],
   ])
   change(copy, 'tools/golden-values.ts', [['approveBefore: days(1)', 'before: days(1)']])
-  change(copy, `${order}/fact.ts`, [['{ type, v: 1, data }', "{ type, v: type === 'OrderPlaced' ? 2 : 1, data }"]])
+  change(copy, `${order}/fact.ts`, [
+    ['InvalidChannelOpening: 2, OutpointNamed: 2', 'InvalidChannelOpening: 2, OrderPlaced: 2, OutpointNamed: 2'],
+  ])
   change(copy, `${order}/decide.placing.ts`, [
     ['{ ...terms, approveBefore }', '{ ...terms, approval: { before: approveBefore } }'],
     ['order.approveBefore === deadline', 'order.approval.before === deadline'],
@@ -45,17 +47,25 @@ function changeFact(copy: Copy): void {
 /** The state keeps the fact's new shape; by the first projection it looks as it always did. */
 function changeState(copy: Copy): void {
   const hashed = `hashed: {
-        version: 2,
+        version: 4,
         of: {
-          1: (state) => {
-            if (state.status === 'NONE') return state
-            const { approval, ...placed } = state
-            return { ...placed, approveBefore: approval.before }
-          },
-          2: (state) => state,
+          1: (state) => withoutSuperseded(asBefore(state)),
+          2: (state) => withoutNamings(asBefore(state)),
+          3: (state) => asBefore(state),
+          4: (state: Order) => state,
         },
       },`
-  change(copy, `${order}/service.ts`, [['hashed: { version: 1, of: { 1: (state) => state } },', hashed]])
+  const asBefore = `
+function asBefore(state: Order): any {
+  if (state.status === 'NONE') return state
+  const { approval, ...placed } = state
+  return { ...placed, approveBefore: approval.before }
+}
+`
+  change(copy, `${order}/service.ts`, [
+    ['hashed: { version: 3, of: { 1: withoutSuperseded, 2: withoutNamings, 3: (state: Order) => state } },', hashed],
+    ['\n/** As it was hashed before invoices of a lost turn', `${asBefore}\n/** As it was hashed before invoices of a lost turn`],
+  ])
   change(copy, `${order}/state.ts`, [
     ['readonly approveBefore: number | null', 'readonly approval: { readonly before: number | null }'],
   ])

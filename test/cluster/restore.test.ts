@@ -2,6 +2,7 @@ import { mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { postgresEventStore } from '@penstock/adapters/postgres/event-store.ts'
+import { owners } from '@penstock/runtime/owners.ts'
 import type { AuditReport } from '@penstock/runtime/audit.ts'
 import { until } from '@penstock/testkit/until.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -140,7 +141,7 @@ describe.skipIf(clusterMissing !== undefined)('a restore as the guide says', () 
       PATIENCE_MS,
       250,
     )
-    const store = await postgresEventStore({ url: cluster.postgresUrl })
+    const store = await postgresEventStore({ logs: owners, url: cluster.postgresUrl })
     const fold = foldOver(store)
     const { faults, books } = await lookAtCluster(cluster, { store, fold, beforeMsat })
     await fold.close()

@@ -83,7 +83,7 @@ describe.skipIf(noKubernetes)('the shape of a release', () => {
       expect(mounting(/keyring/)).toEqual(['settlement'])
       expect(mounting(/audit/)).toEqual(['audit'])
       expect(mounting(/gateway/)).toEqual(withSimnet ? ['gateway', 'sellers'] : ['gateway'])
-      expect(mounting(/postgres$/)).toEqual([...reachOutside, 'accounts', 'audit', 'migrate'].toSorted())
+      expect(mounting(/postgres(-roles)?$/)).toEqual([...reachOutside, 'accounts', 'audit', 'migrate'].toSorted())
     })
 
     test('a secret that is read again while a process runs is a folder: by subPath it would never follow', () => {

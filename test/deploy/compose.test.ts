@@ -1,3 +1,4 @@
+import { parts } from '@penstock/cluster/parts.ts'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { readConfig, unknownSettings } from '@penstock/runtime/config.ts'
@@ -51,6 +52,9 @@ describe.skipIf(composeMissing !== undefined)('docker-compose.yml', () => {
     expect(having('keyring')).toEqual(['settlement'])
     expect(having('gateway')).toEqual(['gateway'])
     expect(having('operator-token')).toEqual(['gateway', 'passwords', 'sellers'])
+    expect(having('postgres-password')).toEqual(['migrate', 'passwords', 'postgres'])
+    for (const { service } of parts())
+      expect(having(`role-${service}`).toSorted()).toEqual(['migrate', 'passwords', service].toSorted())
     const canWrite = (mount: Volume): boolean => mount.read_only !== true
     expect([...having('operator-token', canWrite), ...having('postgres-password', canWrite)]).toEqual(['passwords', 'passwords'])
     expect(JSON.stringify(project)).not.toMatch(/:\/\/[^/"]*:[^/"@]*@|PASSWORD"|TOKEN"/)

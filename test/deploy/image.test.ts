@@ -4,6 +4,7 @@ import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { parts } from '@penstock/cluster/parts.ts'
 import { assemble, root, stages } from './dockerfile.ts'
 
 const [workspace, last] = stages()
@@ -94,6 +95,8 @@ describe('the file tree of the image, made by the same commands', () => {
     expect(text).toBe('')
     expect(code).toBe(0)
     expect((await stat(join(folder, 'secrets/postgres/password'))).mode & 0o777).toBe(0o600)
+    for (const { service } of parts())
+      expect(await readFile(join(folder, 'secrets/roles', service, 'password'), 'utf8')).toMatch(/^[0-9a-f]{64}\n$/)
     expect(await readFile(join(folder, 'secrets/operator/token'), 'utf8')).toMatch(/^[0-9a-f]{64}\n$/)
   })
 })

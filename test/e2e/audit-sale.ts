@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { openHeads } from '@penstock/platforms/audit-files.ts'
 import { openStored } from '@penstock/platforms/stored.ts'
 import { keepHeads } from '@penstock/runtime/audit-keep.ts'
@@ -17,6 +19,8 @@ export async function sale(dataDir: string): Promise<Bought> {
   const product = await startProduct(dataDir, PATIENT)
   const bought = await buy(product)
   for (let unpaid = 0; unpaid < UNPAID; unpaid++) await buy(product)
+  // What follows is under another head, so that this one stands between two.
+  await until('there is a head', () => linesOf(join(dataDir, 'audit.heads')) > 1, 30_000)
   await pay(product, bought.invoice)
   await follow(product, bought, ['VALID_CHANNEL_OPENING'])
   await until('the seller is paid', () => paidOut(product, bought), 30_000)
@@ -24,6 +28,8 @@ export async function sale(dataDir: string): Promise<Bought> {
   await noteHeads(dataDir)
   return bought
 }
+
+const linesOf = (file: string): number => (existsSync(file) ? readFileSync(file, 'utf8').split('\n').length - 1 : 0)
 
 /** What a market that starts again does first: heads up to the last event. */
 export async function noteHeads(dataDir: string): Promise<void> {

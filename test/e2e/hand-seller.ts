@@ -37,13 +37,15 @@ type Ordered = { readonly id: string; readonly key: string }
 /** A seller without an agent, on the node that belongs to nobody: a test takes each of its steps, its buyer's too. */
 export type HandSeller = {
   readonly node: SimNode
-  /** A private channel to that node, ordered from its offer. @throws Error with the refusal */
-  readonly order: (buyer: SimNode) => Promise<Ordered>
+  /** A channel to that node, private unless told, ordered from its offer. @throws Error with the refusal */
+  readonly order: (buyer: SimNode, isPrivate?: boolean) => Promise<Ordered>
   readonly sale: (order: Ordered) => Promise<Sale | undefined>
   /** @returns the payment hash of the payout */
   readonly accept: (sale: Sale) => Promise<string>
   /** What the buyer has to pay; null while there is none. */
   readonly invoice: (order: Ordered) => Promise<string | null>
+  /** Names an outpoint, whatever it is. @throws Error with the refusal */
+  readonly name: (order: Ordered, outpoint: string) => Promise<void>
   /** Opens it as a private taproot channel, and signs what it is. @returns its outpoint */
   readonly openTaproot: (sale: Sale, buyer: SimNode) => Promise<string>
 }
@@ -64,8 +66,8 @@ export async function handSeller(product: Product): Promise<HandSeller> {
   const { offer_id } = (await ask<Offered>(product, OFFER, { pubkey, ...TERMS }, seller)).market.offer.create
   return {
     node,
-    async order(buyer) {
-      const input = { offer_id, pubkey: buyer.pubkey, size: TERMS.min_size, options: { private: true } }
+    async order(buyer, isPrivate = true) {
+      const input = { offer_id, pubkey: buyer.pubkey, size: TERMS.min_size, options: { private: isPrivate } }
       type Created = { market: { order: { create: { id: string } } } }
       return { id: (await ask<Created>(product, CREATE, input, buying)).market.order.create.id, key: buying }
     },
@@ -87,6 +89,7 @@ export async function handSeller(product: Product): Promise<HandSeller> {
       const { payment } = (await ask<Bill>(product, BILL, id, buying)).user.market.orders.get_order
       return payment?.lightning?.invoice ?? null
     },
+    name: async ({ id }, transaction) => void (await ask(product, NAME, { order_id: id, transaction }, seller)),
     async openTaproot({ id, size }, buyer) {
       const wanted = { alias, pubkey: buyer.pubkey, sats: size, private: true, taproot: true }
       const { outpoint } = await product.operator<{ outpoint: string }>('POST', '/sim/open', wanted)

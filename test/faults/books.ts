@@ -39,6 +39,8 @@ export type Book = {
   proven: DataOf<'SettleRequested'>['proof'][]
   settled: DataOf<'HoldSettled'>[]
   cancelled: DataOf<'HoldCancelled'>[]
+  /** What the operator bears of it, until it is dropped. */
+  lost: DataOf<'LossBorne'>[]
   offered: Map<string, DataOf<'PayoutInvoiceOffered'>>
   paid: DataOf<'PayoutSucceeded'>[]
   entries: LedgerEntry[]
@@ -67,6 +69,7 @@ const begun = (id: string): Book => ({
   proven: [],
   settled: [],
   cancelled: [],
+  lost: [],
   offered: new Map(),
   paid: [],
   entries: [],
@@ -133,6 +136,11 @@ function noteMoney(book: Book, { type, data }: SettlementFact, at: number): void
       return void book.settled.push(data)
     case 'HoldCancelled':
       return void book.cancelled.push(data)
+    case 'LossBorne':
+      return void book.lost.push(data)
+    case 'LossRefuted':
+      book.lost = []
+      return
     case 'PayoutInvoiceOffered':
       return void book.offered.set(data.paymentHash, data)
     // Of another order, whose payout it is.

@@ -1,16 +1,19 @@
+import { join } from 'node:path'
 import { type SimNode, simNodes } from '../harness/buyer.ts'
 import { type Product, startProduct } from '../harness/product.ts'
 import { type Span, without } from './awake.ts'
 import type { Balances } from './balances.ts'
 import { booksOf, isOnTheChainAlone } from './books.ts'
 import { counted, type Report } from './command.ts'
-import { type Fold, openFold } from './fold.ts'
+import { type Fold, openFold, openFoldOfServer } from './fold.ts'
 import { lookAtAll, marketMsat } from './look.ts'
 import { type Mortal, mortal } from './mortal.ts'
+import type { DoubleProcess } from '../kurrentdb/double/process.ts'
 import { isOpen } from './orders.ts'
 import { act, type IsShown } from './people.ts'
 import { fashionOf, type Plan, planOf, standardExtent } from './plan.ts'
 import { seeded, seedOf } from './random.ts'
+import { blowsOf, startStore, strike } from './store.ts'
 import { type Struck, struckIn } from './struck.ts'
 import { isShownSince, silencesOf, tell, type Told } from './told.ts'
 import { heightIn } from './truth.ts'
@@ -36,19 +39,43 @@ export type RoundReport = Report & {
   readonly awake: readonly Span[]
   /** Holds that a rails seller's signature and the chain settled at their last height. */
   readonly unproven: number
+  /** What struck the store, where it is a server. */
+  readonly blows: readonly string[]
 }
 
 /**
  * Rounds on one data folder, each with deaths, and with a look at everything in its end.
+ * @param store where facts are: in the folder, or in a double of KurrentDB that is struck too
  * @returns when `rounds` are over or the first one has a fault
  */
-export async function* campaign(dataDir: string, seed: number, rounds: number): AsyncGenerator<RoundReport> {
+export async function* campaign(
+  dataDir: string,
+  seed: number,
+  rounds: number,
+  store: Store = 'folder',
+): AsyncGenerator<RoundReport> {
+  const double = store === 'kurrentdb' ? await startStore(join(dataDir, 'double.log')) : undefined
+  try {
+    yield* roundsOn({ dataDir, double, env: double ? { ...env, PENSTOCK_EVENT_STORE: double.url } : env }, seed, rounds)
+  } finally {
+    await double?.stop()
+  }
+}
+
+/** Where a market keeps its facts. */
+export const STORES = ['folder', 'kurrentdb'] as const
+type Store = (typeof STORES)[number]
+
+type Ground = Pick<World, 'dataDir' | 'double' | 'env'>
+
+async function* roundsOn(ground: Ground, seed: number, rounds: number): AsyncGenerator<RoundReport> {
+  const { dataDir, env, double } = ground
   const first = await startProduct(dataDir, env)
   const nodes = await simNodes(first)
   const before = await marketMsat(first)
   await first.kill()
-  const fold = openFold(dataDir)
-  const world: World = { dataDir, fold, nodes, before, told: [], awake: [] }
+  const fold = double ? await openFoldOfServer(dataDir) : openFold(dataDir)
+  const world: World = { ...ground, fold, nodes, before, told: [], awake: [] }
   try {
     for (let round = 1; round <= rounds; round++) {
       const report = await oneRound(world, seedOf(seed, round), round)
@@ -62,6 +89,8 @@ export async function* campaign(dataDir: string, seed: number, rounds: number): 
 
 type World = {
   readonly dataDir: string
+  readonly env: Readonly<Record<string, string>>
+  readonly double: DoubleProcess | undefined
   readonly fold: Fold
   readonly nodes: readonly SimNode[]
   readonly before: bigint
@@ -71,7 +100,7 @@ type World = {
 }
 
 async function oneRound(world: World, seed: number, round: number): Promise<RoundReport> {
-  const { dataDir, fold, nodes, before, told, awake } = world
+  const { dataDir, env, double, fold, nodes, before, told, awake } = world
   const begun = performance.now()
   const aliases = (role: string): readonly string[] => nodes.filter((node) => node.role === role).map(({ alias }) => alias)
   const people = { market: 'market', buyers: aliases('buyer'), sellers: aliases('seller') }
@@ -81,9 +110,12 @@ async function oneRound(world: World, seed: number, round: number): Promise<Roun
     await fold.catchUp()
     return isShownSince(fold.events, how, sinceMs)
   }
-  const [acted, { product, killed }] = await Promise.all([
+  // Of a seed of its own, so that the rest of a round is the same whatever the store.
+  const blows = double ? blowsOf(seeded(seedOf(seed, 1)), standardExtent.longMs) : []
+  const [acted, { product, killed }, struck] = await Promise.all([
     act(market, plan, nodes, undefined, undefined, isShown),
     lives(market, plan, fold),
+    double ? strike(double, blows) : [],
   ])
   const { bought, refusals } = acted
   told.push(...acted.told)
@@ -104,6 +136,7 @@ async function oneRound(world: World, seed: number, round: number): Promise<Roun
     invoices: bought.length,
     refusals,
     seconds: (performance.now() - begun) / 1000,
+    blows: struck,
     unproven: books.filter(isOnTheChainAlone).length,
     statuses: counted([
       ...books.map(({ status }) => status ?? 'no order'),

@@ -1,7 +1,10 @@
+import { systemClock } from '@penstock/adapters/system/clock.ts'
 import { contractOf } from '@penstock/contracts/all.ts'
 import type { Next } from '@penstock/kernel/process.ts'
-import { openStored } from '@penstock/platforms/stored.ts'
+import { Fault } from '@penstock/kernel/result.ts'
+import { openAnywhere, openStored } from '@penstock/platforms/stored.ts'
 import { aggregateIdOf, categoryOf, type EventStore, type StoredEvent } from '@penstock/ports/event-store.ts'
+import { persist } from '@penstock/runtime/backoff.ts'
 import { eventOf } from '@penstock/runtime/event-codec.ts'
 import type { Aggregate, Event } from '@penstock/runtime/service.ts'
 import { afterStored, emptyStream, type Loaded } from '@penstock/runtime/streams.ts'
@@ -22,9 +25,35 @@ export type Fold = {
 }
 
 const PAGE = 1000
+const AWAY_MS = 60_000
 
 /** @param dataDir in which a market has been started before */
 export const openFold = (dataDir: string): Fold => foldOver(openStored(dataDir))
+
+/** The same of a folder whose facts are in a server, which may be away for a while. */
+export async function openFoldOfServer(dataDir: string): Promise<Fold> {
+  const store = await openAnywhere(dataDir)
+  const fold = foldOver({
+    close: () => store.close(),
+    readAll: (...asked) =>
+      persist(
+        systemClock,
+        AbortSignal.timeout(AWAY_MS),
+        () => store.readAll(...asked),
+        (error) => error instanceof Fault,
+      ),
+  })
+  // Several ask at once, and none may fold a page that another one folds.
+  let last: Promise<unknown> = Promise.resolve()
+  return {
+    ...fold,
+    catchUp() {
+      const mine = last.then(() => fold.catchUp())
+      last = mine.catch(() => undefined)
+      return mine
+    },
+  }
+}
 
 /** The same over any store. */
 export function foldOver(store: Pick<EventStore, 'readAll' | 'close'>): Fold {

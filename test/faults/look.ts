@@ -103,6 +103,7 @@ export async function lookAtAll(
     fold,
     truthNow: async () => truthOf(dataDir),
     mine: async (most) => most > 0 && product.operator('POST', '/sim/mine', { blocks: Math.min(most, 6) }),
+    decide: (order, decision) => product.operator('POST', `/payouts/${order}/decide`, decision),
     mineAfterMs: PATIENCE_MS,
     withinMs: REST_WITHIN_MS,
   })

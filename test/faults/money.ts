@@ -27,6 +27,7 @@ function holdFaults(book: Book, truth: Truth, invoices: ReadonlyMap<string, Invo
   if (SOLD.has(book.status ?? '') !== (settled !== undefined)) fault(settled ? 'settled, and not sold' : 'sold, and not settled')
   if (!settled) {
     if (paid.length > 0) fault('the buyer has paid, and no fact says so')
+    if (book.lost.length > 0) channelFaults(book, truth).forEach(fault)
     return faults
   }
   const states = book.hashes.map((hash) => invoices.get(`${truth.market}/${hash}`)?.state)
@@ -43,10 +44,10 @@ function holdFaults(book: Book, truth: Truth, invoices: ReadonlyMap<string, Invo
   return faults
 }
 
-/** The buyer's money was taken, so the channel has to be there as it was sold. */
+/** The buyer's money was taken, or the operator pays in its place, so the channel has to be there as it was sold. */
 function channelFaults(book: Book, { channels }: Truth): readonly string[] {
   const { noted, proven, destination, sizeSat, isPrivate } = book
-  const outpoint = proven.at(-1)?.outpoint
+  const outpoint = proven.at(-1)?.outpoint ?? noted?.outpoint
   const channel = channels.get(outpoint ?? '')
   if (!channel) return [`the network has no channel ${outpoint}`]
   return [
@@ -70,7 +71,7 @@ function payoutFaults(book: Book, truth: Truth, invoices: ReadonlyMap<string, In
   const settledAtSellers = [...book.offered.values()].filter(
     ({ payee, paymentHash }) => invoices.get(`${payee}/${paymentHash}`)?.state === 'settled',
   )
-  const owed = book.settled.length > 0 ? 1 : 0
+  const owed = book.settled.length + book.lost.length > 0 ? 1 : 0
   if (settledAtSellers.length !== owed) fault(`${settledAtSellers.length} payout invoices are paid at the sellers, not ${owed}`)
   if (book.paid.length !== owed) fault(`${book.paid.length} payouts by the facts, not ${owed}`)
   const [paid] = book.paid

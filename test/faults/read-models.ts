@@ -9,7 +9,14 @@ import type { Views } from '@penstock/ports/views.ts'
 import { sql } from 'kysely'
 
 /** The gateway's own bookkeeping, which is no fold of facts. Every other table of it has to be named by a projection. */
-const BOOKKEEPING = new Set(['gateway_commands', 'gateway_order_slots', 'gateway_slot_locks', 'gateway_lsp_sellers'])
+const BOOKKEEPING = new Set([
+  'gateway_commands',
+  'gateway_order_slots',
+  'gateway_slot_locks',
+  'gateway_lsp_sellers',
+  'gateway_sessions',
+  'gateway_erasures',
+])
 
 /** Of versions of read models before today's: only processes of a release before write them. */
 const EARLIER = new Set(['gateway_orders', 'gateway_holds', 'gateway_channels', 'gateway_order_facts', 'gateway_sales'])

@@ -3,6 +3,7 @@ import { booksOf } from './books.ts'
 import type { Fold } from './fold.ts'
 import { orderFaults } from './orders.ts'
 import { heldAtMarket, type Truth } from './truth.ts'
+import { FOR_THE_SELLER, undecidedOrders } from './undecided.ts'
 import { unnamed, type Wait, waitsOf } from './waiting.ts'
 
 export type Resting = {
@@ -13,6 +14,8 @@ export type Resting = {
    * @param most so many blocks, or none, before its guard has to see them one by one
    */
   readonly mine: (most: number) => Promise<unknown>
+  /** An operator's decision between seller and buyer: nobody else ends the wait of such a payout. */
+  readonly decide: (orderId: string, decision: typeof FOR_THE_SELLER) => Promise<unknown>
   readonly mineAfterMs: number
   readonly withinMs: number
 }
@@ -29,6 +32,8 @@ export async function atRest(resting: Resting): Promise<readonly Wait[]> {
     // What was killed may not be back yet.
     const rest = isLate ? await look : await look.catch(() => undefined)
     if (rest && (isLate || rest.isRest)) return rest.waits
+    // One that is decided meanwhile is refused.
+    for (const order of rest?.undecided ?? []) await resting.decide(order, FOR_THE_SELLER).catch(() => undefined)
     if (waited > resting.mineAfterMs) await hurry(resting).catch(() => undefined)
     await sleep(LOOK_EVERY_MS)
   }
@@ -43,15 +48,17 @@ async function hurry({ truthNow, mine }: Resting): Promise<unknown> {
   return mine(Math.max(0, Math.min(...left)))
 }
 
+type Rest = { readonly waits: readonly Wait[]; readonly undecided: readonly string[]; readonly isRest: boolean }
+
 /**
  * Whether whatever is still to come waits for somebody who can be named, no order is lost on its way between two services,
  * and the market's node holds nothing. The network is asked first: the facts that follow from its height come after it.
  */
-async function restOf({ fold, truthNow }: Resting): Promise<{ readonly waits: readonly Wait[]; readonly isRest: boolean }> {
+async function restOf({ fold, truthNow }: Resting): Promise<Rest> {
   const truth = await truthNow()
   await fold.catchUp()
   const waits = waitsOf(fold.asking(), { at: Date.now(), height: truth.height })
   const isRest =
     unnamed(waits).length === 0 && orderFaults(booksOf(fold.events), waits).length === 0 && heldAtMarket(truth).length === 0
-  return { waits, isRest }
+  return { waits, isRest, undecided: undecidedOrders(fold.asking(), truth.height) }
 }

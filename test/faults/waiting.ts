@@ -30,6 +30,7 @@ function partyOf({ stream, state }: Asking, step: Asking['steps'][number], now: 
   const { due } = step
   if ('at' in due ? due.at + LATE_MS < now.at : due.height + LATE_BLOCKS < now.height) return null
   if (category === 'settlement' && step.step === 'expire') return `the buyer, who has not paid order ${aggregateIdOf(stream)} yet`
+  if (category === 'settlement' && step.step === 'loss') return 'the proof of a channel whose payment was let go'
   if (category === 'channel' && statusOf(state) === 'LEASED') return 'the end of the lease'
   return null
 }

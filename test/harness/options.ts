@@ -8,7 +8,11 @@ export const optionsOf = <const Options extends ParseArgsOptionsConfig>(options:
   told({ options }, usage).values
 
 /** The same for a command that takes words beside its options. */
-export const wordsOf = (usage: string): readonly string[] => told({ options: {}, allowPositionals: true }, usage).positionals
+export const optionsAndWordsOf = <const Options extends ParseArgsOptionsConfig>(options: Options, usage: string) =>
+  told({ options, allowPositionals: true }, usage)
+
+/** The same for a command that takes words alone. */
+export const wordsOf = (usage: string): readonly string[] => optionsAndWordsOf({}, usage).positionals
 
 /** Ends the process where what it was told is wrong. */
 export function refuse(sentence: string, usage: string): never {

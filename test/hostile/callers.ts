@@ -41,7 +41,9 @@ export async function openCallers(market: Market): Promise<Callers> {
   ])
   const renew = async (caller: Caller): Promise<number> => {
     if (caller !== 'dashboard' && caller !== 'seller' && caller !== 'api') return 0
-    const { token } = await account('login', EMAILS[caller === 'seller' ? 'seller' : 'dashboard'])
+    const email = EMAILS[caller === 'seller' ? 'seller' : 'dashboard']
+    // Another shot may change the password into the same one meanwhile, which refuses a log-in that is under way.
+    const { token } = await account('login', email).catch(() => account('login', email))
     keys.set(caller, caller === 'api' ? (await apiKey(token)).key : token)
     return caller === 'api' ? 2 : 1
   }

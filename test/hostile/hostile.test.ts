@@ -32,7 +32,7 @@ beforeAll(async () => {
   market = await openMarket()
   outcome = await campaign(market, { runs: RUNS, seed })
   known = { operatorToken: market.operatorToken, buyerPubkey: (await buyerOf(market.product)).pubkey }
-}, 240_000)
+}, 600_000)
 afterAll(async () => {
   await market.product.stop()
 })

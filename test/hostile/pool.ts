@@ -21,6 +21,8 @@ const PLAIN: Readonly<Record<string, readonly string[]>> = {
   redirect_url: ['https://shop.example/done?a=1'],
   email: ['buyer@example.org', 'seller@example.org', ...Array.from({ length: 20 }, (_, at) => `new${at}@example.org`)],
   password: [PASSWORD, 'another password of mine'],
+  // Another one would keep the callers out that log in again.
+  new_password: [PASSWORD],
   size: ['1000000', '200000'],
   total_size: ['900000000'],
   min_size: ['100000'],

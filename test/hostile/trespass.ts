@@ -12,7 +12,8 @@ const ORDER =
   /^(?:query user\.market\.orders\.get_order|query user\.transactions\.transaction_list|mutation market\.order\.cancel)$/
 const BUYER = /^(?:query account\.me|mutation market\.order\.create)$/
 /** What a program must not do in a person's name. */
-const PERSON = /^(?:query account\.api_keys|mutation account\.(?:logout|create_api_key|revoke_api_key))$/
+const PERSON =
+  /^(?:query account\.(?:api_keys|sessions)|mutation account\.(?:logout|log_out_everywhere|change_password|delete|create_api_key|revoke_api_key))$/
 
 const isOpen = (target: string): boolean => OPEN.test(target)
 

@@ -11,6 +11,7 @@ const FASTER = 60
 
 const fast: Clock = {
   now: () => systemClock.now() * FASTER,
+  monotonicMs: () => systemClock.now() * FASTER,
   sleep: (ms, signal) => systemClock.sleep(ms / FASTER, signal),
 }
 const keys = Array.from({ length: 20 }, (_, n) => `key-${n}`)

@@ -75,6 +75,8 @@ type Died = Told<(typeof DEATHS)[number] | (typeof LOST)[number]['deaths'][numbe
 const NO_DEATHS: Readonly<Record<Exclude<Told<Death>, Died>, string>> = {
   'before Seen': 'nobody was asked for anything yet',
   'after Seen': 'nobody was asked for anything yet',
+  'before CloseWanted': 'the market is asked again, and the step written then',
+  'after CloseWanted': 'the journal has it, and each later look at the channels closes what is open',
 }
 
 /** At each of these its lnd dies once, in the course of one sale. */

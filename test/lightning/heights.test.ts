@@ -195,8 +195,9 @@ describe.skipIf(noLightning)('the last height', () => {
     await extendTo(lastHeight, [other.raw])
     await isGivenBack(unsent, 'SELLER_FAILED_TO_SEND_SWAP')
     await isGivenBack(takenBack, 'SELLER_FAILED_TO_SEND_SWAP')
-    await isSettled(misled)
-    expect(await here().told(misled.deal)).toMatch(/PayoutWithheld.*Only the chain has proven the channel/)
+    // The buyer's node answers, and could have proven a channel of its own.
+    await isGivenBack(misled, 'SELLER_FAILED_TO_OPEN_CHANNEL')
+    expect(await here().told(misled.deal)).toMatch(/BuyerReachTried/)
     await becomes(wrong, 'cancelled')
     // On one block the watch may be sooner than the guard: then it is not the height that has ended it.
     const isByHeight = (await here().told(wrong.deal)).includes('"reason":"last-height"')
@@ -277,17 +278,16 @@ describe.skipIf(noLightning)('the last height, with a bitcoin node', () => {
   it('the market’s lnd is away over it: no word is said before it is back and has heard of the channel', async () => {
     const [proven, unnamed] = [await hold(stranger), await hold(stranger)]
     await open(stranger, proven)
-    const cameInVain = ({ deal }: Held, height: number) =>
-      until('the guard came in vain', async () => {
-        const said = new RegExp(`"order":"${deal.id}","height":${height},.*our own node does not answer`)
-        return said.test(here().product.output())
-      })
+    // The log tells an outage once, whichever order meets it first.
+    const cameInVain = (height: number) =>
+      until('the guard came in vain', async () =>
+        new RegExp(`"height":${height},.*our own node does not answer`).test(here().product.output()),
+      )
     await withoutNode(node('market'), async () => {
+      await mineTo(proven.lastHeight)
+      await cameInVain(proven.lastHeight)
       // With each block the guard comes again.
-      for (const height of [proven.lastHeight, proven.lastHeight + 1]) {
-        await mineTo(height)
-        for (const one of [proven, unnamed]) await cameInVain(one, height)
-      }
+      await mineTo(proven.lastHeight + 1)
       for (const { deal } of [proven, unnamed]) expect(await here().told(deal)).not.toMatch(/SettleRequested|CancelRequested/)
     })
     await here().servers.mine()

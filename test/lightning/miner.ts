@@ -14,14 +14,14 @@ const MEDIAN_OF = 11
  * tip or on a branch that overtakes it.
  */
 export function miner({ chain, inStep }: Pick<LightningServers, 'chain' | 'inStep'>) {
-  /** @param transactions in hex; the first of the blocks has them */
-  async function on(parent: string, count: number, transactions: readonly string[]): Promise<void> {
+  /** @param transactions in hex; the `having`-th of the blocks has them */
+  async function on(parent: string, count: number, transactions: readonly string[], having = 1): Promise<void> {
     const { height, time } = await newestOf(parent)
     const before = Math.max(time, Math.floor(Date.now() / 1000) - count)
     let previousHash = parent
     for (let index = 1; index <= count; index++) {
       const header = { previousHash, time: before + index, height: height + index }
-      const block = makeBlock(header, index === 1 ? transactions : [])
+      const block = makeBlock(header, index === having ? transactions : [])
       const refused = await chain.rpc<string | null>('submitblock', block.hex)
       if (refused !== null) throw new Error(`btcd refused the block at ${header.height}: ${refused}`)
       previousHash = block.hash
@@ -42,9 +42,9 @@ export function miner({ chain, inStep }: Pick<LightningServers, 'chain' | 'inSte
     extend: async (count: number, transactions: readonly string[] = []) =>
       on(await chain.rpc('getbestblockhash'), count, transactions),
     /** Replaces the last blocks by one more, with other contents. */
-    async replace(depth: number, transactions: readonly string[] = []): Promise<void> {
+    async replace(depth: number, transactions: readonly string[] = [], having = 1): Promise<void> {
       const height = await chain.rpc<number>('getblockcount')
-      await on(await chain.rpc('getblockhash', height - depth), depth + 1, transactions)
+      await on(await chain.rpc('getblockhash', height - depth), depth + 1, transactions, having)
     },
     raw: (txid: string): Promise<string> => chain.rpc('getrawtransaction', txid, 0),
     mempool: (): Promise<readonly string[]> => chain.rpc('getrawmempool'),

@@ -89,6 +89,7 @@ describe.skipIf(noLightning)('proofs of a channel', () => {
     peer,
     confirmations,
     payoutWithheldUntil: isWithheld ? 'announcement-or-1008-blocks' : 'none',
+    spendWaits: false,
   })
   const undecided = (waitingFor: string) => ({ verdict: 'undecided', waitingFor })
 

@@ -169,7 +169,8 @@ describe.skipIf(noLightning)('macaroons', () => {
     const probe = { via: servers().node('seller').pubkey, shortChannelId: '1x1x1', destination: servers().node('buyer').pubkey }
     expect(await lightning.graph.probe({ ...probe, amountMsat: 1000n })).toMatchObject({ failedAt: 'seller' })
     await expect(lightning.messages.sign('x')).rejects.toThrow(DENIED)
-    await expect(lightning.channels.list()).rejects.toThrow(DENIED)
+    const opening = { peer: servers().node('buyer').pubkey, capacitySat: 500_000n, isPrivate: true, feeRateSatPerVbyte: 2 }
+    await expect(lightning.channels.prepare(opening)).rejects.toThrow(DENIED)
     await expect(lightning.wallet.confirmedSat()).rejects.toThrow(DENIED)
   })
 

@@ -128,7 +128,7 @@ async function asks({ product }: Exchange, mutation: string, input: object, key:
 async function closes({ product }: Exchange, { id }: Deal): Promise<void> {
   const log = openLog(openDataDir(product.dataDir).market)
   const bus = sqliteBus(log)
-  const command = { type: 'CloseByOperator', data: { by: 'operator', reason: 'A test.' } }
+  const command = { type: 'CloseByOperator', data: { by: 'operator', reason: 'A test.', bearsLoss: true } }
   const at = Date.now()
   await sendCommand(
     bus,

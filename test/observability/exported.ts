@@ -30,6 +30,7 @@ function seriesOf({ name, type, labelNames = [] }: Declared): readonly (readonly
 /** Of a market in which nothing is held, audited or parked, and nothing waits for a deadline. */
 export const notAlways: ReadonlySet<string> = new Set([
   'penstock_audit_divergences',
+  'penstock_audit_gap_timestamp_seconds',
   'penstock_audit_ledger_balanced',
   'penstock_audit_timestamp_seconds',
   'penstock_hold_blocks_left_min',

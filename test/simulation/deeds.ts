@@ -62,7 +62,10 @@ async function operate({ market, draws, sellers }: Hands, { does }: Deed): Promi
     case 'close an order': {
       const order = await market.call(({ gateway }) => someOrder(gateway.views.db as never, draws))
       if (order === undefined) return false
-      await command(market, ask(orderContract, order, 'CloseByOperator', by))
+      await command(
+        market,
+        ask(orderContract, order, 'CloseByOperator', { ...by, ...(draws.chance(0.5) && { bearsLoss: true as const }) }),
+      )
       return true
     }
     case 'disable an offer': {

@@ -37,6 +37,8 @@ function hasCause(world: World, ledger: Ledger, order: string, what: string, beg
       return begun !== undefined && couldNotBeTaken(world, ledger, order, begun)
     case 'hold-lost-while-settling':
       return isCancelledByHand(world, ledger, order) || (begun !== undefined && couldNotBeTaken(world, ledger, order, begun))
+    case 'operator-loss':
+      return isLost(world, ledger, order)
     case 'funding-reorged':
       return hasBeen(world, 're-org')
     case 'funding-spent':
@@ -49,6 +51,16 @@ function hasCause(world: World, ledger: Ledger, order: string, what: string, beg
     default:
       return false
   }
+}
+
+/** The payment is back by the market's own doing, and the channel that was sold is there. */
+function isLost({ simnet }: World, ledger: Ledger, order: string): boolean {
+  const state = stateOf(ledger, order)
+  const terms = state?.hold.noted?.terms
+  const [channel] = simnet.rows<{ readonly a: string; readonly capacity_sat: bigint }>(
+    `SELECT a, capacity_sat FROM channels WHERE outpoint = '${state?.hold.noted?.outpoint ?? ''}'`,
+  )
+  return state?.hold.status === 'cancelled' && channel?.a === terms?.sellerPubkey && channel?.capacity_sat !== undefined
 }
 
 const hasBeen = ({ engine }: World, what: string): boolean => (engine.faults.counts()[what] ?? 0) > 0

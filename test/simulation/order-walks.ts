@@ -61,7 +61,7 @@ const ofChannel = (one: string): readonly Wish[] => [
   wish('RecordConfirmationsReached', { outpoint: one, confirmations: 3, naming: 0 }, 'ConfirmationsReached'),
   wish('RecordFundingReorged', { outpoint: one, naming: 0 }, 'FundingReorged'),
   wish('RecordFundingLost', { outpoint: one, failure: 'double-spent', reason: 'gone', naming: 0 }, 'FundingLost'),
-  wish('RecordChannelWrong', { outpoint: one, reason: 'too small', naming: 0 }, 'ChannelWrong'),
+  wish('RecordChannelWrong', { outpoint: one, reason: 'too small', blamed: true, naming: 0 }, 'ChannelWrong'),
   wish('RecordLeaseEnded', { outpoint: one, early: false, closedBy: null }, 'LeaseEnded'),
 ]
 
@@ -110,7 +110,7 @@ const wishes: readonly Wish[] = [
   wish('Reject', { by: seller(1), record: null }),
   wish('Cancel', { by: buyerAccount, reason: 'no' }),
   wish('Withdraw', { reason: 'too slow' }),
-  wish('CloseByOperator', { by: 'ops', reason: 'asked to' }),
+  wish('CloseByOperator', { by: 'ops', reason: 'asked to', bearsLoss: true }),
   wish('LapseApproval', { deadline: 86_400_000 }),
 ]
 

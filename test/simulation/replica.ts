@@ -63,6 +63,7 @@ function boundOf(service: (typeof SERVICES)[number], home: Home, height: () => n
         views,
         records,
         peers,
+        hostGuard: null,
         readiness: async () => undefined,
       })
   }

@@ -2,7 +2,12 @@ import { poisonGlobals } from '@penstock/adapters/seeded/poison.ts'
 import { booksOf } from '../faults/books.ts'
 import { orderFaults } from '../faults/orders.ts'
 import { heldAtMarket, truthFrom } from '../faults/truth.ts'
+import { FOR_THE_SELLER, undecidedOrders } from '../faults/undecided.ts'
 import { unnamed, waitsOf } from '../faults/waiting.ts'
+import { settlement } from '@penstock/contracts/settlement.ts'
+import { ask } from '@penstock/runtime/service.ts'
+import { command } from './deeds.ts'
+import { isNo } from './market.ts'
 import type { Plan } from './plan.ts'
 import { Broken, follow, type Ledger } from './checks.ts'
 import type { Edges } from './edges.ts'
@@ -181,10 +186,19 @@ async function comeToRest(
     const waited = schedule.now() - begun
     if (isDone && (enough === 'nothing hangs' || waits.length === 0 || waited > WAITING_MS)) return
     if (waited > world.plan.restWithinMs) throw new Broken('liveness', unrest(world, hanging))
+    for (const order of undecidedOrders(ledger.asking(), truth.height)) decidePayout(world, order)
     // Nothing else is waited for than that leases end.
     const isLeased = waits.length > 0 && hanging.length === 0
     world.simnet.control.mine(isLeased ? 15 : 5)
   }
+}
+
+/** The operator's part; whoever does not hear of it decides again. */
+function decidePayout({ market, diary }: World, order: string): void {
+  diary.note(`the operator decides for the seller of ${order}`)
+  void command(market, ask(settlement, order, 'DecidePayout', FOR_THE_SELLER)).catch((error: unknown) => {
+    if (!isNo(error)) throw error
+  })
 }
 
 function unrest({ bus }: World, hanging: readonly string[]): string {

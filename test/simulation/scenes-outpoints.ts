@@ -80,3 +80,13 @@ export const lostUnheard = ({ on, does, pick, opens }: Tools): Scene => ({
     on('channel FundingLost', does(pick(FRESH, FRESH, 'the seller names a small channel'), { at: [0, 300], much: 0 })),
   ],
 })
+
+/** A seller names what it has invented, again and again, until no more is taken; blocks come meanwhile, or the window ends. */
+export const inventions = ({ on, does, pick, maybe, opens }: Tools): Scene => ({
+  cues: [
+    ...opens(NOWHERE),
+    ...[1, 2, 3, 4, 5].map((time) => nth(on('order OutpointNamed', does(NOWHERE, { at: [20, 200], much: 0 })), time)),
+    on('order OutpointNamed', ...maybe(does('blocks are mined', { at: [0, 20], much: pick(4, 5, 7) }))),
+    nth(on('order OutpointNamed', ...maybe(does('the seller goes back to an outpoint', { at: [300, 600], much: 0 }))), 2),
+  ],
+})

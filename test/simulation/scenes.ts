@@ -11,7 +11,7 @@ import {
   spentElsewhere,
 } from './scenes-channel.ts'
 import { approvals, latePayer, missed, outOfBlocks, shutDoor, tooLate } from './scenes-money.ts'
-import { lostUnheard, overtaken, secondThoughts, thereAndBack, toldByTheOlder } from './scenes-outpoints.ts'
+import { inventions, lostUnheard, overtaken, secondThoughts, thereAndBack, toldByTheOlder } from './scenes-outpoints.ts'
 import { cancellingSlowly, oneInvoiceForTwo, quietEnd, settlingSlowly, twins, unpaid } from './scenes-payouts.ts'
 import {
   closedEarly,
@@ -73,6 +73,7 @@ const SCENES: readonly ((tools: Tools) => Scene)[] = [
   missed,
   missed,
   takenAfterAll,
+  inventions,
 ]
 
 export function sceneOf(draws: Random): Scene {

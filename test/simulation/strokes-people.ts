@@ -23,7 +23,7 @@ const FOUR_DAYS = 4 * 86_400
 /** What buyers, sellers and operators do by hand: all of it through the doors that everybody has. */
 export const people = {
   'the operator closes the order': async ({ world }, { id }) => {
-    await command(world.market, ask(orderContract, id, 'CloseByOperator', BY))
+    await command(world.market, ask(orderContract, id, 'CloseByOperator', { ...BY, bearsLoss: true as const }))
   },
   'the buyer cancels': async ({ world, bought }, { id }) => {
     const { key } = bought.get(id) ?? { key: null }

@@ -89,7 +89,7 @@ describe('what others can tell, and in which order', () => {
     { type: 'IssueHold', data: { ...samples.terms, ...samples.nodeView } },
     { type: 'RecordIssued', data: { invoice: 'ln', expiresAt: samples.EXPIRES } },
     { type: 'RecordHeld', data: { ...samples.held, crowdedPeer: null } },
-    { type: 'NoteOutpoint', data: { ...samples.noted, height: 855, confirmedAtHeight: null } },
+    { type: 'NoteOutpoint', data: { ...samples.noted, height: 855, ...samples.unseen } },
     { type: 'SettleHold', data: { outpoint: samples.OUTPOINT } },
     {
       type: 'Guard',

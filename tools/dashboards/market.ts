@@ -57,6 +57,12 @@ export const market: Dashboard = {
       queries: { '{{method}} {{route}}': quantile(0.99, 'penstock_http_request_duration_seconds', 'route, method') },
     },
     {
+      title: 'Refused log-ins',
+      about: 'Log-ins and calls of operators that were refused; `limited` where there were too many.',
+      unit: 'ops',
+      queries: { '{{method}} {{code}}': 'sum by (method, code) (rate(penstock_authentication_refused_total[5m]))' },
+    },
+    {
       title: 'GraphQL errors',
       about: 'INTERNAL_SERVER_ERROR is a fault of ours; the others are refusals.',
       unit: 'ops',

@@ -88,12 +88,14 @@ export const money: Dashboard = {
     },
     {
       title: 'Last audit',
-      about: 'Divergences, whether the ledgers add up (1), and how long ago it was.',
+      about:
+        'Divergences, whether the ledgers add up (1), how long ago it was, and how long ago a gap in the log heads was noted.',
       unit: 'short',
       queries: {
         divergences: 'max(penstock_audit_divergences)',
         'ledgers add up': 'min(penstock_audit_ledger_balanced)',
         'hours ago': '(time() - max(penstock_audit_timestamp_seconds)) / 3600',
+        'hours since a gap': '(time() - max(penstock_audit_gap_timestamp_seconds)) / 3600',
       },
     },
   ],

@@ -1,4 +1,5 @@
 import { postgresEventStore } from '@penstock/adapters/postgres/event-store.ts'
+import { owners } from '@penstock/runtime/owners.ts'
 import { simNodes } from '../../harness/buyer.ts'
 import { startCluster, type TestCluster } from '../../harness/cluster.ts'
 import { calm } from '../calm.ts'
@@ -50,7 +51,7 @@ export async function* clusterCampaign(
   extent: ClusterExtent = standardExtent,
 ): AsyncGenerator<ClusterReport> {
   const cluster = await startCluster(dataDir, { replicas: extent.replicas, env })
-  const store = await postgresEventStore({ url: cluster.postgresUrl })
+  const store = await postgresEventStore({ logs: owners, url: cluster.postgresUrl })
   const fold = foldOver(store)
   try {
     const world = { cluster, store, fold, beforeMsat: await marketMsat(cluster) }

@@ -55,6 +55,7 @@ export async function lookAtCluster(
     fold,
     truthNow: async () => truthOf(cluster.dataDir),
     mine: async (most) => most > 0 && cluster.operator('POST', '/sim/mine', { blocks: Math.min(most, 3) }),
+    decide: (order, decision) => cluster.operator('POST', `/payouts/${order}/decide`, decision),
     mineAfterMs: PATIENCE_MS,
     withinMs: REST_WITHIN_MS,
   })

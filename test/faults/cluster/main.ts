@@ -8,7 +8,7 @@ await runCommand({
   script: 'faults:cluster',
   rounds: { standard: 2, most: 10_000 },
   missing: clusterMissing,
-  campaign: clusterCampaign,
+  campaign: (dataDir: string, seed: number, rounds: number) => clusterCampaign(dataDir, seed, rounds),
   struck: ({ dealt }) => shown(countsOf(dealt)),
   lacking,
 })

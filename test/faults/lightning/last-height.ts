@@ -6,7 +6,7 @@ import { metricsOf } from '../../observability/metrics.ts'
 import { type Book, booksOf } from '../books.ts'
 import type { World } from './look.ts'
 import type { OwnBlocks } from './miner.ts'
-import { type Way, WAY_BLOCKS, type WayBlow } from './plan.ts'
+import { UNUSED_CONFIRMATIONS, type Way, WAY_BLOCKS, type WayBlow } from './plan.ts'
 import { confirmationsOf, heldNow, killNow } from './strike.ts'
 import type { Walk } from './struck.ts'
 
@@ -25,8 +25,8 @@ type Funded = Held & { readonly outpoint: string; readonly raw: string }
 
 /**
  * Two payments come to one last height under blows. Both fundings are named late and lose their first block to a re-org, so
- * that neither channel is deep enough to be proven before; one is confirmed again by the last height, the other is not.
- * There the first has to be taken and the second given back, whoever was just killed.
+ * that neither channel is deep enough to be proven before; by the last height one is confirmed again just so often that nodes
+ * use it, the other is not. There the first has to be taken and the second given back, whoever was just killed.
  */
 export async function toLastHeight(world: World, way: Way): Promise<Walked> {
   const { network, agents } = world.regtest
@@ -109,34 +109,44 @@ async function takenBack(world: World, orders: readonly Funded[], blocks: OwnBlo
  * there is one block more that came at once.
  * @returns what struck, and when the chain was told to reach the last height
  */
-async function walk(world: World, { blows, confirmedLeft }: Way, { lastHeight, outpoint, raw }: Funded, blocks: OwnBlocks) {
+async function walk(world: World, { blows }: Way, { lastHeight, outpoint, raw }: Funded, blocks: OwnBlocks) {
   const left = [...blows]
   const struck: Walk['blows'][number][] = []
   let reachedAt = Number.POSITIVE_INFINITY
   const reach = (height: number): void => {
     if (height >= lastHeight) reachedAt = Math.min(reachedAt, Date.now())
   }
+  const confirmedAt = lastHeight - UNUSED_CONFIRMATIONS
   for (let height = await heightOf(world); ; height = await heightOf(world)) {
     const [blow] = left
     if (blow && blow.left >= lastHeight - height) {
       left.shift()
-      // Any deeper the channel could be proven below the last height.
-      const confirms = height + 1 >= lastHeight ? [raw] : []
       if (blow.what === 'reorg') reach(height + 1)
-      struck.push(await strikeNow(world, blow, () => blocks.replace(blow.what === 'reorg' ? blow.depth : 0, confirms)))
+      struck.push(await strikeNow(world, blow, (depth) => replaceAt(world, { depth, outpoint, raw, confirmedAt }, blocks)))
       continue
     }
     if (height >= lastHeight) return { struck, reachedAt }
-    const isDue = height + 1 >= lastHeight - confirmedLeft && (await confirmationsOf(world, outpoint)) === 0
+    const isDue = height + 1 >= confirmedAt && (await confirmationsOf(world, outpoint)) === 0
     reach(height + 1)
     await blocks.extend(1, isDue ? [raw] : [])
   }
 }
 
-async function strikeNow(world: World, blow: WayBlow, replace: () => Promise<void>): Promise<Walk['blows'][number]> {
+type Replaced = Pick<Funded, 'outpoint' | 'raw'> & { readonly depth: number; readonly confirmedAt: number }
+
+/** Nodes use a channel from its third confirmation on, and the funding has that one at the last height on any branch. */
+async function replaceAt(world: World, { depth, outpoint, raw, confirmedAt }: Replaced, blocks: OwnBlocks): Promise<void> {
+  const height = await heightOf(world)
+  const first = height - depth + 1
+  const isKept = (await confirmationsOf(world, outpoint)) > depth
+  if (isKept || confirmedAt > height + 1) return blocks.replace(depth)
+  return blocks.replace(depth, [raw], Math.max(confirmedAt - first, 0) + 1)
+}
+
+async function strikeNow(world: World, blow: WayBlow, replace: (depth: number) => Promise<void>): Promise<Walk['blows'][number]> {
   if (blow.what === 'reorg') {
     const held = (await heldNow(world)).length
-    await replace()
+    await replace(blow.depth)
     return { what: 'a re-org of two blocks', held }
   }
   const { who, held } = await killNow(world, blow.whom)

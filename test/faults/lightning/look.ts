@@ -29,6 +29,7 @@ export async function lookAtAll(world: World): Promise<{ readonly books: readonl
     fold,
     truthNow: () => truthOfNodes(regtest.network),
     mine: () => miner.mine(),
+    decide: (order, decision) => regtest.operator('POST', `/payouts/${order}/decide`, decision),
     mineAfterMs: 0,
     withinMs: REST_WITHIN_MS,
   })

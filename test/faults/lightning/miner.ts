@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { inspect } from 'node:util'
 import type { Network } from '@penstock/cluster/regtest/network.ts'
+import { OutOfStep } from '@penstock/servers/lightning.ts'
 import { miner as handMiner } from '../../lightning/miner.ts'
 
 /** By then the guard has settled or cancelled. */
@@ -17,11 +19,14 @@ type Blocks = {
   reorganise(depth: number): Promise<void>
 }
 
-/** Also blocks that wait for nobody, the first of which has these transactions and no others. */
+/** Also blocks that wait for nobody, one of which has these transactions and no others. */
 export type OwnBlocks = Blocks & {
   extend(count: number, transactions?: readonly string[]): Promise<void>
-  /** A branch comes as one: nothing can be done between what it takes back and what it brings. */
-  replace(depth: number, transactions?: readonly string[]): Promise<void>
+  /**
+   * A branch comes as one: nothing can be done between what it takes back and what it brings.
+   * @param having which of its blocks has the transactions; the first is 1
+   */
+  replace(depth: number, transactions?: readonly string[], having?: number): Promise<void>
   /** What has made such blocks up to a last height waits for this before the next one. */
   guarded(): Promise<void>
 }
@@ -73,14 +78,15 @@ export function minerOf({ servers, having }: Network): Miner {
     }
   }
   // btcd's own blocks would take up again at once what the old ones had confirmed.
-  const byHand = handMiner(servers)
+  const byHand = handMiner({ chain: servers.chain, inStep: () => inStep(servers) })
   const hasty = handMiner({ chain: servers.chain, inStep: () => Promise.resolve() })
   const blocks: OwnBlocks = {
     guarded,
     extend: (count, transactions) => hasty.extend(count, transactions),
-    replace: (depth, transactions) => hasty.replace(depth, transactions),
+    replace: (depth, transactions, having) => hasty.replace(depth, transactions, having),
     async mine(count = 1): Promise<void> {
-      await servers.mine(count)
+      await servers.chain.rpc('generate', count)
+      await inStep(servers)
       await guarded()
     },
     async reorganise(depth: number): Promise<void> {
@@ -93,5 +99,17 @@ export function minerOf({ servers, having }: Network): Miner {
     mine: (count) => inTurn(() => blocks.mine(count)),
     reorganise: (depth) => inTurn(() => blocks.reorganise(depth)),
     alone: (work) => inTurn(() => work(blocks)),
+  }
+}
+
+/** Among blocks, re-organisations and deaths lnd may stop following the chain until it is started again. Once is enough. */
+async function inStep(servers: Network['servers']): Promise<void> {
+  try {
+    await servers.inStep()
+  } catch (error) {
+    if (!(error instanceof OutOfStep)) throw error
+    process.stderr.write(`lnd is killed and started again: ${inspect(error)}\n`)
+    await error.node.kill()
+    await servers.inStep()
   }
 }

@@ -29,8 +29,6 @@ export type Way = {
   /** Who buys what is confirmed at last, and who what is not. */
   readonly confirmed: string
   readonly unconfirmed: string
-  /** So many blocks before the last height the funding has its first confirmation: too few are left for all that it needs. */
-  readonly confirmedLeft: number
   readonly blows: readonly WayBlow[]
 }
 
@@ -54,7 +52,6 @@ export function wayOf(random: Random, buyers: readonly string[]): Way {
   return {
     confirmed,
     unconfirmed: random.pick(others.length > 0 ? others : buyers),
-    confirmedLeft: random.between(0, UNUSED_CONFIRMATIONS - 1),
     blows: blows.toSorted((one, other) => other.left - one.left),
   }
 }
@@ -101,8 +98,8 @@ export const paying = (purchases: readonly Purchase[], longMs: number): readonly
 /** For logs. */
 export const told = (blow: Blow): string => `${(blow.atMs / 1000).toFixed(1)} s ${whatOf(blow)}`
 
-export const toldWay = ({ confirmed, confirmedLeft, blows }: Way): readonly string[] => [
-  `${confirmed}'s channel is confirmed with ${confirmedLeft} blocks left`,
+export const toldWay = ({ confirmed, blows }: Way): readonly string[] => [
+  `${confirmed}'s channel is confirmed just in time`,
   ...blows.map(
     (blow) => `with ${blow.left} left ${whatOf(blow)}${blow.what === 'kill' && blow.isBack ? ', back for the next' : ''}`,
   ),

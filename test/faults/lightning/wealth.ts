@@ -1,7 +1,14 @@
 import { readTransaction } from '@penstock/bitcoin/raw.ts'
 import type { Network } from '@penstock/cluster/regtest/network.ts'
 import type { Person } from '@penstock/cluster/regtest/person.ts'
-import { type ChainTransaction, getChainTransactions, getChannels, getForwards, getPendingChannels } from 'lightning'
+import {
+  type ChainTransaction,
+  getChainTransactions,
+  getChannels,
+  getClosedChannels,
+  getForwards,
+  getPendingChannels,
+} from 'lightning'
 import type { Balances, Wealth } from '../balances.ts'
 
 /** What a node has, and what has left it for good besides payments, since its first block. */
@@ -29,7 +36,8 @@ async function standingOf(network: Network, { alias, node: { lnd }, info: { pubk
   const transactions = [...new Map(listed.map((one) => [one.id, one])).values()]
   // By transactions and not by coins, of which lnd leaves out those that it has locked.
   const walletSat = sum(transactions.map(({ tokens, is_outgoing }) => BigInt(is_outgoing ? -tokens : tokens)))
-  const fees = await Promise.all(transactions.filter(({ is_outgoing }) => is_outgoing).map((one) => feeSat(network, one)))
+  const paid = [...transactions.filter(({ is_outgoing }) => is_outgoing).map(({ id }) => id), ...(await closesOf(lnd))]
+  const fees = await Promise.all([...new Set(paid)].map((id) => feeSat(network, { id })))
   const { forwards } = await getForwards({ lnd, limit: FORWARDS })
   return {
     alias,
@@ -56,7 +64,15 @@ async function channelsSat(lnd: Person['node']['lnd'], known: ReadonlySet<string
   )
 }
 
-/** What a transaction of a wallet's own coins gave to the miners, by the chain. @throws where the chain does not know it */
+/** What ended the channels that the node opened: their fees are its own. */
+async function closesOf(lnd: Person['node']['lnd']): Promise<readonly string[]> {
+  const [{ channels }, { pending_channels }] = await Promise.all([getClosedChannels({ lnd }), getPendingChannels({ lnd })])
+  return [...channels, ...pending_channels.filter(({ is_closing }) => is_closing)].flatMap(
+    ({ close_transaction_id: id, is_partner_initiated }) => (id !== undefined && is_partner_initiated !== true ? [id] : []),
+  )
+}
+
+/** What a transaction of a wallet's own coins, or of its channel, gave to the miners, by the chain. @throws where the chain does not know it */
 async function feeSat({ servers: { chain } }: Network, { id }: Pick<ChainTransaction, 'id'>): Promise<bigint> {
   const read = async (txid: string) => readTransaction(await chain.rpc<string>('getrawtransaction', txid, 0))
   const { inputs, outputs } = await read(id)
@@ -64,7 +80,7 @@ async function feeSat({ servers: { chain } }: Network, { id }: Pick<ChainTransac
   return sum(spent) - sum(outputs.map(({ valueSat }) => valueSat))
 }
 
-/** As `balanceFaults` wants it; no channel ends in a round, and one that did would show as a fault. */
+/** As `balanceFaults` wants it; the agent closes the channels of orders that failed, by agreement. */
 export const wealthSince = (before: Standings, now: Standings): readonly Wealth[] =>
   before.map(({ alias, pubkey, hasMsat, minersMsat, routedMsat }) => {
     const later = now.find((one) => one.pubkey === pubkey)

@@ -61,4 +61,28 @@ export const watcher = mutantsOf('watcher', [
     instead: `if (spend) return ended((spend.height ?? tipHeight) < channel.endsAtHeight, spend.txid)`,
     killers: [`${src}/observe.test.ts`],
   },
+  {
+    id: 'window-counted-by-the-watch',
+    wrong: 'The watch counts from its own begin and not as the order tells it: the permit and the watch disagree.',
+    file: `${src}/channel.decide.ts`,
+    text: `seenBefore: seenBefore ?? ownWindow(`,
+    instead: `seenBefore: ownWindow(`,
+    killers: [`${src}/window.test.ts`],
+  },
+  {
+    id: 'window-begins-anew',
+    wrong: 'Without the word of the order each naming begins a window of its own: invented outpoints keep the payment.',
+    file: `${src}/channel.decide.ts`,
+    text: ` && channel.watch.attempt === attempt ? Math.min(channel.seenBefore, end) : end`,
+    instead: ` && channel.watch.attempt === attempt ? Math.max(channel.seenBefore, end) : end`,
+    killers: [`${src}/window.test.ts`],
+  },
+  {
+    id: 'every-error-is-not-found',
+    wrong: 'A bitcoin node that starts is taken for one that has no such transaction: a funding is called lost.',
+    file: 'packages/adapters/src/bitcoind/chain.ts',
+    text: `error instanceof RpcRefusal && error.code === NOT_FOUND`,
+    instead: `error instanceof RpcRefusal`,
+    killers: ['packages/adapters/src/bitcoind/look-up.test.ts'],
+  },
 ])
