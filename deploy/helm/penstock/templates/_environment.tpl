@@ -1,12 +1,24 @@
-{{/* Where the cluster's servers are. Passwords are files. */}}
+{{/* Where the cluster's servers are. Passwords are files. Takes the root and the component's name. */}}
 {{- define "penstock.environment.postgres" -}}
+{{- $name := index . 1 }}{{ with index . 0 -}}
 - { name: PENSTOCK_POSTGRES_URL, value: {{ .Values.postgres.url | quote }} }
+{{- if .Values.postgres.roles.prefix }}
+- { name: PENSTOCK_POSTGRES_ROLES, value: {{ .Values.postgres.roles.prefix | quote }} }
+{{- if eq $name "migrate" }}
+- { name: PENSTOCK_POSTGRES_ROLE_PASSWORDS, value: /run/secrets/postgres-roles }
 - { name: PENSTOCK_POSTGRES_PASSWORD_FILE, value: {{ printf "/run/secrets/postgres/%s" .Values.postgres.passwordSecret.key | quote }} }
+{{- else }}
+- { name: PENSTOCK_POSTGRES_PASSWORD_FILE, value: {{ printf "/run/secrets/postgres/%s" $name | quote }} }
+{{- end }}
+{{- else }}
+- { name: PENSTOCK_POSTGRES_PASSWORD_FILE, value: {{ printf "/run/secrets/postgres/%s" .Values.postgres.passwordSecret.key | quote }} }
+{{- end }}
 {{- with .Values.eventStore }}
 {{- if .url }}
 - { name: PENSTOCK_EVENT_STORE, value: {{ .url | quote }} }
 {{- if .passwordSecret.name }}
 - { name: PENSTOCK_EVENT_STORE_PASSWORD_FILE, value: {{ printf "/run/secrets/event-store/%s" .passwordSecret.key | quote }} }
+{{- end }}
 {{- end }}
 {{- end }}
 {{- end }}
@@ -87,7 +99,7 @@
 - { name: PORT, value: {{ . | quote }} }
 {{- end }}
 {{- if $it.cluster }}
-{{ include "penstock.environment.postgres" $root }}
+{{ include "penstock.environment.postgres" (list $root $name) | trim }}
 {{ include "penstock.environment.kafka" $root | trim }}
 {{- with $root.Values.telemetry.url }}
 - { name: PENSTOCK_OTLP_URL, value: {{ . | quote }} }

@@ -59,9 +59,18 @@ Secrets are files, and each process mounts its own only. Takes the root, the com
 {{- end }}
 {{- end }}
 
+{{/* Takes the root and the component's name: where services have roles, each mounts the password of its own. */}}
 {{- define "penstock.volumes.postgres" -}}
+{{- $name := index . 1 }}{{ with index . 0 -}}
+{{- $own := and .Values.postgres.roles.prefix (ne $name "migrate") }}
+{{- $secret := ternary .Values.postgres.roles.passwordsSecret .Values.postgres.passwordSecret.name (not (empty $own)) }}
+{{- $key := ternary $name .Values.postgres.passwordSecret.key (not (empty $own)) -}}
 - name: postgres
-  secret: { secretName: {{ .Values.postgres.passwordSecret.name }}, defaultMode: 0440, items: [{ key: {{ .Values.postgres.passwordSecret.key }}, path: {{ .Values.postgres.passwordSecret.key }} }] }
+  secret: { secretName: {{ $secret }}, defaultMode: 0440, items: [{ key: {{ $key }}, path: {{ $key }} }] }
+{{- if and .Values.postgres.roles.prefix (eq $name "migrate") }}
+- name: postgres-roles
+  secret: { secretName: {{ .Values.postgres.roles.passwordsSecret }}, defaultMode: 0440 }
+{{- end }}
 {{- with .Values.postgres.caSecret }}
 - name: postgres-ca
   secret: { secretName: {{ . }}, defaultMode: 0440, items: [{ key: ca.crt, path: ca.crt }] }
@@ -75,6 +84,7 @@ Secrets are files, and each process mounts its own only. Takes the root, the com
 {{- with .Values.eventStore.caSecret }}
 - name: event-store-ca
   secret: { secretName: {{ . }}, defaultMode: 0440, items: [{ key: ca.crt, path: ca.crt }] }
+{{- end }}
 {{- end }}
 {{- end }}
 
@@ -109,7 +119,7 @@ Secrets are files, and each process mounts its own only. Takes the root, the com
 - name: tmp
   emptyDir: { sizeLimit: 64Mi }
 {{- if $it.cluster }}
-{{ include "penstock.volumes.postgres" $root | trim }}
+{{ include "penstock.volumes.postgres" (list $root $name) | trim }}
 {{- with include "penstock.volumes.kafka" $root | trim }}
 {{ . }}
 {{- end }}
