@@ -5,7 +5,7 @@ import { Fault } from '@penstock/kernel/result.ts'
 import { HOUR_MS, SECOND_MS } from '@penstock/kernel/time.ts'
 import { MarketRefusal } from './api.ts'
 import { type Desk, record } from './desk.ts'
-import { closeUnpaid, isLossAsked, mayClose } from './close-unpaid.ts'
+import { closeUnpaid, isLossOpen, mayClose } from './close-unpaid.ts'
 import type { Standing } from './market.ts'
 import { open, reconcile } from './opening.ts'
 import { type Act, funding, isLost, isSeen, isSold, payableHashes, type Sale } from './sale.ts'
@@ -157,8 +157,8 @@ async function endLost(desk: Desk, sale: Sale, standing: Standing | undefined): 
   const { opening, orderId } = sale
   const status = standing?.status ?? 'unknown to the market'
   if (opening.state === 'publishing' || opening.state === 'published') {
-    if (isLossAsked(standing)) return
     const { outpoint } = opening
+    if (isLossOpen(standing)) return awaitLoss(desk, sale, standing)
     const isToClose = mayClose(standing)
     const what = isToClose ? 'its channel is closed' : 'its channel stays'
     desk.log.warn({ order: orderId, status, outpoint }, `an order ended whose funding is out: ${what}`)
@@ -166,6 +166,14 @@ async function endLost(desk: Desk, sale: Sale, standing: Standing | undefined): 
   }
   record(desk, sale, { type: 'Ended', how: status })
   await closeUnpaid(desk)
+}
+
+/** The market asks for another invoice where it needs one: the sale is listed again. */
+async function awaitLoss(desk: Desk, sale: Sale, standing: Standing | undefined): Promise<void> {
+  if (await isPaid(desk, sale)) return void record(desk, sale, { type: 'Ended', how: 'paid by the operator' })
+  // It was proven, so its funding is out: nothing is left to publish.
+  if (standing?.operatorLoss === 'BORNE' && sale.opening.state === 'publishing')
+    record(desk, sale, { type: 'Published', height: (await desk.lightning.info()).height })
 }
 
 /** Only what was never handed to the network. */

@@ -81,9 +81,9 @@ test.each(['ADMIN_CLOSED', 'VALID_CHANNEL_OPENING'])('a channel whose order is %
   expect(await isClosing(outpoint)).toBe(false)
 })
 
-test('while it is asked whether the operator pays for a channel it stays, and it is closed once nobody does', async () => {
+test.each(['ASKED', 'BORNE'] as const)('a channel whose loss is %s stays, and it is closed once nobody pays', async (loss) => {
   const { order, journal, outpoint } = await confirmed()
-  order.operatorLoss = 'ASKED'
+  order.operatorLoss = loss
   order.status = 'SELLER_FAILED_TO_OPEN_CHANNEL'
   const looks = order.looks
   await until('that was seen twice', () => order.looks > looks + 2)

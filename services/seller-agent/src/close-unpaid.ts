@@ -14,8 +14,9 @@ export function mayClose(standing: Standing | undefined): boolean {
   return standing.operatorLoss === null || standing.operatorLoss === 'REFUTED'
 }
 
-/** Whether the operator may yet pay for it: until that is decided the channel stays, and the sale is not over. */
-export const isLossAsked = (standing: Standing | undefined): boolean => standing?.operatorLoss === 'ASKED'
+/** Whether the operator may yet pay for it: until that is decided, or done, the channel stays, and the sale is not over. */
+export const isLossOpen = (standing: Standing | undefined): boolean =>
+  standing?.operatorLoss === 'ASKED' || standing?.operatorLoss === 'BORNE'
 
 /** Closes the channels that nobody pays for, as far as they are open by now. What cannot be closed yet is tried again later. */
 export async function closeUnpaid({ journal, lightning, log }: Desk): Promise<void> {

@@ -40,6 +40,25 @@ test.each(['first', 'second'] as const)(
   },
 )
 
+test('a seller whose loss the operator bears gives the invoice that is wanted, and its channel stays until it is paid', async () => {
+  const order = stage.place('one')
+  const { settled, lightning } = paid()
+  let later = 0
+  const { journal } = stage.start({ lightning, clock: { ...systemClock, now: () => Date.now() + later } })
+  await until('it is published', () => journal.sales.get('one')?.opening.state === 'published')
+  Object.assign(order, { status: 'SELLER_FAILED_TO_OPEN_CHANNEL', operatorLoss: 'BORNE' })
+  const { looks } = order
+  await until('that was seen', () => order.looks > looks + 1)
+  order.listed = true
+  later = 60_000
+  await until('another invoice', () => order.invoices.length === 2)
+  order.listed = false
+  expect(journal.sales.has('one')).toBe(true)
+  settled.add(order.invoices[1] ?? '')
+  await until('it is over', () => journal.sales.size === 0)
+  expect(journal.toClose()).toEqual([])
+})
+
 test('an invoice whose giving was not answered is given again, and no other is made', async () => {
   const order = stage.place('one')
   const { settled, lightning } = paid()

@@ -13,12 +13,16 @@ export function payoutRecord({ order, hold, role }: OrderInRole, candidate: Cand
   return {
     id: `${order.id}/${number}`,
     sats: `${msatToSatFloor(BigInt(candidate.sellerAmountMsat))}`,
-    invoice_status: best ? best.state.toUpperCase() : 'NONE',
+    invoice_status: hasGiven(hold, candidate) ? 'TAKEN' : best ? best.state.toUpperCase() : 'NONE',
     status: payout?.state ?? null,
     reason: payout?.reason ?? best?.reason ?? null,
     operator_loss: role.is === 'seller' && role.current ? lossOf({ order, hold }) : null,
   }
 }
+
+/** An invoice that was given for a loss is settlement's alone: the order has ended. */
+const hasGiven = (hold: OrderInRole['hold'], { sellerPubkey }: Candidate): boolean =>
+  hold?.loss?.status === 'BORNE' && hold.owed.usable[sellerPubkey] !== undefined
 
 /** While the read model has not read the end of the hold, a loss may still follow. */
 function lossOf({ order, hold }: Pick<OrderInRole, 'order' | 'hold'>): string | null {
