@@ -3,7 +3,8 @@ import { aggregateIdOf, type StoredEvent } from '@penstock/ports/event-store.ts'
 import { persist } from './backoff.ts'
 import type { ConsumeContext, Consumer } from './consumer.ts'
 import { applyWithGap } from './facts-before.ts'
-import { eventTopic, factToBus } from './messages.ts'
+import { eventTopic } from './messages.ts'
+import { publishAgain } from './republish.ts'
 import { TooNew } from './upcast.ts'
 
 const PAGE = 500
@@ -19,7 +20,7 @@ export async function catchUp(context: ConsumeContext, consumer: Consumer, key: 
   const poisoned = new Set<string>()
   const left = new Set<bigint>()
   const leave = async (stored: StoredEvent): Promise<void> => {
-    await bus.publish(eventTopic(consumer.owner), [factToBus(stored)])
+    await publishAgain(bus, consumer.owner, [stored])
     if (bus.mayLose) left.add(stored.position)
   }
   let after = (await progress.load(key)).position

@@ -10,6 +10,7 @@ import { onTestFinished, test } from 'vitest'
 import { consume } from './consume.ts'
 import { CHAIN_START, seal } from './event-codec.ts'
 import { eventTopic, factToBus } from './messages.ts'
+import { republisher } from './republish.ts'
 import { newerTries } from './metrics.ts'
 
 type World = Pick<Awaited<ReturnType<typeof memoryWorld>>, 'platform' | 'store'>
@@ -193,6 +194,9 @@ test.each([false, true])('a start leaves a parked key to the bus: mayLose %s', a
   const world = await memoryWorld()
   const bus = { ...world.platform.bus, ...(mayLose && { mayLose: true as const }) }
   const platform = { ...world.platform, bus }
+  const handle = republisher({ ...platform, service: 'settlement', categories: ['payhash'] })
+  const owner = await bus.subscribe({ group: 'settlement', topic: 'settlement.republish', handle })
+  onTestFinished(() => owner.close())
   const reacted: number[] = []
   /** As a reactor, which does not know after a restart what it has seen. */
   const start = async (isBroken: boolean) => {

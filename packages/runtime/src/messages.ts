@@ -34,6 +34,8 @@ export type OutcomeMessage = {
 
 export const commandTopic = (service: string): string => `${service}.commands`
 export const eventTopic = (service: string): string => `${service}.events`
+/** Where consumers ask a service for facts of its own that did not arrive. */
+export const republishTopic = (service: string): string => `${service}.republish`
 
 /** A command in today's version of its shape. */
 export const newCommand = (parts: {

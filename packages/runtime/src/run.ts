@@ -5,7 +5,7 @@ import { byOwner, consume, type RunningConsumer } from './consume.ts'
 import type { Consumer } from './consumer.ts'
 import { underLease } from './lease.ts'
 import { followMemory } from './memory-view.ts'
-import { commandTopic } from './messages.ts'
+import { commandTopic, republishTopic } from './messages.ts'
 import { beginAtZero, componentRunning, relayHeld } from './metrics.ts'
 import { onCommand, serviceCore } from './core.ts'
 import type { Platform } from './platform.ts'
@@ -13,6 +13,7 @@ import { projector } from './project.ts'
 import { reactor } from './react.ts'
 import { readingsOf } from './readings.ts'
 import { noteUnrelayed, relay } from './relay.ts'
+import { republisher } from './republish.ts'
 import type { Job, Service, ServiceContext } from './service.ts'
 import { sweep } from './sweep.ts'
 import { fireTimers } from './timers.ts'
@@ -78,13 +79,13 @@ async function start<Ports>(
   const consumers = await Promise.all(
     consumersOf(service, core.reactContext, platform).map((consumer) => consume(consuming, consumer, signal)),
   )
-  const commands = service.aggregates.length > 0 ? [await commandConsumer(service.name, core, platform, signal)] : []
+  const asked = service.aggregates.length > 0 ? await ownersTopics(service, core, platform, signal) : []
   const unwatch = platform.gauges?.watch(readingsOf({ ...relayed(service, core), platform, consumers, height }))
   return {
     name: service.name,
     async close() {
       unwatch?.()
-      await closeAll([...consumers, ...commands])
+      await closeAll([...consumers, ...asked])
       await Promise.all([...loops, ...jobs])
       await core.close()
     },
@@ -121,14 +122,21 @@ const READ_ONLY = 'read-only after a restore: nothing is decided and no money mo
 
 type Core<Ports> = ReturnType<typeof serviceCore<Ports>>
 
-const commandConsumer = <Ports>(
-  group: string,
+/** What others send to the owner of streams: commands, and on a bus that may lose messages requests for facts of its own. */
+function ownersTopics<Ports>(
+  service: Service<Ports>,
   core: Core<Ports>,
-  { bus, clock }: Platform,
+  platform: Platform,
   signal: AbortSignal,
-): Promise<RunningSubscription> => {
-  const handle = (message: BusMessage) => onCommand(core, message)
-  return throughFaults(clock, signal, () => bus.subscribe({ group, topic: commandTopic(group), handle }))
+): Promise<readonly RunningSubscription[]> {
+  const { bus, clock } = platform
+  const group = service.name
+  const again = republisher({ ...platform, ...relayed(service, core) })
+  const handlers = [
+    { topic: commandTopic(group), handle: (message: BusMessage) => onCommand(core, message) },
+    ...(bus.mayLose ? [{ topic: republishTopic(group), handle: again }] : []),
+  ]
+  return Promise.all(handlers.map((one) => throughFaults(clock, signal, () => bus.subscribe({ group, ...one }))))
 }
 
 function consumersOf<Ports>(

@@ -2,7 +2,7 @@ import { aggregateIdOf, type EventStore, type StoredEvent } from '@penstock/port
 import type { Bus } from '@penstock/ports/bus.ts'
 import type { Progress } from '@penstock/ports/progress.ts'
 import type { Basics } from './basics.ts'
-import { eventTopic, factToBus } from './messages.ts'
+import { publishAgain } from './republish.ts'
 import { watermark } from './watermark.ts'
 
 export type SettlingContext = {
@@ -32,7 +32,7 @@ export type SettlingTimes = {
   /** How often the position is moved while there is something behind it, and at most otherwise. */
   readonly settleEveryMs: number
   readonly lookEveryMs: number
-  /** A fact that nobody has done for so long was lost on its way, and is published again. */
+  /** A fact that nobody has done for so long was lost on its way, and is wanted from its owner once more. */
   readonly lostAfterMs: number
 }
 
@@ -100,8 +100,8 @@ function byNotes(context: SettlingContext, followed: Followed, times: SettlingTi
     const lost = hand.without(open)
     if (lost[0]) {
       const told = { consumer: key, stream: lost[0].stream, facts: lost.length }
-      log.warn(told, 'facts did not arrive; they are published again')
-      await bus.publish(eventTopic(owner), lost.map(factToBus))
+      log.warn(told, 'facts did not arrive; they are wanted once more')
+      await publishAgain(bus, owner, lost)
     }
     missing = { position: first.position, since: clock.monotonicMs() }
   }
