@@ -1,12 +1,13 @@
 import { kafkaBus } from '@penstock/adapters/kafka/bus.ts'
 import { parkedKeys } from '@penstock/adapters/kafka/parked-tables.ts'
+import { type BusPart, grantTopics } from '@penstock/adapters/kafka/rights.ts'
 import { kafkaOptions } from '@penstock/adapters/kafka/settings.ts'
 import { postgresBeside } from '@penstock/adapters/postgres/beside.ts'
 import { migrateEventLogs } from '@penstock/adapters/postgres/event-schema.ts'
 import { postgresEventStore } from '@penstock/adapters/postgres/event-store.ts'
 import { migrateAll } from '@penstock/adapters/postgres/migrate-all.ts'
 import type { PostgresSettings } from '@penstock/adapters/postgres/pool.ts'
-import { grantRoles, type Part, roleOf } from '@penstock/adapters/postgres/roles.ts'
+import { grantRoles, type Part as DatabasePart, roleOf } from '@penstock/adapters/postgres/roles.ts'
 import { serverTime } from '@penstock/adapters/postgres/server-time.ts'
 import { postgresTableFaults } from '@penstock/adapters/postgres/table-faults.ts'
 import { openPostgresViews } from '@penstock/adapters/postgres/views.ts'
@@ -32,7 +33,8 @@ import { kurrentFaults, openKurrent } from './kurrent.ts'
 
 export type Cluster = Platform & { readonly records: Records; readonly beside: OpenBeside; close(): Promise<void> }
 
-export type { Part }
+/** What a process may do at the servers. */
+export type Part = DatabasePart & BusPart
 
 export type ClusterProcess = {
   readonly service: string
@@ -42,10 +44,12 @@ export type ClusterProcess = {
   readonly waitsFor: (reason: string) => void
 }
 
+const NO_BROKERS = 'PENSTOCK_KAFKA_BROKERS is empty; name some brokers of the cluster.'
+
 /** One process of a cluster: facts in an event store server, messages over Kafka, all else in PostgreSQL. */
 export async function cluster(config: Config, { service, instance, log, waitsFor }: ClusterProcess): Promise<Cluster> {
   if (config.postgresUrl === '') throw new ConfigError('PENSTOCK_POSTGRES_URL is empty; name the PostgreSQL of the cluster.')
-  if (config.kafkaBrokers === '') throw new ConfigError('PENSTOCK_KAFKA_BROKERS is empty; name some brokers of the cluster.')
+  if (config.kafkaBrokers === '') throw new ConfigError(NO_BROKERS)
   const settings = postgresSettings(config, service)
   const views = openViews(settings, 'check')
   // A process that is started before its servers waits for them. Nothing ends the wait but the end of the process.
@@ -82,9 +86,9 @@ export async function cluster(config: Config, { service, instance, log, waitsFor
 const LONGEST_STEP_MS = 6 * 3_600_000
 
 /**
- * Brings all tables up to date: those of the ports, and those that `others` know of. Where services have roles of their
- * own, each gets the rights of its part.
- * @throws ConfigError without a PostgreSQL to migrate
+ * Brings all tables up to date: those of the ports, and those that `others` know of. Where services have roles or users of
+ * their own, each gets the rights of its part.
+ * @throws ConfigError without a PostgreSQL to migrate, or with users and no brokers
  */
 export async function migrateCluster(
   config: Config,
@@ -101,10 +105,17 @@ export async function migrateCluster(
   }
   const hasOwnStore = config.eventStore !== '' && !isKurrent(config.eventStore)
   if (hasOwnStore) await migrateStore(storeSettings(config, settings))
+  if (config.kafkaUsers !== '') await grantUsers(config, parts())
   if (config.postgresRoles === '') return
   const roles = { prefix: config.postgresRoles, parts: parts(), passwords: config.postgresRolePasswords }
   await grantRoles(settings, roles, 'all')
   if (hasOwnStore) await grantRoles(storeSettings(config, settings), roles, 'facts')
+}
+
+async function grantUsers(config: Config, parts: readonly Part[]): Promise<void> {
+  if (config.kafkaBrokers === '') throw new ConfigError(NO_BROKERS)
+  const options = await kafkaOptions(config, OWNER, undefined, 'granter')
+  await grantTopics({ ...options, users: config.kafkaUsers, parts })
 }
 
 const parkedTables = async (views: Views): Promise<void> => void (await parkedKeys(views, () => systemClock.now()))

@@ -1,7 +1,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { appendFile, mkdir, writeFile } from 'node:fs/promises'
+import { appendFile, chmod, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { type NodePlan, pemFile, propertiesOf } from './kafka-settings.ts'
@@ -34,7 +34,9 @@ export async function kafkaNode(program: Program, plan: NodePlan): Promise<Kafka
   await mkdir(plan.dir, { recursive: true })
   const properties = join(plan.dir, 'server.properties')
   const logFile = join(plan.dir, 'kafka.log')
-  await writeFile(properties, propertiesOf(plan))
+  // It may name passwords.
+  await writeFile(properties, propertiesOf(plan), { mode: 0o600 })
+  await chmod(properties, 0o600)
   if (plan.secure) await writeFile(pemFile(plan.dir), plan.secure.pem, { mode: 0o600 })
   let child: ChildProcess | undefined
 

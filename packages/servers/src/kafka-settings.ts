@@ -7,6 +7,17 @@ export type SecureDoor = {
   readonly scram?: { readonly user: string; readonly password: string }
 }
 
+/**
+ * The only door, with a log-in by name and password and rights for each name: nobody else comes in, the brokers and the
+ * controllers neither. On loopback, so without TLS.
+ */
+export type Logins = {
+  /** May do everything. */
+  readonly granter: { readonly user: string; readonly password: string }
+  /** May do what was granted. */
+  readonly users: ReadonlyMap<string, string>
+}
+
 export type NodePlan = {
   readonly id: number
   readonly dir: string
@@ -16,6 +27,7 @@ export type NodePlan = {
   readonly voters: string
   readonly count: number
   readonly secure: SecureDoor | undefined
+  readonly logins: Logins | undefined
   readonly settings: Readonly<Record<string, string | number>>
 }
 
@@ -54,6 +66,7 @@ export function propertiesOf(plan: NodePlan): string {
     'num.io.threads': 2,
     'background.threads': 2,
     ...(plan.secure && secureLines(plan, plan.secure)),
+    ...(plan.logins && loginLines(plan, plan.logins)),
     ...settings,
   }
   return Object.entries(lines)
@@ -84,6 +97,31 @@ function secureLines(plan: NodePlan, secure: SecureDoor): Record<string, string 
           // So short that a test sees a connection log in again.
           [`${door}.connections.max.reauth.ms`]: 12_000,
         }),
+  }
+}
+
+function loginLines({ port, controllerPort }: NodePlan, { granter, users }: Logins): Record<string, string | number> {
+  const door = `SASL_PLAINTEXT://127.0.0.1:${port}`
+  const entries = [[granter.user, granter.password] as const, ...users]
+  for (const text of entries.flat())
+    if (!/^[\w.-]+$/.test(text)) throw new RangeError('a name or password cannot stand in a JAAS entry')
+  const jaas = [
+    'org.apache.kafka.common.security.plain.PlainLoginModule required',
+    `username="${granter.user}" password="${granter.password}"`,
+    ...entries.map(([user, password]) => `user_${user}="${password}"`),
+  ]
+  return {
+    listeners: `${door},CONTROLLER://127.0.0.1:${controllerPort}`,
+    'advertised.listeners': door,
+    'listener.security.protocol.map': 'CONTROLLER:SASL_PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT',
+    'inter.broker.listener.name': 'SASL_PLAINTEXT',
+    'sasl.enabled.mechanisms': 'PLAIN',
+    'sasl.mechanism.inter.broker.protocol': 'PLAIN',
+    'sasl.mechanism.controller.protocol': 'PLAIN',
+    'listener.name.sasl_plaintext.plain.sasl.jaas.config': `${jaas.join(' ')};`,
+    'listener.name.controller.plain.sasl.jaas.config': `${jaas.slice(0, 3).join(' ')};`,
+    'authorizer.class.name': 'org.apache.kafka.metadata.authorizer.StandardAuthorizer',
+    'super.users': `User:${granter.user}`,
   }
 }
 

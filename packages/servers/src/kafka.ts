@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { installKafka } from './kafka-install.ts'
 import { type KafkaNode, kafkaNode } from './kafka-node.ts'
-import type { SecureDoor } from './kafka-settings.ts'
+import type { Logins, SecureDoor } from './kafka-settings.ts'
 import { kept, keptPorts } from './kept.ts'
 
 export type KafkaOptions = {
@@ -15,6 +15,8 @@ export type KafkaOptions = {
   readonly heap?: string
   /** Opens a door with TLS and a log-in beside the plain one. */
   readonly secure?: SecureDoor
+  /** Lets nobody in without a log-in, and nobody do what was not granted. */
+  readonly logins?: Logins
   /** Lines of server.properties beside ours; they win. */
   readonly settings?: Readonly<Record<string, string | number>>
 }
@@ -54,12 +56,13 @@ export async function startKafka(options: KafkaOptions = {}): Promise<KafkaServe
 }
 
 async function plannedNodes(classPath: string, folder: string, options: KafkaOptions): Promise<readonly KafkaNode[]> {
-  const { nodes: count = 1, heap = '256m', secure, settings = {} } = options
+  const { nodes: count = 1, heap = '256m', secure, logins, settings = {} } = options
   const clusterId = await kept(join(folder, 'cluster-id'), async () => randomBytes(16).toString('base64url'))
   const ports = await keptPorts(folder, count * PORTS_PER_NODE)
   const plans = Array.from({ length: count }, (_, index) => {
     const [port = 0, securePort = 0, controllerPort = 0] = ports.slice(index * PORTS_PER_NODE)
-    return { id: index + 1, dir: join(folder, `node-${index + 1}`), port, securePort, controllerPort, count, secure, settings }
+    const dir = join(folder, `node-${index + 1}`)
+    return { id: index + 1, dir, port, securePort, controllerPort, count, secure, logins, settings }
   })
   const voters = plans.map(({ id, controllerPort }) => `${id}@127.0.0.1:${controllerPort}`).join(',')
   return Promise.all(plans.map((plan) => kafkaNode({ classPath, clusterId, heap }, { ...plan, voters })))

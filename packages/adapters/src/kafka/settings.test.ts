@@ -23,6 +23,7 @@ const plain: KafkaConfig = {
   kafkaKeyFile: '',
   kafkaSasl: 'none',
   kafkaUser: '',
+  kafkaUsers: '',
   kafkaPasswordFile: '',
   kafkaTokenFile: '',
   kafkaTokenUrl: '',
@@ -55,6 +56,20 @@ test('certificates and secrets come from files', async () => {
     tls: { ca: 'CA', cert: 'CERT', key: 'KEY' },
     sasl: { mechanism: 'scram-sha-256', username: 'penstock', password: 'secret' },
   })
+})
+
+test('where each service has a user, a process logs in as its own, and who grants their rights as the one that is named', async () => {
+  const config: KafkaConfig = {
+    ...plain,
+    kafkaSasl: 'plain',
+    kafkaUser: 'penstock',
+    kafkaUsers: 'penstock_',
+    kafkaPasswordFile: file('password', 'secret'),
+  }
+  const own = await kafkaOptions(config, 'channel-watcher')
+  expect(own.sasl).toEqual({ mechanism: 'plain', username: 'penstock_channel_watcher', password: 'secret' })
+  const granter = await kafkaOptions(config, 'migrate', undefined, 'granter')
+  expect(granter.sasl).toEqual({ mechanism: 'plain', username: 'penstock', password: 'secret' })
 })
 
 test.each<[string, Partial<KafkaConfig>, string]>([

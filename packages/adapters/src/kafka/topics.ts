@@ -58,7 +58,7 @@ export function topicKeeper(kafka: Kafka, settings: TopicSettings, clock: Clock,
       return await present
     } catch (error) {
       if (known.get(topic) === present) known.delete(topic)
-      throw mayPass(error) ? new Fault(error.message, { cause: error }) : error
+      throw !(error instanceof Fault) && mayPass(error) ? new Fault(error.message, { cause: error }) : error
     }
   }
   /** Keys stand in other partitions from now on, for all publishers alike: those that start later know no other number. */
@@ -97,8 +97,20 @@ function sayDivided(log: BusLog | undefined, topic: string, had: number, has: nu
 /** @returns whether it was not there, and nobody else made it */
 async function make(admin: Admin, topic: string, settings: TopicSettings): Promise<boolean> {
   if ((await admin.listTopics()).includes(topic)) return false
-  // Others may be making it too: the client's own wait for leaders gives up where a broker does not know it yet.
-  return admin.createTopics({ topics: [configured(topic, settings)], waitForLeaders: false })
+  try {
+    // Others may be making it too: the client's own wait for leaders gives up where a broker does not know it yet.
+    return await admin.createTopics({ topics: [configured(topic, settings)], waitForLeaders: false })
+  } catch (error) {
+    // Where services have users of their own, only its owner may make it, and will.
+    if (isForbidden(error)) throw new Fault(`topic ${topic} is not there, or this process has no right to it`, { cause: error })
+    throw error
+  }
+}
+
+function isForbidden(error: unknown): boolean {
+  const errors: readonly unknown[] =
+    error instanceof Error && 'errors' in error && Array.isArray(error.errors) ? error.errors : [error]
+  return errors.some((one) => one instanceof Error && 'type' in one && one.type === 'TOPIC_AUTHORIZATION_FAILED')
 }
 
 async function partitionsOf(admin: Admin, topic: string): Promise<Partitions> {
