@@ -148,7 +148,7 @@ const LOOK_EVERY_MS = 500
 
 /** Orders are pushed in as fast as they are taken, while the messages that nobody has handled yet are counted. */
 async function pushed(cluster: TestCluster, body: string, orders: number): Promise<readonly Figure[]> {
-  const admin = kafkaClient({ brokers: cluster.brokers.split(','), clientId: 'bench' }).admin()
+  const admin = kafkaClient({ brokers: cluster.brokers.split(','), clientId: 'bench', sasl: cluster.brokersLogin }).admin()
   await admin.connect()
   const lags: number[] = []
   const over = new AbortController()

@@ -43,6 +43,8 @@ describe.skipIf(noKubernetes)('what this Kubernetes says of the chart', () => {
     ['keyring=mine', /keyring/],
     ['kafka.sasl=scram-sha-512', /kafka/],
     ['kafka.sasl=scram-sha-512,kafka.user=penstock', /passwordSecret/],
+    ['kafka.users.prefix=penstock_', /passwordsSecret/],
+    ['kafka.users.prefix=penstock_,kafka.users.passwordsSecret=x', /kafka/],
     ['kafka.sasl=oauthbearer', /kafka/],
     ['kafka.sasl=oauthbearer,kafka.tokenUrl=https://log.in', /kafka/],
     [

@@ -84,6 +84,16 @@ describe.skipIf(noKubernetes)('the shape of a release', () => {
       expect(mounting(/audit/)).toEqual(['audit'])
       expect(mounting(/gateway/)).toEqual(withSimnet ? ['gateway', 'sellers'] : ['gateway'])
       expect(mounting(/postgres(-roles)?$/)).toEqual([...reachOutside, 'accounts', 'audit', 'migrate'].toSorted())
+      const atBrokers = podsOf(things()).flatMap(({ name, pod }) =>
+        pod.spec.volumes.flatMap(({ name: volume, secret }) =>
+          volume === 'kafka' && secret ? [{ name, secret: secret.secretName, keys: secret.items?.map(({ key }) => key) }] : [],
+        ),
+      )
+      const own = [...reachOutside, 'accounts', 'audit'].map((name) => ({ name, secret: 'penstock-kafka-users', keys: [name] }))
+      const granter = { name: 'migrate', secret: 'penstock-kafka', keys: ['password'] }
+      const expected = file === 'values-production.yaml' ? [...own, granter] : []
+      const byName = (a: { name: string }, b: { name: string }) => a.name.localeCompare(b.name)
+      expect(atBrokers.toSorted(byName)).toEqual(expected.toSorted(byName))
     })
 
     test('a secret that is read again while a process runs is a folder: by subPath it would never follow', () => {

@@ -32,7 +32,7 @@ describe.skipIf(composeMissing !== undefined)('docker-compose.yml', () => {
     expect(ours()).toHaveLength(12)
     expect(ours().filter(([, service]) => service.read_only !== true)).toEqual([])
     const scripts = ours().flatMap(([, { command }]) => command?.[0] ?? [])
-    expect(scripts.filter((script) => !existsSync(join(root, script)))).toEqual(['--input-type=module'])
+    expect(scripts.filter((script) => !existsSync(join(root, script)))).toEqual([])
   })
 
   test('ports are open on loopback only, and what has none has no way out', () => {
@@ -53,10 +53,13 @@ describe.skipIf(composeMissing !== undefined)('docker-compose.yml', () => {
     expect(having('gateway')).toEqual(['gateway'])
     expect(having('operator-token')).toEqual(['gateway', 'passwords', 'sellers'])
     expect(having('postgres-password')).toEqual(['migrate', 'passwords', 'postgres'])
+    expect(having('kafka-granter')).toEqual(['migrate', 'passwords'])
+    expect(having('kafka-logins')).toEqual(['kafka', 'passwords'])
     for (const { service } of parts())
       expect(having(`role-${service}`).toSorted()).toEqual(['migrate', 'passwords', service].toSorted())
     const canWrite = (mount: Volume): boolean => mount.read_only !== true
-    expect([...having('operator-token', canWrite), ...having('postgres-password', canWrite)]).toEqual(['passwords', 'passwords'])
+    for (const volume of ['operator-token', 'postgres-password', 'kafka-granter', 'kafka-logins', 'role-order'])
+      expect(having(volume, canWrite)).toEqual(['passwords'])
     expect(JSON.stringify(project)).not.toMatch(/:\/\/[^/"]*:[^/"@]*@|PASSWORD"|TOKEN"/)
   })
 
@@ -67,7 +70,10 @@ describe.skipIf(composeMissing !== undefined)('docker-compose.yml', () => {
         .map(([name]) => name)
     const services = ['accounts', 'channel-watcher', 'matching', 'order', 'quote', 'settlement']
     expect(after('service_completed_successfully').toSorted()).toEqual([...services, 'audit', 'gateway'].toSorted())
-    expect(project.services['migrate']?.depends_on).toMatchObject({ postgres: { condition: 'service_healthy' } })
+    expect(project.services['migrate']?.depends_on).toMatchObject({
+      postgres: { condition: 'service_healthy' },
+      kafka: { condition: 'service_healthy' },
+    })
     expect(Object.keys(project.services['gateway']?.depends_on ?? {})).toEqual(expect.arrayContaining(services))
   })
 

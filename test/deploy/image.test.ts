@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -85,18 +85,20 @@ describe('the file tree of the image, made by the same commands', () => {
   })
 
   test('the command that makes the passwords of docker-compose.yml', async () => {
-    const compose = await readFile(join(root, 'docker-compose.yml'), 'utf8')
-    const script = /--eval\n\s+- \|\n((?:\s{8}.*\n)+)/.exec(compose)?.[1] ?? ''
-    const { code, text } = await node([
-      '--input-type=module',
-      '--eval',
-      script.replaceAll('/run/secrets', join(folder, 'secrets')),
-    ])
+    // As the image has them for the volumes.
+    for (const name of ['kafka', 'granter']) await mkdir(join(folder, 'secrets', name), { recursive: true })
+    const { code, text } = await node(['services/cluster/src/passwords.ts', join(folder, 'secrets')])
     expect(text).toBe('')
     expect(code).toBe(0)
     expect((await stat(join(folder, 'secrets/postgres/password'))).mode & 0o777).toBe(0o600)
-    for (const { service } of parts())
+    const jaas = await readFile(join(folder, 'secrets/kafka/jaas.conf'), 'utf8')
+    expect((await stat(join(folder, 'secrets/kafka/jaas.conf'))).mode & 0o777).toBe(0o600)
+    expect(jaas.match(/^\w+\.KafkaServer/gm)).toEqual(['sasl_plaintext.KafkaServer', 'controller.KafkaServer'])
+    for (const { service } of parts()) {
       expect(await readFile(join(folder, 'secrets/roles', service, 'password'), 'utf8')).toMatch(/^[0-9a-f]{64}\n$/)
+      const kafka = (await readFile(join(folder, 'secrets/roles', service, 'kafka'), 'utf8')).trim()
+      expect(jaas).toContain(`user_penstock_${service.replaceAll('-', '_')}="${kafka}"`)
+    }
     expect(await readFile(join(folder, 'secrets/operator/token'), 'utf8')).toMatch(/^[0-9a-f]{64}\n$/)
   })
 })

@@ -29,7 +29,7 @@ export type Pod = {
     readonly containers: readonly [Container]
     readonly volumes: readonly {
       readonly name: string
-      readonly secret?: { readonly secretName: string }
+      readonly secret?: { readonly secretName: string; readonly items?: readonly { readonly key: string }[] }
       readonly hostPath?: object
     }[]
   }

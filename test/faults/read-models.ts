@@ -73,7 +73,7 @@ export async function differencesFromFold(
       const all = `SELECT * FROM ${table}`
       faults.push(...differences(table, rowsOf(await kept(all)), rowsOf(await made(all))))
     }
-    return [...faults, ...(await laggards(kept, events))]
+    return faults
   } finally {
     await fresh.close()
   }
@@ -144,17 +144,6 @@ async function alreadyRead(kept: ReadRows, { name, version, from }: Projection):
     const reached = revisions.get(`${category}-${aggregateId}`)
     return reached === undefined ? position <= (positions.get(`${consumer}@${owner}`) ?? -1n) : revision <= reached
   }
-}
-
-/** Orders had come to rest before the market stopped, so what is missing of them was not read at all. */
-async function laggards(kept: ReadRows, events: readonly Event[]): Promise<readonly string[]> {
-  const read = new Set((await kept('SELECT event_id FROM gateway_order_facts_v2')).map(({ event_id }) => String(event_id)))
-  return events
-    .filter(({ id, category }) => (category === 'order' || category === 'settlement') && !read.has(id))
-    .map(
-      ({ category, aggregateId, revision, fact }) =>
-        `the gateway has not read ${category}-${aggregateId} ${revision} ${fact.type}`,
-    )
 }
 
 const rowsOf = (rows: readonly unknown[]): ReadonlySet<string> =>

@@ -11,6 +11,7 @@ import { operatorOf, type Product, QUICK } from './product.ts'
 /** A whole cluster: the launcher is this process, the servers and services are real ones. */
 export type TestCluster = Pick<Product, 'url' | 'dataDir' | 'operator'> & {
   readonly brokers: string
+  readonly brokersLogin: Cluster['brokersLogin']
   readonly postgresUrl: string
   processes(): readonly Running[]
   readonly roll: Cluster['roll']

@@ -100,16 +100,29 @@ function secureLines(plan: NodePlan, secure: SecureDoor): Record<string, string 
   }
 }
 
-function loginLines({ port, controllerPort }: NodePlan, { granter, users }: Logins): Record<string, string | number> {
-  const door = `SASL_PLAINTEXT://127.0.0.1:${port}`
+const PLAIN = 'org.apache.kafka.common.security.plain.PlainLoginModule required'
+
+/** As whom the brokers log in to each other, and whom they let in. */
+function jaas({ granter, users }: Logins): string {
   const entries = [[granter.user, granter.password] as const, ...users]
   for (const text of entries.flat())
     if (!/^[\w.-]+$/.test(text)) throw new RangeError('a name or password cannot stand in a JAAS entry')
-  const jaas = [
-    'org.apache.kafka.common.security.plain.PlainLoginModule required',
-    `username="${granter.user}" password="${granter.password}"`,
-    ...entries.map(([user, password]) => `user_${user}="${password}"`),
-  ]
+  const known = entries.map(([user, password]) => `user_${user}="${password}"`)
+  return `${ownLogin(granter)} ${known.join(' ')};`
+}
+
+const ownLogin = ({ user, password }: Logins['granter']): string => `${PLAIN} username="${user}" password="${password}"`
+
+/** A file for java.security.auth.login.config. @param doors listeners, in lower case */
+export const jaasFile = (doors: readonly string[], logins: Logins): string =>
+  doors.map((door) => `${door}.KafkaServer {\n  ${jaas(logins)}\n};\n`).join('')
+
+/** Properties for the brokers' own tools. */
+export const clientLogin = (granter: Logins['granter']): string =>
+  ['security.protocol=SASL_PLAINTEXT', 'sasl.mechanism=PLAIN', `sasl.jaas.config=${ownLogin(granter)};`, ''].join('\n')
+
+function loginLines({ port, controllerPort }: NodePlan, logins: Logins): Record<string, string | number> {
+  const door = `SASL_PLAINTEXT://127.0.0.1:${port}`
   return {
     listeners: `${door},CONTROLLER://127.0.0.1:${controllerPort}`,
     'advertised.listeners': door,
@@ -118,10 +131,10 @@ function loginLines({ port, controllerPort }: NodePlan, { granter, users }: Logi
     'sasl.enabled.mechanisms': 'PLAIN',
     'sasl.mechanism.inter.broker.protocol': 'PLAIN',
     'sasl.mechanism.controller.protocol': 'PLAIN',
-    'listener.name.sasl_plaintext.plain.sasl.jaas.config': `${jaas.join(' ')};`,
-    'listener.name.controller.plain.sasl.jaas.config': `${jaas.slice(0, 3).join(' ')};`,
+    'listener.name.sasl_plaintext.plain.sasl.jaas.config': jaas(logins),
+    'listener.name.controller.plain.sasl.jaas.config': jaas({ ...logins, users: new Map() }),
     'authorizer.class.name': 'org.apache.kafka.metadata.authorizer.StandardAuthorizer',
-    'super.users': `User:${granter.user}`,
+    'super.users': `User:${logins.granter.user}`,
   }
 }
 

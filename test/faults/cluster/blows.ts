@@ -14,7 +14,7 @@ const WELL_WITHIN_MS = 120_000
 
 /** Lets the plan happen to a cluster, and waits until everybody is well again. @returns the blows that really came */
 export async function strike(cluster: TestCluster, blows: readonly Blow[]): Promise<readonly Blow[]> {
-  const kafka = kafkaClient({ brokers: cluster.brokers.split(','), clientId: 'faults' })
+  const kafka = kafkaClient({ brokers: cluster.brokers.split(','), clientId: 'faults', sasl: cluster.brokersLogin })
   const admin = kafka.admin()
   const dealt: Blow[] = []
   try {

@@ -25,14 +25,18 @@
 
 {{- define "penstock.egress.cluster" -}}
 {{ include "penstock.egress.postgres" . }}
-{{ include "penstock.rule" (list .Values.kafka.peers (include "penstock.ports" (list (join "," .Values.kafka.brokers) "9092") | splitList " ")) }}
-{{- with .Values.kafka.tokenUrl }}
-{{ include "penstock.rule" (list list (include "penstock.ports" (list . (hasPrefix "http:" . | ternary "80" "443")) | splitList " ")) }}
-{{- end }}
+{{ include "penstock.egress.kafka" . }}
 {{- with .Values.telemetry }}
 {{- if .url }}
 {{ include "penstock.rule" (list .peers (include "penstock.ports" (list .url "4318") | splitList " ")) }}
 {{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "penstock.egress.kafka" -}}
+{{ include "penstock.rule" (list .Values.kafka.peers (include "penstock.ports" (list (join "," .Values.kafka.brokers) "9092") | splitList " ")) }}
+{{- with .Values.kafka.tokenUrl }}
+{{ include "penstock.rule" (list list (include "penstock.ports" (list . (hasPrefix "http:" . | ternary "80" "443")) | splitList " ")) }}
 {{- end }}
 {{- end }}
 

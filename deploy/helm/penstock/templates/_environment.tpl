@@ -24,8 +24,10 @@
 {{- end }}
 {{- end }}
 
+{{/* Takes the root and the component's name. */}}
 {{- define "penstock.environment.kafka" -}}
-{{- with .Values.kafka }}
+{{- $name := index . 1 }}{{ with (index . 0).Values.kafka }}
+{{- $own := and .users.prefix (ne $name "migrate") }}
 - { name: PENSTOCK_KAFKA_BROKERS, value: {{ join "," .brokers | quote }} }
 - { name: PENSTOCK_KAFKA_PREFIX, value: {{ .prefix | quote }} }
 - { name: PENSTOCK_KAFKA_PARTITIONS, value: {{ .partitions | quote }} }
@@ -42,10 +44,15 @@
 {{- end }}
 {{- if ne .sasl "none" }}
 - { name: PENSTOCK_KAFKA_SASL, value: {{ .sasl }} }
-{{- with .user }}
-- { name: PENSTOCK_KAFKA_USER, value: {{ . | quote }} }
+{{- with .users.prefix }}
+- { name: PENSTOCK_KAFKA_USERS, value: {{ . | quote }} }
 {{- end }}
-{{- if .passwordSecret.name }}
+{{- if and .user (not $own) }}
+- { name: PENSTOCK_KAFKA_USER, value: {{ .user | quote }} }
+{{- end }}
+{{- if $own }}
+- { name: PENSTOCK_KAFKA_PASSWORD_FILE, value: {{ printf "/run/secrets/kafka/%s" $name | quote }} }
+{{- else if .passwordSecret.name }}
 - { name: PENSTOCK_KAFKA_PASSWORD_FILE, value: {{ printf "/run/secrets/kafka/%s" .passwordSecret.key | quote }} }
 {{- end }}
 {{- if .tokenSecret.name }}
@@ -100,7 +107,7 @@
 {{- end }}
 {{- if $it.cluster }}
 {{ include "penstock.environment.postgres" (list $root $name) | trim }}
-{{ include "penstock.environment.kafka" $root | trim }}
+{{ include "penstock.environment.kafka" (list $root $name) | trim }}
 {{- with $root.Values.telemetry.url }}
 - { name: PENSTOCK_OTLP_URL, value: {{ . | quote }} }
 {{- end }}

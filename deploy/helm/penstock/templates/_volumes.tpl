@@ -48,10 +48,14 @@ Secrets are files, and each process mounts its own only. Takes the root, the com
 
 {{- define "penstock.mounts.cluster" -}}
 {{ include "penstock.mounts.postgres" . }}
+{{- include "penstock.mounts.kafka" . }}
+{{- end }}
+
+{{- define "penstock.mounts.kafka" -}}
 {{- if .Values.kafka.tlsSecret }}
 - { name: kafka-tls, mountPath: /run/secrets/kafka-tls, readOnly: true }
 {{- end }}
-{{- if .Values.kafka.passwordSecret.name }}
+{{- if or .Values.kafka.passwordSecret.name .Values.kafka.users.prefix }}
 - { name: kafka, mountPath: /run/secrets/kafka, readOnly: true }
 {{- end }}
 {{- if .Values.kafka.tokenSecret.name }}
@@ -88,21 +92,30 @@ Secrets are files, and each process mounts its own only. Takes the root, the com
 {{- end }}
 {{- end }}
 
+{{/* Takes the root and the component's name: where services have users, each mounts the password of its own. */}}
 {{- define "penstock.volumes.kafka" -}}
+{{- $name := index . 1 }}{{ with index . 0 -}}
+{{- $own := and .Values.kafka.users.prefix (ne $name "migrate") -}}
 {{- with .Values.kafka.tlsSecret }}
 - name: kafka-tls
   secret: { secretName: {{ . }}, defaultMode: 0440 }
 {{- end }}
+{{- if $own }}
+- name: kafka
+  secret: { secretName: {{ .Values.kafka.users.passwordsSecret }}, defaultMode: 0440, items: [{ key: {{ $name }}, path: {{ $name }} }] }
+{{- else }}
 {{- with .Values.kafka.passwordSecret }}
 {{- if .name }}
 - name: kafka
   secret: { secretName: {{ .name }}, defaultMode: 0440, items: [{ key: {{ .key }}, path: {{ .key }} }] }
 {{- end }}
 {{- end }}
+{{- end }}
 {{- with .Values.kafka.tokenSecret }}
 {{- if .name }}
 - name: kafka-token
   secret: { secretName: {{ .name }}, defaultMode: 0440, items: [{ key: {{ .key }}, path: {{ .key }} }] }
+{{- end }}
 {{- end }}
 {{- end }}
 {{- end }}
@@ -120,7 +133,7 @@ Secrets are files, and each process mounts its own only. Takes the root, the com
   emptyDir: { sizeLimit: 64Mi }
 {{- if $it.cluster }}
 {{ include "penstock.volumes.postgres" (list $root $name) | trim }}
-{{- with include "penstock.volumes.kafka" $root | trim }}
+{{- with include "penstock.volumes.kafka" (list $root $name) | trim }}
 {{ . }}
 {{- end }}
 {{- end }}

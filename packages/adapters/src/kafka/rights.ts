@@ -3,6 +3,7 @@ import kafkajs, { type AclEntry, type Admin } from 'kafkajs'
 import { systemClock } from '../system/clock.ts'
 import { briefRetry, type ClientOptions, kafkaClient } from './client.ts'
 import { topicKeeper, type TopicSettings } from './topics.ts'
+import { userOf } from './users.ts'
 
 // Node finds no names of its enums by itself.
 const { AclOperationTypes, AclPermissionTypes, AclResourceTypes, ResourcePatternTypes } = kafkajs
@@ -28,9 +29,6 @@ export type Grants = ClientOptions &
   }
 
 type Right = Pick<AclEntry, 'resourceType' | 'resourceName' | 'resourcePatternType' | 'operation'>
-
-/** The name of a service's user, as brokers call the principal. */
-export const userOf = (users: string, service: string): string => `${users}${service.replaceAll('-', '_')}`
 
 const TOPICS = ['events', 'commands', 'republish'] as const
 const topicsOf = (prefix: string, service: string): readonly string[] => TOPICS.map((kind) => `${prefix}${service}.${kind}`)
@@ -86,7 +84,7 @@ const keyOf = (entry: AclEntry): string =>
  * A service makes and reads its own topics, publishes its own facts, follows those of others, and commands those that it
  * has to. It asks owners for facts that did not arrive. Its groups are named `<service>@<topic>` and `<service>.<more>@<topic>`.
  */
-export function rightsOf(prefix: string, { service, follows, commands, appends }: BusPart): readonly Right[] {
+function rightsOf(prefix: string, { service, follows, commands, appends }: BusPart): readonly Right[] {
   const topic = (name: string, operation: number): Right => ({
     resourceType: AclResourceTypes.TOPIC,
     resourceName: prefix + name,

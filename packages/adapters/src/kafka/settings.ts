@@ -4,7 +4,7 @@ import type { ConnectionOptions } from 'node:tls'
 import type { SASLOptions } from 'kafkajs'
 import type { KafkaBusOptions } from './bus.ts'
 import type { BusLog } from './client.ts'
-import { userOf } from './rights.ts'
+import { userOf } from './users.ts'
 
 /** The part of the configuration that is about Kafka. Empty texts are settings that were not made. */
 export type KafkaConfig = {

@@ -8,7 +8,7 @@ import { freePort } from '@penstock/servers/free-port.ts'
 import { kafkaMissing } from '@penstock/servers/kafka-install.ts'
 import { type Child, keepRunning, ready, startOnce, type Tell } from './child.ts'
 import { migrateScript, plan, type Planned, REPLICATED } from './plan.ts'
-import { accessOf, PREFIX, rolePasswords } from './roles.ts'
+import { accessOf, granterLogin, migrating, openSecrets, PREFIX } from './roles.ts'
 import { portIsFree, reachedAt } from './port.ts'
 import { kafkaServer, postgresServer, type Server } from './servers.ts'
 import { serveStatus } from './status.ts'
@@ -32,6 +32,8 @@ export type Cluster = {
   readonly url: string
   readonly addresses: Readonly<Record<string, string>>
   readonly brokers: string
+  /** How whoever may do everything logs in to the brokers. */
+  readonly brokersLogin: ReturnType<typeof granterLogin>
   readonly postgresUrl: string
   processes(): readonly Running[]
   /** Puts other code in the place of a service's processes: they end one by one when the new ones are ready beside them. */
@@ -72,18 +74,15 @@ export async function launch(
     const standing = { PORT: `${door.port}`, PENSTOCK_DATA_DIR: dir.path }
     const folder = clusterFolder(dir.path)
     const { env, addresses, secrets } = await startServers(folder, servers, connectionsOf(config, replicas), tell)
-    await migrated({ ...own, ...env, ...standing, PENSTOCK_POSTGRES_ROLE_PASSWORDS: secrets }, tell)
+    await migrated({ ...own, ...env, ...standing, ...migrating(secrets) }, tell)
     const url = config.url || `http://${reachedAt(door.host)}:${door.port}`
     const [simnet, audit] = [await freePort(), await freePort()]
     const lightning = isSimulated ? `http://127.0.0.1:${simnet}` : `${config.lndSocket} (${config.network})`
     const told = {
       ...own,
       ...standing,
-      ...env,
+      ...ofServices(env, audit),
       ...(isSimulated && { PENSTOCK_SIMNET_URL: lightning }),
-      PENSTOCK_POSTGRES_URL: withoutPassword(env.PENSTOCK_POSTGRES_URL),
-      PENSTOCK_AUDIT_URL: `http://127.0.0.1:${audit}`,
-      PENSTOCK_SHARE_PORT: '1',
     }
     const ports = { simnet, audit, health: freePort }
     const asRole = (name: string) => accessOf(name, secrets)
@@ -95,6 +94,7 @@ export async function launch(
       url,
       addresses: { ...addresses, [isSimulated ? 'simnet' : 'lnd']: lightning, audit: told.PENSTOCK_AUDIT_URL },
       brokers: env.PENSTOCK_KAFKA_BROKERS,
+      brokersLogin: granterLogin(secrets),
       postgresUrl: env.PENSTOCK_POSTGRES_URL,
       processes: () => [...servers, ...children],
       roll: (name, scriptOf) => roll({ planned, children, tell, over }, name, scriptOf),
@@ -136,8 +136,8 @@ async function startServers(folder: string, servers: Server[], connections: numb
   const missing = await kafkaMissing()
   if (missing !== undefined) throw new ConfigError(missing)
   mkdirSync(folder, { recursive: true })
-  const secrets = await rolePasswords(folder)
-  const starting = [kafkaServer(folder, tell), postgresServer(folder, connections, tell)] as const
+  const secrets = await openSecrets(folder)
+  const starting = [kafkaServer(folder, secrets.logins, tell), postgresServer(folder, connections, tell)] as const
   const [kafka, postgres] = await Promise.allSettled(starting)
   for (const started of [kafka, postgres]) if (started.status === 'fulfilled') servers.push(started.value.server)
   if (kafka.status === 'rejected') throw kafka.reason
@@ -150,6 +150,8 @@ async function startServers(folder: string, servers: Server[], connections: numb
       ...NO_ACCESS,
       PENSTOCK_KAFKA_BROKERS: brokers,
       PENSTOCK_KAFKA_REPLICAS: '1',
+      PENSTOCK_KAFKA_SASL: 'plain',
+      PENSTOCK_KAFKA_USERS: PREFIX,
       PENSTOCK_POSTGRES_URL: url,
       PENSTOCK_POSTGRES_ROLES: PREFIX,
     },
@@ -158,7 +160,14 @@ async function startServers(folder: string, servers: Server[], connections: numb
   }
 }
 
-/** The owner's password is for the migration alone. */
+const ofServices = <Env extends { readonly PENSTOCK_POSTGRES_URL: string }>(env: Env, auditPort: number) => ({
+  ...env,
+  // The owner's password is for the migration alone.
+  PENSTOCK_POSTGRES_URL: withoutPassword(env.PENSTOCK_POSTGRES_URL),
+  PENSTOCK_AUDIT_URL: `http://127.0.0.1:${auditPort}`,
+  PENSTOCK_SHARE_PORT: '1',
+})
+
 function withoutPassword(url: string): string {
   const bare = new URL(url)
   bare.password = ''

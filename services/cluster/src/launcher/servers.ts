@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ConfigError } from '@penstock/runtime/config.ts'
 import { startKafka } from '@penstock/servers/kafka.ts'
+import type { Logins } from '@penstock/servers/kafka-settings.ts'
 import { startPostgres } from '@penstock/servers/postgres.ts'
 import type { Tell } from './child.ts'
 import { keepUp, type Startable } from './keep-up.ts'
@@ -11,9 +12,9 @@ import { keepUp, type Startable } from './keep-up.ts'
 /** A server that is kept running. */
 export type Server = { readonly name: string; readonly pid: number | undefined; readonly stop: () => Promise<void> }
 
-/** Kafka with its data in the folder. @returns what services are told about it */
-export async function kafkaServer(folder: string, tell: Tell): Promise<{ server: Server; brokers: string }> {
-  const kafka = await startKafka({ dir: join(folder, 'kafka') })
+/** Kafka with its data in the folder, for those who log in. @returns what services are told about it */
+export async function kafkaServer(folder: string, logins: Logins, tell: Tell): Promise<{ server: Server; brokers: string }> {
+  const kafka = await startKafka({ dir: join(folder, 'kafka'), logins })
   const [node] = kafka.nodes
   if (!node) throw new Error('Kafka has no node')
   const keeping = keepUp('kafka', node, tell)

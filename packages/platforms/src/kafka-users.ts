@@ -1,0 +1,1 @@
+export { userOf } from '@penstock/adapters/kafka/users.ts'
