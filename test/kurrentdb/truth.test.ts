@@ -182,13 +182,21 @@ it('an outage is told once for all followers and tries, and its end once, with m
     onFault: ({ message }) => told.push(message),
     onRecovered: () => told.push('recovered'),
   })
-  const followers = ['order', 'hold', 'payout', 'offer'].map((category) => following(store, [category]))
+  const followers = ['order', 'hold', 'payout', 'offer']
+  for (const category of followers) following(store, [category])
   await until('they follow', async () => server.subscriptions.count() === followers.length)
   for (const round of [1, 2]) {
     server.stop()
     await until('they try', async () => told.length === 2 * round - 1)
-    await new Promise((resolve) => setTimeout(resolve, 1500))
+    server.faults.refuse = failure(status.UNAVAILABLE, 'Server Is Not Ready')
+    const before = server.calls.length
     await server.start()
+    // A follower asks for the second time after it reported the fault of the first.
+    const triesOf = (category: string): number =>
+      server.calls.slice(before).filter(({ prefixes }) => prefixes.includes(`${category}-`)).length
+    await until('each was refused and tries again', async () => followers.every((category) => triesOf(category) > 1))
+    expect(told).toHaveLength(2 * round - 1)
+    server.faults.refuse = undefined
     await until('they follow again', async () => told.length === 2 * round && server.subscriptions.count() === followers.length)
   }
   const { host, port } = server.endpoint

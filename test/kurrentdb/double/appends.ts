@@ -53,7 +53,7 @@ export const batches =
 
     call.on('data', (request: BatchAppendReq) => {
       if (faults.silent.has('append')) {
-        calls.push({ kind: 'stalled', credentials: undefined })
+        calls.push({ kind: 'stalled', credentials: undefined, prefixes: [] })
         return void call.pause()
       }
       const correlation = request.getCorrelationId()?.getString() ?? ''

@@ -38,19 +38,26 @@ const noFaults = (): ServerFaults => ({
 
 type Kind = 'append' | 'batchAppend' | 'stalled' | 'read' | 'subscribe'
 
+type Call = {
+  readonly kind: Kind
+  readonly credentials: string | undefined
+  /** The names of streams that the caller asked for begin with one of these. */
+  readonly prefixes: readonly string[]
+}
+
 /** What the services of a node share. */
 export function aNode(log: ServerLog) {
   const faults = noFaults()
-  const calls: { readonly kind: Kind; readonly credentials: string | undefined }[] = []
+  const calls: Call[] = []
   return {
     log,
     faults,
     /** All that were made, with what they were authorised by. */
     calls,
     /** @returns what refuses the call before anything is looked at */
-    refusal: (kind: Kind, metadata: Metadata): ServiceError | undefined => {
+    refusal: (kind: Kind, metadata: Metadata, prefixes: readonly string[] = []): ServiceError | undefined => {
       const [authorization] = metadata.get('authorization')
-      calls.push({ kind, credentials: authorization === undefined ? undefined : String(authorization) })
+      calls.push({ kind, credentials: authorization === undefined ? undefined : String(authorization), prefixes })
       if (faults.refuse) return faults.refuse
       const { leader } = faults
       return leader && metadata.get('requires-leader')[0] === 'true' ? notLeader(leader.host, leader.port) : undefined

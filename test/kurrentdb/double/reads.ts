@@ -12,7 +12,7 @@ export const reads =
     const options = call.request.getOptions()
     if (!options) return void call.emit('error', failure(status.INVALID_ARGUMENT, 'no options'))
     const kind = options.hasSubscription() ? 'subscribe' : 'read'
-    const refused = refusal(kind, call.metadata)
+    const refused = refusal(kind, call.metadata, options.getFilter()?.getStreamIdentifier()?.getPrefixList())
     if (refused) return void call.emit('error', refused)
     if (faults.silent.has(kind)) return
     const from = options.getAll()?.getPosition()?.getCommitPosition()
