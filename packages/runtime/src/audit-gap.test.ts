@@ -161,6 +161,26 @@ test('heads that begin where events are already are a gap, and those of an older
   assert.equal(said.length, 2)
 })
 
+test.each([
+  ['the old end moved away too', true, []],
+  ['the old end left', false, [undefined]],
+])('another audit key, old heads moved away, %s: the new heads begin with a gap', async (_, isMoved, before) => {
+  const { ran, appended, lines, ends, reasons, marked, market } = await world()
+  await appended(3)
+  await ran()
+  lines.splice(0)
+  if (isMoved) ends.splice(0)
+  const heads = { ...market.heads, key: randomBytes(32) }
+  const start = () => keepHeads({ ...market.platform, store: market.store, heads, isAlone: true }, AbortSignal.abort())
+  await start()
+  // An end that the new key did not sign is an error without a reason.
+  assert.deepEqual(reasons(), [...before, 'events of more than 60 seconds'])
+  assert.deepEqual(marked(), [3])
+  assert.ok(isSigned(heads.key, ends.at(-1) ?? ''))
+  await start()
+  assert.equal(reasons().length, before.length + 1)
+})
+
 async function poll(isSo: () => boolean): Promise<void> {
   for (let tries = 0; !isSo(); tries++) {
     assert.ok(tries < 1000)
