@@ -20,9 +20,9 @@ const REFUSED = {
 const STANDARD = { discoveryInterval: '100', maxDiscoverAttempts: '10' }
 
 /**
- * What the client takes: a user always with a password, and none of the options that would break it.
+ * The client takes a user only with a password. Options that would break it are refused.
  * @param avoided `host:port` of a node that does not answer; it is left out where the url names others
- * @returns the credentials beside it: where the client reads, it takes those of the url without decoding them; `server`: the hosts, for people
+ * @returns the credentials beside it, since the reading half does not decode those of the url; `server`: the hosts, for people
  * @throws Error with what to change; it never shows the password
  */
 export function connectionString(

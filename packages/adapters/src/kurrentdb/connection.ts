@@ -22,10 +22,9 @@ type Channelled = { getChannel(): Promise<{ getTarget(): string }> }
 const RENEW_EVERY_MS = 1000
 
 /**
- * The client in use. After a fault it is replaced, since it does not come back from all of them by itself: the half
- * that reads gives up for ever once a connection could not be made, the half that writes keeps promises that never
- * settle when a server says nothing, and both keep the password that they were given. Calls of others that are under
- * way may end on the old one.
+ * Keeps the client in use. A fault replaces it, since the client does not recover from all faults by itself. Its reading
+ * half gives up for ever after a connection that failed. Its writing half keeps promises that never settle when a server
+ * is silent. Both keep the password that they were given. Other calls under way may end on the old client.
  */
 export function connection(settings: KurrentSettings, timeoutMs: number) {
   function open(avoided?: string): Line {
@@ -43,11 +42,11 @@ export function connection(settings: KurrentSettings, timeoutMs: number) {
     await old.dispose()
   }
 
-  /** @param isSilent the node that it goes to says nothing, and another one may lead by now */
+  /** @param isSilent whether its node answers nothing, so that another one may lead by now */
   async function renew(broken: Line, isSilent = false): Promise<void> {
     const avoided = isSilent ? await targetOf(broken) : undefined
     if (broken !== current || over.signal.aborted || systemClock.monotonicMs() - broken.since < RENEW_EVERY_MS) return
-    // Its files are read again, and may be gone.
+    // This reads the files of the settings again, and they may be gone.
     try {
       current = open(avoided)
     } catch (error) {
@@ -84,7 +83,7 @@ export function connection(settings: KurrentSettings, timeoutMs: number) {
     line: (): Line => current,
     renew,
     explained,
-    /** Told when the client is replaced, or another node leads: whoever waits for something asks anew. @returns what ends it */
+    /** Calls back when the client is replaced, or another node leads: waiting callers ask again. @returns what ends it */
     onChange: (told: () => void): (() => void) => changes.add(told),
     async close(): Promise<void> {
       over.abort()
@@ -94,7 +93,7 @@ export function connection(settings: KurrentSettings, timeoutMs: number) {
 }
 export type Connection = ReturnType<typeof connection>
 
-/** @returns a Fault or Bug, with what is known of its cause */
+/** @returns a Fault or Bug, with its cause as far as it is known */
 async function explained(error: unknown, method: string, { client, server }: Line): Promise<unknown> {
   const isDumb = error instanceof UnavailableError && !hasText(error)
   return asFault(error, { method, server }, isDumb ? await whyUnavailable(client, server) : undefined)

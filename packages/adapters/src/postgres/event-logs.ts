@@ -1,4 +1,4 @@
-/** Whose log has the streams of a category: `category` to the name of the service. */
+/** Maps each category to the service whose log has its streams. */
 export type EventLogs = ReadonlyMap<string, string>
 
 /** The sequence from which all logs take the numbers of their positions. */
@@ -11,7 +11,7 @@ export function sqlName(service: string): string {
 }
 
 export const tableOf = (service: string): string => `event_log_${sqlName(service)}`
-/** What appends to the log of a service. */
+/** Names the SQL function that appends to the log of a service. */
 export const appendOf = (service: string): string => `append_to_${tableOf(service)}`
 
 /** The services that have a log, each once. */

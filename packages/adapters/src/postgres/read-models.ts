@@ -1,10 +1,10 @@
 import type { Views } from '@penstock/ports/views.ts'
 import { sql } from 'kysely'
 
-/** Where read models are made anew. */
+/** The schema in which read models are made anew. */
 export const BESIDE = 'views_beside'
 
-/** What a role calls that may not make schemas: functions with the rights of the tables' owner. */
+/** Functions with the rights of the tables' owner, for roles that may not make schemas. */
 export const READ_MODELS = ['open_read_models()', 'exchange_read_models(text[])', 'drop_read_models()'] as const
 
 const OPEN = `create function open_read_models() returns void
@@ -21,7 +21,7 @@ const DROP = `create function drop_read_models() returns void
     drop schema if exists ${BESIDE} cascade;
   end $$`
 
-/** Read models alone, and plain tables alone: whoever calls it has made what is put in their place. */
+/** It exchanges plain tables of read models only, since the caller made the tables that take their place. */
 const exchange = (schema: string): string => `create function exchange_read_models(tables text[]) returns void
   language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
   declare
