@@ -35,6 +35,8 @@ export type Custody = {
   readonly strangers: Set<string>
   /** Orders whose payout waits for an operator's decision, each logged once. */
   readonly undecided: Set<string>
+  /** The orders at another node, with the connected one, as the log last named them; empty where it has to name none. */
+  stranded: string
   /** When a hold's last height was first seen to have come, by the monotonic clock, and at which height. */
   readonly lastLooks: Map<string, { readonly height: number; readonly at: number }>
   /** What the metrics show. */
@@ -48,6 +50,7 @@ export const custody = (): Custody => ({
   byHash: lru<string, string>(REMEMBERED),
   strangers: new Set(),
   undecided: new Set(),
+  stranded: '',
   lastLooks: new Map(),
   sight: {},
 })

@@ -86,6 +86,14 @@ describe('what the metrics are made of', () => {
     expect(errors).toHaveLength(1)
   })
 
+  test('orders that another node has are named once, and again after a change', async () => {
+    const [keeping, errors, state] = [custody(), [] as unknown[], stateAfter(...toHeld)]
+    const world = { state, tip: at(E - 30), keeping, errors }
+    const own = `${state.hold.request?.node}`
+    for (const pubkey of [stranger, stranger, seller, seller, own, stranger]) await round(guardJob, { ...world, pubkey })
+    expect(errors.map((line) => (line as { connected: string }).connected)).toEqual([stranger, seller, stranger])
+  })
+
   test('before anything could be read there is no round, and the hold is counted', async () => {
     const keeping = custody()
     await round(guardJob, { state: stateAfter(...toHeld), tip: at(E - 30), broken, held: away, keeping })

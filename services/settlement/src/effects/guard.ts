@@ -75,7 +75,7 @@ async function guardAll(context: Jobs, custody: Custody, tip: Tip): Promise<void
   await sideBySide(context, orders, look)
   noteSight(custody, { orders, seen, height: tip.height, node: answers?.pubkey })
   const known = custody.sight.last?.node
-  tellStranded(context.ports, custody.sight.last)
+  tellStranded(context.ports, custody)
   for (const { paymentHash, amountMsat } of notOurs(custody, held))
     context.ports.log.error(
       { paymentHash, amountMsat: `${amountMsat}` },

@@ -7,7 +7,7 @@ import { awaitsCancel } from '../cancel.decide.ts'
 import type { Hold } from '../hold.ts'
 import { payeeOf } from '../payout.ts'
 import { isOwing, type Settlement } from '../state.ts'
-import type { Sight } from './custody.ts'
+import type { Custody, Sight } from './custody.ts'
 import type { Context, SettlementPorts } from './ports.ts'
 
 type MoneyEffect = Effect<Settlement, SettlementCommand, SettlementPorts>
@@ -65,12 +65,15 @@ function needsNode(state: Settlement, now: number): boolean {
 }
 
 /**
- * Says what an operator has to do about them. It keeps nobody from working: orders at this node are served, and those at
- * the other one are shown.
+ * Says once, and again after each change, what an operator has to do about them. It keeps nobody from working: orders at
+ * this node are served, and those at the other one are shown.
  */
-export function tellStranded({ log, clock }: Context['ports'], sight: Sight | undefined): void {
+export function tellStranded({ log, clock }: Context['ports'], custody: Custody): void {
+  const sight = custody.sight.last
   const stranded = sight ? strandedIn(sight, clock.now()) : []
-  if (stranded.length === 0) return
+  const known = custody.stranded
+  custody.stranded = [...stranded.map(([id]) => id).toSorted(), ...(stranded.length > 0 ? [sight?.node] : [])].join(' ')
+  if (stranded.length === 0 || custody.stranded === known) return
   const nodes = [...new Set(stranded.map(([, { hold }]) => hold.request?.node))]
   log.error(
     { orders: stranded.length, first: stranded.slice(0, NAMED).map(([id]) => id), nodes, connected: sight?.node },
