@@ -28,6 +28,7 @@ const ALLOWED: ReadonlyMap<string, string> = new Map([
   ['services/cluster/src/regtest/clock.ts', 'the clock itself'],
   ['services/gateway/src/callers.ts', 'a key tells when it expires'],
   ['services/gateway/src/operations/accounts.ts', 'a session tells when it expires'],
+  ['services/gateway/src/operations/erase.ts', 'the instant of a deletion is stored'],
   ['services/gateway/src/operations/keys.ts', 'a key tells when it expires'],
   ['services/matching/src/service/liveness.ts', 'the last heartbeat is stored'],
   ['services/settlement/src/effects/pay.ts', 'an invoice tells when it expires'],

@@ -48,9 +48,10 @@ export function gateway({ pepper, mounts = [], listening }: GatewayOptions): Ser
     await server.close()
     await close()
   }
-  const prune: Job<GatewayPorts>['run'] = async ({ ports: { views, clock, records } }, signal) => {
+  const prune: Job<GatewayPorts>['run'] = async ({ ports, send }, signal) => {
+    const { views, clock } = ports
     while (!signal.aborted) {
-      await eraseDeleted(views, records)
+      await eraseDeleted({ ...ports, send })
       await pruneCommands(views, clock.now())
       await pruneSlots(views, clock.now())
       await pruneSessions(views, clock.now())

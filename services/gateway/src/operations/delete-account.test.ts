@@ -1,11 +1,13 @@
 import { account } from '@penstock/contracts/accounts.ts'
+import { DAY_MS } from '@penstock/kernel/time.ts'
 import { hashEmail } from '@penstock/runtime/credentials.ts'
 import { orderTermsOf } from '@penstock/testkit/order-terms.ts'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { placed } from '../fake-market.contract.ts'
+import { BUYER_URI, issued, placed } from '../fake-market.contract.ts'
 import { type Answering, at, type Stage, stage } from '../stage.contract.ts'
 import { tablesOf } from '../views/tables.ts'
 import { eraseDeleted } from './erase.ts'
+import type { Wish } from './place-order.ts'
 
 const CREATE = 'mutation A($input: CreateAccountInput!) { account { create(input: $input) { token account { id } } } }'
 const LOGIN = 'mutation L($input: LoginInput!) { account { login(input: $input) { token } } }'
@@ -48,6 +50,8 @@ const service: Answering = async (ask, options) => {
       return happens({ type: 'OfferDisabled', data: {} })
     case 'DeleteAccount':
       return happens({ type: 'AccountDeleted', data: { emailHash: data['emailHash'], nodes: [] } })
+    case 'Withdraw':
+      return
     default:
       throw new Error(`nobody answers ${ask.command.type}`)
   }
@@ -83,6 +87,13 @@ async function orders(buyer: string, seller = stranger, facts: Parameters<Stage[
     ...facts,
   ])
 }
+/** A round of the gateway's own loop, some time after now. */
+const later = ({ ms } = { ms: 0 }) => {
+  const { gateway } = market
+  return eraseDeleted({ ...gateway, clock: { ...gateway.clock, now: () => gateway.clock.now() + ms } })
+}
+const erasures = () => tablesOf(market.gateway.views).selectFrom('gateway_erasures').select('account_id').execute()
+const withdrawals = () => market.sent.flatMap(({ ask }) => (ask.command.type === 'Withdraw' ? [ask.id] : []))
 const rejected = { type: 'BuyerRejected', data: { reason: 'It was cancelled.' } }
 
 test('deletes the texts, ends every token and key, and keeps the facts', async () => {
@@ -100,7 +111,7 @@ test('deletes the texts, ends every token and key, and keeps the facts', async (
   expect([await opens(token), await opens(key)]).toEqual([false, false])
   const db = tablesOf(market.gateway.views)
   expect(await db.selectFrom('gateway_credentials').select('hash').where('revoked', '=', 0).execute()).toEqual([])
-  for (const table of ['gateway_sessions', 'gateway_nodes', 'gateway_order_slots', 'gateway_erasures'] as const)
+  for (const table of ['gateway_sessions', 'gateway_nodes', 'gateway_order_slots'] as const)
     expect([table, await db.selectFrom(table).selectAll().execute()]).toEqual([table, []])
   expect(at(await market.gql(LOGIN, { input: owner }), 'account.login')).toBeNull()
   for (const secret of [owner.password, owner.email, 'my bot']) expect(JSON.stringify(market.sent)).not.toContain(secret)
@@ -188,7 +199,64 @@ test('a gateway that dies before the texts are gone leaves them to the next', as
   const emailHash = hashEmail(market.gateway.pepper, owner.email)
   await market.happens(account.category, accountId, [{ type: 'AccountDeleted', data: { emailHash, nodes: [] } }])
   expect(await texts()).toEqual(['email', 'password', 'redirect-url'])
-  await eraseDeleted(market.gateway.views, market.gateway.records)
+  await later()
   expect(await texts()).toEqual([])
-  expect(await tablesOf(market.gateway.views).selectFrom('gateway_erasures').selectAll().execute()).toEqual([])
+  await later({ ms: DAY_MS + 1000 })
+  expect([await erasures(), withdrawals()]).toEqual([[], []])
+})
+
+describe('an order in the instant of the deletion', () => {
+  /** Whatever the services do with it, this comes first. */
+  const before = (type: string, comes: () => Promise<void>) =>
+    market.answers(async (ask, options) => {
+      if (ask.command.type === type) await comes()
+      return service(ask, options)
+    })
+
+  test('shows before the deletion, after its check: it is withdrawn, and its text goes', async () => {
+    before('DeleteAccount', () => orders(accountId))
+    expect(at(await end(), 'account.delete.success')).toBe(true)
+    expect([withdrawals(), await texts()]).toEqual([[ORDER], []])
+    // The erasure does not end before the order has.
+    await later({ ms: 2 * DAY_MS })
+    expect(await erasures()).toEqual([{ account_id: accountId }])
+    await market.happens('order', ORDER, [rejected])
+    await later({ ms: 2 * DAY_MS })
+    expect([await erasures(), withdrawals()]).toEqual([[], [ORDER, ORDER]])
+  })
+
+  test('shows after the deletion: the next round withdraws it, takes its text, and ends its key', async () => {
+    expect(at(await end(), 'account.delete.success')).toBe(true)
+    await orders(accountId)
+    expect([withdrawals(), await texts()]).toEqual([[], ['redirect-url']])
+    await later()
+    expect([withdrawals(), await texts()]).toEqual([[ORDER], []])
+    const open = tablesOf(market.gateway.views).selectFrom('gateway_credentials').select('hash').where('revoked', '=', 0)
+    expect(await open.execute()).toEqual([])
+  })
+
+  test('whose payment is held is left to its end', async () => {
+    before('DeleteAccount', () =>
+      orders(accountId, stranger, [
+        issued,
+        { type: 'AttemptStarted', data: { attempt: 1, candidate: orderTermsOf().candidate } },
+      ]),
+    )
+    expect(at(await end(), 'account.delete.success')).toBe(true)
+    expect([withdrawals(), await texts(), await erasures()]).toEqual([[], [], [{ account_id: accountId }]])
+  })
+
+  test('is asked for before the deletion: its buyer gets no invoice, and it is withdrawn', async () => {
+    const BUY = 'mutation B($input: LiquidityOrderInput!) { liquidity { buy(input: $input) { id } } }'
+    market.answers(async (ask, options) => {
+      if (ask.command.type !== 'RequestQuote') return service(ask, options)
+      expect(at(await end(), 'account.delete.success')).toBe(true)
+      const { buyer, destination, record } = ask.command.data as Wish // what the gateway sends
+      await market.happens('order', ask.id, [placed({ buyer, destination, record }), issued])
+    })
+    const input = { connection_uri: BUYER_URI, usd_cents: '500', redirect_url: 'https://ann.example' }
+    const bought = await market.gql(BUY, { input }, token)
+    expect(bought.errors?.[0]?.extensions['reason']).toBe('ACCOUNT_DELETED')
+    expect([withdrawals().length, await texts()]).toEqual([1, []])
+  })
 })

@@ -8,7 +8,7 @@ import type { Gateway } from '../ports.ts'
 import { accountById } from '../read/accounts.ts'
 import { openBusinessOf } from '../read/account-orders.ts'
 import { enabledOffersOf } from '../read/offers.ts'
-import { eraseTexts } from './erase.ts'
+import { eraseAccount } from './erase.ts'
 import { answerBy } from './offers.ts'
 import { verifiedRecord } from './passwords.ts'
 
@@ -25,7 +25,7 @@ const OPEN = {
  */
 export async function deleteAccount(gateway: Gateway, caller: Caller | null, ip: string, input: DeleteAccountInput) {
   const { accountId } = dashboardUser(caller)
-  const { views, records, commands } = gateway
+  const { views, commands } = gateway
   const passwordRecord = await verifiedRecord(gateway, accountId, ip, input.password)
   const emailHash = (await accountById(views, accountId))?.email_hash
   if (!emailHash) throw invalid('Only an account with an e-mail address can be deleted.')
@@ -36,7 +36,8 @@ export async function deleteAccount(gateway: Gateway, caller: Caller | null, ip:
   await mustBeAtRest(gateway, accountId)
   const end = ask(account, accountId, 'DeleteAccount', { emailHash, passwordRecord })
   accepted(await commands.ask(end, { until: answerBy(gateway) }))
-  await eraseTexts(views, records, accountId)
+  // An order that was asked for meanwhile shows here, or the one who placed it sees the deletion.
+  await eraseAccount(gateway, accountId)
   // The accounts service does it too; here it is waited for, so that whoever has the answer can sign up again.
   await commands.ask(ask(emailClaim, emailHash, 'ReleaseEmail', { accountId }), { until: answerBy(gateway) })
   return { id: accountId, success: true }

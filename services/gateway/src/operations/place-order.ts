@@ -1,15 +1,16 @@
 import type { DataOf } from '@penstock/contracts/define.ts'
 import { isFailure } from '@penstock/kernel/order-status.ts'
-import { order } from '@penstock/contracts/order.ts'
 import { quote } from '@penstock/contracts/quote.ts'
 import { wallInstantOf } from '@penstock/ports/in-time.ts'
 import { ask } from '@penstock/runtime/service.ts'
 import { readOnly } from '../commands/commands.ts'
 import type { Gateway } from '../ports.ts'
+import { isDeletedLately } from '../read/accounts.ts'
 import { orderById, type StoredOrder } from '../read/orders.ts'
 import { destinationRefusal } from './destination.ts'
 import { answerBy } from './offers.ts'
 import { freeSlot, takeSlot } from './slots.ts'
+import { withdrawOrder } from './withdraw-order.ts'
 
 /** What somebody wants to buy: the wire's request. */
 export type Wish = DataOf<(typeof quote)['commands']['RequestQuote']>
@@ -25,12 +26,18 @@ export type Placing = {
 
 export type Placed =
   | { readonly outcome: 'ready'; readonly stored: StoredOrder }
-  /** There is no order: the wish or a limit forbids it. */
+  /** There is no order, or none that lasts: the wish, a limit or the end of the account forbids it. */
   | { readonly outcome: 'refused'; readonly code: string; readonly message: string }
   /** There is an order, and it ended before it was ready. */
   | { readonly outcome: 'ended'; readonly stored: StoredOrder }
   /** It was not ready in time and was given up; it may exist for a while. */
   | { readonly outcome: 'withdrawn' }
+
+const ACCOUNT_DELETED = {
+  outcome: 'refused',
+  code: 'ACCOUNT_DELETED',
+  message: 'This account was deleted meanwhile, and the order is withdrawn. Nothing has to be paid.',
+} as const
 
 type Found = Exclude<Placed, { outcome: 'withdrawn' }>
 
@@ -54,6 +61,11 @@ export async function placeOrder(gateway: Gateway, placing: Placing): Promise<Pl
   })
   const found = await gateway.waits.wait(() => look(gateway, placing, commandId), [orderId, commandId], until)
   if (found?.outcome === 'refused') await freeSlot(gateway.views, orderId)
+  // A deletion that did not see this order is seen here, since each looks after its own fact is in the read models.
+  if (found?.outcome === 'ready' && (await isDeletedLately(gateway.views, wish.buyer.accountId))) {
+    await withdrawOrder(gateway, orderId, ACCOUNT_DELETED.message)
+    return ACCOUNT_DELETED
+  }
   return found ?? withdraw(gateway, orderId)
 }
 
@@ -70,6 +82,6 @@ async function look(gateway: Gateway, { orderId, isReady }: Placing, commandId: 
 async function withdraw(gateway: Gateway, orderId: string): Promise<Placed> {
   gateway.log.warn({ order: orderId }, 'an order was not ready in time and is withdrawn')
   const reason = `It was not ready within ${gateway.config.buyAnswerSeconds} s.`
-  await gateway.send(ask(order, orderId, 'Withdraw', { reason }), { commandId: gateway.ids.uuid(), correlation: orderId })
+  await withdrawOrder(gateway, orderId, reason)
   return { outcome: 'withdrawn' }
 }

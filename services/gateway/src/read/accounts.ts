@@ -20,6 +20,16 @@ export const accountByEmail = (views: Db, emailHash: string): Promise<AccountRow
     .orderBy('created_at', 'desc')
     .executeTakeFirst()
 
+/** Whether the account was deleted a short time ago: for callers that had shown its key before. */
+export async function isDeletedLately(views: Db, accountId: string): Promise<boolean> {
+  const row = await tablesOf(views)
+    .selectFrom('gateway_erasures')
+    .select('account_id')
+    .where('account_id', '=', accountId)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
 /** The account that proved this node, of which there is at most one. */
 export const ownerOfNode = (views: Db, pubkey: string): Promise<NodeRow | undefined> =>
   tablesOf(views)

@@ -33,7 +33,7 @@ export async function applyToAccounts(trx: Transaction<object>, event: Event): P
     case 'LoggedOutEverywhere':
       return endCredentials(db, accountId, data.apiKeys)
     case 'AccountDeleted':
-      return forget(db, accountId)
+      return forget(db, accountId, at)
     case 'ApiKeyCreated':
       return addApiKey(db, accountId, data, at)
     case 'ApiKeyRevoked':
@@ -84,14 +84,14 @@ async function endCredentials(db: Transaction<Tables>, accountId: string, apiKey
 }
 
 /** Nothing opens the account any more, and its records are to be deleted: the gateway's own loop does that, too. */
-async function forget(db: Transaction<Tables>, accountId: string): Promise<void> {
+async function forget(db: Transaction<Tables>, accountId: string, at: number): Promise<void> {
   await db.updateTable('gateway_credentials').set({ revoked: 1 }).where('account_id', '=', accountId).execute()
   await db.updateTable('gateway_api_keys').set({ revoked: 1 }).where('account_id', '=', accountId).execute()
   await db.updateTable('gateway_accounts').set({ email_hash: null }).where('id', '=', accountId).execute()
   await db.deleteFrom('gateway_nodes').where('account_id', '=', accountId).execute()
   await db
     .insertInto('gateway_erasures')
-    .values({ account_id: accountId })
+    .values({ account_id: accountId, at })
     .onConflict((conflict) => conflict.doNothing())
     .execute()
 }

@@ -210,6 +210,13 @@ const credentialsByAccount: Migration = (db) => index(db, 'gateway_credentials',
 const sessions: Migration = (db) =>
   table(db, 'gateway_sessions', { hash: 'text', created_at: 'big?', last_used_at: 'big', ip_prefix: 'text?' }, ['hash'])
 
+/** A process of the release before writes no instant: its erasures end with the first that finds no open order. */
+const erasedAt: Migration = (db) =>
+  db.schema
+    .alterTable('gateway_erasures')
+    .addColumn('at', 'bigint', (column) => column.notNull().defaultTo(0))
+    .execute()
+
 const toPay: Migration = async (db) => {
   await db.schema
     .alterTable('gateway_orders')
@@ -232,7 +239,7 @@ export async function migrateGateway(views: Views): Promise<void> {
   const first = inTurn(ordersIn(''), salesIn(''))
   await views.migrate('gateway', [first, market, accounts, callers, lsps1, toPay, openIn(''), dueIn('')])
   await views.migrate('gateway sessions', [credentialsByAccount, sessions])
-  await views.migrate('gateway erasures', [(db) => table(db, 'gateway_erasures', { account_id: 'text' })])
+  await views.migrate('gateway erasures', [(db) => table(db, 'gateway_erasures', { account_id: 'text' }), erasedAt])
   const second = [ordersIn('_v2', { to_pay: 'int' }), salesIn('_v2'), inTurn(openIn('_v2'), dueIn('_v2'))]
   await views.migrate('gateway orders 2', second)
 }

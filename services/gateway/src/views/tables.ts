@@ -101,8 +101,8 @@ export type Tables = {
   gateway_order_slots: { order_id: string; ip: string; destination: string; at: number }
   /** Where and when tokens are used, for their owners; no fold of facts. `created_at`: null where it was not kept yet. */
   gateway_sessions: { hash: string; created_at: number | null; last_used_at: number; ip_prefix: string | null }
-  /** Deleted accounts whose texts are not deleted yet. */
-  gateway_erasures: { account_id: string }
+  /** Accounts that were deleted lately, or have an open order: their texts are deleted again and again. `at`: of the deletion. */
+  gateway_erasures: { account_id: string; at: number }
   gateway_slot_locks: { name: string; at: number }
   /** Whom LSPS1 names to wallets, for ten minutes each. `uris`: addresses with a blank between them. */
   gateway_lsp_sellers: { type: string; epoch: number; pubkey: string; place: number; uris: string }
