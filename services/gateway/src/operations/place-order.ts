@@ -5,11 +5,11 @@ import { wallInstantOf } from '@penstock/ports/in-time.ts'
 import { ask } from '@penstock/runtime/service.ts'
 import { readOnly } from '../commands/commands.ts'
 import type { Gateway } from '../ports.ts'
-import { isDeletedLately } from '../read/accounts.ts'
+import { isDeletedLately, ownerOfNode } from '../read/accounts.ts'
 import { orderById, type StoredOrder } from '../read/orders.ts'
 import { destinationRefusal } from './destination.ts'
 import { answerBy } from './offers.ts'
-import { freeSlot, takeSlot } from './slots.ts'
+import { freeSlot, makeRoom, takeSlot } from './slots.ts'
 import { withdrawOrder } from './withdraw-order.ts'
 
 /** What somebody wants to buy: the wire's request. */
@@ -51,8 +51,12 @@ export async function placeOrder(gateway: Gateway, placing: Placing): Promise<Pl
   const until = answerBy(gateway)
   const refusal = await destinationRefusal(gateway, wish.destination)
   if (refusal !== undefined) return { outcome: 'refused', code: 'ADDRESS_NOT_PUBLIC', message: refusal }
-  const full = await takeSlot(gateway, { orderId, ip, destination: wish.destination.pubkey })
+  const { pubkey } = wish.destination
+  const owner = await ownerOfNode(gateway.views, pubkey)
+  const ownerId = owner?.account_id === wish.buyer.accountId ? owner.account_id : undefined
+  const full = await takeSlot(gateway, { orderId, ip, destination: pubkey, ownerId })
   if (full !== undefined) return { outcome: 'refused', code: 'TOO_MANY_ORDERS', message: full }
+  if (ownerId !== undefined) await makeRoom(gateway, pubkey, ownerId)
   const commandId = gateway.ids.uuid()
   await gateway.send(ask(quote, orderId, 'RequestQuote', wish), {
     commandId,

@@ -1,9 +1,10 @@
 import { orderTermsOf } from '@penstock/testkit/order-terms.ts'
 import assert from 'node:assert/strict'
 import { afterEach, test } from 'vitest'
-import { BUYER_URI, issued, placed, sells } from '../fake-market.contract.ts'
+import { accepted, BUYER_URI, issued, placed, sells } from '../fake-market.contract.ts'
 import { at, type Stage, stage } from '../stage.contract.ts'
 import { tablesOf } from '../views/tables.ts'
+import { placeOrder } from './place-order.ts'
 import { freeSlot, pruneSlots, takeSlot } from './slots.ts'
 
 let market: Stage
@@ -33,6 +34,70 @@ test('a destination counts whoever orders for it, and frees its place when an or
   assert.equal(await take(3, '192.0.2.3', 'another'), undefined)
   await market.happens('order', id(1), [{ type: 'BuyerFailedToPay', data: { reason: 'expired' } }])
   assert.equal(await take(4, '192.0.2.3', pubkey), undefined)
+})
+
+const OWNER = '40000000-0000-4000-8000-000000000004'
+const { pubkey: OWN_NODE } = orderTermsOf().destination
+const started = { type: 'AttemptStarted', data: { attempt: 1, candidate: orderTermsOf().candidate } }
+
+/** Two strangers have ordered for a node, which is as many as there may be. Its owner orders. */
+async function ownerAmongStrangers(facts: Parameters<Stage['happens']>[2] = []) {
+  market = await limits({ PENSTOCK_ORDERS_PER_DESTINATION: '2' })
+  await market.happens('account', OWNER, [{ type: 'NodeConnected', data: { pubkey: OWN_NODE } }])
+  for (const n of [1, 2]) {
+    assert.equal(await take(n, `192.0.2.${n}`, OWN_NODE), undefined)
+    await market.happens('order', id(n), [placed(), accepted, issued, ...facts], undefined, n)
+  }
+  const sell = sells(market)
+  market.answers(async (ask, options) => {
+    await sell(ask, options)
+    if (ask.command.type !== 'Withdraw') return
+    await market.happens('order', ask.id, [{ type: 'BuyerRejected', data: { reason: 'It was withdrawn.' } }])
+  })
+  const orders = (n: number, accountId = OWNER) =>
+    placeOrder(market.gateway, {
+      orderId: id(n),
+      ip: '192.0.2.9',
+      wish: { ...wish, buyer: { accountId, key: null } },
+      isReady: ({ order }) => order.invoice !== null,
+    })
+  const withdrawn = () => market.sent.flatMap(({ ask }) => (ask.command.type === 'Withdraw' ? [ask.id] : []))
+  return { orders, withdrawn }
+}
+
+const wish = {
+  source: 'buy' as const,
+  destination: { pubkey: OWN_NODE, sockets: [] },
+  isPrivate: false,
+  railsOnly: false,
+  assetId: null,
+  usdCents: '500',
+  sizeSat: null,
+  offerId: null,
+  sellers: null,
+  leaseBlocks: null,
+  requiredConfirmations: null,
+  fundingConfirmsWithinBlocks: null,
+  lsps: null,
+  record: null,
+}
+
+test('strangers do not keep the owner of a node from buying: their oldest unpaid orders make room', async () => {
+  const { orders, withdrawn } = await ownerAmongStrangers()
+  const refused = { outcome: 'refused', code: 'TOO_MANY_ORDERS' }
+  assert.partialDeepStrictEqual(await orders(3, id(99)), refused)
+  assert.deepEqual([(await orders(4)).outcome, withdrawn()], ['ready', [id(1)]])
+  assert.partialDeepStrictEqual(await orders(5, id(99)), refused)
+  assert.deepEqual([(await orders(6)).outcome, withdrawn()], ['ready', [id(1), id(2)]])
+  // Its own count as everybody's do.
+  assert.partialDeepStrictEqual(await orders(7), refused)
+  assert.deepEqual(withdrawn(), [id(1), id(2)])
+})
+
+test('what strangers have paid for a node counts for its owner too', async () => {
+  const { orders, withdrawn } = await ownerAmongStrangers([started])
+  assert.partialDeepStrictEqual(await orders(3), { outcome: 'refused', code: 'TOO_MANY_ORDERS' })
+  assert.deepEqual(withdrawn(), [])
 })
 
 test('at a destination an order counts from when it was asked for, not from when it begins', async () => {
