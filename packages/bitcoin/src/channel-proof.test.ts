@@ -290,8 +290,8 @@ const anyTerms = fc
 
 test('whatever the evidence: valid needs a confirmed output of the size that no block spends, and a peer proof or rails', () => {
   fc.assert(
-    fc.property(anyTerms, anyEvidence, fc.boolean(), (t, e, lastHeight) => {
-      const verdict = judge(t, e, { lastHeight })
+    fc.property(anyTerms, anyEvidence, fc.boolean(), fc.constantFrom(null, 'graph', 'probe'), (t, e, lastHeight, recorded) => {
+      const verdict = judge(t, e, { lastHeight, recorded })
       fc.pre(verdict.verdict === 'valid')
       expect(e.output?.height).toBeGreaterThan(t.heldAtHeight - REORG_BLOCKS)
       expect(e.output?.valueSat).toBeGreaterThanOrEqual(t.capacitySat)
@@ -301,6 +301,18 @@ test('whatever the evidence: valid needs a confirmed output of the size that no 
       expect(verdict.confirmations).toBeGreaterThanOrEqual(lastHeight ? 1 : Math.max(1, t.requiredConfirmations))
       expect(verdict.peer !== null || (lastHeight && t.rails && 'attestation' in e)).toBe(true)
       expect(verdict.peer === 'graph' || t.rails || verdict.payoutWithheldUntil === withheld).toBe(true)
+    }),
+    { numRuns: 300, maxSkipsPerRun: 1000 },
+  )
+})
+
+test('a recorded proof stands in for one that is not seen any more, and for nothing else', () => {
+  fc.assert(
+    fc.property(anyTerms, anyEvidence, fc.boolean(), (t, e, lastHeight) => {
+      const again = (recorded: 'graph' | 'probe'): Verdict => judge(t, e, { lastHeight, recorded })
+      expect(again('probe')).toEqual(judge(t, { ...e, probe: 'reached' }, { lastHeight }))
+      fc.pre(e.graph === null && e.output?.valueSat === graph.capacitySat)
+      expect(again('graph')).toEqual(judge(t, { ...e, graph }, { lastHeight }))
     }),
     { numRuns: 300, maxSkipsPerRun: 1000 },
   )

@@ -80,11 +80,14 @@ export type Undecided = {
 }
 export type Verdict = Valid | Wrong | Spent | Undecided
 
+type When = { readonly lastHeight: boolean; readonly recorded?: 'graph' | 'probe' | null }
+
 /**
  * @param lastHeight it is now or never: one confirmation is enough, and a rails seller needs no peer proof where its node
  * has signed what the output is, since nothing else would tie it to the two nodes. What is still undecided then is cancelled.
+ * @param recorded a peer proof of this outpoint that was seen before and recorded: it stays, whoever hides since
  */
-export function judge(terms: ChannelTerms, evidence: Evidence, { lastHeight }: { readonly lastHeight: boolean }): Verdict {
+export function judge(terms: ChannelTerms, evidence: Evidence, { lastHeight, recorded }: When): Verdict {
   const wrong = wrongOutput(terms, evidence) ?? wrongAnnouncement(terms, evidence) ?? wrongAttestation(terms, evidence)
   if (wrong) return { verdict: 'wrong', reason: wrong[0], sentence: wrong[1] }
   const { output, tipHeight } = evidence
@@ -101,8 +104,8 @@ export function judge(terms: ChannelTerms, evidence: Evidence, { lastHeight }: {
     return { verdict: 'undecided', waitingFor: 'confirmations' }
 
   const valid = { verdict: 'valid', chain: true, confirmations, spendWaits } as const
-  if (evidence.graph) return { ...valid, peer: 'graph', payoutWithheldUntil: 'none' }
-  if (probeCounts(terms, evidence))
+  if (evidence.graph || recorded === 'graph') return { ...valid, peer: 'graph', payoutWithheldUntil: 'none' }
+  if (probeCounts(terms, evidence, recorded === 'probe'))
     return { ...valid, peer: 'probe', payoutWithheldUntil: terms.isPrivate ? 'none' : 'announcement-or-1008-blocks' }
   if (lastHeight && terms.rails && attestedBySeller(terms, evidence))
     return { ...valid, peer: null, payoutWithheldUntil: 'announcement-or-1008-blocks' }
@@ -111,10 +114,11 @@ export function judge(terms: ChannelTerms, evidence: Evidence, { lastHeight }: {
 
 /**
  * A seller with changed software could forward the probe over another channel that it has with the same buyer. A
- * private channel will never be announced, so that outside the rails cluster nothing could confirm its probe later.
+ * private channel will never be announced, so that outside the rails cluster nothing could confirm its probe later. That
+ * another channel of the two shows up since speaks against a recorded probe as well.
  */
-const probeCounts = (terms: ChannelTerms, evidence: Evidence): boolean =>
-  evidence.probe === 'reached' && !evidence.otherChannelsBetween && (terms.rails || !terms.isPrivate)
+const probeCounts = (terms: ChannelTerms, evidence: Evidence, isRecorded: boolean): boolean =>
+  (evidence.probe === 'reached' || isRecorded) && !evidence.otherChannelsBetween && (terms.rails || !terms.isPrivate)
 
 type Fault = readonly [WrongReason, string] | undefined
 

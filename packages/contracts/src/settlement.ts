@@ -40,12 +40,16 @@ const ledgerAccount = z.enum([
 const entry = z.strictObject({ account: ledgerAccount, amountMsat: z.string().regex(/^-?(0|[1-9]\d*)$/) })
 export type LedgerEntry = z.output<typeof entry>
 
+/** `graph`: the channel is announced, and in our own graph. `probe`: an HTLC of ours went through it to the buyer's node. */
+const peerProof = z.enum(['graph', 'probe'])
+export type PeerProof = z.output<typeof peerProof>
+
 /** What settlement itself saw of a channel when it decided over the money. */
 const proof = z.strictObject({
   outpoint,
   tipHeight: height,
   confirmations: z.int().positive(),
-  peer: z.enum(['graph', 'probe']).nullable(),
+  peer: peerProof.nullable(),
   withheld: z.boolean(),
 })
 
@@ -179,6 +183,8 @@ export const settlement = contract('settlement', 'settlement', {
     ReachAsked: v1(z.strictObject({ attempt: z.int().positive() })),
     /** Whether our node reached the buyer's shortly before the last height: a buyer who can be reached can prove a channel. */
     BuyerReachTried: v1(z.strictObject({ height, reached: z.boolean(), reason: sentence })),
+    /** What tied the noted outpoint to the two nodes, before the money could be taken by it: it stays, whatever is seen later. */
+    PeerProven: v1(z.strictObject({ outpoint, peer: peerProof, height })),
     /** `window`: of the first naming of the seller's turn; this one's where it was the first. */
     OutpointNoted: v3(noted.extend({ window: namingWindow.optional() }), unnumbered, withoutWindow),
     /** `tooLate`: too few blocks are left under this payment for any channel, whoever opens it. */
@@ -220,7 +226,7 @@ export const settlement = contract('settlement', 'settlement', {
     /** The payment was let go, and the channel may stand: until `untilHeight` it is looked for. */
     LossAsked: v1(z.strictObject({ cause: lossCause, untilHeight: height })),
     /** The channel stands, and the operator owes the seller its amount. `peer`: what tied it to the two nodes. */
-    LossBorne: v1(z.strictObject({ cause: lossCause, height, peer: z.enum(['graph', 'probe']).nullable(), amountMsat: amount })),
+    LossBorne: v1(z.strictObject({ cause: lossCause, height, peer: peerProof.nullable(), amountMsat: amount })),
     /** Nothing is owed. `by` names the operator who decided so; null where the chain did. */
     LossRefuted: v1(z.strictObject({ height, reason: sentence, by: operator.nullable() })),
     /** An operator has a payout tried again at once. */

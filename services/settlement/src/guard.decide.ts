@@ -6,7 +6,8 @@ import { cancelRequested } from './cancel.decide.ts'
 import { isClaimable, lastHeightOf, mayWait } from './heights.ts'
 import { type Hold, type HoldRequest, namingOf } from './hold.ts'
 import { judgeLoss, lossAsked } from './loss.decide.ts'
-import { judged } from './judged.ts'
+import { judged, recordedOf } from './judged.ts'
+import { keepingProof } from './peer-proof.ts'
 import { type CommandOf, type Data, isOwing, type Settlement, type SettlementDecision } from './state.ts'
 import { watchPayout } from './withholding.decide.ts'
 
@@ -97,6 +98,10 @@ export function guard(state: Settlement, { data }: CommandOf<'Guard'>): Settleme
   if (hold.status === 'settled' || isOwing(state)) return data.evidence ? watchPayout(state, data.evidence, data) : accept()
   if (hold.status === 'cancelled') return data.evidence ? judgeLoss(state, data.evidence, data) : accept()
   if (hold.status !== 'held') return accept()
+  return keepingProof(hold, data, decideHeld(hold, data))
+}
+
+function decideHeld(hold: Hold, data: Data<'Guard'>): SettlementDecision {
   const isLast = data.height >= (lastHeightOf(hold) ?? Number.POSITIVE_INFINITY)
   const asked = hold.settleAsked !== null && hold.settleAsked.outpoint === data.outpoint
   if (!isLast && !asked) return accept()
@@ -130,7 +135,7 @@ function weigh(hold: Hold, { outpoint, terms }: NotedOutpoint, evidence: Evidenc
   const { isLast } = when
   // What a node that is not ready does not show may be there all the same.
   const unready = when.isNodeReady ? [] : lossAsked(hold, 'not-ready')
-  const verdict = judged(terms, evidence, { lastHeight: isLast })
+  const verdict = judged(terms, evidence, { lastHeight: isLast, recorded: recordedOf(hold) })
   const isChainOnly = verdict.verdict === 'valid' && verdict.peer === null
   // A buyer that can be reached can prove the channel too: without its proof a seller may have opened it to itself.
   if (isChainOnly && reachTries?.reached)

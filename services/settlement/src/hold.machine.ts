@@ -36,7 +36,16 @@ export const holdMachine = createMachine({
       on: {
         SettleRequested: 'settling',
         CancelRequested: 'cancelling',
-        ...payable('held', 'ReachAsked', 'ReachChecked', 'BuyerReachTried', 'OutpointNoted', 'SettleAsked', 'LastHeightReached'),
+        ...payable(
+          'held',
+          'ReachAsked',
+          'ReachChecked',
+          'BuyerReachTried',
+          'PeerProven',
+          'OutpointNoted',
+          'SettleAsked',
+          'LastHeightReached',
+        ),
       },
     },
     settling: {

@@ -29,6 +29,8 @@ export type Hold = {
   /** The last height at which our node tried to reach the buyer's before the decision, and whether it ever did. */
   readonly reachTries: { readonly height: number; readonly reached: boolean } | null
   readonly noted: NotedOutpoint | null
+  /** The best peer proof that was seen of the noted outpoint while its payment was held. */
+  readonly peerProof: DataOf<'PeerProven'> | null
   /** Namings that were answered with a no, by `namingOf`. */
   readonly refusedNamings: readonly string[]
   /** The outpoint that the order wants to be settled for, and how often it asked. */
@@ -53,6 +55,7 @@ export const noHold: Hold = {
   reach: { asked: 0, pending: false },
   reachTries: null,
   noted: null,
+  peerProof: null,
   refusedNamings: [],
   settleAsked: null,
   lastHeightReached: false,
@@ -105,8 +108,11 @@ function learn(hold: Hold, { type, data }: SettlementFact): Hold {
     case 'OutpointNoted': {
       // The window is the order's to keep.
       const { attempt, outpoint, terms, sellerAmountMsat, attestation, naming } = data
-      return { ...hold, noted: { attempt, outpoint, terms, sellerAmountMsat, attestation, naming } }
+      const peerProof = hold.peerProof?.outpoint === outpoint ? hold.peerProof : null
+      return { ...hold, peerProof, noted: { attempt, outpoint, terms, sellerAmountMsat, attestation, naming } }
     }
+    case 'PeerProven':
+      return { ...hold, peerProof: data }
     case 'OutpointNoteRefused':
       return { ...hold, refusedNamings: [...hold.refusedNamings, namingOf(data)] }
     case 'SettleAsked':

@@ -2,7 +2,7 @@ import type { EvidenceData, LossCause, SettlementFact } from '@penstock/contract
 import { accept } from '@penstock/kernel/decider.ts'
 import { lastHeightOf } from './heights.ts'
 import type { Hold } from './hold.ts'
-import { judged } from './judged.ts'
+import { judged, recordedOf } from './judged.ts'
 import { lossPosting, lossRefutedPosting, owedMsat } from './ledger.ts'
 import type { Data, Settlement, SettlementDecision } from './state.ts'
 
@@ -41,7 +41,7 @@ function borne({ noted }: Hold, cause: LossCause, height: number, peer: 'graph' 
 export function judgeLoss({ hold, loss }: Settlement, evidence: EvidenceData, { height }: Data<'Guard'>): SettlementDecision {
   const { noted } = hold
   if (loss?.status !== 'asked' || hold.status !== 'cancelled' || !noted) return accept()
-  const verdict = judged(noted.terms, evidence, { lastHeight: true })
+  const verdict = judged(noted.terms, evidence, { lastHeight: true, recorded: recordedOf(hold) })
   if (verdict.verdict === 'wrong' || verdict.verdict === 'spent') return accept(refuted(height, verdict.sentence, null))
   const inTime = evidence.output?.height ?? Number.POSITIVE_INFINITY
   if (inTime <= (lastHeightOf(hold) ?? 0)) {

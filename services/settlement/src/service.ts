@@ -31,7 +31,7 @@ export function settlementService(): Service<SettlementPorts> {
       aggregate({
         contract,
         decider: settlement,
-        hashed: { version: 3, of: { 1: withoutNaming, 2: withoutCauses, 3: (state: Settlement) => state } },
+        hashed: { version: 4, of: { 1: withoutNaming, 2: withoutCauses, 3: withoutPeerProof, 4: (state: Settlement) => state } },
         enrich,
         goodUntil,
         process: settlementProcess,
@@ -87,14 +87,24 @@ const goodUntil = {
 const withoutNaming = ({ hold, loss: _, ...state }: Settlement): unknown => ({
   ...state,
   payout: asOfOld(state.payout),
-  hold: { ...hold, reachTries: undefined, missedAtHeight: undefined, noted: hold.noted && { ...hold.noted, naming: undefined } },
+  hold: { ...asOfOldHold(hold), noted: hold.noted && { ...hold.noted, naming: undefined } },
 })
 
 /** As it was hashed before tries to reach the buyer, causes of a withheld payout and the operator's losses were kept. */
 const withoutCauses = ({ hold, loss: _, ...state }: Settlement): unknown => ({
   ...state,
   payout: asOfOld(state.payout),
-  hold: { ...hold, reachTries: undefined, missedAtHeight: undefined },
+  hold: asOfOldHold(hold),
+})
+
+/** As it was hashed before peer proofs were kept. */
+const withoutPeerProof = ({ hold, ...state }: Settlement): unknown => ({ ...state, hold: { ...hold, peerProof: undefined } })
+
+const asOfOldHold = (hold: Settlement['hold']): object => ({
+  ...hold,
+  reachTries: undefined,
+  missedAtHeight: undefined,
+  peerProof: undefined,
 })
 
 const asOfOld = ({ invoices, ...payout }: Settlement['payout']): unknown => ({

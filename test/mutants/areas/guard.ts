@@ -152,8 +152,8 @@ export const guard = mutantsOf('guard', [
     id: 'probe-over-another-channel',
     wrong: 'A probe counts although another channel could have carried it: a seller is paid for a channel that it already had.',
     file: proof,
-    text: `evidence.probe === 'reached' && !evidence.otherChannelsBetween && `,
-    instead: `evidence.probe === 'reached' && `,
+    text: `(evidence.probe === 'reached' || isRecorded) && !evidence.otherChannelsBetween && `,
+    instead: `(evidence.probe === 'reached' || isRecorded) && `,
     killers: ['packages/bitcoin/src/channel-proof.test.ts'],
   },
   {
@@ -318,5 +318,21 @@ export const guard = mutantsOf('guard', [
     text: `seen.get(orderId) ?? sight.last?.orders.get(orderId)`,
     instead: `seen.get(orderId)`,
     killers: [`${src}/effects/guard.test.ts`],
+  },
+  {
+    id: 'recorded-proof-is-forgotten',
+    wrong: 'A peer proof that was recorded counts for nothing: a buyer that hides after it has an open channel for free.',
+    file: `${src}/guard.decide.ts`,
+    text: `recorded: recordedOf(hold)`,
+    instead: `recorded: null as ReturnType<typeof recordedOf>`,
+    killers: [`${src}/peer-proof.test.ts`],
+  },
+  {
+    id: 'proof-of-a-blind-node-is-kept',
+    wrong: 'A node that does not know all channels yet keeps a probe that could be forged: a seller is paid for no channel.',
+    file: `${src}/peer-proof.ts`,
+    text: `evidence && nodeReady ? provenBy`,
+    instead: `evidence ? provenBy`,
+    killers: [`${src}/peer-proof.test.ts`],
   },
 ])

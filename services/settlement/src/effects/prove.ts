@@ -6,7 +6,7 @@ import { type EvidencePorts, gatherEvidence } from '@penstock/ports/evidence.ts'
 import { within } from '@penstock/ports/within.ts'
 import { lastHeightOf, mayWait } from '../heights.ts'
 import type { Hold } from '../hold.ts'
-import { confirmationsOf, judged } from '../judged.ts'
+import { confirmationsOf, judged, recordedOf } from '../judged.ts'
 import type { Settlement } from '../state.ts'
 import { isReady } from './own-node.ts'
 import type { Context } from './ports.ts'
@@ -54,7 +54,8 @@ export const mayProofCome = (hold: Hold, evidence: EvidenceData, height: number)
   !(hold.noted?.terms.rails === true && hold.reachTries?.reached === false) &&
   confirmationsOf(evidence) > 0 &&
   !evidence.graph &&
-  evidence.probe !== 'reached'
+  evidence.probe !== 'reached' &&
+  (recordedOf(hold) === null || evidence.otherChannelsBetween)
 
 /** From this depth on nodes announce a channel (BOLT 7), and tell of it a moment after the block that everybody has by then. */
 const ANNOUNCED_AT = 6
@@ -77,7 +78,7 @@ export async function onceAnnounced(ports: EvidencePorts, hold: Hold, before: Ev
   const { noted, status } = hold
   if (status !== 'held' || !noted || noted.terms.isPrivate || before.graph) return undefined
   if (confirmationsOf(before) !== ANNOUNCED_AT) return undefined
-  const verdict = judged(noted.terms, before, { lastHeight: false })
+  const verdict = judged(noted.terms, before, { lastHeight: false, recorded: recordedOf(hold) })
   if (verdict.verdict !== 'undecided' || verdict.waitingFor !== 'peer-proof') return undefined
   try {
     if (!(await isAnnounced(ports, noted.outpoint))) return undefined
