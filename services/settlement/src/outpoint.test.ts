@@ -207,6 +207,7 @@ describe('namings that come in another order than they were made', () => {
         .replace('"reachTries":null,', '')
         .replace('"creditor":"seller",', '')
         .replace('"settledCauses":[],', '')
+        .replace('"isDecidedForSeller":false,', '')
         .replace('"withheld":{},', '')
         .replace('"missedAtHeight":null,', '')
         .replace('"peerProof":null,', '')

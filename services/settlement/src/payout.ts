@@ -19,6 +19,7 @@ export type Payout = {
   readonly withheld: Withheld
   /** Causes that were dealt with for good: they do not withhold again. */
   readonly settledCauses: readonly WithholdingCause[]
+  readonly isDecidedForSeller: boolean
   readonly released: boolean
   readonly withheldUntilHeight: number | null
   readonly incidents: readonly string[]
@@ -43,6 +44,7 @@ export const noPayout: Payout = {
   creditor: 'seller',
   withheld: {},
   settledCauses: [],
+  isDecidedForSeller: false,
   released: false,
   withheldUntilHeight: null,
   incidents: [],
@@ -78,9 +80,9 @@ export function evolvePayout(payout: Payout, { type, data }: SettlementFact): Pa
     }
     case 'WithholdingLifted':
       return liftedFrom(payout, data)
-    // A decision for the seller stands, whatever shows of the channel before its invoice comes.
+    // The causes that it was about are lifted beside it; what shows of the channel later is another cause.
     case 'PayoutDecided':
-      return data.to === 'seller' ? { ...payout, settledCauses: DECIDED_FOR_GOOD } : payout
+      return data.to === 'seller' ? { ...payout, isDecidedForSeller: true } : payout
     case 'PayableClosed':
       return { ...payout, creditor: 'buyer', withheld: {}, released: true, retryAt: null, withheldUntilHeight: null }
     case 'LossRefuted':
@@ -116,7 +118,8 @@ export function evolvePayout(payout: Payout, { type, data }: SettlementFact): Pa
   }
 }
 
-const DECIDED_FOR_GOOD: readonly WithholdingCause[] = [
+/** A loss that the operator has confirmed is paid, whatever shows of the channel before its invoice comes. */
+export const DECIDED_FOR_GOOD: readonly WithholdingCause[] = [
   'peer-proof',
   'spend-unconfirmed',
   'spend-confirmed',
@@ -125,9 +128,11 @@ const DECIDED_FOR_GOOD: readonly WithholdingCause[] = [
   'operator-loss',
 ]
 
-/** A funding that was buried at the end of the wait for a spend stays sold: that the spend confirms changes nothing. */
-const settledWith = (cause: WithholdingCause): readonly WithholdingCause[] =>
-  cause === 'spend-unconfirmed' ? [cause, 'spend-confirmed'] : [cause]
+function settledWith(cause: WithholdingCause): readonly WithholdingCause[] {
+  if (cause === 'operator-loss') return DECIDED_FOR_GOOD
+  // A funding that was buried at the end of the wait for a spend stays sold: that the spend confirms changes nothing.
+  return cause === 'spend-unconfirmed' ? [cause, 'spend-confirmed'] : [cause]
+}
 
 function liftedFrom(payout: Payout, { cause, how }: DataOf<'WithholdingLifted'>): Payout {
   const withheld: Withheld = Object.fromEntries(Object.entries(payout.withheld).filter(([standing]) => standing !== cause))

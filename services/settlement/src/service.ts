@@ -18,6 +18,7 @@ import { boundToNode } from './effects/own-node.ts'
 import { openWatch, type Watch } from './effects/watch.ts'
 import { enrich } from './enrich.ts'
 import { type Payhash, payhash } from './payhash.ts'
+import { DECIDED_FOR_GOOD } from './payout.ts'
 import { settlementProcess } from './settlement.process.ts'
 import { settlement } from './settlement.ts'
 import type { Settlement } from './state.ts'
@@ -31,7 +32,7 @@ export function settlementService(): Service<SettlementPorts> {
       aggregate({
         contract,
         decider: settlement,
-        hashed: { version: 4, of: { 1: withoutNaming, 2: withoutCauses, 3: withoutPeerProof, 4: (state: Settlement) => state } },
+        hashed: { version: 4, of: { 1: withoutNaming, 2: withoutCauses, 3: withoutProof, 4: (state: Settlement) => state } },
         enrich,
         goodUntil,
         process: settlementProcess,
@@ -97,8 +98,16 @@ const withoutCauses = ({ hold, loss: _, ...state }: Settlement): unknown => ({
   hold: asOfOldHold(hold),
 })
 
-/** As it was hashed before peer proofs were kept. */
-const withoutPeerProof = ({ hold, ...state }: Settlement): unknown => ({ ...state, hold: { ...hold, peerProof: undefined } })
+/** As it was hashed before peer proofs were kept, and when a decision for the seller covered whatever came later. */
+const withoutProof = ({ hold, payout, ...state }: Settlement): unknown => ({
+  ...state,
+  hold: { ...hold, peerProof: undefined },
+  payout: {
+    ...payout,
+    settledCauses: payout.isDecidedForSeller ? DECIDED_FOR_GOOD : payout.settledCauses,
+    isDecidedForSeller: undefined,
+  },
+})
 
 const asOfOldHold = (hold: Settlement['hold']): object => ({
   ...hold,
@@ -113,6 +122,7 @@ const asOfOld = ({ invoices, ...payout }: Settlement['payout']): unknown => ({
   creditor: undefined,
   withheld: undefined,
   settledCauses: undefined,
+  isDecidedForSeller: undefined,
 })
 
 /** Who made an invoice hears of its payment at once. */

@@ -1,7 +1,10 @@
 import type { SettlementFact } from '@penstock/contracts/settlement.ts'
+import type { Aggregate } from '@penstock/runtime/service.ts'
 import { given } from '@penstock/testkit/given.ts'
 import { describe, expect, test } from 'vitest'
+import type { SettlementPorts } from './effects/ports.ts'
 import { invoice, offered, paymentHash, releasedAt, taken, toPaying } from './payout-samples.contract.ts'
+import { settlementService } from './service.ts'
 import { settlement } from './settlement.ts'
 import {
   evidence,
@@ -16,6 +19,7 @@ import {
   SELLER_MSAT,
   settleAsked,
   settled,
+  stateAfter,
   toNoted,
   toSettled,
 } from './samples.contract.ts'
@@ -204,18 +208,48 @@ describe('the operator’s decision', () => {
         owedToBuyer,
       )
   })
-  test('for the seller it is paid on the next block, whatever shows of the channel', () => {
-    const decided = [
-      ...unannounced,
-      offered,
-      taken,
-      fact('PayoutDecided', { to: 'seller', by: 'ada', reason: 'x' }),
-      lifted('peer-proof', END, 'operator'),
-    ]
-    for (const seen of [probed(END + 1), spent(END + 1)])
-      expect(given(settlement, ...decided).when(guard(END + 1, seen)).decision).toMatchObject({
-        facts: [{ type: 'PayoutReleased' }, { type: 'PayoutRequested', data: { paymentHash } }],
+  const forSeller = fact('PayoutDecided', { to: 'seller', by: 'ada', reason: 'x' })
+  const decided: History = [...unannounced, forSeller, lifted('peer-proof', END, 'operator')]
+  test('for the seller it is paid on the next block, or once its invoice comes', () => {
+    expect(given(settlement, ...decided, offered, taken).when(guard(END + 1, probed(END + 1))).decision).toMatchObject({
+      facts: [{ type: 'PayoutReleased' }, { type: 'PayoutRequested', data: { paymentHash } }],
+    })
+    const released: History = [...decided, releasedAfter(END + 1, 1012)]
+    given(settlement, ...released)
+      .when(guard(END + 2, probed(END + 2)))
+      .then()
+    const granted = { type: 'RecordPayhash', data: { paymentHash, granted: true, ...limit } } as const
+    expect(given(settlement, ...released, offered).when(granted).decision).toMatchObject({
+      facts: [{ type: 'PayoutInvoiceTaken' }, { type: 'PayoutRequested', data: { paymentHash } }],
+    })
+  })
+  test('over a missing proof does not cover a later close by the seller', () => {
+    for (const history of [decided, [...decided, releasedAfter(END + 1, 1012)]] satisfies History[]) {
+      const { decision } = given(settlement, ...history, offered, taken).when(guard(END + 2, spent(END + 2)))
+      expect(decision).toMatchObject({
+        facts: [
+          { type: 'IncidentNoted' },
+          { type: 'PayoutWithheld', data: { cause: 'spend-confirmed', untilHeight: END + 1010 } },
+        ],
       })
+      expect('facts' in decision && decision.facts).toHaveLength(2)
+    }
+  })
+  test('over a close covers it for good, and a loss that is confirmed whatever comes', () => {
+    const close: History = [...toSettled, incident('funding-spent'), withheld('spend-confirmed'), forSeller]
+    expect(
+      given(settlement, ...close, lifted('spend-confirmed', END, 'operator')).when(guard(END + 1, spent(END + 1))).decision,
+    ).toMatchObject({ facts: [{ type: 'PayoutReleased' }] })
+    const loss: History = [...toSettled, withheld('operator-loss'), forSeller, lifted('operator-loss', END, 'operator')]
+    expect(given(settlement, ...loss).when(guard(END + 1, spent(END + 1))).decision).toMatchObject({
+      facts: [{ type: 'PayoutReleased' }],
+    })
+  })
+  test('a state from when it covered whatever came has the hash that it had', () => {
+    const [{ hashed }] = settlementService().aggregates as [Aggregate<SettlementPorts>]
+    const causes = ['peer-proof', 'spend-unconfirmed', 'spend-confirmed', 'terms', 'promise', 'operator-loss']
+    expect(hashed.of[3]?.(stateAfter(...decided))).toMatchObject({ payout: { settledCauses: causes } })
+    expect(hashed.of[4]?.(stateAfter(...decided))).toMatchObject({ payout: { settledCauses: ['peer-proof'] } })
   })
   test('is refused where nothing is to be decided, and while the payout is under way', () => {
     given(settlement, ...toSettled)

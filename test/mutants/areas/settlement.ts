@@ -357,4 +357,12 @@ export const settlement = mutantsOf('settlement', [
     instead: ``,
     killers: [`${src}/outpoint.test.ts`],
   },
+  {
+    id: 'decision-covers-what-comes-later',
+    wrong: 'A decision over a missing proof covers a later close too: the seller closes the channel, and is paid for it.',
+    file: `${src}/payout.ts`,
+    text: `{ ...payout, isDecidedForSeller: true }`,
+    instead: `{ ...payout, isDecidedForSeller: true, settledCauses: DECIDED_FOR_GOOD }`,
+    killers: [`${src}/withholding.test.ts`],
+  },
 ])
