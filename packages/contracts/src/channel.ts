@@ -57,7 +57,7 @@ export const channel = contract('channel', 'channel-watcher', {
     FundingConfirmed: v2(z.strictObject({ outpoint, height, shortChannelId: z.string(), naming }), unnumbered),
     ConfirmationsSeen: v1(z.strictObject({ outpoint, confirmations, tipHeight: height })),
     ConfirmationsReached: v2(z.strictObject({ outpoint, confirmations, tipHeight: height, naming }), unnumbered),
-    /** No longer in the block that confirmed it; it has time again until `confirmedBefore`. */
+    /** No longer in the block that confirmed it. By `confirmedBefore` a lease ends without it; before a lease it is never late. */
     FundingReorged: v2(z.strictObject({ outpoint, tipHeight: height, confirmedBefore: height, naming }), unnumbered),
     FundingLost: v2(z.strictObject({ outpoint, failure, reason: sentence, tipHeight: height, naming }), unnumbered),
     ChannelProven: v1(z.strictObject({ outpoint, peer: z.enum(['graph', 'probe']), tipHeight: height })),

@@ -1,6 +1,6 @@
 import type { ChannelCommand } from '@penstock/contracts/channel.ts'
 import { deadline, effect, type Process } from '@penstock/kernel/process.ts'
-import type { Channel } from './channel.ts'
+import type { Channel, Watch } from './channel.ts'
 
 /** A payment cannot be held for longer: by then the order has begun a lease or let go. */
 const LONGEST_HOLD_BLOCKS = 288
@@ -18,18 +18,20 @@ export const channelProcess: Process<Channel, ChannelCommand, 'noticeFunding'> =
   return [marker, effect('noticeFunding', channel.watch.attempt)]
 }
 
+const longestHold = ({ terms }: Watch): number => terms.heldAtHeight + LONGEST_HOLD_BLOCKS
+
 function nextHeight(channel: Channel): number | null {
   switch (channel.status) {
     case 'WATCHING':
       return channel.seenBefore
     case 'SEEN':
-      return channel.confirmedBefore
+      return channel.wasConfirmed ? longestHold(channel.watch) : channel.confirmedBefore
     case 'MISSING':
       return channel.goneBefore
     case 'CONFIRMED':
       return channel.place.height + channel.watch.terms.requiredConfirmations - 1
     case 'REACHED':
-      return channel.watch.terms.heldAtHeight + LONGEST_HOLD_BLOCKS
+      return longestHold(channel.watch)
     case 'LEASED':
       return channel.endsAtHeight
     default:

@@ -29,14 +29,17 @@ export type InChain = { readonly confirmations: number; readonly isProven: boole
 /** The height at which an unconfirmed funding is given up. */
 type Unconfirmed = { readonly confirmedBefore: number }
 
+/** Whether a block had it once: what was confirmed in time stays in time, wherever a re-organisation puts it. */
+type Unplaced = Unconfirmed & { readonly wasConfirmed: boolean }
+
 export type Leased = { readonly status: 'LEASED'; readonly watch: Watch; readonly place: Place | null } & InChain &
   Unconfirmed & { readonly endsAtHeight: number; readonly isWrong: boolean; readonly isPromiseBroken: boolean }
 
 export type Channel =
   | { readonly status: 'NONE' }
   | ({ readonly status: 'WATCHING'; readonly watch: Watch; readonly seenBefore: number } & Unconfirmed)
-  | ({ readonly status: 'SEEN'; readonly watch: Watch } & Unconfirmed)
-  | ({ readonly status: 'MISSING'; readonly watch: Watch; readonly goneBefore: number } & Unconfirmed)
+  | ({ readonly status: 'SEEN'; readonly watch: Watch } & Unplaced)
+  | ({ readonly status: 'MISSING'; readonly watch: Watch; readonly goneBefore: number } & Unplaced)
   | ({ readonly status: 'CONFIRMED' | 'REACHED'; readonly watch: Watch; readonly place: Place } & InChain & Unconfirmed)
   | Leased
   | { readonly status: 'LOST' | 'WRONG' | 'ENDED'; readonly watch: Watch }
@@ -59,7 +62,7 @@ export function evolve(channel: Channel, fact: ChannelFact): Channel {
     case 'LeaseStarted':
       return lease(channel, data)
     case 'FundingSeen':
-      return { status: 'SEEN', watch: watched(channel), confirmedBefore: confirmedBefore(channel) }
+      return { status: 'SEEN', watch: watched(channel), ...unplaced(channel) }
     case 'FundingLost':
       return { status: 'LOST', watch: watched(channel) }
     case 'LeaseEnded':
@@ -104,9 +107,9 @@ function beforeLease(channel: Channel, { type, data }: ChannelFact): Channel {
     case 'ChannelWrong':
       return { status: 'WRONG', watch }
     case 'FundingMissing':
-      return { status: 'MISSING', watch, goneBefore: data.goneBefore, confirmedBefore: confirmedBefore(channel) }
+      return { status: 'MISSING', watch, goneBefore: data.goneBefore, ...unplaced(channel) }
     case 'FundingReorged':
-      return { status: 'SEEN', watch, confirmedBefore: data.confirmedBefore }
+      return { status: 'SEEN', watch, confirmedBefore: data.confirmedBefore, wasConfirmed: true }
     case 'FundingConfirmed':
       return {
         status: 'CONFIRMED',
@@ -165,3 +168,8 @@ function confirmedBefore(channel: Channel): number {
   must('confirmedBefore' in channel, `${channel.status} waits for no confirmation`)
   return channel.confirmedBefore
 }
+
+const unplaced = (channel: Channel): Unplaced => ({
+  confirmedBefore: confirmedBefore(channel),
+  wasConfirmed: 'wasConfirmed' in channel && channel.wasConfirmed,
+})

@@ -55,7 +55,9 @@ function beforeConfirmation(channel: Extract<Channel, { status: 'WATCHING' | 'SE
   }
   const place = placeIn(look)
   if (place) return { type: 'FundingConfirmed', v: 2, data: { outpoint, ...place, naming } }
-  if (tipHeight >= channel.confirmedBefore) return lost('unconfirmed', `was not confirmed by block ${channel.confirmedBefore}`)
+  // The payment's last height ends the wait for one that a block had before.
+  if (!channel.wasConfirmed && tipHeight >= channel.confirmedBefore)
+    return lost('unconfirmed', `was not confirmed by block ${channel.confirmedBefore}`)
   if (output || !seesMempool) return null
   return { type: 'FundingMissing', v: 1, data: { outpoint, tipHeight, goneBefore: tipHeight + GONE_BLOCKS } }
 }

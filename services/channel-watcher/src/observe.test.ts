@@ -138,7 +138,7 @@ describe('the funding transaction', () => {
 describe('a re-organisation', () => {
   const back = (tipHeight: number, confirmedBefore: number) =>
     fact('FundingReorged', { outpoint, tipHeight, confirmedBefore, naming: 1 })
-  test('brings the funding back to the mempool, with time to confirm again', () => {
+  test('brings the funding back to the mempool', () => {
     given(channelDecider, ...opened)
       .when(observe(evidence(102, output(null))))
       .then(back(102, 110))

@@ -17,7 +17,7 @@ export const channelWatcher = service<WatcherPorts>('channel-watcher', {
       process: channelProcess,
       effects: { noticeFunding },
       enrich: { WatchOutpoint: forWatch, StartLease: atHeight },
-      hashed: { version: 2, of: { 1: withoutNaming, 2: (state: Channel) => state } },
+      hashed: { version: 3, of: { 1: withoutNaming, 2: withoutPast, 3: (state: Channel) => state } },
     }),
     aggregate({
       contract: outpointClaim,
@@ -32,5 +32,10 @@ export const channelWatcher = service<WatcherPorts>('channel-watcher', {
 /** As it was hashed before namings were counted. */
 function withoutNaming(state: Channel): unknown {
   const watch = watchOf(state)
-  return watch ? { ...state, watch: { ...watch, naming: undefined } } : state
+  return watch ? { ...withoutPast(state), watch: { ...watch, naming: undefined } } : state
+}
+
+/** As it was hashed before it was kept whether a funding had been in a block. */
+function withoutPast(state: Channel): object {
+  return 'wasConfirmed' in state ? { ...state, wasConfirmed: undefined } : state
 }

@@ -85,4 +85,12 @@ export const watcher = mutantsOf('watcher', [
     instead: `error instanceof RpcRefusal`,
     killers: ['packages/adapters/src/bitcoind/look-up.test.ts'],
   },
+  {
+    id: 'late-after-a-reorg',
+    wrong: 'A funding that was confirmed in time is late after a re-organisation: an honest seller loses its sale.',
+    file: `${src}/look.ts`,
+    text: `if (!channel.wasConfirmed && tipHeight`,
+    instead: `if (tipHeight`,
+    killers: [`${src}/in-time.test.ts`],
+  },
 ])
