@@ -166,10 +166,16 @@ export function recordPromiseBroken(
 }
 
 /** Whether it waits for an operator's decision. */
-export const isUndecided = ({ withheld: standing }: Payout, height: number): boolean =>
-  DECIDED_BY_OPERATOR.some((cause) => height >= (standing[cause]?.untilHeight ?? Number.POSITIVE_INFINITY))
+export const isUndecided = (payout: Payout, height: number): boolean => toDecide(payout, height).length > 0
 
-/** A person decides, from the end of the wait on: the payable goes to exactly one side, and never while it is being paid. */
+/** Causes whose end has come, and who is right nobody but an operator can say. */
+const toDecide = ({ withheld: standing }: Payout, height: number): readonly WithholdingCause[] =>
+  DECIDED_BY_OPERATOR.filter((cause) => height >= (standing[cause]?.untilHeight ?? Number.POSITIVE_INFINITY))
+
+/**
+ * A person decides, from the end of a cause on: the payable goes to exactly one side, and never while it is being paid. For
+ * the seller a cause whose end has not come stays: nobody closes a channel while its proof is judged, and is paid for it.
+ */
 export function decidePayout(state: Settlement, { data }: CommandOf<'DecidePayout'>): SettlementDecision {
   const { payout, balances, loss } = state
   const { to, by, reason, height } = data
@@ -181,13 +187,15 @@ export function decidePayout(state: Settlement, { data }: CommandOf<'DecidePayou
   if (loss && to === 'buyer')
     return refuse('NOT_THEIRS', 'The buyer has its payment back, and nothing is owed to it; decide for the seller or for nobody.')
   if (!loss && to === 'nobody') return refuse('NOT_THEIRS', 'The buyer has paid; decide for the seller or for the buyer.')
-  const untilHeight = Math.max(...standing.map((cause) => payout.withheld[cause]?.untilHeight ?? 0))
-  if (height < untilHeight)
+  const due = toDecide(payout, height)
+  if (due.length === 0) {
+    const untilHeight = Math.min(...standing.map((cause) => payout.withheld[cause]?.untilHeight ?? 0))
     return refuse('TOO_EARLY', `The payout is withheld until height ${untilHeight}; decide from then on. It is ${height} now.`)
+  }
   const decided: SettlementFact = { type: 'PayoutDecided', v: 1, data: { to, by, reason } }
   switch (to) {
     case 'seller':
-      return accept(decided, ...standing.map((cause) => lift(cause, height, 'operator')))
+      return accept(decided, ...due.map((cause) => lift(cause, height, 'operator')))
     case 'buyer':
       return accept<SettlementFact>(decided, closed(height, reason), owedToBuyerPosting(owedMsat(balances)))
     case 'nobody':

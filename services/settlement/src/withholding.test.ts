@@ -6,6 +6,7 @@ import type { SettlementPorts } from './effects/ports.ts'
 import { invoice, offered, paymentHash, releasedAt, taken, toPaying } from './payout-samples.contract.ts'
 import { settlementService } from './service.ts'
 import { settlement } from './settlement.ts'
+import { isUndecided } from './withholding.decide.ts'
 import {
   evidence,
   fact,
@@ -207,6 +208,36 @@ describe('the operator’s decision', () => {
         fact('PayableClosed', { height: END, reason: 'The probe was forged.' }),
         owedToBuyer,
       )
+  })
+  test('is asked for and taken at the first of several ends, and covers what has ended', () => {
+    const both: History = [...unannounced, incident('funding-spent', 950), withheld('spend-confirmed', END + 46)]
+    const { payout } = stateAfter(...both)
+    expect([END - 1, END].map((height) => isUndecided(payout, height))).toEqual([false, true])
+    given(settlement, ...both)
+      .when(decide('seller', END - 1))
+      .refuses('TOO_EARLY')
+    const said = fact('PayoutDecided', { to: 'seller', by: 'ada', reason: 'The probe was forged.' })
+    given(settlement, ...both)
+      .when(decide('seller', END))
+      .then(said, lifted('peer-proof', END, 'operator'))
+    given(settlement, ...both)
+      .when(decide('seller', END + 46))
+      .then(said, lifted('peer-proof', END + 46, 'operator'), lifted('spend-confirmed', END + 46, 'operator'))
+    expect(given(settlement, ...both).when(decide('buyer', END)).decision).toMatchObject({
+      facts: [{ type: 'PayoutDecided' }, { type: 'PayableClosed' }, { type: 'LedgerPosted' }],
+    })
+    // The other is asked for at its own end, and nothing is paid before.
+    const rest: History = [...both, offered, taken, said, lifted('peer-proof', END, 'operator')]
+    expect([END, END + 46].map((height) => isUndecided(stateAfter(...rest).payout, height))).toEqual([false, true])
+    given(settlement, ...rest)
+      .when(guard(END + 1, spent(END + 1)))
+      .then()
+    given(settlement, ...rest)
+      .when(decide('seller', END + 45))
+      .refuses('TOO_EARLY')
+    given(settlement, ...rest)
+      .when(decide('seller', END + 46))
+      .then(said, lifted('spend-confirmed', END + 46, 'operator'))
   })
   const forSeller = fact('PayoutDecided', { to: 'seller', by: 'ada', reason: 'x' })
   const decided: History = [...unannounced, forSeller, lifted('peer-proof', END, 'operator')]

@@ -15,8 +15,8 @@ export const settlement = mutantsOf('settlement', [
     id: 'decided-before-the-end',
     wrong: 'An operator may decide before the proof could come: a seller loses the share of a channel that is announced later.',
     file: `${src}/withholding.decide.ts`,
-    text: `if (height < untilHeight)`,
-    instead: `if (false && height < untilHeight)`,
+    text: `if (due.length === 0) {`,
+    instead: `if (false && due.length === 0) {`,
     killers: [`${src}/withholding.test.ts`],
   },
   {
@@ -363,6 +363,14 @@ export const settlement = mutantsOf('settlement', [
     file: `${src}/payout.ts`,
     text: `{ ...payout, isDecidedForSeller: true }`,
     instead: `{ ...payout, isDecidedForSeller: true, settledCauses: DECIDED_FOR_GOOD }`,
+    killers: [`${src}/withholding.test.ts`],
+  },
+  {
+    id: 'decision-covers-what-has-not-ended',
+    wrong: 'A decision lifts a close whose own wait goes on: a seller closes its channel, and is paid before anybody looks.',
+    file: `${src}/withholding.decide.ts`,
+    text: `...due.map((cause) => lift(`,
+    instead: `...standing.map((cause) => lift(`,
     killers: [`${src}/withholding.test.ts`],
   },
 ])
