@@ -47,12 +47,13 @@ function changeFact(copy: Copy): void {
 /** The state keeps the fact's new shape; by the first projection it looks as it always did. */
 function changeState(copy: Copy): void {
   const hashed = `hashed: {
-        version: 4,
+        version: 5,
         of: {
           1: (state) => withoutSuperseded(asBefore(state)),
           2: (state) => withoutNamings(asBefore(state)),
-          3: (state) => asBefore(state),
-          4: (state: Order) => state,
+          3: (state) => withoutWrong(asBefore(state)),
+          4: (state) => asBefore(state),
+          5: (state: Order) => state,
         },
       },`
   const asBefore = `
@@ -63,7 +64,10 @@ function asBefore(state: Order): any {
 }
 `
   change(copy, `${order}/service.ts`, [
-    ['hashed: { version: 3, of: { 1: withoutSuperseded, 2: withoutNamings, 3: (state: Order) => state } },', hashed],
+    [
+      'hashed: { version: 4, of: { 1: withoutSuperseded, 2: withoutNamings, 3: withoutWrong, 4: (state: Order) => state } },',
+      hashed,
+    ],
     ['\n/** As it was hashed before invoices of a lost turn', `${asBefore}\n/** As it was hashed before invoices of a lost turn`],
   ])
   change(copy, `${order}/state.ts`, [

@@ -139,6 +139,8 @@ export const order = contract('order', 'order', {
     FundingSeen: v1(z.strictObject({ outpoint })),
     FundingConfirmed: v1(z.strictObject({ outpoint, height, channelId: z.string() })),
     FundingReorged: v1(z.strictObject({ outpoint })),
+    /** While another outpoint was being recorded: it counts where that one is refused, and goes where it takes its place. */
+    ChannelFoundWrong: v1(z.strictObject({ outpoint, reason: sentence, blamed: z.boolean() })),
     ChannelOpened: v1(z.strictObject({ outpoint, confirmations: z.int().nonnegative() })),
     /** Settlement takes the money: from here on nothing can close the order. */
     SettlingStarted: v1(z.strictObject({ outpoint, lastHeight: z.boolean() })),

@@ -78,10 +78,14 @@ export function wrong(order: Placed, data: DataOf<'RecordChannelWrong'>): OrderD
   if (!isOfThisWatch(order, data)) return accept()
   if (isFailed(order)) return accept(...watchIsOver(order))
   if (isSettling(order)) return accept(...late(order, 'channel-wrong', reason), ...watchIsOver(order))
-  return order.closing
-    ? accept(...watchIsOver(order))
-    : accept(...watchIsOver(order), release(order, 'INVALID_CHANNEL_OPENING', reason, blamed))
+  if (order.closing) return accept(...watchIsOver(order))
+  // As with one that is lost: the outpoint that is being recorded takes its place.
+  if (order.offered) return accept(...watchIsOver(order), ...foundWrong(order, data))
+  return accept(...watchIsOver(order), release(order, 'INVALID_CHANNEL_OPENING', reason, blamed))
 }
+
+const foundWrong = ({ named }: Placed, { outpoint, reason, blamed }: DataOf<'RecordChannelWrong'>): readonly OrderFact[] =>
+  named?.wrong ? [] : [fact('ChannelFoundWrong', { outpoint, reason, blamed })]
 
 export function leaseEnded(order: Placed, { outpoint, early, closedBy }: DataOf<'RecordLeaseEnded'>): OrderDecision {
   const { named, status } = order

@@ -152,7 +152,11 @@ export function naming(order: Placed, attempt: number, outpoint: string, window:
 const LOST = 'The funding transaction that was named before is lost'
 
 /** The watch has ended while another outpoint was being recorded, which might have taken the place of the named one. */
-const isNamedLost = ({ named, told }: Placed): boolean => named !== null && told.includes(WATCH_STOPPED)
+function releaseOfNamed(order: Placed): OrderFact | undefined {
+  const { named, told } = order
+  if (named?.wrong) return release(order, 'INVALID_CHANNEL_OPENING', named.wrong.reason, named.wrong.blamed)
+  return named && told.includes(WATCH_STOPPED) ? release(order, 'SELLER_FAILED_TO_SEND_SWAP', LOST, true) : undefined
+}
 
 /** @param tooLate for any channel: the payment goes back, unless one was noted before and may still be proven */
 function refuseOffer(order: Placed, reason: string, tooLate = false): readonly OrderFact[] {
@@ -160,7 +164,8 @@ function refuseOffer(order: Placed, reason: string, tooLate = false): readonly O
   const { attempt, outpoint } = order.offered
   const refused = fact('OutpointRefused', { attempt, outpoint, reason })
   if (order.closing) return [refused]
-  if (isNamedLost(order)) return [refused, release(order, 'SELLER_FAILED_TO_SEND_SWAP', LOST, true)]
+  const ofNamed = releaseOfNamed(order)
+  if (ofNamed) return [refused, ofNamed]
   const why = tooLate && !order.named ? TOO_SOON : nothingLeft(order)
   return why === undefined ? [refused] : [refused, release(order, 'SELLER_FAILED_TO_OPEN_CHANNEL', why)]
 }

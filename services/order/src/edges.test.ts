@@ -221,6 +221,12 @@ const ways: readonly (readonly [OrderStatus, readonly Step[]])[] = [
   ],
   ['SELLER_SENT_TRANSACTION', [...named, name(two), claim(two), ...confirmed.slice(named.length), note(two)]],
   ['ON_CHAIN_CONFIRMATION', [...named, name(two), ...confirmed.slice(named.length), claim(two)]],
+  // the outpoint that is being replaced turns out to be wrong
+  ['SELLER_SENT_TRANSACTION', [...named, name(two), claim(two), wrong, note(two)]],
+  ['SELLER_SENT_TRANSACTION', [...named, name(two), claim(two), ...seen.slice(named.length), wrong, note(two)]],
+  ['SELLER_SENT_TRANSACTION', [...named, name(two), claim(two), ...confirmed.slice(named.length), wrong, note(two)]],
+  ['SELLER_SENT_TRANSACTION', [...named, name(two), claim(two), ...opened.slice(named.length), wrong, note(two)]],
+  ['INVALID_CHANNEL_OPENING', [...named, name(two), wrong, claim(two, 1, false), released]],
   ['WAITING_FOR_ON_CHAIN_CONFIRMATION', [...confirmed, reorged]],
   ['SELLER_FAILED_TO_SEND_SWAP', [...confirmed, lost, released]],
   ['SELLER_FAILED_TO_SEND_SWAP', [...confirmed, cancelled('last-height', 'unconfirmed')]],

@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict'
 import { fold } from '@penstock/kernel/decider.ts'
+import { canonical } from '@penstock/runtime/canonical.ts'
+import type { Aggregate } from '@penstock/runtime/service.ts'
 import { given } from '@penstock/testkit/given.ts'
 import { attestationOf, outpointOf } from '@penstock/testkit/order-terms.ts'
 import { describe, test } from 'vitest'
 import { fact } from './fact.ts'
 import { fulfilment } from './fulfilment.ts'
 import { order } from './order.ts'
+import type { OrderPorts } from './enrich.ts'
 import { named } from './samples.contract.ts'
+import { orders } from './service.ts'
 
 const [one, two] = [outpointOf(1), outpointOf(2)]
 const naming = (outpoint: string, isNew = true) => [
@@ -85,6 +89,66 @@ describe('a seller whose funding is lost while it names another', () => {
     given(order, ...named, started, ...naming(two).slice(0, 1), seen, confirmed)
       .when(lostOne)
       .then(ended, fact('FundingReorged', { outpoint: one }))
+  })
+})
+
+describe('a seller whose outpoint is wrong, as it turns out while it names another', () => {
+  const offered = [...named, started, ...naming(two).slice(0, 2)]
+  const data = { attempt: 1, outpoint: two, attested: false, tooLate: false, naming: 2 }
+  const wrongOne = of(1).wrong
+  const found = fact('ChannelFoundWrong', { outpoint: one, reason, blamed: true })
+  const refused = fact('OutpointRefused', { attempt: 1, outpoint: two, reason: 'no' })
+
+  test('keeps its sale where the other is noted', () => {
+    for (const history of [offered, [...offered, seen], [...offered, seen, confirmed], [...offered, seen, confirmed, opened]]) {
+      given(order, ...history)
+        .when(wrongOne)
+        .then(ended, found)
+      given(order, ...history, ended, found)
+        .when(wrongOne)
+        .then()
+      given(order, ...history, ended, found)
+        .when({ type: 'RecordOutpointNoted', data: { ...data, noted: true, reason: null } })
+        .then(fact('OutpointNamed', { attempt: 1, outpoint: two }))
+    }
+    // What was found of the one before says nothing of the other, whose naming may be replaced once more.
+    const three = outpointOf(3)
+    const renamed = [...offered, ended, found, fact('OutpointNamed', { attempt: 1, outpoint: two })]
+    given(order, ...renamed, ...naming(three).slice(0, 2))
+      .when({ type: 'RecordOutpointNoted', data: { ...data, outpoint: three, noted: false, reason: 'no', naming: 0 } })
+      .then(fact('OutpointRefused', { attempt: 1, outpoint: three, reason: 'no' }))
+    given(order, ...renamed)
+      .when({ type: 'RecordChannelWrong', data: { ...wrongOne.data, outpoint: two, naming: 2 } })
+      .then(ended, toInvalid)
+  })
+
+  test('fails by it where the other is refused, and is blamed for that alone', () => {
+    const refusal = { type: 'RecordOutpointNoted', data: { ...data, noted: false, reason: 'no', naming: 0 } } as const
+    given(order, ...offered, ended, found)
+      .when(refusal)
+      .then(refused, toInvalid)
+    // Who spent it is not known.
+    const unblamed = { reason: 'It is spent.', blamed: false }
+    given(order, ...offered, ended, fact('ChannelFoundWrong', { outpoint: one, ...unblamed }))
+      .when(refusal)
+      .then(refused, fact('ReleaseRequested', { to: 'INVALID_CHANNEL_OPENING', ...unblamed, by: null }))
+  })
+
+  test('closes at once where nothing is being recorded', () => {
+    given(order, ...named, started)
+      .when(wrongOne)
+      .then(ended, toInvalid)
+    given(order, ...offered, refused)
+      .when(wrongOne)
+      .then(ended, toInvalid)
+  })
+
+  test('has the state that was hashed before that was kept', () => {
+    const [{ hashed }] = orders.aggregates as [Aggregate<OrderPorts>]
+    const state = fold(order, offered)
+    const before = JSON.parse(canonical(state).replace(',"wrong":null', '')) as unknown
+    assert.equal(canonical(hashed.of[3]?.(state)), canonical(before))
+    assert.equal(canonical(hashed.of[4]?.(state)), canonical(state))
   })
 })
 

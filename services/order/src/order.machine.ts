@@ -63,7 +63,7 @@ export const orderMachine = createMachine({
     },
     SELLER_SENT_TRANSACTION: {
       on: {
-        ...stay('SELLER_SENT_TRANSACTION', [...anywhere, ...offering, 'ReleaseRequested', 'OutpointNamed']),
+        ...stay('SELLER_SENT_TRANSACTION', [...anywhere, ...offering, 'ChannelFoundWrong', 'ReleaseRequested', 'OutpointNamed']),
         FundingSeen: 'WAITING_FOR_ON_CHAIN_CONFIRMATION',
         ChannelOpened: 'SELLER_OPENED_CHANNEL',
         SellerFailedToSendSwap: 'SELLER_FAILED_TO_SEND_SWAP',
@@ -73,7 +73,13 @@ export const orderMachine = createMachine({
     },
     WAITING_FOR_ON_CHAIN_CONFIRMATION: {
       on: {
-        ...stay('WAITING_FOR_ON_CHAIN_CONFIRMATION', [...anywhere, 'AttestationGiven', 'OutpointRefused', 'ReleaseRequested']),
+        ...stay('WAITING_FOR_ON_CHAIN_CONFIRMATION', [
+          ...anywhere,
+          'AttestationGiven',
+          'OutpointRefused',
+          'ChannelFoundWrong',
+          'ReleaseRequested',
+        ]),
         // settlement noted another outpoint just before the old one was seen: what it noted is what it proves
         OutpointNamed: 'SELLER_SENT_TRANSACTION',
         FundingConfirmed: 'ON_CHAIN_CONFIRMATION',
@@ -89,6 +95,7 @@ export const orderMachine = createMachine({
           ...anywhere,
           'AttestationGiven',
           'OutpointRefused',
+          'ChannelFoundWrong',
           'ReleaseRequested',
           'FundingConfirmed',
         ]),
@@ -107,6 +114,7 @@ export const orderMachine = createMachine({
           ...anywhere,
           'AttestationGiven',
           'OutpointRefused',
+          'ChannelFoundWrong',
           'ReleaseRequested',
           'FundingConfirmed',
           'SettlingStarted',

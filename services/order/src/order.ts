@@ -8,6 +8,7 @@ import { orderMachine } from './order.machine.ts'
 import { evolvePayouts } from './payout.ts'
 import type { OrderRefusal } from './refusal.ts'
 import {
+  type Named,
   type Offered,
   type Order,
   type OrderStatus,
@@ -82,11 +83,10 @@ function evolvePlaced(order: Placed, fact: OrderFact): Placed {
     case 'OutpointNamed':
       return evolveOutpoint(order, fact)
     case 'FundingConfirmed':
-      return { ...order, named: order.named && { ...order.named, confirmed: { height: data.height, channelId: data.channelId } } }
     case 'FundingReorged':
-      return { ...order, named: order.named && { ...order.named, confirmed: null } }
+    case 'ChannelFoundWrong':
     case 'ChannelOpened':
-      return { ...order, named: order.named && { ...order.named, openings: order.named.openings + 1 } }
+      return { ...order, named: order.named && evolveFunding(order.named, fact) }
     case 'SearchFailed':
       return { ...order, unmatched: data }
     case 'ReleaseRequested':
@@ -122,6 +122,22 @@ function evolvePlaced(order: Placed, fact: OrderFact): Placed {
     case 'PayoutInvoiceTaken':
     case 'PayoutInvoiceRefused':
       return order
+  }
+}
+
+type FundingFact = Extract<OrderFact, { type: 'FundingConfirmed' | 'FundingReorged' | 'ChannelFoundWrong' | 'ChannelOpened' }>
+
+/** What its watch tells of the named outpoint. */
+function evolveFunding(named: Named, { type, data }: FundingFact): Named {
+  switch (type) {
+    case 'FundingConfirmed':
+      return { ...named, confirmed: { height: data.height, channelId: data.channelId } }
+    case 'FundingReorged':
+      return { ...named, confirmed: null }
+    case 'ChannelFoundWrong':
+      return { ...named, wrong: { reason: data.reason, blamed: data.blamed } }
+    case 'ChannelOpened':
+      return { ...named, openings: named.openings + 1 }
   }
 }
 
@@ -200,6 +216,7 @@ function name(order: Placed, outpoint: string, attempt: number): Placed {
       attestation,
       isAttestedSince: false,
       confirmed: null,
+      wrong: null,
       openings: order.named?.openings ?? 0,
     },
   }

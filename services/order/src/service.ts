@@ -14,7 +14,7 @@ export const orders = service<OrderPorts>('order', {
     aggregate({
       contract: orderContract,
       decider: order,
-      hashed: { version: 3, of: { 1: withoutSuperseded, 2: withoutNamings, 3: (state: Order) => state } },
+      hashed: { version: 4, of: { 1: withoutSuperseded, 2: withoutNamings, 3: withoutWrong, 4: (state: Order) => state } },
       enrich: { Accept: network },
       process: fulfilment,
     }),
@@ -32,7 +32,14 @@ function withoutNamings(state: Order): unknown {
   return state.status === 'NONE' ? state : placedWithoutNamings(state)
 }
 
+/** As it was hashed before it was kept what the watch had found of an outpoint that is being replaced. */
+function withoutWrong(state: Order): unknown {
+  return state.status === 'NONE' ? state : placedWithoutWrong(state)
+}
+
+const placedWithoutWrong = (state: Placed) => ({ ...state, named: state.named && { ...state.named, wrong: undefined } })
+
 const placedWithoutNamings = (state: Placed) => ({
-  ...state,
+  ...placedWithoutWrong(state),
   attempts: state.attempts.map((attempt) => ({ ...attempt, outpoints: undefined, window: undefined })),
 })

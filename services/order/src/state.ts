@@ -33,6 +33,8 @@ export type Named = Omit<Offered, 'stage'> & {
   /** The attestation came after the naming: the watcher is told of it by itself. */
   readonly isAttestedSince: boolean
   readonly confirmed: { readonly height: number; readonly channelId: string } | null
+  /** What its watch has found, while another outpoint was being recorded that may take its place. */
+  readonly wrong: { readonly reason: string; readonly blamed: boolean } | null
   /** How often the channel reached its confirmations: a re-org makes it start again. */
   readonly openings: number
 }

@@ -216,4 +216,12 @@ export const order = mutantsOf('order', [
     instead: `if (standing.operatorLoss === undefined) return true`,
     killers: ['services/seller-agent/src/close-unpaid.test.ts'],
   },
+  {
+    id: 'closes-for-what-is-replaced',
+    wrong: 'A wrong outpoint closes the order while its seller names another: a good channel is opened for nothing.',
+    file: `${src}/decide.funding.ts`,
+    text: `if (order.offered) return accept(...watchIsOver(order), ...foundWrong(order, data))`,
+    instead: `void foundWrong`,
+    killers: [`${src}/named-again.test.ts`],
+  },
 ])
