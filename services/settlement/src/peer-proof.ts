@@ -18,7 +18,7 @@ export function keepingProof(
 }
 
 /** @returns the proof that this evidence shows, where none as good is recorded */
-function provenBy(hold: Hold, evidence: EvidenceData): SettlementFact | undefined {
+export function provenBy(hold: Hold, evidence: EvidenceData): SettlementFact | undefined {
   const { noted } = hold
   const peer = noted && peerOf(noted.terms, evidence)
   if (!peer || recordedOf(hold) === peer || recordedOf(hold) === 'graph') return undefined

@@ -5,6 +5,7 @@ import type { SettlementCommand } from '@penstock/contracts/settlement.ts'
 import { cancel } from './effects/cancel.ts'
 import { checkNodeJob } from './effects/check-node.ts'
 import { type Custody, custody as newCustody } from './effects/custody.ts'
+import { earlyProofJob } from './effects/early-proof.ts'
 import { gaugesJob } from './effects/gauges.ts'
 import { guardByClockJob, guardJob } from './effects/guard.ts'
 import { issue } from './effects/issue.ts'
@@ -64,7 +65,15 @@ export function settlementService(): Service<SettlementPorts> {
         ask(contract, orderId, 'RecordPromiseBroken', { sentence: reason, height: tipHeight }),
       ]),
     ],
-    jobs: [guardJob(custody), guardByClockJob(custody), watch.job, checkNodeJob, reconcileJob(custody), gaugesJob(custody)],
+    jobs: [
+      guardJob(custody),
+      guardByClockJob(custody),
+      earlyProofJob(custody),
+      watch.job,
+      checkNodeJob,
+      reconcileJob(custody),
+      gaugesJob(custody),
+    ],
   })
 }
 

@@ -335,4 +335,12 @@ export const guard = mutantsOf('guard', [
     instead: `evidence ? provenBy`,
     killers: [`${src}/peer-proof.test.ts`],
   },
+  {
+    id: 'early-proof-in-the-guards-name',
+    wrong: 'The early look takes the name of the guard’s word by the same block: the guard says nothing until the next one.',
+    file: `${src}/effects/early-proof.ts`,
+    text: `\`\${tip.hash} early\``,
+    instead: `tip.hash`,
+    killers: [`${src}/effects/early-proof.test.ts`],
+  },
 ])
