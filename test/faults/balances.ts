@@ -88,13 +88,14 @@ export function balanceFaults(
 }
 
 /** What an order moved to or from a node, by its facts. */
-function movedFor({ settled, paid, offered, destination, noted }: Book, pubkey: string, market: string): bigint {
+function movedFor({ settled, paid, offered, destination }: Book, pubkey: string, market: string): bigint {
   const receivedMsat = sum(settled.map((one) => BigInt(one.receivedMsat)))
-  const payoutMsat = sum(paid.map(({ paymentHash }) => BigInt(offered.get(paymentHash)?.amountMsat ?? 0)))
+  const payouts = paid.flatMap(({ paymentHash }) => offered.get(paymentHash) ?? [])
+  const amountMsat = (of: typeof payouts) => sum(of.map((one) => BigInt(one.amountMsat)))
   return (
-    (pubkey === market ? receivedMsat - payoutMsat : 0n) +
+    (pubkey === market ? receivedMsat - amountMsat(payouts) : 0n) +
     (pubkey === destination ? -receivedMsat : 0n) +
-    (pubkey === noted?.terms.sellerPubkey ? payoutMsat : 0n)
+    amountMsat(payouts.filter(({ payee }) => payee === pubkey))
   )
 }
 

@@ -41,6 +41,8 @@ export type Book = {
   cancelled: DataOf<'HoldCancelled'>[]
   /** What the operator bears of it, until it is dropped. */
   lost: DataOf<'LossBorne'>[]
+  /** The seller's share is owed to the buyer since. */
+  closed: DataOf<'PayableClosed'>[]
   offered: Map<string, DataOf<'PayoutInvoiceOffered'>>
   paid: DataOf<'PayoutSucceeded'>[]
   entries: LedgerEntry[]
@@ -70,6 +72,7 @@ const begun = (id: string): Book => ({
   settled: [],
   cancelled: [],
   lost: [],
+  closed: [],
   offered: new Map(),
   paid: [],
   entries: [],
@@ -141,6 +144,8 @@ function noteMoney(book: Book, { type, data }: SettlementFact, at: number): void
     case 'LossRefuted':
       book.lost = []
       return
+    case 'PayableClosed':
+      return void book.closed.push(data)
     case 'PayoutInvoiceOffered':
       return void book.offered.set(data.paymentHash, data)
     // Of another order, whose payout it is.

@@ -167,12 +167,27 @@ const ofPayouts: readonly Named[] = [
     withPayout(({ fee_msat }) => ({ fee_msat: fee_msat + 1n })),
     /its payout cost \d+ msat on its way, \d+ by the facts/,
   ],
+  [
+    'a seller that was paid what is owed to its buyer',
+    withSold(() => ({ closed: [{ height: 1, reason: 'x' }] })),
+    /its payout went to the seller, and was owed to the buyer/,
+  ],
+  [
+    'a payable that was closed twice',
+    withSold(() => ({ closed: [1, 2].map((height) => ({ height, reason: 'x' })) })),
+    /its payable was closed twice/,
+  ],
 ]
 
 /** The ledger says what the nodes have. */
 const ofBooks: readonly Named[] = [
   ['a ledger that is off by a millisatoshi', withEntries({ rounding: 1 }), /the ledger is off by 1 msat/],
   ['a seller that is still owed a millisatoshi', withEntries({ payable: -1, rounding: 1 }), /sellers are still owed 1 msat/],
+  [
+    'a buyer that is still owed a millisatoshi',
+    withEntries({ 'owed-to-buyer': -1, rounding: 1 }),
+    /buyers are still owed 1 msat/,
+  ],
   [
     'payouts that cost another millisatoshi by the ledger',
     withEntries({ 'routing-cost': 1, rounding: -1 }),

@@ -6,19 +6,29 @@ const SOLD = new Set(['VALID_CHANNEL_OPENING', 'CHANNEL_MONITORING_FINISHED'])
 
 /**
  * Every statement about money that has to hold once nothing is under way any more, checked against the network's own
- * memory. @returns a sentence for each that does not
+ * memory. `undone`: outpoints whose fundings were taken out of the chain once the money was. @returns a sentence for each that does not
  */
-export function moneyFaults(books: readonly Book[], truth: Truth, gainedMsat: bigint): readonly string[] {
+export function moneyFaults(
+  books: readonly Book[],
+  truth: Truth,
+  gainedMsat: bigint,
+  undone: ReadonlySet<string> = new Set(),
+): readonly string[] {
   const invoices = new Map(truth.invoices.map((invoice) => [`${invoice.node}/${invoice.payment_hash}`, invoice]))
   return [
-    ...books.flatMap((book) => [...holdFaults(book, truth, invoices), ...payoutFaults(book, truth, invoices)]),
+    ...books.flatMap((book) => [...holdFaults(book, truth, invoices, undone), ...payoutFaults(book, truth, invoices)]),
     ...strangeMoney(books, truth),
     ...heldFaults(books, truth),
     ...ledgerFaults(books, truth, gainedMsat),
   ]
 }
 
-function holdFaults(book: Book, truth: Truth, invoices: ReadonlyMap<string, Invoice>): readonly string[] {
+function holdFaults(
+  book: Book,
+  truth: Truth,
+  invoices: ReadonlyMap<string, Invoice>,
+  undone: ReadonlySet<string>,
+): readonly string[] {
   const faults: string[] = []
   const fault = (what: string): number => faults.push(`order ${book.id} (${book.status ?? 'no status'}): ${what}`)
   const paid = truth.payments.filter((payment) => book.hashes.includes(payment.payment_hash) && payment.state === 'succeeded')
@@ -27,7 +37,7 @@ function holdFaults(book: Book, truth: Truth, invoices: ReadonlyMap<string, Invo
   if (SOLD.has(book.status ?? '') !== (settled !== undefined)) fault(settled ? 'settled, and not sold' : 'sold, and not settled')
   if (!settled) {
     if (paid.length > 0) fault('the buyer has paid, and no fact says so')
-    if (book.lost.length > 0) channelFaults(book, truth).forEach(fault)
+    if (book.lost.length > 0) channelFaults(book, truth, undone).forEach(fault)
     return faults
   }
   const states = book.hashes.map((hash) => invoices.get(`${truth.market}/${hash}`)?.state)
@@ -40,12 +50,12 @@ function holdFaults(book: Book, truth: Truth, invoices: ReadonlyMap<string, Invo
     fault(`its invoice was over ${book.invoicedMsat} msat, its price is ${book.priceMsat}`)
   if (receivedMsat < book.priceMsat) fault(`the buyer paid ${receivedMsat} msat, less than its price of ${book.priceMsat}`)
   if (book.proven.length === 0) fault('settled without a proof')
-  channelFaults(book, truth).forEach(fault)
+  channelFaults(book, truth, undone).forEach(fault)
   return faults
 }
 
 /** The buyer's money was taken, or the operator pays in its place, so the channel has to be there as it was sold. */
-function channelFaults(book: Book, { channels }: Truth): readonly string[] {
+function channelFaults(book: Book, { channels }: Truth, undone: ReadonlySet<string>): readonly string[] {
   const { noted, proven, destination, sizeSat, isPrivate } = book
   const outpoint = proven.at(-1)?.outpoint ?? noted?.outpoint
   const channel = channels.get(outpoint ?? '')
@@ -58,27 +68,32 @@ function channelFaults(book: Book, { channels }: Truth): readonly string[] {
     ...(channel.a === noted?.terms.sellerPubkey ? [] : [`its channel was opened by ${channel.a}`]),
     ...(channel.capacity_sat === sizeSat ? [] : [`its channel has ${channel.capacity_sat} sat, not ${sizeSat}`]),
     ...((channel.is_private === 1n) === isPrivate ? [] : ['its channel is not as private or public as it was sold']),
-    ...(channel.state === 'published' && channel.funding_height !== null
+    ...(channel.state === 'published' && (channel.funding_height !== null || undone.has(channel.outpoint))
       ? []
       : [`its channel is ${channel.state} and unconfirmed`]),
   ]
 }
 
-/** Whoever opened the channel has what it was promised, once; nobody else has anything. */
+/** Whoever opened the channel has what it was promised, once; or its buyer, where that is owed to it. Nobody else has anything. */
 function payoutFaults(book: Book, truth: Truth, invoices: ReadonlyMap<string, Invoice>): readonly string[] {
   const faults: string[] = []
   const fault = (what: string): number => faults.push(`order ${book.id}: ${what}`)
-  const settledAtSellers = [...book.offered.values()].filter(
+  const settledThere = [...book.offered.values()].filter(
     ({ payee, paymentHash }) => invoices.get(`${payee}/${paymentHash}`)?.state === 'settled',
   )
   const owed = book.settled.length + book.lost.length > 0 ? 1 : 0
-  if (settledAtSellers.length !== owed) fault(`${settledAtSellers.length} payout invoices are paid at the sellers, not ${owed}`)
+  if (settledThere.length !== owed) fault(`${settledThere.length} payout invoices are paid at the sellers, not ${owed}`)
   if (book.paid.length !== owed) fault(`${book.paid.length} payouts by the facts, not ${owed}`)
   const [paid] = book.paid
   if (!paid) return faults
   const payment = truth.payments.find((one) => one.payer === truth.market && one.payment_hash === paid.paymentHash)
   if (payment?.state !== 'succeeded') fault(`its payout is ${payment?.state ?? 'unknown'} at our node`)
-  if (payment?.payee !== book.noted?.terms.sellerPubkey) fault(`its payout went to ${payment?.payee}`)
+  const invoice = book.offered.get(paid.paymentHash)
+  const creditor = book.closed.length > 0 ? 'buyer' : 'seller'
+  if (book.closed.length > 1) fault('its payable was closed twice')
+  if (invoice?.creditor !== creditor) fault(`its payout went to the ${invoice?.creditor}, and was owed to the ${creditor}`)
+  const payee = creditor === 'buyer' ? invoice?.payee : book.noted?.terms.sellerPubkey
+  if (payment?.payee !== payee) fault(`its payout went to ${payment?.payee}`)
   const promised = promisedOf(book, book.noted?.attempt ?? 0)
   const gotMsat = payment?.amount_msat ?? -1n
   if (!promised || gotMsat < promised.leastMsat || gotMsat > (promised.mostMsat ?? BigInt(book.noted?.sellerAmountMsat ?? -1)))
@@ -139,6 +154,7 @@ function ledgerFaults(books: readonly Book[], truth: Truth, gainedMsat: bigint):
     ...(accountMsat(books, 'routing-cost') === feesMsat
       ? []
       : [`payouts cost ${feesMsat} msat, by the ledger ${accountMsat(books, 'routing-cost')}`]),
+    ...(accountMsat(books, 'owed-to-buyer') === 0n ? [] : [`buyers are still owed ${-accountMsat(books, 'owed-to-buyer')} msat`]),
     ...(accountMsat(books, 'payable') === 0n ? [] : [`sellers are still owed ${-accountMsat(books, 'payable')} msat`]),
   ]
 }

@@ -23,7 +23,7 @@ export async function looksAtTheEnd(
   await engine.schedule.run({ until: () => isQuiet(world.views), untilMs: engine.schedule.now() + 10_000, afterStep })
   const books = booksOf(ledger.events)
   const truth = truthFrom((sql) => simnet.rows(sql))
-  const [money] = moneyFaults(books, truth, gainedMsat())
+  const [money] = moneyFaults(books, truth, gainedMsat(), world.undone)
   if (money !== undefined) throw new Broken('money', money)
   const balances = new Map(
     simnet.control.balances().nodes.map(({ alias, onChainMsat, channelMsat }) => [alias, onChainMsat + channelMsat]),

@@ -33,7 +33,7 @@ function unreachable(seed: number): Plan {
 }
 
 /** In each of them one payment is late, and the seller is paid by it. One in ten is so; a change of the course has others. */
-const SEEDS = [3, 22, 23] as const
+const SEEDS = [3, 23, 33] as const
 const LATE = 'the seller was paid to another of its invoices already'
 
 test(

@@ -51,13 +51,17 @@ describe('every posting is balanced', () => {
   test('one that is off by a msat', () => expect(look(posted(-999n))).toThrow('every posting is balanced'))
 })
 
-describe('paid what was promised', () => {
-  const paid = (promisedMsat: bigint): readonly Told[] => {
+const seller = { creditor: 'seller' } as const
+const buyer = { creditor: 'buyer' } as const
+
+describe('paid what was promised, to whom it is owed', () => {
+  const paid = (promisedMsat: bigint, { creditor }: { creditor: 'seller' | 'buyer' } = seller): readonly Told[] => {
     const { control } = scratch.simnet()
     const { invoice, payment_hash: paymentHash } = control.invoice('seller', 1000n, 3600)
     expect(control.pay('market', invoice).state).toBe('SUCCEEDED')
     return [
       { type: 'OutpointNoted', data: { sellerAmountMsat: `${promisedMsat}` } },
+      { type: 'PayoutInvoiceOffered', data: { paymentHash, creditor } },
       { type: 'PayoutInvoiceTaken', data: { paymentHash } },
     ]
   }
@@ -66,6 +70,21 @@ describe('paid what was promised', () => {
   test.each([999_999n, 1_000_001n])('who was promised %d msat and has 1,000,000', (msat) =>
     expect(look(...paid(msat))).toThrow('paid what was promised'),
   )
+
+  const closed: Told = { type: 'PayableClosed', data: { height: 1, reason: 'x' } }
+  const refuted: Told = { type: 'LossRefuted', data: { height: 1, reason: 'x', by: null } }
+  const decided = (to: string): Told => ({ type: 'PayoutDecided', data: { to, by: 'operator', reason: 'x' } })
+  const MSAT = 1_000_000n
+
+  test('a buyer to whom it is owed', () => expect(look(...paid(MSAT, buyer), decided('buyer'), closed)).not.toThrow())
+  test.each([
+    ['a buyer to whom nothing is owed', buyer, []],
+    ['a seller whose share is owed to the buyer', seller, [closed]],
+    ['a seller of whom the operator owes nothing', seller, [refuted]],
+  ] as const)('%s', (_, to, told) => expect(look(...paid(MSAT, to), ...told)).toThrow('paid to whom it is owed'))
+  test('both sides', () => expect(look(...paid(MSAT), ...paid(MSAT, buyer), closed)).toThrow('paid once'))
+  test('what is owed to two sides', () => expect(look(closed, refuted)).toThrow('owed once'))
+  test('what was decided twice', () => expect(look(decided('seller'), decided('buyer'))).toThrow('decided once'))
 })
 
 describe('settled only for a channel', () => {

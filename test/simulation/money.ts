@@ -15,6 +15,10 @@ type Told = {
   readonly noted: Map<string, Noted>
   readonly proven: Map<string, string>
   readonly givenBack: Set<string>
+  /** Who is owed the seller's share now; the seller unless it was said otherwise. */
+  readonly creditors: Map<string, 'buyer' | 'nobody'>
+  /** For whom an operator decided, by order. */
+  readonly decided: Map<string, string>
 }
 
 /** Looks at what can be said of money at every moment, whatever is under way. @throws Broken, from the look that it gives */
@@ -26,6 +30,8 @@ export function moneyAtAnyTime({ rows }: Simnet, market: string, { events }: Led
     noted: new Map(),
     proven: new Map(),
     givenBack: new Set(),
+    creditors: new Map(),
+    decided: new Map(),
   }
   const looked = new Set<string>()
   let seen = 0
@@ -52,31 +58,39 @@ export function moneyAtAnyTime({ rows }: Simnet, market: string, { events }: Led
         throw new Broken('given back when it is said so', `${payment_hash} of order ${order} is still held`)
     }
   }
-  const payouts = (): void => {
-    const paid = new Map<string, { readonly payment_hash: string; readonly amount_msat: bigint }>()
-    for (const { payment_hash, payee, amount_msat } of rows<Hashed & { payee: string; amount_msat: bigint }>(
-      `SELECT payment_hash, payee, amount_msat FROM payments WHERE payer = '${market}' AND state = 'succeeded'`,
-    )) {
-      const order = told.payouts.get(payment_hash)
-      if (order === undefined) throw new Broken('paid for an order', `${payment_hash} was paid to ${payee} for nobody's order`)
-      const before = paid.get(order)
-      if (before !== undefined)
-        throw new Broken('paid once', `order ${order} was paid by ${before.payment_hash} and by ${payment_hash}`)
-      paid.set(order, { payment_hash, amount_msat })
-    }
-    for (const [order, { amount_msat }] of paid) {
-      const promised = told.noted.get(order)?.sellerAmountMsat
-      if (`${amount_msat}` !== promised)
-        throw new Broken('paid what was promised', `order ${order} was paid ${amount_msat} msat, ${promised} were promised`)
-    }
-  }
 
   return () => {
     for (const event of events.slice(seen)) note(told, event)
     seen = events.length
     settledHolds()
     heldPayments()
-    payouts()
+    payoutsOnce(rows, market, told)
+  }
+}
+
+/** Each order's share is paid once, as it was promised, and to whom it is owed. */
+function payoutsOnce(rows: Simnet['rows'], market: string, told: Told): void {
+  const paid = new Map<string, { readonly payment_hash: string; readonly amount_msat: bigint }>()
+  for (const { payment_hash, payee, amount_msat } of rows<Hashed & { payee: string; amount_msat: bigint }>(
+    `SELECT payment_hash, payee, amount_msat FROM payments WHERE payer = '${market}' AND state = 'succeeded'`,
+  )) {
+    const order = told.payouts.get(payment_hash)
+    if (order === undefined) throw new Broken('paid for an order', `${payment_hash} was paid to ${payee} for nobody's order`)
+    const before = paid.get(order)
+    if (before !== undefined)
+      throw new Broken('paid once', `order ${order} was paid by ${before.payment_hash} and by ${payment_hash}`)
+    paid.set(order, { payment_hash, amount_msat })
+  }
+  for (const [order, { amount_msat }] of paid) {
+    const promised = told.noted.get(order)?.sellerAmountMsat
+    if (`${amount_msat}` !== promised)
+      throw new Broken('paid what was promised', `order ${order} was paid ${amount_msat} msat, ${promised} were promised`)
+  }
+  for (const [order, { payment_hash }] of paid) {
+    const creditor = told.creditors.get(order) ?? 'seller'
+    const payee = told.offered.get(payment_hash)?.creditor
+    if (payee !== creditor)
+      throw new Broken('paid to whom it is owed', `the ${payee} of order ${order} was paid, and it is owed to the ${creditor}`)
   }
 }
 
@@ -86,6 +100,8 @@ function note(told: Told, { category, aggregateId: order, fact }: Event): void {
   switch (type) {
     case 'HoldRequested':
       return void told.orders.set(data.paymentHash, order)
+    case 'PayoutInvoiceOffered':
+      return void told.offered.set(data.paymentHash, data)
     case 'PayoutInvoiceTaken':
       return void told.payouts.set(data.paymentHash, order)
     case 'OutpointNoted':
@@ -98,10 +114,25 @@ function note(told: Told, { category, aggregateId: order, fact }: Event): void {
     case 'HoldIssued':
     case 'HoldHeld':
       return void told.givenBack.delete(order)
+    case 'PayableClosed':
+      return owedOnce(told, order, 'buyer')
+    case 'LossRefuted':
+      return owedOnce(told, order, 'nobody')
+    case 'PayoutDecided':
+      if (told.decided.has(order))
+        throw new Broken('decided once', `order ${order} went to the ${told.decided.get(order)}, and to the ${data.to}`)
+      return void told.decided.set(order, data.to)
     case 'LedgerPosted':
       return balanced(order, data.entries)
     default:
   }
+}
+
+/** What was taken from a seller goes to one side. */
+function owedOnce({ creditors }: Told, order: string, to: 'buyer' | 'nobody'): void {
+  const before = creditors.get(order)
+  if (before !== undefined) throw new Broken('owed once', `what was owed to the ${before} of order ${order} is owed to the ${to}`)
+  creditors.set(order, to)
 }
 
 function balanced(order: string, entries: readonly { readonly amountMsat: string }[]): void {

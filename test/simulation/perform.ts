@@ -2,6 +2,7 @@ import type { Behaviour } from '@penstock/adapters/simnet/nodes.ts'
 import type { Event } from '@penstock/runtime/service.ts'
 import type { Stroke } from './cues.ts'
 import { isNo, Refused } from './market.ts'
+import { payables } from './payables.ts'
 import { type Stage, subjectOf } from './stage.ts'
 import { people } from './strokes-people.ts'
 import { events } from './strokes-world.ts'
@@ -20,7 +21,7 @@ export type Performance = {
 /** Whose streams have the ids of orders; what is told elsewhere falls upon the newest order. */
 const ORDERS = new Set(['quote', 'order', 'match', 'settlement', 'channel'])
 
-const doings = { ...people, ...events }
+const doings = { ...people, ...payables, ...events }
 
 export function performance(): Performance {
   let stage: Stage | undefined

@@ -20,6 +20,8 @@ const WORLD = [
   're-org',
   're-org that took a funding out of its block',
   're-org that kept the transactions',
+  'sold channel whose funding was spent elsewhere',
+  'refund that was paid',
   'hold that was ended at its last height',
   'hold that its node ended',
 ] as const
@@ -33,6 +35,10 @@ const DEEDS = [
   'toggle',
   'new terms',
   'reject a sale',
+  'decide for the seller',
+  'decide for the buyer',
+  'decide for nobody',
+  'ask for a refund',
 ] as const
 const BUYERS = ['pay', 'pay twice', 'pay too much', 'pay at the last moment', 'leave', 'cancel', 'pay and cancel'] as const
 

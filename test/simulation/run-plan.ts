@@ -2,12 +2,7 @@ import { poisonGlobals } from '@penstock/adapters/seeded/poison.ts'
 import { booksOf } from '../faults/books.ts'
 import { orderFaults } from '../faults/orders.ts'
 import { heldAtMarket, truthFrom } from '../faults/truth.ts'
-import { FOR_THE_SELLER, undecidedOrders } from '../faults/undecided.ts'
 import { unnamed, waitsOf } from '../faults/waiting.ts'
-import { settlement } from '@penstock/contracts/settlement.ts'
-import { ask } from '@penstock/runtime/service.ts'
-import { command } from './deeds.ts'
-import { isNo } from './market.ts'
 import type { Plan } from './plan.ts'
 import { Broken, follow, type Ledger } from './checks.ts'
 import type { Edges } from './edges.ts'
@@ -15,6 +10,7 @@ import { hasReadAll, looksAtTheEnd } from './ending.ts'
 import { invariants } from './invariants.ts'
 import { sellOnceMore } from './last-sale.ts'
 import { seedLibraries, warmUp } from './libraries.ts'
+import { openPayables } from './payables.ts'
 import { type Performance, performance } from './perform.ts'
 import { openCradle, type Starts } from './processes.ts'
 import type { Sabotage } from './sabotage-tools.ts'
@@ -113,14 +109,15 @@ async function live(
     const told = settled(tell(world, cradle, ledger, cues))
     await runTo(world, () => told.is() !== undefined, world.plan.busyMs + 120_000, afterStep, 'the people did not come to an end')
     told.check()
-    await comeToRest(world, ledger, cues, afterStep, 'nothing hangs')
+    const payables = openPayables(world, ledger)
+    await comeToRest(world, ledger, cues, { afterStep, payables }, 'nothing hangs')
     cues.end()
     if (world.plan.isSoldOnceMore) {
       const sold = settled(sellOnceMore(world, cradle, ledger))
       await runTo(world, () => sold.is() !== undefined, SOLD_WITHIN_MS, afterStep, 'nobody can buy any more')
       sold.check()
     }
-    await comeToRest(world, ledger, cues, afterStep, 'leases are over')
+    await comeToRest(world, ledger, cues, { afterStep, payables }, 'leases are over')
     const statuses = await looksAtTheEnd(world, ledger, () => marketMsat(world) - before, afterStep)
     // What the last looks set off is heard of a moment later.
     await world.engine.schedule.run({ maxSteps: 0 })
@@ -170,7 +167,7 @@ async function comeToRest(
   world: World,
   ledger: Ledger,
   cues: Performance,
-  afterStep: () => void,
+  { afterStep, payables }: { readonly afterStep: () => void; readonly payables: (height: number) => void },
   enough: 'nothing hangs' | 'leases are over',
 ): Promise<void> {
   const { schedule } = world.engine
@@ -186,19 +183,11 @@ async function comeToRest(
     const waited = schedule.now() - begun
     if (isDone && (enough === 'nothing hangs' || waits.length === 0 || waited > WAITING_MS)) return
     if (waited > world.plan.restWithinMs) throw new Broken('liveness', unrest(world, hanging))
-    for (const order of undecidedOrders(ledger.asking(), truth.height)) decidePayout(world, order)
+    payables(truth.height)
     // Nothing else is waited for than that leases end.
     const isLeased = waits.length > 0 && hanging.length === 0
     world.simnet.control.mine(isLeased ? 15 : 5)
   }
-}
-
-/** The operator's part; whoever does not hear of it decides again. */
-function decidePayout({ market, diary }: World, order: string): void {
-  diary.note(`the operator decides for the seller of ${order}`)
-  void command(market, ask(settlement, order, 'DecidePayout', FOR_THE_SELLER)).catch((error: unknown) => {
-    if (!isNo(error)) throw error
-  })
 }
 
 function unrest({ bus }: World, hanging: readonly string[]): string {

@@ -1,4 +1,30 @@
+import type { Payments } from '@penstock/ports/lightning.ts'
 import { type Sabotage, told, whenAsked, withNode } from './sabotage-tools.ts'
+import type { World } from './world.ts'
+
+type Pay = Payments['pay']
+type Offered = { readonly request: string; readonly creditor: 'seller' | 'buyer' }
+
+const offered = (world: World): readonly Offered[] =>
+  told(world, 'PayoutInvoiceOffered').map(({ data }) => JSON.parse(data) as Offered) // by its contract
+
+/** Another way to pay what is owed to a buyer. */
+const refunding =
+  (change: (pay: Pay, seller: string) => Pay): Sabotage =>
+  (world) =>
+    withNode(world, (node) => ({
+      ...node,
+      payments: {
+        ...node.payments,
+        pay(request, options) {
+          const given = offered(world)
+          const isRefund = given.some((one) => one.request === request && one.creditor === 'buyer')
+          const seller = given.find(({ creditor }) => creditor === 'seller')?.request ?? ''
+          const pay: Pay = (to, how) => node.payments.pay(to, how)
+          return (isRefund ? change(pay, seller) : pay)(request, options)
+        },
+      },
+    }))
 
 /** Payouts that are not made as they should be. */
 export const payers: Readonly<Record<string, Sabotage>> = {
@@ -19,14 +45,20 @@ export const payers: Readonly<Record<string, Sabotage>> = {
         ...node.payments,
         async pay(request, options) {
           const paid = await node.payments.pay(request, options)
-          for (const { data } of told(world, 'PayoutInvoiceOffered')) {
-            const other = (JSON.parse(data) as { readonly request: string }).request // by its contract
-            if (other !== request) await node.payments.pay(other, options)
-          }
+          for (const { request: other } of offered(world)) if (other !== request) await node.payments.pay(other, options)
           return paid
         },
       },
     })),
+  /** What is owed to a buyer goes to the seller after all. */
+  'keeps to its sellers': refunding((pay, seller) => (_, options) => pay(seller, options)),
+  /** A buyer gets its money back, and its seller is paid as well. */
+  'pays both sides': refunding((pay, seller) => async (request, options) => {
+    await pay(seller, options)
+    return pay(request, options)
+  }),
+  /** What is owed to a buyer is never sent. */
+  'forgets its buyers': refunding(() => async () => ({ state: 'failed', reason: 'no-route' })),
   /** Somebody whom the market owes nothing is paid beside the seller. */
   'pays a stranger': (world) =>
     withNode(world, (node) => ({

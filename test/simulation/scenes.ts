@@ -24,6 +24,7 @@ import {
   takenAfterAll,
   tornOut,
 } from './scenes-races.ts'
+import { borneOrNot, decided, undoneSale } from './scenes-refunds.ts'
 import { brokenChannel, comingAndGoing, dearSeller, fullBook, lateSeller } from './scenes-sellers.ts'
 
 const SCENES: readonly ((tools: Tools) => Scene)[] = [
@@ -74,6 +75,18 @@ const SCENES: readonly ((tools: Tools) => Scene)[] = [
   missed,
   takenAfterAll,
   inventions,
+  undoneSale,
+  undoneSale,
+  undoneSale,
+  undoneSale,
+  decided,
+  decided,
+  decided,
+  decided,
+  decided,
+  decided,
+  borneOrNot,
+  borneOrNot,
 ]
 
 export function sceneOf(draws: Random): Scene {

@@ -123,10 +123,25 @@ const lastHeightAlone: Cue = {
     { does: 'the last height comes', afterMs: 0, much: 0 },
   ],
 }
+/** The funding of what was sold leaves the chain for good, and the buyer asks for its money. */
+const undoneSale: readonly Cue[] = [
+  { on: 'settlement HoldSettled', nth: 1, strokes: [{ does: 'the sale is undone', afterMs: 0, much: 0 }] },
+  {
+    on: 'settlement PayableClosed',
+    nth: 1,
+    strokes: [{ does: 'the buyer asks for its money', afterMs: 100, much: 1 }],
+  },
+]
 
 describe('what the checks notice', () => {
   test('an honest market sells', { timeout: 600_000 }, async () => {
     expect(await pool.run({ plan: quiet })).toMatchObject({ broken: undefined, statuses: { CHANNEL_MONITORING_FINISHED: 2 } })
+  })
+
+  test('and gives a buyer its money back whose channel is gone', { timeout: 600_000 }, async () => {
+    const { broken, faults, edges } = await pool.run({ plan: { ...quiet, cues: undoneSale } })
+    expect({ broken, paid: faults['refund that was paid'] }).toEqual({ broken: undefined, paid: 1 })
+    expect(edges['hold: settled --PayableClosed--> settled']).toBe(1)
   })
 
   test.each([
@@ -144,6 +159,9 @@ describe('what the checks notice', () => {
     ['cannot give back', 'what has to end ends', { busyMs: 20_000, weather: SELLERS.map(neverOpens) }],
     ['cannot take its money', 'what has to end ends', {}],
     ['thinks it too late', 'incidents have causes', {}],
+    ['keeps to its sellers', 'paid to whom it is owed', { cues: undoneSale }],
+    ['pays both sides', 'paid once', { cues: undoneSale }],
+    ['forgets its buyers', 'liveness', { cues: undoneSale, ...soon }],
     ['lets a msat slip', 'balances', {}],
     ['changes a fact', 'streams', {}],
     ['sets a message aside', 'nothing is parked', {}],

@@ -3,7 +3,7 @@ import type { SERVICES } from './plan.ts'
 import { agentOf } from './plan.ts'
 import { aliasOf, sellerOf, type Stage, type Subject } from './stage.ts'
 import { type Doing, nothing } from './strokes-people.ts'
-import { reorganise } from './weather.ts'
+import { reorganise, undo } from './weather.ts'
 
 /** What nobody's hand does: blocks, re-orgs, nodes that are away, and services of which no replica stands. */
 export const events = {
@@ -30,6 +30,13 @@ export const events = {
     world.simnet.control.forget(outpoint.split(':')[0] ?? '')
     await world.engine.schedule.clock.sleep(much)
     world.simnet.control.rebroadcast(outpoint)
+  },
+  'the sale is undone': async ({ world }, { settlement }) => {
+    const { hold, payout } = settlement ?? {}
+    const isUnpaid = payout !== undefined && !payout.paid && !payout.paying
+    // A payout that is under way or made is what confirmations are waited for.
+    if (!hold?.noted || !isTaken({ settlement }) || !isUnpaid) return nothing()
+    if (!undo(world, hold.noted.outpoint)) return nothing()
   },
   'blocks get dear': async ({ world }, _, much) => {
     world.simnet.control.feeFloor(1000)
@@ -102,7 +109,7 @@ const EITHER = [
 ] as const
 
 /** Once the money is taken a lost funding is the loss that confirmations are waited for, and no fault of the market. */
-const isTaken = ({ settlement }: Subject): boolean =>
+const isTaken = ({ settlement }: Pick<Subject, 'settlement'>): boolean =>
   settlement?.hold.status === 'settling' || settlement?.hold.status === 'settled'
 
 const heightOf = ({ simnet }: Stage['world']): number =>

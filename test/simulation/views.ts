@@ -8,8 +8,9 @@ import { isOpen } from '@penstock/gateway/views/order-status.ts'
 import { isToPay, orderView, type OrderView } from '@penstock/gateway/views/order-view.ts'
 import { salesOf } from '@penstock/gateway/views/sales.ts'
 import type { Event } from '@penstock/runtime/service.ts'
+import { owedMsat } from '@penstock/settlement/ledger.ts'
 import { payableInvoice } from '@penstock/settlement/payout.decide.ts'
-import { evolve, initial, isOwing, type Settlement } from '@penstock/settlement/state.ts'
+import { evolve, initial, type Settlement } from '@penstock/settlement/state.ts'
 import { Broken, type Ledger } from './checks.ts'
 import type { World } from './world.ts'
 
@@ -132,10 +133,12 @@ function differencesOf(views: Database, events: readonly Event[], view: object |
   }
 }
 
-/** As settlement itself sees it, since only it knows what it waits for: a rule that the read model has wrong is found. */
+/** As settlement itself sees it of a seller, since only it knows what it waits for: a rule that the read model has wrong is found. */
 function isInvoiceDue(events: readonly Event<SettlementFact>[]): boolean {
   const state = events.reduce<Settlement>((before, { fact }) => evolve(before, fact), initial)
-  return isOwing(state) && !state.payout.paid && !state.payout.paying && !payableInvoice(state)
+  const { creditor, paid, paying } = state.payout
+  // By the books: a loss is refuted, and what was owed of it posted back, in one append that is read fact by fact.
+  return owedMsat(state.balances) > 0n && creditor === 'seller' && !paid && !paying && !payableInvoice(state)
 }
 
 const salesDue = (order: OrderView): readonly object[] =>

@@ -26,7 +26,7 @@ export const GUARDS = ['settlement.1', 'settlement.2']
  * troubled for a while has two blocks, and what faults may take of the others' time is bounded too.
  */
 export function holdsInTime(world: World, cradle: Cradle, ledger: Ledger): () => void {
-  const { engine, simnet, reached, troubles } = world
+  const { engine, simnet, troubles } = world
   const { schedule, faults } = engine
   const held = new Set<string>()
   const listed = new Set<string>()
@@ -37,7 +37,7 @@ export function holdsInTime(world: World, cradle: Cradle, ledger: Ledger): () =>
   const takeIn = (): void => {
     for (const { category, aggregateId, fact } of ledger.events.slice(seen)) {
       if (category !== 'settlement') continue
-      countEnd(aggregateId, fact as SettlementFact) // the category's own
+      countEnd(world, fact as SettlementFact, stateOf(ledger, aggregateId), held.has(aggregateId)) // the category's own
       if (stateOf(ledger, aggregateId)?.hold.status === 'held') held.add(aggregateId)
       else {
         held.delete(aggregateId)
@@ -47,11 +47,6 @@ export function holdsInTime(world: World, cradle: Cradle, ledger: Ledger): () =>
       }
     }
     seen = ledger.events.length
-  }
-  const countEnd = (order: string, { type, data }: SettlementFact): void => {
-    const isLast = type === 'SettleRequested' ? data.lastHeight : type === 'CancelRequested' && data.reason === 'last-height'
-    if (isLast) reached('hold that was ended at its last height')
-    if (type === 'CancelRequested' && data.reason === 'node' && held.has(order)) reached('hold that its node ended')
   }
   return () => {
     takeIn()
@@ -86,6 +81,13 @@ export function holdsInTime(world: World, cradle: Cradle, ledger: Ledger): () =>
         throw new Broken('no hold passes its height', `order ${order} is held at ${height}, and a guard stood for ${ms} ms`)
     }
   }
+}
+
+function countEnd({ reached }: World, { type, data }: SettlementFact, state: Settlement | undefined, wasHeld: boolean): void {
+  const isLast = type === 'SettleRequested' ? data.lastHeight : type === 'CancelRequested' && data.reason === 'last-height'
+  if (isLast) reached('hold that was ended at its last height')
+  if (type === 'CancelRequested' && data.reason === 'node' && wasHeld) reached('hold that its node ended')
+  if (type === 'PayoutSucceeded' && state?.payout.creditor === 'buyer') reached('refund that was paid')
 }
 
 /** As far as that can be seen just now. */

@@ -86,6 +86,34 @@ export function reorganise({ simnet: { control, rows }, reached }: Branch, depth
   return true
 }
 
+/** No re-org that a market has to live with is deeper. */
+const DEEPEST_UNDOING = 7
+
+/**
+ * A seller's funding is taken out of its block, and its coins go elsewhere for good; so is whatever was made of its change.
+ * @returns whether it could be
+ */
+export function undo({ simnet, reached, undone }: Branch & { readonly undone: Set<string> }, outpoint: string): boolean {
+  const { control, rows } = simnet
+  const [funding] = rows<{ txid: string; funding_height: bigint | null; height: bigint }>(
+    `SELECT txid, funding_height, (SELECT max(height) FROM blocks) AS height FROM channel_view
+     WHERE outpoint = '${outpoint}' AND is_seen = 1 AND is_spent = 0 AND held_msat = 0 AND slots = 0`,
+  )
+  if (!funding) return false
+  const depth = funding.funding_height === null ? 0 : Number(funding.height - funding.funding_height) + 1
+  if (depth > DEEPEST_UNDOING || (depth > 0 && !reorganise({ simnet, reached }, depth, false))) return false
+  const seen = (): readonly string[] =>
+    rows<{ outpoint: string }>("SELECT outpoint FROM channel_view WHERE state = 'published' AND is_seen = 1").map(
+      (channel) => channel.outpoint,
+    )
+  const before = seen()
+  control.doubleSpend(funding.txid)
+  const after = new Set(seen())
+  for (const one of before) if (!after.has(one)) undone.add(one)
+  reached('sold channel whose funding was spent elsewhere')
+  return true
+}
+
 /** Channels from a seller to a buyer: what was sold. */
 function sold({ rows }: Simnet): readonly string[] | undefined {
   const found = rows<{ outpoint: string }>(

@@ -67,6 +67,8 @@ export type World = {
   readonly troubles: Troubles
   /** Payment hashes whose invoice somebody cancelled at the market's own node, past the market. */
   readonly cancelledByHand: Set<string>
+  /** Outpoints whose fundings were taken out of the chain for good once their channels were sold. */
+  readonly undone: Set<string>
   /** What ended a process that nobody killed. */
   readonly crashes: unknown[]
   /** What people were answered, or came to themselves, that is neither a no nor a server that cannot be reached. */
@@ -114,6 +116,7 @@ export function openWorld(plan: Plan): World {
       () => isUp(simnet),
     ),
     cancelledByHand: new Set(),
+    undone: new Set(),
     crashes: [],
     blunders,
   }

@@ -1,6 +1,7 @@
+import { Fault } from '@penstock/kernel/result.ts'
 import { HOUR_MS } from '@penstock/kernel/time.ts'
 import type { Clock } from '@penstock/ports/clock.ts'
-import type { Pepper } from '@penstock/runtime/credentials.ts'
+import { checkoutToken, type Pepper } from '@penstock/runtime/credentials.ts'
 import { type Service, service } from '@penstock/runtime/service.ts'
 import { type DocumentNode, execute, GraphQLError, parse } from 'graphql'
 import { authenticate } from './callers.ts'
@@ -13,6 +14,7 @@ import { getInfo } from './lsps1/info.ts'
 import { createOrderBody } from './lsps1/schemas.ts'
 import { pruneSlots } from './operations/slots.ts'
 import { pageHashOfOrder } from './pages/address.ts'
+import * as pages from './pages/routes.ts'
 import type { Gateway, GatewayPorts } from './ports.ts'
 import { openNodeBook } from './read/node-book.ts'
 import { pruneCommands } from './views/commands.ts'
@@ -23,6 +25,8 @@ export type Door = {
   readonly gateway: Gateway
   /** One GraphQL request, as its JSON answer. */
   readonly graphql: (query: string, variables: object, bearer?: string) => Promise<DoorAnswer>
+  /** The form on the order's page. @returns why the invoice is not taken */
+  readonly refund: (orderId: string, request: string) => Promise<string | undefined>
   readonly lsps1: {
     readonly getInfo: (type: LspType) => Promise<object>
     readonly createOrder: (type: LspType, body: object) => Promise<object>
@@ -93,6 +97,12 @@ function doorOf(gateway: Gateway, outside: Outside): Door {
       } catch (error) {
         return { errors: [said(error)] }
       }
+    },
+    async refund(orderId, request) {
+      // A page of an earlier release has no such form; another gateway may.
+      if (!('refundByPage' in pages)) throw new Fault('this page has no form for a refund')
+      const answer = await pages.refundByPage(gateway, checkoutToken(gateway.pepper, orderId), { request })
+      return answer === 'missing' ? 'There is no such page.' : answer?.refundError
     },
     lsps1: {
       getInfo: (type) => getInfo(gateway, outside, type),

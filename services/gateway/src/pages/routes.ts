@@ -42,11 +42,11 @@ export const pageRoutes: Mount = (app, gateway) => {
     })
   }
   app.post('/orders/:token/refund', ready, form, async (request, response) => {
-    const found = await foundBy(gateway, request)
-    if (!found) return missing(response)
     const token = String(request.params['token'])
-    const refundError = await refund(gateway, found, request.body)
-    if (refundError === undefined) return response.redirect(303, `/orders/${token}`)
+    const refused = await refundByPage(gateway, token, request.body)
+    if (refused === undefined) return response.redirect(303, `/orders/${token}`)
+    if (refused === 'missing') return missing(response)
+    const { found, refundError } = refused
     send(response.status(422), 'order', { ...(await orderValues(gateway, found, token)), refundError })
   })
   notFound(app)
@@ -60,6 +60,18 @@ const orderValues = async (gateway: Gateway, found: StoredOrder, token: string):
   checkout: `/checkout/${token}`,
   refund: `/orders/${token}/refund`,
 })
+
+/** The form on the order's page. @returns why not, where it is not taken */
+export async function refundByPage(
+  gateway: Gateway,
+  token: string,
+  body: unknown,
+): Promise<'missing' | { readonly found: StoredOrder; readonly refundError: string } | undefined> {
+  const found = await orderAt(gateway, token)
+  if (!found) return 'missing'
+  const refundError = await refund(gateway, found, body)
+  return refundError === undefined ? undefined : { found, refundError }
+}
 
 /** What is owed to the buyer is paid to the invoice that it gives here. @returns why not, where it is not taken */
 async function refund(gateway: Gateway, { order, hold }: StoredOrder, body: unknown): Promise<string | undefined> {
@@ -94,10 +106,11 @@ async function checkout(gateway: Gateway, found: StoredOrder, token: string): Pr
   }
 }
 
-const foundBy = async ({ views }: Gateway, { params }: Request): Promise<StoredOrder | undefined> => {
-  const token = String(params['token'])
-  return /^[\w-]{43}$/.test(token) ? orderByPage(views, pageHash(token)) : undefined
-}
+const foundBy = (gateway: Gateway, { params }: Request): Promise<StoredOrder | undefined> =>
+  orderAt(gateway, String(params['token']))
+
+const orderAt = async ({ views }: Gateway, token: string): Promise<StoredOrder | undefined> =>
+  /^[\w-]{43}$/.test(token) ? orderByPage(views, pageHash(token)) : undefined
 
 function send(response: Response, template: Template, values: object): void {
   response.set('cache-control', 'no-store').type('html').send(render(template, values))
