@@ -61,6 +61,8 @@ const calls: readonly (readonly [args: readonly string[], what: string, body?: u
   [['audit', 'verify'], 'POST /operator/audit/verify', {}],
   [['audit', 'verify', '--note', `7:${hash}`], 'POST /operator/audit/verify', { note: `7:${hash}` }],
   [['audit', 'replay', '--order', 'an/id'], 'GET /operator/audit/replay/an%2Fid'],
+  [['payout', 'list'], 'GET /operator/payouts'],
+  [['payout', 'list', '--limit', '5', '--after', '10'], 'GET /operator/payouts?limit=5&offset=10'],
   [['park', 'list'], 'GET /operator/parked'],
   [['park', 'replay', '--all'], 'POST /operator/parked/replay', { all: true }],
   [['park', 'replay', 'g', 't', 'k'], 'POST /operator/parked/replay', { group: 'g', topic: 't', key: 'k' }],
@@ -120,6 +122,7 @@ test.each([
   [['sim', 'mine', '0'], /whole number above zero/],
   [['sim', 'open', 'spare', key, '-5'], /whole number of satoshis/],
   [['sim', 'behave', 'ada', 'rude'], /Allowed choices are ok, slow/],
+  [['payout', 'list', '--limit', '0'], /whole number above zero/],
   [['order', 'show'], /Missing required argument 'id'/],
   [['audit', 'replay'], /--order/],
   [['audit', 'export', '--order', 'x'], /--out/],
@@ -221,6 +224,27 @@ test('an order can be read by people', async () => {
   expect(out).toMatch(/received +2,500,000 msat\n +payable +-2,500,000 msat\n/)
   expect(out).toMatch(/Incidents\n {2}none\n/)
   expect(out).toMatch(/order +OutpointNamed +attempt 1, outpoint cdcdcdcdcd…cdcdcd:0\n/)
+})
+
+test('open payouts can be read by people', async () => {
+  const payout = {
+    order: 'the-id',
+    amount_msat: '2500000',
+    creditor: 'seller',
+    state: 'withheld',
+    since: null,
+    reason: 'It waits.',
+  }
+  const withheld = [
+    { cause: 'reorg', until_height: 905, reason: 'It waits.' },
+    { cause: 'terms', until_height: 1010, reason: 'x' },
+  ]
+  answer.body = { total: 3, payouts: [{ ...payout, withheld }] }
+  const { out } = await penstock(['payout', 'list'])
+  expect(out).toMatch(/^ORDER +AMOUNT +CREDITOR +STATE +SINCE +WITHHELD +REASON\n/)
+  expect(out).toMatch(/\nthe-id +2,500,000 msat +seller +withheld +- +reorg until 905, terms until 1010 +It waits\.\n1 of 3\n$/)
+  answer.body = { total: 0, payouts: [] }
+  expect((await penstock(['payout', 'list'])).out).toBe('No payout is open.\n')
 })
 
 test('tables are aligned, and what is empty says so', async () => {

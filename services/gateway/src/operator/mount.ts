@@ -4,6 +4,7 @@ import type { Mount } from '../http.ts'
 import type { Gateway } from '../ports.ts'
 import { orderReport } from '../read/order-report.ts'
 import { orderById } from '../read/orders.ts'
+import { openPayouts } from '../read/payouts.ts'
 import type { OperatorAudit } from './audit-routes.ts'
 import { operatorRoutes } from './routes.ts'
 import type { RebuildViews } from './views-route.ts'
@@ -31,6 +32,7 @@ export const operatorMount =
         bus,
         orderReport: (id) => orderReport(door.views, id),
         order: (id) => orderById(door.views, id),
+        openPayouts: (page) => openPayouts(door.views, page),
         audit,
         rebuildViews,
         gauges: door.gauges,

@@ -3,11 +3,13 @@ import { settlement } from '@penstock/contracts/settlement.ts'
 import { type Ask, ask } from '@penstock/runtime/service.ts'
 import { Router } from 'express'
 import { z } from 'zod'
+import type { Page } from '../input.ts'
 import type { StoredOrder } from '../read/orders.ts'
 import { answer, bodyOf, foundOrder, OperatorError, orderIdOf } from './answers.ts'
 
 export type PayoutPorts = {
   readonly order: (orderId: string) => Promise<StoredOrder | undefined>
+  readonly openPayouts: (page: Page) => Promise<object>
   /** Sends a command and answers when the read models show what became of it. */
   readonly command: (ask: Ask) => Promise<void>
 }
@@ -16,11 +18,26 @@ const by = z.string().min(1).max(100).default('operator')
 const reason = z.string().min(1).max(500)
 const retry = z.strictObject({ by, reason })
 const decide = z.strictObject({ to: z.enum(['seller', 'buyer', 'nobody']), by, reason })
+// As an address has them.
+const digits = (most: number) =>
+  z
+    .string()
+    .regex(/^\d{1,9}$/, 'a whole number')
+    .transform(Number)
+    .pipe(z.int().max(most))
+const page = z.strictObject({
+  limit: digits(500).pipe(z.int().positive()).default(50),
+  offset: digits(999_999_999).default(0),
+})
 const given = z.strictObject({ request: z.string().min(1).max(5000) })
 
-/** What an operator can do about one payout. Each use is a fact with its author and reason. */
-export function payoutRoutes({ order, command }: PayoutPorts): Router {
+/** Which payouts are open, and what an operator can do about one. Each use is a fact with its author and reason. */
+export function payoutRoutes({ order, openPayouts, command }: PayoutPorts): Router {
   const router = Router()
+  router.get(
+    '/',
+    answer(({ query }) => openPayouts(bodyOf(page, query))),
+  )
   router.post(
     '/:id/retry',
     answer(async ({ params, body }) => {
@@ -74,7 +91,7 @@ function invoiceOf(request: string): Invoice {
 
 /** @throws Error with the reason where settlement refuses it */
 export async function giveInvoice(
-  { order, command }: PayoutPorts,
+  { order, command }: Pick<PayoutPorts, 'order' | 'command'>,
   id: string,
   type: 'GivePayoutInvoice' | 'GiveRefundInvoice',
   { request, paymentHash, payee, amountMsat, expiresAt }: Invoice,

@@ -72,6 +72,7 @@ beforeEach(async () => {
       bus: memoryBus(),
       orderReport,
       order: async (id) => (id === PAID ? ({ hold: waiting.hold } as unknown as StoredOrder) : undefined), // only what the routes read
+      openPayouts: async (page) => ({ total: 0, payouts: [], page }),
       audit,
       command: async (one) => void asked.push(one),
       simulation,
@@ -180,6 +181,19 @@ test('an operator retries, decides and replaces a payout, with an author and a r
     amountMsat: '2000000',
     expiresAt: 1_795_003_600_000,
   })
+})
+
+test('open payouts are listed page by page', async () => {
+  const list = async (query: string) => {
+    const headers = { authorization: 'Bearer secret' }
+    const response = await fetch(`http://127.0.0.1:${server.port}/operator/payouts${query}`, { headers })
+    const { page, error } = (await response.json()) as { page?: object; error?: string }
+    return response.ok ? page : error
+  }
+  assert.deepEqual(await list(''), { limit: 50, offset: 0 })
+  assert.deepEqual(await list('?limit=500&offset=20'), { limit: 500, offset: 20 })
+  for (const query of ['?limit=0', '?limit=501', '?offset=-1', '?limit=x', '?page=2'])
+    assert.match(JSON.stringify(await list(query)), /^"The request is malformed: /)
 })
 
 test('an operator closes an order, and says where it bears a loss', async () => {

@@ -12,6 +12,7 @@ import { addressKey } from '../web/address.ts'
 import { recordRefusal } from '../web/refusals.ts'
 import { answer, bodyOf, failed, foundOrder, operatorOnly, orderIdOf, uncached } from './answers.ts'
 import { auditRoutes, type OperatorAudit } from './audit-routes.ts'
+import type { Page } from '../input.ts'
 import type { StoredOrder } from '../read/orders.ts'
 import { payoutRoutes } from './payout-routes.ts'
 import type { Simulation } from './simulation.ts'
@@ -26,6 +27,7 @@ export type OperatorPorts = {
   /** An order as an operator sees it, whoever's it is. */
   readonly orderReport: (orderId: string) => Promise<object | undefined>
   readonly order: (orderId: string) => Promise<StoredOrder | undefined>
+  readonly openPayouts: (page: Page) => Promise<object>
   readonly audit: OperatorAudit
   readonly rebuildViews: RebuildViews
   /** Of this process; undefined where nobody keeps them. */

@@ -1,5 +1,6 @@
 import type { Migration, Views } from '@penstock/ports/views.ts'
 import { type CreateTableBuilder, sql } from 'kysely'
+import { isOwingRow } from './owing.ts'
 
 type Column = 'text' | 'text?' | 'int' | 'int?' | 'big' | 'big?'
 type Columns = Readonly<Record<string, Column>>
@@ -111,6 +112,10 @@ const dueIn =
     await indexOfFew(db, `gateway_sales${ending}`, 'account_id', 'action_needed')
     await indexOfFew(db, `gateway_holds${ending}`, 'order_id', 'invoice_due')
   }
+
+/** Few payouts are open at a time. */
+const owing: Migration = (db) =>
+  db.schema.createIndex('gateway_holds_v2_owing').on('gateway_holds_v2').column('order_id').where(isOwingRow).execute()
 
 const inTurn =
   (...steps: readonly Migration[]): Migration =>
@@ -242,4 +247,5 @@ export async function migrateGateway(views: Views): Promise<void> {
   await views.migrate('gateway erasures', [(db) => table(db, 'gateway_erasures', { account_id: 'text' }), erasedAt])
   const second = [ordersIn('_v2', { to_pay: 'int' }), salesIn('_v2'), inTurn(openIn('_v2'), dueIn('_v2'))]
   await views.migrate('gateway orders 2', second)
+  await views.migrate('gateway payouts', [owing])
 }
