@@ -29,12 +29,19 @@ export const payables = {
     await askForRefund(world, subject.id, much === 1 ? OTHER_WALLET : walletOf(world, subject.placed), amountMsat)
   },
   'the operator decides a payout': ({ world }, { id, settlement }, much) =>
-    settlement ? decide(world, id, SIDES[much] ?? 'seller') : nothing(),
+    settlement && (much === 0 || !isOnItsWay(world, settlement)) ? decide(world, id, SIDES[much] ?? 'seller') : nothing(),
   'the operator retries a payout': async ({ world }, { id, settlement }) => {
     if (!settlement) return nothing()
     await command(world.market, ask(settlementContract, id, 'RetryPayoutNow', BY))
   },
 } as const satisfies Partial<Record<StrokeName, Doing>>
+
+/**
+ * Whether a payment to the seller that was given up may come to the node yet. A wait takes a week of blocks, and seconds here:
+ * only here it can be over before that.
+ */
+export const isOnItsWay = ({ plan: { faults } }: World, { payout }: Settlement): boolean =>
+  payout.attempts > 0 && (faults.lightningLate !== undefined || faults.lightningOrphan !== undefined)
 
 async function decide({ market, reached }: World, order: string, to: Side): Promise<void> {
   await command(market, ask(settlementContract, order, 'DecidePayout', { to, ...BY }))
@@ -74,7 +81,8 @@ export function openPayables(world: World, ledger: Ledger): (height: number) => 
     })
   }
   const decides = (order: string): void => {
-    const to = draws.pick(SIDES)
+    const state = stateOf(ledger, order)
+    const to = state && isOnItsWay(world, state) ? 'seller' : draws.pick(SIDES)
     says(`the operator decides for ${to}: ${order}`, () => decide(world, order, to))
   }
   return (height) => {

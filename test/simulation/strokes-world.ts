@@ -1,6 +1,7 @@
 import type { StrokeName } from './cues.ts'
 import type { SERVICES } from './plan.ts'
 import { agentOf } from './plan.ts'
+import { isOnItsWay } from './payables.ts'
 import { aliasOf, sellerOf, type Stage, type Subject } from './stage.ts'
 import { type Doing, nothing } from './strokes-people.ts'
 import { reorganise, undo } from './weather.ts'
@@ -32,11 +33,12 @@ export const events = {
     world.simnet.control.rebroadcast(outpoint)
   },
   'the sale is undone': async ({ world }, { settlement }) => {
-    const { hold, payout } = settlement ?? {}
-    const isUnpaid = payout !== undefined && !payout.paid && !payout.paying
+    if (!settlement) return nothing()
+    const { hold, payout } = settlement
+    const isUnpaid = !payout.paid && !payout.paying
     // A payout that is under way or made is what confirmations are waited for.
-    if (!hold?.noted || !isTaken({ settlement }) || !isUnpaid) return nothing()
-    if (!undo(world, hold.noted.outpoint)) return nothing()
+    if (!hold.noted || !isTaken({ settlement }) || !isUnpaid) return nothing()
+    if (isOnItsWay(world, settlement) || !undo(world, hold.noted.outpoint)) return nothing()
   },
   'blocks get dear': async ({ world }, _, much) => {
     world.simnet.control.feeFloor(1000)
