@@ -12,7 +12,7 @@ import type { Walk } from './struck.ts'
 
 /** Blocks before the end of a payment at which the guard has settled it or given it back; lnd by itself waits 12 more. */
 const GUARD_BLOCKS = 24
-/** Below that a funding is refused as too late. What is named has 20 blocks to confirm, and as many again after a re-org. */
+/** Below that a funding is refused as too late. What is named has 20 blocks to confirm, and is never late after a re-org. */
 const NAMED_LEFT = 34
 const TAKEN_BACK_LEFT = 16
 
