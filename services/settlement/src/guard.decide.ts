@@ -142,11 +142,15 @@ function weigh(hold: Hold, { outpoint, terms }: NotedOutpoint, evidence: Evidenc
     return when.mayWait
       ? accept()
       : accept(atLast('unproven', 'The buyer was reached, and only the chain had proven the channel.'), ...unready)
-  // Nobody has tried to reach the buyer from a node that was ready: that it was not reached says nothing about it.
-  if (isChainOnly && !when.isNodeReady)
+  // That such a node did not reach the buyer says nothing about it, nor does a probe: it may have gone through another
+  // channel of the two that the node has not heard of yet.
+  if (verdict.verdict === 'valid' && verdict.peer !== 'graph' && !when.isNodeReady)
     return when.mayWait
       ? accept()
-      : accept(atLast('unproven', 'Our node was not ready, and only the chain had proven the channel.'), ...unready)
+      : accept(
+          atLast('unproven', `Our node was not ready, and only ${isChainOnly ? 'the chain' : 'a probe'} had proven the channel.`),
+          ...unready,
+        )
   if (verdict.verdict === 'valid' && !when.isClaimable)
     return accept(
       atLast(null, 'The channel was proven when too few blocks were left to take the payment.'),

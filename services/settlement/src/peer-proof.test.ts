@@ -177,8 +177,11 @@ test('a later attestation of the same outpoint keeps it', () => {
 })
 
 test('a payment that was taken by it waits for the announcement', () => {
-  const taken = [...asked, proven('probe'), settles('probe', 903, false), settled]
-  expect(stateAfter(...taken).hold.proof?.withheld).toBe(true)
+  const taken = [...asked, proven('probe'), settles('probe', 903, false)]
+  const record = { type: 'RecordSettled', data: { settledAt: settled.data.settledAt, receivedMsat: '5000000' } } as const
+  const { decision } = given(settlement, ...taken).when(record)
+  const causes = 'facts' in decision ? decision.facts.flatMap(({ data }) => ('cause' in data ? [data.cause] : [])) : []
+  expect(causes).toEqual(['peer-proof'])
 })
 
 test('a state from before they were kept has the hash that it had', () => {

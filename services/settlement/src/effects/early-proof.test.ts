@@ -56,3 +56,10 @@ test('nothing is looked for that is known, is the guard’s to look for, or is n
   for (const other of others) expect(await look({ state: other })).toEqual({ said: [], probes: 0 })
   expect(await look({ keeping: custody() })).toEqual({ said: [], probes: 0 })
 })
+
+test('a node that was restarted while the probe was on its way has nothing recorded', async () => {
+  let asked = 0
+  const info = (synced: boolean) => ({ pubkey: `${state.hold.request?.node}`, height: 901, synced, graphSynced: synced })
+  expect(await look({ info: () => Promise.resolve(info(++asked === 1)) })).toEqual({ said: [], probes: 1 })
+  expect(asked).toBe(2)
+})

@@ -52,6 +52,9 @@ async function keepProof(context: Jobs, orderId: string, tip: Tip, isWanted: (ho
     const lookedAt = clock.monotonicMs()
     const evidence = await evidenceOf(context.ports, hold)
     if (!evidence || !provenBy(hold, evidence)) return
+    // A round takes long where buyers keep probes, and the node may have been restarted, or be another one by now.
+    const node = await nodeNow(context.ports)
+    if (!node || !isReady(node) || isElsewhere(hold, node.pubkey)) return
     const word = { height: tip.height, outpoint: hold.noted?.outpoint ?? null, evidence, lookedAt, nodeReady: true }
     // The guard's word may come by the same block, and is no repetition.
     await decideNow(context, orderId, { type: 'Guard', data: word }, `${tip.hash} early`)
