@@ -144,6 +144,13 @@ describe('an operator confirms a loss', () => {
       .then(...confirmed.slice(-2))
     expect(types(confirmed, sees(E + 1))).toEqual(['PayoutReleased'])
   })
+  test('whatever stands of the channel, whose buyer has its money back and may close it before', () => {
+    const spent = fact('PayoutWithheld', { cause: 'spend-confirmed', reason: 'x', untilHeight: E + 1008 })
+    const reorged = fact('PayoutWithheld', { cause: 'reorg', reason: 'x', untilHeight: E + 1008 })
+    const { decision } = given(settlement, ...history, spent, reorged).when(decide('seller'))
+    const lifted = 'facts' in decision ? decision.facts.flatMap((one) => ('cause' in one.data ? [one.data.cause] : [])) : []
+    expect(lifted.toSorted()).toEqual(['operator-loss', 'spend-confirmed'])
+  })
   test('or nobody is, and the books are even again', () => {
     const { decision } = given(settlement, ...history).when(decide('nobody'))
     if ('refused' in decision) throw new Error(decision.refused.code)

@@ -4,7 +4,7 @@ import type { HoldRequest } from './hold.ts'
 import { confirmationsOf, judged } from './judged.ts'
 import { owedMsat, owedToBuyerPosting } from './ledger.ts'
 import { lossDropped } from './loss.decide.ts'
-import { type Payout, REORGED } from './payout.ts'
+import { DECIDED_FOR_GOOD, type Payout, REORGED } from './payout.ts'
 import { thenPay } from './payout.decide.ts'
 import { type CommandOf, type Data, evolve, isOwing, type Settlement, type SettlementDecision } from './state.ts'
 
@@ -173,6 +173,13 @@ const toDecide = ({ withheld: standing }: Payout, height: number): readonly With
   DECIDED_BY_OPERATOR.filter((cause) => height >= (standing[cause]?.untilHeight ?? Number.POSITIVE_INFINITY))
 
 /**
+ * What a decision for the seller covers. A loss that is confirmed is paid whatever stands of the channel, since its buyer
+ * has the money back and may close it at any time; only a block that was lost has to come back first.
+ */
+const covered = ({ loss, payout }: Settlement, due: readonly WithholdingCause[]): readonly WithholdingCause[] =>
+  loss ? DECIDED_FOR_GOOD.filter((cause) => payout.withheld[cause]) : due
+
+/**
  * A person decides, from the end of a cause on: the payable goes to exactly one side, and never while it is being paid. For
  * the seller a cause whose end has not come stays: nobody closes a channel while its proof is judged, and is paid for it.
  */
@@ -195,7 +202,7 @@ export function decidePayout(state: Settlement, { data }: CommandOf<'DecidePayou
   const decided: SettlementFact = { type: 'PayoutDecided', v: 1, data: { to, by, reason } }
   switch (to) {
     case 'seller':
-      return accept(decided, ...due.map((cause) => lift(cause, height, 'operator')))
+      return accept(decided, ...covered(state, due).map((cause) => lift(cause, height, 'operator')))
     case 'buyer':
       return accept<SettlementFact>(decided, closed(height, reason), owedToBuyerPosting(owedMsat(balances)))
     case 'nobody':
