@@ -101,6 +101,13 @@ const MOST_ROUTE_HINTS = 20
 /** lnd sends nothing that could be held for more than 2016 blocks; half of them are for the nodes on the way. */
 const MOST_CLTV_DELTA_BLOCKS = 1008
 
+/** A payout waits for confirmations and may be tried again: its invoice has to live longer than that. */
+const LEAST_LIFE_MS = 48 * 3_600_000
+
+/** @returns why this invoice may end before its payout is made, as a sentence; undefined where it lives long enough */
+export const tooShortLived = ({ expiresAt }: PaymentRequest, at: number): string | undefined =>
+  expiresAt - at <= LEAST_LIFE_MS ? 'The invoice must not expire within the next 48 hours' : undefined
+
 /** @returns why no node of today would send a payment to this invoice, as a sentence; undefined where one would */
 export function unpayable({ hasPaymentSecret, routeHints, cltvDelta }: PaymentRequest): string | undefined {
   if (!hasPaymentSecret) return 'The invoice has no payment secret; make it with a node of today.'

@@ -1,15 +1,12 @@
-import { decodePaymentRequest, type PaymentRequest, unpayable } from '@penstock/bitcoin/bolt11.ts'
+import { decodePaymentRequest, type PaymentRequest, tooShortLived, unpayable } from '@penstock/bitcoin/bolt11.ts'
 import type { Candidate } from '@penstock/contracts/shapes.ts'
 import { accept, refuse } from '@penstock/kernel/decider.ts'
-import { HOUR_MS } from '@penstock/kernel/time.ts'
 import type { DataOf } from './command.ts'
 import { fact, type OrderDecision } from './fact.ts'
 import { isPaid, payoutsInTurn } from './payout.ts'
 import { closing, ended, notFound } from './refusal.ts'
 import { attemptBy, isFailed, isSeller, isValid, type Placed, sellerNow } from './state.ts'
 
-/** A payout waits for confirmations and may be tried again: its invoice must live longer than that. */
-const LEAST_EXPIRY_MS = 48 * HOUR_MS
 const MOST_INVOICES = 50
 
 /** A seller accepts the order with the invoice of its payout, and may replace that invoice until it is paid. */
@@ -55,8 +52,7 @@ function faultOf(
   if (invoice.network !== network) return `The invoice is for ${invoice.network}; payouts are made on ${network}`
   if (invoice.amountMsat !== BigInt(sellerAmountMsat)) return `The invoice must be for exactly ${sellerAmountMsat} msat`
   if (invoice.payee !== sellerPubkey) return `The invoice must be of the node that sells, ${sellerPubkey}`
-  if (invoice.expiresAt - at <= LEAST_EXPIRY_MS) return 'The invoice must not expire within the next 48 hours'
-  return unpayable(invoice)
+  return tooShortLived(invoice, at) ?? unpayable(invoice)
 }
 
 /** Settlement answers for a payment hash once; a seller whose turn has come again may give the very same invoice again. */

@@ -16,15 +16,17 @@ const SALES = `{ user { market { orders { sales(input: { action_needed: true }) 
 const GET = `{ user { market { orders { get_order(order_id: "${ORDER}") { payout { invoice_status status operator_loss } } } } } }`
 
 const paymentHash = 'c'.repeat(64)
-const invoiceOf = (amountMsat: bigint, seller: number) =>
+const CREATED_AT = Math.floor(Date.now() / 1000) * 1000
+const THREE_DAYS = 259_200
+const invoiceOf = (amountMsat: bigint, seller: number, expirySeconds = THREE_DAYS) =>
   encodePaymentRequest(
     {
       network: 'regtest',
       paymentHash,
       amountMsat,
       paymentSecret: 'd'.repeat(64),
-      createdAt: 1_795_000_000_000,
-      expirySeconds: 180_000,
+      createdAt: CREATED_AT,
+      expirySeconds,
       cltvDelta: 40,
       description: '',
     },
@@ -88,13 +90,11 @@ test('the seller of a failed order gives its invoice to settlement once the oper
   await borne()
   const open = { invoice_status: 'NONE', status: 'OPEN', operator_loss: 'BORNE' }
   assert.deepEqual(await listed(), [{ id: ORDER, status: 'SELLER_FAILED_TO_SEND_SWAP', payout: open }])
-  const data = { request, paymentHash, payee: sellerPubkey, amountMsat: sellerAmountMsat, expiresAt: 1_795_000_180_000 }
+  const expiresAt = CREATED_AT + THREE_DAYS * 1000
+  const data = { request, paymentHash, payee: sellerPubkey, amountMsat: sellerAmountMsat, expiresAt }
   market.answers(async (asked, { commandId }) => {
     assert.equal(asked.id, ORDER)
-    assert.deepEqual(asked.command, {
-      type: 'GivePayoutInvoice',
-      data: { ...data, expiresAt: 1_795_000_000_000 + 180_000_000 },
-    })
+    assert.deepEqual(asked.command, { type: 'GivePayoutInvoice', data })
     await market.happens(
       'settlement',
       ORDER,
@@ -117,10 +117,20 @@ test('what settlement refuses is told with its reason', async () => {
   assert.equal(await give(request), reason)
 })
 
-test('an invoice of another amount or node is refused at once', async () => {
+test('an invoice of another amount or node, or of a short life, is refused at once', async () => {
   await borne()
   assert.equal(await give(invoiceOf(2_600_000n, 1)), 'The invoice must be for exactly 2500000 msat')
   assert.equal(await give(invoiceOf(2_500_000n, 2)), `The invoice must be of the node that sells, ${sellerPubkey}`)
+  const short = invoiceOf(2_500_000n, 1, 172_000)
+  assert.equal(await give(short), 'The invoice must not expire within the next 48 hours')
+  assert.deepEqual(market.sent, [])
+})
+
+test('once the payout is paid no invoice is taken any more', async () => {
+  await borne()
+  const paid = { posting: 'paid', entries: [{ account: 'payable', amountMsat: sellerAmountMsat }] }
+  await market.happens('settlement', ORDER, [{ type: 'LedgerPosted', data: paid }])
+  assert.equal(await give(request), 'The payout is paid')
   assert.deepEqual(market.sent, [])
 })
 

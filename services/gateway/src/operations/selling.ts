@@ -13,7 +13,7 @@ import { orderById } from '../read/orders.ts'
 import { orderForAccount } from '../read/sales.ts'
 import { broadcastUntilHeight, type Judged, type OrderView } from '../views/order-view.ts'
 import { keepText } from './buy.ts'
-import { borneFor, giveLossInvoice } from './loss-invoice.ts'
+import { giveLossInvoice, owedForLoss } from './loss-invoice.ts'
 import { answerBy } from './offers.ts'
 
 export type AcceptInput = { readonly order_id: string; readonly request: string }
@@ -26,9 +26,9 @@ export async function acceptOrder(gateway: Gateway, caller: Caller | null, input
   const invoice = decodePaymentRequest(request)
   if (!invoice) throw invalid('request must be a BOLT11 invoice')
   const until = answerBy(gateway)
-  const borne = borneFor(accountId, await orderById(gateway.views, orderId))
-  if (borne) {
-    await giveLossInvoice(gateway, orderId, borne, { ...invoice, request }, until)
+  const owed = owedForLoss(accountId, await orderById(gateway.views, orderId))
+  if (owed) {
+    await giveLossInvoice(gateway, orderId, owed, { ...invoice, request }, until)
     return { id: orderId, success: true }
   }
   await carryOut(gateway, ask(order, orderId, 'Accept', { by: accountId, request }), until)
