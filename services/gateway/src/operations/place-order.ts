@@ -56,7 +56,6 @@ export async function placeOrder(gateway: Gateway, placing: Placing): Promise<Pl
   const ownerId = owner?.account_id === wish.buyer.accountId ? owner.account_id : undefined
   const full = await takeSlot(gateway, { orderId, ip, destination: pubkey, ownerId })
   if (full !== undefined) return { outcome: 'refused', code: 'TOO_MANY_ORDERS', message: full }
-  if (ownerId !== undefined) await makeRoom(gateway, pubkey, ownerId)
   const commandId = gateway.ids.uuid()
   await gateway.send(ask(quote, orderId, 'RequestQuote', wish), {
     commandId,
@@ -65,6 +64,8 @@ export async function placeOrder(gateway: Gateway, placing: Placing): Promise<Pl
   })
   const found = await gateway.waits.wait(() => look(gateway, placing, commandId), [orderId, commandId], until)
   if (found?.outcome === 'refused') await freeSlot(gateway.views, orderId)
+  // Not before there is an order: with a wish that nobody can fulfil an owner would end the orders of others for nothing.
+  if (found?.outcome === 'ready' && ownerId !== undefined) await makeRoom(gateway, pubkey, ownerId)
   // A deletion that did not see this order is seen here, since each looks after its own fact is in the read models.
   if (found?.outcome === 'ready' && (await isDeletedLately(gateway.views, wish.buyer.accountId))) {
     await withdrawOrder(gateway, orderId, ACCOUNT_DELETED.message)

@@ -60,7 +60,7 @@ export async function makeRoom(
     .selectFrom('gateway_orders_v2')
     .select('id')
     .where('destination', '=', destination)
-    // One whose payment has just come is held, and is refused a withdrawal.
+    // One whose payment comes at this moment has it back: the order may hear of the withdrawal first.
     .where((is) => is.or([is('status', '=', 'WAITING_FOR_SELLER_APPROVAL'), is('to_pay', '=', 1)]))
     .where('open', '=', 1)
     .where('buyer_account_id', '!=', ownerId)
