@@ -1,7 +1,7 @@
 import { kafkaBus } from '@penstock/adapters/kafka/bus.ts'
 import { kafkaClient } from '@penstock/adapters/kafka/client.ts'
 import { type BusPart, grantTopics } from '@penstock/adapters/kafka/rights.ts'
-import { userOf } from '@penstock/adapters/kafka/users.ts'
+import { userOf } from '@penstock/platforms/kafka-users.ts'
 import { openViews } from '@penstock/adapters/sqlite/views.ts'
 import type { Bus } from '@penstock/ports/bus.ts'
 import type { Logins } from '@penstock/servers/kafka-settings.ts'
@@ -18,6 +18,7 @@ const parts: readonly BusPart[] = [
   { service: 'gateway', follows: ['settlement'], commands: ['settlement'], appends: false },
   { service: 'audit', follows: [], commands: [], appends: false },
 ]
+const byUser = new Map(parts.map((part) => [userOf(USERS, part.service), part]))
 const passwordOf = (service: string): string => `${service}-secret`
 const logins: Logins = {
   granter,
@@ -33,7 +34,7 @@ describe.skipIf(noKafka)('rights at the brokers', () => {
     publishTimeoutMs: 4000,
     sasl: { mechanism: 'plain', username, password } as const,
   })
-  const grant = (granted = parts) => grantTopics({ ...optionsOf(granter.user, granter.password), users: USERS, parts: granted })
+  const grant = () => grantTopics({ ...optionsOf(granter.user, granter.password), parts: byUser })
   async function busOf(service: string, password = passwordOf(service)): Promise<Bus> {
     const views = openViews(':memory:')
     const bus = await kafkaBus(views, optionsOf(userOf(USERS, service), password))
@@ -159,7 +160,7 @@ describe.skipIf(noKafka)('rights at the brokers', () => {
 describe.skipIf(noKafka)('brokers that check no rights', () => {
   const servers = brokers()
   it('are told of as what they are', async () => {
-    const granting = grantTopics({ ...busOptions(servers(), PREFIX), users: USERS, parts })
+    const granting = grantTopics({ ...busOptions(servers(), PREFIX), parts: byUser })
     await expect(granting).rejects.toThrow('The brokers check no rights')
   })
 })

@@ -29,6 +29,7 @@ import { type Log, openLog } from '@penstock/runtime/log.ts'
 import { owners } from '@penstock/runtime/owners.ts'
 import type { Platform } from '@penstock/runtime/platform.ts'
 import { isKurrent } from './event-store-place.ts'
+import { userOf } from './kafka-users.ts'
 import { kurrentFaults, openKurrent } from './kurrent.ts'
 
 export type Cluster = Platform & { readonly records: Records; readonly beside: OpenBeside; close(): Promise<void> }
@@ -57,7 +58,7 @@ export async function cluster(config: Config, { service, instance, log, waitsFor
     throughFaults(systemClock, new AbortController().signal, ask, ({ message }) => waitsFor(message))
   const progress = await patiently(() => sqlProgress(views))
   const store = await patiently(() => eventStore(config, settings, log))
-  const kafka = await kafkaOptions(config, service, log)
+  const kafka = await kafkaOptions(asUser(config, service), service, log)
   const bus = await patiently(() => kafkaBus(views, kafka))
   return {
     store,
@@ -112,10 +113,14 @@ export async function migrateCluster(
   if (hasOwnStore) await grantRoles(storeSettings(config, settings), roles, 'facts')
 }
 
+/** Where each service has a user, a process logs in as its own. */
+const asUser = (config: Config, service: string): Config =>
+  config.kafkaUsers === '' ? config : { ...config, kafkaUser: userOf(config.kafkaUsers, service) }
+
 async function grantUsers(config: Config, parts: readonly Part[]): Promise<void> {
   if (config.kafkaBrokers === '') throw new ConfigError(NO_BROKERS)
-  const options = await kafkaOptions(config, OWNER, undefined, 'granter')
-  await grantTopics({ ...options, users: config.kafkaUsers, parts })
+  const byUser = parts.map((part) => [userOf(config.kafkaUsers, part.service), part] as const)
+  await grantTopics({ ...(await kafkaOptions(config, OWNER)), parts: new Map(byUser) })
 }
 
 const parkedTables = async (views: Views): Promise<void> => void (await parkedKeys(views, () => systemClock.now()))

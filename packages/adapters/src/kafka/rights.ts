@@ -3,7 +3,6 @@ import kafkajs, { type AclEntry, type Admin } from 'kafkajs'
 import { systemClock } from '../system/clock.ts'
 import { briefRetry, type ClientOptions, kafkaClient } from './client.ts'
 import { topicKeeper, type TopicSettings } from './topics.ts'
-import { userOf } from './users.ts'
 
 // Node finds no names of its enums by itself.
 const { AclOperationTypes, AclPermissionTypes, AclResourceTypes, ResourcePatternTypes } = kafkajs
@@ -23,9 +22,8 @@ export type Grants = ClientOptions &
   TopicSettings & {
     /** Of topics and groups. */
     readonly prefix: string
-    /** What the names of the brokers' users begin with. */
-    readonly users: string
-    readonly parts: readonly BusPart[]
+    /** By the name of the brokers' user. */
+    readonly parts: ReadonlyMap<string, BusPart>
   }
 
 type Right = Pick<AclEntry, 'resourceType' | 'resourceName' | 'resourcePatternType' | 'operation'>
@@ -38,15 +36,15 @@ const topicsOf = (prefix: string, service: string): readonly string[] => TOPICS.
  * brokers: how depends on the mechanism by which they log in.
  * @throws Error with a sentence where the brokers check no rights, or may not be told of any
  */
-export async function grantTopics({ prefix, users, parts, ...options }: Grants): Promise<void> {
+export async function grantTopics({ prefix, parts, ...options }: Grants): Promise<void> {
   const kafka = kafkaClient(options, briefRetry)
   const topics = topicKeeper(kafka, options, systemClock, options.log)
   const admin = kafka.admin()
   try {
-    const owners = parts.filter(({ appends }) => appends)
+    const owners = [...parts.values()].filter(({ appends }) => appends)
     await Promise.all(owners.flatMap(({ service }) => topicsOf(prefix, service)).map((topic) => topics.ensure(topic)))
     await admin.connect()
-    for (const part of parts) await grant(admin, `User:${userOf(users, part.service)}`, rightsOf(prefix, part))
+    for (const [user, part] of parts) await grant(admin, `User:${user}`, rightsOf(prefix, part))
   } catch (error) {
     throw new Error(sentenceOf(error), { cause: error })
   } finally {

@@ -23,7 +23,6 @@ const plain: KafkaConfig = {
   kafkaKeyFile: '',
   kafkaSasl: 'none',
   kafkaUser: '',
-  kafkaUsers: '',
   kafkaPasswordFile: '',
   kafkaTokenFile: '',
   kafkaTokenUrl: '',
@@ -58,18 +57,14 @@ test('certificates and secrets come from files', async () => {
   })
 })
 
-test('where each service has a user, a process logs in as its own, and who grants their rights as the one that is named', async () => {
+test('a log-in by name and password', async () => {
   const config: KafkaConfig = {
     ...plain,
     kafkaSasl: 'plain',
     kafkaUser: 'penstock',
-    kafkaUsers: 'penstock_',
     kafkaPasswordFile: file('password', 'secret'),
   }
-  const own = await kafkaOptions(config, 'channel-watcher')
-  expect(own.sasl).toEqual({ mechanism: 'plain', username: 'penstock_channel_watcher', password: 'secret' })
-  const granter = await kafkaOptions(config, 'migrate', undefined, 'granter')
-  expect(granter.sasl).toEqual({ mechanism: 'plain', username: 'penstock', password: 'secret' })
+  expect((await kafkaOptions(config, 'order')).sasl).toEqual({ mechanism: 'plain', username: 'penstock', password: 'secret' })
 })
 
 test.each<[string, Partial<KafkaConfig>, string]>([

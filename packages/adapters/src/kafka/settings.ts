@@ -4,7 +4,6 @@ import type { ConnectionOptions } from 'node:tls'
 import type { SASLOptions } from 'kafkajs'
 import type { KafkaBusOptions } from './bus.ts'
 import type { BusLog } from './client.ts'
-import { userOf } from './users.ts'
 
 /** The part of the configuration that is about Kafka. Empty texts are settings that were not made. */
 export type KafkaConfig = {
@@ -20,7 +19,6 @@ export type KafkaConfig = {
   readonly kafkaKeyFile: string
   readonly kafkaSasl: 'none' | 'plain' | 'scram-sha-256' | 'scram-sha-512' | 'oauthbearer'
   readonly kafkaUser: string
-  readonly kafkaUsers: string
   readonly kafkaPasswordFile: string
   readonly kafkaTokenFile: string
   readonly kafkaTokenUrl: string
@@ -30,18 +28,11 @@ const TOKEN_TIMEOUT_MS = 10_000
 
 /**
  * @param clientId the service, as brokers and CloudEvents name it
- * @param as whether it logs in as the user of the service, where each has one, or as the user who grants their rights
  * @throws Error with a sentence for a setting that is missing, or a file that cannot be read
  */
-export async function kafkaOptions(
-  config: KafkaConfig,
-  clientId: string,
-  log?: BusLog,
-  as: 'service' | 'granter' = 'service',
-): Promise<KafkaBusOptions> {
+export async function kafkaOptions(config: KafkaConfig, clientId: string, log?: BusLog): Promise<KafkaBusOptions> {
   const tls = await tlsOf(config)
-  const isService = as === 'service' && config.kafkaUsers !== ''
-  const sasl = await saslOf(isService ? { ...config, kafkaUser: userOf(config.kafkaUsers, clientId) } : config)
+  const sasl = await saslOf(config)
   const brokers = config.kafkaBrokers.split(',').flatMap((broker) => broker.trim() || [])
   if (brokers.length === 0) throw new Error('PENSTOCK_KAFKA_BROKERS names no broker; it has to be host:port, …')
   return {
