@@ -328,6 +328,22 @@ export const guard = mutantsOf('guard', [
     killers: [`${src}/peer-proof.test.ts`],
   },
   {
+    id: 'probe-of-a-blind-node-counts',
+    wrong: 'A node that does not know all channels yet has the money taken by a probe that could be forged.',
+    file: `${src}/guard.decide.ts`,
+    text: `verdict.peer !== 'graph' && !when.isNodeReady`,
+    instead: `verdict.peer === null && !when.isNodeReady`,
+    killers: [`${src}/guard.test.ts`],
+  },
+  {
+    id: 'early-proof-of-a-node-that-was-restarted',
+    wrong: 'The node is asked before a probe only: one that was restarted meanwhile may not know all channels.',
+    file: `${src}/effects/early-proof.ts`,
+    text: `if (!node || !isReady(node) || isElsewhere(hold, node.pubkey)) return`,
+    instead: `if (!node) return`,
+    killers: [`${src}/effects/early-proof.test.ts`],
+  },
+  {
     id: 'proof-of-a-blind-node-is-kept',
     wrong: 'A node that does not know all channels yet keeps a probe that could be forged: a seller is paid for no channel.',
     file: `${src}/peer-proof.ts`,

@@ -369,8 +369,16 @@ export const settlement = mutantsOf('settlement', [
     id: 'decision-covers-what-has-not-ended',
     wrong: 'A decision lifts a close whose own wait goes on: a seller closes its channel, and is paid before anybody looks.',
     file: `${src}/withholding.decide.ts`,
-    text: `...due.map((cause) => lift(`,
-    instead: `...standing.map((cause) => lift(`,
+    text: `withheld[cause]) : due`,
+    instead: `withheld[cause]) : DECIDED_BY_OPERATOR.filter((cause) => payout.withheld[cause])`,
     killers: [`${src}/withholding.test.ts`],
+  },
+  {
+    id: 'a-loss-covers-its-own-cause-alone',
+    wrong: 'The buyer of a lost payment closes the channel first: the seller, whom the operator has confirmed, waits for a week.',
+    file: `${src}/withholding.decide.ts`,
+    text: `loss ? DECIDED_FOR_GOOD.filter((cause) => payout.withheld[cause]) : due`,
+    instead: `loss ? due : due`,
+    killers: [`${src}/loss.test.ts`],
   },
 ])
