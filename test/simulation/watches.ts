@@ -33,6 +33,7 @@ export function holdsInTime(world: World, cradle: Cradle, ledger: Ledger): () =>
   const dueSinceMs = new Map<string, number>()
   const overdueMs = new Map<string, number>()
   let [seen, before] = [0, 0]
+  let wereOn = faults.areOn()
 
   const takeIn = (): void => {
     for (const { category, aggregateId, fact } of ledger.events.slice(seen)) {
@@ -54,6 +55,9 @@ export function holdsInTime(world: World, cradle: Cradle, ledger: Ledger): () =>
     const sinceMs = now - before
     if (held.size === 0 || sinceMs < LOOK_EVERY_MS) return
     before = now
+    // What it took under faults says nothing about how long it takes without.
+    if (wereOn && !faults.areOn()) overdueMs.clear()
+    wereOn = faults.areOn()
     const stands = GUARDS.some(cradle.alive)
     const calm = GUARDS.filter((guard) => now - troubles.calmSinceMs(guard) >= CALM_MS)
     const height = heightOf(simnet)
