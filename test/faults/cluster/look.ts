@@ -23,9 +23,10 @@ export type ClusterLook = { readonly books: readonly Book[]; readonly waits: rea
 
 const REST_WITHIN_MS = 150_000
 const PATIENCE_MS = 10_000
-const READ_WITHIN_MS = 30_000
+/** A consumer that hangs without a word is made anew after two minutes. */
+const READ_WITHIN_MS = 150_000
 const MOST_LOOKS = 10
-const QUIET_WITHIN_MS = 120_000
+const QUIET_WITHIN_MS = 240_000
 /** What all processes said. */
 const SAID = 'said.log'
 
