@@ -1,6 +1,6 @@
 import { Fault } from '@penstock/kernel/result.ts'
 import { describe, expect, it } from 'vitest'
-import { OpenRefused, type OwnChannel } from './lightning.ts'
+import { OpenRefused, type OwnChannel, type UnpublishedFunding } from './lightning.ts'
 import type { Here, LightningWorld, WorldNode } from './lightning-world.contract.ts'
 import { until } from './waiting.contract.ts'
 
@@ -17,19 +17,23 @@ export async function ends(world: LightningWorld): Promise<{ seller: string; buy
 export const DEPTH_ANNOUNCED = 6
 
 export async function openChannel(world: LightningWorld, isPrivate: boolean, depth = DEPTH_ANNOUNCED): Promise<OwnChannel> {
-  const { buyer } = await ends(world)
   const { channels } = world.seller.lightning
-  const funding = await channels.prepare({
-    peer: buyer,
-    capacitySat: CAPACITY_SAT,
-    isPrivate,
-    feeRateSatPerVbyte: 2,
-    baseFeeMsat: 500n,
-    feeRatePpm: 20,
-  })
+  const funding = await until('the peer stays for an opening', () => prepared(world, isPrivate))
   await channels.publish(funding)
   await world.mine(depth)
   return inUse(world, funding.outpoint)
+}
+
+/** Nothing where the peer goes meanwhile: after its restart two nodes that both connect give up one of the connections. */
+async function prepared(world: LightningWorld, isPrivate: boolean): Promise<UnpublishedFunding | undefined> {
+  const { buyer: peer } = await ends(world)
+  const request = { peer, capacitySat: CAPACITY_SAT, isPrivate, feeRateSatPerVbyte: 2, baseFeeMsat: 500n, feeRatePpm: 20 }
+  try {
+    return await world.seller.lightning.channels.prepare(request)
+  } catch (error) {
+    if (error instanceof OpenRefused && error.reason === 'peer-offline') return undefined
+    throw error
+  }
 }
 
 /** Waits until both ends can use it. @returns it as the seller's node lists it */
