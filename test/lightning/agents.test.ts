@@ -263,7 +263,7 @@ describe.skipIf(noLightning)('a seller’s agent on lnd', () => {
     for (const deal of deals) await here().paid(deal)
     // Later than that the market looks for the buyer's node no more.
     for (const deal of deals) await until('the seller is asked', async () => (await here().told(deal)).includes('"OpeningAsked"'))
-    await withoutNode(node('buyer'), async () => {
+    await withoutNode(here().servers, 'buyer', async () => {
       // One at a time: the second is not given up before the first was, which the second life must find over.
       const [before, after] = AWAY
       await dies([before], { pace: { concurrency: 1, maxUnreached: 1 } })

@@ -199,7 +199,7 @@ describe.skipIf(noLightning)('buyers', () => {
     const deal = await here().deal(SECRET)
     await here().paid(deal)
     await here().reaches(deal, 'WAITING_FOR_CHANNEL_OPEN')
-    await withoutNode(node('buyer'), async () => {
+    await withoutNode(here().servers, 'buyer', async () => {
       agent = start()
       await here().reaches(deal, 'SELLER_FAILED_TO_OPEN_CHANNEL')
     })

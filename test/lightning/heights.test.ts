@@ -109,7 +109,7 @@ describe.skipIf(noLightning)('the last height', () => {
     await open(stranger, others)
     await open(rails, ours)
     await here().servers.mine()
-    await withoutNode(node('buyer'), async () => {
+    await withoutNode(here().servers, 'buyer', async () => {
       await mineTo(ours.lastHeight - 2)
       await here().guarded(() => here().servers.mine())
       for (const one of [others, ours, unnamed]) expect(await here().told(one.deal)).not.toMatch(/SettleRequested|last-height/)
@@ -132,7 +132,7 @@ describe.skipIf(noLightning)('the last height', () => {
   it('the market’s lnd is away over it: what was proven meanwhile is settled when it is back, the rest given back', async () => {
     const [proven, unnamed] = [await hold(rails), await hold(rails)]
     await open(rails, proven)
-    await withoutNode(node('market'), () => mineTo(proven.lastHeight + 4))
+    await withoutNode(here().servers, 'market', () => mineTo(proven.lastHeight + 4))
     await isSettled(proven)
     await isGivenBack(unnamed, 'SELLER_FAILED_TO_OPEN_CHANNEL')
   })
@@ -142,7 +142,7 @@ describe.skipIf(noLightning)('the last height', () => {
     await open(rails, confirmed)
     await here().servers.mine()
     await here().reaches(confirmed.deal, 'ON_CHAIN_CONFIRMATION')
-    await withoutNode(node('market'), () => mineTo(confirmed.lastHeight + GUARD - 12 + 2))
+    await withoutNode(here().servers, 'market', () => mineTo(confirmed.lastHeight + GUARD - 12 + 2))
     await isGivenBack(confirmed, 'SELLER_FAILED_TO_OPEN_CHANNEL')
     await isGivenBack(unnamed, 'SELLER_FAILED_TO_OPEN_CHANNEL')
   })
@@ -273,7 +273,7 @@ describe.skipIf(noLightning)('the last height, with a bitcoin node', () => {
   })
   afterAll(() => stranger.stop())
 
-  const { node, hold, open, mineTo, state, becomes, isSettled, isGivenBack } = handsOf(here)
+  const { hold, open, mineTo, state, becomes, isSettled, isGivenBack } = handsOf(here)
 
   it('the market’s lnd is away over it: no word is said before it is back and has heard of the channel', async () => {
     const [proven, unnamed] = [await hold(stranger), await hold(stranger)]
@@ -283,7 +283,7 @@ describe.skipIf(noLightning)('the last height, with a bitcoin node', () => {
       until('the guard came in vain', async () =>
         new RegExp(`"height":${height},.*our own node does not answer`).test(here().product.output()),
       )
-    await withoutNode(node('market'), async () => {
+    await withoutNode(here().servers, 'market', async () => {
       await mineTo(proven.lastHeight)
       await cameInVain(proven.lastHeight)
       // With each block the guard comes again.

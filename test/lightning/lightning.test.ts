@@ -4,10 +4,9 @@ import { lndLightning } from '@penstock/adapters/lnd/lightning.ts'
 import { lightningContract } from '@penstock/ports/lightning.contract.ts'
 import type { WorldNode } from '@penstock/ports/lightning-world.contract.ts'
 import type { LightningServers } from '@penstock/servers/lightning.ts'
-import type { LndNode } from '@penstock/servers/lightning-lnd.ts'
 import { fund, knowsChannel, openAnnounced } from '@penstock/servers/lightning-channels.ts'
 import { until } from '@penstock/servers/lightning-process.ts'
-import { closeChannel, getPeers } from 'lightning'
+import { closeChannel } from 'lightning'
 import { describe } from 'vitest'
 import { forgetIn } from './forget.ts'
 import { openBy } from './hand-seller.ts'
@@ -39,18 +38,6 @@ async function reorganise(servers: LightningServers, depth: number, isRemined: b
   await blocks.replace(depth, again)
 }
 
-/** Until its peers know: what a node sends on a connection that is dead already is kept for a minute. */
-async function away(servers: LightningServers, alias: string, meanwhile: () => Promise<void>): Promise<void> {
-  const gone = servers.node(alias)
-  const others = servers.nodes.filter((node) => node !== gone)
-  const isKnown = async ({ lnd }: LndNode): Promise<boolean> =>
-    (await getPeers({ lnd })).peers.every(({ public_key }) => public_key !== gone.pubkey)
-  await withoutNode(gone, async () => {
-    await Promise.all(others.map((node) => until(`${node.alias} sees ${alias} go`, () => isKnown(node))))
-    await meanwhile()
-  })
-}
-
 describe.skipIf(noLightning)('lnd on a chain of btcd', () => {
   const started = network({ nodes: NODES })
   lightningContract('lnd', async () => {
@@ -70,7 +57,7 @@ describe.skipIf(noLightning)('lnd on a chain of btcd', () => {
       chain: lndChain(connected(servers, 'market')),
       mine: servers.mine,
       reorganise: (depth, isRemined) => reorganise(servers, depth, isRemined),
-      away: (blocks) => away(servers, 'market', () => servers.mine(blocks)),
+      away: (blocks) => withoutNode(servers, 'market', () => servers.mine(blocks)),
       send: (request, msat, totalMsat) => sendPart(servers.node('buyer'), request, { msat, totalMsat }),
       forget: (outpoint) => forgetIn(servers.node('seller'), outpoint),
       holdProbes: keeper(servers.node('seller')),
@@ -84,8 +71,8 @@ describe.skipIf(noLightning)('lnd on a chain of btcd', () => {
           throw new Error(JSON.stringify(why), { cause: why })
         }),
       buyerRefuses: refuser(servers.node('buyer')),
-      buyerAway: (meanwhile) => away(servers, 'buyer', meanwhile),
-      sellerAway: (meanwhile) => away(servers, 'seller', meanwhile),
+      buyerAway: (meanwhile) => withoutNode(servers, 'buyer', meanwhile),
+      sellerAway: (meanwhile) => withoutNode(servers, 'seller', meanwhile),
       async close(outpoint, by, how) {
         const [transaction_id = '', vout] = outpoint.split(':')
         const { lnd } = servers.node(by)

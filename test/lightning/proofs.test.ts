@@ -184,7 +184,7 @@ describe.skipIf(noLightning)('proofs of a channel', () => {
 
   it('at the last height, with the buyer’s node away: a rails seller is believed by one block and its signature, others are not', async () => {
     const late = await open({ isPrivate: true })
-    await withoutNode(node('buyer'), async () => {
+    await withoutNode(servers(), 'buyer', async () => {
       const one = { outpoint: late, said: said() }
       expect(await judgedBy(byLnd, one, true)).toEqual(undecided('transaction'))
       expect(await judgedBy(byBtcd, one, true)).toEqual(undecided('confirmations'))

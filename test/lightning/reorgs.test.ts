@@ -220,7 +220,7 @@ describe.skipIf(noLightning)('re-organisations', () => {
     }
     await blocks.extend(last - 4 - (await height()))
     // Of a buyer that can be reached a proof would be asked for, and a funding as young as this has none.
-    await withoutNode(node('buyer'), async () => {
+    await withoutNode(here().servers, 'buyer', async () => {
       await blocks.extend(2)
       await here().guarded(() => blocks.extend(1))
       expect(await states()).toEqual(['held', 'held'])

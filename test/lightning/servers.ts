@@ -3,7 +3,9 @@ import { type Connection, connectLnd } from '@penstock/adapters/lnd/connection.t
 import { rpcOf } from '@penstock/adapters/bitcoind/rpc.ts'
 import { installLightning, lightningMissing } from '@penstock/servers/lightning-install.ts'
 import type { LndNode } from '@penstock/servers/lightning-lnd.ts'
+import { until } from '@penstock/servers/lightning-process.ts'
 import { type LightningOptions, type LightningServers, startLightning } from '@penstock/servers/lightning.ts'
+import { getPeers } from 'lightning'
 import { afterAll, beforeAll } from 'vitest'
 
 const missing = await lightningMissing()
@@ -29,13 +31,21 @@ export function network(options: LightningOptions): () => LightningServers {
   }
 }
 
-/** The node is dead meanwhile. It is back for whatever comes next, whatever becomes of this. */
-export async function withoutNode(node: LndNode, meanwhile: () => Promise<unknown>): Promise<void> {
-  await node.kill()
+/**
+ * The node is dead meanwhile, and its peers know: what they send on a connection that is dead already is kept for a minute,
+ * and they call a peer connected that is not. It is back for whatever comes next, whatever becomes of this.
+ */
+export async function withoutNode(servers: LightningServers, alias: string, meanwhile: () => Promise<unknown>): Promise<void> {
+  const gone = servers.node(alias)
+  const others = servers.nodes.filter((node) => node !== gone)
+  const hasSeen = async ({ lnd }: LndNode): Promise<boolean> =>
+    (await getPeers({ lnd })).peers.every(({ public_key }) => public_key !== gone.pubkey)
+  await gone.kill()
   try {
+    await Promise.all(others.map((node) => until(`${node.alias} sees ${alias} go`, () => hasSeen(node))))
     await meanwhile()
   } finally {
-    await node.start()
+    await gone.start()
   }
 }
 
