@@ -44,7 +44,7 @@ Has(x) == x \in Faults
 
 VARIABLES
   h, reorgs, kind, place,          \* height; re-orgs so far; per outpoint: kind of channel; where its funding is
-  spend, closer, saw, buyer,       \* per outpoint: "mem", "block" or "gone"; who broadcast the spend. Once confirmed; the buyer's node
+  spend, closer, saw, buyer,       \* per outpoint: "mem", "block", "again" or "gone"; who broadcast the spend. Once confirmed; the buyer's node
   node, outages, htlc,             \* our node: "ready", "starting" (answers, is not synced), "away"; its HTLC
   st, noted, notedN, asked, calls, proof, peer, reached,   \* settlement's stream, calls under way, evidence recorded in it
   look,                            \* per replica: the evidence that it has gathered and will speak by
@@ -74,6 +74,7 @@ Ready == node = "ready"
 InBlock(o) == place[o] >= 0 /\ place[o] # Dead
 Conf(o) == IF InBlock(o) THEN h - place[o] + 1 ELSE 0
 Unspent(o) == spend[o] \in {None, "gone"}
+Waits(o) == spend[o] \in {"mem", "again"}           \* in a mempool: for the first time, or since a re-org took back its block
 
 (* Proofs of a channel *)
 \* A probe through this very output. A seller with another channel to the buyer can forge it, unless our graph knows that channel.
@@ -87,7 +88,7 @@ Wrong(o) == (kind[o] = "small" /\ place[o] # Unpub) \/ spend[o] = "block"
 Verdict(o, last) ==
   IF o = None THEN "unnamed"
   ELSE IF Wrong(o) THEN "wrong"
-  ELSE IF spend[o] = "mem" /\ (~last \/ Has("spend-counts")) THEN "undecided"
+  ELSE IF Waits(o) /\ (~last \/ Has("spend-counts")) THEN "undecided"
   ELSE IF place[o] \in {Unpub, Dead} \/ Conf(o) < (IF Has("zero-conf") THEN 0 ELSE IF last THEN 1 ELSE Req) THEN "undecided"
   ELSE IF peer # None THEN "both"
   ELSE IF last /\ (Maker(o) \in Rails \/ Has("chain-for-all")) /\ (reached # "yes" \/ Has("chain-for-reachable")) THEN "chain"
@@ -100,7 +101,7 @@ Due(r) == ends[r] > 0 /\ (h >= ends[r] \/ h = MaxH)
 Deep == Conf(Fund) >= PayDepth \/ (h = MaxH /\ InBlock(Fund))
 Active(r) ==
   /\ ends[r] \notin {Ruled, Cleared}
-  /\ CASE r = "spend"  -> spend[Fund] = "mem"
+  /\ CASE r = "spend"  -> Waits(Fund)
        [] r = "closed" -> spend[Fund] = "block" /\ ~Has("spend-forgotten")
        [] r = "reorg"  -> ~InBlock(Fund)
        [] r = "peer"   -> /\ peer # "ann" /\ (proof[2] = "chain" \/ Maker(Fund) \notin Rails \/ ~Has("rails-do-not-wait"))
@@ -130,7 +131,7 @@ Hostile(o) == kind[o] = "good" /\ Buyer \in {"closer", "thief"} /\ st # "cancell
 
 (* The world: chain, node, buyer, sellers *)
 \* Honest sellers publish at once and bump their fees. Transactions of others may wait.
-Block == \E C \in SUBSET {o \in Outs : place[o] = Mem} : \E S \in SUBSET {o \in Outs : spend[o] = "mem" /\ (InBlock(o) \/ o \in C)} :
+Block == \E C \in SUBSET {o \in Outs : place[o] = Mem} : \E S \in SUBSET {o \in Outs : Waits(o) /\ (InBlock(o) \/ o \in C)} :
   /\ h < MaxH /\ st # "open" /\ Prompt /\ ~Over /\ (Ready \/ h < E)        \* an outage ends before the model does
   /\ \A o \in Outs : /\ place[o] = Mem /\ (Maker(o) \in Honest \/ ~Matters(o)) => o \in C
                      /\ ~(Maker(o) \in Honest /\ Permit(o) /\ kind[o] # None /\ place[o] = Unpub /\ InTime)
@@ -142,7 +143,7 @@ ReOrg == \E d \in 1..(PayDepth - 1) :                      \* a payout is deeper
   LET back(o) == InBlock(o) /\ place[o] > h - d IN
   /\ h <= E /\ reorgs < ReOrgs /\ reorgs' = reorgs + 1 /\ \E o \in Outs : back(o)
   /\ place' = [o \in Outs |-> IF back(o) THEN Mem ELSE place[o]]
-  /\ spend' = [o \in Outs |-> IF back(o) /\ spend[o] = "block" THEN "mem" ELSE spend[o]]
+  /\ spend' = [o \in Outs |-> IF back(o) /\ spend[o] = "block" THEN "again" ELSE spend[o]]
   /\ UNCHANGED <<h, kind, closer, saw, buyer, lnd, rest>>
 
 NodeGoes == \E n \in Downs :
@@ -165,7 +166,7 @@ Close == \E o \in Outs : \E by \in {"buyer", "seller"} :
   /\ UNCHANGED <<h, reorgs, kind, place, saw, buyer, lnd, rest>>
 \* A spend leaves the mempools again; for fewer states the output is not spent another time.
 SpendVanishes == \E o \in Outs :
-  /\ SpendsVanish /\ spend[o] = "mem" /\ (IF closer[o] = "buyer" THEN Hostile(o) ELSE Bad(o)) /\ spend' = [spend EXCEPT ![o] = "gone"]
+  /\ SpendsVanish /\ Waits(o) /\ (IF closer[o] = "buyer" THEN Hostile(o) ELSE Bad(o)) /\ spend' = [spend EXCEPT ![o] = "gone"]
   /\ UNCHANGED <<h, reorgs, kind, place, closer, saw, buyer, lnd, rest>>
 
 \* A replaced seller (A) may still name while B has not. An outpoint may be replaced until it is seen.

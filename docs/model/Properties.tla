@@ -39,7 +39,8 @@ SoldOpen == [][pay = "payable" /\ pay' = "paying" /\ to' # "buyer" /\ ~ByRule
                => ~(spend[Fund] = "block" /\ closer[Fund] = "seller")]_vars
 
 (* Safety of an honest seller *)
-Lives(o) == Maker(o) \in Honest /\ kind[o] = "good" /\ spend[o] # "block" /\ (InBlock(o) \/ place[o] = Mem)
+\* A channel whose end was in a block is over for both nodes, also where a re-org takes that block back.
+Lives(o) == Maker(o) \in Honest /\ kind[o] = "good" /\ spend[o] \notin {"block", "again"} /\ (InBlock(o) \/ place[o] = Mem)
 Free(o) == Lives(o) /\ ((st = "cancelled" /\ pay \in {None, "void"}) \/ (st = "settled" /\ to = "buyer" /\ ~ByRule))
 \* Owed to the buyer, which closed the channel itself.
 Robbed(o) == /\ st = "settled" /\ to = "buyer" /\ ~ByRule /\ o = Fund
@@ -49,7 +50,7 @@ SellerSafe == \A o \in Outs :
   /\ Free(o) => Buyer # "honest" /\ (noted # o \/ (peer = None /\ (Maker(o) \notin Rails \/ reached = "yes")))
   /\ ~Robbed(o)
 NoRuling == ~ByRule
-LossStaysOpen == pay = "loss" \/ (st = "cancelled" /\ pay \in {"paying", "paid"}) => Unspent(noted)
+LossStaysOpen == pay = "loss" \/ (st = "cancelled" /\ pay \in {"paying", "paid"}) => Unspent(noted) \/ closer[noted] = "buyer"
 
 (* To be violated: the states that the properties speak of are reached *)
 NeverPaid == ~SellerPaid
