@@ -18,11 +18,34 @@ test('the watermark never passes what is still in hand', () => {
           open.push(position)
           if ((pick.next().value ?? 0) % 2 === 0) mark.end(open.splice((pick.next().value ?? 0) % open.length, 1)[0]!)
           const value = mark.value()
-          if (value !== undefined) for (const waiting of open) assert.ok(value < waiting)
+          if (value === undefined) continue
+          for (const waiting of open) assert.ok(value < waiting)
+          assert.ok(positions.includes(value), 'a store need not know a position between two events')
         }
         for (const waiting of open) mark.end(waiting)
         assert.equal(mark.value(), positions.at(-1))
       },
     ),
   )
+})
+
+test('what comes again holds the watermark, which goes back to nothing that no event has', () => {
+  const mark = watermark()
+  for (const position of [100n, 200n, 300n]) mark.begin(position)
+  for (const position of [100n, 200n, 300n]) mark.end(position)
+  mark.begin(200n)
+  assert.equal(mark.value(), undefined)
+  mark.end(200n)
+  assert.equal(mark.value(), 300n)
+})
+
+test('one that is begun late is not passed', () => {
+  const mark = watermark()
+  mark.begin(100n)
+  mark.begin(300n)
+  mark.begin(200n)
+  mark.end(100n)
+  assert.equal(mark.value(), 100n)
+  mark.end(300n)
+  assert.equal(mark.value(), 100n)
 })

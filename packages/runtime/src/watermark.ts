@@ -4,24 +4,39 @@
 export type Watermark = {
   begin(position: bigint): void
   end(position: bigint): void
-  /** undefined until something ended. */
+  /**
+   * A position that was begun: a store need not know those between two events.
+   * @returns undefined where nothing is known to be handled
+   */
   value(): bigint | undefined
 }
 
 export function watermark(): Watermark {
-  const open = new Set<bigint>()
+  /** What is in hand, with the newest that was begun before it. */
+  const open = new Map<bigint, bigint | undefined>()
+  let newest: bigint | undefined
   let highest: bigint | undefined
   return {
-    begin: (position) => void open.add(position),
+    begin(position) {
+      if (open.has(position)) return
+      // What comes again was handled or is in hand, and only of the latter it is known what lies before it.
+      const isNew = newest === undefined || position > newest
+      open.set(position, isNew ? newest : greatest([...open.keys()].filter((other) => other < position)))
+      if (isNew) newest = position
+    },
     end(position) {
       open.delete(position)
-      if (highest === undefined || position > highest) highest = position
+      highest = greatest(highest === undefined ? [position] : [highest, position])
     },
     value() {
       if (highest === undefined) return undefined
-      let lowest = highest + 1n
-      for (const position of open) if (position < lowest) lowest = position
-      return lowest - 1n
+      const lowest = least([...open.keys()])
+      return lowest === undefined || lowest > highest ? highest : open.get(lowest)
     },
   }
 }
+
+const greatest = (all: readonly bigint[]): bigint | undefined => all.reduce<bigint | undefined>(max, undefined)
+const least = (all: readonly bigint[]): bigint | undefined => all.reduce<bigint | undefined>(min, undefined)
+const max = (one: bigint | undefined, other: bigint): bigint => (one === undefined || other > one ? other : one)
+const min = (one: bigint | undefined, other: bigint): bigint => (one === undefined || other < one ? other : one)
