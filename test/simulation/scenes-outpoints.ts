@@ -90,3 +90,30 @@ export const inventions = ({ on, does, pick, maybe, opens }: Tools): Scene => ({
     nth(on('order OutpointNamed', ...maybe(does('the seller goes back to an outpoint', { at: [300, 600], much: 0 }))), 2),
   ],
 })
+
+/**
+ * The channel of a seller turns out to be wrong while the order waits for the claim of its next outpoint, which was named
+ * before anybody had heard of the first.
+ */
+export function wrongMeanwhile({ on, does, pick, maybe, opens }: Tools): Scene {
+  const isSmall = pick(true, false, false)
+  const wrongAt = pick('order FundingSeen', 'order FundingSeen', 'order FundingConfirmed', 'order ChannelOpened')
+  return {
+    busyMs: 14_000,
+    cues: [
+      ...opens(isSmall ? 'the seller names a small channel' : FRESH),
+      on(
+        'order OutpointNamed',
+        does('order hears the watch late', { at: 0, much: [200, 900] }),
+        does('order hears of claims late', { at: 0, much: [5000, 9000] }),
+        does(pick(FRESH, FRESH, NOWHERE), { at: [0, 60], much: 0 }),
+      ),
+      on(
+        wrongAt,
+        does('settlement is asked late', { at: 0, much: [3000, 6000] }),
+        does('the channel is closed', { at: [0, 60] }),
+        ...maybe(does('blocks are mined', { at: [60, 400], much: [1, 2] })),
+      ),
+    ],
+  }
+}

@@ -1,4 +1,4 @@
-import type { Scene, Tools } from './scene-tools.ts'
+import { nth, type Scene, type Tools } from './scene-tools.ts'
 
 /** After so many blocks whoever withholds a payout has to say how it ends. */
 const WAIT = [11, 14] as const
@@ -79,5 +79,61 @@ export const borneOrNot = ({ on, does, pick, maybe, opens }: Tools): Scene => ({
       ...maybe(does('the seller gives an invoice', { at: [0, 900] })),
     ),
     on('settlement PayoutFailed', ...maybe(does('the operator retries a payout', { at: [0, 400] }))),
+  ],
+})
+
+/** The market let a payment go whose channel stands, and cannot pay its seller for a while. */
+export const borneUnpaid = ({ on, does, pick, maybe, opens }: Tools): Scene => ({
+  busyMs: 20_000,
+  cues: [
+    ...maybe(...opens()),
+    on(
+      pick('order FundingSeen', 'order FundingConfirmed'),
+      does('settlement is asked late', { at: 0, much: [300, 900] }),
+      does('the operator closes the order', { at: [0, 200] }),
+    ),
+    on(
+      'settlement LossAsked',
+      does('the node is away', { at: 0, much: [400, 1500] }),
+      does('the seller gives an invoice', { at: [0, 120] }),
+      ...maybe(does('the seller gives an invoice twice', { at: [0, 120] })),
+    ),
+    on(
+      'settlement LossBorne',
+      does('the seller gives an invoice', { at: [0, 400] }),
+      does('the seller is away', { at: [0, 900], much: [3000, 9000] }),
+      does('the operator decides a payout', { at: [900, 1500], much: 0 }),
+    ),
+    on('settlement PayoutFailed', does('the operator retries a payout', { at: [0, 400] })),
+    nth(on('settlement PayoutFailed', ...maybe(does('the seller gives an invoice', { at: [0, 400] }))), 2),
+  ],
+})
+
+/**
+ * The node is away across the last heights, and the payment is let go though its channel may stand. The order hears of it
+ * late, so that its seller gives an invoice while nobody knows yet who bears that.
+ */
+export const unheardLoss = ({ on, does, pick, maybe, opens }: Tools): Scene => ({
+  busyMs: 16_000,
+  cues: [
+    ...maybe(...opens()),
+    on(
+      pick('order FundingSeen', 'order FundingConfirmed'),
+      does('order hears the watch late', { at: 0, much: [2500, 4500] }),
+      does('order hears settlement late', { at: 0, much: [2500, 4500] }),
+      does('the node is away', { at: 0, much: [2000, 4000] }),
+      does('the last height comes', { at: [0, 400], much: [6, 7] }),
+      ...maybe(does('blocks are mined', { at: [400, 900], much: 1 })),
+    ),
+    on(
+      'settlement LossAsked',
+      does('the node is away', { at: 0, much: [400, 1500] }),
+      ...[1, 2].map(() =>
+        does(pick('the seller gives an invoice', 'the seller gives an invoice', 'the seller gives an invoice twice'), {
+          at: [0, 300],
+        }),
+      ),
+    ),
+    on('settlement LossBorne', ...maybe(does('the operator decides a payout', { at: [0, 600], much: pick(0, 1) }))),
   ],
 })

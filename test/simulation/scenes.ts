@@ -11,7 +11,15 @@ import {
   spentElsewhere,
 } from './scenes-channel.ts'
 import { approvals, latePayer, missed, outOfBlocks, shutDoor, tooLate } from './scenes-money.ts'
-import { inventions, lostUnheard, overtaken, secondThoughts, thereAndBack, toldByTheOlder } from './scenes-outpoints.ts'
+import {
+  inventions,
+  lostUnheard,
+  overtaken,
+  secondThoughts,
+  thereAndBack,
+  toldByTheOlder,
+  wrongMeanwhile,
+} from './scenes-outpoints.ts'
 import { cancellingSlowly, oneInvoiceForTwo, quietEnd, settlingSlowly, twins, unpaid } from './scenes-payouts.ts'
 import {
   closedEarly,
@@ -24,7 +32,7 @@ import {
   takenAfterAll,
   tornOut,
 } from './scenes-races.ts'
-import { borneOrNot, decided, undoneSale } from './scenes-refunds.ts'
+import { borneOrNot, borneUnpaid, decided, undoneSale, unheardLoss } from './scenes-refunds.ts'
 import { brokenChannel, comingAndGoing, dearSeller, fullBook, lateSeller } from './scenes-sellers.ts'
 
 const SCENES: readonly ((tools: Tools) => Scene)[] = [
@@ -87,6 +95,12 @@ const SCENES: readonly ((tools: Tools) => Scene)[] = [
   decided,
   borneOrNot,
   borneOrNot,
+  borneUnpaid,
+  borneUnpaid,
+  unheardLoss,
+  wrongMeanwhile,
+  wrongMeanwhile,
+  wrongMeanwhile,
 ]
 
 export function sceneOf(draws: Random): Scene {
