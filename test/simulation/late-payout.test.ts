@@ -34,7 +34,7 @@ function unreachable(seed: number): Plan {
 
 /** In each of them one payment is late, and the seller is paid by it. One in ten is so; a change of the course has others. */
 const SEEDS = [3, 23, 33] as const
-const LATE = 'the seller was paid to another of its invoices already'
+const LATE = 'another invoice of this order was paid already'
 
 test(
   'a payment that was given up, and comes to the node when the seller has given another invoice, is the only one',

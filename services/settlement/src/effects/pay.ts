@@ -25,8 +25,8 @@ export const LOOKS_ARE_OVER_MS = LOOK_COUNTS_MS + ON_THE_WAY_MS
 type Failed = Extract<Extract<SettlementCommand, { type: 'RecordPayout' }>['data'], { state: 'failed' }>
 
 /**
- * Pays the seller. One that is under way or has succeeded is continued, never repeated; only one that is known to have
- * failed, or was never begun, is begun.
+ * Pays whoever is owed the amount. A payment that is under way or has succeeded is continued, never repeated. Only one that
+ * is known to have failed, or was never begun, is begun.
  */
 export async function pay(
   state: Settlement,
@@ -40,7 +40,7 @@ export async function pay(
   const before = await payments.find(paymentHash)
   if (before?.state === 'succeeded') return told(attempt, before)
   const fresh = before === undefined || before.state === 'failed'
-  // The seller gave another invoice, and this one was never begun: that of the two which counts is asked for instead.
+  // Another invoice was given, and this one was never begun: that of the two which counts is asked for instead.
   const newest = payableInvoice(state)
   if (before === undefined && newest && newest.paymentHash !== paymentHash) return told(attempt, REPLACED)
   if (fresh && (decodePaymentRequest(request)?.expiresAt ?? 0) <= ports.clock.now())
@@ -55,7 +55,7 @@ export async function pay(
   await atItsNode(ports, hold)
   const other = await paidOtherwise(payments, others)
   if (other) {
-    ports.log.error({ order: id, paymentHash: other.paymentHash }, 'the seller was paid to another of its invoices already')
+    ports.log.error({ order: id, paymentHash: other.paymentHash }, 'another invoice of this order was paid already')
     return told(attempt, other.payment, other.paymentHash)
   }
   crashPoint('settlement.pay.before-payment')
@@ -107,15 +107,15 @@ const REPLACED = { state: 'failed', reason: 'replaced' } as const
 const noRoute = (reason: string) => ({ status: 'NO_ROUTE', reason }) as const
 
 const FAILURES: Readonly<Record<PaymentFailure | 'replaced', Pick<Failed, 'status' | 'reason'>>> = {
-  'no-route': noRoute('No way to the seller was found.'),
+  'no-route': noRoute('No way to the node of the invoice was found.'),
   'insufficient-balance': noRoute('Our node cannot send so much now.'),
   timeout: noRoute('The payment did not arrive in time.'),
-  'fee-limit': noRoute('Every way to the seller costs more than the fee limit.'),
-  replaced: noRoute('The seller gave another invoice, and this one was never begun.'),
+  'fee-limit': noRoute('Every way to the node of the invoice costs more than the fee limit.'),
+  replaced: noRoute('Another invoice was given, and this one was never begun.'),
   refused: noRoute('Our node refuses to send to this invoice; another one may help.'),
   'rejected-by-destination': {
     status: 'PAYMENT_REJECTED_BY_DESTINATION',
-    reason: 'The seller’s node refused the payment; give another invoice.',
+    reason: 'The node of the invoice refused the payment; give another invoice.',
   },
   'invoice-expired': { status: 'SELLER_INVOICE_EXPIRED', reason: 'The invoice has expired; give another one.' },
 }
