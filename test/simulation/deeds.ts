@@ -31,8 +31,8 @@ type Sales = { user: { market: { orders: { sales: { list: { id: string; status: 
 
 /** An operator's command, as the operator's routes send it. */
 export const command = (market: Market, wish: Ask): Promise<unknown> =>
-  market.call(async ({ gateway }) => {
-    const answer = await gateway.commands.ask(wish, { until: gateway.clock.now() + 10_000 })
+  market.call(async (door) => {
+    const answer = await door.ask(wish)
     if (answer.outcome === 'refused') throw new Refused(answer.message)
     return answer
   })

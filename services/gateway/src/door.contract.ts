@@ -1,11 +1,12 @@
+import { contractOf } from '@penstock/contracts/all.ts'
 import { Fault } from '@penstock/kernel/result.ts'
 import { HOUR_MS } from '@penstock/kernel/time.ts'
 import type { Clock } from '@penstock/ports/clock.ts'
 import { checkoutToken, type Pepper } from '@penstock/runtime/credentials.ts'
-import { type Service, service } from '@penstock/runtime/service.ts'
+import { type Ask, type Service, service } from '@penstock/runtime/service.ts'
 import { type DocumentNode, execute, GraphQLError, parse } from 'graphql'
 import { authenticate } from './callers.ts'
-import { openCommands } from './commands/commands.ts'
+import { type Answer, openCommands } from './commands/commands.ts'
 import { openWaits } from './commands/waits.ts'
 import { type Context, turns } from './graphql/context.ts'
 import { schema } from './graphql/schema.ts'
@@ -25,6 +26,8 @@ export type Door = {
   readonly gateway: Gateway
   /** One GraphQL request, as its JSON answer. */
   readonly graphql: (query: string, variables: object, bearer?: string) => Promise<DoorAnswer>
+  /** Sends an operator's command, as the operator's routes do. @throws Fault where this release has no such route or field */
+  readonly ask: (wish: Ask) => Promise<Answer>
   /** The form on the order's page. @returns why the invoice is not taken */
   readonly refund: (orderId: string, request: string) => Promise<string | undefined>
   readonly lsps1: {
@@ -84,6 +87,7 @@ const documentOf = (query: string): DocumentNode => {
 }
 
 const IP = '127.0.0.1'
+const OPERATORS_PATIENCE_MS = 10_000
 
 function doorOf(gateway: Gateway, outside: Outside): Door {
   return {
@@ -97,6 +101,11 @@ function doorOf(gateway: Gateway, outside: Outside): Door {
       } catch (error) {
         return { errors: [said(error)] }
       }
+    },
+    async ask(wish) {
+      const shape = contractOf(wish.category).commands[wish.command.type]
+      if (!shape?.schema.safeParse(wish.command.data).success) throw new Fault(`this release does not take ${wish.command.type}`)
+      return gateway.commands.ask(wish, { until: gateway.clock.now() + OPERATORS_PATIENCE_MS })
     },
     async refund(orderId, request) {
       // A page of an earlier release has no such form; another gateway may.
