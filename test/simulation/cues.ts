@@ -30,7 +30,7 @@ export const STROKES = {
   "the seller names another's channel": [2, 0, 3],
   'the seller goes back to an outpoint': [4, 0, 3],
   'the seller attests': [5, 0, 0],
-  'the seller attests falsely': [3, 0, 0],
+  'the seller attests falsely': [3, 0, 1],
   'the offer is toggled': [4, 0, 0],
   'the offer gets new terms': [3, 0, 0],
   'the offer is disabled': [3, 0, 0],

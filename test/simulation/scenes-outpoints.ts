@@ -95,24 +95,25 @@ export const inventions = ({ on, does, pick, maybe, opens }: Tools): Scene => ({
  * The channel of a seller turns out to be wrong while the order waits for the claim of its next outpoint, which was named
  * before anybody had heard of the first.
  */
-export function wrongMeanwhile({ on, does, pick, maybe, opens }: Tools): Scene {
-  const isSmall = pick(true, false, false)
-  const wrongAt = pick('order FundingSeen', 'order FundingSeen', 'order FundingConfirmed', 'order ChannelOpened')
+export function wrongMeanwhile({ on, does, pick, maybe, opens, dear }: Tools): Scene {
+  const isSmall = pick(true, false, false, false)
+  const wrongAt = pick('order FundingSeen', 'order FundingConfirmed', 'order ChannelOpened')
   return {
     busyMs: 14_000,
     cues: [
       ...opens(isSmall ? 'the seller names a small channel' : FRESH),
       on(
         'order OutpointNamed',
-        does('order hears the watch late', { at: 0, much: [200, 900] }),
+        does('order hears the watch late', { at: 0, much: [120, 600] }),
         does('order hears of claims late', { at: 0, much: [5000, 9000] }),
-        does(pick(FRESH, FRESH, NOWHERE), { at: [0, 60], much: 0 }),
+        does(pick(FRESH, FRESH, NOWHERE), { at: [0, 30], much: 0 }),
+        ...(wrongAt === 'order FundingSeen' ? [dear()] : []),
       ),
       on(
         wrongAt,
         does('settlement is asked late', { at: 0, much: [3000, 6000] }),
-        does('the channel is closed', { at: [0, 60] }),
-        ...maybe(does('blocks are mined', { at: [60, 400], much: [1, 2] })),
+        does(pick('the channel is closed', 'the seller attests falsely'), { at: [0, 30], much: 1 }),
+        ...maybe(does('blocks are mined', { at: [40, 400], much: [1, 2] })),
       ),
     ],
   }

@@ -58,8 +58,10 @@ export const people = {
     if (others.length === 0) return nothing()
     await name(stage, subject, much, stage.draws.pick(others))
   },
-  'the seller attests': (stage, subject) => attest(stage, subject, ATTESTED),
-  'the seller attests falsely': (stage, subject) => attest(stage, subject, ATTESTED | FALSELY),
+  'the seller attests': (stage, subject) => attest(stage, subject, ATTESTED, newestOf(subject)),
+  // The most of it is of the outpoint that counts, though another one is being recorded.
+  'the seller attests falsely': (stage, subject, much) =>
+    attest(stage, subject, ATTESTED | FALSELY, much === 1 ? subject.placed.named?.outpoint : newestOf(subject)),
   'the offer is toggled': (stage, subject) => asSeller(stage, subject, TOGGLE, { input: { offer_id: offerOf(subject) } }),
   'the offer gets new terms': (stage, subject) =>
     asSeller(stage, subject, UPDATE, { input: { offer_id: offerOf(subject), fee_rate: stage.draws.between(2300, 2700) } }),
@@ -113,8 +115,9 @@ const ATTESTED = 1
 const BY_THE_ONE_BEFORE = 2
 const FALSELY = 4
 
-async function attest(stage: Stage, subject: Subject, how: number): Promise<void> {
-  const outpoint = subject.placed.offered?.outpoint ?? subject.placed.named?.outpoint
+const newestOf = ({ placed: { offered, named } }: Subject): string | undefined => offered?.outpoint ?? named?.outpoint
+
+async function attest(stage: Stage, subject: Subject, how: number, outpoint: string | undefined): Promise<void> {
   if (outpoint === undefined) return nothing()
   await name(stage, subject, how, outpoint)
 }
