@@ -2,11 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { AuditReport } from '@penstock/runtime/audit.ts'
 import { verifyStore } from '@penstock/standalone/audit.ts'
 import type { Product } from '../harness/product.ts'
-import { type Balances, balanceFaults, balancesOf, type Wealth, wealthOf } from './balances.ts'
+import { type Balances, balanceFaults, balancesOf, type Wealth } from './balances.ts'
 import { type Book, booksOf } from './books.ts'
 import { guardFaults, incidentFaults, type Span } from './awake.ts'
 import type { Fold } from './fold.ts'
 import { moneyFaults } from './money.ts'
+import { networkOf } from './network.ts'
 import { orderFaults } from './orders.ts'
 import { type Sales, salesFaults } from './purchases.ts'
 import { foldedFaults, unreadFaults } from './read-models.ts'
@@ -108,7 +109,7 @@ export async function lookAtAll(
     withinMs: REST_WITHIN_MS,
   })
   const unread = await unreadSoon(dataDir, fold)
-  const balances = await balancesOf(product)
+  const { wealth, balances } = await networkOf(product)
   const gainedMsat = (balances.get('market') ?? 0n) - beforeMsat
   const parked = await product.operator<readonly object[]>('GET', '/parked')
   const exit = await product.stop()
@@ -123,7 +124,7 @@ export async function lookAtAll(
     audited: await verifyStore(dataDir),
     truth,
     gainedMsat,
-    wealth: wealthOf(dataDir),
+    wealth,
     balances,
     awake: awake(truth.height),
     blocks: blocksIn(dataDir),

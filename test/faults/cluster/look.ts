@@ -8,14 +8,14 @@ import { openPepper } from '@penstock/runtime/pepper.ts'
 import { audited } from '@penstock/standalone/services.ts'
 import { until } from '@penstock/testkit/until.ts'
 import type { TestCluster } from '../../harness/cluster.ts'
-import { type Balances, balancesOf, type Wealth, wealthOf } from '../balances.ts'
 import { type Book, booksOf } from '../books.ts'
 import { crashes } from '../crashes.ts'
 import type { Fold } from '../fold.ts'
 import { marketMsat, recordFaults, walletFaults } from '../look.ts'
+import { networkOf } from '../network.ts'
 import { differencesFromFold, type ReadRows, unread } from '../read-models.ts'
 import { atRest } from '../rest.ts'
-import { type Truth, truthOf } from '../truth.ts'
+import { truthOf } from '../truth.ts'
 import type { Wait } from '../waiting.ts'
 import { sql } from 'kysely'
 
@@ -25,7 +25,6 @@ const REST_WITHIN_MS = 150_000
 const PATIENCE_MS = 10_000
 /** A consumer that hangs without a word is made anew after two minutes. */
 const READ_WITHIN_MS = 150_000
-const MOST_LOOKS = 10
 const QUIET_WITHIN_MS = 240_000
 /** What all processes said. */
 const SAID = 'said.log'
@@ -75,19 +74,6 @@ export async function lookAtCluster(
   // The data stay where there is one, and this beside them.
   if (faults.length > 0) writeFileSync(join(cluster.dataDir, SAID), cluster.lines.join('\n'))
   return { books, waits, faults }
-}
-
-type Network = { readonly truth: Truth; readonly wealth: readonly Wealth[]; readonly balances: Balances }
-
-/** The network runs on while it is asked and read: what both say is of one moment where balances are the same before and after. */
-async function networkOf(cluster: TestCluster): Promise<Network> {
-  const look = async (tries: number, before: Balances): Promise<Network> => {
-    const { dataDir } = cluster
-    const [truth, wealth, balances] = [truthOf(dataDir), wealthOf(dataDir), await balancesOf(cluster)]
-    const isStill = [...balances].every(([alias, msat]) => before.get(alias) === msat)
-    return isStill || tries === 1 ? { truth, wealth, balances } : look(tries - 1, balances)
-  }
-  return look(MOST_LOOKS, await balancesOf(cluster))
 }
 
 /** What read models still lack after a while they will never have. While facts come on, rows may be ahead of the fold. */
