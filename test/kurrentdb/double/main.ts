@@ -44,8 +44,12 @@ const keep =
 const log = file === undefined ? serverLog() : serverLog(readLines(file).flat(), keep(file))
 const server = await kurrentDouble({ log, port: Number(values.port) })
 process.once('disconnect', () => process.exit(0))
+// One after the other: to listen cannot be begun again while it begins.
+let turn = Promise.resolve()
 process.on('SIGUSR2', () => {
-  server.stop()
-  void server.start()
+  turn = turn.then(() => {
+    server.stop()
+    return server.start()
+  })
 })
 process.send?.(server.url)
