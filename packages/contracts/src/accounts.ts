@@ -85,6 +85,18 @@ export const account = contract('account', 'accounts', {
     /** After the gateway compared the password with this record, and saw no open order and no open payout. */
     DeleteAccount: v1(z.strictObject({ emailHash: keyHash, passwordRecord: uuid })),
   },
+  fromOthers: [
+    'RecordLogin',
+    'ChangePassword',
+    'LogOutEverywhere',
+    'LoginByNode',
+    'LogOut',
+    'CreateApiKey',
+    'RevokeApiKey',
+    'ChallengeNode',
+    'ConnectNode',
+    'DeleteAccount',
+  ],
 })
 export type AccountFact = FactsOf<typeof account>
 export type AccountCommand = CommandsOf<typeof account>
@@ -103,6 +115,7 @@ export const emailClaim = contract('email', 'accounts', {
     ),
     ReleaseEmail: v1(z.strictObject({ accountId: uuid })),
   },
+  fromOthers: ['ClaimEmail', 'ReleaseEmail'],
 })
 export type EmailClaimFact = FactsOf<typeof emailClaim>
 export type EmailClaimCommand = CommandsOf<typeof emailClaim>
@@ -115,6 +128,7 @@ export const nodeClaim = contract('nodeclaim', 'accounts', {
     NodeReleased: v1(z.strictObject({ accountId: uuid })),
   },
   commands: { ClaimNode: v1(z.strictObject({ accountId: uuid })), ReleaseNode: v1(z.strictObject({ accountId: uuid })) },
+  fromOthers: [],
 })
 export type NodeClaimFact = FactsOf<typeof nodeClaim>
 export type NodeClaimCommand = CommandsOf<typeof nodeClaim>

@@ -108,6 +108,7 @@ export const channel = contract('channel', 'channel-watcher', {
     StartLease: v1(z.strictObject({ outpoint })),
     StopWatch: v1(z.strictObject({ reason: sentence })),
   },
+  fromOthers: ['WatchOutpoint', 'KeepAttestation', 'StartLease', 'StopWatch'],
 })
 export type ChannelFact = FactsOf<typeof channel>
 export type ChannelCommand = CommandsOf<typeof channel>
@@ -119,6 +120,7 @@ export const outpointClaim = contract('outpoint', 'channel-watcher', {
     OutpointClaimRefused: v1(z.strictObject({ orderId: uuid, attempt })),
   },
   commands: { ClaimOutpoint: v1(z.strictObject({ orderId: uuid, attempt })) },
+  fromOthers: ['ClaimOutpoint'],
 })
 export type OutpointClaimFact = FactsOf<typeof outpointClaim>
 export type OutpointClaimCommand = CommandsOf<typeof outpointClaim>

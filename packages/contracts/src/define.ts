@@ -22,6 +22,8 @@ export type Contract<
   readonly owner: string
   readonly facts: Facts
   readonly commands: Commands
+  /** Commands that other services send. All else the owner gives itself, and takes from nobody. */
+  readonly fromOthers: readonly string[]
 }
 
 export type DataOf<V> = V extends Versioned<infer Schema> ? z.output<Schema> : never
@@ -65,5 +67,5 @@ export const v4 = <Schema extends z.ZodType>(
 export const contract = <const Category extends string, Facts extends Versions, Commands extends Versions>(
   category: Category,
   owner: string,
-  shapes: { facts: Facts; commands: Commands },
+  shapes: { facts: Facts; commands: Commands; fromOthers: readonly (keyof NoInfer<Commands> & string)[] },
 ): Contract<Category, Facts, Commands> => ({ category, owner, ...shapes })

@@ -11,7 +11,9 @@ test('every fact and command, at every version, has golden files that today’s 
 })
 
 /** A contract of its own for the faults: one fact, with the given shape. */
-const made = (shape: Versioned) => [contract('locker', 'lockers', { facts: { LockerRented: shape }, commands: {} })]
+const made = (shape: Versioned) => [
+  contract('locker', 'lockers', { facts: { LockerRented: shape }, commands: {}, fromOthers: [] }),
+]
 const rented = z.strictObject({ pubkey, priceSat: amount })
 const stored = `{ "pubkey": "02${'1'.repeat(64)}", "priceSat": "3000" }`
 const files = (...texts: readonly (readonly [string, string])[]) =>
@@ -72,6 +74,12 @@ test('a file that belongs to no message, to a version that nobody made, or that 
 })
 
 test('a fact and a command of one contract have two names', () => {
-  const both = [contract('locker', 'lockers', { facts: { LockerRented: v1(rented) }, commands: { LockerRented: v1(rented) } })]
+  const both = [
+    contract('locker', 'lockers', {
+      facts: { LockerRented: v1(rented) },
+      commands: { LockerRented: v1(rented) },
+      fromOthers: [],
+    }),
+  ]
   assert.match(`${goldenFaults(both, kept)[0]}`, /has a fact and a command LockerRented: rename one/)
 })

@@ -54,6 +54,7 @@ export const offer = contract('offer', 'matching', {
     ReleaseReservation: v1(reservation.extend({ reason: sentence })),
     UseReservation: v1(reservation),
   },
+  fromOthers: ['CreateOffer', 'UpdateOffer', 'ToggleOffer', 'DisableOffer', 'EnableOffer'],
 })
 export type OfferFact = FactsOf<typeof offer>
 export type OfferCommand = CommandsOf<typeof offer>
@@ -108,6 +109,7 @@ export const seller = contract('seller', 'matching', {
     GrantRails: v1(byOperator),
     RevokeRails: v1(byOperator),
   },
+  fromOthers: ['Attest', 'GrantRails', 'RevokeRails'],
 })
 export type SellerFact = FactsOf<typeof seller>
 export type SellerCommand = CommandsOf<typeof seller>
@@ -175,6 +177,7 @@ export const match = contract('match', 'matching', {
     /** `attempt` null: the seller was shown to the buyer, and nobody was searched for yet. */
     NoteOutcome: v1(z.strictObject({ attempt: attempt.nullable(), outcome: sellerOutcome })),
   },
+  fromOthers: ['FindSeller', 'Rereserve', 'ReleaseMatch', 'UseMatch'],
 })
 export type MatchFact = FactsOf<typeof match>
 export type MatchCommand = CommandsOf<typeof match>

@@ -245,6 +245,7 @@ export const order = contract('order', 'order', {
       (old) => old,
     ),
   },
+  fromOthers: ['PlaceOrder', 'Accept', 'Reject', 'Cancel', 'Withdraw', 'CloseByOperator', 'NameOutpoint'],
 })
 export type OrderFact = FactsOf<typeof order>
 export type OrderCommand = CommandsOf<typeof order>

@@ -64,6 +64,7 @@ export const quote = contract('quote', 'quote', {
     QuotePlaced: v1(none),
   },
   commands: { RequestQuote: v1(request), RecordPlaced: v1(none) },
+  fromOthers: ['RequestQuote'],
 })
 export type QuoteFact = FactsOf<typeof quote>
 export type QuoteCommand = CommandsOf<typeof quote>
@@ -78,6 +79,7 @@ export const price = contract('price', 'quote', {
     /** Recomputed from the book and the rate whenever one of them changes. */
     RefreshPrice: v1(none),
   },
+  fromOthers: [],
 })
 export type PriceFact = FactsOf<typeof price>
 export type PriceCommand = CommandsOf<typeof price>

@@ -338,6 +338,17 @@ export const settlement = contract('settlement', 'settlement', {
     /** The watcher saw, during the lease, that the seller does not keep what it promised. */
     RecordPromiseBroken: v1(z.strictObject({ sentence, height })),
   },
+  fromOthers: [
+    'IssueHold',
+    'CheckReach',
+    'NoteOutpoint',
+    'SettleHold',
+    'CancelHold',
+    'GivePayoutInvoice',
+    'GiveRefundInvoice',
+    'DecidePayout',
+    'RetryPayoutNow',
+  ],
 })
 export type SettlementFact = FactsOf<typeof settlement>
 export type SettlementCommand = CommandsOf<typeof settlement>
@@ -349,6 +360,7 @@ export const payhash = contract('payhash', 'settlement', {
     PayhashRefused: v1(z.strictObject({ orderId: uuid })),
   },
   commands: { ClaimPayhash: v1(z.strictObject({ orderId: uuid })) },
+  fromOthers: [],
 })
 export type PayhashFact = FactsOf<typeof payhash>
 export type PayhashCommand = CommandsOf<typeof payhash>

@@ -15,7 +15,7 @@ import { aggregate, ask, on, service } from './service.ts'
 
 const ORDER = '00000000-0000-4000-8000-000000000001'
 const OTHER = '00000000-0000-4000-8000-000000000002'
-const payhash = contractOf('payhash')
+const payhash = { ...contractOf('payhash'), fromOthers: ['ClaimPayhash'] }
 const outpoint = contractOf('outpoint')
 
 /** A claim that is made once; a second one by somebody else is refused to the caller. */
@@ -71,6 +71,23 @@ test('a late command is refused and stores nothing', async () => {
   await until('it is answered, or carried out', async () => outcomes.length === 1 || (await stored()).length > 0)
   assert.deepEqual(await stored(), [])
   assert.equal(outcomes[0]?.refused?.code, 'TOO_LATE')
+  await running.close()
+})
+
+test('a command that a service gives itself alone is dropped where somebody else sends it', async () => {
+  const world = await memoryWorld()
+  const own = { ...payhash, fromOthers: [] }
+  const alone = service('settlement', { aggregates: [aggregate({ contract: own, decider: claim, hashed })] })
+  const running = await run([bind(alone, {})], world.platform)
+  const { send } = await world.caller('settlement')
+  await send(claimOf('forged', ORDER), 'c1')
+  // What comes after it with its key shows when it was dealt with.
+  await send({ category: 'nobodys', id: 'forged', command: { type: 'ClaimPayhash', data: {} } }, 'c2')
+  await until('the other one is parked', async () => (await world.platform.bus.parked()).length === 1)
+  const [parked] = await world.platform.bus.parked()
+  expect(parked).toMatchObject({ key: 'forged', messages: 1 })
+  expect(parked?.reason).toContain('nobodys')
+  assert.deepEqual(await world.store.read('payhash-forged'), [])
   await running.close()
 })
 

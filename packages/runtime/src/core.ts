@@ -1,3 +1,4 @@
+import type { Contract } from '@penstock/contracts/define.ts'
 import { Fault } from '@penstock/kernel/result.ts'
 import type { BusMessage, Handled as BusHandled } from '@penstock/ports/bus.ts'
 import { advance as makeAdvance, type Advance } from './advance.ts'
@@ -71,6 +72,7 @@ export function serviceCore<Ports>(service: Service<Ports>, ports: Ports & Basic
     context,
     reactContext,
     unfinished,
+    contractOf: (category: string): Contract | undefined => aggregates.get(category)?.contract,
     decide,
     advance,
     async close() {
@@ -139,12 +141,31 @@ function owned<Ports>(aggregates: ReadonlyMap<string, Aggregate<Ports>>, service
   return aggregate
 }
 
-type Answering = Pick<ReturnType<typeof serviceCore>, 'service' | 'bus' | 'basics' | 'decide'>
+type Answering = Pick<ReturnType<typeof serviceCore>, 'service' | 'bus' | 'basics' | 'decide' | 'contractOf'>
+
+/**
+ * Whether the service gives this command to its own streams only, and never by the bus: somebody else pretends to be it. One
+ * of a newer version is for a newer process to say.
+ */
+function isOwn({ type, v }: CommandMessage, contract: Contract | undefined): boolean {
+  const shape = contract?.commands[type]
+  return shape !== undefined && v <= shape.v && contract?.fromOthers.includes(type) === false
+}
 
 /** A command from the bus. Where no fact will tell what became of it, an outcome does. */
-export async function onCommand({ service, bus, basics, decide }: Answering, message: BusMessage): Promise<BusHandled> {
+export async function onCommand(
+  { service, bus, basics, decide, contractOf }: Answering,
+  message: BusMessage,
+): Promise<BusHandled> {
   try {
     const command = commandFromBus(message)
+    if (isOwn(command, contractOf(command.category))) {
+      basics.log.error(
+        { command: command.type, stream: `${command.category}-${command.aggregateId}` },
+        'a command came by the bus that the service gives itself alone; it is dropped',
+      )
+      return 'done'
+    }
     const handled = await decide(command, spanIn(message.headers['traceparent'], command.trace))
     if (!handled.news) {
       const refused = handled.outcome === 'refused' ? { code: handled.code, message: handled.message } : null

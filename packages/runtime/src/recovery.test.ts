@@ -15,7 +15,7 @@ import { aggregate, ask, on, service } from './service.ts'
 import { fireTimers } from './timers.ts'
 
 const ORDER = '00000000-0000-4000-8000-000000000001'
-const payhash = contractOf('payhash')
+const payhash = { ...contractOf('payhash'), fromOthers: ['ClaimPayhash'] }
 const outpoint = contractOf('outpoint')
 const hashed = { version: 1, of: { 1: (state: unknown) => state } }
 
