@@ -178,6 +178,32 @@ describe('the role of a service', () => {
     expect(await answerTo('gateway', parked, ['settlement'])).toBe(DENIED)
   })
 
+  test('of the gateway puts no words into the mouth of others by what is parked', async () => {
+    const parked = `insert into bus_parked_keys (consumer, topic, key, part, reason, since, replaying) values ($1, 't', 'forged', 0, 'r', 0, 0)`
+    const message = `insert into bus_parked_messages (consumer, topic, key, part, seq, at, id, headers, body) values ($1, 't', 'forged', 0, 0, 0, 'i', '{}', '{}')`
+    const rewrite = `update bus_parked_messages set body = '[]' where consumer = 'order'`
+    const takeOver = (table: string) => `update ${table} set consumer = 'settlement' where consumer = 'gateway'`
+    const tries = async (): Promise<readonly unknown[]> => [
+      await answerTo('gateway', message, ['settlement']),
+      await answerTo('gateway', rewrite),
+      await answerTo('gateway', takeOver('bus_parked_keys')),
+      await answerTo('gateway', takeOver('bus_parked_messages')),
+    ]
+    for (const consumer of ['order', 'gateway']) {
+      expect(await answerTo(consumer, parked, [consumer])).toBe(1)
+      expect(await answerTo(consumer, message, [consumer])).toBe(1)
+    }
+    expect(await tries()).toEqual([DENIED, DENIED, DENIED, DENIED])
+    const admin = new pg.Client({ connectionString: owner })
+    await admin.connect()
+    await admin.query(`grant update on bus_parked_keys, bus_parked_messages to ${roleOf(PREFIX, 'gateway')}`)
+    await admin.query(`create policy replayed on bus_parked_messages for update to ${roleOf(PREFIX, 'gateway')} using (true)`)
+    await admin.end()
+    expect(await answerTo('gateway', rewrite)).toBe(1)
+    await migrate()
+    expect(await tries()).toEqual([DENIED, DENIED, DENIED, DENIED])
+  })
+
   test('of the gateway makes read models anew, which belong to the owner of the tables then', async () => {
     const beside = await postgresBeside({ url: urlOf('gateway') })
     await migrateGateway(beside.views)

@@ -32,8 +32,15 @@ const BY_SERVICE: Readonly<Record<string, string>> = {
   bus_parked_keys: 'consumer',
   bus_parked_messages: 'consumer',
 }
-const PARKED = ['bus_parked_keys', 'bus_parked_messages']
 const ROWS = 'select, insert, update, delete'
+/**
+ * Whoever operates may begin a replay of any key, so nothing else of a row may be changed: a message that somebody rewrote, or
+ * put in another consumer's name, would be handled as what its owner has said.
+ */
+const PARKED: Readonly<Record<string, string>> = {
+  bus_parked_keys: 'select, insert, delete, update (reason, replaying)',
+  bus_parked_messages: 'select, insert, delete',
+}
 
 export type Roles = {
   /** Stands before the names of services, so that several markets can share a server. */
@@ -116,7 +123,8 @@ async function grantTables(connection: Connection, prefix: string, parts: readon
     if (!tables.includes(table)) continue
     await connection.query(`alter table ${table} enable row level security`)
     await policy(connection, table, 'of_service', `to ${roles} using (${isOf(prefix, column, parts)})`)
-    await connection.query(`grant ${ROWS} on ${table} to ${roles}`)
+    if (PARKED[table]) await connection.query(`revoke update on ${table} from ${roles}`)
+    await connection.query(`grant ${PARKED[table] ?? ROWS} on ${table} to ${roles}`)
   }
   for (const { service, owns, prefixes, looksAt, operates } of parts) {
     const role = roleOf(prefix, service)
@@ -125,10 +133,12 @@ async function grantTables(connection: Connection, prefix: string, parts: readon
     for (const table of tables.filter((one) => looksAt.includes(one)))
       await connection.query(`grant select on ${table} to ${role}`)
     if (!operates) continue
-    for (const table of PARKED.filter((one) => tables.includes(one))) {
+    for (const table of Object.keys(PARKED).filter((one) => tables.includes(one))) {
       await policy(connection, table, 'shown', `for select to ${role} using (true)`)
-      await policy(connection, table, 'replayed', `for update to ${role} using (true)`)
+      await connection.query(`drop policy if exists replayed on ${table}`)
     }
+    if (tables.includes('bus_parked_keys'))
+      await policy(connection, 'bus_parked_keys', 'replayed', `for update to ${role} using (true)`)
     for (const name of READ_MODELS) await connection.query(`grant execute on function ${name} to ${role}`)
   }
 }
