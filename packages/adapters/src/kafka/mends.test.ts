@@ -1,5 +1,6 @@
 import './mends.ts'
 import { createRequire } from 'node:module'
+import kafkajs from 'kafkajs'
 import { expect, it } from 'vitest'
 
 const load = createRequire(import.meta.url)
@@ -53,4 +54,40 @@ it('a member whose topic is deleted ends; one whose leader has moved looks for i
   expect(course).toEqual([])
   await recover('NOT_LEADER_FOR_PARTITION')
   expect(course).toEqual(['looked', 'joined'])
+})
+
+type Authenticators = new (
+  connection: object,
+  logger: object,
+  versions: object,
+  isNew: boolean,
+) => { authenticate(): Promise<void> }
+const Authenticator = load('kafkajs/src/broker/saslAuthenticator/index.js') as Authenticators // untyped
+
+/** A log-in at a broker that takes the handshake and answers the password so. */
+const logIn = (refusal: Error): Promise<void> => {
+  const answers = [() => ({ enabledMechanisms: ['PLAIN'] })]
+  const connection = {
+    host: 'broker',
+    port: 9092,
+    sasl: { mechanism: 'plain', username: 'order', password: 'secret' },
+    async send() {
+      const answer = answers.shift()
+      if (!answer) throw refusal
+      return answer()
+    },
+  }
+  const logger = { namespace: () => ({ debug: () => {}, error: () => {} }) }
+  const versions = { 17: { minVersion: 0, maxVersion: 1 }, 36: { minVersion: 0, maxVersion: 1 } }
+  return new Authenticator(connection, logger, versions, true).authenticate()
+}
+
+it('a connection that breaks off during a log-in may come back', async () => {
+  const reset = new kafkajs.KafkaJSConnectionError('Connection error: read ECONNRESET')
+  await expect(logIn(reset)).rejects.toMatchObject({ name: 'KafkaJSConnectionError', retriable: true })
+})
+
+it('a password that a broker refuses stays refused', async () => {
+  const refusal = new kafkajs.KafkaJSProtocolError(Object.assign(new Error('wrong password'), { retriable: false }))
+  await expect(logIn(refusal)).rejects.toMatchObject({ name: 'KafkaJSSASLAuthenticationError', retriable: false })
 })

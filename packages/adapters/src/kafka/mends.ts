@@ -39,11 +39,15 @@ type Broker = {
 }
 type Cluster = { readonly metadata: (this: Cluster, about?: { readonly topics?: readonly string[] }) => Promise<object | null> }
 
+type Connection = { readonly send: (this: Connection, request: object) => Promise<unknown> }
+type Authenticator = { connection: Connection; readonly authenticate: (this: Authenticator) => Promise<void> }
+
 type Class<T> = { readonly prototype: T }
 const load = createRequire(import.meta.url)
 const queues = (load('kafkajs/src/network/requestQueue/index.js') as Class<RequestQueue>).prototype // its class, untyped
 const groups = (load('kafkajs/src/consumer/consumerGroup.js') as Class<ConsumerGroup>).prototype // its class, untyped
 const brokers = (load('kafkajs/src/broker/index.js') as Class<Broker>).prototype // its class, untyped
+const authenticators = (load('kafkajs/src/broker/saslAuthenticator/index.js') as Class<Authenticator>).prototype // its class, untyped
 const clusters = (load('kafkajs/src/cluster/index.js') as Class<Cluster>).prototype // its class, untyped
 
 const LOOK_AGAIN_MS = 10
@@ -75,6 +79,7 @@ const fetchedUnder = new WeakMap<object, { readonly group: ConsumerGroup; readon
 const { joinAndSync, fetch, recoverFromFetch, heartbeat } = groups
 const { metadata } = clusters
 const { metadata: askBroker } = brokers
+const { authenticate } = authenticators
 
 /** @param cluster as a partition assigner is given it */
 export const onHandover = (cluster: object, handover: Handover): void => void handovers.set(cluster, handover)
@@ -142,5 +147,32 @@ Object.assign(brokers, {
   async metadata(this: Broker, topics?: readonly string[]): Promise<object> {
     this.allowAutoTopicCreation = false
     return askBroker.call(this, topics)
+  },
+})
+
+Object.assign(authenticators, {
+  /**
+   * A connection that breaks off during a log-in says nothing of the password. It is told as a refusal, though, which ends a
+   * client for good: a service whose broker died just then did not start.
+   */
+  async authenticate(this: Authenticator): Promise<void> {
+    const { connection } = this
+    let broken: Error | undefined
+    const send = async (request: object): Promise<unknown> => {
+      try {
+        return await connection.send(request)
+      } catch (error) {
+        if (error instanceof Error && UNREACHABLE.test(error.name)) broken = error
+        throw error
+      }
+    }
+    this.connection = Object.assign(Object.create(connection) as object, { send })
+    try {
+      await authenticate.call(this)
+    } catch (error) {
+      throw broken ?? error
+    } finally {
+      this.connection = connection
+    }
   },
 })
