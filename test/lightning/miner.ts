@@ -2,7 +2,8 @@ import { bytesToHex, hash256, hexToBytes } from '@penstock/bitcoin/hex.ts'
 import { readTransaction } from '@penstock/bitcoin/raw.ts'
 import { blockHash, merkleRoot } from '@penstock/bitcoin/transaction.ts'
 import { ANYONE } from '@penstock/servers/lightning-btcd.ts'
-import type { LightningServers } from '@penstock/servers/lightning.ts'
+import { type LightningServers, OutOfStep } from '@penstock/servers/lightning.ts'
+import { inspect } from 'node:util'
 
 /** Of regtest: every second hash will do. */
 const BITS = 'ffff7f20'
@@ -26,7 +27,7 @@ export function miner({ chain, inStep }: Pick<LightningServers, 'chain' | 'inSte
       if (refused !== null) throw new Error(`btcd refused the block at ${header.height}: ${refused}`)
       previousHash = block.hash
     }
-    await inStep()
+    await followed(inStep)
   }
   type Header = { readonly height: number; readonly time: number; readonly previousblockhash: string }
 
@@ -52,6 +53,19 @@ export function miner({ chain, inStep }: Pick<LightningServers, 'chain' | 'inSte
 }
 
 export type Miner = ReturnType<typeof miner>
+
+/** Among blocks and re-organisations lnd may stop following the chain until it is started again. Once is enough. */
+async function followed(inStep: () => Promise<void>): Promise<void> {
+  try {
+    await inStep()
+  } catch (error) {
+    if (!(error instanceof OutOfStep)) throw error
+    process.stderr.write(`lnd is killed and started again: ${inspect(error)}\n`)
+    await error.node.kill()
+    await error.node.start()
+    await inStep()
+  }
+}
 
 type Place = { readonly previousHash: string; readonly time: number; readonly height: number }
 
