@@ -81,6 +81,26 @@ test('a command that a service gives itself alone is dropped where somebody else
   const running = await run([bind(alone, {})], world.platform)
   const { send } = await world.caller('settlement')
   await send(claimOf('forged', ORDER), 'c1')
+  const { category, id: key, command } = claimOf('forged', ORDER)
+  for (const v of [undefined, null, '1', 'x', {}]) {
+    const body = {
+      id: `c ${JSON.stringify(v)}`,
+      category,
+      aggregateId: key,
+      ...command,
+      v,
+      at: 0,
+      notAfter: null,
+      correlation: key,
+    }
+    const message = {
+      id: body.id,
+      key,
+      headers: { trace: '0'.repeat(32) },
+      body: JSON.stringify({ ...body, trace: '0'.repeat(32) }),
+    }
+    await world.platform.bus.publish(commandTopic('settlement'), [message])
+  }
   // What comes after it with its key shows when it was dealt with.
   await send({ category: 'nobodys', id: 'forged', command: { type: 'ClaimPayhash', data: {} } }, 'c2')
   await until('the other one is parked', async () => (await world.platform.bus.parked()).length === 1)

@@ -149,7 +149,9 @@ type Answering = Pick<ReturnType<typeof serviceCore>, 'service' | 'bus' | 'basic
  */
 function isOwn({ type, v }: CommandMessage, contract: Contract | undefined): boolean {
   const shape = contract?.commands[type]
-  return shape !== undefined && v <= shape.v && contract?.fromOthers.includes(type) === false
+  // Whoever pretends may leave the version out: what is not newer is looked at.
+  const isNewer = v > (shape?.v ?? 0)
+  return shape !== undefined && !isNewer && contract?.fromOthers.includes(type) === false
 }
 
 /** A command from the bus. Where no fact will tell what became of it, an outcome does. */
