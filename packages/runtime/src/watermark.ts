@@ -5,7 +5,7 @@ export type Watermark = {
   begin(position: bigint): void
   end(position: bigint): void
   /**
-   * A position that was begun: a store need not know those between two events.
+   * A position that an event has: a store need not know those between two events.
    * @returns undefined where nothing is known to be handled
    */
   value(): bigint | undefined
