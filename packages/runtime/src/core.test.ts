@@ -101,7 +101,7 @@ test('a command that a service gives itself alone is dropped where somebody else
     }
     await world.platform.bus.publish(commandTopic('settlement'), [message])
   }
-  // What comes after it with its key shows when it was dealt with.
+  // A later message of the same key shows when these were dealt with.
   await send({ category: 'nobodys', id: 'forged', command: { type: 'ClaimPayhash', data: {} } }, 'c2')
   await until('the other one is parked', async () => (await world.platform.bus.parked()).length === 1)
   const [parked] = await world.platform.bus.parked()

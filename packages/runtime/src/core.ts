@@ -149,7 +149,7 @@ type Answering = Pick<ReturnType<typeof serviceCore>, 'service' | 'bus' | 'basic
  */
 function isOwn({ type, v }: CommandMessage, contract: Contract | undefined): boolean {
   const shape = contract?.commands[type]
-  // Whoever pretends may leave the version out: what is not newer is looked at.
+  // A forged command may lack a version, or have one that is no number: neither makes it a newer one.
   const isNewer = v > (shape?.v ?? 0)
   return shape !== undefined && !isNewer && contract?.fromOthers.includes(type) === false
 }

@@ -12,14 +12,14 @@ export type Watermark = {
 }
 
 export function watermark(): Watermark {
-  /** What is in hand, with the newest that was begun before it. */
+  /** Positions in hand, each with the newest one that was begun before it. */
   const open = new Map<bigint, bigint | undefined>()
   let newest: bigint | undefined
   let highest: bigint | undefined
   return {
     begin(position) {
       if (open.has(position)) return
-      // What comes again was handled or is in hand, and only of the latter it is known what lies before it.
+      // A repeated position is older than the newest one, and only those in hand are known to lie before it.
       const isNew = newest === undefined || position > newest
       open.set(position, isNew ? newest : greatest([...open.keys()].filter((other) => other < position)))
       if (isNew) newest = position

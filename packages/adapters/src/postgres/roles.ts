@@ -34,8 +34,8 @@ const BY_SERVICE: Readonly<Record<string, string>> = {
 }
 const ROWS = 'select, insert, update, delete'
 /**
- * Whoever operates may begin a replay of any key, so nothing else of a row may be changed: a message that somebody rewrote, or
- * put in another consumer's name, would be handled as what its owner has said.
+ * An operator's role may begin a replay of any key, and change its reason. Messages, and the consumer that a row is of, stay:
+ * a message that somebody rewrote, or put in another consumer's name, would be handled as what its owner has said.
  */
 const PARKED: Readonly<Record<string, string>> = {
   bus_parked_keys: 'select, insert, delete, update (reason, replaying)',
