@@ -247,6 +247,16 @@ describe.skipIf(noKubernetes)('the shape of a release', () => {
     expect(seen.toSorted((a, b) => (a.topic < b.topic ? -1 : 1))).toEqual(wanted)
   })
 
+  test.each([
+    ['plain', 'plaintext'],
+    ['scram-sha-256', 'scram_sha256'],
+    ['scram-sha-512', 'scram_sha512'],
+  ])('the scaler logs in to Kafka by %s under its own name for it', async (sasl, name) => {
+    const things = await objects(cluster(), 'values-production.yaml', '--set', `kafka.sasl=${sasl}`)
+    const triggers = things.flatMap(({ kind, spec }) => (kind === 'ScaledObject' ? (spec.triggers ?? []) : []))
+    expect(triggers.map(({ metadata }) => metadata.sasl)).toEqual([name, name, name])
+  })
+
   test('rules and metrics are told to Prometheus', () => {
     const things = made.get('values-production.yaml') ?? []
     expect(things.filter(({ kind }) => kind === 'ServiceMonitor')).toHaveLength(1)

@@ -51,7 +51,9 @@ export type Thing = {
     readonly ingress?: readonly { readonly from?: readonly Peer[]; readonly ports?: Ports }[]
     readonly egress?: readonly { readonly to?: readonly Peer[]; readonly ports?: Ports }[]
     readonly template?: Pod
-    readonly triggers?: readonly { readonly metadata: { readonly topic: string; readonly consumerGroup: string } }[]
+    readonly triggers?: readonly {
+      readonly metadata: { readonly topic: string; readonly consumerGroup: string; readonly sasl?: string }
+    }[]
     readonly scaleTargetRef?: { readonly name: string }
     readonly rules?: readonly {
       readonly http: { readonly paths: readonly { readonly backend: { readonly service: { readonly name: string } } }[] }
