@@ -1,16 +1,28 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-import { cluster } from './dashboards/cluster.ts'
-import { market } from './dashboards/market.ts'
-import { money } from './dashboards/money.ts'
-import type { Dashboard, Panel } from './dashboards/panel.ts'
-import { services } from './dashboards/services.ts'
+import { clusterDashboard } from './dashboards/cluster.ts'
+import { marketDashboard } from './dashboards/market.ts'
+import { moneyDashboard } from './dashboards/money.ts'
+import type { Dashboard, PanelLimits, DashboardPanel } from './dashboards/panel.ts'
+import { listMetrics, RUNBOOKS, readAlertRules, addSelection } from './dashboards/rules.ts'
+import { servicesDashboard } from './dashboards/services.ts'
 
-/** Grafana's dashboards in deploy/dashboards, from the short descriptions in tools/dashboards. */
-export const dashboards: readonly Dashboard[] = [market, money, services, cluster]
+/** Grafana's dashboards, which this script writes to deploy/dashboards from the descriptions in tools/dashboards. */
+export const dashboards: readonly Dashboard[] = [marketDashboard, moneyDashboard, servicesDashboard, clusterDashboard]
 
 const [COLUMNS, WIDTH, HEIGHT] = [3, 8, 8]
+const JOB_MATCHER = 'job=~".*penstock.*"'
+const datasource = { type: 'prometheus', uid: '${datasource}' }
 
-function json({ uid, title, panels }: Dashboard): string {
+/** Labels by which a user can restrict a dashboard to one release, or to some of its processes. */
+const SELECTORS = ['namespace', 'release', 'job', 'instance'] as const
+const matchers = SELECTORS.map((label) => `${label}=~"$${label}"`)
+
+const alerts = readAlertRules().map(({ name, expr }) => ({
+  name,
+  metrics: new Set(listMetrics(expr).map((metric) => metric.name)),
+}))
+
+function toGrafanaJson({ uid, title, panels }: Dashboard): string {
   const board = {
     uid: `penstock-${uid}`,
     title: `Penstock: ${title}`,
@@ -19,31 +31,94 @@ function json({ uid, title, panels }: Dashboard): string {
     schemaVersion: 39,
     refresh: '30s',
     time: { from: 'now-6h', to: 'now' },
-    templating: { list: [{ name: 'datasource', type: 'datasource', query: 'prometheus', label: 'Prometheus' }] },
-    panels: panels.map(panelJson),
+    links: [
+      { title: 'Dashboards', type: 'dashboards', tags: ['penstock'], asDropdown: true, includeVars: true, keepTime: true },
+      { title: 'Runbooks', type: 'link', url: '${runbooks}', targetBlank: true },
+    ],
+    templating: { list: templateVariables },
+    panels: panels.map(toPanelJson),
   }
   return `${JSON.stringify(board, null, 2)}\n`
 }
 
-const panelJson = ({ title, about, unit, kind = 'timeseries', queries }: Panel, index: number) => ({
+const templateVariables = [
+  { name: 'datasource', type: 'datasource', query: 'prometheus', label: 'Prometheus' },
+  ...SELECTORS.map((label, index) => ({
+    name: label,
+    type: 'query',
+    datasource,
+    // Each variable offers only the values that match the selection of the previous variables.
+    query: { query: `label_values(up{${[JOB_MATCHER, ...matchers.slice(0, index)].join(',')}}, ${label})`, refId: label },
+    refresh: 2,
+    includeAll: true,
+    multi: true,
+    // `.*` also matches series without this label.
+    allValue: '.*',
+    current: { text: 'All', value: '$__all' },
+  })),
+  {
+    name: 'runbooks',
+    label: 'Address of the runbooks',
+    type: 'textbox',
+    query: RUNBOOKS,
+    current: { text: RUNBOOKS, value: RUNBOOKS },
+  },
+]
+
+const toPanelJson = ({ title, about, unit, kind = 'timeseries', limits, queries }: DashboardPanel, index: number) => ({
   id: index + 1,
   title,
   description: about,
   type: kind,
-  datasource: { type: 'prometheus', uid: '${datasource}' },
+  datasource,
   gridPos: { x: (index % COLUMNS) * WIDTH, y: Math.floor(index / COLUMNS) * HEIGHT, w: WIDTH, h: HEIGHT },
-  fieldConfig: { defaults: { unit, min: 0 }, overrides: [] },
+  links: listAlerts(queries).map((name) => ({ title: name, url: `\${runbooks}#${name.toLowerCase()}`, targetBlank: true })),
+  fieldConfig: {
+    defaults: {
+      unit,
+      min: 0,
+      ...(limits && { thresholds: { mode: 'absolute', steps: toThresholdSteps(limits) } }),
+      // A panel with a history shows its limits as dashed lines.
+      ...(limits && kind === 'timeseries' && { custom: { thresholdsStyle: { mode: 'dashed' } } }),
+    },
+    overrides: [],
+  },
   targets: Object.entries(queries).map(([legendFormat, expr], target) => ({
     refId: String.fromCodePoint('A'.codePointAt(0)! + target),
-    expr,
+    expr: addSelection(expr, matchers.join(',')),
     legendFormat,
   })),
 })
 
-const fileOf = ({ uid }: Dashboard): URL => new URL(`../deploy/dashboards/${uid}.json`, import.meta.url)
+/** Lists the alerts that use one of a panel's metrics. */
+function listAlerts(queries: DashboardPanel['queries']): readonly string[] {
+  const metricNames = Object.values(queries).flatMap((expr) => listMetrics(expr).map(({ name }) => name))
+  return alerts
+    .filter(({ metrics }) => metricNames.some((name) => !SHARED_METRICS.has(name) && metrics.has(name)))
+    .map(({ name }) => name)
+}
 
-/** @returns whether the files in deploy/dashboards are what the descriptions say */
-export const dashboardsAreCurrent = (): boolean =>
-  dashboards.every((dashboard) => readFileSync(fileOf(dashboard), 'utf8') === json(dashboard))
+/** Metrics that many panels use. An alert on such a metric is about one fact type, so these panels do not link to the alert. */
+const SHARED_METRICS: ReadonlySet<string> = new Set(['penstock_facts_appended_total'])
 
-if (import.meta.main) for (const dashboard of dashboards) writeFileSync(fileOf(dashboard), json(dashboard))
+/** Orders the steps by value, as Grafana requires. The value null of the first step means below all other steps. */
+const toThresholdSteps = ({ when, warn, bad }: PanelLimits) =>
+  when === 'above'
+    ? [
+        { color: 'green', value: null },
+        ...(warn === undefined ? [] : [{ color: 'orange', value: warn }]),
+        { color: 'red', value: bad },
+      ]
+    : [
+        { color: 'red', value: null },
+        ...(warn === undefined ? [] : [{ color: 'orange', value: bad }]),
+        { color: 'green', value: warn ?? bad },
+      ]
+
+const locateFile = ({ uid }: Dashboard): URL => new URL(`../deploy/dashboards/${uid}.json`, import.meta.url)
+
+/** @returns whether the files in deploy/dashboards match the descriptions */
+export const hasCurrentDashboards = (): boolean =>
+  dashboards.every((dashboard) => readFileSync(locateFile(dashboard), 'utf8') === toGrafanaJson(dashboard))
+
+if (import.meta.main) for (const dashboard of dashboards) writeFileSync(locateFile(dashboard), toGrafanaJson(dashboard))

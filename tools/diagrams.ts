@@ -1,47 +1,51 @@
-// Writes the lifecycle diagrams into the documents that have a place for them, from the machines themselves:
-//   node tools/diagrams.ts            writes
-//   node tools/diagrams.ts --check    says what is out of date, and writes nothing
-import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
+// Generates the lifecycle diagrams from the state machines, in the documents that have markers for them:
+//   node tools/diagrams.ts            writes the documents
+//   node tools/diagrams.ts --check    lists outdated documents, and writes nothing
+import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { diagram } from '../packages/runtime/src/diagram.ts'
-import { compile } from '../packages/runtime/src/lifecycle.ts'
+import { renderDiagram } from '../packages/runtime/src/lifecycle/diagram.ts'
+import { compileLifecycle } from '../packages/runtime/src/lifecycle/lifecycle.ts'
 
 const root = join(import.meta.dirname, '..')
-const places = ['services/*/README.md', 'docs/lifecycles.md']
+const documents = ['services/*/README.md', 'docs/lifecycles.md']
 /** `<!-- diagram order/attempt -->` ... `<!-- end of diagram -->`: service, and machine within the service. */
 const BLOCK = /<!-- diagram ([\w-]+)\/([\w-]+) -->\n[\s\S]*?<!-- end of diagram -->/g
 
-/** @returns the documents whose diagrams are not those of today's machines, with what they should say */
-export async function outdatedDiagrams(): Promise<ReadonlyMap<string, string>> {
+/** @returns the path and new text of every document whose diagrams differ from the current machines */
+export async function findOutdatedDiagrams(): Promise<ReadonlyMap<string, string>> {
   const outdated = new Map<string, string>()
-  for (const path of globSync(places, { cwd: root })) {
+  for (const path of globSync(documents, { cwd: root })) {
     const text = readFileSync(join(root, path), 'utf8')
-    const drawn = await redrawn(text)
-    if (drawn !== text) outdated.set(path, drawn)
+    const newText = await redrawDiagrams(text)
+    if (newText !== text) outdated.set(path, newText)
   }
   return outdated
 }
 
-async function redrawn(text: string): Promise<string> {
+async function redrawDiagrams(text: string): Promise<string> {
   const blocks = new Map<string, string>()
-  for (const [block, service = '', machine = ''] of text.matchAll(BLOCK)) blocks.set(block, await blockOf(service, machine))
-  return [...blocks].reduce((drawn, [block, fresh]) => drawn.replaceAll(block, () => fresh), text)
+  for (const [block, service = '', machine = ''] of text.matchAll(BLOCK)) blocks.set(block, await renderBlock(service, machine))
+  return [...blocks].reduce((newText, [block, fresh]) => newText.replaceAll(block, () => fresh), text)
 }
 
-async function blockOf(service: string, name: string): Promise<string> {
-  const file = join(root, 'services', service, 'src', `${name}.machine.ts`)
-  if (!existsSync(file)) throw new Error(`a document wants the diagram ${service}/${name}, but there is no ${file}`)
-  const machine = Object.values((await import(pathToFileURL(file).href)) as Record<string, Parameters<typeof compile>[0]>)[0] // a machine file exports its machine
+async function renderBlock(service: string, name: string): Promise<string> {
+  const pattern = `services/${service}/src/**/${name}.machine.ts`
+  const [path] = globSync(pattern, { cwd: root })
+  if (path === undefined) throw new Error(`a document contains the diagram ${service}/${name}, but ${pattern} does not exist`)
+  const file = join(root, path)
+  const machine = Object.values(
+    (await import(pathToFileURL(file).href)) as Record<string, Parameters<typeof compileLifecycle>[0]>,
+  )[0] // a machine file exports its machine
   if (!machine) throw new Error(`${file} exports no machine`)
-  return `<!-- diagram ${service}/${name} -->\n\`\`\`mermaid\n${diagram(compile(machine))}\n\`\`\`\n<!-- end of diagram -->`
+  return `<!-- diagram ${service}/${name} -->\n\`\`\`mermaid\n${renderDiagram(compileLifecycle(machine))}\n\`\`\`\n<!-- end of diagram -->`
 }
 
 if (import.meta.main) {
-  const outdated = await outdatedDiagrams()
+  const outdated = await findOutdatedDiagrams()
   const isCheck = process.argv.includes('--check')
   for (const [path, text] of outdated) {
-    if (isCheck) console.error(`${path} shows an old lifecycle; run: node tools/diagrams.ts`)
+    if (isCheck) console.error(`${path} has an outdated diagram; run: node tools/diagrams.ts`)
     else writeFileSync(join(root, path), text)
   }
   if (isCheck && outdated.size > 0) process.exitCode = 1

@@ -1,46 +1,46 @@
 import { createHash } from 'node:crypto'
 import { encodePaymentRequest } from '../packages/bitcoin/src/bolt11.ts'
-import { sign } from '../packages/bitcoin/src/message-signature.ts'
-import { pubkeyOf } from '../packages/bitcoin/src/pubkey.ts'
+import { signMessage } from '../packages/bitcoin/src/message-signature.ts'
+import { derivePubkey } from '../packages/bitcoin/src/pubkey.ts'
 import { fundingScript } from '../packages/bitcoin/src/script.ts'
 
 /**
- * What stands in the golden files: one order over a million sat, with keys that are points of the curve, an invoice that
- * a wallet can read and a signature that is one. Everything follows from words, so that each run gives the same.
+ * Values of the golden files: one order for a million sat, with public keys on the curve, a decodable invoice and a valid
+ * signature. Hashes and keys are derived from fixed words, so each run gives the same values.
  */
-const hashOf = (words: string): string => createHash('sha256').update(words).digest('hex')
-const uuidOf = (words: string): string =>
-  hashOf(words).replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$/, (_all, a, b, c, d, e) => `${a}-${b}-4${c}-8${d}-${e}`)
-const secretKeyOf = (words: string): Buffer => createHash('sha256').update(words).digest()
-const keyOf = (words: string): string => pubkeyOf(secretKeyOf(words))
+const deriveHash = (words: string): string => createHash('sha256').update(words).digest('hex')
+const deriveUuid = (words: string): string =>
+  deriveHash(words).replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$/, (_all, a, b, c, d, e) => `${a}-${b}-4${c}-8${d}-${e}`)
+const deriveSecretKey = (words: string): Buffer => createHash('sha256').update(words).digest()
+const deriveGoldenPubkey = (words: string): string => derivePubkey(deriveSecretKey(words))
 
 const at = Date.UTC(2026, 10, 20, 12)
 const hours = (count: number): number => at + count * 3_600_000
 const days = (count: number): number => hours(24 * count)
-const seller = keyOf('seller')
-const buyer = keyOf('buyer')
-const market = keyOf('market')
-const paymentHash = hashOf('preimage')
-const outpoint = `${hashOf('funding')}:1`
+const seller = deriveGoldenPubkey('seller')
+const buyer = deriveGoldenPubkey('buyer')
+const market = deriveGoldenPubkey('market')
+const paymentHash = deriveHash('preimage')
+const outpoint = `${deriveHash('funding')}:1`
 
-const requestOf = (payee: string, amountMsat: bigint, description: string): string =>
+const createPaymentRequest = (payee: string, amountMsat: bigint, description: string): string =>
   encodePaymentRequest(
     {
       network: 'regtest',
       paymentHash,
       amountMsat,
-      paymentSecret: hashOf('payment secret'),
+      paymentSecret: deriveHash('payment secret'),
       createdAt: at,
       expirySeconds: 3600,
       cltvDelta: 150,
       description,
     },
-    secretKeyOf(payee),
+    deriveSecretKey(payee),
   )
 
-/** By the name of a field, whatever message it is in. A list is for the places of a tuple, or for the entries of an array. */
-export const values: Readonly<Record<string, string | number | readonly string[]>> = {
-  // who
+/** Values by field name, for every message. A list has the values for the places of a tuple, or for the entries of an array. */
+export const goldenValues: Readonly<Record<string, string | number | readonly string[]>> = {
+  // Identities
   pubkey: seller,
   sellerPubkey: seller,
   payee: seller,
@@ -51,7 +51,7 @@ export const values: Readonly<Record<string, string | number | readonly string[]
   node: market,
   nodeKeys: [seller, buyer],
   nodes: [seller, buyer],
-  fundingKeys: [keyOf('funding of the seller'), keyOf('funding of the buyer')],
+  fundingKeys: [deriveGoldenPubkey('funding of the seller'), deriveGoldenPubkey('funding of the buyer')],
   sellers: seller,
   sockets: '127.0.0.1:9735',
   by: 'operator',
@@ -59,20 +59,20 @@ export const values: Readonly<Record<string, string | number | readonly string[]
   prefix: 'pk_4f9a',
   suffix: '7c1e',
   token: 'spring-campaign',
-  challenge: `penstock:${uuidOf('challenge')}`,
-  signature: sign(secretKeyOf('seller'), 'attestation'),
-  // what
+  challenge: `penstock:${deriveUuid('challenge')}`,
+  signature: signMessage(deriveSecretKey('seller'), 'attestation'),
+  // Objects and texts
   outpoint,
-  txid: hashOf('spending'),
-  spentBy: hashOf('spending'),
-  script: fundingScript(keyOf('funding of the seller'), keyOf('funding of the buyer')),
+  txid: deriveHash('spending'),
+  spentBy: deriveHash('spending'),
+  script: fundingScript(deriveGoldenPubkey('funding of the seller'), deriveGoldenPubkey('funding of the buyer')),
   channelId: '820145x2x1',
   shortChannelId: '820145x2x1',
   channelType: 'anchors',
-  hash: hashOf('record'),
+  hash: deriveHash('record'),
   paymentHash,
-  invoice: requestOf('market', 3_000_000n, 'Inbound liquidity: 1000000 sat'),
-  request: requestOf('seller', 2_500_000n, 'Payout'),
+  invoice: createPaymentRequest('market', 3_000_000n, 'Inbound liquidity: 1000000 sat'),
+  request: createPaymentRequest('seller', 2_500_000n, 'Payout'),
   description: 'Inbound liquidity: 1000000 sat',
   assetId: 'usd-token',
   posting: 'received',
@@ -85,7 +85,7 @@ export const values: Readonly<Record<string, string | number | readonly string[]
   reason: 'The channel was not opened in time.',
   sentence: 'No channel was proven before the last height.',
   source: 'exchange-a',
-  // how much
+  // Amounts
   sizeSat: '1000000',
   capacitySat: '1000000',
   valueSat: '1000000',
@@ -119,13 +119,14 @@ export const values: Readonly<Record<string, string | number | readonly string[]
   LOW: '160',
   MEDIUM: '480',
   HIGH: '1120',
-  // when
+  // Timestamps and durations
   at,
   settledAt: hours(2),
-  lookedAt: hours(2),
+  observedAt: hours(2),
   lastSeenAt: at,
   deadline: hours(6),
   approveBefore: days(1),
+  invoiceBefore: hours(1),
   openBefore: hours(6),
   expiresAt: hours(1),
   tokenExpiresAt: days(30),
@@ -136,7 +137,7 @@ export const values: Readonly<Record<string, string | number | readonly string[]
   openWindowMs: 21_600_000,
   invoiceExpirySeconds: 3600,
   expirySeconds: 3600,
-  // heights and counts of blocks
+  // Heights and counts of blocks
   height: 820_145,
   atHeight: 820_145,
   tipHeight: 820_148,
@@ -164,21 +165,21 @@ export const values: Readonly<Record<string, string | number | readonly string[]
   leaseBlocks: 4320,
   channelExpiryBlocks: 4320,
   minBlockLength: 4320,
-  // how often
+  // Counters
   attempt: 1,
-  naming: 1,
+  outpointNumber: 1,
   maxAttempts: 3,
   issue: 1,
   round: 1,
-  look: 2,
-  question: 1,
+  check: 2,
+  requestNumber: 1,
   version: 1,
 }
 
-/** What fits a pattern where the name says another thing, as the `by` of an account and the `by` of an operator. */
-export const byPattern: readonly ((name: string) => string)[] = [
-  (name) => uuidOf(name),
-  (name) => hashOf(name),
-  (name) => keyOf(name),
+/** Values to try if the value for a name does not fit the schema: `by`, for instance, can be an account or an operator. */
+export const patternValues: readonly ((name: string) => string)[] = [
+  (name) => deriveUuid(name),
+  (name) => deriveHash(name),
+  (name) => deriveGoldenPubkey(name),
   () => outpoint,
 ]

@@ -1,127 +1,158 @@
-// Keeps a sample of every fact and command, at every version, in packages/contracts/golden:
-//   node tools/golden.ts            writes the files that are missing, and changes none
-//   node tools/golden.ts --check    says what is missing or can no longer be read, and writes nothing
-import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+// Maintains samples of every fact and command in packages/contracts/golden: one file per category, one sample per line.
+//   node tools/golden.ts            appends missing samples, and changes no line
+//   node tools/golden.ts --check    reports samples that are missing or unreadable, and writes nothing
+import { appendFileSync, globSync, readFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { contracts } from '../packages/contracts/src/all.ts'
+import { contracts } from '../packages/contracts/src/contracts.ts'
 import type { Contract, Versioned, Versions } from '../packages/contracts/src/define.ts'
-import { factOf } from '../packages/runtime/src/event-codec.ts'
-import { type JsonSchema, keysIn, keysOf, sampleOf, variants } from './golden-samples.ts'
+import { readFact } from '../packages/runtime/src/commands/event-codec.ts'
+import { type JsonSchema, listValueKeys, listSchemaKeys, createSample, listVariants } from './golden-samples.ts'
 
 const folder = join(import.meta.dirname, '../packages/contracts/golden')
-/** `order/OrderPlaced.v1.json`, or with a word for the variant: `settlement/RecordPayout.v1.failed.json`. */
-const NAME = /^(?<category>\w+)\/(?<type>\w+)\.v(?<version>[1-9]\d*)(?:\.[\w-]+)?\.json$/
 
-type Files = ReadonlyMap<string, string>
+/** A line of a golden file. `variant` is a choice that the sample shows, or `sparse`, or empty for the full sample. */
+type GoldenSample = { readonly type: string; readonly v: number; readonly variant: string; readonly data: unknown }
 
-export const goldenFiles = (): Files =>
-  new Map(globSync('**/*', { cwd: folder, withFileTypes: true }).flatMap((entry) => (entry.isFile() ? [readGolden(entry)] : [])))
+/** The text of each golden file, by category. */
+export type GoldenFiles = ReadonlyMap<string, string>
 
-function readGolden({ parentPath, name }: { readonly parentPath: string; readonly name: string }): readonly [string, string] {
-  const path = join(parentPath, name)
-  return [path.slice(folder.length + 1), readFileSync(path, 'utf8')]
-}
-
-const messagesOf = ({ facts, commands }: Contract): Versions => ({ ...facts, ...commands })
-const schemaOf = ({ schema }: Versioned): JsonSchema => schema.toJSONSchema() as JsonSchema // messages use the part that the type describes
-
-/** @returns by its path every file that today's versions should have, and what to write into it */
-const wantedFiles = (of: readonly Contract[]): ReadonlyMap<string, () => string> =>
+export const readGoldenFiles = (): GoldenFiles =>
   new Map(
-    of.flatMap((contract) =>
-      Object.entries(messagesOf(contract)).flatMap(([type, shape]) => {
-        const schema = schemaOf(shape)
-        const stem = `${contract.category}/${type}.v${shape.v}`
-        return variants(schema).map(
-          (variant) =>
-            [`${stem}${variant && `.${variant}`}.json`, () => `${JSON.stringify(sampleOf(schema, variant), null, 2)}\n`] as const,
-        )
-      }),
-    ),
+    globSync('*.jsonl', { cwd: folder }).map((name) => [basename(name, '.jsonl'), readFileSync(join(folder, name), 'utf8')]),
   )
 
-/** @returns what keeps these files from being a record of every shape that was ever written, each with how to mend it */
-export function goldenFaults(of: readonly Contract[], files: Files): readonly string[] {
-  const missing = [...wantedFiles(of).keys()].filter((path) => !files.has(path))
-  return [
-    ...of.flatMap(sharedNames),
-    ...missing.map((path) => `${path} is missing: run node tools/golden.ts`),
-    ...of.flatMap((contract) => Object.entries(messagesOf(contract)).flatMap(([type]) => versionFaults(contract, type, files))),
-    ...[...files].flatMap(([path, text]) => fileFaults(of, path, text)),
-  ]
+const listMessages = ({ facts, commands }: Contract): Versions => ({ ...facts, ...commands })
+const toJsonSchema = ({ schema }: Versioned): JsonSchema => schema.toJSONSchema() as JsonSchema // messages use only this part of JSON Schema
+const nameSample = ({ type, v, variant }: Omit<GoldenSample, 'data'>): string => `${type} v${v}${variant && ` (${variant})`}`
+
+/** @returns the samples that a category should have for its current versions */
+const createExpectedSamples = (contract: Contract): readonly GoldenSample[] =>
+  Object.entries(listMessages(contract)).flatMap(([type, shape]) => {
+    const schema = toJsonSchema(shape)
+    return listVariants(schema).map((variant) => ({
+      type,
+      v: shape.v,
+      variant,
+      get data() {
+        return createSample(schema, variant)
+      },
+    }))
+  })
+
+const findMissingSamples = (contract: Contract, samples: readonly GoldenSample[]): readonly GoldenSample[] => {
+  const present = new Set(samples.map(nameSample))
+  return createExpectedSamples(contract).filter((sample) => !present.has(nameSample(sample)))
 }
 
-const sharedNames = ({ category, facts, commands }: Contract): readonly string[] =>
-  Object.keys(facts)
-    .filter((type) => type in commands)
-    .map((type) => `${category} has a fact and a command ${type}: rename one, their golden files would be the same`)
+/** @returns the samples of a golden file; undefined for a line that is no sample */
+const parseSamples = (text: string): readonly (GoldenSample | undefined)[] =>
+  text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map(parseSample)
 
-/** Old versions have to stay, and the files of today's version have to show every key that may be written today. */
-function versionFaults(contract: Contract, type: string, files: Files): readonly string[] {
-  const shape = messagesOf(contract)[type]
-  if (!shape) return []
-  const textsOf = (version: number): readonly string[] =>
-    [...files].flatMap(([path, text]) => (path.startsWith(`${contract.category}/${type}.v${version}.`) ? [text] : []))
-  const lost = Array.from({ length: shape.v - 1 }, (_, index) => index + 1).filter((version) => textsOf(version).length === 0)
-  const shown = new Set(textsOf(shape.v).flatMap((text) => keysIn(parsed(text))))
-  const gained = shown.size === 0 ? [] : [...new Set(keysOf(schemaOf(shape)))].filter((key) => !shown.has(key))
-  return [
-    ...lost.map((version) => `${contract.category}/${type}.v${version}.json is gone: stores may hold that version, take it back`),
-    ...(gained.length > 0
-      ? [`${contract.category}/${type} v${shape.v} gained ${gained.join(', ')}: ${mend(type, shape.v)}`]
-      : []),
-  ]
-}
-
-function fileFaults(of: readonly Contract[], path: string, text: string): readonly string[] {
-  const { category, type = '', version } = NAME.exec(path)?.groups ?? {}
-  const contract = of.find((one) => one.category === category)
-  const shape = contract && messagesOf(contract)[type]
-  if (!shape)
-    return [`${path} belongs to no message: facts that were once stored keep their type, so give it back to its contract`]
-  const stored = parsed(text)
-  if (stored === undefined) return [`${path} is no JSON`]
+function parseSample(line: string): GoldenSample | undefined {
   try {
-    const today = shape.schema.safeParse(upcast(contract, type, text, Number(version)))
-    if (!today.success) {
-      const where = today.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`).join('; ')
-      return [`${path} cannot be read any more (${where}): ${mend(type, shape.v)}`]
-    }
-    const isSame = Number(version) < shape.v || isDeepStrictEqual(parsed(JSON.stringify(today.data)), stored)
-    return isSame ? [] : [`${path} is another text once it was read and written: ${mend(type, shape.v)}`]
-  } catch (error) {
-    return [`${path} cannot be read any more: ${error instanceof Error ? error.message : String(error)}`]
-  }
-}
-
-/** Commands are upcast by the same words as facts. @throws Bug for a version that nobody knows, or a missing upcaster */
-const upcast = (contract: Contract, type: string, text: string, version: number): unknown =>
-  factOf({ ...contract, facts: messagesOf(contract) }, { id: '', type, data: text, meta: '' }, version).data
-
-const mend = (type: string, version: number): string =>
-  `what is stored never changes. Leave the file as it is, give ${type} version ${version + 1} with upcast[${version}] ` +
-  `in packages/contracts/src, and run node tools/golden.ts`
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
+    const { type, v, variant, data } = JSON.parse(line) as Partial<GoldenSample> // each key is checked next
+    return typeof type === 'string' && typeof v === 'number' && typeof variant === 'string'
+      ? { type, v, variant, data }
+      : undefined
   } catch {
     return undefined
   }
 }
 
+/** Checks that the files record every shape that was ever written. @returns the faults, each with its remedy */
+export function checkGoldenFiles(checkedContracts: readonly Contract[], golden: GoldenFiles): readonly string[] {
+  const categories = new Set<string>(checkedContracts.map(({ category }) => category))
+  const unknownCategories = [...golden.keys()].filter((category) => !categories.has(category))
+  return [
+    ...unknownCategories.map((category) => `${category}.jsonl belongs to no contract: give its facts back to one`),
+    ...checkedContracts.flatMap((contract) => checkContract(contract, golden.get(contract.category) ?? '')),
+  ]
+}
+
+function checkContract(contract: Contract, text: string): readonly string[] {
+  const { category, facts, commands } = contract
+  const lines = parseSamples(text)
+  const samples = lines.filter((sample) => sample !== undefined)
+  const names = samples.map(nameSample)
+  const faults = [
+    ...Object.keys(facts)
+      .filter((type) => type in commands)
+      .map((type) => `has a fact and a command ${type}: rename one, their samples would have one name`),
+    ...lines.flatMap((sample, index) => (sample ? [] : [`line ${index + 1} is no sample: it needs type, v, variant and data`])),
+    ...names.filter((name, index) => names.indexOf(name) < index).map((name) => `${name} is there twice: remove the later line`),
+    ...findMissingSamples(contract, samples).map((sample) => `${nameSample(sample)} is missing: run node tools/golden.ts`),
+    ...Object.keys(listMessages(contract)).flatMap((type) => checkVersions(contract, type, samples)),
+    ...samples.flatMap((sample) => checkSample(contract, sample)),
+  ]
+  return faults.map((fault) => `${category}.jsonl: ${fault}`)
+}
+
+/** Facts are stored forever. During a rollout the bus contains commands of the current and of the previous release. */
+const findOldestVersion = ({ facts }: Contract, type: string, today: number): number =>
+  type in facts ? 1 : Math.max(1, today - 1)
+
+/** Checks that old versions are present, and that the samples of the current version contain every key that it can have. */
+function checkVersions(contract: Contract, type: string, samples: readonly GoldenSample[]): readonly string[] {
+  const shape = listMessages(contract)[type]
+  if (!shape) return []
+  const listSamples = (version: number): readonly GoldenSample[] =>
+    samples.filter((sample) => sample.type === type && sample.v === version)
+  const oldest = findOldestVersion(contract, type, shape.v)
+  const missingVersions = Array.from({ length: shape.v - oldest }, (_, index) => oldest + index).filter(
+    (version) => listSamples(version).length === 0,
+  )
+  const tooOld = samples.filter((sample) => sample.type === type && sample.v < oldest)
+  const shown = new Set(listSamples(shape.v).flatMap(({ data }) => listValueKeys(data)))
+  const newKeys = shown.size === 0 ? [] : [...new Set(listSchemaKeys(toJsonSchema(shape)))].filter((key) => !shown.has(key))
+  return [
+    ...missingVersions.map((version) => `${type} v${version} is gone: stores or the bus may hold that version, take it back`),
+    ...tooOld.map((sample) => `${nameSample(sample)} is on no bus any more: remove the line`),
+    ...(newKeys.length > 0 ? [`${type} v${shape.v} gained ${newKeys.join(', ')}: ${describeRemedy(type, shape.v)}`] : []),
+  ]
+}
+
+function checkSample(contract: Contract, sample: GoldenSample): readonly string[] {
+  const { type, v, data } = sample
+  const shape = listMessages(contract)[type]
+  if (!shape)
+    return [`${type} belongs to no message: facts that were once stored keep their type, so give it back to its contract`]
+  try {
+    const today = shape.schema.safeParse(upcastSample(contract, sample))
+    if (!today.success) {
+      const where = today.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`).join('; ')
+      return [`${nameSample(sample)} cannot be read any more (${where}): ${describeRemedy(type, shape.v)}`]
+    }
+    const isSame = v < shape.v || isDeepStrictEqual(JSON.parse(JSON.stringify(today.data)), data)
+    return isSame ? [] : [`${nameSample(sample)} changes when it is read and written: ${describeRemedy(type, shape.v)}`]
+  } catch (error) {
+    return [`${nameSample(sample)} cannot be read any more: ${error instanceof Error ? error.message : String(error)}`]
+  }
+}
+
+/** Upcasts a sample. Commands are read like facts. @throws Bug if the version is unknown, or an upcaster is missing */
+const upcastSample = (contract: Contract, { type, v, data }: GoldenSample): unknown =>
+  readFact({ ...contract, facts: listMessages(contract) }, { id: '', type, data: JSON.stringify(data), meta: '' }, v).data
+
+const describeRemedy = (type: string, version: number): string =>
+  `stored messages never change. Leave the line as it is, give ${type} version ${version + 1} with upcast[${version}] ` +
+  `in packages/contracts/src, and run node tools/golden.ts`
+
 if (import.meta.main) {
   if (!process.argv.includes('--check')) {
-    const files = goldenFiles()
-    for (const [path, text] of wantedFiles(contracts)) {
-      if (files.has(path)) continue
-      mkdirSync(dirname(join(folder, path)), { recursive: true })
-      writeFileSync(join(folder, path), text(), { flag: 'wx' })
-      console.log(`packages/contracts/golden/${path}`)
+    const golden = readGoldenFiles()
+    for (const contract of contracts) {
+      const samples = parseSamples(golden.get(contract.category) ?? '').filter((sample) => sample !== undefined)
+      for (const { type, v, variant, data } of findMissingSamples(contract, samples)) {
+        appendFileSync(join(folder, `${contract.category}.jsonl`), `${JSON.stringify({ type, v, variant, data })}\n`)
+        console.log(`${contract.category}.jsonl: ${nameSample({ type, v, variant })}`)
+      }
     }
   }
-  const faults = goldenFaults(contracts, goldenFiles())
+  const faults = checkGoldenFiles(contracts, readGoldenFiles())
   for (const fault of faults) console.error(fault)
   if (faults.length > 0) process.exitCode = 1
 }

@@ -1,22 +1,32 @@
-import { spawn } from 'node:child_process'
 import { constants, setPriority } from 'node:os'
 import { join } from 'node:path'
+import { startProgram } from '../test/support/processes.ts'
 
-/** What suites need beside Node.js and the packages; `test/harness/install-program.ts` knows how each is had. */
-export const programNames = ['chromium', 'promtool', 'tlc', 'kafka', 'compose', 'kubernetes', 'lightning'] as const
+/** Programs that suites need in addition to Node.js and the packages. `test/support/install-program.ts` installs them. */
+export const programNames = [
+  'chromium',
+  'promtool',
+  'schemathesis',
+  'tlc',
+  'kafka',
+  'compose',
+  'containers',
+  'kubernetes',
+  'lightning',
+] as const
 
 export type ProgramName = (typeof programNames)[number]
 
-const installer = join(import.meta.dirname, '../test/harness/install-program.ts')
+const installer = join(import.meta.dirname, '../test/support/install-program.ts')
 
 /**
- * Gets programs one after the other, behind everything else that runs on the machine: the builds of Go take all cores.
- * Each promise resolves when its program is there or cannot be had: the suite itself skips then, and says why.
- * @param tell gets a line where something takes its time or fails
+ * Installs programs one after the other at low priority, because Go builds use all cores. Each promise resolves when its
+ * program is installed or its installation has failed. After a failure, the suites skip the tests that need the program.
+ * @param log receives the output of the installations, and their failures
  */
 export function installPrograms(
   names: readonly ProgramName[],
-  tell: (line: string) => void,
+  log: (line: string) => void,
   signal: AbortSignal,
 ): ReadonlyMap<ProgramName, Promise<void>> {
   let last = Promise.resolve()
@@ -24,29 +34,20 @@ export function installPrograms(
     programNames
       .filter((name) => names.includes(name))
       .map((name) => {
-        last = last.then(() => (signal.aborted ? undefined : install(name, tell, signal)))
+        last = last.then(() => (signal.aborted ? undefined : install(name, log, signal)))
         return [name, last]
       }),
   )
 }
 
-function install(name: ProgramName, tell: (line: string) => void, signal: AbortSignal): Promise<void> {
-  const child = spawn(process.execPath, [installer, name], { stdio: ['ignore', 'pipe', 'pipe'] })
+async function install(name: ProgramName, log: (line: string) => void, signal: AbortSignal): Promise<void> {
+  const { child, ended } = startProgram(process.execPath, [installer, name], { signal })
   if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_LOW)
-  const stop = () => child.kill()
-  signal.addEventListener('abort', stop, { once: true })
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding('utf8').on('data', (text: string) => {
-      for (const line of text.trimEnd().split('\n')) if (line !== '') tell(line)
+  for (const stream of [child.stdout, child.stderr])
+    stream?.on('data', (text: string) => {
+      for (const line of text.trimEnd().split('\n')) if (line !== '') log(line)
     })
-  }
-  return new Promise((resolve) => {
-    const end = (fault?: string): void => {
-      signal.removeEventListener('abort', stop)
-      if (fault !== undefined && !signal.aborted) tell(`${name} could not be installed (${fault}).`)
-      resolve()
-    }
-    child.once('error', (error) => end(error.message))
-    child.once('close', (code, by) => end(code === 0 ? undefined : `exit ${by ?? code}`))
-  })
+  const { code, signal: signalName, stderr } = await ended
+  if (code === 0 || signal.aborted) return
+  log(`${name} could not be installed (${child.pid === undefined ? stderr : `exit ${signalName ?? code}`}).`)
 }

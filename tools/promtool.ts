@@ -1,39 +1,39 @@
-import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs'
-import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { downloadAptPackage, mayInstallPackages } from './apt.ts'
+import { runProgramSync } from '../test/support/processes.ts'
+import { CACHE_FOLDER } from '../test/support/cache-folder.ts'
 
-const cache = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'penstock')
-const folder = join(cache, 'prometheus')
-const inFolder = join(folder, 'usr/bin/promtool')
-const FETCH_TIMEOUT_MS = 60_000
+const folder = join(CACHE_FOLDER, 'prometheus')
+const promtoolPath = join(folder, 'usr/bin/promtool')
 
 /**
- * The checker of Prometheus' rules: the machine's own, or Debian's, unpacked into the cache beside nothing that is installed.
- * @returns its path, or why it cannot be had
+ * Provides promtool, which checks Prometheus rules: the installed program, or Debian's package unpacked into the cache.
+ * @returns its path, or the reason why it is missing
  */
-export function providePromtool(): { readonly path: string } | { readonly missing: string } {
-  if (spawnSync('promtool', ['--version']).status === 0) return { path: 'promtool' }
-  if (!existsSync(inFolder)) {
-    const missing = fetched()
+export async function providePromtool(): Promise<{ readonly path: string } | { readonly missing: string }> {
+  if (runProgramSync('promtool', ['--version']).code === 0) return { path: 'promtool' }
+  if (!existsSync(promtoolPath)) {
+    const missing = await fetchPromtool()
     if (missing !== undefined) return { missing }
   }
-  return { path: inFolder }
+  return { path: promtoolPath }
 }
 
-/** Filled beside its place and renamed, so that half of it is never taken for the whole. */
-function fetched(): string | undefined {
-  mkdirSync(cache, { recursive: true })
-  const beside = mkdtempSync(join(cache, 'prometheus-'))
+/** Fetches into a temporary folder and then renames it, so that an incomplete copy is never used. */
+async function fetchPromtool(): Promise<string | undefined> {
+  if (!mayInstallPackages()) return 'promtool is missing, and this machine cannot install Debian packages'
+  mkdirSync(CACHE_FOLDER, { recursive: true })
+  const partial = mkdtempSync(join(CACHE_FOLDER, 'prometheus-'))
   try {
-    const fetch = spawnSync('apt-get', ['download', 'prometheus'], { cwd: beside, encoding: 'utf8', timeout: FETCH_TIMEOUT_MS })
-    const [archive] = readdirSync(beside)
-    if (fetch.status !== 0 || archive === undefined) return 'there is no promtool, and no Debian to get it from'
-    if (spawnSync('dpkg', ['-x', archive, 'unpacked'], { cwd: beside }).status !== 0)
+    const fault = await downloadAptPackage('prometheus', partial)
+    const [archive] = readdirSync(partial)
+    if (fault !== undefined || archive === undefined) return `promtool is missing, and fetching Debian's package failed: ${fault}`
+    if (runProgramSync('dpkg', ['-x', archive, 'unpacked'], { cwd: partial }).code !== 0)
       return "Debian's prometheus cannot be unpacked"
-    if (!existsSync(inFolder)) renameSync(join(beside, 'unpacked'), folder)
+    if (!existsSync(promtoolPath)) renameSync(join(partial, 'unpacked'), folder)
     return undefined
   } finally {
-    rmSync(beside, { recursive: true, force: true })
+    rmSync(partial, { recursive: true, force: true })
   }
 }

@@ -1,5 +1,5 @@
-// What `npm start` and `npm test` call first. Plain JavaScript for Node.js 18 and newer: it brings the
-// Node.js 24 and the packages that everything else needs, and costs a few milliseconds when they are there.
+// `npm start` and `npm test` run this script first. It is plain JavaScript for Node.js 18 and newer. It installs the
+// Node.js 24 and the packages that everything else needs. If they are installed, it takes a few milliseconds.
 import { execFileSync, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -28,7 +28,7 @@ if (!isUpToDate()) {
 }
 checkNode()
 
-/** What decides which packages are installed: the lockfile, the workspace file and every package.json. */
+/** Hashes the files that decide which packages are installed: the lockfile, the workspace file and every package.json. */
 function fingerprint() {
   const workspaceFile = readFileSync(join(root, 'pnpm-workspace.yaml'), 'utf8')
   const [, list = ''] = workspaceFile.match(/^packages:\n((?: .*\n)+)/m) ?? []
@@ -47,13 +47,15 @@ function folders(parent) {
 }
 
 function isUpToDate() {
-  // The command's link is looked for as well: it is missing when an installation was cut short.
+  // The link of the command is checked as well, because an interrupted installation lacks it.
   return existsSync(stampFile) && readFileSync(stampFile, 'utf8') === stamp && existsSync(join(modules, '.bin', 'penstock'))
 }
 
 async function install() {
   const startedAt = Date.now()
-  console.log('Setting up Penstock: Node.js 24 and the packages of pnpm-lock.yaml (once; about 15 s, longer on a slow line) ...')
+  console.log(
+    'Setting up Penstock: Node.js 24 and the packages of pnpm-lock.yaml (once; about 15 s, more on a slow connection) ...',
+  )
   const { code, output } = await run('npx', [
     '--yes',
     manifest.packageManager,
@@ -63,14 +65,14 @@ async function install() {
   ])
   if (code !== 0) {
     console.error(output.trimEnd())
-    fail('Set-up failed: the lines above are what the package manager said. Mend that, then run the same command again.')
+    fail('Set-up failed; the lines above are the output of the package manager. Fix the cause, then run the same command again.')
   }
   console.log(`Set up in ${((Date.now() - startedAt) / 1000).toFixed(1)} s.`)
 }
 
-/** Runs a program quietly, with a sign of life every 10 s; its output is shown only if it fails. */
+/** Runs a program without showing its output, and prints a progress line every 10 s. @returns its exit code and output */
 function run(command, args) {
-  // npm hands its own settings to scripts as npm_config_*; the package manager would take some of them for its own.
+  // `npm` passes its settings to scripts as npm_config_*. The package manager would read some of them as its own settings.
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('npm_config_'))
   const child = spawn(command, args, {
     cwd: root,
@@ -95,13 +97,13 @@ function run(command, args) {
   })
 }
 
-/** Scripts run the installed Node.js, where the platform has one, else the one on PATH, which is the one that runs this file. */
+/** Checks the version of the Node.js that scripts use: the version that set-up installed, or else the version on PATH. */
 function checkNode() {
-  // npm puts node_modules/.bin before everything else: from the second start on, this file runs on the installed one already.
+  // `npm` puts node_modules/.bin first in PATH, so from the second start on the installed Node.js runs this file.
   const version = existsSync(ownNode) && !isAtLeast(process.version, penstockNeeds) ? versionOf(ownNode) : process.version
   if (!isAtLeast(version, penstockNeeds))
     fail(
-      `Penstock runs on Node.js ${penstockNeeds} or newer, and this is ${version}. For ${process.platform} on ${process.arch} set-up brings none: get it from https://nodejs.org.`,
+      `Penstock runs on Node.js ${penstockNeeds} or newer, and this is ${version}. Set-up cannot install it for ${process.platform} on ${process.arch}; get it from https://nodejs.org.`,
     )
 }
 
@@ -110,7 +112,7 @@ function versionOf(node) {
     return execFileSync(node, ['--version'], { encoding: 'utf8' }).trim()
   } catch (error) {
     return fail(
-      `The Node.js that set-up installed does not run on this system (${error.message}). Install Node.js ${penstockNeeds} or newer yourself.`,
+      `The Node.js that set-up installed does not run on this system (${error.message}). Install Node.js ${penstockNeeds} or newer from https://nodejs.org.`,
     )
   }
 }

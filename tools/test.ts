@@ -1,27 +1,43 @@
 import { availableParallelism } from 'node:os'
-import { parts, type Suite } from './parts.ts'
+import { suiteGroups, type Suite } from './suites.ts'
 import { installPrograms } from './programs.ts'
-import { runSuite } from './run-suite.ts'
-import { runSideBySide } from './schedule.ts'
+import { runSuite, type SuiteRun } from './run-suite.ts'
+import { runConcurrentJobs } from './concurrent-jobs.ts'
 
-/** `npm test`: all suites, side by side. `npm test -- <part or suite> …`: these. `npm test -- --list`: their names. */
+/**
+ * `npm test` runs the groups for newcomers, or everything if CI is set. `npm test -- <group or suite> …` runs only these,
+ * `npm test -- all` everything. `--list` prints the names, `--times` adds the slowest files.
+ */
+const ALL = 'all'
+const OPTIONS = ['--list', '--times']
 const args = process.argv.slice(2)
-const suites = parts.flatMap((part) => part.suites)
-const names = [...new Set([...parts, ...suites].map(({ name }) => name))]
-const unknown = args.filter((arg) => arg !== '--list' && !names.includes(arg))
+const requested = args.filter((arg) => !OPTIONS.includes(arg))
+const suites = suiteGroups.flatMap((group) => group.suites)
+const names = [...new Set([...suiteGroups, ...suites].map(({ name }) => name))]
+const unknown = requested.filter((arg) => arg !== ALL && !names.includes(arg))
 if (unknown.length > 0) {
   console.error(
-    `There is no part or suite "${unknown.join('", "')}". There are: ${names.join(', ')}. For a single file: npx vitest run <file>.`,
+    `Unknown group or suite: "${unknown.join('", "')}". Known: ${[...names, ALL].join(', ')}. For a single file: npx vitest run <file>.`,
   )
   process.exitCode = 2
 } else if (args.includes('--list')) {
-  for (const part of parts) {
-    console.log(`${part.name.padEnd(12)}${part.about}`)
-    console.log(`${' '.repeat(12)}suites: ${part.suites.map(({ name }) => name).join(', ')}`)
+  for (const group of suiteGroups) {
+    console.log(`${group.name.padEnd(12)}${group.about}`)
+    console.log(`${' '.repeat(12)}suites: ${group.suites.map(({ name }) => name).join(', ')}`)
   }
 } else {
-  const isAsked = ({ name }: { readonly name: string }): boolean => args.length === 0 || args.includes(name)
-  await runSuites(parts.flatMap((part) => (isAsked(part) ? part.suites : part.suites.filter(isAsked))))
+  const isWhole = requested.includes(ALL) || (requested.length === 0 && process.env['CI'] !== undefined)
+  const chosen = suiteGroups.flatMap((group) => {
+    if (isWhole || requested.includes(group.name) || (requested.length === 0 && group.isForNewcomers)) return group.suites
+    return group.suites.filter(({ name }) => requested.includes(name))
+  })
+  await runSuites(chosen)
+  const omitted = isWhole || requested.length > 0 ? [] : suiteGroups.filter((group) => !group.isForNewcomers)
+  if (omitted.length > 0) console.log(`\nNot run; npm test -- all runs everything:\n${omitted.map(commandOf).join('\n')}`)
+}
+
+function commandOf({ name, about }: { readonly name: string; readonly about: string }): string {
+  return `  npm test -- ${name.padEnd(12)}${about}`
 }
 
 async function runSuites(chosen: readonly Suite[]): Promise<void> {
@@ -34,27 +50,44 @@ async function runSuites(chosen: readonly Suite[]): Promise<void> {
     ready: Promise.all((suite.programs ?? []).flatMap((program) => installed.get(program) ?? [])).then(() => {}),
   }))
   const isAlone = jobs.length === 1
-  const runs = await runSideBySide(
+  const runs = await runConcurrentJobs(
     jobs,
     availableParallelism(),
     async ({ name }) => {
-      if (!isAlone) console.log(`${name}: begun`)
+      if (!isAlone) console.log(`${name}: started`)
       const run = await runSuite(
         name,
         isAlone ? undefined : (text) => console.log(`\n--- ${name}\n${text.trim()}\n`),
         stop.signal,
       )
-      const { passed, failed, skipped } = run.tally
+      const { passed, failed, skipped } = run.counts
       console.log(`${name}: ${passed} passed, ${failed} failed, ${skipped.length} skipped in ${run.seconds} s`)
       return run
     },
     stop.signal,
   )
-  const passed = runs.reduce((sum, { tally }) => sum + tally.passed, 0)
-  const failed = runs.reduce((sum, { tally }) => sum + tally.failed, 0)
-  const skipped = runs.flatMap(({ tally }) => tally.skipped)
-  if (skipped.length > 0) console.log(`\nSkipped:\n${skipped.map((name) => `  ${name}`).join('\n')}`)
+  process.exitCode = printReport(runs) && !stop.signal.aborted ? 0 : 1
+}
+
+/** Prints the results. @returns whether tests ran and all of them passed */
+function printReport(runs: readonly SuiteRun[]): boolean {
+  const passed = runs.reduce((sum, { counts }) => sum + counts.passed, 0)
+  const failed = runs.reduce((sum, { counts }) => sum + counts.failed, 0)
+  const skipped = runs.flatMap(({ counts }) => counts.skipped)
+  const failures = runs.flatMap(({ counts }) => counts.failures)
+  const files = runs.flatMap(({ counts }) => counts.files).toSorted((one, other) => other.ms - one.ms)
+  const slowest = args.includes('--times') ? files.slice(0, 30) : []
+  printList(
+    'The slowest files',
+    slowest.map(({ file, ms }) => `${(ms / 1000).toFixed(1).padStart(7)} s  ${file}`),
+  )
+  printList('Skipped', skipped)
+  printList('Failed', failures)
   if (passed + failed === 0) console.log('\nNo test ran, which counts as a failure.')
   console.log(`\n${passed} passed, ${failed} failed, ${skipped.length} skipped`)
-  process.exitCode = failed > 0 || passed === 0 || stop.signal.aborted ? 1 : 0
+  return failed === 0 && passed > 0
+}
+
+function printList(title: string, lines: readonly string[]): void {
+  if (lines.length > 0) console.log(`\n${title}:\n${lines.map((line) => `  ${line}`).join('\n')}`)
 }

@@ -1,31 +1,51 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openPool } from '@penstock/adapters/postgres/pool.ts'
-import { kafkaMissing } from '@penstock/servers/kafka-install.ts'
+import { openConnectionPool } from '@penstock/adapters/postgres/pool.ts'
+import { explainMissingKafka } from '@penstock/servers/kafka-install.ts'
 import { startKafka } from '@penstock/servers/kafka.ts'
-import { optionsOf } from '../../test/harness/options.ts'
-import { startCluster, type TestCluster } from '../../test/harness/cluster.ts'
-import { compareBus } from './cluster-bus.ts'
-import { type Figure, HOPS_OF_BUY, measureMarket } from './cluster-market.ts'
-import { quantile, type Row, verdictOf } from './harness.ts'
-import { machine } from './machine.ts'
-import { amount, table } from './table.ts'
+import { parseCommandOptions } from '../../test/support/options.ts'
+import { startCluster, type TestCluster } from '../../test/support/cluster.ts'
+import { compareBus } from './cluster/cluster-bus.ts'
+import { type ClusterFigure, BUY_TOPICS, measureMarket } from './cluster/cluster-market.ts'
+import { computeQuantile, type BenchmarkRow, judgeRow } from './harness.ts'
+import { renderMachineTable } from './machine.ts'
+import { measureOverload, renderOverloadTable, type OverloadReport, listMissedGoals } from './cluster/overload.ts'
+import { formatAmount, formatBenchmarkTable } from './table.ts'
 
-/** The bus beside the bare client, and a whole cluster. It ends with 1 where a median is short of its target. */
-const USAGE = `npm run bench:cluster [-- --write]   prints the figures, and keeps them in docs/benchmarks-cluster.md
-                      [-- --quick]   as little as shows that it still runs: figures that mean nothing`
+/** Compares the bus with the bare client, and measures a whole cluster. The exit code is 1 if a figure misses its target. */
+const USAGE = `npm run bench:cluster [-- --write]   prints the figures; --write also writes docs/benchmarks-cluster.md
+                      [-- --quick]   a short run that only shows that the benchmark still works
+                      [-- --overload]   only the open loop at multiples of the capacity; --write replaces that part of the page`
+const OVERLOAD_HEADING = '## Beyond its capacity'
 const PAGE = new URL('../../docs/benchmarks-cluster.md', import.meta.url)
 const REPLICAS = 2
 
-const { quick: isQuick, write: isKept } = optionsOf(
-  { quick: { type: 'boolean', default: false }, write: { type: 'boolean', default: false } },
+const {
+  quick: isQuick,
+  write: isWriting,
+  overload: isOverloadAlone,
+} = parseCommandOptions(
+  {
+    quick: { type: 'boolean', default: false },
+    write: { type: 'boolean', default: false },
+    overload: { type: 'boolean', default: false },
+  },
   USAGE,
 )
-const missing = await kafkaMissing()
+const missing = await explainMissingKafka()
 if (missing !== undefined) {
   console.error(missing)
   process.exit(2)
+}
+const folder = mkdtempSync(join(tmpdir(), 'penstock-bench-'))
+const settings = { PENSTOCK_SIM_BLOCK_SECONDS: '5', PENSTOCK_LOG_LEVEL: 'error', PENSTOCK_KAFKA_SESSION_SECONDS: '10' }
+if (isOverloadAlone) {
+  const overloads = await measureBeyondCapacity()
+  rmSync(folder, { recursive: true, force: true })
+  if (isWriting)
+    writePage(`${readFileSync(PAGE, 'utf8').split(OVERLOAD_HEADING)[0]?.trimEnd()}\n\n${renderOverload(overloads)}\n`)
+  process.exit(listMissedGoals(overloads).length > 0 && !isQuick ? 1 : 0)
 }
 console.error('bus ...')
 const kafka = await startKafka()
@@ -34,32 +54,44 @@ const rows = await compareBus(
   isQuick ? { rounds: 1, messages: 2000, hops: 100 } : { rounds: 7, messages: 40_000, hops: 1000 },
 )
 await kafka.stop()
-console.log(table(rows))
+console.log(formatBenchmarkTable(rows))
 console.error('market ...')
-const folder = mkdtempSync(join(tmpdir(), 'penstock-bench-'))
-const cluster = await startCluster(folder, {
-  replicas: REPLICAS,
-  env: { PENSTOCK_SIM_BLOCK_SECONDS: '5', PENSTOCK_LOG_LEVEL: 'error', PENSTOCK_KAFKA_SESSION_SECONDS: '10' },
-})
+const cluster = await startCluster(join(folder, 'market'), { replicas: REPLICAS, env: settings })
 const figures = await measureMarket(
   cluster,
   isQuick ? { calls: 10, pushed: 40, kills: 1 } : { calls: 200, pushed: 2000, kills: 3 },
 )
-const versions = await versionsOf(cluster)
+const versions = await readVersions(cluster)
 await cluster.stop()
+console.log(figures.map(({ description, figures: values }) => `${description}: ${values}`).join('\n'))
+const overloads = await measureBeyondCapacity()
 rmSync(folder, { recursive: true, force: true })
-console.log(figures.map(({ what, figures: values }) => `${what}: ${values}`).join('\n'))
-if (isKept) {
-  writeFileSync(PAGE, page(rows, figures, versions))
-  console.error('docs/benchmarks-cluster.md is written.')
-}
-const short = rows.filter((row) => verdictOf(row)?.isShort)
-if (short.length > 0) console.error(`short of the target: ${short.map(({ what }) => what).join('; ')}`)
-process.exit(short.length > 0 && !isQuick ? 1 : 0)
+if (isWriting) writePage(renderClusterPage(rows, figures, overloads, versions))
+const missedTargets = [
+  ...rows.filter((row) => judgeRow(row)?.hasMissed).map(({ description }) => description),
+  ...listMissedGoals(overloads),
+]
+if (missedTargets.length > 0) console.error(`short of the target: ${missedTargets.join('; ')}`)
+process.exit(missedTargets.length > 0 && !isQuick ? 1 : 0)
 
-/** Of the servers; of packages the lockfile tells. */
-async function versionsOf({ postgresUrl }: TestCluster): Promise<readonly (readonly [string, string])[]> {
-  const pool = openPool({ url: postgresUrl })
+/** Measures one replica of each service under an open loop, and prints the results. */
+async function measureBeyondCapacity(): Promise<OverloadReport> {
+  console.error('beyond capacity ...')
+  const overloadCluster = await startCluster(join(folder, 'overload'), {
+    replicas: 1,
+    env: { ...settings, PENSTOCK_OPEN_WINDOW_SECONDS: '21600' },
+  })
+  const overloads = await measureOverload(overloadCluster, isQuick ? { seconds: 5, callers: 4 } : { seconds: 40, callers: 8 })
+  await overloadCluster.stop()
+  console.log(renderOverloadTable(overloads))
+  console.log(`half a minute after four times the capacity: invoice p50 ${Math.round(overloads.afterwardsMs ?? 0)} ms`)
+  for (const fault of listMissedGoals(overloads)) console.error(`short: ${fault}`)
+  return overloads
+}
+
+/** Reads the versions of Kafka and PostgreSQL. The machine table adds the versions of npm packages itself. */
+async function readVersions({ postgresUrl }: TestCluster): Promise<readonly (readonly [string, string])[]> {
+  const pool = openConnectionPool({ url: postgresUrl })
   const { rows: found } = await pool.query<{ version: string }>("select current_setting('server_version') as version")
   await pool.end()
   const pom = readFileSync(new URL('../../packages/servers/src/kafka.pom.xml', import.meta.url), 'utf8')
@@ -69,25 +101,46 @@ async function versionsOf({ postgresUrl }: TestCluster): Promise<readonly (reado
   ]
 }
 
-function page(bus: readonly Row[], market: readonly Figure[], versions: readonly (readonly [string, string])[]): string {
+function writePage(text: string): void {
+  writeFileSync(PAGE, text)
+  console.error('docs/benchmarks-cluster.md is written.')
+}
+
+function renderClusterPage(
+  bus: readonly BenchmarkRow[],
+  market: readonly ClusterFigure[],
+  overloads: OverloadReport,
+  versions: readonly (readonly [string, string])[],
+): string {
   const lines = [
     '# Benchmarks of the cluster',
-    `Measured on ${new Date().toISOString().slice(0, 10)} by \`npm run bench:cluster -- --write\`, which writes this page. Again: \`npm run bench:cluster\`, on a machine with Java and Maven. Everything runs on one machine: one broker, one PostgreSQL, ${REPLICAS} replicas of each service, the simulated network, and those who measure.`,
-    ['| | |', '|---|---|', ...[...machine(), ...versions].map(([what, value]) => `| ${what} | ${value} |`)].join('\n'),
+    `Measured on ${new Date().toISOString().slice(0, 10)} by \`npm run bench:cluster -- --write\`, which writes this page. The benchmark needs Java and Maven. One machine runs everything: one broker, one PostgreSQL, ${REPLICAS} replicas of each service, the simulated network, and the benchmark itself.`,
+    renderMachineTable(versions),
     '## The bus beside the bare client',
-    'Interleaved rounds on the same broker, medians. The bus waits until every replica in sync has a message, checks what the answer names, keeps the order of each key, and lets a handler answer for each message; the bare client reads with `eachMessage` and publishes the same batches, with headers of the same size, with `acks=-1`. Of rates at least 0.7 of the bare client is wanted, of milliseconds at most 3 times as many.',
-    ['| | ratio | wanted | measured | kafkajs alone |', '|---|---:|---:|---:|---:|', ...bus.map(lineOf)].join('\n'),
+    "The figures are medians of interleaved rounds on the same broker. The bus waits until every in-sync replica has a message, checks the broker's answer, keeps the order within each key, and waits for a handler's result for each message. The bare client reads with `eachMessage`. It publishes the same batches with `acks=-1` and with headers of the same size. The target is at least 0.7 of the bare client's rate, and at most 3 times its milliseconds.",
+    ['| | ratio | wanted | measured | kafkajs alone |', '|---|---:|---:|---:|---:|', ...bus.map(renderRow)].join('\n'),
     '## The market',
-    `The hops of a purchase: ${HOPS_OF_BUY.map((topic) => `\`${topic}\``).join(', ')}. Each event is appended and flushed in PostgreSQL before it is published.`,
-    ['| | |', '|---|---|', ...market.map(({ what, figures: values }) => `| ${what} | ${values} |`)].join('\n'),
+    `The hops of a purchase: ${BUY_TOPICS.map((topic) => `\`${topic}\``).join(', ')}. Each event is appended and flushed in PostgreSQL before it is published. The process \`neighbours\` runs the sellers' agents.`,
+    ['| | |', '|---|---|', ...market.map(({ description, figures: values }) => `| ${description} | ${values} |`)].join('\n'),
+    renderOverload(overloads),
   ]
   return `${lines.join('\n\n')}\n`
 }
 
-function lineOf(row: Row): string {
-  const { what, unit, ratios, figures: measured, reference } = row
-  const verdict = verdictOf(row)
-  const wanted = verdict ? `${verdict.wanted}: ${verdict.isShort ? 'short' : 'held'}` : ''
-  const median = (values: readonly number[]): string => amount(quantile(values, 0.5))
-  return `| ${what} | ${median(ratios)} | ${wanted} | ${median(measured)} ${unit} | ${median(reference.figures)} ${unit} |`
+/** Renders the last part of the page. `--overload` replaces only this part, so the part has its own date. */
+function renderOverload(overloads: OverloadReport): string {
+  return [
+    OVERLOAD_HEADING,
+    `Measured on ${new Date().toISOString().slice(0, 10)}; \`npm run bench:cluster -- --overload --write\` measures only this part. The cluster has one replica of each service. Eight buyers each pay as soon as they have an invoice, and then buy again. The capacity is the rate at which the cluster sells channels to them: ${overloads.capacityPerSecond.toFixed(2)} per second. Then an open loop places orders at multiples of the capacity, for 40 s each. The targets at four times the capacity: at least 0.6 of the highest rate of sales, no paid order without a channel, and half a minute later again the usual time to an invoice. In the table, \`times\` is the multiple of the capacity, and \`due\` is the number of orders that the loop had to place.`,
+    renderOverloadTable(overloads),
+    `Half a minute after the load of four times the capacity, at half the capacity, the median time to an invoice was ${Math.round(overloads.afterwardsMs ?? 0)} ms.`,
+  ].join('\n\n')
+}
+
+function renderRow(row: BenchmarkRow): string {
+  const { description, unit, ratios, figures: measured, reference } = row
+  const verdict = judgeRow(row)
+  const requirement = verdict ? `${verdict.requirement}: ${verdict.hasMissed ? 'short' : 'held'}` : ''
+  const median = (values: readonly number[]): string => formatAmount(computeQuantile(values, 0.5))
+  return `| ${description} | ${median(ratios)} | ${requirement} | ${median(measured)} ${unit} | ${median(reference.figures)} ${unit} |`
 }

@@ -1,72 +1,76 @@
-/** Does something for a while. @returns one figure for each row that is made of it */
-export type Measure = () => Promise<readonly number[]>
+/** Measures once. @returns one figure for each row */
+export type Measurement = () => Promise<readonly number[]>
 
-export type Row = {
-  readonly what: string
+export type BenchmarkRow = {
+  readonly description: string
   readonly unit: string
   /** Measured divided by its reference, for each round. */
   readonly ratios: readonly number[]
   readonly figures: readonly number[]
   readonly reference: { readonly name: string; readonly figures: readonly number[] }
-  /** The least ratio that is good enough. */
+  /** Minimum ratio, for rows whose figures should be large. */
   readonly target?: number
-  /** The greatest, of rows whose figures should be small. */
-  readonly most?: number
+  /** Maximum ratio, for rows whose figures should be small. */
+  readonly maxRatio?: number
 }
 
-/** The median ratio against the target of a row; undefined where it has none. */
-export function verdictOf({ ratios, target, most }: Row): { readonly wanted: string; readonly isShort: boolean } | undefined {
-  const ratio = quantile(ratios, 0.5)
-  if (target !== undefined) return { wanted: `>= ${target}`, isShort: !(ratio >= target) }
-  if (most !== undefined) return { wanted: `<= ${most}`, isShort: !(ratio <= most) }
+/** Judges the median ratio of a row by its target. @returns undefined if the row has no target */
+export function judgeRow({
+  ratios,
+  target,
+  maxRatio,
+}: BenchmarkRow): { readonly requirement: string; readonly hasMissed: boolean } | undefined {
+  const ratio = computeQuantile(ratios, 0.5)
+  if (target !== undefined) return { requirement: `>= ${target}`, hasMissed: !(ratio >= target) }
+  if (maxRatio !== undefined) return { requirement: `<= ${maxRatio}`, hasMissed: !(ratio <= maxRatio) }
   return undefined
 }
 
-/** `isQuick`: once and with as little as shows that the benchmark still runs; its figures mean nothing. */
-export type Size = { readonly isQuick: boolean }
+/** `isQuick`: one small round that only shows that the benchmark still runs. Its figures have no meaning. */
+export type BenchmarkSize = { readonly isQuick: boolean }
 
-/** A subject is measured as a whole. */
-export type Subject = { readonly name: string; readonly run: (size: Size) => Promise<readonly Row[]> }
+/** A benchmark measures one subject and returns all its rows. */
+export type Benchmark = { readonly name: string; readonly run: (size: BenchmarkSize) => Promise<readonly BenchmarkRow[]> }
 
 export type Comparison = {
-  /** What the figures of a measure are, in their order. */
-  readonly rows: readonly Pick<Row, 'what' | 'unit' | 'target' | 'most'>[]
-  readonly measure: Measure
-  readonly reference: { readonly name: string; readonly measure: Measure }
+  /** Descriptions of the figures that `measure` returns, in the same order. */
+  readonly rows: readonly Pick<BenchmarkRow, 'description' | 'unit' | 'target' | 'maxRatio'>[]
+  readonly measure: Measurement
+  readonly reference: { readonly name: string; readonly measure: Measurement }
   readonly rounds: number
 }
 
 /**
- * Measures beside a reference in interleaved rounds, since machines drift: each ratio is to the mean of the references
- * before and after it.
+ * Measures in rounds that alternate with measurements of a reference, because the speed of a machine drifts. A round's ratio is
+ * its figure divided by the mean of the reference figures before and after the round.
  */
-export async function compare({ rows, measure, reference, rounds }: Comparison): Promise<readonly Row[]> {
-  const taken: (readonly number[])[] = []
-  const beside = [await reference.measure()]
+export async function compareToReference({ rows, measure, reference, rounds }: Comparison): Promise<readonly BenchmarkRow[]> {
+  const measured: (readonly number[])[] = []
+  const references = [await reference.measure()]
   for (let round = 0; round < rounds; round++) {
-    taken.push(await measure())
-    beside.push(await reference.measure())
+    measured.push(await measure())
+    references.push(await reference.measure())
   }
   const at = (figures: readonly number[] | undefined, n: number): number => figures?.[n] ?? Number.NaN
   return rows.map((row, n) => ({
     ...row,
-    figures: taken.map((here) => at(here, n)),
-    reference: { name: reference.name, figures: beside.map((figures) => at(figures, n)) },
-    ratios: taken.map((here, round) => (2 * at(here, n)) / (at(beside[round], n) + at(beside[round + 1], n))),
+    figures: measured.map((figures) => at(figures, n)),
+    reference: { name: reference.name, figures: references.map((figures) => at(figures, n)) },
+    ratios: measured.map((figures, round) => (2 * at(figures, n)) / (at(references[round], n) + at(references[round + 1], n))),
   }))
 }
 
-/** How often a second something is done that is done `count` times while `work` runs. */
-export async function perSecond(count: number, work: () => Promise<void> | void): Promise<number> {
-  const started = performance.now()
-  await work()
-  return (count * 1000) / (performance.now() - started)
+/** @returns operations per second; `run` does `count` operations */
+export async function measureRate(count: number, run: () => Promise<void> | void): Promise<number> {
+  const startedAt = performance.now()
+  await run()
+  return (count * 1000) / (performance.now() - startedAt)
 }
 
-/** Between the two values that lie around it, as far as it lies between them: of seven, a tenth is no longer the least. */
-export function quantile(values: readonly number[], part: number): number {
+/** Interpolates linearly between the two nearest values, so the 10 % quantile of seven values is above the smallest value. */
+export function computeQuantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b)
-  const place = part * (sorted.length - 1)
-  const [below, above] = [sorted[Math.floor(place)] ?? Number.NaN, sorted[Math.ceil(place)] ?? Number.NaN]
-  return below + (above - below) * (place - Math.floor(place))
+  const rank = share * (sorted.length - 1)
+  const [below, above] = [sorted[Math.floor(rank)] ?? Number.NaN, sorted[Math.ceil(rank)] ?? Number.NaN]
+  return below + (above - below) * (rank - Math.floor(rank))
 }

@@ -1,43 +1,35 @@
-import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { cpus, release, totalmem, type } from 'node:os'
 import { DatabaseSync } from 'node:sqlite'
+import { describeCheckout } from '../../test/support/git.ts'
 
-/** What figures depend on, the code first; nothing that tells whose machine it is. */
-export function machine(): readonly (readonly [string, string])[] {
+/** Renders the machine and the versions that the figures depend on as a table. @param versions further names and values */
+export const renderMachineTable = (versions: readonly (readonly [string, string])[] = []): string =>
+  ['| | |', '|---|---|', ...[...describeMachine(), ...versions].map(([name, value]) => `| ${name} | ${value} |`)].join('\n')
+
+/** Lists the commit, the hardware and the versions, as names and values. The list does not identify the machine's owner. */
+function describeMachine(): readonly (readonly [string, string])[] {
   const models = [...new Set(cpus().map(({ model }) => model.trim()))].join(', ')
   return [
-    ['commit', commit()],
+    ['commit', describeCheckout()],
     ['cores', `${cpus().length} (${models})`],
     ['memory', `${Math.round(totalmem() / 2 ** 30)} GiB`],
     ['kernel', `${type()} ${release()}`],
-    ['disks', disks()],
+    ['disks', listDisks()],
     ['node', process.version],
-    ['SQLite', sqliteVersion()],
-    ['packages', packages()],
+    ['SQLite', readSqliteVersion()],
+    ['packages', listPackageVersions()],
   ]
 }
 
-/** Outside of a clone of the repository nobody knows. */
-function commit(): string {
-  const git = (...words: readonly string[]): string =>
-    execFileSync('git', words, { cwd: import.meta.dirname, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
-  try {
-    const short = git('rev-parse', '--short', 'HEAD')
-    return git('status', '--porcelain') === '' ? short : `${short}, with changes`
-  } catch {
-    return 'unknown'
-  }
-}
-
-/** The kinds of block devices that Linux names. Behind a virtual one may be anything. */
-function disks(): string {
+/** Lists the kinds of block devices that Linux reports. A virtual device may report a kind that its hardware does not have. */
+function listDisks(): string {
   try {
     const kinds = readdirSync('/sys/block')
       .filter((device) => !/^(loop|ram|zram|dm-|sr|fd)/.test(device))
       .map(
         (device) =>
-          `${device.replace(/\d+|[a-z]$/g, '')}, ${read(`/sys/block/${device}/queue/rotational`) === '1' ? 'said to rotate' : 'solid state'}`,
+          `${device.replace(/\d+|[a-z]$/g, '')}, ${readTrimmed(`/sys/block/${device}/queue/rotational`) === '1' ? 'rotational according to the kernel' : 'solid state'}`,
       )
     return [...new Set(kinds)].join('; ') || 'unknown'
   } catch {
@@ -45,17 +37,17 @@ function disks(): string {
   }
 }
 
-const read = (path: string): string => readFileSync(path, 'utf8').trim()
+const readTrimmed = (path: string): string => readFileSync(path, 'utf8').trim()
 
-function sqliteVersion(): string {
+function readSqliteVersion(): string {
   const db = new DatabaseSync(':memory:')
   const row = db.prepare('select sqlite_version() as version').get()
   db.close()
   return String(row?.['version'])
 }
 
-/** Those that carry a figure, as the lockfile has them. */
-const NAMED: readonly (readonly [string, string])[] = [
+/** Folder and name of each package that a figure depends on. The report contains the installed version. */
+const REPORTED_PACKAGES: readonly (readonly [string, string])[] = [
   ['bench', 'xstate'],
   ['packages/adapters', 'kysely'],
   ['services/gateway', '@apollo/server'],
@@ -63,8 +55,8 @@ const NAMED: readonly (readonly [string, string])[] = [
   ['services/gateway', 'graphql'],
 ]
 
-const packages = (): string =>
-  NAMED.map(([folder, name]) => {
+const listPackageVersions = (): string =>
+  REPORTED_PACKAGES.map(([folder, name]) => {
     const manifest = new URL(`../../${folder}/node_modules/${name}/package.json`, import.meta.url)
     const { version } = JSON.parse(readFileSync(manifest, 'utf8')) as { version: string } // every package has one
     return `${name} ${version}`

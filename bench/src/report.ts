@@ -1,25 +1,25 @@
 import { readFileSync } from 'node:fs'
-import { quantile, type Row } from './harness.ts'
-import { machine } from './machine.ts'
-import { amount } from './table.ts'
+import { computeQuantile, type BenchmarkRow } from './harness.ts'
+import { renderMachineTable } from './machine.ts'
+import { formatAmount } from './table.ts'
 
-export type Measured = { readonly name: string; readonly rows: readonly Row[] }
+export type MeasuredBenchmark = { readonly name: string; readonly rows: readonly BenchmarkRow[] }
 
-/** What stands beside the figures of each benchmark: what is measured, and what its shortfalls come from. */
+/** Notes for each benchmark: its subject, and the reasons why it misses targets. */
 const NOTES = new URL('../notes.md', import.meta.url)
 
-/** docs/benchmarks.md: figures that this run measured, and the words that are kept with the benchmarks. */
-export function benchmarksPage(measured: readonly Measured[], now = new Date()): string {
-  const notes = notesByName(readFileSync(NOTES, 'utf8'))
+/** Renders docs/benchmarks.md from this run's figures and the notes. */
+export function renderBenchmarksPage(measured: readonly MeasuredBenchmark[], now = new Date()): string {
+  const notes = splitNotes(readFileSync(NOTES, 'utf8'))
   const note = (name: string): string => notes.get(name) ?? ''
   const parts = measured.map(({ name, rows }) =>
-    [`## ${name}`, note(name), tableOf(rows)].filter((part) => part !== '').join('\n\n'),
+    [`## ${name}`, note(name), renderTable(rows)].filter((part) => part !== '').join('\n\n'),
   )
   return [
     '# Benchmarks',
     `Measured on ${now.toISOString().slice(0, 10)} by \`npm run bench\`, which writes this page.`,
     note('how'),
-    ['| | |', '|---|---|', ...machine().map(([what, value]) => `| ${what} | ${value} |`)].join('\n'),
+    renderMachineTable(),
     ...parts,
     note('growth'),
   ]
@@ -28,8 +28,8 @@ export function benchmarksPage(measured: readonly Measured[], now = new Date()):
     .concat('\n')
 }
 
-/** The text below each heading of the second level. */
-const notesByName = (text: string): ReadonlyMap<string, string> =>
+/** Maps each second-level heading to the text below it. */
+const splitNotes = (text: string): ReadonlyMap<string, string> =>
   new Map(
     text
       .split(/^## /m)
@@ -40,33 +40,34 @@ const notesByName = (text: string): ReadonlyMap<string, string> =>
       }),
   )
 
-const HEAD = [
+const TABLE_HEAD = [
   '| | ratio | 10 to 90 % | rounds | target | measured | 10 to 90 % | beside it | |',
   '|---|---:|---:|---:|---:|---:|---:|---:|---|',
 ]
 
-const tableOf = (rows: readonly Row[]): string => [...HEAD, ...rows.map(lineOf)].join('\n')
+const renderTable = (rows: readonly BenchmarkRow[]): string => [...TABLE_HEAD, ...rows.map(renderRow)].join('\n')
 
-function lineOf({ what, unit, ratios, figures, reference, target }: Row): string {
-  const median = quantile(ratios, 0.5)
+function renderRow({ description, unit, ratios, figures, reference, target }: BenchmarkRow): string {
+  const median = computeQuantile(ratios, 0.5)
   const cells = [
-    what,
-    amount(median),
-    spread(ratios),
+    description,
+    formatAmount(median),
+    formatSpread(ratios),
     `${ratios.length}`,
-    target === undefined ? '' : `≥ ${amount(target)}: ${verdict(ratios, target)}`,
-    `${amount(quantile(figures, 0.5))} ${unit}`,
-    spread(figures),
-    `${amount(quantile(reference.figures, 0.5))} ${unit}`,
+    target === undefined ? '' : `≥ ${formatAmount(target)}: ${describeVerdict(ratios, target)}`,
+    `${formatAmount(computeQuantile(figures, 0.5))} ${unit}`,
+    formatSpread(figures),
+    `${formatAmount(computeQuantile(reference.figures, 0.5))} ${unit}`,
     reference.name,
   ]
   return `| ${cells.join(' | ')} |`
 }
 
-const spread = (values: readonly number[]): string => `${amount(quantile(values, 0.1))} to ${amount(quantile(values, 0.9))}`
+const formatSpread = (values: readonly number[]): string =>
+  `${formatAmount(computeQuantile(values, 0.1))} to ${formatAmount(computeQuantile(values, 0.9))}`
 
-/** Where rounds of one run lie on both sides of a target, another run may end on the other side. */
-function verdict(ratios: readonly number[], target: number): string {
-  const isBoth = quantile(ratios, 0.1) < target && quantile(ratios, 0.9) >= target
-  return `${quantile(ratios, 0.5) >= target ? 'held' : 'missed'}${isBoth ? ', too close to tell: its rounds lie on both sides' : ''}`
+/** Adds a warning if the target lies between the 10 % and 90 % quantiles, since another run may then reach the other verdict. */
+function describeVerdict(ratios: readonly number[], target: number): string {
+  const isStraddling = computeQuantile(ratios, 0.1) < target && computeQuantile(ratios, 0.9) >= target
+  return `${computeQuantile(ratios, 0.5) >= target ? 'held' : 'missed'}${isStraddling ? ', too close to tell: its rounds lie on both sides' : ''}`
 }

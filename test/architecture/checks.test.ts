@@ -1,40 +1,42 @@
-import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { root } from './repository.ts'
+import { REPOSITORY_ROOT } from './repository.ts'
+import { runProgramSync } from '../support/processes.ts'
 
-/** Runs a tool of node_modules/.bin over the checkout; what it prints becomes the message of the failure. */
+/** Runs a tool of node_modules/.bin in the checkout, and returns its output for the failure message. */
 function run(tool: string, ...args: readonly string[]): { readonly ok: boolean; readonly output: string } {
-  const { status, stdout, stderr, error } = spawnSync(join(root, 'node_modules/.bin', tool), args, {
-    cwd: root,
-    encoding: 'utf8',
+  const { code, stdout, stderr } = runProgramSync(join(REPOSITORY_ROOT, 'node_modules/.bin', tool), args, {
+    cwd: REPOSITORY_ROOT,
     env: { ...process.env, NO_COLOR: '1' },
   })
-  return { ok: status === 0, output: `${stdout}${stderr}${error?.message ?? ''}`.trim() }
+  return { ok: code === 0, output: `${stdout}${stderr}`.trim() }
 }
 
-function expectOk({ ok, output }: { readonly ok: boolean; readonly output: string }, mend: string): void {
+function expectOk({ ok, output }: { readonly ok: boolean; readonly output: string }, fix: string): void {
   if (ok) return
-  const error = new Error(`${mend}\n${output}`)
-  delete error.stack // the reader needs the tool's words, not the place in this file
+  const error = new Error(`${fix}\n${output}`)
+  delete error.stack // the reader needs the tool's output, not a line of this file
   throw error
 }
 
-test('types', () => expectOk(run('tsc', '--noEmit', '--pretty', 'false'), 'Types do not fit (npx tsc --noEmit):'))
+test('the compiler finds no type error', () =>
+  expectOk(run('tsc', '--noEmit', '--pretty', 'false'), 'Type errors (npx tsc --noEmit):'))
 
-test('lint', () => expectOk(run('oxlint', '--format=unix'), 'Lint (npx oxlint shows each place; --fix mends some):'))
+test('the linter finds no problem', () =>
+  expectOk(run('oxlint', '--format=unix'), 'Lint problems (npx oxlint lists them; --fix corrects some):'))
 
-test('format', () => expectOk(run('oxfmt', '--list-different'), 'Not formatted; npm run format mends it:'))
+test('every file is formatted', () =>
+  expectOk(run('oxfmt', '--list-different'), 'Files that are not formatted (npm run format corrects them):'))
 
-test('dead code', () =>
+test('no file, export or dependency is unused', () =>
   expectOk(
     run('knip', '--no-config-hints', '--no-progress'),
-    'Nobody uses these; delete them, or drop the export or the dependency:',
+    'Unused files, exports and dependencies; delete each, or remove the export keyword:',
   ))
 
 const fixtures = 'test/architecture/fixtures'
 
-test('lint finds what is careless', () => {
+test('the linter reports every problem of the careless fixture', () => {
   const { output } = run('oxlint', '--config', `${fixtures}/lint.json`, '--format=unix', `${fixtures}/careless.ts`)
   const rules = [...output.matchAll(/\/([a-z]+\([\w-]+\))\]/g)].map(([, rule]) => `${rule}`)
   expect(rules.toSorted()).toEqual([

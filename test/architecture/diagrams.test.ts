@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
-import { outdatedDiagrams } from '../../tools/diagrams.ts'
+import { findOutdatedDiagrams } from '../../tools/diagrams.ts'
 
-test('the documents show the machines of today; if not, run: node tools/diagrams.ts', async () => {
-  assert.deepEqual([...(await outdatedDiagrams()).keys()], [])
+test('the documents show the current state machines (if not, run: node tools/diagrams.ts)', async () => {
+  assert.deepEqual([...(await findOutdatedDiagrams()).keys()], [])
 })

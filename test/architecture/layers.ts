@@ -1,38 +1,54 @@
-import { importedOwner, isTest, ownerOf } from './places.ts'
+import { getImportedOwner, isTest, getOwner } from './paths.ts'
 import type { Source } from './source.ts'
 
-/** Who may import whom, lowest first. A new package gets its line here. */
-const mayImport: Readonly<Record<string, readonly string[]>> = {
+/** The packages that each package may import, from the lowest layer up. A new package needs an entry here. */
+const allowedImports: Readonly<Record<string, readonly string[]>> = {
   kernel: [],
+  outbound: [],
   bitcoin: ['kernel'],
   contracts: ['kernel'],
-  market: ['kernel', 'contracts'],
-  ports: ['kernel', 'bitcoin', 'contracts'],
-  outbound: [],
-  servers: [],
-  runtime: ['kernel', 'bitcoin', 'contracts', 'ports'],
-  adapters: ['kernel', 'bitcoin', 'contracts', 'outbound', 'ports', 'runtime'],
-  platforms: ['kernel', 'bitcoin', 'contracts', 'outbound', 'ports', 'runtime', 'adapters'],
-  cli: ['standalone', 'platforms'],
+  ports: ['kernel'],
+  'child-processes': ['kernel'],
+  servers: ['child-processes'],
+  market: ['kernel', 'contracts', 'ports'],
+  'channel-proof': ['kernel', 'bitcoin', 'contracts', 'ports'],
+  config: ['kernel', 'ports'],
+  credentials: ['ports', 'config'],
+  runtime: ['kernel', 'contracts', 'ports', 'config'],
+  audit: ['kernel', 'contracts', 'ports', 'config', 'runtime'],
+  adapters: ['kernel', 'bitcoin', 'outbound', 'ports', 'config', 'runtime'],
+  platforms: ['kernel', 'contracts', 'outbound', 'ports', 'config', 'runtime', 'adapters', 'child-processes'],
+  cli: ['contracts', 'config', 'runtime', 'platforms', 'standalone'],
 }
-const serviceMayImport = ['kernel', 'bitcoin', 'contracts', 'market', 'outbound', 'ports', 'runtime']
+const allowedServiceImports = [
+  'kernel',
+  'bitcoin',
+  'contracts',
+  'market',
+  'channel-proof',
+  'outbound',
+  'ports',
+  'config',
+  'credentials',
+  'runtime',
+]
 
-/** Packages point downwards, services know no other service, and only an assembly (main.ts, standalone, cluster) chooses a platform. */
-export const layerBreaches = (sources: readonly Source[]): readonly string[] =>
+/** Packages import lower layers only, and services no other service. Only main.ts, standalone and cluster choose a platform. */
+export const findLayerBreaches = (sources: readonly Source[]): readonly string[] =>
   sources.flatMap((source) =>
-    source.imports.flatMap(({ specifier, line }) => {
-      const imported = importedOwner(source.path, specifier)
-      const mend = imported === undefined ? undefined : layerMend(source.path, imported, specifier)
-      return mend === undefined ? [] : [`${source.path}:${line} imports ${specifier}: ${mend}`]
+    source.imports.flatMap(({ specifier, line, isTypeOnly }) => {
+      const imported = getImportedOwner(source.path, specifier)
+      const fix = imported === undefined ? undefined : suggestLayerFix(source.path, imported, specifier, isTypeOnly)
+      return fix === undefined ? [] : [`${source.path}:${line} imports ${specifier}: ${fix}`]
     }),
   )
 
-function layerMend(path: string, imported: string, specifier: string): string | undefined {
-  const owner = ownerOf(path)
+function suggestLayerFix(path: string, imported: string, specifier: string, isTypeOnly: boolean): string | undefined {
+  const owner = getOwner(path)
   if (isTest(path)) return undefined
   if (imported === owner) return specifier.startsWith('.') ? undefined : 'a file of the same package is imported by ./ or ../'
   if (specifier.startsWith('.')) return `another package is imported by its name, @penstock/${imported}/…`
-  if (imported === 'testkit') return 'testkit is for tests; shipped code takes what it needs from a port'
+  if (imported === 'testkit') return 'testkit is for tests; shipped code uses a port'
   const isService = path.startsWith('services/')
   if (imported === 'adapters' && owner !== 'platforms')
     return 'adapters are chosen in packages/platforms only; import the port from @penstock/ports'
@@ -40,11 +56,13 @@ function layerMend(path: string, imported: string, specifier: string): string | 
     return isAssembly(path)
       ? undefined
       : 'only main.ts, services/standalone and services/cluster choose a platform; take ports as arguments'
-  const allowed = isService ? serviceMayImport : mayImport[owner]
+  const allowed = isService ? allowedServiceImports : allowedImports[owner]
   if (allowed === undefined) return `${owner} has no layer yet; add its line to test/architecture/layers.ts`
   if (allowed.includes(imported)) return undefined
   if (!isService) return `${owner} may import ${allowed.join(', ') || 'nothing'}; move the shared part down to one of them`
   if (owner === 'standalone' || owner === 'cluster') return undefined
+  if (imported === 'audit')
+    return owner === 'gateway' && isTypeOnly ? undefined : 'only the gateway imports types of the audit; assemblies run it'
   return 'a service never imports a service; react to its facts in @penstock/contracts, or send it a command'
 }
 

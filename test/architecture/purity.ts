@@ -1,50 +1,62 @@
-import { importedOwner, isTest, ownerOf, resolveRelative } from './places.ts'
+import { getImportedOwner, isTest, getOwner, resolveRelative } from './paths.ts'
 import type { Source } from './source.ts'
 
-/** These services have no aggregates of their own: all of their files may touch the outside. */
-const withoutDomain = ['gateway', 'seller-agent', 'standalone', 'cluster']
-/** A service's files, or folders, that talk to the outside begin with one of these words. Every other file decides. */
-const outward = /\/(service|main|effects[^/]*|views[^/]*|routes[^/]*|enrich[^/]*)(\.ts$|\/)/
+/** These services have no aggregates, so that all of their files may do I/O. */
+const SERVICES_WITHOUT_DOMAIN = ['gateway', 'seller-agent', 'standalone', 'cluster']
+/** This file judges a channel by evidence and is pure. The other files of its package gather the evidence by I/O. */
+const JUDGE_FILE = 'packages/channel-proof/src/judge.ts'
+/** Files and folders of a service that do I/O begin with one of these words. Every other file is a domain file. */
+const OUTWARD_FILES = /\/(service|main|effects[^/]*|reactions[^/]*|views[^/]*|routes[^/]*|enrich[^/]*)(\.ts$|\/)/
 
 export const isDomain = (path: string): boolean =>
-  path.startsWith('services/') && !isTest(path) && !withoutDomain.includes(ownerOf(path)) && !outward.test(path)
+  path.startsWith('services/') && !isTest(path) && !SERVICES_WITHOUT_DOMAIN.includes(getOwner(path)) && !OUTWARD_FILES.test(path)
 
-/** What decides must be replayable: no I/O, no clock, no client library, in kernel, bitcoin and every domain file. */
-export const purityBreaches = (sources: readonly Source[]): readonly string[] =>
+/** Kernel, bitcoin and every domain file use no I/O, no clock and no client library, because an audit replays decisions. */
+export const findPurityBreaches = (sources: readonly Source[]): readonly string[] =>
   sources.flatMap((source) =>
-    source.imports.flatMap(({ specifier, line, typeOnly }) => {
-      const mend = isTest(source.path) ? undefined : purityMend(source.path, specifier, typeOnly)
-      return mend === undefined ? [] : [`${source.path}:${line} imports ${specifier}: ${mend}`]
+    source.imports.flatMap(({ specifier, line, isTypeOnly }) => {
+      const fix = isTest(source.path) ? undefined : suggestPurityFix(source.path, specifier, isTypeOnly)
+      return fix === undefined ? [] : [`${source.path}:${line} imports ${specifier}: ${fix}`]
     }),
   )
 
-function purityMend(path: string, specifier: string, typeOnly: boolean): string | undefined {
+function suggestPurityFix(path: string, specifier: string, isTypeOnly: boolean): string | undefined {
   if (specifier === 'xstate')
     return mayImportXState(path) ? undefined : 'machines live in *.machine.ts; use the compiled lifecycle'
-  const owner = ownerOf(path)
+  const owner = getOwner(path)
   if (owner === 'kernel' && !specifier.startsWith('.')) return 'kernel imports nothing, neither npm packages nor node:*'
   if (owner === 'bitcoin' && specifier.startsWith('node:'))
     return 'bitcoin is pure: use @noble, and take time and randomness as arguments'
-  return isDomain(path) ? domainMend(path, specifier, typeOnly) : undefined
+  if (path === JUDGE_FILE && getImportedOwner(path, specifier) !== 'bitcoin' && !isTypeOnly)
+    return 'the judgement of a channel is pure: it imports bitcoin alone'
+  return isDomain(path) ? suggestDomainFix(path, specifier, isTypeOnly) : undefined
 }
 
-function domainMend(path: string, specifier: string, typeOnly: boolean): string | undefined {
-  const imported = importedOwner(path, specifier)
+function suggestDomainFix(path: string, specifier: string, isTypeOnly: boolean): string | undefined {
+  const imported = getImportedOwner(path, specifier)
   if (imported === undefined) return 'a domain file imports no npm package and no node:*; take the value as data on the command'
   if (specifier.startsWith('.'))
     return isDomain(resolveRelative(path, specifier))
       ? undefined
       : 'a domain file imports domain files only; move the shared part'
-  if (imported === 'contracts') return typeOnly ? undefined : 'a domain file takes types only from contracts: write import type'
+  if (imported === 'contracts')
+    return isTypeOnly || isPlainData(specifier)
+      ? undefined
+      : 'a domain file takes types from contracts, and values from */lifecycle.ts and */heights.ts only: write import type'
   if (
     imported === 'kernel' ||
     imported === 'bitcoin' ||
     imported === 'market' ||
-    specifier === '@penstock/runtime/lifecycle.ts' ||
-    specifier === '@penstock/runtime/enriched.ts'
+    specifier === '@penstock/channel-proof/judge.ts' ||
+    specifier === '@penstock/runtime/lifecycle/lifecycle.ts' ||
+    specifier === '@penstock/runtime/commands/enriched-command.ts'
   )
     return undefined
-  return 'a domain file imports kernel, bitcoin, market, runtime/lifecycle.ts, runtime/enriched.ts and types of contracts; put I/O into effects*.ts or service.ts'
+  return 'a domain file imports kernel, bitcoin, market, channel-proof/judge.ts, runtime/lifecycle/lifecycle.ts, runtime/commands/enriched-command.ts, types of contracts, and its lifecycles and heights; put I/O into effects*.ts or service.ts'
 }
 
-const mayImportXState = (path: string): boolean => path.endsWith('.machine.ts') || path === 'packages/runtime/src/lifecycle.ts'
+/** Lifecycles and heights are tables and pure functions, which domain files of several services use. */
+const isPlainData = (specifier: string): boolean => /^@penstock\/contracts\/\w+\/(lifecycle|heights)\.ts$/.test(specifier)
+
+const mayImportXState = (path: string): boolean =>
+  path.endsWith('.machine.ts') || path === 'packages/runtime/src/lifecycle/lifecycle.ts'

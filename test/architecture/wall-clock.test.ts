@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
 import { expectNone } from './report.ts'
-import { sources } from './repository.ts'
-import { source } from './source.ts'
-import { unusedExceptions, wallClockBreaches } from './wall-clock.ts'
+import { repositorySources } from './repository.ts'
+import { parseSource } from './source.ts'
+import { findUnusedExceptions, findWallClockBreaches } from './wall-clock.ts'
 
-test('durations are measured by the monotonic clock', () => expectNone(wallClockBreaches(sources)))
+test('shipped code measures durations by the monotonic clock', () => expectNone(findWallClockBreaches(repositorySources)))
 
-test('each exception is one', () => expectNone(unusedExceptions(sources)))
+test('every listed exception still uses the wall clock', () => expectNone(findUnusedExceptions(repositorySources)))
 
 const FILE = 'packages/runtime/src/any.ts'
 
@@ -16,9 +16,11 @@ test.each([
   'if (clock.now() >= until) give()',
   'while (until > clock.now()) look()',
   'const leftMs = until - ports.clock.now()',
-  'const began = Date.now()',
-])('breaks the rule: %s', (line) => {
-  expect(wallClockBreaches([source(FILE, line)])).toEqual([expect.stringContaining(`${FILE}:1 reckons with the wall clock`)])
+  'const startedAt = Date.now()',
+])('the line "%s" is reported', (line) => {
+  expect(findWallClockBreaches([parseSource(FILE, line)])).toEqual([
+    expect.stringContaining(`${FILE}:1 calculates with the wall clock`),
+  ])
 })
 
 test.each([
@@ -26,12 +28,12 @@ test.each([
   'const now = (): number => clock.now()',
   'const at = clock.now()',
   'const leftMs = end - performance.now()',
-])('keeps the rule: %s', (line) => {
-  expect(wallClockBreaches([source(FILE, line)])).toEqual([])
+])('the line "%s" is accepted', (line) => {
+  expect(findWallClockBreaches([parseSource(FILE, line)])).toEqual([])
 })
 
-test('tests and listed places may reckon with the wall clock', () => {
-  const text = 'const began = Date.now()'
+test('tests and listed files may calculate with the wall clock', () => {
+  const text = 'const startedAt = Date.now()'
   for (const path of ['packages/runtime/src/any.test.ts', 'packages/adapters/src/system/clock.ts', 'tools/any.ts'])
-    expect(wallClockBreaches([source(path, text)])).toEqual([])
+    expect(findWallClockBreaches([parseSource(path, text)])).toEqual([])
 })

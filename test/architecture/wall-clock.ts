@@ -1,59 +1,61 @@
-import { isShipped } from './places.ts'
+import { isShipped } from './paths.ts'
 import type { Source } from './source.ts'
 
-/** A reading of the wall clock that is added to, subtracted from or compared. `=>` compares nothing. */
-const RECKONING = /\bDate\.now\b|\bnow\(\)\s*[-+<>]|(?:[-+<]|(?<!=)>)=?\s*(?:\w+\.)*now\(\)/
+/** A wall-clock reading that is added, subtracted or compared. `=>` is not a comparison. */
+const WALL_CLOCK_ARITHMETIC = /\bDate\.now\b|\bnow\(\)\s*[-+<>]|(?:[-+<]|(?<!=)>)=?\s*(?:\w+\.)*now\(\)/
 
-/** Files, or folders, that reckon with the wall clock because the other instant is a stored one, or somebody else's. */
-const ALLOWED: ReadonlyMap<string, string> = new Map([
-  ['packages/adapters/src/kafka/mends.ts', 'kafkajs keeps the instant, by the wall clock'],
-  ['packages/adapters/src/lnd/coin-locks.ts', 'lnd is told until when'],
-  ['packages/adapters/src/lnd/probe.ts', 'lnd is asked for payments since an instant'],
-  ['packages/adapters/src/seeded/', 'the time of the simulated world, and of its databases'],
-  ['packages/adapters/src/simnet/', 'the network keeps instants in its own database'],
-  ['packages/adapters/src/sqlite/bus-retention.ts', 'the age of stored messages'],
+/** Files and folders that may calculate with the wall clock, with the reason. Most calculate with a stored instant. */
+const ALLOWED_FILES: ReadonlyMap<string, string> = new Map([
+  ['packages/adapters/src/kafka/kafkajs-patches.ts', 'kafkajs stores a wall-clock instant'],
+  ['packages/adapters/src/lnd/channels/utxo-locks.ts', 'lnd expects the instant at which a lock expires'],
+  ['packages/adapters/src/lnd/probe.ts', 'lnd lists payments since an instant'],
+  ['packages/adapters/src/deterministic/', 'the time of the simulated world and of its databases'],
+  ['packages/adapters/src/simnet/', 'the simulated network stores instants in its database'],
+  ['packages/adapters/src/sqlite/bus/bus-retention.ts', 'the age of stored messages'],
   ['packages/adapters/src/system/', 'the clocks themselves'],
-  ['packages/cli/src/load/evidence.ts', 'instants that the market told'],
-  ['packages/platforms/src/spans.ts', 'the instants of spans'],
-  ['packages/platforms/src/tip-metrics.ts', 'the age of a block by its own time'],
-  ['packages/ports/src/in-time.ts', 'tells other processes of a limit'],
-  ['packages/ports/src/linked.ts', 'a stored instant'],
-  ['packages/runtime/src/audit-daily.ts', 'the instant of the last audit is stored'],
-  ['packages/runtime/src/consume.ts', 'the age of a fact that another process stored'],
-  ['packages/runtime/src/handle.ts', 'the caller of a command told until when it counts'],
-  ['packages/runtime/src/lag.ts', 'the age of a stored fact'],
-  ['packages/runtime/src/sweep.ts', 'the table tells when a stream was touched, by any replica'],
+  ['packages/cli/src/load/checks/post-run-data.ts', 'the market reports instants'],
+  ['packages/adapters/src/opentelemetry/spans.ts', 'the instants of spans'],
+  ['packages/runtime/src/observability/tip-gauges.ts', 'the age of a block by its own time'],
+  ['packages/kernel/src/deadline.ts', 'other processes receive the instant'],
+  ['packages/market/src/existing-channels.ts', 'a stored instant'],
+  ['packages/audit/src/daily.ts', 'the instant of the last audit is stored'],
+  ['packages/runtime/src/consumers/consume.ts', 'the age of a fact that another process stored'],
+  ['packages/runtime/src/service-runtime.ts', 'the sender of a command sets the instant at which it expires'],
+  ['packages/runtime/src/consumers/lag.ts', 'the age of a stored fact'],
+  ['packages/runtime/src/processes/recovery.ts', 'the table contains the instant at which any replica last changed a stream'],
   ['packages/servers/src/lightning-btcd.ts', 'the age of a block by its own time'],
-  ['services/cluster/src/launcher/launch.ts', 'a name'],
+  ['services/cluster/src/launcher/launch.ts', 'the name of a restarted instance contains the time'],
   ['services/cluster/src/regtest/clock.ts', 'the clock itself'],
-  ['services/gateway/src/callers.ts', 'a key tells when it expires'],
-  ['services/gateway/src/operations/accounts.ts', 'a session tells when it expires'],
+  ['services/gateway/src/callers.ts', 'a key contains the instant at which it expires'],
   ['services/gateway/src/operations/erase.ts', 'the instant of a deletion is stored'],
-  ['services/gateway/src/operations/keys.ts', 'a key tells when it expires'],
+  ['services/gateway/src/use-cases/account/', 'sessions, keys and challenges contain the instant at which they expire'],
   ['services/matching/src/service/liveness.ts', 'the last heartbeat is stored'],
-  ['services/settlement/src/effects/pay.ts', 'an invoice tells when it expires'],
-  ['services/settlement/src/enrich.ts', 'the age of a block by its own time'],
+  ['services/order/src/enrich.ts', 'an order contains the deadline of its invoice'],
+  ['services/settlement/src/effects/send-payout.ts', 'an invoice contains the instant at which it expires'],
+  ['services/settlement/src/enrich.ts', 'the age of a block by its own time, and the deadline of an invoice'],
   ['services/standalone/src/audit.ts', 'the instant of an export'],
 ])
 
-const MEND =
-  'reckons with the wall clock, which jumps; measure a duration by monotonicMs(), or say in wall-clock.ts which stored instant it is'
+const FIX = 'calculates with the wall clock, which can jump; use monotonicMs(), or add the file and a reason to wall-clock.ts'
 
-const placeOf = (path: string): string | undefined => [...ALLOWED.keys()].find((place) => path.startsWith(place))
+const findException = (path: string): string | undefined =>
+  [...ALLOWED_FILES.keys()].find((allowedPath) => path.startsWith(allowedPath))
 
 const withoutMonotonic = (line: string): string => line.replaceAll('performance.now()', 'monotonic')
 
-const reckoningLines = ({ path, text }: Source): readonly number[] =>
-  isShipped(path) ? text.split('\n').flatMap((line, index) => (RECKONING.test(withoutMonotonic(line)) ? [index + 1] : [])) : []
+const findWallClockLines = ({ path, text }: Source): readonly number[] =>
+  isShipped(path)
+    ? text.split('\n').flatMap((line, index) => (WALL_CLOCK_ARITHMETIC.test(withoutMonotonic(line)) ? [index + 1] : []))
+    : []
 
-/** Durations inside one process are measured by the monotonic clock: nothing is fresh or stale because somebody set the time. */
-export const wallClockBreaches = (sources: readonly Source[]): readonly string[] =>
+/** Finds durations that are measured by the wall clock, which an operator or NTP can set while a process runs. */
+export const findWallClockBreaches = (sources: readonly Source[]): readonly string[] =>
   sources
-    .filter(({ path }) => placeOf(path) === undefined)
-    .flatMap((one) => reckoningLines(one).map((line) => `${one.path}:${line} ${MEND}`))
+    .filter(({ path }) => findException(path) === undefined)
+    .flatMap((source) => findWallClockLines(source).map((line) => `${source.path}:${line} ${FIX}`))
 
-/** Places that need no exception any more. */
-export function unusedExceptions(sources: readonly Source[]): readonly string[] {
-  const used = new Set(sources.filter((one) => reckoningLines(one).length > 0).map(({ path }) => placeOf(path)))
-  return [...ALLOWED.keys()].filter((place) => !used.has(place))
+/** Finds exceptions whose file no longer calculates with the wall clock. */
+export function findUnusedExceptions(sources: readonly Source[]): readonly string[] {
+  const used = new Set(sources.filter((source) => findWallClockLines(source).length > 0).map(({ path }) => findException(path)))
+  return [...ALLOWED_FILES.keys()].filter((allowedPath) => !used.has(allowedPath))
 }

@@ -1,57 +1,56 @@
-import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Copy, copyOfCheckout } from '../mutants/copy.ts'
+import { type CheckoutCopy, copyCheckoutToTemp } from '../mutants/checkout-copy.ts'
+import { runSuccessfullySync } from '../support/processes.ts'
 
 const ORDERS_TABLES = /gateway_(orders|holds|channels|order_facts|sales)_v2/g
-const order = 'services/order/src'
-const gateway = 'services/gateway/src'
+const ORDER_SOURCES = 'services/order/src'
+const GATEWAY_SOURCES = 'services/gateway/src'
 
 /**
- * The next release, as a change of this one that every release may make: a fact has another shape, so it has a second
- * version; the state that follows from it has another shape too, so it is hashed by a second projection; and a read model has
- * another shape, so it has tables of its own that are filled beside those of the release before.
+ * Creates the next release in a copy of the checkout, by three changes that any release may make. One fact gets a new version.
+ * The state after this fact changes, so a new version of the hashed projection is added. One read model gets new tables,
+ * which are filled while the old tables are in use.
  */
-export function nextVersion(): Copy {
-  const copy = copyOfCheckout()
+export function createNextVersion(): CheckoutCopy {
+  const copy = copyCheckoutToTemp()
   changeFact(copy)
   changeState(copy)
   changeReadModel(copy)
-  // As the rules for facts ask: a sample of the new version, beside those of the old one, which have to be read as before.
+  // The rules for facts require a sample of the new version. The samples of the old versions have to remain readable.
   const golden = (...args: readonly string[]) =>
-    execFileSync(process.execPath, [join(copy.folder, 'tools/golden.ts'), ...args], { stdio: ['ignore', 'ignore', 'inherit'] })
+    runSuccessfullySync(process.execPath, [join(copy.folder, 'tools/golden.ts'), ...args])
   golden()
   golden('--check')
   return copy
 }
 
-/** What was one key of OrderPlaced lies in an object of its own. */
-function changeFact(copy: Copy): void {
-  const second = `OrderPlaced: v2(
+/** Moves one key of OrderPlaced into a nested object. */
+function changeFact(copy: CheckoutCopy): void {
+  const third = `OrderPlaced: v3(
       orderTerms.extend({ approval: z.strictObject({ before: instant.nullable() }) }),
+      acceptMissingInvoiceBefore,
       ({ approveBefore, ...terms }: { readonly approveBefore: unknown }) => ({ ...terms, approval: { before: approveBefore } }),
     ),`
-  change(copy, 'packages/contracts/src/order.ts', [
-    ['OrderPlaced: v1(orderTerms.extend({ approveBefore: instant.nullable() })),', second],
+  replaceTexts(copy, 'packages/contracts/src/order.ts', [
+    ['OrderPlaced: v2(orderTerms.extend({ approveBefore: instant.nullable() }), acceptMissingInvoiceBefore),', third],
   ])
-  change(copy, 'tools/golden-values.ts', [['approveBefore: days(1)', 'before: days(1)']])
-  change(copy, `${order}/fact.ts`, [
-    ['InvalidChannelOpening: 2, OutpointNamed: 2', 'InvalidChannelOpening: 2, OrderPlaced: 2, OutpointNamed: 2'],
-  ])
-  change(copy, `${order}/decide.placing.ts`, [
+  replaceTexts(copy, 'tools/golden-values.ts', [['approveBefore: days(1)', 'before: days(1)']])
+  replaceTexts(copy, `${ORDER_SOURCES}/outcomes.ts`, [['OrderPlaced: 2', 'OrderPlaced: 3']])
+  replaceTexts(copy, `${ORDER_SOURCES}/decide/placing.ts`, [
     ['{ ...terms, approveBefore }', '{ ...terms, approval: { before: approveBefore } }'],
     ['order.approveBefore === deadline', 'order.approval.before === deadline'],
   ])
 }
 
-/** The state keeps the fact's new shape; by the first projection it looks as it always did. */
-function changeState(copy: Copy): void {
+/** Gives the state the fact's new shape. The projections 1 to 4 convert it to the old shape before they hash it. */
+function changeState(copy: CheckoutCopy): void {
   const hashed = `hashed: {
         version: 5,
-        of: {
+        projections: {
           1: (state) => withoutSuperseded(asBefore(state)),
-          2: (state) => withoutNamings(asBefore(state)),
-          3: (state) => withoutWrong(asBefore(state)),
+          2: (state) => withoutAttemptOutpoints(asBefore(state)),
+          3: (state) => withoutDefect(asBefore(state)),
           4: (state) => asBefore(state),
           5: (state: Order) => state,
         },
@@ -63,61 +62,68 @@ function asBefore(state: Order): any {
   return { ...placed, approveBefore: approval.before }
 }
 `
-  change(copy, `${order}/service.ts`, [
+  replaceTexts(copy, `${ORDER_SOURCES}/service.ts`, [
     [
-      'hashed: { version: 4, of: { 1: withoutSuperseded, 2: withoutNamings, 3: withoutWrong, 4: (state: Order) => state } },',
+      `hashed: {
+        version: 4,
+        projections: { 1: withoutSuperseded, 2: withoutAttemptOutpoints, 3: withoutDefect, 4: (state: Order) => state },
+      },`,
       hashed,
     ],
-    ['\n/** As it was hashed before invoices of a lost turn', `${asBefore}\n/** As it was hashed before invoices of a lost turn`],
   ])
-  change(copy, `${order}/state.ts`, [
+  rewriteFile(copy, `${ORDER_SOURCES}/service.ts`, (text) => text + asBefore)
+  replaceTexts(copy, `${ORDER_SOURCES}/state.ts`, [
     ['readonly approveBefore: number | null', 'readonly approval: { readonly before: number | null }'],
   ])
-  change(copy, `${order}/order.ts`, [
+  replaceTexts(copy, `${ORDER_SOURCES}/order.ts`, [
     ['const { approveBefore, ...terms } = data', 'const { approval, ...terms } = data'],
     ['    approveBefore,\n', '    approval,\n'],
   ])
-  change(copy, `${order}/fulfilment.ts`, [
+  replaceTexts(copy, `${ORDER_SOURCES}/fulfilment.ts`, [
     [
-      "order.approveBefore !== null && order.hold === 'none') return [approval(order.approveBefore)]",
-      "order.approval.before !== null && order.hold === 'none') return [approval(order.approval.before)]",
+      "order.approveBefore !== null && order.hold === 'none') return [approvalDeadline(order.approveBefore)]",
+      "order.approval.before !== null && order.hold === 'none') return [approvalDeadline(order.approval.before)]",
     ],
   ])
 }
 
-function changeReadModel(copy: Copy): void {
-  change(copy, `${gateway}/views/order-view.ts`, [
+function changeReadModel(copy: CheckoutCopy): void {
+  replaceTexts(copy, `${GATEWAY_SOURCES}/views/order-view.ts`, [
     ['readonly approveBefore: number | null }', 'readonly approval: { readonly before: number | null } }'],
   ])
-  change(copy, `${gateway}/graphql/order-record.ts`, [['terms.approveBefore', 'terms.approval.before']])
-  change(copy, `${gateway}/views/projections.ts`, [['orders: 2,', 'orders: 3,']])
-  rewrite(copy, `${gateway}/views/projections.ts`, renamed)
-  rewrite(copy, `${gateway}/views/migrations.ts`, withTablesBeside)
+  replaceTexts(copy, `${GATEWAY_SOURCES}/graphql/order-record.ts`, [['terms.approveBefore', 'terms.approval.before']])
+  replaceTexts(copy, `${GATEWAY_SOURCES}/views/projections.ts`, [['orders: 2,', 'orders: 3,']])
+  rewriteFile(copy, `${GATEWAY_SOURCES}/views/projections.ts`, renameTables)
+  rewriteFile(copy, `${GATEWAY_SOURCES}/views/migrations.ts`, addTables)
   for (const folder of ['views', 'read', 'operations'])
-    for (const file of readdirSync(join(copy.folder, gateway, folder)))
+    for (const file of readdirSync(join(copy.folder, GATEWAY_SOURCES, folder)))
       if (file.endsWith('.ts') && !/^(migrations|projections)\.ts$|\.test\.ts$/.test(file))
-        rewrite(copy, `${gateway}/${folder}/${file}`, renamed)
+        rewriteFile(copy, `${GATEWAY_SOURCES}/${folder}/${file}`, renameTables)
 }
 
-const renamed = (text: string): string => text.replace(ORDERS_TABLES, (_, name: string) => `gateway_${name}_v3`)
+const renameTables = (text: string): string => text.replace(ORDERS_TABLES, (_, name: string) => `gateway_${name}_v3`)
 
-/** What was released stays as it is; the new tables are further steps. */
-function withTablesBeside(text: string): string {
+/** Adds the new tables as further migration steps, and does not change the released steps. */
+function addTables(text: string): string {
   const second = "  await views.migrate('gateway orders 2', second)\n"
-  const third = `  const third = [ordersIn('_v3', { to_pay: 'int' }), salesIn('_v3'), inTurn(openIn('_v3'), dueIn('_v3'))]
+  const third = `  const third = [
+    createOrderTables('_v3', { to_pay: 'int' }),
+    createSalesTable('_v3'),
+    runInSequence(createOpenIndex('_v3'), createDueIndexes('_v3')),
+  ]
   await views.migrate('gateway orders 3', third)\n`
-  return once(text, second, `${second}${third}`)
+  return replaceOnce(text, second, `${second}${third}`)
 }
 
-const change = (copy: Copy, path: string, texts: readonly (readonly [from: string, to: string])[]): void =>
-  rewrite(copy, path, (text) => texts.reduce((changed, [from, to]) => once(changed, from, to), text))
+const replaceTexts = (copy: CheckoutCopy, path: string, texts: readonly (readonly [from: string, to: string])[]): void =>
+  rewriteFile(copy, path, (text) => texts.reduce((changed, [from, to]) => replaceOnce(changed, from, to), text))
 
-function rewrite({ folder }: Copy, path: string, how: (text: string) => string): void {
+function rewriteFile({ folder }: CheckoutCopy, path: string, transform: (text: string) => string): void {
   const file = join(folder, path)
-  writeFileSync(file, how(readFileSync(file, 'utf8')))
+  writeFileSync(file, transform(readFileSync(file, 'utf8')))
 }
 
-function once(text: string, from: string, to: string): string {
-  if (text.split(from).length !== 2) throw new Error(`"${from}" is not there once`)
+function replaceOnce(text: string, from: string, to: string): string {
+  if (text.split(from).length !== 2) throw new Error(`the file does not contain "${from}" exactly once`)
   return text.replace(from, () => to)
 }

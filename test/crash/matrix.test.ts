@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { cpSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Span } from '../faults/awake.ts'
-import { openFold } from '../faults/fold.ts'
-import { lookAtAll, marketMsat } from '../faults/look.ts'
-import { blocksIn, heightIn } from '../faults/truth.ts'
-import { buy } from '../harness/buyer.ts'
-import { scratch, spawnProduct, startProduct } from '../harness/product.ts'
-import { type Cell, cells } from './cells.ts'
-import { leftToTheNode } from './given-back.ts'
-import { type Reached, stories, type StoryName } from './stories.ts'
+import type { HeightRange } from '../support/invariants/uptime.ts'
+import { openFold } from '../support/invariants/fold.ts'
+import { checkEverything, readMarketMsat } from '../support/invariants/final-checks.ts'
+import { readNetworkBlocks, readNetworkHeight } from '../support/invariants/network-state.ts'
+import { buyChannel } from '../support/market-client.ts'
+import { makeTempFolder, spawnProduct, startProduct } from '../support/product.ts'
+import { type CrashCase, listCrashCases } from './cases.ts'
+import { findCancelledByNode } from './cancelled-by-node.ts'
+import { type ScenarioProgress, crashScenarios, type CrashScenarioName } from './scenarios.ts'
 
 const env = {
   PENSTOCK_SIM_BLOCK_SECONDS: '0.15',
@@ -19,106 +19,109 @@ const env = {
   PENSTOCK_FUNDING_CONFIRMS_WITHIN_BLOCKS: '20',
 }
 const PAYABLE = { ...env, PENSTOCK_INVOICE_EXPIRY_SECONDS: '3600' }
-/** Where nobody is meant to be late, nobody's time is up on a slow machine. */
-const PATIENT = {
+/** Timeouts of the scenarios in which no seller is late. They are long, so that they do not expire on a slow machine. */
+const LONG_TIMEOUTS = {
   ...PAYABLE,
   PENSTOCK_OPEN_WINDOW_SECONDS: '20',
   PENSTOCK_FUNDING_SEEN_BLOCKS: '60',
   PENSTOCK_FUNDING_CONFIRMS_WITHIN_BLOCKS: '60',
 }
-const LATE: readonly StoryName[] = ['failover', 'nobody opens', 'funding vanishes']
-const VISIT_WITHIN_MS = 60_000
+const SCENARIOS_WITH_LATE_SELLER: readonly CrashScenarioName[] = ['failover', 'nobody opens', 'funding vanishes']
+const VISIT_WITHIN_MS = 180_000
 
-const warm = scratch()
+const warmFolder = makeTempFolder()
 let beforeMsat = 0n
-const results = new Map<Cell, string>()
+const results = new Map<CrashCase, string>()
 
-// Sellers join once, and every cell begins from a copy.
+// Sellers join only once, so every case starts with a copy of a market that they have joined.
 beforeAll(async () => {
-  const product = await startProduct(warm, PAYABLE)
-  beforeMsat = await marketMsat(product)
-  await buy(product)
+  const product = await startProduct(warmFolder, PAYABLE)
+  beforeMsat = await readMarketMsat(product)
+  await buyChannel(product)
   assert.equal(await product.stop(), 0)
 })
 afterAll(() => {
-  console.log(table())
+  console.log(formatResults())
 })
 
-describe.concurrent('killed at every crash point of every service', () => {
-  test.each(cells())('$point while "$story"', { timeout: 360_000 }, async (cell) => {
-    const begun = performance.now()
-    results.set(cell, 'FAILED')
-    const settings = cell.story === 'not paid' ? env : LATE.includes(cell.story) ? PAYABLE : PATIENT
-    const death = await firstDeath(cell, settings)
-    if (!death) results.set(cell, 'NEVER VISITED')
-    assert.ok(death, `the point ${cell.point} was never visited`)
+describe.concurrent('a market that is killed at a crash point recovers', () => {
+  test.each(listCrashCases())('$crashPoint during "$scenario"', { timeout: 900_000 }, async (crashCase) => {
+    const startedAt = performance.now()
+    results.set(crashCase, 'FAILED')
+    const settings =
+      crashCase.scenario === 'not paid' ? env : SCENARIOS_WITH_LATE_SELLER.includes(crashCase.scenario) ? PAYABLE : LONG_TIMEOUTS
+    const crash = await runUntilCrash(crashCase, settings)
+    if (!crash) results.set(crashCase, 'NEVER VISITED')
+    assert.ok(crash, `the point ${crashCase.crashPoint} was never visited`)
 
-    const { dataDir, lived, reached } = death
+    const { dataDir, uptime, reached } = crash
     const product = await startProduct(dataDir, settings)
-    const back = heightIn(dataDir)
-    const awake = (height: number): readonly Span[] => [...lived, { from: back, to: height }]
+    const back = readNetworkHeight(dataDir)
+    const uptimeUntil = (height: number): readonly HeightRange[] => [...uptime, { from: back, to: height }]
     const fold = openFold(dataDir)
     try {
-      await stories[cell.story](product, reached)
-      const { books, faults } = await lookAtAll(product, fold, beforeMsat, { awake })
-      expect([...faults, ...leftToTheNode(books, blocksIn(dataDir), awake(heightIn(dataDir)))]).toEqual([])
+      await crashScenarios[crashCase.scenario](product, reached)
+      const { orders, violations } = await checkEverything(product, fold, beforeMsat, { uptime: uptimeUntil })
+      expect([
+        ...violations,
+        ...findCancelledByNode(orders, readNetworkBlocks(dataDir), uptimeUntil(readNetworkHeight(dataDir))),
+      ]).toEqual([])
     } finally {
       await fold.close()
       await product.kill()
     }
-    results.set(cell, `${((performance.now() - begun) / 1000).toFixed(1)} s`)
+    results.set(crashCase, `${((performance.now() - startedAt) / 1000).toFixed(1)} s`)
   })
 })
 
-/** `lived`: the blocks in which the process was up. */
-type Death = { readonly visited: boolean; readonly lived: readonly Span[] }
+type CrashResult = { readonly visited: boolean; readonly uptime: readonly HeightRange[] }
 
-/** In some stories the node may be quicker than the market: an invoice that runs out ends by itself too. */
-const MOST_TELLINGS = 3
+/** A scenario is repeated if it misses the crash point. For example, the node may end an expired invoice before the market. */
+const MAX_RUNS = 3
 
-/** Tells the story, each time from its beginning, until the process dies at the point. @returns undefined where it never does */
-async function firstDeath(cell: Cell, settings: Readonly<Record<string, string>>) {
-  for (let telling = 0; telling < MOST_TELLINGS; telling++) {
-    const [dataDir, reached]: [string, Reached] = [scratch(), {}]
-    if (!cell.fresh) cpSync(warm, dataDir, { recursive: true })
-    const { visited, lived } = await diesAt(cell, dataDir, settings, reached)
-    if (visited) return { dataDir, reached, lived }
+/** Runs the scenario, up to `MAX_RUNS` times, until the process crashes at the point. @returns undefined if it never does */
+async function runUntilCrash(crashCase: CrashCase, settings: Readonly<Record<string, string>>) {
+  for (let run = 0; run < MAX_RUNS; run++) {
+    const [dataDir, reached]: [string, ScenarioProgress] = [makeTempFolder(), {}]
+    if (!crashCase.isFreshMarket) cpSync(warmFolder, dataDir, { recursive: true })
+    const { visited, uptime } = await runCrashCase(crashCase, dataDir, settings, reached)
+    if (visited) return { dataDir, reached, uptime }
   }
   return undefined
 }
 
-/** Tells the story until the process dies at the point. @returns whether it did */
-async function diesAt(
-  { point, story }: Cell,
+/** Runs the scenario once. `visited`: the process crashed at the point. `lived`: the heights at which the process was up. */
+async function runCrashCase(
+  { crashPoint, scenario }: CrashCase,
   dataDir: string,
   settings: Readonly<Record<string, string>>,
-  reached: Reached,
-): Promise<Death> {
-  const doomed = spawnProduct(dataDir, { ...settings, PENSTOCK_TEST_CRASH_AT: point })
+  reached: ScenarioProgress,
+): Promise<CrashResult> {
+  const crashing = spawnProduct(dataDir, { ...settings, PENSTOCK_TEST_CRASH_AT: crashPoint })
   const ended = new AbortController()
-  const up = doomed.ready.then(() => heightIn(dataDir)).catch(() => undefined)
-  // The process dies under the story's calls: what it had reached by then is all that counts.
-  const told = doomed.ready.then((product) => stories[story](product, reached)).catch(() => undefined)
-  const late = new Promise<null>((resolve) => {
+  const up = crashing.ready.then(() => readNetworkHeight(dataDir)).catch(() => undefined)
+  // The crash makes the next call of the scenario fail. `reached` then contains the progress until the crash.
+  const finished = crashing.ready.then((product) => crashScenarios[scenario](product, reached)).catch(() => undefined)
+  const timedOut = new Promise<null>((resolve) => {
     const timer = setTimeout(() => resolve(null), VISIT_WITHIN_MS)
     ended.signal.addEventListener('abort', () => clearTimeout(timer))
   })
-  const end = await Promise.race([doomed.ended, told.then(() => doomedSoon(doomed.ended)), late])
+  const end = await Promise.race([crashing.ended, finished.then(() => waitForCrash(crashing.ended)), timedOut])
   ended.abort()
-  await doomed.kill()
-  await told
+  await crashing.kill()
+  await finished
   const from = await up
-  const lived = from === undefined ? [] : [{ from, to: heightIn(dataDir) }]
-  return { visited: end?.signal === 'SIGKILL', lived }
+  const uptime = from === undefined ? [] : [{ from, to: readNetworkHeight(dataDir) }]
+  return { visited: end?.signal === 'SIGKILL', uptime }
 }
 
-/** A story may be over before the last visit, which needs a moment more. */
-const doomedSoon = (ended: Promise<{ readonly signal: string | null }>): Promise<{ readonly signal: string | null } | null> =>
+/** Waits up to 5 s for the crash, because the market may reach the crash point shortly after the end of the scenario. */
+const waitForCrash = (ended: Promise<{ readonly signal: string | null }>): Promise<{ readonly signal: string | null } | null> =>
   Promise.race([ended, new Promise<null>((resolve) => setTimeout(() => resolve(null), 5000))])
 
-function table(): string {
-  const rows = [...results].map(([{ point, story }, result]) => [point, story, result] as const)
-  const wide = (column: 0 | 1): number => Math.max(...rows.map((row) => row[column].length))
-  const lines = rows.map(([point, story, result]) => `${point.padEnd(wide(0))}  ${story.padEnd(wide(1))}  ${result}`)
-  return `\nKilled at, while, and whole again after:\n${lines.toSorted().join('\n')}\n`
+function formatResults(): string {
+  const rows = [...results].map(([{ crashPoint, scenario }, result]) => [crashPoint, scenario, result] as const)
+  const widthOf = (column: 0 | 1): number => Math.max(...rows.map((row) => row[column].length))
+  const lines = rows.map(([point, name, result]) => `${point.padEnd(widthOf(0))}  ${name.padEnd(widthOf(1))}  ${result}`)
+  return `\nCrash point, scenario, and time until everything was checked:\n${lines.toSorted().join('\n')}\n`
 }

@@ -1,19 +1,27 @@
 import { describe, expect, test } from 'vitest'
-import { chart, kubernetes, NAMESPACE, noKubernetes, RELEASE, valuesFiles, valuesOf } from './chart.ts'
-import { render } from './objects.ts'
+import {
+  CHART_FOLDER,
+  useKubernetes,
+  CHART_NAMESPACE,
+  isKubernetesMissing,
+  CHART_RELEASE,
+  valuesFiles,
+  getValuesArgs,
+} from './chart.ts'
+import { renderChart } from './objects.ts'
 
-describe.skipIf(noKubernetes)('what this Kubernetes says of the chart', () => {
-  const cluster = kubernetes(0)
+describe.skipIf(isKubernetesMissing)('the chart in a dry run at a Kubernetes API server', () => {
+  const cluster = useKubernetes(0)
   const dryRun = (manifest: string) =>
     cluster().attempt(
       'kubectl',
-      ['apply', '--dry-run=server', '--validate=strict', '--warnings-as-errors', `--namespace=${NAMESPACE}`, '-f', '-'],
+      ['apply', '--dry-run=server', '--validate=strict', '--warnings-as-errors', `--namespace=${CHART_NAMESPACE}`, '-f', '-'],
       manifest,
     )
 
-  test.each(valuesFiles)('%s is accepted, in a namespace for restricted pods, without a warning', async (file) => {
-    expect(await cluster().helm('lint', '--strict', '--quiet', chart, ...valuesOf(file))).toBe('')
-    const { code, stderr } = await dryRun(await render(cluster(), file))
+  test.each(valuesFiles)('%s is accepted without a warning in a namespace for restricted pods', async (file) => {
+    expect(await cluster().helm('lint', '--strict', '--quiet', CHART_FOLDER, ...getValuesArgs(file))).toBe('')
+    const { code, stderr } = await dryRun(await renderChart(cluster(), file))
     expect(stderr).toBe('')
     expect(code).toBe(0)
   })
@@ -23,10 +31,10 @@ describe.skipIf(noKubernetes)('what this Kubernetes says of the chart', () => {
     ['runAsNonRoot: true', 'runAsNonRoot: false', /violate PodSecurity "restricted/],
     ['maxReplicaCount: 12', 'maxReplicaCount: many', /must be of type integer/],
     ['path: /metrics', 'paht: /metrics', /unknown field/],
-  ])('the check finds what is wrong: "%s" as "%s"', async (right, wrong, complaint) => {
-    const manifest = await render(cluster(), 'values-production.yaml')
-    expect(manifest).toContain(right)
-    const { code, stderr } = await dryRun(manifest.replace(right, wrong))
+  ])('the dry run rejects a manifest in which "%s" is replaced by "%s"', async (original, replacement, complaint) => {
+    const manifest = await renderChart(cluster(), 'values-production.yaml')
+    expect(manifest).toContain(original)
+    const { code, stderr } = await dryRun(manifest.replace(original, replacement))
     expect(stderr).toMatch(complaint)
     expect(code).not.toBe(0)
   })
@@ -51,8 +59,8 @@ describe.skipIf(noKubernetes)('what this Kubernetes says of the chart', () => {
       'kafka.sasl=oauthbearer,kafka.tokenUrl=https://log.in,kafka.tokenSecret.name=x,kafka.user=u,kafka.passwordSecret.name=y',
       /kafka/,
     ],
-  ])('values that are wrong are refused before anything is made: %s', async (value, complaint) => {
-    const args = ['template', RELEASE, chart, '--set-string', value]
+  ])('helm rejects wrong values before it renders any object: %s', async (value, complaint) => {
+    const args = ['template', CHART_RELEASE, CHART_FOLDER, '--set-string', value]
     const { code, stderr } = await cluster().attempt(
       'helm',
       value.startsWith('pods') || value.includes('enabled') ? args.with(3, '--set') : args,

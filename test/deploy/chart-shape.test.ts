@@ -1,44 +1,45 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { readConfig, unknownSettings } from '@penstock/runtime/config.ts'
-import { commandTopic } from '@penstock/runtime/messages.ts'
+import { contracts } from '@penstock/contracts/contracts.ts'
+import { readConfig, findUnknownSettings } from '@penstock/config/config.ts'
+import { commandTopic } from '@penstock/runtime/commands/messages.ts'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { kubernetes, noKubernetes, valuesFiles } from './chart.ts'
-import { mayCall, objects, podsOf, selects, type Thing } from './objects.ts'
+import { useKubernetes, isKubernetesMissing, valuesFiles } from './chart.ts'
+import { mayCall, renderObjects, listPods, isSelected, type KubernetesObject } from './objects.ts'
 
 const services = new URL('../../services/', import.meta.url)
-/** Services whose main.ts asks for the world outside. */
+/** Services whose main.ts connects to the external world. */
 const reachOutside = readdirSync(services).filter((name) => {
   const main = new URL(`${name}/src/main.ts`, services)
-  return name !== 'cluster' && existsSync(main) && readFileSync(main, 'utf8').includes('outside()')
+  return name !== 'cluster' && existsSync(main) && readFileSync(main, 'utf8').includes('externalWorld()')
 })
-/** One process each, with a disk. */
+/** Components that run as a single process with a disk. */
 const SINGLE = ['audit', 'simnet', 'sellers']
 
-describe.skipIf(noKubernetes)('the shape of a release', () => {
-  const cluster = kubernetes(0)
-  const made = new Map<string, readonly Thing[]>()
+describe.skipIf(isKubernetesMissing)('the objects that the chart renders', () => {
+  const cluster = useKubernetes(0)
+  const objectsByFile = new Map<string, readonly KubernetesObject[]>()
   beforeAll(async () => {
-    if (noKubernetes) return
-    for (const file of valuesFiles) made.set(file, await objects(cluster(), file))
+    if (isKubernetesMissing) return
+    for (const file of valuesFiles) objectsByFile.set(file, await renderObjects(cluster(), file))
   }, 120_000)
 
   describe.each(valuesFiles)('%s', (file) => {
     const withSimnet = file !== 'values-production.yaml'
-    const things = (): readonly Thing[] => made.get(file) ?? []
-    const of = (kind: string): readonly Thing[] => things().filter((thing) => thing.kind === kind)
-    const namesOf = (some: readonly Thing[]): readonly string[] => some.map(({ metadata }) => metadata.name).toSorted()
+    const renderedObjects = (): readonly KubernetesObject[] => objectsByFile.get(file) ?? []
+    const of = (kind: string): readonly KubernetesObject[] => renderedObjects().filter((thing) => thing.kind === kind)
+    const namesOf = (some: readonly KubernetesObject[]): readonly string[] => some.map(({ metadata }) => metadata.name).toSorted()
     const mounting = (secret: RegExp): readonly string[] =>
-      podsOf(things())
+      listPods(renderedObjects())
         .filter(({ pod }) => pod.spec.volumes.some((volume) => secret.test(volume.secret?.secretName ?? '')))
         .map(({ name }) => name)
         .toSorted()
 
     const settingOf = (component: string, setting: string): string | undefined =>
-      podsOf(things())
+      listPods(renderedObjects())
         .find(({ name }) => name === component)
         ?.pod.spec.containers[0].env.find(({ name }) => name === setting)?.value
 
-    test('only the gateway is reachable', () => {
+    test('only the gateway is reachable from outside the release', () => {
       const withAddress = of('Service').filter(({ spec }) => spec.type !== 'ClusterIP' || spec.clusterIP !== 'None')
       expect(namesOf(withAddress)).toEqual(['penstock-gateway'])
       const backends = of('Ingress')
@@ -53,19 +54,19 @@ describe.skipIf(noKubernetes)('the shape of a release', () => {
         ),
       )
       expect(namesOf(open)).toEqual(['penstock-gateway'])
-      const onHost = podsOf(things()).filter(
+      const onHost = listPods(renderedObjects()).filter(
         ({ pod: { spec } }) =>
           spec.hostNetwork === true || spec.containers[0].ports?.some(({ hostPort }) => hostPort !== undefined),
       )
       expect(onHost).toEqual([])
     })
 
-    test('nobody calls anybody, but for what is needed', () => {
-      const pods = podsOf(things())
+    test('pods may call only the pods that they need', () => {
+      const pods = listPods(renderedObjects())
       const calls = pods.flatMap((from) =>
         pods
           .filter((to) =>
-            ['http', 'health'].some((port) => mayCall(things(), from.pod.metadata.labels, to.pod.metadata.labels, port)),
+            ['http', 'health'].some((port) => mayCall(renderedObjects(), from.pod.metadata.labels, to.pod.metadata.labels, port)),
           )
           .map((to) => `${from.name} > ${to.name}`),
       )
@@ -73,63 +74,67 @@ describe.skipIf(noKubernetes)('the shape of a release', () => {
       expect(calls.toSorted()).toEqual(['gateway > audit', ...(withSimnet ? simulated : [])].toSorted())
       const policies = of('NetworkPolicy')
       const uncovered = pods.filter(
-        ({ pod }) => policies.filter(({ spec }) => selects(spec.podSelector ?? {}, pod.metadata.labels)).length < 2,
+        ({ pod }) => policies.filter(({ spec }) => isSelected(spec.podSelector ?? {}, pod.metadata.labels)).length < 2,
       )
       expect(uncovered).toEqual([])
       expect(policies.filter(({ spec }) => spec.policyTypes?.length !== 2)).toEqual([])
     })
 
-    test('each mounts its own secrets, and settlement alone the keyring', () => {
+    test('each pod mounts only its own secrets, and only settlement mounts the keyring', () => {
       expect(mounting(/keyring/)).toEqual(['settlement'])
       expect(mounting(/audit/)).toEqual(['audit'])
       expect(mounting(/gateway/)).toEqual(withSimnet ? ['gateway', 'sellers'] : ['gateway'])
       expect(mounting(/postgres(-roles)?$/)).toEqual([...reachOutside, 'accounts', 'audit', 'migrate'].toSorted())
-      const atBrokers = podsOf(things()).flatMap(({ name, pod }) =>
+      const atBrokers = listPods(renderedObjects()).flatMap(({ name, pod }) =>
         pod.spec.volumes.flatMap(({ name: volume, secret }) =>
           volume === 'kafka' && secret ? [{ name, secret: secret.secretName, keys: secret.items?.map(({ key }) => key) }] : [],
         ),
       )
-      const own = [...reachOutside, 'accounts', 'audit'].map((name) => ({ name, secret: 'penstock-kafka-users', keys: [name] }))
+      const secretNames = [...reachOutside, 'accounts', 'audit'].map((name) => ({
+        name,
+        secret: 'penstock-kafka-users',
+        keys: [name],
+      }))
       const granter = { name: 'migrate', secret: 'penstock-kafka', keys: ['password'] }
-      const expected = file === 'values-production.yaml' ? [...own, granter] : []
+      const expected = file === 'values-production.yaml' ? [...secretNames, granter] : []
       const byName = (a: { name: string }, b: { name: string }) => a.name.localeCompare(b.name)
       expect(atBrokers.toSorted(byName)).toEqual(expected.toSorted(byName))
     })
 
-    test('a secret that is read again while a process runs is a folder: by subPath it would never follow', () => {
-      // These are read at start, and lie in a folder that the process writes to.
+    test('a secret that a running process reads again is mounted as a folder, because a subPath mount is never updated', () => {
+      // A process reads these two secrets only at its start, and writes other files into their folder.
       const readAtStart = ['audit-key', 'pepper']
-      const mounts = podsOf(things()).flatMap(({ pod }) => pod.spec.containers[0].volumeMounts ?? [])
+      const mounts = listPods(renderedObjects()).flatMap(({ pod }) => pod.spec.containers[0].volumeMounts ?? [])
       const bySubPath = mounts.filter(({ subPath }) => subPath !== undefined).map(({ name }) => name)
       expect(bySubPath.toSorted()).toEqual(readAtStart)
       expect(mounts.find(({ name }) => name === 'keyring')?.mountPath).toBe(settingOf('settlement', 'PENSTOCK_KEYRING_DIR'))
     })
 
-    test('no secret is in anything but a Secret, and the code accepts every setting', () => {
+    test('secrets are only in objects of the kind Secret, and the code accepts every setting', () => {
       expect(of('ConfigMap')).toEqual([])
-      const others = JSON.stringify(things().filter(({ kind }) => kind !== 'Secret'))
+      const manifests = JSON.stringify(renderedObjects().filter(({ kind }) => kind !== 'Secret'))
       const secrets = of('Secret').flatMap(({ data = {} }) => Object.values(data))
-      const told = secrets.filter(
-        (secret) => others.includes(secret) || others.includes(Buffer.from(secret, 'base64').toString()),
+      const leakedSecrets = secrets.filter(
+        (secret) => manifests.includes(secret) || manifests.includes(Buffer.from(secret, 'base64').toString()),
       )
-      expect(told).toEqual([])
-      expect(others).not.toMatch(/:\/\/[^/"]*:[^/"@]*@/)
-      const env = podsOf(things()).flatMap(({ pod }) => pod.spec.containers[0].env)
+      expect(leakedSecrets).toEqual([])
+      expect(manifests).not.toMatch(/:\/\/[^/"]*:[^/"@]*@/)
+      const env = listPods(renderedObjects()).flatMap(({ pod }) => pod.spec.containers[0].env)
       expect(env.filter(({ name }) => /(TOKEN|PASSWORD|KEY)$/.test(name))).toEqual([])
       expect(env.filter(({ valueFrom }) => valueFrom && !valueFrom.fieldRef)).toEqual([])
-      for (const { pod } of podsOf(things())) {
-        const given = Object.fromEntries(pod.spec.containers[0].env.map(({ name, value }) => [name, value]))
-        expect(unknownSettings(given)).toEqual([])
-        readConfig(given)
+      for (const { pod } of listPods(renderedObjects())) {
+        const environment = Object.fromEntries(pod.spec.containers[0].env.map(({ name, value }) => [name, value]))
+        expect(findUnknownSettings(environment)).toEqual([])
+        readConfig(environment)
       }
     })
 
-    test('pods have no rights, a read-only file system, limits and probes', () => {
-      expect(things().filter(({ kind }) => /Role|Binding/.test(kind))).toEqual([])
+    test('pods have no API permissions, a read-only file system, resource limits and probes', () => {
+      expect(renderedObjects().filter(({ kind }) => /Role|Binding/.test(kind))).toEqual([])
       expect(of('ServiceAccount').filter(({ automountServiceAccountToken }) => automountServiceAccountToken !== false)).toEqual(
         [],
       )
-      for (const { name, pod } of podsOf(things())) {
+      for (const { name, pod } of listPods(renderedObjects())) {
         const [container] = pod.spec.containers
         expect(pod.spec).toMatchObject({
           serviceAccountName: `penstock-${name}`,
@@ -145,13 +150,13 @@ describe.skipIf(noKubernetes)('the shape of a release', () => {
         expect(Object.keys(container.resources.requests ?? {}).toSorted()).toEqual(['cpu', 'memory'])
         expect(pod.spec.volumes.filter(({ hostPath }) => hostPath)).toEqual([])
       }
-      const unasked = podsOf(things()).filter(
+      const withoutProbes = listPods(renderedObjects()).filter(
         ({ pod: { spec } }) => !spec.containers[0].readinessProbe || !spec.containers[0].livenessProbe,
       )
-      expect(unasked.map(({ name }) => name).toSorted()).toEqual(withSimnet ? ['migrate', 'sellers'] : ['migrate'])
+      expect(withoutProbes.map(({ name }) => name).toSorted()).toEqual(withSimnet ? ['migrate', 'sellers'] : ['migrate'])
     })
 
-    test('every service has a disruption budget', () => {
+    test('every replicated service has a disruption budget', () => {
       const several = of('Deployment').filter(
         ({ metadata: { labels } }) => !SINGLE.includes(labels['app.kubernetes.io/component'] ?? ''),
       )
@@ -160,10 +165,10 @@ describe.skipIf(noKubernetes)('the shape of a release', () => {
     })
   })
 
-  test('with a node, settlement alone mounts the macaroon that moves money, and only those who ask the node reach it', () => {
-    const things = made.get('values-production.yaml') ?? []
+  test('with an lnd node, only settlement mounts the macaroon that can pay, and only callers of the node may reach it', () => {
+    const renderedObjects = objectsByFile.get('values-production.yaml') ?? []
     const mounting = (secret: string): readonly string[] =>
-      podsOf(things)
+      listPods(renderedObjects)
         .filter(({ pod }) => JSON.stringify(pod.spec.volumes).includes(`"${secret}"`))
         .map(({ name }) => name)
         .toSorted()
@@ -172,32 +177,39 @@ describe.skipIf(noKubernetes)('the shape of a release', () => {
     expect(mounting('penstock-lnd-reader')).toEqual(
       reachOutside.filter((name) => !['settlement', 'channel-watcher'].includes(name)),
     )
-    const toNode = things.filter(({ spec }) => spec?.egress?.some(({ ports }) => ports?.some(({ port }) => port === 10009)))
+    const toNode = renderedObjects.filter(({ spec }) =>
+      spec?.egress?.some(({ ports }) => ports?.some(({ port }) => port === 10009)),
+    )
     expect(toNode.map(({ metadata }) => metadata.name.replace('penstock-', '')).toSorted()).toEqual([...reachOutside].toSorted())
   })
 
-  test('quote alone reaches the sources of the rate, and only where they are asked', async () => {
-    const asking = (things: readonly Thing[]): readonly string[] =>
-      things
+  test('only quote may reach the exchange-rate sources, and only in a release that uses them', async () => {
+    const withHttpsEgress = (renderedObjects: readonly KubernetesObject[]): readonly string[] =>
+      renderedObjects
         .filter(({ spec }) => spec?.egress?.some(({ ports }) => ports?.some(({ port }) => port === 443)))
         .map(({ metadata }) => metadata.name)
-    expect(asking(made.get('values-production.yaml') ?? [])).toEqual(['penstock-quote'])
-    expect(asking(made.get('values.yaml') ?? [])).toEqual([])
-    const regtest = await objects(cluster(), 'values-production.yaml', '--set', 'lightning.lnd.network=regtest')
-    expect(asking(regtest)).toEqual([])
+    expect(withHttpsEgress(objectsByFile.get('values-production.yaml') ?? [])).toEqual(['penstock-quote'])
+    expect(withHttpsEgress(objectsByFile.get('values.yaml') ?? [])).toEqual([])
+    const regtest = await renderObjects(cluster(), 'values-production.yaml', '--set', 'lightning.lnd.network=regtest')
+    expect(withHttpsEgress(regtest)).toEqual([])
   })
 
-  test('the job that migrates has the settings that all others have', async () => {
-    const things = await objects(cluster(), 'values.yaml', '--set-string', 'settings.PENSTOCK_POSTGRES_TIMEOUT_SECONDS=99')
-    const without = podsOf(things).filter(
+  test('the migration job has the same settings as all other pods', async () => {
+    const renderedObjects = await renderObjects(
+      cluster(),
+      'values.yaml',
+      '--set-string',
+      'settings.PENSTOCK_POSTGRES_TIMEOUT_SECONDS=99',
+    )
+    const without = listPods(renderedObjects).filter(
       ({ pod }) =>
         !pod.spec.containers[0].env.some(({ name, value }) => name === 'PENSTOCK_POSTGRES_TIMEOUT_SECONDS' && value === '99'),
     )
     expect(without.map(({ name }) => name)).toEqual([])
   })
 
-  test('servers with an authority of their own: its certificate is where the settings say', async () => {
-    const things = await objects(
+  test('the certificate of a private CA is mounted at the path that the settings contain', async () => {
+    const renderedObjects = await renderObjects(
       cluster(),
       'values-production.yaml',
       '--set-string',
@@ -205,7 +217,7 @@ describe.skipIf(noKubernetes)('the shape of a release', () => {
       '--set-string',
       'eventStore.passwordSecret.name=store,eventStore.caSecret=store-ca,lightning.bitcoind.certSecret=rpc-cert',
     )
-    const pod = podsOf(things).find(({ name }) => name === 'settlement')?.pod
+    const pod = listPods(renderedObjects).find(({ name }) => name === 'settlement')?.pod
     const [container] = pod?.spec.containers ?? []
     const at = Object.fromEntries((container?.volumeMounts ?? []).map(({ name, mountPath }) => [mountPath, name]))
     expect(at).toMatchObject({ '/run/secrets/event-store-ca': 'event-store-ca', '/run/secrets/bitcoind-cert': 'bitcoind-cert' })
@@ -214,68 +226,81 @@ describe.skipIf(noKubernetes)('the shape of a release', () => {
     expect(secrets).toEqual(expect.arrayContaining(['store', 'store-ca', 'rpc-cert']))
   })
 
-  test('a password of its own for another PostgreSQL would do nothing, and is refused', async () => {
-    const asked = objects(
+  test('a separate password for an event store on PostgreSQL is rejected, because it would have no effect', async () => {
+    const rendered = renderObjects(
       cluster(),
       'values.yaml',
       '--set-string',
       'eventStore.url=postgres://penstock@events:5432/events,eventStore.passwordSecret.name=store',
     )
-    await expect(asked).rejects.toThrow(/passwordSecret/)
+    await expect(rendered).rejects.toThrow(/passwordSecret/)
   })
 
-  test('where somebody scales, the chart names no number', () => {
-    const things = made.get('values-production.yaml') ?? []
-    const scaled = things.flatMap(({ spec }) => spec?.scaleTargetRef?.name ?? [])
+  test('the chart sets no replica count if an autoscaler sets it', () => {
+    const renderedObjects = objectsByFile.get('values-production.yaml') ?? []
+    const scaled = renderedObjects.flatMap(({ spec }) => spec?.scaleTargetRef?.name ?? [])
     expect(scaled.toSorted()).toEqual(['gateway', 'matching', 'order', 'quote'].map((name) => `penstock-${name}`))
-    // The server writes 1 where nothing is said.
-    const replicas = things
+    // The API server writes 1 if the chart sets no count.
+    const replicas = renderedObjects
       .filter(({ kind, metadata }) => kind === 'Deployment' && scaled.includes(metadata.name))
       .map(({ spec }) => spec.replicas)
     expect(replicas).toEqual([1, 1, 1, 1])
   })
 
-  test('lag is that of the commands that wait for a service', () => {
-    const triggers = (made.get('values-production.yaml') ?? []).flatMap(({ kind, spec }) =>
+  test('an autoscaler reads the lag of the command topics of its service', () => {
+    const triggers = (objectsByFile.get('values-production.yaml') ?? []).flatMap(({ kind, spec }) =>
       kind === 'ScaledObject' ? (spec.triggers ?? []) : [],
     )
-    const seen = triggers.map(({ metadata: { topic, consumerGroup } }) => ({ topic, consumerGroup }))
-    const wanted = ['matching', 'order', 'quote'].map((name) => ({
-      topic: `penstock.${commandTopic(name)}`,
-      consumerGroup: `penstock.${name}@${commandTopic(name)}`,
+    const triggersFound = triggers.map(({ metadata: { topic, consumerGroup } }) => ({ topic, consumerGroup }))
+    const scaled = contracts.filter(({ owner }) => ['matching', 'order', 'quote'].includes(owner))
+    const topics = scaled.flatMap(({ owner, fromOthers }) => Object.keys(fromOthers).map((sender) => commandTopic(owner, sender)))
+    const expected = [...new Set(topics)].toSorted().map((topic) => ({
+      topic: `penstock.${topic}`,
+      consumerGroup: `penstock.${topic.split('.')[0]}@${topic}`,
     }))
-    expect(seen.toSorted((a, b) => (a.topic < b.topic ? -1 : 1))).toEqual(wanted)
+    expect(triggersFound.toSorted((a, b) => (a.topic < b.topic ? -1 : 1))).toEqual(expected)
   })
 
   test.each([
     ['plain', 'plaintext'],
     ['scram-sha-256', 'scram_sha256'],
     ['scram-sha-512', 'scram_sha512'],
-  ])('the scaler logs in to Kafka by %s under its own name for it', async (sasl, name) => {
-    const things = await objects(cluster(), 'values-production.yaml', '--set', `kafka.sasl=${sasl}`)
-    const triggers = things.flatMap(({ kind, spec }) => (kind === 'ScaledObject' ? (spec.triggers ?? []) : []))
-    expect(triggers.map(({ metadata }) => metadata.sasl)).toEqual([name, name, name])
+  ])('the scaler logs in to Kafka by %s, which the scaler calls %s', async (sasl, name) => {
+    const renderedObjects = await renderObjects(cluster(), 'values-production.yaml', '--set', `kafka.sasl=${sasl}`)
+    const triggers = renderedObjects.flatMap(({ kind, spec }) => (kind === 'ScaledObject' ? (spec.triggers ?? []) : []))
+    expect(new Set(triggers.map(({ metadata }) => metadata.sasl))).toEqual(new Set([name]))
   })
 
-  test('rules and metrics are told to Prometheus', () => {
-    const things = made.get('values-production.yaml') ?? []
-    expect(things.filter(({ kind }) => kind === 'ServiceMonitor')).toHaveLength(1)
-    expect(things.filter(({ kind }) => kind === 'PrometheusRule').length).toBeGreaterThan(0)
+  test('the chart registers alert rules and metrics with Prometheus', () => {
+    const renderedObjects = objectsByFile.get('values-production.yaml') ?? []
+    expect(renderedObjects.filter(({ kind }) => kind === 'ServiceMonitor')).toHaveLength(1)
+    expect(renderedObjects.filter(({ kind }) => kind === 'PrometheusRule').length).toBeGreaterThan(0)
   })
 
-  test('after a restore every process is told so', async () => {
-    const things = await objects(cluster(), 'values.yaml', '--set', 'restored=true')
-    const told = podsOf(things).map(({ name, pod }) => [
+  test('alerts link to the runbooks of the operator, and metrics have the label `release`', async () => {
+    const address = 'https://wiki.example/penstock-alerts'
+    const set = `monitoring.enabled=true,monitoring.runbooks=${address}`
+    const renderedObjects = await renderObjects(cluster(), 'values.yaml', '--set', set)
+    const links = [...JSON.stringify(renderedObjects).matchAll(/"runbook_url":"([^"#]*)#(\w+)"/g)]
+    expect(links.length).toBeGreaterThan(30)
+    expect(new Set(links.map(([, at]) => at))).toEqual(new Set([address]))
+    const monitor = renderedObjects.find(({ kind }) => kind === 'ServiceMonitor')
+    expect(monitor?.spec).toMatchObject({ endpoints: [{ relabelings: [{ targetLabel: 'release', replacement: 'penstock' }] }] })
+  })
+
+  test('every service has the setting PENSTOCK_RESTORED after a restore', async () => {
+    const renderedObjects = await renderObjects(cluster(), 'values.yaml', '--set', 'restored=true')
+    const restoredSettings = listPods(renderedObjects).map(({ name, pod }) => [
       name,
       pod.spec.containers[0].env.find((one) => one.name === 'PENSTOCK_RESTORED')?.value,
     ])
-    const deciding = [...reachOutside, 'accounts', 'audit']
-    expect(told.filter(([name = '', value]) => deciding.includes(name) && value !== '1')).toEqual([])
-    expect(deciding.filter((name) => !told.some(([one]) => one === name))).toEqual([])
+    const expectedNames = [...reachOutside, 'accounts', 'audit']
+    expect(restoredSettings.filter(([name = '', value]) => expectedNames.includes(name) && value !== '1')).toEqual([])
+    expect(expectedNames.filter((name) => !restoredSettings.some(([one]) => one === name))).toEqual([])
   })
 
-  test('a token of the brokers is a file that follows its Secret, and every address that is named may be called', async () => {
-    const things = await objects(
+  test('the Kafka token is a file in a mounted folder, and the network policy allows every configured address', async () => {
+    const renderedObjects = await renderObjects(
       cluster(),
       'values.yaml',
       '--set',
@@ -287,14 +312,15 @@ describe.skipIf(noKubernetes)('the shape of a release', () => {
       '--set-string',
       'eventStore.passwordSecret.name=penstock-store',
     )
-    const order = podsOf(things).find(({ name }) => name === 'order')?.pod.spec.containers[0]
+    const order = listPods(renderedObjects).find(({ name }) => name === 'order')?.pod.spec.containers[0]
     const env = Object.fromEntries((order?.env ?? []).map(({ name, value }) => [name, value]))
     expect(env['PENSTOCK_KAFKA_TOKEN_FILE']).toBe('/run/secrets/kafka-token/token')
     expect(env).not.toHaveProperty('PENSTOCK_KAFKA_PASSWORD_FILE')
     expect(order?.volumeMounts).toContainEqual(
       expect.objectContaining({ name: 'kafka-token', mountPath: '/run/secrets/kafka-token' }),
     )
-    const { spec } = things.find(({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name.endsWith('-order')) ?? {}
+    const { spec } =
+      renderedObjects.find(({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name.endsWith('-order')) ?? {}
     const called = (spec?.egress ?? []).flatMap(({ ports = [] }) => ports.map(({ port }) => port))
     expect(called).toEqual(expect.arrayContaining([5432, 9093, 9094, 2113, 2114, 2115]))
   })

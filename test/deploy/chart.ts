@@ -1,37 +1,38 @@
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll } from 'vitest'
-import { type Kubernetes, startKubernetes } from './kubernetes/cluster.ts'
-import { goMissing } from './programs/go.ts'
-import { kubernetesPrograms, kubernetesRecipe } from './programs/kubernetes.ts'
+import { type KubernetesCluster, startKubernetes } from './kubernetes/cluster.ts'
+import { findGoSkipReason } from './programs/go.ts'
+import { buildKubernetesPrograms, createKubernetesRecipe } from './programs/kubernetes.ts'
 
-export const chart = fileURLToPath(new URL('../../deploy/helm/penstock', import.meta.url))
-export const NAMESPACE = 'market'
-export const RELEASE = 'penstock'
+export const CHART_FOLDER = fileURLToPath(new URL('../../deploy/helm/penstock', import.meta.url))
+export const CHART_NAMESPACE = 'market'
+export const CHART_RELEASE = 'penstock'
 
-/** Every values file of the chart; the first is what holds where no other is named. */
+/** Every values file of the chart. The first file contains the default values. */
 export const valuesFiles = ['values.yaml', 'values-small.yaml', 'values-production.yaml', 'values-simulated.yaml'] as const
-export const valuesOf = (file: string): readonly string[] => (file === 'values.yaml' ? [] : ['--values', `${chart}/${file}`])
+export const getValuesArgs = (file: string): readonly string[] =>
+  file === 'values.yaml' ? [] : ['--values', `${CHART_FOLDER}/${file}`]
 
-const missing = await goMissing(await kubernetesRecipe())
-if (missing !== undefined) console.log(`Suites on a real Kubernetes are skipped. ${missing}`)
+const skipReason = await findGoSkipReason(await createKubernetesRecipe())
+if (skipReason !== undefined) console.log(`Suites on a real Kubernetes are skipped. ${skipReason}`)
 
-/** For `describe.skipIf`. */
-export const noKubernetes = missing !== undefined
+/** The argument of `describe.skipIf` for suites that need a Kubernetes. */
+export const isKubernetesMissing = skipReason !== undefined
 
-const BUILD_WITHIN_MS = 45 * 60_000
+const BUILD_TIMEOUT_MS = 45 * 60_000
 
-/** A Kubernetes for the tests of one file, with a namespace that lets restricted pods in and no others. */
-export function kubernetes(nodes: number): () => Kubernetes {
-  let running: Kubernetes | undefined
+/** Starts a Kubernetes for the tests of one file, with a namespace that accepts only restricted pods. */
+export function useKubernetes(nodes: number): () => KubernetesCluster {
+  let running: KubernetesCluster | undefined
   beforeAll(async () => {
-    if (noKubernetes) return
-    running = await startKubernetes(await kubernetesPrograms(), nodes)
+    if (isKubernetesMissing) return
+    running = await startKubernetes(await buildKubernetesPrograms(), nodes)
     const labels = { 'pod-security.kubernetes.io/enforce': 'restricted', 'pod-security.kubernetes.io/warn': 'restricted' }
     await running.kubectl(
       ['create', '-f', '-'],
-      JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE, labels } }),
+      JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: CHART_NAMESPACE, labels } }),
     )
-  }, BUILD_WITHIN_MS)
+  }, BUILD_TIMEOUT_MS)
   afterAll(() => running?.stop())
   return () => {
     if (!running) throw new Error('Kubernetes was not started')

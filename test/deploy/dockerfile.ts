@@ -1,59 +1,61 @@
-import { execFile } from 'node:child_process'
 import { cp } from 'node:fs/promises'
 import { readFileSync } from 'node:fs'
 import { join, matchesGlob, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
+import { runSuccessfully } from '../support/processes.ts'
 
-const run = promisify(execFile)
-export const root = fileURLToPath(new URL('../..', import.meta.url))
-const text = (path: string): string => readFileSync(join(root, path), 'utf8')
+export const DOCKERFILE_ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const readText = (path: string): string => readFileSync(join(DOCKERFILE_ROOT, path), 'utf8')
 
-export type Step = { readonly word: string; readonly rest: string }
-export type Stage = { readonly from: string; readonly name: string | undefined; readonly steps: readonly Step[] }
+export type DockerInstruction = { readonly keyword: string; readonly argument: string }
+export type DockerStage = {
+  readonly from: string
+  readonly name: string | undefined
+  readonly steps: readonly DockerInstruction[]
+}
 
-/** The stages of deploy/docker/Dockerfile with their instructions, continued lines put together. */
-export function stages(): readonly Stage[] {
-  const lines = text('deploy/docker/Dockerfile')
+/** Reads the stages of deploy/docker/Dockerfile with their instructions. Continued lines are joined. */
+export function readDockerStages(): readonly DockerStage[] {
+  const lines = readText('deploy/docker/Dockerfile')
     .replaceAll(/^#.*\n/gm, '')
     .replaceAll(/\\\n\s*/g, '')
     .split('\n')
-  const found: { from: string; name: string | undefined; steps: Step[] }[] = []
+  const dockerStages: { from: string; name: string | undefined; steps: DockerInstruction[] }[] = []
   for (const line of lines) {
-    const [, word = '', rest = ''] = /^([A-Z]+)\s+(.*)$/.exec(line) ?? []
-    const [, from = '', name] = /^(\S+)(?: AS (\S+))?$/.exec(rest) ?? []
-    if (word === 'FROM') found.push({ from, name, steps: [] })
-    else if (word !== '') found.at(-1)?.steps.push({ word, rest })
+    const [, keyword = '', argument = ''] = /^([A-Z]+)\s+(.*)$/.exec(line) ?? []
+    const [, from = '', name] = /^(\S+)(?: AS (\S+))?$/.exec(argument) ?? []
+    if (keyword === 'FROM') dockerStages.push({ from, name, steps: [] })
+    else if (keyword !== '') dockerStages.at(-1)?.steps.push({ keyword, argument })
   }
-  return found
+  return dockerStages
 }
 
-/** What .dockerignore lets through: everything is ignored, but for what is named with a `!`, less what stands after it. */
-function isSent(path: string): boolean {
-  const patterns = text('.dockerignore')
+/** Whether .dockerignore includes a path. The last matching pattern decides, and a pattern with `!` includes. */
+function isInBuildContext(path: string): boolean {
+  const patterns = readText('.dockerignore')
     .split('\n')
     .filter((line) => line !== '' && !line.startsWith('#'))
-  let sent = true
+  let isIncluded = true
   for (const pattern of patterns) {
     const glob = pattern.replace(/^!/, '')
-    if (matchesGlob(path, glob) || matchesGlob(path, `${glob}/**`)) sent = pattern.startsWith('!')
+    if (matchesGlob(path, glob) || matchesGlob(path, `${glob}/**`)) isIncluded = pattern.startsWith('!')
   }
-  return sent
+  return isIncluded
 }
 
-/** Carries out the COPY and RUN of a stage that is made from this checkout, in a folder in place of its WORKDIR. */
-export async function assemble(stage: Stage, folder: string): Promise<void> {
-  for (const { word, rest } of stage.steps) {
-    if (word === 'COPY') {
-      const parts = rest.split(/\s+/)
+/** Executes the COPY and RUN instructions of a stage that is built from this checkout. The folder replaces its WORKDIR. */
+export async function assembleStage(stage: DockerStage, folder: string): Promise<void> {
+  for (const { keyword, argument } of stage.steps) {
+    if (keyword === 'COPY') {
+      const parts = argument.split(/\s+/)
       const to = parts.at(-1) ?? ''
       for (const from of parts.slice(0, -1))
-        await cp(join(root, from), join(folder, to === './' ? from : to), {
+        await cp(join(DOCKERFILE_ROOT, from), join(folder, to === './' ? from : to), {
           recursive: true,
           verbatimSymlinks: true,
-          filter: (source) => isSent(relative(root, source)),
+          filter: (source) => isInBuildContext(relative(DOCKERFILE_ROOT, source)),
         })
     }
-    if (word === 'RUN') await run('sh', ['-c', rest], { cwd: folder, env: { ...process.env, CI: 'true' }, maxBuffer: 16 << 20 })
+    if (keyword === 'RUN') await runSuccessfully('sh', ['-c', argument], { cwd: folder, env: { ...process.env, CI: 'true' } })
   }
 }

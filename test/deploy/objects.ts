@@ -1,13 +1,13 @@
-import { chart, NAMESPACE, RELEASE, valuesOf } from './chart.ts'
-import type { Kubernetes } from './kubernetes/cluster.ts'
+import { CHART_FOLDER, CHART_NAMESPACE, CHART_RELEASE, getValuesArgs } from './chart.ts'
+import type { KubernetesCluster } from './kubernetes/cluster.ts'
 
 type Labels = Readonly<Record<string, string>>
 type Expression = { readonly key: string; readonly operator: 'In'; readonly values: readonly string[] }
-export type Selector = { readonly matchLabels?: Labels; readonly matchExpressions?: readonly Expression[] }
-type Peer = { readonly podSelector?: Selector; readonly namespaceSelector?: Selector }
+export type LabelSelector = { readonly matchLabels?: Labels; readonly matchExpressions?: readonly Expression[] }
+type Peer = { readonly podSelector?: LabelSelector; readonly namespaceSelector?: LabelSelector }
 type Ports = readonly { readonly port: string | number }[]
 
-export type Container = {
+export type PodContainer = {
   readonly args: readonly string[]
   readonly image: string
   readonly env: readonly { readonly name: string; readonly value?: string; readonly valueFrom?: { readonly fieldRef?: object } }[]
@@ -18,7 +18,7 @@ export type Container = {
   readonly readinessProbe?: object
   readonly livenessProbe?: object
 }
-export type Pod = {
+export type PodTemplate = {
   readonly metadata: { readonly labels: Labels }
   readonly spec: {
     readonly serviceAccountName: string
@@ -26,7 +26,7 @@ export type Pod = {
     readonly enableServiceLinks: boolean
     readonly hostNetwork?: boolean
     readonly securityContext: object
-    readonly containers: readonly [Container]
+    readonly containers: readonly [PodContainer]
     readonly volumes: readonly {
       readonly name: string
       readonly secret?: { readonly secretName: string; readonly items?: readonly { readonly key: string }[] }
@@ -35,8 +35,8 @@ export type Pod = {
   }
 }
 
-/** An object of a release, with the parts that are looked at here. */
-export type Thing = {
+/** An object of a release, with the fields that these tests read. */
+export type KubernetesObject = {
   readonly kind: string
   readonly metadata: { readonly name: string; readonly labels: Labels }
   readonly automountServiceAccountToken?: boolean
@@ -45,12 +45,12 @@ export type Thing = {
     readonly replicas?: number
     readonly type?: string
     readonly clusterIP?: string
-    readonly podSelector?: Selector
-    readonly selector?: Labels & Selector
+    readonly podSelector?: LabelSelector
+    readonly selector?: Labels & LabelSelector
     readonly policyTypes?: readonly string[]
     readonly ingress?: readonly { readonly from?: readonly Peer[]; readonly ports?: Ports }[]
     readonly egress?: readonly { readonly to?: readonly Peer[]; readonly ports?: Ports }[]
-    readonly template?: Pod
+    readonly template?: PodTemplate
     readonly triggers?: readonly {
       readonly metadata: { readonly topic: string; readonly consumerGroup: string; readonly sasl?: string }
     }[]
@@ -61,37 +61,52 @@ export type Thing = {
   }
 }
 
-/** The chart's manifests, as helm and this Kubernetes make them of a values file. */
-export const render = (cluster: Kubernetes, file: string, ...more: readonly string[]): Promise<string> =>
-  cluster.helm('template', RELEASE, chart, '--namespace', NAMESPACE, '--dry-run=server', ...valuesOf(file), ...more)
+/** Renders the chart's manifests for a values file, with helm and this Kubernetes. */
+export const renderChart = (cluster: KubernetesCluster, file: string, ...extraArgs: readonly string[]): Promise<string> =>
+  cluster.helm(
+    'template',
+    CHART_RELEASE,
+    CHART_FOLDER,
+    '--namespace',
+    CHART_NAMESPACE,
+    '--dry-run=server',
+    ...getValuesArgs(file),
+    ...extraArgs,
+  )
 
-/** The same as objects, with what the server adds to them. */
-export async function objects(cluster: Kubernetes, file: string, ...more: readonly string[]): Promise<readonly Thing[]> {
-  const manifest = await render(cluster, file, ...more)
+/** Renders the chart's objects, with the defaults that the API server adds. */
+export async function renderObjects(
+  cluster: KubernetesCluster,
+  file: string,
+  ...extraArgs: readonly string[]
+): Promise<readonly KubernetesObject[]> {
+  const manifest = await renderChart(cluster, file, ...extraArgs)
   const list = await cluster.kubectl(['apply', '--dry-run=server', '--output=json', '-f', '-'], manifest)
-  return (JSON.parse(list) as { readonly items: readonly Thing[] }).items // the server checked them
+  return (JSON.parse(list) as { readonly items: readonly KubernetesObject[] }).items // the server validated them
 }
 
-export const podsOf = (things: readonly Thing[]): readonly { readonly name: string; readonly pod: Pod }[] =>
-  things.flatMap(({ metadata, spec }) =>
+export const listPods = (
+  kubernetesObjects: readonly KubernetesObject[],
+): readonly { readonly name: string; readonly pod: PodTemplate }[] =>
+  kubernetesObjects.flatMap(({ metadata, spec }) =>
     spec?.template ? [{ name: metadata.labels['app.kubernetes.io/component'] ?? '', pod: spec.template }] : [],
   )
 
-/** In the words of Kubernetes: an empty selector selects everything. */
-export const selects = ({ matchLabels = {}, matchExpressions = [] }: Selector, labels: Labels): boolean =>
+/** Whether a selector selects labels. As in Kubernetes, an empty selector selects every object. */
+export const isSelected = ({ matchLabels = {}, matchExpressions = [] }: LabelSelector, labels: Labels): boolean =>
   Object.entries(matchLabels).every(([key, value]) => labels[key] === value) &&
   matchExpressions.every(({ key, values }) => values.includes(labels[key] ?? ''))
 
-/** Whether the policies let one pod of a namespace call another one's port. */
-export function mayCall(things: readonly Thing[], from: Labels, to: Labels, port: string): boolean {
-  const policies = things.filter(({ kind }) => kind === 'NetworkPolicy').map(({ spec }) => spec)
-  const on = (labels: Labels) => policies.filter(({ podSelector = {} }) => selects(podSelector, labels))
-  const meets = (peers: readonly Peer[] | undefined, ports: Ports | undefined, labels: Labels): boolean =>
+/** Whether the network policies allow a pod to call the port of another pod in its namespace. */
+export function mayCall(kubernetesObjects: readonly KubernetesObject[], from: Labels, to: Labels, port: string): boolean {
+  const policies = kubernetesObjects.filter(({ kind }) => kind === 'NetworkPolicy').map(({ spec }) => spec)
+  const listPoliciesFor = (labels: Labels) => policies.filter(({ podSelector = {} }) => isSelected(podSelector, labels))
+  const isAllowed = (peers: readonly Peer[] | undefined, ports: Ports | undefined, labels: Labels): boolean =>
     (peers === undefined ||
-      peers.some(({ podSelector, namespaceSelector }) => podSelector && !namespaceSelector && selects(podSelector, labels))) &&
+      peers.some(({ podSelector, namespaceSelector }) => podSelector && !namespaceSelector && isSelected(podSelector, labels))) &&
     (ports === undefined || ports.some((one) => one.port === port))
   return (
-    on(from).some(({ egress = [] }) => egress.some((rule) => meets(rule.to, rule.ports, to))) &&
-    on(to).some(({ ingress = [] }) => ingress.some((rule) => meets(rule.from, rule.ports, from)))
+    listPoliciesFor(from).some(({ egress = [] }) => egress.some((rule) => isAllowed(rule.to, rule.ports, to))) &&
+    listPoliciesFor(to).some(({ ingress = [] }) => ingress.some((rule) => isAllowed(rule.from, rule.ports, from)))
   )
 }

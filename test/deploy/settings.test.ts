@@ -1,34 +1,34 @@
 import { readFileSync } from 'node:fs'
-import { variables } from '@penstock/runtime/config.ts'
+import { variables } from '@penstock/config/config.ts'
 import { expect, test } from 'vitest'
-import { chartSettingsAreCurrent, settingsInTemplates } from '../../tools/chart-settings.ts'
+import { isChartSchemaCurrent, listTemplateSettings } from '../../tools/chart-settings.ts'
 
-const known = new Set<string>(Object.values(variables).map(({ name }) => name))
-const textOf = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
+const knownSettings = new Set<string>(Object.values(variables).map(({ name }) => name))
+const readText = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
 
-/** As much as a process may stand still without being asked again: a node that is paused, a page of memory that is fetched. */
-const STANDS_STILL_SECONDS = 20
+/** A shorter pause must not restart a process, for example while its machine is paused or its memory is swapped in. */
+const MAX_PAUSE_SECONDS = 20
 
-test('a process that stood still is not started again for that', () => {
+test('the liveness probe does not restart a process that was paused', () => {
   const [probe = ''] =
-    /livenessProbe:[\s\S]*?failureThreshold: \d+/.exec(textOf('deploy/helm/penstock/templates/deployments.yaml')) ?? []
+    /livenessProbe:[\s\S]*?failureThreshold: \d+/.exec(readText('deploy/helm/penstock/templates/deployments.yaml')) ?? []
   const [period = 0, threshold = 0] = ['periodSeconds', 'failureThreshold'].map((key) =>
     Number(new RegExp(`${key}: (\\d+)`).exec(probe)?.[1]),
   )
-  expect(period * (threshold - 1)).toBeGreaterThan(2 * STANDS_STILL_SECONDS)
+  expect(period * (threshold - 1)).toBeGreaterThan(2 * MAX_PAUSE_SECONDS)
 })
 
 test('the chart sets no variable that the code does not read', () => {
-  expect([...settingsInTemplates()].filter((name) => !known.has(name))).toEqual([])
-  expect(settingsInTemplates().size).toBeGreaterThan(20)
+  expect([...listTemplateSettings()].filter((name) => !knownSettings.has(name))).toEqual([])
+  expect(listTemplateSettings().size).toBeGreaterThan(20)
 })
 
 test("the chart's schema lists every setting that the code reads", () => {
-  expect(chartSettingsAreCurrent(), 'run node tools/chart-settings.ts').toBe(true)
+  expect(isChartSchemaCurrent(), 'run node tools/chart-settings.ts').toBe(true)
 })
 
 test.each(['docker-compose.yml', 'deploy/docker/Dockerfile'])('%s sets no variable that the code does not read', (path) => {
-  const set = [...textOf(path).matchAll(/\b(PENSTOCK_[A-Z_]+)[:=]/g)].map(([, name = '']) => name)
-  expect(set.filter((name) => !known.has(name))).toEqual([])
+  const set = [...readText(path).matchAll(/\b(PENSTOCK_[A-Z_]+)[:=]/g)].map(([, name = '']) => name)
+  expect(set.filter((name) => !knownSettings.has(name))).toEqual([])
   expect(set.length).toBeGreaterThan(1)
 })

@@ -1,41 +1,39 @@
 import assert from 'node:assert/strict'
-import { execFile, spawnSync } from 'node:child_process'
 import { chmodSync, copyFileSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { promisify } from 'node:util'
-import { checkExport } from '@penstock/runtime/audit-check.ts'
-import { parseHead } from '@penstock/runtime/audit-heads.ts'
-import { digestOf, type ExportedStream, type OrderExport, summaryOf } from '@penstock/runtime/audit-export.ts'
-import { metaOf, seal } from '@penstock/runtime/event-codec.ts'
-import { audited } from '@penstock/standalone/services.ts'
+import { checkExport } from '@penstock/audit/check-export.ts'
+import { parseHead } from '@penstock/audit/heads.ts'
+import { computeDigest, type ExportedStream, type OrderExport, summarise } from '@penstock/audit/export-order.ts'
+import { readMeta, sealFacts } from '@penstock/runtime/commands/event-codec.ts'
+import { createAuditedServices } from '@penstock/standalone/audited-services.ts'
 import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { Bought } from '../harness/buyer.ts'
-import { scratch, startProduct } from '../harness/product.ts'
-import { attempt, sale } from './audit-sale.ts'
-import { checkout, copyOf, type Row, rowsOf, tamper, wholeCopyOf } from './audit-store.ts'
+import type { PurchasedOrder } from '../support/market-client.ts'
+import { makeTempFolder, startProduct } from '../support/product.ts'
+import { tryOrUndefined, createAuditedSale } from './audit-sale.ts'
+import { copyCheckout, copyStore, type EventRow, readRows, tamper, copyDataDir } from './audit-store.ts'
+import { runProgramSync, runProgram } from '../support/processes.ts'
 
 const root = resolve(import.meta.dirname, '../..')
-const honest = scratch()
-let bought: Bought
-let rows: readonly Row[]
+const honestFolder = makeTempFolder()
+let purchase: PurchasedOrder
+let rows: readonly EventRow[]
 
 beforeAll(async () => {
-  bought = await sale(honest)
-  rows = rowsOf(honest)
+  purchase = await createAuditedSale(honestFolder)
+  rows = readRows(honestFolder)
 })
 
-const penstock = (...args: readonly string[]) => {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [join(root, 'packages/cli/src/main.ts'), ...args], {
-    encoding: 'utf8',
-    env: { PENSTOCK_DATA_DIR: honest },
+const runAudit = (...args: readonly string[]) => {
+  const { code, stdout, stderr } = runProgramSync(process.execPath, [join(root, 'packages/cli/src/main.ts'), ...args], {
+    env: { PENSTOCK_DATA_DIR: honestFolder },
   })
-  return { code: status, out: stdout, err: stderr }
+  return { code, out: stdout, err: stderr }
 }
 
-describe('one order', () => {
-  test('replay prints every fact and the state after it, by a running market and without one', async () => {
-    const { code, out } = penstock('audit', 'replay', '--order', bought.id, '--store', honest, '--json')
+describe('the audit of one order', () => {
+  test('audit replay prints every fact and the state after each, from a running market and from a store', async () => {
+    const { code, out } = runAudit('audit', 'replay', '--order', purchase.id, '--store', honestFolder, '--json')
     expect(code).toBe(0)
     const replay = JSON.parse(out) as {
       facts: readonly { position: string; stream: string; fact: string; state: { status?: string } }[]
@@ -57,301 +55,304 @@ describe('one order', () => {
       replay.facts.map(({ position }) => Number(position)).toSorted((a, b) => a - b),
     )
     expect(replay.facts.length).toBe(
-      rows.filter(({ name, meta }) => !name.startsWith('account-') && meta.includes(`"correlation":"${bought.id}"`)).length,
+      rows.filter(({ name, meta }) => !name.startsWith('account-') && meta.includes(`"correlation":"${purchase.id}"`)).length,
     )
-    const text = penstock('audit', 'replay', '--order', bought.id, '--store', honest).out
+    const text = runAudit('audit', 'replay', '--order', purchase.id, '--store', honestFolder).out
     expect(text).toContain('status WAITING_FOR_CHANNEL_OPEN -> SELLER_SENT_TRANSACTION')
-    const product = await startProduct(wholeCopyOf(honest))
-    const running = await product.operator<typeof replay>('GET', `/audit/replay/${bought.id}`)
+    const product = await startProduct(copyDataDir(honestFolder))
+    const running = await product.operator<typeof replay>('GET', `/audit/replay/${purchase.id}`)
     expect(running.facts.slice(0, replay.facts.length)).toEqual(replay.facts)
-    expect(await product.operator('GET', `/audit/export/${bought.id}`)).toMatchObject({
+    expect(await product.operator('GET', `/audit/export/${purchase.id}`)).toMatchObject({
       format: 'penstock-order',
-      order: bought.id,
+      order: purchase.id,
     })
     await expect(product.operator('GET', '/audit/replay/00000000-0000-4000-8000-000000000000')).rejects.toThrow('404')
     await product.stop()
-    expect(penstock('audit', 'replay', '--order', '00000000-0000-4000-8000-000000000000', '--store', honest)).toEqual({
+    expect(runAudit('audit', 'replay', '--order', '00000000-0000-4000-8000-000000000000', '--store', honestFolder)).toEqual({
       code: 1,
       out: '',
-      err: `${honest} has no order 00000000-0000-4000-8000-000000000000.\n`,
+      err: `${honestFolder} has no order 00000000-0000-4000-8000-000000000000.\n`,
     })
   })
 
-  test('an export proves itself, and any changed character of it is found', () => {
-    const file = join(scratch(), 'order.json')
-    expect(penstock('audit', 'export', '--order', bought.id, '--out', file, '--store', honest)).toMatchObject({ code: 0 })
-    const whole = penstock('audit', 'check', file)
-    expect(whole.code).toBe(0)
-    expect(whole.out).toContain('The file is whole.')
+  test('an unchanged export passes the check, and any changed character fails it', () => {
+    const file = join(makeTempFolder(), 'order.json')
+    expect(runAudit('audit', 'export', '--order', purchase.id, '--out', file, '--store', honestFolder)).toMatchObject({ code: 0 })
+    const original = runAudit('audit', 'check', file)
+    expect(original.code).toBe(0)
+    expect(original.out).toContain('The file is whole.')
     const text = JSON.stringify(JSON.parse(readFileSync(file, 'utf8')))
-    const services = audited()
+    const services = createAuditedServices()
     fc.assert(
       fc.property(fc.nat(text.length - 1), (index) => {
         const changed = `${text.slice(0, index)}${text[index] === '7' ? '8' : '7'}${text.slice(index + 1)}`
-        const found = attempt(() => checkExport(changed, services).divergences.length)
-        assert.notEqual(found, 0, changed.slice(index - 30, index + 30))
+        const divergences = tryOrUndefined(() => checkExport(changed, services).divergences.length)
+        assert.notEqual(divergences, 0, changed.slice(index - 30, index + 30))
       }),
       { numRuns: 300 },
     )
     const one = JSON.parse(text) as { streams: { events: unknown[] }[] }
     one.streams[0]?.events.pop()
     writeFileSync(file, JSON.stringify(one))
-    expect(penstock('audit', 'check', file)).toMatchObject({ code: 1 })
+    expect(runAudit('audit', 'check', file)).toMatchObject({ code: 1 })
     writeFileSync(file, '{}')
-    expect(penstock('audit', 'check', file).err).toMatch(/cannot be verified: it is no exported order/)
+    expect(runAudit('audit', 'check', file).err).toMatch(/cannot be verified: it is no exported order/)
   })
 })
 
-test('heads without their key prove nothing, unless one is content with that', () => {
-  const copy = copyOf(honest)
-  expect(penstock('audit', 'verify', '--store', copy)).toMatchObject({ code: 0 })
+test('log heads without their key fail the audit, unless --unsigned accepts them or --key gives the key', () => {
+  const copy = copyStore(honestFolder)
+  expect(runAudit('audit', 'verify', '--store', copy)).toMatchObject({ code: 0 })
   rmSync(join(copy, 'audit.key'))
-  const unsigned = penstock('audit', 'verify', '--store', copy)
+  const unsigned = runAudit('audit', 'verify', '--store', copy)
   expect(unsigned.code).toBe(1)
   expect(unsigned.err).toContain('prove nothing')
-  expect(penstock('audit', 'verify', '--store', copy, '--unsigned')).toMatchObject({ code: 0 })
-  expect(penstock('audit', 'verify', '--store', copy, '--key', join(honest, 'audit.key'))).toMatchObject({ code: 0 })
+  expect(runAudit('audit', 'verify', '--store', copy, '--unsigned')).toMatchObject({ code: 0 })
+  expect(runAudit('audit', 'verify', '--store', copy, '--key', join(honestFolder, 'audit.key'))).toMatchObject({ code: 0 })
 })
 
-test('a store whose heads are gone together with their key proves nothing, unless a note or the auditor says otherwise', () => {
-  const copy = copyOf(honest)
-  const { log } = JSON.parse(penstock('audit', 'verify', '--store', copy, '--json').out) as { log: { note: string } }
+test('a store without log heads and key fails the audit, unless --unsigned or the note of an earlier audit is given', () => {
+  const copy = copyStore(honestFolder)
+  const { log } = JSON.parse(runAudit('audit', 'verify', '--store', copy, '--json').out) as { log: { note: string } }
   tamper(copy, (db) => db.exec(`delete from events where position > ${rows.length - 10}`), true)
-  const cut = penstock('audit', 'verify', '--store', copy)
+  const cut = runAudit('audit', 'verify', '--store', copy)
   expect(cut).toMatchObject({ code: 1 })
   for (const file of ['audit.heads', 'audit.key']) rmSync(join(copy, file))
-  // Nor does a file that only looks like heads.
+  // A file without a complete log head counts as a missing file.
   writeFileSync(join(copy, 'audit.heads'), 'x')
-  expect(penstock('audit', 'verify', '--store', copy).err).toContain('There are no log heads')
+  expect(runAudit('audit', 'verify', '--store', copy).err).toContain('There are no log heads')
   rmSync(join(copy, 'audit.heads'))
-  const bare = penstock('audit', 'verify', '--store', copy)
+  const bare = runAudit('audit', 'verify', '--store', copy)
   expect(bare.code).toBe(1)
   expect(bare.out).toContain('There are no log heads')
   expect(bare.err).toContain('There are no log heads')
-  expect(penstock('audit', 'verify', '--store', copy, '--unsigned')).toMatchObject({ code: 0 })
-  expect(penstock('audit', 'verify', '--store', copy, '--note', log.note).err).toMatch(
+  expect(runAudit('audit', 'verify', '--store', copy, '--unsigned')).toMatchObject({ code: 0 })
+  expect(runAudit('audit', 'verify', '--store', copy, '--note', log.note).err).toMatch(
     /the store ends at \d+, the given note knows \d+/,
   )
-  const whole = copyOf(honest)
-  for (const file of ['audit.heads', 'audit.key']) rmSync(join(whole, file))
-  expect(penstock('audit', 'verify', '--store', whole, '--note', log.note)).toMatchObject({ code: 0 })
+  const original = copyStore(honestFolder)
+  for (const file of ['audit.heads', 'audit.key']) rmSync(join(original, file))
+  expect(runAudit('audit', 'verify', '--store', original, '--note', log.note)).toMatchObject({ code: 0 })
 })
 
-/** Down to an event that has the hash of a state: the last one of the append before. */
-function withoutLastAppend(events: ExportedStream['events']): void {
+/** Removes the last append: all events after the previous event that has a state hash. */
+function removeLastAppend(events: ExportedStream['events']): void {
   do events.pop()
-  while (events.length > 0 && metaOf(events.at(-1) ?? { meta: '{}' }).state === undefined)
+  while (events.length > 0 && readMeta(events.at(-1) ?? { meta: '{}' }).state === undefined)
 }
 
 describe('an exported order and the log heads of its market', () => {
   const exportTo = (store: string, file: string) =>
-    penstock('audit', 'export', '--order', bought.id, '--out', file, '--store', store)
-  /** As somebody would who knows how the file is made. */
-  function forged(text: string, change: (streams: ExportedStream[], file: OrderExport) => void): string {
+    runAudit('audit', 'export', '--order', purchase.id, '--out', file, '--store', store)
+  /** Changes a file and recomputes its summary and digest, as a forger who knows the format would. */
+  function forgeExport(text: string, change: (streams: ExportedStream[], file: OrderExport) => void): string {
     const file = JSON.parse(text) as OrderExport & { streams: ExportedStream[] } // the command wrote it
     change(file.streams, file)
-    const bare = { ...file, summary: summaryOf(file.streams) }
+    const bare = { ...file, summary: summarise(file.streams) }
     Reflect.deleteProperty(bare, 'digest')
-    return JSON.stringify({ ...bare, digest: digestOf(bare) })
+    return JSON.stringify({ ...bare, digest: computeDigest(bare) })
   }
-  /** A sale of another market. */
-  const otherSale = () => JSON.parse(readFileSync(join(root, 'services/standalone/golden/sale.json'), 'utf8')) as OrderExport // it is checked elsewhere
-  const without = (streams: ExportedStream[], name: string): void =>
+  /** Reads a sale of another market. */
+  const readOtherSale = () => JSON.parse(readFileSync(join(root, 'services/standalone/golden/sale.json'), 'utf8')) as OrderExport // another test checks it
+  const removeStream = (streams: ExportedStream[], name: string): void =>
     void streams.splice(
       streams.findIndex(({ stream }) => stream === name),
       1,
     )
 
-  test('a file that was made from another one agrees with itself, and not with the heads', () => {
-    const file = join(scratch(), 'order.json')
-    expect(exportTo(honest, file)).toMatchObject({ code: 0 })
+  test('a forged export passes the check without log heads, and fails the check with log heads', () => {
+    const file = join(makeTempFolder(), 'order.json')
+    expect(exportTo(honestFolder, file)).toMatchObject({ code: 0 })
     const text = readFileSync(file, 'utf8')
-    const check = (...args: readonly string[]) => penstock('audit', 'check', file, ...args)
-    expect(check('--heads', honest)).toMatchObject({ code: 0 })
-    const keyless = scratch()
-    copyFileSync(join(honest, 'audit.heads'), join(keyless, 'audit.heads'))
-    expect(check('--heads', keyless).err).toContain('prove nothing')
-    expect(check('--heads', keyless, '--key', join(honest, 'audit.key'))).toMatchObject({ code: 0 })
-    expect(check('--heads', scratch()).err).toContain('there are no log heads')
-    const order = `order-${bought.id}`
-    const [firstHead = ''] = readFileSync(join(honest, 'audit.heads'), 'utf8').split('\n')
+    const checkFile = (...args: readonly string[]) => runAudit('audit', 'check', file, ...args)
+    expect(checkFile('--heads', honestFolder)).toMatchObject({ code: 0 })
+    const keyless = makeTempFolder()
+    copyFileSync(join(honestFolder, 'audit.heads'), join(keyless, 'audit.heads'))
+    expect(checkFile('--heads', keyless).err).toContain('prove nothing')
+    expect(checkFile('--heads', keyless, '--key', join(honestFolder, 'audit.key'))).toMatchObject({ code: 0 })
+    expect(checkFile('--heads', makeTempFolder()).err).toContain('there are no log heads')
+    const order = `order-${purchase.id}`
+    const [firstHead = ''] = readFileSync(join(honestFolder, 'audit.heads'), 'utf8').split('\n')
     const headOf = (line: string) => {
       const { position, events, at, hash } = parseHead(line)
       return { position, events, at, hash }
     }
-    const forgeries: readonly (readonly [said: RegExp, change: Parameters<typeof forged>[1]])[] = [
+    const forgeries: readonly (readonly [finding: RegExp, change: Parameters<typeof forgeExport>[1]])[] = [
       [
         /^order-.* diverges at revision \d+: its revision \d+ was there at .*, and the file lacks it/,
         (streams) => void streams.find(({ stream }) => stream === order)?.events.splice(3),
       ],
-      [/^settlement-.*: it was there at .*, and the file lacks it/, (streams) => without(streams, `settlement-${bought.id}`)],
+      [
+        /^settlement-.*: it was there at .*, and the file lacks it/,
+        (streams) => removeStream(streams, `settlement-${purchase.id}`),
+      ],
       [
         /the log head of the file, at position 1, is none of these/,
         (_, one) => Object.assign(one, { head: { position: '1', events: 1, at: 1, hash: 'f'.repeat(64) } }),
       ],
-      // Whoever makes a file chooses its head, and can name one that was true when less was there.
+      // A forger chooses the log head in the file, and can insert a real but earlier head that covers fewer facts.
       [
         /1 of this order's streams have more facts than the file/,
         (streams, one) => {
-          without(streams, `settlement-${bought.id}`)
+          removeStream(streams, `settlement-${purchase.id}`)
           Object.assign(one, { head: headOf(firstHead) })
         },
       ],
       [
         /1 of this order's streams have more facts than the file/,
         (streams, one) => {
-          without(streams, `channel-${bought.id}`)
+          removeStream(streams, `channel-${purchase.id}`)
           Object.assign(one, { head: null })
         },
       ],
-      [/No log head has \d+ of the facts/, (_, one) => Object.assign(one, otherSale(), { head: one.head })],
+      [/No log head has \d+ of the facts/, (_, one) => Object.assign(one, readOtherSale(), { head: one.head })],
     ]
-    for (const [said, change] of forgeries) {
-      writeFileSync(file, forged(text, change))
-      expect(check()).toMatchObject({ code: 0 })
-      const found = check('--heads', honest)
-      expect(found.code).toBe(1)
-      expect(found.err).toMatch(said)
-      // With heads that nobody signed one may be content, and not with what they tell.
-      expect(check('--heads', keyless, '--unsigned')).toMatchObject({ code: 1, err: found.err })
+    for (const [finding, change] of forgeries) {
+      writeFileSync(file, forgeExport(text, change))
+      expect(checkFile()).toMatchObject({ code: 0 })
+      const divergences = checkFile('--heads', honestFolder)
+      expect(divergences.code).toBe(1)
+      expect(divergences.err).toMatch(finding)
+      // `--unsigned` accepts heads without a signature. The findings by these heads still fail the check.
+      expect(checkFile('--heads', keyless, '--unsigned')).toMatchObject({ code: 1, err: divergences.err })
     }
   })
 
-  test('facts of another order, or at other places, are found in a file whose hashes all fit', () => {
-    const file = join(scratch(), 'order.json')
-    expect(exportTo(honest, file)).toMatchObject({ code: 0 })
+  test('the check reports facts of another order, or at wrong positions, although all hashes of the file match', () => {
+    const file = join(makeTempFolder(), 'order.json')
+    expect(exportTo(honestFolder, file)).toMatchObject({ code: 0 })
     const text = readFileSync(file, 'utf8')
-    const check = (change: Parameters<typeof forged>[1], ...args: readonly string[]) => {
-      writeFileSync(file, forged(text, change))
-      return penstock('audit', 'check', file, ...args)
+    const checkFile = (change: Parameters<typeof forgeExport>[1], ...args: readonly string[]) => {
+      writeFileSync(file, forgeExport(text, change))
+      return runAudit('audit', 'check', file, ...args)
     }
-    const movedBy = (streams: ExportedStream[], places: number): void => {
+    const movePositions = (streams: ExportedStream[], places: number): void => {
       for (const event of streams.flatMap((one) => one.events)) event.position = `${BigInt(event.position) + BigInt(places)}`
     }
-    const others = otherSale().streams.filter(({ stream }) => /^(settlement|payhash)-/.test(stream))
-    expect(others.length).toBeGreaterThan(1)
-    for (const other of others)
+    const foreignStreams = readOtherSale().streams.filter(({ stream }) => /^(settlement|payhash)-/.test(stream))
+    expect(foreignStreams.length).toBeGreaterThan(1)
+    for (const other of foreignStreams)
       expect(
-        check((streams) => {
-          movedBy(streams, 1_000_000)
+        checkFile((streams) => {
+          movePositions(streams, 1_000_000)
           streams.push(other)
         }),
       ).toMatchObject({ code: 1, err: expect.stringContaining(`${other.stream} is no stream of this order`) as string })
-    // Of a stream that orders share, what concerns another one, with the hashes that it has there.
-    const isShared = ({ whole }: ExportedStream): boolean => !whole
-    const joined = check((streams) => {
+    // Adds a fact of another order to a shared stream, with correct hashes for this place.
+    const isShared = ({ whole: original }: ExportedStream): boolean => !original
+    const joined = checkFile((streams) => {
       const shared = streams.find(isShared)
       const last = shared?.events.at(-1)
       assert.ok(shared && last)
-      const { chain: previous } = metaOf(last)
+      const { chain: previous } = readMeta(last)
       const fact = { type: last.type, v: 1, data: { orderId: 'another' } }
       const meta = { command: 'c', at: 0, correlation: 'another', trace: 't' }
-      const place = { stream: shared.stream, revision: last.revision + 1, chain: previous }
-      const [foreign] = seal(place, [{ id: 'e', fact, meta }]).events
+      const position = { stream: shared.stream, revision: last.revision + 1, chain: previous }
+      const [foreign] = sealFacts(position, [{ id: 'e', fact, meta }]).events
       assert.ok(foreign)
-      shared.events.push({ ...foreign, revision: place.revision, position: '999999', previous })
+      shared.events.push({ ...foreign, revision: position.revision, position: '999999', previous })
     })
     expect(joined).toMatchObject({
       code: 1,
       err: expect.stringMatching(/(offer|seller)-\S+ has facts of other orders/) as string,
     })
-    const claimed = check((streams) => Object.assign(streams.find(isShared) ?? {}, { whole: true }))
+    const claimed = checkFile((streams) => Object.assign(streams.find(isShared) ?? {}, { whole: true }))
     expect(claimed.code).toBe(1)
-    expect(penstock('audit', 'check', file, '--json').out).toContain('is said to be of this order alone')
-    const swapped = check((streams) => {
+    expect(runAudit('audit', 'check', file, '--json').out).toContain('is said to be of this order alone')
+    const swapped = checkFile((streams) => {
       const [one, two] = streams[0]?.events ?? []
       assert.ok(one && two)
       ;[one.position, two.position] = [two.position, one.position]
     })
-    expect(swapped).toMatchObject({ code: 1, err: expect.stringContaining('do not stand at the positions of one log') as string })
-    const shifted = (streams: ExportedStream[]): void => movedBy(streams, 1_000_000)
-    expect(check(shifted)).toMatchObject({ code: 0 })
-    expect(check(shifted, '--heads', honest)).toMatchObject({
+    expect(swapped).toMatchObject({ code: 1, err: expect.stringContaining('are not those of one log') as string })
+    const shifted = (streams: ExportedStream[]): void => movePositions(streams, 1_000_000)
+    expect(checkFile(shifted)).toMatchObject({ code: 0 })
+    expect(checkFile(shifted, '--heads', honestFolder)).toMatchObject({
       code: 1,
       err: expect.stringMatching(/its revision \d+ had another position at/) as string,
     })
   })
 
-  test('a file that is older than the heads is told from one that is whole, unless that is enough', () => {
-    const file = join(scratch(), 'order.json')
-    expect(exportTo(honest, file)).toMatchObject({ code: 0 })
-    const whole = readFileSync(file, 'utf8')
-    const [firstHead = ''] = readFileSync(join(honest, 'audit.heads'), 'utf8').split('\n')
+  test('an export that is older than the log heads is refused, unless --earlier accepts it', () => {
+    const file = join(makeTempFolder(), 'order.json')
+    expect(exportTo(honestFolder, file)).toMatchObject({ code: 0 })
+    const original = readFileSync(file, 'utf8')
+    const [firstHead = ''] = readFileSync(join(honestFolder, 'audit.heads'), 'utf8').split('\n')
     const { position, events, at, hash } = parseHead(firstHead)
     const earlier = (cut: (streams: ExportedStream[]) => void): void =>
       writeFileSync(
         file,
-        forged(whole, (streams, one) => {
+        forgeExport(original, (streams, one) => {
           cut(streams)
           Object.assign(one, { head: { position, events, at, hash } })
         }),
       )
-    const check = (...args: readonly string[]) => penstock('audit', 'check', file, '--heads', honest, ...args)
-    earlier((streams) => without(streams, `channel-${bought.id}`))
-    expect(check()).toMatchObject({ code: 1, err: expect.stringContaining('Export the order again, or say --earlier') as string })
-    expect(check('--earlier')).toMatchObject({ code: 0 })
-    // Between two heads nobody knows what was there.
-    earlier((streams) => withoutLastAppend(streams.find(({ stream }) => stream === `settlement-${bought.id}`)?.events ?? []))
-    expect(check('--earlier')).toMatchObject({
+    const checkFile = (...args: readonly string[]) => runAudit('audit', 'check', file, '--heads', honestFolder, ...args)
+    earlier((streams) => removeStream(streams, `channel-${purchase.id}`))
+    expect(checkFile()).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('Export the order again, or say --earlier') as string,
+    })
+    expect(checkFile('--earlier')).toMatchObject({ code: 0 })
+    // No head covers the exact facts at a point between two heads.
+    earlier((streams) => removeLastAppend(streams.find(({ stream }) => stream === `settlement-${purchase.id}`)?.events ?? []))
+    expect(checkFile('--earlier')).toMatchObject({
       code: 1,
       err: expect.stringMatching(/^No log head has \d+ of the facts/) as string,
     })
   })
 
-  test('where log heads are yet to begin an order is exported, and said to be compared with none', () => {
-    const copy = copyOf(honest)
+  test('an order can be exported before the first log head, and the output then says that no heads were compared', () => {
+    const copy = copyStore(honestFolder)
     rmSync(join(copy, 'audit.heads'))
-    const file = join(scratch(), 'order.json')
+    const file = join(makeTempFolder(), 'order.json')
     expect(exportTo(copy, file)).toMatchObject({
       code: 0,
       out: expect.stringContaining('It was compared with no log heads') as string,
     })
     expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ head: null })
-    expect(penstock('audit', 'check', file)).toMatchObject({ code: 0 })
-    // Heads that were kept elsewhere, or come later, know all of it.
-    expect(penstock('audit', 'check', file, '--heads', honest)).toMatchObject({ code: 0 })
+    expect(runAudit('audit', 'check', file)).toMatchObject({ code: 0 })
+    // Log heads from another folder, or from a later time, cover all facts of the file.
+    expect(runAudit('audit', 'check', file, '--heads', honestFolder)).toMatchObject({ code: 0 })
   })
 
-  test('what somebody cut off in the store is not exported as whole', () => {
-    const copy = copyOf(honest)
-    const last = rows.findLast(({ name }) => name === `settlement-${bought.id}`)
+  test('an order whose stream is truncated in the store is not exported', () => {
+    const copy = copyStore(honestFolder)
+    const last = rows.findLast(({ name }) => name === `settlement-${purchase.id}`)
     tamper(copy, (db) => db.exec(`delete from events where position = ${last?.position ?? 0}`), true)
-    const { code, err } = exportTo(copy, join(scratch(), 'order.json'))
+    const { code, err } = exportTo(copy, join(makeTempFolder(), 'order.json'))
     expect(code).toBe(1)
     expect(err).toMatch(/not what its (log heads|hashes) say: settlement-/)
   })
 })
 
-test('replay of a store with a fact that cannot be read says which', () => {
-  const copy = copyOf(honest)
-  const broken = rows.find(({ name }) => name === `settlement-${bought.id}`)
+test('audit replay reports the stream and the revision of an unreadable fact', () => {
+  const copy = copyStore(honestFolder)
+  const broken = rows.find(({ name }) => name === `settlement-${purchase.id}`)
   tamper(copy, (db) => db.prepare("update events set data = 'x' || data where position = ?").run(broken?.position ?? 0))
-  const { code, out, err } = penstock('audit', 'replay', '--order', bought.id, '--store', copy)
+  const { code, out, err } = runAudit('audit', 'replay', '--order', purchase.id, '--store', copy)
   expect(code).toBe(1)
-  expect(err).toContain(`settlement-${bought.id} diverges at revision 0`)
+  expect(err).toContain(`settlement-${purchase.id} diverges at revision 0`)
   expect(out).toContain('OrderPlaced')
 })
 
-test('diff names the first place where another version of the code makes something else of a stream', async () => {
-  const other = checkout(root)
+test('audit diff reports the first revision at which another version of the code folds a stream to another state', async () => {
+  const other = copyCheckout(root)
   symlinkSync(join(root, 'node_modules'), join(other, 'node_modules'))
-  const diff = async (): Promise<{ code: number; out: string; err: string }> =>
-    promisify(execFile)(process.execPath, [
+  const diff = () =>
+    runProgram(process.execPath, [
       join(root, 'packages/cli/src/main.ts'),
       'audit',
       'diff',
       '--against',
       other,
       '--store',
-      honest,
+      honestFolder,
       '--json',
-    ]).then(
-      ({ stdout }) => ({ code: 0, out: stdout, err: '' }),
-      (error: { code: number; stdout: string; stderr: string }) => ({ code: error.code, out: error.stdout, err: error.stderr }),
-    )
-  expect(JSON.parse((await diff()).out)).toMatchObject({ events: rows.length, differences: [] })
+    ])
+  expect(JSON.parse((await diff()).stdout)).toMatchObject({ events: rows.length, differences: [] })
 
-  const payhash = join(other, 'services/settlement/src/payhash.ts')
+  const payhash = join(other, 'services/settlement/src/payment-hash-claim.ts')
   const evolve = readFileSync(payhash, 'utf8')
   chmodSync(payhash, 0o644)
   writeFileSync(payhash, evolve.replace(/owner: data\.orderId/, "owner: 'somebody'"))
@@ -359,14 +360,14 @@ test('diff names the first place where another version of the code makes somethi
   const changed = await diff()
   const claim = rows.find(({ name }) => name.startsWith('payhash-'))
   expect(changed.code).toBe(1)
-  expect(changed.err).toBe(
+  expect(changed.stderr).toBe(
     `${claim?.name} differs between the two versions at revision 0: another state follows, by projection 1\n`,
   )
-  expect(JSON.parse(changed.out)).toMatchObject({
+  expect(JSON.parse(changed.stdout)).toMatchObject({
     differences: [{ stream: claim?.name, revision: 0, fact: 'PayhashClaimed v1' }],
   })
 
   writeFileSync(payhash, evolve)
   rmSync(join(other, 'services/standalone/src/audit-states.ts'))
-  expect((await diff()).err).toMatch(/is no checkout of a version that can be compared/)
+  expect((await diff()).stderr).toMatch(/is no checkout of a version that can be compared/)
 })

@@ -1,48 +1,48 @@
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { openHeads } from '@penstock/platforms/audit-files.ts'
-import { openStored } from '@penstock/platforms/stored.ts'
-import { keepHeads } from '@penstock/runtime/audit-keep.ts'
-import { openLog } from '@penstock/runtime/log.ts'
-import { memoryWorld } from '@penstock/testkit/memory-world.ts'
-import { until } from '@penstock/testkit/until.ts'
-import { type Bought, buy, follow, pay } from '../harness/buyer.ts'
-import { PATIENT, startProduct } from '../harness/product.ts'
-import { paidOut } from '../harness/report.ts'
+import { openLogHeads } from '@penstock/audit/head-files.ts'
+import { openLocalStore } from '@penstock/platforms/open-store.ts'
+import { runHeadWriter } from '@penstock/audit/head-writer.ts'
+import { openLogger } from '@penstock/runtime/observability/log.ts'
+import { createMemoryPlatform } from '@penstock/testkit/memory-platform.ts'
+import { waitUntil } from '@penstock/testkit/wait-until.ts'
+import { type PurchasedOrder, buyChannel, waitForStatus, paySimulatedInvoice } from '../support/market-client.ts'
+import { LONG_TIMEOUT_SETTINGS, startProduct } from '../support/product.ts'
+import { isPaidOut } from '../support/order-report.ts'
 
-/** So that the store has more events than wait for their place in its index. */
-const UNPAID = 12
+/** Number of unpaid orders. With this number, the store has indexed some of its events. */
+const UNPAID_ORDERS = 12
 
-/** Leaves the data of a market that sold one channel and issued invoices that nobody paid. @returns the order that was sold */
-export async function sale(dataDir: string): Promise<Bought> {
-  const product = await startProduct(dataDir, PATIENT)
-  const bought = await buy(product)
-  for (let unpaid = 0; unpaid < UNPAID; unpaid++) await buy(product)
-  // What follows is under another head, so that this one stands between two.
-  await until('there is a head', () => linesOf(join(dataDir, 'audit.heads')) > 1, 30_000)
-  await pay(product, bought.invoice)
-  await follow(product, bought, ['VALID_CHANNEL_OPENING'])
-  await until('the seller is paid', () => paidOut(product, bought), 30_000)
+/** Creates the data of a market that sold one channel and issued some unpaid invoices. @returns the sold order */
+export async function createAuditedSale(dataDir: string): Promise<PurchasedOrder> {
+  const product = await startProduct(dataDir, LONG_TIMEOUT_SETTINGS)
+  const purchase = await buyChannel(product)
+  for (let index = 0; index < UNPAID_ORDERS; index++) await buyChannel(product)
+  // After the second log head, a later head covers the facts of the payment.
+  await waitUntil('the second log head', () => countLines(join(dataDir, 'audit.heads')) > 1, 30_000)
+  await paySimulatedInvoice(product, purchase.invoice)
+  await waitForStatus(product, purchase, ['VALID_CHANNEL_OPENING'])
+  await waitUntil('the seller is paid', () => isPaidOut(product, purchase), 30_000)
   assert.equal(await product.stop(), 0)
-  await noteHeads(dataDir)
-  return bought
+  await writeAllHeads(dataDir)
+  return purchase
 }
 
-const linesOf = (file: string): number => (existsSync(file) ? readFileSync(file, 'utf8').split('\n').length - 1 : 0)
+const countLines = (file: string): number => (existsSync(file) ? readFileSync(file, 'utf8').split('\n').length - 1 : 0)
 
-/** What a market that starts again does first: heads up to the last event. */
-export async function noteHeads(dataDir: string): Promise<void> {
-  const store = openStored(dataDir)
-  const { platform } = await memoryWorld()
-  await keepHeads({ ...platform, store, heads: await openHeads(dataDir), log: openLog('silent') }, AbortSignal.abort())
+/** Writes log heads up to the last event, as a starting market does first. */
+export async function writeAllHeads(dataDir: string): Promise<void> {
+  const store = openLocalStore(dataDir)
+  const { platform } = await createMemoryPlatform()
+  await runHeadWriter({ ...platform, store, heads: await openLogHeads(dataDir), log: openLogger('silent') }, AbortSignal.abort())
   await store.close()
 }
 
-/** @returns undefined where it throws, as a damaged file makes it */
-export function attempt<T>(work: () => T): T | undefined {
+/** @returns undefined if the action throws, for example because a file is damaged */
+export function tryOrUndefined<T>(action: () => T): T | undefined {
   try {
-    return work()
+    return action()
   } catch {
     return undefined
   }

@@ -2,12 +2,13 @@ import { copyFileSync, cpSync } from 'node:fs'
 import { hash } from 'node:crypto'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { stateHash } from '@penstock/runtime/event-codec.ts'
-import { aggregatesOf, type Folded, stepOf, unfolded } from '@penstock/runtime/audit-fold.ts'
-import { audited } from '@penstock/standalone/services.ts'
-import { scratch } from '../harness/product.ts'
+import { hashState } from '@penstock/runtime/commands/event-codec.ts'
+import { indexAggregates, type FoldedStream, foldEvent, emptyFold } from '@penstock/audit/fold.ts'
+import { createAuditedServices } from '@penstock/standalone/audited-services.ts'
+import { makeTempFolder } from '../support/product.ts'
+import { readDatabase } from '../support/sqlite.ts'
 
-export type Row = {
+export type EventRow = {
   position: number
   stream: number
   name: string
@@ -18,30 +19,30 @@ export type Row = {
   meta: string
 }
 
-const ROWS =
+const ROWS_QUERY =
   'select e.position, e.stream, s.name, e.revision, e.id, e.type, e.data, e.meta from events e left join streams s on s.id = e.stream order by e.position'
-const TABLES = ['stream_events', 'segments', 'indexed', 'streams']
+const INDEX_TABLES = ['stream_events', 'segments', 'indexed', 'streams']
 
-/** A copy of a market's store with its heads and their key. */
-export function copyOf(dataDir: string): string {
-  const copy = scratch()
+/** Copies a market's store with its heads and their key. @returns the folder of the copy */
+export function copyStore(dataDir: string): string {
+  const copy = makeTempFolder()
   for (const file of ['market.db', 'audit.heads', 'audit.key']) copyFileSync(join(dataDir, file), join(copy, file))
   return copy
 }
 
-/** A copy that a market can start on. */
-export function wholeCopyOf(dataDir: string): string {
-  const copy = scratch()
+/** Copies a whole data folder, so that a market can start with the copy. @returns the folder of the copy */
+export function copyDataDir(dataDir: string): string {
+  const copy = makeTempFolder()
   cpSync(dataDir, copy, { recursive: true })
   return copy
 }
 
-/** Changes the tables past every rule of the store, as somebody with the file would. */
+/** Changes the tables directly, without the rules of the store, as a forger with access to the file would. */
 export function tamper(dataDir: string, change: (db: DatabaseSync) => void, reindex = false): void {
   const db = new DatabaseSync(join(dataDir, 'market.db'))
   try {
     change(db)
-    // Somebody careful leaves no trace in the tables beside the events.
+    // A careful forger also adapts the index tables.
     if (reindex)
       db.exec(`delete from stream_events; insert or ignore into stream_events select stream, revision, position from events;
         update indexed set position = (select coalesce(max(position), 0) from events);
@@ -51,74 +52,71 @@ export function tamper(dataDir: string, change: (db: DatabaseSync) => void, rein
   }
 }
 
-export function rowsOf(dataDir: string): readonly Row[] {
-  const db = new DatabaseSync(join(dataDir, 'market.db'), { readOnly: true })
-  try {
-    return db.prepare(ROWS).all() as unknown as Row[] // the columns are named above
-  } finally {
-    db.close()
-  }
-}
+const readMarket = <T>(dataDir: string, read: (db: DatabaseSync) => T): T => readDatabase(dataDir, 'market.db', read)
 
-/** The position up to which events have their place in the index of streams. */
-export function indexedUpTo(dataDir: string): number {
-  const db = new DatabaseSync(join(dataDir, 'market.db'), { readOnly: true })
-  try {
-    return Number(db.prepare('select position from indexed').get()?.['position'])
-  } finally {
-    db.close()
-  }
-}
+export const readRows = (dataDir: string): readonly EventRow[] =>
+  readMarket(dataDir, (db) => db.prepare(ROWS_QUERY).all() as unknown as EventRow[]) // ROWS_QUERY selects these columns
 
-/** All that the store knows of facts, as one text. @throws where the file is damaged */
-export function contentOf(dataDir: string): string {
-  const db = new DatabaseSync(join(dataDir, 'market.db'), { readOnly: true })
-  try {
-    const tables = TABLES.map((table) => db.prepare(`select * from ${table} order by 1, 2`).all())
-    return JSON.stringify([db.prepare(ROWS).all(), tables])
-  } finally {
-    db.close()
-  }
-}
+/** Reads the position up to which the index of streams contains the events. */
+export const readIndexedPosition = (dataDir: string): number =>
+  readMarket(dataDir, (db) => Number(db.prepare('select position from indexed').get()?.['position']))
+
+/** Reads all events and index tables as one text. @throws Error if the file is damaged */
+export const readContent = (dataDir: string): string =>
+  readMarket(dataDir, (db) => {
+    const tables = INDEX_TABLES.map((table) => db.prepare(`select * from ${table} order by 1, 2`).all())
+    return JSON.stringify([db.prepare(ROWS_QUERY).all(), tables])
+  })
 
 /**
- * Writes all hashes anew, as somebody would who knows how they are made but has not the key.
- * @param change edits an event before: its metadata or its other columns. A state hash that it edits stays as it says.
+ * Recomputes all hashes, as a forger would who knows the algorithm but does not have the key.
+ * @param change edits an event before its hashes are recomputed: the metadata or other columns. An edited state hash is kept.
  */
-export function rechain(rows: readonly Row[], change: (meta: Record<string, unknown>, row: Row) => void): readonly Row[] {
-  const aggregates = aggregatesOf(audited())
-  const ends = new Map<string, Folded>()
-  return rows.map((honest) => {
-    const aggregate = aggregates.get(honest.name.slice(0, honest.name.indexOf('-')))
-    if (!aggregate) throw new Error(`nobody owns ${honest.name}`)
-    const before = ends.get(honest.name) ?? unfolded(aggregate)
-    const row = { ...honest }
+export function recomputeChain(
+  rows: readonly EventRow[],
+  change: (meta: Record<string, unknown>, row: EventRow) => void,
+): readonly EventRow[] {
+  const aggregates = indexAggregates(createAuditedServices())
+  const chainEnds = new Map<string, FoldedStream>()
+  return rows.map((original) => {
+    const aggregate = aggregates.get(original.name.slice(0, original.name.indexOf('-')))
+    if (!aggregate) throw new Error(`no service owns ${original.name}`)
+    const previous = chainEnds.get(original.name) ?? emptyFold(aggregate)
+    const row = { ...original }
     const meta = JSON.parse(row.meta) as Record<string, unknown> // the runtime wrote it
     delete meta['chain']
-    const hashed = meta['state']
+    const originalStateHash = meta['state']
     change(meta, row)
-    const { state } = foldedOrNot(aggregate, before, { ...row, meta: JSON.stringify(meta) })
-    const { version, of } = aggregate.hashed
-    if (hashed !== undefined && meta['state'] === hashed) meta['state'] = stateHash(version, of[version]?.(state))
-    const open = JSON.stringify(meta).slice(0, -1)
-    const chain = hash('sha256', `${before.chain}\n${row.name}\n${row.revision}\n${row.id}\n${row.type}\n${row.data}\n${open}`)
-    ends.set(row.name, { revision: row.revision, state, chain })
-    return { ...row, meta: `${open},"chain":"${chain}"}` }
+    const { state } = foldOrKeep(aggregate, previous, { ...row, meta: JSON.stringify(meta) })
+    const { version, projections } = aggregate.hashed
+    if (originalStateHash !== undefined && meta['state'] === originalStateHash)
+      meta['state'] = hashState(version, projections[version]?.(state))
+    const metaWithoutChain = JSON.stringify(meta).slice(0, -1)
+    const chain = hash(
+      'sha256',
+      `${previous.chain}\n${row.name}\n${row.revision}\n${row.id}\n${row.type}\n${row.data}\n${metaWithoutChain}`,
+    )
+    chainEnds.set(row.name, { revision: row.revision, state, chain })
+    return { ...row, meta: `${metaWithoutChain},"chain":"${chain}"}` }
   })
 }
 
-/** What does not fold leaves the state as it was: nobody can do better who writes it. */
-function foldedOrNot(aggregate: Parameters<typeof stepOf>[0], before: Folded, row: Row): Pick<Folded, 'state'> {
+/** Folds an event. If the fold fails, returns the previous state, because a forger could compute no other hash. */
+function foldOrKeep(
+  aggregate: Parameters<typeof foldEvent>[0],
+  previous: FoldedStream,
+  row: EventRow,
+): Pick<FoldedStream, 'state'> {
   try {
-    return stepOf(aggregate, before, { ...row, stream: row.name, position: BigInt(row.position) })
+    return foldEvent(aggregate, previous, { ...row, stream: row.name, position: BigInt(row.position) })
   } catch {
-    return before
+    return previous
   }
 }
 
-/** A second checkout: the same sources, to be changed, on the same installed packages. */
-export function checkout(root: string): string {
-  const copy = scratch()
+/** Copies the sources to a second checkout, which the caller can change. It contains no installed packages. */
+export function copyCheckout(root: string): string {
+  const copy = makeTempFolder()
   for (const part of ['packages', 'services', 'package.json', 'pnpm-workspace.yaml'])
     cpSync(join(root, part), join(copy, part), { recursive: true, verbatimSymlinks: true })
   return copy

@@ -1,48 +1,39 @@
 import { rmSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { AuditReport } from '@penstock/runtime/audit.ts'
+import type { AuditReport } from '@penstock/audit/verify.ts'
 import { verifyStore } from '@penstock/standalone/audit.ts'
-import { until } from '@penstock/testkit/until.ts'
+import { waitUntil } from '@penstock/testkit/wait-until.ts'
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { scratch, startProduct } from '../harness/product.ts'
-import { attempt, noteHeads, sale } from './audit-sale.ts'
-import { contentOf, copyOf, indexedUpTo, rechain, type Row, rowsOf, tamper, wholeCopyOf } from './audit-store.ts'
+import { makeTempFolder, startProduct } from '../support/product.ts'
+import { tryOrUndefined, writeAllHeads, createAuditedSale } from './audit-sale.ts'
+import {
+  readContent,
+  copyStore,
+  readIndexedPosition,
+  recomputeChain,
+  type EventRow,
+  readRows,
+  tamper,
+  copyDataDir,
+} from './audit-store.ts'
+import { type Forgery, hasState, FINDING_PATTERNS } from './forgery.ts'
 
-/** What an audit says of a stream that was written anew: by whom it is told. */
-const TELL = {
-  heads: /were others at .*, and were written anew$/,
-  // At the end of a stream the heads tell first.
-  append: /^the last event of its append has no state hash$|, and were written anew$/,
-  fold: /^the facts fold to another state than the one that was hashed$/,
-  either: /./,
-} as const
-
-/** A change of one event; `tells`: whether only the log heads can know of it, or its stream knows already. */
-type Forgery = {
-  readonly member: string
-  readonly tells: keyof typeof TELL
-  /** Of which events it can be made; all of them where it is left out. */
-  readonly of?: (row: Row) => boolean
-  readonly change: (meta: Record<string, unknown>, row: Row) => unknown
-}
-const hasState = ({ meta }: Row): boolean => meta.includes('"state":')
-
-const honest = scratch()
-let rows: readonly Row[]
-/** Those that have their place in the index of streams. */
-let indexed: readonly Row[]
+const honestFolder = makeTempFolder()
+let rows: readonly EventRow[]
+/** The rows that the index of streams contains. */
+let indexed: readonly EventRow[]
 
 beforeAll(async () => {
-  await sale(honest)
-  rows = rowsOf(honest)
-  const last = indexedUpTo(honest)
+  await createAuditedSale(honestFolder)
+  rows = readRows(honestFolder)
+  const last = readIndexedPosition(honestFolder)
   indexed = rows.filter(({ position }) => position <= last)
 })
 
-test('an honest store is whole, and all of it lies before the last head', async () => {
-  const report = await verifyStore(honest)
+test('an honest store passes the audit, and its last head covers all events', async () => {
+  const report = await verifyStore(honestFolder)
   expect(report).toMatchObject({
     divergences: 0,
     first: null,
@@ -53,13 +44,13 @@ test('an honest store is whole, and all of it lies before the last head', async 
   expect(report.log?.heads).toBeGreaterThan(1)
 })
 
-describe('what somebody with the file may do to it', () => {
+describe('an audit of a tampered file', () => {
   const at = fc.nat(1 << 30)
   const pick = <T>(list: readonly T[], index: number): T => list[index % list.length] as T // lists here are not empty
 
-  /** Tampers with a copy and verifies it. */
-  async function verified(change: Parameters<typeof tamper>[1], reindex: boolean): Promise<AuditReport> {
-    const copy = copyOf(honest)
+  /** Tampers with a copy of the store, and verifies the copy. */
+  async function verifyTampered(change: Parameters<typeof tamper>[1], reindex: boolean): Promise<AuditReport> {
+    const copy = copyStore(honestFolder)
     try {
       tamper(copy, change, reindex)
       return await verifyStore(copy)
@@ -67,14 +58,14 @@ describe('what somebody with the file may do to it', () => {
       rmSync(copy, { recursive: true })
     }
   }
-  /** That something was found, in one of these streams or in the order of the whole log. */
-  function found({ divergences, first }: AuditReport, ...streams: readonly string[]): void {
+  /** Expects at least one finding, and the first finding in one of the streams or in the log. */
+  function expectFindings({ divergences, first }: AuditReport, ...streams: readonly string[]): void {
     assert.ok(divergences > 0 && first, `nothing was found in ${streams.join(', ')}`)
     assert.ok(Number.isInteger(first.revision) && first.what !== '')
     expect([...streams, 'log']).toContain(first.stream)
   }
 
-  test('a changed byte of an event is found, in its stream and revision', () =>
+  test('finds a changed byte of an event, and reports its stream and revision', () =>
     fc.assert(
       fc.asyncProperty(
         at,
@@ -84,7 +75,7 @@ describe('what somebody with the file may do to it', () => {
           const row = pick(rows, which)
           const index = byte % row[column].length
           const changed = `${row[column].slice(0, index)}${row[column][index] === 'x' ? 'y' : 'x'}${row[column].slice(index + 1)}`
-          const report = await verified(
+          const report = await verifyTampered(
             (db) => db.prepare(`update events set ${column} = ? where position = ?`).run(changed, row.position),
             false,
           )
@@ -95,7 +86,7 @@ describe('what somebody with the file may do to it', () => {
       { numRuns: 80 },
     ))
 
-  test('another revision, stream or position of an event is found', () =>
+  test('finds a changed revision, stream or position of an event', () =>
     fc.assert(
       fc.asyncProperty(
         at,
@@ -107,44 +98,57 @@ describe('what somebody with the file may do to it', () => {
           const value =
             column === 'position' ? rows.length + 1 + (other % 1000) : column === 'stream' ? target.stream : other % 40
           fc.pre(row[column] !== value)
-          const report = await verified(
+          const report = await verifyTampered(
             (db) => db.prepare(`update events set ${column} = ? where position = ?`).run(value, row.position),
             reindex,
           )
-          found(report, row.name, target.name)
+          expectFindings(report, row.name, target.name)
         },
       ),
       { numRuns: 80 },
     ))
 
-  test('removed events are found: one, the end of a stream, a whole stream', () =>
+  async function expectRemovalFound(row: EventRow, how: 'one' | 'end' | 'whole', reindex: boolean): Promise<void> {
+    const from = how === 'whole' ? 0 : row.revision
+    const to = how === 'one' ? row.revision : 1 << 30
+    const report = await verifyTampered(
+      (db) => db.prepare('delete from events where stream = ? and revision between ? and ?').run(row.stream, from, to),
+      reindex,
+    )
+    expectFindings(report, row.name)
+    const findings = report.findings.filter(({ stream }) => stream === row.name)
+    // If the end of an append is missing, the previous event is reported too: it is now the last event, and has no state hash.
+    assert.ok(findings.some(({ revision }) => !reindex || revision === from))
+    // If the removed events include the end of the log, the audit reports this first.
+    assert.ok([row.name, 'log'].includes(report.first?.stream ?? ''))
+  }
+
+  test('reports removed events: a single event, the end of a stream, or a whole stream', () =>
     fc.assert(
-      fc.asyncProperty(at, fc.constantFrom('one', 'end', 'whole'), fc.boolean(), async (which, how, reindex) => {
-        const row = pick(rows, which)
-        const from = how === 'whole' ? 0 : row.revision
-        const to = how === 'one' ? row.revision : 1 << 30
-        const report = await verified(
-          (db) => db.prepare('delete from events where stream = ? and revision between ? and ?').run(row.stream, from, to),
-          reindex,
-        )
-        found(report, row.name)
-        const told = report.findings.find(({ stream }) => stream === row.name)
-        assert.ok(told && (!reindex || told.revision === from))
-        // Where the end of the log went with it, that is told first.
-        assert.ok([row.name, 'log'].includes(report.first?.stream ?? ''))
-      }),
+      fc.asyncProperty(at, fc.constantFrom('one', 'end', 'whole'), fc.boolean(), (which, ...way) =>
+        expectRemovalFound(pick(rows, which), ...way),
+      ),
       { numRuns: 60 },
     ))
 
-  test('the end of the whole log is missed', async () => {
+  test('finds the removed end of an append', async () => {
+    const ends = rows.filter((row) => {
+      const before = rows.find(({ stream, revision }) => stream === row.stream && revision === row.revision - 1)
+      return before !== undefined && !hasState(before)
+    })
+    assert.ok(ends.length > 0)
+    for (const row of ends.slice(0, 5)) for (const reindex of [true, false]) await expectRemovalFound(row, 'end', reindex)
+  })
+
+  test('finds the removed end of the whole log', async () => {
     for (const count of [1, 7, rows.length]) {
-      const gone = rows.slice(-count)
-      const report = await verified(
-        (db) => db.prepare('delete from events where position >= ?').run(gone[0]?.position ?? 0),
+      const removedRows = rows.slice(-count)
+      const report = await verifyTampered(
+        (db) => db.prepare('delete from events where position >= ?').run(removedRows[0]?.position ?? 0),
         true,
       )
-      found(report, ...gone.map(({ name }) => name))
-      const streams = new Set(gone.map(({ name }) => name))
+      expectFindings(report, ...removedRows.map(({ name }) => name))
+      const streams = new Set(removedRows.map(({ name }) => name))
       expect(report.divergences).toBe(1 + streams.size)
       expect(new Set(report.findings.map(({ stream }) => stream))).toEqual(new Set(['log', ...streams]))
       const end = rows.length === count ? 'the store is empty' : `the store ends at ${rows.length - count}`
@@ -152,12 +156,12 @@ describe('what somebody with the file may do to it', () => {
     }
   })
 
-  test('swapped events are found, contents or places', () =>
+  test('finds events whose contents or positions were swapped', () =>
     fc.assert(
       fc.asyncProperty(at, at, fc.boolean(), fc.boolean(), async (a, b, places, reindex) => {
         const [one, two] = [pick(rows, a), pick(rows, b)]
         fc.pre(one !== two)
-        const report = await verified((db) => {
+        const report = await verifyTampered((db) => {
           if (places) {
             const move = db.prepare('update events set position = ? where position = ?')
             move.run(-1, one.position)
@@ -169,37 +173,37 @@ describe('what somebody with the file may do to it', () => {
             write.run(one.id, one.type, one.data, one.meta, two.position)
           }
         }, reindex)
-        found(report, one.name, two.name)
+        expectFindings(report, one.name, two.name)
       }),
       { numRuns: 60 },
     ))
 
-  /** Whoever writes one of these anew, and all hashes after it, as somebody would who knows how they are made. */
+  /** Changes to one event by a forger who has no key, and who then recomputes all later hashes. */
   const forgeries: readonly Forgery[] = [
-    { member: 'its time', tells: 'heads', change: (meta) => (meta['at'] = Number(meta['at']) + 1) },
-    { member: 'its cause', tells: 'heads', change: (meta) => (meta['correlation'] = 'somebody else') },
-    { member: 'its state hash, left out', tells: 'append', of: hasState, change: (meta) => delete meta['state'] },
+    { member: 'the timestamp', reportedBy: 'heads', change: (meta) => (meta['at'] = Number(meta['at']) + 1) },
+    { member: 'the correlation', reportedBy: 'heads', change: (meta) => (meta['correlation'] = 'somebody else') },
+    { member: 'the state hash (removed)', reportedBy: 'append', of: hasState, change: (meta) => delete meta['state'] },
     {
-      member: 'its state hash, made up',
-      tells: 'fold',
+      member: 'the state hash (invented)',
+      reportedBy: 'fold',
       of: hasState,
       change: (meta) => (meta['state'] = String(meta['state']).replace(/.{64}$/, 'f'.repeat(64))),
     },
     {
-      member: 'its data, with a member more',
-      tells: 'heads',
+      member: 'the data (one more member)',
+      reportedBy: 'heads',
       change: (_, row) => (row.data = row.data.replace(/^\{(?=(.))/, (_begin, next) => `{"forged":1${next === '}' ? '' : ','}`)),
     },
     {
-      member: 'its data, with another digit',
-      tells: 'either',
+      member: 'the data (another digit)',
+      reportedBy: 'either',
       of: ({ data }) => /\d/.test(data),
-      // The last one: in a hash, an amount, a time or a name.
+      // Changes the last digit, which is part of a hash, an amount, a timestamp or a name.
       change: (_, row) => (row.data = row.data.replace(/\d(?=\D*$)/, (digit) => `${(Number(digit) + 1) % 10}`)),
     },
     {
-      member: 'its type',
-      tells: 'either',
+      member: 'the type',
+      reportedBy: 'either',
       change: (_, row) => {
         const category = row.name.slice(0, row.name.indexOf('-') + 1)
         const others = rows.filter(({ name, type }) => name.startsWith(category) && type !== row.type)
@@ -208,51 +212,51 @@ describe('what somebody with the file may do to it', () => {
     },
   ]
 
-  test.each(forgeries)('hashes that were made anew without the key are found: $member', ({ tells, of = () => true, change }) =>
+  test.each(forgeries)('finds recomputed hashes after a change of $member', ({ reportedBy: tells, of = () => true, change }) =>
     fc.assert(
       fc.asyncProperty(at, async (which) => {
         const row = pick(rows.filter(of), which)
-        const forged = rechain(rows, (meta, one) => {
+        const forged = recomputeChain(rows, (meta, one) => {
           if (one.position === row.position) change(meta, one)
         })
         const write: Parameters<typeof tamper>[1] = (db) => {
           const update = db.prepare('update events set type = ?, data = ?, meta = ? where position = ?')
           for (const { type, data, meta, position } of forged) update.run(type, data, meta, position)
         }
-        const report = await verified(write, false)
+        const report = await verifyTampered(write, false)
         expect(report).toMatchObject({ divergences: 1, first: { stream: row.name } })
-        expect(report.first?.what).toMatch(TELL[tells])
+        expect(report.first?.what).toMatch(FINDING_PATTERNS[tells])
         assert.ok(tells !== 'fold' || report.first?.revision === row.revision)
-        await withoutHeads(write, tells)
+        await expectFoundWithoutHeads(write, tells)
       }),
       { numRuns: 6 },
     ),
   )
 
-  /** A store that was written anew, beside which heads and key are gone, or were made again. */
-  async function withoutHeads(write: Parameters<typeof tamper>[1], tells: Forgery['tells']): Promise<void> {
-    const copy = copyOf(honest)
+  /** Expects that a note reveals a forgery without log heads and key, and that the key reveals newly written log heads. */
+  async function expectFoundWithoutHeads(write: Parameters<typeof tamper>[1], tells: Forgery['reportedBy']): Promise<void> {
+    const copy = copyStore(honestFolder)
     try {
       tamper(copy, write)
       rmSync(join(copy, 'audit.heads'))
       rmSync(join(copy, 'audit.key'))
       const bare = await verifyStore(copy)
-      // Without heads it may look whole; an auditor's own note tells.
+      // Without log heads the forgery may pass the audit; the auditor's note reveals the forgery.
       assert.ok(tells === 'either' || bare.divergences === (tells === 'heads' ? 0 : 1))
-      const noted = await verifyStore(copy, { note: (await verifyStore(honest)).log?.note ?? '' })
-      expect(noted.divergences).toBe(bare.divergences + 1)
-      assert.ok(bare.divergences > 0 || noted.first?.stream === 'log')
+      const reportWithNote = await verifyStore(copy, { note: (await verifyStore(honestFolder)).log?.note ?? '' })
+      expect(reportWithNote.divergences).toBe(bare.divergences + 1)
+      assert.ok(bare.divergences > 0 || reportWithNote.first?.stream === 'log')
       if (tells !== 'heads') return
-      // Heads made again with another key are not this market's.
-      await noteHeads(copy)
-      writeFileSync(join(copy, 'audit.key'), readFileSync(join(honest, 'audit.key')), { mode: 0o600 })
+      // The newly written heads are signed by a new key and not by the market's own key.
+      await writeAllHeads(copy)
+      writeFileSync(join(copy, 'audit.key'), readFileSync(join(honestFolder, 'audit.key')), { mode: 0o600 })
       expect((await verifyStore(copy)).first?.what).toMatch(/not signed by the audit key/)
     } finally {
       rmSync(copy, { recursive: true })
     }
   }
 
-  test('a changed index, category, name or segment is found: a reader would miss events', () =>
+  test('finds a changed index, category, name or segment, which would make readers miss events', () =>
     fc.assert(
       fc.asyncProperty(
         at,
@@ -268,26 +272,26 @@ describe('what somebody with the file may do to it', () => {
         async (which, sql) => {
           assert.ok(indexed.length > 100 && indexed.length < rows.length)
           const row = pick(sql.includes('stream_events') ? indexed : rows, which)
-          const report = await verified((db) => db.prepare(sql).run(row.stream, row.revision), false)
+          const report = await verifyTampered((db) => db.prepare(sql).run(row.stream, row.revision), false)
           expect(report.divergences).toBeGreaterThan(0)
         },
       ),
       { numRuns: 40 },
     ))
 
-  test('an event that readers of its stream find, and readers of the log do not, is found', async () => {
+  test('reports an event that readers of its stream see and readers of the log do not', async () => {
     const claim = pick(
       rows.filter(({ name }) => name.startsWith('payhash-')),
       0,
     )
     for (const position of [0, -7]) {
-      const report = await verified((db) => {
-        const place = [claim.revision + 1, position] as const
+      const report = await verifyTampered((db) => {
+        const slot = [claim.revision + 1, position] as const
         db.prepare('insert into events select ?2, stream, ?1, id, type, data, meta from events where position = ?3').run(
-          ...place,
+          ...slot,
           claim.position,
         )
-        db.prepare('insert into stream_events (stream, revision, position) values (?, ?, ?)').run(claim.stream, ...place)
+        db.prepare('insert into stream_events (stream, revision, position) values (?, ?, ?)').run(claim.stream, ...slot)
       }, false)
       expect(report.first).toMatchObject({ stream: claim.name, revision: claim.revision + 1 })
       expect(report.first?.what).toMatch(/before the beginning of the log/)
@@ -299,24 +303,24 @@ describe('what somebody with the file may do to it', () => {
     ['a view', 'create view v as select * from events'],
     ['an index', 'create index i on events (stream)'],
     [
-      'names that may stand twice',
+      'stream names without a unique constraint',
       `create table other (id integer primary key, name text not null, category text not null);
        insert into other select * from streams; drop table streams; alter table other rename to streams;
        insert into streams (name, category) select name, category from streams where name like 'payhash-%' limit 1`,
     ],
-  ])('a file with other tables than the market makes is found: %s', async (_, sql) => {
-    const report = await verified((db) => db.exec(sql), false)
+  ])('finds a table, view, index or trigger that the market does not create: %s', async (_, sql) => {
+    const report = await verifyTampered((db) => db.exec(sql), false)
     expect(report.first).toMatchObject({ stream: 'log', revision: 0 })
     expect(report.first?.what).toMatch(/other tables, views or triggers/)
   })
 
-  test('an index of the file that lacks a row is found: a stream would have another number by its name', async () => {
-    const copy = copyOf(honest)
-    const written = (...statements: readonly string[]): void =>
+  test('finds an SQLite index that lacks a row, which would give a stream name another number', async () => {
+    const copy = copyStore(honestFolder)
+    const editSchema = (...statements: readonly string[]): void =>
       statements.forEach((sql) =>
         tamper(copy, (db) => (db.enableDefensive(false), db.exec(`pragma writable_schema = on; ${sql}`))),
       )
-    written(
+    editSchema(
       `create table kept as select * from sqlite_schema where tbl_name = 'streams';
        update sqlite_schema set sql = replace(sql, ' unique', '') where name = 'streams';
        delete from sqlite_schema where name = 'sqlite_autoindex_streams_1'`,
@@ -327,17 +331,17 @@ describe('what somebody with the file may do to it', () => {
     expect((await verifyStore(copy)).first?.what).toMatch(/the file is damaged: .*sqlite_autoindex_streams_1/)
   })
 
-  test('any byte of the file: either no fact is changed by it, or the audit finds it', async () => {
-    const bytes = readFileSync(join(honest, 'market.db'))
-    const before = contentOf(honest)
-    const copy = copyOf(honest)
+  test('finds any changed byte of the file that changes its content', async () => {
+    const bytes = readFileSync(join(honestFolder, 'market.db'))
+    const before = readContent(honestFolder)
+    const copy = copyStore(honestFolder)
     let changed = 0
     await fc.assert(
       fc.asyncProperty(fc.nat(bytes.length - 1), fc.integer({ min: 1, max: 255 }), async (index, mask) => {
         const flipped = Buffer.from(bytes)
         flipped[index] = (flipped[index] ?? 0) ^ mask
         writeFileSync(join(copy, 'market.db'), flipped)
-        const after = attempt(() => contentOf(copy))
+        const after = tryOrUndefined(() => readContent(copy))
         if (after === before) return
         changed += 1
         const report = await verifyStore(copy).catch((error: unknown) => String(error))
@@ -350,38 +354,38 @@ describe('what somebody with the file may do to it', () => {
 })
 
 describe('the log heads', () => {
-  test('a changed, removed or foreign head is found; half a line of a power cut is not one', async () => {
-    const copy = copyOf(honest)
+  test('fail the audit if a head is changed, missing or unreadable, but not because of a partial last line', async () => {
+    const copy = copyStore(honestFolder)
     const file = join(copy, 'audit.heads')
     const lines = readFileSync(file, 'utf8').trimEnd().split('\n')
-    const whatOf = async (text: string) => {
+    const findFirst = async (text: string) => {
       writeFileSync(file, text)
       return (await verifyStore(copy)).first?.what
     }
     const all = `${lines.join('\n')}\n`
-    expect(await whatOf(all.replace('"at":1', '"at":2'))).toMatch(/not signed/)
-    expect(await whatOf(`${lines.toSpliced(1, 1).join('\n')}\n`)).toMatch(/heads between position start and \d+ are gone/)
-    expect(await whatOf(all.replace('{"from"', '{from'))).toMatch(/line 1 of the log heads cannot be read/)
-    expect(await whatOf(`${all}${lines[0]?.slice(0, 50)}`)).toBeUndefined()
-    await noteHeads(copy)
+    expect(await findFirst(all.replace('"at":1', '"at":2'))).toMatch(/not signed/)
+    expect(await findFirst(`${lines.toSpliced(1, 1).join('\n')}\n`)).toMatch(/heads between position start and \d+ are gone/)
+    expect(await findFirst(all.replace('{"from"', '{from'))).toMatch(/line 1 of the log heads cannot be read/)
+    expect(await findFirst(`${all}${lines[0]?.slice(0, 50)}`)).toBeUndefined()
+    await writeAllHeads(copy)
     expect(readFileSync(file, 'utf8')).toBe(all)
     rmSync(join(copy, 'audit.key'))
     expect(await verifyStore(copy)).toMatchObject({ divergences: 0, log: { signed: false } })
-    expect(await verifyStore(copy, { keyFile: join(honest, 'audit.key') })).toMatchObject({
+    expect(await verifyStore(copy, { keyFile: join(honestFolder, 'audit.key') })).toMatchObject({
       divergences: 0,
       log: { signed: true },
     })
     rmSync(file)
-    writeFileSync(join(copy, 'audit.key'), readFileSync(join(honest, 'audit.key')), { mode: 0o600 })
+    writeFileSync(join(copy, 'audit.key'), readFileSync(join(honestFolder, 'audit.key')), { mode: 0o600 })
     expect((await verifyStore(copy)).first?.what).toMatch(/the log heads are gone/)
   })
 
-  test('a market that starts on an older copy of its store says so', async () => {
-    const copy = wholeCopyOf(honest)
+  test('let a market that starts with an older copy of its store log the loss of events', async () => {
+    const copy = copyDataDir(honestFolder)
     tamper(copy, (db) => db.exec(`delete from events where position > ${rows.length - 3}`), true)
     const product = await startProduct(copy, { PENSTOCK_LOG_LEVEL: 'error' })
-    await until('it is logged', () => product.output().includes('the store lacks events'))
-    // What takes the place of the lost events never passes for them.
+    await waitUntil('the logged loss of events', () => product.output().includes('the store lacks events'))
+    // The audit does not accept new events at the positions of the lost events.
     const report = await product.operator<AuditReport>('POST', '/audit/verify', {})
     expect(report.divergences).toBeGreaterThan(0)
     await product.stop()

@@ -1,18 +1,18 @@
 import { afterAll, describe, expect, test } from 'vitest'
-import { benchmarksPage } from '../../bench/src/report.ts'
-import { removeFolders } from '../../bench/src/stores.ts'
-import { subjects } from '../../bench/src/subjects.ts'
+import { renderBenchmarksPage } from '../../bench/src/report.ts'
+import { removeTempFolders } from '../../bench/src/sample-stores.ts'
+import { benchmarks } from '../../bench/src/benchmarks.ts'
 
-afterAll(removeFolders)
+afterAll(removeTempFolders)
 
-describe('each benchmark still runs, as small as it can be', () => {
-  test.each(subjects.map((subject) => [subject.name, subject] as const))('%s', { timeout: 120_000 }, async (name, { run }) => {
+describe('a quick run of each benchmark returns figures in every row', () => {
+  test.each(benchmarks.map((subject) => [subject.name, subject] as const))('%s', { timeout: 120_000 }, async (name, { run }) => {
     const rows = await run({ isQuick: true })
     const empty = rows.filter(({ figures, ratios }) => figures.length === 0 || [...figures, ...ratios].some(Number.isNaN))
     expect(rows.length).toBeGreaterThan(0)
     expect(empty).toEqual([])
-    const page = benchmarksPage([{ name, rows }])
+    const page = renderBenchmarksPage([{ name, rows }])
     expect(page).toContain(`## ${name}`)
-    expect(page).toContain(rows[0]?.what)
+    expect(page).toContain(rows[0]?.description)
   })
 })

@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -8,17 +6,18 @@ import { pathToFileURL } from 'node:url'
 import { chromium } from 'playwright-core'
 import { afterAll, beforeAll, test } from 'vitest'
 import { findChromium } from '../../tools/chromium.ts'
-import { PATIENT, type Product, scratch, startProduct } from '../harness/product.ts'
+import { LONG_TIMEOUT_SETTINGS, type Product, makeTempFolder, startProduct } from '../support/product.ts'
+import { startProgram } from '../support/processes.ts'
 
 const ORDERS = 30
 const root = new URL('../..', import.meta.url).pathname
-const folder = scratch()
+const folder = makeTempFolder()
 const report = join(folder, 'report.html')
 
 let product: Product | undefined
 const running = (): Product => product ?? assert.fail('the product did not start')
 beforeAll(async () => {
-  product = await startProduct(scratch(), PATIENT)
+  product = await startProduct(makeTempFolder(), LONG_TIMEOUT_SETTINGS)
 }, 120_000)
 afterAll(async () => void (await product?.stop()))
 
@@ -45,36 +44,32 @@ type Summary = {
   readonly checks: readonly { readonly name: string; readonly outcome: string; readonly detail: string }[]
 }
 
-/** Runs it as a person does. `interrupt`: after its first line of progress, Ctrl-C. */
-async function load(args: readonly string[], { interrupt = false } = {}) {
-  const child = spawn(process.execPath, ['packages/cli/src/main.ts', 'load', '--json', ...args], {
+/** Runs `penstock load` as an operator does. `interrupt`: sends SIGINT (Ctrl-C) after the first line of progress. */
+async function runLoad(args: readonly string[], { interrupt = false } = {}) {
+  const { child, output, ended } = startProgram(process.execPath, ['packages/cli/src/main.ts', 'load', '--json', ...args], {
     cwd: root,
     env: { ...process.env, PENSTOCK_URL: running().url, PENSTOCK_DATA_DIR: running().dataDir },
-    stdio: ['ignore', 'pipe', 'pipe'],
   })
-  let [out, err] = ['', '']
   let isInterrupted = false
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text))
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    err += text
-    // Once: the second Ctrl-C would end the program.
-    if (interrupt && !isInterrupted && err.includes('\n')) isInterrupted = child.kill('SIGINT')
+  child.stderr?.on('data', () => {
+    // Sends SIGINT only once, because a second SIGINT would end the program.
+    if (interrupt && !isInterrupted && output().includes('\n')) isInterrupted = child.kill('SIGINT')
   })
-  const [code] = (await once(child, 'close')) as [number | null] // as node:child_process emits it
-  return { code, err, summary: () => JSON.parse(out) as Summary }
+  const { code, stdout, stderr } = await ended
+  return { code, err: stderr, summary: () => JSON.parse(stdout) as Summary }
 }
 
-/** What the market itself has, from its own table. */
-function ordersOfMarket(): Readonly<Record<string, number>> {
+/** Counts orders by status in the market's own table. */
+function countMarketOrders(): Readonly<Record<string, number>> {
   const db = new DatabaseSync(join(running().dataDir, 'views.db'), { readOnly: true })
   const rows = db.prepare('SELECT status, count(*) AS count FROM gateway_orders_v2 GROUP BY status').all()
   db.close()
   return Object.fromEntries(rows.map(({ status, count }) => [String(status), Number(count)]))
 }
 
-test('thirty orders of every kind: the figures are those of the market, and all is well in the end', async () => {
+test('the figures for thirty orders of all kinds match the market, and all checks pass', async () => {
   const mix = 'buy:60,lsps1:20,manual:10,abandon:5,cancel:5'
-  const { code, err, summary } = await load([
+  const { code, err, summary } = await runLoad([
     '--orders',
     `${ORDERS}`,
     '--rate',
@@ -95,10 +90,21 @@ test('thirty orders of every kind: the figures are those of the market, and all 
   assert.equal(ended_by, 'itself')
   assert.deepEqual(
     { ...counts, requests: 0 },
-    { arrived: ORDERS, placed: ORDERS, shed: 0, held: 0, unasked: 0, unsent: 0, throttles: 0, errors: 0, requests: 0 },
+    {
+      arrived: ORDERS,
+      placed: ORDERS,
+      shed: 0,
+      refused: 0,
+      held: 0,
+      unasked: 0,
+      unsent: 0,
+      throttles: 0,
+      errors: 0,
+      requests: 0,
+    },
   )
 
-  const stored = ordersOfMarket()
+  const stored = countMarketOrders()
   const sold = (statuses['VALID_CHANNEL_OPENING'] ?? 0) + (statuses['COMPLETED PAID'] ?? 0)
   assert.equal(
     Object.values(stored).reduce((sum, count) => sum + count, 0),
@@ -107,22 +113,22 @@ test('thirty orders of every kind: the figures are those of the market, and all 
   assert.equal(stored['VALID_CHANNEL_OPENING'], sold)
   assert.equal(stored['WAITING_FOR_BUYER_PAYMENT'] ?? 0, statuses['WAITING_FOR_BUYER_PAYMENT'] ?? 0)
   assert.equal(stored['BUYER_REJECTED'] ?? 0, statuses['BUYER_REJECTED'] ?? 0)
-  assert.ok((stored['BUYER_REJECTED'] ?? 0) > 0, 'somebody cancelled')
+  assert.ok((stored['BUYER_REJECTED'] ?? 0) > 0, 'a buyer cancelled an order')
 
   const step = (name: string) => latencies.find((latency) => latency.step === name) ?? assert.fail(`${name} was not timed`)
   assert.equal(step('settled').count, sold)
   assert.equal(step('start lag').count, ORDERS)
-  // Some were cancelled, and some never paid: what never comes of them is not missing.
+  // Cancelled and unpaid orders never reach some steps. These steps do not count as missing.
   assert.deepEqual(
     latencies.filter(({ timed_out, unsent, missing }) => timed_out + unsent + missing > 0),
     [],
   )
   assert.ok(step('socket wait').count >= counts.requests)
   assert.deepEqual(notes, [])
-  const ways = ['payment held', 'opening', 'settled'].map((name) => step(name).p50_ms)
+  const stepTimes = ['payment held', 'opening', 'settled'].map((name) => step(name).p50_ms)
   assert.deepEqual(
-    ways,
-    ways.toSorted((a, b) => a - b),
+    stepTimes,
+    stepTimes.toSorted((a, b) => a - b),
   )
   assert.ok(step('invoice (manual)').count > 0 && step('invoice (lsps1)').count > 0 && step('page').count > 0)
   assert.deepEqual(
@@ -132,19 +138,19 @@ test('thirty orders of every kind: the figures are those of the market, and all 
   assert.equal(checks.length, 11)
 }, 150_000)
 
-test('its report is whole in a browser, and asks nobody for anything', async (context) => {
+test('a browser shows the complete report, and requests no other file', async (context) => {
   const executablePath = findChromium()
-  if (executablePath === undefined) return context.skip('There is no Chromium here; name one in PENSTOCK_CHROMIUM.')
+  if (executablePath === undefined) return context.skip('No Chromium found; set PENSTOCK_CHROMIUM to its path.')
   assert.doesNotMatch(readFileSync(report, 'utf8'), /NaN|undefined|Infinity/)
   const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu', '--no-first-run'] })
   try {
     const page = await browser.newPage({ viewport: { width: 1280, height: 900 } })
-    const asked: string[] = []
+    const requests: string[] = []
     const complaints: string[] = []
-    page.on('request', (request) => asked.push(request.url()))
+    page.on('request', (request) => requests.push(request.url()))
     page.on('console', (message) => complaints.push(message.text()))
     await page.goto(pathToFileURL(report).href)
-    assert.deepEqual({ asked, complaints }, { asked: [pathToFileURL(report).href], complaints: [] })
+    assert.deepEqual({ asked: requests, complaints }, { asked: [pathToFileURL(report).href], complaints: [] })
     assert.ok((await page.locator('svg polyline').count()) > 10)
     assert.equal(await page.locator('td.good').count(), 11)
     for (const width of [1280, 390]) {
@@ -157,9 +163,9 @@ test('its report is whole in a browser, and asks nobody for anything', async (co
   }
 }, 60_000)
 
-test('Ctrl-C ends it early, and what was measured is reported', async () => {
+test('Ctrl-C ends the load early, and the report contains the measurements so far', async () => {
   const early = join(folder, 'early.html')
-  const { code, err, summary } = await load(
+  const { code, err, summary } = await runLoad(
     ['--orders', '500', '--rate', '1', '--seed', '3', '--mix', 'buy:100', '--out', early],
     {
       interrupt: true,
@@ -172,8 +178,8 @@ test('Ctrl-C ends it early, and what was measured is reported', async () => {
   assert.match(readFileSync(early, 'utf8'), /was ended by the interrupt/)
 }, 60_000)
 
-test('a market of somebody else is left alone', async () => {
-  const { code, err } = await load(['--url', 'http://192.0.2.7:8080'])
+test('the load command refuses a market on another machine without --i-own-this', async () => {
+  const { code, err } = await runLoad(['--url', 'http://192.0.2.7:8080'])
   assert.equal(code, 1)
   assert.match(err, /^192\.0\.2\.7 is not this machine's loopback: say --i-own-this/)
 }, 30_000)

@@ -1,58 +1,64 @@
 import assert from 'node:assert/strict'
-import { until } from '@penstock/testkit/until.ts'
+import { waitUntil } from '@penstock/testkit/wait-until.ts'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import {
-  behave,
-  type Bought,
-  buy,
-  buyerOf,
-  follow,
-  graphql,
-  order,
-  pay,
-  payment,
-  type SimNode,
-  simNodes,
-} from '../harness/buyer.ts'
-import { type Product, scratch, startProduct } from '../harness/product.ts'
-import { paidOut, report } from '../harness/report.ts'
-import { handSeller } from './hand-seller.ts'
+  setBehaviour,
+  type PurchasedOrder,
+  buyChannel,
+  findBuyer,
+  waitForStatus,
+  sendGraphql,
+  readOrder,
+  paySimulatedInvoice,
+  getPayment,
+  type SimulatedNode,
+  listSimNodes,
+} from '../support/market-client.ts'
+import { type Product, makeTempFolder, startProduct } from '../support/product.ts'
+import { isPaidOut, getOrderReport } from '../support/order-report.ts'
+import { createManualSeller } from './manual-seller.ts'
+import { BUY_MUTATION } from '../support/market-operations.ts'
 
-/** Some seconds more than by default: a slow machine still sees each status, and what is published in time confirms. */
-const LONGER = {
+/** Longer windows than by default. So a slow machine observes each status, and funding transactions confirm in time. */
+const LONG_WINDOWS = {
   PENSTOCK_REQUIRED_CONFIRMATIONS: '8',
   PENSTOCK_FUNDING_SEEN_BLOCKS: '20',
   PENSTOCK_FUNDING_CONFIRMS_WITHIN_BLOCKS: '20',
 }
 
-const dataDir = scratch()
+const dataDir = makeTempFolder()
 let product: Product
-let sellers: readonly SimNode[]
+let sellers: readonly SimulatedNode[]
 
 beforeAll(async () => {
-  product = await startProduct(dataDir, LONGER)
-  sellers = (await simNodes(product)).filter(({ role }) => role === 'seller')
+  product = await startProduct(dataDir, LONG_WINDOWS)
+  sellers = (await listSimNodes(product)).filter(({ role }) => role === 'seller')
 })
-beforeEach(() => all('ok'))
+beforeEach(() => setAllBehaviours('ok'))
 afterAll(async () => {
   assert.equal(await product.stop(), 0)
 })
 
-const all = async (how: string): Promise<void> => {
-  for (const { alias } of sellers) await behave(product, alias, how)
+const setAllBehaviours = async (how: string): Promise<void> => {
+  for (const { alias } of sellers) await setBehaviour(product, alias, how)
 }
-const channels = async (): Promise<readonly { outpoint: string; capacity_sat: string; peer: string; private: boolean }[]> =>
-  product.operator('GET', `/sim/channels/${(await buyerOf(product)).alias}`)
-const settled = (hash: string) =>
-  until('the payment settled', async () => (await payment(product, hash)).state === 'SUCCEEDED', 20_000)
+const listChannels = async (): Promise<readonly { outpoint: string; capacity_sat: string; peer: string; private: boolean }[]> =>
+  product.operator('GET', `/sim/channels/${(await findBuyer(product)).alias}`)
+const waitForSettlement = (hash: string) =>
+  waitUntil('the settled payment', async () => (await getPayment(product, hash)).state === 'SUCCEEDED', 20_000)
 
-test('a channel is sold: paid, opened, proven, taken, paid out', async () => {
-  const bought = await buy(product)
-  expect(await order(product, bought)).toMatchObject({ status: 'WAITING_FOR_BUYER_PAYMENT', payment_status: 'PENDING_PAYMENT' })
-  const { payment_hash: hash } = await pay(product, bought.invoice)
-  expect(await follow(product, bought, ['VALID_CHANNEL_OPENING'])).toMatchObject({ payment_status: 'SUCCESSFUL_PAYMENT' })
-  await settled(hash)
-  const shown = await report(product, bought)
+test('a sale passes all steps: the payment, the opening, the proof, the settlement and the payout', async () => {
+  const purchase = await buyChannel(product)
+  expect(await readOrder(product, purchase)).toMatchObject({
+    status: 'WAITING_FOR_BUYER_PAYMENT',
+    payment_status: 'PENDING_PAYMENT',
+  })
+  const { payment_hash: hash } = await paySimulatedInvoice(product, purchase.invoice)
+  expect(await waitForStatus(product, purchase, ['VALID_CHANNEL_OPENING'])).toMatchObject({
+    payment_status: 'SUCCESSFUL_PAYMENT',
+  })
+  await waitForSettlement(hash)
+  const shown = await getOrderReport(product, purchase)
   expect(shown.statuses.map(({ status }) => status)).toEqual([
     'WAITING_FOR_SELLER_APPROVAL',
     'WAITING_FOR_BUYER_PAYMENT',
@@ -63,60 +69,65 @@ test('a channel is sold: paid, opened, proven, taken, paid out', async () => {
     'SELLER_OPENED_CHANNEL',
     'VALID_CHANNEL_OPENING',
   ])
-  const opened = (await channels()).find(({ outpoint }) => outpoint === shown.outpoint)
+  const opened = (await listChannels()).find(({ outpoint }) => outpoint === shown.outpoint)
   expect(opened).toMatchObject({ capacity_sat: shown.size_sat, peer: shown.seller_pubkey, private: false })
-  await until('the seller is paid', () => paidOut(product, bought), 30_000)
-  const after = await report(product, bought)
+  await waitUntil('the seller is paid', () => isPaidOut(product, purchase), 30_000)
+  const after = await getOrderReport(product, purchase)
   expect(after.payout).toMatchObject({ attempts: 1, payee: shown.seller_pubkey })
   for (const { entries } of after.ledger) expect(entries.reduce((sum, { amountMsat }) => sum + BigInt(amountMsat), 0n)).toBe(0n)
 })
 
-test.each([{ private: true }, { rails_cluster_only: true }])('bought with %o', async (options) => {
-  const bought = await buy(product, { options })
-  await pay(product, bought.invoice)
-  await follow(product, bought, ['VALID_CHANNEL_OPENING'])
-  const { outpoint } = await report(product, bought)
-  expect((await channels()).find((channel) => channel.outpoint === outpoint)?.private).toBe('private' in options)
+test.each([{ private: true }, { rails_cluster_only: true }])('a buyer can buy a channel with the options %o', async (options) => {
+  const purchase = await buyChannel(product, { options })
+  await paySimulatedInvoice(product, purchase.invoice)
+  await waitForStatus(product, purchase, ['VALID_CHANNEL_OPENING'])
+  const { outpoint } = await getOrderReport(product, purchase)
+  expect((await listChannels()).find((channel) => channel.outpoint === outpoint)?.private).toBe('private' in options)
 })
 
-test('a private channel is opened as a taproot channel, by a seller of the rails cluster alone: proven and paid as any other', async () => {
-  const [seller, buyer] = [await handSeller(product), await buyerOf(product)]
+test('a private taproot channel, which only the rails cluster may sell, is proven and paid out like other channels', async () => {
+  const [seller, buyer] = [await createManualSeller(product), await findBuyer(product)]
   const refusal = async () =>
-    seller.order(buyer).then(
-      () => 'it is sold',
+    seller.placeOrder(buyer).then(
+      () => 'no refusal',
       (error: unknown) => String(error),
     )
-  await until('its offer is known', async () => /sold by the rails cluster only/.test(await refusal()))
+  await waitUntil('the offer in the order book', async () => /sold by the rails cluster only/.test(await refusal()))
   await product.operator('POST', '/sellers/grant', { pubkey: seller.node.pubkey, reason: 'A test.' })
-  const bought = await until('its grant is known', () => seller.order(buyer).catch(() => undefined))
-  const payout = await seller.accept(await until('it is asked', () => seller.sale(bought)))
-  const { payment_hash: hash } = await pay(product, await until('the buyer has an invoice', () => seller.invoice(bought)))
-  await follow(product, bought, ['WAITING_FOR_CHANNEL_OPEN'])
-  const outpoint = await seller.openTaproot(await until('it is to open', () => seller.sale(bought)), buyer)
-  expect(await follow(product, bought, ['VALID_CHANNEL_OPENING'])).toMatchObject({ payment_status: 'SUCCESSFUL_PAYMENT' })
-  await settled(hash)
-  expect((await channels()).find((channel) => channel.outpoint === outpoint)).toMatchObject({
+  const purchase = await waitUntil('the grant in the order book', () => seller.placeOrder(buyer).catch(() => undefined))
+  const payout = await seller.accept(await waitUntil('the request to accept', () => seller.findSale(purchase)))
+  const { payment_hash: hash } = await paySimulatedInvoice(
+    product,
+    await waitUntil('the invoice of the buyer', () => seller.readInvoice(purchase)),
+  )
+  await waitForStatus(product, purchase, ['WAITING_FOR_CHANNEL_OPEN'])
+  const outpoint = await seller.openTaproot(await waitUntil('the request to open', () => seller.findSale(purchase)), buyer)
+  expect(await waitForStatus(product, purchase, ['VALID_CHANNEL_OPENING'])).toMatchObject({
+    payment_status: 'SUCCESSFUL_PAYMENT',
+  })
+  await waitForSettlement(hash)
+  expect((await listChannels()).find((channel) => channel.outpoint === outpoint)).toMatchObject({
     capacity_sat: '1000000',
     peer: seller.node.pubkey,
     private: true,
   })
-  // Of the rails cluster, and proven by a probe: nothing is kept back.
-  await until('the seller is paid', () => paidOut(product, bought), 30_000)
+  // The seller is in the rails cluster and a probe proves the channel, so the payout is not withheld.
+  await waitUntil('the seller is paid', () => isPaidOut(product, purchase), 30_000)
   expect(await product.operator('GET', `/sim/invoices/${seller.node.alias}/${payout}`)).toMatchObject({ state: 'SETTLED' })
 })
 
-test('a seller that does not open is replaced, under the same payment', async () => {
-  const bought = await buy(product)
-  const shown = await report(product, bought)
+test('another seller replaces a seller that does not open, for the same payment', async () => {
+  const purchase = await buyChannel(product)
+  const shown = await getOrderReport(product, purchase)
   const chosen = sellers.find(({ pubkey }) => pubkey === shown.seller_pubkey)
   assert.ok(chosen)
-  await behave(product, chosen.alias, 'never-open')
-  const { payment_hash: hash } = await pay(product, bought.invoice)
-  await follow(product, bought, ['VALID_CHANNEL_OPENING'])
-  const { attempts, seller_pubkey: opener } = await report(product, bought)
+  await setBehaviour(product, chosen.alias, 'never-open')
+  const { payment_hash: hash } = await paySimulatedInvoice(product, purchase.invoice)
+  await waitForStatus(product, purchase, ['VALID_CHANNEL_OPENING'])
+  const { attempts, seller_pubkey: opener } = await getOrderReport(product, purchase)
   expect(attempts[0]).toMatchObject({ seller_pubkey: chosen.pubkey, status: 'replaced' })
   assert.notEqual(opener, chosen.pubkey)
-  await settled(hash)
+  await waitForSettlement(hash)
 })
 
 test.each([
@@ -124,13 +135,13 @@ test.each([
   ['wrong-size', 'INVALID_CHANNEL_OPENING'],
   ['wrong-peer', 'INVALID_CHANNEL_OPENING'],
   ['vanish', 'SELLER_FAILED_TO_SEND_SWAP'],
-])('every seller %s: %s, and the money is back first', async (how, status) => {
-  const bought = await buy(product)
-  await all(how)
-  const { payment_hash: hash } = await pay(product, bought.invoice)
-  await follow(product, bought, [status], 120_000)
-  assert.equal((await payment(product, hash)).state, 'FAILED')
-  const { hold, statuses, payout } = await report(product, bought)
+])('if every seller has the behaviour %s, the hold is cancelled and then the order ends as %s', async (how, status) => {
+  const purchase = await buyChannel(product)
+  await setAllBehaviours(how)
+  const { payment_hash: hash } = await paySimulatedInvoice(product, purchase.invoice)
+  await waitForStatus(product, purchase, [status], 120_000)
+  assert.equal((await getPayment(product, hash)).state, 'FAILED')
+  const { hold, statuses, payout } = await getOrderReport(product, purchase)
   assert.equal(hold.status, 'cancelled')
   assert.ok(
     hold.cancelled_at !== null && hold.cancelled_at <= (statuses.at(-1)?.at ?? ''),
@@ -139,49 +150,53 @@ test.each([
   assert.equal(payout.state, null)
 })
 
-test('a re-org while it confirms: still valid in the end', async () => {
-  const bought = await buy(product)
-  await pay(product, bought.invoice)
-  await follow(product, bought, ['ON_CHAIN_CONFIRMATION', 'SELLER_OPENED_CHANNEL'])
+test('a channel becomes valid despite a re-organisation while it confirms', async () => {
+  const purchase = await buyChannel(product)
+  await paySimulatedInvoice(product, purchase.invoice)
+  await waitForStatus(product, purchase, ['ON_CHAIN_CONFIRMATION', 'SELLER_OPENED_CHANNEL'])
   await product.operator('POST', '/sim/reorg', { depth: 2 })
-  await follow(product, bought, ['VALID_CHANNEL_OPENING'])
+  await waitForStatus(product, purchase, ['VALID_CHANNEL_OPENING'])
 })
 
-test('sellers that fall silent sell nothing, and sell again when they answer', async () => {
-  await all('silent')
-  const { uri } = await buyerOf(product)
-  const BUY = 'mutation ($input: LiquidityOrderInput!) { liquidity { buy(input: $input) { order { transaction_id } } } }'
-  const refused = () => graphql(product.url, BUY, { input: { connection_uri: uri, usd_cents: '500' } })
-  const { errors } = await until('a purchase is refused', async () => ((await refused()).errors ? refused() : null), 60_000, 500)
+test('the market sells nothing while all sellers are silent, and sells again when they answer', async () => {
+  await setAllBehaviours('silent')
+  const { uri } = await findBuyer(product)
+  const tryToBuy = () => sendGraphql(product.url, BUY_MUTATION, { input: { connection_uri: uri, usd_cents: '500' } })
+  const { errors } = await waitUntil(
+    'a refused purchase',
+    async () => ((await tryToBuy()).errors ? tryToBuy() : null),
+    60_000,
+    500,
+  )
   expect(errors?.[0]).toMatchObject({ extensions: { code: 'GRAPHQL_VALIDATION_FAILED' } })
-  await all('ok')
-  await buy(product)
+  await setAllBehaviours('ok')
+  await buyChannel(product)
 })
 
-test('killed while payments are held: nothing is lost', async () => {
-  await all('slow')
-  const held: { bought: Bought; hash: string }[] = []
+test('a market that is killed while it holds payments completes their orders after the restart', async () => {
+  await setAllBehaviours('slow')
+  const heldOrders: { bought: PurchasedOrder; hash: string }[] = []
   for (let n = 0; n < 3; n++) {
-    const bought = await buy(product)
-    held.push({ bought, hash: (await pay(product, bought.invoice)).payment_hash })
+    const purchase = await buyChannel(product)
+    heldOrders.push({ bought: purchase, hash: (await paySimulatedInvoice(product, purchase.invoice)).payment_hash })
   }
   await product.kill()
-  product = await startProduct(dataDir, LONGER)
-  await all('ok')
-  for (const { bought, hash } of held) {
-    await follow(product, bought, ['VALID_CHANNEL_OPENING'])
-    await settled(hash)
+  product = await startProduct(dataDir, LONG_WINDOWS)
+  await setAllBehaviours('ok')
+  for (const { bought: purchase, hash } of heldOrders) {
+    await waitForStatus(product, purchase, ['VALID_CHANNEL_OPENING'])
+    await waitForSettlement(hash)
   }
 })
 
-test('twenty buyers at once: every order is valid, every payment settles', async () => {
-  const orders = await Promise.all(Array.from({ length: 20 }, () => buy(product)))
-  const hashes = await Promise.all(orders.map(async ({ invoice }) => (await pay(product, invoice)).payment_hash))
-  await Promise.all(orders.map((bought) => follow(product, bought, ['VALID_CHANNEL_OPENING'], 120_000)))
-  await Promise.all(hashes.map(settled))
+test('twenty concurrent orders all become valid, and all payments settle', async () => {
+  const orders = await Promise.all(Array.from({ length: 20 }, () => buyChannel(product)))
+  const hashes = await Promise.all(orders.map(async ({ invoice }) => (await paySimulatedInvoice(product, invoice)).payment_hash))
+  await Promise.all(orders.map((purchase) => waitForStatus(product, purchase, ['VALID_CHANNEL_OPENING'], 120_000)))
+  await Promise.all(hashes.map(waitForSettlement))
 })
 
-test('in the end every stream folds to its recorded state, the ledger balances, nothing is parked', async () => {
+test('at the end every stream folds to its recorded state, the ledger balances, and no message is parked', async () => {
   expect(await product.operator('POST', '/audit/verify', {})).toMatchObject({
     divergences: 0,
     ledger_balanced: true,

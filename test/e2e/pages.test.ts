@@ -4,8 +4,8 @@ import jsQr from 'jsqr'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest'
 import { findChromium } from '../../tools/chromium.ts'
-import { buy, follow, pay } from '../harness/buyer.ts'
-import { type Product, scratch, startProduct } from '../harness/product.ts'
+import { buyChannel, waitForStatus, paySimulatedInvoice } from '../support/market-client.ts'
+import { type Product, makeTempFolder, startProduct } from '../support/product.ts'
 
 const executablePath = findChromium()
 const args = [
@@ -23,12 +23,12 @@ const noScript = { ...desktop, javaScriptEnabled: false }
 
 let product: Product | undefined
 let browser: Browser | undefined
-/** What a page complained about: a script that failed, or something that the content security policy stopped. */
+/** Errors of the pages: a script that failed, or a console error such as a breach of the content security policy. */
 const complaints: string[] = []
 
 beforeAll(async () => {
   if (executablePath === undefined) return
-  product = await startProduct(scratch(), { PENSTOCK_SIM_BLOCK_SECONDS: '1' })
+  product = await startProduct(makeTempFolder(), { PENSTOCK_SIM_BLOCK_SECONDS: '1' })
   browser = await chromium.launch({ executablePath, args })
 }, 120_000)
 afterAll(async () => {
@@ -36,7 +36,7 @@ afterAll(async () => {
   await product?.stop()
 })
 beforeEach((context) => {
-  if (executablePath === undefined) context.skip('There is no Chromium here; name one in PENSTOCK_CHROMIUM.')
+  if (executablePath === undefined) context.skip('No Chromium found; set PENSTOCK_CHROMIUM to its path.')
 })
 
 const running = (): Product => product ?? assert.fail('the product did not start')
@@ -50,8 +50,8 @@ async function visit(url: string, options: BrowserContextOptions = desktop): Pro
   return page
 }
 
-/** Pictures for the documents. They differ with each purchase, so one that is there stays, unless new ones are wanted. */
-async function picture(page: Page, name: string, fullPage = false): Promise<void> {
+/** Takes pictures for the documents. They differ with each purchase, so existing files are kept unless SCREENSHOTS is 1. */
+async function takePicture(page: Page, name: string, fullPage = false): Promise<void> {
   for (const colorScheme of ['light', 'dark'] as const) {
     const path = new URL(`../../docs/images/${name}${colorScheme === 'dark' ? '-dark' : ''}.png`, import.meta.url).pathname
     if (existsSync(path) && process.env['SCREENSHOTS'] !== '1') continue
@@ -61,8 +61,8 @@ async function picture(page: Page, name: string, fullPage = false): Promise<void
   await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'no-preference' })
 }
 
-/** What a wallet's camera would read. */
-async function scanned(page: Page): Promise<string | undefined> {
+/** Reads the QR code of the page as a wallet's camera would. @returns undefined if it is unreadable */
+async function scanQrCode(page: Page): Promise<string | undefined> {
   const png = await page.locator('.qr').screenshot()
   const canvas = await page.context().newPage()
   const pixels = await canvas.evaluate<{ width: number; height: number; data: number[] }>(`(async () => {
@@ -78,30 +78,30 @@ async function scanned(page: Page): Promise<string | undefined> {
   return jsQr.default(Uint8ClampedArray.from(pixels.data), pixels.width, pixels.height)?.data
 }
 
-const headline = (page: Page) => page.locator('h1').innerText()
+const readHeadline = (page: Page) => page.locator('h1').innerText()
 
-describe('a purchase on its pages', () => {
-  test('paid and opened before the eyes of the buyer, without a reload', async () => {
-    const bought = await buy(running(), { redirect_url: 'https://shop.example/thanks?cart=42' })
+describe('the pages of an order', () => {
+  test('show the payment and the opening without a reload', async () => {
+    const bought = await buyChannel(running(), { redirect_url: 'https://shop.example/thanks?cart=42' })
     const page = await visit(bought.page)
-    assert.equal(await headline(page), 'Pay to open your channel')
+    assert.equal(await readHeadline(page), 'Pay to open your channel')
     assert.equal(await page.locator('#invoice').innerText(), bought.invoice)
     assert.equal(await page.locator('a.primary').getAttribute('href'), `lightning:${bought.invoice}`)
-    assert.equal(await scanned(page), `LIGHTNING:${bought.invoice.toUpperCase()}`)
+    assert.equal(await scanQrCode(page), `LIGHTNING:${bought.invoice.toUpperCase()}`)
     await page.locator('[data-countdown]', { hasText: /in 59:\d\d/ }).waitFor()
     await page.locator('[data-connection]', { hasText: 'live' }).waitFor()
-    await picture(page, 'checkout')
+    await takePicture(page, 'checkout')
     const small = await visit(bought.page, phone)
     assert.equal(await small.evaluate<number>('document.documentElement.scrollWidth'), 390)
-    await picture(small, 'checkout-phone')
+    await takePicture(small, 'checkout-phone')
 
-    // A mark on the document: a page that is loaded anew has lost it.
+    // Marks the document. A reload would remove the mark.
     await page.evaluate('globalThis.unchanged = true')
-    await pay(running(), bought.invoice)
+    await paySimulatedInvoice(running(), bought.invoice)
     await page.locator('h1', { hasText: 'Your channel is confirming' }).waitFor({ timeout: 30_000 })
     assert.equal(await page.locator('#invoice').count(), 0)
-    await picture(page, 'timeline', true)
-    await picture(small, 'timeline-phone', true)
+    await takePicture(page, 'timeline', true)
+    await takePicture(small, 'timeline-phone', true)
     await page.locator('h1', { hasText: 'Your channel is ready' }).waitFor({ timeout: 60_000 })
     assert.equal(await page.evaluate('globalThis.unchanged'), true)
     assert.equal(await page.locator('#announcement').textContent(), 'Your channel is ready')
@@ -116,36 +116,40 @@ describe('a purchase on its pages', () => {
     assert.deepEqual(complaints, [])
   })
 
-  test('copied with one press', async () => {
-    const bought = await buy(running())
-    const page = await visit(bought.page, { ...desktop, permissions: ['clipboard-read', 'clipboard-write'] })
+  test('copy the invoice with one click', async () => {
+    const bought = await buyChannel(running())
+    const page = await visit(bought.page, { ...desktop, permissions: ['clipboard-write'] })
     await page.getByRole('button', { name: 'Copy invoice' }).click()
     await page.getByRole('button', { name: 'Copied' }).waitFor()
-    assert.equal(await page.evaluate('navigator.clipboard.readText()'), bought.invoice)
+    // The page's permissions policy forbids scripts to read the clipboard, so the keyboard pastes the invoice.
+    await page.evaluate("document.body.append(Object.assign(document.createElement('textarea'), { id: 'paste' }))")
+    await page.locator('#paste').focus()
+    await page.keyboard.press('ControlOrMeta+v')
+    assert.equal(await page.locator('#paste').inputValue(), bought.invoice)
   })
 
-  test('read without a script, before and after', async () => {
-    const bought = await buy(running())
+  test('show the order without scripts, before and after the payment', async () => {
+    const bought = await buyChannel(running())
     const page = await visit(bought.page, noScript)
     assert.equal(await page.locator('#invoice').innerText(), bought.invoice)
     assert.equal(await page.getByRole('button').count(), 0)
     assert.match(await page.locator('.expiry').innerText(), /^Expires at \d\d:\d\d:\d\d UTC$/)
-    await pay(running(), bought.invoice)
-    await follow(running(), bought, ['VALID_CHANNEL_OPENING'])
+    await paySimulatedInvoice(running(), bought.invoice)
+    await waitForStatus(running(), bought, ['VALID_CHANNEL_OPENING'])
     await page.reload()
-    assert.equal(await headline(page), 'Your channel is ready')
+    assert.equal(await readHeadline(page), 'Your channel is ready')
     assert.equal(await page.locator('.eyebrow').innerText(), 'VALID_CHANNEL_OPENING')
     await page.getByRole('link', { name: 'Status page of this order' }).click()
     assert.match(page.url(), /\/orders\/[\w-]{43}$/)
-    assert.equal(await headline(page), 'Your channel is ready')
+    assert.equal(await readHeadline(page), 'Your channel is ready')
   })
 
-  test('polled where events are blocked on their way', async () => {
-    const bought = await buy(running())
+  test('poll for changes if the event stream is blocked', async () => {
+    const bought = await buyChannel(running())
     const page = await visit('about:blank')
     await page.route('**/events', (route) => route.fulfill({ status: 503 }))
     await page.goto(bought.page)
-    await pay(running(), bought.invoice)
+    await paySimulatedInvoice(running(), bought.invoice)
     await page.locator('h1', { hasText: 'Your channel is ready' }).waitFor({ timeout: 60_000 })
   })
 })
@@ -154,6 +158,6 @@ test('the start page and an unknown address fit a phone', async () => {
   for (const path of ['/', '/nothing']) {
     const page = await visit(running().url + path, phone)
     assert.equal(await page.evaluate<number>('document.documentElement.scrollWidth'), 390)
-    assert.ok((await headline(page)).length > 10)
+    assert.ok((await readHeadline(page)).length > 10)
   }
 })

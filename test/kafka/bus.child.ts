@@ -1,11 +1,11 @@
-/** A process of its own for the contract suite: publishes, handles some of it, and is killed at the moment it is told. */
+/** The child process of the contract suite. It publishes and handles messages, and kills itself at the moment of its argument. */
 import { appendFileSync } from 'node:fs'
 import { kafkaBus, type KafkaBusOptions } from '@penstock/adapters/kafka/bus.ts'
 import { openViews } from '@penstock/adapters/sqlite/views.ts'
 import type { CrashMoment } from '@penstock/ports/bus.contract.ts'
-import type { BusMessage, Handled } from '@penstock/ports/bus.ts'
+import type { BusMessage, HandlerResult } from '@penstock/ports/bus.ts'
 
-type Order = {
+type ChildOrder = {
   options: KafkaBusOptions
   file: string
   journal: string
@@ -14,28 +14,28 @@ type Order = {
   messages: BusMessage[]
 }
 
-const { options, file, journal, moment, topic, messages } = JSON.parse(String(process.argv[2])) as Order // written by the suite beside it
+const { options, file, journal, moment, topic, messages } = JSON.parse(String(process.argv[2])) as ChildOrder // from bus.test.ts
 const bus = await kafkaBus(openViews(file), options)
-const die = (): void => void process.kill(process.pid, 'SIGKILL')
+const killSelf = (): void => void process.kill(process.pid, 'SIGKILL')
 const third = messages[2]?.id
 
 if (moment !== 'published')
   await bus.subscribe({
     group: 'readers',
     topic,
-    handle: async ({ id }): Promise<Handled> => {
-      if (id === third && moment === 'in-handler') die()
+    handle: async ({ id }): Promise<HandlerResult> => {
+      if (id === third && moment === 'in-handler') killSelf()
       if (id === third && moment === 'parked') return { park: 'cannot be handled' }
-      // The suite learns from this file what was handled: it outlives the process.
+      // The suite reads the handled messages from this file, which outlives the process.
       appendFileSync(journal, `${id}\n`)
-      if (id === third) die()
+      if (id === third) killSelf()
       return 'done'
     },
   })
 await bus.publish(topic, messages)
-if (moment === 'published') die()
-// Held open until a handler kills it, or the key is parked.
+if (moment === 'published') killSelf()
+// The process runs until a handler kills it. It kills itself when the key is parked.
 for (;;) {
-  if ((await bus.parked()).length === 1) die()
+  if ((await bus.parked()).length === 1) killSelf()
   await new Promise((resolve) => setTimeout(resolve, 1))
 }

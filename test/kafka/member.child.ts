@@ -1,10 +1,10 @@
-/** A member of a group in a process of its own, which tests stop, freeze and kill: it says what it handles. */
+/** A group member in a separate process, which tests stop, freeze and kill. It prints the id of each handled message. */
 import { kafkaBus, type KafkaBusOptions } from '@penstock/adapters/kafka/bus.ts'
 import { openViews } from '@penstock/adapters/sqlite/views.ts'
 
-type Order = { options: KafkaBusOptions; file: string; topic: string; workMs: number }
+type MemberOrder = { options: KafkaBusOptions; file: string; topic: string; workMs: number }
 
-const { options, file, topic, workMs } = JSON.parse(String(process.argv[2])) as Order // written by the test that starts it
+const { options, file, topic, workMs } = JSON.parse(String(process.argv[2])) as MemberOrder // written by the test that starts it
 const bus = await kafkaBus(openViews(file), options)
 await bus.subscribe({
   group: 'readers',

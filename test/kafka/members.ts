@@ -1,35 +1,28 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
+import type { ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import type { KafkaBusOptions } from '@penstock/adapters/kafka/bus.ts'
+import { startProgram } from '../support/processes.ts'
 
-export type Member = {
-  readonly handled: readonly string[]
+export type TestGroupMember = {
+  readonly handledIds: readonly string[]
   readonly child: ChildProcess
   end(signal: NodeJS.Signals): Promise<number | null>
 }
 
-/** A member of group `readers` in a process of its own. */
-export function startMember(options: KafkaBusOptions, file: string, topic: string, workMs = 0): Member {
+/** Starts a member of the group `readers` in a separate process. */
+export function startGroupMember(options: KafkaBusOptions, file: string, topic: string, workMs = 0): TestGroupMember {
   const script = fileURLToPath(new URL('./member.child.ts', import.meta.url))
   const order = JSON.stringify({ options, file, topic, workMs })
-  const child = spawn(process.execPath, [script, order], { stdio: ['ignore', 'pipe', 'inherit'] })
-  const handled: string[] = []
-  let rest = ''
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    const lines = (rest + text).split('\n')
-    rest = lines.pop() ?? ''
-    handled.push(...lines)
-  })
+  const { child, output, ended } = startProgram(process.execPath, [script, order], { stdio: ['ignore', 'pipe', 'inherit'] })
   return {
-    handled,
+    // The last line may be incomplete.
+    get handledIds() {
+      return output().split('\n').slice(0, -1)
+    },
     child,
     async end(signal) {
-      if (child.exitCode !== null || child.signalCode !== null) return child.exitCode
-      const exit = once(child, 'close')
       child.kill(signal)
-      await exit
-      return child.exitCode
+      return (await ended).code
     },
   }
 }

@@ -1,34 +1,21 @@
 import { kafkaBus, type KafkaBusOptions } from '@penstock/adapters/kafka/bus.ts'
 import { openViews } from '@penstock/adapters/sqlite/views.ts'
 import type { Bus } from '@penstock/ports/bus.ts'
-import { kafkaMissing } from '@penstock/servers/kafka-install.ts'
+import { explainMissingKafka } from '@penstock/servers/kafka-install.ts'
 import { type KafkaOptions, type KafkaServers, startKafka } from '@penstock/servers/kafka.ts'
-import { afterAll, beforeAll } from 'vitest'
+import { isSkipped } from '../support/skip.ts'
+import { useServer } from '../support/use-server.ts'
 
-const missing = await kafkaMissing()
-// Where everything is tested, a machine without Java or Maven is a mistake.
-if (missing !== undefined && process.env['CI'] !== undefined) throw new Error(missing)
-if (missing !== undefined) console.log(`Suites on a real Kafka are skipped. ${missing}`)
+/** The argument of `describe.skipIf` for suites that need Kafka. */
+export const isKafkaMissing = isSkipped('Suites on a real Kafka are', await explainMissingKafka())
 
-/** For `describe.skipIf`. */
-export const noKafka = missing !== undefined
+/** Starts brokers for the tests of one file. */
+export const useBrokers = (options: KafkaOptions = {}): (() => KafkaServers) =>
+  useServer(() => startKafka(options), isKafkaMissing)
 
-/** Brokers for the tests of one file. */
-export function brokers(options: KafkaOptions = {}): () => KafkaServers {
-  let servers: KafkaServers | undefined
-  beforeAll(async () => {
-    if (!noKafka) servers = await startKafka(options)
-  })
-  afterAll(() => servers?.stop())
-  return () => {
-    if (!servers) throw new Error('the brokers were not started')
-    return servers
-  }
-}
-
-/** The only broker is dead meanwhile. It is back for the next test, whatever becomes of this one. */
-export async function withoutBroker({ nodes: [broker] }: KafkaServers, meanwhile: () => Promise<void>): Promise<void> {
-  if (!broker) throw new Error('there is one')
+/** Kills the only broker, runs the function, and starts the broker again even if the function fails. */
+export async function runWithoutBroker({ nodes: [broker] }: KafkaServers, meanwhile: () => Promise<void>): Promise<void> {
+  if (!broker) throw new Error('the cluster has no broker')
   await broker.kill()
   try {
     await meanwhile()
@@ -37,12 +24,12 @@ export async function withoutBroker({ nodes: [broker] }: KafkaServers, meanwhile
   }
 }
 
-let worlds = 0
-/** A name for topics and groups that nobody else uses. */
-export const ownPrefix = (): string => `t${process.pid}-${++worlds}.`
+let prefixCount = 0
+/** A prefix for topics and groups that no other test uses. */
+export const createPrefix = (): string => `t${process.pid}-${++prefixCount}.`
 
-/** Options for one small topic family; sessions end quickly, so that a killed member is soon replaced. */
-export const busOptions = (servers: KafkaServers, prefix: string): KafkaBusOptions => ({
+/** Options for topics with few partitions. Sessions end quickly, so that a killed member is soon replaced. */
+export const createBusOptions = (servers: KafkaServers, prefix: string): KafkaBusOptions => ({
   brokers: servers.brokers,
   clientId: 'test',
   prefix,
@@ -53,8 +40,8 @@ export const busOptions = (servers: KafkaServers, prefix: string): KafkaBusOptio
   retryMinMs: 2,
 })
 
-/** A bus with its tables in a file that other processes may open too. */
-export async function openBus(options: KafkaBusOptions, file: string): Promise<{ bus: Bus; close: () => Promise<void> }> {
+/** Opens a bus whose tables are in a file that other processes may open too. */
+export async function openKafkaBus(options: KafkaBusOptions, file: string): Promise<{ bus: Bus; close: () => Promise<void> }> {
   const views = openViews(file)
   const bus = await kafkaBus(views, options)
   return {

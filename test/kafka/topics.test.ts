@@ -1,26 +1,26 @@
-import { commandToBus, factToBus } from '@penstock/runtime/messages.ts'
+import { commandToBus, factToBus } from '@penstock/runtime/commands/messages.ts'
 import { ConfigResourceTypes, Kafka, type KafkaMessage, logLevel } from 'kafkajs'
 import { describe, expect, it } from 'vitest'
-import { numbered, until } from './load.ts'
-import { brokers, busOptions, noKafka, openBus, ownPrefix } from './servers.ts'
+import { createNumberedMessage, pollUntil } from './numbered-messages.ts'
+import { useBrokers, createBusOptions, isKafkaMissing, openKafkaBus, createPrefix } from './servers.ts'
 
-describe.skipIf(noKafka)('topics and messages, as others see them', () => {
-  const servers = brokers()
+describe.skipIf(isKafkaMissing)('topics and messages, as other Kafka clients see them', () => {
+  const servers = useBrokers()
   const client = () => new Kafka({ brokers: [...servers().brokers], logLevel: logLevel.NOTHING })
-  async function admin<T>(work: (admin: ReturnType<Kafka['admin']>) => Promise<T>): Promise<T> {
+  async function admin<T>(action: (admin: ReturnType<Kafka['admin']>) => Promise<T>): Promise<T> {
     const opened = client().admin()
     await opened.connect()
     try {
-      return await work(opened)
+      return await action(opened)
     } finally {
       await opened.disconnect()
     }
   }
 
-  it('are made as configured', async () => {
-    const options = { ...busOptions(servers(), ownPrefix()), partitions: 7, retentionMs: 7_200_000 }
-    const { bus, close } = await openBus(options, ':memory:')
-    await bus.publish('made', [numbered('a', 0)])
+  it('are created as configured', async () => {
+    const options = { ...createBusOptions(servers(), createPrefix()), partitions: 7, retentionMs: 7_200_000 }
+    const { bus, close } = await openKafkaBus(options, ':memory:')
+    await bus.publish('made', [createNumberedMessage('a', 0)])
     await close()
     await admin(async (opened) => {
       const name = `${options.prefix}made`
@@ -39,26 +39,26 @@ describe.skipIf(noKafka)('topics and messages, as others see them', () => {
     })
   })
 
-  it('are never divided anew: another number of partitions is said, and used as it is', async () => {
-    const options = busOptions(servers(), ownPrefix())
+  it('keep their number of partitions if the setting differs, and the difference is logged', async () => {
+    const options = createBusOptions(servers(), createPrefix())
     const name = `${options.prefix}found`
     await admin((opened) => opened.createTopics({ topics: [{ topic: name, numPartitions: 2 }], waitForLeaders: true }))
-    const said: object[] = []
-    const log = { debug: () => {}, info: () => {}, warn: (fields: object) => void said.push(fields) }
-    const { bus, close } = await openBus({ ...options, log }, ':memory:')
-    const seen = new Set<string>()
-    await bus.subscribe({ group: 'readers', topic: 'found', handle: async ({ id }) => (seen.add(id), 'done') })
-    const messages = Array.from({ length: 20 }, (_, n) => numbered(`key-${n}`, 0))
+    const logEntries: object[] = []
+    const log = { debug: () => {}, info: () => {}, warn: (fields: object) => void logEntries.push(fields) }
+    const { bus, close } = await openKafkaBus({ ...options, log }, ':memory:')
+    const received = new Set<string>()
+    await bus.subscribe({ group: 'readers', topic: 'found', handle: async ({ id }) => (received.add(id), 'done') })
+    const messages = Array.from({ length: 20 }, (_, n) => createNumberedMessage(`key-${n}`, 0))
     await bus.publish('found', messages)
-    await until(() => seen.size === 20, 'all messages')
+    await pollUntil(() => received.size === 20, 'all messages')
     await close()
-    expect(said).toContainEqual({ topic: name, has: 2, configured: 4 })
+    expect(logEntries).toContainEqual({ topic: name, has: 2, configured: 4 })
     expect(await admin((opened) => opened.fetchTopicOffsets(name))).toHaveLength(2)
   })
 
-  it('carry CloudEvents 1.0 with revision, the one before and the trace, and come back unchanged', async () => {
-    const options = { ...busOptions(servers(), ownPrefix()), clientId: 'order' }
-    const { bus, close } = await openBus(options, ':memory:')
+  it('are CloudEvents 1.0 with revision, previous revision and trace, and the bus delivers them unchanged', async () => {
+    const options = { ...createBusOptions(servers(), createPrefix()), clientId: 'order' }
+    const { bus, close } = await openKafkaBus(options, ':memory:')
     const trace = '4bf92f3577b34da6a3ce929d0e0e4736'
     const fact = {
       id: 'b2c8f4a6-1d3e-5f70-9a8b-6c5d4e3f2a10',
@@ -87,7 +87,7 @@ describe.skipIf(noKafka)('topics and messages, as others see them', () => {
     await bus.publish('seen', [factToBus(fact), command])
     await consumer.subscribe({ topic: `${options.prefix}seen`, fromBeginning: true })
     await consumer.run({ eachMessage: async ({ message }) => void raw.push(message) })
-    await until(() => raw.length === 2, 'both messages')
+    await pollUntil(() => raw.length === 2, 'both messages')
     await consumer.disconnect()
     const texts = raw.map(({ headers }) =>
       Object.fromEntries(Object.entries(headers ?? {}).map(([name, value]) => [name, String(value)])),
@@ -106,10 +106,10 @@ describe.skipIf(noKafka)('topics and messages, as others see them', () => {
     expect(texts[1]).toMatchObject({ ce_id: command.id, ce_trace: trace })
     expect(texts[1]?.['traceparent']).toMatch(new RegExp(`^00-${trace}-[0-9a-f]{16}-01$`))
     expect(raw.map(({ key }) => String(key))).toEqual(['42', '42'])
-    const seen: unknown[] = []
-    await bus.subscribe({ group: 'readers', topic: 'seen', handle: async (message) => (seen.push(message), 'done') })
-    await until(() => seen.length === 2, 'both messages, by the bus')
-    expect(seen).toEqual([factToBus(fact), command])
+    const received: unknown[] = []
+    await bus.subscribe({ group: 'readers', topic: 'seen', handle: async (message) => (received.push(message), 'done') })
+    await pollUntil(() => received.length === 2, 'both messages from the bus')
+    expect(received).toEqual([factToBus(fact), command])
     await close()
   })
 })

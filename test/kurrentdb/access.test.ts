@@ -1,12 +1,12 @@
-import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { kurrentEventStore } from '@penstock/adapters/kurrentdb/event-store.ts'
-import { connectionString } from '@penstock/adapters/kurrentdb/connection-string.ts'
+import { buildConnectionString } from '@penstock/adapters/kurrentdb/connection-string.ts'
 import { Fault } from '@penstock/kernel/result.ts'
 import { afterAll, expect, it } from 'vitest'
-import { answered, aServer, aStore, event } from './stores.ts'
+import { retryUntilStoreAnswers, useKurrentServer, openKurrentStore, createNewEvent } from './stores.ts'
+import { runSuccessfullySync } from '../support/processes.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'penstock-kurrentdb-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -24,15 +24,15 @@ function tls() {
     'basicConstraints=CA:FALSE',
   ]
   const form = ['-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-keyout', key, '-out', certificate]
-  execFileSync('openssl', ['req', ...form, ...names], { stdio: 'ignore' })
+  runSuccessfullySync('openssl', ['req', ...form, ...names])
   return { caFile: certificate, tls: { key: readFileSync(key), certificate: readFileSync(certificate) } }
 }
 const basic = (user: string, password: string): string => `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`
 
-it('by TLS every call has the user and the password of the file, also after it was changed', async () => {
+it('every call over TLS has the user and the password of the password file, also after the file has changed', async () => {
   const { caFile, tls: certificate } = tls()
-  const server = await aServer({ tls: certificate })
-  const said = (password: string) => {
+  const server = await useKurrentServer({ tls: certificate })
+  const watchCredentials = (password: string) => {
     const since = server.calls.length
     return () =>
       expect(new Set(server.calls.slice(since).map(({ credentials }) => credentials))).toEqual(
@@ -41,26 +41,26 @@ it('by TLS every call has the user and the password of the file, also after it w
   }
   writeFileSync(passwordFile, 'p@ss:w/ö&?rd\n')
   const url = `kurrentdb://penstock@localhost:${server.endpoint.port}?tlsCAFile=${caFile}&discoveryInterval=10`
-  const store = aStore(url, { passwordFile })
-  const first = said('p@ss:w/ö&?rd')
-  await store.append('order-1', 'none', [event()])
+  const store = openKurrentStore(url, { passwordFile })
+  const expectFirstPassword = watchCredentials('p@ss:w/ö&?rd')
+  await store.append('order-1', 'none', [createNewEvent()])
   expect(await store.read('order-1')).toHaveLength(1)
-  first()
+  expectFirstPassword()
   writeFileSync(passwordFile, 'second')
   server.stop()
-  await expect(answeredOnce(() => store.append('order-1', 0, [event()]))).rejects.toThrow(Fault)
-  const second = said('second')
+  await expect(repeatUntilReplaceable(() => store.append('order-1', 0, [createNewEvent()]))).rejects.toThrow(Fault)
+  const expectSecondPassword = watchCredentials('second')
   await server.start()
-  expect(await answered(() => store.read('order-1'))).toHaveLength(1)
-  second()
-  const stranger = aStore(`kurrentdb://localhost:${server.endpoint.port}`)
-  await expect(stranger.append('order-2', 'none', [event()])).rejects.toThrow(Fault)
-  await expect(stranger.read('order-2')).rejects.toThrow(Fault)
-  await expect(stranger.read('order-2')).rejects.toThrow(/a read of order-2: .*certificate/)
+  expect(await retryUntilStoreAnswers(() => store.read('order-1'))).toHaveLength(1)
+  expectSecondPassword()
+  const storeWithoutCa = openKurrentStore(`kurrentdb://localhost:${server.endpoint.port}`)
+  await expect(storeWithoutCa.append('order-2', 'none', [createNewEvent()])).rejects.toThrow(Fault)
+  await expect(storeWithoutCa.read('order-2')).rejects.toThrow(Fault)
+  await expect(storeWithoutCa.read('order-2')).rejects.toThrow(/a read of order-2: .*certificate/)
 })
 
-/** After the client is old enough to be replaced. */
-async function answeredOnce<T>(call: () => Promise<T>): Promise<T> {
+/** Repeats a call for 1.1 s. After a fault the adapter replaces only a client older than 1 s, so the last failure replaces it. */
+async function repeatUntilReplaceable<T>(call: () => Promise<T>): Promise<T> {
   const end = Date.now() + 1100
   for (;;) {
     const outcome = await call().then(
@@ -72,21 +72,21 @@ async function answeredOnce<T>(call: () => Promise<T>): Promise<T> {
   }
 }
 
-const standards = 'discoveryInterval=100&maxDiscoverAttempts=10'
+const defaultOptions = 'discoveryInterval=100&maxDiscoverAttempts=10'
 
-it('a url is made into what the client takes', () => {
+it('the store URL is converted to the connection string of the client', () => {
   writeFileSync(passwordFile, 'a/b\n')
-  const text = (url: string, file?: string) => connectionString({ url, ...(file && { passwordFile: file }) }).text
-  expect(text('esdb://node:2113?tls=false')).toBe(`kurrentdb://node:2113?tls=false&${standards}`)
-  expect(text('esdb+discover://all.nodes/')).toBe(`kurrentdb+discover://all.nodes?${standards}`)
+  const text = (url: string, file?: string) => buildConnectionString({ url, ...(file && { passwordFile: file }) }).text
+  expect(text('esdb://node:2113?tls=false')).toBe(`kurrentdb://node:2113?tls=false&${defaultOptions}`)
+  expect(text('esdb+discover://all.nodes/')).toBe(`kurrentdb+discover://all.nodes?${defaultOptions}`)
   expect(text('kurrentdb://u:p%40@a:1,b:2?MaxDiscoverAttempts=3')).toBe(
     'kurrentdb://u:p%40@a:1,b:2?MaxDiscoverAttempts=3&discoveryInterval=100',
   )
-  expect(text('kurrentdb://u:old@a', passwordFile)).toBe(`kurrentdb://u:a%2Fb@a?${standards}`)
-  expect(connectionString({ url: 'kurrentdb://u@a', passwordFile }).credentials).toEqual({ username: 'u', password: 'a/b' })
+  expect(text('kurrentdb://u:old@a', passwordFile)).toBe(`kurrentdb://u:a%2Fb@a?${defaultOptions}`)
+  expect(buildConnectionString({ url: 'kurrentdb://u@a', passwordFile }).credentials).toEqual({ username: 'u', password: 'a/b' })
 })
 
-it('a url that cannot work is refused at once, without showing its password', () => {
+it('a wrong URL is rejected at once, and the error does not contain its password', () => {
   const refusals: Record<string, RegExp> = {
     'https://node': /begins with kurrentdb/,
     'kurrentdb://user@node': /without a password/,

@@ -1,21 +1,21 @@
 import { eventStoreContract } from '@penstock/ports/event-store.contract.ts'
 import { afterAll, beforeAll } from 'vitest'
-import { kurrentDouble } from './double/server.ts'
-import { kurrentWorld, worldAmongOthers } from './world.ts'
+import { startKurrentDouble } from './double/server.ts'
+import { createKurrentFixture, createNamespacedFixture } from './store-fixture.ts'
 
 eventStoreContract(
   "KurrentDB's protocol, by BatchAppend",
   async () => {
-    const server = await kurrentDouble()
-    return kurrentWorld(server.url, async () => server.stop())
+    const server = await startKurrentDouble()
+    return createKurrentFixture(server.url, async () => server.stop())
   },
   { processes: true },
 )
 
-/** As against a real server, which all worlds share. */
-let shared: Awaited<ReturnType<typeof kurrentDouble>>
+/** One server for all fixtures, as in the suite for a real server. */
+let shared: Awaited<ReturnType<typeof startKurrentDouble>>
 beforeAll(async () => {
-  shared = await kurrentDouble({ batches: false })
+  shared = await startKurrentDouble({ hasBatchAppend: false })
 })
 afterAll(() => shared.stop())
-eventStoreContract("KurrentDB's protocol, by Append", async () => worldAmongOthers(shared.url))
+eventStoreContract("KurrentDB's protocol, by Append", async () => createNamespacedFixture(shared.url))

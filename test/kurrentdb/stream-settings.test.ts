@@ -1,51 +1,51 @@
-import { kurrentSettingsFaults } from '@penstock/adapters/kurrentdb/stream-settings.ts'
+import { findKurrentSettingsFaults } from '@penstock/adapters/kurrentdb/stream-settings.ts'
 import { Bug, Fault } from '@penstock/kernel/result.ts'
 import { expect, it } from 'vitest'
-import { aPair, event, events } from './stores.ts'
+import { openServerAndStore, createNewEvent, createNewEvents } from './stores.ts'
 
-/** More than the server writes metadata of its own for. */
+/** A number of streams that is larger than the number of streams with metadata from the server itself. */
 const MANY = 40
 
-it('streams that keep their events have no faults, whoever may read them', async () => {
-  const { server, store } = await aPair()
-  for (let n = 0; n < MANY; n++) await store.append(`order-${n}`, 'none', events(2))
+it('streams that hide no events have no faults, also with restricted readers', async () => {
+  const { server, store } = await openServerAndStore()
+  for (let n = 0; n < MANY; n++) await store.append(`order-${n}`, 'none', createNewEvents(2))
   server.log.system('$$order-1', '$metadata', '{"$acl":{"$r":"auditor"}}')
   server.log.system('$$$settings', '$metadata', '{"$maxCount":1}')
-  expect(await kurrentSettingsFaults({ url: server.url })).toEqual([])
+  expect(await findKurrentSettingsFaults({ url: server.url })).toEqual([])
 })
 
-it.each(['$maxCount', '$maxAge', '$tb'])('a stream whose events the server hides by %s is named', async (setting) => {
-  const { server, store } = await aPair()
-  await store.append('payhash-a', 'none', events(2))
+it.each(['$maxCount', '$maxAge', '$tb'])('a stream with a past setting %s, which hides events, is reported', async (setting) => {
+  const { server, store } = await openServerAndStore()
+  await store.append('payhash-a', 'none', createNewEvents(2))
   server.log.system('$$payhash-a', '$metadata', `{"${setting}":1}`)
   server.log.system('$$payhash-a', '$metadata', '{}')
-  expect(await kurrentSettingsFaults({ url: server.url })).toEqual([
+  expect(await findKurrentSettingsFaults({ url: server.url })).toEqual([
     { stream: 'payhash-a', revision: 0, what: `the server was told by "${setting}" to drop or hide events of this stream` },
   ])
 })
 
-it('a stream that was deleted for good is named, though the log still has its events', async () => {
-  const { server, store } = await aPair()
-  await store.append('settlement-a', 'none', events(2))
+it('a permanently deleted stream is reported, although the log still contains its events', async () => {
+  const { server, store } = await openServerAndStore()
+  await store.append('settlement-a', 'none', createNewEvents(2))
   server.log.system('$stats-a', '$streamDeleted', '{}')
-  expect(await kurrentSettingsFaults({ url: server.url })).toEqual([])
+  expect(await findKurrentSettingsFaults({ url: server.url })).toEqual([])
   server.log.system('settlement-a', '$streamDeleted', '{}')
-  expect(await kurrentSettingsFaults({ url: server.url })).toEqual([
+  expect(await findKurrentSettingsFaults({ url: server.url })).toEqual([
     { stream: 'settlement-a', revision: 0, what: 'the stream was deleted: nobody can read it, or append to it' },
   ])
 })
 
-it('a server that is gone is a fault', async () => {
-  const { server } = await aPair()
+it('the check throws a Fault if the server is stopped', async () => {
+  const { server } = await openServerAndStore()
   server.stop()
-  await expect(kurrentSettingsFaults({ url: server.url })).rejects.toThrow(Fault)
+  await expect(findKurrentSettingsFaults({ url: server.url })).rejects.toThrow(Fault)
 })
 
-it('an event of a type that readers of the log pass over is no fact of its stream', async () => {
-  const { server, store } = await aPair()
-  await store.append('order-1', 'none', events(1))
+it('a read of a stream throws a Bug for an event with a system type, which reads of the log skip', async () => {
+  const { server, store } = await openServerAndStore()
+  await store.append('order-1', 'none', createNewEvents(1))
   const [written] = server.log.stream('order-1') ?? []
-  const hidden = { ...event(), contentType: '', data: Buffer.from('{}'), metadata: Buffer.from(written?.metadata ?? []) }
+  const hidden = { ...createNewEvent(), contentType: '', data: Buffer.from('{}'), metadata: Buffer.from(written?.metadata ?? []) }
   server.log.append('order-1', 0n, [{ ...hidden, type: '$OrderValid' }])
   await expect(store.read('order-1')).rejects.toThrow(Bug)
 })

@@ -1,15 +1,15 @@
-import { connectionString } from '@penstock/adapters/kurrentdb/connection-string.ts'
+import { buildConnectionString } from '@penstock/adapters/kurrentdb/connection-string.ts'
 import { KurrentDBClient } from '@kurrent/kurrentdb-client'
 
-/** Protected in the types only. */
-type Capable = { readonly capabilities: Promise<{ readonly serverVersion: string }> }
+/** The client's types declare this property as protected, so this type repeats it. */
+type WithCapabilities = { readonly capabilities: Promise<{ readonly serverVersion: string }> }
 
-/** @returns the hosts of a url without credentials, and the version that the server tells */
-export async function versionOf(url: string): Promise<{ readonly server: string; readonly version: string }> {
-  const { text, server } = connectionString({ url })
+/** @returns the hosts of the URL without credentials, and the version that the server reports */
+export async function readServerVersion(url: string): Promise<{ readonly server: string; readonly version: string }> {
+  const { text, server } = buildConnectionString({ url })
   const client = KurrentDBClient.connectionString(text)
   try {
-    const { serverVersion } = await (client as unknown as Capable).capabilities
+    const { serverVersion } = await (client as unknown as WithCapabilities).capabilities
     return { server, version: `version ${serverVersion}` }
   } finally {
     await client.dispose()

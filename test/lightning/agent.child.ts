@@ -3,57 +3,57 @@ import { connectLnd, type LndAddress } from '@penstock/adapters/lnd/connection.t
 import { lndLightning } from '@penstock/adapters/lnd/lightning.ts'
 import { systemClock } from '@penstock/adapters/system/clock.ts'
 import { systemIds } from '@penstock/adapters/system/ids.ts'
-import { openLog } from '@penstock/runtime/log.ts'
+import { openLogger } from '@penstock/runtime/observability/log.ts'
 import { runSellerAgent } from '@penstock/seller-agent/agent.ts'
 import { type Journal, openJournal } from '@penstock/seller-agent/journal.ts'
 import type { SaleStep } from '@penstock/seller-agent/sale.ts'
-import type { FundingFees, Pace } from '@penstock/seller-agent/terms.ts'
-import { TERMS } from './hand-seller.ts'
+import type { FundingFeeSettings, AgentTimings } from '@penstock/seller-agent/terms.ts'
+import { MANUAL_SELLER_TERMS } from './manual-seller.ts'
 
-/** Where a life ends: what a step stands for was done, and it was not written down yet; or it was, and nothing else. */
-export type Death = { readonly step: SaleStep['type']; readonly when: 'before' | 'after' }
+/** Kills the agent at a step, either right before or right after the journal records the step. */
+export type CrashPlan = { readonly step: SaleStep['type']; readonly moment: 'before' | 'after' }
 
 export type AgentPlan = {
   readonly url: string
   readonly lnd: LndAddress
   readonly journal: string
-  readonly pace: Partial<Pace>
-  readonly fees: Partial<FundingFees>
-  readonly dies: Death | null
-  /** Steps that it stands still at when they are written down, once each, until it is sent on. */
-  readonly stands: readonly SaleStep['type'][]
-  /** A file of this name, a dot and the step sends it on. */
-  readonly sentOn: string
+  readonly pace: Partial<AgentTimings>
+  readonly fees: Partial<FundingFeeSettings>
+  readonly crash: CrashPlan | null
+  /** Steps at which the agent pauses, after the journal first recorded the step, until the test resumes the agent. */
+  readonly pausesAt: readonly SaleStep['type'][]
+  /** The file `<resumeFile>.<step>` resumes the agent. */
+  readonly resumeFile: string
 }
 
-const plan = JSON.parse(process.argv[2] ?? '') as AgentPlan // as the test wrote it
+const plan = JSON.parse(process.argv[2] ?? '') as AgentPlan // from agents.ts
 
-function mortal(journal: Journal, { step, when }: Death): Journal {
-  const die = (): boolean => process.kill(process.pid, 'SIGKILL')
+function withCrash(journal: Journal, { step, moment }: CrashPlan): Journal {
+  const kill = (): boolean => process.kill(process.pid, 'SIGKILL')
   return {
     ...journal,
-    record(orderId, at, now) {
-      if (now.type === step && when === 'before') die()
-      const sale = journal.record(orderId, at, now)
-      if (now.type === step) die()
+    record(orderId, at, saleStep) {
+      if (saleStep.type === step && moment === 'before') kill()
+      const sale = journal.record(orderId, at, saleStep)
+      if (saleStep.type === step) kill()
       return sale
     },
   }
 }
 
-const LOOK_MS = 10
+const POLL_MS = 10
 
-/** From the moment that it says so nothing of this process runs, until it is sent on. */
-function halting(journal: Journal, steps: readonly SaleStep['type'][]): Journal {
-  const left = new Set(steps)
-  const still = new Int32Array(new SharedArrayBuffer(4))
+/** Prints `stands at <step>`, and blocks the whole process until the resume file of the step exists. */
+function withPauses(journal: Journal, steps: readonly SaleStep['type'][]): Journal {
+  const pendingSteps = new Set(steps)
+  const sleeper = new Int32Array(new SharedArrayBuffer(4))
   return {
     ...journal,
-    record(orderId, at, now) {
-      const sale = journal.record(orderId, at, now)
-      if (left.delete(now.type)) {
-        writeSync(2, `stands at ${now.type}\n`)
-        while (!existsSync(`${plan.sentOn}.${now.type}`)) Atomics.wait(still, 0, 0, LOOK_MS)
+    record(orderId, at, saleStep) {
+      const sale = journal.record(orderId, at, saleStep)
+      if (pendingSteps.delete(saleStep.type)) {
+        writeSync(2, `stands at ${saleStep.type}\n`)
+        while (!existsSync(`${plan.resumeFile}.${saleStep.type}`)) Atomics.wait(sleeper, 0, 0, POLL_MS)
       }
       return sale
     },
@@ -64,12 +64,12 @@ const journal = openJournal(plan.journal)
 await runSellerAgent({
   url: plan.url,
   lightning: lndLightning(connectLnd(plan.lnd, systemClock)),
-  journal: halting(plan.dies ? mortal(journal, plan.dies) : journal, plan.stands),
-  terms: TERMS,
+  journal: withPauses(plan.crash ? withCrash(journal, plan.crash) : journal, plan.pausesAt),
+  terms: MANUAL_SELLER_TERMS,
   clock: systemClock,
   ids: systemIds(),
-  log: openLog('info'),
+  log: openLogger('info'),
   signal: new AbortController().signal,
-  pace: plan.pace,
+  timings: plan.pace,
   fees: plan.fees,
 })

@@ -1,85 +1,91 @@
-import { readTransaction } from '@penstock/bitcoin/raw.ts'
-import { until } from '@penstock/servers/lightning-process.ts'
+import { readTransaction } from '@penstock/bitcoin/raw-encoding.ts'
+import { waitForResult } from '@penstock/servers/lightning-daemon.ts'
 import { closeChannel, getChannels, getLockedUtxos, getPendingChannels } from 'lightning'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { AgentPlan, Death } from './agent.child.ts'
-import { type Agent, agentsOf } from './agents.ts'
-import { type Deal, exchange } from './exchange.ts'
-import { miner } from './miner.ts'
-import { noLightning, withoutNode } from './servers.ts'
+import type { AgentPlan, CrashPlan } from './agent.child.ts'
+import { type AgentProcess, createAgentStarter } from './agents.ts'
+import { type LightningPurchase, useLightningEnvironment } from './environment.ts'
+import { createManualMiner } from './miner.ts'
+import { isLightningMissing, runWithoutNode } from './servers.ts'
 
-/** Each life ends at the next of these, in the course of one sale. */
-const DEATHS = [
-  { step: 'InvoiceMade', when: 'before' },
-  { step: 'InvoiceMade', when: 'after' },
-  { step: 'InvoiceGiven', when: 'before' },
-  { step: 'InvoiceGiven', when: 'after' },
-  { step: 'OpeningBegun', when: 'before' },
-  { step: 'OpeningBegun', when: 'after' },
-  { step: 'Prepared', when: 'before' },
-  { step: 'Prepared', when: 'after' },
-  { step: 'Named', when: 'before' },
-  { step: 'Named', when: 'after' },
-  { step: 'PublishBegun', when: 'before' },
-  { step: 'PublishBegun', when: 'after' },
-  { step: 'Published', when: 'before' },
-  { step: 'Published', when: 'after' },
-  { step: 'FeeRaised', when: 'before' },
-  { step: 'FeeRaised', when: 'after' },
-  { step: 'Sold', when: 'before' },
-  { step: 'Sold', when: 'after' },
-  { step: 'Ended', when: 'before' },
-  { step: 'Ended', when: 'after' },
-  { step: 'Closed', when: 'before' },
-  { step: 'Closed', when: 'after' },
-] as const satisfies readonly Death[]
+/** The crashes during one sale. Each run of the agent ends at the next crash. */
+const CRASHES = [
+  { step: 'InvoiceMade', moment: 'before' },
+  { step: 'InvoiceMade', moment: 'after' },
+  { step: 'InvoiceGiven', moment: 'before' },
+  { step: 'InvoiceGiven', moment: 'after' },
+  { step: 'OpeningBegun', moment: 'before' },
+  { step: 'OpeningBegun', moment: 'after' },
+  { step: 'Prepared', moment: 'before' },
+  { step: 'Prepared', moment: 'after' },
+  { step: 'Named', moment: 'before' },
+  { step: 'Named', moment: 'after' },
+  { step: 'PublishBegun', moment: 'before' },
+  { step: 'PublishBegun', moment: 'after' },
+  { step: 'Published', moment: 'before' },
+  { step: 'Published', moment: 'after' },
+  { step: 'FeeRaised', moment: 'before' },
+  { step: 'FeeRaised', moment: 'after' },
+  { step: 'Sold', moment: 'before' },
+  { step: 'Sold', moment: 'after' },
+  { step: 'Ended', moment: 'before' },
+  { step: 'Ended', moment: 'after' },
+  { step: 'Closed', moment: 'before' },
+  { step: 'Closed', moment: 'after' },
+] as const satisfies readonly CrashPlan[]
 
-/** A sale each, whose order ends while the agent stands at a step: its lives end here. */
-const LOST = [
+/** Sales whose order ends while the agent is paused at a step, and the crashes that follow. */
+const LOST_STEPS = [
   {
     at: 'Prepared',
     status: 'SELLER_FAILED_TO_OPEN_CHANNEL',
-    deaths: [
-      { step: 'SetBack', when: 'before' },
-      { step: 'SetBack', when: 'after' },
-      { step: 'Ended', when: 'before' },
+    crashes: [
+      { step: 'SetBack', moment: 'before' },
+      { step: 'SetBack', moment: 'after' },
+      { step: 'Ended', moment: 'before' },
     ],
   },
   {
     at: 'Named',
     status: 'SELLER_FAILED_TO_SEND_SWAP',
-    deaths: [{ step: 'SetBack', when: 'before' }],
+    crashes: [{ step: 'SetBack', moment: 'before' }],
   },
   {
     at: 'InvoiceMade',
     status: 'SELLER_FAILED_TO_OPEN_CHANNEL',
-    deaths: [{ step: 'InvoiceRefused', when: 'before' }],
+    crashes: [{ step: 'InvoiceRefused', moment: 'before' }],
   },
   {
     at: 'InvoiceMade',
     status: 'SELLER_FAILED_TO_OPEN_CHANNEL',
-    deaths: [{ step: 'InvoiceRefused', when: 'after' }],
+    crashes: [{ step: 'InvoiceRefused', moment: 'after' }],
   },
-] as const satisfies readonly { readonly at: Death['step']; readonly status: string; readonly deaths: readonly Death[] }[]
+] as const satisfies readonly {
+  readonly at: CrashPlan['step']
+  readonly status: string
+  readonly crashes: readonly CrashPlan[]
+}[]
 
-/** In the course of two sales whose buyer’s node has gone. */
-const AWAY = [
-  { step: 'CancelAsked', when: 'before' },
-  { step: 'CancelAsked', when: 'after' },
-] as const satisfies readonly Death[]
+/** The crashes during two sales whose buyer’s node is unreachable. */
+const UNREACHABLE_CRASHES = [
+  { step: 'CancelAsked', moment: 'before' },
+  { step: 'CancelAsked', moment: 'after' },
+] as const satisfies readonly CrashPlan[]
 
-type Told<D extends Death> = D extends Death ? `${D['when']} ${D['step']}` : never
-type Died = Told<(typeof DEATHS)[number] | (typeof LOST)[number]['deaths'][number] | (typeof AWAY)[number]>
+type StepOutcome<D extends CrashPlan> = D extends CrashPlan ? `${D['moment']} ${D['step']}` : never
+type CrashedSale = StepOutcome<
+  (typeof CRASHES)[number] | (typeof LOST_STEPS)[number]['crashes'][number] | (typeof UNREACHABLE_CRASHES)[number]
+>
 
-/** Why a death is in none of the tables. A step that is new has to come into one of them, or here. */
-const NO_DEATHS: Readonly<Record<Exclude<Told<Death>, Died>, string>> = {
-  'before Seen': 'nobody was asked for anything yet',
-  'after Seen': 'nobody was asked for anything yet',
-  'before CloseWanted': 'the market is asked again, and the step written then',
-  'after CloseWanted': 'the journal has it, and each later look at the channels closes what is open',
+/** Crashes that no test performs, with the reason. A new step has to be in a table of crashes or here. */
+const NO_CRASHES: Readonly<Record<Exclude<StepOutcome<CrashPlan>, CrashedSale>, string>> = {
+  'before Seen': 'the agent has not acted yet',
+  'after Seen': 'the agent has not acted yet',
+  'before CloseWanted': 'the agent asks the market again, and then records the step',
+  'after CloseWanted': 'the journal contains it, and each later check closes the open channels',
 }
 
-/** At each of these its lnd dies once, in the course of one sale. */
+/** The steps of one sale at which the lnd of the agent is killed. */
 const STEPS = [
   'InvoiceGiven',
   'OpeningBegun',
@@ -89,197 +95,229 @@ const STEPS = [
   'Published',
   'FeeRaised',
   'Sold',
-] as const satisfies readonly Death['step'][]
+] as const satisfies readonly CrashPlan['step'][]
 
-/** Its sales wait for blocks and for nodes that are started again. */
-const DEATH_WITHIN_MS = 90_000
+/** A long timeout, because sales wait for blocks and for restarted nodes. */
+const CRASH_TIMEOUT_MS = 90_000
+/** The timeout for lnd's sweeper to publish a transaction after a block. */
+const SWEPT_WITHIN_MS = 30_000
 const RAISED = { startRate: 1, raiseAfterBlocks: 2, maxRate: 50 }
 
-describe.skipIf(noLightning)('a seller’s agent on lnd', () => {
-  const here = exchange({ sellers: ['seller'], btcd: true })
-  let start: Awaited<ReturnType<typeof agentsOf>>
-  let agent: Agent
-  const lost: Deal[] = []
+describe.skipIf(isLightningMissing)('a seller’s agent on lnd', () => {
+  const getEnvironment = useLightningEnvironment({
+    sellers: ['seller'],
+    btcd: true,
+    // A raised fee needs some more blocks on a slow machine.
+    env: { PENSTOCK_FUNDING_CONFIRMS_WITHIN_BLOCKS: '30' },
+  })
+  let start: Awaited<ReturnType<typeof createAgentStarter>>
+  let agent: AgentProcess
+  const lost: LightningPurchase[] = []
   beforeAll(async () => {
-    // Nodes that are killed come back, and none of these orders is given up meanwhile.
-    start = await agentsOf(here(), 'seller', 30)
+    // Tests restart nodes. With 30 tries, the agent does not give up an order during a restart.
+    start = await createAgentStarter(getEnvironment(), 'seller', 30)
   })
   afterAll(() => agent.kill())
 
-  const node = (alias: string) => here().servers.node(alias)
-  const blocks = () => miner(here().servers)
-  const paidOut = (deal: Deal) => until('the seller is paid', async () => (await here().told(deal)).includes('"PayoutSucceeded"'))
-  const comesTo = ({ id }: Deal, step: Death['step']) =>
-    until(`the agent comes to ${step}`, async () => agent.said().includes(`"order":"${id}","step":"${step}"`))
+  const node = (alias: string) => getEnvironment().servers.node(alias)
+  const blocks = () => createManualMiner(getEnvironment().servers)
+  const waitForPayout = (purchase: LightningPurchase) =>
+    waitForResult('the seller is paid', async () => (await getEnvironment().readHistory(purchase)).includes('"PayoutSucceeded"'))
+  const waitForStep = ({ id }: LightningPurchase, step: CrashPlan['step']) =>
+    waitForResult(`the agent reaches ${step}`, async () => agent.getOutput().includes(`"order":"${id}","step":"${step}"`))
 
-  const locked = async () => (await getLockedUtxos({ lnd: node('seller').lnd })).utxos
+  const listLocked = async () => (await getLockedUtxos({ lnd: node('seller').lnd })).utxos
 
-  /** Channels to the buyer that are open or on their way at the seller’s node. */
-  async function channels(): Promise<number> {
+  /** Counts the open and pending channels to the buyer at the seller’s node. */
+  async function countChannels(): Promise<number> {
     const { lnd } = node('seller')
     const [open, pending] = await Promise.all([getChannels({ lnd }), getPendingChannels({ lnd })])
     const all = [...open.channels, ...pending.pending_channels.filter(({ is_opening }) => is_opening)]
     return all.filter(({ partner_public_key }) => partner_public_key === node('buyer').pubkey).length
   }
 
-  /** How often the market knows something of an order. */
-  const times = async (deal: Deal, fact: string) =>
-    (await here().told(deal)).split(`"stream":"settlement","fact":"${fact}"`).length - 1
+  /** Counts a fact of settlement in the history of an order. */
+  const countFacts = async (purchase: LightningPurchase, fact: string) =>
+    (await getEnvironment().readHistory(purchase)).split(`"stream":"settlement","fact":"${fact}"`).length - 1
 
-  /** @param all channels to the buyer that were sold by now */
-  async function isSoldOnce(deal: Deal, all: number): Promise<void> {
-    await paidOut(deal)
-    await here().payment(deal, 'succeeded')
-    expect([await times(deal, 'OutpointNoted'), await times(deal, 'PayoutSucceeded')]).toEqual([1, 1])
-    expect(await channels()).toBe(all)
-    expect(await locked()).toEqual([])
+  /** @param all the total number of channels that were sold to the buyer */
+  async function expectSoldOnce(purchase: LightningPurchase, all: number): Promise<void> {
+    await waitForPayout(purchase)
+    await getEnvironment().waitForPayment(purchase, 'succeeded')
+    expect([await countFacts(purchase, 'OutpointRegistered'), await countFacts(purchase, 'PayoutSucceeded')]).toEqual([1, 1])
+    expect(await countChannels()).toBe(all)
+    expect(await listLocked()).toEqual([])
   }
 
-  /** Its next lives, one after the other. */
-  async function dies(deaths: readonly Death[], plan: Partial<AgentPlan> = {}, deal?: Deal): Promise<void> {
-    for (const death of deaths) {
-      agent = start({ ...plan, dies: death })
-      if (deal) await goesOn(deal, death)
-      expect([death, await agent.end(DEATH_WITHIN_MS)]).toEqual([death, 'SIGKILL'])
+  /** Runs the agent once per crash, one run after the other. */
+  async function crashAt(
+    crashes: readonly CrashPlan[],
+    plan: Partial<AgentPlan> = {},
+    purchase?: LightningPurchase,
+  ): Promise<void> {
+    for (const crash of crashes) {
+      agent = start({ ...plan, crash })
+      if (purchase) await reachStep(purchase, crash)
+      expect([crash, await agent.waitUntilEnded(CRASH_TIMEOUT_MS)]).toEqual([crash, 'SIGKILL'])
     }
   }
 
-  /** Blocks without its funding, then with it, those of its payout, and the end of its channel. */
-  async function goesOn(deal: Deal, { step, when }: Death): Promise<void> {
-    if (when === 'after') return
+  /** Mines the blocks or closes the channel, so that the sale continues to the step. */
+  async function reachStep(purchase: LightningPurchase, { step, moment }: CrashPlan): Promise<void> {
+    if (moment === 'after') return
     if (step === 'FeeRaised') await blocks().extend(RAISED.raiseAfterBlocks)
-    if (step === 'Sold') await here().mineUntil(deal, 'VALID_CHANNEL_OPENING')
-    if (step === 'Ended') await here().servers.mine(6)
-    if (step === 'Closed') await closes(deal)
+    if (step === 'Sold') await getEnvironment().mineUntil(purchase, 'VALID_CHANNEL_OPENING')
+    if (step === 'Ended') await getEnvironment().servers.mine(6)
+    if (step === 'Closed') await closeAsBuyer(purchase)
   }
 
-  async function closes(deal: Deal): Promise<void> {
-    await isSoldOnce(deal, 1)
+  async function closeAsBuyer(purchase: LightningPurchase): Promise<void> {
+    await expectSoldOnce(purchase, 1)
     const { lnd } = node('buyer')
     const [sold] = (await getChannels({ lnd, partner_public_key: node('seller').pubkey })).channels
     const { transaction_id = '', transaction_vout } = sold ?? {}
     await closeChannel({ lnd, transaction_id, transaction_vout: Number(transaction_vout) })
-    await until('its end waits for a block', async () => (await blocks().mempool()).length > 0)
-    await here().servers.mine()
+    await waitForResult('the closing transaction is in the mempool', async () => (await blocks().mempool()).length > 0)
+    await getEnvironment().servers.mine()
   }
 
-  it('every step is a death, or it is known why not', () => {
-    const deaths: readonly Death[] = [...DEATHS, ...LOST.flatMap((lost): readonly Death[] => lost.deaths), ...AWAY]
-    expect(deaths.filter(({ step, when }) => `${when} ${step}` in NO_DEATHS)).toEqual([])
+  it('has a crash test before and after every step, or states why it has none', () => {
+    const crashes: readonly CrashPlan[] = [
+      ...CRASHES,
+      ...LOST_STEPS.flatMap((lost): readonly CrashPlan[] => lost.crashes),
+      ...UNREACHABLE_CRASHES,
+    ]
+    expect(crashes.filter(({ step, moment }) => `${moment} ${step}` in NO_CRASHES)).toEqual([])
   })
 
-  it('killed before and after every step of a sale: one channel, one payout, and no coin is left behind', async () => {
-    const [first, ...more] = DEATHS
-    agent = start({ dies: first })
-    const deal = await here().deal()
-    await here().paid(deal)
-    expect(await agent.end(DEATH_WITHIN_MS)).toBe('SIGKILL')
-    await dies(more, { fees: RAISED }, deal)
-    expect(agent.sale(deal.id)).toMatchObject({ ended: true, sold: true, closed: { how: 'cooperative', early: true } })
-    expect([await channels(), await times(deal, 'OutpointNoted'), await times(deal, 'PayoutSucceeded')]).toEqual([0, 1, 1])
+  it('sells one channel, gets one payout and leaves no coin locked if it is killed before and after every step', async () => {
+    const [first, ...otherCrashes] = CRASHES
+    agent = start({ crash: first })
+    const purchase = await getEnvironment().buy()
+    await getEnvironment().payUntilHeld(purchase)
+    expect(await agent.waitUntilEnded(CRASH_TIMEOUT_MS)).toBe('SIGKILL')
+    await crashAt(otherCrashes, { fees: RAISED }, purchase)
+    expect(agent.readSale(purchase.id)).toMatchObject({
+      hasEnded: true,
+      isChannelSold: true,
+      channelEnd: { how: 'cooperative', early: true },
+    })
+    expect([
+      await countChannels(),
+      await countFacts(purchase, 'OutpointRegistered'),
+      await countFacts(purchase, 'PayoutSucceeded'),
+    ]).toEqual([0, 1, 1])
   }, 400_000)
 
-  it.each(LOST)(
-    'its order ends while it stands at $at, and it is killed: nothing is opened, and no coin is left behind',
-    async ({ at, status, deaths: [first, ...more] }) => {
-      const { wallet } = here().lightning('seller')
+  it.each(LOST_STEPS)(
+    'opens no channel and leaves no coin locked if the order ends during a pause at $at, followed by a kill',
+    async ({ at, status, crashes: [first, ...otherCrashes] }) => {
+      const { wallet } = getEnvironment().lightning('seller')
       const before = await wallet.confirmedSat()
-      agent = start({ dies: first, stands: [at] })
-      const deal = await here().deal()
-      lost.push(deal)
-      await here().paid(deal)
-      await agent.standsAt(at)
-      expect((await locked()).length).toBe(at === 'InvoiceMade' ? 0 : 1)
-      // As where its expiry comes too close: the market’s node gives the payment back by itself, and a block shows it.
-      await here().lightning('market').holds.cancel(deal.paymentHash)
+      agent = start({ crash: first, pausesAt: [at] })
+      const purchase = await getEnvironment().buy()
+      lost.push(purchase)
+      await getEnvironment().payUntilHeld(purchase)
+      await agent.waitUntilPausedAt(at)
+      expect((await listLocked()).length).toBe(at === 'InvoiceMade' ? 0 : 1)
+      // Cancels the payment at the market’s node, as lnd does before the expiry height. The market notices at the next block.
+      await getEnvironment().lightning('market').holds.cancel(purchase.paymentHash)
       await blocks().extend(1)
-      await here().reaches(deal, status)
-      await agent.goOn(at)
-      expect(await agent.end(DEATH_WITHIN_MS)).toBe('SIGKILL')
+      await getEnvironment().waitForStatus(purchase, status)
+      await agent.resume(at)
+      expect(await agent.waitUntilEnded(CRASH_TIMEOUT_MS)).toBe('SIGKILL')
       if (at === 'Prepared') {
         await node('seller').kill()
         await node('seller').start()
       }
-      expect(await locked()).toEqual([])
-      await dies(more)
-      await here().payment(deal, 'failed')
-      expect([await channels(), await locked(), await blocks().mempool()]).toEqual([0, [], []])
+      expect(await listLocked()).toEqual([])
+      await crashAt(otherCrashes)
+      await getEnvironment().waitForPayment(purchase, 'failed')
+      expect([await countChannels(), await listLocked(), await blocks().mempool()]).toEqual([0, [], []])
       expect(await wallet.confirmedSat()).toBe(before)
     },
     300_000,
   )
 
-  it('its lnd killed at every step of a sale, while the agent stands just there: the same', async () => {
-    agent = start({ stands: STEPS, fees: RAISED })
-    const deal = await here().deal()
-    await here().paid(deal)
+  it('sells one channel and gets one payout if its lnd is killed during a pause at every step', async () => {
+    agent = start({ pausesAt: STEPS, fees: RAISED })
+    const purchase = await getEnvironment().buy()
+    await getEnvironment().payUntilHeld(purchase)
     for (const step of STEPS) {
-      // Blocks without the funding; then with it.
+      // The first blocks do not contain the funding transaction, and the later blocks do.
       if (step === 'FeeRaised') await blocks().extend(RAISED.raiseAfterBlocks)
-      if (step === 'Sold') await here().mineUntil(deal, 'VALID_CHANNEL_OPENING')
-      await agent.standsAt(step)
+      if (step === 'Sold') await getEnvironment().mineUntil(purchase, 'VALID_CHANNEL_OPENING')
+      await agent.waitUntilPausedAt(step)
       await node('seller').kill()
-      await agent.goOn(step)
+      await agent.resume(step)
       await node('seller').start()
     }
-    await here().servers.mine(6)
-    await comesTo(deal, 'Ended')
-    await isSoldOnce(deal, 1)
+    await getEnvironment().servers.mine(6)
+    await waitForStep(purchase, 'Ended')
+    await expectSoldOnce(purchase, 1)
   }, 400_000)
 
-  it('a funding that no block takes is helped by a child that pays for both, and by another one in its place', async () => {
+  it('raises the fee of an unconfirmed funding by a child transaction (CPFP), and then replaces the child', async () => {
     await agent.kill()
     agent = start({ fees: { ...RAISED, startRate: 4 } })
-    const deal = await here().deal()
-    await here().paid(deal)
-    await comesTo(deal, 'Published')
+    const purchase = await getEnvironment().buy()
+    await getEnvironment().payUntilHeld(purchase)
+    await waitForStep(purchase, 'Published')
     const [funding = ''] = await blocks().mempool()
-    const child = await raised(1, [funding])
-    const next = await raised(2, [funding, child.txid])
+    const child = await waitForRaisedFee(1, [funding])
+    const next = await waitForRaisedFee(2, [funding, child.txid])
     for (const { inputs } of [child, next]) expect(inputs.map(({ txid }) => txid)).toEqual([funding])
     expect(next.outputs[0]?.valueSat).toBeLessThan(child.outputs[0]?.valueSat ?? 0n)
     expect(new Set(await blocks().mempool())).toEqual(new Set([funding, next.txid]))
-    await here().mineUntil(deal, 'VALID_CHANNEL_OPENING')
-    await here().servers.mine(6)
-    await isSoldOnce(deal, 2)
+    await getEnvironment().mineUntil(purchase, 'VALID_CHANNEL_OPENING')
+    await getEnvironment().servers.mine(6)
+    await expectSoldOnce(purchase, 2)
   }, 400_000)
 
-  /** @returns what waits beside the others, once the agent has raised the fee so often */
-  async function raised(often: number, others: readonly string[]) {
-    // The second time it has seen one since; a few more, and the market would give the funding up.
+  /** Waits until the agent has raised the fee `often` times. @returns the transaction in the mempool that `others` lacks */
+  async function waitForRaisedFee(often: number, others: readonly string[]) {
+    // After the first raise, the agent has already seen one block.
     await blocks().extend(often === 1 ? RAISED.raiseAfterBlocks : RAISED.raiseAfterBlocks - 1)
-    await until('the fee is raised', async () => agent.said().split('"step":"FeeRaised"').length - 1 === often)
-    // lnd's own sweeper publishes it with the next block at the latest.
-    await blocks().extend(1)
-    const txid = await until('it waits', async () => (await blocks().mempool()).find((one) => !others.includes(one)))
-    return readTransaction(await blocks().raw(txid))
+    await waitForResult('the fee is raised', async () => agent.getOutput().split('"step":"FeeRaised"').length - 1 === often)
+    const raisedBy = async () => (await blocks().mempool()).find((one) => !others.includes(one))
+    // The sweeper of lnd publishes the child transaction at the first block after the request.
+    for (let tries = 0; tries < 5; tries++) {
+      await blocks().extend(1)
+      const txid = await waitForResult('the child is in the mempool', raisedBy, SWEPT_WITHIN_MS).catch(() => undefined)
+      if (txid !== undefined) return readTransaction(await blocks().raw(txid))
+    }
+    throw new Error(`the fee was not raised ${often} times`)
   }
 
-  it('the buyer’s node goes away: killed before and after the market is told, and both orders end', async () => {
-    const deals = [await here().deal(), await here().deal()]
+  it('ends both orders of an unreachable buyer if it is killed before and after it asks the market to cancel', async () => {
+    const deals = [await getEnvironment().buy(), await getEnvironment().buy()]
     lost.push(...deals)
-    // Not before they are sold: a seller whose agent is gone is asked for nothing after a while.
+    // The agent is killed only now, because the market soon stops selling for a seller without a running agent.
     await agent.kill()
-    for (const deal of deals) await here().paid(deal)
-    // Later than that the market looks for the buyer's node no more.
-    for (const deal of deals) await until('the seller is asked', async () => (await here().told(deal)).includes('"OpeningAsked"'))
-    await withoutNode(here().servers, 'buyer', async () => {
-      // One at a time: the second is not given up before the first was, which the second life must find over.
-      const [before, after] = AWAY
-      await dies([before], { pace: { concurrency: 1, maxUnreached: 1 } })
-      await until('one of them has ended', async () => {
-        const seen = await Promise.all(deals.map((deal) => here().seen(deal)))
-        return seen.some(({ status }) => status === 'SELLER_FAILED_TO_OPEN_CHANNEL')
+    for (const purchase of deals) await getEnvironment().payUntilHeld(purchase)
+    // Before this request, the market checks that it reaches the buyer's node. Afterwards it does not.
+    for (const purchase of deals)
+      await waitForResult('the seller is asked to open', async () =>
+        (await getEnvironment().readHistory(purchase)).includes('"ChannelOpenRequested"'),
+      )
+    await runWithoutNode(getEnvironment().servers, 'buyer', async () => {
+      // With a concurrency of 1, the first run ends only the first order. The second run finds this, and ends the second order.
+      const [before, after] = UNREACHABLE_CRASHES
+      await crashAt([before], { pace: { concurrency: 1, maxUnreachable: 1 } })
+      await waitForResult('one order has ended', async () => {
+        const snapshots = await Promise.all(deals.map((purchase) => getEnvironment().readOrder(purchase)))
+        return snapshots.some(({ status }) => status === 'SELLER_FAILED_TO_OPEN_CHANNEL')
       })
-      await dies([after], { pace: { concurrency: 1, maxUnreached: 1 } })
+      await crashAt([after], { pace: { concurrency: 1, maxUnreachable: 1 } })
     })
-    for (const deal of deals) await here().reaches(deal, 'SELLER_FAILED_TO_OPEN_CHANNEL')
-    const open = lost.filter(({ id }) => !agent.sale(id)?.ended)
+    for (const purchase of deals) await getEnvironment().waitForStatus(purchase, 'SELLER_FAILED_TO_OPEN_CHANNEL')
+    const open = lost.filter(({ id }) => !agent.readSale(id)?.hasEnded)
     agent = start()
-    for (const deal of open) await comesTo(deal, 'Ended')
+    for (const purchase of open) await waitForStep(purchase, 'Ended')
     await agent.kill()
-    for (const deal of deals) await here().payment(deal, 'failed')
-    for (const { id } of lost) expect(agent.sale(id)).toMatchObject({ ended: true, sold: false, opening: { state: 'none' } })
-    expect([await channels(), await locked()]).toEqual([2, []])
+    for (const purchase of deals) await getEnvironment().waitForPayment(purchase, 'failed')
+    for (const { id } of lost)
+      expect(agent.readSale(id)).toMatchObject({ hasEnded: true, isChannelSold: false, opening: { state: 'none' } })
+    expect([await countChannels(), await listLocked()]).toEqual([2, []])
   })
 })

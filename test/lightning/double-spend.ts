@@ -1,15 +1,15 @@
 import type { LndNode } from '@penstock/servers/lightning-lnd.ts'
 import { createChainAddress, fundPsbt, getUtxos, signPsbt, unlockUtxo } from 'lightning'
 
-type DoubleSpend = {
-  /** As `txid:vout`: free for whatever else spends it. */
+type DoubleSpendTransaction = {
+  /** The coin as `txid:vout`. The node does not lock it. */
   readonly coin: string
-  /** Pays the coin back to its owner. In hex; nobody has seen it. */
+  /** The unpublished transaction in hex, which pays the coin back to its owner. */
   readonly transaction: string
 }
 
-/** One of a node's coins, and a transaction up the sleeve that spends it. */
-export async function doubleSpend({ lnd }: LndNode): Promise<DoubleSpend> {
+/** Chooses a coin of a node, and signs a transaction that spends the coin. It does not publish the transaction. */
+export async function createDoubleSpend({ lnd }: LndNode): Promise<DoubleSpendTransaction> {
   const [coin] = (await getUtxos({ lnd, min_confirmations: 1 })).utxos
   if (!coin) throw new Error('the node has no coin')
   const { transaction_id, transaction_vout, tokens } = coin
@@ -21,6 +21,6 @@ export async function doubleSpend({ lnd }: LndNode): Promise<DoubleSpend> {
     fee_tokens_per_vbyte: 20,
   })
   const { transaction } = await signPsbt({ lnd, psbt })
-  for (const { lock_id: id = '', ...locked } of inputs) await unlockUtxo({ lnd, id, ...locked })
+  for (const { lock_id: id = '', ...outpoint } of inputs) await unlockUtxo({ lnd, id, ...outpoint })
   return { coin: `${transaction_id}:${transaction_vout}`, transaction }
 }

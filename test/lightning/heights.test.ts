@@ -1,262 +1,297 @@
-import type { ListedSale } from '@penstock/seller-agent/market.ts'
-import { until } from '@penstock/servers/lightning-process.ts'
+import type { ListedSale } from '@penstock/seller-agent/market-client.ts'
+import { waitForResult } from '@penstock/servers/lightning-daemon.ts'
 import { getInvoices } from 'lightning'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { graphql } from '../harness/buyer.ts'
-import { scratch, spawnProduct } from '../harness/product.ts'
-import { doubleSpend } from './double-spend.ts'
-import { type Deal, type Exchange, exchange } from './exchange.ts'
-import { type HandSeller, handSeller, noChannel, type Opened, TERMS } from './hand-seller.ts'
-import { type Laggard, laggard } from './laggard.ts'
-import { miner } from './miner.ts'
-import { sendPart } from './raw-payments.ts'
-import { noLightning, withoutNode } from './servers.ts'
+import { sendGraphql } from '../support/market-client.ts'
+import { makeTempFolder, spawnProduct } from '../support/product.ts'
+import { createDoubleSpend } from './double-spend.ts'
+import { type LightningPurchase, type LightningEnvironment, useLightningEnvironment } from './environment.ts'
+import {
+  type ManualLightningSeller,
+  createManualLightningSeller,
+  createNonChannelTransaction,
+  type ChannelOpening,
+  MANUAL_SELLER_TERMS,
+} from './manual-seller.ts'
+import { type LaggingBtcd, startLaggingBtcd } from './lagging-btcd.ts'
+import { createManualMiner } from './miner.ts'
+import { sendPaymentPart } from './raw-payments.ts'
+import { isLightningMissing, runWithoutNode } from './servers.ts'
+import { BUY_MUTATION } from '../support/market-operations.ts'
 
-/** Blocks before the end of a payment at which it is settled or given back. */
+/** Blocks before a payment's expiry height at which the guard settles or cancels it. */
 const GUARD = 24
-/** For so long a market without a mempool waits for a block with the funding. */
+/** Number of blocks for which a market without a mempool waits for the funding. */
 const SEEN_BLOCKS = 36
-const BUY = 'mutation ($input: LiquidityOrderInput!) { liquidity { buy(input: $input) { order { transaction_id } } } }'
 
-type Held = { readonly deal: Deal; readonly sale: ListedSale; readonly lastHeight: number }
+type HeldOrderAtHeight = { readonly purchase: LightningPurchase; readonly sale: ListedSale; readonly lastHeight: number }
 
-function handsOf(here: () => Exchange) {
-  const node = (alias: string) => here().servers.node(alias)
-  const height = () => here().servers.chain.rpc<number>('getblockcount')
+function createManualActions(getEnvironment: () => LightningEnvironment) {
+  const node = (alias: string) => getEnvironment().servers.node(alias)
+  const height = () => getEnvironment().servers.chain.rpc<number>('getblockcount')
 
-  async function hold(seller: HandSeller, input?: object): Promise<Held> {
-    const deal = await here().deal(input)
-    const { htlcs } = await here().paid(deal)
+  async function hold(seller: ManualLightningSeller, input?: object): Promise<HeldOrderAtHeight> {
+    const purchase = await getEnvironment().buy(input)
+    const { htlcs } = await getEnvironment().payUntilHeld(purchase)
     const ends = htlcs.map(({ expiryHeight }) => expiryHeight)
-    return { deal, sale: await seller.sale(deal), lastHeight: Math.min(...ends) - GUARD }
+    return { purchase, sale: await seller.waitForSale(purchase), lastHeight: Math.min(...ends) - GUARD }
   }
 
-  /** The same, paid in two halves, of which the second ends two blocks after the first. */
-  async function holdInHalves(seller: HandSeller): Promise<Held & { readonly halves: Promise<readonly string[]> }> {
-    const deal = await here().deal()
-    const totalMsat = BigInt(deal.sats) * 1000n
-    const half = () => sendPart(node('buyer'), deal.invoice, { msat: totalMsat / 2n, totalMsat })
-    const invoice = () => here().lightning('market').holds.find(deal.paymentHash)
-    const first = half()
-    await until('the first half waits', async () => (await invoice())?.htlcs.length === 1)
-    await here().servers.mine(2)
-    const halves = Promise.all([first, half()])
-    const sale = await seller.sale(deal)
+  /** Buys a channel, and pays in two halves. The second half expires two blocks after the first. */
+  async function payInHalves(
+    seller: ManualLightningSeller,
+  ): Promise<HeldOrderAtHeight & { readonly halves: Promise<readonly string[]> }> {
+    const purchase = await getEnvironment().buy()
+    const totalMsat = BigInt(purchase.sats) * 1000n
+    const payHalf = () => sendPaymentPart(node('buyer'), purchase.invoice, { msat: totalMsat / 2n, totalMsat })
+    const invoice = () => getEnvironment().lightning('market').holds.find(purchase.paymentHash)
+    const first = payHalf()
+    await waitForResult('the first half has arrived', async () => (await invoice())?.htlcs.length === 1)
+    await getEnvironment().servers.mine(2)
+    const halves = Promise.all([first, payHalf()])
+    const sale = await seller.waitForSale(purchase)
     const ends = ((await invoice())?.htlcs ?? []).map(({ expiryHeight }) => expiryHeight)
     const end = Math.min(...ends)
     expect(new Set(ends)).toEqual(new Set([end, end + 2]))
-    return { deal, sale, lastHeight: end - GUARD, halves }
+    return { purchase, sale, lastHeight: end - GUARD, halves }
   }
 
-  /** Opens and names what was sold; its funding waits in the mempool. @returns the funding's id */
-  async function open(seller: HandSeller, { deal, sale }: Held, change: Partial<Opened> = {}): Promise<string> {
+  /** Opens the sold channel and submits its outpoint. Its funding remains in the mempool. @returns the funding's txid */
+  async function open(
+    seller: ManualLightningSeller,
+    { purchase, sale }: HeldOrderAtHeight,
+    change: Partial<ChannelOpening> = {},
+  ): Promise<string> {
     const outpoint = await seller.open({ peer: node('buyer'), sat: Number(sale.sizeSat), ...change })
-    await seller.name(outpoint, sale)
-    // Without a mempool a watch looks at new blocks alone: one that came before it is not looked at.
-    await until('it is watched', async () => (await here().told(deal)).includes('"WatchStarted"'))
+    await seller.submitOutpoint(outpoint, sale)
+    // Without a mempool, the channel watcher checks only blocks after the start of its watch.
+    await waitForResult('a watch began', async () => (await getEnvironment().readHistory(purchase)).includes('"WatchStarted"'))
     return outpoint.slice(0, 64)
   }
 
-  const mineTo = async (wanted: number): Promise<void> => here().servers.mine(wanted - (await height()))
-  const state = async ({ deal }: Held) => (await here().lightning('market').holds.find(deal.paymentHash))?.state
-  const becomes = (held: Held, wanted: string) => until(`it is ${wanted}`, async () => (await state(held)) === wanted)
+  const mineTo = async (targetHeight: number): Promise<void> => getEnvironment().servers.mine(targetHeight - (await height()))
+  const state = async ({ purchase }: HeldOrderAtHeight) =>
+    (await getEnvironment().lightning('market').holds.find(purchase.paymentHash))?.state
+  const waitForState = (heldOrder: HeldOrderAtHeight, holdState: string) =>
+    waitForResult(`the hold is ${holdState}`, async () => (await state(heldOrder)) === holdState)
 
-  async function isSettled(held: Held): Promise<void> {
-    await becomes(held, 'settled')
-    await here().reaches(held.deal, 'VALID_CHANNEL_OPENING')
-    await here().payment(held.deal, 'succeeded')
+  async function expectSettled(heldOrder: HeldOrderAtHeight): Promise<void> {
+    await waitForState(heldOrder, 'settled')
+    await getEnvironment().waitForStatus(heldOrder.purchase, 'VALID_CHANNEL_OPENING')
+    await getEnvironment().waitForPayment(heldOrder.purchase, 'succeeded')
   }
 
-  async function isGivenBack(held: Held, status: string, paymentStatus = 'HODL_INVOICE_TIMEOUT'): Promise<void> {
-    await becomes(held, 'cancelled')
-    await here().reaches(held.deal, status)
-    await here().payment(held.deal, 'failed')
-    expect((await here().seen(held.deal)).payment_status).toBe(paymentStatus)
+  async function expectCancelled(
+    heldOrder: HeldOrderAtHeight,
+    status: string,
+    paymentStatus = 'HODL_INVOICE_TIMEOUT',
+  ): Promise<void> {
+    await waitForState(heldOrder, 'cancelled')
+    await getEnvironment().waitForStatus(heldOrder.purchase, status)
+    await getEnvironment().waitForPayment(heldOrder.purchase, 'failed')
+    expect((await getEnvironment().readOrder(heldOrder.purchase)).payment_status).toBe(paymentStatus)
   }
 
-  return { node, height, hold, holdInHalves, open, mineTo, state, becomes, isSettled, isGivenBack }
+  return {
+    node,
+    height,
+    hold,
+    payInHalves,
+    open,
+    mineTo,
+    state,
+    waitForState,
+    expectSettled,
+    expectCancelled,
+  }
 }
 
-/** Blocks bound what is held, whatever is away meanwhile. They come from lnd alone here. */
-describe.skipIf(noLightning)('the last height', () => {
-  const here = exchange({
+/** Every hold ends by a block height, also while a node or process is down. This market reads blocks only from lnd. */
+describe.skipIf(isLightningMissing)('the last height', () => {
+  const getEnvironment = useLightningEnvironment({
     sellers: ['seller', 'stranger'],
     btcd: false,
     args: { stranger: ['--invoices.holdexpirydelta=19'] },
   })
-  let rails!: HandSeller
-  let stranger: HandSeller
-  let behind: Laggard | undefined
+  let rails!: ManualLightningSeller
+  let stranger: ManualLightningSeller
+  let laggingBtcd: LaggingBtcd | undefined
   beforeAll(async () => {
-    stranger = await handSeller(here(), 'stranger', false)
+    stranger = await createManualLightningSeller(getEnvironment(), 'stranger', false)
   })
   afterAll(async () => {
     for (const seller of [rails, stranger]) await seller?.stop()
-    await behind?.stop()
+    await laggingBtcd?.stop()
   })
 
-  const { node, height, hold, holdInHalves, open, mineTo, state, becomes, isSettled, isGivenBack } = handsOf(here)
+  const { node, height, hold, payInHalves, open, mineTo, state, waitForState, expectSettled, expectCancelled } =
+    createManualActions(getEnvironment)
 
-  it('the buyer’s node is away: its own block, not one before or after, and a seller of the rails cluster alone is believed', async () => {
-    const others = await hold(stranger)
-    rails = await handSeller(here(), 'seller', true, { ...TERMS, baseFeeSat: 100n })
-    await until('the cheaper one is asked first', async () =>
-      (await here().told(await here().deal())).includes(rails.node.pubkey),
+  it('settles only a rails seller’s hold if the buyer is unreachable, and the payout waits for a peer proof', async () => {
+    const strangerHold = await hold(stranger)
+    rails = await createManualLightningSeller(getEnvironment(), 'seller', true, { ...MANUAL_SELLER_TERMS, baseFeeSat: 100n })
+    await waitForResult('the cheaper seller is asked first', async () =>
+      (await getEnvironment().readHistory(await getEnvironment().buy())).includes(rails.node.pubkey),
     )
-    const ours = await hold(rails)
-    const unnamed = await hold(rails)
-    const payout = await rails.bill(ours.sale)
-    await open(stranger, others)
-    await open(rails, ours)
-    await here().servers.mine()
-    await withoutNode(here().servers, 'buyer', async () => {
-      await mineTo(ours.lastHeight - 2)
-      await here().guarded(() => here().servers.mine())
-      for (const one of [others, ours, unnamed]) expect(await here().told(one.deal)).not.toMatch(/SettleRequested|last-height/)
-      expect([await state(ours), await state(others)]).toEqual(['held', 'held'])
-      await here().servers.mine()
-      await becomes(ours, 'settled')
-      await becomes(others, 'cancelled')
+    const railsHold = await hold(rails)
+    const notSubmitted = await hold(rails)
+    const payout = await rails.submitInvoice(railsHold.sale)
+    await open(stranger, strangerHold)
+    await open(rails, railsHold)
+    await getEnvironment().servers.mine()
+    await runWithoutNode(getEnvironment().servers, 'buyer', async () => {
+      await mineTo(railsHold.lastHeight - 2)
+      await getEnvironment().mineAndWaitForGuard(() => getEnvironment().servers.mine())
+      for (const one of [strangerHold, railsHold, notSubmitted])
+        expect(await getEnvironment().readHistory(one.purchase)).not.toMatch(/SettlementStarted|last-height/)
+      expect([await state(railsHold), await state(strangerHold)]).toEqual(['held', 'held'])
+      await getEnvironment().servers.mine()
+      await waitForState(railsHold, 'settled')
+      await waitForState(strangerHold, 'cancelled')
     })
-    await isSettled(ours)
-    await isGivenBack(others, 'SELLER_FAILED_TO_OPEN_CHANNEL')
-    await isGivenBack(unnamed, 'SELLER_FAILED_TO_OPEN_CHANNEL')
-    expect(await here().told(ours.deal)).toMatch(/PayoutWithheld/)
-    // With its peer back the channel is announced, and that proves it.
-    await until('the seller is paid', async () => {
-      await here().servers.mine()
-      return (await here().lightning('seller').payments.findInvoice(payout))?.state === 'settled'
+    await expectSettled(railsHold)
+    await expectCancelled(strangerHold, 'SELLER_FAILED_TO_OPEN_CHANNEL')
+    await expectCancelled(notSubmitted, 'SELLER_FAILED_TO_OPEN_CHANNEL')
+    expect(await getEnvironment().readHistory(railsHold.purchase)).toMatch(/PayoutWithheld/)
+    // When the buyer's node is up again, the channel is announced, which proves it.
+    await waitForResult('the seller is paid', async () => {
+      await getEnvironment().servers.mine()
+      return (await getEnvironment().lightning('seller').payments.findInvoice(payout))?.state === 'settled'
     })
   })
 
-  it('the market’s lnd is away over it: what was proven meanwhile is settled when it is back, the rest given back', async () => {
-    const [proven, unnamed] = [await hold(rails), await hold(rails)]
+  it('is reached while the market’s lnd is down: afterwards, proven holds are settled and others cancelled', async () => {
+    const [proven, notSubmitted] = [await hold(rails), await hold(rails)]
     await open(rails, proven)
-    await withoutNode(here().servers, 'market', () => mineTo(proven.lastHeight + 4))
-    await isSettled(proven)
-    await isGivenBack(unnamed, 'SELLER_FAILED_TO_OPEN_CHANNEL')
+    await runWithoutNode(getEnvironment().servers, 'market', () => mineTo(proven.lastHeight + 4))
+    await expectSettled(proven)
+    await expectCancelled(notSubmitted, 'SELLER_FAILED_TO_OPEN_CHANNEL')
   })
 
-  it('the market’s lnd is away past its own deadline: whoever is first when it is back gives everything back', async () => {
-    const [confirmed, unnamed] = [await hold(rails), await hold(rails)]
+  it('and lnd’s own deadline are reached while lnd is down: every hold is cancelled', async () => {
+    const [confirmed, notSubmitted] = [await hold(rails), await hold(rails)]
     await open(rails, confirmed)
-    await here().servers.mine()
-    await here().reaches(confirmed.deal, 'ON_CHAIN_CONFIRMATION')
-    await withoutNode(here().servers, 'market', () => mineTo(confirmed.lastHeight + GUARD - 12 + 2))
-    await isGivenBack(confirmed, 'SELLER_FAILED_TO_OPEN_CHANNEL')
-    await isGivenBack(unnamed, 'SELLER_FAILED_TO_OPEN_CHANNEL')
+    await getEnvironment().servers.mine()
+    await getEnvironment().waitForStatus(confirmed.purchase, 'ON_CHAIN_CONFIRMATION')
+    await runWithoutNode(getEnvironment().servers, 'market', () => mineTo(confirmed.lastHeight + GUARD - 12 + 2))
+    await expectCancelled(confirmed, 'SELLER_FAILED_TO_OPEN_CHANNEL')
+    await expectCancelled(notSubmitted, 'SELLER_FAILED_TO_OPEN_CHANNEL')
   })
 
-  it('double-spent while it waits: no mempool tells of it, and what was not seen in time is lost', async () => {
+  it('does not decide on a double-spent funding: the order fails when no block contains the funding in time', async () => {
     const doubled = await hold(rails)
-    const { coin, transaction } = await doubleSpend(rails.node)
-    const named = await height()
+    const { coin, transaction } = await createDoubleSpend(rails.node)
+    const submitted = await height()
     await open(rails, doubled, { coin })
-    await miner(here().servers).extend(1, [transaction])
-    await mineTo(named + SEEN_BLOCKS - 1)
-    await here().reaches(doubled.deal, 'SELLER_SENT_TRANSACTION')
-    await here().servers.mine()
-    await isGivenBack(doubled, 'SELLER_FAILED_TO_SEND_SWAP', 'SUCCESSFUL_PAYMENT')
-    expect(await here().told(doubled.deal)).toContain(`was not seen by block ${named + SEEN_BLOCKS}`)
+    await createManualMiner(getEnvironment().servers).extend(1, [transaction])
+    await mineTo(submitted + SEEN_BLOCKS - 1)
+    await getEnvironment().waitForStatus(doubled.purchase, 'SELLER_SENT_TRANSACTION')
+    await getEnvironment().servers.mine()
+    // The status means that the market saw no funding transaction in time.
+    await expectCancelled(doubled, 'SELLER_FAILED_TO_SEND_SWAP', 'SUCCESSFUL_PAYMENT')
+    expect(await getEnvironment().readHistory(doubled.purchase)).toContain(`was not seen by block ${submitted + SEEN_BLOCKS}`)
   })
 
-  it('never sent, taken back by the chain, no channel, another’s channel: each has its own end; a payment in halves comes back at its first', async () => {
-    const [unsent, takenBack, wrong] = [await hold(rails), await hold(rails), await hold(rails)]
-    const misled = await hold(rails, { options: { private: true } })
-    const halves = await holdInHalves(rails)
-    const all = [unsent, takenBack, wrong, misled]
+  it('cancels each kind of bad funding with its own status, and a payment in halves by its first expiry height', async () => {
+    const [unsent, takenBack, invalid] = [await hold(rails), await hold(rails), await hold(rails)]
+    const falselyAttested = await hold(rails, { options: { private: true } })
+    const halves = await payInHalves(rails)
+    const orders = [unsent, takenBack, invalid, falselyAttested]
     const { lastHeight } = unsent
-    expect(all.map((one) => one.lastHeight)).toEqual(all.map(() => lastHeight))
+    expect(orders.map((one) => one.lastHeight)).toEqual(orders.map(() => lastHeight))
     expect(halves.lastHeight).toBeGreaterThan(lastHeight)
-    // Late enough that the guard comes before the watch gives up.
+    // A watch that starts here waits for its funding until 12 blocks after the last height. So the guard decides first.
     await mineTo(lastHeight - GUARD)
-    const blocks = miner(here().servers)
-    const other = await noChannel(here(), Number(wrong.sale.sizeSat))
-    await rails.name(`${'ab'.repeat(32)}:0`, unsent.sale)
-    await rails.name(other.ofKey, wrong.sale)
+    const blocks = createManualMiner(getEnvironment().servers)
+    const other = await createNonChannelTransaction(getEnvironment(), Number(invalid.sale.sizeSat))
+    await rails.submitOutpoint(`${'ab'.repeat(32)}:0`, unsent.sale)
+    await rails.submitOutpoint(other.keyOutpoint, invalid.sale)
     const funding = await blocks.raw(await open(rails, takenBack))
-    // Nobody but the two nodes can see whose it is, and the seller signs that it is the buyer's.
-    const toAnother = await blocks.raw(await open(rails, misled, { peer: node('stranger'), isPrivate: true }))
-    const extendTo = async (wanted: number, transactions?: readonly string[]) =>
-      blocks.extend(wanted - (await height()), transactions)
+    // The seller attests a private channel to the buyer, but its other node is a stranger. Only the two nodes know this.
+    const toAnother = await blocks.raw(await open(rails, falselyAttested, { peer: node('stranger'), isPrivate: true }))
+    const extendTo = async (targetHeight: number, transactions?: readonly string[]) =>
+      blocks.extend(targetHeight - (await height()), transactions)
     await extendTo(lastHeight - 6)
-    // It waits in the mempool, and no block of lnd's says so.
-    await here().reaches(takenBack.deal, 'SELLER_SENT_TRANSACTION')
+    // The funding is in the mempool, which lnd does not show.
+    await getEnvironment().waitForStatus(takenBack.purchase, 'SELLER_SENT_TRANSACTION')
     await extendTo(lastHeight - 5, [funding])
-    await here().reaches(takenBack.deal, 'ON_CHAIN_CONFIRMATION')
-    // Seen by the look that found it confirmed, not by one before.
-    expect(await here().told(takenBack.deal)).toMatch(/"FundingSeen"[^}]*}},{[^{]*"FundingConfirmed"/)
+    await getEnvironment().waitForStatus(takenBack.purchase, 'ON_CHAIN_CONFIRMATION')
+    // One check of the watcher found the funding and its confirmation.
+    expect(await getEnvironment().readHistory(takenBack.purchase)).toMatch(/"FundingSeen"[^}]*}},{[^{]*"FundingConfirmed"/)
     await blocks.replace(1)
-    await here().reaches(takenBack.deal, 'WAITING_FOR_ON_CHAIN_CONFIRMATION')
+    await getEnvironment().waitForStatus(takenBack.purchase, 'WAITING_FOR_ON_CHAIN_CONFIRMATION')
     await extendTo(lastHeight - 1, [toAnother])
-    await here().reaches(misled.deal, 'SELLER_OPENED_CHANNEL')
-    expect(await Promise.all(all.map(state))).toEqual(all.map(() => 'held'))
-    for (const { deal } of all) expect(await here().told(deal)).not.toMatch(/SettleRequested|CancelRequested/)
-    await extendTo(lastHeight, [other.raw])
-    await isGivenBack(unsent, 'SELLER_FAILED_TO_SEND_SWAP')
-    await isGivenBack(takenBack, 'SELLER_FAILED_TO_SEND_SWAP')
-    // The buyer's node answers, and could have proven a channel of its own.
-    await isGivenBack(misled, 'SELLER_FAILED_TO_OPEN_CHANNEL')
-    expect(await here().told(misled.deal)).toMatch(/BuyerReachTried/)
-    await becomes(wrong, 'cancelled')
-    // On one block the watch may be sooner than the guard: then it is not the height that has ended it.
-    const isByHeight = (await here().told(wrong.deal)).includes('"reason":"last-height"')
-    await isGivenBack(wrong, 'INVALID_CHANNEL_OPENING', isByHeight ? 'HODL_INVOICE_TIMEOUT' : 'SUCCESSFUL_PAYMENT')
+    await getEnvironment().waitForStatus(falselyAttested.purchase, 'SELLER_OPENED_CHANNEL')
+    expect(await Promise.all(orders.map(state))).toEqual(orders.map(() => 'held'))
+    for (const { purchase } of orders)
+      expect(await getEnvironment().readHistory(purchase)).not.toMatch(/SettlementStarted|CancelRequested/)
+    await extendTo(lastHeight, [other.rawTransaction])
+    await expectCancelled(unsent, 'SELLER_FAILED_TO_SEND_SWAP')
+    await expectCancelled(takenBack, 'SELLER_FAILED_TO_SEND_SWAP')
+    // The buyer's node is reachable, so the seller could have proven a channel to it, and gets the blame.
+    await expectCancelled(falselyAttested, 'SELLER_FAILED_TO_OPEN_CHANNEL')
+    expect(await getEnvironment().readHistory(falselyAttested.purchase)).toMatch(/BuyerReachTried/)
+    await waitForState(invalid, 'cancelled')
+    // At this block, the watcher may act before the guard. Then the last height is not the reason of the cancellation.
+    const isByHeight = (await getEnvironment().readHistory(invalid.purchase)).includes('"reason":"last-height"')
+    await expectCancelled(invalid, 'INVALID_CHANNEL_OPENING', isByHeight ? 'HODL_INVOICE_TIMEOUT' : 'SUCCESSFUL_PAYMENT')
     await extendTo(halves.lastHeight - 1)
     expect(await state(halves)).toBe('held')
-    expect(await here().told(halves.deal)).not.toMatch(/CancelRequested/)
+    expect(await getEnvironment().readHistory(halves.purchase)).not.toMatch(/CancelRequested/)
     await extendTo(halves.lastHeight)
-    await isGivenBack(halves, 'SELLER_FAILED_TO_OPEN_CHANNEL')
+    await expectCancelled(halves, 'SELLER_FAILED_TO_OPEN_CHANNEL')
     expect(await halves.halves).toEqual(['UnknownPaymentHash', 'UnknownPaymentHash'])
   })
 
-  it('the market is away over it, and comes back with a bitcoin node that is behind lnd: the same by lnd’s own blocks', async () => {
-    behind = await laggard()
-    const [proven, unnamed] = [await hold(rails), await hold(rails)]
+  it('is reached while the market is down: after the restart it uses lnd’s blocks if the bitcoin node lags', async () => {
+    laggingBtcd = await startLaggingBtcd()
+    const [proven, notSubmitted] = [await hold(rails), await hold(rails)]
     await open(rails, proven)
-    await here().restartMarket(() => mineTo(proven.lastHeight + 4), behind.settings)
-    expect(await behind.height()).toBeLessThan(proven.lastHeight)
-    await isSettled(proven)
-    await isGivenBack(unnamed, 'SELLER_FAILED_TO_OPEN_CHANNEL')
+    await getEnvironment().restartMarket(() => mineTo(proven.lastHeight + 4), laggingBtcd.settings)
+    expect(await laggingBtcd.height()).toBeLessThan(proven.lastHeight)
+    await expectSettled(proven)
+    await expectCancelled(notSubmitted, 'SELLER_FAILED_TO_OPEN_CHANNEL')
   })
 
-  it('the market is away for longer than lnd waits, and its bitcoin node for good: lnd gives everything back, and the order says so', async () => {
-    const [named, unnamed] = [await hold(rails), await hold(rails)]
-    await open(rails, named)
-    await here().servers.mine()
-    await here().reaches(named.deal, 'ON_CHAIN_CONFIRMATION')
-    const { holdExpiryDelta } = await here().lightning('market').info()
+  it('and lnd’s deadline are reached while the market is down: orders record that lnd cancelled the holds', async () => {
+    const [submitted, notSubmitted] = [await hold(rails), await hold(rails)]
+    await open(rails, submitted)
+    await getEnvironment().servers.mine()
+    await getEnvironment().waitForStatus(submitted.purchase, 'ON_CHAIN_CONFIRMATION')
+    const { holdExpiryDelta } = await getEnvironment().lightning('market').info()
     expect(holdExpiryDelta).toBe(12)
-    await here().restartMarket(async () => {
-      await mineTo(named.lastHeight + GUARD - 12 - 1)
-      expect([await state(named), await state(unnamed)]).toEqual(['held', 'held'])
-      await here().servers.mine()
-      await becomes(named, 'cancelled')
-      await becomes(unnamed, 'cancelled')
-      await behind?.stop()
-    }, behind?.settings)
-    for (const one of [named, unnamed]) await isGivenBack(one, 'SELLER_FAILED_TO_OPEN_CHANNEL')
+    await getEnvironment().restartMarket(async () => {
+      await mineTo(submitted.lastHeight + GUARD - 12 - 1)
+      expect([await state(submitted), await state(notSubmitted)]).toEqual(['held', 'held'])
+      await getEnvironment().servers.mine()
+      await waitForState(submitted, 'cancelled')
+      await waitForState(notSubmitted, 'cancelled')
+      await laggingBtcd?.stop()
+    }, laggingBtcd?.settings)
+    for (const one of [submitted, notSubmitted]) await expectCancelled(one, 'SELLER_FAILED_TO_OPEN_CHANNEL')
     const audit = { divergences: 0, ledger_balanced: true }
-    expect(await here().product.operator('POST', '/audit/verify', {})).toMatchObject(audit)
+    expect(await getEnvironment().product.operator('POST', '/audit/verify', {})).toMatchObject(audit)
   })
 
-  it('a node that would be sooner than we are is told of at the start, and takes no payment', async () => {
+  it('comes after lnd’s deadline at a misconfigured node: the start logs this, and no invoice is issued', async () => {
     const { rpcSocket, certFile, adminMacaroonFile, lnd } = node('stranger')
-    const starting = spawnProduct(scratch(), {
+    const starting = spawnProduct(makeTempFolder(), {
       PENSTOCK_LIGHTNING: 'lnd',
       PENSTOCK_LND_SOCKET: rpcSocket,
       PENSTOCK_LND_CERT_FILE: certFile,
       PENSTOCK_LND_MACAROON_FILE: adminMacaroonFile,
     })
     const product = await starting.ready
-    await until('it is said', async () => /"holdExpiryDelta":19.*before our guard comes/.test(product.output()))
-    const seller = await handSeller({ ...here(), product }, 'seller', true)
+    await waitForResult('the start logs this', async () =>
+      /"holdExpiryDelta":19.*hold-expiry delta is too large/.test(product.output()),
+    )
+    const seller = await createManualLightningSeller({ ...getEnvironment(), product }, 'seller', true)
     const { pubkey, socket } = node('buyer')
     const input = { connection_uri: `${pubkey}@${socket}`, usd_cents: '500' }
-    await until('it is refused for that', async () => {
-      const { data, errors } = await graphql<{ liquidity: { buy: object | null } }>(product.url, BUY, { input })
+    await waitForResult('it is refused for that', async () => {
+      const { data, errors } = await sendGraphql<{ liquidity: { buy: object | null } }>(product.url, BUY_MUTATION, { input })
       expect(data?.liquidity.buy).toBeNull()
-      return errors?.[0]?.message.startsWith('No payment is taken: our node might give it back before its time')
+      return errors?.[0]?.message.startsWith("Temporarily unavailable: the operator's node")
     })
     expect((await getInvoices({ lnd })).invoices).toEqual([])
     await seller.stop()
@@ -264,53 +299,58 @@ describe.skipIf(noLightning)('the last height', () => {
   })
 })
 
-/** The market hears of blocks while its lnd is away. That one leaves everything to the guard, up to the very end. */
-describe.skipIf(noLightning)('the last height, with a bitcoin node', () => {
-  const here = exchange({ sellers: ['stranger'], btcd: true, args: { market: ['--invoices.holdexpirydelta=1'] } })
-  let stranger: HandSeller
+/** The market reads blocks from btcd, also while its lnd is down. This lnd cancels a hold one block before its expiry height. */
+describe.skipIf(isLightningMissing)('the last height, with a bitcoin node', () => {
+  const getEnvironment = useLightningEnvironment({
+    sellers: ['stranger'],
+    btcd: true,
+    args: { market: ['--invoices.holdexpirydelta=1'] },
+  })
+  let stranger: ManualLightningSeller
   beforeAll(async () => {
-    stranger = await handSeller(here(), 'stranger', false)
+    stranger = await createManualLightningSeller(getEnvironment(), 'stranger', false)
   })
   afterAll(() => stranger.stop())
 
-  const { hold, open, mineTo, state, becomes, isSettled, isGivenBack } = handsOf(here)
+  const { hold, open, mineTo, state, waitForState, expectSettled, expectCancelled } = createManualActions(getEnvironment)
 
-  it('the market’s lnd is away over it: no word is said before it is back and has heard of the channel', async () => {
-    const [proven, unnamed] = [await hold(stranger), await hold(stranger)]
+  it('is reached while the market’s lnd is down: no hold is decided until lnd is up again and lists the channel', async () => {
+    const [proven, notSubmitted] = [await hold(stranger), await hold(stranger)]
     await open(stranger, proven)
-    // The log tells an outage once, whichever order meets it first.
-    const cameInVain = (height: number) =>
-      until('the guard came in vain', async () =>
-        new RegExp(`"height":${height},.*our own node does not answer`).test(here().product.output()),
+    // The log reports an outage once, for the first affected order.
+    const waitForGuardFailure = (height: number) =>
+      waitForResult('the guard could not reach its node', async () =>
+        new RegExp(`"height":${height},.*our own node does not answer`).test(getEnvironment().product.output()),
       )
-    await withoutNode(here().servers, 'market', async () => {
+    await runWithoutNode(getEnvironment().servers, 'market', async () => {
       await mineTo(proven.lastHeight)
-      await cameInVain(proven.lastHeight)
-      // With each block the guard comes again.
+      await waitForGuardFailure(proven.lastHeight)
+      // The guard tries again on each block.
       await mineTo(proven.lastHeight + 1)
-      for (const { deal } of [proven, unnamed]) expect(await here().told(deal)).not.toMatch(/SettleRequested|CancelRequested/)
+      for (const { purchase } of [proven, notSubmitted])
+        expect(await getEnvironment().readHistory(purchase)).not.toMatch(/SettlementStarted|CancelRequested/)
     })
-    await here().servers.mine()
-    await isSettled(proven)
-    await isGivenBack(unnamed, 'SELLER_FAILED_TO_OPEN_CHANNEL')
+    await getEnvironment().servers.mine()
+    await expectSettled(proven)
+    await expectCancelled(notSubmitted, 'SELLER_FAILED_TO_OPEN_CHANNEL')
   })
 
-  it('the market dies before it has settled, and comes back when that is no longer safe: it gives the payment back', async () => {
+  it('is reached after a crash of the market before settling: the market cancels when settling is no longer safe', async () => {
     const proven = await hold(stranger)
     await open(stranger, proven)
-    await here().restartMarket(() => Promise.resolve(), { PENSTOCK_TEST_CRASH_AT: 'settlement.settle.after-intent' })
-    await here().servers.mine(6)
+    await getEnvironment().restartMarket(() => Promise.resolve(), { PENSTOCK_TEST_CRASH_AT: 'settlement.settle.after-intent' })
+    await getEnvironment().servers.mine(6)
     let isOver = false
-    void here().product.ended.then(() => (isOver = true))
-    await until('the market dies at its crash point', async () => isOver, 120_000)
-    await here().restartMarket(async () => {
+    void getEnvironment().product.ended.then(() => (isOver = true))
+    await waitForResult('the market crashes at its crash point', async () => isOver, 120_000)
+    await getEnvironment().restartMarket(async () => {
       await mineTo(proven.lastHeight + GUARD - 12)
       expect(await state(proven)).toBe('held')
     })
-    await becomes(proven, 'cancelled')
-    await isGivenBack(proven, 'SELLER_FAILED_TO_OPEN_CHANNEL')
-    expect(await here().told(proven.deal)).toMatch(/SettleRequested.*SettleMissed/)
+    await waitForState(proven, 'cancelled')
+    await expectCancelled(proven, 'SELLER_FAILED_TO_OPEN_CHANNEL')
+    expect(await getEnvironment().readHistory(proven.purchase)).toMatch(/SettlementStarted.*SettlementMissed/)
     const audit = { divergences: 0, ledger_balanced: true }
-    expect(await here().product.operator('POST', '/audit/verify', {})).toMatchObject(audit)
+    expect(await getEnvironment().product.operator('POST', '/audit/verify', {})).toMatchObject(audit)
   })
 })

@@ -1,23 +1,23 @@
 import { decodePaymentRequest, getRouteToDestination, payViaRoutes, subscribeToPayViaRequest } from 'lightning'
 import type { LndNode } from '@penstock/servers/lightning-lnd.ts'
 
-type Part = {
+type PaymentPart = {
   readonly msat: bigint
-  /** What the payer says that all parts come to. */
+  /** The sum of all parts, as the payer declares it. */
   readonly totalMsat: bigint
 }
 
 /**
- * Sends one part of a payment by hand, whatever the invoice says of amount and time.
- * @returns how it ended: 'paid', or the word of the node that failed it
+ * Sends one part of a payment without a check of the invoice's amount and expiry.
+ * @returns 'paid', 'NoRoute', or the failure code
  */
-export async function sendPart({ lnd }: LndNode, request: string, { msat, totalMsat }: Part): Promise<string> {
+export async function sendPaymentPart({ lnd }: LndNode, request: string, { msat, totalMsat }: PaymentPart): Promise<string> {
   const { cltv_delta, destination, id, payment } = await decodePaymentRequest({ lnd, request })
   const { route } = await getRouteToDestination({
     lnd,
     destination,
     mtokens: `${msat}`,
-    // As lnd's own payments do, lest a block on the way makes it too short.
+    // Blocks during the payment would make the delta too small, so 3 blocks are added, as in lnd's own payments.
     cltv_delta: (cltv_delta ?? 0) + 3,
     is_ignoring_past_failures: true,
   })
@@ -30,7 +30,7 @@ export async function sendPart({ lnd }: LndNode, request: string, { msat, totalM
   }
 }
 
-/** Pays in parts of at most so much; what becomes of it shows at the payee. */
+/** Starts a payment in parts of at most `partMsat`. Only the payee shows its result. */
 export function payInParts({ lnd }: LndNode, request: string, partMsat: bigint): void {
   const sending = subscribeToPayViaRequest({
     lnd,

@@ -1,60 +1,49 @@
 import { systemClock } from '@penstock/adapters/system/clock.ts'
-import { type Connection, connectLnd } from '@penstock/adapters/lnd/connection.ts'
-import { rpcOf } from '@penstock/adapters/bitcoind/rpc.ts'
-import { installLightning, lightningMissing } from '@penstock/servers/lightning-install.ts'
+import { type LndConnection, connectLnd } from '@penstock/adapters/lnd/connection.ts'
+import { createRpc } from '@penstock/adapters/bitcoind/rpc.ts'
+import { installLightning, explainMissingLightning } from '@penstock/servers/lightning-install.ts'
 import type { LndNode } from '@penstock/servers/lightning-lnd.ts'
-import { until } from '@penstock/servers/lightning-process.ts'
+import { waitForResult } from '@penstock/servers/lightning-daemon.ts'
 import { type LightningOptions, type LightningServers, startLightning } from '@penstock/servers/lightning.ts'
 import { getPeers } from 'lightning'
-import { afterAll, beforeAll } from 'vitest'
+import { isSkipped } from '../support/skip.ts'
+import { useServer } from '../support/use-server.ts'
 
-const missing = await lightningMissing()
-// Where everything is tested, a machine without Go is a mistake.
-if (missing !== undefined && process.env['CI'] !== undefined) throw new Error(missing)
-if (missing !== undefined) console.log(`Suites on a real Lightning network are skipped. ${missing}`)
-// Outside of every time limit: the first time it takes minutes.
-else await installLightning()
+/** The argument of `describe.skipIf` for suites that need a Lightning network. */
+export const isLightningMissing = isSkipped('Suites on a real Lightning network are', await explainMissingLightning())
+// Installs before the tests and their timeouts, because the first installation takes minutes.
+if (!isLightningMissing) await installLightning()
 
-/** For `describe.skipIf`. */
-export const noLightning = missing !== undefined
-
-/** A network for the tests of one file. */
-export function network(options: LightningOptions): () => LightningServers {
-  let servers: LightningServers | undefined
-  beforeAll(async () => {
-    if (!noLightning) servers = await startLightning(options)
-  })
-  afterAll(() => servers?.stop())
-  return () => {
-    if (!servers) throw new Error('the network was not started')
-    return servers
-  }
-}
+/** Starts a network for the tests of one file. */
+export const useLightningServers = (options: LightningOptions): (() => LightningServers) =>
+  useServer(() => startLightning(options), isLightningMissing)
 
 /**
- * The node is dead meanwhile, and its peers know: what they send on a connection that is dead already is kept for a minute,
- * and they call a peer connected that is not. It is back for whatever comes next, whatever becomes of this.
+ * Kills the node, and runs the function after its peers have noticed the end. Before, the peers report the node as connected, and
+ * queue messages on the broken connection for a minute. Restarts the node even if the function fails.
  */
-export async function withoutNode(servers: LightningServers, alias: string, meanwhile: () => Promise<unknown>): Promise<void> {
-  const gone = servers.node(alias)
-  const others = servers.nodes.filter((node) => node !== gone)
-  const hasSeen = async ({ lnd }: LndNode): Promise<boolean> =>
-    (await getPeers({ lnd })).peers.every(({ public_key }) => public_key !== gone.pubkey)
-  await gone.kill()
+export async function runWithoutNode(servers: LightningServers, alias: string, meanwhile: () => Promise<unknown>): Promise<void> {
+  const deadNode = servers.node(alias)
+  const peers = servers.nodes.filter((node) => node !== deadNode)
+  const hasDisconnected = async ({ lnd }: LndNode): Promise<boolean> =>
+    (await getPeers({ lnd })).peers.every(({ public_key }) => public_key !== deadNode.pubkey)
+  await deadNode.kill()
   try {
-    await Promise.all(others.map((node) => until(`${node.alias} sees ${alias} go`, () => hasSeen(node))))
+    await Promise.all(peers.map((node) => waitForResult(`${node.alias} loses ${alias}`, () => hasDisconnected(node))))
     await meanwhile()
   } finally {
-    await gone.start()
+    await deadNode.start()
   }
 }
 
-/** As a process of its own would connect. */
-export function connected(servers: LightningServers, alias: string, macaroonFile?: string): Connection {
+/** Connects to a node as a separate process would. */
+export function connectToNode(servers: LightningServers, alias: string, macaroonFile?: string): LndConnection {
   const { rpcSocket: socket, certFile, adminMacaroonFile } = servers.node(alias)
   return connectLnd({ socket, certFile, macaroonFile: macaroonFile ?? adminMacaroonFile }, systemClock)
 }
 
-/** @param by `wss`: btcd's own socket */
-export const rpcOfChain = ({ chain: { user, password, port, certFile } }: LightningServers, by: 'https' | 'wss' = 'https') =>
-  rpcOf({ url: `${by}://${user}:${password}@localhost:${port}${by === 'wss' ? '/ws' : ''}`, certFile })
+/** @param transport `wss` is the WebSocket of btcd */
+export const createChainRpc = (
+  { chain: { user, password, port, certFile } }: LightningServers,
+  transport: 'https' | 'wss' = 'https',
+) => createRpc({ url: `${transport}://${user}:${password}@localhost:${port}${transport === 'wss' ? '/ws' : ''}`, certFile })

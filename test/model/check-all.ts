@@ -1,30 +1,31 @@
-import type { Configuration } from './configuration.ts'
-import type { Outcome } from './tlc.ts'
+import type { ModelConfiguration } from './configuration.ts'
+import type { TlcOutcome } from './tlc.ts'
 
-export type Checked = { readonly configuration: Configuration; readonly outcome: Outcome }
+export type CheckedConfiguration = { readonly configuration: ModelConfiguration; readonly outcome: TlcOutcome }
 
-const sizes: readonly Configuration['size'][] = ['large', 'medium', 'small']
+const SIZES: readonly ModelConfiguration['size'][] = ['large', 'medium', 'small']
 
-/** Checks some at a time, the largest first, until the signal comes. @returns what was found, in the order of the configurations */
+/** Checks `jobs` configurations at a time, the largest first. @returns the outcomes in the order of `configurations` */
 export async function checkAll(
-  configurations: readonly Configuration[],
+  configurations: readonly ModelConfiguration[],
   jobs: number,
-  check: (configuration: Configuration) => Promise<Outcome>,
-  done: (checked: Checked) => void,
+  check: (configuration: ModelConfiguration) => Promise<TlcOutcome>,
+  onChecked: (checked: CheckedConfiguration) => void,
   signal: AbortSignal,
-): Promise<readonly Checked[]> {
-  const waiting = configurations.toSorted((one, other) => sizes.indexOf(one.size) - sizes.indexOf(other.size))
-  const checked = new Map<Configuration, Checked>()
-  const work = async (): Promise<void> => {
-    for (let next = waiting.shift(); next && !signal.aborted; next = waiting.shift()) {
-      const one = { configuration: next, outcome: await check(next) }
-      checked.set(next, one)
-      done(one)
+): Promise<readonly CheckedConfiguration[]> {
+  const remaining = configurations.toSorted((a, b) => SIZES.indexOf(a.size) - SIZES.indexOf(b.size))
+  const checked = new Map<ModelConfiguration, CheckedConfiguration>()
+  const checkNext = async (): Promise<void> => {
+    for (let next = remaining.shift(); next && !signal.aborted; next = remaining.shift()) {
+      const result = { configuration: next, outcome: await check(next) }
+      checked.set(next, result)
+      onChecked(result)
     }
   }
-  await Promise.all(Array.from({ length: jobs }, work))
+  await Promise.all(Array.from({ length: jobs }, checkNext))
   return configurations.flatMap((configuration) => checked.get(configuration) ?? [])
 }
 
-/** Any other result is a mistake: in the model, in the configuration, or in the protocol. */
-export const isAsExpected = ({ configuration, outcome }: Checked): boolean => outcome.result === configuration.expected
+/** Whether TLC's result is the expected result. Any other result is an error in the model, the configuration or the protocol. */
+export const isAsExpected = ({ configuration, outcome }: CheckedConfiguration): boolean =>
+  outcome.result === configuration.expected

@@ -1,5 +1,5 @@
-/** Constants of module Penstock (docs/model/Penstock.tla), which describes each of them. */
-export type Constants = {
+/** The constants of the TLA+ module Penstock. docs/model/Penstock.tla describes each constant. */
+export type ModelConstants = {
   readonly E: number
   readonly Guard: number
   readonly Own: number
@@ -30,23 +30,23 @@ export type Constants = {
 }
 type Seller = 'A' | 'B'
 
-/** One run of TLC. */
-export type Configuration = {
+/** The input of one run of TLC, the model checker of TLA+. */
+export type ModelConfiguration = {
   readonly name: string
-  /** One sentence: the case that holds, or the mistake that is injected. */
-  readonly about: string
-  /** 'holds', or the one property that has to be violated. */
+  /** One sentence about the checked situation, or about the injected fault. */
+  readonly description: string
+  /** 'holds', or the property that TLC has to report as violated. */
   readonly expected: string
-  /** `small` ones are the fast set; `large` ones begin first. */
+  /** By the number of states. Small configurations form the fast set of `npm test`, and large configurations start first. */
   readonly size: 'small' | 'medium' | 'large'
   readonly invariants: readonly string[]
   readonly properties: readonly string[]
-  /** With fairness, which properties about the end of things need. */
+  /** Whether the specification assumes fairness, which liveness properties need. */
   readonly isFair: boolean
-  readonly constants: Constants
+  readonly constants: ModelConstants
 }
 
-export const base: Constants = {
+export const baseConstants: ModelConstants = {
   E: 9,
   Guard: 3,
   Own: 1,
@@ -76,17 +76,17 @@ export const base: Constants = {
   Faults: [],
 }
 
-/** The configuration as TLC reads it. */
-export function configText({ invariants, properties, isFair, constants }: Configuration): string {
-  const { Replicas, ...others } = constants
+/** @returns the text of a TLC configuration file */
+export function formatConfiguration({ invariants, properties, isFair, constants }: ModelConfiguration): string {
+  const { Replicas, ...otherConstants } = constants
   const replicas = ['r1', 'r2'].slice(0, Replicas)
   return [
     `SPECIFICATION ${isFair ? 'FairSpec' : 'Spec'}`,
     'CONSTANTS',
     ...replicas.map((replica) => `  ${replica} = ${replica}`),
     `  Replicas = {${replicas.join(', ')}}`,
-    ...Object.entries(others).map(([name, value]) => `  ${name} = ${valueText(value)}`),
-    // TLC may overlook a violation of liveness where it takes states for the same by symmetry.
+    ...Object.entries(otherConstants).map(([name, value]) => `  ${name} = ${formatValue(value)}`),
+    // With symmetry reduction TLC can miss a violation of a liveness property.
     ...(replicas.length > 1 && !isFair ? ['SYMMETRY Perms'] : []),
     ...invariants.map((name) => `INVARIANT ${name}`),
     ...properties.map((name) => `PROPERTY ${name}`),
@@ -94,7 +94,7 @@ export function configText({ invariants, properties, isFair, constants }: Config
   ].join('\n')
 }
 
-function valueText(value: Exclude<Constants[keyof Constants], undefined>): string {
+function formatValue(value: Exclude<ModelConstants[keyof ModelConstants], undefined>): string {
   if (typeof value === 'boolean') return value ? 'TRUE' : 'FALSE'
   if (typeof value === 'number') return `${value}`
   if (typeof value === 'string') return `"${value}"`

@@ -1,8 +1,8 @@
-import type { Configuration } from './configuration.ts'
-import { holding } from './holding.ts'
-import { violated } from './violated.ts'
+import type { ModelConfiguration } from './configuration.ts'
+import { expectedToHold } from './expected-to-hold.ts'
+import { expectedToBeViolated } from './expected-to-be-violated.ts'
 
-export const configurations: readonly Configuration[] = [...holding, ...violated]
+export const modelConfigurations: readonly ModelConfiguration[] = [...expectedToHold, ...expectedToBeViolated]
 
-/** The fast set: what `npm test` checks, in about two minutes on two cores. */
-export const fastSet: readonly Configuration[] = configurations.filter(({ size }) => size === 'small')
+/** The fast set, which `npm test` checks in about two minutes on two cores. */
+export const fastConfigurations: readonly ModelConfiguration[] = modelConfigurations.filter(({ size }) => size === 'small')

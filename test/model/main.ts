@@ -1,17 +1,17 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
-import { installTlc, tlcMissing } from '../../tools/tlc.ts'
-import { optionsAndWordsOf, refuse } from '../harness/options.ts'
+import { installTlc, explainMissingTlc } from '../../tools/tlc.ts'
+import { parseOptionsAndPositionals, exitWithUsage } from '../support/options.ts'
 import { checkAll, isAsExpected } from './check-all.ts'
-import { configurations } from './configurations.ts'
-import { row, summary, withResults } from './report.ts'
-import { check } from './tlc.ts'
-import { traceOf } from './trace.ts'
+import { modelConfigurations } from './configurations.ts'
+import { formatChecked, formatModelSummary, replaceResults } from './report.ts'
+import { runTlcCheck } from './tlc.ts'
+import { formatTlcTrace } from './trace.ts'
 
-/** `npm run model [-- <pattern>]`: ends with 1 where a result is not the expected one, with 2 where nothing could be checked. */
-const USAGE = `Use: npm run model [-- <pattern of names>] [--jobs <at once>] [--list] [--trace] [--write]; --write needs all configurations, and that all are as expected.`
-const { values, positionals } = optionsAndWordsOf(
+/** `npm run model [-- <patterns>]` exits with 1 if a result is unexpected, and with 2 if it cannot check any configuration. */
+const USAGE = `Usage: npm run model [-- <patterns>] [--jobs <n>] [--list] [--trace] [--write]; --write needs all configurations, and writes the page only if all results are as expected.`
+const { values, positionals } = parseOptionsAndPositionals(
   {
     jobs: { type: 'string', default: `${availableParallelism()}` },
     list: { type: 'boolean', default: false },
@@ -21,33 +21,35 @@ const { values, positionals } = optionsAndWordsOf(
   USAGE,
 )
 const jobs = Number(values.jobs)
-const chosen = configurations.filter(
+const chosenConfigurations = modelConfigurations.filter(
   ({ name }) => positionals.length === 0 || positionals.some((pattern) => name.includes(pattern)),
 )
-if (chosen.length === 0) refuse('No configuration has such a name; --list shows them.', USAGE)
-if (!Number.isInteger(jobs) || jobs < 1) refuse('--jobs takes a whole number from 1 on.', USAGE)
-if (values.write && chosen.length < configurations.length) refuse('--write needs all configurations.', USAGE)
+if (chosenConfigurations.length === 0) exitWithUsage('No configuration matches; --list prints all names.', USAGE)
+if (!Number.isInteger(jobs) || jobs < 1) exitWithUsage('--jobs needs a whole number of at least 1.', USAGE)
+if (values.write && chosenConfigurations.length < modelConfigurations.length)
+  exitWithUsage('--write needs all configurations.', USAGE)
 
 if (values.list)
-  for (const { name, about, expected } of chosen) console.log(`${name.padEnd(40)}  ${expected.padEnd(22)}  ${about}`)
+  for (const { name, description, expected } of chosenConfigurations)
+    console.log(`${name.padEnd(40)}  ${expected.padEnd(22)}  ${description}`)
 else await checkChosen()
 
 async function checkChosen(): Promise<void> {
-  const missing = tlcMissing()
-  if (missing !== undefined) refuse(missing, USAGE)
+  const skipReason = explainMissingTlc()
+  if (skipReason !== undefined) exitWithUsage(skipReason, USAGE)
   const jar = installTlc()
   const stop = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())
   const checked = await checkAll(
-    chosen,
+    chosenConfigurations,
     jobs,
-    (configuration) => check(jar, configuration, stop.signal),
-    (one) => {
+    (configuration) => runTlcCheck(jar, configuration, stop.signal),
+    (checkedOne) => {
       if (stop.signal.aborted) return
-      console.log(row(one))
-      const { result, output } = one.outcome
+      console.log(formatChecked(checkedOne))
+      const { result, output } = checkedOne.outcome
       if (result === 'error') console.log(output.trim())
-      else if (values.trace && result !== 'holds') console.log(traceOf(output).join('\n'))
+      else if (values.trace && result !== 'holds') console.log(formatTlcTrace(output).join('\n'))
     },
     stop.signal,
   )
@@ -55,9 +57,9 @@ async function checkChosen(): Promise<void> {
     process.exitCode = 130
     return
   }
-  console.log(`\n${summary(checked)}`)
+  console.log(`\n${formatModelSummary(checked)}`)
   const isExpected = checked.every(isAsExpected)
   if (!isExpected) process.exitCode = 1
   const page = join(import.meta.dirname, '../../docs/model/README.md')
-  if (values.write && isExpected) writeFileSync(page, withResults(readFileSync(page, 'utf8'), checked))
+  if (values.write && isExpected) writeFileSync(page, replaceResults(readFileSync(page, 'utf8'), checked))
 }

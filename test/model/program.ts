@@ -1,11 +1,7 @@
-import { installTlc, tlcMissing } from '../../tools/tlc.ts'
+import { installTlc, explainMissingTlc } from '../../tools/tlc.ts'
+import { isSkipped } from '../support/skip.ts'
 
-const missing = tlcMissing()
-// Where everything is tested, a machine without Java or pip is a mistake.
-if (missing !== undefined && process.env['CI'] !== undefined) throw new Error(missing)
-if (missing !== undefined) console.log(`The model of the money protocol is not checked. ${missing}`)
+/** The argument of `describe.skipIf` for suites that need TLC. */
+export const isTlcMissing = isSkipped('Checks of the model of the money protocol are', explainMissingTlc())
 
-/** For `describe.skipIf`. */
-export const noTlc = missing !== undefined
-
-export const jar = (): string => installTlc()
+export const installJar = (): string => installTlc()

@@ -1,30 +1,30 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { javaMajor } from '../../tools/tlc.ts'
+import { parseJavaMajor } from '../../tools/tlc.ts'
 import { checkAll, isAsExpected } from './check-all.ts'
-import { base, type Configuration, configText } from './configuration.ts'
-import { configurations, fastSet } from './configurations.ts'
-import { jar, noTlc } from './program.ts'
-import { row, summary, withResults } from './report.ts'
-import { check, type Outcome, readOutput } from './tlc.ts'
-import { traceOf } from './trace.ts'
+import { baseConstants, type ModelConfiguration, formatConfiguration } from './configuration.ts'
+import { modelConfigurations, fastConfigurations } from './configurations.ts'
+import { installJar, isTlcMissing } from './program.ts'
+import { formatChecked, formatModelSummary, replaceResults } from './report.ts'
+import { runTlcCheck, type TlcOutcome, readOutput } from './tlc.ts'
+import { formatTlcTrace } from './trace.ts'
 
 const signal = new AbortController().signal
-const read = (file: string): string => readFileSync(join(import.meta.dirname, '../../docs/model', file), 'utf8')
+const readModelFile = (file: string): string => readFileSync(join(import.meta.dirname, '../../docs/model', file), 'utf8')
 
-/** A configuration of a few states. */
-const short: Configuration = {
+/** A configuration with few states, which TLC checks quickly. */
+const shortConfiguration: ModelConfiguration = {
   name: 'short',
-  about: 'An order ends before the node confirmed the cancellation.',
+  description: 'An order ends before the node confirmed the cancellation.',
   expected: 'EndsTrue',
   size: 'small',
   invariants: ['EndsTrue'],
   properties: [],
   isFair: false,
-  constants: { ...base, Faults: ['end-early'] },
+  constants: { ...baseConstants, Faults: ['end-early'] },
 }
-const held: Outcome = {
+const heldOutcome: TlcOutcome = {
   result: 'holds',
   generated: 1200,
   distinct: 300,
@@ -33,46 +33,46 @@ const held: Outcome = {
   output: '',
 }
 
-describe.skipIf(noTlc)('a run of TLC', () => {
-  it('names the violated property and shows its trace', async () => {
-    const outcome = await check(jar(), short, signal)
+describe.skipIf(isTlcMissing)('a run of TLC', () => {
+  it('reports the violated property and its trace', async () => {
+    const outcome = await runTlcCheck(installJar(), shortConfiguration, signal)
     expect(outcome.result).toBe('EndsTrue')
-    expect(isAsExpected({ configuration: short, outcome })).toBe(true)
-    expect(traceOf(outcome.output).at(-1)).toMatch(/OrderEnds .*os = "failed"/)
+    expect(isAsExpected({ configuration: shortConfiguration, outcome })).toBe(true)
+    expect(formatTlcTrace(outcome.output).at(-1)).toMatch(/OrderEnds .*os = "failed"/)
   })
 
-  it('of a fault that is expected to hold is not as expected', async () => {
-    const wrong = { ...short, expected: 'holds' }
-    const outcome = await check(jar(), wrong, signal)
-    expect(isAsExpected({ configuration: wrong, outcome })).toBe(false)
-    expect(row({ configuration: wrong, outcome })).toContain('EndsTrue, EXPECTED holds')
+  it('with a violation is unexpected if the configuration expects that all properties hold', async () => {
+    const unexpected = { ...shortConfiguration, expected: 'holds' }
+    const outcome = await runTlcCheck(installJar(), unexpected, signal)
+    expect(isAsExpected({ configuration: unexpected, outcome })).toBe(false)
+    expect(formatChecked({ configuration: unexpected, outcome })).toContain('EndsTrue, EXPECTED holds')
   })
 
-  it('without the fault that it is expected to notice is not as expected', async () => {
-    const wrong = { ...short, constants: { ...base, E: 6, Guard: 3, MaxH: 3, Outs: [] } }
-    const outcome = await check(jar(), wrong, signal)
+  it('without a violation is unexpected if the configuration expects a violation', async () => {
+    const unexpected = { ...shortConfiguration, constants: { ...baseConstants, E: 6, Guard: 3, MaxH: 3, Outs: [] } }
+    const outcome = await runTlcCheck(installJar(), unexpected, signal)
     expect(outcome.result).toBe('holds')
-    expect(isAsExpected({ configuration: wrong, outcome })).toBe(false)
+    expect(isAsExpected({ configuration: unexpected, outcome })).toBe(false)
   })
 
-  it('ends with an error for a property that there is not, and for a missing constant', async () => {
-    const outcome = await check(jar(), { ...short, invariants: ['NoSuchProperty'] }, signal)
+  it('ends with an error for an unknown property and for a missing constant', async () => {
+    const outcome = await runTlcCheck(installJar(), { ...shortConfiguration, invariants: ['NoSuchProperty'] }, signal)
     expect(outcome.result).toBe('error')
-    const { E, ...others } = base
+    const { E, ...constantsWithoutE } = baseConstants
     expect(E).toBeGreaterThan(0)
-    // Not a whole configuration, as after a slip in sets.ts.
-    const broken = await check(jar(), { ...short, constants: others as typeof base }, signal)
-    expect(broken.result).toBe('error')
+    // The cast hides the missing constant from the compiler.
+    const constants = constantsWithoutE as typeof baseConstants
+    expect((await runTlcCheck(installJar(), { ...shortConfiguration, constants }, signal)).result).toBe('error')
   })
 })
 
-describe("TLC's report", () => {
-  it('counts as held only where the search came to its end', () => {
+describe('readOutput', () => {
+  it("returns 'holds' only if TLC's output says that the search is complete", () => {
     const done = 'Model checking completed. No error has been found.'
     const numbers = '44,208 states generated, 13,038 distinct states found, 0 states left on queue.'
     const depth = 'The depth of the complete state graph search is 39.'
-    const whole = readOutput([done, numbers, depth].join('\n'), { properties: [] })
-    expect(whole).toEqual({ result: 'holds', generated: 44_208, distinct: 13_038, depth: 39 })
+    const complete = readOutput([done, numbers, depth].join('\n'), { properties: [] })
+    expect(complete).toEqual({ result: 'holds', generated: 44_208, distinct: 13_038, depth: 39 })
     expect(readOutput([done, numbers].join('\n'), { properties: [] }).result).toBe('error')
     expect(readOutput([numbers, depth].join('\n'), { properties: [] }).result).toBe('error')
     expect(readOutput('', { properties: [] }).result).toBe('error')
@@ -82,86 +82,89 @@ describe("TLC's report", () => {
     ['Error: Invariant Taken is violated.', 'Taken'],
     ['Error: Action property NeverBoth is violated.', 'NeverBoth'],
     ['Error: Temporal properties were violated.', 'PayablesEnd'],
-  ])('reads "%s"', (line, result) => {
+  ])('finds the violated property in "%s"', (line, result) => {
     expect(readOutput(line, { properties: ['PayablesEnd'] }).result).toBe(result)
   })
 })
 
 describe('the runner', () => {
-  it('begins with the largest, and gives results in the order of the configurations', async () => {
-    const asked = [
-      { ...short, name: 'first' },
-      { ...short, name: 'second', size: 'large' as const },
+  it('starts with the largest configuration, and returns results in the order of the configurations', async () => {
+    const chosen = [
+      { ...shortConfiguration, name: 'first' },
+      { ...shortConfiguration, name: 'second', size: 'large' as const },
     ]
-    const begun: string[] = []
+    const started: string[] = []
     const checked = await checkAll(
-      asked,
+      chosen,
       1,
-      async ({ name }) => (begun.push(name), held),
+      async ({ name }) => (started.push(name), heldOutcome),
       () => {},
       signal,
     )
-    expect(begun).toEqual(['second', 'first'])
+    expect(started).toEqual(['second', 'first'])
     expect(checked.map(({ configuration: { name } }) => name)).toEqual(['first', 'second'])
-    expect(summary(checked)).toContain('2 not as expected')
+    expect(formatModelSummary(checked)).toContain('2 not as expected')
   })
 
-  it('writes the counts into the last section of the page', () => {
-    const page = withResults('# Model\n\n## Results\nThe table of before\n', [
-      { configuration: { ...short, expected: 'holds' }, outcome: held },
+  it('replaces the last section of the page by a table of the new counts', () => {
+    const page = replaceResults('# Model\n\n## Results\nThe previous table\n', [
+      { configuration: { ...shortConfiguration, expected: 'holds' }, outcome: heldOutcome },
     ])
     expect(page).toContain('# Model\n\n## Results\n')
     expect(page).toContain(
       '| short | An order ends before the node confirmed the cancellation. | holds | 1,200 | 300 | 9 | yes |',
     )
-    expect(page).not.toContain('of before')
+    expect(page).not.toContain('The previous table')
   })
 
-  it('reads the versions of old and new Java', () => {
-    expect(javaMajor('openjdk version "1.8.0_402"')).toBe(8)
-    expect(javaMajor('openjdk version "17.0.15" 2025-04-15')).toBe(17)
-    expect(javaMajor('')).toBeUndefined()
+  it('parses the major versions of Java 8 and Java 17', () => {
+    expect(parseJavaMajor('openjdk version "1.8.0_402"')).toBe(8)
+    expect(parseJavaMajor('openjdk version "17.0.15" 2025-04-15')).toBe(17)
+    expect(parseJavaMajor('')).toBeUndefined()
   })
 })
 
 describe('the configurations', () => {
-  it('have names of their own', () => {
-    expect(new Set(configurations.map(({ name }) => name)).size).toBe(configurations.length)
+  it('have unique names', () => {
+    expect(new Set(modelConfigurations.map(({ name }) => name)).size).toBe(modelConfigurations.length)
   })
 
-  it('inject every fault of the module, and no other', () => {
-    const known = new Set([...read('Penstock.tla').matchAll(/Has\("([\w-]+)"\)/g)].map(([, name]) => name))
-    expect(new Set(configurations.flatMap(({ constants }) => constants.Faults))).toEqual(known)
+  it('inject every fault of the module, and no other fault', () => {
+    const known = new Set([...readModelFile('Penstock.tla').matchAll(/Has\("([\w-]+)"\)/g)].map(([, name]) => name))
+    expect(new Set(modelConfigurations.flatMap(({ constants }) => constants.Faults))).toEqual(known)
   })
 
-  it('name the one property that a fault violates, so that another violation is noticed', () => {
-    for (const { expected, invariants, properties } of configurations.filter((one) => one.expected !== 'holds'))
+  it('check the property whose violation they expect, so that any other violation is unexpected', () => {
+    for (const { expected, invariants, properties } of modelConfigurations.filter((one) => one.expected !== 'holds'))
       expect([...invariants, ...properties]).toContain(expected)
-    // TLC does not say which property of liveness is violated.
-    for (const { properties } of configurations.filter(({ isFair, expected }) => isFair && expected !== 'holds'))
+    // TLC does not name a violated liveness property, so these configurations check only one property.
+    for (const { properties } of modelConfigurations.filter(({ isFair, expected }) => isFair && expected !== 'holds'))
       expect(properties).toHaveLength(1)
   })
 
   it('set every constant of the module', () => {
-    const declared = /CONSTANTS([\s\S]*?)\n\n/.exec(read('Penstock.tla'))?.[1] ?? ''
+    const declared = /CONSTANTS([\s\S]*?)\n\n/.exec(readModelFile('Penstock.tla'))?.[1] ?? ''
     const names = declared.split('\n').flatMap((line) => line.replace(/\\\*.*/, '').match(/\w+/g) ?? [])
-    expect(Object.keys(base).toSorted()).toEqual(names.toSorted())
+    expect(Object.keys(baseConstants).toSorted()).toEqual(names.toSorted())
   })
 
-  it('stand on the page with their results, those of the fast set all', () => {
+  it('have their expected results on the page docs/model/README.md, which contains the whole fast set', () => {
     const rows = new Map(
-      [...read('README.md').matchAll(/^\| (\w+-[\w-]+) \| [^|]* \| (\w+) \|/gm)].map(([, name, result]) => [name, result]),
+      [...readModelFile('README.md').matchAll(/^\| (\w+-[\w-]+) \| [^|]* \| (\w+) \|/gm)].map(([, name, result]) => [
+        name,
+        result,
+      ]),
     )
-    for (const { name } of fastSet) expect([...rows.keys()], 'run npm run model -- --write').toContain(name)
-    const known = new Map(configurations.map(({ name, expected }) => [name, expected]))
+    for (const { name } of fastConfigurations) expect([...rows.keys()], 'run npm run model -- --write').toContain(name)
+    const known = new Map(modelConfigurations.map(({ name, expected }) => [name, expected]))
     for (const [name = '', result] of rows) expect(result, `${name}: run npm run model -- --write`).toBe(known.get(name))
   })
 
-  it('are properties of the module, and those of the fast set are small', () => {
-    const module = read('Properties.tla')
-    const used = new Set(configurations.flatMap(({ invariants, properties }) => [...invariants, ...properties]))
+  it('check only properties of the module, and more than 40 of them are in the fast set', () => {
+    const module = readModelFile('Properties.tla')
+    const used = new Set(modelConfigurations.flatMap(({ invariants, properties }) => [...invariants, ...properties]))
     for (const name of used) expect(module).toMatch(new RegExp(`^${name} ==`, 'm'))
-    expect(fastSet.length).toBeGreaterThan(40)
-    expect(configText(short)).toContain('  Faults = {"end-early"}\n')
+    expect(fastConfigurations.length).toBeGreaterThan(40)
+    expect(formatConfiguration(shortConfiguration)).toContain('  Faults = {"end-early"}\n')
   })
 })

@@ -1,40 +1,41 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { constants as system, setPriority, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Configuration, configText } from './configuration.ts'
+import { type ModelConfiguration, formatConfiguration } from './configuration.ts'
+import { startProgram } from '../support/processes.ts'
 
-/** What TLC found: `holds`, the violated property, or `error` where it did not come to an end. */
-export type Outcome = {
+/** The result of TLC: `holds`, the violated property, or `error` if TLC did not complete the search. */
+export type TlcOutcome = {
   readonly result: string
-  /** States that were generated, distinct ones, and the depth of the search; undefined where TLC names none. */
+  /** Counts of generated and distinct states, and the depth of the search; undefined if TLC printed none. */
   readonly generated?: number
   readonly distinct?: number
   readonly depth?: number
   readonly seconds: number
-  /** All that TLC printed: a violation has its trace there. */
+  /** Everything that TLC printed, with the trace of a violation. */
   readonly output: string
 }
 
 const modelFolder = join(import.meta.dirname, '../../docs/model')
-/** No configuration takes a third of it on two cores. */
-const LIMIT_MS = 45 * 60_000
-const HEAP = '-Xmx3g'
-/** Most of a short run is the start of Java, and its best compiler does not pay for itself then. */
+/** Every configuration needs less than a third of this time on two cores. */
+const TIMEOUT_MS = 45 * 60_000
+const HEAP_OPTION = '-Xmx3g'
+/** A short run spends most of its time on the start of Java. The optimising compiler would cost more time than it saves. */
 const SHORT_RUN = ['-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1']
 const LONG_RUN = ['-XX:+UseParallelGC', '-XX:ParallelGCThreads=1']
 
-/** Runs one configuration on one core, behind whatever else the machine does. */
-export async function check(jar: string, configuration: Configuration, signal: AbortSignal): Promise<Outcome> {
+/** Checks one configuration on one core, at a low priority. */
+export async function runTlcCheck(jar: string, configuration: ModelConfiguration, signal: AbortSignal): Promise<TlcOutcome> {
   const folder = mkdtempSync(join(tmpdir(), 'penstock-model-'))
   const startedAtMs = performance.now()
   try {
     const config = join(folder, 'model.cfg')
-    writeFileSync(config, configText(configuration))
+    writeFileSync(config, formatConfiguration(configuration))
     const mode = configuration.size === 'small' ? SHORT_RUN : LONG_RUN
-    // TLC unpacks its standard modules into the temporary folder, where runs side by side would read halves of them.
-    const java = [HEAP, ...mode, `-Djava.io.tmpdir=${folder}`, '-cp', jar]
-    const output = await runTlc(java, config, folder, signal)
+    // TLC unpacks its standard modules into the temporary folder. With one folder per run, no run reads a half-written module.
+    const java = [HEAP_OPTION, ...mode, `-Djava.io.tmpdir=${folder}`, '-cp', jar]
+    const output = await spawnTlc(java, config, folder, signal)
     const seconds = Math.round((performance.now() - startedAtMs) / 1000)
     return { ...readOutput(output, configuration), seconds, output }
   } finally {
@@ -42,31 +43,14 @@ export async function check(jar: string, configuration: Configuration, signal: A
   }
 }
 
-function runTlc(java: readonly string[], config: string, folder: string, signal: AbortSignal): Promise<string> {
-  // One worker counts the same states each time. An order that has ended is no deadlock.
+async function spawnTlc(java: readonly string[], config: string, folder: string, signal: AbortSignal): Promise<string> {
+  // With one worker, the counts are repeatable. `-deadlock` disables the deadlock check, because ended orders have no next step.
   const tlc = ['tlc2.TLC', '-deadlock', '-workers', '1', '-metadir', folder, '-config', config, 'Properties.tla']
-  const child = spawn('java', [...java, ...tlc], {
-    cwd: modelFolder,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
+  const options = { cwd: modelFolder, signal, timeout: TIMEOUT_MS, killSignal: 'SIGKILL' } as const
+  const { child, output, ended } = startProgram('java', [...java, ...tlc], options)
   lowerPriority(child)
-  const stop = () => child.kill('SIGKILL')
-  const limit = setTimeout(stop, LIMIT_MS)
-  signal.addEventListener('abort', stop, { once: true })
-  let output = ''
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => (output += text))
-  return new Promise((resolve) => {
-    const end = (): void => {
-      clearTimeout(limit)
-      signal.removeEventListener('abort', stop)
-      resolve(output)
-    }
-    child.once('error', (error) => {
-      output += error.message
-      end()
-    })
-    child.once('close', end)
-  })
+  const { stderr } = await ended
+  return child.pid === undefined ? stderr : output()
 }
 
 function lowerPriority({ pid }: ChildProcess): void {
@@ -74,29 +58,29 @@ function lowerPriority({ pid }: ChildProcess): void {
   try {
     setPriority(pid, system.priority.PRIORITY_LOW)
   } catch {
-    // It has ended already.
+    // The process has ended already.
   }
 }
 
-/** Reads TLC's report. TLC names no property of liveness, so a configuration that may violate one has only that one. */
+/** Parses TLC's output. TLC does not name a violated liveness property, so the result is then the list of checked properties. */
 export function readOutput(
   output: string,
-  { properties }: Pick<Configuration, 'properties'>,
-): Omit<Outcome, 'seconds' | 'output'> {
+  { properties }: Pick<ModelConfiguration, 'properties'>,
+): Omit<TlcOutcome, 'seconds' | 'output'> {
   const [, generated, distinct] =
     [...output.matchAll(/([\d,]+) states generated.*?, ([\d,]+) distinct states found/g)].at(-1) ?? []
   const depth = /depth of the complete state graph search is (\d+)/.exec(output)?.[1]
-  const numbers = {
-    ...(generated !== undefined && { generated: numberOf(generated) }),
-    ...(distinct !== undefined && { distinct: numberOf(distinct) }),
-    ...(depth !== undefined && { depth: numberOf(depth) }),
+  const counts = {
+    ...(generated !== undefined && { generated: parseCount(generated) }),
+    ...(distinct !== undefined && { distinct: parseCount(distinct) }),
+    ...(depth !== undefined && { depth: parseCount(depth) }),
   }
-  const named = /Error: (?:Invariant|Action property|Property) (\w+) is violated/.exec(output)?.[1]
-  if (named !== undefined) return { result: named, ...numbers }
-  if (output.includes('Temporal properties were violated')) return { result: properties.join(', '), ...numbers }
-  // Both lines are there only where the search came to its end and met no error.
-  const isWhole = output.includes('Model checking completed. No error has been found.') && depth !== undefined
-  return { result: isWhole ? 'holds' : 'error', ...numbers }
+  const violatedProperty = /Error: (?:Invariant|Action property|Property) (\w+) is violated/.exec(output)?.[1]
+  if (violatedProperty !== undefined) return { result: violatedProperty, ...counts }
+  if (output.includes('Temporal properties were violated')) return { result: properties.join(', '), ...counts }
+  // TLC prints both lines only if it completed the search without an error.
+  const isComplete = output.includes('Model checking completed. No error has been found.') && depth !== undefined
+  return { result: isComplete ? 'holds' : 'error', ...counts }
 }
 
-const numberOf = (text: string): number => Number(text.replaceAll(',', ''))
+const parseCount = (text: string): number => Number(text.replaceAll(',', ''))

@@ -1,26 +1,26 @@
-import { accounts } from './areas/accounts.ts'
-import { audit } from './areas/audit.ts'
-import { guard } from './areas/guard.ts'
-import { lnd } from './areas/lnd.ts'
-import { matching } from './areas/matching.ts'
-import { order } from './areas/order.ts'
-import { projection } from './areas/projection.ts'
-import { relay } from './areas/relay.ts'
-import { loss } from './areas/loss.ts'
-import { settlement } from './areas/settlement.ts'
-import { watcher } from './areas/watcher.ts'
+import { accountsMutants } from './areas/accounts.ts'
+import { auditMutants } from './areas/audit.ts'
+import { guardMutants } from './areas/guard.ts'
+import { lndMutants } from './areas/lnd.ts'
+import { matchingMutants } from './areas/matching.ts'
+import { orderMutants } from './areas/order.ts'
+import { projectionMutants } from './areas/projection.ts'
+import { relayMutants } from './areas/relay.ts'
+import { lossMutants } from './areas/loss.ts'
+import { settlementMutants } from './areas/settlement.ts'
+import { watcherMutants } from './areas/watcher.ts'
 import type { Mutant } from './mutant.ts'
 
-export const mutants: readonly Mutant[] = [
-  ...settlement,
-  ...loss,
-  ...lnd,
-  ...guard,
-  ...order,
-  ...matching,
-  ...relay,
-  ...projection,
-  ...watcher,
-  ...accounts,
-  ...audit,
+export const allMutants: readonly Mutant[] = [
+  ...settlementMutants,
+  ...lossMutants,
+  ...lndMutants,
+  ...guardMutants,
+  ...orderMutants,
+  ...matchingMutants,
+  ...relayMutants,
+  ...projectionMutants,
+  ...watcherMutants,
+  ...accountsMutants,
+  ...auditMutants,
 ]

@@ -1,18 +1,18 @@
 import { writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
-import { optionsOf } from '../harness/options.ts'
-import { mutants } from './all.ts'
-import { root } from './copy.ts'
-import { hunt, isKilled } from './hunt.ts'
-import { areas } from './mutant.ts'
-import { endAll } from './run-tests.ts'
-import { page, row, summary } from './table.ts'
+import { parseCommandOptions } from '../support/options.ts'
+import { allMutants } from './all.ts'
+import { CHECKOUT_ROOT } from './checkout-copy.ts'
+import { runMutants, isMutantKilled } from './run-mutants.ts'
+import { mutantAreas } from './mutant.ts'
+import { endAllRuns } from './run-tests.ts'
+import { formatMutantsPage, formatVerdict, formatMutantSummary } from './table.ts'
 
-/** `npm run mutants [-- --area <area>] [--id <mutant>] [--list] [--write]`: ends with 1 where a mutant survives, with 2 where that could not be tried. */
-const USAGE = `Use: npm run mutants [-- --area <area> | --id <mutant>] [--jobs <at once>] [--list] [--write]; --write needs all mutants, and that none survives.
-Areas: ${areas.join(', ')}. The mutants: npm run mutants -- --list.`
-const values = optionsOf(
+/** `npm run mutants` exits with 1 if a mutant survives, and with 2 if the mutants could not be tested. */
+const USAGE = `Usage: npm run mutants [-- --area <area> | --id <mutant>] [--jobs <n>] [--list] [--write]; --write needs all mutants, and writes the page only if none survives.
+Areas: ${mutantAreas.join(', ')}. To list the mutants: npm run mutants -- --list.`
+const values = parseCommandOptions(
   {
     area: { type: 'string' },
     id: { type: 'string' },
@@ -23,35 +23,42 @@ const values = optionsOf(
   USAGE,
 )
 const jobs = Number(values.jobs)
-const chosen = mutants.filter(
+const chosenMutants = allMutants.filter(
   ({ id, area }) => (values.area === undefined || area === values.area) && (values.id === undefined || id === values.id),
 )
-if (chosen.length === 0 || !Number.isInteger(jobs) || jobs < 1 || (values.write && chosen.length < mutants.length)) {
+if (
+  chosenMutants.length === 0 ||
+  !Number.isInteger(jobs) ||
+  jobs < 1 ||
+  (values.write && chosenMutants.length < allMutants.length)
+) {
   console.error(USAGE)
   process.exit(2)
 }
 if (values.list) {
-  for (const { id, area, wrong } of chosen) console.log(`${id.padEnd(34)}  ${area.padEnd(10)}  ${wrong}`)
+  for (const { id, area, description } of chosenMutants) console.log(`${id.padEnd(34)}  ${area.padEnd(10)}  ${description}`)
 } else {
   const stop = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.once(signal, () => {
       stop.abort()
-      endAll()
+      endAllRuns()
     })
-  await catchThem(stop.signal)
+  await runChosen(stop.signal)
   if (stop.signal.aborted) process.exitCode = 130
 }
 
-async function catchThem(signal: AbortSignal): Promise<void> {
-  console.log(`${chosen.length} mutants, ${Math.min(jobs, chosen.length)} at a time; first their tests run without any.`)
+async function runChosen(signal: AbortSignal): Promise<void> {
+  console.log(
+    `${chosenMutants.length} mutants, ${Math.min(jobs, chosenMutants.length)} at a time; first their tests run without a mutant.`,
+  )
   try {
-    const verdicts = await hunt(chosen, jobs, (verdict) => console.log(row(verdict)), signal)
+    const verdicts = await runMutants(chosenMutants, jobs, (verdict) => console.log(formatVerdict(verdict)), signal)
     if (signal.aborted) return
-    console.log(`\n${summary(verdicts)}`)
-    const allKilled = verdicts.every(isKilled)
+    console.log(`\n${formatMutantSummary(verdicts)}`)
+    const allKilled = verdicts.every(isMutantKilled)
     if (!allKilled) process.exitCode = 1
-    if (values.write && allKilled) writeFileSync(join(root, 'docs/mutants.md'), page(verdicts))
+    if (values.write && allKilled) writeFileSync(join(CHECKOUT_ROOT, 'docs/mutants.md'), formatMutantsPage(verdicts))
   } catch (error) {
     console.error(error instanceof Error ? error.message : error)
     process.exitCode = 2

@@ -1,37 +1,52 @@
-/** Where a fault sits: what is to hold there is the reader's way into the table. */
-export const areas = ['settlement', 'guard', 'order', 'matching', 'relay', 'projection', 'watcher', 'accounts', 'audit'] as const
-export type Area = (typeof areas)[number]
+/** The areas of the code that have mutants. docs/mutants.md has a section for each. */
+export const mutantAreas = [
+  'settlement',
+  'guard',
+  'order',
+  'matching',
+  'relay',
+  'projection',
+  'watcher',
+  'accounts',
+  'audit',
+] as const
+export type MutantArea = (typeof mutantAreas)[number]
 
-/** One small fault that somebody could really make, and the tests that have to notice it. */
+/** A small, realistic fault that replaces a text of the code, and the tests of which one has to fail. */
 export type Mutant = {
   readonly id: string
-  readonly area: Area
-  /** What it does wrong, and what that costs whom. */
-  readonly wrong: string
+  readonly area: MutantArea
+  /** The wrong behaviour and, after a colon, the damage and the party that bears the damage. */
+  readonly description: string
   readonly file: string
-  /** Stands in the file exactly once. */
+  /** The text that is replaced; the file contains it exactly once. */
   readonly text: string
-  readonly instead: string
-  /** Test files; a golden file is none of them, since it notices every change and understands none. */
+  readonly replacement: string
+  /** Test files of which one has to fail. Tests of golden files are not allowed, because every change makes them fail. */
   readonly killers: readonly string[]
 }
 
-export const mutantsOf = (area: Area, mutants: readonly Omit<Mutant, 'area'>[]): readonly Mutant[] =>
-  mutants.map((mutant) => ({ ...mutant, area }))
+type MutantOfArea = Omit<Mutant, 'area' | 'killers'> & Partial<Pick<Mutant, 'killers'>>
+
+/** Creates the mutants of an area. Without named killers, the test file next to the mutant's file is the killer. */
+export const createMutants = (area: MutantArea, mutants: readonly MutantOfArea[]): readonly Mutant[] =>
+  mutants.map((mutant) => ({ killers: [findTestFile(mutant.file)], ...mutant, area }))
+
+const findTestFile = (file: string): string => file.replace(/(\.decide)?\.ts$/, '.test.ts')
 
 /**
- * @param source what the mutant's file has now
+ * @param source the current text of the mutant's file
  * @returns the source with the fault
- * @throws where the text is not there exactly once: the code has moved on, and the mutant has to follow
+ * @throws if the source does not contain the text exactly once; then the code has changed, and the mutant needs a new text
  */
-export function mutated({ id, file, text, instead }: Mutant, source: string): string {
-  const found = source.split(text).length - 1
-  if (found === 1) return source.replace(text, () => instead)
+export function applyMutant({ id, file, text, replacement }: Mutant, source: string): string {
+  const occurrences = source.split(text).length - 1
+  if (occurrences === 1) return source.replace(text, () => replacement)
   throw new Error(
-    `Mutant ${id} does not fit any more: its text is in ${file} ${found === 0 ? 'nowhere' : `${found} times`}. Write it anew for the code of today.`,
+    `Mutant ${id} no longer matches the code: ${file} contains its text ${occurrences} times instead of once. Adapt the mutant to the current code.`,
   )
 }
 
-/** By its name, or by what it does: a file with one snapshot among its tests may have noticed a mutant by that one. */
-export const isGolden = (testFile: string, source: string): boolean =>
+/** Whether a test file compares golden files, by its name or because it contains a snapshot. */
+export const isGoldenTest = (testFile: string, source: string): boolean =>
   /(^|\.|\/)golden\.test\.ts$/.test(testFile) || /\.to(Match|ThrowErrorMatching)\w*Snapshot\b/.test(source)

@@ -1,26 +1,26 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-type Value = {
+type AttributeValue = {
   readonly stringValue?: string
   readonly intValue?: number | string
   readonly boolValue?: boolean
   readonly doubleValue?: number
 }
-type Attribute = { readonly key: string; readonly value: Value }
+type SpanAttribute = { readonly key: string; readonly value: AttributeValue }
 type WireSpan = {
   readonly traceId: string
   readonly spanId: string
   readonly parentSpanId?: string
   readonly name: string
   readonly kind: number
-  readonly attributes?: readonly Attribute[]
+  readonly attributes?: readonly SpanAttribute[]
   readonly links?: readonly { readonly traceId: string; readonly spanId: string }[]
 }
-/** The part of OTLP that is looked at; see opentelemetry-proto, `ExportTraceServiceRequest`. */
-type Export = {
+/** The part of the OpenTelemetry protocol (OTLP) that the tests use; see opentelemetry-proto, `ExportTraceServiceRequest`. */
+type TraceExport = {
   readonly resourceSpans: readonly {
-    readonly resource: { readonly attributes: readonly Attribute[] }
+    readonly resource: { readonly attributes: readonly SpanAttribute[] }
     readonly scopeSpans: readonly { readonly spans: readonly WireSpan[] }[]
   }[]
 }
@@ -30,7 +30,7 @@ export type CollectedSpan = {
   readonly id: string
   readonly parent: string | undefined
   readonly name: string
-  /** `service.name` of the process that sent it. */
+  /** `service.name` of the process that sent the span. */
   readonly process: string
   readonly attributes: Readonly<Record<string, string | number | boolean | undefined>>
   readonly links: readonly string[]
@@ -42,14 +42,14 @@ export type Collector = {
   close(): Promise<void>
 }
 
-/** Who receives OTLP over HTTP, as JSON, and keeps the spans. */
+/** Starts a server that receives OTLP over HTTP, as JSON, and stores the spans. */
 export async function startCollector(): Promise<Collector> {
   const spans: CollectedSpan[] = []
   const server = createServer((request, response) => {
     let body = ''
     request.setEncoding('utf8').on('data', (text: string) => (body += text))
     request.on('end', () => {
-      if (request.url === '/v1/traces') spans.push(...spansOf(JSON.parse(body) as Export)) // what the sender's serializer writes
+      if (request.url === '/v1/traces') spans.push(...readSpans(JSON.parse(body) as TraceExport)) // the exporter writes this form
       response.setHeader('content-type', 'application/json').end('{}')
     })
   })
@@ -66,23 +66,23 @@ export async function startCollector(): Promise<Collector> {
   }
 }
 
-const spansOf = ({ resourceSpans }: Export): readonly CollectedSpan[] =>
+const readSpans = ({ resourceSpans }: TraceExport): readonly CollectedSpan[] =>
   resourceSpans.flatMap(({ resource, scopeSpans }) => {
-    const process = String(plain(resource.attributes)['service.name'])
-    return scopeSpans.flatMap((scope) => scope.spans.map((span) => collected(span, process)))
+    const process = String(toPlainAttributes(resource.attributes)['service.name'])
+    return scopeSpans.flatMap((scope) => scope.spans.map((span) => toCollectedSpan(span, process)))
   })
 
-const collected = (span: WireSpan, process: string): CollectedSpan => ({
+const toCollectedSpan = (span: WireSpan, process: string): CollectedSpan => ({
   trace: span.traceId,
   id: span.spanId,
   parent: span.parentSpanId === '' ? undefined : span.parentSpanId,
   name: span.name,
   process,
-  attributes: plain(span.attributes ?? []),
+  attributes: toPlainAttributes(span.attributes ?? []),
   links: (span.links ?? []).map(({ traceId, spanId }) => `${traceId}-${spanId}`),
 })
 
-const plain = (attributes: readonly Attribute[]) =>
+const toPlainAttributes = (attributes: readonly SpanAttribute[]) =>
   Object.fromEntries(
     attributes.map(({ key, value }) => [
       key,

@@ -1,43 +1,44 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Product } from '../harness/product.ts'
+import type { Product } from '../support/product.ts'
 
-export type Sample = { readonly name: string; readonly labels: Readonly<Record<string, string>>; readonly value: number }
+export type MetricSample = { readonly name: string; readonly labels: Readonly<Record<string, string>>; readonly value: number }
 
-type Wanted = { readonly name: string } & Readonly<Record<string, string>>
+type MetricSelector = { readonly name: string } & Readonly<Record<string, string>>
 
-export type Series = {
-  readonly all: readonly Sample[]
-  /** undefined where there is no such series. */
-  sum(wanted: Wanted): number | undefined
-  max(wanted: Wanted): number
+export type MetricSamples = {
+  readonly all: readonly MetricSample[]
+  /** @returns undefined if no series matches */
+  sum(selector: MetricSelector): number | undefined
+  max(selector: MetricSelector): number
 }
 
-/** The text format of Prometheus, as far as our processes write it. */
-export function parseMetrics(text: string): Series {
-  const all = text
+/** Parses the part of Prometheus' text format that our processes write. */
+export function parseMetrics(text: string): MetricSamples {
+  const samples = text
     .split('\n')
     .filter((line) => line !== '' && !line.startsWith('#'))
-    .map(sample)
-  const values = ({ name, ...labels }: Wanted): readonly number[] =>
-    all
+    .map(parseSample)
+  const findValues = ({ name, ...labels }: MetricSelector): readonly number[] =>
+    samples
       .filter((one) => one.name === name && Object.entries(labels).every(([label, value]) => one.labels[label] === value))
       .map(({ value }) => value)
   return {
-    all,
-    sum: (wanted) => (values(wanted).length === 0 ? undefined : values(wanted).reduce((sum, value) => sum + value, 0)),
-    max: (wanted) => Math.max(...values(wanted)),
+    all: samples,
+    sum: (selector) =>
+      findValues(selector).length === 0 ? undefined : findValues(selector).reduce((sum, value) => sum + value, 0),
+    max: (selector) => Math.max(...findValues(selector)),
   }
 }
 
-/** What a market exports now, as its operator reads it. */
-export async function metricsOf({ url, dataDir }: Pick<Product, 'url' | 'dataDir'>): Promise<Series> {
+/** Reads the current metrics of a market as its operator. */
+export async function readMetrics({ url, dataDir }: Pick<Product, 'url' | 'dataDir'>): Promise<MetricSamples> {
   const token = readFileSync(join(dataDir, 'operator.token'), 'utf8').trim()
   const page = await fetch(`${url}/operator/metrics`, { headers: { authorization: `Bearer ${token}` } })
   return parseMetrics(await page.text())
 }
 
-function sample(line: string): Sample {
+function parseSample(line: string): MetricSample {
   const [, name = '', braces = '', value = ''] = /^(\w+)(?:\{(.*)\})? (\S+)$/.exec(line) ?? []
   const labels = Object.fromEntries(
     [...braces.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)].map(([, label = '', text = '']) => [label, text]),

@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict'
 import type { CollectedSpan } from './collector.ts'
-import { traceOf } from '@penstock/runtime/trace.ts'
+import { deriveTraceId } from '@penstock/runtime/observability/trace-ids.ts'
 
-/** The trace of one order, as it was collected. */
-export const traceOfOrder = (spans: readonly CollectedSpan[], orderId: string): readonly CollectedSpan[] =>
-  spans.filter(({ trace }) => trace === traceOf(orderId))
+/** Selects the collected spans of one order's trace. */
+export const selectTraceOfOrder = (spans: readonly CollectedSpan[], orderId: string): readonly CollectedSpan[] =>
+  spans.filter(({ trace }) => trace === deriveTraceId(orderId))
 
-/** From the outermost to this one. */
-function wayTo(spans: readonly CollectedSpan[], span: CollectedSpan): readonly string[] {
+/** Lists the names of the spans from the root span to this span. */
+function pathTo(spans: readonly CollectedSpan[], span: CollectedSpan): readonly string[] {
   const parent = spans.find(({ id }) => id === span.parent)
-  return [...(parent ? wayTo(spans, parent) : []), span.name]
+  return [...(parent ? pathTo(spans, parent) : []), span.name]
 }
 
-/** What a purchase leads to by itself: each of these happened because of the one before. */
-const PURCHASE = [
+/** The spans of a purchase, each caused by the previous one. */
+const PURCHASE_PATH = [
   'POST /graphql',
   'send RequestQuote',
   'handle RequestQuote',
@@ -27,46 +27,46 @@ const PURCHASE = [
   'relay HoldIssued',
   'react HoldIssued',
   'handle RecordHoldIssued',
-  'append HoldIssued',
-  'relay HoldIssued',
-  'project orders HoldIssued',
+  'append HoldIssuedRecorded',
+  'relay HoldIssuedRecorded',
+  'project orders HoldIssuedRecorded',
 ]
 /**
- * The wish, the proof, the word, the payment taken and noted. A look of the guard, which a block or the clock wakes, may be
- * ahead of what the wish leads to, with the word or with the note; then that is where its way begins.
+ * The links of a settlement: the request, the proof, the guard's decision, the settlement at the node and its fact. A new block
+ * or the clock may also start a round of the guard, which decides or records first. Then the path begins at that step.
  */
-const SETTLED: readonly (readonly [before: string, what: string])[] = [
+const SETTLEMENT_LINKS: readonly (readonly [cause: string, effect: string])[] = [
   ['handle SettleHold', 'effect prove'],
   ['effect prove', 'handle Guard'],
   ['handle Guard', 'effect settle'],
   ['effect settle', 'handle RecordSettled'],
   ['handle RecordSettled', 'append HoldSettled'],
 ]
-const BY_GUARD: ReadonlySet<string> = new Set(['handle Guard', 'handle RecordSettled'])
+const GUARD_STARTS: ReadonlySet<string> = new Set(['handle Guard', 'handle RecordSettled'])
 
-/** Spans whose parents are not there. */
-const orphansOf = (trace: readonly CollectedSpan[]): readonly string[] => {
+/** Lists spans whose parents are missing. */
+const findOrphans = (trace: readonly CollectedSpan[]): readonly string[] => {
   const ids = new Set(trace.map(({ id }) => id))
   return trace.filter(({ parent }) => parent !== undefined && !ids.has(parent)).map(({ name }) => name)
 }
 
-/** Every process sends what it has within a second or two: the last of a paid sale is there, and nothing is missing before it. */
-export const isWhole = (trace: readonly CollectedSpan[]): boolean =>
-  trace.some(({ name }) => name === 'project orders PayoutSucceeded') && orphansOf(trace).length === 0
+/** True if the last span of a paid sale is present and no parent is missing. Processes export spans within two seconds. */
+export const isTraceComplete = (trace: readonly CollectedSpan[]): boolean =>
+  trace.some(({ name }) => name === 'project orders PayoutSucceeded') && findOrphans(trace).length === 0
 
-/** Whether it stands below what led to it, or begins where the guard may begin. */
-const isThere = (ways: readonly string[], [before, what]: (typeof SETTLED)[number]): boolean =>
-  ways.some((way) => way.endsWith(`${before} > ${what}`) || (way === what && BY_GUARD.has(what)))
+/** True if a path contains the child below its parent, or begins with a child that a round of the guard may start. */
+const hasLink = (paths: readonly string[], [parent, child]: (typeof SETTLEMENT_LINKS)[number]): boolean =>
+  paths.some((path) => path.endsWith(`${parent} > ${child}`) || (path === child && GUARD_STARTS.has(child)))
 
-/** The whole path of a sale, every span below the one that caused it; and nothing that could tell a secret. */
+/** Asserts that the trace has every step of a sale below its cause, and the order's id on all spans except requests. */
 export function assertWholePath(trace: readonly CollectedSpan[], orderId: string): void {
   const ids = new Set(trace.map(({ id }) => id))
-  assert.equal(ids.size, trace.length, 'no span id comes twice')
-  assert.deepEqual(orphansOf(trace), [], 'every parent is there')
-  const ways = trace.map((span) => wayTo(trace, span).join(' > '))
-  assert.ok(ways.includes(PURCHASE.join(' > ')), `no purchase among\n${ways.join('\n')}`)
-  const settling = ways.filter((way) => /Settle|prove|Guard/.test(way)).join('\n')
-  for (const link of SETTLED) assert.ok(isThere(ways, link), `no ${link.join(' > ')} among\n${settling}`)
+  assert.equal(ids.size, trace.length, 'span ids are unique')
+  assert.deepEqual(findOrphans(trace), [], 'every parent is present')
+  const paths = trace.map((span) => pathTo(trace, span).join(' > '))
+  assert.ok(paths.includes(PURCHASE_PATH.join(' > ')), `no purchase among\n${paths.join('\n')}`)
+  const settling = paths.filter((path) => /Settle|prove|Guard/.test(path)).join('\n')
+  for (const link of SETTLEMENT_LINKS) assert.ok(hasLink(paths, link), `no ${link.join(' > ')} among\n${settling}`)
   for (const name of ['effect pay', 'append PayoutSucceeded', 'relay PayoutSucceeded', 'send Accept'])
     assert.ok(
       trace.some((span) => span.name === name),

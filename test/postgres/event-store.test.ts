@@ -1,19 +1,19 @@
 import { postgresEventStore } from '@penstock/adapters/postgres/event-store.ts'
-import { runChild } from '@penstock/adapters/shared/child.ts'
+import { runWorkerProcess } from '@penstock/child-processes/run-script.ts'
 import { eventStoreContract } from '@penstock/ports/event-store.contract.ts'
-import { aServer } from './server.ts'
-import { emptyTables, logs } from './stores.ts'
+import { usePostgresServer } from './server.ts'
+import { createEmptyDatabase, TEST_EVENT_LOGS } from './stores.ts'
 
-const server = aServer()
+const server = usePostgresServer()
 const child = new URL('./event-store.child.ts', import.meta.url)
 
 eventStoreContract(
   'PostgreSQL',
   async () => {
-    const url = await emptyTables(server())
+    const url = await createEmptyDatabase(server())
     let close = async (): Promise<void> => {}
     const open = async () => {
-      const store = await postgresEventStore({ logs, url })
+      const store = await postgresEventStore({ logs: TEST_EVENT_LOGS, url })
       close = () => store.close()
       return store
     }
@@ -23,8 +23,8 @@ eventStoreContract(
         await close()
         return open()
       },
-      crash: (moment, ...append) => runChild(child, { url, moment, append }, 'SIGKILL'),
-      elsewhere: (...append) => runChild(child, { url, moment: 'none', append }, null),
+      crash: (moment, ...append) => runWorkerProcess(child, { url, moment, append }, 'SIGKILL'),
+      elsewhere: (...append) => runWorkerProcess(child, { url, moment: 'none', append }, null),
       teardown: () => close(),
     }
   },

@@ -1,6 +1,6 @@
 /**
- * The gateway's own tests with its read models in PostgreSQL: a query that only SQLite understands fails here.
- * Each stage has a schema of its own in one database.
+ * Runs the gateway's own tests with its read models in PostgreSQL. A query with SQL that only SQLite supports fails here.
+ * Each call of `openViews` gets a separate schema in one database.
  */
 import { openPostgresViews } from '@penstock/adapters/postgres/views.ts'
 import type { Views } from '@penstock/ports/views.ts'
@@ -16,10 +16,10 @@ afterAll(async () => {
   await server.stop()
 })
 
-let stages = 0
+let schemaCount = 0
 vi.mock('@penstock/adapters/sqlite/views.ts', () => ({
   openViews(): Views {
-    const schema = `stage_${++stages}`
+    const schema = `stage_${++schemaCount}`
     const created = sql`create schema ${sql.id(schema)}`.execute(admin.db)
     const views = openPostgresViews({ url: `${url}?options=-c%20search_path%3D${schema}`, connections: 4 })
     return {
@@ -38,12 +38,12 @@ const suites: Readonly<Record<string, () => Promise<unknown>>> = {
   http: () => import('../../services/gateway/src/http.test.ts'),
   lsps1: () => import('../../services/gateway/src/lsps1/lsps1.test.ts'),
   pages: () => import('../../services/gateway/src/pages/pages.test.ts'),
-  accounts: () => import('../../services/gateway/src/operations/accounts.test.ts'),
-  buy: () => import('../../services/gateway/src/operations/buy.test.ts'),
-  'manual order': () => import('../../services/gateway/src/operations/manual-order.test.ts'),
-  offers: () => import('../../services/gateway/src/operations/offers.test.ts'),
-  selling: () => import('../../services/gateway/src/operations/selling.test.ts'),
-  slots: () => import('../../services/gateway/src/operations/slots.test.ts'),
+  accounts: () => import('../../services/gateway/src/use-cases/account/accounts.test.ts'),
+  buy: () => import('../../services/gateway/src/use-cases/liquidity/buy-liquidity.test.ts'),
+  'manual order': () => import('../../services/gateway/src/use-cases/market/create-manual-order.test.ts'),
+  offers: () => import('../../services/gateway/src/use-cases/market/offers.test.ts'),
+  selling: () => import('../../services/gateway/src/use-cases/market/selling.test.ts'),
+  slots: () => import('../../services/gateway/src/operations/order-quota.test.ts'),
 }
 for (const [name, load] of Object.entries(suites))
   describe(`the gateway's ${name} on PostgreSQL`, async () => {

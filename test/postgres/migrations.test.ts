@@ -3,13 +3,13 @@ import type { Migration } from '@penstock/ports/views.ts'
 import { Bug } from '@penstock/kernel/result.ts'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
-import { aServer } from './server.ts'
+import { usePostgresServer } from './server.ts'
 
-const server = aServer()
+const server = usePostgresServer()
 const create: Migration = async (db) => db.schema.createTable('things').addColumn('id', 'text').execute()
 const widen: Migration = async (db) => db.schema.alterTable('things').addColumn('size', 'bigint').execute()
 
-test('programs that start together make the tables once', async () => {
+test('programs that start at the same time create the tables once', async () => {
   const url = await server().createDatabase()
   const programs = Array.from({ length: 6 }, () => openPostgresViews({ url, connections: 1 }))
   await Promise.all(programs.map((views) => views.migrate('things', [create, widen])))
@@ -19,7 +19,7 @@ test('programs that start together make the tables once', async () => {
   await Promise.all(programs.map((views) => views.close()))
 })
 
-test('a program that does not migrate refuses older tables, and runs on those of the version after it', async () => {
+test('a program that only checks its tables refuses older tables, and accepts newer tables', async () => {
   const url = await server().createDatabase()
   const [job, service] = [openPostgresViews({ url }), openPostgresViews({ url, schema: 'check' })]
   await expect(service.migrate('things', [create])).rejects.toThrow('at step 0, this program needs 1')
@@ -33,7 +33,7 @@ test('a program that does not migrate refuses older tables, and runs on those of
   await service.close()
 })
 
-test('a step that fails leaves nothing behind, and the next try begins with it', async () => {
+test('a failed migration step changes nothing, and the next migration begins with this step', async () => {
   const url = await server().createDatabase()
   const views = openPostgresViews({ url })
   const broken: Migration = async (db) => {
@@ -45,7 +45,7 @@ test('a step that fails leaves nothing behind, and the next try begins with it',
   await views.close()
 })
 
-test('a step that needs a table in use gives up soon, and holds up nobody behind it', async () => {
+test('a migration step that needs a table in use fails soon, and succeeds when the table is free', async () => {
   const url = await server().createDatabase()
   const [job, service] = [openPostgresViews({ url }), openPostgresViews({ url, schema: 'check' })]
   await job.migrate('things', [create])

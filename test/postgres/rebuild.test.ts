@@ -1,36 +1,38 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { postgresBeside } from '@penstock/adapters/postgres/beside.ts'
+import { openPostgresShadowTables } from '@penstock/adapters/postgres/shadow-tables.ts'
+import { migrateReadModels } from '@penstock/adapters/postgres/read-models.ts'
 import { openPostgresViews } from '@penstock/adapters/postgres/views.ts'
 import { sqlProgress } from '@penstock/adapters/sql/progress.ts'
-import { sqliteBeside } from '@penstock/adapters/sqlite/beside.ts'
+import { openSqliteShadowTables } from '@penstock/adapters/sqlite/shadow-tables.ts'
 import { openViews } from '@penstock/adapters/sqlite/views.ts'
-import { rebuildContract } from './rebuild.contract.ts'
-import { aServer } from './server.ts'
+import { describeRebuild } from './rebuild.contract.ts'
+import { usePostgresServer } from './server.ts'
 
-const server = aServer()
+const server = usePostgresServer()
 
-rebuildContract('PostgreSQL', async () => {
+describeRebuild('PostgreSQL', async () => {
   const url = await server().createDatabase()
   const views = openPostgresViews({ url, schema: 'migrate' })
+  await migrateReadModels(views)
   return {
     views,
     progress: await sqlProgress(views),
-    beside: () => postgresBeside({ url }),
+    beside: () => openPostgresShadowTables({ url }),
     teardown: () => views.close(),
   }
 })
 
-// The embedded home's way to do the same.
-rebuildContract('SQLite', async () => {
+// A market in one process rebuilds in SQLite.
+describeRebuild('SQLite', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'penstock-rebuild-'))
   const path = join(folder, 'views.db')
   const views = openViews(path)
   return {
     views,
     progress: await sqlProgress(views),
-    beside: () => sqliteBeside(path, views),
+    beside: () => openSqliteShadowTables(path, views),
     async teardown() {
       await views.close()
       await rm(folder, { recursive: true })

@@ -1,32 +1,80 @@
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { keepUp } from '@penstock/cluster/launcher/keep-up.ts'
+import { superviseServer } from '@penstock/cluster/launcher/server-supervisor.ts'
 import { startPostgres } from '@penstock/servers/postgres.ts'
-import { until } from '@penstock/testkit/until.ts'
+import { waitUntil } from '@penstock/testkit/wait-until.ts'
 import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
 
-test('a server that somebody tells to stop is started again, although sessions stay', async () => {
+test('the launcher restarts a server that received SIGTERM while a session is open', async () => {
   const server = await startPostgres()
-  const told: string[] = []
-  const keeping = keepUp('postgres', server, (line) => void told.push(line))
+  const logLines: string[] = []
+  const supervised = superviseServer('postgres', server, (who, line) => void logLines.push(`${who}  ${line}`))
   onTestFinished(async () => {
-    await keeping.stop()
+    await supervised.stop()
     await server.stop()
   })
   const session = new pg.Client({ connectionString: server.url() })
-  session.on('error', () => undefined) // the server ends it
+  session.on('error', () => undefined) // the server ends the session
   await session.connect()
   await session.query('listen something')
   const before = server.pid ?? 0
   process.kill(before, 'SIGTERM')
-  await until('another one runs', () => server.pid !== undefined && server.pid !== before, 30_000)
-  await until('it makes databases', () => server.createDatabase('penstock').catch(() => undefined), 30_000)
-  expect(told).toEqual(['postgres  ended; it is started again'])
+  await waitUntil('a new server runs', () => server.pid !== undefined && server.pid !== before, 30_000)
+  await waitUntil('the server creates databases', () => server.createDatabase('penstock').catch(() => undefined), 30_000)
+  expect(logLines).toEqual(['postgres  ended; restarting'])
 })
 
-test('a folder in which the first start was killed is of use to the next', async () => {
+test('the launcher reports, kills and restarts a server that hangs', async () => {
+  const server = await startPostgres()
+  const logLines: string[] = []
+  const fastLimits = { intervalMs: 200, answerMs: 2000, maxMissingAnswers: 6, maxMissingAnswersAtStart: 6 }
+  const supervised = superviseServer('postgres', server, (who, line) => void logLines.push(`${who}  ${line}`), fastLimits)
+  onTestFinished(() => supervised.stop())
+  await waitUntil('the server runs', () => supervised.state === 'running')
+  const before = server.pid ?? 0
+  process.kill(before, 'SIGSTOP')
+  await waitUntil('the hang is detected', () => supervised.state === 'starting', 30_000)
+  await waitUntil('a new server runs', () => supervised.state === 'running' && server.pid !== before, 30_000)
+  await server.createDatabase('penstock')
+  expect(logLines.slice(0, 2)).toEqual([
+    'postgres  has not answered 6 times in a row; it hangs and is killed',
+    'postgres  ended; restarting',
+  ])
+})
+
+test('a start fails in time if the server rejects the password', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'penstock-refusing-'))
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }))
+  await (await startPostgres({ dir })).stop()
+  writeFileSync(join(dir, 'password'), 'another')
+  await expect(startPostgres({ dir, readyWithinMs: 3000 })).rejects.toThrow(/PostgreSQL did not start/)
+})
+
+test('a stop kills a server that does not react to signals', { timeout: 60_000 }, async () => {
+  const server = await startPostgres()
+  process.kill(server.pid ?? 0, 'SIGSTOP')
+  await server.shutDown()
+  expect(server.pid).toBe(undefined)
+  await server.stop()
+})
+
+test('an aborted start kills a server that hangs', { timeout: 60_000 }, async () => {
+  const server = await startPostgres()
+  onTestFinished(() => server.stop())
+  await server.kill()
+  const stop = new AbortController()
+  const starting = server.start(stop.signal)
+  const pid = await waitUntil('the server process exists', () => server.pid)
+  process.kill(pid, 'SIGSTOP')
+  stop.abort()
+  await expect(starting).rejects.toThrow(/was stopped while it started/)
+  expect(server.pid).toBe(undefined)
+  await expect(server.start(stop.signal)).rejects.toThrow(/aborted/)
+})
+
+test('a start succeeds in a data folder whose first start was killed', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'penstock-half-'))
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }))
   mkdirSync(join(dir, 'data.partial', 'base'), { recursive: true })

@@ -1,15 +1,6 @@
 import { type PostgresServer, startPostgres } from '@penstock/servers/postgres.ts'
-import { afterAll, beforeAll } from 'vitest'
+import { useServer } from '../support/use-server.ts'
 
-/** A server for the file's tests. @param settings of the server, beside the standard ones */
-export function aServer(settings: Readonly<Record<string, string | number>> = {}): () => PostgresServer {
-  let server: PostgresServer | undefined
-  beforeAll(async () => {
-    server = await startPostgres({ settings })
-  })
-  afterAll(() => server?.stop())
-  return () => {
-    if (!server) throw new Error('the server is started before the first test')
-    return server
-  }
-}
+/** Starts a server for the tests of one file. @param settings additional settings of the server */
+export const usePostgresServer = (settings: Readonly<Record<string, string | number>> = {}): (() => PostgresServer) =>
+  useServer(() => startPostgres({ settings }))

@@ -1,31 +1,27 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { readFileSync, rmSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { afterAll, expect, test } from 'vitest'
-import type { Plan } from './plan.ts'
-import { sizeOf } from './shrink.ts'
+import type { SimulationPlan } from './plan/plan.ts'
+import { measurePlan } from './shrink.ts'
+import { startProgram } from '../support/processes.ts'
 
 const MAIN = fileURLToPath(new URL('main.ts', import.meta.url))
 const SEED = 13
-const BROKEN = ['--sabotage', 'settles before the proof']
+const BROKEN_MARKET = ['--sabotage', 'settles before the proof']
 const INVARIANT = 'settled only when proven'
 
-type Ended = { readonly code: unknown; readonly said: string }
+type ProgramExit = { readonly code: unknown; readonly output: string }
 
-/** `npm run simulate` with these options, to its end. */
-async function simulate(...options: readonly string[]): Promise<Ended> {
-  const child = spawn(process.execPath, ['--no-warnings', MAIN, ...options], { stdio: ['ignore', 'pipe', 'pipe'] })
-  let said = ''
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (part: string) => (said += part))
-  const [code] = (await once(child, 'close')) as [number | null] // its exit code
-  return { code, said }
+/** Runs the program of `npm run simulate` with these options until it exits. */
+async function simulate(...options: readonly string[]): Promise<ProgramExit> {
+  const { output, ended } = startProgram(process.execPath, ['--no-warnings', MAIN, ...options])
+  return { code: (await ended).code, output: output() }
 }
 
-/** The traces of the runs that broke what is to be broken, in the order in which they were told. */
-const tracesIn = (said: string): readonly string[] =>
-  [...said.matchAll(new RegExp(`seed ${SEED}: .*, trace (\\w+) BROKEN ${INVARIANT}`, 'g'))].map(([, trace = '']) => trace)
+/** @returns the trace hashes of the runs that violated `INVARIANT`, in the order of the output */
+const findTraces = (output: string): readonly string[] =>
+  [...output.matchAll(new RegExp(`seed ${SEED}: .*, trace (\\w+) BROKEN ${INVARIANT}`, 'g'))].map(([, trace = '']) => trace)
 
 let file = ''
 afterAll(() => {
@@ -33,40 +29,40 @@ afterAll(() => {
 })
 
 test(
-  'a seed that fails is named, ends the run with 1, and leaves a small plan that fails in the same way again',
+  'the simulation of a failing seed prints the violation, exits with 1, and writes a small plan that fails in the same way',
   { timeout: 600_000 },
   async () => {
-    const { code, said } = await simulate('--seeds', '1', '--from', `${SEED}`, '--workers', '1', '--report', ...BROKEN)
-    assert.equal(code, 1, said)
-    expect(said).toContain(`Seed ${SEED} breaks "${INVARIANT}". Again: npm run simulate -- --seed ${SEED} `)
-    expect(said).toMatch(new RegExp(`^seed ${SEED} failed: ${INVARIANT}`, 'm'))
-    expect(said).toMatch(new RegExp(`^1 seeds, 1 failed: ${SEED}; \\d+ things not reached\\.$`, 'm'))
-    // What was broken on purpose tells nobody what the market meets.
-    expect(said).not.toContain('The report: ')
-    const [whole = '', shrunk = ''] = tracesIn(said)
+    const { code, output } = await simulate('--seeds', '1', '--from', `${SEED}`, '--workers', '1', '--report', ...BROKEN_MARKET)
+    assert.equal(code, 1, output)
+    expect(output).toContain(`Seed ${SEED} breaks "${INVARIANT}". To repeat: npm run simulate -- --seed ${SEED} `)
+    expect(output).toMatch(new RegExp(`^seed ${SEED} failed: ${INVARIANT}`, 'm'))
+    expect(output).toMatch(new RegExp(`^1 seeds, 1 failed: ${SEED}; \\d+ names not covered\\.$`, 'm'))
+    // A run with `--sabotage` writes no report.
+    expect(output).not.toContain('Report: ')
+    const [fullTrace = '', shrunk = ''] = findTraces(output)
 
-    file = /--plan (\S+\.json) /.exec(said)?.[1] ?? ''
-    const plan = JSON.parse(readFileSync(file, 'utf8')) as Plan // what it wrote
+    file = /--plan (\S+\.json) /.exec(output)?.[1] ?? ''
+    const plan = JSON.parse(readFileSync(file, 'utf8')) as SimulationPlan // The program wrote it.
     expect([plan.seed, plan.purchases.length]).toEqual([SEED, 1])
-    expect(sizeOf(plan)).toBeLessThanOrEqual(2)
+    expect(measurePlan(plan)).toBeLessThanOrEqual(2)
 
-    const [again, asDrawn, honest] = await Promise.all([
-      simulate('--plan', file, ...BROKEN),
-      simulate('--seed', `${SEED}`, ...BROKEN),
-      // It was the sabotage, and nothing else.
+    const [repeated, asDrawn, unbroken] = await Promise.all([
+      simulate('--plan', file, ...BROKEN_MARKET),
+      simulate('--seed', `${SEED}`, ...BROKEN_MARKET),
+      // Without the defect the plan passes.
       simulate('--plan', file),
     ])
-    expect([again.code, tracesIn(again.said)]).toEqual([1, [shrunk]])
-    expect([asDrawn.code, tracesIn(asDrawn.said)]).toEqual([1, [whole]])
-    expect(new Set([whole, shrunk, '']).size).toBe(3)
-    expect([honest.code, honest.said.includes('BROKEN')]).toEqual([0, false])
+    expect([repeated.code, findTraces(repeated.output)]).toEqual([1, [shrunk]])
+    expect([asDrawn.code, findTraces(asDrawn.output)]).toEqual([1, [fullTrace]])
+    expect(new Set([fullTrace, shrunk, '']).size).toBe(3)
+    expect([unbroken.code, unbroken.output.includes('BROKEN')]).toEqual([0, false])
   },
 )
 
 test.each([
   ['--sabotage', 'toString'],
   ['--seeds', '0'],
-])('%s %s is nothing that it can run, and it says what is', async (...options) => {
-  const { code, said } = await simulate(...options)
-  expect([code, said.split(' -- ')[0]]).toEqual([2, 'npm run simulate'])
+])('the program rejects %s %s and prints its usage', async (...options) => {
+  const { code, output } = await simulate(...options)
+  expect([code, output.split(' -- ')[0]]).toEqual([2, 'npm run simulate'])
 })

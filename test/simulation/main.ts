@@ -2,33 +2,33 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { optionsOf, refuse } from '../harness/options.ts'
-import { checkedOut } from './checkout.ts'
-import { planOf } from './draw-plan.ts'
-import { fetchPinned } from './pinned.ts'
-import type { Plan } from './plan.ts'
-import { isWorkerLost, openPool, type Pool } from './pool.ts'
-import { hasPassed, report, WHOLE } from './report.ts'
-import { OCCASIONS } from './reached.ts'
-import type { Outcome } from './run-plan.ts'
-import { isWhole, type Progress, type Run, runSeeds } from './run-seeds.ts'
-import type { Tally } from './tally.ts'
-import { keptRun } from './kept.ts'
-import { sabotages } from './sabotage.ts'
-import { shrink, sizeOf } from './shrink.ts'
+import { parseCommandOptions, exitWithUsage } from '../support/options.ts'
+import { describeCheckout } from '../support/git.ts'
+import { drawPlan } from './plan/draw-plan.ts'
+import { fetchPreviousRelease } from './previous-release.ts'
+import type { SimulationPlan } from './plan/plan.ts'
+import { isWorkerLost, createSimulationWorkers, type SimulationWorkers } from './pool.ts'
+import { hasPassed, formatReport, FULL_RUN_SEEDS } from './report.ts'
+import { OCCURRENCES } from './coverage.ts'
+import type { SeedOutcome } from './run-plan.ts'
+import { isComplete, type RunProgress, type SeedRun, runSeeds } from './run-seeds.ts'
+import type { SeedTotals } from './seed-totals.ts'
+import { createResumableRun } from './resume.ts'
+import { marketDefects } from './broken-market/defects.ts'
+import { shrinkPlan, measurePlan } from './shrink.ts'
 
-const HELP = `npm run simulate -- --seeds 10000 [--from 1] [--workers N]   many seeds; 10,000 and more write docs/simulation.md
-                     --report                                 fewer write it too, to a place beside the documents
-                     --keep-going                             stops at no failing seed, and at no worker that is lost
-                     --continue                               goes on where the same run with the same code was ended
-npm run simulate -- --seed 17 [--trace]                       one seed again
-npm run simulate -- --plan <file> [--trace]                   a plan that a failing seed was shrunk to
-                     --sabotage <name>                        with each of these: a market that is broken on purpose`
-const SAID_EVERY = 50
+const USAGE = `npm run simulate -- --seeds 10000 [--from 1] [--workers N]   run many seeds; 10,000 or more write docs/simulation.md
+                     --report                                 with fewer seeds, write the report to the cache folder
+                     --keep-going                             continue after failing seeds and lost workers
+                     --continue                               resume the same run with the same code
+npm run simulate -- --seed 17 [--trace]                       repeat one seed
+npm run simulate -- --plan <file> [--trace]                   run the plan that a failing seed was shrunk to
+                     --sabotage <name>                        with each of these: break the market on purpose`
+const PROGRESS_EVERY = 50
 
-const root = fileURLToPath(new URL('../..', import.meta.url))
-const cache = join(root, 'node_modules/.cache/penstock/simulation')
-const values = optionsOf(
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const CACHE = join(ROOT, 'node_modules/.cache/penstock/simulation')
+const values = parseCommandOptions(
   {
     seeds: { type: 'string' },
     from: { type: 'string', default: '1' },
@@ -41,126 +41,139 @@ const values = optionsOf(
     continue: { type: 'boolean', default: false },
     sabotage: { type: 'string' },
   },
-  HELP,
+  USAGE,
 )
 const [seeds, from, workers, seed] = [values.seeds ?? '150', values.from, values.workers, values.seed ?? '1'].map(Number)
-const { sabotage } = values
-const isKnown = sabotage === undefined || Object.hasOwn(sabotages, sabotage)
-if (!isKnown || ![seeds, from, workers, seed].every((one) => Number.isInteger(one) && (one ?? 0) > 0)) {
-  console.error(HELP)
+const { sabotage: defect } = values
+const isKnownDefect = defect === undefined || Object.hasOwn(marketDefects, defect)
+if (!isKnownDefect || ![seeds, from, workers, seed].every((value) => Number.isInteger(value) && (value ?? 0) > 0)) {
+  console.error(USAGE)
   process.exit(2)
 }
-const missing = fetchPinned()
-if (missing !== undefined) console.log(`No process runs with earlier contracts, which fails a run of ${WHOLE} seeds: ${missing}.`)
+const previousReleaseProblem = fetchPreviousRelease()
+if (previousReleaseProblem !== undefined)
+  console.log(
+    `No process can run the previous release, so that a run of ${FULL_RUN_SEEDS} seeds fails: ${previousReleaseProblem}.`,
+  )
 
-function readPlan(file: string): Plan {
+function readPlan(file: string): SimulationPlan {
   try {
-    const plan = JSON.parse(readFileSync(file, 'utf8')) as Plan // written by this very program, or it lacks what those have
-    const lacks = Object.keys(planOf(1)).filter((name) => !Object.hasOwn(plan, name))
-    return lacks.length === 0 ? plan : refuse(`${file} is no plan: it lacks ${lacks.join(', ')}`, HELP)
+    const plan = JSON.parse(readFileSync(file, 'utf8')) as SimulationPlan // The next line checks the fields.
+    const missingFields = Object.keys(drawPlan(1)).filter((name) => !Object.hasOwn(plan, name))
+    return missingFields.length === 0 ? plan : exitWithUsage(`${file} is not a plan: it lacks ${missingFields.join(', ')}`, USAGE)
   } catch (error) {
-    return refuse(`${file} is no plan: ${error instanceof Error ? error.message : String(error)}`, HELP)
+    return exitWithUsage(`${file} is not a plan: ${error instanceof Error ? error.message : String(error)}`, USAGE)
   }
 }
 
-/** Workers for the market that was asked for: the one that there is, or a broken one. */
-function poolOf(size: number): Pool {
-  const pool = openPool(size)
-  return sabotage === undefined ? pool : { ...pool, run: ({ plan }) => pool.run({ plan, sabotage }) }
+/** Creates workers that run the market, with the defect of `--sabotage` if the option is given. */
+function createPool(size: number): SimulationWorkers {
+  const pool = createSimulationWorkers(size)
+  return defect === undefined ? pool : { ...pool, run: ({ plan }) => pool.run({ plan, defect }) }
 }
 
-/** @returns whether every worker has ended as it was told to */
-function closed(pool: Pool): boolean {
-  for (const stray of pool.strays()) console.log(`It ended by itself: ${stray}.`)
+/** Stops the workers, and prints each worker that ended by itself. @returns whether no worker ended by itself */
+function closePool(pool: SimulationWorkers): boolean {
+  for (const exit of pool.unexpectedExits()) console.log(`A worker ended by itself: ${exit}.`)
   pool.close()
-  return pool.strays().length === 0
+  return pool.unexpectedExits().length === 0
 }
 
-async function one(plan: Plan): Promise<boolean> {
-  const pool = poolOf(1)
+async function runOneSeed(plan: SimulationPlan): Promise<boolean> {
+  const pool = createPool(1)
   const outcome = await pool.run({ plan })
-  if (values.trace) console.log([...outcome.diary, '', 'The last steps:', ...outcome.recent].join('\n'))
-  console.log(line(outcome))
-  if (outcome.broken && !values.trace) tell(outcome)
-  return closed(pool) && !outcome.broken
+  if (values.trace) console.log([...outcome.traceLines, '', 'The last steps:', ...outcome.recentSteps].join('\n'))
+  console.log(formatOutcome(outcome))
+  if (outcome.violation && !values.trace) printFailure(outcome)
+  return closePool(pool) && !outcome.violation
 }
 
-async function many(first: number, count: number, lanes: number): Promise<boolean> {
-  const pool = poolOf(lanes)
-  const begun = performance.now()
-  const commit = checkedOut()
-  const kept = keptRun(cache, { from: first, count, commit, sabotage, isPinned: missing === undefined }, checkedOut)
-  const before = values.continue ? kept.read() : undefined
-  if (values.continue) console.log(before ? `It goes on after ${before.done.length} seeds.` : 'There is nothing to go on with.')
-  const seeds = { from: first, count, lanes, keepGoing: values['keep-going'] }
-  const tellOne = (outcome: Outcome, sums: Tally, progress: () => Progress): void => {
-    if (sums.seeds() % SAID_EVERY === 0) kept.write(progress())
-    if (outcome.broken || sums.seeds() % SAID_EVERY === 0)
-      console.log(`${sums.seeds()}/${count} seeds, ${Math.round((performance.now() - begun) / 1000)} s  ${line(outcome)}`)
+async function runManySeeds(firstSeed: number, count: number, workerCount: number): Promise<boolean> {
+  const pool = createPool(workerCount)
+  const startedAt = performance.now()
+  const commit = describeCheckout()
+  const stored = createResumableRun(
+    CACHE,
+    { from: firstSeed, count, commit, defect, hasPreviousRelease: previousReleaseProblem === undefined },
+    describeCheckout,
+  )
+  const progress = values.continue ? stored.read() : undefined
+  if (values.continue)
+    console.log(progress ? `Resuming after ${progress.doneSeeds.length} seeds.` : 'No run to resume; starting a new one.')
+  const seeds = { from: firstSeed, count, workerCount, keepGoing: values['keep-going'] }
+  const printProgress = (outcome: SeedOutcome, totals: SeedTotals, progress: () => RunProgress): void => {
+    if (totals.seeds() % PROGRESS_EVERY === 0) stored.write(progress())
+    if (outcome.violation || totals.seeds() % PROGRESS_EVERY === 0)
+      console.log(
+        `${totals.seeds()}/${count} seeds, ${Math.round((performance.now() - startedAt) / 1000)} s  ${formatOutcome(outcome)}`,
+      )
   }
-  const run = await runSeeds(pool, seeds, tellOne, before)
-  if (isWhole(run)) kept.remove()
-  const worst = run.failed.find((outcome) => !isWorkerLost(outcome))
-  if (worst) await explain(pool, worst)
-  const isClosed = closed(pool)
-  const code = kept.code()
-  if (code !== commit) console.log('The code has changed while it ran: it was not one market, and no run goes on with this one.')
-  conclude(run, code)
+  const run = await runSeeds(pool, seeds, printProgress, progress)
+  if (isComplete(run)) stored.remove()
+  const failure = run.failed.find((outcome) => !isWorkerLost(outcome))
+  if (failure) await explainFailure(pool, failure)
+  const isClosed = closePool(pool)
+  const code = stored.readCode()
+  if (code !== commit) console.log('The code changed during the run: its seeds ran different code, and it cannot be resumed.')
+  printSummary(run, code)
   return isClosed && hasPassed(run)
 }
 
-/** Writes the page, where there is to be one, and says what became of all seeds. */
-function conclude(run: Run, commit: string): void {
-  const { sums, failed, count } = run
-  const gaps = sums.missing()
-  const page = pageOf(run)
+/** Writes the report if `choosePagePath` gives a path, and prints the results of all seeds. */
+function printSummary(run: SeedRun, commit: string): void {
+  const { totals, failed, count } = run
+  const gaps = totals.missing()
+  const page = choosePagePath(run)
   if (page !== undefined) {
     mkdirSync(dirname(page), { recursive: true })
-    writeFileSync(page, report(run, { commit, on: new Date() }))
+    writeFileSync(page, formatReport(run, { commit, date: new Date() }))
   }
-  if (page !== undefined || !isWhole(run) || values['keep-going']) {
+  if (page !== undefined || !isComplete(run) || values['keep-going']) {
     for (const gap of gaps) console.log(gap)
-    for (const name of Object.values(OCCASIONS).flat()) console.log(`${sums.faults.get(name) ?? 0} × ${name}`)
+    for (const name of Object.values(OCCURRENCES).flat()) console.log(`${totals.faults.get(name) ?? 0} × ${name}`)
   }
-  for (const { plan, broken } of failed) console.log(`seed ${plan.seed} failed: ${broken?.message}`)
-  if (page !== undefined) console.log(`The report: ${page}`)
-  if (!isWhole(run)) console.log(`The run ended after ${sums.seeds()} of ${count} seeds: it writes no report.`)
+  for (const { plan, violation } of failed) console.log(`seed ${plan.seed} failed: ${violation?.message}`)
+  if (page !== undefined) console.log(`Report: ${page}`)
+  if (!isComplete(run)) console.log(`The run ended after ${totals.seeds()} of ${count} seeds, so that it writes no report.`)
   console.log(
-    `${sums.seeds()} seeds, ${failed.length} failed${failed.length > 0 ? `: ${failed.map(({ plan }) => plan.seed).join(', ')}` : ''}; ${gaps.length} things not reached.`,
+    `${totals.seeds()} seeds, ${failed.length} failed${failed.length > 0 ? `: ${failed.map(({ plan }) => plan.seed).join(', ')}` : ''}; ${gaps.length} names not covered.`,
   )
 }
 
-/** The page among the documents is of a whole run of enough seeds with the market that there is, or stays as it is. */
-function pageOf(run: Run): string | undefined {
-  if (!isWhole(run) || sabotage !== undefined) return undefined
-  if (run.count >= WHOLE) return join(root, 'docs/simulation.md')
-  return values.report ? join(cache, 'simulation.md') : undefined
+/** @returns the path of the report, or undefined if the run writes none. Only a full run replaces docs/simulation.md. */
+function choosePagePath(run: SeedRun): string | undefined {
+  if (!isComplete(run) || defect !== undefined) return undefined
+  if (run.count >= FULL_RUN_SEEDS) return join(ROOT, 'docs/simulation.md')
+  return values.report ? join(CACHE, 'simulation.md') : undefined
 }
 
-const line = ({ plan, steps, virtualMs, cpuMs, trace, statuses, broken }: Outcome): string =>
-  `seed ${plan.seed}: ${steps} steps, ${(virtualMs / 1000).toFixed(0)} s, ${cpuMs} ms of CPU, trace ${trace} ${broken ? `BROKEN ${broken.message}` : JSON.stringify(statuses)}`
+const formatOutcome = ({ plan, steps, virtualMs, cpuMs, scheduleTrace, statuses, violation }: SeedOutcome): string =>
+  `seed ${plan.seed}: ${steps} steps, ${(virtualMs / 1000).toFixed(0)} s, ${cpuMs} ms of CPU, trace ${scheduleTrace} ${violation ? `BROKEN ${violation.message}` : JSON.stringify(statuses)}`
 
-function tell({ broken, diary, recent }: Outcome): void {
-  console.log(['', ...diary.slice(-80), '', 'The last steps:', ...recent.slice(-40), '', broken?.stack].join('\n'))
+function printFailure({ violation, traceLines, recentSteps }: SeedOutcome): void {
+  console.log(['', ...traceLines.slice(-80), '', 'The last steps:', ...recentSteps.slice(-40), '', violation?.stack].join('\n'))
 }
 
-/** Prints a failure, makes its plan as small as it gets, and says how to repeat it. */
-async function explain(pool: Pool, outcome: Outcome): Promise<void> {
-  tell(outcome)
-  const { plan, broken } = outcome
-  const how = sabotage === undefined ? '--trace' : `--sabotage "${sabotage}" --trace`
+/** Prints a failure, shrinks its plan, and prints the commands that repeat both runs. */
+async function explainFailure(pool: SimulationWorkers, outcome: SeedOutcome): Promise<void> {
+  printFailure(outcome)
+  const { plan, violation } = outcome
+  const options = defect === undefined ? '--trace' : `--sabotage "${defect}" --trace`
   console.log(
-    `\nSeed ${plan.seed} breaks "${broken?.invariant}". Again: npm run simulate -- --seed ${plan.seed} ${how}\nShrinking a plan of ${sizeOf(plan)} parts …`,
+    `\nSeed ${plan.seed} breaks "${violation?.invariant}". To repeat: npm run simulate -- --seed ${plan.seed} ${options}\nShrinking a plan of ${measurePlan(plan)} parts …`,
   )
-  const small = await shrink(plan, async (smaller) => (await pool.run({ plan: smaller })).broken?.invariant === broken?.invariant)
-  mkdirSync(cache, { recursive: true })
-  const file = join(cache, `seed-${plan.seed}${sabotage === undefined ? '' : '-sabotaged'}.json`)
-  writeFileSync(file, JSON.stringify(small, null, 1))
+  const smallest = await shrinkPlan(
+    plan,
+    async (smaller) => (await pool.run({ plan: smaller })).violation?.invariant === violation?.invariant,
+  )
+  mkdirSync(CACHE, { recursive: true })
+  const file = join(CACHE, `seed-${plan.seed}${defect === undefined ? '' : '-sabotaged'}.json`)
+  writeFileSync(file, JSON.stringify(smallest, null, 1))
   console.log(
-    `${JSON.stringify(small)}\n${line(await pool.run({ plan: small }))}\n${sizeOf(small)} parts are left. Again: npm run simulate -- --plan ${file} ${how}`,
+    `${JSON.stringify(smallest)}\n${formatOutcome(await pool.run({ plan: smallest }))}\n${measurePlan(smallest)} parts are left. To repeat: npm run simulate -- --plan ${file} ${options}`,
   )
 }
 
-const single =
-  values.plan !== undefined ? readPlan(values.plan) : values.seed !== undefined ? planOf(Number(values.seed)) : undefined
-process.exit((await (single ? one(single) : many(from ?? 1, seeds ?? 1, workers ?? 1))) ? 0 : 1)
+const singlePlan =
+  values.plan !== undefined ? readPlan(values.plan) : values.seed !== undefined ? drawPlan(Number(values.seed)) : undefined
+process.exit((await (singlePlan ? runOneSeed(singlePlan) : runManySeeds(from ?? 1, seeds ?? 1, workers ?? 1))) ? 0 : 1)

@@ -1,109 +1,113 @@
 import { afterEach, expect, test } from 'vitest'
-import { planOf } from './draw-plan.ts'
-import type { Plan } from './plan.ts'
-import { isWorkerLost, openPool, type Pool } from './pool.ts'
-import { isWhole, runSeeds } from './run-seeds.ts'
+import { drawPlan } from './plan/draw-plan.ts'
+import type { SimulationPlan } from './plan/plan.ts'
+import { isWorkerLost, createSimulationWorkers, type SimulationWorkers } from './pool.ts'
+import { isComplete, runSeeds } from './run-seeds.ts'
 
-let pool: Pool
+let pool: SimulationWorkers
 afterEach(() => pool.close())
 
-const killed = 'its worker lives: it was killed by SIGKILL'
+const killed = 'the worker survives: it was killed by SIGKILL'
 const killAll = (): void => {
   for (const pid of pool.pids()) process.kill(pid, 'SIGKILL')
 }
-/** The worker of the so many-th seed is killed while it has its plan in hand. */
-function killing(which: number): Pool {
-  let begun = 0
-  return openPool(1, { begun: () => void (++begun === which && killAll()) })
+/** Creates a pool whose only worker is killed while it runs task number `which`. */
+function killWorkers(which: number): SimulationWorkers {
+  let started = 0
+  return createSimulationWorkers(1, { onBegun: () => void (++started === which && killAll()) })
 }
 
-test('a worker that is killed fails its plan, and another one goes on', { timeout: 120_000 }, async () => {
-  pool = killing(2)
+test('a plan fails if its worker is killed, and another worker runs the next plans', { timeout: 120_000 }, async () => {
+  pool = killWorkers(2)
   const [pid] = pool.pids()
-  const told: string[] = []
-  // It has run one plan to its end by then: it is the second that it is in.
-  const run = await runSeeds(pool, { from: 1, count: 3, lanes: 1, keepGoing: true }, ({ plan, broken }) =>
-    told.push(`${plan.seed} ${broken?.message}`),
+  const exits: string[] = []
+  // The worker is killed during its second plan.
+  const run = await runSeeds(pool, { from: 1, count: 3, workerCount: 1, keepGoing: true }, ({ plan, violation }) =>
+    exits.push(`${plan.seed} ${violation?.message}`),
   )
-  expect(told).toEqual(['1 undefined', `2 ${killed}`, '3 undefined'])
-  expect(run.failed.map(({ plan, broken }) => [plan.seed, broken?.message])).toEqual([[2, killed]])
-  expect(isWhole(run)).toBe(true)
-  expect(run.sums.steps()).toBeGreaterThan(100)
+  expect(exits).toEqual(['1 undefined', `2 ${killed}`, '3 undefined'])
+  expect(run.failed.map(({ plan, violation }) => [plan.seed, violation?.message])).toEqual([[2, killed]])
+  expect(isComplete(run)).toBe(true)
+  expect(run.totals.steps()).toBeGreaterThan(100)
   expect(pool.pids()).not.toContain(pid)
-  expect(pool.strays()).toEqual([])
+  expect(pool.unexpectedExits()).toEqual([])
 })
 
-test('unless everything is to be run, a killed worker ends the run, with what was met so far', { timeout: 120_000 }, async () => {
-  pool = killing(1)
-  const run = await runSeeds(pool, { from: 1, count: 3, lanes: 1, keepGoing: false }, () => undefined)
+test('a run without keepGoing ends if a worker is killed, and keeps its totals', { timeout: 120_000 }, async () => {
+  pool = killWorkers(1)
+  const run = await runSeeds(pool, { from: 1, count: 3, workerCount: 1, keepGoing: false }, () => undefined)
   expect(run.failed.map(({ plan }) => plan.seed)).toEqual([1])
   expect(run.failed.every(isWorkerLost)).toBe(true)
-  expect([run.sums.seeds(), isWhole(run)]).toEqual([1, false])
+  expect([run.totals.seeds(), isComplete(run)]).toEqual([1, false])
 })
 
 test(
-  'a worker that ends by itself says so with its exit code, and one that is gone before it is asked is replaced',
+  'a plan fails with the exit code of its worker if the worker exits, and a worker that ends while idle is replaced',
   { timeout: 120_000 },
   async () => {
-    pool = openPool(1)
-    // No plan that can be run: the worker ends.
-    const { broken } = await pool.run({ plan: { ...planOf(1), old: null as unknown as [] } })
-    expect(broken?.message).toBe('its worker lives: it ended with exit code 1')
+    pool = createSimulationWorkers(1)
+    // This plan is invalid, so the worker exits.
+    const { violation } = await pool.run({ plan: { ...drawPlan(1), previousReleaseProcesses: null as unknown as [] } })
+    expect(violation?.message).toBe('the worker survives: it ended with exit code 1')
     const [idle = NaN] = pool.pids()
     process.kill(idle, 'SIGKILL')
-    await ended(idle)
-    expect((await pool.run({ plan: quiet })).broken).toBe(undefined)
-    expect(pool.strays()).toEqual(['a worker without a plan, before its first one: it was killed by SIGKILL'])
+    await waitForExit(idle)
+    expect((await pool.run({ plan: planWithoutActions })).violation).toBe(undefined)
+    expect(pool.unexpectedExits()).toEqual(['a worker without a plan, before its first one: it was killed by SIGKILL'])
   },
 )
-
-test('a worker that ends before it begins costs its plan nothing, and is told', { timeout: 120_000 }, async () => {
-  let begun = 0
-  pool = openPool(1, { begun: () => void begun++ })
-  expect((await pool.run({ plan: { ...quiet, seed: 7 } })).broken).toBe(undefined)
-  const [pid = NaN] = pool.pids()
-  // It has been sent its task, and cannot read it.
-  process.kill(pid, 'SIGSTOP')
-  const outcome = pool.run({ plan: { ...quiet, seed: 8 } })
-  process.kill(pid, 'SIGKILL')
-  const { plan, broken } = await outcome
-  expect([plan.seed, broken, begun]).toEqual([8, undefined, 2])
-  expect(pool.strays()).toEqual(['a worker without a plan, after seed 7: it was killed by SIGKILL'])
-})
 
 test(
-  'a worker that says nothing any more is ended, which fails its plan, and another one goes on',
+  'a worker that ends before it reads its plan is reported, and another worker runs the plan',
   { timeout: 120_000 },
   async () => {
-    const over = Promise.withResolvers<void>()
-    const patience: Promise<void>[] = [over.promise]
-    pool = openPool(1, { patience: () => patience.shift() ?? new Promise(() => undefined) })
+    let started = 0
+    pool = createSimulationWorkers(1, { onBegun: () => void started++ })
+    expect((await pool.run({ plan: { ...planWithoutActions, seed: 7 } })).violation).toBe(undefined)
     const [pid = NaN] = pool.pids()
+    // The worker is paused, so it cannot read the task that the pool sends.
     process.kill(pid, 'SIGSTOP')
-    const outcome = pool.run({ plan: { ...quiet, seed: 9 } })
-    over.resolve()
-    const { plan, broken } = await outcome
-    expect([plan.seed, broken?.message]).toEqual([9, 'its worker lives: it gave no answer for minutes'])
-    expect((await pool.run({ plan: quiet })).broken).toBe(undefined)
-    expect(pool.strays()).toEqual([])
+    const outcome = pool.run({ plan: { ...planWithoutActions, seed: 8 } })
+    process.kill(pid, 'SIGKILL')
+    const { plan, violation } = await outcome
+    expect([plan.seed, violation, started]).toEqual([8, undefined, 2])
+    expect(pool.unexpectedExits()).toEqual(['a worker without a plan, after seed 7: it was killed by SIGKILL'])
   },
 )
 
-/** Nothing goes wrong in it, and nobody buys. */
-const quiet: Plan = {
-  ...planOf(1),
+test(
+  'a worker that does not answer until the timeout is killed, its plan fails, and another worker runs the next plan',
+  { timeout: 120_000 },
+  async () => {
+    const finished = Promise.withResolvers<void>()
+    const timeouts: Promise<void>[] = [finished.promise]
+    pool = createSimulationWorkers(1, { waitForTimeout: () => timeouts.shift() ?? new Promise(() => undefined) })
+    const [pid = NaN] = pool.pids()
+    process.kill(pid, 'SIGSTOP')
+    const outcome = pool.run({ plan: { ...planWithoutActions, seed: 9 } })
+    finished.resolve()
+    const { plan, violation } = await outcome
+    expect([plan.seed, violation?.message]).toEqual([9, 'the worker survives: it gave no answer for minutes'])
+    expect((await pool.run({ plan: planWithoutActions })).violation).toBe(undefined)
+    expect(pool.unexpectedExits()).toEqual([])
+  },
+)
+
+/** A plan without faults and without purchases. */
+const planWithoutActions: SimulationPlan = {
+  ...drawPlan(1),
   purchases: [],
-  cues: [],
-  deeds: [],
-  weather: [],
-  deaths: [],
-  fatalCalls: [],
+  triggers: [],
+  operatorActions: [],
+  networkEvents: [],
+  kills: [],
+  crashPoints: [],
   faults: {},
-  old: [],
+  previousReleaseProcesses: [],
 }
 
-async function ended(pid: number): Promise<void> {
-  for (let looks = 0; looks < 10_000 && isRunning(pid); looks++) await new Promise((resolve) => setImmediate(resolve))
+async function waitForExit(pid: number): Promise<void> {
+  for (let tries = 0; tries < 10_000 && isRunning(pid); tries++) await new Promise((resolve) => setImmediate(resolve))
 }
 
 function isRunning(pid: number): boolean {

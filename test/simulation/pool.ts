@@ -1,55 +1,58 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Outcome } from './run-plan.ts'
-import type { Said, Task } from './worker.ts'
+import type { SeedOutcome } from './run-plan.ts'
+import type { WorkerMessage, SimulationTask } from './worker.ts'
 
-const file = fileURLToPath(new URL('worker.ts', import.meta.url))
-/** Dead processes of a run leave promises behind that wait for ever: a worker is renewed before that is much. */
-const TASKS_A_WORKER = 40
-/** What a plan breaks whose worker ended under it: out of memory, killed, or by an error of its own. */
-const WORKER_LIVES = 'its worker lives'
-/** The longest plans take half a minute on a machine that has much else to do. */
-const PATIENCE_MS = 300_000
+const WORKER_FILE = fileURLToPath(new URL('worker.ts', import.meta.url))
+/** A worker is replaced after this many tasks. Simulated crashes leave promises that never settle, so its memory grows. */
+const TASKS_PER_WORKER = 40
+/** The invariant that a plan breaks if its worker ran out of memory, was killed or failed. */
+const WORKER_SURVIVES = 'the worker survives'
+/** The longest plans take half a minute on a busy machine, so a worker without an answer for this time hangs. */
+const TASK_TIMEOUT_MS = 300_000
 
-export const isWorkerLost = ({ broken }: Outcome): boolean => broken?.invariant === WORKER_LIVES
+export const isWorkerLost = ({ violation }: SeedOutcome): boolean => violation?.invariant === WORKER_SURVIVES
 
-/** Runs tasks in so many processes beside each other, and hands out what became of them as it comes. */
-export type Pool = {
+/** Runs tasks in parallel processes, and returns the outcome of each. */
+export type SimulationWorkers = {
   /**
-   * A task whose worker ends, or says nothing for minutes, is a failure of its plan, with how the worker ended; another
-   * worker takes its place. What an earlier plan has left may end a worker before it begins: then another one runs the task.
+   * Runs a task. If the worker ends or does not answer for five minutes, the plan fails and a new worker replaces it. If the
+   * worker ends before it reads the task, an earlier plan is the cause, and another worker runs the task.
    */
-  run(task: Task): Promise<Outcome>
-  /** Workers that ended by themselves with no plan in hand, each with the seed that it ran last: what that left was its end. */
-  strays(): readonly string[]
+  run(task: SimulationTask): Promise<SeedOutcome>
+  /** Descriptions of workers that ended while they ran no plan, each with its last seed, whose plan must be the cause. */
+  unexpectedExits(): readonly string[]
   readonly pids: () => readonly number[]
   close(): void
 }
 
-export type PoolOptions = {
-  /** Ends when a worker has said nothing for too long, or with the signal. */
-  readonly patience?: (signal: AbortSignal) => Promise<unknown>
-  /** Hears of every task that a worker has begun. */
-  readonly begun?: (task: Task) => void
+export type WorkerPoolOptions = {
+  /** Resolves at the timeout of a task, and rejects when the signal aborts. */
+  readonly waitForTimeout?: (signal: AbortSignal) => Promise<unknown>
+  /** Called when a worker has begun a task. */
+  readonly onBegun?: (task: SimulationTask) => void
 }
 
-type Worker = { readonly child: ChildProcess; tasks: number; seed: number | undefined; isBusy: boolean; isDismissed: boolean }
-/** 'not begun': the worker ended before it had read its task. */
-type Answer = Outcome | 'not begun'
+type Worker = { readonly child: ChildProcess; tasks: number; lastSeed: number | undefined; isBusy: boolean; isDismissed: boolean }
+/** `not begun`: the worker ended before it read the task. */
+type TaskResult = SeedOutcome | 'not begun'
 
-export function openPool(
+export function createSimulationWorkers(
   size: number,
-  { patience = (signal) => sleep(PATIENCE_MS, undefined, { signal }), begun = () => undefined }: PoolOptions = {},
-): Pool {
-  const idle: Worker[] = []
-  const waiting: ((worker: Worker) => void)[] = []
+  {
+    waitForTimeout = (signal) => sleep(TASK_TIMEOUT_MS, undefined, { signal }),
+    onBegun = () => undefined,
+  }: WorkerPoolOptions = {},
+): SimulationWorkers {
+  const idleWorkers: Worker[] = []
+  const waitingTasks: ((worker: Worker) => void)[] = []
   const all = new Set<Worker>()
-  const strays: string[] = []
+  const unexpectedExits: string[] = []
   const add = (): Worker => {
-    const worker = started()
+    const worker = startWorker()
     worker.child.once('exit', (code, signal) => {
-      if (!worker.isBusy && !worker.isDismissed) strays.push(strayed(worker, code, signal))
+      if (!worker.isBusy && !worker.isDismissed) unexpectedExits.push(describeExit(worker, code, signal))
     })
     all.add(worker)
     return worker
@@ -59,30 +62,30 @@ export function openPool(
     all.delete(worker)
     worker.child.kill()
   }
-  const renewed = (worker: Worker): Worker => {
+  const replaceWorker = (worker: Worker): Worker => {
     dismiss(worker)
     return add()
   }
-  const give = (worker: Worker): void => {
-    const next = waiting.shift()
+  const assign = (worker: Worker): void => {
+    const next = waitingTasks.shift()
     if (next) next(worker)
-    else idle.push(worker)
+    else idleWorkers.push(worker)
   }
-  for (let index = 0; index < size; index++) idle.push(add())
+  for (let index = 0; index < size; index++) idleWorkers.push(add())
   return {
     async run(task) {
       for (;;) {
-        const given = idle.shift() ?? (await new Promise<Worker>((resolve) => waiting.push(resolve)))
-        // One may have ended while it had nothing to do.
-        const worker = hasEnded(given) ? renewed(given) : given
-        const answer = await ask(worker, task, { patience, begun })
-        if (answer === 'not begun') strays.push(strayed(worker, worker.child.exitCode, worker.child.signalCode))
-        else worker.seed = task.plan.seed
-        give(hasEnded(worker) || ++worker.tasks >= TASKS_A_WORKER ? renewed(worker) : worker)
-        if (answer !== 'not begun') return answer
+        const candidate = idleWorkers.shift() ?? (await new Promise<Worker>((resolve) => waitingTasks.push(resolve)))
+        // A worker may have ended while it was idle.
+        const worker = hasEnded(candidate) ? replaceWorker(candidate) : candidate
+        const result = await runTask(worker, task, { waitForTimeout, onBegun })
+        if (result === 'not begun') unexpectedExits.push(describeExit(worker, worker.child.exitCode, worker.child.signalCode))
+        else worker.lastSeed = task.plan.seed
+        assign(hasEnded(worker) || ++worker.tasks >= TASKS_PER_WORKER ? replaceWorker(worker) : worker)
+        if (result !== 'not begun') return result
       }
     },
-    strays: () => strays,
+    unexpectedExits: () => unexpectedExits,
     pids: () => [...all].flatMap(({ child }) => child.pid ?? []),
     close() {
       for (const worker of all) dismiss(worker)
@@ -90,73 +93,77 @@ export function openPool(
   }
 }
 
-const started = (): Worker => ({
-  child: fork(file, {
+const startWorker = (): Worker => ({
+  child: fork(WORKER_FILE, {
     execArgv: ['--no-warnings'],
     serialization: 'advanced',
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   }),
   tasks: 0,
-  seed: undefined,
+  lastSeed: undefined,
   isBusy: false,
   isDismissed: false,
 })
 
 const hasEnded = ({ child }: Worker): boolean => child.pid === undefined || child.exitCode !== null || child.signalCode !== null
 
-const howEnded = (code: number | null, signal: string | null): string =>
+const formatExit = (code: number | null, signal: string | null): string =>
   code === null ? `it was killed by ${signal}` : `it ended with exit code ${code}`
 
-const strayed = ({ seed }: Worker, code: number | null, signal: string | null): string =>
-  `a worker without a plan, ${seed === undefined ? 'before its first one' : `after seed ${seed}`}: ${howEnded(code, signal)}`
+const describeExit = ({ lastSeed }: Worker, code: number | null, signal: string | null): string =>
+  `a worker without a plan, ${lastSeed === undefined ? 'before its first one' : `after seed ${lastSeed}`}: ${formatExit(code, signal)}`
 
-async function ask(worker: Worker, task: Task, { patience, begun }: Required<PoolOptions>): Promise<Answer> {
+async function runTask(
+  worker: Worker,
+  task: SimulationTask,
+  { waitForTimeout, onBegun }: Required<WorkerPoolOptions>,
+): Promise<TaskResult> {
   const { child } = worker
-  const isOver = new AbortController()
+  const finished = new AbortController()
   worker.isBusy = true
   try {
-    return await new Promise<Answer>((resolve) => {
-      let [hasBegun, isSilent] = [false, false]
-      const failed = (error: Error): void => resolve(lost(task, `it could not be started (${error.message})`))
-      const ended = (code: number | null, signal: string | null): void => {
-        if (isSilent) resolve(lost(task, 'it gave no answer for minutes'))
-        else resolve(hasBegun || worker.tasks === 0 ? lost(task, howEnded(code, signal)) : 'not begun')
+    return await new Promise<TaskResult>((resolve) => {
+      let [hasBegun, hasTimedOut] = [false, false]
+      const onError = (error: Error): void => resolve(createLostOutcome(task, `it could not be started (${error.message})`))
+      const onExit = (code: number | null, signal: string | null): void => {
+        if (hasTimedOut) resolve(createLostOutcome(task, 'it gave no answer for minutes'))
+        else resolve(hasBegun || worker.tasks === 0 ? createLostOutcome(task, formatExit(code, signal)) : 'not begun')
       }
-      // What worker.ts sends.
-      const heard = (said: unknown): void => {
-        if ((said as Said) !== 'begun') return resolve(said as Outcome)
+      // The casts are safe because worker.ts sends only these messages.
+      const onMessage = (message: unknown): void => {
+        if ((message as WorkerMessage) !== 'begun') return resolve(message as SeedOutcome)
         hasBegun = true
-        begun(task)
+        onBegun(task)
       }
-      child.once('error', failed).once('exit', ended).on('message', heard)
-      isOver.signal.addEventListener('abort', () => child.off('error', failed).off('exit', ended).off('message', heard))
-      const lose = (): void => {
-        isSilent = true
+      child.once('error', onError).once('exit', onExit).on('message', onMessage)
+      finished.signal.addEventListener('abort', () => child.off('error', onError).off('exit', onExit).off('message', onMessage))
+      const killSilent = (): void => {
+        hasTimedOut = true
         child.kill('SIGKILL')
       }
-      patience(isOver.signal).then(lose, () => undefined)
-      // Where it cannot be sent the worker ends, or has ended, and that is what is told.
+      waitForTimeout(finished.signal).then(killSilent, () => undefined)
+      // Sending fails only if the worker ends, and then `onExit` reports the end.
       child.send(task, () => undefined)
     })
   } finally {
-    isOver.abort()
+    finished.abort()
     worker.isBusy = false
   }
 }
 
-/** What is known of a plan whose worker is gone: nothing but that. */
-const lost = ({ plan }: Task, how: string): Outcome => ({
+/** Creates the outcome of a plan whose worker was lost, without results. */
+const createLostOutcome = ({ plan }: SimulationTask, reason: string): SeedOutcome => ({
   plan,
-  broken: { invariant: WORKER_LIVES, message: `${WORKER_LIVES}: ${how}`, stack: '' },
-  trace: '',
+  violation: { invariant: WORKER_SURVIVES, message: `${WORKER_SURVIVES}: ${reason}`, stack: '' },
+  scheduleTrace: '',
   steps: 0,
   virtualMs: 0,
   cpuMs: 0,
   faults: {},
-  edges: {},
+  transitions: {},
   statuses: {},
   events: 0,
-  points: [],
-  recent: [],
-  diary: [],
+  crashPoints: [],
+  recentSteps: [],
+  traceLines: [],
 })

@@ -1,22 +1,22 @@
-import { accounts } from '@penstock/accounts/service.ts'
-import { channelWatcher } from '@penstock/channel-watcher/service.ts'
-import { type Door, gatewayWithoutHttp } from '@penstock/gateway/door.contract.ts'
-import { matching } from '@penstock/matching/service.ts'
-import { orders } from '@penstock/order/service.ts'
+import { accountsService } from '@penstock/accounts/service.ts'
+import { channelWatcherService } from '@penstock/channel-watcher/service.ts'
+import { type InProcessGateway, createInProcessGateway } from '@penstock/gateway/in-process-gateway.fixture.ts'
+import { matchingService } from '@penstock/matching/service.ts'
+import { orderService } from '@penstock/order/service.ts'
 import type { Chain } from '@penstock/ports/chain.ts'
 import type { Clock } from '@penstock/ports/clock.ts'
 import type { Keyring } from '@penstock/ports/keyring.ts'
 import type { Lightning } from '@penstock/ports/lightning.ts'
 import type { RateSource } from '@penstock/ports/rates.ts'
 import type { Records } from '@penstock/ports/records.ts'
-import { quoting } from '@penstock/quote/service.ts'
+import { quoteService } from '@penstock/quote/service.ts'
 import type { Platform } from '@penstock/runtime/platform.ts'
-import { bind, type Bound, run } from '@penstock/runtime/run.ts'
+import { bind, type BoundService, run } from '@penstock/runtime/run.ts'
 import { settlementService } from '@penstock/settlement/service.ts'
-import type { SERVICES } from './plan.ts'
+import type { SERVICES } from './plan/plan.ts'
 
-/** What one process of one service has: everything by its own way, which may fail and at each step of which it may die. */
-export type Home = {
+/** The dependencies of one process of one service. The simulation may let each call to them fail or crash the process. */
+export type ReplicaDependencies = {
   readonly platform: Platform
   readonly records: Records
   readonly lightning: Lightning
@@ -24,42 +24,47 @@ export type Home = {
   readonly keyring: Keyring
   readonly rates: readonly RateSource[]
   readonly pepper: Uint8Array
-  readonly opened: (door: Door) => void
+  readonly onGatewayOpened: (gateway: InProcessGateway) => void
 }
 
 /**
- * One service in one process, as `services/standalone/src/assembly.ts` puts them together. This file and all that it
- * imports is loaded a second time where a process runs with earlier contracts.
+ * Starts one service in one simulated process, with the dependencies that `services/standalone/src/assembly.ts` gives it in
+ * production. For the previous release, `importPreviousRelease` loads this file and its imports a second time.
  */
-export async function startReplica(service: (typeof SERVICES)[number], home: Home): Promise<void> {
-  const { height, follow } = heightOf(home.chain, home.platform.clock)
+export async function startReplica(service: (typeof SERVICES)[number], dependencies: ReplicaDependencies): Promise<void> {
+  const { height, follow } = followHeight(dependencies.chain, dependencies.platform.clock)
   void follow()
-  // Nobody is served before the read models have caught up.
+  // The gateway serves no request before its read models have caught up.
   const ready = Promise.withResolvers<void>()
-  const opened: Home['opened'] = (door) => void ready.promise.then(() => home.opened(door))
-  await run([boundOf(service, { ...home, opened }, height)], home.platform)
+  const onGatewayOpened: ReplicaDependencies['onGatewayOpened'] = (gateway) =>
+    void ready.promise.then(() => dependencies.onGatewayOpened(gateway))
+  await run([bindService(service, { ...dependencies, onGatewayOpened }, height)], dependencies.platform)
   ready.resolve()
 }
 
-function boundOf(service: (typeof SERVICES)[number], home: Home, height: () => number | undefined): Bound {
-  const { platform, records, lightning, chain, keyring, rates, pepper, opened } = home
+function bindService(
+  service: (typeof SERVICES)[number],
+  dependencies: ReplicaDependencies,
+  height: () => number | undefined,
+): BoundService {
+  const { platform, records, lightning, chain, keyring, rates, pepper, onGatewayOpened } = dependencies
   const { views, clock } = platform
   const { peers } = lightning
   switch (service) {
     case 'quote':
-      return bind(quoting(), { rates, chain, graph: lightning.graph }, height)
+      return bind(quoteService(), { rates, chain, graph: lightning.graph }, height)
     case 'order':
-      return bind(orders, { network: 'regtest' as const }, height)
+      return bind(orderService, { network: 'regtest' as const }, height)
     case 'matching':
-      return bind(matching(), { chain, graph: lightning.graph }, height)
+      return bind(matchingService(), { chain, graph: lightning.graph }, height)
     case 'settlement':
       return bind(settlementService(), { lightning, chain, keyring, network: 'regtest' as const }, height)
     case 'channel-watcher':
-      return bind(channelWatcher, { lightning, chain }, height)
+      return bind(channelWatcherService, { lightning, chain }, height)
     case 'accounts':
-      return bind(accounts, {})
+      return bind(accountsService, {})
     case 'gateway':
-      return bind(gatewayWithoutHttp({ pepper, clock, outside: { peers, chain }, opened }), {
+      return bind(createInProcessGateway({ pepper, clock, nodeSources: { peers, chain }, onOpened: onGatewayOpened }), {
         views,
         records,
         peers,
@@ -69,8 +74,8 @@ function boundOf(service: (typeof SERVICES)[number], home: Home, height: () => n
   }
 }
 
-/** The newest block that this process was told of. */
-function heightOf(chain: Chain, clock: Clock) {
+/** Follows the chain tips and returns the height of the newest block. */
+function followHeight(chain: Chain, clock: Clock) {
   let newest: number | undefined
   return {
     height: () => newest,
@@ -79,7 +84,7 @@ function heightOf(chain: Chain, clock: Clock) {
         try {
           for await (const tip of chain.tips(new AbortController().signal)) newest = tip.height
         } catch {
-          // It is begun again as where it has ended.
+          // The loop resubscribes after an error, as after the end of the stream.
         }
         await clock.sleep(200)
       }

@@ -1,125 +1,135 @@
-import { poisonGlobals } from '@penstock/adapters/seeded/poison.ts'
-import { booksOf } from '../faults/books.ts'
-import { orderFaults } from '../faults/orders.ts'
-import { heldAtMarket, truthFrom } from '../faults/truth.ts'
-import { unnamed, waitsOf } from '../faults/waiting.ts'
-import type { Plan } from './plan.ts'
-import { Broken, follow, type Ledger } from './checks.ts'
-import type { Edges } from './edges.ts'
-import { hasReadAll, looksAtTheEnd } from './ending.ts'
-import { invariants } from './invariants.ts'
-import { sellOnceMore } from './last-sale.ts'
-import { seedLibraries, warmUp } from './libraries.ts'
-import { openPayables } from './payables.ts'
-import { type Performance, performance } from './perform.ts'
-import { openCradle, type Starts } from './processes.ts'
-import type { Sabotage } from './sabotage-tools.ts'
-import { tell } from './story.ts'
-import { closeWorld, openWorld, type World } from './world.ts'
+import { forbidNondeterminism } from '@penstock/adapters/deterministic/isolation/forbid-nondeterminism.ts'
+import { buildOrderModels } from '../support/invariants/order-model.ts'
+import { checkOrders } from '../support/invariants/orders.ts'
+import { findHtlcsAtMarket, buildNetworkState } from '../support/invariants/network-state.ts'
+import { findUnexplainedWork, listPendingWork } from '../support/invariants/pending-work.ts'
+import type { SimulationPlan } from './plan/plan.ts'
+import { InvariantViolation, createFoldedLog, type FoldedLog } from './invariants/folded-log.ts'
+import type { TransitionCounts } from './transitions/transition-coverage.ts'
+import { hasReadAllFacts, runFinalChecks } from './invariants/final-checks.ts'
+import { createInvariantChecks } from './invariants/invariants.ts'
+import { runLastSale } from './workload/last-sale.ts'
+import { seedLibraries, warmUpLibraries } from './world/seeded-libraries.ts'
+import { createPayoutActions } from './injections/payouts.ts'
+import { type TriggerRunner, createTriggerRunner } from './injections/trigger-runner.ts'
+import { createProcessHost, type ReplicaStarts } from './world/process-host.ts'
+import type { MarketDefect } from './broken-market/tools.ts'
+import { runSimulatedWorkload } from './workload/workload.ts'
+import { closeWorld, createSimulatedWorld, type SimulatedWorld } from './world/simulated-world.ts'
 
-export type Outcome = {
-  readonly plan: Plan
-  readonly broken: { readonly invariant: string; readonly message: string; readonly stack: string } | undefined
-  readonly trace: string
+export type SeedOutcome = {
+  readonly plan: SimulationPlan
+  readonly violation: { readonly invariant: string; readonly message: string; readonly stack: string } | undefined
+  readonly scheduleTrace: string
   readonly steps: number
   readonly virtualMs: number
   readonly cpuMs: number
   readonly faults: Readonly<Record<string, number>>
-  readonly edges: Readonly<Record<string, number>>
+  readonly transitions: Readonly<Record<string, number>>
   readonly statuses: Readonly<Record<string, number>>
   readonly events: number
-  /** The calls at which a process could have died. */
-  readonly points: readonly string[]
-  readonly recent: readonly string[]
-  readonly diary: readonly string[]
+  /** The calls at which a process could have crashed. */
+  readonly crashPoints: readonly string[]
+  readonly recentSteps: readonly string[]
+  readonly traceLines: readonly string[]
 }
 
-/** Longer than anybody who may be waited for takes here. */
-const WAITING_MS = 60_000
-/** From one look for rest to the next, with blocks between them: as long as something is under way, and when only leases are. */
-const UNHURRIED_MS = 2000
-const HURRIED_MS = 400
-/** From a new seller's account to its payout. A process may stand still for 40 s of it. */
-const SOLD_WITHIN_MS = 240_000
+/** The longest wait for pending work that depends on a known party. In a run every such party acts sooner. */
+const MAX_WAITING_MS = 60_000
+/** Milliseconds between two checks for quiescence: slow for the goal 'work is done', fast for the goal 'leases are over'. */
+const SLOW_CHECK_MS = 2000
+const FAST_CHECK_MS = 400
+/** The longest time from the account of the last seller to its payout. A process may be frozen for 40 s of it. */
+const LAST_SALE_TIMEOUT_MS = 240_000
 
-/** One seed from its first step to its last. Nothing in it reads the real clock or real randomness. */
-export async function runPlan(plan: Plan, starts: Starts, sabotage: Sabotage = (world) => world): Promise<Outcome> {
-  const begun = process.cpuUsage()
-  const edges: Edges = new Map()
-  const world = sabotage(openWorld(plan))
-  const ledger = follow(world.store.memory, edges)
+/** Runs one plan to its end. During the run, no code may read the real clock or real randomness. */
+export async function runPlan(
+  plan: SimulationPlan,
+  starts: ReplicaStarts,
+  defect: MarketDefect = (world) => world,
+): Promise<SeedOutcome> {
+  const startUsage = process.cpuUsage()
+  const transitions: TransitionCounts = new Map()
+  const world = defect(createSimulatedWorld(plan))
+  const log = createFoldedLog(world.store.memory, transitions)
   const startedAt = world.engine.schedule.now()
-  warmUp(world.simnet)
-  const touched: Error[] = []
-  const restore = poisonGlobals((error) => void touched.push(error))
-  const takeBack = seedLibraries(world.engine.schedule)
-  let broken: Outcome['broken']
+  warmUpLibraries(world.simnet)
+  const nondeterminism: Error[] = []
+  const restoreGlobals = forbidNondeterminism((error) => void nondeterminism.push(error))
+  const restoreLibraries = seedLibraries(world.engine.schedule)
+  let violation: SeedOutcome['violation']
   let statuses: Readonly<Record<string, number>> = {}
   try {
-    statuses = await live(world, starts, ledger, touched)
+    statuses = await runWorld(world, starts, log, nondeterminism)
   } catch (error) {
-    broken = {
-      invariant: error instanceof Broken ? error.invariant : 'no crash',
+    violation = {
+      invariant: error instanceof InvariantViolation ? error.invariant : 'no crash',
       message: error instanceof Error ? error.message : String(error),
       stack: error instanceof Error ? (error.stack ?? '') : '',
     }
   } finally {
-    takeBack()
-    restore()
+    restoreLibraries()
+    restoreGlobals()
   }
   const { schedule, faults } = world.engine
-  const outcome: Outcome = {
+  const outcome: SeedOutcome = {
     plan,
-    broken,
-    trace: schedule.trace(),
+    violation,
+    scheduleTrace: schedule.traceHash(),
     steps: schedule.steps(),
     virtualMs: schedule.now() - startedAt,
-    cpuMs: cpuMs(begun),
+    cpuMs: measureCpuMs(startUsage),
     faults: faults.counts(),
-    edges: Object.fromEntries([...edges].toSorted(([a], [b]) => (a < b ? -1 : 1))),
+    transitions: Object.fromEntries([...transitions].toSorted(([a], [b]) => (a < b ? -1 : 1))),
     statuses,
-    events: ledger.events.length,
-    points: [...world.points].toSorted(),
-    recent: schedule.recent(),
-    diary: world.diary.recent(),
+    events: log.events.length,
+    crashPoints: [...world.crashPoints].toSorted(),
+    recentSteps: schedule.recentSteps(),
+    traceLines: world.trace.recent(),
   }
   closeWorld(world)
   return outcome
 }
 
-const cpuMs = (since: NodeJS.CpuUsage): number => {
+const measureCpuMs = (since: NodeJS.CpuUsage): number => {
   const { user, system } = process.cpuUsage(since)
   return Math.round((user + system) / 1000)
 }
 
-async function live(
-  world: World,
-  starts: Starts,
-  ledger: Ledger,
-  touched: readonly Error[],
+async function runWorld(
+  world: SimulatedWorld,
+  starts: ReplicaStarts,
+  log: FoldedLog,
+  nondeterminism: readonly Error[],
 ): Promise<Readonly<Record<string, number>>> {
-  const before = marketMsat(world)
-  const rejected: unknown[] = []
-  const onRejection = (reason: unknown): void => void rejected.push(reason)
+  const initialMsat = readMarketMsat(world)
+  const rejections: unknown[] = []
+  const onRejection = (reason: unknown): void => void rejections.push(reason)
   process.on('unhandledRejection', onRejection)
   try {
-    const cradle = openCradle(world, starts)
-    const cues = performance()
-    const afterStep = invariants(world, cradle, ledger, cues, { touched, rejected })
-    const told = settled(tell(world, cradle, ledger, cues))
-    await runTo(world, () => told.is() !== undefined, world.plan.busyMs + 120_000, afterStep, 'the people did not come to an end')
-    told.check()
-    const payables = openPayables(world, ledger)
-    await comeToRest(world, ledger, cues, { afterStep, payables }, 'nothing hangs')
-    cues.end()
-    if (world.plan.isSoldOnceMore) {
-      const sold = settled(sellOnceMore(world, cradle, ledger))
-      await runTo(world, () => sold.is() !== undefined, SOLD_WITHIN_MS, afterStep, 'nobody can buy any more')
-      sold.check()
+    const host = createProcessHost(world, starts)
+    const triggers = createTriggerRunner()
+    const afterStep = createInvariantChecks(world, host, log, triggers, { nondeterminism, rejections })
+    const workload = trackPromise(runSimulatedWorkload(world, host, log, triggers))
+    await runUntil(
+      world,
+      () => workload.is() !== undefined,
+      world.plan.workloadMs + 120_000,
+      afterStep,
+      'the workload did not end',
+    )
+    workload.check()
+    const actOnPayouts = createPayoutActions(world, log)
+    await runToQuiescence(world, log, triggers, { afterStep, payables: actOnPayouts }, 'work is done')
+    triggers.stop()
+    if (world.plan.hasLastSale) {
+      const lastSale = trackPromise(runLastSale(world, host, log))
+      await runUntil(world, () => lastSale.is() !== undefined, LAST_SALE_TIMEOUT_MS, afterStep, 'the last sale did not end')
+      lastSale.check()
     }
-    await comeToRest(world, ledger, cues, { afterStep, payables }, 'leases are over')
-    const statuses = await looksAtTheEnd(world, ledger, () => marketMsat(world) - before, afterStep)
-    // What the last looks set off is heard of a moment later.
+    await runToQuiescence(world, log, triggers, { afterStep, payables: actOnPayouts }, 'leases are over')
+    const statuses = await runFinalChecks(world, log, () => readMarketMsat(world) - initialMsat, afterStep)
+    // Node reports an unhandled rejection in a later turn of the event loop, so this call waits for those of the last checks.
     await world.engine.schedule.run({ maxSteps: 0 })
     afterStep()
     return statuses
@@ -128,8 +138,8 @@ async function live(
   }
 }
 
-/** Whether a promise is settled, to be looked at between steps. */
-function settled(promise: Promise<void>) {
+/** Tracks a promise, so that the loop of steps can check without waiting whether the promise has settled. */
+function trackPromise(promise: Promise<void>) {
   let state: 'done' | { readonly error: unknown } | undefined
   promise.then(
     () => void (state = 'done'),
@@ -143,62 +153,67 @@ function settled(promise: Promise<void>) {
   }
 }
 
-/** @param otherwise what is wrong where it does not come to that in time */
-async function runTo(
-  world: World,
+/** Runs the simulation until the condition holds. @param failure the message of the violation at the timeout */
+async function runUntil(
+  world: SimulatedWorld,
   until: () => boolean,
-  withinMs: number,
+  timeoutMs: number,
   afterStep: () => void,
-  otherwise: string,
+  failure: string,
 ): Promise<void> {
   const { schedule } = world.engine
-  const end = await schedule.run({ until, untilMs: schedule.now() + withinMs, afterStep })
-  if (end !== 'until') throw new Broken('liveness', `${otherwise}: not within ${withinMs} ms (${end})`)
+  const reason = await schedule.run({ until, untilMs: schedule.now() + timeoutMs, afterStep })
+  if (reason !== 'until') throw new InvariantViolation('liveness', `${failure}: not within ${timeoutMs} ms (${reason})`)
 }
 
-/** Read models of the pinned release that today's does not go on with: its gateways are gone by then. */
-const LEFT = ['gateway.orders.v1']
+/** Consumers that only the previous release has. Nothing reads their messages after the roll-out. */
+const LEFT_CONSUMERS: readonly string[] = []
 
 /**
- * No fault strikes any more: within a bounded time everything has to come to its end, or to wait for somebody who can be
- * named. A hold that nothing proves ends at its last height and a lease after its blocks, so blocks come faster now.
+ * Runs without faults until all work has ended or waits for a known party. It also mines blocks, because an unproven hold ends at
+ * its last height, and a channel lease ends after its blocks. @throws InvariantViolation at the plan's quiescence timeout
  */
-async function comeToRest(
-  world: World,
-  ledger: Ledger,
-  cues: Performance,
-  { afterStep, payables }: { readonly afterStep: () => void; readonly payables: (height: number) => void },
-  enough: 'nothing hangs' | 'leases are over',
+async function runToQuiescence(
+  world: SimulatedWorld,
+  log: FoldedLog,
+  triggers: TriggerRunner,
+  { afterStep, payables: actOnPayouts }: { readonly afterStep: () => void; readonly payables: (height: number) => void },
+  goal: 'work is done' | 'leases are over',
 ): Promise<void> {
   const { schedule } = world.engine
-  const begun = schedule.now()
+  const startedAtMs = schedule.now()
   for (;;) {
-    await schedule.run({ untilMs: schedule.now() + (enough === 'nothing hangs' ? UNHURRIED_MS : HURRIED_MS), afterStep })
-    const truth = truthFrom((sql) => world.simnet.rows(sql))
-    const waits = waitsOf(ledger.asking(), { at: schedule.now(), height: truth.height })
-    const held = heldAtMarket(truth).map(({ payment_hash }) => `${payment_hash} hangs at the market`)
-    const hanging = [...unnamed(waits), ...orderFaults(booksOf(ledger.events), waits), ...held]
-    const isOver = cues.isOver() && hanging.length === 0 && world.bus.undelivered(LEFT) === 0
-    const isDone = isOver && (await hasReadAll(world, ledger))
-    const waited = schedule.now() - begun
-    if (isDone && (enough === 'nothing hangs' || waits.length === 0 || waited > WAITING_MS)) return
-    if (waited > world.plan.restWithinMs) throw new Broken('liveness', unrest(world, hanging))
-    payables(truth.height)
-    // Nothing else is waited for than that leases end.
-    const isLeased = waits.length > 0 && hanging.length === 0
+    await schedule.run({ untilMs: schedule.now() + (goal === 'work is done' ? SLOW_CHECK_MS : FAST_CHECK_MS), afterStep })
+    const networkState = buildNetworkState((sql) => world.simnet.rows(sql))
+    const pendingWork = listPendingWork(log.pendingSteps(), { at: schedule.now(), height: networkState.height })
+    const heldHtlcs = findHtlcsAtMarket(networkState).map(({ payment_hash }) => `${payment_hash} hangs at the market`)
+    const violations = [
+      ...findUnexplainedWork(pendingWork),
+      ...checkOrders(buildOrderModels(log.events), pendingWork),
+      ...heldHtlcs,
+    ]
+    const isQuiescent = triggers.isIdle() && violations.length === 0 && world.bus.undelivered(LEFT_CONSUMERS) === 0
+    const isDone = isQuiescent && (await hasReadAllFacts(world, log))
+    const waitedMs = schedule.now() - startedAtMs
+    if (isDone && (goal === 'work is done' || pendingWork.length === 0 || waitedMs > MAX_WAITING_MS)) return
+    if (waitedMs > world.plan.quiescenceTimeoutMs)
+      throw new InvariantViolation('liveness', describePendingWork(world, violations))
+    actOnPayouts(networkState.height)
+    // If no work is unexplained, the pending work waits for the ends of channel leases, and more blocks are mined at once.
+    const isLeased = pendingWork.length > 0 && violations.length === 0
     world.simnet.control.mine(isLeased ? 15 : 5)
   }
 }
 
-function unrest({ bus }: World, hanging: readonly string[]): string {
-  const [first] = hanging
-  if (first) return `${first}; ${hanging.length} in all`
-  return bus.undelivered(LEFT) > 0
-    ? `${bus.undelivered(LEFT)} messages are not delivered`
-    : 'the gateway has not read every fact that its read models are made of'
+function describePendingWork({ bus }: SimulatedWorld, violations: readonly string[]): string {
+  const [first] = violations
+  if (first) return `${first}; ${violations.length} in all`
+  return bus.undelivered(LEFT_CONSUMERS) > 0
+    ? `${bus.undelivered(LEFT_CONSUMERS)} messages are not delivered`
+    : 'the read models of the gateway lack facts'
 }
 
-function marketMsat({ simnet }: World): bigint {
+function readMarketMsat({ simnet }: SimulatedWorld): bigint {
   const market = simnet.control.balances().nodes.find(({ alias }) => alias === 'market')
   return (market?.onChainMsat ?? 0n) + (market?.channelMsat ?? 0n)
 }

@@ -1,54 +1,62 @@
-import { planOf } from './draw-plan.ts'
-import { isWorkerLost, type Pool } from './pool.ts'
-import type { Outcome } from './run-plan.ts'
-import { type Sums, tally, type Tally } from './tally.ts'
+import { drawPlan } from './plan/draw-plan.ts'
+import { isWorkerLost, type SimulationWorkers } from './pool.ts'
+import type { SeedOutcome } from './run-plan.ts'
+import { type StoredTotals, createSeedTotals, type SeedTotals } from './seed-totals.ts'
 
-/** Failed seeds after which there is enough to look at. */
-const MOST_FAILED = 5
+/** The number of failed seeds at which a run without `keepGoing` ends. */
+const MAX_FAILED = 5
 
-export type Seeds = {
+export type SeedRange = {
   readonly from: number
   readonly count: number
-  /** So many at a time. */
-  readonly lanes: number
-  /** No failure ends the run. Else a few do, and a lost worker at once: it says more about the machine than about a seed. */
+  /** The number of seeds that run at a time. */
+  readonly workerCount: number
+  /**
+   * Whether the run continues after failures. Otherwise it ends after `MAX_FAILED` failures, or after one lost worker, which the
+   * machine has probably caused.
+   */
   readonly keepGoing: boolean
 }
 
-/** What became of many seeds: of all that were asked for, or of as many as came before the run ended. */
-export type Run = Pick<Seeds, 'from' | 'count'> & { readonly sums: Tally; readonly failed: readonly Outcome[] }
+/** The outcome of a run. A run that ends early has run only some of the requested seeds. */
+export type SeedRun = Pick<SeedRange, 'from' | 'count'> & { readonly totals: SeedTotals; readonly failed: readonly SeedOutcome[] }
 
-/** How far a run has come: what it needs to go on at another time. */
-export type Progress = { readonly done: readonly number[]; readonly failed: readonly Outcome[]; readonly sums: Sums }
-
-/**
- * @param told hears of each seed as it comes
- * @param before the run that this one goes on with
- */
-export async function runSeeds(
-  pool: Pick<Pool, 'run'>,
-  { from, count, lanes, keepGoing }: Seeds,
-  told: (outcome: Outcome, sums: Tally, progress: () => Progress) => void,
-  before?: Progress,
-): Promise<Run> {
-  const sums = tally(before?.sums)
-  const failed: Outcome[] = [...(before?.failed ?? [])]
-  const done = new Set(before?.done)
-  const progress = (): Progress => ({ done: [...done], failed, sums: sums.toSums() })
-  const isOver = (): boolean => !keepGoing && (failed.length >= MOST_FAILED || failed.some(isWorkerLost))
-  let next = from
-  const lane = async (): Promise<void> => {
-    for (let seed = next++; seed < from + count && !isOver(); seed = next++) {
-      if (done.has(seed)) continue
-      const outcome = await pool.run({ plan: planOf(seed) })
-      sums.add(outcome)
-      done.add(seed)
-      if (outcome.broken) failed.push(outcome)
-      told(outcome, sums, progress)
-    }
-  }
-  await Promise.all(Array.from({ length: lanes }, lane))
-  return { from, count, sums, failed }
+/** The progress of a run, from which it can be resumed. */
+export type RunProgress = {
+  readonly doneSeeds: readonly number[]
+  readonly failed: readonly SeedOutcome[]
+  readonly totals: StoredTotals
 }
 
-export const isWhole = ({ count, sums }: Run): boolean => sums.seeds() === count
+/**
+ * Runs the seeds of a range in parallel.
+ * @param onOutcome is called with the outcome of each seed
+ * @param previous the progress of the run to resume
+ */
+export async function runSeeds(
+  pool: Pick<SimulationWorkers, 'run'>,
+  { from, count, workerCount, keepGoing }: SeedRange,
+  onOutcome: (outcome: SeedOutcome, totals: SeedTotals, progress: () => RunProgress) => void,
+  previous?: RunProgress,
+): Promise<SeedRun> {
+  const totals = createSeedTotals(previous?.totals)
+  const failed: SeedOutcome[] = [...(previous?.failed ?? [])]
+  const doneSeeds = new Set(previous?.doneSeeds)
+  const progress = (): RunProgress => ({ doneSeeds: [...doneSeeds], failed, totals: totals.toStored() })
+  const isOver = (): boolean => !keepGoing && (failed.length >= MAX_FAILED || failed.some(isWorkerLost))
+  let next = from
+  const runWorker = async (): Promise<void> => {
+    for (let seed = next++; seed < from + count && !isOver(); seed = next++) {
+      if (doneSeeds.has(seed)) continue
+      const outcome = await pool.run({ plan: drawPlan(seed) })
+      totals.add(outcome)
+      doneSeeds.add(seed)
+      if (outcome.violation) failed.push(outcome)
+      onOutcome(outcome, totals, progress)
+    }
+  }
+  await Promise.all(Array.from({ length: workerCount }, runWorker))
+  return { from, count, totals, failed }
+}
+
+export const isComplete = ({ count, totals }: SeedRun): boolean => totals.seeds() === count

@@ -1,19 +1,23 @@
-import type { FaultKind } from '@penstock/adapters/seeded/faults.ts'
-import type { Plan } from './plan.ts'
+import type { FaultKind } from '@penstock/adapters/deterministic/faults/fault-injector.ts'
+import type { SimulationPlan } from './plan/plan.ts'
 
 /**
- * Makes a failing plan smaller for as long as it goes on breaking the same invariant: fewer purchases, deaths, deeds and
- * changes of weather, fewer kinds of faults, no old contracts, clocks that agree.
- * @param breaks whether a plan still fails as the first one did
+ * Shrinks a failing plan as long as it still violates the same invariant. It removes purchases, kills, triggers, operator
+ * actions, network events, kinds of faults, processes of the previous release and clock skews.
+ * @param failsSame whether a smaller plan violates the same invariant as the original plan
  */
-export async function shrink(plan: Plan, breaks: (smaller: Plan) => Promise<boolean>, most = 80): Promise<Plan> {
+export async function shrinkPlan(
+  plan: SimulationPlan,
+  failsSame: (smaller: SimulationPlan) => Promise<boolean>,
+  maxTries = 80,
+): Promise<SimulationPlan> {
   let best = plan
   let tries = 0
-  for (let isBetter = true; isBetter && tries < most;) {
+  for (let isBetter = true; isBetter && tries < maxTries;) {
     isBetter = false
-    for (const smaller of smallerOnes(best)) {
-      if (tries++ >= most) break
-      if (!(await breaks(smaller))) continue
+    for (const smaller of listSmallerPlans(best)) {
+      if (tries++ >= maxTries) break
+      if (!(await failsSame(smaller))) continue
       best = smaller
       isBetter = true
       break
@@ -22,38 +26,48 @@ export async function shrink(plan: Plan, breaks: (smaller: Plan) => Promise<bool
   return best
 }
 
-/** How much there is in a plan. */
-export const sizeOf = ({ purchases, weather, deeds, deaths, fatalCalls, cues, faults, old, skewMs }: Plan): number =>
+/** @returns the number of parts of a plan that can be removed */
+export const measurePlan = ({
+  purchases,
+  networkEvents,
+  operatorActions,
+  kills,
+  crashPoints,
+  triggers,
+  faults,
+  previousReleaseProcesses,
+  skewMs,
+}: SimulationPlan): number =>
   purchases.length +
-  weather.length +
-  deeds.length +
-  deaths.length +
-  fatalCalls.length +
-  cues.length +
+  networkEvents.length +
+  operatorActions.length +
+  kills.length +
+  crashPoints.length +
+  triggers.length +
   Object.keys(faults).length +
-  old.length +
+  previousReleaseProcesses.length +
   Object.keys(skewMs).length
 
-/** The larger cuts first: half of a list, then one of it. */
-function* smallerOnes(plan: Plan): Generator<Plan> {
+/** Yields smaller plans. Of each list it removes all entries, then each half, and then each single entry. */
+function* listSmallerPlans(plan: SimulationPlan): Generator<SimulationPlan> {
   const kinds = Object.keys(plan.faults) as FaultKind[]
-  const only = (kept: readonly FaultKind[]): Plan => ({
+  const withFaults = (keptKinds: readonly FaultKind[]): SimulationPlan => ({
     ...plan,
-    faults: Object.fromEntries(kept.map((kind) => [kind, plan.faults[kind]])),
+    faults: Object.fromEntries(keptKinds.map((kind) => [kind, plan.faults[kind]])),
   })
-  if (kinds.length > 0) yield only([])
-  if (plan.old.length > 0) yield { ...plan, old: [] }
+  if (kinds.length > 0) yield withFaults([])
+  if (plan.previousReleaseProcesses.length > 0) yield { ...plan, previousReleaseProcesses: [] }
   if (Object.keys(plan.skewMs).length > 0) yield { ...plan, skewMs: {} }
-  for (const deaths of without(plan.deaths)) yield { ...plan, deaths }
-  for (const fatalCalls of without(plan.fatalCalls)) yield { ...plan, fatalCalls }
-  for (const cues of without(plan.cues)) yield { ...plan, cues }
-  for (const weather of without(plan.weather)) yield { ...plan, weather }
-  for (const deeds of without(plan.deeds)) yield { ...plan, deeds }
-  for (const purchases of without(plan.purchases)) yield { ...plan, purchases }
-  for (const kept of without(kinds)) yield only(kept)
+  for (const kills of removeParts(plan.kills)) yield { ...plan, kills }
+  for (const crashPoints of removeParts(plan.crashPoints)) yield { ...plan, crashPoints }
+  for (const triggers of removeParts(plan.triggers)) yield { ...plan, triggers }
+  for (const networkEvents of removeParts(plan.networkEvents)) yield { ...plan, networkEvents }
+  for (const operatorActions of removeParts(plan.operatorActions)) yield { ...plan, operatorActions }
+  for (const purchases of removeParts(plan.purchases)) yield { ...plan, purchases }
+  for (const keptKinds of removeParts(kinds)) yield withFaults(keptKinds)
 }
 
-function* without<T>(list: readonly T[]): Generator<readonly T[]> {
+function* removeParts<T>(list: readonly T[]): Generator<readonly T[]> {
   const half = Math.ceil(list.length / 2)
   if (list.length > 1) {
     yield []

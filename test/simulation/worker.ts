@@ -1,35 +1,36 @@
-import { fetchPinned, importPinned } from './pinned.ts'
-import type { Plan } from './plan.ts'
-import { type Outcome, runPlan } from './run-plan.ts'
-import type { Starts } from './processes.ts'
+import { fetchPreviousRelease, importPreviousRelease } from './previous-release.ts'
+import type { SimulationPlan } from './plan/plan.ts'
+import { type SeedOutcome, runPlan } from './run-plan.ts'
+import type { ReplicaStarts } from './world/process-host.ts'
 import * as today from './replica.ts'
-import { sabotages } from './sabotage.ts'
+import { marketDefects } from './broken-market/defects.ts'
 
-/** One worker process: runs the plans that it is sent, one after the other. */
-export type Task = { readonly plan: Plan; readonly sabotage?: string }
-/** What it says to each: that it has the task in hand, then what became of it. */
-export type Said = 'begun' | Outcome
+/** A task for a worker process. `defect`: the name of a market defect. A worker runs its tasks one after the other. */
+export type SimulationTask = { readonly plan: SimulationPlan; readonly defect?: string }
+/** A message from a worker. For each task it sends first 'begun', and then the outcome. */
+export type WorkerMessage = 'begun' | SeedOutcome
 
-let starts: Promise<Starts> | undefined
+let starts: Promise<ReplicaStarts> | undefined
 
-/** The earlier contracts are loaded only where a plan wants them and the clone has them. */
-function startsFor(plan: Plan): Promise<Starts> {
-  if (plan.old.length === 0) return Promise.resolve({ today: today.startReplica, pinned: undefined })
+/** Loads the previous release if the plan needs it and the clone contains it, once per worker. */
+function loadStarts(plan: SimulationPlan): Promise<ReplicaStarts> {
+  if (plan.previousReleaseProcesses.length === 0) return Promise.resolve({ current: today.startReplica, previous: undefined })
   return (starts ??= (async () => {
-    const missing = fetchPinned()
-    const pinned = missing === undefined ? await importPinned<typeof today>(new URL('replica.ts', import.meta.url)) : undefined
-    return { today: today.startReplica, pinned: pinned?.startReplica }
+    const problem = fetchPreviousRelease()
+    const previous =
+      problem === undefined ? await importPreviousRelease<typeof today>(new URL('replica.ts', import.meta.url)) : undefined
+    return { current: today.startReplica, previous: previous?.startReplica }
   })())
 }
 
-async function perform({ plan, sabotage }: Task): Promise<Outcome> {
-  return runPlan(plan, await startsFor(plan), sabotage === undefined ? undefined : sabotages[sabotage])
+async function runTask({ plan, defect }: SimulationTask): Promise<SeedOutcome> {
+  return runPlan(plan, await loadStarts(plan), defect === undefined ? undefined : marketDefects[defect])
 }
 
 if (process.send) {
-  process.on('message', (task: Task) => {
-    process.send?.('begun' satisfies Said)
-    void perform(task).then(
+  process.on('message', (task: SimulationTask) => {
+    process.send?.('begun' satisfies WorkerMessage)
+    void runTask(task).then(
       (outcome) => process.send?.(outcome),
       (error: unknown) => {
         console.error(error)

@@ -1,12 +1,12 @@
-/** What a node signs with `signmessage`. The texts are compared byte for byte: agents and services take them from here. */
+/** Texts that a node signs with `signmessage`. Agents and services both build them here, because every byte must match. */
 
-/** What a seller's node says of the channel that it opened. */
-export type Attestation = {
+/** A signed statement of the seller's node about the channel that it opened. */
+export type ChannelAttestation = {
   readonly outpoint: string
   readonly capacitySat: bigint
   /** Node keys: seller, buyer. */
   readonly nodeKeys: readonly [string, string]
-  /** Keys of the 2-of-2 in the funding output, where the node can tell them. */
+  /** Keys of the 2-of-2 in the funding output, if the node knows them. */
   readonly fundingKeys?: readonly [string, string]
   readonly channelType: string
   readonly pushSat: bigint
@@ -14,21 +14,21 @@ export type Attestation = {
   readonly signature: string
 }
 
-export const attestationText = (attestation: Omit<Attestation, 'signature'>): string =>
+export const formatChannelAttestation = (attestation: Omit<ChannelAttestation, 'signature'>): string =>
   [
     'penstock channel attestation 1',
     `outpoint ${attestation.outpoint}`,
     `capacity_sat ${attestation.capacitySat}`,
     `node_keys ${attestation.nodeKeys.join(' ')}`,
     `funding_keys ${attestation.fundingKeys?.join(' ') ?? '-'}`,
-    // The one free text: quoted, so that it can't bring lines of its own.
+    // The channel type is the only free text. JSON escapes its line breaks, so it cannot add lines.
     `channel_type ${JSON.stringify(attestation.channelType)}`,
     `push_sat ${attestation.pushSat}`,
     `reserve_sat ${attestation.reserveSat}`,
   ].join('\n')
 
 /** A seller's heartbeat and proof of funds. @param at milliseconds since 1970 */
-export const fundsAttestationText = ({
+export const formatFundsAttestation = ({
   pubkey,
   confirmedSats,
   at,

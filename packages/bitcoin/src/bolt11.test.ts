@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { decodePaymentRequest, encodePaymentRequest, MAX_DESCRIPTION_BYTES, type Network } from './bolt11.ts'
-import { pubkeyOf } from './pubkey.ts'
+import { decodePaymentRequest, encodePaymentRequest, MAX_DESCRIPTION_BYTES, type BitcoinNetwork } from './bolt11.ts'
+import { derivePubkey } from './pubkey.ts'
 
 const secretKey = new Uint8Array(32).fill(7)
 const open = {
-  network: 'regtest' as Network,
+  network: 'regtest' as BitcoinNetwork,
   paymentHash: 'ab'.repeat(32),
   paymentSecret: 'cd'.repeat(32),
   createdAt: 1_790_000_000_000,
@@ -16,9 +16,9 @@ const open = {
 const base = { ...open, amountMsat: 5_000_000n }
 const hex32 = fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => Buffer.from(bytes).toString('hex'))
 
-test('what is written can be read, for every network and amount', () => {
+test('an encoded payment request decodes to the same values, for every network and amount', () => {
   const request = fc.record({
-    network: fc.constantFrom<Network>('mainnet', 'testnet', 'signet', 'regtest'),
+    network: fc.constantFrom<BitcoinNetwork>('mainnet', 'testnet', 'signet', 'regtest'),
     paymentHash: hex32,
     amountMsat: fc.bigInt({ min: 1n, max: 2_100_000_000_000_000n }),
     createdAt: fc.integer({ min: 1_500_000_000, max: 4_000_000_000 }).map((seconds) => seconds * 1000),
@@ -27,14 +27,14 @@ test('what is written can be read, for every network and amount', () => {
     description: fc.string({ unit: 'grapheme', maxLength: 100 }).map((text) => text.toWellFormed()),
   })
   fc.assert(
-    fc.property(request, (wanted) => {
-      const { expirySeconds, ...rest } = wanted
-      const text = encodePaymentRequest({ ...wanted, paymentSecret: base.paymentSecret }, secretKey)
-      expect(text).toMatch({ mainnet: /^lnbc\d/, testnet: /^lntb\d/, signet: /^lntbs\d/, regtest: /^lnbcrt\d/ }[wanted.network])
+    fc.property(request, (fields) => {
+      const { expirySeconds, ...rest } = fields
+      const text = encodePaymentRequest({ ...fields, paymentSecret: base.paymentSecret }, secretKey)
+      expect(text).toMatch({ mainnet: /^lnbc\d/, testnet: /^lntb\d/, signet: /^lntbs\d/, regtest: /^lnbcrt\d/ }[fields.network])
       expect(decodePaymentRequest(text)).toEqual({
         ...rest,
-        payee: pubkeyOf(secretKey),
-        expiresAt: wanted.createdAt + expirySeconds * 1000,
+        payee: derivePubkey(secretKey),
+        expiresAt: fields.createdAt + expirySeconds * 1000,
         descriptionHash: undefined,
         hasPaymentSecret: true,
         routeHints: 0,
@@ -44,14 +44,14 @@ test('what is written can be read, for every network and amount', () => {
   )
 })
 
-test('without an amount the payer chooses', () => {
+test('a payment request without an amount decodes without an amount', () => {
   expect(decodePaymentRequest(encodePaymentRequest(open, secretKey))).toMatchObject({
     amountMsat: undefined,
-    payee: pubkeyOf(secretKey),
+    payee: derivePubkey(secretKey),
   })
 })
 
-test('an example of BOLT 11 is read', () => {
+test('an example of BOLT 11 decodes', () => {
   const donation =
     'lnbc1pvjluezsp5zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zygspp5qqqsyqcyq5rqwzqfqqqsyqcyq5rqwzqfqqqsyqcyq5rqwzqfqypqdpl2pkx2ctnv5sxxmmwwd5kgetjypeh2ursdae8g6twvus8g6rfwvs8qun0dfjkxaq9qrsgq357wnc5r2ueh7ck6q93dj32dlqnls087fxdwk8qakdyafkq3yap9us6v52vjjsrvywa6rt52cm9r9zqt8r2t7mlcwspyetp5h2tztugp9lfyql'
   expect(decodePaymentRequest(donation)).toEqual({
@@ -69,7 +69,7 @@ test('an example of BOLT 11 is read', () => {
   })
 })
 
-test('a description has at most 639 bytes, not letters', () => {
+test('the limit of a description is 639 bytes, not characters', () => {
   expect(
     decodePaymentRequest(encodePaymentRequest({ ...base, description: 'x'.repeat(MAX_DESCRIPTION_BYTES) }, secretKey))
       ?.description,
@@ -87,11 +87,11 @@ test.each([
   { createdAt: 0 },
   { createdAt: -1 },
   { createdAt: Number.POSITIVE_INFINITY },
-])('what has no form is refused: %o', (change) => {
+])('a field that BOLT 11 cannot express is refused: %o', (change) => {
   expect(() => encodePaymentRequest({ ...base, ...change }, secretKey)).toThrow(RangeError)
 })
 
-test('rubbish and tampered requests are nothing', () => {
+test('malformed and tampered requests decode to undefined', () => {
   const text = encodePaymentRequest(base, secretKey)
   for (const bad of [
     '',

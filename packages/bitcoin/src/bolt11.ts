@@ -1,17 +1,17 @@
 import { secp256k1 } from '@noble/curves/secp256k1.js'
 import { createSignedRequest, createUnsignedRequest, parsePaymentRequest } from 'invoices'
 import { bytesToHex, hexToBytes } from './hex.ts'
-import { pubkeyOf } from './pubkey.ts'
+import { derivePubkey } from './pubkey.ts'
 
-export type Network = 'mainnet' | 'testnet' | 'signet' | 'regtest'
+export type BitcoinNetwork = 'mainnet' | 'testnet' | 'signet' | 'regtest'
 
-/** BOLT 11: what fits into a description; longer texts go in as their hash. */
+/** The longest description in BOLT 11. A payment request contains only the hash of a longer text. */
 export const MAX_DESCRIPTION_BYTES = 639
 
 export type PaymentRequest = {
-  readonly network: Network
+  readonly network: BitcoinNetwork
   readonly paymentHash: string
-  /** Undefined: the payer chooses. */
+  /** Undefined: the payer chooses the amount. */
   readonly amountMsat: bigint | undefined
   readonly payee: string
   /** Milliseconds since 1970, in whole seconds. */
@@ -20,15 +20,15 @@ export type PaymentRequest = {
   readonly cltvDelta: number
   readonly description: string | undefined
   readonly descriptionHash: string | undefined
-  /** Without one a node of today sends nothing. */
+  /** Current nodes do not pay an invoice without a payment secret. */
   readonly hasPaymentSecret: boolean
   readonly routeHints: number
 }
 
 export type NewPaymentRequest = {
-  readonly network: Network
+  readonly network: BitcoinNetwork
   readonly paymentHash: string
-  /** Undefined: the payer chooses. */
+  /** Undefined: the payer chooses the amount. */
   readonly amountMsat?: bigint
   /** BOLT 11's payment secret: 32 unguessable bytes in hex. */
   readonly paymentSecret: string
@@ -36,25 +36,25 @@ export type NewPaymentRequest = {
   readonly expirySeconds: number
   readonly cltvDelta: number
   readonly description: string
-  /** The public key of the key that signs, where it is known: to make it costs as much as to sign. */
+  /** The public key of the signing key. Without it, the encoder derives the key, which takes as long as the signature. */
   readonly payee?: string
 }
 
-// The package calls mainnet `bitcoin`; the other names are ours too.
-const PACKAGE_NAMES: Readonly<Record<Network, string>> = {
+// The package calls mainnet `bitcoin`; its other names equal ours.
+const PACKAGE_NAMES: Readonly<Record<BitcoinNetwork, string>> = {
   mainnet: 'bitcoin',
   testnet: 'testnet',
   signet: 'signet',
   regtest: 'regtest',
 }
-const NETWORKS = new Map(Object.entries(PACKAGE_NAMES).map(([network, name]) => [name, network as Network])) // keys of the record above
+const NETWORKS = new Map(Object.entries(PACKAGE_NAMES).map(([network, name]) => [name, network as BitcoinNetwork])) // Known names
 
-// Variable onions and payment secrets required, several parts allowed: what every node of today sends.
+// Variable-length onions and payment secrets are required, and multi-part payments are allowed, as in current nodes.
 const FEATURES = [8, 14, 17].map((bit) => ({ bit }))
 
-/** Writes and signs a payment request. @throws RangeError for what BOLT 11 has no form for, a long description above all */
+/** Encodes and signs a payment request. @throws RangeError for a value that BOLT 11 cannot express */
 export function encodePaymentRequest(request: NewPaymentRequest, secretKey: Uint8Array): string {
-  mustFit(request)
+  assertEncodable(request)
   const createdAt = Math.floor(request.createdAt / 1000) * 1000
   const { hash, hrp, tags } = createUnsignedRequest({
     network: PACKAGE_NAMES[request.network],
@@ -68,62 +68,61 @@ export function encodePaymentRequest(request: NewPaymentRequest, secretKey: Uint
     features: FEATURES,
   })
   const signature = bytesToHex(secp256k1.sign(hexToBytes(hash), secretKey, { prehash: false }))
-  return createSignedRequest({ destination: request.payee ?? pubkeyOf(secretKey), hrp, signature, tags }).request
+  return createSignedRequest({ destination: request.payee ?? derivePubkey(secretKey), hrp, signature, tags }).request
 }
 
-// `invoices` takes anything: a zero becomes the default of BOLT 11, and a negative number never comes back.
-function mustFit({ description, amountMsat, createdAt, expirySeconds, cltvDelta }: NewPaymentRequest): void {
+// The package `invoices` does not check its input: it replaces a zero by BOLT 11's default, and hangs on a negative number.
+function assertEncodable({ description, amountMsat, createdAt, expirySeconds, cltvDelta }: NewPaymentRequest): void {
   if (new TextEncoder().encode(description).length > MAX_DESCRIPTION_BYTES)
-    throw new RangeError(`a description has at most ${MAX_DESCRIPTION_BYTES} bytes; put in its hash`)
+    throw new RangeError(`a description has at most ${MAX_DESCRIPTION_BYTES} bytes; use its hash`)
   if (amountMsat !== undefined && amountMsat <= 0n) throw new RangeError('an amount is above zero')
   const isWhole = (value: number): boolean => Number.isSafeInteger(value) && value > 0
   if (!isWhole(expirySeconds) || !isWhole(cltvDelta)) throw new RangeError('expiry and CLTV delta are whole numbers above zero')
   if (!(createdAt >= 1000 && createdAt < 2 ** 35 * 1000)) throw new RangeError('the time has 35 bits of seconds since 1970')
 }
 
-/** An invoice is read by everybody through whose hands it goes, and to check its signature takes long. */
-const decoded = new Map<string, PaymentRequest>()
-const DECODED_KEPT = 1000
+/** Decoded requests by text, because several services decode the same invoice, and the check of its signature is slow. */
+const decodedCache = new Map<string, PaymentRequest>()
+const MAX_DECODED_CACHE = 1000
 
-/** Reads a payment request and checks its signature. @returns undefined for anything else */
+/** Decodes a payment request and checks its signature. @returns undefined for any other text */
 export function decodePaymentRequest(text: string): PaymentRequest | undefined {
-  const known = decoded.get(text)
+  const known = decodedCache.get(text)
   if (known) return known
-  const request = decode(text)
+  const request = decodeUncached(text)
   if (!request) return undefined
-  if (decoded.size >= DECODED_KEPT) decoded.clear()
-  decoded.set(text, request)
+  if (decodedCache.size >= MAX_DECODED_CACHE) decodedCache.clear()
+  decodedCache.set(text, request)
   return request
 }
 
-/** As many as lnd reads of an invoice. */
-const MOST_ROUTE_HINTS = 20
-/** lnd sends nothing that could be held for more than 2016 blocks; half of them are for the nodes on the way. */
-const MOST_CLTV_DELTA_BLOCKS = 1008
+/** The number of route hints that lnd reads from an invoice. */
+const MAX_ROUTE_HINTS = 20
+/** lnd sends no payment that could be held for more than 2016 blocks. Half of these blocks are reserved for the route. */
+const MAX_CLTV_DELTA_BLOCKS = 1008
 
-/** A payout waits for confirmations and may be tried again: its invoice has to live longer than that. */
-const LEAST_LIFE_MS = 48 * 3_600_000
+/** A payout waits for confirmations and may be retried, so its invoice has to be valid for longer. */
+const MIN_LIFETIME_MS = 48 * 3_600_000
 
-/** @returns why this invoice may end before its payout is made, as a sentence; undefined where it lives long enough */
-export const tooShortLived = ({ expiresAt }: PaymentRequest, at: number): string | undefined =>
-  expiresAt - at <= LEAST_LIFE_MS ? 'The invoice must not expire within the next 48 hours' : undefined
+/** @returns the reason why this invoice may expire before its payout, as a sentence; undefined if it is valid long enough */
+export const explainEarlyExpiry = ({ expiresAt }: PaymentRequest, at: number): string | undefined =>
+  expiresAt - at <= MIN_LIFETIME_MS ? 'The invoice must not expire within the next 48 hours' : undefined
 
-/** @returns why no node of today would send a payment to this invoice, as a sentence; undefined where one would */
-export function unpayable({ hasPaymentSecret, routeHints, cltvDelta }: PaymentRequest): string | undefined {
-  if (!hasPaymentSecret) return 'The invoice has no payment secret; make it with a node of today.'
-  if (routeHints > MOST_ROUTE_HINTS)
-    return `The invoice has ${routeHints} route hints; make one with at most ${MOST_ROUTE_HINTS}.`
-  if (cltvDelta > MOST_CLTV_DELTA_BLOCKS)
-    return `The invoice asks for a CLTV delta of ${cltvDelta} blocks; make one with at most ${MOST_CLTV_DELTA_BLOCKS}.`
+/** @returns the reason why current nodes do not pay this invoice, as a sentence; undefined if they pay it */
+export function explainUnpayable({ hasPaymentSecret, routeHints, cltvDelta }: PaymentRequest): string | undefined {
+  if (!hasPaymentSecret) return 'The invoice has no payment secret; make it with a current node.'
+  if (routeHints > MAX_ROUTE_HINTS) return `The invoice has ${routeHints} route hints; make one with at most ${MAX_ROUTE_HINTS}.`
+  if (cltvDelta > MAX_CLTV_DELTA_BLOCKS)
+    return `The invoice asks for a CLTV delta of ${cltvDelta} blocks; make one with at most ${MAX_CLTV_DELTA_BLOCKS}.`
   return undefined
 }
 
-type Parsed = ReturnType<typeof parsePaymentRequest> & { readonly payment?: string; readonly routes?: readonly unknown[] }
+type ParsedRequest = ReturnType<typeof parsePaymentRequest> & { readonly payment?: string; readonly routes?: readonly unknown[] }
 
-function decode(text: string): PaymentRequest | undefined {
+function decodeUncached(text: string): PaymentRequest | undefined {
   try {
-    // The package gives these two as well, and its types do not say so.
-    const parsed: Parsed = parsePaymentRequest({ request: text })
+    // The package also returns these two fields, which its types lack.
+    const parsed: ParsedRequest = parsePaymentRequest({ request: text })
     const network = NETWORKS.get(parsed.network)
     if (!network || !parsed.id) return undefined
     const amountMsat = BigInt(parsed.mtokens)
@@ -141,6 +140,6 @@ function decode(text: string): PaymentRequest | undefined {
       routeHints: parsed.routes?.length ?? 0,
     }
   } catch {
-    return undefined // the package throws for every kind of rubbish
+    return undefined // The package throws for every malformed text.
   }
 }

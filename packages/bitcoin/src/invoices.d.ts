@@ -1,4 +1,4 @@
-/** What we use of `invoices`, which brings no types. */
+/** Types for the used parts of the package `invoices`, which has no types. */
 declare module 'invoices' {
   export function createUnsignedRequest(request: {
     cltv_delta: number
@@ -15,7 +15,7 @@ declare module 'invoices' {
   export function createSignedRequest(request: { destination: string; hrp: string; signature: string; tags: number[] }): {
     request: string
   }
-  /** @throws Error for everything that is not a payment request with a good signature */
+  /** @throws Error for any text that is not a payment request with a valid signature */
   export function parsePaymentRequest(request: { request: string }): {
     cltv_delta: number
     created_at: string

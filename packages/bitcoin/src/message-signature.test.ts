@@ -1,23 +1,23 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { recover, sign } from './message-signature.ts'
-import { pubkeyOf } from './pubkey.ts'
+import { recoverPubkey, signMessage } from './message-signature.ts'
+import { derivePubkey } from './pubkey.ts'
 
 const secretKey = new Uint8Array(32).fill(7)
-const pubkey = pubkeyOf(secretKey)
+const pubkey = derivePubkey(secretKey)
 
-test('what is signed gives back its key, in the form of lnd: 104 letters of zbase32', () => {
+test('a signature has the form of lnd, 104 characters of zbase32, and recovers its key', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme', maxLength: 300 }), (text) => {
-      const signature = sign(secretKey, text)
+      const signature = signMessage(secretKey, text)
       expect(signature).toMatch(/^[ybndrfg8ejkmcpqxot1uwisza345h769]{104}$/)
-      expect(recover(text, signature)).toBe(pubkey)
+      expect(recoverPubkey(text, signature)).toBe(pubkey)
     }),
     { numRuns: 30 },
   )
 })
 
-// Signatures that other people's nodes published, and one by the key 1 that every implementation gives.
+// Published signatures of real nodes, and a signature by the secret key 1, on which all implementations agree.
 test.each([
   [
     'is this compatible?',
@@ -34,18 +34,18 @@ test.each([
     'd9tibmnic9t5y41hg7hkakdcra94akas9ku3rmmj4ag9mritc8ok4p5qzefs78c9pqfhpuftqqzhydbdwfg7u6w6wdxcqpqn4sj4e73e',
     '0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798',
   ],
-])('real nodes sign "%s" so', (text, signature, key) => {
-  expect(recover(text, signature)).toBe(key)
+])('the published signature of "%s" recovers its key', (text, signature, key) => {
+  expect(recoverPubkey(text, signature)).toBe(key)
 })
 
-test('a changed text or another signer gives another key', () => {
-  const signature = sign(secretKey, 'a text')
-  expect(recover('a text.', signature)).not.toBe(pubkey)
-  expect(recover('a text', sign(new Uint8Array(32).fill(8), 'a text'))).not.toBe(pubkey)
+test('a changed text or another signer recovers another key', () => {
+  const signature = signMessage(secretKey, 'a text')
+  expect(recoverPubkey('a text.', signature)).not.toBe(pubkey)
+  expect(recoverPubkey('a text', signMessage(new Uint8Array(32).fill(8), 'a text'))).not.toBe(pubkey)
 })
 
-test('a signature that is none gives nothing', () => {
-  const signature = sign(secretKey, 'a text')
+test('a malformed signature recovers no key', () => {
+  const signature = signMessage(secretKey, 'a text')
   for (const bad of [
     '',
     'd',
@@ -56,12 +56,12 @@ test('a signature that is none gives nothing', () => {
     `l${signature.slice(1)}`,
     signature.toUpperCase(),
   ])
-    expect(recover('a text', bad)).toBeUndefined()
+    expect(recoverPubkey('a text', bad)).toBeUndefined()
   fc.assert(
     fc.property(
       fc.string({ unit: fc.constantFrom(...Array.from('ybndrfg8ejkmcpqxot1uwisza345h769')), minLength: 104, maxLength: 104 }),
       (text) => {
-        const key = recover('a text', text)
+        const key = recoverPubkey('a text', text)
         return key === undefined || key !== pubkey
       },
     ),

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import {
   formatOutpoint,
   formatShortChannelId,
-  fundingOutpointFault,
+  validateFundingOutpoint,
   normaliseOutpoint,
   parseOutpoint,
   parseShortChannelId,
@@ -28,16 +28,16 @@ test.each([
   `${'zz'.repeat(32)}:0`,
   ` ${txid}:0`,
   `${txid}:0\n`,
-])('no outpoint: %s', (text) => expect(normaliseOutpoint(text)).toBeUndefined())
+])('"%s" is not an outpoint', (text) => expect(normaliseOutpoint(text)).toBeUndefined())
 
-test('a funding is named by an index that a short channel id can name', () => {
-  for (const vout of [0, 65_535]) expect(fundingOutpointFault(`${txid}:${vout}`)).toBeUndefined()
+test('the output index of a funding outpoint has to fit into a short channel id', () => {
+  for (const vout of [0, 65_535]) expect(validateFundingOutpoint(`${txid}:${vout}`)).toBeUndefined()
   for (const vout of [65_536, 2_147_483_648, 4_294_967_295])
-    expect(fundingOutpointFault(`${txid}:${vout}`)).toMatch(/at most 65535; a short channel id cannot name a higher one$/)
-  expect(fundingOutpointFault('nonsense')).toBe('transaction must be in <txid>:<vout> format')
+    expect(validateFundingOutpoint(`${txid}:${vout}`)).toMatch(/at most 65535; a short channel id cannot name a higher one$/)
+  expect(validateFundingOutpoint('nonsense')).toBe('transaction must be in <txid>:<vout> format')
 })
 
-test('both kinds of ids can be read back', () => {
+test('formatted outpoints and short channel ids parse to the same values', () => {
   fc.assert(fc.property(fc.nat(0xffff_ffff), (vout) => parseOutpoint(formatOutpoint({ txid, vout }))?.vout === vout))
   fc.assert(
     fc.property(fc.nat(0xff_ffff), fc.nat(0xff_ffff), fc.nat(0xffff), (height, txIndex, vout) => {
@@ -46,6 +46,6 @@ test('both kinds of ids can be read back', () => {
   )
 })
 
-test.each(['', '1x2', '1x2x3x4', 'axbxc', '1x2x65536', '16777216x0x0', '-1x0x0'])('no short channel id: %s', (text) => {
+test.each(['', '1x2', '1x2x3x4', 'axbxc', '1x2x65536', '16777216x0x0', '-1x0x0'])('"%s" is not a short channel id', (text) => {
   expect(parseShortChannelId(text)).toBeUndefined()
 })

@@ -1,6 +1,6 @@
 export type Outpoint = { readonly txid: string; readonly vout: number }
 
-/** Reads `txid:vout`. @returns lower case; undefined for anything else */
+/** Parses `txid:vout`. @returns the txid in lower case; undefined for any other text */
 export function parseOutpoint(text: string): Outpoint | undefined {
   const [, txid, digits] = /^([0-9a-f]{64}):(0|[1-9]\d{0,9})$/i.exec(text) ?? []
   if (!txid || !digits) return undefined
@@ -10,25 +10,25 @@ export function parseOutpoint(text: string): Outpoint | undefined {
 
 export const formatOutpoint = ({ txid, vout }: Outpoint): string => `${txid}:${vout}`
 
-/** @returns the outpoint in the one form that is stored and compared; undefined where it is none */
+/** @returns the outpoint in the form in which it is stored and compared; undefined for any other text */
 export function normaliseOutpoint(text: string): string | undefined {
   const outpoint = parseOutpoint(text)
   return outpoint && formatOutpoint(outpoint)
 }
 
-/** A short channel id has 16 bits for the output (BOLT 7), so a channel that could be announced or probed is never above it. */
-const HIGHEST_FUNDING_INDEX = 0xffff
+/** The highest output index in a short channel id (BOLT 7). A channel with a higher index cannot be announced or probed. */
+const MAX_FUNDING_INDEX = 0xffff
 
-/** @returns the sentence that says why nobody can name this as the funding of a channel; undefined where it can be named */
-export function fundingOutpointFault(text: string): string | undefined {
+/** @returns the reason why this text cannot be a funding outpoint, as a sentence; undefined if it can */
+export function validateFundingOutpoint(text: string): string | undefined {
   const outpoint = parseOutpoint(text)
   if (!outpoint) return 'transaction must be in <txid>:<vout> format'
-  return outpoint.vout > HIGHEST_FUNDING_INDEX
-    ? `transaction must name an output of at most ${HIGHEST_FUNDING_INDEX}; a short channel id cannot name a higher one`
+  return outpoint.vout > MAX_FUNDING_INDEX
+    ? `transaction must name an output of at most ${MAX_FUNDING_INDEX}; a short channel id cannot name a higher one`
     : undefined
 }
 
-/** Where in the chain a funding output stands (BOLT 7), written `height x index x output`. */
+/** Position of a funding output in the chain (BOLT 7), written `height x index x output`. */
 export type ShortChannelId = { readonly height: number; readonly txIndex: number; readonly vout: number }
 
 export function parseShortChannelId(text: string): ShortChannelId | undefined {

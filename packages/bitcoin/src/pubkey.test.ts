@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { isPubkey, parseConnectionUri, pubkeyOf, socketOf } from './pubkey.ts'
+import { isPubkey, parseConnectionUri, derivePubkey, formatSocket } from './pubkey.ts'
 
-const pubkey = pubkeyOf(new Uint8Array(32).fill(7))
+const pubkey = derivePubkey(new Uint8Array(32).fill(7))
 const onion = `${'a2'.repeat(28)}.onion`
 
-test('a public key is a point on the curve', () => {
+test('isPubkey accepts only a compressed point on the curve', () => {
   expect(isPubkey(pubkey)).toBe(true)
   expect(isPubkey(pubkey.toUpperCase())).toBe(true)
   for (const bad of [
@@ -31,7 +31,7 @@ test.each([
   '[::]',
   '[1:2:3:4:5:6:7:8]',
   onion,
-])('host %s', (host) => {
+])('the host %s is accepted', (host) => {
   expect(parseConnectionUri(`${pubkey}@${host}:9735`)).toEqual({ pubkey, host, port: 9735 })
 })
 
@@ -63,21 +63,21 @@ test.each([
   'a b',
   'a@b',
   'a/b',
-])('no host: %s', (host) => {
+])('the host "%s" is refused', (host) => {
   expect(parseConnectionUri(`${pubkey}@${host}:9735`)).toBeUndefined()
 })
 
-test.each(['0', '65536', '99999', '-1', '', '09735', '9735 ', '1e3', '9'.repeat(400)])('no port: %s', (port) => {
+test.each(['0', '65536', '99999', '-1', '', '09735', '9735 ', '1e3', '9'.repeat(400)])('the port "%s" is refused', (port) => {
   expect(parseConnectionUri(`${pubkey}@host:${port}`)).toBeUndefined()
 })
 
-test('case does not matter, and a socket can be read back', () => {
+test('parseConnectionUri ignores case, and parses a formatted socket', () => {
   const uri = parseConnectionUri(`${pubkey.toUpperCase()}@Node.Example.ORG:1`)
   expect(uri).toEqual({ pubkey, host: 'node.example.org', port: 1 })
-  expect(uri && parseConnectionUri(`${uri.pubkey}@${socketOf(uri)}`)).toEqual(uri)
+  expect(uri && parseConnectionUri(`${uri.pubkey}@${formatSocket(uri)}`)).toEqual(uri)
 })
 
-test('rubbish is refused, never thrown at', () => {
+test('parseConnectionUri returns undefined for malformed text, and never throws', () => {
   fc.assert(fc.property(fc.string({ maxLength: 400 }), (text) => parseConnectionUri(text) === undefined))
   fc.assert(
     fc.property(fc.string({ maxLength: 400 }), (host) => {

@@ -5,12 +5,12 @@ import { bytesToHex, hexToBytes, isHex } from './hex.ts'
 export const isPubkey = (text: string): boolean => isHex(text, 33) && secp256k1.utils.isValidPublicKey(hexToBytes(text), true)
 
 /** @returns the compressed public key in hex */
-export const pubkeyOf = (secretKey: Uint8Array): string => bytesToHex(secp256k1.getPublicKey(secretKey, true))
+export const derivePubkey = (secretKey: Uint8Array): string => bytesToHex(secp256k1.getPublicKey(secretKey, true))
 
-/** Where a node is reached. An IPv6 host keeps its brackets, so that `host:port` is a socket whatever the host is. */
+/** Key and address of a node. An IPv6 host keeps its brackets, so that `host:port` is a socket for every kind of host. */
 export type ConnectionUri = { readonly pubkey: string; readonly host: string; readonly port: number }
 
-/** Reads `<pubkey>@<host>:<port>`. @returns lower case throughout; undefined for anything else */
+/** Parses `<pubkey>@<host>:<port>`. @returns all parts in lower case; undefined for any other text */
 export function parseConnectionUri(text: string): ConnectionUri | undefined {
   if (text.length > 66 + 1 + 253 + 1 + 5) return undefined
   const parts = /^([0-9a-f]{66})@(.+):([1-9]\d{0,4})$/.exec(text.toLowerCase())
@@ -20,12 +20,12 @@ export function parseConnectionUri(text: string): ConnectionUri | undefined {
   return isPubkey(pubkey) && isHost(host) && port <= 65_535 ? { pubkey, host, port } : undefined
 }
 
-export const socketOf = ({ host, port }: { readonly host: string; readonly port: number }): string => `${host}:${port}`
+export const formatSocket = ({ host, port }: { readonly host: string; readonly port: number }): string => `${host}:${port}`
 
 function isHost(host: string): boolean {
   if (host.startsWith('[')) return host.endsWith(']') && isIpv6(host.slice(1, -1))
   if (host.endsWith('.onion')) return /^([a-z2-7]{16}|[a-z2-7]{56})\.onion$/.test(host)
-  // What ends in a number, hexadecimal too, is a mistyped address and never a DNS name: resolvers read 0x7f000001 as 127.0.0.1.
+  // A host that ends in a decimal or hexadecimal number is a mistyped address: resolvers read 0x7f000001 as 127.0.0.1.
   return isIpv4(host) || (isDnsName(host) && !/(^|\.)(\d+|0x[0-9a-f]*)$/.test(host))
 }
 
@@ -41,7 +41,7 @@ function isIpv6(host: string): boolean {
   const groups = halves.flatMap((half) => (half === '' ? [] : half.split(':')))
   const last = groups.at(-1)
   const dotted = last?.includes('.') ?? false
-  // The dotted tail may only stand at the very end, where it counts for two groups.
+  // A dotted tail is only allowed at the end, where it counts as two groups.
   if (dotted && (!isIpv4(last ?? '') || host.endsWith('::'))) return false
   if (!(dotted ? groups.slice(0, -1) : groups).every((group) => /^[0-9a-f]{1,4}$/.test(group))) return false
   const count = groups.length + (dotted ? 1 : 0)

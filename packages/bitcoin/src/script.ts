@@ -17,15 +17,15 @@ const PATTERNS: readonly (readonly [ScriptKind, RegExp])[] = [
 export const scriptKind = (script: string): ScriptKind =>
   PATTERNS.find(([, pattern]) => pattern.test(script.toLowerCase()))?.[0] ?? 'other'
 
-/** The output script of a channel (BOLT 3): P2WSH of the 2-of-2 of both funding keys, in the keys' own order. */
+/** The output script of a channel (BOLT 3): P2WSH of the 2-of-2 of both funding keys, with sorted keys. */
 export function fundingScript(keyA: string, keyB: string): string {
   const [first, second] = [keyA.toLowerCase(), keyB.toLowerCase()].sort()
   return `0020${sha256Hex(`5221${first}21${second}52ae`)}`
 }
 
 /**
- * The output script of a simple taproot channel (the BOLTs' extension of that name): P2TR of both funding keys as one.
- * @throws Error where one is no compressed public key
+ * The output script of a simple taproot channel (the BOLTs' extension of that name): P2TR of both aggregated funding keys.
+ * @throws Error if a key is not a compressed public key
  */
 export const taprootFundingScript = (keyA: string, keyB: string): string => `5120${taprootOutputKey(keyA, keyB)}`
 

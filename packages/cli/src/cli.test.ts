@@ -5,10 +5,10 @@ import { createServer, type Server } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { runCli } from './run.ts'
+import { runCli } from './run-cli.ts'
 
-/** What the fake service was asked, and what it answers next. */
-let asked: { readonly what: string; readonly body: unknown; readonly token: string | undefined }[] = []
+/** The requests to the fake service, and its next answer. */
+let requests: { readonly what: string; readonly body: unknown; readonly token: string | undefined }[] = []
 let answer: { status: number; body: unknown } = { status: 200, body: {} }
 let server: Server
 let url = ''
@@ -21,7 +21,7 @@ beforeAll(async () => {
     request.on('data', (part: Buffer) => parts.push(part))
     request.on('end', () => {
       const text = Buffer.concat(parts).toString()
-      asked.push({
+      requests.push({
         what: `${request.method} ${request.url}`,
         body: text && JSON.parse(text),
         token: request.headers.authorization,
@@ -39,15 +39,15 @@ afterAll(async () => {
   rmSync(dir, { recursive: true })
 })
 beforeEach(() => {
-  asked = []
+  requests = []
   answer = { status: 200, body: {} }
 })
 
-async function penstock(args: readonly string[], env: Record<string, string> = {}) {
+async function runPenstock(args: readonly string[], env: Record<string, string> = {}) {
   const printed = { out: '', err: '' }
-  const surroundings = { PENSTOCK_URL: `${url}/`, PENSTOCK_DATA_DIR: dir, ...env }
+  const environment = { PENSTOCK_URL: `${url}/`, PENSTOCK_DATA_DIR: dir, ...env }
   const code = await runCli(args, {
-    env: surroundings,
+    env: environment,
     out: (text) => void (printed.out += text),
     err: (text) => void (printed.err += text),
   })
@@ -101,19 +101,19 @@ const calls: readonly (readonly [args: readonly string[], what: string, body?: u
 ]
 
 test.each(calls.map(([args, what, body]) => ({ args, what, body })))(
-  '$args asks $what and prints the answer as it came',
+  '$args requests $what and prints the answer unchanged',
   async ({ args, what, body }) => {
     const audited = { divergences: 0, ledger_balanced: true, first: null, log: { heads: 2, signed: true, unproven: null } }
     answer.body = { streams: 2, events: 5, ...audited, nested: [{ amount_sat: '1' }] }
-    const { code, out, err } = await penstock([...args, '--json'])
-    expect(asked).toEqual([{ what, body: body ?? '', token: 'Bearer from-the-folder' }])
+    const { code, out, err } = await runPenstock([...args, '--json'])
+    expect(requests).toEqual([{ what, body: body ?? '', token: 'Bearer from-the-folder' }])
     expect(JSON.parse(out)).toEqual(answer.body)
     expect({ code, err }).toEqual({ code: 0, err: '' })
   },
 )
 
-test.each(calls.map(([args]) => [args.slice(0, 2)] as const))('%j --help has an example', async (args) => {
-  const { code, out } = await penstock([...args, '--help'])
+test.each(calls.map(([args]) => [args.slice(0, 2)] as const))('%j --help shows an example', async (args) => {
+  const { code, out } = await runPenstock([...args, '--help'])
   expect(code).toBe(0)
   expect(out).toContain(`Example:\n  $ penstock ${args.join(' ')}`)
 })
@@ -129,49 +129,53 @@ test.each([
   [['audit', 'diff'], /--against/],
   [['audit', 'check'], /Missing required argument 'file'/],
   [['audit', 'check', '/nowhere/order.json'], /cannot be verified/],
-  [['audit', 'verify', '--key', 'k'], /--key and --heads go with --store/],
-  [['audit', 'verify', '--heads', 'h'], /--key and --heads go with --store/],
+  [['audit', 'verify', '--key', 'k'], /--key and --heads need --store/],
+  [['audit', 'verify', '--heads', 'h'], /--key and --heads need --store/],
   [['seller', 'grant', key], /--reason/],
   [['park', 'replay', 'group'], /group, topic and key/],
   [['park', 'replay', 'g', 't', 'k', '--all'], /group, topic and key/],
   [['nonsense'], /Unknown command 'nonsense'/],
-])('%j is refused with a sentence, and nothing is asked', async (args, sentence) => {
-  const { code, out, err } = await penstock(args)
-  expect({ code, out, asked }).toEqual({ code: 1, out: '', asked: [] })
+])('%j is refused with an explanation, and no request is sent', async (args, sentence) => {
+  const { code, out, err } = await runPenstock(args)
+  expect({ code, out, asked: requests }).toEqual({ code: 1, out: '', asked: [] })
   expect(err).toMatch(sentence)
   expect(err).not.toMatch(/ at .*:\d+/)
 })
 
-test("the service's own sentence is the error", async () => {
+test("a refused command prints the service's message, or the HTTP status if the answer has no message", async () => {
   answer = { status: 404, body: { error: 'There is no order with this id.' } }
-  expect(await penstock(['order', 'show', 'x', '--json'])).toEqual({ code: 1, out: '', err: 'There is no order with this id.\n' })
+  expect(await runPenstock(['order', 'show', 'x', '--json'])).toEqual({
+    code: 1,
+    out: '',
+    err: 'There is no order with this id.\n',
+  })
   answer = { status: 502, body: 'nothing useful' }
-  expect((await penstock(['order', 'show', 'x'])).err).toMatch(/HTTP 502/)
+  expect((await runPenstock(['order', 'show', 'x'])).err).toMatch(/HTTP 502/)
 })
 
-test('without a service, or without a token, it says what to do', async () => {
-  const gone = createServer()
-  await new Promise<void>((resolve) => gone.listen(0, '127.0.0.1', resolve))
-  const address = gone.address()
-  await new Promise((resolve) => gone.close(resolve))
+test('a command without a reachable service or a readable token fails with an explanation', async () => {
+  const closedServer = createServer()
+  await new Promise<void>((resolve) => closedServer.listen(0, '127.0.0.1', resolve))
+  const address = closedServer.address()
+  await new Promise((resolve) => closedServer.close(resolve))
   const port = typeof address === 'object' && address ? address.port : 0
-  const unreachable = await penstock(['park', 'list'], { PENSTOCK_URL: `http://127.0.0.1:${port}` })
+  const unreachable = await runPenstock(['park', 'list'], { PENSTOCK_URL: `http://127.0.0.1:${port}` })
   expect(unreachable).toMatchObject({ code: 1, out: '' })
   expect(unreachable.err).toMatch(/^No service answers at .*npm start/)
-  const tokenless = await penstock(['park', 'list'], { PENSTOCK_DATA_DIR: join(dir, 'empty') })
+  const tokenless = await runPenstock(['park', 'list'], { PENSTOCK_DATA_DIR: join(dir, 'empty') })
   expect(tokenless).toMatchObject({ code: 1, out: '' })
   expect(tokenless.err).toMatch(/operator's token cannot be read/)
 })
 
-test('the token of the environment comes first', async () => {
-  await penstock(['park', 'list'], { PENSTOCK_OPERATOR_TOKEN: 'given' })
-  expect(asked[0]?.token).toBe('Bearer given')
+test('a token in the environment has precedence over the token file of the data folder', async () => {
+  await runPenstock(['park', 'list'], { PENSTOCK_OPERATOR_TOKEN: 'given' })
+  expect(requests[0]?.token).toBe('Bearer given')
   writeFileSync(join(dir, 'mounted'), 'from-a-file\n')
-  await penstock(['park', 'list'], { PENSTOCK_OPERATOR_TOKEN: 'given', PENSTOCK_OPERATOR_TOKEN_FILE: join(dir, 'mounted') })
-  expect(asked[1]?.token).toBe('Bearer from-a-file')
+  await runPenstock(['park', 'list'], { PENSTOCK_OPERATOR_TOKEN: 'given', PENSTOCK_OPERATOR_TOKEN_FILE: join(dir, 'mounted') })
+  expect(requests[1]?.token).toBe('Bearer from-a-file')
 })
 
-test('an audit that finds something prints it, names the place, and fails', async () => {
+test('audit verify prints the stream and revision of the first divergence, and fails', async () => {
   const report = {
     streams: 2,
     events: 5,
@@ -180,14 +184,14 @@ test('an audit that finds something prints it, names the place, and fails', asyn
     first: { stream: 'order-1', revision: 3, what: 'the state hash differs' },
   }
   answer.body = report
-  const { code, out, err } = await penstock(['audit', 'verify', '--json'])
+  const { code, out, err } = await runPenstock(['audit', 'verify', '--json'])
   expect(JSON.parse(out)).toEqual(report)
   expect({ code, err }).toEqual({ code: 1, err: 'order-1 diverges at revision 3: the state hash differs\n' })
   answer.body = { ...report, divergences: 0, first: null, ledger_balanced: false }
-  expect(await penstock(['audit', 'verify'])).toMatchObject({ code: 1, err: 'The ledger does not balance.\n' })
+  expect(await runPenstock(['audit', 'verify'])).toMatchObject({ code: 1, err: 'The ledger does not balance.\n' })
 })
 
-test('an order can be read by people', async () => {
+test('order show without --json prints an order as text', async () => {
   answer.body = {
     id: 'the-id',
     status: 'VALID_CHANNEL_OPENING',
@@ -212,10 +216,10 @@ test('an order can be read by people', async () => {
     ],
     incidents: [],
     timeline: [
-      { at: '2026-01-01T00:00:00.000Z', stream: 'order', fact: 'OutpointNamed', data: { attempt: 1, outpoint: `${hash}:0` } },
+      { at: '2026-01-01T00:00:00.000Z', stream: 'order', fact: 'OutpointAccepted', data: { attempt: 1, outpoint: `${hash}:0` } },
     ],
   }
-  const { out } = await penstock(['order', 'show', 'the-id'])
+  const { out } = await runPenstock(['order', 'show', 'the-id'])
   expect(out).toMatch(/^Order the-id\nVALID_CHANNEL_OPENING\n/)
   expect(out).toMatch(/size +5,000,000 sat\n/)
   expect(out).toMatch(/ {2}STATUS +AT +LASTED\n {2}WAITING_FOR_SELLER_APPROVAL .* 1 min 5 s\n/)
@@ -223,10 +227,10 @@ test('an order can be read by people', async () => {
   expect(out).toMatch(/cancelled at +-\n/)
   expect(out).toMatch(/received +2,500,000 msat\n +payable +-2,500,000 msat\n/)
   expect(out).toMatch(/Incidents\n {2}none\n/)
-  expect(out).toMatch(/order +OutpointNamed +attempt 1, outpoint cdcdcdcdcd…cdcdcd:0\n/)
+  expect(out).toMatch(/order +OutpointAccepted +attempt 1, outpoint cdcdcdcdcd…cdcdcd:0\n/)
 })
 
-test('open payouts can be read by people', async () => {
+test('payout list without --json prints open payouts as a table', async () => {
   const payout = {
     order: 'the-id',
     amount_msat: '2500000',
@@ -240,27 +244,27 @@ test('open payouts can be read by people', async () => {
     { cause: 'terms', until_height: 1010, reason: 'x' },
   ]
   answer.body = { total: 3, payouts: [{ ...payout, withheld }] }
-  const { out } = await penstock(['payout', 'list'])
+  const { out } = await runPenstock(['payout', 'list'])
   expect(out).toMatch(/^ORDER +AMOUNT +CREDITOR +STATE +SINCE +WITHHELD +REASON\n/)
   expect(out).toMatch(/\nthe-id +2,500,000 msat +seller +withheld +- +reorg until 905, terms until 1010 +It waits\.\n1 of 3\n$/)
   answer.body = { total: 0, payouts: [] }
-  expect((await penstock(['payout', 'list'])).out).toBe('No payout is open.\n')
+  expect((await runPenstock(['payout', 'list'])).out).toBe('No payout is open.\n')
 })
 
-test('tables are aligned, and what is empty says so', async () => {
+test('tables are aligned, and an empty table becomes a sentence', async () => {
   answer.body = [
     { alias: 'buyer', role: 'buyer', pubkey: key, uri: `${key}@buyer.sim:9735`, balance_sat: '1000' },
     { alias: 'seller-ada', role: 'seller', pubkey: key, uri: `${key}@a:1`, balance_sat: '123456789' },
   ]
-  const { out } = await penstock(['sim', 'nodes'])
+  const { out } = await runPenstock(['sim', 'nodes'])
   const [heading, first, second] = out.split('\n')
   expect(heading).toMatch(/^ALIAS +ROLE +URI +BALANCE$/)
   expect(first?.length).toBe(second?.length)
   answer.body = []
-  expect((await penstock(['park', 'list'])).out).toBe('Nothing is parked.\n')
+  expect((await runPenstock(['park', 'list'])).out).toBe('No message is parked.\n')
 })
 
-test('a reader that goes away early is no fault', async () => {
+test('a reader that closes the output early causes no error', async () => {
   answer.body = Array.from({ length: 5000 }, () => ({
     alias: 'buyer',
     role: 'buyer',
@@ -272,13 +276,13 @@ test('a reader that goes away early is no fault', async () => {
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   child.stdout.destroy()
-  let complaint = ''
-  child.stderr.on('data', (part: Buffer) => (complaint += part.toString()))
+  let errorText = ''
+  child.stderr.on('data', (part: Buffer) => (errorText += part.toString()))
   const [code] = (await once(child, 'close')) as [number | null]
-  expect({ code, complaint }).toEqual({ code: 0, complaint: '' })
+  expect({ code, complaint: errorText }).toEqual({ code: 0, complaint: '' })
 })
 
-test('it is a program of its own', () => {
+test('the program exits with 1 and explains an invalid argument', () => {
   const run = () =>
     spawnSync(join(import.meta.dirname, 'main.ts'), ['sim', 'mine', 'x'], {
       encoding: 'utf8',
@@ -287,9 +291,9 @@ test('it is a program of its own', () => {
   expect(run()).toMatchObject({ status: 1, stdout: '', stderr: expect.stringMatching(/whole number/) as string })
 })
 
-test('what goes wrong after the service began to answer is a failure too', async () => {
+test('a command fails if the answer has an error in its body, even with status 200', async () => {
   answer = { status: 200, body: { error: 'the audit could not be made: the store is gone' } }
-  const { code, out, err } = await penstock(['audit', 'verify'])
+  const { code, out, err } = await runPenstock(['audit', 'verify'])
   expect({ code, out }).toEqual({ code: 1, out: '' })
   expect(err).toContain('the store is gone')
 })

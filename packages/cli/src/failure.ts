@@ -1,4 +1,4 @@
-/** What went wrong, in one sentence that tells the reader what to do. The program ends with 1. */
+/** An error whose message tells the user what to do. `penstock` prints only the message, and exits with code 1. */
 export class Failure extends Error {
   override readonly name = 'Failure'
 }

@@ -1,14 +1,14 @@
 #!/usr/bin/env node
-import { keepCompiled } from '@penstock/platforms/compiled.ts'
+import { enableUserCompileCache } from '@penstock/runtime/compile-cache.ts'
 
-keepCompiled()
-// Exports, reports and macaroons that it writes are for whoever runs it.
+enableUserCompileCache()
+// Only the user who runs the program may read the exports, reports and macaroons that it writes.
 process.umask(0o077)
-// Whoever reads the output may have seen enough (`| head`): the rest is for nobody, and no fault.
+// A reader of the output may close the pipe early (`| head`), which is no error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error
 })
-const { runCli } = await import('./run.ts')
+const { runCli } = await import('./run-cli.ts')
 process.exitCode = await runCli(process.argv.slice(2), {
   env: process.env,
   out: (text) => process.stdout.write(text),

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { contract, v1, v2, type CommandsOf, type FactsOf } from './define.ts'
+import { defineContract, v1, v2, type CommandsOf, type FactsOf, type TargetOf } from './define.ts'
 import { instant, pubkey, sentence, uuid } from './shapes.ts'
 
 /** Hashes of credentials are HMAC-SHA256 with the operator's pepper, in hex; a credential itself is never in a message. */
@@ -16,21 +16,21 @@ const apiKey = z.strictObject({
 const challenge = z.string().min(32).max(256)
 const byOperator = z.strictObject({ by: z.string().min(1), reason: sentence })
 
-/** Who may call: an anonymous buyer with a session key, or somebody with an e-mail address, keys and nodes. */
-export const account = contract('account', 'accounts', {
+/** A caller's account: an anonymous buyer with a session key, or a person with an e-mail address, keys and nodes. */
+export const accountContract = defineContract('account', 'accounts', {
   facts: {
-    /** `emailRecord` and `passwordRecord` name rows outside the streams that can be deleted. */
+    /** `emailRecord` and `passwordRecord` are ids of rows outside the streams, so that they can be deleted. */
     AccountCreated: v1(z.strictObject({ emailHash: keyHash, emailRecord: uuid, passwordRecord: uuid })),
     /** An anonymous identity, opened by a purchase. */
     SessionOpened: v1(z.strictObject({ keyHash, orderId: uuid.nullable() })),
-    /** A key that comes with one order of a caller that has an API key, and reads that order only. */
+    /** A key for one order of a caller that has an API key. The key can read only that order. */
     OrderKeyIssued: v1(z.strictObject({ keyHash, orderId: uuid })),
     LoginRecorded: v1(z.strictObject({ tokenHash: keyHash, expiresAt: instant })),
-    /** A node's key opened a log-in with this challenge, which nobody can use again. */
+    /** A node logged in by its signature of this challenge, which cannot be used again. */
     LoginChallengeUsed: v1(z.strictObject({ pubkey, challenge })),
     LoggedOut: v1(z.strictObject({ tokenHash: keyHash })),
     PasswordChanged: v1(z.strictObject({ passwordRecord: uuid })),
-    /** Every token of before opens nothing any more; where it says so, no API key does either. */
+    /** All earlier log-in tokens are invalid; with `apiKeys` true, all API keys are, too. */
     LoggedOutEverywhere: v1(z.strictObject({ apiKeys: z.boolean() })),
     ApiKeyCreated: v1(apiKey),
     ApiKeyRevoked: v1(z.strictObject({ keyId: uuid })),
@@ -40,7 +40,7 @@ export const account = contract('account', 'accounts', {
     NodeRefused: v1(z.strictObject({ pubkey, reason: sentence })),
     OperatorGranted: v1(byOperator),
     OperatorRevoked: v1(byOperator),
-    /** Nothing opens the account any more; its address and its nodes, which are named here, are free for others. */
+    /** All credentials of the account become invalid. This e-mail address and these nodes become free for other accounts. */
     AccountDeleted: v1(z.strictObject({ emailHash: keyHash, nodes: z.array(pubkey) })),
   },
   commands: {
@@ -55,15 +55,15 @@ export const account = contract('account', 'accounts', {
     ),
     OpenSession: v1(z.strictObject({ keyHash, orderId: uuid.nullable() })),
     IssueOrderKey: v1(z.strictObject({ keyHash, orderId: uuid })),
-    /** After the gateway compared the password with this record; null where an older gateway did not say which. */
+    /** Sent after the gateway compared the password with the record; `passwordRecord` is null from an older gateway. */
     RecordLogin: v2(
       z.strictObject({ tokenHash: keyHash, expiresAt: instant, passwordRecord: uuid.nullable() }),
       (old: { readonly tokenHash: string; readonly expiresAt: number }) => ({ ...old, passwordRecord: null }),
     ),
-    /** After the gateway compared the old password with the record `replaces`. */
+    /** Sent after the gateway compared the old password with the record `replaces`. */
     ChangePassword: v1(z.strictObject({ passwordRecord: uuid, replaces: uuid, apiKeys: z.boolean() })),
     LogOutEverywhere: v1(z.strictObject({ apiKeys: z.boolean() })),
-    /** `challenge` carries the gateway's own seal and `challengeExpiresAt`: nobody who is not logged in writes to a stream. */
+    /** The gateway seals `challenge` instead of storing it, so that callers without a log-in write to no stream. */
     LoginByNode: v1(
       z.strictObject({
         pubkey,
@@ -82,27 +82,30 @@ export const account = contract('account', 'accounts', {
     RecordNodeClaim: v1(z.strictObject({ pubkey, granted: z.boolean() })),
     GrantOperator: v1(byOperator),
     RevokeOperator: v1(byOperator),
-    /** After the gateway compared the password with this record, and saw no open order and no open payout. */
+    /** Sent after the gateway compared the password with the record, and found no open order and no open payout. */
     DeleteAccount: v1(z.strictObject({ emailHash: keyHash, passwordRecord: uuid })),
   },
-  fromOthers: [
-    'RecordLogin',
-    'ChangePassword',
-    'LogOutEverywhere',
-    'LoginByNode',
-    'LogOut',
-    'CreateApiKey',
-    'RevokeApiKey',
-    'ChallengeNode',
-    'ConnectNode',
-    'DeleteAccount',
-  ],
+  fromOthers: {
+    gateway: [
+      'RecordLogin',
+      'ChangePassword',
+      'LogOutEverywhere',
+      'LoginByNode',
+      'LogOut',
+      'CreateApiKey',
+      'RevokeApiKey',
+      'ChallengeNode',
+      'ConnectNode',
+      'DeleteAccount',
+    ],
+  },
 })
-export type AccountFact = FactsOf<typeof account>
-export type AccountCommand = CommandsOf<typeof account>
+export type AccountFact = FactsOf<typeof accountContract>
+export type AccountCommand = CommandsOf<typeof accountContract>
+export type AccountTarget = TargetOf<typeof accountContract>
 
-/** One account an e-mail address, until that account is deleted. The stream's id is the hash of the address. */
-export const emailClaim = contract('email', 'accounts', {
+/** An e-mail address has one account at a time, until the account's deletion. The stream's id is the hash of the address. */
+export const emailClaimContract = defineContract('email', 'accounts', {
   facts: {
     EmailClaimed: v1(
       z.strictObject({ accountId: uuid, emailRecord: uuid, passwordRecord: uuid, tokenHash: keyHash, tokenExpiresAt: instant }),
@@ -115,20 +118,22 @@ export const emailClaim = contract('email', 'accounts', {
     ),
     ReleaseEmail: v1(z.strictObject({ accountId: uuid })),
   },
-  fromOthers: ['ClaimEmail', 'ReleaseEmail'],
+  fromOthers: { gateway: ['ClaimEmail', 'ReleaseEmail'] },
 })
-export type EmailClaimFact = FactsOf<typeof emailClaim>
-export type EmailClaimCommand = CommandsOf<typeof emailClaim>
+export type EmailClaimFact = FactsOf<typeof emailClaimContract>
+export type EmailClaimCommand = CommandsOf<typeof emailClaimContract>
+export type EmailClaimTarget = TargetOf<typeof emailClaimContract>
 
-/** One account a node, until that account is deleted. The stream's id is the node's key. */
-export const nodeClaim = contract('nodeclaim', 'accounts', {
+/** A node has one account at a time, until the account's deletion. The stream's id is the node's key. */
+export const nodeClaimContract = defineContract('nodeclaim', 'accounts', {
   facts: {
     NodeClaimed: v1(z.strictObject({ accountId: uuid })),
     NodeClaimRefused: v1(z.strictObject({ accountId: uuid })),
     NodeReleased: v1(z.strictObject({ accountId: uuid })),
   },
   commands: { ClaimNode: v1(z.strictObject({ accountId: uuid })), ReleaseNode: v1(z.strictObject({ accountId: uuid })) },
-  fromOthers: [],
+  fromOthers: {},
 })
-export type NodeClaimFact = FactsOf<typeof nodeClaim>
-export type NodeClaimCommand = CommandsOf<typeof nodeClaim>
+export type NodeClaimFact = FactsOf<typeof nodeClaimContract>
+export type NodeClaimCommand = CommandsOf<typeof nodeClaimContract>
+export type NodeClaimTarget = TargetOf<typeof nodeClaimContract>

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { contract, v1, v2, v3, type CommandsOf, type FactsOf } from './define.ts'
+import { defineContract, v1, v2, v3, type CommandsOf, type FactsOf, type TargetOf } from './define.ts'
 import { evidence } from './settlement.ts'
 import {
   attestation,
@@ -7,64 +7,73 @@ import {
   feeCaps,
   hash,
   height,
-  naming,
+  outpointNumber,
   outpoint,
   sentence,
-  unnumbered,
+  addOutpointNumber,
   uuid,
-  withoutWindow,
+  acceptMissingWindow,
 } from './shapes.ts'
 
 const attempt = z.int().positive()
 const confirmations = z.int().positive()
 /**
- * Both ends sign a closing transaction, and a force close shows only to its own two nodes whose commitment it was, so the
- * watcher says 'unknown' today. The other two are for whoever learns it from one of the nodes.
+ * The closer of a channel. Both nodes sign a cooperative close, and only they know whose commitment a force close used. The
+ * watcher therefore records 'unknown' today. The other values are for a source that gets the closer from one of the nodes.
  */
 const closedBy = z.enum(['seller', 'buyer', 'unknown'])
 /**
- * The chain port tells that a transaction is in no block and no mempool, not why: what is 'vanished' may have been replaced,
- * double-spent or dropped. 'double-spent' is for a source that shows the other transaction.
+ * The chain port reports that a transaction is in no block and no mempool, but not the reason. A 'vanished' transaction may
+ * have been replaced, double-spent or dropped. 'double-spent' is for a source that shows the other transaction.
  */
 const failure = z.enum(['never-seen', 'vanished', 'double-spent', 'unconfirmed'])
 
-/** The watch over the channel of an order (the stream's id is the order's). A new outpoint begins the watch again. */
-export const channel = contract('channel', 'channel-watcher', {
+/** The watch over the channel of an order (the stream's id is the order's). A new outpoint restarts the watch. */
+export const channelContract = defineContract('channel', 'channel-watcher', {
   facts: {
     WatchStarted: v2(
       z.strictObject({
         attempt,
         outpoint,
         terms: channelTerms,
-        /** Where a source without an index begins to look: the channel is younger than the payment. */
+        /** The height at which a chain source without an index starts its search. The channel is younger than the payment. */
         fromHeight: height,
-        /** Heights at which it is too late: a block of this height came, and the transaction was not seen, or not confirmed. */
+        /** Deadlines: the transaction has to be seen, and to confirm, before a block of this height. */
         seenBefore: height,
         confirmedBefore: height,
         fundingConfirmsWithinBlocks: z.int().positive(),
         leaseBlocks: z.int().positive(),
         feeCaps: feeCaps.optional(),
-        naming,
+        outpointNumber,
       }),
-      unnumbered,
+      addOutpointNumber,
     ),
-    /** `naming`, here and below: of the watch that tells it. A seller may go back to an outpoint, and begin its watch anew. */
-    AttestationKept: v2(z.strictObject({ outpoint, attestation, naming }), unnumbered),
-    /** In the mempool or a block, the output as promised; again after it was missing. */
-    FundingSeen: v2(z.strictObject({ outpoint, atHeight: height, naming }), unnumbered),
-    /** Seen before, and now neither in the mempool nor in a block. */
+    /** `outpointNumber`, here and below, identifies the watch: a return to an earlier outpoint restarts the watch. */
+    AttestationKept: v2(z.strictObject({ outpoint, attestation, outpointNumber }), addOutpointNumber),
+    /** The mempool or a block contains the output as promised. The fact is recorded again after the transaction was missing. */
+    FundingSeen: v2(z.strictObject({ outpoint, atHeight: height, outpointNumber }), addOutpointNumber),
+    /** The transaction was seen before, and is now neither in the mempool nor in a block. */
     FundingMissing: v1(z.strictObject({ outpoint, tipHeight: height, goneBefore: height })),
-    FundingConfirmed: v2(z.strictObject({ outpoint, height, shortChannelId: z.string(), naming }), unnumbered),
+    FundingConfirmed: v2(z.strictObject({ outpoint, height, shortChannelId: z.string(), outpointNumber }), addOutpointNumber),
     ConfirmationsSeen: v1(z.strictObject({ outpoint, confirmations, tipHeight: height })),
-    ConfirmationsReached: v2(z.strictObject({ outpoint, confirmations, tipHeight: height, naming }), unnumbered),
-    /** No longer in the block that confirmed it. By `confirmedBefore` a lease ends without it; before a lease it is never late. */
-    FundingReorged: v2(z.strictObject({ outpoint, tipHeight: height, confirmedBefore: height, naming }), unnumbered),
-    FundingLost: v2(z.strictObject({ outpoint, failure, reason: sentence, tipHeight: height, naming }), unnumbered),
+    ConfirmationsReached: v2(z.strictObject({ outpoint, confirmations, tipHeight: height, outpointNumber }), addOutpointNumber),
+    /** The transaction left its block. In a lease it has to confirm by `confirmedBefore`; before a lease there is no limit. */
+    FundingReorged: v2(
+      z.strictObject({ outpoint, tipHeight: height, confirmedBefore: height, outpointNumber }),
+      addOutpointNumber,
+    ),
+    FundingLost: v2(
+      z.strictObject({ outpoint, failure, reason: sentence, tipHeight: height, outpointNumber }),
+      addOutpointNumber,
+    ),
     ChannelProven: v1(z.strictObject({ outpoint, peer: z.enum(['graph', 'probe']), tipHeight: height })),
-    ChannelWrong: v2(z.strictObject({ outpoint, code: z.string(), reason: sentence, tipHeight: height, naming }), unnumbered),
-    /** A lease begins at the word of an order whose naming is its last, so that its facts need no number. */
+    ChannelInvalid: v2(
+      z.strictObject({ outpoint, code: z.string(), reason: sentence, tipHeight: height, outpointNumber }),
+      addOutpointNumber,
+    ),
+    /** An order starts a lease after its last outpoint, so facts of the lease need no `outpointNumber`. */
     LeaseStarted: v1(z.strictObject({ outpoint, atHeight: height, endsAtHeight: height })),
-    /** Once a lease: our graph shows that the seller takes more for forwarding than it promised. */
+    /** At most once per lease: our graph shows that the seller's forwarding fees are higher than it promised. */
     PromiseBroken: v1(
       z.strictObject({ attempt, outpoint, what: z.enum(['base-fee', 'fee-rate']), reason: sentence, tipHeight: height }),
     ),
@@ -89,38 +98,40 @@ export const channel = contract('channel', 'channel-watcher', {
         fundingSeenBlocks: z.int().positive(),
         fundingConfirmsWithinBlocks: z.int().positive(),
         leaseBlocks: z.int().positive(),
-        /** What the seller promised for the lease; without them nothing is compared. */
+        /** The fees that the seller promised for the lease. Without them the watch compares no fees. */
         feeCaps: feeCaps.optional(),
-        naming,
-        /** From the first naming of the attempt, as settlement told it; without it the watch counts by itself. */
+        outpointNumber,
+        /** Settlement's deadline, from the first outpoint of the attempt. Without it the watch computes its own deadline. */
         seenBefore: height.optional(),
       }),
-      unnumbered,
-      withoutWindow,
+      addOutpointNumber,
+      acceptMissingWindow,
     ),
-    KeepAttestation: v2(z.strictObject({ outpoint, attestation, naming }), unnumbered),
-    /** What the chain and our node show of the outpoint at a tip. A source that sees no mempool cannot miss anything in it. */
+    KeepAttestation: v2(z.strictObject({ outpoint, attestation, outpointNumber }), addOutpointNumber),
+    /** The outpoint's state in chain and graph at a tip. Without `seesMempool`, absence from the mempool proves nothing. */
     Observe: v1(z.strictObject({ outpoint, evidence, seesMempool: z.boolean() })),
-    /** The mempool between two blocks: it counts only while the transaction is waited for. */
+    /** The outpoint's state in the mempool between two blocks. It counts only while the transaction is unseen or missing. */
     NoticeFunding: v1(z.strictObject({ outpoint, evidence })),
-    /** The marker of a watch that goes on: it adds nothing, since every look at the chain keeps the heights by itself. */
+    /** The command of the deadline that marks an open watch. It adds no fact: only observations of the chain apply heights. */
     Recheck: v1(z.strictObject({})),
     StartLease: v1(z.strictObject({ outpoint })),
     StopWatch: v1(z.strictObject({ reason: sentence })),
   },
-  fromOthers: ['WatchOutpoint', 'KeepAttestation', 'StartLease', 'StopWatch'],
+  fromOthers: { order: ['WatchOutpoint', 'KeepAttestation', 'StartLease', 'StopWatch'] },
 })
-export type ChannelFact = FactsOf<typeof channel>
-export type ChannelCommand = CommandsOf<typeof channel>
+export type ChannelFact = FactsOf<typeof channelContract>
+export type ChannelCommand = CommandsOf<typeof channelContract>
+export type ChannelTarget = TargetOf<typeof channelContract>
 
-/** One channel serves one order: a stream that can be begun once. Its id is the outpoint. */
-export const outpointClaim = contract('outpoint', 'channel-watcher', {
+/** One channel serves one order, because the first claim of its stream wins. The stream's id is the outpoint. */
+export const outpointClaimContract = defineContract('outpoint', 'channel-watcher', {
   facts: {
     OutpointClaimed: v1(z.strictObject({ orderId: uuid, attempt })),
     OutpointClaimRefused: v1(z.strictObject({ orderId: uuid, attempt })),
   },
   commands: { ClaimOutpoint: v1(z.strictObject({ orderId: uuid, attempt })) },
-  fromOthers: ['ClaimOutpoint'],
+  fromOthers: { order: ['ClaimOutpoint'] },
 })
-export type OutpointClaimFact = FactsOf<typeof outpointClaim>
-export type OutpointClaimCommand = CommandsOf<typeof outpointClaim>
+export type OutpointClaimFact = FactsOf<typeof outpointClaimContract>
+export type OutpointClaimCommand = CommandsOf<typeof outpointClaimContract>
+export type OutpointClaimTarget = TargetOf<typeof outpointClaimContract>

@@ -1,7 +1,7 @@
 import type { Command, Fact } from '@penstock/kernel/message.ts'
 import type { z } from 'zod'
 
-/** A message's shape today, and how each older version becomes the next one (`upcast[1]` makes version 2 of version 1). */
+/** The current shape of a message, and upcasters from each older version to the next version (`upcast[1]`: from 1 to 2). */
 export type Versioned<Schema extends z.ZodType = z.ZodType> = {
   readonly v: number
   readonly schema: Schema
@@ -10,7 +10,7 @@ export type Versioned<Schema extends z.ZodType = z.ZodType> = {
 
 export type Versions = Readonly<Record<string, Versioned>>
 
-/** What may be said to an aggregate and what it may record: all that other services know of it. */
+/** The commands that an aggregate accepts and the facts that it records. Other services depend only on contracts. */
 export type Contract<
   Category extends string = string,
   Facts extends Versions = Versions,
@@ -22,14 +22,16 @@ export type Contract<
   readonly owner: string
   readonly facts: Facts
   readonly commands: Commands
-  /** Commands that other services send. All else the owner gives itself, and takes from nobody. */
-  readonly fromOthers: readonly string[]
+  /** Commands that other services may send, by sender. Only the owner itself sends the other commands. */
+  readonly fromOthers: Readonly<Record<string, readonly string[]>>
+  /** Facts and commands of unpaid orders. Messages of paid orders take precedence. */
+  readonly unpaid?: readonly string[]
 }
 
-export type DataOf<V> = V extends Versioned<infer Schema> ? z.output<Schema> : never
+export type MessageData<V> = V extends Versioned<infer Schema> ? z.output<Schema> : never
 
-type FactOfType<T extends string, V> = DataOf<V> extends infer Data extends object ? Fact<T, Data> : never
-type CommandOfType<T extends string, V> = DataOf<V> extends infer Data extends object ? Command<T, Data> : never
+type FactOfType<T extends string, V> = MessageData<V> extends infer Data extends object ? Fact<T, Data> : never
+type CommandOfType<T extends string, V> = MessageData<V> extends infer Data extends object ? Command<T, Data> : never
 
 /** The union of a contract's facts. */
 export type FactsOf<C extends Contract> = { [T in keyof C['facts'] & string]: FactOfType<T, C['facts'][T]> }[keyof C['facts'] &
@@ -39,33 +41,41 @@ export type CommandsOf<C extends Contract> = {
   [T in keyof C['commands'] & string]: CommandOfType<T, C['commands'][T]>
 }[keyof C['commands'] & string]
 
+/** A contract's category with the union of its commands: the type by which a command is addressed. */
+export type TargetOf<C extends Contract> = { readonly category: C['category']; readonly command: CommandsOf<C> }
+
 /** The first version of a shape. */
 export const v1 = <Schema extends z.ZodType>(schema: Schema): Versioned<Schema> => ({ v: 1, schema, upcast: {} })
 
-/** Its second version, and how what was written before becomes it. */
-export const v2 = <Schema extends z.ZodType>(schema: Schema, ofFirst: (old: never) => unknown): Versioned<Schema> => ({
+/** The second version of a shape, with the upcast from the first. */
+export const v2 = <Schema extends z.ZodType>(schema: Schema, upcastFirst: (old: never) => unknown): Versioned<Schema> => ({
   v: 2,
   schema,
-  upcast: { 1: ofFirst },
+  upcast: { 1: upcastFirst },
 })
 
-/** Its third version, and how each that was written before becomes the next one. */
+/** The third version of a shape, with an upcast from each earlier version to the next. */
 export const v3 = <Schema extends z.ZodType>(
   schema: Schema,
-  ofFirst: (old: never) => unknown,
-  ofSecond: (old: never) => unknown,
-): Versioned<Schema> => ({ v: 3, schema, upcast: { 1: ofFirst, 2: ofSecond } })
+  upcastFirst: (old: never) => unknown,
+  upcastSecond: (old: never) => unknown,
+): Versioned<Schema> => ({ v: 3, schema, upcast: { 1: upcastFirst, 2: upcastSecond } })
 
-/** Its fourth version, likewise. */
+/** The fourth version of a shape, with an upcast from each earlier version to the next. */
 export const v4 = <Schema extends z.ZodType>(
   schema: Schema,
-  ofFirst: (old: never) => unknown,
-  ofSecond: (old: never) => unknown,
-  ofThird: (old: never) => unknown,
-): Versioned<Schema> => ({ v: 4, schema, upcast: { 1: ofFirst, 2: ofSecond, 3: ofThird } })
+  upcastFirst: (old: never) => unknown,
+  upcastSecond: (old: never) => unknown,
+  upcastThird: (old: never) => unknown,
+): Versioned<Schema> => ({ v: 4, schema, upcast: { 1: upcastFirst, 2: upcastSecond, 3: upcastThird } })
 
-export const contract = <const Category extends string, Facts extends Versions, Commands extends Versions>(
+export const defineContract = <const Category extends string, Facts extends Versions, Commands extends Versions>(
   category: Category,
   owner: string,
-  shapes: { facts: Facts; commands: Commands; fromOthers: readonly (keyof NoInfer<Commands> & string)[] },
+  shapes: {
+    facts: Facts
+    commands: Commands
+    fromOthers: Readonly<Record<string, readonly (keyof NoInfer<Commands> & string)[]>>
+    unpaid?: readonly ((keyof NoInfer<Commands> | keyof NoInfer<Facts>) & string)[]
+  },
 ): Contract<Category, Facts, Commands> => ({ category, owner, ...shapes })

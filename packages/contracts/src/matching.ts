@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import { contract, v1, v2, type CommandsOf, type FactsOf } from './define.ts'
-import { amount, candidate, destination, fundingFees, instant, none, promises, pubkey, sentence, uuid } from './shapes.ts'
+import { defineContract, v1, v2, type CommandsOf, type FactsOf, type TargetOf } from './define.ts'
+import { amount, candidate, destination, fundingFees, instant, noData, promises, pubkey, sentence, uuid } from './shapes.ts'
 
 const offerCondition = z.strictObject({
   condition: z.enum(['NODE_CAPACITY', 'NODE_CHANNELS', 'NODE_SOCKETS', 'PARALLEL_CHANNELS']),
-  operator: z.enum(['LESS_THAN', 'GREATER_THAN', 'EQUAL']),
+  operator: z.enum(['EQUAL', 'NOT_EQUAL', 'GREATER_THAN', 'GREATER_THAN_OR_EQUAL_TO', 'LESS_THAN', 'LESS_THAN_OR_EQUAL_TO']),
   value: z.string().max(64),
 })
 
@@ -15,51 +15,54 @@ export const offerTerms = z.strictObject({
   promises,
   conditions: z.array(offerCondition).max(16),
   assetId: z.string().max(128).nullable(),
-  /** Standing acceptance: orders need not be asked. */
+  /** Standing acceptance: the offer accepts orders automatically. */
   autoAccept: z.boolean(),
 })
 export type OfferTerms = z.output<typeof offerTerms>
+/** The first version had three of the operators, with the same meaning as in the second. */
+const upcastOperators = (old: object): object => old
 
 const byAccount = z.strictObject({ by: uuid })
 const byOperator = z.strictObject({ by: z.string(), reason: sentence })
 const attempt = z.int().positive()
-/** `round` counts from 0 and grows when a replaced seller's capacity is asked for once more: a round is reserved once. */
+/** `round` counts from 0 and grows with each new request for a replaced seller's capacity. Each round is reserved once. */
 const reservation = z.strictObject({ orderId: uuid, attempt, round: z.int().nonnegative() })
 
-/** An offer with its reservations: contention for capacity lives in this one stream. */
-export const offer = contract('offer', 'matching', {
+/** An offer with its reservations. All competing requests for its capacity are decided in this one stream. */
+export const offerContract = defineContract('offer', 'matching', {
   facts: {
-    OfferCreated: v1(offerTerms.extend({ accountId: uuid, pubkey })),
-    OfferUpdated: v1(offerTerms),
+    OfferCreated: v2(offerTerms.extend({ accountId: uuid, pubkey }), upcastOperators),
+    OfferUpdated: v2(offerTerms, upcastOperators),
     OfferEnabled: v1(z.strictObject({})),
     OfferDisabled: v1(z.strictObject({})),
     OfferDisabledByAdmin: v1(byOperator),
     OfferEnabledByAdmin: v1(byOperator),
     CapacityReserved: v1(reservation.extend({ sizeSat: amount, candidate })),
     ReservationRefused: v1(reservation.extend({ reason: sentence })),
-    /** Of size 0 where the release came before its reservation, which is then never granted. */
+    /** The size is 0 if the release came before its reservation, which is then never granted. */
     ReservationReleased: v1(reservation.extend({ sizeSat: amount, reason: sentence })),
-    /** The channel is valid: its size has left the offer for good. */
+    /** The channel is valid, so the offer loses its size permanently. */
     ReservationUsed: v1(reservation.extend({ sizeSat: amount })),
   },
   commands: {
-    CreateOffer: v1(offerTerms.extend({ accountId: uuid, pubkey })),
-    /** What is left out stays as it is. */
-    UpdateOffer: v1(offerTerms.extend({ promises: promises.partial() }).partial().extend({ by: uuid })),
+    CreateOffer: v2(offerTerms.extend({ accountId: uuid, pubkey }), upcastOperators),
+    /** Absent fields keep their values. */
+    UpdateOffer: v2(offerTerms.extend({ promises: promises.partial() }).partial().extend({ by: uuid }), upcastOperators),
     ToggleOffer: v1(byAccount),
     DisableOffer: v1(byOperator),
     EnableOffer: v1(byOperator),
-    /** `standing`: nobody was asked, so the offer must still accept orders by itself. */
-    Reserve: v1(reservation.extend({ sizeSat: amount, candidate, isPrivate: z.boolean(), standing: z.boolean() })),
+    /** `autoAccepted`: the seller has approved nothing, so the offer must still accept orders automatically. */
+    Reserve: v1(reservation.extend({ sizeSat: amount, candidate, isPrivate: z.boolean(), autoAccepted: z.boolean() })),
     ReleaseReservation: v1(reservation.extend({ reason: sentence })),
     UseReservation: v1(reservation),
   },
-  fromOthers: ['CreateOffer', 'UpdateOffer', 'ToggleOffer', 'DisableOffer', 'EnableOffer'],
+  fromOthers: { gateway: ['CreateOffer', 'UpdateOffer', 'ToggleOffer', 'DisableOffer', 'EnableOffer'] },
 })
-export type OfferFact = FactsOf<typeof offer>
-export type OfferCommand = CommandsOf<typeof offer>
+export type OfferFact = FactsOf<typeof offerContract>
+export type OfferCommand = CommandsOf<typeof offerContract>
+export type OfferTarget = TargetOf<typeof offerContract>
 
-/** Why a command about an offer is refused. Those in small letters name the field of the GraphQL input that is wrong. */
+/** Reasons for the refusal of a command about an offer. A reason in lower case is the invalid field of the GraphQL input. */
 export const offerRefusals = [
   'OFFER_NOT_FOUND',
   'OFFER_EXISTS',
@@ -91,8 +94,8 @@ export const sellerOutcome = z.enum([
   'promise-broken',
 ])
 
-/** A seller's node: whether its agent is live, what it can fund, and what its score is folded from. */
-export const seller = contract('seller', 'matching', {
+/** A seller's node: whether its agent is live, its funds, and the outcomes from which its score is computed. */
+export const sellerContract = defineContract('seller', 'matching', {
   facts: {
     SellerAppeared: v1(z.strictObject({ accountId: uuid, confirmedSat: amount, at: instant })),
     FundsAttested: v1(z.strictObject({ confirmedSat: amount, at: instant })),
@@ -103,22 +106,23 @@ export const seller = contract('seller', 'matching', {
   },
   commands: {
     Attest: v1(z.strictObject({ accountId: uuid, pubkey, confirmedSat: amount, at: instant, signature: z.string().max(256) })),
-    /** Sent by a watch, not by a deadline: a heartbeat that changes nothing is no fact, and so moves no deadline. */
-    LapseSilence: v1(none),
+    /** Sent by a watch of the heartbeats. A deadline would not move, because a heartbeat without a change adds no fact. */
+    LapseSilence: v1(noData),
     RecordOutcome: v1(z.strictObject({ orderId: uuid, attempt, outcome: sellerOutcome })),
     GrantRails: v1(byOperator),
     RevokeRails: v1(byOperator),
   },
-  fromOthers: ['Attest', 'GrantRails', 'RevokeRails'],
+  fromOthers: { gateway: ['Attest', 'GrantRails', 'RevokeRails'] },
 })
-export type SellerFact = FactsOf<typeof seller>
-export type SellerCommand = CommandsOf<typeof seller>
+export type SellerFact = FactsOf<typeof sellerContract>
+export type SellerCommand = CommandsOf<typeof sellerContract>
+export type SellerTarget = TargetOf<typeof sellerContract>
 
 export const sellerRefusals = ['ATTESTATION_SIGNATURE', 'ATTESTATION_TIME', 'ATTESTATION_OLD', 'SELLER_NOT_FOUND'] as const
 export type SellerRefusal = (typeof sellerRefusals)[number]
 
-/** What a seller must be able to do for an order. The buyer pays `sellerBudgetMsat` at most, whoever serves. */
-export const need = z.strictObject({
+/** Requirements that a seller must meet for an order. No seller gets more than `sellerBudgetMsat`. */
+export const orderRequirements = z.strictObject({
   sizeSat: amount,
   destination,
   isPrivate: z.boolean(),
@@ -126,58 +130,64 @@ export const need = z.strictObject({
   assetId: z.string().max(128).nullable(),
   leaseBlocks: z.int().positive(),
   sellerBudgetMsat: amount,
-  /** The only nodes that may serve, since the buyer is connected to no others; null: any. */
+  /** The only nodes that may serve the order, because the buyer is connected to no other nodes; null: any node. */
   sellers: z.array(pubkey).nullable(),
   ranking: z.enum(['recommended', 'cheapest']),
 })
-export type Need = z.output<typeof need>
+export type OrderRequirements = z.output<typeof orderRequirements>
 
-/** Counts how often an order asked for the release of one attempt: each question is answered once. */
-const question = z.int().positive()
-/** The last release that was asked for before the seller's capacity is asked for once more. 0: told by a version that did not count. */
-const lastAsked = z.int().nonnegative()
-const uncounted = (old: object): object => ({ ...old, question: 0 })
-const asked = z.strictObject({ offerId: uuid, sellerPubkey: pubkey, round: z.int().nonnegative() })
+/** Counts an order's release requests for one attempt. Each request is answered once. */
+const requestNumber = z.int().positive()
+/** The last release request before the seller's capacity is requested again. 0: from a version that did not count. */
+const lastRequestNumber = z.int().nonnegative()
+const addRequestNumber = (old: object): object => ({ ...old, requestNumber: 0 })
+const requestedOffer = z.strictObject({ offerId: uuid, sellerPubkey: pubkey, round: z.int().nonnegative() })
 
-const search = z.strictObject({ attempt, need, standing: z.boolean(), candidates: z.array(candidate) })
+const search = z.strictObject({ attempt, need: orderRequirements, autoAccepted: z.boolean(), candidates: z.array(candidate) })
 
-/** The search for an order's sellers, one stream an order: who was asked, who had the capacity. */
-export const match = contract('match', 'matching', {
+/** The search for an order's sellers, with one stream per order: the requested reservations and their results. */
+export const matchContract = defineContract('match', 'matching', {
   facts: {
-    /** Who was shown to the buyer of a manual order, which may end before anybody is searched for. */
-    SellerShown: v1(z.strictObject({ candidate })),
+    /** The candidate that the buyer of a manual order saw. The order may end before a search starts. */
+    SellerQuoted: v1(z.strictObject({ candidate })),
     /**
-     * Candidates in the order in which they are asked. `standing`: offers that accept by themselves are searched. With what
-     * a funding costs just then, by which the amounts of those that charge for it were found.
+     * Candidates in the order in which they are tried. `autoAccepted`: the search covers offers that accept automatically.
+     * `fundingFees` are the fees at that time. They determined the amounts of offers that charge for the funding.
      */
     SearchBegun: v2(search.extend({ fundingFees }), (old: z.output<typeof search>) => ({ ...old, fundingFees: null })),
     CandidateLost: v1(z.strictObject({ attempt, offerId: uuid, reason: sentence })),
     Matched: v1(z.strictObject({ attempt, candidate })),
     Unmatched: v1(z.strictObject({ attempt, reason: sentence })),
-    /** A replaced seller's capacity is asked for once more. */
-    RereservationAsked: v2(z.strictObject({ attempt, round: z.int().positive(), question: lastAsked }), uncounted),
-    Rereserved: v2(z.strictObject({ attempt, question: lastAsked }), uncounted),
-    RereservationRefused: v1(z.strictObject({ attempt, reason: sentence })),
-    /** `asked` is what the offer is to give back; null where no offer was asked yet, or where it was given back before. */
-    MatchReleased: v1(z.strictObject({ attempt, question, asked: asked.nullable(), reason: sentence })),
-    MatchUsed: v1(z.strictObject({ attempt, asked })),
-    /** What came of a seller's attempt, on its way to the seller's score. */
-    OutcomeNoted: v1(z.strictObject({ attempt, sellerPubkey: pubkey, outcome: sellerOutcome })),
+    /** A replaced seller's capacity is requested again. */
+    ReservationRenewalRequested: v2(
+      z.strictObject({ attempt, round: z.int().positive(), requestNumber: lastRequestNumber }),
+      addRequestNumber,
+    ),
+    ReservationRenewed: v2(z.strictObject({ attempt, requestNumber: lastRequestNumber }), addRequestNumber),
+    ReservationRenewalRefused: v1(z.strictObject({ attempt, reason: sentence })),
+    /** `asked` is the reservation to release; null if there is no reservation yet, or if it was released before. */
+    MatchReleased: v1(z.strictObject({ attempt, requestNumber, asked: requestedOffer.nullable(), reason: sentence })),
+    MatchUsed: v1(z.strictObject({ attempt, asked: requestedOffer })),
+    /** The outcome of a seller's attempt. Matching passes it on to the seller's score. */
+    AttemptOutcomeRecorded: v1(z.strictObject({ attempt, sellerPubkey: pubkey, outcome: sellerOutcome })),
   },
   commands: {
-    NoteShown: v1(z.strictObject({ candidate })),
-    /** `first`: the candidate that the buyer was shown, tried before all others. `only`: a manual order names its offer. */
-    FindSeller: v1(z.strictObject({ attempt, need, first: candidate, only: z.boolean(), tried: z.array(uuid) })),
+    RecordSellerQuoted: v1(z.strictObject({ candidate })),
+    /** `first`: the candidate that the buyer saw, which is tried first. `only`: the order is manual, so it has no other offer. */
+    FindSeller: v1(
+      z.strictObject({ attempt, need: orderRequirements, first: candidate, only: z.boolean(), tried: z.array(uuid) }),
+    ),
     RecordReservation: v1(
       reservation.omit({ orderId: true }).extend({ offerId: uuid, granted: z.boolean(), reason: sentence.nullable() }),
     ),
-    Rereserve: v2(z.strictObject({ attempt, question: lastAsked }), uncounted),
-    ReleaseMatch: v1(z.strictObject({ attempt, question, reason: sentence })),
+    RenewReservation: v2(z.strictObject({ attempt, requestNumber: lastRequestNumber }), addRequestNumber),
+    ReleaseMatch: v1(z.strictObject({ attempt, requestNumber, reason: sentence })),
     UseMatch: v1(z.strictObject({ attempt })),
-    /** `attempt` null: the seller was shown to the buyer, and nobody was searched for yet. */
-    NoteOutcome: v1(z.strictObject({ attempt: attempt.nullable(), outcome: sellerOutcome })),
+    /** `attempt` is null if the buyer only saw the seller and no search has started. */
+    RecordAttemptOutcome: v1(z.strictObject({ attempt: attempt.nullable(), outcome: sellerOutcome })),
   },
-  fromOthers: ['FindSeller', 'Rereserve', 'ReleaseMatch', 'UseMatch'],
+  fromOthers: { order: ['FindSeller', 'RenewReservation', 'ReleaseMatch', 'UseMatch'] },
 })
-export type MatchFact = FactsOf<typeof match>
-export type MatchCommand = CommandsOf<typeof match>
+export type MatchFact = FactsOf<typeof matchContract>
+export type MatchCommand = CommandsOf<typeof matchContract>
+export type MatchTarget = TargetOf<typeof matchContract>

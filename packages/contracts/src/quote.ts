@@ -1,10 +1,23 @@
 import { z } from 'zod'
-import { contract, v1, type CommandsOf, type FactsOf } from './define.ts'
+import { defineContract, v1, v2, type CommandsOf, type FactsOf, type TargetOf } from './define.ts'
 import { lspsRequest, orderSource, orderTerms } from './order.ts'
-import { amount, destination, fundingFees, hash, instant, none, pubkey, rate, sentence, uuid } from './shapes.ts'
+import {
+  amount,
+  destination,
+  fundingFees,
+  hash,
+  instant,
+  invoiceBefore,
+  noData,
+  pubkey,
+  rate,
+  sentence,
+  uuid,
+  acceptMissingInvoiceBefore,
+} from './shapes.ts'
 
-/** What somebody wants to buy. Exactly one of `usdCents` (a budget) and `sizeSat` (a capacity) is there. */
-const request = z.strictObject({
+/** A buyer's request. Exactly one of `usdCents` (a budget) and `sizeSat` (a capacity) is set. */
+const quoteRequest = z.strictObject({
   source: orderSource,
   buyer: orderTerms.shape.buyer,
   destination,
@@ -13,7 +26,7 @@ const request = z.strictObject({
   assetId: z.string().max(128).nullable(),
   usdCents: amount.nullable(),
   sizeSat: amount.nullable(),
-  /** Manual orders name their offer; LSPS1 orders may only be served by the nodes that get_info named. */
+  /** Manual orders have an `offerId`. LSPS1 orders have `sellers`: the nodes that get_info published. */
   offerId: uuid.nullable(),
   sellers: z.array(pubkey).nullable(),
   leaseBlocks: z.int().positive().nullable(),
@@ -21,9 +34,10 @@ const request = z.strictObject({
   fundingConfirmsWithinBlocks: z.int().positive().nullable(),
   lsps: lspsRequest.nullable(),
   record: z.strictObject({ id: uuid, hash }).nullable(),
+  invoiceBefore,
 })
 
-/** Why there is no quote. */
+/** Reasons for the refusal of a quote. */
 export const quoteRefusals = [
   'WRONG_REQUEST',
   'USD_CENTS_TOO_LOW',
@@ -56,30 +70,33 @@ export const optionMismatch: Partial<Record<QuoteRefusal, string>> = {
 }
 
 /** The pricing of one order; the stream's id is the order's. */
-export const quote = contract('quote', 'quote', {
+export const quoteContract = defineContract('quote', 'quote', {
   facts: {
-    /** The terms of the order to be, and the estimates that they were made with. */
-    Quoted: v1(z.strictObject({ terms: orderTerms, fundingFees })),
-    /** The order has begun: the quote is done with. */
-    QuotePlaced: v1(none),
+    /** The terms of the future order, and the funding fees that they were computed with. */
+    Quoted: v2(z.strictObject({ terms: orderTerms, fundingFees }), acceptMissingInvoiceBefore),
+    /** The order was placed, so the quote is finished. */
+    QuotePlaced: v1(noData),
   },
-  commands: { RequestQuote: v1(request), RecordPlaced: v1(none) },
-  fromOthers: ['RequestQuote'],
+  commands: { RequestQuote: v2(quoteRequest, acceptMissingInvoiceBefore), RecordPlaced: v1(noData) },
+  fromOthers: { gateway: ['RequestQuote'] },
+  unpaid: ['RequestQuote', 'Quoted', 'RecordPlaced', 'QuotePlaced'],
 })
-export type QuoteFact = FactsOf<typeof quote>
-export type QuoteCommand = CommandsOf<typeof quote>
+export type QuoteFact = FactsOf<typeof quoteContract>
+export type QuoteCommand = CommandsOf<typeof quoteContract>
+export type QuoteTarget = TargetOf<typeof quoteContract>
 
-/** What one dollar buys, a stream a day (`price-2026-11-20`), written when it changes. */
-export const price = contract('price', 'quote', {
+/** The capacity that one dollar buys. There is one stream per day (`price-2026-11-20`), with a fact for each change. */
+export const priceContract = defineContract('price', 'quote', {
   facts: {
     PriceSet: v1(z.strictObject({ satsPerUsd: amount, usdPerUsd: z.string(), rate, fundingFees, validUntil: instant })),
     PriceWithdrawn: v1(z.strictObject({ reason: sentence })),
   },
   commands: {
-    /** Recomputed from the book and the rate whenever one of them changes. */
-    RefreshPrice: v1(none),
+    /** Recomputes the price from the order book and the rate, whenever one of them changes. */
+    RefreshPrice: v1(noData),
   },
-  fromOthers: [],
+  fromOthers: {},
 })
-export type PriceFact = FactsOf<typeof price>
-export type PriceCommand = CommandsOf<typeof price>
+export type PriceFact = FactsOf<typeof priceContract>
+export type PriceCommand = CommandsOf<typeof priceContract>
+export type PriceTarget = TargetOf<typeof priceContract>

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { contract, v1, v2, v3, type CommandsOf, type FactsOf } from './define.ts'
+import { defineContract, v1, v2, v3, type CommandsOf, type FactsOf, type TargetOf } from './define.ts'
 import {
   amount,
   attestation,
@@ -8,21 +8,23 @@ import {
   hash,
   height,
   instant,
-  naming,
-  namingWindow,
-  notTooLate,
+  invoiceBefore,
+  outpointNumber,
+  submissionWindow,
+  addTooLate,
   outpoint,
   pubkey,
   sentence,
-  unnumbered,
+  addOutpointNumber,
   uuid,
-  withoutWindow,
+  acceptMissingInvoiceBefore,
+  acceptMissingWindow,
 } from './shapes.ts'
 
-/** `peer` is null where the node no longer says whose channel it came through. */
+/** `peer` is null if the node no longer shows the peer whose channel carried the HTLC. */
 const htlc = z.strictObject({ amountMsat: amount, expiryHeight: height, peer: pubkey.nullable() })
 
-/** Double entries: a positive amount is a debit, a negative one a credit; those of a posting add up to nothing. */
+/** Double entry: a positive amount is a debit, a negative amount a credit. The entries of a posting add up to zero. */
 const ledgerAccount = z.enum([
   'received',
   'payable',
@@ -32,19 +34,19 @@ const ledgerAccount = z.enum([
   'overpayment',
   'rounding',
   'paid-out',
-  /** A seller's share that goes back to the buyer. */
+  /** A seller's share that is returned to the buyer. */
   'owed-to-buyer',
-  /** A seller's amount that the operator bears, since the market let the payment go. */
+  /** A seller's amount that the operator bears, since the market lost the payment. */
   'operator-loss',
 ])
-const entry = z.strictObject({ account: ledgerAccount, amountMsat: z.string().regex(/^-?(0|[1-9]\d*)$/) })
-export type LedgerEntry = z.output<typeof entry>
+const ledgerEntry = z.strictObject({ account: ledgerAccount, amountMsat: z.string().regex(/^-?(0|[1-9]\d*)$/) })
+export type LedgerEntry = z.output<typeof ledgerEntry>
 
-/** `graph`: the channel is announced, and in our own graph. `probe`: an HTLC of ours went through it to the buyer's node. */
+/** `graph`: the channel is announced, and in our own graph. `probe`: our probe passed through it to the buyer's node. */
 const peerProof = z.enum(['graph', 'probe'])
 export type PeerProof = z.output<typeof peerProof>
 
-/** What settlement itself saw of a channel when it decided over the money. */
+/** Settlement's own evidence of the channel when it decided to settle. */
 const proof = z.strictObject({
   outpoint,
   tipHeight: height,
@@ -53,7 +55,7 @@ const proof = z.strictObject({
   withheld: z.boolean(),
 })
 
-/** What the proof function was given: see channel-proof in the package `bitcoin`. */
+/** The input of the proof function; see the package `channel-proof`. */
 export const evidence = z.strictObject({
   tipHeight: height,
   output: z
@@ -73,21 +75,21 @@ export const evidence = z.strictObject({
       capacitySat: amount,
       nodes: z.tuple([pubkey, pubkey]),
       shortChannelId: z.string(),
-      /** What the seller takes for forwarding, once it has announced that. */
+      /** The seller's fees for forwarding, once it has announced them. */
       sellerFees: z.strictObject({ baseFeeMsat: amount, feeRatePpm: z.int().nonnegative() }).optional(),
     })
     .nullable(),
-  /** Asked only before a probe: without one it says nothing. */
+  /** Determined only before a probe; false otherwise. */
   otherChannelsBetween: z.boolean(),
   probe: z.enum(['reached', 'not-reached', 'not-tried']),
 })
 export type EvidenceData = z.output<typeof evidence>
 
 /**
- * Why a payout waits. `peer-proof`: nothing that cannot be forged has proven the channel. `spend-unconfirmed`: a spend of
- * the funding is in a mempool; `spend-confirmed`: in a block. `reorg`: the funding is in no block. `terms`: evidence against
- * what was sold. `promise`: the seller takes more for forwarding than it promised. `operator-loss`: the operator has to
- * confirm that it bears what the market let go.
+ * The cause that withholds a payout. `peer-proof`: no peer proof of the channel exists yet. `spend-unconfirmed`: a spend of
+ * the funding is in a mempool; `spend-confirmed`: in a block. `reorg`: the funding is in no block. `terms`: evidence
+ * contradicts the sold terms. `promise`: the seller's forwarding fees are higher than promised. `operator-loss`: the market
+ * lost the payment, and the operator has to confirm that it pays the seller.
  */
 const withholdingCause = z.enum([
   'peer-proof',
@@ -100,40 +102,56 @@ const withholdingCause = z.enum([
 ])
 export type WithholdingCause = z.output<typeof withholdingCause>
 
-/** Sentences of the first version, which had no cause. */
-const CAUSES: readonly (readonly [RegExp, WithholdingCause])[] = [
+/** Patterns of the reasons in the first version, which had no cause. */
+const CAUSE_PATTERNS: readonly (readonly [RegExp, WithholdingCause])[] = [
   [/no longer in a block/, 'reorg'],
   [/has proven the channel/, 'peer-proof'],
   [/waited for a block/, 'spend-unconfirmed'],
   [/spends the output/, 'spend-confirmed'],
 ]
-const withCause = (old: { readonly reason: string }): object => ({
+const addCause = (old: { readonly reason: string }): object => ({
   ...old,
-  cause: CAUSES.find(([sentenceOf]) => sentenceOf.test(old.reason))?.[1] ?? 'promise',
+  cause: CAUSE_PATTERNS.find(([sentenceOf]) => sentenceOf.test(old.reason))?.[1] ?? 'promise',
 })
 
-/** Who is paid: the seller, or the buyer where the seller's share goes back. */
+/** The party that is paid: the seller, or the buyer if it gets the seller's share. */
 const creditor = z.enum(['seller', 'buyer'])
 export type Creditor = z.output<typeof creditor>
-/** What an operator decides: `nobody` where the operator bears a loss after all not, since the buyer has its payment back. */
+/** An operator's decision. `nobody` is only for a loss: the buyer has its payment back, and the seller is not paid. */
 const payoutDecision = z.enum(['seller', 'buyer', 'nobody'])
 export type PayoutDecision = z.output<typeof payoutDecision>
 
 /**
- * How the market let a payment go whose channel may stand. `node-gave-back`: our node did by itself. `not-ready`: the node or
- * the chain could not be asked when the guard had to speak. `not-taken-in-time`: settling came too late.
- * `operator-closed`: an operator closed the order after a channel was named.
+ * The cause by which the market lost a payment although its channel may exist. `node-gave-back`: our node cancelled it by
+ * itself. `not-ready`: the node or the chain did not answer when the guard had to decide. `not-taken-in-time`: the settlement
+ * came too late. `operator-closed`: an operator closed the order after an outpoint was accepted.
  */
 const lossCause = z.enum(['node-gave-back', 'not-ready', 'not-taken-in-time', 'operator-closed'])
 export type LossCause = z.output<typeof lossCause>
 
-/** The operator who acts, as the facts name it. */
-const operator = z.string().min(1).max(100)
+/** The name of the operator who acts. */
+const operatorName = z.string().min(1).max(100)
 
+/**
+ * The reason why a hold is cancelled. `released`: the order needs it no more. `last-height`: the guard decided so. `expired`:
+ * the invoice was not paid in time. `node`: our node cancelled it by itself. `no-slot`: the payer's peer has too many HTLCs.
+ */
 export const cancelReason = z.enum(['released', 'last-height', 'expired', 'node', 'no-slot'])
+/**
+ * The verdict about the channel of a cancelled hold. `wrong`: its value, script, peers or terms are wrong. `spent`: a
+ * block contains a spend of its funding. `unconfirmed`: no block contains its funding. `unproven`: it has no peer proof.
+ * `unnamed`: the seller submitted no outpoint.
+ */
 export const channelVerdict = z.enum(['wrong', 'spent', 'unconfirmed', 'unproven', 'unnamed'])
 
+/** The terms that a channel of the order must meet, for every seller. */
+const soldTerms = channelTerms.pick({ buyerPubkey: true, capacitySat: true, isPrivate: true, requiredConfirmations: true })
+
+/** Holds of older versions have no sold terms, so settlement does not compare their channels with sold terms. */
+const acceptMissingSold = (old: object): object => old
+
 export const holdTerms = z.strictObject({
+  /** The number of the order's invoice, from which the preimage is derived. Orders have one invoice, with number 1. */
   issue: z.int().positive(),
   amountMsat: amount,
   platformFeeMsat: amount,
@@ -143,28 +161,30 @@ export const holdTerms = z.strictObject({
   description: z.string().max(639),
   destination,
   guardBlocks: z.int().positive(),
-  /** Blocks that a funding transaction is given to confirm; the last height to name one follows from it. */
+  /** Blocks within which a funding has to confirm. They determine the last height at which a seller may submit a funding. */
   fundingConfirmsWithinBlocks: z.int().positive(),
   payoutConfirmations: z.int().positive(),
   withheldBlocks: z.int().positive(),
+  sold: soldTerms.optional(),
 })
 export type HoldTerms = z.output<typeof holdTerms>
 
-const noted = z.strictObject({
+const outpointRegistration = z.strictObject({
   attempt: z.int().positive(),
   outpoint,
   terms: channelTerms,
   sellerAmountMsat: amount,
   attestation: attestation.nullable(),
-  naming,
+  outpointNumber,
 })
 
-export type NotedOutpoint = z.output<typeof noted>
+export type RegisteredOutpoint = z.output<typeof outpointRegistration>
 
-export const settlement = contract('settlement', 'settlement', {
+export const settlementContract = defineContract('settlement', 'settlement', {
   facts: {
-    /** The intent of an invoice: its hash is known before the node is asked. */
-    HoldRequested: v1(holdTerms.extend({ keyId: z.string(), node: pubkey, paymentHash: hash })),
+    /** The intent to make an invoice: its hash is recorded before the call of the node. */
+    HoldRequested: v2(holdTerms.extend({ keyId: z.string(), node: pubkey, paymentHash: hash }), acceptMissingSold),
+    /** `node-too-hasty`: our node's hold-expiry delta is too large, or unknown. `withdrawn`: no invoice is wanted any more. */
     HoldRefused: v1(
       z.strictObject({
         code: z.enum(['unreachable', 'stale-tip', 'no-inbound', 'node-too-hasty', 'withdrawn']),
@@ -178,60 +198,65 @@ export const settlement = contract('settlement', 'settlement', {
       z.strictObject({ htlcs: z.array(htlc), expiryHeight: height, heldAtHeight: height, receivedMsat: amount }),
       (old) => old,
     ),
-    /** Whether our own node reached the buyer's before an attempt, and at which height. */
-    ReachChecked: v1(z.strictObject({ attempt: z.int().positive(), reached: z.boolean(), reason: sentence, height })),
-    ReachAsked: v1(z.strictObject({ attempt: z.int().positive() })),
-    /** Whether our node reached the buyer's shortly before the last height: a buyer who can be reached can prove a channel. */
+    /** The outcome of a reach check: before an attempt, our own node tried to reach the buyer's node. */
+    BuyerReachChecked: v1(z.strictObject({ attempt: z.int().positive(), reached: z.boolean(), reason: sentence, height })),
+    BuyerReachRequested: v1(z.strictObject({ attempt: z.int().positive() })),
+    /** The outcome of a try of the guard near the last height. A buyer's node that our node reaches can answer a probe. */
     BuyerReachTried: v1(z.strictObject({ height, reached: z.boolean(), reason: sentence })),
-    /** What tied the noted outpoint to the two nodes, before the money could be taken by it: it stays, whatever is seen later. */
+    /** A peer proof of the registered outpoint. It may precede the settlement, and later evidence does not revoke it. */
     PeerProven: v1(z.strictObject({ outpoint, peer: peerProof, height })),
-    /** `window`: of the first naming of the seller's turn; this one's where it was the first. */
-    OutpointNoted: v3(noted.extend({ window: namingWindow.optional() }), unnumbered, withoutWindow),
-    /** `tooLate`: too few blocks are left under this payment for any channel, whoever opens it. */
-    OutpointNoteRefused: v2(
-      z.strictObject({ attempt: z.int().positive(), outpoint, reason: sentence, tooLate: z.boolean() }),
-      notTooLate,
+    /** `window`: the submission window of the attempt, which starts with the attempt's first outpoint. */
+    OutpointRegistered: v3(
+      outpointRegistration.extend({ window: submissionWindow.optional() }),
+      addOutpointNumber,
+      acceptMissingWindow,
     ),
-    SettleAsked: v1(z.strictObject({ outpoint })),
-    /** From here on nothing can cancel. */
-    SettleRequested: v1(z.strictObject({ proof, lastHeight: z.boolean() })),
-    /** Too few blocks are left to take the payment, and the node has not taken it: it goes back, unless the node shows otherwise. */
-    SettleMissed: v1(z.strictObject({ height, sentence })),
-    /** The node shows the HTLCs settled. `confirmations` are those that the proof saw. */
+    /** `tooLate`: this payment has too few blocks left for any channel of any seller. */
+    OutpointRegistrationRefused: v2(
+      z.strictObject({ attempt: z.int().positive(), outpoint, reason: sentence, tooLate: z.boolean() }),
+      addTooLate,
+    ),
+    SettlementWanted: v1(z.strictObject({ outpoint })),
+    /** From here on the hold cannot be cancelled. */
+    SettlementStarted: v1(z.strictObject({ proof, lastHeight: z.boolean() })),
+    /** Too few blocks are left to settle, and the node has not settled: the payment returns, unless the node shows otherwise. */
+    SettlementMissed: v1(z.strictObject({ height, sentence })),
+    /** The node shows the HTLCs settled. `confirmations` is the number in the proof. */
     HoldSettled: v1(z.strictObject({ settledAt: instant, receivedMsat: amount, confirmations: z.int().positive() })),
     CancelRequested: v2(z.strictObject({ reason: cancelReason, verdict: channelVerdict.nullable(), sentence }), (old) => old),
     CancelRefused: v1(z.strictObject({ reason: sentence })),
-    /** The node confirmed it. Why is repeated here, for those who only hear of the end. */
+    /** The node confirmed the cancellation. The reason is repeated for services that receive only this fact. */
     HoldCancelled: v2(
       z.strictObject({ at: instant, reason: cancelReason, verdict: channelVerdict.nullable(), sentence }),
       (old) => old,
     ),
-    /** The height at which the guard has to decide: whoever is late asks for the proof once more. */
+    /** The height at which the guard has to decide. Settlement requests the proof again, in case the guard is late. */
     LastHeightReached: v1(z.strictObject({ height })),
-    LedgerPosted: v1(z.strictObject({ posting: z.string(), entries: z.array(entry).min(2) })),
-    PayoutInvoiceOffered: v2(
+    LedgerPosted: v1(z.strictObject({ posting: z.string(), entries: z.array(ledgerEntry).min(2) })),
+    PayoutInvoiceSubmitted: v2(
       z.strictObject({ request: z.string(), paymentHash: hash, payee: pubkey, amountMsat: amount, expiresAt: instant, creditor }),
       (old: object) => ({ ...old, creditor: 'seller' }),
     ),
-    PayoutInvoiceTaken: v1(z.strictObject({ paymentHash: hash })),
+    PayoutInvoiceAccepted: v1(z.strictObject({ paymentHash: hash })),
     PayoutInvoiceRefused: v1(z.strictObject({ paymentHash: hash, reason: sentence })),
-    /** From `untilHeight` on the rule of the cause applies: decision A4a. */
-    PayoutWithheld: v2(z.strictObject({ cause: withholdingCause, reason: sentence, untilHeight: height }), withCause),
-    /** A cause does not withhold any more: it has gone, its end came, or an operator decided. */
+    /** From `untilHeight` on, each cause has its own rule: see `withholding.decide.ts` of the settlement service. */
+    PayoutWithheld: v2(z.strictObject({ cause: withholdingCause, reason: sentence, untilHeight: height }), addCause),
+    /** A cause ended: it vanished, its end height came, or an operator decided. */
     WithholdingLifted: v1(z.strictObject({ cause: withholdingCause, height, how: z.enum(['gone', 'end-height', 'operator']) })),
-    /** An operator decided between seller and buyer, with the evidence on the screen. */
-    PayoutDecided: v1(z.strictObject({ to: payoutDecision, by: operator, reason: sentence })),
-    /** The seller gets nothing any more; its share is the buyer's. */
+    /** An operator decided between seller and buyer, after it saw the evidence. */
+    PayoutDecided: v1(z.strictObject({ to: payoutDecision, by: operatorName, reason: sentence })),
+    /** The seller gets no payout any more; its share goes to the buyer. */
     PayableClosed: v1(z.strictObject({ height, reason: sentence })),
-    /** The payment was let go, and the channel may stand: until `untilHeight` it is looked for. */
-    LossAsked: v1(z.strictObject({ cause: lossCause, untilHeight: height })),
-    /** The channel stands, and the operator owes the seller its amount. `peer`: what tied it to the two nodes. */
+    /** The payment was lost, and the channel may exist. Settlement searches for it until `untilHeight`. */
+    LossSearchStarted: v1(z.strictObject({ cause: lossCause, untilHeight: height })),
+    /** The channel exists, and the operator owes the seller its amount. `peer`: its peer proof. */
     LossBorne: v1(z.strictObject({ cause: lossCause, height, peer: peerProof.nullable(), amountMsat: amount })),
-    /** Nothing is owed. `by` names the operator who decided so; null where the chain did. */
-    LossRefuted: v1(z.strictObject({ height, reason: sentence, by: operator.nullable() })),
-    /** An operator has a payout tried again at once. */
-    PayoutRetryRequested: v1(z.strictObject({ by: operator, reason: sentence })),
+    /** The operator owes no amount. `by` is the operator who decided it; null if the chain decided. */
+    LossRefuted: v1(z.strictObject({ height, reason: sentence, by: operatorName.nullable() })),
+    /** An operator requests an immediate retry of a payout. */
+    PayoutRetryRequested: v1(z.strictObject({ by: operatorName, reason: sentence })),
     PayoutReleased: v1(z.strictObject({ atHeight: height, confirmations: z.int().nonnegative() })),
+    /** `attempt` numbers the tries to pay this payout, here and in its outcomes. It is not the seller's attempt. */
     PayoutRequested: v1(
       z.strictObject({ attempt: z.int().positive(), paymentHash: hash, request: z.string(), maxFeeMsat: amount }),
     ),
@@ -242,79 +267,83 @@ export const settlement = contract('settlement', 'settlement', {
         paymentHash: hash,
         status: z.enum(['PAYMENT_REJECTED_BY_DESTINATION', 'INVALID_PAYMENT_SECRET', 'SELLER_INVOICE_EXPIRED', 'NO_ROUTE']),
         reason: sentence,
-        /** Null: it waits for another invoice. */
+        /** Null: the payout waits for another invoice. */
         retryAt: instant.nullable(),
       }),
     ),
-    /** A re-org, a spend or a broken promise after the money was settled: never undone, always shown. */
-    IncidentNoted: v1(z.strictObject({ what: z.string(), height })),
+    /** A re-organisation, a spend or a broken promise after the settlement. An incident is never undone and always shown. */
+    IncidentRecorded: v1(z.strictObject({ what: z.string(), height })),
   },
   commands: {
-    IssueHold: v1(holdTerms),
-    /** `attempt` grows with each look that the order asks for. */
+    IssueHold: v3(holdTerms.extend({ invoiceBefore }), acceptMissingSold, acceptMissingInvoiceBefore),
+    /** `attempt` is the number of the reach check, and not the seller's attempt. It grows with each check of the order. */
     CheckReach: v1(z.strictObject({ attempt: z.int().positive() })),
-    /** Attempt 0 is the one before the invoice. */
+    /** The outcome of a reach check. Attempt 0 is the check before the invoice is made. */
     RecordReach: v1(z.strictObject({ attempt: z.int().nonnegative(), reached: z.boolean(), reason: sentence, height })),
+    /** The outcome of a try of the guard near the last height. */
     RecordReachTry: v1(z.strictObject({ height, reached: z.boolean(), reason: sentence })),
     RecordIssued: v1(z.strictObject({ invoice: z.string(), expiresAt: instant })),
-    /** `crowdedPeer`: through this peer more HTLCs are held already than we allow. */
+    /** `crowdedPeer`: a peer whose channels already hold more HTLCs than we allow. */
     RecordHeld: v2(
       z.strictObject({ htlcs: z.array(htlc).min(1), height, receivedMsat: amount, crowdedPeer: pubkey.nullable() }),
       (old) => old,
     ),
-    /** `window`: left out for the first outpoint of a seller's turn, and where the seller goes back to an earlier one. */
-    NoteOutpoint: v3(
-      noted.extend({ fundingSeenBlocks: z.int().positive().optional(), window: namingWindow.optional() }),
-      unnumbered,
-      withoutWindow,
+    /**
+     * `window`: the window that the attempt's first outpoint started. The first outpoint itself comes without it, and so does
+     * an earlier outpoint to which the seller returns.
+     */
+    RegisterOutpoint: v3(
+      outpointRegistration.extend({ fundingSeenBlocks: z.int().positive().optional(), window: submissionWindow.optional() }),
+      addOutpointNumber,
+      acceptMissingWindow,
     ),
     SettleHold: v1(z.strictObject({ outpoint })),
-    /** The guard's word on a block: what settlement saw by itself, with no other service in between. */
+    /** The guard's check at a block: settlement's own evidence, without another service in between. */
     Guard: v3(
       z.strictObject({
         height,
-        /** What the evidence is about; null where nothing was named. */
+        /** The subject of the evidence; null if no outpoint is recorded. */
         outpoint: outpoint.nullable(),
         evidence: evidence.nullable(),
         /**
-         * Before the look began that gave the evidence: money is not moved by an old one. A reading of the monotonic clock of
-         * the process that decides, in ms: this command never leaves it.
+         * The time at which the gathering of the evidence began. Old evidence must not move money. The time is no instant: it is
+         * a reading of the deciding process's monotonic clock, in ms. This command never leaves that process.
          */
-        lookedAt: instant,
+        observedAt: instant,
         /**
-         * Whether our own node had its blocks, its graph and its channels in use before the look: if not, what it does not
-         * show may be there.
+         * Whether our own node was up to date with its blocks, graph and channels before the check. If not, a channel may
+         * exist that the node does not show.
          */
         nodeReady: z.boolean(),
       }),
-      // Of unknown age, which settlement takes for too old.
-      (old: object) => ({ ...old, lookedAt: 0 }),
-      // Every look counted as one of a node that has all.
+      // The age is unknown, and settlement treats it as too old.
+      (old: object) => ({ ...old, observedAt: 0 }),
+      // Earlier versions treated the node as ready at every check.
       (old: object) => ({ ...old, nodeReady: true }),
     ),
-    /** The last height by the timer: asks for a proof once more, should the guard not have come. */
+    /** The timer of the last height. It requests a proof again, in case the guard is late. */
     LastHeight: v1(z.strictObject({ height })),
-    /** `byOperator`: an operator closed the order, whatever its seller has done already. */
+    /** `byOperator`: an operator closed the order, regardless of the seller's progress. */
     CancelHold: v2(z.strictObject({ sentence, byOperator: z.literal(true).optional() }), (old: object) => old),
-    /** The end of the search for a channel whose payment was let go. */
+    /** Ends the search for a channel whose payment was lost. */
     EndLoss: v1(z.strictObject({ height })),
     ExpireInvoice: v1(z.strictObject({ deadline: instant, paymentHash: hash })),
-    /** At which height it was seen that the payment cannot safely be taken any more. */
-    RecordSettleMissed: v1(z.strictObject({ height })),
+    /** The height at which settlement found that it can no longer settle safely. */
+    RecordSettlementMissed: v1(z.strictObject({ height })),
     RecordSettled: v1(z.strictObject({ settledAt: instant, receivedMsat: amount })),
-    /** `unmade`: the node showed no invoice, and none was known of before that look: one may have been made since. */
+    /** `unmade`: at the check, neither the node nor the stream had an invoice. The node may have made one after the check. */
     RecordCancelled: v2(z.strictObject({ at: instant, unmade: z.boolean() }), (old: object) => ({ ...old, unmade: false })),
-    /** The node shows it cancelled although nobody asked: its own last line. */
+    /** The node cancelled the hold by itself, by its own hold-expiry delta. */
     RecordNodeCancelled: v1(z.strictObject({ at: instant, height })),
-    GivePayoutInvoice: v1(
+    SubmitPayoutInvoice: v1(
       z.strictObject({ request: z.string(), paymentHash: hash, payee: pubkey, amountMsat: amount, expiresAt: instant }),
     ),
-    /** The buyer's own, where the seller's share is owed to it. */
-    GiveRefundInvoice: v1(
+    /** The buyer's own invoice, if the seller's share is owed to the buyer. */
+    SubmitRefundInvoice: v1(
       z.strictObject({ request: z.string(), paymentHash: hash, payee: pubkey, amountMsat: amount, expiresAt: instant }),
     ),
-    DecidePayout: v1(z.strictObject({ to: payoutDecision, by: operator, reason: sentence })),
-    RetryPayoutNow: v1(z.strictObject({ by: operator, reason: sentence })),
+    DecidePayout: v1(z.strictObject({ to: payoutDecision, by: operatorName, reason: sentence })),
+    RetryPayoutNow: v1(z.strictObject({ by: operatorName, reason: sentence })),
     RecordPayhash: v1(z.strictObject({ paymentHash: hash, granted: z.boolean() })),
     RecordPayout: v2(
       z.discriminatedUnion('state', [
@@ -322,7 +351,7 @@ export const settlement = contract('settlement', 'settlement', {
           state: z.literal('succeeded'),
           attempt: z.int().positive(),
           feeMsat: amount,
-          /** Where it is not the invoice of this attempt that was paid, but another one of the order, by a try before. */
+          /** Set if an earlier attempt paid another invoice of the order instead of this attempt's. */
           paymentHash: hash.optional(),
         }),
         z.strictObject({
@@ -335,32 +364,29 @@ export const settlement = contract('settlement', 'settlement', {
       (old: object) => old,
     ),
     RetryPayout: v1(z.strictObject({ deadline: instant })),
-    /** The watcher saw, during the lease, that the seller does not keep what it promised. */
+    /** The watcher found, during the lease, that the seller broke a promise. */
     RecordPromiseBroken: v1(z.strictObject({ sentence, height })),
   },
-  fromOthers: [
-    'IssueHold',
-    'CheckReach',
-    'NoteOutpoint',
-    'SettleHold',
-    'CancelHold',
-    'GivePayoutInvoice',
-    'GiveRefundInvoice',
-    'DecidePayout',
-    'RetryPayoutNow',
-  ],
+  // Messages of unpaid orders, which wait for messages of paid orders.
+  unpaid: ['IssueHold', 'HoldRequested', 'HoldIssued'],
+  fromOthers: {
+    order: ['IssueHold', 'CheckReach', 'RegisterOutpoint', 'SettleHold', 'CancelHold', 'SubmitPayoutInvoice'],
+    gateway: ['SubmitPayoutInvoice', 'SubmitRefundInvoice', 'DecidePayout', 'RetryPayoutNow'],
+  },
 })
-export type SettlementFact = FactsOf<typeof settlement>
-export type SettlementCommand = CommandsOf<typeof settlement>
+export type SettlementFact = FactsOf<typeof settlementContract>
+export type SettlementCommand = CommandsOf<typeof settlementContract>
+export type SettlementTarget = TargetOf<typeof settlementContract>
 
-/** One payment hash is paid for one order: a stream that can be begun once. */
-export const payhash = contract('payhash', 'settlement', {
+/** One payment hash is paid for one order, because the first claim of its stream wins. The stream's id is the hash. */
+export const paymentHashClaimContract = defineContract('payhash', 'settlement', {
   facts: {
     PayhashClaimed: v1(z.strictObject({ orderId: uuid })),
     PayhashRefused: v1(z.strictObject({ orderId: uuid })),
   },
   commands: { ClaimPayhash: v1(z.strictObject({ orderId: uuid })) },
-  fromOthers: [],
+  fromOthers: {},
 })
-export type PayhashFact = FactsOf<typeof payhash>
-export type PayhashCommand = CommandsOf<typeof payhash>
+export type PayhashFact = FactsOf<typeof paymentHashClaimContract>
+export type PayhashCommand = CommandsOf<typeof paymentHashClaimContract>
+export type PayhashTarget = TargetOf<typeof paymentHashClaimContract>

@@ -9,11 +9,11 @@ export const pubkey = z.string().regex(/^0[23][0-9a-f]{64}$/, 'a compressed publ
 export const hash = z.string().regex(/^[0-9a-f]{64}$/, '32 bytes in lower-case hex')
 export const outpoint = z.string().regex(/^[0-9a-f]{64}:\d{1,10}$/, '<txid>:<vout>')
 export const sentence = z.string().min(1).max(1000)
-export const none = z.strictObject({})
+export const noData = z.strictObject({})
 
 export const destination = z.strictObject({ pubkey, sockets: z.array(z.string()) })
 
-/** What a seller promised for an order, copied from its offer when the order was placed. */
+/** A seller's promises for an order, copied from its offer when the order was placed. */
 export const promises = z.strictObject({
   baseFeeSat: amount,
   feeRatePpm: z.int().nonnegative(),
@@ -25,7 +25,7 @@ export const promises = z.strictObject({
 })
 export type Promises = z.output<typeof promises>
 
-/** A seller with the offer that would serve an order, and what it gets for it. */
+/** A seller with the offer that would serve an order, and the amount that it would get. */
 export const candidate = z.strictObject({
   offerId: uuid,
   sellerPubkey: pubkey,
@@ -36,22 +36,22 @@ export const candidate = z.strictObject({
 })
 export type Candidate = z.output<typeof candidate>
 
-/** The most that a seller may take for forwarding through the channel that it sold, during its lease. */
+/** The highest fees that a seller may charge for forwarding through the channel that it sold, during its lease. */
 export const feeCaps = promises.pick({ baseFeeCapSat: true, feeRateCapPpm: true })
 export type FeeCaps = z.output<typeof feeCaps>
 
-/** What a funding transaction costs, in sat by priority, where an offer charges for it. */
+/** The cost of a funding transaction in sat by priority; null if it is unknown or no offer charges for it. */
 export const fundingFees = z.strictObject({ LOW: amount, MEDIUM: amount, HIGH: amount }).nullable()
 export type FundingFeesData = z.output<typeof fundingFees>
 
-/** The rate that a price was made of, and where it came from. */
+/** The exchange rate behind a price, with its samples. */
 export const rate = z.strictObject({
   centsPerBtc: amount,
   at: instant,
   samples: z.array(z.strictObject({ source: z.string(), centsPerBtc: amount, at: instant })),
 })
 
-/** The values in force when an order began; a replay never looks at today's configuration. */
+/** The settings in force when an order began. A replay uses them instead of the current configuration. */
 export const policy = z.strictObject({
   version: z.literal(1),
   approvalWindowMs: z.int().positive(),
@@ -68,7 +68,7 @@ export const policy = z.strictObject({
 })
 export type Policy = z.output<typeof policy>
 
-/** What a seller's node signs about the channel that it opened. */
+/** A seller node's signed statement about the channel that it opened. */
 export const attestation = z.strictObject({
   outpoint,
   capacitySat: amount,
@@ -79,9 +79,9 @@ export const attestation = z.strictObject({
   reserveSat: amount,
   signature: z.string().max(256),
 })
-export type Attestation = z.output<typeof attestation>
+export type AttestationData = z.output<typeof attestation>
 
-/** The terms that a channel is proven against. */
+/** The terms that a channel has to meet. */
 export const channelTerms = z.strictObject({
   sellerPubkey: pubkey,
   buyerPubkey: pubkey,
@@ -91,20 +91,27 @@ export const channelTerms = z.strictObject({
   heldAtHeight: height,
   requiredConfirmations: z.int().positive(),
 })
-export type ChannelTerms = z.output<typeof channelTerms>
+export type ChannelTermsData = z.output<typeof channelTerms>
 
 /**
- * Which naming of an outpoint by its order this is: they count up, so that one which arrives late does not take the place
- * of a newer one. 0: told by a version that did not count.
+ * The number of an outpoint within its order. It grows with each submitted outpoint, so that a late message does not replace a
+ * newer outpoint. 0: from a version that did not count.
  */
-export const naming = z.int().nonnegative()
-export const unnumbered = (old: object): object => ({ ...old, naming: 0 })
+export const outpointNumber = z.int().nonnegative()
+export const addOutpointNumber = (old: object): object => ({ ...old, outpointNumber: 0 })
 
-/** Heights that follow from the first naming of a seller's turn: see naming-window in the package `bitcoin`. */
-export const namingWindow = z.strictObject({ seenBefore: height, namedBefore: height, publishUntil: height })
+/** Heights that follow from the first outpoint of an attempt: see submission-window in the package `bitcoin`. */
+export const submissionWindow = z.strictObject({ seenBefore: height, namedBefore: height, publishUntil: height })
 
-/** A version that knew of no window over the namings of a turn: each naming began one of its own. */
-export const withoutWindow = (old: object): object => old
+/** Older versions had no common window per attempt: each outpoint started its own. */
+export const acceptMissingWindow = (old: object): object => old
 
-/** A version that did not say whether it was for want of blocks: the order waits, as it did under that version. */
-export const notTooLate = (old: object): object => ({ ...old, tooLate: false })
+/**
+ * The time at which the caller stops waiting for the invoice. No invoice is made after that time. The field is missing if
+ * the seller has to approve the order first, or in messages of older versions.
+ */
+export const invoiceBefore = instant.optional()
+export const acceptMissingInvoiceBefore = (old: object): object => old
+
+/** Older versions did not report if too few blocks were left. The order waits, as in those versions. */
+export const addTooLate = (old: object): object => ({ ...old, tooLate: false })

@@ -1,9 +1,9 @@
 import type { Command, Fact } from './message.ts'
 
-/** Why a command changes nothing: a code from a closed union, and the sentence for whoever asked. */
+/** The reason why a command was refused: a code from a closed union, and a sentence for the caller. */
 export type Refusal<Code extends string = string> = { readonly code: Code; readonly message: string }
 
-/** Facts to append, or the reason why not. No facts: the command was right and there is nothing new. */
+/** Facts to append, or a refusal. An empty list means that the command was valid and changes nothing. */
 export type Decision<E, R> = { readonly facts: readonly E[] } | { readonly refused: R }
 
 export type Decider<S, C extends Command, E extends Fact, R extends Refusal = Refusal> = {
@@ -20,5 +20,5 @@ export const refuse = <Code extends string>(code: Code, message: string): { read
   refused: { code, message },
 })
 
-/** @returns a decision that appends these facts; none where there is nothing new. */
+/** @returns a decision that appends these facts; no facts if the command changes nothing. */
 export const accept = <E>(...facts: readonly E[]): { readonly facts: readonly E[] } => ({ facts })

@@ -6,13 +6,13 @@ const PPM = 1_000_000n
 
 export const satToMsat = (sat: bigint): bigint => sat * MSAT_PER_SAT
 
-/** Whole satoshis in an amount, rounded down. @returns sat */
+/** Converts an amount to whole satoshis, rounded down. @returns sat */
 export const msatToSatFloor = (msat: bigint): bigint => {
   assertNotNegative(msat)
   return msat / MSAT_PER_SAT
 }
 
-/** Rounded up: what must be taken so that the amount is covered. @returns sat */
+/** Converts an amount to whole satoshis, rounded up, so that they cover the amount. @returns sat */
 export const msatToSatCeil = (msat: bigint): bigint => {
   assertNotNegative(msat)
   return (msat + MSAT_PER_SAT - 1n) / MSAT_PER_SAT
@@ -31,11 +31,11 @@ export const ppmOf = (amount: bigint, ratePpm: bigint): bigint => {
  */
 export const centsToSat = (cents: bigint, centsPerBtc: bigint): bigint => {
   assertNotNegative(cents)
-  if (centsPerBtc <= 0n) throw new RangeError('a price is above zero')
+  if (centsPerBtc <= 0n) throw new RangeError('a price must be above zero')
   return (cents * SAT_PER_BTC) / centsPerBtc
 }
 
-/** Reads a decimal string of digits only. @returns undefined for anything else (signs, fractions, exponents, spaces). */
+/** Parses a string of decimal digits. @returns undefined for any other text (signs, fractions, exponents, spaces) */
 export const parseAmount = (text: string, max: bigint = 2_100_000_000_000_000n): bigint | undefined => {
   if (!/^(0|[1-9]\d{0,17})$/.test(text)) return undefined
   const amount = BigInt(text)
@@ -43,5 +43,5 @@ export const parseAmount = (text: string, max: bigint = 2_100_000_000_000_000n):
 }
 
 function assertNotNegative(amount: bigint): void {
-  if (amount < 0n) throw new RangeError('an amount is never negative here')
+  if (amount < 0n) throw new RangeError('an amount must not be negative')
 }

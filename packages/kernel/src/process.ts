@@ -1,22 +1,42 @@
 import type { Command } from './message.ts'
 
 /** A command before it has an id and a time. */
-export type Wanted<C extends Command> =
+export type CommandBody<C extends Command> =
   C extends Command<infer Type, infer Data> ? { readonly type: Type; readonly data: Data } : never
 
-/** Ask an aggregate, own or foreign, to decide something. */
-export type CommandStep = {
+/** Streams of one category, and the union of the commands that they accept. Each contract defines one target. */
+export type CommandTarget = { readonly category: string; readonly command: Command }
+
+/** A command for a stream. `id` is the stream's id without the category. */
+export type AddressedCommand = {
+  readonly category: string
+  readonly id: string
+  readonly command: CommandBody<Command>
+  /** Distinguishes two commands of one reaction. */
+  readonly step?: string
+}
+
+/** Addresses a command to a stream of this or another service. */
+export const command = <Target extends CommandTarget>(
+  category: Target['category'],
+  id: string,
+  body: CommandBody<Target['command']>,
+): AddressedCommand => ({
+  category,
+  id,
+  command: body, // Every member of the union fits, which the compiler cannot see through the conditional type.
+})
+
+/** Sends a command to another stream. */
+export type CommandStep = Omit<AddressedCommand, 'step'> & {
   readonly kind: 'command'
   readonly step: string
   readonly attempt: number
-  readonly category: string
-  readonly id: string
-  readonly command: Wanted<Command>
 }
 
 /**
- * Touch the outside world under a natural key. The intent is already a fact, so the effect finds all that it needs in
- * the state; its outcome is a command for the stream itself.
+ * Calls the outside world under a natural key. The intent is already a fact, so the state contains the effect's input.
+ * The outcome arrives as a command for the stream itself.
  */
 export type EffectStep<Effects extends string = string> = {
   readonly kind: 'effect'
@@ -25,43 +45,36 @@ export type EffectStep<Effects extends string = string> = {
   readonly effect: Effects
 }
 
-/** Come back when this instant (milliseconds since 1970) or block height is reached, with this command for the stream itself. */
+/** Sends this command to the stream itself when the instant (milliseconds since 1970) or the block height is reached. */
 export type DeadlineStep<C extends Command = Command> = {
   readonly kind: 'deadline'
   readonly step: string
   readonly due: { readonly at: number } | { readonly height: number }
-  readonly command: Wanted<C>
+  readonly command: CommandBody<C>
 }
 
 /**
- * What a state asks for next. A step's name is unique within its stream and, with `attempt`, gives the command its id:
- * the same question after a crash is the same command, and the receiver drops what it has handled.
+ * A step that follows from a state. Its name is unique in the stream and, with `attempt`, determines the command's id.
+ * After a crash the same step gives the same command, and a receiver that has handled this command drops it.
  */
-export type Next<C extends Command = Command, Effects extends string = string> =
+export type ProcessStep<C extends Command = Command, Effects extends string = string> =
   | CommandStep
   | EffectStep<Effects>
   | DeadlineStep<C>
 
-/** A process reads the state of its stream and says what should be asked for next; it has no memory of its own. */
+/** A process derives the next steps from the state of its stream; it has no memory of its own. */
 export type Process<S, C extends Command = Command, Effects extends string = string> = (
   state: S,
   id: string,
-) => readonly Next<C, Effects>[]
+) => readonly ProcessStep<C, Effects>[]
 
-/** A step that asks another aggregate; `C` is the union of what that aggregate understands. */
-export const tell = <C extends Command>(
-  category: string,
-  id: string,
-  step: string,
-  command: Wanted<C>,
-  attempt = 1,
-): CommandStep => ({
+export const commandStep = (step: string, { category, id, command: body }: AddressedCommand, attempt = 1): CommandStep => ({
   kind: 'command',
   step,
   attempt,
   category,
   id,
-  command: command, // a member of the union is a wanted command; the compiler cannot see it through the conditional type
+  command: body,
 })
 
 export const effect = <Effects extends string>(name: Effects, attempt = 1): EffectStep<Effects> => ({
@@ -71,7 +84,11 @@ export const effect = <Effects extends string>(name: Effects, attempt = 1): Effe
   effect: name,
 })
 
-export const deadline = <C extends Command>(step: string, due: DeadlineStep['due'], command: Wanted<C>): DeadlineStep<C> => ({
+export const deadline = <C extends Command>(
+  step: string,
+  due: DeadlineStep['due'],
+  command: CommandBody<C>,
+): DeadlineStep<C> => ({
   kind: 'deadline',
   step,
   due,

@@ -1,24 +1,25 @@
 /**
- * Three kinds of "no" (ARCHITECTURE, rules): a refusal is returned as data, a fault is thrown and tried again,
- * a bug asserts and stops its key.
+ * Three kinds of failure (ARCHITECTURE, rules). A refusal is returned as data. A fault is thrown, and the call is retried. A
+ * bug is thrown by an assertion, and stops the messages of its key.
  */
 
-/** The outside world did not answer as it should; the same call may succeed later. */
+/** A failure of the outside world; the same call may succeed later. */
 export class Fault extends Error {
   override readonly name = 'Fault'
 }
 
-/** Something that cannot be. It is never tried again by itself: it shows, and waits for a fix. */
+/** A violated assertion. It is not retried automatically, because the code or the stored data needs a fix. */
 export class Bug extends Error {
   override readonly name = 'Bug'
 }
 
-/** Asserts what must hold if the code is right. @throws Bug */
-export function must(condition: unknown, message: string): asserts condition {
+/** Asserts a condition that holds if the code is right. @throws Bug */
+export function assert(condition: unknown, message: string): asserts condition {
   if (!condition) throw new Bug(message)
 }
 
-/** For the default of a switch over a union: the compiler proves that it is never reached. */
-export function never(value: never): never {
-  throw new Bug(`unexpected ${JSON.stringify(value)}`)
+/** The default of a switch over a union: the compiler proves that no value reaches it. */
+export function assertNever(value: never): never {
+  // JSON has no bigint.
+  throw new Bug(`unexpected ${JSON.stringify(value, (_key, part: unknown) => (typeof part === 'bigint' ? `${part}` : part))}`)
 }

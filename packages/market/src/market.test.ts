@@ -2,21 +2,44 @@ import assert from 'node:assert/strict'
 import { centsToSat, satToMsat } from '@penstock/kernel/money.ts'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { BookEntry } from './book.ts'
-import { boundsOf, lspSellers, MIN_BUDGET_CENTS, perUsd } from './market.ts'
-import { costOf, fundingFees, largestWithin, type MarketSettings, platformFeeMsat, readFees, recordFees } from './price.ts'
-import { atBudget, candidateOf, forBudget, forSize, mostSat, type Pricing, serves, type Wish } from './rank.ts'
-import { noEvidence, scoreOf, withOutcome } from './score.ts'
+import type { BookEntry } from './order-book.ts'
+import { computePurchaseBounds, selectLspSellers, MIN_BUDGET_CENTS, quotePerUsd } from './market.ts'
+import {
+  computeCost,
+  estimateFundingFees,
+  findLargestWithin,
+  type MarketSettings,
+  computePlatformFeeMsat,
+  parseFees,
+  serialiseFees,
+} from './price.ts'
+import {
+  priceAtBudget,
+  toCandidate,
+  rankForBudget,
+  rankForSize,
+  maxCapacitySat,
+  type Pricing,
+  canServe,
+  type SellerRequirements,
+} from './rank.ts'
+import { noEvidence, computeScore, addOutcome } from './score.ts'
 
 const settings: MarketSettings = { platformFeePpm: 500, platformFeeMinSat: 100n, newSellerCapSat: 0n, railsScore: 0.95 }
 const pricing: Pricing = { settings, fees: { LOW: 200n, MEDIUM: 400n, HIGH: 900n } }
-const anyone: Wish = { buyerPubkey: null, isPrivate: false, railsOnly: false, leaseBlocks: 4320, sellers: null }
+const noRequirements: SellerRequirements = {
+  buyerPubkey: null,
+  isPrivate: false,
+  railsOnly: false,
+  leaseBlocks: 4320,
+  sellers: null,
+}
 
 const key = (n: number): string => `02${`${n}`.padStart(64, '0')}`
 const entry = (
   n: number,
-  over: Partial<BookEntry> = {},
-  ofSeller: Partial<BookEntry['seller']> = {},
+  overrides: Partial<BookEntry> = {},
+  sellerOverrides: Partial<BookEntry['seller']> = {},
   promises = {},
 ): BookEntry => ({
   offerId: `00000000-0000-4000-8000-${`${n}`.padStart(12, '0')}`,
@@ -42,7 +65,7 @@ const entry = (
   usedSat: 0n,
   availableSat: 50_000_000n,
   createdAt: n,
-  ...over,
+  ...overrides,
   seller: {
     pubkey: key(n),
     live: true,
@@ -52,7 +75,7 @@ const entry = (
     rails: false,
     score: 0.5,
     evidence: noEvidence,
-    ...ofSeller,
+    ...sellerOverrides,
   },
 })
 
@@ -80,30 +103,30 @@ const someEntry = fc
 const someBook = fc.uniqueArray(someEntry, { selector: ({ offerId }) => offerId, maxLength: 8 })
 const someBudget = fc.bigInt({ min: 1n, max: 200_000n })
 
-test('what a price is made of', () => {
-  expect(costOf(entry(1).promises, 1_000_000n, null, settings)).toEqual({
+test('a price consists of the seller amount, the platform fee and the rounding', () => {
+  expect(computeCost(entry(1).promises, 1_000_000n, null, settings)).toEqual({
     priceSat: 3000n,
     sellerAmountMsat: 2_500_000n,
     platformFeeMsat: 500_000n,
     roundingMsat: 0n,
   })
-  expect(platformFeeMsat(100_000n, settings)).toBe(100_000n) // 50 sat are below the minimum
+  expect(computePlatformFeeMsat(100_000n, settings)).toBe(100_000n) // 50 sat are below the minimum
   const funded = entry(1, {}, {}, { onchainMultiplier: 1.5, onchainPriority: 'HIGH' }).promises
-  expect(costOf(funded, 1_000_000n, pricing.fees, settings)?.sellerAmountMsat).toBe(2_500_000n + 1_350_000n)
-  expect(costOf(funded, 1_000_000n, null, settings)).toBeUndefined()
+  expect(computeCost(funded, 1_000_000n, pricing.fees, settings)?.sellerAmountMsat).toBe(2_500_000n + 1_350_000n)
+  expect(computeCost(funded, 1_000_000n, null, settings)).toBeUndefined()
 })
 
-test('what a funding costs hangs on how soon it is to confirm', async () => {
-  expect(await fundingFees((blocks) => Promise.resolve(48 / blocks))).toEqual({ LOW: 308n, MEDIUM: 1232n, HIGH: 3696n })
-  expect(readFees(recordFees(pricing.fees))).toEqual(pricing.fees)
-  expect(readFees(recordFees(null))).toBeNull()
-  await expect(fundingFees(() => Promise.reject(new Error('no answer')))).rejects.toThrow('no answer')
+test('a funding fee depends on the confirmation target of its priority', async () => {
+  expect(await estimateFundingFees((blocks) => Promise.resolve(48 / blocks))).toEqual({ LOW: 308n, MEDIUM: 1232n, HIGH: 3696n })
+  expect(parseFees(serialiseFees(pricing.fees))).toEqual(pricing.fees)
+  expect(parseFees(serialiseFees(null))).toBeNull()
+  await expect(estimateFundingFees(() => Promise.reject(new Error('no answer')))).rejects.toThrow('no answer')
 })
 
-test('a budget is used up to less than a satoshi, and no larger size is to be had for it', () => {
+test('a budget is spent except for less than a satoshi, and buys the largest possible size', () => {
   fc.assert(
     fc.property(someEntry, someBudget, (one, budgetSat) => {
-      const ranked = atBudget(one, budgetSat, pricing)
+      const ranked = priceAtBudget(one, budgetSat, pricing)
       if (typeof ranked !== 'object') return
       const { sizeSat, priceSat, sellerAmountMsat, platformFeeMsat: platform, roundingMsat } = ranked
       assert.equal(sellerAmountMsat + platform + roundingMsat, satToMsat(budgetSat))
@@ -112,17 +135,17 @@ test('a budget is used up to less than a satoshi, and no larger size is to be ha
       assert.ok(
         sizeSat >= one.minSizeSat && sizeSat <= one.maxSizeSat && sizeSat <= one.availableSat && sizeSat <= one.seller.fundsSat,
       )
-      const next = costOf(one.promises, sizeSat + 1n, pricing.fees, settings)
+      const next = computeCost(one.promises, sizeSat + 1n, pricing.fees, settings)
       assert.ok(next)
-      assert.ok(next.sellerAmountMsat + next.platformFeeMsat > satToMsat(budgetSat) || sizeSat === mostSat(one, settings))
+      assert.ok(next.sellerAmountMsat + next.platformFeeMsat > satToMsat(budgetSat) || sizeSat === maxCapacitySat(one, settings))
     }),
   )
 })
 
-test('more money never buys less at an offer', () => {
+test('a larger budget never buys a smaller size from an offer', () => {
   fc.assert(
     fc.property(someEntry, someBudget, someBudget, (one, a, b) => {
-      const [less, more] = [a < b ? a : b, a < b ? b : a].map((budget) => atBudget(one, budget, pricing))
+      const [less, more] = [a < b ? a : b, a < b ? b : a].map((budget) => priceAtBudget(one, budget, pricing))
       if (typeof less === 'object' && typeof more === 'object') assert.ok(less.sizeSat <= more.sizeSat)
       if (less === 'beyond') assert.equal(more, 'beyond')
       if (more === 'below') assert.equal(less, 'below')
@@ -130,33 +153,33 @@ test('more money never buys less at an offer', () => {
   )
 })
 
-test('the money of a size adds up to the msat, and its price is whole', () => {
+test('the parts of a price add up to the msat, and the price is a whole satoshi', () => {
   fc.assert(
     fc.property(someEntry, fc.bigInt({ min: 1n, max: 30_000_000n }), (one, sizeSat) => {
-      const cost = costOf(one.promises, sizeSat, pricing.fees, settings)
+      const cost = computeCost(one.promises, sizeSat, pricing.fees, settings)
       assert.ok(cost && cost.roundingMsat >= 0n && cost.roundingMsat < 1000n)
       assert.equal(cost.sellerAmountMsat + cost.platformFeeMsat + cost.roundingMsat, satToMsat(cost.priceSat))
     }),
   )
 })
 
-test('what a dollar buys is what the smallest order gets, exactly', () => {
+test('the quoted capacity per dollar is exactly a fifth of the capacity of the smallest order', () => {
   fc.assert(
     fc.property(someBook, fc.bigInt({ min: 100_000n, max: 50_000_000n }), (book, centsPerBtc) => {
-      const quoted = perUsd(book, 4320, centsPerBtc, pricing)
-      const [bought] = forBudget(book, anyone, centsToSat(MIN_BUDGET_CENTS, centsPerBtc), pricing)
+      const quoted = quotePerUsd(book, 4320, centsPerBtc, pricing)
+      const [bought] = rankForBudget(book, noRequirements, centsToSat(MIN_BUDGET_CENTS, centsPerBtc), pricing)
       assert.equal(quoted?.satsPerUsd, bought && bought.sizeSat / 5n)
     }),
   )
-  expect(perUsd([entry(1)], 4320, 10_000_000n, pricing)).toEqual({ satsPerUsd: 360_000n, usdPerUsd: '360.00' })
+  expect(quotePerUsd([entry(1)], 4320, 10_000_000n, pricing)).toEqual({ satsPerUsd: 360_000n, usdPerUsd: '360.00' })
 })
 
-test('whoever is ranked serves; the first has most capacity, ties go by score', () => {
+test('the ranking contains only offers that can serve, sorted by capacity and then by score', () => {
   fc.assert(
     fc.property(someBook, someBudget, (book, budgetSat) => {
-      const ranked = forBudget(book, anyone, budgetSat, pricing)
+      const ranked = rankForBudget(book, noRequirements, budgetSat, pricing)
       for (const [index, one] of ranked.entries()) {
-        assert.ok(serves(one.entry, anyone))
+        assert.ok(canServe(one.entry, noRequirements))
         const next = ranked[index + 1]
         if (!next) continue
         assert.ok(one.sizeSat >= next.sizeSat)
@@ -166,63 +189,63 @@ test('whoever is ranked serves; the first has most capacity, ties go by score', 
   )
 })
 
-test('largestWithin is the largest', () => {
+test('findLargestWithin finds the largest affordable size', () => {
   fc.assert(
     fc.property(
       fc.bigInt({ min: 0n, max: 5000n }),
       fc.bigInt({ min: 0n, max: 300n }),
       fc.bigInt({ min: 1n, max: 50n }),
       (budget, most, step) => {
-        const found = largestWithin(budget, most, (size) => size * step)
+        const found = findLargestWithin(budget, most, (size) => size * step)
         assert.equal(found, budget / step < most ? budget / step : most)
       },
     ),
   )
-  expect(largestWithin(5n, 10n, () => 6n)).toBeUndefined()
+  expect(findLargestWithin(5n, 10n, () => 6n)).toBeUndefined()
 })
 
-test.each<[string, BookEntry, Partial<Wish>]>([
-  ['disabled', entry(1, { status: 'DISABLED' }), {}],
-  ['asks for approval', entry(1, { autoAccept: false }), {}],
-  ['silent', entry(1, {}, { live: false }), {}],
+test.each<[string, BookEntry, Partial<SellerRequirements>]>([
+  ['a disabled offer', entry(1, { status: 'DISABLED' }), {}],
+  ['an offer without standing acceptance', entry(1, { autoAccept: false }), {}],
+  ['a seller that is not live', entry(1, {}, { live: false }), {}],
   ['another asset', entry(1, { assetId: 'usd' }), {}],
-  ['conditions', entry(1, { conditions: [{ condition: 'NODE_CHANNELS', operator: 'GREATER_THAN', value: '5' }] }), {}],
-  ['lease too short', entry(1, {}, {}, { minBlockLength: 4319 }), {}],
-  ['not rails, private order', entry(1), { isPrivate: true }],
-  ['not rails, rails order', entry(1), { railsOnly: true }],
-  ['not named', entry(1), { sellers: [key(2)] }],
-  ['itself the buyer', entry(1), { buyerPubkey: key(1) }],
-])('does not serve: %s', (_, one, wish) => {
-  expect(serves(one, { ...anyone, ...wish })).toBe(false)
+  ['a conditional offer', entry(1, { conditions: [{ condition: 'NODE_CHANNELS', operator: 'GREATER_THAN', value: '5' }] }), {}],
+  ['too short a lease', entry(1, {}, {}, { minBlockLength: 4319 }), {}],
+  ['a private order outside rails', entry(1), { isPrivate: true }],
+  ['a rails order outside rails', entry(1), { railsOnly: true }],
+  ['a seller that the order excludes', entry(1), { sellers: [key(2)] }],
+  ['a seller that is the buyer', entry(1), { buyerPubkey: key(1) }],
+])('an offer cannot serve: %s', (_, one, requirements) => {
+  expect(canServe(one, { ...noRequirements, ...requirements })).toBe(false)
 })
 
-test('what is sold is bounded by funds, by what is reserved, and for new sellers', () => {
+test('the largest size is bounded by funds, by reservations, and by the cap for new sellers', () => {
   const most = (one: BookEntry, over: Partial<MarketSettings> = {}) =>
-    boundsOf([one], anyone, { ...pricing, settings: { ...settings, ...over } })?.maxSizeSat
+    computePurchaseBounds([one], noRequirements, { ...pricing, settings: { ...settings, ...over } })?.maxSizeSat
   expect(most(entry(1))).toBe(20_000_000n)
   expect(most(entry(1, { availableSat: 7_000_000n }))).toBe(7_000_000n)
   expect(most(entry(1, {}, { fundsSat: 6_000_000n, reservedSat: 1_000_000n }))).toBe(5_000_000n)
   expect(most(entry(1), { newSellerCapSat: 4_000_000n })).toBe(4_000_000n)
-  const known = withOutcome(noEvidence, 'valid', 0)
+  const known = addOutcome(noEvidence, 'valid', 0)
   expect(most(entry(1, {}, { evidence: known }), { newSellerCapSat: 4_000_000n })).toBe(20_000_000n)
   expect(most(entry(1, { availableSat: 99_999n }))).toBeUndefined()
 })
 
-test('recommended goes by score, cheapest by price', () => {
-  const dear = entry(1, {}, { score: 0.9 }, { feeRatePpm: 3000 })
+test('recommended ranks by score, and cheapest ranks by price', () => {
+  const expensive = entry(1, {}, { score: 0.9 }, { feeRatePpm: 3000 })
   const cheap = entry(2, {}, { score: 0.4 })
-  const book = [dear, cheap, entry(3, { minSizeSat: 5_000_000n }, { score: 0.8 }, { feeRatePpm: 2500 })]
+  const book = [expensive, cheap, entry(3, { minSizeSat: 5_000_000n }, { score: 0.8 }, { feeRatePpm: 2500 })]
   const sellers = (ranking: 'recommended' | 'cheapest') =>
-    forSize(book, anyone, 1_000_000n, ranking, pricing).map(({ entry: { offerId } }) => offerId)
-  expect(sellers('recommended')).toEqual([dear.offerId, cheap.offerId])
-  expect(sellers('cheapest')).toEqual([cheap.offerId, dear.offerId])
-  expect(lspSellers([...book, entry(4, {}, { score: 0.1 }, { feeRatePpm: 9000 })], 'recommended', 13_140, pricing)).toEqual(
+    rankForSize(book, noRequirements, 1_000_000n, ranking, pricing).map(({ entry: { offerId } }) => offerId)
+  expect(sellers('recommended')).toEqual([expensive.offerId, cheap.offerId])
+  expect(sellers('cheapest')).toEqual([cheap.offerId, expensive.offerId])
+  expect(selectLspSellers([...book, entry(4, {}, { score: 0.1 }, { feeRatePpm: 9000 })], 'recommended', 13_140, pricing)).toEqual(
     [1, 3, 2].map(key),
   )
-  expect(lspSellers(book, 'cheapest', 13_140, pricing)).toEqual([2, 3, 1].map(key))
-  const [first] = forSize(book, anyone, 1_000_000n, 'cheapest', pricing)
+  expect(selectLspSellers(book, 'cheapest', 13_140, pricing)).toEqual([2, 3, 1].map(key))
+  const [first] = rankForSize(book, noRequirements, 1_000_000n, 'cheapest', pricing)
   assert.ok(first)
-  expect(candidateOf(first)).toMatchObject({
+  expect(toCandidate(first)).toMatchObject({
     offerId: cheap.offerId,
     sellerPubkey: key(2),
     sellerAmountMsat: '2500000',
@@ -231,19 +254,19 @@ test('recommended goes by score, cheapest by price', () => {
 })
 
 const DAY = 86_400_000
-test('a score rises with good sales, falls with bad ones, and fades to that of a stranger', () => {
+test('a score rises with good outcomes, falls with bad outcomes, and decays to the score of a new seller', () => {
   const good = Array.from({ length: 18 }, () => 'valid' as const).reduce(
-    (evidence, outcome) => withOutcome(evidence, outcome, DAY),
+    (evidence, outcome) => addOutcome(evidence, outcome, DAY),
     noEvidence,
   )
-  expect(scoreOf(noEvidence, DAY)).toBe(0.5)
-  expect(scoreOf(good, DAY)).toBeCloseTo(0.95)
-  expect(scoreOf(good, 31 * DAY)).toBeLessThan(scoreOf(good, DAY))
-  expect(scoreOf(good, 3000 * DAY)).toBeCloseTo(0.5)
-  expect(scoreOf(withOutcome(good, 'invalid', DAY), DAY)).toBeLessThan(0.85)
-  expect(scoreOf(withOutcome(good, 'rejected', DAY), DAY)).toBe(scoreOf(good, DAY))
-  // Late news counts as old as it is, in whatever order it comes.
-  const late = withOutcome(withOutcome(noEvidence, 'valid', 40 * DAY), 'invalid', 10 * DAY)
-  const inTime = withOutcome(withOutcome(noEvidence, 'invalid', 10 * DAY), 'valid', 40 * DAY)
-  expect(scoreOf(late, 41 * DAY)).toBeCloseTo(scoreOf(inTime, 41 * DAY))
+  expect(computeScore(noEvidence, DAY)).toBe(0.5)
+  expect(computeScore(good, DAY)).toBeCloseTo(0.95)
+  expect(computeScore(good, 31 * DAY)).toBeLessThan(computeScore(good, DAY))
+  expect(computeScore(good, 3000 * DAY)).toBeCloseTo(0.5)
+  expect(computeScore(addOutcome(good, 'invalid', DAY), DAY)).toBeLessThan(0.85)
+  expect(computeScore(addOutcome(good, 'rejected', DAY), DAY)).toBe(computeScore(good, DAY))
+  // A late outcome counts with its true age, regardless of the order of arrival.
+  const late = addOutcome(addOutcome(noEvidence, 'valid', 40 * DAY), 'invalid', 10 * DAY)
+  const inTime = addOutcome(addOutcome(noEvidence, 'invalid', 10 * DAY), 'valid', 40 * DAY)
+  expect(computeScore(late, 41 * DAY)).toBeCloseTo(computeScore(inTime, 41 * DAY))
 })

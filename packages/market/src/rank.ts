@@ -1,72 +1,77 @@
-import type { Need } from '@penstock/contracts/matching.ts'
+import type { OrderRequirements } from '@penstock/contracts/matching.ts'
 import type { Candidate } from '@penstock/contracts/shapes.ts'
 import { MSAT_PER_SAT, satToMsat } from '@penstock/kernel/money.ts'
-import type { BookEntry } from './book.ts'
-import { type Cost, costOf, type FundingFees, largestWithin, type MarketSettings } from './price.ts'
-import { salesOf } from './score.ts'
+import type { BookEntry } from './order-book.ts'
+import { type Cost, computeCost, type FundingFeesByPriority, findLargestWithin, type MarketSettings } from './price.ts'
+import { countValidSales } from './score.ts'
 
-/** What an order needs of its seller, whatever its size. */
-export type Wish = {
+/** Requirements of an order for its seller, apart from the size. */
+export type SellerRequirements = {
   readonly buyerPubkey: string | null
   readonly isPrivate: boolean
   readonly railsOnly: boolean
   readonly leaseBlocks: number
-  /** Keys of the only nodes that may serve; null: any. */
+  /** Public keys of the only nodes that may serve; null: any node. */
   readonly sellers: readonly string[] | null
-  /** Keys of nodes that serve only where nobody else does: see `linkedSellers`. */
+  /** Public keys of nodes that serve only if no other node can; see `findSellersWithChannel`. */
   readonly lastResort?: readonly string[]
 }
 
-/** What prices are made with. */
-export type Pricing = { readonly settings: MarketSettings; readonly fees: FundingFees | null }
+/** The inputs of a price besides the offer. */
+export type Pricing = { readonly settings: MarketSettings; readonly fees: FundingFeesByPriority | null }
 
-/** An offer with what it would sell, and for how much. */
-export type Ranked = Cost & { readonly entry: BookEntry; readonly sizeSat: bigint }
+/** An offer with the size that it would sell and the price. */
+export type RankedOffer = Cost & { readonly entry: BookEntry; readonly sizeSat: bigint }
 
 /**
- * Whether an offer sells without being asked, and to this order. An offer with conditions never does: nothing here
- * knows the buyer's node well enough to check them.
+ * Whether an offer accepts this order automatically. An offer with conditions does not, because their check would need data
+ * about the buyer's node.
  */
-export const serves = (entry: BookEntry, wish: Wish): boolean =>
+export const canServe = (entry: BookEntry, requirements: SellerRequirements): boolean =>
   entry.status === 'ENABLED' &&
   entry.autoAccept &&
   entry.seller.live &&
   entry.assetId === null &&
   entry.conditions.length === 0 &&
-  entry.promises.minBlockLength >= wish.leaseBlocks &&
-  entry.seller.pubkey !== wish.buyerPubkey &&
-  (entry.seller.rails || !(wish.isPrivate || wish.railsOnly)) &&
-  (wish.sellers?.includes(entry.seller.pubkey) ?? true)
+  entry.promises.minBlockLength >= requirements.leaseBlocks &&
+  entry.seller.pubkey !== requirements.buyerPubkey &&
+  (entry.seller.rails || !(requirements.isPrivate || requirements.railsOnly)) &&
+  (requirements.sellers?.includes(entry.seller.pubkey) ?? true)
 
-/** Whether any offer's price hangs on what a funding costs now. */
-export const chargesForFunding = (entries: readonly BookEntry[]): boolean =>
+/** Whether any offer's price depends on the current funding fee. */
+export const hasFundingCharge = (entries: readonly BookEntry[]): boolean =>
   entries.some(({ promises }) => promises.onchainMultiplier > 0)
 
-/** The largest capacity that an offer sells now: within its bounds, what is free, and what its seller has shown to have. */
-export function mostSat(entry: BookEntry, { newSellerCapSat }: MarketSettings): bigint {
+/** The largest capacity that an offer sells now: its bounds, its free size and its seller's unreserved funds limit it. */
+export function maxCapacitySat(entry: BookEntry, { newSellerCapSat }: MarketSettings): bigint {
   const bounds = [entry.maxSizeSat, entry.availableSat, entry.seller.fundsSat - entry.seller.reservedSat]
-  if (newSellerCapSat > 0n && salesOf(entry.seller.evidence) === 0) bounds.push(newSellerCapSat - entry.seller.reservedSat)
+  if (newSellerCapSat > 0n && countValidSales(entry.seller.evidence) === 0)
+    bounds.push(newSellerCapSat - entry.seller.reservedSat)
   return bounds.reduce((least, bound) => (bound < least ? bound : least))
 }
 
-/** What a whole budget buys at an offer; 'beyond' where a satoshi or more would be left over. */
-export function atBudget(entry: BookEntry, budgetSat: bigint, pricing: Pricing): Ranked | 'below' | 'beyond' | undefined {
+/** The size that a budget buys. 'below': less than the offer's least size. 'beyond': the largest size leaves 1 sat or more. */
+export function priceAtBudget(
+  entry: BookEntry,
+  budgetSat: bigint,
+  pricing: Pricing,
+): RankedOffer | 'below' | 'beyond' | undefined {
   const { promises } = entry
-  if (!costOf(promises, 0n, pricing.fees, pricing.settings)) return undefined
+  if (!computeCost(promises, 0n, pricing.fees, pricing.settings)) return undefined
   const budgetMsat = satToMsat(budgetSat)
   const costMsat = (sizeSat: bigint): bigint => {
-    const cost = costOf(promises, sizeSat, pricing.fees, pricing.settings)
-    return cost ? cost.sellerAmountMsat + cost.platformFeeMsat : 0n // the fee is known: see above
+    const cost = computeCost(promises, sizeSat, pricing.fees, pricing.settings)
+    return cost ? cost.sellerAmountMsat + cost.platformFeeMsat : 0n // The check above ensures a cost.
   }
-  const most = mostSat(entry, pricing.settings)
-  if (most < entry.minSizeSat) return undefined
-  const sizeSat = largestWithin(budgetMsat, most, costMsat)
+  const maxSat = maxCapacitySat(entry, pricing.settings)
+  if (maxSat < entry.minSizeSat) return undefined
+  const sizeSat = findLargestWithin(budgetMsat, maxSat, costMsat)
   if (sizeSat === undefined || sizeSat < entry.minSizeSat) return 'below'
   const leftMsat = budgetMsat - costMsat(sizeSat)
-  if (leftMsat >= MSAT_PER_SAT && sizeSat === most) return 'beyond'
-  const cost = costOf(promises, sizeSat, pricing.fees, pricing.settings)
+  if (leftMsat >= MSAT_PER_SAT && sizeSat === maxSat) return 'beyond'
+  const cost = computeCost(promises, sizeSat, pricing.fees, pricing.settings)
   if (!cost) return undefined
-  // One satoshi of capacity more can cost a whole satoshi and a little: that satoshi goes to the platform.
+  // A further satoshi of capacity can cost more than the rest of the budget. Whole satoshis of the rest go to the platform.
   const roundingMsat = leftMsat % MSAT_PER_SAT
   return {
     ...cost,
@@ -78,50 +83,57 @@ export function atBudget(entry: BookEntry, budgetSat: bigint, pricing: Pricing):
   }
 }
 
-/** What a size costs at an offer; undefined where it does not sell it. */
-export function atSize(entry: BookEntry, sizeSat: bigint, pricing: Pricing): Ranked | undefined {
-  if (sizeSat < entry.minSizeSat || sizeSat > mostSat(entry, pricing.settings)) return undefined
-  const cost = costOf(entry.promises, sizeSat, pricing.fees, pricing.settings)
+/** The price of a size at an offer; undefined if the offer does not sell that size. */
+export function priceAtSize(entry: BookEntry, sizeSat: bigint, pricing: Pricing): RankedOffer | undefined {
+  if (sizeSat < entry.minSizeSat || sizeSat > maxCapacitySat(entry, pricing.settings)) return undefined
+  const cost = computeCost(entry.promises, sizeSat, pricing.fees, pricing.settings)
   return cost && { ...cost, entry, sizeSat }
 }
 
 /** Offers that sell for exactly this budget: most capacity per satoshi first, ties by score. */
-export const forBudget = (entries: readonly BookEntry[], wish: Wish, budgetSat: bigint, pricing: Pricing): readonly Ranked[] =>
-  lastResortLast(
-    wish,
+export const rankForBudget = (
+  entries: readonly BookEntry[],
+  requirements: SellerRequirements,
+  budgetSat: bigint,
+  pricing: Pricing,
+): readonly RankedOffer[] =>
+  moveLastResortToEnd(
+    requirements,
     entries
-      .filter((entry) => serves(entry, wish))
-      .map((entry) => atBudget(entry, budgetSat, pricing))
+      .filter((entry) => canServe(entry, requirements))
+      .map((entry) => priceAtBudget(entry, budgetSat, pricing))
       .filter((ranked) => typeof ranked === 'object')
-      .toSorted((a, b) => descending(a.sizeSat, b.sizeSat) || byScore(a, b)),
+      .toSorted((a, b) => compareDescending(a.sizeSat, b.sizeSat) || compareScores(a, b)),
   )
 
 /** Offers that sell this capacity, best first. */
-export const forSize = (
+export const rankForSize = (
   entries: readonly BookEntry[],
-  wish: Wish,
+  requirements: SellerRequirements,
   sizeSat: bigint,
-  ranking: Need['ranking'],
+  ranking: OrderRequirements['ranking'],
   pricing: Pricing,
-): readonly Ranked[] =>
-  lastResortLast(
-    wish,
-    inOrder(
-      entries.filter((entry) => serves(entry, wish)).flatMap((entry) => atSize(entry, sizeSat, pricing) ?? []),
+): readonly RankedOffer[] =>
+  moveLastResortToEnd(
+    requirements,
+    sortByRanking(
+      entries.filter((entry) => canServe(entry, requirements)).flatMap((entry) => priceAtSize(entry, sizeSat, pricing) ?? []),
       ranking,
     ),
   )
 
-function lastResortLast({ lastResort = [] }: Wish, ranked: readonly Ranked[]): readonly Ranked[] {
-  const isLast = ({ entry }: Ranked): boolean => lastResort.includes(entry.seller.pubkey)
+function moveLastResortToEnd({ lastResort = [] }: SellerRequirements, ranked: readonly RankedOffer[]): readonly RankedOffer[] {
+  const isLast = ({ entry }: RankedOffer): boolean => lastResort.includes(entry.seller.pubkey)
   return [...ranked.filter((one) => !isLast(one)), ...ranked.filter(isLast)]
 }
 
 /** Offers at one size: 'cheapest' by price, ties by score; 'recommended' by score, ties by price. */
-export const inOrder = (ranked: readonly Ranked[], ranking: Need['ranking']): readonly Ranked[] =>
-  ranked.toSorted((a, b) => (ranking === 'cheapest' ? byPrice(a, b) || byScore(a, b) : byScore(a, b, byPrice(a, b))))
+export const sortByRanking = (ranked: readonly RankedOffer[], ranking: OrderRequirements['ranking']): readonly RankedOffer[] =>
+  ranked.toSorted((a, b) =>
+    ranking === 'cheapest' ? comparePrices(a, b) || compareScores(a, b) : compareScores(a, b, comparePrices(a, b)),
+  )
 
-export const candidateOf = ({ entry, sellerAmountMsat }: Ranked): Candidate => ({
+export const toCandidate = ({ entry, sellerAmountMsat }: RankedOffer): Candidate => ({
   offerId: entry.offerId,
   sellerPubkey: entry.seller.pubkey,
   sellerAccountId: entry.accountId,
@@ -130,9 +142,9 @@ export const candidateOf = ({ entry, sellerAmountMsat }: Ranked): Candidate => (
   promises: entry.promises,
 })
 
-const descending = (a: bigint, b: bigint): number => (a === b ? 0 : a > b ? -1 : 1)
-/** To the msat: prices in whole satoshis would make ties of what differs. */
-const byPrice = (a: Ranked, b: Ranked): number => descending(b.sellerAmountMsat, a.sellerAmountMsat)
-/** The offer's id comes last, so that everybody ranks alike. */
-const byScore = (a: Ranked, b: Ranked, tie = 0): number =>
+const compareDescending = (a: bigint, b: bigint): number => (a === b ? 0 : a > b ? -1 : 1)
+/** Compares to the msat, since whole satoshis would hide differences. */
+const comparePrices = (a: RankedOffer, b: RankedOffer): number => compareDescending(b.sellerAmountMsat, a.sellerAmountMsat)
+/** The offer's id breaks the last ties, so that every process gets the same ranking. */
+const compareScores = (a: RankedOffer, b: RankedOffer, tie = 0): number =>
   b.entry.seller.score - a.entry.seller.score || tie || (a.entry.offerId < b.entry.offerId ? -1 : 1)

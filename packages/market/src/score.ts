@@ -1,29 +1,29 @@
 import type { sellerOutcome } from '@penstock/contracts/matching.ts'
 import { DAY_MS } from '@penstock/kernel/time.ts'
 
-export type Outcome = (typeof sellerOutcome)['options'][number]
+export type SellerOutcome = (typeof sellerOutcome)['options'][number]
 
-/** What a score is folded from, as it is published with it. The weights are those at `asOf`. */
-export type Evidence = {
-  readonly counts: Readonly<Partial<Record<Outcome, number>>>
+/** The evidence behind a score, published with the score. The weights are as of `asOf` (milliseconds since 1970). */
+export type ScoreEvidence = {
+  readonly counts: Readonly<Partial<Record<SellerOutcome, number>>>
   readonly goodWeight: number
   readonly totalWeight: number
   readonly asOf: number
 }
 
-export const noEvidence: Evidence = { counts: {}, goodWeight: 0, totalWeight: 0, asOf: 0 }
+export const noEvidence: ScoreEvidence = { counts: {}, goodWeight: 0, totalWeight: 0, asOf: 0 }
 
-/** After so long an outcome counts half. */
+/** The time after which an outcome has half of its weight. */
 const HALF_LIFE_DAYS = 30
 
 /**
- * Nobody is known at first: as if there were this much evidence of a seller that is good half of the time. With a
- * threshold of 0.95 it takes 18 fresh sales without a fault to enter the rails cluster by score.
+ * A new seller starts with this score, which has the weight of two outcomes. With a threshold of 0.95, a new seller needs 18
+ * recent sales without a fault to enter the rails cluster by score.
  */
 const PRIOR = { score: 0.5, weight: 2 }
 
-/** What harms the buyer more weighs more. A rejection is an answer: it is counted and shown, and costs nothing. */
-const weights: Readonly<Record<Outcome, { readonly good: boolean; readonly weight: number }>> = {
+/** An outcome that harms the buyer more has more weight. A rejection is counted and shown, but does not lower the score. */
+const OUTCOME_WEIGHTS: Readonly<Record<SellerOutcome, { readonly good: boolean; readonly weight: number }>> = {
   valid: { good: true, weight: 1 },
   'lease-kept': { good: true, weight: 1 },
   rejected: { good: true, weight: 0 },
@@ -35,27 +35,27 @@ const weights: Readonly<Record<Outcome, { readonly good: boolean; readonly weigh
   invalid: { good: false, weight: 4 },
 }
 
-const decay = (fromAt: number, toAt: number): number => 0.5 ** (Math.max(0, toAt - fromAt) / (HALF_LIFE_DAYS * DAY_MS))
+const decayFactor = (fromAt: number, toAt: number): number => 0.5 ** (Math.max(0, toAt - fromAt) / (HALF_LIFE_DAYS * DAY_MS))
 
-/** @param at when it came out, in milliseconds since 1970; one that comes late counts as old as it is */
-export function withOutcome(evidence: Evidence, outcome: Outcome, at: number): Evidence {
+/** @param at time of the outcome, in milliseconds since 1970; a late outcome counts with its true age */
+export function addOutcome(evidence: ScoreEvidence, outcome: SellerOutcome, at: number): ScoreEvidence {
   const asOf = Math.max(evidence.asOf, at)
-  const kept = decay(evidence.asOf, asOf)
-  const { good, weight } = weights[outcome]
-  const added = weight * decay(at, asOf)
+  const remaining = decayFactor(evidence.asOf, asOf)
+  const { good, weight } = OUTCOME_WEIGHTS[outcome]
+  const added = weight * decayFactor(at, asOf)
   return {
     counts: { ...evidence.counts, [outcome]: (evidence.counts[outcome] ?? 0) + 1 },
-    goodWeight: evidence.goodWeight * kept + (good ? added : 0),
-    totalWeight: evidence.totalWeight * kept + added,
+    goodWeight: evidence.goodWeight * remaining + (good ? added : 0),
+    totalWeight: evidence.totalWeight * remaining + added,
     asOf,
   }
 }
 
-/** @returns from 0 to 1; where all evidence has faded, that of somebody whom nobody knows */
-export function scoreOf(evidence: Evidence, now: number): number {
-  const kept = decay(evidence.asOf, now)
-  return (PRIOR.score * PRIOR.weight + evidence.goodWeight * kept) / (PRIOR.weight + evidence.totalWeight * kept)
+/** @returns a score from 0 to 1; once all evidence has decayed, the score of a new seller */
+export function computeScore(evidence: ScoreEvidence, now: number): number {
+  const remaining = decayFactor(evidence.asOf, now)
+  return (PRIOR.score * PRIOR.weight + evidence.goodWeight * remaining) / (PRIOR.weight + evidence.totalWeight * remaining)
 }
 
-/** Sales that ended with a valid channel. */
-export const salesOf = (evidence: Evidence): number => evidence.counts.valid ?? 0
+/** @returns the number of sales that ended with a valid channel */
+export const countValidSales = (evidence: ScoreEvidence): number => evidence.counts.valid ?? 0

@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import ipaddr from 'ipaddr.js'
 import { describe, expect, test } from 'vitest'
-import { specialBlockOf } from './address.ts'
-import { FURTHER_IPV4, IPV4_REGISTRY, IPV6_REGISTRY } from './special-purpose.ts'
+import { findSpecialPurposeBlock } from './address.ts'
+import { ADDITIONAL_IPV4, IPV4_REGISTRY, IPV6_REGISTRY } from './special-purpose.ts'
 
-const ipv4 = [...IPV4_REGISTRY, ...FURTHER_IPV4]
+const ipv4 = [...IPV4_REGISTRY, ...ADDITIONAL_IPV4]
 
-/** Its first and its last address: the bounds are where a mask goes wrong. */
+/** The first and the last address of a block, because a wrong mask shows at these bounds. */
 const boundsOf = (prefix: string): readonly string[] => {
   const [start, bits] = ipaddr.parseCIDR(prefix)
   const last = start.toByteArray().map((byte, index) => byte | (0xff >> Math.min(8, Math.max(0, bits - 8 * index))))
@@ -14,10 +14,11 @@ const boundsOf = (prefix: string): readonly string[] => {
 }
 
 test.each([...ipv4, ...IPV6_REGISTRY])('$prefix ($name) is not public from its first address to its last', ({ prefix }) => {
-  for (const address of boundsOf(prefix)) expect([address, specialBlockOf(address)]).toEqual([address, expect.anything()])
+  for (const address of boundsOf(prefix))
+    expect([address, findSpecialPurposeBlock(address)]).toEqual([address, expect.anything()])
 })
 
-describe('beside a block', () => {
+describe('next to a block', () => {
   test.each([
     ['9.255.255.255', '11.0.0.0'],
     ['100.63.255.255', '100.128.0.0'],
@@ -33,7 +34,7 @@ describe('beside a block', () => {
     ['2620:4f:7fff:ffff::', '2620:4f:8001::'],
     ['2a00:1450:4001:80f::200e', '3ffe:ffff::1'],
   ])('%s and %s are public', (...addresses) => {
-    for (const address of addresses) expect([address, specialBlockOf(address)]).toEqual([address, undefined])
+    for (const address of addresses) expect([address, findSpecialPurposeBlock(address)]).toEqual([address, undefined])
   })
 })
 
@@ -57,15 +58,15 @@ test.each([
   ['0177.0.0.1', 'in no usual notation'],
   ['rubbish', 'no address'],
 ])('%s is not public: %s', (address) => {
-  expect(specialBlockOf(address)).toBeDefined()
+  expect(findSpecialPurposeBlock(address)).toBeDefined()
 })
 
-test('an IPv4 address is public where no block has it', () => {
+test('an IPv4 address is public if no block contains it', () => {
   const numberOf = (address: string): number =>
     ipaddr.IPv4.parse(address)
       .toByteArray()
       .reduce((sum, byte) => sum * 256 + byte, 0)
-  // By arithmetic of its own, so that a mistake in masks shows.
+  // The test computes the ranges without masks, so that it detects a wrong mask.
   const ranges = ipv4.map(({ prefix }) => {
     const [start = '', bits = ''] = prefix.split('/')
     return { from: numberOf(start), size: 2 ** (32 - Number(bits)) }
@@ -73,7 +74,7 @@ test('an IPv4 address is public where no block has it', () => {
   fc.assert(
     fc.property(fc.ipV4(), (address) => {
       const isListed = ranges.some(({ from, size }) => numberOf(address) >= from && numberOf(address) < from + size)
-      return (specialBlockOf(address) !== undefined) === isListed
+      return (findSpecialPurposeBlock(address) !== undefined) === isListed
     }),
     { numRuns: 2000 },
   )

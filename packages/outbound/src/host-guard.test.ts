@@ -1,22 +1,22 @@
 import fc from 'fast-check'
 import ipaddr from 'ipaddr.js'
 import { describe, expect, test } from 'vitest'
-import { hostGuard, type Resolve } from './host-guard.ts'
-import { FURTHER_IPV4, IPV4_REGISTRY, IPV6_REGISTRY } from './special-purpose.ts'
+import { createPublicHostGuard, type NameResolver } from './host-guard.ts'
+import { ADDITIONAL_IPV4, IPV4_REGISTRY, IPV6_REGISTRY } from './special-purpose.ts'
 
 const onion = `${'a2'.repeat(28)}.onion`
 
-/** A guard over a few names, and what it asked the name servers. */
-function world(names: Record<string, readonly (readonly string[] | undefined)[]> = {}, tor: boolean | null = null) {
+/** A guard over a few names. `asked` lists the names that the guard resolved. */
+function createPorts(names: Record<string, readonly (readonly string[] | undefined)[]> = {}, tor: boolean | null = null) {
   const asked: string[] = []
-  const resolve: Resolve = async (name) => {
+  const resolve: NameResolver = async (name) => {
     const answers = names[name] ?? [[]]
     return answers[Math.min(asked.push(name) - 1, answers.length - 1)]
   }
-  return { asked, check: hostGuard({ resolve, hasTor: async () => tor }) }
+  return { asked, check: createPublicHostGuard({ resolve, hasTor: async () => tor }) }
 }
 
-const reasonOf = async (check: ReturnType<typeof hostGuard>, host: string): Promise<string | undefined> => {
+const reasonOf = async (check: ReturnType<typeof createPublicHostGuard>, host: string): Promise<string | undefined> => {
   const checked = await check(host)
   return checked.allowed ? undefined : checked.reason
 }
@@ -26,26 +26,26 @@ describe('addresses', () => {
     ['8.8.8.8', '8.8.8.8'],
     ['134744072', '8.8.8.8'],
     ['[2A00:1450:4001:80f:0:0:0:200e]', '[2a00:1450:4001:80f::200e]'],
-  ])('%s is connected to as %s, and no name server is asked', async (host, to) => {
-    const { check, asked } = world()
+  ])('%s is allowed as %s, without a query to a name server', async (host, to) => {
+    const { check, asked } = createPorts()
     expect(await check(host)).toEqual({ allowed: true, host: to })
     expect(asked).toEqual([])
   })
-  test('the sentence names the block', async () => {
-    expect(await reasonOf(world().check, '127.1')).toBe('127.0.0.1 is an address for special purposes (Loopback, RFC 1122)')
+  test('the reason of a refusal names the special-purpose block of the address', async () => {
+    expect(await reasonOf(createPorts().check, '127.1')).toBe('127.0.0.1 is an address for special purposes (Loopback, RFC 1122)')
   })
 })
 
 describe('names', () => {
-  test('the address that was checked is given back, never the name, and the name is resolved once', async () => {
-    const { check, asked } = world({ 'node.example.org': [['2a00:1450::1', '8.8.4.4'], ['127.0.0.1']] })
+  test('a name is resolved once, and the result is a checked address instead of the name', async () => {
+    const { check, asked } = createPorts({ 'node.example.org': [['2a00:1450::1', '8.8.4.4'], ['127.0.0.1']] })
     expect(await check('Node.Example.ORG.')).toEqual({ allowed: true, host: '8.8.4.4' })
     expect(asked).toEqual(['node.example.org'])
-    // It changed between two checks: the second one sees it.
+    // The name has another address at the second check.
     expect(await reasonOf(check, 'node.example.org')).toMatch(/does not stand for public addresses alone$/)
   })
-  test('IPv6 alone is put into brackets', async () => {
-    expect(await world({ 'six.example.org': [['2a00:1450::1']] }).check('six.example.org')).toEqual({
+  test('the only address of a name is returned in brackets if it is IPv6', async () => {
+    expect(await createPorts({ 'six.example.org': [['2a00:1450::1']] }).check('six.example.org')).toEqual({
       allowed: true,
       host: '[2a00:1450::1]',
     })
@@ -55,12 +55,12 @@ describe('names', () => {
     ['the last address is private', ['8.8.8.8', '2a00:1450::1', '::ffff:127.0.0.1']],
     ['it has none', []],
     ['an answer is no address', ['8.8.8.8', 'fe80::1%eth0']],
-  ])('a name is refused where %s, and the addresses are not told', async (_, addresses) => {
-    const reason = await reasonOf(world({ 'node.example.org': [addresses] }).check, 'node.example.org')
+  ])('a name is refused if %s, and the reason contains no address', async (_, addresses) => {
+    const reason = await reasonOf(createPorts({ 'node.example.org': [addresses] }).check, 'node.example.org')
     expect(reason).toBe('node.example.org does not stand for public addresses alone')
   })
-  test('a name server that does not answer is said so', async () => {
-    const { check } = world({ 'node.example.org': [undefined] })
+  test('a name is refused with the advice to try again if no name server answers', async () => {
+    const { check } = createPorts({ 'node.example.org': [undefined] })
     expect(await reasonOf(check, 'node.example.org')).toBe('node.example.org cannot be resolved just now; try again')
   })
   test.each([
@@ -72,13 +72,13 @@ describe('names', () => {
     'x.home.arpa',
     'x.svc.cluster.local',
     'ｌocalhost',
-  ])('%s is refused without asking a name server', async (host) => {
-    const { check, asked } = world()
+  ])('%s is refused without a query to a name server', async (host) => {
+    const { check, asked } = createPorts()
     expect(await reasonOf(check, host)).toBeDefined()
     expect(asked).toEqual([])
   })
-  test('an international name is asked for as the DNS knows it', async () => {
-    const { check, asked } = world({ 'xn--mnchen-3ya.de': [['8.8.8.8']] })
+  test('an internationalised name is resolved in its ASCII form', async () => {
+    const { check, asked } = createPorts({ 'xn--mnchen-3ya.de': [['8.8.8.8']] })
     expect(await check('München.de')).toEqual({ allowed: true, host: '8.8.8.8' })
     expect(asked).toEqual(['xn--mnchen-3ya.de'])
   })
@@ -88,8 +88,8 @@ test.each([
   ['true', true, undefined],
   ['not told', null, undefined],
   ['false', false, `${onion} needs Tor, which our node does not use`],
-])('an .onion name stays as it is where Tor is %s', async (_, tor, reason) => {
-  const { check, asked } = world({}, tor)
+])('an .onion name is refused only if the node reports that it has no Tor: %s', async (_, tor, reason) => {
+  const { check, asked } = createPorts({}, tor)
   expect(await check(onion)).toEqual(reason === undefined ? { allowed: true, host: onion } : { allowed: false, reason })
   expect(asked).toEqual([])
 })
@@ -108,10 +108,10 @@ test.each([
   '[::1',
   '%00.org',
 ])('%s is no host', async (host) => {
-  expect(await reasonOf(world().check, host)).toMatch(/is no address and no public name$/)
+  expect(await reasonOf(createPorts().check, host)).toMatch(/is no address and no public name$/)
 })
 
-/** An address of a block: its prefix with other bits behind it. */
+/** An address in a block: the block's prefix, followed by the given bits. */
 const addressIn = (prefix: string, random: readonly number[]): number[] => {
   const [start, bits] = ipaddr.parseCIDR(prefix)
   return start.toByteArray().map((byte, index) => {
@@ -126,7 +126,7 @@ const percent = (text: string): string => text.replaceAll(/[0-9a-z]/g, (char) =>
 const hex = (bytes: readonly number[]): string => bytes.map((byte) => byte.toString(16).padStart(2, '0')).join('')
 const groups = (bytes: readonly number[]): string => hex(bytes).replaceAll(/(.{4})(?!$)/g, '$1:')
 
-/** How one IPv4 address is written in texts, and carried in IPv6. */
+/** All spellings of an IPv4 address: as text, and embedded in IPv6 addresses. */
 function ipv4Spellings(bytes: readonly number[]): readonly string[] {
   const [a = 0, b = 0, c = 0, d = 0] = bytes
   const whole = ((a * 256 + b) * 256 + c) * 256 + d
@@ -167,10 +167,10 @@ function ipv6Spellings(bytes: readonly number[]): readonly string[] {
   return texts.flatMap((text) => [`[${text}]`, `[${text}%eth0]`, `[${text}%25eth0]`, text, `[${text}].`])
 }
 
-describe('no address for special purposes passes', () => {
+describe('a special-purpose address is refused', () => {
   const random = fc.array(fc.integer({ min: 0, max: 255 }), { minLength: 16, maxLength: 16 })
-  test.each([...IPV4_REGISTRY, ...FURTHER_IPV4])('in any spelling: $prefix', async ({ prefix }) => {
-    const { check } = world()
+  test.each([...IPV4_REGISTRY, ...ADDITIONAL_IPV4])('in any spelling: $prefix', async ({ prefix }) => {
+    const { check } = createPorts()
     await fc.assert(
       fc.asyncProperty(random, async (bits) => {
         for (const host of ipv4Spellings(addressIn(prefix, bits)))
@@ -180,7 +180,7 @@ describe('no address for special purposes passes', () => {
     )
   })
   test.each(IPV6_REGISTRY)('in any spelling: $prefix', async ({ prefix }) => {
-    const { check } = world()
+    const { check } = createPorts()
     await fc.assert(
       fc.asyncProperty(random, async (bits) => {
         for (const host of ipv6Spellings(addressIn(prefix, bits)))
@@ -189,20 +189,20 @@ describe('no address for special purposes passes', () => {
       { numRuns: 25 },
     )
   })
-  test('by a name', async () => {
-    const blocks = [...IPV4_REGISTRY, ...FURTHER_IPV4, ...IPV6_REGISTRY]
+  test('as an address of a name', async () => {
+    const blocks = [...IPV4_REGISTRY, ...ADDITIONAL_IPV4, ...IPV6_REGISTRY]
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...blocks), random, fc.boolean(), async ({ prefix }, bits, isFirst) => {
         const address = ipaddr.fromByteArray(addressIn(prefix, bits)).toString()
-        const { check } = world({ 'node.example.org': [isFirst ? [address, '8.8.8.8'] : ['8.8.8.8', address]] })
+        const { check } = createPorts({ 'node.example.org': [isFirst ? [address, '8.8.8.8'] : ['8.8.8.8', address]] })
         expect((await check('node.example.org')).allowed).toBe(false)
       }),
     )
   })
 })
 
-test('rubbish is refused or stands for one host, and nothing is thrown', async () => {
-  const { check } = world()
+test('arbitrary text is refused or gives one host, and the guard never throws', async () => {
+  const { check } = createPorts()
   await fc.assert(
     fc.asyncProperty(fc.oneof(fc.string({ unit: 'binary', maxLength: 80 }), fc.webAuthority()), async (given) => {
       const checked = await check(given)

@@ -4,12 +4,13 @@ import { isIPv4, isIPv6 } from 'node:net'
 export type Host = { readonly kind: 'address' | 'onion' | 'name'; readonly text: string }
 
 /**
- * Reads a host as every browser and `fetch` do (WHATWG URL), so that a check and a connection never read it differently:
- * numbers in octal, hexadecimal or one piece, percent signs, full-width digits and IDN are all resolved here.
- * @param text IPv6 in brackets @returns undefined for what is no host, zone ids and names of a single label among it
+ * Parses a host as browsers and `fetch` do (WHATWG URL), so that a check and a connection never read it differently. Octal,
+ * hexadecimal and single-number addresses, percent signs, full-width digits and IDN are all resolved here.
+ * @param text IPv6 in brackets
+ * @returns undefined for text that is no host, for an address with a zone id and for a name of a single label
  */
-export function readHost(text: string): Host | undefined {
-  // A URL parser skips some blanks without a word, and takes these signs for the host's end.
+export function parseHost(text: string): Host | undefined {
+  // A URL parser ignores some blanks, and treats the other characters as the end of the host.
   if (text.length > 1024 || /[\s/?#@\\]/.test(text) || hasPort(text) || !URL.canParse(`https://${text}/`)) return undefined
   const { hostname } = new URL(`https://${text}/`)
   if (isIPv4(hostname)) return { kind: 'address', text: hostname }

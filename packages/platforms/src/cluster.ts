@@ -1,81 +1,93 @@
-import { kafkaBus } from '@penstock/adapters/kafka/bus.ts'
-import { parkedKeys } from '@penstock/adapters/kafka/parked-tables.ts'
-import { type BusPart, grantTopics } from '@penstock/adapters/kafka/rights.ts'
-import { kafkaOptions } from '@penstock/adapters/kafka/settings.ts'
-import { postgresBeside } from '@penstock/adapters/postgres/beside.ts'
+import { kafkaBus, type KafkaBusOptions } from '@penstock/adapters/kafka/bus.ts'
+import { mayGrant } from '@penstock/adapters/kafka/may-grant.ts'
+import { openSharedParkedKeys } from '@penstock/adapters/kafka/parked-tables.ts'
+import { type BusPermissions, grantTopics } from '@penstock/adapters/kafka/rights.ts'
+import { loadKafkaOptions } from '@penstock/adapters/kafka/settings.ts'
+import { openPostgresShadowTables } from '@penstock/adapters/postgres/shadow-tables.ts'
 import { migrateEventLogs } from '@penstock/adapters/postgres/event-schema.ts'
 import { postgresEventStore } from '@penstock/adapters/postgres/event-store.ts'
 import { migrateAll } from '@penstock/adapters/postgres/migrate-all.ts'
 import type { PostgresSettings } from '@penstock/adapters/postgres/pool.ts'
-import { grantRoles, type Part as DatabasePart, roleOf } from '@penstock/adapters/postgres/roles.ts'
+import { checkOwners, grantRoles, type DatabasePermissions, roleNameOf } from '@penstock/adapters/postgres/roles.ts'
 import { serverTime } from '@penstock/adapters/postgres/server-time.ts'
-import { postgresTableFaults } from '@penstock/adapters/postgres/table-faults.ts'
+import { findPostgresSchemaFaults } from '@penstock/adapters/postgres/schema-check.ts'
 import { openPostgresViews } from '@penstock/adapters/postgres/views.ts'
-import type { TableFault } from '@penstock/adapters/shared/table-fault.ts'
+import type { SchemaFault } from '@penstock/adapters/shared/schema-check.ts'
 import { sqlLeases } from '@penstock/adapters/sql/leases.ts'
 import { sqlLimits } from '@penstock/adapters/sql/limits.ts'
 import { sqlProgress } from '@penstock/adapters/sql/progress.ts'
 import { sqlRecords } from '@penstock/adapters/sql/records.ts'
 import { sqlTimers } from '@penstock/adapters/sql/timers.ts'
 import { systemClock } from '@penstock/adapters/system/clock.ts'
+import { systemChance } from '@penstock/adapters/system/chance.ts'
 import { systemIds } from '@penstock/adapters/system/ids.ts'
-import type { OpenBeside } from '@penstock/ports/beside.ts'
+import type { OpenShadowTables } from '@penstock/ports/shadow-tables.ts'
 import type { EventStore } from '@penstock/ports/event-store.ts'
 import type { Records } from '@penstock/ports/records.ts'
 import type { Views } from '@penstock/ports/views.ts'
-import { throughFaults } from '@penstock/runtime/backoff.ts'
-import { type Config, ConfigError } from '@penstock/runtime/config.ts'
-import { type Log, openLog } from '@penstock/runtime/log.ts'
-import { owners } from '@penstock/runtime/owners.ts'
+import { retryFaults } from '@penstock/runtime/retry.ts'
+import type { Config } from '@penstock/config/config.ts'
+import { ConfigError } from '@penstock/config/config-error.ts'
+import { type Logger, openLogger } from '@penstock/runtime/observability/log.ts'
+import { categoryOwners } from '@penstock/contracts/owners.ts'
 import type { Platform } from '@penstock/runtime/platform.ts'
-import { isKurrent } from './event-store-place.ts'
-import { userOf } from './kafka-users.ts'
-import { kurrentFaults, openKurrent } from './kurrent.ts'
+import { isKurrentUrl } from '@penstock/config/event-store-address.ts'
+import { withServiceUser, assertLogin, kafkaUserOf } from '@penstock/config/kafka-users.ts'
 
-export type Cluster = Platform & { readonly records: Records; readonly beside: OpenBeside; close(): Promise<void> }
+export type ClusterPlatform = Platform & {
+  readonly records: Records
+  readonly openShadowTables: OpenShadowTables
+  close(): Promise<void>
+}
 
-/** What a process may do at the servers. */
-export type Part = DatabasePart & BusPart
+/** The permissions of a process at PostgreSQL and the brokers. */
+export type ServerRights = DatabasePermissions & BusPermissions
 
 export type ClusterProcess = {
   readonly service: string
   readonly instance: string
-  readonly log: Log
-  /** Told what it waits for while a server does not answer. */
-  readonly waitsFor: (reason: string) => void
+  readonly log: Logger
+  /** Called with the reason while a server does not answer. */
+  readonly onWaiting: (reason: string) => void
 }
 
-const NO_BROKERS = 'PENSTOCK_KAFKA_BROKERS is empty; name some brokers of the cluster.'
+const NO_BROKERS = 'PENSTOCK_KAFKA_BROKERS is empty; set it to brokers of the cluster.'
 
-/** One process of a cluster: facts in an event store server, messages over Kafka, all else in PostgreSQL. */
-export async function cluster(config: Config, { service, instance, log, waitsFor }: ClusterProcess): Promise<Cluster> {
-  if (config.postgresUrl === '') throw new ConfigError('PENSTOCK_POSTGRES_URL is empty; name the PostgreSQL of the cluster.')
+/** Opens the platform of a process of a cluster: an event store server for facts, Kafka for messages, PostgreSQL for the rest. */
+export async function openClusterPlatform(
+  config: Config,
+  { service, instance, log, onWaiting }: ClusterProcess,
+): Promise<ClusterPlatform> {
+  if (config.postgresUrl === '') throw new ConfigError('PENSTOCK_POSTGRES_URL is empty; set it to the PostgreSQL of the cluster.')
   if (config.kafkaBrokers === '') throw new ConfigError(NO_BROKERS)
-  const settings = postgresSettings(config, service)
+  const settings = toPostgresSettings(config, service)
   const views = openViews(settings, 'check')
-  // A process that is started before its servers waits for them. Nothing ends the wait but the end of the process.
-  const patiently = <T>(ask: () => Promise<T>): Promise<T> =>
-    throughFaults(systemClock, new AbortController().signal, ask, ({ message }) => waitsFor(message))
-  const progress = await patiently(() => sqlProgress(views))
-  const store = await patiently(() => eventStore(config, settings, log))
-  const kafka = await kafkaOptions(asUser(config, service), service, log)
-  const bus = await patiently(() => kafkaBus(views, kafka))
+  // A process that starts before its servers retries until they answer.
+  const withRetries = <T>(run: () => Promise<T>): Promise<T> =>
+    retryFaults({ clock: systemClock, ids: systemChance }, new AbortController().signal, run, ({ message }) => onWaiting(message))
+  const progress = await withRetries(() => sqlProgress(views))
+  const store = await withRetries(() => openEventStore(config, settings, log))
+  const kafka = await loadKafkaOptions(withServiceUser(config, service), service, log)
+  const bus = await withRetries(() => kafkaBus(views, kafka))
+  const closed = new AbortController()
+  if (config.kafkaUsers !== '') void warnAboutRights(kafka, log, closed.signal)
   return {
     store,
     bus,
     views,
     clock: systemClock,
     ids: systemIds(),
-    timers: await patiently(() => sqlTimers(views)),
+    timers: await withRetries(() => sqlTimers(views)),
     progress,
-    limits: await patiently(() => sqlLimits(views)),
-    leases: await patiently(() => sqlLeases(views, serverTime)),
-    records: await patiently(() => sqlRecords(views)),
-    beside: () => postgresBeside(settings),
+    limits: await withRetries(() => sqlLimits(views)),
+    leases: await withRetries(() => sqlLeases(views, serverTime)),
+    records: await withRetries(() => sqlRecords(views)),
+    openShadowTables: () => openPostgresShadowTables(settings),
     instance,
     config,
     log,
     async close() {
+      closed.abort()
       await bus.close()
       await store.close()
       await views.close()
@@ -83,101 +95,110 @@ export async function cluster(config: Config, { service, instance, log, waitsFor
   }
 }
 
-/** An index over all events takes its time; who runs the migration sets the limit. */
-const LONGEST_STEP_MS = 6 * 3_600_000
+/** Runs in the background, because faults of the brokers must not delay the services that guard money. */
+async function warnAboutRights(kafka: KafkaBusOptions, log: Logger, signal: AbortSignal): Promise<void> {
+  if (!(await mayGrant(kafka, systemClock, signal))) return
+  log.error(
+    { user: kafka.clientId },
+    "the brokers let this service's user change all permissions, so that the permissions protect nothing: set allow.everyone.if.no.acl.found=false and an authorizer.class.name, and list no service's user in super.users",
+  )
+}
+
+/** Timeout of a statement of the migration, which may build an index over all events. An operator can stop it earlier. */
+const MIGRATION_TIMEOUT_MS = 6 * 3_600_000
 
 /**
- * Brings all tables up to date: those of the ports, and those that `others` know of. Where services have roles or users of
- * their own, each gets the rights of its part.
- * @throws ConfigError without a PostgreSQL to migrate, or with users and no brokers
+ * Migrates the tables of the ports, and other tables by `migrateOtherTables`. If services have their own roles or users, it
+ * grants each service its permissions.
+ * @throws ConfigError if no PostgreSQL is configured, or if users are configured without brokers
  */
 export async function migrateCluster(
   config: Config,
-  others: (views: Views) => Promise<void>,
-  parts: () => readonly Part[],
+  migrateOtherTables: (views: Views) => Promise<void>,
+  permissions: () => readonly ServerRights[],
 ): Promise<void> {
-  if (config.postgresUrl === '') throw new ConfigError('PENSTOCK_POSTGRES_URL is empty; name the PostgreSQL of the cluster.')
-  const settings = { ...postgresSettings(config, OWNER), statementTimeoutMs: LONGEST_STEP_MS }
+  if (config.postgresUrl === '') throw new ConfigError('PENSTOCK_POSTGRES_URL is empty; set it to the PostgreSQL of the cluster.')
+  const settings = { ...toPostgresSettings(config, OWNER), statementTimeoutMs: MIGRATION_TIMEOUT_MS }
+  const hasOwnStore = config.eventStore !== '' && !isKurrentUrl(config.eventStore)
+  const databases = [settings, ...(hasOwnStore ? [toStoreSettings(config, settings)] : [])]
+  const roles = { prefix: config.postgresRoles, permissions: permissions(), passwords: config.postgresRolePasswords }
+  const hasRoles = roles.prefix !== ''
+  for (const database of hasRoles ? databases : []) await checkOwners(database, roles)
   const views = openViews(settings, 'migrate')
   try {
-    await migrateAll(views, owners, [parkedTables, others])
+    await migrateAll(views, categoryOwners, [migrateParkedTables, migrateOtherTables])
   } finally {
     await views.close()
   }
-  const hasOwnStore = config.eventStore !== '' && !isKurrent(config.eventStore)
-  if (hasOwnStore) await migrateStore(storeSettings(config, settings))
-  if (config.kafkaUsers !== '') await grantUsers(config, parts())
-  if (config.postgresRoles === '') return
-  const roles = { prefix: config.postgresRoles, parts: parts(), passwords: config.postgresRolePasswords }
-  await grantRoles(settings, roles, 'all')
-  if (hasOwnStore) await grantRoles(storeSettings(config, settings), roles, 'facts')
+  if (hasOwnStore) await migrateStore(toStoreSettings(config, settings))
+  if (config.kafkaUsers !== '') await grantKafkaUsers(config, roles.permissions)
+  for (const database of hasRoles ? databases : []) await grantRoles(database, roles)
 }
 
-/** Where each service has a user, a process logs in as its own. */
-const asUser = (config: Config, service: string): Config =>
-  config.kafkaUsers === '' ? config : { ...config, kafkaUser: userOf(config.kafkaUsers, service) }
-
-async function grantUsers(config: Config, parts: readonly Part[]): Promise<void> {
+async function grantKafkaUsers(config: Config, parts: readonly ServerRights[]): Promise<void> {
   if (config.kafkaBrokers === '') throw new ConfigError(NO_BROKERS)
-  const byUser = parts.map((part) => [userOf(config.kafkaUsers, part.service), part] as const)
-  await grantTopics({ ...(await kafkaOptions(config, OWNER)), parts: new Map(byUser) })
+  assertLogin(config)
+  const byUser = parts.map((part) => [kafkaUserOf(config.kafkaUsers, part.service), part] as const)
+  await grantTopics({ ...(await loadKafkaOptions(config, OWNER)), parts: new Map(byUser) })
 }
 
-const parkedTables = async (views: Views): Promise<void> => void (await parkedKeys(views, () => systemClock.now()))
+const migrateParkedTables = async (views: Views): Promise<void> =>
+  void (await openSharedParkedKeys(views, () => systemClock.now()))
 
 async function migrateStore(settings: PostgresSettings): Promise<void> {
   const log = openViews(settings, 'migrate')
   try {
-    await migrateEventLogs(log, owners)
+    await migrateEventLogs(log, categoryOwners)
   } finally {
     await log.close()
   }
 }
 
-const storeSettings = ({ eventStore: url, postgresRoles }: Config, settings: ServiceSettings): ServiceSettings =>
-  url === '' ? settings : { ...settings, url: urlAs(url, postgresRoles, settings.service) }
+const toStoreSettings = ({ eventStore: url, postgresRoles }: Config, settings: ServiceSettings): ServiceSettings =>
+  url === '' ? settings : { ...settings, url: urlForService(url, postgresRoles, settings.service) }
 
-/** The events of a cluster alone, for those who only read. @throws Fault where the store does not answer */
-export const serverStore = (config: Config, application: string): Promise<EventStore> =>
-  eventStore(config, postgresSettings(config, application), openLog('warn'))
+/** Opens only the event store of a cluster, for readers. @throws Fault if the store does not answer */
+export const openServerStore = (config: Config, application: string): Promise<EventStore> =>
+  openEventStore(config, toPostgresSettings(config, application), openLogger('warn'))
 
-/** What is wrong with the facts' tables, or the settings of their streams. @throws Fault where the store does not answer */
-export const serverFaults = (config: Config): Promise<readonly TableFault[]> =>
-  isKurrent(config.eventStore)
-    ? kurrentFaults(config)
-    : postgresTableFaults(storeSettings(config, postgresSettings(config, 'audit')), owners)
+/** @returns faults in the tables or stream settings of the event store @throws Fault if the store does not answer */
+export const findServerFaults = async (config: Config): Promise<readonly SchemaFault[]> =>
+  isKurrentUrl(config.eventStore)
+    ? (await importKurrent()).findKurrentFaults(config)
+    : findPostgresSchemaFaults(toStoreSettings(config, toPostgresSettings(config, 'audit')), categoryOwners)
 
-async function eventStore(config: Config, settings: ServiceSettings, log: Log): Promise<EventStore> {
-  if (isKurrent(config.eventStore)) return openKurrent(config, log)
-  const onFault = (fault: Error): void => log.warn({ reason: fault.message }, 'a follower of the event store starts again')
-  return postgresEventStore({ ...storeSettings(config, settings), logs: owners, purpose: 'events', onFault })
+async function openEventStore(config: Config, settings: ServiceSettings, log: Logger): Promise<EventStore> {
+  if (isKurrentUrl(config.eventStore)) return (await importKurrent()).openKurrent(config, log)
+  const onFault = (fault: Error): void => log.warn({ reason: fault.message }, 'following the event store failed; restarting')
+  return postgresEventStore({ ...toStoreSettings(config, settings), logs: categoryOwners, purpose: 'events', onFault })
 }
 
-/** `service`: whose process it is. */
+/** The client of KurrentDB is a fifth of all modules of a service process, so only a process that uses it imports it. */
+const importKurrent = () => import('./kurrent.ts')
+
+/** `service` is the service of the process. */
 type ServiceSettings = PostgresSettings & { readonly service: string }
 
 const OWNER = 'migrate'
 
-/** By the role of the service, where services have roles; the job that migrates owns the tables. */
-function urlAs(url: string, prefix: string, service: string): string {
+/** @returns the url with the service's own role, if services have roles. The migration's user owns the tables. */
+function urlForService(url: string, prefix: string, service: string): string {
   if (prefix === '' || service === OWNER) return url
   const own = new URL(url)
-  own.username = roleOf(prefix, service)
+  own.username = roleNameOf(prefix, service)
   own.password = ''
   return own.href
 }
 
-const postgresSettings = (config: Config, service: string): ServiceSettings => ({
+const toPostgresSettings = (config: Config, service: string): ServiceSettings => ({
   service,
-  url: urlAs(config.postgresUrl, config.postgresRoles, service),
+  url: urlForService(config.postgresUrl, config.postgresRoles, service),
   ...(config.postgresPasswordFile !== '' && { passwordFile: config.postgresPasswordFile }),
   application: `penstock ${service}`,
   connections: config.postgresConnections,
   statementTimeoutMs: config.postgresTimeoutSeconds * 1000,
 })
 
-/**
- * Every commit is flushed: the processes outlive a crash of the database, and they go by what they know to be committed.
- */
+/** Every commit is flushed, because processes that survive a crash of the database rely on their commits. */
 const openViews = (settings: PostgresSettings, schema: 'check' | 'migrate'): Views =>
   openPostgresViews({ ...settings, purpose: 'views', schema })

@@ -3,32 +3,37 @@ import { sqlLimits } from '@penstock/adapters/sql/limits.ts'
 import { sqlProgress } from '@penstock/adapters/sql/progress.ts'
 import { sqlRecords } from '@penstock/adapters/sql/records.ts'
 import { sqlTimers } from '@penstock/adapters/sql/timers.ts'
-import { sqliteBeside } from '@penstock/adapters/sqlite/beside.ts'
-import { sqliteBus } from '@penstock/adapters/sqlite/bus.ts'
+import { openSqliteShadowTables } from '@penstock/adapters/sqlite/shadow-tables.ts'
+import { sqliteBus } from '@penstock/adapters/sqlite/bus/bus.ts'
 import { sqliteEventStore } from '@penstock/adapters/sqlite/event-store.ts'
-import { openLog as openMarketLog } from '@penstock/adapters/sqlite/log.ts'
+import { openMarketLog } from '@penstock/adapters/sqlite/market-log.ts'
 import { openViews } from '@penstock/adapters/sqlite/views.ts'
 import { systemClock } from '@penstock/adapters/system/clock.ts'
+import { systemChance } from '@penstock/adapters/system/chance.ts'
 import { systemIds } from '@penstock/adapters/system/ids.ts'
 import type { EventStore } from '@penstock/ports/event-store.ts'
-import type { OpenBeside } from '@penstock/ports/beside.ts'
+import type { OpenShadowTables } from '@penstock/ports/shadow-tables.ts'
 import type { Records } from '@penstock/ports/records.ts'
-import type { Config } from '@penstock/runtime/config.ts'
-import { throughFaults } from '@penstock/runtime/backoff.ts'
-import type { Log } from '@penstock/runtime/log.ts'
+import type { Config } from '@penstock/config/config.ts'
+import { retryFaults } from '@penstock/runtime/retry.ts'
+import type { Logger } from '@penstock/runtime/observability/log.ts'
 import type { Platform } from '@penstock/runtime/platform.ts'
-import type { DataDir } from './data-dir.ts'
-import { keepsStore } from './event-store-place.ts'
+import type { DataDir } from '@penstock/config/data-dir.ts'
+import { isStoreInServer } from '@penstock/config/event-store-address.ts'
 
-export type Embedded = Platform & { readonly records: Records; readonly beside: OpenBeside; close(): Promise<void> }
+export type EmbeddedPlatform = Platform & {
+  readonly records: Records
+  readonly openShadowTables: OpenShadowTables
+  close(): Promise<void>
+}
 
 /**
- * Everything in one process on SQLite: the log of facts and messages in one file, what can be made again in another. Facts may
- * be in a server instead, which is waited for.
+ * Opens the platform of a market in one process, on SQLite. One file stores facts and messages, one stores the data that can
+ * be rebuilt from them, and one stores records. If a server stores the facts, the start waits for that server.
  */
-export async function embedded(dir: DataDir, config: Config, log: Log): Promise<Embedded> {
+export async function openEmbeddedPlatform(dir: DataDir, config: Config, log: Logger): Promise<EmbeddedPlatform> {
   const market = openMarketLog(dir.market)
-  const store = await storeOf(dir, config, market, log)
+  const store = await openStore(dir, config, market, log)
   const views = openViews(dir.views)
   const recordFile = openViews(dir.records, { durable: true })
   const bus = sqliteBus(market)
@@ -42,10 +47,10 @@ export async function embedded(dir: DataDir, config: Config, log: Log): Promise<
     progress: await sqlProgress(views),
     limits: await sqlLimits(views),
     leases: await sqlLeases(views, () => systemClock.now()),
-    // One process has the folder to itself, so what the one before it held is its own.
+    // Only one process uses the folder. Its fixed instance name lets it take over the leases of the previous process.
     instance: 'standalone',
     records: await sqlRecords(recordFile),
-    beside: () => sqliteBeside(dir.views, views),
+    openShadowTables: () => openSqliteShadowTables(dir.views, views),
     config,
     log,
     async close() {
@@ -58,16 +63,21 @@ export async function embedded(dir: DataDir, config: Config, log: Log): Promise<
   }
 }
 
-async function storeOf(dir: DataDir, config: Config, market: ReturnType<typeof openMarketLog>, log: Log): Promise<EventStore> {
+async function openStore(
+  dir: DataDir,
+  config: Config,
+  market: ReturnType<typeof openMarketLog>,
+  log: Logger,
+): Promise<EventStore> {
   const own = sqliteEventStore(market)
-  if (!keepsStore(dir, config, (await own.readAll('start', 1)).length > 0)) return own
+  if (!isStoreInServer(dir, config, (await own.readAll('start', 1)).length > 0)) return own
   await own.close()
-  // The client is loaded for those alone who ask a server.
+  // The client is imported only if a server stores the facts.
   const { openKurrent } = await import('./kurrent.ts')
-  return throughFaults(
-    systemClock,
+  return retryFaults(
+    { clock: systemClock, ids: systemChance },
     new AbortController().signal,
     () => openKurrent(config, log),
-    ({ message: reason }) => log.warn({ reason }, 'a server is waited for'),
+    ({ message: reason }) => log.warn({ reason }, 'waiting for a server'),
   )
 }

@@ -1,24 +1,24 @@
 import type { KurrentSettings } from '@penstock/adapters/kurrentdb/connection-string.ts'
 import { kurrentEventStore } from '@penstock/adapters/kurrentdb/event-store.ts'
-import { kurrentSettingsFaults } from '@penstock/adapters/kurrentdb/stream-settings.ts'
-import type { TableFault } from '@penstock/adapters/shared/table-fault.ts'
+import { findKurrentSettingsFaults } from '@penstock/adapters/kurrentdb/stream-settings.ts'
+import type { SchemaFault } from '@penstock/adapters/shared/schema-check.ts'
 import type { EventStore } from '@penstock/ports/event-store.ts'
-import type { Config } from '@penstock/runtime/config.ts'
-import type { Log } from '@penstock/runtime/log.ts'
+import type { Config } from '@penstock/config/config.ts'
+import type { Logger } from '@penstock/runtime/observability/log.ts'
 
 type StoreConfig = Pick<Config, 'eventStore' | 'eventStorePasswordFile'>
 
-const kurrentSettings = ({ eventStore: url, eventStorePasswordFile: passwordFile }: StoreConfig): KurrentSettings => ({
+const toKurrentSettings = ({ eventStore: url, eventStorePasswordFile: passwordFile }: StoreConfig): KurrentSettings => ({
   url,
   ...(passwordFile !== '' && { passwordFile }),
 })
 
-/** @throws Fault where the server does not answer, or not this user; Error where the url cannot be used */
-export async function openKurrent(config: StoreConfig, log: Log): Promise<EventStore> {
+/** @throws Fault if the server does not answer or rejects the user; Error if the url cannot be used */
+export async function openKurrent(config: StoreConfig, log: Logger): Promise<EventStore> {
   const store = kurrentEventStore({
-    ...kurrentSettings(config),
-    onFault: (fault) => log.warn({ reason: fault.message }, 'the event store cannot be followed; trying again'),
-    onRecovered: () => log.warn({}, 'the event store is followed again'),
+    ...toKurrentSettings(config),
+    onFault: (fault) => log.warn({ reason: fault.message }, 'following the event store failed; retrying'),
+    onRecovered: () => log.warn({}, 'following the event store resumed'),
   })
   try {
     await store.readAll('start', 1)
@@ -29,6 +29,6 @@ export async function openKurrent(config: StoreConfig, log: Log): Promise<EventS
   }
 }
 
-/** What the settings of its streams hide. @throws Fault where the server does not answer */
-export const kurrentFaults = (config: StoreConfig): Promise<readonly TableFault[]> =>
-  kurrentSettingsFaults(kurrentSettings(config))
+/** Reports a stream whose settings hide its events, and a deleted stream. @throws Fault if the server does not answer */
+export const findKurrentFaults = (config: StoreConfig): Promise<readonly SchemaFault[]> =>
+  findKurrentSettingsFaults(toKurrentSettings(config))

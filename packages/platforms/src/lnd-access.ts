@@ -1,51 +1,58 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { beyondRole, shortOfRole } from '@penstock/adapters/lnd/bake.ts'
 import type { LndAddress } from '@penstock/adapters/lnd/connection.ts'
-import { allowances } from '@penstock/adapters/lnd/macaroon.ts'
-import { type Role, roleOf } from '@penstock/adapters/lnd/permissions.ts'
-import { type Config, ConfigError } from '@penstock/runtime/config.ts'
+import { readMacaroonPermissions } from '@penstock/adapters/lnd/macaroon.ts'
+import {
+  findExcessPermissions,
+  findMissingPermissions,
+  type MacaroonRole,
+  macaroonRoleOf,
+} from '@penstock/adapters/lnd/permissions.ts'
+import type { Config } from '@penstock/config/config.ts'
+import { ConfigError } from '@penstock/config/config-error.ts'
 
-/** How many of what a macaroon allows too much, or too little, are named. */
-const NAMED = 5
+/** The maximum number of permissions in an error message. */
+const MAX_NAMED = 5
 
-/** The macaroon of a role, among those that were baked into one folder. */
-export const macaroonIn = (folder: string, role: Role): string => join(folder, `${role}.macaroon`)
+/** The path of a role's macaroon in the folder of all baked macaroons. */
+export const macaroonPath = (folder: string, role: MacaroonRole): string => join(folder, `${role}.macaroon`)
 
 /**
- * Where lnd is, and what lets that process in.
- * @param process decides what its macaroon may allow
- * @throws ConfigError where a file is not named, or not there, or lets in too far or not far enough
+ * Finds the address, certificate and macaroon of lnd for a process.
+ * @param process name of the process, which determines the permitted macaroon
+ * @throws ConfigError if a file is not configured or missing, or if the macaroon has excess or missing permissions
  */
-export function lndAccess(process: string, config: Config): LndAddress {
+export function resolveLndAccess(process: string, config: Config): LndAddress {
   const { network, lndSocket: socket, lndCertFile: certFile, lndMacaroonFile, lndMacaroonDir } = config
-  const role = roleOf(process)
-  const macaroonFile = lndMacaroonFile === '' && lndMacaroonDir !== '' ? macaroonIn(lndMacaroonDir, role) : lndMacaroonFile
+  const role = macaroonRoleOf(process)
+  const macaroonFile = lndMacaroonFile === '' && lndMacaroonDir !== '' ? macaroonPath(lndMacaroonDir, role) : lndMacaroonFile
   for (const [name, file] of [
     ['PENSTOCK_LND_CERT_FILE', certFile],
     ['PENSTOCK_LND_MACAROON_FILE', macaroonFile],
   ] as const)
     if (file === '') throw new ConfigError(`${name} is not set: PENSTOCK_LIGHTNING=lnd needs lnd's certificate and a macaroon.`)
-  if (!existsSync(certFile)) throw new ConfigError(`lnd's certificate ${certFile} is not there.`)
+  if (!existsSync(certFile)) throw new ConfigError(`lnd's certificate ${certFile} does not exist.`)
   if (!existsSync(macaroonFile))
     throw new ConfigError(
-      `${process} needs the macaroon ${macaroonFile}, which is not there: "penstock lnd bake ${role}" makes it.`,
+      `${process} needs the macaroon ${macaroonFile}, which does not exist: "penstock lnd bake ${role}" makes it.`,
     )
-  if (network !== 'regtest') fitsRole(role, macaroonFile)
+  if (network !== 'regtest') assertFitsRole(role, macaroonFile)
   return { socket, certFile, macaroonFile }
 }
 
 /**
- * @throws ConfigError where somebody who got hold of this process could do more than the process does, or where a call that it
- * makes would be refused, perhaps when money waits for it
+ * @throws ConfigError if the macaroon has excess or missing permissions. An attacker could use an excess permission; without a
+ * needed permission, lnd would refuse a call, perhaps when money depends on that call.
  */
-function fitsRole(role: Role, file: string): void {
-  const allowed = allowances(readFileSync(file))
-  const [beyond, short] = [beyondRole(allowed, role), shortOfRole(allowed, role)]
-  const anew = `Make one with "penstock lnd bake ${role}".`
-  if (beyond.length > 0) throw new ConfigError(`The macaroon ${file} allows what ${role} never does: ${someOf(beyond)}. ${anew}`)
-  if (short.length > 0) throw new ConfigError(`The macaroon ${file} does not allow what ${role} does: ${someOf(short)}. ${anew}`)
+function assertFitsRole(role: MacaroonRole, file: string): void {
+  const allowed = readMacaroonPermissions(readFileSync(file))
+  const [excess, lacking] = [findExcessPermissions(allowed, role), findMissingPermissions(allowed, role)]
+  const advice = `Make one with "penstock lnd bake ${role}".`
+  if (excess.length > 0)
+    throw new ConfigError(`The macaroon ${file} has permissions that ${role} does not need: ${listSome(excess)}. ${advice}`)
+  if (lacking.length > 0)
+    throw new ConfigError(`The macaroon ${file} lacks permissions that ${role} needs: ${listSome(lacking)}. ${advice}`)
 }
 
-const someOf = (names: readonly string[]): string =>
-  names.slice(0, NAMED).join(', ') + (names.length > NAMED ? ` and ${names.length - NAMED} more` : '')
+const listSome = (names: readonly string[]): string =>
+  names.slice(0, MAX_NAMED).join(', ') + (names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : '')

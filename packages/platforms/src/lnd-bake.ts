@@ -1,29 +1,35 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
-import { bake } from '@penstock/adapters/lnd/bake.ts'
-import { connectLnd, type LndAddress } from '@penstock/adapters/lnd/connection.ts'
-import { permissions, type Role, ROLES } from '@penstock/adapters/lnd/permissions.ts'
+import type { LndAddress } from '@penstock/adapters/lnd/connection.ts'
+import { macaroonPermissions, type MacaroonRole, MACAROON_ROLES } from '@penstock/adapters/lnd/permissions.ts'
 import { systemClock } from '@penstock/adapters/system/clock.ts'
-import { macaroonIn } from './lnd-access.ts'
+import { macaroonPath } from './lnd-access.ts'
 
-/** The roles that there are macaroons for, each with the calls of lnd that it needs. */
-export const lndRoles: Readonly<Record<string, readonly string[]>> = permissions
+/** The roles of macaroons, each with the lnd calls that it needs. */
+export const lndRoles: Readonly<Record<string, readonly string[]>> = macaroonPermissions
 
-export const isRole = (text: string): text is Role => ROLES.some((role) => role === text)
+export const isLndRole = (text: string): text is MacaroonRole => MACAROON_ROLES.some((role) => role === text)
 
 /**
- * Makes a macaroon for each role, readable by its owner alone.
- * @param admin the node, with a macaroon that may make others: lnd's admin.macaroon
- * @returns the files @throws Fault where the node does not answer or may not be asked
+ * Bakes a macaroon for each role into a file that only its owner can read.
+ * @param admin the node's address, with a macaroon that may bake others, such as lnd's admin.macaroon
+ * @returns the paths of the files @throws Fault if the node does not answer or refuses the call
  */
-export async function bakeMacaroons(admin: LndAddress, roles: readonly Role[], folder: string): Promise<readonly string[]> {
+export async function bakeMacaroons(
+  admin: LndAddress,
+  roles: readonly MacaroonRole[],
+  folder: string,
+): Promise<readonly string[]> {
+  // The client of lnd is loaded here, because it takes longer than all other modules of the command line together.
+  const { connectLnd } = await import('@penstock/adapters/lnd/connection.ts')
+  const { bakeMacaroon } = await import('@penstock/adapters/lnd/bake-macaroon.ts')
   const connection = connectLnd(admin, systemClock)
   mkdirSync(folder, { recursive: true })
   const files: string[] = []
   for (const role of roles) {
-    const file = macaroonIn(folder, role)
-    const macaroon = await bake(connection, role)
+    const file = macaroonPath(folder, role)
+    const macaroon = await bakeMacaroon(connection, role)
     writeFileSync(file, '', { mode: 0o600 })
-    // The mode above is for a file that was not there; one that is overwritten is closed before the secret is in it.
+    // `mode` applies to a new file only, so an existing file is restricted here, before the secret is written.
     chmodSync(file, 0o600)
     writeFileSync(file, macaroon)
     files.push(file)

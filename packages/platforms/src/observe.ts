@@ -1,26 +1,26 @@
 import { systemClock } from '@penstock/adapters/system/clock.ts'
-import type { Config } from '@penstock/runtime/config.ts'
-import { type Gauges, openGauges } from '@penstock/runtime/gauges.ts'
-import { registry } from '@penstock/runtime/metrics.ts'
-import type { Tracing } from '@penstock/runtime/tracing.ts'
+import type { Config } from '@penstock/config/config.ts'
+import { type Gauges, createGauges } from '@penstock/runtime/observability/gauges.ts'
+import { registry } from '@penstock/runtime/observability/metrics.ts'
+import type { Tracing } from '@penstock/runtime/observability/tracing.ts'
 import { collectDefaultMetrics } from 'prom-client'
-import { tipNow } from './tip-metrics.ts'
+import { readTip } from '@penstock/runtime/observability/tip-gauges.ts'
 
-export type Seen = { readonly gauges: Gauges; readonly tracing?: Tracing }
+export type Observability = { readonly gauges: Gauges; readonly tracing?: Tracing }
 
 /**
- * Metrics and traces of this process; called once in it. What traces need is loaded only where they are collected.
- * `end`: sends what is left, for two seconds at most.
+ * Starts the metrics and traces of this process; call it once. The tracing code is imported only if traces are collected.
+ * `end` sends the remaining traces within two seconds at most.
  */
-export async function observe(
+export async function startObservability(
   config: Pick<Config, 'otlpUrl' | 'otlpShare'>,
-  who: { readonly service: string; readonly instance: string },
-): Promise<{ readonly seen: Seen; readonly end: () => Promise<void> }> {
+  labels: { readonly service: string; readonly instance: string },
+): Promise<{ readonly observability: Observability; readonly end: () => Promise<void> }> {
   collectDefaultMetrics({ register: registry })
-  const gauges = openGauges(systemClock)
-  gauges.watch(tipNow)
-  if (config.otlpUrl === '') return { seen: { gauges }, end: () => Promise.resolve() }
-  const { openTracing } = await import('./otlp.ts')
-  const { tracing, close } = openTracing({ url: config.otlpUrl, share: config.otlpShare, ...who })
-  return { seen: { gauges, tracing }, end: close }
+  const gauges = createGauges(systemClock)
+  gauges.addReader(readTip)
+  if (config.otlpUrl === '') return { observability: { gauges }, end: () => Promise.resolve() }
+  const { openTracing } = await import('@penstock/adapters/opentelemetry/otlp.ts')
+  const { tracing, close } = openTracing({ url: config.otlpUrl, share: config.otlpShare, ...labels })
+  return { observability: { gauges, tracing }, end: close }
 }

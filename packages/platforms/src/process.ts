@@ -1,40 +1,43 @@
 import { hostname } from 'node:os'
 import { systemClock } from '@penstock/adapters/system/clock.ts'
-import { type Config, ConfigError } from '@penstock/runtime/config.ts'
-import { openLog } from '@penstock/runtime/log.ts'
-import { type Bound, run } from '@penstock/runtime/run.ts'
-import { type Cluster, cluster } from './cluster.ts'
-import { type DataDir, openDataDir } from './data-dir.ts'
-import { serveHealth } from './health.ts'
-import { observe } from './observe.ts'
-import type { Outside } from './outside.ts'
-import { outsideOf } from './outside-lnd.ts'
-import { settingsOf } from './settings.ts'
-import { onceSignalled } from './stopping.ts'
+import type { Config } from '@penstock/config/config.ts'
+import { ConfigError } from '@penstock/config/config-error.ts'
+import { openLogger } from '@penstock/runtime/observability/log.ts'
+import { type BoundService, run } from '@penstock/runtime/run.ts'
+import { type ClusterPlatform, openClusterPlatform } from './cluster.ts'
+import { type DataDir, openDataDir } from '@penstock/config/data-dir.ts'
+import { serveHealth } from '@penstock/runtime/observability/health-server.ts'
+import { startObservability } from './observe.ts'
+import type { ExternalWorld } from './external-world.ts'
+import { chooseExternalWorld } from './choose-external-world.ts'
+import { loadConfig } from '@penstock/config/load-config.ts'
+import { saveCompileCache } from '@penstock/runtime/compile-cache.ts'
+import { closeOnSignal } from '@penstock/child-processes/shutdown.ts'
 
-/** What a service of its own process is put together from. */
-export type Home = {
+/** The parts from which a service in its own process is assembled. */
+export type ServiceProcessContext = {
   readonly config: Config
   readonly dir: DataDir
-  readonly platform: Cluster
-  /** Node, chain, rates and keys: for those who ask. */
-  readonly outside: () => Outside
-  /** Undefined when the service has caught up, else what it waits for. */
-  readonly readiness: () => Promise<string | undefined>
-  /** The process takes work only once this has come true too. */
-  readonly readyAfter: (opened: Promise<unknown>) => void
+  readonly platform: ClusterPlatform
+  /** Node, chain, rates and keys. The first call opens them. */
+  readonly externalWorld: () => ExternalWorld
+  /** Undefined once all services of the process run, else the reason why the process still waits. */
+  readonly findMissing: () => Promise<string | undefined>
+  /** The process reports ready only once this promise has resolved. */
+  readonly delayReadiness: (opened: Promise<unknown>) => void
 }
 
-export type Assemble = (home: Home) => readonly Bound[] | Promise<readonly Bound[]>
+export type Assemble = (context: ServiceProcessContext) => readonly BoundService[] | Promise<readonly BoundService[]>
 
-/** Runs a service until SIGTERM or SIGINT; exits with 1 and a sentence where it cannot start. */
+/** Runs a service until SIGTERM or SIGINT. If the service cannot start, the process prints the reason and exits with 1. */
 export async function runProcess(name: string, assemble: Assemble, env: NodeJS.ProcessEnv = process.env): Promise<void> {
   try {
-    const config = settingsOf(env)
+    const config = loadConfig(env)
     const running: { close?: () => Promise<void> } = {}
-    // Who is told to stop while it starts has nothing in hand that the next start would not take up.
-    onceSignalled(async () => running.close?.())
-    running.close = await start(name, assemble, config)
+    // A signal during the start needs no close: the next start resumes all unfinished work.
+    closeOnSignal(async () => running.close?.())
+    running.close = await startProcess(name, assemble, config)
+    saveCompileCache()
   } catch (error) {
     if (error instanceof ConfigError) console.error(error.message)
     else console.error(`${name} cannot start: ${error instanceof Error ? error.message : String(error)}`)
@@ -42,34 +45,35 @@ export async function runProcess(name: string, assemble: Assemble, env: NodeJS.P
   }
 }
 
-async function start(name: string, assemble: Assemble, config: Config): Promise<() => Promise<void>> {
+async function startProcess(name: string, assemble: Assemble, config: Config): Promise<() => Promise<void>> {
   const instance = `${name}/${config.instance || `${hostname()}-${process.pid}`}`
-  const log = openLog(config.logLevel).child({ instance })
+  const log = openLogger(config.logLevel, config.logFormat).child({ instance })
   let waitsFor: string | undefined = 'it is starting'
-  let closedDoors = 0
-  const readyAfter = (opened: Promise<unknown>): void => {
-    closedDoors++
-    void opened.then(() => closedDoors--)
+  let pendingOpenings = 0
+  const delayReadiness = (opened: Promise<unknown>): void => {
+    pendingOpenings++
+    void opened.then(() => pendingOpenings--)
   }
-  const missing = (): string | undefined => waitsFor ?? (closedDoors > 0 ? 'it does not listen yet' : undefined)
+  const missing = (): string | undefined => waitsFor ?? (pendingOpenings > 0 ? 'it does not listen yet' : undefined)
   const about = { name, instance, pid: process.pid }
-  // Before anything else: whoever looks after this process sees that it lives while it waits for its servers.
-  const { seen, end } = await observe(config, { service: name, instance })
+  // The health server starts first, so that a supervisor sees the process while the process waits for its servers.
+  const { observability, end } = await startObservability(config, { service: name, instance })
   const health = await serveHealth(
-    { host: config.healthHost || config.host, port: config.healthPort, about, gauges: seen.gauges },
+    { host: config.healthHost || config.host, port: config.healthPort, about, gauges: observability.gauges },
     missing,
   )
   const dir = openDataDir(config.dataDir)
-  const asked = (reason: string): void => {
-    if (waitsFor !== reason) log.warn({ reason }, 'a server is waited for')
+  const onWaiting = (reason: string): void => {
+    if (waitsFor !== reason) log.warn({ reason }, 'waiting for a server')
     waitsFor = reason
   }
-  const platform = { ...(await cluster(config, { service: name, instance, log, waitsFor: asked })), ...seen }
-  let opened: Outside | undefined
-  const outside = (): Outside => (opened ??= outsideOf(name, dir, config, systemClock))
-  const readiness = () => Promise.resolve(waitsFor)
-  const services = await assemble({ config, dir, platform, outside, readiness, readyAfter })
-  await opened?.ready(asked)
+  const platform = { ...(await openClusterPlatform(config, { service: name, instance, log, onWaiting })), ...observability }
+  const openExternalWorld = await chooseExternalWorld(config)
+  let opened: ExternalWorld | undefined
+  const externalWorld = (): ExternalWorld => (opened ??= openExternalWorld(name, dir, systemClock))
+  const findMissing = () => Promise.resolve(waitsFor)
+  const services = await assemble({ config, dir, platform, externalWorld, findMissing, delayReadiness })
+  await opened?.waitUntilReady(onWaiting)
   const running = await run(services, platform)
   waitsFor = undefined
   return async () => {

@@ -1,22 +1,25 @@
 import { serveSimnet } from '@penstock/adapters/simnet/remote/server.ts'
 import { openSimnet } from '@penstock/adapters/simnet/simnet.ts'
 import { systemClock } from '@penstock/adapters/system/clock.ts'
-import { openDataDir } from './data-dir.ts'
-import { serveHealth } from './health.ts'
-import { observe } from './observe.ts'
-import { settingsOf } from './settings.ts'
-import { onceSignalled } from './stopping.ts'
+import { openDataDir } from '@penstock/config/data-dir.ts'
+import { serveHealth } from '@penstock/runtime/observability/health-server.ts'
+import { startObservability } from './observe.ts'
+import { loadConfig } from '@penstock/config/load-config.ts'
+import { closeOnSignal } from '@penstock/child-processes/shutdown.ts'
 
-/** Keeps the simulated network for the processes of a cluster, until SIGTERM. It makes no blocks while it is down. */
+/** Serves the simulated network to the processes of a cluster until SIGTERM. No blocks are mined while it is down. */
 export async function serveSimulatedNetwork(env: NodeJS.ProcessEnv): Promise<void> {
-  const config = settingsOf(env)
+  const config = loadConfig(env)
   const { dataDir, simBlockSeconds, host, port, healthHost, healthPort } = config
   const simnet = openSimnet({ path: openDataDir(dataDir).simnet, blockSeconds: simBlockSeconds, clock: systemClock })
   const server = await serveSimnet(simnet, host, port)
   const about = { name: 'simnet', instance: 'simnet', pid: process.pid }
-  const { seen, end } = await observe(config, { service: 'simnet', instance: 'simnet' })
-  const health = await serveHealth({ host: healthHost || host, port: healthPort, about, gauges: seen.gauges }, () => undefined)
-  onceSignalled(async () => {
+  const { observability, end } = await startObservability(config, { service: 'simnet', instance: 'simnet' })
+  const health = await serveHealth(
+    { host: healthHost || host, port: healthPort, about, gauges: observability.gauges },
+    () => undefined,
+  )
+  closeOnSignal(async () => {
     await server.close()
     await health.close()
     await simnet.close()

@@ -7,31 +7,38 @@ export type BusMessage = {
 }
 
 /**
- * What a consumer makes of a message: done, or set aside with the reason because it can never be handled as the code is now.
- * `lost`: what comes before it, was lost by a bus that may lose, and is to be kept in front of it.
- * `kept`: called when all of that is kept, durably; not where it could not be, and the message comes again.
+ * A consumer's result for a message: done, or parked with the reason, because the present code can never handle it.
+ * `lostBefore`: earlier messages that a lossy bus has lost. The bus stores them in front of the parked message. `onStored`
+ * is called when all of these messages are durable. If they cannot be stored, the message is delivered again.
  */
-export type Handled = 'done' | { readonly park: string; readonly lost?: readonly BusMessage[]; readonly kept?: () => void }
+export type HandlerResult =
+  | 'done'
+  | { readonly park: string; readonly lostBefore?: readonly BusMessage[]; readonly onStored?: () => void }
 
 export type Subscription = {
-  /** A name that consumers share who divide the work; each group sees every message. */
+  /** The consumers of a group share its messages. Each group gets every message. */
   readonly group: string
   readonly topic: string
   /**
-   * Called again with the same message, with back-off, when it throws: a fault. Calls of one key never overlap and are
-   * in order; different keys run side by side, up to `concurrency`. Back-pressure is the promise: no more is read
-   * ahead than `concurrency` keys need.
+   * Handles a message. If it throws, the bus calls it again with the message after a back-off. Calls of one key run in order, and
+   * up to `concurrency` keys run in parallel. The bus reads ahead only as many messages as these keys need.
    */
-  readonly handle: (message: BusMessage) => Promise<Handled>
+  readonly handle: (message: BusMessage) => Promise<HandlerResult>
   /**
-   * Told, at least once, of each message that was set aside behind a parked one: it is kept there now, and `handle` was
-   * not called with it. A replay calls `handle` with it.
+   * Called at least once for each message that is now stored behind a parked message. `handle` was not called with it, and
+   * gets it in a replay.
    */
-  readonly aside?: (message: BusMessage) => void
+  readonly onSetAside?: (message: BusMessage) => void
   readonly concurrency?: number
+  /**
+   * Whether a message has low priority, by its headers. Up to `concurrency` keys with low-priority messages run in addition
+   * to the others. No other message waits for them while at most eight times `concurrency` of their keys wait. Kafka limits
+   * the waiting messages of a partition, of either priority.
+   */
+  readonly isLowPriority?: (message: BusMessage) => boolean
 }
 
-/** A key that waits for a fix: its messages in order, the first of which could not be handled. */
+/** A key that waits for a fix, because its first message could not be handled. `messages`: the number of stored messages. */
 export type ParkedKey = {
   readonly group: string
   readonly topic: string
@@ -42,23 +49,22 @@ export type ParkedKey = {
 }
 
 export interface RunningSubscription {
-  /** Takes no more messages, waits for those in hand, keeps the progress. */
+  /** Takes no more messages, waits for those in progress, and saves the progress. */
   close(): Promise<void>
 }
 
 /**
- * Messages between services: at least once, in order per key. A message counts as delivered only when its handler
- * is done with it, so a process that dies between a publish and a handler sees the message again.
- * A parked key holds back its own later messages and nobody else's.
+ * Messages between services, at least once and in order per key. A message counts as delivered once its handler is done, so after
+ * an earlier crash it is delivered again. A parked key holds back only its own later messages.
  */
 export interface Bus {
-  /** Messages are kept elsewhere than facts, and not for ever: what was published may be gone before it was handed over. */
+  /** The bus stores messages apart from the facts and for a limited time, so it may lose a message before its delivery. */
   readonly mayLose?: true
-  /** Durable when it resolves, in the order given per key. @throws Fault where it may or may not have been stored */
+  /** Resolves when the messages are durable, in the given order per key. @throws Fault if their durability is unknown */
   publish(topic: string, messages: readonly BusMessage[]): Promise<void>
   subscribe(subscription: Subscription): Promise<RunningSubscription>
   parked(): Promise<readonly ParkedKey[]>
-  /** Hands the messages of a parked key to their handler again, in order. @returns how many were put back */
+  /** Hands the messages of a parked key to their handler again, in order. @returns the number of messages */
   replay(parked: { readonly group: string; readonly topic: string; readonly key: string }): Promise<number>
   close(): Promise<void>
 }

@@ -1,13 +1,13 @@
 import { HOUR_MS } from '@penstock/kernel/time.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Chain, ChainTip } from './chain.ts'
-import { until } from './waiting.contract.ts'
+import { waitForValue } from './wait-for-value.fixture.ts'
 
-export type ChainWorld = {
+export type ChainFixture = {
   readonly chain: Chain
-  /** Returns when the source has seen the blocks. */
+  /** Mines blocks. Resolves when the source has seen them. */
   readonly mine: (count: number) => Promise<void>
-  /** Puts a transaction into the mempool and names an output of it. */
+  /** Puts a transaction into the mempool. @returns the outpoint of one of its outputs */
   readonly send: () => Promise<string>
   /** Puts a transaction into the mempool that spends this output. @returns its id */
   readonly spend: (outpoint: string) => Promise<string>
@@ -18,32 +18,32 @@ export type ChainWorld = {
   readonly teardown: () => Promise<void>
 }
 
-/** What every source of blocks does behind the port. A world without `reorganise` or `replace` leaves those cases out. */
+/** Cases that every chain source must pass. `features` selects the cases that need `reorganise` or `replace` of the fixture. */
 export function chainContract(
   name: string,
-  open: () => Promise<ChainWorld>,
+  open: () => Promise<ChainFixture>,
   features: { readonly reorgs: boolean; readonly replacements: boolean },
 ): void {
   describe(`chain: ${name}`, () => {
-    let world: ChainWorld
+    let fixture: ChainFixture
     beforeAll(async () => {
-      world = await open()
+      fixture = await open()
     }, 120_000)
-    afterAll(() => world.teardown())
-    const here = { world: () => world }
-    following(here)
-    looking(here)
-    if (features.reorgs) reorganising(here)
-    if (features.replacements) replacing(here)
+    afterAll(() => fixture.teardown())
+    const here = { fixture: () => fixture }
+    testTips(here)
+    testOutputs(here)
+    if (features.reorgs) testReorganisations(here)
+    if (features.replacements) testReplacements(here)
   })
 }
 
-type Here = { readonly world: () => ChainWorld }
+type SuiteContext = { readonly fixture: () => ChainFixture }
 
-function following({ world }: Here): void {
+function testTips({ fixture }: SuiteContext): void {
   describe('blocks', () => {
-    it('has a tip that grows, each block on the one before', async () => {
-      const { chain, mine } = world()
+    it('form a chain: each new tip refers to the block before it', async () => {
+      const { chain, mine } = fixture()
       const before = await chain.tip()
       expect(before.synced).toBe(true)
       expect(before.hash).toMatch(/^[0-9a-f]{64}$/)
@@ -54,31 +54,31 @@ function following({ world }: Here): void {
       expect(Math.abs(after.time - Date.now())).toBeLessThan(3 * HOUR_MS)
     })
 
-    it('tells of tips, the present one first, never skips the newest, and ends with the signal', async () => {
-      const { chain, mine } = world()
+    it('are reported as tips, the present tip first and always the newest, until the signal aborts', async () => {
+      const { chain, mine } = fixture()
       const stop = new AbortController()
       const seen: ChainTip[] = []
       const listening = (async () => {
         for await (const tip of chain.tips(stop.signal)) seen.push(tip)
       })()
       const { height } = await chain.tip()
-      await until('the present tip', async () => seen[0]?.height === height)
+      await waitForValue('the present tip', async () => seen[0]?.height === height)
       await mine(3)
-      await until('the newest tip', async () => seen.at(-1)?.height === height + 3)
+      await waitForValue('the newest tip', async () => seen.at(-1)?.height === height + 3)
       stop.abort()
       await listening
     })
 
-    it('estimates fees', async () => {
-      for (const blocks of [1, 6, 144]) expect(await world().chain.feeRate(blocks)).toBeGreaterThanOrEqual(1)
+    it('allow an estimate of the fee rate', async () => {
+      for (const blocks of [1, 6, 144]) expect(await fixture().chain.feeRate(blocks)).toBeGreaterThanOrEqual(1)
     })
   })
 }
 
-function looking({ world }: Here): void {
+function testOutputs({ fixture }: SuiteContext): void {
   describe('outputs', () => {
-    it('finds an output as far as it can see, then in its block', async () => {
-      const { chain, mine, send } = world()
+    it('are found in a visible mempool, then in their block', async () => {
+      const { chain, mine, send } = fixture()
       const { height } = await chain.tip()
       const outpoint = await send()
       const unconfirmed = await chain.output(outpoint, height)
@@ -87,15 +87,15 @@ function looking({ world }: Here): void {
         chain.sees.mempool ? { outpoint, valueSat, script, height: null, txIndex: null, spentBy: null } : undefined,
       )
       await mine(2)
-      const found = await until('it is found', () => chain.output(outpoint, height))
+      const found = await waitForValue('the output is found', () => chain.output(outpoint, height))
       expect(found).toMatchObject({ outpoint, height: height + 1, spentBy: null })
       expect(found.script).toMatch(/^([0-9a-f]{2})+$/)
       expect(found.valueSat).toBeGreaterThan(0n)
       expect(found.txIndex).toBeGreaterThan(0)
     })
 
-    it('tells when a transaction came into its mempool, and nothing of one that nobody sent', async () => {
-      const { chain, mine, send } = world()
+    it('have the time at which they entered a visible mempool, and none for an unknown transaction', async () => {
+      const { chain, mine, send } = fixture()
       const { height } = await chain.tip()
       const outpoint = await send()
       await chain.output(outpoint, height)
@@ -107,32 +107,32 @@ function looking({ world }: Here): void {
       expect(await chain.enteredMempoolAt(`${'ab'.repeat(32)}:0`)).toBeNull()
     })
 
-    it('sees that an output is spent', async () => {
-      const { chain, mine, send, spend } = world()
+    it('show the transaction that spends them', async () => {
+      const { chain, mine, send, spend } = fixture()
       const { height } = await chain.tip()
       const outpoint = await send()
       await mine(1)
       const txid = await spend(outpoint)
       expect((await chain.output(outpoint, height))?.spentBy).toEqual(chain.sees.mempool ? { txid, height: null } : null)
       await mine(1)
-      await until('it is spent', async () => (await chain.output(outpoint, height))?.spentBy?.height === height + 2)
+      await waitForValue('the block is seen', async () => (await chain.output(outpoint, height))?.spentBy?.height === height + 2)
       expect((await chain.output(outpoint, height))?.spentBy).toEqual({ txid, height: height + 2 })
     })
 
-    it('finds nothing where nothing is', async () => {
-      const { chain } = world()
+    it('are undefined for an unknown transaction or index', async () => {
+      const { chain } = fixture()
       const { height } = await chain.tip()
       expect(await chain.output(`${'ab'.repeat(32)}:0`, height)).toBeUndefined()
-      const outpoint = await world().send()
+      const outpoint = await fixture().send()
       expect(await chain.output(outpoint.replace(/:\d+$/, ':77'), height)).toBeUndefined()
     })
   })
 }
 
-function reorganising({ world }: Here): void {
+function testReorganisations({ fixture }: SuiteContext): void {
   describe('re-orgs', () => {
-    it('follows the longer branch, and finds the outputs where they are now', async () => {
-      const { chain, mine, send, reorganise } = world()
+    it('change the tip to the longer branch, and outputs are found in their new block', async () => {
+      const { chain, mine, send, reorganise } = fixture()
       const before = await chain.tip()
       const outpoint = await send()
       await mine(2)
@@ -146,9 +146,9 @@ function reorganising({ world }: Here): void {
       const tip = await chain.tip()
       expect(tip.hash).not.toBe(old.hash)
       expect(tip.height).toBeGreaterThan(old.height)
-      await until('the tip of the new branch', async () => seen.at(-1) === tip.hash)
+      await waitForValue('the tip of the new branch', async () => seen.at(-1) === tip.hash)
       await mine(1)
-      const found = await until('it is in a block again', async () => {
+      const found = await waitForValue('the output is in a block again', async () => {
         const output = await chain.output(outpoint, before.height)
         return typeof output?.height === 'number' && output
       })
@@ -159,10 +159,10 @@ function reorganising({ world }: Here): void {
   })
 }
 
-function replacing({ world }: Here): void {
+function testReplacements({ fixture }: SuiteContext): void {
   describe('replaced transactions', () => {
-    it('no longer finds what lost against another transaction', async () => {
-      const { chain, mine, send, replace } = world()
+    it('have no outputs any more', async () => {
+      const { chain, mine, send, replace } = fixture()
       const { height } = await chain.tip()
       const outpoint = await send()
       await replace?.(outpoint.split(':')[0] ?? '')

@@ -3,51 +3,51 @@ import { Fault } from '@penstock/kernel/result.ts'
 /** Hashes and transaction ids are lower-case hex as humans write them (big-endian). An outpoint is `txid:vout`. */
 
 /** `time`: milliseconds since 1970, in whole seconds as the header has it. */
-export type Block = { readonly height: number; readonly hash: string; readonly previousHash: string; readonly time: number }
+export type BlockHeader = { readonly height: number; readonly hash: string; readonly previousHash: string; readonly time: number }
 
-export type ChainTip = Block & {
-  /** The node believes that it has every block there is. */
+export type ChainTip = BlockHeader & {
+  /** Whether the node believes that it has all blocks. */
   readonly synced: boolean
 }
 
-/** No block has the output, and nobody can tell now whether its transaction waits in a mempool. */
-export class MempoolUnseen extends Fault {}
+/** No block has the output, and it is unknown whether its transaction is in a mempool. */
+export class MempoolUnavailable extends Fault {}
 
-/** What there is to know of an output. */
-export type Output = {
+/** A transaction output. `valueSat` is in satoshis. */
+export type ChainOutput = {
   readonly outpoint: string
   readonly valueSat: bigint
   /** The output script in hex. */
   readonly script: string
-  /** Height of the block that contains it; null while it is in the mempool. */
+  /** Height of the block that contains the output; null while it is in the mempool. */
   readonly height: number | null
   /** Index of the transaction in its block, for the short channel id; null in the mempool. */
   readonly txIndex: number | null
-  /** The transaction that spends it, as far as the node knows; null: unspent. A spend in the mempool has height null. */
+  /** The spending transaction, as far as the node knows; null: unspent. A spend in the mempool has height null. */
   readonly spentBy: { readonly txid: string; readonly height: number | null } | null
 }
 
 export interface Chain {
-  /** What the source can and cannot see: without a mempool source an unconfirmed transaction of somebody else is invisible. */
+  /** `mempool`: whether the source sees a mempool. Without a mempool, other parties' unconfirmed transactions are invisible. */
   readonly sees: { readonly mempool: boolean }
   tip(): Promise<ChainTip>
   /**
-   * Looks for an output. `fromHeight` is where a source without an index starts to look.
-   * @returns undefined where neither chain nor mempool has it: never published, vanished, replaced or re-organised away
-   * @throws MempoolUnseen where only the blocks are known for the moment, and none has it
+   * Finds an output. A source without an index searches from `fromHeight` on.
+   * @returns undefined if neither chain nor mempool has it: never published, vanished, replaced or re-organised away
+   * @throws MempoolUnavailable if no block has it, and the mempool cannot be read now
    */
-  output(outpoint: string, fromHeight: number): Promise<Output | undefined>
+  output(outpoint: string, fromHeight: number): Promise<ChainOutput | undefined>
   /**
-   * When the transaction of an output came into the mempool of the source, in milliseconds since 1970; else when the source
-   * first showed it there. One that counts in seconds tells the last moment of that second.
-   * @returns null where it is not known: no mempool is seen, or the transaction was in a block when it was first looked at
+   * The time at which the transaction of an output entered the mempool of the source, or else was first seen there, in
+   * milliseconds since 1970. A source that counts in seconds returns the last millisecond of the second.
+   * @returns null if the time is unknown: the source sees no mempool, or a block had the transaction at the first lookup
    */
   enteredMempoolAt(outpoint: string): Promise<number | null>
   /**
-   * Tips as they come, the present one first; after a re-org the new tip, whose height may be lower. Blocks may be
-   * skipped, the newest never. Ends with the signal only; a lost connection is the adapter's own to mend.
+   * Yields the present tip, then each new tip; after a re-org its height may be lower. Blocks may be skipped, but never the
+   * newest. The stream ends only with the signal; the adapter restores a lost connection by itself.
    */
   tips(signal: AbortSignal): AsyncIterable<ChainTip>
-  /** Satoshis per virtual byte for confirmation within so many blocks. */
+  /** Fee rate in satoshis per virtual byte for a confirmation within `targetBlocks`. */
   feeRate(targetBlocks: number): Promise<number>
 }

@@ -2,28 +2,28 @@ import { getEventListeners } from 'node:events'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Clock } from './clock.ts'
 
-export type ClockWorld = {
+export type ClockFixture = {
   readonly clock: Clock
   teardown(): Promise<void>
 }
 
-/** A timer of the machine may ring within the millisecond before its clock says so. */
+/** A timer of the machine may fire up to a millisecond early. */
 const EARLY_MS = 1
-/** Longer than a timer of the machine can wait. */
+/** Longer than the maximum delay of a timer of the machine. */
 const MONTH_MS = 2 ** 31 + 1000
 
-/** What every clock does. */
-export function clockContract(name: string, open: () => Promise<ClockWorld>): void {
+/** Cases that every clock must pass. */
+export function clockContract(name: string, open: () => Promise<ClockFixture>): void {
   describe(`clock: ${name}`, () => {
-    let world: ClockWorld
+    let fixture: ClockFixture
     let clock: Clock
     beforeEach(async () => {
-      world = await open()
-      clock = world.clock
+      fixture = await open()
+      clock = fixture.clock
     })
-    afterEach(() => world.teardown())
+    afterEach(() => fixture.teardown())
 
-    it('tells whole milliseconds since 1970, and goes on with every sleep, never back', async () => {
+    it('returns whole milliseconds since 1970, and advances with every sleep', async () => {
       expect(clock.now()).toBeGreaterThan(Date.UTC(2020))
       const seen = [clock.now()]
       for (const ms of [1, 3, 10]) {
@@ -34,7 +34,7 @@ export function clockContract(name: string, open: () => Promise<ClockWorld>): vo
       expect(seen).toEqual(seen.toSorted((a, b) => a - b))
       expect((seen.at(-1) ?? 0) - (seen[0] ?? 0)).toBeGreaterThanOrEqual(14 - 3 * EARLY_MS)
     })
-    it('has a monotonic reading of whole milliseconds, which goes on with every sleep', async () => {
+    it('has a monotonic reading in whole milliseconds that advances with every sleep', async () => {
       const seen = [clock.monotonicMs()]
       for (const ms of [1, 3, 10]) {
         await clock.sleep(ms)
@@ -44,12 +44,12 @@ export function clockContract(name: string, open: () => Promise<ClockWorld>): vo
       expect(seen).toEqual(seen.toSorted((a, b) => a - b))
       expect((seen.at(-1) ?? 0) - (seen[0] ?? 0)).toBeGreaterThanOrEqual(14 - 3 * EARLY_MS - 1)
     })
-    it.each([1, 20, 2.5])('sleeps no shorter than asked: %d ms', async (ms) => {
-      const begun = clock.now()
+    it.each([1, 20, 2.5])('sleeps at least as long as requested: %d ms', async (ms) => {
+      const startedAt = clock.now()
       await clock.sleep(ms)
-      expect(clock.now() - begun).toBeGreaterThanOrEqual(ms - EARLY_MS)
+      expect(clock.now() - startedAt).toBeGreaterThanOrEqual(ms - EARLY_MS)
     })
-    it('wakes in the order of the ends, whoever went to sleep first, and all of one instant', async () => {
+    it('wakes all sleepers in the order of their wake-up times', async () => {
       const woken: number[] = []
       const sleeper = async (ms: number) => {
         await clock.sleep(ms)
@@ -59,7 +59,7 @@ export function clockContract(name: string, open: () => Promise<ClockWorld>): vo
       expect(woken).toEqual([0, 30, 30, 60, 90])
     })
     it.each([0, -1, -MONTH_MS, -Infinity])(
-      'wakes soon where there is nothing to wait for, but not in the same turn: %d ms',
+      'wakes soon, but not in the same turn, if the delay is not positive: %d ms',
       async (ms) => {
         let isAwake = false
         const slept = clock.sleep(ms).then(() => void (isAwake = true))
@@ -68,25 +68,25 @@ export function clockContract(name: string, open: () => Promise<ClockWorld>): vo
         expect(await Promise.race([slept.then(() => 'this'), other])).toBe('this')
       },
     )
-    it('wakes at once with the signal, and leaves nothing behind at it', async () => {
+    it('wakes at once when the signal aborts, and removes its listener', async () => {
       const stop = new AbortController()
-      const begun = clock.now()
+      const startedAt = clock.now()
       const sleepers = [60_000, 1, MONTH_MS].map((ms) => clock.sleep(ms, stop.signal))
       stop.abort()
       await Promise.all(sleepers)
-      expect(clock.now() - begun).toBeLessThan(60_000)
+      expect(clock.now() - startedAt).toBeLessThan(60_000)
       expect(getEventListeners(stop.signal, 'abort')).toHaveLength(0)
     })
-    it('does not sleep where the signal has fired', async () => {
-      const begun = clock.now()
+    it('does not sleep if the signal has aborted already', async () => {
+      const startedAt = clock.now()
       await clock.sleep(60_000, AbortSignal.abort())
-      expect(clock.now() - begun).toBeLessThan(60_000)
+      expect(clock.now() - startedAt).toBeLessThan(60_000)
     })
-    it('leaves nothing behind at a signal that did not fire, and does not mind that it fires later', async () => {
+    it('removes its listener after a full sleep, and ignores a later abort', async () => {
       const stop = new AbortController()
       await clock.sleep(5, stop.signal)
       expect(getEventListeners(stop.signal, 'abort')).toHaveLength(0)
-      stop.abort(new Error('why is nothing to a sleeper'))
+      stop.abort(new Error('a sleeper ignores this reason'))
       await clock.sleep(5)
     })
     it('wakes one sleeper with its own signal and leaves the others asleep', async () => {
@@ -101,7 +101,7 @@ export function clockContract(name: string, open: () => Promise<ClockWorld>): vo
       other.abort()
       await second
     })
-    it.each([2 ** 31 - 1, 2 ** 31, MONTH_MS, 2 ** 40, Infinity])('sleeps on through a long while: %d ms', async (ms) => {
+    it.each([2 ** 31 - 1, 2 ** 31, MONTH_MS, 2 ** 40, Infinity])('keeps sleeping during a long delay: %d ms', async (ms) => {
       const stop = new AbortController()
       let isAwake = false
       const slept = clock.sleep(ms, stop.signal).then(() => void (isAwake = true))

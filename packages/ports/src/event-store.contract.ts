@@ -1,29 +1,29 @@
 import { Bug } from '@penstock/kernel/result.ts'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { Appended, EventStore, ExpectedRevision, NewEvent, StoredEvent } from './event-store.ts'
+import type { AppendOutcome, EventStore, ExpectedRevision, NewEvent, StoredEvent } from './event-store.ts'
 
-/** A store's data and what can be done to it from outside. */
-export type EventStoreWorld = {
-  /** A store on this world's data, as a process that starts would open it. The world closes it. */
+/** The data of a store, and the actions of a test on it. */
+export type EventStoreFixture = {
+  /** Opens a store on the data, as a starting process would. The fixture closes it. */
   open(): Promise<EventStore>
-  /** Closes what `open` gave last and opens the data again. */
+  /** Closes the last opened store and opens the data again. */
   reopen(): Promise<EventStore>
-  /** Another process appends and is killed (SIGKILL) before or after the events are durable, in any case before it knows. */
+  /** Another process appends and is killed (SIGKILL) before or after the events are durable, and before it gets the answer. */
   crash?(
     moment: 'before-commit' | 'after-commit',
     stream: string,
     expected: ExpectedRevision,
     events: readonly NewEvent[],
   ): Promise<void>
-  /** Another process appends and ends in peace. */
+  /** Another process appends and ends normally. */
   elsewhere?(stream: string, expected: ExpectedRevision, events: readonly NewEvent[]): Promise<void>
   teardown(): Promise<void>
 }
 
 export type EventStoreFeatures = { readonly processes: boolean }
 
-type Make = () => Promise<EventStoreWorld>
+type CreateFixture = () => Promise<EventStoreFixture>
 
 let counter = 0
 /** A new event with an id of its own; the text goes into its data. */
@@ -36,24 +36,24 @@ const event = (text = ''): NewEvent => ({
 const events = (count: number): NewEvent[] => Array.from({ length: count }, () => event())
 const idsOf = (found: readonly { readonly id: string }[]): string[] => found.map(({ id }) => id)
 
-/** What every event store does, whatever it is made of. */
-export function eventStoreContract(name: string, open: Make, features: EventStoreFeatures = { processes: false }): void {
+/** Cases that every event store implementation must pass. */
+export function eventStoreContract(name: string, open: CreateFixture, features: EventStoreFeatures = { processes: false }): void {
   describe(`event store: ${name}`, () => {
-    let world: EventStoreWorld
+    let fixture: EventStoreFixture
     let store: EventStore
     beforeEach(async () => {
-      world = await open()
-      store = await world.open()
+      fixture = await open()
+      store = await fixture.open()
     })
-    afterEach(() => world.teardown())
-    const here = { world: () => world, store: () => store }
+    afterEach(() => fixture.teardown())
+    const here = { fixture: () => fixture, store: () => store }
     const suites = {
-      append: appending,
-      'repeated append': repeating,
-      read: reading,
-      follow: following,
-      'any history': () => properties(open),
-      ...(features.processes && { 'other processes': otherProcesses }),
+      append: testAppend,
+      'repeated append': testRepeatedAppend,
+      read: testRead,
+      follow: testFollow,
+      'any history': () => testProperties(open),
+      ...(features.processes && { 'other processes': testOtherProcesses }),
     }
     for (const [title, suite] of Object.entries(suites))
       describe(`${title}:`, () => {
@@ -62,10 +62,10 @@ export function eventStoreContract(name: string, open: Make, features: EventStor
   })
 }
 
-type Here = { readonly world: () => EventStoreWorld; readonly store: () => EventStore }
+type SuiteContext = { readonly fixture: () => EventStoreFixture; readonly store: () => EventStore }
 
-function appending({ store }: Here): void {
-  it('counts revisions from 0 and positions upwards', async () => {
+function testAppend({ store }: SuiteContext): void {
+  it('numbers revisions from 0, and positions in ascending order', async () => {
     const first = await store().append('order-1', 'none', events(2))
     const second = await store().append('order-1', 1, events(1))
     expect(first).toMatchObject({ outcome: 'appended', revision: 1 })
@@ -74,39 +74,39 @@ function appending({ store }: Here): void {
     expect(stored.map(({ revision }) => revision)).toEqual([0, 1, 2])
     expect(second).toMatchObject({ position: stored.at(-1)?.position })
   })
-  it('refuses a new stream where there is one, with its real revision', async () => {
+  it('refuses to create an existing stream, and returns its revision', async () => {
     await store().append('order-1', 'none', events(3))
     expect(await store().append('order-1', 'none', events(1))).toEqual({ outcome: 'conflict', revision: 2 })
     expect(await store().read('order-1')).toHaveLength(3)
   })
-  it('refuses a revision that is passed or not reached, with the real one', async () => {
+  it('refuses a past or a future revision, and returns the actual revision', async () => {
     await store().append('order-1', 'none', events(2))
     expect(await store().append('order-1', 0, events(1))).toEqual({ outcome: 'conflict', revision: 1 })
     expect(await store().append('order-1', 7, events(1))).toEqual({ outcome: 'conflict', revision: 1 })
     expect(await store().append('order-2', 0, events(1))).toEqual({ outcome: 'conflict', revision: 'none' })
   })
-  it('lets one of many racing writers win', async () => {
+  it('appends the events of only one of many concurrent writers at a revision', async () => {
     await store().append('order-1', 'none', events(1))
     const answers = await Promise.all(Array.from({ length: 16 }, () => store().append('order-1', 0, events(2))))
     expect(answers.filter(({ outcome }) => outcome === 'appended')).toHaveLength(1)
     expect(answers.filter((answer) => answer.outcome === 'conflict' && answer.revision === 2)).toHaveLength(15)
     expect(await store().read('order-1')).toHaveLength(3)
   })
-  it('takes a batch whole or not at all', async () => {
+  it('stores a batch completely or not at all', async () => {
     const batch = events(5)
     await store().append('order-1', 'none', batch)
     await store().append('order-1', 3, events(2))
     expect(idsOf(await store().read('order-1'))).toEqual(idsOf(batch))
   })
-  it('calls an empty batch, an id twice and a nameless stream bugs', async () => {
+  it('throws a Bug for an empty batch, a repeated id and a stream without an id', async () => {
     const [one] = events(1)
-    if (!one) throw new Error('an event was made')
+    if (!one) throw new Error('no event was created')
     await expect(store().append('order-1', 'none', [])).rejects.toThrow(Bug)
     await expect(store().append('order-1', 'none', [one, one])).rejects.toThrow(Bug)
     await expect(store().append('order', 'none', [one])).rejects.toThrow(Bug)
     expect(await store().read('order-1')).toEqual([])
   })
-  it('keeps data and meta byte for byte', async () => {
+  it('stores data and meta byte for byte', async () => {
     const texts = [
       '{"b":1,"a":1.0,"c":"\\u0000"}',
       '{"é":"日本語 🦫 \u2028 \\ud800"}',
@@ -121,27 +121,27 @@ function appending({ store }: Here): void {
   })
 }
 
-function repeating({ store, world }: Here): void {
-  it('answers with the first success, at the beginning and later', async () => {
+function testRepeatedAppend({ store, fixture }: SuiteContext): void {
+  it('returns the first success, at the beginning of a stream and later', async () => {
     const [first, second] = [events(2), events(3)]
     const answers = [await store().append('order-1', 'none', first), await store().append('order-1', 1, second)]
     await store().append('order-1', 4, events(1))
     expect([await store().append('order-1', 'none', first), await store().append('order-1', 1, second)]).toEqual(answers)
     expect(await store().read('order-1')).toHaveLength(6)
   })
-  it('does so after a restart', async () => {
+  it('returns the first success after a restart', async () => {
     const batch = events(2)
     const answer = await store().append('order-1', 'none', batch)
-    expect(await (await world().reopen()).append('order-1', 'none', batch)).toEqual(answer)
+    expect(await (await fixture().reopen()).append('order-1', 'none', batch)).toEqual(answer)
   })
-  it('does so for two at the same time', async () => {
+  it('returns one success to two concurrent calls', async () => {
     const batch = events(2)
     const answers = await Promise.all([store().append('order-1', 'none', batch), store().append('order-1', 'none', batch)])
     expect(answers[1]).toEqual(answers[0])
     expect(answers[0]?.outcome).toBe('appended')
     expect(await store().read('order-1')).toHaveLength(2)
   })
-  it('calls a batch that is stored in part, in another order or elsewhere in the stream a bug', async () => {
+  it('throws a Bug for a batch that is stored in part, in another order or elsewhere in the stream', async () => {
     const [a, b, c] = [event('a'), event('b'), event('c')]
     await store().append('order-1', 'none', [a, b])
     for (const batch of [
@@ -154,7 +154,7 @@ function repeating({ store, world }: Here): void {
     await expect(store().append('order-1', 0, [a])).rejects.toThrow(Bug)
     expect(idsOf(await store().read('order-1'))).toEqual(idsOf([a, b]))
   })
-  it('goes on with others of the same moment after a bug', async () => {
+  it('stores an append although a concurrent append throws a Bug', async () => {
     const batch = events(2)
     await store().append('order-1', 'none', batch)
     const [bug, fine] = await Promise.allSettled([
@@ -166,15 +166,15 @@ function repeating({ store, world }: Here): void {
   })
 }
 
-function reading({ store }: Here): void {
-  it('reads a part of a stream, and nothing of one that does not exist', async () => {
+function testRead({ store }: SuiteContext): void {
+  it('returns a part of a stream, and nothing for a missing stream', async () => {
     const batch = events(5)
     await store().append('order-1', 'none', batch)
     expect(idsOf(await store().read('order-1', 1, 3))).toEqual(idsOf(batch.slice(1, 4)))
     expect(await store().read('order-1', 5)).toEqual([])
     expect(await store().read('order-2')).toEqual([])
   })
-  it('pages through the whole log and through categories', async () => {
+  it('returns the whole log, or the events of categories, in pages', async () => {
     const written: StoredEvent[] = []
     for (let n = 0; n < 30; n++) {
       const stream = `${n % 3 === 0 ? 'hold' : 'order'}-${n}`
@@ -194,14 +194,14 @@ function reading({ store }: Here): void {
       expect(found).toEqual(written.filter(({ stream }) => !categories || categories.includes(stream.split('-')[0] ?? '')))
     }
   })
-  it('takes a category for what stands before the first dash', async () => {
+  it('uses the part of a name before the first dash as the category', async () => {
     await store().append('hold-a-b', 'none', events(1))
     await store().append('holder-a', 'none', events(1))
     expect((await store().readAll('start', 9, ['hold'])).map(({ stream }) => stream)).toEqual(['hold-a-b'])
   })
 }
 
-/** Follows until so many events were seen. */
+/** Follows until it has received `count` events. */
 async function collect(
   store: EventStore,
   count: number,
@@ -218,14 +218,14 @@ async function collect(
   return seen
 }
 
-function following({ store, world }: Here): void {
-  it('sees what is there and what comes, in the order of the log', async () => {
+function testFollow({ store, fixture }: SuiteContext): void {
+  it('yields stored and new events in the order of the log', async () => {
     await store().append('order-1', 'none', events(2))
     const seen = collect(store(), 302)
     await Promise.all(Array.from({ length: 100 }, (_, n) => store().append(`order-${n + 2}`, 'none', events(3))))
     expect(await seen).toEqual(await store().readAll('start', 1000))
   })
-  it('starts after its position', async () => {
+  it('starts after the given position', async () => {
     await store().append('order-1', 'none', events(3))
     const all = await store().read('order-1')
     expect(await collect(store(), 2, all[0]?.position)).toEqual(all.slice(1))
@@ -233,7 +233,7 @@ function following({ store, world }: Here): void {
     await store().append('order-1', 2, events(1))
     expect((await later).map(({ revision }) => revision)).toEqual([3])
   })
-  it('sees its categories alone, also after others were busy', async () => {
+  it('yields only its categories, also after many events of other categories', async () => {
     const seen = collect(store(), 2, 'start', ['hold', 'payout'])
     for (let n = 0; n < 40; n++) await store().append(`order-${n}`, 'none', events(40))
     await store().append('hold-1', 'none', events(1))
@@ -241,15 +241,15 @@ function following({ store, world }: Here): void {
     await store().append('payout-1', 'none', events(1))
     expect((await seen).map(({ stream }) => stream)).toEqual(['hold-1', 'payout-1'])
   })
-  it('goes on from its position after a restart, in the same order', async () => {
+  it('continues from a position after a restart, in the same order', async () => {
     for (let n = 0; n < 10; n++) await store().append(`order-${n}`, 'none', events(2))
     const before = await collect(store(), 20)
-    const again = await world().reopen()
-    await again.append('order-10', 'none', events(1))
-    expect((await collect(again, 21)).slice(0, 20)).toEqual(before)
-    expect(await collect(again, 11, before[9]?.position)).toHaveLength(11)
+    const reopened = await fixture().reopen()
+    await reopened.append('order-10', 'none', events(1))
+    expect((await collect(reopened, 21)).slice(0, 20)).toEqual(before)
+    expect(await collect(reopened, 11, before[9]?.position)).toHaveLength(11)
   })
-  it('ends with its signal and when the store is closed', async () => {
+  it('ends when its signal aborts, and when the store closes', async () => {
     const stop = new AbortController()
     const follow = (signal: AbortSignal) =>
       store()
@@ -261,54 +261,54 @@ function following({ store, world }: Here): void {
     await firsts
     const ends = Promise.all([stopped.next(), closed.next()])
     stop.abort()
-    await world().reopen()
+    await fixture().reopen()
     expect(await ends).toMatchObject([{ done: true }, { done: true }])
   })
 }
 
-function otherProcesses({ store, world }: Here): void {
+function testOtherProcesses({ store, fixture }: SuiteContext): void {
   for (const moment of ['before-commit', 'after-commit'] as const)
-    it(`leaves one copy when a writer is killed ${moment} and tries again`, async () => {
+    it(`stores each event once if a writer is killed ${moment} and another writer repeats its append`, async () => {
       await store().append('order-1', 'none', events(1))
       const batch = events(3)
-      await world().crash?.(moment, 'order-1', 0, batch)
+      await fixture().crash?.(moment, 'order-1', 0, batch)
       expect(await store().read('order-1')).toHaveLength(moment === 'before-commit' ? 1 : 4)
-      const again = await world().reopen()
-      expect(await again.append('order-1', 0, batch)).toMatchObject({ outcome: 'appended', revision: 3 })
-      expect(idsOf(await again.read('order-1', 1))).toEqual(idsOf(batch))
+      const reopened = await fixture().reopen()
+      expect(await reopened.append('order-1', 0, batch)).toMatchObject({ outcome: 'appended', revision: 3 })
+      expect(idsOf(await reopened.read('order-1', 1))).toEqual(idsOf(batch))
     })
-  it('notices what another process appends, in what it follows and in its own answers', async () => {
+  it('sees an append of another process when it follows and when it appends', async () => {
     await store().append('order-1', 'none', events(1))
     const seen = collect(store(), 2)
-    await world().elsewhere?.('order-1', 0, events(1))
+    await fixture().elsewhere?.('order-1', 0, events(1))
     expect((await seen).map(({ revision }) => revision)).toEqual([0, 1])
-    await world().elsewhere?.('order-1', 1, events(1))
+    await fixture().elsewhere?.('order-1', 1, events(1))
     expect(await store().append('order-1', 1, events(1))).toEqual({ outcome: 'conflict', revision: 2 })
     expect(await store().append('order-1', 2, events(1))).toMatchObject({ outcome: 'appended', revision: 3 })
   })
 }
 
-/** A step of some writer: which stream, how far off its idea of the revision is, and how much it appends. */
-type Step = { readonly stream: number; readonly offBy: number; readonly count: number }
+/** An append of a writer: the stream, the error in its expected revision, and the number of events. */
+type AppendStep = { readonly stream: number; readonly offBy: number; readonly count: number }
 
-function properties(open: Make): void {
-  it('agrees with a list of lists, in any interleaving', async () => {
+function testProperties(open: CreateFixture): void {
+  it('answers like a model with one list of events per stream, in any interleaving of appends', async () => {
     const step = fc.record({ stream: fc.nat(3), offBy: fc.integer({ min: -1, max: 1 }), count: fc.integer({ min: 1, max: 3 }) })
     await fc.assert(
-      fc.asyncProperty(fc.array(fc.array(step, { maxLength: 6 }), { maxLength: 6 }), (rounds) => agrees(open, rounds)),
+      fc.asyncProperty(fc.array(fc.array(step, { maxLength: 6 }), { maxLength: 6 }), (rounds) => assertAgrees(open, rounds)),
       { numRuns: 25 },
     )
   })
 }
 
-/** Every round's steps are in flight together; the store must answer as if they had come one by one in the given order. */
-async function agrees(open: Make, rounds: readonly (readonly Step[])[]): Promise<void> {
-  const world = await open()
+/** Sends the steps of each round concurrently. The store must answer as if they had arrived in the given order. */
+async function assertAgrees(open: CreateFixture, rounds: readonly (readonly AppendStep[])[]): Promise<void> {
+  const fixture = await open()
   try {
-    const store = await world.open()
+    const store = await fixture.open()
     const model = new Map<string, string[]>()
     for (const round of rounds) {
-      const answers: Promise<Appended>[] = []
+      const answers: Promise<AppendOutcome>[] = []
       const expectations: object[] = []
       for (const { stream, offBy, count } of round) {
         const name = `order-${stream}`
@@ -332,6 +332,6 @@ async function agrees(open: Make, rounds: readonly (readonly Step[])[]): Promise
     expect(all).toHaveLength([...model.values()].flat().length)
     expect(all.every(({ position }, n) => n === 0 || position > (all[n - 1]?.position ?? position))).toBe(true)
   } finally {
-    await world.teardown()
+    await fixture.teardown()
   }
 }

@@ -1,49 +1,45 @@
 /**
- * An event before it is stored. `id` is a UUID (derived from its command's id, so that a repeated append is recognised);
- * `data` and `meta` are JSON texts and are kept byte for byte, since hashes cover them.
+ * An event before it is stored. `id` is a UUID (derived from its command's id, so that a repeated append is recognised). `data`
+ * and `meta` are JSON texts and are stored byte for byte, because hashes cover them.
  */
 export type NewEvent = { readonly id: string; readonly type: string; readonly data: string; readonly meta: string }
 
-/** `revision` counts from 0 within the stream, `position` orders all streams of the store and never has a gap that fills later. */
+/** `revision` counts from 0 within a stream. `position` orders the events of all streams, and its gaps are never filled. */
 export type StoredEvent = NewEvent & { readonly stream: string; readonly revision: number; readonly position: bigint }
 
-/** 'none': the stream does not exist yet. A number: the revision of its last event. There is no "any". */
+/** 'none': the stream does not exist yet. A number: the revision of its last event. No value accepts any revision. */
 export type ExpectedRevision = 'none' | number
 
-export type Appended =
+export type AppendOutcome =
   | { readonly outcome: 'appended'; readonly revision: number; readonly position: bigint }
-  /** Somebody else was first. `revision` is that of the stream's real last event. */
+  /** Another writer was first. `revision` is the revision of the last event of the stream. */
   | { readonly outcome: 'conflict'; readonly revision: ExpectedRevision }
 
 export type FollowOptions = {
-  /** Streams are named `<category>-<id>`; only streams of these categories are seen. */
+  /** Streams are named `<category>-<id>`. Only streams of these categories are followed. */
   readonly categories: readonly string[]
-  /** Exclusive, a position that the store gave out; 'start' for everything. */
+  /** A position that the store has returned, exclusive; 'start' for all events. */
   readonly after: bigint | 'start'
   readonly signal: AbortSignal
 }
 
 /**
- * Where facts are kept. Append-only, one writer wins per revision, everything acknowledged is durable.
+ * The store of facts. It is append-only, one writer wins per revision, and each acknowledged append is durable.
  *
- * Every method throws `Fault` where the store cannot be reached or does not answer in time. After a fault of `append`
- * the outcome is unknown: the same events with the same ids are tried again at the same revision, and a first
- * success answers as such. Events of which the stream has some at that revision and others not, or elsewhere, are a
- * `Bug`. Ids are looked for where the revision does not fit: an append that fits is not compared with the past.
+ * Every method throws `Fault` if the store cannot be reached or does not answer in time. After a fault of `append` the
+ * outcome is unknown. The caller repeats the append with the same ids at the same revision, and an earlier success is
+ * returned as such.
+ *
+ * `append` throws a `Bug` if the stream has only some of the events at that revision, or has them elsewhere. The store
+ * searches for ids only if the revision does not match; a matching append is not compared with earlier events.
  */
 export interface EventStore {
-  append(stream: string, expected: ExpectedRevision, events: readonly NewEvent[]): Promise<Appended>
-  /** In order of revision, from `from` (inclusive, 0 by default), at most `max` of them; empty where there are none. */
+  append(stream: string, expected: ExpectedRevision, events: readonly NewEvent[]): Promise<AppendOutcome>
+  /** Reads events in the order of revisions, from `from` on (inclusive, 0 by default), at most `max`; empty if there are none. */
   read(stream: string, from?: number, max?: number): Promise<readonly StoredEvent[]>
-  /** A page of the whole log in order of position, exclusive of `after`, which is a position that the store gave out. */
+  /** Reads a page of the log in the order of positions, after the position `after`, which the store must have returned. */
   readAll(after: bigint | 'start', max: number, categories?: readonly string[]): Promise<readonly StoredEvent[]>
-  /** Everything after a position, then what comes, in batches, in order, without end until the signal. */
+  /** Yields all events after a position, then new ones, in order and in batches, until the signal aborts. */
   follow(options: FollowOptions): AsyncIterable<readonly StoredEvent[]>
   close(): Promise<void>
 }
-
-/** @returns the category of a stream named `<category>-<id>`; categories have no dash. */
-export const categoryOf = (stream: string): string => stream.slice(0, stream.indexOf('-'))
-
-/** @returns the aggregate's id of a stream named `<category>-<id>`. */
-export const aggregateIdOf = (stream: string): string => stream.slice(stream.indexOf('-') + 1)

@@ -1,13 +1,13 @@
-/** Which key and hash an invoice is made with. The preimage stays where it is. */
+/** The key and the hash of an invoice. The preimage stays in the keyring. */
 export type HoldHash = { readonly keyId: string; readonly paymentHash: string }
 
 /**
- * The secrets behind hold invoices. A preimage is derived when it is needed and is never kept, logged or
- * put into a message: whoever knows it can take the buyer's money.
+ * The secrets of hold invoices. A preimage is derived on demand. It is never stored, logged or put into a message, because
+ * everyone who has the preimage can take the buyer's money.
  */
 export interface Keyring {
   /** The hash of an order's invoice under the current key. `issue` counts the invoices of an order, from 1. */
   paymentHashOf(orderId: string, issue: number): HoldHash
-  /** @returns the preimage in hex. @throws Fault where the key is not there: old keys stay until no hold uses them */
+  /** @returns the preimage in hex. @throws Fault if the key is missing; old keys must stay until no hold uses them */
   preimageOf(keyId: string, orderId: string, issue: number): string
 }

@@ -1,51 +1,51 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Leases } from './leases.ts'
 
-export type LeasesWorld = {
+export type LeasesFixture = {
   readonly leases: Leases
-  /** Lets time pass, by the clock that the leases go by. */
+  /** Lets time pass on the clock of the leases. */
   pass(ms: number): Promise<void>
   teardown(): Promise<void>
 }
 
-/** What every lease does. */
-export function leasesContract(name: string, open: () => Promise<LeasesWorld>): void {
+/** Cases that every implementation of leases must pass. */
+export function leasesContract(name: string, open: () => Promise<LeasesFixture>): void {
   describe(`leases: ${name}`, () => {
-    let world: LeasesWorld
+    let fixture: LeasesFixture
     let leases: Leases
     beforeEach(async () => {
-      world = await open()
-      leases = world.leases
+      fixture = await open()
+      leases = fixture.leases
     })
-    afterEach(() => world.teardown())
+    afterEach(() => fixture.teardown())
 
-    it('has one owner at a time, and every name its own', async () => {
-      expect(await leases.hold('relay.order', 'a', 60_000)).toBe(true)
-      expect(await leases.hold('relay.order', 'b', 60_000)).toBe(false)
-      expect(await leases.hold('relay.quote', 'b', 60_000)).toBe(true)
+    it('have one owner at a time per name', async () => {
+      expect(await leases.acquire('relay.order', 'a', 60_000)).toBe(true)
+      expect(await leases.acquire('relay.order', 'b', 60_000)).toBe(false)
+      expect(await leases.acquire('relay.quote', 'b', 60_000)).toBe(true)
     })
-    it('is extended by its owner', async () => {
-      expect(await leases.hold('relay', 'a', 300)).toBe(true)
-      expect(await leases.hold('relay', 'a', 60_000)).toBe(true)
-      await world.pass(400)
-      expect(await leases.hold('relay', 'b', 60_000)).toBe(false)
+    it('can be extended by their owner', async () => {
+      expect(await leases.acquire('relay', 'a', 300)).toBe(true)
+      expect(await leases.acquire('relay', 'a', 60_000)).toBe(true)
+      await fixture.pass(400)
+      expect(await leases.acquire('relay', 'b', 60_000)).toBe(false)
     })
-    it('runs out', async () => {
-      await leases.hold('relay', 'a', 100)
-      await world.pass(150)
-      expect(await leases.hold('relay', 'b', 60_000)).toBe(true)
-      expect(await leases.hold('relay', 'a', 60_000)).toBe(false)
+    it('expire', async () => {
+      await leases.acquire('relay', 'a', 100)
+      await fixture.pass(150)
+      expect(await leases.acquire('relay', 'b', 60_000)).toBe(true)
+      expect(await leases.acquire('relay', 'a', 60_000)).toBe(false)
     })
-    it('is given up by its owner alone', async () => {
-      await leases.hold('relay', 'a', 60_000)
+    it('can be released only by their owner', async () => {
+      await leases.acquire('relay', 'a', 60_000)
       await leases.release('relay', 'b')
-      expect(await leases.hold('relay', 'b', 60_000)).toBe(false)
+      expect(await leases.acquire('relay', 'b', 60_000)).toBe(false)
       await leases.release('relay', 'a')
-      expect(await leases.hold('relay', 'b', 60_000)).toBe(true)
+      expect(await leases.acquire('relay', 'b', 60_000)).toBe(true)
     })
-    it('goes to one of many who ask at once', async () => {
-      const asked = await Promise.all(Array.from({ length: 12 }, (_, n) => leases.hold('relay', `owner ${n}`, 60_000)))
-      expect(asked.filter(Boolean)).toHaveLength(1)
+    it('are acquired by only one of many concurrent callers', async () => {
+      const results = await Promise.all(Array.from({ length: 12 }, (_, n) => leases.acquire('relay', `owner ${n}`, 60_000)))
+      expect(results.filter(Boolean)).toHaveLength(1)
     })
   })
 }

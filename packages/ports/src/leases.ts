@@ -1,16 +1,16 @@
 /**
- * Rights that one process has at a time, for work that several replicas could do and one does best. They run out by
- * themselves, so a holder that died or sleeps keeps nobody waiting for long.
+ * Rights that one process has at a time, for work that one of several replicas should do. They expire by themselves, so a
+ * crashed or frozen holder blocks the others only for a limited time.
  *
- * A lease is no lock: its holder may be paused and go on after it ran out, so what is done under one must be harmless
- * when two do it.
+ * A lease is not a lock: a paused holder may continue after the expiry. The work under a lease must therefore be harmless if
+ * two processes do it.
  */
 export interface Leases {
   /**
-   * Takes the lease for `ttlMs` from now, or extends it. @returns false where another owner's still runs.
-   * @throws Fault where it is not known whether it was taken
+   * Acquires the lease for `ttlMs` from now, or extends it. @returns false while the lease of another owner runs
+   * @throws Fault if it is unknown whether the lease was acquired
    */
-  hold(name: string, owner: string, ttlMs: number): Promise<boolean>
-  /** Gives it up before its time; nothing happens where somebody else holds it. */
+  acquire(name: string, owner: string, ttlMs: number): Promise<boolean>
+  /** Releases the lease before its expiry. It has no effect if another owner holds the lease. */
   release(name: string, owner: string): Promise<void>
 }

@@ -1,81 +1,84 @@
 import { describe, expect, it } from 'vitest'
 import type { Invoice, Lightning } from './lightning.ts'
-import { AMOUNT_MSAT, newHold, PATIENCE } from './lightning-payments.contract.ts'
-import type { Here, LightningWorld } from './lightning-world.contract.ts'
-import { until } from './waiting.contract.ts'
+import { AMOUNT_MSAT, createHold, SHORT_TIMEOUT } from './lightning-payments.contract.ts'
+import type { SuiteContext, LightningFixture } from './lightning-nodes.fixture.ts'
+import { waitForValue } from './wait-for-value.fixture.ts'
 
-/** lnd keeps a part for so long while the others do not come. */
+/** lnd holds a part for this time while other parts are missing. */
 const PART_HOLD_MS = 120_000
 const MARGIN_MS = 10_000
 const HALF_MSAT = AMOUNT_MSAT / 2n
-/** More blocks than the suite makes. */
+/** More blocks than the suite mines. */
 const CLTV_DELTA = 1000
 
-type Begun = { readonly whole: Hold; readonly part: Hold; readonly at: number }
+type StartedParts = { readonly whole: Hold; readonly part: Hold; readonly at: number }
 type Hold = { readonly preimage: string; readonly invoice: Invoice }
 
-const present = ({ holds }: Lightning, { invoice }: Hold): Promise<Invoice | undefined> => holds.find(invoice.paymentHash)
+const findInvoice = ({ holds }: Lightning, { invoice }: Hold): Promise<Invoice | undefined> => holds.find(invoice.paymentHash)
 
-async function sendHalves({ market, send }: LightningWorld, hold: Hold, count: number): Promise<void> {
+async function sendHalves({ market, send }: LightningFixture, hold: Hold, count: number): Promise<void> {
   for (let sent = 1; sent <= count; sent++) {
     void send(hold.invoice.request, HALF_MSAT, AMOUNT_MSAT)
-    await until('the part is there', async () => (await present(market.lightning, hold))?.htlcs.length === sent)
+    await waitForValue('the part has arrived', async () => (await findInvoice(market.lightning, hold))?.htlcs.length === sent)
   }
 }
 
-/** Two cases of which the second is about what the first began: on real nodes two minutes are between them, so others are too. */
-export function parting({ world }: Here): { readonly begin: () => void; readonly end: () => void } {
-  let begun: Begun | undefined
+/** Two cases: `end` checks the payments that `begin` started. Real nodes need two minutes, so other cases run between them. */
+export function testPaymentParts({ fixture }: SuiteContext): { readonly begin: () => void; readonly end: () => void } {
+  let startedParts: StartedParts | undefined
 
   const begin = (): void =>
-    void describe('parts of payments, of which', () => {
-      it('one waits for the rest, and two make it up', async () => {
-        const { market } = world()
-        const whole = await newHold(world(), { cltvDelta: CLTV_DELTA })
-        await sendHalves(world(), whole, 2)
-        await until('it is held', async () => (await present(market.lightning, whole))?.state === 'held')
-        const part = await newHold(world(), { cltvDelta: CLTV_DELTA })
-        await sendHalves(world(), part, 1)
-        expect(await present(market.lightning, part)).toMatchObject({
+    void describe('parts of a payment', () => {
+      it('wait for the missing amount, and are held once it is complete', async () => {
+        const { market } = fixture()
+        const whole = await createHold(fixture(), { cltvDelta: CLTV_DELTA })
+        await sendHalves(fixture(), whole, 2)
+        await waitForValue('it is held', async () => (await findInvoice(market.lightning, whole))?.state === 'held')
+        const part = await createHold(fixture(), { cltvDelta: CLTV_DELTA })
+        await sendHalves(fixture(), part, 1)
+        expect(await findInvoice(market.lightning, part)).toMatchObject({
           state: 'open',
           htlcs: [{ amountMsat: HALF_MSAT, state: 'held' }],
         })
-        begun = { whole, part, at: Date.now() }
+        startedParts = { whole, part, at: Date.now() }
       })
     })
 
   const end = (): void =>
-    void describe('two minutes after that', () => {
-      it('what waits alone goes back, what is whole stays, and the open invoice can be paid', { timeout: 200_000 }, async () => {
-        if (!begun) throw new Error('nothing was begun')
-        const { market, buyer, pass } = world()
+    void describe('two minutes later', () => {
+      it('a lone part is cancelled, a whole payment stays, and the open invoice can be paid', { timeout: 200_000 }, async () => {
+        if (!startedParts) throw new Error('the first case did not run')
+        const { market, buyer, pass: advanceTime } = fixture()
         const { holds } = market.lightning
         const { payments } = buyer.lightning
-        const { part, whole, at } = begun
+        const { part, whole, at } = startedParts
         const leftMs = PART_HOLD_MS - (Date.now() - at)
-        // Where the other cases took less time than that, it is seen that it waits so long.
-        await pass(Math.max(0, leftMs - MARGIN_MS))
-        const early = leftMs > MARGIN_MS ? await present(market.lightning, part) : undefined
+        // If the other cases took less than PART_HOLD_MS, this checks that the part is still held shortly before the limit.
+        await advanceTime(Math.max(0, leftMs - MARGIN_MS))
+        const early = leftMs > MARGIN_MS ? await findInvoice(market.lightning, part) : undefined
         expect(early?.htlcs[0]?.state ?? 'held').toBe('held')
-        await pass(Math.max(0, Math.min(leftMs, MARGIN_MS)))
-        await until('the part is given back', async () => (await present(market.lightning, part))?.htlcs[0]?.state !== 'held')
-        expect(await present(market.lightning, part)).toMatchObject({ state: 'open', htlcs: [{ state: 'cancelled' }] })
-        await until('its payer knows', async () => (await payments.find(part.invoice.paymentHash))?.state === 'failed')
+        await advanceTime(Math.max(0, Math.min(leftMs, MARGIN_MS)))
+        await waitForValue(
+          'the part is cancelled',
+          async () => (await findInvoice(market.lightning, part))?.htlcs[0]?.state !== 'held',
+        )
+        expect(await findInvoice(market.lightning, part)).toMatchObject({ state: 'open', htlcs: [{ state: 'cancelled' }] })
+        await waitForValue('the payment failed', async () => (await payments.find(part.invoice.paymentHash))?.state === 'failed')
         expect(await payments.find(part.invoice.paymentHash)).toEqual({ state: 'failed', reason: 'no-route' })
-        expect(await present(market.lightning, whole)).toMatchObject({
+        expect(await findInvoice(market.lightning, whole)).toMatchObject({
           state: 'held',
           htlcs: [{ state: 'held' }, { state: 'held' }],
         })
         expect(await holds.settle(whole.preimage)).toBe('settled')
 
-        expect(await payments.pay(part.invoice.request, PATIENCE)).toEqual({ state: 'in-flight' })
-        await until('it is held', async () => (await present(market.lightning, part))?.state === 'held')
-        const states = async () => (await present(market.lightning, part))?.htlcs.map(({ state }) => state).toSorted()
+        expect(await payments.pay(part.invoice.request, SHORT_TIMEOUT)).toEqual({ state: 'in-flight' })
+        await waitForValue('it is held', async () => (await findInvoice(market.lightning, part))?.state === 'held')
+        const states = async () => (await findInvoice(market.lightning, part))?.htlcs.map(({ state }) => state).toSorted()
         expect(await states()).toEqual(['cancelled', 'held'])
         expect(await holds.settle(part.preimage)).toBe('settled')
-        await until('it shows as settled', async () => (await states())?.join() === 'cancelled,settled')
+        await waitForValue('it shows as settled', async () => (await states())?.join() === 'cancelled,settled')
         for (const { invoice } of [part, whole])
-          await until('the payer knows', async () => (await payments.find(invoice.paymentHash))?.state === 'succeeded')
+          await waitForValue('payment succeeded', async () => (await payments.find(invoice.paymentHash))?.state === 'succeeded')
       })
     })
 

@@ -12,12 +12,12 @@ export type HoldInvoiceRequest = {
 /** One part of a payment that waits at an invoice. */
 export type Htlc = {
   readonly amountMsat: bigint
-  /** The block height at which the payer may take it back. */
+  /** The block height at which the payer may take the HTLC back. */
   readonly expiryHeight: number
-  /** The peer whose channel it came through; null where the node no longer says whose channel that was. */
+  /** The peer on whose channel the HTLC arrived; null if the node no longer knows the channel. */
   readonly peer: string | null
   readonly state: 'held' | 'settled' | 'cancelled'
-  /** When the node took it, in milliseconds since 1970; null where it does not tell. */
+  /** Time at which the node accepted the HTLC, in milliseconds since 1970; null if the node does not report it. */
   readonly acceptedAt: number | null
 }
 
@@ -28,25 +28,25 @@ export type Invoice = {
   readonly amountMsat: bigint
   /** 'held': the whole amount has arrived and waits for settle or cancel. 'settled': the node shows every HTLC settled. */
   readonly state: 'open' | 'held' | 'settled' | 'cancelled'
-  /** Those that were given back, too: a node waits for the other parts of a payment for a while only. */
+  /** All parts, including cancelled parts, because a node waits only a limited time for the other parts of a payment. */
   readonly htlcs: readonly Htlc[]
 }
 
-/** Second calls are answered, not failed: an adapter maps its node's errors to these. */
+/** A repeated call returns an outcome instead of an error. An adapter maps the errors of its node to these outcomes. */
 export type SettleOutcome = 'settled' | 'already-settled' | 'not-held' | 'cancelled' | 'unknown'
 export type CancelOutcome = 'cancelled' | 'already-cancelled' | 'settled' | 'unknown'
 
 export interface HoldInvoices {
-  /** A second call with a hash that the node has answers with the invoice that is there. */
+  /** Creates an invoice. For a hash that the node has already, it returns the existing invoice. */
   create(request: HoldInvoiceRequest): Promise<Invoice>
   find(paymentHash: string): Promise<Invoice | undefined>
   settle(preimage: string): Promise<SettleOutcome>
   cancel(paymentHash: string): Promise<CancelOutcome>
-  /** Every invoice that is held now: what the guard goes through on each block. */
+  /** Every invoice that is held now. The guard checks them all on each block. */
   held(): Promise<readonly Invoice[]>
   /**
-   * Tells that invoices of these hashes changed, the present state first; repeats are possible, and so is silence after
-   * a fault, so whoever needs certainty reads `find` beside it.
+   * Yields the invoice of this hash after each change, the present state first. It may repeat a state, and may be silent after a
+   * fault, so a caller that needs certainty also reads `find`.
    */
   changes(paymentHash: string, signal: AbortSignal): AsyncIterable<Invoice>
 }
@@ -60,27 +60,27 @@ export type PaymentFailure =
   | 'insufficient-balance'
   | 'rejected-by-destination'
   | 'invoice-expired'
-  /** The node refused the call, and has not begun: why is in its log. */
+  /** The node refused the call and did not begin to pay. Its log has the reason. */
   | 'refused'
   | 'timeout'
   | 'fee-limit'
 
 export interface Payments {
   /**
-   * Pays an invoice that names an amount. One hash is paid at most once: a second call continues what is in flight and
-   * answers with what succeeded; only what failed is tried again. What is not decided within the time-out (a hold
-   * invoice) is answered as 'in-flight' and goes on. A node that can't tell 'fee-limit' answers 'no-route'.
+   * Pays an invoice that has an amount. A hash is paid at most once: a second call joins a payment in flight, returns a success,
+   * and retries only a failed payment. A payment that is undecided at the timeout (a hold invoice) is returned as 'in-flight' and
+   * continues. A node that cannot distinguish 'fee-limit' returns 'no-route'.
    *
-   * Nothing is sent after `notAfter`, a reading of this process's monotonic clock that is looked at directly before: reasons
-   * to pay do not last. What is under way or has succeeded by then is answered all the same.
-   * @throws Fault where it is too late
+   * No payment is sent after `notAfter`, an instant of this process's monotonic clock that is checked directly before the send. A
+   * payment that is in flight or has succeeded by then is still returned.
+   * @throws Fault if `notAfter` has passed
    */
   pay(
     request: string,
     options: { readonly maxFeeMsat: bigint; readonly timeoutMs: number; readonly notAfter?: number },
   ): Promise<PaymentState>
   find(paymentHash: string): Promise<PaymentState | undefined>
-  /** An ordinary invoice of this node, for what it sells. */
+  /** Creates an ordinary invoice of this node. */
   createInvoice(request: {
     readonly amountMsat: bigint
     readonly expirySeconds: number
@@ -92,28 +92,29 @@ export interface Payments {
 export interface Messages {
   /** lnd's signmessage: zbase32 of a recoverable signature over "Lightning Signed Message:" + text. */
   sign(text: string): Promise<string>
-  /** @returns the key that made the signature, undefined where it is malformed. A changed text gives another key: compare it. */
+  /** @returns the signer's key; undefined for a malformed signature. A changed text gives another key, so compare the key. */
   recover(text: string, signature: string): Promise<string | undefined>
 }
 
-/** `reached`: the last node failed the HTLC, for whatever reason, so the channel leads to it. Others prove nothing yet. */
+/** `reached`: the last node failed the HTLC, so the channel leads to that node. Any other outcome proves nothing yet. */
 export type ProbeOutcome =
   | { readonly reached: true }
   | { readonly reached: false; readonly failedAt: 'route' | 'seller'; readonly reason: string }
 
-/** A socket that this node must not connect to: it is not public. The message is a part of a sentence, and says why. */
+/** The socket is not public, so this node must not connect to it. The message is the reason, as a part of a sentence. */
 export class AddressRefused extends Error {
   override readonly name = 'AddressRefused'
 }
 
 export interface Peers {
   /**
-   * Connects, or finds itself connected. @returns false where nobody answers at that address or its key is another
-   * @throws AddressRefused where the address is not public, on networks whose nodes are
+   * Connects to the peer unless it is connected already.
+   * @returns false if no node, or a node with another key, is at that address
+   * @throws AddressRefused if the address is not public, on networks of public nodes
    */
   connect(pubkey: string, socket: string): Promise<boolean>
   isConnected(pubkey: string): Promise<boolean>
-  /** Sockets (`host:port`) that the node announced about itself; empty where gossip knows none. */
+  /** Alias and sockets (`host:port`) that the node has announced; empty if gossip has none. */
   addresses(pubkey: string): Promise<{ readonly alias: string; readonly sockets: readonly string[] }>
 }
 
@@ -135,12 +136,12 @@ export interface Graph {
   channel(outpoint: string): Promise<GraphChannel | undefined>
   between(a: string, b: string): Promise<readonly GraphChannel[]>
   /**
-   * An HTLC with a hash that nobody knows, through `via` and then this very channel to `destination`. A failure that
-   * only the last node can have made proves that the channel leads to it.
-   * `failedAt` is the place in the route: 'route' before it reached `via`, 'seller' at `via`.
+   * Sends an HTLC with a random hash through `via` and then this channel to `destination`. A failure that only the last node
+   * can produce proves that the channel leads to that node. `failedAt` is the place in the route: 'route' before `via`,
+   * 'seller' at `via`.
    *
-   * The last node may keep the HTLC, for as long as its expiry allows: the answer comes when it lets go, so whoever asks
-   * limits the wait. A kept probe has proven nothing yet, and takes a slot of both channels: ask once at a time.
+   * The last node may hold the HTLC until its expiry. The probe resolves only after the release, so the caller limits the
+   * wait. A held probe proves nothing yet and occupies an HTLC slot of both channels, so send one probe at a time.
    */
   probe(probe: {
     readonly via: string
@@ -168,80 +169,82 @@ export type OwnChannel = {
   readonly localSat: bigint
   readonly remoteSat: bigint
   readonly isPrivate: boolean
-  /** What kind of commitment both ends agreed on, in the node's own words. */
+  /** The negotiated commitment type, as the node names it. */
   readonly channelType: string
-  /** What each side has to keep in it. */
+  /** The channel reserve of each side. */
   readonly reserveSat: bigint
   readonly state: 'pending' | 'active' | 'inactive' | 'closing'
   readonly openedByUs: boolean
-  /** It came from `prepare`. What the node's owner opened in another way is his: nobody else may give it up. */
+  /** Whether `prepare` opened the channel. Only the node's owner may abandon channels that were opened in another way. */
   readonly isPrepared: boolean
 }
 
-/** What stays of a channel when it is no channel any more. Where nobody but a stream could tell, some of it is null. */
+/** The record of a closed channel. Some fields are null if only the stream of changes could report them. */
 export type ClosedChannel = {
   readonly outpoint: string
   readonly shortChannelId: string | null
   readonly peer: string
   /**
-   * 'breach': an old state was published, and the other side punished for it. 'funding-lost': its funding never came.
-   * 'abandoned': this node gave it up, and nothing of it is on the chain as far as the node knows.
+   * 'breach': one side published an old state, and the other side punished it. 'funding-lost': the funding never appeared.
+   * 'abandoned': this node abandoned the channel, and as far as the node knows, the chain has no trace of it.
    */
   readonly how: 'cooperative' | 'force' | 'breach' | 'funding-lost' | 'abandoned'
-  /** Who began it; null: the node does not know, or does not say before every coin of it is back in a wallet. */
+  /** The side that began the close; null if the node does not know it, or reports it only after all coins are swept. */
   readonly by: 'us' | 'peer' | null
   readonly closingTxid: string | null
-  /** Of the block that has the closing transaction; null for one without, and where the node does not say yet. */
+  /** Height of the block with the closing transaction; null if there is none, or the node does not report it yet. */
   readonly height: number | null
 }
 
-/** How a channel stands now. `shortChannelId` is null at least until the channel can be used. */
+/** The present state of a channel. `shortChannelId` is null at least until the channel can be used. */
 export type ChannelChange =
   | (Pick<OwnChannel, 'outpoint' | 'shortChannelId' | 'peer'> & { readonly state: OwnChannel['state'] })
   | (ClosedChannel & { readonly state: 'closed' })
 
 /**
- * A channel that was negotiated and whose funding transaction nobody has seen yet. The handle is what `publish` needs,
- * the signed transaction: whoever lost it after a crash finds the outpoint in `list` as pending and can only abandon it.
+ * A negotiated channel whose funding transaction is not published yet. `handle` is the signed transaction for `publish`. A
+ * caller that lost the handle in a crash finds the outpoint in `list` as pending and can only abandon it.
  */
 export type UnpublishedFunding = { readonly outpoint: string; readonly handle: string }
 
 export interface Channels {
   list(): Promise<readonly OwnChannel[]>
-  /** Every channel that this node ever had and has no more, from the block on that closed it. */
+  /** All former channels of this node, each from the block of its closing transaction on. */
   closed(): Promise<readonly ClosedChannel[]>
   /**
-   * How every channel stands, the closed ones too, then each change of that. States in between may be skipped, repeats are
-   * possible, and so is silence after a fault: whoever needs certainty reads `list` and `closed` beside it. A close may be
-   * told again with what was not known of it before.
+   * Yields the state of every channel, including closed channels, then each change. It may skip or repeat states and may be
+   * silent after a fault, so a caller that needs certainty also reads `list` and `closed`. A close may be repeated with more
+   * detail.
    */
   changes(signal: AbortSignal): AsyncIterable<ChannelChange>
-  /** Negotiates and signs the channel and keeps its funding back (PSBT with no publish). @throws OpenRefused */
+  /** Negotiates and signs the channel, and does not publish its funding (PSBT with no publish). @throws OpenRefused */
   prepare(request: OpenRequest): Promise<UnpublishedFunding>
   /**
-   * Hands the funding to the network; again is harmless, and brings back what the node's wallet has forgotten meanwhile.
-   * @throws Fault for a funding that is not this node's or was given up
+   * Publishes the funding. A repeated call is harmless, and publishes a transaction again that the wallet has forgotten.
+   * @throws Fault for a funding of another node, or for an abandoned funding
    */
   publish(funding: UnpublishedFunding): Promise<void>
   /**
-   * Gives up a funding that was never published, and frees its coins; again is harmless. Never call it after `publish` was
-   * called, whatever came of that: a wallet can forget what others keep, and a funding that confirms without its channel is
-   * lost. @returns 'published' where the node knows that it is too late: nothing changed
+   * Abandons a funding that was never published, and frees its coins. A repeated call is harmless.
+   * Never call it after a call of `publish`, even if that call failed. Other nodes may keep a transaction that the wallet
+   * forgot, and a funding that confirms without its channel is lost.
+   * @returns 'published' if the node knows that it is too late; no state has changed then
    */
   abandon(funding: Pick<UnpublishedFunding, 'outpoint'>): Promise<'abandoned' | 'published'>
   /**
-   * Raises the fee of an unconfirmed funding by spending its change (CPFP); a confirmed one needs nothing. Where the node
-   * goes on raising by itself, it pays `maxRateSatPerVbyte` for both transactions at most. @throws OpenRefused without change
+   * Raises the fee of an unconfirmed funding by a spend of its change (CPFP). For a confirmed funding it does nothing. A
+   * node that raises the fee further by itself pays at most `maxRateSatPerVbyte` for both transactions.
+   * @throws OpenRefused if the funding has no change
    */
   bumpFee(outpoint: string, feeRateSatPerVbyte: number, maxRateSatPerVbyte: number): Promise<void>
   /**
-   * Ends a channel: with its peer where that agrees, else by force. Again is harmless, and so is a channel that is gone.
-   * @throws Fault where it cannot be ended now: its funding is unconfirmed, or payments are under way
+   * Closes a channel, cooperatively if the peer agrees, else by force. The call is idempotent, also for a closed channel.
+   * @throws Fault if the channel cannot be closed now, because its funding is unconfirmed or payments are in flight
    */
   close(outpoint: string): Promise<void>
 }
 
-/** Why a node would not open a channel. `peer-*` is the other side's doing. */
+/** A node did not open a channel. A reason `peer-*` comes from the other side. */
 export class OpenRefused extends Error {
   override readonly name = 'OpenRefused'
   readonly reason: 'insufficient-funds' | 'peer-offline' | 'peer-refused' | 'node-failed'
@@ -252,9 +255,9 @@ export class OpenRefused extends Error {
 }
 
 export interface Wallet {
-  /** Confirmed coins that no opening under way has taken. */
+  /** Sum of the confirmed coins that no opening has reserved. */
   confirmedSat(): Promise<bigint>
-  /** Sum of what peers can send to this node. */
+  /** Sum of the amounts that peers can send to this node. */
   inboundSat(): Promise<bigint>
   /** Sum of this node's side of its channels. */
   localSat(): Promise<bigint>
@@ -266,18 +269,18 @@ export type NodeInfo = {
   readonly version: string
   readonly network: 'mainnet' | 'testnet' | 'signet' | 'regtest'
   readonly uris: readonly string[]
-  /** It has every block there is, as far as it knows. */
+  /** Whether the node believes that it has all blocks. */
   readonly synced: boolean
-  /** It has heard from a peer, since its start, of the channels that there are. What its graph lacks before may be there. */
+  /** Whether the node has synchronised its graph with a peer since its start. Before, the graph may lack existing channels. */
   readonly graphSynced: boolean
   readonly height: number
-  /** Blocks before an HTLC's expiry at which the node itself cancels a held invoice; null where that is not known. */
+  /** Blocks before an HTLC's expiry at which the node itself cancels a held invoice; null if the number is unknown. */
   readonly holdExpiryDelta: number | null
 }
 
 /**
- * A Lightning node, as lnd can serve it. Every call throws `Fault` where the node does not answer; a call that was cut
- * off may or may not have been carried out, and is found out by the matching look-up.
+ * A Lightning node with the functions of lnd. Every call throws `Fault` if the node does not answer. The outcome of an
+ * interrupted call is unknown, and the matching lookup shows it.
  */
 export interface Lightning {
   info(): Promise<NodeInfo>

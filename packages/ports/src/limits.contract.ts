@@ -2,20 +2,20 @@ import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Limits } from './limits.ts'
 
-export type LimitsWorld = { readonly limits: Limits; teardown(): Promise<void> }
+export type LimitsFixture = { readonly limits: Limits; teardown(): Promise<void> }
 
-/** What every shared counter does. */
-export function limitsContract(name: string, open: () => Promise<LimitsWorld>): void {
+/** Cases that every implementation of limits must pass. */
+export function limitsContract(name: string, open: () => Promise<LimitsFixture>): void {
   describe(`limits: ${name}`, () => {
-    let world: LimitsWorld
+    let fixture: LimitsFixture
     let limits: Limits
     beforeEach(async () => {
-      world = await open()
-      limits = world.limits
+      fixture = await open()
+      limits = fixture.limits
     })
-    afterEach(() => world.teardown())
+    afterEach(() => fixture.teardown())
 
-    it('allows so many in a window and says when the next is', async () => {
+    it('allow `limit` hits per window, and report the time until the next allowed hit', async () => {
       expect(await limits.hit('ip', 2, 100, 1000)).toEqual({ allowed: true, remaining: 1 })
       expect(await limits.hit('ip', 2, 100, 1040)).toEqual({ allowed: true, remaining: 0 })
       expect(await limits.hit('ip', 2, 100, 1050)).toEqual({ allowed: false, retryAfterMs: 50 })
@@ -23,16 +23,16 @@ export function limitsContract(name: string, open: () => Promise<LimitsWorld>): 
       expect(await limits.hit('ip', 2, 100, 1100)).toEqual({ allowed: true, remaining: 0 })
       expect(await limits.hit('ip', 2, 100, 1101)).toEqual({ allowed: false, retryAfterMs: 39 })
     })
-    it('does not count what it refused, and no other key', async () => {
+    it('count neither refused hits nor hits of other keys', async () => {
       await limits.hit('ip', 1, 100, 0)
       for (let now = 1; now < 100; now += 7) expect(await limits.hit('ip', 1, 100, now)).toMatchObject({ allowed: false })
       expect(await limits.hit('other', 1, 100, 50)).toMatchObject({ allowed: true })
       expect(await limits.hit('ip', 1, 100, 100)).toMatchObject({ allowed: true })
     })
-    it('is off at a limit of 0', async () => {
+    it('allow every hit at a limit of 0', async () => {
       for (let n = 0; n < 20; n++) expect(await limits.hit('ip', 0, 100, 1)).toMatchObject({ allowed: true })
     })
-    it('takes back one hit, and only one that was counted then', async () => {
+    it('take back one hit, and only a hit that was counted at that time', async () => {
       for (const now of [10, 20, 20]) await limits.hit('ip', 3, 100, now)
       await limits.takeBack('ip', 15)
       await limits.takeBack('other', 20)
@@ -41,11 +41,11 @@ export function limitsContract(name: string, open: () => Promise<LimitsWorld>): 
       expect(await limits.hit('ip', 3, 100, 30)).toEqual({ allowed: true, remaining: 0 })
       expect(await limits.hit('ip', 3, 100, 31)).toEqual({ allowed: false, retryAfterMs: 79 })
     })
-    it('counts hits that come together one by one', async () => {
+    it('count concurrent hits one by one', async () => {
       const answers = await Promise.all(Array.from({ length: 20 }, () => limits.hit('ip', 5, 100, 1000)))
       expect(answers.filter(({ allowed }) => allowed)).toHaveLength(5)
     })
-    it('never allows more than so many in any window, and never fewer than it could', async () => {
+    it('allow exactly as many hits as the limit in any window', async () => {
       const gaps = fc.array(fc.nat(60), { maxLength: 40 })
       await fc.assert(
         fc.asyncProperty(gaps, fc.integer({ min: 1, max: 4 }), fc.uuid(), async (waits, limit, key) => {
@@ -62,7 +62,7 @@ export function limitsContract(name: string, open: () => Promise<LimitsWorld>): 
         { numRuns: 30 },
       )
     })
-    it('remembers when somebody was heard of last', async () => {
+    it('store the time at which a key was last seen', async () => {
       expect(await limits.lastSeen('agent')).toBeUndefined()
       await limits.touch('agent', 1_790_000_000_000)
       await limits.touch('agent', 1_780_000_000_000)

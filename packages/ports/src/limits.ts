@@ -1,16 +1,16 @@
 export type LimitOutcome =
   | { readonly allowed: true; readonly remaining: number }
-  /** `retryAfterMs`: when the next hit would be allowed. */
+  /** `retryAfterMs`: milliseconds until the next hit is allowed. */
   | { readonly allowed: false; readonly retryAfterMs: number }
 
-/** Counters that all replicas share. They forget: nothing that matters to money is decided by them. */
+/** Counters that all replicas share. They may lose entries, so no decision about money may depend on them. */
 export interface Limits {
-  /** Counts a hit unless there were `limit` of them in any window of `windowMs` that ends now (sliding). A limit of 0 is off. */
+  /** Counts a hit, unless the sliding window of `windowMs` that ends now has `limit` hits. A limit of 0 allows every hit. */
   hit(key: string, limit: number, windowMs: number, now: number): Promise<LimitOutcome>
   /** Takes back one hit that was counted at `at`; without such a hit nothing changes. */
   takeBack(key: string, at: number): Promise<void>
-  /** Remembers that somebody was heard of at `now`. */
+  /** Records that the key was seen at `now`. */
   touch(key: string, now: number): Promise<void>
-  /** @returns milliseconds since 1970, or undefined where nobody was heard of */
+  /** @returns milliseconds since 1970; undefined if the key was never seen */
   lastSeen(key: string): Promise<number | undefined>
 }

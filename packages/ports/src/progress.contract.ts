@@ -1,23 +1,23 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { Progress } from './progress.ts'
+import type { ConsumerProgress } from './progress.ts'
 import type { Views } from './views.ts'
 
-export type ProgressWorld = { readonly progress: Progress; readonly views: Views; teardown(): Promise<void> }
+export type ProgressFixture = { readonly progress: ConsumerProgress; readonly views: Views; teardown(): Promise<void> }
 
-/** What every record of progress does. */
-export function progressContract(name: string, open: () => Promise<ProgressWorld>): void {
+/** Cases that every implementation of consumer progress must pass. */
+export function progressContract(name: string, open: () => Promise<ProgressFixture>): void {
   describe(`progress: ${name}`, () => {
-    let world: ProgressWorld
-    let progress: Progress
+    let fixture: ProgressFixture
+    let progress: ConsumerProgress
     beforeEach(async () => {
-      world = await open()
-      progress = world.progress
+      fixture = await open()
+      progress = fixture.progress
     })
-    afterEach(() => world.teardown())
+    afterEach(() => fixture.teardown())
     const reached = (stream: string, revision: number, position: number) => ({ stream, revision, position: BigInt(position) })
 
-    it('begins at the start, for each consumer by itself', async () => {
-      await progress.settle('one', 5n)
+    it('begins at the start for each consumer', async () => {
+      await progress.saveCheckpoint('one', 5n)
       await progress.advance('one', reached('order-a', 3, 5))
       expect(await progress.load('one')).toEqual({ position: 5n })
       expect(await progress.load('two')).toEqual({ position: 'start' })
@@ -25,17 +25,17 @@ export function progressContract(name: string, open: () => Promise<ProgressWorld
       expect(await progress.revision('two', 'order-a')).toBeUndefined()
     })
     it('never goes back', async () => {
-      for (const position of [7n, 4n]) await progress.settle('one', position)
+      for (const position of [7n, 4n]) await progress.saveCheckpoint('one', position)
       const moved: boolean[] = []
       for (const revision of [5, 6, 2, 6]) moved.push(await progress.advance('one', reached('order-a', revision, 10 + revision)))
       expect(moved).toEqual([true, true, false, false])
       expect(await progress.load('one')).toEqual({ position: 7n })
       expect(await progress.revision('one', 'order-a')).toBe(6)
     })
-    it('is written with the transaction that it is given, or not at all', async () => {
-      const failing = world.views.db.transaction().execute(async (trx) => {
+    it('is written only if the given transaction commits', async () => {
+      const failing = fixture.views.db.transaction().execute(async (trx) => {
         await progress.advance('one', reached('order-a', 1, 2), trx)
-        await progress.settle('one', 2n, trx)
+        await progress.saveCheckpoint('one', 2n, trx)
         expect(await progress.revision('one', 'order-a', trx)).toBe(1)
         throw new Error('the rows could not be written')
       })
@@ -43,24 +43,24 @@ export function progressContract(name: string, open: () => Promise<ProgressWorld
       expect(await progress.revision('one', 'order-a')).toBeUndefined()
       expect(await progress.load('one')).toEqual({ position: 'start' })
     })
-    it('keeps notes of what is done in any order, each once, until they are dropped', async () => {
-      await progress.note('one', [9n, 3n, 7n])
-      await progress.note('one', [3n, 12n])
-      await progress.note('one', [])
-      await progress.note('two', [5n])
+    it('stores handled positions in any order, each once, until they are forgotten', async () => {
+      await progress.markHandled('one', [9n, 3n, 7n])
+      await progress.markHandled('one', [3n, 12n])
+      await progress.markHandled('one', [])
+      await progress.markHandled('two', [5n])
       const sorted = async (after: bigint | 'start', until: bigint) =>
-        [...(await progress.noted('one', after, until))].toSorted((a, b) => Number(a - b))
+        [...(await progress.listHandled('one', after, until))].toSorted((a, b) => Number(a - b))
       expect(await sorted('start', 100n)).toEqual([3n, 7n, 9n, 12n])
       expect(await sorted(3n, 9n)).toEqual([7n, 9n])
-      await progress.dropNotes('one', 7n)
+      await progress.deleteHandled('one', 7n)
       expect(await sorted('start', 100n)).toEqual([9n, 12n])
       await progress.reset('one')
       expect(await sorted('start', 100n)).toEqual([])
-      expect(await progress.noted('two', 'start', 5n)).toEqual([5n])
+      expect(await progress.listHandled('two', 'start', 5n)).toEqual([5n])
     })
-    it('forgets a consumer that begins anew', async () => {
+    it('is empty after a reset of the consumer', async () => {
       await progress.advance('one', reached('order-a', 1, 2))
-      await progress.settle('one', 2n)
+      await progress.saveCheckpoint('one', 2n)
       await progress.reset('one')
       expect(await progress.load('one')).toEqual({ position: 'start' })
       expect(await progress.revision('one', 'order-a')).toBeUndefined()

@@ -1,12 +1,12 @@
 /**
- * What no fact may hold, since facts are for ever: texts and addresses of persons, and secrets. A fact names the record
- * by its id. Records can be deleted, and whoever reads one must live with its absence.
+ * Deletable records of personal texts, addresses and secrets. Facts must not contain these, because they are permanent. A fact
+ * refers to a record by its id, and a reader must handle a deleted record.
  */
 export interface Records {
-  /** Keeps a JSON text; a second one under the same id replaces it. `now` is milliseconds since 1970. */
+  /** Stores a JSON text; a second text with the same id replaces it. `now` is milliseconds since 1970. */
   put(id: string, kind: string, json: string, now: number): Promise<void>
   get(id: string): Promise<StoredRecord | undefined>
-  /** Nothing happens where there is none. */
+  /** Does nothing if there is no such record. */
   delete(id: string): Promise<void>
 }
 

@@ -1,16 +1,19 @@
 import type { Kysely } from 'kysely'
 
-/** One step of a schema's history. It is never changed once it was released; a mistake is mended by the next step. */
+/** One step of a schema's history. A released step never changes; a later step corrects a mistake. */
 export type Migration = (db: Kysely<object>) => Promise<void>
 
 /**
- * The tables that can be made again from the facts: read models, timers, progress, limits. Whoever owns tables says so
- * in types: `views.db.$extendTables<{ orders: OrderRow }>()`, and the same on a transaction.
+ * The tables that can be rebuilt from the facts: read models, timers, progress, limits. The owner of tables declares them by
+ * types: `views.db.$extendTables<{ orders: OrderRow }>()`, also on a transaction.
  *
- * The same queries run on SQLite and on PostgreSQL, so they keep to what both know: columns `text`, `integer` (32 bits)
- * and `bigint` (milliseconds and counts, at most 2^53); amounts, positions and JSON as `text`; truth as `integer` 0 and 1.
- * No JSON operators, no `rowid`, no `insert or replace` (`onConflict` is fine), no functions of one of them, no `for update`:
- * an update or upsert of the row comes first where a read must not be overtaken.
+ * The same queries run on SQLite and PostgreSQL, so they use only common features. Columns are `text`, `integer` (32 bits)
+ * and `bigint` (milliseconds and counts, at most 2^53). Amounts, positions and JSON are `text`, and booleans are `integer` 0
+ * and 1.
+ *
+ * The queries use no JSON operators, no `rowid`, no `for update`, no functions of one database, and no `insert or replace`
+ * (`onConflict` is fine). A transaction updates or upserts a row before it reads it, if no other transaction may come in
+ * between.
  */
 export interface Views {
   readonly db: Kysely<object>

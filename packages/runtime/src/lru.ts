@@ -1,10 +1,10 @@
 /**
- * Of so many streams something is kept in mind. Soon most of them are finished and not asked for any more, so that memory
- * stays what it is however many there were; of one that was forgotten too early it is read, asked or set once more.
+ * The number of streams in each cache of the runtime. Most streams are soon finished and never used again, so memory stays
+ * constant. If an entry was dropped too early, it is read, sent or set again.
  */
-export const STREAMS_UNDER_WAY = 1024
+export const STREAM_CACHE_SIZE = 1024
 
-/** A map of bounded size that forgets what was not used for long. */
+/** A map of bounded size that drops entries that were not used for long. */
 export type Lru<K, V> = {
   get(key: K): V | undefined
   set(key: K, value: V): void
@@ -12,10 +12,10 @@ export type Lru<K, V> = {
 }
 
 /**
- * Two halves: what is used goes into the young one, and when that is full, the old one is forgotten and they change places.
- * To move an entry at every use would cost more than most of what is kept here takes to find anew.
+ * Creates a map of two halves. Used entries are in the young half. When it is full, the old half is dropped and the young
+ * half becomes the old half. Moving an entry at every use would cost more than making most entries again.
  */
-export function lru<K, V>(capacity: number): Lru<K, V> {
+export function createLru<K, V>(capacity: number): Lru<K, V> {
   const half = Math.max(1, Math.floor(capacity / 2))
   let [young, old] = [new Map<K, V>(), new Map<K, V>()]
 

@@ -1,54 +1,56 @@
 import { Fault } from '@penstock/kernel/result.ts'
 import type { BusMessage, RunningSubscription } from '@penstock/ports/bus.ts'
-import { backoff, throughFaults } from './backoff.ts'
-import { byOwner, consume, type RunningConsumer } from './consume.ts'
-import type { Consumer } from './consumer.ts'
-import { underLease } from './lease.ts'
-import { followMemory } from './memory-view.ts'
-import { commandTopic, republishTopic } from './messages.ts'
-import { beginAtZero, componentRunning, relayHeld } from './metrics.ts'
-import { onCommand, serviceCore } from './core.ts'
+import { computeBackoffMs } from '@penstock/kernel/backoff.ts'
+import { retryFaults } from './retry.ts'
+import { groupByOwner, consume, type RunningConsumer } from './consumers/consume.ts'
+import type { Consumer } from './consumers/consumer.ts'
+import { runUnderLease } from './processes/lease.ts'
+import { followMemoryView } from './views/memory-view.ts'
+import { commandTopic, republishTopic, isLowPriority } from './commands/messages.ts'
+import { initialiseCounters, componentRunning, relayLeaseHeld } from './observability/metrics.ts'
+import { receiveCommand, createServiceRuntime } from './service-runtime.ts'
 import type { Platform } from './platform.ts'
-import { projector } from './project.ts'
-import { reactor } from './react.ts'
-import { readingsOf } from './readings.ts'
-import { noteUnrelayed, relay } from './relay.ts'
-import { republisher } from './republish.ts'
-import type { Job, Service, ServiceContext } from './service.ts'
-import { sweep } from './sweep.ts'
-import { fireTimers } from './timers.ts'
-import { migrateUnfinished } from './unfinished.ts'
+import { createProjector } from './views/project.ts'
+import { createReactor } from './consumers/react.ts'
+import { createServiceReader } from './observability/service-gauges.ts'
+import { recordUnrelayedStreams, relayFacts } from './consumers/relay.ts'
+import { createRepublisher } from './consumers/republish.ts'
+import type { ServiceJob, Service, ServiceContext } from './service.ts'
+import { recoverStreams } from './processes/recovery.ts'
+import { fireTimers } from './processes/fire-timers.ts'
+import { migrateOpenStreams } from './processes/open-streams.ts'
 
-/** A service with its own ports, ready to be run. `height`: the newest block it knows of, for deadlines by height. */
-export type Bound = {
+/** A service with its own ports, ready to be run. */
+export type BoundService = {
   readonly name: string
   readonly start: (platform: Platform, signal: AbortSignal) => Promise<RunningService>
 }
 
 export type RunningService = { readonly name: string; close(): Promise<void> }
 
+/** @param height returns the height of the service's chain tip, for deadlines at a height */
 export const bind = <Ports>(
   service: Service<Ports>,
   ports: Ports,
   height: () => number | undefined = () => undefined,
-): Bound => ({
+): BoundService => ({
   name: service.name,
   async start(platform, signal) {
     const running = platform.config.restored
-      ? await startLooking(service, ports, platform, signal)
-      : await start(service, ports, height, platform, signal)
+      ? await startReadOnly(service, ports, platform, signal)
+      : await startService(service, ports, height, platform, signal)
     componentRunning.set({ component: service.name }, 1)
     return running
   },
 })
 
 /**
- * Runs services until `close`. It resolves when all of them have read what they had missed and take messages.
- * Closing stops the intake, finishes what is in hand, and keeps the progress.
+ * Runs services until `close`. The call resolves when all services have caught up and receive messages. `close` stops the
+ * receipt of messages, finishes the work in progress, and saves the progress.
  */
-export async function run(services: readonly Bound[], platform: Platform): Promise<{ close(): Promise<void> }> {
+export async function run(services: readonly BoundService[], platform: Platform): Promise<{ close(): Promise<void> }> {
   const stop = new AbortController()
-  await throughFaults(platform.clock, stop.signal, () => migrateUnfinished(platform.views))
+  await retryFaults(platform, stop.signal, () => migrateOpenStreams(platform.views))
   const running = await Promise.all(services.map((service) => service.start(platform, stop.signal)))
   return {
     async close() {
@@ -58,34 +60,36 @@ export async function run(services: readonly Bound[], platform: Platform): Promi
   }
 }
 
-async function start<Ports>(
+async function startService<Ports>(
   service: Service<Ports>,
-  own: Ports,
+  ownPorts: Ports,
   height: () => number | undefined,
   platform: Platform,
   signal: AbortSignal,
 ): Promise<RunningService> {
-  const ports = { ...platform, ...own, log: platform.log.child({ service: service.name }) }
-  const core = serviceCore(service, ports, platform, signal)
-  const patiently = (call: () => Promise<void>): Promise<void> => throughFaults(platform.clock, signal, call)
-  for (const projection of service.projections) await patiently(() => projection.migrate(platform.views))
-  await Promise.all(service.memory.map((view) => followMemory(view, platform, signal)))
+  const ports = { ...platform, ...ownPorts, log: platform.log.child({ service: service.name }) }
+  const core = createServiceRuntime(service, ports, platform, signal)
+  const withRetries = (call: () => Promise<void>): Promise<void> => retryFaults(platform, signal, call)
+  for (const projection of service.projections) await withRetries(() => projection.migrate(platform.views))
+  await Promise.all(service.memoryViews.map((view) => followMemoryView(view, platform, signal)))
 
-  await patiently(() => noteUnrelayed({ ...relayed(service, core), ...platform }))
-  // Before any consumer: what guards money must not wait for the bus, nor for what others have to read first.
+  await withRetries(() => recordUnrelayedStreams({ ...relayContextOf(service, core), ...platform }))
+  // Jobs start before any consumer, because the guard of holds must not wait for the bus or for a consumer to catch up.
   const jobs = service.jobs.map((job) => keepRunning(job, core.context, signal))
-  const loops = loopsOf(service, core, platform, height, signal)
-  const consuming = { ...platform, basics: ports }
+  const loops = startLoops(service, core, platform, height, signal)
+  const consumeContext = { ...platform, basePorts: ports }
   const consumers = await Promise.all(
-    consumersOf(service, core.reactContext, platform).map((consumer) => consume(consuming, consumer, signal)),
+    createConsumers(service, core.reactContext, platform).map((consumer) => consume(consumeContext, consumer, signal)),
   )
-  const asked = service.aggregates.length > 0 ? await ownersTopics(service, core, platform, signal) : []
-  const unwatch = platform.gauges?.watch(readingsOf({ ...relayed(service, core), platform, consumers, height }))
+  const subscriptions = service.aggregates.length > 0 ? await subscribeOwnTopics(service, core, platform, signal) : []
+  const unwatch = platform.gauges?.addReader(
+    createServiceReader({ ...relayContextOf(service, core), platform, consumers, height }),
+  )
   return {
     name: service.name,
     async close() {
       unwatch?.()
-      await closeAll([...consumers, ...asked])
+      await closeAll([...consumers, ...subscriptions])
       await Promise.all([...loops, ...jobs])
       await core.close()
     },
@@ -93,23 +97,23 @@ async function start<Ports>(
 }
 
 /**
- * After a restore: the stores may know less than the world outside, and a decision or a payment made from them could be made
- * twice. So nothing is decided, relayed, fired or carried out; only what looks runs, from what was restored.
+ * Starts a service after a restore. The stores may be older than the outside world, and a decision or a payment could be
+ * repeated. So no command, relay, timer or effect runs; only read-only jobs run, on the restored data.
  */
-async function startLooking<Ports>(
+async function startReadOnly<Ports>(
   service: Service<Ports>,
-  own: Ports,
+  ownPorts: Ports,
   platform: Platform,
   signal: AbortSignal,
 ): Promise<RunningService> {
-  const ports = { ...platform, ...own, log: platform.log.child({ service: service.name }) }
-  const core = serviceCore(service, ports, platform, signal)
+  const ports = { ...platform, ...ownPorts, log: platform.log.child({ service: service.name }) }
+  const core = createServiceRuntime(service, ports, platform, signal)
   for (const projection of service.projections) await projection.migrate(platform.views)
-  await noteUnrelayed({ ...relayed(service, core), ...platform })
+  await recordUnrelayedStreams({ ...relayContextOf(service, core), ...platform })
   const refuse = (): Promise<never> => Promise.reject(new Fault(READ_ONLY))
-  const context = { ...core.context, decide: refuse, send: refuse, advance: refuse }
+  const context = { ...core.context, decide: refuse, send: refuse, runProcess: refuse }
   ports.log.warn({}, READ_ONLY)
-  const jobs = service.jobs.filter(({ looksOnly }) => looksOnly).map((job) => keepRunning(job, context, signal))
+  const jobs = service.jobs.filter(({ isReadOnly }) => isReadOnly).map((job) => keepRunning(job, context, signal))
   return {
     name: service.name,
     async close() {
@@ -120,77 +124,86 @@ async function startLooking<Ports>(
 
 const READ_ONLY = 'read-only after a restore: nothing is decided and no money moves while PENSTOCK_RESTORED is 1'
 
-type Core<Ports> = ReturnType<typeof serviceCore<Ports>>
+type ServiceRuntime<Ports> = ReturnType<typeof createServiceRuntime<Ports>>
 
-/** What others send to the owner of streams: commands, and on a bus that may lose messages requests for facts of its own. */
-function ownersTopics<Ports>(
+/** Subscribes the owner of streams to commands and, on a bus that may lose messages, to requests for its own facts. */
+function subscribeOwnTopics<Ports>(
   service: Service<Ports>,
-  core: Core<Ports>,
+  core: ServiceRuntime<Ports>,
   platform: Platform,
   signal: AbortSignal,
 ): Promise<readonly RunningSubscription[]> {
-  const { bus, clock } = platform
+  const { bus } = platform
   const group = service.name
-  const again = republisher({ ...platform, ...relayed(service, core) })
+  const republish = createRepublisher({ ...platform, ...relayContextOf(service, core) })
+  const senders = new Set(service.aggregates.flatMap(({ contract }) => Object.keys(contract.fromOthers)))
   const handlers = [
-    { topic: commandTopic(group), handle: (message: BusMessage) => onCommand(core, message) },
-    ...(bus.mayLose ? [{ topic: republishTopic(group), handle: again }] : []),
+    ...[...senders].map((sender) => ({
+      topic: commandTopic(group, sender),
+      handle: (message: BusMessage) => receiveCommand(core, sender, message),
+      isLowPriority,
+    })),
+    ...(bus.mayLose ? [{ topic: republishTopic(group), handle: republish }] : []),
   ]
-  return Promise.all(handlers.map((one) => throughFaults(clock, signal, () => bus.subscribe({ group, ...one }))))
+  return Promise.all(handlers.map((one) => retryFaults(platform, signal, () => bus.subscribe({ group, ...one }))))
 }
 
-function consumersOf<Ports>(
+function createConsumers<Ports>(
   service: Service<Ports>,
-  context: Core<Ports>['reactContext'],
+  context: ServiceRuntime<Ports>['reactContext'],
   platform: Platform,
 ): readonly Consumer[] {
-  const reacting = [...byOwner(service.reactions.map(({ contract }) => contract))].map(([owner, contracts]) =>
-    reactor(context, owner, contracts, service.reactions),
+  const reactors = [...groupByOwner(service.reactions.map(({ contract }) => contract))].map(([owner, contracts]) =>
+    createReactor(context, owner, contracts, service.reactions),
   )
-  const projecting = service.projections.flatMap((projection) =>
-    [...byOwner(projection.from)].map(([owner, contracts]) =>
-      projector({ ...platform, service: service.name }, projection, owner, contracts),
+  const projectors = service.projections.flatMap((projection) =>
+    [...groupByOwner(projection.from)].map(([owner, contracts]) =>
+      createProjector({ ...platform, service: service.name }, projection, owner, contracts),
     ),
   )
-  return [...reacting, ...projecting]
+  return [...reactors, ...projectors]
 }
 
-const relayed = <Ports>(service: Service<Ports>, { unfinished }: Core<Ports>) => ({
+const relayContextOf = <Ports>(service: Service<Ports>, { openStreams }: ServiceRuntime<Ports>) => ({
   service: service.name,
   categories: service.aggregates.map(({ contract }) => contract.category),
-  unfinished,
+  openStreams,
 })
 
-/** The relay, the timers and the sweep of a service that owns streams. */
-function loopsOf<Ports>(
+/** Starts the relay, the timers and the recovery of a service that owns streams. */
+function startLoops<Ports>(
   service: Service<Ports>,
-  core: Core<Ports>,
+  core: ServiceRuntime<Ports>,
   platform: Platform,
   height: () => number | undefined,
   signal: AbortSignal,
 ): readonly Promise<void>[] {
   if (service.aggregates.length === 0) return []
-  const { decide, advance, basics } = core
-  const named = { ...relayed(service, core), timers: platform.timers, basics }
-  const holding = async (held: AbortSignal): Promise<void> => {
-    relayHeld.set({ component: service.name }, 1)
-    await relay({ ...platform, ...named }, held).finally(() => relayHeld.set({ component: service.name }, 0))
+  const { decide, advance, basePorts } = core
+  const loopContext = { ...relayContextOf(service, core), timers: platform.timers, basePorts }
+  const relayWhileHeld = async (held: AbortSignal): Promise<void> => {
+    relayLeaseHeld.set({ component: service.name }, 1)
+    await relayFacts({ ...platform, ...loopContext }, held).finally(() => relayLeaseHeld.set({ component: service.name }, 0))
   }
-  beginAtZero(
+  initialiseCounters(
     service.name,
     service.aggregates.map(({ contract }) => contract),
   )
-  const relaying = (stop: AbortSignal) => underLease(platform, `relay.${service.name}`, holding, stop)
+  const relayUnderLease = (stop: AbortSignal) => runUnderLease(platform, `relay.${service.name}`, relayWhileHeld, stop)
   return [
-    keepRunning({ name: 'relay', run: (_, stop) => relaying(stop) }, core.context, signal),
-    keepRunning({ name: 'timers', run: (_, stop) => fireTimers({ ...named, height, decide }, stop) }, core.context, signal),
-    keepRunning({ name: 'sweep', run: (_, stop) => sweep({ ...named, advance }, stop) }, core.context, signal),
+    keepRunning({ name: 'relay', run: (_, stop) => relayUnderLease(stop) }, core.context, signal),
+    keepRunning({ name: 'timers', run: (_, stop) => fireTimers({ ...loopContext, height, decide }, stop) }, core.context, signal),
+    keepRunning(
+      { name: 'sweep', run: (_, stop) => recoverStreams({ ...loopContext, runProcess: advance }, stop) },
+      core.context,
+      signal,
+    ),
   ]
 }
 
-/** A loop that throws is started again, later each time, and says so. */
-async function keepRunning<Ports>(job: Job<Ports>, context: ServiceContext<Ports>, signal: AbortSignal): Promise<void> {
-  const { clock, log } = context.ports
+/** Runs a job. If the job throws, the error is logged, and the job restarts with back-off. */
+async function keepRunning<Ports>(job: ServiceJob<Ports>, context: ServiceContext<Ports>, signal: AbortSignal): Promise<void> {
+  const { clock, ids, log } = context.ports
   for (let tries = 0; !signal.aborted; tries++) {
     const since = clock.monotonicMs()
     try {
@@ -200,10 +213,10 @@ async function keepRunning<Ports>(job: Job<Ports>, context: ServiceContext<Ports
       if (signal.aborted) return
       log.error(
         { job: job.name, reason: String(error), stack: error instanceof Error ? error.stack : undefined },
-        'a loop failed and is started again',
+        'background job failed; restarting',
       )
       if (clock.monotonicMs() - since > 60_000) tries = 0
-      await clock.sleep(backoff(tries, 200, 10_000), signal)
+      await clock.sleep(computeBackoffMs(tries, ids, 200, 10_000), signal)
     }
   }
 }

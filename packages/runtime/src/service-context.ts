@@ -1,46 +1,48 @@
 import type { Bus } from '@penstock/ports/bus.ts'
-import type { Advance } from './advance.ts'
-import type { Basics } from './basics.ts'
-import type { Handled } from './handle.ts'
-import { type CommandMessage, newCommand } from './messages.ts'
-import { sendCommand } from './send.ts'
-import type { Aggregate, Ask, SendOptions, ServiceContext } from './service.ts'
-import type { Streams } from './streams.ts'
-import type { Unfinished } from './unfinished.ts'
+import type { ProcessRunner } from './processes/run-process.ts'
+import type { BasePorts } from './base-ports.ts'
+import type { HandledCommand } from './commands/handle-command.ts'
+import { type CommandMessage, newCommand } from './commands/messages.ts'
+import { sendCommand } from './commands/send-command.ts'
+import type { Aggregate, SendOptions, ServiceContext } from './service.ts'
+import type { AddressedCommand } from '@penstock/kernel/process.ts'
+import type { StreamCache } from './commands/stream-cache.ts'
+import type { OpenStreams } from './processes/open-streams.ts'
 
-type Parts<Ports> = {
-  readonly ports: Ports & Basics
+type ServiceContextParts<Ports> = {
+  readonly service: string
+  readonly ports: Ports & BasePorts
   readonly bus: Bus
-  readonly streams: Streams
-  readonly unfinished: Unfinished
-  readonly decide: (command: CommandMessage) => Promise<Handled>
-  readonly advance: Advance
-  readonly own: (category: string) => Aggregate<Ports>
-  readonly alone: ServiceContext<Ports>['alone']
+  readonly streams: StreamCache
+  readonly openStreams: OpenStreams
+  readonly decide: (command: CommandMessage) => Promise<HandledCommand>
+  readonly runProcess: ProcessRunner
+  readonly findAggregate: (category: string) => Aggregate<Ports>
+  readonly withLease: ServiceContext<Ports>['withLease']
 }
 
-/** What a service's own loops may do. */
-export function contextOf<Ports>(parts: Parts<Ports>): ServiceContext<Ports> {
-  const { ports, bus, streams, unfinished, decide, advance, own, alone } = parts
+/** Creates the operations that a service's own jobs may use. */
+export function createServiceContext<Ports>(parts: ServiceContextParts<Ports>): ServiceContext<Ports> {
+  const { service, ports, bus, streams, openStreams, decide, runProcess, findAggregate, withLease } = parts
   return {
     ports,
-    decide: (ask, commandId) => decide(messageOf(ask, { commandId, correlation: ask.id }, ports)),
-    send: (ask, options) => sendCommand(bus, ports.tracing, messageOf(ask, options, ports)),
+    decide: (request, commandId) => decide(toCommandMessage(request, { commandId, correlation: request.id }, ports)),
+    send: (request, options) => sendCommand(service, bus, ports.tracing, toCommandMessage(request, options, ports)),
     async load(category, id) {
-      const { state, revision } = await streams.fresh(own(category), id)
+      const { state, revision } = await streams.loadFresh(findAggregate(category), id)
       return { state, revision: revision < 0 ? 'none' : revision }
     },
-    async unfinished(category) {
-      const found = await unfinished.all([category], ports.clock.now())
+    async listOpenStreams(category) {
+      const found = await openStreams.listAll([category], ports.clock.now())
       return found.map((stream) => stream.slice(category.length + 1))
     },
-    advance: (category, id) => advance(category, id, { afresh: true }),
-    alone,
+    runProcess: (category, id) => runProcess(category, id, { isReset: true }),
+    withLease,
   }
 }
 
-function messageOf(ask: Ask, options: SendOptions, { clock }: Basics): CommandMessage {
+function toCommandMessage(request: AddressedCommand, options: SendOptions, { clock }: BasePorts): CommandMessage {
   const { commandId: id, correlation, at = clock.now(), notAfter } = options
-  const { category, id: aggregateId, command } = ask
+  const { category, id: aggregateId, command } = request
   return newCommand({ id, category, aggregateId, command, at, correlation, ...(notAfter !== undefined && { notAfter }) })
 }

@@ -2,23 +2,23 @@ import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 
-/** Below what systems give to outgoing connections: one of those may take a port while its server is down. */
+/** The ports are below the range of outgoing connections, which could otherwise take a port while its server is down. */
 const [FIRST, END] = [10_000, 32_000]
-/** Those that this process has looked at: whoever was given one may not listen yet. */
-const drawn = new Set<number>()
+/** Ports that this process has tried. The caller that got a port may not listen on it yet. */
+const triedPorts = new Set<number>()
 
-/** A port of loopback that nobody listens on now, another one each time. */
-export async function freePort(): Promise<number> {
+/** @returns a free port of the loopback address, different in each call */
+export async function findFreePort(): Promise<number> {
   for (;;) {
     const port = randomInt(FIRST, END)
-    if (drawn.has(port)) continue
-    drawn.add(port)
-    if ((await portFault(port)) === undefined) return port
+    if (triedPorts.has(port)) continue
+    triedPorts.add(port)
+    if ((await findPortFault(port)) === undefined) return port
   }
 }
 
-/** @returns why nobody more can listen there, by the system's code such as EADDRINUSE; undefined where one can */
-export async function portFault(port: number, host = '127.0.0.1'): Promise<string | undefined> {
+/** @returns the system's error code, such as EADDRINUSE, if the port cannot be listened on; undefined if it is free */
+export async function findPortFault(port: number, host = '127.0.0.1'): Promise<string | undefined> {
   const server = createServer()
   try {
     await once(server.listen(port, host), 'listening')

@@ -1,20 +1,20 @@
 import { join } from 'node:path'
 
-/** A door with TLS and a log-in beside the plain one. Certificate, key and authority are one PEM text. */
-export type SecureDoor = {
+/** A listener with TLS and a log-in, in addition to the plain listener. Certificate, key and authority are one PEM text. */
+export type SecureListener = {
   readonly pem: string
-  /** Who may come in by SCRAM-SHA-512. Without it: OAUTHBEARER with unsigned tokens, which is for tests only. */
+  /** The user that may log in by SCRAM-SHA-512. Without it: OAUTHBEARER with unsigned tokens, which is for tests only. */
   readonly scram?: { readonly user: string; readonly password: string }
 }
 
 /**
- * The only door, with a log-in by name and password and rights for each name: nobody else comes in, the brokers and the
- * controllers neither. On loopback, so without TLS.
+ * Log-ins by name and password for the only listener, with rights for each name. The brokers and the controllers must log in,
+ * too. The listener is on loopback, so it has no TLS.
  */
-export type Logins = {
-  /** May do everything. */
+export type KafkaLogins = {
+  /** This user may do everything. */
   readonly granter: { readonly user: string; readonly password: string }
-  /** May do what was granted. */
+  /** Passwords by user. These users may do only what was granted. */
   readonly users: ReadonlyMap<string, string>
 }
 
@@ -26,16 +26,16 @@ export type NodePlan = {
   readonly controllerPort: number
   readonly voters: string
   readonly count: number
-  readonly secure: SecureDoor | undefined
-  readonly logins: Logins | undefined
+  readonly secure: SecureListener | undefined
+  readonly logins: KafkaLogins | undefined
   readonly settings: Readonly<Record<string, string | number>>
 }
 
-/** The lines of a node's server.properties: small in memory, quick to come back, on loopback only. */
-export function propertiesOf(plan: NodePlan): string {
+/** Renders a node's server.properties, for little memory, fast restarts and only loopback. */
+export function renderProperties(plan: NodePlan): string {
   const { id, dir, port, controllerPort, voters, count, settings } = plan
   const plain = `PLAINTEXT://127.0.0.1:${port}`
-  const enough = Math.min(2, count)
+  const minInSync = Math.min(2, count)
   const lines: Record<string, string | number> = {
     'process.roles': 'broker,controller',
     'node.id': id,
@@ -46,18 +46,18 @@ export function propertiesOf(plan: NodePlan): string {
     'log.dirs': join(dir, 'data'),
     'auto.create.topics.enable': 'false',
     'default.replication.factor': count,
-    'min.insync.replicas': enough,
+    'min.insync.replicas': minInSync,
     'offsets.topic.num.partitions': 3,
     'offsets.topic.replication.factor': count,
     'transaction.state.log.num.partitions': 3,
     'transaction.state.log.replication.factor': count,
-    'transaction.state.log.min.isr': enough,
+    'transaction.state.log.min.isr': minInSync,
     'share.coordinator.state.topic.num.partitions': 1,
     'share.coordinator.state.topic.replication.factor': count,
-    'share.coordinator.state.topic.min.isr': enough,
+    'share.coordinator.state.topic.min.isr': minInSync,
     'group.initial.rebalance.delay.ms': 0,
     'group.min.session.timeout.ms': 1000,
-    // Until the controller's session for a killed broker ends it refuses the restarted one: 9 s by default.
+    // The controller refuses a restarted broker until the session of the killed broker ends, by default after 9 s.
     'broker.session.timeout.ms': 2000,
     'broker.heartbeat.interval.ms': 250,
     // The log cleaner alone takes 128 MiB of heap by default.
@@ -65,8 +65,8 @@ export function propertiesOf(plan: NodePlan): string {
     'num.network.threads': 2,
     'num.io.threads': 2,
     'background.threads': 2,
-    ...(plan.secure && secureLines(plan, plan.secure)),
-    ...(plan.logins && loginLines(plan, plan.logins)),
+    ...(plan.secure && secureListenerProperties(plan, plan.secure)),
+    ...(plan.logins && loginProperties(plan, plan.logins)),
     ...settings,
   }
   return Object.entries(lines)
@@ -74,68 +74,70 @@ export function propertiesOf(plan: NodePlan): string {
     .join('')
 }
 
-/** The brokers themselves go on talking to each other by the plain door. */
-function secureLines(plan: NodePlan, secure: SecureDoor): Record<string, string | number> {
+/** The brokers still use the plain listener among themselves. */
+function secureListenerProperties(plan: NodePlan, secure: SecureListener): Record<string, string | number> {
   const { port, securePort, controllerPort, dir } = plan
-  const doors = `PLAINTEXT://127.0.0.1:${port},SASL_SSL://127.0.0.1:${securePort}`
+  const listeners = `PLAINTEXT://127.0.0.1:${port},SASL_SSL://127.0.0.1:${securePort}`
   const mechanism = secure.scram ? 'SCRAM-SHA-512' : 'OAUTHBEARER'
-  const door = `listener.name.sasl_ssl.${mechanism.toLowerCase()}`
+  const prefix = `listener.name.sasl_ssl.${mechanism.toLowerCase()}`
   const unsigned = 'org.apache.kafka.common.security.oauthbearer.internals.unsecured.OAuthBearerUnsecuredValidatorCallbackHandler'
   return {
-    listeners: `${doors},CONTROLLER://127.0.0.1:${controllerPort}`,
-    'advertised.listeners': doors,
+    listeners: `${listeners},CONTROLLER://127.0.0.1:${controllerPort}`,
+    'advertised.listeners': listeners,
     'listener.security.protocol.map': 'CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SASL_SSL:SASL_SSL',
     'inter.broker.listener.name': 'PLAINTEXT',
     'sasl.enabled.mechanisms': mechanism,
     'ssl.keystore.type': 'PEM',
-    'ssl.keystore.location': pemFile(dir),
+    'ssl.keystore.location': pemPath(dir),
     ...(secure.scram
-      ? { [`${door}.sasl.jaas.config`]: 'org.apache.kafka.common.security.scram.ScramLoginModule required;' }
+      ? { [`${prefix}.sasl.jaas.config`]: 'org.apache.kafka.common.security.scram.ScramLoginModule required;' }
       : {
-          [`${door}.sasl.jaas.config`]: 'org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required;',
-          [`${door}.sasl.server.callback.handler.class`]: unsigned,
-          // So short that a test sees a connection log in again.
-          [`${door}.connections.max.reauth.ms`]: 12_000,
+          [`${prefix}.sasl.jaas.config`]: 'org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required;',
+          [`${prefix}.sasl.server.callback.handler.class`]: unsigned,
+          // Short enough for a test to see that a connection logs in again.
+          [`${prefix}.connections.max.reauth.ms`]: 12_000,
         }),
   }
 }
 
 const PLAIN = 'org.apache.kafka.common.security.plain.PlainLoginModule required'
 
-/** As whom the brokers log in to each other, and whom they let in. */
-function jaas({ granter, users }: Logins): string {
+/** Renders the brokers' own log-in and the users that they accept. */
+function renderJaas({ granter, users }: KafkaLogins): string {
   const entries = [[granter.user, granter.password] as const, ...users]
   for (const text of entries.flat())
-    if (!/^[\w.-]+$/.test(text)) throw new RangeError('a name or password cannot stand in a JAAS entry')
+    if (!/^[\w.-]+$/.test(text)) throw new RangeError('a JAAS entry cannot contain this name or password')
   const known = entries.map(([user, password]) => `user_${user}="${password}"`)
-  return `${ownLogin(granter)} ${known.join(' ')};`
+  return `${renderLogin(granter)} ${known.join(' ')};`
 }
 
-const ownLogin = ({ user, password }: Logins['granter']): string => `${PLAIN} username="${user}" password="${password}"`
+const renderLogin = ({ user, password }: KafkaLogins['granter']): string => `${PLAIN} username="${user}" password="${password}"`
 
-/** A file for java.security.auth.login.config. @param doors listeners, in lower case */
-export const jaasFile = (doors: readonly string[], logins: Logins): string =>
-  doors.map((door) => `${door}.KafkaServer {\n  ${jaas(logins)}\n};\n`).join('')
+/** A file for java.security.auth.login.config. @param listeners accepted log-ins by the listener's name in lower case */
+export const renderJaasFile = (listeners: Readonly<Record<string, KafkaLogins>>): string =>
+  Object.entries(listeners)
+    .map(([listener, logins]) => `${listener}.KafkaServer {\n  ${renderJaas(logins)}\n};\n`)
+    .join('')
 
 /** Properties for the brokers' own tools. */
-export const clientLogin = (granter: Logins['granter']): string =>
-  ['security.protocol=SASL_PLAINTEXT', 'sasl.mechanism=PLAIN', `sasl.jaas.config=${ownLogin(granter)};`, ''].join('\n')
+export const renderClientLogin = (granter: KafkaLogins['granter']): string =>
+  ['security.protocol=SASL_PLAINTEXT', 'sasl.mechanism=PLAIN', `sasl.jaas.config=${renderLogin(granter)};`, ''].join('\n')
 
-function loginLines({ port, controllerPort }: NodePlan, logins: Logins): Record<string, string | number> {
-  const door = `SASL_PLAINTEXT://127.0.0.1:${port}`
+function loginProperties({ port, controllerPort }: NodePlan, logins: KafkaLogins): Record<string, string | number> {
+  const listener = `SASL_PLAINTEXT://127.0.0.1:${port}`
   return {
-    listeners: `${door},CONTROLLER://127.0.0.1:${controllerPort}`,
-    'advertised.listeners': door,
+    listeners: `${listener},CONTROLLER://127.0.0.1:${controllerPort}`,
+    'advertised.listeners': listener,
     'listener.security.protocol.map': 'CONTROLLER:SASL_PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT',
     'inter.broker.listener.name': 'SASL_PLAINTEXT',
     'sasl.enabled.mechanisms': 'PLAIN',
     'sasl.mechanism.inter.broker.protocol': 'PLAIN',
     'sasl.mechanism.controller.protocol': 'PLAIN',
-    'listener.name.sasl_plaintext.plain.sasl.jaas.config': jaas(logins),
-    'listener.name.controller.plain.sasl.jaas.config': jaas({ ...logins, users: new Map() }),
+    'listener.name.sasl_plaintext.plain.sasl.jaas.config': renderJaas(logins),
+    'listener.name.controller.plain.sasl.jaas.config': renderJaas({ ...logins, users: new Map() }),
     'authorizer.class.name': 'org.apache.kafka.metadata.authorizer.StandardAuthorizer',
     'super.users': `User:${logins.granter.user}`,
   }
 }
 
-export const pemFile = (dir: string): string => join(dir, 'server.pem')
+export const pemPath = (dir: string): string => join(dir, 'server.pem')

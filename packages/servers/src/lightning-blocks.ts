@@ -1,46 +1,46 @@
 import { open, readFile } from 'node:fs/promises'
 
 type Rpc = <T>(method: string, ...params: readonly unknown[]) => Promise<T>
-type Kept = { readonly hash: string; readonly raw: string }
+type ArchivedBlock = { readonly hash: string; readonly raw: string }
 
-/** btcd begins a regression test chain anew whenever it starts, so its blocks are kept beside it. */
-export type KeptBlocks = {
-  /** Notes what is new on the chain. */
-  readonly keep: () => Promise<void>
-  /** Gives a chain that was begun anew all that it had, with the branches that were left. */
+/** Btcd starts with an empty regtest chain every time, so this archive stores its blocks in a file. */
+export type BlockArchive = {
+  /** Appends the chain's new blocks to the file. */
+  readonly save: () => Promise<void>
+  /** Submits all archived blocks to a new chain, including those of stale branches. */
   readonly replay: () => Promise<void>
 }
 
-/** @param file with a block a line, parents first */
-export function keptBlocks(file: string, rpc: Rpc): KeptBlocks {
+/** @param file has one block per line, parents first */
+export function createBlockArchive(file: string, rpc: Rpc): BlockArchive {
   let written: { readonly hashes: Set<string>; length: number } | undefined
-  async function writtenSoFar() {
+  async function loadWritten() {
     if (written) return written
-    const whole = await wholeLines(file)
-    const hashes = new Set([await rpc<string>('getblockhash', 0), ...blocksOf(whole).map(({ hash }) => hash)])
-    return (written = { hashes, length: whole.length })
+    const lines = await readWholeLines(file)
+    const hashes = new Set([await rpc<string>('getblockhash', 0), ...parseBlocks(lines).map(({ hash }) => hash)])
+    return (written = { hashes, length: lines.length })
   }
   return {
-    async keep() {
-      const old = await writtenSoFar()
-      const news: Kept[] = []
-      for (let hash = await rpc<string>('getbestblockhash'); !old.hashes.has(hash);) {
-        news.push({ hash, raw: await rpc<string>('getblock', hash, 0) })
+    async save() {
+      const archived = await loadWritten()
+      const newBlocks: ArchivedBlock[] = []
+      for (let hash = await rpc<string>('getbestblockhash'); !archived.hashes.has(hash);) {
+        newBlocks.push({ hash, raw: await rpc<string>('getblock', hash, 0) })
         hash = (await rpc<{ previousblockhash: string }>('getblockheader', hash, true)).previousblockhash
       }
-      if (news.length === 0) return
-      const lines = news.reverse().map(({ hash, raw }) => `${hash} ${raw}\n`)
-      old.length = await writeAt(file, old.length, lines.join(''))
-      for (const { hash } of news) old.hashes.add(hash)
+      if (newBlocks.length === 0) return
+      const lines = newBlocks.reverse().map(({ hash, raw }) => `${hash} ${raw}\n`)
+      archived.length = await truncateAndAppend(file, archived.length, lines.join(''))
+      for (const { hash } of newBlocks) archived.hashes.add(hash)
     },
     async replay() {
-      for (const { raw } of blocksOf(await wholeLines(file))) await rpc('submitblock', raw)
+      for (const { raw } of parseBlocks(await readWholeLines(file))) await rpc('submitblock', raw)
     },
   }
 }
 
-/** What was cut off while it was written goes first, or the next line would be a part of it. @returns the length then */
-async function writeAt(file: string, length: number, text: string): Promise<number> {
+/** Cuts an incomplete last line, which would corrupt the next line, and appends the text. @returns the new length in bytes */
+async function truncateAndAppend(file: string, length: number, text: string): Promise<number> {
   const handle = await open(file, 'a')
   try {
     await handle.truncate(length)
@@ -51,13 +51,13 @@ async function writeAt(file: string, length: number, text: string): Promise<numb
   return length + text.length
 }
 
-/** A character is a byte: all of it is hex. */
-async function wholeLines(file: string): Promise<string> {
+/** @returns the complete lines. The file is ASCII, so a character is a byte. */
+async function readWholeLines(file: string): Promise<string> {
   const text = await readFile(file, 'latin1').catch(() => '')
   return text.slice(0, text.lastIndexOf('\n') + 1)
 }
 
-const blocksOf = (text: string): readonly Kept[] =>
+const parseBlocks = (text: string): readonly ArchivedBlock[] =>
   text.split('\n').flatMap((line) => {
     const [hash, raw] = line.split(' ')
     return hash && raw ? [{ hash, raw }] : []

@@ -1,22 +1,24 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { authenticatedLndGrpc, type AuthenticatedLnd, getWalletInfo } from 'lightning'
+import { authenticatedLndGrpc, type AuthenticatedLnd, getWalletInfo, getWalletStatus, unauthenticatedLndGrpc } from 'lightning'
 import type { Btcd } from './lightning-btcd.ts'
-import { type Daemon, daemon } from './lightning-process.ts'
+import { type Daemon, createDaemon } from './lightning-daemon.ts'
 
 const HOST = '127.0.0.1'
 
 export type LndNode = Daemon & {
   readonly alias: string
-  /** Known since its first start. */
+  /** Empty before its first start. */
   readonly pubkey: string
-  /** Where its peers find it. */
+  /** `host:port` for its peers. */
   readonly socket: string
-  /** Where its owner's calls go: a name, since an IP address is no name for TLS. */
+  /** `host:port` for its owner's calls. The host is a name, since TLS needs one instead of an IP address. */
   readonly rpcSocket: string
   readonly certFile: string
   readonly adminMacaroonFile: string
-  /** A client of all rights, the same one through all restarts of the node. */
+  /** Resolves if lnd answers, even if it is locked, starting or waiting for its chain. @throws Error if lnd does not answer */
+  readonly answers: () => Promise<boolean>
+  /** A client with all rights. A restart of the node may replace it. */
   readonly lnd: AuthenticatedLnd
 }
 
@@ -25,21 +27,21 @@ export type LndPlan = {
   readonly dir: string
   readonly peerPort: number
   readonly rpcPort: number
-  /** More of lnd's own arguments. */
+  /** Additional arguments of lnd. */
   readonly args: readonly string[]
 }
 
-const QUIET = [
+const QUIET_FLAGS = [
   '--norest',
   '--debuglevel=warn',
   '--logging.file.disable',
   '--nobootstrap',
   '--tlsdisableautofill',
-  // A busy machine must not end the node.
+  // The health check would end the node on a busy machine.
   '--healthcheck.chainbackend.attempts=0',
 ]
-/** Where production is patient, and channels of every kind and number. */
-const FAST = [
+/** Shorter delays than in production, and channels of every kind and in any number. */
+const FAST_FLAGS = [
   '--trickledelay=50',
   '--gossip.sub-batch-delay=5ms',
   '--db.batch-commit-interval=10ms',
@@ -49,7 +51,7 @@ const FAST = [
   '--protocol.simple-taproot-chans',
 ]
 
-const chainArguments = ({ port, user, password, certFile }: Btcd): readonly string[] => [
+const buildChainArguments = ({ port, user, password, certFile }: Btcd): readonly string[] => [
   '--bitcoin.regtest',
   '--bitcoin.node=btcd',
   `--btcd.rpchost=${HOST}:${port}`,
@@ -58,23 +60,39 @@ const chainArguments = ({ port, user, password, certFile }: Btcd): readonly stri
   `--btcd.rpccert=${certFile}`,
 ]
 
-/** gRPC waits longer and longer between its attempts to connect, in the end longer than a node is given to start. */
+type Sockets = { readonly socket: string; readonly rpcSocket: string }
+
+const buildArguments = ({ alias, dir, args, socket, rpcSocket }: LndPlan & Sockets, chain: Btcd): readonly string[] => [
+  `--lnddir=${dir}`,
+  `--alias=${alias}`,
+  '--noseedbackup',
+  `--listen=${socket}`,
+  `--externalip=${socket}`,
+  `--rpclisten=${rpcSocket}`,
+  ...QUIET_FLAGS,
+  ...buildChainArguments(chain),
+  ...FAST_FLAGS,
+  ...args,
+]
+
+/** gRPC's back-off between connection attempts grows beyond a node's start timeout, so a new client replaces the old one. */
 const NEW_CLIENT_AFTER_MS = 5000
 
-/** An lnd on a chain of our own. It is ready when it is in step with the chain. */
-export function lndNode(program: string, chain: Btcd, { alias, dir, peerPort, rpcPort, args }: LndPlan): LndNode {
+/** Creates an lnd on our regtest chain. It is ready when it is synced to the chain. */
+export function createLndNode(program: string, chain: Btcd, plan: LndPlan): LndNode {
+  const { alias, dir, peerPort, rpcPort } = plan
   const socket = `${HOST}:${peerPort}`
   const rpcSocket = `localhost:${rpcPort}`
   const certFile = join(dir, 'tls.cert')
   const adminMacaroonFile = join(dir, 'data/chain/bitcoin/regtest/admin.macaroon')
   let client: AuthenticatedLnd | undefined
-  let goneAt = 0
+  let stoppedAt = 0
   let pubkey = ''
 
   async function isReady(): Promise<boolean> {
     if (!client) {
       const [cert, macaroon] = await Promise.all([readFile(certFile, 'base64'), readFile(adminMacaroonFile, 'base64')])
-      // The file is there before what is in it.
+      // The file exists before its content is written.
       if (macaroon === '') return false
       client = authenticatedLndGrpc({ cert, macaroon, socket: rpcSocket }).lnd
     }
@@ -82,22 +100,10 @@ export function lndNode(program: string, chain: Btcd, { alias, dir, peerPort, rp
     pubkey = info.public_key
     return info.is_synced_to_chain
   }
-  const all = [
-    `--lnddir=${dir}`,
-    `--alias=${alias}`,
-    '--noseedbackup',
-    `--listen=${socket}`,
-    `--externalip=${socket}`,
-    `--rpclisten=${rpcSocket}`,
-    ...QUIET,
-    ...chainArguments(chain),
-    ...FAST,
-    ...args,
-  ]
-  const server = daemon(alias, program, dir, all, isReady)
-  const gone = (end: () => Promise<void>) => async (): Promise<void> => {
+  const server = createDaemon(alias, program, dir, buildArguments({ socket, rpcSocket, ...plan }, chain), isReady)
+  const recordingStop = (end: () => Promise<void>) => async (): Promise<void> => {
     await end()
-    goneAt = performance.now()
+    stoppedAt = performance.now()
   }
   return {
     alias,
@@ -105,13 +111,14 @@ export function lndNode(program: string, chain: Btcd, { alias, dir, peerPort, rp
     rpcSocket,
     certFile,
     adminMacaroonFile,
-    async start() {
-      if (performance.now() - goneAt > NEW_CLIENT_AFTER_MS) client = undefined
-      await server.start()
+    async start(signal) {
+      if (performance.now() - stoppedAt > NEW_CLIENT_AFTER_MS) client = undefined
+      await server.start(signal)
     },
-    kill: gone(server.kill),
-    stop: gone(server.stop),
-    said: server.said,
+    answers: () => answers(certFile, rpcSocket),
+    kill: recordingStop(server.kill),
+    stop: recordingStop(server.stop),
+    readOutput: server.readOutput,
     get pid() {
       return server.pid
     },
@@ -122,5 +129,16 @@ export function lndNode(program: string, chain: Btcd, { alias, dir, peerPort, rp
       if (!client) throw new Error(`${alias} was never started`)
       return client
     },
+  }
+}
+
+/** Requests lnd's state. lnd answers this request without its chain, so the call does not hang while lnd waits for btcd. */
+async function answers(certFile: string, socket: string): Promise<boolean> {
+  const { lnd } = unauthenticatedLndGrpc({ cert: await readFile(certFile, 'base64'), socket })
+  try {
+    await getWalletStatus({ lnd })
+    return true
+  } finally {
+    for (const service of Object.values(lnd) as readonly { close(): void }[]) service.close() // Clients of grpc-js.
   }
 }

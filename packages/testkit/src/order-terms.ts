@@ -1,20 +1,20 @@
-import { attestationText } from '@penstock/bitcoin/attestation.ts'
-import { sign } from '@penstock/bitcoin/message-signature.ts'
-import { pubkeyOf as pubkeyOfSecret } from '@penstock/bitcoin/pubkey.ts'
+import { formatChannelAttestation } from '@penstock/bitcoin/attestation.ts'
+import { signMessage } from '@penstock/bitcoin/message-signature.ts'
+import { derivePubkey as pubkeyOfSecret } from '@penstock/bitcoin/pubkey.ts'
 import type { OrderTerms } from '@penstock/contracts/order.ts'
-import type { Attestation, Candidate } from '@penstock/contracts/shapes.ts'
+import type { AttestationData, Candidate } from '@penstock/contracts/shapes.ts'
 
-/** The key of the node with this digit: sellers 1 to 3, the buyer 9. */
-export const secretOf = (digit: number): Uint8Array => new Uint8Array(32).fill(digit)
-const pubkeyOf = (digit: number) => pubkeyOfSecret(secretOf(digit))
+/** The secret key of the node with this digit: 1 to 3 are sellers, 9 is the buyer. */
+export const secretKeyFor = (digit: number): Uint8Array => new Uint8Array(32).fill(digit)
+const pubkeyOf = (digit: number) => pubkeyOfSecret(secretKeyFor(digit))
 const uuidOf = (digit: number) => `00000000-0000-4000-8000-00000000000${digit}`
 
-export const buyerAccount = uuidOf(9)
+export const buyerAccountId = uuidOf(9)
 const buyerPubkey = pubkeyOf(9)
-export const stranger = uuidOf(8)
+export const strangerAccountId = uuidOf(8)
 
 /** Sellers 1 to 3, each with an account, a node and one offer. */
-export const candidateOf = (digit: number): Candidate => ({
+export const createCandidate = (digit: number): Candidate => ({
   offerId: `10000000-0000-4000-8000-00000000000${digit}`,
   sellerPubkey: pubkeyOf(digit),
   sellerAccountId: uuidOf(digit),
@@ -31,10 +31,10 @@ export const candidateOf = (digit: number): Candidate => ({
   },
 })
 
-/** An order that any seller may serve; `manual` names the offer of seller 1, who is asked first. */
-export const orderTermsOf = (manual = false): OrderTerms => ({
+/** An order that any seller may serve. With `manual` it is for the offer of seller 1, who has to approve it first. */
+export const createOrderTerms = (manual = false): OrderTerms => ({
   source: manual ? 'manual' : 'buy',
-  buyer: { accountId: buyerAccount, key: null },
+  buyer: { accountId: buyerAccountId, key: null },
   destination: { pubkey: buyerPubkey, sockets: ['127.0.0.1:9735'] },
   isPrivate: false,
   railsOnly: false,
@@ -50,8 +50,8 @@ export const orderTermsOf = (manual = false): OrderTerms => ({
   rate: null,
   lsps: null,
   record: null,
-  candidate: candidateOf(1),
-  standing: !manual,
+  candidate: createCandidate(1),
+  autoAccepted: !manual,
   policy: {
     version: 1,
     approvalWindowMs: 86_400_000,
@@ -68,21 +68,21 @@ export const orderTermsOf = (manual = false): OrderTerms => ({
   },
 })
 
-export const outpointOf = (digit: number): string => `${`${digit}`.repeat(64)}:0`
+export const createOutpoint = (digit: number): string => `${`${digit}`.repeat(64)}:0`
 
-/** What the node of seller `digit` truly signs about its channel; `more`: what it says otherwise. */
-export function attestationOf(outpoint: string, digit = 1, more: Partial<Attestation> = {}): Attestation {
-  const said = {
+/** A true attestation, signed by the node of seller `digit`. `overrides` replaces signed fields, for false statements. */
+export function createAttestation(outpoint: string, digit = 1, overrides: Partial<AttestationData> = {}): AttestationData {
+  const attested = {
     outpoint,
     capacitySat: '1000000',
     nodeKeys: [pubkeyOf(digit), buyerPubkey] as [string, string],
     channelType: 'anchors',
     pushSat: '0',
     reserveSat: '10000',
-    ...more,
+    ...overrides,
   }
-  const { capacitySat, pushSat, reserveSat, fundingKeys, ...texts } = said
+  const { capacitySat, pushSat, reserveSat, fundingKeys, ...texts } = attested
   const amounts = { capacitySat: BigInt(capacitySat), pushSat: BigInt(pushSat), reserveSat: BigInt(reserveSat) }
-  const text = attestationText({ ...texts, ...amounts, ...(fundingKeys && { fundingKeys }) })
-  return { signature: sign(secretOf(digit), text), ...said }
+  const text = formatChannelAttestation({ ...texts, ...amounts, ...(fundingKeys && { fundingKeys }) })
+  return { signature: signMessage(secretKeyFor(digit), text), ...attested }
 }

@@ -1,11 +1,14 @@
-import type { NodeClaimCommand } from '@penstock/contracts/accounts.ts'
-import { type Process, tell } from '@penstock/kernel/process.ts'
+import type { NodeClaimTarget } from '@penstock/contracts/accounts.ts'
+import { type Process, commandStep, command } from '@penstock/kernel/process.ts'
 import type { Account } from './account.ts'
 
-/** A node that proved itself is claimed in its own stream: one account a node. */
+/** Claims each proven node in the node's own stream, so that a node has one account. */
 export const accountProcess: Process<Account> = ({ nodes }, id) =>
   Object.entries(nodes)
     .filter(([, state]) => state === 'proven')
     .map(([pubkey]) =>
-      tell<NodeClaimCommand>('nodeclaim', pubkey, `claim ${pubkey}`, { type: 'ClaimNode', data: { accountId: id } }),
+      commandStep(
+        `claim ${pubkey}`,
+        command<NodeClaimTarget>('nodeclaim', pubkey, { type: 'ClaimNode', data: { accountId: id } }),
+      ),
     )

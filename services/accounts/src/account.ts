@@ -1,31 +1,31 @@
 import type { AccountFact } from '@penstock/contracts/accounts.ts'
 
-/** 'session': an anonymous buyer. 'account': somebody with an e-mail address. One never becomes the other. 'deleted': was one. */
-type Kind = 'none' | 'session' | 'account' | 'deleted'
+/** 'session': an anonymous buyer, which never becomes an account. 'account': has an e-mail address. 'deleted': was an account. */
+type AccountKind = 'none' | 'session' | 'account' | 'deleted'
 
 export type Account = {
-  readonly kind: Kind
+  readonly kind: AccountKind
   /** Hashes of session and order keys. */
   readonly keys: readonly string[]
   readonly apiKeys: Readonly<Record<string, { readonly active: boolean; readonly expiresAt: number | null }>>
-  /** Hashes of dashboard tokens, and whether they still open anything. */
+  /** Hashes of dashboard tokens, and whether each token is still valid. */
   readonly logins: Readonly<Record<string, 'open' | 'ended'>>
   readonly challenges: readonly { readonly pubkey: string; readonly challenge: string; readonly expiresAt: number }[]
   readonly usedLoginChallenges: readonly string[]
   readonly nodes: Readonly<Record<string, 'proven' | 'connected' | 'refused'>>
   readonly isOperator: boolean
-  /** The record with the hash of today's password. */
+  /** Id of the record with the hash of the present password. */
   readonly passwordRecord: string | null
 }
 
-/** As it was hashed before passwords could be changed. */
+/** The part of the state that version 1 of the state hash covers: without `passwordRecord`. */
 export const withoutPassword = ({ passwordRecord: _, ...account }: Account): unknown => account
 
-// Only so many are kept: old challenges have expired long before, and only the node's owner can use one up.
-const CHALLENGES_KEPT = 20
-const USED_CHALLENGES_KEPT = 100
+// The state keeps only the latest challenges. An older challenge is lost without harm, because its node can get a new one.
+const MAX_CHALLENGES = 20
+const MAX_USED_CHALLENGES = 100
 
-export const nobody: Account = {
+export const noAccount: Account = {
   kind: 'none',
   keys: [],
   apiKeys: {},
@@ -54,17 +54,17 @@ export function evolve(account: Account, { type, data }: AccountFact): Account {
     case 'LoggedOutEverywhere':
       return {
         ...account,
-        logins: ended(account.logins),
-        apiKeys: data.apiKeys ? revoked(account.apiKeys) : account.apiKeys,
+        logins: endLogins(account.logins),
+        apiKeys: data.apiKeys ? revokeApiKeys(account.apiKeys) : account.apiKeys,
       }
     case 'LoginChallengeUsed':
-      return { ...account, usedLoginChallenges: [...account.usedLoginChallenges, data.challenge].slice(-USED_CHALLENGES_KEPT) }
+      return { ...account, usedLoginChallenges: [...account.usedLoginChallenges, data.challenge].slice(-MAX_USED_CHALLENGES) }
     case 'ApiKeyCreated':
       return { ...account, apiKeys: { ...account.apiKeys, [data.keyId]: { active: true, expiresAt: data.expiresAt } } }
     case 'ApiKeyRevoked':
       return { ...account, apiKeys: { ...account.apiKeys, [data.keyId]: { active: false, expiresAt: null } } }
     case 'NodeChallenged':
-      return { ...account, challenges: [...account.challenges, data].slice(-CHALLENGES_KEPT) }
+      return { ...account, challenges: [...account.challenges, data].slice(-MAX_CHALLENGES) }
     case 'NodeProofGiven':
       return {
         ...withNode(account, data.pubkey, 'proven'),
@@ -79,15 +79,15 @@ export function evolve(account: Account, { type, data }: AccountFact): Account {
     case 'OperatorRevoked':
       return { ...account, isOperator: false }
     case 'AccountDeleted':
-      // Its tokens and keys stay known as ended, so that none of them can be made again.
-      return { ...nobody, kind: 'deleted', logins: ended(account.logins), apiKeys: revoked(account.apiKeys) }
+      // Tokens and API keys stay in the state as ended, so that no command can create them again.
+      return { ...noAccount, kind: 'deleted', logins: endLogins(account.logins), apiKeys: revokeApiKeys(account.apiKeys) }
   }
 }
 
-const ended = (logins: Account['logins']): Account['logins'] =>
+const endLogins = (logins: Account['logins']): Account['logins'] =>
   Object.fromEntries(Object.keys(logins).map((tokenHash) => [tokenHash, 'ended']))
 
-const revoked = (apiKeys: Account['apiKeys']): Account['apiKeys'] =>
+const revokeApiKeys = (apiKeys: Account['apiKeys']): Account['apiKeys'] =>
   Object.fromEntries(Object.keys(apiKeys).map((keyId) => [keyId, { active: false, expiresAt: null }]))
 
 const withNode = (account: Account, pubkey: string, state: Account['nodes'][string]): Account => ({

@@ -1,15 +1,15 @@
 import type { EmailClaimCommand, EmailClaimFact, NodeClaimCommand, NodeClaimFact } from '@penstock/contracts/accounts.ts'
 import { accept, type Decider, refuse, type Refusal } from '@penstock/kernel/decider.ts'
 
-/** Whose an e-mail address or a node is: whoever came first, for as long as that account exists. */
+/** The account that owns an e-mail address or a node: the first account that claimed it, until that account is deleted. */
 export type Claim = { readonly accountId: string | null }
 
 const unclaimed: Claim = { accountId: null }
 
 type EmailRefusal = Refusal<'ACCOUNT_REFUSED'>
 
-/** Said of a taken address and of a weak password alike. It hides nothing: a good password is refused for the address only. */
-const accountRefused =
+/** One message for a taken address and a weak password. A caller with a strong password still learns that it is taken. */
+const ACCOUNT_REFUSED_MESSAGE =
   'The account cannot be created: use an e-mail address that has none yet, and a password of at least 12 characters.'
 
 export const emailClaimDecider: Decider<Claim, EmailClaimCommand, EmailClaimFact, EmailRefusal> = {
@@ -18,13 +18,13 @@ export const emailClaimDecider: Decider<Claim, EmailClaimCommand, EmailClaimFact
   decide: ({ accountId }, { type, data }) => {
     if (type === 'ReleaseEmail') return accountId === data.accountId ? accept({ type: 'EmailReleased', v: 1, data }) : accept()
     if (accountId === data.accountId) return accept()
-    return accountId === null ? accept({ type: 'EmailClaimed', v: 1, data }) : refuse('ACCOUNT_REFUSED', accountRefused)
+    return accountId === null ? accept({ type: 'EmailClaimed', v: 1, data }) : refuse('ACCOUNT_REFUSED', ACCOUNT_REFUSED_MESSAGE)
   },
 }
 
 /**
- * `refused`: accounts that have been told so; what a process asks is answered by a fact, once. Those that released the node
- * are among them: a claim that was under way when its account was deleted comes to nothing.
+ * `refused`: ids of accounts whose claim was refused, and of deleted accounts, which released the node. A claim that arrives
+ * after its account was deleted therefore has no effect.
  */
 export type NodeClaim = Claim & { readonly refused: readonly string[] }
 

@@ -1,5 +1,5 @@
 import { runProcess } from '@penstock/platforms/process.ts'
 import { bind } from '@penstock/runtime/run.ts'
-import { accounts } from './service.ts'
+import { accountsService } from './service.ts'
 
-await runProcess('accounts', () => [bind(accounts, {})])
+await runProcess('accounts', () => [bind(accountsService, {})])

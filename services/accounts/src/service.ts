@@ -1,41 +1,62 @@
-import { account, emailClaim, nodeClaim } from '@penstock/contracts/accounts.ts'
-import { order } from '@penstock/contracts/order.ts'
-import { aggregate, ask, on, service } from '@penstock/runtime/service.ts'
+import { command } from '@penstock/kernel/process.ts'
+import {
+  accountContract,
+  emailClaimContract,
+  nodeClaimContract,
+  type AccountTarget,
+  type EmailClaimTarget,
+  type NodeClaimTarget,
+} from '@penstock/contracts/accounts.ts'
+import { orderContract } from '@penstock/contracts/order.ts'
+import { defineAggregate, on, defineService } from '@penstock/runtime/service.ts'
 import { accountDecider } from './account.decide.ts'
 import { accountProcess } from './account.process.ts'
 import { type Account, withoutPassword } from './account.ts'
 import { type Claim, emailClaimDecider, type NodeClaim, nodeClaimDecider } from './claims.ts'
 
-/** Who is calling, and what they may do. Keys reach it as hashes; the gateway makes and checks the keys themselves. */
-export const accounts = service('accounts', {
+/** Identity and permissions of callers. The gateway creates and checks their keys; only key hashes reach this service. */
+export const accountsService = defineService('accounts', {
   aggregates: [
-    aggregate({
-      contract: account,
+    defineAggregate({
+      contract: accountContract,
       decider: accountDecider,
       process: accountProcess,
-      hashed: { version: 2, of: { 1: withoutPassword, 2: (state: Account) => state } },
+      hashed: { version: 2, projections: { 1: withoutPassword, 2: (state: Account) => state } },
     }),
-    aggregate({ contract: emailClaim, decider: emailClaimDecider, hashed: { version: 1, of: { 1: (state: Claim) => state } } }),
-    aggregate({ contract: nodeClaim, decider: nodeClaimDecider, hashed: { version: 1, of: { 1: (state: NodeClaim) => state } } }),
+    defineAggregate({
+      contract: emailClaimContract,
+      decider: emailClaimDecider,
+      hashed: { version: 1, projections: { 1: (state: Claim) => state } },
+    }),
+    defineAggregate({
+      contract: nodeClaimContract,
+      decider: nodeClaimDecider,
+      hashed: { version: 1, projections: { 1: (state: NodeClaim) => state } },
+    }),
   ],
   reactions: [
-    on(order, 'OrderPlaced', ({ buyer }, { aggregateId: orderId }) => {
+    on(orderContract, 'OrderPlaced', ({ buyer }, { aggregateId: orderId }) => {
       if (buyer.key === null) return []
       const data = { keyHash: buyer.key.hash, orderId }
-      return [ask(account, buyer.accountId, buyer.key.kind === 'session' ? 'OpenSession' : 'IssueOrderKey', data)]
+      return [
+        command<AccountTarget>('account', buyer.accountId, {
+          type: buyer.key.kind === 'session' ? 'OpenSession' : 'IssueOrderKey',
+          data,
+        }),
+      ]
     }),
-    on(emailClaim, 'EmailClaimed', ({ accountId, ...rest }, { aggregateId: emailHash }) => [
-      ask(account, accountId, 'CreateAccount', { emailHash, ...rest }),
+    on(emailClaimContract, 'EmailClaimed', ({ accountId, ...rest }, { aggregateId: emailHash }) => [
+      command<AccountTarget>('account', accountId, { type: 'CreateAccount', data: { emailHash, ...rest } }),
     ]),
-    on(account, 'AccountDeleted', ({ emailHash, nodes }, { aggregateId: accountId }) => [
-      ask(emailClaim, emailHash, 'ReleaseEmail', { accountId }),
-      ...nodes.map((pubkey) => ask(nodeClaim, pubkey, 'ReleaseNode', { accountId })),
+    on(accountContract, 'AccountDeleted', ({ emailHash, nodes }, { aggregateId: accountId }) => [
+      command<EmailClaimTarget>('email', emailHash, { type: 'ReleaseEmail', data: { accountId } }),
+      ...nodes.map((pubkey) => command<NodeClaimTarget>('nodeclaim', pubkey, { type: 'ReleaseNode', data: { accountId } })),
     ]),
-    on(nodeClaim, 'NodeClaimed', ({ accountId }, { aggregateId: pubkey }) => [
-      ask(account, accountId, 'RecordNodeClaim', { pubkey, granted: true }),
+    on(nodeClaimContract, 'NodeClaimed', ({ accountId }, { aggregateId: pubkey }) => [
+      command<AccountTarget>('account', accountId, { type: 'RecordNodeClaim', data: { pubkey, granted: true } }),
     ]),
-    on(nodeClaim, 'NodeClaimRefused', ({ accountId }, { aggregateId: pubkey }) => [
-      ask(account, accountId, 'RecordNodeClaim', { pubkey, granted: false }),
+    on(nodeClaimContract, 'NodeClaimRefused', ({ accountId }, { aggregateId: pubkey }) => [
+      command<AccountTarget>('account', accountId, { type: 'RecordNodeClaim', data: { pubkey, granted: false } }),
     ]),
   ],
 })

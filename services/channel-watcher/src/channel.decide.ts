@@ -1,27 +1,27 @@
-import { REORG_BLOCKS } from '@penstock/bitcoin/channel-proof.ts'
-import { seenBlocksOf } from '@penstock/bitcoin/naming-window.ts'
+import { REORG_BLOCKS } from '@penstock/channel-proof/judge.ts'
+import { seenBlocksOf } from '@penstock/bitcoin/submission-window.ts'
 import type { ChannelCommand, ChannelFact } from '@penstock/contracts/channel.ts'
-import type { Attestation } from '@penstock/contracts/shapes.ts'
+import type { AttestationData } from '@penstock/contracts/shapes.ts'
 import { accept, type Decider, type Decision, type Refusal } from '@penstock/kernel/decider.ts'
-import { must } from '@penstock/kernel/result.ts'
-import type { Enriched } from '@penstock/runtime/enriched.ts'
-import { type Channel, evolve, type Watch, watchOf } from './channel.ts'
-import { type Look, nextFact } from './look.ts'
+import { assert } from '@penstock/kernel/result.ts'
+import type { EnrichedCommand } from '@penstock/runtime/commands/enriched-command.ts'
+import { type WatchedChannel, evolve, type ChannelWatch, watchOf } from './channel.ts'
+import { type Observation, classifyObservation } from './classify-observation.ts'
 
 /** The height of the chain when the command is decided. */
 type AtHeight = { readonly height: number }
-export type ChannelDecided = Enriched<
+export type EnrichedChannelCommand = EnrichedCommand<
   ChannelCommand,
   { WatchOutpoint: AtHeight & { readonly seesMempool: boolean }; StartLease: AtHeight }
 >
-type Data<Type extends ChannelDecided['type']> = Extract<ChannelDecided, { readonly type: Type }>['data']
-type Decided = Decision<ChannelFact, Refusal>
+type CommandData<Type extends EnrichedChannelCommand['type']> = Extract<EnrichedChannelCommand, { readonly type: Type }>['data']
+type ChannelDecision = Decision<ChannelFact, Refusal>
 
-// A look changes a status a few times at most; more would be a circle.
-const MOST_FACTS = 20
+// An observation changes the status a few times at most; more facts would mean an endless loop.
+const MAX_FACTS = 20
 
-/** Every command comes from an order or from the watcher itself, so none is ever refused. What comes too late adds nothing. */
-function decide(channel: Channel, { type, data }: ChannelDecided): Decided {
+/** Every command comes from an order or from the watcher itself, so no command is refused. A late command adds no fact. */
+function decide(channel: WatchedChannel, { type, data }: EnrichedChannelCommand): ChannelDecision {
   switch (type) {
     case 'WatchOutpoint':
       return watchOutpoint(channel, data)
@@ -30,80 +30,104 @@ function decide(channel: Channel, { type, data }: ChannelDecided): Decided {
     case 'Observe':
       return observe(channel, data)
     case 'NoticeFunding':
-      // It may have been looked at before the last block, so it never speaks of what was seen since.
+      // This observation may be older than the last block, so it counts only while the funding is unseen or missing.
       return channel.status === 'WATCHING' || channel.status === 'MISSING'
         ? observe(channel, { ...data, seesMempool: true })
         : accept()
     case 'StartLease':
       return startLease(channel, data)
     case 'StopWatch':
-      // The order waits for this fact, so a watch that has ended by itself gives it too.
+      // The order waits for WatchStopped, so a watch that is LOST or WRONG adds this fact too.
       return channel.status === 'STOPPED' || channel.status === 'ENDED' ? accept() : accept({ type: 'WatchStopped', v: 1, data })
     case 'Recheck':
       return accept()
   }
 }
 
-/** The order says which outpoint counts; once its lease began or it let go, there is nothing more to say. */
-function watchOutpoint(channel: Channel, data: Data<'WatchOutpoint'>): Decided {
-  const { height, seesMempool, attestation, fundingSeenBlocks, seenBefore, ...named } = data
+/** Starts a watch of the accepted outpoint. Adds no fact if a lease has begun or the order has stopped the watch. */
+function watchOutpoint(channel: WatchedChannel, data: CommandData<'WatchOutpoint'>): ChannelDecision {
+  const { height, seesMempool, attestation, fundingSeenBlocks, seenBefore, ...request } = data
   const { status } = channel
-  if (status === 'LEASED' || status === 'ENDED' || status === 'STOPPED' || isKnown(watchOf(channel), named)) return accept()
+  if (status === 'LEASED' || status === 'ENDED' || status === 'STOPPED' || isKnown(watchOf(channel), request)) return accept()
   const started: ChannelFact = {
     type: 'WatchStarted',
     v: 2,
     data: {
-      ...named,
-      fromHeight: Math.max(0, Math.min(named.terms.heldAtHeight, height) - REORG_BLOCKS),
-      seenBefore: seenBefore ?? ownWindow(channel, named.attempt, height + seenBlocksOf(fundingSeenBlocks, seesMempool)),
-      confirmedBefore: height + named.fundingConfirmsWithinBlocks,
+      ...request,
+      fromHeight: Math.max(0, Math.min(request.terms.heldAtHeight, height) - REORG_BLOCKS),
+      seenBefore: seenBefore ?? chooseSeenBefore(channel, request.attempt, height + seenBlocksOf(fundingSeenBlocks, seesMempool)),
+      confirmedBefore: height + request.fundingConfirmsWithinBlocks,
     },
   }
   if (!attestation) return accept(started)
-  const { outpoint, naming } = named
-  return accept<ChannelFact>(started, { type: 'AttestationKept', v: 2, data: { outpoint, attestation, naming } })
+  const { outpoint, outpointNumber } = request
+  return accept<ChannelFact>(started, { type: 'AttestationKept', v: 2, data: { outpoint, attestation, outpointNumber } })
 }
 
-/** Where the order does not tell it: from the first naming of the attempt that this watch knows of. */
-const ownWindow = (channel: Channel, attempt: number, end: number): number =>
+/** The deadline if the order sends none. A new outpoint of the same attempt does not extend the deadline of an unseen funding. */
+const chooseSeenBefore = (channel: WatchedChannel, attempt: number, end: number): number =>
   channel.status === 'WATCHING' && channel.watch.attempt === attempt ? Math.min(channel.seenBefore, end) : end
 
-/** It is watched already, or came late: the order has named another since. Who does not count is believed. */
-const isKnown = (watch: Watch | null, { outpoint, naming }: Pick<Watch, 'outpoint' | 'naming'>): boolean =>
-  watch !== null && (watch.outpoint === outpoint ? naming <= watch.naming : naming !== 0 && naming < watch.naming)
+/**
+ * Whether the watch already covers this submission or a later submission. A version that did not count submissions sends
+ * `outpointNumber` 0. Such a submission is new if its outpoint differs from the watched outpoint.
+ */
+const isKnown = (
+  watch: ChannelWatch | null,
+  { outpoint, outpointNumber }: Pick<ChannelWatch, 'outpoint' | 'outpointNumber'>,
+): boolean =>
+  watch !== null &&
+  (watch.outpoint === outpoint
+    ? outpointNumber <= watch.outpointNumber
+    : outpointNumber !== 0 && outpointNumber < watch.outpointNumber)
 
-/** Of another naming it is late, or before its watch: then the order hears of none, and gives it again. */
-function keepAttestation(channel: Channel, { outpoint, attestation, naming }: Data<'KeepAttestation'>): Decided {
+/** Keeps an attestation for the watched submission. For another submission it adds no fact, and the order sends it again. */
+function keepAttestation(
+  channel: WatchedChannel,
+  { outpoint, attestation, outpointNumber }: CommandData<'KeepAttestation'>,
+): ChannelDecision {
   const watch = watchOf(channel)
   if (channel.status === 'ENDED' || watch?.outpoint !== outpoint) return accept()
-  // A lease keeps the number of its watch, and is of the order's last naming.
-  if (naming !== 0 && naming !== watch.naming && channel.status !== 'LEASED') return accept()
+  // A lease accepts any submission number, because its watch may have an earlier number than the order's last submission.
+  if (outpointNumber !== 0 && outpointNumber !== watch.outpointNumber && channel.status !== 'LEASED') return accept()
   if (watch.attestation && isSameAttestation(watch.attestation, attestation)) return accept()
-  return accept({ type: 'AttestationKept', v: 2, data: { outpoint, attestation, naming: Math.max(naming, watch.naming) } })
+  return accept({
+    type: 'AttestationKept',
+    v: 2,
+    data: { outpoint, attestation, outpointNumber: Math.max(outpointNumber, watch.outpointNumber) },
+  })
 }
 
-/** Both were read by the same schema, which puts their fields into one order. */
-const isSameAttestation = (one: Attestation, other: Attestation): boolean => JSON.stringify(one) === JSON.stringify(other)
+/** Compares JSON texts, because one schema parsed both attestations and so fixed the order of their fields. */
+const isSameAttestation = (one: AttestationData, other: AttestationData): boolean => JSON.stringify(one) === JSON.stringify(other)
 
-/** One look may add several facts; each is decided on the state after the one before, until the look says nothing new. */
-function observe(channel: Channel, look: Look): Decided {
-  if (watchOf(channel)?.outpoint !== look.outpoint) return accept()
+/** One observation may add several facts. Each fact is decided on the state after the previous fact. */
+function observe(channel: WatchedChannel, observation: Observation): ChannelDecision {
+  if (watchOf(channel)?.outpoint !== observation.outpoint) return accept()
   const facts: ChannelFact[] = []
   for (let state = channel; ;) {
-    const fact = nextFact(state, look)
+    const fact = classifyObservation(state, observation)
     if (!fact) return accept(...facts)
     facts.push(fact)
-    must(facts.length <= MOST_FACTS, `a look at ${look.outpoint} comes to no end`)
+    assert(facts.length <= MAX_FACTS, `the observation of ${observation.outpoint} adds facts without end`)
     state = evolve(state, fact)
   }
 }
 
-/** Counted from the block that confirmed the channel, or from now where the watch has not seen it yet. */
-function startLease(channel: Channel, { outpoint, height }: Data<'StartLease'>): Decided {
+/** The lease counts from the block that confirmed the channel, or from the current height if the watch has seen none. */
+function startLease(channel: WatchedChannel, { outpoint, height }: CommandData<'StartLease'>): ChannelDecision {
   const watch = watchOf(channel)
   if (channel.status === 'LEASED' || channel.status === 'ENDED' || watch?.outpoint !== outpoint) return accept()
-  const begun = 'place' in channel && channel.place ? channel.place.height : height
-  return accept({ type: 'LeaseStarted', v: 1, data: { outpoint, atHeight: height, endsAtHeight: begun + watch.leaseBlocks } })
+  const startHeight = 'location' in channel && channel.location ? channel.location.height : height
+  return accept({
+    type: 'LeaseStarted',
+    v: 1,
+    data: { outpoint, atHeight: height, endsAtHeight: startHeight + watch.leaseBlocks },
+  })
 }
 
-export const channelDecider: Decider<Channel, ChannelDecided, ChannelFact> = { initial: { status: 'NONE' }, evolve, decide }
+export const channelDecider: Decider<WatchedChannel, EnrichedChannelCommand, ChannelFact> = {
+  initial: { status: 'NONE' },
+  evolve,
+  decide,
+}

@@ -1,25 +1,36 @@
 import { createMachine } from 'xstate'
 
-// What may come in every status before the end: the word about the channel, and the end of the watch itself.
-const always = { ChannelWrong: 'WRONG', LeaseStarted: 'LEASED', WatchStarted: 'WATCHING', WatchStopped: 'STOPPED' }
+// Transitions of every status between the start of a watch and its lease or end.
+const anyStatusTransitions = {
+  ChannelInvalid: 'WRONG',
+  LeaseStarted: 'LEASED',
+  WatchStarted: 'WATCHING',
+  WatchStopped: 'STOPPED',
+}
 
 /**
- * The watch over one order's channel. An order may name another outpoint (WatchStarted), and its money decides in the
- * end: a lease begins wherever the watch stands, since settlement looks at the chain by itself and may be ahead.
+ * The watch of one order's channel. WatchStarted occurs again when the order accepts another outpoint. A lease may begin in
+ * any status after the start. Settlement observes the chain by itself, and may be ahead of the watch.
  */
 export const channelMachine = createMachine({
   id: 'channel',
   initial: 'NONE',
   states: {
     NONE: { on: { WatchStarted: 'WATCHING', WatchStopped: 'STOPPED' } },
-    WATCHING: { on: { ...always, AttestationKept: 'WATCHING', FundingSeen: 'SEEN', FundingLost: 'LOST' } },
+    WATCHING: { on: { ...anyStatusTransitions, AttestationKept: 'WATCHING', FundingSeen: 'SEEN', FundingLost: 'LOST' } },
     SEEN: {
-      on: { ...always, AttestationKept: 'SEEN', FundingConfirmed: 'CONFIRMED', FundingMissing: 'MISSING', FundingLost: 'LOST' },
+      on: {
+        ...anyStatusTransitions,
+        AttestationKept: 'SEEN',
+        FundingConfirmed: 'CONFIRMED',
+        FundingMissing: 'MISSING',
+        FundingLost: 'LOST',
+      },
     },
-    MISSING: { on: { ...always, AttestationKept: 'MISSING', FundingSeen: 'SEEN', FundingLost: 'LOST' } },
+    MISSING: { on: { ...anyStatusTransitions, AttestationKept: 'MISSING', FundingSeen: 'SEEN', FundingLost: 'LOST' } },
     CONFIRMED: {
       on: {
-        ...always,
+        ...anyStatusTransitions,
         AttestationKept: 'CONFIRMED',
         ConfirmationsSeen: 'CONFIRMED',
         ChannelProven: 'CONFIRMED',
@@ -29,7 +40,7 @@ export const channelMachine = createMachine({
     },
     REACHED: {
       on: {
-        ...always,
+        ...anyStatusTransitions,
         AttestationKept: 'REACHED',
         ConfirmationsSeen: 'REACHED',
         ChannelProven: 'REACHED',
@@ -43,7 +54,7 @@ export const channelMachine = createMachine({
         FundingReorged: 'LEASED',
         ConfirmationsSeen: 'LEASED',
         ChannelProven: 'LEASED',
-        ChannelWrong: 'LEASED',
+        ChannelInvalid: 'LEASED',
         PromiseBroken: 'LEASED',
         LeaseEnded: 'ENDED',
         WatchStopped: 'STOPPED',

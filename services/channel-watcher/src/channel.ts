@@ -1,95 +1,104 @@
-import type { ChannelTerms } from '@penstock/bitcoin/channel-proof.ts'
+import type { SoldChannelTerms } from '@penstock/channel-proof/judge.ts'
 import type { ChannelFact } from '@penstock/contracts/channel.ts'
-import type { Attestation, FeeCaps } from '@penstock/contracts/shapes.ts'
-import { Bug, must } from '@penstock/kernel/result.ts'
-import { compile } from '@penstock/runtime/lifecycle.ts'
+import type { AttestationData, FeeCaps } from '@penstock/contracts/shapes.ts'
+import { Bug, assert } from '@penstock/kernel/result.ts'
+import { compileLifecycle } from '@penstock/runtime/lifecycle/lifecycle.ts'
 import { channelMachine } from './channel.machine.ts'
 
-/** What is watched, and against which terms. */
-export type Watch = {
+/** The watched outpoint and the terms that its channel must meet. */
+export type ChannelWatch = {
   readonly attempt: number
   readonly outpoint: string
-  readonly terms: ChannelTerms
-  readonly attestation: Attestation | null
-  /** Which naming of the order began it. */
-  readonly naming: number
+  readonly terms: SoldChannelTerms
+  readonly attestation: AttestationData | null
+  /** The number of the order's submission that began the watch; 0 from a version that did not count submissions. */
+  readonly outpointNumber: number
   readonly fromHeight: number
   readonly fundingConfirmsWithinBlocks: number
   readonly leaseBlocks: number
-  /** What the seller promised for the lease, where the order told it. */
+  /** The fee caps that the seller promised for the lease; null if the order did not send them. */
   readonly feeCaps: FeeCaps | null
 }
 
-/** Where the funding transaction is in the chain. */
-export type Place = { readonly height: number; readonly shortChannelId: string }
+/** The block and the short channel id of a confirmed funding transaction. */
+export type ChainLocation = { readonly height: number; readonly shortChannelId: string }
 
-/** What is known of a channel in the chain. */
-export type InChain = { readonly confirmations: number; readonly isProven: boolean }
+/** How many confirmations a channel has, and whether its peers are proven. */
+export type ConfirmationProgress = { readonly confirmations: number; readonly isProven: boolean }
 
-/** The height at which an unconfirmed funding is given up. */
-type Unconfirmed = { readonly confirmedBefore: number }
+/** The height at which an unconfirmed funding counts as lost. */
+type ConfirmationDeadline = { readonly confirmedBefore: number }
 
-/** Whether a block had it once: what was confirmed in time stays in time, wherever a re-organisation puts it. */
-type Unplaced = Unconfirmed & { readonly wasConfirmed: boolean }
+/** `wasConfirmed`: a block contained the funding before a re-organisation, so `confirmedBefore` no longer applies. */
+type UnconfirmedFunding = ConfirmationDeadline & { readonly wasConfirmed: boolean }
 
-export type Leased = { readonly status: 'LEASED'; readonly watch: Watch; readonly place: Place | null } & InChain &
-  Unconfirmed & { readonly endsAtHeight: number; readonly isWrong: boolean; readonly isPromiseBroken: boolean }
+export type LeasedChannel = {
+  readonly status: 'LEASED'
+  readonly watch: ChannelWatch
+  readonly location: ChainLocation | null
+} & ConfirmationProgress &
+  ConfirmationDeadline & { readonly endsAtHeight: number; readonly isWrong: boolean; readonly isPromiseBroken: boolean }
 
-export type Channel =
+export type WatchedChannel =
   | { readonly status: 'NONE' }
-  | ({ readonly status: 'WATCHING'; readonly watch: Watch; readonly seenBefore: number } & Unconfirmed)
-  | ({ readonly status: 'SEEN'; readonly watch: Watch } & Unplaced)
-  | ({ readonly status: 'MISSING'; readonly watch: Watch; readonly goneBefore: number } & Unplaced)
-  | ({ readonly status: 'CONFIRMED' | 'REACHED'; readonly watch: Watch; readonly place: Place } & InChain & Unconfirmed)
-  | Leased
-  | { readonly status: 'LOST' | 'WRONG' | 'ENDED'; readonly watch: Watch }
-  | { readonly status: 'STOPPED'; readonly watch: Watch | null }
+  | ({ readonly status: 'WATCHING'; readonly watch: ChannelWatch; readonly seenBefore: number } & ConfirmationDeadline)
+  | ({ readonly status: 'SEEN'; readonly watch: ChannelWatch } & UnconfirmedFunding)
+  | ({ readonly status: 'MISSING'; readonly watch: ChannelWatch; readonly goneBefore: number } & UnconfirmedFunding)
+  | ({
+      readonly status: 'CONFIRMED' | 'REACHED'
+      readonly watch: ChannelWatch
+      readonly location: ChainLocation
+    } & ConfirmationProgress &
+      ConfirmationDeadline)
+  | LeasedChannel
+  | { readonly status: 'LOST' | 'WRONG' | 'ENDED'; readonly watch: ChannelWatch }
+  | { readonly status: 'STOPPED'; readonly watch: ChannelWatch | null }
 
-const lifecycle = compile<Channel['status'], ChannelFact['type']>(channelMachine)
+const lifecycle = compileLifecycle<WatchedChannel['status'], ChannelFact['type']>(channelMachine)
 
-/** @returns what the stream watches, also after its end; null where nothing was named yet */
-export const watchOf = (channel: Channel): Watch | null => (channel.status === 'NONE' ? null : channel.watch)
+/** @returns the watch of the stream, also after its end; null before the first outpoint */
+export const watchOf = (channel: WatchedChannel): ChannelWatch | null => (channel.status === 'NONE' ? null : channel.watch)
 
-export function evolve(channel: Channel, fact: ChannelFact): Channel {
+export function evolve(channel: WatchedChannel, fact: ChannelFact): WatchedChannel {
   const status = lifecycle.after(channel.status, fact.type)
   if (!status) throw new Bug(`${fact.type} cannot follow ${channel.status}`)
   const { type, data } = fact
   switch (type) {
     case 'WatchStarted':
-      return begin(data)
+      return beginWatch(data)
     case 'WatchStopped':
       return { status: 'STOPPED', watch: watchOf(channel) }
     case 'LeaseStarted':
-      return lease(channel, data)
+      return beginLease(channel, data)
     case 'FundingSeen':
-      return { status: 'SEEN', watch: watched(channel), ...unplaced(channel) }
+      return { status: 'SEEN', watch: requireWatch(channel), ...unconfirmedFundingOf(channel) }
     case 'FundingLost':
-      return { status: 'LOST', watch: watched(channel) }
+      return { status: 'LOST', watch: requireWatch(channel) }
     case 'LeaseEnded':
-      return { status: 'ENDED', watch: watched(channel) }
+      return { status: 'ENDED', watch: requireWatch(channel) }
     default:
-      return channel.status === 'LEASED' ? duringLease(channel, fact) : beforeLease(channel, fact)
+      return channel.status === 'LEASED' ? evolveLease(channel, fact) : evolveBeforeLease(channel, fact)
   }
 }
 
-type Data<Type extends ChannelFact['type']> = Extract<ChannelFact, { readonly type: Type }>['data']
+type FactData<Type extends ChannelFact['type']> = Extract<ChannelFact, { readonly type: Type }>['data']
 
-const begin = ({ seenBefore, confirmedBefore, terms, feeCaps, ...watch }: Data<'WatchStarted'>): Channel => ({
+const beginWatch = ({ seenBefore, confirmedBefore, terms, feeCaps, ...watch }: FactData<'WatchStarted'>): WatchedChannel => ({
   status: 'WATCHING',
   watch: { ...watch, terms: { ...terms, capacitySat: BigInt(terms.capacitySat) }, attestation: null, feeCaps: feeCaps ?? null },
   seenBefore,
   confirmedBefore,
 })
 
-function lease(channel: Channel, { atHeight, endsAtHeight }: Data<'LeaseStarted'>): Leased {
-  const watch = watched(channel)
-  const inChain = 'place' in channel ? channel : { place: null, confirmations: 0, isProven: false }
-  const { place, confirmations, isProven } = inChain
+function beginLease(channel: WatchedChannel, { atHeight, endsAtHeight }: FactData<'LeaseStarted'>): LeasedChannel {
+  const watch = requireWatch(channel)
+  const progress = 'location' in channel ? channel : { location: null, confirmations: 0, isProven: false }
+  const { location, confirmations, isProven } = progress
   const confirmedBefore = atHeight + watch.fundingConfirmsWithinBlocks
   return {
     status: 'LEASED',
     watch,
-    place,
+    location,
     confirmations,
     isProven,
     confirmedBefore,
@@ -99,50 +108,50 @@ function lease(channel: Channel, { atHeight, endsAtHeight }: Data<'LeaseStarted'
   }
 }
 
-function beforeLease(channel: Channel, { type, data }: ChannelFact): Channel {
-  const watch = watched(channel)
+function evolveBeforeLease(channel: WatchedChannel, { type, data }: ChannelFact): WatchedChannel {
+  const watch = requireWatch(channel)
   switch (type) {
     case 'AttestationKept':
-      return { ...channel, watch: { ...watch, attestation: data.attestation } } as Channel // the same status with another watch
-    case 'ChannelWrong':
+      return { ...channel, watch: { ...watch, attestation: data.attestation } } as WatchedChannel // the same status with another watch
+    case 'ChannelInvalid':
       return { status: 'WRONG', watch }
     case 'FundingMissing':
-      return { status: 'MISSING', watch, goneBefore: data.goneBefore, ...unplaced(channel) }
+      return { status: 'MISSING', watch, goneBefore: data.goneBefore, ...unconfirmedFundingOf(channel) }
     case 'FundingReorged':
       return { status: 'SEEN', watch, confirmedBefore: data.confirmedBefore, wasConfirmed: true }
     case 'FundingConfirmed':
       return {
         status: 'CONFIRMED',
         watch,
-        place: placeOf(data),
+        location: locationOf(data),
         confirmations: 1,
         isProven: false,
-        confirmedBefore: confirmedBefore(channel),
+        confirmedBefore: requireConfirmedBefore(channel),
       }
     case 'ConfirmationsSeen':
-      return { ...confirmed(channel), confirmations: data.confirmations }
+      return { ...requireConfirmed(channel), confirmations: data.confirmations }
     case 'ConfirmationsReached':
-      return { ...confirmed(channel), status: 'REACHED' }
+      return { ...requireConfirmed(channel), status: 'REACHED' }
     case 'ChannelProven':
-      return { ...confirmed(channel), isProven: true }
+      return { ...requireConfirmed(channel), isProven: true }
     default:
       throw new Bug(`${type} cannot follow ${channel.status}`)
   }
 }
 
-function duringLease(channel: Leased, { type, data }: ChannelFact): Leased {
+function evolveLease(channel: LeasedChannel, { type, data }: ChannelFact): LeasedChannel {
   switch (type) {
     case 'AttestationKept':
       return { ...channel, watch: { ...channel.watch, attestation: data.attestation } }
     case 'FundingConfirmed':
-      return { ...channel, place: placeOf(data), confirmations: 1 }
+      return { ...channel, location: locationOf(data), confirmations: 1 }
     case 'FundingReorged':
-      return { ...channel, place: null, confirmations: 0, isProven: false, confirmedBefore: data.confirmedBefore }
+      return { ...channel, location: null, confirmations: 0, isProven: false, confirmedBefore: data.confirmedBefore }
     case 'ConfirmationsSeen':
       return { ...channel, confirmations: data.confirmations }
     case 'ChannelProven':
       return { ...channel, isProven: true }
-    case 'ChannelWrong':
+    case 'ChannelInvalid':
       return { ...channel, isWrong: true }
     case 'PromiseBroken':
       return { ...channel, isPromiseBroken: true }
@@ -151,25 +160,25 @@ function duringLease(channel: Leased, { type, data }: ChannelFact): Leased {
   }
 }
 
-const placeOf = ({ height, shortChannelId }: Data<'FundingConfirmed'>): Place => ({ height, shortChannelId })
+const locationOf = ({ height, shortChannelId }: FactData<'FundingConfirmed'>): ChainLocation => ({ height, shortChannelId })
 
-function watched(channel: Channel): Watch {
+function requireWatch(channel: WatchedChannel): ChannelWatch {
   const watch = watchOf(channel)
-  must(watch, `${channel.status} watches nothing`)
+  assert(watch, `${channel.status} watches nothing`)
   return watch
 }
 
-function confirmed(channel: Channel) {
-  must(channel.status === 'CONFIRMED' || channel.status === 'REACHED', `${channel.status} has no confirmation`)
+function requireConfirmed(channel: WatchedChannel) {
+  assert(channel.status === 'CONFIRMED' || channel.status === 'REACHED', `${channel.status} has no confirmation`)
   return channel
 }
 
-function confirmedBefore(channel: Channel): number {
-  must('confirmedBefore' in channel, `${channel.status} waits for no confirmation`)
+function requireConfirmedBefore(channel: WatchedChannel): number {
+  assert('confirmedBefore' in channel, `${channel.status} waits for no confirmation`)
   return channel.confirmedBefore
 }
 
-const unplaced = (channel: Channel): Unplaced => ({
-  confirmedBefore: confirmedBefore(channel),
+const unconfirmedFundingOf = (channel: WatchedChannel): UnconfirmedFunding => ({
+  confirmedBefore: requireConfirmedBefore(channel),
   wasConfirmed: 'wasConfirmed' in channel && channel.wasConfirmed,
 })

@@ -8,11 +8,11 @@ const claimed = { type: 'OutpointClaimed', v: 1, data: { orderId: first, attempt
 const refused = (orderId: string, attempt: number) =>
   ({ type: 'OutpointClaimRefused', v: 1, data: { orderId, attempt } }) as const
 
-test('an outpoint is claimed by whoever names it first', () => {
+test('the first attempt that claims an outpoint gets it', () => {
   given(outpointClaimDecider).when(claim(first)).then(claimed)
   given(outpointClaimDecider, claimed).when(claim(first)).then()
 })
-test('another order is told so, and so is another attempt; each once', () => {
+test('every other order and every other attempt is refused once', () => {
   given(outpointClaimDecider, claimed).when(claim(second)).then(refused(second, 1))
   given(outpointClaimDecider, claimed).when(claim(first, 2)).then(refused(first, 2))
   given(outpointClaimDecider, claimed, refused(second, 1)).when(claim(second)).then()

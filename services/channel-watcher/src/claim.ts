@@ -3,7 +3,7 @@ import { accept, type Decider } from '@penstock/kernel/decider.ts'
 
 type Attempt = { readonly orderId: string; readonly attempt: number }
 
-/** One channel serves one order: the first attempt that names an outpoint has it. Whoever lost has been told once. */
+/** One channel serves one order: the first attempt that claims an outpoint gets it. Every other attempt is refused once. */
 export type OutpointClaim = { readonly owner: Attempt | null; readonly refused: readonly Attempt[] }
 
 const isSame = (one: Attempt | null, other: Attempt): boolean => one?.orderId === other.orderId && one.attempt === other.attempt

@@ -1,8 +1,8 @@
-import type { Evidence } from '@penstock/bitcoin/channel-proof.ts'
+import type { ChannelEvidence } from '@penstock/channel-proof/judge.ts'
 import type { EvidenceData } from '@penstock/contracts/settlement.ts'
 
-/** Evidence as messages carry it, as the proof takes it: amounts are numbers there. */
-export function toEvidence({ output, graph, attestation, attestationSigner, ...rest }: EvidenceData): Evidence {
+/** Converts evidence from its form in messages to its form in proofs, where amounts are bigints. */
+export function toEvidence({ output, graph, attestation, attestationSigner, ...rest }: EvidenceData): ChannelEvidence {
   return {
     ...rest,
     output: output && { ...output, valueSat: BigInt(output.valueSat) },

@@ -1,8 +1,8 @@
 import { runProcess } from '@penstock/platforms/process.ts'
 import { bind } from '@penstock/runtime/run.ts'
-import { channelWatcher } from './service.ts'
+import { channelWatcherService } from './service.ts'
 
-await runProcess('channel-watcher', ({ outside }) => {
-  const { lightning, chain, height } = outside()
-  return [bind(channelWatcher, { lightning, chain }, height)]
+await runProcess('channel-watcher', ({ externalWorld }) => {
+  const { lightning, chain, height } = externalWorld()
+  return [bind(channelWatcherService, { lightning, chain }, height)]
 })

@@ -1,388 +1,398 @@
 import type { EvidenceData } from '@penstock/contracts/settlement.ts'
 import {
-  attestation,
-  buyer,
-  confirmed,
-  ended,
-  evidence,
-  fact,
-  lease,
-  leased,
-  lost,
-  missing,
-  named,
-  observe,
-  opened,
-  other,
-  outpoint,
-  output,
-  reached,
-  seen,
-  seller,
-  spent,
-  started,
-  stopped,
-  three,
-  two,
-  wrong,
-} from '@penstock/testkit/channel-story.ts'
+  sellerAttestation,
+  buyerPubkey,
+  fundingConfirmed,
+  leaseEnded,
+  createEvidence,
+  channelFact,
+  startLeaseCommand,
+  leaseStarted,
+  fundingLost,
+  fundingMissing,
+  acceptedOutpoint,
+  observeCommand,
+  openedChannelFacts,
+  otherOutpoint,
+  channelOutpoint,
+  createOutput,
+  confirmationsReached,
+  fundingSeen,
+  sellerPubkey,
+  createSpend,
+  watchStarted,
+  watchStopped,
+  threeConfirmations,
+  twoConfirmations,
+  channelInvalid,
+} from '@penstock/testkit/channel-facts.ts'
 import { given } from '@penstock/testkit/given.ts'
 import { describe, test } from 'vitest'
 import { channelDecider } from './channel.decide.ts'
 
+/** The fields that name the watch in each expected fact. */
+const watch = { outpoint: channelOutpoint, outpointNumber: 1 }
+
 describe('the funding transaction', () => {
   test('is seen in the mempool, then in blocks', () => {
-    given(channelDecider, started)
-      .when(observe(evidence(100, output(null))))
-      .then(seen)
-    given(channelDecider, started, seen)
-      .when(observe(evidence(100, output(null))))
+    given(channelDecider, watchStarted)
+      .when(observeCommand(createEvidence(100, createOutput(null))))
+      .then(fundingSeen)
+    given(channelDecider, watchStarted, fundingSeen)
+      .when(observeCommand(createEvidence(100, createOutput(null))))
       .then()
-    given(channelDecider, started, seen)
-      .when(observe(evidence(101, output(101))))
-      .then(confirmed)
-    given(channelDecider, started, seen, confirmed)
-      .when(observe(evidence(102, output(101))))
-      .then(two)
-    given(channelDecider, started, seen, confirmed, two)
-      .when(observe(evidence(103, output(101))))
-      .then(three, reached)
+    given(channelDecider, watchStarted, fundingSeen)
+      .when(observeCommand(createEvidence(101, createOutput(101))))
+      .then(fundingConfirmed)
+    given(channelDecider, watchStarted, fundingSeen, fundingConfirmed)
+      .when(observeCommand(createEvidence(102, createOutput(101))))
+      .then(twoConfirmations)
+    given(channelDecider, watchStarted, fundingSeen, fundingConfirmed, twoConfirmations)
+      .when(observeCommand(createEvidence(103, createOutput(101))))
+      .then(threeConfirmations, confirmationsReached)
   })
-  test('may be found deep at once, by whoever was away', () => {
-    const deep = fact('ConfirmationsSeen', { outpoint, confirmations: 6, tipHeight: 150 })
-    given(channelDecider, started)
-      .when(observe(evidence(150, output(101))))
+  test('may have all its confirmations when it is first seen', () => {
+    const deep = channelFact('ConfirmationsSeen', { outpoint: channelOutpoint, confirmations: 6, tipHeight: 150 })
+    given(channelDecider, watchStarted)
+      .when(observeCommand(createEvidence(150, createOutput(101))))
       .then(
-        fact('FundingSeen', { outpoint, atHeight: 150, naming: 1 }),
-        confirmed,
+        channelFact('FundingSeen', { ...watch, atHeight: 150 }),
+        fundingConfirmed,
         deep,
-        fact('ConfirmationsReached', { outpoint, confirmations: 6, tipHeight: 150, naming: 1 }),
+        channelFact('ConfirmationsReached', { ...watch, confirmations: 6, tipHeight: 150 }),
       )
   })
-  test('is lost when no block brings it in time', () => {
-    given(channelDecider, started)
-      .when(observe(evidence(105, null)))
+  test('is lost if it is not seen in time or not confirmed in time', () => {
+    given(channelDecider, watchStarted)
+      .when(observeCommand(createEvidence(105, null)))
       .then()
-    const never = fact('FundingLost', {
-      outpoint,
+    const never = channelFact('FundingLost', {
+      ...watch,
       failure: 'never-seen',
       reason: 'The funding transaction was not seen by block 106.',
       tipHeight: 106,
-      naming: 1,
     })
-    given(channelDecider, started)
-      .when(observe(evidence(106, null)))
+    given(channelDecider, watchStarted)
+      .when(observeCommand(createEvidence(106, null)))
       .then(never)
-    given(channelDecider, started, seen)
-      .when(observe(evidence(107, output(null))))
+    given(channelDecider, watchStarted, fundingSeen)
+      .when(observeCommand(createEvidence(107, createOutput(null))))
       .then()
-    const late = fact('FundingLost', {
-      outpoint,
+    const late = channelFact('FundingLost', {
+      ...watch,
       failure: 'unconfirmed',
       reason: 'The funding transaction was not confirmed by block 108.',
       tipHeight: 108,
-      naming: 1,
     })
-    given(channelDecider, started, seen)
-      .when(observe(evidence(108, output(null))))
+    given(channelDecider, watchStarted, fundingSeen)
+      .when(observeCommand(createEvidence(108, createOutput(null))))
       .then(late)
-    given(channelDecider, started, never)
-      .when(observe(evidence(107, output(107))))
+    given(channelDecider, watchStarted, never)
+      .when(observeCommand(createEvidence(107, createOutput(107))))
       .then()
   })
-  test('may be missing for two blocks, not longer', () => {
-    given(channelDecider, started, seen)
-      .when(observe(evidence(102, null)))
-      .then(missing)
-    given(channelDecider, started, seen, missing)
-      .when(observe(evidence(103, null)))
+  test('may be missing for two blocks, and not longer', () => {
+    given(channelDecider, watchStarted, fundingSeen)
+      .when(observeCommand(createEvidence(102, null)))
+      .then(fundingMissing)
+    given(channelDecider, watchStarted, fundingSeen, fundingMissing)
+      .when(observeCommand(createEvidence(103, null)))
       .then()
-    given(channelDecider, started, seen, missing)
-      .when(observe(evidence(103, output(null))))
-      .then(fact('FundingSeen', { outpoint, atHeight: 103, naming: 1 }))
+    given(channelDecider, watchStarted, fundingSeen, fundingMissing)
+      .when(observeCommand(createEvidence(103, createOutput(null))))
+      .then(channelFact('FundingSeen', { ...watch, atHeight: 103 }))
     const reason = 'The funding transaction was seen and is gone: replaced, double-spent or dropped.'
-    given(channelDecider, started, seen, missing)
-      .when(observe(evidence(104, null)))
-      .then(fact('FundingLost', { outpoint, failure: 'vanished', reason, tipHeight: 104, naming: 1 }))
+    given(channelDecider, watchStarted, fundingSeen, fundingMissing)
+      .when(observeCommand(createEvidence(104, null)))
+      .then(channelFact('FundingLost', { ...watch, failure: 'vanished', reason, tipHeight: 104 }))
   })
-  test('cannot be missed by a source without a mempool', () => {
-    given(channelDecider, started, seen)
-      .when(observe(evidence(102, null), false))
+  test('is never recorded as missing without a mempool source', () => {
+    given(channelDecider, watchStarted, fundingSeen)
+      .when(observeCommand(createEvidence(102, null), false))
       .then()
-    given(channelDecider, started, seen)
-      .when(observe(evidence(108, null), false))
+    given(channelDecider, watchStarted, fundingSeen)
+      .when(observeCommand(createEvidence(108, null), false))
       .then(
-        fact('FundingLost', {
-          outpoint,
+        channelFact('FundingLost', {
+          ...watch,
           failure: 'unconfirmed',
           reason: 'The funding transaction was not confirmed by block 108.',
           tipHeight: 108,
-          naming: 1,
         }),
       )
   })
-  test('is noticed between blocks, and only while it is waited for', () => {
-    const notice = (of: EvidenceData) => ({ type: 'NoticeFunding' as const, data: { outpoint, evidence: of } })
-    given(channelDecider, started)
-      .when(notice(evidence(100, output(null))))
-      .then(seen)
-    given(channelDecider, started, seen, confirmed)
-      .when(notice(evidence(100, output(null))))
+  test('is noticed between blocks only while it is unseen', () => {
+    const notice = (evidence: EvidenceData) => ({ type: 'NoticeFunding' as const, data: { outpoint: channelOutpoint, evidence } })
+    given(channelDecider, watchStarted)
+      .when(notice(createEvidence(100, createOutput(null))))
+      .then(fundingSeen)
+    given(channelDecider, watchStarted, fundingSeen, fundingConfirmed)
+      .when(notice(createEvidence(100, createOutput(null))))
       .then()
-    given(channelDecider, started, lost)
-      .when(notice(evidence(100, output(null))))
+    given(channelDecider, watchStarted, fundingLost)
+      .when(notice(createEvidence(100, createOutput(null))))
       .then()
   })
 })
 
 describe('a re-organisation', () => {
-  const back = (tipHeight: number, confirmedBefore: number) =>
-    fact('FundingReorged', { outpoint, tipHeight, confirmedBefore, naming: 1 })
-  test('brings the funding back to the mempool', () => {
-    given(channelDecider, ...opened)
-      .when(observe(evidence(102, output(null))))
-      .then(back(102, 110))
-    given(channelDecider, ...opened)
-      .when(observe(evidence(100, output(null))))
-      .then(back(100, 108))
+  const reorged = (tipHeight: number, confirmedBefore: number) =>
+    channelFact('FundingReorged', { ...watch, tipHeight, confirmedBefore })
+  test('returns the funding to the mempool', () => {
+    given(channelDecider, ...openedChannelFacts)
+      .when(observeCommand(createEvidence(102, createOutput(null))))
+      .then(reorged(102, 110))
+    given(channelDecider, ...openedChannelFacts)
+      .when(observeCommand(createEvidence(100, createOutput(null))))
+      .then(reorged(100, 108))
   })
-  test('may move it into another block, also at the same height', () => {
-    const moved = fact('FundingConfirmed', { outpoint, height: 101, shortChannelId: '101x7x1', naming: 1 })
-    given(channelDecider, started, seen, confirmed)
-      .when(observe(evidence(101, output(101, { txIndex: 7 }))))
-      .then(back(101, 109), moved)
+  test('may move the funding into another block, even at the same height', () => {
+    const moved = channelFact('FundingConfirmed', {
+      ...watch,
+      height: 101,
+      shortChannelId: '101x7x1',
+    })
+    given(channelDecider, watchStarted, fundingSeen, fundingConfirmed)
+      .when(observeCommand(createEvidence(101, createOutput(101, { txIndex: 7 }))))
+      .then(reorged(101, 109), moved)
   })
-  test('may take it away altogether', () => {
-    given(channelDecider, ...opened)
-      .when(observe(evidence(102, null)))
-      .then(back(102, 110), missing)
+  test('may remove the funding from the chain and the mempool', () => {
+    given(channelDecider, ...openedChannelFacts)
+      .when(observeCommand(createEvidence(102, null)))
+      .then(reorged(102, 110), fundingMissing)
   })
-  test('may leave fewer confirmations behind', () => {
-    given(channelDecider, ...opened)
-      .when(observe(evidence(102, output(101))))
-      .then(two)
-    given(channelDecider, ...opened, two)
-      .when(observe(evidence(103, output(101))))
-      .then(three)
+  test('may reduce the number of confirmations', () => {
+    given(channelDecider, ...openedChannelFacts)
+      .when(observeCommand(createEvidence(102, createOutput(101))))
+      .then(twoConfirmations)
+    given(channelDecider, ...openedChannelFacts, twoConfirmations)
+      .when(observeCommand(createEvidence(103, createOutput(101))))
+      .then(threeConfirmations)
   })
-  test('of a leased channel is recorded; one that stays away ends the lease', () => {
-    const during = [...opened, leased]
+  test('of a leased channel is recorded, and ends the lease if the funding does not return', () => {
+    const during = [...openedChannelFacts, leaseStarted]
     given(channelDecider, ...during)
-      .when(observe(evidence(104, null)))
-      .then(back(104, 112))
-    given(channelDecider, ...during, back(104, 112))
-      .when(observe(evidence(111, null)))
+      .when(observeCommand(createEvidence(104, null)))
+      .then(reorged(104, 112))
+    given(channelDecider, ...during, reorged(104, 112))
+      .when(observeCommand(createEvidence(111, null)))
       .then()
-    given(channelDecider, ...during, back(104, 112))
-      .when(observe(evidence(112, null)))
-      .then(fact('LeaseEnded', { outpoint, early: true, closedBy: 'unknown', spentBy: null, tipHeight: 112 }))
-    given(channelDecider, ...during, back(104, 112))
-      .when(observe(evidence(105, output(105))))
-      .then(fact('FundingConfirmed', { outpoint, height: 105, shortChannelId: '105x2x1', naming: 1 }))
+    given(channelDecider, ...during, reorged(104, 112))
+      .when(observeCommand(createEvidence(112, null)))
+      .then(
+        channelFact('LeaseEnded', { outpoint: channelOutpoint, early: true, closedBy: 'unknown', spentBy: null, tipHeight: 112 }),
+      )
+    given(channelDecider, ...during, reorged(104, 112))
+      .when(observeCommand(createEvidence(105, createOutput(105))))
+      .then(channelFact('FundingConfirmed', { ...watch, height: 105, shortChannelId: '105x2x1' }))
   })
 })
 
-describe('a channel that is not the one that was sold', () => {
+describe('an invalid channel', () => {
   const isWrong = (code: string, reason: string, tipHeight = 101) =>
-    fact('ChannelWrong', { outpoint, code, reason, tipHeight, naming: 1 })
-  test('is told from its output', () => {
-    given(channelDecider, started)
-      .when(observe(evidence(101, output(null, { valueSat: '999999' }))))
+    channelFact('ChannelInvalid', { ...watch, code, reason, tipHeight })
+  test('is recognised by its output', () => {
+    given(channelDecider, watchStarted)
+      .when(observeCommand(createEvidence(101, createOutput(null, { valueSat: '999999' }))))
       .then(isWrong('value-too-small', 'The output has 999999 sat; 1000000 sat were sold.'))
-    given(channelDecider, started, seen)
-      .when(observe(evidence(101, output(null, { script: `0014${'ab'.repeat(20)}` }))))
+    given(channelDecider, watchStarted, fundingSeen)
+      .when(observeCommand(createEvidence(101, createOutput(null, { script: `0014${'ab'.repeat(20)}` }))))
       .then(isWrong('not-a-funding-output', "The output is of type p2wpkh; a channel's funding output is P2WSH or P2TR."))
   })
-  test('is told from its announcement, or from what its seller signed', () => {
-    const graph = { capacitySat: '1000000', nodes: [seller, seller] as [string, string], shortChannelId: '101x2x1' }
-    given(channelDecider, started, seen, confirmed)
-      .when(observe(evidence(101, output(101), { graph })))
+  test("is recognised by its announcement or by its seller's attestation", () => {
+    const graph = { capacitySat: '1000000', nodes: [sellerPubkey, sellerPubkey] as [string, string], shortChannelId: '101x2x1' }
+    given(channelDecider, watchStarted, fundingSeen, fundingConfirmed)
+      .when(observeCommand(createEvidence(101, createOutput(101), { graph })))
       .then(isWrong('announced-nodes', 'The channel is announced between other nodes.'))
-    const signed = { attestation: { ...attestation, nodeKeys: [seller, seller] as [string, string] }, attestationSigner: seller }
-    given(channelDecider, started, seen, missing)
-      .when(observe(evidence(101, output(101), signed)))
+    const signed = {
+      attestation: { ...sellerAttestation, nodeKeys: [sellerPubkey, sellerPubkey] as [string, string] },
+      attestationSigner: sellerPubkey,
+    }
+    given(channelDecider, watchStarted, fundingSeen, fundingMissing)
+      .when(observeCommand(createEvidence(101, createOutput(101), signed)))
       .then(isWrong('attested-nodes', 'The attestation names other nodes.'))
   })
-  test('is one that is spent already; a spend in the mempool decides nothing yet', () => {
-    given(channelDecider, ...opened)
-      .when(observe(evidence(103, output(101, spent(null)))))
+  test('is recognised by a spend in a block, and not by a spend in the mempool', () => {
+    given(channelDecider, ...openedChannelFacts)
+      .when(observeCommand(createEvidence(103, createOutput(101, createSpend(null)))))
       .then()
-    given(channelDecider, ...opened)
-      .when(observe(evidence(103, output(101, spent(103)))))
+    given(channelDecider, ...openedChannelFacts)
+      .when(observeCommand(createEvidence(103, createOutput(101, createSpend(103)))))
       .then(isWrong('spent', `Transaction ${'cc'.repeat(32)} in block 103 spends the output.`, 103))
   })
-  test('is not told by a probe that failed', () => {
-    given(channelDecider, ...opened)
-      .when(observe(evidence(103, output(101), { probe: 'not-reached' })))
+  test('is not recognised by a failed probe', () => {
+    given(channelDecider, ...openedChannelFacts)
+      .when(observeCommand(createEvidence(103, createOutput(101), { probe: 'not-reached' })))
       .then()
   })
 })
 
 test('the peer proof is recorded once, by the graph or by a probe', () => {
-  const graph = { capacitySat: '1000000', nodes: [buyer, seller] as [string, string], shortChannelId: '101x2x1' }
+  const graph = { capacitySat: '1000000', nodes: [buyerPubkey, sellerPubkey] as [string, string], shortChannelId: '101x2x1' }
   for (const [more, peer] of [
     [{ graph }, 'graph'],
     [{ probe: 'reached' as const }, 'probe'],
   ] as const) {
-    const proof = fact('ChannelProven', { outpoint, peer, tipHeight: 103 })
-    for (const history of [opened, [...opened, leased]]) {
+    const proof = channelFact('ChannelProven', { outpoint: channelOutpoint, peer, tipHeight: 103 })
+    for (const history of [openedChannelFacts, [...openedChannelFacts, leaseStarted]]) {
       given(channelDecider, ...history)
-        .when(observe(evidence(103, output(101), more)))
+        .when(observeCommand(createEvidence(103, createOutput(101), more)))
         .then(proof)
       given(channelDecider, ...history, proof)
-        .when(observe(evidence(103, output(101), more)))
+        .when(observeCommand(createEvidence(103, createOutput(101), more)))
         .then()
     }
   }
-  given(channelDecider, ...opened)
-    .when(observe(evidence(103, output(101), { probe: 'reached', otherChannelsBetween: true })))
+  given(channelDecider, ...openedChannelFacts)
+    .when(observeCommand(createEvidence(103, createOutput(101), { probe: 'reached', otherChannelsBetween: true })))
     .then()
 })
 
-describe('the fees that were promised', () => {
+describe('promised fee caps', () => {
   const feeCaps = { baseFeeCapSat: '1', feeRateCapPpm: 500 }
-  const promised = [fact('WatchStarted', { ...named, feeCaps, fromHeight: 93, seenBefore: 106, confirmedBefore: 108 })]
+  const promised = [
+    channelFact('WatchStarted', { ...acceptedOutpoint, feeCaps, fromHeight: 93, seenBefore: 106, confirmedBefore: 108 }),
+  ]
   const during = [
     ...promised,
-    seen,
-    confirmed,
-    two,
-    three,
-    reached,
-    leased,
-    fact('ChannelProven', { outpoint, peer: 'graph', tipHeight: 103 }),
+    fundingSeen,
+    fundingConfirmed,
+    twoConfirmations,
+    threeConfirmations,
+    confirmationsReached,
+    leaseStarted,
+    channelFact('ChannelProven', { outpoint: channelOutpoint, peer: 'graph', tipHeight: 103 }),
   ]
   const takes = (baseFeeMsat: string, feeRatePpm: number) =>
-    observe(
-      evidence(103, output(101), {
+    observeCommand(
+      createEvidence(103, createOutput(101), {
         graph: {
           capacitySat: '1000000',
-          nodes: [seller, buyer],
+          nodes: [sellerPubkey, buyerPubkey],
           shortChannelId: '101x2x1',
           sellerFees: { baseFeeMsat, feeRatePpm },
         },
       }),
     )
-  const dearBase = fact('PromiseBroken', {
+  const baseFeeBroken = channelFact('PromiseBroken', {
     attempt: 1,
-    outpoint,
+    outpoint: channelOutpoint,
     what: 'base-fee',
     reason: 'The seller takes a base fee of 1001 msat; at most 1 sat were promised.',
     tipHeight: 103,
   })
-  test('are kept', () =>
+  test('allow fees up to the caps', () =>
     given(channelDecider, ...during)
       .when(takes('1000', 500))
       .then())
-  test('are broken by either of them, once', () => {
+  test('are broken once, by a higher base fee or a higher fee rate', () => {
     given(channelDecider, ...during)
       .when(takes('1001', 500))
-      .then(dearBase)
+      .then(baseFeeBroken)
     given(channelDecider, ...during)
       .when(takes('0', 501))
       .then(
-        fact('PromiseBroken', {
+        channelFact('PromiseBroken', {
           attempt: 1,
-          outpoint,
+          outpoint: channelOutpoint,
           what: 'fee-rate',
           reason: 'The seller takes 501 ppm for forwarding; at most 500 ppm were promised.',
           tipHeight: 103,
         }),
       )
-    given(channelDecider, ...during, dearBase)
+    given(channelDecider, ...during, baseFeeBroken)
       .when(takes('9999', 9999))
       .then()
   })
-  test('bind during the lease, and only where they were told', () => {
+  test('apply only during the lease, and only if the order sent them', () => {
     const proven = during.filter(({ type }) => type !== 'LeaseStarted')
     given(channelDecider, ...proven)
       .when(takes('9999', 9999))
       .then()
-    given(channelDecider, started, ...during.slice(1))
+    given(channelDecider, watchStarted, ...during.slice(1))
       .when(takes('9999', 9999))
       .then()
   })
 })
 
 describe('a lease', () => {
-  test('is counted from the block that confirmed the channel', () => {
-    given(channelDecider, ...opened)
-      .when(lease)
-      .then(leased)
-    given(channelDecider, ...opened, leased)
-      .when(lease)
+  test('counts from the block that confirmed the channel', () => {
+    given(channelDecider, ...openedChannelFacts)
+      .when(startLeaseCommand)
+      .then(leaseStarted)
+    given(channelDecider, ...openedChannelFacts, leaseStarted)
+      .when(startLeaseCommand)
       .then()
-    given(channelDecider, ...opened, leased, ended)
-      .when(lease)
+    given(channelDecider, ...openedChannelFacts, leaseStarted, leaseEnded)
+      .when(startLeaseCommand)
       .then()
-    given(channelDecider).when(lease).then()
-    given(channelDecider, ...opened)
-      .when({ type: 'StartLease', data: { outpoint: other, height: 103 } })
+    given(channelDecider).when(startLeaseCommand).then()
+    given(channelDecider, ...openedChannelFacts)
+      .when({ type: 'StartLease', data: { outpoint: otherOutpoint, height: 103 } })
       .then()
   })
-  test('begins wherever the watch stands, since the money has moved', () => {
-    const fromNow = fact('LeaseStarted', { outpoint, atHeight: 103, endsAtHeight: 203 })
+  test('begins in any status of the watch, because the payment is settled', () => {
+    const fromNow = channelFact('LeaseStarted', { outpoint: channelOutpoint, atHeight: 103, endsAtHeight: 203 })
     for (const history of [
-      [started],
-      [started, seen],
-      [started, seen, missing],
-      [started, lost],
-      [started, wrong],
-      [started, stopped],
+      [watchStarted],
+      [watchStarted, fundingSeen],
+      [watchStarted, fundingSeen, fundingMissing],
+      [watchStarted, fundingLost],
+      [watchStarted, channelInvalid],
+      [watchStarted, watchStopped],
     ])
       given(channelDecider, ...history)
-        .when(lease)
+        .when(startLeaseCommand)
         .then(fromNow)
-    given(channelDecider, started, fromNow)
-      .when(observe(evidence(103, output(101))))
-      .then(confirmed, three)
+    given(channelDecider, watchStarted, fromNow)
+      .when(observeCommand(createEvidence(103, createOutput(101))))
+      .then(fundingConfirmed, threeConfirmations)
   })
-  test('counts on to six confirmations, then rests', () => {
-    const six = fact('ConfirmationsSeen', { outpoint, confirmations: 6, tipHeight: 106 })
-    given(channelDecider, ...opened, leased)
-      .when(observe(evidence(106, output(101))))
+  test('counts no more than six confirmations', () => {
+    const six = channelFact('ConfirmationsSeen', { outpoint: channelOutpoint, confirmations: 6, tipHeight: 106 })
+    given(channelDecider, ...openedChannelFacts, leaseStarted)
+      .when(observeCommand(createEvidence(106, createOutput(101))))
       .then(six)
-    given(channelDecider, ...opened, leased, six)
-      .when(observe(evidence(150, output(101))))
+    given(channelDecider, ...openedChannelFacts, leaseStarted, six)
+      .when(observeCommand(createEvidence(150, createOutput(101))))
       .then()
   })
   test('ends with its last block, or early when the output is spent', () => {
-    const six = fact('ConfirmationsSeen', { outpoint, confirmations: 6, tipHeight: 106 })
-    const during = [...opened, leased, six]
+    const six = channelFact('ConfirmationsSeen', { outpoint: channelOutpoint, confirmations: 6, tipHeight: 106 })
+    const during = [...openedChannelFacts, leaseStarted, six]
     const spentBy = 'cc'.repeat(32)
     given(channelDecider, ...during)
-      .when(observe(evidence(200, output(101))))
+      .when(observeCommand(createEvidence(200, createOutput(101))))
       .then()
     given(channelDecider, ...during)
-      .when(observe(evidence(201, output(101))))
-      .then(ended)
+      .when(observeCommand(createEvidence(201, createOutput(101))))
+      .then(leaseEnded)
     given(channelDecider, ...during)
-      .when(observe(evidence(150, output(101, spent(null)))))
+      .when(observeCommand(createEvidence(150, createOutput(101, createSpend(null)))))
       .then()
     given(channelDecider, ...during)
-      .when(observe(evidence(150, output(101, spent(149)))))
-      .then(fact('LeaseEnded', { outpoint, early: true, closedBy: 'unknown', spentBy, tipHeight: 150 }))
+      .when(observeCommand(createEvidence(150, createOutput(101, createSpend(149)))))
+      .then(channelFact('LeaseEnded', { outpoint: channelOutpoint, early: true, closedBy: 'unknown', spentBy, tipHeight: 150 }))
     given(channelDecider, ...during)
-      .when(observe(evidence(205, output(101, spent(201)))))
-      .then(fact('LeaseEnded', { outpoint, early: false, closedBy: null, spentBy, tipHeight: 205 }))
-    given(channelDecider, ...during, ended)
-      .when(observe(evidence(250, output(101, spent(201)))))
+      .when(observeCommand(createEvidence(205, createOutput(101, createSpend(201)))))
+      .then(channelFact('LeaseEnded', { outpoint: channelOutpoint, early: false, closedBy: null, spentBy, tipHeight: 205 }))
+    given(channelDecider, ...during, leaseEnded)
+      .when(observeCommand(createEvidence(250, createOutput(101, createSpend(201)))))
       .then()
   })
-  test('shows once what turned out wrong', () => {
-    const graph = { capacitySat: '1000000', nodes: [seller, seller] as [string, string], shortChannelId: '101x2x1' }
-    const announced = fact('ChannelWrong', {
-      outpoint,
+  test('records once that its channel is invalid', () => {
+    const graph = { capacitySat: '1000000', nodes: [sellerPubkey, sellerPubkey] as [string, string], shortChannelId: '101x2x1' }
+    const announced = channelFact('ChannelInvalid', {
+      ...watch,
       code: 'announced-nodes',
       reason: 'The channel is announced between other nodes.',
       tipHeight: 103,
-      naming: 1,
     })
-    given(channelDecider, ...opened, leased)
-      .when(observe(evidence(103, output(101), { graph })))
+    given(channelDecider, ...openedChannelFacts, leaseStarted)
+      .when(observeCommand(createEvidence(103, createOutput(101), { graph })))
       .then(announced)
-    given(channelDecider, ...opened, leased, announced)
-      .when(observe(evidence(103, output(101), { graph })))
+    given(channelDecider, ...openedChannelFacts, leaseStarted, announced)
+      .when(observeCommand(createEvidence(103, createOutput(101), { graph })))
       .then()
   })
 })

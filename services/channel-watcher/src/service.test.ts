@@ -1,23 +1,23 @@
+import { command, type CommandBody } from '@penstock/kernel/process.ts'
 import { openSimnet } from '@penstock/adapters/simnet/simnet.ts'
-import { channel, type ChannelFact } from '@penstock/contracts/channel.ts'
+import type { ChannelCommand, ChannelFact, ChannelTarget } from '@penstock/contracts/channel.ts'
 import type { FeeCaps } from '@penstock/contracts/shapes.ts'
 import { bind, run } from '@penstock/runtime/run.ts'
-import { ask } from '@penstock/runtime/service.ts'
-import { memoryWorld } from '@penstock/testkit/memory-world.ts'
-import { until } from '@penstock/testkit/until.ts'
+import { createMemoryPlatform } from '@penstock/testkit/memory-platform.ts'
+import { waitUntil } from '@penstock/testkit/wait-until.ts'
 import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { channelWatcher } from './service.ts'
+import { channelWatcherService } from './service.ts'
 
-/** The watcher beside a simulated network whose blocks come when told. */
-async function world() {
+/** The watcher with a simulated network on which the test mines the blocks. */
+async function openFixture() {
   const folder = await mkdtemp(join(tmpdir(), 'penstock-watcher-'))
-  const { platform, store, caller } = await memoryWorld()
+  const { platform, store, caller } = await createMemoryPlatform()
   const net = openSimnet({ path: join(folder, 'simnet.db'), blockSeconds: 0, clock: platform.clock })
-  const start = () => run([bind(channelWatcher, { chain: net.chain(), lightning: net.lightning('market') })], platform)
+  const start = () => run([bind(channelWatcherService, { chain: net.chain(), lightning: net.lightning('market') })], platform)
   let running = await start()
   onTestFinished(async () => {
     await running.close()
@@ -38,13 +38,13 @@ async function world() {
     requiredConfirmations: 3,
   }
   const facts = async (id: string): Promise<readonly ChannelFact['type'][]> =>
-    (await store.read(`channel-${id}`)).map(({ type }) => type as ChannelFact['type']) // written by this service alone
+    (await store.read(`channel-${id}`)).map(({ type }) => type as ChannelFact['type']) // only this service writes it
   return {
     net,
     facts,
     open: () => net.control.open('seller-ada', terms.buyerPubkey, 1_000_000n).outpoint,
-    tell: <T extends keyof typeof channel.commands>(id: string, type: T, data: Parameters<typeof ask<typeof channel, T>>[3]) =>
-      send(ask(channel, id, type, data), randomUUID()),
+    sendCommand: (id: string, body: CommandBody<ChannelCommand>) =>
+      send(command<ChannelTarget>('channel', id, body), randomUUID()),
     watch: (id: string, outpoint: string, feeCaps?: FeeCaps) => {
       const watched = {
         attempt: 1,
@@ -54,13 +54,13 @@ async function world() {
         fundingSeenBlocks: 6,
         fundingConfirmsWithinBlocks: 6,
         leaseBlocks: 50,
-        naming: 1,
+        outpointNumber: 1,
         ...(feeCaps && { feeCaps }),
       }
-      return send(ask(channel, id, 'WatchOutpoint', watched), randomUUID())
+      return send(command<ChannelTarget>('channel', id, { type: 'WatchOutpoint', data: watched }), randomUUID())
     },
-    shows: (id: string, type: ChannelFact['type'], times = 1) =>
-      until(`${type} in channel-${id}`, async () => (await facts(id)).filter((known) => known === type).length >= times),
+    waitForFact: (id: string, type: ChannelFact['type'], times = 1) =>
+      waitUntil(`${type} in channel-${id}`, async () => (await facts(id)).filter((known) => known === type).length >= times),
     restart: async () => {
       await running.close()
       running = await start()
@@ -68,24 +68,24 @@ async function world() {
   }
 }
 
-test('a channel is seen, confirmed, proven, leased, and its early end is noticed', async () => {
-  const { net, facts, open, tell, watch, shows } = await world()
+test('a channel is seen, confirmed, proven and leased, and its early end is recorded', async () => {
+  const { net, facts, open, sendCommand, watch, waitForFact } = await openFixture()
   const id = randomUUID()
   const outpoint = open()
   await watch(id, outpoint)
-  await shows(id, 'FundingSeen')
+  await waitForFact(id, 'FundingSeen')
   net.control.mine(1)
-  await shows(id, 'FundingConfirmed')
+  await waitForFact(id, 'FundingConfirmed')
   net.control.mine(2)
-  await shows(id, 'ConfirmationsReached')
-  await shows(id, 'ChannelProven')
-  await tell(id, 'StartLease', { outpoint })
-  await shows(id, 'LeaseStarted')
+  await waitForFact(id, 'ConfirmationsReached')
+  await waitForFact(id, 'ChannelProven')
+  await sendCommand(id, { type: 'StartLease', data: { outpoint } })
+  await waitForFact(id, 'LeaseStarted')
   net.control.mine(5)
-  await shows(id, 'ConfirmationsSeen')
+  await waitForFact(id, 'ConfirmationsSeen')
   net.control.close(outpoint)
   net.control.mine(1)
-  await shows(id, 'LeaseEnded')
+  await waitForFact(id, 'LeaseEnded')
   expect((await facts(id)).filter((type) => type !== 'ConfirmationsSeen')).toEqual([
     'WatchStarted',
     'FundingSeen',
@@ -97,70 +97,70 @@ test('a channel is seen, confirmed, proven, leased, and its early end is noticed
   ])
 })
 
-test('a re-organisation takes a confirmation back, and a restart forgets nothing', async () => {
-  const { net, open, watch, shows, restart } = await world()
+test('a re-organisation is recorded, and the watch continues after a restart', async () => {
+  const { net, open, watch, waitForFact, restart } = await openFixture()
   const id = randomUUID()
   await watch(id, open())
   net.control.mine(2)
-  await shows(id, 'FundingConfirmed')
+  await waitForFact(id, 'FundingConfirmed')
   net.control.reorg(2)
-  await shows(id, 'FundingReorged')
+  await waitForFact(id, 'FundingReorged')
   await restart()
   net.control.mine(4)
-  await shows(id, 'ConfirmationsReached')
+  await waitForFact(id, 'ConfirmationsReached')
 })
 
-test('a re-organisation may put the funding into a block as low as that of the hold: nobody is accused', async () => {
-  const { net, facts, open, watch, shows } = await world()
+test('a funding that a re-organisation moves down to the height of the hold stays valid', async () => {
+  const { net, facts, open, watch, waitForFact } = await openFixture()
   const id = randomUUID()
   await watch(id, open())
   net.control.mine(1)
-  await shows(id, 'FundingConfirmed')
+  await waitForFact(id, 'FundingConfirmed')
   net.control.reorg(2, { remine: true })
-  await shows(id, 'FundingConfirmed', 2)
-  await shows(id, 'ConfirmationsReached')
-  expect(await facts(id)).not.toContain('ChannelWrong')
+  await waitForFact(id, 'FundingConfirmed', 2)
+  await waitForFact(id, 'ConfirmationsReached')
+  expect(await facts(id)).not.toContain('ChannelInvalid')
 })
 
-test('a seller that takes more for forwarding than it promised is told of, once', async () => {
-  const { net, facts, open, tell, watch, shows } = await world()
+test('a forwarding fee above the promised cap is recorded once', async () => {
+  const { net, facts, open, sendCommand, watch, waitForFact } = await openFixture()
   const id = randomUUID()
   const outpoint = open()
   await watch(id, outpoint, { baseFeeCapSat: '0', feeRateCapPpm: 500 })
-  await shows(id, 'WatchStarted')
+  await waitForFact(id, 'WatchStarted')
   net.control.mine(6)
-  await shows(id, 'ChannelProven')
-  await tell(id, 'StartLease', { outpoint })
-  await shows(id, 'LeaseStarted')
+  await waitForFact(id, 'ChannelProven')
+  await sendCommand(id, { type: 'StartLease', data: { outpoint } })
+  await waitForFact(id, 'LeaseStarted')
   net.control.mine(1)
-  await shows(id, 'PromiseBroken')
+  await waitForFact(id, 'PromiseBroken')
   net.control.close(outpoint)
   net.control.mine(1)
-  await shows(id, 'LeaseEnded')
+  await waitForFact(id, 'LeaseEnded')
   expect((await facts(id)).filter((type) => type === 'PromiseBroken')).toHaveLength(1)
 })
 
-test('a funding that nobody publishes is lost, and so is one that is double-spent', async () => {
-  const { net, facts, open, watch, shows } = await world()
+test('an unpublished funding is lost, and so is a double-spent funding', async () => {
+  const { net, facts, open, watch, waitForFact } = await openFixture()
   const [absent, gone] = [randomUUID(), randomUUID()]
   const outpoint = open()
   await watch(absent, `${'ab'.repeat(32)}:0`)
   await watch(gone, outpoint)
-  await shows(gone, 'FundingSeen')
+  await waitForFact(gone, 'FundingSeen')
   net.control.doubleSpend(outpoint.slice(0, 64))
   net.control.mine(1)
-  await shows(gone, 'FundingMissing')
+  await waitForFact(gone, 'FundingMissing')
   net.control.mine(2)
-  await shows(gone, 'FundingLost')
+  await waitForFact(gone, 'FundingLost')
   net.control.mine(3)
-  await shows(absent, 'FundingLost')
+  await waitForFact(absent, 'FundingLost')
   expect(await facts(absent)).toEqual(['WatchStarted', 'FundingLost'])
 })
 
-test('an outpoint that belongs to another channel is called wrong', async () => {
-  const { net, watch, shows } = await world()
+test('an outpoint of a channel with less capacity is invalid', async () => {
+  const { net, watch, waitForFact } = await openFixture()
   const id = randomUUID()
   const buyer = net.control.nodes().find((node) => node.alias === 'buyer')?.pubkey ?? ''
   await watch(id, net.control.open('seller-ada', buyer, 500_000n).outpoint)
-  await shows(id, 'ChannelWrong')
+  await waitForFact(id, 'ChannelInvalid')
 })

@@ -1,41 +1,44 @@
-import { channel, outpointClaim } from '@penstock/contracts/channel.ts'
-import { aggregate, service } from '@penstock/runtime/service.ts'
+import { channelContract, outpointClaimContract } from '@penstock/contracts/channel.ts'
+import { defineAggregate, defineService } from '@penstock/runtime/service.ts'
 import { channelDecider } from './channel.decide.ts'
 import { channelProcess } from './channel.process.ts'
-import { type Channel, watchOf } from './channel.ts'
+import { type WatchedChannel, watchOf } from './channel.ts'
 import { type OutpointClaim, outpointClaimDecider } from './claim.ts'
 import { noticeFunding, type WatcherPorts } from './effects.ts'
-import { followChain } from './effects-follow.ts'
-import { atHeight, forWatch } from './enrich.ts'
+import { followChain } from './effects/follow-chain.ts'
+import { enrichWithHeight, enrichWatchOutpoint } from './enrich.ts'
 
 /** Sees funding transactions, proves channels, and watches their leases; one outpoint serves one order. */
-export const channelWatcher = service<WatcherPorts>('channel-watcher', {
+export const channelWatcherService = defineService<WatcherPorts>('channel-watcher', {
   aggregates: [
-    aggregate({
-      contract: channel,
+    defineAggregate({
+      contract: channelContract,
       decider: channelDecider,
       process: channelProcess,
       effects: { noticeFunding },
-      enrich: { WatchOutpoint: forWatch, StartLease: atHeight },
-      hashed: { version: 3, of: { 1: withoutNaming, 2: withoutPast, 3: (state: Channel) => state } },
+      enrich: { WatchOutpoint: enrichWatchOutpoint, StartLease: enrichWithHeight },
+      hashed: {
+        version: 3,
+        projections: { 1: withoutOutpointNumber, 2: withoutWasConfirmed, 3: (state: WatchedChannel) => state },
+      },
     }),
-    aggregate({
-      contract: outpointClaim,
+    defineAggregate({
+      contract: outpointClaimContract,
       decider: outpointClaimDecider,
-      hashed: { version: 1, of: { 1: (state: OutpointClaim) => state } },
+      hashed: { version: 1, projections: { 1: (state: OutpointClaim) => state } },
       correlation: (id, { owner }) => owner?.orderId ?? id,
     }),
   ],
   jobs: [followChain],
 })
 
-/** As it was hashed before namings were counted. */
-function withoutNaming(state: Channel): unknown {
+/** The part of the state that version 1 of the state hash covers: without submission numbers. */
+function withoutOutpointNumber(state: WatchedChannel): unknown {
   const watch = watchOf(state)
-  return watch ? { ...withoutPast(state), watch: { ...watch, naming: undefined } } : state
+  return watch ? { ...withoutWasConfirmed(state), watch: { ...watch, outpointNumber: undefined } } : state
 }
 
-/** As it was hashed before it was kept whether a funding had been in a block. */
-function withoutPast(state: Channel): object {
+/** The part of the state that version 2 of the state hash covers: without `wasConfirmed`. */
+function withoutWasConfirmed(state: WatchedChannel): object {
   return 'wasConfirmed' in state ? { ...state, wasConfirmed: undefined } : state
 }

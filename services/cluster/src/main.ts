@@ -1,4 +1,4 @@
 import { runCluster } from './run.ts'
 
-// The whole market as separate processes on this machine: what `npm run cluster` runs.
+// `npm run cluster` runs this file, which starts the whole market as separate processes on this machine.
 await runCluster(process.argv.slice(2), process.env)

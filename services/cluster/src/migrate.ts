@@ -1,20 +1,21 @@
 import { migrateGateway } from '@penstock/gateway/views/migrations.ts'
 import { migrateCluster } from '@penstock/platforms/cluster.ts'
 import type { Views } from '@penstock/ports/views.ts'
-import { ConfigError, readConfig } from '@penstock/runtime/config.ts'
-import { migrateUnfinished } from '@penstock/runtime/unfinished.ts'
-import { parts } from './parts.ts'
+import { readConfig } from '@penstock/config/config.ts'
+import { ConfigError } from '@penstock/config/config-error.ts'
+import { migrateOpenStreams } from '@penstock/runtime/processes/open-streams.ts'
+import { listProcessPermissions } from './process-permissions.ts'
 
 /**
- * Brings the tables of a cluster up to this version and ends: the job that runs before the services do. Steps go
- * forward only; what ran before is left alone, and two that run at once wait for each other. Rights of roles are set anew.
+ * The migration job, which runs before the services: it brings the tables of a cluster up to this version and ends. Steps
+ * only go forward, and a completed step is skipped. Concurrent jobs wait for each other. Every job sets the rights of all roles.
  */
 try {
-  const others = async (views: Views): Promise<void> => {
-    await migrateUnfinished(views)
+  const migrateServiceTables = async (views: Views): Promise<void> => {
+    await migrateOpenStreams(views)
     await migrateGateway(views)
   }
-  await migrateCluster(readConfig(process.env), others, parts)
+  await migrateCluster(readConfig(process.env), migrateServiceTables, listProcessPermissions)
   console.log('The tables are up to date.')
 } catch (error) {
   console.error(error instanceof ConfigError ? error.message : `The tables could not be migrated: ${String(error)}`)

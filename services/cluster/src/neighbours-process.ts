@@ -1,25 +1,25 @@
-import { operatorToken } from '@penstock/platforms/operator-token.ts'
-import { runNeighbour } from '@penstock/platforms/neighbour.ts'
+import { resolveOperatorToken } from '@penstock/credentials/operator-token.ts'
+import { runSideProcess } from '@penstock/platforms/side-process.ts'
 import { demonstrate } from '@penstock/standalone/demo.ts'
 import { grantRails } from '@penstock/standalone/grant-rails.ts'
-import { sellers } from '@penstock/standalone/sellers.ts'
+import { runSellers } from '@penstock/standalone/run-sellers.ts'
 
 /**
- * Those who deal with the market of a cluster on the simulated network: the sellers' agents, and with `--demo` one buyer. They
- * know it by its public interface only, and the operators' for the grants.
+ * Runs the sellers' agents of a cluster on the simulated network, and with `--demo` one buyer. They use only the market's public
+ * API, except that the operator API admits the sellers to the rails cluster.
  */
-await runNeighbour('neighbours', async ({ config, dir, outside, clock, ids, log, signal }) => {
-  const network = outside.simulated
+await runSideProcess('neighbours', async ({ config, dir, externalWorld, clock, ids, log, signal }) => {
+  const network = externalWorld.simulated
   if (!network) throw new Error('there are no neighbours on a real network: run seller-agents beside your own nodes')
-  const { url } = config
-  const token = operatorToken(dir, config, ids)
+  const { marketUrl: url } = config
+  const token = resolveOperatorToken(dir, config, ids)
   const grant = (pubkey: string) => grantRails({ url, token }, pubkey)
-  const selling = sellers({ url, dir, network, clock, ids, log, grantRails: grant }, signal)
+  const selling = runSellers({ url, dir, network, clock, ids, log, grantRails: grant }, signal)
   const say = (line: string): void => console.log(line)
-  const shown = process.argv.includes('--demo')
+  const demoDone = process.argv.includes('--demo')
     ? demonstrate(url, network.control, clock, say, signal).catch((error: unknown) => {
         if (!signal.aborted) say(`The demonstration failed: ${error instanceof Error ? error.message : String(error)}`)
       })
     : Promise.resolve()
-  await Promise.all([selling, shown])
+  await Promise.all([selling, demoDone])
 })

@@ -1,13 +1,13 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { userOf } from '@penstock/platforms/kafka-users.ts'
-import { openSecret } from '@penstock/runtime/secret-file.ts'
-import { clientLogin, jaasFile } from '@penstock/servers/kafka-settings.ts'
-import { GRANTER, PREFIX, ROLES } from './launcher/roles.ts'
+import { kafkaUserOf } from '@penstock/config/kafka-users.ts'
+import { openSecret } from '@penstock/config/secret-file.ts'
+import { renderClientLogin, renderJaasFile } from '@penstock/servers/kafka-settings.ts'
+import { KAFKA_ADMIN, SERVICE_ROLE_PREFIX, SERVICE_ROLES } from './launcher/roles.ts'
 
 /**
- * Makes the passwords of docker-compose.yml at the first start: the owner's of the database, for each service one there and
- * one at the brokers, and the operators' token. Each folder is a volume of its own, so that each process mounts its own.
+ * Creates the passwords of docker-compose.yml at the first start: one for the database owner, two per service (database and
+ * brokers), and the operators' token. Each folder is a separate volume, so that a process mounts only its own passwords.
  */
 const root = process.argv[2] ?? '/run/secrets'
 const kafkaPassword = async (folder: string, name: string): Promise<string> =>
@@ -15,11 +15,14 @@ const kafkaPassword = async (folder: string, name: string): Promise<string> =>
 
 await openSecret(join(root, 'postgres'), 'password')
 await openSecret(join(root, 'operator'), 'token')
-for (const role of ROLES) await openSecret(join(root, 'roles', role), 'password')
-const granter = { user: GRANTER, password: await kafkaPassword('granter', 'password') }
+for (const role of SERVICE_ROLES) await openSecret(join(root, 'roles', role), 'password')
+const granter = { user: KAFKA_ADMIN, password: await kafkaPassword('granter', 'password') }
 const users = new Map<string, string>()
-for (const role of ROLES) users.set(userOf(PREFIX, role), await kafkaPassword(join('roles', role), 'kafka'))
-// The brokers read them at their start; made anew each time, since a release may add a service.
-const own = { mode: 0o600, flush: true }
-await writeFile(join(root, 'kafka', 'jaas.conf'), jaasFile(['sasl_plaintext', 'controller'], { granter, users }), own)
-await writeFile(join(root, 'kafka', 'client.properties'), clientLogin(granter), own)
+for (const role of SERVICE_ROLES)
+  users.set(kafkaUserOf(SERVICE_ROLE_PREFIX, role), await kafkaPassword(join('roles', role), 'kafka'))
+// The brokers read these files at their start. They are written at every start, because a release may add a service.
+const fileOptions = { mode: 0o600, flush: true }
+// A login at the controllers' listener may change metadata, so services have none there.
+const listeners = { sasl_plaintext: { granter, users }, controller: { granter, users: new Map<string, string>() } }
+await writeFile(join(root, 'kafka', 'jaas.conf'), renderJaasFile(listeners), fileOptions)
+await writeFile(join(root, 'kafka', 'client.properties'), renderClientLogin(granter), fileOptions)

@@ -1,4 +1,4 @@
 import { runRegtest } from './regtest/run.ts'
 
-// A real Lightning network of our own with the market on it: what `npm run regtest` runs.
+// `npm run regtest` runs this file, which starts a local Lightning network of real nodes, with the market on it.
 await runRegtest(process.argv.slice(2), process.env)

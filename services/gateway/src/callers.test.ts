@@ -1,8 +1,8 @@
-import { hashCredential, newCredential } from '@penstock/runtime/credentials.ts'
+import { hashCredential, newCredential } from '@penstock/credentials/credentials.ts'
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
-import { BUYER_URI, issued, placed, sells } from './fake-market.contract.ts'
-import { at, type GraphqlAnswer, type Stage, stage } from './stage.contract.ts'
+import { BUYER_URI, fakeHoldIssuedFact, createOrderPlacedFact, answerWithOrders } from './fake-market.fixture.ts'
+import { readPath, type GraphqlResult, type GatewayHarness, openGatewayHarness } from './gateway-harness.fixture.ts'
 
 const ACCOUNT = '20000000-0000-4000-8000-000000000001'
 const SESSION = '20000000-0000-4000-8000-000000000002'
@@ -11,15 +11,15 @@ const OTHER = '30000000-0000-4000-8000-000000000002'
 
 type Kind = 'nobody' | 'session' | 'order' | 'token' | 'api'
 const keys: Partial<Record<Kind, string>> = {}
-let market: Stage
+let market: GatewayHarness
 
 beforeAll(async () => {
-  market = await stage({
+  market = await openGatewayHarness({
     env: { PENSTOCK_BUY_PER_MINUTE: '0', PENSTOCK_ORDERS_PER_IP: '0', PENSTOCK_ORDERS_PER_DESTINATION: '0' },
   })
-  market.answers(async (ask, options) => {
-    if (ask.command.type === 'RequestQuote') await sells(market)(ask, options)
-    else await market.outcome(ask, options, null)
+  market.respondWith(async (ask, options) => {
+    if (ask.command.type === 'RequestQuote') await answerWithOrders(market)(ask, options)
+    else await market.projectOutcome(ask, options, null)
   })
   const { ids, pepper } = market.gateway
   keys.session = newCredential('psk_', ids)
@@ -28,7 +28,7 @@ beforeAll(async () => {
   keys.api = newCredential('pak_', ids)
   const hash = (key: string) => hashCredential(pepper, key)
   const created = { emailHash: 'e'.repeat(64), emailRecord: ORDER, passwordRecord: ORDER }
-  await market.happens('account', ACCOUNT, [
+  await market.projectFacts('account', ACCOUNT, [
     { type: 'AccountCreated', data: created },
     { type: 'LoginRecorded', data: { tokenHash: hash(keys.token), expiresAt: Date.now() + 60_000 } },
     {
@@ -36,12 +36,15 @@ beforeAll(async () => {
       data: { keyId: OTHER, keyHash: hash(keys.api), prefix: 'pak_abcd', suffix: 'wxyz', nameRecord: null, expiresAt: null },
     },
   ])
-  await market.happens('order', ORDER, [
-    placed({ buyer: { accountId: ACCOUNT, key: { kind: 'order', hash: hash(keys.order) } } }),
-    issued,
+  await market.projectFacts('order', ORDER, [
+    createOrderPlacedFact({ buyer: { accountId: ACCOUNT, key: { kind: 'order', hash: hash(keys.order) } } }),
+    fakeHoldIssuedFact,
   ])
-  await market.happens('order', OTHER, [placed({ buyer: { accountId: ACCOUNT, key: null } }), issued])
-  await market.happens('account', SESSION, [{ type: 'SessionOpened', data: { keyHash: hash(keys.session), orderId: null } }])
+  await market.projectFacts('order', OTHER, [
+    createOrderPlacedFact({ buyer: { accountId: ACCOUNT, key: null } }),
+    fakeHoldIssuedFact,
+  ])
+  await market.projectFacts('account', SESSION, [{ type: 'SessionOpened', data: { keyHash: hash(keys.session), orderId: null } }])
 })
 afterAll(() => market.close())
 
@@ -50,16 +53,16 @@ const OFFER = `mutation O { market { offer { create(input: { pubkey: "${BUYER_UR
   min_block_length: 1, fee_rate: 1, base_fee: "0", fee_rate_cap: 1, base_fee_cap: "0" }) { id } } } }`
 const get = (id: string) => `{ user { market { orders { get_order(order_id: "${id}") { id } } } } }`
 
-/** What each credential may do: 'yes', or how it is turned away. */
+/** Result of each operation by credential: 'yes', or the code or message of the error. */
 const matrix: readonly [string, string, Readonly<Record<Kind, string>>][] = [
   [
-    'the book',
+    'the offers of the market',
     '{ market { offer { offers { total_count } } } }',
     { nobody: 'yes', session: 'yes', order: 'yes', token: 'yes', api: 'yes' },
   ],
-  ['buy', BUY, { nobody: 'yes', session: 'yes', order: 'FORBIDDEN', token: 'yes', api: 'yes' }],
+  ['liquidity.buy', BUY, { nobody: 'yes', session: 'yes', order: 'FORBIDDEN', token: 'yes', api: 'yes' }],
   [
-    'the order of its key',
+    'the order of the order key',
     get(ORDER),
     { nobody: 'UNAUTHENTICATED', session: 'Order not found', order: 'yes', token: 'yes', api: 'yes' },
   ],
@@ -69,17 +72,17 @@ const matrix: readonly [string, string, Readonly<Record<Kind, string>>][] = [
     { nobody: 'UNAUTHENTICATED', session: 'Order not found', order: 'Order not found', token: 'yes', api: 'yes' },
   ],
   [
-    'its list',
+    'the list of transactions',
     '{ user { transactions { transaction_list { total_count } } } }',
     { nobody: 'UNAUTHENTICATED', session: 'yes', order: 'yes', token: 'yes', api: 'yes' },
   ],
   [
-    'its sales',
+    'the sales of the account',
     '{ user { market { orders { sales { total } } } } }',
     { nobody: 'UNAUTHENTICATED', session: 'FORBIDDEN', order: 'FORBIDDEN', token: 'yes', api: 'yes' },
   ],
   [
-    'an offer',
+    'the creation of an offer',
     OFFER,
     {
       nobody: 'UNAUTHENTICATED',
@@ -90,51 +93,51 @@ const matrix: readonly [string, string, Readonly<Record<Kind, string>>][] = [
     },
   ],
   [
-    'cancel',
+    'the cancellation of the order',
     `mutation { market { order { cancel(input: { order_id: "${ORDER}" }) { success } } } }`,
     { nobody: 'UNAUTHENTICATED', session: 'Order not found', order: 'yes', token: 'yes', api: 'yes' },
   ],
   [
-    'cancel of another order',
+    'the cancellation of another order',
     `mutation { market { order { cancel(input: { order_id: "${OTHER}" }) { success } } } }`,
     { nobody: 'UNAUTHENTICATED', session: 'Order not found', order: 'Order not found', token: 'yes', api: 'yes' },
   ],
   [
-    'an order on an offer',
+    'the creation of an order on an offer',
     `mutation { market { order { create(input: { offer_id: "${OTHER}", pubkey: "${BUYER_URI.slice(0, 66)}", size: "1" }) { id } } } }`,
     { nobody: 'UNAUTHENTICATED', session: 'yes', order: 'FORBIDDEN', token: 'yes', api: 'yes' },
   ],
   [
-    'an API key',
+    'the creation of an API key',
     'mutation { account { create_api_key(input: {}) { key } } }',
     { nobody: 'UNAUTHENTICATED', session: 'FORBIDDEN', order: 'FORBIDDEN', token: 'INTERNAL_SERVER_ERROR', api: 'FORBIDDEN' },
   ],
   [
-    'its keys',
+    'the list of API keys',
     '{ account { api_keys { total_count } } }',
     { nobody: 'UNAUTHENTICATED', session: 'FORBIDDEN', order: 'FORBIDDEN', token: 'yes', api: 'FORBIDDEN' },
   ],
   [
-    'who it is',
+    "the caller's own account",
     '{ account { me { id } } }',
     { nobody: 'UNAUTHENTICATED', session: 'yes', order: 'FORBIDDEN', token: 'yes', api: 'yes' },
   ],
 ]
 
-for (const [what, query, allowed] of matrix)
-  describe(`${what}`, () => {
-    for (const [kind, wanted] of Object.entries(allowed))
-      test(`${kind}`, async () => {
+for (const [operation, query, expectations] of matrix)
+  describe(`access to ${operation}`, () => {
+    for (const [kind, expected] of Object.entries(expectations))
+      test(`by ${kind}: ${expected}`, async () => {
         const answer = await market.gql(query, { input: { connection_uri: BUYER_URI, usd_cents: '500' } }, keys[kind as Kind]) // keys of the record
         const [error] = answer.errors ?? []
         assert.equal(answer.status, 200)
-        if (wanted === 'yes') assert.equal(error, undefined)
-        else assert.ok([error?.message, error?.extensions['code']].includes(wanted), JSON.stringify(error))
-        if (wanted === 'UNAUTHENTICATED') assert.equal(error?.message, 'Unauthorized token')
+        if (expected === 'yes') assert.equal(error, undefined)
+        else assert.ok([error?.message, error?.extensions['code']].includes(expected), JSON.stringify(error))
+        if (expected === 'UNAUTHENTICATED') assert.equal(error?.message, 'Unauthorized token')
       })
   })
 
-test('the key of one order takes it back as its buyer does, and never as a seller of the same account', async () => {
+test('an order key withdraws its order as the buyer, and never as a seller of the same account', async () => {
   const before = market.sent.length
   await market.gql(`mutation { market { order { cancel(input: { order_id: "${ORDER}" }) { success } } } }`, {}, keys.order)
   assert.deepEqual(
@@ -143,46 +146,46 @@ test('the key of one order takes it back as its buyer does, and never as a selle
   )
 })
 
-test('the key of one order lists that order, and uses up nothing of its owner', async () => {
+test('an order key lists only its order, and its uses do not count against the limit of its account', async () => {
   const list = '{ user { transactions { transaction_list { list { id } } } } }'
-  assert.deepEqual(at(await market.gql(list, {}, keys.order), 'user.transactions.transaction_list.list'), [{ id: ORDER }])
+  assert.deepEqual(readPath(await market.gql(list, {}, keys.order), 'user.transactions.transaction_list.list'), [{ id: ORDER }])
   for (let use = 0; use < market.gateway.config.dashboardPerMinute; use++)
     await market.gql('{ account { me { id } } }', {}, keys.order)
   assert.equal((await market.gql('{ account { me { id } } }', {}, keys.order)).status, 429)
   assert.equal((await market.gql('{ account { me { id } } }', {}, keys.token)).status, 200)
 })
 
-describe('a credential that is none fails even where none is needed', () => {
-  const isTurnedAway = ({ status, errors, data }: GraphqlAnswer) => {
+describe('a public operation refuses', () => {
+  const assertUnauthenticated = ({ status, errors, data }: GraphqlResult) => {
     assert.deepEqual([status, data], [200, undefined])
     assert.deepEqual([errors?.[0]?.message, errors?.[0]?.extensions['code']], ['Unauthorized token', 'UNAUTHENTICATED'])
   }
   const headers = ['Bearer nonsense', 'Bearer', 'Bearer ', '', 'Basic YTpi', 'nonsense', `Bearer ${'x'.repeat(5000)}`]
   for (const authorization of headers)
-    test(`${JSON.stringify(authorization.slice(0, 20))}`, async () => {
+    test(`the Authorization header ${JSON.stringify(authorization.slice(0, 20))}`, async () => {
       const response = await fetch(`${market.base}/graphql`, {
         method: 'POST',
         headers: { 'content-type': 'application/json', authorization },
         body: '{"query":"{ market { id } }"}',
       })
-      isTurnedAway({ status: response.status, headers: response.headers, ...((await response.json()) as object) })
+      assertUnauthenticated({ status: response.status, headers: response.headers, ...((await response.json()) as object) })
     })
-  test('a good shape that nobody has', async () =>
-    isTurnedAway(await market.gql('{ market { id } }', {}, newCredential('pak_', market.gateway.ids))))
-  test('one that was revoked, at once', async () => {
+  test('a well-formed key that does not exist', async () =>
+    assertUnauthenticated(await market.gql('{ market { id } }', {}, newCredential('pak_', market.gateway.ids))))
+  test('a revoked key at once', async () => {
     assert.equal((await market.gql('{ market { id } }', {}, keys.api)).errors, undefined)
-    await market.happens('account', ACCOUNT, [{ type: 'ApiKeyRevoked', data: { keyId: OTHER } }])
-    isTurnedAway(await market.gql('{ market { id } }', {}, keys.api))
+    await market.projectFacts('account', ACCOUNT, [{ type: 'ApiKeyRevoked', data: { keyId: OTHER } }])
+    assertUnauthenticated(await market.gql('{ market { id } }', {}, keys.api))
   })
-  test('one that expired, or logged out', async () => {
-    const [gone, left] = [newCredential('pdt_', market.gateway.ids), newCredential('pdt_', market.gateway.ids)]
+  test('an expired token and a logged-out token', async () => {
+    const [expiredToken, loggedOutToken] = [newCredential('pdt_', market.gateway.ids), newCredential('pdt_', market.gateway.ids)]
     const tokenHash = (key: string) => hashCredential(market.gateway.pepper, key)
-    await market.happens('account', ACCOUNT, [
-      { type: 'LoginRecorded', data: { tokenHash: tokenHash(gone), expiresAt: Date.now() - 1 } },
-      { type: 'LoginRecorded', data: { tokenHash: tokenHash(left), expiresAt: Date.now() + 60_000 } },
-      { type: 'LoggedOut', data: { tokenHash: tokenHash(left) } },
+    await market.projectFacts('account', ACCOUNT, [
+      { type: 'LoginRecorded', data: { tokenHash: tokenHash(expiredToken), expiresAt: Date.now() - 1 } },
+      { type: 'LoginRecorded', data: { tokenHash: tokenHash(loggedOutToken), expiresAt: Date.now() + 60_000 } },
+      { type: 'LoggedOut', data: { tokenHash: tokenHash(loggedOutToken) } },
     ])
-    isTurnedAway(await market.gql('{ market { id } }', {}, gone))
-    isTurnedAway(await market.gql('{ market { id } }', {}, left))
+    assertUnauthenticated(await market.gql('{ market { id } }', {}, expiredToken))
+    assertUnauthenticated(await market.gql('{ market { id } }', {}, loggedOutToken))
   })
 })

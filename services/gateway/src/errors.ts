@@ -1,30 +1,38 @@
 import { GraphQLError } from 'graphql'
 
-/** The four codes of `extensions.code`; a sentence says the rest. */
+/** The four codes of `extensions.code`; the message contains the details. */
 export type ErrorCode = 'UNAUTHENTICATED' | 'FORBIDDEN' | 'GRAPHQL_VALIDATION_FAILED' | 'INTERNAL_SERVER_ERROR'
 
-const failure = (code: ErrorCode, message: string, more: object = {}): GraphQLError =>
-  new GraphQLError(message, { extensions: { code, ...more } })
+const createError = (code: ErrorCode, message: string, extensions: object = {}): GraphQLError =>
+  new GraphQLError(message, { extensions: { code, ...extensions } })
 
-/** The same words for a bad and for a missing credential: clients know them. */
-export const unauthenticated = (): GraphQLError => failure('UNAUTHENTICATED', 'Unauthorized token')
+/** For an invalid and for a missing credential; clients rely on this message. */
+export const unauthenticated = (): GraphQLError => createError('UNAUTHENTICATED', 'Unauthorized token')
 
-/** A good credential that does not open this. */
-export const forbidden = (message: string): GraphQLError => failure('FORBIDDEN', message)
+/** For a valid credential that does not permit the operation. */
+export const forbidden = (message: string): GraphQLError => createError('FORBIDDEN', message)
 
-/** The caller's wish cannot be fulfilled. @param more further `extensions`: the reason's code, or what the caller needs to go on */
-export const invalid = (message: string, more?: object): GraphQLError => failure('GRAPHQL_VALIDATION_FAILED', message, more)
+/** For a request that cannot be fulfilled. @param extensions the reason's code, or data that the caller needs next */
+export const invalidInput = (message: string, extensions?: object): GraphQLError =>
+  createError('GRAPHQL_VALIDATION_FAILED', message, extensions)
 
-/** For an identifier that is no UUID, in the words that clients know. */
-export const invalidId = (): GraphQLError => invalid('Invalid ID')
+/** For an identifier that is no UUID; clients rely on this message. */
+export const invalidId = (): GraphQLError => invalidInput('Invalid ID')
 
-/** What an unknown order and somebody else's order answer alike. */
-export const orderNotFound = (): GraphQLError => invalid('Order not found')
+/** For an unknown order and for another account's order, which a caller must not distinguish. */
+export const orderNotFound = (): GraphQLError => invalidInput('Order not found')
 
-/** It is there, and what it says is not known here: nothing about it may be concluded from that. */
-export const orderUnread = (): GraphQLError => unanswered('The order cannot be read just now; try again.')
+/** The order exists, but the read model lacks the facts of its stream so far. The caller must not take it for unknown. */
+export const orderUnavailable = (): GraphQLError => outcomeUnknown('The order cannot be read just now; try again.')
 
-export const offerNotFound = (): GraphQLError => invalid('Offer not found')
+export const offerNotFound = (): GraphQLError => invalidInput('Offer not found')
 
-/** It may have been done or not, and the caller is told how to find out. */
-export const unanswered = (message: string, more?: object): GraphQLError => failure('INTERNAL_SERVER_ERROR', message, more)
+/** The market is at its limit, and the gateway did not start the request. @param seconds until the caller may try again */
+export const marketBusy = (seconds: number): GraphQLError =>
+  createError('INTERNAL_SERVER_ERROR', formatBusyMessage(seconds), { retry_after: seconds })
+
+export const formatBusyMessage = (seconds: number): string => `The market is busy; try again in ${seconds} seconds`
+
+/** The gateway does not know whether the request took effect. The message says how the caller can find out. */
+export const outcomeUnknown = (message: string, extensions?: object): GraphQLError =>
+  createError('INTERNAL_SERVER_ERROR', message, extensions)

@@ -2,16 +2,16 @@ import { getIntrospectionQuery } from 'graphql'
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { afterEach, beforeEach, describe, test } from 'vitest'
-import { BUYER_URI, sells } from './fake-market.contract.ts'
-import { at, type GraphqlAnswer, type Stage, stage } from './stage.contract.ts'
+import { BUYER_URI, answerWithOrders } from './fake-market.fixture.ts'
+import { readPath, type GraphqlResult, type GatewayHarness, openGatewayHarness } from './gateway-harness.fixture.ts'
 
 const BUY = 'mutation B($input: LiquidityOrderInput!) { liquidity { buy(input: $input) { order { transaction_id } } } }'
 const input = { connection_uri: BUYER_URI, usd_cents: '500' }
-const code = ({ errors }: GraphqlAnswer): unknown => errors?.[0]?.extensions['code']
+const code = ({ errors }: GraphqlResult): unknown => errors?.[0]?.extensions['code']
 
-let market: Stage
+let market: GatewayHarness
 beforeEach(async () => {
-  market = await stage({
+  market = await openGatewayHarness({
     env: { PENSTOCK_BUY_PER_MINUTE: '0', PENSTOCK_ORDERS_PER_IP: '0', PENSTOCK_ORDERS_PER_DESTINATION: '0' },
   })
 })
@@ -20,34 +20,34 @@ afterEach(() => market.close())
 const post = (body: string, headers: Record<string, string> = { 'content-type': 'application/json' }) =>
   fetch(`${market.base}/graphql`, { method: 'POST', headers, body })
 
-describe('everything well-formed is answered with 200', () => {
+describe('a request with JSON as its content type is answered with status 200', () => {
   const bodies: Record<string, string> = {
     'a query that does not parse': JSON.stringify({ query: '{ market {' }),
     'an unknown field': JSON.stringify({ query: '{ nope }' }),
     'broken JSON': '{"query":',
     'an empty body': '',
-    'a list': '[]',
-    'a text': '"{ market { id } }"',
-    null: 'null',
-    'no query': '{}',
+    'a list as the body': '[]',
+    'a string as the body': '"{ market { id } }"',
+    'null as the body': 'null',
+    'a body without a query': '{}',
     'a query that is a number': '{"query": 5}',
     'variables that are a list': '{"query": "{ market { id } }", "variables": []}',
-    'variables that are a text': '{"query": "{ market { id } }", "variables": "{}"}',
-    'an operation that is not there': JSON.stringify({ query: 'query A { market { id } }', operationName: 'B' }),
+    'variables that are a string': '{"query": "{ market { id } }", "variables": "{}"}',
+    'an unknown operation name': JSON.stringify({ query: 'query A { market { id } }', operationName: 'B' }),
     'two operations without a name': JSON.stringify({ query: 'query A { market { id } } query B { market { id } }' }),
     'a variable of the wrong type': JSON.stringify({ query: BUY, variables: { input: { ...input, usd_cents: 500 } } }),
     'a persisted query': '{"extensions": {"persistedQuery": {"version": 1, "sha256Hash": "00"}}}',
   }
   for (const [name, body] of Object.entries(bodies))
-    test(`${name}`, async () => {
+    test(`and an error for ${name}`, async () => {
       const response = await post(body)
-      const answer = (await response.json()) as GraphqlAnswer
+      const answer = (await response.json()) as GraphqlResult
       assert.equal(response.status, 200)
       assert.equal(code(answer), 'GRAPHQL_VALIDATION_FAILED')
       assert.ok((answer.errors?.[0]?.message.length ?? 0) > 10)
       assert.equal(market.sent.length, 0)
     })
-  test('whatever the client accepts, it gets JSON', async () => {
+  test('and JSON, whatever its Accept header says', async () => {
     const response = await post(JSON.stringify({ query: '{ market { id } }' }), {
       'content-type': 'application/json; charset=utf-8',
       accept: 'text/html',
@@ -58,10 +58,10 @@ describe('everything well-formed is answered with 200', () => {
   })
 })
 
-test('413 over 1 MiB, 415 for what is not JSON', async () => {
+test('a body over 1 MiB gets status 413, and a body that is not JSON gets status 415', async () => {
   const big = await post(JSON.stringify({ query: '{ market { id } }', variables: { x: 'x'.repeat(1_048_576) } }))
   assert.equal(big.status, 413)
-  assert.equal(code((await big.json()) as GraphqlAnswer), 'GRAPHQL_VALIDATION_FAILED')
+  assert.equal(code((await big.json()) as GraphqlResult), 'GRAPHQL_VALIDATION_FAILED')
   const fits = await post(JSON.stringify({ query: '{ market { id } }', variables: { x: 'x'.repeat(1_048_000) } }))
   assert.equal(fits.status, 200)
   for (const type of [
@@ -77,34 +77,34 @@ test('413 over 1 MiB, 415 for what is not JSON', async () => {
   )
 })
 
-test('a body that cannot be unpacked is answered as GraphQL', async () => {
+test('a body that cannot be decompressed gets a GraphQL error', async () => {
   const response = await fetch(`${market.base}/graphql`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' },
     body: 'this is no gzip',
   })
-  const answer = (await response.json()) as GraphqlAnswer
+  const answer = (await response.json()) as GraphqlResult
   assert.deepEqual([response.status, code(answer)], [200, 'GRAPHQL_VALIDATION_FAILED'])
-  assert.equal(answer.errors?.[0]?.message, 'The body cannot be unpacked.')
+  assert.equal(answer.errors?.[0]?.message, 'The body cannot be decompressed.')
 })
 
-test('a subscription is a wish that cannot be fulfilled, and no fault of ours', async () => {
+test('a subscription gets a validation error, and is not logged as an internal error', async () => {
   for (const query of ['subscription { x }', 'subscription S { market { id } }']) {
     const answer = await market.gql(query)
     assert.deepEqual([answer.status, code(answer)], [200, 'GRAPHQL_VALIDATION_FAILED'])
   }
-  assert.deepEqual(market.logged, [])
+  assert.deepEqual(market.loggedErrors, [])
 })
 
-test('other methods are told which belong here', async () => {
+test('another HTTP method gets status 405 with the list of allowed methods', async () => {
   for (const method of ['PUT', 'DELETE', 'PATCH']) {
     const response = await fetch(`${market.base}/graphql`, { method })
     assert.deepEqual([response.status, response.headers.get('allow')], [405, 'GET, HEAD, POST, OPTIONS'])
-    assert.equal(code((await response.json()) as GraphqlAnswer), 'GRAPHQL_VALIDATION_FAILED')
+    assert.equal(code((await response.json()) as GraphqlResult), 'GRAPHQL_VALIDATION_FAILED')
   }
 })
 
-test('long texts of a caller are not repeated in an error', async () => {
+test('an error does not repeat a long text of the caller', async () => {
   const answer = await market.gql(BUY, { input: { ...input, usd_cents: { deep: 'y'.repeat(100_000) } } })
   assert.ok((answer.errors?.[0]?.message.length ?? 9999) <= 301)
 })
@@ -112,38 +112,38 @@ test('long texts of a caller are not repeated in an error', async () => {
 describe('limits of a query', () => {
   const deep = (levels: number): string =>
     Array.from({ length: levels }).reduce<string>((inner) => `... on Query { ${inner} }`, 'market { id }')
-  test('depth counts fields, not fragments', async () => {
+  test('the depth limit counts fields, not fragments', async () => {
     assert.equal((await market.gql(`{ ${deep(20)} }`)).errors, undefined)
     await market.close()
-    market = await stage({ env: { PENSTOCK_QUERY_DEPTH: '3' } })
+    market = await openGatewayHarness({ env: { PENSTOCK_QUERY_DEPTH: '3' } })
     const answer = await market.gql('{ market { offer { offers { total_count } } } }')
     assert.match(answer.errors?.[0]?.message ?? '', /4 levels deep/)
   })
-  test('aliases and pages cost', async () => {
+  test('aliases and page sizes add to the cost', async () => {
     const many = Array.from({ length: 500 }, (_, i) => `a${i}: id`).join(' ')
     assert.equal((await market.gql(`{ market { ${many} } }`)).errors, undefined)
     const costly = `query Q($page: PageInput) { market { offer { offers(page: $page) { list { ${Array.from({ length: 60 }, (_, i) => `a${i}: id`).join(' ')} } } } } }`
     assert.equal((await market.gql(costly, { page: { limit: 10 } })).errors, undefined)
     assert.match((await market.gql(costly, { page: { limit: 100 } })).errors?.[0]?.message ?? '', /costs \d+ points/)
   })
-  test('fragments that multiply are refused quickly', async () => {
+  test('a document whose fragments multiply is refused quickly', async () => {
     const fragments = Array.from(
       { length: 60 },
       (_, i) => `fragment F${i} on Query { ...F${i + 1} x${i}: market { id } ...F${i + 1} }`,
     ).join('\n')
-    const began = performance.now()
+    const startedMs = performance.now()
     const answer = await market.gql(`{ ...F0 } ${fragments} fragment F60 on Query { market { id } }`)
     assert.match(answer.errors?.[0]?.message ?? '', /costs/)
-    assert.ok(performance.now() - began < 2000)
+    assert.ok(performance.now() - startedMs < 2000)
   })
-  test('introspection is open, twice in a document and no more', async () => {
+  test('introspection is allowed at most twice per document', async () => {
     assert.equal((await market.gql(getIntrospectionQuery())).errors, undefined)
-    const looks = (many: number) => Array.from({ length: many }, (_, i) => `a${i}: __schema { types { name } }`).join(' ')
-    assert.equal((await market.gql(`{ __typename ${looks(2)} }`)).errors, undefined)
-    for (const many of [3, 200])
-      assert.match((await market.gql(`{ ${looks(many)} }`)).errors?.[0]?.message ?? '', /costs \d+ points/)
+    const introspect = (count: number) => Array.from({ length: count }, (_, i) => `a${i}: __schema { types { name } }`).join(' ')
+    assert.equal((await market.gql(`{ __typename ${introspect(2)} }`)).errors, undefined)
+    for (const count of [3, 200])
+      assert.match((await market.gql(`{ ${introspect(count)} }`)).errors?.[0]?.message ?? '', /costs \d+ points/)
   })
-  test('the default of a variable counts like one that was sent', async () => {
+  test('the default of a variable counts like a value that was sent', async () => {
     const fields = Array.from({ length: 60 }, (_, i) => `a${i}: id`).join(' ')
     const costly = `query Q($n: Int = 100) { market { offer { offers(page: { limit: $n }) { list { ${fields} } } } } }`
     assert.match((await market.gql(costly)).errors?.[0]?.message ?? '', /costs \d+ points/)
@@ -151,12 +151,12 @@ describe('limits of a query', () => {
   })
 })
 
-test('a limit per minute answers 429 with everything a client needs to wait', async () => {
+test('a request over the limit per minute gets status 429 and headers with the time to wait', async () => {
   await market.close()
-  market = await stage({ env: { PENSTOCK_BUY_PER_MINUTE: '3' } })
-  market.answers(sells(market))
+  market = await openGatewayHarness({ env: { PENSTOCK_BUY_PER_MINUTE: '3' } })
+  market.respondWith(answerWithOrders(market))
   assert.equal((await market.gql(BUY, { input })).status, 200)
-  // Every buy of a document counts, and none of them runs when they are too many together.
+  // Every buy of a document counts; if together they exceed the limit, none of them runs.
   const three =
     'mutation T($input: LiquidityOrderInput!) { liquidity { a: buy(input: $input) { id } b: buy(input: $input) { id } c: buy(input: $input) { id } } }'
   const sentBefore = market.sent.length
@@ -170,8 +170,8 @@ test('a limit per minute answers 429 with everything a client needs to wait', as
   assert.equal((await market.gql('{ market { id } }')).status, 200)
 })
 
-test('a fault of ours is short outside and whole in the log', async () => {
-  market.answers(() => {
+test('an internal error is logged in full, and its caller gets only a reference to the log line', async () => {
+  market.respondWith(() => {
     throw new Error('secret table gateway_orders is on fire')
   })
   const answer = await market.gql(BUY, { input })
@@ -180,18 +180,18 @@ test('a fault of ours is short outside and whole in the log', async () => {
   const reference = String(answer.errors?.[0]?.extensions['reference'])
   assert.ok(answer.errors?.[0]?.message.includes(reference))
   assert.ok(!JSON.stringify(answer.errors).includes('gateway_orders'))
-  const line = market.logged.find((fields) => 'reference' in fields && fields.reference === reference)
+  const line = market.loggedErrors.find((fields) => 'reference' in fields && fields.reference === reference)
   assert.match(JSON.stringify(line), /gateway_orders is on fire/)
 })
 
-test('nobody is served before the service is ready; afterwards a dependency does not matter', async () => {
+test('the service refuses requests until it is ready, and serves them when a dependency fails later', async () => {
   let missing: string | undefined = 'read models'
   await market.close()
-  market = await stage({ ready: () => missing })
+  market = await openGatewayHarness({ ready: () => missing })
   assert.equal((await fetch(`${market.base}/readyz`)).status, 503)
   assert.equal((await fetch(`${market.base}/healthz`)).status, 200)
-  const early = await market.gql('{ market { id } }')
-  assert.deepEqual([early.status, code(early)], [503, 'INTERNAL_SERVER_ERROR'])
+  const earlyAnswer = await market.gql('{ market { id } }')
+  assert.deepEqual([earlyAnswer.status, code(earlyAnswer)], [503, 'INTERNAL_SERVER_ERROR'])
   missing = undefined
   assert.equal((await fetch(`${market.base}/readyz`)).status, 200)
   assert.equal((await market.gql('{ market { id } }')).status, 200)
@@ -199,14 +199,17 @@ test('nobody is served before the service is ready; afterwards a dependency does
   assert.equal((await market.gql('{ market { id } }')).status, 200)
 })
 
-test('the explorer loads nothing from elsewhere, under a strict policy', async () => {
+test('the explorer loads nothing from another origin, and has a strict content security policy', async () => {
   const page = await fetch(`${market.base}/graphql`, { headers: { accept: 'text/html' } })
   const html = await page.text()
   assert.match(page.headers.get('content-type') ?? '', /^text\/html/)
   const policy = page.headers.get('content-security-policy') ?? ''
   assert.ok(policy.includes("default-src 'none'") && policy.includes("script-src 'self'") && !policy.includes('unsafe'))
+  const features = page.headers.get('permissions-policy')?.split(', ') ?? []
+  for (const expected of ['camera=()', 'microphone=()', 'geolocation=()', 'payment=()', 'clipboard-write=(self)'])
+    assert.ok(features.includes(expected), expected)
   assert.ok(!/https?:\/\//.test(html))
-  // Seen at once: a long query would push it below the window.
+  // The button precedes the query field, because a long query would push it out of the window.
   assert.ok(html.indexOf('<button type="submit">') < html.indexOf('<textarea id="query"'))
   for (const [, path = ''] of html.matchAll(/(?:src|href)="(\/[^"]+)"/g))
     assert.equal((await fetch(market.base + path)).status, 200, path)
@@ -215,14 +218,14 @@ test('the explorer loads nothing from elsewhere, under a strict policy', async (
   assert.match(await (await fetch(`${market.base}/graphql/schema.graphql`)).text(), /type LiquidityMutations/)
 })
 
-test('other origins may call, and every answer has an id', async () => {
+test('other origins may call the API, and every answer has a request id', async () => {
   const preflight = await fetch(`${market.base}/graphql`, { method: 'OPTIONS', headers: { origin: 'https://shop.example' } })
   assert.equal(preflight.status, 204)
   assert.equal(preflight.headers.get('access-control-allow-origin'), '*')
   const headers = preflight.headers.get('access-control-allow-headers')?.split(', ')
-  for (const wanted of ['authorization', 'apollographql-client-name', 'apollographql-client-version'])
-    assert.ok(headers?.includes(wanted), wanted)
-  for (const wanted of ['x-apollo-operation-name', 'apollo-require-preflight']) assert.ok(headers?.includes(wanted), wanted)
+  for (const expected of ['authorization', 'apollographql-client-name', 'apollographql-client-version'])
+    assert.ok(headers?.includes(expected), expected)
+  for (const expected of ['x-apollo-operation-name', 'apollo-require-preflight']) assert.ok(headers?.includes(expected), expected)
   const answer = await market.gql('{ market { id } }')
   assert.match(answer.headers.get('x-request-id') ?? '', /^[\w-]{36}$/)
   assert.equal(answer.headers.get('cache-control'), 'no-store')
@@ -230,31 +233,31 @@ test('other origins may call, and every answer has an id', async () => {
   assert.match(answer.headers.get('strict-transport-security') ?? '', /^max-age=\d+$/)
 })
 
-test('an address that does not exist is a plain 404', async () => {
+test('an unknown path gets a plain 404', async () => {
   const response = await fetch(`${market.base}/nowhere`)
   assert.equal(response.status, 404)
   assert.deepEqual(await response.json(), { statusCode: 404, message: 'There is nothing at this address.' })
 })
 
-test('closing finishes what is in hand', async () => {
+test('closing the server waits for the running request', async () => {
   let release = (): void => undefined
-  const held = new Promise<void>((resolve) => (release = resolve))
-  const reached = new Promise<void>((resolve) => {
-    market.answers(async (ask, options) => {
+  const released = new Promise<void>((resolve) => (release = resolve))
+  const commandArrived = new Promise<void>((resolve) => {
+    market.respondWith(async (ask, options) => {
       resolve()
-      await held
-      await sells(market)(ask, options)
+      await released
+      await answerWithOrders(market)(ask, options)
     })
   })
   const buying = market.gql(BUY, { input })
-  await reached
+  await commandArrived
   const closing = market.closeServer()
   release()
-  assert.ok(at(await buying, 'liquidity.buy.order.transaction_id'))
+  assert.ok(readPath(await buying, 'liquidity.buy.order.transaction_id'))
   await closing
 })
 
-test('a request that is cut off in its body harms nobody', async () => {
+test('a request that is cut off within its body does not affect later requests', async () => {
   const { hostname, port } = new URL(market.base)
   await new Promise<void>((resolve) => {
     const cut = request({

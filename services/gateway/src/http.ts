@@ -1,27 +1,29 @@
-import type { Basics } from '@penstock/runtime/basics.ts'
-import type { Pepper } from '@penstock/runtime/credentials.ts'
+import { SECOND_MS } from '@penstock/kernel/time.ts'
+import type { BasePorts } from '@penstock/runtime/base-ports.ts'
+import type { Pepper } from '@penstock/credentials/credentials.ts'
 import type { ServiceContext } from '@penstock/runtime/service.ts'
 import express, { type ErrorRequestHandler, type Express, type Request, type Response } from 'express'
-import { closedCommands, openCommands } from './commands/commands.ts'
-import type { Waits } from './commands/waits.ts'
-import { internal } from './graphql/format-error.ts'
-import { graphqlServer } from './graphql/server.ts'
+import { createReadOnlyCommands, openCommands } from './commands/commands.ts'
+import type { ReadModelWaiters } from './commands/read-model-waiters.ts'
+import { reportInternalError } from './graphql/format-error.ts'
+import { createGraphqlServer } from './graphql/server.ts'
+import { createPurchaseAdmission } from './operations/admission.ts'
 import type { Gateway, GatewayPorts } from './ports.ts'
-import { openNodeBook } from './read/node-book.ts'
-import { explorerRoutes } from './web/explorer.ts'
-import { graphqlRoutes, otherMethods } from './web/graphql-routes.ts'
-import { healthRoutes } from './web/health.ts'
-import { observed } from './web/observe.ts'
-import { requestId, securityHeaders } from './web/security.ts'
+import { openNodeDirectory } from './read/node-directory.ts'
+import { mountExplorerRoutes } from './web/explorer.ts'
+import { mountGraphqlRoutes, rejectOtherMethods } from './web/graphql-routes.ts'
+import { mountHealthRoutes } from './web/health.ts'
+import { observeRequests } from './web/observe.ts'
+import { setPermissionsPolicy, assignRequestId, setSecurityHeaders } from './web/security.ts'
 
-/** Adds routes of one kind (REST, pages, operators) to the one public door. */
+/** Adds routes of one kind (REST, pages, operators) to the public app. */
 export type Mount = (app: Express, gateway: Gateway) => void
 
-export type GatewayNeeds = {
-  readonly ports: GatewayPorts & Basics
+export type GatewayAppDependencies = {
+  readonly ports: GatewayPorts & BasePorts
   readonly send: ServiceContext<object>['send']
-  /** Those that the projections wake. */
-  readonly waits: Waits
+  /** The waiting requests, which the projections wake. */
+  readonly waiters: ReadModelWaiters
   readonly pepper: Pepper
   readonly baseUrl: () => string
   readonly closing: AbortSignal
@@ -30,42 +32,51 @@ export type GatewayNeeds = {
 
 export type GatewayApp = { readonly app: Express; readonly gateway: Gateway; readonly close: () => Promise<void> }
 
-/** All routes in one express app; whoever listens decides where. */
-export async function createGateway({ ports, send, waits, pepper, baseUrl, closing, mounts }: GatewayNeeds): Promise<GatewayApp> {
-  const open = openCommands({ views: ports.views, clock: ports.clock, ids: ports.ids, waits, send })
-  const commands = ports.config.restored ? closedCommands(open) : open
-  const nodes = openNodeBook(ports.peers, ports.clock)
-  const gateway: Gateway = { ...ports, nodes, commands, waits, send, pepper, baseUrl, closing }
-  const server = await graphqlServer(ports.config, ports.log)
+/** Builds one express app with all routes. The caller chooses where it listens. */
+export async function createGatewayApp({
+  ports,
+  send,
+  waiters,
+  pepper,
+  baseUrl,
+  closing,
+  mounts,
+}: GatewayAppDependencies): Promise<GatewayApp> {
+  const liveCommands = openCommands({ views: ports.views, clock: ports.clock, ids: ports.ids, waiters, send })
+  const commands = ports.config.restored ? createReadOnlyCommands(liveCommands) : liveCommands
+  const lookUpNode = openNodeDirectory(ports.peers, ports.clock)
+  const admission = createPurchaseAdmission(ports.clock, ports.config.buyAnswerSeconds * SECOND_MS)
+  const gateway: Gateway = { ...ports, lookUpNode, admission, commands, waiters, send, pepper, baseUrl, closing }
+  const server = await createGraphqlServer(ports.config, ports.log)
   const app = express()
   app.disable('x-powered-by')
   app.disable('etag')
   app.set('trust proxy', ports.config.trustProxy)
-  app.use(observed(gateway), requestId, securityHeaders)
-  healthRoutes(app, gateway)
-  graphqlRoutes(app, gateway, server)
-  explorerRoutes(app)
-  otherMethods(app)
+  app.use(assignRequestId, observeRequests(gateway), setSecurityHeaders, setPermissionsPolicy)
+  mountHealthRoutes(app, gateway)
+  mountGraphqlRoutes(app, gateway, server)
+  mountExplorerRoutes(app)
+  rejectOtherMethods(app)
   for (const mount of mounts) mount(app, gateway)
   app.use((_: Request, response: Response) => {
     response.status(404).json({ statusCode: 404, message: 'There is nothing at this address.' })
   })
-  app.use(lastResort(gateway))
+  app.use(createErrorHandler(gateway))
   return { app, gateway, close: () => server.stop() }
 }
 
-/** What no route has answered: the caller's wrong request, or a fault of ours with a reference to the log. */
-function lastResort({ log }: Gateway): ErrorRequestHandler {
+/** Answers errors that no route handled: 4xx for a malformed request, else 500 with a reference to the log. */
+function createErrorHandler({ log }: Gateway): ErrorRequestHandler {
   return (error: unknown, _, response, next) => {
     if (response.headersSent) return next(error)
-    const status = statusOf(error)
+    const status = readErrorStatus(error)
     if (status < 500) response.status(status).json({ statusCode: status, message: 'The request is malformed.' })
-    else response.status(500).json({ statusCode: 500, message: internal(log, error).message })
+    else response.status(500).json({ statusCode: 500, message: reportInternalError(log, error).message })
   }
 }
 
-/** Errors of express and its parsers carry the status of a caller's fault. */
-function statusOf(error: unknown): number {
+/** Returns the 4xx status that express and its parsers set on a caller's error; every other error has status 500. */
+function readErrorStatus(error: unknown): number {
   const status = typeof error === 'object' && error !== null && 'status' in error ? error.status : undefined
   return typeof status === 'number' && status >= 400 && status < 500 ? status : 500
 }

@@ -1,94 +1,99 @@
 import { isPubkey } from '@penstock/bitcoin/pubkey.ts'
 import { parseAmount } from '@penstock/kernel/money.ts'
-import { invalid, invalidId } from './errors.ts'
+import { invalidInput, invalidId } from './errors.ts'
 
-/** Reads what callers send. Each function throws the sentence that tells them what to send instead. */
+/** Parsers for the input of callers. Each parser throws an error whose message says what to send instead. */
 
 export type Page = { readonly limit: number; readonly offset: number }
-/** A page as it is shown, under an id of its own. */
+/** A page as the API shows it, with its own id. */
 export type Pagination = Page & { readonly id: string }
 export type PageInput = { readonly limit?: number | null; readonly offset?: number | null }
 
-const MAX_PAGE = 100
+const MAX_PAGE_SIZE = 100
 
-/** Documented for every list: 10 from 0 where nothing is said, at most 100. */
-export function pageOf(page: PageInput | null | undefined): Page {
+/** Parses the page of a list: by default 10 entries from 0, at most 100. */
+export function parsePage(page: PageInput | null | undefined): Page {
   const limit = page?.limit ?? 10
   const offset = page?.offset ?? 0
-  if (limit < 1 || limit > MAX_PAGE) throw invalid(`page.limit must be from 1 to ${MAX_PAGE}`)
-  if (offset < 0) throw invalid('page.offset must be 0 or more')
+  if (limit < 1 || limit > MAX_PAGE_SIZE) throw invalidInput(`page.limit must be from 1 to ${MAX_PAGE_SIZE}`)
+  if (offset < 0) throw invalidInput('page.offset must be 0 or more')
   return { limit, offset }
 }
 
-/** How a list is shown: each page and each filter under an id of its own, so that a client's cache keeps them apart. */
-export function listOf(name: string, { limit, offset }: Page, filter: object = {}): { id: string; pagination: Pagination } {
-  const said = Object.entries(filter).flatMap(([key, value]) => (value === undefined ? [] : [`${key}=${String(value)}`]))
-  const id = [name, `limit=${limit}`, `offset=${offset}`, ...said.toSorted()].join('/')
+/** Describes a list for the API. Each page and each filter has its own id, so that a client's cache distinguishes them. */
+export function describeList(name: string, { limit, offset }: Page, filter: object = {}): { id: string; pagination: Pagination } {
+  const filterParts = Object.entries(filter).flatMap(([key, value]) => (value === undefined ? [] : [`${key}=${String(value)}`]))
+  const id = [name, `limit=${limit}`, `offset=${offset}`, ...filterParts.toSorted()].join('/')
   return { id, pagination: { id, limit, offset } }
 }
 
 /** @returns the id in lower case, as it is stored */
-export function idOf(text: string): string {
+export function parseId(text: string): string {
   if (!/^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[089ab][0-9a-f]{3}-[0-9a-f]{12}$/i.test(text)) throw invalidId()
   return text.toLowerCase()
 }
 
-/** @param field what the sentence calls it */
-export function pubkeyOf(text: string, field = 'pubkey'): string {
-  if (!isPubkey(text)) throw invalid(`${field} must be the 66 hex digits of a node's public key`)
+/** @param field the field's name in the error message */
+export function parsePubkeyField(text: string, field = 'pubkey'): string {
+  if (!isPubkey(text)) throw invalidInput(`${field} must be the 66 hex digits of a node's public key`)
   return text.toLowerCase()
 }
 
-export type Bounds = { readonly min?: bigint; readonly max?: bigint }
+export type AmountBounds = { readonly min?: bigint; readonly max?: bigint }
 
-/** A whole number in decimal digits, without sign. */
-export function amountOf(text: string, field: string, { min = 0n, max }: Bounds = {}): bigint {
+/** Parses a whole number in decimal digits, without a sign. */
+export function parseAmountField(text: string, field: string, { min = 0n, max }: AmountBounds = {}): bigint {
   const amount = parseAmount(text, max)
   if (amount === undefined || amount < min)
-    throw invalid(
+    throw invalidInput(
       `${field} must be a whole number${min > 0n ? ` of at least ${min}` : ''}${max === undefined ? '' : ` and at most ${max}`}, in digits only`,
     )
   return amount
 }
 
-export function wholeOf(value: number, field: string, min: number, max: number): number {
-  if (!Number.isSafeInteger(value) || value < min || value > max) throw invalid(`${field} must be from ${min} to ${max}`)
-  return value
+/** Parses a count in decimal digits, small enough for a JavaScript number. */
+export function parseCountField(text: string, field: string, min: number, max: number): number {
+  const amount = parseAmount(text, BigInt(max))
+  if (amount === undefined || amount < BigInt(min))
+    throw invalidInput(`${field} must be a whole number from ${min} to ${max}, in digits only`)
+  return Number(amount)
 }
 
-/** @returns the text without blanks around it */
-export function textOf(text: string, field: string, min: number, max: number): string {
+/** @returns the text without surrounding white space */
+export function parseTextField(text: string, field: string, min: number, max: number): string {
   const trimmed = text.trim()
   if (trimmed.length < min || trimmed.length > max)
-    throw invalid(min > 0 ? `${field} must have ${min} to ${max} characters` : `${field} must have at most ${max} characters`)
+    throw invalidInput(
+      min > 0 ? `${field} must have ${min} to ${max} characters` : `${field} must have at most ${max} characters`,
+    )
   return trimmed
 }
 
-const TIME = /^(\d{4}-\d\d-\d\d)(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/
+const ISO_TIME = /^(\d{4}-\d\d-\d\d)(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/
 
-/** An instant in ISO 8601. @returns milliseconds since 1970 */
-export function timeOf(text: string, field: string): number {
-  const [, day] = TIME.exec(text) ?? []
-  const at = day !== undefined && isDay(day) ? Date.parse(text) : Number.NaN
-  if (Number.isNaN(at)) throw invalid(`${field} must be a time such as 2027-01-31T12:00:00.000Z`)
+/** Parses an instant in ISO 8601. @returns milliseconds since 1970 */
+export function parseTimeField(text: string, field: string): number {
+  const [, day] = ISO_TIME.exec(text) ?? []
+  const at = day !== undefined && isCalendarDay(day) ? Date.parse(text) : Number.NaN
+  if (Number.isNaN(at)) throw invalidInput(`${field} must be a time such as 2027-01-31T12:00:00.000Z`)
   return at
 }
 
-/** A date without a time is read by rules of its own, by which the 31st of February is in March. */
-function isDay(day: string): boolean {
+/** `Date` turns 31 February into a day of March, so this function compares the parsed day with the text. */
+function isCalendarDay(day: string): boolean {
   const at = new Date(`${day}T00:00:00Z`)
   return !Number.isNaN(at.getTime()) && at.toISOString().startsWith(day)
 }
 
-const MAX_URL = 2048
-const LOCAL = new Set(['localhost', '127.0.0.1', '[::1]'])
+const MAX_URL_LENGTH = 2048
+const LOCAL_HOSTS = new Set(['localhost', '127.0.0.1', '[::1]'])
 
-/** Where a customer is sent afterwards: https only, or this machine in development. */
-export function redirectUrlOf(text: string, allowLocalhost: boolean): string {
-  if (text.length > MAX_URL) throw invalid(`redirect_url must have at most ${MAX_URL} characters`)
+/** Checks the URL to which a customer returns after a purchase: https, or http to this machine in development. */
+export function parseRedirectUrl(text: string, allowLocalhost: boolean): string {
+  if (text.length > MAX_URL_LENGTH) throw invalidInput(`redirect_url must have at most ${MAX_URL_LENGTH} characters`)
   const url = URL.canParse(text) ? new URL(text) : undefined
-  const isLocal = url?.protocol === 'http:' && LOCAL.has(url.hostname)
+  const isLocal = url?.protocol === 'http:' && LOCAL_HOSTS.has(url.hostname)
   if (!url || url.username || url.password || !(url.protocol === 'https:' || (allowLocalhost && isLocal)))
-    throw invalid('redirect_url must be an https address without a user name')
+    throw invalidInput('redirect_url must be an https address without a user name')
   return url.href
 }

@@ -2,34 +2,37 @@ import type { HostGuard } from '@penstock/outbound/host-guard.ts'
 import type { Peers } from '@penstock/ports/lightning.ts'
 import type { Records } from '@penstock/ports/records.ts'
 import type { Views } from '@penstock/ports/views.ts'
-import type { Basics } from '@penstock/runtime/basics.ts'
-import type { Pepper } from '@penstock/runtime/credentials.ts'
+import type { BasePorts } from '@penstock/runtime/base-ports.ts'
+import type { Pepper } from '@penstock/credentials/credentials.ts'
 import type { ServiceContext } from '@penstock/runtime/service.ts'
 import type { Commands } from './commands/commands.ts'
-import type { Waits } from './commands/waits.ts'
-import type { NodeBook } from './read/node-book.ts'
+import type { ReadModelWaiters } from './commands/read-model-waiters.ts'
+import type { AdmissionControl } from '@penstock/runtime/commands/adaptive-limit.ts'
+import type { NodeDirectory } from './read/node-directory.ts'
 
 export type GatewayPorts = {
   readonly views: Views
   readonly records: Records
-  /** Where nodes are and what they call themselves, by gossip. */
+  /** Addresses and aliases of nodes, from gossip. */
   readonly peers: Pick<Peers, 'addresses'>
-  /** Which hosts a buyer may name for a connection of our node; null where any, as on networks for tests. */
+  /** Checks the host of a buyer's node before our node connects to it; null allows any host, as on test networks. */
   readonly hostGuard: HostGuard | null
-  /** What `/readyz` asks: undefined when the process can serve, else what it waits for. */
+  /** The check of `/readyz`. @returns undefined if the process can serve, else the dependency that it waits for */
   readonly readiness: () => Promise<string | undefined>
 }
 
-/** All that an operation needs, whichever door it came through: GraphQL, REST or a page. */
+/** The dependencies of an operation, which GraphQL, REST or a page calls. */
 export type Gateway = GatewayPorts &
-  Basics & {
+  BasePorts & {
     readonly pepper: Pepper
     readonly commands: Commands
-    readonly waits: Waits
-    readonly nodes: NodeBook
+    readonly waiters: ReadModelWaiters
+    readonly lookUpNode: NodeDirectory
+    /** Limits the number of purchases that wait for their orders. */
+    readonly admission: AdmissionControl
     readonly send: ServiceContext<object>['send']
-    /** Aborted when the service stops: whoever keeps a connection open lets go of it. */
+    /** Aborted when the service stops; open connections must then end. */
     readonly closing: AbortSignal
-    /** The address that links use, without a slash at its end. It is known once the server listens. */
+    /** The base URL of links, without a trailing slash. It is available once the server listens. */
     readonly baseUrl: () => string
   }

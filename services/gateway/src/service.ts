@@ -1,68 +1,76 @@
 import { HOUR_MS } from '@penstock/kernel/time.ts'
-import type { Pepper } from '@penstock/runtime/credentials.ts'
-import { type Job, service, type Service } from '@penstock/runtime/service.ts'
-import { openWaits } from './commands/waits.ts'
-import { createGateway, type Mount } from './http.ts'
-import { listen } from './listen.ts'
-import { eraseDeleted } from './operations/erase.ts'
-import { pruneSlots } from './operations/slots.ts'
-import { pageHashOfOrder } from './pages/address.ts'
+import type { Pepper } from '@penstock/credentials/credentials.ts'
+import { toReachableHost } from '@penstock/config/reachable-host.ts'
+import { type ServiceJob, defineService, type Service } from '@penstock/runtime/service.ts'
+import { openReadModelWaiters } from './commands/read-model-waiters.ts'
+import { createGatewayApp, type Mount } from './http.ts'
+import { startHttpServer } from './http-server.ts'
+import { eraseDeletedAccounts } from './operations/erase.ts'
+import { pruneQuota } from './operations/order-quota.ts'
+import { hashOrderPage } from './pages/page-url.ts'
 import type { GatewayPorts } from './ports.ts'
 import { pruneCommands } from './views/commands.ts'
-import { marketNow } from './read/gauges.ts'
+import { createMarketGaugeReader } from './read/gauges.ts'
 import { pruneSessions } from './views/sessions.ts'
-import { gatewayProjections } from './views/projections.ts'
+import { createGatewayProjections } from './views/projections.ts'
 
 export type GatewayOptions = {
   readonly pepper: Pepper
-  /** Routes beside GraphQL. */
+  /** Routes in addition to GraphQL. */
   readonly mounts?: readonly Mount[]
-  /** Told the address once it listens. */
-  readonly listening?: (url: string) => void
+  /** Called with the server's local URL once the server listens. */
+  readonly onListening?: (url: string) => void
 }
 
-const LOOK_MS = 20
+const READINESS_POLL_MS = 20
 
-/** The only public door: read models, and commands that are answered from them. */
-export function gateway({ pepper, mounts = [], listening }: GatewayOptions): Service<GatewayPorts> {
-  const waits = openWaits()
+/** The only public service. It answers queries and commands from the read models. */
+export function createGatewayService({ pepper, mounts = [], onListening }: GatewayOptions): Service<GatewayPorts> {
+  const waiters = openReadModelWaiters()
 
-  const http: Job<GatewayPorts>['run'] = async ({ ports, send }, signal) => {
+  const runHttpServer: ServiceJob<GatewayPorts>['run'] = async ({ ports, send }, signal) => {
     const { config, log } = ports
-    let url = config.url
-    // Where others listen on the same port, a process that cannot serve yet would take their connections.
+    let listenUrl = ''
+    // On a shared port, a process that cannot serve yet would accept connections that ready processes could serve.
+    // `readiness` returns undefined when the process can serve.
     while (config.sharePort && !signal.aborted && (await ports.readiness()) !== undefined)
-      await ports.clock.sleep(LOOK_MS, signal)
+      await ports.clock.sleep(READINESS_POLL_MS, signal)
     if (signal.aborted) return
-    const { app, close } = await createGateway({ ports, send, waits, pepper, mounts, baseUrl: () => url, closing: signal })
-    const server = await listen(app, config)
-    url = (config.url || `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${server.port}`).replace(
-      /\/+$/,
-      '',
-    )
-    log.info({ url }, 'the gateway listens')
-    const unwatch = ports.gauges?.watch(marketNow(ports))
-    listening?.(url)
+    const { app, close } = await createGatewayApp({
+      ports,
+      send,
+      waiters,
+      pepper,
+      mounts,
+      baseUrl: () => (config.publicUrl || listenUrl).replace(/\/+$/, ''),
+      closing: signal,
+    })
+    const server = await startHttpServer(app, config)
+    listenUrl = `http://${toReachableHost(config.host)}:${server.port}`
+    log.info({ url: listenUrl }, 'the gateway listens')
+    const unwatchGauges = ports.gauges?.addReader(createMarketGaugeReader(ports))
+    onListening?.(listenUrl)
     await new Promise<void>((stop) => (signal.aborted ? stop() : signal.addEventListener('abort', () => stop(), { once: true })))
-    unwatch?.()
+    unwatchGauges?.()
     await server.close()
     await close()
   }
-  const prune: Job<GatewayPorts>['run'] = async ({ ports, send }, signal) => {
+  const runPruneLoop: ServiceJob<GatewayPorts>['run'] = async ({ ports, send }, signal) => {
     const { views, clock } = ports
     while (!signal.aborted) {
-      await eraseDeleted({ ...ports, send })
+      await eraseDeletedAccounts({ ...ports, send })
       await pruneCommands(views, clock.now())
-      await pruneSlots(views, clock.now())
+      await pruneQuota(views, clock.now())
       await pruneSessions(views, clock.now())
       await clock.sleep(HOUR_MS, signal)
     }
   }
-  return service<GatewayPorts>('gateway', {
-    projections: gatewayProjections(waits, (orderId) => pageHashOfOrder(pepper, orderId)),
+  return defineService<GatewayPorts>('gateway', {
+    projections: createGatewayProjections(waiters, (orderId) => hashOrderPage(pepper, orderId)),
     jobs: [
-      { name: 'http', run: http, looksOnly: true },
-      { name: 'prune', run: prune },
+      // After a restore, the server answers queries; the runtime then refuses the command of a mutation.
+      { name: 'http', run: runHttpServer, isReadOnly: true },
+      { name: 'prune', run: runPruneLoop },
     ],
   })
 }

@@ -1,8 +1,8 @@
 import { runProcess } from '@penstock/platforms/process.ts'
 import { bind } from '@penstock/runtime/run.ts'
-import { matching } from './service.ts'
+import { matchingService } from './service.ts'
 
-await runProcess('matching', ({ outside }) => {
-  const { chain, lightning, height } = outside()
-  return [bind(matching(), { chain, graph: lightning.graph }, height)]
+await runProcess('matching', ({ externalWorld }) => {
+  const { chain, lightning, height } = externalWorld()
+  return [bind(matchingService(), { chain, graph: lightning.graph }, height)]
 })

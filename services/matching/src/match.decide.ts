@@ -1,113 +1,135 @@
 import type { MatchCommand, MatchFact } from '@penstock/contracts/matching.ts'
 import type { Candidate, FundingFeesData } from '@penstock/contracts/shapes.ts'
 import { accept, type Decider, type Decision, type Refusal } from '@penstock/kernel/decider.ts'
-import type { Enriched } from '@penstock/runtime/enriched.ts'
-import { type Attempt, attemptOf, evolveMatch, type Match, noMatch } from './match.ts'
+import type { EnrichedCommand } from '@penstock/runtime/commands/enriched-command.ts'
+import { type MatchAttempt, matchAttemptOf, evolveMatch, type Match, noMatch } from './match.ts'
 
-/** What enrichment adds: whom to ask, best first, and what a funding costs now; null: nobody charges for it, or none can tell. */
-export type MatchExtra = { FindSeller: { readonly candidates: readonly Candidate[]; readonly fundingFees: FundingFeesData } }
-export type MatchDecides = Enriched<MatchCommand, MatchExtra>
-type CommandOf<Type extends MatchDecides['type']> = Extract<MatchDecides, { readonly type: Type }>
-type Decided = Decision<MatchFact, Refusal>
+/**
+ * Enrichment adds the candidates, best first, and the present funding fees. `fundingFees` is null if no offer charges for the
+ * funding, or if there is no estimate.
+ */
+export type MatchEnrichment = { FindSeller: { readonly candidates: readonly Candidate[]; readonly fundingFees: FundingFeesData } }
+export type EnrichedMatchCommand = EnrichedCommand<MatchCommand, MatchEnrichment>
+type CommandOf<Type extends EnrichedMatchCommand['type']> = Extract<EnrichedMatchCommand, { readonly type: Type }>
+type MatchDecision = Decision<MatchFact, Refusal>
 
-const NOBODY = 'No seller can serve this order now.'
+const NO_SELLER_REASON = 'No seller can serve this order now.'
 
-/** Every command comes from a process or a reaction, so nothing is refused: what cannot be done is a fact. */
-function decide(match: Match, command: MatchDecides): Decided {
+/** A process or a reaction sends every command, so no command is refused: a fact records each failure. */
+function decide(match: Match, command: EnrichedMatchCommand): MatchDecision {
   switch (command.type) {
-    case 'NoteShown':
-      return match.shown ? accept() : accept({ type: 'SellerShown', v: 1, data: { candidate: command.data.candidate } })
+    case 'RecordSellerQuoted':
+      return match.quotedCandidate
+        ? accept()
+        : accept({ type: 'SellerQuoted', v: 1, data: { candidate: command.data.candidate } })
     case 'FindSeller':
-      return find(match, command)
+      return findSeller(match, command)
     case 'RecordReservation':
       return recordReservation(match, command)
-    case 'Rereserve':
-      return rereserve(attemptOf(match, command.data.attempt), command)
+    case 'RenewReservation':
+      return renewReservation(matchAttemptOf(match, command.data.attempt), command)
     case 'ReleaseMatch':
-      return release(attemptOf(match, command.data.attempt), command)
+      return releaseMatch(matchAttemptOf(match, command.data.attempt), command)
     case 'UseMatch': {
       const { attempt } = command.data
-      const { status, candidates, round } = attemptOf(match, attempt)
-      const asked = askedOf(candidates, round)
-      // Also where it was given back before: the channel is valid, and the seller's score is to have it.
-      const isHad = status === 'MATCHED' || status === 'RELEASED' || status === 'ASKING_AGAIN'
-      return isHad && asked ? accept({ type: 'MatchUsed', v: 1, data: { attempt, asked } }) : accept()
+      const { status, candidates, round } = matchAttemptOf(match, attempt)
+      const asked = reservationOf(candidates, round)
+      // A released reservation counts too: the channel is valid, and the seller's score has to include the sale.
+      const hasReservation = status === 'MATCHED' || status === 'RELEASED' || status === 'ASKING_AGAIN'
+      return hasReservation && asked ? accept({ type: 'MatchUsed', v: 1, data: { attempt, asked } }) : accept()
     }
-    case 'NoteOutcome':
-      return noteOutcome(match, command)
+    case 'RecordAttemptOutcome':
+      return recordAttemptOutcome(match, command)
   }
 }
 
-function find(match: Match, { data }: CommandOf<'FindSeller'>): Decided {
+function findSeller(match: Match, { data }: CommandOf<'FindSeller'>): MatchDecision {
   const { attempt, need, only, fundingFees } = data
-  if (attemptOf(match, attempt).status !== 'NONE') return accept()
+  if (matchAttemptOf(match, attempt).status !== 'NONE') return accept()
   const candidates = [...data.candidates]
-  const begun: MatchFact = { type: 'SearchBegun', v: 2, data: { attempt, need, standing: !only, candidates, fundingFees } }
+  const searchBegun: MatchFact = {
+    type: 'SearchBegun',
+    v: 2,
+    data: { attempt, need, autoAccepted: !only, candidates, fundingFees },
+  }
   return candidates.length > 0
-    ? accept(begun)
-    : accept<MatchFact>(begun, { type: 'Unmatched', v: 1, data: { attempt, reason: NOBODY } })
+    ? accept(searchBegun)
+    : accept<MatchFact>(searchBegun, { type: 'Unmatched', v: 1, data: { attempt, reason: NO_SELLER_REASON } })
 }
 
-function recordReservation(match: Match, { data }: CommandOf<'RecordReservation'>): Decided {
+function recordReservation(match: Match, { data }: CommandOf<'RecordReservation'>): MatchDecision {
   const { attempt, round, offerId, granted } = data
-  const { status, candidates, round: asked, answered: question } = attemptOf(match, attempt)
+  const { status, candidates, round: asked, answeredRequest: requestNumber } = matchAttemptOf(match, attempt)
   const [candidate, ...others] = candidates
-  // An answer that nobody waits for: its reservation was released together with the question.
+  // A late answer: it belongs to an earlier candidate or an earlier round.
   if (candidate?.offerId !== offerId || round !== asked) return accept()
-  const reason = data.reason ?? NOBODY
+  const reason = data.reason ?? NO_SELLER_REASON
   if (status === 'ASKING_AGAIN')
     return accept(
       granted
-        ? { type: 'Rereserved', v: 2, data: { attempt, question } }
-        : { type: 'RereservationRefused', v: 1, data: { attempt, reason } },
+        ? { type: 'ReservationRenewed', v: 2, data: { attempt, requestNumber } }
+        : { type: 'ReservationRenewalRefused', v: 1, data: { attempt, reason } },
     )
   if (status !== 'SEARCHING') return accept()
   if (granted) return accept({ type: 'Matched', v: 1, data: { attempt, candidate } })
-  const lost: MatchFact = { type: 'CandidateLost', v: 1, data: { attempt, offerId, reason } }
+  const candidateLost: MatchFact = { type: 'CandidateLost', v: 1, data: { attempt, offerId, reason } }
   return others.length > 0
-    ? accept(lost)
-    : accept<MatchFact>(lost, { type: 'Unmatched', v: 1, data: { attempt, reason: NOBODY } })
+    ? accept(candidateLost)
+    : accept<MatchFact>(candidateLost, { type: 'Unmatched', v: 1, data: { attempt, reason: NO_SELLER_REASON } })
 }
 
-/** `question`: the last release before it. One that comes later is over; where a later one was answered, this wish is. */
-function rereserve({ status, candidates, round, answered }: Attempt, { data }: CommandOf<'Rereserve'>): Decided {
-  const { attempt, question } = data
-  if (question !== 0 && question < answered) return accept()
+/**
+ * `requestNumber` is the number of the last release request before this renewal; 0 from a version without numbers. If that
+ * release arrives after the renewal, the release is void. If a later release was answered first, the renewal is void.
+ */
+function renewReservation(
+  { status, candidates, round, answeredRequest }: MatchAttempt,
+  { data }: CommandOf<'RenewReservation'>,
+): MatchDecision {
+  const { attempt, requestNumber } = data
+  if (requestNumber !== 0 && requestNumber < answeredRequest) return accept()
   if (status === 'USED' || status === 'ASKING_AGAIN' || status === 'SEARCHING') return accept()
-  // What was never released need not be asked for, but whoever asks waits for an answer.
-  if (status === 'MATCHED') return accept({ type: 'Rereserved', v: 2, data: { attempt, question } })
+  // The reservation was never released, so the offer gets no request. The order still waits for an answer.
+  if (status === 'MATCHED') return accept({ type: 'ReservationRenewed', v: 2, data: { attempt, requestNumber } })
   if (status === 'RELEASED' && candidates.length > 0)
-    return accept({ type: 'RereservationAsked', v: 2, data: { attempt, round: round + 1, question } })
-  return accept({ type: 'RereservationRefused', v: 1, data: { attempt, reason: 'No seller had this attempt.' } })
+    return accept({ type: 'ReservationRenewalRequested', v: 2, data: { attempt, round: round + 1, requestNumber } })
+  return accept({ type: 'ReservationRenewalRefused', v: 1, data: { attempt, reason: 'No seller had this attempt.' } })
 }
 
-function release({ status, candidates, round, answered }: Attempt, { data }: CommandOf<'ReleaseMatch'>): Decided {
-  const { attempt, question, reason } = data
-  if (status === 'USED' || question <= answered) return accept()
-  // Whoever releases waits for the answer, also where there was nothing to give back.
-  const asked = status === 'RELEASED' ? null : askedOf(candidates, round)
-  return accept({ type: 'MatchReleased', v: 1, data: { attempt, question, asked, reason } })
+function releaseMatch(
+  { status, candidates, round, answeredRequest }: MatchAttempt,
+  { data }: CommandOf<'ReleaseMatch'>,
+): MatchDecision {
+  const { attempt, requestNumber, reason } = data
+  if (status === 'USED' || requestNumber <= answeredRequest) return accept()
+  // The order waits for MatchReleased, even if no reservation has to be released.
+  const asked = status === 'RELEASED' ? null : reservationOf(candidates, round)
+  return accept({ type: 'MatchReleased', v: 1, data: { attempt, requestNumber, asked, reason } })
 }
 
-function noteOutcome(match: Match, { data: { attempt, outcome } }: CommandOf<'NoteOutcome'>): Decided {
-  const begun = Object.keys(match.attempts).length > 0
-  // Before the payment only the seller who was asked by hand can fail; a rejection afterwards is a lack of capacity.
-  const before = outcome === 'no-reaction' || outcome === 'rejected'
-  if (before === begun) return accept()
+function recordAttemptOutcome(match: Match, { data: { attempt, outcome } }: CommandOf<'RecordAttemptOutcome'>): MatchDecision {
+  const hasBegun = Object.keys(match.attempts).length > 0
+  // Before the payment only the seller of a manual order can fail; after it, a rejection means a lack of capacity.
+  const isBeforeSearch = outcome === 'no-reaction' || outcome === 'rejected'
+  if (isBeforeSearch === hasBegun) return accept()
   const number = attempt ?? 1
-  const candidate = begun ? attemptOf(match, number).candidates[0] : match.shown
-  const noted = match.outcomes.some((key) => key.startsWith(`${number}/`) && aspectOf(key) === aspectOf(`/${outcome}`))
-  if (!candidate || noted) return accept()
-  return accept({ type: 'OutcomeNoted', v: 1, data: { attempt: number, sellerPubkey: candidate.sellerPubkey, outcome } })
+  const candidate = hasBegun ? matchAttemptOf(match, number).candidates[0] : match.quotedCandidate
+  const isRegistered = match.outcomes.some((key) => key.startsWith(`${number}/`) && aspectOf(key) === aspectOf(`/${outcome}`))
+  if (!candidate || isRegistered) return accept()
+  return accept({
+    type: 'AttemptOutcomeRecorded',
+    v: 1,
+    data: { attempt: number, sellerPubkey: candidate.sellerPubkey, outcome },
+  })
 }
 
-/** An attempt fails once, whatever follows from it; after a valid opening its lease and its fees count once each. */
+/** An attempt has one outcome per aspect: for the opening, and after a valid opening for the lease and for the fees. */
 function aspectOf(key: string): 'opening' | 'lease' | 'fees' {
   if (key.endsWith('/promise-broken')) return 'fees'
   return /\/(valid|lease-kept|closed-early)$/.test(key) ? 'lease' : 'opening'
 }
 
-const askedOf = ([candidate]: readonly Candidate[], round: number) =>
+const reservationOf = ([candidate]: readonly Candidate[], round: number) =>
   candidate ? { offerId: candidate.offerId, sellerPubkey: candidate.sellerPubkey, round } : null
 
-export const match: Decider<Match, MatchDecides, MatchFact> = { initial: noMatch, evolve: evolveMatch, decide }
+export const matchDecider: Decider<Match, EnrichedMatchCommand, MatchFact> = { initial: noMatch, evolve: evolveMatch, decide }

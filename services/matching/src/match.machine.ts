@@ -1,25 +1,25 @@
 import { createMachine } from 'xstate'
 
-/** One attempt of a search. What comes after its end is answered and changes nothing. */
-export const attemptMachine = createMachine({
+/** One attempt of a match. Facts that keep the status only answer the order, except CandidateLost. */
+export const matchMachine = createMachine({
   id: 'attempt',
   initial: 'NONE',
   states: {
-    NONE: { on: { SearchBegun: 'SEARCHING', MatchReleased: 'RELEASED', RereservationRefused: 'NONE' } },
+    NONE: { on: { SearchBegun: 'SEARCHING', MatchReleased: 'RELEASED', ReservationRenewalRefused: 'NONE' } },
     SEARCHING: { on: { CandidateLost: 'SEARCHING', Matched: 'MATCHED', Unmatched: 'UNMATCHED', MatchReleased: 'RELEASED' } },
-    UNMATCHED: { on: { RereservationRefused: 'UNMATCHED', MatchReleased: 'RELEASED' } },
-    MATCHED: { on: { Rereserved: 'MATCHED', MatchReleased: 'RELEASED', MatchUsed: 'USED' } },
+    UNMATCHED: { on: { ReservationRenewalRefused: 'UNMATCHED', MatchReleased: 'RELEASED' } },
+    MATCHED: { on: { ReservationRenewed: 'MATCHED', MatchReleased: 'RELEASED', MatchUsed: 'USED' } },
     RELEASED: {
       on: {
-        RereservationAsked: 'ASKING_AGAIN',
-        RereservationRefused: 'RELEASED',
+        ReservationRenewalRequested: 'ASKING_AGAIN',
+        ReservationRenewalRefused: 'RELEASED',
         MatchReleased: 'RELEASED',
-        // given back while the order was closing, and then the channel proved valid after all
+        // The order was closing and released the match, and then the channel proved valid.
         MatchUsed: 'USED',
       },
     },
     ASKING_AGAIN: {
-      on: { Rereserved: 'MATCHED', RereservationRefused: 'RELEASED', MatchReleased: 'RELEASED', MatchUsed: 'USED' },
+      on: { ReservationRenewed: 'MATCHED', ReservationRenewalRefused: 'RELEASED', MatchReleased: 'RELEASED', MatchUsed: 'USED' },
     },
     USED: {},
   },

@@ -1,8 +1,12 @@
 import { createMachine } from 'xstate'
 
-const reservations = (status: string) => ({ ReservationRefused: status, ReservationReleased: status, ReservationUsed: status })
+const reservationEndFacts = (status: string) => ({
+  ReservationRefused: status,
+  ReservationReleased: status,
+  ReservationUsed: status,
+})
 
-/** Which fact may follow in which status. What was reserved is released or used whatever became of the offer. */
+/** The facts that each status allows. A reservation can be released or used in every status of the offer. */
 export const offerMachine = createMachine({
   id: 'offer',
   initial: 'NONE',
@@ -14,7 +18,7 @@ export const offerMachine = createMachine({
         OfferDisabled: 'DISABLED',
         OfferDisabledByAdmin: 'ADMIN_DISABLED',
         CapacityReserved: 'ENABLED',
-        ...reservations('ENABLED'),
+        ...reservationEndFacts('ENABLED'),
       },
     },
     DISABLED: {
@@ -22,9 +26,11 @@ export const offerMachine = createMachine({
         OfferUpdated: 'DISABLED',
         OfferEnabled: 'ENABLED',
         OfferDisabledByAdmin: 'ADMIN_DISABLED',
-        ...reservations('DISABLED'),
+        ...reservationEndFacts('DISABLED'),
       },
     },
-    ADMIN_DISABLED: { on: { OfferUpdated: 'ADMIN_DISABLED', OfferEnabledByAdmin: 'ENABLED', ...reservations('ADMIN_DISABLED') } },
+    ADMIN_DISABLED: {
+      on: { OfferUpdated: 'ADMIN_DISABLED', OfferEnabledByAdmin: 'ENABLED', ...reservationEndFacts('ADMIN_DISABLED') },
+    },
   },
 })

@@ -1,15 +1,15 @@
 import { createMachine } from 'xstate'
 
-const known = (status: string) => ({ OutcomeRecorded: status, RailsGranted: status })
-const always = (status: string) => ({ ...known(status), RailsGrantRevoked: status })
+const outcomeAndGrantFacts = (status: string) => ({ OutcomeRecorded: status, RailsGranted: status })
+const anyStatusFacts = (status: string) => ({ ...outcomeAndGrantFacts(status), RailsGrantRevoked: status })
 
-/** Whether a seller's agent is heard of. A seller may be known (a grant, a sale by hand) before it ever attests. */
+/** Whether a seller's agent sends heartbeats. A grant or a manual order can create a seller before its first attestation. */
 export const sellerMachine = createMachine({
   id: 'seller',
   initial: 'NONE',
   states: {
-    NONE: { on: { SellerAppeared: 'LIVE', ...known('SILENT') } },
-    LIVE: { on: { FundsAttested: 'LIVE', SellerFellSilent: 'SILENT', ...always('LIVE') } },
-    SILENT: { on: { SellerAppeared: 'LIVE', ...always('SILENT') } },
+    NONE: { on: { SellerAppeared: 'LIVE', ...outcomeAndGrantFacts('SILENT') } },
+    LIVE: { on: { FundsAttested: 'LIVE', SellerFellSilent: 'SILENT', ...anyStatusFacts('LIVE') } },
+    SILENT: { on: { SellerAppeared: 'LIVE', ...anyStatusFacts('SILENT') } },
   },
 })

@@ -1,98 +1,133 @@
-import { channel } from '@penstock/contracts/channel.ts'
-import { match as matchContract, offer as offerContract, seller as sellerContract } from '@penstock/contracts/matching.ts'
-import { order } from '@penstock/contracts/order.ts'
-import { bookView } from '@penstock/market/book.ts'
-import { aggregate, ask, on, type Service, service } from '@penstock/runtime/service.ts'
-import { attest, findSeller, lapseSilence, type MatchingPorts } from './enrich.ts'
-import { match } from './match.decide.ts'
-import { searching } from './match.process.ts'
-import { offer } from './offer.decide.ts'
-import { seller } from './seller.ts'
+import { command } from '@penstock/kernel/process.ts'
+import { channelContract } from '@penstock/contracts/channel.ts'
+import {
+  matchContract,
+  offerContract,
+  sellerContract,
+  type MatchTarget,
+  type OfferTarget,
+  type SellerTarget,
+} from '@penstock/contracts/matching.ts'
+import { orderContract } from '@penstock/contracts/order.ts'
+import { createOrderBook } from '@penstock/market/order-book.ts'
+import { defineAggregate, on, type Service, defineService } from '@penstock/runtime/service.ts'
+import { enrichAttest, enrichFindSeller, enrichLapseSilence, type MatchingPorts } from './enrich.ts'
+import { matchDecider } from './match.decide.ts'
+import { matchProcess } from './match.process.ts'
+import { offerDecider } from './offer.decide.ts'
+import { sellerDecider } from './seller.ts'
 import { watchLiveness } from './service/liveness.ts'
 
-/** A service with a book of its own, so that two markets in one process share nothing. */
-export function matching(): Service<MatchingPorts> {
-  const book = bookView()
-  return service<MatchingPorts>('matching', {
+/** Creates the service with its own order book, so that two markets in one process share no state. */
+export function matchingService(): Service<MatchingPorts> {
+  const book = createOrderBook()
+  return defineService<MatchingPorts>('matching', {
     aggregates: [
-      aggregate({
+      defineAggregate({
         contract: offerContract,
-        decider: offer,
-        hashed: { version: 1, of: { 1: (state) => ({ ...state, over: undefined }) } }, // what is over is remembered for a while only
+        decider: offerDecider,
+        hashed: { version: 1, projections: { 1: (state) => ({ ...state, endedKeys: undefined }) } }, // ended keys are temporary
       }),
-      aggregate({
+      defineAggregate({
         contract: sellerContract,
-        decider: seller,
-        hashed: { version: 1, of: { 1: (state) => ({ ...state, counted: undefined }) } },
-        enrich: { Attest: attest, LapseSilence: lapseSilence },
+        decider: sellerDecider,
+        hashed: { version: 1, projections: { 1: (state) => ({ ...state, countedOutcomes: undefined }) } },
+        enrich: { Attest: enrichAttest, LapseSilence: enrichLapseSilence },
       }),
-      aggregate({
+      defineAggregate({
         contract: matchContract,
-        decider: match,
-        hashed: { version: 1, of: { 1: (state) => state } },
-        enrich: { FindSeller: findSeller(book) },
-        process: searching,
+        decider: matchDecider,
+        hashed: { version: 1, projections: { 1: (state) => state } },
+        enrich: { FindSeller: enrichFindSeller(book) },
+        process: matchProcess,
       }),
     ],
-    reactions: [...ofOffers, ...ofMatches, ...ofOrders, ofChannels],
-    memory: [{ name: 'book', from: [offerContract, sellerContract], apply: book.apply }],
+    reactions: [...offerReactions, ...matchReactions, ...orderReactions, channelReaction],
+    memoryViews: [{ name: 'book', from: [offerContract, sellerContract], apply: book.apply }],
     jobs: [watchLiveness(book)],
   })
 }
 
-const ofOffers = [
+const offerReactions = [
   on(offerContract, 'CapacityReserved', ({ orderId, attempt, round }, { aggregateId: offerId }) => [
-    ask(matchContract, orderId, 'RecordReservation', { attempt, round, offerId, granted: true, reason: null }),
+    command<MatchTarget>('match', orderId, {
+      type: 'RecordReservation',
+      data: { attempt, round, offerId, granted: true, reason: null },
+    }),
   ]),
   on(offerContract, 'ReservationRefused', ({ orderId, attempt, round, reason }, { aggregateId: offerId }) => [
-    ask(matchContract, orderId, 'RecordReservation', { attempt, round, offerId, granted: false, reason }),
+    command<MatchTarget>('match', orderId, {
+      type: 'RecordReservation',
+      data: { attempt, round, offerId, granted: false, reason },
+    }),
   ]),
 ]
 
-const ofMatches = [
+const matchReactions = [
   on(matchContract, 'MatchReleased', ({ attempt, asked, reason }, { aggregateId: orderId }) =>
-    asked ? [ask(offerContract, asked.offerId, 'ReleaseReservation', { orderId, attempt, round: asked.round, reason })] : [],
+    asked
+      ? [
+          command<OfferTarget>('offer', asked.offerId, {
+            type: 'ReleaseReservation',
+            data: { orderId, attempt, round: asked.round, reason },
+          }),
+        ]
+      : [],
   ),
   on(matchContract, 'MatchUsed', ({ attempt, asked }, { aggregateId: orderId }) => [
-    ask(offerContract, asked.offerId, 'UseReservation', { orderId, attempt, round: asked.round }),
-    ask(sellerContract, asked.sellerPubkey, 'RecordOutcome', { orderId, attempt, outcome: 'valid' }),
+    command<OfferTarget>('offer', asked.offerId, { type: 'UseReservation', data: { orderId, attempt, round: asked.round } }),
+    command<SellerTarget>('seller', asked.sellerPubkey, { type: 'RecordOutcome', data: { orderId, attempt, outcome: 'valid' } }),
   ]),
-  on(matchContract, 'OutcomeNoted', ({ attempt, sellerPubkey, outcome }, { aggregateId: orderId }) => [
-    ask(sellerContract, sellerPubkey, 'RecordOutcome', { orderId, attempt, outcome }),
+  on(matchContract, 'AttemptOutcomeRecorded', ({ attempt, sellerPubkey, outcome }, { aggregateId: orderId }) => [
+    command<SellerTarget>('seller', sellerPubkey, { type: 'RecordOutcome', data: { orderId, attempt, outcome } }),
   ]),
 ]
 
-/** The stream of a watch has the order's id. */
-const ofChannels = on(channel, 'PromiseBroken', ({ attempt }, { aggregateId: orderId }) => [
-  ask(matchContract, orderId, 'NoteOutcome', { attempt, outcome: 'promise-broken' }),
+/** The stream of a channel has the id of its order. */
+const channelReaction = on(channelContract, 'PromiseBroken', ({ attempt }, { aggregateId: orderId }) => [
+  command<MatchTarget>('match', orderId, { type: 'RecordAttemptOutcome', data: { attempt, outcome: 'promise-broken' } }),
 ])
 
 /**
- * What became of an attempt goes to its seller's score by way of the match, which knows the seller. An order that ends
- * because nobody opened says so of each attempt before, so that its end adds nothing.
+ * The outcome of an attempt reaches the seller's score through the match, which knows the seller. If no seller opened, each
+ * attempt has already reported its own failure, so the end of the order adds no outcome.
  */
-const ofOrders = [
-  on(order, 'OrderPlaced', ({ standing, candidate }, { aggregateId }) =>
-    standing ? [] : [ask(matchContract, aggregateId, 'NoteShown', { candidate })],
+const orderReactions = [
+  on(orderContract, 'OrderPlaced', ({ autoAccepted, candidate }, { aggregateId }) =>
+    autoAccepted ? [] : [command<MatchTarget>('match', aggregateId, { type: 'RecordSellerQuoted', data: { candidate } })],
   ),
-  on(order, 'SellerRejected', (_, { aggregateId }) => [
-    ask(matchContract, aggregateId, 'NoteOutcome', { attempt: null, outcome: 'rejected' }),
+  on(orderContract, 'SellerRejected', (_, { aggregateId }) => [
+    command<MatchTarget>('match', aggregateId, { type: 'RecordAttemptOutcome', data: { attempt: null, outcome: 'rejected' } }),
   ]),
-  on(order, 'SellerFailedToReact', (_, { aggregateId }) => [
-    ask(matchContract, aggregateId, 'NoteOutcome', { attempt: null, outcome: 'no-reaction' }),
+  on(orderContract, 'SellerFailedToReact', (_, { aggregateId }) => [
+    command<MatchTarget>('match', aggregateId, { type: 'RecordAttemptOutcome', data: { attempt: null, outcome: 'no-reaction' } }),
   ]),
-  on(order, 'AttemptFailed', ({ attempt, blamed }, { aggregateId }) =>
-    blamed ? [ask(matchContract, aggregateId, 'NoteOutcome', { attempt, outcome: 'failed-to-open' })] : [],
+  on(orderContract, 'AttemptFailed', ({ attempt, blamed }, { aggregateId }) =>
+    blamed
+      ? [
+          command<MatchTarget>('match', aggregateId, {
+            type: 'RecordAttemptOutcome',
+            data: { attempt, outcome: 'failed-to-open' },
+          }),
+        ]
+      : [],
   ),
-  on(order, 'SellerFailedToSendSwap', ({ attempt }, { aggregateId }) => [
-    ask(matchContract, aggregateId, 'NoteOutcome', { attempt, outcome: 'failed-to-send' }),
+  on(orderContract, 'SellerFailedToSendSwap', ({ attempt }, { aggregateId }) => [
+    command<MatchTarget>('match', aggregateId, { type: 'RecordAttemptOutcome', data: { attempt, outcome: 'failed-to-send' } }),
   ]),
-  on(order, 'InvalidChannelOpening', ({ attempt, blamed }, { aggregateId }) =>
-    blamed ? [ask(matchContract, aggregateId, 'NoteOutcome', { attempt, outcome: 'invalid' })] : [],
+  on(orderContract, 'InvalidChannelOpening', ({ attempt, blamed }, { aggregateId }) =>
+    blamed
+      ? [command<MatchTarget>('match', aggregateId, { type: 'RecordAttemptOutcome', data: { attempt, outcome: 'invalid' } })]
+      : [],
   ),
-  on(order, 'MonitoringFinished', ({ attempt, early, closedBy }, { aggregateId }) =>
+  on(orderContract, 'MonitoringFinished', ({ attempt, early, closedBy }, { aggregateId }) =>
     early && closedBy !== 'seller'
       ? []
-      : [ask(matchContract, aggregateId, 'NoteOutcome', { attempt, outcome: early ? 'closed-early' : 'lease-kept' })],
+      : [
+          command<MatchTarget>('match', aggregateId, {
+            type: 'RecordAttemptOutcome',
+            data: { attempt, outcome: early ? 'closed-early' : 'lease-kept' },
+          }),
+        ],
   ),
 ]

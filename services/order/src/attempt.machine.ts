@@ -1,16 +1,18 @@
 import { createMachine } from 'xstate'
 
-/** One seller's turn at an order. The events are the order's facts, and `Replaced`: a successor has begun. */
+/** One attempt. Its events are facts of the order, except `Replaced`, which means that the next attempt has begun. */
 export const attemptMachine = createMachine({
   id: 'attempt',
   initial: 'accepted',
   states: {
-    accepted: { on: { OpeningAsked: 'opening', AttemptFailed: 'failed' } },
-    opening: { on: { OutpointNamed: 'named', AttemptFailed: 'failed' } },
-    named: { on: { OutpointNamed: 'named', FundingReorged: 'named', ChannelOpened: 'opened', AttemptFailed: 'failed' } },
-    opened: { on: { OutpointNamed: 'named', FundingReorged: 'named', AttemptFailed: 'failed' } },
-    // A late outpoint still wins while nobody else has named one.
-    failed: { on: { Replaced: 'replaced', OutpointNamed: 'named' } },
-    replaced: { on: { OutpointNamed: 'named' } },
+    accepted: { on: { ChannelOpenRequested: 'opening', AttemptFailed: 'failed' } },
+    opening: { on: { OutpointAccepted: 'named', AttemptFailed: 'failed' } },
+    named: {
+      on: { OutpointAccepted: 'named', FundingReorgedRecorded: 'named', ChannelOpened: 'opened', AttemptFailed: 'failed' },
+    },
+    opened: { on: { OutpointAccepted: 'named', FundingReorgedRecorded: 'named', AttemptFailed: 'failed' } },
+    // A late outpoint is still accepted while no other attempt has an accepted outpoint.
+    failed: { on: { Replaced: 'replaced', OutpointAccepted: 'named' } },
+    replaced: { on: { OutpointAccepted: 'named' } },
   },
 })

@@ -1,61 +1,73 @@
 import type { OrderFact } from '@penstock/contracts/order.ts'
 import { Bug } from '@penstock/kernel/result.ts'
-import { compile } from '@penstock/runtime/lifecycle.ts'
+import { compileLifecycle } from '@penstock/runtime/lifecycle/lifecycle.ts'
 import { attemptMachine } from './attempt.machine.ts'
 import type { Attempt, AttemptStatus } from './state.ts'
 
-type AttemptEvent = 'OpeningAsked' | 'OutpointNamed' | 'FundingReorged' | 'ChannelOpened' | 'AttemptFailed' | 'Replaced'
+type AttemptEvent =
+  | 'ChannelOpenRequested'
+  | 'OutpointAccepted'
+  | 'FundingReorgedRecorded'
+  | 'ChannelOpened'
+  | 'AttemptFailed'
+  | 'Replaced'
 
-export const attemptLifecycle = compile<AttemptStatus, AttemptEvent>(attemptMachine)
+export const attemptLifecycle = compileLifecycle<AttemptStatus, AttemptEvent>(attemptMachine)
 
-/** @throws Bug for an event that cannot follow: the order's decisions let none through */
-const moved = (attempt: Attempt, event: AttemptEvent): Attempt => {
+/** @throws Bug if the event cannot follow the attempt's status; the order's decisions never lead to this */
+const applyEvent = (attempt: Attempt, event: AttemptEvent): Attempt => {
   const status = attemptLifecycle.after(attempt.status, event)
   if (!status) throw new Bug(`${event} cannot follow ${attempt.status} of attempt ${attempt.number}`)
   return { ...attempt, status }
 }
 
-const move = (attempts: readonly Attempt[], number: number, event: AttemptEvent): readonly Attempt[] =>
-  attempts.map((attempt) => (attempt.number === number ? moved(attempt, event) : attempt))
+const applyToAttempt = (attempts: readonly Attempt[], number: number, event: AttemptEvent): readonly Attempt[] =>
+  attempts.map((attempt) => (attempt.number === number ? applyEvent(attempt, event) : attempt))
 
-const moveThose = (attempts: readonly Attempt[], statuses: readonly AttemptStatus[], event: AttemptEvent): readonly Attempt[] =>
-  attempts.map((attempt) => (statuses.includes(attempt.status) ? moved(attempt, event) : attempt))
+const applyToStatuses = (
+  attempts: readonly Attempt[],
+  statuses: readonly AttemptStatus[],
+  event: AttemptEvent,
+): readonly Attempt[] => attempts.map((attempt) => (statuses.includes(attempt.status) ? applyEvent(attempt, event) : attempt))
 
-/** The first window stays in force, however often another outpoint is named. */
-const named = (attempt: Attempt, { outpoint, window }: Extract<OrderFact, { type: 'OutpointNamed' }>['data']): Attempt => ({
+/** Adds an accepted outpoint. The submission window of the first outpoint stays in force for all later outpoints. */
+const addOutpoint = (
+  attempt: Attempt,
+  { outpoint, window }: Extract<OrderFact, { type: 'OutpointAccepted' }>['data'],
+): Attempt => ({
   ...attempt,
   outpoints: attempt.outpoints.includes(outpoint) ? attempt.outpoints : [...attempt.outpoints, outpoint],
   window: attempt.window ?? window ?? null,
 })
 
-/** What a fact of the order means to its attempts. */
+/** Applies a fact of the order to its attempts. */
 export function evolveAttempts(attempts: readonly Attempt[], { type, data }: OrderFact): readonly Attempt[] {
   switch (type) {
     case 'AttemptStarted': {
       const { attempt: number, candidate } = data
       return [
-        ...moveThose(attempts, ['failed'], 'Replaced'),
-        { number, candidate, status: 'accepted', openBefore: null, rereserved: 0, outpoints: [], window: null },
+        ...applyToStatuses(attempts, ['failed'], 'Replaced'),
+        { number, candidate, status: 'accepted', openBefore: null, renewals: 0, outpoints: [], window: null },
       ]
     }
-    case 'OpeningAsked':
-      return move(attempts, data.attempt, type).map((attempt) =>
+    case 'ChannelOpenRequested':
+      return applyToAttempt(attempts, data.attempt, type).map((attempt) =>
         attempt.number === data.attempt ? { ...attempt, openBefore: data.openBefore } : attempt,
       )
     case 'AttemptFailed':
-      return move(attempts, data.attempt, type)
-    case 'OutpointNamed':
-      return move(attempts, data.attempt, type).map((attempt) =>
-        attempt.number === data.attempt ? named(attempt, data) : attempt,
+      return applyToAttempt(attempts, data.attempt, type)
+    case 'OutpointAccepted':
+      return applyToAttempt(attempts, data.attempt, type).map((attempt) =>
+        attempt.number === data.attempt ? addOutpoint(attempt, data) : attempt,
       )
-    case 'LateOutpointOffered':
+    case 'LateOutpointSubmitted':
       return attempts.map((attempt) =>
-        attempt.number === data.attempt ? { ...attempt, rereserved: attempt.rereserved + 1 } : attempt,
+        attempt.number === data.attempt ? { ...attempt, renewals: attempt.renewals + 1 } : attempt,
       )
     case 'ChannelOpened':
-      return moveThose(attempts, ['named'], type)
-    case 'FundingReorged':
-      return moveThose(attempts, ['named', 'opened'], type)
+      return applyToStatuses(attempts, ['named'], type)
+    case 'FundingReorgedRecorded':
+      return applyToStatuses(attempts, ['named', 'opened'], type)
     case 'SellerRejected':
     case 'BuyerRejected':
     case 'BuyerFailedToPay':
@@ -63,7 +75,7 @@ export function evolveAttempts(attempts: readonly Attempt[], { type, data }: Ord
     case 'SellerFailedToSendSwap':
     case 'InvalidChannelOpening':
     case 'AdminClosed':
-      return moveThose(attempts, ['accepted', 'opening', 'named', 'opened'], 'AttemptFailed')
+      return applyToStatuses(attempts, ['accepted', 'opening', 'named', 'opened'], 'AttemptFailed')
     default:
       return attempts
   }

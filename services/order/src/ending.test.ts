@@ -1,77 +1,88 @@
 import { given } from '@penstock/testkit/given.ts'
-import { outpointOf } from '@penstock/testkit/order-terms.ts'
+import { createOutpoint } from '@penstock/testkit/order-terms.ts'
 import { test } from 'vitest'
-import { fact } from './fact.ts'
-import { order } from './order.ts'
-import { asked, held, issued, replaced, started } from './samples.contract.ts'
+import { orderFact } from './outcomes.ts'
+import { orderDecider } from './order.ts'
+import {
+  openRequestedFacts,
+  paymentHeldFacts,
+  invoiceIssuedFacts,
+  sellerReplacedFacts,
+  attemptStartedFacts,
+} from './order-facts.fixture.ts'
 
-const two = outpointOf(2)
-const closed = [...asked, fact('AdminClosed', { by: 'ops', reason: 'asked to' })]
+const two = createOutpoint(2)
+const closed = [...openRequestedFacts, orderFact('AdminClosed', { by: 'ops', reason: 'asked to' })]
 
-test('whose channel it was is in the fact that says what became of it', () => {
+test("each fact about a channel's end contains the attempt of that channel", () => {
   const second = [
-    ...replaced,
-    fact('OutpointOffered', { attempt: 2, outpoint: two, attestation: null }),
-    fact('OutpointClaimed', { attempt: 2, outpoint: two }),
-    fact('OutpointNamed', { attempt: 2, outpoint: two }),
+    ...sellerReplacedFacts,
+    orderFact('OutpointSubmitted', { attempt: 2, outpoint: two, attestation: null }),
+    orderFact('OutpointClaimedRecorded', { attempt: 2, outpoint: two }),
+    orderFact('OutpointAccepted', { attempt: 2, outpoint: two }),
   ]
   const cancelled = (verdict: 'wrong' | 'spent' | 'unconfirmed') =>
     ({ type: 'RecordHoldCancelled', data: { reason: 'last-height', verdict, sentence: 'x' } }) as const
-  given(order, ...second)
+  given(orderDecider, ...second)
     .when(cancelled('unconfirmed'))
-    .then(fact('SellerFailedToSendSwap', { attempt: 2, reason: 'x', lastHeight: true }))
-  given(order, ...second)
+    .then(orderFact('SellerFailedToSendSwap', { attempt: 2, reason: 'x', lastHeight: true }))
+  given(orderDecider, ...second)
     .when(cancelled('wrong'))
-    .then(fact('InvalidChannelOpening', { attempt: 2, reason: 'x', blamed: true, lastHeight: true }))
-  // Who spent the output is not known.
-  given(order, ...second)
+    .then(orderFact('InvalidChannelOpening', { attempt: 2, reason: 'x', blamed: true, lastHeight: true }))
+  // The chain does not show which party spent the output.
+  given(orderDecider, ...second)
     .when(cancelled('spent'))
-    .then(fact('InvalidChannelOpening', { attempt: 2, reason: 'x', blamed: false, lastHeight: true }))
+    .then(orderFact('InvalidChannelOpening', { attempt: 2, reason: 'x', blamed: false, lastHeight: true }))
   const valid = [
-    fact('ChannelOpened', { outpoint: two, confirmations: 3 }),
-    fact('SettlingStarted', { outpoint: two, lastHeight: false }),
-    fact('OrderValid', { settledAt: 1 }),
+    orderFact('ChannelOpened', { outpoint: two, confirmations: 3 }),
+    orderFact('SettlingStarted', { outpoint: two, lastHeight: false }),
+    orderFact('OrderValid', { settledAt: 1 }),
   ]
-  given(order, ...second, ...valid)
+  given(orderDecider, ...second, ...valid)
     .when({ type: 'RecordLeaseEnded', data: { outpoint: two, early: false, closedBy: null } })
-    .then(fact('MonitoringFinished', { attempt: 2, early: false, closedBy: null }))
+    .then(orderFact('MonitoringFinished', { attempt: 2, early: false, closedBy: null }))
 })
 
-test('an invoice that expires closes the order, and looks for no seller when a payment still arrives', () => {
+test('an expired invoice closes the order, and a payment that still arrives starts no search for a seller', () => {
   const expiring = { type: 'RecordHoldExpiring', data: { reason: 'not paid in time' } } as const
-  const closing = fact('ReleaseRequested', { to: 'BUYER_FAILED_TO_PAY', reason: 'not paid in time', blamed: false, by: null })
-  given(order, ...issued)
+  const closing = orderFact('ReleaseRequested', {
+    to: 'BUYER_FAILED_TO_PAY',
+    reason: 'not paid in time',
+    blamed: false,
+    by: null,
+  })
+  given(orderDecider, ...invoiceIssuedFacts)
     .when(expiring)
     .then(closing)
-  for (const history of [held, [...issued, closing], closed])
-    given(order, ...history)
+  for (const history of [paymentHeldFacts, [...invoiceIssuedFacts, closing], closed])
+    given(orderDecider, ...history)
       .when(expiring)
       .then()
   const paid = { type: 'RecordHoldHeld', data: { expiryHeight: 250, heldAtHeight: 100, receivedMsat: '3000000' } } as const
-  given(order, ...issued, closing)
+  given(orderDecider, ...invoiceIssuedFacts, closing)
     .when(paid)
-    .then(fact('LateNoted', { what: 'payment-held', detail: null }))
+    .then(orderFact('LateMessageRecorded', { what: 'payment-held', detail: null }))
   const over = { type: 'RecordHoldCancelled', data: { reason: 'expired', verdict: null, sentence: 'x' } } as const
-  given(order, ...issued, closing)
+  given(orderDecider, ...invoiceIssuedFacts, closing)
     .when(over)
-    .then(fact('BuyerFailedToPay', { reason: 'not paid in time' }))
-  for (const history of [held, started, asked])
-    given(order, ...history)
+    .then(orderFact('BuyerFailedToPay', { reason: 'not paid in time' }))
+  for (const history of [paymentHeldFacts, attemptStartedFacts, openRequestedFacts])
+    given(orderDecider, ...history)
       .when(over)
-      .then(fact('BuyerFailedToPay', { reason: 'x' }))
+      .then(orderFact('BuyerFailedToPay', { reason: 'x' }))
 })
 
-test('a payment that the node gave back by itself is told as one that ran out, as at the last height', () => {
+test('a cancellation by the node without a request is recorded like a cancellation at the last height', () => {
   const cancelled = (reason: 'node' | 'last-height' | 'released') =>
     ({ type: 'RecordHoldCancelled', data: { reason, verdict: null, sentence: 'x' } }) as const
   const closing = { to: 'SELLER_FAILED_TO_OPEN_CHANNEL', reason: 'late', blamed: false, by: null } as const
   for (const reason of ['node', 'last-height', 'released'] as const) {
     const lastHeight = reason !== 'released'
-    given(order, ...asked)
+    given(orderDecider, ...openRequestedFacts)
       .when(cancelled(reason))
-      .then(fact('SellerFailedToOpenChannel', { reason: 'x', blamed: false, lastHeight }))
-    given(order, ...asked, fact('ReleaseRequested', closing))
+      .then(orderFact('SellerFailedToOpenChannel', { reason: 'x', blamed: false, lastHeight }))
+    given(orderDecider, ...openRequestedFacts, orderFact('ReleaseRequested', closing))
       .when(cancelled(reason))
-      .then(fact('SellerFailedToOpenChannel', { reason: 'late', blamed: false, lastHeight }))
+      .then(orderFact('SellerFailedToOpenChannel', { reason: 'late', blamed: false, lastHeight }))
   }
 })

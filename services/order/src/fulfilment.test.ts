@@ -2,209 +2,262 @@ import assert from 'node:assert/strict'
 import type { OrderFact } from '@penstock/contracts/order.ts'
 import { fold } from '@penstock/kernel/decider.ts'
 import { given } from '@penstock/testkit/given.ts'
-import { attestationOf, candidateOf, orderTermsOf, outpointOf } from '@penstock/testkit/order-terms.ts'
+import { createAttestation, createCandidate, createOrderTerms, createOutpoint } from '@penstock/testkit/order-terms.ts'
 import { describe, test } from 'vitest'
-import { fact } from './fact.ts'
+import { enrichPlaceOrder } from './enrich.ts'
+import { orderFact } from './outcomes.ts'
 import { fulfilment } from './fulfilment.ts'
-import { order } from './order.ts'
-import { asked, claimed, held, issued, named, offered, standing, started } from './samples.contract.ts'
-import { channelTerms, confirmationsNeeded, holdTerms, need, openBeforeHeight } from './terms.ts'
+import { orderDecider } from './order.ts'
+import {
+  openRequestedFacts,
+  outpointClaimedFacts,
+  paymentHeldFacts,
+  invoiceIssuedFacts,
+  outpointAcceptedFacts,
+  outpointSubmittedFacts,
+  acceptedFacts,
+  attemptStartedFacts,
+} from './order-facts.fixture.ts'
+import { channelTermsOf, requiredConfirmationsOf, holdTermsOf, needOf, computeOpenBeforeHeight } from './terms.ts'
 
 const id = '00000000-0000-4000-8000-0000000000aa'
-const [one, two] = [outpointOf(1), outpointOf(2)]
-const terms = orderTermsOf()
+const [one, two] = [createOutpoint(1), createOutpoint(2)]
+const terms = createOrderTerms()
 
-/** What is asked after these facts: `receiver: command (step/attempt)`, and deadlines by their step. */
-const asks = (...facts: readonly OrderFact[]): readonly string[] =>
-  fulfilment(fold(order, facts), id).map((next) =>
+/** The process steps after these facts: commands as `receiver: command (step/attempt)`, and deadlines by their step. */
+const requestsAfter = (...facts: readonly OrderFact[]): readonly string[] =>
+  fulfilment(fold(orderDecider, facts), id).map((next) =>
     next.kind === 'command'
       ? `${next.category}: ${next.command.type} (${next.step}/${next.attempt})`
       : `${next.kind}: ${next.step}`,
   )
 
-const opened = [...named, fact('ChannelOpened', { outpoint: one, confirmations: 3 })]
-const told = (what: Extract<OrderFact, { type: 'Told' }>['data']['what'], key: string) => fact('Told', { what, key })
+const opened = [...outpointAcceptedFacts, orderFact('ChannelOpened', { outpoint: one, confirmations: 3 })]
+const acknowledged = (what: Extract<OrderFact, { type: 'Told' }>['data']['what'], key: string) => orderFact('Told', { what, key })
 
-test('the way to a valid channel, question by question', () => {
-  const manual = fact('OrderPlaced', { ...orderTermsOf(true), approveBefore: 1000 })
-  assert.deepEqual(asks(manual), ['deadline: lapse-approval'])
-  assert.deepEqual(asks(...standing), ['settlement: IssueHold (issue-hold/1)'])
-  assert.deepEqual(asks(...issued), [])
-  assert.deepEqual(asks(...held), ['match: FindSeller (find-seller-1/1)'])
-  assert.deepEqual(asks(...started), ['settlement: CheckReach (check-reach-1/1)'])
-  assert.deepEqual(asks(...asked), ['deadline: lapse-opening-1-0'])
-  assert.deepEqual(asks(...offered), ['outpoint: ClaimOutpoint (claim-1/1)'])
-  assert.deepEqual(asks(...claimed), ['settlement: NoteOutpoint (note-outpoint-1/1)'])
-  assert.deepEqual(asks(...named), ['channel: WatchOutpoint (watch-1/1)'])
-  const watched = told('watch-started', one)
-  assert.deepEqual(asks(...named, watched), [])
-  assert.deepEqual(asks(...opened, watched), ['settlement: SettleHold (settle-hold/1)'])
-  const settling = [...opened, watched, fact('SettlingStarted', { outpoint: one, lastHeight: false })]
-  assert.deepEqual(asks(...settling), [])
-  const valid = [...settling, fact('OrderValid', { settledAt: 1 })]
-  assert.deepEqual(asks(...valid), ['match: UseMatch (use-match-1/1)', 'channel: StartLease (start-lease/1)'])
-  assert.deepEqual(asks(...valid, told('match-used', '1'), told('lease-started', one)), [])
+test('each fact on the way to a valid channel leads to the next command or deadline', () => {
+  const manual = orderFact('OrderPlaced', { ...createOrderTerms(true), approveBefore: 1000 })
+  assert.deepEqual(requestsAfter(manual), ['deadline: lapse-approval'])
+  assert.deepEqual(requestsAfter(...acceptedFacts), ['settlement: IssueHold (issue-hold/1)'])
+  assert.deepEqual(requestsAfter(...invoiceIssuedFacts), [])
+  assert.deepEqual(requestsAfter(...paymentHeldFacts), ['match: FindSeller (find-seller-1/1)'])
+  assert.deepEqual(requestsAfter(...attemptStartedFacts), ['settlement: CheckReach (check-reach-1/1)'])
+  assert.deepEqual(requestsAfter(...openRequestedFacts), ['deadline: lapse-opening-1-0'])
+  assert.deepEqual(requestsAfter(...outpointSubmittedFacts), ['outpoint: ClaimOutpoint (claim-1/1)'])
+  assert.deepEqual(requestsAfter(...outpointClaimedFacts), ['settlement: RegisterOutpoint (note-outpoint-1/1)'])
+  assert.deepEqual(requestsAfter(...outpointAcceptedFacts), ['channel: WatchOutpoint (watch-1/1)'])
+  const watched = acknowledged('watch-started', one)
+  assert.deepEqual(requestsAfter(...outpointAcceptedFacts, watched), [])
+  assert.deepEqual(requestsAfter(...opened, watched), ['settlement: SettleHold (settle-hold/1)'])
+  const settling = [...opened, watched, orderFact('SettlingStarted', { outpoint: one, lastHeight: false })]
+  assert.deepEqual(requestsAfter(...settling), [])
+  const valid = [...settling, orderFact('OrderValid', { settledAt: 1 })]
+  assert.deepEqual(requestsAfter(...valid), ['match: UseMatch (use-match-1/1)', 'channel: StartLease (start-lease/1)'])
+  assert.deepEqual(requestsAfter(...valid, acknowledged('match-used', '1'), acknowledged('lease-started', one)), [])
 })
 
-test('a re-org asks to settle once more, under another number', () => {
+test('an order that is placed after the deadline for its invoice ends at once and sends no command', async () => {
+  const terms = { ...createOrderTerms(), invoiceBefore: 5000 }
+  const placed = orderFact('OrderPlaced', { ...terms, approveBefore: null })
+  const ending = orderFact('BuyerRejected', { reason: 'The order was not placed in time; nothing has to be paid.' })
+  given(orderDecider)
+    .when({ type: 'PlaceOrder', data: { ...terms, isLate: true } })
+    .then(placed, ending)
+  assert.deepEqual(requestsAfter(placed, ending), [])
+  const at = (now: number) => ({ ports: { clock: { now: () => now } } }) as Parameters<typeof enrichPlaceOrder>[1]
+  assert.deepEqual(await enrichPlaceOrder(terms, at(5000)), { isLate: false })
+  assert.deepEqual(await enrichPlaceOrder(terms, at(5001)), { isLate: true })
+  assert.deepEqual(await enrichPlaceOrder(createOrderTerms(), at(5001)), { isLate: false })
+})
+
+test('the request for the invoice contains the time until which the buyer waits for the invoice', () => {
+  const terms = { ...createOrderTerms(), invoiceBefore: 5000 }
+  assert.equal(holdTermsOf(terms).invoiceBefore, 5000)
+  assert.ok(!('invoiceBefore' in holdTermsOf(createOrderTerms())))
+})
+
+test('a channel that confirms again after a re-org requests the settlement with the next attempt number', () => {
   const again = [
-    fact('FundingReorged', { outpoint: one }),
-    fact('FundingConfirmed', { outpoint: one, height: 9, channelId: '9x1x0' }),
+    orderFact('FundingReorgedRecorded', { outpoint: one }),
+    orderFact('FundingConfirmedRecorded', { outpoint: one, height: 9, channelId: '9x1x0' }),
   ]
-  const back = asks(...opened, ...again, fact('ChannelOpened', { outpoint: one, confirmations: 3 }))
+  const back = requestsAfter(...opened, ...again, orderFact('ChannelOpened', { outpoint: one, confirmations: 3 }))
   assert.ok(back.includes('settlement: SettleHold (settle-hold/2)'), back.join())
 })
 
-test('an attestation that comes later is told to settlement and to the watcher', () => {
-  const attestation = attestationOf(one)
-  const attested = [...named, told('watch-started', one), fact('AttestationGiven', { attempt: 1, outpoint: one, attestation })]
-  const later = asks(...attested)
-  assert.deepEqual(later, ['channel: KeepAttestation (keep-attestation-1/1)', 'settlement: NoteOutpoint (note-outpoint-1/2)'])
-  const [keep] = fulfilment(fold(order, attested), id)
+test('an attestation that arrives after the acceptance is sent to settlement and to the watcher', () => {
+  const attestation = createAttestation(one)
+  const attested = [
+    ...outpointAcceptedFacts,
+    acknowledged('watch-started', one),
+    orderFact('AttestationGiven', { attempt: 1, outpoint: one, attestation }),
+  ]
+  const later = requestsAfter(...attested)
+  assert.deepEqual(later, ['channel: KeepAttestation (keep-attestation-1/1)', 'settlement: RegisterOutpoint (note-outpoint-1/2)'])
+  const [keep] = fulfilment(fold(orderDecider, attested), id)
   assert.ok(keep?.kind === 'command')
-  assert.deepEqual(keep.command.data, { outpoint: one, attestation, naming: 1 })
+  assert.deepEqual(keep.command.data, { outpoint: one, attestation, outpointNumber: 1 })
 })
 
-test('a seller that fails is released while the next is looked for', () => {
-  const failed = [...asked, fact('AttemptFailed', { attempt: 1, reason: 'late', blamed: true })]
-  assert.deepEqual(asks(...failed), ['match: FindSeller (find-seller-2/1)', 'match: ReleaseMatch (release-match-1/1)'])
-  const late = fact('LateOutpointOffered', { attempt: 1, outpoint: one, attestation: null })
-  assert.deepEqual(asks(...failed, told('match-released', '1'), late), [
+test('the reservation of a failed seller is released while the next seller is searched', () => {
+  const failed = [...openRequestedFacts, orderFact('AttemptFailed', { attempt: 1, reason: 'late', blamed: true })]
+  assert.deepEqual(requestsAfter(...failed), ['match: FindSeller (find-seller-2/1)', 'match: ReleaseMatch (release-match-1/1)'])
+  const late = orderFact('LateOutpointSubmitted', { attempt: 1, outpoint: one, attestation: null })
+  assert.deepEqual(requestsAfter(...failed, acknowledged('match-released', '1'), late), [
     'match: FindSeller (find-seller-2/1)',
-    'match: Rereserve (rereserve-1/1)',
+    'match: RenewReservation (renew-reservation-1/1)',
   ])
-  // refused at the claim: the capacity that was reserved again is given back again
-  const refused = fact('OutpointRefused', { attempt: 1, outpoint: one, reason: 'no' })
+  // The claim is refused, so the renewed reservation is released again.
+  const refused = orderFact('OutpointRefused', { attempt: 1, outpoint: one, reason: 'no' })
   assert.deepEqual(
-    asks(...failed, told('match-released', '1'), late, fact('CapacityRereserved', { attempt: 1, outpoint: one }), refused),
+    requestsAfter(
+      ...failed,
+      acknowledged('match-released', '1'),
+      late,
+      orderFact('ReservationRenewedRecorded', { attempt: 1, outpoint: one }),
+      refused,
+    ),
     ['match: FindSeller (find-seller-2/1)', 'match: ReleaseMatch (release-match-1/2)'],
   )
 })
 
-describe('a seller whose capacity is reserved again', () => {
-  const failed = [...asked, fact('AttemptFailed', { attempt: 1, reason: 'late', blamed: true })]
-  const late = fact('LateOutpointOffered', { attempt: 1, outpoint: one, attestation: null })
-  const again = [...failed, told('match-released', '1'), late]
-  const over = [
+describe('a reservation that is renewed', () => {
+  const failed = [...openRequestedFacts, orderFact('AttemptFailed', { attempt: 1, reason: 'late', blamed: true })]
+  const late = orderFact('LateOutpointSubmitted', { attempt: 1, outpoint: one, attestation: null })
+  const again = [...failed, acknowledged('match-released', '1'), late]
+  const releasedAgain = [
     ...again,
-    fact('CapacityRereserved', { attempt: 1, outpoint: one }),
-    fact('OutpointRefused', { attempt: 1, outpoint: one, reason: 'no' }),
+    orderFact('ReservationRenewedRecorded', { attempt: 1, outpoint: one }),
+    orderFact('OutpointRefused', { attempt: 1, outpoint: one, reason: 'no' }),
   ]
-  const question = (history: readonly OrderFact[], type: string): unknown =>
-    fulfilment(fold(order, history), id).flatMap((step) =>
-      step.kind === 'command' && step.command.type === type ? [(step.command.data as { question?: number }).question] : [],
+  const requestNumber = (history: readonly OrderFact[], type: string): unknown =>
+    fulfilment(fold(orderDecider, history), id).flatMap((step) =>
+      step.kind === 'command' && step.command.type === type
+        ? [(step.command.data as { requestNumber?: number }).requestNumber]
+        : [],
     )[0]
   const answer = (number?: number) =>
     ({
-      type: 'RecordTold',
-      data: { what: 'match-released', key: '1', ...(number !== undefined && { question: number }) },
+      type: 'RecordAcknowledgement',
+      data: { what: 'match-released', key: '1', ...(number !== undefined && { requestNumber: number }) },
     }) as const
 
-  test('is asked for after the release before, and released by a question of its own', () => {
-    assert.equal(question(failed, 'ReleaseMatch'), 1)
-    assert.equal(question(again, 'Rereserve'), 1)
-    assert.equal(question(over, 'ReleaseMatch'), 2)
+  test('is renewed after the earlier release, and released by a request with its own number', () => {
+    assert.equal(requestNumber(failed, 'ReleaseMatch'), 1)
+    assert.equal(requestNumber(again, 'RenewReservation'), 1)
+    assert.equal(requestNumber(releasedAgain, 'ReleaseMatch'), 2)
     const second = [
-      ...over,
-      told('match-released', '1'),
-      fact('LateOutpointOffered', { attempt: 1, outpoint: two, attestation: null }),
+      ...releasedAgain,
+      acknowledged('match-released', '1'),
+      orderFact('LateOutpointSubmitted', { attempt: 1, outpoint: two, attestation: null }),
     ]
-    assert.equal(question(second, 'Rereserve'), 2)
+    assert.equal(requestNumber(second, 'RenewReservation'), 2)
   })
 
-  test('is not given back because an earlier release was answered once more', () => {
-    given(order, ...over)
+  test('is not released by a repeated answer to an earlier release', () => {
+    given(orderDecider, ...releasedAgain)
       .when(answer(1))
       .then()
-    // What was told by a version that did not say which question it answers is believed.
+    // An older version sends no request number, and its answer is accepted.
     for (const number of [2, undefined])
-      given(order, ...over)
+      given(orderDecider, ...releasedAgain)
         .when(answer(number))
-        .then(told('match-released', '1'))
-    given(order, ...failed)
+        .then(acknowledged('match-released', '1'))
+    given(orderDecider, ...failed)
       .when(answer(1))
-      .then(told('match-released', '1'))
+      .then(acknowledged('match-released', '1'))
   })
 })
 
-test("a seller that cannot connect: our own node tries the buyer's once more, and the window waits for it", () => {
-  const reported = [...asked, fact('UnreachableReported', { attempt: 1, reason: 'x' })]
-  assert.deepEqual(asks(...reported), ['settlement: CheckReach (check-reach-2/1)'])
+test("our own node tries the buyer's node if a seller cannot connect, and the opening window does not lapse meanwhile", () => {
+  const reported = [...openRequestedFacts, orderFact('UnreachableReported', { attempt: 1, reason: 'x' })]
+  assert.deepEqual(requestsAfter(...reported), ['settlement: CheckReach (check-reach-2/1)'])
   const next = [
     ...reported,
-    fact('AttemptFailed', { attempt: 1, reason: 'x', blamed: true }),
-    fact('AttemptStarted', { attempt: 2, candidate: candidateOf(2) }),
+    orderFact('AttemptFailed', { attempt: 1, reason: 'x', blamed: true }),
+    orderFact('AttemptStarted', { attempt: 2, candidate: createCandidate(2) }),
   ]
-  assert.deepEqual(asks(...next), ['settlement: CheckReach (check-reach-3/1)', 'match: ReleaseMatch (release-match-1/1)'])
-  const opens = fact('OutpointOffered', { attempt: 1, outpoint: one, attestation: null })
-  assert.deepEqual(asks(...reported, opens), ['outpoint: ClaimOutpoint (claim-1/1)'])
-  const refused = fact('OutpointRefused', { attempt: 1, outpoint: one, reason: 'no' })
-  assert.deepEqual(asks(...reported, opens, refused), ['deadline: lapse-opening-1-1'])
+  assert.deepEqual(requestsAfter(...next), [
+    'settlement: CheckReach (check-reach-3/1)',
+    'match: ReleaseMatch (release-match-1/1)',
+  ])
+  const opens = orderFact('OutpointSubmitted', { attempt: 1, outpoint: one, attestation: null })
+  assert.deepEqual(requestsAfter(...reported, opens), ['outpoint: ClaimOutpoint (claim-1/1)'])
+  const refused = orderFact('OutpointRefused', { attempt: 1, outpoint: one, reason: 'no' })
+  assert.deepEqual(requestsAfter(...reported, opens, refused), ['deadline: lapse-opening-1-1'])
 })
 
-test('a match that was given back while the order was closing is used all the same', () => {
-  const closing = fact('ReleaseRequested', { to: 'ADMIN_CLOSED', reason: 'x', blamed: false, by: 'ops' })
+test('a match that was released while the order was closing is used if the order becomes valid', () => {
+  const closing = orderFact('ReleaseRequested', { to: 'ADMIN_CLOSED', reason: 'x', blamed: false, by: 'ops' })
   const settled = [
     ...opened,
-    told('watch-started', one),
+    acknowledged('watch-started', one),
     closing,
-    told('match-released', '1'),
-    fact('SettlingStarted', { outpoint: one, lastHeight: false }),
-    fact('OrderValid', { settledAt: 1 }),
-    told('lease-started', one),
+    acknowledged('match-released', '1'),
+    orderFact('SettlingStarted', { outpoint: one, lastHeight: false }),
+    orderFact('OrderValid', { settledAt: 1 }),
+    acknowledged('lease-started', one),
   ]
-  assert.deepEqual(asks(...settled), ['match: UseMatch (use-match-1/1)'])
-  assert.deepEqual(asks(...settled, told('match-used', '1')), [])
+  assert.deepEqual(requestsAfter(...settled), ['match: UseMatch (use-match-1/1)'])
+  assert.deepEqual(requestsAfter(...settled, acknowledged('match-used', '1')), [])
 })
 
-test('the watcher is told what the seller promised to take at most', () => {
-  const [watch] = fulfilment(fold(order, named), id)
+test("the command to watch contains the seller's fee caps", () => {
+  const [watch] = fulfilment(fold(orderDecider, outpointAcceptedFacts), id)
   assert.ok(watch?.kind === 'command')
   assert.deepEqual((watch.command.data as { feeCaps?: object }).feeCaps, { baseFeeCapSat: '1000', feeRateCapPpm: 500 })
 })
 
-test('closing asks for the cancellation alone; the end tells whoever still has something', () => {
+test('a closing order requests only the cancellation, and an ended order notifies matching and the watcher', () => {
   const closing = [
-    ...named,
-    told('watch-started', one),
-    fact('ReleaseRequested', { to: 'ADMIN_CLOSED', reason: 'x', blamed: false, by: 'ops' }),
+    ...outpointAcceptedFacts,
+    acknowledged('watch-started', one),
+    orderFact('ReleaseRequested', { to: 'ADMIN_CLOSED', reason: 'x', blamed: false, by: 'ops' }),
   ]
-  assert.deepEqual(asks(...closing), ['settlement: CancelHold (cancel-hold/1)'])
-  const [cancel] = fulfilment(fold(order, closing), id)
+  assert.deepEqual(requestsAfter(...closing), ['settlement: CancelHold (cancel-hold/1)'])
+  const [cancel] = fulfilment(fold(orderDecider, closing), id)
   assert.ok(cancel?.kind === 'command')
   assert.deepEqual(cancel.command.data, { sentence: 'x', byOperator: true })
-  const ended = [...closing, fact('AdminClosed', { by: 'ops', reason: 'x' })]
-  assert.deepEqual(asks(...ended), ['match: ReleaseMatch (release-match-1/1)', 'channel: StopWatch (stop-watch/1)'])
-  assert.deepEqual(asks(...ended, told('match-released', '1'), told('watch-stopped', '1')), [])
+  const ended = [...closing, orderFact('AdminClosed', { by: 'ops', reason: 'x' })]
+  assert.deepEqual(requestsAfter(...ended), ['match: ReleaseMatch (release-match-1/1)', 'channel: StopWatch (stop-watch/1)'])
+  assert.deepEqual(requestsAfter(...ended, acknowledged('match-released', '1'), acknowledged('watch-stopped', '1')), [])
 })
 
-test('a search that still goes on when the order closes is given back too', () => {
-  const closing = [...held, fact('ReleaseRequested', { to: 'ADMIN_CLOSED', reason: 'x', blamed: false, by: 'ops' })]
-  assert.deepEqual(asks(...closing), ['settlement: CancelHold (cancel-hold/1)', 'match: ReleaseMatch (release-match-1/1)'])
-})
-
-test('what settlement takes closes no more', () => {
-  const outrun = [
-    ...opened,
-    fact('ReleaseRequested', { to: 'ADMIN_CLOSED', reason: 'x', blamed: false, by: 'ops' }),
-    fact('SettlingStarted', { outpoint: one, lastHeight: false }),
+test('a search that is still running when the order closes is released too', () => {
+  const closing = [
+    ...paymentHeldFacts,
+    orderFact('ReleaseRequested', { to: 'ADMIN_CLOSED', reason: 'x', blamed: false, by: 'ops' }),
   ]
-  assert.deepEqual(asks(...outrun), ['channel: WatchOutpoint (watch-1/1)'])
+  assert.deepEqual(requestsAfter(...closing), [
+    'settlement: CancelHold (cancel-hold/1)',
+    'match: ReleaseMatch (release-match-1/1)',
+  ])
 })
 
-test('an order that ends before its invoice came has it cancelled', () => {
-  assert.deepEqual(asks(...standing, fact('BuyerRejected', { reason: 'x' })), ['settlement: CancelHold (cancel-hold/1)'])
+test('an order that was closing requests no cancellation once it is settling', () => {
+  const overtaken = [
+    ...opened,
+    orderFact('ReleaseRequested', { to: 'ADMIN_CLOSED', reason: 'x', blamed: false, by: 'ops' }),
+    orderFact('SettlingStarted', { outpoint: one, lastHeight: false }),
+  ]
+  assert.deepEqual(requestsAfter(...overtaken), ['channel: WatchOutpoint (watch-1/1)'])
 })
 
-test('heights and needs follow from the terms', () => {
-  // 250 - (30 to spare + 6 to confirm + 6 confirmations at least)
-  assert.equal(openBeforeHeight(terms, 250), 208)
-  assert.equal(openBeforeHeight({ ...terms, requiredConfirmations: 10 }, 250), 204)
-  assert.equal(openBeforeHeight(terms, 20), 0)
-  assert.equal(confirmationsNeeded({ ...terms, requiredConfirmations: 1 }), 3)
-  assert.equal(holdTerms(terms).amountMsat, '3000000')
-  assert.equal(need(terms).sellerBudgetMsat, '2900000')
-  assert.equal(need({ ...terms, isPrivate: true }).railsOnly, true)
-  assert.equal(need({ ...terms, source: 'lsps1-recommended' }).ranking, 'recommended')
-  assert.equal(channelTerms(terms, candidateOf(1), 100).requiredConfirmations, 3)
+test('an order that ends before its invoice was issued has the invoice cancelled', () => {
+  assert.deepEqual(requestsAfter(...acceptedFacts, orderFact('BuyerRejected', { reason: 'x' })), [
+    'settlement: CancelHold (cancel-hold/1)',
+  ])
+})
+
+test('heights, amounts and requirements are computed from the terms', () => {
+  // The expiry height 250 minus 30 spare blocks, 6 blocks to confirm and at least 6 confirmations.
+  assert.equal(computeOpenBeforeHeight(terms, 250), 208)
+  assert.equal(computeOpenBeforeHeight({ ...terms, requiredConfirmations: 10 }, 250), 204)
+  assert.equal(computeOpenBeforeHeight(terms, 20), 0)
+  assert.equal(requiredConfirmationsOf({ ...terms, requiredConfirmations: 1 }), 3)
+  assert.equal(holdTermsOf(terms).amountMsat, '3000000')
+  assert.equal(needOf(terms).sellerBudgetMsat, '2900000')
+  assert.equal(needOf({ ...terms, isPrivate: true }).railsOnly, true)
+  assert.equal(needOf({ ...terms, source: 'lsps1-recommended' }).ranking, 'recommended')
+  assert.equal(channelTermsOf(terms, createCandidate(1), 100).requiredConfirmations, 3)
 })

@@ -1,104 +1,128 @@
-import type { OutpointClaimCommand } from '@penstock/contracts/channel.ts'
-import type { MatchCommand } from '@penstock/contracts/matching.ts'
-import type { SettlementCommand } from '@penstock/contracts/settlement.ts'
-import { type CommandStep, deadline, type Next, type Process, tell } from '@penstock/kernel/process.ts'
-import { duties, noteOutpoint, releaseQuestion } from './duties.ts'
-import type { OrderCommand } from './order.decide.ts'
-import { isEnded, isFailed, isSettling, liveAttempt, type Order, type Placed, searching } from './state.ts'
-import { holdTerms, need } from './terms.ts'
+import type { OutpointClaimTarget } from '@penstock/contracts/channel.ts'
+import type { MatchTarget } from '@penstock/contracts/matching.ts'
+import type { SettlementCommand, SettlementTarget } from '@penstock/contracts/settlement.ts'
+import {
+  type CommandStep,
+  deadline,
+  type ProcessStep,
+  type Process,
+  commandStep,
+  command,
+  type CommandBody,
+} from '@penstock/kernel/process.ts'
+import { listNotifications, registerOutpointStep, nextReleaseRequest } from './notifications.ts'
+import type { EnrichedOrderCommand } from './order.decide.ts'
+import { hasEnded, isFailed, isSettling, findLiveAttempt, type Order, type PlacedOrder, findPendingSearch } from './state.ts'
+import { holdTermsOf, needOf } from './terms.ts'
 
-type Step = Next<OrderCommand>
+type Step = ProcessStep<EnrichedOrderCommand>
 
-/** What an order asks of others next. An order that has ended asks for nothing once everybody was told. */
-export const fulfilment: Process<Order, OrderCommand> = (order, id) =>
+/** The next commands and deadlines of an order. An ended order has none once every notification is acknowledged. */
+export const fulfilment: Process<Order, EnrichedOrderCommand> = (order, id) =>
   order.status === 'NONE'
     ? []
     : [
         ...holdSteps(order, id),
         ...sellerSteps(order, id),
         ...payoutSteps(order, id),
-        ...duties(order, id).map(({ step }) => step),
+        ...listNotifications(order, id).map(({ step }) => step),
       ]
 
-function holdSteps(order: Placed, id: string): readonly Step[] {
-  const settle = (step: string, command: Parameters<typeof tell<SettlementCommand>>[3], attempt = 1) => [
-    tell<SettlementCommand>('settlement', id, step, command, attempt),
+function holdSteps(order: PlacedOrder, id: string): readonly Step[] {
+  const toSettlement = (step: string, body: CommandBody<SettlementCommand>, attempt = 1) => [
+    commandStep(step, command<SettlementTarget>('settlement', id, body), attempt),
   ]
-  if (isEnded(order)) return []
-  if (order.approveBefore !== null && order.hold === 'none') return [approval(order.approveBefore)]
-  if (order.hold === 'asked') return settle('issue-hold', { type: 'IssueHold', data: holdTerms(order.terms) })
+  if (hasEnded(order)) return []
+  if (order.approveBefore !== null && order.hold === 'none') return [approvalDeadline(order.approveBefore)]
+  if (order.hold === 'asked') return toSettlement('issue-hold', { type: 'IssueHold', data: holdTermsOf(order.terms) })
   if (order.closing) {
     const { reason, to } = order.closing
     const byOperator = to === 'ADMIN_CLOSED' && { byOperator: true as const }
-    return settle('cancel-hold', { type: 'CancelHold', data: { sentence: reason, ...byOperator } })
+    return toSettlement('cancel-hold', { type: 'CancelHold', data: { sentence: reason, ...byOperator } })
   }
-  if (order.status === 'SELLER_OPENED_CHANNEL' && order.named && !isSettling(order))
-    return settle('settle-hold', { type: 'SettleHold', data: { outpoint: order.named.outpoint } }, order.named.openings)
+  if (order.status === 'SELLER_OPENED_CHANNEL' && order.outpoint && !isSettling(order))
+    return toSettlement(
+      'settle-hold',
+      { type: 'SettleHold', data: { outpoint: order.outpoint.outpoint } },
+      order.outpoint.timesOpened,
+    )
   return []
 }
 
-const approval = (at: number): Step =>
-  deadline<OrderCommand>('lapse-approval', { at }, { type: 'LapseApproval', data: { deadline: at } })
+const approvalDeadline = (at: number): Step =>
+  deadline<EnrichedOrderCommand>('lapse-approval', { at }, { type: 'LapseApproval', data: { deadline: at } })
 
-/** While the payment is held and no outpoint is named: find a seller, try the buyer's node, wait for the outpoint. */
-function sellerSteps(order: Placed, id: string): readonly Step[] {
-  if (isEnded(order) || order.closing || isSettling(order)) return []
-  if (order.offered) return [...search(order, id), offerStep(order, order.offered, id), ...reachSteps(order, id)]
-  return [...search(order, id), ...reachSteps(order, id), ...openingDeadline(order)]
+/** While the payment is held and no outpoint is accepted: searches a seller, tries the buyer's node, awaits the outpoint. */
+function sellerSteps(order: PlacedOrder, id: string): readonly Step[] {
+  if (hasEnded(order) || order.closing || isSettling(order)) return []
+  if (order.pendingOutpoint)
+    return [...searchSteps(order, id), outpointStep(order, order.pendingOutpoint, id), ...reachSteps(order, id)]
+  return [...searchSteps(order, id), ...reachSteps(order, id), ...openingDeadline(order)]
 }
 
-function search(order: Placed, id: string): readonly CommandStep[] {
-  const attempt = searching(order)
-  if (attempt === undefined || order.unmatched?.attempt === attempt) return []
+function searchSteps(order: PlacedOrder, id: string): readonly CommandStep[] {
+  const attempt = findPendingSearch(order)
+  if (attempt === undefined || order.failedSearch?.attempt === attempt) return []
   const { terms } = order
   const tried = order.attempts.map(({ candidate }) => candidate.offerId)
-  const data = { attempt, need: need(terms), first: terms.candidate, only: terms.source === 'manual', tried }
-  return [tell<MatchCommand>('match', id, `find-seller-${attempt}`, { type: 'FindSeller', data })]
+  const data = { attempt, need: needOf(terms), first: terms.candidate, only: terms.source === 'manual', tried }
+  return [commandStep(`find-seller-${attempt}`, command<MatchTarget>('match', id, { type: 'FindSeller', data }))]
 }
 
-function reachSteps(order: Placed, id: string): readonly CommandStep[] {
-  const live = liveAttempt(order)
-  if (!live || (live.status !== 'accepted' && order.reported !== live.number)) return []
-  const check = { type: 'CheckReach', data: { attempt: order.looks } } as const
-  return [tell<SettlementCommand>('settlement', id, `check-reach-${order.looks}`, check)]
+function reachSteps(order: PlacedOrder, id: string): readonly CommandStep[] {
+  const live = findLiveAttempt(order)
+  if (!live || (live.status !== 'accepted' && order.unreachableReport !== live.number)) return []
+  const checkCommand = { type: 'CheckReach', data: { attempt: order.reachChecks } } as const
+  return [commandStep(`check-reach-${order.reachChecks}`, command<SettlementTarget>('settlement', id, checkCommand))]
 }
 
-// Not while an outpoint is being recorded, or the buyer's node is tried. The step's name has the number of offers, so that a refusal sets it anew.
-function openingDeadline(order: Placed): readonly Step[] {
-  const live = liveAttempt(order)
-  if (live?.status !== 'opening' || live.openBefore === null || order.reported === live.number) return []
+// There is no deadline while our node tries to connect to the buyer's node. The step's name contains the number of
+// submissions, so that the deadline is set again after a refused outpoint.
+function openingDeadline(order: PlacedOrder): readonly Step[] {
+  const live = findLiveAttempt(order)
+  if (live?.status !== 'opening' || live.openBefore === null || order.unreachableReport === live.number) return []
   const data = { attempt: live.number, deadline: live.openBefore }
-  const step = `lapse-opening-${live.number}-${order.offers}`
-  return [deadline<OrderCommand>(step, { at: live.openBefore }, { type: 'LapseOpening', data })]
+  const step = `lapse-opening-${live.number}-${order.outpointCount}`
+  return [deadline<EnrichedOrderCommand>(step, { at: live.openBefore }, { type: 'LapseOpening', data })]
 }
 
-function offerStep(order: Placed, offered: NonNullable<Placed['offered']>, id: string): CommandStep {
-  const { attempt, outpoint, number, stage } = offered
+function outpointStep(order: PlacedOrder, pendingOutpoint: NonNullable<PlacedOrder['pendingOutpoint']>, id: string): CommandStep {
+  const { attempt, outpoint, number, stage } = pendingOutpoint
   switch (stage) {
-    case 'rereserving':
-      return tell<MatchCommand>('match', id, `rereserve-${number}`, {
-        type: 'Rereserve',
-        data: { attempt, question: releaseQuestion(order, attempt) - 1 },
-      })
+    case 'renewing':
+      return commandStep(
+        `renew-reservation-${number}`,
+        command<MatchTarget>('match', id, {
+          type: 'RenewReservation',
+          data: { attempt, requestNumber: nextReleaseRequest(order, attempt) - 1 },
+        }),
+      )
     case 'claiming':
-      return tell<OutpointClaimCommand>('outpoint', outpoint, `claim-${number}`, {
-        type: 'ClaimOutpoint',
-        data: { orderId: id, attempt },
-      })
+      return commandStep(
+        `claim-${number}`,
+        command<OutpointClaimTarget>('outpoint', outpoint, {
+          type: 'ClaimOutpoint',
+          data: { orderId: id, attempt },
+        }),
+      )
     case 'noting':
-      return noteOutpoint(order, offered, id)
+      return registerOutpointStep(order, pendingOutpoint, id)
   }
 }
 
-/** Invoices of sellers go to settlement, which pays the one of whoever opened the channel. */
-const payoutSteps = (order: Placed, id: string): readonly CommandStep[] =>
+/** Sends the invoices of sellers to settlement, which pays the seller that opened the channel. */
+const payoutSteps = (order: PlacedOrder, id: string): readonly CommandStep[] =>
   isFailed(order)
     ? []
-    : order.payouts
-        .filter(({ state }) => state === 'offered')
+    : order.payoutInvoices
+        .filter(({ state }) => state === 'submitted')
         .map(({ attempt, request, paymentHash, payee, amountMsat, expiresAt }) => {
           const data = { request, paymentHash, payee, amountMsat: `${amountMsat}`, expiresAt }
-          const give = { type: 'GivePayoutInvoice', data } as const
-          // By the attempt: what was forgotten, since another seller's turn came first, may be given again in a later one.
-          return tell<SettlementCommand>('settlement', id, `give-payout-${paymentHash}`, give, attempt)
+          const submitInvoiceCommand = { type: 'SubmitPayoutInvoice', data } as const
+          // The step is numbered by attempt, because a superseded invoice may be submitted again in a later attempt.
+          return commandStep(
+            `give-payout-${paymentHash}`,
+            command<SettlementTarget>('settlement', id, submitInvoiceCommand),
+            attempt,
+          )
         })

@@ -1,8 +1,8 @@
 import { runProcess } from '@penstock/platforms/process.ts'
 import { bind } from '@penstock/runtime/run.ts'
-import { orders } from './service.ts'
+import { orderService } from './service.ts'
 
-await runProcess('order', ({ outside }) => {
-  const { network, height } = outside()
-  return [bind(orders, { network }, height)]
+await runProcess('order', ({ externalWorld }) => {
+  const { network, height } = externalWorld()
+  return [bind(orderService, { network }, height)]
 })

@@ -1,36 +1,60 @@
 import type { OrderCommand as WireCommand } from '@penstock/contracts/order.ts'
 import { accept } from '@penstock/kernel/decider.ts'
-import type { Enriched } from '@penstock/runtime/enriched.ts'
-import type { DataOf } from './command.ts'
-import { isAwaited, releaseQuestion } from './duties.ts'
-import { confirmationsReached, confirmed, leaseEnded, lost, reorged, seen, wrong } from './decide.funding.ts'
-import { buyerReach, lapseOpening, matched, unmatched } from './decide.opening.ts'
-import { claimed, nameOutpoint, outpointNoted, rereserved } from './decide.outpoint.ts'
-import { acceptSale, payoutInvoice, payoutNews } from './decide.payout.ts'
+import { assertNever } from '@penstock/kernel/result.ts'
+import type { EnrichedCommand } from '@penstock/runtime/commands/enriched-command.ts'
+import type { CommandData } from './types.ts'
+import { isAwaited, nextReleaseRequest } from './notifications.ts'
 import {
-  cancel,
-  holdExpiring,
-  holdHeld,
-  holdIssued,
-  holdRefused,
+  recordConfirmationsReached,
+  recordFundingConfirmed,
+  recordLeaseEnded,
+  recordFundingLost,
+  recordFundingReorged,
+  recordFundingSeen,
+  recordChannelInvalid,
+} from './decide/funding.ts'
+import { recordBuyerReach, lapseOpening, recordMatched, recordUnmatched } from './decide/opening.ts'
+import { recordOutpointClaim, submitOutpoint, recordOutpointRegistered, recordReservationRenewal } from './decide/outpoint.ts'
+import { acceptBySeller, recordPayoutInvoice, recordPayoutStatus } from './decide/payout.ts'
+import {
+  cancelByCaller,
+  recordHoldExpiring,
+  recordHoldHeld,
+  recordHoldIssued,
+  recordHoldRefused,
   lapseApproval,
   place,
   reject,
   withdraw,
-} from './decide.placing.ts'
-import { closeByOperator, holdCancelled, holdSettled, settling } from './decide.release.ts'
-import { fact, type OrderDecision } from './fact.ts'
-import { notFound } from './refusal.ts'
-import type { Order, Placed } from './state.ts'
+} from './decide/placing.ts'
+import { closeByOperator, recordHoldCancelled, recordHoldSettled, recordSettling } from './decide/release.ts'
+import { orderFact, type OrderDecision } from './outcomes.ts'
+import { refuseNotFound } from './refusal.ts'
+import type { Order, PlacedOrder } from './state.ts'
 
-/** With the network that payout invoices must be of. */
-export type OrderCommand = Enriched<WireCommand, { Accept: { readonly network: string } }>
+/** Enrichment adds the network of payout invoices, and whether an order comes after the deadline for its invoice. */
+export type EnrichedOrderCommand = EnrichedCommand<
+  WireCommand,
+  { Accept: { readonly network: string }; PlaceOrder: { readonly isLate: boolean } }
+>
 
-export const decide = (order: Order, command: OrderCommand): OrderDecision =>
-  order.status === 'NONE' ? begin(command) : (fromCaller(order, command) ?? fromProcess(order, command))
+type OfType<Type extends EnrichedOrderCommand['type']> = Extract<EnrichedOrderCommand, { readonly type: Type }>
+type CallerCommand = OfType<'PlaceOrder' | 'Accept' | 'Reject' | 'Cancel' | 'Withdraw' | 'CloseByOperator' | 'SubmitOutpoint'>
+type WatchCommand = OfType<
+  | 'RecordFundingSeen'
+  | 'RecordFundingConfirmed'
+  | 'RecordConfirmationsReached'
+  | 'RecordFundingReorged'
+  | 'RecordFundingLost'
+  | 'RecordChannelInvalid'
+  | 'RecordLeaseEnded'
+>
 
-/** Before the order is placed nobody can ask for anything, and what others tell is of no order. */
-function begin(command: OrderCommand): OrderDecision {
+export const decide = (order: Order, command: EnrichedOrderCommand): OrderDecision =>
+  order.status === 'NONE' ? decideBeforePlacement(command) : decideForCaller(order, command)
+
+/** Before the order is placed, callers are refused, and reports of other services are ignored. */
+function decideBeforePlacement(command: EnrichedOrderCommand): OrderDecision {
   switch (command.type) {
     case 'PlaceOrder':
       return place(command.data, command.at)
@@ -39,102 +63,110 @@ function begin(command: OrderCommand): OrderDecision {
     case 'Cancel':
     case 'Withdraw':
     case 'CloseByOperator':
-    case 'NameOutpoint':
-      return notFound()
+    case 'SubmitOutpoint':
+      return refuseNotFound()
     default:
       return accept()
   }
 }
 
-/** What people want: refused with the reason where it cannot be. */
-function fromCaller(order: Placed, command: OrderCommand): OrderDecision | undefined {
+/** Decides commands of callers. An impossible command is refused with the reason. */
+function decideForCaller(order: PlacedOrder, command: EnrichedOrderCommand): OrderDecision {
   switch (command.type) {
+    case 'PlaceOrder':
+      return accept()
     case 'Accept':
-      return acceptSale(order, command.data, command.at)
+      return acceptBySeller(order, command.data, command.at)
     case 'Reject':
       return reject(order, command.data)
     case 'Cancel':
-      return cancel(order, command.data)
+      return cancelByCaller(order, command.data)
     case 'Withdraw':
       return withdraw(order, command.data.reason)
     case 'CloseByOperator':
       return closeByOperator(order, command.data)
-    case 'NameOutpoint':
-      return nameOutpoint(order, command.data)
+    case 'SubmitOutpoint':
+      return submitOutpoint(order, command.data)
     default:
-      return undefined
+      return decideForService(order, command)
   }
 }
 
-/** What other services saw and timers say: taken down where it is news, never refused. */
-function fromProcess(order: Placed, command: OrderCommand): OrderDecision {
+/** Decides reports of other services, and deadlines. New reports are recorded, and no report is refused. */
+function decideForService(order: PlacedOrder, command: Exclude<EnrichedOrderCommand, CallerCommand>): OrderDecision {
   switch (command.type) {
     case 'LapseApproval':
       return lapseApproval(order, command.data.deadline)
     case 'LapseOpening':
       return lapseOpening(order, command.data)
     case 'RecordHoldIssued':
-      return holdIssued(order, command.data)
+      return recordHoldIssued(order, command.data)
     case 'RecordHoldRefused':
-      return holdRefused(order, command.data.reason)
+      return recordHoldRefused(order, command.data.reason)
     case 'RecordHoldHeld':
-      return holdHeld(order, command.data)
+      return recordHoldHeld(order, command.data)
     case 'RecordHoldExpiring':
-      return holdExpiring(order, command.data.reason)
+      return recordHoldExpiring(order, command.data.reason)
     case 'RecordSettling':
-      return settling(order, command.data)
+      return recordSettling(order, command.data)
     case 'RecordHoldSettled':
-      return holdSettled(order, command.data.settledAt)
+      return recordHoldSettled(order, command.data.settledAt)
     case 'RecordHoldCancelled':
-      return holdCancelled(order, command.data)
+      return recordHoldCancelled(order, command.data)
     case 'RecordMatched':
-      return matched(order, command.data)
+      return recordMatched(order, command.data)
     case 'RecordUnmatched':
-      return unmatched(order, command.data)
+      return recordUnmatched(order, command.data)
     case 'RecordBuyerReach':
-      return buyerReach(order, command.data, command.at)
+      return recordBuyerReach(order, command.data, command.at)
     case 'RecordOutpointClaim':
-      return claimed(order, command.data)
-    case 'RecordRereserved':
-      return rereserved(order, command.data)
-    case 'RecordOutpointNoted':
-      return outpointNoted(order, command.data)
+      return recordOutpointClaim(order, command.data)
+    case 'RecordReservationRenewal':
+      return recordReservationRenewal(order, command.data)
+    case 'RecordOutpointRegistered':
+      return recordOutpointRegistered(order, command.data)
+    case 'RecordPayoutInvoice':
+      return recordPayoutInvoice(order, command.data)
+    case 'RecordPayout':
+      return recordPayoutStatus(order, command.data)
+    case 'RecordAcknowledgement':
+      return recordAcknowledgement(order, command.data)
     default:
-      return fromWatch(order, command)
+      return decideForWatch(order, command)
   }
 }
 
-function fromWatch(order: Placed, command: OrderCommand): OrderDecision {
+function decideForWatch(order: PlacedOrder, command: WatchCommand): OrderDecision {
   switch (command.type) {
     case 'RecordFundingSeen':
-      return seen(order, command.data)
+      return recordFundingSeen(order, command.data)
     case 'RecordFundingConfirmed':
-      return confirmed(order, command.data)
+      return recordFundingConfirmed(order, command.data)
     case 'RecordConfirmationsReached':
-      return confirmationsReached(order, command.data)
+      return recordConfirmationsReached(order, command.data)
     case 'RecordFundingReorged':
-      return reorged(order, command.data)
+      return recordFundingReorged(order, command.data)
     case 'RecordFundingLost':
-      return lost(order, command.data)
-    case 'RecordChannelWrong':
-      return wrong(order, command.data)
+      return recordFundingLost(order, command.data)
+    case 'RecordChannelInvalid':
+      return recordChannelInvalid(order, command.data)
     case 'RecordLeaseEnded':
-      return leaseEnded(order, command.data)
-    case 'RecordPayoutInvoice':
-      return payoutInvoice(order, command.data)
-    case 'RecordPayout':
-      return payoutNews(order, command.data)
-    case 'RecordTold':
-      return recordTold(order, command.data)
+      return recordLeaseEnded(order, command.data)
     default:
-      return accept()
+      return assertNever(command)
   }
 }
 
-/** An answer to an earlier question is none to this one. */
-function recordTold(order: Placed, { naming, question, ...told }: DataOf<'RecordTold'>): OrderDecision {
-  // A watch of an earlier naming of the same outpoint. 0: told by a version that did not count.
-  const isOfEarlierNaming = naming !== undefined && naming !== 0 && naming < (order.named?.number ?? 0)
-  const isOlder = isOfEarlierNaming || (question !== undefined && question < releaseQuestion(order, Number(told.key)))
-  return isAwaited(order, told) && !isOlder ? accept(fact('Told', told)) : accept()
+/** Records an acknowledgement of another service. An answer to an earlier request is ignored. */
+function recordAcknowledgement(
+  order: PlacedOrder,
+  { outpointNumber, requestNumber, ...acknowledgement }: CommandData<'RecordAcknowledgement'>,
+): OrderDecision {
+  // The watch of an earlier submission may have the same outpoint. A version that did not count submissions sends 0.
+  const isOfEarlierSubmission =
+    outpointNumber !== undefined && outpointNumber !== 0 && outpointNumber < (order.outpoint?.number ?? 0)
+  const isOlder =
+    isOfEarlierSubmission ||
+    (requestNumber !== undefined && requestNumber < nextReleaseRequest(order, Number(acknowledgement.key)))
+  return isAwaited(order, acknowledgement) && !isOlder ? accept(orderFact('Told', acknowledgement)) : accept()
 }

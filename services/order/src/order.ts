@@ -1,41 +1,41 @@
 import type { OrderFact } from '@penstock/contracts/order.ts'
 import type { Decider } from '@penstock/kernel/decider.ts'
 import { Bug } from '@penstock/kernel/result.ts'
-import { compile } from '@penstock/runtime/lifecycle.ts'
+import { compileLifecycle } from '@penstock/runtime/lifecycle/lifecycle.ts'
 import { evolveAttempts } from './attempt.ts'
-import { decide, type OrderCommand } from './order.decide.ts'
+import { decide, type EnrichedOrderCommand } from './order.decide.ts'
 import { orderMachine } from './order.machine.ts'
-import { evolvePayouts } from './payout.ts'
+import { evolvePayoutInvoices } from './payout.ts'
 import type { OrderRefusal } from './refusal.ts'
 import {
-  type Named,
-  type Offered,
+  type AcceptedOutpoint,
+  type PendingOutpoint,
   type Order,
-  type OrderStatus,
-  type Placed,
-  outpointKey,
-  searching,
-  toldKey,
+  type OrderLifecycleStatus,
+  type PlacedOrder,
+  outpointKeyOf,
+  findPendingSearch,
+  acknowledgementKeyOf,
   WATCH_STOPPED,
 } from './state.ts'
 
-export const orderLifecycle = compile<OrderStatus, OrderFact['type']>(orderMachine)
+export const orderLifecycle = compileLifecycle<OrderLifecycleStatus, OrderFact['type']>(orderMachine)
 
 function evolve(order: Order, fact: OrderFact): Order {
   const status = orderLifecycle.after(order.status, fact.type)
   if (!status || status === 'NONE') throw new Bug(`${fact.type} cannot follow ${order.status}`)
-  const before = order.status === 'NONE' ? placed(fact) : order
-  const after: Placed = {
-    ...evolvePlaced(before, fact),
+  const before = order.status === 'NONE' ? createOrder(fact) : order
+  const after: PlacedOrder = {
+    ...evolvePlacedOrder(before, fact),
     status,
     attempts: evolveAttempts(before.attempts, fact),
-    payouts: evolvePayouts(before, fact),
+    payoutInvoices: evolvePayoutInvoices(before, fact),
   }
-  const searched = searching(after) ?? 0
-  return searched > after.searched ? { ...after, searched } : after
+  const lastSearch = findPendingSearch(after) ?? 0
+  return lastSearch > after.lastSearch ? { ...after, lastSearch } : after
 }
 
-function placed({ type, data }: OrderFact): Placed {
+function createOrder({ type, data }: OrderFact): PlacedOrder {
   if (type !== 'OrderPlaced') throw new Bug(`${type} cannot begin an order`)
   const { approveBefore, ...terms } = data
   return {
@@ -46,61 +46,61 @@ function placed({ type, data }: OrderFact): Placed {
     openBeforeHeight: 0,
     heldAtHeight: 0,
     attempts: [],
-    looks: 0,
-    reported: null,
-    searched: 0,
-    unmatched: null,
-    offers: 0,
-    offered: null,
-    claims: [],
-    refused: [],
-    named: null,
+    reachChecks: 0,
+    unreachableReport: null,
+    lastSearch: 0,
+    failedSearch: null,
+    outpointCount: 0,
+    pendingOutpoint: null,
+    claimedOutpoints: [],
+    rejectedOutpoints: [],
+    outpoint: null,
     closing: null,
-    ending: null,
-    payouts: [],
-    payoutNews: [],
-    told: [],
-    late: [],
+    endReason: null,
+    payoutInvoices: [],
+    payoutStatuses: [],
+    acknowledged: [],
+    lateEvents: [],
   }
 }
 
-/** All that is kept beside status, attempts and payouts. */
-function evolvePlaced(order: Placed, fact: OrderFact): Placed {
+/** Applies a fact to the parts of the state other than status, attempts and payout invoices. */
+function evolvePlacedOrder(order: PlacedOrder, fact: OrderFact): PlacedOrder {
   const { type, data } = fact
   switch (type) {
     case 'SellerAccepted':
       return { ...order, hold: 'asked' }
-    case 'HoldIssued':
+    case 'HoldIssuedRecorded':
       return { ...order, hold: 'issued' }
     case 'PaymentHeld':
       return { ...order, hold: 'held', openBeforeHeight: data.openBeforeHeight, heldAtHeight: data.heldAtHeight }
-    case 'OutpointOffered':
-    case 'LateOutpointOffered':
-    case 'CapacityRereserved':
-    case 'OutpointClaimed':
+    case 'OutpointSubmitted':
+    case 'LateOutpointSubmitted':
+    case 'ReservationRenewedRecorded':
+    case 'OutpointClaimedRecorded':
     case 'OutpointRefused':
     case 'AttestationGiven':
-    case 'OutpointNamed':
+    case 'OutpointAccepted':
       return evolveOutpoint(order, fact)
-    case 'FundingConfirmed':
-    case 'FundingReorged':
-    case 'ChannelFoundWrong':
+    case 'FundingConfirmedRecorded':
+    case 'FundingReorgedRecorded':
+    case 'ChannelFoundInvalid':
     case 'ChannelOpened':
-      return { ...order, named: order.named && evolveFunding(order.named, fact) }
+      return { ...order, outpoint: order.outpoint && evolveFunding(order.outpoint, fact) }
     case 'SearchFailed':
-      return { ...order, unmatched: data }
+      return { ...order, failedSearch: data }
     case 'ReleaseRequested':
       return { ...order, closing: data }
     case 'SettlingStarted':
-      return { ...order, hold: 'settling', closing: null, offered: null }
+      return { ...order, hold: 'settling', closing: null, pendingOutpoint: null }
     case 'OrderValid':
       return { ...order, hold: 'settled' }
     case 'Told':
-      return { ...order, told: [...order.told, toldKey(data)], ...(data.what === 'hold-closed' && { hold: 'closed' as const }) }
-    case 'PayoutNoted':
-      return { ...order, payoutNews: [...order.payoutNews, `${data.what} ${data.detail ?? ''}`] }
-    case 'LateNoted':
-      return { ...order, late: [...order.late, data.what] }
+      return addAcknowledgement(order, data)
+    case 'PayoutStatusRecorded':
+      return { ...order, payoutStatuses: [...order.payoutStatuses, `${data.what} ${data.detail ?? ''}`] }
+    case 'LateMessageRecorded':
+      return { ...order, lateEvents: [...order.lateEvents, data.what] }
     case 'SellerRejected':
     case 'SellerFailedToReact':
     case 'BuyerRejected':
@@ -109,52 +109,61 @@ function evolvePlaced(order: Placed, fact: OrderFact): Placed {
     case 'SellerFailedToSendSwap':
     case 'InvalidChannelOpening':
     case 'AdminClosed':
-      return ended(order, data.reason)
+      return applyEnd(order, data.reason)
     case 'AttemptStarted':
     case 'UnreachableReported':
     case 'AttemptFailed':
-      return evolveLooks(order, fact)
+      return evolveReach(order, fact)
     case 'OrderPlaced':
-    case 'OpeningAsked':
-    case 'FundingSeen':
+    case 'ChannelOpenRequested':
+    case 'FundingSeenRecorded':
     case 'MonitoringFinished':
-    case 'PayoutInvoiceOffered':
-    case 'PayoutInvoiceTaken':
-    case 'PayoutInvoiceRefused':
+    case 'PayoutInvoiceSubmittedRecorded':
+    case 'PayoutInvoiceAcceptedRecorded':
+    case 'PayoutInvoiceRefusedRecorded':
       return order
   }
 }
 
-type FundingFact = Extract<OrderFact, { type: 'FundingConfirmed' | 'FundingReorged' | 'ChannelFoundWrong' | 'ChannelOpened' }>
+const addAcknowledgement = (order: PlacedOrder, data: Extract<OrderFact, { type: 'Told' }>['data']): PlacedOrder => ({
+  ...order,
+  acknowledged: [...order.acknowledged, acknowledgementKeyOf(data)],
+  ...(data.what === 'hold-closed' && { hold: 'closed' as const }),
+})
 
-/** What its watch tells of the named outpoint. */
-function evolveFunding(named: Named, { type, data }: FundingFact): Named {
+type FundingFact = Extract<
+  OrderFact,
+  { type: 'FundingConfirmedRecorded' | 'FundingReorgedRecorded' | 'ChannelFoundInvalid' | 'ChannelOpened' }
+>
+
+/** Applies a report of the watch to the accepted outpoint. */
+function evolveFunding(accepted: AcceptedOutpoint, { type, data }: FundingFact): AcceptedOutpoint {
   switch (type) {
-    case 'FundingConfirmed':
-      return { ...named, confirmed: { height: data.height, channelId: data.channelId } }
-    case 'FundingReorged':
-      return { ...named, confirmed: null }
-    case 'ChannelFoundWrong':
-      return { ...named, wrong: { reason: data.reason, blamed: data.blamed } }
+    case 'FundingConfirmedRecorded':
+      return { ...accepted, confirmation: { height: data.height, channelId: data.channelId } }
+    case 'FundingReorgedRecorded':
+      return { ...accepted, confirmation: null }
+    case 'ChannelFoundInvalid':
+      return { ...accepted, defect: { reason: data.reason, blamed: data.blamed } }
     case 'ChannelOpened':
-      return { ...named, openings: named.openings + 1 }
+      return { ...accepted, timesOpened: accepted.timesOpened + 1 }
   }
 }
 
-type LookFact = Extract<OrderFact, { type: 'AttemptStarted' | 'UnreachableReported' | 'AttemptFailed' }>
+type ReachFact = Extract<OrderFact, { type: 'AttemptStarted' | 'UnreachableReported' | 'AttemptFailed' }>
 
-function evolveLooks(order: Placed, { type, data }: LookFact): Placed {
-  if (type === 'AttemptFailed') return order.reported === data.attempt ? { ...order, reported: null } : order
-  return { ...order, looks: order.looks + 1, reported: type === 'UnreachableReported' ? data.attempt : null }
+function evolveReach(order: PlacedOrder, { type, data }: ReachFact): PlacedOrder {
+  if (type === 'AttemptFailed') return order.unreachableReport === data.attempt ? { ...order, unreachableReport: null } : order
+  return { ...order, reachChecks: order.reachChecks + 1, unreachableReport: type === 'UnreachableReported' ? data.attempt : null }
 }
 
-// An invoice that was issued is closed by now: an ending comes only after the node confirmed it. One that was only asked
-// for may still arrive, and is cancelled then.
-const ended = (order: Placed, reason: string): Placed => ({
+// The order ends only after the node has cancelled an issued invoice. An invoice that was only requested may still be issued,
+// and is cancelled then.
+const applyEnd = (order: PlacedOrder, reason: string): PlacedOrder => ({
   ...order,
-  ending: reason,
+  endReason: reason,
   closing: null,
-  offered: null,
+  pendingOutpoint: null,
   hold: order.hold === 'none' || order.hold === 'asked' ? order.hold : 'closed',
 })
 
@@ -162,64 +171,80 @@ type OutpointFact = Extract<
   OrderFact,
   {
     type:
-      | 'OutpointOffered'
-      | 'LateOutpointOffered'
-      | 'CapacityRereserved'
-      | 'OutpointClaimed'
+      | 'OutpointSubmitted'
+      | 'LateOutpointSubmitted'
+      | 'ReservationRenewedRecorded'
+      | 'OutpointClaimedRecorded'
       | 'OutpointRefused'
       | 'AttestationGiven'
-      | 'OutpointNamed'
+      | 'OutpointAccepted'
   }
 >
 
-function evolveOutpoint(order: Placed, { type, data }: OutpointFact): Placed {
-  const { offered, named } = order
+function evolveOutpoint(order: PlacedOrder, { type, data }: OutpointFact): PlacedOrder {
+  const { pendingOutpoint, outpoint: accepted } = order
   switch (type) {
-    case 'OutpointOffered':
-      // Whoever names an outpoint has reached the buyer's node after all.
-      return offer({ ...order, reported: null }, { number: order.offers + 1, ...data, stage: 'claiming' })
-    case 'LateOutpointOffered': {
-      const told = order.told.filter((key) => key !== `match-released ${data.attempt}`)
-      return offer({ ...order, told }, { number: order.offers + 1, ...data, stage: 'rereserving' })
+    case 'OutpointSubmitted':
+      // A seller that submits an outpoint has connected to the buyer's node.
+      return setPendingOutpoint(
+        { ...order, unreachableReport: null },
+        { number: order.outpointCount + 1, ...data, stage: 'claiming' },
+      )
+    case 'LateOutpointSubmitted': {
+      const acknowledged = order.acknowledged.filter((key) => key !== `match-released ${data.attempt}`)
+      return setPendingOutpoint({ ...order, acknowledged }, { number: order.outpointCount + 1, ...data, stage: 'renewing' })
     }
-    case 'CapacityRereserved':
-      return { ...order, offered: offered && { ...offered, stage: 'claiming' } }
-    case 'OutpointClaimed':
-      return { ...order, claims: [...order.claims, outpointKey(data)], offered: offered && { ...offered, stage: 'noting' } }
+    case 'ReservationRenewedRecorded':
+      return { ...order, pendingOutpoint: pendingOutpoint && { ...pendingOutpoint, stage: 'claiming' } }
+    case 'OutpointClaimedRecorded':
+      return {
+        ...order,
+        claimedOutpoints: [...order.claimedOutpoints, outpointKeyOf(data)],
+        pendingOutpoint: pendingOutpoint && { ...pendingOutpoint, stage: 'noting' },
+      }
     case 'OutpointRefused':
-      return { ...order, offered: null, refused: [...order.refused, data] }
+      return { ...order, pendingOutpoint: null, rejectedOutpoints: [...order.rejectedOutpoints, data] }
     case 'AttestationGiven':
-      return offered?.outpoint === data.outpoint
-        ? { ...order, offered: { ...offered, attestation: data.attestation } }
-        : { ...order, named: named && { ...named, attestation: data.attestation, isAttestedSince: true } }
-    case 'OutpointNamed':
-      return name(order, data.outpoint, data.attempt)
+      return pendingOutpoint?.outpoint === data.outpoint
+        ? { ...order, pendingOutpoint: { ...pendingOutpoint, attestation: data.attestation } }
+        : { ...order, outpoint: accepted && { ...accepted, attestation: data.attestation, hasLateAttestation: true } }
+    case 'OutpointAccepted':
+      return setAcceptedOutpoint(order, data.outpoint, data.attempt)
   }
 }
 
-const offer = (order: Placed, offered: Offered): Placed => ({ ...order, offers: offered.number, offered })
+const setPendingOutpoint = (order: PlacedOrder, pendingOutpoint: PendingOutpoint): PlacedOrder => ({
+  ...order,
+  outpointCount: pendingOutpoint.number,
+  pendingOutpoint,
+})
 
-function name(order: Placed, outpoint: string, attempt: number): Placed {
-  const { offered } = order
-  const { number, attestation } = offered?.outpoint === outpoint ? offered : { number: order.offers + 1, attestation: null }
-  // Whoever was told of this outpoint the last time it was named is told again.
-  const told = order.told.filter((key) => !key.endsWith(` ${outpoint}`) && key !== WATCH_STOPPED)
+function setAcceptedOutpoint(order: PlacedOrder, outpoint: string, attempt: number): PlacedOrder {
+  const { pendingOutpoint } = order
+  const { number, attestation } =
+    pendingOutpoint?.outpoint === outpoint ? pendingOutpoint : { number: order.outpointCount + 1, attestation: null }
+  // Services that acknowledged an earlier submission of this outpoint are notified again.
+  const acknowledged = order.acknowledged.filter((key) => !key.endsWith(` ${outpoint}`) && key !== WATCH_STOPPED)
   return {
     ...order,
-    told,
-    offers: Math.max(order.offers, number),
-    offered: null,
-    named: {
+    acknowledged,
+    outpointCount: Math.max(order.outpointCount, number),
+    pendingOutpoint: null,
+    outpoint: {
       number,
       attempt,
       outpoint,
       attestation,
-      isAttestedSince: false,
-      confirmed: null,
-      wrong: null,
-      openings: order.named?.openings ?? 0,
+      hasLateAttestation: false,
+      confirmation: null,
+      defect: null,
+      timesOpened: order.outpoint?.timesOpened ?? 0,
     },
   }
 }
 
-export const order: Decider<Order, OrderCommand, OrderFact, OrderRefusal> = { initial: { status: 'NONE' }, evolve, decide }
+export const orderDecider: Decider<Order, EnrichedOrderCommand, OrderFact, OrderRefusal> = {
+  initial: { status: 'NONE' },
+  evolve,
+  decide,
+}

@@ -1,41 +1,47 @@
 import type { OrderFact } from '@penstock/contracts/order.ts'
-import type { Payout, Placed } from './state.ts'
+import type { SubmittedPayoutInvoice, PlacedOrder } from './state.ts'
 
-/** The invoices that sellers gave for their payout, one of each hash, the newest last. */
-export function evolvePayouts({ payouts }: Placed, { type, data }: OrderFact): readonly Payout[] {
+/** The payout invoices that sellers submitted, one per payment hash, the newest last. */
+export function evolvePayoutInvoices(
+  { payoutInvoices: invoices }: PlacedOrder,
+  { type, data }: OrderFact,
+): readonly SubmittedPayoutInvoice[] {
   switch (type) {
-    case 'PayoutInvoiceOffered': {
-      const others = payouts.filter(({ paymentHash }) => paymentHash !== data.paymentHash)
-      return [...others, { ...data, amountMsat: BigInt(data.amountMsat), state: 'offered', reason: null }]
+    // The order has recorded that a seller submitted a payout invoice.
+    case 'PayoutInvoiceSubmittedRecorded': {
+      const otherInvoices = invoices.filter(({ paymentHash }) => paymentHash !== data.paymentHash)
+      return [...otherInvoices, { ...data, amountMsat: BigInt(data.amountMsat), state: 'submitted', reason: null }]
     }
-    case 'PayoutInvoiceTaken':
-      return answered(payouts, data.paymentHash, { state: 'taken' })
-    case 'PayoutInvoiceRefused':
-      return answered(payouts, data.paymentHash, { state: 'refused', reason: data.reason })
+    case 'PayoutInvoiceAcceptedRecorded':
+      return setInvoiceState(invoices, data.paymentHash, { state: 'accepted' })
+    case 'PayoutInvoiceRefusedRecorded':
+      return setInvoiceState(invoices, data.paymentHash, { state: 'refused', reason: data.reason })
     case 'AttemptStarted':
-      // The seller that was shown had no capacity any more. Its invoice is kept, since settlement may have it.
-      return payouts.map((payout) =>
-        payout.attempt === data.attempt && payout.payee !== data.candidate.sellerPubkey
-          ? { ...payout, state: 'superseded' }
-          : payout,
+      // If the attempt starts with another seller than the payee, the invoice is superseded. It stays in the state, because
+      // settlement may already have it.
+      return invoices.map((invoice) =>
+        invoice.attempt === data.attempt && invoice.payee !== data.candidate.sellerPubkey
+          ? { ...invoice, state: 'superseded' }
+          : invoice,
       )
     default:
-      return payouts
+      return invoices
   }
 }
 
-const answered = (
-  payouts: readonly Payout[],
+const setInvoiceState = (
+  invoices: readonly SubmittedPayoutInvoice[],
   paymentHash: string,
-  answer: Pick<Payout, 'state'> & Partial<Pick<Payout, 'reason'>>,
-): readonly Payout[] =>
-  payouts.map((payout) =>
-    payout.paymentHash === paymentHash && payout.state !== 'superseded' ? { ...payout, ...answer } : payout,
+  answer: Pick<SubmittedPayoutInvoice, 'state'> & Partial<Pick<SubmittedPayoutInvoice, 'reason'>>,
+): readonly SubmittedPayoutInvoice[] =>
+  invoices.map((invoice) =>
+    invoice.paymentHash === paymentHash && invoice.state !== 'superseded' ? { ...invoice, ...answer } : invoice,
   )
 
-/** Those that count for a seller that has, or had, its turn. */
-export const payoutsInTurn = (payouts: readonly Payout[]): readonly Payout[] =>
-  payouts.filter(({ state }) => state !== 'superseded')
+/** Selects the invoices of sellers with an attempt of their own, also a failed one. A superseded invoice is excluded. */
+export const selectPayableInvoices = (invoices: readonly SubmittedPayoutInvoice[]): readonly SubmittedPayoutInvoice[] =>
+  invoices.filter(({ state }) => state !== 'superseded')
 
-/** The payout is on its way no more: nothing replaces its invoice. */
-export const isPaid = ({ payoutNews }: Placed): boolean => payoutNews.some((news) => news.startsWith('paid '))
+/** Whether the seller was paid, so that no other invoice is accepted. A payout status is `<what> <detail>`. */
+export const isPayoutPaid = ({ payoutStatuses }: PlacedOrder): boolean =>
+  payoutStatuses.some((status) => status.startsWith('paid '))

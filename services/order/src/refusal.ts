@@ -17,10 +17,10 @@ export type OrderRefusal = Refusal<
   | 'PAID'
   | 'TOO_MANY'
 >
-export type Refused = { readonly refused: OrderRefusal }
+export type OrderRefused = { readonly refused: OrderRefusal }
 
-/** What somebody else's order answers, as an unknown one does: nobody learns that it is there. */
-export const notFound = (): Refused => refuse('NOT_FOUND', 'Order not found')
-export const notNow = (sentence: string): Refused => refuse('NOT_NOW', sentence)
-export const closing = (reason: string): Refused => refuse('CLOSING', `The order is being closed: ${reason}`)
-export const ended = (reason: string): Refused => refuse('ENDED', `The order has ended: ${reason}`)
+/** One refusal for another account's order and for an unknown order, so that a caller cannot learn which orders exist. */
+export const refuseNotFound = (): OrderRefused => refuse('NOT_FOUND', 'Order not found')
+export const refuseNotNow = (sentence: string): OrderRefused => refuse('NOT_NOW', sentence)
+export const refuseClosing = (reason: string): OrderRefused => refuse('CLOSING', `The order is being closed: ${reason}`)
+export const refuseEnded = (reason: string): OrderRefused => refuse('ENDED', `The order has ended: ${reason}`)

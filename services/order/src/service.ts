@@ -1,45 +1,53 @@
-import { order as orderContract } from '@penstock/contracts/order.ts'
-import { aggregate, service } from '@penstock/runtime/service.ts'
-import { network, type OrderPorts } from './enrich.ts'
+import { orderContract } from '@penstock/contracts/order.ts'
+import { defineAggregate, defineService } from '@penstock/runtime/service.ts'
+import { enrichPlaceOrder, enrichAccept, type OrderPorts } from './enrich.ts'
 import { fulfilment } from './fulfilment.ts'
-import { order } from './order.ts'
-import { payoutsInTurn } from './payout.ts'
-import type { Order, Placed } from './state.ts'
-import { reactionsToChannel } from './service/channel.ts'
-import { reactionsToMatching } from './service/matching.ts'
-import { reactionsToSettlement } from './service/settlement.ts'
+import { orderDecider } from './order.ts'
+import { selectPayableInvoices } from './payout.ts'
+import type { Order, PlacedOrder } from './state.ts'
+import { reactionsToChannel } from './reactions/channel.ts'
+import { reactionsToMatching } from './reactions/matching.ts'
+import { reactionsToSettlement } from './reactions/settlement.ts'
 
-export const orders = service<OrderPorts>('order', {
+export const orderService = defineService<OrderPorts>('order', {
   aggregates: [
-    aggregate({
+    defineAggregate({
       contract: orderContract,
-      decider: order,
-      hashed: { version: 4, of: { 1: withoutSuperseded, 2: withoutNamings, 3: withoutWrong, 4: (state: Order) => state } },
-      enrich: { Accept: network },
+      decider: orderDecider,
+      hashed: {
+        version: 4,
+        projections: { 1: withoutSuperseded, 2: withoutAttemptOutpoints, 3: withoutDefect, 4: (state: Order) => state },
+      },
+      enrich: { Accept: enrichAccept, PlaceOrder: enrichPlaceOrder },
       process: fulfilment,
     }),
   ],
   reactions: [...reactionsToSettlement, ...reactionsToMatching, ...reactionsToChannel],
 })
 
-/** As it was hashed before invoices of a lost turn were kept. */
+/** The part of the state that version 1 of the state hash covers: without superseded invoices. */
 function withoutSuperseded(state: Order): unknown {
-  return state.status === 'NONE' ? state : { ...placedWithoutNamings(state), payouts: payoutsInTurn(state.payouts) }
+  return state.status === 'NONE'
+    ? state
+    : { ...placedWithoutAttemptOutpoints(state), payoutInvoices: selectPayableInvoices(state.payoutInvoices) }
 }
 
-/** As it was hashed before the namings of an attempt were counted. */
-function withoutNamings(state: Order): unknown {
-  return state.status === 'NONE' ? state : placedWithoutNamings(state)
+/** The part of the state that version 2 of the state hash covers: without the outpoints and the window of each attempt. */
+function withoutAttemptOutpoints(state: Order): unknown {
+  return state.status === 'NONE' ? state : placedWithoutAttemptOutpoints(state)
 }
 
-/** As it was hashed before it was kept what the watch had found of an outpoint that is being replaced. */
-function withoutWrong(state: Order): unknown {
-  return state.status === 'NONE' ? state : placedWithoutWrong(state)
+/** The part of the state that version 3 of the state hash covers: without the defect of the accepted outpoint. */
+function withoutDefect(state: Order): unknown {
+  return state.status === 'NONE' ? state : placedWithoutDefect(state)
 }
 
-const placedWithoutWrong = (state: Placed) => ({ ...state, named: state.named && { ...state.named, wrong: undefined } })
+const placedWithoutDefect = (state: PlacedOrder) => ({
+  ...state,
+  outpoint: state.outpoint && { ...state.outpoint, defect: undefined },
+})
 
-const placedWithoutNamings = (state: Placed) => ({
-  ...placedWithoutWrong(state),
+const placedWithoutAttemptOutpoints = (state: PlacedOrder) => ({
+  ...placedWithoutDefect(state),
   attempts: state.attempts.map((attempt) => ({ ...attempt, outpoints: undefined, window: undefined })),
 })

@@ -1,62 +1,48 @@
-import type { Need } from '@penstock/contracts/matching.ts'
+import type { OrderRequirements } from '@penstock/contracts/matching.ts'
+import { lastBroadcastHeight } from '@penstock/contracts/order/heights.ts'
 import type { OrderTerms } from '@penstock/contracts/order.ts'
 import type { HoldTerms } from '@penstock/contracts/settlement.ts'
-import type { Candidate, ChannelTerms } from '@penstock/contracts/shapes.ts'
+import type { Candidate, ChannelTermsData } from '@penstock/contracts/shapes.ts'
 import { satToMsat } from '@penstock/kernel/money.ts'
 
-/** The first term of the sum of heights: the guard's 24 blocks, and six for blocks that come fast. */
-const SPARE_BLOCKS = 30
-/** Blocks after the funding's first confirmation that the sum always keeps, however few the order asks for. */
-const LEAST_CONFIRMATION_BLOCKS = 6
-
-/** Settlement never takes fewer confirmations than ours, whatever a request mirrors. */
-export const confirmationsNeeded = ({ requiredConfirmations, policy }: OrderTerms): number =>
+/** Settlement requires at least the policy's confirmations, even if the order requests fewer. */
+export const requiredConfirmationsOf = ({ requiredConfirmations, policy }: OrderTerms): number =>
   Math.max(requiredConfirmations, policy.requiredConfirmations)
 
-/**
- * The last height at which a seller may broadcast, and so the last at which an attempt may begin. It comes from the sum
- * that made the invoice's CLTV delta: 30 + open windows + funding_confirms_within_blocks
- * + max(confirmations needed, 6). Read backwards from E, the lowest expiry height of the HTLCs: the guard decides at
- * E - 24, six blocks before that are to spare, before those the confirmations have
- * to come, and before them the transaction has its blocks to confirm. The open windows lie before this height.
- * Settlement refuses to note an outpoint above it, by the same sum.
- */
-export const openBeforeHeight = (terms: OrderTerms, expiryHeight: number): number =>
-  Math.max(
-    0,
-    expiryHeight -
-      SPARE_BLOCKS -
-      Math.max(confirmationsNeeded(terms), LEAST_CONFIRMATION_BLOCKS) -
-      terms.policy.fundingConfirmsWithinBlocks,
-  )
+/** @returns the last height at which a seller may broadcast its funding; no attempt begins above this height */
+export const computeOpenBeforeHeight = (terms: OrderTerms, expiryHeight: number): number =>
+  lastBroadcastHeight(expiryHeight, { ...terms.policy, confirmations: requiredConfirmationsOf(terms) })
 
-export const holdTerms = ({
-  policy,
-  priceSat,
-  platformFeeMsat,
-  leastPlatformFeeMsat,
-  sizeSat,
-  destination,
-}: OrderTerms): HoldTerms => ({
+export const holdTermsOf = (terms: OrderTerms): HoldTerms & Pick<OrderTerms, 'invoiceBefore'> => ({
   issue: 1,
-  amountMsat: `${satToMsat(BigInt(priceSat))}`,
-  platformFeeMsat,
-  leastPlatformFeeMsat,
-  cltvDelta: policy.cltvDelta,
-  expirySeconds: policy.invoiceExpirySeconds,
-  description: `Lightning channel with ${sizeSat} sat of inbound capacity`,
-  destination,
-  guardBlocks: policy.guardBlocks,
-  fundingConfirmsWithinBlocks: policy.fundingConfirmsWithinBlocks,
-  payoutConfirmations: policy.payoutConfirmations,
-  withheldBlocks: policy.withheldBlocks,
+  amountMsat: `${satToMsat(BigInt(terms.priceSat))}`,
+  platformFeeMsat: terms.platformFeeMsat,
+  leastPlatformFeeMsat: terms.leastPlatformFeeMsat,
+  cltvDelta: terms.policy.cltvDelta,
+  expirySeconds: terms.policy.invoiceExpirySeconds,
+  description: `Lightning channel with ${terms.sizeSat} sat of inbound capacity`,
+  destination: terms.destination,
+  guardBlocks: terms.policy.guardBlocks,
+  fundingConfirmsWithinBlocks: terms.policy.fundingConfirmsWithinBlocks,
+  payoutConfirmations: terms.policy.payoutConfirmations,
+  withheldBlocks: terms.policy.withheldBlocks,
+  sold: soldTermsOf(terms),
+  ...(terms.invoiceBefore !== undefined && { invoiceBefore: terms.invoiceBefore }),
 })
 
-export const need = (terms: OrderTerms): Need => ({
+/** The terms that a channel of this order has to meet, for every seller. */
+const soldTermsOf = (terms: OrderTerms) => ({
+  buyerPubkey: terms.destination.pubkey,
+  capacitySat: terms.sizeSat,
+  isPrivate: terms.isPrivate,
+  requiredConfirmations: requiredConfirmationsOf(terms),
+})
+
+export const needOf = (terms: OrderTerms): OrderRequirements => ({
   sizeSat: terms.sizeSat,
   destination: terms.destination,
   isPrivate: terms.isPrivate,
-  // An unannounced channel can only be probed: such orders go to rails sellers.
+  // Only a probe can prove a private channel, so these orders go to rails sellers.
   railsOnly: terms.railsOnly || terms.isPrivate,
   assetId: terms.assetId,
   sellers: terms.sellers,
@@ -65,12 +51,13 @@ export const need = (terms: OrderTerms): Need => ({
   ranking: terms.source === 'lsps1-recommended' ? 'recommended' : 'cheapest',
 })
 
-export const channelTerms = (terms: OrderTerms, { sellerPubkey, rails }: Candidate, heldAtHeight: number): ChannelTerms => ({
+export const channelTermsOf = (
+  terms: OrderTerms,
+  { sellerPubkey, rails }: Candidate,
+  heldAtHeight: number,
+): ChannelTermsData => ({
+  ...soldTermsOf(terms),
   sellerPubkey,
-  buyerPubkey: terms.destination.pubkey,
-  capacitySat: terms.sizeSat,
-  isPrivate: terms.isPrivate,
   rails,
   heldAtHeight,
-  requiredConfirmations: confirmationsNeeded(terms),
 })

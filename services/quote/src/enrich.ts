@@ -1,54 +1,58 @@
-import type { Book } from '@penstock/market/book.ts'
-import type { FundingFees } from '@penstock/market/price.ts'
+import type { OrderBook } from '@penstock/market/order-book.ts'
+import type { FundingFeesByPriority } from '@penstock/market/price.ts'
 import type { Chain } from '@penstock/ports/chain.ts'
-import { linkedSellers } from '@penstock/ports/linked.ts'
+import { findSellersWithChannel } from '@penstock/market/existing-channels.ts'
 import type { Graph } from '@penstock/ports/lightning.ts'
 import type { RateSample, RateSource } from '@penstock/ports/rates.ts'
-import type { Basics } from '@penstock/runtime/basics.ts'
-import type { Market, Request } from './choose.ts'
-import type { QuoteExtra } from './quote.ts'
-import { priceOf, type PriceNow } from './price.ts'
-import { combine } from './rate.ts'
+import type { BasePorts } from '@penstock/runtime/base-ports.ts'
+import type { MarketSnapshot, RequestQuoteData } from './choose-offer.ts'
+import type { QuoteEnrichment } from './quote.ts'
+import { computePrice, type CurrentPrice } from './price.ts'
+import { combineRates } from './rate.ts'
 
 export type QuotePorts = {
   readonly rates: readonly RateSource[]
   readonly chain: Pick<Chain, 'feeRate'>
   readonly graph: Pick<Graph, 'between'>
 }
-type About = { readonly at: number; readonly ports: QuotePorts & Basics }
+type EnrichContext = { readonly at: number; readonly ports: QuotePorts & BasePorts }
 
-/** What the loops of this service keep in memory: everything of it is there again a moment after a start. */
-export type Known = {
-  readonly book: Book
+/** In-memory state of this service's jobs, which they fill again shortly after a start. */
+export type QuoteMemory = {
+  readonly book: OrderBook
   /** The latest sample of each source. */
   readonly samples: Map<string, RateSample>
-  fees: FundingFees | null
-  /** Every source was asked once. */
-  ready: boolean
+  fees: FundingFeesByPriority | null
+  /** Whether every source was polled once. */
+  isReady: boolean
 }
 
-export function marketNow({ book, samples, fees }: Known, at: number, { config, rates }: QuotePorts & Basics): Market {
+export function readMarket(
+  { book, samples, fees }: QuoteMemory,
+  at: number,
+  { config, rates }: QuotePorts & BasePorts,
+): MarketSnapshot {
   return {
     entries: book.entries(at, config.railsScore),
     pricing: { settings: config, fees },
-    rateNow: combine([...samples.values()], at, { ...config, sources: new Set(rates.map(({ name }) => name)).size }),
+    currentRate: combineRates([...samples.values()], at, { ...config, sources: new Set(rates.map(({ name }) => name)).size }),
     leaseBlocks: config.leaseBlocks,
     maxLeaseBlocks: config.maxChannelExpiryBlocks,
   }
 }
 
-/** By the clock of now, not by the command's time: a request that waited must not be quoted at a rate that is too old. */
-export const requestQuote =
-  (known: Known) =>
-  async (request: Request, { ports }: About): Promise<QuoteExtra['RequestQuote']> => {
-    const market = marketNow(known, ports.clock.now(), ports)
+/** Uses the present time, not the command's time: a request that waited must not be quoted at an outdated rate. */
+export const enrichRequestQuote =
+  (memory: QuoteMemory) =>
+  async (request: RequestQuoteData, { ports }: EnrichContext): Promise<QuoteEnrichment['RequestQuote']> => {
+    const market = readMarket(memory, ports.clock.now(), ports)
     const sellers = market.entries.map(({ seller }) => seller.pubkey)
-    const linked = await linkedSellers(ports, request, sellers)
-    return { market: { ...market, linked }, settings: ports.config }
+    const connectedSellers = await findSellersWithChannel(ports, request, sellers)
+    return { market: { ...market, connectedSellers }, settings: ports.config }
   }
 
-export const refreshPrice =
-  (known: Known) =>
-  async (_: object, { ports }: About): Promise<{ readonly now: PriceNow }> => ({
-    now: priceOf(marketNow(known, ports.clock.now(), ports), ports.config.rateMaxAgeSeconds),
+export const enrichRefreshPrice =
+  (memory: QuoteMemory) =>
+  async (_: object, { ports }: EnrichContext): Promise<{ readonly now: CurrentPrice }> => ({
+    now: computePrice(readMarket(memory, ports.clock.now(), ports), ports.config.rateMaxAgeSeconds),
   })

@@ -1,11 +1,11 @@
-import { readConfig } from '@penstock/runtime/config.ts'
+import { readConfig } from '@penstock/config/config.ts'
 import { expect, test } from 'vitest'
-import { policyFor } from './policy.ts'
+import { choosePolicy } from './policy.ts'
 
-const nothing = { offerId: null, requiredConfirmations: null, fundingConfirmsWithinBlocks: null }
-const policy = (wanted = {}, env = {}) => policyFor({ ...nothing, ...wanted }, readConfig(env))
+const noOptions = { offerId: null, requiredConfirmations: null, fundingConfirmsWithinBlocks: null }
+const policy = (options = {}, env = {}) => choosePolicy({ ...noOptions, ...options }, readConfig(env))
 
-test('the operator’s values are copied', () => {
+test('a policy copies the operator’s settings', () => {
   expect(policy()).toEqual({
     policy: {
       version: 1,
@@ -25,20 +25,20 @@ test('the operator’s values are copied', () => {
 })
 
 test.each([
-  ['short windows: never below 144', {}, { PENSTOCK_OPEN_WINDOW_SECONDS: '12' }, 144],
-  ['a window is rounded up to blocks', {}, { PENSTOCK_OPEN_WINDOW_SECONDS: '21601' }, 151],
-  ['more confirmations than six count', { requiredConfirmations: 10 }, {}, 154],
-  ['a request with a longer wait', { fundingConfirmsWithinBlocks: 20 }, {}, 164],
-  ['up to 288', { fundingConfirmsWithinBlocks: 144 }, {}, 288],
-  ['one attempt on a named offer', { offerId: 'named', fundingConfirmsWithinBlocks: 90 }, {}, 162],
-])('CLTV delta: %s', (_, wanted, env, cltvDelta) => expect(policy(wanted, env)).toMatchObject({ policy: { cltvDelta } }))
+  ['is at least 144 with short windows', {}, { PENSTOCK_OPEN_WINDOW_SECONDS: '12' }, 144],
+  ['rounds a window up to blocks', {}, { PENSTOCK_OPEN_WINDOW_SECONDS: '21601' }, 151],
+  ['includes more than six confirmations', { requiredConfirmations: 10 }, {}, 154],
+  ['includes a longer wait of the request', { fundingConfirmsWithinBlocks: 20 }, {}, 164],
+  ['is at most 288', { fundingConfirmsWithinBlocks: 144 }, {}, 288],
+  ['includes one attempt for a manual order', { offerId: 'named', fundingConfirmsWithinBlocks: 90 }, {}, 162],
+])('the CLTV delta %s', (_, options, env, cltvDelta) => expect(policy(options, env)).toMatchObject({ policy: { cltvDelta } }))
 
-test('fewer confirmations than ours are never taken', () => {
+test('a request cannot lower the number of confirmations below our setting', () => {
   expect(policy({ requiredConfirmations: 1 })).toMatchObject({ policy: { requiredConfirmations: 3 } })
   expect(policy({ requiredConfirmations: 5 })).toMatchObject({ policy: { requiredConfirmations: 5 } })
 })
 
-test('a hold that would last too long is refused, by the option that is too large', () => {
+test('a hold that would last too long is refused with the option that is too large', () => {
   expect(policy({ fundingConfirmsWithinBlocks: 145 })).toMatchObject({
     refused: { code: 'FUNDING_CONFIRMS_TOO_LATE', message: expect.stringContaining('at most 144') as string },
   })

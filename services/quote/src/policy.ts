@@ -1,9 +1,10 @@
+import { holdHeights, neededCltvDelta } from '@penstock/contracts/order/heights.ts'
 import type { QuoteCommand, QuoteRefusal } from '@penstock/contracts/quote.ts'
 import type { Policy } from '@penstock/contracts/shapes.ts'
 import { type Refusal, refuse } from '@penstock/kernel/decider.ts'
-import { blocksOf } from '@penstock/kernel/time.ts'
+import { toBlocks } from '@penstock/kernel/time.ts'
 
-/** The operator's values that an order copies, as the configuration names them. */
+/** The operator's settings that an order copies, with their names in the configuration. */
 export type PolicySettings = {
   readonly approvalWindowSeconds: number
   readonly invoiceExpirySeconds: number
@@ -17,41 +18,38 @@ export type PolicySettings = {
   readonly failoverFeePercent: number
 }
 
-/** Before the lowest expiry every hold is settled or cancelled. */
-const GUARD_BLOCKS = 24
-const MARGIN_BLOCKS = 30
-const MIN_CLTV_DELTA = 144
-const MAX_CLTV_DELTA = 288
-/** An announcement, the usual proof of a channel, comes after so many confirmations. */
-const ANNOUNCED_AFTER = 6
+type RequestQuoteInput = Extract<QuoteCommand, { readonly type: 'RequestQuote' }>['data']
+type PolicyRequest = Pick<RequestQuoteInput, 'offerId' | 'requiredConfirmations' | 'fundingConfirmsWithinBlocks'>
 
-type Request = Extract<QuoteCommand, { readonly type: 'RequestQuote' }>['data']
-type Wanted = Pick<Request, 'offerId' | 'requiredConfirmations' | 'fundingConfirmsWithinBlocks'>
-
-/** The values in force for an order, with what the buyer may choose; refused where the hold would last too long. */
-export function policyFor(
-  wanted: Wanted,
+/** The settings of an order, with the buyer's options; refused if the hold would last too long. */
+export function choosePolicy(
+  request: PolicyRequest,
   settings: PolicySettings,
 ): { readonly policy: Policy } | { readonly refused: Refusal<QuoteRefusal> } {
-  // A request may ask for more confirmations, and never gets fewer than ours.
-  const requiredConfirmations = Math.max(wanted.requiredConfirmations ?? 1, settings.requiredConfirmations)
-  const fundingConfirmsWithinBlocks = wanted.fundingConfirmsWithinBlocks ?? settings.fundingConfirmsWithinBlocks
-  // Nobody else stands in for the seller of a named offer.
-  const maxAttempts = wanted.offerId === null ? settings.maxAttempts : 1
+  // A request can require more confirmations, but never fewer than our setting.
+  const requiredConfirmations = Math.max(request.requiredConfirmations ?? 1, settings.requiredConfirmations)
+  const fundingConfirmsWithinBlocks = request.fundingConfirmsWithinBlocks ?? settings.fundingConfirmsWithinBlocks
+  // No other seller replaces the seller of a manual order.
+  const maxAttempts = request.offerId === null ? settings.maxAttempts : 1
   const openWindowMs = settings.openWindowSeconds * 1000
-  const ours = MARGIN_BLOCKS + blocksOf(maxAttempts * openWindowMs)
-  const needed = ours + fundingConfirmsWithinBlocks + Math.max(requiredConfirmations, ANNOUNCED_AFTER)
-  if (needed > MAX_CLTV_DELTA) {
-    const room = MAX_CLTV_DELTA - ours
-    const tooLate = fundingConfirmsWithinBlocks + ANNOUNCED_AFTER > room
-    return tooLate
+  const { guardBlocks, spareBlocks, leastConfirmationBlocks, maxCltvDelta } = holdHeights
+  const openWindowsBlocks = toBlocks(maxAttempts * openWindowMs)
+  const cltvDelta = neededCltvDelta(openWindowsBlocks, {
+    guardBlocks,
+    fundingConfirmsWithinBlocks,
+    confirmations: requiredConfirmations,
+  })
+  if (cltvDelta > maxCltvDelta) {
+    const buyerBlocks = maxCltvDelta - guardBlocks - spareBlocks - openWindowsBlocks
+    const isTooLate = fundingConfirmsWithinBlocks + leastConfirmationBlocks > buyerBlocks
+    return isTooLate
       ? refuse(
           'FUNDING_CONFIRMS_TOO_LATE',
-          `funding_confirms_within_blocks must be at most ${room - ANNOUNCED_AFTER}: the payment would be held for too long.`,
+          `funding_confirms_within_blocks must be at most ${buyerBlocks - leastConfirmationBlocks}: the payment would be held for too long.`,
         )
       : refuse(
           'TOO_MANY_CONFIRMATIONS',
-          `required_channel_confirmations must be at most ${room - fundingConfirmsWithinBlocks}: the payment would be held for too long.`,
+          `required_channel_confirmations must be at most ${buyerBlocks - fundingConfirmsWithinBlocks}: the payment would be held for too long.`,
         )
   }
   return {
@@ -64,8 +62,8 @@ export function policyFor(
       requiredConfirmations,
       fundingSeenBlocks: settings.fundingSeenBlocks,
       fundingConfirmsWithinBlocks,
-      cltvDelta: Math.max(needed, MIN_CLTV_DELTA),
-      guardBlocks: GUARD_BLOCKS,
+      cltvDelta,
+      guardBlocks,
       payoutConfirmations: settings.payoutConfirmations,
       withheldBlocks: settings.withheldBlocks,
     },

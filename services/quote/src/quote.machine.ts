@@ -1,6 +1,6 @@
 import { createMachine } from 'xstate'
 
-/** A quote is made once, and done with when its order has begun. */
+/** A quote is created once, and ends when its order is placed. */
 export const quoteMachine = createMachine({
   id: 'quote',
   initial: 'NONE',

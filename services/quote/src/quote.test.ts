@@ -1,18 +1,18 @@
-import { bookEntry, pubkey, uuid } from '@penstock/testkit/book.ts'
+import { createBookEntry, pubkeyFor, uuidFor } from '@penstock/testkit/book-entries.ts'
 import assert from 'node:assert/strict'
 import { optionMismatch, type QuoteFact, type QuoteRefusal, quoteRefusals } from '@penstock/contracts/quote.ts'
 import { fold } from '@penstock/kernel/decider.ts'
 import { satToMsat } from '@penstock/kernel/money.ts'
-import type { Wanted } from '@penstock/kernel/process.ts'
-import type { BookEntry } from '@penstock/market/book.ts'
-import { perUsd } from '@penstock/market/market.ts'
-import { readConfig } from '@penstock/runtime/config.ts'
+import type { CommandBody } from '@penstock/kernel/process.ts'
+import type { BookEntry } from '@penstock/market/order-book.ts'
+import { quotePerUsd } from '@penstock/market/market.ts'
+import { readConfig } from '@penstock/config/config.ts'
 import { given } from '@penstock/testkit/given.ts'
-import { wishOf } from '@penstock/testkit/quote-wish.ts'
+import { createQuoteRequest } from '@penstock/testkit/quote-request.ts'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Market, Request } from './choose.ts'
-import { placing, quote, type QuoteDecides } from './quote.ts'
+import type { MarketSnapshot, RequestQuoteData } from './choose-offer.ts'
+import { quoteProcess, quoteDecider, type EnrichedQuoteCommand } from './quote.ts'
 
 const NOW = 1_800_000_000_000
 const orderId = '00000000-0000-4000-8000-0000000000ff'
@@ -26,83 +26,83 @@ const promises = {
   onchainMultiplier: 0,
 }
 const entry = (n: number, over: Partial<BookEntry> = {}, seller: Partial<BookEntry['seller']> = {}) =>
-  bookEntry(n, promises, over, seller)
+  createBookEntry(n, promises, over, seller)
 
 const config = readConfig({ PENSTOCK_NEW_SELLER_CAP_SAT: '0' })
 const rate = { centsPerBtc: '10000000', at: NOW, samples: [{ source: 'fixed', centsPerBtc: '10000000', at: NOW }] }
-const market = (entries: readonly BookEntry[], over: Partial<Market> = {}): Market => ({
+const market = (entries: readonly BookEntry[], over: Partial<MarketSnapshot> = {}): MarketSnapshot => ({
   entries,
   pricing: { settings: config, fees: null },
-  rateNow: { rate },
+  currentRate: { rate },
   leaseBlocks: config.leaseBlocks,
   maxLeaseBlocks: config.maxChannelExpiryBlocks,
   ...over,
 })
-const request: Request = wishOf(uuid(70), { pubkey: pubkey(50), sockets: ['127.0.0.1:9735'] })
+const request: RequestQuoteData = createQuoteRequest(uuidFor(70), { pubkey: pubkeyFor(50), sockets: ['127.0.0.1:9735'] })
 const lsps = { ...request, source: 'lsps1-cheapest' as const, usdCents: null, sizeSat: '1000000', leaseBlocks: 13_140 }
-const manual = { ...request, source: 'manual' as const, usdCents: null, sizeSat: '1000000', offerId: uuid(1) }
-const asking = (wanted: Request, of: Market): Wanted<QuoteDecides> => ({
+const manual = { ...request, source: 'manual' as const, usdCents: null, sizeSat: '1000000', offerId: uuidFor(1) }
+const requestQuote = (wanted: RequestQuoteData, snapshot: MarketSnapshot): CommandBody<EnrichedQuoteCommand> => ({
   type: 'RequestQuote',
-  data: { ...wanted, market: of, settings: config },
+  data: { ...wanted, market: snapshot, settings: config },
 })
 
-const quoted = (wanted: Request, of: Market) => {
-  const { decision } = given(quote).when(asking(wanted, of))
+const quoteOf = (wanted: RequestQuoteData, snapshot: MarketSnapshot) => {
+  const { decision } = given(quoteDecider).when(requestQuote(wanted, snapshot))
   assert.ok('facts' in decision, JSON.stringify(decision))
   const [fact] = decision.facts
   assert.ok(fact?.type === 'Quoted')
   return fact.data
 }
 
-test('a budget buys the most capacity, and is the invoice', () => {
-  const { terms, fundingFees } = quoted(request, market([entry(1, { promises: { ...promises, feeRatePpm: 2500 } }), entry(2)]))
+test('a budget buys the most capacity, and is the amount of the invoice', () => {
+  const { terms, fundingFees } = quoteOf(request, market([entry(1, { promises: { ...promises, feeRatePpm: 2500 } }), entry(2)]))
   // 5 USD are 5,000 sat: 500 base, the rest at 2,500 ppm for seller and platform together.
   expect(terms).toMatchObject({
     priceSat: '5000',
     sizeSat: '1800001',
     platformFeeMsat: '900000',
     usdCents: '500',
-    standing: true,
+    autoAccepted: true,
     leaseBlocks: 4320,
     requiredConfirmations: 3,
     rate,
-    candidate: { offerId: uuid(2), sellerAmountMsat: '4100000' },
+    candidate: { offerId: uuidFor(2), sellerAmountMsat: '4100000' },
     policy: { cltvDelta: 150 },
   })
   expect(fundingFees).toBeNull()
 })
 
-test('the fee estimate that a price was made with is recorded', () => {
+test('the fee estimate behind a price is recorded', () => {
   const fees = { LOW: 200n, MEDIUM: 400n, HIGH: 900n }
   const one = entry(1, { promises: { ...promises, onchainMultiplier: 2 } })
-  const { terms, fundingFees } = quoted(request, market([one], { pricing: { settings: config, fees } }))
+  const { terms, fundingFees } = quoteOf(request, market([one], { pricing: { settings: config, fees } }))
   expect(fundingFees).toEqual({ LOW: '200', MEDIUM: '400', HIGH: '900' })
   expect(terms.candidate.sellerAmountMsat).toBe(`${((900_000n + BigInt(terms.sizeSat) * 2n) / 1000n) * 1000n}`)
 })
 
-test('a capacity has a price: LSPS1 by its ranking, whole satoshis', () => {
+test('a capacity is priced in whole satoshis, by the ranking of LSPS1', () => {
   const book = [entry(1, { promises: { ...promises, feeRatePpm: 2001 } }, { score: 0.9 }), entry(2)]
-  expect(quoted({ ...lsps, sizeSat: '1000002' }, market(book)).terms).toMatchObject({
+  expect(quoteOf({ ...lsps, sizeSat: '1000002' }, market(book)).terms).toMatchObject({
     sizeSat: '1000002',
     priceSat: '3001',
-    candidate: { offerId: uuid(2) },
+    candidate: { offerId: uuidFor(2) },
     leaseBlocks: 13_140,
   })
-  expect(quoted({ ...lsps, source: 'lsps1-recommended' }, market(book)).terms.candidate.offerId).toBe(uuid(1))
-  expect(quoted({ ...lsps, sellers: [pubkey(1)] }, market(book)).terms.candidate.offerId).toBe(uuid(1))
-  // Priced in satoshis, so no rate is needed.
-  const rateNow = { refused: { code: 'RATE_STALE' as const, message: 'none' } }
-  expect(quoted(lsps, market(book, { rateNow })).terms.rate).toBeNull()
+  expect(quoteOf({ ...lsps, source: 'lsps1-recommended' }, market(book)).terms.candidate.offerId).toBe(uuidFor(1))
+  expect(quoteOf({ ...lsps, sellers: [pubkeyFor(1)] }, market(book)).terms.candidate.offerId).toBe(uuidFor(1))
+  // A price in satoshis needs no rate.
+  const currentRate = { refused: { code: 'RATE_STALE' as const, message: 'none' } }
+  expect(quoteOf(lsps, market(book, { currentRate })).terms.rate).toBeNull()
 })
 
-test('a manual order names its offer, whose seller is asked', () => {
-  const asked = entry(
+test('a manual order needs neither a live agent nor standing acceptance', () => {
+  const offer = entry(
     1,
     { autoAccept: false, conditions: [{ condition: 'NODE_CHANNELS', operator: 'GREATER_THAN', value: '1' }] },
     { live: false, fundsSat: 0n },
   )
-  expect(quoted(manual, market([asked])).terms).toMatchObject({
-    standing: false,
+  expect(quoteOf(manual, market([offer])).terms).toMatchObject({
+    autoAccepted: false,
     sizeSat: '1000000',
     priceSat: '3000',
     leaseBlocks: 13_140,
@@ -111,15 +111,15 @@ test('a manual order names its offer, whose seller is asked', () => {
 })
 
 const book = [entry(1)]
-test.each<[QuoteRefusal, Request, Market, RegExp]>([
-  ['WRONG_REQUEST', { ...request, usdCents: null }, market(book), /amount of dollars or a capacity/],
+test.each<[QuoteRefusal, RequestQuoteData, MarketSnapshot, RegExp]>([
+  ['WRONG_REQUEST', { ...request, usdCents: null }, market(book), /either usd_cents or size/],
   ['WRONG_REQUEST', { ...request, sizeSat: '1000000' }, market(book), /not both/],
-  ['WRONG_REQUEST', { ...manual, sizeSat: null }, market(book), /which size/],
-  ['WRONG_REQUEST', { ...manual, destination: { pubkey: pubkey(1), sockets: [] } }, market(book), /itself/],
+  ['WRONG_REQUEST', { ...manual, sizeSat: null }, market(book), /the size that you want/],
+  ['WRONG_REQUEST', { ...manual, destination: { pubkey: pubkeyFor(1), sockets: [] } }, market(book), /itself/],
   ['USD_CENTS_TOO_LOW', { ...request, usdCents: '499' }, market(book), /at least 500/],
   ['ASSET_NOT_SOLD', { ...request, assetId: 'usd' }, market(book), /Only bitcoin/],
-  ['RATE_STALE', request, market(book, { rateNow: { refused: { code: 'RATE_STALE', message: 'none' } } }), /none/],
-  ['RATES_DIFFER', request, market(book, { rateNow: { refused: { code: 'RATES_DIFFER', message: 'two' } } }), /two/],
+  ['RATE_STALE', request, market(book, { currentRate: { refused: { code: 'RATE_STALE', message: 'none' } } }), /none/],
+  ['RATES_DIFFER', request, market(book, { currentRate: { refused: { code: 'RATES_DIFFER', message: 'two' } } }), /two/],
   ['NO_SELLER', request, market([]), /No live seller/],
   ['NO_SELLER', request, market([entry(1, {}, { live: false })]), /No live seller/],
   ['NO_SELLER', { ...request, isPrivate: true }, market(book), /rails cluster/],
@@ -151,17 +151,17 @@ test.each<[QuoteRefusal, Request, Market, RegExp]>([
   ],
   ['FUNDING_CONFIRMS_TOO_LATE', { ...lsps, fundingConfirmsWithinBlocks: 500 }, market(book), /at most 144/],
   ['TOO_MANY_CONFIRMATIONS', { ...lsps, requiredConfirmations: 500 }, market(book), /at most 144/],
-])('refused with %s', (code, wanted, of, sentence) => {
-  const asked = given(quote).when(asking(wanted, of))
-  asked.refuses(code)
-  assert.match('refused' in asked.decision ? asked.decision.refused.message : '', sentence)
+])('a request is refused with %s', (code, wanted, snapshot, sentence) => {
+  const outcome = given(quoteDecider).when(requestQuote(wanted, snapshot))
+  outcome.refuses(code)
+  assert.match('refused' in outcome.decision ? outcome.decision.refused.message : '', sentence)
 })
 
-test('LSPS1 learns which option was not met, from codes that exist', () => {
+test('the LSPS1 option mismatches use refusal codes that exist', () => {
   for (const code of Object.keys(optionMismatch)) expect(quoteRefusals).toContain(code)
 })
 
-test('the most and the least that a refusal names can be bought', () => {
+test('the maximum and the minimum in a refusal can be bought', () => {
   const some = fc.record({
     feeRatePpm: fc.nat(50_000),
     min: fc.integer({ min: 20_000, max: 900_000 }),
@@ -176,34 +176,34 @@ test('the most and the least that a refusal names can be bought', () => {
         promises: { ...promises, feeRatePpm, baseFeeSat: `${baseFeeSat}` },
       })
       for (const usdCents of ['500', '99999999']) {
-        const { decision } = given(quote).when(
-          asking({ ...request, usdCents }, market([one], { rateNow: { rate: { ...rate, centsPerBtc: '100000000' } } })),
+        const { decision } = given(quoteDecider).when(
+          requestQuote({ ...request, usdCents }, market([one], { currentRate: { rate: { ...rate, centsPerBtc: '100000000' } } })),
         )
         const [, named] =
           'refused' in decision ? (/the (?:least|most) is [\d.]+ USD \((\d+) sat\)/.exec(decision.refused.message) ?? []) : []
-        // At one cent a satoshi the sat that are named are a budget in cents.
+        // At one cent per satoshi, the amount in sat is also the budget in cents.
         const wanted = { ...request, usdCents: `${named}` }
         if (named && Number(named) >= 500)
-          quoted(wanted, market([one], { rateNow: { rate: { ...rate, centsPerBtc: '100000000' } } }))
+          quoteOf(wanted, market([one], { currentRate: { rate: { ...rate, centsPerBtc: '100000000' } } }))
       }
     }),
   )
 })
 
-test('what is quoted adds up, and is what a dollar was said to buy', () => {
+test('the amounts of a quote add up, and its size is the announced size per dollar', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1000, max: 9000 }),
       fc.bigInt({ min: 2_000_000n, max: 40_000_000n }),
       (feeRatePpm, centsPerBtc) => {
-        const of = market([entry(1, { promises: { ...promises, feeRatePpm } }), entry(2)], {
-          rateNow: { rate: { ...rate, centsPerBtc: `${centsPerBtc}` } },
+        const snapshot = market([entry(1, { promises: { ...promises, feeRatePpm } }), entry(2)], {
+          currentRate: { rate: { ...rate, centsPerBtc: `${centsPerBtc}` } },
         })
-        const { decision } = given(quote).when(asking(request, of))
-        const said = perUsd(of.entries, of.leaseBlocks, centsPerBtc, of.pricing)
-        if ('refused' in decision) return assert.equal(said, undefined)
-        const { terms } = quoted(request, of)
-        assert.equal(BigInt(terms.sizeSat) / 5n, said?.satsPerUsd)
+        const { decision } = given(quoteDecider).when(requestQuote(request, snapshot))
+        const announced = quotePerUsd(snapshot.entries, snapshot.leaseBlocks, centsPerBtc, snapshot.pricing)
+        if ('refused' in decision) return assert.equal(announced, undefined)
+        const { terms } = quoteOf(request, snapshot)
+        assert.equal(BigInt(terms.sizeSat) / 5n, announced?.satsPerUsd)
         const rest = satToMsat(BigInt(terms.priceSat)) - BigInt(terms.candidate.sellerAmountMsat) - BigInt(terms.platformFeeMsat)
         assert.ok(rest >= 0n && rest < 1000n)
       },
@@ -211,16 +211,24 @@ test('what is quoted adds up, and is what a dollar was said to buy', () => {
   )
 })
 
-test('a quote is made once, and begins one order', () => {
-  const fact: QuoteFact = { type: 'Quoted', v: 1, data: quoted(request, market(book)) }
+test('the terms contain the deadline for the invoice, except for a manual order', () => {
+  const invoiceBefore = 1_700_000_015_000
+  const termsOf = (wanted: RequestQuoteData) => quoteOf({ ...wanted, invoiceBefore }, market(book)).terms
+  expect(termsOf(request)).toMatchObject({ autoAccepted: true, invoiceBefore })
+  expect(termsOf(manual)).toMatchObject({ autoAccepted: false })
+  expect(termsOf(manual)).not.toHaveProperty('invoiceBefore')
+})
+
+test('a quote is created once, and places one order', () => {
+  const fact: QuoteFact = { type: 'Quoted', v: 2, data: quoteOf(request, market(book)) }
   const placed: QuoteFact = { type: 'QuotePlaced', v: 1, data: {} }
-  given(quote, fact)
-    .when(asking(request, market([])))
+  given(quoteDecider, fact)
+    .when(requestQuote(request, market([])))
     .then()
-  given(quote, fact).when({ type: 'RecordPlaced', data: {} }).then(placed)
-  given(quote, fact, placed).when({ type: 'RecordPlaced', data: {} }).then()
-  given(quote).when({ type: 'RecordPlaced', data: {} }).then()
-  expect(placing(fold(quote, [fact]), orderId)).toEqual([
+  given(quoteDecider, fact).when({ type: 'RecordPlaced', data: {} }).then(placed)
+  given(quoteDecider, fact, placed).when({ type: 'RecordPlaced', data: {} }).then()
+  given(quoteDecider).when({ type: 'RecordPlaced', data: {} }).then()
+  expect(quoteProcess(fold(quoteDecider, [fact]), orderId)).toEqual([
     {
       kind: 'command',
       category: 'order',
@@ -230,6 +238,6 @@ test('a quote is made once, and begins one order', () => {
       command: { type: 'PlaceOrder', data: fact.data.terms },
     },
   ])
-  expect(placing(fold(quote, [fact, placed]), orderId)).toEqual([])
-  expect(placing(fold(quote, []), orderId)).toEqual([])
+  expect(quoteProcess(fold(quoteDecider, [fact, placed]), orderId)).toEqual([])
+  expect(quoteProcess(fold(quoteDecider, []), orderId)).toEqual([])
 })

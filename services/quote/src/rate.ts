@@ -3,38 +3,38 @@ import type { QuoteRefusal } from '@penstock/contracts/quote.ts'
 import { type Refusal, refuse } from '@penstock/kernel/decider.ts'
 
 export type Rate = NonNullable<ReturnType<(typeof orderTerms)['parse']>['rate']>
-export type Sample = { readonly source: string; readonly centsPerBtc: bigint; readonly at: number }
-export type RateNow = { readonly rate: Rate } | { readonly refused: Refusal<QuoteRefusal> }
+export type RateReading = { readonly source: string; readonly centsPerBtc: bigint; readonly at: number }
+export type CurrentRate = { readonly rate: Rate } | { readonly refused: Refusal<QuoteRefusal> }
 
 export type RateLimits = {
   readonly rateMaxAgeSeconds: number
   readonly rateSpreadPercent: number
-  /** How many are asked. */
+  /** Number of configured sources. */
   readonly sources: number
 }
 
-/** So many have to say the same, where there are so many: one that is wrong looks like one that is right. */
+/** Minimum number of samples if there are that many sources, because a single wrong sample cannot be detected. */
 const QUORUM = 2
 
 /**
- * The median of what fresh sources say, as old as the oldest of them. Nothing is guessed: without enough fresh sources, or
- * with sources that differ too much, there is no rate.
+ * The rate is the median of the fresh samples, with the oldest of their timestamps. There is no rate without enough fresh
+ * samples, or with samples that differ too much.
  */
-export function combine(
-  samples: readonly Sample[],
+export function combineRates(
+  samples: readonly RateReading[],
   now: number,
   { rateMaxAgeSeconds, rateSpreadPercent, sources }: RateLimits,
-): RateNow {
+): CurrentRate {
   const fresh = samples.filter(({ at, centsPerBtc }) => now - at <= rateMaxAgeSeconds * 1000 && centsPerBtc > 0n)
   const sorted = fresh.toSorted((a, b) => (a.centsPerBtc < b.centsPerBtc ? -1 : 1))
   const [lowest] = sorted
   const highest = sorted.at(-1)
   if (!lowest || !highest)
-    return refuse('RATE_STALE', `No source has said within ${rateMaxAgeSeconds} s what a bitcoin costs; try again soon.`)
+    return refuse('RATE_STALE', `Exchange rate unavailable: no source updated in the last ${rateMaxAgeSeconds} s.`)
   if (fresh.length < Math.min(QUORUM, sources))
     return refuse(
       'RATE_STALE',
-      `${fresh.length} of ${sources} sources has said within ${rateMaxAgeSeconds} s what a bitcoin costs, and ${QUORUM} are needed; try again soon.`,
+      `Exchange rate unavailable: only ${fresh.length} of ${QUORUM} needed sources updated in the last ${rateMaxAgeSeconds} s.`,
     )
   const centsPerBtc = median(sorted)
   // In hundredths of a per cent, so that the comparison is exact.
@@ -53,8 +53,8 @@ export function combine(
   }
 }
 
-/** Of an even number the mean of the two in the middle. */
-function median(sorted: readonly Sample[]): bigint {
+/** For an even number of samples, the mean of the two middle samples. */
+function median(sorted: readonly RateReading[]): bigint {
   const upper = sorted[Math.floor(sorted.length / 2)]?.centsPerBtc ?? 0n
   const lower = sorted[Math.ceil(sorted.length / 2) - 1]?.centsPerBtc ?? 0n
   return (lower + upper) / 2n

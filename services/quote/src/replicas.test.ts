@@ -1,19 +1,19 @@
 import { bind, run } from '@penstock/runtime/run.ts'
-import { memoryWorld } from '@penstock/testkit/memory-world.ts'
-import { until } from '@penstock/testkit/until.ts'
+import { createMemoryPlatform } from '@penstock/testkit/memory-platform.ts'
+import { waitUntil } from '@penstock/testkit/wait-until.ts'
 import { expect, onTestFinished, test } from 'vitest'
-import { priceStream } from './price.ts'
-import { quoting } from './service.ts'
+import { priceStreamId } from './price.ts'
+import { quoteService } from './service.ts'
 
-test('replicas that see the market differently do not answer each other’s price for ever', async () => {
-  const { platform, store } = await memoryWorld()
-  const stream = priceStream(platform.clock.now())
-  let looks = 0
+test('replicas with different data do not overwrite each other’s price repeatedly', async () => {
+  const { platform, store } = await createMemoryPlatform()
+  const stream = priceStreamId(platform.clock.now())
+  let reads = 0
   const counting = {
     ...store,
-    read: (...of: Parameters<typeof store.read>) => {
-      if (of[0] === `price-${stream}`) looks += 1
-      return store.read(...of)
+    read: (...args: Parameters<typeof store.read>) => {
+      if (args[0] === `price-${stream}`) reads += 1
+      return store.read(...args)
     },
   }
   const ports = { chain: { feeRate: () => Promise.resolve(2) }, graph: { between: () => Promise.resolve([]) } }
@@ -22,9 +22,9 @@ test('replicas that see the market differently do not answer each other’s pric
     name: 'fixed',
     read: () => Promise.resolve({ source: 'fixed', centsPerBtc: 10_000_000n, at: platform.clock.now() }),
   }
-  // One has no rate, the other no seller: two reasons to withdraw the price.
+  // One replica has no rate, and the other has no seller: two reasons to withdraw the price.
   for (const [index, source] of [silent, fixed].entries()) {
-    const running = await run([bind(quoting(), { ...ports, rates: [source] })], {
+    const running = await run([bind(quoteService(), { ...ports, rates: [source] })], {
       ...platform,
       store: counting,
       instance: `quote-${index}`,
@@ -32,8 +32,8 @@ test('replicas that see the market differently do not answer each other’s pric
     onTestFinished(() => running.close())
   }
   const prices = () => store.read(`price-${stream}`)
-  await until('one has spoken', async () => (await prices()).length > 0, 10_000)
-  const before = looks
-  await until('all have looked again', () => looks >= before + 4, 10_000)
+  await waitUntil('one replica has written', async () => (await prices()).length > 0, 10_000)
+  const before = reads
+  await waitUntil('the stream was read again', () => reads >= before + 4, 10_000)
   expect(await prices()).toHaveLength(1)
 })

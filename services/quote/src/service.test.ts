@@ -1,22 +1,22 @@
-import { fundsAttestationText } from '@penstock/bitcoin/attestation.ts'
-import { sign } from '@penstock/bitcoin/message-signature.ts'
-import { pubkeyOf } from '@penstock/bitcoin/pubkey.ts'
-import { match, offer, seller } from '@penstock/contracts/matching.ts'
+import { command, type AddressedCommand, type CommandBody } from '@penstock/kernel/process.ts'
+import { formatFundsAttestation } from '@penstock/bitcoin/attestation.ts'
+import { signMessage } from '@penstock/bitcoin/message-signature.ts'
+import { derivePubkey } from '@penstock/bitcoin/pubkey.ts'
+import type { MatchCommand, MatchTarget, OfferTarget, SellerTarget } from '@penstock/contracts/matching.ts'
 import type { OrderTerms } from '@penstock/contracts/order.ts'
-import { type PriceFact, quote } from '@penstock/contracts/quote.ts'
+import type { PriceFact, QuoteTarget } from '@penstock/contracts/quote.ts'
 import { bind, run } from '@penstock/runtime/run.ts'
-import { type Ask, ask } from '@penstock/runtime/service.ts'
-import { memoryWorld } from '@penstock/testkit/memory-world.ts'
-import { wishOf } from '@penstock/testkit/quote-wish.ts'
-import { until } from '@penstock/testkit/until.ts'
+import { createMemoryPlatform } from '@penstock/testkit/memory-platform.ts'
+import { createQuoteRequest } from '@penstock/testkit/quote-request.ts'
+import { waitUntil } from '@penstock/testkit/wait-until.ts'
 import { randomUUID } from 'node:crypto'
 import { expect, onTestFinished, test } from 'vitest'
-import { matching } from '../../matching/src/service.ts'
-import { priceStream } from './price.ts'
-import { quoting } from './service.ts'
+import { matchingService } from '../../matching/src/service.ts'
+import { priceStreamId } from './price.ts'
+import { quoteService } from './service.ts'
 
 const secret = new Uint8Array(32).fill(7)
-const pubkey = pubkeyOf(secret)
+const pubkey = derivePubkey(secret)
 const accountId = randomUUID()
 const offerId = randomUUID()
 const promises = {
@@ -38,32 +38,38 @@ const terms = {
   autoAccept: true,
 }
 
-/** Quotes and matching as they run together, with a seller who attests when told. */
-async function world() {
-  const { platform, store, caller } = await memoryWorld({ PENSTOCK_LIVE_SECONDS: '4', PENSTOCK_RATE_MAX_AGE_SECONDS: '3' })
+/** Runs quote and matching together, with a seller that attests on request. */
+async function openFixture() {
+  const { platform, store, caller } = await createMemoryPlatform({
+    PENSTOCK_LIVE_SECONDS: '4',
+    PENSTOCK_RATE_MAX_AGE_SECONDS: '3',
+  })
   const chain = { feeRate: () => Promise.resolve(2) }
   const rates = [
     { name: 'fixed', read: () => Promise.resolve({ source: 'fixed', centsPerBtc: 10_000_000n, at: platform.clock.now() }) },
   ]
   const graph = { between: () => Promise.resolve([]) }
-  const start = () => run([bind(quoting(), { rates, chain, graph }), bind(matching(), { chain, graph })], platform)
+  const start = () => run([bind(quoteService(), { rates, chain, graph }), bind(matchingService(), { chain, graph })], platform)
   let running = await start()
   onTestFinished(() => running.close())
   const [toMatching, toQuote] = [await caller('matching'), await caller('quote')]
-  const decided = async (to: typeof toQuote, asked: Ask) => {
+  const decide = async (to: typeof toQuote, addressed: AddressedCommand) => {
     const id = randomUUID()
-    await to.send(asked, id)
-    // Only refusals are told; what was accepted is a fact.
-    return until(
+    await to.send(addressed, id)
+    // Only a refusal is an outcome; an accepted command is a fact.
+    return waitUntil(
       'an outcome',
-      async () => to.outcomes.find(({ commandId }) => commandId === id) ?? (await store.read(`quote-${asked.id}`))[0],
+      async () => to.outcomes.find(({ commandId }) => commandId === id) ?? (await store.read(`quote-${addressed.id}`))[0],
     )
   }
   const attest = () => {
     const at = platform.clock.now()
-    const signature = sign(secret, fundsAttestationText({ pubkey, confirmedSats: 50_000_000n, at }))
+    const signature = signMessage(secret, formatFundsAttestation({ pubkey, confirmedSats: 50_000_000n, at }))
     return toMatching.send(
-      ask(seller, pubkey, 'Attest', { accountId, pubkey, confirmedSat: '50000000', at, signature }),
+      command<SellerTarget>('seller', pubkey, {
+        type: 'Attest',
+        data: { accountId, pubkey, confirmedSat: '50000000', at, signature },
+      }),
       randomUUID(),
     )
   }
@@ -72,14 +78,21 @@ async function world() {
   return {
     attest,
     facts,
-    prices: () => facts<PriceFact>(`price-${priceStream(platform.clock.now())}`),
-    create: () => toMatching.send(ask(offer, offerId, 'CreateOffer', { ...terms, accountId, pubkey }), randomUUID()),
-    find: (id: string, need: Parameters<typeof ask<typeof match, 'FindSeller'>>[3]) =>
-      toMatching.send(ask(match, id, 'FindSeller', need), randomUUID()),
+    prices: () => facts<PriceFact>(`price-${priceStreamId(platform.clock.now())}`),
+    create: () =>
+      toMatching.send(
+        command<OfferTarget>('offer', offerId, { type: 'CreateOffer', data: { ...terms, accountId, pubkey } }),
+        randomUUID(),
+      ),
+    find: (id: string, need: Extract<CommandBody<MatchCommand>, { type: 'FindSeller' }>['data']) =>
+      toMatching.send(command<MatchTarget>('match', id, { type: 'FindSeller', data: need }), randomUUID()),
     request: (id: string) =>
-      decided(
+      decide(
         toQuote,
-        ask(quote, id, 'RequestQuote', wishOf(accountId, { pubkey: pubkeyOf(new Uint8Array(32).fill(9)), sockets: [] })),
+        command<QuoteTarget>('quote', id, {
+          type: 'RequestQuote',
+          data: createQuoteRequest(accountId, { pubkey: derivePubkey(new Uint8Array(32).fill(9)), sockets: [] }),
+        }),
       ),
     restart: async () => {
       await running.close()
@@ -88,12 +101,12 @@ async function world() {
   }
 }
 
-test('a price follows the book, a quote has it, and what was quoted is found and reserved', async () => {
-  const { attest, create, facts, find, prices, request, restart } = await world()
+test('a price follows the book, a quote has that price, and the quoted offer is found and reserved', async () => {
+  const { attest, create, facts, find, prices, request, restart } = await openFixture()
   await create()
   await attest()
-  const first = await until('a price', async () => (await prices()).find(({ type }) => type === 'PriceSet'), 10_000)
-  // The fee of a funding is read when the first offer that charges for it is seen.
+  const first = await waitUntil('a price', async () => (await prices()).find(({ type }) => type === 'PriceSet'), 10_000)
+  // The job reads funding fees only once the book has an offer that charges for its funding.
   expect(first).toMatchObject({ type: 'PriceSet', data: { rate: { centsPerBtc: '10000000', samples: [{ source: 'fixed' }] } } })
 
   const id = randomUUID()
@@ -108,7 +121,7 @@ test('a price follows the book, a quote has it, and what was quoted is found and
 
   const need = {
     sizeSat,
-    destination: { pubkey: pubkeyOf(new Uint8Array(32).fill(9)), sockets: [] },
+    destination: { pubkey: derivePubkey(new Uint8Array(32).fill(9)), sockets: [] },
     isPrivate: false,
     railsOnly: false,
     assetId: null,
@@ -119,12 +132,12 @@ test('a price follows the book, a quote has it, and what was quoted is found and
   }
   const candidate = quoted?.data.terms.candidate
   if (candidate) await find(id, { attempt: 1, need, first: candidate, only: false, tried: [] })
-  await until('a match', async () => (await facts<{ type: string }>(`match-${id}`)).some(({ type }) => type === 'Matched'))
+  await waitUntil('a match', async () => (await facts<{ type: string }>(`match-${id}`)).some(({ type }) => type === 'Matched'))
 
-  // The seller falls silent, across a restart: no price, no quote, with a sentence.
+  // The seller falls silent across a restart: the price is withdrawn, and a quote is refused with a reason.
   await restart()
-  await until('the price is withdrawn', async () => (await prices()).at(-1)?.type === 'PriceWithdrawn', 15_000)
+  await waitUntil('the price is withdrawn', async () => (await prices()).at(-1)?.type === 'PriceWithdrawn', 15_000)
   expect(await request(randomUUID())).toMatchObject({ refused: { code: 'NO_SELLER' } })
   await attest()
-  await until('the price is back', async () => (await prices()).at(-1)?.type === 'PriceSet', 15_000)
+  await waitUntil('the price is back', async () => (await prices()).at(-1)?.type === 'PriceSet', 15_000)
 })

@@ -1,35 +1,40 @@
-import { offer, seller } from '@penstock/contracts/matching.ts'
-import { order } from '@penstock/contracts/order.ts'
-import { price as priceContract, quote as quoteContract } from '@penstock/contracts/quote.ts'
-import { bookView } from '@penstock/market/book.ts'
-import { aggregate, ask, on, type Service, service } from '@penstock/runtime/service.ts'
-import { type Known, type QuotePorts, refreshPrice, requestQuote } from './enrich.ts'
-import { price } from './price.ts'
-import { placing, quote } from './quote.ts'
-import { prices } from './service/prices.ts'
-import { rates } from './service/rates.ts'
+import { command } from '@penstock/kernel/process.ts'
+import { offerContract, sellerContract } from '@penstock/contracts/matching.ts'
+import { orderContract } from '@penstock/contracts/order.ts'
+import { priceContract, quoteContract, type QuoteTarget } from '@penstock/contracts/quote.ts'
+import { createOrderBook } from '@penstock/market/order-book.ts'
+import { defineAggregate, on, type Service, defineService } from '@penstock/runtime/service.ts'
+import { type QuoteMemory, type QuotePorts, enrichRefreshPrice, enrichRequestQuote } from './enrich.ts'
+import { priceDecider } from './price.ts'
+import { quoteProcess, quoteDecider } from './quote.ts'
+import { createPricesJob } from './service/prices-job.ts'
+import { createRatesJob } from './service/rates-job.ts'
 
-/** A service with a book and rates of its own, so that two markets in one process share nothing. */
-export function quoting(): Service<QuotePorts> {
-  const known: Known = { book: bookView(), samples: new Map(), fees: null, ready: false }
-  return service<QuotePorts>('quote', {
+/** Creates the service with its own book and rates, so that two markets in one process share no state. */
+export function quoteService(): Service<QuotePorts> {
+  const memory: QuoteMemory = { book: createOrderBook(), samples: new Map(), fees: null, isReady: false }
+  return defineService<QuotePorts>('quote', {
     aggregates: [
-      aggregate({
+      defineAggregate({
         contract: quoteContract,
-        decider: quote,
-        hashed: { version: 1, of: { 1: (state) => state } },
-        enrich: { RequestQuote: requestQuote(known) },
-        process: placing,
+        decider: quoteDecider,
+        hashed: { version: 1, projections: { 1: (state) => state } },
+        enrich: { RequestQuote: enrichRequestQuote(memory) },
+        process: quoteProcess,
       }),
-      aggregate({
+      defineAggregate({
         contract: priceContract,
-        decider: price,
-        hashed: { version: 1, of: { 1: (state) => state } },
-        enrich: { RefreshPrice: refreshPrice(known) },
+        decider: priceDecider,
+        hashed: { version: 1, projections: { 1: (state) => state } },
+        enrich: { RefreshPrice: enrichRefreshPrice(memory) },
       }),
     ],
-    reactions: [on(order, 'OrderPlaced', (_, { aggregateId }) => [ask(quoteContract, aggregateId, 'RecordPlaced', {})])],
-    memory: [{ name: 'book', from: [offer, seller], apply: known.book.apply }],
-    jobs: [rates(known), prices(known)],
+    reactions: [
+      on(orderContract, 'OrderPlaced', (_, { aggregateId }) => [
+        command<QuoteTarget>('quote', aggregateId, { type: 'RecordPlaced', data: {} }),
+      ]),
+    ],
+    memoryViews: [{ name: 'book', from: [offerContract, sellerContract], apply: memory.book.apply }],
+    jobs: [createRatesJob(memory), createPricesJob(memory)],
   })
 }

@@ -5,27 +5,27 @@ import { join } from 'node:path'
 import { openSimnet, type Simnet } from '@penstock/adapters/simnet/simnet.ts'
 import { systemClock } from '@penstock/adapters/system/clock.ts'
 import { systemIds } from '@penstock/adapters/system/ids.ts'
-import { fundsAttestationText } from '@penstock/bitcoin/attestation.ts'
-import { recover } from '@penstock/bitcoin/message-signature.ts'
-import { openLog } from '@penstock/runtime/log.ts'
-import { until } from '@penstock/testkit/until.ts'
+import { formatFundsAttestation } from '@penstock/bitcoin/attestation.ts'
+import { recoverPubkey } from '@penstock/bitcoin/message-signature.ts'
+import { openLogger } from '@penstock/runtime/observability/log.ts'
+import { waitUntil } from '@penstock/testkit/wait-until.ts'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type AgentOptions, runSellerAgent } from './agent.ts'
 import { type Journal, openJournal } from './journal.ts'
 import { ensureRegistered } from './register.ts'
-import { terms } from './stage.contract.ts'
+import { sellerTerms } from './agent.fixture.ts'
 
 type Input = Readonly<Record<string, unknown>>
 type Attested = { readonly pubkey: string; readonly confirmed_sats: string; readonly at: string; readonly signature: string }
-type Known = Attested & { readonly email: string; readonly offer_id: string }
+type KnownInput = Attested & { readonly email: string; readonly offer_id: string }
 
 let dir: string
 let simnet: Simnet
 let server: Server
 let url: string
 let market: ReturnType<typeof emptyMarket>
-/** The call with this number loses its connection, before or after it was carried out. */
-let cut: { call: number; when: 'before' | 'after' } | undefined
+/** The connection breaks at the call with this number, before or after the fake market has handled the call. */
+let droppedCall: { call: number; when: 'before' | 'after' } | undefined
 let agents: { readonly end: AbortController; readonly done: Promise<void>; readonly journal: Journal }[]
 
 const emptyMarket = () => ({
@@ -44,7 +44,7 @@ beforeEach(async () => {
   dir = mkdtempSync(join(tmpdir(), 'penstock-agent-'))
   simnet = openSimnet({ path: join(dir, 'simnet.db'), blockSeconds: 0, clock: systemClock })
   market = emptyMarket()
-  cut = undefined
+  droppedCall = undefined
   agents = []
   server = createServer((request, response) => {
     let text = ''
@@ -54,9 +54,9 @@ beforeEach(async () => {
       const { query, variables } = JSON.parse(text) as { query: string; variables: Input }
       const name = /Agent\w+/.exec(query)?.[0] ?? ''
       market.calls.push(name)
-      if (cut?.call === number && cut.when === 'before') return void request.socket.destroy()
+      if (droppedCall?.call === number && droppedCall.when === 'before') return void request.socket.destroy()
       const answer = carryOut(name, variables, request.headers.authorization ?? '')
-      if (cut?.call === number) return void request.socket.destroy()
+      if (droppedCall?.call === number) return void request.socket.destroy()
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer))
     })
   })
@@ -80,9 +80,9 @@ const at = (path: string, value: unknown): object =>
   path.split('.').reduceRight<unknown>((inner, name) => ({ [name]: inner }), value) as object
 const ok = (path: string, value: unknown = { success: true }) => ({ data: at(path, value) })
 
-/** The market's side: one account a token, one node an account, as the real one. */
+/** A fake market that has one account per token and one account per node, like the real market. */
 function carryOut(name: string, variables: Input, authorization: string): object {
-  const input = (variables['input'] ?? {}) as Input & Known
+  const input = (variables['input'] ?? {}) as Input & KnownInput
   const account = market.tokens.get(authorization.replace('Bearer ', ''))
   if (name === 'AgentAccount') {
     const token = `token-${market.tokens.size}`
@@ -100,7 +100,7 @@ function carryOut(name: string, variables: Input, authorization: string): object
       market.challenges.set(account, `a challenge for ${account}`)
       return ok('account.node.challenge', market.challenges.get(account))
     case 'AgentConnect':
-      if (recover(market.challenges.get(account) ?? '', input.signature) !== input.pubkey)
+      if (recoverPubkey(market.challenges.get(account) ?? '', input.signature) !== input.pubkey)
         return refusal('The signature is not the node’s')
       if ((market.nodes.get(input.pubkey) ?? account) !== account) return refusal('This node is connected to another account.')
       market.nodes.set(input.pubkey, account)
@@ -141,12 +141,12 @@ function options(journal: Journal, signal: AbortSignal): AgentOptions {
     url,
     lightning,
     journal,
-    terms,
+    terms: sellerTerms,
     clock: systemClock,
     ids: systemIds(),
-    log: openLog('silent'),
+    log: openLogger('silent'),
     signal,
-    pace: { pollMs: 5, fundsMs: 5, attestMs: 50 },
+    timings: { pollMs: 5, fundsMs: 5, attestMs: 50 },
   }
 }
 
@@ -165,9 +165,9 @@ async function stop({ end, done, journal }: (typeof agents)[number]): Promise<vo
   journal.close()
 }
 
-test('the first start makes account, key, proof and offer; the second finds them', async () => {
+test('the first start creates account, key, node proof and offer, and the second start reuses them', async () => {
   const first = start()
-  await until('it attests', () => market.attested.length > 0)
+  await waitUntil('it attests', () => market.attested.length > 0)
   await stop(first)
   const registered = market.calls.filter((name) => !['AgentAttest', 'AgentSales'].includes(name))
   expect(registered).toEqual(['AgentAccount', 'AgentKey', 'AgentChallenge', 'AgentConnect', 'AgentOffer'])
@@ -178,25 +178,25 @@ test('the first start makes account, key, proof and offer; the second finds them
   market.calls = []
   await stop(start())
   const second = start()
-  await until('it attests again', () => market.calls.includes('AgentAttest'))
+  await waitUntil('it attests again', () => market.calls.includes('AgentAttest'))
   expect(new Set(market.calls)).toEqual(new Set(['AgentAttest', 'AgentSales']))
   await stop(second)
 })
 
-test('new terms are sent to the offer that is there', async () => {
-  await stop(start({ terms }))
+test('new terms update the existing offer', async () => {
+  await stop(start({ terms: sellerTerms }))
   const first = start()
-  await until('it attests', () => market.attested.length > 0)
+  await waitUntil('it attests', () => market.attested.length > 0)
   await stop(first)
-  start({ terms: { ...terms, feeRatePpm: 1500 } })
-  await until('the new price', () => market.offers.get('offer-0')?.['fee_rate'] === 1500)
+  start({ terms: { ...sellerTerms, feeRatePpm: 1500 } })
+  await waitUntil('the new price', () => market.offers.get('offer-0')?.['fee_rate'] === 1500)
   expect(market.offers.size).toBe(1)
 })
 
-test.each(['before', 'after'] as const)('the connection may break %s any call: one node, one offer', async (when) => {
+test.each(['before', 'after'] as const)('a connection that breaks %s any call leaves one node and one offer', async (when) => {
   for (let call = 1; call <= 6; call++) {
     market = emptyMarket()
-    cut = { call, when }
+    droppedCall = { call, when }
     const journal = openJournal(join(dir, `agent-${when}-${call}.db`))
     const { pubkey, offerId, apiKey } = await ensureRegistered(options(journal, new AbortController().signal))
     journal.close()
@@ -206,63 +206,63 @@ test.each(['before', 'after'] as const)('the connection may break %s any call: o
   }
 })
 
-test('a key of an account that is there already is used, and none is made', async () => {
+test('an API key of an existing account is used, and no account is created', async () => {
   market.tokens.set('mine', 'me')
   start({ apiKey: 'mine' })
-  await until('it attests', () => market.attested.length > 0)
+  await waitUntil('it attests', () => market.attested.length > 0)
   expect([...market.nodes.values()]).toEqual(['me'])
   expect(market.calls).not.toContain('AgentAccount')
 })
 
-test('a key that opens nothing is said so, and tried again', async () => {
+test('the registration with an invalid API key is retried', async () => {
   start({ apiKey: 'wrong' })
-  await until('it was tried again', () => market.calls.filter((name) => name === 'AgentChallenge').length > 1)
+  await waitUntil('it was tried again', () => market.calls.filter((name) => name === 'AgentChallenge').length > 1)
   expect(market.offers.size).toBe(0)
 })
 
 test("an agent refuses another node's journal", async () => {
   await stop(start())
   const journal = openJournal(join(dir, 'agent.db'))
-  journal.set('pubkey', `02${'00'.repeat(32)}`)
+  journal.saveSetting('pubkey', `02${'00'.repeat(32)}`)
   await expect(ensureRegistered(options(journal, new AbortController().signal))).rejects.toThrow(/belongs to node/)
   journal.close()
 })
 
-test('funds are attested with the node’s signature, again at once when they change, not while the node is silent', async () => {
+test('funds are attested with the signature of the node, at once after a change, and not while the node is silent', async () => {
   start()
-  const first = await until('an attestation', () => market.attested[0])
-  const text = fundsAttestationText({ pubkey: first.pubkey, confirmedSats: BigInt(first.confirmed_sats), at: Number(first.at) })
-  expect(recover(text, first.signature)).toBe(first.pubkey)
+  const first = await waitUntil('an attestation', () => market.attested[0])
+  const text = formatFundsAttestation({ pubkey: first.pubkey, confirmedSats: BigInt(first.confirmed_sats), at: Number(first.at) })
+  expect(recoverPubkey(text, first.signature)).toBe(first.pubkey)
   const buyer = simnet.control.nodes().find(({ role }) => role === 'buyer')
   simnet.control.open('seller-ada', buyer?.pubkey ?? '', 1_000_000n)
-  await until('less is attested', () => BigInt(market.attested.at(-1)?.confirmed_sats ?? 0) < BigInt(first.confirmed_sats))
+  await waitUntil('less is attested', () => BigInt(market.attested.at(-1)?.confirmed_sats ?? 0) < BigInt(first.confirmed_sats))
   simnet.control.behave('seller-ada', 'silent')
-  const before = await until(
+  const before = await waitUntil(
     'the last call of the old behaviour is over',
-    settled(() => market.attested.length),
+    stableValueOf(() => market.attested.length),
   )
   simnet.control.behave('seller-ada', 'ok')
-  await until('it attests again', () => market.attested.length > before)
+  await waitUntil('it attests again', () => market.attested.length > before)
 })
 
-/** A number that stays the same over many looks. */
-function settled(look: () => number): () => number | undefined {
-  let [last, looks] = [-1, 0]
+/** @returns a function that returns the number once many reads in a row were equal */
+function stableValueOf(read: () => number): () => number | undefined {
+  let [last, reads] = [-1, 0]
   return () => {
-    const now = look()
-    looks = now === last ? looks + 1 : 0
+    const now = read()
+    reads = now === last ? reads + 1 : 0
     last = now
-    return looks > 40 ? now : undefined
+    return reads > 40 ? now : undefined
   }
 }
 
-test('a sale through the public interface, as it is written on the wire', async () => {
+test('the agent submits its invoice before the outpoint and the attestation of its channel', async () => {
   const buyer = simnet.control.nodes().find(({ role }) => role === 'buyer')
   const [pubkey = '', socket = ''] = buyer?.uri.split('@') ?? []
   const sale = { id: 'an-order', status: 'WAITING_FOR_CHANNEL_OPEN', size: '1000000', fees: { seller: { sats: '2500' } } }
   market.sales = [{ ...sale, destination: { pubkey, sockets: [socket] }, options: { private: true } }]
   start()
-  await until('the channel is there', () => simnet.control.channels('seller-ada').some((channel) => channel.private))
+  await waitUntil('the channel is there', () => simnet.control.channels('seller-ada').some((channel) => channel.private))
   expect(market.calls.indexOf('AgentAccept')).toBeLessThan(market.calls.indexOf('AgentName'))
   const [named] = market.named
   expect(named).toMatchObject({
@@ -272,11 +272,11 @@ test('a sale through the public interface, as it is written on the wire', async 
   })
 })
 
-test("a buyer's node that nobody can reach is told to the market, as it is written on the wire", async () => {
+test("the agent cancels an order as UNABLE_TO_CONNECT_TO_NODE if the buyer's node is unreachable", async () => {
   const pubkey = `02${'11'.repeat(32)}`
   const sale = { id: 'an-order', status: 'WAITING_FOR_CHANNEL_OPEN', size: '1000000', fees: { seller: { sats: '2500' } } }
   market.sales = [{ ...sale, destination: { pubkey, sockets: ['127.0.0.1:1'] }, options: { private: false } }]
-  start({ pace: { pollMs: 5, fundsMs: 5, attestMs: 50, firstRetryMs: 1, longestRetryMs: 2, maxUnreached: 2 } })
-  await until('it was told', () => market.cancelled.length > 0)
+  start({ timings: { pollMs: 5, fundsMs: 5, attestMs: 50, firstRetryMs: 1, longestRetryMs: 2, maxUnreachable: 2 } })
+  await waitUntil('it was reported', () => market.cancelled.length > 0)
   expect(market.cancelled).toEqual([{ order_id: 'an-order', cancellation_reason: 'UNABLE_TO_CONNECT_TO_NODE' }])
 })

@@ -1,39 +1,39 @@
 import { Fault } from '@penstock/kernel/result.ts'
 import type { Lightning } from '@penstock/ports/lightning.ts'
-import { until } from '@penstock/testkit/until.ts'
+import { waitUntil } from '@penstock/testkit/wait-until.ts'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Journal } from './journal.ts'
-import type { Market } from './market.ts'
-import { openStage, SIZE, type Stage } from './stage.contract.ts'
+import type { MarketClient } from './market-client.ts'
+import { openAgentFixture, SIZE_SAT, type AgentFixture } from './agent.fixture.ts'
 
-let stage: Stage
+let fixture: AgentFixture
 beforeEach(async () => {
-  stage = await openStage()
+  fixture = await openAgentFixture()
 })
-afterEach(() => stage.close())
+afterEach(() => fixture.close())
 
-/** Calls of one life of the agent; call number `last` is its last one, and dies before or after it was carried out. */
-function mortal(last: number, when: 'before' | 'after', die: () => void) {
+/** Ports of an agent that crashes at the call with number `crashCall`, before or after the call was carried out. */
+function crashAtCall(crashCall: number, when: 'before' | 'after', onCrash: () => void) {
   let calls = 0
-  let dead = false
-  const now = (): boolean => {
-    if (dead) throw new Fault('dead')
-    dead = ++calls === last
-    if (dead) die()
-    return dead
+  let isCrashed = false
+  const countCall = (): boolean => {
+    if (isCrashed) throw new Fault('dead')
+    isCrashed = ++calls === crashCall
+    if (isCrashed) onCrash()
+    return isCrashed
   }
   const wrap =
     <A extends readonly unknown[], T>(call: (...args: A) => Promise<T>) =>
     async (...args: A): Promise<T> => {
-      const dies = now()
-      if (dies && when === 'before') throw new Fault('dead')
+      const isCrash = countCall()
+      if (isCrash && when === 'before') throw new Fault('dead')
       const result = await call(...args)
-      if (dies) throw new Fault('dead')
+      if (isCrash) throw new Fault('dead')
       return result
     }
-  const { payments, channels } = stage.seller
+  const { payments, channels } = fixture.seller
   const lightning: Lightning = {
-    ...stage.seller,
+    ...fixture.seller,
     payments: { ...payments, createInvoice: wrap((request) => payments.createInvoice(request)) },
     channels: {
       ...channels,
@@ -42,77 +42,77 @@ function mortal(last: number, when: 'before' | 'after', die: () => void) {
       abandon: wrap((funding) => channels.abandon(funding)),
     },
   }
-  const market: Market = {
-    ...stage.market,
-    accept: wrap((id, request) => stage.market.accept(id, request)),
-    nameFunding: wrap((id, attestation) => stage.market.nameFunding(id, attestation)),
-    standing: wrap((id) => stage.market.standing(id)),
+  const market: MarketClient = {
+    ...fixture.market,
+    accept: wrap((id, request) => fixture.market.accept(id, request)),
+    submitOutpoint: wrap((id, attestation) => fixture.market.submitOutpoint(id, attestation)),
+    findOrder: wrap((id) => fixture.market.findOrder(id)),
   }
   const journal = (one: Journal): Journal => ({
     ...one,
     sales: one.sales,
     record: (orderId, at, step) => {
-      const dies = now()
-      if (dies && when === 'before') throw new Fault('dead')
+      const isCrash = countCall()
+      if (isCrash && when === 'before') throw new Fault('dead')
       const sale = one.record(orderId, at, step)
-      if (dies) throw new Fault('dead')
+      if (isCrash) throw new Fault('dead')
       return sale
     },
   })
   return { lightning, market, journal }
 }
 
-/** One sale in two lives. @returns whether the first one died, or sold the channel before its last call */
-async function sellInTwoLives(last: number, when: 'before' | 'after'): Promise<boolean> {
-  const order = stage.place('one')
-  let dead = false
-  const first = stage.start(mortal(last, when, () => (dead = true)))
-  const isPublished = () => stage.simnet.control.channels('ada').length > 0
-  await until('it died or opened', () => dead || isPublished())
+/** Sells one channel by two agents, one after the other. @returns false if the first agent opened it without a crash */
+async function sellAcrossRestart(crashCall: number, when: 'before' | 'after'): Promise<boolean> {
+  const order = fixture.place('one')
+  let isCrashed = false
+  const first = fixture.start(crashAtCall(crashCall, when, () => (isCrashed = true)))
+  const isPublished = () => fixture.simnet.control.channels('ada').length > 0
+  await waitUntil('it crashed or opened', () => isCrashed || isPublished())
   await first.end()
-  const second = stage.start()
-  await stage.complete(order)
+  const second = fixture.start()
+  await fixture.waitUntilSold(order)
   await second.end()
-  expect(order.named).toHaveLength(1)
-  expect(stage.simnet.control.channels('buyer')).toHaveLength(1)
-  // At most one opening was lost with its handle, and that one was given up before the next began.
-  expect(stage.openings.length).toBeLessThanOrEqual(2)
-  expect(await stage.leftovers()).toBe(0)
-  return dead
+  expect(order.submissions).toHaveLength(1)
+  expect(fixture.simnet.control.channels('buyer')).toHaveLength(1)
+  // At most one prepared funding was lost in the crash. The second agent abandoned it before it prepared another.
+  expect(fixture.openings.length).toBeLessThanOrEqual(2)
+  expect(await fixture.countUnpublishedFundings()).toBe(0)
+  return isCrashed
 }
 
 test.each(['before', 'after'] as const)(
-  'stopped %s any call and started again: one channel, and no coin is left behind',
+  'an agent that crashes %s any call and is restarted opens one channel and leaves no coin locked',
   async (when) => {
-    let last = 1
-    while (await sellInTwoLives(last, when)) {
-      last++
-      await stage.close()
-      stage = await openStage()
+    let crashCall = 1
+    while (await sellAcrossRestart(crashCall, when)) {
+      crashCall++
+      await fixture.close()
+      fixture = await openAgentFixture()
     }
-    // Made, taken down and told: the invoice, the opening, the outpoint, the publication. Each call has been the last.
-    expect(last).toBeGreaterThan(11)
+    // The agent crashed once at each of its calls: for the invoice, the opening, the outpoint and the publication.
+    expect(crashCall).toBeGreaterThan(11)
   },
 )
 
-test('a channel that the owner of the node opens himself, of the same size and to the same node, is not given up', async () => {
-  const order = stage.place('one')
-  const { channels } = stage.seller
-  let asked = false
+test('a channel that the owner opens manually, with the same size and peer, is not abandoned', async () => {
+  const order = fixture.place('one')
+  const { channels } = fixture.seller
+  let isPreparing = false
   const prepare = async (): Promise<never> => {
-    asked = true
+    isPreparing = true
     throw new Fault('dead')
   }
-  const first = stage.start({ lightning: { ...stage.seller, channels: { ...channels, prepare } } })
-  await until('it was opening', () => asked)
+  const first = fixture.start({ lightning: { ...fixture.seller, channels: { ...channels, prepare } } })
+  await waitUntil('it was opening', () => isPreparing)
   await first.end()
-  await stage.seller.peers.connect(stage.buyerKey, stage.buyerSocket)
-  const own = await channels.prepare({ peer: stage.buyerKey, capacitySat: SIZE, isPrivate: false, feeRateSatPerVbyte: 2 })
+  await fixture.seller.peers.connect(fixture.buyerKey, fixture.buyerSocket)
+  const own = await channels.prepare({ peer: fixture.buyerKey, capacitySat: SIZE_SAT, isPrivate: false, feeRateSatPerVbyte: 2 })
   const list = async () =>
     (await channels.list()).map((one) => ({ ...one, isPrepared: one.isPrepared && one.outpoint !== own.outpoint }))
-  const second = stage.start({ lightning: { ...stage.seller, channels: { ...channels, list } } })
-  await stage.complete(order)
+  const second = fixture.start({ lightning: { ...fixture.seller, channels: { ...channels, list } } })
+  await fixture.waitUntilSold(order)
   await second.end()
-  expect(order.named).toHaveLength(1)
+  expect(order.submissions).toHaveLength(1)
   expect(await channels.list()).toContainEqual(expect.objectContaining({ outpoint: own.outpoint, state: 'pending' }))
 })

@@ -1,33 +1,33 @@
 import { chmodSync, closeSync, openSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
-import { evolve, mayBegin, type Sale, type SaleStep } from './sale.ts'
+import { evolve, mayBegin, type SaleState, type SaleStep } from './sale.ts'
 
-/** What the agent must not forget: its credentials, and every step of every sale, each durable before the next is taken. */
+/** The durable state of the agent: its credentials and all steps of its sales. Each step is durable before the next begins. */
 export type Journal = {
-  readonly sales: ReadonlyMap<string, Sale>
+  readonly sales: ReadonlyMap<string, SaleState>
   /** Appends a step; @returns the sale after it. A sale that ended leaves `sales`. */
-  record(orderId: string, at: number, step: SaleStep): Sale
-  /** Whether an order that is not among `sales` may become a sale: one that ended with a channel may not. */
+  record(orderId: string, at: number, step: SaleStep): SaleState
+  /** Whether an order that is not in `sales` may begin a sale. An order whose sale ended with a channel may not. */
   mayBegin(orderId: string): boolean
-  /** The sale of an order as its steps made it, also when it has ended. */
-  find(orderId: string): Sale | undefined
-  /** The order that a funding belongs to, of now or of long ago, and what is known of the end of its channel. */
-  fundingOf(outpoint: string): { readonly orderId: string; readonly closed: 'no' | 'by-unknown' | 'yes' } | undefined
-  /** Channels that are to be closed, and are not known to be. */
-  toClose(): readonly string[]
-  setting(name: string): string | undefined
-  set(name: string, value: string): void
+  /** The sale of an order, also after its end. */
+  findSale(orderId: string): SaleState | undefined
+  /** The order of a funding, also after the end of its sale. `closed`: whether the channel's end and closing party are known. */
+  findFunding(outpoint: string): { readonly orderId: string; readonly closed: 'no' | 'by-unknown' | 'yes' } | undefined
+  /** Outpoints of the channels that the agent has to close, and that are not recorded as closed. */
+  listChannelsToClose(): readonly string[]
+  getSetting(name: string): string | undefined
+  saveSetting(name: string, value: string): void
   close(): void
 }
 
-/** @param path of its own SQLite file, which only its owner may read: there are credentials in it */
+/** @param path of the journal's SQLite file, which only its owner may read, because it contains credentials */
 export function openJournal(path: string): Journal {
   closeSync(openSync(path, 'a', 0o600))
   chmodSync(path, 0o600)
   const db = new DatabaseSync(path)
-  // Exclusive: two agents with one journal would open two channels for one order.
+  // The lock is exclusive, because two agents with one journal would open two channels for one order.
   db.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;')
-  return journalIn(db)
+  return createJournal(db)
 }
 
 const SCHEMA = `
@@ -40,72 +40,72 @@ const SCHEMA = `
     CREATE TABLE IF NOT EXISTS closings (outpoint TEXT PRIMARY KEY, closed_by TEXT) STRICT;
     CREATE TABLE IF NOT EXISTS to_close (outpoint TEXT PRIMARY KEY) STRICT;`
 
-/** A journal in a database that is open already. */
-export function journalIn(db: DatabaseSync): Journal {
+/** Creates a journal in an open database. */
+export function createJournal(db: DatabaseSync): Journal {
   db.exec(SCHEMA)
-  const insert = db.prepare('INSERT INTO steps (order_id, at, step) VALUES (?, ?, ?)')
-  const upsert = db.prepare('INSERT INTO sales VALUES (?, ?) ON CONFLICT (order_id) DO UPDATE SET state = excluded.state')
-  const keepFunding = db.prepare('INSERT OR IGNORE INTO fundings VALUES (?, ?)')
-  const keepClosing = db.prepare('INSERT OR REPLACE INTO closings VALUES (?, ?)')
-  const wantClosed = db.prepare('INSERT OR IGNORE INTO to_close VALUES (?)')
-  const isClosed = db.prepare('DELETE FROM to_close WHERE outpoint = ?')
-  const lookUpFunding = db.prepare(`
+  const insertStep = db.prepare('INSERT INTO steps (order_id, at, step) VALUES (?, ?, ?)')
+  const upsertSale = db.prepare('INSERT INTO sales VALUES (?, ?) ON CONFLICT (order_id) DO UPDATE SET state = excluded.state')
+  const insertFunding = db.prepare('INSERT OR IGNORE INTO fundings VALUES (?, ?)')
+  const insertClosing = db.prepare('INSERT OR REPLACE INTO closings VALUES (?, ?)')
+  const insertToClose = db.prepare('INSERT OR IGNORE INTO to_close VALUES (?)')
+  const deleteToClose = db.prepare('DELETE FROM to_close WHERE outpoint = ?')
+  const selectFunding = db.prepare(`
     SELECT f.order_id, c.outpoint IS NOT NULL AS is_closed, c.closed_by FROM fundings f LEFT JOIN closings c USING (outpoint)
     WHERE f.outpoint = ?`)
   const sales = readOpenSales(db)
-  const find = (orderId: string): Sale | undefined => sales.get(orderId) ?? readSale(db, orderId)
+  const findSale = (orderId: string): SaleState | undefined => sales.get(orderId) ?? readSale(db, orderId)
   return {
     sales,
-    find,
+    findSale,
     record(orderId, at, step) {
-      // A channel is closed long after its sale has ended, and another attempt at the order begins then.
-      const before = step.type === 'Closed' || step.type === 'Seen' ? find(orderId) : sales.get(orderId)
+      // These two steps may follow the end of a sale: its channel is closed later, or another attempt at the order begins.
+      const before = step.type === 'Closed' || step.type === 'Seen' ? findSale(orderId) : sales.get(orderId)
       const sale = evolve(before, orderId, at, step)
       db.exec('BEGIN IMMEDIATE')
       try {
-        insert.run(orderId, at, JSON.stringify(step))
-        upsert.run(orderId, stateOf(sale))
-        if (step.type === 'Prepared') keepFunding.run(step.outpoint, orderId)
-        if (step.type === 'CloseWanted') wantClosed.run(step.outpoint)
+        insertStep.run(orderId, at, JSON.stringify(step))
+        upsertSale.run(orderId, saleStatusOf(sale))
+        if (step.type === 'Prepared') insertFunding.run(step.outpoint, orderId)
+        if (step.type === 'CloseWanted') insertToClose.run(step.outpoint)
         if (step.type === 'Closed') {
-          keepClosing.run(step.outpoint, step.by)
-          isClosed.run(step.outpoint)
+          insertClosing.run(step.outpoint, step.by)
+          deleteToClose.run(step.outpoint)
         }
         db.exec('COMMIT')
       } catch (error) {
         db.exec('ROLLBACK')
         throw error
       }
-      if (sale.ended) sales.delete(orderId)
+      if (sale.hasEnded) sales.delete(orderId)
       else sales.set(orderId, sale)
       return sale
     },
     mayBegin: (orderId) => db.prepare("SELECT 1 FROM sales WHERE order_id = ? AND state <> 'lost'").get(orderId) === undefined,
-    fundingOf: (outpoint) => {
-      const row = lookUpFunding.get(outpoint)
+    findFunding: (outpoint) => {
+      const row = selectFunding.get(outpoint)
       if (!row) return undefined
       const closed = row['is_closed'] === 0 ? 'no' : row['closed_by'] === null ? 'by-unknown' : 'yes'
       return { orderId: String(row['order_id']), closed }
     },
-    toClose: () =>
+    listChannelsToClose: () =>
       db
         .prepare('SELECT outpoint FROM to_close')
         .all()
         .map((row) => String(row['outpoint'])),
-    setting: (name) => {
+    getSetting: (name) => {
       const value = db.prepare('SELECT value FROM settings WHERE name = ?').get(name)?.['value']
       return typeof value === 'string' ? value : undefined
     },
-    set: (name, value) => void db.prepare('INSERT OR REPLACE INTO settings VALUES (?, ?)').run(name, value),
+    saveSetting: (name, value) => void db.prepare('INSERT OR REPLACE INTO settings VALUES (?, ?)').run(name, value),
     close: () => db.close(),
   }
 }
 
-/** 'lost': ended, and nothing is left of it. 'done': ended, and its channel may be there. */
-const stateOf = (sale: Sale): 'open' | 'lost' | 'done' => (sale.ended ? (mayBegin(sale) ? 'lost' : 'done') : 'open')
+/** 'lost': the sale ended without a funding. 'done': the sale ended, and its channel may exist. */
+const saleStatusOf = (sale: SaleState): 'open' | 'lost' | 'done' => (sale.hasEnded ? (mayBegin(sale) ? 'lost' : 'done') : 'open')
 
-function readSale(db: DatabaseSync, orderId: string): Sale | undefined {
-  let sale: Sale | undefined
+function readSale(db: DatabaseSync, orderId: string): SaleState | undefined {
+  let sale: SaleState | undefined
   for (const row of db.prepare('SELECT at, step FROM steps WHERE order_id = ? ORDER BY id').iterate(orderId)) {
     const { at, step } = row as { at: number; step: string } // the columns of a STRICT table
     sale = evolve(sale, orderId, at, JSON.parse(step) as SaleStep) // written by `record` alone
@@ -113,8 +113,8 @@ function readSale(db: DatabaseSync, orderId: string): Sale | undefined {
   return sale
 }
 
-function readOpenSales(db: DatabaseSync): Map<string, Sale> {
-  const sales = new Map<string, Sale>()
+function readOpenSales(db: DatabaseSync): Map<string, SaleState> {
+  const sales = new Map<string, SaleState>()
   const steps = db.prepare(`
     SELECT s.order_id, s.at, s.step FROM sales o CROSS JOIN steps s USING (order_id) WHERE o.state = 'open' ORDER BY s.id`)
   for (const row of steps.iterate()) {

@@ -1,7 +1,7 @@
-import { runNeighbour } from '@penstock/platforms/neighbour.ts'
-import { sellFrom } from './process.ts'
+import { runSideProcess } from '@penstock/platforms/side-process.ts'
+import { runAgentProcess } from './process.ts'
 
-// Beside a seller's own node, as its own process: `node services/seller-agent/src/main.ts --terms terms.json`.
-await runNeighbour('seller-agent', ({ config, dir, outside: { lightning, chain }, clock, ids, log, signal }) =>
-  sellFrom(process.argv.slice(2), { url: config.url, folder: dir.path, lightning, chain, clock, ids, log, signal }),
+// Runs the agent of a seller's own node as a separate process: `node services/seller-agent/src/main.ts --terms terms.json`.
+await runSideProcess('seller-agent', ({ config, dir, externalWorld: { lightning, chain }, clock, ids, log, signal }) =>
+  runAgentProcess(process.argv.slice(2), { url: config.marketUrl, folder: dir.path, lightning, chain, clock, ids, log, signal }),
 )

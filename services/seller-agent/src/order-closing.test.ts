@@ -1,56 +1,56 @@
 import type { Lightning } from '@penstock/ports/lightning.ts'
-import { until } from '@penstock/testkit/until.ts'
+import { waitUntil } from '@penstock/testkit/wait-until.ts'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { Market } from './market.ts'
-import { openStage, type Stage } from './stage.contract.ts'
+import type { MarketClient } from './market-client.ts'
+import { openAgentFixture, type AgentFixture } from './agent.fixture.ts'
 
-let stage: Stage
+let fixture: AgentFixture
 beforeEach(async () => {
-  stage = await openStage()
+  fixture = await openAgentFixture()
 })
-afterEach(() => stage.close())
+afterEach(() => fixture.close())
 
-test('the funding of an order that is being closed waits, and is published if the payment is taken after all', async () => {
-  const order = stage.place('one')
-  let looks = 0
-  const closing: Market = {
-    ...stage.market,
-    nameFunding: async (orderId, attestation) => {
-      await stage.market.nameFunding(orderId, attestation)
+test('the funding of a closing order waits, and is published if the order is not closed after all', async () => {
+  const order = fixture.place('one')
+  let readCount = 0
+  const closing: MarketClient = {
+    ...fixture.market,
+    submitOutpoint: async (orderId, attestation) => {
+      await fixture.market.submitOutpoint(orderId, attestation)
       order.closing = 'The operator closes it.'
     },
-    standing: (id) => (looks++, stage.market.standing(id)),
+    findOrder: (id) => (readCount++, fixture.market.findOrder(id)),
   }
-  const { journal } = stage.start({ market: closing })
-  await until('it was looked at more than once', () => looks > 2)
+  const { journal } = fixture.start({ market: closing })
+  await waitUntil('the order was read more than once', () => readCount > 2)
   expect(journal.sales.get('one')?.opening.state).toBe('named')
-  expect(stage.simnet.control.channels('ada')).toEqual([])
+  expect(fixture.simnet.control.channels('ada')).toEqual([])
   order.closing = undefined
-  await stage.complete(order)
-  expect(stage.openings).toHaveLength(1)
+  await fixture.waitUntilSold(order)
+  expect(fixture.openings).toHaveLength(1)
 })
 
-test('a funding that is out is neither sent again nor paid more for while its order is being closed', async () => {
-  stage.simnet.control.feeFloor(3)
-  const order = stage.place('one')
-  let [sent, looks] = [0, 0]
-  const { channels } = stage.seller
+test('a published funding is neither published again nor gets a higher fee while its order is closing', async () => {
+  fixture.simnet.control.feeFloor(3)
+  const order = fixture.place('one')
+  let [sent, readCount] = [0, 0]
+  const { channels } = fixture.seller
   const counting: Lightning = {
-    ...stage.seller,
+    ...fixture.seller,
     channels: { ...channels, publish: (one) => (sent++, channels.publish(one)) },
   }
-  const market: Market = { ...stage.market, standing: (id) => (looks++, stage.market.standing(id)) }
-  const { journal } = stage.start({ lightning: counting, market })
-  await until('it is published', () => journal.sales.get('one')?.opening.state === 'published')
+  const market: MarketClient = { ...fixture.market, findOrder: (id) => (readCount++, fixture.market.findOrder(id)) }
+  const { journal } = fixture.start({ lightning: counting, market })
+  await waitUntil('it is published', () => journal.sales.get('one')?.opening.state === 'published')
   order.closing = 'The operator closes it.'
-  // A look that began before the order was closed is over with the one after it.
-  const seen = looks
-  await until('it was looked at', () => looks > seen + 1)
+  // One check of the sale may have begun before the order was closing. It has ended when the next check begins.
+  const seen = readCount
+  await waitUntil('the order was read', () => readCount > seen + 1)
   const before = sent
-  stage.simnet.control.mine(5)
-  await until('it was looked at again', () => looks > seen + 4)
+  fixture.simnet.control.mine(5)
+  await waitUntil('the order was read again', () => readCount > seen + 4)
   expect(sent).toBe(before)
   expect(journal.sales.get('one')?.opening).toMatchObject({ state: 'published', feeRate: 2 })
   Object.assign(order, { status: 'ADMIN_CLOSED', closing: undefined })
-  await until('the sale is over', () => journal.sales.size === 0)
+  await waitUntil('the sale is over', () => journal.sales.size === 0)
 })

@@ -7,7 +7,7 @@ import { readTerms } from './terms-file.ts'
 const folder = mkdtempSync(join(tmpdir(), 'penstock-terms-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-const written = (text: string): string => {
+const writeTerms = (text: string): string => {
   const path = join(folder, 'terms.json')
   writeFileSync(path, text)
   return path
@@ -24,8 +24,8 @@ const good = {
   auto_accept: true,
 }
 
-test('terms are read to the last satoshi', () => {
-  expect(readTerms(written(JSON.stringify(good)))).toEqual({
+test('terms are read without rounding', () => {
+  expect(readTerms(writeTerms(JSON.stringify(good)))).toEqual({
     totalSizeSat: 9_007_199_254_740_993n,
     minSizeSat: 100_000n,
     maxSizeSat: 16_000_000n,
@@ -36,13 +36,13 @@ test('terms are read to the last satoshi', () => {
     feeRateCapPpm: 500,
     autoAccept: true,
   })
-  expect(readTerms(written(JSON.stringify({ ...good, onchain_multiplier: 3 }))).onchainMultiplier).toBe(3)
+  expect(readTerms(writeTerms(JSON.stringify({ ...good, onchain_multiplier: 3 }))).onchainMultiplier).toBe(3)
 })
 
-test('every fault is named', () => {
-  const bad = written(JSON.stringify({ ...good, base_fee_sat: 200, fee_rate_ppm: -1, colour: 'red' }))
+test('the error for an invalid terms file contains every fault', () => {
+  const bad = writeTerms(JSON.stringify({ ...good, base_fee_sat: 200, fee_rate_ppm: -1, colour: 'red' }))
   expect(() => readTerms(bad)).toThrow(/base_fee_sat[^]*fee_rate_ppm|fee_rate_ppm[^]*base_fee_sat/)
   expect(() => readTerms(bad)).toThrow(/colour/)
-  expect(() => readTerms(written('{'))).toThrow(/cannot be read as JSON/)
+  expect(() => readTerms(writeTerms('{'))).toThrow(/cannot be read as JSON/)
   expect(() => readTerms(join(folder, 'none.json'))).toThrow(/cannot be read/)
 })

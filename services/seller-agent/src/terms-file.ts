@@ -8,40 +8,44 @@ const sat = z
   .transform(BigInt)
 const ppm = z.int().min(0).max(1_000_000)
 
-const file = z
+/** A terms file; `SellerTerms` explains the fields. */
+const termsSchema = z
   .strictObject({
     total_size_sat: sat,
     min_size_sat: sat,
     max_size_sat: sat,
     min_block_length: z.int().min(1),
+    // The price of a channel.
     base_fee_sat: sat,
     fee_rate_ppm: ppm,
+    // The highest routing fees of the sold channel.
     base_fee_cap_sat: sat,
     fee_rate_cap_ppm: ppm,
+    // A factor of the estimated funding fee; the buyer pays the product.
     onchain_multiplier: z.int().min(1).max(5).optional(),
     auto_accept: z.boolean(),
   })
-  .transform(({ onchain_multiplier: onchainMultiplier, ...said }): SellerTerms => ({
-    totalSizeSat: said.total_size_sat,
-    minSizeSat: said.min_size_sat,
-    maxSizeSat: said.max_size_sat,
-    minBlockLength: said.min_block_length,
-    baseFeeSat: said.base_fee_sat,
-    feeRatePpm: said.fee_rate_ppm,
-    baseFeeCapSat: said.base_fee_cap_sat,
-    feeRateCapPpm: said.fee_rate_cap_ppm,
+  .transform(({ onchain_multiplier: onchainMultiplier, ...values }): SellerTerms => ({
+    totalSizeSat: values.total_size_sat,
+    minSizeSat: values.min_size_sat,
+    maxSizeSat: values.max_size_sat,
+    minBlockLength: values.min_block_length,
+    baseFeeSat: values.base_fee_sat,
+    feeRatePpm: values.fee_rate_ppm,
+    baseFeeCapSat: values.base_fee_cap_sat,
+    feeRateCapPpm: values.fee_rate_cap_ppm,
     ...(onchainMultiplier !== undefined && { onchainMultiplier }),
-    autoAccept: said.auto_accept,
+    autoAccept: values.auto_accept,
   }))
 
-/** A seller's terms from a JSON file. @throws Error that names every fault of it */
+/** Reads a seller's terms from a JSON file. @throws Error with every fault of the file */
 export function readTerms(path: string): SellerTerms {
-  const parsed = file.safeParse(jsonOf(path))
+  const parsed = termsSchema.safeParse(readJson(path))
   if (parsed.success) return parsed.data
-  throw new Error(`${path} are no terms of a seller:\n${z.prettifyError(parsed.error)}`)
+  throw new Error(`${path} does not contain valid terms of a seller:\n${z.prettifyError(parsed.error)}`)
 }
 
-function jsonOf(path: string): unknown {
+function readJson(path: string): unknown {
   try {
     return JSON.parse(readFileSync(path, 'utf8'))
   } catch (error) {

@@ -1,4 +1,4 @@
-/** What a seller sells and for how much. Sent to the market as its offer; a change is sent again at the next start. */
+/** A seller's offer and its price. The agent sends it to the market, and sends a change at the next start. */
 export type SellerTerms = {
   readonly totalSizeSat: bigint
   readonly minSizeSat: bigint
@@ -8,16 +8,16 @@ export type SellerTerms = {
   /** The price: a base and a share of the channel's size. */
   readonly baseFeeSat: bigint
   readonly feeRatePpm: number
-  /** What the seller will charge at most for payments through a sold channel; its channels are opened with exactly that. */
+  /** The highest fees for payments through a sold channel; the agent opens its channels with exactly these. */
   readonly baseFeeCapSat: bigint
   readonly feeRateCapPpm: number
   /** 1 to 5: the share of the estimated funding fee that the buyer bears; left out: the seller bears it. */
   readonly onchainMultiplier?: number
-  /** Orders need no answer by hand. */
+  /** Whether every order that fits the offer is accepted without a manual answer. */
   readonly autoAccept: boolean
 }
 
-export const offerInput = (terms: SellerTerms) => ({
+export const toOfferInput = (terms: SellerTerms) => ({
   total_size: `${terms.totalSizeSat}`,
   min_size: `${terms.minSizeSat}`,
   max_size: `${terms.maxSizeSat}`,
@@ -30,26 +30,26 @@ export const offerInput = (terms: SellerTerms) => ({
   auto_accept: terms.autoAccept,
 })
 
-/** How often the agent looks, and how much it does side by side. */
-export type Pace = {
+/** The intervals and limits of the agent's work. */
+export type AgentTimings = {
   readonly pollMs: number
-  /** An attestation at the latest so often; earlier when the funds have changed. */
+  /** The longest time between two attestations. A change of the funds is attested earlier. */
   readonly attestMs: number
   readonly fundsMs: number
-  /** Between looks at a sale that waits for the chain or the payout. */
+  /** Milliseconds between two checks of a sale that waits for the chain or the payout (the action `watch`). */
   readonly watchMs: number
-  /** Between looks at the channels that are closed, for what the node did not tell by itself. */
+  /** Milliseconds between two lists of the closed channels, which find a close that the stream missed. */
   readonly closedMs: number
   readonly concurrency: number
-  /** After a setback: doubling from the first wait to the longest, and no more than so many openings of one sale. */
+  /** The wait after a setback doubles from the first to the longest. A sale has at most `maxOpenings` openings. */
   readonly firstRetryMs: number
   readonly longestRetryMs: number
   readonly maxOpenings: number
-  /** When the buyer's node prevented so many openings, the market is told instead of letting the window pass. */
-  readonly maxUnreached: number
+  /** Openings that the buyer's node may prevent in a row, before the agent reports that to the market. */
+  readonly maxUnreachable: number
 }
 
-export const pace: Pace = {
+export const defaultTimings: AgentTimings = {
   pollMs: 1000,
   attestMs: 10_000,
   fundsMs: 2000,
@@ -59,16 +59,16 @@ export const pace: Pace = {
   firstRetryMs: 1000,
   longestRetryMs: 600_000,
   maxOpenings: 40,
-  // With the waits in between that is about four minutes.
-  maxUnreached: 8,
+  // With the backoff between them, eight openings take about four minutes.
+  maxUnreachable: 8,
 }
 
 /** Fees of funding transactions, in satoshis per virtual byte. */
-export type FundingFees = {
+export type FundingFeeSettings = {
   readonly startRate: number
-  /** A funding without a confirmation is helped after so many blocks, each time by half as much again. */
+  /** The fee rate is raised whenever this number of blocks has passed without a confirmation. */
   readonly raiseAfterBlocks: number
   readonly maxRate: number
 }
 
-export const fundingFees: FundingFees = { startRate: 5, raiseAfterBlocks: 3, maxRate: 200 }
+export const defaultFundingFeeSettings: FundingFeeSettings = { startRate: 5, raiseAfterBlocks: 3, maxRate: 200 }

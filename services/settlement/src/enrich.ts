@@ -1,27 +1,31 @@
-import type { HoldTerms, NotedOutpoint } from '@penstock/contracts/settlement.ts'
-import { MempoolUnseen } from '@penstock/ports/chain.ts'
-import { within } from '@penstock/ports/within.ts'
-import type { Enrich } from '@penstock/runtime/service.ts'
-import { heldOf, wholeSince } from './effects/look.ts'
-import { presentTip } from './effects/present-height.ts'
-import { searchFrom } from './effects/prove.ts'
+import type { RegisteredOutpoint, SettlementCommand } from '@penstock/contracts/settlement.ts'
+import { MempoolUnavailable } from '@penstock/ports/chain.ts'
+import { withTimeout } from '@penstock/kernel/timeout.ts'
+import type { Enricher } from '@penstock/runtime/service.ts'
+import { toHeldPayment, fullyHeldSince } from './effects/guard/invoice-changes.ts'
+import { readHighestTip } from './effects/highest-tip.ts'
+import { searchStartHeight } from './effects/prove-channel.ts'
 import type { SettlementPorts } from './effects/ports.ts'
-import type { FeeLimit, LastMoment, NamingView, NodeView } from './state.ts'
+import type { FeeLimit, PaymentAtExpiry, OutpointView, NodeView, TooLate } from './state.ts'
 
-type About = Parameters<Enrich<SettlementPorts>>[1]
+type IssueHold = Extract<SettlementCommand, { readonly type: 'IssueHold' }>['data']
 
-/** A command that waits for an answer holds up those behind it; it is tried again instead. */
+type EnrichContext = Parameters<Enricher<SettlementPorts>>[1]
+
+/** A command that waits for an answer delays the commands behind it, so it times out and is retried. */
 const ANSWER_TIMEOUT_MS = 10_000
 
-/** What only the node, the chain, the keyring and the configuration know when a command is decided. */
+/** Adds the data that decisions need from the node, the chain, the keyring and the configuration. */
 export const enrich = {
-  IssueHold: async ({ issue }: HoldTerms, { id, ports }: About): Promise<NodeView> => {
+  IssueHold: async ({ issue, invoiceBefore }: IssueHold, { id, ports }: EnrichContext): Promise<NodeView | TooLate> => {
     const { lightning, chain, keyring, config, clock, network } = ports
-    const asked = Promise.all([lightning.info(), chain.tip(), lightning.wallet.inboundSat()])
-    // Its blocks come when somebody makes them: lnd calls itself unsynced two hours after the last one.
+    if (clock.now() > (invoiceBefore ?? Infinity)) return { isLate: true }
+    const answers = Promise.all([lightning.info(), chain.tip(), lightning.wallet.inboundSat()])
+    // On regtest, blocks are mined on demand, and lnd reports itself as unsynced two hours after the last block.
     const isRegtest = network === 'regtest'
-    const [info, tip, inboundSat] = await within(clock, ANSWER_TIMEOUT_MS, asked)
+    const [info, tip, inboundSat] = await withTimeout(clock, ANSWER_TIMEOUT_MS, answers)
     return {
+      isLate: false,
       ...keyring.paymentHashOf(id, issue),
       node: info.pubkey,
       synced: isRegtest || (info.synced && tip.synced),
@@ -31,55 +35,61 @@ export const enrich = {
       holdExpiryDelta: info.holdExpiryDelta,
     }
   },
-  NoteOutpoint: async ({ outpoint, terms }: NotedOutpoint, { ports }: About): Promise<NamingView> => {
+  RegisterOutpoint: async ({ outpoint, terms }: RegisteredOutpoint, { ports }: EnrichContext): Promise<OutpointView> => {
     const { chain, clock } = ports
-    const asked = Promise.all([presentTip(ports), chain.output(outpoint, searchFrom(terms.heldAtHeight)).catch(inNoBlock)])
-    const [tip, output] = await within(clock, ANSWER_TIMEOUT_MS, asked)
-    const seen = { height: tip.height, seesMempool: chain.sees.mempool, confirmedAtHeight: output?.height ?? null }
-    // Most fundings are named before they are published.
-    return output && chain.sees.mempool ? { ...seen, ...(await timesOf(ports, outpoint)) } : { ...seen, ...noTimes }
+    const answers = Promise.all([
+      readHighestTip(ports),
+      chain.output(outpoint, searchStartHeight(terms.heldAtHeight)).catch(ignoreUnseenMempool),
+    ])
+    const [tip, output] = await withTimeout(clock, ANSWER_TIMEOUT_MS, answers)
+    const view = { height: tip.height, seesMempool: chain.sees.mempool, confirmedAtHeight: output?.height ?? null }
+    // Most fundings are submitted before they are published, so most outputs do not exist yet.
+    return output && chain.sees.mempool ? { ...view, ...(await readPaymentTimes(ports, outpoint)) } : { ...view, ...unknownTimes }
   },
-  /** An invoice may be paid in its last moment, before anybody told us. */
-  ExpireInvoice: async ({ paymentHash }: { readonly paymentHash: string }, { ports }: About): Promise<LastMoment> => {
+  /** Reads the invoice, because a payment just before the expiry may not be recorded here yet. */
+  ExpireInvoice: async (
+    { paymentHash }: { readonly paymentHash: string },
+    { ports }: EnrichContext,
+  ): Promise<PaymentAtExpiry> => {
     const { lightning, clock } = ports
-    const asked = Promise.all([lightning.holds.find(paymentHash), presentTip(ports), lightning.info()])
-    const [invoice, tip, { pubkey }] = await within(clock, ANSWER_TIMEOUT_MS, asked)
-    return { held: invoice ? (heldOf(invoice, tip.height) ?? null) : null, node: pubkey }
+    const answers = Promise.all([lightning.holds.find(paymentHash), readHighestTip(ports), lightning.info()])
+    const [invoice, tip, { pubkey }] = await withTimeout(clock, ANSWER_TIMEOUT_MS, answers)
+    return { held: invoice ? (toHeldPayment(invoice, tip.height) ?? null) : null, node: pubkey }
   },
-  GivePayoutInvoice: ownNetwork,
-  GiveRefundInvoice: ownNetwork,
-  DecidePayout: tipHeight,
-  RetryPayoutNow: feeLimit,
-  RecordPayhash: feeLimit,
-  RecordPayout: feeLimit,
-  Guard: feeLimit,
-  RetryPayout: feeLimit,
+  SubmitPayoutInvoice: readNetwork,
+  SubmitRefundInvoice: readNetwork,
+  DecidePayout: readTipHeight,
+  RetryPayoutNow: readFeeLimit,
+  RecordPayhash: readFeeLimit,
+  RecordPayout: readFeeLimit,
+  Guard: readFeeLimit,
+  RetryPayout: readFeeLimit,
 }
 
-/** No block has it. While the mempool cannot be seen there is no time to compare, as where there is no source of one. */
-function inNoBlock(error: unknown): undefined {
-  if (!(error instanceof MempoolUnseen)) throw error
+/** If only the mempool is unavailable, no block contains the outpoint, and the time of its entry is unknown. */
+function ignoreUnseenMempool(error: unknown): undefined {
+  if (!(error instanceof MempoolUnavailable)) throw error
 }
 
-const noTimes = { enteredMempoolAt: null, heldSince: {} } as const
+const unknownTimes = { enteredMempoolAt: null, heldSince: {} } as const
 
-/** A transaction that came before the payment is compared by what node and mempool say, not by when we heard of either. */
-async function timesOf({ chain, lightning, clock }: About['ports'], outpoint: string) {
-  const asked = Promise.all([chain.enteredMempoolAt(outpoint), lightning.holds.held()])
-  const [enteredMempoolAt, held] = await within(clock, ANSWER_TIMEOUT_MS, asked)
-  const heldSince = held.map((invoice) => [invoice.paymentHash, wholeSince(invoice)] as const)
+/** Reads when the mempool received the funding and when the node received the payments, not when we learned of them. */
+async function readPaymentTimes({ chain, lightning, clock }: EnrichContext['ports'], outpoint: string) {
+  const answers = Promise.all([chain.enteredMempoolAt(outpoint), lightning.holds.held()])
+  const [enteredMempoolAt, held] = await withTimeout(clock, ANSWER_TIMEOUT_MS, answers)
+  const heldSince = held.map((invoice) => [invoice.paymentHash, fullyHeldSince(invoice)] as const)
   return { enteredMempoolAt, heldSince: Object.fromEntries(heldSince) }
 }
 
-async function tipHeight(_: object, { ports: { chain, clock } }: About) {
-  const { height } = await within(clock, ANSWER_TIMEOUT_MS, chain.tip())
+async function readTipHeight(_: object, { ports: { chain, clock } }: EnrichContext) {
+  const { height } = await withTimeout(clock, ANSWER_TIMEOUT_MS, chain.tip())
   return { height }
 }
 
-function ownNetwork(_: object, { ports: { network } }: About) {
+function readNetwork(_: object, { ports: { network } }: EnrichContext) {
   return Promise.resolve({ network })
 }
 
-function feeLimit(_: object, { ports }: About): Promise<FeeLimit> {
+function readFeeLimit(_: object, { ports }: EnrichContext): Promise<FeeLimit> {
   return Promise.resolve({ routingFeeLimitPpm: ports.config.routingFeeLimitPpm })
 }

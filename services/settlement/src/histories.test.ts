@@ -1,51 +1,55 @@
 import type { SettlementFact } from '@penstock/contracts/settlement.ts'
-import { settlement as contract } from '@penstock/contracts/settlement.ts'
+import { settlementContract as contract } from '@penstock/contracts/settlement.ts'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { owedMsat } from './ledger.ts'
+import { owedMsat } from './payout/ledger.ts'
 import {
-  attestation,
+  sampleAttestation,
   E,
-  evidence,
+  sampleEvidence,
   EXPIRES,
   HASH,
-  held,
-  limit,
-  nodeView,
+  heldPayment,
+  sampleFeeLimit,
+  sampleNodeView,
   NOW,
   node,
-  noted,
+  registeredOutpoint,
   OUTPOINT,
-  payoutInvoice,
+  makePayoutInvoice,
   SELLER_MSAT,
   stranger,
-  terms,
-  unseen,
-} from './samples.contract.ts'
-import { settlement } from './settlement.ts'
+  sampleHoldTerms,
+  unseenOutpoint,
+} from './samples.fixture.ts'
+import { settlementDecider } from './settlement.decide.ts'
 import { settlementProcess } from './settlement.process.ts'
-import type { Settlement, SettlementCommand } from './state.ts'
+import type { Settlement, EnrichedSettlementCommand } from './state.ts'
 
 /** Commands in any order, as a bus, a node, a chain and three other services might send them. */
-type Wish = SettlementCommand extends infer C ? (C extends SettlementCommand ? Pick<C, 'type' | 'data'> : never) : never
+type CommandInput = EnrichedSettlementCommand extends infer C
+  ? C extends EnrichedSettlementCommand
+    ? Pick<C, 'type' | 'data'>
+    : never
+  : never
 const OTHER = `${'00'.repeat(32)}:0`
 const invoices = [
-  payoutInvoice(),
-  payoutInvoice({ paymentHash: '01'.repeat(32) }),
-  payoutInvoice({ amountMsat: 1n, paymentHash: '02'.repeat(32) }),
-  payoutInvoice({ by: 2, paymentHash: '03'.repeat(32) }),
+  makePayoutInvoice(),
+  makePayoutInvoice({ paymentHash: '01'.repeat(32) }),
+  makePayoutInvoice({ amountMsat: 1n, paymentHash: '02'.repeat(32) }),
+  makePayoutInvoice({ by: 2, paymentHash: '03'.repeat(32) }),
 ]
 const spentBy = { txid: 'ee'.repeat(32), height: 902 }
 const seen = [
-  evidence(),
-  evidence({ tipHeight: 906 }),
-  evidence({ tipHeight: 2000 }),
-  evidence({ graph: null, probe: 'reached' }),
-  evidence({ graph: null }),
-  evidence({ output: null }),
-  evidence({}, { spentBy }),
-  evidence({ tipHeight: 2000 }, { spentBy }),
-  evidence({}, { valueSat: '1' }),
+  sampleEvidence(),
+  sampleEvidence({ tipHeight: 906 }),
+  sampleEvidence({ tipHeight: 2000 }),
+  sampleEvidence({ graph: null, probe: 'reached' }),
+  sampleEvidence({ graph: null }),
+  sampleEvidence({ output: null }),
+  sampleEvidence({}, { spentBy }),
+  sampleEvidence({ tipHeight: 2000 }, { spentBy }),
+  sampleEvidence({}, { valueSat: '1' }),
   null,
 ]
 const from = <T>(...values: readonly T[]) => fc.constantFrom(...values)
@@ -53,35 +57,37 @@ const outpoint = from(OUTPOINT, OUTPOINT, OTHER)
 const attempt = fc.integer({ min: 1, max: 4 })
 const height = from(855, 903, 906, 950, E - 25, E - 24, E, 1912, 2500)
 const invoice = from(...invoices)
-const data = <T extends Wish['type']>(type: T, of: fc.Arbitrary<Extract<Wish, { type: T }>['data']>): fc.Arbitrary<Wish> =>
-  of.map((value) => ({ type, data: value }) as Wish) // the type with its own data
+const data = <T extends CommandInput['type']>(
+  type: T,
+  values: fc.Arbitrary<Extract<CommandInput, { type: T }>['data']>,
+): fc.Arbitrary<CommandInput> => values.map((value) => ({ type, data: value }) as CommandInput) // the type with its own data
 
-const wish: fc.Arbitrary<Wish> = fc.oneof(
-  { weight: 4, arbitrary: data('IssueHold', from({ ...terms, ...nodeView })) },
+const commandInput: fc.Arbitrary<CommandInput> = fc.oneof(
+  { weight: 4, arbitrary: data('IssueHold', from({ ...sampleHoldTerms, ...sampleNodeView })) },
   { weight: 4, arbitrary: data('RecordIssued', from({ invoice: 'lnbcrt1', expiresAt: EXPIRES })) },
   {
     weight: 4,
-    arbitrary: data('RecordHeld', from(...[null, null, null, stranger].map((crowdedPeer) => ({ ...held, crowdedPeer })))),
+    arbitrary: data('RecordHeld', from(...[null, null, null, stranger].map((crowdedPeer) => ({ ...heldPayment, crowdedPeer })))),
   },
   {
     weight: 4,
     arbitrary: data(
-      'NoteOutpoint',
+      'RegisterOutpoint',
       fc
         .record({
           at: height,
           to: outpoint,
-          signed: from(null, attestation),
+          signed: from(null, sampleAttestation),
           attempt,
           confirmed: from(null, null, 851, 850),
           entered: from(null, null, NOW - 1, NOW),
-          naming: fc.nat(3),
+          outpointNumber: fc.nat(3),
         })
         .map((n) => ({
-          ...noted,
+          ...registeredOutpoint,
           attempt: n.attempt,
           outpoint: n.to,
-          naming: n.naming,
+          outpointNumber: n.outpointNumber,
           attestation: n.signed,
           height: n.at,
           seesMempool: true,
@@ -98,7 +104,7 @@ const wish: fc.Arbitrary<Wish> = fc.oneof(
       'Guard',
       fc
         .record({ height, outpoint: from(OUTPOINT, OUTPOINT, OTHER, null), evidence: from(...seen), nodeReady: fc.boolean() })
-        .map((g) => ({ ...g, lookedAt: 0, ...limit })),
+        .map((g) => ({ ...g, observedAt: 0, ...sampleFeeLimit })),
     ),
   },
   {
@@ -121,18 +127,18 @@ const wish: fc.Arbitrary<Wish> = fc.oneof(
     'ExpireInvoice',
     from(
       { deadline: EXPIRES, paymentHash: HASH, held: null, node },
-      { deadline: EXPIRES, paymentHash: HASH, held, node },
+      { deadline: EXPIRES, paymentHash: HASH, held: heldPayment, node },
       { deadline: EXPIRES, paymentHash: HASH, held: null, node: 'another' },
       { deadline: 1, paymentHash: HASH, held: null, node },
     ),
   ),
-  data('RecordSettleMissed', from({ height: E - 13 }, { height: E - 12 })),
+  data('RecordSettlementMissed', from({ height: E - 13 }, { height: E - 12 })),
   data('RecordCancelled', from({ at: NOW, unmade: false }, { at: NOW, unmade: true })),
   data('RecordNodeCancelled', from({ at: NOW, height: 985 }, { at: EXPIRES, height: 900 })),
   {
     weight: 3,
     arbitrary: data(
-      'GivePayoutInvoice',
+      'SubmitPayoutInvoice',
       invoice.map((i) => ({ ...i, network: 'regtest' as const })),
     ),
   },
@@ -142,7 +148,7 @@ const wish: fc.Arbitrary<Wish> = fc.oneof(
       'RecordPayhash',
       fc
         .record({ i: invoice, granted: from(true, true, false) })
-        .map(({ i, granted }) => ({ paymentHash: i.paymentHash, granted, ...limit })),
+        .map(({ i, granted }) => ({ paymentHash: i.paymentHash, granted, ...sampleFeeLimit })),
     ),
   },
   {
@@ -153,87 +159,90 @@ const wish: fc.Arbitrary<Wish> = fc.oneof(
         .record({ attempt, ok: fc.boolean(), status: from('NO_ROUTE' as const, 'SELLER_INVOICE_EXPIRED' as const) })
         .map(({ attempt: n, ok, status }) =>
           ok
-            ? { state: 'succeeded' as const, attempt: n, feeMsat: '10', ...limit }
-            : { state: 'failed' as const, attempt: n, status, reason: 'x', ...limit },
+            ? { state: 'succeeded' as const, attempt: n, feeMsat: '10', ...sampleFeeLimit }
+            : { state: 'failed' as const, attempt: n, status, reason: 'x', ...sampleFeeLimit },
         ),
     ),
   },
   data('RecordPromiseBroken', fc.record({ sentence: from('x'), height })),
-  data('RetryPayout', from({ deadline: NOW + 15_000, ...limit }, { deadline: NOW + 30_000, ...limit })),
+  data('RetryPayout', from({ deadline: NOW + 15_000, ...sampleFeeLimit }, { deadline: NOW + 30_000, ...sampleFeeLimit })),
 )
 
-const commandOf = (wanted: Wish): SettlementCommand => ({ id: 'c', at: NOW, ...wanted })
-const factsOf = (state: Settlement, wanted: Wish): readonly SettlementFact[] => {
-  const decision = settlement.decide(state, commandOf(wanted))
+const commandOf = (input: CommandInput): EnrichedSettlementCommand => ({ id: 'c', at: NOW, ...input })
+const factsOf = (state: Settlement, input: CommandInput): readonly SettlementFact[] => {
+  const decision = settlementDecider.decide(state, commandOf(input))
   return 'facts' in decision ? decision.facts : []
 }
 
-/** A usual beginning makes the deep states likely. */
-const begun: readonly Wish[] = [
-  { type: 'IssueHold', data: { ...terms, ...nodeView } },
+/** The commands of a normal purchase; a history that starts with some of them reaches late states. */
+const usualBeginning: readonly CommandInput[] = [
+  { type: 'IssueHold', data: { ...sampleHoldTerms, ...sampleNodeView } },
   { type: 'RecordIssued', data: { invoice: 'lnbcrt1', expiresAt: EXPIRES } },
-  { type: 'RecordHeld', data: { ...held, crowdedPeer: null } },
-  { type: 'NoteOutpoint', data: { ...noted, height: 855, ...unseen } },
+  { type: 'RecordHeld', data: { ...heldPayment, crowdedPeer: null } },
+  { type: 'RegisterOutpoint', data: { ...registeredOutpoint, height: 855, ...unseenOutpoint } },
   { type: 'SettleHold', data: { outpoint: OUTPOINT } },
-  { type: 'Guard', data: { height: 903, outpoint: OUTPOINT, evidence: evidence(), lookedAt: 0, nodeReady: true, ...limit } },
+  {
+    type: 'Guard',
+    data: { height: 903, outpoint: OUTPOINT, evidence: sampleEvidence(), observedAt: 0, nodeReady: true, ...sampleFeeLimit },
+  },
   { type: 'RecordSettled', data: { settledAt: NOW, receivedMsat: '5000000' } },
 ]
 const history = fc
-  .tuple(fc.integer({ min: 0, max: begun.length }), fc.array(wish, { maxLength: 40 }))
-  .map(([count, rest]) => [...begun.slice(0, count), ...rest])
+  .tuple(fc.integer({ min: 0, max: usualBeginning.length }), fc.array(commandInput, { maxLength: 40 }))
+  .map(([count, rest]) => [...usualBeginning.slice(0, count), ...rest])
 
-test('on random histories: all facts fold, a command decided twice adds nothing, and no money is lost or made', () => {
+test('on random histories, all facts fold, a repeated command adds no fact, and no money is lost or created', () => {
   fc.assert(
-    fc.property(history, (wishes) => {
+    fc.property(history, (inputs) => {
       const facts: SettlementFact[] = []
-      let state = settlement.initial
-      for (const wanted of wishes) {
-        const news = factsOf(state, wanted)
-        state = news.reduce(settlement.evolve, state)
-        facts.push(...news)
-        // An order that gives an invoice again, under another id, is answered again.
-        expect(wanted.type === 'GivePayoutInvoice' ? [] : factsOf(state, wanted)).toEqual([])
+      let state = settlementDecider.initial
+      for (const input of inputs) {
+        const decided = factsOf(state, input)
+        state = decided.reduce(settlementDecider.evolve, state)
+        facts.push(...decided)
+        // An order that submits an invoice again, by a command with another id, gets an answer again.
+        expect(input.type === 'SubmitPayoutInvoice' ? [] : factsOf(state, input)).toEqual([])
         settlementProcess(state, 'order')
-        for (const { type, data: shape } of news) contract.facts[type].schema.parse(shape)
+        for (const { type, data: shape } of decided) contract.facts[type].schema.parse(shape)
       }
-      moneyIsKept(state)
-      decisionsAreKept(facts)
+      checkMoney(state)
+      checkDecisions(facts)
     }),
     { numRuns: 1500 },
   )
 })
 
-function moneyIsKept({ balances, payout, hold, loss }: Settlement): void {
+function checkMoney({ balances, payout, hold, loss }: Settlement): void {
   expect(Object.values(balances).reduce((sum, amountMsat) => sum + amountMsat, 0n)).toBe(0n)
   expect(balances.received ?? 0n).toBeGreaterThanOrEqual(0n)
   expect(hold.status === 'settled').toBe((balances.received ?? 0n) > 0n)
   const isBorne = loss?.status === 'borne'
   expect(owedMsat(balances)).toBe((hold.status === 'settled' || isBorne) && !payout.paid ? SELLER_MSAT : 0n)
-  // The operator bears what no buyer has paid, and nothing else.
+  // The operator bears only an amount that no buyer has paid.
   expect(balances['operator-loss'] ?? 0n).toBe(isBorne ? SELLER_MSAT : 0n)
   expect(!isBorne || hold.status === 'cancelled').toBe(true)
 }
 
-function decisionsAreKept(facts: readonly SettlementFact[]): void {
+function checkDecisions(facts: readonly SettlementFact[]): void {
   const types = facts.map(({ type }) => type)
   const count = (type: SettlementFact['type']): number => types.filter((other) => other === type).length
-  const settling = types.indexOf('SettleRequested')
+  const settling = types.indexOf('SettlementStarted')
   expect(settling < 0 ? [] : types.slice(settling)).not.toContain('CancelRequested')
-  // What nobody asked for is given back by the node alone.
-  expect(settling < 0 || !types.includes('HoldCancelled') || types.includes('IncidentNoted')).toBe(true)
+  // A hold that is settling is cancelled only with an incident: the node cancelled it, or the settlement was missed.
+  expect(settling < 0 || !types.includes('HoldCancelled') || types.includes('IncidentRecorded')).toBe(true)
   expect(count('HoldSettled') === 0 || count('HoldCancelled') === 0).toBe(true)
   for (const type of [
     'HoldRequested',
     'HoldIssued',
     'HoldHeld',
-    'SettleRequested',
-    'SettleMissed',
+    'SettlementStarted',
+    'SettlementMissed',
     'LossBorne',
     'HoldSettled',
     'PayoutSucceeded',
   ] as const)
     expect(count(type)).toBeLessThanOrEqual(1)
-  // A payout begins only after the one before it is known to have failed.
+  // A payout starts only after the previous payout is known to have failed.
   expect(count('PayoutRequested') - count('PayoutFailed') - count('PayoutSucceeded')).toBeGreaterThanOrEqual(0)
   expect(count('PayoutRequested') - count('PayoutFailed')).toBeLessThanOrEqual(1)
 }

@@ -1,17 +1,17 @@
 import { afterEach, expect, test } from 'vitest'
-import { type Market, openMarket } from './market.contract.ts'
-import { SELLER_MSAT } from './samples.contract.ts'
+import { type SettlementMarket, openSettlementMarket } from './market.fixture.ts'
+import { SELLER_MSAT } from './samples.fixture.ts'
 
-let market: Market
+let market: SettlementMarket
 afterEach(() => market.close())
 
-const name = (outpoint: string, heldAtHeight: number) =>
-  market.tell('NoteOutpoint', {
+const submitOutpoint = (outpoint: string, heldAtHeight: number) =>
+  market.tell('RegisterOutpoint', {
     attempt: 1,
     outpoint,
     sellerAmountMsat: `${SELLER_MSAT}`,
     attestation: null,
-    naming: 1,
+    outpointNumber: 1,
     terms: {
       sellerPubkey: market.pubkey('seller-ada'),
       buyerPubkey: market.pubkey('buyer'),
@@ -23,24 +23,24 @@ const name = (outpoint: string, heldAtHeight: number) =>
     },
   })
 
-test('GIVEN a funding that is in the mempool before the payment WHEN it is named for the order THEN no money is taken for it', async () => {
-  market = await openMarket()
+test('a funding that was in the mempool before the payment is refused, and the payment is not settled', async () => {
+  market = await openSettlementMarket()
   const { outpoint } = market.control.open('seller-ada', market.pubkey('buyer'), 1_000_000n)
   expect(await market.ports.chain.output(outpoint, 0)).toMatchObject({ height: null })
-  await market.issue()
-  const { data } = await market.held()
-  await name(outpoint, data.heldAtHeight)
-  expect((await market.fact('OutpointNoteRefused')).data.reason).toMatch(/^The transaction was in the mempool before/)
+  await market.issueHold()
+  const { data } = await market.payHold()
+  await submitOutpoint(outpoint, data.heldAtHeight)
+  expect((await market.fact('OutpointRegistrationRefused')).data.reason).toMatch(/^The transaction was in the mempool before/)
   market.control.mine(3)
   await market.tell('SettleHold', { outpoint })
   expect(await market.buyersPayment()).toBe('IN_FLIGHT')
 })
 
-test('a funding that comes into the mempool after the payment is noted', async () => {
-  market = await openMarket()
-  await market.issue()
-  const { data } = await market.held()
+test('a funding that enters the mempool after the payment is recorded', async () => {
+  market = await openSettlementMarket()
+  await market.issueHold()
+  const { data } = await market.payHold()
   const { outpoint } = market.control.open('seller-ada', market.pubkey('buyer'), 1_000_000n)
-  await name(outpoint, data.heldAtHeight)
-  expect((await market.fact('OutpointNoted')).data.outpoint).toBe(outpoint)
+  await submitOutpoint(outpoint, data.heldAtHeight)
+  expect((await market.fact('OutpointRegistered')).data.outpoint).toBe(outpoint)
 })

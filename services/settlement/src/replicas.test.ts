@@ -1,23 +1,23 @@
 import type { Clock } from '@penstock/ports/clock.ts'
 import { bind, run } from '@penstock/runtime/run.ts'
-import { until } from '@penstock/testkit/until.ts'
+import { waitUntil } from '@penstock/testkit/wait-until.ts'
 import { afterEach, expect, test } from 'vitest'
-import { LOOKS_ARE_OVER_MS } from './effects/pay.ts'
+import { LATE_SENDS_OVER_MS } from './effects/send-payout.ts'
 import type { SettlementPorts } from './effects/ports.ts'
-import { type Market, openMarket } from './market.contract.ts'
+import { type SettlementMarket, openSettlementMarket } from './market.fixture.ts'
 import { settlementService } from './service.ts'
 
-let market: Market
+let market: SettlementMarket
 afterEach(() => market.close())
 
-/** A door that is shut until somebody opens it. */
+/** A promise that is pending until the test opens it. */
 function gate() {
   let open = (): void => undefined
   const opened = new Promise<void>((resolve) => (open = resolve))
   return { open, opened }
 }
 
-/** One more process of the same service, on the same stores. */
+/** Starts another process of the same service on the same stores. */
 const another = (ports: SettlementPorts) =>
   run([bind(settlementService(), ports)], {
     ...market.world.platform,
@@ -30,13 +30,13 @@ const withPayments = (ports: SettlementPorts, payments: Partial<SettlementPorts[
   lightning: { ...ports.lightning, payments: { ...ports.lightning.payments, ...payments } },
 })
 
-/** What an earlier payment may be on its way for is nothing to sit through. */
+/** Shortens the wait for earlier payments that may be on their way. */
 const withoutTheWait = (clock: Clock): Clock => ({
   ...clock,
-  sleep: (ms, signal) => clock.sleep(ms === LOOKS_ARE_OVER_MS ? 100 : ms, signal),
+  sleep: (ms, signal) => clock.sleep(ms === LATE_SENDS_OVER_MS ? 100 : ms, signal),
 })
 
-test('a replica that stood still before it paid does not pay a seller that another has paid to another invoice', async () => {
+test('a replica that was paused before a payout does not pay a seller that another replica has paid meanwhile', async () => {
   const failing = gate()
   let first = ''
   const changed = (ports: SettlementPorts): SettlementPorts => {
@@ -49,12 +49,12 @@ test('a replica that stood still before it paid does not pay a seller that anoth
       },
     })
   }
-  market = await openMarket({}, changed, withoutTheWait)
-  await market.issue()
-  const outpoint = await market.noted(await market.held())
-  const { invoice, payment_hash: firstHash } = await market.payoutInvoice()
+  market = await openSettlementMarket({}, changed, withoutTheWait)
+  await market.issueHold()
+  const outpoint = await market.openAndRegister(await market.payHold())
+  const { invoice, payment_hash: firstHash } = await market.submitPayoutInvoice()
   first = invoice
-  await market.fact('PayoutInvoiceTaken')
+  await market.fact('PayoutInvoiceAccepted')
   market.control.mine(3)
   await market.tell('SettleHold', { outpoint })
   await market.fact('HoldSettled')
@@ -62,16 +62,16 @@ test('a replica that stood still before it paid does not pay a seller that anoth
   await market.fact('PayoutRequested')
 
   const asleep = gate()
-  let looked = false
+  let hasRead = false
   const { payments } = market.ports.lightning
   const paidAsleep: string[] = []
   const sleeper = await another(
     withPayments(market.ports, {
       find: async (hash) => {
         const found = await payments.find(hash)
-        // Either process may be asked for the second payout.
-        if (hash !== firstHash || looked) return found
-        looked = true
+        // Either process may run the second payout.
+        if (hash !== firstHash || hasRead) return found
+        hasRead = true
         await asleep.opened
         return found
       },
@@ -82,10 +82,10 @@ test('a replica that stood still before it paid does not pay a seller that anoth
       },
     }),
   )
-  await until('it is about to pay', () => looked)
+  await waitUntil('it is about to pay', () => hasRead)
   failing.open()
   await market.fact('PayoutFailed')
-  await market.payoutInvoice()
+  await market.submitPayoutInvoice()
   const paid = await market.fact('PayoutSucceeded')
   expect(paid.data.paymentHash).not.toBe(firstHash)
   asleep.open()

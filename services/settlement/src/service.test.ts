@@ -1,30 +1,31 @@
+import { command } from '@penstock/kernel/process.ts'
 import assert from 'node:assert/strict'
 import { Fault } from '@penstock/kernel/result.ts'
-import { audit } from '@penstock/runtime/audit.ts'
-import { until } from '@penstock/testkit/until.ts'
+import { verifyLog } from '@penstock/audit/verify.ts'
+import { waitUntil } from '@penstock/testkit/wait-until.ts'
 import { afterEach, describe, expect, test } from 'vitest'
-import { ask } from '@penstock/runtime/service.ts'
-import { settlement as contract } from '@penstock/contracts/settlement.ts'
-import { type Market, openMarket, ORDER, OTHER } from './market.contract.ts'
-import { noted } from './samples.contract.ts'
+import type { SettlementTarget } from '@penstock/contracts/settlement.ts'
+import { type SettlementMarket, openSettlementMarket, FIRST_ORDER, SECOND_ORDER } from './market.fixture.ts'
+import { registeredOutpoint } from './samples.fixture.ts'
 import { settlementService } from './service.ts'
 
-let market: Market
-const open = async (...how: Parameters<typeof openMarket>): Promise<Market> => (market = await openMarket(...how))
+let market: SettlementMarket
+const open = async (...how: Parameters<typeof openSettlementMarket>): Promise<SettlementMarket> =>
+  (market = await openSettlementMarket(...how))
 afterEach(() => market.close())
 
-const types = async (orderId = ORDER): Promise<readonly string[]> => (await market.facts(orderId)).map(({ type }) => type)
-/** E − 24, counted from a payment that was held with 144 + 3 blocks to go. */
+const types = async (orderId = FIRST_ORDER): Promise<readonly string[]> => (await market.facts(orderId)).map(({ type }) => type)
+/** Mines to E − 24; the payment was held with 144 + 3 blocks left. */
 const mineToLastHeight = (): number => market.control.mine(147 - 24)
 
-test('held, opened, proven, settled, paid out', async () => {
+test('a purchase is held, opened, proven, settled and paid out', async () => {
   await open()
-  await market.issue()
-  const held = await market.held()
+  await market.issueHold()
+  const held = await market.payHold()
   assert.equal(held.data.receivedMsat, '5000000')
-  const outpoint = await market.noted(held)
-  await market.payoutInvoice()
-  await market.fact('PayoutInvoiceTaken')
+  const outpoint = await market.openAndRegister(held)
+  await market.submitPayoutInvoice()
+  await market.fact('PayoutInvoiceAccepted')
   market.control.mine(3)
   await market.tell('SettleHold', { outpoint })
   const settled = await market.fact('HoldSettled')
@@ -34,87 +35,91 @@ test('held, opened, proven, settled, paid out', async () => {
   market.control.mine(3)
   const paid = await market.fact('PayoutSucceeded')
   assert.equal(market.control.payment(paid.data.paymentHash)?.state, 'SUCCEEDED')
-  await until('nothing is left to do', async () => (await types()).at(-1) === 'LedgerPosted')
-  expect(await audit(market.world.store, [settlementService()])).toMatchObject({
+  await waitUntil('the ledger is posted', async () => (await types()).at(-1) === 'LedgerPosted')
+  expect(await verifyLog(market.world.store, [settlementService()])).toMatchObject({
     streams: 2,
     divergences: 0,
     ledger_balanced: true,
   })
 
   const { keyId } = (await market.fact('HoldRequested')).data
-  const preimage = market.ports.keyring.preimageOf(keyId, ORDER, 1)
+  const preimage = market.ports.keyring.preimageOf(keyId, FIRST_ORDER, 1)
   const log = await market.world.store.readAll('start', 1000)
   for (const { data, meta } of log) expect(data + meta).not.toContain(preimage)
 })
 
-test('an overpayment is kept apart', async () => {
+test('an overpayment is posted to its own account', async () => {
   await open()
-  await market.issue()
-  const held = await market.held(ORDER, 6_000_000n)
-  const outpoint = await market.noted(held)
+  await market.issueHold()
+  const held = await market.payHold(FIRST_ORDER, 6_000_000n)
+  const outpoint = await market.openAndRegister(held)
   market.control.mine(3)
   await market.tell('SettleHold', { outpoint })
   const { data } = await market.fact('LedgerPosted')
   expect(data.entries).toContainEqual({ account: 'overpayment', amountMsat: '-1000000' })
 })
 
-test('a re-organisation that puts the funding into the block of the hold accuses nobody', async () => {
+test('a re-organisation that moves the funding into the block of the hold is no incident', async () => {
   await open()
   market.control.mine(2)
-  await market.issue()
-  const held = await market.held()
-  const outpoint = await market.noted(held)
+  await market.issueHold()
+  const held = await market.payHold()
+  const outpoint = await market.openAndRegister(held)
   market.control.mine(1)
   market.control.reorg(2, { remine: true })
   expect(await market.ports.chain.output(outpoint, 0)).toMatchObject({ height: held.data.heldAtHeight })
   await market.tell('SettleHold', { outpoint })
   expect((await market.fact('HoldSettled')).data.confirmations).toBe(3)
-  // After settling it is no breach either.
+  // After the settlement such a re-organisation is no incident either.
   market.control.mine(3)
-  await market.payoutInvoice()
+  await market.submitPayoutInvoice()
   await market.fact('PayoutSucceeded')
-  expect(await types()).not.toContain('IncidentNoted')
+  expect(await types()).not.toContain('IncidentRecorded')
 })
 
-test('a transaction from before the payment cannot be named', async () => {
+test('a transaction from before the payment is refused as a funding', async () => {
   await open()
-  await market.issue()
+  await market.issueHold()
   const { outpoint } = market.control.open('seller-ada', market.pubkey('buyer'), 1_000_000n)
   market.control.mine(1)
-  const { data } = await market.held()
-  const agreed = { ...noted.terms, sellerPubkey: market.pubkey('seller-ada'), buyerPubkey: market.pubkey('buyer') }
-  await market.tell('NoteOutpoint', { ...noted, outpoint, terms: { ...agreed, heldAtHeight: data.heldAtHeight } })
-  expect((await market.fact('OutpointNoteRefused')).data.reason).toContain('open a channel for this order')
+  const { data } = await market.payHold()
+  const agreed = { ...registeredOutpoint.terms, sellerPubkey: market.pubkey('seller-ada'), buyerPubkey: market.pubkey('buyer') }
+  await market.tell('RegisterOutpoint', {
+    ...registeredOutpoint,
+    outpoint,
+    terms: { ...agreed, heldAtHeight: data.heldAtHeight },
+  })
+  expect((await market.fact('OutpointRegistrationRefused')).data.reason).toContain('open a channel for this order')
 })
 
-describe('no invoice', () => {
-  test('for a buyer that nobody reaches', async () => {
+describe('no invoice is created', () => {
+  test('for a buyer that cannot be reached', async () => {
     await open()
     market.control.setOnline('buyer', false)
-    await market.issue()
+    await market.issueHold()
     expect((await market.fact('HoldRefused')).data.code).toBe('unreachable')
     expect(await types()).toEqual(['HoldRequested', 'HoldRefused'])
   })
-  test('at a node that gives payments back before our guard comes', async () => {
+  test('at a node that cancels payments before our guard decides', async () => {
     await open({}, (ports) => ({
       ...ports,
       lightning: { ...ports.lightning, info: async () => ({ ...(await ports.lightning.info()), holdExpiryDelta: 24 }) },
     }))
-    await market.issue()
+    await market.issueHold()
     expect((await market.fact('HoldRefused')).data.code).toBe('node-too-hasty')
   })
-  test('beyond what our node can receive', async () => {
+  test('for more than our node can receive', async () => {
     await open()
-    await market.issue(ORDER, { amountMsat: `${10n ** 15n}` })
+    await market.issueHold(FIRST_ORDER, { amountMsat: `${10n ** 15n}` })
     expect((await market.fact('HoldRefused')).data.code).toBe('no-inbound')
   })
 })
 
-describe('the money comes back', () => {
+describe('a hold is cancelled', () => {
   test('when the order releases it', async () => {
     await open()
-    await market.issue()
-    await market.held()
+    await market.issueHold()
+    await market.payHold()
     await market.tell('CancelHold', { sentence: 'The seller gave up.' })
     expect((await market.fact('HoldCancelled')).data).toMatchObject({
       reason: 'released',
@@ -123,114 +128,117 @@ describe('the money comes back', () => {
     })
     expect(await market.buyersPayment()).toBe('FAILED')
   })
-  test('when nobody pays in time', async () => {
+  test('when its invoice is not paid in time', async () => {
     await open()
-    await market.issue(ORDER, { expirySeconds: 1 })
+    await market.issueHold(FIRST_ORDER, { expirySeconds: 1 })
     expect((await market.fact('HoldCancelled')).data.reason).toBe('expired')
   })
-  test('at the last height, when nothing was named', async () => {
+  test('at the last height, if no outpoint was submitted', async () => {
     await open()
-    await market.issue()
-    await market.held()
+    await market.issueHold()
+    await market.payHold()
     mineToLastHeight()
     expect((await market.fact('HoldCancelled')).data).toMatchObject({ reason: 'last-height', verdict: 'unnamed' })
     expect(await market.buyersPayment()).toBe('FAILED')
   })
-  test('at the last height, when the channel is not as sold', async () => {
+  test('at the last height, if the channel is not the sold channel', async () => {
     await open()
-    await market.issue()
-    await market.noted(await market.held(), { sats: 500_000n })
+    await market.issueHold()
+    await market.openAndRegister(await market.payHold(), { sats: 500_000n })
     mineToLastHeight()
     expect((await market.fact('HoldCancelled')).data).toMatchObject({ reason: 'last-height', verdict: 'wrong' })
   })
-  test('through a peer that holds too much already', async () => {
+  test('if the payment arrives through a peer with too many open payments', async () => {
     await open({ PENSTOCK_HELD_PER_PEER: '1' })
-    await market.issue()
-    await market.held()
-    await market.issue(OTHER)
-    market.control.pay('buyer', (await market.fact('HoldIssued', OTHER)).data.invoice)
-    expect((await market.fact('HoldCancelled', OTHER)).data.reason).toBe('no-slot')
+    await market.issueHold()
+    await market.payHold()
+    await market.issueHold(SECOND_ORDER)
+    market.control.pay('buyer', (await market.fact('HoldIssued', SECOND_ORDER)).data.invoice)
+    expect((await market.fact('HoldCancelled', SECOND_ORDER)).data.reason).toBe('no-slot')
     expect(await types()).not.toContain('CancelRequested')
   })
 })
 
-describe('the guard needs nobody', () => {
-  test('a parked message does not stop it: it settles what is proven at the last height', async () => {
+describe('the guard', () => {
+  test('settles a proven channel at the last height despite a parked message', async () => {
     await open()
-    await market.issue()
-    await market.noted(await market.held())
+    await market.issueHold()
+    await market.openAndRegister(await market.payHold())
     await market.send(
-      { ...ask(contract, ORDER, 'CancelHold', { sentence: 'x' }), command: { type: 'CancelHold', data: {} } },
+      {
+        ...command<SettlementTarget>('settlement', FIRST_ORDER, { type: 'CancelHold', data: { sentence: 'x' } }),
+        command: { type: 'CancelHold', data: {} },
+      },
       '00000000-0000-4000-8000-00000000dead',
     )
-    await until('parked', async () => (await market.world.platform.bus.parked()).length === 1)
+    await waitUntil('parked', async () => (await market.world.platform.bus.parked()).length === 1)
     mineToLastHeight()
-    expect((await market.fact('SettleRequested')).data.lastHeight).toBe(true)
+    expect((await market.fact('SettlementStarted')).data.lastHeight).toBe(true)
     await market.fact('HoldSettled')
   })
-  test('after a stop it looks at once, whatever happened meanwhile', async () => {
+  test('checks all holds right after a restart', async () => {
     await open()
-    await market.issue()
-    await market.issue(OTHER)
-    await market.held()
-    await market.fact('HoldIssued', OTHER)
+    await market.issueHold()
+    await market.issueHold(SECOND_ORDER)
+    await market.payHold()
+    await market.fact('HoldIssued', SECOND_ORDER)
     await market.stop()
     mineToLastHeight()
     await market.start()
     expect((await market.fact('HoldCancelled')).data.verdict).toBe('unnamed')
-    await market.held(OTHER)
+    await market.payHold(SECOND_ORDER)
   })
-  test('what the node gave back by itself is recorded', async () => {
+  test('records a payment that the node cancelled by itself', async () => {
     await open()
-    await market.issue()
-    await market.held()
+    await market.issueHold()
+    await market.payHold()
     await market.stop()
     market.control.mine(140)
     expect(await market.buyersPayment()).toBe('FAILED')
     await market.start()
     expect((await market.fact('HoldCancelled')).data).toMatchObject({ reason: 'node', verdict: 'unnamed' })
   })
-  test('a stream that cannot be folded does not hold up another', async () => {
+  test('cancels a hold although another stream cannot be folded', async () => {
     await open()
-    await market.issue()
-    await market.held()
-    await market.issue(OTHER)
-    await market.fact('HoldIssued', OTHER)
+    await market.issueHold()
+    await market.payHold()
+    await market.issueHold(SECOND_ORDER)
+    await market.fact('HoldIssued', SECOND_ORDER)
     await market.stop()
-    const [begun] = await market.world.store.read(`settlement-${OTHER}`)
-    assert.ok(begun)
-    await market.world.store.append(`settlement-${OTHER}`, 1, [
-      { id: '018f3c1e-0000-7000-8000-00000000ffff', type: 'HoldRequested', data: begun.data, meta: begun.meta },
+    const [requested] = await market.world.store.read(`settlement-${SECOND_ORDER}`)
+    assert.ok(requested)
+    await market.world.store.append(`settlement-${SECOND_ORDER}`, 1, [
+      { id: '018f3c1e-0000-7000-8000-00000000ffff', type: 'HoldRequested', data: requested.data, meta: requested.meta },
     ])
     mineToLastHeight()
     await market.start()
     expect((await market.fact('HoldCancelled')).data.verdict).toBe('unnamed')
   })
-  test('one hold that cannot be looked at does not hold up another', async () => {
+  test('settles a hold although the evidence of another hold cannot be read', async () => {
     let broken = ''
     await open({}, (ports) => ({
       ...ports,
       chain: {
         ...ports.chain,
         output: (outpoint, from) =>
-          outpoint === broken ? Promise.reject(new Fault('the chain has a cold')) : ports.chain.output(outpoint, from),
+          outpoint === broken ? Promise.reject(new Fault('the chain does not answer')) : ports.chain.output(outpoint, from),
       },
     }))
-    await market.issue()
-    await market.issue(OTHER)
-    broken = await market.noted(await market.held())
-    await market.noted(await market.held(OTHER), { orderId: OTHER })
-    // It is waited for up to E − 18, and no longer.
+    await market.issueHold()
+    await market.issueHold(SECOND_ORDER)
+    broken = await market.openAndRegister(await market.payHold())
+    await market.openAndRegister(await market.payHold(SECOND_ORDER), { orderId: SECOND_ORDER })
+    // The guard waits for the evidence only up to E − 18.
     market.control.mine(147 - 18)
-    await market.fact('HoldSettled', OTHER)
+    await market.fact('HoldSettled', SECOND_ORDER)
     expect((await market.fact('HoldCancelled')).data).toMatchObject({ reason: 'last-height', verdict: null })
   })
 })
 
-describe('after settling', () => {
+describe('after the settlement', () => {
   const settle = async (): Promise<void> => {
-    await market.issue()
-    const outpoint = await market.noted(await market.held())
+    await market.issueHold()
+    const outpoint = await market.openAndRegister(await market.payHold())
     market.control.mine(3)
     await market.tell('SettleHold', { outpoint })
     await market.fact('HoldSettled')
@@ -241,14 +249,14 @@ describe('after settling', () => {
     await market.tell('CancelHold', { sentence: 'x' })
     await market.fact('CancelRefused')
   })
-  test('a re-org is an incident; buried again the channel is announced no more, and an operator decides at the end', async () => {
+  test('a re-org is an incident, and an operator decides at the end height if the channel is not announced again', async () => {
     await open()
     await settle()
     const { untilHeight } = (await market.fact('PayoutWithheld')).data
     market.control.reorg(3)
-    expect((await market.fact('IncidentNoted')).data.what).toBe('funding-reorged')
-    await market.payoutInvoice()
-    await market.fact('PayoutInvoiceTaken')
+    expect((await market.fact('IncidentRecorded')).data.what).toBe('funding-reorged')
+    await market.submitPayoutInvoice()
+    await market.fact('PayoutInvoiceAccepted')
     market.control.mine(8)
     const { height } = await market.ports.chain.tip()
     market.control.mine(untilHeight - height)
@@ -259,19 +267,19 @@ describe('after settling', () => {
     const types = (await market.facts()).map(({ type }) => type)
     expect(types.indexOf('PayoutReleased')).toBeGreaterThan(types.indexOf('PayoutDecided'))
   })
-  test('a payment hash is paid for one order', async () => {
+  test('a payment hash is paid for one order only', async () => {
     await open()
     await settle()
-    const invoice = await market.payoutInvoice(OTHER)
-    await market.fact('PayoutInvoiceTaken', OTHER)
-    await market.payoutInvoice(ORDER, invoice)
+    const invoice = await market.submitPayoutInvoice(SECOND_ORDER)
+    await market.fact('PayoutInvoiceAccepted', SECOND_ORDER)
+    await market.submitPayoutInvoice(FIRST_ORDER, invoice)
     expect((await market.fact('PayoutInvoiceRefused')).data.reason).toContain('used for another order')
   })
-  test('a payout survives a stop, and is made once', async () => {
+  test('a payout is made once, despite a restart', async () => {
     await open()
     await settle()
-    await market.payoutInvoice()
-    await market.fact('PayoutInvoiceTaken')
+    await market.submitPayoutInvoice()
+    await market.fact('PayoutInvoiceAccepted')
     await market.stop()
     market.control.mine(10)
     await market.start()

@@ -1,131 +1,142 @@
-import { channel as channelContract } from '@penstock/contracts/channel.ts'
-import { payhash as payhashContract, settlement as contract } from '@penstock/contracts/settlement.ts'
-import { aggregate, ask, type Effect, on, type Service, service } from '@penstock/runtime/service.ts'
+import { command } from '@penstock/kernel/process.ts'
+import { channelContract } from '@penstock/contracts/channel.ts'
+import {
+  paymentHashClaimContract as payhashContract,
+  settlementContract as contract,
+  type SettlementTarget,
+} from '@penstock/contracts/settlement.ts'
+import { defineAggregate, type Effect, on, type Service, defineService } from '@penstock/runtime/service.ts'
 import type { SettlementCommand } from '@penstock/contracts/settlement.ts'
-import { cancel } from './effects/cancel.ts'
+import { cancelHoldInvoice } from './effects/cancel-hold-invoice.ts'
 import { checkNodeJob } from './effects/check-node.ts'
-import { type Custody, custody as newCustody } from './effects/custody.ts'
-import { earlyProofJob } from './effects/early-proof.ts'
-import { gaugesJob } from './effects/gauges.ts'
-import { guardByClockJob, guardJob } from './effects/guard.ts'
-import { issue } from './effects/issue.ts'
-import { pay } from './effects/pay.ts'
+import { type GuardState, newGuardState } from './effects/guard/guard-state.ts'
+import { earlyProofJob } from './effects/guard/early-proof.ts'
+import { gaugesJob } from './effects/guard/gauges.ts'
+import { guardByClockJob, guardJob } from './effects/guard/guard.ts'
+import { issueHoldInvoice } from './effects/issue-hold-invoice.ts'
+import { sendPayout } from './effects/send-payout.ts'
 import type { SettlementPorts } from './effects/ports.ts'
-import { prove } from './effects/prove.ts'
-import { reach } from './effects/reach.ts'
-import { reconcileJob } from './effects/reconcile.ts'
-import { settle } from './effects/settle.ts'
-import { boundToNode } from './effects/own-node.ts'
-import { openWatch, type Watch } from './effects/watch.ts'
+import { proveChannel } from './effects/prove-channel.ts'
+import { reachBuyer } from './effects/connect-to-buyer.ts'
+import { reconcileJob } from './effects/guard/reconcile.ts'
+import { settleHoldInvoice } from './effects/settle-hold-invoice.ts'
+import { bindToNode } from './effects/node-binding.ts'
+import { openInvoiceWatch, type InvoiceWatch } from './effects/guard/invoice-watch.ts'
 import { enrich } from './enrich.ts'
-import { type Payhash, payhash } from './payhash.ts'
-import { DECIDED_FOR_GOOD } from './payout.ts'
+import { type PaymentHashClaim, paymentHashClaimDecider } from './payment-hash-claim.ts'
+import { CAUSES_COVERED_BY_LOSS } from './payout/payout.ts'
 import { settlementProcess } from './settlement.process.ts'
-import { settlement } from './settlement.ts'
+import { settlementDecider } from './settlement.decide.ts'
 import type { Settlement } from './state.ts'
 
-/** The only service that can take or give back a buyer's money, and the only one that has the keyring. */
+/** The only service that can settle or cancel a buyer's payment, and the only one with the keyring. */
 export function settlementService(): Service<SettlementPorts> {
-  const custody = newCustody()
-  const watch = openWatch(custody.slots)
-  return service<SettlementPorts>('settlement', {
+  const guardState = newGuardState()
+  const invoiceWatch = openInvoiceWatch(guardState.slots)
+  return defineService<SettlementPorts>('settlement', {
     aggregates: [
-      aggregate({
+      defineAggregate({
         contract,
-        decider: settlement,
-        hashed: { version: 4, of: { 1: withoutNaming, 2: withoutCauses, 3: withoutProof, 4: (state: Settlement) => state } },
+        decider: settlementDecider,
+        hashed: {
+          version: 4,
+          projections: { 1: withoutOutpointNumber, 2: withoutCauses, 3: withoutProof, 4: (state: Settlement) => state },
+        },
         enrich,
-        goodUntil,
+        validUntil,
         process: settlementProcess,
         effects: {
-          issue: boundToNode(andWatch(watch, custody)),
-          reach: boundToNode(reach),
-          prove: boundToNode(prove),
-          settle: boundToNode(settle),
-          cancel: boundToNode(cancel),
-          pay: boundToNode(pay),
+          issue: bindToNode(issueAndWatch(invoiceWatch, guardState)),
+          reach: bindToNode(reachBuyer),
+          prove: bindToNode(proveChannel),
+          settle: bindToNode(settleHoldInvoice),
+          cancel: bindToNode(cancelHoldInvoice),
+          pay: bindToNode(sendPayout),
         },
-        restsMs: { prove: PROOF_RESTS_MS },
+        retryDelaysMs: { prove: PROOF_PAUSE_MS },
       }),
-      aggregate({
+      defineAggregate({
         contract: payhashContract,
-        decider: payhash,
-        hashed: { version: 1, of: { 1: (state: Payhash) => state } },
+        decider: paymentHashClaimDecider,
+        hashed: { version: 1, projections: { 1: (state: PaymentHashClaim) => state } },
         correlation: (id, { owner }) => owner ?? id,
       }),
     ],
     reactions: [
       on(payhashContract, 'PayhashClaimed', ({ orderId }, { aggregateId: paymentHash }) => [
-        ask(contract, orderId, 'RecordPayhash', { paymentHash, granted: true }),
+        command<SettlementTarget>('settlement', orderId, { type: 'RecordPayhash', data: { paymentHash, granted: true } }),
       ]),
       on(payhashContract, 'PayhashRefused', ({ orderId }, { aggregateId: paymentHash }) => [
-        ask(contract, orderId, 'RecordPayhash', { paymentHash, granted: false }),
+        command<SettlementTarget>('settlement', orderId, { type: 'RecordPayhash', data: { paymentHash, granted: false } }),
       ]),
       on(channelContract, 'PromiseBroken', ({ reason, tipHeight }, { aggregateId: orderId }) => [
-        ask(contract, orderId, 'RecordPromiseBroken', { sentence: reason, height: tipHeight }),
+        command<SettlementTarget>('settlement', orderId, {
+          type: 'RecordPromiseBroken',
+          data: { sentence: reason, height: tipHeight },
+        }),
       ]),
     ],
     jobs: [
-      guardJob(custody),
-      guardByClockJob(custody),
-      earlyProofJob(custody),
-      watch.job,
+      guardJob(guardState),
+      guardByClockJob(guardState),
+      earlyProofJob(guardState),
+      invoiceWatch.job,
       checkNodeJob,
-      reconcileJob(custody),
-      gaugesJob(custody),
+      reconcileJob(guardState),
+      gaugesJob(guardState),
     ],
   })
 }
 
 /**
- * For so long what the node and the chain have shown counts. A store that was away, or a process that stood still, must
- * not take a payment by a proof from before, nor have a channel funded for which the blocks no longer suffice.
+ * How long evidence of the node and the chain is valid. After an outage of the store or a pause of the process, an old proof must
+ * not settle a payment. An old height must not accept a funding for which too few blocks are left.
  */
-const LOOK_COUNTS_MS = 60_000
+const OBSERVATION_VALID_MS = 60_000
 
-/** A proof that is not there yet comes with a block, which has the guard look, or with news that take their time. */
-const PROOF_RESTS_MS = 1000
+/** Pause between two attempts of `prove`. A missing proof appears slowly, mostly at a block, where the guard checks anyway. */
+const PROOF_PAUSE_MS = 1000
 
-const goodUntil = {
-  // A look of unknown age, or one by the clock of another process, is too old.
-  Guard: ({ lookedAt }: { readonly lookedAt: number }, preparedAtMs: number): number =>
-    lookedAt > 0 && lookedAt <= preparedAtMs ? lookedAt + LOOK_COUNTS_MS : Number.NEGATIVE_INFINITY,
-  NoteOutpoint: (_: object, preparedAtMs: number): number => preparedAtMs + LOOK_COUNTS_MS,
+const validUntil = {
+  // An observation counts as too old if its age is unknown, or if the clock of another process timed it.
+  Guard: ({ observedAt }: { readonly observedAt: number }, preparedAtMs: number): number =>
+    observedAt > 0 && observedAt <= preparedAtMs ? observedAt + OBSERVATION_VALID_MS : Number.NEGATIVE_INFINITY,
+  RegisterOutpoint: (_: object, preparedAtMs: number): number => preparedAtMs + OBSERVATION_VALID_MS,
 }
 
-/** As it was hashed before namings were counted. */
-const withoutNaming = ({ hold, loss: _, ...state }: Settlement): unknown => ({
+/** The part of the state that version 1 of the state hash covers: without submission numbers. */
+const withoutOutpointNumber = ({ hold, loss: _, ...state }: Settlement): unknown => ({
   ...state,
-  payout: asOfOld(state.payout),
-  hold: { ...asOfOldHold(hold), noted: hold.noted && { ...hold.noted, naming: undefined } },
+  payout: projectOldPayout(state.payout),
+  hold: { ...projectOldHold(hold), registered: hold.registered && { ...hold.registered, outpointNumber: undefined } },
 })
 
-/** As it was hashed before tries to reach the buyer, causes of a withheld payout and the operator's losses were kept. */
+/** State-hash version 2: without attempts to reach the buyer, withholding causes and operator losses. */
 const withoutCauses = ({ hold, loss: _, ...state }: Settlement): unknown => ({
   ...state,
-  payout: asOfOld(state.payout),
-  hold: asOfOldHold(hold),
+  payout: projectOldPayout(state.payout),
+  hold: projectOldHold(hold),
 })
 
-/** As it was hashed before peer proofs were kept, and when a decision for the seller covered whatever came later. */
+/** State-hash version 3: without peer proofs, and with a decision for the seller that covers all later causes. */
 const withoutProof = ({ hold, payout, ...state }: Settlement): unknown => ({
   ...state,
   hold: { ...hold, peerProof: undefined },
   payout: {
     ...payout,
-    settledCauses: payout.isDecidedForSeller ? DECIDED_FOR_GOOD : payout.settledCauses,
+    settledCauses: payout.isDecidedForSeller ? CAUSES_COVERED_BY_LOSS : payout.settledCauses,
     isDecidedForSeller: undefined,
   },
 })
 
-const asOfOldHold = (hold: Settlement['hold']): object => ({
+const projectOldHold = (hold: Settlement['hold']): object => ({
   ...hold,
   reachTries: undefined,
   missedAtHeight: undefined,
   peerProof: undefined,
 })
 
-const asOfOld = ({ invoices, ...payout }: Settlement['payout']): unknown => ({
+const projectOldPayout = ({ invoices, ...payout }: Settlement['payout']): unknown => ({
   ...payout,
   invoices: Object.fromEntries(Object.entries(invoices).map(([hash, invoice]) => [hash, { ...invoice, creditor: undefined }])),
   creditor: undefined,
@@ -134,14 +145,14 @@ const asOfOld = ({ invoices, ...payout }: Settlement['payout']): unknown => ({
   isDecidedForSeller: undefined,
 })
 
-/** Who made an invoice hears of its payment at once. */
-const andWatch =
-  (watch: Watch, { made }: Custody): Effect<Settlement, SettlementCommand, SettlementPorts> =>
+/** Creates an invoice and watches it, so that this process records its payment at once. */
+const issueAndWatch =
+  (invoiceWatch: InvoiceWatch, { issuedHere }: GuardState): Effect<Settlement, SettlementCommand, SettlementPorts> =>
   async (state, context) => {
-    const told = await issue(state, context)
-    if (told.type === 'RecordIssued') {
-      made.add(context.id)
-      watch.begin(context.id)
+    const command = await issueHoldInvoice(state, context)
+    if (command.type === 'RecordIssued') {
+      issuedHere.add(context.id)
+      invoiceWatch.begin(context.id)
     }
-    return told
+    return command
   }

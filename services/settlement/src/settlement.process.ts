@@ -1,15 +1,15 @@
-import type { PayhashCommand, SettlementCommand } from '@penstock/contracts/settlement.ts'
-import { deadline, effect, type Next, tell } from '@penstock/kernel/process.ts'
+import type { SettlementCommand, PayhashTarget } from '@penstock/contracts/settlement.ts'
+import { deadline, effect, type ProcessStep, commandStep, command } from '@penstock/kernel/process.ts'
 import { DAY_MS } from '@penstock/kernel/time.ts'
-import { awaitsCancel } from './cancel.decide.ts'
-import { lastHeightOf } from './heights.ts'
-import type { Hold } from './hold.ts'
+import { isAwaitingCancel } from './hold/cancel.decide.ts'
+import { lastHeightOfHold } from './hold/heights.ts'
+import type { Hold } from './hold/hold.ts'
 import { isOwing, type Settlement } from './state.ts'
 
 export type SettlementEffect = 'issue' | 'reach' | 'prove' | 'settle' | 'cancel' | 'pay'
-type Step = Next<SettlementCommand, SettlementEffect>
+type Step = ProcessStep<SettlementCommand, SettlementEffect>
 
-/** What an order's money waits for. Empty once it was given back, or the seller has it. */
+/** The open steps of an order's hold, payout and loss. Empty once the payment is cancelled, or the payout is paid. */
 export const settlementProcess = (state: Settlement, orderId: string): readonly Step[] => [
   ...holdSteps(state.hold),
   ...claimSteps(state, orderId),
@@ -19,12 +19,12 @@ export const settlementProcess = (state: Settlement, orderId: string): readonly 
 
 function holdSteps(hold: Hold): readonly Step[] {
   const { status, request, invoice, cancelled } = hold
-  if (awaitsCancel(hold)) return [effect('cancel', (cancelled?.times ?? 0) + 1)]
+  if (isAwaitingCancel(hold)) return [effect('cancel', (cancelled?.times ?? 0) + 1)]
   switch (status) {
     case 'requested':
       return [effect('issue', request?.issue)]
     case 'open':
-      return request && invoice ? [expiry(invoice.expiresAt, request.paymentHash)] : []
+      return request && invoice ? [expiryDeadline(invoice.expiresAt, request.paymentHash)] : []
     case 'held':
       return heldSteps(hold)
     case 'settling':
@@ -34,41 +34,44 @@ function holdSteps(hold: Hold): readonly Step[] {
   }
 }
 
-const expiry = (at: number, paymentHash: string): Step =>
+const expiryDeadline = (at: number, paymentHash: string): Step =>
   deadline('expire', { at }, { type: 'ExpireInvoice', data: { deadline: at, paymentHash } })
 
 function heldSteps(hold: Hold): readonly Step[] {
-  const { reach, settleAsked, noted, lastHeightReached } = hold
-  const height = lastHeightOf(hold) ?? 0
-  const asked = settleAsked !== null && settleAsked.outpoint === noted?.outpoint
+  const { reach, settlementWanted, registered, lastHeightReached } = hold
+  const height = lastHeightOfHold(hold) ?? 0
+  const isSettlementWanted = settlementWanted !== null && settlementWanted.outpoint === registered?.outpoint
   return [
     deadline('last-height', { height }, { type: 'LastHeight', data: { height } }),
     ...(reach.pending ? [effect('reach' as const, reach.asked)] : []),
-    // A wish and the last height are questions of their own.
-    ...(asked || lastHeightReached
-      ? [effect('prove' as const, 2 * (settleAsked?.times ?? 0) + (lastHeightReached ? 1 : 0))]
+    // A settlement request and the last height each start a proof, so both change the attempt number.
+    ...(isSettlementWanted || lastHeightReached
+      ? [effect('prove' as const, 2 * (settlementWanted?.times ?? 0) + (lastHeightReached ? 1 : 0))]
       : []),
   ]
 }
 
 const claimSteps = ({ payout }: Settlement, orderId: string): readonly Step[] =>
   Object.values(payout.invoices)
-    .filter(({ fate }) => fate === 'offered')
+    .filter(({ state }) => state === 'submitted')
     .map(({ paymentHash }) =>
-      tell<PayhashCommand>('payhash', paymentHash, `claim ${paymentHash}`, { type: 'ClaimPayhash', data: { orderId } }),
+      commandStep(
+        `claim ${paymentHash}`,
+        command<PayhashTarget>('payhash', paymentHash, { type: 'ClaimPayhash', data: { orderId } }),
+      ),
     )
 
-/** While a seller is owed something the stream is not finished: the guard goes through it on every block. */
+/** While a payout is owed, the stream is unfinished, so that the guard checks it on every block. */
 function payoutSteps(state: Settlement): readonly Step[] {
   const { hold, payout } = state
   if (!isOwing(state)) return []
   if (payout.paying) return [effect('pay', payout.paying.attempt)]
   const due = payout.retryAt ?? (hold.settledAt ?? hold.cancelled?.at ?? 0) + DAY_MS
-  // By the number of tries, so that no deadline has a name that was answered before.
+  // The name contains the number of attempts, so that no new deadline has the name of a handled deadline.
   return [deadline(`payout-${payout.attempts}`, { at: due }, { type: 'RetryPayout', data: { deadline: due } })]
 }
 
-/** The guard looks for the channel on every block, as long as the stream is not finished. */
+/** The deadline keeps the stream unfinished, so that the guard checks the channel on every block. */
 const lossSteps = ({ hold, loss }: Settlement): readonly Step[] =>
   hold.status === 'cancelled' && loss?.status === 'asked'
     ? [deadline('loss', { height: loss.untilHeight }, { type: 'EndLoss', data: { height: loss.untilHeight } })]

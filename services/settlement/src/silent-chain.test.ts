@@ -1,12 +1,12 @@
 import { Fault } from '@penstock/kernel/result.ts'
 import type { Clock } from '@penstock/ports/clock.ts'
-import { until } from '@penstock/testkit/until.ts'
+import { waitUntil } from '@penstock/testkit/wait-until.ts'
 import { afterEach, expect, test } from 'vitest'
-import { type Market, openMarket } from './market.contract.ts'
+import { type SettlementMarket, openSettlementMarket } from './market.fixture.ts'
 
 /** Blocks from the payment to the height at which the guard decides, E - 24. */
 const LAST = 147 - 24
-/** The guard's pause between two looks at the last height. */
+/** The guard's pause between two tries at the last height. */
 const TRY_AGAIN_MS = 3000
 
 const withShortPauses = (clock: Clock): Clock => ({
@@ -14,22 +14,22 @@ const withShortPauses = (clock: Clock): Clock => ({
   sleep: (ms, signal) => clock.sleep(ms === TRY_AGAIN_MS ? 10 : ms, signal),
 })
 
-let market: Market
+let market: SettlementMarket
 afterEach(() => market.close())
 
 const types = async (): Promise<readonly string[]> => (await market.facts()).map(({ type }) => type)
 
-/** At the last height our node is ready, and the chain source says nothing. The guard has decided once. */
+/** Mines to the last height with a ready node and a silent chain source, and waits until the guard has decided once. */
 async function silentAtLast(): Promise<{ isSilent: boolean }> {
   const source = { isSilent: false, looks: 0 }
-  market = await openMarket(
+  market = await openSettlementMarket(
     {},
     ({ chain, ...ports }) => ({
       ...ports,
       chain: {
         ...chain,
-        async output(...asked) {
-          if (!source.isSilent) return chain.output(...asked)
+        async output(...args) {
+          if (!source.isSilent) return chain.output(...args)
           source.looks += 1
           throw new Fault('the chain source is silent')
         },
@@ -37,30 +37,30 @@ async function silentAtLast(): Promise<{ isSilent: boolean }> {
     }),
     withShortPauses,
   )
-  await market.issue()
-  await market.noted(await market.held())
+  await market.issueHold()
+  await market.openAndRegister(await market.payHold())
   market.control.mine(6)
   source.isSilent = true
   market.control.mine(LAST - 6)
-  // The guard looks three times before it decides, and a round begins when the one before it has ended.
-  await until('the guard looked', () => source.looks === 3)
+  // The guard tries three times before it decides, and a round starts only after the previous round has ended.
+  await waitUntil('the guard tried', () => source.looks === 3)
   market.control.mine(1)
-  await until('the guard came again', () => source.looks > 3)
-  for (const word of ['SettleRequested', 'CancelRequested']) expect(await types()).not.toContain(word)
+  await waitUntil('the guard ran again', () => source.looks > 3)
+  for (const type of ['SettlementStarted', 'CancelRequested']) expect(await types()).not.toContain(type)
   return source
 }
 
-test('a silent chain source is waited for at the last height: the hold is settled once it answers', async () => {
+test('at the last height the guard waits for a silent chain source, and settles the hold once it answers', async () => {
   const source = await silentAtLast()
   source.isSilent = false
   market.control.mine(1)
   await market.fact('HoldSettled')
-  expect(await types()).not.toContain('LossAsked')
+  expect(await types()).not.toContain('LossSearchStarted')
 })
 
-test('a chain source that is silent up to E - 18 gives the payment back, and asks for the loss', async () => {
+test('a chain source that is silent up to E - 18 leads to a cancellation and the check of an operator loss', async () => {
   await silentAtLast()
   market.control.mine(5)
   expect((await market.fact('HoldCancelled')).data).toMatchObject({ reason: 'last-height', verdict: null })
-  expect(await types()).toContain('LossAsked')
+  expect(await types()).toContain('LossSearchStarted')
 })

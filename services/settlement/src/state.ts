@@ -1,24 +1,24 @@
-import type { Network } from '@penstock/bitcoin/bolt11.ts'
+import type { BitcoinNetwork } from '@penstock/bitcoin/bolt11.ts'
 import type { SettlementCommand as Wire, SettlementFact } from '@penstock/contracts/settlement.ts'
 import type { Decision, Refusal } from '@penstock/kernel/decider.ts'
-import type { Enriched } from '@penstock/runtime/enriched.ts'
-import { evolveHold, type Hold, noHold } from './hold.ts'
-import { type Balances, evolveBalances, owedMsat } from './ledger.ts'
-import { evolveLoss, type Loss } from './loss.ts'
-import { evolvePayout, noPayout, type Payout } from './payout.ts'
+import type { EnrichedCommand } from '@penstock/runtime/commands/enriched-command.ts'
+import { evolveHold, type Hold, noHold } from './hold/hold.ts'
+import { type LedgerBalances, evolveBalances, owedMsat } from './payout/ledger.ts'
+import { evolveLoss, type Loss } from './payout/loss.ts'
+import { evolvePayout, noPayout, type SettlementPayout } from './payout/payout.ts'
 
-/** The money of one order: its hold, what the seller is owed of it, and the books of both. */
+/** The money of one order: its hold, the payout, and the ledger of both. */
 export type Settlement = {
   readonly hold: Hold
-  readonly payout: Payout
-  readonly balances: Balances
-  /** Null: the market took the payment, or had no part in its going back. */
+  readonly payout: SettlementPayout
+  readonly balances: LedgerBalances
+  /** Null: the market settled the payment, or did not cause its cancellation. */
   readonly loss: Loss | null
 }
 
 export const initial: Settlement = { hold: noHold, payout: noPayout, balances: {}, loss: null }
 
-/** Whether somebody is to be paid: of a payment that was taken, or by the operator for one that should have been. */
+/** Whether a payout is owed: from a settled payment, or by the operator for a payment that should have been settled. */
 export const isOwing = ({ hold, loss, balances }: Settlement): boolean =>
   (hold.status === 'settled' || loss?.status === 'borne') && owedMsat(balances) > 0n
 
@@ -29,46 +29,49 @@ export const evolve = ({ hold, payout, balances, loss }: Settlement, fact: Settl
   loss: evolveLoss(loss, fact),
 })
 
-/** What the node and the chain showed when an invoice was wanted. */
+/** Data of the node and the chain when an invoice is requested. */
 export type NodeView = {
+  readonly isLate: false
   readonly node: string
   readonly keyId: string
   readonly paymentHash: string
   readonly synced: boolean
   readonly tipAgeSeconds: number
-  /** 0: a tip of any age will do. */
+  /** 0: a tip of any age is accepted. */
   readonly staleTipSeconds: number
   readonly inboundSat: bigint
-  /** Blocks before an expiry at which the node gives a held payment back by itself; null where nobody knows. */
+  /** Blocks before an expiry height at which the node itself cancels a held payment; null if unknown. */
   readonly holdExpiryDelta: number | null
 }
-/** What the chain showed of an outpoint when it was named. */
-export type NamingView = {
+/** The command arrived after its deadline, so the node was not queried. */
+export type TooLate = { readonly isLate: true }
+/** Data of the chain about an outpoint when it is submitted. */
+export type OutpointView = {
   readonly height: number
   readonly seesMempool: boolean
   readonly confirmedAtHeight: number | null
-  /** Milliseconds since 1970; null: no mempool has, or had, the transaction as far as is known. */
+  /** In milliseconds since 1970; null: as far as is known, the transaction was never in a mempool. */
   readonly enteredMempoolAt: number | null
-  /** By payment hash of what the node holds: since when it holds the whole amount; null where it does not tell. */
+  /** By payment hash: since when the node holds the whole amount; null if the node does not report it. */
   readonly heldSince: Readonly<Record<string, number | null>>
 }
-/** A payment that reached the node just before its invoice ended. */
-export type LastMoment = {
+/** A payment that reached the node just before its invoice expired. */
+export type PaymentAtExpiry = {
   readonly held: Omit<Extract<Wire, { type: 'RecordHeld' }>['data'], 'crowdedPeer'> | null
-  /** Who said so. */
+  /** Pubkey of the node that answered. */
   readonly node: string
 }
-/** The most that a payout may cost on its way, of the payout. */
+/** Upper limit for the routing fee of a payout, relative to its amount. */
 export type FeeLimit = { readonly routingFeeLimitPpm: number }
 
-export type SettlementCommand = Enriched<
+export type EnrichedSettlementCommand = EnrichedCommand<
   Wire,
   {
-    IssueHold: NodeView
-    NoteOutpoint: NamingView
-    ExpireInvoice: LastMoment
-    GivePayoutInvoice: { readonly network: Network }
-    GiveRefundInvoice: { readonly network: Network }
+    IssueHold: NodeView | TooLate
+    RegisterOutpoint: OutpointView
+    ExpireInvoice: PaymentAtExpiry
+    SubmitPayoutInvoice: { readonly network: BitcoinNetwork }
+    SubmitRefundInvoice: { readonly network: BitcoinNetwork }
     DecidePayout: { readonly height: number }
     RetryPayoutNow: FeeLimit
     RecordPayhash: FeeLimit
@@ -77,10 +80,13 @@ export type SettlementCommand = Enriched<
     RetryPayout: FeeLimit
   }
 >
-export type CommandOf<Type extends SettlementCommand['type']> = Extract<SettlementCommand, { type: Type }>
-export type Data<Type extends SettlementCommand['type']> = CommandOf<Type>['data']
+export type CommandOf<Type extends EnrichedSettlementCommand['type']> = Extract<EnrichedSettlementCommand, { type: Type }>
+export type SettlementCommandData<Type extends EnrichedSettlementCommand['type']> = CommandOf<Type>['data']
 
-/** Settled is what the node shows as settled, in full; operators are told at once. All others learn a refusal by a fact. */
+/**
+ * Refusals of the command itself: a settlement of less than the full amount, and commands of operators. For all other senders a
+ * fact records the refusal.
+ */
 export type SettlementRefusal = Refusal<
   | 'NOT_ALL_SETTLED'
   | 'NOTHING_OWED'

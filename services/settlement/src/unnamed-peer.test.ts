@@ -1,18 +1,18 @@
 import type { Invoice } from '@penstock/ports/lightning.ts'
 import { afterEach, expect, test } from 'vitest'
-import { type Market, openMarket } from './market.contract.ts'
+import { type SettlementMarket, openSettlementMarket } from './market.fixture.ts'
 
-let market: Market
+let market: SettlementMarket
 afterEach(() => market.close())
 
-/** An invoice as a node shows it whose payment came through a channel that it does not list. */
+/** An invoice without peers, as a node shows it for a payment through a channel that it does not list. */
 const unnamed = (invoice: Invoice): Invoice => ({
   ...invoice,
   htlcs: invoice.htlcs.map((htlc) => ({ ...htlc, peer: null })),
 })
 
 const open = async (): Promise<void> => {
-  market = await openMarket({}, (ports) => {
+  market = await openSettlementMarket({}, (ports) => {
     const { holds } = ports.lightning
     const found = async (hash: string) => {
       const invoice = await holds.find(hash)
@@ -26,10 +26,10 @@ const open = async (): Promise<void> => {
   })
 }
 
-test('a payment through a peer that the node does not name is recorded, and given back at the last height', async () => {
+test('a payment through a peer that the node does not report is recorded, and cancelled at the last height', async () => {
   await open()
-  await market.issue()
-  const held = await market.held()
+  await market.issueHold()
+  const held = await market.payHold()
   expect(held.data.htlcs).toMatchObject([{ peer: null }])
   market.control.mine(held.data.expiryHeight - 24 - held.data.heldAtHeight)
   await market.fact('HoldCancelled')

@@ -1,45 +1,49 @@
-import { accounts } from '@penstock/accounts/service.ts'
-import { channelWatcher } from '@penstock/channel-watcher/service.ts'
-import { door } from '@penstock/gateway/assembly.ts'
+import { accountsService } from '@penstock/accounts/service.ts'
+import { channelWatcherService } from '@penstock/channel-watcher/service.ts'
+import { composePublicGateway } from '@penstock/gateway/assembly.ts'
 import type { OperatorAudit } from '@penstock/gateway/operator/audit-routes.ts'
 import type { Gateway } from '@penstock/gateway/ports.ts'
-import { matching } from '@penstock/matching/service.ts'
-import { orders } from '@penstock/order/service.ts'
-import type { Embedded } from '@penstock/platforms/embedded.ts'
-import { lastAudit } from '@penstock/platforms/audit-files.ts'
-import type { Outside } from '@penstock/platforms/outside.ts'
+import { matchingService } from '@penstock/matching/service.ts'
+import { orderService } from '@penstock/order/service.ts'
+import type { EmbeddedPlatform } from '@penstock/platforms/embedded.ts'
+import { openAuditSummary } from '@penstock/audit/head-files.ts'
+import type { ExternalWorld } from '@penstock/platforms/external-world.ts'
 import type { Clock } from '@penstock/ports/clock.ts'
-import { quoting } from '@penstock/quote/service.ts'
-import { dailyAudit, keptAudit, type LastAudit } from '@penstock/runtime/audit-daily.ts'
-import { bind, type Bound } from '@penstock/runtime/run.ts'
+import { quoteService } from '@penstock/quote/service.ts'
+import { createAuditService, withStoredSummary, type AuditSummaryStore } from '@penstock/audit/daily.ts'
+import { bind, type BoundService } from '@penstock/runtime/run.ts'
 import { settlementService } from '@penstock/settlement/service.ts'
 import { exportStored, replayStored } from './audit.ts'
-import { verifyBeside } from './audit-beside.ts'
+import { verifyInWorker } from './verify-in-worker.ts'
 
-export type Assembly = {
+export type AssemblyOptions = {
   readonly dataDir: string
   readonly operatorToken: string
-  readonly listening: (url: string) => void
+  readonly onListening: (url: string) => void
   readonly readiness: () => Promise<string | undefined>
-  /** Told once the gateway can send commands. */
-  readonly opened: (gateway: Gateway) => void
+  /** Called once the gateway can send commands. */
+  readonly onGatewayOpened: (gateway: Gateway) => void
 }
 
-/** All services with their ports: the one place that knows which service gets what. */
-export async function assemble(platform: Embedded, outside: Outside, options: Assembly): Promise<readonly Bound[]> {
-  const { dataDir, operatorToken, listening, readiness, opened } = options
-  const { network, lightning, hostGuard, chain, keyring, rates, height, simulated } = outside
-  const last = lastAudit(dataDir)
-  const audit = auditOf(dataDir, last, platform.clock)
+/** Binds all services to their ports. No other code decides which service gets which ports. */
+export async function assembleServices(
+  platform: EmbeddedPlatform,
+  externalWorld: ExternalWorld,
+  options: AssemblyOptions,
+): Promise<readonly BoundService[]> {
+  const { dataDir, operatorToken, onListening, readiness, onGatewayOpened } = options
+  const { network, lightning, hostGuard, chain, keyring, rates, height, simulated } = externalWorld
+  const summaryStore = openAuditSummary(dataDir)
+  const audit = createOperatorAudit(dataDir, summaryStore, platform.clock)
   return [
-    bind(quoting(), { rates, chain, graph: lightning.graph }, height),
-    bind(orders, { network }, height),
-    bind(matching(), { chain, graph: lightning.graph }, height),
+    bind(quoteService(), { rates, chain, graph: lightning.graph }, height),
+    bind(orderService, { network }, height),
+    bind(matchingService(), { chain, graph: lightning.graph }, height),
     bind(settlementService(), { lightning, chain, keyring, network }, height),
-    bind(channelWatcher, { lightning, chain }, height),
-    bind(accounts, {}),
-    bind(dailyAudit(audit.verify, last, platform.config.auditEveryHours), {}),
-    await door({
+    bind(channelWatcherService, { lightning, chain }, height),
+    bind(accountsService, {}),
+    bind(createAuditService(audit.verify, summaryStore, platform.config.auditEveryHours), {}),
+    await composePublicGateway({
       platform,
       config: platform.config,
       lightning,
@@ -49,15 +53,15 @@ export async function assemble(platform: Embedded, outside: Outside, options: As
       audit,
       token: operatorToken,
       readiness,
-      opened,
-      listening,
+      onOpened: onGatewayOpened,
+      onListening,
     }),
   ]
 }
 
-/** An audit reads the files as an auditor would, past what the running services have in memory. */
-const auditOf = (dataDir: string, last: LastAudit, clock: Clock): OperatorAudit => ({
-  verify: keptAudit((note) => verifyBeside(dataDir, note === undefined ? {} : { note }), last, clock),
+/** Creates the audits for operators. They read only the files, as an auditor does, and no state of the running services. */
+const createOperatorAudit = (dataDir: string, summaryStore: AuditSummaryStore, clock: Clock): OperatorAudit => ({
+  verify: withStoredSummary((note) => verifyInWorker(dataDir, note === undefined ? {} : { note }), summaryStore, clock),
   replay: (orderId) => replayStored(dataDir, orderId),
   export: (orderId) => exportStored(dataDir, orderId),
 })

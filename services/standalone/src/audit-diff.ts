@@ -3,40 +3,40 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
-import { openAnywhere } from '@penstock/platforms/stored.ts'
-import { compareStates, type DifferenceReport, stateLines } from '@penstock/runtime/audit-states.ts'
-import { audited } from './services.ts'
+import { openStoreAt } from '@penstock/platforms/open-store.ts'
+import { compareStates, type StateDiffReport, printStates } from '@penstock/audit/diff.ts'
+import { createAuditedServices } from './audited-services.ts'
 
-/** The program of every checkout that prints what its code makes of a store. */
+/** The program, in every checkout, that prints the states that its code derives from a store. */
 const STATES = 'services/standalone/src/audit-states.ts'
 
-/** Folds every stream of a store with this code and with that of another checkout. @throws Error where the other cannot */
-export async function diffStore(path: string, checkout: string): Promise<DifferenceReport> {
+/** Folds every stream of a store with this code and with the code of another checkout. @throws Error if the other code fails */
+export async function diffStore(path: string, checkout: string): Promise<StateDiffReport> {
   const program = join(resolve(checkout), STATES)
   if (!existsSync(program)) throw new Error(`${checkout} is no checkout of a version that can be compared: it has no ${STATES}.`)
-  const store = await openAnywhere(path)
-  const other = printed(resolve(checkout), program, store.place)
+  const store = await openStoreAt(path)
+  const other = readStates(resolve(checkout), program, store.location)
   try {
-    return await compareStates(stateLines(store, audited()), other)
+    return await compareStates(printStates(store, createAuditedServices()), other)
   } finally {
     await store.close()
   }
 }
 
-/** What the other version prints, by its own Node. @throws Error with its last words where it fails */
-async function* printed(checkout: string, program: string, place: string): AsyncGenerator<string> {
+/** Runs the other version with its own Node and yields its lines. @throws Error with its last stderr output if it fails */
+async function* readStates(checkout: string, program: string, place: string): AsyncGenerator<string> {
   const own = join(checkout, 'node_modules/.bin/node')
   const child = spawn(existsSync(own) ? own : process.execPath, [program, place], {
     cwd: checkout,
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const exit = once(child, 'close')
-  let words = ''
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (words = (words + text).slice(-2000)))
+  let errorText = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (errorText = (errorText + text).slice(-2000)))
   try {
     yield* createInterface({ input: child.stdout, crlfDelay: Infinity })
     const [code] = (await exit) as [number | null] // as node:child_process emits it
-    if (code !== 0) throw new Error(`the version in ${checkout} failed: ${words.trim() || `exit code ${code}`}`)
+    if (code !== 0) throw new Error(`the version in ${checkout} failed: ${errorText.trim() || `exit code ${code}`}`)
   } finally {
     if (child.exitCode === null) child.kill('SIGKILL')
   }

@@ -1,11 +1,11 @@
 #!/usr/bin/env node
 import { once } from 'node:events'
-import { openAnywhere } from '@penstock/platforms/stored.ts'
-import { stateLines } from '@penstock/runtime/audit-states.ts'
-import { audited } from './services.ts'
+import { openStoreAt } from '@penstock/platforms/open-store.ts'
+import { printStates } from '@penstock/audit/diff.ts'
+import { createAuditedServices } from './audited-services.ts'
 
-// What `penstock audit diff` of another version runs here: see packages/runtime/src/audit-states.ts for the lines.
-const store = await openAnywhere(process.argv[2] ?? '')
+// The `penstock audit diff` of another version runs this program; packages/audit/src/diff.ts describes the lines.
+const store = await openStoreAt(process.argv[2] ?? '')
 const LINES = 256
 let lines: string[] = []
 const flush = async (): Promise<void> => {
@@ -13,6 +13,6 @@ const flush = async (): Promise<void> => {
   lines = []
   if (!isTaken) await once(process.stdout, 'drain')
 }
-for await (const line of stateLines(store, audited())) if (lines.push(line) === LINES) await flush()
+for await (const line of printStates(store, createAuditedServices())) if (lines.push(line) === LINES) await flush()
 await flush()
 await store.close()

@@ -1,70 +1,76 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readHeads } from '@penstock/platforms/audit-files.ts'
-import { openAnywhere, type StoredAnywhere } from '@penstock/platforms/stored.ts'
-import { audit, type AuditReport } from '@penstock/runtime/audit.ts'
-import { type CheckReport, checkExport, parseExport } from '@penstock/runtime/audit-check.ts'
-import type { OrderExport } from '@penstock/runtime/audit-export.ts'
-import { compareExport, exportProven } from '@penstock/runtime/audit-heads-order.ts'
-import { type Replay, replayOrder } from '@penstock/runtime/audit-replay.ts'
-import { audited } from './services.ts'
+import { readLogHeads } from '@penstock/audit/head-files.ts'
+import { openStoreAt, type LocatedStore } from '@penstock/platforms/open-store.ts'
+import { verifyLog, type AuditReport } from '@penstock/audit/verify.ts'
+import { type ExportCheckReport, checkExport, parseExport } from '@penstock/audit/check-export.ts'
+import type { OrderExport } from '@penstock/audit/export-order.ts'
+import { compareExport, exportVerified } from '@penstock/audit/compare-export.ts'
+import { type OrderReplay, replayOrder } from '@penstock/audit/replay.ts'
+import { createAuditedServices } from './audited-services.ts'
 
-/** `headsDir`: the folder of the log heads, `keyFile`: the audit key, where they are not beside the store. */
+/** `headsDir`: the folder of the log heads; `keyFile`: the audit key. Both are needed only if they are not beside the store. */
 export type HeadsOptions = { readonly headsDir?: string; readonly keyFile?: string }
-/** `note`: what an earlier audit said of the log's end. */
+/** `note`: the note about the log's end that an earlier audit printed. */
 export type VerifyOptions = HeadsOptions & { readonly note?: string }
 
-/** Audits a store, beside a running market or without one. */
+/** Audits a store. Its market may run at the same time. */
 export const verifyStore = (path: string, { note, headsDir, keyFile }: VerifyOptions = {}): Promise<AuditReport> =>
-  reading(path, async (store) => {
-    // Heads first: what they are about is then in the store, whatever is appended meanwhile.
-    const heads = await headsOf(store, headsDir, keyFile)
-    const storeFaults = await store.faults()
-    return audit(store, audited(), { ...(heads && { heads }), ...(note !== undefined && { note }), storeFaults })
+  withStore(path, async (store) => {
+    // The heads are read first, so that the store contains all facts that they cover.
+    const heads = await readStoreHeads(store, headsDir, keyFile)
+    const storeFaults = await store.findFaults()
+    return verifyLog(store, createAuditedServices(), {
+      ...(heads && { heads }),
+      ...(note !== undefined && { note }),
+      storeFaults,
+    })
   })
 
-/** @returns undefined where there is no such order */
-export const replayStored = (path: string, orderId: string): Promise<Replay | undefined> =>
-  reading(path, (store) => replayOrder(store, audited(), orderId))
+/** @returns undefined if there is no such order */
+export const replayStored = (path: string, orderId: string): Promise<OrderReplay | undefined> =>
+  withStore(path, (store) => replayOrder(store, createAuditedServices(), orderId))
 
 /**
- * @returns undefined where there is no such order
- * @throws Error where the store is not what the log heads beside it say of this order
+ * @returns undefined if there is no such order
+ * @throws Error if the store contradicts the log heads about this order
  */
 export const exportStored = (
   path: string,
   orderId: string,
   { headsDir, keyFile }: HeadsOptions = {},
 ): Promise<OrderExport | undefined> =>
-  reading(path, async (store) => exportProven(store, audited(), orderId, Date.now(), await headsOf(store, headsDir, keyFile)))
+  withStore(path, async (store) =>
+    exportVerified(store, createAuditedServices(), orderId, Date.now(), await readStoreHeads(store, headsDir, keyFile)),
+  )
 
 /**
- * Checks an exported order by itself, and against log heads where their folder is given.
- * @throws Error with a sentence where it is no exported order, or where there are no heads
+ * Checks an exported order by itself, and against log heads if their folder is given.
+ * @throws Error with a sentence if the file is no exported order, or if there are no heads
  */
-export async function checkFile(path: string, { headsDir, keyFile }: HeadsOptions = {}): Promise<CheckReport> {
+export async function checkFile(path: string, { headsDir, keyFile }: HeadsOptions = {}): Promise<ExportCheckReport> {
   const text = await readFile(path, 'utf8')
-  const report = checkExport(text, audited())
+  const report = checkExport(text, createAuditedServices())
   if (headsDir === undefined) return report
-  const heads = await readHeads(join(headsDir, 'market.db'), keyFile)
+  const heads = await readLogHeads(join(headsDir, 'market.db'), keyFile)
   if (!heads) throw new Error(`there are no log heads in ${headsDir}`)
   const { log, divergences } = await compareExport(parseExport(text), heads)
   return { ...report, log, divergences: [...report.divergences, ...divergences] }
 }
 
-async function reading<T>(path: string, work: (store: StoredAnywhere) => Promise<T>): Promise<T> {
-  const store = await openAnywhere(path)
+async function withStore<T>(path: string, read: (store: LocatedStore) => Promise<T>): Promise<T> {
+  const store = await openStoreAt(path)
   try {
-    return await work(store)
+    return await read(store)
   } finally {
     await store.close()
   }
 }
 
-/** @throws Error where a key is given and nobody says which heads are signed with it */
-async function headsOf({ file }: StoredAnywhere, headsDir?: string, keyFile?: string) {
-  const beside = headsDir === undefined ? file : join(headsDir, 'market.db')
-  if (beside !== undefined) return readHeads(beside, keyFile)
-  if (keyFile !== undefined) throw new Error('A store on a server has no log heads beside it; name their folder with --heads.')
+/** @throws Error if a key is given without the heads that are signed with it */
+async function readStoreHeads({ file }: LocatedStore, headsDir?: string, keyFile?: string) {
+  const storeFile = headsDir === undefined ? file : join(headsDir, 'market.db')
+  if (storeFile !== undefined) return readLogHeads(storeFile, keyFile)
+  if (keyFile !== undefined) throw new Error('A store on a server has no log heads beside it; give their folder with --heads.')
   return undefined
 }

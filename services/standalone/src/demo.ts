@@ -1,14 +1,15 @@
+import type { SaleStatus } from '@penstock/contracts/order/lifecycle.ts'
 import type { Clock } from '@penstock/ports/clock.ts'
 
 /** Prints a line of the demonstration. */
-export type Say = (line: string) => void
+export type PrintText = (line: string) => void
 
-/** Who can buy, on whatever network. */
-export type Buyers = {
-  nodes(): Listed | Promise<Listed>
+/** The nodes that can buy, on the simulated or on a real network. */
+export type DemoBuyers = {
+  nodes(): DemoNodes | Promise<DemoNodes>
   pay(alias: string, invoice: string): unknown
 }
-type Listed = readonly { readonly role: string; readonly alias: string; readonly uri: string }[]
+type DemoNodes = readonly { readonly role: string; readonly alias: string; readonly uri: string }[]
 
 const PRICE = '{ market { liquidity { liquidity_per_usd { sats } } } }'
 const BUY = `mutation Buy($input: LiquidityOrderInput!) { liquidity { buy(input: $input) {
@@ -16,7 +17,7 @@ const BUY = `mutation Buy($input: LiquidityOrderInput!) { liquidity { buy(input:
 const ORDER = `query Order($id: String!) { user { market { orders { get_order(order_id: $id) {
   status channel_id size source { alias } timeline { at status } } } } } }`
 
-type Bought = {
+type Purchase = {
   readonly account: { readonly session_key: string }
   readonly order: { readonly transaction_id: string }
   readonly payment: {
@@ -25,7 +26,7 @@ type Bought = {
     readonly amount: { readonly sats: string }
   }
 }
-type Seen = {
+type OrderView = {
   readonly status: string
   readonly channel_id: string | null
   readonly size: string
@@ -33,10 +34,14 @@ type Seen = {
   readonly timeline: readonly { readonly at: string; readonly status: string | null }[]
 }
 
-const SELLERS_WITHIN_MS = 30_000
-const SOLD_WITHIN_MS = 300_000
+const SELLERS_TIMEOUT_MS = 30_000
+const PURCHASE_TIMEOUT_MS = 120_000
+/** Keeps the purchases below the limit of ten per minute and address. */
+const PURCHASE_RETRY_MS = 7000
+const POLL_MS = 100
+const SALE_TIMEOUT_MS = 300_000
 
-const meaning: Readonly<Record<string, string>> = {
+const STATUS_TEXTS: Readonly<Record<SaleStatus, string>> = {
   WAITING_FOR_SELLER_APPROVAL: 'a seller with standing acceptance is found',
   WAITING_FOR_BUYER_PAYMENT: 'the hold invoice waits for its payment',
   WAITING_FOR_CHANNEL_OPEN: 'the payment is locked, and a seller has reserved the capacity',
@@ -45,6 +50,7 @@ const meaning: Readonly<Record<string, string>> = {
   ON_CHAIN_CONFIRMATION: 'it has its first confirmation',
   SELLER_OPENED_CHANNEL: 'it is deep enough; the channel is being proven',
   VALID_CHANNEL_OPENING: 'the channel is proven and the payment is taken',
+  CHANNEL_MONITORING_FINISHED: 'the lease is over',
 }
 
 async function graphql<T>(url: string, query: string, variables: object, key?: string): Promise<T> {
@@ -58,64 +64,83 @@ async function graphql<T>(url: string, query: string, variables: object, key?: s
   return data
 }
 
-/** Buys one channel as a stranger would, with a wallet of its network, and tells what happens. */
-export async function demonstrate(url: string, buyers: Buyers, clock: Clock, say: Say, signal: AbortSignal): Promise<void> {
+/** Buys one channel through the public API, pays from a buyer's node of the network, and prints each status. */
+export async function demonstrate(
+  url: string,
+  buyers: DemoBuyers,
+  clock: Clock,
+  say: PrintText,
+  signal: AbortSignal,
+): Promise<void> {
   const buyer = (await buyers.nodes()).find(({ role }) => role === 'buyer')
   if (!buyer) return
   say('A demonstration: buying an inbound channel for 5 USD.')
-  await sellersHaveCome(url, clock, signal)
-  const bought = await buy(url, buyer.uri)
-  const { lightning_invoice: invoice, redirect_url: page, amount } = bought.payment
+  await waitForSellers(url, clock, signal)
+  // The market may have a price from before a restart, while the sellers' agents are not running yet.
+  const purchase = await retryUntilAnswered(() => buyChannel(url, buyer.uri), {
+    clock,
+    signal,
+    withinMs: PURCHASE_TIMEOUT_MS,
+    pauseMs: PURCHASE_RETRY_MS,
+  })
+  const { lightning_invoice: invoice, redirect_url: page, amount } = purchase.payment
   say(`  invoice   ${amount.sats} sat  ${invoice.slice(0, 28)}…`)
   say(`  checkout  ${page}`)
   await buyers.pay(buyer.alias, invoice)
   const [started, startedMs] = [clock.now(), clock.monotonicMs()]
-  let told = 0
-  while (!signal.aborted && clock.monotonicMs() - startedMs < SOLD_WITHIN_MS) {
-    const seen = await look(url, bought)
-    const reached = seen.timeline.filter(({ status }) => status !== null)
-    for (const { at, status } of reached.slice(told)) say(line(Date.parse(at) - started, status ?? ''))
-    told = reached.length
-    if (seen.status === 'VALID_CHANNEL_OPENING') return say(sold(seen, buyer.alias))
-    await clock.sleep(100, signal)
+  let printedCount = 0
+  while (!signal.aborted && clock.monotonicMs() - startedMs < SALE_TIMEOUT_MS) {
+    const withinMs = SALE_TIMEOUT_MS - (clock.monotonicMs() - startedMs)
+    const order = await retryUntilAnswered(() => readOrder(url, purchase), { clock, signal, withinMs, pauseMs: POLL_MS })
+    const reached = order.timeline.filter(({ status }) => status !== null)
+    for (const { at, status } of reached.slice(printedCount)) say(statusLine(Date.parse(at) - started, status ?? ''))
+    printedCount = reached.length
+    if (order.status === 'VALID_CHANNEL_OPENING') return say(saleLine(order, buyer.alias))
+    await clock.sleep(POLL_MS, signal)
   }
   if (!signal.aborted) say('  The demonstration did not end in time; the log says why.')
 }
 
-/** Times are from the payment on; what came before it shows as 0. */
-const line = (afterMs: number, status: string): string =>
-  `  ${(Math.max(0, afterMs) / 1000).toFixed(1).padStart(6)} s  ${status.padEnd(34)} ${meaning[status] ?? ''}`
+/** Times count from the payment; an earlier status has the time 0. */
+const statusLine = (afterMs: number, status: string): string =>
+  `  ${(Math.max(0, afterMs) / 1000).toFixed(1).padStart(6)} s  ${status.padEnd(34)} ${status in STATUS_TEXTS ? STATUS_TEXTS[status as SaleStatus] : ''}`
 
-const sold = (seen: Seen, buyer: string): string =>
-  `Sold: ${seen.source?.alias ?? 'the seller'} opened a channel of ${seen.size} sat to ${buyer}${seen.channel_id === null ? '' : ` (${seen.channel_id})`}.`
+const saleLine = (order: OrderView, buyer: string): string =>
+  `Sold: ${order.source?.alias ?? 'the seller'} opened a channel of ${order.size} sat to ${buyer}${order.channel_id === null ? '' : ` (${order.channel_id})`}.`
 
-/** Sellers come a moment after the service. Asked is the price, which costs nothing: each purchase counts on the limit of this address. */
-export async function sellersHaveCome(
+/** Polls the price until sellers have offers. Purchases instead would count towards the rate limit of this address. */
+export const waitForSellers = async (
   url: string,
   clock: Clock,
   signal: AbortSignal,
-  withinMs = SELLERS_WITHIN_MS,
-): Promise<void> {
+  withinMs = SELLERS_TIMEOUT_MS,
+): Promise<void> =>
+  void (await retryUntilAnswered(() => graphql<object>(url, PRICE, {}), { clock, signal, withinMs, pauseMs: 250 }))
+
+type RetryOptions = { readonly clock: Clock; readonly signal: AbortSignal; readonly withinMs: number; readonly pauseMs: number }
+
+/** Repeats a call until it succeeds. @throws the last error after `withinMs` */
+async function retryUntilAnswered<T>(call: () => Promise<T>, { clock, signal, withinMs, pauseMs }: RetryOptions): Promise<T> {
   const end = clock.monotonicMs() + withinMs
   for (;;) {
     try {
-      return void (await graphql<object>(url, PRICE, {}))
+      return await call()
     } catch (error) {
       if (signal.aborted || clock.monotonicMs() > end) throw error
-      await clock.sleep(250, signal)
+      await clock.sleep(pauseMs, signal)
     }
   }
 }
 
-async function buy(url: string, uri: string): Promise<Bought> {
-  const { liquidity } = await graphql<{ liquidity: { buy: Bought } }>(url, BUY, {
+async function buyChannel(url: string, uri: string): Promise<Purchase> {
+  const { liquidity } = await graphql<{ liquidity: { buy: Purchase } }>(url, BUY, {
     input: { connection_uri: uri, usd_cents: '500' },
   })
   return liquidity.buy
 }
 
-async function look(url: string, { account, order }: Bought): Promise<Seen> {
-  const data = await graphql<{ user: { market: { orders: { get_order: Seen } } } }>(
+async function readOrder(url: string, { account, order }: Purchase): Promise<OrderView> {
+  const data = await graphql<{ user: { market: { orders: { get_order: OrderView } } } }>(
     url,
     ORDER,
     { id: order.transaction_id },

@@ -1,4 +1,4 @@
-/** Admits a seller of a demonstration to the rails cluster, as its operator. @throws Error with what the market answered */
+/** Admits a seller of the demonstration to the rails cluster, as an operator does. @throws Error with the market's answer */
 export async function grantRails(market: { readonly url: string; readonly token: string }, pubkey: string): Promise<void> {
   const response = await fetch(`${market.url}/operator/sellers/grant`, {
     method: 'POST',

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-import { keepCompiled } from '@penstock/platforms/compiled.ts'
+import { enableUserCompileCache } from '@penstock/runtime/compile-cache.ts'
 
-keepCompiled()
-// All services in one process on SQLite, with a simulated Lightning network: what `npm start` runs.
+enableUserCompileCache()
+// `npm start` runs this file, which starts all services in one process on SQLite, with a simulated Lightning network.
 const { runStandalone } = await import('./process.ts')
 await runStandalone(process.argv.slice(2), process.env)

@@ -2,10 +2,10 @@ import { expect, test } from 'vitest'
 import { checkFile } from './audit.ts'
 
 /**
- * A sale as an earlier version stored it: today's code must read its facts and derive the very states that were hashed
- * then. Where this fails, a fact's shape or a state's projection was changed under its old version: add a new one.
+ * The golden file contains a sale that an earlier version stored. The current code must read its facts and derive the recorded
+ * state hashes. If this test fails, the shape of a fact or the projection of a state changed: give it a new version.
  */
-test('a stored sale is still read, and folds to the states that were recorded', async () => {
+test('a sale of an earlier version is read, and folds to the recorded states', async () => {
   const report = await checkFile(new URL('../golden/sale.json', import.meta.url).pathname)
   expect(report).toMatchObject({ divergences: [], ledger_balanced: true })
   expect(report.states).toBeGreaterThan(40)

@@ -1,38 +1,43 @@
-import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Api, type Place, ready, startApi, startControllers, type Started } from './processes.ts'
+import {
+  type KubernetesApi,
+  type KubernetesInstallation,
+  waitUntilProgramReady,
+  startApi,
+  startControllers,
+  type StartedProcess,
+} from './processes.ts'
+import { type ProgramResult, runProgram } from '../../support/processes.ts'
 
-export type Output = { readonly code: number; readonly stdout: string; readonly stderr: string }
-
-/** A real Kubernetes API on this machine. Its programs end with this process; all data lie in one temporary folder. */
-export type Kubernetes = {
-  readonly get: Api['get']
-  /** Runs a program of the kit against it; does not throw when that fails. */
-  readonly attempt: (program: 'kubectl' | 'helm', args: readonly string[], input?: string) => Promise<Output>
-  /** @returns what it printed; @throws Error with what it complained about */
+/** A real Kubernetes API on this machine. Its programs end with this process, and one temporary folder contains all data. */
+export type KubernetesCluster = {
+  readonly get: KubernetesApi['get']
+  /** Runs kubectl or helm against this Kubernetes. It does not throw if the program fails. */
+  readonly attempt: (program: 'kubectl' | 'helm', args: readonly string[], input?: string) => Promise<ProgramResult>
+  /** @returns stdout @throws Error with stderr if kubectl fails */
   readonly kubectl: (args: readonly string[], input?: string) => Promise<string>
   readonly helm: (...args: readonly string[]) => Promise<string>
   stop(): Promise<void>
 }
 
-/** @param nodes fake ones; 0 leaves out all controllers, which is enough for dry runs and validation */
-export async function startKubernetes(programs: string, nodes: number): Promise<Kubernetes> {
+/** @param nodes the number of fake nodes; with 0, no controller runs, which is enough for dry runs and validation */
+export async function startKubernetes(programs: string, nodes: number): Promise<KubernetesCluster> {
   const folder = await mkdtemp(join(tmpdir(), 'penstock-kubernetes-'))
-  const place: Place = { programs, folder, token: randomBytes(16).toString('hex') }
-  const started: Started[] = []
+  const installation: KubernetesInstallation = { programs, folder, token: randomBytes(16).toString('hex') }
+  const started: StartedProcess[] = []
   const stop = async (): Promise<void> => {
-    await Promise.all(started.map(end))
+    await Promise.all(started.map(endProcess))
     await rm(folder, { recursive: true, force: true, maxRetries: 3 })
   }
   try {
-    const api = await startApi(place, nodes === 0, started)
-    const kubernetes = { get: api.get, ...commands(place, api), stop }
+    const api = await startApi(installation, nodes === 0, started)
+    const kubernetes = { get: api.get, ...createCommands(installation, api), stop }
     await installCrds(kubernetes, join(programs, 'crds'))
-    if (nodes > 0) await startNodes(place, api, kubernetes, nodes, started)
+    if (nodes > 0) await startNodes(installation, api, kubernetes, nodes, started)
     return kubernetes
   } catch (error) {
     await stop()
@@ -40,7 +45,10 @@ export async function startKubernetes(programs: string, nodes: number): Promise<
   }
 }
 
-function commands({ programs, folder }: Place, { kubeconfig }: Api): Omit<Kubernetes, 'get' | 'stop'> {
+function createCommands(
+  { programs, folder }: KubernetesInstallation,
+  { kubeconfig }: KubernetesApi,
+): Omit<KubernetesCluster, 'get' | 'stop'> {
   const home = join(folder, 'helm')
   const env = {
     PATH: `${programs}:${process.env['PATH']}`,
@@ -49,18 +57,12 @@ function commands({ programs, folder }: Place, { kubeconfig }: Api): Omit<Kubern
     HELM_CACHE_HOME: home,
     HELM_CONFIG_HOME: home,
     HELM_DATA_HOME: home,
-    // At its default rate helm lags seconds behind a rollout of eight services.
+    // At its default rate, helm would be seconds late for a rollout of eight services.
     HELM_QPS: '200',
     HELM_BURST_LIMIT: '400',
   }
-  const attempt = (program: string, args: readonly string[], input = ''): Promise<Output> =>
-    new Promise((resolve) => {
-      const child = execFile(join(programs, program), args, { env, maxBuffer: 64 << 20 }, (error, stdout, stderr) =>
-        resolve({ code: error ? (typeof error.code === 'number' ? error.code : 1) : 0, stdout, stderr }),
-      )
-      child.stdin?.on('error', () => {}) // it ended without reading all of it
-      child.stdin?.end(input)
-    })
+  const attempt = (program: string, args: readonly string[], input = ''): Promise<ProgramResult> =>
+    runProgram(join(programs, program), args, { env, input })
   const run = async (program: string, args: readonly string[], input?: string): Promise<string> => {
     const { code, stdout, stderr } = await attempt(program, args, input)
     if (code !== 0) throw new Error(`${program} ${args.join(' ')}: ${stderr || stdout}`)
@@ -69,25 +71,25 @@ function commands({ programs, folder }: Place, { kubeconfig }: Api): Omit<Kubern
   return { attempt, kubectl: (args, input) => run('kubectl', args, input), helm: (...args) => run('helm', args) }
 }
 
-/** Without their operators: objects are validated and stored, and nothing acts on them. */
-async function installCrds({ kubectl }: Pick<Kubernetes, 'kubectl'>, folder: string): Promise<void> {
+/** Installs the CRDs without their operators, so that the API server validates and stores objects and no program acts on them. */
+async function installCrds({ kubectl }: Pick<KubernetesCluster, 'kubectl'>, folder: string): Promise<void> {
   await kubectl(['apply', '--server-side', '-f', folder])
   await kubectl(['wait', '--for=condition=Established', '--all', 'crd'])
 }
 
-type Node = {
+type KubernetesNode = {
   readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] }
   readonly spec: { readonly taints?: readonly unknown[] }
 }
 
 async function startNodes(
-  place: Place,
-  { get, ...api }: Api,
-  { kubectl }: Pick<Kubernetes, 'kubectl'>,
+  installation: KubernetesInstallation,
+  { get, ...api }: KubernetesApi,
+  { kubectl }: Pick<KubernetesCluster, 'kubectl'>,
   count: number,
-  started: Started[],
+  started: StartedProcess[],
 ) {
-  const { kwok, controllers } = startControllers(place, { get, ...api }, started)
+  const { kwok, controllers } = startControllers(installation, { get, ...api }, started)
   const items = Array.from({ length: count }, (_, index) => ({
     apiVersion: 'v1',
     kind: 'Node',
@@ -97,13 +99,16 @@ async function startNodes(
     },
   }))
   await kubectl(['apply', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items }))
-  const isReady = ({ spec, status }: Node): boolean =>
-    !spec.taints?.length && status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') === true
-  await ready(kwok, async () => (await get<{ items: readonly Node[] }>('/api/v1/nodes')).items.every(isReady))
-  await ready(controllers, async () => Boolean(await get('/api/v1/namespaces/default/serviceaccounts/default')))
+  const isReady = ({ spec, status }: KubernetesNode): boolean =>
+    !spec.taints?.length &&
+    status?.conditions?.some(({ type, status: conditionStatus }) => type === 'Ready' && conditionStatus === 'True') === true
+  await waitUntilProgramReady(kwok, async () =>
+    (await get<{ items: readonly KubernetesNode[] }>('/api/v1/nodes')).items.every(isReady),
+  )
+  await waitUntilProgramReady(controllers, async () => Boolean(await get('/api/v1/namespaces/default/serviceaccounts/default')))
 }
 
-async function end({ child }: Started): Promise<void> {
+async function endProcess({ child }: StartedProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return
   const exit = once(child, 'exit')
   child.kill('SIGKILL')

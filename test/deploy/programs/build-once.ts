@@ -1,62 +1,46 @@
-import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync } from 'node:fs'
-import { chmod, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
-import { homedir } from 'node:os'
-import { dirname, join } from 'node:path'
-import { promisify } from 'node:util'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { runSuccessfully } from '../../support/processes.ts'
+import { CACHE_FOLDER, fillOnce, isFilled } from '../../support/cache-folder.ts'
 
-const exec = promisify(execFile)
-
-export type Recipe = {
-  /** Folder in the cache. */
+export type BuildRecipe = {
+  /** The name of the folder in the cache. */
   readonly name: string
   readonly version: string
-  /** Whatever the result depends on: their contents are part of the folder's name. */
+  /** The files on which the result depends. The folder's name contains a hash of them. */
   readonly files: readonly string[]
-  /** Goes up when the same files make something else. */
+  /** Has to increase when a change of the build's code leads to a different result from the same files. */
   readonly revision: number
-  readonly make: (folder: string) => Promise<void>
+  readonly build: (folder: string) => Promise<void>
 }
 
-/** Where the result is, or will be: outside of the checkout, one folder for each content of the recipe's files. */
-export async function placeOf({ name, version, files, revision }: Recipe): Promise<string> {
+/** The folder of the result, outside the checkout. Each version of the recipe's files has a separate folder. */
+export async function getBuildFolder({ name, version, files, revision }: BuildRecipe): Promise<string> {
   const hash = createHash('sha256').update(String(revision))
   for (const file of files) hash.update(await readFile(file))
-  const cache = process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache')
-  return join(cache, 'penstock', name, `${version}-${hash.digest('hex').slice(0, 12)}`)
+  return join(CACHE_FOLDER, name, `${version}-${hash.digest('hex').slice(0, 12)}`)
 }
-
-export const isThere = (folder: string): boolean => existsSync(join(folder, 'complete'))
 
 /**
- * Builds into a folder beside and renames it, so that a build cut short never looks done, and of two at once one wins.
- * @returns the folder, at once where it is there
+ * Builds into a temporary folder and renames it. So an interrupted build is never used, and one of two concurrent builds wins.
+ * @returns the folder, without a build if it already exists
  */
-export async function buildOnce(recipe: Recipe): Promise<string> {
-  const place = await placeOf(recipe)
-  if (isThere(place)) return place
-  console.log(`Building ${recipe.name} ${recipe.version}, once: this takes minutes.`)
-  await mkdir(dirname(place), { recursive: true })
-  const partial = await mkdtemp(`${place}.partial-`)
-  try {
-    await recipe.make(partial)
-    await writeFile(join(partial, 'complete'), '')
-    await chmod(partial, 0o755)
-    await rename(partial, place)
-  } catch (error) {
-    await rm(partial, { recursive: true, force: true })
-    if (!isThere(place)) throw error
-  }
-  return place
+export async function buildOnce(recipe: BuildRecipe): Promise<string> {
+  const folder = await getBuildFolder(recipe)
+  if (!isFilled(folder)) console.log(`Building ${recipe.name} ${recipe.version}, once: this takes minutes.`)
+  return fillOnce(folder, recipe.build)
 }
 
-/** Runs Go in a module of its own, behind whoever else needs the machine. */
-export async function go(module: string, args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<string> {
-  const { stdout } = await exec('nice', ['-n', '10', 'go', ...args], {
+/** Runs Go in the folder of a module, at a low priority. */
+export async function runGo(
+  module: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  const { stdout } = await runSuccessfully('nice', ['-n', '10', 'go', ...args], {
     cwd: module,
     env: { ...process.env, CGO_ENABLED: '0', GOWORK: 'off', ...env },
-    maxBuffer: 64 << 20,
   })
   return stdout
 }

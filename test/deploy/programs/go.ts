@@ -1,25 +1,23 @@
-import { execFileSync } from 'node:child_process'
-import { isThere, placeOf, type Recipe } from './build-once.ts'
+import { runProgramSync } from '../../support/processes.ts'
+import { getBuildFolder, type BuildRecipe } from './build-once.ts'
+import { isFilled } from '../../support/cache-folder.ts'
 
-const LEAST = [1, 26] as const
+const MIN_GO_VERSION = [1, 26] as const
 
-/** @returns why a recipe cannot be made on this machine; undefined where it can, or was */
-export async function goMissing(recipe: Recipe): Promise<string | undefined> {
-  if (isThere(await placeOf(recipe))) return undefined
-  const version = goVersion()
+/** @returns the reason why this machine cannot build the recipe, or undefined if it can build it or has built it already */
+export async function findGoSkipReason(recipe: BuildRecipe): Promise<string | undefined> {
+  if (isFilled(await getBuildFolder(recipe))) return undefined
+  const version = readGoVersion()
   const [major = 0, minor = 0] =
     /go(\d+)\.(\d+)/
       .exec(version ?? '')
       ?.slice(1)
       .map(Number) ?? []
-  if (major > LEAST[0] || (major === LEAST[0] && minor >= LEAST[1])) return undefined
-  return `${recipe.name} is built with Go ${LEAST.join('.')} or newer, and here is ${version ?? 'none'}.`
+  if (major > MIN_GO_VERSION[0] || (major === MIN_GO_VERSION[0] && minor >= MIN_GO_VERSION[1])) return undefined
+  return `${recipe.name} needs Go ${MIN_GO_VERSION.join('.')} or newer for its build, and this machine has ${version ?? 'none'}.`
 }
 
-function goVersion(): string | undefined {
-  try {
-    return execFileSync('go', ['version'], { encoding: 'utf8' }).trim()
-  } catch {
-    return undefined
-  }
+function readGoVersion(): string | undefined {
+  const { code, stdout } = runProgramSync('go', ['version'])
+  return code === 0 ? stdout.trim() : undefined
 }

@@ -1,36 +1,36 @@
-import { serverLog } from './log.ts'
-import { kurrentDouble, type Member } from './server.ts'
+import { createServerLog } from './log.ts'
+import { startKurrentDouble, type GossipMember } from './server.ts'
 
-type Node = {
-  readonly server: Awaited<ReturnType<typeof kurrentDouble>>
+type ClusterNode = {
+  readonly server: Awaited<ReturnType<typeof startKurrentDouble>>
   state: 'up' | 'paused' | 'ended'
-  /** Led when it was paused. */
+  /** True if the node was the leader when it was paused. */
   hasLed: boolean
 }
 
 /**
- * Nodes that share a log without any lag: one leads, and a node that is paused is dead to the others. A former leader that goes
- * on after a pause ends itself, since it has to cut its log; only a supervisor brings it back.
+ * Creates nodes that share a log without lag. One node leads. The other nodes report a paused node as dead. A former leader that
+ * resumes after a pause exits, as a real node exits to truncate its log. Only a call of `start` restarts it.
  */
-export async function doubleCluster(size: number) {
-  const log = serverLog()
-  const nodes: Node[] = []
+export async function createDoubleCluster(size: number) {
+  const log = createServerLog()
+  const nodes: ClusterNode[] = []
   let leader = 0
-  const members = (): readonly Member[] =>
+  const members = (): readonly GossipMember[] =>
     nodes.map(({ server, state }, index) => ({
       port: server.endpoint.port,
       isLeader: index === leader,
       isAlive: state === 'up',
     }))
-  for (let n = 0; n < size; n++) nodes.push({ server: await kurrentDouble({ log, members }), state: 'up', hasLed: false })
+  for (let n = 0; n < size; n++) nodes.push({ server: await startKurrentDouble({ log, members }), state: 'up', hasLed: false })
 
-  const nodeAt = (index: number): Node => {
+  const nodeAt = (index: number): ClusterNode => {
     const node = nodes[index]
     if (!node) throw new Error(`there is no node ${index}`)
     return node
   }
 
-  /** Those who think that they lead: a paused one has not heard of another. */
+  /** Sets the new leader at every running node. A paused node still has the old leader. */
   function elect(index: number): void {
     leader = index
     for (const [at, { server, state }] of nodes.entries())
@@ -44,24 +44,24 @@ export async function doubleCluster(size: number) {
     server: (index: number) => nodeAt(index).server,
     state: (index: number) => nodeAt(index).state,
     elect,
-    /** As SIGSTOP does: its connections stay open, and nothing is answered. */
+    /** Pauses a node as SIGSTOP does. Its connections remain open, and it answers no call. */
     pause(index: number): void {
       const node = nodeAt(index)
       node.state = 'paused'
       node.hasLed = leader === index
       node.server.subscriptions.forget()
-      for (const kind of ['features', 'gossip', 'append', 'read', 'subscribe'] as const) node.server.faults.silent.add(kind)
+      for (const kind of ['features', 'gossip', 'append', 'read', 'subscribe'] as const) node.server.faults.silentCalls.add(kind)
     },
-    /** As SIGCONT does. */
+    /** Resumes a node as SIGCONT does. */
     resume(index: number): void {
       const node = nodeAt(index)
-      node.server.faults.silent.clear()
+      node.server.faults.silentCalls.clear()
       node.state = 'up'
       if (!node.hasLed || leader === index) return
       node.state = 'ended'
       node.server.stop()
     },
-    /** What a supervisor does for a node that has ended. */
+    /** Starts a node that has ended, as a supervisor does. */
     async start(index: number): Promise<void> {
       const node = nodeAt(index)
       await node.server.start()

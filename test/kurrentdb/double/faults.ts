@@ -1,67 +1,67 @@
 import type { Metadata, ServiceError } from '@grpc/grpc-js'
 import type { ServerLog } from './log.ts'
-import { notLeader } from './messages.ts'
+import { createNotLeaderError } from './messages.ts'
 
-/** What goes wrong at the server, switched on and off by a test. */
+/** Faults of the server, which a test switches on and off. */
 export type ServerFaults = {
-  /** Answers nothing of this kind any more, and breaks nothing off. */
-  silent: Set<'features' | 'gossip' | 'append' | 'read' | 'subscribe'>
-  /** Appends are stored, and then: no answer at all, or the end of the call. */
-  lose: 'silently' | 'breaking' | undefined
-  /** Calls that need the leader are sent on. */
+  /** Calls of these kinds get no answer, and their connections remain open. */
+  silentCalls: Set<'features' | 'gossip' | 'append' | 'read' | 'subscribe'>
+  /** The server stores appends, and then sends no answer or breaks the call off. */
+  lostAnswers: 'silently' | 'breaking' | undefined
+  /** Calls that need the leader are redirected to this address. */
   leader: { readonly host: string; readonly port: number } | undefined
-  /** Knows of no leader, not even itself. */
-  leaderless: boolean
-  /** Every call ends with this. */
+  /** The gossip fails because no leader is elected. */
+  isLeaderless: boolean
+  /** The error with which every call ends. */
   refuse: ServiceError | undefined
-  /** What BatchAppend answers each append with: the name of one of the protocol's error messages. */
+  /** The error in the answer of BatchAppend to each append, as the name of a protocol message. */
   batchError: string | undefined
-  /** Append answers with no position, as an older server may. */
-  positions: boolean
-  /** Streams whose events no subscription tells of: its checkpoints go past them. */
-  untold: Set<string>
-  /** A subscription is ended when so many answers wait for its client. */
-  mostWaiting: number
+  /** If false, answers to appends contain no position, as answers of older servers may. */
+  hasPositions: boolean
+  /** Streams whose events no subscription delivers, although its checkpoints pass them. */
+  hiddenStreams: Set<string>
+  /** The server ends a subscription when more than this number of responses wait for its client. */
+  maxWaiting: number
 }
 
-const noFaults = (): ServerFaults => ({
-  silent: new Set(),
-  lose: undefined,
+const createNoFaults = (): ServerFaults => ({
+  silentCalls: new Set(),
+  lostAnswers: undefined,
   leader: undefined,
-  leaderless: false,
+  isLeaderless: false,
   refuse: undefined,
   batchError: undefined,
-  positions: true,
-  untold: new Set(),
-  mostWaiting: Number.POSITIVE_INFINITY,
+  hasPositions: true,
+  hiddenStreams: new Set(),
+  maxWaiting: Number.POSITIVE_INFINITY,
 })
 
-type Kind = 'append' | 'batchAppend' | 'stalled' | 'read' | 'subscribe'
+type CallKind = 'append' | 'batchAppend' | 'stalled' | 'read' | 'subscribe'
 
-type Call = {
-  readonly kind: Kind
+type RecordedCall = {
+  readonly kind: CallKind
   readonly credentials: string | undefined
-  /** The names of streams that the caller asked for begin with one of these. */
+  /** The prefixes of stream names in the filter of the call. */
   readonly prefixes: readonly string[]
 }
 
-/** What the services of a node share. */
-export function aNode(log: ServerLog) {
-  const faults = noFaults()
-  const calls: Call[] = []
+/** The log, the faults and the recorded calls that the services of a node share. */
+export function createServerNode(log: ServerLog) {
+  const faults = createNoFaults()
+  const calls: RecordedCall[] = []
   return {
     log,
     faults,
-    /** All that were made, with what they were authorised by. */
+    /** All calls so far, with their credentials. */
     calls,
-    /** @returns what refuses the call before anything is looked at */
-    refusal: (kind: Kind, metadata: Metadata, prefixes: readonly string[] = []): ServiceError | undefined => {
+    /** Records a call. @returns the error with which the server rejects it before it reads the request */
+    refusal: (kind: CallKind, metadata: Metadata, prefixes: readonly string[] = []): ServiceError | undefined => {
       const [authorization] = metadata.get('authorization')
       calls.push({ kind, credentials: authorization === undefined ? undefined : String(authorization), prefixes })
       if (faults.refuse) return faults.refuse
       const { leader } = faults
-      return leader && metadata.get('requires-leader')[0] === 'true' ? notLeader(leader.host, leader.port) : undefined
+      return leader && metadata.get('requires-leader')[0] === 'true' ? createNotLeaderError(leader.host, leader.port) : undefined
     },
   }
 }
-export type ServerNode = ReturnType<typeof aNode>
+export type ServerNode = ReturnType<typeof createServerNode>

@@ -1,22 +1,22 @@
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { type LogRecord, serverLog } from './log.ts'
-import { kurrentDouble } from './server.ts'
+import { type LogRecord, createServerLog } from './log.ts'
+import { startKurrentDouble } from './server.ts'
 
 /**
- * The double as a process of its own, for processes that share it. `--file` keeps its log through the process's end, `--port`
- * is where it listens. SIGUSR2 breaks everything off and listens again. It ends with whoever has started it.
+ * Runs the test double in a process that several processes can use. `--file` names a file in which its log outlives the process,
+ * and `--port` sets its port. At SIGUSR2 it closes all connections and listens again. It ends with its parent process.
  */
 const { values } = parseArgs({ options: { file: { type: 'string' }, port: { type: 'string', default: '0' } } })
 const { file } = values
 
 type Line = Omit<LogRecord, 'revision' | 'position' | 'data' | 'metadata'> & { readonly data: string; readonly metadata: string }
 
-/** A batch is one line, and half a line at the end was never acknowledged. */
+/** Reads one batch per line. An incomplete last line is ignored, because its batch was never acknowledged. */
 function readLines(path: string): readonly (readonly LogRecord[])[] {
   if (!existsSync(path)) return []
-  const whole = readFileSync(path, 'utf8').split('\n').slice(0, -1)
-  return whole.map((text) =>
+  const lines = readFileSync(path, 'utf8').split('\n').slice(0, -1)
+  return lines.map((text) =>
     (JSON.parse(text) as readonly Line[]).map((line) => ({
       ...line,
       revision: 0n,
@@ -27,7 +27,7 @@ function readLines(path: string): readonly (readonly LogRecord[])[] {
   )
 }
 
-const keep =
+const createPersist =
   (path: string) =>
   (batch: readonly LogRecord[]): void =>
     appendFileSync(
@@ -41,13 +41,13 @@ const keep =
       )}\n`,
     )
 
-const log = file === undefined ? serverLog() : serverLog(readLines(file).flat(), keep(file))
-const server = await kurrentDouble({ log, port: Number(values.port) })
+const log = file === undefined ? createServerLog() : createServerLog(readLines(file).flat(), createPersist(file))
+const server = await startKurrentDouble({ log, port: Number(values.port) })
 process.once('disconnect', () => process.exit(0))
-// One after the other: to listen cannot be begun again while it begins.
-let turn = Promise.resolve()
+// Restarts run one after the other, because the server must not start twice at the same time.
+let lastRestart = Promise.resolve()
 process.on('SIGUSR2', () => {
-  turn = turn.then(() => {
+  lastRestart = lastRestart.then(() => {
     server.stop()
     return server.start()
   })

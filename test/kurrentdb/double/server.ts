@@ -5,53 +5,63 @@ import features from '@kurrent/kurrentdb-client/generated/kurrentdb/protocols/v1
 import supported from '@kurrent/kurrentdb-client/generated/kurrentdb/protocols/v1/serverfeatures_pb.js'
 import services from '@kurrent/kurrentdb-client/generated/kurrentdb/protocols/v1/streams_grpc_pb.js'
 import * as appends from './appends.ts'
-import { aNode } from './faults.ts'
-import { type ServerLog, serverLog } from './log.ts'
-import { failure } from './messages.ts'
-import { reads } from './reads.ts'
-import { subscriptions } from './subscriptions.ts'
+import { createServerNode } from './faults.ts'
+import { type ServerLog, createServerLog } from './log.ts'
+import { createServiceError } from './messages.ts'
+import { handleRead } from './reads.ts'
+import { createLogSubscriptions } from './subscriptions.ts'
 
 type DoubleOptions = {
-  /** Whether it offers BatchAppend; servers before 21.10 do not. */
-  readonly batches?: boolean
-  /** That of another node, of which this one is a follower without any lag. */
+  /** Whether the server offers BatchAppend. Servers before 21.10 do not. */
+  readonly hasBatchAppend?: boolean
+  /** The log of another node, which this node follows without lag. */
   readonly log?: ServerLog
   readonly tls?: { readonly key: Buffer; readonly certificate: Buffer }
-  /** Its cluster as it gossips of it; without it, it is alone and leads. */
-  readonly members?: () => readonly Member[]
+  /** The members that the gossip lists. Without this option, the node is the only member and leads. */
+  readonly members?: () => readonly GossipMember[]
   readonly port?: number
 }
 
-export type Member = { readonly port: number; readonly isLeader: boolean; readonly isAlive: boolean }
+export type GossipMember = { readonly port: number; readonly isLeader: boolean; readonly isAlive: boolean }
 
 /**
- * A server that speaks the protocol of KurrentDB, made of the service definitions that the client's package ships:
- * features, gossip, Append, BatchAppend, reads and filtered subscriptions of a node, and its faults.
+ * Starts a test double of a KurrentDB node, with the service definitions from the client's package. It supports features,
+ * gossip, Append, BatchAppend, reads, filtered subscriptions and faults.
  */
-export async function kurrentDouble({ batches = true, log = serverLog(), tls, members, port: wanted = 0 }: DoubleOptions = {}) {
-  const node = aNode(log)
+export async function startKurrentDouble({
+  hasBatchAppend = true,
+  log = createServerLog(),
+  tls,
+  members,
+  port: requestedPort = 0,
+}: DoubleOptions = {}) {
+  const node = createServerNode(log)
   const { faults, calls } = node
-  const subscribed = subscriptions(log, faults)
+  const activeSubscriptions = createLogSubscriptions(log, faults)
   let server = new Server()
-  let port = wanted
+  let port = requestedPort
 
   async function start(): Promise<void> {
     server = new Server()
-    const [append, batchAppend, read] = [appends.single(node), appends.batches(node), reads(node, subscribed)]
+    const [append, batchAppend, read] = [
+      appends.handleAppend(node),
+      appends.handleBatchAppend(node),
+      handleRead(node, activeSubscriptions),
+    ]
     server.addService(services.StreamsService, { append, batchAppend, read })
     server.addService(features.ServerFeaturesService, {
       getSupportedMethods(_: unknown, answer: sendUnaryData<InstanceType<typeof supported.SupportedMethods>>) {
-        if (faults.silent.has('features')) return
+        if (faults.silentCalls.has('features')) return
         if (faults.refuse) return answer(faults.refuse)
-        answer(null, offered(batches))
+        answer(null, createSupportedMethods(hasBatchAppend))
       },
     })
     server.addService(cluster.GossipService, {
       read(_: unknown, answer: sendUnaryData<InstanceType<typeof gossip.ClusterInfo>>) {
-        if (faults.silent.has('gossip')) return
+        if (faults.silentCalls.has('gossip')) return
         answer(
-          faults.leaderless ? failure(status.UNAVAILABLE, 'nobody is elected') : null,
-          clusterInfo(members?.() ?? [{ port, isLeader: true, isAlive: true }]),
+          faults.isLeaderless ? createServiceError(status.UNAVAILABLE, 'no leader is elected') : null,
+          createClusterInfo(members?.() ?? [{ port, isLeader: true, isAlive: true }]),
         )
       },
     })
@@ -59,7 +69,7 @@ export async function kurrentDouble({ batches = true, log = serverLog(), tls, me
       ? ServerCredentials.createSsl(null, [{ private_key: tls.key, cert_chain: tls.certificate }])
       : ServerCredentials.createInsecure()
     port = await new Promise<number>((resolve, reject) =>
-      server.bindAsync(`127.0.0.1:${port}`, credentials, (error, bound) => (error ? reject(error) : resolve(bound))),
+      server.bindAsync(`127.0.0.1:${port}`, credentials, (error, boundPort) => (error ? reject(error) : resolve(boundPort))),
     )
   }
 
@@ -68,28 +78,28 @@ export async function kurrentDouble({ batches = true, log = serverLog(), tls, me
     log,
     faults,
     calls,
-    subscriptions: subscribed,
+    subscriptions: activeSubscriptions,
     url: `kurrentdb://127.0.0.1:${port}?tls=false&discoveryInterval=10`,
     endpoint: { host: '127.0.0.1', port },
-    /** On the same port, with what is stored. */
+    /** Starts the server again on the same port with the stored events. */
     start,
-    /** Breaks every connection off, as a killed process does. */
+    /** Closes every connection, as the end of a killed process does. */
     stop(): void {
-      subscribed.forget()
+      activeSubscriptions.forget()
       server.forceShutdown()
     },
   }
 }
 
-/** Names of methods are those of the service definition: the client looks for them. */
-function offered(batches: boolean) {
-  const methods = ['Append', 'Read', ...(batches ? ['BatchAppend'] : [])].map((name) =>
+/** The method names must equal those of the service definition, because the client searches for these names. */
+function createSupportedMethods(hasBatchAppend: boolean) {
+  const methods = ['Append', 'Read', ...(hasBatchAppend ? ['BatchAppend'] : [])].map((name) =>
     new supported.SupportedMethod().setServiceName('event_store.client.streams.Streams').setMethodName(name),
   )
   return new supported.SupportedMethods().setMethodsList(methods).setEventStoreServerVersion('26.1.0')
 }
 
-function clusterInfo(members: readonly Member[]) {
+function createClusterInfo(members: readonly GossipMember[]) {
   const { MemberInfo, EndPoint, ClusterInfo } = gossip
   const { LEADER, FOLLOWER } = MemberInfo.VNodeState
   return new ClusterInfo().setMembersList(

@@ -2,77 +2,78 @@ import { type ServerWritableStream, type ServiceError, status } from '@grpc/grpc
 import type { ReadReq, ReadResp } from '@kurrent/kurrentdb-client/generated/kurrentdb/protocols/v1/streams_pb.js'
 import type { ServerFaults } from './faults.ts'
 import type { ServerLog } from './log.ts'
-import { checkpoint, confirmation, failure, filterOf, recordedEvent } from './messages.ts'
+import { createCheckpoint, createConfirmation, createServiceError, parseFilter, createReadEvent } from './messages.ts'
 
-/** A search window of the server, when the client asks for no other. */
+/** The server's search window in events, if the client requests no other. */
 const WINDOW = 32
 
-type Running = { readonly call: ServerWritableStream<ReadReq, ReadResp>; readonly end: () => void }
+type Subscription = { readonly call: ServerWritableStream<ReadReq, ReadResp>; readonly end: () => void }
 
-/** Everybody who follows the whole log: what is there after a position, then what comes, and a checkpoint now and then. */
-export function subscriptions(log: ServerLog, faults: Pick<ServerFaults, 'mostWaiting' | 'untold'>) {
-  const running = new Set<Running>()
-  const asked: (bigint | 'start')[] = []
+/** The double's subscriptions to its log. Each receives the stored events after a position, then new events, with checkpoints. */
+export function createLogSubscriptions(log: ServerLog, faults: Pick<ServerFaults, 'maxWaiting' | 'hiddenStreams'>) {
+  const active = new Set<Subscription>()
+  const startPositions: (bigint | 'start')[] = []
 
   function add(call: ServerWritableStream<ReadReq, ReadResp>, options: ReadReq.Options): void {
-    const given = options.getAll()?.getPosition()?.getCommitPosition()
-    asked.push(given === undefined ? 'start' : BigInt(given))
-    const isWanted = filterOf(options)
-    const every = WINDOW * (options.getFilter()?.getCheckpointintervalmultiplier() ?? 1)
-    let index = given === undefined ? 0 : log.all().findIndex(({ position }) => position > BigInt(given))
+    const startPosition = options.getAll()?.getPosition()?.getCommitPosition()
+    startPositions.push(startPosition === undefined ? 'start' : BigInt(startPosition))
+    const isRequested = parseFilter(options)
+    const checkpointInterval = WINDOW * (options.getFilter()?.getCheckpointintervalmultiplier() ?? 1)
+    let index = startPosition === undefined ? 0 : log.all().findIndex(({ position }) => position > BigInt(startPosition))
     if (index < 0) index = log.all().length
-    let [looked, waiting] = [0, 0]
+    let [recordsSeen, unsent] = [0, 0]
     let sentAny = false
 
     function pump(): void {
       for (; index < log.all().length; index++) {
         const record = log.all()[index]
         if (!record) return
-        if (isWanted(record) && !faults.untold.has(record.stream)) {
-          waiting++
+        if (isRequested(record) && !faults.hiddenStreams.has(record.stream)) {
+          unsent++
           sentAny = true
-          call.write(recordedEvent(record), () => waiting--)
-          if (waiting > faults.mostWaiting) return drop(one, failure(status.ABORTED, 'the consumer is too slow'))
+          call.write(createReadEvent(record), () => unsent--)
+          if (unsent > faults.maxWaiting)
+            return drop(subscription, createServiceError(status.ABORTED, 'the consumer is too slow'))
         }
-        if (++looked % every === 0) {
+        if (++recordsSeen % checkpointInterval === 0) {
           sentAny = true
-          call.write(checkpoint(record.position))
+          call.write(createCheckpoint(record.position))
         }
       }
     }
 
-    const one: Running = { call, end: log.watch(pump) }
-    running.add(one)
-    call.on('cancelled', () => remove(one))
-    call.write(confirmation())
+    const subscription: Subscription = { call, end: log.watch(pump) }
+    active.add(subscription)
+    call.on('cancelled', () => remove(subscription))
+    call.write(createConfirmation())
     pump()
-    // EventStoreDB before 24.10.5: caught up, and nothing was sent yet.
-    if (given === undefined && !sentAny) call.write(checkpoint(2n ** 64n - 1n))
+    // EventStoreDB before 24.10.5 sends this checkpoint when a subscription has read the whole log without a response.
+    if (startPosition === undefined && !sentAny) call.write(createCheckpoint(2n ** 64n - 1n))
   }
 
-  function remove(one: Running): void {
-    one.end()
-    running.delete(one)
+  function remove(subscription: Subscription): void {
+    subscription.end()
+    active.delete(subscription)
   }
 
-  /** @param error what the call ends with; without it, it ends as if all were said */
-  function drop(one: Running, error?: ServiceError): void {
-    remove(one)
-    if (error) one.call.emit('error', error)
-    else one.call.end()
+  /** @param error the error that ends the call; without it, the call ends normally */
+  function drop(subscription: Subscription, error?: ServiceError): void {
+    remove(subscription)
+    if (error) subscription.call.emit('error', error)
+    else subscription.call.end()
   }
 
   return {
     add,
-    /** From where each subscription was asked for, in order. */
-    asked: asked as readonly (bigint | 'start')[],
-    count: (): number => running.size,
+    /** The requested start position of each subscription, in order. */
+    startPositions: startPositions as readonly (bigint | 'start')[],
+    count: (): number => active.size,
     drop(error?: ServiceError): void {
-      for (const one of running) drop(one, error)
+      for (const subscription of active) drop(subscription, error)
     },
-    /** Says nothing more to those who follow now, and breaks nothing off. */
+    /** Stops sending to the current subscriptions, and leaves their calls open. */
     forget(): void {
-      for (const one of running) remove(one)
+      for (const subscription of active) remove(subscription)
     },
   }
 }

@@ -1,47 +1,44 @@
-import { mutantsOf } from '../mutant.ts'
+import { createMutants } from '../mutant.ts'
 
 const src = 'packages/adapters/src/lnd'
 
-/** Faults of the adapter to lnd, each of which costs money. They are caught without an lnd. */
-export const lnd = mutantsOf('settlement', [
+/** Faults of the lnd adapter that cost money. The tests that kill these mutants need no lnd. */
+export const lndMutants = createMutants('settlement', [
   {
     id: 'sent-again-while-in-flight',
-    wrong: 'A payment that is in flight is sent again instead of followed: a node that allows it pays the seller twice.',
+    description: 'A payment in flight is sent again instead of tracked: a node that allows this pays the seller twice.',
     file: `${src}/payments.ts`,
-    text: `  if (known?.state === 'in-flight') return follow(node, paymentHash, timeoutMs)\n`,
-    instead: ``,
-    killers: [`${src}/payments.test.ts`],
+    text: `  if (known?.state === 'in-flight') return trackPayment(node, paymentHash, timeoutMs)\n`,
+    replacement: '',
   },
   {
     id: 'rejected-payment-without-a-route',
-    wrong: 'A payment that its destination rejects counts as one without a route: the payout is tried for ever.',
+    description: 'A payment that its destination rejects counts as one without a route: the payout is retried for ever.',
     file: `${src}/payments.ts`,
     text: `if (is_invalid_payment) return 'rejected-by-destination'`,
-    instead: `if (is_invalid_payment) return 'no-route'`,
-    killers: [`${src}/payments.test.ts`],
+    replacement: `if (is_invalid_payment) return 'no-route'`,
   },
   {
     id: 'payout-without-a-fee-limit',
-    wrong: 'lnd is told no fee limit: a route may cost more than the platform earned.',
+    description: 'lnd gets no fee limit: a route may cost more than the platform earned.',
     file: `${src}/payments.ts`,
     text: `    max_fee_mtokens: \`\${maxFeeMsat}\`,\n`,
-    instead: ``,
-    killers: [`${src}/payments.test.ts`],
+    replacement: '',
   },
   {
     id: 'cancelled-part-counts-as-held',
-    wrong: 'HTLCs that were given back count as held: the guard takes its heights from money that is not there.',
+    description: 'Cancelled HTLCs count as held: the guard computes its heights from money that is not held.',
     file: `${src}/invoices.ts`,
     text: `is_confirmed ? ('settled' as const) : ('cancelled' as const)`,
-    instead: `is_confirmed ? ('settled' as const) : ('held' as const)`,
+    replacement: `is_confirmed ? ('settled' as const) : ('held' as const)`,
     killers: [`${src}/holds.test.ts`],
   },
   {
     id: 'cltv-delta-without-the-guard',
-    wrong: 'The invoice asks for the blocks of the guard too few: the last height comes while the funding still confirms.',
+    description:
+      'The CLTV delta of the invoice lacks the blocks of the guard: the last height arrives before the funding confirms.',
     file: `${src}/holds.ts`,
-    text: `cltv_delta: cltvDelta,`,
-    instead: `cltv_delta: cltvDelta - 24,`,
-    killers: [`${src}/holds.test.ts`],
+    text: 'cltv_delta: cltvDelta,',
+    replacement: 'cltv_delta: cltvDelta - 24,',
   },
 ])

@@ -1,48 +1,47 @@
-import { mutantsOf } from '../mutant.ts'
+import { createMutants } from '../mutant.ts'
 
 const src = 'services/settlement/src'
 
-/** What the market's operator bears. */
-export const loss = mutantsOf('settlement', [
+/** Faults in the code for operator losses. */
+export const lossMutants = createMutants('settlement', [
   {
     id: 'late-confirmation-is-borne',
-    wrong:
-      'The operator pays for a channel that confirmed after the last height, which no market could have taken the payment for.',
-    file: `${src}/loss.decide.ts`,
-    text: `if (inTime <= (lastHeightOf(hold) ?? 0)) {`,
-    instead: `if (inTime < Number.POSITIVE_INFINITY) {`,
-    killers: [`${src}/loss.test.ts`],
+    description:
+      'The operator pays for a channel that confirmed after the last height: no market could have settled its payment.',
+    file: `${src}/payout/loss.decide.ts`,
+    text: 'if (fundingHeight <= (lastHeightOfHold(hold) ?? 0)) {',
+    replacement: 'if (fundingHeight < Number.POSITIVE_INFINITY) {',
   },
   {
     id: 'loss-by-the-chain-alone',
-    wrong: 'The operator pays for an output that only the chain shows: a seller may have opened it to itself.',
-    file: `${src}/loss.decide.ts`,
-    text: ` && verdict.peer !== null && !verdict.spendWaits`,
-    instead: ``,
-    killers: [`${src}/loss.test.ts`],
+    description: 'The operator pays for an output that only the chain proves: the seller may have opened it to its own node.',
+    file: `${src}/payout/loss.decide.ts`,
+    text: ' && verdict.peer !== null && !verdict.hasUnconfirmedSpend',
+    replacement: '',
   },
   {
     id: 'unready-guard-owes-nothing',
-    wrong: 'A guard that had to give up while its node was not ready asks for no loss: an honest seller is not paid.',
-    file: `${src}/guard.decide.ts`,
-    text: `when.isNodeReady ? [] : lossAsked(hold, 'not-ready')`,
-    instead: `[] as readonly SettlementFact[]`,
-    killers: [`${src}/loss.test.ts`],
+    description: 'A guard that cancels because its node is not ready records no loss: an honest seller is not paid.',
+    file: `${src}/hold/guard.decide.ts`,
+    text: `when.isNodeReady ? [] : startLossCheck(hold, 'not-ready')`,
+    replacement: '[] as readonly SettlementFact[]',
+    killers: [`${src}/payout/loss.test.ts`],
   },
   {
     id: 'loss-paid-unconfirmed',
-    wrong: 'A loss is lifted like a re-organisation that is over: it is paid before an operator has confirmed it.',
-    file: `${src}/withholding.decide.ts`,
-    text: `!STAYS.includes(cause)`,
-    instead: `cause !== 'promise'`,
-    killers: [`${src}/loss.test.ts`],
+    description: 'A loss is lifted like a re-organisation that is over: it is paid before an operator confirms it.',
+    file: `${src}/payout/withholding.decide.ts`,
+    text: '!PERMANENT_CAUSES.includes(cause)',
+    replacement: `cause !== 'promise'`,
+    killers: [`${src}/payout/loss.test.ts`],
   },
   {
     id: 'close-without-a-word',
-    wrong: 'An operator closes an order whose channel was named, and is not told what it costs.',
-    file: 'services/order/src/decide.release.ts',
-    text: `order.named && !bearsLoss`,
-    instead: `false as boolean`,
+    description:
+      'An operator closes an order with an accepted outpoint without agreeing to the loss: it learns the cost afterwards.',
+    file: 'services/order/src/decide/release.ts',
+    text: 'order.outpoint && !bearsLoss',
+    replacement: 'false as boolean',
     killers: ['services/order/src/refusals.test.ts'],
   },
 ])

@@ -114,11 +114,11 @@
 {{- end }}
 {{- if $it.audit }}
 - { name: PENSTOCK_AUDIT_URL, value: {{ printf "http://%s-audit:8080" $full | quote }} }
-- { name: PENSTOCK_URL, value: {{ $root.Values.url | default (printf "http://%s-gateway.%s.svc:%v" $full $root.Release.Namespace $root.Values.gateway.service.port) | quote }} }
+- { name: PENSTOCK_PUBLIC_URL, value: {{ $root.Values.url | default (printf "http://%s-gateway.%s.svc:%v" $full $root.Release.Namespace $root.Values.gateway.service.port) | quote }} }
 - { name: PENSTOCK_TRUST_PROXY, value: {{ $root.Values.gateway.trustedProxies | quote }} }
 {{- end }}
 {{- if $it.market }}
-- { name: PENSTOCK_URL, value: {{ printf "http://%s-gateway:%v" $full $root.Values.gateway.service.port | quote }} }
+- { name: PENSTOCK_MARKET_URL, value: {{ printf "http://%s-gateway:%v" $full $root.Values.gateway.service.port | quote }} }
 {{- end }}
 {{- if $it.operator }}
 - { name: PENSTOCK_OPERATOR_TOKEN_FILE, value: /run/secrets/operator/operator.token }

@@ -4,9 +4,9 @@ Not a value: who may see the keys and whom a process may call is no matter of ta
 */}}
 {{- define "penstock.components" -}}
 gateway: { script: services/gateway/src/main.ts, cluster: true, lightning: true, audit: true, port: 8080, operator: true }
-quote: { script: services/quote/src/main.ts, cluster: true, lightning: true, rates: true }
-order: { script: services/order/src/main.ts, cluster: true, lightning: true }
-matching: { script: services/matching/src/main.ts, cluster: true, lightning: true }
+quote: { script: services/quote/src/main.ts, cluster: true, lightning: true, rates: true, senders: [gateway] }
+order: { script: services/order/src/main.ts, cluster: true, lightning: true, senders: [quote, gateway] }
+matching: { script: services/matching/src/main.ts, cluster: true, lightning: true, senders: [gateway, order] }
 settlement: { script: services/settlement/src/main.ts, cluster: true, lightning: true, keyring: true }
 channel-watcher: { script: services/channel-watcher/src/main.ts, cluster: true, lightning: true }
 accounts: { script: services/accounts/src/main.ts, cluster: true }

@@ -1,22 +1,22 @@
 import { type Outpoint, parseOutpoint } from '@penstock/bitcoin/outpoint.ts'
 import { Fault } from '@penstock/kernel/result.ts'
-import type { Chain, ChainTip, Output } from '@penstock/ports/chain.ts'
+import type { Chain, ChainTip, ChainOutput } from '@penstock/ports/chain.ts'
 import type { Clock } from '@penstock/ports/clock.ts'
 import type { NodeInfo } from '@penstock/ports/lightning.ts'
-import { blockScan } from '../blocks/scan.ts'
-import { changing } from '../shared/changing.ts'
+import { createBlockScanner } from '../blocks/block-scanner.ts'
+import { streamChanges } from '../shared/change-stream.ts'
 import { networkOfGenesis } from '../shared/genesis.ts'
-import { NOT_FOUND, type Rpc, RpcRefusal } from './rpc.ts'
+import { NOT_FOUND, type Rpc, RpcError } from './rpc.ts'
 
 const POLL_MS = 1000
-/** Two answers about one output that do not fit together are asked for again: a block came in between. */
+/** Maximum number of tries of a lookup. A block between two calls of one lookup can make their answers inconsistent. */
 const ATTEMPTS = 3
 /** bitcoind reads an index as a signed number of 32 bits (src/rpc/mempool.cpp). */
-const HIGHEST_INDEX = 0x7fff_ffff
+const MAX_OUTPUT_INDEX = 0x7fff_ffff
 
-/** The chain and the mempool of a bitcoind (24 or newer) or btcd. It needs no index of transactions. */
+/** The chain and the mempool of a bitcoind (24 or newer) or btcd. The node needs no transaction index. */
 export function rpcChain(rpc: Rpc, clock: Clock, { pollMs = POLL_MS }: { readonly pollMs?: number } = {}): Chain {
-  const scan = blockScan(
+  const scan = createBlockScanner(
     {
       tipHeight: () => rpc<number>('getblockcount'),
       hashAt: (height) => rpc<string>('getblockhash', height),
@@ -24,39 +24,39 @@ export function rpcChain(rpc: Rpc, clock: Clock, { pollMs = POLL_MS }: { readonl
     },
     clock,
   )
-  const places = indexInBlock(rpc)
-  const headers = headersOf(rpc)
-  const looks = firstLooks(clock)
-  const tip = (): Promise<ChainTip> => rpcTip(rpc, headers)
+  const txIndexOf = createTxIndexReader(rpc)
+  const headers = createHeaderReader(rpc)
+  const firstSeenTimes = createFirstSeenTimes(clock)
+  const tip = (): Promise<ChainTip> => readTip(rpc, headers)
   return {
     sees: { mempool: true },
     tip,
     async output(text, fromHeight) {
       const outpoint = parseOutpoint(text)
-      // No block has room for so many outputs, and bitcoind refuses to look for one of them.
-      if (!outpoint || outpoint.vout > HIGHEST_INDEX) return undefined
-      // Together they cost no more time than one of them, and most outputs need both.
+      // No block has room for that many outputs, and bitcoind rejects such an index.
+      if (!outpoint || outpoint.vout > MAX_OUTPUT_INDEX) return undefined
+      // Most outputs need both calls, so the calls run concurrently.
       const [found, spentBy] = await Promise.all([
         rpc<UnspentOutput | null>('gettxout', outpoint.txid, outpoint.vout, false),
-        spentInMempool(rpc, outpoint),
+        findMempoolSpend(rpc, outpoint),
       ])
-      const output = (await unspent(rpc, { places, headers }, outpoint, found)) ?? (await unconfirmed(rpc, outpoint))
-      if (output?.height === null) looks.keep(outpoint.txid)
+      const output = (await findUnspent(rpc, { txIndexOf, headers }, outpoint, found)) ?? (await findUnconfirmed(rpc, outpoint))
+      if (output?.height === null) firstSeenTimes.record(outpoint.txid)
       return output ? { outpoint: text, ...output, spentBy } : scan.output(text, fromHeight)
     },
     async enteredMempoolAt(text) {
       const txid = parseOutpoint(text)?.txid
       if (txid === undefined) return null
-      // bitcoind forgets with the block when a transaction came.
-      return (await mempoolTime(rpc, txid)) ?? looks.of(txid)
+      // bitcoind forgets the arrival time of a transaction once a block contains the transaction.
+      return (await readMempoolTime(rpc, txid)) ?? firstSeenTimes.find(txid)
     },
-    tips: (signal) => changing({ read: tip, pollMs, clock, signal }),
-    feeRate: (targetBlocks) => feeRate(rpc, targetBlocks),
+    tips: (signal) => streamChanges({ read: tip, pollMs, clock, signal }),
+    feeRate: (targetBlocks) => estimateFeeRate(rpc, targetBlocks),
   }
 }
 
-/** The network that the node is on. @throws Fault where it is none that Penstock knows */
-export async function rpcNetwork(rpc: Rpc): Promise<NodeInfo['network']> {
+/** Reads the network of the node. @throws Fault if Penstock does not know the network */
+export async function readRpcNetwork(rpc: Rpc): Promise<NodeInfo['network']> {
   const first = await rpc<string>('getblockhash', 0)
   const network = networkOfGenesis(first)
   if (network) return network
@@ -64,21 +64,21 @@ export async function rpcNetwork(rpc: Rpc): Promise<NodeInfo['network']> {
 }
 
 type Header = { readonly height: number; readonly previousblockhash?: string; readonly time: number }
-type Headers = (hash: string) => Promise<Header>
+type HeaderReader = (hash: string) => Promise<Header>
 
-/** Headers never change, and all who ask at a time ask for the newest. */
-function headersOf(rpc: Rpc): Headers {
-  const KEPT = 20
+/** Caches block headers, which never change. Most calls request the header of the chain tip. */
+function createHeaderReader(rpc: Rpc): HeaderReader {
+  const MAX_ENTRIES = 20
   const known = new Map<string, Header>()
   return async (hash) => {
     const header = known.get(hash) ?? (await rpc<Header>('getblockheader', hash, true))
     known.set(hash, header)
-    for (const [oldest] of known) if (known.size > KEPT) known.delete(oldest)
+    for (const [oldest] of known) if (known.size > MAX_ENTRIES) known.delete(oldest)
     return header
   }
 }
 
-async function rpcTip(rpc: Rpc, headers: Headers): Promise<ChainTip> {
+async function readTip(rpc: Rpc, headers: HeaderReader): Promise<ChainTip> {
   const chain = await rpc<{ bestblockhash: string; blocks: number; headers: number; initialblockdownload?: boolean }>(
     'getblockchaininfo',
   )
@@ -99,22 +99,22 @@ type UnspentOutput = {
   readonly scriptPubKey: { readonly hex: string }
 }
 
-type Found = Omit<Output, 'outpoint' | 'spentBy'>
+type FoundOutput = Omit<ChainOutput, 'outpoint' | 'spentBy'>
 
-/** In a block, and no block has spent it. */
-async function unspent(
+/** Finds an output that is in a block and that no block has spent. */
+async function findUnspent(
   rpc: Rpc,
-  { places, headers }: { readonly places: IndexInBlock; readonly headers: Headers },
+  { txIndexOf, headers }: { readonly txIndexOf: TxIndexReader; readonly headers: HeaderReader },
   { txid, vout }: Outpoint,
   first: UnspentOutput | null,
-): Promise<Found | undefined> {
+): Promise<FoundOutput | undefined> {
   let found = first
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     if (!found || found.confirmations < 1) return undefined
     const best = await headers(found.bestblock)
     const height = best.height - found.confirmations + 1
-    const txIndex = await places(height, txid)
-    if (txIndex !== undefined) return { valueSat: satOf(found.value), script: found.scriptPubKey.hex, height, txIndex }
+    const txIndex = await txIndexOf(height, txid)
+    if (txIndex !== undefined) return { valueSat: toSat(found.value), script: found.scriptPubKey.hex, height, txIndex }
     found = await rpc<UnspentOutput | null>('gettxout', txid, vout, false)
   }
   return undefined
@@ -125,42 +125,42 @@ type Transaction = {
   readonly vout: readonly { readonly n: number; readonly value: number; readonly scriptPubKey: { readonly hex: string } }[]
 }
 
-/** In the mempool. */
-async function unconfirmed(rpc: Rpc, { txid, vout }: Outpoint): Promise<Found | undefined> {
-  const transaction = await orNothing(() => rpc<Transaction>('getrawtransaction', txid, 1))
+/** Finds an output in the mempool. */
+async function findUnconfirmed(rpc: Rpc, { txid, vout }: Outpoint): Promise<FoundOutput | undefined> {
+  const transaction = await undefinedIfNotFound(() => rpc<Transaction>('getrawtransaction', txid, 1))
   const output = transaction?.vout.find(({ n }) => n === vout)
   if (!output || (transaction?.confirmations ?? 0) > 0) return undefined
-  return { valueSat: satOf(output.value), script: output.scriptPubKey.hex, height: null, txIndex: null }
+  return { valueSat: toSat(output.value), script: output.scriptPubKey.hex, height: null, txIndex: null }
 }
 
-async function spentInMempool(rpc: Rpc, outpoint: Outpoint): Promise<Output['spentBy']> {
+async function findMempoolSpend(rpc: Rpc, outpoint: Outpoint): Promise<ChainOutput['spentBy']> {
   const [spent] = await rpc<readonly { readonly spendingtxid?: string }[]>('gettxspendingprevout', [outpoint])
   return spent?.spendingtxid ? { txid: spent.spendingtxid, height: null } : null
 }
 
-/** When transactions were first found in the mempool by us, of the newest. */
-function firstLooks(clock: Clock) {
-  const KEPT = 10_000
+/** Records the time in ms at which this process first found a transaction in the mempool. Keeps only the newest entries. */
+function createFirstSeenTimes(clock: Clock) {
+  const MAX_ENTRIES = 10_000
   const at = new Map<string, number>()
   return {
-    keep(txid: string): void {
+    record(txid: string): void {
       if (!at.has(txid)) at.set(txid, clock.now())
-      for (const [oldest] of at) if (at.size > KEPT) at.delete(oldest)
+      for (const [oldest] of at) if (at.size > MAX_ENTRIES) at.delete(oldest)
     },
-    of: (txid: string): number | null => at.get(txid) ?? null,
+    find: (txid: string): number | null => at.get(txid) ?? null,
   }
 }
 
 type MempoolEntry = { readonly time: number }
 
-/** bitcoind tells of one entry; btcd has that call among those that it does not carry out, and lists all. */
-async function mempoolTime(rpc: Rpc, txid: string): Promise<number | undefined> {
+/** Reads the time in ms from bitcoind's `getmempoolentry`. btcd lacks that call, so its whole mempool is read instead. */
+async function readMempoolTime(rpc: Rpc, txid: string): Promise<number | undefined> {
   const SECOND_ENDS_MS = 999
-  const entry = await orNothing(async () => {
+  const entry = await undefinedIfNotFound(async () => {
     try {
       return await rpc<MempoolEntry>('getmempoolentry', txid)
     } catch (error) {
-      if (!(error instanceof RpcRefusal && isUnknownCall(error))) throw error
+      if (!(error instanceof RpcError && isUnknownCall(error))) throw error
       return (await rpc<Readonly<Record<string, MempoolEntry>>>('getrawmempool', true))[txid]
     }
   })
@@ -168,56 +168,57 @@ async function mempoolTime(rpc: Rpc, txid: string): Promise<number | undefined> 
 }
 
 /** btcd answers with -1 for calls that it knows by name only (rpcserver.go: ErrRPCUnimplemented). */
-const isUnknownCall = ({ code, message }: RpcRefusal): boolean =>
-  code === -32601 || (code === -1 && /unimplemented/i.test(message))
+const isUnknownCall = ({ code, message }: RpcError): boolean => code === -32601 || (code === -1 && /unimplemented/i.test(message))
 
-type IndexInBlock = (height: number, txid: string) => Promise<number | undefined>
+type TxIndexReader = (height: number, txid: string) => Promise<number | undefined>
 
-/** Where in a block a transaction stands: of each block that was asked for lately the list is kept. */
-function indexInBlock(rpc: Rpc): IndexInBlock {
-  const KEPT = 20
+/** Finds the index of a transaction in its block. It caches the transaction lists of recently used blocks. */
+function createTxIndexReader(rpc: Rpc): TxIndexReader {
+  const MAX_ENTRIES = 20
   const lists = new Map<string, readonly string[]>()
   return async (height, txid) => {
     const hash = await rpc<string>('getblockhash', height)
     const list = lists.get(hash) ?? (await rpc<{ tx: readonly string[] }>('getblock', hash, 1)).tx
     lists.delete(hash)
     lists.set(hash, list)
-    for (const [oldest] of lists) if (lists.size > KEPT) lists.delete(oldest)
+    for (const [oldest] of lists) if (lists.size > MAX_ENTRIES) lists.delete(oldest)
     const index = list.indexOf(txid)
     return index === -1 ? undefined : index
   }
 }
 
 /**
- * bitcoind has a better estimate than btcd. A node that has seen too few blocks has none, and only on regtest, where nobody
- * else wants a place in a block, one is made up. @throws Fault elsewhere
+ * Estimates a fee rate in sat/vB by `estimatesmartfee` (bitcoind), or else by `estimatefee` (btcd). A node that has seen too few
+ * blocks has no estimate. The rate is then 1 on regtest, where transactions do not compete for block space.
+ * @throws Fault on other networks without an estimate
  */
-async function feeRate(rpc: Rpc, targetBlocks: number): Promise<number> {
+async function estimateFeeRate(rpc: Rpc, targetBlocks: number): Promise<number> {
   const SAT_PER_VBYTE = 1e5
-  const smart = await quietly(() => rpc<{ feerate?: number }>('estimatesmartfee', Math.max(1, targetBlocks)))
-  const rate = smart?.feerate ?? (smart ? 0 : await quietly(() => rpc<number>('estimatefee', Math.max(1, targetBlocks))))
+  const smart = await undefinedIfRefused(() => rpc<{ feerate?: number }>('estimatesmartfee', Math.max(1, targetBlocks)))
+  const rate =
+    smart?.feerate ?? (smart ? 0 : await undefinedIfRefused(() => rpc<number>('estimatefee', Math.max(1, targetBlocks))))
   if (rate !== undefined && rate > 0) return Math.max(1, Math.round(rate * SAT_PER_VBYTE))
-  if ((await rpcNetwork(rpc)) === 'regtest') return 1
+  if ((await readRpcNetwork(rpc)) === 'regtest') return 1
   throw new Fault('the bitcoin node has no estimate of fees yet')
 }
 
-const satOf = (bitcoins: number): bigint => BigInt(Math.round(bitcoins * 1e8))
+const toSat = (bitcoins: number): bigint => BigInt(Math.round(bitcoins * 1e8))
 
-/** Only this code says that there is no such transaction; any other error says nothing about it. */
-async function orNothing<T>(call: () => Promise<T>): Promise<T | undefined> {
+/** Only the code NOT_FOUND means that the transaction does not exist. */
+async function undefinedIfNotFound<T>(call: () => Promise<T>): Promise<T | undefined> {
   try {
     return await call()
   } catch (error) {
-    if (error instanceof RpcRefusal && error.code === NOT_FOUND) return undefined
+    if (error instanceof RpcError && error.code === NOT_FOUND) return undefined
     throw error
   }
 }
 
-async function quietly<T>(call: () => Promise<T>): Promise<T | undefined> {
+async function undefinedIfRefused<T>(call: () => Promise<T>): Promise<T | undefined> {
   try {
     return await call()
   } catch (error) {
-    if (error instanceof RpcRefusal) return undefined
+    if (error instanceof RpcError) return undefined
     throw error
   }
 }

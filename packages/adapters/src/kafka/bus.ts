@@ -1,93 +1,109 @@
 import { Fault } from '@penstock/kernel/result.ts'
 import type { Bus } from '@penstock/ports/bus.ts'
 import type { Views } from '@penstock/ports/views.ts'
-import { within } from '@penstock/ports/within.ts'
-import { type BusOptions, subscriptions } from '../shared/subscriptions.ts'
+import { withTimeout } from '@penstock/kernel/timeout.ts'
+import { type BusOptions, createSubscriptions } from '../shared/subscriptions.ts'
+import { systemChance } from '../system/chance.ts'
 import { systemClock } from '../system/clock.ts'
-import { briefRetry, type ClientOptions, kafkaClient } from './client.ts'
-import { type Group, group } from './group.ts'
-import { parkedKeys, type ParkedKeys } from './parked-tables.ts'
-import { publisher } from './publisher.ts'
-import { topicKeeper, type TopicSettings } from './topics.ts'
-import { rounds } from './rounds.ts'
-import { wantedGroups } from './wanted.ts'
+import { briefRetry, type KafkaClientOptions, createKafkaClient } from './client.ts'
+import { type GroupDispatcher, createGroupDispatcher } from './consumer/group-dispatcher.ts'
+import { openSharedParkedKeys, type SharedParkedKeys } from './parked-tables.ts'
+import { createPublisher } from './publisher.ts'
+import { createTopicManager, type TopicSettings } from './topics.ts'
+import { monitorTopics } from './topic-monitor.ts'
+import { createExpectedGroups } from './expected-groups.ts'
 
 export type KafkaBusOptions = BusOptions &
-  ClientOptions &
+  KafkaClientOptions &
   TopicSettings & {
-    /** Stands before the names of topics and groups, so that several markets can share brokers. */
+    /** Prefix of topic and group names, so that several markets can share brokers. */
     readonly prefix: string
     readonly sessionTimeoutMs: number
-    /** A publish that is not confirmed after so long is a fault. */
+    /** Milliseconds after which an unconfirmed publish fails with a `Fault`. */
     readonly publishTimeoutMs?: number
-    /** How often the brokers are asked about topics; a publish that meets a deleted topic has to outlive it. */
-    readonly reviewEveryMs?: number
+    /**
+     * Milliseconds between two checks of the topics. A check recreates a deleted topic, so the publish timeout has to be longer.
+     */
+    readonly topicPollMs?: number
+    /** A consumer is replaced after so many ms without activity, or without progress in a partition that has messages. */
+    readonly stallTimeoutMs?: number
   }
 
 const PUBLISH_TIMEOUT_MS = 30_000
-const REVIEW_EVERY_MS = 5000
-const LOOK_FOR_PARKED_MS = 1000
-const CLOSE_MS = 5000
+const TOPIC_POLL_MS = 5000
+const STALL_TIMEOUT_MS = 120_000
+const PARKED_POLL_MS = 1000
+const CLOSE_TIMEOUT_MS = 5000
 
 /**
- * The bus on Kafka: a consumer group for each group and topic. Offsets in Kafka only save reading again; what was handled
- * is known by the streams and the views. Parked keys lie in tables of `views`, shared by all processes.
+ * The bus on Kafka, with one consumer group for each group and topic. Committed offsets only avoid rereading: streams and views
+ * record which messages were handled. Parked keys are in tables of `views`, which all processes share.
  */
 export async function kafkaBus(views: Views, options: KafkaBusOptions): Promise<Bus> {
-  const { clock = systemClock, prefix, sessionTimeoutMs, log } = options
-  const { publishTimeoutMs = PUBLISH_TIMEOUT_MS, reviewEveryMs = REVIEW_EVERY_MS } = options
-  const kafka = kafkaClient(options)
-  const topics = topicKeeper(kafka, options, clock, log)
-  const parked = await parkedKeys(views, () => clock.now())
-  const publishing = publisher(kafka, topics, { source: `/${options.clientId}`, clock, timeoutMs: publishTimeoutMs, log })
-  const groups = wantedGroups(clock)
+  const { clock = systemClock, chance = systemChance, prefix, sessionTimeoutMs, log } = options
+  const { publishTimeoutMs = PUBLISH_TIMEOUT_MS, topicPollMs = TOPIC_POLL_MS, stallTimeoutMs = STALL_TIMEOUT_MS } = options
+  const kafka = createKafkaClient(options)
+  const topics = createTopicManager(kafka, options, clock, log)
+  const parked = await openSharedParkedKeys(views, () => clock.now())
+  const messagePublisher = createPublisher(kafka, topics, {
+    source: `/${options.clientId}`,
+    clock,
+    chance,
+    timeoutMs: publishTimeoutMs,
+    log,
+  })
+  const groups = createExpectedGroups(clock)
   const closed = new AbortController()
-  const running = subscriptions(async (name, topic, how) => {
-    const place = { group: name, topic }
-    const named = { place, groupId: `${prefix}${name}@${topic}`, topic: prefix + topic }
-    const wanted = groups.want(named.groupId, named.topic)
-    const { length: partitions } = await topics.ensure(named.topic)
-    const over = (): void => groups.drop(named.groupId)
-    wanted.joined = group(kafka, parked, { ...named, partitions, sessionTimeoutMs, clock, log, over }, how)
-    return wanted.joined
+  const activeSubscriptions = createSubscriptions(async (name, topic, dispatcherOptions) => {
+    const id = { group: name, topic }
+    const groupNames = { subscriptionId: id, groupId: `${prefix}${name}@${topic}`, topic: prefix + topic }
+    const expected = groups.add(groupNames.groupId, groupNames.topic)
+    const { length: partitions } = await topics.ensure(groupNames.topic)
+    const onEnded = (): void => groups.drop(groupNames.groupId)
+    const { waiting } = expected.lag
+    const memberOptions = { partitions, sessionTimeoutMs, stallTimeoutMs, clock, log, onEnded, waiting }
+    expected.dispatcher = createGroupDispatcher(kafka, parked, { ...groupNames, ...memberOptions }, dispatcherOptions)
+    return expected.dispatcher
   }, options)
-  const lookForParked = (): Promise<void> => noteParked(groups.joined(), parked).catch(() => {})
-  const watching = { everyMs: reviewEveryMs, clock, log, signal: closed.signal }
-  const watched = rounds(kafkaClient(options, briefRetry), topics, groups.all, watching)
+  const refreshParked = (): Promise<void> => refreshParkedKeys(groups.joined(), parked).catch(() => {})
+  const monitorOptions = { everyMs: topicPollMs, clock, log, signal: closed.signal }
+  const monitoring = monitorTopics(createKafkaClient(options, briefRetry), topics, groups.all, monitorOptions)
   void (async () => {
     while (!closed.signal.aborted) {
-      await clock.sleep(LOOK_FOR_PARKED_MS, closed.signal)
-      await lookForParked()
+      await clock.sleep(PARKED_POLL_MS, closed.signal)
+      await refreshParked()
     }
   })()
 
   return {
     mayLose: true,
-    publish: (topic, messages) => publishing.publish(prefix + topic, messages),
+    publish: (topic, messages) => messagePublisher.publish(prefix + topic, messages),
     async subscribe(subscription) {
       if (closed.signal.aborted) throw new Fault('the bus is closed')
-      return running.subscribe(subscription)
+      return activeSubscriptions.subscribe(subscription)
     },
     parked: () => parked.list(),
-    async replay(place) {
-      const messages = await parked.startReplay(place)
-      if (messages > 0) void lookForParked()
+    async replay(id) {
+      const messages = await parked.startReplay(id)
+      if (messages > 0) void refreshParked()
       return messages
     },
     async close() {
       closed.abort()
-      await running.close()
+      await activeSubscriptions.close()
       groups.close()
-      // Without brokers a client may hang on: what it still wants is of no use to anybody.
-      await Promise.allSettled([publishing.close(), topics.close(), watched].map((closing) => within(clock, CLOSE_MS, closing)))
+      // A client may hang while no broker answers. Its pending requests no longer matter, so the close does not wait for long.
+      await Promise.allSettled(
+        [messagePublisher.close(), topics.close(), monitoring].map((closing) => withTimeout(clock, CLOSE_TIMEOUT_MS, closing)),
+      )
     },
   }
 }
 
-/** What another process parked, freed or wants replayed is seen here. */
-async function noteParked(groups: readonly Group[], parked: ParkedKeys): Promise<void> {
-  const versions = groups.map((known) => [known, known.parkedVersion()] as const)
+/** Applies the parkings, releases and replay requests of other processes. */
+async function refreshParkedKeys(groups: readonly GroupDispatcher[], parked: SharedParkedKeys): Promise<void> {
+  const versions = groups.map((memberGroup) => [memberGroup, memberGroup.parkedKeysVersion()] as const)
   if (versions.length === 0) return
-  const waiting = await parked.waiting()
-  for (const [known, version] of versions) known.noteParked(waiting, version)
+  const parkedStates = await parked.listStates()
+  for (const [memberGroup, version] of versions) memberGroup.updateParkedKeys(parkedStates, version)
 }

@@ -6,7 +6,7 @@ import { fromCloudEvent, toCloudEvent } from './cloud-events.ts'
 const trace = '4bf92f3577b34da6a3ce929d0e0e4736'
 const base: BusMessage = { id: 'message-1', key: '42', headers: {}, body: '{}' }
 
-test('a message without a type of its own has one that says what it is', () => {
+test('a message without a type header gets the type `penstock.<kind>`, or `penstock.message` without a kind', () => {
   expect(toCloudEvent({ ...base, headers: { kind: 'outcome' } }, '/order', 0)).toMatchObject({
     ce_type: 'penstock.outcome',
     ce_kind: 'outcome',
@@ -15,17 +15,17 @@ test('a message without a type of its own has one that says what it is', () => {
   expect(toCloudEvent(base, '/order', 0)).toMatchObject({ ce_type: 'penstock.message' })
 })
 
-test('the trace of an order is told as W3C Trace Context, unless the publisher has a span of its own', () => {
+test('the trace header becomes a W3C `traceparent`, unless the publisher has set a `traceparent` of its own', () => {
   const derived = toCloudEvent({ ...base, headers: { trace } }, '/order', 0)
   expect(derived['traceparent']).toMatch(new RegExp(`^00-${trace}-[0-9a-f]{16}-01$`))
-  const own = `00-${trace}-00f067aa0ba902b7-01`
-  const headers = { trace, traceparent: own, tracestate: 'a=b' }
+  const ownTraceParent = `00-${trace}-00f067aa0ba902b7-01`
+  const headers = { trace, traceparent: ownTraceParent, tracestate: 'a=b' }
   const event = toCloudEvent({ ...base, headers }, '/order', 0)
-  expect(event).toMatchObject({ traceparent: own, tracestate: 'a=b' })
+  expect(event).toMatchObject({ traceparent: ownTraceParent, tracestate: 'a=b' })
   expect(fromCloudEvent(event)).toEqual({ id: base.id, headers })
 })
 
-test('whatever the headers are, they come back, and what the broker adds does not', () => {
+test('decoding restores every encoded header and ignores headers that the broker added', () => {
   const name = fc.constantFrom('kind', 'stream', 'type', 'revision', 'previous', 'position', 'trace', 'traceparent')
   const value = fc.oneof(fc.constant(trace), fc.stringMatching(/^[\w-]{0,20}$/))
   fc.assert(

@@ -1,46 +1,46 @@
-import { registry, SECONDS } from '@penstock/runtime/metrics.ts'
+import { registry, DURATION_BUCKETS } from '@penstock/runtime/observability/metrics.ts'
 import { Counter, Gauge, Histogram } from 'prom-client'
-import type { GroupLag } from './group-lag.ts'
+import type { GroupLag } from './consumer/group-lag.ts'
 
 const registers = [registry]
 
-/** `outcome` is `stored` by all replicas in sync, or `failed`: not confirmed in time, or refused. */
+/** `outcome` is `stored` if all in-sync replicas confirmed, or `failed` if they refused or did not confirm in time. */
 const published = new Counter({
   name: 'penstock_kafka_published_total',
-  help: 'Messages that were published, by topic and outcome.',
+  help: 'Published messages, by topic and outcome: `stored` or `failed`.',
   labelNames: ['topic', 'outcome'] as const,
   registers,
 })
 const publishSeconds = new Histogram({
   name: 'penstock_kafka_publish_duration_seconds',
-  help: 'From a publish to the confirmation by all replicas in sync.',
+  help: 'Time from a publish to its confirmation by all in-sync replicas.',
   labelNames: ['topic'] as const,
-  buckets: SECONDS,
+  buckets: DURATION_BUCKETS,
   registers,
 })
 const fetched = new Counter({
   name: 'penstock_kafka_received_total',
-  help: 'Messages that were fetched, by consumer group and topic.',
+  help: 'Fetched messages, by consumer group and topic.',
   labelNames: ['group', 'topic'] as const,
   registers,
 })
 const assignments = new Counter({
   name: 'penstock_kafka_assignments_total',
-  help: 'How often partitions were divided anew among the members of a group.',
+  help: 'Assignments of partitions to this process, as a member of a group.',
   labelNames: ['group', 'topic'] as const,
   registers,
 })
 
-/** What this process sees of a group that it takes part in. What is undefined is not known, and not shown. */
-type Share = {
+/** The metrics of a group that this process is a member of. A value that is unknown is undefined and not exported. */
+type GroupMetrics = {
   readonly group: string
   readonly topic: string
   readonly partitions: () => number
-  readonly lag: Pick<GroupLag, 'behind' | 'standingSeconds'>
+  readonly lag: Pick<GroupLag, 'messagesBehind' | 'stalledSeconds'>
 }
-const shares = new Set<Share>()
+const registeredGroups = new Set<GroupMetrics>()
 
-const shown = (name: string, help: string, valueOf: (share: Share) => number | undefined) =>
+const createGroupGauge = (name: string, help: string, valueOf: (metrics: GroupMetrics) => number | undefined) =>
   new Gauge({
     name,
     help,
@@ -48,51 +48,51 @@ const shown = (name: string, help: string, valueOf: (share: Share) => number | u
     registers,
     collect() {
       this.reset()
-      for (const share of shares) {
-        const value = valueOf(share)
-        if (value !== undefined) this.set({ group: share.group, topic: share.topic }, value)
+      for (const metrics of registeredGroups) {
+        const value = valueOf(metrics)
+        if (value !== undefined) this.set({ group: metrics.group, topic: metrics.topic }, value)
       }
     },
   })
-shown(
+createGroupGauge(
   'penstock_kafka_partitions',
-  'Partitions that this process has; 0 while the brokers do not count it as a member.',
-  (share) => share.partitions(),
+  'Partitions assigned to this process; 0 while it is not a member of the group.',
+  (metrics) => metrics.partitions(),
 )
-shown(
+createGroupGauge(
   'penstock_kafka_behind_messages',
-  'Messages that a group has not dealt with, by the brokers; each of its processes shows the same.',
-  ({ lag }) => lag.behind(),
+  'Messages after the committed offsets of a group. Every process of the group exports the same value.',
+  ({ lag }) => lag.messagesBehind(),
 )
-shown(
+createGroupGauge(
   'penstock_kafka_standing_seconds',
-  'How long the place of a group has not moved in a partition in which messages wait; the longest of all partitions.',
-  ({ lag }) => lag.standingSeconds(),
+  'Time without progress of a group in a partition in which messages wait; the maximum over all partitions.',
+  ({ lag }) => lag.stalledSeconds(),
 )
 
-export async function notePublished(
+export async function recordPublish(
   topic: string,
   messages: number,
-  stored: () => Promise<void>,
-  seconds: () => number,
+  publish: () => Promise<void>,
+  elapsedSeconds: () => number,
 ): Promise<void> {
-  // From its beginning on, so that the first failure is an increase.
+  // The counter exists from the first publish on, so that even the first failure increases an existing series.
   published.inc({ topic, outcome: 'failed' }, 0)
   try {
-    await stored()
+    await publish()
     published.inc({ topic, outcome: 'stored' }, messages)
-    publishSeconds.observe({ topic }, seconds())
+    publishSeconds.observe({ topic }, elapsedSeconds())
   } catch (error) {
     published.inc({ topic, outcome: 'failed' }, messages)
     throw error
   }
 }
 
-export const noteReceived = (group: string, topic: string, messages: number): void => fetched.inc({ group, topic }, messages)
-export const noteAssigned = (group: string, topic: string): void => assignments.inc({ group, topic })
+export const recordReceived = (group: string, topic: string, messages: number): void => fetched.inc({ group, topic }, messages)
+export const recordAssignment = (group: string, topic: string): void => assignments.inc({ group, topic })
 
-/** @returns what takes it out of the metrics */
-export function showShare(share: Share): () => void {
-  shares.add(share)
-  return () => void shares.delete(share)
+/** @returns a function that removes the group from the metrics */
+export function registerGroupMetrics(metrics: GroupMetrics): () => void {
+  registeredGroups.add(metrics)
+  return () => void registeredGroups.delete(metrics)
 }

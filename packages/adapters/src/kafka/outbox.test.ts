@@ -1,16 +1,18 @@
 import { Fault } from '@penstock/kernel/result.ts'
 import { expect, test, vi } from 'vitest'
+import { systemChance } from '../system/chance.ts'
 import { systemClock } from '../system/clock.ts'
-import { type Entry, outbox, type Send } from './outbox.ts'
+import { type OutboxEntry, createOutbox, type SendEntries } from './outbox.ts'
 
-const entry = (partition: number, value: string): Entry => ({ partition, record: { key: 'k', value, partition } })
-const opened = (send: Send, timeoutMs = 5000) => outbox(send, { clock: systemClock, timeoutMs, log: undefined })
-const valuesOf = (entries: readonly Entry[]): string[] => entries.map(({ record }) => String(record.value))
-const partitionsOf = (entries: readonly Entry[]): ReadonlySet<number> => new Set(entries.map(({ partition }) => partition))
+const entry = (partition: number, value: string): OutboxEntry => ({ partition, record: { key: 'k', value, partition } })
+const openOutbox = (send: SendEntries, timeoutMs = 5000) =>
+  createOutbox(send, { clock: systemClock, chance: systemChance, timeoutMs, log: undefined })
+const valuesOf = (entries: readonly OutboxEntry[]): string[] => entries.map(({ record }) => String(record.value))
+const partitionsOf = (entries: readonly OutboxEntry[]): ReadonlySet<number> => new Set(entries.map(({ partition }) => partition))
 
-test('what an answer does not name is sent again, and counts only then', async () => {
+test('entries of a partition that the answer lacks are sent again before they count as stored', async () => {
   const sent: string[][] = []
-  const box = opened(async (entries) => {
+  const box = openOutbox(async (entries) => {
     sent.push(valuesOf(entries))
     return sent.length === 1 ? new Set([0]) : partitionsOf(entries)
   })
@@ -21,10 +23,10 @@ test('what an answer does not name is sent again, and counts only then', async (
   ])
 })
 
-test('a partition has one request at a time: what comes meanwhile waits and goes together, other partitions do not wait', async () => {
+test('entries that arrive during a request of their partition share the next one, and other partitions do not wait', async () => {
   const sent: string[][] = []
   const gate = Promise.withResolvers<void>()
-  const box = opened(async (entries) => {
+  const box = openOutbox(async (entries) => {
     sent.push(valuesOf(entries))
     if (sent.length === 1) await gate.promise
     return partitionsOf(entries)
@@ -38,9 +40,9 @@ test('a partition has one request at a time: what comes meanwhile waits and goes
   expect(sent).toEqual([['a'], ['other'], ['b', 'c']])
 })
 
-test('a fault is tried again until it is stored', async () => {
+test('entries are sent again after an error until they are stored', async () => {
   let tries = 0
-  const box = opened(async (entries) => {
+  const box = openOutbox(async (entries) => {
     if (++tries < 3) throw new Error('no leader')
     return partitionsOf(entries)
   })
@@ -48,9 +50,9 @@ test('a fault is tried again until it is stored', async () => {
   expect(tries).toBe(3)
 })
 
-test('what is never confirmed is a fault in time, and is not sent for ever', async () => {
-  const send = vi.fn<Send>(async () => new Set())
-  const box = opened(send, 120)
+test('an entry without confirmation fails with a Fault at the timeout and is not sent again', async () => {
+  const send = vi.fn<SendEntries>(async () => new Set())
+  const box = openOutbox(send, 120)
   await expect(box.put([entry(0, 'a')])).rejects.toThrow(Fault)
   await new Promise((resolve) => setTimeout(resolve, 400))
   const calls = send.mock.calls.length
@@ -58,22 +60,22 @@ test('what is never confirmed is a fault in time, and is not sent for ever', asy
   expect(send.mock.calls.length).toBe(calls)
 })
 
-test('a message that the brokers refuse for good fails alone', async () => {
-  const box = opened(async (entries) => {
+test('a message that the brokers refuse fails without failing other messages', async () => {
+  const box = openOutbox(async (entries) => {
     if (valuesOf(entries).includes('huge'))
       throw Object.assign(new Error('too large'), { cause: Object.assign(new Error(), { type: 'MESSAGE_TOO_LARGE' }) })
     return partitionsOf(entries)
   })
-  // The first keeps both partitions busy, so that the others go together.
+  // The first request keeps both partitions busy, so that the next entries share a request.
   const before = box.put([entry(0, 'a'), entry(1, 'b')])
   const [refused, stored] = await Promise.allSettled([box.put([entry(0, 'huge')]), box.put([entry(1, 'c')]), before])
   expect(refused.status === 'rejected' && String(refused.reason)).toContain('refuses')
   expect(stored.status).toBe('fulfilled')
 })
 
-test('one request carries at most so much of a partition', async () => {
+test('a request contains at most 512 KiB for one partition', async () => {
   const sent: number[] = []
-  const box = opened(async (entries) => {
+  const box = openOutbox(async (entries) => {
     sent.push(entries.length)
     return partitionsOf(entries)
   })
@@ -82,8 +84,8 @@ test('one request carries at most so much of a partition', async () => {
   expect(sent).toEqual([3, 1])
 })
 
-test('closing tells those who wait', async () => {
-  const box = opened(async () => new Set())
+test('closing the outbox rejects waiting and later entries', async () => {
+  const box = openOutbox(async () => new Set())
   const waiting = box.put([entry(0, 'a')])
   box.close()
   await expect(waiting).rejects.toThrow('closed')

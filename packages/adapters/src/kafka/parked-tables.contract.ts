@@ -1,122 +1,122 @@
 import type { BusMessage } from '@penstock/ports/bus.ts'
 import type { Views } from '@penstock/ports/views.ts'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type ParkedKeys, parkedKeys } from './parked-tables.ts'
-import type { Received } from './received.ts'
+import { type SharedParkedKeys, openSharedParkedKeys } from './parked-tables.ts'
+import type { ReceivedMessage } from './consumer/to-bus-message.ts'
 
-export type ParkedWorld = { readonly views: Views; teardown(): Promise<void> }
+export type ParkedFixture = { readonly views: Views; teardown(): Promise<void> }
 
-const PLACE = { group: 'readers', topic: 'orders', key: 'k' }
-/** Beyond what 32 bits hold, as offsets and times are. */
-const FAR = 5_000_000_000
-const message = (id: string, offset: number): Received => ({
+const KEY = { group: 'readers', topic: 'orders', key: 'k' }
+/** Exceeds a 32-bit integer, as real offsets and timestamps do. */
+const BEYOND_INT32 = 5_000_000_000
+const message = (id: string, offset: number): ReceivedMessage => ({
   id,
-  key: PLACE.key,
+  key: KEY.key,
   headers: { type: 'OrderPlaced', note: 'ü "quoted"' },
   body: `{"id":"${id}"}`,
   partition: 3,
   offset,
-  at: FAR + offset,
+  at: BEYOND_INT32 + offset,
 })
 
-/** What the tables of parked keys do, whatever database they stand in. */
-export function parkedKeysContract(name: string, open: () => Promise<ParkedWorld>): void {
-  describe(`parked keys: ${name}`, () => {
-    let world: ParkedWorld
-    let parked: ParkedKeys
-    let now = FAR
+/** The contract of the tables of parked keys, for every SQL database. */
+export function parkedKeysContract(name: string, open: () => Promise<ParkedFixture>): void {
+  describe(`parked keys in ${name}`, () => {
+    let fixture: ParkedFixture
+    let parked: SharedParkedKeys
+    let now = BEYOND_INT32
     beforeEach(async () => {
-      world = await open()
-      parked = await parkedKeys(world.views, () => now++)
+      fixture = await open()
+      parked = await openSharedParkedKeys(fixture.views, () => now++)
     })
-    afterEach(() => world.teardown())
+    afterEach(() => fixture.teardown())
 
-    /** In the order in which a replay hands them over. */
-    async function emptied(): Promise<readonly string[]> {
+    /** Removes all messages of the key. @returns their ids in the order of a replay */
+    async function removeAll(): Promise<readonly string[]> {
       const order: string[] = []
-      for (let first = await parked.first(PLACE); first; first = await parked.first(PLACE)) {
+      for (let first = await parked.first(KEY); first; first = await parked.first(KEY)) {
         order.push(first.id)
-        await parked.remove(PLACE, first)
+        await parked.remove(KEY, first)
       }
       return order
     }
 
-    it('keep what is published again behind a parked key once, in its first place', async () => {
-      await parked.park(PLACE, message('a', 1), 'the code is wrong')
+    it('store a republished message once, at its first position', async () => {
+      await parked.park(KEY, message('a', 1), 'the code is wrong')
       for (const [offset, id] of ['b', 'c', 'a', 'b', 'c'].entries())
-        expect(await parked.parkBehind(PLACE, message(id, offset + 2))).toBe(true)
+        expect(await parked.parkBehind(KEY, message(id, offset + 2))).toBe(true)
       expect(await parked.list()).toMatchObject([{ messages: 3 }])
-      expect(await emptied()).toEqual(['a', 'b', 'c'])
+      expect(await removeAll()).toEqual(['a', 'b', 'c'])
     })
-    it('keep what was lost before the message that showed it, to come first', async () => {
-      const lost: readonly BusMessage[] = ['x', 'y'].map((id) => ({ id, key: PLACE.key, headers: {}, body: '{}' }))
-      await parked.park(PLACE, message('a', 0), 'the code is wrong', lost)
-      expect(await parked.parkBehind(PLACE, message('a', 0))).toBe(true)
-      expect(await parked.parkBehind(PLACE, message('b', 1))).toBe(true)
-      await parked.park(PLACE, message('a', 0), 'it still is', lost)
-      expect(await emptied()).toEqual(['x', 'y', 'a', 'b'])
+    it('store lost messages before the message that revealed the loss', async () => {
+      const lost: readonly BusMessage[] = ['x', 'y'].map((id) => ({ id, key: KEY.key, headers: {}, body: '{}' }))
+      await parked.park(KEY, message('a', 0), 'the code is wrong', lost)
+      expect(await parked.parkBehind(KEY, message('a', 0))).toBe(true)
+      expect(await parked.parkBehind(KEY, message('b', 1))).toBe(true)
+      await parked.park(KEY, message('a', 0), 'it still is', lost)
+      expect(await removeAll()).toEqual(['x', 'y', 'a', 'b'])
     })
-    it('give a message back as it was', async () => {
-      const far = message('a', FAR)
-      await parked.park(PLACE, far, 'the code is wrong')
-      expect(await parked.first(PLACE)).toEqual(far)
+    it('return a message unchanged', async () => {
+      const far = message('a', BEYOND_INT32)
+      await parked.park(KEY, far, 'the code is wrong')
+      expect(await parked.first(KEY)).toEqual(far)
     })
-    it('show a key to operators and to the members of its group, from park over replay to release', async () => {
+    it('are listed for operators and for members of their group, from the parking until the release', async () => {
       const since = now
-      await parked.park(PLACE, message('a', 1), 'the code is wrong')
-      await parked.parkBehind(PLACE, message('b', 2))
-      expect(await parked.list()).toEqual([{ ...PLACE, reason: 'the code is wrong', since, messages: 2 }])
-      expect(await parked.waiting()).toEqual([{ ...PLACE, partition: 3, replaying: false }])
+      await parked.park(KEY, message('a', 1), 'the code is wrong')
+      await parked.parkBehind(KEY, message('b', 2))
+      expect(await parked.list()).toEqual([{ ...KEY, reason: 'the code is wrong', since, messages: 2 }])
+      expect(await parked.listStates()).toEqual([{ ...KEY, partition: 3, replaying: false }])
 
-      expect(await parked.startReplay(PLACE)).toBe(2)
-      expect(await parked.waiting()).toEqual([{ ...PLACE, partition: 3, replaying: true }])
-      await parked.park(PLACE, message('a', 1), 'it still is')
-      expect(await parked.list()).toEqual([{ ...PLACE, reason: 'it still is', since, messages: 2 }])
-      expect(await parked.waiting()).toEqual([{ ...PLACE, partition: 3, replaying: false }])
+      expect(await parked.startReplay(KEY)).toBe(2)
+      expect(await parked.listStates()).toEqual([{ ...KEY, partition: 3, replaying: true }])
+      await parked.park(KEY, message('a', 1), 'it still is')
+      expect(await parked.list()).toEqual([{ ...KEY, reason: 'it still is', since, messages: 2 }])
+      expect(await parked.listStates()).toEqual([{ ...KEY, partition: 3, replaying: false }])
 
-      expect(await parked.startReplay(PLACE)).toBe(2)
-      expect(await parked.release(PLACE)).toBe(false)
-      expect(await emptied()).toEqual(['a', 'b'])
-      expect(await parked.release(PLACE)).toBe(true)
+      expect(await parked.startReplay(KEY)).toBe(2)
+      expect(await parked.release(KEY)).toBe(false)
+      expect(await removeAll()).toEqual(['a', 'b'])
+      expect(await parked.release(KEY)).toBe(true)
       expect(await parked.list()).toEqual([])
-      expect(await parked.waiting()).toEqual([])
-      expect(await parked.parkBehind(PLACE, message('c', 3))).toBe(false)
-      expect(await parked.startReplay(PLACE)).toBe(0)
-      expect(await parked.first(PLACE)).toBeUndefined()
+      expect(await parked.listStates()).toEqual([])
+      expect(await parked.parkBehind(KEY, message('c', 3))).toBe(false)
+      expect(await parked.startReplay(KEY)).toBe(0)
+      expect(await parked.first(KEY)).toBeUndefined()
     })
-    it('keep what comes before the first out: it was handled before', async () => {
-      await parked.park(PLACE, message('b', 5), 'the code is wrong')
-      expect(await parked.parkBehind(PLACE, message('a', 4))).toBe(true)
-      // In a topic that was made anew a lower place lies later in time.
-      expect(await parked.parkBehind(PLACE, { ...message('c', 0), at: FAR + 6 })).toBe(true)
-      expect((await emptied()).toSorted()).toEqual(['b', 'c'])
+    it('ignore a message before the first parked message, because it was handled before', async () => {
+      await parked.park(KEY, message('b', 5), 'the code is wrong')
+      expect(await parked.parkBehind(KEY, message('a', 4))).toBe(true)
+      // In a recreated topic a newer message may have a lower offset.
+      expect(await parked.parkBehind(KEY, { ...message('c', 0), at: BEYOND_INT32 + 6 })).toBe(true)
+      expect((await removeAll()).toSorted()).toEqual(['b', 'c'])
     })
-    it('know keys by their group and topic too', async () => {
-      const others = [
-        { ...PLACE, group: 'writers' },
-        { ...PLACE, topic: 'holds' },
-        { ...PLACE, key: 'l' },
+    it('are separate for each group, topic and key', async () => {
+      const otherKeys = [
+        { ...KEY, group: 'writers' },
+        { ...KEY, topic: 'holds' },
+        { ...KEY, key: 'l' },
       ]
-      await parked.park(PLACE, message('a', 1), 'the code is wrong')
-      for (const other of others) {
+      await parked.park(KEY, message('a', 1), 'the code is wrong')
+      for (const other of otherKeys) {
         expect(await parked.parkBehind(other, message('b', 2))).toBe(false)
         await parked.park(other, message('b', 2), 'it is wrong there too')
       }
-      expect(await emptied()).toEqual(['a'])
-      expect(await parked.release(PLACE)).toBe(true)
-      const left = (await parked.list()).map(({ group, topic, key }) => ({ group, topic, key }))
-      expect(left).toHaveLength(others.length)
-      expect(left).toEqual(expect.arrayContaining(others))
+      expect(await removeAll()).toEqual(['a'])
+      expect(await parked.release(KEY)).toBe(true)
+      const remaining = (await parked.list()).map(({ group, topic, key }) => ({ group, topic, key }))
+      expect(remaining).toHaveLength(otherKeys.length)
+      expect(remaining).toEqual(expect.arrayContaining(otherKeys))
     })
-    it('lose nothing that comes while a key is released: it is kept, or its member is told to handle it', async () => {
+    it('lose no message that arrives during a release: the message is parked, or the member handles it', async () => {
       for (let round = 0; round < 20; round++) {
         const [first, second] = [message(`a${round}`, 2 * round), message(`b${round}`, 2 * round + 1)]
-        await parked.park(PLACE, first, 'the code is wrong')
-        await parked.remove(PLACE, first)
-        const [free, kept] = await Promise.all([parked.release(PLACE), parked.parkBehind(PLACE, second)])
-        expect(free).toBe(!kept)
-        expect(await emptied()).toEqual(kept ? [second.id] : [])
-        expect(await parked.release(PLACE)).toBe(true)
+        await parked.park(KEY, first, 'the code is wrong')
+        await parked.remove(KEY, first)
+        const [isReleased, isParked] = await Promise.all([parked.release(KEY), parked.parkBehind(KEY, second)])
+        expect(isReleased).toBe(!isParked)
+        expect(await removeAll()).toEqual(isParked ? [second.id] : [])
+        expect(await parked.release(KEY)).toBe(true)
       }
     })
   })

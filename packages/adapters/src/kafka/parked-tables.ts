@@ -1,9 +1,12 @@
 import type { BusMessage, ParkedKey } from '@penstock/ports/bus.ts'
 import type { Views } from '@penstock/ports/views.ts'
 import type { Kysely } from 'kysely'
-import type { Received } from './received.ts'
+import type { ReceivedMessage } from './consumer/to-bus-message.ts'
 
-/** `part`: the partition. Messages are copies, so that the topic's retention does not take them. */
+/**
+ * `consumer` is the group, `part` the partition, `seq` the offset. Messages are copies, so that they outlive the topic's
+ * retention.
+ */
 type ParkedTables = {
   bus_parked_keys: {
     consumer: string
@@ -26,98 +29,111 @@ type ParkedTables = {
     body: string
   }
 }
-type Tables = Kysely<ParkedTables>
+type ParkedDb = Kysely<ParkedTables>
 
-export type Place = { readonly group: string; readonly topic: string; readonly key: string }
-/** A parked key as the members of its group look at it. */
-export type Waiting = Place & { readonly partition: number; readonly replaying: boolean }
-export type ParkedKeys = Awaited<ReturnType<typeof parkedKeys>>
+export type ParkedKeyId = { readonly group: string; readonly topic: string; readonly key: string }
+/** The state of a parked key, as the members of its group need it. */
+export type ParkedKeyState = ParkedKeyId & { readonly partition: number; readonly replaying: boolean }
+export type SharedParkedKeys = Awaited<ReturnType<typeof openSharedParkedKeys>>
 
-/** Parked keys in tables that all processes share, since the group's members change hands. */
-export async function parkedKeys(views: Views, now: () => number) {
+/** Parked keys in tables that all processes share, because keys move between the members of a group. */
+export async function openSharedParkedKeys(views: Views, now: () => number) {
   await views.migrate('bus', [createTables])
   const db = views.db.$extendTables<ParkedTables>()
-  const inTransaction = <T>(work: (trx: Tables) => Promise<T>): Promise<T> => db.transaction().execute(work)
+  const inTransaction = <T>(run: (trx: ParkedDb) => Promise<T>): Promise<T> => db.transaction().execute(run)
 
   return {
     list: () => listParked(db),
-    async waiting(): Promise<readonly Waiting[]> {
+    async listStates(): Promise<readonly ParkedKeyState[]> {
       const rows = await db.selectFrom('bus_parked_keys').select(['consumer', 'topic', 'key', 'part', 'replaying']).execute()
-      return rows.map(({ consumer, topic, key, part, replaying }) => ({
-        group: consumer,
-        topic,
-        key,
-        partition: part,
-        replaying: replaying === 1,
-      }))
+      return rows.map(toParkedKeyState)
     },
-    /** Sets a key aside with the message that cannot be handled, behind what was lost; a key under replay goes back to waiting. */
-    park: (place: Place, message: Received, reason: string, lost: readonly BusMessage[] = []): Promise<void> =>
+    /** Parks a key with the lost messages and then the message that cannot be handled. A replay of the key ends. */
+    park: (parkedKey: ParkedKeyId, message: ReceivedMessage, reason: string, lost: readonly BusMessage[] = []): Promise<void> =>
       inTransaction(async (trx) => {
-        const { group: consumer, topic, key } = place
+        const { group: consumer, topic, key } = parkedKey
         await trx
           .insertInto('bus_parked_keys')
           .values({ consumer, topic, key, part: message.partition, reason, since: now(), replaying: 0 })
           .onConflict((conflict) => conflict.columns(['consumer', 'topic', 'key']).doUpdateSet({ reason, replaying: 0 }))
           .execute()
-        // In the places before it, where nothing of this key is kept: whatever came before was handled.
+        // Lost messages get the offsets just before this message. No parked message has these offsets, because the messages at
+        // them were handled.
         const { partition, offset, at } = message
-        for (const [index, one] of lost.entries())
-          await keep(trx, place, { ...one, partition, offset: offset - lost.length + index, at })
-        await keep(trx, place, message)
+        for (const [index, lostMessage] of lost.entries())
+          await insertMessage(trx, parkedKey, { ...lostMessage, partition, offset: offset - lost.length + index, at })
+        await insertMessage(trx, parkedKey, message)
       }),
-    /** Adds a later message to a parked key. @returns false where the key is not parked any more */
-    parkBehind: (place: Place, message: Received): Promise<boolean> =>
+    /** Adds a later message to a parked key. @returns false if the key is not parked */
+    parkBehind: (parkedKey: ParkedKeyId, message: ReceivedMessage): Promise<boolean> =>
       inTransaction(async (trx) => {
-        const { numUpdatedRows } = await locked(trx, place)
+        const { numUpdatedRows } = await lockKey(trx, parkedKey)
         if (numUpdatedRows === 0n) return false
-        const first = await firstRow(trx, place)
-        if (first && (!isLater(message, first) || (await isKept(trx, place, message)))) return true
-        await keep(trx, place, message)
+        const first = await selectFirst(trx, parkedKey)
+        if (first && (!isLater(message, first) || (await isStored(trx, parkedKey, message)))) return true
+        await insertMessage(trx, parkedKey, message)
         return true
       }),
-    async first(place: Place): Promise<Received | undefined> {
-      const row = await firstRow(db, place)
-      return row && { ...row, headers: JSON.parse(row.headers) as Record<string, string> } // written by `keep` from such a record
+    async first(parkedKey: ParkedKeyId): Promise<ReceivedMessage | undefined> {
+      const row = await selectFirst(db, parkedKey)
+      return row && { ...row, headers: JSON.parse(row.headers) as Record<string, string> } // written by `insertMessage` from such a record
     },
     /** Removes a message that was handled in a replay. */
-    async remove(place: Place, { partition, offset }: Received): Promise<void> {
-      await ofKey(db.deleteFrom('bus_parked_messages'), place).where('part', '=', partition).where('seq', '=', offset).execute()
+    async remove(parkedKey: ParkedKeyId, { partition, offset }: ReceivedMessage): Promise<void> {
+      await whereKey(db.deleteFrom('bus_parked_messages'), parkedKey)
+        .where('part', '=', partition)
+        .where('seq', '=', offset)
+        .execute()
     },
-    /** Frees the key if none of its messages is left. @returns whether it is free */
-    release: (place: Place): Promise<boolean> =>
+    /** Releases the key if it has no messages. @returns whether it was released */
+    release: (parkedKey: ParkedKeyId): Promise<boolean> =>
       inTransaction(async (trx) => {
-        await locked(trx, place)
-        if (await firstRow(trx, place)) return false
-        await ofKey(trx.deleteFrom('bus_parked_keys'), place).execute()
+        await lockKey(trx, parkedKey)
+        if (await selectFirst(trx, parkedKey)) return false
+        await whereKey(trx.deleteFrom('bus_parked_keys'), parkedKey).execute()
         return true
       }),
-    /** @returns how many messages wait to be handled again */
-    startReplay: (place: Place): Promise<number> =>
+    /** @returns the number of messages to handle again */
+    startReplay: (parkedKey: ParkedKeyId): Promise<number> =>
       inTransaction(async (trx) => {
-        await ofKey(trx.updateTable('bus_parked_keys').set({ replaying: 1 }), place).execute()
+        await whereKey(trx.updateTable('bus_parked_keys').set({ replaying: 1 }), parkedKey).execute()
         const count = trx.selectFrom('bus_parked_messages').select((select) => select.fn.countAll<number>().as('messages'))
-        return Number((await ofKey(count, place).executeTakeFirst())?.messages ?? 0)
+        return Number((await whereKey(count, parkedKey).executeTakeFirst())?.messages ?? 0)
       }),
   }
 }
 
-/** What lies before the first was handled before, and comes again after a crash. In a topic that was made anew it lies later in time. */
-const isLater = (message: Received, first: Received | Omit<Received, 'headers'>): boolean =>
+const toParkedKeyState = (row: Omit<ParkedTables['bus_parked_keys'], 'reason' | 'since'>): ParkedKeyState => ({
+  group: row.consumer,
+  topic: row.topic,
+  key: row.key,
+  partition: row.part,
+  replaying: row.replaying === 1,
+})
+
+/**
+ * Whether a message is later than the first parked message. An earlier message was handled before the parking, and arrives again
+ * after a crash. In a recreated topic a new message may have a lower offset, so a later timestamp counts too.
+ */
+const isLater = (message: ReceivedMessage, first: ReceivedMessage | Omit<ReceivedMessage, 'headers'>): boolean =>
   message.partition !== first.partition || message.offset > first.offset || message.at > first.at
 
 type Filtered<Q> = { where(column: 'consumer' | 'topic' | 'key', operator: '=', value: string): Q }
-const ofKey = <Q extends Filtered<Q>>(query: Q, { group, topic, key }: Place): Q =>
+const whereKey = <Q extends Filtered<Q>>(query: Q, { group, topic, key }: ParkedKeyId): Q =>
   query.where('consumer', '=', group).where('topic', '=', topic).where('key', '=', key)
 
-/** Written before it is read, so that two processes take turns. */
-const locked = (trx: Tables, place: Place) =>
-  ofKey(
+/** Locks the key by a write before the reads, so that transactions of two processes run one after the other. */
+const lockKey = (trx: ParkedDb, parkedKey: ParkedKeyId) =>
+  whereKey(
     trx.updateTable('bus_parked_keys').set((set) => ({ reason: set.ref('reason') })),
-    place,
+    parkedKey,
   ).executeTakeFirstOrThrow()
 
-async function keep(trx: Tables, { group: consumer, topic, key }: Place, message: Received): Promise<void> {
+async function insertMessage(
+  trx: ParkedDb,
+  { group: consumer, topic, key }: ParkedKeyId,
+  message: ReceivedMessage,
+): Promise<void> {
   const { partition: part, offset: seq, at, id, headers, body } = message
   await trx
     .insertInto('bus_parked_messages')
@@ -126,21 +142,21 @@ async function keep(trx: Tables, { group: consumer, topic, key }: Place, message
     .execute()
 }
 
-async function firstRow(db: Tables, place: Place) {
-  const query = ofKey(db.selectFrom('bus_parked_messages').selectAll(), place).orderBy('seq').limit(1)
+async function selectFirst(db: ParkedDb, parkedKey: ParkedKeyId) {
+  const query = whereKey(db.selectFrom('bus_parked_messages').selectAll(), parkedKey).orderBy('seq').limit(1)
   const row = await query.executeTakeFirst()
   if (!row) return undefined
   const { id, key, headers, body, part, seq, at } = row
   return { id, key, headers, body, partition: part, offset: Number(seq), at: Number(at) }
 }
 
-/** What was published again has another place in the topic. */
-async function isKept(db: Tables, place: Place, { id }: Received): Promise<boolean> {
-  const same = ofKey(db.selectFrom('bus_parked_messages').select('seq'), place).where('id', '=', id)
+/** Compares ids, because a republished message has another offset. */
+async function isStored(db: ParkedDb, parkedKey: ParkedKeyId, { id }: ReceivedMessage): Promise<boolean> {
+  const same = whereKey(db.selectFrom('bus_parked_messages').select('seq'), parkedKey).where('id', '=', id)
   return (await same.executeTakeFirst()) !== undefined
 }
 
-async function listParked(db: Tables): Promise<readonly ParkedKey[]> {
+async function listParked(db: ParkedDb): Promise<readonly ParkedKey[]> {
   const rows = await db
     .selectFrom('bus_parked_keys as k')
     .selectAll('k')
@@ -150,7 +166,7 @@ async function listParked(db: Tables): Promise<readonly ParkedKey[]> {
         .whereRef('m.consumer', '=', 'k.consumer')
         .whereRef('m.topic', '=', 'k.topic')
         .whereRef('m.key', '=', 'k.key')
-        .select((of) => of.fn.countAll<number>().as('messages'))
+        .select((expression) => expression.fn.countAll<number>().as('messages'))
         .as('messages'),
     )
     .orderBy('since')

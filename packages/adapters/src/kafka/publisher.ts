@@ -1,56 +1,58 @@
 import { Bug, Fault } from '@penstock/kernel/result.ts'
 import type { BusMessage } from '@penstock/ports/bus.ts'
+import type { RandomSource } from '@penstock/kernel/backoff.ts'
 import type { Clock } from '@penstock/ports/clock.ts'
 import { type Kafka, type Message, type PartitionMetadata, Partitioners, type Producer } from 'kafkajs'
-import { type BusLog, METADATA_MS } from './client.ts'
+import { type BusLog, METADATA_MAX_AGE_MS } from './client.ts'
 import { toCloudEvent } from './cloud-events.ts'
-import type { Topics } from './topics.ts'
-import { type Entry, outbox, type Send } from './outbox.ts'
-import { notePublished } from './kafka-metrics.ts'
+import type { TopicManager } from './topics.ts'
+import { type OutboxEntry, createOutbox, type SendEntries } from './outbox.ts'
+import { recordPublish } from './kafka-metrics.ts'
 
 export type PublisherOptions = {
   readonly source: string
   readonly clock: Clock
+  readonly chance: RandomSource
   readonly timeoutMs: number
   readonly log: BusLog | undefined
 }
 
-/** Tries inside kafkajs, which knows what of a request is answered; then the outbox asks again. */
-const TRIES = 5
+/** Number of retries by kafkajs, which sends only the unanswered part of a request again. After these the outbox retries. */
+const RETRIES = 5
 
-/** Publishes durably: all replicas in sync have a message before `publish` resolves, and those of one key are in order. */
-export function publisher(kafka: Kafka, topics: Topics, options: PublisherOptions) {
+/** Publishes durably: `publish` resolves once all in-sync replicas have the messages. Messages of one key keep their order. */
+export function createPublisher(kafka: Kafka, topics: TopicManager, options: PublisherOptions) {
   const { clock, source, timeoutMs } = options
   const producer = kafka.producer({
     allowAutoTopicCreation: false,
-    metadataMaxAge: METADATA_MS,
+    metadataMaxAge: METADATA_MAX_AGE_MS,
     createPartitioner: Partitioners.DefaultPartitioner,
-    retry: { retries: TRIES, initialRetryTime: 100, maxRetryTime: 1000 },
+    retry: { retries: RETRIES, initialRetryTime: 100, maxRetryTime: 1000 },
   })
   const partitionOf = Partitioners.DefaultPartitioner()
-  const send = sender(producer)
-  const outboxes = new Map<string, ReturnType<typeof outbox>>()
+  const send = createSender(producer)
+  const outboxes = new Map<string, ReturnType<typeof createOutbox>>()
   const outboxOf = (topic: string) => {
-    const present = outboxes.get(topic) ?? outbox((entries) => send(topic, entries), options)
+    const present = outboxes.get(topic) ?? createOutbox((entries) => send(topic, entries), options)
     outboxes.set(topic, present)
     return present
   }
-  const entryOf = (topic: string, partitions: readonly PartitionMetadata[], message: BusMessage): Entry => {
+  const entryOf = (topic: string, partitions: readonly PartitionMetadata[], message: BusMessage): OutboxEntry => {
     const headers = toCloudEvent(message, source, clock.now())
     const record: Message = { key: message.key, value: message.body, headers }
     const partition = partitionOf({ topic, partitionMetadata: [...partitions], message: record })
     return { partition, record: { ...record, partition } }
   }
   return {
-    /** @throws Fault where the brokers have not confirmed it in time: it may be stored, or come to be */
+    /** @throws Fault if the brokers do not confirm the messages in time; the messages may still be stored */
     async publish(topic: string, messages: readonly BusMessage[]): Promise<void> {
       if (messages.length === 0) return
-      const since = clock.monotonicMs()
-      const stored = async (): Promise<void> => {
-        const partitions = await withinTime(topics.ensure(topic), timeoutMs, clock, `topic ${topic} could not be looked up`)
+      const startedMs = clock.monotonicMs()
+      const storeMessages = async (): Promise<void> => {
+        const partitions = await withDeadline(topics.ensure(topic), timeoutMs, clock, `topic ${topic} could not be looked up`)
         await outboxOf(topic).put(messages.map((message) => entryOf(topic, partitions, message)))
       }
-      await notePublished(topic, messages.length, stored, () => (clock.monotonicMs() - since) / 1000)
+      await recordPublish(topic, messages.length, storeMessages, () => (clock.monotonicMs() - startedMs) / 1000)
     },
     async close(): Promise<void> {
       for (const box of outboxes.values()) box.close()
@@ -60,10 +62,10 @@ export function publisher(kafka: Kafka, topics: Topics, options: PublisherOption
 }
 
 /**
- * kafkajs resolves a batch although its answer lacks partitions whose leader changed meanwhile: messages would be lost that
- * were confirmed. So the answer is read, and only what it names counts.
+ * Sends entries and reports which partitions are stored. kafkajs resolves a batch even if its answer lacks partitions whose
+ * leader has changed. Only the partitions in the answer count, because the others' messages may be lost.
  */
-function sender(producer: Producer): (topic: string, entries: readonly Entry[]) => ReturnType<Send> {
+function createSender(producer: Producer): (topic: string, entries: readonly OutboxEntry[]) => ReturnType<SendEntries> {
   let connected: Promise<void> | undefined
   return async (topic, entries) => {
     try {
@@ -77,18 +79,18 @@ function sender(producer: Producer): (topic: string, entries: readonly Entry[]) 
   }
 }
 
-async function withinTime<T>(work: Promise<T>, timeoutMs: number, clock: Clock, otherwise: string): Promise<T> {
-  const over = new AbortController()
-  const late = clock.sleep(timeoutMs, over.signal).then(() => {
-    throw new Fault(otherwise)
+async function withDeadline<T>(call: Promise<T>, timeoutMs: number, clock: Clock, faultMessage: string): Promise<T> {
+  const finished = new AbortController()
+  const timeout = clock.sleep(timeoutMs, finished.signal).then(() => {
+    throw new Fault(faultMessage)
   })
-  late.catch(() => {})
+  timeout.catch(() => {})
   try {
-    return await Promise.race([work, late])
+    return await Promise.race([call, timeout])
   } catch (error) {
     if (error instanceof Fault || error instanceof Bug) throw error
-    throw new Fault(`${otherwise}: ${String(error)}`)
+    throw new Fault(`${faultMessage}: ${String(error)}`)
   } finally {
-    over.abort()
+    finished.abort()
   }
 }

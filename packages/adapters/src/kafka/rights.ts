@@ -1,74 +1,83 @@
 import { Fault } from '@penstock/kernel/result.ts'
 import kafkajs, { type AclEntry, type Admin } from 'kafkajs'
 import { systemClock } from '../system/clock.ts'
-import { briefRetry, type ClientOptions, kafkaClient } from './client.ts'
-import { topicKeeper, type TopicSettings } from './topics.ts'
+import { briefRetry, type KafkaClientOptions, createKafkaClient } from './client.ts'
+import { createTopicManager, type TopicSettings } from './topics.ts'
 
-// Node finds no names of its enums by itself.
+// Node cannot import the enums of this CommonJS package by name.
 const { AclOperationTypes, AclPermissionTypes, AclResourceTypes, ResourcePatternTypes } = kafkajs
 
-/** What a process may do on the bus. */
-export type BusPart = {
+/** The messages that a process may read and write on the bus. */
+export type BusPermissions = {
   readonly service: string
-  /** Services whose facts it follows. */
+  /** Services whose facts the process reads. */
   readonly follows: readonly string[]
-  /** Services that it commands. */
+  /** Services to which the process sends commands. */
   readonly commands: readonly string[]
-  /** Whether it has streams: it publishes their facts, and is commanded. */
-  readonly appends: boolean
+  /** Whether the process has streams. Only then does it publish facts and receive commands. */
+  readonly mayAppend: boolean
 }
 
-export type Grants = ClientOptions &
+export type GrantOptions = KafkaClientOptions &
   TopicSettings & {
-    /** Of topics and groups. */
+    /** Prefix of topic and group names. */
     readonly prefix: string
-    /** By the name of the brokers' user. */
-    readonly parts: ReadonlyMap<string, BusPart>
+    /** The permissions of each process, by the name of its Kafka user. */
+    readonly parts: ReadonlyMap<string, BusPermissions>
   }
 
 type Right = Pick<AclEntry, 'resourceType' | 'resourceName' | 'resourcePatternType' | 'operation'>
 
-const TOPICS = ['events', 'commands', 'republish'] as const
-const topicsOf = (prefix: string, service: string): readonly string[] => TOPICS.map((kind) => `${prefix}${service}.${kind}`)
+/** Permissions with the services that send commands to this service; each sender has its own topic. */
+type PermissionsWithSenders = BusPermissions & { readonly senders: readonly string[] }
+
+const commandsOf = ({ service, senders }: PermissionsWithSenders): readonly string[] =>
+  senders.map((sender) => `${service}.commands.${sender}`)
+const topicsOf = (part: PermissionsWithSenders): readonly string[] => [
+  `${part.service}.events`,
+  ...commandsOf(part),
+  `${part.service}.republish`,
+]
 
 /**
- * Makes the topics, and gives each service's user the rights of its part and no other. Users are made by whoever runs the
- * brokers: how depends on the mechanism by which they log in.
- * @throws Error with a sentence where the brokers check no rights, or may not be told of any
+ * Creates the topics, and grants each service's Kafka user exactly the rights of its permissions. The operator of the brokers
+ * creates the users, because that depends on the login mechanism.
+ * @throws Error with an explanation if the brokers check no rights, or refuse to change them
  */
-export async function grantTopics({ prefix, parts, ...options }: Grants): Promise<void> {
-  const kafka = kafkaClient(options, briefRetry)
-  const topics = topicKeeper(kafka, options, systemClock, options.log)
+export async function grantTopics({ prefix, parts, ...options }: GrantOptions): Promise<void> {
+  const kafka = createKafkaClient(options, briefRetry)
+  const topics = createTopicManager(kafka, options, systemClock, options.log)
   const admin = kafka.admin()
   try {
-    const owners = [...parts.values()].filter(({ appends }) => appends)
-    await Promise.all(owners.flatMap(({ service }) => topicsOf(prefix, service)).map((topic) => topics.ensure(topic)))
+    const permissionsByUser = new Map([...parts].map(([user, part]) => [user, { ...part, senders: sendersTo(part, parts) }]))
+    const owners = [...permissionsByUser.values()].filter(({ mayAppend }) => mayAppend)
+    await Promise.all(owners.flatMap(topicsOf).map((topic) => topics.ensure(prefix + topic)))
     await admin.connect()
-    for (const [user, part] of parts) await grant(admin, `User:${user}`, rightsOf(prefix, part))
+    for (const [user, part] of permissionsByUser) await grant(admin, `User:${user}`, rightsOf(prefix, part))
   } catch (error) {
-    throw new Error(sentenceOf(error), { cause: error })
+    throw new Error(explainError(error), { cause: error })
   } finally {
     await topics.close()
     await admin.disconnect().catch(() => undefined)
   }
 }
 
-/** Adds what is missing before it takes anything away: nobody is without a right that stays. */
+const sendersTo = (owner: BusPermissions, parts: GrantOptions['parts']): readonly string[] =>
+  [...parts.values()].filter(({ commands }) => commands.includes(owner.service)).map(({ service }) => service)
+
+/** Adds missing rights before it removes surplus rights, so that a right that stays is never absent. */
 async function grant(admin: Admin, principal: string, wanted: readonly Right[]): Promise<void> {
-  const { resources } = await admin.describeAcls({ principal, ...ANY })
+  const { resources } = await admin.describeAcls({ principal, ...ANY_ACL })
   const present = resources.flatMap(({ acls, ...resource }) => acls.map((acl) => ({ ...resource, ...acl })))
   const entries = wanted.map((right) => ({ ...right, principal, host: '*', permissionType: AclPermissionTypes.ALLOW }))
-  const [has, wants] = [new Set(present.map(keyOf)), new Set(entries.map(keyOf))]
-  const missing = entries.filter((entry) => !has.has(keyOf(entry)))
-  const surplus = present.filter((entry) => !wants.has(keyOf(entry)))
+  const [presentKeys, wantedKeys] = [new Set(present.map(keyOf)), new Set(entries.map(keyOf))]
+  const missing = entries.filter((entry) => !presentKeys.has(keyOf(entry)))
+  const surplus = present.filter((entry) => !wantedKeys.has(keyOf(entry)))
   if (missing.length > 0) await admin.createAcls({ acl: missing })
-  if (surplus.length > 0)
-    await admin.deleteAcls({
-      filters: surplus.map(({ resourcePatternType, ...entry }) => ({ ...entry, resourcePatternType })),
-    })
+  if (surplus.length > 0) await admin.deleteAcls({ filters: surplus })
 }
 
-const ANY = {
+const ANY_ACL = {
   resourceType: AclResourceTypes.ANY,
   resourcePatternType: ResourcePatternTypes.ANY,
   operation: AclOperationTypes.ANY,
@@ -79,10 +88,12 @@ const keyOf = (entry: AclEntry): string =>
   [entry.resourceType, entry.resourcePatternType, entry.resourceName, entry.operation, entry.permissionType, entry.host].join(' ')
 
 /**
- * A service makes and reads its own topics, publishes its own facts, follows those of others, and commands those that it
- * has to. It asks owners for facts that did not arrive. Its groups are named `<service>@<topic>` and `<service>.<more>@<topic>`.
+ * Derives the rights of a service. It creates and reads its own topics and publishes its facts. It reads the facts of the
+ * services that it follows, and requests missing facts from them. It writes to its command topic at each service that it
+ * commands. Its groups are named `<service>@<topic>` and `<service>.<more>@<topic>`.
  */
-function rightsOf(prefix: string, { service, follows, commands, appends }: BusPart): readonly Right[] {
+function rightsOf(prefix: string, part: PermissionsWithSenders): readonly Right[] {
+  const { service, follows, commands, mayAppend } = part
   const topic = (name: string, operation: number): Right => ({
     resourceType: AclResourceTypes.TOPIC,
     resourceName: prefix + name,
@@ -96,23 +107,21 @@ function rightsOf(prefix: string, { service, follows, commands, appends }: BusPa
     operation: AclOperationTypes.READ,
   })
   const { CREATE, DESCRIBE, READ, WRITE } = AclOperationTypes
-  const own = [
-    ...TOPICS.flatMap((kind) => [topic(`${service}.${kind}`, CREATE), topic(`${service}.${kind}`, DESCRIBE)]),
+  const ownRights = [
+    ...topicsOf(part).flatMap((name) => [topic(name, CREATE), topic(name, DESCRIBE)]),
     topic(`${service}.events`, WRITE),
-    topic(`${service}.commands`, READ),
-    topic(`${service}.commands`, WRITE),
+    ...commandsOf(part).map((name) => topic(name, READ)),
     topic(`${service}.republish`, READ),
   ]
   return [
-    ...(appends ? own : []),
+    ...(mayAppend ? ownRights : []),
     ...follows.flatMap((owner) => [topic(`${owner}.events`, READ), topic(`${owner}.republish`, WRITE)]),
-    ...commands.map((owner) => topic(`${owner}.commands`, WRITE)),
-    group(`${service}@`),
-    group(`${service}.`),
+    ...commands.map((owner) => topic(`${owner}.commands.${service}`, WRITE)),
+    ...(mayAppend || follows.length > 0 ? [group(`${service}@`), group(`${service}.`)] : []),
   ]
 }
 
-function sentenceOf(error: unknown): string {
+function explainError(error: unknown): string {
   const type = error instanceof Error && 'type' in error ? error.type : undefined
   if (type === 'SECURITY_DISABLED')
     return 'The brokers check no rights: set their authorizer.class.name, or leave PENSTOCK_KAFKA_USERS empty.'

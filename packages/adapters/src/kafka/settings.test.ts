@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { type KafkaConfig, kafkaOptions } from './settings.ts'
+import { type KafkaConfig, loadKafkaOptions } from './settings.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'penstock-kafka-settings-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -28,8 +28,8 @@ const plain: KafkaConfig = {
   kafkaTokenUrl: '',
 }
 
-test('plain brokers need no more than their names', async () => {
-  expect(await kafkaOptions(plain, 'order')).toEqual({
+test('brokers without TLS and login need only their addresses', async () => {
+  expect(await loadKafkaOptions(plain, 'order')).toEqual({
     brokers: ['a:9092', 'b:9092'],
     clientId: 'order',
     prefix: 'x.',
@@ -40,7 +40,7 @@ test('plain brokers need no more than their names', async () => {
   })
 })
 
-test('certificates and secrets come from files', async () => {
+test('certificates and secrets are read from files', async () => {
   const config: KafkaConfig = {
     ...plain,
     kafkaTls: true,
@@ -51,29 +51,29 @@ test('certificates and secrets come from files', async () => {
     kafkaUser: 'penstock',
     kafkaPasswordFile: file('password', 'secret\n'),
   }
-  expect(await kafkaOptions(config, 'order')).toMatchObject({
+  expect(await loadKafkaOptions(config, 'order')).toMatchObject({
     tls: { ca: 'CA', cert: 'CERT', key: 'KEY' },
     sasl: { mechanism: 'scram-sha-256', username: 'penstock', password: 'secret' },
   })
 })
 
-test('a log-in by name and password', async () => {
+test('a PLAIN login uses the user name and the password file', async () => {
   const config: KafkaConfig = {
     ...plain,
     kafkaSasl: 'plain',
     kafkaUser: 'penstock',
     kafkaPasswordFile: file('password', 'secret'),
   }
-  expect((await kafkaOptions(config, 'order')).sasl).toEqual({ mechanism: 'plain', username: 'penstock', password: 'secret' })
+  expect((await loadKafkaOptions(config, 'order')).sasl).toEqual({ mechanism: 'plain', username: 'penstock', password: 'secret' })
 })
 
 test.each<[string, Partial<KafkaConfig>, string]>([
-  ['no broker', { kafkaBrokers: ' ' }, 'PENSTOCK_KAFKA_BROKERS'],
+  ['an empty broker list', { kafkaBrokers: ' ' }, 'PENSTOCK_KAFKA_BROKERS'],
   ['a certificate without its key', { kafkaTls: true, kafkaCertFile: '/cert' }, 'belong together'],
-  ['a file that is not there', { kafkaTls: true, kafkaCaFile: '/no/such/file' }, 'PENSTOCK_KAFKA_CA_FILE'],
+  ['a missing file', { kafkaTls: true, kafkaCaFile: '/no/such/file' }, 'PENSTOCK_KAFKA_CA_FILE'],
   ['SCRAM without a user', { kafkaSasl: 'scram-sha-512' }, 'PENSTOCK_KAFKA_USER'],
   ['SCRAM without a password', { kafkaSasl: 'scram-sha-512', kafkaUser: 'a' }, 'PENSTOCK_KAFKA_PASSWORD_FILE'],
-  ['tokens from nowhere', { kafkaSasl: 'oauthbearer' }, 'PENSTOCK_KAFKA_TOKEN_FILE'],
-])('%s is said', async (_, wrong, said) => {
-  await expect(kafkaOptions({ ...plain, ...wrong }, 'order')).rejects.toThrow(said)
+  ['OAUTHBEARER without a token source', { kafkaSasl: 'oauthbearer' }, 'PENSTOCK_KAFKA_TOKEN_FILE'],
+])('%s is refused with an error about the setting', async (_, invalid, message) => {
+  await expect(loadKafkaOptions({ ...plain, ...invalid }, 'order')).rejects.toThrow(message)
 })

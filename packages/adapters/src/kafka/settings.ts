@@ -5,7 +5,7 @@ import type { SASLOptions } from 'kafkajs'
 import type { KafkaBusOptions } from './bus.ts'
 import type { BusLog } from './client.ts'
 
-/** The part of the configuration that is about Kafka. Empty texts are settings that were not made. */
+/** The Kafka part of the configuration. An empty text is an unset option. */
 export type KafkaConfig = {
   readonly kafkaBrokers: string
   readonly kafkaPrefix: string
@@ -27,10 +27,10 @@ export type KafkaConfig = {
 const TOKEN_TIMEOUT_MS = 10_000
 
 /**
- * @param clientId the service, as brokers and CloudEvents name it
- * @throws Error with a sentence for a setting that is missing, or a file that cannot be read
+ * @param clientId the service name for the brokers and in CloudEvents
+ * @throws Error with an explanation for a missing setting or an unreadable file
  */
-export async function kafkaOptions(config: KafkaConfig, clientId: string, log?: BusLog): Promise<KafkaBusOptions> {
+export async function loadKafkaOptions(config: KafkaConfig, clientId: string, log?: BusLog): Promise<KafkaBusOptions> {
   const tls = await tlsOf(config)
   const sasl = await saslOf(config)
   const brokers = config.kafkaBrokers.split(',').flatMap((broker) => broker.trim() || [])
@@ -59,10 +59,10 @@ async function tlsOf({
   if ((kafkaCertFile === '') !== (kafkaKeyFile === ''))
     throw new Error('PENSTOCK_KAFKA_CERT_FILE and PENSTOCK_KAFKA_KEY_FILE belong together: set both, or none.')
   return {
-    ...(kafkaCaFile !== '' && { ca: await secret('PENSTOCK_KAFKA_CA_FILE', kafkaCaFile) }),
+    ...(kafkaCaFile !== '' && { ca: await readSecret('PENSTOCK_KAFKA_CA_FILE', kafkaCaFile) }),
     ...(kafkaCertFile !== '' && {
-      cert: await secret('PENSTOCK_KAFKA_CERT_FILE', kafkaCertFile),
-      key: await secret('PENSTOCK_KAFKA_KEY_FILE', kafkaKeyFile),
+      cert: await readSecret('PENSTOCK_KAFKA_CERT_FILE', kafkaCertFile),
+      key: await readSecret('PENSTOCK_KAFKA_KEY_FILE', kafkaKeyFile),
     }),
   }
 }
@@ -76,22 +76,22 @@ async function saslOf(config: KafkaConfig): Promise<SASLOptions | undefined> {
     case 'scram-sha-256':
     case 'scram-sha-512': {
       if (kafkaUser === '') throw new Error(`PENSTOCK_KAFKA_SASL=${kafkaSasl} needs PENSTOCK_KAFKA_USER.`)
-      const password = await secret('PENSTOCK_KAFKA_PASSWORD_FILE', kafkaPasswordFile)
+      const password = await readSecret('PENSTOCK_KAFKA_PASSWORD_FILE', kafkaPasswordFile)
       return { mechanism: kafkaSasl, username: kafkaUser, password }
     }
     case 'oauthbearer': {
       if ((kafkaTokenFile === '') === (kafkaTokenUrl === ''))
         throw new Error('PENSTOCK_KAFKA_SASL=oauthbearer needs either PENSTOCK_KAFKA_TOKEN_FILE or PENSTOCK_KAFKA_TOKEN_URL.')
-      // Asked again at every log-in, since tokens are renewed while the process lives.
-      const token = () => (kafkaTokenFile === '' ? fetchedToken(config) : secret('PENSTOCK_KAFKA_TOKEN_FILE', kafkaTokenFile))
+      // Read at every login, because tokens are renewed while the process runs.
+      const token = () => (kafkaTokenFile === '' ? fetchToken(config) : readSecret('PENSTOCK_KAFKA_TOKEN_FILE', kafkaTokenFile))
       return { mechanism: 'oauthbearer', oauthBearerProvider: async () => ({ value: await token() }) }
     }
   }
 }
 
-/** A token by the client credentials grant (RFC 6749 section 4.4). */
-async function fetchedToken({ kafkaTokenUrl, kafkaUser, kafkaPasswordFile }: KafkaConfig): Promise<string> {
-  const password = await secret('PENSTOCK_KAFKA_PASSWORD_FILE', kafkaPasswordFile)
+/** Requests a token by the client credentials grant (RFC 6749 section 4.4). */
+async function fetchToken({ kafkaTokenUrl, kafkaUser, kafkaPasswordFile }: KafkaConfig): Promise<string> {
+  const password = await readSecret('PENSTOCK_KAFKA_PASSWORD_FILE', kafkaPasswordFile)
   const credentials = Buffer.from(`${encodeURIComponent(kafkaUser)}:${encodeURIComponent(password)}`).toString('base64')
   const response = await fetch(kafkaTokenUrl, {
     method: 'POST',
@@ -105,7 +105,7 @@ async function fetchedToken({ kafkaTokenUrl, kafkaUser, kafkaPasswordFile }: Kaf
   throw new Error(`${kafkaTokenUrl} answered ${response.status} without an access token`)
 }
 
-async function secret(variable: string, path: string): Promise<string> {
+async function readSecret(variable: string, path: string): Promise<string> {
   if (path === '') throw new Error(`${variable} has to name a file.`)
   try {
     return (await readFile(path, 'utf8')).trim()

@@ -4,104 +4,116 @@ import type { Admin, Kafka, PartitionMetadata } from 'kafkajs'
 import type { BusLog } from './client.ts'
 
 export type TopicSettings = {
-  /** How many members of a group can share a topic's work. */
+  /** Number of partitions of a topic, and so the maximum number of members that can share its work. */
   readonly partitions: number
-  /** Copies of each message, at most as many as there are brokers. From 3 on, two must have a message before it counts. */
+  /** Number of copies of each message, on as many brokers. With 3 or more, two replicas must store a message to confirm it. */
   readonly replicas: number
   readonly retentionMs: number
 }
 
-export type Topics = ReturnType<typeof topicKeeper>
+export type TopicManager = ReturnType<typeof createTopicManager>
 
-const MOST_MESSAGE_BYTES = 4 * 1024 * 1024
-const LOOK_AGAIN_MS = 100
-const LOOKS = 600
+const MAX_MESSAGE_BYTES = 4 * 1024 * 1024
+const RETRY_MS = 100
+const MAX_TRIES = 600
 
 type Partitions = readonly PartitionMetadata[]
 
 /**
- * Makes sure that a topic is there before it is used, and afterwards. One that was there before stays as it is: with other
- * partitions, keys would move, and lose their order. A difference is said.
+ * Creates a topic before its first use, and recreates it if it is deleted. An existing topic keeps its number of partitions,
+ * because otherwise keys would move and lose their order. A number that differs from the setting is logged.
  */
-export function topicKeeper(kafka: Kafka, settings: TopicSettings, clock: Clock, log: BusLog | undefined) {
-  const known = new Map<string, Promise<Partitions>>()
-  const found = new Map<string, Partitions>()
-  const looking = new Set<Admin>()
+export function createTopicManager(kafka: Kafka, settings: TopicSettings, clock: Clock, log: BusLog | undefined) {
+  const ensured = new Map<string, Promise<Partitions>>()
+  const partitionsByTopic = new Map<string, Partitions>()
+  const openAdmins = new Set<Admin>()
 
-  /** With a client of its own: one that has asked for a topic wants it ever after, and can do nothing once that is deleted. */
-  async function look(topic: string): Promise<Partitions> {
+  /**
+   * Uses a separate client. A client keeps requesting every topic that it has requested before, and fails for good once such a
+   * topic is deleted.
+   */
+  async function lookUp(topic: string): Promise<Partitions> {
     const admin = kafka.admin()
-    looking.add(admin)
+    openAdmins.add(admin)
     try {
       await admin.connect()
-      const isMade = await make(admin, topic, settings)
-      if (isMade && found.has(topic)) log?.warn({ topic }, 'a topic was deleted while it was in use, and is made anew')
-      const partitions = await patiently(clock, () => partitionsOf(admin, topic))
-      // The leaders are named before they lead, and what is published in between comes to be stored twice.
-      await patiently(clock, () => admin.fetchTopicOffsets(topic))
-      if (partitions.length !== settings.partitions) sayOther(log, topic, partitions.length, settings.partitions)
-      found.set(topic, partitions)
+      const isCreated = await createTopic(admin, topic, settings)
+      if (isCreated && partitionsByTopic.has(topic))
+        log?.warn({ topic }, 'a topic was deleted while in use; it was created again')
+      const partitions = await retry(clock, () => partitionsOf(admin, topic))
+      // Brokers report a leader before it can serve. A message published too early may be stored twice, so wait for the leaders.
+      await retry(clock, () => admin.fetchTopicOffsets(topic))
+      if (partitions.length !== settings.partitions) warnOfPartitionCount(log, topic, partitions.length, settings.partitions)
+      partitionsByTopic.set(topic, partitions)
       return partitions
     } finally {
-      looking.delete(admin)
+      openAdmins.delete(admin)
       void admin.disconnect().catch(() => {})
     }
   }
   /**
-   * @returns its partitions. @throws Fault where the brokers may answer later
-   * @throws Error where it is not there and cannot be made
+   * @returns the partitions of the topic. @throws Fault if the brokers may answer later
+   * @throws Error if the topic is missing and cannot be created
    */
   async function ensure(topic: string): Promise<Partitions> {
-    const present = known.get(topic) ?? look(topic)
-    known.set(topic, present)
+    const present = ensured.get(topic) ?? lookUp(topic)
+    ensured.set(topic, present)
     try {
       return await present
     } catch (error) {
-      if (known.get(topic) === present) known.delete(topic)
-      throw !(error instanceof Fault) && mayPass(error) ? new Fault(error.message, { cause: error }) : error
+      if (ensured.get(topic) === present) ensured.delete(topic)
+      throw !(error instanceof Fault) && isRetriable(error) ? new Fault(error.message, { cause: error }) : error
     }
   }
-  /** Keys stand in other partitions from now on, for all publishers alike: those that start later know no other number. */
-  function divided(topic: string, before: Partitions, partitions: Partitions): void {
-    found.set(topic, partitions)
-    known.set(topic, Promise.resolve(partitions))
-    sayDivided(log, topic, before.length, partitions.length)
+  /**
+   * Uses the new partitions from now on. All publishers have to map a key to the same partition, and publishers that start later
+   * know only the new number of partitions.
+   */
+  function recordRepartitioning(topic: string, before: Partitions, partitions: Partitions): void {
+    partitionsByTopic.set(topic, partitions)
+    ensured.set(topic, Promise.resolve(partitions))
+    warnOfRepartitioning(log, topic, before.length, partitions.length)
   }
-  /** Whether each is still as it was found: one that was deleted is made anew. @throws Error where the brokers do not answer */
-  async function review(admin: Admin): Promise<void> {
-    for (const [topic, before] of found) {
-      const partitions = await partitionsOf(admin, topic).catch(noneIfUnknown)
+  /**
+   * Compares each topic with its last known number of partitions, and recreates a deleted topic.
+   * @throws Error if the brokers do not answer
+   */
+  async function checkTopics(admin: Admin): Promise<void> {
+    // One request suffices unless a topic is missing. A missing topic fails the request, and each topic is then requested alone.
+    const byTopic = await fetchPartitions(admin, [...partitionsByTopic.keys()]).catch(() => new Map<string, Partitions>())
+    for (const [topic, before] of partitionsByTopic) {
+      const partitions = byTopic.get(topic) ?? (await partitionsOf(admin, topic).catch(emptyIfUnknown))
       if (partitions.length === before.length) continue
-      if (partitions.length > 0) divided(topic, before, partitions)
+      if (partitions.length > 0) recordRepartitioning(topic, before, partitions)
       else {
-        known.delete(topic)
+        ensured.delete(topic)
         await ensure(topic)
       }
     }
   }
-  const close = async (): Promise<void> => void (await Promise.allSettled([...looking].map((admin) => admin.disconnect())))
-  return { ensure, review, close }
+  const close = async (): Promise<void> => void (await Promise.allSettled([...openAdmins].map((admin) => admin.disconnect())))
+  return { ensure, checkTopics, close }
 }
 
-function sayOther(log: BusLog | undefined, topic: string, has: number, wanted: number): void {
-  const text = 'a topic has another number of partitions than is configured; it is used as it is and never divided anew'
+function warnOfPartitionCount(log: BusLog | undefined, topic: string, has: number, wanted: number): void {
+  const text = 'a topic has another number of partitions than configured; using it unchanged'
   log?.warn({ topic, has, configured: wanted }, text)
 }
 
-function sayDivided(log: BusLog | undefined, topic: string, had: number, has: number): void {
-  const text =
-    'a topic was divided anew while it is in use: keys have moved, and what of them is on its way may come out of order'
+function warnOfRepartitioning(log: BusLog | undefined, topic: string, had: number, has: number): void {
+  const text = 'partitions were added to a topic in use: keys have moved, and their pending messages may arrive out of order'
   log?.warn({ topic, had, has }, text)
 }
 
-/** @returns whether it was not there, and nobody else made it */
-async function make(admin: Admin, topic: string, settings: TopicSettings): Promise<boolean> {
+/** @returns whether this call created the topic */
+async function createTopic(admin: Admin, topic: string, settings: TopicSettings): Promise<boolean> {
   if ((await admin.listTopics()).includes(topic)) return false
   try {
-    // Others may be making it too: the client's own wait for leaders gives up where a broker does not know it yet.
-    return await admin.createTopics({ topics: [configured(topic, settings)], waitForLeaders: false })
+    // Other processes may create the topic too. kafkajs must not wait for leaders here, because that wait fails while a broker
+    // does not know the topic yet.
+    return await admin.createTopics({ topics: [topicConfig(topic, settings)], waitForLeaders: false })
   } catch (error) {
-    // Where services have users of their own, only its owner may make it, and will.
+    // With one user per service, only the service that owns the topic may create it, and it will do so.
     if (isForbidden(error)) throw new Fault(`topic ${topic} is not there, or this process has no right to it`, { cause: error })
     throw error
   }
@@ -110,47 +122,54 @@ async function make(admin: Admin, topic: string, settings: TopicSettings): Promi
 function isForbidden(error: unknown): boolean {
   const errors: readonly unknown[] =
     error instanceof Error && 'errors' in error && Array.isArray(error.errors) ? error.errors : [error]
-  return errors.some((one) => one instanceof Error && 'type' in one && one.type === 'TOPIC_AUTHORIZATION_FAILED')
+  return errors.some((item) => item instanceof Error && 'type' in item && item.type === 'TOPIC_AUTHORIZATION_FAILED')
 }
 
 async function partitionsOf(admin: Admin, topic: string): Promise<Partitions> {
-  const { topics } = await admin.fetchTopicMetadata({ topics: [topic] })
-  const partitions = topics.find(({ name }) => name === topic)?.partitions ?? []
+  const partitions = (await fetchPartitions(admin, [topic])).get(topic) ?? []
   if (partitions.length === 0) throw new Error(`topic ${topic} has no partitions`)
   return partitions
 }
 
-/** It may have been made a moment ago: not every broker knows it at once. */
-async function patiently<T>(clock: Clock, look: () => Promise<T>): Promise<T> {
-  for (let looks = 1; ; looks++) {
+/** @throws Error if one of the topics is missing */
+async function fetchPartitions(admin: Admin, names: readonly string[]): Promise<ReadonlyMap<string, Partitions>> {
+  // Without names, kafkajs would request all topics of the brokers.
+  if (names.length === 0) return new Map()
+  const { topics } = await admin.fetchTopicMetadata({ topics: [...names] })
+  return new Map(topics.map(({ name, partitions }) => [name, partitions]))
+}
+
+/** Retries a lookup, because some brokers learn of a new topic later than others. */
+async function retry<T>(clock: Clock, lookUp: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
     try {
-      return await look()
+      return await lookUp()
     } catch (error) {
-      if (looks === LOOKS) throw error
-      await clock.sleep(LOOK_AGAIN_MS)
+      if (tries === MAX_TRIES) throw error
+      await clock.sleep(RETRY_MS)
     }
   }
 }
 
-function noneIfUnknown(error: unknown): Partitions {
+function emptyIfUnknown(error: unknown): Partitions {
   if (error instanceof Error && 'type' in error && error.type === 'UNKNOWN_TOPIC_OR_PARTITION') return []
   throw error
 }
 
 /**
- * The client's errors say of themselves whether another try is worth its while; a broker that has just started answers
- * "unknown" for what it can do a moment later.
+ * Whether a retry may succeed. kafkajs marks its retriable errors. A broker that has just started answers UNKNOWN to requests
+ * that succeed a moment later.
  */
-const mayPass = (error: unknown): error is Error =>
+const isRetriable = (error: unknown): error is Error =>
   error instanceof Error && (('retriable' in error && error.retriable === true) || ('type' in error && error.type === 'UNKNOWN'))
 
-function configured(topic: string, { partitions, replicas, retentionMs }: TopicSettings) {
+function topicConfig(topic: string, { partitions, replicas, retentionMs }: TopicSettings) {
   const entries = {
     'cleanup.policy': 'delete',
     'retention.ms': retentionMs,
     'min.insync.replicas': replicas >= 3 ? 2 : 1,
-    'max.message.bytes': MOST_MESSAGE_BYTES,
-    // The broker's clock: a parked key tells by it which of two messages came later.
+    'max.message.bytes': MAX_MESSAGE_BYTES,
+    // Timestamps come from the broker's clock, because parked keys compare them to find the later message.
     'message.timestamp.type': 'LogAppendTime',
   }
   return {

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 export type KurrentSettings = {
   /** kurrentdb://, kurrentdb+discover:// or the same with esdb, with the client's own options: tls, tlsCAFile, userCertFile … */
   readonly url: string
-  /** File with the password of the url's user; it is read again for every new connection. */
+  /** Path of a file with the password of the url's user. Every new connection reads the file again. */
   readonly passwordFile?: string
 }
 
@@ -11,55 +11,57 @@ export type Credentials = { readonly username: string; readonly password: string
 
 const SCHEME = /^(?:kurrentdb|esdb)(\+discover)?:\/\//
 
-/** Options that would change what answers mean, with the reason. */
-const REFUSED = {
-  throwOnAppendFailure: 'conflicts of appends are told by it',
-  gossipTimeout: 'the client takes it for seconds in one place and for milliseconds in another',
+/** Options that a url must not set, each with the reason. */
+const REFUSED_OPTIONS = {
+  throwOnAppendFailure: 'the error shows a conflict of appends',
+  gossipTimeout: 'the client reads it as seconds in one place and as milliseconds in another',
 }
-/** The client writes and reads in two ways, which have other standards for these. */
-const STANDARD = { discoveryInterval: '100', maxDiscoverAttempts: '10' }
+/** Options for which the writing and the reading half of the client have different defaults. */
+const DEFAULT_OPTIONS = { discoveryInterval: '100', maxDiscoverAttempts: '10' }
 
 /**
- * The client takes a user only with a password. Options that would break it are refused.
- * @param avoided `host:port` of a node that does not answer; it is left out where the url names others
- * @returns the credentials beside it, since the reading half does not decode those of the url; `server`: the hosts, for people
- * @throws Error with what to change; it never shows the password
+ * Builds the connection string for the client, which accepts a user only with a password. Harmful options are refused.
+ * @param avoidedHost `host:port` of a node that does not answer; it is omitted if the url has other hosts
+ * @returns `text` for the client; `server`, the hosts for messages; `credentials` for reads, since the reading half of the client
+ * does not decode the credentials of the url
+ * @throws Error that names the setting to change, without the password
  */
-export function connectionString(
+export function buildConnectionString(
   { url, passwordFile }: KurrentSettings,
-  avoided?: string,
+  avoidedHost?: string,
 ): { text: string; server: string; credentials?: Credentials } {
   const [scheme, discover = ''] = SCHEME.exec(url) ?? []
   if (scheme === undefined)
     throw new Error('The url of KurrentDB begins with kurrentdb://, kurrentdb+discover:// or the same with esdb.')
   const rest = url.slice(scheme.length)
   const at = rest.split('?', 1)[0]?.lastIndexOf('@') ?? -1
-  const hosts = withStandards(without(rest.slice(at + 1), avoided))
+  const hosts = withDefaultOptions(withoutHost(rest.slice(at + 1), avoidedHost))
   const server = hosts.split('?', 1)[0] ?? ''
   if (at < 0 && !passwordFile) return { text: `kurrentdb${discover}://${hosts}`, server }
   const [user = '', ...inUrl] = rest.slice(0, Math.max(at, 0)).split(':')
   if (user === '') throw new Error('A password for KurrentDB needs a user in its url: kurrentdb://user@host:2113.')
   const username = decodeURIComponent(user)
   const password = passwordFile ? readPassword(passwordFile) : decodeURIComponent(inUrl.join(':'))
-  if (password === '') throw new Error(`The url of KurrentDB names ${username} without a password, and no file has it.`)
+  if (password === '') throw new Error(`The url of KurrentDB names ${username} without a password, and no file contains one.`)
   const encoded = `${encodeURIComponent(username)}:${encodeURIComponent(password)}`
   return { text: `kurrentdb${discover}://${encoded}@${hosts}`, server, credentials: { username, password } }
 }
 
-/** Of several hosts those that answer: the client gives one that says nothing five seconds, and asks in any order. */
-function without(hosts: string, avoided: string | undefined): string {
+/** Omits a silent host if there are others. The client tries hosts in any order, and waits five seconds for a silent host. */
+function withoutHost(hosts: string, avoidedHost: string | undefined): string {
   const [path = '', query] = hosts.split('?', 2)
-  const others = path.split(',').filter((host) => host !== avoided)
-  return `${others.length > 0 ? others.join(',') : path}${query === undefined ? '' : `?${query}`}`
+  const remainingHosts = path.split(',').filter((host) => host !== avoidedHost)
+  return `${remainingHosts.length > 0 ? remainingHosts.join(',') : path}${query === undefined ? '' : `?${query}`}`
 }
 
-function withStandards(hosts: string): string {
+function withDefaultOptions(hosts: string): string {
   const [path = '', query = ''] = hosts.split('?', 2)
   const options = query.split('&').filter((option) => option !== '')
   const names = new Set(options.map((option) => option.split('=', 1)[0]?.toLowerCase()))
-  for (const [name, why] of Object.entries(REFUSED))
+  for (const [name, why] of Object.entries(REFUSED_OPTIONS))
     if (names.has(name.toLowerCase())) throw new Error(`The url of KurrentDB must not set ${name}: ${why}.`)
-  for (const [name, value] of Object.entries(STANDARD)) if (!names.has(name.toLowerCase())) options.push(`${name}=${value}`)
+  for (const [name, value] of Object.entries(DEFAULT_OPTIONS))
+    if (!names.has(name.toLowerCase())) options.push(`${name}=${value}`)
   return `${path.replace(/\/+$/, '')}?${options.join('&')}`
 }
 

@@ -1,121 +1,122 @@
 import { KurrentDBClient, UnavailableError } from '@kurrent/kurrentdb-client'
 import { Fault } from '@penstock/kernel/result.ts'
 import { systemClock } from '../system/clock.ts'
-import { type Credentials, connectionString, type KurrentSettings } from './connection-string.ts'
-import { asFault, hasText, isElsewhere } from './faults.ts'
-import { mended } from './mends.ts'
-import { whyUnavailable } from './why-unavailable.ts'
-import { within } from './within.ts'
+import { type Credentials, buildConnectionString, type KurrentSettings } from './connection-string.ts'
+import { toKurrentFault, hasText, isNotLeader } from './faults.ts'
+import { patchClient } from './client-patches.ts'
+import { explainUnavailable } from './explain-unavailable.ts'
+import { withKurrentTimeout } from './timeout.ts'
 
-type Line = {
+type ClientHandle = {
   readonly client: KurrentDBClient
-  /** Goes with every read. */
+  /** Options for every read. */
   readonly reader: { readonly credentials?: Credentials }
-  /** Its hosts, without credentials. */
+  /** The hosts of the server, without credentials. */
   readonly server: string
   readonly since: number
 }
 
-/** Protected in the types only. */
-type Channelled = { getChannel(): Promise<{ getTarget(): string }> }
+/** The client has this method, but its type declares it protected. */
+type WithChannel = { getChannel(): Promise<{ getTarget(): string }> }
 
 const RENEW_EVERY_MS = 1000
 
 /**
- * Keeps the client in use. A fault replaces it, since the client does not recover from all faults by itself. Its reading
- * half gives up for ever after a connection that failed. Its writing half keeps promises that never settle when a server
- * is silent. Both keep the password that they were given. Other calls under way may end on the old client.
+ * Holds the current client, and replaces it after a fault, because the client cannot recover from every fault. Its reading half
+ * stays broken after a failed connection. Its writing half leaves promises pending if a server is silent. Neither half reads a
+ * new password. Calls in progress end on the old client, which is disposed after the timeout.
  */
-export function connection(settings: KurrentSettings, timeoutMs: number) {
-  function open(avoided?: string): Line {
-    const { text, server, ...reader } = connectionString(settings, avoided)
-    return { client: mended(KurrentDBClient.connectionString(text)), reader, server, since: systemClock.monotonicMs() }
+export function openConnection(settings: KurrentSettings, timeoutMs: number) {
+  function open(avoidedHost?: string): ClientHandle {
+    const { text, server, ...reader } = buildConnectionString(settings, avoidedHost)
+    return { client: patchClient(KurrentDBClient.connectionString(text)), reader, server, since: systemClock.monotonicMs() }
   }
-  const over = new AbortController()
-  const changes = listeners()
+  const closed = new AbortController()
+  const changeListeners = createListeners()
   let current = open()
   const all = new Set([current.client])
 
   async function disposeLater(old: KurrentDBClient): Promise<void> {
-    await systemClock.sleep(timeoutMs, over.signal)
+    await systemClock.sleep(timeoutMs, closed.signal)
     all.delete(old)
     await old.dispose()
   }
 
-  /** @param isSilent whether its node answers nothing, so that another one may lead by now */
-  async function renew(broken: Line, isSilent = false): Promise<void> {
-    const avoided = isSilent ? await targetOf(broken) : undefined
-    if (broken !== current || over.signal.aborted || systemClock.monotonicMs() - broken.since < RENEW_EVERY_MS) return
-    // This reads the files of the settings again, and they may be gone.
+  /** @param isSilent whether the node does not answer; the new client then avoids it, because another node may be the leader */
+  async function renew(brokenHandle: ClientHandle, isSilent = false): Promise<void> {
+    const avoidedHost = isSilent ? await targetOf(brokenHandle) : undefined
+    if (brokenHandle !== current || closed.signal.aborted || systemClock.monotonicMs() - brokenHandle.since < RENEW_EVERY_MS)
+      return
+    // `open` reads the files of the settings again, and a file may be missing.
     try {
-      current = open(avoided)
+      current = open(avoidedHost)
     } catch (error) {
-      throw asFault(error, { method: 'a new connection', server: broken.server })
+      throw toKurrentFault(error, { method: 'a new connection', server: brokenHandle.server })
     }
     all.add(current.client)
-    void disposeLater(broken.client)
-    changes.tell()
+    void disposeLater(brokenHandle.client)
+    changeListeners.notify()
   }
 
   return {
     /**
      * @param method names the call in the fault
-     * @param isAnswer says which of the client's own errors are thrown as they are
-     * @throws Fault or Bug, or the client's own error where `isAnswer` says so
+     * @param isAnswer accepts those errors of the client that are thrown unchanged
+     * @throws Fault or Bug, or the client's own error if `isAnswer` accepts it
      */
     call: async <T>(
       method: string,
-      work: (line: Line) => Promise<T>,
+      action: (handle: ClientHandle) => Promise<T>,
       isAnswer: (error: unknown) => boolean = () => false,
       limitMs = timeoutMs,
     ): Promise<T> => {
-      const line = current
+      const handle = current
       try {
-        return await within(limitMs, { method, server: line.server }, work(line))
+        return await withKurrentTimeout(limitMs, { method, server: handle.server }, action(handle))
       } catch (error) {
         if (isAnswer(error)) throw error
-        const fault = await explained(error, method, line)
-        if (isElsewhere(fault)) changes.tell()
-        else if (fault instanceof Fault) await renew(line, error instanceof Fault)
+        const fault = await explainError(error, method, handle)
+        if (isNotLeader(fault)) changeListeners.notify()
+        else if (fault instanceof Fault) await renew(handle, error instanceof Fault)
         throw fault
       }
     },
-    line: (): Line => current,
+    handle: (): ClientHandle => current,
     renew,
-    explained,
-    /** Calls back when the client is replaced, or another node leads: waiting callers ask again. @returns what ends it */
-    onChange: (told: () => void): (() => void) => changes.add(told),
+    explainError,
+    /** Registers a listener for a new client or leader, so that waiting callers retry. @returns a function that removes it */
+    onChange: (listener: () => void): (() => void) => changeListeners.add(listener),
     async close(): Promise<void> {
-      over.abort()
+      closed.abort()
       await Promise.all([...all].map((client) => client.dispose()))
     },
   }
 }
-export type Connection = ReturnType<typeof connection>
+export type KurrentConnection = ReturnType<typeof openConnection>
 
-/** @returns a Fault or Bug, with its cause as far as it is known */
-async function explained(error: unknown, method: string, { client, server }: Line): Promise<unknown> {
-  const isDumb = error instanceof UnavailableError && !hasText(error)
-  return asFault(error, { method, server }, isDumb ? await whyUnavailable(client, server) : undefined)
+/** @returns a Fault or Bug, with its cause if the cause is known */
+async function explainError(error: unknown, method: string, { client, server }: ClientHandle): Promise<unknown> {
+  const hasNoReason = error instanceof UnavailableError && !hasText(error)
+  return toKurrentFault(error, { method, server }, hasNoReason ? await explainUnavailable(client, server) : undefined)
 }
 
-function listeners() {
+function createListeners() {
   const all = new Set<() => void>()
   return {
-    tell: (): void => all.forEach((told) => told()),
-    add(told: () => void): () => void {
-      all.add(told)
-      return () => all.delete(told)
+    notify: (): void => all.forEach((listener) => listener()),
+    add(listener: () => void): () => void {
+      all.add(listener)
+      return () => all.delete(listener)
     },
   }
 }
 
-const TARGET_MS = 50
+const TARGET_TIMEOUT_MS = 50
 
-/** `host:port` of the node that a client writes to; undefined while it looks for one. */
-async function targetOf({ client, server }: Line): Promise<string | undefined> {
-  const target = (client as unknown as Channelled).getChannel().then((channel) => channel.getTarget())
-  return within(TARGET_MS, { method: 'its target', server }, target).then(
+/** @returns `host:port` of the node that the client writes to; undefined while the client searches for one */
+async function targetOf({ client, server }: ClientHandle): Promise<string | undefined> {
+  const target = (client as unknown as WithChannel).getChannel().then((channel) => channel.getTarget())
+  return withKurrentTimeout(TARGET_TIMEOUT_MS, { method: 'its target', server }, target).then(
     (text) => text.replace(/^dns:(\/\/\/)?/, ''),
     () => undefined,
   )

@@ -1,19 +1,21 @@
+import { withJitter } from '@penstock/kernel/backoff.ts'
+import { systemChance } from '../system/chance.ts'
 import { type AppendResult, type CurrentStreamState, NO_STREAM, WrongExpectedVersionError } from '@kurrent/kurrentdb-client'
-import { Bug, Fault, must } from '@penstock/kernel/result.ts'
-import type { Appended, ExpectedRevision, NewEvent } from '@penstock/ports/event-store.ts'
-import { answerMismatch, checkBatch, firstRevision } from '../shared/repeat.ts'
-import { slots } from '../shared/slots.ts'
+import { Bug, Fault, assert } from '@penstock/kernel/result.ts'
+import type { AppendOutcome, ExpectedRevision, NewEvent } from '@penstock/ports/event-store.ts'
+import { answerMismatch, checkBatch, firstRevision } from '../shared/idempotent-append.ts'
+import { createSemaphore } from '../shared/semaphore.ts'
 import { systemClock } from '../system/clock.ts'
-import type { Connection } from './connection.ts'
-import type { EventReader } from './event-reader.ts'
-import { isElsewhere } from './faults.ts'
+import type { KurrentConnection } from './connection.ts'
+import type { KurrentReader } from './event-reader.ts'
+import { isNotLeader } from './faults.ts'
 import { toEventData } from './records.ts'
 
 /**
- * Appends share a stream of the client, which holds 16 messages before it queues. What is queued when the stream breaks
- * is rejected with nobody to catch it, and ends the process: so fewer are under way at a time.
+ * Maximum number of concurrent appends. Appends share a gRPC stream of the client, which queues messages beyond 16. If the stream
+ * breaks, queued messages reject without a handler and end the process.
  */
-const MOST_UNDER_WAY = 12
+const MAX_IN_FLIGHT = 12
 const LEADER_TRIES = 3
 const LEADER_WAIT_MS = 100
 
@@ -21,8 +23,8 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 type Batch = { readonly stream: string; readonly expected: ExpectedRevision; readonly events: readonly NewEvent[] }
 
-/** Sends a batch, and finds out what became of it. */
-function carrier({ call }: Connection, reader: EventReader) {
+/** Sends a batch, and determines its outcome. */
+function createBatchAppender({ call }: KurrentConnection, reader: KurrentReader) {
   const send = ({ stream, expected, events }: Batch): Promise<AppendResult> =>
     call(
       `an append to ${stream}`,
@@ -34,41 +36,41 @@ function carrier({ call }: Connection, reader: EventReader) {
       (error) => error instanceof WrongExpectedVersionError,
     )
 
-  /** Another node may have become the leader; the client goes there after its answer. Once more does no harm. */
+  /** Retries if another node has become the leader. The client then connects to that node. A repeated append is harmless. */
   async function sendToLeader(batch: Batch): Promise<AppendResult> {
     for (let tries = 1; ; tries++)
       try {
         return await send(batch)
       } catch (error) {
-        if (!isElsewhere(error) || tries === LEADER_TRIES) throw error
-        await systemClock.sleep(LEADER_WAIT_MS)
+        if (!isNotLeader(error) || tries === LEADER_TRIES) throw error
+        await systemClock.sleep(withJitter(LEADER_WAIT_MS, systemChance))
       }
   }
 
-  /** The server tells no position where it has none at hand, and then the stored event does. */
-  async function accepted({ stream, expected, events }: Batch, answer: AppendResult): Promise<Appended> {
+  /** The answer may lack a position. The position is then read from the stored event. */
+  async function toAppended({ stream, expected, events }: Batch, answer: AppendResult): Promise<AppendOutcome> {
     const revision = firstRevision(expected) + events.length - 1
-    must(
+    assert(
       answer.nextExpectedRevision === BigInt(revision),
       `an append to ${stream} became revision ${answer.nextExpectedRevision}, not ${revision}: was the stream deleted or cut?`,
     )
-    const told = answer.position?.commit
-    if (told !== undefined && BigInt.asIntN(64, told) >= 0n) return { outcome: 'appended', revision, position: told }
+    const position = answer.position?.commit
+    if (position !== undefined && BigInt.asIntN(64, position) >= 0n) return { outcome: 'appended', revision, position }
     const [last] = await reader.read(stream, revision, 1)
-    must(last && last.id === events.at(-1)?.id, `${stream}@${revision} is not what was appended there`)
+    assert(last && last.id === events.at(-1)?.id, `${stream}@${revision} is another event than the appended one`)
     return { outcome: 'appended', revision, position: last.position }
   }
 
-  return async function carryOut(batch: Batch): Promise<Appended> {
+  return async function appendBatch(batch: Batch): Promise<AppendOutcome> {
     const { stream, expected, events } = batch
     const find = () => reader.find(stream, new Set(events.map(({ id }) => id)))
     try {
-      return await accepted(batch, await sendToLeader(batch))
+      return await toAppended(batch, await sendToLeader(batch))
     } catch (error) {
       if (error instanceof WrongExpectedVersionError)
         return answerMismatch(expected, revisionOf(stream, error.actualState), events, await find())
       if (!(error instanceof Fault)) throw error
-      // Nobody knows what became of it. What is there now was stored; what is not may still come.
+      // The outcome is unknown. Found events are stored; missing events may still be stored later.
       const found = await find().catch((): [] => [])
       if (found.length === 0) throw error
       return answerMismatch(expected, 'none', events, found)
@@ -76,41 +78,43 @@ function carrier({ call }: Connection, reader: EventReader) {
   }
 }
 
-/** Appends of one stream are carried out as they came, one after the other; those of others beside them. */
-export function eventAppender(connection: Connection, reader: EventReader) {
-  const underWay = slots(MOST_UNDER_WAY)
-  const lanes = new Map<string, Promise<unknown>>()
-  const carryOut = carrier(connection, reader)
+/** Runs the appends of one stream one after the other, and appends of different streams in parallel. */
+export function createKurrentAppender(connection: KurrentConnection, reader: KurrentReader) {
+  const semaphore = createSemaphore(MAX_IN_FLIGHT)
+  const queues = new Map<string, Promise<unknown>>()
+  const appendBatch = createBatchAppender(connection, reader)
 
-  async function next(batch: Batch, before: Promise<unknown> | undefined): Promise<Appended> {
-    await before?.catch(() => undefined)
-    await underWay.take()
+  async function appendAfter(batch: Batch, previous: Promise<unknown> | undefined): Promise<AppendOutcome> {
+    await previous?.catch(() => undefined)
+    await semaphore.acquire()
     try {
-      return await carryOut(batch)
+      return await appendBatch(batch)
     } finally {
-      underWay.giveBack()
+      semaphore.release()
     }
   }
 
   return {
-    append(stream: string, expected: ExpectedRevision, events: readonly NewEvent[]): Promise<Appended> {
+    append(stream: string, expected: ExpectedRevision, events: readonly NewEvent[]): Promise<AppendOutcome> {
       checkBatch(stream, events)
       for (const { id, type } of events) {
-        must(UUID.test(id), `an event id is a UUID in lower case, not "${id}"`)
-        must(!type.startsWith('$'), `"${type}" is a type of the server's own`)
+        assert(UUID.test(id), `an event id is a UUID in lower case, not "${id}"`)
+        assert(!type.startsWith('$'), `the event type "${type}" is reserved for the server`)
       }
-      const mine = next({ stream, expected, events }, lanes.get(stream)).finally(() => {
-        if (lanes.get(stream) === mine) lanes.delete(stream)
+      const pending = appendAfter({ stream, expected, events }, queues.get(stream)).finally(() => {
+        if (queues.get(stream) === pending) queues.delete(stream)
       })
-      lanes.set(stream, mine)
-      return mine
+      queues.set(stream, pending)
+      return pending
     },
-    /** After what is under way has its answer. */
-    idle: async (): Promise<void> => void (await Promise.allSettled(lanes.values())),
+    /** Resolves when all appends under way have an answer. */
+    idle: async (): Promise<void> => void (await Promise.allSettled(queues.values())),
   }
 }
 
-/** In bulk answers a missing stream is a word, in single ones it may be a number below zero. */
+/**
+ * The server reports a missing stream as NO_STREAM after a batch append, and possibly as a negative number after a single append.
+ */
 function revisionOf(stream: string, actual: CurrentStreamState): ExpectedRevision {
   if (actual === NO_STREAM || actual < 0n) return 'none'
   if (actual > Number.MAX_SAFE_INTEGER) throw new Bug(`the stream ${stream} was deleted`)

@@ -1,3 +1,5 @@
+import { withJitter } from '@penstock/kernel/backoff.ts'
+import { systemChance } from '../system/chance.ts'
 import {
   type Filter,
   FORWARDS,
@@ -8,57 +10,57 @@ import {
   streamNameFilter,
   UnavailableError,
 } from '@kurrent/kurrentdb-client'
-import { Bug, Fault, must } from '@penstock/kernel/result.ts'
+import { Bug, Fault, assert } from '@penstock/kernel/result.ts'
 import type { StoredEvent } from '@penstock/ports/event-store.ts'
-import type { Found } from '../shared/repeat.ts'
+import type { FoundEvent } from '../shared/idempotent-append.ts'
 import { systemClock } from '../system/clock.ts'
-import type { Connection } from './connection.ts'
-import { NEVER_GIVEN } from './faults.ts'
+import type { KurrentConnection } from './connection.ts'
+import { UNKNOWN_POSITION } from './faults.ts'
 import { isForeign, toStored } from './records.ts'
 
-const PAGE = 500
-/** Of a position, while the start of the log can be read. */
-const REFUSALS = 4
+const PAGE_SIZE = 500
+/** Number of refusals after which a position counts as unknown, if the start of the log can be read. */
+const MAX_REFUSALS = 4
 const REFUSED_WAIT_MS = 250
-const UNHIDE = 'remove $maxCount, $maxAge and $tb from the metadata of this stream; nothing of it is lost before a scavenge'
+const UNHIDE_HINT = 'remove $maxCount, $maxAge and $tb from the metadata of this stream; nothing of it is lost before a scavenge'
 const READ = { direction: FORWARDS, requiresLeader: true } as const
 
-export const ofCategories = (categories: readonly string[]): string[] => categories.map((category) => `${category}-`)
+export const toStreamPrefixes = (categories: readonly string[]): string[] => categories.map((category) => `${category}-`)
 const filterFor = (categories?: readonly string[]): Filter =>
-  categories ? streamNameFilter({ prefixes: ofCategories(categories) }) : streamNameFilter({ regex: '^[^$]' })
+  categories ? streamNameFilter({ prefixes: toStreamPrefixes(categories) }) : streamNameFilter({ regex: '^[^$]' })
 
-/** Reads from the leader: what it has acknowledged is seen by every later read. In pages, each with a deadline. */
-export function eventReader({ call }: Connection) {
+/** Reads from the leader, so that a read sees every acknowledged append. Each page of a read has a timeout. */
+export function createKurrentReader({ call }: KurrentConnection) {
   async function read(stream: string, from: number, max = Number.POSITIVE_INFINITY): Promise<readonly StoredEvent[]> {
     const events: StoredEvent[] = []
     while (events.length < max) {
-      const maxCount = Math.min(PAGE, max - events.length)
+      const maxCount = Math.min(PAGE_SIZE, max - events.length)
       const fromRevision = BigInt(from + events.length)
       const page = await call(
         `a read of ${stream}`,
-        ({ client, reader }) => gather<ResolvedEvent>(client.readStream(stream, { fromRevision, maxCount, ...READ, ...reader })),
+        ({ client, reader }) => collect<ResolvedEvent>(client.readStream(stream, { fromRevision, maxCount, ...READ, ...reader })),
         isNoStream,
-      ).catch(nothingThere)
+      ).catch(emptyIfNoStream)
       const first = page[0]?.event?.revision ?? fromRevision
-      must(first === fromRevision, `the server hides events of ${stream} before revision ${first}: ${UNHIDE}`)
+      assert(first === fromRevision, `the server hides events of ${stream} before revision ${first}: ${UNHIDE_HINT}`)
       events.push(...page.map(toStored))
       if (page.length < maxCount) break
     }
     return events
   }
 
-  /** A read begins at its position, so one more is asked for and what was known is dropped. */
+  /** Reads events after a position. The server also returns the event at the position, which is dropped. */
   async function page(after: bigint | 'start', max: number, categories?: readonly string[]): Promise<readonly StoredEvent[]> {
     if (categories?.length === 0) return []
     const events: StoredEvent[] = []
     let known = after
     while (events.length < max) {
-      const maxCount = Math.min(PAGE, max - events.length) + 1
+      const maxCount = Math.min(PAGE_SIZE, max - events.length) + 1
       const fromPosition = known === 'start' ? START : { commit: known, prepare: known }
-      // The filter goes through to the server, though the type of these options does not name it.
+      // The client sends the filter to the server, although the type of these options lacks it.
       const options: ReadAllOptions & { filter: Filter } = { fromPosition, maxCount, ...READ, filter: filterFor(categories) }
-      const readThere = () => call('a read of the log', ({ client, reader }) => gather(client.readAll({ ...options, ...reader })))
-      const found = known === 'start' ? await readThere() : await fromPlace(readThere)
+      const readPage = () => call('a read of the log', ({ client, reader }) => collect(client.readAll({ ...options, ...reader })))
+      const found = known === 'start' ? await readPage() : await readFromPosition(readPage)
       const fresh = found.filter(({ event }) => known === 'start' || (event && event.position.commit > known))
       events.push(...fresh.filter((event) => !isForeign(event)).map(toStored))
       known = found.at(-1)?.event?.position.commit ?? known
@@ -68,35 +70,35 @@ export function eventReader({ call }: Connection) {
   }
 
   /**
-   * Servers before 24.10 say of a position that they never gave out what they also say when they are away. So the start of
-   * the log is read after each of some tries: a server may go and come back between two of them.
-   * @throws Bug where only the position is refused
+   * Servers before 24.10 report an unknown position like an unreachable server. So after each refusal the start of the log is
+   * read: if that read succeeds, the server is reachable. One refusal proves nothing, because the server may become reachable in
+   * between.
    */
-  async function fromPlace<T>(readThere: () => Promise<T>): Promise<T> {
+  async function readFromPosition<T>(readPage: () => Promise<T>): Promise<T> {
     const atStart: ReadAllOptions = { fromPosition: START, maxCount: 1, ...READ }
     for (let refusals = 1; ; refusals++)
       try {
-        return await readThere()
+        return await readPage()
       } catch (error) {
         if (!isUnavailable(error)) throw error
-        await call('a read of the log', ({ client, reader }) => gather(client.readAll({ ...atStart, ...reader })))
-        if (refusals === REFUSALS) throw new Bug(NEVER_GIVEN, { cause: error })
-        await systemClock.sleep(REFUSED_WAIT_MS)
+        await call('a read of the log', ({ client, reader }) => collect(client.readAll({ ...atStart, ...reader })))
+        if (refusals === MAX_REFUSALS) throw new Bug(UNKNOWN_POSITION, { cause: error })
+        await systemClock.sleep(withJitter(REFUSED_WAIT_MS, systemChance))
       }
   }
 
   return {
     read,
     page,
-    /** Those of the events that the stream has, wherever it has them. */
-    async find(stream: string, ids: ReadonlySet<string>): Promise<readonly Found[]> {
+    /** @returns the events with these ids that the stream has, at any revision */
+    async find(stream: string, ids: ReadonlySet<string>): Promise<readonly FoundEvent[]> {
       return (await read(stream, 0)).filter(({ id }) => ids.has(id))
     },
   }
 }
-export type EventReader = ReturnType<typeof eventReader>
+export type KurrentReader = ReturnType<typeof createKurrentReader>
 
-export async function gather<E>(found: AsyncIterable<E>): Promise<readonly E[]> {
+export async function collect<E>(found: AsyncIterable<E>): Promise<readonly E[]> {
   const all: E[] = []
   for await (const one of found) all.push(one)
   return all
@@ -105,7 +107,7 @@ export async function gather<E>(found: AsyncIterable<E>): Promise<readonly E[]> 
 const isUnavailable = (error: unknown): boolean => error instanceof Fault && error.cause instanceof UnavailableError
 
 const isNoStream = (error: unknown): boolean => error instanceof StreamNotFoundError
-function nothingThere(error: unknown): readonly [] {
+function emptyIfNoStream(error: unknown): readonly [] {
   if (isNoStream(error)) return []
   throw error
 }

@@ -1,21 +1,21 @@
 import type { Fault } from '@penstock/kernel/result.ts'
 import type { EventStore } from '@penstock/ports/event-store.ts'
-import { openStore } from '../shared/open-store.ts'
-import { connection } from './connection.ts'
+import { assembleServerStore } from '../shared/server-event-store.ts'
+import { openConnection } from './connection.ts'
 import type { KurrentSettings } from './connection-string.ts'
-import { eventAppender } from './event-appender.ts'
-import { eventReader } from './event-reader.ts'
-import { type FollowerSettings, follow } from './follower.ts'
-import { logEnd } from './log-end.ts'
-import { logWatch } from './log-watch.ts'
+import { createKurrentAppender } from './event-appender.ts'
+import { createKurrentReader } from './event-reader.ts'
+import { type FollowerSettings, followLog } from './follower.ts'
+import { createLogEnd } from './log-end.ts'
+import { createLogWatch } from './log-watch.ts'
 
 export type KurrentStoreOptions = KurrentSettings &
   Partial<Pick<FollowerSettings, 'quietMs' | 'sweepMs'>> & {
-    /** Told once when followers cannot go on, however many there are and however often they try. */
+    /** Called once per outage in which followers cannot continue, regardless of their number and their retries. */
     readonly onFault?: (fault: Fault) => void
-    /** Told when they go on again. */
+    /** Called when followers can continue. */
     readonly onRecovered?: () => void
-    /** Longest that the server may take for an append or for a page of a read. */
+    /** Timeout in ms of an append, and of a page of a read. */
     readonly timeoutMs?: number
   }
 
@@ -24,42 +24,42 @@ const QUIET_MS = 15_000
 const SWEEP_MS = 30_000
 
 /**
- * Events in KurrentDB, or EventStoreDB from 22.6 on, for any number of processes.
- * @throws Error where the url cannot be used; a server that is not there is a fault of the first call
+ * Stores events in KurrentDB, or in EventStoreDB from 22.6 on, for any number of processes.
+ * @throws Error if the url is invalid; an unreachable server is a Fault of the first call
  */
 export function kurrentEventStore(options: KurrentStoreOptions): EventStore {
   const { timeoutMs = TIMEOUT_MS, quietMs = QUIET_MS, sweepMs = SWEEP_MS } = options
-  const server = connection(options, timeoutMs)
-  const reader = eventReader(server)
-  const appender = eventAppender(server, reader)
-  const over = new AbortController()
-  const settings = { quietMs, sweepMs, ...outageOf(options) }
-  const end = logEnd(server, reader)
-  const watch = logWatch(end, over.signal)
-  return openStore(
+  const server = openConnection(options, timeoutMs)
+  const reader = createKurrentReader(server)
+  const appender = createKurrentAppender(server, reader)
+  const closed = new AbortController()
+  const settings = { quietMs, sweepMs, ...createOutageReporter(options) }
+  const end = createLogEnd(server, reader)
+  const watch = createLogWatch(end, closed.signal)
+  return assembleServerStore(
     {
       appender,
-      reader: { read: (...asked) => reader.read(...asked), page: (...asked) => end.pageAfter(...asked) },
-      follow: (wanted) =>
-        follow(
+      reader: { read: (...args) => reader.read(...args), page: (...args) => end.pageAfter(...args) },
+      follow: (followOptions) =>
+        followLog(
           { connection: server, reader, end, watch, settings },
-          { ...wanted, signal: AbortSignal.any([wanted.signal, over.signal]) },
+          { ...followOptions, signal: AbortSignal.any([followOptions.signal, closed.signal]) },
         ),
       disconnect: () => server.close(),
     },
-    over,
+    closed,
   )
 }
 
-/** All followers of a store share one outage: its first fault is told, and its end. */
-function outageOf({ onFault, onRecovered }: KurrentStoreOptions): Pick<FollowerSettings, 'onFault' | 'onHeard'> {
+/** Reports an outage once for all followers of a store: its first fault, and its end. */
+function createOutageReporter({ onFault, onRecovered }: KurrentStoreOptions): Pick<FollowerSettings, 'onFault' | 'onConfirmed'> {
   let isAway = false
   return {
     onFault(fault) {
       if (!isAway) onFault?.(fault)
       isAway = true
     },
-    onHeard() {
+    onConfirmed() {
       if (isAway) onRecovered?.()
       isAway = false
     },

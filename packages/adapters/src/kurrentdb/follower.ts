@@ -1,166 +1,165 @@
+import { computeBackoffMs } from '@penstock/kernel/backoff.ts'
 import { Bug, Fault } from '@penstock/kernel/result.ts'
 import type { FollowOptions, StoredEvent } from '@penstock/ports/event-store.ts'
+import { systemChance } from '../system/chance.ts'
 import { systemClock } from '../system/clock.ts'
-import type { Connection } from './connection.ts'
-import type { EventReader } from './event-reader.ts'
-import type { LogEnd } from './log-end.ts'
+import type { KurrentConnection } from './connection.ts'
+import type { KurrentReader } from './event-reader.ts'
+import type { KurrentLogEnd } from './log-end.ts'
 import type { LogWatch } from './log-watch.ts'
 import { subscribe } from './subscription.ts'
 
 export type FollowerSettings = {
-  /** How long a subscription may say nothing before the log itself is asked. */
+  /** Milliseconds that a subscription may be silent before the follower reads the log. */
   readonly quietMs: number
-  /** How often the log is asked, although the subscription talks: what it tells need not be all that is there. */
+  /** Milliseconds between two reads of the log while the subscription delivers, because it may omit events. */
   readonly sweepMs: number
-  /** Told whenever a follower could not go on; it comes back by itself. */
+  /** Called whenever a follower is interrupted. The follower resumes by itself. */
   readonly onFault: (fault: Fault) => void
-  /** Told when one has heard of the server. */
-  readonly onHeard: () => void
+  /** Called when the server has confirmed a subscription. */
+  readonly onConfirmed: () => void
 }
 
 const FIRST_WAIT_MS = 100
 const LONGEST_WAIT_MS = 1000
 
-type Sources = {
-  readonly connection: Connection
-  readonly reader: EventReader
-  readonly end: LogEnd
+type FollowerSources = {
+  readonly connection: KurrentConnection
+  readonly reader: KurrentReader
+  readonly end: KurrentLogEnd
   readonly watch: LogWatch
   readonly settings: FollowerSettings
 }
 
-/**
- * Goes on through restarts of the server, changes of its leader, dropped and silent subscriptions, from where it was.
- * @throws Bug where the server does not have the event at `after` any more
- */
-export async function* follow(
-  { connection, reader, end, watch, settings }: Sources,
+/** Follows the log from its last position through server restarts, leader changes, and dropped or silent subscriptions. */
+export async function* followLog(
+  { connection, reader, end, watch, settings }: FollowerSources,
   { categories, after, signal }: FollowOptions,
 ): AsyncGenerator<readonly StoredEvent[]> {
   let position = after
-  /** The last event of all that were seen: the log cannot end before it. */
-  let newest = after
-  const sweep = sweeper(reader, categories, after, settings.sweepMs)
+  /** The position of the last received event. A log that ends before it has lost events. */
+  let newestPosition = after
+  const sweep = createSweeper(reader, categories, after, settings.sweepMs)
   for (let tries = 0; !signal.aborted; tries++) {
-    const line = connection.line()
-    const subscription = subscribe(line.client, categories, position, settings.onHeard)
-    const news = watchFor({ connection, watch }, () => subscription.wake())
+    const handle = connection.handle()
+    const subscription = subscribe(handle.client, categories, position, settings.onConfirmed)
+    const connectionWatch = watchConnection({ connection, watch }, () => subscription.wake())
     try {
-      news.note(end.mustReach(newest))
-      while (!signal.aborted && !news.isReplaced()) {
-        const heard = await subscription.next(settings.quietMs, signal)
-        news.check()
-        if (heard) {
-          position = heard.until
-          newest = heard.events.at(-1)?.position ?? newest
+      connectionWatch.watchCheck(end.assertReaches(newestPosition))
+      while (!signal.aborted && !connectionWatch.isReplaced()) {
+        const received = await subscription.next(settings.quietMs, signal)
+        connectionWatch.throwIfFailed()
+        if (received) {
+          position = received.until
+          newestPosition = received.events.at(-1)?.position ?? newestPosition
           tries = 0
-          sweep.told(heard.events)
-          news.hear()
-          if (heard.events.length > 0) yield heard.events
+          sweep.recordReceived(received.events)
+          connectionWatch.recordReceived()
+          if (received.events.length > 0) yield received.events
         }
-        if (signal.aborted || news.isReplaced()) break
-        const missed = await sweep.missed(position, news.behind() ?? (heard ? 'talks' : 'quiet'))
-        if (missed !== undefined) {
-          position = missed
-          await connection.renew(line, true)
-          throw new Fault(`KurrentDB at ${line.server} says nothing to a subscription of events that are there`)
+        if (signal.aborted || connectionWatch.isReplaced()) break
+        const missedFrom = await sweep.findMissed(position, connectionWatch.behind() ?? (received ? 'talks' : 'quiet'))
+        if (missedFrom !== undefined) {
+          position = missedFrom
+          await connection.renew(handle, true)
+          throw new Fault(`KurrentDB at ${handle.server} did not deliver events of the log to a subscription`)
         }
       }
     } catch (error) {
       if (signal.aborted) return
-      const fault = await connection.explained(error, 'a subscription', line)
+      const fault = await connection.explainError(error, 'a subscription', handle)
       if (!(fault instanceof Fault)) throw fault
       settings.onFault(fault)
     } finally {
-      news.end()
+      connectionWatch.end()
       subscription.close()
     }
-    if (news.isReplaced()) tries = 0
-    else await systemClock.sleep(Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(tries, 8)), signal)
+    if (connectionWatch.isReplaced()) tries = 0
+    else await systemClock.sleep(computeBackoffMs(tries, systemChance, FIRST_WAIT_MS, LONGEST_WAIT_MS), signal)
   }
 }
 
-/** What a follower has to know beside its subscription; each piece of news wakes it. */
-function watchFor({ connection, watch }: Pick<Sources, 'connection' | 'watch'>, wake: () => void) {
+/** Watches the connection and the log for a follower. Each change wakes the follower. */
+function watchConnection({ connection, watch }: Pick<FollowerSources, 'connection' | 'watch'>, wake: () => void) {
   let isReplaced = false
-  let hasHeard = false
+  let hasReceived = false
   let behind: bigint | undefined
-  let wrong: Bug | undefined
-  const forget = connection.onChange(() => {
+  let failure: Bug | undefined
+  const unsubscribe = connection.onChange(() => {
     isReplaced = true
     wake()
   })
-  const leave = watch.join((end) => {
-    if (!hasHeard) {
+  const leaveWatch = watch.join((end) => {
+    if (!hasReceived) {
       behind = end
       wake()
     }
-    hasHeard = false
+    hasReceived = false
   })
   return {
-    /** A question beside the subscription: its bug ends the follower, a fault of it shows elsewhere too. */
-    note(question: Promise<void>): void {
-      question.catch((error: unknown) => {
+    /** Observes a check. A Bug of the check ends the follower; a Fault is ignored, because other calls report it too. */
+    watchCheck(check: Promise<void>): void {
+      check.catch((error: unknown) => {
         if (!(error instanceof Bug)) return
-        wrong = error
+        failure = error
         wake()
       })
     },
-    /** @throws what was wrong with a question */
-    check(): void {
-      if (wrong) throw wrong
+    /** @throws Bug if a check has found one */
+    throwIfFailed(): void {
+      if (failure) throw failure
     },
-    hear(): void {
-      hasHeard = true
+    recordReceived(): void {
+      hasReceived = true
       behind = undefined
     },
     isReplaced: () => isReplaced,
-    /** @returns the end of a log that has gone on while nothing was heard, once */
+    /** Takes the end of the log, if the log has grown while the subscription was silent. @returns undefined otherwise */
     behind(): bigint | undefined {
       const end = behind
       behind = undefined
       return end
     },
     end(): void {
-      forget()
-      leave()
+      unsubscribe()
+      leaveWatch()
     },
   }
 }
 
 /**
- * Compares what a subscription has told with what is in the log: at once where it is quiet, else now and then, since
- * checkpoints alone may go past events. One that is left out between two others that are told is not found.
+ * Finds events that a subscription has omitted, by reading the log: at once if the subscription is silent, otherwise at
+ * intervals. A checkpoint may pass an event that was not delivered. An omitted event between two delivered events is not found.
  */
-function sweeper(reader: EventReader, categories: readonly string[], after: bigint | 'start', sweepMs: number) {
-  let lookedAtMs = performance.now()
-  /** Up to here nothing was left out. */
-  let sure = after
-  /** Was there at the last look, and might have been on its way. */
-  let awaited: bigint | undefined
+function createSweeper(reader: KurrentReader, categories: readonly string[], after: bigint | 'start', sweepMs: number) {
+  let lastCheckMs = performance.now()
+  /** The subscription has omitted no event up to here. */
+  let completeUpTo = after
+  /** Position of the next event at the last check. The event may have been in transit then. */
+  let expectedPosition: bigint | undefined
   return {
-    told(events: readonly StoredEvent[]): void {
-      sure = events.at(-1)?.position ?? sure
+    recordReceived(events: readonly StoredEvent[]): void {
+      completeUpTo = events.at(-1)?.position ?? completeUpTo
     },
     /**
-     * @param state of the subscription; or where the log ended a moment ago, which went on while nothing was heard
-     * @returns from where to follow anew, where an event is there that the subscription should have told of
+     * @param state of the subscription; or the end of the log, if the log grew while the subscription was silent
+     * @returns the position from which to follow again, if the subscription has omitted an event
      */
-    async missed(position: bigint | 'start', state: 'quiet' | 'talks' | bigint): Promise<bigint | 'start' | undefined> {
-      if (state === 'talks' && performance.now() - lookedAtMs < sweepMs) return undefined
-      if (typeof state === 'bigint' && later(sure, state) === sure) return undefined
-      lookedAtMs = performance.now()
-      const [next] = await reader.page(sure, 1, categories)
+    async findMissed(position: bigint | 'start', state: 'quiet' | 'talks' | bigint): Promise<bigint | 'start' | undefined> {
+      if (state === 'talks' && performance.now() - lastCheckMs < sweepMs) return undefined
+      if (typeof state === 'bigint' && laterPosition(completeUpTo, state) === completeUpTo) return undefined
+      lastCheckMs = performance.now()
+      const [next] = await reader.page(completeUpTo, 1, categories)
       const isPassed = next !== undefined && position !== 'start' && next.position <= position
-      const isOverdue = next !== undefined && (state === 'quiet' || next.position === awaited)
-      awaited = next?.position
-      if (isPassed || isOverdue) return sure
-      sure = later(sure, position)
-      if (next === undefined && typeof state === 'bigint') sure = later(sure, state)
+      const isOverdue = next !== undefined && (state === 'quiet' || next.position === expectedPosition)
+      expectedPosition = next?.position
+      if (isPassed || isOverdue) return completeUpTo
+      completeUpTo = laterPosition(completeUpTo, position)
+      if (next === undefined && typeof state === 'bigint') completeUpTo = laterPosition(completeUpTo, state)
       return undefined
     },
   }
 }
 
-const later = (one: bigint | 'start', other: bigint | 'start'): bigint | 'start' =>
+const laterPosition = (one: bigint | 'start', other: bigint | 'start'): bigint | 'start' =>
   one === 'start' || (other !== 'start' && other > one) ? other : one

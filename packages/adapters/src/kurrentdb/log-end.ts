@@ -1,18 +1,18 @@
 import { BACKWARDS, END, type ReadAllOptions } from '@kurrent/kurrentdb-client'
 import type { StoredEvent } from '@penstock/ports/event-store.ts'
-import type { Connection } from './connection.ts'
-import { type EventReader, gather } from './event-reader.ts'
-import { beyondEnd } from './faults.ts'
+import type { KurrentConnection } from './connection.ts'
+import { type KurrentReader, collect } from './event-reader.ts'
+import { createBeyondEndBug } from './faults.ts'
 
-const LAST: ReadAllOptions = { fromPosition: END, direction: BACKWARDS, maxCount: 1, requiresLeader: true }
+const READ_LAST: ReadAllOptions = { fromPosition: END, direction: BACKWARDS, maxCount: 1, requiresLeader: true }
 
-/** Where the leader's log ends: a server says nothing of a position that its log has not reached, and waits for it. */
-export function logEnd({ call }: Connection, reader: Pick<EventReader, 'page'>) {
-  /** @returns the position of the log's last event, of whomever; undefined where it has none */
+/** Finds the end of the leader's log, because a subscription beyond the end just waits without an error. */
+export function createLogEnd({ call }: KurrentConnection, reader: Pick<KurrentReader, 'page'>) {
+  /** @returns the position of the last event in the log, also of other writers; undefined if the log is empty */
   async function position(limitMs?: number): Promise<bigint | undefined> {
     const found = await call(
-      'a look at the end of the log',
-      (line) => gather(line.client.readAll({ ...LAST, ...line.reader })),
+      'a read of the end of the log',
+      (handle) => collect(handle.client.readAll({ ...READ_LAST, ...handle.reader })),
       undefined,
       limitMs,
     )
@@ -20,24 +20,24 @@ export function logEnd({ call }: Connection, reader: Pick<EventReader, 'page'>) 
   }
 
   /**
-   * @param seen position of an event, and of no checkpoint, which may be where the next event comes
-   * @throws Bug where the log ends before it
+   * @param seenPosition the position of a received event; not of a checkpoint, which may be the position of the next event
+   * @throws Bug if the log ends before that position
    */
-  async function mustReach(seen: bigint | 'start'): Promise<void> {
-    if (seen === 'start') return
+  async function assertReaches(seenPosition: bigint | 'start'): Promise<void> {
+    if (seenPosition === 'start') return
     const last = await position()
-    if (last === undefined || last < seen) throw beyondEnd(seen, last)
+    if (last === undefined || last < seenPosition) throw createBeyondEndBug(seenPosition, last)
   }
 
   return {
     position,
-    mustReach,
-    /** A page after an event that was seen. @throws Bug where the store does not have that event any more */
+    assertReaches,
+    /** Reads a page after a known event. @throws Bug if the store no longer has that event */
     async pageAfter(after: bigint | 'start', max: number, categories?: readonly string[]): Promise<readonly StoredEvent[]> {
       const events = await reader.page(after, max, categories)
-      if (events.length === 0 && max > 0 && categories?.length !== 0) await mustReach(after)
+      if (events.length === 0 && max > 0 && categories?.length !== 0) await assertReaches(after)
       return events
     },
   }
 }
-export type LogEnd = ReturnType<typeof logEnd>
+export type KurrentLogEnd = ReturnType<typeof createLogEnd>

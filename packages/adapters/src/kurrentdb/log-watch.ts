@@ -1,36 +1,37 @@
 import { systemClock } from '../system/clock.ts'
-import type { LogEnd } from './log-end.ts'
+import type { KurrentLogEnd } from './log-end.ts'
 
-const LOOK_EVERY_MS = 500
-const ANSWER_MS = 1000
+const CHECK_EVERY_MS = 500
+const ANSWER_TIMEOUT_MS = 1000
 
-/** Told where the log ends at its leader. */
-type TellEnd = (end: bigint) => void
+/** Called with the position of the end of the log at its leader. */
+type EndListener = (end: bigint) => void
 
 /**
- * Looks at the leader's log twice a second while anybody follows. A subscription at a node that does not lead any more, or
- * stands still, says nothing of it: its follower sees that the log has gone on, and the connection sees that the node is silent.
+ * Reads the end of the leader's log twice a second while there are followers. A subscription at a former leader or at a hanging
+ * node gives no error. The follower detects a former leader by the grown log. The connection detects a hanging node by the
+ * missing answer.
  */
-export function logWatch(logEnd: Pick<LogEnd, 'position'>, over: AbortSignal) {
-  const followers = new Set<TellEnd>()
+export function createLogWatch(logEnd: Pick<KurrentLogEnd, 'position'>, over: AbortSignal) {
+  const followers = new Set<EndListener>()
 
   async function watch(): Promise<void> {
     while (followers.size > 0 && !over.aborted) {
-      await systemClock.sleep(LOOK_EVERY_MS, over)
+      await systemClock.sleep(CHECK_EVERY_MS, over)
       if (over.aborted) return
-      // The connection acts on a fault, and it shows where events are read.
-      const end = await logEnd.position(ANSWER_MS).catch(() => undefined)
-      if (end !== undefined) for (const tell of followers) tell(end)
+      // The connection handles a Fault, and reads of events report it.
+      const end = await logEnd.position(ANSWER_TIMEOUT_MS).catch(() => undefined)
+      if (end !== undefined) for (const listener of followers) listener(end)
     }
   }
 
   return {
-    /** @returns what ends it */
-    join(tell: TellEnd): () => void {
-      followers.add(tell)
+    /** @returns a function that removes the listener */
+    join(listener: EndListener): () => void {
+      followers.add(listener)
       if (followers.size === 1) void watch()
-      return () => followers.delete(tell)
+      return () => followers.delete(listener)
     },
   }
 }
-export type LogWatch = ReturnType<typeof logWatch>
+export type LogWatch = ReturnType<typeof createLogWatch>

@@ -1,36 +1,36 @@
 import { type AllStreamResolvedEvent, binaryEvent, type EventData, type ResolvedEvent } from '@kurrent/kurrentdb-client'
-import { Bug, must } from '@penstock/kernel/result.ts'
+import { Bug, assert } from '@penstock/kernel/result.ts'
 import type { NewEvent, StoredEvent } from '@penstock/ports/event-store.ts'
 
 /**
- * Stands before the JSON text of the metadata, as in JSON text sequences (RFC 7464). The client parses metadata that
- * are JSON, and then their bytes are lost; with this they are none, and come back as they were.
+ * Prefix of the JSON text of the metadata, as in JSON text sequences (RFC 7464). The client would parse JSON metadata and lose
+ * the exact bytes. With the prefix the metadata is not JSON and stays unchanged.
  */
 const RECORD_SEPARATOR = '\u001e'
-/** What older servers, or reads that know none, give as a position. */
+/** The least position that means a missing position, as in answers of older servers. */
 const NO_POSITION = 2n ** 63n
 
-/** Texts go as bytes: what the client takes for JSON it writes and reads in its own way. */
+/** Writes the texts as bytes, since the client would parse and reformat JSON. */
 export const toEventData = ({ id, type, data, meta }: NewEvent): EventData =>
   binaryEvent({ id, type, data: Buffer.from(data), metadata: Buffer.from(RECORD_SEPARATOR + meta) })
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** Events of the server itself, of deleted streams and links, wherever they are. */
+/** Whether an event belongs to the server or a deleted stream, or is a link. */
 export const isForeign = ({ event }: ResolvedEvent | AllStreamResolvedEvent): boolean =>
   !event || event.type.startsWith('$') || event.streamId.startsWith('$')
 
-/** @throws Bug where somebody else wrote the event, or the server is too old */
+/** @throws Bug if Penstock did not write the event, or if the server is too old */
 export function toStored({ event }: ResolvedEvent | AllStreamResolvedEvent): StoredEvent {
-  if (!event) throw new Bug('a link instead of an event')
+  if (!event) throw new Bug('KurrentDB returned a link instead of an event')
   const { id, type, streamId: stream, revision, data, metadata, position } = event
-  const place = `${stream}@${revision}`
-  must(position && position.commit < NO_POSITION, `KurrentDB gives ${place} no position; versions from 22.6 on do`)
-  // Readers of the log pass over these, so nobody else may take them for facts.
-  must(!type.startsWith('$'), `${place} was not written by Penstock`)
-  must(data instanceof Uint8Array && metadata instanceof Uint8Array, `${place} was not written by Penstock`)
+  const label = `${stream}@${revision}`
+  assert(position && position.commit < NO_POSITION, `KurrentDB reported no position of ${label}; use version 22.6 or later`)
+  // Readers of the log skip such types, so readers of a stream must not take them for facts.
+  assert(!type.startsWith('$'), `${label} was not written by Penstock`)
+  assert(data instanceof Uint8Array && metadata instanceof Uint8Array, `${label} was not written by Penstock`)
   const meta = utf8.decode(metadata)
-  must(meta.startsWith(RECORD_SEPARATOR), `${place} was not written by Penstock`)
+  assert(meta.startsWith(RECORD_SEPARATOR), `${label} was not written by Penstock`)
   return {
     id,
     type,

@@ -1,48 +1,48 @@
 import { eventTypeFilter, type Filter, FORWARDS, type ReadAllOptions, START, streamNameFilter } from '@kurrent/kurrentdb-client'
-import type { TableFault } from '../shared/table-fault.ts'
-import { type Connection, connection } from './connection.ts'
+import type { SchemaFault } from '../shared/schema-check.ts'
+import { type KurrentConnection, openConnection } from './connection.ts'
 import type { KurrentSettings } from './connection-string.ts'
 
-/** Of a stream's metadata: settings by which the server drops its events, or hides them from readers of the stream alone. */
-const HIDING = ['"$maxCount"', '"$maxAge"', '"$tb"']
-const METADATA_OF = '$$'
-/** What a server writes as a stream's last event when it is deleted for good. */
+/** Metadata settings that make the server drop the events of a stream, or hide them only from readers of the stream. */
+const HIDING_SETTINGS = ['"$maxCount"', '"$maxAge"', '"$tb"']
+const METADATA_PREFIX = '$$'
+/** The type of the last event of a stream that was deleted for good. */
 const DELETED = '$streamDeleted'
-/** It looks through the whole log. */
+/** A long timeout, because the check reads the whole log. */
 const TIMEOUT_MS = 3_600_000
-// The filter goes through to the server, though the type of these options does not name it.
+// The client sends the filter to the server, although the type of these options lacks it.
 const READ: ReadAllOptions & { filter?: Filter } = { fromPosition: START, direction: FORWARDS, requiresLeader: true }
 
 /**
- * Streams whose events the server was told to drop or to hide, now or before, and streams that were deleted: the first of each.
- * A reader of the log still finds what a reader of the stream no longer does. @throws Fault where the server does not answer
+ * Finds the first stream that ever had a setting to drop or hide its events, and the first deleted stream. A reader of the log
+ * still finds events that a reader of the stream misses. @throws Fault if the server does not answer
  */
-export async function kurrentSettingsFaults(settings: KurrentSettings): Promise<readonly TableFault[]> {
-  const server = connection(settings, TIMEOUT_MS)
+export async function findKurrentSettingsFaults(settings: KurrentSettings): Promise<readonly SchemaFault[]> {
+  const server = openConnection(settings, TIMEOUT_MS)
   try {
-    return [...(await hiddenStream(server)), ...(await deletedStream(server))]
+    return [...(await findHiddenStream(server)), ...(await findDeletedStream(server))]
   } finally {
     await server.close()
   }
 }
 
-const hiddenStream = ({ call }: Connection): Promise<readonly TableFault[]> =>
-  call('a look at the metadata of streams', async ({ client, reader }) => {
-    // Two dollars, and the name of a stream that is not the server's own.
+const findHiddenStream = ({ call }: KurrentConnection): Promise<readonly SchemaFault[]> =>
+  call('a read of the metadata of streams', async ({ client, reader }) => {
+    // Two dollars, then the name of a stream that does not belong to the server.
     const options = { ...READ, filter: streamNameFilter({ regex: '^\\$\\$[^$]' }), ...reader }
     for await (const { event } of client.readAll(options)) {
-      if (!event?.streamId.startsWith(METADATA_OF)) continue
+      if (!event?.streamId.startsWith(METADATA_PREFIX)) continue
       const text = event.data instanceof Uint8Array ? Buffer.from(event.data).toString('utf8') : JSON.stringify(event.data)
-      const setting = HIDING.find((name) => text.includes(name))
-      const stream = event.streamId.slice(METADATA_OF.length)
+      const setting = HIDING_SETTINGS.find((name) => text.includes(name))
+      const stream = event.streamId.slice(METADATA_PREFIX.length)
       if (setting !== undefined)
         return [{ stream, revision: 0, what: `the server was told by ${setting} to drop or hide events of this stream` }]
     }
     return []
   })
 
-const deletedStream = ({ call }: Connection): Promise<readonly TableFault[]> =>
-  call('a look for deleted streams', async ({ client, reader }) => {
+const findDeletedStream = ({ call }: KurrentConnection): Promise<readonly SchemaFault[]> =>
+  call('a search for deleted streams', async ({ client, reader }) => {
     const options = { ...READ, filter: eventTypeFilter({ prefixes: [DELETED] }), ...reader }
     for await (const { event } of client.readAll(options)) {
       if (event?.type !== DELETED || event.streamId.startsWith('$')) continue

@@ -7,25 +7,25 @@ import {
 } from '@kurrent/kurrentdb-client'
 import { Fault } from '@penstock/kernel/result.ts'
 import type { StoredEvent } from '@penstock/ports/event-store.ts'
-import { ofCategories } from './event-reader.ts'
+import { toStreamPrefixes } from './event-reader.ts'
 import { isForeign, toStored } from './records.ts'
 
-/** Events, or none, and how far the log was looked through for them. */
-type Heard = { readonly events: readonly StoredEvent[]; readonly until: bigint }
+/** The received events, possibly none, and the position up to which the server has searched the log. */
+type ReceivedPage = { readonly events: readonly StoredEvent[]; readonly until: bigint }
 
-const MOST = 256
-/** A checkpoint after so many search windows of 32 events. */
+const MAX_EVENTS = 256
+/** Number of search windows, of 32 events each, between two checkpoints. */
 const CHECKPOINT_WINDOWS = 10
 
 /**
- * One subscription of the server's, until it breaks off. It does not come back by itself.
- * @param confirmed told when the server has taken it, which it also does at a position that it refuses afterwards
+ * One subscription on the server. It does not reconnect after a break.
+ * @param onConfirmed called when the server has confirmed the subscription; the server may still refuse the position afterwards
  */
 export function subscribe(
   client: KurrentDBClient,
   categories: readonly string[],
   after: bigint | 'start',
-  confirmed: () => void,
+  onConfirmed: () => void,
 ) {
   let wake = (): void => {}
   const ended: unknown[] = []
@@ -33,19 +33,22 @@ export function subscribe(
     ended.push(why)
     wake()
   }
-  const stream = client.subscribeToAll({ ...wanted(categories, after), requiresLeader: true }, { highWaterMark: MOST })
+  const stream = client.subscribeToAll(
+    { ...toSubscribeOptions(categories, after), requiresLeader: true },
+    { highWaterMark: MAX_EVENTS },
+  )
   stream
-    .on('confirmation', confirmed)
+    .on('confirmation', onConfirmed)
     .on('error', end)
-    .on('end', () => end(new Fault('the subscription was ended by the server')))
+    .on('end', () => end(new Fault('the server ended the subscription')))
     .on('close', () => end(new Fault('the subscription was closed')))
     .on('readable', () => wake())
 
-  function take(): Heard | undefined {
+  function take(): ReceivedPage | undefined {
     const events: StoredEvent[] = []
     let until: bigint | undefined
-    for (let count = 0; count < MOST; count++) {
-      const next = stream.read() as AllStreamResolvedEvent | null // what the stream's own iterator gives
+    for (let count = 0; count < MAX_EVENTS; count++) {
+      const next = stream.read() as AllStreamResolvedEvent | null // the type that the stream's own iterator yields
       if (next === null) break
       if (next.event && !isForeign(next)) events.push(toStored(next))
       until = next.event?.position.commit ?? next.commitPosition ?? until
@@ -54,19 +57,16 @@ export function subscribe(
   }
 
   return {
-    /** Ends the wait for what comes next. */
+    /** Ends the wait of `next`. */
     wake: (): void => wake(),
-    /**
-     * @returns undefined where nothing came for a while
-     * @throws what ended it
-     */
-    async next(patienceMs: number, signal: AbortSignal): Promise<Heard | undefined> {
-      // Events that wait are given up with it: whoever comes back asks for them again.
+    /** @returns undefined if nothing arrived before the timeout @throws the error that ended the subscription */
+    async next(timeoutMs: number, signal: AbortSignal): Promise<ReceivedPage | undefined> {
+      // Unread events are dropped after the end, because the next subscription requests them again.
       if (ended.length > 0) throw ended[0]
-      const heard = take()
-      if (heard || signal.aborted) return heard
+      const received = take()
+      if (received || signal.aborted) return received
       await new Promise<void>((resolve) => {
-        const timer = setTimeout(done, patienceMs)
+        const timer = setTimeout(done, timeoutMs)
         signal.addEventListener('abort', done, { once: true })
         wake = done
         function done(): void {
@@ -80,19 +80,19 @@ export function subscribe(
       return take()
     },
     close(): void {
-      stream.unsubscribe().catch(() => undefined) // it may never have come about
+      stream.unsubscribe().catch(() => undefined) // the server may never have created it
       stream.destroy()
     },
   }
 }
 
-const wanted = (categories: readonly string[], after: bigint | 'start'): SubscribeToAllOptions => ({
+const toSubscribeOptions = (categories: readonly string[], after: bigint | 'start'): SubscribeToAllOptions => ({
   fromPosition: after === 'start' ? START : { commit: after, prepare: after },
   filter: streamNameFilter({
-    prefixes: ofCategories(categories),
+    prefixes: toStreamPrefixes(categories),
     checkpointInterval: CHECKPOINT_WINDOWS,
-    // Into the line behind the events before it: by itself it would overtake those that nobody has taken yet.
-    // EventStoreDB before 24.10.5 (KDB-710) tells a position below zero where it has looked at nothing yet.
+    // The checkpoint is pushed behind the unread events, because a direct callback would overtake them. EventStoreDB before
+    // 24.10.5 (KDB-710) reports a negative position before it has searched any event.
     checkpointReached: (subscription, { commit }) => {
       if (BigInt.asIntN(64, commit) >= 0n) subscription.push({ commitPosition: commit })
     },

@@ -1,39 +1,45 @@
-import { readHeader } from '@penstock/bitcoin/raw.ts'
+import { readHeader } from '@penstock/bitcoin/raw-encoding.ts'
 import type { Chain, ChainTip } from '@penstock/ports/chain.ts'
 import { getBlock, getBlockHeader, getChainFeeRate, getHeight, getWalletInfo, subscribeToBlocks } from 'lightning'
-import { blockScan } from '../blocks/scan.ts'
-import { changing } from '../shared/changing.ts'
-import { sharedAnswer } from '../shared/shared-answer.ts'
-import type { Connection } from './connection.ts'
+import { createBlockScanner } from '../blocks/block-scanner.ts'
+import { streamChanges } from '../shared/change-stream.ts'
+import { createSingleFlight } from '../shared/single-flight.ts'
+import type { LndConnection } from './connection.ts'
 
-/** What a stream that died unnoticed costs at most. */
+/** Poll interval in ms. It bounds the delay of a change after the stream has ended unnoticed. */
 const POLL_MS = 2000
-const BLOCK_MS = 120_000
-/** For so long an lnd that has caught up with a block is taken to know no newer one that it has not caught up with. */
-const SYNCED_MS = 2000
+const BLOCK_TIMEOUT_MS = 120_000
+/** Milliseconds for which lnd counts as synced after it was synced to the block that it still reports. */
+const SYNC_CACHE_MS = 2000
 
 /**
- * The chain as lnd shows it: every block, and of unconfirmed transactions its own alone. Outputs of others are found by
- * reading the blocks from the height that the caller names.
+ * The chain as lnd reports it: every block, but no unconfirmed transactions of others. Outputs are found by scanning the blocks
+ * from the height that the caller gives.
  */
-export function lndChain(node: Connection): Chain {
+export function lndChain(node: LndConnection): Chain {
   const { ask, clock } = node
-  const scan = blockScan(
+  const scan = createBlockScanner(
     {
       tipHeight: async () => (await ask((lnd) => getHeight({ lnd }))).current_block_height,
       hashAt: async (height) => readHeader((await ask((lnd) => getBlockHeader({ lnd, height }))).header).hash,
-      block: async (id) => (await ask((lnd) => getBlock({ lnd, id }), BLOCK_MS)).block,
+      block: async (id) => (await ask((lnd) => getBlock({ lnd, id }), BLOCK_TIMEOUT_MS)).block,
     },
     clock,
   )
-  const tip = sharedAnswer(lndTip(node))
+  const tip = createSingleFlight(createTipReader(node))
   return {
     sees: { mempool: false },
     tip,
     output: (outpoint, fromHeight) => scan.output(outpoint, fromHeight),
     enteredMempoolAt: () => Promise.resolve(null),
     tips: (signal) =>
-      changing({ read: tip, listen: (knock, ended) => listen(node, knock, ended), pollMs: POLL_MS, clock, signal }),
+      streamChanges({
+        read: tip,
+        listen: (onChange, onEnd) => subscribeBlocks(node, onChange, onEnd),
+        pollMs: POLL_MS,
+        clock,
+        signal,
+      }),
     async feeRate(targetBlocks) {
       const rate = await ask((lnd) => getChainFeeRate({ lnd, confirmation_target: Math.max(2, targetBlocks) }))
       return Math.max(1, rate.tokens_per_vbyte)
@@ -42,38 +48,40 @@ export function lndChain(node: Connection): Chain {
 }
 
 /**
- * lnd tells its height at once; whether it has caught up it tells together with much else that it has to look for, so that
- * is asked for with a new block and now and then.
+ * lnd reports its height at once, but its sync state only after it has collected other data. So the sync state is read only for a
+ * new block and at intervals.
  */
-function lndTip({ ask, clock }: Connection): () => Promise<ChainTip> {
-  let header: Header | undefined
-  let told = { hash: '', synced: false, until: 0 }
+function createTipReader({ ask, clock }: LndConnection): () => Promise<ChainTip> {
+  let header: KnownHeader | undefined
+  let lastSync = { hash: '', synced: false, until: 0 }
   return async () => {
     const { current_block_hash: hash, current_block_height: height } = await ask((lnd) => getHeight({ lnd }))
-    const isToldNow = told.hash === hash && told.synced && clock.monotonicMs() < told.until
+    const isSyncFresh = lastSync.hash === hash && lastSync.synced && clock.monotonicMs() < lastSync.until
     const [known, synced] = await Promise.all([
-      header?.hash === hash ? header : ask((lnd) => getBlockHeader({ lnd, id: hash })).then((one) => headerOf(hash, one.header)),
-      isToldNow ? true : ask((lnd) => getWalletInfo({ lnd })).then(({ is_synced_to_chain }) => is_synced_to_chain),
+      header?.hash === hash
+        ? header
+        : ask((lnd) => getBlockHeader({ lnd, id: hash })).then((answer) => parseHeader(hash, answer.header)),
+      isSyncFresh ? true : ask((lnd) => getWalletInfo({ lnd })).then(({ is_synced_to_chain }) => is_synced_to_chain),
     ])
     header = known
-    if (!isToldNow) told = { hash, synced, until: clock.monotonicMs() + SYNCED_MS }
+    if (!isSyncFresh) lastSync = { hash, synced, until: clock.monotonicMs() + SYNC_CACHE_MS }
     const { previousHash, time } = header
-    return { height, hash, previousHash, time: 1000 * time, synced: told.synced }
+    return { height, hash, previousHash, time: 1000 * time, synced: lastSync.synced }
   }
 }
 
-type Header = { readonly hash: string; readonly previousHash: string; readonly time: number }
+type KnownHeader = { readonly hash: string; readonly previousHash: string; readonly time: number }
 
-function headerOf(hash: string, raw: string): Header {
+function parseHeader(hash: string, raw: string): KnownHeader {
   const { previousHash, time } = readHeader(raw)
   return { hash, previousHash, time }
 }
 
-function listen({ lnd }: Connection, knock: () => void, ended: () => void): () => void {
+function subscribeBlocks({ lnd }: LndConnection, onChange: () => void, onEnd: () => void): () => void {
   const blocks = subscribeToBlocks({ lnd: lnd() })
-  blocks.on('block', knock)
-  blocks.on('error', ended)
-  blocks.on('end', ended)
+  blocks.on('block', onChange)
+  blocks.on('error', onEnd)
+  blocks.on('end', onEnd)
   return () => {
     blocks.removeAllListeners('block')
     // A late error without a listener would end the process.

@@ -1,10 +1,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { jumpingWall } from '@penstock/ports/jumping-wall.contract.ts'
+import { createJumpingWallClock } from '@penstock/ports/jumping-wall-clock.fixture.ts'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { connectLnd } from './connection.ts'
-import { Unreached } from './refusal.ts'
+import { LndUnreachable } from './rpc-errors.ts'
 
 let dir: string
 beforeEach(() => {
@@ -13,44 +13,46 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(dir, { recursive: true }))
 
-/** Nobody answers; a wait is over at once, and the clock is set by hand. */
+/** A connection to a node that never answers. Each sleep ends at once, and the test sets the clock. */
 function open() {
   const world = { now: 0, sleep: (): Promise<void> => Promise.resolve() }
-  const clock = { now: jumpingWall(() => world.now), monotonicMs: () => world.now, sleep: () => world.sleep() }
+  const clock = { now: createJumpingWallClock(() => world.now), monotonicMs: () => world.now, sleep: () => world.sleep() }
   const files = { certFile: join(dir, 'tls.cert'), macaroonFile: join(dir, 'macaroon') }
   return { world, connection: connectLnd({ socket: 'localhost:1', ...files }, clock) }
 }
-const silence = () => new Promise<never>(() => undefined)
+const neverAnswer = () => new Promise<never>(() => undefined)
 
-test('a client that gives no answer is replaced, and not at every call', async () => {
+test('a timeout replaces the client only if the client is older than ten seconds', async () => {
   const { world, connection } = open()
   const first = connection.lnd()
-  await expect(connection.ask(silence)).rejects.toThrow(Unreached)
+  await expect(connection.ask(neverAnswer)).rejects.toThrow(LndUnreachable)
   expect(connection.lnd()).toBe(first)
   world.now = 10_001
-  await Promise.all([connection.ask(silence), connection.ask(silence)].map((call) => expect(call).rejects.toThrow(Unreached)))
+  await Promise.all(
+    [connection.ask(neverAnswer), connection.ask(neverAnswer)].map((call) => expect(call).rejects.toThrow(LndUnreachable)),
+  )
   const second = connection.lnd()
   expect(second).not.toBe(first)
-  await expect(connection.ask(silence)).rejects.toThrow(Unreached)
+  await expect(connection.ask(neverAnswer)).rejects.toThrow(LndUnreachable)
   expect(connection.lnd()).toBe(second)
 })
 
-test('what an older client did not answer says nothing about the one after it', async () => {
+test('a timeout of an older client does not replace its successor', async () => {
   const { world, connection } = open()
   const ends: (() => void)[] = []
   world.sleep = () => new Promise((resolve) => ends.push(resolve))
-  const [early, late] = [connection.ask(silence), connection.ask(silence)]
+  const [firstCall, secondCall] = [connection.ask(neverAnswer), connection.ask(neverAnswer)]
   world.now = 10_001
   ends[0]?.()
-  await expect(early).rejects.toThrow(Unreached)
+  await expect(firstCall).rejects.toThrow(LndUnreachable)
   const second = connection.lnd()
   world.now = 30_000
   ends[1]?.()
-  await expect(late).rejects.toThrow(Unreached)
+  await expect(secondCall).rejects.toThrow(LndUnreachable)
   expect(connection.lnd()).toBe(second)
 })
 
-test('a no of the node replaces nothing', async () => {
+test('a refusal by the node does not replace the client', async () => {
   const { world, connection } = open()
   const first = connection.lnd()
   world.now = 10_001
@@ -58,14 +60,14 @@ test('a no of the node replaces nothing', async () => {
   expect(connection.lnd()).toBe(first)
 })
 
-test('the certificate is read for each client: lnd makes a new one where the old one has lapsed', async () => {
+test('the certificate is read for each client, because lnd replaces an expired certificate', async () => {
   const { world, connection } = open()
   rmSync(join(dir, 'tls.cert'))
   world.now = 10_001
-  await expect(connection.ask(silence)).rejects.toThrow(/tls.cert cannot be read/)
+  await expect(connection.ask(neverAnswer)).rejects.toThrow(/tls.cert cannot be read/)
   writeFileSync(join(dir, 'tls.cert'), 'another')
   const first = connection.lnd()
   world.now = 20_002
-  await expect(connection.ask(silence)).rejects.toThrow(Unreached)
+  await expect(connection.ask(neverAnswer)).rejects.toThrow(LndUnreachable)
   expect(connection.lnd()).not.toBe(first)
 })

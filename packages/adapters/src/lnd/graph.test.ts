@@ -1,8 +1,8 @@
 import type { AuthenticatedLnd } from 'lightning'
 import { expect, test } from 'vitest'
 import { systemClock } from '../system/clock.ts'
-import type { Connection } from './connection.ts'
-import { graph } from './graph.ts'
+import type { LndConnection } from './connection.ts'
+import { createGraphPort } from './graph.ts'
 
 const [a, b, other] = ['aa', 'bb', 'cc'].map((byte) => `02${byte.repeat(32)}`) as [string, string, string]
 const policy = { fee_base_msat: '7', fee_rate_milli_msat: '9', disabled: true }
@@ -19,7 +19,7 @@ const edge = {
 type Request = { readonly pub_key: string; readonly include_channels: boolean }
 type Answer = { readonly num_channels: number; readonly channels: readonly object[] }
 
-/** An lnd that has one call, and a list of who was asked for. */
+/** An lnd with the single call `getNodeInfo`, and the list of the requests for it. */
 function lndOf(answer: (request: Request) => Answer | undefined) {
   const requests: Request[] = []
   const getNodeInfo = (request: Request, done: (error: object | null, answer?: object) => void): void => {
@@ -29,11 +29,11 @@ function lndOf(answer: (request: Request) => Answer | undefined) {
     else done({ code: 5, details: 'unable to find node' })
   }
   const lnd = { default: { getNodeInfo } } as unknown as AuthenticatedLnd // the one call that is made
-  const node: Connection = { clock: systemClock, lnd: () => lnd, ask: (work) => work(lnd) }
-  return { requests, graph: graph(node) }
+  const node: LndConnection = { clock: systemClock, lnd: () => lnd, ask: (work) => work(lnd) }
+  return { requests, graph: createGraphPort(node) }
 }
 
-test('channels between two nodes are read in one list, of the one that has fewer', async () => {
+test('channels between two nodes are read from the list of the node that has fewer channels', async () => {
   const lnd = lndOf(({ pub_key, include_channels }) => ({
     num_channels: pub_key === a ? 1000 : 2,
     channels: include_channels ? [{ ...edge, node2_pub: other }, edge] : [],
@@ -54,6 +54,6 @@ test('channels between two nodes are read in one list, of the one that has fewer
   ])
 })
 
-test('a node that nobody has heard of has no channels', async () => {
+test('an unknown node has no channels', async () => {
   expect(await lndOf(() => undefined).graph.between(a, b)).toEqual([])
 })

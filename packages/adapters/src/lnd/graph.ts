@@ -1,44 +1,44 @@
 import { formatShortChannelId, parseOutpoint } from '@penstock/bitcoin/outpoint.ts'
 import type { Graph, GraphChannel } from '@penstock/ports/lightning.ts'
 import { getChannel } from 'lightning'
-import { sharedAnswers } from '../shared/shared-answer.ts'
-import type { Connection } from './connection.ts'
-import { probing } from './probe.ts'
-import { asked } from './raw-calls.ts'
-import { Refusal } from './refusal.ts'
+import { createSingleFlights } from '../shared/single-flight.ts'
+import type { LndConnection } from './connection.ts'
+import { createProber } from './probe.ts'
+import { callGrpc } from './grpc-calls.ts'
+import { LndRefusal } from './rpc-errors.ts'
 
-export function graph(node: Connection): Graph {
-  // On a new block every sale between two nodes asks for the same.
-  const channelsBetween = sharedAnswers((pair) => {
+export function createGraphPort(node: LndConnection): Graph {
+  // After each block all orders between two nodes request the same list, so they share a call.
+  const channelsBetween = createSingleFlights((pair) => {
     const [a = '', b = ''] = pair.split(' ')
-    return between(node, a, b)
+    return findBetween(node, a, b)
   })
   return {
-    // So do whoever watches a channel and whoever pays for it.
-    channel: sharedAnswers((outpoint) => channel(node, outpoint)),
+    // After each block several callers request the same channel too.
+    channel: createSingleFlights((outpoint) => findChannel(node, outpoint)),
     between: (a, b) => channelsBetween(`${a} ${b}`),
-    probe: probing(node),
+    probe: createProber(node),
   }
 }
 
-async function channel({ ask }: Connection, text: string): Promise<GraphChannel | undefined> {
+async function findChannel({ ask }: LndConnection, text: string): Promise<GraphChannel | undefined> {
   const outpoint = parseOutpoint(text)
   if (!outpoint) return undefined
-  return orNothing(async () =>
-    toGraph(await ask((lnd) => getChannel({ lnd, transaction_id: outpoint.txid, transaction_vout: outpoint.vout }))),
+  return undefinedIfNotFound(async () =>
+    toGraphChannel(await ask((lnd) => getChannel({ lnd, transaction_id: outpoint.txid, transaction_vout: outpoint.vout }))),
   )
 }
 
-/** Of the one that has fewer: a large node has thousands of channels. */
-async function between(node: Connection, a: string, b: string): Promise<readonly GraphChannel[]> {
-  const found = await orNothing(async () => {
-    const [ofA, ofB] = await Promise.all([nodeInfo(node, a, false), nodeInfo(node, b, false)])
-    return nodeInfo(node, ofA.num_channels <= ofB.num_channels ? a : b, true)
+/** Reads the list of the node that has fewer channels, because a large node has thousands. */
+async function findBetween(node: LndConnection, a: string, b: string): Promise<readonly GraphChannel[]> {
+  const found = await undefinedIfNotFound(async () => {
+    const [ofA, ofB] = await Promise.all([getNodeInfo(node, a, false), getNodeInfo(node, b, false)])
+    return getNodeInfo(node, ofA.num_channels <= ofB.num_channels ? a : b, true)
   })
   const channels = found?.channels ?? []
   return channels
     .filter(({ node1_pub, node2_pub }) => (node1_pub === a && node2_pub === b) || (node1_pub === b && node2_pub === a))
-    .map(fromRaw)
+    .map(fromRawEdge)
 }
 
 type RawPolicy = { readonly fee_base_msat: string; readonly fee_rate_milli_msat: string; readonly disabled: boolean }
@@ -51,25 +51,33 @@ type RawEdge = {
   readonly node1_policy: RawPolicy | null
   readonly node2_policy: RawPolicy | null
 }
-type NodeInfo = { readonly num_channels: number; readonly channels: readonly RawEdge[] }
+type RawNodeInfo = { readonly num_channels: number; readonly channels: readonly RawEdge[] }
 type GetNodeInfo = (
   request: { readonly pub_key: string; readonly include_channels: boolean },
-  done: (error: object | null, answer?: NodeInfo) => void,
+  done: (error: object | null, answer?: RawNodeInfo) => void,
 ) => void
 
 /**
- * `lightning` asks for each of the channels once more, by itself, unless it may ask for lnd's version, which our macaroons
- * do not allow (lightning.proto: GetNodeInfo).
+ * `lightning` would request each channel separately, because our macaroons do not allow it to read the version of lnd
+ * (lightning.proto: GetNodeInfo).
  */
-async function nodeInfo({ ask }: Connection, pub_key: string, include_channels: boolean): Promise<NodeInfo> {
+async function getNodeInfo({ ask }: LndConnection, pub_key: string, include_channels: boolean): Promise<RawNodeInfo> {
   const answer = await ask((lnd) => {
     const service = lnd.default as { getNodeInfo: GetNodeInfo } // `lightning` leaves lnd's own calls untyped
-    return asked<NodeInfo>('GetNodeInfo', (done) => service.getNodeInfo({ pub_key, include_channels }, done))
+    return callGrpc<RawNodeInfo>('GetNodeInfo', (done) => service.getNodeInfo({ pub_key, include_channels }, done))
   })
   return answer ?? { num_channels: 0, channels: [] }
 }
 
-function fromRaw({ channel_id, chan_point, capacity, node1_pub, node2_pub, node1_policy, node2_policy }: RawEdge): GraphChannel {
+function fromRawEdge({
+  channel_id,
+  chan_point,
+  capacity,
+  node1_pub,
+  node2_pub,
+  node1_policy,
+  node2_policy,
+}: RawEdge): GraphChannel {
   const id = BigInt(channel_id)
   const [height, txIndex, vout] = [id >> 40n, (id >> 16n) & 0xffffffn, id & 0xffffn].map(Number) as [number, number, number] // three
   const policies = [[node1_pub, node1_policy] as const, [node2_pub, node2_policy] as const]
@@ -91,7 +99,7 @@ function fromRaw({ channel_id, chan_point, capacity, node1_pub, node2_pub, node1
   }
 }
 
-/** As it is in `getChannel`. A node whose fees nobody has heard of has no numbers yet. */
+/** A channel in the format of `getChannel`. A node whose policy is unknown has no fee values. */
 type Edge = {
   readonly id: string
   readonly capacity: number
@@ -105,7 +113,7 @@ type Edge = {
   }[]
 }
 
-const toGraph = ({ id, capacity, transaction_id, transaction_vout, policies }: Edge): GraphChannel => ({
+const toGraphChannel = ({ id, capacity, transaction_id, transaction_vout, policies }: Edge): GraphChannel => ({
   outpoint: `${transaction_id}:${transaction_vout}`,
   shortChannelId: id,
   capacitySat: BigInt(capacity),
@@ -117,11 +125,11 @@ const toGraph = ({ id, capacity, transaction_id, transaction_vout, policies }: E
   ),
 })
 
-async function orNothing<T>(work: () => Promise<T>): Promise<T | undefined> {
+async function undefinedIfNotFound<T>(call: () => Promise<T>): Promise<T | undefined> {
   try {
-    return await work()
+    return await call()
   } catch (error) {
-    if (error instanceof Refusal && error.code === 404) return undefined
+    if (error instanceof LndRefusal && error.code === 404) return undefined
     throw error
   }
 }

@@ -4,15 +4,15 @@ import type { CancelOutcome, SettleOutcome } from '@penstock/ports/lightning.ts'
 import type { AuthenticatedLnd } from 'lightning'
 import { describe, expect, test } from 'vitest'
 import { systemClock } from '../system/clock.ts'
-import type { Connection } from './connection.ts'
-import { holdInvoices } from './holds.ts'
-import { asFault, Refusal, Unreached } from './refusal.ts'
+import type { LndConnection } from './connection.ts'
+import { createHoldInvoicesPort } from './holds.ts'
+import { toLndFault, LndRefusal, LndUnreachable } from './rpc-errors.ts'
 
 const preimage = '11'.repeat(32)
 const paymentHash = paymentHashOf(preimage)
 
 type State = 'OPEN' | 'ACCEPTED' | 'SETTLED' | 'CANCELED'
-/** As lnd shows an invoice over 5000 sat with one part of it. */
+/** An invoice over 5000 sat with one HTLC, in the format of lnd. */
 const invoice = (state: State, hash = paymentHash) => ({
   add_index: '1',
   amt_paid_msat: '0',
@@ -48,21 +48,21 @@ const invoice = (state: State, hash = paymentHash) => ({
   value_msat: '5000000',
 })
 
-/** lnd's errors of invoices have no code of their own, but where it looks for one. */
-const no = (details: string) => ({ code: 2, details })
+/** lnd reports every invoice error with the generic gRPC code 2, except a missing invoice. */
+const refusal = (details: string) => ({ code: 2, details })
 const NOT_FOUND = { code: 5, details: 'unable to locate invoice' }
-const GONE = { code: 14, details: 'No connection established' }
+const UNAVAILABLE = { code: 14, details: 'No connection established' }
 
-/** A node that answers each call so, call after call where there are several answers, and what it was asked. */
+/** A node that gives the listed answers, one per call, and the list of its calls. */
 function node(answers: Readonly<Record<string, readonly object[]>>) {
   const asked: object[] = []
-  const left = new Map(Object.entries(answers).map(([name, all]) => [name, [...all]]))
+  const remaining = new Map(Object.entries(answers).map(([name, all]) => [name, [...all]]))
   const call = (name: string) => (request: object, done: (error: object | null, answer?: object) => void) => {
     asked.push({ [name]: request })
-    const answer = left.get(name)?.shift() ?? no(`${name} is not to be called`)
+    const answer = remaining.get(name)?.shift() ?? refusal(`unexpected call of ${name}`)
     return 'details' in answer ? done(answer) : done(null, answer)
   }
-  // Only what holds call is there.
+  // Only the calls of the holds port exist.
   const lnd = {
     default: { lookupInvoice: call('lookupInvoice'), listInvoices: call('listInvoices') },
     invoices: {
@@ -71,109 +71,110 @@ function node(answers: Readonly<Record<string, readonly object[]>>) {
       cancelInvoice: call('cancelInvoice'),
     },
   } as unknown as AuthenticatedLnd
-  const connection: Connection = {
+  const connection: LndConnection = {
     clock: systemClock,
     lnd: () => lnd,
-    ask: (work) => work(lnd).catch((error: unknown) => Promise.reject(asFault(error))),
+    ask: (work) => work(lnd).catch((error: unknown) => Promise.reject(toLndFault(error))),
   }
-  return { asked, holds: holdInvoices(connection, async () => 'a peer') }
+  return { asked, holds: createHoldInvoicesPort(connection, async () => 'a peer') }
 }
 
 const id = Buffer.from(paymentHash, 'hex')
-const look = { lookupInvoice: { r_hash: id } }
+const LOOKUP_CALL = { lookupInvoice: { r_hash: id } }
 const STATES: readonly string[] = ['OPEN', 'ACCEPTED', 'SETTLED', 'CANCELED'] satisfies readonly State[]
 
-/** What the look finds, what lnd says to the call that follows, and what is made of both. */
-type Told<Outcome> = readonly [found: State | 'nothing', said: string, outcome: Outcome]
-const NOT_ASKED = 'not asked'
+/** The state that the lookup finds, the answer of lnd to the call that follows, and the expected outcome. */
+type OutcomeCase<Outcome> = readonly [found: State | 'nothing', reply: string, outcome: Outcome]
+const NOT_CALLED = 'not called'
 
-/** What a node shows and says to one call, and whether it is asked for it at all. */
-const telling = (call: string, found: string, said: string) =>
+/** A node with the given invoice state and the given reply to one call. NOT_CALLED means that the call must not be made. */
+const outcomeOf = (call: string, found: string, reply: string) =>
   node({
     lookupInvoice: [STATES.includes(found) ? invoice(found as State) : NOT_FOUND], // by the line above
-    ...(said !== NOT_ASKED && { [call]: [said === 'done' ? {} : no(said)] }),
+    ...(reply !== NOT_CALLED && { [call]: [reply === 'done' ? {} : refusal(reply)] }),
   })
 
 describe('settle', () => {
-  test.each<Told<SettleOutcome>>([
+  test.each<OutcomeCase<SettleOutcome>>([
     ['ACCEPTED', 'done', 'settled'],
-    ['nothing', NOT_ASKED, 'unknown'],
-    ['SETTLED', NOT_ASKED, 'already-settled'],
-    ['CANCELED', NOT_ASKED, 'cancelled'],
-    // Since the look the node gave the payment back, or it came, or somebody else took it; lnd 0.20.1 calls the last one done.
+    ['nothing', NOT_CALLED, 'unknown'],
+    ['SETTLED', NOT_CALLED, 'already-settled'],
+    ['CANCELED', NOT_CALLED, 'cancelled'],
+    // The state changed after the lookup: the node cancelled or received the payment, or another caller settled it. lnd 0.20.1
+    // answers a second settle with success.
     ['ACCEPTED', 'invoice already canceled', 'cancelled'],
     ['OPEN', 'invoice already canceled', 'cancelled'],
     ['OPEN', 'done', 'settled'],
     ['ACCEPTED', 'invoice already settled', 'already-settled'],
     ['OPEN', 'invoice still open', 'not-held'],
     ['ACCEPTED', 'unable to locate invoice', 'unknown'],
-  ])('%s, %s: %s', async (found, said, outcome) => {
-    const { asked, holds } = telling('settleInvoice', found, said)
+  ])('finds the state %s, gets the reply "%s" and returns %s', async (found, reply, outcome) => {
+    const { asked, holds } = outcomeOf('settleInvoice', found, reply)
     expect(await holds.settle(preimage)).toBe(outcome)
     const call = { settleInvoice: { preimage: Buffer.from(preimage, 'hex') } }
-    expect(asked).toEqual(said === NOT_ASKED ? [look] : [look, call])
+    expect(asked).toEqual(reply === NOT_CALLED ? [LOOKUP_CALL] : [LOOKUP_CALL, call])
   })
 })
 
 describe('cancel', () => {
-  test.each<Told<CancelOutcome>>([
+  test.each<OutcomeCase<CancelOutcome>>([
     ['ACCEPTED', 'done', 'cancelled'],
     ['OPEN', 'done', 'cancelled'],
-    ['nothing', NOT_ASKED, 'unknown'],
-    ['CANCELED', NOT_ASKED, 'already-cancelled'],
+    ['nothing', NOT_CALLED, 'unknown'],
+    ['CANCELED', NOT_CALLED, 'already-cancelled'],
     ['SETTLED', 'invoice already settled', 'settled'],
-    // Since the look it was settled, or cancelled; lnd 0.20.1 calls the last one done.
+    // The invoice was settled or cancelled after the lookup. lnd 0.20.1 answers a second cancel with success.
     ['ACCEPTED', 'invoice already settled', 'settled'],
     ['OPEN', 'invoice already settled', 'settled'],
     ['ACCEPTED', 'invoice already canceled', 'already-cancelled'],
-  ])('%s, %s: %s', async (found, said, outcome) => {
-    const { asked, holds } = telling('cancelInvoice', found, said)
+  ])('finds the state %s, gets the reply "%s" and returns %s', async (found, reply, outcome) => {
+    const { asked, holds } = outcomeOf('cancelInvoice', found, reply)
     expect(await holds.cancel(paymentHash)).toBe(outcome)
-    expect(asked).toEqual(said === NOT_ASKED ? [look] : [look, { cancelInvoice: { payment_hash: id } }])
+    expect(asked).toEqual(reply === NOT_CALLED ? [LOOKUP_CALL] : [LOOKUP_CALL, { cancelInvoice: { payment_hash: id } }])
   })
 })
 
 test.each(['settle', 'cancel'] as const)(
-  '%s: what lnd did not answer, or refused for another reason, is no outcome',
+  '%s throws if lnd does not answer the call, or refuses the call for another reason',
   async (act) => {
-    const does = (lookupInvoice: object, answer: object) =>
+    const call = (lookupInvoice: object, answer: object) =>
       node({ lookupInvoice: [lookupInvoice], [`${act}Invoice`]: [answer] }).holds[act](act === 'settle' ? preimage : paymentHash)
     const held = invoice('ACCEPTED')
-    await expect(does(GONE, {})).rejects.toThrow(Unreached)
-    await expect(does(held, GONE)).rejects.toThrow(Unreached)
-    await expect(does(no('database not open'), {})).rejects.toThrow(Refusal)
-    await expect(does(held, no('database not open'))).rejects.toThrow(Refusal)
-    expect(await does(no('there are no existing invoices'), {})).toBe('unknown')
+    await expect(call(UNAVAILABLE, {})).rejects.toThrow(LndUnreachable)
+    await expect(call(held, UNAVAILABLE)).rejects.toThrow(LndUnreachable)
+    await expect(call(refusal('database not open'), {})).rejects.toThrow(LndRefusal)
+    await expect(call(held, refusal('database not open'))).rejects.toThrow(LndRefusal)
+    expect(await call(refusal('there are no existing invoices'), {})).toBe('unknown')
   },
 )
 
-test('an invoice that was made before, by a call whose answer was lost, is the same one; any other no is none', async () => {
+test('create returns an invoice that an earlier call with a lost answer created; any other refusal throws', async () => {
   const request = { paymentHash, amountMsat: 5_000_000n, cltvDelta: 80, expirySeconds: 3600, description: 'inbound liquidity' }
-  const create = (found: object, said: object) => node({ lookupInvoice: [found], addHoldInvoice: [said] }).holds.create(request)
-  const exists = no('invoice with payment hash already exists')
+  const create = (found: object, reply: object) => node({ lookupInvoice: [found], addHoldInvoice: [reply] }).holds.create(request)
+  const exists = refusal('invoice with payment hash already exists')
   expect(await create(invoice('OPEN'), exists)).toMatchObject({ paymentHash, state: 'open', amountMsat: 5_000_000n })
   await expect(create(NOT_FOUND, exists)).rejects.toThrow(/does not find the invoice/)
-  await expect(create(invoice('OPEN'), no('database not open'))).rejects.toThrow(Refusal)
-  await expect(create(invoice('OPEN'), GONE)).rejects.toThrow(Unreached)
+  await expect(create(invoice('OPEN'), refusal('database not open'))).rejects.toThrow(LndRefusal)
+  await expect(create(invoice('OPEN'), UNAVAILABLE)).rejects.toThrow(LndUnreachable)
 })
 
-test('the CLTV delta of an invoice is exactly the one that was asked for', async () => {
+test('an invoice has exactly the requested CLTV delta', async () => {
   const request = { paymentHash, amountMsat: 5_000_000n, cltvDelta: 214, expirySeconds: 3600, description: 'inbound liquidity' }
   const invoiceOf = { network: 'regtest', paymentSecret: 'cd'.repeat(32), createdAt: 1_795_000_000_000 } as const
   const payment_request = encodePaymentRequest({ ...invoiceOf, ...request }, new Uint8Array(32).fill(1))
   const { asked, holds } = node({ addHoldInvoice: [{ payment_request }], lookupInvoice: [invoice('OPEN')] })
   await holds.create(request)
-  expect(asked).toMatchObject([{ addHoldInvoice: { cltv_expiry: 214, value_msat: '5000000' } }, look])
+  expect(asked).toMatchObject([{ addHoldInvoice: { cltv_expiry: 214, value_msat: '5000000' } }, LOOKUP_CALL])
 })
 
-test('a part that was given back is cancelled, and counts neither as held nor as settled', async () => {
+test('each HTLC of an invoice has its own state', async () => {
   const [part] = invoice('ACCEPTED').htlcs
   const htlcs = ['ACCEPTED', 'CANCELED', 'SETTLED'].map((state) => ({ ...part, state }))
   const found = await node({ lookupInvoice: [{ ...invoice('ACCEPTED'), htlcs }] }).holds.find(paymentHash)
   expect(found?.htlcs.map(({ state }) => state)).toEqual(['held', 'cancelled', 'settled'])
 })
 
-test('what is held is read page by page; what is open is none of it', async () => {
+test('the list of held invoices covers all pages and omits open invoices', async () => {
   const [old, young] = ['aa'.repeat(32), 'bb'.repeat(32)]
   const { asked, holds } = node({
     listInvoices: [

@@ -9,28 +9,28 @@ import {
   settleHodlInvoice,
   subscribeToInvoice,
 } from 'lightning'
-import { changing } from '../shared/changing.ts'
-import type { Connection } from './connection.ts'
-import { expiresAt, findInvoice, toInvoice } from './invoices.ts'
-import type { PeerOf } from './peer-of-channel.ts'
-import { Refusal } from './refusal.ts'
+import { streamChanges } from '../shared/change-stream.ts'
+import type { LndConnection } from './connection.ts'
+import { formatExpiry, lookUpInvoice, toInvoice } from './invoices.ts'
+import type { PeerFinder } from './peer-finder.ts'
+import { LndRefusal } from './rpc-errors.ts'
 
-/** What a stream that died unnoticed costs at most. */
+/** Poll interval in ms. It bounds the delay of a change after the stream has ended unnoticed. */
 const POLL_MS = 5000
-const PAGE = 1000
+const PAGE_SIZE = 1000
 
-export const holdInvoices = (node: Connection, peerOf: PeerOf): HoldInvoices => {
-  const find = (paymentHash: string): Promise<Invoice | undefined> => findInvoice(node, peerOf, paymentHash)
+export const createHoldInvoicesPort = (node: LndConnection, findPeer: PeerFinder): HoldInvoices => {
+  const find = (paymentHash: string): Promise<Invoice | undefined> => lookUpInvoice(node, findPeer, paymentHash)
   return {
-    create: (request) => createHold(node, find, request),
+    create: (request) => createHoldInvoice(node, find, request),
     find,
-    settle: (preimage) => settle(node, find, preimage),
-    cancel: (paymentHash) => cancel(node, find, paymentHash),
-    held: () => held(node, peerOf),
+    settle: (preimage) => settleHold(node, find, preimage),
+    cancel: (paymentHash) => cancelHold(node, find, paymentHash),
+    held: () => listHeld(node, findPeer),
     changes: (paymentHash, signal) =>
-      changing({
+      streamChanges({
         read: () => find(paymentHash),
-        listen: (knock, ended) => listen(node, paymentHash, knock, ended),
+        listen: (onChange, onEnd) => subscribeInvoiceUpdates(node, paymentHash, onChange, onEnd),
         pollMs: POLL_MS,
         clock: node.clock,
         signal,
@@ -38,9 +38,13 @@ export const holdInvoices = (node: Connection, peerOf: PeerOf): HoldInvoices => 
   }
 }
 
-type Find = (paymentHash: string) => Promise<Invoice | undefined>
+type InvoiceFinder = (paymentHash: string) => Promise<Invoice | undefined>
 
-async function createHold({ ask, clock }: Connection, find: Find, request: HoldInvoiceRequest): Promise<Invoice> {
+async function createHoldInvoice(
+  { ask, clock }: LndConnection,
+  find: InvoiceFinder,
+  request: HoldInvoiceRequest,
+): Promise<Invoice> {
   const { paymentHash: id, amountMsat, cltvDelta, expirySeconds, description } = request
   try {
     await ask((lnd) =>
@@ -49,71 +53,83 @@ async function createHold({ ask, clock }: Connection, find: Find, request: HoldI
         id,
         mtokens: `${amountMsat}`,
         cltv_delta: cltvDelta,
-        expires_at: expiresAt(clock.now(), expirySeconds),
+        expires_at: formatExpiry(clock.now(), expirySeconds),
         description,
         is_including_private_channels: true,
       }),
     )
   } catch (error) {
-    if (!(error instanceof Refusal && error.said.includes('already exists'))) throw error
+    if (!(error instanceof LndRefusal && error.details.includes('already exists'))) throw error
   }
   const invoice = await find(id)
-  if (!invoice) throw new Fault(`lnd does not find the invoice ${id} that it has just made`)
+  if (!invoice) throw new Fault(`lnd does not find the invoice ${id} that it has just created`)
   return invoice
 }
 
-/** lnd answers a second settling with success, so that the state before it tells the first from the second. */
-async function settle({ ask }: Connection, find: Find, preimage: string): Promise<SettleOutcome> {
-  const before = await find(paymentHashOf(preimage))
-  if (!before) return 'unknown'
-  if (before.state === 'settled') return 'already-settled'
-  if (before.state === 'cancelled') return 'cancelled'
+/**
+ * Settles a hold invoice. lnd reports success for a second settle too, so only the state before the call distinguishes the two.
+ */
+async function settleHold({ ask }: LndConnection, find: InvoiceFinder, preimage: string): Promise<SettleOutcome> {
+  const invoice = await find(paymentHashOf(preimage))
+  if (!invoice) return 'unknown'
+  if (invoice.state === 'settled') return 'already-settled'
+  if (invoice.state === 'cancelled') return 'cancelled'
   try {
     await ask((lnd) => settleHodlInvoice({ lnd, secret: preimage }))
     return 'settled'
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error
+    if (!(error instanceof LndRefusal)) throw error
     if (error.reason === 'CannotSettleHtlcBeforeHtlcReceived') return 'not-held'
     if (error.reason === 'SecretDoesNotMatchAnyExistingHodlInvoice') return 'unknown'
-    if (/already settled/.test(error.said)) return 'already-settled'
-    if (/already canceled/.test(error.said)) return 'cancelled'
+    if (/already settled/.test(error.details)) return 'already-settled'
+    if (/already canceled/.test(error.details)) return 'cancelled'
     throw error
   }
 }
 
-async function cancel({ ask }: Connection, find: Find, paymentHash: string): Promise<CancelOutcome> {
-  const before = await find(paymentHash)
-  if (!before) return 'unknown'
-  if (before.state === 'cancelled') return 'already-cancelled'
+async function cancelHold({ ask }: LndConnection, find: InvoiceFinder, paymentHash: string): Promise<CancelOutcome> {
+  const invoice = await find(paymentHash)
+  if (!invoice) return 'unknown'
+  if (invoice.state === 'cancelled') return 'already-cancelled'
   try {
     await ask((lnd) => cancelHodlInvoice({ lnd, id: paymentHash }))
     return 'cancelled'
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error
-    if (/already settled/.test(error.said)) return 'settled'
-    if (/already canceled/.test(error.said)) return 'already-cancelled'
+    if (!(error instanceof LndRefusal)) throw error
+    if (/already settled/.test(error.details)) return 'settled'
+    if (/already canceled/.test(error.details)) return 'already-cancelled'
     throw error
   }
 }
 
-/** Among the invoices that are neither settled nor cancelled: the guard asks on every block, so each is not read by itself. */
-async function held(node: Connection, peerOf: PeerOf, page: Page = { limit: PAGE }): Promise<readonly Invoice[]> {
+/**
+ * Lists the held invoices from lnd's list of unfinished invoices. The guard calls this function on every block, so it does not
+ * read invoices one by one.
+ */
+async function listHeld(
+  node: LndConnection,
+  findPeer: PeerFinder,
+  page: Page = { limit: PAGE_SIZE },
+): Promise<readonly Invoice[]> {
   const { invoices, next } = await node.ask((lnd) => getInvoices({ lnd, is_unconfirmed: true, ...page }))
-  // The package makes the same of an invoice in a list as of one alone, and its types have forgotten some of it.
-  const shown = invoices.filter(({ is_held }) => is_held) as unknown as readonly GetInvoiceResult[]
-  const found = await Promise.all(shown.map((invoice) => toInvoice(peerOf, invoice)))
-  const here = found.filter(({ state }) => state === 'held')
-  return next === undefined ? here : [...here, ...(await held(node, peerOf, { token: next }))]
+  // `lightning` parses a listed invoice like a single invoice, but its types omit some of the fields.
+  const heldInvoices = invoices.filter(({ is_held }) => is_held) as unknown as readonly GetInvoiceResult[]
+  const found = await Promise.all(heldInvoices.map((invoice) => toInvoice(findPeer, invoice)))
+  const heldOnPage = found.filter(({ state }) => state === 'held')
+  return next === undefined ? heldOnPage : [...heldOnPage, ...(await listHeld(node, findPeer, { token: next }))]
 }
 
 type Page = { readonly limit: number } | { readonly token: string }
 
-/** lnd tells of held payments in the stream of the one invoice only, and the stream of an lnd that ends says nothing more. */
-function listen({ lnd }: Connection, id: string, knock: () => void, ended: () => void): () => void {
+/**
+ * Subscribes to one invoice, because only this subscription of lnd reports a held payment. The stream reports nothing more after
+ * its lnd has stopped.
+ */
+function subscribeInvoiceUpdates({ lnd }: LndConnection, id: string, onChange: () => void, onEnd: () => void): () => void {
   const stream = subscribeToInvoice({ lnd: lnd(), id })
-  stream.on('invoice_updated', knock)
-  stream.on('error', ended)
-  stream.on('end', ended)
+  stream.on('invoice_updated', onChange)
+  stream.on('error', onEnd)
+  stream.on('end', onEnd)
   return () => {
     stream.removeAllListeners('invoice_updated')
     // A late error without a listener would end the process.

@@ -1,14 +1,14 @@
 import type { AuthenticatedLnd } from 'lightning'
-import { jumpingWall } from '@penstock/ports/jumping-wall.contract.ts'
+import { createJumpingWallClock } from '@penstock/ports/jumping-wall-clock.fixture.ts'
 import { describe, expect, test } from 'vitest'
-import type { Connection } from './connection.ts'
-import { hasTorOf, holdExpiryDeltaOf } from './info.ts'
-import { asFault } from './refusal.ts'
+import type { LndConnection } from './connection.ts'
+import { createTorCheck, createHoldExpiryDeltaReader } from './info.ts'
+import { toLndFault } from './rpc-errors.ts'
 
 type Done = (error: object | null, answer?: object) => void
 type Answer = (request: object, done: Done) => void
 
-const tells =
+const answersWith =
   (blocks: string): Answer =>
   (_, done) =>
     done(null, { config: { 'invoices.HoldExpiryDelta': blocks } })
@@ -21,7 +21,7 @@ const fails =
   (_, done) =>
     done({ code, details })
 
-/** A node whose settings are asked for, and a clock that is set by hand. */
+/** A node that answers requests for its settings, with a clock that the test sets. */
 function node(first: Answer) {
   const world = { answer: first, now: 0, asked: 0 }
   const getDebugInfo: Answer = (request, done) => {
@@ -29,23 +29,23 @@ function node(first: Answer) {
     world.answer(request, done)
   }
   const lnd = { default: { getDebugInfo } } as unknown as AuthenticatedLnd // the one call that is made
-  const connection: Connection = {
-    // What answers at once is in time.
+  const connection: LndConnection = {
+    // An immediate answer arrives before a sleep ends.
     clock: {
-      now: jumpingWall(() => world.now),
+      now: createJumpingWallClock(() => world.now),
       monotonicMs: () => world.now,
       sleep: () => new Promise((resolve) => setImmediate(resolve)),
     },
     lnd: () => lnd,
-    ask: (work) => work(lnd).catch((error: unknown) => Promise.reject(asFault(error))),
+    ask: (work) => work(lnd).catch((error: unknown) => Promise.reject(toLndFault(error))),
   }
-  return { world, connection, delta: holdExpiryDeltaOf(connection) }
+  return { world, connection, delta: createHoldExpiryDeltaReader(connection) }
 }
 
-test('the setting of the node counts, and is asked for again after minutes or with another version', async () => {
-  const { world, delta } = node(tells('20'))
+test('the delta is the setting of the node, which is read again after five minutes or for another version', async () => {
+  const { world, delta } = node(answersWith('20'))
   expect([await delta('0.20.1'), await delta('0.20.1'), world.asked]).toEqual([20, 20, 1])
-  world.answer = tells('30')
+  world.answer = answersWith('30')
   world.now = 5 * 60_000
   expect([await delta('0.20.1'), world.asked]).toEqual([30, 2])
   expect([await delta('0.21.0'), world.asked]).toEqual([30, 3])
@@ -54,42 +54,39 @@ test('the setting of the node counts, and is asked for again after minutes or wi
 test.each([
   ['the macaroon does not allow the call', fails(2, 'permission denied')],
   ['the node has no such call', fails(12, 'unknown method GetDebugInfo for service lnrpc.Lightning')],
-])('the standard of a version that we know is taken where %s', async (_, answer) => {
+])('the delta is the default of a known version if %s', async (_, answer) => {
   expect(await node(answer).delta('0.20.1')).toBe(12)
   expect(await node(answer).delta('0.19.3')).toBeNull()
 })
 
 test.each([
   ['does not answer', fails(14, 'no connection')],
-  ['answers with something else', fails(2, 'waiting to start, RPC services not available')],
+  ['answers with another error', fails(2, 'waiting to start, RPC services not available')],
   ['never answers', () => undefined],
-])(
-  'a node that %s is not taken for one that keeps to the standard: what is known counts on, else nothing is known',
-  async (_, answer) => {
-    const { world, delta } = node(answer)
-    expect(await delta('0.20.1')).toBeNull()
-    world.answer = tells('30')
-    world.now += 5000
-    expect(await delta('0.20.1')).toBe(30)
-    world.answer = answer
-    world.now += 5 * 60_000
-    expect([await delta('0.20.1'), await delta('0.20.1'), world.asked]).toEqual([30, 30, 3])
-    expect(await delta('0.20.2')).toBeNull()
-    world.answer = tells('40')
-    world.now += 5000
-    expect(await delta('0.20.2')).toBe(40)
-  },
-)
+])('for a node that %s the last known delta stays valid, and an unknown delta is null', async (_, answer) => {
+  const { world, delta } = node(answer)
+  expect(await delta('0.20.1')).toBeNull()
+  world.answer = answersWith('30')
+  world.now += 5000
+  expect(await delta('0.20.1')).toBe(30)
+  world.answer = answer
+  world.now += 5 * 60_000
+  expect([await delta('0.20.1'), await delta('0.20.1'), world.asked]).toEqual([30, 30, 3])
+  expect(await delta('0.20.2')).toBeNull()
+  world.answer = answersWith('40')
+  world.now += 5000
+  expect(await delta('0.20.2')).toBe(40)
+})
 
-test('what is wrong with us is no answer', async () => {
-  const { world, delta } = node(tells('20'))
+test('reading the delta throws an error that is no Fault', async () => {
+  const { world, delta } = node(answersWith('20'))
   world.answer = () => {
     throw new TypeError('a bug')
   }
   await expect(delta('0.20.1')).rejects.toThrow('a bug')
 })
 
-describe('Tor', () => {
+describe('the Tor check', () => {
   const info = (uris: readonly string[]): object => ({
     alias: 'node',
     best_header_timestamp: '1',
@@ -111,20 +108,20 @@ describe('Tor', () => {
   const torOf = (settings: Answer, uris: readonly string[] = []) => {
     const made = node(settings)
     const lnd = { default: { getDebugInfo: settings, getInfo: (_: object, done: Done) => done(null, info(uris)) } }
-    return hasTorOf({
+    return createTorCheck({
       ...made.connection,
-      ask: (work) => work(lnd as unknown as AuthenticatedLnd).catch((error: unknown) => Promise.reject(asFault(error))),
+      ask: (work) => work(lnd as unknown as AuthenticatedLnd).catch((error: unknown) => Promise.reject(toLndFault(error))),
     })()
   }
   const denied = fails(2, 'permission denied')
   const uri = `${'02'.padEnd(66, '1')}@${'a2'.repeat(28)}.onion:9735`
   test.each([
-    ['the setting says so', true, setting('true'), []],
-    ['the setting says no', false, setting('false'), [uri]],
-    ['only its address tells', true, denied, [uri]],
-    ['nothing tells', null, denied, []],
-    ['the node has no answer', null, fails(2, 'waiting to start, RPC services not available'), [uri]],
-  ])('where %s: %s', async (_, expected, settings, uris) => {
+    ['the setting true', true, setting('true'), []],
+    ['the setting false', false, setting('false'), [uri]],
+    ['only an onion address', true, denied, [uri]],
+    ['neither setting nor onion address', null, denied, []],
+    ['an onion address but no answer', null, fails(2, 'waiting to start, RPC services not available'), [uri]],
+  ])('of a node with %s returns %s', async (_, expected, settings, uris) => {
     expect(await torOf(settings, uris)).toBe(expected)
   })
 })

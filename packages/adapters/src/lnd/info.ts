@@ -1,16 +1,16 @@
 import { Fault } from '@penstock/kernel/result.ts'
 import type { NodeInfo } from '@penstock/ports/lightning.ts'
-import { within } from '@penstock/ports/within.ts'
+import { withTimeout } from '@penstock/kernel/timeout.ts'
 import { getWalletInfo } from 'lightning'
 import { networkOfGenesis } from '../shared/genesis.ts'
-import type { Connection } from './connection.ts'
-import { asked } from './raw-calls.ts'
-import { Denied, Refusal } from './refusal.ts'
+import type { LndConnection } from './connection.ts'
+import { callGrpc } from './grpc-calls.ts'
+import { MacaroonDenied, LndRefusal } from './rpc-errors.ts'
 
-/** Versions whose standard we know by having run them, where the node does not tell its setting. */
-const HOLD_EXPIRY_DELTA: readonly (readonly [version: RegExp, blocks: number])[] = [[/^0\.20\./, 12]]
+/** Default hold-expiry deltas of the lnd versions that Penstock was tested with, for a node whose setting cannot be read. */
+const DEFAULT_HOLD_EXPIRY_DELTAS: readonly (readonly [version: RegExp, blocks: number])[] = [[/^0\.20\./, 12]]
 
-export async function nodeInfo({ ask }: Connection, holdExpiryDelta: HoldExpiryDelta): Promise<NodeInfo> {
+export async function readLndInfo({ ask }: LndConnection, holdExpiryDelta: HoldExpiryDeltaReader): Promise<NodeInfo> {
   const info = await ask((lnd) => getWalletInfo({ lnd }))
   return {
     pubkey: info.public_key,
@@ -26,81 +26,82 @@ export async function nodeInfo({ ask }: Connection, holdExpiryDelta: HoldExpiryD
 }
 
 function networkOf(chains: readonly string[]): NodeInfo['network'] {
-  // lnd names a chain by its first block, with the bytes as they go over the wire.
+  // lnd identifies a chain by the hash of its first block, in the byte order of the wire.
   const network = chains.flatMap((chain) => networkOfGenesis(Buffer.from(chain, 'hex').reverse().toString('hex')) ?? [])[0]
   if (network) return network
   throw new Fault(`lnd is on a chain that Penstock does not know: ${chains.join(', ')}`)
 }
 
-type HoldExpiryDelta = (version: string) => Promise<number | null>
+type HoldExpiryDeltaReader = (version: string) => Promise<number | null>
 
-/** A restart of the node may change the setting. */
-const ASK_AGAIN_MS = 5 * 60_000
+/** Milliseconds until the setting is read again, because a restart of the node may change it. */
+const CACHE_MS = 5 * 60_000
 const RETRY_MS = 5000
-/** Who the node is, and every move of money that asks for that, waits so much longer at most. */
-const SETTING_MS = 2000
+/** Maximum delay that reading the setting adds to the node info and to every payment that needs it. */
+const SETTING_TIMEOUT_MS = 2000
 
 /**
- * Blocks before an HTLC's end at which this node gives a held payment back: its own setting where it tells it, else what
- * its version does by standard. One that does not answer is not taken for one that keeps to the standard: what it told
- * before counts on, and null where it told nothing. Only new payments depend on it.
+ * Reads the node's hold-expiry delta from its setting. If the setting cannot be read, the default of the node's version applies.
+ * If the node does not answer, the last known delta stays valid, or the result is null. Only new payments depend on the result.
  */
-export function holdExpiryDeltaOf(node: Connection): HoldExpiryDelta {
-  let known: { readonly version: string; readonly delta: number | null; readonly askAgainAt: number } | undefined
+export function createHoldExpiryDeltaReader(node: LndConnection): HoldExpiryDeltaReader {
+  let cached: { readonly version: string; readonly delta: number | null; readonly askAgainAt: number } | undefined
   return async (version) => {
-    if (known?.version === version && node.clock.monotonicMs() < known.askAgainAt) return known.delta
-    const before = known?.version === version ? known.delta : null
+    if (cached?.version === version && node.clock.monotonicMs() < cached.askAgainAt) return cached.delta
+    const before = cached?.version === version ? cached.delta : null
     try {
-      const delta = settingOf(await within(node.clock, SETTING_MS, settings(node))) ?? standardOf(version)
-      known = { version, delta, askAgainAt: node.clock.monotonicMs() + ASK_AGAIN_MS }
+      const delta =
+        parseHoldExpiryDelta(await withTimeout(node.clock, SETTING_TIMEOUT_MS, readSettings(node))) ??
+        defaultHoldExpiryDeltaOf(version)
+      cached = { version, delta, askAgainAt: node.clock.monotonicMs() + CACHE_MS }
     } catch (error) {
       if (!(error instanceof Fault)) throw error
-      known = { version, delta: before, askAgainAt: node.clock.monotonicMs() + RETRY_MS }
+      cached = { version, delta: before, askAgainAt: node.clock.monotonicMs() + RETRY_MS }
     }
-    return known.delta
+    return cached.delta
   }
 }
 
-type Settings = Readonly<Record<string, string>>
-type Debug = { readonly config?: Settings }
-type GetDebugInfo = (request: object, done: (error: object | null, answer?: Debug) => void) => void
+type LndSettings = Readonly<Record<string, string>>
+type DebugInfo = { readonly config?: LndSettings }
+type GetDebugInfo = (request: object, done: (error: object | null, answer?: DebugInfo) => void) => void
 
-/** @returns undefined where the node tells its settings to nobody, or not to us */
-async function settings({ ask }: Connection): Promise<Settings | undefined> {
+/** @returns undefined if the node lacks the call, or the macaroon does not allow it */
+async function readSettings({ ask }: LndConnection): Promise<LndSettings | undefined> {
   try {
     const answer = await ask((lnd) => {
-      // `lightning` asks for lnd's whole log beside it, and leaves lnd's own calls untyped (lightning.proto: GetDebugInfo).
+      // `lightning` would fetch the whole log of lnd too, and leaves raw lnd calls untyped (lightning.proto: GetDebugInfo).
       const service = lnd.default as { getDebugInfo: GetDebugInfo }
-      return asked<Debug>('GetDebugInfo', (done) => service.getDebugInfo({}, done))
+      return callGrpc<DebugInfo>('GetDebugInfo', (done) => service.getDebugInfo({}, done))
     })
     return answer?.config
   } catch (error) {
-    if (error instanceof Denied || (error instanceof Refusal && error.code === 501)) return undefined
+    if (error instanceof MacaroonDenied || (error instanceof LndRefusal && error.code === 501)) return undefined
     throw error
   }
 }
 
 /**
- * Whether this node connects through Tor: its own setting, else an .onion address of its own.
- * @returns null where the node does not tell, as it does not answer or its macaroon does not allow the question
+ * Whether this node connects through Tor, by its setting or else by its own .onion address.
+ * @returns null if unknown: the node does not answer, or the setting cannot be read and the node has no such address
  */
-export function hasTorOf(node: Connection): () => Promise<boolean | null> {
-  let known: { readonly hasTor: boolean | null; readonly askAgainAt: number } | undefined
+export function createTorCheck(node: LndConnection): () => Promise<boolean | null> {
+  let cached: { readonly hasTor: boolean | null; readonly askAgainAt: number } | undefined
   return async () => {
-    if (known && node.clock.monotonicMs() < known.askAgainAt) return known.hasTor
-    const hasTor = await askForTor(node)
-    known = { hasTor, askAgainAt: node.clock.monotonicMs() + (hasTor === null ? RETRY_MS : ASK_AGAIN_MS) }
+    if (cached && node.clock.monotonicMs() < cached.askAgainAt) return cached.hasTor
+    const hasTor = await readHasTor(node)
+    cached = { hasTor, askAgainAt: node.clock.monotonicMs() + (hasTor === null ? RETRY_MS : CACHE_MS) }
     return hasTor
   }
 }
 
-async function askForTor(node: Connection): Promise<boolean | null> {
+async function readHasTor(node: LndConnection): Promise<boolean | null> {
   try {
-    const told = valueOf(await within(node.clock, SETTING_MS, settings(node)), 'tor.active')
-    if (told !== undefined) return told === 'true'
-    const { uris } = await within(
+    const setting = findSetting(await withTimeout(node.clock, SETTING_TIMEOUT_MS, readSettings(node)), 'tor.active')
+    if (setting !== undefined) return setting === 'true'
+    const { uris } = await withTimeout(
       node.clock,
-      SETTING_MS,
+      SETTING_TIMEOUT_MS,
       node.ask((lnd) => getWalletInfo({ lnd })),
     )
     return uris?.some((uri) => /\.onion:\d+$/.test(uri)) ? true : null
@@ -110,12 +111,13 @@ async function askForTor(node: Connection): Promise<boolean | null> {
   }
 }
 
-const valueOf = (settings: Settings | undefined, wanted: string): string | undefined =>
-  Object.entries(settings ?? {}).find(([name]) => name.toLowerCase() === wanted)?.[1]
+const findSetting = (settings: LndSettings | undefined, key: string): string | undefined =>
+  Object.entries(settings ?? {}).find(([name]) => name.toLowerCase() === key)?.[1]
 
-function settingOf(settings: Settings | undefined): number | undefined {
-  const value = valueOf(settings, 'invoices.holdexpirydelta')
+function parseHoldExpiryDelta(settings: LndSettings | undefined): number | undefined {
+  const value = findSetting(settings, 'invoices.holdexpirydelta')
   return value !== undefined && /^\d+$/.test(value) ? Number(value) : undefined
 }
 
-const standardOf = (version: string): number | null => HOLD_EXPIRY_DELTA.find(([known]) => known.test(version))?.[1] ?? null
+const defaultHoldExpiryDeltaOf = (version: string): number | null =>
+  DEFAULT_HOLD_EXPIRY_DELTAS.find(([known]) => known.test(version))?.[1] ?? null

@@ -1,52 +1,56 @@
-import { recover } from '@penstock/bitcoin/message-signature.ts'
+import { recoverPubkey } from '@penstock/bitcoin/message-signature.ts'
 import type { HostGuard } from '@penstock/outbound/host-guard.ts'
 import type { Lightning } from '@penstock/ports/lightning.ts'
 import { signMessage } from 'lightning'
-import { sharedAnswer } from '../shared/shared-answer.ts'
-import { channelChanges } from './channel-changes.ts'
-import { closedChannels } from './closed-channels.ts'
-import { openingsOf } from './coin-locks.ts'
-import type { Connection } from './connection.ts'
-import { closeOwnChannel } from './close-channel.ts'
-import { abandonFunding, bumpFunding, publishFunding } from './funding.ts'
-import { graph } from './graph.ts'
-import { holdInvoices } from './holds.ts'
-import { holdExpiryDeltaOf, nodeInfo } from './info.ts'
-import { prepareFunding } from './openings.ts'
-import { ownChannels } from './own-channels.ts'
-import { payments } from './payments.ts'
-import { peerOfChannel } from './peer-of-channel.ts'
-import { peers } from './peers.ts'
-import { wallet } from './wallet.ts'
+import { createSingleFlight } from '../shared/single-flight.ts'
+import { streamChannelChanges } from './channels/channel-changes.ts'
+import { listClosedChannels } from './channels/closed-channels.ts'
+import { createOpeningTracker } from './channels/utxo-locks.ts'
+import type { LndConnection } from './connection.ts'
+import { closeOrForceClose } from './channels/close-channel.ts'
+import { abandonChannel, bumpFundingFee, broadcastFunding } from './channels/funding.ts'
+import { createGraphPort } from './graph.ts'
+import { createHoldInvoicesPort } from './holds.ts'
+import { createHoldExpiryDeltaReader, readLndInfo } from './info.ts'
+import { prepareOpening } from './channels/openings.ts'
+import { listOwnChannels } from './channels/own-channels.ts'
+import { createPaymentsPort } from './payments.ts'
+import { createPeerFinder } from './peer-finder.ts'
+import { createPeersPort } from './peers.ts'
+import { createWalletPort } from './wallet.ts'
 
-/** A node of lnd, from 0.20 on, behind the port. @param guard which hosts it may be told to connect to; null: any */
-export function lndLightning(node: Connection, guard: HostGuard | null = null): Lightning {
-  const peerOf = peerOfChannel(node)
-  const holdExpiryDelta = holdExpiryDeltaOf(node)
-  const openings = openingsOf()
+/**
+ * Implements the port by an lnd node, version 0.20 or later.
+ * @param guard limits the hosts that the node may connect to; null sets no limit
+ */
+export function lndLightning(node: LndConnection, guard: HostGuard | null = null): Lightning {
+  const findPeer = createPeerFinder(node)
+  const holdExpiryDelta = createHoldExpiryDeltaReader(node)
+  const openings = createOpeningTracker()
   return {
-    // Whoever does something with a hold asks before and afterwards whether this is its node.
-    info: sharedAnswer(() => nodeInfo(node, holdExpiryDelta)),
-    holds: holdInvoices(node, peerOf),
-    payments: payments(node, peerOf),
+    // Each action on a hold reads the info before and after, to check that it used the right node. Concurrent reads share one
+    // call.
+    info: createSingleFlight(() => readLndInfo(node, holdExpiryDelta)),
+    holds: createHoldInvoicesPort(node, findPeer),
+    payments: createPaymentsPort(node, findPeer),
     messages: {
       sign: async (text) => (await node.ask((lnd) => signMessage({ lnd, message: text }))).signature,
-      // Needs no node: the same arithmetic, held to lnd's by the contract suite.
-      recover: (text, signature) => Promise.resolve(recover(text, signature)),
+      // Recovering needs no node. The contract tests compare it with the results of lnd.
+      recover: (text, signature) => Promise.resolve(recoverPubkey(text, signature)),
     },
-    peers: peers(node, guard),
-    graph: graph(node),
+    peers: createPeersPort(node, guard),
+    graph: createGraphPort(node),
     channels: {
-      // Many openings wait for the same list.
-      list: sharedAnswer(() => ownChannels(node)),
-      closed: () => closedChannels(node),
-      changes: (signal) => channelChanges(node, signal),
-      prepare: (request) => prepareFunding(node, openings, request),
-      publish: (funding) => publishFunding(node, funding),
-      abandon: ({ outpoint }) => abandonFunding(node, openings, outpoint),
-      bumpFee: (outpoint, feeRate, maxRate) => bumpFunding(node, outpoint, feeRate, maxRate),
-      close: (outpoint) => closeOwnChannel(node, outpoint),
+      // Concurrent openings share one call.
+      list: createSingleFlight(() => listOwnChannels(node)),
+      closed: () => listClosedChannels(node),
+      changes: (signal) => streamChannelChanges(node, signal),
+      prepare: (request) => prepareOpening(node, openings, request),
+      publish: (funding) => broadcastFunding(node, funding),
+      abandon: ({ outpoint }) => abandonChannel(node, openings, outpoint),
+      bumpFee: (outpoint, feeRate, maxRate) => bumpFundingFee(node, outpoint, feeRate, maxRate),
+      close: (outpoint) => closeOrForceClose(node, outpoint),
     },
-    wallet: wallet(node),
+    wallet: createWalletPort(node),
   }
 }

@@ -2,8 +2,8 @@ import { EventEmitter } from 'node:events'
 import { encodePaymentRequest } from '@penstock/bitcoin/bolt11.ts'
 import { Fault } from '@penstock/kernel/result.ts'
 import { expect, test } from 'vitest'
-import type { Connection } from './connection.ts'
-import { payments } from './payments.ts'
+import type { LndConnection } from './connection.ts'
+import { createPaymentsPort } from './payments.ts'
 
 const request = encodePaymentRequest(
   {
@@ -20,8 +20,8 @@ const request = encodePaymentRequest(
 )
 const TRACK_MS = 2500
 
-/** An lnd that knows no payment and says so after a while, and what it was asked to send. */
-function node(afterwards?: (stream: EventEmitter) => void) {
+/** An lnd that knows no payment, answers a lookup after TRACK_MS, and records the payments that it has to send. */
+function node(afterSend?: (stream: EventEmitter) => void) {
   let now = 0
   const sent: unknown[] = []
   const call = (answer: (stream: EventEmitter) => void) => {
@@ -33,48 +33,48 @@ function node(afterwards?: (stream: EventEmitter) => void) {
     trackPaymentV2: () =>
       call((stream) => {
         now += TRACK_MS
-        if (afterwards && sent.length > 0) afterwards(stream)
+        if (afterSend && sent.length > 0) afterSend(stream)
         else stream.emit('error', { code: 5, details: "payment isn't initiated" })
       }),
-    sendPaymentV2: (asked: unknown) => {
-      sent.push(asked)
+    sendPaymentV2: (request: unknown) => {
+      sent.push(request)
       return call((stream) => stream.emit('error', { code: 2, details: 'payment request must contain a payment address' }))
     },
   }
   const clock = { now: () => now, monotonicMs: () => now, sleep: () => new Promise<void>(() => undefined) }
-  // Only what a payment calls is there.
+  // Only the calls of a payment exist.
   const connection = {
     clock,
     lnd: () => ({ router }),
-    ask: () => Promise.reject(new Fault('not asked')),
-  } as unknown as Connection
-  const node = payments(connection, () => Promise.reject(new Fault('not asked')))
+    ask: () => Promise.reject(new Fault('unexpected call')),
+  } as unknown as LndConnection
+  const node = createPaymentsPort(connection, () => Promise.reject(new Fault('unexpected call')))
   return { sent, pay: (notAfter: number) => node.pay(request, { maxFeeMsat: 1000n, timeoutMs: 60_000, notAfter }) }
 }
 
-test('the look takes its time: what was to be paid before its end is not sent after it', async () => {
+test('a payment whose deadline passes during the lookup is not sent', async () => {
   const { sent, pay } = node()
   await expect(pay(TRACK_MS - 1)).rejects.toThrow(Fault)
   expect(sent).toEqual([])
 })
 
-test('what is in time after the look is sent', async () => {
+test('a payment whose deadline has not passed after the lookup is sent', async () => {
   const { sent, pay } = node()
   await pay(TRACK_MS)
   expect(sent).toHaveLength(1)
 })
 
-test('what lnd refuses and says it never began has failed', async () => {
+test('a payment that lnd refuses and reports as not initiated has failed', async () => {
   expect(await node().pay(TRACK_MS)).toEqual({ state: 'failed', reason: 'refused' })
 })
 
-test('what lnd refuses and does not say that it never began is no failure', async () => {
+test('a payment that lnd refuses but does not report as not initiated throws', async () => {
   const { pay } = node((stream) => stream.emit('error', { code: 2, details: 'the database is locked' }))
   await expect(pay(TRACK_MS)).rejects.toThrow('the database is locked')
 })
 
-/** A payment of one part, as lnd shows it in that state; what a failed one failed for. */
-const shown = (status: 'IN_FLIGHT' | 'SUCCEEDED' | 'FAILED', failure_reason = 'FAILURE_REASON_NONE') => ({
+/** A payment of one part in the given state, in the format of lnd. */
+const lndPayment = (status: 'IN_FLIGHT' | 'SUCCEEDED' | 'FAILED', failure_reason = 'FAILURE_REASON_NONE') => ({
   creation_time_ns: '1795000000000000000',
   failure_reason,
   fee_msat: '7',
@@ -110,43 +110,43 @@ const shown = (status: 'IN_FLIGHT' | 'SUCCEEDED' | 'FAILED', failure_reason = 'F
   value_sat: '4000',
 })
 
-type Shown = ReturnType<typeof shown>
-/** An lnd that shows these payments at one look after the other, and then `sends` what it is asked to send. */
-async function paidAt(looks: readonly (Shown | undefined)[], sends: Shown = shown('SUCCEEDED')) {
-  const left = [...looks]
+type LndPayment = ReturnType<typeof lndPayment>
+/** Pays at an lnd that answers successive lookups with `lookups` and a send with `sends`. */
+async function payAt(lookups: readonly (LndPayment | undefined)[], sends: LndPayment = lndPayment('SUCCEEDED')) {
+  const remaining = [...lookups]
   const sent: { readonly fee_limit_msat?: string }[] = []
-  const telling = (payment: Shown | undefined) => {
+  const streamOf = (payment: LndPayment | undefined) => {
     const stream = Object.assign(new EventEmitter(), { cancel: () => undefined })
     const none = { code: 5, details: "payment isn't initiated" }
     setImmediate(() => (payment ? stream.emit('data', payment) : stream.emit('error', none)))
     return stream
   }
   const router = {
-    trackPaymentV2: () => telling(left.shift()),
-    sendPaymentV2: (asked: { readonly fee_limit_msat?: string }) => {
-      sent.push(asked)
-      return telling(sends)
+    trackPaymentV2: () => streamOf(remaining.shift()),
+    sendPaymentV2: (request: { readonly fee_limit_msat?: string }) => {
+      sent.push(request)
+      return streamOf(sends)
     },
   }
   const clock = { now: () => 0, monotonicMs: () => 0, sleep: () => new Promise<void>(() => undefined) }
-  // Only what a payment calls is there.
-  const connection = { clock, lnd: () => ({ router }) } as unknown as Connection
-  const node = payments(connection, () => Promise.reject(new Fault('not asked')))
+  // Only the calls of a payment exist.
+  const connection = { clock, lnd: () => ({ router }) } as unknown as LndConnection
+  const node = createPaymentsPort(connection, () => Promise.reject(new Fault('unexpected call')))
   return { outcome: await node.pay(request, { maxFeeMsat: 1234n, timeoutMs: 60_000, notAfter: 0 }), sent }
 }
 const succeeded = { state: 'succeeded', preimage: '09'.repeat(32), feeMsat: 7n } as const
 
-test('what is in flight is followed to its end and not sent again', async () => {
-  expect(await paidAt([shown('IN_FLIGHT'), shown('SUCCEEDED')])).toEqual({ outcome: succeeded, sent: [] })
+test('a payment in flight is followed to its end and not sent again', async () => {
+  expect(await payAt([lndPayment('IN_FLIGHT'), lndPayment('SUCCEEDED')])).toEqual({ outcome: succeeded, sent: [] })
 })
 
-test('what succeeded before is not sent again', async () => {
-  expect(await paidAt([shown('SUCCEEDED')])).toEqual({ outcome: succeeded, sent: [] })
+test('a payment that succeeded before is not sent again', async () => {
+  expect(await payAt([lndPayment('SUCCEEDED')])).toEqual({ outcome: succeeded, sent: [] })
 })
 
-test('lnd is told the fee limit with each payment that is sent', async () => {
-  for (const before of [undefined, shown('FAILED', 'FAILURE_REASON_NO_ROUTE')]) {
-    const { outcome, sent } = await paidAt([before])
+test('each payment that is sent has the fee limit', async () => {
+  for (const before of [undefined, lndPayment('FAILED', 'FAILURE_REASON_NO_ROUTE')]) {
+    const { outcome, sent } = await payAt([before])
     expect(outcome).toEqual(succeeded)
     expect(sent).toMatchObject([{ fee_limit_msat: '1234' }])
   }
@@ -157,7 +157,7 @@ test.each([
   ['INSUFFICIENT_BALANCE', 'insufficient-balance'],
   ['TIMEOUT', 'timeout'],
   ['NO_ROUTE', 'no-route'],
-])('lnd reports FAILURE_REASON_%s: the payment has failed with %s', async (failure, reason) => {
-  const { outcome } = await paidAt([undefined], shown('FAILED', `FAILURE_REASON_${failure}`))
+])('a payment that lnd fails with FAILURE_REASON_%s has the reason %s', async (failure, reason) => {
+  const { outcome } = await payAt([undefined], lndPayment('FAILED', `FAILURE_REASON_${failure}`))
   expect(outcome).toEqual({ state: 'failed', reason })
 })

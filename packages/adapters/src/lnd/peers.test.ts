@@ -1,10 +1,10 @@
-import { type HostGuard, hostGuard } from '@penstock/outbound/host-guard.ts'
+import { type HostGuard, createPublicHostGuard } from '@penstock/outbound/host-guard.ts'
 import { AddressRefused } from '@penstock/ports/lightning.ts'
 import type { AuthenticatedLnd } from 'lightning'
 import { expect, test } from 'vitest'
-import type { Connection } from './connection.ts'
-import { peers } from './peers.ts'
-import { asFault } from './refusal.ts'
+import type { LndConnection } from './connection.ts'
+import { createPeersPort } from './peers.ts'
+import { toLndFault } from './rpc-errors.ts'
 
 const pubkey = '02'.padEnd(66, '1')
 const onion = `${'a2'.repeat(28)}.onion`
@@ -12,7 +12,7 @@ const onion = `${'a2'.repeat(28)}.onion`
 type Done = (error: object | null, answer?: object) => void
 type Connect = { readonly addr: { readonly host: string; readonly pubkey: string } }
 
-/** An lnd that connects to whatever it is told, over names that answer in turn. */
+/** An lnd that connects to any address. Each lookup of a name returns the next of its address lists. */
 function node(names: Record<string, string[][]> = {}, guard?: null) {
   const [connected, resolved]: [string[], string[]] = [[], []]
   const peer = {
@@ -38,22 +38,22 @@ function node(names: Record<string, string[][]> = {}, guard?: null) {
       },
     },
   } as unknown as AuthenticatedLnd // the calls that connecting makes
-  const connection: Connection = {
+  const connection: LndConnection = {
     clock: { now: () => 0, monotonicMs: () => 0, sleep: () => new Promise(() => undefined) },
     lnd: () => lnd,
-    ask: (work) => work(lnd).catch((error: unknown) => Promise.reject(asFault(error))),
+    ask: (work) => work(lnd).catch((error: unknown) => Promise.reject(toLndFault(error))),
   }
-  const guarding: HostGuard = hostGuard({
+  const publicHostGuard: HostGuard = createPublicHostGuard({
     resolve: async (name) => {
       resolved.push(name)
       return names[name]?.shift() ?? []
     },
     hasTor: async () => null,
   })
-  return { connected, resolved, peers: peers(connection, guard === null ? null : guarding) }
+  return { connected, resolved, peers: createPeersPort(connection, guard === null ? null : publicHostGuard) }
 }
 
-test('lnd gets the address that was checked, and a name that changes behind it leads nowhere', async () => {
+test('lnd gets the checked address, so that a later change of the name has no effect', async () => {
   const world = node({ 'node.example.org': [['8.8.8.8'], ['127.0.0.1']] })
   expect(await world.peers.connect(pubkey, 'node.example.org:9735')).toBe(true)
   expect([world.connected, world.resolved]).toEqual([['8.8.8.8:9735'], ['node.example.org']])
@@ -63,7 +63,7 @@ test.each([
   ['[2a00:1450::1]:9735', '[2a00:1450::1]:9735'],
   [`${onion}:9735`, `${onion}:9735`],
   ['8.8.8.8:1', '8.8.8.8:1'],
-])('%s is connected to as %s', async (socket, host) => {
+])('the socket %s is passed to lnd as %s', async (socket, host) => {
   const world = node()
   expect(await world.peers.connect(pubkey, socket)).toBe(true)
   expect([world.connected, world.resolved]).toEqual([[host], []])
@@ -76,13 +76,13 @@ test.each([
   'localhost:10009',
   'rebound.example.org:9735',
   'no socket',
-])('lnd is never told to connect to %s', async (socket) => {
+])('a connection to %s is refused before it reaches lnd', async (socket) => {
   const world = node({ 'rebound.example.org': [['8.8.8.8', '192.168.1.1']] })
   await expect(world.peers.connect(pubkey, socket)).rejects.toThrow(AddressRefused)
   expect(world.connected).toEqual([])
 })
 
-test('a network for tests has nodes at every address', async () => {
+test('lnd may connect to any address if there is no guard', async () => {
   const world = node({}, null)
   expect(await world.peers.connect(pubkey, 'localhost:9735')).toBe(true)
   expect(world.connected).toEqual(['localhost:9735'])

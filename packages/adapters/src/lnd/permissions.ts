@@ -1,8 +1,8 @@
 /**
- * What each part of the market asks of an lnd, call by call: its macaroon allows that and nothing else. A list is what
- * the part calls through the ports, found by its tests with that very macaroon.
+ * The calls of lnd that each role makes through the ports, and that its macaroon allows. The tests of a role run with exactly
+ * this macaroon.
  */
-const SEES_BLOCKS = [
+const BLOCK_CALLS = [
   '/lnrpc.Lightning/GetInfo',
   '/chainrpc.ChainKit/GetBlock',
   '/chainrpc.ChainKit/GetBlockHash',
@@ -11,25 +11,25 @@ const SEES_BLOCKS = [
   '/walletrpc.WalletKit/EstimateFee',
 ] as const
 
-const SEES_GRAPH = ['/lnrpc.Lightning/GetNodeInfo', '/lnrpc.Lightning/GetChanInfo'] as const
+const GRAPH_CALLS = ['/lnrpc.Lightning/GetNodeInfo', '/lnrpc.Lightning/GetChanInfo'] as const
 
-/** Whoever may send along a route may also pay along it: a macaroon with these can spend. */
-const PROBES = [
+/** A macaroon with these calls can spend, because sending along a route can also pay. */
+const PROBE_CALLS = [
   '/lnrpc.Lightning/QueryRoutes',
   '/lnrpc.Lightning/ListPayments',
   '/routerrpc.Router/SendToRouteV2',
   '/routerrpc.Router/ResetMissionControl',
 ] as const
 
-const CONNECTS = ['/lnrpc.Lightning/ConnectPeer', '/lnrpc.Lightning/ListPeers'] as const
+const PEER_CALLS = ['/lnrpc.Lightning/ConnectPeer', '/lnrpc.Lightning/ListPeers'] as const
 
-export const permissions = {
-  /** Takes, settles and gives back what buyers pay, pays sellers, and proves channels for itself. */
+export const macaroonPermissions = {
+  /** Holds, settles and cancels buyers' payments, pays sellers, and proves channels itself. */
   settlement: [
-    ...SEES_BLOCKS,
-    ...SEES_GRAPH,
-    ...PROBES,
-    ...CONNECTS,
+    ...BLOCK_CALLS,
+    ...GRAPH_CALLS,
+    ...PROBE_CALLS,
+    ...PEER_CALLS,
     '/lnrpc.Lightning/GetDebugInfo',
     '/invoicesrpc.Invoices/AddHoldInvoice',
     '/invoicesrpc.Invoices/SettleInvoice',
@@ -43,14 +43,14 @@ export const permissions = {
     '/routerrpc.Router/SendPaymentV2',
     '/routerrpc.Router/TrackPaymentV2',
   ],
-  /** Proves channels, and watches them afterwards. */
-  'channel-watcher': [...SEES_BLOCKS, ...SEES_GRAPH, ...PROBES],
-  /** Reads only: the gateway, quote, matching and order. */
-  reader: [...SEES_BLOCKS, ...SEES_GRAPH],
-  /** Opens what its owner sells, on the owner's own node. */
+  /** Proves channels, and watches them later. */
+  'channel-watcher': [...BLOCK_CALLS, ...GRAPH_CALLS, ...PROBE_CALLS],
+  /** Only reads, for the gateway, quote, matching and order. */
+  reader: [...BLOCK_CALLS, ...GRAPH_CALLS],
+  /** Opens the channels that its owner sells, on the node of the owner. */
   'seller-agent': [
-    ...SEES_BLOCKS,
-    ...CONNECTS,
+    ...BLOCK_CALLS,
+    ...PEER_CALLS,
     '/lnrpc.Lightning/GetDebugInfo',
     '/lnrpc.Lightning/GetNodeInfo',
     '/lnrpc.Lightning/SignMessage',
@@ -76,17 +76,27 @@ export const permissions = {
   ],
 } as const satisfies Readonly<Record<string, readonly string[]>>
 
-/** Whom a macaroon is baked for. */
-export type Role = keyof typeof permissions
-export const ROLES: readonly Role[] = ['settlement', 'channel-watcher', 'reader', 'seller-agent']
+/** The role that a macaroon is baked for. */
+export type MacaroonRole = keyof typeof macaroonPermissions
+export const MACAROON_ROLES: readonly MacaroonRole[] = ['settlement', 'channel-watcher', 'reader', 'seller-agent']
 
-/** All services of a market in one process: what settlement may, since the others read a part of that. */
-const MARKET: Role = 'settlement'
+/** The role of a process with all services: settlement, because its calls include the calls of the other services. */
+const MARKET_ROLE: MacaroonRole = 'settlement'
 
 /** The role of a process of the market. */
-export const roleOf = (process: string): Role =>
+export const macaroonRoleOf = (process: string): MacaroonRole =>
   process === 'channel-watcher' || process === 'seller-agent'
     ? process
     : process === 'settlement' || process === 'standalone'
-      ? MARKET
+      ? MARKET_ROLE
       : 'reader'
+
+/** @returns the permissions of the macaroon that the role does not need, such as the other permissions of an admin macaroon */
+export function findExcessPermissions(allowed: readonly string[], role: MacaroonRole): readonly string[] {
+  const needed = new Set<string>(macaroonPermissions[role].map((uri) => `uri:${uri}`))
+  return allowed.filter((uri) => !needed.has(uri))
+}
+
+/** @returns the permissions that the role needs and the macaroon lacks, such as permissions that a later release added */
+export const findMissingPermissions = (allowed: readonly string[], role: MacaroonRole): readonly string[] =>
+  macaroonPermissions[role].map((uri) => `uri:${uri}`).filter((uri) => !allowed.includes(uri))

@@ -1,14 +1,14 @@
 import type { AuthenticatedLnd } from 'lightning'
 import { expect, test } from 'vitest'
-import type { Connection } from './connection.ts'
-import { probing } from './probe.ts'
-import { asFault } from './refusal.ts'
+import type { LndConnection } from './connection.ts'
+import { createProber } from './probe.ts'
+import { toLndFault } from './rpc-errors.ts'
 
 const destination = `02${'11'.repeat(32)}`
 const request = { via: `02${'22'.repeat(32)}`, shortChannelId: '5x1x0', destination, amountMsat: 1000n }
 
-/** A probe that is kept, as lnd lists it. */
-const kept = {
+/** A held probe, in the format of lnd. */
+const heldProbe = {
   creation_date: '1',
   creation_time_ns: '1000000000',
   fee_msat: '0',
@@ -48,46 +48,46 @@ const kept = {
 type Page = { readonly index_offset: number; readonly creation_date_start: number }
 type ListPayments = (page: Page, done: (error: null, answer: object) => void) => void
 
-test('a probe that is kept is found behind any number of newer payments, of those that can still be under way', async () => {
+test('a held probe is found on any page of the payments that can still be in flight', async () => {
   const pages: Page[] = []
   const listPayments: ListPayments = (page, done) => {
     pages.push(page)
-    const [first, payments] = page.index_offset === 0 ? ['900', []] : page.index_offset === 900 ? ['7', [kept]] : ['0', []]
+    const [first, payments] = page.index_offset === 0 ? ['900', []] : page.index_offset === 900 ? ['7', [heldProbe]] : ['0', []]
     done(null, { first_index_offset: first, last_index_offset: '1150', payments })
   }
   const lnd = { default: { listPayments } } as unknown as AuthenticatedLnd // the one call that is made
-  const node: Connection = {
+  const node: LndConnection = {
     clock: {
       now: () => Date.parse('2026-01-15'),
       monotonicMs: () => Date.parse('2026-01-15'),
-      sleep: () => Promise.reject(new Error('it waits')),
+      sleep: () => Promise.reject(new Error('the probe waits')),
     },
     lnd: () => lnd,
     ask: (work) => work(lnd),
   }
-  await expect(probing(node)(request)).rejects.toThrow('it waits')
+  await expect(createProber(node)(request)).rejects.toThrow('the probe waits')
   expect(pages.map(({ index_offset }) => index_offset)).toEqual([0, 900, 7])
   for (const { creation_date_start } of pages) expect(creation_date_start).toBe(Date.parse('2026-01-01') / 1000)
 })
 
-test('of probes that begin together, none is sent by a list from before it was asked for, and all but the first share one', async () => {
+test('concurrent probes read two lists of payments: one for the first probe, and one for all others', async () => {
   let lists = 0
   const listPayments: ListPayments = (_, done) => {
     lists += 1
     setImmediate(() => done(null, { first_index_offset: '1', last_index_offset: '1', payments: [] }))
   }
   const lnd = { default: { listPayments } } as unknown as AuthenticatedLnd // the one call that is answered
-  const node: Connection = {
-    clock: { now: () => 0, monotonicMs: () => 0, sleep: () => Promise.reject(new Error('it waits')) },
+  const node: LndConnection = {
+    clock: { now: () => 0, monotonicMs: () => 0, sleep: () => Promise.reject(new Error('the probe waits')) },
     lnd: () => lnd,
     ask: (work) => work(lnd),
   }
-  const probe = probing(node)
+  const probe = createProber(node)
   await Promise.allSettled(Array.from({ length: 20 }, (_, index) => probe({ ...request, shortChannelId: `${index}x1x0` })))
   expect(lists).toBe(2)
 })
 
-/** A way of one hop to the seller, as lnd tells it. */
+/** A route of one hop to the seller, in the format of lnd. */
 const toSeller = {
   hops: [
     {
@@ -105,11 +105,11 @@ const toSeller = {
 
 type Hop = { readonly mpp_record?: { readonly payment_addr: Buffer; readonly total_amt_msat: string } }
 type SendToRoute = (
-  asked: { readonly route: { readonly hops: readonly Hop[] } },
+  request: { readonly route: { readonly hops: readonly Hop[] } },
   done: (error: null, answer: object) => void,
 ) => void
 
-/** What the probe makes of a failure that lnd found in the name of that hop, and the last hop of what was sent. */
+/** Runs a probe whose failure lnd attributes to the given hop. @returns the outcome, and the last hop of the route */
 async function failedBy(failure_source_index: number, code: string) {
   let last: Hop | undefined
   const sendToRouteV2: SendToRoute = ({ route }, done) => {
@@ -120,14 +120,14 @@ async function failedBy(failure_source_index: number, code: string) {
   const queryRoutes = (_: object, done: (error: null, answer: object) => void): void =>
     done(null, { routes: [toSeller], success_prob: 1 })
   const resetMissionControl = (_: object, done: (error: null) => void): void => done(null)
-  // The calls that are answered.
+  // The calls that a probe makes.
   const lnd = {
     default: { listPayments, queryRoutes },
     router: { sendToRouteV2, resetMissionControl },
   } as unknown as AuthenticatedLnd
-  const ask: Connection['ask'] = (work) => work(lnd).catch((error: unknown) => Promise.reject(asFault(error)))
-  const clock = { now: () => 0, monotonicMs: () => 0, sleep: () => Promise.reject(new Error('it waits')) }
-  return { outcome: await probing({ clock, lnd: () => lnd, ask })(request), last }
+  const ask: LndConnection['ask'] = (work) => work(lnd).catch((error: unknown) => Promise.reject(toLndFault(error)))
+  const clock = { now: () => 0, monotonicMs: () => 0, sleep: () => Promise.reject(new Error('the probe waits')) }
+  return { outcome: await createProber({ clock, lnd: () => lnd, ask })(request), last }
 }
 
 test.each([
@@ -137,7 +137,7 @@ test.each([
   'FINAL_INCORRECT_HTLC_AMOUNT',
   'TEMPORARY_NODE_FAILURE',
   'UNKNOWN_FAILURE',
-])('%s in the name of the last node is its answer', async (code) => {
+])('%s from the last node counts as reached', async (code) => {
   expect((await failedBy(2, code)).outcome).toEqual({ reached: true })
 })
 
@@ -147,11 +147,11 @@ test.each([
   [0, 'UNREADABLE_FAILURE', 'route', 'UnreadableFailure'],
   [0, 'PERMANENT_CHANNEL_FAILURE', 'route', 'PermanentChannelFailure'],
   [3, 'INCORRECT_OR_UNKNOWN_PAYMENT_DETAILS', 'route', 'UnknownPaymentHash'],
-])('one in the name of hop %i is not: %s', async (index, code, failedAt, reason) => {
+])('a failure from hop %i does not count as reached: %s', async (index, code, failedAt, reason) => {
   expect((await failedBy(index, code)).outcome).toEqual({ reached: false, failedAt, reason })
 })
 
-test('it looks as a payment in one part does', async () => {
+test('a probe has a payment secret and a total amount, like a payment of one part', async () => {
   const { last } = await failedBy(2, 'INCORRECT_OR_UNKNOWN_PAYMENT_DETAILS')
   expect(last?.mpp_record?.payment_addr).toHaveLength(32)
   expect(last?.mpp_record?.total_amt_msat).toBe(`${request.amountMsat}`)

@@ -1,9 +1,9 @@
 import type { Bus } from '@penstock/ports/bus.ts'
 import { busContract } from '@penstock/ports/bus.contract.ts'
-import { busMemory, memoryBus } from './bus.ts'
+import { createBusMemory, memoryBus } from './bus.ts'
 
 busContract('memory', async () => {
-  const memory = busMemory()
+  const memory = createBusMemory()
   let bus: Bus | undefined
   const open = async (): Promise<Bus> => (bus = memoryBus({ retryMinMs: 2 }, memory))
   return {

@@ -1,28 +1,32 @@
 import { Fault } from '@penstock/kernel/result.ts'
 import type { Bus, ParkedKey } from '@penstock/ports/bus.ts'
-import { dispatcher } from '../shared/dispatcher.ts'
-import type { LaneSource, Sequenced } from '../shared/lane-source.ts'
-import { type BusOptions, subscriptions } from '../shared/subscriptions.ts'
+import { createDispatcher } from '../shared/dispatcher.ts'
+import type { KeyQueueSource, SequencedMessage } from '../shared/key-queue-source.ts'
+import { type BusOptions, createSubscriptions } from '../shared/subscriptions.ts'
 import { systemClock } from '../system/clock.ts'
 
-type Parked = ParkedKey & { readonly queue: Sequenced[]; readonly replaying: boolean }
+type ParkedQueue = ParkedKey & { readonly queue: SequencedMessage[]; readonly replaying: boolean }
 
-/** What survives when a memory bus is "restarted": give the same one to the next `memoryBus`. */
+/** The state that survives a "restart" of a memory bus: pass the same one to the next `memoryBus`. */
 export type BusMemory = {
-  readonly topics: Map<string, Sequenced[]>
+  readonly topics: Map<string, SequencedMessage[]>
   readonly progress: Map<string, number>
-  readonly parked: Map<string, Parked>
+  readonly parked: Map<string, ParkedQueue>
 }
 
-export const busMemory = (): BusMemory => ({ topics: new Map(), progress: new Map(), parked: new Map() })
+export const createBusMemory = (): BusMemory => ({ topics: new Map(), progress: new Map(), parked: new Map() })
 
 const nameOf = (...parts: readonly string[]): string => JSON.stringify(parts)
 
-/** For tests: ordered per key and at least once like the others. Messages are kept for as long as the memory is. */
-export function memoryBus(options: BusOptions = {}, memory: BusMemory = busMemory()): Bus {
+/** A bus for tests. It delivers at least once and in order per key, like a durable bus. Messages last as long as `memory`. */
+export function memoryBus(options: BusOptions = {}, memory: BusMemory = createBusMemory()): Bus {
   const { clock = systemClock } = options
   const now = (): number => clock.now()
-  const running = subscriptions(async (group, topic, how) => dispatcher(laneSource(memory, group, topic, now), how), options)
+  const activeSubscriptions = createSubscriptions(
+    async (group, topic, dispatcherOptions) =>
+      createDispatcher(createKeyQueueSource(memory, group, topic, now), dispatcherOptions),
+    options,
+  )
   let closed = false
 
   return {
@@ -30,9 +34,9 @@ export function memoryBus(options: BusOptions = {}, memory: BusMemory = busMemor
       if (closed) throw new Fault('the bus is closed')
       const log = logOf(memory, topic)
       for (const message of messages) log.push({ ...message, seq: log.length + 1 })
-      queueMicrotask(() => running.pump(new Set([topic])))
+      queueMicrotask(() => activeSubscriptions.pump(new Set([topic])))
     },
-    subscribe: (subscription) => running.subscribe(subscription),
+    subscribe: (subscription) => activeSubscriptions.subscribe(subscription),
     async parked() {
       return [...memory.parked.values()].map(({ group, topic, key, reason, since, queue }) => ({
         group,
@@ -48,29 +52,29 @@ export function memoryBus(options: BusOptions = {}, memory: BusMemory = busMemor
       const parked = memory.parked.get(name)
       if (!parked) return 0
       memory.parked.set(name, { ...parked, replaying: true })
-      running.replay(group, topic, key)
+      activeSubscriptions.replay(group, topic, key)
       return parked.queue.length
     },
     async close() {
       closed = true
-      await running.close()
+      await activeSubscriptions.close()
     },
   }
 }
 
-function logOf({ topics }: BusMemory, topic: string): Sequenced[] {
+function logOf({ topics }: BusMemory, topic: string): SequencedMessage[] {
   const log = topics.get(topic) ?? []
   topics.set(topic, log)
   return log
 }
 
-function laneSource(memory: BusMemory, group: string, topic: string, now: () => number): LaneSource {
+function createKeyQueueSource(memory: BusMemory, group: string, topic: string, now: () => number): KeyQueueSource {
   const log = logOf(memory, topic)
   const name = nameOf(group, topic)
-  const parkedOf = (key: string): Parked | undefined => memory.parked.get(nameOf(group, topic, key))
-  const enqueue = ({ queue }: Parked, message: Sequenced): void => {
+  const parkedOf = (key: string): ParkedQueue | undefined => memory.parked.get(nameOf(group, topic, key))
+  const enqueue = ({ queue }: ParkedQueue, message: SequencedMessage): void => {
     const [first] = queue
-    // What lies before the first was handled before, and comes again after a crash.
+    // A message before the first parked one was handled already. It arrives again only because of a crash.
     if ((first && message.seq < first.seq) || queue.some(({ seq }) => seq === message.seq)) return
     queue.push(message)
   }

@@ -1,9 +1,9 @@
 import type { EventStore } from '@penstock/ports/event-store.ts'
 import { eventStoreContract } from '@penstock/ports/event-store.contract.ts'
-import { eventMemory, memoryEventStore } from './event-store.ts'
+import { createEventMemory, memoryEventStore } from './event-store.ts'
 
 eventStoreContract('memory', async () => {
-  const memory = eventMemory()
+  const memory = createEventMemory()
   let store: EventStore | undefined
   const open = async (): Promise<EventStore> => (store = memoryEventStore(memory))
   return {

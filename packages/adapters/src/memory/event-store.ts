@@ -1,28 +1,22 @@
 import { Fault } from '@penstock/kernel/result.ts'
-import {
-  type Appended,
-  categoryOf,
-  type EventStore,
-  type ExpectedRevision,
-  type NewEvent,
-  type StoredEvent,
-} from '@penstock/ports/event-store.ts'
-import { follows } from '../shared/follows.ts'
-import { answerMismatch, checkBatch, firstRevision } from '../shared/repeat.ts'
+import { categoryOf } from '@penstock/kernel/stream-name.ts'
+import type { AppendOutcome, EventStore, ExpectedRevision, NewEvent, StoredEvent } from '@penstock/ports/event-store.ts'
+import { createLogFollowers } from '../shared/log-followers.ts'
+import { answerMismatch, checkBatch, firstRevision } from '../shared/idempotent-append.ts'
 
-/** What survives when a memory store is "restarted": give the same one to the next `memoryEventStore`. */
+/** The state that survives a "restart" of a memory store: pass the same one to the next `memoryEventStore`. */
 export type EventMemory = { readonly log: StoredEvent[]; readonly streams: Map<string, StoredEvent[]> }
 
-export const eventMemory = (): EventMemory => ({ log: [], streams: new Map() })
+export const createEventMemory = (): EventMemory => ({ log: [], streams: new Map() })
 
-/** For tests: the same answers as a durable store, and nothing on disk. */
-export function memoryEventStore({ log, streams }: EventMemory = eventMemory()): EventStore {
+/** A store for tests that answers like a durable store and writes nothing to disk. */
+export function memoryEventStore({ log, streams }: EventMemory = createEventMemory()): EventStore {
   let closed = false
   const checkOpen = (): void => {
     if (closed) throw new Fault('the event store is closed')
   }
 
-  function append(stream: string, expected: ExpectedRevision, events: readonly NewEvent[]): Appended {
+  function append(stream: string, expected: ExpectedRevision, events: readonly NewEvent[]): AppendOutcome {
     checkBatch(stream, events)
     const stored = streams.get(stream) ?? []
     const actual = stored.at(-1)?.revision ?? 'none'
@@ -41,7 +35,7 @@ export function memoryEventStore({ log, streams }: EventMemory = eventMemory()):
       log.push(event)
     }
     streams.set(stream, stored)
-    following.wake(new Set([categoryOf(stream)]), BigInt(log.length))
+    followers.wake(new Set([categoryOf(stream)]), BigInt(log.length))
     return { outcome: 'appended', revision: firstRevision(expected) + events.length - 1, position: BigInt(log.length) }
   }
 
@@ -55,7 +49,7 @@ export function memoryEventStore({ log, streams }: EventMemory = eventMemory()):
     return { events, until: BigInt(index) }
   }
 
-  const following = follows({ page: async (after, max, categories) => page(after, max, categories) })
+  const followers = createLogFollowers({ page: async (after, max, categories) => page(after, max, categories) })
   return {
     async append(stream, expected, events) {
       checkOpen()
@@ -71,11 +65,11 @@ export function memoryEventStore({ log, streams }: EventMemory = eventMemory()):
     },
     follow(options) {
       checkOpen()
-      return following.follow(options)
+      return followers.follow(options)
     },
     async close() {
       closed = true
-      following.close()
+      followers.close()
     },
   }
 }

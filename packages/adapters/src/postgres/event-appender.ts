@@ -1,31 +1,36 @@
-import { Bug, Fault, must } from '@penstock/kernel/result.ts'
-import { type Appended, categoryOf, type EventStore, type ExpectedRevision, type NewEvent } from '@penstock/ports/event-store.ts'
-import { answerMismatch, checkBatch, type Found, firstRevision } from '../shared/repeat.ts'
-import { appendOf, type EventLogs, tableOf } from './event-logs.ts'
-import { sqlState } from './faults.ts'
-import type { Pool } from './pool.ts'
+import { Bug, Fault, assert } from '@penstock/kernel/result.ts'
+import { categoryOf } from '@penstock/kernel/stream-name.ts'
+import type { AppendOutcome, EventStore, ExpectedRevision, NewEvent } from '@penstock/ports/event-store.ts'
+import { answerMismatch, checkBatch, type FoundEvent, firstRevision } from '../shared/idempotent-append.ts'
+import { appendFunctionOf, type EventLogs, logTableOf } from './event-logs.ts'
+import { sqlStateOf } from './faults.ts'
+import type { ConnectionPool } from './pool.ts'
 
 type Job = {
   readonly stream: string
   readonly expected: ExpectedRevision
   readonly events: readonly NewEvent[]
-  readonly resolve: (answer: Appended) => void
+  readonly resolve: (answer: AppendOutcome) => void
   readonly reject: (reason: unknown) => void
 }
 
-/** Most of one transaction: it holds up everybody else's. */
-const MOST_EVENTS = 1000
-const MOST_CHARACTERS = 4_000_000
+/** Limits of one transaction, because a transaction blocks all other appends to its log. */
+const MAX_EVENTS = 1000
+const MAX_CHARACTERS = 4_000_000
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 type Appender = Pick<EventStore, 'append'> & { idle(): Promise<void> }
 
-/** Appends to the log of the service that owns the stream's category. @param grown told which categories did */
-export function eventAppender(pool: Pool, logs: EventLogs, grown: (categories: readonly string[]) => void): Appender {
+/** Appends to the log of the service that owns the category of the stream. @param onGrown is called with the grown categories */
+export function createPostgresAppender(
+  pool: ConnectionPool,
+  logs: EventLogs,
+  onGrown: (categories: readonly string[]) => void,
+): Appender {
   const appenders = new Map<string, Appender>()
   const appenderOf = (log: string): Appender => {
-    const present = appenders.get(log) ?? logAppender(pool, log, grown)
+    const present = appenders.get(log) ?? createLogAppender(pool, log, onGrown)
     appenders.set(log, present)
     return present
   }
@@ -40,47 +45,48 @@ export function eventAppender(pool: Pool, logs: EventLogs, grown: (categories: r
 }
 
 /**
- * Appends of concurrent callers share a transaction: what comes while one is under way goes with the next. One at a
- * time, since the server lets one writer of a log in at a time anyway, and so a stream's appends are carried out as they came.
+ * Appends of concurrent callers share a transaction. Appends that arrive during a transaction join the next transaction.
+ * Transactions run one at a time, because the server admits one writer per log, and so that the appends of a stream stay in
+ * order.
  */
-function logAppender(pool: Pool, log: string, grown: (categories: readonly string[]) => void): Appender {
+function createLogAppender(pool: ConnectionPool, log: string, onGrown: (categories: readonly string[]) => void): Appender {
   let waiting: Job[] = []
   let draining: Promise<void> | undefined
 
   async function drain(): Promise<void> {
-    // What is asked for in one turn of the event loop goes together.
+    // Appends of one event-loop turn share a transaction.
     await new Promise<void>((resolve) => setImmediate(resolve))
     while (waiting.length > 0) {
-      const { group, rest } = nextGroup(waiting)
+      const { group, rest } = selectGroup(waiting)
       waiting = rest
-      await carryOut({ pool, log, grown }, group)
+      await appendGroup({ pool, log, onGrown }, group)
     }
     draining = undefined
   }
 
   return {
-    append(stream: string, expected: ExpectedRevision, events: readonly NewEvent[]): Promise<Appended> {
+    append(stream: string, expected: ExpectedRevision, events: readonly NewEvent[]): Promise<AppendOutcome> {
       checkBatch(stream, events)
-      for (const { id } of events) must(UUID.test(id), `an event id is a UUID in lower case, not "${id}"`)
+      for (const { id } of events) assert(UUID.test(id), `an event id is a UUID in lower case, not "${id}"`)
       return new Promise((resolve, reject) => {
         waiting.push({ stream, expected, events, resolve, reject })
         draining ??= drain()
       })
     },
-    /** After what is queued was carried out. */
+    /** Resolves when all queued appends are done. */
     idle: async (): Promise<void> => draining,
   }
 }
 
-/** In the order in which they came, each stream once: a second append of a stream depends on what becomes of the first. */
-function nextGroup(jobs: readonly Job[]): { group: Job[]; rest: Job[] } {
+/** Selects jobs in order of arrival, one per stream: a second append of a stream depends on the outcome of the first. */
+function selectGroup(jobs: readonly Job[]): { group: Job[]; rest: Job[] } {
   const group: Job[] = []
   const rest: Job[] = []
   const streams = new Set<string>()
   let [events, characters] = [0, 0]
   for (const job of jobs) {
     const size = job.events.reduce((sum, { data, meta }) => sum + data.length + meta.length, 0)
-    const fits = events + job.events.length <= MOST_EVENTS && characters + size <= MOST_CHARACTERS
+    const fits = events + job.events.length <= MAX_EVENTS && characters + size <= MAX_CHARACTERS
     if (streams.has(job.stream) || (!fits && group.length > 0)) rest.push(job)
     else {
       group.push(job)
@@ -92,32 +98,36 @@ function nextGroup(jobs: readonly Job[]): { group: Job[]; rest: Job[] } {
   return { group, rest }
 }
 
-type To = { readonly pool: Pool; readonly log: string; readonly grown: (categories: readonly string[]) => void }
+type AppendTarget = {
+  readonly pool: ConnectionPool
+  readonly log: string
+  readonly onGrown: (categories: readonly string[]) => void
+}
 
-/** Where one append cannot be stored, the others of its transaction are tried without it. */
-async function carryOut(to: To, group: readonly Job[]): Promise<void> {
+/** Stores a group. If one append cannot be stored, each append of the group is tried alone. */
+async function appendGroup(target: AppendTarget, group: readonly Job[]): Promise<void> {
   try {
-    const heads = await store(to, group)
-    to.grown(group.map(({ stream }) => categoryOf(stream)))
-    await Promise.all(group.map((job, index) => answer(to, job, heads[index])))
+    const heads = await storeGroup(target, group)
+    target.onGrown(group.map(({ stream }) => categoryOf(stream)))
+    await Promise.all(group.map((job, index) => answerJob(target, job, heads[index])))
   } catch (error) {
     if (error instanceof Fault) for (const job of group) job.reject(error)
-    else if (group.length > 1) for (const job of group) await carryOut(to, [job])
-    else group[0]?.reject(refused(group[0], error))
+    else if (group.length > 1) for (const job of group) await appendGroup(target, [job])
+    else group[0]?.reject(toRefusal(group[0], error))
   }
 }
 
-type Head = { head: number; last_position: string | null }
+type AppendRow = { head: number; last_position: string | null }
 
-const storeIn = (log: string) => ({
+const appendQuery = (log: string) => ({
   name: `append ${log}`,
-  text: `select head, last_position from ${appendOf(log)}($1, $2, $3, $4, $5, $6, $7)`,
+  text: `select head, last_position from ${appendFunctionOf(log)}($1, $2, $3, $4, $5, $6, $7)`,
 })
 
-async function store({ pool, log }: To, group: readonly Job[]): Promise<readonly Head[]> {
+async function storeGroup({ pool, log }: AppendTarget, group: readonly Job[]): Promise<readonly AppendRow[]> {
   const events = group.flatMap((job, index) => job.events.map((event) => ({ ...event, batch: index + 1 })))
-  const { rows } = await pool.query<Head>({
-    ...storeIn(log),
+  const { rows } = await pool.query<AppendRow>({
+    ...appendQuery(log),
     values: [
       group.map(({ stream }) => stream),
       group.map(({ expected }) => firstRevision(expected)),
@@ -131,31 +141,41 @@ async function store({ pool, log }: To, group: readonly Job[]): Promise<readonly
   return rows
 }
 
-async function answer(to: To, { stream, expected, events, resolve, reject }: Job, row: Head | undefined): Promise<void> {
+async function answerJob(
+  target: AppendTarget,
+  { stream, expected, events, resolve, reject }: Job,
+  row: AppendRow | undefined,
+): Promise<void> {
   try {
     if (!row) throw new Bug('the event log did not answer for every append')
     const { head, last_position: position } = row
     if (position !== null) return resolve({ outcome: 'appended', revision: head + events.length, position: BigInt(position) })
-    resolve(answerMismatch(expected, head < 0 ? 'none' : head, events, await find(to, stream, events)))
+    resolve(answerMismatch(expected, head < 0 ? 'none' : head, events, await findStored(target, stream, events)))
   } catch (error) {
     reject(error)
   }
 }
 
-const findIn = (log: string) => ({
+const findQuery = (log: string) => ({
   name: `find ${log}`,
-  text: `select id, revision, position from ${tableOf(log)} where stream = $1 and id = any ($2::uuid[])`,
+  text: `select id, revision, position from ${logTableOf(log)} where stream = $1 and id = any ($2::uuid[])`,
 })
 
-async function find({ pool, log }: To, stream: string, events: readonly NewEvent[]): Promise<readonly Found[]> {
+async function findStored(
+  { pool, log }: AppendTarget,
+  stream: string,
+  events: readonly NewEvent[],
+): Promise<readonly FoundEvent[]> {
   const { rows } = await pool.query<{ id: string; revision: number; position: string }>({
-    ...findIn(log),
+    ...findQuery(log),
     values: [stream, events.map(({ id }) => id)],
   })
   return rows.map(({ id, revision, position }) => ({ id, revision, position: BigInt(position) }))
 }
 
-function refused({ stream }: Job, error: unknown): unknown {
+function toRefusal({ stream }: Job, error: unknown): unknown {
   const message = error instanceof Error ? error.message : String(error)
-  return sqlState(error) === undefined ? error : new Bug(`an append to ${stream} cannot be stored: ${message}`, { cause: error })
+  return sqlStateOf(error) === undefined
+    ? error
+    : new Bug(`an append to ${stream} cannot be stored: ${message}`, { cause: error })
 }

@@ -1,7 +1,7 @@
 import type { Views } from '@penstock/ports/views.ts'
 import { sql } from 'kysely'
 
-/** As it was released: it is never changed. */
+/** The released text, which must never change. */
 const APPEND = `
   create function append_to_event_log(
     streams text[], firsts integer[], batches integer[], ids uuid[], types text[], datas text[], metas text[]
@@ -46,7 +46,7 @@ const TABLE = `
     constraint event_log_id unique (id)
   )`
 
-/** One log for all services, as it was made first: what databases of then are migrated from. */
+/** Creates the single log of all services, as the first releases did. Later steps migrate it. */
 export const migrateOneLog = (views: Pick<Views, 'migrate'>): Promise<void> =>
   views.migrate('event_log', [
     async (db) => {

@@ -1,103 +1,108 @@
+import { computeBackoffMs } from '@penstock/kernel/backoff.ts'
 import { Fault } from '@penstock/kernel/result.ts'
 import type { EventStore, FollowOptions, StoredEvent } from '@penstock/ports/event-store.ts'
-import { follows } from '../shared/follows.ts'
-import { openStore } from '../shared/open-store.ts'
+import { createLogFollowers } from '../shared/log-followers.ts'
+import { assembleServerStore } from '../shared/server-event-store.ts'
+import { systemChance } from '../system/chance.ts'
 import { systemClock } from '../system/clock.ts'
 import { checkDurable } from './durable.ts'
-import { eventAppender } from './event-appender.ts'
-import { eventReader } from './event-reader.ts'
+import { createPostgresAppender } from './event-appender.ts'
+import { createPostgresReader } from './event-reader.ts'
 import type { EventLogs } from './event-logs.ts'
-import { listen } from './notices.ts'
-import { openPool, type Pool, type PostgresSettings } from './pool.ts'
+import { listenToChannel } from './notifications.ts'
+import { openConnectionPool, type ConnectionPool, type PostgresSettings } from './pool.ts'
 
-export type EventStoreOptions = PostgresSettings & {
+export type PostgresStoreOptions = PostgresSettings & {
   readonly logs: EventLogs
-  /** How often followers look without having been told. */
+  /** Milliseconds between two reads of a follower without a notification. */
   readonly pollMs?: number
-  /** Told whenever a follower could not read on; it tries again by itself. */
+  /** Called whenever a follower fails to read. The follower retries by itself. */
   readonly onFault?: (fault: Fault) => void
 }
 
 const POLL_MS = 1000
 const CHANNEL = 'event_log'
-/** The server takes 8,000 bytes of a payload. */
-const LONGEST = 4000
+/** The server accepts payloads of up to 8,000 bytes. */
+const MAX_PAYLOAD = 4000
 const FIRST_WAIT_MS = 100
 const LONGEST_WAIT_MS = 2000
 
 /**
- * Events in PostgreSQL, for any number of processes. The tables must be there: see `migrateEventLogs`.
- * @throws Error where the server does not keep what it acknowledges
+ * Stores events in PostgreSQL, for any number of processes. `migrateEventLogs` must have created the tables.
+ * @throws Error if the settings of the server may lose acknowledged events
  */
-export async function postgresEventStore(options: EventStoreOptions): Promise<EventStore> {
-  const pool = openPool(options)
+export async function postgresEventStore(options: PostgresStoreOptions): Promise<EventStore> {
+  const pool = openConnectionPool(options)
   await checkDurable(pool).catch(async (error: unknown) => {
     await pool.end()
     throw error
   })
-  const reader = eventReader(pool, options.logs)
-  const appender = eventAppender(pool, options.logs, teller(pool))
-  const over = new AbortController()
-  const following = follows({
+  const reader = createPostgresReader(pool, options.logs)
+  const appender = createPostgresAppender(pool, options.logs, createNotifier(pool))
+  const closed = new AbortController()
+  const followers = createLogFollowers({
     async page(after, max, categories) {
       const events = await reader.page(after, max, categories)
       return { events, until: events.at(-1)?.position ?? (after === 'start' ? 0n : after) }
     },
   })
-  const notices = listen(options, CHANNEL, (grown) => following.wake(grown ? new Set(grown.split(',')) : undefined))
-  const poll = setInterval(() => following.wake(), options.pollMs ?? POLL_MS)
+  const notices = listenToChannel(options, CHANNEL, (grownCategories) =>
+    followers.wake(grownCategories ? new Set(grownCategories.split(',')) : undefined),
+  )
+  const poll = setInterval(() => followers.wake(), options.pollMs ?? POLL_MS)
   poll.unref()
-  return openStore(
+  return assembleServerStore(
     {
       appender,
       reader,
-      follow: (wanted) => goingOn(following.follow, wanted, over.signal, options.onFault),
-      async deafen() {
+      follow: (followOptions) => followThroughFaults(followers.follow, followOptions, closed.signal, options.onFault),
+      async stopListening() {
         clearInterval(poll)
-        following.close()
+        followers.close()
         await notices.close()
       },
       disconnect: () => pool.end(),
     },
-    over,
+    closed,
   )
 }
 
 /**
- * Tells other processes' followers which categories grew. Not in the transaction of the append: the server lets one
- * transaction that notifies commit at a time, in all its databases. Followers look by themselves for what was not told.
+ * Notifies followers of other processes about the grown categories. The notification is no part of the append's transaction,
+ * because the server serialises the commits of notifying transactions in all databases. Followers also poll, so a missed
+ * notification only delays them.
  */
-function teller(pool: Pool): (categories: readonly string[]) => void {
-  let untold = new Set<string>()
-  let telling = false
-  const tell = async (): Promise<void> => {
+function createNotifier(pool: ConnectionPool): (categories: readonly string[]) => void {
+  let unsent = new Set<string>()
+  let isSending = false
+  const send = async (): Promise<void> => {
     try {
-      while (untold.size > 0) {
-        const payload = [...untold].join(',')
-        untold = new Set()
-        const values = [payload.length < LONGEST ? payload : '']
+      while (unsent.size > 0) {
+        const payload = [...unsent].join(',')
+        unsent = new Set()
+        const values = [payload.length < MAX_PAYLOAD ? payload : '']
         await pool.query({ name: 'tell', text: `select pg_notify('${CHANNEL}', $1)`, values })
       }
     } finally {
-      telling = false
+      isSending = false
     }
   }
   return (categories) => {
-    for (const category of categories) untold.add(category)
-    if (telling) return
-    telling = true
-    void tell().catch(() => undefined)
+    for (const category of categories) unsent.add(category)
+    if (isSending) return
+    isSending = true
+    void send().catch(() => undefined)
   }
 }
 
 type Follow = (options: FollowOptions) => AsyncIterable<readonly StoredEvent[]>
 
-/** Follows through restarts of the server: after a fault it reads on from where it was. */
-async function* goingOn(
+/** Follows across restarts of the server. After a fault it continues from its last position. */
+async function* followThroughFaults(
   follow: Follow,
   { categories, after, signal }: FollowOptions,
   closed: AbortSignal,
-  onFault: EventStoreOptions['onFault'],
+  onFault: PostgresStoreOptions['onFault'],
 ): AsyncGenerator<readonly StoredEvent[]> {
   let position = after
   for (let tries = 0; !signal.aborted && !closed.aborted; tries++) {
@@ -111,7 +116,7 @@ async function* goingOn(
       if (!(error instanceof Fault)) throw error
       onFault?.(error)
       await systemClock.sleep(
-        Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(tries, 8)),
+        computeBackoffMs(tries, systemChance, FIRST_WAIT_MS, LONGEST_WAIT_MS),
         AbortSignal.any([signal, closed]),
       )
     }

@@ -1,10 +1,10 @@
 import { Fault } from '@penstock/kernel/result.ts'
 import { describe, expect, test } from 'vitest'
-import { eventAppender } from './event-appender.ts'
-import { asFault, isAnswer } from './faults.ts'
-import type { Pool } from './pool.ts'
+import { createPostgresAppender } from './event-appender.ts'
+import { toPostgresFault, isServerAnswer } from './faults.ts'
+import type { ConnectionPool } from './pool.ts'
 
-/** An error as the driver makes it of the server's. */
+/** An error as the driver reports it for an SQLSTATE of the server. */
 const serverError = (code: string): Error => Object.assign(new Error('said by the server'), { code })
 
 test.each([
@@ -19,33 +19,38 @@ test.each([
   ['58030', 'io_error'],
   ['55P03', 'lock_not_available'],
   ['25006', 'read_only_sql_transaction'],
-])('%s (%s) is a fault: the same call may succeed later', (code) => {
-  expect(asFault(serverError(code))).toBeInstanceOf(Fault)
+])('%s (%s) is a Fault, because the same call may succeed later', (code) => {
+  expect(toPostgresFault(serverError(code))).toBeInstanceOf(Fault)
 })
 
-test.each(['23505', '22P02', '42P01'])('%s is none: the server refuses the statement for its content', (code) => {
+test.each(['23505', '22P02', '42P01'])('%s is not a Fault, because the server refuses the content of the statement', (code) => {
   const error = serverError(code)
-  expect(asFault(error)).toBe(error)
+  expect(toPostgresFault(error)).toBe(error)
 })
 
 describe('an append', () => {
   const event = { id: '018f3c1e-0000-7000-8000-000000000001', type: 'Happened', data: '{}', meta: '{}' }
-  /** A pool whose every statement ends with this error of the server. */
-  const failing = (code: string): Pool => ({
+  /** A pool whose statements all fail with this error of the server. */
+  const failing = (code: string): ConnectionPool => ({
     async query() {
-      throw asFault(serverError(code))
+      throw toPostgresFault(serverError(code))
     },
-    connect: () => Promise.reject(new Error('not asked')),
+    connect: () => Promise.reject(new Error('unexpected connect')),
     end: () => Promise.resolve(),
   })
-  test.each(['57P01', '57P02', '57P03'])('during a restart of the server (%s) is a fault, which is tried again', async (code) => {
+  test.each(['57P01', '57P02', '57P03'])('during a restart of the server (%s) rejects with a Fault', async (code) => {
     await expect(
-      eventAppender(failing(code), new Map([['order', 'order']]), () => undefined).append('order-1', 'none', [event]),
+      createPostgresAppender(failing(code), new Map([['order', 'order']]), () => undefined).append('order-1', 'none', [event]),
     ).rejects.toBeInstanceOf(Fault)
   })
 })
 
-test('a session that the server ended has not answered: its connection is not used again', () => {
-  expect(['57P01', '57P02', '57P03', '08006'].map((code) => isAnswer(serverError(code)))).toEqual([false, false, false, false])
-  expect(['23505', '40001'].map((code) => isAnswer(serverError(code)))).toEqual([true, true])
+test('an error that ends the session is not an answer, so that its connection is not reused', () => {
+  expect(['57P01', '57P02', '57P03', '08006'].map((code) => isServerAnswer(serverError(code)))).toEqual([
+    false,
+    false,
+    false,
+    false,
+  ])
+  expect(['23505', '40001'].map((code) => isServerAnswer(serverError(code)))).toEqual([true, true])
 })

@@ -10,8 +10,8 @@ import { migrateReadModels } from './read-models.ts'
 import { serverTime } from './server-time.ts'
 
 /**
- * Brings every table up to date; for the job that runs before the services do. Forward only, and safe when two run at once.
- * @param more the services' own tables: what their projections and the runtime migrate
+ * Migrates every table, for the job that runs before the services. Two jobs may run at once. Steps cannot be undone.
+ * @param more migrations of the services' own tables, by their projections and by the runtime
  */
 export async function migrateAll(
   views: Views,

@@ -1,14 +1,14 @@
-import { registry } from '@penstock/runtime/metrics.ts'
+import { registry } from '@penstock/runtime/observability/metrics.ts'
 import { Gauge } from 'prom-client'
 
-/** What a pool of `pg` tells of itself. */
-type Counts = { readonly totalCount: number; readonly idleCount: number; readonly waitingCount: number }
+/** The counters of a `pg` pool. */
+type PoolCounts = { readonly totalCount: number; readonly idleCount: number; readonly waitingCount: number }
 
-const pools = new Set<{ readonly purpose: string; readonly counts: Counts }>()
+const pools = new Set<{ readonly purpose: string; readonly counts: PoolCounts }>()
 
 new Gauge({
   name: 'penstock_postgres_connections',
-  help: 'Connections of this process to PostgreSQL, by what they are for: in use or idle; `waiting` are statements that want one.',
+  help: 'Connections of this process to PostgreSQL, by purpose and state. `waiting` counts statements without a connection.',
   labelNames: ['purpose', 'state'] as const,
   registers: [registry],
   collect() {
@@ -21,9 +21,9 @@ new Gauge({
   },
 })
 
-/** @returns what takes it out of the metrics */
-export function showPool(purpose: string, counts: Counts): () => void {
-  const shown = { purpose, counts }
-  pools.add(shown)
-  return () => void pools.delete(shown)
+/** @returns a function that removes the pool from the metrics */
+export function registerPoolMetrics(purpose: string, counts: PoolCounts): () => void {
+  const entry = { purpose, counts }
+  pools.add(entry)
+  return () => void pools.delete(entry)
 }

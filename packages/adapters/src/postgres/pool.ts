@@ -2,21 +2,21 @@ import { readFile } from 'node:fs/promises'
 import { Fault } from '@penstock/kernel/result.ts'
 import pg from 'pg'
 import { parseIntoClientConfig } from 'pg-connection-string'
-import { asFault, isAnswer } from './faults.ts'
-import { showPool } from './pool-metrics.ts'
+import { toPostgresFault, isServerAnswer } from './faults.ts'
+import { registerPoolMetrics } from './pool-metrics.ts'
 
 export type PostgresSettings = {
   /** `postgres://user@host:5432/database`; TLS by `sslmode`, `sslrootcert`, `sslcert` and `sslkey` as in libpq. */
   readonly url: string
-  /** Read at every new connection, so that a password can be changed under a running process. */
+  /** Path of a file with the password. Every new connection reads it, so that the password can change at any time. */
   readonly passwordFile?: string
-  /** What the server's list of sessions calls this process. */
+  /** Name of this process in the session list of the server (`application_name`). */
   readonly application?: string
-  /** What the connections are for, as metrics name it. */
+  /** Purpose of the connections, as a label in metrics. */
   readonly purpose?: string
-  /** Most connections at once. */
+  /** Maximum number of connections. */
   readonly connections?: number
-  /** Longest that a statement may take, waiting for locks included. */
+  /** Timeout of a statement, including its wait for locks. */
   readonly statementTimeoutMs?: number
   readonly connectTimeoutMs?: number
 }
@@ -24,24 +24,24 @@ export type PostgresSettings = {
 const CONNECTIONS = 8
 const STATEMENT_TIMEOUT_MS = 10_000
 const CONNECT_TIMEOUT_MS = 5000
-/** The server has the first word about a slow statement; ours is for a server that says nothing. */
-const SILENCE_MS = 2000
+/** Extra time in ms of the client's timeout. The server ends a slow statement first; the client ends it if the server hangs. */
+const NO_ANSWER_GRACE_MS = 2000
 
-export type Connection = {
+export type PostgresConnection = {
   query<Row extends pg.QueryResultRow>(query: string | pg.QueryConfig, values?: readonly unknown[]): Promise<pg.QueryResult<Row>>
-  /** Gives it back. It is not used again after an error that leaves its state in doubt. */
+  /** Returns the connection to the pool. The pool does not reuse it after an error that leaves its state in doubt. */
   release(destroy?: boolean): void
 }
 
-export type Pool = Pick<Connection, 'query'> & {
+export type ConnectionPool = Pick<PostgresConnection, 'query'> & {
   /** One connection for several statements. */
-  connect(): Promise<Connection>
+  connect(): Promise<PostgresConnection>
   end(): Promise<void>
 }
 
 /**
- * What every connection is made with. Transactions read committed: statements that come after a lock must see
- * what was committed before it.
+ * Configuration of every connection. Transactions are read committed: a statement after a lock must see all commits before the
+ * lock.
  */
 export function clientConfig(settings: PostgresSettings): pg.ClientConfig {
   const { url, passwordFile, application = 'penstock' } = settings
@@ -55,24 +55,24 @@ export function clientConfig(settings: PostgresSettings): pg.ClientConfig {
     keepAlive: true,
     connectionTimeoutMillis: settings.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
     statement_timeout: statementTimeoutMs,
-    // A process that is stopped in the middle of a transaction must not hold its locks for others.
+    // A process that is stopped inside a transaction must not keep its locks.
     idle_in_transaction_session_timeout: statementTimeoutMs,
-    query_timeout: statementTimeoutMs + SILENCE_MS,
+    query_timeout: statementTimeoutMs + NO_ANSWER_GRACE_MS,
   }
 }
 
-/** Connections on demand; errors that may pass are Faults, and none of them ends the process. */
-export function openPool(settings: PostgresSettings, extras: Pick<pg.PoolConfig, 'types'> = {}): Pool {
+/** Opens connections on demand. Errors that may pass are Faults, and no error ends the process. */
+export function openConnectionPool(settings: PostgresSettings, extras: Pick<pg.PoolConfig, 'types'> = {}): ConnectionPool {
   const pool = new pg.Pool({ ...clientConfig(settings), max: settings.connections ?? CONNECTIONS, ...extras })
-  const hide = showPool(settings.purpose ?? 'other', pool)
-  // Between two statements a lost connection shows as an event, which would end the process if nobody listened.
+  const unregister = registerPoolMetrics(settings.purpose ?? 'other', pool)
+  // A connection that is lost between two statements emits an error, which ends the process if it has no listener.
   pool.on('error', () => undefined)
   pool.on('connect', (client) => void client.on('error', () => undefined))
-  const connect = async (): Promise<Connection> => {
+  const connect = async (): Promise<PostgresConnection> => {
     try {
-      return guarded(await pool.connect())
+      return guardConnection(await pool.connect())
     } catch (error) {
-      throw asFault(error)
+      throw toPostgresFault(error)
     }
   }
   return {
@@ -86,17 +86,17 @@ export function openPool(settings: PostgresSettings, extras: Pick<pg.PoolConfig,
       }
     },
     async end() {
-      hide()
+      unregister()
       await pool.end()
     },
   }
 }
 
 /**
- * A connection with our errors. After a silence or a loss it answers nothing any more, not even `rollback`, and is
- * thrown away when it is released: an answer that comes late must not meet the next question.
+ * Converts the errors of a connection. After a timeout or a loss the connection refuses every query, even `rollback`, and is
+ * destroyed on release. Otherwise a late answer could be taken for the answer to the next query.
  */
-function guarded(client: pg.PoolClient): Connection {
+function guardConnection(client: pg.PoolClient): PostgresConnection {
   let broken: Fault | undefined
   return {
     async query<Row extends pg.QueryResultRow>(query: string | pg.QueryConfig, values?: readonly unknown[]) {
@@ -104,8 +104,8 @@ function guarded(client: pg.PoolClient): Connection {
       try {
         return await client.query<Row>(query, values && [...values])
       } catch (error) {
-        const fault = asFault(error)
-        if (fault instanceof Fault && !isAnswer(error)) broken = fault
+        const fault = toPostgresFault(error)
+        if (fault instanceof Fault && !isServerAnswer(error)) broken = fault
         throw fault
       }
     },

@@ -3,25 +3,25 @@ import { Kysely, PostgresDialect, type PostgresPool, sql } from 'kysely'
 import pg from 'pg'
 import { checkMigrated, migrate } from '../sql/migrate.ts'
 import { checkDurable } from './durable.ts'
-import { openPool, type Pool, type PostgresSettings } from './pool.ts'
+import { openConnectionPool, type ConnectionPool, type PostgresSettings } from './pool.ts'
 
 export type PostgresViewsOptions = PostgresSettings & {
-  /** 'check': a schema that is not the program's is refused; 'migrate' brings it up to date. */
+  /** 'check' refuses a schema that is older than the program; 'migrate' migrates it. */
   readonly schema?: 'check' | 'migrate'
 }
 
 /**
- * Tables for any number of processes. Every commit is waited for on disk, other than in the embedded home: processes
- * outlive a crash of the server, and remember what they know to be committed.
+ * Opens tables for any number of processes. Every commit waits for the disk, unlike on SQLite, because processes survive a crash
+ * of the server and rely on acknowledged commits.
  */
 export function openPostgresViews({ schema = 'migrate', ...settings }: PostgresViewsOptions): Views {
-  const pool = openPool(settings, { types })
-  const db = new Kysely<object>({ dialect: new PostgresDialect({ pool: asKyselyWants(pool) }) })
+  const pool = openConnectionPool(settings, { types: typeParsers })
+  const db = new Kysely<object>({ dialect: new PostgresDialect({ pool: toKyselyPool(pool) }) })
   return {
     db,
     async migrate(name, steps) {
       await checkDurable(pool)
-      await (schema === 'check' ? checkMigrated(db, name, steps) : oneByOne(db, name, steps))
+      await (schema === 'check' ? checkMigrated(db, name, steps) : migrateLocked(db, name, steps))
     },
     close: () => db.destroy(),
   }
@@ -29,26 +29,26 @@ export function openPostgresViews({ schema = 'migrate', ...settings }: PostgresV
 
 const INT8 = 20
 
-/** Counts and milliseconds are numbers, as on SQLite: none of them is above 2^53. */
-const types: pg.CustomTypesConfig = {
+/** Parses counts and milliseconds as numbers, as on SQLite, because none of them exceeds 2^53. */
+const typeParsers: pg.CustomTypesConfig = {
   getTypeParser(oid: number): (text: string) => unknown {
     if (oid === INT8) return Number
     return pg.types.getTypeParser(oid) as (text: string) => unknown // typed as any there
   },
 }
 
-/** Any number will do that nobody else uses for a lock of the database. */
-const MIGRATION_LOCK = 7_368_632_641
+/** An arbitrary number that no other advisory lock of the database uses. */
+export const MIGRATION_LOCK = 7_368_632_641
 
-/** A step that waits for a table in use holds up everybody who comes to that table after it. */
-const TABLE_WITHIN_MS = 5000
+/** Limits the wait for a table lock, because later statements on the table queue behind a waiting step. */
+const LOCK_TIMEOUT_MS = 5000
 
-/** Processes that start together wait for each other: even `create table if not exists` can meet itself. */
-const oneByOne = (db: Kysely<object>, name: string, steps: readonly Migration[]): Promise<void> =>
+/** Processes that start together migrate one after the other, because concurrent `create table if not exists` can fail. */
+const migrateLocked = (db: Kysely<object>, name: string, steps: readonly Migration[]): Promise<void> =>
   db.connection().execute(async (connection) => {
     await sql`select pg_advisory_lock(${sql.lit(MIGRATION_LOCK)})`.execute(connection)
     try {
-      await sql`set lock_timeout = ${sql.lit(TABLE_WITHIN_MS)}`.execute(connection)
+      await sql`set lock_timeout = ${sql.lit(LOCK_TIMEOUT_MS)}`.execute(connection)
       await migrate(connection, name, steps)
     } finally {
       await sql`reset lock_timeout`.execute(connection)
@@ -56,7 +56,7 @@ const oneByOne = (db: Kysely<object>, name: string, steps: readonly Migration[])
     }
   })
 
-/** Kysely asks for some of what a pool of `pg` is; ours has just that. */
-function asKyselyWants(pool: Pool): PostgresPool {
-  return { ...pool, options: {} } as unknown as PostgresPool // its client types also know cursors, which are not used here
+/** Kysely uses only the part of a `pg` pool that ours implements. */
+function toKyselyPool(pool: ConnectionPool): PostgresPool {
+  return { ...pool, options: {} } as unknown as PostgresPool // its client type also has cursors, which are not used here
 }

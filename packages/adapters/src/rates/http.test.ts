@@ -4,13 +4,13 @@ import type { AddressInfo } from 'node:net'
 import { Fault } from '@penstock/kernel/result.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { systemClock } from '../system/clock.ts'
-import { httpRate } from './http.ts'
-import { publicRates } from './public.ts'
+import { httpRateSource } from './http.ts'
+import { publicRateSources } from './public-rate-sources.ts'
 
 const NOW = 1_800_000_000_000
 const clock = { ...systemClock, now: () => NOW }
 
-/** A double of all sources: each test says what it answers. */
+/** The answer of a fake server that serves as every source. Each test sets the answer. */
 let answer: { status?: number; body: string; location?: string }
 let server: Server
 let url: string
@@ -24,12 +24,12 @@ beforeAll(async () => {
 })
 afterAll(() => void server.close())
 
-const reading = (name: keyof typeof publicRates, body: unknown) => {
+const reading = (name: keyof typeof publicRateSources, body: unknown) => {
   answer = { body: JSON.stringify(body) }
-  return httpRate(name, clock, url).read()
+  return httpRateSource(name, clock, url).read()
 }
 
-test('each source is read to the cent, as old as it says', async () => {
+test('the price of each source is read to the cent, with the timestamp of the source or the current time', async () => {
   const kraken = { error: [], result: { XXBTZUSD: { a: ['1', '2', '3'], c: ['97123.45600', '0.01'] } } }
   expect(await reading('kraken', kraken)).toEqual({ source: 'kraken', centsPerBtc: 9_712_345n, at: NOW })
   const coinbase = { data: { amount: '97123.4', base: 'BTC', currency: 'USD' } }
@@ -41,32 +41,32 @@ test('each source is read to the cent, as old as it says', async () => {
   expect(await reading('mempool', mempool)).toEqual({ source: 'mempool', centsPerBtc: 9_712_300n, at: old })
 })
 
-test('nobody is believed to know the future', async () => {
+test('a timestamp in the future counts as now', async () => {
   expect((await reading('bitstamp', { last: '1', timestamp: `${NOW / 1000 + 3600}` })).at).toBe(NOW)
 })
 
-test('what is no price is a fault, never a guess', async () => {
+test('an answer without a valid price throws a Fault', async () => {
   await expect(reading('kraken', { error: ['EService:Unavailable'] })).rejects.toThrow(Fault)
   await expect(reading('kraken', { result: {} })).rejects.toThrow(Fault)
   await expect(reading('coinbase', { data: { amount: '97123', currency: 'EUR' } })).rejects.toThrow(Fault)
   for (const last of ['0', '-1', '1e9', 'NaN', '', '97,123'])
     await expect(reading('bitstamp', { last, timestamp: '1' })).rejects.toThrow(Fault)
-  const source = httpRate('kraken', clock, url)
-  for (const wrong of [
+  const source = httpRateSource('kraken', clock, url)
+  for (const invalid of [
     { status: 503, body: '' },
     { body: '<html>' },
     { body: JSON.stringify({ result: 'x'.repeat(100_000) }) },
     { status: 302, body: '', location: 'http://127.0.0.1:1/' },
   ]) {
-    answer = wrong
+    answer = invalid
     await expect(source.read()).rejects.toThrow(Fault)
   }
 })
 
-test('a source that is not there is a fault', async () => {
-  await expect(httpRate('kraken', clock, 'http://127.0.0.1:1/').read()).rejects.toThrow(Fault)
+test('an unreachable source throws a Fault', async () => {
+  await expect(httpRateSource('kraken', clock, 'http://127.0.0.1:1/').read()).rejects.toThrow(Fault)
 })
 
-test('every source is asked over TLS', () => {
-  for (const { url: address } of Object.values(publicRates)) expect(address).toMatch(/^https:/)
+test('every source has an https address', () => {
+  for (const { url: address } of Object.values(publicRateSources)) expect(address).toMatch(/^https:/)
 })

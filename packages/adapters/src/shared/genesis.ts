@@ -1,6 +1,6 @@
 import type { NodeInfo } from '@penstock/ports/lightning.ts'
 
-/** By the hash of its first block. Signets of one's own begin with the same block as the public one. */
+/** Networks by the hash of their first block. Custom signets begin with the same block as the public signet. */
 const NETWORKS: Readonly<Record<string, NodeInfo['network']>> = {
   '000000000019d6689c085ae165831e934ff763ae46a2a6c172b3f1b60a8ce26f': 'mainnet',
   '000000000933ea01ad0ee984209779baaec3ced90fa3f408719526f8d77f4943': 'testnet',

@@ -1,16 +1,22 @@
 import type { RunningSubscription, Subscription } from '@penstock/ports/bus.ts'
+import type { RandomSource } from '@penstock/kernel/backoff.ts'
 import type { Clock } from '@penstock/ports/clock.ts'
+import { systemChance } from '../system/chance.ts'
 import { systemClock } from '../system/clock.ts'
 import type { Dispatcher, DispatcherOptions } from './dispatcher.ts'
 
 export type BusOptions = {
   readonly clock?: Clock
-  /** Back-off of a handler that throws: the first wait, doubled up to the last. */
+  /** The random source that shortens waits. */
+  readonly chance?: RandomSource
+  /**
+   * First wait in ms before a handler that threw is called again. Waits double up to `retryMaxMs`, and are shortened at random.
+   */
   readonly retryMinMs?: number
   readonly retryMaxMs?: number
 }
 
-type Shared = {
+type SharedDispatcher = {
   readonly topic: string
   readonly ready: Promise<Dispatcher>
   dispatcher: Dispatcher | undefined
@@ -19,32 +25,35 @@ type Shared = {
 
 const DEFAULT_CONCURRENCY = 64
 
-/** The subscriptions of one process: those of one group and topic share a dispatcher, so that no key is in two hands. */
-export function subscriptions(
-  open: (group: string, topic: string, how: DispatcherOptions) => Promise<Dispatcher>,
-  { clock = systemClock, retryMinMs = 25, retryMaxMs = 5000 }: BusOptions,
+/** The subscriptions of one process. Subscriptions of one group and topic share a dispatcher, so that no key has two handlers. */
+export function createSubscriptions(
+  open: (group: string, topic: string, dispatcherOptions: DispatcherOptions) => Promise<Dispatcher>,
+  { clock = systemClock, chance = systemChance, retryMinMs = 25, retryMaxMs = 5000 }: BusOptions,
 ) {
-  const shared = new Map<string, Shared>()
+  const dispatchers = new Map<string, SharedDispatcher>()
   const all = new Set<RunningSubscription>()
   const nameOf = (group: string, topic: string): string => JSON.stringify([group, topic])
 
-  /** @returns the dispatcher of the group and topic; one that is ending is waited for, so that two never overlap */
-  async function join({
+  /**
+   * Finds or opens the dispatcher of the group and topic. Waits for the end of an earlier dispatcher, so that two never overlap.
+   */
+  async function joinDispatcher({
     group,
     topic,
     concurrency = DEFAULT_CONCURRENCY,
-  }: Subscription): Promise<Shared & { dispatcher: Dispatcher }> {
+    isLowPriority = () => false,
+  }: Subscription): Promise<SharedDispatcher & { dispatcher: Dispatcher }> {
     const name = nameOf(group, topic)
     for (;;) {
-      const present = shared.get(name)
+      const present = dispatchers.get(name)
       if (present?.ended) {
         await present.ended
         continue
       }
       if (!present) {
-        const ready = open(group, topic, { concurrency, clock, retryMinMs, retryMaxMs })
-        shared.set(name, { topic, ready, dispatcher: undefined, ended: undefined })
-        ready.catch(() => shared.delete(name))
+        const ready = open(group, topic, { concurrency, isLowPriority, clock, chance, retryMinMs, retryMaxMs })
+        dispatchers.set(name, { topic, ready, dispatcher: undefined, ended: undefined })
+        ready.catch(() => dispatchers.delete(name))
         continue
       }
       const opened = await present.ready
@@ -55,27 +64,28 @@ export function subscriptions(
   return {
     async subscribe(subscription: Subscription): Promise<RunningSubscription> {
       const name = nameOf(subscription.group, subscription.topic)
-      const entry = await join(subscription)
+      const entry = await joinDispatcher(subscription)
       const handle = (message: Parameters<Subscription['handle']>[0]) => subscription.handle(message)
-      entry.dispatcher.add(handle, (message) => subscription.aside?.(message))
+      // A message is set aside if it is stored unhandled, because an earlier message of its key is parked.
+      entry.dispatcher.add(handle, (message) => subscription.onSetAside?.(message))
       entry.dispatcher.pump()
       let closing: Promise<void> | undefined
       const close = async (): Promise<void> => {
         all.delete(running)
         const { isLast, done } = entry.dispatcher.remove(handle)
-        if (isLast) entry.ended = done.finally(() => shared.delete(name))
+        if (isLast) entry.ended = done.finally(() => dispatchers.delete(name))
         await done
       }
       const running: RunningSubscription = { close: () => (closing ??= close()) }
       all.add(running)
       return running
     },
-    /** After messages were added; without topics: perhaps to any of them. */
+    /** Starts the handling of messages that were added to these topics. Without `topics` it handles all topics. */
     pump(topics?: ReadonlySet<string>): void {
-      for (const { topic, dispatcher } of shared.values()) if (!topics || topics.has(topic)) dispatcher?.pump()
+      for (const { topic, dispatcher } of dispatchers.values()) if (!topics || topics.has(topic)) dispatcher?.pump()
     },
     replay(group: string, topic: string, key: string): void {
-      shared.get(nameOf(group, topic))?.dispatcher?.replay(key)
+      dispatchers.get(nameOf(group, topic))?.dispatcher?.replay(key)
     },
     async close(): Promise<void> {
       await Promise.all([...all].map((subscription) => subscription.close()))

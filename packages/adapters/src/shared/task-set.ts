@@ -1,8 +1,8 @@
 /**
- * What runs on its own, to wait for at the end. Whatever may fail is tried again inside a task: one that rejects all the
- * same is a mistake of ours, and ends the process, since its key would stand still without a word.
+ * Background tasks that can be awaited at the end. A task retries its own failures. A task that still rejects is a bug and ends
+ * the process, because its key would otherwise stall silently.
  */
-export function taskSet() {
+export function createTaskSet() {
   const tasks = new Set<Promise<void>>()
   return {
     add(task: Promise<void> | undefined): void {
@@ -10,6 +10,6 @@ export function taskSet() {
       tasks.add(task)
       void task.finally(() => tasks.delete(task))
     },
-    ended: async (): Promise<void> => void (await Promise.allSettled(tasks)),
+    waitForAll: async (): Promise<void> => void (await Promise.allSettled(tasks)),
   }
 }

@@ -1,7 +1,7 @@
 import { parseOutpoint } from '@penstock/bitcoin/outpoint.ts'
-import type { Chain, ChainTip, Output } from '@penstock/ports/chain.ts'
-import { feeFloor, tipOf } from './chain.ts'
-import type { Net } from './store.ts'
+import type { Chain, ChainTip, ChainOutput } from '@penstock/ports/chain.ts'
+import { readFeeFloor, readChainTip } from './chain.ts'
+import type { SimnetStore } from './store.ts'
 
 type OutputRow = {
   value_sat: bigint
@@ -12,23 +12,23 @@ type OutputRow = {
   spent_height: bigint | null
 }
 
-/** The chain as a node with an index and a mempool sees it. */
-export function chainOf(net: Net): Chain {
+/** The chain as a node with a transaction index and a mempool reports it. */
+export function createChainPort(store: SimnetStore): Chain {
   return {
     sees: { mempool: true },
-    tip: async () => ({ ...tipOf(net), synced: true }),
-    output: async (outpoint) => findOutput(net, outpoint),
-    enteredMempoolAt: async (outpoint) => enteredAt(net, outpoint),
-    tips: (signal) => tips(net, signal),
-    feeRate: async (targetBlocks) => Math.max(1, feeFloor(net)) * (targetBlocks <= 2 ? 2 : 1),
+    tip: async () => ({ ...readChainTip(store), synced: true }),
+    output: async (outpoint) => findOutput(store, outpoint),
+    enteredMempoolAt: async (outpoint) => findMempoolEntryTime(store, outpoint),
+    tips: (signal) => watchTips(store, signal),
+    feeRate: async (targetBlocks) => Math.max(1, readFeeFloor(store)) * (targetBlocks <= 2 ? 2 : 1),
   }
 }
 
-function findOutput(net: Net, text: string): Output | undefined {
+function findOutput(store: SimnetStore, text: string): ChainOutput | undefined {
   const outpoint = parseOutpoint(text)
   const row =
     outpoint &&
-    net.get<OutputRow>(
+    store.get<OutputRow>(
       `SELECT o.value_sat, o.script, t.height, t.tx_index, o.spent_by, s.height AS spent_height
      FROM outputs o JOIN txs t ON t.txid = o.txid LEFT JOIN txs s ON s.txid = o.spent_by WHERE o.txid = ? AND o.vout = ?`,
       outpoint.txid,
@@ -46,16 +46,16 @@ function findOutput(net: Net, text: string): Output | undefined {
   )
 }
 
-function enteredAt(net: Net, text: string): number | null {
+function findMempoolEntryTime(store: SimnetStore, text: string): number | null {
   const txid = parseOutpoint(text)?.txid
-  const row = txid && net.get<{ entered_at: bigint | null }>('SELECT entered_at FROM txs WHERE txid = ?', txid)
+  const row = txid && store.get<{ entered_at: bigint | null }>('SELECT entered_at FROM txs WHERE txid = ?', txid)
   return row ? toNumber(row.entered_at) : null
 }
 
-function tips(net: Net, signal: AbortSignal): AsyncGenerator<ChainTip> {
+function watchTips(store: SimnetStore, signal: AbortSignal): AsyncGenerator<ChainTip> {
   let last = ''
-  return net.watch('tip', signal, () => {
-    const tip = tipOf(net)
+  return store.watch('tip', signal, () => {
+    const tip = readChainTip(store)
     if (tip.hash === last) return undefined
     last = tip.hash
     return { ...tip, synced: true }

@@ -1,14 +1,14 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { scratchSimnet, type Scratch } from './scratch.ts'
+import { openTemporaryNetwork, type TemporaryNetwork } from './temporary-network.ts'
 
-let scratch: Scratch
+let network: TemporaryNetwork
 beforeEach(() => {
-  scratch = scratchSimnet()
+  network = openTemporaryNetwork()
 })
-afterEach(() => scratch.drop())
+afterEach(() => network.drop())
 
-test('a closed channel is in no list any more, and a re-org brings it back', async () => {
-  const { control, lightning } = scratch.simnet()
+test('a closed channel is in no list, and a re-organisation restores it', async () => {
+  const { control, lightning } = network.simnet()
   const buyer = control.nodes().find(({ alias }) => alias === 'buyer')
   const { outpoint } = control.open('seller-ada', buyer?.pubkey ?? '', 1_000_000n)
   control.mine(6)
@@ -25,7 +25,7 @@ test('a closed channel is in no list any more, and a re-org brings it back', asy
   control.mine(1)
   expect(await isListed()).toBe(false)
   expect(control.balances().totalMsat).toBeGreaterThan(0n)
-  // The branch that wins has not seen the closing: it waits in the mempool again.
+  // The new branch lacks the closing transaction, which returns to the mempool.
   control.reorg(1)
   expect((await seller.channels.list()).find((channel) => channel.outpoint === outpoint)?.state).toBe('closing')
   control.mine(1)

@@ -3,12 +3,12 @@ import { Fault } from '@penstock/kernel/result.ts'
 import { OpenRefused } from '@penstock/ports/lightning.ts'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { BEHAVIOURS } from './nodes.ts'
-import { scratchSimnet } from './scratch.ts'
+import { NODE_BEHAVIOURS } from './nodes.ts'
+import { openTemporaryNetwork } from './temporary-network.ts'
 import type { Simnet } from './simnet.ts'
 
 const BTC = 100_000_000n
-/** Nobody waits for a node that is offline. */
+/** A clock whose sleeps end at once, so that calls to an offline node return at once. */
 const clock = { now: () => Date.now(), monotonicMs: () => Date.now(), sleep: async () => {} }
 const nodes = (['market', 'buyer', 'seller', 'spare'] as const).map((role) => ({ alias: role, role, walletSat: BTC }))
 
@@ -21,7 +21,8 @@ const operation = fc.oneof(
     from: alias,
     to: alias,
     sats: fc.bigInt({ min: 1n, max: BTC }),
-    times: fc.integer({ min: 90, max: 210 }),
+    /** The paid part of the amount. */
+    percent: fc.integer({ min: 90, max: 210 }),
     parts: fc.integer({ min: 1, max: 2 }),
   }),
   fc.record({
@@ -49,7 +50,7 @@ const operation = fc.oneof(
   fc.record({
     do: fc.constant('behave' as const),
     from: alias,
-    how: fc.constantFrom(...BEHAVIOURS.filter((how) => how !== 'silent' && how !== 'slow')),
+    how: fc.constantFrom(...NODE_BEHAVIOURS.filter((how) => how !== 'silent' && how !== 'slow')),
   }),
   fc.record({ do: fc.constant('online' as const), from: alias, online: fc.boolean() }),
 )
@@ -72,8 +73,8 @@ async function perform(simnet: Simnet, memory: Memory, op: Operation, step: numb
         .lightning(op.to)
         .holds.create({ paymentHash: paymentHashOf(preimage), amountMsat, cltvDelta: 144, expirySeconds: 3600, description: '' })
       memory.holds.push({ node: op.to, preimage })
-      const totalMsat = (amountMsat * BigInt(op.times)) / 100n
-      // The second half may never come, or when the first has gone back.
+      const totalMsat = (amountMsat * BigInt(op.percent)) / 100n
+      // The second part may never arrive, or only after the first was cancelled.
       return void control.pay(op.from, request, { amountMsat: totalMsat / BigInt(op.parts), totalMsat })
     }
     case 'prepare':
@@ -93,12 +94,12 @@ async function perform(simnet: Simnet, memory: Memory, op: Operation, step: numb
     case 'online':
       return control.setOnline(op.from, op.online)
     default:
-      return again(simnet, memory, op)
+      return performOnEarlier(simnet, memory, op)
   }
 }
 
-/** What is done to something that an earlier operation made, if there is any. */
-async function again(
+/** Acts on the result of an earlier operation, if there is one. */
+async function performOnEarlier(
   { control, lightning }: Simnet,
   { holds, fundings }: Memory,
   op: Extract<Operation, { index: number }>,
@@ -122,17 +123,17 @@ async function again(
   }
 }
 
-/** What may be refused; anything else is a fault of the network. */
+/** Errors that an operation may cause; any other error is a defect of the simulated network. */
 const isExpected = (error: unknown): boolean =>
   error instanceof OpenRefused ||
   error instanceof Fault ||
   error instanceof RangeError ||
   (error instanceof Error && /no open channel|payments are under way|no wallet's payment/.test(error.message))
 
-test('whatever happens, no satoshi is made or lost, and nobody has less than nothing', async () => {
+test('no sequence of operations creates or loses a satoshi or makes a balance negative', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(operation, { minLength: 30, maxLength: 100 }), async (operations) => {
-      const scratch = scratchSimnet({
+      const network = openTemporaryNetwork({
         clock,
         nodes,
         topology: [
@@ -141,23 +142,23 @@ test('whatever happens, no satoshi is made or lost, and nobody has less than not
         ],
       })
       try {
-        const total = scratch.simnet().control.balances().totalMsat
+        const total = network.simnet().control.balances().totalMsat
         const memory: Memory = { holds: [], fundings: [] }
         for (const [step, op] of operations.entries()) {
-          await perform(scratch.simnet(), memory, op, step).catch((error: unknown) => {
+          await perform(network.simnet(), memory, op, step).catch((error: unknown) => {
             if (!isExpected(error)) throw error
           })
-          const { totalMsat, nodes: parts, inFlightMsat } = scratch.simnet().control.balances()
+          const { totalMsat, nodes: parts, inFlightMsat } = network.simnet().control.balances()
           expect(totalMsat).toBe(total)
           for (const { onChainMsat, channelMsat } of [...parts, { onChainMsat: inFlightMsat, channelMsat: 0n }])
             expect(onChainMsat >= 0n && channelMsat >= 0n).toBe(true)
         }
-        await scratch.reopen()
-        expect(scratch.simnet().control.balances().totalMsat).toBe(total)
+        await network.reopen()
+        expect(network.simnet().control.balances().totalMsat).toBe(total)
       } finally {
-        await scratch.drop()
+        await network.drop()
       }
     }),
     { numRuns: 30 },
   )
-}, 60_000)
+}, 240_000)

@@ -1,9 +1,9 @@
 import { chainContract } from '@penstock/ports/chain.contract.ts'
 import { lightningContract } from '@penstock/ports/lightning.contract.ts'
 import { systemClock } from '../system/clock.ts'
-import { scratchSimnet } from './scratch.ts'
+import { openTemporaryNetwork } from './temporary-network.ts'
 import type { Simnet } from './simnet.ts'
-import { skipping } from './skipping.ts'
+import { createTestClock } from './test-clock.ts'
 
 const node = (simnet: Simnet, alias: string) => ({
   lightning: simnet.lightning(alias),
@@ -15,9 +15,9 @@ const node = (simnet: Simnet, alias: string) => ({
 })
 
 lightningContract('simulated network', async () => {
-  const clock = skipping(systemClock)
-  const scratch = scratchSimnet({ clock })
-  const simnet = scratch.simnet()
+  const clock = createTestClock(systemClock)
+  const network = openTemporaryNetwork({ clock })
+  const simnet = network.simnet()
   return {
     market: node(simnet, 'market'),
     buyer: node(simnet, 'buyer'),
@@ -50,16 +50,16 @@ lightningContract('simulated network', async () => {
     },
     close: async (outpoint, by, how) =>
       void simnet.control.close(outpoint, { by: by === 'buyer' ? by : 'seller-ada', force: how === 'force' }),
-    pass: async (ms) => clock.putForward(ms),
-    teardown: scratch.drop,
+    pass: async (ms) => clock.advance(ms),
+    teardown: network.drop,
   }
 })
 
 chainContract(
   'simulated network',
   async () => {
-    const scratch = scratchSimnet()
-    const { control, ...simnet } = scratch.simnet()
+    const network = openTemporaryNetwork()
+    const { control, ...simnet } = network.simnet()
     const buyer = control.nodes().find(({ alias }) => alias === 'buyer')?.pubkey ?? ''
     return {
       chain: simnet.chain(),
@@ -68,7 +68,7 @@ chainContract(
       spend: async (outpoint) => control.close(outpoint).txid,
       reorganise: async (depth) => void control.reorg(depth),
       replace: async (txid) => void control.doubleSpend(txid),
-      teardown: scratch.drop,
+      teardown: network.drop,
     }
   },
   { reorgs: true, replacements: true },

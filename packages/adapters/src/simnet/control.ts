@@ -1,28 +1,34 @@
 import { decodePaymentRequest } from '@penstock/bitcoin/bolt11.ts'
-import { sign } from '@penstock/bitcoin/message-signature.ts'
-import { balancesOf, type Balances } from './balances.ts'
+import { signMessage } from '@penstock/bitcoin/message-signature.ts'
+import { readSimnetBalances, type SimnetBalances } from './balances.ts'
 import { acceptTransaction, dropTransaction } from './chain.ts'
-import { channelsOf, channelsTopic, closeChannel, otherEnd, stateOf } from './channels.ts'
-import { type Opening, prepareFunding, publishFunding, sendAgain, setRefusesOpenings } from './funding.ts'
-import { setHoldsProbes } from './graph.ts'
-import { createInvoice, findInvoice, lapseInvoices } from './invoices.ts'
-import { mine, reorganise } from './mining.ts'
-import { allNodes, BEHAVIOURS, nodeCalled, rememberPeers, type Role, secretKeyOf } from './nodes.ts'
-import { giveBackParts } from './parts.ts'
-import { findAnyPayment, startPayment } from './payments.ts'
-import type { Net } from './store.ts'
-import { confirmedSat } from './wallet.ts'
+import { findOpenChannels, channelsTopicOf, closeChannel, otherEndOf, channelStateOf } from './channels/channels.ts'
+import {
+  type SimOpenRequest,
+  prepareFunding,
+  publishFunding,
+  rebroadcastFunding,
+  setRefusesOpenings,
+} from './channels/funding.ts'
+import { setHoldsProbes } from './channels/graph.ts'
+import { createInvoice, findInvoice, expireInvoices } from './payments/invoices.ts'
+import { mineBlocks, reorganiseChain } from './mining.ts'
+import { listAllNodes, NODE_BEHAVIOURS, requireNode, rememberPeers, type SimNodeRole, secretKeyOf } from './nodes.ts'
+import { expireParts } from './payments/mpp-parts.ts'
+import { findAnyPayment, startPayment } from './payments/payments.ts'
+import type { SimnetStore } from './store.ts'
+import { readConfirmedSat } from './wallet.ts'
 
-/** Amounts are decimal strings of sat, as they leave the command line. */
-export type SimNode = {
+/** Amounts are decimal strings of sat, as the command line prints them. */
+export type SimNodeInfo = {
   readonly alias: string
-  readonly role: Role
+  readonly role: SimNodeRole
   readonly pubkey: string
   readonly uri: string
   readonly balance_sat: string
 }
-type Sending = { readonly maxFeeMsat?: bigint; readonly amountMsat?: bigint; readonly totalMsat?: bigint }
-type ByHand = { readonly isPrivate?: boolean; readonly isTaproot?: boolean }
+type PayOptions = { readonly maxFeeMsat?: bigint; readonly amountMsat?: bigint; readonly totalMsat?: bigint }
+type OpenOptions = { readonly isPrivate?: boolean; readonly isTaproot?: boolean }
 export type SimPaymentState = 'IN_FLIGHT' | 'SUCCEEDED' | 'FAILED'
 export type SimChannel = {
   readonly outpoint: string
@@ -32,75 +38,79 @@ export type SimChannel = {
 }
 export type SimInvoiceState = 'OPEN' | 'ACCEPTED' | 'SETTLED' | 'CANCELED'
 
-/** The hand of whoever plays the rest of the world: `penstock sim`, demonstrations, tests. Every alias is checked. */
+/** Controls the simulated network for `penstock sim`, demonstrations and tests. An unknown alias throws an Error. */
 export type SimControl = {
-  nodes(): readonly SimNode[]
+  nodes(): readonly SimNodeInfo[]
   /**
-   * Returns once the payment is held, settled or failed. `amountMsat`: what is sent instead of the invoice's amount; with
-   * `totalMsat` it is one part of so much.
+   * Returns once the payment is held, settled or failed. `amountMsat` replaces the amount of the invoice. With `totalMsat` the
+   * payment is one part of that total.
    */
-  pay(fromAlias: string, invoice: string, options?: Sending): { readonly state: SimPaymentState; readonly payment_hash: string }
+  pay(
+    fromAlias: string,
+    invoice: string,
+    options?: PayOptions,
+  ): { readonly state: SimPaymentState; readonly payment_hash: string }
   payment(hash: string): { readonly state: SimPaymentState; readonly payee: string } | undefined
-  /** What that node sees: channels whose funding was seen and that are not closed, whatever their owner is told. */
+  /** The node's channels that are published and not closed, even if the node reports others to its owner. */
   channels(alias: string): readonly SimChannel[]
   /** @returns the new height */
   mine(count: number): number
-  /** `remine`: the new branch has the transactions of the old one in its first block, maybe lower than they were. */
+  /** Replaces the last blocks. With `remine`, the first new block contains all replaced transactions. @returns the new height */
   reorg(depth: number, options?: { readonly remine?: boolean }): number
-  /** @throws Error that names the behaviours there are */
-  behave(alias: string, how: string): void
+  /** @throws Error that lists the known behaviours */
+  behave(alias: string, behaviour: string): void
   setOnline(alias: string, online: boolean): void
-  /** Whether that node keeps the HTLCs of probes that reach it, instead of failing them at once. */
+  /** Makes the node hold the HTLCs of probes that reach it, instead of failing them at once. */
   holdProbes(alias: string, held: boolean): void
-  /** Whether that node refuses every channel that somebody wants to open to it. */
+  /** Makes the node refuse every channel that another node opens to it. */
   refuseOpenings(alias: string, refused: boolean): void
   sign(alias: string, text: string): { readonly signature: string }
   invoice(alias: string, sats: bigint, expirySeconds: number): { readonly invoice: string; readonly payment_hash: string }
   invoiceStatus(alias: string, hash: string): { readonly state: SimInvoiceState } | undefined
-  /** Opens and publishes at once, as a person at the node would. `isTaproot`: with `isPrivate` alone. @throws OpenRefused */
-  open(alias: string, peerPubkey: string, sats: bigint, options?: ByHand): { readonly outpoint: string }
-  /** @param options `by`: the alias of the end that does it; the opener unless told */
+  /** Opens and publishes a channel at once, like a manual opening. `isTaproot` requires `isPrivate`. @throws OpenRefused */
+  open(alias: string, peerPubkey: string, sats: bigint, options?: OpenOptions): { readonly outpoint: string }
+  /** @param options `by` is the alias of the closing node; the opener by default */
   close(outpoint: string, options?: { readonly force?: boolean; readonly by?: string }): { readonly txid: string }
-  /** Replaces an unconfirmed transaction by one that gives its coins back to its owner; what depended on it is gone. */
+  /** Replaces an unconfirmed transaction by one that returns its coins to their owner. Dependent transactions are dropped. */
   doubleSpend(txid: string): { readonly txid: string }
-  /** Every mempool forgets an unconfirmed transaction, and whatever depended on it; and so does the wallet that sent it. */
+  /** Removes an unconfirmed transaction and its descendants from every mempool and from the sending wallet. */
   forget(txid: string): void
-  /** Somebody who still has a funding that was published sends it once more. @throws Fault where its coins are spent by now */
+  /** Broadcasts a published funding again, as any node with a copy could. @throws Fault if its coins are spent */
   rebroadcast(outpoint: string): void
-  /** From now on blocks take nothing that pays less than so many satoshis per virtual byte; 0: everything. */
+  /** Sets the minimum fee rate of transactions in blocks, in sat per virtual byte; 0 admits all of them. */
   feeFloor(satPerVbyte: number): void
-  balances(): Balances
+  balances(): SimnetBalances
 }
 
-export function controlOf(net: Net): SimControl {
+export function createSimControl(store: SimnetStore): SimControl {
   return {
     nodes: () =>
-      allNodes(net).map(({ alias, role, pubkey, socket }) => ({
+      listAllNodes(store).map(({ alias, role, pubkey, socket }) => ({
         alias,
         role,
         pubkey,
         uri: `${pubkey}@${socket}`,
-        balance_sat: `${confirmedSat(net, pubkey)}`,
+        balance_sat: `${readConfirmedSat(store, pubkey)}`,
       })),
-    pay: (alias, request, options) => payNow(net, alias, request, options),
+    pay: (alias, request, options) => payNow(store, alias, request, options),
     payment: (hash) => {
-      const payment = findAnyPayment(net, hash)
+      const payment = findAnyPayment(store, hash)
       return payment && { state: PAYMENT_STATES[payment.outcome.state], payee: payment.payee }
     },
-    channels: (alias) => visibleChannels(net, nodeCalled(net, alias).pubkey),
-    mine: (count) => mine(net, count),
-    reorg: (depth, options) => reorganise(net, depth, options),
-    behave: (alias, how) => {
-      if (!BEHAVIOURS.some((known) => known === how)) throw new Error(`a node behaves ${BEHAVIOURS.join(', ')}`)
-      changeNode(net, alias, 'behaviour', how)
+    channels: (alias) => listVisibleChannels(store, requireNode(store, alias).pubkey),
+    mine: (count) => mineBlocks(store, count),
+    reorg: (depth, options) => reorganiseChain(store, depth, options),
+    behave: (alias, behaviour) => {
+      if (!NODE_BEHAVIOURS.some((known) => known === behaviour)) throw new Error(`a node behaves ${NODE_BEHAVIOURS.join(', ')}`)
+      updateNode(store, alias, 'behaviour', behaviour)
     },
-    setOnline: (alias, online) => changeNode(net, alias, 'online', online ? 1 : 0),
-    refuseOpenings: (alias, refused) => net.write(() => setRefusesOpenings(net, nodeCalled(net, alias).pubkey, refused)),
-    holdProbes: (alias, held) => net.write(() => setHoldsProbes(net, nodeCalled(net, alias).pubkey, held)),
-    sign: (alias, text) => ({ signature: sign(secretKeyOf(net, nodeCalled(net, alias).alias), text) }),
+    setOnline: (alias, online) => updateNode(store, alias, 'online', online ? 1 : 0),
+    refuseOpenings: (alias, refused) => store.write(() => setRefusesOpenings(store, requireNode(store, alias).pubkey, refused)),
+    holdProbes: (alias, held) => store.write(() => setHoldsProbes(store, requireNode(store, alias).pubkey, held)),
+    sign: (alias, text) => ({ signature: signMessage(secretKeyOf(store, requireNode(store, alias).alias), text) }),
     invoice: (alias, sats, expirySeconds) =>
-      net.write(() => {
-        const { request, paymentHash } = createInvoice(net, nodeCalled(net, alias), {
+      store.write(() => {
+        const { request, paymentHash } = createInvoice(store, requireNode(store, alias), {
           amountMsat: sats * 1000n,
           expirySeconds,
           description: `invoice of ${alias}`,
@@ -108,51 +118,51 @@ export function controlOf(net: Net): SimControl {
         return { invoice: request, payment_hash: paymentHash }
       }),
     invoiceStatus: (alias, hash) =>
-      net.write(() => {
-        lapseInvoices(net)
-        const invoice = findInvoice(net, nodeCalled(net, alias).pubkey, hash)
+      store.write(() => {
+        expireInvoices(store)
+        const invoice = findInvoice(store, requireNode(store, alias).pubkey, hash)
         return invoice && { state: INVOICE_STATES[invoice.state] }
       }),
     open: (alias, peer, capacitySat, options) =>
-      net.write(() => openNow(net, alias, { peer, capacitySat, isPrivate: false, feeRateSatPerVbyte: 1, ...options })),
+      store.write(() => openNow(store, alias, { peer, capacitySat, isPrivate: false, feeRateSatPerVbyte: 1, ...options })),
     close: (outpoint, { force = false, by } = {}) =>
-      net.write(() => {
-        const closer = by === undefined ? {} : { by: nodeCalled(net, by).pubkey }
-        return { txid: closeChannel(net, outpoint, { force, feeSat: 200n, ...closer }) }
+      store.write(() => {
+        const closer = by === undefined ? {} : { by: requireNode(store, by).pubkey }
+        return { txid: closeChannel(store, outpoint, { force, feeSat: 200n, ...closer }) }
       }),
-    doubleSpend: (txid) => net.write(() => ({ txid: doubleSpend(net, txid) })),
+    doubleSpend: (txid) => store.write(() => ({ txid: doubleSpend(store, txid) })),
     forget: (txid) =>
-      net.write(() => {
-        if (net.get('SELECT 1 FROM txs WHERE txid = ? AND height IS NULL', txid)) dropTransaction(net, txid)
+      store.write(() => {
+        if (store.get('SELECT 1 FROM txs WHERE txid = ? AND height IS NULL', txid)) dropTransaction(store, txid)
       }),
-    rebroadcast: (outpoint) => net.write(() => sendAgain(net, outpoint)),
-    feeFloor: (rate) => void net.write(() => net.run("INSERT OR REPLACE INTO meta VALUES ('fee_floor', ?)", `${rate}`)),
-    balances: () => balancesOf(net),
+    rebroadcast: (outpoint) => store.write(() => rebroadcastFunding(store, outpoint)),
+    feeFloor: (rate) => void store.write(() => store.run("INSERT OR REPLACE INTO meta VALUES ('fee_floor', ?)", `${rate}`)),
+    balances: () => readSimnetBalances(store),
   }
 }
 
-/** Others see it by the channels that they have with this one. */
-function changeNode(net: Net, alias: string, column: 'behaviour' | 'online', value: string | number): void {
-  net.write(() => {
-    const { pubkey } = nodeCalled(net, alias)
-    net.run(`UPDATE nodes SET ${column} = ? WHERE pubkey = ?`, value, pubkey)
-    giveBackParts(net, net.clock.now())
-    const others = channelsOf(net, pubkey).map((channel) => otherEnd(channel, pubkey))
-    for (const node of new Set([pubkey, ...others])) net.touch(channelsTopic(node))
+/** Updates a node, and notifies the node and its channel peers. */
+function updateNode(store: SimnetStore, alias: string, column: 'behaviour' | 'online', value: string | number): void {
+  store.write(() => {
+    const { pubkey } = requireNode(store, alias)
+    store.run(`UPDATE nodes SET ${column} = ? WHERE pubkey = ?`, value, pubkey)
+    expireParts(store, store.clock.now())
+    const peers = findOpenChannels(store, pubkey).map((channel) => otherEndOf(channel, pubkey))
+    for (const node of new Set([pubkey, ...peers])) store.notify(channelsTopicOf(node))
   })
 }
 
 const PAYMENT_STATES = { 'in-flight': 'IN_FLIGHT', succeeded: 'SUCCEEDED', failed: 'FAILED' } as const
 const INVOICE_STATES = { open: 'OPEN', held: 'ACCEPTED', settled: 'SETTLED', cancelled: 'CANCELED' } as const
 
-function payNow(net: Net, alias: string, request: string, { totalMsat, ...options }: Sending = {}) {
+function payNow(store: SimnetStore, alias: string, request: string, { totalMsat, ...options }: PayOptions = {}) {
   const invoice = decodePaymentRequest(request)
   if (!invoice) throw new Error('not a BOLT 11 invoice')
   const amountMsat = options.amountMsat ?? invoice.amountMsat ?? 0n
-  // What wallets commonly allow: 1 %, and enough for one hop on small amounts.
+  // A common fee limit of wallets: 1 %, plus 5 sat for one hop of a small amount.
   const maxFeeMsat = options.maxFeeMsat ?? amountMsat / 100n + 5000n
-  const outcome = net.write(() =>
-    startPayment(net, nodeCalled(net, alias).pubkey, request, {
+  const outcome = store.write(() =>
+    startPayment(store, requireNode(store, alias).pubkey, request, {
       maxFeeMsat,
       amountMsat,
       ...(totalMsat !== undefined && { totalMsat }),
@@ -161,38 +171,38 @@ function payNow(net: Net, alias: string, request: string, { totalMsat, ...option
   return { state: PAYMENT_STATES[outcome.state], payment_hash: invoice.paymentHash }
 }
 
-function visibleChannels(net: Net, pubkey: string): SimChannel[] {
-  return channelsOf(net, pubkey)
-    .filter((channel) => channel.state === 'published' && channel.is_seen === 1n && stateOf(channel) !== 'gone')
+function listVisibleChannels(store: SimnetStore, pubkey: string): SimChannel[] {
+  return findOpenChannels(store, pubkey)
+    .filter((channel) => channel.state === 'published' && channel.is_seen === 1n && channelStateOf(channel) !== 'gone')
     .map((channel) => ({
       outpoint: channel.outpoint,
       capacity_sat: `${channel.capacity_sat}`,
-      peer: otherEnd(channel, pubkey),
+      peer: otherEndOf(channel, pubkey),
       private: channel.is_private === 1n,
     }))
 }
 
-function openNow(net: Net, alias: string, request: Opening): { outpoint: string } {
-  const node = nodeCalled(net, alias)
-  rememberPeers(net, node.pubkey, request.peer)
-  const funding = prepareFunding(net, node, request)
-  publishFunding(net, node, funding)
+function openNow(store: SimnetStore, alias: string, request: SimOpenRequest): { outpoint: string } {
+  const node = requireNode(store, alias)
+  rememberPeers(store, node.pubkey, request.peer)
+  const funding = prepareFunding(store, node, request)
+  publishFunding(store, node, funding)
   return { outpoint: funding.outpoint }
 }
 
-function doubleSpend(net: Net, txid: string): string {
-  const inputs = net.all<{ txid: string; vout: bigint; value_sat: bigint; script: string }>(
+function doubleSpend(store: SimnetStore, txid: string): string {
+  const inputs = store.all<{ txid: string; vout: bigint; value_sat: bigint; script: string }>(
     'SELECT txid, vout, value_sat, script FROM outputs WHERE spent_by = ? AND owner IS NOT NULL',
     txid,
   )
   const [first] = inputs
-  if (!first || net.get('SELECT 1 FROM txs WHERE txid = ? AND height IS NOT NULL', txid))
+  if (!first || store.get('SELECT 1 FROM txs WHERE txid = ? AND height IS NOT NULL', txid))
     throw new Error(`${txid} is no wallet's payment that waits in the mempool`)
-  dropTransaction(net, txid)
+  dropTransaction(store, txid)
   const feeSat = 500n
   const valueSat = inputs.reduce((sum, { value_sat }) => sum + value_sat, 0n) - feeSat
   return acceptTransaction(
-    net,
+    store,
     {
       inputs: inputs.map((input) => ({ txid: input.txid, vout: Number(input.vout) })),
       outputs: [{ valueSat, script: first.script }],

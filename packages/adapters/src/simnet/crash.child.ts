@@ -4,13 +4,13 @@ import { writeSync } from 'node:fs'
 import { systemClock } from '../system/clock.ts'
 import { openSimnet } from './simnet.ts'
 
-/** Works on a network without a pause until it is killed; each line on stdout is something that was answered. */
+/** Works on a network without a pause until it is killed. Each line on stdout reports a call that was answered. */
 const { control, ...simnet } = openSimnet({ path: process.argv[2] ?? '', blockSeconds: 0, clock: systemClock })
 const market = simnet.lightning('market')
 const seller = simnet.lightning('seller-ada')
 const buyer = control.nodes().find(({ alias }) => alias === 'buyer')?.pubkey ?? ''
 await seller.peers.connect(buyer, 'buyer.sim:9735')
-const say = (line: string): void => void writeSync(1, `${line}\n`)
+const report = (line: string): void => void writeSync(1, `${line}\n`)
 
 for (let round = 0; ; round++) {
   const preimage = randomBytes(32).toString('hex')
@@ -23,18 +23,18 @@ for (let round = 0; ; round++) {
     description: 'an order',
   })
   control.pay('buyer', request)
-  say(`held ${paymentHash}`)
+  report(`held ${paymentHash}`)
   const funding = await seller.channels.prepare({ peer: buyer, capacitySat: 500_000n, isPrivate: false, feeRateSatPerVbyte: 2 })
-  say(`prepared ${funding.outpoint}`)
+  report(`prepared ${funding.outpoint}`)
   await seller.channels.publish(funding)
-  say(`published ${funding.outpoint}`)
+  report(`published ${funding.outpoint}`)
   if (round % 3 === 0) {
     await market.holds.settle(preimage)
-    say(`settled ${paymentHash}`)
+    report(`settled ${paymentHash}`)
   }
   if (round % 3 === 1) {
     await market.holds.cancel(paymentHash)
-    say(`cancelled ${paymentHash}`)
+    report(`cancelled ${paymentHash}`)
   }
   control.mine(2)
   if (round % 5 === 4) control.reorg(2)

@@ -3,68 +3,68 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { scratchSimnet } from './scratch.ts'
+import { openTemporaryNetwork } from './temporary-network.ts'
 
-/** Lets a process of its own work on the file and kills it after so many answers. @returns everything that it was answered */
+/** Runs a child process on the file and kills it after the given number of answers. @returns the reported answers */
 async function workUntilKilled(path: string, answers: number): Promise<string[]> {
   const child = spawn(process.execPath, [fileURLToPath(new URL('./crash.child.ts', import.meta.url)), path], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
-  const gone = once(child, 'close')
+  const exit = once(child, 'close')
   const lines: string[] = []
   for await (const line of createInterface(child.stdout)) {
     lines.push(line)
     if (lines.length === answers) child.kill('SIGKILL')
   }
-  expect(await gone).toEqual([null, 'SIGKILL'])
+  expect(await exit).toEqual([null, 'SIGKILL'])
   return lines
 }
 
-test('kill -9 at any moment: what was answered is there, nothing is half done, no satoshi is missing', async () => {
-  const scratch = scratchSimnet()
+test('after kill -9 every answered call is stored, no operation is incomplete and no satoshi is missing', async () => {
+  const network = openTemporaryNetwork()
   try {
-    const { totalMsat } = scratch.simnet().control.balances()
-    const said: string[] = []
+    const { totalMsat } = network.simnet().control.balances()
+    const reported: string[] = []
     for (const answers of [1, 7, 40, 83]) {
-      await scratch.simnet().close()
-      said.push(...(await workUntilKilled(scratch.path, answers)))
-      await scratch.reopen()
-      expect(scratch.simnet().control.balances().totalMsat).toBe(totalMsat)
+      await network.simnet().close()
+      reported.push(...(await workUntilKilled(network.path, answers)))
+      await network.reopen()
+      expect(network.simnet().control.balances().totalMsat).toBe(totalMsat)
     }
-    const { control, ...simnet } = scratch.simnet()
+    const { control, ...simnet } = network.simnet()
     const [market, seller] = [simnet.lightning('market'), simnet.lightning('seller-ada')]
-    const about = (what: string): string[] =>
-      said.flatMap((line) => (line.startsWith(`${what} `) ? [line.slice(what.length + 1)] : []))
-    const [settled, cancelled] = [about('settled'), about('cancelled')]
+    const idsOf = (kind: string): string[] =>
+      reported.flatMap((line) => (line.startsWith(`${kind} `) ? [line.slice(kind.length + 1)] : []))
+    const [settled, cancelled] = [idsOf('settled'), idsOf('cancelled')]
     expect(settled.length).toBeGreaterThan(0)
     for (const hash of settled)
       expect([control.payment(hash)?.state, (await market.holds.find(hash))?.state]).toEqual(['SUCCEEDED', 'settled'])
     for (const hash of cancelled)
       expect([control.payment(hash)?.state, (await market.holds.find(hash))?.state]).toEqual(['FAILED', 'cancelled'])
-    for (const hash of about('held')) expect(await market.holds.find(hash)).toMatchObject({ htlcs: [{ amountMsat: 5_000_000n }] })
+    for (const hash of idsOf('held')) expect(await market.holds.find(hash)).toMatchObject({ htlcs: [{ amountMsat: 5_000_000n }] })
     const channels = new Set((await seller.channels.list()).map(({ outpoint }) => outpoint))
-    expect(about('prepared').filter((outpoint) => !channels.has(outpoint))).toEqual([])
-    for (const outpoint of about('published')) expect(await simnet.chain().output(outpoint, 0)).toBeDefined()
+    expect(idsOf('prepared').filter((outpoint) => !channels.has(outpoint))).toEqual([])
+    for (const outpoint of idsOf('published')) expect(await simnet.chain().output(outpoint, 0)).toBeDefined()
   } finally {
-    await scratch.drop()
+    await network.drop()
   }
 })
 
-test('blocks come while it runs, and none while it is closed', async () => {
-  const scratch = scratchSimnet({ blockSeconds: 0.02 })
+test('the network mines blocks while it is open, and none while it is closed', async () => {
+  const network = openTemporaryNetwork({ blockSeconds: 0.02 })
   try {
-    const tips = async (atLeast: number): Promise<void> => {
+    const waitForHeight = async (atLeast: number): Promise<void> => {
       const stop = new AbortController()
-      for await (const { height } of scratch.simnet().chain().tips(stop.signal)) if (height >= atLeast) stop.abort()
+      for await (const { height } of network.simnet().chain().tips(stop.signal)) if (height >= atLeast) stop.abort()
     }
-    const { height } = await scratch.simnet().chain().tip()
-    await tips(height + 3)
-    const market = scratch.simnet().lightning('market')
-    await scratch.simnet().close()
+    const { height } = await network.simnet().chain().tip()
+    await waitForHeight(height + 3)
+    const market = network.simnet().lightning('market')
+    await network.simnet().close()
     await expect(market.info()).rejects.toThrow('closed')
-    await scratch.reopen()
-    await tips(height + 5)
+    await network.reopen()
+    await waitForHeight(height + 5)
   } finally {
-    await scratch.drop()
+    await network.drop()
   }
 })

@@ -1,37 +1,43 @@
 import { Fault } from '@penstock/kernel/result.ts'
 import { decodePaymentRequest } from '@penstock/bitcoin/bolt11.ts'
-import { recover, sign } from '@penstock/bitcoin/message-signature.ts'
+import { recoverPubkey, signMessage } from '@penstock/bitcoin/message-signature.ts'
 import type { Channels, Invoice, Lightning, OwnChannel, Payments, PaymentState } from '@penstock/ports/lightning.ts'
-import { channelChanges } from './channel-changes.ts'
-import { heightOf } from './chain.ts'
-import { closeOwnChannel, listChannels } from './channels.ts'
-import { closedChannels } from './closed-channels.ts'
-import { abandonFunding, bumpFunding, prepareFunding, publishFunding } from './funding.ts'
-import { announcedAddresses, channelsBetween, graphChannel, probe, probesReleased } from './graph.ts'
-import * as invoices from './invoices.ts'
-import { areConnected, connectNodes, type Node, nodeCalled, secretKeyOf } from './nodes.ts'
-import { findPayment, startPayment } from './payments.ts'
-import type { Net } from './store.ts'
-import { confirmedSat } from './wallet.ts'
+import { watchChannelChanges } from './channels/channel-changes.ts'
+import { readHeight } from './chain.ts'
+import { closeOwnChannel, listChannels } from './channels/channels.ts'
+import { findClosedChannels } from './channels/closed-channels.ts'
+import { abandonFunding, bumpFeeByChild, prepareFunding, publishFunding } from './channels/funding.ts'
+import {
+  findAnnouncedAddresses,
+  findChannelsBetween,
+  findGraphChannel,
+  probeChannel,
+  waitForProbeRelease,
+} from './channels/graph.ts'
+import * as invoices from './payments/invoices.ts'
+import { areConnected, connectNodes, type SimNodeRow, requireNode, secretKeyOf } from './nodes.ts'
+import { findPayment, startPayment } from './payments/payments.ts'
+import type { SimnetStore } from './store.ts'
+import { readConfirmedSat } from './wallet.ts'
 
-/** How long a caller waits for a node that answers nothing, and for one that takes its time over an opening. */
-const SILENCE_MS = 500
+/** Delays in ms of a call to a node that does not answer, and of an opening by a slow node. */
+const UNANSWERED_TIMEOUT_MS = 500
 const SLOW_OPENING_MS = 4000
 
-type Ask = <T>(work: (node: Node) => T) => Promise<T>
+type NodeCall = <T>(call: (node: SimNodeRow) => T) => Promise<T>
 
-/** A node's own interface, as its owner calls it. */
-export function lightningOf(net: Net, alias: string): Lightning {
-  // Looked up at every call: behaviour and reachability change while callers hold on to their node.
-  const ask: Ask = async (work) => {
-    const node = await answering(net, alias)
-    return net.write(() => work(node))
+/** The Lightning port of a simulated node, for the owner of the node. */
+export function createLightningPort(store: SimnetStore, alias: string): Lightning {
+  // The node is looked up at every call, because its behaviour and reachability change while callers keep this port.
+  const write: NodeCall = async (call) => {
+    const node = await requireAnsweringNode(store, alias)
+    return store.write(() => call(node))
   }
-  // What changes nothing needs no transaction: nothing else runs meanwhile.
-  const look: Ask = async (work) => work(await answering(net, alias))
+  // A read needs no transaction, because no other code runs during it.
+  const read: NodeCall = async (call) => call(await requireAnsweringNode(store, alias))
   return {
     info: () =>
-      look((node) => ({
+      read((node) => ({
         pubkey: node.pubkey,
         alias,
         version: 'simulated-0.20',
@@ -39,111 +45,116 @@ export function lightningOf(net: Net, alias: string): Lightning {
         uris: [`${node.pubkey}@${node.socket}`],
         synced: true,
         graphSynced: true,
-        height: heightOf(net),
+        height: readHeight(store),
         holdExpiryDelta: invoices.HOLD_EXPIRY_DELTA,
       })),
     holds: {
-      create: (request) => ask((node) => invoices.createHoldInvoice(net, node, request)),
-      find: (hash) => ask((node) => freshInvoice(net, node, hash)),
-      settle: (preimage) => ask((node) => invoices.settleInvoice(net, node.pubkey, preimage)),
-      cancel: (hash) => ask((node) => invoices.cancelInvoice(net, node.pubkey, hash)),
-      held: () => look((node) => invoices.heldInvoices(net, node.pubkey)),
-      changes: (hash, signal) => invoiceChanges(net, alias, hash, signal),
+      create: (request) => write((node) => invoices.createHoldInvoice(store, node, request)),
+      find: (hash) => write((node) => findCurrentInvoice(store, node, hash)),
+      settle: (preimage) => write((node) => invoices.settleInvoice(store, node.pubkey, preimage)),
+      cancel: (hash) => write((node) => invoices.cancelInvoice(store, node.pubkey, hash)),
+      held: () => read((node) => invoices.findHeldInvoices(store, node.pubkey)),
+      changes: (hash, signal) => watchInvoice(store, alias, hash, signal),
     },
     payments: {
-      pay: (request, options) => pay(net, alias, request, options),
-      find: (hash) => look((node) => findPayment(net, node.pubkey, hash)),
-      createInvoice: (request) => ask((node) => invoices.createInvoice(net, node, request)),
-      findInvoice: (hash) => ask((node) => freshInvoice(net, node, hash)),
+      pay: (request, options) => payInvoice(store, alias, request, options),
+      find: (hash) => read((node) => findPayment(store, node.pubkey, hash)),
+      createInvoice: (request) => write((node) => invoices.createInvoice(store, node, request)),
+      findInvoice: (hash) => write((node) => findCurrentInvoice(store, node, hash)),
     },
     messages: {
-      sign: (text) => look(() => sign(secretKeyOf(net, alias), text)),
-      recover: (text, signature) => look(() => recover(text, signature)),
+      sign: (text) => read(() => signMessage(secretKeyOf(store, alias), text)),
+      recover: (text, signature) => read(() => recoverPubkey(text, signature)),
     },
     peers: {
-      connect: (pubkey, socket) => ask((node) => connectNodes(net, node.pubkey, pubkey, socket)),
-      isConnected: (pubkey) => look((node) => areConnected(net, node.pubkey, pubkey)),
-      addresses: (pubkey) => look(() => announcedAddresses(net, pubkey)),
+      connect: (pubkey, socket) => write((node) => connectNodes(store, node.pubkey, pubkey, socket)),
+      isConnected: (pubkey) => read((node) => areConnected(store, node.pubkey, pubkey)),
+      addresses: (pubkey) => read(() => findAnnouncedAddresses(store, pubkey)),
     },
     graph: {
-      channel: (outpoint) => look((node) => graphChannel(net, node.pubkey, outpoint)),
-      between: (a, b) => look((node) => channelsBetween(net, node.pubkey, a, b)),
+      channel: (outpoint) => read((node) => findGraphChannel(store, node.pubkey, outpoint)),
+      between: (a, b) => read((node) => findChannelsBetween(store, node.pubkey, a, b)),
       probe: async (request) => {
-        const outcome = await look((node) => probe(net, node.pubkey, request))
-        if (outcome.reached) await probesReleased(net, request.destination)
+        const outcome = await read((node) => probeChannel(store, node.pubkey, request))
+        if (outcome.reached) await waitForProbeRelease(store, request.destination)
         return outcome
       },
     },
-    channels: channelCalls(net, alias, ask, look),
+    channels: createChannelsPort(store, alias, write, read),
     wallet: {
-      confirmedSat: () => look((node) => confirmedSat(net, node.pubkey)),
-      // Nobody can send what he has to keep in the channel.
+      confirmedSat: () => read((node) => readConfirmedSat(store, node.pubkey)),
+      // A peer cannot send its channel reserve.
       inboundSat: () =>
-        look((node) => sumActive(net, node, ({ remoteSat, reserveSat }) => atLeastNothing(remoteSat - reserveSat))),
-      localSat: () => look((node) => sumActive(net, node, ({ localSat }) => localSat)),
+        read((node) => sumActive(store, node, ({ remoteSat, reserveSat }) => clampToZero(remoteSat - reserveSat))),
+      localSat: () => read((node) => sumActive(store, node, ({ localSat }) => localSat)),
     },
   }
 }
 
-const channelCalls = (net: Net, alias: string, ask: Ask, look: Ask): Channels => ({
-  list: () => look((node) => listChannels(net, node.pubkey)),
-  closed: () => look((node) => closedChannels(net, node.pubkey)),
+const createChannelsPort = (store: SimnetStore, alias: string, write: NodeCall, read: NodeCall): Channels => ({
+  list: () => read((node) => listChannels(store, node.pubkey)),
+  closed: () => read((node) => findClosedChannels(store, node.pubkey)),
   async *changes(signal) {
-    const { pubkey } = await answering(net, alias)
-    yield* channelChanges(net, pubkey, signal)
+    const { pubkey } = await requireAnsweringNode(store, alias)
+    yield* watchChannelChanges(store, pubkey, signal)
   },
   prepare: async (request) => {
-    const { behaviour } = await answering(net, alias)
-    if (behaviour === 'slow') await net.clock.sleep(SLOW_OPENING_MS, net.ended)
-    return ask((node) => prepareFunding(net, node, request))
+    const { behaviour } = await requireAnsweringNode(store, alias)
+    if (behaviour === 'slow') await store.clock.sleep(SLOW_OPENING_MS, store.ended)
+    return write((node) => prepareFunding(store, node, request))
   },
-  publish: (funding) => ask((node) => publishFunding(net, node, funding)),
-  abandon: ({ outpoint }) => ask((node) => abandonFunding(net, node, outpoint)),
-  bumpFee: (outpoint, feeRate) => ask((node) => bumpFunding(net, node, outpoint, feeRate)),
-  close: (outpoint) => ask((node) => closeOwnChannel(net, node.pubkey, outpoint)),
+  publish: (funding) => write((node) => publishFunding(store, node, funding)),
+  abandon: ({ outpoint }) => write((node) => abandonFunding(store, node, outpoint)),
+  bumpFee: (outpoint, feeRate) => write((node) => bumpFeeByChild(store, node, outpoint, feeRate)),
+  close: (outpoint) => write((node) => closeOwnChannel(store, node.pubkey, outpoint)),
 })
 
-/** @throws Fault after a while where the node answers nothing, at once where the network is closed */
-async function answering(net: Net, alias: string): Promise<Node> {
-  const node = nodeCalled(net, alias)
+/** @throws Fault after a timeout if the node does not answer, or at once if the network is closed */
+async function requireAnsweringNode(store: SimnetStore, alias: string): Promise<SimNodeRow> {
+  const node = requireNode(store, alias)
   if (node.online === 1n && node.behaviour !== 'silent') return node
-  await net.clock.sleep(SILENCE_MS, net.ended)
+  await store.clock.sleep(UNANSWERED_TIMEOUT_MS, store.ended)
   throw new Fault(`${alias} does not answer`)
 }
 
-function freshInvoice(net: Net, node: Node, paymentHash: string): Invoice | undefined {
-  invoices.lapseInvoices(net)
-  return invoices.findInvoice(net, node.pubkey, paymentHash)
+function findCurrentInvoice(store: SimnetStore, node: SimNodeRow, paymentHash: string): Invoice | undefined {
+  invoices.expireInvoices(store)
+  return invoices.findInvoice(store, node.pubkey, paymentHash)
 }
 
-async function* invoiceChanges(net: Net, alias: string, paymentHash: string, signal: AbortSignal): AsyncGenerator<Invoice> {
-  const node = await answering(net, alias)
-  yield* net.watch(`invoice/${paymentHash}`, signal, () => net.write(() => freshInvoice(net, node, paymentHash)))
+async function* watchInvoice(
+  store: SimnetStore,
+  alias: string,
+  paymentHash: string,
+  signal: AbortSignal,
+): AsyncGenerator<Invoice> {
+  const node = await requireAnsweringNode(store, alias)
+  yield* store.watch(`invoice/${paymentHash}`, signal, () => store.write(() => findCurrentInvoice(store, node, paymentHash)))
 }
 
-/** Starts the payment, then waits for its end as long as the caller wants to; what is held by then stays in flight. */
-async function pay(
-  net: Net,
+/** Starts the payment, then waits for its end until the timeout. A payment that is held by then stays in flight. */
+async function payInvoice(
+  store: SimnetStore,
   alias: string,
   request: string,
   { maxFeeMsat, timeoutMs, notAfter }: Parameters<Payments['pay']>[1],
 ): Promise<PaymentState> {
-  const { pubkey } = await answering(net, alias)
-  const started = net.write(() => startPayment(net, pubkey, request, { maxFeeMsat, notAfter }))
+  const { pubkey } = await requireAnsweringNode(store, alias)
+  const started = store.write(() => startPayment(store, pubkey, request, { maxFeeMsat, notAfter }))
   const paymentHash = decodePaymentRequest(request)?.paymentHash ?? ''
   if (started.state !== 'in-flight') return started
-  const patience = new AbortController()
-  void net.clock.sleep(timeoutMs, patience.signal).then(() => patience.abort())
+  const timeout = new AbortController()
+  void store.clock.sleep(timeoutMs, timeout.signal).then(() => timeout.abort())
   try {
-    const states = net.watch(`payment/${paymentHash}`, patience.signal, () => findPayment(net, pubkey, paymentHash))
-    for await (const now of states) if (now.state !== 'in-flight') return now
+    const states = store.watch(`payment/${paymentHash}`, timeout.signal, () => findPayment(store, pubkey, paymentHash))
+    for await (const found of states) if (found.state !== 'in-flight') return found
     return started
   } finally {
-    patience.abort()
+    timeout.abort()
   }
 }
 
-const sumActive = (net: Net, node: Node, sat: (channel: OwnChannel) => bigint): bigint =>
-  listChannels(net, node.pubkey).reduce((sum, channel) => (channel.state === 'active' ? sum + sat(channel) : sum), 0n)
+const sumActive = (store: SimnetStore, node: SimNodeRow, sat: (channel: OwnChannel) => bigint): bigint =>
+  listChannels(store, node.pubkey).reduce((sum, channel) => (channel.state === 'active' ? sum + sat(channel) : sum), 0n)
 
-const atLeastNothing = (sat: bigint): bigint => (sat > 0n ? sat : 0n)
+const clampToZero = (sat: bigint): bigint => (sat > 0n ? sat : 0n)

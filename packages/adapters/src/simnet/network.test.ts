@@ -4,22 +4,22 @@ import { paymentHashOf } from '@penstock/bitcoin/hex.ts'
 import { parseConnectionUri } from '@penstock/bitcoin/pubkey.ts'
 import { scriptKind } from '@penstock/bitcoin/script.ts'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type Scratch, scratchSimnet } from './scratch.ts'
+import { type TemporaryNetwork, openTemporaryNetwork } from './temporary-network.ts'
 
 let now = 1_790_000_000_000
 const clock = { now: () => now, monotonicMs: () => now, sleep: async () => {} }
 const preimage = '11'.repeat(32)
 const paymentHash = paymentHashOf(preimage)
 
-let scratch: Scratch
+let network: TemporaryNetwork
 beforeEach(() => {
-  scratch = scratchSimnet({ clock })
+  network = openTemporaryNetwork({ clock })
 })
-afterEach(() => scratch.drop())
+afterEach(() => network.drop())
 
-const control = () => scratch.simnet().control
-const market = () => scratch.simnet().lightning('market')
-const chain = () => scratch.simnet().chain()
+const control = () => network.simnet().control
+const market = () => network.simnet().lightning('market')
+const chain = () => network.simnet().chain()
 const pubkey = (alias: string): string =>
   control()
     .nodes()
@@ -28,7 +28,7 @@ const hold = (amountMsat = 5_000_000n, expirySeconds = 3600) =>
   market().holds.create({ paymentHash, amountMsat, cltvDelta: 144, expirySeconds, description: 'an order' })
 const openPublic = (sats = 1_000_000n): string => control().open('seller-ada', pubkey('buyer'), sats).outpoint
 
-describe('the world', () => {
+describe('the topology', () => {
   test('has a market, buyers, sellers with coins, and a spare node', () => {
     const roles = control()
       .nodes()
@@ -38,20 +38,20 @@ describe('the world', () => {
     for (const { uri, pubkey: key } of control().nodes()) expect(parseConnectionUri(uri)?.pubkey).toBe(key)
   })
 
-  test('everybody who sells can be paid, and every buyer can pay', async () => {
-    const called = (...roles: string[]) =>
+  test('lets every seller receive a payment, and every buyer send one', async () => {
+    const nodesWith = (...roles: string[]) =>
       control()
         .nodes()
         .filter(({ role }) => roles.includes(role))
-    for (const { alias } of called('buyer'))
+    for (const { alias } of nodesWith('buyer'))
       expect(control().pay(alias, control().invoice('market', 5000n, 60).invoice).state).toBe('SUCCEEDED')
-    for (const { alias } of called('seller', 'spare')) {
+    for (const { alias } of nodesWith('seller', 'spare')) {
       const { invoice } = control().invoice(alias, 5000n, 60)
       expect(await market().payments.pay(invoice, { maxFeeMsat: 0n, timeoutMs: 0 })).toMatchObject({ state: 'succeeded' })
     }
   })
 
-  test('a seller opens a hundred channels before the next block', () => {
+  test('lets a seller open a hundred channels before the next block', () => {
     for (let count = 0; count < 100; count++) openPublic(2_000_000n)
     control().mine(3)
     expect(
@@ -63,7 +63,7 @@ describe('the world', () => {
 })
 
 describe('payments', () => {
-  test('an invoice is signed by the node that made it', async () => {
+  test('an invoice is signed by the node that created it', async () => {
     expect(decodePaymentRequest((await hold()).request)).toMatchObject({
       network: 'regtest',
       payee: pubkey('market'),
@@ -79,7 +79,7 @@ describe('payments', () => {
     [200n, 'IN_FLIGHT'],
     [300n, 'IN_FLIGHT'],
     [99n, 'FAILED'],
-  ])('%s percent of the amount: %s', async (percent, state) => {
+  ])('a payment of %s percent of the amount is %s', async (percent, state) => {
     const { request, amountMsat } = await hold()
     const sentMsat = (amountMsat * percent) / 100n
     expect(control().pay('buyer', request, { amountMsat: sentMsat })).toEqual({ state, payment_hash: paymentHash })
@@ -95,16 +95,16 @@ describe('payments', () => {
     expect(invoice?.htlcs).toEqual(state === 'FAILED' ? [] : [htlc])
   })
 
-  test('over two hops the first HTLC ends later and brings the fee', async () => {
+  test('a payment over two hops pays the fee of the node between them', async () => {
     const { invoice, payment_hash: hash } = control().invoice('seller-ada', 100_000n, 60)
-    expect(await scratch.simnet().lightning('buyer').payments.pay(invoice, { maxFeeMsat: 1100n, timeoutMs: 0 })).toMatchObject({
+    expect(await network.simnet().lightning('buyer').payments.pay(invoice, { maxFeeMsat: 1100n, timeoutMs: 0 })).toMatchObject({
       state: 'succeeded',
       feeMsat: 1100n,
     })
     expect(control().payment(hash)).toEqual({ state: 'SUCCEEDED', payee: pubkey('seller-ada') })
   })
 
-  test('an invoice that nobody paid in time is cancelled; one that is held does not care', async () => {
+  test('an unpaid invoice is cancelled at its expiry, and a held invoice is not', async () => {
     const { request } = await hold()
     control().pay('buyer', request)
     const ordinary = control().invoice('seller-ada', 10n, 60)
@@ -119,7 +119,7 @@ describe('payments', () => {
     expect(await market().holds.settle(preimage)).toBe('settled')
   })
 
-  test('a held invoice takes no second payer', async () => {
+  test('a held invoice accepts no second payer', async () => {
     const { request } = await hold()
     expect(control().pay('buyer', request).state).toBe('IN_FLIGHT')
     expect(control().pay('buyer-2', request).state).toBe('FAILED')
@@ -128,7 +128,7 @@ describe('payments', () => {
     expect(control().payment(paymentHash)).toEqual({ state: 'SUCCEEDED', payee: pubkey('market') })
   })
 
-  test('away over its end: the payer has its money back, and until the next block the node still takes what is gone', async () => {
+  test('a node that was offline at the expiry of a hold settles the invoice after the payer was refunded', async () => {
     const { request } = await hold()
     const before = control().balances()
     control().pay('buyer', request)
@@ -139,8 +139,8 @@ describe('payments', () => {
     expect(control().payment(paymentHash)?.state).toBe('FAILED')
     expect(control().balances()).toEqual(before)
     control().setOnline('market', true)
-    const late = control().invoiceStatus('market', paymentHash)
-    expect(late).toEqual({ state: 'ACCEPTED' })
+    const status = control().invoiceStatus('market', paymentHash)
+    expect(status).toEqual({ state: 'ACCEPTED' })
     expect((await market().holds.held()).map((invoice) => invoice.paymentHash)).toEqual([paymentHash])
     expect(await market().holds.settle(preimage)).toBe('settled')
     expect(await market().holds.find(paymentHash)).toMatchObject({ state: 'settled', htlcs: [{ state: 'settled' }] })
@@ -148,7 +148,7 @@ describe('payments', () => {
     expect(control().balances()).toEqual(before)
   })
 
-  test('a hold is cancelled twelve blocks before its end, and not a block sooner', async () => {
+  test('a hold is cancelled twelve blocks before its expiry, and not a block earlier', async () => {
     const before = control().balances()
     const { request } = await hold()
     control().pay('buyer', request)
@@ -163,20 +163,20 @@ describe('payments', () => {
 })
 
 describe('the chain', () => {
-  test('a re-org takes a funding back into the mempool; the next block has it again', async () => {
+  test('a re-organisation returns a funding to the mempool, and the next block contains it again', async () => {
     const outpoint = openPublic()
     control().mine(2)
     const old = await chain().tip()
     expect(control().reorg(2)).toBe(old.height + 1)
     expect(await chain().output(outpoint, 0)).toMatchObject({ height: null, txIndex: null })
     expect(
-      (await scratch.simnet().lightning('buyer').channels.list()).find((channel) => channel.outpoint === outpoint),
+      (await network.simnet().lightning('buyer').channels.list()).find((channel) => channel.outpoint === outpoint),
     ).toMatchObject({ state: 'pending', shortChannelId: null })
     control().mine(1)
     expect(await chain().output(outpoint, 0)).toMatchObject({ height: old.height + 2 })
   })
 
-  test('a re-org whose miners have the transactions may put a funding into a lower block', async () => {
+  test('a re-organisation with the same transactions may move a funding to a lower block', async () => {
     const outpoint = openPublic()
     control().mine(2)
     const { height } = await chain().tip()
@@ -186,16 +186,16 @@ describe('the chain', () => {
     const later = openPublic()
     control().mine(1)
     control().reorg(3, { remine: true })
-    expect(await chain().output(later, 0)).toMatchObject({ height: height })
+    expect(await chain().output(later, 0)).toMatchObject({ height })
   })
 
-  test('the world itself can’t be re-organised away', () => {
+  test('a re-organisation cannot replace the blocks of the topology', () => {
     expect(() => control().reorg(1)).toThrow(RangeError)
     control().mine(2)
     expect(() => control().reorg(3)).toThrow(RangeError)
   })
 
-  test('a double-spend takes the funding and its channel away', async () => {
+  test('a double-spend removes the funding and its channel', async () => {
     const outpoint = openPublic()
     control().mine(1)
     control().reorg(1)
@@ -209,12 +209,12 @@ describe('the chain', () => {
     ).toBe(false)
   })
 
-  test('a close is seen in the mempool, then in a block, and both have their coins', async () => {
+  test('a close appears in the mempool and then in a block, after which the channel is in no list', async () => {
     const outpoint = openPublic()
     control().mine(6)
     const { txid } = control().close(outpoint)
     expect((await chain().output(outpoint, 0))?.spentBy).toEqual({ txid, height: null })
-    const channels = scratch.simnet().lightning('buyer').channels
+    const channels = network.simnet().lightning('buyer').channels
     expect((await channels.list()).find((channel) => channel.outpoint === outpoint)?.state).toBe('closing')
     control().mine(1)
     expect((await chain().output(outpoint, 0))?.spentBy).toEqual({ txid, height: (await chain().tip()).height })
@@ -223,7 +223,7 @@ describe('the chain', () => {
     expect(() => control().close(outpoint)).toThrow(/no open channel/)
   })
 
-  test('only force closes a channel whose other end is offline', () => {
+  test('a channel whose peer is offline can only be closed by force', () => {
     const outpoint = openPublic()
     control().mine(3)
     control().setOnline('buyer', false)
@@ -231,35 +231,35 @@ describe('the chain', () => {
     expect(control().close(outpoint, { force: true }).txid).toMatch(/^[0-9a-f]{64}$/)
   })
 
-  test('a funding below the floor waits until its child pays for it', async () => {
+  test('a funding below the fee floor stays unconfirmed until a child pays for it', async () => {
     control().feeFloor(10)
     const outpoint = openPublic()
     control().mine(3)
     expect((await chain().output(outpoint, 0))?.height).toBeNull()
     expect(await chain().feeRate(6)).toBe(10)
-    await scratch.simnet().lightning('seller-ada').channels.bumpFee(outpoint, 12, 50)
+    await network.simnet().lightning('seller-ada').channels.bumpFee(outpoint, 12, 50)
     control().mine(1)
     expect((await chain().output(outpoint, 0))?.height).toBe((await chain().tip()).height)
   })
 
-  test('a funding output is P2WSH, and it stands where its short channel id says', async () => {
+  test('a funding output is P2WSH, and its position matches the short channel id', async () => {
     const outpoint = openPublic()
     control().mine(3)
     const output = await chain().output(outpoint, 0)
     expect(scriptKind(output?.script ?? '')).toBe('p2wsh')
-    const own = (await scratch.simnet().lightning('seller-ada').channels.list()).find((channel) => channel.outpoint === outpoint)
+    const own = (await network.simnet().lightning('seller-ada').channels.list()).find((channel) => channel.outpoint === outpoint)
     expect(own?.shortChannelId).toBe(`${output?.height}x${output?.txIndex}x${outpoint.split(':')[1]}`)
   })
 
-  test('that of a taproot channel is P2TR, also after a restart, and one signature spends it', async () => {
+  test('the funding output of a taproot channel is P2TR, even after a restart, and one signature spends it', async () => {
     const { outpoint: taproot } = control().open('seller-ada', pubkey('buyer'), 1_000_000n, { isPrivate: true, isTaproot: true })
     const other = openPublic()
     control().mine(3)
-    await scratch.reopen()
+    await network.reopen()
     expect(scriptKind((await chain().output(taproot, 0))?.script ?? '')).toBe('p2tr')
-    const own = (await scratch.simnet().lightning('seller-ada').channels.list()).find(({ outpoint }) => outpoint === taproot)
+    const own = (await network.simnet().lightning('seller-ada').channels.list()).find(({ outpoint }) => outpoint === taproot)
     expect(own).toMatchObject({ state: 'active', channelType: 'simplified_taproot', isPrivate: true })
-    const db = new DatabaseSync(scratch.path, { readOnly: true })
+    const db = new DatabaseSync(network.path, { readOnly: true })
     const sizeOf = (txid: string) => db.prepare('SELECT vsize FROM txs WHERE txid = ?').get(txid)?.['vsize']
     expect([other, taproot].map((outpoint) => sizeOf(control().close(outpoint).txid))).toEqual([168, 129])
     db.close()

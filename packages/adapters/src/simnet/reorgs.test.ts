@@ -1,15 +1,15 @@
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type Scratch, scratchSimnet } from './scratch.ts'
+import { type TemporaryNetwork, openTemporaryNetwork } from './temporary-network.ts'
 
-let scratch: Scratch
+let network: TemporaryNetwork
 beforeEach(() => {
-  scratch = scratchSimnet()
+  network = openTemporaryNetwork()
 })
-afterEach(() => scratch.drop())
+afterEach(() => network.drop())
 
-const control = () => scratch.simnet().control
-const graph = () => scratch.simnet().lightning('market').graph
+const control = () => network.simnet().control
+const graph = () => network.simnet().lightning('market').graph
 const pubkey = (alias: string): string =>
   control()
     .nodes()
@@ -17,9 +17,9 @@ const pubkey = (alias: string): string =>
 const open = (): string => control().open('seller-ada', pubkey('buyer'), 1_000_000n).outpoint
 const pays = (alias: string) => control().pay(alias, control().invoice('buyer', 1000n, 3600).invoice).state
 const listed = async (outpoint: string) =>
-  (await scratch.simnet().lightning('seller-ada').channels.list()).find((channel) => channel.outpoint === outpoint)
+  (await network.simnet().lightning('seller-ada').channels.list()).find((channel) => channel.outpoint === outpoint)
 
-test('nobody pays through a channel in use whose funding has lost its block, wherever it is then', () => {
+test('a used channel whose funding lost its block carries no payment, even after the funding is mined again', () => {
   open()
   control().mine(6)
   expect([pays('seller-ada'), pays('market')]).toEqual(['SUCCEEDED', 'SUCCEEDED'])
@@ -29,7 +29,7 @@ test('nobody pays through a channel in use whose funding has lost its block, whe
   expect([pays('seller-ada'), pays('market')]).toEqual(['FAILED', 'FAILED'])
 })
 
-test('one that keeps its block, and one that is not in use yet, are used as before', async () => {
+test('a re-organisation does not change a channel that keeps its block, or one that is not active yet', async () => {
   const kept = open()
   control().mine(4)
   const young = open()
@@ -39,21 +39,21 @@ test('one that keeps its block, and one that is not in use yet, are used as befo
   expect(await listed(young)).toMatchObject({ state: 'pending', shortChannelId: null })
   control().mine(6)
   for (const outpoint of [kept, young]) expect(await graph().channel(outpoint)).toBeDefined()
-  const { height, txIndex } = (await scratch.simnet().chain().output(young, 0)) ?? {}
+  const { height, txIndex } = (await network.simnet().chain().output(young, 0)) ?? {}
   const shortChannelId = `${height}x${txIndex}x${young.split(':')[1]}`
   expect(await listed(young)).toMatchObject({ state: 'active', shortChannelId })
 })
 
-test('in a file of before, that did not note where channels came into use, they are where their fundings are', async () => {
+test('opening an old file sets the position of the first use from the position of the funding', async () => {
   const [used, waiting] = [open(), (control().mine(4), open())]
   control().mine(2)
   const before = [await listed(used), await listed(waiting)]
-  await scratch.simnet().close()
-  const db = new DatabaseSync(scratch.path)
+  await network.simnet().close()
+  const db = new DatabaseSync(network.path)
   db.exec('DROP INDEX channels_by_place; DROP VIEW channel_view')
   for (const column of ['used_height', 'used_index', 'is_unlisted']) db.exec(`ALTER TABLE channels DROP COLUMN ${column}`)
   db.close()
-  await scratch.reopen()
+  await network.reopen()
   expect([await listed(used), await listed(waiting)]).toEqual(before)
   control().mine(1)
   expect(await listed(waiting)).toMatchObject({ state: 'active' })

@@ -1,38 +1,44 @@
 import type { DatabaseSync } from 'node:sqlite'
 
-/** Confirmations after which both ends use a channel. */
-export const DEPTH_ACTIVE = 3
+/** Confirmations after which both nodes use a channel. */
+export const ACTIVE_AT_DEPTH = 3
 
-/** SQL: it is a confirmed coin of a node, and nothing is about to spend it. @param row of a trigger, such as `OLD.` */
-export const isFree = (row = ''): string =>
+/**
+ * SQL condition for a confirmed coin of a node that is neither spent nor locked.
+ * @param row the row of a trigger, such as `OLD.`
+ */
+export const freeCoinSql = (row = ''): string =>
   `${row}owner IS NOT NULL AND ${row}spent_by IS NULL AND ${row}locked_by IS NULL AND ${row}is_confirmed = 1`
 
-const addTo = (row: 'OLD' | 'NEW', sign: '' | '-'): string =>
+const addToWalletSql = (row: 'OLD' | 'NEW', sign: '' | '-'): string =>
   `INSERT INTO wallets VALUES (${row}.owner, ${sign}${row}.value_sat)
      ON CONFLICT DO UPDATE SET free_sat = free_sat + excluded.free_sat;`
 
-/** A wallet's sum is kept, not counted: a seller has a coin for each channel that was ever closed. */
+/**
+ * Triggers that maintain the sum of each wallet. Counting would be slow, because a seller has a coin for each channel that was
+ * ever closed.
+ */
 const TRIGGERS = `
 CREATE TRIGGER IF NOT EXISTS tx_confirmed AFTER UPDATE OF height ON txs WHEN (OLD.height IS NULL) <> (NEW.height IS NULL) BEGIN
   UPDATE outputs SET is_confirmed = NEW.height IS NOT NULL WHERE txid = NEW.txid;
 END;
-CREATE TRIGGER IF NOT EXISTS coin_freed AFTER UPDATE ON outputs WHEN (${isFree('NEW.')}) AND NOT (${isFree('OLD.')}) BEGIN
-  ${addTo('NEW', '')}
+CREATE TRIGGER IF NOT EXISTS coin_freed AFTER UPDATE ON outputs WHEN (${freeCoinSql('NEW.')}) AND NOT (${freeCoinSql('OLD.')}) BEGIN
+  ${addToWalletSql('NEW', '')}
 END;
-CREATE TRIGGER IF NOT EXISTS coin_taken AFTER UPDATE ON outputs WHEN (${isFree('OLD.')}) AND NOT (${isFree('NEW.')}) BEGIN
-  ${addTo('OLD', '-')}
+CREATE TRIGGER IF NOT EXISTS coin_taken AFTER UPDATE ON outputs WHEN (${freeCoinSql('OLD.')}) AND NOT (${freeCoinSql('NEW.')}) BEGIN
+  ${addToWalletSql('OLD', '-')}
 END;
-CREATE TRIGGER IF NOT EXISTS coin_gone AFTER DELETE ON outputs WHEN ${isFree('OLD.')} BEGIN
-  ${addTo('OLD', '-')}
+CREATE TRIGGER IF NOT EXISTS coin_gone AFTER DELETE ON outputs WHEN ${freeCoinSql('OLD.')} BEGIN
+  ${addToWalletSql('OLD', '-')}
 END;`
 
 /**
- * The simulated network's state. Amounts are integers of the unit in their name; `a` is the end that opened a channel.
- * `waits_since` is when a part came whose others are not there, or never came; `pending_until` the height at which the other
- * end of an opening that was given up forgets it, null once it has.
- * `closed_height` keeps channels that are closed on chain out of the indexes: a node that sold thousands looks through
- * those that it has. `used_height` and `used_index` are the place of the funding when the channel came into use: nodes know
- * it by that for good. `is_unlisted`: a re-organisation took that block, so no graph has the channel any more.
+ * The state of the simulated network. Amounts are integers in the unit of their name; `a` is the node that opened a channel.
+ * `waits_since` is the time at which a part of an incomplete payment arrived. `pending_until` is the height at which the peer
+ * forgets an abandoned opening; null once it has.
+ * `closed_height` excludes channels that are closed on chain from the indexes, because a node may have sold thousands.
+ * `used_height` and `used_index` are the position of the funding when the channel became active, by which nodes identify it for
+ * good. `is_unlisted` marks a channel whose block a re-organisation replaced, so that no graph contains it.
  */
 const SCHEMA = `
 CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
@@ -109,11 +115,11 @@ CREATE INDEX IF NOT EXISTS htlcs_held ON htlcs (expiry_height) WHERE state = 'he
 CREATE INDEX IF NOT EXISTS htlcs_waiting ON htlcs (waits_since) WHERE waits_since IS NOT NULL AND state = 'held';
 `
 
-/** A kill in the middle leaves an older network as it was. */
-export function createTables(db: DatabaseSync): void {
+/** Creates or migrates the tables. A crash leaves an older file as it was. */
+export function createSimnetTables(db: DatabaseSync): void {
   db.exec('BEGIN IMMEDIATE')
   try {
-    bringUpToDate(db)
+    migrateTables(db)
     db.exec('COMMIT')
   } catch (error) {
     db.exec('ROLLBACK')
@@ -121,37 +127,38 @@ export function createTables(db: DatabaseSync): void {
   }
 }
 
-function bringUpToDate(db: DatabaseSync): void {
-  // A network that was made before closed channels were told apart, or before anybody noted who closed them.
+function migrateTables(db: DatabaseSync): void {
+  // A file of an older version may lack the columns of closed channels.
   for (const [column, type] of [
     ['closed_height', 'INTEGER'],
     ['closed_by', 'TEXT'],
     ['is_forced', 'INTEGER'],
   ] as const)
     addColumn(db, 'channels', column, type)
-  const isBeforePlaces = addColumn(db, 'channels', 'used_height', 'INTEGER')
+  const hadNoUsedHeight = addColumn(db, 'channels', 'used_height', 'INTEGER')
   addColumn(db, 'channels', 'used_index', 'INTEGER')
   addColumn(db, 'channels', 'is_unlisted', 'INTEGER NOT NULL DEFAULT 0')
   addColumn(db, 'channels', 'is_taproot', 'INTEGER NOT NULL DEFAULT 0')
-  // In an older network nobody waits for a funding that was given up, or for the rest of a payment.
+  // In an older file no node waits for an abandoned funding, or for the other parts of a payment.
   addColumn(db, 'channels', 'pending_until', 'INTEGER')
   addColumn(db, 'htlcs', 'waits_since', 'INTEGER')
-  // Nor does anybody know when its transactions and payments came.
+  // An older file also lacks the times at which transactions and payments arrived.
   addColumn(db, 'htlcs', 'accepted_at', 'INTEGER')
   addColumn(db, 'txs', 'entered_at', 'INTEGER')
-  const isOlder = addColumn(db, 'outputs', 'is_confirmed', 'INTEGER NOT NULL DEFAULT 0')
+  const hadNoConfirmations = addColumn(db, 'outputs', 'is_confirmed', 'INTEGER NOT NULL DEFAULT 0')
   db.exec(SCHEMA)
-  // The triggers of the schema count them.
-  if (isOlder) db.exec('UPDATE outputs SET is_confirmed = 1 WHERE txid IN (SELECT txid FROM txs WHERE height IS NOT NULL)')
-  if (isBeforePlaces) db.exec(useWhere(`<= (SELECT max(height) FROM blocks) - ${DEPTH_ACTIVE - 1}`))
+  // The triggers of the schema add these coins to the sums of the wallets.
+  if (hadNoConfirmations)
+    db.exec('UPDATE outputs SET is_confirmed = 1 WHERE txid IN (SELECT txid FROM txs WHERE height IS NOT NULL)')
+  if (hadNoUsedHeight) db.exec(activateChannelsSql(`<= (SELECT max(height) FROM blocks) - ${ACTIVE_AT_DEPTH - 1}`))
 }
 
-/** SQL: channels whose funding is at such a height come into use, if they are not yet. */
-export const useWhere = (height: string): string =>
+/** SQL that activates the channels whose funding is at such a height, if they are not active yet. */
+export const activateChannelsSql = (height: string): string =>
   `UPDATE channels SET used_height = t.height, used_index = t.tx_index FROM txs t
    WHERE t.txid = channels.txid AND t.height ${height} AND channels.used_height IS NULL`
 
-/** @returns whether there is such a table without the column, which it has now */
+/** @returns whether the table existed without the column, and the column was added */
 function addColumn(db: DatabaseSync, table: string, column: string, type: string): boolean {
   const columns = db.prepare('SELECT name FROM pragma_table_info(?)').all(table)
   if (columns.length === 0 || columns.some(({ name }) => name === column)) return false

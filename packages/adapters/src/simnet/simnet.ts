@@ -1,66 +1,69 @@
 import type { Chain } from '@penstock/ports/chain.ts'
 import type { Clock } from '@penstock/ports/clock.ts'
 import type { Lightning } from '@penstock/ports/lightning.ts'
-import { chainOf } from './chain-port.ts'
-import { controlOf, type SimControl } from './control.ts'
-import { lightningOf } from './lightning.ts'
-import { mine } from './mining.ts'
-import { nodeCalled } from './nodes.ts'
-import { resumeWaiting } from './parts.ts'
-import { type Net, openStore, type Random } from './store.ts'
-import { type ChannelSpec, createWorld, DEFAULT_NODES, defaultTopology, type NodeSpec } from './world.ts'
+import { createChainPort } from './chain-port.ts'
+import { createSimControl, type SimControl } from './control.ts'
+import { createLightningPort } from './lightning.ts'
+import { mineBlocks } from './mining.ts'
+import { requireNode } from './nodes.ts'
+import { resumePartTimeouts } from './payments/mpp-parts.ts'
+import { type SimnetStore, openSimnetStore, type RandomBytes } from './store.ts'
+import { type ChannelSpec, createTopology, DEFAULT_NODES, buildDefaultTopology, type NodeSpec } from './topology.ts'
 
 export type SimnetOptions = {
-  /** Its own SQLite file: what is in it survives the death of everybody who uses it. */
+  /** The SQLite file of the network, which outlives every process that uses it. */
   readonly path: string
-  /** Seconds between blocks; 0: only when told. No block is made while the network is closed. */
+  /** Seconds between blocks; 0 mines blocks only on request. No block is mined while the network is closed. */
   readonly blockSeconds: number
   readonly clock: Clock
-  /** Where keys, preimages and nonces come from; the machine unless told. */
-  readonly random?: Random
-  /** The world as it is made at the first start; later ones find it as it was left. */
+  /** Source of keys, preimages and nonces; the random source of the system by default. */
+  readonly random?: RandomBytes
+  /** The nodes of the first start; a later start uses the stored nodes. */
   readonly nodes?: readonly NodeSpec[]
   readonly topology?: readonly ChannelSpec[]
 }
 
 export type Simnet = {
-  /** A node's interface, by its alias. @throws Error that names the nodes there are */
+  /** The Lightning port of a node, by the node's alias. @throws Error that lists the existing nodes */
   readonly lightning: (alias: string) => Lightning
   readonly chain: () => Chain
   readonly control: SimControl
-  /** Reads its tables, integers as bigints: what is true, for whoever checks a market against it. */
+  /** Reads the tables of the network, with integers as bigints. Tests compare the state of a market with these rows. */
   readonly rows: <Row>(sql: string) => Row[]
   readonly close: () => Promise<void>
 }
 
-/** A Lightning network in one file: real keys, invoices, scripts and transaction ids; no peer-to-peer messages, no signatures of inputs. */
+/**
+ * A Lightning network in one file. Keys, invoices, scripts and transaction ids are real, but there are no peer messages and no
+ * input signatures.
+ */
 export function openSimnet({
   path,
   blockSeconds,
   clock,
   random,
   nodes = DEFAULT_NODES,
-  topology = defaultTopology(nodes),
+  topology = buildDefaultTopology(nodes),
 }: SimnetOptions): Simnet {
-  const net = openStore(path, clock, random)
-  createWorld(net, nodes, topology)
-  resumeWaiting(net)
-  const miner = blockSeconds > 0 ? mineForever(net, blockSeconds * 1000) : Promise.resolve()
+  const store = openSimnetStore(path, clock, random)
+  createTopology(store, nodes, topology)
+  resumePartTimeouts(store)
+  const miner = blockSeconds > 0 ? mineForever(store, blockSeconds * 1000) : Promise.resolve()
   return {
-    lightning: (alias) => lightningOf(net, nodeCalled(net, alias).alias),
-    chain: () => chainOf(net),
-    control: controlOf(net),
-    rows: (sql) => net.all(sql),
+    lightning: (alias) => createLightningPort(store, requireNode(store, alias).alias),
+    chain: () => createChainPort(store),
+    control: createSimControl(store),
+    rows: (sql) => store.all(sql),
     close: async () => {
-      net.close()
+      store.close()
       await miner
     },
   }
 }
 
-async function mineForever(net: Net, everyMs: number): Promise<void> {
-  while (!net.ended.aborted) {
-    await net.clock.sleep(everyMs, net.ended)
-    if (!net.ended.aborted) mine(net, 1)
+async function mineForever(store: SimnetStore, everyMs: number): Promise<void> {
+  while (!store.ended.aborted) {
+    await store.clock.sleep(everyMs, store.ended)
+    if (!store.ended.aborted) mineBlocks(store, 1)
   }
 }

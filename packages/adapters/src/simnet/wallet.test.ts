@@ -1,24 +1,24 @@
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type Scratch, scratchSimnet } from './scratch.ts'
+import { type TemporaryNetwork, openTemporaryNetwork } from './temporary-network.ts'
 
-let scratch: Scratch
+let network: TemporaryNetwork
 beforeEach(() => {
-  scratch = scratchSimnet()
+  network = openTemporaryNetwork()
 })
-afterEach(() => scratch.drop())
+afterEach(() => network.drop())
 
-const inFile = <T>(look: (db: DatabaseSync) => T): T => {
-  const db = new DatabaseSync(scratch.path)
+const inFile = <T>(check: (db: DatabaseSync) => T): T => {
+  const db = new DatabaseSync(network.path)
   try {
-    return look(db)
+    return check(db)
   } finally {
     db.close()
   }
 }
 
-/** What every owner has in confirmed coins that nothing is about to spend, counted coin by coin. */
-const counted = (): Readonly<Record<string, number>> =>
+/** Sums the confirmed coins of every owner that are neither spent nor locked. */
+const sumCoins = (): Readonly<Record<string, number>> =>
   inFile((db) =>
     Object.fromEntries(
       db
@@ -31,70 +31,70 @@ const counted = (): Readonly<Record<string, number>> =>
     ),
   )
 
-async function told(): Promise<Readonly<Record<string, number>>> {
-  const { control, lightning } = scratch.simnet()
+async function readBalances(): Promise<Readonly<Record<string, number>>> {
+  const { control, lightning } = network.simnet()
   const sums = await Promise.all(
     control.nodes().map(async ({ alias, pubkey }) => [pubkey, Number(await lightning(alias).wallet.confirmedSat())] as const),
   )
   return Object.fromEntries(sums)
 }
 
-async function agrees(after: string): Promise<void> {
-  const [sums, coins] = [await told(), counted()]
+async function expectConsistent(after: string): Promise<void> {
+  const [sums, coins] = [await readBalances(), sumCoins()]
   for (const [owner, sat] of Object.entries(sums)) expect(`${after}: ${sat}`).toBe(`${after}: ${coins[owner] ?? 0}`)
 }
 
-/** Everything that moves coins, one after the other. */
-async function live(look: (after: string) => Promise<void>): Promise<void> {
-  const { control, lightning } = scratch.simnet()
+/** Runs every operation that moves coins, one after the other. */
+async function exercise(check: (after: string) => Promise<void>): Promise<void> {
+  const { control, lightning } = network.simnet()
   const buyer = control.nodes().find(({ alias }) => alias === 'buyer')?.pubkey ?? ''
   const seller = lightning('seller-ada')
   await seller.peers.connect(buyer, 'buyer.sim:9735')
   const prepare = () => seller.channels.prepare({ peer: buyer, capacitySat: 500_000n, isPrivate: false, feeRateSatPerVbyte: 2 })
-  const given = await prepare()
-  await look('coins are locked')
-  await seller.channels.abandon(given)
-  await look('and freed')
+  const funding = await prepare()
+  await check('coins are locked')
+  await seller.channels.abandon(funding)
+  await check('coins are unlocked')
   const { outpoint } = control.open('seller-ada', buyer, 1_000_000n)
-  await look('a funding waits')
+  await check('a funding is unconfirmed')
   control.mine(6)
-  await look('it is confirmed')
+  await check('the funding is confirmed')
   control.reorg(3)
-  await look('a re-org')
+  await check('a re-organisation')
   control.close(outpoint)
-  await look('a closing waits')
+  await check('a closing is unconfirmed')
   control.mine(2)
-  await look('it is confirmed too')
+  await check('the closing is confirmed')
   const lost = control.open('seller-ada', buyer, 700_000n)
   control.doubleSpend(lost.outpoint.split(':')[0] ?? '')
-  await look('another transaction takes the coins')
+  await check('another transaction spends the coins')
   control.mine(1)
   control.reorg(2, { remine: true })
-  await look('a re-org that keeps them')
+  await check('a re-organisation with the same transactions')
 }
 
-test('a wallet tells what its coins add up to, whatever has become of them', async () => {
-  await agrees('in the beginning')
-  await live(agrees)
-  await scratch.reopen()
-  await agrees('after a restart')
+test('a wallet balance equals the sum of its coins after every operation', async () => {
+  await expectConsistent('at the start')
+  await exercise(expectConsistent)
+  await network.reopen()
+  await expectConsistent('after a restart')
 })
 
-test('a file of before, whose coins were counted each time, is read as it was', async () => {
-  await live(() => Promise.resolve())
-  const before = counted()
-  await scratch.simnet().close()
+test('an old file without stored balances keeps its balances', async () => {
+  await exercise(() => Promise.resolve())
+  const before = sumCoins()
+  await network.simnet().close()
   inFile((db) => {
     for (const name of ['tx_confirmed', 'coin_freed', 'coin_taken', 'coin_gone']) db.exec(`DROP TRIGGER ${name}`)
     db.exec('DROP TABLE wallets; ALTER TABLE outputs DROP COLUMN is_confirmed')
   })
-  await scratch.reopen()
-  expect(counted()).toEqual(before)
-  await agrees('read again')
+  await network.reopen()
+  expect(sumCoins()).toEqual(before)
+  await expectConsistent('after a restart with the old file')
 })
 
-test('a payment that needs many coins takes the largest ones, and as few of them as are enough', async () => {
-  const { control } = scratch.simnet()
+test('a payment that needs many coins spends as few as possible, starting with the largest', async () => {
+  const { control } = network.simnet()
   const nodes = control.nodes()
   const [ada, buyer] = ['seller-ada', 'buyer'].map((wanted) => nodes.find(({ alias }) => alias === wanted)?.pubkey ?? '')
   const values = Array.from({ length: 150 }, (_, n) => 20_000 + 10 * Math.floor(n / 3))
@@ -108,15 +108,15 @@ test('a payment that needs many coins takes the largest ones, and as few of them
     }
   })
   const { outpoint } = control.open('seller-ada', buyer ?? '', 2_000_000n)
-  const taken = inFile((db) =>
+  const chosen = inFile((db) =>
     db
       .prepare('SELECT txid, value_sat FROM outputs WHERE spent_by = ?')
       .all(outpoint.split(':')[0] ?? '')
       .map(({ txid, value_sat }) => [Number(txid), Number(value_sat)] as const),
   )
-  // Of coins that are alike, always the same ones.
-  expect(taken.map(([n]) => n).toSorted((a, b) => b - a)).toEqual(taken.map((_, n) => values.length - 1 - n))
-  const spent = taken.map(([, value]) => value)
+  // Among coins of equal value the choice is deterministic.
+  expect(chosen.map(([n]) => n).toSorted((a, b) => b - a)).toEqual(chosen.map((_, n) => values.length - 1 - n))
+  const spent = chosen.map(([, value]) => value)
   expect(spent.length).toBeGreaterThan(64)
   expect(spent.toSorted((a, b) => b - a)).toEqual(values.toSorted((a, b) => b - a).slice(0, spent.length))
   expect(sumOf(spent)).toBeGreaterThan(2_000_000)

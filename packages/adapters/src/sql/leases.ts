@@ -5,14 +5,14 @@ import { type RawBuilder, sql } from 'kysely'
 type LeaseTable = { leases: { name: string; owner: string; expires_at: number } }
 
 /**
- * Leases as rows beside the views. `now`: milliseconds since 1970, or the expression by which the database itself tells
- * them, where replicas run on machines whose clocks differ.
+ * Stores leases in a table of the views' database.
+ * @param now milliseconds since 1970, or a SQL expression of the server's clock if the clocks of replicas differ
  */
 export async function sqlLeases(views: Views, now: () => number | RawBuilder<number>): Promise<Leases> {
   await views.migrate('leases', [createTable])
   const db = views.db.$extendTables<LeaseTable>()
   return {
-    async hold(name, owner, ttlMs) {
+    async acquire(name, owner, ttlMs) {
       const instant = sql<number>`${now()}`
       const expires = sql<number>`${instant} + ${sql.lit(ttlMs)}`
       const { numInsertedOrUpdatedRows } = await db

@@ -3,14 +3,14 @@ import type { Views } from '@penstock/ports/views.ts'
 import type { Kysely } from 'kysely'
 
 type LimitTables = {
-  /** `hits`: the instants of the hits that may still count, a JSON array. */
+  /** `hits`: a JSON array with the timestamps of the hits that may still count. */
   limit_hits: { key: string; hits: string; expires_at: number }
   last_seen: { key: string; at: number }
 }
 
 const SWEEP_EVERY = 256
 
-/** Sliding windows, exact: the instants themselves are kept, in one row for each key. */
+/** Counts hits in exact sliding windows. One row per key contains the timestamps of its hits. */
 export async function sqlLimits(views: Views): Promise<Limits> {
   await views.migrate('limits', [createTables])
   const db = views.db.$extendTables<LimitTables>()
@@ -20,9 +20,9 @@ export async function sqlLimits(views: Views): Promise<Limits> {
     async hit(key, limit, windowMs, now) {
       if (limit === 0) return { allowed: true, remaining: Number.MAX_SAFE_INTEGER }
       if (++hits % SWEEP_EVERY === 0) await db.deleteFrom('limit_hits').where('expires_at', '<', now).execute()
-      return db.transaction().execute((trx) => count(trx, key, limit, windowMs, now))
+      return db.transaction().execute((trx) => countHit(trx, key, limit, windowMs, now))
     },
-    takeBack: (key, at) => db.transaction().execute((trx) => takeBack(trx, key, at)),
+    takeBack: (key, at) => db.transaction().execute((trx) => removeHit(trx, key, at)),
     async touch(key, now) {
       await db
         .insertInto('last_seen')
@@ -37,8 +37,14 @@ export async function sqlLimits(views: Views): Promise<Limits> {
   }
 }
 
-async function count(db: Kysely<LimitTables>, key: string, limit: number, windowMs: number, now: number): Promise<LimitOutcome> {
-  // The upsert takes the row's lock, so that two that hit at once take turns.
+async function countHit(
+  db: Kysely<LimitTables>,
+  key: string,
+  limit: number,
+  windowMs: number,
+  now: number,
+): Promise<LimitOutcome> {
+  // The upsert locks the row, so that concurrent hits of a key run one after the other.
   const row = await db
     .insertInto('limit_hits')
     .values({ key, hits: '[]', expires_at: now + windowMs })
@@ -58,20 +64,20 @@ async function count(db: Kysely<LimitTables>, key: string, limit: number, window
   return { allowed: true, remaining: limit - counting.length }
 }
 
-async function takeBack(db: Kysely<LimitTables>, key: string, at: number): Promise<void> {
-  // The write takes the row's lock before it is read, as in `count`.
+async function removeHit(db: Kysely<LimitTables>, key: string, at: number): Promise<void> {
+  // The update locks the row before the read, as in `countHit`.
   const row = await db
     .updateTable('limit_hits')
     .set((row) => ({ hits: row.ref('hits') }))
     .where('key', '=', key)
     .returning('hits')
     .executeTakeFirst()
-  const stored = row ? (JSON.parse(row.hits) as number[]) : [] // written by `count`
-  const place = stored.indexOf(at)
-  if (place < 0) return
+  const stored = row ? (JSON.parse(row.hits) as number[]) : [] // written by `countHit`
+  const index = stored.indexOf(at)
+  if (index < 0) return
   await db
     .updateTable('limit_hits')
-    .set({ hits: JSON.stringify(stored.toSpliced(place, 1)) })
+    .set({ hits: JSON.stringify(stored.toSpliced(index, 1)) })
     .where('key', '=', key)
     .execute()
 }

@@ -10,7 +10,7 @@ describe('migrations', () => {
   const create: Migration = async (db) => db.schema.createTable('things').addColumn('id', 'text').execute()
   const widen: Migration = async (db) => db.schema.alterTable('things').addColumn('size', 'bigint').execute()
 
-  it('runs each step once, the new ones later', async () => {
+  it('run each step once, and later only the new steps', async () => {
     await views.migrate('a', [create])
     await views.migrate('a', [create])
     await views.migrate('a', [create, widen])
@@ -18,7 +18,7 @@ describe('migrations', () => {
     await db.insertInto('things').values({ id: 'x', size: 1_790_000_000_000 }).execute()
     expect(await db.selectFrom('things').selectAll().execute()).toEqual([{ id: 'x', size: 1_790_000_000_000 }])
   })
-  it('takes a step that fails back whole, and refuses tables that are newer than the program', async () => {
+  it('roll back a failed step, and refuse tables that are newer than the program', async () => {
     const broken: Migration = async (db) => {
       await create(db)
       throw new Error('half way')
@@ -27,7 +27,7 @@ describe('migrations', () => {
     await views.migrate('b', [create, widen])
     await expect(views.migrate('b', [create])).rejects.toThrow(Bug)
   })
-  it('keeps transactions of one connection apart', async () => {
+  it('keep transactions of one connection isolated', async () => {
     await views.migrate('c', [create, widen])
     const db = views.db.$extendTables<Things>()
     const counts = await Promise.all(

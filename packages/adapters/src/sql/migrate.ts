@@ -5,8 +5,8 @@ import type { Kysely } from 'kysely'
 type MigrationTable = { schema_migrations: { name: string; steps: number } }
 
 /**
- * Forward only: runs the steps that come after those that ran before, each in a transaction with its count.
- * @throws Bug where the tables are newer than the code
+ * Runs the steps that have not run yet, each in one transaction with the new step count. Steps cannot be undone.
+ * @throws Bug if the tables are newer than the code
  */
 export async function migrate(db: Kysely<object>, name: string, steps: readonly Migration[]): Promise<void> {
   const table = db.$extendTables<MigrationTable>()
@@ -22,39 +22,39 @@ export async function migrate(db: Kysely<object>, name: string, steps: readonly 
     .onConflict((conflict) => conflict.doNothing())
     .execute()
   for (;;) {
-    const finished = await db.transaction().execute(async (trx) => {
+    const isFinished = await db.transaction().execute(async (trx) => {
       const rows = trx.$extendTables<MigrationTable>()
-      // Written before it is read: two processes that start together take turns.
+      // The update comes before the read, so that processes that start together run one after the other.
       await rows
         .updateTable('schema_migrations')
         .set((set) => ({ steps: set.ref('steps') }))
         .where('name', '=', name)
         .execute()
-      const { steps: ran } = await rows
+      const { steps: completedSteps } = await rows
         .selectFrom('schema_migrations')
         .select('steps')
         .where('name', '=', name)
         .executeTakeFirstOrThrow()
-      if (ran > steps.length)
-        throw new Bug(`the tables of ${name} are at step ${ran}, this program knows ${steps.length}: use a newer one`)
-      const step = steps[ran]
+      if (completedSteps > steps.length)
+        throw new Bug(`the tables of ${name} are at step ${completedSteps}, this program knows ${steps.length}: update it`)
+      const step = steps[completedSteps]
       if (!step) return true
       await step(trx)
       await rows
         .updateTable('schema_migrations')
-        .set({ steps: ran + 1 })
+        .set({ steps: completedSteps + 1 })
         .where('name', '=', name)
         .execute()
       return false
     })
-    if (finished) return
+    if (isFinished) return
   }
 }
 
 /**
- * Changes nothing: for programs whose tables are made by a job of their own. Newer tables are no hindrance: steps only add
- * to them, and while a release is rolled out, or taken back, the version before it has to start again beside it.
- * @throws Error where the tables are older than the code
+ * Checks that the tables are migrated, for programs whose tables a separate job migrates. Newer tables are accepted, because
+ * steps only add to them: during a rollout or a rollback the previous release must start with the newer tables.
+ * @throws Error if the tables are older than the code
  */
 export async function checkMigrated(db: Kysely<object>, name: string, steps: readonly Migration[]): Promise<void> {
   const tables = await db.introspection.getTables()
@@ -66,7 +66,9 @@ export async function checkMigrated(db: Kysely<object>, name: string, steps: rea
         .where('name', '=', name)
         .executeTakeFirst()
     : undefined
-  const ran = row?.steps ?? 0
-  if (ran < steps.length)
-    throw new Error(`The tables of ${name} are at step ${ran}, this program needs ${steps.length}: run its migrations first.`)
+  const completedSteps = row?.steps ?? 0
+  if (completedSteps < steps.length)
+    throw new Error(
+      `The tables of ${name} are at step ${completedSteps}, this program needs ${steps.length}: run its migrations first.`,
+    )
 }

@@ -1,4 +1,4 @@
-import type { Progress } from '@penstock/ports/progress.ts'
+import type { ConsumerProgress } from '@penstock/ports/progress.ts'
 import type { Views } from '@penstock/ports/views.ts'
 import { createQueryId, type Kysely } from 'kysely'
 
@@ -8,20 +8,22 @@ type ProgressTables = {
   progress_notes: { consumer: string; position: number }
 }
 
-const NOTES_AT_ONCE = 1000
+const NOTES_PER_INSERT = 1000
 
-/** How far each consumer is, beside the views' rows. Positions are numbers here: a log has fewer than 2^53 events. */
-export async function sqlProgress(views: Views): Promise<Progress> {
+/**
+ * Stores the progress of consumers in the views' database. Positions are numbers here, because a log has fewer than 2^53 events.
+ */
+export async function sqlProgress(views: Views): Promise<ConsumerProgress> {
   await views.migrate('progress', [createTables, addNotes])
   const tables = (db: Kysely<object> = views.db): Kysely<ProgressTables> => db.$extendTables<ProgressTables>()
-  // Made once: it runs with every row of every view, and to make it would cost more than to run it.
+  // The query is compiled once. It runs with every row of every view, and compiling costs more than running.
   const advance = tables()
     .insertInto('progress_streams')
     .values({ consumer: '', stream: '', revision: 0, position: 0 })
     .onConflict((conflict) =>
       conflict
         .columns(['consumer', 'stream'])
-        .doUpdateSet((made) => ({ revision: made.ref('excluded.revision'), position: made.ref('excluded.position') }))
+        .doUpdateSet((row) => ({ revision: row.ref('excluded.revision'), position: row.ref('excluded.position') }))
         .whereRef('progress_streams.revision', '<', 'excluded.revision'),
     )
     .compile()
@@ -44,7 +46,7 @@ export async function sqlProgress(views: Views): Promise<Progress> {
       })
       return numAffectedRows === 1n
     },
-    async settle(consumer, position, db) {
+    async saveCheckpoint(consumer, position, db) {
       const reached = Number(position)
       await tables(db)
         .insertInto('progress')
@@ -54,7 +56,7 @@ export async function sqlProgress(views: Views): Promise<Progress> {
         )
         .execute()
     },
-    ...notes(tables),
+    ...createNotes(tables),
     async reset(consumer, db) {
       await tables(db).deleteFrom('progress_streams').where('consumer', '=', consumer).execute()
       await tables(db).deleteFrom('progress').where('consumer', '=', consumer).execute()
@@ -63,12 +65,12 @@ export async function sqlProgress(views: Views): Promise<Progress> {
   }
 }
 
-type Notes = Pick<Progress, 'note' | 'noted' | 'dropNotes'>
+type Notes = Pick<ConsumerProgress, 'markHandled' | 'listHandled' | 'deleteHandled'>
 
-const notes = (tables: (db?: Kysely<object>) => Kysely<ProgressTables>): Notes => ({
-  async note(consumer, positions) {
-    for (let from = 0; from < positions.length; from += NOTES_AT_ONCE) {
-      const rows = positions.slice(from, from + NOTES_AT_ONCE).map((position) => ({ consumer, position: Number(position) }))
+const createNotes = (tables: (db?: Kysely<object>) => Kysely<ProgressTables>): Notes => ({
+  async markHandled(consumer, positions) {
+    for (let from = 0; from < positions.length; from += NOTES_PER_INSERT) {
+      const rows = positions.slice(from, from + NOTES_PER_INSERT).map((position) => ({ consumer, position: Number(position) }))
       await tables()
         .insertInto('progress_notes')
         .values(rows)
@@ -76,13 +78,13 @@ const notes = (tables: (db?: Kysely<object>) => Kysely<ProgressTables>): Notes =
         .execute()
     }
   },
-  async noted(consumer, after, until) {
+  async listHandled(consumer, after, until) {
     const notes = tables().selectFrom('progress_notes').select('position').where('consumer', '=', consumer)
     const beyond = notes.where('position', '>', after === 'start' ? -1 : Number(after))
     const rows = await beyond.where('position', '<=', Number(until)).execute()
     return rows.map(({ position }) => BigInt(position))
   },
-  async dropNotes(consumer, until) {
+  async deleteHandled(consumer, until) {
     const notes = tables().deleteFrom('progress_notes').where('consumer', '=', consumer)
     await notes.where('position', '<=', Number(until)).execute()
   },

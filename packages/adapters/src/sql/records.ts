@@ -4,8 +4,8 @@ import type { Views } from '@penstock/ports/views.ts'
 type RecordTable = { records: { id: string; kind: string; json: string; at: number } }
 
 /**
- * Records in a table. Unlike read models they cannot be made again from the facts, so their database is one that is
- * flushed at every commit and never thrown away.
+ * Stores records in a table. Unlike read models they cannot be rebuilt from the facts, so their database must flush every commit
+ * and must never be deleted.
  */
 export async function sqlRecords(views: Views): Promise<Records> {
   await views.migrate('records', [createTable])

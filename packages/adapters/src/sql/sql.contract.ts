@@ -1,4 +1,4 @@
-import { leasesContract, type LeasesWorld } from '@penstock/ports/leases.contract.ts'
+import { leasesContract, type LeasesFixture } from '@penstock/ports/leases.contract.ts'
 import { limitsContract } from '@penstock/ports/limits.contract.ts'
 import { progressContract } from '@penstock/ports/progress.contract.ts'
 import { recordsContract } from '@penstock/ports/records.contract.ts'
@@ -11,14 +11,14 @@ import { sqlProgress } from './progress.ts'
 import { sqlRecords } from './records.ts'
 import { sqlTimers } from './timers.ts'
 
-/** A database of its own for each test, that can be closed and opened again. */
-export type Database = { open(): Views; teardown(): Promise<void> }
-/** The clock that leases go by. */
-export type LeaseClock = { readonly now: () => number | RawBuilder<number>; readonly pass: LeasesWorld['pass'] }
+/** A separate database for each test, which can be closed and reopened. */
+export type TestDatabase = { open(): Views; teardown(): Promise<void> }
+/** The clock by which leases expire. */
+export type LeaseClock = { readonly now: () => number | RawBuilder<number>; readonly pass: LeasesFixture['pass'] }
 
-/** What the ports do whose tables stand in the views' database, whatever that is. */
-export function sqlContracts(name: string, make: () => Promise<Database>, clock: () => LeaseClock): void {
-  const world = async <Port>(port: (views: Views) => Promise<Port>) => {
+/** The contracts of all ports with tables in the views database, for every database. */
+export function sqlContracts(name: string, make: () => Promise<TestDatabase>, clock: () => LeaseClock): void {
+  const createFixture = async <Port>(port: (views: Views) => Promise<Port>) => {
     const database = await make()
     let views = database.open()
     return {
@@ -36,24 +36,24 @@ export function sqlContracts(name: string, make: () => Promise<Database>, clock:
     }
   }
   timersContract(name, async () => {
-    const { port: timers, ...rest } = await world(sqlTimers)
+    const { port: timers, ...rest } = await createFixture(sqlTimers)
     return { timers, ...rest }
   })
   limitsContract(name, async () => {
-    const { port: limits, ...rest } = await world(sqlLimits)
+    const { port: limits, ...rest } = await createFixture(sqlLimits)
     return { limits, ...rest }
   })
   progressContract(name, async () => {
-    const { port: progress, ...rest } = await world(sqlProgress)
+    const { port: progress, ...rest } = await createFixture(sqlProgress)
     return { progress, ...rest }
   })
   recordsContract(name, async () => {
-    const { port: records, ...rest } = await world(sqlRecords)
+    const { port: records, ...rest } = await createFixture(sqlRecords)
     return { records, ...rest }
   })
   leasesContract(name, async () => {
     const { now, pass } = clock()
-    const { port: leases, ...rest } = await world((views) => sqlLeases(views, now))
+    const { port: leases, ...rest } = await createFixture((views) => sqlLeases(views, now))
     return { leases, pass, ...rest }
   })
 }

@@ -1,6 +1,6 @@
 import type { DueTimer, Timers } from '@penstock/ports/timers.ts'
 import type { Views } from '@penstock/ports/views.ts'
-import type { Selectable } from 'kysely'
+import { type Kysely, type Selectable, sql } from 'kysely'
 
 type TimerTable = {
   timers: {
@@ -16,7 +16,7 @@ type TimerTable = {
 }
 type TimerRow = Omit<Selectable<TimerTable['timers']>, 'revision'>
 
-/** Deadlines in a table of the views' database; the streams are their truth. */
+/** Stores deadlines in a table of the views' database. The streams remain the source of truth. */
 export async function sqlTimers(views: Views): Promise<Timers> {
   await views.migrate('timers', [createTables, addRevision])
   const db = views.db.$extendTables<TimerTable>()
@@ -38,14 +38,9 @@ export async function sqlTimers(views: Views): Promise<Timers> {
       })
     },
     async due(service, now, height, max) {
-      const ofService = db.selectFrom('timers').selectAll().where('service', '=', service).limit(max)
-      const instants = await ofService.where('at', '<=', now).orderBy('at').orderBy('stream').execute()
-      const heights =
-        height === undefined ? [] : await ofService.where('height', '<=', height).orderBy('height').orderBy('stream').execute()
-      // Blocks first: what hangs on a height is a payment that is held.
-      return [...heights, ...instants].slice(0, max).map(timerOf)
+      return (await selectDue(db, service, now, height, max)).map(timerOf)
     },
-    async fired(timer) {
+    async markFired(timer) {
       const { service, stream, step, at, height, type, data } = rowOf(timer)
       await db
         .deleteFrom('timers')
@@ -78,6 +73,38 @@ export async function sqlTimers(views: Views): Promise<Timers> {
       return [...heights, ...instants].slice(0, max).map(timerOf)
     },
   }
+}
+
+/** One query reads deadlines at instants and at heights, because every service runs it twice a second. */
+function selectDue(
+  db: Kysely<TimerTable>,
+  service: string,
+  now: number,
+  height: number | undefined,
+  max: number,
+): Promise<readonly TimerRow[]> {
+  const ofService = db.selectFrom('timers').selectAll().where('service', '=', service).limit(max)
+  const instants = ofService.where('at', '<=', now).orderBy('at').orderBy('stream')
+  // Without a height no deadline at a height is due.
+  const heights = ofService
+    .where('height', '<=', height ?? -1)
+    .orderBy('height')
+    .orderBy('stream')
+  const both = db
+    .selectFrom(instants.as('instants'))
+    .selectAll()
+    .unionAll(db.selectFrom(heights.as('heights')).selectAll())
+  return (
+    db
+      .selectFrom(both.as('due'))
+      .selectAll()
+      // Heights come first, because a deadline at a height concerns a held payment.
+      .orderBy(sql`height is null`)
+      .orderBy(sql`coalesce(height, at)`)
+      .orderBy('stream')
+      .limit(max)
+      .execute()
+  )
 }
 
 const rowOf = ({ service, stream, step, due, command }: DueTimer): TimerRow => ({

@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { parentPort, workerData } from 'node:worker_threads'
 
-/** A thread with a connection of its own, which only copies. PASSIVE never makes a writer wait, and waits for nobody. */
+/** A thread with its own connection that copies the write-ahead log. PASSIVE neither blocks a writer nor waits for a reader. */
 const db = new DatabaseSync(String(workerData), { timeout: 1000 })
 const checkpoint = db.prepare('pragma wal_checkpoint(passive)')
 

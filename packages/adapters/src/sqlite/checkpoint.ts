@@ -1,65 +1,65 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { Worker } from 'node:worker_threads'
-import { growLog } from './preallocate.ts'
+import { preallocateWal } from './preallocate.ts'
 
-/** The log is copied when nobody has written for a moment, and at the latest when it has grown to so many bytes. */
+/** The copy starts after IDLE_MS without a write, or when the write-ahead log reaches MAX_WAL_BYTES. */
 const IDLE_MS = 25
-const MOST_BYTES = 48 << 20
-/** Fewer frames are not worth two flushes. */
-const FEWEST_FRAMES = 64
+const MAX_WAL_BYTES = 48 << 20
+/** A copy of fewer frames is not worth two flushes. */
+const MIN_FRAMES = 64
 
 /**
- * Copies the write-ahead log into the database off the critical path: a worker copies, and the writer adds the few
- * frames that came meanwhile. A log that is copied whole starts over at its beginning, so its file does not grow.
+ * Copies the write-ahead log into the database off the critical path. A worker copies most frames, and the writer copies the few
+ * that arrive meanwhile. SQLite then restarts the log at its beginning, so its file does not grow.
  */
-export function keepCheckpointed(path: string, db: DatabaseSync): { committed(): void; close(): Promise<void> } {
-  const { framesLeft, copyRest } = logOf(db)
-  const mostFrames = MOST_BYTES / Number(db.prepare('pragma page_size').get()?.['page_size'])
+export function startCheckpointing(path: string, db: DatabaseSync): { onCommit(): void; close(): Promise<void> } {
+  const { framesLeft, copyRest } = openWal(db)
+  const maxFrames = MAX_WAL_BYTES / Number(db.prepare('pragma page_size').get()?.['page_size'])
   let worker: Worker | undefined
   let timer: NodeJS.Timeout | undefined
   let closed = false
-  let copying = false
-  let wrote = false
-  let hasItsSize = false
+  let isCopying = false
+  let hasWritten = false
+  let isPreallocated = false
   let inlineFrames = 0
 
   function tick(): void {
     timer = undefined
-    const idle = !wrote
-    wrote = false
+    const isIdle = !hasWritten
+    hasWritten = false
     const frames = framesLeft()
-    if (!hasItsSize && frames >= FEWEST_FRAMES) hasItsSize = growLog(db, path)
-    if (frames >= (idle ? FEWEST_FRAMES : mostFrames)) copy()
-    else if (!idle || (!hasItsSize && frames >= FEWEST_FRAMES)) lookLater()
+    if (!isPreallocated && frames >= MIN_FRAMES) isPreallocated = preallocateWal(db, path)
+    if (frames >= (isIdle ? MIN_FRAMES : maxFrames)) copy()
+    else if (!isIdle || (!isPreallocated && frames >= MIN_FRAMES)) scheduleTick()
   }
-  function lookLater(): void {
+  function scheduleTick(): void {
     if (!closed) timer ??= setTimeout(tick, IDLE_MS).unref()
   }
   function copy(): void {
-    copying = true
-    inlineFrames = FEWEST_FRAMES
+    isCopying = true
+    inlineFrames = MIN_FRAMES
     worker ??= startWorker(path, afterPass, () => {
-      // Without it the log only grows: the next look starts another.
+      // Without a worker the log only grows. The next tick starts another worker.
       worker = undefined
-      copying = false
-      lookLater()
+      isCopying = false
+      scheduleTick()
     })
     worker.postMessage('checkpoint')
   }
-  /** Passes get shorter as they catch up. Where writers are as fast, the writer's own share grows until it suffices. */
+  /** Copies the rest in the writer if few frames are left, or else starts another pass. The writer's limit doubles per pass. */
   function afterPass(): void {
     if (closed) return
     const left = framesLeft()
     inlineFrames *= 2
     if (left > inlineFrames) return worker?.postMessage('checkpoint')
     if (left > 0) copyRest()
-    copying = false
-    if (wrote) lookLater()
+    isCopying = false
+    if (hasWritten) scheduleTick()
   }
   return {
-    committed() {
-      wrote = true
-      if (!copying) lookLater()
+    onCommit() {
+      hasWritten = true
+      if (!isCopying) scheduleTick()
     },
     async close() {
       closed = true
@@ -69,23 +69,23 @@ export function keepCheckpointed(path: string, db: DatabaseSync): { committed():
   }
 }
 
-function logOf(db: DatabaseSync) {
-  // NOOP answers with the counts and copies nothing (SQLite 3.51; an older one takes it for PASSIVE, which is right but slower).
-  const look = db.prepare('pragma wal_checkpoint(noop)')
-  const inline = db.prepare('pragma wal_checkpoint(passive)')
+function openWal(db: DatabaseSync) {
+  // NOOP returns the counts and copies nothing (SQLite 3.51). Older versions treat it as PASSIVE, which is correct but slower.
+  const walStatus = db.prepare('pragma wal_checkpoint(noop)')
+  const walCopy = db.prepare('pragma wal_checkpoint(passive)')
   return {
     framesLeft: (): number => {
-      const row = look.get()
+      const row = walStatus.get()
       return Number(row?.['log']) - Number(row?.['checkpointed'])
     },
-    copyRest: (): void => void inline.get(),
+    copyRest: (): void => void walCopy.get(),
   }
 }
 
-function startWorker(path: string, passed: () => void, failed: () => void): Worker {
+function startWorker(path: string, onPass: () => void, onError: () => void): Worker {
   const worker = new Worker(new URL('./checkpoint-worker.ts', import.meta.url), { workerData: path })
   worker.unref()
-  worker.on('message', passed)
-  worker.on('error', failed)
+  worker.on('message', onPass)
+  worker.on('error', onError)
   return worker
 }

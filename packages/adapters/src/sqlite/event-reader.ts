@@ -1,34 +1,34 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
 import type { NewEvent, StoredEvent } from '@penstock/ports/event-store.ts'
-import type { Found } from '../shared/repeat.ts'
+import type { FoundEvent } from '../shared/idempotent-append.ts'
 import { SEGMENT_BITS, segmentOf } from './stream-heads.ts'
-import { streamRows } from './stream-index.ts'
+import { prepareStreamRows } from './stream-index.ts'
 
-/** One step through the log: what was found, and up to which position it was looked for. */
-export type Scan = { readonly events: readonly StoredEvent[]; readonly until: number; readonly done: boolean }
+/** The result of one scan: the found events, and the position up to which the log was read. */
+export type LogScan = { readonly events: readonly StoredEvent[]; readonly until: number; readonly isAtEnd: boolean }
 
 type Row = Record<string, SQLOutputValue>
 
-const EVENT = 'e.position, e.revision, e.id, e.type, e.data, e.meta'
-const NAMED_EVENT = `${EVENT}, s.name as stream`
+const EVENT_COLUMNS = 'e.position, e.revision, e.id, e.type, e.data, e.meta'
+const NAMED_EVENT_COLUMNS = `${EVENT_COLUMNS}, s.name as stream`
 
-export type EventReader = ReturnType<typeof eventReader>
+export type SqliteReader = ReturnType<typeof createSqliteReader>
 
-export function eventReader(db: DatabaseSync) {
+export function createSqliteReader(db: DatabaseSync) {
   const findStream = db.prepare('select id from streams where name = ?')
-  const wholeEvents = streamRows(db, EVENT)
-  const places = streamRows(db, 'e.position, e.revision, e.id')
-  const all = db.prepare(`select ${NAMED_EVENT} from events e cross join streams s on s.id = e.stream
+  const wholeEvents = prepareStreamRows(db, EVENT_COLUMNS)
+  const revisions = prepareStreamRows(db, 'e.position, e.revision, e.id')
+  const all = db.prepare(`select ${NAMED_EVENT_COLUMNS} from events e cross join streams s on s.id = e.stream
     where e.position > ? and e.position <= ? order by e.position limit ?`)
-  const ofCategories = db.prepare(`select ${NAMED_EVENT} from events e cross join streams s on s.id = e.stream
+  const ofCategories = db.prepare(`select ${NAMED_EVENT_COLUMNS} from events e cross join streams s on s.id = e.stream
     where e.position > ? and e.position <= ? and s.category in (select value from json_each(?)) order by e.position limit ?`)
   const nextSegment = db.prepare(`select min(segment) as segment from segments
     where segment >= ? and category in (select value from json_each(?))`)
   const next = db.prepare('select min(position) as position from events where position > ? and position <= ?')
-  // An event beyond that was written by somebody else: no number here could name its place.
+  // Only other software can write an event beyond this position, because a number cannot represent it.
   const last = db.prepare(`select max(position) as position from events where position <= ${Number.MAX_SAFE_INTEGER}`)
   const lastPosition = (): number => Number(last.get()?.['position'] ?? 0)
-  /** By the index: positions may lie any number of empty segments apart. */
+  /** Uses the primary key, because any number of empty segments may lie between two positions. */
   const segmentAfter = (after: number, end: number): number | undefined => {
     const position = next.get(after, end)?.['position']
     return typeof position === 'number' ? segmentOf(position) : undefined
@@ -40,11 +40,11 @@ export function eventReader(db: DatabaseSync) {
       const id = findStream.get(stream)?.['id']
       return id === undefined ? [] : wholeEvents(Number(id), from, max).map((row) => storedEvent(row, stream))
     },
-    /** Those events of a batch that the stream has, wherever. */
-    find(stream: string, events: readonly NewEvent[]): readonly Found[] {
+    /** @returns the events of a batch that the stream has, at any revision */
+    find(stream: string, events: readonly NewEvent[]): readonly FoundEvent[] {
       const ids = new Set(events.map(({ id }) => id))
       const id = findStream.get(stream)?.['id']
-      const rows = id === undefined ? [] : places(Number(id), 0, Number.MAX_SAFE_INTEGER)
+      const rows = id === undefined ? [] : revisions(Number(id), 0, Number.MAX_SAFE_INTEGER)
       return rows
         .map(({ id: found, revision, position }) => ({
           id: String(found),
@@ -53,19 +53,22 @@ export function eventReader(db: DatabaseSync) {
         }))
         .filter((event) => ids.has(event.id))
     },
-    /** Looks through at most one segment, so that the event loop is never held up for long. */
-    scan(after: number, max: number, categories?: readonly string[]): Scan {
-      // Read first: whatever another process adds from here on is left for the next step.
+    /** Reads at most one segment, so that the event loop is never blocked for long. */
+    scan(after: number, max: number, categories?: readonly string[]): LogScan {
+      // The end is read first. Events that another process adds after it belong to the next scan.
       const end = lastPosition()
-      const wanted = categories && JSON.stringify(categories)
-      const segment = wanted === undefined ? segmentAfter(after, end) : nextSegment.get(segmentOf(after + 1), wanted)?.['segment']
-      if (typeof segment !== 'number' || after >= end) return { events: [], until: Math.max(after, end), done: true }
+      const wantedCategories = categories && JSON.stringify(categories)
+      const segment =
+        wantedCategories === undefined
+          ? segmentAfter(after, end)
+          : nextSegment.get(segmentOf(after + 1), wantedCategories)?.['segment']
+      if (typeof segment !== 'number' || after >= end) return { events: [], until: Math.max(after, end), isAtEnd: true }
       const from = Math.max(after, segment * 2 ** SEGMENT_BITS - 1)
       const to = Math.min(end, (segment + 1) * 2 ** SEGMENT_BITS - 1)
-      const rows = wanted === undefined ? all.all(from, to, max) : ofCategories.all(from, to, wanted, max)
+      const rows = wantedCategories === undefined ? all.all(from, to, max) : ofCategories.all(from, to, wantedCategories, max)
       const events = rows.map((row) => storedEvent(row, String(row['stream'])))
-      const full = events.length === max
-      return { events, until: full ? Number(events.at(-1)?.position) : to, done: !full && to === end }
+      const isFull = events.length === max
+      return { events, until: isFull ? Number(events.at(-1)?.position) : to, isAtEnd: !isFull && to === end }
     },
   }
 }
@@ -80,6 +83,6 @@ const storedEvent = (row: Row, stream: string): StoredEvent => ({
   meta: textOf(row['meta']),
 })
 
-/** SQLite keeps any type in any column. A value of another type is no revision, and no text that a hash covers. */
+/** SQLite stores any type in any column. A value of another type becomes NaN or an empty text. */
 const numberOf = (value: SQLOutputValue | undefined): number => (typeof value === 'number' ? value : Number.NaN)
 const textOf = (value: SQLOutputValue | undefined): string => (typeof value === 'string' ? value : '')

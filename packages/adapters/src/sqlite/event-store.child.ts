@@ -1,16 +1,20 @@
-/** A process of its own for the contract suite: appends what its first argument says, and may kill itself at a moment of that. */
+/** A separate process of the contract suite. It appends events, and may kill itself before or after the commit. */
 import type { ExpectedRevision, NewEvent } from '@penstock/ports/event-store.ts'
 import { sqliteEventStore } from './event-store.ts'
-import { openLog } from './log.ts'
+import { openMarketLog } from './market-log.ts'
 
-type Order = { path: string; moment: 'before-commit' | 'after-commit' | 'none'; append: [string, ExpectedRevision, NewEvent[]] }
+type WorkerArgument = {
+  path: string
+  moment: 'before-commit' | 'after-commit' | 'none'
+  append: [string, ExpectedRevision, NewEvent[]]
+}
 
-const { path, moment, append } = JSON.parse(String(process.argv[2])) as Order // written by the suite beside it
-const log = openLog(path)
+const { path, moment, append } = JSON.parse(String(process.argv[2])) as WorkerArgument // from `event-store.test.ts`
+const log = openMarketLog(path)
 const store = sqliteEventStore(log)
 const die = (): void => void process.kill(process.pid, 'SIGKILL')
 
-// The listener runs between the commit and anybody's knowledge of it.
+// The listener runs after the commit, and before any caller gets the result.
 if (moment === 'after-commit') log.onCommit(die)
 const appended = store.append(...append)
 // Work that is queued behind the append runs in the same transaction.

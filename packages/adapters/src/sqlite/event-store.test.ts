@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { eventStoreContract } from '@penstock/ports/event-store.contract.ts'
 import { expect, it } from 'vitest'
-import { runChild } from '../shared/child.ts'
+import { runWorkerProcess } from '@penstock/child-processes/run-script.ts'
 import { sqliteEventStore } from './event-store.ts'
-import { openLog } from './log.ts'
+import { openMarketLog } from './market-log.ts'
 
 const child = new URL('./event-store.child.ts', import.meta.url)
 
@@ -17,7 +17,7 @@ eventStoreContract(
     const path = join(folder, 'market.db')
     let close = async (): Promise<void> => {}
     const open = async () => {
-      const log = openLog(path, { pollMs: 5 })
+      const log = openMarketLog(path, { pollMs: 5 })
       const store = sqliteEventStore(log)
       close = async () => {
         await store.close()
@@ -31,8 +31,8 @@ eventStoreContract(
         await close()
         return open()
       },
-      crash: (moment, ...append) => runChild(child, { path, moment, append }, 'SIGKILL'),
-      elsewhere: (...append) => runChild(child, { path, moment: 'none', append }, null),
+      crash: (moment, ...append) => runWorkerProcess(child, { path, moment, append }, 'SIGKILL'),
+      elsewhere: (...append) => runWorkerProcess(child, { path, moment: 'none', append }, null),
       async teardown() {
         await close()
         await rm(folder, { recursive: true })
@@ -42,11 +42,11 @@ eventStoreContract(
   { processes: true },
 )
 
-it('reads what another process has just appended to a stream that this one knows', async () => {
+it('reads an event that another connection has just appended to a cached stream', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'penstock-log-'))
-  const logs = [1, 2].map(() => openLog(join(folder, 'market.db'), { pollMs: 3_600_000 }))
+  const logs = [1, 2].map(() => openMarketLog(join(folder, 'market.db'), { pollMs: 3_600_000 }))
   const [ours, theirs] = logs.map(sqliteEventStore)
-  const event = () => ({ id: randomUUID(), type: 'Noted', data: '{}', meta: '{}' })
+  const event = () => ({ id: randomUUID(), type: 'Recorded', data: '{}', meta: '{}' })
   try {
     await ours!.append('order-1', 'none', [event()])
     expect(await ours!.read('order-1', 1)).toEqual([])

@@ -1,36 +1,37 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Fault } from '@penstock/kernel/result.ts'
-import { categoryOf, type EventStore, type StoredEvent } from '@penstock/ports/event-store.ts'
-import { follows } from '../shared/follows.ts'
-import { unlessDamaged } from './damage.ts'
-import { eventAppender } from './event-appender.ts'
-import { type EventReader, eventReader, type Scan } from './event-reader.ts'
-import { createTables } from './event-tables.ts'
-import type { MarketLog } from './log.ts'
+import { categoryOf } from '@penstock/kernel/stream-name.ts'
+import type { EventStore, StoredEvent } from '@penstock/ports/event-store.ts'
+import { createLogFollowers } from '../shared/log-followers.ts'
+import { withDamageCheck } from './damage.ts'
+import { createSqliteAppender } from './event-appender.ts'
+import { type SqliteReader, createSqliteReader, type LogScan } from './event-reader.ts'
+import { createEventTables } from './event-tables.ts'
+import type { MarketLog } from './market-log.ts'
 
 /**
- * Events in the shared log. There is no index by event id: it would dirty a page for every event and cost three
- * quarters of the throughput. A repeated append is recognised within its stream, where its revision does not fit.
+ * Stores events in the market log. There is no index by event id, because it would dirty a page per event and cost three quarters
+ * of the throughput. If the expected revision does not match, the ids of the stream show whether the append is a repeat.
  */
 export function sqliteEventStore(log: MarketLog): EventStore {
-  createTables(log)
-  const reader = eventReader(log.db)
-  const appender = eventAppender(log, reader)
-  const touched = new Set<string>()
+  createEventTables(log)
+  const reader = createSqliteReader(log.db)
+  const appender = createSqliteAppender(log, reader)
+  const grownCategories = new Set<string>()
   let closed = false
 
-  const scan = scanner(reader)
-  const following = follows({
+  const scan = createScanner(reader)
+  const followers = createLogFollowers({
     page: async (after, max, categories) => {
       const { events, until } = await scan(after, max, categories)
       return { events, until: BigInt(until) }
     },
   })
-  const stopListening = log.onCommit((foreign) => {
+  const stopListening = log.onCommit((isForeign) => {
     const last = appender.lastPosition()
-    if (foreign) following.wake()
-    else if (touched.size > 0) following.wake(touched, last === undefined ? undefined : BigInt(last))
-    touched.clear()
+    if (isForeign) followers.wake()
+    else if (grownCategories.size > 0) followers.wake(grownCategories, last === undefined ? undefined : BigInt(last))
+    grownCategories.clear()
   })
   const checkOpen = (): void => {
     if (closed) throw new Fault('the event store is closed')
@@ -40,19 +41,19 @@ export function sqliteEventStore(log: MarketLog): EventStore {
     append: (stream, expected, events) =>
       log.write(() => {
         const answer = appender.append(stream, expected, events)
-        if (answer.outcome === 'appended') touched.add(categoryOf(stream))
+        if (answer.outcome === 'appended') grownCategories.add(categoryOf(stream))
         return answer
       }),
     async read(stream, from = 0, max = Number.MAX_SAFE_INTEGER) {
       checkOpen()
-      return appender.endsBefore(stream, from) ? [] : unlessDamaged(() => reader.read(stream, from, max))
+      return appender.isKnownToEndBefore(stream, from) ? [] : withDamageCheck(() => reader.read(stream, from, max))
     },
     async readAll(after, max, categories) {
       checkOpen()
       const page: StoredEvent[] = []
       let step = await scan(after, max, categories)
       page.push(...step.events)
-      while (!step.done && page.length < max) {
+      while (!step.isAtEnd && page.length < max) {
         step = await scan(BigInt(step.until), max - page.length, categories)
         page.push(...step.events)
       }
@@ -60,24 +61,24 @@ export function sqliteEventStore(log: MarketLog): EventStore {
     },
     follow(options) {
       checkOpen()
-      return following.follow(options)
+      return followers.follow(options)
     },
     async close() {
       closed = true
       stopListening()
-      following.close()
+      followers.close()
     },
   }
 }
 
-/** Looks on until something is found or the end is reached, and lets others in between. */
-const scanner =
-  (reader: EventReader) =>
-  async (after: bigint | 'start', max: number, categories?: readonly string[]): Promise<Scan> => {
+/** Scans until it finds events or reaches the end. Other work runs between two scans. */
+const createScanner =
+  (reader: SqliteReader) =>
+  async (after: bigint | 'start', max: number, categories?: readonly string[]): Promise<LogScan> => {
     let from = after === 'start' ? 0 : Number(after)
     for (;;) {
-      const step = unlessDamaged(() => reader.scan(from, max, categories))
-      if (step.events.length > 0 || step.done) return step
+      const step = withDamageCheck(() => reader.scan(from, max, categories))
+      if (step.events.length > 0 || step.isAtEnd) return step
       from = step.until
       await nextTurn()
     }

@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { Bug, Fault } from '@penstock/kernel/result.ts'
 
 type Job = {
-  work: () => unknown
+  action: () => unknown
   resolve: (value: never) => void
   reject: (reason: unknown) => void
   value: unknown
@@ -10,68 +10,68 @@ type Job = {
 }
 
 export type GroupHooks = {
-  /** The transaction has begun. @returns whether another process has written since the last one */
-  readonly begun: () => boolean
-  readonly ending: () => void
-  readonly committed: (foreign: boolean) => void
-  readonly rolledBack: () => void
+  /** Called after the begin of a transaction. @returns whether another process has written since the last transaction */
+  readonly onBegin: () => boolean
+  readonly onEnding: () => void
+  readonly onCommitted: (isForeign: boolean) => void
+  readonly onRolledBack: () => void
 }
 
-/** One transaction for everything that is queued in a turn of the event loop, or while a commit is under way. */
-export function groupCommit(db: DatabaseSync, { begun, ending, committed, rolledBack }: GroupHooks) {
+/** Runs all actions that were queued in one event-loop turn in one transaction. */
+export function createGroupCommit(db: DatabaseSync, { onBegin, onEnding, onCommitted, onRolledBack }: GroupHooks) {
   const begin = db.prepare('begin immediate')
   const commit = db.prepare('commit')
   let jobs: Job[] = []
-  let scheduled = false
+  let isScheduled = false
 
-  /** Blocks the event loop for one fdatasync, which is shorter than a trip to a worker and back. */
+  /** Blocks the event loop for one fdatasync, which takes less time than a round trip to a worker. */
   function flush(): void {
-    scheduled = false
+    isScheduled = false
     const group = jobs
     jobs = []
     if (group.length === 0) return
-    let foreign = false
+    let isForeign = false
     try {
       begin.run()
-      foreign = begun()
+      isForeign = onBegin()
       for (const job of group) runJob(job)
-      ending()
+      onEnding()
       commit.run()
     } catch (error) {
-      abandon(group, error)
+      rollBack(group, error)
       return
     }
     for (const job of group) {
       if (job.bug) job.reject(job.bug)
-      else job.resolve(job.value as never) // the value that this job's own work returned
+      else job.resolve(job.value as never) // `action` of this job returned it
     }
-    committed(foreign)
+    onCommitted(isForeign)
   }
 
-  function abandon(group: readonly Job[], cause: unknown): void {
+  function rollBack(group: readonly Job[], cause: unknown): void {
     if (db.isOpen && db.isTransaction) db.exec('rollback')
-    rolledBack()
+    onRolledBack()
     const reason = cause instanceof Error ? cause.message : String(cause)
     for (const job of group) job.reject(new Fault(`the log could not be written: ${reason}`, { cause }))
   }
 
   return {
     flush,
-    add: <T>(work: () => T): Promise<T> =>
+    add: <T>(action: () => T): Promise<T> =>
       new Promise<T>((resolve, reject) => {
-        jobs.push({ work, resolve, reject, value: undefined, bug: undefined })
-        if (scheduled) return
-        scheduled = true
-        // Not a microtask: a caller that appends in a loop would keep sockets and timers from ever being served.
+        jobs.push({ action, resolve, reject, value: undefined, bug: undefined })
+        if (isScheduled) return
+        isScheduled = true
+        // Not a microtask, because a caller that appends in a loop would then starve sockets and timers.
         setImmediate(flush)
       }),
   }
 }
 
-/** A Bug ends the job alone: it is thrown before anything was written. */
+/** A Bug rejects only its own job, because an action throws a Bug only before it writes. */
 function runJob(job: Job): void {
   try {
-    job.value = job.work()
+    job.value = job.action()
   } catch (error) {
     if (!(error instanceof Bug)) throw error
     job.bug = error

@@ -1,26 +1,26 @@
 import { closeSync, fstatSync, openSync, writeSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 
-const LOG_BYTES = 64 << 20
-const STEP = Buffer.alloc(1 << 20)
+const WAL_BYTES = 64 << 20
+const GROWTH_STEP = Buffer.alloc(1 << 20)
 
 /**
- * A log file that is overwritten is twice as fast to flush as one that grows, so it is given its size ahead, a little at
- * each call. Zeros behind its end mean nothing to SQLite, which reads frames up to the first that is not valid. The
- * write lock is held, so that no other process adds its own frames there.
- * @returns whether it has its size
+ * Extends the write-ahead log before its use, one step per call. Flushing an overwrite is twice as fast as flushing an
+ * extension. SQLite ignores the zeros, because it reads frames only up to the first invalid one. The write lock keeps other
+ * processes from adding their frames there.
+ * @returns whether the file has its full size
  */
-export function growLog(db: DatabaseSync, path: string): boolean {
+export function preallocateWal(db: DatabaseSync, path: string): boolean {
   try {
     db.exec('begin immediate')
   } catch {
-    return false // another process writes: at the next call, then
+    return false // another process writes; the next call tries again
   }
   const file = openSync(`${path}-wal`, 'r+')
   try {
     const size = fstatSync(file).size
-    if (size < LOG_BYTES) writeSync(file, STEP, 0, STEP.length, size)
-    return size >= LOG_BYTES
+    if (size < WAL_BYTES) writeSync(file, GROWTH_STEP, 0, GROWTH_STEP.length, size)
+    return size >= WAL_BYTES
   } finally {
     db.exec('rollback')
     closeSync(file)

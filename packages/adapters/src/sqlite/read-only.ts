@@ -7,26 +7,26 @@ import { pathToFileURL } from 'node:url'
 const READ_ONLY = { readOnly: true, timeout: 5000 }
 
 /**
- * Opens a database for reading, beside its writer or on media where nothing can be written. In write-ahead mode SQLite
- * needs a file of its own beside the database even for reading. Where the folder takes none, nobody writes to the
- * database either: it is opened as one that never changes, or with its log as a copy in the folder for temporary files.
+ * Opens a database for reading, while a writer has it open or on read-only media. In write-ahead mode SQLite needs a file next to
+ * the database even for reads. If the folder is not writable, no process writes to the database either. It is then opened as
+ * immutable, or as a temporary copy if it has a write-ahead log.
  */
 export function openForReading(path: string): DatabaseSync {
   try {
-    return reading(path)
+    return openReadOnly(path)
   } catch (error) {
-    if (!isUnopened(error)) throw error
+    if (!isCannotOpenError(error)) throw error
   }
-  if (sizeOf(`${path}-wal`) > 0) return copyOf(path)
+  if (sizeOf(`${path}-wal`) > 0) return openCopy(path)
   const url = pathToFileURL(path)
   url.searchParams.set('immutable', '1')
-  return reading(url)
+  return openReadOnly(url)
 }
 
-function reading(path: string | URL): DatabaseSync {
+function openReadOnly(path: string | URL): DatabaseSync {
   const db = new DatabaseSync(path, READ_ONLY)
   try {
-    // The files beside the database are opened by the first read.
+    // The first read opens the files next to the database.
     db.prepare('select count(*) from sqlite_schema').get()
     return db
   } catch (error) {
@@ -35,22 +35,22 @@ function reading(path: string | URL): DatabaseSync {
   }
 }
 
-/** What only the log has is part of the database, and an unchanging database is read without its log. */
-function copyOf(path: string): DatabaseSync {
+/** Opens a copy with its write-ahead log. The log holds part of the data, and an immutable open ignores it. */
+function openCopy(path: string): DatabaseSync {
   const folder = mkdtempSync(join(tmpdir(), 'penstock-audit-'))
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
   const copy = join(folder, 'market.db')
   copyFileSync(path, copy)
   copyFileSync(`${path}-wal`, `${copy}-wal`)
-  return reading(copy)
+  return openReadOnly(copy)
 }
 
 const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0
 
-/** SQLite's result codes for a file that cannot be opened, or not be written. */
+/** Result codes of SQLite for a file that cannot be written, and for a file that cannot be opened. */
 const READONLY = 8
 const CANTOPEN = 14
-const isUnopened = (error: unknown): boolean =>
+const isCannotOpenError = (error: unknown): boolean =>
   error instanceof Error &&
   'errcode' in error &&
   typeof error.errcode === 'number' &&

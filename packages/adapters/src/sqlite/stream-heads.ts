@@ -1,54 +1,55 @@
 import type { DatabaseSync } from 'node:sqlite'
 
-/** Positions are grouped by this many bits for the table of segments. */
+/** A segment is a range of 2^SEGMENT_BITS positions. The table `segments` lists the segments in which a category occurs. */
 export const SEGMENT_BITS = 10
 
-export type Head = { readonly id: number; readonly revision: number }
+export type StreamHead = { readonly id: number; readonly revision: number }
 
-const REMEMBERED = 8192
+const MAX_HEADS = 8192
 
-/** The last revision of streams, remembered between appends: most appends follow another one to the same stream. */
-export function streamHeads(db: DatabaseSync) {
+/** Caches the last revision of streams, because most appends follow another append to the same stream. */
+export function createStreamHeads(db: DatabaseSync) {
   const findId = db.prepare('select id from streams where name = ?')
+  // The index `stream_events` covers `events` up to the position in `indexed` (see stream-index.ts).
   const lastRevision = db.prepare(`select max(
     coalesce((select max(revision) from stream_events where stream = ?1), -1),
     coalesce((select max(revision) from events where position > (select position from indexed) and stream = ?1), -1)) as revision`)
   const insertStream = db.prepare('insert into streams (name, category) values (?, ?)')
   const insertSegment = db.prepare('insert or ignore into segments (category, segment) values (?, ?)')
-  const heads = new Map<string, Head>()
-  const marked = new Map<string, number>()
+  const heads = new Map<string, StreamHead>()
+  const lastSegments = new Map<string, number>()
 
   return {
-    known: (stream: string): Head | undefined => heads.get(stream),
-    /** @returns undefined where the stream does not exist */
-    find(stream: string): Head | undefined {
+    cached: (stream: string): StreamHead | undefined => heads.get(stream),
+    /** @returns undefined if the stream does not exist */
+    find(stream: string): StreamHead | undefined {
       const id = findId.get(stream)?.['id']
       if (id === undefined) return undefined
       return { id: Number(id), revision: Number(lastRevision.get(Number(id))?.['revision']) }
     },
     create: (stream: string, category: string): number => Number(insertStream.run(stream, category).lastInsertRowid),
-    set(stream: string, head: Head): void {
+    set(stream: string, head: StreamHead): void {
       heads.set(stream, head)
-      if (heads.size <= REMEMBERED) return
+      if (heads.size <= MAX_HEADS) return
       for (const oldest of heads.keys()) {
         heads.delete(oldest)
         break
       }
     },
-    /** Notes that the category occurs between two positions. */
-    mark(category: string, from: number, to: number): void {
+    /** Records that the category occurs between two positions. */
+    markSegments(category: string, from: number, to: number): void {
       for (let segment = segmentOf(from); segment <= segmentOf(to); segment++) {
-        if (marked.get(category) === segment) continue
+        if (lastSegments.get(category) === segment) continue
         insertSegment.run(category, segment)
-        marked.set(category, segment)
+        lastSegments.set(category, segment)
       }
     },
     forget(): void {
       heads.clear()
-      marked.clear()
+      lastSegments.clear()
     },
   }
 }
 
-// Divided, not shifted: positions may need more than 32 bits.
+// A bit shift is wrong here, because positions may need more than 32 bits.
 export const segmentOf = (position: number): number => Math.floor(position / 2 ** SEGMENT_BITS)

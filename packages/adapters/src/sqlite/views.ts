@@ -3,17 +3,17 @@ import type { Views } from '@penstock/ports/views.ts'
 import { Kysely, type SqliteDatabase, SqliteDialect, type SqliteStatement } from 'kysely'
 import { migrate } from '../sql/migrate.ts'
 
-const REMEMBERED_STATEMENTS = 500
+const MAX_STATEMENTS = 500
 
 export type ViewsOptions = {
-  /** For tables that cannot be made again from the facts (records): every commit is flushed. */
+  /** Flushes every commit, for tables that cannot be rebuilt from the facts (records). */
   readonly durable?: boolean
 }
 
 /**
- * Read models in a file of their own. Without `durable` a commit is not flushed (synchronous=NORMAL), which is many times
- * cheaper; after a loss of power the file is whole but may be some moments old, and since the progress is in the same
- * transactions as the rows, views catch up from the facts. ':memory:' for tests.
+ * Opens read models in a separate file. Without `durable` a commit is not flushed (synchronous=NORMAL), which is many times
+ * cheaper. After a power failure the file is intact but may be slightly old. Rows and progress share transactions, so views catch
+ * up from the facts. Tests use ':memory:'.
  */
 export function openViews(path: string, { durable = false }: ViewsOptions = {}): Views {
   const database = new DatabaseSync(path, { timeout: 5000 })
@@ -23,7 +23,7 @@ export function openViews(path: string, { durable = false }: ViewsOptions = {}):
     pragma cache_size = -32768;
     pragma temp_store = memory;
   `)
-  const db = new Kysely<object>({ dialect: new SqliteDialect({ database: asKyselyWants(database) }) })
+  const db = new Kysely<object>({ dialect: new SqliteDialect({ database: toKyselyDatabase(database) }) })
   return {
     db,
     migrate: (name, steps) => migrate(db, name, steps),
@@ -32,29 +32,29 @@ export function openViews(path: string, { durable = false }: ViewsOptions = {}):
 }
 
 /** Kysely serialises transactions on this one connection by itself. */
-function asKyselyWants(database: DatabaseSync): SqliteDatabase {
+function toKyselyDatabase(database: DatabaseSync): SqliteDatabase {
   const statements = new Map<string, SqliteStatement>()
   return {
     close: () => {
       if (database.isOpen) database.close()
     },
     prepare(sql) {
-      const known = statements.get(sql)
-      if (known) return known
-      const statement = asStatement(database.prepare(sql))
-      // Statements of changing shape (lists, filters) must not fill the memory: start over.
-      if (statements.size >= REMEMBERED_STATEMENTS) statements.clear()
+      const cached = statements.get(sql)
+      if (cached) return cached
+      const statement = toKyselyStatement(database.prepare(sql))
+      // Statements of changing shape (lists, filters) must not fill the memory, so the whole cache is cleared.
+      if (statements.size >= MAX_STATEMENTS) statements.clear()
       statements.set(sql, statement)
       return statement
     },
   }
 }
 
-type Parameters = Parameters_<StatementSync['all']>
-type Parameters_<F> = F extends (...parameters: infer P) => unknown ? P : never
+type Parameters = ParametersOf<StatementSync['all']>
+type ParametersOf<F> = F extends (...parameters: infer P) => unknown ? P : never
 
-function asStatement(statement: StatementSync): SqliteStatement {
-  // Kysely types parameters as unknown; what node:sqlite cannot bind, it refuses by itself.
+function toKyselyStatement(statement: StatementSync): SqliteStatement {
+  // Kysely types parameters as unknown. node:sqlite refuses a value that it cannot bind.
   const bound = (parameters: readonly unknown[]) => parameters as Parameters
   return {
     reader: statement.columns().length > 0,

@@ -1,21 +1,22 @@
 import type { Clock } from '@penstock/ports/clock.ts'
 
-/** A timer that is set for longer rings at once. */
+/** Maximum delay of a timer. A longer timer fires at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
-/** The machine's own clock. */
+/** The clock of the machine. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonicMs: () => Math.floor(performance.now()),
   sleep: (ms, signal) =>
     new Promise((resolve) => {
       if (signal?.aborted) return resolve()
-      let leftMs = Math.max(0, ms)
+      // A timer drops fractions of a millisecond, and would fire early.
+      let leftMs = Math.ceil(Math.max(0, ms))
       let timer: NodeJS.Timeout
-      const rest = (): void => {
-        const restMs = Math.min(leftMs, LONGEST_TIMER_MS)
-        leftMs -= restMs
-        timer = setTimeout(leftMs > 0 ? rest : end, restMs)
+      const startTimer = (): void => {
+        const delayMs = Math.min(leftMs, LONGEST_TIMER_MS)
+        leftMs -= delayMs
+        timer = setTimeout(leftMs > 0 ? startTimer : end, delayMs)
       }
       function end(): void {
         clearTimeout(timer)
@@ -23,6 +24,6 @@ export const systemClock: Clock = {
         resolve()
       }
       signal?.addEventListener('abort', end, { once: true })
-      rest()
+      startTimer()
     }),
 }

@@ -2,7 +2,7 @@ import { createSocket, type RemoteInfo } from 'node:dgram'
 import { once } from 'node:events'
 import { expect, onTestFinished, test } from 'vitest'
 import { systemClock } from './clock.ts'
-import { dnsResolver } from './dns.ts'
+import { createDnsResolver } from './dns.ts'
 
 const [A, AAAA, SERVFAIL, NXDOMAIN] = [1, 28, 2, 3]
 type Zone = (
@@ -10,7 +10,7 @@ type Zone = (
   name: string,
 ) => { readonly code?: number; readonly addresses?: readonly (readonly number[])[] } | 'silence'
 
-/** The labels of the question, and where its type stands (RFC 1035, section 4.1). */
+/** Reads the name and the type of the question, and the offset of its end (RFC 1035, section 4.1). */
 function questionOf(query: Buffer) {
   const labels: string[] = []
   let at = 12
@@ -23,9 +23,9 @@ function questionOf(query: Buffer) {
 
 function answerTo(query: Buffer, zone: Zone): Buffer | undefined {
   const { name, type, end } = questionOf(query)
-  const told = zone(type, name)
-  if (told === 'silence') return undefined
-  const { code = 0, addresses = [] } = told
+  const reply = zone(type, name)
+  if (reply === 'silence') return undefined
+  const { code = 0, addresses = [] } = reply
   const head = Buffer.from(query.subarray(0, 12))
   head.writeUInt16BE(0x8180 | code, 2)
   head.writeUInt16BE(addresses.length, 6)
@@ -48,10 +48,10 @@ async function resolverOf(zone: Zone) {
   server.bind(0, '127.0.0.1')
   await once(server, 'listening')
   onTestFinished(() => void server.close())
-  return { asked, resolve: dnsResolver(systemClock, [`127.0.0.1:${server.address().port}`]) }
+  return { asked, resolve: createDnsResolver(systemClock, [`127.0.0.1:${server.address().port}`]) }
 }
 
-test('all addresses of both families are told', async () => {
+test('all addresses of both families are returned', async () => {
   const six = [0x2a, 0, 0x14, 0x50, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]
   const { resolve } = await resolverOf((type) => ({
     addresses:
@@ -66,21 +66,21 @@ test('all addresses of both families are told', async () => {
   expect(addresses?.toSorted()).toEqual(['10.0.0.1', '2a00:1450::1', '8.8.8.8'])
 })
 
-test('a name without addresses has none, and a name is asked for as it stands', async () => {
+test('a name without addresses resolves to an empty list, and a name is queried without search domains', async () => {
   const { resolve, asked } = await resolverOf((_, name) => ({ code: name.startsWith('unknown') ? NXDOMAIN : 0 }))
   expect(await resolve('unknown.example.org')).toEqual([])
   expect(await resolve('empty.example.org')).toEqual([])
   expect(new Set(asked)).toEqual(new Set(['unknown.example.org', 'empty.example.org']))
 })
 
-test('a server that fails tells nothing, and one family that fails leaves the other', async () => {
+test('a failed lookup is undefined, unless the lookup of the other address family succeeds', async () => {
   const broken = await resolverOf(() => ({ code: SERVFAIL }))
   expect(await broken.resolve('node.example.org')).toBeUndefined()
   const half = await resolverOf((type) => (type === AAAA ? { code: SERVFAIL } : { addresses: [[8, 8, 8, 8]] }))
   expect(await half.resolve('node.example.org')).toEqual(['8.8.8.8'])
 })
 
-test('a server that never answers is given up', async () => {
+test('a lookup at a server that never answers ends at the timeout', async () => {
   const { resolve } = await resolverOf(() => 'silence')
   const before = performance.now()
   expect(await resolve('node.example.org')).toBeUndefined()

@@ -6,7 +6,7 @@ describe('ids', () => {
     const id = systemIds(() => 0x0199_8877_6655).uuid()
     expect(id).toMatch(/^01998877-6655-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
   })
-  it('grow strictly within a process, also where the clock stands still or goes back', () => {
+  it('increase strictly within a process, even if the clock stops or goes back', () => {
     let now = 1_790_000_000_000
     const ids = systemIds(() => now)
     let last = ''
@@ -17,7 +17,7 @@ describe('ids', () => {
       last = id
     }
   })
-  it('draw as many random bytes as asked for', () => {
+  it('provide the requested number of random bytes', () => {
     const [a, b] = [systemIds().random(32), systemIds().random(32)]
     expect(a).toHaveLength(32)
     expect(a).not.toEqual(b)

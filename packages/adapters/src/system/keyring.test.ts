@@ -13,27 +13,27 @@ const path = (): string => join(folder, 'keyring.json')
 beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), 'keyring-'))))
 afterEach(() => rmSync(folder, { recursive: true }))
 
-test('the first start makes a key that only its owner reads, later ones keep it', () => {
+test('the first start creates a key that only the owner can read, and later starts use it', () => {
   const first = fileKeyring(folder, scope).paymentHashOf(order, 1)
   expect(statSync(path()).mode & 0o777).toBe(0o600)
   expect(readdirSync(folder)).toEqual(['keyring.json'])
   expect(fileKeyring(folder, scope).paymentHashOf(order, 1)).toEqual(first)
 })
 
-test('the hash is that of the preimage, and the preimage is the HMAC of what it is for', () => {
+test('the hash belongs to the preimage, which is an HMAC of the scope, the order and the issue', () => {
   const key = 'ab'.repeat(32)
   writeFileSync(path(), JSON.stringify({ current: 'a', keys: { a: key } }))
   const keyring = fileKeyring(folder, scope)
   const preimage = keyring.preimageOf('a', order, 1)
-  const about = `["penstock/hold/v1","regtest","default","${order}",1]`
-  expect(preimage).toBe(createHmac('sha256', Buffer.from(key, 'hex')).update(about).digest('hex'))
+  const hmacInput = `["penstock/hold/v1","regtest","default","${order}",1]`
+  expect(preimage).toBe(createHmac('sha256', Buffer.from(key, 'hex')).update(hmacInput).digest('hex'))
   expect(keyring.paymentHashOf(order, 1)).toEqual({
     keyId: 'a',
     paymentHash: createHash('sha256').update(Buffer.from(preimage, 'hex')).digest('hex'),
   })
 })
 
-test('order, issue, network and environment all count, and cannot be moved into each other', () => {
+test('order, issue, network and environment each change the hash, even if their concatenation is equal', () => {
   const hash = (network: string, environment: string, id: string, issue: number): string =>
     fileKeyring(folder, { network, environment }).paymentHashOf(id, issue).paymentHash
   const hashes = [
@@ -47,7 +47,7 @@ test('order, issue, network and environment all count, and cannot be moved into 
   expect(new Set(hashes).size).toBe(hashes.length)
 })
 
-test('old keys stay usable, new hashes are made with the current one', () => {
+test('old keys stay usable, and new hashes use the current key', () => {
   const old = fileKeyring(folder, scope).paymentHashOf(order, 1)
   const { keys } = JSON.parse(readFileSync(path(), 'utf8')) as { keys: Record<string, string> } // this test's own file
   writeFileSync(path(), JSON.stringify({ current: 'new', keys: { ...keys, new: 'cd'.repeat(32) } }))
@@ -65,13 +65,13 @@ test.each([
   '{"current":"a","keys":{"a":"abc"}}',
   'null',
   '{"current":"a","keys":{"a":7}}',
-])('a broken file stops the start and is not replaced: %s', (text) => {
+])('an invalid file stops the start and is not replaced: %s', (text) => {
   writeFileSync(path(), text)
-  expect(() => fileKeyring(folder, scope)).toThrow('is no keyring')
+  expect(() => fileKeyring(folder, scope)).toThrow('is not a keyring')
   expect(readFileSync(path(), 'utf8')).toBe(text)
 })
 
-test('a keyring that others could read is closed; one that is closed is not touched, for it may be mounted read-only', () => {
+test('a keyring that others can read gets mode 0600, and a private keyring keeps its mode for read-only mounts', () => {
   fileKeyring(folder, scope)
   chmodSync(path(), 0o644)
   fileKeyring(folder, scope)
@@ -81,18 +81,18 @@ test('a keyring that others could read is closed; one that is closed is not touc
   expect(statSync(path()).mode & 0o777).toBe(0o400)
 })
 
-test('a key that was added since is found by who runs on; what is known already neither changes nor goes away', () => {
+test('a running process finds a key that was added later, and its known keys neither change nor disappear', () => {
   const write = (current: string, keys: Record<string, string>) => writeFileSync(path(), JSON.stringify({ current, keys }))
   const [a, b] = ['ab'.repeat(32), 'cd'.repeat(32)]
   write('a', { a })
-  const runsOn = fileKeyring(folder, scope)
-  const old = runsOn.preimageOf('a', order, 1)
-  expect(() => runsOn.preimageOf('b', order, 1)).toThrow(Fault)
+  const running = fileKeyring(folder, scope)
+  const old = running.preimageOf('a', order, 1)
+  expect(() => running.preimageOf('b', order, 1)).toThrow(Fault)
   writeFileSync(path(), '{"current":"b","ke')
-  expect(() => runsOn.preimageOf('b', order, 1)).toThrow(Fault)
+  expect(() => running.preimageOf('b', order, 1)).toThrow(Fault)
   write('b', { a: b, b })
-  const startedSince = fileKeyring(folder, scope)
-  expect(runsOn.preimageOf('b', order, 1)).toBe(startedSince.preimageOf('b', order, 1))
-  expect(runsOn.preimageOf('a', order, 1)).toBe(old)
-  expect([runsOn, startedSince].map((keyring) => keyring.paymentHashOf(order, 1).keyId)).toEqual(['a', 'b'])
+  const restarted = fileKeyring(folder, scope)
+  expect(running.preimageOf('b', order, 1)).toBe(restarted.preimageOf('b', order, 1))
+  expect(running.preimageOf('a', order, 1)).toBe(old)
+  expect([running, restarted].map((keyring) => keyring.paymentHashOf(order, 1).keyId)).toEqual(['a', 'b'])
 })

@@ -14,7 +14,7 @@ import {
 import { join } from 'node:path'
 import { Bug, Fault } from '@penstock/kernel/result.ts'
 import type { Keyring } from '@penstock/ports/keyring.ts'
-import { othersMayRead } from '@penstock/runtime/secret-file.ts'
+import { isReadableByOthers } from '@penstock/config/secret-file.ts'
 
 const LABEL = 'penstock/hold/v1'
 const KEY = /^[0-9a-f]{64}$/
@@ -22,24 +22,24 @@ const KEY = /^[0-9a-f]{64}$/
 type KeyFile = { readonly current: string; readonly keys: Readonly<Record<string, string>> }
 
 /**
- * Keys in `keyring.json` of the data folder, readable by its owner alone, made at the first start. To change keys an
- * operator adds one and names it `current`; the old ones stay, since open holds were made with them. What a process has read
- * it keeps. A key that it does not know it looks for again: another one, started since, has made a hold with it.
- * @param scope what keeps the hashes of two networks, or of two markets on one network, apart
- * @throws Error for a file that is no keyring: going on with new keys would strand every open hold
+ * Keys in `keyring.json` of the data folder. The first start creates the file, which only its owner can read. To rotate keys, an
+ * operator adds a key and makes it `current`; the old keys stay, because open holds use them. A process keeps the keys that it
+ * has read. It reads the file again for an unknown key, because a process with a newer file may have made a hold with that key.
+ * @param scope separates the hashes of two networks, or of two markets on one network
+ * @throws Error for a file that is not a keyring, because new keys would strand every open hold
  */
 export function fileKeyring(dataDir: string, scope: { readonly network: string; readonly environment: string }): Keyring {
   const path = join(dataDir, 'keyring.json')
-  const { current, ...known } = readKeys(path) ?? makeKeys(dataDir, path)
+  const { current, ...known } = readKeys(path) ?? createKeyFile(dataDir, path)
   let { keys } = known
 
   const preimageOf = (keyId: string, orderId: string, issue: number): string => {
-    if (keys[keyId] === undefined) keys = { ...addedKeys(path), ...keys }
+    if (keys[keyId] === undefined) keys = { ...readAddedKeys(path), ...keys }
     const key = keys[keyId]
     if (key === undefined) throw new Fault(`the keyring has no key "${keyId}"; put it back, an open hold was made with it`)
-    // A JSON array: no part can run into its neighbour, whatever characters it has.
-    const about = JSON.stringify([LABEL, scope.network, scope.environment, orderId, issue])
-    return createHmac('sha256', Buffer.from(key, 'hex')).update(about).digest('hex')
+    // A JSON array keeps the parts separate, whatever characters they contain.
+    const hmacInput = JSON.stringify([LABEL, scope.network, scope.environment, orderId, issue])
+    return createHmac('sha256', Buffer.from(key, 'hex')).update(hmacInput).digest('hex')
   }
   return {
     preimageOf,
@@ -52,8 +52,8 @@ export function fileKeyring(dataDir: string, scope: { readonly network: string; 
   }
 }
 
-/** @throws Fault where the file is not there or no keyring, perhaps since it is being written */
-function addedKeys(path: string): KeyFile['keys'] {
+/** @throws Fault if the file cannot be read or is not a keyring, perhaps because it is being written */
+function readAddedKeys(path: string): KeyFile['keys'] {
   try {
     return readKeys(path)?.keys ?? {}
   } catch (error) {
@@ -69,52 +69,55 @@ function readKeys(path: string): KeyFile | undefined {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
     throw error
   }
-  // A mounted secret is read-only, and right as it is.
-  if (othersMayRead(statSync(path))) chmodSync(path, 0o600)
-  // The text itself never goes into an error.
-  const file = parsed(text)
+  // A mounted secret is read-only and already private.
+  if (isReadableByOthers(statSync(path))) chmodSync(path, 0o600)
+  // The text contains the keys, so no error may include it.
+  const file = parseKeyFile(text)
   if (!file)
     throw new Error(
-      `${path} is no keyring ({"current": id, "keys": {id: 64 hex digits}}); put back the copy that the open holds were made with`,
+      `${path} is not a keyring ({"current": id, "keys": {id: 64 hex digits}}); put back the copy that open holds were made with`,
     )
   return file
 }
 
-function parsed(text: string): KeyFile | undefined {
+function parseKeyFile(text: string): KeyFile | undefined {
   try {
-    const { current, keys } = JSON.parse(text) as Partial<KeyFile> // every part is looked at below
-    const good =
+    const { current, keys } = JSON.parse(text) as Partial<KeyFile> // every part is checked below
+    const isValid =
       typeof current === 'string' &&
       typeof keys === 'object' &&
       Object.values(keys).every((key) => KEY.test(key)) &&
       Object.hasOwn(keys, current)
-    return good ? { current, keys } : undefined
+    return isValid ? { current, keys } : undefined
   } catch {
     return undefined
   }
 }
 
-/** Written beside and linked into place, so that neither a crash nor a second process leaves half a keyring or two. */
-function makeKeys(dataDir: string, path: string): KeyFile {
+/**
+ * Writes a temporary file and links it into place, so that neither a crash nor a second process leaves a partial or a second
+ * keyring.
+ */
+function createKeyFile(dataDir: string, path: string): KeyFile {
   mkdirSync(dataDir, { recursive: true })
   const id = randomBytes(4).toString('hex')
-  const beside = `${path}.${id}`
-  const file = openSync(beside, 'wx', 0o600)
+  const temporaryPath = `${path}.${id}`
+  const file = openSync(temporaryPath, 'wx', 0o600)
   writeSync(file, `${JSON.stringify({ current: id, keys: { [id]: randomBytes(32).toString('hex') } })}\n`)
   fsyncSync(file)
   closeSync(file)
   try {
-    linkSync(beside, path)
+    linkSync(temporaryPath, path)
   } catch (error) {
-    // Somebody else was first: theirs counts.
+    // Another process created the keyring first, so its file counts.
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
   } finally {
-    rmSync(beside)
+    rmSync(temporaryPath)
   }
   const folder = openSync(dataDir, 'r')
   fsyncSync(folder)
   closeSync(folder)
   const keys = readKeys(path)
-  if (!keys) throw new Bug(`${path} was made and is not there`)
+  if (!keys) throw new Bug(`${path} is missing after its creation`)
   return keys
 }

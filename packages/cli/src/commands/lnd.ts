@@ -1,9 +1,9 @@
-import { bakeMacaroons, isRole, lndRoles } from '@penstock/platforms/lnd-bake.ts'
+import { bakeMacaroons, isLndRole, lndRoles } from '@penstock/platforms/lnd-bake.ts'
 import type { Command } from 'commander'
 import { Failure } from '../failure.ts'
-import { leaf, print, type Shell } from '../shell.ts'
+import { addCommand, printResult, type CommandContext } from '../command-context.ts'
 
-type Options = {
+type BakeOptions = {
   readonly json?: boolean
   readonly socket: string
   readonly cert: string
@@ -11,31 +11,33 @@ type Options = {
   readonly out: string
 }
 
-export function lndCommands(program: Command, shell: Shell): void {
-  const lnd = program.command('lnd').description("what an operator's own lnd needs to work for Penstock")
-  leaf(lnd, 'permissions', 'the calls of lnd that each role needs', 'lnd permissions').action((options: { json?: boolean }) => {
-    const text = Object.entries(lndRoles).map(([role, calls]) => `${role}\n${calls.map((call) => `  ${call}`).join('\n')}`)
-    print(shell, options, lndRoles, () => text.join('\n\n'))
-  })
-  leaf(
+export function addLndCommands(program: Command, context: CommandContext): void {
+  const lnd = program.command('lnd').description("permissions and macaroons of an operator's own lnd")
+  addCommand(lnd, 'permissions', 'list the calls of lnd that each role needs', 'lnd permissions').action(
+    (options: { json?: boolean }) => {
+      const text = Object.entries(lndRoles).map(([role, calls]) => `${role}\n${calls.map((call) => `  ${call}`).join('\n')}`)
+      printResult(context, options, lndRoles, () => text.join('\n\n'))
+    },
+  )
+  addCommand(
     lnd,
     'bake',
-    'makes a macaroon for each role that allows what the role needs and nothing else',
+    'make one macaroon per role, which allows only the calls that the role needs',
     'lnd bake settlement reader --cert tls.cert --admin admin.macaroon --out .',
   )
-    .argument('[roles...]', `${Object.keys(lndRoles).join(', ')}; all where none is named`)
-    .option('--socket <host:port>', "lnd's gRPC", 'localhost:10009')
+    .argument('[roles...]', `${Object.keys(lndRoles).join(', ')}; all roles if none is given`)
+    .option('--socket <host:port>', "the address of lnd's gRPC", 'localhost:10009')
     .requiredOption('--cert <file>', "lnd's tls.cert")
-    .requiredOption('--admin <file>', "lnd's admin.macaroon, for this once")
-    .option('--out <folder>', 'where the macaroons are put', '.')
-    .action(async (names: readonly string[], { json, socket, cert, admin, out }: Options) => {
-      const wanted = names.length === 0 ? Object.keys(lndRoles) : names
-      const roles = wanted.filter(isRole)
-      const unknown = wanted.find((name) => !isRole(name))
-      if (unknown !== undefined) throw new Failure(`There is no role ${unknown}: ${Object.keys(lndRoles).join(', ')}.`)
+    .requiredOption('--admin <file>', "lnd's admin.macaroon, used only to make the others")
+    .option('--out <folder>', 'the folder for the macaroons', '.')
+    .action(async (names: readonly string[], { json, socket, cert, admin, out }: BakeOptions) => {
+      const requestedRoles = names.length === 0 ? Object.keys(lndRoles) : names
+      const roles = requestedRoles.filter(isLndRole)
+      const unknown = requestedRoles.find((name) => !isLndRole(name))
+      if (unknown !== undefined) throw new Failure(`Unknown role ${unknown}; the roles are ${Object.keys(lndRoles).join(', ')}.`)
       const files = await bakeMacaroons({ socket, certFile: cert, macaroonFile: admin }, roles, out).catch((error: unknown) => {
         throw new Failure(`No macaroon was made: ${error instanceof Error ? error.message : String(error)}.`)
       })
-      print(shell, json ? { json } : {}, [...files], () => files.join('\n'))
+      printResult(context, json ? { json } : {}, [...files], () => files.join('\n'))
     })
 }

@@ -1,11 +1,20 @@
 import { randomInt } from 'node:crypto'
 import { type Command, Option } from 'commander'
-import type { Surroundings } from '../load/perform.ts'
-import { ARRIVALS, count, mix, nodeUri, rate, sellers, type Settings, span } from '../load/settings.ts'
-import { leaf } from '../shell.ts'
+import type { LoadContext } from '../load/run-command.ts'
+import {
+  ARRIVAL_PATTERNS,
+  createCountParser,
+  parseOrderMix,
+  parseNodeUri,
+  parseRate,
+  parseSellerMix,
+  type LoadSettings,
+  parseTimeSpan,
+} from '../load/settings.ts'
+import { addCommand } from '../command-context.ts'
 
-type Options = Omit<
-  Settings,
+type LoadOptions = Omit<
+  LoadSettings,
   | 'ratePerSecond'
   | 'privatePercent'
   | 'seed'
@@ -18,7 +27,7 @@ type Options = Omit<
   | 'allowUnfinished'
   | 'allowShed'
 > & {
-  readonly to?: Settings['to']
+  readonly to?: LoadSettings['to']
   readonly url?: string
   readonly rate: number
   readonly private: number
@@ -27,7 +36,7 @@ type Options = Omit<
   readonly drain: number
   readonly timeout: number
   readonly poll: number
-  readonly sellers?: Settings['sellers']
+  readonly sellers?: LoadSettings['sellers']
   readonly allowUnfinished?: boolean
   readonly allowShed?: boolean
   readonly out?: string
@@ -35,61 +44,74 @@ type Options = Omit<
   readonly json?: boolean
 }
 
-const MIX = 'buy:70,lsps1:20,manual:5,abandon:5'
+const DEFAULT_MIX = 'buy:70,lsps1:20,manual:5,abandon:5'
 
-export function loadCommand(program: Command, shell: Surroundings): void {
-  const about = 'load a market with orders at a fixed rate, time every step, and check in the end that all is well'
+export function addLoadCommand(program: Command, context: LoadContext): void {
+  const description = 'load a market with orders at a fixed rate, time every step, and check the results'
   const example = 'load --orders 300 --rate 5 --mix buy:80,lsps1:20 --sellers good:90,fails:10 --out report.html'
-  const command = leaf(program, 'load', about, example)
-  addWhat(command)
-  addBounds(command)
-  command.action(async (options: Options) => {
-    // Everything else of the command line starts without it.
-    const { perform } = await import('../load/perform.ts')
-    await perform({ ...options, settings: settingsOf(options) }, shell)
+  const command = addCommand(program, 'load', description, example)
+  addWorkloadOptions(command)
+  addLimitOptions(command)
+  command.action(async (options: LoadOptions) => {
+    // Other commands start faster, because they do not load this code.
+    const { runLoadCommand } = await import('../load/run-command.ts')
+    await runLoadCommand({ ...options, settings: toSettings(options) }, context)
   })
 }
 
-function addWhat(command: Command): void {
+function addWorkloadOptions(command: Command): void {
   command
-    .option('--url <address>', 'the market; PENSTOCK_URL where it is left out')
-    .option('--orders <n>', 'how many orders', count('orders', 1, 1_000_000), 100)
-    .option('--rate <n>', 'orders that begin each second, whatever became of those before', rate, 2)
-    .addOption(new Option('--mix <shares>', 'what orders are, in percent of each kind').argParser(mix).default(mix(MIX), MIX))
-    .option('--sellers <shares>', 'how the sellers of a simulated network behave, as good:80,slow:10,fails:10', sellers)
+    .option('--url <address>', 'the address of the market (default: PENSTOCK_URL)')
+    .option('--orders <n>', 'number of orders', createCountParser('orders', 1, 1_000_000), 100)
+    .option('--rate <n>', 'orders that start per second, regardless of earlier orders', parseRate, 2)
     .addOption(
-      new Option('--arrivals <how>', 'evenly spaced, or as independent people come').choices(ARRIVALS).default('poisson'),
+      new Option('--mix <shares>', 'kinds of orders, each with its percentage')
+        .argParser(parseOrderMix)
+        .default(parseOrderMix(DEFAULT_MIX), DEFAULT_MIX),
     )
-    .option('--private <percent>', 'of how many orders a private channel is wanted', count('percent', 0, 100), 0)
-    .option('--seed <n>', 'the same orders at the same moments again', count('anything', 0, 2 ** 32 - 1))
-    .option('--to <uri>', 'a node that is to receive the channels (may be repeated); else the buyers of the simulation', nodeUri)
-    .option('--out <file>', 'write the report, a page that needs nothing else')
+    .option('--sellers <shares>', 'behaviours of the simulated sellers, as good:80,slow:10,fails:10', parseSellerMix)
+    .addOption(
+      new Option('--arrivals <how>', 'evenly spaced, or random and independent').choices(ARRIVAL_PATTERNS).default('poisson'),
+    )
+    .option('--private <percent>', 'percentage of orders for a private channel', createCountParser('percent', 0, 100), 0)
+    .option('--seed <n>', 'random seed; equal seeds give equal orders and times', createCountParser('anything', 0, 2 ** 32 - 1))
+    .option(
+      '--to <uri>',
+      'a node that receives the channels (may be repeated; default: the buyers of the simulation)',
+      parseNodeUri,
+    )
+    .option('--out <file>', 'write the report to this file, as one self-contained page')
 }
 
-function addBounds(command: Command): void {
-  const time = (flags: string, about: string, standard: string): void =>
-    void command.addOption(new Option(flags, about).argParser(span).default(span(standard), standard))
-  time('--duration <time>', 'no order begins later', '30m')
-  time('--drain <time>', 'how long to wait for orders after the last began, and then for payouts', '3m')
-  time('--timeout <time>', 'for each request, and before it for a connection', '15s')
-  time('--poll <time>', 'how often a buyer asks for its order', '1s')
+function addLimitOptions(command: Command): void {
+  const addTimeOption = (flags: string, description: string, fallback: string): void =>
+    void command.addOption(new Option(flags, description).argParser(parseTimeSpan).default(parseTimeSpan(fallback), fallback))
+  addTimeOption('--duration <time>', 'time after which no order starts', '30m')
+  addTimeOption('--drain <time>', 'maximum wait for unfinished orders after the last order started, and then for payouts', '3m')
+  addTimeOption('--timeout <time>', 'timeout of each request, and of its wait for a connection', '15s')
+  addTimeOption('--poll <time>', 'interval at which a buyer polls its order', '1s')
   command
-    .option('--max-in-flight <n>', 'orders under way at once; what is due beyond is shed', count('orders', 1, 100_000), 500)
-    .option('--allow-errors <n>', 'errors that do not make it fail', count('errors', 0, 1_000_000), 0)
-    .option('--allow-unfinished', 'paid orders that are under way at the drain limit do not make it fail')
-    .option('--allow-shed', 'orders and beats that were due and are shed or held back do not make it fail')
-    .option('--i-own-this', 'load a market that is not on the loopback of this machine')
+    .option(
+      '--max-in-flight <n>',
+      'maximum number of orders in flight; more due orders are shed',
+      createCountParser('orders', 1, 100_000),
+      500,
+    )
+    .option('--allow-errors <n>', 'number of errors that do not fail the run', createCountParser('errors', 0, 1_000_000), 0)
+    .option('--allow-unfinished', 'do not fail on paid orders that are unfinished at the drain limit')
+    .option('--allow-shed', 'do not fail on due orders and polls that were shed or held back')
+    .option('--i-own-this', 'allow a market that is not on the loopback of this machine')
 }
 
-function settingsOf(options: Options): Settings {
-  const { orders, mix: kinds, arrivals: how, maxInFlight, allowErrors } = options
+function toSettings(options: LoadOptions): LoadSettings {
+  const { orders, mix: orderMix, arrivals: arrivalPattern, maxInFlight, allowErrors } = options
   return {
     orders,
     ratePerSecond: options.rate,
     privatePercent: options.private,
-    mix: kinds,
+    mix: orderMix,
     sellers: options.sellers ?? null,
-    arrivals: how,
+    arrivals: arrivalPattern,
     seed: options.seed ?? randomInt(2 ** 32),
     to: options.to ?? [],
     durationMs: options.duration,

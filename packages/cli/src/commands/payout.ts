@@ -1,96 +1,110 @@
 import type { Command } from 'commander'
-import { isObject, type Json, member, objectsOf } from '../json.ts'
-import { leaf, print, segment, type Shell, wholeNumber } from '../shell.ts'
-import { fields, section, table } from '../text.ts'
+import { isObject, type Json, getMember, filterObjects } from '../json.ts'
+import { addCommand, printResult, encodePathSegment, type CommandContext, parsePositiveInteger } from '../command-context.ts'
+import { formatFields, formatSection, formatTable } from '../text-format.ts'
 
-type Options = { readonly json?: boolean; readonly reason?: string; readonly by?: string; readonly to?: string }
-type Listing = { readonly json?: boolean; readonly limit?: number; readonly after?: number }
+type PayoutOptions = { readonly json?: boolean; readonly reason?: string; readonly by?: string; readonly to?: string }
+type ListOptions = { readonly json?: boolean; readonly limit?: number; readonly after?: number }
 
-const ORDER = '019aa0c2-7d1e-7b2c-9f41-3f6f1f0f7a55'
+const SAMPLE_ORDER_ID = '019aa0c2-7d1e-7b2c-9f41-3f6f1f0f7a55'
 
-/** Which payouts are open, and what an operator can do about the payout of one order. */
-export function payoutCommands(program: Command, shell: Shell): void {
-  const payout = program.command('payout').description('payouts: why one waits, and what an operator can do about it')
-  leaf(payout, 'list', 'payouts that are not made yet, the oldest first, with what they wait for', 'payout list')
-    .option('--limit <count>', 'how many at most, up to 500; 50 where nothing is said', wholeNumber)
-    .option('--after <count>', 'how many to pass over', wholeNumber)
-    .action(async ({ json, limit, after }: Listing) => {
-      const page = new URLSearchParams({ ...(limit && { limit: `${limit}` }), ...(after && { offset: `${after}` }) }).toString()
-      print(shell, { ...(json && { json }) }, await shell.ask('GET', `/payouts${page && `?${page}`}`), payoutsText)
-    })
-  leaf(payout, 'show', 'the payout of an order, with what withholds it', `payout show ${ORDER}`)
+/** Adds the commands that list and show payouts, and the commands by which an operator acts on the payout of one order. */
+export function addPayoutCommands(program: Command, context: CommandContext): void {
+  const payout = program.command('payout').description('list payouts with the reasons for their delays, and act on them')
+  addQueries(payout, context)
+  addCommand(payout, 'retry', 'retry a payout now', `payout retry ${SAMPLE_ORDER_ID} --reason "the channel is back"`)
     .argument('<order>', "the order's id")
-    .action(async (id: string, options: Options) =>
-      print(shell, options, await shell.ask('GET', `/orders/${segment(id)}`), payoutText),
-    )
-  leaf(payout, 'retry', 'try a payout again now', `payout retry ${ORDER} --reason "the channel is back"`)
-    .argument('<order>', "the order's id")
-    .requiredOption('--reason <text>', 'why; it stands in the facts')
-    .option('--by <name>', 'who decides', 'operator')
-    .action(async (id: string, { json, by, reason }: Options) =>
-      print(
-        shell,
+    .requiredOption('--reason <text>', 'the reason, which the facts record')
+    .option('--by <name>', 'the name of the operator who decides', 'operator')
+    .action(async (id: string, { json, by, reason }: PayoutOptions) =>
+      printResult(
+        context,
         { ...(json && { json }) },
-        await shell.ask('POST', `/payouts/${segment(id)}/retry`, { by, reason }),
-        said('tried again'),
+        await context.callOperator('POST', `/payouts/${encodePathSegment(id)}/retry`, { by, reason }),
+        createResultFormatter('a retry is requested'),
       ),
     )
-  leaf(
+  addCommand(
     payout,
     'decide',
-    'decide who gets the amount at the end of a wait, or confirm a loss',
-    `payout decide ${ORDER} --to seller --reason "it is announced"`,
+    'decide who gets a payout at the end of its withholding, or confirm an operator loss',
+    `payout decide ${SAMPLE_ORDER_ID} --to seller --reason "it is announced"`,
   )
     .argument('<order>', "the order's id")
-    .requiredOption('--to <seller|buyer|nobody>', 'who gets it; nobody only where the buyer has its payment back')
-    .requiredOption('--reason <text>', 'why; it stands in the facts')
-    .option('--by <name>', 'who decides', 'operator')
-    .action(async (id: string, { json, to, by, reason }: Options) =>
-      print(
-        shell,
+    .requiredOption('--to <seller|buyer|nobody>', 'who gets the amount; nobody only if the buyer already has its payment back')
+    .requiredOption('--reason <text>', 'the reason, which the facts record')
+    .option('--by <name>', 'the name of the operator who decides', 'operator')
+    .action(async (id: string, { json, to, by, reason }: PayoutOptions) =>
+      printResult(
+        context,
         { ...(json && { json }) },
-        await shell.ask('POST', `/payouts/${segment(id)}/decide`, { to, by, reason }),
-        said(to === 'nobody' ? 'nobody is paid' : `decided for the ${to}`),
+        await context.callOperator('POST', `/payouts/${encodePathSegment(id)}/decide`, { to, by, reason }),
+        createResultFormatter(to === 'nobody' ? 'nobody is paid' : `decided for the ${to}`),
       ),
     )
-  for (const [name, about] of [
-    ['replace', 'have the seller paid to another invoice of its node'],
-    ['refund', 'have the buyer paid what it is owed, to its invoice'],
+  for (const [name, description] of [
+    ['replace', 'pay the seller with another invoice of its node'],
+    ['refund', 'pay the amount that is owed to the buyer, with an invoice of the buyer'],
   ] as const)
-    leaf(payout, name, about, `payout ${name} ${ORDER} lnbc1...`)
+    addCommand(payout, name, description, `payout ${name} ${SAMPLE_ORDER_ID} lnbc1...`)
       .argument('<order>', "the order's id")
-      .argument('<invoice>', 'BOLT 11')
-      .action(async (id: string, request: string, options: Options) =>
-        print(shell, options, await shell.ask('POST', `/payouts/${segment(id)}/${name}`, { request }), said('has the invoice')),
+      .argument('<invoice>', 'the BOLT 11 invoice')
+      .action(async (id: string, request: string, options: PayoutOptions) =>
+        printResult(
+          context,
+          options,
+          await context.callOperator('POST', `/payouts/${encodePathSegment(id)}/${name}`, { request }),
+          createResultFormatter('the invoice is submitted'),
+        ),
       )
 }
 
-function payoutsText(answer: Json): string {
-  const payouts = objectsOf(member(answer, 'payouts'))
-  const total = member(answer, 'total')
+function addQueries(payout: Command, context: CommandContext): void {
+  addCommand(payout, 'list', 'list open payouts, oldest first, with the reasons for their delays', 'payout list')
+    .option('--limit <count>', 'maximum number of payouts, up to 500 (default: 50)', parsePositiveInteger)
+    .option('--after <count>', 'number of payouts to skip', parsePositiveInteger)
+    .action(async ({ json, limit, after }: ListOptions) => {
+      const page = new URLSearchParams({ ...(limit && { limit: `${limit}` }), ...(after && { offset: `${after}` }) }).toString()
+      printResult(
+        context,
+        { ...(json && { json }) },
+        await context.callOperator('GET', `/payouts${page && `?${page}`}`),
+        formatPayouts,
+      )
+    })
+  addCommand(payout, 'show', 'show the payout of an order with its withholding causes', `payout show ${SAMPLE_ORDER_ID}`)
+    .argument('<order>', "the order's id")
+    .action(async (id: string, options: PayoutOptions) =>
+      printResult(context, options, await context.callOperator('GET', `/orders/${encodePathSegment(id)}`), formatPayout),
+    )
+}
+
+function formatPayouts(answer: Json): string {
+  const payouts = filterObjects(getMember(answer, 'payouts'))
+  const total = getMember(answer, 'total')
   const rows = payouts.map(({ withheld = null, reason = null, ...payout }) => ({
     ...payout,
-    withheld: objectsOf(withheld)
-      .map((one) => `${text(member(one, 'cause'))} until ${JSON.stringify(member(one, 'until_height'))}`)
+    withheld: filterObjects(withheld)
+      .map((one) => `${toText(getMember(one, 'cause'))} until ${JSON.stringify(getMember(one, 'until_height'))}`)
       .join(', '),
     reason,
   }))
-  const listed = table(rows, 'No payout is open.')
+  const listed = formatTable(rows, 'No payout is open.')
   return typeof total === 'number' && total > rows.length ? `${listed}\n${rows.length} of ${total}` : listed
 }
 
-function payoutText(order: Json): string {
-  const payout = member(order, 'payout')
+function formatPayout(order: Json): string {
+  const payout = getMember(order, 'payout')
   return [
-    `Payout of order ${text(member(order, 'id'))}`,
-    fields(isObject(payout) ? payout : {}),
-    section('Withheld by', table(objectsOf(member(order, 'payout_withheld')), 'Nothing withholds it.')),
+    `Payout of order ${toText(getMember(order, 'id'))}`,
+    formatFields(isObject(payout) ? payout : {}),
+    formatSection('Withheld by', formatTable(filterObjects(getMember(order, 'payout_withheld')), 'No cause withholds it.')),
   ].join('\n\n')
 }
 
-const said =
-  (what: string) =>
+const createResultFormatter =
+  (result: string) =>
   (answer: Json): string =>
-    `The payout of order ${text(member(answer, 'order'))}: ${what}.`
+    `The payout of order ${toText(getMember(answer, 'order'))}: ${result}.`
 
-const text = (value: Json): string => (typeof value === 'string' ? value : '')
+const toText = (value: Json): string => (typeof value === 'string' ? value : '')

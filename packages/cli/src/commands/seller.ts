@@ -1,20 +1,20 @@
 import type { Command } from 'commander'
-import { leaf, print, type Shell } from '../shell.ts'
+import { addCommand, printResult, type CommandContext } from '../command-context.ts'
 
-type Grant = { readonly json?: boolean; readonly reason: string }
+type GrantOptions = { readonly json?: boolean; readonly reason: string }
 
-export function sellerCommands(program: Command, shell: Shell): void {
-  const seller = program.command('seller').description('sellers and their clusters')
-  leaf(
+export function addSellerCommands(program: Command, context: CommandContext): void {
+  const seller = program.command('seller').description('manage sellers and their clusters')
+  addCommand(
     seller,
     'grant',
-    'admit a seller to the rails cluster, whatever its score',
+    'admit a seller to the rails cluster, independent of its score',
     'seller grant 02ab…ef --reason "known for years"',
   )
     .argument('<pubkey>', "the seller's node")
-    .requiredOption('--reason <text>', 'why; it is recorded')
-    .action(async (pubkey: string, { json, reason }: Grant) => {
-      const answer = await shell.ask('POST', '/sellers/grant', { pubkey, reason })
-      print(shell, json === undefined ? {} : { json }, answer, () => `${pubkey} belongs to the rails cluster.`)
+    .requiredOption('--reason <text>', 'the reason, which the facts record')
+    .action(async (pubkey: string, { json, reason }: GrantOptions) => {
+      const answer = await context.callOperator('POST', '/sellers/grant', { pubkey, reason })
+      printResult(context, json === undefined ? {} : { json }, answer, () => `${pubkey} belongs to the rails cluster.`)
     })
 }

@@ -1,15 +1,15 @@
 import type { Command } from 'commander'
-import { member, objectsOf } from '../json.ts'
-import { leaf, print, type Shell } from '../shell.ts'
-import { table } from '../text.ts'
+import { getMember, filterObjects } from '../json.ts'
+import { addCommand, printResult, type CommandContext } from '../command-context.ts'
+import { formatTable } from '../text-format.ts'
 
-export function viewsCommands(program: Command, shell: Shell): void {
-  const views = program.command('views').description('read models, which are made of the facts')
-  leaf(views, 'rebuild', 'make read models anew beside those in use, and put them in their place', 'views rebuild orders')
-    .argument('[names...]', 'orders, market, accounts; all of them where none is named')
+export function addViewsCommands(program: Command, context: CommandContext): void {
+  const views = program.command('views').description('manage read models, which projections derive from the facts')
+  addCommand(views, 'rebuild', 'rebuild read models in shadow tables, then swap the tables', 'views rebuild orders')
+    .argument('[names...]', 'orders, market, accounts; all read models if none is given')
     .action(async (names: string[], options: { json?: boolean }) =>
-      print(shell, options, await shell.ask('POST', '/views/rebuild', { projections: names }), (answer) =>
-        table(objectsOf(member(answer, 'rebuilt'))),
+      printResult(context, options, await context.callOperator('POST', '/views/rebuild', { projections: names }), (answer) =>
+        formatTable(filterObjects(getMember(answer, 'rebuilt'))),
       ),
     )
 }

@@ -1,9 +1,9 @@
 /**
- * What a launcher was asked for by its arguments. Who asks for help gets it and the process ends with 0; who cannot be
- * understood is told why, and it ends with 2.
- * @param parse undefined: help was asked for
+ * Parses a launcher's arguments. A request for help prints it and ends the process with 0. A wrong argument prints the
+ * error and the help, and ends the process with 2.
+ * @param parse returns undefined for a request for help, and throws Error for a wrong argument
  */
-export function understood<T>(help: string, parse: () => T | undefined): T {
+export function parseLauncherOptions<T>(help: string, parse: () => T | undefined): T {
   try {
     const options = parse()
     if (options !== undefined) return options
@@ -14,3 +14,11 @@ export function understood<T>(help: string, parse: () => T | undefined): T {
   console.log(help)
   process.exit(0)
 }
+
+/** Parses the value of `--log`. @throws Error with a sentence for the user */
+export function parseLogFormat(value: string | undefined): 'json' | 'text' | undefined {
+  if (value === undefined || value === 'json' || value === 'text') return value
+  throw new Error(`--log is "${value}"; it must be json or text.`)
+}
+
+export const LOG_HELP = '--log <format>  format of log lines: text or json; by default text on a terminal and json elsewhere'

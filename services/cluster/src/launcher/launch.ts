@@ -1,64 +1,75 @@
-import { once } from 'node:events'
 import { mkdirSync } from 'node:fs'
-import { clusterFolder, openDataDir, refuseOtherMarket } from '@penstock/platforms/data-dir.ts'
-import { lndAccess } from '@penstock/platforms/lnd-access.ts'
-import { lockDataDir } from '@penstock/platforms/lock.ts'
-import { type Config, ConfigError } from '@penstock/runtime/config.ts'
-import { freePort } from '@penstock/servers/free-port.ts'
-import { kafkaMissing } from '@penstock/servers/kafka-install.ts'
-import { type Child, keepRunning, ready, startOnce, type Tell } from './child.ts'
-import { migrateScript, plan, type Planned, REPLICATED } from './plan.ts'
-import { accessOf, granterLogin, migrating, openSecrets, PREFIX } from './roles.ts'
-import { portIsFree, reachedAt } from './port.ts'
-import { kafkaServer, postgresServer, type Server } from './servers.ts'
+import { clusterFolder, openDataDir, assertSameMarket } from '@penstock/config/data-dir.ts'
+import { resolveLndAccess } from '@penstock/platforms/lnd-access.ts'
+import { lockDataDir } from '@penstock/config/data-dir-lock.ts'
+import type { Config } from '@penstock/config/config.ts'
+import { ConfigError } from '@penstock/config/config-error.ts'
+import { findFreePort } from '@penstock/servers/free-port.ts'
+import { explainMissingKafka } from '@penstock/servers/kafka-install.ts'
+import { stopProcess } from '@penstock/child-processes/stop.ts'
+import {
+  type SupervisedProcess,
+  superviseProcess,
+  waitUntilProcessReady,
+  startOnce,
+  type PrintLine,
+} from './process-supervisor.ts'
+import { migrateScript, planProcesses, type PlannedProcess, REPLICATED_SERVICES } from './plan.ts'
+import { accessEnv, kafkaAdminLogin, migrationEnv, openSecrets, SERVICE_ROLE_PREFIX } from './roles.ts'
+import { toReachableHost } from '@penstock/config/reachable-host.ts'
+import { waitForFreePort } from './wait-for-free-port.ts'
+import { startKafkaServer, startPostgresServer, type ClusterServer } from './servers.ts'
 import { serveStatus } from './status.ts'
+import { waitForAll } from './wait-for-all.ts'
 
 export type LaunchOptions = {
   readonly replicas: number
   readonly demo: boolean
-  /** Settings of every process beside those of this one. */
+  /** Settings that every process gets in addition to those of this process. */
   readonly env?: Readonly<Record<string, string>>
 }
 
-/** One that runs, or is being started again. */
-export type Running = {
+/** A process or server that runs or is being restarted. */
+export type RunningProcess = {
   readonly name: string
   readonly pid: number | undefined
-  /** Where a service answers operators; servers do not. */
+  /** The address at which a service answers operators; servers have none. */
   readonly healthUrl?: string
+  /** Whether a server answers its clients. */
+  readonly answers?: () => Promise<boolean>
 }
 
-export type Cluster = {
+export type LaunchedCluster = {
   readonly url: string
   readonly addresses: Readonly<Record<string, string>>
   readonly brokers: string
-  /** How whoever may do everything logs in to the brokers. */
-  readonly brokersLogin: ReturnType<typeof granterLogin>
+  /** The login of the brokers' administrator. */
+  readonly brokersLogin: ReturnType<typeof kafkaAdminLogin>
   readonly postgresUrl: string
-  processes(): readonly Running[]
-  /** Puts other code in the place of a service's processes: they end one by one when the new ones are ready beside them. */
+  processes(): readonly RunningProcess[]
+  /** Replaces a service's processes by processes of other code. When all new processes are ready, the old ones end one by one. */
   roll(name: string, scriptOf: (script: string) => string): Promise<void>
   stop(): Promise<void>
 }
 
 /**
- * A cluster on this machine: real Kafka and PostgreSQL, every service as its own processes, and the simulated network with
- * its people, or an lnd. It resolves when the gateway serves; what dies is started again. Once it is `over` before that, it
- * stops what it began.
+ * Starts a cluster on this machine: Kafka, PostgreSQL, the processes of every service, and the simulated network with its
+ * sellers if the configuration names no lnd. Resolves when the gateway is ready. A process that ends is restarted. If
+ * `abortSignal` aborts before that, every started process is stopped.
  */
-export async function launch(
+export async function launchCluster(
   config: Config,
   { replicas, demo, env: own = {} }: LaunchOptions,
-  tell: Tell,
-  over: AbortSignal,
-): Promise<Cluster> {
+  printLine: PrintLine,
+  abortSignal: AbortSignal,
+): Promise<LaunchedCluster> {
   const dir = openDataDir(config.dataDir)
   const isSimulated = config.lightning === 'simulated'
-  refuseOtherMarket(dir, 'cluster', config)
-  if (!isSimulated) mayUseLnd(config)
+  assertSameMarket(dir, 'cluster', config)
+  if (!isSimulated) assertLndAccess(config)
   const lock = lockDataDir(dir)
-  const children: Child[] = []
-  const servers: Server[] = []
+  const children: SupervisedProcess[] = []
+  const servers: ClusterServer[] = []
   const status = await serveStatus(dir.path, { children, servers }).catch((error: unknown) => {
     lock.release()
     throw error
@@ -69,35 +80,34 @@ export async function launch(
     lock.release()
   }
   try {
-    const door = { host: config.host, port: config.port || (await freePort()) }
-    await portIsFree(door, over)
-    const standing = { PORT: `${door.port}`, PENSTOCK_DATA_DIR: dir.path }
+    const listenAddress = { host: config.host, port: config.port || (await findFreePort()) }
+    await waitForFreePort(listenAddress, abortSignal)
+    const baseEnv = { PORT: `${listenAddress.port}`, PENSTOCK_DATA_DIR: dir.path }
     const folder = clusterFolder(dir.path)
-    const { env, addresses, secrets } = await startServers(folder, servers, connectionsOf(config, replicas), tell)
-    await migrated({ ...own, ...env, ...standing, ...migrating(secrets) }, tell)
-    const url = config.url || `http://${reachedAt(door.host)}:${door.port}`
-    const [simnet, audit] = [await freePort(), await freePort()]
+    const connections = countConnections(config, replicas)
+    const { env, addresses, secrets } = await startServers(folder, servers, connections, printLine, abortSignal)
+    const migrate = runMigration({ ...own, ...env, ...baseEnv, ...migrationEnv(secrets) }, printLine, abortSignal)
+    await waitForAll({ migrate }, printLine)
+    const url = `http://${toReachableHost(listenAddress.host)}:${listenAddress.port}`
+    const [simnet, audit] = [await findFreePort(), await findFreePort()]
     const lightning = isSimulated ? `http://127.0.0.1:${simnet}` : `${config.lndSocket} (${config.network})`
-    const told = {
-      ...own,
-      ...standing,
-      ...ofServices(env, audit),
-      ...(isSimulated && { PENSTOCK_SIMNET_URL: lightning }),
-    }
-    const ports = { simnet, audit, health: freePort }
-    const asRole = (name: string) => accessOf(name, secrets)
-    const planned = await plan({ asRole, replicas, demo, publicUrl: url, host: door.host, isSimulated, env: told, ports })
-    // Servers take their time, and somebody may have come meanwhile.
-    await portIsFree(door, over)
-    await startAll(planned, children, tell, over)
+    const networkEnv = isSimulated && { PENSTOCK_SIMNET_URL: lightning }
+    const processEnv = { ...own, ...baseEnv, ...serviceEnv(env, audit), ...networkEnv }
+    const ports = { simnet, audit, health: findFreePort }
+    const asRole = (name: string) => accessEnv(name, secrets)
+    const { host } = listenAddress
+    const planned = await planProcesses({ asRole, replicas, demo, url, host, isSimulated, env: processEnv, ports })
+    // Another program may have taken the port during the slow start of the servers.
+    await waitForFreePort(listenAddress, abortSignal)
+    await startAll(planned, children, printLine, abortSignal)
     return {
       url,
-      addresses: { ...addresses, [isSimulated ? 'simnet' : 'lnd']: lightning, audit: told.PENSTOCK_AUDIT_URL },
+      addresses: { ...addresses, [isSimulated ? 'simnet' : 'lnd']: lightning, audit: processEnv.PENSTOCK_AUDIT_URL },
       brokers: env.PENSTOCK_KAFKA_BROKERS,
-      brokersLogin: granterLogin(secrets),
+      brokersLogin: kafkaAdminLogin(secrets),
       postgresUrl: env.PENSTOCK_POSTGRES_URL,
       processes: () => [...servers, ...children],
-      roll: (name, scriptOf) => roll({ planned, children, tell, over }, name, scriptOf),
+      roll: (name, scriptOf) => rollService({ planned, children, printLine, abortSignal }, name, scriptOf),
       stop,
     }
   } catch (error) {
@@ -106,63 +116,75 @@ export async function launch(
   }
 }
 
-/** Sellers first, then the gateway and the services, at last what they all stand on. */
-async function stopAll(children: readonly Child[], servers: readonly Server[]): Promise<void> {
+/** Stops the sellers first, then the gateway and the services, and last the simulated network and the servers. */
+async function stopAll(children: readonly SupervisedProcess[], servers: readonly ClusterServer[]): Promise<void> {
   await Promise.all(children.filter(({ name }) => name === 'neighbours').map((child) => child.stop()))
   await Promise.all(children.filter(({ name }) => name !== 'simnet').map((child) => child.stop()))
   await Promise.all(children.map((child) => child.stop()))
   await Promise.all(servers.map((server) => server.stop()))
 }
 
-/** @throws ConfigError where the services could not start: each of them has rights of its own at the node */
-function mayUseLnd(config: Config): void {
+/** @throws ConfigError if a service has no macaroon of its own, because each service has its own rights at the node */
+function assertLndAccess(config: Config): void {
   if (config.lndMacaroonDir === '' || config.lndMacaroonFile !== '')
     throw new ConfigError(
-      'In a cluster each service has a macaroon of its own: put them into one folder with "penstock lnd bake settlement channel-watcher reader", and name it in PENSTOCK_LND_MACAROON_DIR instead of one file in PENSTOCK_LND_MACAROON_FILE.',
+      'In a cluster each service has a macaroon of its own: put them into one folder with "penstock lnd bake settlement channel-watcher reader", and set PENSTOCK_LND_MACAROON_DIR to this folder instead of PENSTOCK_LND_MACAROON_FILE to one file.',
     )
-  for (const name of REPLICATED) lndAccess(name, config)
+  for (const name of REPLICATED_SERVICES) resolveLndAccess(name, config)
 }
 
-/** Of one process beside its two pools: it listens, and reads on its own. */
-const BESIDE_POOLS = 4
-/** Of migrations and of people who look. */
-const SPARE = 20
+/** Connections of one process outside its two pools, for notifications (LISTEN) and for its own reads. */
+const OWN_CONNECTIONS = 4
+/** Connections for migrations, and for operators who query the database. */
+const SPARE_CONNECTIONS = 20
 
-/** As many as there can be once a service's new processes run beside its old ones. */
-const connectionsOf = ({ postgresConnections: pool }: Config, replicas: number): number =>
-  (REPLICATED.length * replicas + replicas + 1) * (2 * pool + BESIDE_POOLS) + SPARE
+/** The maximum number of open connections. `roll` reaches it, because a service's new and old processes then run together. */
+const countConnections = ({ postgresConnections: pool }: Config, replicas: number): number =>
+  (REPLICATED_SERVICES.length * replicas + replicas + 1) * (2 * pool + OWN_CONNECTIONS) + SPARE_CONNECTIONS
 
-async function startServers(folder: string, servers: Server[], connections: number, tell: Tell) {
-  const missing = await kafkaMissing()
+async function startServers(
+  folder: string,
+  servers: ClusterServer[],
+  connections: number,
+  printLine: PrintLine,
+  abortSignal: AbortSignal,
+) {
+  const missing = await explainMissingKafka()
   if (missing !== undefined) throw new ConfigError(missing)
   mkdirSync(folder, { recursive: true })
   const secrets = await openSecrets(folder)
-  const starting = [kafkaServer(folder, secrets.logins, tell), postgresServer(folder, connections, tell)] as const
-  const [kafka, postgres] = await Promise.allSettled(starting)
+  const starting = {
+    kafka: startKafkaServer(folder, secrets.logins, printLine, abortSignal),
+    postgres: startPostgresServer(folder, connections, printLine, abortSignal),
+  }
+  // The launcher waits until both have settled, so that it can stop the started server if the other failed.
+  const settled = Promise.allSettled([starting.kafka, starting.postgres])
+  await waitForAll(starting, printLine).catch(() => undefined)
+  const [kafka, postgres] = await settled
   for (const started of [kafka, postgres]) if (started.status === 'fulfilled') servers.push(started.value.server)
   if (kafka.status === 'rejected') throw kafka.reason
   if (postgres.status === 'rejected') throw postgres.reason
   const { brokers } = kafka.value
   const { url } = postgres.value
   return {
-    // One broker keeps one copy.
+    // The cluster has one broker, so each partition has one replica.
     env: {
       ...NO_ACCESS,
       PENSTOCK_KAFKA_BROKERS: brokers,
       PENSTOCK_KAFKA_REPLICAS: '1',
       PENSTOCK_KAFKA_SASL: 'plain',
-      PENSTOCK_KAFKA_USERS: PREFIX,
+      PENSTOCK_KAFKA_USERS: SERVICE_ROLE_PREFIX,
       PENSTOCK_POSTGRES_URL: url,
-      PENSTOCK_POSTGRES_ROLES: PREFIX,
+      PENSTOCK_POSTGRES_ROLES: SERVICE_ROLE_PREFIX,
     },
     secrets,
     addresses: { kafka: brokers, postgres: url.replace(/:[^:@/]*@/, ':…@') },
   }
 }
 
-const ofServices = <Env extends { readonly PENSTOCK_POSTGRES_URL: string }>(env: Env, auditPort: number) => ({
+const serviceEnv = <Env extends { readonly PENSTOCK_POSTGRES_URL: string }>(env: Env, auditPort: number) => ({
   ...env,
-  // The owner's password is for the migration alone.
+  // Only the migration uses the database owner's password.
   PENSTOCK_POSTGRES_URL: withoutPassword(env.PENSTOCK_POSTGRES_URL),
   PENSTOCK_AUDIT_URL: `http://127.0.0.1:${auditPort}`,
   PENSTOCK_SHARE_PORT: '1',
@@ -174,7 +196,7 @@ function withoutPassword(url: string): string {
   return bare.href
 }
 
-/** What the environment says of the operator's own servers is not for these. */
+/** Clears the settings for servers of the operator, because the launcher starts its own servers. */
 const NO_ACCESS = {
   PENSTOCK_POSTGRES_PASSWORD_FILE: '',
   PENSTOCK_POSTGRES_ROLE_PASSWORDS: '',
@@ -189,47 +211,73 @@ const NO_ACCESS = {
   PENSTOCK_KAFKA_TOKEN_URL: '',
 }
 
-async function migrated(env: Readonly<Record<string, string>>, tell: Tell): Promise<void> {
-  const child = startOnce({ script: migrateScript, args: [], env }, (line) => tell(`migrate  ${line}`))
-  const [code] = (await once(child, 'exit')) as [number | null] // as node types its event
+/** A migration step over all facts of a large store may take many minutes. */
+const MIGRATION_TIMEOUT_MS = 1_800_000
+
+async function runMigration(
+  env: Readonly<Record<string, string>>,
+  printLine: PrintLine,
+  abortSignal: AbortSignal,
+): Promise<void> {
+  const child = startOnce({ script: migrateScript, args: [], env }, (line) => printLine('migrate', line))
+  const stopChild = (): void => void stopProcess(child, 'SIGTERM')
+  const timeout = AbortSignal.timeout(MIGRATION_TIMEOUT_MS)
+  for (const signal of [abortSignal, timeout]) signal.addEventListener('abort', stopChild, { once: true })
+  const code = await new Promise((resolve) => child.once('exit', resolve))
+  for (const signal of [abortSignal, timeout]) signal.removeEventListener('abort', stopChild)
+  if (timeout.aborted) throw new Error(`the tables were not migrated within ${MIGRATION_TIMEOUT_MS / 60_000} minutes`)
   if (code !== 0) throw new Error('the tables could not be migrated; the lines above say why')
 }
 
-/** A network before those who use it; its sellers once there is a gateway to talk to. */
-async function startAll(planned: readonly Planned[], children: Child[], tell: Tell, over: AbortSignal): Promise<void> {
-  const start = (one: Planned): Child => {
-    const child = keepRunning(one, tell)
+/** Starts the simulated network before the services that use it, and its sellers once the gateway is ready. */
+async function startAll(
+  planned: readonly PlannedProcess[],
+  children: SupervisedProcess[],
+  printLine: PrintLine,
+  abortSignal: AbortSignal,
+): Promise<void> {
+  const start = (one: PlannedProcess): SupervisedProcess => {
+    const child = superviseProcess(one, printLine)
     children.push(child)
     return child
   }
-  const [networks, people] = ['simnet', 'neighbours'].map((wanted) => planned.filter(({ name }) => name === wanted))
-  const services = planned.filter((one) => !networks?.includes(one) && !people?.includes(one))
-  for (const some of [networks ?? [], services]) await Promise.all(some.map((one) => ready(start(one), over)))
-  people?.forEach(start)
+  const [networks, sellers] = ['simnet', 'neighbours'].map((wanted) => planned.filter(({ name }) => name === wanted))
+  const services = planned.filter((one) => !networks?.includes(one) && !sellers?.includes(one))
+  for (const some of [networks ?? [], services]) {
+    const waits = some.map((one) => [`${one.name}/${one.replica}`, waitUntilProcessReady(start(one), abortSignal)] as const)
+    if (waits.length > 0) await waitForAll(Object.fromEntries(waits), printLine)
+  }
+  sellers?.forEach(start)
 }
 
-type Rolled = {
-  readonly planned: readonly Planned[]
-  readonly children: Child[]
-  readonly tell: Tell
-  readonly over: AbortSignal
+type RollContext = {
+  readonly planned: readonly PlannedProcess[]
+  readonly children: SupervisedProcess[]
+  readonly printLine: PrintLine
+  readonly abortSignal: AbortSignal
 }
 
-async function roll(
-  { planned, children, tell, over }: Rolled,
+async function rollService(
+  { planned, children, printLine, abortSignal }: RollContext,
   name: string,
   scriptOf: (script: string) => string,
 ): Promise<void> {
-  const olds = children.filter((child) => child.name === name)
-  for (const was of planned.filter((one) => one.name === name)) {
+  const oldChildren = children.filter((child) => child.name === name)
+  for (const previous of planned.filter((one) => one.name === name)) {
     const own = {
-      PENSTOCK_INSTANCE: `${was.env['PENSTOCK_INSTANCE']}-${Date.now()}`,
-      PENSTOCK_HEALTH_PORT: `${await freePort()}`,
+      PENSTOCK_INSTANCE: `${previous.env['PENSTOCK_INSTANCE']}-${Date.now()}`,
+      PENSTOCK_HEALTH_PORT: `${await findFreePort()}`,
     }
-    children.push(keepRunning({ ...was, script: scriptOf(was.script), env: { ...was.env, ...own } }, tell))
+    children.push(
+      superviseProcess({ ...previous, script: scriptOf(previous.script), env: { ...previous.env, ...own } }, printLine),
+    )
   }
-  await Promise.all(children.filter((child) => child.name === name && !olds.includes(child)).map((child) => ready(child, over)))
-  for (const old of olds) {
+  await Promise.all(
+    children
+      .filter((child) => child.name === name && !oldChildren.includes(child))
+      .map((child) => waitUntilProcessReady(child, abortSignal)),
+  )
+  for (const old of oldChildren) {
     await old.stop()
     children.splice(children.indexOf(old), 1)
   }

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
-import { plan } from './plan.ts'
+import { planProcesses } from './plan.ts'
 
-test('only gateways listen where the operator says; what all others answer is for this machine', async () => {
+test("only gateways listen on the operator's host, and all other processes listen on loopback", async () => {
   let port = 10_000
-  const planned = await plan({
+  const planned = await planProcesses({
     asRole: (name) => ({ PENSTOCK_POSTGRES_URL: name }),
     replicas: 2,
     demo: false,
-    publicUrl: 'http://127.0.0.1:8080',
+    url: 'http://127.0.0.1:8080',
     host: '0.0.0.0',
     isSimulated: true,
     env: { PENSTOCK_HOST: '0.0.0.0' },

@@ -1,65 +1,65 @@
 import { fileURLToPath } from 'node:url'
 
 /** One process of a service, as the launcher starts it. */
-export type Planned = {
+export type PlannedProcess = {
   readonly name: string
-  /** From 1. */
+  /** The number of this replica, from 1. */
   readonly replica: number
   readonly script: string
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
 }
 
-export type Ports = {
+export type PlannedPorts = {
   readonly simnet: number
   readonly audit: number
-  /** A free one for each call. */
+  /** Returns another free port at each call. */
   readonly health: () => Promise<number>
 }
 
 export type PlanOptions = {
   readonly replicas: number
   readonly demo: boolean
-  readonly publicUrl: string
-  /** Where gateways listen: all others do on loopback. */
+  readonly url: string
+  /** The host on which gateways listen; all other processes listen on loopback. */
   readonly host: string
-  /** Whether there is a network of our own, with people on it: beside an lnd there is none. */
+  /** Whether the cluster has a simulated network with sellers, instead of an lnd. */
   readonly isSimulated: boolean
-  /** What a process alone is told: as whom it comes to the servers. */
+  /** Settings of one process only: its login at the servers. */
   readonly asRole: (name: string) => Readonly<Record<string, string>>
-  /** What every process is told. */
+  /** Settings of every process. */
   readonly env: Readonly<Record<string, string>>
-  readonly ports: Ports
+  readonly ports: PlannedPorts
 }
 
-/** Those that run as often as is asked for. */
-export const REPLICATED = ['accounts', 'quote', 'matching', 'channel-watcher', 'settlement', 'order', 'gateway'] as const
+/** Services of which the user chooses the number of replicas. */
+export const REPLICATED_SERVICES = ['accounts', 'quote', 'matching', 'channel-watcher', 'settlement', 'order', 'gateway'] as const
 
 /** @param path within the folder of all services */
-export const scriptOf = (path: string): string => fileURLToPath(new URL(`../../../${path}`, import.meta.url))
-export const migrateScript = scriptOf('cluster/src/migrate.ts')
+export const scriptPath = (path: string): string => fileURLToPath(new URL(`../../../${path}`, import.meta.url))
+export const migrateScript = scriptPath('cluster/src/migrate.ts')
 
-/** Everything that runs beside Kafka and PostgreSQL, in the order in which it is started. */
-export async function plan({
+/** Plans all processes except Kafka and PostgreSQL, in the order of their start. */
+export async function planProcesses({
   asRole,
   replicas,
   demo,
-  publicUrl,
+  url,
   host,
   isSimulated,
   env,
   ports,
-}: PlanOptions): Promise<readonly Planned[]> {
-  const one = async (
+}: PlanOptions): Promise<readonly PlannedProcess[]> {
+  const planOne = async (
     name: string,
     replica: number,
     script: string,
-    more: Record<string, string> = {},
+    ownEnv: Record<string, string> = {},
     args: readonly string[] = [],
-  ): Promise<Planned> => ({
+  ): Promise<PlannedProcess> => ({
     name,
     replica,
-    script: scriptOf(script),
+    script: scriptPath(script),
     args,
     env: {
       ...env,
@@ -68,17 +68,17 @@ export async function plan({
       PENSTOCK_HEALTH_HOST: '127.0.0.1',
       PENSTOCK_INSTANCE: `${replica}-${process.pid}`,
       PENSTOCK_HEALTH_PORT: `${await ports.health()}`,
-      ...more,
+      ...ownEnv,
     },
   })
-  const planned: Planned[] = []
-  if (isSimulated) planned.push(await one('simnet', 1, 'cluster/src/simnet-process.ts', { PORT: `${ports.simnet}` }))
-  for (const name of REPLICATED)
+  const planned: PlannedProcess[] = []
+  if (isSimulated) planned.push(await planOne('simnet', 1, 'cluster/src/simnet-process.ts', { PORT: `${ports.simnet}` }))
+  for (const name of REPLICATED_SERVICES)
     for (let replica = 1; replica <= replicas; replica++)
-      planned.push(await one(name, replica, `${name}/src/main.ts`, name === 'gateway' ? { PENSTOCK_HOST: host } : {}))
-  planned.push(await one('audit', 1, 'cluster/src/audit-process.ts', { PORT: `${ports.audit}` }))
-  const neighbours = { PENSTOCK_URL: publicUrl }
-  const deal = demo ? ['--demo'] : []
-  if (isSimulated) planned.push(await one('neighbours', 1, 'cluster/src/neighbours-process.ts', neighbours, deal))
+      planned.push(await planOne(name, replica, `${name}/src/main.ts`, name === 'gateway' ? { PENSTOCK_HOST: host } : {}))
+  planned.push(await planOne('audit', 1, 'cluster/src/audit-process.ts', { PORT: `${ports.audit}` }))
+  const neighbours = { PENSTOCK_MARKET_URL: url }
+  const demoArgs = demo ? ['--demo'] : []
+  if (isSimulated) planned.push(await planOne('neighbours', 1, 'cluster/src/neighbours-process.ts', neighbours, demoArgs))
   return planned
 }

@@ -1,45 +1,47 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { userOf } from '@penstock/platforms/kafka-users.ts'
-import { openSecret } from '@penstock/runtime/secret-file.ts'
-import type { Logins } from '@penstock/servers/kafka-settings.ts'
-import { REPLICATED } from './plan.ts'
+import { kafkaUserOf } from '@penstock/config/kafka-users.ts'
+import { openSecret } from '@penstock/config/secret-file.ts'
+import type { KafkaLogins } from '@penstock/servers/kafka-settings.ts'
+import { REPLICATED_SERVICES } from './plan.ts'
 
-/** Those that come to the servers by a name of their own: every process that has facts, tables and messages. */
-export const ROLES: readonly string[] = [...REPLICATED, 'audit']
+/** Processes with a login of their own at the servers: all processes that use facts, tables and messages. */
+export const SERVICE_ROLES: readonly string[] = [...REPLICATED_SERVICES, 'audit']
 
-export const PREFIX = 'penstock_'
+export const SERVICE_ROLE_PREFIX = 'penstock_'
 
-/** Who gives the others their rights at the brokers. */
-export const GRANTER = 'penstock'
+/** The broker user that grants all other users their rights. */
+export const KAFKA_ADMIN = 'penstock'
 
-/** Folders with a file for each service: its password in the database, and that at the brokers. */
+/** Folders with one file per service: `roles` contains the database passwords, `users` the broker passwords. */
 export type Secrets = { readonly roles: string; readonly users: string }
 
-/** Passwords of all services, made at the first start. @returns also whom the brokers let in */
-export async function openSecrets(folder: string): Promise<Secrets & { readonly logins: Logins }> {
+/** Creates the passwords of all services at the first start. @returns their folders, and the logins that the brokers accept */
+export async function openSecrets(folder: string): Promise<Secrets & { readonly logins: KafkaLogins }> {
   const [roles, users] = [join(folder, 'roles'), join(folder, 'kafka-users')]
-  for (const place of [roles, users]) mkdirSync(place, { recursive: true })
-  for (const name of ROLES) await openSecret(roles, name)
+  for (const folderOfSecrets of [roles, users]) mkdirSync(folderOfSecrets, { recursive: true })
+  for (const name of SERVICE_ROLES) await openSecret(roles, name)
   const password = async (name: string): Promise<string> => Buffer.from(await openSecret(users, name)).toString('hex')
-  const granter = { user: GRANTER, password: await password(GRANTER) }
-  const named = await Promise.all(ROLES.map(async (name) => [userOf(PREFIX, name), await password(name)] as const))
-  return { roles, users, logins: { granter, users: new Map(named) } }
+  const granter = { user: KAFKA_ADMIN, password: await password(KAFKA_ADMIN) }
+  const userPasswords = await Promise.all(
+    SERVICE_ROLES.map(async (name) => [kafkaUserOf(SERVICE_ROLE_PREFIX, name), await password(name)] as const),
+  )
+  return { roles, users, logins: { granter, users: new Map(userPasswords) } }
 }
 
-/** Of whoever may do everything at the brokers. */
-export const granterLogin = ({ logins: { granter } }: { readonly logins: Logins }) =>
+/** The login of the brokers' administrator. */
+export const kafkaAdminLogin = ({ logins: { granter } }: { readonly logins: KafkaLogins }) =>
   ({ mechanism: 'plain', username: granter.user, password: granter.password }) as const
 
-/** What the job that migrates is told: it makes the roles of the database, and grants the users of the brokers their rights. */
-export const migrating = ({ roles, users }: Secrets): Readonly<Record<string, string>> => ({
+/** Settings of the migration job, which creates the database roles and grants the broker users their rights. */
+export const migrationEnv = ({ roles, users }: Secrets): Readonly<Record<string, string>> => ({
   PENSTOCK_POSTGRES_ROLE_PASSWORDS: roles,
-  PENSTOCK_KAFKA_USER: GRANTER,
-  PENSTOCK_KAFKA_PASSWORD_FILE: join(users, GRANTER),
+  PENSTOCK_KAFKA_USER: KAFKA_ADMIN,
+  PENSTOCK_KAFKA_PASSWORD_FILE: join(users, KAFKA_ADMIN),
 })
 
-/** What a process alone is told: where its passwords are. Who has none does not know the servers either. */
-export const accessOf = (name: string, { roles, users }: Secrets): Readonly<Record<string, string>> =>
-  ROLES.includes(name)
+/** Settings of one process: the files of its passwords. A process without a login gets empty server addresses instead. */
+export const accessEnv = (name: string, { roles, users }: Secrets): Readonly<Record<string, string>> =>
+  SERVICE_ROLES.includes(name)
     ? { PENSTOCK_POSTGRES_PASSWORD_FILE: join(roles, name), PENSTOCK_KAFKA_PASSWORD_FILE: join(users, name) }
     : { PENSTOCK_POSTGRES_URL: '', PENSTOCK_KAFKA_BROKERS: '' }

@@ -1,45 +1,52 @@
-import { settingsOf } from '@penstock/platforms/settings.ts'
-import { onceSignalled } from '@penstock/platforms/stopping.ts'
-import { type Config, ConfigError } from '@penstock/runtime/config.ts'
-import type { Tell } from './child.ts'
+import { loadConfig } from '@penstock/config/load-config.ts'
+import { closeOnSignal } from '@penstock/child-processes/shutdown.ts'
+import type { Config } from '@penstock/config/config.ts'
+import { ConfigError } from '@penstock/config/config-error.ts'
+import type { LogFormat } from '@penstock/runtime/observability/log.ts'
+import type { PrintLine } from './process-supervisor.ts'
+import { display } from './display.ts'
 
 export type Launched = { stop(): Promise<void> }
 
-export type Launcher<T extends Launched> = {
+export type LauncherSpec<T extends Launched> = {
   readonly env: NodeJS.ProcessEnv
-  /** As in "The cluster cannot start". */
+  /** The format of log lines; undefined: the settings choose it. */
+  readonly format: LogFormat | undefined
+  /** The subject of "The cluster cannot start". */
   readonly what: string
-  /** What a person is told at the beginning and when it ends. */
+  /** Printed at the start; `stops` is printed when a signal stops the launcher. */
   readonly begins: string
   readonly stops: string
-  /** Once it is `over` before everything runs, it stops what it began. */
-  readonly launch: (config: Config, tell: Tell, over: AbortSignal) => Promise<T>
-  /** What a person sees once everything runs. */
+  /** An abort of `stopping` before everything runs stops everything that was started. */
+  readonly launch: (config: Config, printLine: PrintLine, stopping: AbortSignal) => Promise<T>
+  /** The text that is printed once everything runs. */
   readonly banner: (launched: T) => string
 }
 
-const STOP_WITHIN_MS = 50_000
+/** Sellers, services, networks and servers stop one after the other, each within some 15 s. */
+const STOP_TIMEOUT_MS = 90_000
 
-/** Runs until SIGTERM or SIGINT; exits with 1 and a sentence where it cannot start. */
-export async function runLauncher<T extends Launched>(launcher: Launcher<T>): Promise<void> {
-  const { env, what, begins, stops, launch, banner } = launcher
-  const over = new AbortController()
-  // Whoever read the output may be gone, or the terminal: the processes go on without being heard.
+/** Runs until SIGTERM or SIGINT; exits with 1 and a sentence if it cannot start. */
+export async function runLauncher<T extends Launched>(launcher: LauncherSpec<T>): Promise<void> {
+  const { env, format, what, begins, stops, launch, banner } = launcher
+  const stopping = new AbortController()
+  // If the terminal or the reader of the output is closed, the processes continue without output.
   for (const output of [process.stdout, process.stderr]) output.on('error', () => undefined)
   try {
-    const config = settingsOf(env)
-    console.log(begins)
-    const starting = launch(config, (line) => console.log(line), over.signal)
-    onceSignalled(async () => {
-      over.abort()
-      console.log(stops)
-      const begun = await starting.catch(() => undefined)
-      await begun?.stop()
-    }, STOP_WITHIN_MS)
-    console.log(banner(await starting))
+    const config = loadConfig(env)
+    const { printLine, printText } = display(format ?? config.logFormat, process.stdout, (line) => console.log(line))
+    printText(begins)
+    const starting = launch(config, printLine, stopping.signal)
+    closeOnSignal(async () => {
+      stopping.abort()
+      printText(stops)
+      const launched = await starting.catch(() => undefined)
+      await launched?.stop()
+    }, STOP_TIMEOUT_MS)
+    printText(banner(await starting))
   } catch (error) {
-    // Then the process ends when what was begun is stopped.
-    if (over.signal.aborted) return
+    // After a signal, the process ends when everything that was started has stopped.
+    if (stopping.signal.aborted) return
     const reason = error instanceof Error ? error.message : String(error)
     console.error(error instanceof ConfigError ? reason : `${what} cannot start: ${reason}`)
     process.exit(1)

@@ -1,17 +1,17 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { ConfigError } from '@penstock/runtime/config.ts'
+import { ConfigError } from '@penstock/config/config-error.ts'
 import { expect, onTestFinished, test } from 'vitest'
-import { postgresFolder } from './servers.ts'
+import { openPostgresFolder } from './servers.ts'
 
-test.skipIf(process.getuid?.() !== 0)('a database that is gone is missed, and no empty one takes its place', () => {
+test.skipIf(process.getuid?.() !== 0)('a missing database folder is an error, and no empty folder replaces it', () => {
   const folder = mkdtempSync(join(tmpdir(), 'penstock-gone-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
-  const place = postgresFolder(folder)
-  onTestFinished(() => rmSync(place, { recursive: true, force: true }))
-  expect(postgresFolder(folder)).toBe(place)
-  rmSync(place, { recursive: true })
-  expect(() => postgresFolder(folder)).toThrow(ConfigError)
-  expect(() => postgresFolder(folder)).toThrow(/which is gone, and all facts with it/)
+  const dataFolder = openPostgresFolder(folder)
+  onTestFinished(() => rmSync(dataFolder, { recursive: true, force: true }))
+  expect(openPostgresFolder(folder)).toBe(dataFolder)
+  rmSync(dataFolder, { recursive: true })
+  expect(() => openPostgresFolder(folder)).toThrow(ConfigError)
+  expect(() => openPostgresFolder(folder)).toThrow(/which is gone, and all facts with it/)
 })

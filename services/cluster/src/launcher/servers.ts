@@ -2,44 +2,63 @@ import { randomUUID } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { ConfigError } from '@penstock/runtime/config.ts'
+import { hasKafkaController } from '@penstock/platforms/kafka-controller.ts'
+import { ConfigError } from '@penstock/config/config-error.ts'
 import { startKafka } from '@penstock/servers/kafka.ts'
-import type { Logins } from '@penstock/servers/kafka-settings.ts'
+import type { KafkaLogins } from '@penstock/servers/kafka-settings.ts'
 import { startPostgres } from '@penstock/servers/postgres.ts'
-import type { Tell } from './child.ts'
-import { keepUp, type Startable } from './keep-up.ts'
+import type { PrintLine } from './process-supervisor.ts'
+import { HEALTH_LIMITS, type HealthLimits } from './health.ts'
+import { type SupervisedServer, superviseServer, type Startable } from './server-supervisor.ts'
+import { kafkaAdminLogin } from './roles.ts'
 
-/** A server that is kept running. */
-export type Server = { readonly name: string; readonly pid: number | undefined; readonly stop: () => Promise<void> }
-
-/** Kafka with its data in the folder, for those who log in. @returns what services are told about it */
-export async function kafkaServer(folder: string, logins: Logins, tell: Tell): Promise<{ server: Server; brokers: string }> {
-  const kafka = await startKafka({ dir: join(folder, 'kafka'), logins })
-  const [node] = kafka.nodes
-  if (!node) throw new Error('Kafka has no node')
-  const keeping = keepUp('kafka', node, tell)
-  const stop = async (): Promise<void> => {
-    await keeping.stop()
-    await kafka.stop()
-  }
-  return { server: named('kafka', node, stop), brokers: kafka.brokers.join(',') }
+/** A server that is restarted when it ends or hangs. */
+export type ClusterServer = SupervisedServer & {
+  readonly name: string
+  readonly pid: number | undefined
+  /** Whether the server answers now. */
+  readonly answers: () => Promise<boolean>
 }
 
-/** PostgreSQL with its data in the folder, for so many connections. @returns the url of the market's database */
-export async function postgresServer(folder: string, connections: number, tell: Tell): Promise<{ server: Server; url: string }> {
-  const postgres = await startPostgres({ dir: postgresFolder(folder), settings: { max_connections: connections } })
-  const url = await databaseOf(postgres)
-  const keeping = keepUp('postgres', postgres, tell)
-  const stop = async (): Promise<void> => {
-    await keeping.stop()
-    await postgres.stop()
+/** Starts Kafka with its data in the folder and these logins. @returns the server and the addresses of its brokers */
+export async function startKafkaServer(
+  folder: string,
+  logins: KafkaLogins,
+  printLine: PrintLine,
+  signal: AbortSignal,
+  limits = HEALTH_LIMITS,
+): Promise<{ server: ClusterServer; brokers: string }> {
+  const kafka = await startKafka({ dir: join(folder, 'kafka'), logins, signal })
+  const [node] = kafka.nodes
+  if (!node) throw new Error('Kafka has no node')
+  const { brokers } = kafka
+  const broker: Startable = {
+    get pid() {
+      return node.pid
+    },
+    start: (ended) => node.start(ended),
+    answers: () => hasKafkaController(brokers, kafkaAdminLogin({ logins })),
+    kill: () => node.kill(),
+    stop: () => node.shutDown(),
   }
-  return { server: named('postgres', postgres, stop), url }
+  return { server: superviseNamedServer('kafka', broker, printLine, limits), brokers: brokers.join(',') }
+}
+
+/** Starts PostgreSQL with its data in the folder. @returns the server and the URL of the market's database */
+export async function startPostgresServer(
+  folder: string,
+  connections: number,
+  printLine: PrintLine,
+  signal: AbortSignal,
+): Promise<{ server: ClusterServer; url: string }> {
+  const postgres = await startPostgres({ dir: openPostgresFolder(folder), settings: { max_connections: connections }, signal })
+  const url = await openMarketDatabase(postgres)
+  return { server: superviseNamedServer('postgres', postgres, printLine, HEALTH_LIMITS), url }
 }
 
 const DATABASE = 'penstock'
 
-async function databaseOf(postgres: Awaited<ReturnType<typeof startPostgres>>): Promise<string> {
+async function openMarketDatabase(postgres: Awaited<ReturnType<typeof startPostgres>>): Promise<string> {
   try {
     return await postgres.createDatabase(DATABASE)
   } catch (error) {
@@ -50,31 +69,38 @@ async function databaseOf(postgres: Awaited<ReturnType<typeof startPostgres>>): 
 const DUPLICATE_DATABASE = '42P04'
 
 /**
- * PostgreSQL refuses to run as root, and the user that it then runs as cannot enter a folder that only root may: then its
- * data are beside, in the system's temporary folder, under a name that is kept here.
- * @throws ConfigError where they were there and are gone: a new database in their place would hide that all facts are lost
+ * Chooses the folder of PostgreSQL's data. PostgreSQL does not run as root, and its own user cannot enter a folder of root.
+ * So for root, the data are in the system's temporary folder, and `folder` contains a file with the id in that folder's name.
+ * @throws ConfigError if that folder is missing, because a new database would hide that all facts are lost
  */
-export function postgresFolder(folder: string): string {
+export function openPostgresFolder(folder: string): string {
   if (process.getuid?.() !== 0) return join(folder, 'postgres')
-  const note = join(folder, 'postgres.id')
-  const placeOf = (id: string): string => join(tmpdir(), `penstock-postgres-${id}`)
-  if (!existsSync(note)) {
+  const idFile = join(folder, 'postgres.id')
+  const folderWithId = (id: string): string => join(tmpdir(), `penstock-postgres-${id}`)
+  if (!existsSync(idFile)) {
     const id = randomUUID()
-    mkdirSync(placeOf(id))
-    writeFileSync(`${note}.partial`, id)
-    renameSync(`${note}.partial`, note)
+    mkdirSync(folderWithId(id))
+    writeFileSync(`${idFile}.partial`, id)
+    renameSync(`${idFile}.partial`, idFile)
   }
-  const place = placeOf(readFileSync(note, 'utf8'))
-  if (existsSync(place)) return place
+  const dataFolder = folderWithId(readFileSync(idFile, 'utf8'))
+  if (existsSync(dataFolder)) return dataFolder
   throw new ConfigError(
-    `The database of this cluster was in ${place}, which is gone, and all facts with it. Put it back, or set PENSTOCK_DATA_DIR to another folder to begin anew.`,
+    `The database of this cluster was in ${dataFolder}, which is gone, and all facts with it. Put it back, or set PENSTOCK_DATA_DIR to another folder to begin anew.`,
   )
 }
 
-const named = (name: string, node: Startable, stop: () => Promise<void>): Server => ({
-  name,
-  get pid() {
-    return node.pid
-  },
-  stop,
-})
+function superviseNamedServer(name: string, node: Startable, printLine: PrintLine, limits: HealthLimits): ClusterServer {
+  const supervised = superviseServer(name, node, printLine, limits)
+  return {
+    name,
+    get pid() {
+      return node.pid
+    },
+    get state() {
+      return supervised.state
+    },
+    answers: () => node.answers(),
+    stop: () => supervised.stop(),
+  }
+}

@@ -1,10 +1,10 @@
-import { clusterSocket } from '@penstock/platforms/data-dir.ts'
-import { type Child, stateOf } from './child.ts'
-import { type Door, openDoor } from './door.ts'
-import type { Server } from './servers.ts'
+import { clusterSocket } from '@penstock/config/data-dir.ts'
+import { type SupervisedProcess, readProcessState } from './process-supervisor.ts'
+import { type ControlSocket, openControlSocket } from './control-socket.ts'
+import type { ClusterServer } from './servers.ts'
 
-/** What `penstock cluster ps` prints of a process. `handled`: commands and facts since it began; null for a server. */
-type Row = {
+/** One row of `penstock cluster ps`. `handled`: commands and facts since the process began; null for a server. */
+type StatusRow = {
   readonly name: string
   readonly replica: number
   readonly pid: number | null
@@ -12,23 +12,26 @@ type Row = {
   readonly handled: number | null
 }
 
-/** What `penstock cluster ps` asks. */
+/** Answers `penstock cluster ps`. */
 export const serveStatus = (
   dataDir: string,
-  { children, servers }: { readonly children: readonly Child[]; readonly servers: readonly Server[] },
-): Promise<Door> =>
-  openDoor(clusterSocket(dataDir), async () => [...servers.map(serverRow), ...(await Promise.all(children.map(rowOf)))])
+  { children, servers }: { readonly children: readonly SupervisedProcess[]; readonly servers: readonly ClusterServer[] },
+): Promise<ControlSocket> =>
+  openControlSocket(clusterSocket(dataDir), async () => [
+    ...servers.map(toServerRow),
+    ...(await Promise.all(children.map(readProcessRow))),
+  ])
 
-const serverRow = ({ name, pid }: Server): Row => ({
+const toServerRow = ({ name, pid, state }: ClusterServer): StatusRow => ({
   name,
   replica: 1,
   pid: pid ?? null,
-  state: pid === undefined ? 'down' : 'running',
+  state,
   handled: null,
 })
 
-async function rowOf({ name, replica, pid, healthUrl }: Child): Promise<Row> {
+async function readProcessRow({ name, replica, pid, healthUrl }: SupervisedProcess): Promise<StatusRow> {
   if (pid === undefined) return { name, replica, pid: null, state: 'down', handled: null }
-  const state = await stateOf({ pid, healthUrl })
+  const state = await readProcessState({ pid, healthUrl })
   return { name, replica, pid, state: state?.isReady === true ? 'running' : 'starting', handled: state?.handled ?? null }
 }

@@ -1,81 +1,99 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openDataDir, refuseOtherMarket, regtestSocket } from '@penstock/platforms/data-dir.ts'
-import { operatorToken } from '@penstock/platforms/operator-token.ts'
-import { lockDataDir } from '@penstock/platforms/lock.ts'
-import type { Config } from '@penstock/runtime/config.ts'
-import { freePort } from '@penstock/servers/free-port.ts'
+import { openDataDir, assertSameMarket, regtestSocket } from '@penstock/config/data-dir.ts'
+import { resolveOperatorToken } from '@penstock/credentials/operator-token.ts'
+import { lockDataDir } from '@penstock/config/data-dir-lock.ts'
+import type { Config } from '@penstock/config/config.ts'
+import { findFreePort } from '@penstock/servers/free-port.ts'
 import { grantRails } from '@penstock/standalone/grant-rails.ts'
-import { sellersHaveCome } from '@penstock/standalone/demo.ts'
-import { type Child, keepRunning, ready, type Tell } from '../launcher/child.ts'
-import { openDoor } from '../launcher/door.ts'
-import type { Planned } from '../launcher/plan.ts'
-import { portIsFree, reachedAt } from '../launcher/port.ts'
-import { CLOCK } from './clock.ts'
-import { type Agents, commandsOf } from './commands.ts'
-import { type Network, startNetwork } from './network.ts'
-import { agentOf, marketOn } from './plan.ts'
+import { waitForSellers } from '@penstock/standalone/demo.ts'
+import {
+  type SupervisedProcess,
+  superviseProcess,
+  waitUntilProcessReady,
+  type PrintLine,
+} from '../launcher/process-supervisor.ts'
+import { openControlSocket } from '../launcher/control-socket.ts'
+import type { PlannedProcess } from '../launcher/plan.ts'
+import { toReachableHost } from '@penstock/config/reachable-host.ts'
+import { waitForFreePort } from '../launcher/wait-for-free-port.ts'
+import { waitForAll } from '../launcher/wait-for-all.ts'
+import { MACHINE_CLOCK } from './clock.ts'
+import { type SellerAgents, createCommandHandler } from './commands.ts'
+import { type RegtestNetwork, startRegtestNetwork } from './network.ts'
+import { planAgent, planMarket } from './plan.ts'
 
 export type RegtestOptions = {
-  /** Settings of every process beside those of this one. */
+  /** Settings that every process gets in addition to those of this process. */
   readonly env?: Readonly<Record<string, string>>
 }
 
 export type Regtest = {
   readonly url: string
-  readonly network: Network
-  readonly agents: Agents
-  /** The market and the agents that are not sent away. */
-  processes(): readonly Pick<Child, 'name' | 'pid'>[]
+  readonly network: RegtestNetwork
+  readonly agents: SellerAgents
+  /** The market and the agents that are not stopped. */
+  processes(): readonly Pick<SupervisedProcess, 'name' | 'pid'>[]
   stop(): Promise<void>
 }
 
-/** Five nodes that start on a busy machine take their time. */
-const SELLERS_WITHIN_MS = 300_000
-const MARKET_WITHIN_MS = 60_000
-const AGAIN_MS = 250
-const STARTED_WITHIN_MS = 100_000
+/** Five nodes on a busy machine start slowly. */
+const SELLERS_TIMEOUT_MS = 300_000
+const MARKET_TIMEOUT_MS = 60_000
+const RETRY_DELAY_MS = 250
+const START_TIMEOUT_MS = 100_000
 
 /**
- * A real Lightning network on this machine with the market and two sellers on it. It resolves when something can be bought;
- * what dies is started again. The data stay in the folder, and the next launch goes on with them.
+ * Starts a local Lightning network of real nodes, with the market and two sellers. Resolves when a channel can be bought. A
+ * process that ends is restarted. The data stay in the folder, and the next launch continues with them.
  */
 export async function launchRegtest(
   config: Config,
   { env = {} }: RegtestOptions,
-  tell: Tell,
-  over: AbortSignal,
+  printLine: PrintLine,
+  signal: AbortSignal,
 ): Promise<Regtest> {
   const dir = openDataDir(config.dataDir)
-  refuseOtherMarket(dir, 'standalone', { lightning: 'lnd' })
+  assertSameMarket(dir, 'standalone', { lightning: 'lnd' })
   const folder = join(dir.path, 'regtest')
   const lock = lockDataDir(openDataDir(folder))
-  const begun: { close(): Promise<void> }[] = [{ close: async () => lock.release() }]
+  const started: { close(): Promise<void> }[] = [{ close: async () => lock.release() }]
   const stop = async (): Promise<void> => {
-    for (const one of begun.toReversed()) await one.close()
-    begun.length = 0
+    for (const one of started.toReversed()) await one.close()
+    started.length = 0
   }
   try {
-    const answer = Promise.withResolvers<ReturnType<typeof commandsOf>>()
-    answer.promise.catch(() => undefined)
-    begun.push(await openDoor(regtestSocket(dir.path), async (asked) => (await soon(answer.promise))(asked)))
-    begun.push({ close: async () => answer.reject(new Error('The network is being stopped.')) })
+    const commandHandler = Promise.withResolvers<ReturnType<typeof createCommandHandler>>()
+    commandHandler.promise.catch(() => undefined)
+    started.push(
+      await openControlSocket(regtestSocket(dir.path), async (command) => {
+        const handleCommand = await withStartTimeout(commandHandler.promise)
+        return handleCommand(command)
+      }),
+    )
+    started.push({ close: async () => commandHandler.reject(new Error('The network is being stopped.')) })
     const { host } = config
-    const port = config.port || (await freePort())
-    await portIsFree({ host, port }, over)
-    const network = await startNetwork(folder, tell, over)
-    begun.push({ close: network.stop })
-    const url = config.url || `http://${reachedAt(host)}:${port}`
-    const place = { folder, dataDir: dir.path, host, port, url, env }
-    const market = keepRunning(await marketOn(network, place), tell)
-    begun.push({ close: () => market.stop() })
-    const agents = agentsOf(await Promise.all(network.having('seller').map((one, index) => agentOf(one, index, place))), tell)
-    begun.push({ close: () => agents.close() })
-    await ready(market, over)
-    const token = operatorToken(dir, config, { uuid: notMade, random: notMade })
-    for (const { info } of network.having('seller')) await insist(() => grantRails({ url, token }, info.pubkey), over)
-    await sellersHaveCome(url, CLOCK, over, SELLERS_WITHIN_MS)
-    answer.resolve(commandsOf(network, agents))
+    const port = config.port || (await findFreePort())
+    await waitForFreePort({ host, port }, signal)
+    const starting = startRegtestNetwork(folder, printLine, signal)
+    await waitForAll({ 'btcd and lnd': starting }, printLine)
+    const network = await starting
+    started.push({ close: network.stop })
+    const url = `http://${toReachableHost(host)}:${port}`
+    const settings = { folder, dataDir: dir.path, host, port, url, env }
+    const market = superviseProcess(await planMarket(network, settings), printLine)
+    started.push({ close: () => market.stop() })
+    const agents = startAgents(
+      await Promise.all(network.nodesWithRole('seller').map((one, index) => planAgent(one, index, settings))),
+      printLine,
+    )
+    started.push({ close: () => agents.close() })
+    await waitForAll({ market: waitUntilProcessReady(market, signal) }, printLine)
+    const token = resolveOperatorToken(dir, config, { uuid: throwNoToken, random: throwNoToken })
+    for (const { info } of network.nodesWithRole('seller'))
+      await retryUntilTimeout(() => grantRails({ url, token }, info.pubkey), signal)
+    await waitForAll({ sellers: waitForSellers(url, MACHINE_CLOCK, signal, SELLERS_TIMEOUT_MS) }, printLine)
+    commandHandler.resolve(createCommandHandler(network, agents))
     return { url, network, agents, stop, processes: () => [market, ...agents.running()] }
   } catch (error) {
     await stop()
@@ -83,53 +101,56 @@ export async function launchRegtest(
   }
 }
 
-/** Who asks early is answered when everything stands, and told so before he gives up, which is after 110 s. */
-async function soon<T>(answer: Promise<T>): Promise<T> {
-  const answered = new AbortController()
-  const late = sleep(STARTED_WITHIN_MS, undefined, { signal: answered.signal }).then(() => {
+/**
+ * Waits for the command handler, which exists once the network runs.
+ * @throws Error after 100 s, before the command line times out after 110 s
+ */
+async function withStartTimeout<T>(handler: Promise<T>): Promise<T> {
+  const timeoutOver = new AbortController()
+  const timeout = sleep(START_TIMEOUT_MS, undefined, { signal: timeoutOver.signal }).then(() => {
     throw new Error('The network is still starting; the first time its programs are built. Ask again in a moment.')
   })
-  late.catch(() => undefined) // it loses the race, and nobody hears it
+  timeout.catch(() => undefined) // when it loses the race, its rejection has no other handler
   try {
-    return await Promise.race([answer, late])
+    return await Promise.race([handler, timeout])
   } finally {
-    answered.abort()
+    timeoutOver.abort()
   }
 }
 
-/** A market that has just come up may be started once more. */
-async function insist(work: () => Promise<void>, over: AbortSignal): Promise<void> {
-  for (const end = performance.now() + MARKET_WITHIN_MS; ; await sleep(AGAIN_MS)) {
+/** Retries, because a market may end and be restarted soon after its start. */
+async function retryUntilTimeout(attempt: () => Promise<void>, signal: AbortSignal): Promise<void> {
+  for (const end = performance.now() + MARKET_TIMEOUT_MS; ; await sleep(RETRY_DELAY_MS)) {
     try {
-      return await work()
+      return await attempt()
     } catch (error) {
-      if (over.aborted || performance.now() > end) throw error
+      if (signal.aborted || performance.now() > end) throw error
     }
   }
 }
 
-/** The market has made its token by then. */
-function notMade(): never {
+/** Never called in a correct launch, because the market has already made its token. */
+function throwNoToken(): never {
   throw new Error("the market has no operator's token")
 }
 
-type Kept = Agents & { running(): readonly Child[]; close(): Promise<void> }
+type RunningAgents = SellerAgents & { running(): readonly SupervisedProcess[]; close(): Promise<void> }
 
-function agentsOf(planned: readonly Planned[], tell: Tell): Kept {
-  const running = new Map<string, Child>()
-  const start = (one: Planned): void => {
-    if (!running.has(one.name)) running.set(one.name, keepRunning(one, tell))
+function startAgents(planned: readonly PlannedProcess[], printLine: PrintLine): RunningAgents {
+  const running = new Map<string, SupervisedProcess>()
+  const start = (one: PlannedProcess): void => {
+    if (!running.has(one.name)) running.set(one.name, superviseProcess(one, printLine))
   }
-  const called = (alias: string): Planned => {
+  const findAgent = (alias: string): PlannedProcess => {
     const one = planned.find(({ name }) => name === alias)
     if (one) return one
     throw new Error(`There is no seller ${alias}; there are ${planned.map(({ name }) => name).join(', ')}.`)
   }
   planned.forEach(start)
   return {
-    start: (alias) => start(called(alias)),
+    start: (alias) => start(findAgent(alias)),
     async stop(alias) {
-      const child = running.get(called(alias).name)
+      const child = running.get(findAgent(alias).name)
       running.delete(alias)
       await child?.stop()
     },

@@ -1,43 +1,49 @@
-import { connect, fund, isActive, knowsChannel, openAnnounced } from '@penstock/servers/lightning-channels.ts'
+import {
+  connectPeers,
+  fundNode,
+  waitUntilActive,
+  waitUntilInGraph,
+  openAnnouncedChannel,
+} from '@penstock/servers/lightning-channels.ts'
 import type { LightningServers } from '@penstock/servers/lightning.ts'
-import type { Person } from './person.ts'
+import type { RegtestNode } from './node-role.ts'
 
-const COINS = 10
+const COIN_COUNT = 10
 const COIN_SAT = 50_000_000
-/** Below that new ones are made; a sale takes a coin until it is confirmed. */
-const LEAST_COINS = 4
+/** A node with fewer coins gets new coins. A sale locks a coin until its funding is confirmed. */
+const MIN_COINS = 4
 const CHANNEL_SAT = 10_000_000
-const LEAST_SAT = 1_000_000n
+const MIN_LOCAL_SAT = 1_000_000n
 
-/** Everybody has coins to open channels with: sellers what they sell, buyers and the market their ways to each other. */
-export async function coinsAreThere(servers: LightningServers, people: readonly Person[], over: AbortSignal): Promise<void> {
-  for (const { node, lightning } of people) {
-    over.throwIfAborted()
-    if ((await lightning.wallet.confirmedSat()) < BigInt(LEAST_COINS * COIN_SAT)) await fund(servers, node, COIN_SAT, COINS)
+/** Gives every node coins for its channels: sellers need them for their sales, buyers and the market for their routes. */
+export async function ensureCoins(servers: LightningServers, nodes: readonly RegtestNode[], signal: AbortSignal): Promise<void> {
+  for (const { lnd, lightning } of nodes) {
+    signal.throwIfAborted()
+    if ((await lightning.wallet.confirmedSat()) < BigInt(MIN_COINS * COIN_SAT)) await fundNode(servers, lnd, COIN_SAT, COIN_COUNT)
   }
 }
 
 /**
- * Each pair has a channel with something left on the side of the first, in the graphs of all: that is the market's inbound
- * liquidity from the buyers, and its way to pay the sellers.
+ * Ensures that each pair has a channel with funds on the side of the first node, and that all graphs contain it. Through these
+ * channels the buyers pay the market, and the market pays the sellers.
  */
-export async function channelsStand(
+export async function ensureChannels(
   servers: LightningServers,
-  pairs: readonly (readonly [from: Person, to: Person])[],
+  pairs: readonly (readonly [from: RegtestNode, to: RegtestNode])[],
 ): Promise<void> {
   const outpoints: string[] = []
-  for (const [from, to] of pairs) outpoints.push(await channelBetween(servers, from, to))
-  await Promise.all(outpoints.flatMap((outpoint) => servers.nodes.map((node) => knowsChannel(node, outpoint))))
+  for (const [from, to] of pairs) outpoints.push(await ensureChannelBetween(servers, from, to))
+  await Promise.all(outpoints.flatMap((outpoint) => servers.nodes.map((lnd) => waitUntilInGraph(lnd, outpoint))))
 }
 
-async function channelBetween(servers: LightningServers, from: Person, to: Person): Promise<string> {
-  const kept = (await from.lightning.channels.list()).find(
+async function ensureChannelBetween(servers: LightningServers, from: RegtestNode, to: RegtestNode): Promise<string> {
+  const existing = (await from.lightning.channels.list()).find(
     ({ peer, openedByUs, state, localSat }) =>
-      peer === to.info.pubkey && openedByUs && (state === 'active' || state === 'inactive') && localSat > LEAST_SAT,
+      peer === to.info.pubkey && openedByUs && (state === 'active' || state === 'inactive') && localSat > MIN_LOCAL_SAT,
   )
-  if (!kept) return openAnnounced(servers, from.node, to.node, CHANNEL_SAT)
-  // After a restart it takes nodes a while to find each other by themselves.
-  await connect(from.node, to.node)
-  await Promise.all([isActive(from.node, kept.outpoint), isActive(to.node, kept.outpoint)])
-  return kept.outpoint
+  if (!existing) return openAnnouncedChannel(servers, from.lnd, to.lnd, CHANNEL_SAT)
+  // After a restart, nodes reconnect by themselves only with a delay.
+  await connectPeers(from.lnd, to.lnd)
+  await Promise.all([waitUntilActive(from.lnd, existing.outpoint), waitUntilActive(to.lnd, existing.outpoint)])
+  return existing.outpoint
 }

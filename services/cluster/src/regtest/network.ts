@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { lndNode } from '@penstock/platforms/lnd-node.ts'
+import { connectLndNode } from '@penstock/platforms/connect-lnd-node.ts'
 import { type LightningServers, startLightning } from '@penstock/servers/lightning.ts'
-import type { Tell } from '../launcher/child.ts'
-import { keepUp, type Startable } from '../launcher/keep-up.ts'
-import { channelsStand, coinsAreThere } from './liquidity.ts'
-import { CLOCK } from './clock.ts'
-import { groundOf, type Mine, miningOn } from './mining.ts'
-import type { Person, Role } from './person.ts'
+import type { PrintLine } from '../launcher/process-supervisor.ts'
+import { superviseServer, type Startable } from '../launcher/server-supervisor.ts'
+import { ensureChannels, ensureCoins } from './liquidity.ts'
+import { MACHINE_CLOCK } from './clock.ts'
+import { createMiningState, type MineBlocks, createMiner } from './mining.ts'
+import type { RegtestNode, NodeRole } from './node-role.ts'
 
-/** The nodes in the order of their ports: new ones come last, or a kept folder would mix them up. */
-const PEOPLE: readonly { readonly alias: string; readonly role: Role }[] = [
+/** The nodes in the order of their ports. A new node has to come last, because existing folders depend on the order. */
+const NODES: readonly { readonly alias: string; readonly role: NodeRole }[] = [
   { alias: 'market', role: 'market' },
   { alias: 'seller-ada', role: 'seller' },
   { alias: 'seller-bob', role: 'seller' },
@@ -17,87 +17,86 @@ const PEOPLE: readonly { readonly alias: string; readonly role: Role }[] = [
   { alias: 'buyer-two', role: 'buyer' },
 ]
 
-export type Network = {
+export type RegtestNetwork = {
   readonly servers: LightningServers
-  readonly people: readonly Person[]
-  /** @throws Error that names those there are */
-  readonly person: (alias: string) => Person
-  readonly having: (role: Role) => readonly Person[]
-  /** With time for the guard between the blocks, which `servers.mine` does not give. */
-  readonly mine: Mine
+  readonly nodes: readonly RegtestNode[]
+  /** @throws Error with the aliases of the existing nodes */
+  readonly nodeByAlias: (alias: string) => RegtestNode
+  readonly nodesWithRole: (role: NodeRole) => readonly RegtestNode[]
+  /** Mines blocks and, unlike `servers.mine`, gives the guard time between them. */
+  readonly mine: MineBlocks
   readonly stop: () => Promise<void>
 }
 
-const FRESHEN_EVERY_MS = 600_000
+const REFRESH_INTERVAL_MS = 600_000
 
-/** btcd and the nodes of all people, with coins and channels; what dies is started again. */
-export async function startNetwork(folder: string, tell: Tell, over: AbortSignal): Promise<Network> {
-  const servers = await startLightning({ nodes: PEOPLE.map(({ alias }) => alias), dir: folder })
-  const keeping = [
-    keepUp('btcd', chainOf(servers), tell),
-    ...servers.nodes.map((node) => keepUp(node.alias === 'market' ? "the market's lnd" : `${node.alias}'s lnd`, node, tell)),
-  ]
-  const stale = new AbortController()
-  const freshening = freshen(servers, stale.signal)
+/** Starts btcd and all nodes, with coins and channels. A server that ends is restarted. */
+export async function startRegtestNetwork(folder: string, printLine: PrintLine, signal: AbortSignal): Promise<RegtestNetwork> {
+  const servers = await startLightning({ nodes: NODES.map(({ alias }) => alias), dir: folder, signal })
+  const chain = superviseServer('btcd', toRestartableChain(servers), printLine)
+  const nodes = servers.nodes.map((node) =>
+    superviseServer(node.alias === 'market' ? "the market's lnd" : `${node.alias}'s lnd`, node, printLine),
+  )
+  const stopping = new AbortController()
+  const chainRefresh = keepChainFresh(servers, stopping.signal)
   const stop = async (): Promise<void> => {
-    stale.abort()
-    const kept = keeping.map((one) => one.stop())
-    // Twice, since one that died a moment ago may just be starting. The chain outlives those who follow it.
-    for (const again of [false, true]) {
-      await Promise.all(servers.nodes.map((node) => node.stop()))
-      if (again) await servers.chain.stop()
-      else await Promise.all([...kept, freshening])
-    }
+    stopping.abort()
+    await Promise.all([...nodes.map((node) => node.stop()), chainRefresh])
+    // The chain stops after the nodes that follow it.
+    await chain.stop()
   }
   try {
-    over.throwIfAborted()
-    const people = await Promise.all(PEOPLE.map((one) => personOf(one, servers)))
-    const having = (role: Role) => people.filter((one) => one.role === role)
-    const [market] = having('market')
+    signal.throwIfAborted()
+    const regtestNodes = await Promise.all(NODES.map((one) => openRegtestNode(one, servers)))
+    const nodesWithRole = (role: NodeRole) => regtestNodes.filter((one) => one.role === role)
+    const [market] = nodesWithRole('market')
     if (!market) throw new Error('the network has no market')
-    await coinsAreThere(servers, people, over)
-    await channelsStand(servers, [
-      ...having('buyer').map((buyer) => [buyer, market] as const),
-      ...having('seller').map((seller) => [market, seller] as const),
+    await ensureCoins(servers, regtestNodes, signal)
+    await ensureChannels(servers, [
+      ...nodesWithRole('buyer').map((buyer) => [buyer, market] as const),
+      ...nodesWithRole('seller').map((seller) => [market, seller] as const),
     ])
-    over.throwIfAborted()
-    const mine = miningOn(groundOf(servers, market), CLOCK)
-    return { servers, people, having, mine, stop, person: (alias) => called(people, alias) }
+    signal.throwIfAborted()
+    const mine = createMiner(createMiningState(servers, market), MACHINE_CLOCK)
+    return { servers, nodes: regtestNodes, nodesWithRole, mine, stop, nodeByAlias: (alias) => findNode(regtestNodes, alias) }
   } catch (error) {
     await stop()
     throw error
   }
 }
 
-/** A chain that is started again gets its blocks anew, one after the other: the nodes start again when it has them. */
-const chainOf = ({ chain, nodes }: LightningServers): Startable => ({
+/** After a restart, `btcd` loads its blocks again one by one. The nodes are killed then, so that they are restarted too. */
+const toRestartableChain = ({ chain, nodes }: LightningServers): Startable => ({
   get pid() {
     return chain.pid
   },
-  async start() {
-    await chain.start()
+  async start(signal) {
+    await chain.start(signal)
     await Promise.all(nodes.map((node) => node.kill()))
   },
+  answers: chain.answers,
+  kill: chain.kill,
+  stop: chain.stop,
 })
 
-async function personOf({ alias, role }: (typeof PEOPLE)[number], servers: LightningServers): Promise<Person> {
-  const node = servers.node(alias)
-  const { rpcSocket: socket, certFile, adminMacaroonFile: macaroonFile } = node
-  const lightning = lndNode({ socket, certFile, macaroonFile })
-  return { alias, role, node, lightning, info: await lightning.info() }
+async function openRegtestNode({ alias, role }: (typeof NODES)[number], servers: LightningServers): Promise<RegtestNode> {
+  const lnd = servers.node(alias)
+  const { rpcSocket: socket, certFile, adminMacaroonFile: macaroonFile } = lnd
+  const lightning = connectLndNode({ socket, certFile, macaroonFile })
+  return { alias, role, lnd, lightning, info: await lightning.info() }
 }
 
-function called(people: readonly Person[], alias: string): Person {
-  const person = people.find((one) => one.alias === alias)
-  if (person) return person
-  throw new Error(`There is no node ${alias}; there are ${people.map((one) => one.alias).join(', ')}.`)
+function findNode(regtestNodes: readonly RegtestNode[], alias: string): RegtestNode {
+  const found = regtestNodes.find((one) => one.alias === alias)
+  if (found) return found
+  throw new Error(`There is no node ${alias}; there are ${regtestNodes.map((one) => one.alias).join(', ')}.`)
 }
 
-/** Nobody mines for a day, and the nodes still work. */
-async function freshen({ chain }: LightningServers, over: AbortSignal): Promise<void> {
-  while (!over.aborted) {
-    await sleep(FRESHEN_EVERY_MS, undefined, { signal: over }).catch(() => undefined) // stopped while it waits
-    // btcd may be down just now.
-    if (!over.aborted) await chain.freshen().catch(() => undefined)
+/** Mines a block when the newest one is old, because lnd opens no channel on a chain that seems stale. */
+async function keepChainFresh({ chain }: LightningServers, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await sleep(REFRESH_INTERVAL_MS, undefined, { signal }).catch(() => undefined) // stopped while it waits
+    // The error is ignored, because btcd may be down now.
+    if (!signal.aborted) await chain.mineIfStale().catch(() => undefined)
   }
 }

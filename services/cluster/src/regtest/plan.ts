@@ -1,56 +1,59 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { bakeMacaroons } from '@penstock/platforms/lnd-bake.ts'
-import { freePort } from '@penstock/servers/free-port.ts'
-import { type Planned, scriptOf } from '../launcher/plan.ts'
-import type { Network } from './network.ts'
-import type { Person } from './person.ts'
+import { findFreePort } from '@penstock/servers/free-port.ts'
+import { type PlannedProcess, scriptPath } from '../launcher/plan.ts'
+import type { RegtestNetwork } from './network.ts'
+import type { RegtestNode } from './node-role.ts'
 
-type Place = {
-  /** The launcher's own. */
+type RegtestSettings = {
+  /** The folder of the launcher. */
   readonly folder: string
   readonly dataDir: string
   readonly host: string
   readonly port: number
   /** The market's address. */
   readonly url: string
-  /** Settings of every process beside those of this one. */
+  /** Settings that every process gets in addition to those of this process. */
   readonly env: Readonly<Record<string, string>>
 }
 
-/** The market on its lnd, with blocks and the mempool from btcd. */
-export async function marketOn({ servers: { chain }, having }: Network, place: Place): Promise<Planned> {
-  const [market] = having('market')
+/** Plans the process of the market on its lnd, with blocks and the mempool from btcd. */
+export async function planMarket(
+  { servers: { chain }, nodesWithRole }: RegtestNetwork,
+  settings: RegtestSettings,
+): Promise<PlannedProcess> {
+  const [market] = nodesWithRole('market')
   if (!market) throw new Error('the network has no market')
-  return planned('market', 'standalone/src/main.ts', ['--no-demo'], {
-    ...place.env,
-    ...(await onLnd(market, 'settlement', place.folder)),
-    PENSTOCK_HOST: place.host,
-    PORT: `${place.port}`,
-    PENSTOCK_DATA_DIR: place.dataDir,
+  return toPlannedProcess('market', 'standalone/src/main.ts', ['--no-demo'], {
+    ...settings.env,
+    ...(await lndEnv(market, 'settlement', settings.folder)),
+    PENSTOCK_HOST: settings.host,
+    PORT: `${settings.port}`,
+    PENSTOCK_DATA_DIR: settings.dataDir,
     PENSTOCK_BITCOIND_URL: `wss://${chain.user}@localhost:${chain.port}/ws`,
     PENSTOCK_BITCOIND_PASSWORD_FILE: chain.passwordFile,
     PENSTOCK_BITCOIND_CERT_FILE: chain.certFile,
   })
 }
 
-/** A seller's agent beside its lnd: it sees the market's public address and nothing else. */
-export async function agentOf(seller: Person, index: number, place: Place): Promise<Planned> {
-  const folder = join(place.folder, 'agents', seller.alias)
+/** Plans the agent of a seller on the seller's lnd. The agent knows only the public address of the market. */
+export async function planAgent(seller: RegtestNode, index: number, settings: RegtestSettings): Promise<PlannedProcess> {
+  const folder = join(settings.folder, 'agents', seller.alias)
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const terms = join(folder, 'terms.json')
   writeFileSync(terms, JSON.stringify(termsOf(index), null, 2))
-  return planned(seller.alias, 'seller-agent/src/main.ts', ['--terms', terms], {
-    ...place.env,
-    ...(await onLnd(seller, 'seller-agent', folder)),
+  return toPlannedProcess(seller.alias, 'seller-agent/src/main.ts', ['--terms', terms], {
+    ...settings.env,
+    ...(await lndEnv(seller, 'seller-agent', folder)),
     PENSTOCK_HOST: '127.0.0.1',
-    PENSTOCK_URL: place.url,
+    PENSTOCK_MARKET_URL: settings.url,
     PENSTOCK_DATA_DIR: folder,
     PENSTOCK_BITCOIND_URL: '',
   })
 }
 
-/** Each asks a little more than the one before, so that the book has an order. */
+/** Each seller is more expensive than the previous one, so that the order book has a definite order. */
 const termsOf = (index: number) => ({
   total_size_sat: '400000000',
   min_size_sat: '100000',
@@ -63,8 +66,12 @@ const termsOf = (index: number) => ({
   auto_accept: true,
 })
 
-async function onLnd({ node }: Person, role: 'settlement' | 'seller-agent', folder: string): Promise<Record<string, string>> {
-  const { rpcSocket: socket, certFile, adminMacaroonFile: macaroonFile } = node
+async function lndEnv(
+  { lnd }: RegtestNode,
+  role: 'settlement' | 'seller-agent',
+  folder: string,
+): Promise<Record<string, string>> {
+  const { rpcSocket: socket, certFile, adminMacaroonFile: macaroonFile } = lnd
   const [macaroon = ''] = await bakeMacaroons({ socket, certFile, macaroonFile }, [role], folder)
   return {
     PENSTOCK_LIGHTNING: 'lnd',
@@ -75,15 +82,15 @@ async function onLnd({ node }: Person, role: 'settlement' | 'seller-agent', fold
   }
 }
 
-const planned = async (
+const toPlannedProcess = async (
   name: string,
   script: string,
   args: readonly string[],
   env: Readonly<Record<string, string>>,
-): Promise<Planned> => ({
+): Promise<PlannedProcess> => ({
   name,
   replica: 1,
-  script: scriptOf(script),
+  script: scriptPath(script),
   args,
-  env: { ...env, PENSTOCK_HEALTH_HOST: '127.0.0.1', PENSTOCK_HEALTH_PORT: `${await freePort()}` },
+  env: { ...env, PENSTOCK_HEALTH_HOST: '127.0.0.1', PENSTOCK_HEALTH_PORT: `${await findFreePort()}` },
 })

@@ -1,42 +1,50 @@
 import { parseArgs } from 'node:util'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { demonstrate } from '@penstock/standalone/demo.ts'
-import { understood } from '../launcher/arguments.ts'
+import { parseLogFormat, LOG_HELP, parseLauncherOptions } from '../launcher/arguments.ts'
 import { runLauncher } from '../launcher/run-launcher.ts'
-import { CLOCK } from './clock.ts'
+import { MACHINE_CLOCK } from './clock.ts'
 import { launchRegtest, type Regtest } from './launch.ts'
-import { pay } from './pay.ts'
+import { payFromNode } from './pay-from-node.ts'
 
-const HELP = `npm run regtest -- [--no-demo]
+const HELP = `npm run regtest -- [--no-demo] [--log json|text]
 
 Runs a real Lightning network on this machine (btcd and five lnd nodes on regtest), the market on SQLite with one of the
-nodes, and an agent for each of the two sellers. The first time lnd and btcd are built, which needs Go and takes some
-minutes. What ends is started again. Ctrl-C stops all of it; the data stay in PENSTOCK_DATA_DIR.
+nodes, and an agent for each of the two sellers. The first start builds lnd and btcd, which needs Go and takes some minutes.
+A process that ends or hangs is restarted. Ctrl-C stops everything; the data stay in PENSTOCK_DATA_DIR.
 
-  --no-demo  no demonstration purchase
+  --no-demo       no demonstration purchase
+  ${LOG_HELP}
 
-The settings are those of docs/configuration.md; "penstock regtest --help" shows what can be done with the network.`
+The settings are those of docs/configuration.md; "penstock regtest --help" shows the commands for the network.`
 
-const BLOCK_EVERY_MS = 1000
+const BLOCK_INTERVAL_MS = 1000
+const DEMO_STOP_TIMEOUT_MS = 5000
 
-/** Runs the network until SIGTERM or SIGINT; exits with 1 and a sentence where it cannot start. */
+/** Runs the network until SIGTERM or SIGINT; exits with 1 and a sentence if it cannot start. */
 export function runRegtest(args: readonly string[], env: NodeJS.ProcessEnv): Promise<void> {
-  const hasDemo = demoOf(args)
+  const { hasDemo, format } = optionsOf(args)
   return runLauncher({
     env,
+    format,
     what: 'The network',
     begins: 'Starting btcd, five lnd nodes, the market and two sellers.',
     stops: 'Stopping: sellers first, then the market, the nodes, and the chain.',
-    async launch(config, tell, over) {
-      const regtest = await launchRegtest(config, {}, tell, over)
+    async launch(config, printLine, stopping) {
+      const regtest = await launchRegtest(config, {}, printLine, stopping)
       if (!hasDemo) return regtest
-      const leaving = new AbortController()
-      const shown = demonstration(regtest, AbortSignal.any([over, leaving.signal]))
+      const demoStop = new AbortController()
+      const demoDone = runDemonstration(
+        regtest,
+        (line) => printLine('demonstration', line),
+        AbortSignal.any([stopping, demoStop.signal]),
+      )
       return {
         ...regtest,
         async stop() {
-          leaving.abort()
-          await shown
+          demoStop.abort()
+          // A node that hangs must not block the stop of the network.
+          await Promise.race([demoDone, sleep(DEMO_STOP_TIMEOUT_MS, undefined, { ref: false })])
           await regtest.stop()
         },
       }
@@ -45,41 +53,42 @@ export function runRegtest(args: readonly string[], env: NodeJS.ProcessEnv): Pro
   })
 }
 
-function demoOf(args: readonly string[]): boolean {
-  return understood(HELP, () => {
-    const { values } = parseArgs({ args: [...args], options: { 'no-demo': { type: 'boolean' }, help: { type: 'boolean' } } })
-    return values.help === true ? undefined : values['no-demo'] !== true
+function optionsOf(args: readonly string[]) {
+  return parseLauncherOptions(HELP, () => {
+    const options = { 'no-demo': { type: 'boolean' }, log: { type: 'string' }, help: { type: 'boolean' } } as const
+    const { values } = parseArgs({ args: [...args], options })
+    return values.help === true ? undefined : { hasDemo: values['no-demo'] !== true, format: parseLogFormat(values.log) }
   })
 }
 
-/** One purchase from the first buyer's node, with a block a second until it is over. */
-async function demonstration({ url, network }: Regtest, signal: AbortSignal): Promise<void> {
-  const over = new AbortController()
+/** Buys one channel for the first buyer's node, and mines a block per second until the purchase ends. */
+async function runDemonstration({ url, network }: Regtest, say: (line: string) => void, signal: AbortSignal): Promise<void> {
+  const stopping = new AbortController()
   const buyers = {
-    nodes: () => network.people.map(({ alias, role, node, info }) => ({ alias, role, uri: `${info.pubkey}@${node.socket}` })),
-    pay: (alias: string, invoice: string) => pay(network, network.person(alias), invoice),
+    nodes: () => network.nodes.map(({ alias, role, lnd, info }) => ({ alias, role, uri: `${info.pubkey}@${lnd.socket}` })),
+    pay: (alias: string, invoice: string) => payFromNode(network, network.nodeByAlias(alias), invoice),
   }
   void (async () => {
-    while (!over.signal.aborted && !signal.aborted) {
-      await sleep(BLOCK_EVERY_MS)
+    while (!stopping.signal.aborted && !signal.aborted) {
+      await sleep(BLOCK_INTERVAL_MS)
       await network.mine(1).catch(() => undefined) // a node that is down sees the block later
     }
   })()
-  await demonstrate(url, buyers, CLOCK, (line) => console.log(line), signal).catch((error: unknown) => {
-    if (!signal.aborted) console.log(`The demonstration failed: ${error instanceof Error ? error.message : String(error)}`)
+  await demonstrate(url, buyers, MACHINE_CLOCK, say, signal).catch((error: unknown) => {
+    if (!signal.aborted) say(`The demonstration failed: ${error instanceof Error ? error.message : String(error)}`)
   })
-  over.abort()
+  stopping.abort()
 }
 
 const banner = ({ url, network }: Regtest): string =>
   [
     'Penstock runs on a real Lightning network (regtest, lnd).',
     `  market     ${url}`,
-    ...network.people.map(({ alias, info, node }) => `  ${alias.padEnd(9)}  ${info.pubkey}@${node.socket}`),
-    'To buy a channel: buy one for one of the buyers on the page above or by GraphQL, then',
-    '  npx penstock regtest pay <invoice>       pays it from the first buyer; --from <alias> from another',
-    '  npx penstock regtest mine 6              makes blocks, which nobody else does',
-    '  npx penstock regtest payment <hash>      how the payment stands',
-    '  npx penstock regtest channels buyer      the channels that the buyer has now',
-    '  npx penstock regtest --help              and how to kill a node, or send a seller away',
+    ...network.nodes.map(({ alias, info, lnd }) => `  ${alias.padEnd(9)}  ${info.pubkey}@${lnd.socket}`),
+    'To buy a channel, order one for a buyer on the page above or by GraphQL, then use:',
+    '  ./penstock regtest pay <invoice>       pays it from the first buyer; --from <alias> from another',
+    '  ./penstock regtest mine 6              mines six blocks; no other program mines',
+    '  ./penstock regtest payment <hash>      shows the state of the payment',
+    '  ./penstock regtest channels buyer      shows the channels of the buyer',
+    '  ./penstock regtest --help              shows all commands, for example to kill a node or stop an agent',
   ].join('\n')

@@ -1,70 +1,70 @@
-import { order } from '@penstock/contracts/order.ts'
-import { ask } from '@penstock/runtime/service.ts'
+import { command } from '@penstock/kernel/process.ts'
+import type { OrderTarget } from '@penstock/contracts/order.ts'
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { placed } from '../fake-market.contract.ts'
-import { type Stage, stage } from '../stage.contract.ts'
+import { createOrderPlacedFact } from '../fake-market.fixture.ts'
+import { type GatewayHarness, openGatewayHarness } from '../gateway-harness.fixture.ts'
 import { pruneCommands } from '../views/commands.ts'
-import { tablesOf } from '../views/tables.ts'
+import { withTables } from '../views/tables.ts'
 
 const ORDER = '30000000-0000-4000-8000-000000000001'
-const cancel = ask(order, ORDER, 'Cancel', { by: ORDER, reason: 'x' })
+const cancel = command<OrderTarget>('order', ORDER, { type: 'Cancel', data: { by: ORDER, reason: 'x' } })
 
-let market: Stage
+let market: GatewayHarness
 beforeEach(async () => {
-  market = await stage()
+  market = await openGatewayHarness()
 })
 afterEach(() => market.close())
 
-const asked = (ms = 1000) => market.gateway.commands.ask(cancel, { until: performance.now() + ms })
+const sendCancel = (ms = 1000) => market.gateway.commands.sendAndWait(cancel, { until: performance.now() + ms })
 
-test('accepted with facts: answered when the last of them is in the read model', async () => {
-  market.answers((_, { commandId }) =>
-    market.happens('order', ORDER, [placed(), { type: 'BuyerRejected', data: { reason: 'x' } }], commandId),
+test('an accepted command is answered once the read model contains its last fact', async () => {
+  market.respondWith((_, { commandId }) =>
+    market.projectFacts('order', ORDER, [createOrderPlacedFact(), { type: 'BuyerRejected', data: { reason: 'x' } }], commandId),
   )
-  assert.deepEqual(await asked(), { outcome: 'accepted', revision: 1 })
+  assert.deepEqual(await sendCancel(), { outcome: 'accepted', revision: 1 })
 })
 
-test('accepted with nothing new, refused, and not answered', async () => {
-  market.answers((one, options) => market.outcome(one, options, null))
-  assert.deepEqual(await asked(), { outcome: 'accepted', revision: null })
-  market.answers((one, options) => market.outcome(one, options, { code: 'HELD', message: 'The payment is held.' }))
-  assert.deepEqual(await asked(), { outcome: 'refused', code: 'HELD', message: 'The payment is held.' })
-  market.answers(() => undefined)
-  assert.deepEqual(await asked(150), { outcome: 'unanswered' })
+test('a command that adds no fact has the outcome of its receiver: accepted, refused or unanswered', async () => {
+  market.respondWith((ask, options) => market.projectOutcome(ask, options, null))
+  assert.deepEqual(await sendCancel(), { outcome: 'accepted', revision: null })
+  market.respondWith((ask, options) => market.projectOutcome(ask, options, { code: 'HELD', message: 'The payment is held.' }))
+  assert.deepEqual(await sendCancel(), { outcome: 'refused', code: 'HELD', message: 'The payment is held.' })
+  market.respondWith(() => undefined)
+  assert.deepEqual(await sendCancel(150), { outcome: 'unanswered' })
 })
 
-test('a command is void after the time that its caller waits', async () => {
-  market.answers((one, options) => market.outcome(one, options, null))
+test('the notAfter of a command equals the deadline of its caller', async () => {
+  market.respondWith((ask, options) => market.projectOutcome(ask, options, null))
   const until = market.gateway.clock.monotonicMs() + 777
   const before = Date.now()
-  await market.gateway.commands.ask(cancel, { until })
-  // By the wall clock, which the owner of the command has too; both clocks are told in whole milliseconds.
-  const lateMs = (market.sent[0]?.options.notAfter ?? 0) - before - 777
-  assert.ok(Math.abs(lateMs) < 100, `${lateMs} ms`)
+  await market.gateway.commands.sendAndWait(cancel, { until })
+  // `notAfter` is a time of the wall clock, which the receiver uses too. Both clocks count whole milliseconds.
+  const differenceMs = (market.sent[0]?.options.notAfter ?? 0) - before - 777
+  assert.ok(Math.abs(differenceMs) < 100, `${differenceMs} ms`)
   assert.equal(market.sent[0]?.options.correlation, ORDER)
 })
 
-test("what processes do among themselves is nobody's answer, and answers are kept for a day", async () => {
-  const rows = () => tablesOf(market.gateway.views).selectFrom('gateway_commands').select('id').execute()
-  await market.happens('order', ORDER, [placed()])
+test('a command of a process records no answer, and the answer to a caller is stored for a day', async () => {
+  const rows = () => withTables(market.gateway.views).selectFrom('gateway_commands').select('id').execute()
+  await market.projectFacts('order', ORDER, [createOrderPlacedFact()])
   assert.equal((await rows()).length, 0)
-  market.answers((one, options) => market.outcome(one, options, null))
-  await asked()
+  market.respondWith((ask, options) => market.projectOutcome(ask, options, null))
+  await sendCancel()
   await pruneCommands(market.gateway.views, Date.now() + 86_000_000)
   assert.equal((await rows()).length, 1)
   await pruneCommands(market.gateway.views, Date.now() + 87_000_000)
   assert.equal((await rows()).length, 0)
 })
 
-test('while the market is restored every wish is refused at once, and what was there can be read', async () => {
-  const closed = await stage({ env: { PENSTOCK_RESTORED: '1' } })
-  await closed.happens('order', ORDER, [placed()])
-  expect(await closed.gateway.commands.ask(cancel, { until: performance.now() + 5000 })).toMatchObject({
+test('a restored market refuses every command at once', async () => {
+  const restored = await openGatewayHarness({ env: { PENSTOCK_RESTORED: '1' } })
+  await restored.projectFacts('order', ORDER, [createOrderPlacedFact()])
+  expect(await restored.gateway.commands.sendAndWait(cancel, { until: performance.now() + 5000 })).toMatchObject({
     outcome: 'refused',
     code: 'READ_ONLY',
     message: expect.stringContaining('being restored') as string,
   })
-  expect(closed.sent).toEqual([])
-  await closed.close()
+  expect(restored.sent).toEqual([])
+  await restored.close()
 })

@@ -1,38 +1,42 @@
+import type { Config } from '@penstock/config/config.ts'
 import type { Clock, Ids } from '@penstock/ports/clock.ts'
-import { wallInstantOf } from '@penstock/ports/in-time.ts'
+import { toWallClock } from '@penstock/kernel/deadline.ts'
+import { SECOND_MS } from '@penstock/kernel/time.ts'
 import type { Views } from '@penstock/ports/views.ts'
-import type { Ask, ServiceContext } from '@penstock/runtime/service.ts'
-import { tablesOf } from '../views/tables.ts'
-import type { Waits } from './waits.ts'
+import type { ServiceContext } from '@penstock/runtime/service.ts'
+import type { AddressedCommand } from '@penstock/kernel/process.ts'
+import { invalidInput, outcomeUnknown } from '../errors.ts'
+import { withTables } from '../views/tables.ts'
+import type { ReadModelWaiters } from './read-model-waiters.ts'
 
-/** `revision`: that of the stream, which the read models hold by now; null where there is no stream. */
-export type Answer =
+/** `revision`: the last revision of the aggregate's stream after the command; null if the stream has no facts. */
+export type CommandAnswer =
   | { readonly outcome: 'accepted'; readonly revision: number | null }
   | { readonly outcome: 'refused'; readonly code: string; readonly message: string }
-  /** Nobody answered in time. The owner refuses the command when it comes to it later. */
+  /** No answer arrived before `until`. A receiver drops a command that arrives after `until`. */
   | { readonly outcome: 'unanswered' }
 
-export type AskOptions = { readonly until: number; readonly correlation?: string; readonly commandId?: string }
+export type CommandOptions = { readonly until: number; readonly correlation?: string; readonly commandId?: string }
 
 export type Commands = {
-  /** Sends a command and waits until the read models hold what it did. `until`: a reading of the monotonic clock. */
-  readonly ask: (ask: Ask, options: AskOptions) => Promise<Answer>
-  /** What is known of a command by now. */
-  readonly answerOf: (commandId: string) => Promise<Answer | undefined>
+  /** Sends a command and waits until the read models contain its result. `until` is a time of the monotonic clock. */
+  readonly sendAndWait: (ask: AddressedCommand, options: CommandOptions) => Promise<CommandAnswer>
+  /** Finds the recorded answer to a command; undefined before it is recorded. */
+  readonly findAnswer: (commandId: string) => Promise<CommandAnswer | undefined>
 }
 
 export type CommandPorts = {
   readonly views: Pick<Views, 'db'>
   readonly clock: Clock
   readonly ids: Ids
-  readonly waits: Waits
+  readonly waiters: ReadModelWaiters
   readonly send: ServiceContext<object>['send']
 }
 
-export function openCommands({ views, clock, ids, waits, send }: CommandPorts): Commands {
-  const db = tablesOf(views)
+export function openCommands({ views, clock, ids, waiters, send }: CommandPorts): Commands {
+  const db = withTables(views)
 
-  const answerOf = async (commandId: string): Promise<Answer | undefined> => {
+  const findAnswer = async (commandId: string): Promise<CommandAnswer | undefined> => {
     const row = await db
       .selectFrom('gateway_commands')
       .select(['revision', 'code', 'message'])
@@ -44,21 +48,53 @@ export function openCommands({ views, clock, ids, waits, send }: CommandPorts): 
   }
 
   return {
-    answerOf,
-    async ask(ask, { until, correlation = ask.id, commandId = ids.uuid() }) {
-      await send(ask, { commandId, correlation, notAfter: wallInstantOf(clock, until) })
-      const answer = await waits.wait(() => answerOf(commandId), [commandId], until)
+    findAnswer,
+    async sendAndWait(ask, { until, correlation = ask.id, commandId = ids.uuid() }) {
+      await send(ask, { commandId, correlation, notAfter: toWallClock(clock, until) })
+      const answer = await waiters.wait(() => findAnswer(commandId), [commandId], until)
       return answer ?? { outcome: 'unanswered' }
     },
   }
 }
 
-/** What every wish gets while the market only looks, after a restore. */
-export const readOnly = {
+/** The answer to every command while the market is read-only, after a restore. */
+export const READ_ONLY_ANSWER = {
   outcome: 'refused',
   code: 'READ_ONLY',
   message: 'The market is being restored and takes no orders or changes now. Try again later.',
 } as const
 
-/** What was answered before a restore is known, and every wish is refused at once. */
-export const closedCommands = ({ answerOf }: Commands): Commands => ({ answerOf, ask: () => Promise.resolve(readOnly) })
+/** Finds answers from before a restore, and refuses every new command at once. */
+export const createReadOnlyCommands = ({ findAnswer }: Commands): Commands => ({
+  findAnswer,
+  sendAndWait: () => Promise.resolve(READ_ONLY_ANSWER),
+})
+
+type Sender = {
+  readonly commands: Commands
+  readonly clock: Pick<Clock, 'monotonicMs'>
+  readonly config: Pick<Config, 'buyAnswerSeconds'>
+}
+
+/** Returns the latest time for the answer to a command's caller, by the monotonic clock. */
+export const getAnswerDeadline = ({ clock, config }: Pick<Sender, 'clock' | 'config'>): number =>
+  clock.monotonicMs() + config.buyAnswerSeconds * SECOND_MS
+
+/** Sends a command and waits for its result. @throws an error if the command is refused, or if no answer arrives in time */
+export async function sendCommand(gateway: Sender, command: AddressedCommand, until = getAnswerDeadline(gateway)): Promise<void> {
+  assertAccepted(await gateway.commands.sendAndWait(command, { until }))
+}
+
+const NO_ANSWER_MESSAGE = 'The service did not answer in time. Check whether the request took effect before you try again.'
+
+/** @throws an error if the command was refused, or if no answer arrived in time */
+export function assertAccepted(answer: CommandAnswer): void {
+  if (answer.outcome === 'refused') throw invalidInput(answer.message, { reason: answer.code })
+  if (answer.outcome === 'unanswered') throw outcomeUnknown(NO_ANSWER_MESSAGE)
+}
+
+/** @throws an error if the wait found no value in time */
+export function requireInTime<T>(found: T | undefined): T {
+  if (found === undefined) throw outcomeUnknown(NO_ANSWER_MESSAGE)
+  return found
+}

@@ -67,14 +67,14 @@ async function send(event) {
   event.preventDefault()
   status.textContent = ''
   result.textContent = 'Waiting …'
-  const began = performance.now()
+  const startedMs = performance.now()
   try {
     const response = await fetch('/graphql', {
       method: 'POST',
       headers: { 'content-type': 'application/json', ...(token.value && { authorization: `Bearer ${token.value}` }) },
       body: JSON.stringify({ query: query.value, variables: JSON.parse(variables.value || '{}') }),
     })
-    status.textContent = `HTTP ${response.status}, ${Math.round(performance.now() - began)} ms`
+    status.textContent = `HTTP ${response.status}, ${Math.round(performance.now() - startedMs)} ms`
     result.textContent = JSON.stringify(await response.json(), null, 2)
   } catch (error) {
     result.textContent = String(error)

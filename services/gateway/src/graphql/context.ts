@@ -1,23 +1,24 @@
-import type { Caller } from '../callers.ts'
+import type { AuthenticatedCaller } from '../callers.ts'
 import type { Gateway } from '../ports.ts'
 
-/** What the resolvers of one request share. */
-export type Context = {
+/** Data that all resolvers of one request share. */
+export type GraphqlContext = {
   readonly gateway: Gateway
-  readonly caller: Caller | null
-  /** The caller's address, as far as proxies are believed. */
+  readonly caller: AuthenticatedCaller | null
+  /** The caller's IP address, from the connection or a trusted proxy. */
   readonly ip: string
-  readonly requestId: string
-  /** Runs operations of one request one after the other, in the order in which they were asked for. */
-  readonly inTurn: <T>(operation: () => Promise<T>) => Promise<T>
+  /** Whether the request is a GET. It may contain no mutation and no secret, because logs and histories store URLs. */
+  readonly isGet: boolean
+  /** Runs the operations of one request one after the other, in the order of the calls. */
+  readonly runSerially: <T>(operation: () => Promise<T>) => Promise<T>
 }
 
-/** GraphQL runs nested fields side by side; two `buy` in one document must not race. */
-export function turns(): Context['inTurn'] {
+/** GraphQL resolves nested fields concurrently, but two `buy` fields of one document must not race. */
+export function createSerialRunner(): GraphqlContext['runSerially'] {
   let last: Promise<unknown> = Promise.resolve()
   return (operation) => {
-    const mine = last.then(operation)
-    last = mine.catch(() => undefined)
-    return mine
+    const result = last.then(operation)
+    last = result.catch(() => undefined)
+    return result
   }
 }

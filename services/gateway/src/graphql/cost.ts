@@ -6,93 +6,96 @@ import {
   type ValueNode,
   valueFromASTUntyped,
 } from 'graphql'
-import { invalid } from '../errors.ts'
-import { type Fragments, fieldsIn } from './leaves.ts'
+import { invalidInput } from '../errors.ts'
+import { type Fragments, iterateFields } from './field-count.ts'
 
-export type Weight = { readonly depth: number; readonly cost: number }
+export type QueryComplexity = { readonly depth: number; readonly cost: number }
 type Variables = Readonly<Record<string, unknown>>
 
-/** Lists that are not read in pages are taken to have so many entries. */
-const plainLists: Readonly<Record<string, number>> = { timeline: 20 }
-const MAX_PAGE = 100
-const DEFAULT_PAGE = 10
+/** The assumed number of entries of lists without pages. */
+const UNPAGED_LIST_SIZES: Readonly<Record<string, number>> = { timeline: 20 }
+const MAX_PAGE_SIZE = 100
+const DEFAULT_PAGE_SIZE = 10
 
-/** The queries of tools ask for the schema once, by some hundred and fifty fields. */
+/** Introspection costs its price once for up to this number of fields. A tool queries the schema once, with about 150 fields. */
 const INTROSPECTION_FIELDS = 256
 
-/** What a look at the schema costs: two of them fit under the limit, and a little beside. */
-export const introspectionCost = (queryCost: number): number => Math.floor((queryCost * 2) / 5)
+/** Returns the price of introspection in points: two fifths of a query's cost limit, so that one document can pay it twice. */
+export const computeIntrospectionCost = (costLimit: number): number => Math.floor((costLimit * 2) / 5)
 
 /**
- * A point for a field, times its page for what is in a list; aliases count each. Fragments are weighed once and counted
- * wherever they are used, so that a document cannot make the scale itself work long. Introspection has rules of its own:
- * its depth is free, and the whole schema has one price.
+ * Counts one point per field or alias. A field in a list counts once per entry of the list's page. The cost of a fragment is
+ * computed once and counted at each use, so that no document can make the computation slow. Introspection adds no depth.
+ * @param schemaCost the price of introspection in points
  */
-export function weigh(
+export function measureComplexity(
   operation: OperationDefinitionNode,
   fragments: Fragments,
-  sent: Variables,
-  schemaCost = introspectionCost(5000),
-): Weight {
-  const known = new Map<SelectionSetNode, Weight>()
-  const variables = { ...defaultsOf(operation), ...sent }
+  sentVariables: Variables,
+  schemaCost = computeIntrospectionCost(5000),
+): QueryComplexity {
+  const cache = new Map<SelectionSetNode, QueryComplexity>()
+  const variables = { ...readDefaults(operation), ...sentVariables }
 
-  const weighAll = (selection: SelectionSetNode): Weight => {
-    const before = known.get(selection)
-    if (before) return before
+  const measureSelection = (selection: SelectionSetNode): QueryComplexity => {
+    const cached = cache.get(selection)
+    if (cached) return cached
     let depth = 0
     let cost = 0
-    for (const one of selection.selections) {
-      const weight =
-        one.kind === Kind.FIELD
-          ? weighField(one)
-          : weighFragment(one.kind === Kind.INLINE_FRAGMENT ? one.selectionSet : fragments.get(one.name.value))
-      depth = Math.max(depth, weight.depth)
-      cost += weight.cost
+    for (const node of selection.selections) {
+      const complexity =
+        node.kind === Kind.FIELD
+          ? measureField(node)
+          : measureFragment(node.kind === Kind.INLINE_FRAGMENT ? node.selectionSet : fragments.get(node.name.value))
+      depth = Math.max(depth, complexity.depth)
+      cost += complexity.cost
     }
-    const weight = { depth, cost }
-    known.set(selection, weight)
-    return weight
+    const complexity = { depth, cost }
+    cache.set(selection, complexity)
+    return complexity
   }
-  const weighFragment = (selection: SelectionSetNode | undefined): Weight =>
-    selection ? weighAll(selection) : { depth: 0, cost: 0 }
-  const weighField = (field: FieldNode): Weight => {
+  const measureFragment = (selection: SelectionSetNode | undefined): QueryComplexity =>
+    selection ? measureSelection(selection) : { depth: 0, cost: 0 }
+  const measureField = (field: FieldNode): QueryComplexity => {
     if (field.name.value === '__typename') return { depth: 0, cost: 0 }
-    const inner = field.selectionSet ? weighAll(field.selectionSet) : { depth: 0, cost: 0 }
-    // `__schema` and `__type`: each has the price again for every so many fields, so that aliases within gain nothing.
+    const inner = field.selectionSet ? measureSelection(field.selectionSet) : { depth: 0, cost: 0 }
+    // Each further INTROSPECTION_FIELDS fields cost the price again, so that aliases within introspection are not free.
     if (field.name.value.startsWith('__'))
       return { depth: 0, cost: schemaCost * Math.max(1, Math.ceil(inner.cost / INTROSPECTION_FIELDS)) }
-    return { depth: inner.depth + 1, cost: 1 + inner.cost * entriesOf(field, fragments, variables) }
+    return { depth: inner.depth + 1, cost: 1 + inner.cost * countEntries(field, fragments, variables) }
   }
-  return weighAll(operation.selectionSet)
+  return measureSelection(operation.selectionSet)
 }
 
-export function assertWeight(weight: Weight, most: Weight): void {
-  if (weight.depth > most.depth) throw invalid(`The query is ${weight.depth} levels deep; ${most.depth} are allowed.`)
-  if (weight.cost > most.cost)
-    throw invalid(`The query costs ${weight.cost} points; ${most.cost} are allowed. Ask for fewer fields or smaller pages.`)
+export function assertComplexity(complexity: QueryComplexity, limit: QueryComplexity): void {
+  if (complexity.depth > limit.depth)
+    throw invalidInput(`The query is ${complexity.depth} levels deep; ${limit.depth} are allowed.`)
+  if (complexity.cost > limit.cost)
+    throw invalidInput(
+      `The query costs ${complexity.cost} points; ${limit.cost} are allowed. Ask for fewer fields or smaller pages.`,
+    )
 }
 
-/** What a variable that was not sent stands for. */
-const defaultsOf = ({ variableDefinitions = [] }: OperationDefinitionNode): Variables =>
+/** The default values of the operation's variables, by name. */
+const readDefaults = ({ variableDefinitions = [] }: OperationDefinitionNode): Variables =>
   Object.fromEntries(
     variableDefinitions.flatMap(({ variable, defaultValue }) =>
       defaultValue ? [[variable.name.value, valueFromASTUntyped(defaultValue)]] : [],
     ),
   )
 
-function entriesOf(field: FieldNode, fragments: Fragments, variables: Variables): number {
-  const list = plainLists[field.name.value]
-  if (list !== undefined) return list
+function countEntries(field: FieldNode, fragments: Fragments, variables: Variables): number {
+  const listSize = UNPAGED_LIST_SIZES[field.name.value]
+  if (listSize !== undefined) return listSize
   const page = field.arguments?.find(({ name }) => name.value === 'page')
-  if (page) return within(limitOf(page.value, variables))
-  return holdsList(field, fragments) ? DEFAULT_PAGE : 1
+  if (page) return clampLimit(readLimit(page.value, variables))
+  return hasListField(field, fragments) ? DEFAULT_PAGE_SIZE : 1
 }
 
-const holdsList = (field: FieldNode, fragments: Fragments): boolean =>
-  field.selectionSet !== undefined && [...fieldsIn(field.selectionSet, fragments)].some(({ name }) => name.value === 'list')
+const hasListField = (field: FieldNode, fragments: Fragments): boolean =>
+  field.selectionSet !== undefined && [...iterateFields(field.selectionSet, fragments)].some(({ name }) => name.value === 'list')
 
-function limitOf(value: ValueNode, variables: Variables): unknown {
+function readLimit(value: ValueNode, variables: Variables): unknown {
   if (value.kind === Kind.VARIABLE) {
     const page = variables[value.name.value]
     return typeof page === 'object' && page !== null && 'limit' in page ? page.limit : undefined
@@ -103,4 +106,5 @@ function limitOf(value: ValueNode, variables: Variables): unknown {
   return limit?.kind === Kind.INT ? Number(limit.value) : undefined
 }
 
-const within = (limit: unknown): number => (typeof limit === 'number' && limit >= 1 ? Math.min(limit, MAX_PAGE) : DEFAULT_PAGE)
+const clampLimit = (limit: unknown): number =>
+  typeof limit === 'number' && limit >= 1 ? Math.min(limit, MAX_PAGE_SIZE) : DEFAULT_PAGE_SIZE

@@ -1,11 +1,11 @@
 import { unwrapResolverError } from '@apollo/server/errors'
-import type { Log } from '@penstock/runtime/log.ts'
+import type { Logger } from '@penstock/runtime/observability/log.ts'
 import { GraphQLError, type GraphQLFormattedError } from 'graphql'
 import { randomUUID } from 'node:crypto'
 import type { ErrorCode } from '../errors.ts'
 
-/** Apollo's own codes for what a caller did wrong. */
-const callersFault = new Set([
+/** Apollo's own codes for errors of a caller. */
+const clientErrorCodes = new Set([
   'GRAPHQL_PARSE_FAILED',
   'GRAPHQL_VALIDATION_FAILED',
   'BAD_USER_INPUT',
@@ -14,39 +14,43 @@ const callersFault = new Set([
   'PERSISTED_QUERY_NOT_FOUND',
   'PERSISTED_QUERY_NOT_SUPPORTED',
 ])
-const own: ReadonlySet<unknown> = new Set<ErrorCode>([
+const ownErrorCodes: ReadonlySet<unknown> = new Set<ErrorCode>([
   'UNAUTHENTICATED',
   'FORBIDDEN',
   'GRAPHQL_VALIDATION_FAILED',
   'INTERNAL_SERVER_ERROR',
 ])
 
-/** What graphql says, without a code of Apollo's, where a variable has more wrong in it than it counts. */
-const TOO_MANY_WRONG = 'Too many errors processing variables'
+/** The start of graphql's message about a variable with many errors. Apollo sets no code for this error. */
+const TOO_MANY_VARIABLE_ERRORS = 'Too many errors processing variables'
 
-// Messages of graphql repeat what was sent, however long it is.
+// Without this limit, a message of graphql would repeat the caller's values in full length.
 const MAX_MESSAGE = 300
 
-/** What leaves the service: one of four codes, a sentence, and nothing of the inside. */
-export function formatError(log: Log, formatted: GraphQLFormattedError, error: unknown): GraphQLFormattedError {
+/** Reduces an error to its public form: one of four codes, a message, and no internals. */
+export function formatError(log: Logger, formatted: GraphQLFormattedError, error: unknown): GraphQLFormattedError {
   const code = formatted.extensions?.['code']
   const cause = unwrapResolverError(error)
-  const isSaid = cause instanceof GraphQLError && !cause.originalError && own.has(cause.extensions['code'])
-  const isCounted = cause instanceof GraphQLError && !cause.originalError && cause.message.startsWith(TOO_MANY_WRONG)
-  if (isSaid || isCounted || callersFault.has(String(code))) {
+  const isOwnError = cause instanceof GraphQLError && !cause.originalError && ownErrorCodes.has(cause.extensions['code'])
+  const isTooManyVariableErrors =
+    cause instanceof GraphQLError && !cause.originalError && cause.message.startsWith(TOO_MANY_VARIABLE_ERRORS)
+  if (isOwnError || isTooManyVariableErrors || clientErrorCodes.has(String(code))) {
     const message = formatted.message.length > MAX_MESSAGE ? `${formatted.message.slice(0, MAX_MESSAGE)}…` : formatted.message
     return {
       ...formatted,
       message,
-      extensions: { ...formatted.extensions, code: own.has(code) && !isCounted ? code : 'GRAPHQL_VALIDATION_FAILED' },
+      extensions: {
+        ...formatted.extensions,
+        code: ownErrorCodes.has(code) && !isTooManyVariableErrors ? code : 'GRAPHQL_VALIDATION_FAILED',
+      },
     }
   }
-  return internal(log, cause, formatted)
+  return reportInternalError(log, cause, formatted)
 }
 
-/** A fault of ours: the caller gets a reference under which the log has the whole. */
-export function internal(
-  log: Log,
+/** Logs an internal error in full, and gives the caller a reference to that log line. */
+export function reportInternalError(
+  log: Logger,
   cause: unknown,
   formatted: Pick<GraphQLFormattedError, 'path' | 'locations'> = {},
 ): GraphQLFormattedError {

@@ -1,40 +1,43 @@
 import type { Candidate } from '@penstock/contracts/shapes.ts'
-import { isFailure } from '@penstock/kernel/order-status.ts'
+import { isFailure } from '@penstock/contracts/order/lifecycle.ts'
 import { msatToSatFloor } from '@penstock/kernel/money.ts'
 import type { OrderInRole } from '../read/sales.ts'
 import type { AttemptView } from '../views/order-view.ts'
 
-/** How a seller is paid for an order: the invoice that it gave, and what became of the payment. */
-export function payoutRecord({ order, hold, role }: OrderInRole, candidate: Candidate, attempt: AttemptView | undefined) {
+/** The names of the states of a payout invoice in GraphQL. */
+const INVOICE_STATUSES = { submitted: 'OFFERED', accepted: 'TAKEN', refused: 'REFUSED' } as const
+
+/** Returns the payout of a seller for an order: its submitted invoice, and the state of its payment. */
+export function toPayoutRecord({ order, hold, role }: OrderInRole, candidate: Candidate, attempt: AttemptView | undefined) {
   const number = attempt?.attempt ?? 1
-  const given = Object.values(order.payoutInvoices).filter((invoice) => invoice.attempt === number)
-  const best = given.find(({ state }) => state === 'taken') ?? given.at(-1)
-  const payout = role.is === 'seller' && role.current ? hold?.payout : undefined
+  const attemptInvoices = Object.values(order.payoutInvoices).filter((invoice) => invoice.attempt === number)
+  const shownInvoice = attemptInvoices.find(({ state }) => state === 'accepted') ?? attemptInvoices.at(-1)
+  const payout = role.kind === 'seller' && role.isCurrent ? hold?.payout : undefined
   return {
     id: `${order.id}/${number}`,
     sats: `${msatToSatFloor(BigInt(candidate.sellerAmountMsat))}`,
-    invoice_status: hasGiven(hold, candidate) ? 'TAKEN' : best ? best.state.toUpperCase() : 'NONE',
+    invoice_status: hasLossInvoice(hold, candidate) ? 'TAKEN' : shownInvoice ? INVOICE_STATUSES[shownInvoice.state] : 'NONE',
     status: payout?.state ?? null,
-    reason: payout?.reason ?? best?.reason ?? null,
-    operator_loss: role.is === 'seller' && role.current ? lossOf({ order, hold }) : null,
+    reason: payout?.reason ?? shownInvoice?.reason ?? null,
+    operator_loss: role.kind === 'seller' && role.isCurrent ? readLossStatus({ order, hold }) : null,
   }
 }
 
-/** An invoice that was given for a loss is settlement's alone: the order has ended. */
-const hasGiven = (hold: OrderInRole['hold'], { sellerPubkey }: Candidate): boolean =>
+/** Whether the seller has submitted an invoice for an operator loss. Only settlement records it; the order has ended. */
+const hasLossInvoice = (hold: OrderInRole['hold'], { sellerPubkey }: Candidate): boolean =>
   hold?.loss?.status === 'BORNE' && hold.owed.usable[sellerPubkey] !== undefined
 
-/** While the read model has not read the end of the hold, a loss may still follow. */
-function lossOf({ order, hold }: Pick<OrderInRole, 'order' | 'hold'>): string | null {
+/** A failed order may still get an operator loss until the read model contains the end of its hold. */
+function readLossStatus({ order, hold }: Pick<OrderInRole, 'order' | 'hold'>): string | null {
   if (!hold) return null
   if (hold.loss) return hold.loss.status
   return isFailure(order.status) && hold.status === 'held' ? 'ASKED' : null
 }
 
-const shownFailures = ['PAYMENT_REJECTED_BY_DESTINATION', 'INVALID_PAYMENT_SECRET', 'SELLER_INVOICE_EXPIRED']
+const sellerVisibleFailures = ['PAYMENT_REJECTED_BY_DESTINATION', 'INVALID_PAYMENT_SECRET', 'SELLER_INVOICE_EXPIRED']
 
-/** To its seller an order shows what is wrong with the payout; to anybody else only how the buyer's payment stands. */
-export function sellerPaymentStatus({ order, hold, role }: OrderInRole): string | null {
-  const failure = role.is === 'seller' && role.current ? hold?.payout?.failure : null
-  return failure && shownFailures.includes(failure) ? failure : order.paymentStatus
+/** Returns the failure of the payout for the current seller, else the status of the buyer's payment. */
+export function readSellerPaymentStatus({ order, hold, role }: OrderInRole): string | null {
+  const failure = role.kind === 'seller' && role.isCurrent ? hold?.payout?.failure : null
+  return failure && sellerVisibleFailures.includes(failure) ? failure : order.paymentStatus
 }

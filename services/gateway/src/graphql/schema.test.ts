@@ -9,23 +9,23 @@ import {
 } from 'graphql'
 import assert from 'node:assert/strict'
 import { expect, test } from 'vitest'
-import { stage } from '../stage.contract.ts'
-import { schema, schemaText } from './schema.ts'
+import { openGatewayHarness } from '../gateway-harness.fixture.ts'
+import { schema, printSchemaText } from './schema.ts'
 
-// `vitest run services/gateway/src/graphql/schema.test.ts -u` writes the file anew.
-test('the committed schema is the one that runs', async () => {
-  await expect(schemaText()).toMatchFileSnapshot('../../../../docs/api/schema.graphql')
+// `vitest run services/gateway/src/graphql/schema.test.ts -u` regenerates the file.
+test('the committed schema equals the running schema', async () => {
+  await expect(printSchemaText()).toMatchFileSnapshot('../../../../docs/api/schema.graphql')
 })
 
 test('introspection of the running service shows the committed schema', async () => {
-  const market = await stage()
+  const market = await openGatewayHarness()
   const { data } = await market.gql(getIntrospectionQuery())
   await market.close()
-  const shown = buildClientSchema(data as IntrospectionQuery) // what the query asked for
-  assert.equal(`${printSchema(lexicographicSortSchema(shown))}\n`, schemaText())
+  const shown = buildClientSchema(data as IntrospectionQuery) // the query requests this
+  assert.equal(`${printSchema(lexicographicSortSchema(shown))}\n`, printSchemaText())
 })
 
-test('everything can be normalised by its id, and a failed operation spares its siblings', () => {
+test('every type has an id, and every operation is nullable so that its failure does not remove its siblings', () => {
   const roots = ['Query', 'Mutation']
   for (const type of Object.values(schema.getTypeMap())) {
     if (!(type instanceof GraphQLObjectType) || type.name.startsWith('__')) continue
@@ -39,7 +39,7 @@ test('everything can be normalised by its id, and a failed operation spares its 
   }
 })
 
-test('inputs have the names that clients know', () => {
+test('input types have the documented names', () => {
   const names = [
     'LiquidityOrderInput',
     'CreateOfferInput',

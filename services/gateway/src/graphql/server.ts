@@ -4,31 +4,32 @@ import {
   ApolloServerPluginLandingPageDisabled,
   ApolloServerPluginUsageReportingDisabled,
 } from '@apollo/server/plugin/disabled'
-import type { Config } from '@penstock/runtime/config.ts'
-import type { Log } from '@penstock/runtime/log.ts'
-import { invalid } from '../errors.ts'
-import type { Context } from './context.ts'
-import { assertWeight, introspectionCost, weigh } from './cost.ts'
-import { openDocuments } from './documents.ts'
+import type { Config } from '@penstock/config/config.ts'
+import type { Logger } from '@penstock/runtime/observability/log.ts'
+import { invalidInput } from '../errors.ts'
+import type { GraphqlContext } from './context.ts'
+import { assertComplexity, computeIntrospectionCost, measureComplexity } from './cost.ts'
+import { openDocumentCache } from './document-cache.ts'
 import { formatError } from './format-error.ts'
-import { fragmentsOf } from './leaves.ts'
+import { collectFragments } from './field-count.ts'
 import { schema } from './schema.ts'
-import { throttle } from './throttle.ts'
+import { assertAllowedByGet } from './get-requests.ts'
+import { enforceRateLimits } from './rate-limits.ts'
 import { countErrors } from '../web/observe.ts'
 
-// Enough for a page of all fields; validation takes time that grows with the square of a document.
+// Enough for a page of all fields. The time of validation grows with the square of the number of tokens.
 const MAX_TOKENS = 2000
 
-/** Apollo with everything off that the market does not want: caching hints, reports to its maker, pages, persisted queries. */
-export async function graphqlServer(config: Config, log: Log): Promise<ApolloServer<Context>> {
-  const server = new ApolloServer<Context>({
+/** Creates the Apollo server without caching hints, usage reports, landing pages or persisted queries. */
+export async function createGraphqlServer(config: Config, log: Logger): Promise<ApolloServer<GraphqlContext>> {
+  const server = new ApolloServer<GraphqlContext>({
     schema,
     introspection: true,
     persistedQueries: false,
     stopOnTerminationSignals: false,
     includeStacktraceInErrorResponses: false,
     parseOptions: { maxTokens: MAX_TOKENS },
-    documentStore: openDocuments(),
+    documentStore: openDocumentCache(),
     formatError: (formatted, error) => formatError(log, formatted, error),
     logger: {
       debug: () => undefined,
@@ -40,28 +41,32 @@ export async function graphqlServer(config: Config, log: Log): Promise<ApolloSer
       ApolloServerPluginLandingPageDisabled(),
       ApolloServerPluginCacheControlDisabled(),
       ApolloServerPluginUsageReportingDisabled(),
-      limits(config),
+      createLimitsPlugin(config),
     ],
   })
   await server.start()
   return server
 }
 
-/** Looks at a document as a whole before any of it runs, and keeps the answer's status at 200 where Apollo would not. */
-const limits = ({ queryDepth, queryCost }: Config): ApolloServerPlugin<Context> => ({
+/** Statuses that 200 does not replace: a document that must be sent by POST, and too many requests. */
+const PRESERVED_STATUSES: ReadonlySet<number> = new Set([405, 429])
+
+/** Checks a whole document before any part of it runs. It sets the answer's status to 200 unless the status is preserved. */
+const createLimitsPlugin = ({ queryDepth, queryCost }: Config): ApolloServerPlugin<GraphqlContext> => ({
   requestDidStart: async () => ({
     didResolveOperation: async ({ document, operation, request, contextValue }) => {
       if (!operation) return
-      // The schema has none, so that validation has nothing to say; to execute one would look like a fault of ours.
+      // Validation accepts a subscription although the schema has none, and its execution would be an internal error.
       if (operation.operation === 'subscription')
-        throw invalid('There are no subscriptions here: ask again for what you want to follow.')
-      const fragments = fragmentsOf(document)
-      const weight = weigh(operation, fragments, request.variables ?? {}, introspectionCost(queryCost))
-      assertWeight(weight, { depth: queryDepth, cost: queryCost })
-      await throttle(contextValue, operation, fragments)
+        throw invalidInput('Subscriptions are not supported; send a query repeatedly instead.')
+      if (contextValue.isGet) assertAllowedByGet(document, operation)
+      const fragments = collectFragments(document)
+      const complexity = measureComplexity(operation, fragments, request.variables ?? {}, computeIntrospectionCost(queryCost))
+      assertComplexity(complexity, { depth: queryDepth, cost: queryCost })
+      await enforceRateLimits(contextValue, operation, fragments)
     },
     willSendResponse: async ({ response }) => {
-      if (response.http.status !== 429) response.http.status = 200
+      if (!PRESERVED_STATUSES.has(response.http.status ?? 200)) response.http.status = 200
       if (response.body.kind === 'single') countErrors(response.body.singleResult.errors ?? [])
     },
   }),

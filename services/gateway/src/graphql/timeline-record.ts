@@ -1,23 +1,22 @@
-import type { OrderStatus } from '@penstock/kernel/order-status.ts'
+import { type OrderStatus, evolveOrderStatus } from '@penstock/contracts/order/lifecycle.ts'
 import type { OrderFact } from '@penstock/contracts/order.ts'
 import { isoTime } from '@penstock/kernel/time.ts'
-import type { Step } from '../read/orders.ts'
-import { statusAfter } from '../views/order-status.ts'
+import type { RecordedFact } from '../read/orders.ts'
 
-/** That other services have been told is for operators. */
-const unseen = new Set(['Told'])
+/** Facts that only operators see, because they record messages to other services. */
+const hiddenFacts = new Set(['Told'])
 
-/** Every fact of the order with its time, and the status where it changed. @param rejectedBecause in the seller's own words */
-export function timelineRecord(steps: readonly Step[], rejectedBecause: string | undefined) {
+/** Returns an order's facts with their times, and with each change of the status. @param rejectionReason the seller's text */
+export function toTimelineRecord(facts: readonly RecordedFact[], rejectionReason: string | undefined) {
   let status: OrderStatus | undefined
-  return steps
+  return facts
     .map(({ id, at, type, data }) => {
-      const after = statusAfter(status, type as OrderFact['type']) // the steps of the order's own stream
-      const changed = after !== status
-      status = after
+      const nextStatus = evolveOrderStatus(status, type as OrderFact['type']) // the facts are of the order's own stream
+      const changed = nextStatus !== status
+      status = nextStatus
       const reason = 'reason' in data && typeof data.reason === 'string' ? data.reason : null
-      const given = type === 'SellerRejected' ? rejectedBecause : undefined
-      return { id, at: isoTime(at), fact: type, status: changed ? after : null, reason: given ?? reason }
+      const ownReason = type === 'SellerRejected' ? rejectionReason : undefined
+      return { id, at: isoTime(at), fact: type, status: changed ? nextStatus : null, reason: ownReason ?? reason }
     })
-    .filter(({ fact }) => !unseen.has(fact))
+    .filter(({ fact }) => !hiddenFacts.has(fact))
 }

@@ -1,13 +1,13 @@
-import { bookView } from '@penstock/market/book.ts'
-import { mostSat } from '@penstock/market/rank.ts'
-import { candidateOf, orderTermsOf } from '@penstock/testkit/order-terms.ts'
+import { createOrderBook } from '@penstock/market/order-book.ts'
+import { maxCapacitySat } from '@penstock/market/rank.ts'
+import { createCandidate, createOrderTerms } from '@penstock/testkit/order-terms.ts'
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'vitest'
-import { type Stage, stage, type Told } from '../stage.contract.ts'
-import { bookEntries } from './book.ts'
+import { type GatewayHarness, openGatewayHarness, type FactInput } from '../gateway-harness.fixture.ts'
+import { readBookEntries } from './book.ts'
 
-const candidate = candidateOf(1)
-const offerOf = (digit: number) => `10000000-0000-4000-8000-00000000000${digit}`
+const candidate = createCandidate(1)
+const makeOfferId = (digit: number) => `10000000-0000-4000-8000-00000000000${digit}`
 const created = {
   type: 'OfferCreated',
   data: {
@@ -16,7 +16,7 @@ const created = {
     totalSizeSat: '10000000',
     minSizeSat: '20000',
     maxSizeSat: '10000000',
-    promises: orderTermsOf().candidate.promises,
+    promises: createOrderTerms().candidate.promises,
     conditions: [],
     assetId: null,
     autoAccept: true,
@@ -27,36 +27,36 @@ const reserved = {
   data: { orderId: 'o', attempt: 1, round: 0, sizeSat: '8000000', candidate },
 }
 
-let market: Stage
-/** The book of matching and quote, told the same. */
-let theirs: ReturnType<typeof bookView>
+let market: GatewayHarness
+/** The order book of matching and quote, with the same facts. */
+let marketBook: ReturnType<typeof createOrderBook>
 beforeEach(async () => {
-  market = await stage()
-  theirs = bookView()
+  market = await openGatewayHarness()
+  marketBook = createOrderBook()
 })
 afterEach(() => market.close())
 
-const happens = async (category: string, aggregateId: string, facts: readonly Told[]): Promise<void> => {
-  await market.happens(category, aggregateId, facts)
-  for (const fact of facts) theirs.apply({ category, aggregateId, at: 1, fact })
+const projectInBoth = async (category: string, aggregateId: string, facts: readonly FactInput[]): Promise<void> => {
+  await market.projectFacts(category, aggregateId, facts)
+  for (const fact of facts) marketBook.apply({ category, aggregateId, at: 1, fact })
 }
 
-test('what is reserved at an offer that is disabled by now counts for the others of its seller', async () => {
+test('a reservation at a disabled offer counts against the other offers of its seller', async () => {
   const appeared = { accountId: candidate.sellerAccountId, confirmedSat: '10000000', at: 1 }
-  await happens('seller', candidate.sellerPubkey, [{ type: 'SellerAppeared', data: appeared }])
-  await happens('offer', offerOf(1), [created, reserved, { type: 'OfferDisabled', data: {} }])
-  await happens('offer', offerOf(2), [created])
-  const [entry, ...more] = await bookEntries(market.gateway)
+  await projectInBoth('seller', candidate.sellerPubkey, [{ type: 'SellerAppeared', data: appeared }])
+  await projectInBoth('offer', makeOfferId(1), [created, reserved, { type: 'OfferDisabled', data: {} }])
+  await projectInBoth('offer', makeOfferId(2), [created])
+  const [entry, ...more] = await readBookEntries(market.gateway)
   assert.ok(entry)
-  assert.deepEqual([entry.offerId, more], [offerOf(2), []])
-  const their = theirs.entry(offerOf(2), 1, market.gateway.config.railsScore) ?? assert.fail()
-  assert.equal(entry.seller.reservedSat, their.seller.reservedSat)
+  assert.deepEqual([entry.offerId, more], [makeOfferId(2), []])
+  const marketEntry = marketBook.entry(makeOfferId(2), 1, market.gateway.config.railsScore) ?? assert.fail()
+  assert.equal(entry.seller.reservedSat, marketEntry.seller.reservedSat)
   const settings = { ...market.gateway.config, newSellerCapSat: 0n }
-  assert.equal(mostSat(entry, settings), mostSat(their, settings))
-  assert.equal(mostSat(entry, settings), 2_000_000n)
+  assert.equal(maxCapacitySat(entry, settings), maxCapacitySat(marketEntry, settings))
+  assert.equal(maxCapacitySat(entry, settings), 2_000_000n)
 })
 
 test('a seller whose offers are all disabled is not in the book', async () => {
-  await happens('offer', offerOf(1), [created, { type: 'OfferDisabled', data: {} }])
-  assert.deepEqual(await bookEntries(market.gateway), [])
+  await projectInBoth('offer', makeOfferId(1), [created, { type: 'OfferDisabled', data: {} }])
+  assert.deepEqual(await readBookEntries(market.gateway), [])
 })

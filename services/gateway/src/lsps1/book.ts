@@ -1,32 +1,32 @@
-import type { BookEntry } from '@penstock/market/book.ts'
-import { fundingFees } from '@penstock/market/price.ts'
-import type { Pricing, Wish } from '@penstock/market/rank.ts'
-import { noEvidence, scoreOf } from '@penstock/market/score.ts'
+import type { BookEntry } from '@penstock/market/order-book.ts'
+import { estimateFundingFees } from '@penstock/market/price.ts'
+import type { Pricing, SellerRequirements } from '@penstock/market/rank.ts'
+import { noEvidence, computeScore } from '@penstock/market/score.ts'
 import type { Chain } from '@penstock/ports/chain.ts'
 import type { Peers } from '@penstock/ports/lightning.ts'
 import type { Gateway } from '../ports.ts'
-import { isRails, offersOfSellers, type StoredOffer } from '../read/offers.ts'
-import { availableSat } from '../views/offer-view.ts'
+import { isInRailsCluster, listOffersOfSellers, type StoredOffer } from '../read/offers.ts'
+import { computeAvailableSat } from '../views/offer-view.ts'
 
 export type LspType = 'recommended' | 'cheapest'
 export const lspTypes: readonly LspType[] = ['recommended', 'cheapest']
 
-/** What is looked up at the market's own node: where others are, by gossip, and what transactions cost. */
-export type Outside = { readonly peers: Pick<Peers, 'addresses'>; readonly chain: Pick<Chain, 'feeRate'> }
+/** Ports of the market's own node: addresses of nodes from gossip, and the fee rate of transactions. */
+export type NodeSources = { readonly peers: Pick<Peers, 'addresses'>; readonly chain: Pick<Chain, 'feeRate'> }
 
-type Needs = Pick<Gateway, 'views' | 'clock' | 'config'>
+type BookPorts = Pick<Gateway, 'views' | 'clock' | 'config'>
 
-/** What can be bought of the order book, as the read models have it now. */
-export async function bookEntries({ views, clock, config }: Needs): Promise<readonly BookEntry[]> {
-  const found = await offersOfSellers(views)
+/** Lists the enabled offers of the order book, from the read models. */
+export async function readBookEntries({ views, clock, config }: BookPorts): Promise<readonly BookEntry[]> {
+  const offers = await listOffersOfSellers(views)
   const reserved = new Map<string, bigint>()
-  for (const { offer } of found) reserved.set(offer.pubkey, (reserved.get(offer.pubkey) ?? 0n) + BigInt(offer.reservedSat))
-  return found
+  for (const { offer } of offers) reserved.set(offer.pubkey, (reserved.get(offer.pubkey) ?? 0n) + BigInt(offer.reservedSat))
+  return offers
     .filter(({ offer }) => offer.status === 'ENABLED')
-    .map((one) => entryOf(one, reserved.get(one.offer.pubkey) ?? 0n, clock.now(), config.railsScore))
+    .map((storedOffer) => toBookEntry(storedOffer, reserved.get(storedOffer.offer.pubkey) ?? 0n, clock.now(), config.railsScore))
 }
 
-function entryOf({ offer, seller }: StoredOffer, sellerReservedSat: bigint, now: number, railsScore: number): BookEntry {
+function toBookEntry({ offer, seller }: StoredOffer, sellerReservedSat: bigint, now: number, railsScore: number): BookEntry {
   const { terms } = offer
   return {
     offerId: offer.id,
@@ -41,7 +41,7 @@ function entryOf({ offer, seller }: StoredOffer, sellerReservedSat: bigint, now:
     autoAccept: terms.autoAccept,
     reservedSat: BigInt(offer.reservedSat),
     usedSat: BigInt(offer.usedSat),
-    availableSat: availableSat(offer),
+    availableSat: computeAvailableSat(offer),
     createdAt: offer.createdAt,
     seller: {
       pubkey: offer.pubkey,
@@ -49,29 +49,29 @@ function entryOf({ offer, seller }: StoredOffer, sellerReservedSat: bigint, now:
       fundsSat: BigInt(seller?.fundsSat ?? 0),
       reservedSat: sellerReservedSat,
       granted: seller?.granted ?? false,
-      rails: isRails(seller, now, railsScore),
-      score: seller ? scoreOf(seller.evidence, now) : 0,
+      rails: isInRailsCluster(seller, now, railsScore),
+      score: seller ? computeScore(seller.evidence, now) : 0,
       evidence: seller?.evidence ?? noEvidence,
     },
   }
 }
 
-/** Prices as the quote service makes them; without the fees, offers that charge for their funding are left out, as there. */
-export async function pricingOf(
+/** Reads the same pricing as the quote service. Without a fee rate, both services exclude offers that charge a funding fee. */
+export async function readPricing(
   { config, log }: Pick<Gateway, 'config' | 'log'>,
-  { chain }: Outside,
+  { chain }: NodeSources,
   entries: readonly BookEntry[],
 ): Promise<Pricing> {
   if (!entries.some(({ promises }) => promises.onchainMultiplier > 0)) return { settings: config, fees: null }
-  const fees = await fundingFees((blocks) => chain.feeRate(blocks)).catch((error: unknown) => {
-    log.warn({ reason: String(error) }, 'the fees of a funding are not known')
+  const fees = await estimateFundingFees((blocks) => chain.feeRate(blocks)).catch((error: unknown) => {
+    log.warn({ reason: String(error) }, 'estimating the funding fees failed; excluding offers that charge for them')
     return null
   })
   return { settings: config, fees }
 }
 
-/** An announced channel for whoever asks, with the longest lease: get_info speaks of these. */
-export const openWish = ({ config }: Pick<Gateway, 'config'>, sellers: readonly string[]): Wish => ({
+/** Creates the request that determines the bounds of get_info: an announced channel with the longest lease for any buyer. */
+export const createGenericRequest = ({ config }: Pick<Gateway, 'config'>, sellers: readonly string[]): SellerRequirements => ({
   buyerPubkey: null,
   isPrivate: false,
   railsOnly: false,

@@ -1,51 +1,58 @@
-import { boundsOf } from '@penstock/market/market.ts'
-import { forSize } from '@penstock/market/rank.ts'
-import { keepText } from '../operations/buy.ts'
-import { placeOrder, type Wish } from '../operations/place-order.ts'
+import { computePurchaseBounds } from '@penstock/market/market.ts'
+import { rankForSize } from '@penstock/market/rank.ts'
+import { placeOrder, type QuoteRequest } from '../operations/place-order.ts'
+import { storeText } from '../operations/store-text.ts'
 import type { Gateway } from '../ports.ts'
-import { bookEntries, type LspType, openWish, type Outside, pricingOf } from './book.ts'
-import { namedLately, namedNow } from './epochs.ts'
-import { type Fault, optionMismatched, refusal, rejected } from './faults.ts'
-import { MIN_CONFIRMATIONS } from './info.ts'
-import { lspOrderOf } from './order-record.ts'
-import type { CreateOrderBody, LspOrder } from './schemas.ts'
+import { readBookEntries, type LspType, createGenericRequest, type NodeSources, readPricing } from './book.ts'
+import { listPublishedSellers, publishSellers } from './published-sellers.ts'
+import { lspMarketBusy, type LspFault, optionMismatched, toRefusalFault, clientRejected } from './faults.ts'
+import { toLspOrder } from './order-record.ts'
+import { type CreateOrderBody, type LspOrder, MIN_CONFIRMATIONS } from './schemas.ts'
 
 export async function createOrder(
   gateway: Gateway,
-  outside: Outside,
+  nodeSources: NodeSources,
   type: LspType,
   body: CreateOrderBody,
   ip: string,
-): Promise<LspOrder | Fault> {
+): Promise<LspOrder | LspFault> {
   const pubkey = body.public_key.toLowerCase()
-  const sellers = await sellersFor(gateway, outside, type, body, pubkey)
+  const sellers = await selectSellers(gateway, nodeSources, type, body, pubkey)
   if (sellers !== null && 'fault' in sellers) return sellers
   const token = body.token ?? ''
-  const record = token === '' ? null : await keepText(gateway, 'lsps-token', { token })
-  const placed = await placeOrder(gateway, {
+  const record = token === '' ? null : await storeText(gateway, 'lsps-token', { token })
+  const result = await placeOrder(gateway, {
     orderId: gateway.ids.uuid(),
     ip,
-    wish: { ...wishOf(gateway, type, body, pubkey), sellers: sellers && [...sellers], record },
+    quoteRequest: { ...toQuoteRequest(gateway, type, body, pubkey), sellers: sellers && [...sellers], record },
     isReady: ({ order }) => order.invoice !== null,
   })
-  switch (placed.outcome) {
+  switch (result.outcome) {
     case 'refused':
       if (record) await gateway.records.delete(record.id)
-      return refusal(placed.code, placed.message)
+      return toRefusalFault(result.code, result.message)
+    case 'busy':
+      if (record) await gateway.records.delete(record.id)
+      return lspMarketBusy(result.seconds)
     case 'ended':
-      return rejected(placed.stored.order.reason ?? 'The order could not be placed.')
+      return clientRejected(result.stored.order.reason ?? 'The order could not be placed.')
     case 'withdrawn':
-      return rejected('The order was not ready in time and is withdrawn; nothing has to be paid. Try again later.')
+      return clientRejected('The order was not ready in time and is withdrawn; nothing has to be paid. Try again later.')
     case 'ready':
-      return lspOrderOf(placed.stored, token) ?? rejected('The order could not be placed.')
+      return toLspOrder(result.stored, token) ?? clientRejected('The order could not be placed.')
   }
 }
 
-/** Nobody holds a key to this order: its id is all that a client of LSPS1 has. */
-const wishOf = ({ ids }: Gateway, type: LspType, body: CreateOrderBody, pubkey: string): Omit<Wish, 'sellers' | 'record'> => ({
+/** The order gets no key, because an LSPS1 client reads an order by its id alone. */
+const toQuoteRequest = (
+  { ids }: Gateway,
+  type: LspType,
+  body: CreateOrderBody,
+  pubkey: string,
+): Omit<QuoteRequest, 'sellers' | 'record'> => ({
   source: `lsps1-${type}`,
   buyer: { accountId: ids.uuid(), key: null },
-  // LSPS1 knows no address: the buyer is connected to the sellers that get_info named, or gossip finds it.
+  // An LSPS1 request has no address. The buyer connects to a seller of get_info, or gossip has the buyer's address.
   destination: { pubkey, sockets: [] },
   isPrivate: !body.announce_channel,
   railsOnly: false,
@@ -67,37 +74,46 @@ const wishOf = ({ ids }: Gateway, type: LspType, body: CreateOrderBody, pubkey: 
 })
 
 /**
- * Who may serve: the sellers that get_info named lately, to which the buyer is connected by now. Anybody (null) only
- * where none of them can, and gossip knows where the buyer is.
+ * Selects the sellers that may serve the order: the sellers that get_info published recently, because the buyer should be
+ * connected to them.
+ * @returns null if every seller may serve: no published seller can, and gossip has an address of the buyer
  */
-async function sellersFor(
+async function selectSellers(
   gateway: Gateway,
-  outside: Outside,
+  nodeSources: NodeSources,
   type: LspType,
   body: CreateOrderBody,
   pubkey: string,
-): Promise<readonly string[] | null | Fault> {
-  const entries = await bookEntries(gateway)
-  const pricing = await pricingOf(gateway, outside, entries)
-  // Whoever never asked get_info gets the same sellers as those who did.
-  await namedNow(gateway, outside.peers, type, { entries, pricing })
-  const named = await namedLately(gateway, type)
+): Promise<readonly string[] | null | LspFault> {
+  const entries = await readBookEntries(gateway)
+  const pricing = await readPricing(gateway, nodeSources, entries)
+  // A client that skipped get_info gets the same sellers as a client that called it.
+  await publishSellers(gateway, nodeSources.peers, type, { entries, pricing })
+  const publishedSellers = await listPublishedSellers(gateway, type)
   const sizeSat = BigInt(body.lsp_balance_sat)
-  const mismatch = mismatchOf(gateway, body, boundsOf(entries, openWish(gateway, named), pricing))
+  const mismatch = findMismatch(
+    gateway,
+    body,
+    computePurchaseBounds(entries, createGenericRequest(gateway, publishedSellers), pricing),
+  )
   if (mismatch) return mismatch
-  const wish = {
-    ...openWish(gateway, named),
+  const request = {
+    ...createGenericRequest(gateway, publishedSellers),
     buyerPubkey: pubkey,
     isPrivate: !body.announce_channel,
     leaseBlocks: body.channel_expiry_blocks,
   }
-  if (forSize(entries, wish, sizeSat, type, pricing).length > 0) return named
-  const { sockets } = await outside.peers.addresses(pubkey)
-  return sockets.length > 0 ? null : named
+  if (rankForSize(entries, request, sizeSat, type, pricing).length > 0) return publishedSellers
+  const { sockets } = await nodeSources.peers.addresses(pubkey)
+  return sockets.length > 0 ? null : publishedSellers
 }
 
-/** Values beside what get_info says. What only the whole quote shows is refused there. */
-function mismatchOf({ config }: Gateway, body: CreateOrderBody, bounds: ReturnType<typeof boundsOf>): Fault | undefined {
+/** Finds the first value outside the bounds of get_info. The quote service finds all other faults. */
+function findMismatch(
+  { config }: Gateway,
+  body: CreateOrderBody,
+  bounds: ReturnType<typeof computePurchaseBounds>,
+): LspFault | undefined {
   const sizeSat = BigInt(body.lsp_balance_sat)
   if (body.client_balance_sat !== '0')
     return optionMismatched(
@@ -119,7 +135,7 @@ function mismatchOf({ config }: Gateway, body: CreateOrderBody, bounds: ReturnTy
       'max_channel_expiry_blocks',
       `channel_expiry_blocks must be at most ${config.maxChannelExpiryBlocks}.`,
     )
-  if (!bounds) return rejected('No live seller can serve an order now; try again later.')
+  if (!bounds) return clientRejected('No live seller can serve an order now; try again later.')
   if (sizeSat < bounds.minSizeSat)
     return optionMismatched('min_initial_lsp_balance_sat', `lsp_balance_sat must be at least ${bounds.minSizeSat}.`)
   if (sizeSat > bounds.maxSizeSat)

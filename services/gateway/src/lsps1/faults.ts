@@ -1,50 +1,58 @@
 import type { QuoteRefusal } from '@penstock/contracts/quote.ts'
 import { optionMismatch } from '@penstock/contracts/quote.ts'
 import type { z } from 'zod'
+import { formatBusyMessage } from '../errors.ts'
 import { lspTypes } from './book.ts'
 import type { LspError } from './schemas.ts'
 
-/** A refusal that is still to be written: what is wrong in LSPS1's words, and which field says so. */
-export type Fault = { readonly fault: LspError }
+/** An LSPS1 error to send, with the field that caused it. */
+export type LspFault = { readonly fault: LspError; readonly retryAfterSeconds?: number }
 
-const fault = (statusCode: number, code: number, name: string, property: string, message: string): Fault => ({
+const createFault = (statusCode: number, code: number, name: string, property: string, message: string): LspFault => ({
   fault: { statusCode, message, error: { code, message: name, data: { property, message } } },
 })
 
-/** The request cannot be read. @param property the field, or `body` for all of it */
-export const invalidParams = (property: string, message: string, statusCode = 400): Fault =>
-  fault(statusCode, -32602, 'Invalid params', property, message)
+/** For a malformed request. @param property the field, or `body` for the whole body */
+export const invalidParams = (property: string, message: string, statusCode = 400): LspFault =>
+  createFault(statusCode, -32602, 'Invalid params', property, message)
 
-/** A value beside what get_info offers. @param option the field of get_info */
-export const optionMismatched = (option: string, message: string): Fault => fault(400, 100, 'Option mismatch', option, message)
+/** For a value outside the options of get_info. @param option the field of get_info */
+export const optionMismatched = (option: string, message: string): LspFault =>
+  createFault(400, 100, 'Option mismatch', option, message)
 
-/** It cannot be served now: nobody sells it, or not to this client. */
-export const rejected = (message: string): Fault => fault(500, 1, 'Client rejected', '', message)
+/** For an order that no seller can serve now for this client. */
+export const clientRejected = (message: string): LspFault => createFault(500, 1, 'Client rejected', '', message)
 
-export const notFound = (): Fault => fault(404, 101, 'Not found', 'order_id', 'There is no such order here.')
+export const lspOrderNotFound = (): LspFault => createFault(404, 101, 'Not found', 'order_id', 'There is no such order here.')
 
-/** @param path behind the interface's own address: `/{type}/{operation}` */
-export function noSuchAddress(path: string): Fault {
+/** @param path the path below the base path: `/{type}/{operation}` */
+export function unknownPath(path: string): LspFault {
   const [, type = ''] = path.split('/')
   return lspTypes.some((known) => known === type)
-    ? fault(404, 101, 'Not found', 'path', 'There is nothing at this address.')
-    : fault(404, 101, 'Not found', 'type', `The type must be ${lspTypes.join(' or ')}.`)
+    ? createFault(404, 101, 'Not found', 'path', 'There is nothing at this address.')
+    : createFault(404, 101, 'Not found', 'type', `The type must be ${lspTypes.join(' or ')}.`)
 }
 
-export const tooMany = (message: string): Fault => fault(429, 1, 'Client rejected', '', message)
+export const lspRateLimited = (message: string): LspFault => createFault(429, 1, 'Client rejected', '', message)
 
-export const unavailable = (statusCode: 500 | 503, message: string): Fault =>
-  fault(statusCode, -32603, 'Internal error', '', message)
+export const unavailable = (statusCode: 500 | 503, message: string): LspFault =>
+  createFault(statusCode, -32603, 'Internal error', '', message)
 
-/** The first thing that is wrong, named by its field. */
-export function unreadable({ issues: [issue] }: z.ZodError): Fault {
+/** The market is at its limit, and the gateway did not start the request. @param seconds until the client may try again */
+export const lspMarketBusy = (seconds: number): LspFault => ({
+  ...unavailable(503, `${formatBusyMessage(seconds)}.`),
+  retryAfterSeconds: seconds,
+})
+
+/** Returns the first error of a malformed request, with its field. */
+export function malformedRequest({ issues: [issue] }: z.ZodError): LspFault {
   const property = issue?.path.join('.') || 'body'
   return invalidParams(property, `${property === 'body' ? 'The body' : property} ${issue?.message ?? 'is malformed.'}`)
 }
 
-/** What the quote service says no to. */
-export function refusal(code: string, message: string): Fault {
-  const option = optionMismatch[code as QuoteRefusal] // a code of another kind has no entry
+/** Turns a refusal of the quote service into a fault of LSPS1. */
+export function toRefusalFault(code: string, message: string): LspFault {
+  const option = optionMismatch[code as QuoteRefusal] // an unknown code has no entry
   if (option !== undefined) return optionMismatched(option, message)
-  return code === 'WRONG_REQUEST' ? invalidParams('body', message) : rejected(message)
+  return code === 'WRONG_REQUEST' ? invalidParams('body', message) : clientRejected(message)
 }

@@ -1,26 +1,25 @@
-import { boundsOf } from '@penstock/market/market.ts'
+import { parseConnectionUri } from '@penstock/bitcoin/pubkey.ts'
+import { computePurchaseBounds } from '@penstock/market/market.ts'
+import { isIPv4 } from 'node:net'
 import type { Gateway } from '../ports.ts'
-import { bookEntries, type LspType, openWish, type Outside, pricingOf } from './book.ts'
-import { namedNow } from './epochs.ts'
-import { type Fault, rejected } from './faults.ts'
-import type { LspInfo } from './schemas.ts'
+import { readBookEntries, type LspType, createGenericRequest, type NodeSources, readPricing } from './book.ts'
+import { publishSellers } from './published-sellers.ts'
+import { type LspFault, clientRejected } from './faults.ts'
+import { type LspInfo, MIN_CONFIRMATIONS } from './schemas.ts'
 
-/** No channel counts as open before it has a confirmation. */
-export const MIN_CONFIRMATIONS = 1
-
-export async function getInfo(gateway: Gateway, outside: Outside, type: LspType): Promise<LspInfo | Fault> {
-  const entries = await bookEntries(gateway)
-  const pricing = await pricingOf(gateway, outside, entries)
-  const named = await namedNow(gateway, outside.peers, type, { entries, pricing })
-  const bounds = boundsOf(
+export async function getInfo(gateway: Gateway, nodeSources: NodeSources, type: LspType): Promise<LspInfo | LspFault> {
+  const entries = await readBookEntries(gateway)
+  const pricing = await readPricing(gateway, nodeSources, entries)
+  const sellers = await publishSellers(gateway, nodeSources.peers, type, { entries, pricing })
+  const bounds = computePurchaseBounds(
     entries,
-    openWish(
+    createGenericRequest(
       gateway,
-      named.map(({ pubkey }) => pubkey),
+      sellers.map(({ pubkey }) => pubkey),
     ),
     pricing,
   )
-  if (!bounds) return rejected('No live seller can serve an order now; try again later.')
+  if (!bounds) return clientRejected('No live seller can serve an order now; try again later.')
   const [min, max] = [`${bounds.minSizeSat}`, `${bounds.maxSizeSat}`]
   return {
     min_required_channel_confirmations: MIN_CONFIRMATIONS,
@@ -33,11 +32,16 @@ export async function getInfo(gateway: Gateway, outside: Outside, type: LspType)
     max_initial_lsp_balance_sat: max,
     min_channel_balance_sat: min,
     max_channel_balance_sat: max,
-    uris: clearnetFirst(named.flatMap(({ uris }) => uris)),
+    uris: sortByReachability(sellers.flatMap(({ uris }) => uris)),
   }
 }
 
-/** Most wallets try the first address, and few of them speak Tor. */
-const clearnetFirst = (uris: readonly string[]): string[] => uris.toSorted((a, b) => Number(isOnion(a)) - Number(isOnion(b)))
+/** Most wallets use only the first address. All wallets can use IPv4, many can resolve a name, some have IPv6, few have Tor. */
+const sortByReachability = (uris: readonly string[]): string[] => uris.toSorted((a, b) => rankUri(a) - rankUri(b))
 
-const isOnion = (uri: string): boolean => /\.onion:\d+$/.test(uri)
+function rankUri(uri: string): number {
+  const host = parseConnectionUri(uri)?.host ?? ''
+  if (host.endsWith('.onion')) return 3
+  if (host.startsWith('[')) return 2
+  return isIPv4(host) ? 0 : 1
+}

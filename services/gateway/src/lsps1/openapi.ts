@@ -2,46 +2,46 @@ import { z } from 'zod'
 import { createOrderBody, lspError, lspInfo, lspOrder } from './schemas.ts'
 
 const schemas = { LspInfo: lspInfo, CreateOrder: createOrderBody, LspOrder: lspOrder, LspError: lspError }
-type Name = keyof typeof schemas
+type SchemaName = keyof typeof schemas
 
-const json = (description: string, name: Name) => ({
+const describeJson = (description: string, name: SchemaName) => ({
   description,
   content: { 'application/json': { schema: { $ref: `#/components/schemas/${name}` } } },
 })
 
-const problems = {
-  400: json('The request is malformed, or a value is beside what get_info offers.', 'LspError'),
-  404: json('There is no such order of this type.', 'LspError'),
-  405: json('Another method belongs here.', 'LspError'),
-  413: json('The body is larger than 64 KiB.', 'LspError'),
-  415: json('The body is not JSON.', 'LspError'),
-  429: json('Too many requests within a minute; `Retry-After` says when to try again.', 'LspError'),
-  500: json('Nobody can serve this now, or something failed.', 'LspError'),
-  503: json('The service is starting.', 'LspError'),
+const errorResponses = {
+  400: describeJson('The request is malformed, or a value is outside the options of get_info.', 'LspError'),
+  404: describeJson('The type does not exist, or the type has no such order.', 'LspError'),
+  405: describeJson('The path does not accept this method.', 'LspError'),
+  413: describeJson('The body is larger than 64 KiB.', 'LspError'),
+  415: describeJson('The body is not JSON.', 'LspError'),
+  429: describeJson('Too many requests within a minute. `Retry-After` says when to try again.', 'LspError'),
+  500: describeJson('No seller can serve the request now, or an internal error occurred.', 'LspError'),
+  503: describeJson('The service is starting or busy. `Retry-After` says when to try again.', 'LspError'),
 }
 
-const answers = (ok: Name, description: string, ...statuses: readonly (keyof typeof problems)[]) => ({
-  200: json(description, ok),
-  ...Object.fromEntries(statuses.map((status) => [status, problems[status]])),
+const describeResponses = (ok: SchemaName, description: string, ...statuses: readonly (keyof typeof errorResponses)[]) => ({
+  200: describeJson(description, ok),
+  ...Object.fromEntries(statuses.map((status) => [status, errorResponses[status]])),
 })
 
-const type = {
+const typeParameter = {
   name: 'type',
   in: 'path',
   required: true,
   description: '`recommended` ranks sellers by reliability, `cheapest` by price.',
   schema: { type: 'string', enum: ['recommended', 'cheapest'] },
 }
-const orderId = { name: 'order_id', in: 'query', required: true, schema: { type: 'string', format: 'uuid' } }
+const orderIdParameter = { name: 'order_id', in: 'query', required: true, schema: { type: 'string', format: 'uuid' } }
 
-/** The interface as OpenAPI 3.1, made from the schemas that read requests; committed as docs/api/lsps1.openapi.json. */
-export const openApi = () => ({
+/** Creates the OpenAPI 3.1 document from the schemas that parse requests; committed as docs/api/lsps1.openapi.json. */
+export const createLspOpenApi = () => ({
   openapi: '3.1.0',
   info: {
     title: 'Penstock: LSPS1 over HTTP',
     version: '1',
     description:
-      'Inbound Lightning liquidity for clients of bLIP-51 (LSPS1). Pay the hold invoice of create_order, then ask get_order until order_state is COMPLETED or FAILED. All of it is public, from any origin.',
+      'Inbound Lightning liquidity for clients of bLIP-51 (LSPS1). Pay the hold invoice of create_order, then poll get_order until order_state is COMPLETED or FAILED. All paths are public, from any origin.',
     license: { name: 'MIT', identifier: 'MIT' },
   },
   servers: [{ url: '/api/lsp/v1' }],
@@ -49,36 +49,36 @@ export const openApi = () => ({
     '/{type}/get_info': {
       get: {
         operationId: 'getInfo',
-        summary: 'What can be ordered now, and from which nodes',
-        parameters: [type],
-        responses: answers('LspInfo', 'The options of an order.', 405, 500, 503),
+        summary: 'Get the options of an order, and the nodes that sell now',
+        parameters: [typeParameter],
+        responses: describeResponses('LspInfo', 'The options of an order.', 404, 405, 500, 503),
       },
     },
     '/{type}/create_order': {
       post: {
         operationId: 'createOrder',
         summary: 'Order a channel',
-        parameters: [type],
+        parameters: [typeParameter],
         requestBody: {
           required: true,
           content: { 'application/json': { schema: { $ref: '#/components/schemas/CreateOrder' } } },
         },
-        responses: answers('LspOrder', 'The order, with the invoice to pay.', 400, 405, 413, 415, 429, 500, 503),
+        responses: describeResponses('LspOrder', 'The order, with the invoice to pay.', 400, 404, 405, 413, 415, 429, 500, 503),
       },
     },
     '/{type}/get_order': {
       get: {
         operationId: 'getOrder',
-        summary: 'How an order stands',
-        parameters: [type, orderId],
-        responses: answers('LspOrder', 'The order as it stands.', 400, 404, 405, 429, 500, 503),
+        summary: 'Get the state of an order',
+        parameters: [typeParameter, orderIdParameter],
+        responses: describeResponses('LspOrder', 'The current state of the order.', 400, 404, 405, 429, 500, 503),
       },
     },
   },
-  components: { schemas: Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, schemaOf(schema)])) },
+  components: { schemas: Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, toJsonSchema(schema)])) },
 })
 
-function schemaOf(schema: z.ZodType): object {
-  // The document says once which dialect its schemas are of.
+function toJsonSchema(schema: z.ZodType): object {
+  // The document states the dialect of its schemas once.
   return { ...z.toJSONSchema(schema, { io: 'input' }), $schema: undefined }
 }

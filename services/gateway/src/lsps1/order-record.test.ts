@@ -1,13 +1,13 @@
 import type { OrderFact } from '@penstock/contracts/order.ts'
-import { attestationOf, candidateOf, orderTermsOf, outpointOf } from '@penstock/testkit/order-terms.ts'
+import { createAttestation, createCandidate, createOrderTerms, createOutpoint } from '@penstock/testkit/order-terms.ts'
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
 import type { HoldView } from '../views/hold-view.ts'
-import { orderView, type OrderView } from '../views/order-view.ts'
-import { lspOrderOf } from './order-record.ts'
+import { evolveOrderView, type OrderView } from '../views/order-view.ts'
+import { toLspOrder } from './order-record.ts'
 
 const at = Date.parse('2027-01-31T12:00:00.000Z')
-const outpoint = outpointOf(7)
+const outpoint = createOutpoint(7)
 const lsps = {
   lspBalanceSat: '1000000',
   clientBalanceSat: '0',
@@ -19,16 +19,22 @@ const lsps = {
 const fact = <T extends OrderFact['type']>(type: T, data: Extract<OrderFact, { type: T }>['data']) =>
   ({ type, v: 1, data }) as OrderFact
 
-const placed = fact('OrderPlaced', { ...orderTermsOf(), source: 'lsps1-cheapest', lsps, leaseBlocks: 144, approveBefore: null })
-const issued = fact('HoldIssued', { paymentHash: 'a'.repeat(64), invoice: 'lnbcrt1', expiresAt: at + 3_600_000 })
+const placed = fact('OrderPlaced', {
+  ...createOrderTerms(),
+  source: 'lsps1-cheapest',
+  lsps,
+  leaseBlocks: 144,
+  approveBefore: null,
+})
+const issued = fact('HoldIssuedRecorded', { paymentHash: 'a'.repeat(64), invoice: 'lnbcrt1', expiresAt: at + 3_600_000 })
 const held = fact('PaymentHeld', { expiryHeight: 300, heldAtHeight: 100, receivedMsat: '3000000', openBeforeHeight: 200 })
-const started = fact('AttemptStarted', { attempt: 1, candidate: candidateOf(1) })
-const asked = fact('OpeningAsked', { attempt: 1, openBefore: at })
-const offered = fact('OutpointOffered', { attempt: 1, outpoint, attestation: attestationOf(outpoint) })
-const named = fact('OutpointNamed', { attempt: 1, outpoint })
-const seen = fact('FundingSeen', { outpoint })
-const confirmed = fact('FundingConfirmed', { outpoint, height: 120, channelId: '120x1x0' })
-const reorged = fact('FundingReorged', { outpoint })
+const started = fact('AttemptStarted', { attempt: 1, candidate: createCandidate(1) })
+const asked = fact('ChannelOpenRequested', { attempt: 1, openBefore: at })
+const offered = fact('OutpointSubmitted', { attempt: 1, outpoint, attestation: createAttestation(outpoint) })
+const named = fact('OutpointAccepted', { attempt: 1, outpoint })
+const seen = fact('FundingSeenRecorded', { outpoint })
+const confirmed = fact('FundingConfirmedRecorded', { outpoint, height: 120, channelId: '120x1x0' })
+const reorged = fact('FundingReorgedRecorded', { outpoint })
 const opened = fact('ChannelOpened', { outpoint, confirmations: 3 })
 const valid = fact('OrderValid', { settledAt: at })
 const expired = fact('BuyerFailedToPay', { reason: 'The invoice expired unpaid.' })
@@ -43,7 +49,7 @@ const toNamed = [...toHold, offered, named]
 const fold = (facts: readonly OrderFact[]): OrderView => {
   const view = facts.reduce<OrderView | undefined>(
     (before, one, revision) =>
-      orderView(before, {
+      evolveOrderView(before, {
         id: `${revision}`,
         category: 'order',
         aggregateId: '00000000-0000-4000-8000-000000000001',
@@ -59,18 +65,18 @@ const fold = (facts: readonly OrderFact[]): OrderView => {
   return view ?? assert.fail()
 }
 const record = (facts: readonly OrderFact[], hold?: Partial<HoldView>) =>
-  lspOrderOf({ order: fold(facts), hold: hold as HoldView | undefined, channel: undefined }) // only its status is read
+  toLspOrder({ order: fold(facts), hold: hold as HoldView | undefined, channel: undefined }) // the record reads only the status
 
 const cases: readonly [string, readonly OrderFact[], string, string, Partial<HoldView>?][] = [
   ['not paid yet', [placed, issued], 'CREATED', 'EXPECT_PAYMENT'],
   ['held', [placed, issued, held], 'CREATED', 'HOLD'],
-  ['a seller opens', toHold, 'CREATED', 'HOLD'],
-  ['an outpoint is named', toNamed, 'CREATED', 'HOLD'],
+  ['a seller is opening', toHold, 'CREATED', 'HOLD'],
+  ['an outpoint is accepted', toNamed, 'CREATED', 'HOLD'],
   ['the funding is published', [...toNamed, seen], 'COMPLETED', 'HOLD'],
   ['confirmed', [...toNamed, seen, confirmed], 'COMPLETED', 'HOLD'],
-  ['a re-org takes nothing back', [...toNamed, seen, confirmed, reorged], 'COMPLETED', 'HOLD'],
+  ['a re-organisation follows', [...toNamed, seen, confirmed, reorged], 'COMPLETED', 'HOLD'],
   [
-    'settled by the node, before the order knows',
+    'settled by the node, before the order records it',
     [...toNamed, seen, confirmed, opened],
     'COMPLETED',
     'PAID',
@@ -80,21 +86,21 @@ const cases: readonly [string, readonly OrderFact[], string, string, Partial<Hol
   ['valid at the last height, never seen by the watcher', [...toNamed, opened, valid], 'COMPLETED', 'PAID'],
   ['monitored to its end', [...toNamed, seen, opened, valid, finished], 'COMPLETED', 'PAID'],
   ['expired unpaid', [placed, issued, expired], 'FAILED', 'REFUNDED'],
-  ['nobody opened', [...toHold, failed], 'FAILED', 'REFUNDED'],
-  ['named and never published', [...toNamed, vanished], 'FAILED', 'REFUNDED'],
-  ['closing, not yet released', [...toNamed, closing], 'CREATED', 'HOLD'],
-  ['published, then released: completed stays', [...toNamed, seen, vanished], 'COMPLETED', 'REFUNDED'],
+  ['no seller opened', [...toHold, failed], 'FAILED', 'REFUNDED'],
+  ['accepted and never published', [...toNamed, vanished], 'FAILED', 'REFUNDED'],
+  ['a release is requested but not done', [...toNamed, closing], 'CREATED', 'HOLD'],
+  ['published, then released', [...toNamed, seen, vanished], 'COMPLETED', 'REFUNDED'],
 ]
 
-describe('states', () => {
-  test.each(cases)('%s', (_, facts, orderState, paymentState, hold) => {
+describe('order_state and payment state', () => {
+  test.each(cases)('have the values of the standard in the case: %s', (_, facts, orderState, paymentState, hold) => {
     const found = record(facts, hold) ?? assert.fail()
     assert.deepEqual([found.order_state, found.payment.bolt11.state], [orderState, paymentState])
     assert.equal(found.channel !== null, orderState === 'COMPLETED')
   })
 })
 
-test('a whole record, with its times in the form of the standard', () => {
+test('a record has all fields, and its timestamps have the form of the standard', () => {
   assert.deepEqual(record([...toNamed, seen]), {
     order_id: '00000000-0000-4000-8000-000000000001',
     lsp_balance_sat: '1000000',
@@ -119,13 +125,13 @@ test('a whole record, with its times in the form of the standard', () => {
   })
 })
 
-test('a transaction that was published and replaced gives the next one neither its time nor its outpoint', () => {
-  const other = outpointOf(8)
-  const replaced = [...toNamed, seen, fact('OutpointNamed', { attempt: 1, outpoint: other })]
+test('the channel has neither the time nor the outpoint of a replaced transaction', () => {
+  const other = createOutpoint(8)
+  const replaced = [...toNamed, seen, fact('OutpointAccepted', { attempt: 1, outpoint: other })]
   const between = record(replaced) ?? assert.fail()
-  // COMPLETED was said once, and stands.
+  // COMPLETED is final.
   assert.deepEqual([between.order_state, between.channel], ['COMPLETED', null])
-  const found = record([...replaced, fact('FundingSeen', { outpoint: other })]) ?? assert.fail()
+  const found = record([...replaced, fact('FundingSeenRecorded', { outpoint: other })]) ?? assert.fail()
   assert.deepEqual(found.channel, {
     funded_at: '2027-01-31T12:00:09.000Z',
     funding_outpoint: other,
@@ -133,7 +139,7 @@ test('a transaction that was published and replaced gives the next one neither i
   })
 })
 
-test('neither an order of another door nor one without an invoice', () => {
-  assert.equal(record([fact('OrderPlaced', { ...orderTermsOf(), approveBefore: null }), issued]), undefined)
+test('an order of another interface and an order without an invoice have no record', () => {
+  assert.equal(record([fact('OrderPlaced', { ...createOrderTerms(), approveBefore: null }), issued]), undefined)
   assert.equal(record([placed]), undefined)
 })

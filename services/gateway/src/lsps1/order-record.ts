@@ -1,51 +1,43 @@
-import { isFailure, type OrderStatus } from '@penstock/kernel/order-status.ts'
+import { isFailure, isPublishedStatus } from '@penstock/contracts/order/lifecycle.ts'
 import { BLOCK_SECONDS, isoTime, SECOND_MS } from '@penstock/kernel/time.ts'
 import type { StoredOrder } from '../read/orders.ts'
 import type { OrderView } from '../views/order-view.ts'
 import type { LspOrder } from './schemas.ts'
 
-/** The statuses that begin when the funding transaction is published with its output as promised. */
-const published: ReadonlySet<OrderStatus> = new Set([
-  'WAITING_FOR_ON_CHAIN_CONFIRMATION',
-  'ON_CHAIN_CONFIRMATION',
-  'SELLER_OPENED_CHANNEL',
-  'VALID_CHANNEL_OPENING',
-])
+const isPublished = ({ status }: OrderView['statuses'][number]): boolean => isPublishedStatus(status)
 
-const isPublished = ({ status }: OrderView['statuses'][number]): boolean => published.has(status)
-
-/** When the funding that counts was published. @returns undefined before, also where another one was published that it replaced */
-function fundedAt({ statuses }: OrderView): number | undefined {
-  const named = statuses.findLastIndex(({ status }) => status === 'SELLER_SENT_TRANSACTION')
-  return statuses.slice(named + 1).find(isPublished)?.at
+/** @returns when the current funding transaction was published; undefined before. A replaced transaction does not count. */
+function findFundedAt({ statuses }: OrderView): number | undefined {
+  const acceptedIndex = statuses.findLastIndex(({ status }) => status === 'SELLER_SENT_TRANSACTION')
+  return statuses.slice(acceptedIndex + 1).find(isPublished)?.at
 }
 
-/** COMPLETED stands for good: where the payment is released after all, that shows as REFUNDED. */
-function orderStateOf(order: OrderView): LspOrder['order_state'] {
+/** COMPLETED is final. If the payment is released later, only the payment's state changes, to REFUNDED. */
+function readOrderState(order: OrderView): LspOrder['order_state'] {
   if (order.statuses.some(isPublished)) return 'COMPLETED'
   return isFailure(order.status) ? 'FAILED' : 'CREATED'
 }
 
-/** An invoice that expired unpaid counts as refunded: nothing was taken. */
-function paymentStateOf({ order, hold }: Pick<StoredOrder, 'order' | 'hold'>): LspOrder['payment']['bolt11']['state'] {
+/** An invoice that expired unpaid counts as REFUNDED, because no payment was settled. */
+function readPaymentState({ order, hold }: Pick<StoredOrder, 'order' | 'hold'>): LspOrder['payment']['bolt11']['state'] {
   if (hold?.status === 'settled' || order.settledAt !== null) return 'PAID'
   if (isFailure(order.status)) return 'REFUNDED'
   return order.held ? 'HOLD' : 'EXPECT_PAYMENT'
 }
 
-function channelOf(order: OrderView): LspOrder['channel'] {
-  const at = fundedAt(order)
+function toLspChannel(order: OrderView): LspOrder['channel'] {
+  const at = findFundedAt(order)
   if (at === undefined || order.outpoint === null) return null
   const leaseMs = order.terms.leaseBlocks * BLOCK_SECONDS * SECOND_MS
   return { funded_at: isoTime(at), funding_outpoint: order.outpoint, expires_at: isoTime(at + leaseMs) }
 }
 
 /**
- * @param token as the client sent it, for as long as it is kept
- * @returns undefined for an order that was not placed through LSPS1, or that never had an invoice to answer with
+ * @param token the client's token; empty without a token, or after the deletion of its record
+ * @returns undefined for an order that was not placed through LSPS1, or that has no invoice
  */
-export function lspOrderOf(found: StoredOrder, token = ''): LspOrder | undefined {
-  const { order } = found
+export function toLspOrder(stored: StoredOrder, token = ''): LspOrder | undefined {
+  const { order } = stored
   const { lsps, priceSat } = order.terms
   if (!lsps || !order.invoice) return undefined
   return {
@@ -58,17 +50,17 @@ export function lspOrderOf(found: StoredOrder, token = ''): LspOrder | undefined
     token,
     created_at: isoTime(order.createdAt),
     announce_channel: lsps.announceChannel,
-    order_state: orderStateOf(order),
+    order_state: readOrderState(order),
     payment: {
       bolt11: {
-        state: paymentStateOf(found),
+        state: readPaymentState(stored),
         expires_at: isoTime(order.invoice.expiresAt),
-        // The client gets no balance of its own, so all of it is the fee.
+        // The client gets no initial balance, so the whole price is the fee.
         fee_total_sat: priceSat,
         order_total_sat: priceSat,
         invoice: order.invoice.request,
       },
     },
-    channel: channelOf(order),
+    channel: toLspChannel(order),
   }
 }

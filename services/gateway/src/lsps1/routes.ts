@@ -1,81 +1,99 @@
 import express, { type ErrorRequestHandler, type Request, type RequestHandler, type Response, Router } from 'express'
-import { internal } from '../graphql/format-error.ts'
+import { reportInternalError } from '../graphql/format-error.ts'
 import type { Mount } from '../http.ts'
-import { countUse } from '../operations/throttle.ts'
+import { countUse } from '../operations/rate-limit.ts'
 import type { Gateway } from '../ports.ts'
-import { recordText } from '../read/accounts.ts'
-import { isUnread, orderById } from '../read/orders.ts'
-import { addressKey } from '../web/address.ts'
-import { limitHeaders } from '../web/rate-limit.ts'
-import { whenReady } from '../web/ready.ts'
-import { openToAllOrigins } from '../web/security.ts'
-import { type LspType, lspTypes, type Outside } from './book.ts'
+import { readRecordText } from '../read/accounts.ts'
+import { isOrderUnavailable, findStoredOrder } from '../read/orders.ts'
+import { toAddressKey } from '../web/client-address.ts'
+import { createRateLimitHeaders } from '../web/rate-limit.ts'
+import { createReadinessGate } from '../web/readiness-gate.ts'
+import { allowAllOrigins } from '../web/security.ts'
+import { type LspType, lspTypes, type NodeSources } from './book.ts'
 import { createOrder } from './create-order.ts'
-import { type Fault, invalidParams, noSuchAddress, notFound, tooMany, unavailable, unreadable } from './faults.ts'
+import {
+  type LspFault,
+  invalidParams,
+  unknownPath,
+  lspOrderNotFound,
+  lspRateLimited,
+  unavailable,
+  malformedRequest,
+} from './faults.ts'
 import { getInfo } from './info.ts'
-import { openApi } from './openapi.ts'
-import { lspOrderOf } from './order-record.ts'
+import { createLspOpenApi } from './openapi.ts'
+import { toLspOrder } from './order-record.ts'
 import { createOrderBody, getOrderQuery, type LspOrder } from './schemas.ts'
 
 const BASE = '/api/lsp/v1'
 
-/** LSPS1 (bLIP-51) over HTTP. @param outside what is looked up at the market's own node */
-export const lsps1Routes =
-  (outside: Outside): Mount =>
+/** Mounts LSPS1 (bLIP-51) over HTTP. @param nodeSources addresses and fee rates from the market's own node */
+export const createLsps1Mount =
+  (nodeSources: NodeSources): Mount =>
   (app, gateway) => {
-    const ready = whenReady(gateway, (response) =>
-      answer(response, unavailable(503, 'The service is starting; try again in a moment.')),
+    const readinessGate = createReadinessGate(gateway, (response) =>
+      sendResult(response, unavailable(503, 'The service is starting; try again in a moment.')),
     )
-    const document = openApi()
-    app.use(BASE, openToAllOrigins)
-    only(app, `${BASE}/openapi.json`, 'get', (_, response) => void response.json(document))
-    for (const type of lspTypes) app.use(`${BASE}/${type}`, uncached, ready, typeRoutes(gateway, outside, type))
-    app.use(BASE, ({ path }: Request, response: Response) => answer(response, noSuchAddress(path)))
-    app.use(BASE, failed(gateway))
+    const document = createLspOpenApi()
+    app.use(BASE, allowAllOrigins)
+    addRoute(app, `${BASE}/openapi.json`, 'get', (_, response) => void response.json(document))
+    for (const type of lspTypes) {
+      const routes = createTypeRouter(gateway, nodeSources, type)
+      // Wallets whose setting is only a host append `/api/v1`, the path of the standard.
+      app.use(`${BASE}/${type}/api/v1`, disableCaching, readinessGate, routes)
+      app.use(`${BASE}/${type}`, disableCaching, readinessGate, routes)
+    }
+    app.use(BASE, ({ path }: Request, response: Response) => sendResult(response, unknownPath(path)))
+    app.use(BASE, createLspErrorHandler(gateway))
   }
 
-function typeRoutes(gateway: Gateway, outside: Outside, type: LspType): Router {
+function createTypeRouter(gateway: Gateway, nodeSources: NodeSources, type: LspType): Router {
   const router = Router()
-  only(router, '/get_info', 'get', async (_, response) => answer(response, await getInfo(gateway, outside, type)))
-  only(router, '/get_order', 'get', async (request, response) => {
-    const asked = getOrderQuery.safeParse(request.query)
-    if (!asked.success) return answer(response, unreadable(asked.error))
-    const id = asked.data.order_id.toLowerCase()
-    const polls = { name: 'order-polls', subject: id, ip: addressKey(request.ip), perMinute: gateway.config.orderPollsPerMinute }
-    if (await isTooOften(gateway, polls, response)) return
-    answer(response, await getOrder(gateway, type, id))
+  addRoute(router, '/get_info', 'get', async (_, response) => sendResult(response, await getInfo(gateway, nodeSources, type)))
+  addRoute(router, '/get_order', 'get', async (request, response) => {
+    const query = getOrderQuery.safeParse(request.query)
+    if (!query.success) return sendResult(response, malformedRequest(query.error))
+    const id = query.data.order_id.toLowerCase()
+    const polls = {
+      name: 'order-polls',
+      subject: id,
+      ip: toAddressKey(request.ip),
+      perMinute: gateway.config.orderPollsPerMinute,
+    }
+    if (await isRateLimited(gateway, polls, response)) return
+    sendResult(response, await getOrder(gateway, type, id))
   })
   const json = express.json({ limit: '64kb', strict: false })
-  only(router, '/create_order', 'post', onlyJson, json, async (request, response) => {
+  addRoute(router, '/create_order', 'post', requireJson, json, async (request, response) => {
     const body = createOrderBody.safeParse(request.body)
-    if (!body.success) return answer(response, unreadable(body.error))
-    const ip = addressKey(request.ip)
-    // Counted together with `buy`: it is the same wish, through another door.
-    if (await isTooOften(gateway, { name: 'buy', ip, perMinute: gateway.config.buyPerMinute }, response)) return
-    answer(response, await createOrder(gateway, outside, type, body.data, ip))
+    if (!body.success) return sendResult(response, malformedRequest(body.error))
+    const ip = toAddressKey(request.ip)
+    // Counted together with `buy`, because both request a purchase.
+    if (await isRateLimited(gateway, { name: 'buy', ip, perMinute: gateway.config.buyPerMinute }, response)) return
+    sendResult(response, await createOrder(gateway, nodeSources, type, body.data, ip))
   })
   return router
 }
 
-/** Counts a use. @returns true where there were too many within a minute, which is answered then */
-async function isTooOften(gateway: Gateway, use: Parameters<typeof countUse>[1], response: Response): Promise<boolean> {
+/** Counts a use. If it exceeds the limit per minute, this function sends the error and returns true. */
+async function isRateLimited(gateway: Gateway, use: Parameters<typeof countUse>[1], response: Response): Promise<boolean> {
   const { exceeded } = await countUse(gateway, use)
   if (!exceeded) return false
-  response.setHeaders(new Map(limitHeaders(exceeded)))
-  answer(response, tooMany('Too many requests within a minute. Wait before you try again.'))
+  response.setHeaders(new Map(createRateLimitHeaders(exceeded)))
+  sendResult(response, lspRateLimited('Too many requests within a minute. Wait before you try again.'))
   return true
 }
 
-/** An order of the other type, or one that was not placed here, answers as an unknown one. */
-async function getOrder({ views, records }: Gateway, type: LspType, id: string): Promise<LspOrder | Fault> {
-  const found = await orderById(views, id)
-  if (!found && (await isUnread(views, id))) return unavailable(500, 'The order cannot be read just now; try again.')
-  if (found?.order.terms.source !== `lsps1-${type}`) return notFound()
-  return lspOrderOf(found, await recordText(records, found.order.terms.record?.id ?? null, 'token')) ?? notFound()
+/** Answers an order of the other type, or of another interface, like an unknown order. */
+async function getOrder({ views, records }: Gateway, type: LspType, id: string): Promise<LspOrder | LspFault> {
+  const found = await findStoredOrder(views, id)
+  if (!found && (await isOrderUnavailable(views, id))) return unavailable(500, 'The order cannot be read just now; try again.')
+  if (found?.order.terms.source !== `lsps1-${type}`) return lspOrderNotFound()
+  return toLspOrder(found, await readRecordText(records, found.order.terms.record?.id ?? null, 'token')) ?? lspOrderNotFound()
 }
 
-/** One method at an address; others are told which. */
-function only(
+/** Mounts one method at a path. Other methods get status 405 with the allowed methods. */
+function addRoute(
   router: Pick<Router, 'get' | 'post' | 'all'>,
   path: string,
   method: 'get' | 'post',
@@ -85,33 +103,36 @@ function only(
   const allowed = method === 'get' ? 'GET, HEAD, OPTIONS' : 'POST, OPTIONS'
   router.all(path, (_, response) => {
     response.set('allow', allowed)
-    answer(response, invalidParams('method', `This address takes ${method.toUpperCase()}.`, 405))
+    sendResult(response, invalidParams('method', `This path accepts only ${method.toUpperCase()}.`, 405))
   })
 }
 
-const uncached: RequestHandler = (_, response, next) => {
+const disableCaching: RequestHandler = (_, response, next) => {
   response.set('cache-control', 'no-store')
   next()
 }
 
-const onlyJson: RequestHandler = (request, response, next) => {
+const requireJson: RequestHandler = (request, response, next) => {
   if (request.is('application/json')) return next()
-  answer(response, invalidParams('body', 'Send the order as JSON, with Content-Type: application/json.', 415))
+  sendResult(response, invalidParams('body', 'Send the order as JSON, with Content-Type: application/json.', 415))
 }
 
-const answer = (response: Response, result: object | Fault): void => {
-  if ('fault' in result) response.status(result.fault.statusCode).json(result.fault)
-  else response.json(result)
+const sendResult = (response: Response, result: object | LspFault): void => {
+  if ('fault' in result) {
+    if ('retryAfterSeconds' in result) response.set('retry-after', `${result.retryAfterSeconds}`)
+    response.status(result.fault.statusCode).json(result.fault)
+  } else response.json(result)
 }
 
-const failed =
+const createLspErrorHandler =
   ({ log }: Gateway): ErrorRequestHandler =>
   (error: unknown, _, response, next) => {
     if (response.headersSent) return next(error)
     const status = typeof error === 'object' && error !== null && 'status' in error ? error.status : undefined
-    if (status === 413) return answer(response, invalidParams('body', 'The body is larger than 64 KiB.', 413))
+    if (status === 413) return sendResult(response, invalidParams('body', 'The body is larger than 64 KiB.', 413))
     if (status === 415)
-      return answer(response, invalidParams('body', 'The encoding of the body is not supported; send UTF-8.', 415))
-    if (typeof status === 'number' && status < 500) return answer(response, invalidParams('body', 'The body is not valid JSON.'))
-    answer(response, unavailable(500, internal(log, error).message))
+      return sendResult(response, invalidParams('body', 'The encoding of the body is not supported; send UTF-8.', 415))
+    if (typeof status === 'number' && status < 500)
+      return sendResult(response, invalidParams('body', 'The body is not valid JSON.'))
+    sendResult(response, unavailable(500, reportInternalError(log, error).message))
   }

@@ -1,25 +1,25 @@
 import { DAY_MS } from '@penstock/kernel/time.ts'
 import type { Gateway } from '../ports.ts'
-import { accountById } from '../read/accounts.ts'
-import { ordersTouching } from '../read/account-orders.ts'
-import { tablesOf } from '../views/tables.ts'
+import { findAccount } from '../read/accounts.ts'
+import { iterateAccountOrders } from '../read/account-orders.ts'
+import { withTables } from '../views/tables.ts'
 import { withdrawOrder } from './withdraw-order.ts'
 
-export type Erasing = Pick<Gateway, 'views' | 'records' | 'clock' | 'ids' | 'send' | 'log'>
+export type ErasurePorts = Pick<Gateway, 'views' | 'records' | 'clock' | 'ids' | 'send' | 'log'>
 
-/** An order that was on its way when its account was deleted shows in the read model long before. */
-const LATE_ORDERS_MS = DAY_MS
+/** An order that was in progress when its account was deleted appears in the read model well within this time. */
+const LATE_ORDER_WINDOW_MS = DAY_MS
 
-/** Deletes the texts of deleted accounts again: a gateway may die before they are gone, and an order may come later. */
-export async function eraseDeleted(gateway: Erasing): Promise<void> {
-  const due = await tablesOf(gateway.views).selectFrom('gateway_erasures').select('account_id').execute()
-  for (const { account_id } of due) await eraseAccount(gateway, account_id)
+/** Erases deleted accounts again, because a gateway may crash before it deletes the texts, and an order may arrive later. */
+export async function eraseDeletedAccounts(gateway: ErasurePorts): Promise<void> {
+  const erasures = await withTables(gateway.views).selectFrom('gateway_erasures').select('account_id').execute()
+  for (const { account_id } of erasures) await eraseAccount(gateway, account_id)
 }
 
-/** Again is harmless. Orders that slipped past the check before the deletion are withdrawn, unless they are paid. */
-export async function eraseAccount(gateway: Erasing, accountId: string): Promise<void> {
+/** Erases an account; repeating it is harmless. Withdraws the unpaid orders that the check before the deletion missed. */
+export async function eraseAccount(gateway: ErasurePorts, accountId: string): Promise<void> {
   const { views, clock, log } = gateway
-  const db = tablesOf(views)
+  const db = withTables(views)
   const bought = db.selectFrom('gateway_orders_v2').where('buyer_account_id', '=', accountId).where('open', '=', 1)
   const unpaid = bought.where('status', 'in', ['WAITING_FOR_SELLER_APPROVAL', 'WAITING_FOR_BUYER_PAYMENT'])
   for (const { id } of await unpaid.select('id').execute()) {
@@ -32,18 +32,18 @@ export async function eraseAccount(gateway: Erasing, accountId: string): Promise
   await db
     .deleteFrom('gateway_erasures')
     .where('account_id', '=', accountId)
-    .where('at', '<', clock.now() - LATE_ORDERS_MS)
+    .where('at', '<', clock.now() - LATE_ORDER_WINDOW_MS)
     .execute()
 }
 
-/** The gateway's notes of a person's addresses go too, and so does the key of an order that came late. */
-async function eraseTexts({ views, records }: Erasing, accountId: string): Promise<void> {
-  const db = tablesOf(views)
-  const account = await accountById(views, accountId)
+/** Deletes the account's texts and IP addresses, and revokes its credentials, also the key of an order that arrived late. */
+async function eraseTexts({ views, records }: ErasurePorts, accountId: string): Promise<void> {
+  const db = withTables(views)
+  const account = await findAccount(views, accountId)
   const keys = await db.selectFrom('gateway_api_keys').select('name_record').where('account_id', '=', accountId).execute()
-  const own = [account?.email_record, account?.password_record, ...keys.map(({ name_record }) => name_record)]
-  for (const id of own) if (id) await records.delete(id)
-  for await (const { order } of ordersTouching(views, accountId)) {
+  const recordIds = [account?.email_record, account?.password_record, ...keys.map(({ name_record }) => name_record)]
+  for (const id of recordIds) if (id) await records.delete(id)
+  for await (const { order } of iterateAccountOrders(views, accountId)) {
     if (order.terms.buyer.accountId === accountId && order.terms.record) await records.delete(order.terms.record.id)
     if (order.terms.candidate.sellerAccountId === accountId && order.rejection) await records.delete(order.rejection.id)
   }

@@ -1,37 +1,46 @@
-import type { DataOf } from '@penstock/contracts/define.ts'
-import { isFailure } from '@penstock/kernel/order-status.ts'
-import { quote } from '@penstock/contracts/quote.ts'
-import { wallInstantOf } from '@penstock/ports/in-time.ts'
-import { ask } from '@penstock/runtime/service.ts'
-import { readOnly } from '../commands/commands.ts'
+import { command } from '@penstock/kernel/process.ts'
+import { isFailure } from '@penstock/contracts/order/lifecycle.ts'
+import type { QuoteCommand, QuoteTarget } from '@penstock/contracts/quote.ts'
+import { toWallClock } from '@penstock/kernel/deadline.ts'
+import { getAnswerDeadline, READ_ONLY_ANSWER } from '../commands/commands.ts'
 import type { Gateway } from '../ports.ts'
-import { isDeletedLately, ownerOfNode } from '../read/accounts.ts'
-import { orderById, type StoredOrder } from '../read/orders.ts'
-import { destinationRefusal } from './destination.ts'
-import { answerBy } from './offers.ts'
-import { freeSlot, makeRoom, takeSlot } from './slots.ts'
-import { withdrawOrder } from './withdraw-order.ts'
+import { isRecentlyDeleted, findNodeOwner } from '../read/accounts.ts'
+import { findStoredOrder, type StoredOrder } from '../read/orders.ts'
+import { findDestinationFault } from './destination.ts'
+import { releaseQuota, withdrawExcessOrders, claimQuota } from './order-quota.ts'
+import { withdrawOrder, withdrawWhenPlaced } from './withdraw-order.ts'
 
-/** What somebody wants to buy: the wire's request. */
-export type Wish = DataOf<(typeof quote)['commands']['RequestQuote']>
+/** A request to buy: the data of RequestQuote without `invoiceBefore`, which this file adds. */
+export type QuoteRequest = Omit<Extract<QuoteCommand, { type: 'RequestQuote' }>['data'], 'invoiceBefore'>
 
-export type Placing = {
+/** Only LSPS1 requests these terms, so other purchases leave them null. */
+export const noLspTerms = {
+  sellers: null,
+  leaseBlocks: null,
+  requiredConfirmations: null,
+  fundingConfirmsWithinBlocks: null,
+  lsps: null,
+} satisfies Partial<QuoteRequest>
+
+export type PlaceOrderRequest = {
   readonly orderId: string
-  readonly wish: Wish
+  readonly quoteRequest: QuoteRequest
   /** The caller's address, for the limits. */
   readonly ip: string
-  /** Whether the order is what was waited for. */
+  /** Whether the order has reached the state that the caller waits for. */
   readonly isReady: (found: StoredOrder) => boolean
 }
 
-export type Placed =
+export type PlaceOrderResult =
   | { readonly outcome: 'ready'; readonly stored: StoredOrder }
-  /** There is no order, or none that lasts: the wish, a limit or the end of the account forbids it. */
+  /** A service or a limit refused the order before it existed, or the order is withdrawn because its account was deleted. */
   | { readonly outcome: 'refused'; readonly code: string; readonly message: string }
-  /** There is an order, and it ended before it was ready. */
+  /** The order ended before it was ready. */
   | { readonly outcome: 'ended'; readonly stored: StoredOrder }
-  /** It was not ready in time and was given up; it may exist for a while. */
+  /** The order was not ready in time. The gateway has sent its withdrawal, but the order may exist for a while. */
   | { readonly outcome: 'withdrawn' }
+  /** The market is at its limit, and the gateway sent no command. */
+  | { readonly outcome: 'busy'; readonly seconds: number }
 
 const ACCOUNT_DELETED = {
   outcome: 'refused',
@@ -39,54 +48,78 @@ const ACCOUNT_DELETED = {
   message: 'This account was deleted meanwhile, and the order is withdrawn. Nothing has to be paid.',
 } as const
 
-type Found = Exclude<Placed, { outcome: 'withdrawn' }>
+type FoundOutcome = Exclude<PlaceOrderResult, { outcome: 'withdrawn' | 'busy' }>
 
 /**
- * Asks for a quote under an id that the caller made, and waits until the read model shows the order as wanted. What takes
- * too long is withdrawn; where this process dies meanwhile, the unpaid order expires by itself.
+ * Requests a quote for the given order id, and waits until the read model has an order for which `isReady` is true. An order
+ * that is not ready in time is withdrawn. If this process crashes during the wait, the unpaid order expires.
  */
-export async function placeOrder(gateway: Gateway, placing: Placing): Promise<Placed> {
-  if (gateway.config.restored) return readOnly
-  const { orderId, wish, ip } = placing
-  const until = answerBy(gateway)
-  const refusal = await destinationRefusal(gateway, wish.destination)
+export async function placeOrder(gateway: Gateway, request: PlaceOrderRequest): Promise<PlaceOrderResult> {
+  if (gateway.config.restored) return READ_ONLY_ANSWER
+  const entry = gateway.admission.enter()
+  if ('busyForSeconds' in entry) return { outcome: 'busy', seconds: entry.busyForSeconds }
+  const { admitted } = entry
+  let outcome: PlaceOrderResult['outcome'] | undefined
+  try {
+    const result = await place(gateway, request)
+    outcome = result.outcome
+    return result
+  } finally {
+    if (outcome === 'ready') admitted.reportReady()
+    else if (outcome === 'withdrawn') admitted.reportLate()
+    else admitted.reportRefused()
+  }
+}
+
+async function place(gateway: Gateway, request: PlaceOrderRequest): Promise<PlaceOrderResult> {
+  const { orderId, quoteRequest, ip } = request
+  const until = getAnswerDeadline(gateway)
+  const refusal = await findDestinationFault(gateway, quoteRequest.destination)
   if (refusal !== undefined) return { outcome: 'refused', code: 'ADDRESS_NOT_PUBLIC', message: refusal }
-  const { pubkey } = wish.destination
-  const owner = await ownerOfNode(gateway.views, pubkey)
-  const ownerId = owner?.account_id === wish.buyer.accountId ? owner.account_id : undefined
-  const full = await takeSlot(gateway, { orderId, ip, destination: pubkey, ownerId })
-  if (full !== undefined) return { outcome: 'refused', code: 'TOO_MANY_ORDERS', message: full }
+  const { pubkey } = quoteRequest.destination
+  const owner = await findNodeOwner(gateway.views, pubkey)
+  const ownerId = owner?.account_id === quoteRequest.buyer.accountId ? owner.account_id : undefined
+  const limitMessage = await claimQuota(gateway, { orderId, ip, destination: pubkey, ownerId })
+  if (limitMessage !== undefined) return { outcome: 'refused', code: 'TOO_MANY_ORDERS', message: limitMessage }
   const commandId = gateway.ids.uuid()
-  await gateway.send(ask(quote, orderId, 'RequestQuote', wish), {
-    commandId,
-    correlation: orderId,
-    notAfter: wallInstantOf(gateway.clock, until),
-  })
-  const found = await gateway.waits.wait(() => look(gateway, placing, commandId), [orderId, commandId], until)
-  if (found?.outcome === 'refused') await freeSlot(gateway.views, orderId)
-  // Not before there is an order: with a wish that nobody can fulfil an owner would end the orders of others for nothing.
-  if (found?.outcome === 'ready' && ownerId !== undefined) await makeRoom(gateway, pubkey, ownerId)
-  // A deletion that did not see this order is seen here, since each looks after its own fact is in the read models.
-  if (found?.outcome === 'ready' && (await isDeletedLately(gateway.views, wish.buyer.accountId))) {
+  const notAfter = toWallClock(gateway.clock, until)
+  await gateway.send(
+    command<QuoteTarget>('quote', orderId, { type: 'RequestQuote', data: { ...quoteRequest, invoiceBefore: notAfter } }),
+    {
+      commandId,
+      correlation: orderId,
+      notAfter,
+    },
+  )
+  const found = await gateway.waiters.wait(() => findOutcome(gateway, request, commandId), [orderId, commandId], until)
+  if (found?.outcome === 'refused') await releaseQuota(gateway.views, orderId)
+  // Orders of other accounts are withdrawn only for an order that exists. A request that no seller can serve must not end them.
+  if (found?.outcome === 'ready' && ownerId !== undefined) await withdrawExcessOrders(gateway, pubkey, ownerId)
+  // Purchase and deletion each check after the read models contain their own fact, so at least one finds the other's fact.
+  if (found?.outcome === 'ready' && (await isRecentlyDeleted(gateway.views, quoteRequest.buyer.accountId))) {
     await withdrawOrder(gateway, orderId, ACCOUNT_DELETED.message)
     return ACCOUNT_DELETED
   }
-  return found ?? withdraw(gateway, orderId)
+  return found ?? withdrawLateOrder(gateway, orderId)
 }
 
-async function look(gateway: Gateway, { orderId, isReady }: Placing, commandId: string): Promise<Found | undefined> {
-  const stored = await orderById(gateway.views, orderId)
+async function findOutcome(
+  gateway: Gateway,
+  { orderId, isReady }: PlaceOrderRequest,
+  commandId: string,
+): Promise<FoundOutcome | undefined> {
+  const stored = await findStoredOrder(gateway.views, orderId)
   if (!stored) {
-    const answer = await gateway.commands.answerOf(commandId)
+    const answer = await gateway.commands.findAnswer(commandId)
     return answer?.outcome === 'refused' ? answer : undefined
   }
   if (isFailure(stored.order.status)) return { outcome: 'ended', stored }
   return isReady(stored) ? { outcome: 'ready', stored } : undefined
 }
 
-async function withdraw(gateway: Gateway, orderId: string): Promise<Placed> {
-  gateway.log.warn({ order: orderId }, 'an order was not ready in time and is withdrawn')
+async function withdrawLateOrder(gateway: Gateway, orderId: string): Promise<PlaceOrderResult> {
+  gateway.log.warn({ order: orderId }, 'an order was not ready in time; withdrawing it')
   const reason = `It was not ready within ${gateway.config.buyAnswerSeconds} s.`
-  await withdrawOrder(gateway, orderId, reason)
+  await withdrawWhenPlaced(gateway, orderId, reason)
   return { outcome: 'withdrawn' }
 }

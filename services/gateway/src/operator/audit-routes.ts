@@ -1,34 +1,34 @@
-import type { AuditReport } from '@penstock/runtime/audit.ts'
-import type { OrderExport } from '@penstock/runtime/audit-export.ts'
-import type { Replay } from '@penstock/runtime/audit-replay.ts'
+import type { AuditReport } from '@penstock/audit/verify.ts'
+import type { OrderExport } from '@penstock/audit/export-order.ts'
+import type { OrderReplay } from '@penstock/audit/replay.ts'
 import { Router } from 'express'
 import { z } from 'zod'
-import { answer, bodyOf, foundOrder, orderIdOf } from './answers.ts'
-import { slowAnswer } from './slow-answer.ts'
+import { respondWithJson, parseOperatorBody, requireOrder, parseOrderId } from './http.ts'
+import { streamAnswer } from './streamed-answer.ts'
 
 export type OperatorAudit = {
-  /** `note`: what an earlier audit said of the log's end. */
+  /** `note`: the position and hash of the log's end that an earlier audit printed. */
   readonly verify: (note?: string) => Promise<AuditReport>
-  readonly replay: (orderId: string) => Promise<Replay | undefined>
+  readonly replay: (orderId: string) => Promise<OrderReplay | undefined>
   readonly export: (orderId: string) => Promise<OrderExport | undefined>
 }
 
-const wanted = z.strictObject({ note: z.string().max(128).optional() })
+const verifyBody = z.strictObject({ note: z.string().max(128).optional() })
 
-/** What auditors ask: whether the store is whole, and all that is recorded of an order. */
-export function auditRoutes(audit: OperatorAudit): Router {
+/** Creates the routes for auditors, which verify the store, and replay or export one order. */
+export function createAuditRouter(audit: OperatorAudit): Router {
   const router = Router()
   router.post(
     '/verify',
-    slowAnswer(({ body }) => audit.verify(bodyOf(wanted, body ?? {}).note)),
+    streamAnswer(({ body }) => audit.verify(parseOperatorBody(verifyBody, body ?? {}).note)),
   )
   router.get(
     '/replay/:id',
-    answer(async ({ params }) => foundOrder(await audit.replay(orderIdOf(params)))),
+    respondWithJson(async ({ params }) => requireOrder(await audit.replay(parseOrderId(params)))),
   )
   router.get(
     '/export/:id',
-    answer(async ({ params }) => foundOrder(await audit.export(orderIdOf(params)))),
+    respondWithJson(async ({ params }) => requireOrder(await audit.export(parseOrderId(params)))),
   )
   return router
 }

@@ -1,52 +1,52 @@
 import type { Bus } from '@penstock/ports/bus.ts'
-import type { Ask } from '@penstock/runtime/service.ts'
+import type { AddressedCommand } from '@penstock/kernel/process.ts'
 import type { Mount } from '../http.ts'
 import type { Gateway } from '../ports.ts'
-import { orderReport } from '../read/order-report.ts'
-import { orderById } from '../read/orders.ts'
-import { openPayouts } from '../read/payouts.ts'
+import { readOrderReport } from '../read/order-report.ts'
+import { findStoredOrder } from '../read/orders.ts'
+import { listOpenPayouts } from '../read/payouts.ts'
 import type { OperatorAudit } from './audit-routes.ts'
-import { operatorRoutes } from './routes.ts'
+import { createOperatorRouter } from './routes.ts'
 import type { RebuildViews } from './views-route.ts'
-import type { Simulation } from './simulation.ts'
+import type { SimulatedNetworkControl } from './simulation.ts'
 
-export type Operators = {
+export type OperatorMountOptions = {
   readonly token: string
   readonly bus: Bus
   readonly audit: OperatorAudit
   readonly rebuildViews: RebuildViews
   /** Null on a real network. */
-  readonly simulation: Simulation | null
+  readonly simulation: SimulatedNetworkControl | null
 }
 
-/** The operators' routes as a part of the public door. */
-export const operatorMount =
-  ({ token, bus, audit, simulation, rebuildViews }: Operators): Mount =>
-  (app, door) => {
+/** Mounts the operators' routes on the public app. */
+export const createOperatorMount =
+  ({ token, bus, audit, simulation, rebuildViews }: OperatorMountOptions): Mount =>
+  (app, gateway) => {
     app.use(
       '/operator',
-      operatorRoutes({
+      createOperatorRouter({
         token,
-        log: door.log,
-        clock: door.clock,
+        log: gateway.log,
+        clock: gateway.clock,
         bus,
-        orderReport: (id) => orderReport(door.views, id),
-        order: (id) => orderById(door.views, id),
-        openPayouts: (page) => openPayouts(door.views, page),
+        readOrderReport: (id) => readOrderReport(gateway.views, id),
+        findOrder: (id) => findStoredOrder(gateway.views, id),
+        listOpenPayouts: (page) => listOpenPayouts(gateway.views, page),
         audit,
         rebuildViews,
-        gauges: door.gauges,
-        command: (wanted) => carryOut(door, wanted),
+        gauges: gateway.gauges,
+        sendCommand: (command) => executeOperatorCommand(gateway, command),
         simulation,
       }),
     )
   }
 
-const ANSWER_WITHIN_MS = 10_000
+const ANSWER_TIMEOUT_MS = 10_000
 
-/** Sends an operator's command. @throws the refusal, or that nobody answered */
-export async function carryOut(gateway: Gateway, wanted: Ask): Promise<void> {
-  const answer = await gateway.commands.ask(wanted, { until: gateway.clock.monotonicMs() + ANSWER_WITHIN_MS })
+/** Sends an operator's command. @throws an error if the command is refused, or if no answer arrives in time */
+export async function executeOperatorCommand(gateway: Gateway, command: AddressedCommand): Promise<void> {
+  const answer = await gateway.commands.sendAndWait(command, { until: gateway.clock.monotonicMs() + ANSWER_TIMEOUT_MS })
   if (answer.outcome === 'refused') throw new Error(answer.message)
-  if (answer.outcome === 'unanswered') throw new Error('Nobody answered in time; look whether it was done before you try again.')
+  if (answer.outcome === 'unanswered') throw new Error("No answer arrived in time. Check the command's effect before you retry.")
 }

@@ -1,114 +1,127 @@
-import { seller } from '@penstock/contracts/matching.ts'
-import { order } from '@penstock/contracts/order.ts'
+import { command, type AddressedCommand } from '@penstock/kernel/process.ts'
+import type { SellerTarget } from '@penstock/contracts/matching.ts'
+import type { OrderTarget } from '@penstock/contracts/order.ts'
 import { isPubkey } from '@penstock/bitcoin/pubkey.ts'
 import type { Bus } from '@penstock/ports/bus.ts'
 import type { Clock } from '@penstock/ports/clock.ts'
-import type { Gauges } from '@penstock/runtime/gauges.ts'
-import type { Log } from '@penstock/runtime/log.ts'
-import { type Ask, ask } from '@penstock/runtime/service.ts'
+import type { Gauges } from '@penstock/runtime/observability/gauges.ts'
+import type { Logger } from '@penstock/runtime/observability/log.ts'
 import express, { type Request, type RequestHandler, Router } from 'express'
 import { z } from 'zod'
-import { addressKey } from '../web/address.ts'
+import { toAddressKey } from '../web/client-address.ts'
 import { recordRefusal } from '../web/refusals.ts'
-import { answer, bodyOf, failed, foundOrder, operatorOnly, orderIdOf, uncached } from './answers.ts'
-import { auditRoutes, type OperatorAudit } from './audit-routes.ts'
+import {
+  respondWithJson,
+  parseOperatorBody,
+  createOperatorErrorHandler,
+  requireOrder,
+  requireOperatorToken,
+  parseOrderId,
+  disableCaching,
+} from './http.ts'
+import { createAuditRouter, type OperatorAudit } from './audit-routes.ts'
 import type { Page } from '../input.ts'
 import type { StoredOrder } from '../read/orders.ts'
-import { payoutRoutes } from './payout-routes.ts'
-import type { Simulation } from './simulation.ts'
-import { simulationRoutes } from './simulation-routes.ts'
-import { type RebuildViews, viewsRoute } from './views-route.ts'
+import { createPayoutRouter } from './payout-routes.ts'
+import type { SimulatedNetworkControl } from './simulation.ts'
+import { createSimulationRouter } from './simulation-routes.ts'
+import { type RebuildViews, createRebuildHandler } from './views-route.ts'
 
 export type OperatorPorts = {
   readonly token: string
-  readonly log: Log
+  readonly log: Logger
   readonly clock: Pick<Clock, 'monotonicMs'>
   readonly bus: Bus
-  /** An order as an operator sees it, whoever's it is. */
-  readonly orderReport: (orderId: string) => Promise<object | undefined>
-  readonly order: (orderId: string) => Promise<StoredOrder | undefined>
-  readonly openPayouts: (page: Page) => Promise<object>
+  /** Reads the operator's report of any order; undefined for an unknown id. */
+  readonly readOrderReport: (orderId: string) => Promise<object | undefined>
+  readonly findOrder: (orderId: string) => Promise<StoredOrder | undefined>
+  readonly listOpenPayouts: (page: Page) => Promise<object>
   readonly audit: OperatorAudit
   readonly rebuildViews: RebuildViews
-  /** Of this process; undefined where nobody keeps them. */
+  /** The gauges of this process; undefined if it has none. */
   readonly gauges: Gauges | undefined
-  /** Sends a command and answers when the read models show what became of it. */
-  readonly command: (ask: Ask) => Promise<void>
+  /** Sends a command, and resolves when the read models contain its result. */
+  readonly sendCommand: (ask: AddressedCommand) => Promise<void>
   /** Null on a real network. */
-  readonly simulation: Simulation | null
+  readonly simulation: SimulatedNetworkControl | null
 }
 
-const parked = z.strictObject({ group: z.string(), topic: z.string(), key: z.string() })
-const replay = z.union([parked, z.strictObject({ all: z.literal(true) })])
-// In small letters, as its stream is named: a grant under another name would help nobody.
+const parkedKeyBody = z.strictObject({ group: z.string(), topic: z.string(), key: z.string() })
+const replayBody = z.union([parkedKeyBody, z.strictObject({ all: z.literal(true) })])
+// In lower case like the name of the seller's stream, because a grant in another stream would have no effect.
 const pubkey = z
   .string()
   .refine(isPubkey, 'a public key in hex')
   .transform((key) => key.toLowerCase())
-const grant = z.strictObject({ pubkey, reason: z.string().min(1).max(500) })
+const grantBody = z.strictObject({ pubkey, reason: z.string().min(1).max(500) })
 
-const close = z.strictObject({
+const closeBody = z.strictObject({
   by: z.string().min(1).max(100).default('operator'),
   reason: z.string().min(1).max(500),
   bear_loss: z.literal(true).optional(),
 })
 
-/** What operators may do, behind their token: orders of anybody, audits, parked messages, grants, the simulated network. */
-export function operatorRoutes(ports: OperatorPorts): Router {
+/**
+ * Creates all routes for operators, which require the operator's token: orders, audits, parked messages, grants, payouts,
+ * metrics, the simulated network.
+ */
+export function createOperatorRouter(ports: OperatorPorts): Router {
   const router = Router()
-  const refused = ({ ip }: Request) => recordRefusal(ports, { method: 'operator', code: 'wrong', ip: addressKey(ip) })
-  router.use(uncached, operatorOnly(ports.token, refused), express.json({ limit: '64kb' }))
+  const onRefused = ({ ip }: Request) => recordRefusal(ports, { method: 'operator', code: 'wrong', ip: toAddressKey(ip) })
+  router.use(disableCaching, requireOperatorToken(ports.token, onRefused), express.json({ limit: '64kb' }))
   router.get(
     '/orders/:id',
-    answer(async ({ params }) => foundOrder(await ports.orderReport(orderIdOf(params)))),
+    respondWithJson(async ({ params }) => requireOrder(await ports.readOrderReport(parseOrderId(params)))),
   )
   router.post(
     '/orders/:id/close',
-    answer(async ({ params, body }) => {
-      const id = orderIdOf(params)
-      foundOrder(await ports.order(id))
-      const { by, reason, bear_loss: bearsLoss } = bodyOf(close, body)
-      await ports.command(ask(order, id, 'CloseByOperator', { by, reason, ...(bearsLoss && { bearsLoss }) }))
+    respondWithJson(async ({ params, body }) => {
+      const id = parseOrderId(params)
+      requireOrder(await ports.findOrder(id))
+      const { by, reason, bear_loss: bearsLoss } = parseOperatorBody(closeBody, body)
+      await ports.sendCommand(
+        command<OrderTarget>('order', id, { type: 'CloseByOperator', data: { by, reason, ...(bearsLoss && { bearsLoss }) } }),
+      )
       return { order: id, closed: true }
     }),
   )
-  router.use('/audit', auditRoutes(ports.audit))
-  router.post('/views/rebuild', viewsRoute(ports.rebuildViews))
-  router.get('/metrics', metricsRoute(ports.gauges))
+  router.use('/audit', createAuditRouter(ports.audit))
+  router.post('/views/rebuild', createRebuildHandler(ports.rebuildViews))
+  router.get('/metrics', createMetricsHandler(ports.gauges))
   router.get(
     '/parked',
-    answer(() => ports.bus.parked()),
+    respondWithJson(() => ports.bus.parked()),
   )
   router.post(
     '/parked/replay',
-    answer(async ({ body }) => ({ replayed: await replayParked(ports.bus, bodyOf(replay, body)) })),
+    respondWithJson(async ({ body }) => ({ replayed: await replayParked(ports.bus, parseOperatorBody(replayBody, body)) })),
   )
   router.post(
     '/sellers/grant',
-    answer(async ({ body }) => {
-      const { pubkey, reason } = bodyOf(grant, body)
-      await ports.command(ask(seller, pubkey, 'GrantRails', { by: 'operator', reason }))
+    respondWithJson(async ({ body }) => {
+      const { pubkey, reason } = parseOperatorBody(grantBody, body)
+      await ports.sendCommand(command<SellerTarget>('seller', pubkey, { type: 'GrantRails', data: { by: 'operator', reason } }))
       return { pubkey, granted: true }
     }),
   )
-  router.use('/payouts', payoutRoutes(ports))
-  if (ports.simulation) router.use('/sim', simulationRoutes(ports.simulation))
+  router.use('/payouts', createPayoutRouter(ports))
+  if (ports.simulation) router.use('/sim', createSimulationRouter(ports.simulation))
   router.use((_request, response) => void response.status(404).json({ error: 'There is no such operator route.' }))
-  router.use(failed(ports.log))
+  router.use(createOperatorErrorHandler(ports.log))
   return router
 }
 
-const metricsRoute =
+const createMetricsHandler =
   (gauges: Gauges | undefined): RequestHandler =>
   async (_, response) => {
     if (!gauges) return void response.status(404).json({ error: 'This process keeps no metrics.' })
-    const { contentType, text } = await gauges.page()
-    // As it stands: express would add a second charset.
+    const { contentType, text } = await gauges.render()
+    // Ends the response directly, because express would add a second charset.
     response.setHeader('content-type', contentType).end(text)
   }
 
-async function replayParked(bus: Bus, wanted: z.output<typeof replay>): Promise<number> {
-  const keys = 'all' in wanted ? await bus.parked() : [wanted]
+async function replayParked(bus: Bus, target: z.output<typeof replayBody>): Promise<number> {
+  const keys = 'all' in target ? await bus.parked() : [target]
   let messages = 0
   for (const key of keys) messages += await bus.replay(key)
   return messages

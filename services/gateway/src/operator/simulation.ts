@@ -1,34 +1,38 @@
-/** The network is in this process, or in another. */
-type Answer<T> = T | Promise<T>
+/** The network runs in this process or in another, so that a result may be a promise. */
+type MaybePromise<T> = T | Promise<T>
 
 /**
- * What the simulated network offers to whoever plays the rest of the world. Shapes are those that the command line
- * prints; amounts are decimal strings of sat. A network that is not simulated has none of this.
+ * Controls the simulated network, for a caller that acts for its nodes and miners. The command line prints the returned objects
+ * with amounts as decimal strings of sat. A real network has no such control.
  */
-export type Simulation = {
-  nodes(): Answer<readonly { readonly alias: string; readonly role: string }[]>
-  pay(fromAlias: string, invoice: string): Answer<{ readonly state: string; readonly payment_hash: string }>
-  payment(hash: string): Answer<{ readonly state: string; readonly payee: string } | undefined>
-  channels(alias: string): Answer<readonly object[]>
-  mine(count: number): Answer<number>
-  reorg(depth: number): Answer<number>
-  behave(alias: string, how: string): Answer<void>
-  sign(alias: string, text: string): Answer<{ readonly signature: string }>
-  invoice(alias: string, sats: bigint, expirySeconds: number): Answer<{ readonly invoice: string; readonly payment_hash: string }>
-  invoiceStatus(alias: string, hash: string): Answer<{ readonly state: string } | undefined>
-  /** What every node has on chain and in its channels, what hangs in HTLCs, and what miners have: together always the same. */
-  balances(): Answer<{
+export type SimulatedNetworkControl = {
+  nodes(): MaybePromise<readonly { readonly alias: string; readonly role: string }[]>
+  pay(fromAlias: string, invoice: string): MaybePromise<{ readonly state: string; readonly payment_hash: string }>
+  payment(hash: string): MaybePromise<{ readonly state: string; readonly payee: string } | undefined>
+  channels(alias: string): MaybePromise<readonly object[]>
+  mine(count: number): MaybePromise<number>
+  reorg(depth: number): MaybePromise<number>
+  behave(alias: string, how: string): MaybePromise<void>
+  sign(alias: string, text: string): MaybePromise<{ readonly signature: string }>
+  invoice(
+    alias: string,
+    sats: bigint,
+    expirySeconds: number,
+  ): MaybePromise<{ readonly invoice: string; readonly payment_hash: string }>
+  invoiceStatus(alias: string, hash: string): MaybePromise<{ readonly state: string } | undefined>
+  /** Balances of all nodes on chain and in channels, pending HTLCs, and fees of miners. Their total never changes. */
+  balances(): MaybePromise<{
     readonly nodes: readonly { readonly alias: string; readonly onChainMsat: bigint; readonly channelMsat: bigint }[]
     readonly inFlightMsat: bigint
     readonly feesMsat: bigint
     readonly totalMsat: bigint
   }>
-  /** A taproot channel has to be private. */
+  /** A taproot channel must be private. */
   open(
     alias: string,
     peerPubkey: string,
     sats: bigint,
     options: { readonly isPrivate: boolean; readonly isTaproot: boolean },
-  ): Answer<{ readonly outpoint: string }>
-  close(outpoint: string): Answer<{ readonly txid: string }>
+  ): MaybePromise<{ readonly outpoint: string }>
+  close(outpoint: string): MaybePromise<{ readonly txid: string }>
 }

@@ -1,13 +1,13 @@
-import type { Rebuilt } from '@penstock/runtime/rebuild.ts'
+import type { RebuiltProjection } from '@penstock/runtime/views/rebuild.ts'
 import type { RequestHandler } from 'express'
 import { z } from 'zod'
-import { answer, bodyOf } from './answers.ts'
+import { respondWithJson, parseOperatorBody } from './http.ts'
 
-/** Makes read models anew; all of them where none is named. */
-export type RebuildViews = (names: readonly string[]) => Promise<readonly Rebuilt[]>
+/** Rebuilds the given read models; without a name it rebuilds all read models. */
+export type RebuildViews = (names: readonly string[]) => Promise<readonly RebuiltProjection[]>
 
-const wanted = z.strictObject({ projections: z.array(z.enum(['orders', 'market', 'accounts'])).default([]) })
+const rebuildBody = z.strictObject({ projections: z.array(z.enum(['orders', 'market', 'accounts'])).default([]) })
 
 /** Answers when the new read models are in use. */
-export const viewsRoute = (rebuildViews: RebuildViews): RequestHandler =>
-  answer(async ({ body }) => ({ rebuilt: await rebuildViews(bodyOf(wanted, body ?? {}).projections) }))
+export const createRebuildHandler = (rebuildViews: RebuildViews): RequestHandler =>
+  respondWithJson(async ({ body }) => ({ rebuilt: await rebuildViews(parseOperatorBody(rebuildBody, body ?? {}).projections) }))

@@ -1,27 +1,27 @@
-import { isFailure, type OrderStatus } from '@penstock/kernel/order-status.ts'
+import { isFailure, isOpenStatus, type OrderStatus } from '@penstock/contracts/order/lifecycle.ts'
 import { SAT_PER_BTC } from '@penstock/kernel/money.ts'
 import { BLOCK_SECONDS } from '@penstock/kernel/time.ts'
-import { dollars } from '@penstock/market/market.ts'
-import { channelOf, type StoredOrder } from '../read/orders.ts'
-import { currentAttempt, type OrderView } from '../views/order-view.ts'
-import { owedToBuyerMsat } from '../views/owed.ts'
-import { isFinal, type Step, timelineOf } from './timeline.ts'
-import { type Words, words } from './words.ts'
+import { formatUsd } from '@penstock/market/market.ts'
+import { getCurrentChannel, type StoredOrder } from '../read/orders.ts'
+import { getCurrentAttempt, type OrderView } from '../views/order-view.ts'
+import { getDueToBuyerMsat } from '../views/payout-due.ts'
+import { type TimelineStep, buildTimeline } from './timeline.ts'
+import { type StatusText, statusTexts } from './status-text.ts'
 
-/** Which of its faces the page shows. */
-export type Stage = 'approval' | 'pay' | 'late' | 'progress' | 'done' | 'ended'
+/** The section that the page shows. */
+export type PageStage = 'approval' | 'pay' | 'late' | 'progress' | 'done' | 'ended'
 
-/** An order as its pages show it. The order's id is in none of it. */
+/** An order as its pages show it. No field contains the order's id. */
 export type OrderPage = {
-  readonly stage: Stage
+  readonly stage: PageStage
   readonly status: OrderStatus
   readonly headline: string
   readonly lead: string
-  /** Where the buyer's money is when there is no channel. */
+  /** Sentence about the buyer's payment if there is no channel; else null. */
   readonly money: string | null
-  /** Why it ended, or is about to. */
+  /** The reason why the order ended, or is being released. */
   readonly reason: string | null
-  /** Nothing comes any more: no page has to stay connected. */
+  /** Whether the order is final, so that its pages need no event stream. */
   readonly isFinal: boolean
   readonly sats: string
   readonly usd: string | null
@@ -29,63 +29,63 @@ export type OrderPage = {
   /** Milliseconds since 1970. */
   readonly expiresAt: number | null
   readonly progress: { readonly confirmations: number; readonly required: number } | null
-  /** In sats, what is owed to the buyer and waits for its invoice. */
+  /** Amount in sats that is owed to the buyer and needs the buyer's invoice. */
   readonly owed: string | null
-  readonly steps: readonly Step[]
-  readonly details: readonly Detail[]
+  readonly steps: readonly TimelineStep[]
+  readonly details: readonly PageDetail[]
 }
-export type Detail = { readonly name: string; readonly value: string; readonly isCode?: boolean }
+export type PageDetail = { readonly name: string; readonly value: string; readonly isCode?: boolean }
 
-/** @param rejectedBecause in the seller's own words, where it rejected the order */
-export function orderPageOf(found: StoredOrder, now: number, rejectedBecause?: string): OrderPage {
-  const { order } = found
-  const stage = stageOf(found, now)
-  const said = wordsOf(order.status, stage)
+/** @param rejectionReason the seller's text, if the seller rejected the order */
+export function buildOrderPage(stored: StoredOrder, now: number, rejectionReason?: string): OrderPage {
+  const { order } = stored
+  const stage = selectStage(stored, now)
+  const statusText = selectStatusText(order.status, stage)
   return {
     stage,
     status: order.status,
-    headline: order.closing && stage !== 'ended' ? 'This order is being closed' : said.headline,
+    headline: order.closing && stage !== 'ended' ? 'This order is being closed' : statusText.headline,
     lead:
       order.closing && stage !== 'ended'
         ? 'Its payment is on the way back; the status follows when our node has confirmed that.'
-        : said.lead,
-    money: moneyOf(found, stage),
-    reason: stage === 'ended' ? (rejectedBecause ?? order.reason) : (order.closing?.reason ?? null),
-    isFinal: isFinal(order.status),
-    sats: grouped(order.terms.priceSat),
-    usd: usdOf(order),
+        : statusText.lead,
+    money: describeMoney(stored, stage),
+    reason: stage === 'ended' ? (rejectionReason ?? order.reason) : (order.closing?.reason ?? null),
+    isFinal: !isOpenStatus(order.status),
+    sats: groupDigits(order.terms.priceSat),
+    usd: formatOrderUsd(order),
     invoice: stage === 'pay' ? (order.invoice?.request ?? null) : null,
     expiresAt: stage === 'pay' ? (order.invoice?.expiresAt ?? null) : null,
-    progress: progressOf(found),
-    owed: owedOf(found),
-    steps: timelineOf(order),
-    details: detailsOf(found),
+    progress: readProgress(stored),
+    owed: formatOwed(stored),
+    steps: buildTimeline(order),
+    details: listDetails(stored),
   }
 }
 
-/** What changes with anything that the page shows: a visitor's page is old when this is another. */
-export const versionOf = ({ order, hold, channel }: StoredOrder): string =>
+/** Returns a text that changes with the data of the page. A page with another version is out of date. */
+export const computePageVersion = ({ order, hold, channel }: StoredOrder): string =>
   [order.updatedAt, order.status, hold?.status, hold?.owed.creditor, hold?.payout?.state, channel?.confirmations].join(' ')
 
-function stageOf({ order, hold }: StoredOrder, now: number): Stage {
+function selectStage({ order, hold }: StoredOrder, now: number): PageStage {
   const { status, invoice, closing, held } = order
   if (isFailure(status)) return 'ended'
-  if (isFinal(status)) return 'done'
+  if (!isOpenStatus(status)) return 'done'
   if (status === 'WAITING_FOR_SELLER_APPROVAL') return 'approval'
   if (status !== 'WAITING_FOR_BUYER_PAYMENT' || closing || held || isLocked(hold)) return 'progress'
   return invoice && invoice.expiresAt > now ? 'pay' : 'late'
 }
 
-/** Settlement may have the payment before the order hears of it, and the order has it before a seller is found. */
+/** Whether settlement holds or has settled the payment. The order records this later. */
 const isLocked = (hold: StoredOrder['hold']): boolean =>
   hold?.status === 'held' || hold?.status === 'settling' || hold?.status === 'settled'
 
-function wordsOf(status: OrderStatus, stage: Stage): Words {
-  if (stage === 'late') return words.BUYER_FAILED_TO_PAY
-  return words[stage === 'progress' && status === 'WAITING_FOR_BUYER_PAYMENT' ? 'WAITING_FOR_CHANNEL_OPEN' : status]
+function selectStatusText(status: OrderStatus, stage: PageStage): StatusText {
+  if (stage === 'late') return statusTexts.BUYER_FAILED_TO_PAY
+  return statusTexts[stage === 'progress' && status === 'WAITING_FOR_BUYER_PAYMENT' ? 'WAITING_FOR_CHANNEL_OPEN' : status]
 }
 
-function moneyOf({ order, hold }: StoredOrder, stage: Stage): string | null {
+function describeMoney({ order, hold }: StoredOrder, stage: PageStage): string | null {
   if (stage !== 'late' && stage !== 'ended') return null
   const wasPaid = order.held !== null || (hold?.expiryHeight ?? null) !== null
   if (!wasPaid) return 'Nothing was paid.'
@@ -94,33 +94,33 @@ function moneyOf({ order, hold }: StoredOrder, stage: Stage): string | null {
     : 'Your payment was released: it is back in your wallet.'
 }
 
-/** The seller's share, where it goes back to the buyer and no invoice of the buyer is there. */
-function owedOf({ hold }: StoredOrder): string | null {
-  const owedMsat = hold && owedToBuyerMsat(hold.owed)
+/** Formats the seller's share if it is owed to the buyer and the buyer has submitted no invoice. */
+function formatOwed({ hold }: StoredOrder): string | null {
+  const owedMsat = hold && getDueToBuyerMsat(hold.owed)
   return owedMsat === undefined
     ? null
-    : `${grouped(`${owedMsat / 1000n}`)}${owedMsat % 1000n === 0n ? '' : `.${`${owedMsat % 1000n}`.padStart(3, '0')}`}`
+    : `${groupDigits(`${owedMsat / 1000n}`)}${owedMsat % 1000n === 0n ? '' : `.${`${owedMsat % 1000n}`.padStart(3, '0')}`}`
 }
 
-/** Shown while blocks are waited for. */
-function progressOf(found: StoredOrder): OrderPage['progress'] {
-  const { order } = found
+/** Returns the confirmations while the order waits for them; else null. */
+function readProgress(stored: StoredOrder): OrderPage['progress'] {
+  const { order } = stored
   if (order.status !== 'ON_CHAIN_CONFIRMATION' && order.status !== 'WAITING_FOR_ON_CHAIN_CONFIRMATION') return null
-  // Never fewer than the market's own, whatever was asked for.
+  // The policy's number of confirmations is a minimum; the order may require fewer.
   const required = Math.max(order.terms.requiredConfirmations, order.terms.policy.requiredConfirmations)
-  const seen = Math.max(order.confirmations, channelOf(found)?.confirmations ?? 0)
-  return { confirmations: Math.min(seen, required), required }
+  const confirmations = Math.max(order.confirmations, getCurrentChannel(stored)?.confirmations ?? 0)
+  return { confirmations: Math.min(confirmations, required), required }
 }
 
-function detailsOf(found: StoredOrder): readonly Detail[] {
-  const { order } = found
+function listDetails(stored: StoredOrder): readonly PageDetail[] {
+  const { order } = stored
   const { terms } = order
-  const attempt = order.attempts.find((one) => one.attempt === currentAttempt(order))
-  const channelId = order.channelId ?? channelOf(found)?.channelId ?? null
+  const attempt = order.attempts.find((one) => one.attempt === getCurrentAttempt(order))
+  const channelId = order.channelId ?? getCurrentChannel(stored)?.channelId ?? null
   return [
-    { name: 'Capacity to receive', value: `${grouped(terms.sizeSat)} sat` },
+    { name: 'Capacity to receive', value: `${groupDigits(terms.sizeSat)} sat` },
     { name: 'Channel', value: terms.isPrivate ? 'private' : 'public' },
-    { name: 'Stays open for', value: `${grouped(terms.leaseBlocks)} blocks, about ${daysOf(terms.leaseBlocks)}` },
+    { name: 'Stays open for', value: `${groupDigits(terms.leaseBlocks)} blocks, about ${formatDays(terms.leaseBlocks)}` },
     { name: 'Your node', value: terms.destination.pubkey, isCode: true },
     { name: 'Seller', value: (attempt?.candidate ?? terms.candidate).sellerPubkey, isCode: true },
     ...(order.outpoint === null ? [] : [{ name: 'Funding outpoint', value: order.outpoint, isCode: true }]),
@@ -128,16 +128,16 @@ function detailsOf(found: StoredOrder): readonly Detail[] {
   ]
 }
 
-function daysOf(blocks: number): string {
+function formatDays(blocks: number): string {
   const days = Math.round((blocks * BLOCK_SECONDS) / 86_400)
   return days < 2 ? 'a day' : `${days} days`
 }
 
-/** As it was ordered in dollars, else at the rate that is recorded on the order. */
-function usdOf({ terms }: OrderView): string | null {
-  if (terms.usdCents !== null) return dollars(BigInt(terms.usdCents))
-  return terms.rate && dollars((BigInt(terms.priceSat) * BigInt(terms.rate.centsPerBtc)) / SAT_PER_BTC)
+/** Formats the price in dollars: the ordered amount, else the price in sat at the recorded rate. */
+function formatOrderUsd({ terms }: OrderView): string | null {
+  if (terms.usdCents !== null) return formatUsd(BigInt(terms.usdCents))
+  return terms.rate && formatUsd((BigInt(terms.priceSat) * BigInt(terms.rate.centsPerBtc)) / SAT_PER_BTC)
 }
 
-/** `1,234,567`, as all pages write numbers. */
-export const grouped = (amount: string | number): string => `${amount}`.replace(/\B(?=(\d{3})+$)/g, ',')
+/** Formats a number as all pages do, such as `1,234,567`. */
+export const groupDigits = (amount: string | number): string => `${amount}`.replace(/\B(?=(\d{3})+$)/g, ',')

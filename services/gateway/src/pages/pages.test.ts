@@ -1,11 +1,11 @@
 import { encodePaymentRequest } from '@penstock/bitcoin/bolt11.ts'
-import { pubkeyOf } from '@penstock/bitcoin/pubkey.ts'
-import { checkoutToken } from '@penstock/runtime/credentials.ts'
+import { derivePubkey } from '@penstock/bitcoin/pubkey.ts'
+import { deriveCheckoutToken } from '@penstock/credentials/credentials.ts'
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'vitest'
-import { BUYER_URI, sells } from '../fake-market.contract.ts'
-import { at, type Stage, stage } from '../stage.contract.ts'
-import { pageRoutes } from './routes.ts'
+import { BUYER_URI, answerWithOrders } from '../fake-market.fixture.ts'
+import { readPath, type GatewayHarness, openGatewayHarness } from '../gateway-harness.fixture.ts'
+import { mountPageRoutes } from './routes.ts'
 
 const BUY = `mutation Buy($input: LiquidityOrderInput!) { liquidity { buy(input: $input) {
   order { transaction_id } payment { redirect_url } } } }`
@@ -15,30 +15,30 @@ const held = {
 }
 const valid = { type: 'OrderValid', data: { settledAt: Date.now() } }
 
-let market: Stage
+let market: GatewayHarness
 beforeEach(async () => {
-  market = await stage({ mounts: [pageRoutes] })
-  market.answers(sells(market))
+  market = await openGatewayHarness({ mounts: [mountPageRoutes] })
+  market.respondWith(answerWithOrders(market))
 })
 afterEach(() => market.close())
 
-/** A purchase: the order's id, and its pages' token. */
+/** Buys a channel. @returns the order's id, and the token of its pages */
 async function buy(more: object = {}): Promise<{ readonly id: string; readonly token: string }> {
   const answer = await market.gql(BUY, { input: { connection_uri: BUYER_URI, usd_cents: '500', ...more } })
-  const id = String(at(answer, 'liquidity.buy.order.transaction_id'))
-  const token = checkoutToken(market.gateway.pepper, id)
-  assert.equal(at(answer, 'liquidity.buy.payment.redirect_url'), `https://market.example/checkout/${token}`)
+  const id = String(readPath(answer, 'liquidity.buy.order.transaction_id'))
+  const token = deriveCheckoutToken(market.gateway.pepper, id)
+  assert.equal(readPath(answer, 'liquidity.buy.payment.redirect_url'), `https://market.example/checkout/${token}`)
   return { id, token }
 }
 const visit = (path: string, headers: Record<string, string> = { accept: 'text/html' }) => fetch(market.base + path, { headers })
 const read = async (path: string) => (await visit(path)).text()
 
-test('before the payment: invoice, QR code, amounts, expiry; never the order id', async () => {
+test('before the payment, the page shows invoice, QR code, amounts and expiry, but not the order id', async () => {
   const { id, token } = await buy()
   const response = await visit(`/checkout/${token}`)
   const html = await response.text()
   assert.deepEqual([response.status, response.headers.get('content-type')], [200, 'text/html; charset=utf-8'])
-  for (const wanted of [
+  for (const expected of [
     'lnbcrt30u1fake',
     'href="lightning:lnbcrt30u1fake"',
     '<svg',
@@ -47,11 +47,11 @@ test('before the payment: invoice, QR code, amounts, expiry; never the order id'
     'data-countdown="1900000000000"',
     '2030-03-17T17:46:40.000Z',
   ])
-    assert.ok(html.includes(wanted), wanted)
+    assert.ok(html.includes(expected), expected)
   assert.ok(!html.includes(id) && !html.includes('VALID_CHANNEL_OPENING'))
 })
 
-test('nothing inline, no referrer, not cached, not framed', async () => {
+test('pages contain no inline code, send no referrer, and are neither cached nor framed', async () => {
   const { token } = await buy()
   for (const path of [`/checkout/${token}`, `/orders/${token}`, '/', '/nothing']) {
     const response = await visit(path)
@@ -70,34 +70,34 @@ test('nothing inline, no referrer, not cached, not framed', async () => {
 })
 
 describe('after the payment', () => {
-  test('the status with its words, then where it leads', async () => {
+  test('the checkout page shows the status, and links to the redirect_url', async () => {
     const { id, token } = await buy({ redirect_url: 'https://shop.example/thanks?a=<b>&c="d"' })
     assert.ok(!(await read(`/checkout/${token}`)).includes('shop.example'))
-    await market.happens('order', id, [held, valid])
+    await market.projectFacts('order', id, [held, valid])
     const html = await read(`/checkout/${token}`)
-    for (const wanted of [
+    for (const expected of [
       'VALID_CHANNEL_OPENING',
       'Your channel is ready',
       '<b>shop.example</b>',
       'Continue to shop.example',
       'data-final="true"',
     ])
-      assert.ok(html.includes(wanted), wanted)
+      assert.ok(html.includes(expected), expected)
     assert.ok(html.includes('href="https://shop.example/thanks?a=%3Cb%3E&amp;c=%22d%22"'))
     assert.ok(!html.includes('lnbcrt30u1fake') && !html.includes(id))
   })
 
-  test('to the status page by itself where nobody named another', async () => {
+  test('the checkout page links to the status page if the order has no redirect_url', async () => {
     const { id, token } = await buy()
-    await market.happens('order', id, [held, valid])
+    await market.projectFacts('order', id, [held, valid])
     assert.ok((await read(`/checkout/${token}`)).includes(`href="/orders/${token}"`))
     const status = await read(`/orders/${token}`)
     assert.ok(status.includes('VALID_CHANNEL_OPENING') && !status.includes(id))
   })
 
-  test('what somebody wrote is text', async () => {
+  test('the status page escapes the text of a participant', async () => {
     const { id, token } = await buy()
-    await market.happens('order', id, [
+    await market.projectFacts('order', id, [
       { type: 'BuyerRejected', data: { reason: '<script>alert(1)</script> "changed" its mind' } },
     ])
     const html = await read(`/orders/${token}`)
@@ -106,23 +106,23 @@ describe('after the payment', () => {
   })
 })
 
-test('why a seller rejected the order is read where its words are kept', async () => {
+test("the status page shows the seller's text for its rejection while the record exists", async () => {
   const { id, token } = await buy()
   await market.gateway.records.put(id, 'reject-reason', JSON.stringify({ reason: 'my coins are <b>elsewhere</b>' }), Date.now())
   const record = { id, hash: 'a'.repeat(64) }
-  await market.happens('order', id, [{ type: 'SellerRejected', data: { reason: 'The seller rejected the order', record } }])
+  await market.projectFacts('order', id, [{ type: 'SellerRejected', data: { reason: 'The seller rejected the order', record } }])
   assert.ok((await read(`/orders/${token}`)).includes('my coins are &lt;b&gt;elsewhere'))
   await market.gateway.records.delete(id)
   assert.ok((await read(`/orders/${token}`)).includes('The seller rejected the order'))
 })
 
-test('the status page of an unpaid order leads to its checkout', async () => {
+test('the status page of an unpaid order links to its checkout', async () => {
   const { token } = await buy()
   const html = await read(`/orders/${token}`)
   assert.ok(html.includes(`href="/checkout/${token}"`) && !html.includes('lnbcrt30u1fake'))
 })
 
-test('unknown names: a page for people, JSON for programs', async () => {
+test('an unknown path is answered with a page for a browser and JSON for a program', async () => {
   const { id } = await buy()
   for (const path of [`/checkout/${'A'.repeat(43)}`, `/orders/${id}`, '/checkout/short', '/nothing']) {
     const response = await visit(path)
@@ -137,18 +137,18 @@ test('unknown names: a page for people, JSON for programs', async () => {
   )
 })
 
-test('the start page tells the price, or why there is none', async () => {
+test('the start page shows the price, or the reason why none is available', async () => {
   assert.ok((await read('/')).includes('No price now:'))
   const rate = { centsPerBtc: '10000000', at: Date.now(), samples: [] }
-  await market.happens('price', '2027-01-31', [
+  await market.projectFacts('price', '2027-01-31', [
     { type: 'PriceSet', data: { satsPerUsd: '384000', usdPerUsd: '384.00', rate, validUntil: Date.now() + 60_000 } },
   ])
   const html = await read('/')
-  for (const wanted of ['384,000', '/graphql', '/api/lsp/v1/openapi.json', 'https://market.example/graphql'])
-    assert.ok(html.includes(wanted), wanted)
+  for (const expected of ['384,000', '/graphql', '/api/lsp/v1/openapi.json', 'https://market.example/graphql'])
+    assert.ok(html.includes(expected), expected)
 })
 
-test('files of pages have names that change with them', async () => {
+test('the assets of pages have versioned URLs, and browsers may cache them for ever', async () => {
   const html = await read('/')
   const paths = [...html.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)].map(([, path]) => path ?? '')
   const { token } = await buy()
@@ -168,7 +168,7 @@ describe('server-sent events', () => {
     for await (const chunk of response.body ?? []) yield* decoder.decode(chunk as Uint8Array, { stream: true }).split('\n') // fetch's chunks are bytes
   }
 
-  test('tell that the page is old, and when nothing more comes', async () => {
+  test('report each change of the page, and the end of all changes', async () => {
     const { id, token } = await buy()
     const response = await visit(`/checkout/${token}/events`, { accept: 'text/event-stream' })
     assert.match(response.headers.get('content-type') ?? '', /^text\/event-stream/)
@@ -176,33 +176,33 @@ describe('server-sent events', () => {
     for await (const line of lines(response)) {
       if (!line.startsWith('event: ')) continue
       seen.push(line.slice(7))
-      if (seen.length === 1) await market.happens('order', id, [held])
-      if (seen.length === 2) await market.happens('order', id, [valid])
+      if (seen.length === 1) await market.projectFacts('order', id, [held])
+      if (seen.length === 2) await market.projectFacts('order', id, [valid])
     }
     assert.deepEqual(seen, ['changed', 'changed', 'changed', 'final'])
   })
 
-  test('an address has twenty of them', async () => {
+  test('are limited to twenty streams per IP address', async () => {
     const { token } = await buy()
-    const gone = new AbortController()
+    const disconnection = new AbortController()
     const follow = () =>
-      fetch(`${market.base}/orders/${token}/events`, { headers: { accept: 'text/event-stream' }, signal: gone.signal })
+      fetch(`${market.base}/orders/${token}/events`, { headers: { accept: 'text/event-stream' }, signal: disconnection.signal })
     const open = await Promise.all(Array.from({ length: 20 }, follow))
     assert.deepEqual(new Set(open.map(({ status }) => status)), new Set([200]))
     assert.equal((await follow()).status, 429)
-    gone.abort()
+    disconnection.abort()
   })
 
-  test('an open stream does not keep a service from stopping', async () => {
+  test('do not prevent the service from stopping', async () => {
     const { token } = await buy()
     const response = await visit(`/orders/${token}/events`, { accept: 'text/event-stream' })
-    const over = response.text()
+    const body = response.text()
     market.stop()
-    assert.ok((await over).includes('event: changed'))
+    assert.ok((await body).includes('event: changed'))
   })
 })
 
-describe('money that is owed to the buyer', () => {
+describe('an amount that is owed to the buyer', () => {
   const secret = new Uint8Array(32).fill(5)
   const invoice = encodePaymentRequest(
     {
@@ -227,7 +227,7 @@ describe('money that is owed to the buyer', () => {
       data: { posting: 'owed-to-buyer', entries: [entry('payable', '2000000'), entry('owed-to-buyer', '-2000000')] },
     },
   ]
-  const give = (token: string, request: string) =>
+  const submitInvoice = (token: string, request: string) =>
     fetch(`${market.base}/orders/${token}/refund`, {
       method: 'POST',
       redirect: 'manual',
@@ -235,56 +235,56 @@ describe('money that is owed to the buyer', () => {
       body: new URLSearchParams({ request }),
     })
 
-  test('has a line of its own on the order’s page, with a form for the invoice', async () => {
+  test("is shown on the order's page, with a form for the invoice", async () => {
     const { id, token } = await buy()
-    await market.happens('order', id, [held, valid])
+    await market.projectFacts('order', id, [held, valid])
     assert.ok(!(await read(`/orders/${token}`)).includes('<form'))
-    await market.happens('settlement', id, owed)
+    await market.projectFacts('settlement', id, owed)
     const html = await read(`/orders/${token}`)
     assert.ok(html.includes('2,000 sat are yours') && html.includes(`action="/orders/${token}/refund"`))
     assert.ok(!html.includes(id))
-    market.answers((one, options) =>
-      market.happens(
+    market.respondWith((ask, options) =>
+      market.projectFacts(
         'settlement',
         id,
-        [{ type: 'PayoutInvoiceOffered', data: { ...one.command.data, creditor: 'buyer' } }],
+        [{ type: 'PayoutInvoiceSubmitted', data: { ...ask.command.data, creditor: 'buyer' } }],
         options.commandId,
       ),
     )
-    const answer = await give(token, ` ${invoice}\n`)
+    const answer = await submitInvoice(token, ` ${invoice}\n`)
     assert.deepEqual([answer.status, answer.headers.get('location')], [303, `/orders/${token}`])
     assert.deepEqual(market.sent.at(-1)?.ask.command, {
-      type: 'GiveRefundInvoice',
+      type: 'SubmitRefundInvoice',
       data: {
         request: invoice,
         paymentHash: '0f'.repeat(32),
-        payee: pubkeyOf(secret),
+        payee: derivePubkey(secret),
         amountMsat: '2000000',
         expiresAt: 1_795_003_600_000,
       },
     })
   })
 
-  test('is paid to no rubbish, to nothing that settlement refuses, and to nobody without the page’s address', async () => {
+  test("is paid to no invalid or refused invoice, and to no caller without the page's URL", async () => {
     const { id, token } = await buy()
-    await market.happens('order', id, [held, valid])
-    const early = await give(token, invoice)
+    await market.projectFacts('order', id, [held, valid])
+    const early = await submitInvoice(token, invoice)
     assert.equal(early.status, 422)
-    await market.happens('settlement', id, owed)
-    const rubbish = await give(token, 'lnbc1<b>')
-    assert.equal(rubbish.status, 422)
-    assert.match(await rubbish.text(), /This is no Lightning invoice/)
-    market.answers((_, options) =>
-      market.happens(
+    await market.projectFacts('settlement', id, owed)
+    const invalid = await submitInvoice(token, 'lnbc1<b>')
+    assert.equal(invalid.status, 422)
+    assert.match(await invalid.text(), /This is no Lightning invoice/)
+    market.respondWith((_, options) =>
+      market.projectFacts(
         'settlement',
         id,
         [{ type: 'PayoutInvoiceRefused', data: { paymentHash: '0f'.repeat(32), reason: 'The invoice has expired.' } }],
         options.commandId,
       ),
     )
-    const refused = await give(token, invoice)
+    const refused = await submitInvoice(token, invoice)
     assert.equal(refused.status, 422)
     assert.match(await refused.text(), /role="alert">The invoice has expired\./)
-    assert.equal((await give('a'.repeat(43), invoice)).status, 404)
+    assert.equal((await submitInvoice('a'.repeat(43), invoice)).status, 404)
   })
 })

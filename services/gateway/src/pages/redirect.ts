@@ -1,26 +1,26 @@
-import { redirectUrlOf } from '../input.ts'
+import { parseRedirectUrl } from '../input.ts'
 import type { Gateway } from '../ports.ts'
-import { recordText } from '../read/accounts.ts'
+import { readRecordText } from '../read/accounts.ts'
 import type { OrderView } from '../views/order-view.ts'
 
-/** Where a customer goes after the purchase. `host` is shown beside the link, so that nobody is led anywhere unseen. */
-export type Next = { readonly href: string; readonly host: string | null }
+/** The URL to which the customer goes after the purchase. The page shows `host`, so that the link's target is visible. */
+export type RedirectTarget = { readonly href: string; readonly host: string | null }
 
-/** The caller's address, else the order's own status page. @param standard the status page */
-export async function redirectOf(
+/** @returns the order's redirect_url, else its status page */
+export async function findRedirect(
   { records, config }: Pick<Gateway, 'records' | 'config'>,
   { terms }: OrderView,
-  standard: string,
-): Promise<Next> {
-  const text = await recordText(records, terms.record?.id ?? null, 'redirect_url')
-  const href = text === undefined ? undefined : allowed(text, config.allowHttpRedirect)
-  return href === undefined ? { href: standard, host: null } : { href, host: new URL(href).host }
+  statusPageUrl: string,
+): Promise<RedirectTarget> {
+  const text = await readRecordText(records, terms.record?.id ?? null, 'redirect_url')
+  const href = text === undefined ? undefined : parseAllowedUrl(text, config.allowHttpRedirect)
+  return href === undefined ? { href: statusPageUrl, host: null } : { href, host: new URL(href).host }
 }
 
-/** Checked again: what was allowed when it was stored may not be any more. */
-function allowed(text: string, allowLocalhost: boolean): string | undefined {
+/** Checks the stored URL again, because the rules may have changed. */
+function parseAllowedUrl(text: string, allowLocalhost: boolean): string | undefined {
   try {
-    return redirectUrlOf(text, allowLocalhost)
+    return parseRedirectUrl(text, allowLocalhost)
   } catch {
     return undefined
   }

@@ -1,89 +1,95 @@
 import { decodePaymentRequest } from '@penstock/bitcoin/bolt11.ts'
 import { Bug } from '@penstock/kernel/result.ts'
-import type { Ask } from '@penstock/runtime/service.ts'
+import type { AddressedCommand } from '@penstock/kernel/process.ts'
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express'
 import type { Mount } from '../http.ts'
 import type { Gateway } from '../ports.ts'
-import { carryOut } from '../operator/mount.ts'
-import { giveInvoice } from '../operator/payout-routes.ts'
-import { orderById, orderByPage, type StoredOrder } from '../read/orders.ts'
-import { reasonGiven } from '../read/reason.ts'
-import { owedToBuyerMsat } from '../views/owed.ts'
-import { addressKey } from '../web/address.ts'
-import { whenReady } from '../web/ready.ts'
-import { pageHash } from './address.ts'
-import { home } from './home.ts'
-import { orderPageOf } from './order-page.ts'
-import { redirectOf } from './redirect.ts'
-import { assets, qrOf, render, type Template } from './render.ts'
-import { openStreams } from './stream.ts'
+import { executeOperatorCommand } from '../operator/mount.ts'
+import { submitInvoice } from '../operator/payout-routes.ts'
+import { findStoredOrder, findOrderByPageHash, type StoredOrder } from '../read/orders.ts'
+import { readRejectionReason } from '../read/rejection-reason.ts'
+import { getDueToBuyerMsat } from '../views/payout-due.ts'
+import { toAddressKey } from '../web/client-address.ts'
+import { createReadinessGate } from '../web/readiness-gate.ts'
+import { hashPageToken } from './page-url.ts'
+import { buildHomeValues } from './home-values.ts'
+import { buildOrderPage } from './order-page.ts'
+import { findRedirect } from './redirect.ts'
+import { assets, createQrCode, renderPage, type Template } from './render-page.ts'
+import { openPageStreams } from './page-streams.ts'
 
-/** Pages for people. They are whole without a script; the script only keeps them fresh. Mounted last: it answers what nobody else did. */
-export const pageRoutes: Mount = (app, gateway) => {
-  const ready = whenReady(
+/** Mounts the pages. They work without a script, and must be mounted last, because they answer every remaining path. */
+export const mountPageRoutes: Mount = (app, gateway) => {
+  const readinessGate = createReadinessGate(
     gateway,
     (response) => void response.type('text').send('The service is starting; try again in a moment.'),
   )
-  const streams = openStreams(gateway)
-  for (const { path, type, body } of assets) app.get(path, asset(type, body))
-  app.get('/', ready, async (_, response) => send(response, 'home', await home(gateway)))
+  const streams = openPageStreams(gateway)
+  for (const { path, type, body } of assets) app.get(path, serveAsset(type, body))
+  app.get('/', readinessGate, async (_, response) => sendPage(response, 'home', await buildHomeValues(gateway)))
   for (const kind of ['checkout', 'orders'] as const) {
-    app.get(`/${kind}/:token`, ready, async (request, response) => {
-      const found = await foundBy(gateway, request)
-      if (!found) return missing(response)
+    app.get(`/${kind}/:token`, readinessGate, async (request, response) => {
+      const found = await findRequestedOrder(gateway, request)
+      if (!found) return sendNotFound(response)
       const token = String(request.params['token'])
-      if (kind === 'checkout') send(response, 'checkout', await checkout(gateway, found, token))
-      else send(response, 'order', await orderValues(gateway, found, token))
+      if (kind === 'checkout') sendPage(response, 'checkout', await buildCheckoutValues(gateway, found, token))
+      else sendPage(response, 'order', await buildOrderValues(gateway, found, token))
     })
-    app.get(`/${kind}/:token/events`, ready, async (request, response) => {
-      const found = await foundBy(gateway, request)
+    app.get(`/${kind}/:token/events`, readinessGate, async (request, response) => {
+      const found = await findRequestedOrder(gateway, request)
       if (!found) return void response.status(404).end()
-      await streams.follow(found, addressKey(request.ip), response)
+      await streams.follow(found, toAddressKey(request.ip), response)
     })
   }
-  app.post('/orders/:token/refund', ready, form, async (request, response) => {
+  app.post('/orders/:token/refund', readinessGate, parseForm, async (request, response) => {
     const token = String(request.params['token'])
-    const refused = await refundByPage(gateway, token, request.body)
-    if (refused === undefined) return response.redirect(303, `/orders/${token}`)
-    if (refused === 'missing') return missing(response)
-    const { found, refundError } = refused
-    send(response.status(422), 'order', { ...(await orderValues(gateway, found, token)), refundError })
+    const refusal = await refundByPage(gateway, token, request.body)
+    if (refusal === undefined) return response.redirect(303, `/orders/${token}`)
+    if (refusal === 'missing') return sendNotFound(response)
+    const { found, refundError } = refusal
+    sendPage(response.status(422), 'order', { ...(await buildOrderValues(gateway, found, token)), refundError })
   })
-  notFound(app)
+  mountNotFoundPage(app)
 }
 
-/** Whatever it calls itself: a body that nobody reads would keep its caller waiting. */
-const form = express.urlencoded({ extended: false, limit: '16kb', type: () => true })
+/** Reads bodies of every content type, because an unread body would keep its caller waiting. */
+const parseForm = express.urlencoded({ extended: false, limit: '16kb', type: () => true })
 
-const orderValues = async (gateway: Gateway, found: StoredOrder, token: string): Promise<object> => ({
-  ...(await page(gateway, found)),
+const buildOrderValues = async (gateway: Gateway, found: StoredOrder, token: string): Promise<object> => ({
+  ...(await buildPageValues(gateway, found)),
   checkout: `/checkout/${token}`,
   refund: `/orders/${token}/refund`,
 })
 
-/** The form on the order's page. @returns why not, where it is not taken */
+/**
+ * Handles the form on the order's page. A refund is a payout to the buyer: the seller's amount, if it is owed to the buyer.
+ * @returns 'missing' for an unknown token, the message of a refusal, or undefined if the invoice is accepted
+ */
 export async function refundByPage(
   gateway: Gateway,
   token: string,
   body: unknown,
 ): Promise<'missing' | { readonly found: StoredOrder; readonly refundError: string } | undefined> {
-  const found = await orderAt(gateway, token)
+  const found = await findOrderByToken(gateway, token)
   if (!found) return 'missing'
-  const refundError = await refund(gateway, found, body)
+  const refundError = await submitRefundInvoice(gateway, found, body)
   return refundError === undefined ? undefined : { found, refundError }
 }
 
-/** What is owed to the buyer is paid to the invoice that it gives here. @returns why not, where it is not taken */
-async function refund(gateway: Gateway, { order, hold }: StoredOrder, body: unknown): Promise<string | undefined> {
-  if (!hold || owedToBuyerMsat(hold.owed) === undefined) return 'Nothing of this order waits for an invoice of yours.'
-  const given = typeof body === 'object' && body !== null && 'request' in body ? String(body.request).trim() : ''
-  const invoice = decodePaymentRequest(given.replace(/^lightning:/i, ''))
+/** Sends the buyer's invoice for the owed amount to the service settlement. @returns the message of a refusal */
+async function submitRefundInvoice(gateway: Gateway, { order, hold }: StoredOrder, body: unknown): Promise<string | undefined> {
+  if (!hold || getDueToBuyerMsat(hold.owed) === undefined) return 'This order owes you no amount, so it needs no invoice.'
+  const requestText = typeof body === 'object' && body !== null && 'request' in body ? String(body.request).trim() : ''
+  const invoice = decodePaymentRequest(requestText.replace(/^lightning:/i, ''))
   if (!invoice) return 'This is no Lightning invoice; copy a whole BOLT 11 invoice of your wallet.'
   const ports = {
-    order: (id: string) => orderById(gateway.views, id),
-    command: (wanted: Ask) => carryOut(gateway, wanted),
+    findOrder: (id: string) => findStoredOrder(gateway.views, id),
+    sendCommand: (command: AddressedCommand) => executeOperatorCommand(gateway, command),
   }
-  return giveInvoice(ports, order.id, 'GiveRefundInvoice', { ...invoice, request: given.replace(/^lightning:/i, '') }).then(
+  return submitInvoice(ports, order.id, 'SubmitRefundInvoice', {
+    ...invoice,
+    request: requestText.replace(/^lightning:/i, ''),
+  }).then(
     () => undefined,
     (error: unknown) => {
       if (error instanceof Error && !(error instanceof Bug)) return error.message
@@ -92,43 +98,43 @@ async function refund(gateway: Gateway, { order, hold }: StoredOrder, body: unkn
   )
 }
 
-const page = async (gateway: Gateway, found: StoredOrder) => ({
-  page: orderPageOf(found, gateway.clock.now(), await reasonGiven(gateway, found.order)),
+const buildPageValues = async (gateway: Gateway, found: StoredOrder) => ({
+  page: buildOrderPage(found, gateway.clock.now(), await readRejectionReason(gateway, found.order)),
 })
 
-async function checkout(gateway: Gateway, found: StoredOrder, token: string): Promise<object> {
-  const shown = await page(gateway, found)
-  const { invoice } = shown.page
+async function buildCheckoutValues(gateway: Gateway, found: StoredOrder, token: string): Promise<object> {
+  const pageValues = await buildPageValues(gateway, found)
+  const { invoice } = pageValues.page
   return {
-    ...shown,
-    qr: invoice === null ? null : await qrOf(invoice),
-    next: await redirectOf(gateway, found.order, `/orders/${token}`),
+    ...pageValues,
+    qr: invoice === null ? null : await createQrCode(invoice),
+    next: await findRedirect(gateway, found.order, `/orders/${token}`),
   }
 }
 
-const foundBy = (gateway: Gateway, { params }: Request): Promise<StoredOrder | undefined> =>
-  orderAt(gateway, String(params['token']))
+const findRequestedOrder = (gateway: Gateway, { params }: Request): Promise<StoredOrder | undefined> =>
+  findOrderByToken(gateway, String(params['token']))
 
-const orderAt = async ({ views }: Gateway, token: string): Promise<StoredOrder | undefined> =>
-  /^[\w-]{43}$/.test(token) ? orderByPage(views, pageHash(token)) : undefined
+const findOrderByToken = async ({ views }: Gateway, token: string): Promise<StoredOrder | undefined> =>
+  /^[\w-]{43}$/.test(token) ? findOrderByPageHash(views, hashPageToken(token)) : undefined
 
-function send(response: Response, template: Template, values: object): void {
-  response.set('cache-control', 'no-store').type('html').send(render(template, values))
+function sendPage(response: Response, template: Template, values: object): void {
+  response.set('cache-control', 'no-store').type('html').send(renderPage(template, values))
 }
 
-const missing = (response: Response): void => send(response.status(404), 'missing', {})
+const sendNotFound = (response: Response): void => sendPage(response.status(404), 'missing', {})
 
-const asset =
+const serveAsset =
   (type: string, body: string): RequestHandler =>
   (_, response) => {
     response.set('cache-control', 'public, max-age=31536000, immutable').type(type).send(body)
   }
 
-/** People get a page, programs what they get everywhere else. */
-function notFound(app: Express): void {
+/** Answers browsers with a page, and programs with the usual answer for unknown paths. */
+function mountNotFoundPage(app: Express): void {
   app.use((request: Request, response: Response, next) => {
     const isVisit = request.method === 'GET' && request.accepts(['json', 'html']) === 'html'
-    if (isVisit) missing(response)
+    if (isVisit) sendNotFound(response)
     else next()
   })
 }

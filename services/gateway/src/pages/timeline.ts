@@ -1,11 +1,11 @@
-import { isFailure, type OrderStatus, orderStatuses } from '@penstock/kernel/order-status.ts'
+import { isFailure, isOpenStatus, type OrderStatus, orderStatuses } from '@penstock/contracts/order/lifecycle.ts'
 import type { OrderView } from '../views/order-view.ts'
-import { words } from './words.ts'
+import { statusTexts } from './status-text.ts'
 
-/** `now`: the newest, and more is to come. `next`: still ahead. */
-export type Step = {
+/** `now`: the newest step of an open order. `next`: a step that is still ahead. */
+export type TimelineStep = {
   readonly state: 'done' | 'now' | 'next' | 'failed' | 'note'
-  /** null for what happened beside the statuses, and for what may still come. */
+  /** Null for notes, and for steps that are still ahead. */
   readonly status: OrderStatus | null
   readonly title: string
   readonly text: string
@@ -13,37 +13,34 @@ export type Step = {
   readonly at: number | null
 }
 
-const LAST = orderStatuses.indexOf('VALID_CHANNEL_OPENING')
+const LAST_STATUS_INDEX = orderStatuses.indexOf('VALID_CHANNEL_OPENING')
 
-/** Nothing changes any more that a buyer waits for. */
-export const isFinal = (status: OrderStatus): boolean => orderStatuses.indexOf(status) >= LAST
-
-/** What was, what is and what is still to come. */
-export function timelineOf(order: OrderView): readonly Step[] {
+/** @returns the past steps and notes, the newest step, and the steps that are still ahead */
+export function buildTimeline(order: OrderView): readonly TimelineStep[] {
   const newest = order.statuses.length - 1
-  const passed = order.statuses.map(({ status, at }, index): Step => {
-    const { title, text } = words[status]
-    return { state: stateOf(status, index === newest), status, title, text, at }
+  const pastSteps = order.statuses.map(({ status, at }, index): TimelineStep => {
+    const { title, text } = statusTexts[status]
+    return { state: selectStepState(status, index === newest), status, title, text, at }
   })
-  return [...between(passed, notesOf(order)), ...ahead(order.status)]
+  return [...mergeByTime(pastSteps, listSellerChanges(order)), ...listStepsAhead(order.status)]
 }
 
-/** Statuses follow each other as they came, whatever the clocks of those who told them; notes stand where their time is. */
-function between(statuses: readonly Step[], notes: readonly Step[]): readonly Step[] {
+/** Keeps the recorded order of the statuses, even if clocks disagree, and inserts the notes by their time. */
+function mergeByTime(statuses: readonly TimelineStep[], notes: readonly TimelineStep[]): readonly TimelineStep[] {
   let latest = 0
-  const placed = statuses.map((step) => ({ step, after: (latest = Math.max(latest, step.at ?? 0)) }))
-  const noted = notes.map((step) => ({ step, after: step.at ?? 0 }))
-  return [...placed, ...noted].toSorted((one, other) => one.after - other.after).map(({ step }) => step)
+  const timedSteps = statuses.map((step) => ({ step, after: (latest = Math.max(latest, step.at ?? 0)) }))
+  const timedNotes = notes.map((step) => ({ step, after: step.at ?? 0 }))
+  return [...timedSteps, ...timedNotes].toSorted((one, other) => one.after - other.after).map(({ step }) => step)
 }
 
-function stateOf(status: OrderStatus, isNewest: boolean): Step['state'] {
+function selectStepState(status: OrderStatus, isNewest: boolean): TimelineStep['state'] {
   if (!isNewest) return 'done'
   if (isFailure(status)) return 'failed'
-  return isFinal(status) ? 'done' : 'now'
+  return isOpenStatus(status) ? 'now' : 'done'
 }
 
-/** Sellers that gave up make no status of their own: the next one goes on under the same payment. */
-const notesOf = ({ attempts }: OrderView): readonly Step[] =>
+/** A change of the seller adds a note and no status, because the next seller continues with the same payment. */
+const listSellerChanges = ({ attempts }: OrderView): readonly TimelineStep[] =>
   attempts
     .filter(({ attempt }) => attempt > 1)
     .map(({ startedAt }) => ({
@@ -54,8 +51,8 @@ const notesOf = ({ attempts }: OrderView): readonly Step[] =>
       at: startedAt,
     }))
 
-const ahead = (status: OrderStatus): readonly Step[] =>
-  orderStatuses.slice(orderStatuses.indexOf(status) + 1, LAST + 1).map((next) => {
-    const { title, text } = words[next]
+const listStepsAhead = (status: OrderStatus): readonly TimelineStep[] =>
+  orderStatuses.slice(orderStatuses.indexOf(status) + 1, LAST_STATUS_INDEX + 1).map((next) => {
+    const { title, text } = statusTexts[next]
     return { state: 'next', status: null, title, text, at: null }
   })

@@ -1,40 +1,40 @@
 import type { Views } from '@penstock/ports/views.ts'
-import { isOpen } from '../views/order-status.ts'
-import { nothingOwed, type Owed } from '../views/owed.ts'
-import { tablesOf } from '../views/tables.ts'
-import { type StoredOrder, stored } from './orders.ts'
+import { isOpenStatus } from '@penstock/contracts/order/lifecycle.ts'
+import { noPayoutDue, type PayoutDue } from '../views/payout-due.ts'
+import { withTables } from '../views/tables.ts'
+import { type StoredOrder, toStoredOrder } from './orders.ts'
 
 type Db = Pick<Views, 'db'>
 
-const PAGE = 200
+const PAGE_SIZE = 200
 
-/** Every order that an account bought, or was to sell. */
-export async function* ordersTouching(views: Db, accountId: string): AsyncGenerator<StoredOrder> {
-  const sold = tablesOf(views).selectFrom('gateway_sales_v2').select('order_id').where('account_id', '=', accountId)
+/** Yields every order that an account bought, or was selected to sell. */
+export async function* iterateAccountOrders(views: Db, accountId: string): AsyncGenerator<StoredOrder> {
+  const soldOrderIds = withTables(views).selectFrom('gateway_sales_v2').select('order_id').where('account_id', '=', accountId)
   for (let after = ''; ;) {
-    const page = await tablesOf(views)
+    const page = await withTables(views)
       .selectFrom('gateway_orders_v2 as o')
       .leftJoin('gateway_holds_v2 as h', 'h.order_id', 'o.id')
       .leftJoin('gateway_channels_v2 as c', 'c.order_id', 'o.id')
       .select(['o.id', 'o.view', 'h.view as hold', 'c.view as channel'])
       .where('o.id', '>', after)
-      .where((is) => is.or([is('o.buyer_account_id', '=', accountId), is('o.id', 'in', sold)]))
+      .where((eb) => eb.or([eb('o.buyer_account_id', '=', accountId), eb('o.id', 'in', soldOrderIds)]))
       .orderBy('o.id')
-      .limit(PAGE)
+      .limit(PAGE_SIZE)
       .execute()
-    yield* page.map(stored)
+    yield* page.map(toStoredOrder)
     const last = page.at(-1)
-    if (!last || page.length < PAGE) return
+    if (!last || page.length < PAGE_SIZE) return
     after = last.id
   }
 }
 
-/** What of an account is not at its end: an order of its own or of its offers, or money that is owed to it. */
-export async function openBusinessOf(views: Db, accountId: string): Promise<'order' | 'payout' | undefined> {
-  for await (const { order, hold } of ordersTouching(views, accountId)) {
-    if (isOpen(order.status)) return 'order'
-    // Rows from before a release may lack it.
-    const owed: Owed = { ...nothingOwed, ...hold?.owed }
+/** Finds a reason not to delete an account: an open order that it buys or sells, or an amount that is due to it. */
+export async function findDeletionObstacle(views: Db, accountId: string): Promise<'order' | 'payout' | undefined> {
+  for await (const { order, hold } of iterateAccountOrders(views, accountId)) {
+    if (isOpenStatus(order.status)) return 'order'
+    // Rows of an earlier release may lack `owed`.
+    const owed: PayoutDue = { ...noPayoutDue, ...hold?.owed }
     if (!owed.isPaying && BigInt(owed.amountMsat) <= 0n) continue
     const { candidate, buyer } = order.terms
     const sellers = [candidate, ...order.attempts.map((attempt) => attempt.candidate)]

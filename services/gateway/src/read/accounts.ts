@@ -1,28 +1,28 @@
 import type { Views } from '@penstock/ports/views.ts'
 import type { Page } from '../input.ts'
-import { type Tables, tablesOf } from '../views/tables.ts'
-import type { Listed } from './orders.ts'
+import { type Tables, withTables } from '../views/tables.ts'
+import type { ListPage } from './orders.ts'
 
 type Db = Pick<Views, 'db'>
 export type AccountRow = Tables['gateway_accounts']
 export type ApiKeyRow = Tables['gateway_api_keys']
-export type NodeRow = Tables['gateway_nodes']
+export type AccountNodeRow = Tables['gateway_nodes']
 
-export const accountById = (views: Db, id: string): Promise<AccountRow | undefined> =>
-  tablesOf(views).selectFrom('gateway_accounts').selectAll().where('id', '=', id).executeTakeFirst()
+export const findAccount = (views: Db, id: string): Promise<AccountRow | undefined> =>
+  withTables(views).selectFrom('gateway_accounts').selectAll().where('id', '=', id).executeTakeFirst()
 
-export const accountByEmail = (views: Db, emailHash: string): Promise<AccountRow | undefined> =>
-  tablesOf(views)
+export const findAccountByEmail = (views: Db, emailHash: string): Promise<AccountRow | undefined> =>
+  withTables(views)
     .selectFrom('gateway_accounts')
     .selectAll()
     .where('email_hash', '=', emailHash)
-    // A deleted account may have had the address before, and its row may lag behind.
+    // A deleted account may have had the address before, and the projection may not have cleared its row yet.
     .orderBy('created_at', 'desc')
     .executeTakeFirst()
 
-/** Whether the account was deleted a short time ago: for callers that had shown its key before. */
-export async function isDeletedLately(views: Db, accountId: string): Promise<boolean> {
-  const row = await tablesOf(views)
+/** Whether the account was deleted recently, for requests that passed authentication before the deletion. */
+export async function isRecentlyDeleted(views: Db, accountId: string): Promise<boolean> {
+  const row = await withTables(views)
     .selectFrom('gateway_erasures')
     .select('account_id')
     .where('account_id', '=', accountId)
@@ -30,26 +30,26 @@ export async function isDeletedLately(views: Db, accountId: string): Promise<boo
   return row !== undefined
 }
 
-/** The account that proved this node, of which there is at most one. */
-export const ownerOfNode = (views: Db, pubkey: string): Promise<NodeRow | undefined> =>
-  tablesOf(views)
+/** Finds the account that is connected to this node; there is at most one. */
+export const findNodeOwner = (views: Db, pubkey: string): Promise<AccountNodeRow | undefined> =>
+  withTables(views)
     .selectFrom('gateway_nodes')
     .selectAll()
     .where('pubkey', '=', pubkey)
     .where('state', '=', 'connected')
     .executeTakeFirst()
 
-/** How an account's proof of a node stands. */
-export const nodeOf = (views: Db, accountId: string, pubkey: string): Promise<NodeRow | undefined> =>
-  tablesOf(views)
+/** Finds the state of an account's proof of a node. */
+export const findAccountNode = (views: Db, accountId: string, pubkey: string): Promise<AccountNodeRow | undefined> =>
+  withTables(views)
     .selectFrom('gateway_nodes')
     .selectAll()
     .where('account_id', '=', accountId)
     .where('pubkey', '=', pubkey)
     .executeTakeFirst()
 
-export const nodesOf = (views: Db, accountId: string): Promise<readonly NodeRow[]> =>
-  tablesOf(views)
+export const listConnectedNodes = (views: Db, accountId: string): Promise<readonly AccountNodeRow[]> =>
+  withTables(views)
     .selectFrom('gateway_nodes')
     .selectAll()
     .where('account_id', '=', accountId)
@@ -57,31 +57,37 @@ export const nodesOf = (views: Db, accountId: string): Promise<readonly NodeRow[
     .orderBy('at')
     .execute()
 
-export const apiKeyById = (views: Db, accountId: string, id: string): Promise<ApiKeyRow | undefined> =>
-  tablesOf(views)
+export const findApiKey = (views: Db, accountId: string, id: string): Promise<ApiKeyRow | undefined> =>
+  withTables(views)
     .selectFrom('gateway_api_keys')
     .selectAll()
     .where('account_id', '=', accountId)
     .where('id', '=', id)
     .executeTakeFirst()
 
-/** Newest first, revoked ones too. */
-export async function apiKeysOf(views: Db, accountId: string, { limit, offset }: Page): Promise<Listed<ApiKeyRow>> {
-  const mine = tablesOf(views).selectFrom('gateway_api_keys').where('account_id', '=', accountId)
-  const { total } = await mine.select((count) => count.fn.countAll().as('total')).executeTakeFirstOrThrow()
-  const list = await mine.selectAll().orderBy('created_at', 'desc').orderBy('id', 'desc').limit(limit).offset(offset).execute()
+/** Lists an account's API keys, newest first, also revoked keys. */
+export async function listApiKeyRows(views: Db, accountId: string, { limit, offset }: Page): Promise<ListPage<ApiKeyRow>> {
+  const accountKeys = withTables(views).selectFrom('gateway_api_keys').where('account_id', '=', accountId)
+  const { total } = await accountKeys.select((count) => count.fn.countAll().as('total')).executeTakeFirstOrThrow()
+  const list = await accountKeys
+    .selectAll()
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(limit)
+    .offset(offset)
+    .execute()
   return { total: Number(total), list }
 }
 
-/** Whether a credential opens something by now: what a log-in waits for. */
-export async function credentialExists(views: Db, hash: string): Promise<boolean> {
-  const row = await tablesOf(views).selectFrom('gateway_credentials').select('hash').where('hash', '=', hash).executeTakeFirst()
+/** Whether the read models contain a credential; a log-in waits for this. */
+export async function hasCredential(views: Db, hash: string): Promise<boolean> {
+  const row = await withTables(views).selectFrom('gateway_credentials').select('hash').where('hash', '=', hash).executeTakeFirst()
   return row !== undefined
 }
 
-/** Tokens that open the account now, with what is known of their use; the newest hundred. */
-export const openTokensOf = (views: Db, accountId: string, now: number) =>
-  tablesOf(views)
+/** Lists the newest hundred valid tokens of the account, with their last use. */
+export const listOpenTokens = (views: Db, accountId: string, now: number) =>
+  withTables(views)
     .selectFrom('gateway_credentials as c')
     .leftJoin('gateway_sessions as s', 's.hash', 'c.hash')
     .select(['c.hash', 's.created_at', 's.last_used_at', 's.ip_prefix'])
@@ -94,14 +100,14 @@ export const openTokensOf = (views: Db, accountId: string, now: number) =>
     .limit(100)
     .execute()
 
-/** The texts of a record that a person may have deleted. @returns undefined where they are gone */
-export async function recordText(
+/** Reads a text of a person's record. @returns undefined if the record was deleted */
+export async function readRecordText(
   records: { get(id: string): Promise<{ readonly json: string } | undefined> },
   id: string | null,
   field: string,
 ): Promise<string | undefined> {
   const record = id === null ? undefined : await records.get(id)
-  const values = record && (JSON.parse(record.json) as Record<string, unknown>) // records are JSON objects of the gateway's own making
+  const values = record && (JSON.parse(record.json) as Record<string, unknown>) // the gateway writes records as JSON objects
   const value = values?.[field]
   return typeof value === 'string' ? value : undefined
 }

@@ -1,19 +1,20 @@
-import { orderStatuses } from '@penstock/kernel/order-status.ts'
-import { type Look, lookedUp } from '@penstock/runtime/gauges.ts'
+import { orderStatuses, isOpenStatus } from '@penstock/contracts/order/lifecycle.ts'
+import { type GaugeReader, createSampledGauge } from '@penstock/runtime/observability/gauges.ts'
 import type { Gateway } from '../ports.ts'
-import { isOpen } from '../views/order-status.ts'
-import { tablesOf } from '../views/tables.ts'
+import { withTables } from '../views/tables.ts'
 
-const ordersOpen = lookedUp('penstock_orders_open', "Orders whose buyer's money can still be taken or locked, by status.", [
-  'status',
-])
-const sellersLive = lookedUp('penstock_sellers_live', 'Sellers whose agent was heard of lately.')
+const ordersOpen = createSampledGauge(
+  'penstock_orders_open',
+  "Orders whose buyer's money can still be taken or locked, by status.",
+  ['status'],
+)
+const sellersLive = createSampledGauge('penstock_sellers_live', 'Live sellers, whose agents have recently attested their funds.')
 
-/** What operators watch of the market as its read models show it. An index holds the open orders and no others. */
-export const marketNow =
-  ({ views }: Pick<Gateway, 'views'>): Look =>
+/** Samples the gauges of the market from its read models. The index contains only open orders, so counting them is cheap. */
+export const createMarketGaugeReader =
+  ({ views }: Pick<Gateway, 'views'>): GaugeReader =>
   async () => {
-    const db = tablesOf(views)
+    const db = withTables(views)
     const orders = await db
       .selectFrom('gateway_orders_v2')
       .select(({ fn }) => ['status', fn.countAll().as('count')])
@@ -21,12 +22,12 @@ export const marketNow =
       .groupBy('status')
       .execute()
     const live = await db
-      .selectFrom('gateway_sellers')
+      .selectFrom('gateway_sellers_v2')
       .select(({ fn }) => fn.countAll().as('count'))
       .where('live', '=', 1)
       .executeTakeFirstOrThrow()
     return [
-      ...orderStatuses.filter(isOpen).map((status) => {
+      ...orderStatuses.filter(isOpenStatus).map((status) => {
         const count = orders.find((row) => row.status === status)?.count ?? 0
         return { gauge: ordersOpen, labels: { status }, value: Number(count) }
       }),

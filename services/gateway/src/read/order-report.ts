@@ -1,19 +1,20 @@
 import { isoTime } from '@penstock/kernel/time.ts'
 import type { Views } from '@penstock/ports/views.ts'
 import type { AttemptView } from '../views/order-view.ts'
-import { channelOf, orderById, stepsOf } from './orders.ts'
+import { getCurrentChannel, findStoredOrder, listOrderFacts } from './orders.ts'
 
-const time = (at: number | null | undefined): string | null => (at === null || at === undefined ? null : isoTime(at))
+const formatTime = (at: number | null | undefined): string | null => (at === null || at === undefined ? null : isoTime(at))
 
-/** An order as an operator sees it, whoever's it is: all of its streams on one page. */
-export async function orderReport(views: Pick<Views, 'db'>, orderId: string) {
-  const found = await orderById(views, orderId)
-  if (!found) return undefined
-  const { order, hold } = found
-  const channel = channelOf(found)
+/** Reads any order as an operator sees it, with the facts of all its streams. */
+export async function readOrderReport(views: Pick<Views, 'db'>, orderId: string) {
+  const stored = await findStoredOrder(views, orderId)
+  if (!stored) return undefined
+  const { order, hold } = stored
+  const channel = getCurrentChannel(stored)
   const { terms } = order
-  const shown = order.attempts.find(({ outpoint }) => outpoint !== null && outpoint === order.outpoint) ?? order.attempts.at(-1)
-  const steps = await stepsOf(views, orderId, ['order', 'settlement', 'channel'])
+  const shownAttempt =
+    order.attempts.find(({ outpoint }) => outpoint !== null && outpoint === order.outpoint) ?? order.attempts.at(-1)
+  const facts = await listOrderFacts(views, orderId, ['order', 'settlement', 'channel'])
   return {
     id: order.id,
     source: terms.source,
@@ -26,17 +27,17 @@ export async function orderReport(views: Pick<Views, 'db'>, orderId: string) {
     outpoint: order.outpoint,
     channel_id: order.channelId ?? channel?.channelId ?? null,
     confirmations: Math.max(order.confirmations, channel?.confirmations ?? 0),
-    seller_pubkey: (shown?.candidate ?? terms.candidate).sellerPubkey,
+    seller_pubkey: (shownAttempt?.candidate ?? terms.candidate).sellerPubkey,
     buyer_pubkey: terms.destination.pubkey,
     private: terms.isPrivate,
     statuses: order.statuses.map(({ status, at }) => ({ status, at: isoTime(at) })),
-    attempts: order.attempts.map(attemptReport),
+    attempts: order.attempts.map(toAttemptReport),
     hold: {
       status: hold?.status ?? null,
       payment_hash: hold?.paymentHash ?? null,
       expiry_height: hold?.expiryHeight ?? null,
-      settled_at: time(hold?.settledAt),
-      cancelled_at: time(hold?.cancelledAt),
+      settled_at: formatTime(hold?.settledAt),
+      cancelled_at: formatTime(hold?.cancelledAt),
       reason: hold?.reason ?? null,
     },
     operator_loss: { status: hold?.loss?.status ?? null, cause: hold?.loss?.cause ?? null },
@@ -59,17 +60,17 @@ export async function orderReport(views: Pick<Views, 'db'>, orderId: string) {
     })),
     ledger: (hold?.ledger ?? []).map(({ posting, at, entries }) => ({ posting, at: isoTime(at), entries })),
     incidents: hold?.incidents ?? [],
-    timeline: steps.map(({ category, type, at, data }) => ({ at: isoTime(at), stream: category, fact: type, data })),
+    timeline: facts.map(({ category, type, at, data }) => ({ at: isoTime(at), stream: category, fact: type, data })),
   }
 }
 
-const attemptReport = ({ attempt, candidate, status, startedAt, openBefore, outpoint, reason }: AttemptView) => ({
+const toAttemptReport = ({ attempt, candidate, status, startedAt, openBefore, outpoint, reason }: AttemptView) => ({
   attempt,
   seller_pubkey: candidate.sellerPubkey,
   offer_id: candidate.offerId,
   status,
   started_at: isoTime(startedAt),
-  open_before: time(openBefore),
+  open_before: formatTime(openBefore),
   outpoint,
   reason,
 })

@@ -2,9 +2,9 @@ import type { SettlementFact } from '@penstock/contracts/settlement.ts'
 import { sql } from 'kysely'
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'vitest'
-import { type Stage, stage } from '../stage.contract.ts'
-import { isOwingRow } from '../views/owing.ts'
-import { openPayouts } from './payouts.ts'
+import { type GatewayHarness, openGatewayHarness } from '../gateway-harness.fixture.ts'
+import { isPayoutDueRow } from '../views/payout-due-row.ts'
+import { listOpenPayouts } from './payouts.ts'
 
 type Fact = Pick<SettlementFact, 'type'> & { readonly data: object }
 const orderId = (digit: number): string => `30000000-0000-4000-8000-00000000000${digit}`
@@ -16,13 +16,13 @@ const posted = (posting: string, account: string, amountMsat: string): Fact => (
   data: { posting, entries: [{ account, amountMsat }] },
 })
 const settled: readonly Fact[] = [
-  { type: 'OutpointNoted', data: { outpoint: 'x', terms: { sellerPubkey: SELLER } } },
+  { type: 'OutpointRegistered', data: { outpoint: 'x', terms: { sellerPubkey: SELLER } } },
   { type: 'HoldSettled', data: { settledAt: SETTLED_AT, receivedMsat: '5000', confirmations: 3 } },
   posted('settled', 'payable', '-4000'),
 ]
-const invoice = (hash: string, creditor: string): readonly Fact[] => [
-  { type: 'PayoutInvoiceOffered', data: { paymentHash: hash, payee: SELLER, amountMsat: '4000', creditor } },
-  { type: 'PayoutInvoiceTaken', data: { paymentHash: hash } },
+const invoice = (paymentHash: string, creditor: string): readonly Fact[] => [
+  { type: 'PayoutInvoiceSubmitted', data: { paymentHash, payee: SELLER, amountMsat: '4000', creditor } },
+  { type: 'PayoutInvoiceAccepted', data: { paymentHash } },
 ]
 const withheld = (cause: string, untilHeight: number): Fact => ({
   type: 'PayoutWithheld',
@@ -42,19 +42,19 @@ const closed: readonly Fact[] = [
 ]
 const lost: readonly Fact[] = [
   { type: 'HoldCancelled', data: { at: SETTLED_AT, sentence: 'x' } },
-  { type: 'LossAsked', data: { cause: 'not-ready', untilHeight: 9 } },
+  { type: 'LossSearchStarted', data: { cause: 'not-ready', untilHeight: 9 } },
   { type: 'LossBorne', data: { cause: 'not-ready', height: 5, peer: null, amountMsat: '4000' } },
   posted('operator-loss', 'payable', '-4000'),
   withheld('operator-loss', 5),
 ]
 
-let market: Stage
+let market: GatewayHarness
 beforeEach(async () => {
-  market = await stage()
+  market = await openGatewayHarness()
 })
 afterEach(() => market.close())
 
-const list = (limit = 50, offset = 0) => openPayouts(market.gateway.views, { limit, offset })
+const list = (limit = 50, offset = 0) => listOpenPayouts(market.gateway.views, { limit, offset })
 
 test.each<readonly [string, readonly Fact[]]>([
   ['without_invoice', settled],
@@ -66,29 +66,29 @@ test.each<readonly [string, readonly Fact[]]>([
   ['owed_to_buyer', [...settled, ...invoice('bb', 'seller'), withheld('reorg', 20), ...closed]],
   ['retrying', [...settled, ...closed, ...invoice('aa', 'buyer'), requested, failed]],
 ])('a payout is open, and %s', async (state, facts) => {
-  await market.happens('settlement', orderId(1), facts)
+  await market.projectFacts('settlement', orderId(1), facts)
   const { total, payouts } = await list()
   assert.deepEqual([total, payouts.map((one) => one.state)], [1, [state]])
 })
 
 test.each<readonly [string, readonly Fact[]]>([
-  ['nothing was taken', [{ type: 'HoldRequested', data: { paymentHash: 'cc' } }]],
-  ['it was paid', [...settled, ...invoice('aa', 'seller'), released, requested, ...paid]],
+  ['the hold is only requested', [{ type: 'HoldRequested', data: { paymentHash: 'cc' } }]],
+  ['the payout succeeded', [...settled, ...invoice('aa', 'seller'), released, requested, ...paid]],
   [
-    'an operator bears no loss',
+    'the operator loss is refuted',
     [
       ...lost,
       { type: 'LossRefuted', data: { height: 9, reason: 'x', by: 'ada' } },
       posted('operator-loss-refuted', 'payable', '4000'),
     ],
   ],
-])('no payout is open where %s', async (_, facts) => {
-  await market.happens('settlement', orderId(1), facts)
+])('no payout is open if %s', async (_, facts) => {
+  await market.projectFacts('settlement', orderId(1), facts)
   assert.deepEqual(await list(), { total: 0, payouts: [] })
 })
 
-test('an entry has the amount, whom it is owed to, and every cause with its end height', async () => {
-  await market.happens('settlement', orderId(1), [...settled, withheld('reorg', 20), withheld('terms', 31)])
+test('an entry has the amount, the creditor, and every withholding cause with its end height', async () => {
+  await market.projectFacts('settlement', orderId(1), [...settled, withheld('reorg', 20), withheld('terms', 31)])
   assert.deepEqual((await list()).payouts, [
     {
       order: orderId(1),
@@ -107,9 +107,9 @@ test('an entry has the amount, whom it is owed to, and every cause with its end 
   ])
 })
 
-test('the oldest order comes first, and a page has no more than it may', async () => {
-  for (const digit of [3, 1, 4, 2]) await market.happens('settlement', orderId(digit), settled)
-  await market.happens('settlement', orderId(2), [requested, ...paid])
+test('the oldest order is first, and a page has at most its limit of entries', async () => {
+  for (const digit of [3, 1, 4, 2]) await market.projectFacts('settlement', orderId(digit), settled)
+  await market.projectFacts('settlement', orderId(2), [requested, ...paid])
   const orders = async (limit: number, offset: number) => {
     const { total, payouts } = await list(limit, offset)
     return [total, ...payouts.map(({ order }) => order)]
@@ -118,9 +118,11 @@ test('the oldest order comes first, and a page has no more than it may', async (
   assert.deepEqual(await orders(2, 2), [3, orderId(4)])
 })
 
-test('an index has what is owed, so that nothing else is read', async () => {
+test('the query for due payouts scans only the index of due payouts', async () => {
   const { rows } = await sql<{ detail: string }>`explain query plan
-    select order_id, view from gateway_holds_v2 where ${isOwingRow} order by order_id limit 50`.execute(market.gateway.views.db)
+    select order_id, view from gateway_holds_v2 where ${isPayoutDueRow} order by order_id limit 50`.execute(
+    market.gateway.views.db,
+  )
   assert.deepEqual(
     rows.map(({ detail }) => detail),
     ['SCAN gateway_holds_v2 USING INDEX gateway_holds_v2_owing'],

@@ -1,16 +1,16 @@
-import { account, type AccountFact } from '@penstock/contracts/accounts.ts'
+import { accountContract, type AccountFact } from '@penstock/contracts/accounts.ts'
 import type { Event } from '@penstock/runtime/service.ts'
 import type { Transaction } from 'kysely'
-import { tablesIn, type Tables } from './tables.ts'
+import { withTablesIn, type Tables } from './tables.ts'
 
 export async function applyToAccounts(trx: Transaction<object>, event: Event): Promise<void> {
-  if (event.category !== account.category) return
-  const db = tablesIn(trx)
+  if (event.category !== accountContract.category) return
+  const db = withTablesIn(trx)
   const { aggregateId: accountId, at } = event
-  const { type, data } = event.fact as AccountFact // the runtime checked it against the contract when it was read
+  const { type, data } = event.fact as AccountFact // the runtime checked the fact against the contract
   switch (type) {
     case 'AccountCreated':
-      return put(db, {
+      return insertAccount(db, {
         id: accountId,
         email_hash: data.emailHash,
         email_record: data.emailRecord,
@@ -18,7 +18,7 @@ export async function applyToAccounts(trx: Transaction<object>, event: Event): P
         created_at: at,
       })
     case 'SessionOpened':
-      await put(db, { id: accountId, email_hash: null, email_record: null, password_record: null, created_at: at })
+      await insertAccount(db, { id: accountId, email_hash: null, email_record: null, password_record: null, created_at: at })
       return addCredential(db, { hash: data.keyHash, kind: 'session', account_id: accountId })
     case 'OrderKeyIssued':
       return addCredential(db, { hash: data.keyHash, kind: 'order', account_id: accountId, order_id: data.orderId })
@@ -31,9 +31,9 @@ export async function applyToAccounts(trx: Transaction<object>, event: Event): P
       await db.updateTable('gateway_accounts').set({ password_record: data.passwordRecord }).where('id', '=', accountId).execute()
       return
     case 'LoggedOutEverywhere':
-      return endCredentials(db, accountId, data.apiKeys)
+      return revokeCredentials(db, accountId, data.apiKeys)
     case 'AccountDeleted':
-      return forget(db, accountId, at)
+      return closeAccount(db, accountId, at)
     case 'ApiKeyCreated':
       return addApiKey(db, accountId, data, at)
     case 'ApiKeyRevoked':
@@ -41,19 +41,19 @@ export async function applyToAccounts(trx: Transaction<object>, event: Event): P
       await db.updateTable('gateway_credentials').set({ revoked: 1 }).where('api_key_id', '=', data.keyId).execute()
       return
     case 'NodeProofGiven':
-      return putNode(db, { account_id: accountId, pubkey: data.pubkey, state: 'proven', reason: null, at })
+      return upsertNode(db, { account_id: accountId, pubkey: data.pubkey, state: 'proven', reason: null, at })
     case 'NodeConnected':
-      return putNode(db, { account_id: accountId, pubkey: data.pubkey, state: 'connected', reason: null, at })
+      return upsertNode(db, { account_id: accountId, pubkey: data.pubkey, state: 'connected', reason: null, at })
     case 'NodeRefused':
-      return putNode(db, { account_id: accountId, pubkey: data.pubkey, state: 'refused', reason: data.reason, at })
+      return upsertNode(db, { account_id: accountId, pubkey: data.pubkey, state: 'refused', reason: data.reason, at })
     default:
-      return // challenges and operators concern nobody who reads here
+      return // facts about challenges and operators change no row here
   }
 }
 
-type CreatedKey = Extract<AccountFact, { readonly type: 'ApiKeyCreated' }>['data']
+type CreatedApiKey = Extract<AccountFact, { readonly type: 'ApiKeyCreated' }>['data']
 
-async function addApiKey(db: Transaction<Tables>, accountId: string, created: CreatedKey, at: number): Promise<void> {
+async function addApiKey(db: Transaction<Tables>, accountId: string, created: CreatedApiKey, at: number): Promise<void> {
   const { keyId, keyHash, prefix, suffix, nameRecord, expiresAt } = created
   const key = {
     id: keyId,
@@ -73,7 +73,7 @@ async function addApiKey(db: Transaction<Tables>, accountId: string, created: Cr
   await addCredential(db, { hash: keyHash, kind: 'api', account_id: accountId, api_key_id: keyId, expires_at: expiresAt })
 }
 
-async function endCredentials(db: Transaction<Tables>, accountId: string, apiKeys: boolean): Promise<void> {
+async function revokeCredentials(db: Transaction<Tables>, accountId: string, apiKeys: boolean): Promise<void> {
   await db
     .updateTable('gateway_credentials')
     .set({ revoked: 1 })
@@ -83,8 +83,8 @@ async function endCredentials(db: Transaction<Tables>, accountId: string, apiKey
   if (apiKeys) await db.updateTable('gateway_api_keys').set({ revoked: 1 }).where('account_id', '=', accountId).execute()
 }
 
-/** Nothing opens the account any more, and its records are to be deleted: the gateway's own loop does that, too. */
-async function forget(db: Transaction<Tables>, accountId: string, at: number): Promise<void> {
+/** Revokes all credentials of the account, and schedules the deletion of its records by the gateway's prune job. */
+async function closeAccount(db: Transaction<Tables>, accountId: string, at: number): Promise<void> {
   await db.updateTable('gateway_credentials').set({ revoked: 1 }).where('account_id', '=', accountId).execute()
   await db.updateTable('gateway_api_keys').set({ revoked: 1 }).where('account_id', '=', accountId).execute()
   await db.updateTable('gateway_accounts').set({ email_hash: null }).where('id', '=', accountId).execute()
@@ -96,7 +96,7 @@ async function forget(db: Transaction<Tables>, accountId: string, at: number): P
     .execute()
 }
 
-async function put(db: Transaction<Tables>, row: Tables['gateway_accounts']): Promise<void> {
+async function insertAccount(db: Transaction<Tables>, row: Tables['gateway_accounts']): Promise<void> {
   await db
     .insertInto('gateway_accounts')
     .values(row)
@@ -104,9 +104,9 @@ async function put(db: Transaction<Tables>, row: Tables['gateway_accounts']): Pr
     .execute()
 }
 
-type Credential = Pick<Tables['gateway_credentials'], 'hash' | 'kind' | 'account_id'> & Partial<Tables['gateway_credentials']>
+type CredentialRow = Pick<Tables['gateway_credentials'], 'hash' | 'kind' | 'account_id'> & Partial<Tables['gateway_credentials']>
 
-async function addCredential(db: Transaction<Tables>, row: Credential): Promise<void> {
+async function addCredential(db: Transaction<Tables>, row: CredentialRow): Promise<void> {
   await db
     .insertInto('gateway_credentials')
     .values({ order_id: null, api_key_id: null, expires_at: null, revoked: 0, ...row })
@@ -114,7 +114,7 @@ async function addCredential(db: Transaction<Tables>, row: Credential): Promise<
     .execute()
 }
 
-async function putNode(db: Transaction<Tables>, row: Tables['gateway_nodes']): Promise<void> {
+async function upsertNode(db: Transaction<Tables>, row: Tables['gateway_nodes']): Promise<void> {
   const { state, reason, at } = row
   await db
     .insertInto('gateway_nodes')

@@ -1,7 +1,7 @@
 import type { ChannelFact } from '@penstock/contracts/channel.ts'
 import type { Event } from '@penstock/runtime/service.ts'
 
-/** The channel of an order, as the watcher's stream tells it. */
+/** The channel of an order, folded from the watcher's stream. */
 export type ChannelView = {
   readonly outpoint: string | null
   readonly confirmations: number
@@ -13,7 +13,7 @@ export type ChannelView = {
   readonly lease: { readonly early: boolean; readonly closedBy: 'seller' | 'buyer' | 'unknown' | null } | null
 }
 
-const nothing: ChannelView = {
+const emptyChannelView: ChannelView = {
   outpoint: null,
   confirmations: 0,
   tipHeight: null,
@@ -24,32 +24,32 @@ const nothing: ChannelView = {
   lease: null,
 }
 
-/** @returns the view after one fact of the order's channel stream; another outpoint begins anew */
-export function channelView(view: ChannelView = nothing, { fact }: Event<ChannelFact>): ChannelView {
-  const here = 'tipHeight' in fact.data ? { ...view, tipHeight: fact.data.tipHeight } : view
+/** @returns the view after one fact of the order's channel stream; another outpoint resets the view */
+export function evolveChannelView(view: ChannelView = emptyChannelView, { fact }: Event<ChannelFact>): ChannelView {
+  const next = 'tipHeight' in fact.data ? { ...view, tipHeight: fact.data.tipHeight } : view
   switch (fact.type) {
     case 'WatchStarted':
-      return { ...nothing, outpoint: fact.data.outpoint, tipHeight: fact.data.fromHeight }
+      return { ...emptyChannelView, outpoint: fact.data.outpoint, tipHeight: fact.data.fromHeight }
     case 'FundingConfirmed':
       return {
-        ...here,
-        confirmations: Math.max(1, here.confirmations),
+        ...next,
+        confirmations: Math.max(1, next.confirmations),
         channelId: fact.data.shortChannelId,
         fundingHeight: fact.data.height,
       }
     case 'ConfirmationsSeen':
     case 'ConfirmationsReached':
-      return { ...here, confirmations: fact.data.confirmations }
+      return { ...next, confirmations: fact.data.confirmations }
     case 'FundingReorged':
     case 'FundingLost':
-      return { ...here, confirmations: 0, channelId: null, fundingHeight: null }
+      return { ...next, confirmations: 0, channelId: null, fundingHeight: null }
     case 'ChannelProven':
-      return { ...here, proven: fact.data.peer }
+      return { ...next, proven: fact.data.peer }
     case 'LeaseStarted':
-      return { ...here, leaseEndsAtHeight: fact.data.endsAtHeight }
+      return { ...next, leaseEndsAtHeight: fact.data.endsAtHeight }
     case 'LeaseEnded':
-      return { ...here, lease: { early: fact.data.early, closedBy: fact.data.closedBy } }
+      return { ...next, lease: { early: fact.data.early, closedBy: fact.data.closedBy } }
     default:
-      return here
+      return next
   }
 }

@@ -1,31 +1,32 @@
 import { DAY_MS } from '@penstock/kernel/time.ts'
 import type { Views } from '@penstock/ports/views.ts'
-import type { OutcomeMessage } from '@penstock/runtime/messages.ts'
+import { isDerivedId } from '@penstock/runtime/commands/derived-ids.ts'
+import type { OutcomeMessage } from '@penstock/runtime/commands/messages.ts'
 import type { Event } from '@penstock/runtime/service.ts'
 import type { Transaction } from 'kysely'
-import { tablesIn, tablesOf } from './tables.ts'
+import { withTablesIn, withTables } from './tables.ts'
 
-/** Ids of commands that processes send are derived (UUIDv5); only those that were drawn belong to somebody who waits. */
-const isAwaited = (commandId: string): boolean => commandId[14] !== '5'
+/** Processes derive the ids of their commands; only a random id belongs to a caller that waits for the outcome. */
+const isAwaited = (commandId: string): boolean => !isDerivedId(commandId)
 
 /**
- * In the transaction of the last rows that the command changed, so that whoever finds this finds all of them. A fact is
- * stronger than a refusal: one replica may have refused what another, to which the command came again, has done.
+ * Records a command's acceptance in the transaction that applies its last fact. So a caller that finds the acceptance also
+ * finds all rows. The acceptance overwrites a refusal, because a replica may refuse a repetition of an accepted command.
  */
-export async function noteAccepted(trx: Transaction<object>, event: Event): Promise<void> {
+export async function recordAccepted(trx: Transaction<object>, event: Event): Promise<void> {
   const { commandId, category, aggregateId, revision, at } = event
-  if (event.more || !isAwaited(commandId)) return
-  await tablesIn(trx)
+  if (event.hasMore || !isAwaited(commandId)) return
+  await withTablesIn(trx)
     .insertInto('gateway_commands')
     .values({ id: commandId, category, aggregate_id: aggregateId, revision, code: null, message: null, at })
     .onConflict((conflict) => conflict.column('id').doUpdateSet({ revision, code: null, message: null }))
     .execute()
 }
 
-export async function noteOutcome(trx: Transaction<object>, outcome: OutcomeMessage): Promise<void> {
+export async function recordOutcome(trx: Transaction<object>, outcome: OutcomeMessage): Promise<void> {
   const { commandId, category, aggregateId, revision, refused, at } = outcome
   if (!isAwaited(commandId)) return
-  await tablesIn(trx)
+  await withTablesIn(trx)
     .insertInto('gateway_commands')
     .values({
       id: commandId,
@@ -40,9 +41,9 @@ export async function noteOutcome(trx: Transaction<object>, outcome: OutcomeMess
     .execute()
 }
 
-/** Outcomes are for callers that wait, and nobody waits for a day. */
+/** Deletes outcomes that are older than a day; no caller waits that long. */
 export async function pruneCommands(views: Pick<Views, 'db'>, now: number): Promise<void> {
-  await tablesOf(views)
+  await withTables(views)
     .deleteFrom('gateway_commands')
     .where('at', '<', now - DAY_MS)
     .execute()

@@ -1,12 +1,12 @@
 import type { LedgerEntry, LossCause, PayoutDecision, SettlementFact, WithholdingCause } from '@penstock/contracts/settlement.ts'
 import type { Event } from '@penstock/runtime/service.ts'
-import { creditorKey, nothingOwed, type Owed, owedAfter } from './owed.ts'
+import { getCreditorKey, noPayoutDue, type PayoutDue, evolvePayoutDue } from './payout-due.ts'
 
-type Withheld = { readonly cause: WithholdingCause; readonly reason: string; readonly untilHeight: number }
+type ActiveWithholding = { readonly cause: WithholdingCause; readonly reason: string; readonly untilHeight: number }
 
 export type PayoutState = 'OPEN' | 'WITHHELD' | 'REQUESTED' | 'SUCCEEDED' | 'FAILED'
 
-/** The money of an order, as settlement's own stream tells it. It never waits for the order's stream, nor that for it. */
+/** The payment of an order, folded from the settlement stream. It may be ahead of the order's own view. */
 export type HoldView = {
   readonly status: 'requested' | 'refused' | 'open' | 'held' | 'settling' | 'settled' | 'cancelling' | 'cancelled'
   readonly paymentHash: string | null
@@ -16,7 +16,7 @@ export type HoldView = {
   readonly reason: string | null
   readonly payout: {
     readonly state: PayoutState
-    /** Why the last try failed, in the words that clients know. */
+    /** The status of the last attempt if it failed; clients rely on its values. */
     readonly failure: string | null
     readonly reason: string | null
     readonly attempts: number
@@ -24,21 +24,21 @@ export type HoldView = {
     readonly paymentHash: string | null
     readonly retryAt: number | null
     readonly feeMsat: string | null
-    /** What withholds it, each cause with the height at which its rule ends it. */
-    readonly withheld: readonly Withheld[]
-    /** Whom an operator decided for, and why. */
+    /** Active withholding causes, each with the height at which its own rule applies. */
+    readonly withheld: readonly ActiveWithholding[]
+    /** The decision of an operator, with its author and reason. */
     readonly decision: { readonly to: PayoutDecision; readonly by: string; readonly reason: string } | null
-    /** Why the last invoice that was refused was so. */
+    /** The last refused invoice, with the reason. */
     readonly refusal: { readonly paymentHash: string; readonly reason: string } | null
   } | null
-  readonly owed: Owed
-  /** Whether the operator pays the seller of a payment that the market let go; null where that was never asked. */
+  readonly owed: PayoutDue
+  /** The operator loss: requested, borne or refuted; null if none was requested. */
   readonly loss: { readonly status: 'ASKED' | 'BORNE' | 'REFUTED'; readonly cause: LossCause } | null
   readonly ledger: readonly { readonly posting: string; readonly at: number; readonly entries: readonly LedgerEntry[] }[]
   readonly incidents: readonly { readonly what: string; readonly height: number; readonly at: number }[]
 }
 
-const nothing: HoldView = {
+const emptyHoldView: HoldView = {
   status: 'requested',
   paymentHash: null,
   expiryHeight: null,
@@ -46,7 +46,7 @@ const nothing: HoldView = {
   cancelledAt: null,
   reason: null,
   payout: null,
-  owed: nothingOwed,
+  owed: noPayoutDue,
   loss: null,
   ledger: [],
   incidents: [],
@@ -67,25 +67,25 @@ const openPayout = {
 } as const
 
 /** @returns the view after one fact of the order's settlement stream */
-export function holdView(before: HoldView = nothing, { fact, at }: Event<SettlementFact>): HoldView {
-  // Rows from before a release may lack what it added.
-  const known: HoldView = {
-    ...before,
-    owed: { ...nothingOwed, ...before.owed },
-    loss: before.loss ?? null,
-    payout: before.payout && { ...openPayout, ...before.payout },
+export function evolveHoldView(previous: HoldView = emptyHoldView, { fact, at }: Event<SettlementFact>): HoldView {
+  // Rows of an earlier release may lack newer fields.
+  const complete: HoldView = {
+    ...previous,
+    owed: { ...noPayoutDue, ...previous.owed },
+    loss: previous.loss ?? null,
+    payout: previous.payout && { ...openPayout, ...previous.payout },
   }
-  const view = { ...known, owed: owedAfter(known.owed, fact) }
+  const view = { ...complete, owed: evolvePayoutDue(complete.owed, fact) }
   switch (fact.type) {
     case 'HoldRequested':
       return { ...view, paymentHash: fact.data.paymentHash }
     case 'HoldRefused':
       return { ...view, status: 'refused', reason: fact.data.reason }
     case 'HoldIssued':
-      return { ...view, status: statusBut(view, 'open') }
+      return { ...view, status: keepCancelled(view, 'open') }
     case 'HoldHeld':
-      return { ...view, status: statusBut(view, 'held'), expiryHeight: fact.data.expiryHeight }
-    case 'SettleRequested':
+      return { ...view, status: keepCancelled(view, 'held'), expiryHeight: fact.data.expiryHeight }
+    case 'SettlementStarted':
       return { ...view, status: 'settling' }
     case 'HoldSettled':
       return { ...view, status: 'settled', settledAt: fact.data.settledAt, payout: view.payout ?? openPayout }
@@ -93,39 +93,39 @@ export function holdView(before: HoldView = nothing, { fact, at }: Event<Settlem
       return { ...view, status: 'cancelling', reason: fact.data.sentence }
     case 'HoldCancelled':
       return { ...view, status: 'cancelled', cancelledAt: fact.data.at, reason: fact.data.sentence }
-    case 'LossAsked':
+    case 'LossSearchStarted':
       return { ...view, loss: { status: 'ASKED', cause: fact.data.cause } }
     case 'LossBorne':
       return { ...view, loss: { status: 'BORNE', cause: fact.data.cause }, payout: view.payout ?? openPayout }
     case 'LossRefuted':
-      return lossRefuted(view, fact.data.reason)
+      return applyLossRefuted(view, fact.data.reason)
     case 'LedgerPosted':
       return { ...view, ledger: [...view.ledger, { posting: fact.data.posting, at, entries: fact.data.entries }] }
-    case 'IncidentNoted':
+    case 'IncidentRecorded':
       return { ...view, incidents: [...view.incidents, { ...fact.data, at }] }
     default:
-      return payoutAfter(view, fact, known.owed)
+      return evolvePayoutView(view, fact, complete.owed)
   }
 }
 
-const lossRefuted = (view: HoldView, reason: string): HoldView => ({
+const applyLossRefuted = (view: HoldView, reason: string): HoldView => ({
   ...view,
   loss: view.loss && { ...view.loss, status: 'REFUTED' },
   payout: view.payout && { ...view.payout, state: 'OPEN', reason, withheld: [], retryAt: null },
 })
 
-/** An invoice that was made, or paid, while it was being cancelled is noted, and cancelled too. */
-const statusBut = ({ status }: HoldView, late: 'open' | 'held'): HoldView['status'] =>
-  status === 'refused' || status === 'cancelling' || status === 'cancelled' ? status : late
+/** An invoice that is issued or paid after the request to cancel does not change the status: it is cancelled too. */
+const keepCancelled = ({ status }: HoldView, nextStatus: 'open' | 'held'): HoldView['status'] =>
+  status === 'refused' || status === 'cancelling' || status === 'cancelled' ? status : nextStatus
 
-function payoutAfter(view: HoldView, fact: SettlementFact, before: Owed): HoldView {
+function evolvePayoutView(view: HoldView, fact: SettlementFact, previous: PayoutDue): HoldView {
   const payout = view.payout ?? openPayout
   switch (fact.type) {
-    case 'PayoutInvoiceTaken': {
-      // What was wrong with the seller's invoice is mended by another one, and not by the same that is told once more.
-      const creditor = creditorKey(view.owed)
-      const isAnother = view.owed.usable[creditor] !== before.usable[creditor]
-      return view.payout && isAnother ? { ...view, payout: mended(view.payout) } : view
+    case 'PayoutInvoiceAccepted': {
+      // A new invoice of the creditor clears the failure of the last invoice. A repeated fact about the same invoice does not.
+      const creditor = getCreditorKey(view.owed)
+      const isNewInvoice = view.owed.usable[creditor] !== previous.usable[creditor]
+      return view.payout && isNewInvoice ? { ...view, payout: clearFailure(view.payout) } : view
     }
     case 'PayoutWithheld': {
       const withheld = [...payout.withheld.filter(({ cause }) => cause !== fact.data.cause), fact.data]
@@ -150,7 +150,7 @@ function payoutAfter(view: HoldView, fact: SettlementFact, before: Owed): HoldVi
       return {
         ...view,
         payout: {
-          ...mended(payout),
+          ...clearFailure(payout),
           state: 'REQUESTED',
           attempts: attempt,
           paymentHash,
@@ -159,7 +159,7 @@ function payoutAfter(view: HoldView, fact: SettlementFact, before: Owed): HoldVi
       }
     }
     case 'PayoutSucceeded': {
-      // Mostly the one that was asked for, and sometimes one before it that arrived after all.
+      // This is usually the requested payment, but an earlier payment may succeed late.
       const { paymentHash, feeMsat } = fact.data
       const payee = view.owed.invoices[paymentHash]?.payee ?? payout.payee
       const paid = { state: 'SUCCEEDED', paymentHash, payee, failure: null, reason: null, retryAt: null, feeMsat } as const
@@ -174,8 +174,8 @@ function payoutAfter(view: HoldView, fact: SettlementFact, before: Owed): HoldVi
   }
 }
 
-/** Nothing has failed any more. Why it is withheld stays to be read. */
-const mended = (payout: NonNullable<HoldView['payout']>): NonNullable<HoldView['payout']> => ({
+/** Clears the failure, but not the reason of a withheld payout. */
+const clearFailure = (payout: NonNullable<HoldView['payout']>): NonNullable<HoldView['payout']> => ({
   ...payout,
   ...(payout.state === 'FAILED' && { state: 'OPEN', reason: null }),
   failure: null,

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'vitest'
-import { type Stage, stage } from '../stage.contract.ts'
+import { type GatewayHarness, openGatewayHarness } from '../gateway-harness.fixture.ts'
 
-let market: Stage
+let market: GatewayHarness
 beforeEach(async () => {
-  market = await stage()
+  market = await openGatewayHarness()
 })
 afterEach(() => market.close())
 
@@ -12,8 +12,8 @@ const NOON = Date.parse('2027-01-31T12:00:00Z')
 const PRICE = '{ market { liquidity { liquidity_per_usd { sats } } } }'
 type Price = { readonly market: { readonly liquidity: { readonly liquidity_per_usd: { readonly sats: string } } } }
 
-const told = (day: string, satsPerUsd: string, at: number) =>
-  market.happens(
+const projectPrice = (day: string, satsPerUsd: string, at: number) =>
+  market.projectFacts(
     'price',
     day,
     [
@@ -31,19 +31,19 @@ const told = (day: string, satsPerUsd: string, at: number) =>
     at,
   )
 
-async function shown(): Promise<string> {
+async function readPrice(): Promise<string> {
   const { data } = await market.gql(PRICE)
-  return (data as Price).market.liquidity.liquidity_per_usd.sats // as it was asked for
+  return (data as Price).market.liquidity.liquidity_per_usd.sats // the query requests this shape
 }
 
-test('of two prices of a day the later one counts, whatever the clock of the process that decided it', async () => {
-  await told('2027-01-31', '1000', NOON)
-  await told('2027-01-31', '2000', NOON - 5000)
-  assert.equal(await shown(), '2000')
+test('the later of two prices of a day counts, even if its timestamp is earlier', async () => {
+  await projectPrice('2027-01-31', '1000', NOON)
+  await projectPrice('2027-01-31', '2000', NOON - 5000)
+  assert.equal(await readPrice(), '2000')
 })
 
-test('a day that is read late takes nothing from the next one', async () => {
-  await told('2027-02-01', '3000', NOON + 86_400_000)
-  await told('2027-01-31', '1000', NOON)
-  assert.equal(await shown(), '3000')
+test('a price of an earlier day that is read late does not replace the newer price', async () => {
+  await projectPrice('2027-02-01', '3000', NOON + 86_400_000)
+  await projectPrice('2027-01-31', '1000', NOON)
+  assert.equal(await readPrice(), '3000')
 })

@@ -1,37 +1,37 @@
 import type { Migration, Views } from '@penstock/ports/views.ts'
 import { type CreateTableBuilder, sql } from 'kysely'
-import { isOwingRow } from './owing.ts'
+import { isPayoutDueRow } from './payout-due-row.ts'
 
 type Column = 'text' | 'text?' | 'int' | 'int?' | 'big' | 'big?'
 type Columns = Readonly<Record<string, Column>>
 
-const types = { text: 'text', int: 'integer', big: 'bigint' } as const
+const sqlTypes = { text: 'text', int: 'integer', big: 'bigint' } as const
 
-/** The first column is the key, unless others are named. */
-async function table(
+/** Creates a table. The first column is the key, unless `key` lists others. */
+async function createTable(
   db: Views['db'],
   name: string,
   columns: Columns,
   key: readonly string[] = Object.keys(columns).slice(0, 1),
 ): Promise<void> {
-  const begun: CreateTableBuilder<string, string> = db.schema.createTable(name)
-  const whole = Object.entries(columns).reduce((builder, [column, kind]) => {
-    const optional = kind.endsWith('?')
-    const type = types[kind.replace('?', '') as keyof typeof types] // a column's kind without its mark
-    return builder.addColumn(column, type, (definition) => (optional ? definition : definition.notNull()))
-  }, begun)
-  await whole.addPrimaryKeyConstraint(`${name}_key`, [...key]).execute()
+  const emptyTable: CreateTableBuilder<string, string> = db.schema.createTable(name)
+  const fullTable = Object.entries(columns).reduce((builder, [column, kind]) => {
+    const isOptional = kind.endsWith('?')
+    const type = sqlTypes[kind.replace('?', '') as keyof typeof sqlTypes] // a column's kind without its question mark
+    return builder.addColumn(column, type, (definition) => (isOptional ? definition : definition.notNull()))
+  }, emptyTable)
+  await fullTable.addPrimaryKeyConstraint(`${name}_key`, [...key]).execute()
 }
 
-const index = (db: Views['db'], name: string, columns: readonly string[]): Promise<void> =>
+const createIndex = (db: Views['db'], name: string, columns: readonly string[]): Promise<void> =>
   db.schema
     .createIndex(`${name}_by_${columns.join('_')}`)
     .on(name)
     .columns([...columns])
     .execute()
 
-/** Of the rows whose flag is up alone. */
-const indexOfFew = (
+/** Indexes only the rows whose flag is 1. */
+const createFlagIndex = (
   db: Views['db'],
   name: string,
   column: string,
@@ -45,18 +45,18 @@ const indexOfFew = (
     .execute()
 
 /**
- * Orders, what is told of them, and their sales stand in tables with an ending of their own for each version. What is changed
- * here changes steps that were released: a further version says beside them what it has more.
+ * Creates the order tables of one version, with its suffix. A change of this function would alter released migrations, so a
+ * new version passes additional columns instead.
  */
-const ordersIn =
-  (ending: string, more: Columns = {}): Migration =>
+const createOrderTables =
+  (suffix: string, extraColumns: Columns = {}): Migration =>
   async (db) => {
-    const [orders, facts] = [`gateway_orders${ending}`, `gateway_order_facts${ending}`]
-    await table(db, orders, {
+    const [orders, facts] = [`gateway_orders${suffix}`, `gateway_order_facts${suffix}`]
+    await createTable(db, orders, {
       id: 'text',
       status: 'text',
       open: 'int',
-      ...more,
+      ...extraColumns,
       source: 'text',
       buyer_account_id: 'text',
       destination: 'text',
@@ -64,10 +64,10 @@ const ordersIn =
       created_at: 'big',
       view: 'text',
     })
-    await index(db, orders, ['buyer_account_id', 'created_at'])
-    await index(db, orders, ['page_hash'])
-    await table(db, `gateway_holds${ending}`, { order_id: 'text', invoice_due: 'int', view: 'text' })
-    await table(db, `gateway_channels${ending}`, { order_id: 'text', view: 'text' })
+    await createIndex(db, orders, ['buyer_account_id', 'created_at'])
+    await createIndex(db, orders, ['page_hash'])
+    await createTable(db, `gateway_holds${suffix}`, { order_id: 'text', invoice_due: 'int', view: 'text' })
+    await createTable(db, `gateway_channels${suffix}`, { order_id: 'text', view: 'text' })
     const fact: Columns = {
       event_id: 'text',
       order_id: 'text',
@@ -77,14 +77,15 @@ const ordersIn =
       at: 'big',
       data: 'text',
     }
-    // By the order, whose id begins with its time: ids of events lie all over an index, which a large store pays for.
-    await table(db, facts, fact, ['order_id', 'category', 'revision'])
+    // The key begins with the order id, which begins with a timestamp. Event ids would spread the inserts over the whole index,
+    // which is slow for a large store.
+    await createTable(db, facts, fact, ['order_id', 'category', 'revision'])
   }
 
-const salesIn =
-  (ending: string): Migration =>
+const createSalesTable =
+  (suffix: string): Migration =>
   async (db) => {
-    const sales = `gateway_sales${ending}`
+    const sales = `gateway_sales${suffix}`
     const sale: Columns = {
       order_id: 'text',
       account_id: 'text',
@@ -95,67 +96,80 @@ const salesIn =
       action_needed: 'int',
       created_at: 'big',
     }
-    await table(db, sales, sale, ['order_id', 'account_id'])
-    await index(db, sales, ['account_id', 'created_at'])
+    await createTable(db, sales, sale, ['order_id', 'account_id'])
+    await createIndex(db, sales, ['account_id', 'created_at'])
   }
 
-/** Few orders are open at a time, however many there were: to count them costs as little. */
-const openIn =
-  (ending: string): Migration =>
+/** Few orders are open at a time, so this index makes counting them cheap. */
+const createOpenIndex =
+  (suffix: string): Migration =>
   (db) =>
-    indexOfFew(db, `gateway_orders${ending}`, 'status', 'open')
+    createFlagIndex(db, `gateway_orders${suffix}`, 'status', 'open')
 
-/** What waits for a seller is little, however much was sold: agents ask for it all the time. */
-const dueIn =
-  (ending: string): Migration =>
+/** Agents often query the few sales that wait for their seller, so these indexes contain only those sales. */
+const createDueIndexes =
+  (suffix: string): Migration =>
   async (db) => {
-    await indexOfFew(db, `gateway_sales${ending}`, 'account_id', 'action_needed')
-    await indexOfFew(db, `gateway_holds${ending}`, 'order_id', 'invoice_due')
+    await createFlagIndex(db, `gateway_sales${suffix}`, 'account_id', 'action_needed')
+    await createFlagIndex(db, `gateway_holds${suffix}`, 'order_id', 'invoice_due')
   }
 
-/** Few payouts are open at a time. */
-const owing: Migration = (db) =>
-  db.schema.createIndex('gateway_holds_v2_owing').on('gateway_holds_v2').column('order_id').where(isOwingRow).execute()
+/** Indexes only rows with an open payout, of which few exist at a time. */
+const createPayoutDueIndex: Migration = (db) =>
+  db.schema.createIndex('gateway_holds_v2_owing').on('gateway_holds_v2').column('order_id').where(isPayoutDueRow).execute()
 
-const inTurn =
+const runInSequence =
   (...steps: readonly Migration[]): Migration =>
   async (db) => {
     for (const step of steps) await step(db)
   }
 
-const market: Migration = async (db) => {
-  await table(db, 'gateway_offers', {
-    id: 'text',
-    account_id: 'text',
-    pubkey: 'text',
-    status: 'text',
-    min_size_sat: 'big',
-    max_size_sat: 'big',
-    created_at: 'big',
-    view: 'text',
-  })
-  await index(db, 'gateway_offers', ['status', 'created_at'])
-  await index(db, 'gateway_offers', ['pubkey'])
-  await table(db, 'gateway_sellers', { pubkey: 'text', live: 'int', view: 'text' })
-  await table(db, 'gateway_prices', {
-    name: 'text',
-    sats_per_usd: 'text',
-    usd_per_usd: 'text',
-    valid_until: 'big',
-    at: 'big',
-    withdrawn: 'text?',
-  })
-}
+/** Creates the tables of offers, sellers and the price of one version, with its suffix. */
+const createMarketTables =
+  (suffix: string): Migration =>
+  async (db) => {
+    const offers = `gateway_offers${suffix}`
+    await createTable(db, offers, {
+      id: 'text',
+      account_id: 'text',
+      pubkey: 'text',
+      status: 'text',
+      min_size_sat: 'big',
+      max_size_sat: 'big',
+      created_at: 'big',
+      view: 'text',
+    })
+    await createIndex(db, offers, ['status', 'created_at'])
+    await createIndex(db, offers, ['pubkey'])
+    await createTable(db, `gateway_sellers${suffix}`, { pubkey: 'text', live: 'int', view: 'text' })
+    await createTable(db, `gateway_prices${suffix}`, {
+      name: 'text',
+      sats_per_usd: 'text',
+      usd_per_usd: 'text',
+      valid_until: 'big',
+      at: 'big',
+      withdrawn: 'text?',
+    })
+  }
 
-const accounts: Migration = async (db) => {
-  await table(db, 'gateway_accounts', {
+/** Supports queries for an account's own offers, and for an offer's orders. */
+const createOwnOfferTables =
+  (suffix: string): Migration =>
+  async (db) => {
+    await createIndex(db, `gateway_offers${suffix}`, ['account_id', 'created_at'])
+    const orders = `gateway_offer_orders${suffix}`
+    await createTable(db, orders, { offer_id: 'text', order_id: 'text' }, ['offer_id', 'order_id'])
+  }
+
+const createAccountTables: Migration = async (db) => {
+  await createTable(db, 'gateway_accounts', {
     id: 'text',
     email_hash: 'text?',
     email_record: 'text?',
     password_record: 'text?',
     created_at: 'big',
   })
-  await index(db, 'gateway_accounts', ['email_hash'])
+  await createIndex(db, 'gateway_accounts', ['email_hash'])
   const key: Columns = {
     id: 'text',
     account_id: 'text',
@@ -166,16 +180,16 @@ const accounts: Migration = async (db) => {
     expires_at: 'big?',
     revoked: 'int',
   }
-  await table(db, 'gateway_api_keys', key)
-  await index(db, 'gateway_api_keys', ['account_id', 'created_at'])
-  await table(db, 'gateway_nodes', { account_id: 'text', pubkey: 'text', state: 'text', reason: 'text?', at: 'big' }, [
+  await createTable(db, 'gateway_api_keys', key)
+  await createIndex(db, 'gateway_api_keys', ['account_id', 'created_at'])
+  await createTable(db, 'gateway_nodes', { account_id: 'text', pubkey: 'text', state: 'text', reason: 'text?', at: 'big' }, [
     'account_id',
     'pubkey',
   ])
 }
 
-const callers: Migration = async (db) => {
-  await table(db, 'gateway_credentials', {
+const createCallerTables: Migration = async (db) => {
+  await createTable(db, 'gateway_credentials', {
     hash: 'text',
     kind: 'text',
     account_id: 'text',
@@ -184,7 +198,7 @@ const callers: Migration = async (db) => {
     expires_at: 'big?',
     revoked: 'int',
   })
-  await index(db, 'gateway_credentials', ['api_key_id'])
+  await createIndex(db, 'gateway_credentials', ['api_key_id'])
   const command: Columns = {
     id: 'text',
     category: 'text',
@@ -194,35 +208,35 @@ const callers: Migration = async (db) => {
     message: 'text?',
     at: 'big',
   }
-  await table(db, 'gateway_commands', command)
-  await index(db, 'gateway_commands', ['at'])
-  await table(db, 'gateway_order_slots', { order_id: 'text', ip: 'text', destination: 'text', at: 'big' })
-  await index(db, 'gateway_order_slots', ['ip'])
-  await index(db, 'gateway_order_slots', ['destination'])
-  await table(db, 'gateway_slot_locks', { name: 'text', at: 'big' })
+  await createTable(db, 'gateway_commands', command)
+  await createIndex(db, 'gateway_commands', ['at'])
+  await createTable(db, 'gateway_order_slots', { order_id: 'text', ip: 'text', destination: 'text', at: 'big' })
+  await createIndex(db, 'gateway_order_slots', ['ip'])
+  await createIndex(db, 'gateway_order_slots', ['destination'])
+  await createTable(db, 'gateway_slot_locks', { name: 'text', at: 'big' })
 }
 
-const lsps1: Migration = (db) =>
-  table(db, 'gateway_lsp_sellers', { type: 'text', epoch: 'int', pubkey: 'text', place: 'int', uris: 'text' }, [
+const createLsps1Table: Migration = (db) =>
+  createTable(db, 'gateway_lsp_sellers', { type: 'text', epoch: 'int', pubkey: 'text', place: 'int', uris: 'text' }, [
     'type',
     'epoch',
     'pubkey',
   ])
 
-/** Logging out everywhere ends the credentials of one account. */
-const credentialsByAccount: Migration = (db) => index(db, 'gateway_credentials', ['account_id'])
+/** Supports logging out everywhere, which revokes the credentials of one account. */
+const createCredentialIndex: Migration = (db) => createIndex(db, 'gateway_credentials', ['account_id'])
 
-const sessions: Migration = (db) =>
-  table(db, 'gateway_sessions', { hash: 'text', created_at: 'big?', last_used_at: 'big', ip_prefix: 'text?' }, ['hash'])
+const createSessionTable: Migration = (db) =>
+  createTable(db, 'gateway_sessions', { hash: 'text', created_at: 'big?', last_used_at: 'big', ip_prefix: 'text?' }, ['hash'])
 
-/** A process of the release before writes no instant: its erasures end with the first that finds no open order. */
-const erasedAt: Migration = (db) =>
+/** A process of the previous release writes no time. The default 0 ends an erasure at the first run without an open order. */
+const addErasedAt: Migration = (db) =>
   db.schema
     .alterTable('gateway_erasures')
     .addColumn('at', 'bigint', (column) => column.notNull().defaultTo(0))
     .execute()
 
-const toPay: Migration = async (db) => {
+const addToPay: Migration = async (db) => {
   await db.schema
     .alterTable('gateway_orders')
     .addColumn('to_pay', 'integer', (column) => column.notNull().defaultTo(0))
@@ -236,16 +250,30 @@ const toPay: Migration = async (db) => {
 }
 
 /**
- * All tables at once: projections and the gateway's own loops share some of them. The tables of a further version are
- * counted by themselves, so that a process of the release before finds its own as it knows them.
+ * Creates all tables at once, because the projections and jobs of the gateway share some of them. Tables of a new version have
+ * their own migration history, so that a process of the previous release finds its tables unchanged.
  */
 export async function migrateGateway(views: Views): Promise<void> {
-  // Processes of the release before go on with these while releases are exchanged.
-  const first = inTurn(ordersIn(''), salesIn(''))
-  await views.migrate('gateway', [first, market, accounts, callers, lsps1, toPay, openIn(''), dueIn('')])
-  await views.migrate('gateway sessions', [credentialsByAccount, sessions])
-  await views.migrate('gateway erasures', [(db) => table(db, 'gateway_erasures', { account_id: 'text' }), erasedAt])
-  const second = [ordersIn('_v2', { to_pay: 'int' }), salesIn('_v2'), inTurn(openIn('_v2'), dueIn('_v2'))]
+  // Processes of the previous release use these tables during a rolling upgrade.
+  const first = runInSequence(createOrderTables(''), createSalesTable(''))
+  await views.migrate('gateway', [
+    first,
+    createMarketTables(''),
+    createAccountTables,
+    createCallerTables,
+    createLsps1Table,
+    addToPay,
+    createOpenIndex(''),
+    createDueIndexes(''),
+  ])
+  await views.migrate('gateway sessions', [createCredentialIndex, createSessionTable])
+  await views.migrate('gateway erasures', [(db) => createTable(db, 'gateway_erasures', { account_id: 'text' }), addErasedAt])
+  const second = [
+    createOrderTables('_v2', { to_pay: 'int' }),
+    createSalesTable('_v2'),
+    runInSequence(createOpenIndex('_v2'), createDueIndexes('_v2')),
+  ]
   await views.migrate('gateway orders 2', second)
-  await views.migrate('gateway payouts', [owing])
+  await views.migrate('gateway market 2', [createMarketTables('_v2'), createOwnOfferTables('_v2')])
+  await views.migrate('gateway payouts', [createPayoutDueIndex])
 }

@@ -1,10 +1,10 @@
 import type { OfferFact, OfferTerms } from '@penstock/contracts/matching.ts'
-import { must } from '@penstock/kernel/result.ts'
+import { assert } from '@penstock/kernel/result.ts'
 import type { Event } from '@penstock/runtime/service.ts'
 
 export type OfferStatus = 'ENABLED' | 'DISABLED' | 'ADMIN_DISABLED'
 
-/** An offer with what is reserved of it. Amounts are decimal strings, as the row keeps them. */
+/** An offer with its reserved and sold capacity. Amounts are decimal strings, as the row stores them. */
 export type OfferView = {
   readonly id: string
   readonly accountId: string
@@ -14,12 +14,14 @@ export type OfferView = {
   readonly status: OfferStatus
   readonly terms: OfferTerms
   readonly reservedSat: string
-  /** Sold for good. */
+  /** Sold capacity. */
   readonly usedSat: string
+  /** Number of sold channels. */
+  readonly filledOrders: number
 }
 
 /** @returns the view after one fact of the offer's stream; the first fact is always OfferCreated */
-export function offerView(view: OfferView | undefined, { aggregateId, at, fact }: Event<OfferFact>): OfferView {
+export function evolveOfferView(view: OfferView | undefined, { aggregateId, at, fact }: Event<OfferFact>): OfferView {
   if (fact.type === 'OfferCreated') {
     const { accountId, pubkey, ...terms } = fact.data
     return {
@@ -32,40 +34,42 @@ export function offerView(view: OfferView | undefined, { aggregateId, at, fact }
       terms,
       reservedSat: '0',
       usedSat: '0',
+      filledOrders: 0,
     }
   }
-  must(view, `the stream of offer ${aggregateId} begins with ${fact.type}`)
-  const here = { ...view, updatedAt: at }
+  assert(view, `the stream of offer ${aggregateId} begins with ${fact.type}`)
+  const next = { ...view, updatedAt: at }
   switch (fact.type) {
     case 'OfferUpdated':
-      return { ...here, terms: fact.data }
+      return { ...next, terms: fact.data }
     case 'OfferEnabled':
     case 'OfferEnabledByAdmin':
-      return { ...here, status: 'ENABLED' }
+      return { ...next, status: 'ENABLED' }
     case 'OfferDisabled':
-      return { ...here, status: 'DISABLED' }
+      return { ...next, status: 'DISABLED' }
     case 'OfferDisabledByAdmin':
-      return { ...here, status: 'ADMIN_DISABLED' }
+      return { ...next, status: 'ADMIN_DISABLED' }
     case 'CapacityReserved':
-      return { ...here, reservedSat: plus(view.reservedSat, BigInt(fact.data.sizeSat)) }
+      return { ...next, reservedSat: addSat(view.reservedSat, BigInt(fact.data.sizeSat)) }
     case 'ReservationReleased':
-      return { ...here, reservedSat: plus(view.reservedSat, -BigInt(fact.data.sizeSat)) }
+      return { ...next, reservedSat: addSat(view.reservedSat, -BigInt(fact.data.sizeSat)) }
     case 'ReservationUsed': {
       const sizeSat = BigInt(fact.data.sizeSat)
-      return { ...here, reservedSat: plus(view.reservedSat, -sizeSat), usedSat: plus(view.usedSat, sizeSat) }
+      const [reservedSat, usedSat] = [addSat(view.reservedSat, -sizeSat), addSat(view.usedSat, sizeSat)]
+      return { ...next, reservedSat, usedSat, filledOrders: view.filledOrders + 1 }
     }
     case 'ReservationRefused':
       return view
   }
 }
 
-/** What the offer still has, in sat: its total without what is sold and what is reserved; never below nothing. */
-export function availableSat(view: OfferView): bigint {
-  const left = BigInt(view.terms.totalSizeSat) - lockedSat(view)
-  return left > 0n ? left : 0n
+/** Returns the available capacity in sat: the total minus sold and reserved capacity, but at least 0. */
+export function computeAvailableSat(view: OfferView): bigint {
+  const remaining = BigInt(view.terms.totalSizeSat) - computeLockedSat(view)
+  return remaining > 0n ? remaining : 0n
 }
 
-/** Sold or reserved, in sat. */
-export const lockedSat = (view: OfferView): bigint => BigInt(view.reservedSat) + BigInt(view.usedSat)
+/** Returns the sold and reserved capacity in sat. */
+export const computeLockedSat = (view: OfferView): bigint => BigInt(view.reservedSat) + BigInt(view.usedSat)
 
-const plus = (sat: string, more: bigint): string => `${BigInt(sat) + more}`
+const addSat = (sat: string, more: bigint): string => `${BigInt(sat) + more}`

@@ -1,29 +1,33 @@
-import type { OrderStatus } from '@penstock/kernel/order-status.ts'
+import { type OrderStatus, isFailureFact, evolveOrderStatus } from '@penstock/contracts/order/lifecycle.ts'
 import type { OrderFact, OrderTerms, ReleaseTo } from '@penstock/contracts/order.ts'
 import type { Candidate } from '@penstock/contracts/shapes.ts'
-import { must } from '@penstock/kernel/result.ts'
+import { assert } from '@penstock/kernel/result.ts'
 import type { Event } from '@penstock/runtime/service.ts'
-import { isEnding, type PaymentStatus, paymentStatusAfter, statusAfter } from './order-status.ts'
+import { type PaymentStatus, evolvePaymentStatus } from './payment-status.ts'
 
 export type AttemptView = {
   readonly attempt: number
   readonly candidate: Candidate
   readonly status: 'accepted' | 'opening' | 'named' | 'opened' | 'failed' | 'replaced'
   readonly startedAt: number
-  /** Milliseconds since 1970; null until the seller was asked to open. */
+  /** Milliseconds since 1970; null until the order requests the channel. */
   readonly openBefore: number | null
   readonly outpoint: string | null
-  /** The last height at which a publication can be seen within the window of the attempt's first naming, once that is known. */
+  /** Last block height of the window in which the seller may publish; absent before its first outpoint is accepted. */
   readonly publishUntil?: number
   readonly reason: string | null
 }
 
-type Started = Extract<OrderFact, { readonly type: 'AttemptStarted' }>['data']
+type StartedAttempt = Extract<OrderFact, { readonly type: 'AttemptStarted' }>['data']
 
-/** What somebody gave and is waiting to have judged: an outpoint or a payout invoice. */
-export type Judged = { readonly attempt: number; readonly state: 'offered' | 'taken' | 'refused'; readonly reason: string | null }
+/** An outpoint or payout invoice that a seller submitted, with its verdict. */
+export type SubmissionView = {
+  readonly attempt: number
+  readonly state: 'submitted' | 'accepted' | 'refused'
+  readonly reason: string | null
+}
 
-/** An order as its own facts tell it. Everything is JSON, since the row keeps it as text. */
+/** An order, folded from its own facts. All values are JSON values, because the row stores the view as text. */
 export type OrderView = {
   readonly id: string
   readonly createdAt: number
@@ -40,16 +44,16 @@ export type OrderView = {
     readonly receivedMsat: string
     readonly at: number
   } | null
-  /** The payment is on its way back; the status follows when the node has confirmed it. */
+  /** The requested release of the payment; the status changes once the node has confirmed the cancellation. */
   readonly closing: { readonly to: ReleaseTo; readonly reason: string } | null
-  /** Why it ended as it did. */
+  /** The reason why the order ended. */
   readonly reason: string | null
-  /** Where the words stand that the seller rejected it with. */
+  /** The record with the seller's text for its rejection. */
   readonly rejection: { readonly id: string; readonly hash: string } | null
   readonly attempts: readonly AttemptView[]
   readonly outpoint: string | null
-  readonly outpoints: Readonly<Record<string, Judged>>
-  readonly payoutInvoices: Readonly<Record<string, Judged>>
+  readonly outpoints: Readonly<Record<string, SubmissionView>>
+  readonly payoutInvoices: Readonly<Record<string, SubmissionView>>
   readonly fundingSeenAt: number | null
   readonly fundingHeight: number | null
   readonly channelId: string | null
@@ -58,24 +62,26 @@ export type OrderView = {
 }
 
 /** @returns the view after one fact of the order's stream; the first fact is always OrderPlaced */
-export function orderView(view: OrderView | undefined, event: Event<OrderFact>): OrderView {
+export function evolveOrderView(view: OrderView | undefined, event: Event<OrderFact>): OrderView {
   const { fact, at } = event
-  const before = view ?? begun(event)
-  const status = statusAfter(view?.status, fact.type)
-  const after = detailsAfter(before, fact, at)
-  const ending = isEnding(fact.type) && 'reason' in fact.data ? fact.data.reason : null
+  const before = view ?? createOrderView(event)
+  const status = evolveOrderStatus(view?.status, fact.type)
+  const after = evolveDetails(before, fact, at)
+  const endReason = isFailureFact(fact.type) && 'reason' in fact.data ? fact.data.reason : null
   return {
-    ...(ending === null ? after : moved({ ...after, closing: null }, LIVE, { status: 'failed', reason: ending })),
+    ...(endReason === null
+      ? after
+      : updateAttemptsWithStatus({ ...after, closing: null }, LIVE_STATUSES, { status: 'failed', reason: endReason })),
     status,
     statuses: before.statuses.at(-1)?.status === status ? before.statuses : [...before.statuses, { status, at }],
-    paymentStatus: paymentStatusAfter(before.paymentStatus, fact),
-    reason: ending ?? before.reason,
+    paymentStatus: evolvePaymentStatus(before.paymentStatus, fact),
+    reason: endReason ?? before.reason,
     updatedAt: at,
   }
 }
 
-function begun({ aggregateId, at, fact }: Event<OrderFact>): OrderView {
-  must(fact.type === 'OrderPlaced', `the stream of order ${aggregateId} begins with ${fact.type}`)
+function createOrderView({ aggregateId, at, fact }: Event<OrderFact>): OrderView {
+  assert(fact.type === 'OrderPlaced', `the stream of order ${aggregateId} begins with ${fact.type}`)
   return {
     id: aggregateId,
     createdAt: at,
@@ -94,19 +100,19 @@ function begun({ aggregateId, at, fact }: Event<OrderFact>): OrderView {
     outpoint: null,
     outpoints: {},
     payoutInvoices: {},
-    ...unseen,
+    ...unseenFunding,
     settledAt: null,
   }
 }
 
-/** What is known of a channel before its transaction was seen: also of one that was named in place of another. */
-const unseen = { fundingSeenAt: null, fundingHeight: null, channelId: null, confirmations: 0 }
+/** The channel's fields before its funding is seen. They are reset when another outpoint is accepted. */
+const unseenFunding = { fundingSeenAt: null, fundingHeight: null, channelId: null, confirmations: 0 }
 
-function detailsAfter(view: OrderView, fact: OrderFact, at: number): OrderView {
+function evolveDetails(view: OrderView, fact: OrderFact, at: number): OrderView {
   switch (fact.type) {
     case 'SellerAccepted':
       return { ...view, accepted: true }
-    case 'HoldIssued':
+    case 'HoldIssuedRecorded':
       return {
         ...view,
         invoice: { request: fact.data.invoice, paymentHash: fact.data.paymentHash, expiresAt: fact.data.expiresAt },
@@ -115,40 +121,49 @@ function detailsAfter(view: OrderView, fact: OrderFact, at: number): OrderView {
       const { expiryHeight, openBeforeHeight, receivedMsat } = fact.data
       return { ...view, held: { expiryHeight, openBeforeHeight, receivedMsat, at } }
     }
-    // A settlement that has begun outruns every release.
+    // Once the settlement has started, no release takes effect.
     case 'SettlingStarted':
       return { ...view, closing: null }
     case 'ReleaseRequested':
       return { ...view, closing: { to: fact.data.to, reason: fact.data.reason } }
-    case 'FundingSeen':
+    case 'FundingSeenRecorded':
       return { ...view, fundingSeenAt: view.fundingSeenAt ?? at }
-    case 'FundingConfirmed':
+    case 'FundingConfirmedRecorded':
       return {
         ...view,
         channelId: fact.data.channelId,
         fundingHeight: fact.data.height,
         confirmations: Math.max(1, view.confirmations),
       }
-    case 'FundingReorged':
-      return { ...moved(view, ['opened'], { status: 'named' }), channelId: null, fundingHeight: null, confirmations: 0 }
+    case 'FundingReorgedRecorded':
+      return {
+        ...updateAttemptsWithStatus(view, ['opened'], { status: 'named' }),
+        channelId: null,
+        fundingHeight: null,
+        confirmations: 0,
+      }
     case 'ChannelOpened':
-      return { ...moved(view, ['named'], { status: 'opened' }), confirmations: fact.data.confirmations }
+      return { ...updateAttemptsWithStatus(view, ['named'], { status: 'opened' }), confirmations: fact.data.confirmations }
     case 'OrderValid':
       return { ...view, settledAt: fact.data.settledAt }
     case 'SellerRejected':
       return { ...view, rejection: fact.data.record }
-    case 'PayoutInvoiceOffered':
-      return judged(view, 'payoutInvoices', fact.data.paymentHash, { attempt: fact.data.attempt, state: 'offered', reason: null })
-    case 'PayoutInvoiceTaken':
-      return invoiceJudged(view, fact.data.paymentHash, { state: 'taken', reason: null })
-    case 'PayoutInvoiceRefused':
-      return invoiceJudged(view, fact.data.paymentHash, { state: 'refused', reason: fact.data.reason })
+    case 'PayoutInvoiceSubmittedRecorded':
+      return setSubmission(view, 'payoutInvoices', fact.data.paymentHash, {
+        attempt: fact.data.attempt,
+        state: 'submitted',
+        reason: null,
+      })
+    case 'PayoutInvoiceAcceptedRecorded':
+      return updateInvoice(view, fact.data.paymentHash, { state: 'accepted', reason: null })
+    case 'PayoutInvoiceRefusedRecorded':
+      return updateInvoice(view, fact.data.paymentHash, { state: 'refused', reason: fact.data.reason })
     default:
-      return attemptAfter(view, fact, at)
+      return evolveAttemptViews(view, fact, at)
   }
 }
 
-function attemptAfter(view: OrderView, fact: OrderFact, at: number): OrderView {
+function evolveAttemptViews(view: OrderView, fact: OrderFact, at: number): OrderView {
   switch (fact.type) {
     case 'AttemptStarted': {
       const earlier = view.attempts.map((one): AttemptView => (one.status === 'failed' ? { ...one, status: 'replaced' } : one))
@@ -160,32 +175,36 @@ function attemptAfter(view: OrderView, fact: OrderFact, at: number): OrderView {
         outpoint: null,
         reason: null,
       }
-      return { ...view, attempts: [...earlier, fresh], payoutInvoices: invoicesFor(view, fact.data) }
+      return { ...view, attempts: [...earlier, fresh], payoutInvoices: selectUsableInvoices(view, fact.data) }
     }
-    case 'OpeningAsked':
-      return changed(view, fact.data.attempt, { status: 'opening', openBefore: fact.data.openBefore })
+    case 'ChannelOpenRequested':
+      return updateAttempt(view, fact.data.attempt, { status: 'opening', openBefore: fact.data.openBefore })
     case 'AttemptFailed':
-      return changed(view, fact.data.attempt, { status: 'failed', reason: fact.data.reason })
-    case 'OutpointOffered':
-    case 'LateOutpointOffered':
-      return judged(view, 'outpoints', fact.data.outpoint, { attempt: fact.data.attempt, state: 'offered', reason: null })
+      return updateAttempt(view, fact.data.attempt, { status: 'failed', reason: fact.data.reason })
+    case 'OutpointSubmitted':
+    case 'LateOutpointSubmitted':
+      return setSubmission(view, 'outpoints', fact.data.outpoint, {
+        attempt: fact.data.attempt,
+        state: 'submitted',
+        reason: null,
+      })
     case 'OutpointRefused':
-      return judged(view, 'outpoints', fact.data.outpoint, {
+      return setSubmission(view, 'outpoints', fact.data.outpoint, {
         attempt: fact.data.attempt,
         state: 'refused',
         reason: fact.data.reason,
       })
-    case 'OutpointNamed': {
+    case 'OutpointAccepted': {
       const { attempt, outpoint, window } = fact.data
-      const fresh = view.outpoint === outpoint ? view : { ...view, ...unseen }
-      // A late one wins, whatever it had failed at.
-      const named = changed(fresh, attempt, {
+      const fresh = view.outpoint === outpoint ? view : { ...view, ...unseenFunding }
+      // An outpoint may be accepted after its attempt has failed; the attempt then continues.
+      const updated = updateAttempt(fresh, attempt, {
         status: 'named',
         outpoint,
         reason: null,
         ...(window && { publishUntil: window.publishUntil }),
       })
-      return { ...judged(named, 'outpoints', outpoint, { attempt, state: 'taken', reason: null }), outpoint }
+      return { ...setSubmission(updated, 'outpoints', outpoint, { attempt, state: 'accepted', reason: null }), outpoint }
     }
     default:
       return view
@@ -193,51 +212,63 @@ function attemptAfter(view: OrderView, fact: OrderFact, at: number): OrderView {
 }
 
 /**
- * Where the seller that was shown had no capacity any more, or sells from another offer at another price, its invoice is
- * nobody's: the one that sells has to give its own, of the right amount.
+ * The invoice of the quoted seller is usable only if that seller sells at the quoted price. Otherwise the seller of this
+ * attempt must submit an invoice of its own amount.
  */
-function invoicesFor({ terms, payoutInvoices }: OrderView, { attempt, candidate }: Started): OrderView['payoutInvoices'] {
+function selectUsableInvoices(
+  { terms, payoutInvoices }: OrderView,
+  { attempt, candidate }: StartedAttempt,
+): OrderView['payoutInvoices'] {
   const { sellerPubkey, sellerAmountMsat } = terms.candidate
   if (candidate.sellerPubkey === sellerPubkey && candidate.sellerAmountMsat === sellerAmountMsat) return payoutInvoices
   return Object.fromEntries(Object.entries(payoutInvoices).filter(([, invoice]) => invoice.attempt !== attempt))
 }
 
-/** The attempt that counts: the one whose outpoint was named, else the newest. */
-export function currentAttempt(view: OrderView): number | undefined {
-  const named = view.outpoint === null ? undefined : view.attempts.find(({ outpoint }) => outpoint === view.outpoint)
-  return (named ?? view.attempts.at(-1))?.attempt
+/** Returns the current attempt: the attempt with the accepted outpoint, else the newest attempt. */
+export function getCurrentAttempt(view: OrderView): number | undefined {
+  const withOutpoint = view.outpoint === null ? undefined : view.attempts.find(({ outpoint }) => outpoint === view.outpoint)
+  return (withOutpoint ?? view.attempts.at(-1))?.attempt
 }
 
-/** @returns the last height at which this attempt's seller may publish: the lower one of its window's and the payment's */
-export function broadcastUntilHeight({ attempts, held }: OrderView, number: number): number | null {
+/** @returns the last block height at which the attempt's seller may publish: its `publishUntil`, at most `openBeforeHeight` */
+export function computeBroadcastUntilHeight({ attempts, held }: OrderView, number: number): number | null {
   const publishUntil = attempts.find(({ attempt }) => attempt === number)?.publishUntil
   return publishUntil === undefined || !held ? null : Math.min(publishUntil, held.openBeforeHeight)
 }
 
-/** Its invoice waits for the buyer. One that is paid may still wait for a seller. */
-export const isToPay = ({ status, closing, held }: OrderView): boolean =>
+/** Whether the order's invoice awaits payment. A paid order without a seller has the same status. */
+export const isAwaitingPayment = ({ status, closing, held }: OrderView): boolean =>
   status === 'WAITING_FOR_BUYER_PAYMENT' && closing === null && held === null
 
-const changed = (view: OrderView, attempt: number | undefined, change: Partial<AttemptView>): OrderView => ({
+const updateAttempt = (view: OrderView, attempt: number | undefined, change: Partial<AttemptView>): OrderView => ({
   ...view,
   attempts: view.attempts.map((one) => (one.attempt === attempt ? { ...one, ...change } : one)),
 })
 
-/** Every attempt that is in one of these statuses. */
-const moved = (view: OrderView, from: readonly AttemptView['status'][], change: Partial<AttemptView>): OrderView => ({
+/** Changes every attempt that has one of these statuses. */
+const updateAttemptsWithStatus = (
+  view: OrderView,
+  from: readonly AttemptView['status'][],
+  change: Partial<AttemptView>,
+): OrderView => ({
   ...view,
   attempts: view.attempts.map((one) => (from.includes(one.status) ? { ...one, ...change } : one)),
 })
 
-const LIVE: readonly AttemptView['status'][] = ['accepted', 'opening', 'named', 'opened']
+const LIVE_STATUSES: readonly AttemptView['status'][] = ['accepted', 'opening', 'named', 'opened']
 
-const judged = (view: OrderView, what: 'outpoints' | 'payoutInvoices', key: string, verdict: Judged): OrderView => ({
+const setSubmission = (
+  view: OrderView,
+  collection: 'outpoints' | 'payoutInvoices',
+  key: string,
+  verdict: SubmissionView,
+): OrderView => ({
   ...view,
-  [what]: { ...view[what], [key]: verdict },
+  [collection]: { ...view[collection], [key]: verdict },
 })
 
-/** A verdict may come when the invoice is nobody's any more. */
-function invoiceJudged(view: OrderView, paymentHash: string, verdict: Pick<Judged, 'state' | 'reason'>): OrderView {
+/** A verdict that arrives after the invoice was dropped changes nothing. */
+function updateInvoice(view: OrderView, paymentHash: string, verdict: Pick<SubmissionView, 'state' | 'reason'>): OrderView {
   const before = view.payoutInvoices[paymentHash]
-  return before ? judged(view, 'payoutInvoices', paymentHash, { ...before, ...verdict }) : view
+  return before ? setSubmission(view, 'payoutInvoices', paymentHash, { ...before, ...verdict }) : view
 }

@@ -1,27 +1,27 @@
-import { channel, type ChannelFact } from '@penstock/contracts/channel.ts'
-import { order, type OrderFact } from '@penstock/contracts/order.ts'
-import { settlement, type SettlementFact } from '@penstock/contracts/settlement.ts'
+import { channelContract, type ChannelFact } from '@penstock/contracts/channel.ts'
+import { orderContract, type OrderFact } from '@penstock/contracts/order.ts'
+import { settlementContract, type SettlementFact } from '@penstock/contracts/settlement.ts'
 import type { Event } from '@penstock/runtime/service.ts'
 import type { Transaction } from 'kysely'
-import { channelView, type ChannelView } from './channel-view.ts'
-import { holdView, type HoldView } from './hold-view.ts'
-import { isInvoiceDue } from './owed.ts'
-import { isOpen } from './order-status.ts'
-import { isToPay, orderView, type OrderView } from './order-view.ts'
-import { salesOf } from './sales.ts'
-import { tablesIn, type Tables } from './tables.ts'
+import { evolveChannelView, type ChannelView } from './channel-view.ts'
+import { evolveHoldView, type HoldView } from './hold-view.ts'
+import { isInvoiceDue } from './payout-due.ts'
+import { isOpenStatus } from '@penstock/contracts/order/lifecycle.ts'
+import { isAwaitingPayment, evolveOrderView, type OrderView } from './order-view.ts'
+import { toSaleRows } from './sales.ts'
+import { withTablesIn, type Tables } from './tables.ts'
 
-/** @param pageHashOf what the address of an order's pages is looked up by */
+/** @param pageHashOf returns the hash by which the pages of an order are found */
 export async function applyToOrders(
   trx: Transaction<object>,
   event: Event,
   pageHashOf: (orderId: string) => string,
 ): Promise<void> {
-  const db = tablesIn(trx)
-  // A fact's shape is its contract's: the runtime checked it when it was read.
-  if (event.category === order.category) await applyOrder(db, event as Event<OrderFact>, pageHashOf)
-  else if (event.category === settlement.category) await applyHold(db, event as Event<SettlementFact>)
-  else if (event.category === channel.category) await applyChannel(db, event as Event<ChannelFact>)
+  const db = withTablesIn(trx)
+  // The runtime checked the fact against its contract.
+  if (event.category === orderContract.category) await applyOrder(db, event as Event<OrderFact>, pageHashOf)
+  else if (event.category === settlementContract.category) await applyHold(db, event as Event<SettlementFact>)
+  else if (event.category === channelContract.category) await applyChannel(db, event as Event<ChannelFact>)
   else return
   await db
     .insertInto('gateway_order_facts_v2')
@@ -45,30 +45,30 @@ async function applyOrder(
 ): Promise<void> {
   const id = event.aggregateId
   const row = await db.selectFrom('gateway_orders_v2').select('view').where('id', '=', id).executeTakeFirst()
-  const before = row && (JSON.parse(row.view) as OrderView) // written below
-  const view = orderView(before, event)
-  const changing = {
+  const before = row && (JSON.parse(row.view) as OrderView) // this function writes the view
+  const view = evolveOrderView(before, event)
+  const changes = {
     status: view.status,
-    open: isOpen(view.status) ? 1 : 0,
-    to_pay: isToPay(view) ? 1 : 0,
+    open: isOpenStatus(view.status) ? 1 : 0,
+    to_pay: isAwaitingPayment(view) ? 1 : 0,
     view: JSON.stringify(view),
   }
-  if (before) await db.updateTable('gateway_orders_v2').set(changing).where('id', '=', id).execute()
+  if (before) await db.updateTable('gateway_orders_v2').set(changes).where('id', '=', id).execute()
   else {
     const { source, buyer, destination } = view.terms
     const fixed = { id, source, buyer_account_id: buyer.accountId, destination: destination.pubkey, created_at: event.at }
     await db
       .insertInto('gateway_orders_v2')
-      .values({ ...fixed, page_hash: pageHashOf(id), ...changing })
+      .values({ ...fixed, page_hash: pageHashOf(id), ...changes })
       .execute()
-    await openCredential(db, view)
+    await insertOrderCredential(db, view)
   }
-  if (!isOpen(view.status)) await db.deleteFrom('gateway_order_slots').where('order_id', '=', id).execute()
+  if (!isOpenStatus(view.status)) await db.deleteFrom('gateway_order_slots').where('order_id', '=', id).execute()
   await replaceSales(db, view)
 }
 
-/** The key that came with the order opens it from its first moment; the account's own fact says the same a little later. */
-async function openCredential(db: Transaction<Tables>, { id, terms: { buyer } }: OrderView): Promise<void> {
+/** Inserts the order's key with the order, so that the buyer can use it before the fact of the account arrives. */
+async function insertOrderCredential(db: Transaction<Tables>, { id, terms: { buyer } }: OrderView): Promise<void> {
   if (!buyer.key) return
   const orderId = buyer.key.kind === 'order' ? id : null
   await db
@@ -88,13 +88,13 @@ async function openCredential(db: Transaction<Tables>, { id, terms: { buyer } }:
 
 async function replaceSales(db: Transaction<Tables>, view: OrderView): Promise<void> {
   await db.deleteFrom('gateway_sales_v2').where('order_id', '=', view.id).execute()
-  const rows = salesOf(view).map((sale) => ({
+  const rows = toSaleRows(view).map((sale) => ({
     order_id: view.id,
     account_id: sale.accountId,
     seller_pubkey: sale.sellerPubkey,
     buyer_pubkey: view.terms.destination.pubkey,
     attempt: sale.attempt,
-    current: sale.current ? 1 : 0,
+    current: sale.isCurrent ? 1 : 0,
     action_needed: sale.actionNeeded ? 1 : 0,
     created_at: view.createdAt,
   }))
@@ -103,12 +103,12 @@ async function replaceSales(db: Transaction<Tables>, view: OrderView): Promise<v
 
 async function applyHold(db: Transaction<Tables>, event: Event<SettlementFact>): Promise<void> {
   const row = await db.selectFrom('gateway_holds_v2').select('view').where('order_id', '=', event.aggregateId).executeTakeFirst()
-  const view = holdView(row && (JSON.parse(row.view) as HoldView), event) // written below
-  const changing = { invoice_due: isInvoiceDue(view.owed) ? 1 : 0, view: JSON.stringify(view) }
+  const view = evolveHoldView(row && (JSON.parse(row.view) as HoldView), event) // this function writes the view
+  const changes = { invoice_due: isInvoiceDue(view.owed) ? 1 : 0, view: JSON.stringify(view) }
   await db
     .insertInto('gateway_holds_v2')
-    .values({ order_id: event.aggregateId, ...changing })
-    .onConflict((conflict) => conflict.column('order_id').doUpdateSet(changing))
+    .values({ order_id: event.aggregateId, ...changes })
+    .onConflict((conflict) => conflict.column('order_id').doUpdateSet(changes))
     .execute()
 }
 
@@ -118,7 +118,7 @@ async function applyChannel(db: Transaction<Tables>, event: Event<ChannelFact>):
     .select('view')
     .where('order_id', '=', event.aggregateId)
     .executeTakeFirst()
-  const view = JSON.stringify(channelView(row && (JSON.parse(row.view) as ChannelView), event)) // written below
+  const view = JSON.stringify(evolveChannelView(row && (JSON.parse(row.view) as ChannelView), event)) // written here
   await db
     .insertInto('gateway_channels_v2')
     .values({ order_id: event.aggregateId, view })

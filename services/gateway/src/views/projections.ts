@@ -1,34 +1,34 @@
-import { account, emailClaim } from '@penstock/contracts/accounts.ts'
-import { channel } from '@penstock/contracts/channel.ts'
+import { accountContract, emailClaimContract } from '@penstock/contracts/accounts.ts'
+import { channelContract } from '@penstock/contracts/channel.ts'
 import type { Contract } from '@penstock/contracts/define.ts'
-import { offer, seller } from '@penstock/contracts/matching.ts'
-import { order } from '@penstock/contracts/order.ts'
-import { price, quote } from '@penstock/contracts/quote.ts'
-import { settlement } from '@penstock/contracts/settlement.ts'
+import { offerContract, sellerContract } from '@penstock/contracts/matching.ts'
+import { orderContract } from '@penstock/contracts/order.ts'
+import { priceContract, quoteContract } from '@penstock/contracts/quote.ts'
+import { settlementContract } from '@penstock/contracts/settlement.ts'
 import type { Projection } from '@penstock/runtime/service.ts'
-import type { Waits } from '../commands/waits.ts'
+import type { ReadModelWaiters } from '../commands/read-model-waiters.ts'
 import { applyToAccounts } from './accounts.ts'
-import { noteAccepted, noteOutcome } from './commands.ts'
+import { recordAccepted, recordOutcome } from './commands.ts'
 import { applyToMarket } from './market.ts'
 import { migrateGateway } from './migrations.ts'
 import { applyToOrders } from './orders.ts'
 
-/** What each projection writes; tables of the gateway's own bookkeeping are no fold of facts. */
+/** The tables that each projection writes. The gateway's other tables are not listed, because they are not folded from facts. */
 const tables = {
   orders: ['gateway_orders_v2', 'gateway_holds_v2', 'gateway_channels_v2', 'gateway_order_facts_v2', 'gateway_sales_v2'],
-  market: ['gateway_offers', 'gateway_sellers', 'gateway_prices'],
+  market: ['gateway_offers_v2', 'gateway_offer_orders_v2', 'gateway_sellers_v2', 'gateway_prices_v2'],
   accounts: ['gateway_accounts', 'gateway_credentials', 'gateway_api_keys', 'gateway_nodes'],
 } as const
 
-/** Where rows come to say something else, or have another shape, the next version has tables of its own. */
-const versions = { orders: 2, market: 1, accounts: 1 } as const
+/** If the meaning or the shape of rows changes, the projection needs a new version with its own tables. */
+const versions = { orders: 2, market: 2, accounts: 1 } as const
 
 /**
- * The gateway's read models. Whoever waits for a command is woken after the commit of the rows that it changed.
- * @param waits how waiting requests of this process are woken; only needed for the moment of the commit
+ * Creates the projections of the gateway's read models. The commit of a command's rows wakes the request that waits for them.
+ * @param waiters the waiting requests of this process, notified after each commit
  */
-export function gatewayProjections(
-  waits: Pick<Waits, 'committed'>,
+export function createGatewayProjections(
+  waiters: Pick<ReadModelWaiters, 'notifyCommitted'>,
   pageHashOf: (orderId: string) => string,
 ): readonly Projection[] {
   const projection = (name: keyof typeof tables, from: readonly Contract[], apply: Projection['apply']): Projection => ({
@@ -39,15 +39,17 @@ export function gatewayProjections(
     migrate: migrateGateway,
     apply: async (trx, event) => {
       await apply(trx, event)
-      await noteAccepted(trx, event)
+      await recordAccepted(trx, event)
     },
-    outcome: noteOutcome,
-    committed: (events) => waits.committed(events.flatMap(({ aggregateId, commandId }) => [aggregateId, commandId])),
-    outcomeCommitted: ({ commandId, aggregateId }) => waits.committed([commandId, aggregateId]),
+    outcome: recordOutcome,
+    onCommitted: (events) => waiters.notifyCommitted(events.flatMap(({ aggregateId, commandId }) => [aggregateId, commandId])),
+    onOutcomeCommitted: ({ commandId, aggregateId }) => waiters.notifyCommitted([commandId, aggregateId]),
   })
   return [
-    projection('orders', [quote, order, settlement, channel], (trx, event) => applyToOrders(trx, event, pageHashOf)),
-    projection('market', [offer, seller, price], applyToMarket),
-    projection('accounts', [account, emailClaim], applyToAccounts),
+    projection('orders', [quoteContract, orderContract, settlementContract, channelContract], (trx, event) =>
+      applyToOrders(trx, event, pageHashOf),
+    ),
+    projection('market', [offerContract, sellerContract, priceContract], applyToMarket),
+    projection('accounts', [accountContract, emailClaimContract], applyToAccounts),
   ]
 }

@@ -1,55 +1,55 @@
-import type { OrderStatus } from '@penstock/kernel/order-status.ts'
-import { isOpen } from './order-status.ts'
+import { type OrderStatus, isOpenStatus, isSale } from '@penstock/contracts/order/lifecycle.ts'
 import type { OrderView } from './order-view.ts'
-import { currentAttempt } from './order-view.ts'
+import { getCurrentAttempt } from './order-view.ts'
 
 /** An order's row in one seller's list. */
-export type Sale = {
+export type SaleRow = {
   readonly accountId: string
   readonly sellerPubkey: string
-  /** 0 for the candidate of an order that has no attempt yet. */
+  /** 0 for the candidate of an order without an attempt. */
   readonly attempt: number
-  readonly current: boolean
+  readonly isCurrent: boolean
   readonly actionNeeded: boolean
 }
 
-/** Those who sell or tried to: each account with its newest attempt, or the candidate as long as nobody was asked. */
-export function salesOf(view: OrderView): readonly Sale[] {
+/** Returns one row per selling account, for its current or newest attempt, or for the candidate before the first attempt. */
+export function toSaleRows(view: OrderView): readonly SaleRow[] {
   if (view.attempts.length === 0) {
     const { sellerAccountId: accountId, sellerPubkey } = view.terms.candidate
-    const asked = view.status === 'WAITING_FOR_SELLER_APPROVAL' && !view.accepted && !view.terms.standing && !view.closing
-    return [{ accountId, sellerPubkey, attempt: 0, current: true, actionNeeded: asked || owesInvoice(view, 1) }]
+    const needsApproval =
+      view.status === 'WAITING_FOR_SELLER_APPROVAL' && !view.accepted && !view.terms.autoAccepted && !view.closing
+    return [{ accountId, sellerPubkey, attempt: 0, isCurrent: true, actionNeeded: needsApproval || isInvoiceOwed(view, 1) }]
   }
-  const current = currentAttempt(view)
+  const currentNumber = getCurrentAttempt(view)
   const newest = new Map(view.attempts.map((attempt) => [attempt.candidate.sellerAccountId, attempt]))
-  const named = view.attempts.find(({ attempt }) => attempt === current)
-  if (named) newest.set(named.candidate.sellerAccountId, named)
+  const acceptedAttempt = view.attempts.find(({ attempt }) => attempt === currentNumber)
+  if (acceptedAttempt) newest.set(acceptedAttempt.candidate.sellerAccountId, acceptedAttempt)
   return [...newest].map(([accountId, { attempt, candidate, status }]) => {
-    const mine = attempt === current && (status === 'opening' || status === 'named' || status === 'opened')
-    const opens = status === 'opening' && !view.closing && view.status === 'WAITING_FOR_CHANNEL_OPEN'
+    const isActive = attempt === currentNumber && (status === 'opening' || status === 'named' || status === 'opened')
+    const isOpening = status === 'opening' && !view.closing && view.status === 'WAITING_FOR_CHANNEL_OPEN'
     return {
       accountId,
       sellerPubkey: candidate.sellerPubkey,
       attempt,
-      current: attempt === current,
-      actionNeeded: opens || (mine && owesInvoice(view, attempt)),
+      isCurrent: attempt === currentNumber,
+      actionNeeded: isOpening || (isActive && isInvoiceOwed(view, attempt)),
     }
   })
 }
 
-/** Nobody can be paid without an invoice: one that was refused has to be replaced, and one that never came has to be given. */
-function owesInvoice(view: OrderView, attempt: number): boolean {
-  const given = Object.values(view.payoutInvoices).filter((invoice) => invoice.attempt === attempt)
-  if (given.some(({ state }) => state !== 'refused')) return false
-  const sold = view.status === 'VALID_CHANNEL_OPENING' || view.status === 'CHANNEL_MONITORING_FINISHED'
-  return given.length > 0
-    ? isOpen(view.status) || sold
-    : view.attempts.length > 0 && (isOpen(view.status) || sold) && !view.closing
+/** Whether the seller must submit an invoice, because it has submitted none or all were refused. */
+function isInvoiceOwed(view: OrderView, attempt: number): boolean {
+  const invoices = Object.values(view.payoutInvoices).filter((invoice) => invoice.attempt === attempt)
+  if (invoices.some(({ state }) => state !== 'refused')) return false
+  const isSold = isSale(view.status)
+  return invoices.length > 0
+    ? isOpenStatus(view.status) || isSold
+    : view.attempts.length > 0 && (isOpenStatus(view.status) || isSold) && !view.closing
 }
 
-/** What a seller is told of an order: one that was replaced has failed to open, whatever came after. */
-export function statusFor(view: OrderView, sale: Pick<Sale, 'attempt' | 'current'>): OrderStatus {
+/** Returns the status of an order for one seller. A replaced seller always sees that it failed to open the channel. */
+export function getSellerStatus(view: OrderView, sale: Pick<SaleRow, 'attempt' | 'isCurrent'>): OrderStatus {
   const attempt = view.attempts.find((one) => one.attempt === sale.attempt)
-  const lost = attempt && (attempt.status === 'replaced' || (!sale.current && attempt.status === 'failed'))
+  const lost = attempt && (attempt.status === 'replaced' || (!sale.isCurrent && attempt.status === 'failed'))
   return lost ? 'SELLER_FAILED_TO_OPEN_CHANNEL' : view.status
 }

@@ -1,20 +1,20 @@
 import type { SellerFact } from '@penstock/contracts/matching.ts'
-import { type Evidence, noEvidence, withOutcome } from '@penstock/market/score.ts'
+import { type ScoreEvidence, noEvidence, addOutcome } from '@penstock/market/score.ts'
 import type { Event } from '@penstock/runtime/service.ts'
 
-/** A seller's node, as buyers may know it. */
+/** A seller's node, as buyers see it. */
 export type SellerView = {
   readonly live: boolean
-  /** In the rails cluster by an operator's grant. */
+  /** Whether an operator has admitted the seller to the rails cluster. */
   readonly granted: boolean
   readonly fundsSat: string
-  readonly evidence: Evidence
+  readonly evidence: ScoreEvidence
 }
 
-const unknown: SellerView = { live: false, granted: false, fundsSat: '0', evidence: noEvidence }
+const unknownSeller: SellerView = { live: false, granted: false, fundsSat: '0', evidence: noEvidence }
 
-/** @returns the view after one fact of the seller's stream; an operator may grant before the seller was ever heard of */
-export function sellerView(view: SellerView = unknown, { fact }: Event<SellerFact>): SellerView {
+/** @returns the view after one fact of the seller's stream; an operator's grant may precede SellerAppeared */
+export function evolveSellerView(view: SellerView = unknownSeller, { fact }: Event<SellerFact>): SellerView {
   switch (fact.type) {
     case 'SellerAppeared':
       return { ...view, live: true, fundsSat: fact.data.confirmedSat }
@@ -23,7 +23,7 @@ export function sellerView(view: SellerView = unknown, { fact }: Event<SellerFac
     case 'SellerFellSilent':
       return { ...view, live: false }
     case 'OutcomeRecorded':
-      return { ...view, evidence: withOutcome(view.evidence, fact.data.outcome, fact.data.at) }
+      return { ...view, evidence: addOutcome(view.evidence, fact.data.outcome, fact.data.at) }
     case 'RailsGranted':
       return { ...view, granted: true }
     case 'RailsGrantRevoked':

@@ -1,36 +1,40 @@
 import { MINUTE_MS } from '@penstock/kernel/time.ts'
 import type { Views } from '@penstock/ports/views.ts'
-import { prefixOf } from '../web/address.ts'
-import { tablesOf } from './tables.ts'
+import { toAddressPrefix } from '../web/client-address.ts'
+import { withTables } from './tables.ts'
 
-type Use = { readonly hash: string; readonly ip: string; readonly now: number }
+type SessionUse = { readonly hash: string; readonly ip: string; readonly now: number }
 
-/** A use within this time of the one before is not written. */
+/** Minimum time between two stored uses of a token. */
 const WRITE_EVERY_MS = MINUTE_MS
 
-/** Remembers when and from where a token was made; of the address its prefix only, which is in no fact. */
-export async function beginSession(views: Pick<Views, 'db'>, { hash, ip, now }: Use): Promise<void> {
-  await tablesOf(views)
+/** Records when, and from which network prefix, a token was created. No fact contains an address or a prefix. */
+export async function recordSessionStart(views: Pick<Views, 'db'>, { hash, ip, now }: SessionUse): Promise<void> {
+  await withTables(views)
     .insertInto('gateway_sessions')
-    .values({ hash, created_at: now, last_used_at: now, ip_prefix: prefixOf(ip) })
+    .values({ hash, created_at: now, last_used_at: now, ip_prefix: toAddressPrefix(ip) })
     .onConflict((conflict) => conflict.doNothing())
     .execute()
 }
 
-/** @param lastUsedAt what is stored; null for a token that was made before uses were kept */
-export async function useSession(views: Pick<Views, 'db'>, { hash, ip, now }: Use, lastUsedAt: number | null): Promise<void> {
+/** @param lastUsedAt the stored time of the last use; null for a token without a stored use */
+export async function recordSessionUse(
+  views: Pick<Views, 'db'>,
+  { hash, ip, now }: SessionUse,
+  lastUsedAt: number | null,
+): Promise<void> {
   if (lastUsedAt !== null && now - lastUsedAt < WRITE_EVERY_MS) return
-  const use = { last_used_at: now, ip_prefix: prefixOf(ip) }
-  await tablesOf(views)
+  const use = { last_used_at: now, ip_prefix: toAddressPrefix(ip) }
+  await withTables(views)
     .insertInto('gateway_sessions')
     .values({ hash, created_at: null, ...use })
     .onConflict((conflict) => conflict.column('hash').doUpdateSet(use))
     .execute()
 }
 
-/** Removes the uses of tokens that open nothing any more. */
+/** Deletes the uses of expired and revoked tokens. */
 export async function pruneSessions(views: Pick<Views, 'db'>, now: number): Promise<void> {
-  const db = tablesOf(views)
+  const db = withTables(views)
   const open = db.selectFrom('gateway_credentials').select('hash').where('revoked', '=', 0).where('expires_at', '>', now)
   await db
     .deleteFrom('gateway_sessions')

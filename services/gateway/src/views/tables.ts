@@ -1,14 +1,14 @@
 import type { Views } from '@penstock/ports/views.ts'
 import type { Kysely, Transaction } from 'kysely'
 
-/** The gateway's read models. Documents (`view`) are JSON texts of the folds beside this file; columns are what is searched by. */
+/** The gateway's tables. A `view` is the JSON text of a state folded from facts; queries filter by the other columns. */
 export type Tables = {
   gateway_orders_v2: {
     id: string
     status: string
-    /** 1 while the buyer's money can still be taken or locked. */
+    /** 1 while the buyer's payment can still be held or settled. */
     open: number
-    /** 1 while its invoice waits for the buyer. */
+    /** 1 while the order's invoice awaits payment. */
     to_pay: number
     source: string
     buyer_account_id: string
@@ -19,7 +19,7 @@ export type Tables = {
   }
   gateway_holds_v2: { order_id: string; invoice_due: number; view: string }
   gateway_channels_v2: { order_id: string; view: string }
-  /** Every fact about an order, from all streams that carry its id. */
+  /** Every fact of the order, settlement and channel streams of an order. */
   gateway_order_facts_v2: {
     event_id: string
     order_id: string
@@ -29,19 +29,19 @@ export type Tables = {
     at: number
     data: string
   }
-  /** An order as one of its sellers sees it: one row for each seller's account. */
+  /** An order as one of its sellers sees it: one row per seller's account. */
   gateway_sales_v2: {
     order_id: string
     account_id: string
     seller_pubkey: string
     buyer_pubkey: string
-    /** The seller's newest attempt; 0 for a candidate that has none yet. */
+    /** The seller's current or newest attempt; 0 for a candidate without an attempt. */
     attempt: number
     current: number
     action_needed: number
     created_at: number
   }
-  gateway_offers: {
+  gateway_offers_v2: {
     id: string
     account_id: string
     pubkey: string
@@ -51,8 +51,10 @@ export type Tables = {
     created_at: number
     view: string
   }
-  gateway_sellers: { pubkey: string; live: number; view: string }
-  gateway_prices: {
+  /** Orders for which an offer has reserved capacity, also after they ended. */
+  gateway_offer_orders_v2: { offer_id: string; order_id: string }
+  gateway_sellers_v2: { pubkey: string; live: number; view: string }
+  gateway_prices_v2: {
     name: string
     sats_per_usd: string
     usd_per_usd: string
@@ -87,7 +89,7 @@ export type Tables = {
     revoked: number
   }
   gateway_nodes: { account_id: string; pubkey: string; state: string; reason: string | null; at: number }
-  /** What became of commands that callers wait for; kept for a day. */
+  /** Outcomes of commands that callers wait for; stored for a day. */
   gateway_commands: {
     id: string
     category: string
@@ -97,17 +99,17 @@ export type Tables = {
     message: string | null
     at: number
   }
-  /** Who began an order, for the limits; the address of a caller is in no fact. */
+  /** The IP address that requested an order, for the limits; no fact contains the address of a caller. */
   gateway_order_slots: { order_id: string; ip: string; destination: string; at: number }
-  /** Where and when tokens are used, for their owners; no fold of facts. `created_at`: null where it was not kept yet. */
+  /** Network and time of each token's last use; not folded from facts. `created_at`: null in rows of an older release. */
   gateway_sessions: { hash: string; created_at: number | null; last_used_at: number; ip_prefix: string | null }
-  /** Accounts that were deleted lately, or have an open order: their texts are deleted again and again. `at`: of the deletion. */
+  /** Deleted accounts whose texts the prune job still deletes at each run. `at`: the time of the deletion. */
   gateway_erasures: { account_id: string; at: number }
   gateway_slot_locks: { name: string; at: number }
-  /** Whom LSPS1 names to wallets, for ten minutes each. `uris`: addresses with a blank between them. */
+  /** Sellers that LSPS1 publishes to wallets. `epoch`: a period of ten minutes. `uris`: addresses separated by spaces. */
   gateway_lsp_sellers: { type: string; epoch: number; pubkey: string; place: number; uris: string }
 }
 
-/** The gateway's tables on a connection or in a transaction that knows only `object`. */
-export const tablesOf = (views: Pick<Views, 'db'>): Kysely<Tables> => views.db.$extendTables<Tables>()
-export const tablesIn = (trx: Transaction<object>): Transaction<Tables> => trx.$extendTables<Tables>()
+/** Adds the types of the gateway's tables to a connection or transaction without table types. */
+export const withTables = (views: Pick<Views, 'db'>): Kysely<Tables> => views.db.$extendTables<Tables>()
+export const withTablesIn = (trx: Transaction<object>): Transaction<Tables> => trx.$extendTables<Tables>()

@@ -1,18 +1,28 @@
-import type { Express, Request, Response } from 'express'
+import type { Express, Request, RequestHandler, Response } from 'express'
 import { readFileSync } from 'node:fs'
-import { schemaText } from '../graphql/schema.ts'
+import { printSchemaText } from '../graphql/schema.ts'
 
-const file = (name: string): string => readFileSync(new URL(`../explorer/${name}`, import.meta.url), 'utf8')
+const readAsset = (name: string): string => readFileSync(new URL(`../explorer/${name}`, import.meta.url), 'utf8')
 
-/** A page to try the interface with, of our own: it loads nothing from elsewhere. */
-export function explorerRoutes(app: Express): void {
-  const text = (path: string, type: string, body: string): void => {
+const explorerHtml = readAsset('explorer.html')
+
+/** Serves the explorer to browsers. A request with a query in its URL is passed on to GraphQL. */
+export const serveExplorer: RequestHandler = (request, response, next) => {
+  response.vary('accept')
+  const hasQuery = request.query['query'] !== undefined || request.query['extensions'] !== undefined
+  if (hasQuery || request.accepts('json', 'html') !== 'html') return next()
+  response.removeHeader('cache-control')
+  response.type('html').send(explorerHtml)
+}
+
+/** Serves the files of the explorer, which loads no file from another origin. */
+export function mountExplorerRoutes(app: Express): void {
+  const serveText = (path: string, type: string, body: string): void => {
     app.get(path, (_: Request, response: Response) => {
       response.type(type).send(body)
     })
   }
-  text('/graphql', 'html', file('explorer.html'))
-  text('/graphql/explorer.mjs', 'text/javascript', file('explorer.mjs'))
-  text('/graphql/explorer.css', 'css', file('explorer.css'))
-  text('/graphql/schema.graphql', 'text/plain', schemaText())
+  serveText('/graphql/explorer.mjs', 'text/javascript', readAsset('explorer.mjs'))
+  serveText('/graphql/explorer.css', 'css', readAsset('explorer.css'))
+  serveText('/graphql/schema.graphql', 'text/plain', printSchemaText())
 }

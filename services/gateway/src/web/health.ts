@@ -1,8 +1,8 @@
 import type { Express, Request, Response } from 'express'
 import type { Gateway } from '../ports.ts'
 
-/** `/healthz`: the process lives. `/readyz`: it can serve; what it depends on shows in the metrics. */
-export function healthRoutes(app: Express, { readiness }: Pick<Gateway, 'readiness'>): void {
+/** `/healthz`: the process runs. `/readyz`: the process can serve; the metrics show the state of its dependencies. */
+export function mountHealthRoutes(app: Express, { readiness }: Pick<Gateway, 'readiness'>): void {
   app.get('/healthz', (_: Request, response: Response) => {
     response.json({ status: 'ok' })
   })

@@ -1,29 +1,30 @@
 import type { Request, RequestHandler, Response } from 'express'
-import { registry, SECONDS } from '@penstock/runtime/metrics.ts'
-import type { TracedRequest } from '@penstock/runtime/tracing.ts'
+import { registry, DURATION_BUCKETS } from '@penstock/runtime/observability/metrics.ts'
+import type { TracedRequest } from '@penstock/runtime/observability/tracing.ts'
 import { Counter, Histogram } from 'prom-client'
 import type { Gateway } from '../ports.ts'
-import { methodName, routeName } from './route-name.ts'
+import { toMethodName, toRouteName } from './route-name.ts'
+import { getRequestId } from './security.ts'
 
-const requests = new Counter({
+const requestCounter = new Counter({
   name: 'penstock_http_requests_total',
-  help: 'Requests that were answered, by route, method and status; the status is `aborted` where the caller hung up.',
+  help: 'Answered requests, by route, method and status. The status is `aborted` if the caller closed the connection.',
   labelNames: ['route', 'method', 'status'] as const,
   registers: [registry],
 })
 
-/** Streams of events last as long as somebody looks, and are in no duration. */
-const seconds = new Histogram({
+/** Event streams are excluded, because they last as long as their page is open. */
+const durationHistogram = new Histogram({
   name: 'penstock_http_request_duration_seconds',
-  help: 'From the head of a request to the end of its answer.',
+  help: 'Time from the headers of a request to the end of its answer.',
   labelNames: ['route', 'method'] as const,
-  buckets: SECONDS,
+  buckets: DURATION_BUCKETS,
   registers: [registry],
 })
 
 const graphqlErrors = new Counter({
   name: 'penstock_graphql_errors_total',
-  help: 'Errors in answers of GraphQL, which come with HTTP 200, by their code.',
+  help: 'Errors in GraphQL answers, which have HTTP status 200, by their code.',
   labelNames: ['code'] as const,
   registers: [registry],
 })
@@ -32,29 +33,35 @@ export const countErrors = (errors: readonly { readonly extensions?: Readonly<Re
   for (const { extensions } of errors) graphqlErrors.inc({ code: String(extensions?.['code']) })
 }
 
-/** Counts every request, and begins the traces of those that are about something. */
-export const observed =
-  ({ clock, tracing }: Pick<Gateway, 'clock' | 'tracing'>): RequestHandler =>
+/** Counts every request, logs it at debug, and starts its trace. */
+export const observeRequests =
+  ({ clock, tracing, log }: Pick<Gateway, 'clock' | 'tracing' | 'log'>): RequestHandler =>
   (request, response, next) => {
-    const since = clock.monotonicMs()
-    const [route, method] = [routeName(request.path), methodName(request.method)]
-    const counted = (traced?: TracedRequest): void => {
+    const startedMs = clock.monotonicMs()
+    const [route, method] = [toRouteName(request.path), toMethodName(request.method)]
+    const observeResponse = (traced?: TracedRequest): void => {
       response.once('close', () => {
-        requests.inc({ route, method, status: statusOf(response) })
-        if (!route.endsWith('/events')) seconds.observe({ route, method }, (clock.monotonicMs() - since) / 1000)
-        traced?.end(`${method} ${route}`, httpAttributes(request, response, route), response.statusCode >= 500)
+        const status = readStatus(response)
+        const tookMs = clock.monotonicMs() - startedMs
+        requestCounter.inc({ route, method, status })
+        if (!route.endsWith('/events')) durationHistogram.observe({ route, method }, tookMs / 1000)
+        log.debug(
+          { request: getRequestId(request), method, route, status, took_ms: Math.round(tookMs) },
+          'a request was answered',
+        )
+        traced?.end(`${method} ${route}`, toHttpAttributes(request, response, route), response.statusCode >= 500)
       })
       next()
     }
-    if (tracing) tracing.request(request.get('traceparent'), counted)
-    else counted()
+    if (tracing) tracing.request(request.get('traceparent'), observeResponse)
+    else observeResponse()
   }
 
-const statusOf = ({ writableFinished, statusCode }: Response): string => (writableFinished ? `${statusCode}` : 'aborted')
+const readStatus = ({ writableFinished, statusCode }: Response): string => (writableFinished ? `${statusCode}` : 'aborted')
 
-const httpAttributes = ({ method }: Request, { statusCode }: Response, route: string) => ({
+const toHttpAttributes = ({ method }: Request, { statusCode }: Response, route: string) => ({
   'penstock.service': 'gateway',
-  'http.request.method': methodName(method),
+  'http.request.method': toMethodName(method),
   'http.route': route,
   'http.response.status_code': statusCode,
 })

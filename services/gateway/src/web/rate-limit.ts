@@ -1,10 +1,10 @@
 import { HeaderMap } from '@apollo/server'
 import { GraphQLError } from 'graphql'
 
-export type Exceeded = { readonly name: string; readonly limit: number; readonly retryAfterMs: number }
+export type ExceededLimit = { readonly name: string; readonly limit: number; readonly retryAfterMs: number }
 
-/** The headers of a limit, as draft-ietf-httpapi-ratelimit-headers writes them. */
-export function limitHeaders({ name, limit, retryAfterMs }: Exceeded): ReadonlyMap<string, string> {
+/** Creates the headers of a limit, in the form of draft-ietf-httpapi-ratelimit-headers. */
+export function createRateLimitHeaders({ name, limit, retryAfterMs }: ExceededLimit): ReadonlyMap<string, string> {
   const seconds = `${Math.max(1, Math.ceil(retryAfterMs / 1000))}`
   return new Map([
     ['retry-after', seconds],
@@ -13,8 +13,8 @@ export function limitHeaders({ name, limit, retryAfterMs }: Exceeded): ReadonlyM
   ])
 }
 
-/** An error that makes the whole answer a 429, so that a caller sees it without reading the body. */
-export const tooMany = (exceeded: Exceeded): GraphQLError =>
+/** Creates an error that sets the answer's status to 429, so that a caller need not read the body. */
+export const tooManyRequests = (exceeded: ExceededLimit): GraphQLError =>
   new GraphQLError('Too many requests. Wait before you try again.', {
-    extensions: { code: 'FORBIDDEN', http: { status: 429, headers: new HeaderMap(limitHeaders(exceeded)) } },
+    extensions: { code: 'FORBIDDEN', http: { status: 429, headers: new HeaderMap(createRateLimitHeaders(exceeded)) } },
   })

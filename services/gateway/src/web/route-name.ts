@@ -1,21 +1,21 @@
-const KINDS = /^\/api\/lsp\/v1\/[a-z]{1,20}\/(get_info|get_order|create_order)$/
-const PAGES = /^\/(checkout|orders)\/[^/]+(\/events)?$/
+const LSP_PATH = /^\/api\/lsp\/v1\/[a-z]{1,20}(?:\/api\/v1)?\/(get_info|get_order|create_order)$/
+const PAGE_PATH = /^\/(checkout|orders)\/[^/]+(\/events)?$/
 
 /**
- * An address as metrics and traces name it: one of a few names, whatever somebody asks for. Ids and tokens of addresses
- * never get into them.
+ * Returns the route name of a path for metrics and traces. It is one of a few names, and never contains an id or token of
+ * the path.
  */
-export function routeName(path: string): string {
-  const plain = path.toLowerCase().replace(/\/+$/, '')
-  if (plain === '') return '/'
-  if (plain === '/graphql' || plain === '/healthz' || plain === '/readyz') return plain
-  if (plain.startsWith('/graphql/')) return '/graphql/:asset'
-  if (plain.startsWith('/operator/')) return '/operator/:route'
-  const [, operation] = KINDS.exec(plain) ?? []
+export function toRouteName(path: string): string {
+  const normalised = path.toLowerCase().replace(/\/+$/, '')
+  if (normalised === '') return '/'
+  if (normalised === '/graphql' || normalised === '/healthz' || normalised === '/readyz') return normalised
+  if (normalised.startsWith('/graphql/')) return '/graphql/:asset'
+  if (normalised.startsWith('/operator/')) return '/operator/:route'
+  const [, operation] = LSP_PATH.exec(normalised) ?? []
   if (operation !== undefined) return `/api/lsp/v1/:type/${operation}`
-  const [, page, events = ''] = PAGES.exec(plain) ?? []
+  const [, page, events = ''] = PAGE_PATH.exec(normalised) ?? []
   return page === undefined ? 'other' : `/${page}/:token${events}`
 }
 
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'OPTIONS'])
-export const methodName = (method: string): string => (METHODS.has(method) ? method : 'other')
+export const toMethodName = (method: string): string => (METHODS.has(method) ? method : 'other')

@@ -2,8 +2,8 @@ import type { RequestHandler } from 'express'
 import helmet from 'helmet'
 import { randomUUID } from 'node:crypto'
 
-/** Pages run their own scripts and styles, and talk to this service only. */
-export const securityHeaders: RequestHandler = helmet({
+/** Pages run only their own scripts and styles, and connect only to this service. */
+export const setSecurityHeaders: RequestHandler = helmet({
   contentSecurityPolicy: {
     useDefaults: false,
     directives: {
@@ -18,16 +18,50 @@ export const securityHeaders: RequestHandler = helmet({
       frameAncestors: ["'none'"],
     },
   },
-  // Only for this name: what else runs under the operator's domain is not ours to decide.
+  // Only for this host, because the operator may run other services under its domain.
   strictTransportSecurity: { includeSubDomains: false },
   referrerPolicy: { policy: 'no-referrer' },
   xFrameOptions: { action: 'deny' },
 })
 
+/** Browser features that our pages do not use. */
+const UNUSED = [
+  'accelerometer',
+  'autoplay',
+  'bluetooth',
+  'camera',
+  'clipboard-read',
+  'display-capture',
+  'encrypted-media',
+  'fullscreen',
+  'geolocation',
+  'gyroscope',
+  'hid',
+  'magnetometer',
+  'microphone',
+  'midi',
+  'payment',
+  'picture-in-picture',
+  'publickey-credentials-get',
+  'screen-wake-lock',
+  'serial',
+  'usb',
+  'web-share',
+  'xr-spatial-tracking',
+]
+/** Our own scripts copy an invoice to the clipboard. */
+const PERMISSIONS = [...UNUSED.map((feature) => `${feature}=()`), 'clipboard-write=(self)'].join(', ')
+
+/** Sets the W3C Permissions Policy, so that a script that was injected into a page cannot use these features. */
+export const setPermissionsPolicy: RequestHandler = (_, response, next) => {
+  response.set('permissions-policy', PERMISSIONS)
+  next()
+}
+
 const ids = new WeakMap<object, string>()
 
-/** Each request has an id, which its answer and its log lines carry; the caller's own is kept where it is a sane one. */
-export const requestId: RequestHandler = (request, response, next) => {
+/** Assigns the id of a request, for its answer and its log line. A well-formed id from the caller is used. */
+export const assignRequestId: RequestHandler = (request, response, next) => {
   const given = request.get('x-request-id')
   const id = given !== undefined && /^[\w.:-]{8,64}$/.test(given) ? given : randomUUID()
   ids.set(request, id)
@@ -35,14 +69,14 @@ export const requestId: RequestHandler = (request, response, next) => {
   next()
 }
 
-export const requestIdOf = (request: object): string => ids.get(request) ?? ''
+export const getRequestId = (request: object): string => ids.get(request) ?? ''
 
 const allowedHeaders = [
   'authorization',
   'content-type',
   'accept',
   'x-request-id',
-  // What clients of Apollo send by themselves.
+  // Apollo clients send these headers by themselves.
   'apollo-require-preflight',
   'apollographql-client-name',
   'apollographql-client-version',
@@ -50,10 +84,10 @@ const allowedHeaders = [
 ].join(', ')
 
 /**
- * Any origin may call: a caller is known by its Bearer alone and never by a cookie, so a foreign page can do nothing that
- * its author could not do without it.
+ * Allows every origin. Only a Bearer credential identifies a caller, never a cookie. So a page of another origin can do no more
+ * than its author could do without the page.
  */
-export const openToAllOrigins: RequestHandler = (request, response, next) => {
+export const allowAllOrigins: RequestHandler = (request, response, next) => {
   response.set('access-control-allow-origin', '*')
   response.set('access-control-expose-headers', 'x-request-id, retry-after, ratelimit, ratelimit-policy')
   if (request.method !== 'OPTIONS') return next()

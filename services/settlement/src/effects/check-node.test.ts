@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { checkNodeJob } from './check-node.ts'
-import type { Jobs } from './record.ts'
+import type { SettlementJobContext } from './stream-access.ts'
 
 test.each([
   [12, 0],
@@ -8,11 +8,11 @@ test.each([
   [18, 1],
   [24, 1],
   [null, 1],
-])('a node that gives holds back %s blocks before their end is told %i times', async (holdExpiryDelta, times) => {
-  const told: unknown[] = []
+])('a node that cancels holds %s blocks before their expiry is logged %i times', async (holdExpiryDelta, times) => {
+  const errors: unknown[] = []
   const lightning = { info: () => Promise.resolve({ version: '0.20', holdExpiryDelta }) }
-  const ports = { lightning, log: { error: (about: unknown) => told.push(about) } }
-  // Only what the job asks is there.
-  await checkNodeJob.run({ ports } as unknown as Jobs, new AbortController().signal)
-  expect(told).toHaveLength(times)
+  const ports = { lightning, log: { error: (about: unknown) => errors.push(about) } }
+  // The fake contains only what the job reads.
+  await checkNodeJob.run({ ports } as unknown as SettlementJobContext, new AbortController().signal)
+  expect(errors).toHaveLength(times)
 })

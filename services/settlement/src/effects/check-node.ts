@@ -1,22 +1,21 @@
-import type { Job } from '@penstock/runtime/service.ts'
-import { isTooHasty } from '../heights.ts'
+import { holdHeights } from '@penstock/contracts/order/heights.ts'
+import type { ServiceJob } from '@penstock/runtime/service.ts'
+import { isHoldExpiryDeltaTooLarge } from '../hold/heights.ts'
 import type { SettlementPorts } from './ports.ts'
 
-/** What every order brings with it; its own number is what counts when its invoice is wanted. */
-const GUARD_BLOCKS = 24
-
 /**
- * Says at start what would otherwise show only when somebody buys. Nothing but new holds depends on it: what is held is
- * guarded all the same.
+ * Logs at start that the hold-expiry delta is too large or unknown; otherwise this appears only at the first purchase. Such a
+ * delta prevents new holds, but the guard still checks held payments.
  */
-export const checkNodeJob: Job<SettlementPorts> = {
+export const checkNodeJob: ServiceJob<SettlementPorts> = {
   name: 'check-node',
   async run({ ports: { lightning, log } }) {
+    const { guardBlocks } = holdHeights
     const { holdExpiryDelta, version } = await lightning.info()
-    if (isTooHasty(holdExpiryDelta, GUARD_BLOCKS))
+    if (isHoldExpiryDeltaTooLarge(holdExpiryDelta, guardBlocks))
       log.error(
-        { version, holdExpiryDelta, guardBlocks: GUARD_BLOCKS },
-        'the node cancels held payments by itself before our guard comes, or nobody knows when: no new payment is taken',
+        { version, holdExpiryDelta, guardBlocks },
+        "lnd's hold-expiry delta is too large or unknown; not issuing hold invoices",
       )
   },
 }

@@ -1,47 +1,47 @@
 import { Fault } from '@penstock/kernel/result.ts'
 import type { CancelOutcome, SettleOutcome } from '@penstock/ports/lightning.ts'
-import { jumpingWall } from '@penstock/ports/jumping-wall.contract.ts'
+import { createJumpingWallClock } from '@penstock/ports/jumping-wall-clock.fixture.ts'
 import { describe, expect, test } from 'vitest'
 import {
-  cancelRequested,
+  cancelRequestedFact,
   E,
-  fact,
-  isNoted,
+  settlementFact,
+  outpointRegisteredFact,
   NOW,
   node,
-  payoutInvoice,
-  requested,
-  settleAsked,
-  settleMissed,
-  settleRequested,
+  makePayoutInvoice,
+  holdRequestedFact,
+  settlementWantedFact,
+  settlementMissedFact,
+  settlementStartedFact,
   stateAfter,
-  toHeld,
-  toNoted,
-} from '../samples.contract.ts'
-import { cancel } from './cancel.ts'
-import { fake, invoiceIn, ours, PREIMAGE } from './fake-node.contract.ts'
-import { issue } from './issue.ts'
-import { prove } from './prove.ts'
-import { reach, tryBuyer } from './reach.ts'
-import { settle } from './settle.ts'
+  heldHistory,
+  registeredHistory,
+} from '../samples.fixture.ts'
+import { cancelHoldInvoice } from './cancel-hold-invoice.ts'
+import { fakeNode, invoiceIn, ourHoldRequested, PREIMAGE } from './fake-node.fixture.ts'
+import { issueHoldInvoice } from './issue-hold-invoice.ts'
+import { proveChannel } from './prove-channel.ts'
+import { reachBuyer, tryConnectingToBuyer } from './connect-to-buyer.ts'
+import { settleHoldInvoice } from './settle-hold-invoice.ts'
 
 describe('issue', () => {
-  test('reaches the buyer, then makes the invoice', async () => {
-    const { calls, context } = fake({ answering: ['buyer.sim:9735'] })
-    expect(await issue(stateAfter(requested), context)).toMatchObject({
+  test('reaches the buyer, then creates the invoice', async () => {
+    const { calls, context } = fakeNode({ answering: ['buyer.sim:9735'] })
+    expect(await issueHoldInvoice(stateAfter(holdRequestedFact), context)).toMatchObject({
       type: 'RecordIssued',
-      data: { expiresAt: payoutInvoice().expiresAt },
+      data: { expiresAt: makePayoutInvoice().expiresAt },
     })
     expect(calls).toEqual(['find', 'is connected', 'connect buyer.sim:9735', 'create'])
   })
-  test('finds the invoice that an earlier run made', async () => {
-    const { calls, context } = fake({ invoice: invoiceIn('open') })
-    expect(await issue(stateAfter(requested), context)).toMatchObject({ type: 'RecordIssued' })
+  test('finds the invoice that an earlier run created', async () => {
+    const { calls, context } = fakeNode({ invoice: invoiceIn('open') })
+    expect(await issueHoldInvoice(stateAfter(holdRequestedFact), context)).toMatchObject({ type: 'RecordIssued' })
     expect(calls).toEqual(['find'])
   })
-  test('makes none for a buyer that nobody reaches', async () => {
-    const { calls, context } = fake()
-    expect(await issue(stateAfter(requested), context)).toMatchObject({
+  test('creates no invoice for a buyer that cannot be reached', async () => {
+    const { calls, context } = fakeNode()
+    expect(await issueHoldInvoice(stateAfter(holdRequestedFact), context)).toMatchObject({
       type: 'RecordReach',
       data: { attempt: 0, reached: false, height: 900 },
     })
@@ -52,81 +52,81 @@ describe('issue', () => {
 describe('reach', () => {
   const wanting = (sockets: string[]) =>
     stateAfter(
-      fact('HoldRequested', { ...requested.data, destination: { pubkey: node, sockets } }),
-      ...toHeld.slice(1),
-      fact('ReachAsked', { attempt: 2 }),
+      settlementFact('HoldRequested', { ...holdRequestedFact.data, destination: { pubkey: node, sockets } }),
+      ...heldHistory.slice(1),
+      settlementFact('BuyerReachRequested', { attempt: 2 }),
     )
-  test('a node that is connected counts', async () => {
-    const { calls, context } = fake({ connected: true })
-    expect(await reach(wanting(['a:1']), context)).toMatchObject({ data: { attempt: 2, reached: true } })
+  test('counts a connected node as reached', async () => {
+    const { calls, context } = fakeNode({ connected: true })
+    expect(await reachBuyer(wanting(['a:1']), context)).toMatchObject({ data: { attempt: 2, reached: true } })
     expect(calls).toEqual(['is connected'])
   })
   test.each([
     [905, 900, 905],
     [900, 903, 903],
-  ])('the height is the higher of both: node %d, chain %d', async (height, tip, higher) => {
-    const { context } = fake({ connected: true, node: { height }, tip: { height: tip } })
-    expect(await reach(wanting([]), context)).toMatchObject({ data: { height: higher } })
+  ])('reports the higher of both heights: node %d, chain %d', async (height, tip, higher) => {
+    const { context } = fakeNode({ connected: true, node: { height }, tip: { height: tip } })
+    expect(await reachBuyer(wanting([]), context)).toMatchObject({ data: { height: higher } })
   })
-  test('every address is tried, gossip only where the buyer gave none', async () => {
-    const given = fake({ answering: ['b:2'], known: ['c:3'] })
-    expect(await reach(wanting(['a:1', 'b:2']), given.context)).toMatchObject({ data: { reached: true } })
+  test('tries every address of the buyer, and addresses from gossip only if the buyer gave none', async () => {
+    const given = fakeNode({ answering: ['b:2'], known: ['c:3'] })
+    expect(await reachBuyer(wanting(['a:1', 'b:2']), given.context)).toMatchObject({ data: { reached: true } })
     expect(given.calls).toEqual(['is connected', 'connect a:1', 'connect b:2'])
-    const none = fake({ answering: ['c:3'], known: ['c:3'] })
-    expect(await reach(wanting([]), none.context)).toMatchObject({ data: { reached: true } })
-    const silent = await reach(wanting(['a:1']), fake().context)
+    const none = fakeNode({ answering: ['c:3'], known: ['c:3'] })
+    expect(await reachBuyer(wanting([]), none.context)).toMatchObject({ data: { reached: true } })
+    const silent = await reachBuyer(wanting(['a:1']), fakeNode().context)
     expect(silent).toMatchObject({ data: { reached: false, reason: 'The node does not answer at a:1.' } })
   })
-  test('an address that is not public is not connected to, and the sentence says so', async () => {
-    const both = fake({ forbidden: ['a:1'], answering: ['b:2'] })
-    expect(await reach(wanting(['a:1', 'b:2']), both.context)).toMatchObject({ data: { reached: true } })
-    const alone = fake({ forbidden: ['a:1'] })
-    expect(await reach(wanting(['a:1']), alone.context)).toMatchObject({
+  test('does not connect to an address that is not public, and reports this reason', async () => {
+    const both = fakeNode({ forbidden: ['a:1'], answering: ['b:2'] })
+    expect(await reachBuyer(wanting(['a:1', 'b:2']), both.context)).toMatchObject({ data: { reached: true } })
+    const alone = fakeNode({ forbidden: ['a:1'] })
+    expect(await reachBuyer(wanting(['a:1']), alone.context)).toMatchObject({
       data: { reached: false, reason: 'Our node connects to public addresses only: a:1 is not public.' },
     })
-    expect(await reach(wanting(['a:1', 'b:2']), fake({ forbidden: ['a:1'] }).context)).toMatchObject({
+    expect(await reachBuyer(wanting(['a:1', 'b:2']), fakeNode({ forbidden: ['a:1'] }).context)).toMatchObject({
       data: {
         reason: 'The node does not answer at b:2. Our node connects to public addresses only: a:1 is not public.',
       },
     })
-    // Also where gossip alone knows it.
-    expect(await reach(wanting([]), fake({ known: ['a:1'], forbidden: ['a:1'] }).context)).toMatchObject({
+    // The same holds for an address from gossip.
+    expect(await reachBuyer(wanting([]), fakeNode({ known: ['a:1'], forbidden: ['a:1'] }).context)).toMatchObject({
       data: { reached: false },
     })
-    // Before the decision over the money, too.
-    const { ports } = fake({ forbidden: ['a:1'] }).context
-    expect(await tryBuyer(ports, { pubkey: node, sockets: ['a:1'] })).toEqual({
+    // The same holds for the attempt before the guard’s decision.
+    const { ports } = fakeNode({ forbidden: ['a:1'] }).context
+    expect(await tryConnectingToBuyer(ports, { pubkey: node, sockets: ['a:1'] })).toEqual({
       reached: false,
       reason: 'Our node connects to public addresses only: a:1 is not public.',
     })
   })
-  test('where no address is known, the sellers may know one', async () => {
+  test('counts a buyer without a known address as reached, because its sellers may know an address', async () => {
     // An LSPS1 wallet is connected to its sellers, not to us.
-    expect(await reach(wanting([]), fake().context)).toMatchObject({ data: { reached: true } })
+    expect(await reachBuyer(wanting([]), fakeNode().context)).toMatchObject({ data: { reached: true } })
   })
 })
 
 describe('settle', () => {
-  const state = stateAfter(ours, ...toNoted.slice(1), settleAsked, settleRequested)
+  const state = stateAfter(ourHoldRequested, ...registeredHistory.slice(1), settlementWantedFact, settlementStartedFact)
   const answers: readonly SettleOutcome[] = ['settled', 'already-settled', 'not-held', 'cancelled', 'unknown']
-  test.each(answers)('what counts is what the node shows after it answered "%s"', async (outcome) => {
-    expect(await settle(state, fake({ settle: outcome, invoice: invoiceIn('settled') }).context)).toEqual({
+  test.each(answers)('reports the state of the invoice at the node after the answer "%s"', async (outcome) => {
+    expect(await settleHoldInvoice(state, fakeNode({ settle: outcome, invoice: invoiceIn('settled') }).context)).toEqual({
       type: 'RecordSettled',
       data: { settledAt: NOW, receivedMsat: '5000000' },
     })
-    expect(await settle(state, fake({ settle: outcome, invoice: invoiceIn('cancelled') }).context)).toEqual({
+    expect(await settleHoldInvoice(state, fakeNode({ settle: outcome, invoice: invoiceIn('cancelled') }).context)).toEqual({
       type: 'RecordNodeCancelled',
       data: { at: NOW, height: 900 },
     })
     for (const invoice of [invoiceIn('held'), invoiceIn('open'), undefined])
-      await expect(settle(state, fake({ settle: outcome, invoice }).context)).rejects.toThrow(Fault)
+      await expect(settleHoldInvoice(state, fakeNode({ settle: outcome, invoice }).context)).rejects.toThrow(Fault)
   })
-  test('only settled HTLCs are money', async () => {
+  test('counts only settled HTLCs as received', async () => {
     const htlcs = [
       { amountMsat: 3n, expiryHeight: 1, peer: node, state: 'settled', acceptedAt: null },
       { amountMsat: 4n, expiryHeight: 1, peer: node, state: 'held', acceptedAt: null },
     ] as const
-    expect(await settle(state, fake({ invoice: invoiceIn('settled', { htlcs }) }).context)).toMatchObject({
+    expect(await settleHoldInvoice(state, fakeNode({ invoice: invoiceIn('settled', { htlcs }) }).context)).toMatchObject({
       data: { receivedMsat: '3' },
     })
   })
@@ -134,37 +134,46 @@ describe('settle', () => {
   test.each([
     ['node', { node: { height: late } }],
     ['chain', { tip: { height: late } }],
-  ])('where the %s says that it is too late nothing is asked of the node, and what it shows counts', async (_, told) => {
-    const { calls, context } = fake({ ...told, invoice: invoiceIn('held') })
-    expect(await settle(state, context)).toEqual({ type: 'RecordSettleMissed', data: { height: late } })
-    expect(calls).toEqual(['find'])
-    const before = fake({ ...told, invoice: invoiceIn('settled') })
-    expect(await settle(state, before.context)).toMatchObject({ type: 'RecordSettled', data: { receivedMsat: '5000000' } })
-    const back = fake({ ...told, invoice: invoiceIn('cancelled') })
-    expect(await settle(state, back.context)).toEqual({ type: 'RecordNodeCancelled', data: { at: NOW, height: late } })
-    expect([...before.calls, ...back.calls]).toEqual(['find', 'find'])
-    await expect(settle(state, fake(told).context)).rejects.toThrow(Fault)
-  })
-  test('a block before that it is settled', async () => {
-    const { calls, context } = fake({ node: { height: late - 1 }, invoice: invoiceIn('settled') })
-    expect(await settle(state, context)).toMatchObject({ type: 'RecordSettled' })
+  ])(
+    'makes no settle call if the height of the %s is E − 12 or more, and reports the state that the node shows',
+    async (_, command) => {
+      const { calls, context } = fakeNode({ ...command, invoice: invoiceIn('held') })
+      expect(await settleHoldInvoice(state, context)).toEqual({ type: 'RecordSettlementMissed', data: { height: late } })
+      expect(calls).toEqual(['find'])
+      const before = fakeNode({ ...command, invoice: invoiceIn('settled') })
+      expect(await settleHoldInvoice(state, before.context)).toMatchObject({
+        type: 'RecordSettled',
+        data: { receivedMsat: '5000000' },
+      })
+      const back = fakeNode({ ...command, invoice: invoiceIn('cancelled') })
+      expect(await settleHoldInvoice(state, back.context)).toEqual({
+        type: 'RecordNodeCancelled',
+        data: { at: NOW, height: late },
+      })
+      expect([...before.calls, ...back.calls]).toEqual(['find', 'find'])
+      await expect(settleHoldInvoice(state, fakeNode(command).context)).rejects.toThrow(Fault)
+    },
+  )
+  test('settles one block before E − 12', async () => {
+    const { calls, context } = fakeNode({ node: { height: late - 1 }, invoice: invoiceIn('settled') })
+    expect(await settleHoldInvoice(state, context)).toMatchObject({ type: 'RecordSettled' })
     expect(calls).toEqual(['settle', 'find'])
   })
-  test('while neither the node nor the chain has caught up nobody knows the height, so it waits', async () => {
+  test('waits while neither the node nor the chain source is in sync, because the height is unknown', async () => {
     const behind = { synced: false }
-    const { calls, context } = fake({ node: behind, tip: behind, invoice: invoiceIn('held') })
-    await expect(settle(state, context)).rejects.toThrow('caught up')
+    const { calls, context } = fakeNode({ node: behind, tip: behind, invoice: invoiceIn('held') })
+    await expect(settleHoldInvoice(state, context)).rejects.toThrow('caught up')
     expect(calls).toEqual([])
-    for (const told of [{ node: behind }, { tip: behind }])
-      expect(await settle(state, fake({ ...told, invoice: invoiceIn('settled') }).context)).toMatchObject({
+    for (const command of [{ node: behind }, { tip: behind }])
+      expect(await settleHoldInvoice(state, fakeNode({ ...command, invoice: invoiceIn('settled') }).context)).toMatchObject({
         type: 'RecordSettled',
       })
     const regtest = { ...context, ports: { ...context.ports, network: 'regtest' as const } }
-    await expect(settle(state, regtest)).rejects.toThrow('shows the invoice held')
+    await expect(settleHoldInvoice(state, regtest)).rejects.toThrow('shows the invoice held')
     expect(calls).toEqual(['settle', 'find'])
   })
-  test('whoever stood still after it had looked at the height does not settle', async () => {
-    const { calls, context } = fake({ invoice: invoiceIn('held') })
+  test('does not settle if the process was paused after it read the height', async () => {
+    const { calls, context } = fakeNode({ invoice: invoiceIn('held') })
     let now = NOW
     const tip = () => {
       now += 30_001
@@ -172,98 +181,113 @@ describe('settle', () => {
     }
     const ports = {
       ...context.ports,
-      clock: { ...context.ports.clock, now: jumpingWall(() => now), monotonicMs: () => now },
+      clock: { ...context.ports.clock, now: createJumpingWallClock(() => now), monotonicMs: () => now },
       chain: { ...context.ports.chain, tip },
     }
-    await expect(settle(state, { ...context, ports })).rejects.toThrow(Fault)
+    await expect(settleHoldInvoice(state, { ...context, ports })).rejects.toThrow(Fault)
     expect(calls).toEqual([])
   })
-  test('a preimage that does not open this hold never leaves', async () => {
-    const { calls, context } = fake({ invoice: invoiceIn('held') })
-    await expect(settle(stateAfter(...toNoted, settleAsked, settleRequested), context)).rejects.toThrow('does not open this hold')
+  test('sends no preimage that does not belong to this hold', async () => {
+    const { calls, context } = fakeNode({ invoice: invoiceIn('held') })
+    await expect(
+      settleHoldInvoice(stateAfter(...registeredHistory, settlementWantedFact, settlementStartedFact), context),
+    ).rejects.toThrow('does not open this hold')
     expect(calls).toEqual([])
   })
 })
 
 describe('cancel', () => {
-  const state = stateAfter(...toHeld, cancelRequested)
+  const state = stateAfter(...heldHistory, cancelRequestedFact)
   const answers: readonly CancelOutcome[] = ['cancelled', 'already-cancelled', 'unknown']
-  test.each(answers)('what counts is what the node shows after it answered "%s"', async (outcome) => {
+  test.each(answers)('reports the state of the invoice at the node after the answer "%s"', async (outcome) => {
     for (const invoice of [invoiceIn('cancelled'), undefined])
-      expect(await cancel(state, fake({ cancel: outcome, invoice }).context)).toEqual({
+      expect(await cancelHoldInvoice(state, fakeNode({ cancel: outcome, invoice }).context)).toEqual({
         type: 'RecordCancelled',
         data: { at: NOW, unmade: false },
       })
     for (const shown of ['held', 'open'] as const)
-      await expect(cancel(state, fake({ cancel: outcome, invoice: invoiceIn(shown) }).context)).rejects.toThrow(Fault)
+      await expect(cancelHoldInvoice(state, fakeNode({ cancel: outcome, invoice: invoiceIn(shown) }).context)).rejects.toThrow(
+        Fault,
+      )
   })
-  test('says where it found nothing and knew of nothing: an invoice may be made meanwhile', async () => {
-    const unknown = stateAfter(requested, cancelRequested)
+  test('reports that no invoice was found or recorded, because the node may create the invoice meanwhile', async () => {
+    const unknown = stateAfter(holdRequestedFact, cancelRequestedFact)
     for (const [invoice, unmade] of [
       [undefined, true],
       [invoiceIn('cancelled'), false],
     ] as const)
-      expect(await cancel(unknown, fake({ cancel: 'unknown', invoice }).context)).toMatchObject({ data: { unmade } })
+      expect(await cancelHoldInvoice(unknown, fakeNode({ cancel: 'unknown', invoice }).context)).toMatchObject({
+        data: { unmade },
+      })
   })
-  test('what was to be settled and was missed goes back, unless the node has taken it before', async () => {
-    const missed = stateAfter(...toNoted, settleAsked, settleRequested, settleMissed)
-    const given = fake({ invoice: invoiceIn('cancelled') })
-    expect(await cancel(missed, given.context)).toEqual({ type: 'RecordCancelled', data: { at: NOW, unmade: false } })
+  test('cancels a missed settlement, unless the node has settled the payment before', async () => {
+    const missed = stateAfter(...registeredHistory, settlementWantedFact, settlementStartedFact, settlementMissedFact)
+    const given = fakeNode({ invoice: invoiceIn('cancelled') })
+    expect(await cancelHoldInvoice(missed, given.context)).toEqual({ type: 'RecordCancelled', data: { at: NOW, unmade: false } })
     expect(given.calls).toEqual(['cancel', 'find'])
-    expect(await cancel(missed, fake({ cancel: 'settled', invoice: invoiceIn('settled') }).context)).toEqual({
+    expect(await cancelHoldInvoice(missed, fakeNode({ cancel: 'settled', invoice: invoiceIn('settled') }).context)).toEqual({
       type: 'RecordSettled',
       data: { settledAt: NOW, receivedMsat: '5000000' },
     })
   })
-  test('a hold that is settled behind our back shows', async () => {
-    await expect(cancel(state, fake({ cancel: 'settled', invoice: invoiceIn('settled') }).context)).rejects.toThrow(
-      'somebody else has its preimage',
-    )
+  test('fails if somebody else has settled the hold', async () => {
+    await expect(
+      cancelHoldInvoice(state, fakeNode({ cancel: 'settled', invoice: invoiceIn('settled') }).context),
+    ).rejects.toThrow('its preimage has leaked')
   })
 })
 
-test('prove counts the blocks that are left by the higher of both heights, and leaves a late look to the guard', async () => {
-  const state = stateAfter(...toHeld, isNoted, settleAsked)
-  const at = (height: number, tip: number) => prove(state, fake({ node: { height }, tip: { height: tip } }).context)
+test('prove uses the higher of both heights, and fails at the last height if the chain source is behind', async () => {
+  const state = stateAfter(...heldHistory, outpointRegisteredFact, settlementWantedFact)
+  const at = (height: number, tip: number) => proveChannel(state, fakeNode({ node: { height }, tip: { height: tip } }).context)
   expect(await at(910, 900)).toMatchObject({ data: { height: 910, evidence: { tipHeight: 900 } } })
   expect(await at(900, 903)).toMatchObject({ data: { height: 903 } })
   expect(await at(E - 24, E - 24)).toMatchObject({ data: { height: E - 24 } })
-  await expect(at(E - 24, E - 25)).rejects.toThrow(/the chain is shown as of 975, and its height is 976/)
+  await expect(at(E - 24, E - 25)).rejects.toThrow(/the chain source is at height 975, but the chain is at 976/)
 })
 
-test('prove asks the guard’s question with evidence of its own', async () => {
-  const { context } = fake()
-  const told = await prove(stateAfter(...toHeld, isNoted, settleAsked), context)
-  expect(told).toMatchObject({
+test('prove sends the guard’s command with newly gathered evidence', async () => {
+  const { context } = fakeNode()
+  const command = await proveChannel(stateAfter(...heldHistory, outpointRegisteredFact, settlementWantedFact), context)
+  expect(command).toMatchObject({
     type: 'Guard',
-    data: { height: 900, outpoint: isNoted.data.outpoint, evidence: { output: null, tipHeight: 900, probe: 'not-tried' } },
+    data: {
+      height: 900,
+      outpoint: outpointRegisteredFact.data.outpoint,
+      evidence: { output: null, tipHeight: 900, probe: 'not-tried' },
+    },
   })
-  expect(await prove(stateAfter(...toHeld), context)).toEqual({
+  expect(await proveChannel(stateAfter(...heldHistory), context)).toEqual({
     type: 'Guard',
-    data: { height: 900, outpoint: null, evidence: null, lookedAt: NOW, nodeReady: true },
+    data: { height: 900, outpoint: null, evidence: null, observedAt: NOW, nodeReady: true },
   })
   for (const lack of [{ synced: false }, { graphSynced: false }])
-    expect(await prove(stateAfter(...toHeld), fake({ node: lack }).context)).toMatchObject({ data: { nodeReady: false } })
+    expect(await proveChannel(stateAfter(...heldHistory), fakeNode({ node: lack }).context)).toMatchObject({
+      data: { nodeReady: false },
+    })
 })
 
-test('a proof is as old as the look at its beginning', async () => {
-  const { context } = fake()
+test('the age of a proof counts from the start of its observation', async () => {
+  const { context } = fakeNode()
   let now = NOW
-  const clock = { ...context.ports.clock, now: jumpingWall(() => now), monotonicMs: () => now }
+  const clock = { ...context.ports.clock, now: createJumpingWallClock(() => now), monotonicMs: () => now }
   const output = () => {
     now += 5000
     return Promise.resolve(undefined)
   }
   const ports = { ...context.ports, clock, chain: { ...context.ports.chain, output } }
-  const told = await prove(stateAfter(...toHeld, isNoted, settleAsked), { ...context, ports })
-  expect(told).toMatchObject({ type: 'Guard', data: { lookedAt: NOW } })
+  const command = await proveChannel(stateAfter(...heldHistory, outpointRegisteredFact, settlementWantedFact), {
+    ...context,
+    ports,
+  })
+  expect(command).toMatchObject({ type: 'Guard', data: { observedAt: NOW } })
   expect(now).toBe(NOW + 5000)
 })
 
-test('nothing of a preimage is told to the stream', async () => {
-  const told = await settle(
-    stateAfter(ours, ...toNoted.slice(1), settleAsked, settleRequested),
-    fake({ invoice: invoiceIn('settled') }).context,
+test('the command after a settlement contains no preimage', async () => {
+  const command = await settleHoldInvoice(
+    stateAfter(ourHoldRequested, ...registeredHistory.slice(1), settlementWantedFact, settlementStartedFact),
+    fakeNode({ invoice: invoiceIn('settled') }).context,
   )
-  expect(JSON.stringify(told)).not.toContain(PREIMAGE)
+  expect(JSON.stringify(command)).not.toContain(PREIMAGE)
 })

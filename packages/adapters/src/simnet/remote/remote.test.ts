@@ -4,21 +4,21 @@ import { chainContract } from '@penstock/ports/chain.contract.ts'
 import { lightningContract } from '@penstock/ports/lightning.contract.ts'
 import { test } from 'vitest'
 import { systemClock } from '../../system/clock.ts'
-import { type Scratch, scratchSimnet } from '../scratch.ts'
-import { skipping } from '../skipping.ts'
-import { remoteSimnet, type RemoteSimnet } from './client.ts'
+import { type TemporaryNetwork, openTemporaryNetwork } from '../temporary-network.ts'
+import { createTestClock } from '../test-clock.ts'
+import { connectRemoteSimnet, type RemoteSimnet } from './client.ts'
 import { serveSimnet } from './server.ts'
 
-async function served() {
-  const clock = skipping(systemClock)
-  const scratch = scratchSimnet({ clock })
-  const server = await serveSimnet(scratch.simnet(), '127.0.0.1', 0)
+async function startServer() {
+  const clock = createTestClock(systemClock)
+  const network = openTemporaryNetwork({ clock })
+  const server = await serveSimnet(network.simnet(), '127.0.0.1', 0)
   return {
-    scratch,
+    scratch: network,
     clock,
     server,
-    remote: remoteSimnet(server.url, systemClock),
-    teardown: () => server.close().then(scratch.drop),
+    remote: connectRemoteSimnet(server.url, systemClock),
+    teardown: () => server.close().then(network.drop),
   }
 }
 
@@ -28,7 +28,7 @@ async function node(remote: RemoteSimnet, alias: string) {
 }
 
 lightningContract('simulated network in another process', async () => {
-  const { remote, clock, teardown } = await served()
+  const { remote, clock, teardown } = await startServer()
   return {
     market: await node(remote, 'market'),
     buyer: await node(remote, 'buyer'),
@@ -61,7 +61,7 @@ lightningContract('simulated network in another process', async () => {
     },
     close: async (outpoint, by, how) =>
       void (await remote.control.close(outpoint, { by: by === 'buyer' ? by : 'seller-ada', force: how === 'force' })),
-    pass: async (ms) => clock.putForward(ms),
+    pass: async (ms) => clock.advance(ms),
     teardown,
   }
 })
@@ -69,7 +69,7 @@ lightningContract('simulated network in another process', async () => {
 chainContract(
   'simulated network in another process',
   async () => {
-    const { remote, teardown } = await served()
+    const { remote, teardown } = await startServer()
     const { control } = remote
     const buyer = (await control.nodes()).find(({ alias }) => alias === 'buyer')?.pubkey ?? ''
     return {
@@ -85,18 +85,18 @@ chainContract(
   { reorgs: true, replacements: true },
 )
 
-test('while the network is down calls are faults, and streams go on when it is back', async () => {
-  const { scratch, server, remote } = await served()
+test('calls throw a Fault while the server is down, and streams continue when it is back', async () => {
+  const { scratch: network, server, remote } = await startServer()
   const stop = new AbortController()
   const tips = remote.chain().tips(stop.signal)[Symbol.asyncIterator]()
   const next = async (): Promise<number> => {
-    const one = await tips.next()
-    return one.done === true ? Number.NaN : one.value.height
+    const result = await tips.next()
+    return result.done === true ? Number.NaN : result.value.height
   }
   const first = await next()
   await server.close()
   await assert.rejects(() => remote.chain().tip(), Fault)
-  await scratchAgain(scratch, server.url, async () => {
+  await reopenDuring(network, server.url, async () => {
     await remote.control.mine(2)
     let height = first
     while (height < first + 2) height = await next()
@@ -105,31 +105,31 @@ test('while the network is down calls are faults, and streams go on when it is b
   })
 })
 
-async function scratchAgain(scratch: Scratch, url: string, during: () => Promise<void>): Promise<void> {
-  const server = await serveSimnet(scratch.simnet(), '127.0.0.1', Number(new URL(url).port))
+async function reopenDuring(network: TemporaryNetwork, url: string, during: () => Promise<void>): Promise<void> {
+  const server = await serveSimnet(network.simnet(), '127.0.0.1', Number(new URL(url).port))
   await during()
   await server.close()
-  await scratch.drop()
+  await network.drop()
 }
 
-test('a stream that nobody reads any more may break', async () => {
-  const { remote, teardown } = await served()
+test('a stream that breaks without a reader does not end the process', async () => {
+  const { remote, teardown } = await startServer()
   const stop = new AbortController()
   for await (const { height } of remote.chain().tips(stop.signal)) {
     assert.ok(height > 0)
     break
   }
   stop.abort()
-  // The connection ends in turns of its own: an error that nobody hears there would end the process.
+  // The connection ends in later event-loop turns. An error without a listener would end the process there.
   for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve))
   await teardown()
 })
 
-test('nothing can be called but what the network offers', async () => {
-  const { server, teardown } = await served()
+test('a call that the network does not offer is refused', async () => {
+  const { server, teardown } = await startServer()
   const post = async (body: object) => (await fetch(`${server.url}/call`, { method: 'POST', body: JSON.stringify(body) })).json()
-  const wrong = { part: 'control', node: '', name: 'constructor', args: ['return process'] }
-  assert.match(JSON.stringify(await post(wrong)), /has no call/)
+  const unknownCall = { part: 'control', node: '', name: 'constructor', args: ['return process'] }
+  assert.match(JSON.stringify(await post(unknownCall)), /has no call/)
   assert.match(JSON.stringify(await post({ part: 'net', node: '', name: 'write', args: [] })), /failed/)
   await teardown()
 })

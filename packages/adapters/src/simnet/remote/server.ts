@@ -2,13 +2,23 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import type { Lightning } from '@penstock/ports/lightning.ts'
 import type { Simnet } from '../simnet.ts'
-import { type Answer, type Call, callShape, CALLS, decode, encode, failure, streamShape, type StreamCall } from './wire.ts'
+import {
+  type RemoteResponse,
+  type RemoteCall,
+  remoteCallSchema,
+  REMOTE_CALLS,
+  decode,
+  encode,
+  toErrorResponse,
+  streamCallSchema,
+  type StreamCall,
+} from './wire.ts'
 
 export type SimnetServer = { readonly url: string; close(): Promise<void> }
 
 const MAX_BODY_BYTES = 1 << 20
 
-/** Serves a simulated network to the processes of a cluster, in which it has to be one and the same for all. */
+/** Serves a simulated network to the processes of a cluster, which all have to use the same network. */
 export async function serveSimnet(simnet: Simnet, host: string, port: number): Promise<SimnetServer> {
   const ending = new AbortController()
   const server = createServer((request, response) => void route(simnet, request, response, ending.signal))
@@ -27,17 +37,17 @@ export async function serveSimnet(simnet: Simnet, host: string, port: number): P
 async function route(simnet: Simnet, request: IncomingMessage, response: ServerResponse, ending: AbortSignal): Promise<void> {
   try {
     if (request.url === '/healthz') return void response.end('ok')
-    const body = decode(await bodyOf(request))
-    if (request.url === '/call') return void response.end(encode(await carryOut(simnet, callShape.parse(body))))
-    if (request.url === '/stream') return await stream(simnet, streamShape.parse(body), response, ending)
+    const body = decode(await readBody(request))
+    if (request.url === '/call') return void response.end(encode(await executeCall(simnet, remoteCallSchema.parse(body))))
+    if (request.url === '/stream') return await writeStream(simnet, streamCallSchema.parse(body), response, ending)
     response.writeHead(404).end()
   } catch (error) {
     if (!response.headersSent) response.writeHead(400)
-    response.end(encode(failure(error)))
+    response.end(encode(toErrorResponse(error)))
   }
 }
 
-async function bodyOf(request: IncomingMessage): Promise<string> {
+async function readBody(request: IncomingMessage): Promise<string> {
   let text = ''
   for await (const chunk of request.setEncoding('utf8')) {
     text += chunk as string // the encoding is set
@@ -46,25 +56,25 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
   return text
 }
 
-async function carryOut(simnet: Simnet, { part, node, name, args }: Call): Promise<Answer> {
-  const known: readonly string[] = CALLS[part]
-  if (!known.includes(name)) return failure(new Error(`${part} has no call "${name}"`))
+async function executeCall(simnet: Simnet, { part, node, name, args }: RemoteCall): Promise<RemoteResponse> {
+  const known: readonly string[] = REMOTE_CALLS[part]
+  if (!known.includes(name)) return toErrorResponse(new Error(`${part} has no call "${name}"`))
   try {
-    const target = targetOf(simnet, part, node) as Readonly<Record<string, (...args: unknown[]) => unknown>> // the table names functions only
+    const target = selectTarget(simnet, part, node) as Readonly<Record<string, (...args: unknown[]) => unknown>> // the table names functions only
     return { value: await target[name]?.(...args) }
   } catch (error) {
-    return failure(error)
+    return toErrorResponse(error)
   }
 }
 
-function targetOf(simnet: Simnet, part: Call['part'], node: string): object {
+function selectTarget(simnet: Simnet, part: RemoteCall['part'], node: string): object {
   if (part === 'chain') return simnet.chain()
   if (part === 'control') return simnet.control
   const lightning: Lightning = simnet.lightning(node)
   return part === 'node' ? lightning : lightning[part]
 }
 
-function opened(simnet: Simnet, call: StreamCall, signal: AbortSignal): AsyncIterable<unknown> {
+function openStream(simnet: Simnet, call: StreamCall, signal: AbortSignal): AsyncIterable<unknown> {
   switch (call.stream) {
     case 'tips':
       return simnet.chain().tips(signal)
@@ -75,12 +85,12 @@ function opened(simnet: Simnet, call: StreamCall, signal: AbortSignal): AsyncIte
   }
 }
 
-/** One JSON value a line, until the caller goes away. */
-async function stream(simnet: Simnet, call: StreamCall, response: ServerResponse, ending: AbortSignal): Promise<void> {
-  const gone = new AbortController()
-  response.once('close', () => gone.abort())
-  const signal = AbortSignal.any([gone.signal, ending])
-  const values = opened(simnet, call, signal)
+/** Writes one JSON value per line until the caller disconnects. */
+async function writeStream(simnet: Simnet, call: StreamCall, response: ServerResponse, ending: AbortSignal): Promise<void> {
+  const closed = new AbortController()
+  response.once('close', () => closed.abort())
+  const signal = AbortSignal.any([closed.signal, ending])
+  const values = openStream(simnet, call, signal)
   response.writeHead(200, { 'content-type': 'application/x-ndjson' }).flushHeaders()
   for await (const value of values) response.write(`${encode(value)}\n`)
   response.end()

@@ -1,11 +1,11 @@
-// Keeps a page of an order fresh. The server renders everything: news are a part of the same page, loaded again.
+// Refreshes the page of an order. The server renders everything, so that a change is shown by loading the same page again.
 
 const POLL_MS = 5000
 const live = document.getElementById('live')
 const announcement = document.getElementById('announcement')
 let shown = live.innerHTML
 let loading = null
-let again = false
+let isReloadRequested = false
 
 document.documentElement.classList.add('js')
 dress()
@@ -17,17 +17,17 @@ document.addEventListener('click', (event) => {
   if (button) void copy(button)
 })
 
-/** Loads the page and shows what is new; what arrives meanwhile makes it load once more. */
+/** Loads the page and shows its changes. A call during a load causes another load after it. */
 async function refresh() {
-  again = true
+  isReloadRequested = true
   loading ??= (async () => {
-    while (again) {
-      again = false
+    while (isReloadRequested) {
+      isReloadRequested = false
       try {
         const response = await fetch(location.pathname, { headers: { accept: 'text/html' }, cache: 'no-store' })
         if (response.ok) show(new DOMParser().parseFromString(await response.text(), 'text/html'))
       } catch {
-        // The connection is gone for now; the next news or the next poll try again.
+        // The connection failed; the next event or the next poll tries again.
       }
     }
     loading = null
@@ -48,7 +48,7 @@ function show(page) {
   dress()
 }
 
-/** What only makes sense with a script: local times, a countdown, buttons. */
+/** Shows the parts that need a script: local times, a countdown, buttons. */
 function dress() {
   for (const element of document.querySelectorAll('.needs-js[hidden]:not([data-connection])')) element.hidden = false
   for (const time of live.querySelectorAll('time[data-local]')) {
@@ -93,7 +93,7 @@ async function copy(button) {
   setTimeout(() => (button.textContent = label), 2500)
 }
 
-/** News by server-sent events; where they don't come through, the page is loaded again every few seconds. */
+/** Follows changes by server-sent events. If the stream is refused, the page is loaded again every few seconds. */
 function follow() {
   if (!('EventSource' in globalThis)) return poll()
   const source = new EventSource(`${location.pathname}/events`)
@@ -106,7 +106,7 @@ function follow() {
   })
   source.addEventListener('error', () => {
     connected(false)
-    // A browser gives up for good when it was refused; what was merely cut off it opens again by itself.
+    // A browser opens an interrupted stream again by itself, but not a refused stream.
     if (source.readyState === EventSource.CLOSED) poll()
   })
 }
@@ -118,7 +118,7 @@ function poll() {
   }, POLL_MS)
 }
 
-function connected(is) {
+function connected(isConnected) {
   const mark = document.querySelector('[data-connection]')
-  if (mark) mark.hidden = !is
+  if (mark) mark.hidden = !isConnected
 }

@@ -1,0 +1,21 @@
+import { appendBenchmark } from './benchmarks/append.ts'
+import { auditBenchmark } from './benchmarks/audit.ts'
+import { buyBenchmark } from './benchmarks/buy.ts'
+import { foldBenchmark } from './benchmarks/fold.ts'
+import { getOrderBenchmark } from './benchmarks/get-order.ts'
+import type { Benchmark } from './harness.ts'
+import { orderLifecycleBenchmark } from './benchmarks/order-lifecycle.ts'
+import { projectionBenchmark } from './benchmarks/projection.ts'
+import { startBenchmark } from './benchmarks/start.ts'
+
+/** `auditBenchmark` and `startBenchmark` use the same sample store. `startBenchmark` comes last because it changes that store. */
+export const benchmarks: readonly Benchmark[] = [
+  appendBenchmark,
+  foldBenchmark,
+  orderLifecycleBenchmark,
+  projectionBenchmark,
+  auditBenchmark,
+  getOrderBenchmark,
+  buyBenchmark,
+  startBenchmark,
+]

@@ -1,0 +1,126 @@
+import { createRequire } from 'node:module'
+import type { Kafka } from 'kafkajs'
+import { waitForCondition } from '@penstock/ports/bus-recorder.fixture.ts'
+import { expect, test } from 'vitest'
+import { systemClock } from '../../system/clock.ts'
+import { joinGroup } from './group-member.ts'
+import type { PartitionOffset } from '../kafkajs-patches.ts'
+import { createPartitionAssignment } from './partition-assignment.ts'
+
+type Join = (this: object) => Promise<void>
+const load = createRequire(import.meta.url)
+const group = load('kafkajs/src/consumer/consumerGroup.js') as { readonly prototype: { joinAndSync: Join } } // untyped
+
+type Listener = (event: { readonly payload: object }) => void
+type Commit = (offsets: { readonly topics: readonly { readonly partitions: readonly PartitionOffset[] }[] }) => Promise<void>
+type Client = { emit(name: string, payload: object): void; becomeMember(commitOffsets: Commit): Promise<void> }
+
+/** Factor by which sleeps are shortened: five seconds take fifty milliseconds. */
+const FASTER = 100
+const fast = { ...systemClock, sleep: (ms: number, signal?: AbortSignal) => systemClock.sleep(ms / FASTER, signal) }
+
+/** A member of a group, with fake clients that act only when the test calls them. */
+function startMember() {
+  const made: Client[] = []
+  const kafka = {
+    consumer({ partitionAssigners: [assigner] }: { partitionAssigners: readonly ((parts: object) => object)[] }) {
+      const cluster = {}
+      assigner?.({ cluster, groupId: 'g', logger: {} })
+      const listeners: { readonly name: string; readonly listener: Listener }[] = []
+      const emit = (event: string, payload: object): void => {
+        for (const { name, listener } of listeners) if (name === `consumer.${event}`) listener({ payload })
+      }
+      const done = (): Promise<void> => Promise.resolve()
+      made.push({
+        emit,
+        async becomeMember(commitOffsets) {
+          await group.prototype.joinAndSync.call({ cluster, retrier: done, offsetManager: {}, commitOffsets })
+          emit('group_join', { memberAssignment: { t: [0] } })
+        },
+      })
+      const on = (name: string, listener: Listener): void => void listeners.push({ name, listener })
+      return { on, connect: done, subscribe: done, run: done, disconnect: done }
+    },
+  }
+  const assignment = createPartitionAssignment()
+  const processor = { accept: () => {}, pause: () => Promise.resolve(), resume: () => {} }
+  const settings = { groupId: 'g', topic: 't', partitions: 1, sessionTimeoutMs: 10_000, stallTimeoutMs: 120_000 }
+  const options = { ...settings, clock: fast, log: undefined, waiting: () => new Map() }
+  const groupMember = joinGroup(kafka as unknown as Kafka, processor, assignment, options) // only what `superviseConsumer` uses
+  /** Reads one message and completes it. */
+  const handle = (offset: number): void => {
+    assignment.offsetsOf(0)?.add(offset)
+    assignment.offsetsOf(0)?.complete(offset)
+  }
+  const replaceClient = async (): Promise<Client | undefined> => {
+    made[0]?.emit('crash', { error: new Error('a broker died') })
+    await waitForCondition(() => made.length === 2, 'a new client exists')
+    return made[1]
+  }
+  return { first: made[0], groupMember, handle, replaceClient }
+}
+
+/** Records the committed offsets. */
+function recordCommits() {
+  const offsets: string[] = []
+  const record: Commit = async ({ topics }) => {
+    for (const { partitions } of topics) offsets.push(...partitions.map(({ offset }) => offset))
+  }
+  return { offsets, record }
+}
+
+test('a client commits while a commit of its predecessor hangs', async () => {
+  const { first, groupMember, handle, replaceClient } = startMember()
+  const [commits, { offsets, record }] = [recordCommits(), recordCommits()]
+  await first?.becomeMember(async (offsets) => {
+    await commits.record(offsets)
+    await new Promise(() => {})
+  })
+  handle(4)
+  await waitForCondition(() => commits.offsets.length > 0, 'the first client begins to commit')
+  const second = await replaceClient()
+  await second?.becomeMember(record)
+  handle(4)
+  await waitForCondition(() => offsets.includes('5'), 'the second client commits')
+  await groupMember.leave()
+})
+
+test('a late commit of an abandoned client does not count for its successor', async () => {
+  const { first, groupMember, handle, replaceClient } = startMember()
+  const [commits, { offsets, record }] = [recordCommits(), recordCommits()]
+  const commitEnd = Promise.withResolvers<void>()
+  await first?.becomeMember(async (offsets) => {
+    await commits.record(offsets)
+    await commitEnd.promise
+  })
+  handle(4)
+  await waitForCondition(() => commits.offsets.length > 0, 'the first client begins to commit')
+  const second = await replaceClient()
+  await second?.becomeMember(record)
+  commitEnd.resolve()
+  await new Promise(setImmediate)
+  handle(4)
+  await waitForCondition(() => offsets.includes('5'), 'the second client commits')
+  await groupMember.leave()
+})
+
+test('a retry of a failed commit contains the partitions that are assigned at the retry', async () => {
+  const { first, groupMember, handle } = startMember()
+  const { offsets, record } = recordCommits()
+  let fails = true
+  let tries = 0
+  await first?.becomeMember(async (offsets) => {
+    tries++
+    if (fails) throw new Error('the group is divided anew')
+    await record(offsets)
+  })
+  handle(4)
+  await waitForCondition(() => tries >= 2, 'the member retries the commit')
+  first?.emit('group_join', { memberAssignment: { t: [] } })
+  fails = false
+  first?.emit('group_join', { memberAssignment: { t: [0] } })
+  handle(7)
+  await waitForCondition(() => offsets.length > 0, 'the member commits')
+  expect(offsets).toEqual(['8'])
+  await groupMember.leave()
+})

@@ -1,0 +1,10 @@
+import { grantAccess } from 'lightning'
+import type { LndConnection } from './connection.ts'
+import { macaroonPermissions, type MacaroonRole } from './permissions.ts'
+
+/** Bakes a macaroon for one role; the connection needs lnd's admin macaroon. @returns its bytes */
+export async function bakeMacaroon({ ask }: LndConnection, role: MacaroonRole): Promise<Uint8Array> {
+  const uris = macaroonPermissions[role].map((uri) => `uri:${uri}`)
+  const { macaroon } = await ask((lnd) => grantAccess({ lnd, permissions: uris }))
+  return Buffer.from(macaroon, 'base64')
+}

@@ -1,0 +1,161 @@
+import { randomBytes } from 'node:crypto'
+import { getValueAt, type LoadMarket, type OperatorApi, getTextAt } from '../market/load-market.ts'
+import { filterObjects } from '../../json.ts'
+import { toKnownRequestError, sleepUntil } from './order-scenario.ts'
+import type { ManualBuyer } from './order-requests.ts'
+import type { LoadCounters } from '../measurements/counters.ts'
+import { RequestError } from '../market/request-error.ts'
+import type { SimNetworkNode } from '../market/targets.ts'
+
+const CREATE_ACCOUNT_MUTATION = 'mutation Load($input: CreateAccountInput!) { account { create(input: $input) { token } } }'
+const LOGIN_CHALLENGE_MUTATION = 'mutation Load($pubkey: String!) { account { login_challenge(pubkey: $pubkey) } }'
+const LOGIN_MUTATION = 'mutation Load($input: LoginInput!) { account { login(input: $input) { token } } }'
+const NODE_CHALLENGE_MUTATION = 'mutation Load($pubkey: String!) { account { node { challenge(pubkey: $pubkey) } } }'
+const CONNECT_NODE_MUTATION =
+  'mutation Load($input: ConnectNodeInput!) { account { node { connect(input: $input) { success } } } }'
+const CREATE_OFFER_MUTATION =
+  'mutation Load($input: CreateOfferInput!) { market { offer { create(input: $input) { offer_id } } } }'
+const TOGGLE_OFFER_MUTATION =
+  'mutation Load($input: ToggleOfferInput!) { market { offer { toggle(input: $input) { offer_id } } } }'
+const OFFERS_QUERY = `query Load($page: PageInput, $filter: OfferFilterInput) { market { offer { offers(page: $page, filter: $filter) {
+  list { id min_size auto_accept seller { live } } } } } }`
+const SALES_QUERY = `query Load($page: PageInput, $input: OrderInput) { user { market { orders { sales(page: $page, input: $input) {
+  list { id status size fees { seller { sats } } destination { pubkey } options { private } } } } } } }`
+const ACCEPT_MUTATION =
+  'mutation Load($input: SellerAcceptOrdersInput!) { market { order { seller { accept(input: $input) { success } } } } }'
+const ADD_TRANSACTION_MUTATION =
+  'mutation Load($input: SellerAddTransactionInput!) { market { order { seller { add_transaction(input: $input) { success } } } } }'
+
+const SIZE_SAT = '1000000'
+/** The market requires an expiry of more than 48 hours. */
+const INVOICE_SECONDS = 180_000
+const POLL_MS = 500
+
+/** A seller without an agent, on a node of the simulated network. It uses only the public API. */
+export type LoadSeller = { readonly bearer: string; readonly offerId: string; readonly node: SimNetworkNode }
+
+const createAccount = async (market: LoadMarket): Promise<string> => {
+  const input = { email: `load-${randomBytes(8).toString('hex')}@load.invalid`, password: randomBytes(18).toString('base64url') }
+  return getTextAt(await market.graphql(CREATE_ACCOUNT_MUTATION, { input }), 'account.create.token')
+}
+
+/** Creates an account for the buyer of manual orders. */
+export const openManualBuyer = async (
+  market: LoadMarket,
+  { offerId }: Pick<LoadSeller, 'offerId'>,
+  sizeSat = SIZE_SAT,
+): Promise<ManualBuyer> => ({
+  bearer: await createAccount(market),
+  offerId,
+  sizeSat,
+})
+
+/** Finds an offer of a live seller with standing acceptance, for a run without its own seller. @returns undefined if none */
+export async function findAutoAcceptOffer(market: LoadMarket): Promise<{ offerId: string; sizeSat: string } | undefined> {
+  const variables = { page: { limit: 100 }, filter: { status: 'ENABLED' } }
+  const offers = filterObjects(getValueAt(await market.graphql(OFFERS_QUERY, variables), 'market.offer.offers.list'))
+  const found = offers.find((offer) => getValueAt(offer, 'auto_accept') === true && getValueAt(offer, 'seller.live') === true)
+  return found && { offerId: getTextAt(found, 'id'), sizeSat: getTextAt(found, 'min_size') }
+}
+
+/** Proves ownership of the node, and creates an offer. A node that an earlier run connected logs in by its signature. */
+export async function openManualSeller(
+  market: LoadMarket,
+  operator: OperatorApi,
+  node: SimNetworkNode,
+  orders: number,
+): Promise<LoadSeller> {
+  const { pubkey, alias } = node
+  const sign = async (text: string) => getTextAt(await operator('POST', '/sim/sign', { alias, text }), 'signature')
+  const bearer = (await logIn(market, pubkey, sign)) ?? (await connectNode(market, pubkey, sign))
+  const terms = {
+    pubkey,
+    total_size: `${BigInt(SIZE_SAT) * BigInt(orders + 1)}`,
+    min_size: SIZE_SAT,
+    max_size: SIZE_SAT,
+    min_block_length: 4320,
+    fee_rate: 2000,
+    base_fee: '500',
+    fee_rate_cap: 500,
+    base_fee_cap: '1000',
+    auto_accept: false,
+  }
+  const offerId = getTextAt(await market.graphql(CREATE_OFFER_MUTATION, { input: terms }, bearer), 'market.offer.create.offer_id')
+  return { bearer, offerId, node }
+}
+
+/** @returns undefined if no account has this node */
+async function logIn(market: LoadMarket, pubkey: string, sign: (text: string) => Promise<string>): Promise<string | undefined> {
+  const challenge = getTextAt(await market.graphql(LOGIN_CHALLENGE_MUTATION, { pubkey }), 'account.login_challenge')
+  try {
+    const answer = await market.graphql(LOGIN_MUTATION, { input: { pubkey, challenge, signature: await sign(challenge) } })
+    return getTextAt(answer, 'account.login.token')
+  } catch (error) {
+    if (error instanceof RequestError && error.code === 'GRAPHQL_VALIDATION_FAILED') return undefined
+    throw error
+  }
+}
+
+async function connectNode(market: LoadMarket, pubkey: string, sign: (text: string) => Promise<string>): Promise<string> {
+  const bearer = await createAccount(market)
+  const challenge = getTextAt(await market.graphql(NODE_CHALLENGE_MUTATION, { pubkey }, bearer), 'account.node.challenge')
+  await market.graphql(CONNECT_NODE_MUTATION, { input: { pubkey, challenge, signature: await sign(challenge) } }, bearer)
+  return bearer
+}
+
+/** Disables the offer, so that it gets no orders after the run. */
+export const closeManualSeller = async (market: LoadMarket, { bearer, offerId }: LoadSeller): Promise<void> =>
+  void (await market.graphql(TOGGLE_OFFER_MUTATION, { input: { offer_id: offerId } }, bearer))
+
+/** Accepts new orders and opens the channels of paid orders, until the signal aborts. */
+export async function runManualSeller(
+  market: LoadMarket,
+  operator: OperatorApi,
+  seller: LoadSeller,
+  counters: LoadCounters,
+  signal: AbortSignal,
+): Promise<void> {
+  const accepted = new Set<string>()
+  const opened = new Map<string, string>()
+  for (let pollAt = performance.now(); await sleepUntil(pollAt, signal); pollAt = performance.now() + POLL_MS) {
+    try {
+      const variables = { page: { limit: 100 }, input: { action_needed: true } }
+      const sales = getValueAt(await market.graphql(SALES_QUERY, variables, seller.bearer), 'user.market.orders.sales.list')
+      for (const sale of filterObjects(sales)) await handleSale(market, operator, seller, sale, { accepted, opened })
+    } catch (error) {
+      counters.recordError('seller', toKnownRequestError(error))
+    }
+  }
+}
+
+type HandledSales = { readonly accepted: Set<string>; readonly opened: Map<string, string> }
+
+async function handleSale(
+  market: LoadMarket,
+  operator: OperatorApi,
+  { bearer, node }: LoadSeller,
+  sale: Parameters<typeof getTextAt>[0],
+  { accepted, opened }: HandledSales,
+): Promise<void> {
+  const id = getTextAt(sale, 'id')
+  const status = getTextAt(sale, 'status')
+  if (status === 'WAITING_FOR_SELLER_APPROVAL' && !accepted.has(id)) {
+    const simRequest = { alias: node.alias, sats: getTextAt(sale, 'fees.seller.sats'), expirySeconds: INVOICE_SECONDS }
+    const request = getTextAt(await operator('POST', '/sim/invoice', simRequest), 'invoice')
+    await market.graphql(ACCEPT_MUTATION, { input: { order_id: id, request } }, bearer)
+    accepted.add(id)
+  }
+  if (status === 'WAITING_FOR_CHANNEL_OPEN') {
+    const pubkey = getTextAt(sale, 'destination.pubkey')
+    const simRequest = {
+      alias: node.alias,
+      pubkey,
+      sats: getTextAt(sale, 'size'),
+      private: getValueAt(sale, 'options.private') === true,
+    }
+    // A retry submits the same outpoint, because a second channel for one order would not be paid.
+    const outpoint = opened.get(id) ?? getTextAt(await operator('POST', '/sim/open', simRequest), 'outpoint')
+    opened.set(id, outpoint)
+    await market.graphql(ADD_TRANSACTION_MUTATION, { input: { order_id: id, transaction: outpoint } }, bearer)
+  }
+}

@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict'
+import { test } from 'vitest'
+import { readConfig, findUnknownSettings, variables } from './config.ts'
+import { ConfigError } from './config-error.ts'
+
+test('every setting has its default in an empty environment', () => {
+  const config = readConfig({})
+  assert.equal(config.port, 8080)
+  assert.equal(config.platformFeeMinSat, 100n)
+  assert.equal(config.simBlockSeconds, 5)
+})
+
+test('one error reports all invalid variables, each with its expected value', () => {
+  const wrong = {
+    PORT: '65536',
+    PENSTOCK_LOG_LEVEL: 'loud',
+    PENSTOCK_OPEN_WINDOW_SECONDS: '-1',
+    PENSTOCK_PLATFORM_FEE_MIN_SAT: '1.5',
+  }
+  assert.throws(
+    () => readConfig(wrong),
+    (error: unknown) => {
+      assert.ok(error instanceof ConfigError)
+      for (const name of Object.keys(wrong)) assert.ok(error.message.includes(name), name)
+      assert.ok(error.message.includes('PORT is "65536"; it must be a whole number from 0 to 65535.'))
+      return true
+    },
+  )
+})
+
+test('a misspelt setting is reported as unknown', () => {
+  assert.deepEqual(findUnknownSettings({ PENSTOCK_OPEN_WINDOW_SECOND: '5', PENSTOCK_OPEN_WINDOW_SECONDS: '5', PATH: '/' }), [
+    'PENSTOCK_OPEN_WINDOW_SECOND',
+  ])
+})
+
+test('every default value is valid, and every variable name is unique', () => {
+  const all = Object.values(variables)
+  for (const { name, schema, defaultValue } of all) assert.ok(schema.safeParse(defaultValue).success, name)
+  assert.equal(new Set(all.map(({ name }) => name)).size, all.length)
+})
+
+test('an error about an invalid url does not show its password', () => {
+  assert.throws(
+    () => readConfig({ PENSTOCK_POSTGRES_URL: 'mysql://penstock:hunter2@db/market' }),
+    (error: unknown) =>
+      error instanceof ConfigError && error.message.includes('mysql://…@db') && !error.message.includes('hunter2'),
+  )
+})
+
+test('the url of a bitcoin node may be an HTTP or a WebSocket url', () => {
+  for (const url of ['http://user@localhost:8332', 'https://user@host:8334', 'ws://user@host:8334/ws', 'wss://user@host:8334/ws'])
+    assert.equal(readConfig({ PENSTOCK_BITCOIND_URL: url }).bitcoindUrl, url)
+  assert.throws(() => readConfig({ PENSTOCK_BITCOIND_URL: 'tcp://host:8334' }), /or a ws:\/\/ or wss:\/\/ url of a btcd/)
+})

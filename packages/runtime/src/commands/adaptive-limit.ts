@@ -1,0 +1,187 @@
+import { MINUTE_MS, SECOND_MS } from '@penstock/kernel/time.ts'
+import type { Clock } from '@penstock/ports/clock.ts'
+import { createWindowedMinimum } from './windowed-minimum.ts'
+
+/** An admitted purchase. Its caller calls exactly one of these functions. */
+export type AdmittedPurchase = {
+  /** The purchase was ready in time. */
+  reportReady(): void
+  /** The purchase took too long. */
+  reportLate(): void
+  /** The purchase was refused for its content, which shows nothing about the load of the market. */
+  reportRefused(): void
+}
+
+export type AdmissionControl = {
+  /** @returns the admitted purchase, or the seconds until a retry if the purchase would not be ready in time */
+  enter(): { readonly admitted: AdmittedPurchase } | { readonly busyForSeconds: number }
+}
+
+/** Interval between two reviews of the limit. A review waits longer while few purchases have completed. */
+const REVIEW_EVERY_MS = SECOND_MS
+const MIN_COMPLETED = 8
+/** If at least this number of purchases entered between two reviews, their rate shows the market's capacity. */
+const MIN_ENTERED = 8
+/** A purchase may queue for one fifth of the time for its answer; the rest is a reserve for later delays. */
+const QUEUE_SHARE = 5
+/** The limit at the start, and the bounds of the limit of a quiet market. */
+const INITIAL_LIMIT = 64
+const [MIN_QUIET_LIMIT, MAX_QUIET_LIMIT] = [16, INITIAL_LIMIT]
+const MIN_LIMIT = 1
+/** The factor per quiet second by which the limit approaches the limit of a quiet market. */
+const RECOVERY_FACTOR = 1.25
+const [MIN_RETRY_S, MAX_RETRY_S] = [2, 60]
+const BASE_WINDOW_MS = MINUTE_MS
+
+/** Gets every change, for metrics. */
+export type AdmissionObserver = {
+  readonly onInFlight: (count: number) => void
+  readonly onLimit: (limit: number) => void
+  readonly onRefused: () => void
+}
+
+type MonotonicClock = Pick<Clock, 'monotonicMs'>
+
+const noObserver: AdmissionObserver = { onInFlight: () => {}, onLimit: () => {}, onRefused: () => {} }
+
+/**
+ * Admits purchases only while they will be ready in time, judged by the time that earlier purchases took. Purchases may wait
+ * anywhere: for a queue of the bus, a disk, or a processor that is busy with payments, which have priority.
+ *
+ * If even the quickest purchase queued for too long, the queue does not end by itself (CoDel, RFC 8289). Then the limit falls
+ * to the number that completes within the allowed queue time. Otherwise the limit grows while purchases reach it. The time
+ * that a purchase takes alone is not queue time, so a slow market with free capacity is not limited to one purchase at a time.
+ * @param answerMs the time in which a purchase has to be answered
+ */
+export function createAdaptiveLimit(clock: MonotonicClock, answerMs: number, observer = noObserver): AdmissionControl {
+  const maxQueueMs = answerMs / QUEUE_SHARE
+  const inFlight = new Set<Entry>()
+  /** The time of a purchase that waits for no other purchase. No limit makes it shorter. */
+  const base = createWindowedMinimum(BASE_WINDOW_MS)
+  let limit = INITIAL_LIMIT
+  let perSecond = 0
+  let sample = startSample(clock.monotonicMs(), 0, false)
+
+  function review(now: number): void {
+    const overMs = now - sample.since
+    // A low limit needs fewer completed purchases, so that it recovers from an outage in a shorter time.
+    if (overMs < REVIEW_EVERY_MS || (sample.completed < Math.min(MIN_COMPLETED, limit) && overMs < maxQueueMs)) return
+    const measured = measure(sample, inFlight, now)
+    const baseMs = base.read(now) ?? 0
+    const maxMs = Math.min(baseMs + maxQueueMs, answerMs / 2)
+    if (isSlow(sample, measured, { baseMs, maxMs })) limit = lowerLimit(limit, (measured.perSecond * maxMs) / SECOND_MS)
+    else if (sample.isFull) limit += measured.perSecond > 0 ? Math.max(1, limit / 4) : 0
+    else limit = moveToQuietLimit(limit, sample, baseMs > 0 ? maxMs / baseMs : INITIAL_LIMIT, overMs)
+    perSecond = measured.perSecond > 0 ? measured.perSecond : perSecond
+    sample = startSample(now, inFlight.size, sample.isFull)
+    observer.onLimit(limit)
+  }
+
+  const admitted = (entry: Entry): AdmittedPurchase => {
+    const leave = (): number => {
+      inFlight.delete(entry)
+      observer.onInFlight(inFlight.size)
+      const now = clock.monotonicMs()
+      review(now)
+      return now
+    }
+    return {
+      reportReady() {
+        const isUnderLoad = sample.isFull || sample.wasFull
+        const now = leave()
+        const tookMs = now - entry.since
+        if (entry.isFirst || !isUnderLoad) base.add(now, tookMs)
+        sample = { ...sample, quickestMs: Math.min(sample.quickestMs, tookMs), completed: sample.completed + 1 }
+      },
+      reportLate() {
+        leave()
+        sample = { ...sample, isLate: true }
+      },
+      reportRefused: () => void leave(),
+    }
+  }
+
+  return {
+    enter() {
+      const now = clock.monotonicMs()
+      review(now)
+      if (inFlight.size + 1 <= limit) {
+        const entry = { since: now, isFirst: inFlight.size === 0 }
+        inFlight.add(entry)
+        sample = { ...sample, entered: sample.entered + 1, mostInFlight: Math.max(sample.mostInFlight, inFlight.size) }
+        observer.onInFlight(inFlight.size)
+        return { admitted: admitted(entry) }
+      }
+      sample = { ...sample, isFull: true }
+      observer.onRefused()
+      return { busyForSeconds: retrySeconds(inFlight.size, perSecond) }
+    },
+  }
+}
+
+type Sample = ReturnType<typeof startSample>
+/** The time that a purchase takes alone, and the time that it may take. */
+type Bounds = { readonly baseMs: number; readonly maxMs: number }
+type Measured = ReturnType<typeof measure>
+
+function measure(sample: Sample, inFlight: ReadonlySet<Entry>, now: number) {
+  const [oldest] = inFlight
+  const oldestMs = oldest ? now - oldest.since : 0
+  const perSecond = (sample.completed * SECOND_MS) / (now - sample.since)
+  return {
+    /** Completed purchases per second. */
+    perSecond,
+    // If no purchase completed, only a waiting purchase shows a slow market: there may have been no purchase at all.
+    quickestMs: sample.completed > 0 ? sample.quickestMs : oldestMs,
+    /** Milliseconds until the last purchase in flight completes. */
+    queueMs: perSecond > 0 ? (inFlight.size * SECOND_MS) / perSecond : oldestMs,
+  }
+}
+
+/**
+ * The rate of few purchases does not show the market's capacity. So the rate counts only if purchases reached the limit or
+ * many arrived, and if even the quickest of them queued.
+ */
+function isSlow({ isLate, isFull, entered }: Sample, { quickestMs, queueMs }: Measured, { baseMs, maxMs }: Bounds): boolean {
+  if (isLate || quickestMs > maxMs) return true
+  const isInLine = quickestMs > baseMs + (maxMs - baseMs) / QUEUE_SHARE
+  return isInLine && ((isFull && queueMs > maxMs) || (entered >= MIN_ENTERED && queueMs > 2 * maxMs))
+}
+
+/** Lowers the limit by at most half, because one slow second shows little. */
+const lowerLimit = (limit: number, capacity: number): number => Math.max(MIN_LIMIT, limit / 2, Math.min(limit * 0.9, capacity))
+
+/**
+ * Raises a limit that fell under load. Lowers a limit far above the purchases in flight, because it would admit a burst
+ * before any purchase of the burst is ready.
+ * @param serial the number of purchases that are ready in time if the market works on one after the other
+ */
+function moveToQuietLimit(limit: number, { mostInFlight }: Sample, serial: number, overMs: number): number {
+  const quiet = Math.min(Math.max(serial, MIN_QUIET_LIMIT), MAX_QUIET_LIMIT)
+  const factor = RECOVERY_FACTOR ** (overMs / REVIEW_EVERY_MS)
+  return limit < quiet ? Math.min(quiet, limit * factor) : Math.max(quiet, Math.min(limit, 2 * mostInFlight), limit / factor)
+}
+
+/** @returns the seconds until all purchases in flight have completed, within bounds */
+function retrySeconds(inFlight: number, perSecond: number): number {
+  const queueSeconds = perSecond > 0 ? inFlight / perSecond : 0
+  return Math.min(Math.max(MIN_RETRY_S, Math.ceil(queueSeconds)), MAX_RETRY_S)
+}
+
+type Entry = {
+  readonly since: number
+  /** No other purchase was in flight when this purchase entered. */
+  readonly isFirst: boolean
+}
+
+const startSample = (since: number, inFlight: number, wasFull: boolean) => ({
+  since,
+  quickestMs: Number.POSITIVE_INFINITY,
+  entered: 0,
+  completed: 0,
+  mostInFlight: inFlight,
+  isLate: false,
+  isFull: false,
+  /** Purchases reached the limit in the sample before. */
+  wasFull,
+})

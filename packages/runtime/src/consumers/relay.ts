@@ -1,0 +1,141 @@
+import { Fault } from '@penstock/kernel/result.ts'
+import type { Bus } from '@penstock/ports/bus.ts'
+import type { Clock } from '@penstock/ports/clock.ts'
+import { aggregateIdOf, categoryOf } from '@penstock/kernel/stream-name.ts'
+import type { EventStore, StoredEvent } from '@penstock/ports/event-store.ts'
+import type { ConsumerProgress } from '@penstock/ports/progress.ts'
+import type { Views } from '@penstock/ports/views.ts'
+import { type RetryPorts, retryUntil } from '../retry.ts'
+import { hitCrashPoint } from '../crash-points.ts'
+import { readMeta } from '../commands/event-codec.ts'
+import type { Logger } from '../observability/log.ts'
+import { factsRelayed } from '../observability/metrics.ts'
+import { eventTopic, factToBus } from '../commands/messages.ts'
+import { deriveAppendSpanId, deriveMessageSpanId } from '../observability/trace-ids.ts'
+import { streamAttributes, type Tracing } from '../observability/tracing.ts'
+import type { OpenStreams } from '../processes/open-streams.ts'
+
+export type RelayContext = {
+  readonly service: string
+  readonly categories: readonly string[]
+  readonly store: EventStore
+  readonly bus: Bus
+  readonly views: Views
+  readonly progress: ConsumerProgress
+  readonly openStreams: OpenStreams
+  readonly clock: Clock
+  readonly ids: RetryPorts['ids']
+  readonly log: Logger
+  readonly tracing?: Tracing
+}
+
+const PAGE = 1000
+const SAVE_EVERY_MS = 100
+
+/**
+ * Publishes a service's own facts, with the event store as the outbox. The position moves after a batch is published; after a
+ * crash in between, the batch is published again, and consumers drop repeated facts.
+ */
+export async function relayFacts(context: RelayContext, signal: AbortSignal): Promise<void> {
+  const { service, store, bus, clock } = context
+  const { position: after } = await context.progress.load(relayConsumerName(service))
+  const progressBuffer = createProgressBuffer(context)
+  const ended = new AbortController()
+  const saving = saveRepeatedly(context, () => progressBuffer.save(), ended.signal)
+  try {
+    for await (const batch of store.follow({ categories: context.categories, after, signal })) {
+      const since = clock.now()
+      await retryUntil(
+        context,
+        signal,
+        () => bus.publish(eventTopic(service), batch.map(factToBus)),
+        (error) => error instanceof Fault,
+      )
+      hitCrashPoint(`${service}.after-publish`)
+      factsRelayed.inc({ component: service }, batch.length)
+      if (context.tracing) traceRelayed(service, context.tracing, batch, since)
+      progressBuffer.note(batch)
+    }
+  } finally {
+    ended.abort()
+    await saving
+  }
+}
+
+export const relayConsumerName = (service: string): string => `relay.${service}`
+
+/** Records a span for each fact, between its append and its consumers. Consumers derive the span's id from the fact. */
+function traceRelayed(service: string, tracing: Tracing, batch: readonly StoredEvent[], since: number): void {
+  for (const event of batch) {
+    const { command, trace, correlation } = readMeta(event)
+    const attributes = {
+      ...streamAttributes(service, categoryOf(event.stream), aggregateIdOf(event.stream), correlation),
+      'penstock.fact': event.type,
+      'penstock.revision': event.revision,
+    }
+    const [id, parent] = [deriveMessageSpanId(event.id), deriveAppendSpanId(command)]
+    tracing.recordSpan({ name: `relay ${event.type}`, trace, kind: 'producer', id, parent, attributes }, since)
+  }
+}
+
+/** Buffers the progress of published batches, so that many batches share one transaction. */
+function createProgressBuffer({ service, views, openStreams, progress, clock }: RelayContext) {
+  let streams = new Map<string, number>()
+  let position: bigint | undefined
+  return {
+    note(batch: readonly StoredEvent[]): void {
+      for (const [stream, revision] of newestRevisions(batch)) streams.set(stream, revision)
+      position = batch.at(-1)?.position ?? position
+    },
+    async save(): Promise<void> {
+      if (position === undefined) return
+      const [touched, reached] = [streams, position]
+      streams = new Map()
+      position = undefined
+      try {
+        await views.db.transaction().execute(async (trx) => {
+          await openStreams.touch(trx, touched, clock.now())
+          await progress.saveCheckpoint(relayConsumerName(service), reached, trx)
+        })
+      } catch (error) {
+        streams = new Map([...touched, ...streams])
+        position ??= reached
+        throw error
+      }
+      hitCrashPoint(`${service}.after-relay-progress`)
+    },
+  }
+}
+
+async function saveRepeatedly(
+  { service, clock, log }: RelayContext,
+  save: () => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
+  for (let stopping = false; !stopping;) {
+    await clock.sleep(SAVE_EVERY_MS, signal)
+    stopping = signal.aborted
+    try {
+      await save()
+    } catch (error) {
+      log.warn({ service, reason: String(error) }, "saving the relay's position failed; a restart publishes some facts again")
+    }
+  }
+}
+
+/** Records streams with unrelayed facts as open at a start, so that recovery and the guard of holds do not wait for the bus. */
+export async function recordUnrelayedStreams(context: Omit<RelayContext, 'bus' | 'log'>): Promise<void> {
+  const { service, store, views, progress, openStreams, clock } = context
+  let { position: after } = await progress.load(relayConsumerName(service))
+  for (;;) {
+    const page = await store.readAll(after, PAGE, context.categories)
+    const last = page.at(-1)
+    if (!last) return
+    await views.db.transaction().execute((trx) => openStreams.touch(trx, newestRevisions(page), clock.now()))
+    after = last.position
+  }
+}
+
+function newestRevisions(batch: readonly StoredEvent[]): ReadonlyMap<string, number> {
+  return new Map(batch.map(({ stream, revision }) => [stream, revision]))
+}

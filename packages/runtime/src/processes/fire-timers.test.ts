@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict'
+import { Fault } from '@penstock/kernel/result.ts'
+import { createMemoryPlatform } from '@penstock/testkit/memory-platform.ts'
+import { waitUntil } from '@penstock/testkit/wait-until.ts'
+import { test } from 'vitest'
+import { openLogger } from '../observability/log.ts'
+import { fireTimers } from './fire-timers.ts'
+
+const HOUR_MS = 3_600_000
+
+/** Fires one due timer until its first try has ended. @returns the remaining timers */
+async function fireOnce(decide: () => Promise<void>) {
+  const { platform } = await createMemoryPlatform()
+  const { timers } = platform
+  const lapse = { step: 'lapse', due: { at: 1 }, command: { type: 'ClaimPayhash', data: {} } }
+  await timers.replace('s', 'payhash-x', [lapse], 0)
+  const stop = new AbortController()
+  let tried = false
+  const tryOnce = async () => {
+    tried = true
+    await decide()
+  }
+  const firing = fireTimers({ service: 's', timers, basePorts: platform, height: () => undefined, decide: tryOnce }, stop.signal)
+  await waitUntil('the timer was tried', () => tried)
+  stop.abort()
+  await firing
+  return timers.list(10)
+}
+
+test('a timer remains until its command was decided', async () => {
+  assert.equal((await fireOnce(() => Promise.reject(new Fault('away')))).length, 1)
+  assert.deepEqual(await fireOnce(() => Promise.resolve()), [])
+})
+
+test('a failed deadline is retried, even if the wall clock was set back by an hour', async () => {
+  const { platform } = await createMemoryPlatform()
+  const { timers } = platform
+  await timers.replace('s', 'payhash-x', [{ step: 'lapse', due: { at: 1 }, command: { type: 'ClaimPayhash', data: {} } }], 0)
+  const stop = new AbortController()
+  let [elapsedMs, tries] = [0, 0]
+  const clock = {
+    now: () => 10 * HOUR_MS + elapsedMs - (tries > 0 ? HOUR_MS : 0),
+    monotonicMs: () => elapsedMs,
+    sleep: async (ms: number) => {
+      elapsedMs += ms
+      if (tries > 1 || elapsedMs > HOUR_MS / 2) stop.abort()
+    },
+  }
+  const decide = () => Promise.reject(new Fault(`away at the ${++tries}. time`))
+  const log = openLogger('silent')
+  await fireTimers({ service: 's', timers, basePorts: { ...platform, clock, log }, height: () => undefined, decide }, stop.signal)
+  assert.equal(tries, 2)
+  assert.ok(elapsedMs < 5000, `${elapsedMs} ms`)
+})

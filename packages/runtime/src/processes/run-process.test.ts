@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict'
+import { contractOf } from '@penstock/contracts/contracts.ts'
+import { accept, type Decider } from '@penstock/kernel/decider.ts'
+import type { Command } from '@penstock/kernel/message.ts'
+import { effect, type ProcessStep, commandStep, command } from '@penstock/kernel/process.ts'
+import { Fault } from '@penstock/kernel/result.ts'
+import type { BusMessage } from '@penstock/ports/bus.ts'
+import { createMemoryPlatform } from '@penstock/testkit/memory-platform.ts'
+import { test } from 'vitest'
+import { createProcessRunner } from './run-process.ts'
+import { createEffectRunner } from './effects.ts'
+import { CHAIN_START } from '../commands/event-codec.ts'
+import { defineAggregate } from '../service.ts'
+import { createTimerIndex } from './timer-index.ts'
+import { migrateOpenStreams, trackOpenStreams } from './open-streams.ts'
+
+const payhash = contractOf('payhash')
+const decider: Decider<object, Command, never> = { initial: {}, evolve: (state) => state, decide: () => accept() }
+
+const RETRY_DELAY_MS = 70
+
+/** Creates a runner for one stream whose process returns `getSteps()`, with one effect. */
+async function createRunner(getSteps: () => readonly ProcessStep<Command, 'knock'>[], knock: () => Promise<null>) {
+  const { platform } = await createMemoryPlatform()
+  await migrateOpenStreams(platform.views)
+  const sent: BusMessage[] = []
+  const stop = new AbortController()
+  const rests: unknown[] = []
+  const all = createEffectRunner(platform, stop.signal)
+  const running: typeof all = {
+    start(one) {
+      rests.push(one.retryDelayMs)
+      all.start(one)
+    },
+    close: () => all.close(),
+  }
+  const own = defineAggregate({
+    contract: payhash,
+    decider,
+    hashed: { version: 1, projections: { 1: (state) => state } },
+    process: getSteps,
+    effects: { knock },
+    retryDelaysMs: { knock: RETRY_DELAY_MS },
+  })
+  const loaded = { state: {}, revision: 0, chain: CHAIN_START, handled: new Map<string, number>() }
+  const run = createProcessRunner({
+    service: 'settlement',
+    aggregates: new Map([['payhash', own]]),
+    streams: {
+      load: () => Promise.resolve(loaded),
+      loadFresh: () => Promise.resolve(loaded),
+      put: () => undefined,
+      forget: () => undefined,
+    },
+    bus: { ...platform.bus, publish: async (_, messages) => void sent.push(...messages) },
+    timers: createTimerIndex(platform.timers, 'settlement'),
+    openStreams: trackOpenStreams(platform.views, 'settlement'),
+    effects: running,
+    ports: platform,
+    signal: stop.signal,
+    decide: () => Promise.resolve({ outcome: 'accepted', revision: 0, hasAppended: true }),
+  })
+  return { run: () => run('payhash', 'x'), running, sent, stop, rests }
+}
+
+test('a command is sent once, and once again when its attempt number changes', async () => {
+  let attempt = 1
+  const claim = { type: 'ClaimOutpoint', data: { orderId: 'o', attempt: 1 } }
+  const { run, sent } = await createRunner(
+    () => [commandStep('claim', command('outpoint', 'o', claim), attempt)],
+    () => Promise.resolve(null),
+  )
+  await run()
+  await run()
+  assert.equal(sent.length, 1)
+  attempt = 2
+  await run()
+  assert.equal(new Set(sent.map(({ id }) => id)).size, 2)
+})
+
+test('each command of a stream is sent once, even if another command is no longer requested', async () => {
+  let names = ['a', 'b', 'c']
+  const claim = { type: 'ClaimOutpoint', data: { orderId: 'o', attempt: 1 } }
+  const { run, sent } = await createRunner(
+    () => names.map((name) => commandStep(`claim ${name}`, command('outpoint', name, claim))),
+    () => Promise.resolve(null),
+  )
+  await run()
+  names = ['a', 'c', 'd']
+  await run()
+  names = ['d']
+  await run()
+  assert.deepEqual(
+    sent.map(({ key }) => key),
+    ['a', 'b', 'c', 'd'],
+  )
+})
+
+test('a failed effect is not retried when the state no longer requests it', async () => {
+  let isRequested = true
+  let knocks = 0
+  const { run, running, stop } = await createRunner(
+    () => (isRequested ? [effect('knock')] : []),
+    () => {
+      knocks += 1
+      isRequested = false
+      if (knocks > 1) stop.abort()
+      return Promise.reject(new Fault('no answer'))
+    },
+  )
+  await run()
+  await running.close()
+  assert.equal(knocks, 1)
+})
+
+test('an effect gets the retry delay of its aggregate', async () => {
+  const { run, running, stop, rests } = await createRunner(
+    () => [effect('knock')],
+    () => {
+      stop.abort()
+      return Promise.resolve(null)
+    },
+  )
+  await run()
+  await running.close()
+  assert.deepEqual(rests, [RETRY_DELAY_MS])
+})

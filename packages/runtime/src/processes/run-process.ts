@@ -1,0 +1,134 @@
+import type { CommandStep, EffectStep, ProcessStep } from '@penstock/kernel/process.ts'
+import type { Bus } from '@penstock/ports/bus.ts'
+import type { BasePorts } from '../base-ports.ts'
+import { hitCrashPoint } from '../crash-points.ts'
+import { deriveId } from '../commands/derived-ids.ts'
+import type { EffectRunner } from './effects.ts'
+import type { HandledCommand } from '../commands/handle-command.ts'
+import { createLru, STREAM_CACHE_SIZE } from '../lru.ts'
+import { type CommandMessage, newCommand } from '../commands/messages.ts'
+import { sendCommand } from '../commands/send-command.ts'
+import type { Aggregate } from '../service.ts'
+import { type StreamCache, streamNameOf } from '../commands/stream-cache.ts'
+import type { TimerIndex } from './timer-index.ts'
+import type { PendingStep, OpenStreams } from './open-streams.ts'
+
+export type ProcessRunnerContext<Ports> = {
+  readonly service: string
+  readonly aggregates: ReadonlyMap<string, Aggregate<Ports>>
+  readonly streams: StreamCache
+  readonly bus: Bus
+  readonly timers: TimerIndex
+  readonly openStreams: OpenStreams
+  readonly effects: EffectRunner
+  readonly ports: Ports & BasePorts
+  readonly signal: AbortSignal
+  /** Decides a command at an own aggregate and runs that stream's process. */
+  readonly decide: (command: CommandMessage) => Promise<HandledCommand>
+}
+
+/** The last attempt of each step that was sent for a stream. */
+type SentAttempts = ReadonlyMap<string, number>
+
+/** Runs the process of a stream: starts its effects, sends its commands, sets its deadlines. A repetition is always safe. */
+export type ProcessRunner = (category: string, id: string, options?: { readonly isReset: boolean }) => Promise<void>
+
+export function createProcessRunner<Ports>(context: ProcessRunnerContext<Ports>): ProcessRunner {
+  // The steps that were sent since the start. A restarted service sends all steps again, and receivers drop repetitions.
+  const sent = createLru<string, SentAttempts>(STREAM_CACHE_SIZE)
+
+  const sendStep = async (stream: string, correlation: string, step: CommandStep): Promise<void> => {
+    if (sent.get(stream)?.get(step.step) === step.attempt) return
+    const id = deriveId(stream, step.step, step.attempt)
+    const at = context.ports.clock.now()
+    const command = newCommand({ id, category: step.category, aggregateId: step.id, command: step.command, at, correlation })
+    hitCrashPoint(`${context.service}.before-send`)
+    if (context.aggregates.has(step.category)) await context.decide(command)
+    else await sendCommand(context.service, context.bus, context.ports.tracing, command, { 'penstock.attempt': step.attempt })
+    hitCrashPoint(`${context.service}.after-send`)
+    sent.set(stream, new Map(sent.get(stream)).set(step.step, step.attempt))
+  }
+  // Drops steps that the state no longer requests, because some streams stay open for long.
+  const forgetUnrequested = (stream: string, requested: readonly CommandStep[]): void => {
+    const names = new Set(requested.map(({ step }) => step))
+    const remaining = [...(sent.get(stream) ?? [])].filter(([name]) => names.has(name))
+    if (remaining.length === 0) sent.delete(stream)
+    else sent.set(stream, new Map(remaining))
+  }
+
+  return async (category, id, options) => {
+    const aggregate = context.aggregates.get(category)
+    if (!aggregate) throw new Error(`${context.service} does not own ${category}`)
+    const stream = streamNameOf(aggregate, id)
+    // A caller that has not just decided at the stream may have a stale fold, because other replicas append too.
+    const { state, revision } = await (options ? context.streams.loadFresh(aggregate, id) : context.streams.load(aggregate, id))
+    if (!aggregate.process) return context.openStreams.recordRun(stream, { revision, pendingStep: 'nothing' })
+    const steps = aggregate.process(state, id)
+    const correlation = aggregate.correlation?.(id, state) ?? id
+    if (options?.isReset) {
+      sent.delete(stream)
+      context.timers.forget(stream)
+    }
+    // Effects start first, because they need neither the bus nor the timers, and some of them cancel payments.
+    for (const step of steps) if (step.kind === 'effect') startEffect(context, aggregate, id, correlation, step)
+    const commands = steps.filter((step) => step.kind === 'command')
+    for (const step of commands) await sendStep(stream, correlation, step)
+    forgetUnrequested(stream, commands)
+    const deadlines = steps.filter((step) => step.kind === 'deadline')
+    await context.timers.set(stream, revision, deadlines)
+    context.openStreams.recordRun(stream, { revision, pendingStep: mostUrgentStep(steps) })
+  }
+}
+
+const mostUrgentStep = (steps: readonly ProcessStep[]): PendingStep =>
+  (['effect', 'command', 'deadline'] as const).find((most) => steps.some(({ kind }) => kind === most)) ?? 'nothing'
+
+function startEffect<Ports>(
+  context: ProcessRunnerContext<Ports>,
+  aggregate: Aggregate<Ports>,
+  id: string,
+  correlation: string,
+  step: EffectStep,
+): void {
+  const key = `${streamNameOf(aggregate, id)}/${step.step}/${step.attempt}`
+  const act = () => performEffect(context, aggregate, { id, correlation, step, key })
+  const about = { category: aggregate.contract.category, aggregateId: id, correlation }
+  const retryDelayMs = aggregate.retryDelaysMs?.[step.effect]
+  context.effects.start({ key, service: context.service, name: step.effect, about, retryDelayMs, act })
+}
+
+type EffectRequest = { readonly id: string; readonly correlation: string; readonly step: EffectStep; readonly key: string }
+
+/** Checks that the state still requests the effect, performs it, and sends its outcome to the stream. */
+async function performEffect<Ports>(
+  context: ProcessRunnerContext<Ports>,
+  aggregate: Aggregate<Ports>,
+  { id, correlation, step, key }: EffectRequest,
+) {
+  const isRequested = (state: unknown): boolean =>
+    aggregate
+      .process?.(state, id)
+      .some((next) => next.kind === 'effect' && next.step === step.step && next.attempt === step.attempt) ?? false
+  // Another replica may have performed and recorded the effect, so the cached state is not enough.
+  const loadState = async (): Promise<unknown> => (await context.streams.loadFresh(aggregate, id)).state
+  const state = await loadState()
+  if (!isRequested(state)) return 'not-asked'
+  const act = aggregate.effects?.[step.effect]
+  if (!act) throw new Error(`${aggregate.contract.category} has no effect "${step.effect}"`)
+  const isStillRequested = async (): Promise<boolean> => isRequested(await loadState())
+  const outcome = await act(state, { id, ports: context.ports, signal: context.signal, isStillRequested })
+  hitCrashPoint(`${context.service}.${step.effect}.before-outcome`)
+  if (!outcome) return 'nothing-new'
+  const { hasAppended } = await context.decide(
+    newCommand({
+      // Tries with different outcomes get different ids, and tries with the same outcome get the same id.
+      id: deriveId(key, outcome.type, JSON.stringify(outcome.data)),
+      category: aggregate.contract.category,
+      aggregateId: id,
+      command: outcome,
+      at: context.ports.clock.now(),
+      correlation,
+    }),
+  )
+  return hasAppended ? 'recorded' : 'nothing-new'
+}

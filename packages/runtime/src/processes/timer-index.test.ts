@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict'
+import { deadline } from '@penstock/kernel/process.ts'
+import type { Timers } from '@penstock/ports/timers.ts'
+import { test } from 'vitest'
+import { createTimerIndex } from './timer-index.ts'
+
+const lapse = (at: number) => deadline('lapse', { at }, { type: 'Lapse', data: {} })
+
+function createIndex() {
+  const writes: [revision: number, steps: number][] = []
+  const timers: Timers = {
+    replace: async (_, __, wanted, revision) => void writes.push([revision, wanted.length]),
+    due: async () => [],
+    markFired: async () => undefined,
+    list: async () => [],
+  }
+  return { writes, index: createTimerIndex(timers, 'order') }
+}
+
+test('timers are written only when the deadlines of a stream change', async () => {
+  const { writes, index } = createIndex()
+  await index.set('order-a', 0, [])
+  await index.set('order-a', 1, [lapse(10)])
+  await index.set('order-a', 2, [lapse(10)])
+  await index.set('order-a', 3, [])
+  assert.deepEqual(writes, [
+    [1, 1],
+    [3, 0],
+  ])
+})
+
+test('a run at an older revision does not overwrite the deadlines of a newer revision', async () => {
+  const { writes, index } = createIndex()
+  await index.set('order-a', 6, [lapse(20)])
+  await index.set('order-a', 5, [lapse(10)])
+  assert.deepEqual(writes, [[6, 1]])
+})
+
+test('the deadlines of a forgotten stream are written again', async () => {
+  const { writes, index } = createIndex()
+  await index.set('order-a', 1, [lapse(10)])
+  index.forget('order-a')
+  await index.set('order-a', 3, [lapse(10)])
+  assert.deepEqual(writes, [
+    [1, 1],
+    [3, 1],
+  ])
+})

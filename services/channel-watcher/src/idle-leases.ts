@@ -1,0 +1,63 @@
+/** Limits the observations of idle leases, so that the cost of a block does not grow with the number of sold channels. */
+const MAX_LEASES_PER_BLOCK = 500
+/** The shortest time between two observations of an idle lease, since blocks of a test network may come every second. */
+const MIN_IDLE_MS = 5000
+
+type IdleClock = { readonly monotonicMs: () => number; readonly sleep: (ms: number, signal: AbortSignal) => Promise<void> }
+/** `observedAt`: a timestamp of the monotonic clock. */
+type IdleLease = { readonly observedAt: number; readonly endsAtHeight: number }
+
+/** Leases that wait only for their end. They are observed from time to time on new blocks, and at once at their last block. */
+export type IdleLeases = {
+  /** Adds a lease that was observed just now. */
+  add(id: string, endsAtHeight: number): void
+  remove(id: string): void
+  readonly has: (id: string) => boolean
+  /** Removes every lease whose id is not in `ids`. */
+  retain(ids: ReadonlySet<string>): void
+  /** Reports the leases that are due at a new block. */
+  onBlock(height: number): void
+}
+
+/** @param onDue receives the due leases, the longest unobserved first */
+export function trackIdleLeases(clock: IdleClock, signal: AbortSignal, onDue: (ids: readonly string[]) => void): IdleLeases {
+  const leases = new Map<string, IdleLease>()
+  let block = { height: 0, at: 0 }
+  let isWaiting = false
+
+  function reportDue(): void {
+    if (signal.aborted) return
+    const notObserved = [...leases].filter(([, { observedAt }]) => observedAt < block.at)
+    const idleSince = clock.monotonicMs() - MIN_IDLE_MS
+    const isDue = ({ observedAt, endsAtHeight }: IdleLease): boolean => observedAt <= idleSince || block.height >= endsAtHeight
+    const ids = notObserved.filter(([, lease]) => isDue(lease)).map(([id]) => id)
+    onDue(ids.slice(0, MAX_LEASES_PER_BLOCK))
+    if (ids.length < notObserved.length) scheduleReport()
+  }
+
+  // A timer reports the remaining leases, because the next block may come much later.
+  function scheduleReport(): void {
+    if (isWaiting) return
+    isWaiting = true
+    void clock.sleep(MIN_IDLE_MS, signal).then(() => {
+      isWaiting = false
+      reportDue()
+    })
+  }
+
+  return {
+    add(id, endsAtHeight) {
+      leases.delete(id)
+      leases.set(id, { observedAt: clock.monotonicMs(), endsAtHeight })
+    },
+    remove: (id) => void leases.delete(id),
+    has: (id) => leases.has(id),
+    retain(ids) {
+      for (const id of leases.keys()) if (!ids.has(id)) leases.delete(id)
+    },
+    onBlock(height) {
+      block = { height, at: clock.monotonicMs() }
+      reportDue()
+    },
+  }
+}

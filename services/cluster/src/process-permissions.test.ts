@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { categoryOwners } from '@penstock/contracts/owners.ts'
+import { test } from 'vitest'
+import { SERVICE_ROLES } from './launcher/roles.ts'
+import { listProcessPermissions } from './process-permissions.ts'
+
+test('every process with facts and tables has one entry, and appends only to its own log', () => {
+  assert.deepEqual(
+    listProcessPermissions()
+      .map(({ service }) => service)
+      .toSorted(),
+    [...SERVICE_ROLES].toSorted(),
+  )
+  for (const { service, readableLogs, mayAppend } of listProcessPermissions())
+    assert.ok(!mayAppend || readableLogs.includes(service))
+  assert.deepEqual(
+    listProcessPermissions()
+      .filter(({ mayAppend }) => !mayAppend)
+      .map(({ service }) => service),
+    ['gateway', 'audit'],
+  )
+})
+
+test('a service may read only its own log and the logs of the services that it follows', () => {
+  const readableLogs = (name: string) => listProcessPermissions().find(({ service }) => service === name)?.readableLogs
+  assert.deepEqual(readableLogs('settlement')?.toSorted(), ['channel-watcher', 'settlement'])
+  assert.deepEqual(readableLogs('accounts')?.toSorted(), ['accounts', 'order'])
+})
+
+test('a service follows on the bus only the services whose messages it consumes', () => {
+  const follows = new Map(listProcessPermissions().map((part) => [part.service, part.follows.toSorted()]))
+  assert.deepEqual(
+    follows,
+    new Map([
+      ['quote', ['order']],
+      ['order', ['channel-watcher', 'matching', 'settlement']],
+      ['matching', ['channel-watcher', 'matching', 'order']],
+      ['settlement', ['channel-watcher', 'settlement']],
+      ['channel-watcher', []],
+      ['accounts', ['accounts', 'order']],
+      ['gateway', ['accounts', 'channel-watcher', 'matching', 'order', 'quote', 'settlement']],
+      ['audit', []],
+    ]),
+  )
+})
+
+const services = join(import.meta.dirname, '..', '..')
+/** @returns the services that the sources of `service` command, by `command<…Target>('…', …)` */
+function listCommandedServices(service: string): readonly string[] {
+  const files = globSync(`${service}/src/**/*.ts`, { cwd: services }).filter(
+    (file) => !/\.(test|contract|fixture|child)\.ts$/.test(file),
+  )
+  const categories = files.flatMap((file) =>
+    [...readFileSync(join(services, file), 'utf8').matchAll(/\bcommand<\w+>\(\s*'(\w+)'/g)].map(([, category = '']) => category),
+  )
+  const found = categories.flatMap((category) => categoryOwners.get(category) ?? [])
+  return [...new Set(found)].filter((owner) => owner !== service).toSorted()
+}
+
+test('a service may command only the services that its sources command', () => {
+  for (const { service, commands } of listProcessPermissions())
+    if (service !== 'audit') assert.deepEqual([service, commands.toSorted()], [service, listCommandedServices(service)])
+})

@@ -1,0 +1,73 @@
+import type { Clock } from '@penstock/ports/clock.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+const POLL_MS = 100
+
+/** Requests that wait until a check of the read models finds a value. */
+export type ReadModelWaiters = {
+  /**
+   * Calls `check` at once, after each commit about one of `keys`, and every `everyMs` (by default 100 ms). The polling finds
+   * commits of other replicas.
+   * @returns the value that `check` found; undefined if it found none before `until`, a time of the monotonic clock
+   */
+  readonly wait: <T>(
+    check: () => Promise<T | undefined>,
+    keys: readonly string[],
+    until: number,
+    everyMs?: number,
+  ) => Promise<T | undefined>
+  /** Reports a commit about these keys (ids of aggregates and commands). */
+  readonly notifyCommitted: (keys: Iterable<string>) => void
+}
+
+type WaitClock = Pick<Clock, 'monotonicMs' | 'sleep'>
+
+/** The clock of production, where callers wait in real time. */
+const realClock: WaitClock = {
+  monotonicMs: () => Math.floor(performance.now()),
+  sleep: (ms, signal) => sleep(ms, undefined, signal && { signal }).catch(() => undefined), // an aborted sleep ends like a finished sleep
+}
+
+/** @param clock the simulated clock of a test */
+export function openReadModelWaiters(clock: WaitClock = realClock): ReadModelWaiters {
+  const wakersByKey = new Map<string, Set<() => void>>()
+
+  const subscribe = (keys: readonly string[], wake: () => void): void => {
+    for (const key of keys) wakersByKey.set(key, (wakersByKey.get(key) ?? new Set()).add(wake))
+  }
+  const unsubscribe = (keys: readonly string[], wake: () => void): void => {
+    for (const key of keys) {
+      const wakers = wakersByKey.get(key)
+      wakers?.delete(wake)
+      if (wakers?.size === 0) wakersByKey.delete(key)
+    }
+  }
+
+  return {
+    async wait(check, keys, until, everyMs = POLL_MS) {
+      let [isWoken, sleepAbort] = [false, new AbortController()]
+      const wake = (): void => {
+        isWoken = true
+        sleepAbort.abort('woken')
+      }
+      // Subscribes before the first check, so that no commit between a check and the next sleep is missed.
+      subscribe(keys, wake)
+      try {
+        for (;;) {
+          isWoken = false
+          const remainingMs = until - clock.monotonicMs()
+          const found = await check()
+          if (found !== undefined || remainingMs <= 0) return found
+          if (isWoken) continue
+          sleepAbort = new AbortController()
+          await clock.sleep(Math.min(everyMs, remainingMs), sleepAbort.signal)
+        }
+      } finally {
+        unsubscribe(keys, wake)
+      }
+    },
+    notifyCommitted(keys) {
+      for (const key of keys) for (const wake of wakersByKey.get(key) ?? []) wake()
+    },
+  }
+}

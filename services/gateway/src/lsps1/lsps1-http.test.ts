@@ -1,0 +1,103 @@
+import { join } from 'node:path'
+import assert from 'node:assert/strict'
+import { describe, expect, test } from 'vitest'
+import {
+  callLsp,
+  addSeller,
+  assertConforms,
+  postOrder,
+  useLspHarness,
+  fetchOrder,
+  fetchInfo,
+  lspHarness,
+  reopenLspHarness,
+  makeOrderBody,
+} from './lsps1.fixture.ts'
+import { createLspOpenApi } from './openapi.ts'
+import type { LspError } from './schemas.ts'
+
+useLspHarness()
+
+describe('HTTP', () => {
+  const raw = (path: string, init: RequestInit) => fetch(`${lspHarness.base}/api/lsp/v1/${path}`, init)
+  const json = { 'content-type': 'application/json' }
+
+  test('malformed JSON gets status 400, another content type 415, and a large body 413', async () => {
+    const bodies: readonly [number, RequestInit][] = [
+      [400, { headers: json, body: '{"lsp' }],
+      [400, { headers: json, body: '' }],
+      [415, { headers: { 'content-type': 'text/plain' }, body: '{}' }],
+      [415, { headers: { 'content-type': 'application/json; charset=latin9' }, body: '{}' }],
+      [413, { headers: json, body: JSON.stringify({ token: 'x'.repeat(70_000) }) }],
+    ]
+    for (const [status, init] of bodies) {
+      const response = await raw('cheapest/create_order', { method: 'POST', ...init })
+      const body = (await response.json()) as LspError
+      assertConforms('LspError', body)
+      assert.deepEqual([response.status, body.statusCode, body.error.code], [status, status, -32602])
+    }
+  })
+
+  test('another method gets status 405 with the allowed methods, a preflight 204, and an unknown path 404', async () => {
+    for (const [path, method, allow] of [
+      ['cheapest/create_order', 'GET', 'POST, OPTIONS'],
+      ['cheapest/get_info', 'POST', 'GET, HEAD, OPTIONS'],
+      ['openapi.json', 'DELETE', 'GET, HEAD, OPTIONS'],
+    ] as const) {
+      const response = await raw(path, { method })
+      assert.deepEqual([response.status, response.headers.get('allow')], [405, allow])
+      assertConforms('LspError', await response.json())
+    }
+    const preflight = await raw('cheapest/create_order', { method: 'OPTIONS' })
+    assert.deepEqual([preflight.status, preflight.headers.get('access-control-allow-origin')], [204, '*'])
+    const wrong = { 'best/get_info': 'type', 'cheapest/nothing': 'path', '': 'type' }
+    for (const [path, property] of Object.entries(wrong)) {
+      const { status, body } = await callLsp<LspError>(path, 'LspInfo')
+      assert.deepEqual([status, body.error.data.property], [404, property])
+    }
+  })
+
+  test('an order over the limit gets status 429 with the time to wait', async () => {
+    await lspHarness.close()
+    await reopenLspHarness({ PENSTOCK_BUY_PER_MINUTE: '1' })
+    await addSeller(1)
+    assert.equal((await postOrder(makeOrderBody())).status, 200)
+    const { status, body, headers } = await postOrder<LspError>(makeOrderBody())
+    assert.deepEqual([status, body.statusCode], [429, 429])
+    assert.ok(Number(headers.get('retry-after')) > 0)
+    assert.match(headers.get('ratelimit-policy') ?? '', /^"buy";q=1/)
+  })
+
+  test('PENSTOCK_ORDER_POLLS_PER_MINUTE limits the reads of each order', async () => {
+    await lspHarness.close()
+    await reopenLspHarness({ PENSTOCK_ORDER_POLLS_PER_MINUTE: '2' })
+    await addSeller(1)
+    const [one, two] = [(await postOrder(makeOrderBody())).body.order_id, (await postOrder(makeOrderBody())).body.order_id]
+    const statuses = [await fetchOrder(one), await fetchOrder(one), await fetchOrder(two), await fetchOrder(one)].map(
+      ({ status }) => status,
+    )
+    assert.deepEqual(statuses, [200, 200, 200, 429])
+  })
+
+  test('a busy market answers with status 503 and the time to wait', async () => {
+    await addSeller(1)
+    Object.assign(lspHarness.gateway, { admission: { enter: () => ({ busyForSeconds: 9 }) } })
+    const { status, body, headers } = await postOrder<LspError>(makeOrderBody({ token: 'from-a-friend' }))
+    assert.deepEqual([status, body.statusCode, headers.get('retry-after')], [503, 503, '9'])
+    assert.equal(body.message, 'The market is busy; try again in 9 seconds.')
+    assert.equal(lspHarness.sent.length, 0)
+  })
+  test('a starting service answers with status 503', async () => {
+    await lspHarness.close()
+    await reopenLspHarness({}, () => 'the read models')
+    const { status, headers } = await fetchInfo()
+    assert.deepEqual([status, headers.get('retry-after')], [503, '1'])
+  })
+
+  test('the served OpenAPI document equals the committed document', async () => {
+    const response = await raw('openapi.json', {})
+    assert.deepEqual(await response.json(), JSON.parse(JSON.stringify(createLspOpenApi())))
+    const committed = join(import.meta.dirname, '../../../../docs/api/lsps1.openapi.json')
+    await expect(`${JSON.stringify(createLspOpenApi(), null, 2)}\n`).toMatchFileSnapshot(committed)
+  })
+})

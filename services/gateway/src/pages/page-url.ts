@@ -1,0 +1,11 @@
+import { deriveCheckoutToken, type Pepper } from '@penstock/credentials/credentials.ts'
+import { createHash } from 'node:crypto'
+
+/** Returns the key of a page in the read models. A reader of the tables cannot derive the page's URL from it. */
+export const hashPageToken = (token: string): string => createHash('sha256').update(token).digest('hex')
+
+export const hashOrderPage = (pepper: Pepper, orderId: string): string => hashPageToken(deriveCheckoutToken(pepper, orderId))
+
+/** Returns the URL of an order's checkout page, which contains an unguessable token. */
+export const buildCheckoutUrl = (gateway: { readonly pepper: Pepper; readonly baseUrl: () => string }, orderId: string): string =>
+  `${gateway.baseUrl()}/checkout/${deriveCheckoutToken(gateway.pepper, orderId)}`

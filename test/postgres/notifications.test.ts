@@ -1,0 +1,69 @@
+import { postgresEventStore } from '@penstock/adapters/postgres/event-store.ts'
+import { systemIds } from '@penstock/adapters/system/ids.ts'
+import { waitForValue } from '@penstock/ports/wait-for-value.fixture.ts'
+import pg from 'pg'
+import { expect, test } from 'vitest'
+import { usePostgresServer } from './server.ts'
+import { createEmptyDatabase, TEST_EVENT_LOGS } from './stores.ts'
+
+const server = usePostgresServer()
+const ids = systemIds()
+/** A follower also reads the log after it connects. This read cannot find all of so many events, so the others need a wake-up. */
+const EVENTS = 5
+const AN_HOUR_MS = 3_600_000
+
+/** Appends by one store and follows by another. Each append waits until the follower has received the previous event. */
+async function writeAndFollow(writerUrl: string, readerUrl: string, pollMs: number): Promise<void> {
+  const writer = await postgresEventStore({ logs: TEST_EVENT_LOGS, url: writerUrl, pollMs: AN_HOUR_MS })
+  const reader = await postgresEventStore({ logs: TEST_EVENT_LOGS, url: readerUrl, pollMs })
+  const stop = new AbortController()
+  const received: string[] = []
+  const finished = (async () => {
+    for await (const batch of reader.follow({ categories: ['order'], after: 'start', signal: stop.signal }))
+      received.push(...batch.map(({ id }) => id))
+  })()
+  try {
+    for (let n = 0; n < EVENTS; n++) {
+      const id = ids.uuid()
+      await writer.append(`order-${n}`, 'none', [{ id, type: 'Happened', data: '{}', meta: '{}' }])
+      await waitForValue(`event ${n}`, async () => received.includes(id))
+    }
+  } finally {
+    stop.abort()
+    await finished
+    await reader.close()
+    await writer.close()
+  }
+}
+
+/** @returns a URL of the database whose sessions send no notifications */
+async function muteNotifications(url: string): Promise<string> {
+  const owner = new pg.Client({ connectionString: url })
+  await owner.connect()
+  await owner.query('create schema mute')
+  await owner.query("create function mute.pg_notify(text, text) returns void language sql as 'select'")
+  await owner.end()
+  const silent = new URL(url)
+  silent.searchParams.set('options', '-c search_path=mute,pg_catalog,public')
+  return silent.href
+}
+
+test('a notification of the server wakes a follower without polling', async () => {
+  const url = await createEmptyDatabase(server())
+  await writeAndFollow(url, url, AN_HOUR_MS)
+})
+
+test('a follower polls if the server sends no notifications', async () => {
+  const url = await createEmptyDatabase(server())
+  const silent = await muteNotifications(url)
+  const payloads: string[] = []
+  const listener = new pg.Client({ connectionString: url })
+  await listener.connect()
+  listener.on('notification', ({ payload }) => void payloads.push(payload ?? ''))
+  await listener.query('listen event_log')
+  await writeAndFollow(silent, url, 50)
+  // Any earlier notification would arrive before the answer to this statement.
+  await listener.query('select')
+  await listener.end()
+  expect(payloads).toEqual([])
+})

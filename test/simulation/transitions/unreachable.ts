@@ -1,0 +1,40 @@
+const LATE_MESSAGE =
+  'A failed order gets a late message only if it ended between `IssueHold` and `PaymentHeld`. No order gets this status then.'
+const NO_HOLD = 'An order gets this status before it requests its hold, so no message about a hold can be late.'
+const NAMED_LATER = 'An order sends an outpoint to settlement only after it has received `HoldHeld`.'
+const NEVER_BEGUN = 'An order renews only the reservation of an attempt that has started, and an attempt starts with `Matched`.'
+const NEVER_LEASED = 'An order sends `StopWatch` only if it has failed, and `StartLease` only if it is valid.'
+const HOLD_FIRST = 'An order sends `IssueHold` before any payout invoice. The commands arrive in this sequence, and none is lost.'
+
+/**
+ * Transitions that no run can take, each with the reason. The state machines contain them because a decider answers every command
+ * in every state. A full run that takes such a transition fails. unreachable-walks.test.ts checks the reasons.
+ */
+export const unreachableTransitions: Readonly<Record<string, string>> = {
+  'order: SELLER_REJECTED --LateMessageRecorded--> SELLER_REJECTED': LATE_MESSAGE,
+  'order: SELLER_FAILED_TO_REACT --LateMessageRecorded--> SELLER_FAILED_TO_REACT': NO_HOLD,
+  'order: SELLER_FAILED_TO_OPEN_CHANNEL --LateMessageRecorded--> SELLER_FAILED_TO_OPEN_CHANNEL': LATE_MESSAGE,
+  'order: SELLER_FAILED_TO_SEND_SWAP --LateMessageRecorded--> SELLER_FAILED_TO_SEND_SWAP': LATE_MESSAGE,
+  'order: INVALID_CHANNEL_OPENING --LateMessageRecorded--> INVALID_CHANNEL_OPENING': LATE_MESSAGE,
+  'order: CHANNEL_MONITORING_FINISHED --LateMessageRecorded--> CHANNEL_MONITORING_FINISHED':
+    '`LeaseEnded` is the last fact of the watch. After `HoldSettled`, settlement sends no message that is late for this order.',
+  'order: BUYER_FAILED_TO_PAY --Told--> BUYER_FAILED_TO_PAY':
+    'No service has anything to acknowledge: without a payment the order searched no seller, and its invoice is already cancelled.',
+  'order: WAITING_FOR_CHANNEL_OPEN --BuyerFailedToPay--> BUYER_FAILED_TO_PAY':
+    'If an invoice expires, settlement reports the expiry before a payment of this invoice. Older releases reported the payment first.',
+  'match: NONE --ReservationRenewalRefused--> NONE': NEVER_BEGUN,
+  'match: UNMATCHED --ReservationRenewalRefused--> UNMATCHED': NEVER_BEGUN,
+  'match: RELEASED --ReservationRenewalRefused--> RELEASED': NEVER_BEGUN,
+  'match: ASKING_AGAIN --MatchUsed--> USED':
+    'An order sends an outpoint to settlement only after the answer to its renewal. It requests no renewal after an outpoint is registered.',
+  'hold: NONE --OutpointRegistrationRefused--> NONE': NAMED_LATER,
+  'hold: requested --OutpointRegistrationRefused--> requested': NAMED_LATER,
+  'hold: open --OutpointRegistrationRefused--> open': NAMED_LATER,
+  'hold: NONE --PayoutInvoiceSubmitted--> NONE': HOLD_FIRST,
+  'hold: NONE --PayoutInvoiceAccepted--> NONE': HOLD_FIRST,
+  'hold: NONE --PayoutInvoiceRefused--> NONE': HOLD_FIRST,
+  'channel: STOPPED --LeaseStarted--> LEASED': NEVER_LEASED,
+  'channel: LEASED --WatchStopped--> STOPPED': NEVER_LEASED,
+  'channel: LEASED --AttestationKept--> LEASED':
+    'A settling order accepts no new attestation. It sends earlier attestations to the watcher before it receives `HoldSettled`.',
+}

@@ -1,0 +1,97 @@
+import { systemChance } from '@penstock/adapters/system/chance.ts'
+import { systemClock } from '@penstock/adapters/system/clock.ts'
+import { contractOf } from '@penstock/contracts/contracts.ts'
+import type { ProcessStep } from '@penstock/kernel/process.ts'
+import { Fault } from '@penstock/kernel/result.ts'
+import { openStoreAt, openLocalStore } from '@penstock/platforms/open-store.ts'
+import { aggregateIdOf, categoryOf } from '@penstock/kernel/stream-name.ts'
+import type { EventStore, StoredEvent } from '@penstock/ports/event-store.ts'
+import { retryUntil } from '@penstock/runtime/retry.ts'
+import { readEvent } from '@penstock/runtime/commands/event-codec.ts'
+import type { Aggregate, Event } from '@penstock/runtime/service.ts'
+import { foldStoredEvent, emptyStream, type LoadedStream } from '@penstock/runtime/commands/stream-cache.ts'
+import { createAuditedServices } from '@penstock/standalone/audited-services.ts'
+
+/** The commands, effects and deadlines that the process of a stream derives from its state. */
+export type PendingSteps = { readonly stream: string; readonly state: unknown; readonly steps: readonly ProcessStep[] }
+
+/** The states of all streams of an event store. `catchUp` reads and folds new facts, also while the market runs. */
+export type Fold = {
+  readonly stored: readonly StoredEvent[]
+  /** The same facts, parsed and upcast as reactions and read models receive them. */
+  readonly events: readonly Event[]
+  catchUp(): Promise<void>
+  state(stream: string): unknown
+  pendingSteps(): readonly PendingSteps[]
+  close(): Promise<void>
+}
+
+const PAGE_SIZE = 1000
+const STORE_RETRY_MS = 60_000
+
+/** @param dataDir a folder in which a market has started before */
+export const openFold = (dataDir: string): Fold => createFold(openLocalStore(dataDir))
+
+/** Opens the fold of a market whose event store is a server. Reads are retried for a minute while the server is unavailable. */
+export async function openFoldOfServer(dataDir: string): Promise<Fold> {
+  const store = await openStoreAt(dataDir)
+  const fold = createFold({
+    close: () => store.close(),
+    readAll: (...args) =>
+      retryUntil(
+        { clock: systemClock, ids: systemChance },
+        AbortSignal.timeout(STORE_RETRY_MS),
+        () => store.readAll(...args),
+        (error) => error instanceof Fault,
+      ),
+  })
+  // Concurrent calls are serialised, so that no page is folded twice.
+  let last: Promise<unknown> = Promise.resolve()
+  return {
+    ...fold,
+    catchUp() {
+      const own = last.then(() => fold.catchUp())
+      last = own.catch(() => undefined)
+      return own
+    },
+  }
+}
+
+export function createFold(store: Pick<EventStore, 'readAll' | 'close'>): Fold {
+  const aggregates = new Map(
+    createAuditedServices()
+      .flatMap((service) => service.aggregates)
+      .map((one) => [one.contract.category, one]),
+  )
+  const aggregateOf = (stream: string): Aggregate<never> => {
+    const aggregate = aggregates.get(categoryOf(stream))
+    if (!aggregate) throw new Error(`no service owns ${stream}`)
+    return aggregate
+  }
+  const folds = new Map<string, LoadedStream>()
+  const stored: StoredEvent[] = []
+  const events: Event[] = []
+  return {
+    stored,
+    events,
+    async catchUp() {
+      for (;;) {
+        const page = await store.readAll(stored.at(-1)?.position ?? 'start', PAGE_SIZE)
+        for (const event of page) {
+          const aggregate = aggregateOf(event.stream)
+          folds.set(event.stream, foldStoredEvent(aggregate, folds.get(event.stream) ?? emptyStream(aggregate), event))
+          stored.push(event)
+          events.push(readEvent(contractOf(categoryOf(event.stream)), event))
+        }
+        if (page.length === 0) return
+      }
+    },
+    state: (stream) => folds.get(stream)?.state,
+    pendingSteps: () =>
+      [...folds].flatMap(([stream, { state }]) => {
+        const steps = aggregateOf(stream).process?.(state, aggregateIdOf(stream)) ?? []
+        return steps.length === 0 ? [] : [{ stream, state, steps }]
+      }),
+    close: () => store.close(),
+  }
+}
