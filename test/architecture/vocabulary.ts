@@ -57,7 +57,6 @@ const BANNED_NAMES: Readonly<Record<string, string>> = {
   owed: 'payout-due',
   patient: 'retrying-client',
   payhash: 'payment-hash',
-  pinned: 'previous-release',
   poison: 'forbid-nondeterminism',
   promised: 'expected-payout',
   reached: 'coverage',

@@ -11,8 +11,6 @@ const WORLD_OCCURRENCES = [
   'transaction that took too long',
   'message that waited for a slow consumer',
   'message that one of another key overtook',
-  'process with pinned contracts',
-  'append by a process with pinned contracts',
   'process that was rolled out',
   'process whose clock is off',
   'process killed as planned',

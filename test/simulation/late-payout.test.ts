@@ -2,7 +2,6 @@ import { createPrng } from '@penstock/adapters/deterministic/prng.ts'
 import { expect, test } from 'vitest'
 import { drawPlan } from './plan/draw-plan.ts'
 import type { SimulationPlan } from './plan/plan.ts'
-import { startReplica } from './replica.ts'
 import { runPlan } from './run-plan.ts'
 import { createScenarioTools } from './scenarios/scenario-tools.ts'
 
@@ -18,7 +17,7 @@ function createUnreachableSellerPlan(seed: number): SimulationPlan {
     operatorActions: [],
     kills: [],
     crashPoints: [],
-    previousReleaseProcesses: [],
+    rolledOutProcesses: [],
     skewMs: {},
     faults: { lightningLate: 0.5 },
     triggers: [
@@ -41,8 +40,7 @@ test(
   { timeout: 300_000 },
   async () => {
     const outcomes = []
-    for (const seed of SEEDS)
-      outcomes.push(await runPlan(createUnreachableSellerPlan(seed), { current: startReplica, previous: undefined }))
+    for (const seed of SEEDS) outcomes.push(await runPlan(createUnreachableSellerPlan(seed)))
     expect(outcomes.flatMap(({ violation }) => violation?.message ?? [])).toEqual([])
     // In each run the market found the late payment before it paid the other invoice.
     expect(

@@ -5,7 +5,6 @@ import { fileURLToPath } from 'node:url'
 import { parseCommandOptions, exitWithUsage } from '../support/options.ts'
 import { describeCheckout } from '../support/git.ts'
 import { drawPlan } from './plan/draw-plan.ts'
-import { fetchPreviousRelease } from './previous-release.ts'
 import type { SimulationPlan } from './plan/plan.ts'
 import { isWorkerLost, createSimulationWorkers, type SimulationWorkers } from './pool.ts'
 import { hasPassed, formatReport, FULL_RUN_SEEDS } from './report.ts'
@@ -50,11 +49,6 @@ if (!isKnownDefect || ![seeds, from, workers, seed].every((value) => Number.isIn
   console.error(USAGE)
   process.exit(2)
 }
-const previousReleaseProblem = fetchPreviousRelease()
-if (previousReleaseProblem !== undefined)
-  console.log(
-    `No process can run the previous release, so that a run of ${FULL_RUN_SEEDS} seeds fails: ${previousReleaseProblem}.`,
-  )
 
 function readPlan(file: string): SimulationPlan {
   try {
@@ -92,11 +86,7 @@ async function runManySeeds(firstSeed: number, count: number, workerCount: numbe
   const pool = createPool(workerCount)
   const startedAt = performance.now()
   const commit = describeCheckout()
-  const stored = createResumableRun(
-    CACHE,
-    { from: firstSeed, count, commit, defect, hasPreviousRelease: previousReleaseProblem === undefined },
-    describeCheckout,
-  )
+  const stored = createResumableRun(CACHE, { from: firstSeed, count, commit, defect }, describeCheckout)
   const progress = values.continue ? stored.read() : undefined
   if (values.continue)
     console.log(progress ? `Resuming after ${progress.doneSeeds.length} seeds.` : 'No run to resume; starting a new one.')

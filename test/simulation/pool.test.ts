@@ -47,7 +47,7 @@ test(
   async () => {
     pool = createSimulationWorkers(1)
     // This plan is invalid, so the worker exits.
-    const { violation } = await pool.run({ plan: { ...drawPlan(1), previousReleaseProcesses: null as unknown as [] } })
+    const { violation } = await pool.run({ plan: { ...drawPlan(1), rolledOutProcesses: null as unknown as [] } })
     expect(violation?.message).toBe('the worker survives: it ended with exit code 1')
     const [idle = NaN] = pool.pids()
     process.kill(idle, 'SIGKILL')
@@ -103,7 +103,7 @@ const planWithoutActions: SimulationPlan = {
   kills: [],
   crashPoints: [],
   faults: {},
-  previousReleaseProcesses: [],
+  rolledOutProcesses: [],
 }
 
 async function waitForExit(pid: number): Promise<void> {

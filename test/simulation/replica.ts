@@ -29,7 +29,7 @@ export type ReplicaDependencies = {
 
 /**
  * Starts one service in one simulated process, with the dependencies that `services/standalone/src/assembly.ts` gives it in
- * production. For the previous release, `importPreviousRelease` loads this file and its imports a second time.
+ * production.
  */
 export async function startReplica(service: (typeof SERVICES)[number], dependencies: ReplicaDependencies): Promise<void> {
   const { height, follow } = followHeight(dependencies.chain, dependencies.platform.clock)

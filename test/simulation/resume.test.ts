@@ -39,7 +39,7 @@ function createPool(ran: number[]): Pick<SimulationWorkers, 'run'> {
 
 const SEED_RANGE = { from: 1, count: 10, workerCount: 2, keepGoing: true }
 const commit = 'f480362'
-const runKey = { from: SEED_RANGE.from, count: SEED_RANGE.count, commit, hasPreviousRelease: true }
+const runKey = { from: SEED_RANGE.from, count: SEED_RANGE.count, commit }
 const readSameCommit = (): string => commit
 const progress: RunProgress = {
   doneSeeds: [1],
@@ -70,10 +70,10 @@ test('a resumed run runs only the missing seeds, and has the totals and failures
   expect(resumable.read()).toBeUndefined()
 })
 
-test('a stored run is not resumed with other seeds, other code, another defect or without the previous release', () => {
+test('a stored run is not resumed with other seeds, other code or another defect', () => {
   createResumableRun(folder, runKey, readSameCommit).write(progress)
   expect(createResumableRun(folder, runKey, readSameCommit).read()).toEqual(progress)
-  for (const change of [{ from: 2 }, { count: 11 }, { commit: 'ed40f93' }, { hasPreviousRelease: false }, { defect: 'forgets' }])
+  for (const change of [{ from: 2 }, { count: 11 }, { commit: 'ed40f93' }, { defect: 'forgets' }])
     expect(createResumableRun(folder, { ...runKey, ...change }, readSameCommit).read()).toBeUndefined()
   const changed = { ...runKey, commit: `${commit} with changes` }
   createResumableRun(folder, changed, () => changed.commit).write(progress)

@@ -9,8 +9,6 @@ type RunKey = Pick<SeedRange, 'from' | 'count'> & {
   readonly commit: string
   /** The name of the defect that the run adds to the market. */
   readonly defect?: string | undefined
-  /** Whether the previous release is available. Without it all processes run the current release. */
-  readonly hasPreviousRelease: boolean
 }
 
 /** Stores the progress of a long run, so that it can be resumed after it was stopped. */
@@ -29,7 +27,7 @@ type StoredRun = Omit<RunKey, 'from' | 'count'> & { readonly progress: RunProgre
 /** @param readCheckout reads the current commit of the checkout, with a mark if there are changes */
 export function createResumableRun(
   folder: string,
-  { from, count, commit, defect, hasPreviousRelease }: RunKey,
+  { from, count, commit, defect }: RunKey,
   readCheckout: () => string,
 ): ResumableRun {
   // Each seed range has its own file, so a short run does not overwrite a long run. Runs with a defect have another file.
@@ -41,7 +39,7 @@ export function createResumableRun(
       try {
         // The cast is safe because `write` below has written this file.
         const stored = JSON.parse(readFileSync(file, 'utf8')) as StoredRun
-        const isSame = stored.commit === commit && stored.defect === defect && stored.hasPreviousRelease === hasPreviousRelease
+        const isSame = stored.commit === commit && stored.defect === defect
         return isSame && isCleanCommit(commit) ? stored.progress : undefined
       } catch {
         return undefined
@@ -51,7 +49,7 @@ export function createResumableRun(
       if (readCode() !== commit) return rmSync(file, { force: true })
       mkdirSync(folder, { recursive: true })
       // The rename is atomic, so a kill during the write leaves the previous file intact.
-      writeFileSync(`${file}.new`, JSON.stringify({ commit, defect, hasPreviousRelease, progress } satisfies StoredRun))
+      writeFileSync(`${file}.new`, JSON.stringify({ commit, defect, progress } satisfies StoredRun))
       renameSync(`${file}.new`, file)
     },
     readCode,

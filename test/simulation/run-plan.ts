@@ -12,7 +12,7 @@ import { runLastSale } from './workload/last-sale.ts'
 import { seedLibraries, warmUpLibraries } from './world/seeded-libraries.ts'
 import { createPayoutActions } from './injections/payouts.ts'
 import { type TriggerRunner, createTriggerRunner } from './injections/trigger-runner.ts'
-import { createProcessHost, type ReplicaStarts } from './world/process-host.ts'
+import { createProcessHost } from './world/process-host.ts'
 import type { MarketDefect } from './broken-market/tools.ts'
 import { runSimulatedWorkload } from './workload/workload.ts'
 import { closeWorld, createSimulatedWorld, type SimulatedWorld } from './world/simulated-world.ts'
@@ -43,11 +43,7 @@ const FAST_CHECK_MS = 400
 const LAST_SALE_TIMEOUT_MS = 240_000
 
 /** Runs one plan to its end. During the run, no code may read the real clock or real randomness. */
-export async function runPlan(
-  plan: SimulationPlan,
-  starts: ReplicaStarts,
-  defect: MarketDefect = (world) => world,
-): Promise<SeedOutcome> {
+export async function runPlan(plan: SimulationPlan, defect: MarketDefect = (world) => world): Promise<SeedOutcome> {
   const startUsage = process.cpuUsage()
   const transitions: TransitionCounts = new Map()
   const world = defect(createSimulatedWorld(plan))
@@ -60,7 +56,7 @@ export async function runPlan(
   let violation: SeedOutcome['violation']
   let statuses: Readonly<Record<string, number>> = {}
   try {
-    statuses = await runWorld(world, starts, log, nondeterminism)
+    statuses = await runWorld(world, log, nondeterminism)
   } catch (error) {
     violation = {
       invariant: error instanceof InvariantViolation ? error.invariant : 'no crash',
@@ -98,7 +94,6 @@ const measureCpuMs = (since: NodeJS.CpuUsage): number => {
 
 async function runWorld(
   world: SimulatedWorld,
-  starts: ReplicaStarts,
   log: FoldedLog,
   nondeterminism: readonly Error[],
 ): Promise<Readonly<Record<string, number>>> {
@@ -107,7 +102,7 @@ async function runWorld(
   const onRejection = (reason: unknown): void => void rejections.push(reason)
   process.on('unhandledRejection', onRejection)
   try {
-    const host = createProcessHost(world, starts)
+    const host = createProcessHost(world)
     const triggers = createTriggerRunner()
     const afterStep = createInvariantChecks(world, host, log, triggers, { nondeterminism, rejections })
     const workload = trackPromise(runSimulatedWorkload(world, host, log, triggers))
@@ -166,9 +161,6 @@ async function runUntil(
   if (reason !== 'until') throw new InvariantViolation('liveness', `${failure}: not within ${timeoutMs} ms (${reason})`)
 }
 
-/** Consumers that only the previous release has. Nothing reads their messages after the roll-out. */
-const LEFT_CONSUMERS: readonly string[] = []
-
 /**
  * Runs without faults until all work has ended or waits for a known party. It also mines blocks, because an unproven hold ends at
  * its last height, and a channel lease ends after its blocks. @throws InvariantViolation at the plan's quiescence timeout
@@ -192,7 +184,7 @@ async function runToQuiescence(
       ...checkOrders(buildOrderModels(log.events), pendingWork),
       ...heldHtlcs,
     ]
-    const isQuiescent = triggers.isIdle() && violations.length === 0 && world.bus.undelivered(LEFT_CONSUMERS) === 0
+    const isQuiescent = triggers.isIdle() && violations.length === 0 && world.bus.undelivered() === 0
     const isDone = isQuiescent && (await hasReadAllFacts(world, log))
     const waitedMs = schedule.now() - startedAtMs
     if (isDone && (goal === 'work is done' || pendingWork.length === 0 || waitedMs > MAX_WAITING_MS)) return
@@ -208,9 +200,7 @@ async function runToQuiescence(
 function describePendingWork({ bus }: SimulatedWorld, violations: readonly string[]): string {
   const [first] = violations
   if (first) return `${first}; ${violations.length} in all`
-  return bus.undelivered(LEFT_CONSUMERS) > 0
-    ? `${bus.undelivered(LEFT_CONSUMERS)} messages are not delivered`
-    : 'the read models of the gateway lack facts'
+  return bus.undelivered() > 0 ? `${bus.undelivered()} messages are not delivered` : 'the read models of the gateway lack facts'
 }
 
 function readMarketMsat({ simnet }: SimulatedWorld): bigint {

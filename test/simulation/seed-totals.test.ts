@@ -56,7 +56,7 @@ describe('the list of missing coverage', () => {
   })
 
   test.each([
-    'process with pinned contracts',
+    'process that was rolled out',
     'append that met a conflict',
     're-org that took a funding out of its block',
     'process killed as planned',

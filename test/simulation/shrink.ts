@@ -3,7 +3,7 @@ import type { SimulationPlan } from './plan/plan.ts'
 
 /**
  * Shrinks a failing plan as long as it still violates the same invariant. It removes purchases, kills, triggers, operator
- * actions, network events, kinds of faults, processes of the previous release and clock skews.
+ * actions, network events, kinds of faults, rolled-out processes and clock skews.
  * @param failsSame whether a smaller plan violates the same invariant as the original plan
  */
 export async function shrinkPlan(
@@ -35,7 +35,7 @@ export const measurePlan = ({
   crashPoints,
   triggers,
   faults,
-  previousReleaseProcesses,
+  rolledOutProcesses,
   skewMs,
 }: SimulationPlan): number =>
   purchases.length +
@@ -45,7 +45,7 @@ export const measurePlan = ({
   crashPoints.length +
   triggers.length +
   Object.keys(faults).length +
-  previousReleaseProcesses.length +
+  rolledOutProcesses.length +
   Object.keys(skewMs).length
 
 /** Yields smaller plans. Of each list it removes all entries, then each half, and then each single entry. */
@@ -56,7 +56,7 @@ function* listSmallerPlans(plan: SimulationPlan): Generator<SimulationPlan> {
     faults: Object.fromEntries(keptKinds.map((kind) => [kind, plan.faults[kind]])),
   })
   if (kinds.length > 0) yield withFaults([])
-  if (plan.previousReleaseProcesses.length > 0) yield { ...plan, previousReleaseProcesses: [] }
+  if (plan.rolledOutProcesses.length > 0) yield { ...plan, rolledOutProcesses: [] }
   if (Object.keys(plan.skewMs).length > 0) yield { ...plan, skewMs: {} }
   for (const kills of removeParts(plan.kills)) yield { ...plan, kills }
   for (const crashPoints of removeParts(plan.crashPoints)) yield { ...plan, crashPoints }

@@ -1,6 +1,5 @@
 import { availableParallelism } from 'node:os'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { fetchPreviousRelease, PREVIOUS_RELEASE } from './previous-release.ts'
 import type { FaultKind } from '@penstock/adapters/deterministic/faults/fault-injector.ts'
 import { drawPlan } from './plan/draw-plan.ts'
 import type { Trigger } from './plan/triggers.ts'
@@ -14,10 +13,6 @@ import { createSeedTotals } from './seed-totals.ts'
 const SEEDS = 150
 const FROM = 1
 
-const PREVIOUS_RELEASE_SEEDS: readonly Occurrence[] = [
-  'process with pinned contracts',
-  'append by a process with pinned contracts',
-]
 /** Occurrences that are so frequent that this small number of seeds meets them. Only a full run meets every occurrence. */
 const FREQUENT_OCCURRENCES: readonly (Occurrence | FaultKind)[] = [
   'appendFault',
@@ -73,12 +68,6 @@ describe(`${SEEDS} seeds with purchases, faults, crashes and re-organisations`, 
   test('meet every frequent fault of servers and processes, and every frequent action of buyers', () => {
     expect(FREQUENT_OCCURRENCES.filter((occurrence) => !totals.faults.has(occurrence))).toEqual([])
   })
-
-  test(`run processes of release ${PREVIOUS_RELEASE} together with current processes`, (context) => {
-    const skipReason = fetchPreviousRelease()
-    if (skipReason !== undefined) return context.skip(skipReason)
-    expect(PREVIOUS_RELEASE_SEEDS.filter((occurrence) => !totals.faults.has(occurrence))).toEqual([])
-  })
 })
 
 test('two runs of one seed have the same outcome, and another seed has another trace', { timeout: 600_000 }, async () => {
@@ -111,7 +100,7 @@ const quietPlan: SimulationPlan = {
   triggers: [],
   faults: {},
   skewMs: {},
-  previousReleaseProcesses: [],
+  rolledOutProcesses: [],
   hasLastSale: true,
 }
 

@@ -40,7 +40,7 @@ export async function runFinalChecks(
     reorgedOutpoints: world.undoneFundings,
   })
   if (broken) throw new InvariantViolation(broken.rule, broken.violation)
-  const viewRows = async (sql: string) => withCurrentShape(world.views.rows<Record<string, SQLInputValue>>(sql), log)
+  const viewRows = async (sql: string) => world.views.rows<Record<string, SQLInputValue>>(sql)
   const differences = await compareWithFold(viewRows, pepper, log.events)
   if (differences.length > 0) throw new InvariantViolation('read models', differences.slice(0, 3).join('\n'))
   const counts: Record<string, number> = {}
@@ -51,29 +51,10 @@ export async function runFinalChecks(
 /** Whether every read model has applied all of its facts. */
 export async function hasReadAllFacts(world: SimulatedWorld, { events }: FoldedLog): Promise<boolean> {
   if (!hasNoOpenTransaction(world.views)) return false
-  // Only gateways of the current release create this table, and until the roll-out all gateways may be of the previous release.
-  if (world.views.rows("SELECT 1 FROM sqlite_schema WHERE name = 'gateway_order_facts_v2'").length === 0) return false
   // The count is compared first, because it is cheap and the next check reads every event.
   const factCount = world.views.rows<{ count: number }>(
     "SELECT count(*) AS count FROM gateway_order_facts_v2 WHERE category IN ('order', 'settlement')",
   )[0]?.count
   if (factCount !== events.filter(({ category }) => category === 'order' || category === 'settlement').length) return false
   return (await findUnreadFacts(async (text) => world.views.rows(text), events)).length === 0
-}
-
-type ViewRow = Readonly<Record<string, SQLInputValue>>
-
-/** Adds new fields to stored facts that lack them. A gateway of the previous release stores facts without new fields. */
-function withCurrentShape(rows: readonly ViewRow[], { events }: FoldedLog): readonly ViewRow[] {
-  if (rows[0]?.['event_id'] === undefined) return rows
-  // The cast is safe because facts are plain JSON.
-  const facts = new Map(events.map(({ id, fact }) => [id, fact.data as Readonly<Record<string, unknown>>]))
-  return rows.map((row) => {
-    const { event_id: id, data } = row
-    const storedFact = typeof id === 'string' ? facts.get(id) : undefined
-    if (storedFact === undefined || typeof data !== 'string') return row
-    const storedFields = Object.entries(JSON.parse(data) as object)
-    const isSubset = storedFields.every(([key, value]) => JSON.stringify(value) === JSON.stringify(storedFact[key]))
-    return isSubset ? { ...row, data: JSON.stringify(storedFact) } : row
-  })
 }

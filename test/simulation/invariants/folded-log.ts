@@ -17,7 +17,7 @@ export class InvariantViolation extends Error {
   }
 }
 
-/** All facts that were appended so far. The services of the current release fold and check them, also those of old processes. */
+/** All facts that were appended so far. The services fold and check them. */
 export type FoldedLog = {
   readonly events: readonly Event[]
   /** Folds the new facts. @throws InvariantViolation if a state hash, a revision or a transition is wrong */

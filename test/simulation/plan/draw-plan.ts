@@ -41,7 +41,7 @@ export function drawPlan(seed: number): SimulationPlan {
     triggers: drawTriggers(createPrng(`cues ${seed}`)),
     faults: drawFaults(draws, createPrng(`late ${seed}`)),
     skewMs: draws.chance(0.3) ? Object.fromEntries(REPLICAS.map((name) => [name, draws.between(-1500, 1500)])) : {},
-    previousReleaseProcesses: draws.chance(0.5) ? REPLICAS.filter(() => draws.chance(0.4)) : [],
+    rolledOutProcesses: draws.chance(0.5) ? REPLICAS.filter(() => draws.chance(0.4)) : [],
     hasLastSale: createPrng(`last sale ${seed}`).chance(0.25),
   }
   const scenarioDraws = createPrng(`scene ${seed}`)
@@ -52,7 +52,7 @@ export function drawPlan(seed: number): SimulationPlan {
         workloadMs: SCENARIO_MS,
         kills: [],
         crashPoints: crashDraws.chance(0.3) ? plan.crashPoints : [],
-        previousReleaseProcesses: scenarioDraws.chance(0.2) ? plan.previousReleaseProcesses : [],
+        rolledOutProcesses: scenarioDraws.chance(0.2) ? plan.rolledOutProcesses : [],
         faults: scenarioDraws.chance(0.5) ? {} : plan.faults,
         ...drawScenario(scenarioDraws),
       }

@@ -71,8 +71,8 @@ export type SimulationPlan = {
   readonly faults: FaultPlan
   /** The clock errors of processes in milliseconds. */
   readonly skewMs: Readonly<Record<string, number>>
-  /** Processes that run the previous release. */
-  readonly previousReleaseProcesses: readonly string[]
+  /** Processes that a roll-out restarts at one instant. */
+  readonly rolledOutProcesses: readonly string[]
   /**
    * Whether a new seller sells a channel to a buyer after quiescence. This sale takes a third of the time of a seed, so few plans
    * include it.

@@ -62,15 +62,6 @@ export const sellerReturnsToFirstOutpoint = ({ onFact, inject, pick, openManuall
   ],
 })
 
-/**
- * A seller submits its first outpoint again while the channel-watchers run the previous release. Facts of that release do not
- * contain the number of the submission.
- */
-export const returnToFirstOutpointWithOldWatcher = (tools: ScenarioTools): Scenario => ({
-  ...sellerReturnsToFirstOutpoint(tools),
-  previousReleaseProcesses: ['channel-watcher.1', 'channel-watcher.2'],
-})
-
 /** The channel watch reports a funding as lost. The seller submits another outpoint before the order receives the report. */
 export const fundingLostBeforeNextOutpoint = ({ onFact, inject, pick, openManually }: ScenarioTools): Scenario => ({
   triggers: [

@@ -9,16 +9,7 @@ import type { SellerAnswer, SimulationPlan, SimulatedPurchase, PlannedSeller } f
 export type Scenario = Partial<
   Pick<
     SimulationPlan,
-    | 'purchases'
-    | 'sellers'
-    | 'networkEvents'
-    | 'operatorActions'
-    | 'triggers'
-    | 'faults'
-    | 'skewMs'
-    | 'network'
-    | 'workloadMs'
-    | 'previousReleaseProcesses'
+    'purchases' | 'sellers' | 'networkEvents' | 'operatorActions' | 'triggers' | 'faults' | 'skewMs' | 'network' | 'workloadMs'
   >
 >
 

@@ -24,7 +24,6 @@ import {
   secondOutpointDecidedLate,
   sellerReplacesOutpoint,
   sellerReturnsToFirstOutpoint,
-  returnToFirstOutpointWithOldWatcher,
   invalidChannelDuringNextClaim,
 } from './outpoints.ts'
 import {
@@ -86,7 +85,7 @@ const SCENARIOS: readonly ((tools: ScenarioTools) => Scenario)[] = [
   secondOutpointDecidedLate,
   secondOutpointDecidedLate,
   sellerReturnsToFirstOutpoint,
-  returnToFirstOutpointWithOldWatcher,
+  sellerReturnsToFirstOutpoint,
   fundingLostBeforeNextOutpoint,
   releasedBeforeWatchStarts,
   releasedBeforeWatchStarts,

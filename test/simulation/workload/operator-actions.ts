@@ -107,15 +107,9 @@ type OrderTables = {
   selectFrom(table: 'gateway_orders_v2'): {
     select(c: 'id'): { where(c: 'open', o: '=', v: 1): { execute(): Promise<{ id: string }[]> } }
   }
-  selectFrom(table: 'sqlite_schema'): {
-    select(c: 'name'): { where(c: 'name', o: '=', v: string): { execute(): Promise<object[]> } }
-  }
 }
 
 async function pickOpenOrder(db: OrderTables, draws: Prng): Promise<string | undefined> {
-  // A gateway of the previous release may have no table of this name.
-  const tables = await db.selectFrom('sqlite_schema').select('name').where('name', '=', 'gateway_orders_v2').execute()
-  if (tables.length === 0) return undefined
   const rows = await db.selectFrom('gateway_orders_v2').select('id').where('open', '=', 1).execute()
   return rows.length === 0 ? undefined : draws.pick(rows.map(({ id }) => id).toSorted())
 }

@@ -118,7 +118,6 @@ async function createOfferManually(
   const { challenge } = (await market.graphql<Challenge>(CHALLENGE_MUTATION, { pubkey }, key)).account.node
   const { signature } = simnet.control.sign(alias, challenge)
   await market.graphql(CONNECT_MUTATION, { input: { pubkey, challenge, signature } }, key)
-  // A gateway of the previous release cannot read current offers, so the mutation is retried.
   await retryWhileUnavailable(engine.schedule.clock, deadlineMs, () =>
     market.graphql(CREATE_OFFER_MUTATION, { input: { pubkey, ...toOfferInput(terms) } }, key),
   )

@@ -23,13 +23,12 @@ export function recordCalls(
   }
 }
 
-/** Counts the appends of a process that conflict, and those of a process of the previous release. */
-export const countAppends = (store: EventStore, countOccurrence: CountOccurrence, isPreviousRelease: boolean): EventStore => ({
+/** Counts the appends of a process that conflict. */
+export const countAppends = (store: EventStore, countOccurrence: CountOccurrence): EventStore => ({
   ...store,
   async append(stream, expected, events) {
     const answer = await store.append(stream, expected, events)
     if (answer.outcome === 'conflict') countOccurrence('append that met a conflict')
-    else if (isPreviousRelease) countOccurrence('append by a process with pinned contracts')
     return answer
   },
 })

@@ -9,7 +9,7 @@ import { Fault } from '@penstock/kernel/result.ts'
 import type { SellerTerms } from '@penstock/seller-agent/terms.ts'
 import { createJournalFile, runSimulatedAgent } from './seller-agents.ts'
 import { agentProcessName, WORKLOAD_MS, type SERVICES } from '../plan/plan.ts'
-import type { ReplicaDependencies, startReplica } from '../replica.ts'
+import { type ReplicaDependencies, startReplica } from '../replica.ts'
 import {
   countAppends,
   createOvertakingCounter,
@@ -18,10 +18,6 @@ import {
   recordCalls,
 } from './call-recorder.ts'
 import { SIMULATION_CONFIG, type SimulatedWorld } from './simulated-world.ts'
-
-/** Starts a replica, of the current or the previous release. */
-export type StartReplica = typeof startReplica
-export type ReplicaStarts = { readonly current: StartReplica; readonly previous: StartReplica | undefined }
 
 /** Starts simulated processes, and restarts each after a crash, as the cluster launcher does. */
 export type ProcessHost = {
@@ -40,7 +36,7 @@ const MIN_SLEEP_MS = 400
 type ServiceName = (typeof SERVICES)[number]
 type EndOccurrence = 'process killed as planned' | 'process that was rolled out'
 
-export function createProcessHost(world: SimulatedWorld, starts: ReplicaStarts): ProcessHost {
+export function createProcessHost(world: SimulatedWorld): ProcessHost {
   const { engine, plan, trace, countOccurrence, bus } = world
   const { schedule } = engine
   const draws = schedule.random.fork('cradle')
@@ -70,7 +66,6 @@ export function createProcessHost(world: SimulatedWorld, starts: ReplicaStarts):
       process.kill()
     })
   }
-  let isRolledOut = false
   const endProcess = (name: string, downMs: number, occurrence: EndOccurrence): void => {
     const process = processes.get(name)
     if (!process?.isAlive()) return
@@ -80,19 +75,13 @@ export function createProcessHost(world: SimulatedWorld, starts: ReplicaStarts):
   }
   const runReplica = async (name: string, process: SimulatedProcess): Promise<void> => {
     const service = parseServiceName(name)
-    // If the clone lacks the previous release, these processes run the current release and are not counted.
-    const previous = plan.previousReleaseProcesses.includes(name) && !isRolledOut ? starts.previous : undefined
-    if (previous) countOccurrence('process with pinned contracts')
-    const onMessage = () => countReplica(service, name)
-    const options = { overtakings, isPreviousRelease: previous !== undefined, onMessage }
-    await (previous ?? starts.current)(service, await createReplicaDependencies(world, process, options))
+    const options = { overtakings, onMessage: () => countReplica(service, name) }
+    await startReplica(service, await createReplicaDependencies(world, process, options))
   }
-  // The roll-out restarts all processes of the previous release with the current release.
   const rollOut = (): void => {
-    isRolledOut = true
-    for (const name of plan.previousReleaseProcesses) endProcess(name, draws.between(20, 2000), 'process that was rolled out')
+    for (const name of plan.rolledOutProcesses) endProcess(name, draws.between(20, 2000), 'process that was rolled out')
   }
-  if (plan.previousReleaseProcesses.length > 0)
+  if (plan.rolledOutProcesses.length > 0)
     schedule.later(draws.between(WORKLOAD_MS / 2, WORKLOAD_MS), rollOut, 'the roll-out ends')
 
   return {
@@ -128,14 +117,13 @@ const parseServiceName = (name: string): ServiceName => name.slice(0, name.index
 
 type ReplicaCounters = {
   readonly overtakings: OvertakingCounter
-  readonly isPreviousRelease: boolean
   readonly onMessage: () => void
 }
 
 async function createReplicaDependencies(
   world: SimulatedWorld,
   process: SimulatedProcess,
-  { overtakings, isPreviousRelease, onMessage }: ReplicaCounters,
+  { overtakings, onMessage }: ReplicaCounters,
 ): Promise<ReplicaDependencies> {
   const { engine, simnet, market, store, bus, consumerDelays, leases, keyring, pepper, trace, countOccurrence } = world
   const views = world.views.connect(process)
@@ -147,7 +135,7 @@ async function createReplicaDependencies(
   died.promise.catch(() => undefined)
   return {
     platform: {
-      store: countAppends(store.connect(process), countOccurrence, isPreviousRelease),
+      store: countAppends(store.connect(process), countOccurrence),
       bus: overtakings.withCounting(consumerDelays.withDelays(bus.connect(process), process.clock), onMessage),
       views,
       clock: process.clock,

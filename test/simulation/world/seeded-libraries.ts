@@ -9,7 +9,7 @@ export function warmUpLibraries({ control }: Simnet): void {
 /**
  * Gives libraries seeded random numbers and the simulated time while the real ones are forbidden. The curve library needs random
  * numbers to blind secrets, which changes no result. The invoice library reads the time for a flag that no code here uses.
- * Penstock's own code, current or of the previous release, still fails if it reads randomness or the time.
+ * Penstock's own code still fails if it reads randomness or the time.
  * @returns a function that restores the globals
  */
 export function seedLibraries({ random, now }: VirtualSchedule): () => void {
@@ -34,12 +34,12 @@ export function seedLibraries({ random, now }: VirtualSchedule): () => void {
   }
 }
 
-/** Whether a library called the caller of this function. The cached previous release is in node_modules, but is no library. */
+/** Whether a library called the caller of this function. */
 function isLibraryCaller(): boolean {
   const caller =
     new Error().stack
       ?.split('\n')
       .slice(3)
       .find((frame) => !frame.includes('node:')) ?? ''
-  return caller.includes('node_modules') && !caller.includes('node_modules/.cache/')
+  return caller.includes('node_modules')
 }
