@@ -43,7 +43,7 @@ export async function waitForNetwork(
 export async function rejectOtherNetwork(
   expected: Network,
   query: NetworkQuery,
-  clock: Clock,
+  clock: Pick<Clock, 'sleep'>,
   onMissing: (reason: string) => void,
 ): Promise<void> {
   try {
