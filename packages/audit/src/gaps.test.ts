@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { createMemoryPlatform } from '@penstock/testkit/memory-platform.ts'
+import { waitUntil } from '@penstock/testkit/wait-until.ts'
 import { test } from 'vitest'
 import { type LogHeadStore, isSigned, parseHead, parseLogEnd } from './heads.ts'
 import { createHeadWriter, runHeadWriter } from './head-writer.ts'
@@ -34,7 +35,10 @@ async function bare() {
     },
   }
   const log = Object.assign(openLogger('silent'), { error: (about: object) => void said.push(about) })
-  const clock = { ...platform.clock, now: () => time.now }
+  // A sleep ends in the next event-loop turn.
+  const sleep = (_: number, signal?: AbortSignal) =>
+    new Promise<void>((resolve) => void (signal?.aborted ? resolve() : setImmediate(resolve)))
+  const clock = { ...platform.clock, now: () => time.now, sleep }
   let count = 0
   return {
     time,
@@ -90,10 +94,10 @@ test("the crash of a quiet market leaves no gap, because the market writes the l
   const { appended, time, said, market, ends } = await world()
   await appended(3)
   const running = await run([bind(createHeadWriter(market.store, market.heads).keeper, {})], market.platform)
-  await poll(() => ends.length > 0)
+  await waitUntil('the end is written', () => ends.length > 0)
   // An hour passes without events.
   time.now += 60 * MINUTE_MS
-  await poll(() => parseLogEnd(ends.at(-1) ?? '')?.at === time.now)
+  await waitUntil('the end is written again', () => parseLogEnd(ends.at(-1) ?? '')?.at === time.now)
   const [line, end] = [await market.heads.last(), await market.heads.end()]
   await running.close()
   const heads = { ...market.heads, last: async () => line, end: async () => end }
@@ -180,10 +184,3 @@ test.each([
   await start()
   assert.equal(reasons().length, before.length + 1)
 })
-
-async function poll(isFulfilled: () => boolean): Promise<void> {
-  for (let tries = 0; !isFulfilled(); tries++) {
-    assert.ok(tries < 1000)
-    await new Promise((resolve) => setTimeout(resolve, 10))
-  }
-}

@@ -11,7 +11,7 @@ test('a locked data folder cannot be locked again before the release', () => {
   onTestFinished(() => rmSync(path, { recursive: true, force: true }))
   const dir = openDataDir(path)
   const first = lockDataDir(dir)
-  assert.throws(() => lockDataDir(dir), /another Penstock runs on the data folder/)
+  assert.throws(() => lockDataDir(dir, 1), /another Penstock runs on the data folder/)
   first.release()
   lockDataDir(dir).release()
 })

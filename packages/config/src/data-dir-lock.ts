@@ -10,8 +10,8 @@ const WAIT_MS = 5000
  * SQLite transaction on its own file, so it ends with the process, even after a crash.
  * @throws Error if another process has locked the folder
  */
-export function lockDataDir(dir: DataDir): { release(): void } {
-  const db = new DatabaseSync(join(dir.path, 'lock.db'), { timeout: WAIT_MS })
+export function lockDataDir(dir: DataDir, waitMs = WAIT_MS): { release(): void } {
+  const db = new DatabaseSync(join(dir.path, 'lock.db'), { timeout: waitMs })
   try {
     db.exec('pragma locking_mode = exclusive; begin exclusive')
   } catch {

@@ -7,8 +7,8 @@ const times = { at: 0 }
 const clock = {
   now: createJumpingWallClock(() => times.at),
   monotonicMs: () => times.at,
-  // Each sleep ends after 20 ms, so that a reader's timeout expires soon.
-  sleep: (_: number, signal?: AbortSignal) => new Promise<void>((over) => void (signal?.aborted ? over() : setTimeout(over, 20))),
+  // Each sleep ends in the next event-loop turn. So the timeout expires soon, but after the readers that answer at once.
+  sleep: (_: number, signal?: AbortSignal) => new Promise<void>((over) => void (signal?.aborted ? over() : setImmediate(over))),
 }
 
 test('values are read on request, cached for a short time, and removed together with their subject', async () => {
