@@ -79,7 +79,9 @@ async function runOneSeed(plan: SimulationPlan): Promise<boolean> {
   if (values.trace) console.log([...outcome.traceLines, '', 'The last steps:', ...outcome.recentSteps].join('\n'))
   console.log(formatOutcome(outcome))
   if (outcome.violation && !values.trace) printFailure(outcome)
-  return closePool(pool) && !outcome.violation
+  const isClosed = closePool(pool)
+  console.log(formatResult({ passed: outcome.violation ? 0 : 1, failed: outcome.violation ? 1 : 0, skipped: 0 }))
+  return isClosed && !outcome.violation
 }
 
 async function runManySeeds(firstSeed: number, count: number, workerCount: number): Promise<boolean> {
@@ -128,7 +130,13 @@ function printSummary(run: SeedRun, commit: string): void {
   console.log(
     `${totals.seeds()} seeds, ${failed.length} failed${failed.length > 0 ? `: ${failed.map(({ plan }) => plan.seed).join(', ')}` : ''}; ${gaps.length} names not covered.`,
   )
+  console.log(formatResult({ passed: totals.seeds() - failed.length, failed: failed.length, skipped: count - totals.seeds() }))
 }
+
+type SeedResult = { readonly passed: number; readonly failed: number; readonly skipped: number }
+
+/** @returns the last line of the output; a seed is skipped if the run ended before it */
+const formatResult = ({ passed, failed, skipped }: SeedResult): string => `${passed} passed, ${failed} failed, ${skipped} skipped`
 
 /** @returns the path of the report, or undefined if the run writes none. Only a full run replaces docs/simulation.md. */
 function choosePagePath(run: SeedRun): string | undefined {

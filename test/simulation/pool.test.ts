@@ -1,8 +1,10 @@
+import { waitUntil } from '@penstock/testkit/wait-until.ts'
 import { afterEach, expect, test } from 'vitest'
 import { drawPlan } from './plan/draw-plan.ts'
 import type { SimulationPlan } from './plan/plan.ts'
-import { isWorkerLost, createSimulationWorkers, type SimulationWorkers } from './pool.ts'
+import { isWorkerLost, type SimulationWorkers } from './pool.ts'
 import { isComplete, runSeeds } from './run-seeds.ts'
+import { createTestWorkers } from './test-workers.ts'
 
 let pool: SimulationWorkers
 afterEach(() => pool.close())
@@ -13,11 +15,16 @@ const killAll = (): void => {
 }
 /** Creates a pool whose only worker is killed while it runs task number `which`. */
 function killWorkers(which: number): SimulationWorkers {
-  let started = 0
-  return createSimulationWorkers(1, { onBegun: () => void (++started === which && killAll()) })
+  let [assigned, begun] = [0, 0]
+  const workers = createTestWorkers(1, { onBegun: () => void (++begun === which && killAll()) })
+  return {
+    ...workers,
+    // This task takes so long that its worker cannot end it before the kill.
+    run: ({ plan }) => workers.run({ plan: ++assigned === which ? { ...plan, workloadMs: 3_600_000 } : plan }),
+  }
 }
 
-test('a plan fails if its worker is killed, and another worker runs the next plans', { timeout: 120_000 }, async () => {
+test('a plan fails if its worker is killed, and another worker runs the next plans', async () => {
   pool = killWorkers(2)
   const [pid] = pool.pids()
   const exits: string[] = []
@@ -33,7 +40,7 @@ test('a plan fails if its worker is killed, and another worker runs the next pla
   expect(pool.unexpectedExits()).toEqual([])
 })
 
-test('a run without keepGoing ends if a worker is killed, and keeps its totals', { timeout: 120_000 }, async () => {
+test('a run without keepGoing ends if a worker is killed, and keeps its totals', async () => {
   pool = killWorkers(1)
   const run = await runSeeds(pool, { from: 1, count: 3, workerCount: 1, keepGoing: false }, () => undefined)
   expect(run.failed.map(({ plan }) => plan.seed)).toEqual([1])
@@ -41,57 +48,45 @@ test('a run without keepGoing ends if a worker is killed, and keeps its totals',
   expect([run.totals.seeds(), isComplete(run)]).toEqual([1, false])
 })
 
-test(
-  'a plan fails with the exit code of its worker if the worker exits, and a worker that ends while idle is replaced',
-  { timeout: 120_000 },
-  async () => {
-    pool = createSimulationWorkers(1)
-    // This plan is invalid, so the worker exits.
-    const { violation } = await pool.run({ plan: { ...drawPlan(1), rolledOutProcesses: null as unknown as [] } })
-    expect(violation?.message).toBe('the worker survives: it ended with exit code 1')
-    const [idle = NaN] = pool.pids()
-    process.kill(idle, 'SIGKILL')
-    await waitForExit(idle)
-    expect((await pool.run({ plan: planWithoutActions })).violation).toBe(undefined)
-    expect(pool.unexpectedExits()).toEqual(['a worker without a plan, before its first one: it was killed by SIGKILL'])
-  },
-)
+test('a plan fails with the exit code of its worker if the worker exits, and a worker that ends while idle is replaced', async () => {
+  pool = createTestWorkers(1)
+  // The worker exits, because it does not know the defect.
+  const { violation } = await pool.run({ plan: planWithoutActions, defect: 'no such defect' })
+  expect(violation?.message).toBe('the worker survives: it ended with exit code 1')
+  const [idle = NaN] = pool.pids()
+  process.kill(idle, 'SIGKILL')
+  await waitUntil('the end of the idle worker', () => !isRunning(idle))
+  expect((await pool.run({ plan: planWithoutActions })).violation).toBe(undefined)
+  expect(pool.unexpectedExits()).toEqual(['a worker without a plan, before its first one: it was killed by SIGKILL'])
+})
 
-test(
-  'a worker that ends before it reads its plan is reported, and another worker runs the plan',
-  { timeout: 120_000 },
-  async () => {
-    let started = 0
-    pool = createSimulationWorkers(1, { onBegun: () => void started++ })
-    expect((await pool.run({ plan: { ...planWithoutActions, seed: 7 } })).violation).toBe(undefined)
-    const [pid = NaN] = pool.pids()
-    // The worker is paused, so it cannot read the task that the pool sends.
-    process.kill(pid, 'SIGSTOP')
-    const outcome = pool.run({ plan: { ...planWithoutActions, seed: 8 } })
-    process.kill(pid, 'SIGKILL')
-    const { plan, violation } = await outcome
-    expect([plan.seed, violation, started]).toEqual([8, undefined, 2])
-    expect(pool.unexpectedExits()).toEqual(['a worker without a plan, after seed 7: it was killed by SIGKILL'])
-  },
-)
+test('a worker that ends before it reads its plan is reported, and another worker runs the plan', async () => {
+  let started = 0
+  pool = createTestWorkers(1, { onBegun: () => void started++ })
+  expect((await pool.run({ plan: { ...planWithoutActions, seed: 7 } })).violation).toBe(undefined)
+  const [pid = NaN] = pool.pids()
+  // The worker is paused, so it cannot read the task that the pool sends.
+  process.kill(pid, 'SIGSTOP')
+  const outcome = pool.run({ plan: { ...planWithoutActions, seed: 8 } })
+  process.kill(pid, 'SIGKILL')
+  const { plan, violation } = await outcome
+  expect([plan.seed, violation, started]).toEqual([8, undefined, 2])
+  expect(pool.unexpectedExits()).toEqual(['a worker without a plan, after seed 7: it was killed by SIGKILL'])
+})
 
-test(
-  'a worker that does not answer until the timeout is killed, its plan fails, and another worker runs the next plan',
-  { timeout: 120_000 },
-  async () => {
-    const finished = Promise.withResolvers<void>()
-    const timeouts: Promise<void>[] = [finished.promise]
-    pool = createSimulationWorkers(1, { waitForTimeout: () => timeouts.shift() ?? new Promise(() => undefined) })
-    const [pid = NaN] = pool.pids()
-    process.kill(pid, 'SIGSTOP')
-    const outcome = pool.run({ plan: { ...planWithoutActions, seed: 9 } })
-    finished.resolve()
-    const { plan, violation } = await outcome
-    expect([plan.seed, violation?.message]).toEqual([9, 'the worker survives: it gave no answer for minutes'])
-    expect((await pool.run({ plan: planWithoutActions })).violation).toBe(undefined)
-    expect(pool.unexpectedExits()).toEqual([])
-  },
-)
+test('a worker that does not answer until the timeout is killed, its plan fails, and another worker runs the next plan', async () => {
+  const finished = Promise.withResolvers<void>()
+  const timeouts: Promise<void>[] = [finished.promise]
+  pool = createTestWorkers(1, { waitForTimeout: () => timeouts.shift() ?? new Promise(() => undefined) })
+  const [pid = NaN] = pool.pids()
+  process.kill(pid, 'SIGSTOP')
+  const outcome = pool.run({ plan: { ...planWithoutActions, seed: 9 } })
+  finished.resolve()
+  const { plan, violation } = await outcome
+  expect([plan.seed, violation?.message]).toEqual([9, 'the worker survives: it gave no answer for minutes'])
+  expect((await pool.run({ plan: planWithoutActions })).violation).toBe(undefined)
+  expect(pool.unexpectedExits()).toEqual([])
+})
 
 /** A plan without faults and without purchases. */
 const planWithoutActions: SimulationPlan = {
@@ -104,10 +99,6 @@ const planWithoutActions: SimulationPlan = {
   crashPoints: [],
   faults: {},
   rolledOutProcesses: [],
-}
-
-async function waitForExit(pid: number): Promise<void> {
-  for (let tries = 0; tries < 10_000 && isRunning(pid); tries++) await new Promise((resolve) => setImmediate(resolve))
 }
 
 function isRunning(pid: number): boolean {

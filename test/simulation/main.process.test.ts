@@ -23,6 +23,8 @@ async function simulate(...options: readonly string[]): Promise<ProgramExit> {
 const findTraces = (output: string): readonly string[] =>
   [...output.matchAll(new RegExp(`seed ${SEED}: .*, trace (\\w+) BROKEN ${INVARIANT}`, 'g'))].map(([, trace = '']) => trace)
 
+const readLastLine = (output: string): string | undefined => output.trimEnd().split('\n').at(-1)
+
 let file = ''
 afterAll(() => {
   if (file !== '') rmSync(file, { force: true })
@@ -37,6 +39,7 @@ test(
     expect(output).toContain(`Seed ${SEED} breaks "${INVARIANT}". To repeat: npm run simulate -- --seed ${SEED} `)
     expect(output).toMatch(new RegExp(`^seed ${SEED} failed: ${INVARIANT}`, 'm'))
     expect(output).toMatch(new RegExp(`^1 seeds, 1 failed: ${SEED}; \\d+ names not covered\\.$`, 'm'))
+    expect(readLastLine(output)).toBe('0 passed, 1 failed, 0 skipped')
     // A run with `--sabotage` writes no report.
     expect(output).not.toContain('Report: ')
     const [fullTrace = '', shrunk = ''] = findTraces(output)
@@ -56,6 +59,7 @@ test(
     expect([asDrawn.code, findTraces(asDrawn.output)]).toEqual([1, [fullTrace]])
     expect(new Set([fullTrace, shrunk, '']).size).toBe(3)
     expect([unbroken.code, unbroken.output.includes('BROKEN')]).toEqual([0, false])
+    expect(readLastLine(unbroken.output)).toBe('1 passed, 0 failed, 0 skipped')
   },
 )
 
