@@ -1,4 +1,5 @@
 import { forbidNondeterminism } from '@penstock/adapters/deterministic/isolation/forbid-nondeterminism.ts'
+import { replaceCrashPointHandler } from '@penstock/runtime/crash-points.ts'
 import { buildOrderModels } from '../support/invariants/order-model.ts'
 import { checkOrders } from '../support/invariants/orders.ts'
 import { findHtlcsAtMarket, buildNetworkState } from '../support/invariants/network-state.ts'
@@ -101,8 +102,9 @@ async function runWorld(
   const rejections: unknown[] = []
   const onRejection = (reason: unknown): void => void rejections.push(reason)
   process.on('unhandledRejection', onRejection)
+  const host = createProcessHost(world)
+  const restoreCrashPoints = replaceCrashPointHandler(host.hitCrashPoint)
   try {
-    const host = createProcessHost(world)
     const triggers = createTriggerRunner()
     const afterStep = createInvariantChecks(world, host, log, triggers, { nondeterminism, rejections })
     const workload = trackPromise(runSimulatedWorkload(world, host, log, triggers))
@@ -129,6 +131,7 @@ async function runWorld(
     afterStep()
     return statuses
   } finally {
+    restoreCrashPoints()
     process.off('unhandledRejection', onRejection)
   }
 }

@@ -38,6 +38,7 @@ export function drawPlan(seed: number): SimulationPlan {
     operatorActions: drawOperatorActions(draws),
     kills: drawKills(draws),
     crashPoints: [...drawCrashPoints(crashDraws), ...drawInFlightCrashes(createPrng(`left on the way ${seed}`))],
+    canCrashWhileOpening: false,
     triggers: drawTriggers(createPrng(`cues ${seed}`)),
     faults: drawFaults(draws, createPrng(`late ${seed}`)),
     skewMs: draws.chance(0.3) ? Object.fromEntries(REPLICAS.map((name) => [name, draws.between(-1500, 1500)])) : {},

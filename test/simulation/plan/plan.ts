@@ -64,8 +64,13 @@ export type SimulationPlan = {
   readonly networkEvents: readonly NetworkEvent[]
   readonly operatorActions: readonly OperatorAction[]
   readonly kills: readonly PlannedKill[]
-  /** Calls at which the calling process crashes. */
+  /**
+   * Calls at which the calling process crashes, and crash points of the runtime and the services. The process crashes after the
+   * visit of such a point.
+   */
   readonly crashPoints: readonly CrashPoint[]
+  /** Whether processes can crash while the market opens, that is, while sellers join. Otherwise visits count from then on. */
+  readonly canCrashWhileOpening: boolean
   readonly triggers: readonly Trigger[]
   /** The probability of each kind of fault per call. */
   readonly faults: FaultPlan

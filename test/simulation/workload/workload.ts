@@ -30,7 +30,7 @@ export async function runSimulatedWorkload(
 ): Promise<void> {
   const { engine, plan, market, simnet, trace, countOccurrence } = world
   const { clock, random } = engine.schedule
-  engine.faults.disable()
+  if (!plan.canCrashWhileOpening) engine.faults.disable()
   for (const name of REPLICAS) host.startReplica(name)
   const peopleDraws = random.fork('people')
   const drawBytes = (count: number) => peopleDraws.bytes(count)

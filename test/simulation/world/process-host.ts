@@ -7,6 +7,8 @@ import { sqlRecords } from '@penstock/adapters/sql/records.ts'
 import { sqlTimers } from '@penstock/adapters/sql/timers.ts'
 import { Fault } from '@penstock/kernel/result.ts'
 import type { SellerTerms } from '@penstock/seller-agent/terms.ts'
+import type { CrashPointHandler } from '@penstock/runtime/crash-points.ts'
+import { createCrashPointHandler } from './named-crashes.ts'
 import { createJournalFile, runSimulatedAgent } from './seller-agents.ts'
 import { agentProcessName, WORKLOAD_MS, type SERVICES } from '../plan/plan.ts'
 import { type ReplicaDependencies, startReplica } from '../replica.ts'
@@ -17,6 +19,7 @@ import {
   type OvertakingCounter,
   recordCalls,
 } from './call-recorder.ts'
+import { runAsProcess, withOwnActions } from './current-process.ts'
 import { SIMULATION_CONFIG, type SimulatedWorld } from './simulated-world.ts'
 
 /** Starts simulated processes, and restarts each after a crash, as the cluster launcher does. */
@@ -28,6 +31,8 @@ export type ProcessHost = {
   /** Pauses the process for this time. It is not restarted. */
   freeze(name: string, ms: number): void
   readonly isAlive: (name: string) => boolean
+  /** Crashes the running process if the plan has a crash at this visit of a named crash point. */
+  readonly hitCrashPoint: CrashPointHandler
 }
 
 /** The shortest sleep of a process in milliseconds. Otherwise frequent polls would be most steps of a run. */
@@ -51,7 +56,7 @@ export function createProcessHost(world: SimulatedWorld): ProcessHost {
     const skewMs = plan.skewMs[name] ?? 0
     if (skewMs !== 0) countOccurrence('process whose clock is off')
     const started = engine.startProcess(name, { skewMs, minSleepMs: MIN_SLEEP_MS, crashAt: findCrashPoint })
-    const process = recordCalls(name, started, world)
+    const process = withOwnActions(recordCalls(name, started, world))
     processes.set(name, process)
     process.onCrash(() => {
       trace.note(`${process.name} died`)
@@ -59,7 +64,7 @@ export function createProcessHost(world: SimulatedWorld): ProcessHost {
       awayMs.delete(name)
       schedule.later(delayMs, () => startProcess(name, run), `${name} is started again`)
     })
-    run(process).catch((error: unknown) => {
+    runAsProcess(process, () => run(process)).catch((error: unknown) => {
       trace.note(`${process.name} ended: ${String(error)}`)
       // After a `Fault` of a server at the start, the process is restarted. Any other error is a defect.
       if (!(error instanceof Fault)) world.crashes.push(error)
@@ -93,6 +98,7 @@ export function createProcessHost(world: SimulatedWorld): ProcessHost {
       processes.get(name)?.freeze(ms)
     },
     isAlive,
+    hitCrashPoint: createCrashPointHandler(findCrashPoint, engine.faults.count),
   }
 }
 
