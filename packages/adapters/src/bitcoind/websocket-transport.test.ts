@@ -1,62 +1,36 @@
-import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer, type IncomingMessage } from 'node:http'
+import { createServer } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { Fault } from '@penstock/kernel/result.ts'
-import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
-import { type WebSocket, WebSocketServer } from 'ws'
+import { waitUntil } from '@penstock/testkit/wait-until.ts'
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
+import type { WebSocket } from 'ws'
+import { createVirtualSchedule } from '../deterministic/virtual-schedule.ts'
+import { FakeBtcd } from './fake-btcd.fixture.ts'
+import { RESPONSE_TIMEOUT_MS } from './rpc-call.ts'
 import { createRpc } from './rpc.ts'
 import { createWebSocketTransport } from './websocket-transport.ts'
 
-type RpcRequest = { readonly id: number; readonly method: string; readonly params: readonly unknown[] }
-
-/** A node with a WebSocket server. Each test sets how the node answers a call. */
-class Node {
-  readonly asked: RpcRequest[] = []
-  readonly sockets: WebSocket[] = []
-  readonly #server = createServer((_, response) => response.writeHead(405).end())
-  readonly #upgrades = new WebSocketServer({ noServer: true })
-  answer: (asked: RpcRequest, socket: WebSocket) => void = ({ id, method }, socket) =>
-    socket.send(JSON.stringify({ id, result: method, error: null }))
-
-  async listen(): Promise<void> {
-    this.#server.on('upgrade', (request: IncomingMessage, stream, head) => {
-      const isKnown = request.headers.authorization === `Basic ${Buffer.from('us:secret').toString('base64')}`
-      if (!isKnown) return stream.end('HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\n\r\n')
-      this.#upgrades.handleUpgrade(request, stream, head, (socket) => {
-        this.sockets.push(socket)
-        socket.on('message', (text: Buffer) => {
-          const asked = JSON.parse(text.toString()) as RpcRequest
-          this.asked.push(asked)
-          this.answer(asked, socket)
-        })
-      })
-    })
-    this.#server.listen(0, '127.0.0.1')
-    await once(this.#server, 'listening')
-  }
-  url(user = 'us:secret'): string {
-    return `ws://${user}@127.0.0.1:${(this.#server.address() as AddressInfo).port}/ws`
-  }
-  async close(): Promise<void> {
-    for (const socket of this.sockets) socket.terminate()
-    this.#server.close()
-    await once(this.#server, 'close')
-  }
-}
-
-let node: Node
+let node: FakeBtcd
 beforeEach(async () => {
-  node = new Node()
+  node = new FakeBtcd()
   await node.listen()
 })
 afterEach(() => node.close())
 
-const ask = (call: ReturnType<typeof createWebSocketTransport>, method: string) => call({ method, params: [] })
+type Call = ReturnType<typeof createWebSocketTransport>
+const ask = (call: Call, method: string) => call({ method, params: [] })
+/** Repeats a call until it is answered, because it fails while the old connection is closing. */
+const waitForAnswer = (call: Call) =>
+  waitUntil('a call is answered again', () =>
+    ask(call, 'again').then(
+      ({ result }) => result === 'again',
+      () => false,
+    ),
+  )
 
 test('all calls share a connection, and each gets its own answer in any order', async () => {
   const sends: (() => void)[] = []
@@ -91,27 +65,33 @@ test('a connection that ends fails its pending calls, and the next call opens a 
   const cut = await Promise.allSettled([ask(call, 'cut'), ask(call, 'cut too')])
   expect(cut.map((result) => result.status === 'rejected' && result.reason instanceof Fault)).toEqual([true, true])
   node.answer = answer
-  await vi.waitFor(async () => expect((await ask(call, 'again')).result).toBe('again'))
+  await waitForAnswer(call)
   expect(node.sockets.length).toBe(2)
 })
 
 test('calls to a node that sends nothing time out, and the next call opens a new connection', async () => {
-  const call = createWebSocketTransport({ url: node.url() }, 50)
+  const schedule = createVirtualSchedule('btcd')
+  const call = createWebSocketTransport({ url: node.url() }, schedule.clock)
   const answer = node.answer
   node.answer = () => undefined
-  const silent = await Promise.allSettled([ask(call, 'one'), ask(call, 'other')])
-  expect(silent.map((result) => result.status === 'rejected' && result.reason instanceof Fault)).toEqual([true, true])
+  const silent = Promise.allSettled([ask(call, 'one'), ask(call, 'other')])
+  await waitUntil('both calls have arrived', () => node.asked.length === 2)
+  await schedule.run()
+  expect((await silent).map((result) => result.status === 'rejected' && result.reason instanceof Fault)).toEqual([true, true])
   node.answer = answer
-  await vi.waitFor(async () => expect((await ask(call, 'again')).result).toBe('again'))
+  await waitForAnswer(call)
 })
 
 test('a call that times out keeps the connection open if the node answers other calls', async () => {
-  const call = createWebSocketTransport({ url: node.url() }, 1000)
+  const schedule = createVirtualSchedule('btcd')
+  const call = createWebSocketTransport({ url: node.url() }, schedule.clock)
   const answer = node.answer
   node.answer = (asked, socket) => (asked.method === 'slow' ? undefined : answer(asked, socket))
   const slow = ask(call, 'slow')
+  slow.catch(() => undefined) // It is awaited later.
   expect((await ask(call, 'quick')).result).toBe('quick')
-  await expect(slow).rejects.toThrow('did not answer within 1000 ms')
+  await schedule.run()
+  await expect(slow).rejects.toThrow(`did not answer within ${RESPONSE_TIMEOUT_MS} ms`)
   expect((await ask(call, 'again')).result).toBe('again')
   expect(node.sockets.length).toBe(1)
 })
@@ -129,7 +109,7 @@ test.each<[string, (socket: WebSocket) => void]>([
   }
   await expect(ask(call, 'one')).rejects.toThrow(Fault)
   node.answer = answer
-  await vi.waitFor(async () => expect((await ask(call, 'again')).result).toBe('again'))
+  await waitForAnswer(call)
 })
 
 test('an answer with invalid JSON ends the connection', async () => {
@@ -162,15 +142,6 @@ test('the password is read again for each connection', async () => {
   await expect(ask(call, 'one')).rejects.toThrow('refuses our user or password')
   writeFileSync(passwordFile, 'secret\n')
   expect((await ask(call, 'one')).result).toBe('one')
-})
-
-test('an idle connection does not keep the process running', async () => {
-  const module = new URL('websocket-transport.ts', import.meta.url).href
-  const program = `import { createWebSocketTransport } from ${JSON.stringify(module)}
-    console.log((await createWebSocketTransport({ url: ${JSON.stringify(node.url())} })({ method: 'last', params: [] })).result)`
-  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--no-warnings', '-e', program])
-  expect(stdout.trim()).toBe('last')
-  expect(node.sockets.length).toBe(1)
 })
 
 test('a missing password file causes a read error', async () => {

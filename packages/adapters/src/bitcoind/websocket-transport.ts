@@ -1,5 +1,7 @@
 import { Fault } from '@penstock/kernel/result.ts'
+import type { Clock } from '@penstock/ports/clock.ts'
 import { WebSocket } from 'ws'
+import { systemClock } from '../system/clock.ts'
 import { type RpcResponse, RESPONSE_TIMEOUT_MS, type RpcCall } from './rpc-call.ts'
 import { readRpcCredentials, toAuthFault, type RpcAddress } from './rpc-credentials.ts'
 
@@ -13,14 +15,14 @@ const CLOSE_TIMEOUT_MS = 500
  * busy HTTP client spends most time on handshakes. The next call reopens an ended connection. A process uses one transport and
  * never closes it. The transport does not keep the process running.
  */
-export function createWebSocketTransport(address: RpcAddress, answerMs = RESPONSE_TIMEOUT_MS): RpcTransport {
+export function createWebSocketTransport(address: RpcAddress, clock: Clock = systemClock): RpcTransport {
   let connection: Promise<RpcTransport> | undefined
 
   function open(): Promise<RpcTransport> {
     const onClose = (): void => {
       if (connection === attempt) connection = undefined
     }
-    const attempt = connect(address, answerMs, onClose)
+    const attempt = connect(address, clock, onClose)
     attempt.catch(onClose)
     return attempt
   }
@@ -33,13 +35,13 @@ export function createWebSocketTransport(address: RpcAddress, answerMs = RESPONS
 }
 
 /** @param onClose is called when the connection has closed. @throws Fault if no connection opens */
-async function connect(address: RpcAddress, answerMs: number, onClose: () => void): Promise<RpcTransport> {
+async function connect(address: RpcAddress, clock: Clock, onClose: () => void): Promise<RpcTransport> {
   const { protocol, host, pathname } = new URL(address.url)
   // A restarted node may have written new credentials.
   const { auth, secureContext } = await readRpcCredentials(address)
   const options = {
     auth,
-    handshakeTimeout: answerMs,
+    handshakeTimeout: RESPONSE_TIMEOUT_MS,
     // The types of `ws` lack this option.
     closeTimeout: CLOSE_TIMEOUT_MS,
     perMessageDeflate: false,
@@ -48,7 +50,7 @@ async function connect(address: RpcAddress, answerMs: number, onClose: () => voi
   const socket = new WebSocket(`${protocol}//${host}${pathname}`, options)
   socket.on('close', onClose)
   await waitForOpen(socket)
-  return createSender(socket, answerMs)
+  return createSender(socket, clock)
 }
 
 function waitForOpen(socket: WebSocket): Promise<void> {
@@ -73,16 +75,17 @@ function waitForOpen(socket: WebSocket): Promise<void> {
 type PendingCall = {
   readonly resolve: (answer: RpcResponse) => void
   readonly reject: (error: unknown) => void
-  readonly timer: NodeJS.Timeout
+  readonly ended: AbortController
 }
 
-function createSender(socket: WebSocket, answerMs: number): RpcTransport {
+function createSender(socket: WebSocket, clock: Clock): RpcTransport {
   const pending = new Map<number, PendingCall>()
   let [lastId, messageCount] = [0, 0]
   const takePending = (id: number): PendingCall | undefined => {
     const call = pending.get(id)
     pending.delete(id)
-    clearTimeout(call?.timer)
+    // The default abort reason would capture a stack.
+    call?.ended.abort('ended')
     return call
   }
   socket.on('message', (data) => {
@@ -100,12 +103,14 @@ function createSender(socket: WebSocket, answerMs: number): RpcTransport {
     new Promise((resolve, reject) => {
       const id = ++lastId
       const countAtSend = messageCount
-      const timer = setTimeout(() => {
-        takePending(id)?.reject(new Fault(`the bitcoin node did not answer within ${answerMs} ms`))
+      const ended = new AbortController()
+      void clock.sleep(RESPONSE_TIMEOUT_MS, ended.signal).then(() => {
+        if (ended.signal.aborted) return
+        takePending(id)?.reject(new Fault(`the bitcoin node did not answer within ${RESPONSE_TIMEOUT_MS} ms`))
         // No message has arrived since this call was sent, so the connection hangs for the other calls too.
         if (messageCount === countAtSend) socket.terminate()
-      }, answerMs)
-      pending.set(id, { resolve, reject, timer })
+      })
+      pending.set(id, { resolve, reject, ended })
       socket.send(JSON.stringify({ jsonrpc: '1.0', id, method, params }), (error) => {
         if (error) takePending(id)?.reject(new Fault(`sending to the bitcoin node failed: ${error.message}`, { cause: error }))
       })

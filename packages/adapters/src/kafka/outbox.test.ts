@@ -1,12 +1,21 @@
 import { Fault } from '@penstock/kernel/result.ts'
-import { expect, test, vi } from 'vitest'
-import { systemChance } from '../system/chance.ts'
-import { systemClock } from '../system/clock.ts'
+import { expect, test } from 'vitest'
+import { createVirtualSchedule } from '../deterministic/virtual-schedule.ts'
 import { type OutboxEntry, createOutbox, type SendEntries } from './outbox.ts'
 
 const entry = (partition: number, value: string): OutboxEntry => ({ partition, record: { key: 'k', value, partition } })
-const openOutbox = (send: SendEntries, timeoutMs = 5000) =>
-  createOutbox(send, { clock: systemClock, chance: systemChance, timeoutMs, log: undefined })
+const chance = { random: (bytes: number) => new Uint8Array(bytes) }
+/** An outbox whose time passes only when the test runs the schedule. */
+function openOutbox(send: SendEntries, schedule = createVirtualSchedule('outbox')) {
+  const box = createOutbox(send, { clock: schedule.clock, chance, timeoutMs: 5000, log: undefined })
+  /** Puts entries, and lets the time pass for their retries. */
+  const putWithRetries = async (entries: readonly OutboxEntry[]): Promise<void> => {
+    const done = box.put(entries)
+    await schedule.run({ untilMs: schedule.now() + 1000 })
+    await done
+  }
+  return { ...box, putWithRetries }
+}
 const valuesOf = (entries: readonly OutboxEntry[]): string[] => entries.map(({ record }) => String(record.value))
 const partitionsOf = (entries: readonly OutboxEntry[]): ReadonlySet<number> => new Set(entries.map(({ partition }) => partition))
 
@@ -16,7 +25,7 @@ test('entries of a partition that the answer lacks are sent again before they co
     sent.push(valuesOf(entries))
     return sent.length === 1 ? new Set([0]) : partitionsOf(entries)
   })
-  await box.put([entry(0, 'a'), entry(1, 'b'), entry(1, 'c')])
+  await box.putWithRetries([entry(0, 'a'), entry(1, 'b'), entry(1, 'c')])
   expect(sent).toEqual([
     ['a', 'b', 'c'],
     ['b', 'c'],
@@ -46,18 +55,23 @@ test('entries are sent again after an error until they are stored', async () => 
     if (++tries < 3) throw new Error('no leader')
     return partitionsOf(entries)
   })
-  await box.put([entry(0, 'a')])
+  await box.putWithRetries([entry(0, 'a')])
   expect(tries).toBe(3)
 })
 
 test('an entry without confirmation fails with a Fault at the timeout and is not sent again', async () => {
-  const send = vi.fn<SendEntries>(async () => new Set())
-  const box = openOutbox(send, 120)
-  await expect(box.put([entry(0, 'a')])).rejects.toThrow(Fault)
-  await new Promise((resolve) => setTimeout(resolve, 400))
-  const calls = send.mock.calls.length
-  await new Promise((resolve) => setTimeout(resolve, 400))
-  expect(send.mock.calls.length).toBe(calls)
+  const schedule = createVirtualSchedule('outbox')
+  const startedAt = schedule.now()
+  const sentAt: number[] = []
+  const box = openOutbox(async () => {
+    sentAt.push(schedule.now() - startedAt)
+    return new Set()
+  }, schedule)
+  const failed = box.put([entry(0, 'a')]).catch((error: unknown) => [error, schedule.now() - startedAt])
+  expect(await schedule.run()).toBe('idle')
+  expect(await failed).toEqual([expect.any(Fault), 5000])
+  expect(sentAt.length).toBeGreaterThan(3)
+  expect(Math.max(...sentAt)).toBeLessThan(5000)
 })
 
 test('a message that the brokers refuse fails without failing other messages', async () => {

@@ -84,11 +84,11 @@ export function createOutbox(send: SendEntries, { clock, chance, timeoutMs, log 
       const pending: PendingPublish = { remaining: entries.length, isSettled: false, resolve, reject }
       for (const entry of entries) queued.push({ ...entry, pending })
       flush()
-      const timer = setTimeout(() => fail(pending, new Fault('the brokers have not confirmed messages in time')), timeoutMs)
+      const cancelTimeout = startTimeout(clock, timeoutMs, pending)
       try {
         await promise
       } finally {
-        clearTimeout(timer)
+        cancelTimeout()
         if (pending.remaining > 0) queued = queued.filter((entry) => entry.pending !== pending)
       }
     },
@@ -114,6 +114,16 @@ function selectRequest(queued: readonly QueuedEntry[], busy: ReadonlySet<number>
     bytes.set(entry.partition, size)
   }
   return { now, later }
+}
+
+/** Fails the publish at the timeout. @returns a function that cancels the timeout */
+function startTimeout(clock: Clock, timeoutMs: number, pending: PendingPublish): () => void {
+  const ended = new AbortController()
+  void clock.sleep(timeoutMs, ended.signal).then(() => {
+    if (!ended.signal.aborted) fail(pending, new Fault('the brokers have not confirmed messages in time'))
+  })
+  // The default abort reason would capture a stack.
+  return () => ended.abort('ended')
 }
 
 function confirm(pending: PendingPublish): void {
