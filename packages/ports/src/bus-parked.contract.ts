@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { idsOf, subscribeAndRecord, createMessage, createMessages, waitForCondition } from './bus-recorder.fixture.ts'
 import type { Bus, BusMessage, HandlerResult } from './bus.ts'
 
-type SuiteContext = { readonly bus: () => Bus; readonly fixture: () => { reopen(): Promise<Bus> } }
+type SuiteContext = { readonly bus: () => Bus; readonly fixture: () => { reopen(): Promise<Bus>; readonly now?: () => number } }
 
 /** A handler that parks messages of the keys in the set. */
 const createParkingHandler =
@@ -20,7 +20,8 @@ export function testParking({ bus, fixture }: SuiteContext): void {
       return handler(received)
     })
     const bad = createMessages('bad', 3)
-    const started = Date.now()
+    const { now = Date.now } = fixture()
+    const started = now()
     await bus().publish('orders', [...bad, ...createMessages('good', 3)])
     await waitForCondition(
       async () => (await bus().parked())[0]?.messages === 3 && calls.length === 4,

@@ -1,3 +1,4 @@
+import { waitUntil } from '@penstock/testkit/wait-until.ts'
 import type { Bus, BusMessage, HandlerResult, RunningSubscription, Subscription } from './bus.ts'
 
 let counter = 0
@@ -14,11 +15,7 @@ const DEADLINE_MS = 45_000
 
 /** Waits until the condition is true. @throws Error with the description after the deadline */
 export async function waitForCondition(condition: () => boolean | Promise<boolean>, description: string): Promise<void> {
-  const end = Date.now() + DEADLINE_MS
-  while (!(await condition())) {
-    if (Date.now() > end) throw new Error(`timed out: ${description}`)
-    await new Promise((resolve) => setTimeout(resolve, 1))
-  }
+  await waitUntil(description, condition, DEADLINE_MS, 1)
 }
 
 /** Subscribes, and records the handled messages and the messages that were set aside. */

@@ -21,7 +21,8 @@ export type EventStoreFixture = {
   teardown(): Promise<void>
 }
 
-export type EventStoreFeatures = { readonly processes: boolean }
+/** `processes`: whether other processes use the store, too. With 'only', the cases without them are left out. */
+export type EventStoreFeatures = { readonly processes: boolean | 'only' }
 
 type CreateFixture = () => Promise<EventStoreFixture>
 
@@ -48,12 +49,14 @@ export function eventStoreContract(name: string, open: CreateFixture, features: 
     afterEach(() => fixture.teardown())
     const here = { fixture: () => fixture, store: () => store }
     const suites = {
-      append: testAppend,
-      'repeated append': testRepeatedAppend,
-      read: testRead,
-      follow: testFollow,
-      'any history': () => testProperties(open),
-      ...(features.processes && { 'other processes': testOtherProcesses }),
+      ...(features.processes !== 'only' && {
+        append: testAppend,
+        'repeated append': testRepeatedAppend,
+        read: testRead,
+        follow: testFollow,
+        'any history': () => testProperties(open),
+      }),
+      ...(features.processes !== false && { 'other processes': testOtherProcesses }),
     }
     for (const [title, suite] of Object.entries(suites))
       describe(`${title}:`, () => {

@@ -44,6 +44,8 @@ export type LightningFixture = {
   readonly send: (request: string, amountMsat: bigint, totalMsat: bigint) => Promise<unknown>
   /** Advances the time of every node by this number of milliseconds. */
   readonly pass: (ms: number) => Promise<void>
+  /** The wall clock of the nodes; by default the clock of this machine. */
+  readonly now?: () => number
   readonly teardown: () => Promise<void>
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Invoice, Lightning } from './lightning.ts'
-import { AMOUNT_MSAT, createHold, SHORT_TIMEOUT } from './lightning-payments.contract.ts'
+import { AMOUNT_MSAT, createHold, payHold } from './lightning-payments.contract.ts'
 import type { SuiteContext, LightningFixture } from './lightning-nodes.fixture.ts'
 import { waitForValue } from './wait-for-value.fixture.ts'
 
@@ -30,7 +30,7 @@ export function testPaymentParts({ fixture }: SuiteContext): { readonly begin: (
   const begin = (): void =>
     void describe('parts of a payment', () => {
       it('wait for the missing amount, and are held once it is complete', async () => {
-        const { market } = fixture()
+        const { market, now = Date.now } = fixture()
         const whole = await createHold(fixture(), { cltvDelta: CLTV_DELTA })
         await sendHalves(fixture(), whole, 2)
         await waitForValue('it is held', async () => (await findInvoice(market.lightning, whole))?.state === 'held')
@@ -40,7 +40,7 @@ export function testPaymentParts({ fixture }: SuiteContext): { readonly begin: (
           state: 'open',
           htlcs: [{ amountMsat: HALF_MSAT, state: 'held' }],
         })
-        startedParts = { whole, part, at: Date.now() }
+        startedParts = { whole, part, at: now() }
       })
     })
 
@@ -48,11 +48,11 @@ export function testPaymentParts({ fixture }: SuiteContext): { readonly begin: (
     void describe('two minutes later', () => {
       it('a lone part is cancelled, a whole payment stays, and the open invoice can be paid', { timeout: 200_000 }, async () => {
         if (!startedParts) throw new Error('the first case did not run')
-        const { market, buyer, pass: advanceTime } = fixture()
+        const { market, buyer, pass: advanceTime, now = Date.now } = fixture()
         const { holds } = market.lightning
         const { payments } = buyer.lightning
         const { part, whole, at } = startedParts
-        const leftMs = PART_HOLD_MS - (Date.now() - at)
+        const leftMs = PART_HOLD_MS - (now() - at)
         // If the other cases took less than PART_HOLD_MS, this checks that the part is still held shortly before the limit.
         await advanceTime(Math.max(0, leftMs - MARGIN_MS))
         const early = leftMs > MARGIN_MS ? await findInvoice(market.lightning, part) : undefined
@@ -71,7 +71,7 @@ export function testPaymentParts({ fixture }: SuiteContext): { readonly begin: (
         })
         expect(await holds.settle(whole.preimage)).toBe('settled')
 
-        expect(await payments.pay(part.invoice.request, SHORT_TIMEOUT)).toEqual({ state: 'in-flight' })
+        expect(await payHold(fixture(), part.invoice.request)).toEqual({ state: 'in-flight' })
         await waitForValue('it is held', async () => (await findInvoice(market.lightning, part))?.state === 'held')
         const states = async () => (await findInvoice(market.lightning, part))?.htlcs.map(({ state }) => state).toSorted()
         expect(await states()).toEqual(['cancelled', 'held'])

@@ -5,7 +5,8 @@ import { type SuiteContext, type LightningFixture, createSecret } from './lightn
 import { waitForValue } from './wait-for-value.fixture.ts'
 
 export const AMOUNT_MSAT = 25_000_000n
-export const SHORT_TIMEOUT = { maxFeeMsat: 100_000n, timeoutMs: 500 }
+const SHORT_TIMEOUT = { maxFeeMsat: 100_000n, timeoutMs: 500 }
+const STEP_MS = 50
 /** For payments that end by themselves, usually long before this timeout. */
 const LONG_TIMEOUT = { ...SHORT_TIMEOUT, timeoutMs: 10_000 }
 
@@ -25,12 +26,25 @@ export async function createHold(
   return { preimage, invoice }
 }
 
+/** Pays a hold invoice from the buyer's node, and lets the time of the nodes pass until the call returns. */
+export async function payHold({ buyer, pass }: LightningFixture, request: string): Promise<PaymentState> {
+  const payment = buyer.lightning.payments.pay(request, SHORT_TIMEOUT)
+  let hasReturned = false
+  const recordReturn = (): void => void (hasReturned = true)
+  payment.then(recordReturn, recordReturn)
+  await waitForValue('the call returns', async () => {
+    if (!hasReturned) await pass(STEP_MS)
+    return hasReturned
+  })
+  return payment
+}
+
 async function createPaidHold(
   fixture: LightningFixture,
   change: { cltvDelta?: number } = {},
 ): Promise<{ preimage: string; invoice: Invoice }> {
   const hold = await createHold(fixture, change)
-  expect(await fixture.buyer.lightning.payments.pay(hold.invoice.request, SHORT_TIMEOUT)).toEqual({ state: 'in-flight' })
+  expect(await payHold(fixture, hold.invoice.request)).toEqual({ state: 'in-flight' })
   const invoice = await waitForValue('the invoice is held', async () => {
     const now = await fixture.market.lightning.holds.find(hold.invoice.paymentHash)
     return now?.state === 'held' && now
@@ -183,7 +197,7 @@ export function testHolds({ fixture }: SuiteContext): void {
     })
 
     it('report changes, the present state first', async () => {
-      const { market, buyer } = fixture()
+      const { market } = fixture()
       const { preimage, invoice } = await createHold(fixture())
       const stop = new AbortController()
       const seen: string[] = []
@@ -192,7 +206,7 @@ export function testHolds({ fixture }: SuiteContext): void {
           if (seen.at(-1) !== state) seen.push(state)
       })()
       await waitForValue('the present state', async () => seen.length > 0)
-      await buyer.lightning.payments.pay(invoice.request, SHORT_TIMEOUT)
+      await payHold(fixture(), invoice.request)
       await waitForValue('held', async () => seen.includes('held'))
       await market.lightning.holds.settle(preimage)
       await waitForValue('settled', async () => seen.includes('settled'))
@@ -202,12 +216,12 @@ export function testHolds({ fixture }: SuiteContext): void {
     })
 
     it('are cancelled by the node if no payment arrives before the expiry', async () => {
-      const { market, buyer } = fixture()
+      const { market, buyer, pass } = fixture()
       const { preimage, invoice } = await createHold(fixture(), { expirySeconds: 1 })
-      await waitForValue(
-        'it is cancelled',
-        async () => (await market.lightning.holds.find(invoice.paymentHash))?.state === 'cancelled',
-      )
+      await waitForValue('it is cancelled', async () => {
+        await pass(STEP_MS)
+        return (await market.lightning.holds.find(invoice.paymentHash))?.state === 'cancelled'
+      })
       expect(await market.lightning.holds.cancel(invoice.paymentHash)).toBe('already-cancelled')
       expect(await market.lightning.holds.settle(preimage)).toBe('cancelled')
       expect(await buyer.lightning.payments.pay(invoice.request, LONG_TIMEOUT)).toEqual({

@@ -44,8 +44,12 @@ const retryFaults = async <T>(call: () => Promise<T>): Promise<T> => {
   }
 }
 
+let simulations = 0
+/** Each simulation of this file has its own fixed seed. */
+const startSimulation = (plan: FaultPlan = {}) => startAutoAdvance(`contract ${++simulations}`, plan)
+
 async function openStoreFixture(plan: FaultPlan): Promise<EventStoreFixture> {
-  const simulation = startAutoAdvance(plan)
+  const simulation = startSimulation(plan)
   const shared = deterministicEventStore(deterministicDisk(simulation.schedule))
   let store: EventStore | undefined
   const open = async (): Promise<EventStore> => {
@@ -85,7 +89,7 @@ async function openStoreFixture(plan: FaultPlan): Promise<EventStoreFixture> {
 }
 
 async function openBusFixture(plan: FaultPlan): Promise<BusFixture> {
-  const simulation = startAutoAdvance(plan)
+  const simulation = startSimulation(plan)
   const broker = deterministicBus(simulation.schedule, deterministicDisk(simulation.schedule))
   const connectReader = (): Bus => {
     const made = broker.connect(simulation.startProcess('reader'), { retryMinMs: 2 })
@@ -95,6 +99,7 @@ async function openBusFixture(plan: FaultPlan): Promise<BusFixture> {
   const open = async (): Promise<Bus> => (bus = connectReader())
   return {
     open,
+    now: simulation.schedule.now,
     async reopen() {
       await bus?.close()
       return open()
@@ -142,7 +147,7 @@ async function handleUntilKilled(
 
 /** Opens a database that processes connect to one after the other. */
 async function openSqlFixture<Port>(plan: FaultPlan, make: (views: Views) => Promise<Port>) {
-  const simulation = startAutoAdvance(plan)
+  const simulation = startSimulation(plan)
   const database = deterministicDatabase(deterministicDisk(simulation.schedule), { longestTransactionMs: 600_000 })
   const open = () => database.connect(simulation.startProcess('reader'))
   const views = open()
@@ -194,16 +199,16 @@ for (const [title, plan] of Object.entries(sqlPlans)) {
   })
 }
 clockContract('deterministic, of the simulation', async () => {
-  const { schedule, stop } = startAutoAdvance()
+  const { schedule, stop } = startSimulation()
   return { clock: schedule.clock, teardown: stop }
 })
 for (const [title, options] of Object.entries({ 'of a process': {}, 'of a process with clock skew': { skewMs: 1500 } }))
   clockContract(`deterministic, ${title}`, async () => {
-    const simulation = startAutoAdvance()
+    const simulation = startSimulation()
     return { clock: simulation.startProcess('sleeper', options).clock, teardown: simulation.stop }
   })
 leasesContract('deterministic', async () => {
-  const simulation = startAutoAdvance()
+  const simulation = startSimulation()
   return {
     leases: deterministicLeases(simulation.schedule).connect(simulation.startProcess('owner')),
     pass: (ms) => simulation.schedule.clock.sleep(ms),

@@ -1,9 +1,8 @@
 import { chainContract } from '@penstock/ports/chain.contract.ts'
 import { lightningContract } from '@penstock/ports/lightning.contract.ts'
-import { systemClock } from '../system/clock.ts'
+import { createManualTime } from './manual-time.fixture.ts'
 import { openTemporaryNetwork } from './temporary-network.ts'
 import type { Simnet } from './simnet.ts'
-import { createTestClock } from './test-clock.ts'
 
 const node = (simnet: Simnet, alias: string) => ({
   lightning: simnet.lightning(alias),
@@ -15,7 +14,7 @@ const node = (simnet: Simnet, alias: string) => ({
 })
 
 lightningContract('simulated network', async () => {
-  const clock = createTestClock(systemClock)
+  const { clock, now, pass } = createManualTime()
   const network = openTemporaryNetwork({ clock })
   const simnet = network.simnet()
   return {
@@ -50,7 +49,8 @@ lightningContract('simulated network', async () => {
     },
     close: async (outpoint, by, how) =>
       void simnet.control.close(outpoint, { by: by === 'buyer' ? by : 'seller-ada', force: how === 'force' }),
-    pass: async (ms) => clock.advance(ms),
+    pass,
+    now,
     teardown: network.drop,
   }
 })
@@ -58,7 +58,8 @@ lightningContract('simulated network', async () => {
 chainContract(
   'simulated network',
   async () => {
-    const network = openTemporaryNetwork()
+    const { clock, now } = createManualTime()
+    const network = openTemporaryNetwork({ clock })
     const { control, ...simnet } = network.simnet()
     const buyer = control.nodes().find(({ alias }) => alias === 'buyer')?.pubkey ?? ''
     return {
@@ -68,6 +69,7 @@ chainContract(
       spend: async (outpoint) => control.close(outpoint).txid,
       reorganise: async (depth) => void control.reorg(depth),
       replace: async (txid) => void control.doubleSpend(txid),
+      now,
       teardown: network.drop,
     }
   },

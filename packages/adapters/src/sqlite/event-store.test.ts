@@ -4,43 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { eventStoreContract } from '@penstock/ports/event-store.contract.ts'
 import { expect, it } from 'vitest'
-import { runWorkerProcess } from '@penstock/child-processes/run-script.ts'
+import { openSqliteEventStore } from './event-store.fixture.ts'
 import { sqliteEventStore } from './event-store.ts'
 import { openMarketLog } from './market-log.ts'
 
-const child = new URL('./event-store.child.ts', import.meta.url)
-
-eventStoreContract(
-  'SQLite',
-  async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'penstock-log-'))
-    const path = join(folder, 'market.db')
-    let close = async (): Promise<void> => {}
-    const open = async () => {
-      const log = openMarketLog(path, { pollMs: 5 })
-      const store = sqliteEventStore(log)
-      close = async () => {
-        await store.close()
-        await log.close()
-      }
-      return store
-    }
-    return {
-      open,
-      async reopen() {
-        await close()
-        return open()
-      },
-      crash: (moment, ...append) => runWorkerProcess(child, { path, moment, append }, 'SIGKILL'),
-      elsewhere: (...append) => runWorkerProcess(child, { path, moment: 'none', append }, null),
-      async teardown() {
-        await close()
-        await rm(folder, { recursive: true })
-      },
-    }
-  },
-  { processes: true },
-)
+eventStoreContract('SQLite', openSqliteEventStore)
 
 it('reads an event that another connection has just appended to a cached stream', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'penstock-log-'))

@@ -2,16 +2,21 @@ import { chainContract } from '@penstock/ports/chain.contract.ts'
 import { lightningContract } from '@penstock/ports/lightning.contract.ts'
 import type { Lightning } from '@penstock/ports/lightning.ts'
 import { openSimnet, type Simnet } from '../../simnet/simnet.ts'
-import { createTestClock } from '../../simnet/test-clock.ts'
+import { createManualTime } from '../../simnet/manual-time.fixture.ts'
 import type { FaultPlan } from './fault-injector.ts'
 import type { SimulatedProcess } from './crash-injection.ts'
 import { withChainFaults, withLightningFaults } from './port-faults.ts'
 import { startAutoAdvance } from '../auto-advance.ts'
 
-/** Opens a simulated network, and a process that calls its nodes with injected faults. */
+let networks = 0
+
+/**
+ * Opens a simulated network, and a process that calls its nodes with injected faults. The time of the network passes only by
+ * `pass`, and the time of the process by itself.
+ */
 function network(plan: FaultPlan) {
-  const simulation = startAutoAdvance(plan, { realTime: true })
-  const clock = createTestClock(simulation.schedule.clock)
+  const simulation = startAutoAdvance(`network ${++networks}`, plan)
+  const { clock, now, pass } = createManualTime()
   const simnet = openSimnet({
     path: ':memory:',
     blockSeconds: 0,
@@ -22,7 +27,7 @@ function network(plan: FaultPlan) {
     await simnet.close()
     await simulation.stop()
   }
-  return { simnet, clock, process: simulation.startProcess('market'), teardown }
+  return { simnet, now, pass, process: simulation.startProcess('market'), teardown }
 }
 
 function node(
@@ -39,7 +44,7 @@ const plans: Readonly<Record<string, FaultPlan>> = { 'without faults': {}, 'with
 
 for (const [title, plan] of Object.entries(plans)) {
   lightningContract(`deterministic, ${title}`, async () => {
-    const { simnet, clock, process, teardown } = network(plan)
+    const { simnet, now, pass, process, teardown } = network(plan)
     return {
       market: node(process, simnet, 'market'),
       buyer: node(process, simnet, 'buyer'),
@@ -72,14 +77,15 @@ for (const [title, plan] of Object.entries(plans)) {
       },
       close: async (outpoint, by, how) =>
         void simnet.control.close(outpoint, { by: by === 'buyer' ? by : 'seller-ada', force: how === 'force' }),
-      pass: async (ms) => clock.advance(ms),
+      pass,
+      now,
       teardown,
     }
   })
   chainContract(
     `deterministic, ${title}`,
     async () => {
-      const { simnet, process, teardown } = network(plan)
+      const { simnet, now, process, teardown } = network(plan)
       const { control } = simnet
       const buyer = control.nodes().find(({ alias }) => alias === 'buyer')?.pubkey ?? ''
       return {
@@ -89,6 +95,7 @@ for (const [title, plan] of Object.entries(plans)) {
         spend: async (outpoint) => control.close(outpoint).txid,
         reorganise: async (depth) => void control.reorg(depth),
         replace: async (txid) => void control.doubleSpend(txid),
+        now,
         teardown,
       }
     },

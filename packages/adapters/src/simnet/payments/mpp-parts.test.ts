@@ -1,30 +1,20 @@
 import type { Htlc } from '@penstock/ports/lightning.ts'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createManualTime } from '../manual-time.fixture.ts'
 import { type TemporaryNetwork, openTemporaryNetwork } from '../temporary-network.ts'
-import { createTestClock } from '../test-clock.ts'
 
 const AMOUNT_MSAT = 8_000_000n
 const [HALF_MSAT, QUARTER_MSAT] = [AMOUNT_MSAT / 2n, AMOUNT_MSAT / 4n]
 const MINUTE_MS = 60_000
 
 let network: TemporaryNetwork
-let clock: ReturnType<typeof createTestClock>
+let pass: (ms: number) => Promise<void>
 beforeEach(() => {
-  // Only `advance` of the test clock ends a sleep.
-  clock = createTestClock({
-    now: () => 1_790_000_000_000,
-    monotonicMs: () => 1_790_000_000_000,
-    sleep: (_, signal) => untilAborted(signal),
-  })
-  network = openTemporaryNetwork({ clock })
+  const time = createManualTime()
+  pass = time.pass
+  network = openTemporaryNetwork({ clock: time.clock })
 })
 afterEach(() => network.drop())
-
-const untilAborted = (signal?: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal?.aborted) resolve()
-    else signal?.addEventListener('abort', () => resolve(), { once: true })
-  })
 
 const control = () => network.simnet().control
 /** Reads HTLC states from the tables, because a call to the node would also expire parts. */
@@ -34,12 +24,6 @@ const htlcs = (): Htlc['state'][] =>
     .rows<{ state: Htlc['state'] }>('SELECT state FROM htlcs WHERE is_last = 1 ORDER BY id')
     .map(({ state }) => state)
 const stateOf = (hash: string) => control().payment(hash)?.state
-
-/** Advances the clock, and runs the code after ended sleeps. */
-async function pass(ms: number): Promise<void> {
-  clock.advance(ms)
-  await new Promise((resolve) => setImmediate(resolve))
-}
 
 const newInvoice = (alias = 'market') => control().invoice(alias, AMOUNT_MSAT / 1000n, 3600)
 

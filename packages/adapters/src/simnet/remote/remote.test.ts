@@ -3,21 +3,23 @@ import { Fault } from '@penstock/kernel/result.ts'
 import { chainContract } from '@penstock/ports/chain.contract.ts'
 import { lightningContract } from '@penstock/ports/lightning.contract.ts'
 import { test } from 'vitest'
-import { systemClock } from '../../system/clock.ts'
+import { createManualTime } from '../manual-time.fixture.ts'
 import { type TemporaryNetwork, openTemporaryNetwork } from '../temporary-network.ts'
-import { createTestClock } from '../test-clock.ts'
 import { connectRemoteSimnet, type RemoteSimnet } from './client.ts'
 import { serveSimnet } from './server.ts'
 
 async function startServer() {
-  const clock = createTestClock(systemClock)
+  const { clock, now, pass } = createManualTime()
+  // A client retries in the next event-loop turn.
+  const clientClock = { ...clock, sleep: () => new Promise<void>((resolve) => setImmediate(resolve)) }
   const network = openTemporaryNetwork({ clock })
   const server = await serveSimnet(network.simnet(), '127.0.0.1', 0)
   return {
     scratch: network,
-    clock,
+    now,
+    pass,
     server,
-    remote: connectRemoteSimnet(server.url, systemClock),
+    remote: connectRemoteSimnet(server.url, clientClock),
     teardown: () => server.close().then(network.drop),
   }
 }
@@ -28,7 +30,7 @@ async function node(remote: RemoteSimnet, alias: string) {
 }
 
 lightningContract('simulated network in another process', async () => {
-  const { remote, clock, teardown } = await startServer()
+  const { remote, now, pass, teardown } = await startServer()
   return {
     market: await node(remote, 'market'),
     buyer: await node(remote, 'buyer'),
@@ -61,7 +63,8 @@ lightningContract('simulated network in another process', async () => {
     },
     close: async (outpoint, by, how) =>
       void (await remote.control.close(outpoint, { by: by === 'buyer' ? by : 'seller-ada', force: how === 'force' })),
-    pass: async (ms) => clock.advance(ms),
+    pass,
+    now,
     teardown,
   }
 })
@@ -69,7 +72,7 @@ lightningContract('simulated network in another process', async () => {
 chainContract(
   'simulated network in another process',
   async () => {
-    const { remote, teardown } = await startServer()
+    const { remote, now, teardown } = await startServer()
     const { control } = remote
     const buyer = (await control.nodes()).find(({ alias }) => alias === 'buyer')?.pubkey ?? ''
     return {
@@ -79,6 +82,7 @@ chainContract(
       spend: async (outpoint) => (await control.close(outpoint)).txid,
       reorganise: async (depth) => void (await control.reorg(depth)),
       replace: async (txid) => void (await control.doubleSpend(txid)),
+      now,
       teardown,
     }
   },
