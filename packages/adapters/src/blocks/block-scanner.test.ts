@@ -1,7 +1,8 @@
 import { readHeader } from '@penstock/bitcoin/raw-encoding.ts'
 import { serialiseTransaction, type Transaction, transactionId } from '@penstock/bitcoin/transaction.ts'
 import { Fault } from '@penstock/kernel/result.ts'
-import { expect, test, vi } from 'vitest'
+import { waitUntil } from '@penstock/testkit/wait-until.ts'
+import { expect, test } from 'vitest'
 import { createBlockScanner } from './block-scanner.ts'
 
 const clock = { now: () => 0, monotonicMs: () => 0, sleep: () => Promise.resolve() }
@@ -134,7 +135,7 @@ test('a lookup from a recent height does not wait for lookups from old heights',
   let isOldDone = false
   const old = [0, 7].map((from) => scan.output(`${'cc'.repeat(32)}:${from}`, from))
   void Promise.all(old).then(() => (isOldDone = true))
-  await vi.waitUntil(() => slow.gates.length > 0)
+  await waitUntil('a block is read', () => slow.gates.length > 0)
   const [found, reads] = await releaseUntil(slow.gates, scan.output(`${txid}:0`, 49_998))
   expect(found).toMatchObject({ height: 50_000, spentBy: null })
   expect(reads).toBeLessThanOrEqual(10)
@@ -183,7 +184,7 @@ test('a re-organisation during a lookup from an old height rolls back all lookup
   const scan = createBlockScanner(slow.source, clock)
   const pass = async (count: number): Promise<void> => {
     for (let passed = 0; passed < count; passed++) {
-      await vi.waitUntil(() => slow.gates.length > 0, { interval: 1 })
+      await waitUntil('a block is read', () => slow.gates.length > 0, undefined, 1)
       slow.gates.shift()?.()
     }
   }
@@ -191,7 +192,7 @@ test('a re-organisation during a lookup from an old height rolls back all lookup
   await pass(14)
   const recent = scan.output(`${'cc'.repeat(32)}:0`, 28)
   await pass(2)
-  await vi.waitUntil(() => slow.read.at(-1) === 29, { interval: 1 })
+  await waitUntil('block 29 is read', () => slow.read.at(-1) === 29, undefined, 1)
   slow.cut(12)
   for (let height = 0; height < 8; height++) slow.add()
   slow.add(funding)

@@ -3,9 +3,10 @@ import { OpenRefused, type OpenRequest } from '@penstock/ports/lightning.ts'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type TemporaryNetwork, openTemporaryNetwork } from './temporary-network.ts'
 
+const NOW = 1_790_000_000_000
 /** The sleeps of callers, in ms. The clock records them and returns at once. */
 const slept: number[] = []
-const clock = { now: () => Date.now(), monotonicMs: () => Date.now(), sleep: async (ms: number) => void slept.push(ms) }
+const clock = { now: () => NOW, monotonicMs: () => NOW, sleep: async (ms: number) => void slept.push(ms) }
 
 let network: TemporaryNetwork
 beforeEach(() => {

@@ -7,9 +7,10 @@ import { NODE_BEHAVIOURS } from './nodes.ts'
 import { openTemporaryNetwork } from './temporary-network.ts'
 import type { Simnet } from './simnet.ts'
 
+const NOW = 1_790_000_000_000
 const BTC = 100_000_000n
 /** A clock whose sleeps end at once, so that calls to an offline node return at once. */
-const clock = { now: () => Date.now(), monotonicMs: () => Date.now(), sleep: async () => {} }
+const clock = { now: () => NOW, monotonicMs: () => NOW, sleep: async () => {} }
 const nodes = (['market', 'buyer', 'seller', 'spare'] as const).map((role) => ({ alias: role, role, walletSat: BTC }))
 
 const alias = fc.constantFrom(...nodes.map((node) => node.alias))

@@ -1,9 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 import { Bug, Fault } from '@penstock/kernel/result.ts'
 import type { NewEvent } from '@penstock/ports/event-store.ts'
+import { waitUntil } from '@penstock/testkit/wait-until.ts'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { sqliteBus } from './bus/bus.ts'
 import { sqliteEventStore } from './event-store.ts'
@@ -68,15 +68,19 @@ describe('the market log', () => {
     const store = sqliteEventStore(log)
     const walStatus = log.db.prepare('pragma wal_checkpoint(noop)')
     const frames = (): number => Number(walStatus.get()?.['log'])
+    const isCopied = (): boolean => {
+      const status = walStatus.get()
+      return status?.['log'] === status?.['checkpointed']
+    }
     let rounds = 0
     for (let lastFrames = 0; frames() >= lastFrames; rounds++) {
-      expect(rounds, 'rounds until the log restarted').toBeLessThan(200)
+      expect(rounds, 'rounds until the log restarted').toBeLessThan(10)
       lastFrames = frames()
       const expected = rounds === 0 ? 'none' : rounds - 1
       await Promise.all(
         Array.from({ length: 20 }, (_, n) => store.append(`order-${n}`, expected, [event(`${rounds}-${n}`, 50_000)])),
       )
-      await pause(30)
+      await waitUntil('the log is copied', isCopied)
     }
     await log.close()
     log = openMarketLog(path)

@@ -1,8 +1,6 @@
 import { createRequire } from 'node:module'
-import { setImmediate } from 'node:timers/promises'
 import type { Kafka } from 'kafkajs'
 import { afterEach, expect, test } from 'vitest'
-import { systemClock } from '../../system/clock.ts'
 import { superviseConsumer } from './consumer-supervisor.ts'
 import type { UnreadOffsets } from './stall-detector.ts'
 
@@ -51,6 +49,8 @@ function clients() {
 
 type Client = ReturnType<typeof clients>['made'][number]
 
+const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve))
+
 let stop = new AbortController()
 afterEach(() => {
   stop.abort()
@@ -73,12 +73,12 @@ function startSupervisor(
   let now = 0
   let heard = 0
   const clock = {
-    ...systemClock,
+    now: () => 0,
     monotonicMs: () => now,
     async sleep(ms: number) {
       now += ms
       onSleep(made.at(-1))
-      await setImmediate()
+      await nextTurn()
     },
   }
   const callbacks = {
@@ -101,7 +101,7 @@ function startSupervisor(
   const until = async (condition: () => boolean): Promise<void> => {
     for (let tries = 0; !condition(); tries++) {
       if (tries > 10_000) throw new Error('the condition was never met')
-      await setImmediate()
+      await nextTurn()
     }
   }
   return { made, events, reasons, until, now: () => now, heard: () => heard }

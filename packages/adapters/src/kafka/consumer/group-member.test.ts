@@ -1,8 +1,7 @@
 import { createRequire } from 'node:module'
 import type { Kafka } from 'kafkajs'
-import { waitForCondition } from '@penstock/ports/bus-recorder.fixture.ts'
 import { expect, test } from 'vitest'
-import { systemClock } from '../../system/clock.ts'
+import { createVirtualSchedule } from '../../deterministic/virtual-schedule.ts'
 import { joinGroup } from './group-member.ts'
 import type { PartitionOffset } from '../kafkajs-patches.ts'
 import { createPartitionAssignment } from './partition-assignment.ts'
@@ -15,12 +14,13 @@ type Listener = (event: { readonly payload: object }) => void
 type Commit = (offsets: { readonly topics: readonly { readonly partitions: readonly PartitionOffset[] }[] }) => Promise<void>
 type Client = { emit(name: string, payload: object): void; becomeMember(commitOffsets: Commit): Promise<void> }
 
-/** Factor by which sleeps are shortened: five seconds take fifty milliseconds. */
-const FASTER = 100
-const fast = { ...systemClock, sleep: (ms: number, signal?: AbortSignal) => systemClock.sleep(ms / FASTER, signal) }
-
-/** A member of a group, with fake clients that act only when the test calls them. */
+/** A member of a group, with fake clients that act only when the test calls them. Its time passes only in `waitFor`. */
 function startMember() {
+  const schedule = createVirtualSchedule('group member', { stepLimit: 10_000 })
+  const waitFor = async (condition: () => boolean): Promise<void> => {
+    await schedule.run({ until: condition })
+    expect(condition()).toBe(true)
+  }
   const made: Client[] = []
   const kafka = {
     consumer({ partitionAssigners: [assigner] }: { partitionAssigners: readonly ((parts: object) => object)[] }) {
@@ -45,7 +45,7 @@ function startMember() {
   const assignment = createPartitionAssignment()
   const processor = { accept: () => {}, pause: () => Promise.resolve(), resume: () => {} }
   const settings = { groupId: 'g', topic: 't', partitions: 1, sessionTimeoutMs: 10_000, stallTimeoutMs: 120_000 }
-  const options = { ...settings, clock: fast, log: undefined, waiting: () => new Map() }
+  const options = { ...settings, clock: schedule.clock, log: undefined, waiting: () => new Map() }
   const groupMember = joinGroup(kafka as unknown as Kafka, processor, assignment, options) // only what `superviseConsumer` uses
   /** Reads one message and completes it. */
   const handle = (offset: number): void => {
@@ -54,10 +54,15 @@ function startMember() {
   }
   const replaceClient = async (): Promise<Client | undefined> => {
     made[0]?.emit('crash', { error: new Error('a broker died') })
-    await waitForCondition(() => made.length === 2, 'a new client exists')
+    await waitFor(() => made.length === 2)
     return made[1]
   }
-  return { first: made[0], groupMember, handle, replaceClient }
+  const leave = async (): Promise<void> => {
+    let hasLeft = false
+    void groupMember.leave().then(() => (hasLeft = true))
+    await waitFor(() => hasLeft)
+  }
+  return { first: made[0], leave, handle, replaceClient, waitFor }
 }
 
 /** Records the committed offsets. */
@@ -70,23 +75,23 @@ function recordCommits() {
 }
 
 test('a client commits while a commit of its predecessor hangs', async () => {
-  const { first, groupMember, handle, replaceClient } = startMember()
+  const { first, leave, handle, replaceClient, waitFor } = startMember()
   const [commits, { offsets, record }] = [recordCommits(), recordCommits()]
   await first?.becomeMember(async (offsets) => {
     await commits.record(offsets)
     await new Promise(() => {})
   })
   handle(4)
-  await waitForCondition(() => commits.offsets.length > 0, 'the first client begins to commit')
+  await waitFor(() => commits.offsets.length > 0)
   const second = await replaceClient()
   await second?.becomeMember(record)
   handle(4)
-  await waitForCondition(() => offsets.includes('5'), 'the second client commits')
-  await groupMember.leave()
+  await waitFor(() => offsets.includes('5'))
+  await leave()
 })
 
 test('a late commit of an abandoned client does not count for its successor', async () => {
-  const { first, groupMember, handle, replaceClient } = startMember()
+  const { first, leave, handle, replaceClient, waitFor } = startMember()
   const [commits, { offsets, record }] = [recordCommits(), recordCommits()]
   const commitEnd = Promise.withResolvers<void>()
   await first?.becomeMember(async (offsets) => {
@@ -94,18 +99,18 @@ test('a late commit of an abandoned client does not count for its successor', as
     await commitEnd.promise
   })
   handle(4)
-  await waitForCondition(() => commits.offsets.length > 0, 'the first client begins to commit')
+  await waitFor(() => commits.offsets.length > 0)
   const second = await replaceClient()
   await second?.becomeMember(record)
   commitEnd.resolve()
   await new Promise(setImmediate)
   handle(4)
-  await waitForCondition(() => offsets.includes('5'), 'the second client commits')
-  await groupMember.leave()
+  await waitFor(() => offsets.includes('5'))
+  await leave()
 })
 
 test('a retry of a failed commit contains the partitions that are assigned at the retry', async () => {
-  const { first, groupMember, handle } = startMember()
+  const { first, leave, handle, waitFor } = startMember()
   const { offsets, record } = recordCommits()
   let fails = true
   let tries = 0
@@ -115,12 +120,12 @@ test('a retry of a failed commit contains the partitions that are assigned at th
     await record(offsets)
   })
   handle(4)
-  await waitForCondition(() => tries >= 2, 'the member retries the commit')
+  await waitFor(() => tries >= 2)
   first?.emit('group_join', { memberAssignment: { t: [] } })
   fails = false
   first?.emit('group_join', { memberAssignment: { t: [0] } })
   handle(7)
-  await waitForCondition(() => offsets.length > 0, 'the member commits')
+  await waitFor(() => offsets.length > 0)
   expect(offsets).toEqual(['8'])
-  await groupMember.leave()
+  await leave()
 })

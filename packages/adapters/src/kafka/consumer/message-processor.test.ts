@@ -4,19 +4,21 @@ import { waitForCondition } from '@penstock/ports/bus-recorder.fixture.ts'
 import type { HandlerResult } from '@penstock/ports/bus.ts'
 import { test } from 'vitest'
 import { systemChance } from '../../system/chance.ts'
-import { systemClock } from '../../system/clock.ts'
 import type { SharedParkedKeys } from '../parked-tables.ts'
 import type { ReceivedMessage } from './to-bus-message.ts'
 import { createInFlightOffsets } from './in-flight-offsets.ts'
 import { createMessageProcessor } from './message-processor.ts'
 
+const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve))
+/** A clock whose sleeps end in the next event-loop turn. */
+const clock = { now: () => 0, monotonicMs: () => 0, sleep: nextTurn }
 const MESSAGE: ReceivedMessage = { id: 'a', key: 'k', headers: {}, body: '', partition: 0, offset: 7, at: 0 }
 
 test('`onStored` of a parked message is called only after the table has stored the message', async () => {
   const events: string[] = []
   let failuresLeft = 2
   const park: SharedParkedKeys['park'] = async () => {
-    await systemClock.sleep(5)
+    await nextTurn()
     if (failuresLeft-- > 0) {
       events.push('failed')
       throw new Fault('the database is unavailable')
@@ -27,7 +29,7 @@ test('`onStored` of a parked message is called only after the table has stored t
   const table = { park } as unknown as SharedParkedKeys
   const offsets = createInFlightOffsets(0)
   const options = {
-    clock: systemClock,
+    clock,
     chance: systemChance,
     retryMinMs: 1,
     retryMaxMs: 1,
@@ -75,7 +77,7 @@ test('a replay retries while the table fails, and then releases its key and its 
   }
   const offsets = createInFlightOffsets(0)
   const options = {
-    clock: systemClock,
+    clock,
     chance: systemChance,
     retryMinMs: 1,
     retryMaxMs: 1,

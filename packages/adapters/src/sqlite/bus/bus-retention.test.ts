@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
+import { waitUntil } from '@penstock/testkit/wait-until.ts'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { sqliteBus } from './bus.ts'
 import { type MarketLog, openMarketLog } from '../market-log.ts'
@@ -18,20 +18,19 @@ describe('retention', () => {
     await log.close()
     await rm(folder, { recursive: true })
   })
-  const clock = { now: () => now, monotonicMs: () => now, sleep: (ms: number) => pause(ms) }
+  let readings = 0
+  const readClock = (): number => (readings++, now)
+  const clock = { now: readClock, monotonicMs: () => now, sleep: () => new Promise<void>((resolve) => setImmediate(resolve)) }
   const open = () => sqliteBus(log, { clock, keepMs: 1000, maxAgeMs: 5000, sweepEveryMs: 5 })
   const countMessages = (): number => Number(log.db.prepare('select count(*) as count from messages').get()?.['count'])
   const messages = (count: number) =>
     Array.from({ length: count }, (_, n) => ({ id: `m${n}`, key: 'a', headers: {}, body: '{}' }))
 
-  async function until(condition: () => boolean): Promise<void> {
-    for (let tries = 0; !condition(); tries++) {
-      if (tries > 2000) throw new Error('the condition never became true')
-      await pause(5)
-    }
+  /** Waits for several sweeps. Each of them reads the clock twice. */
+  const waitForSweeps = async (): Promise<void> => {
+    const before = readings
+    await waitUntil('several sweeps', () => readings >= before + 8)
   }
-  /** Waits long enough for several sweeps. */
-  const sweeps = () => pause(60)
 
   it('keeps recent messages, and messages that a group has not handled', async () => {
     const bus = open()
@@ -44,14 +43,14 @@ describe('retention', () => {
     await bus.subscribe({ group: 'quick', topic: 'orders', handle: done })
     const slow = await bus.subscribe({ group: 'slow', topic: 'orders', handle: () => stuck.promise })
     await bus.publish('orders', messages(600))
-    await until(() => handled === 600)
-    await sweeps()
+    await waitUntil('all are handled', () => handled === 600)
+    await waitForSweeps()
     now += 2000
-    await sweeps()
+    await waitForSweeps()
     expect(countMessages()).toBe(600)
     stuck.resolve('done')
     // The newest message stays, because the next message takes the number after it.
-    await until(() => countMessages() === 1)
+    await waitUntil('one message is left', () => countMessages() === 1)
     await slow.close()
     await bus.close()
   })
@@ -59,7 +58,7 @@ describe('retention', () => {
     const bus = open()
     await bus.publish('orders', messages(3))
     now += 6000
-    await until(() => countMessages() === 1)
+    await waitUntil('one message is left', () => countMessages() === 1)
     const seen: string[] = []
     await bus.publish('orders', [{ id: 'next', key: 'b', headers: {}, body: '{}' }])
     await bus.subscribe({
@@ -70,7 +69,7 @@ describe('retention', () => {
         return 'done'
       },
     })
-    await until(() => seen.includes('next'))
+    await waitUntil('the next message is handled', () => seen.includes('next'))
     await bus.close()
   })
 })

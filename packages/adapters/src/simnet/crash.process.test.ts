@@ -49,22 +49,3 @@ test('after kill -9 every answered call is stored, no operation is incomplete an
     await network.drop()
   }
 })
-
-test('the network mines blocks while it is open, and none while it is closed', async () => {
-  const network = openTemporaryNetwork({ blockSeconds: 0.02 })
-  try {
-    const waitForHeight = async (atLeast: number): Promise<void> => {
-      const stop = new AbortController()
-      for await (const { height } of network.simnet().chain().tips(stop.signal)) if (height >= atLeast) stop.abort()
-    }
-    const { height } = await network.simnet().chain().tip()
-    await waitForHeight(height + 3)
-    const market = network.simnet().lightning('market')
-    await network.simnet().close()
-    await expect(market.info()).rejects.toThrow('closed')
-    await network.reopen()
-    await waitForHeight(height + 5)
-  } finally {
-    await network.drop()
-  }
-})
