@@ -1,21 +1,12 @@
-import { createServer, type Server } from 'node:http'
-import { setTimeout as pause } from 'node:timers/promises'
-import { afterEach, expect, test } from 'vitest'
-import { resolveMarketAddress } from './market/market-address.ts'
+import { expect, test } from 'vitest'
+import { createFakeTransport } from './market/fake-transport.fixture.ts'
 import { MAX_CONNECTIONS } from './market/http-client.ts'
 import type { StepLatency, LatencyStep } from './measurements/latency-meter.ts'
 import { listFailures } from './report/outcome-format.ts'
 import { listReportNotes } from './report/report-notes.ts'
 import { runLoad } from './run-load.ts'
 import type { LoadSettings } from './settings.ts'
-
-const servers: Server[] = []
-afterEach(async () => {
-  for (const server of servers.splice(0)) {
-    server.closeAllConnections()
-    await new Promise((resolve) => server.close(resolve))
-  }
-})
+import { createVirtualRun } from './virtual-run.fixture.ts'
 
 const HOST = 'http://a.example'
 const PRICE_ANSWER = { market: { liquidity: { liquidity_per_usd: { sats: '1' } } } }
@@ -26,27 +17,36 @@ const createPurchase = (id: number) => ({
   payment: { lightning_invoice: 'lnbcrt50u1x', redirect_url: `${HOST}/order` },
 })
 
-/** Fixture: a market that answers every request but a purchase at once. @param waitForTurn delays the answer to purchase n */
-async function startMarket(waitForTurn: (nth: number) => Promise<unknown>) {
+/**
+ * Fixture: a market without a network and in virtual time. It answers every request but a purchase at once.
+ * @param waitForTurn delays the answer to purchase n
+ */
+function createMarket(waitForTurn: (nth: number, pause: (ms: number) => Promise<void>) => Promise<unknown>) {
+  const time = createVirtualRun()
   let buyCount = 0
   const answer = async (body: string): Promise<object> => {
     if (body.includes('liquidity_per_usd')) return PRICE_ANSWER
     if (body.includes('get_order')) return ORDER_ANSWER
     if (!body.includes('buy(')) return {}
     const nth = ++buyCount
-    await waitForTurn(nth)
+    await waitForTurn(nth, (ms) => time.clock.sleep(ms))
     return { liquidity: { buy: createPurchase(nth) } }
   }
-  const server = createServer((request, response) => {
-    let body = ''
-    request.on('data', (part: Buffer) => (body += part.toString()))
-    request.on('end', () => void answer(body).then((data) => response.end(JSON.stringify({ data }))))
-  })
-  servers.push(server)
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  const port = typeof address === 'object' && address ? address.port : 0
-  return { target: await resolveMarketAddress(`http://127.0.0.1:${port}`, false), buys: () => buyCount }
+  const transport = createFakeTransport(async ({ body }) => ({ data: await answer(JSON.stringify(body ?? {})) }))
+  const marketAddress = { url: new URL(HOST), addresses: [] }
+  const run = (changed: Partial<LoadSettings>) =>
+    time.complete(
+      runLoad({
+        marketAddress,
+        token: undefined,
+        settings: { ...settings, ...changed },
+        interrupt: new AbortController().signal,
+        progress: () => undefined,
+        clock: time.clock,
+        openTransport: () => transport,
+      }),
+    )
+  return { run, countBuys: () => buyCount }
 }
 
 const settings: LoadSettings = {
@@ -67,16 +67,12 @@ const settings: LoadSettings = {
   allowUnfinished: false,
   allowShed: false,
 }
-const runDefaults = { token: undefined, interrupt: new AbortController().signal, progress: () => undefined }
 const findLatency = (latencies: readonly StepLatency[], wanted: LatencyStep) => latencies.find(({ step }) => step === wanted)
 
 test('the latencies include unanswered orders, even if their errors are allowed', async () => {
-  const { target: marketAddress } = await startMarket((nth) =>
-    nth % 10 === 0 ? new Promise(() => undefined) : Promise.resolve(),
-  )
-  // The timeout is long enough for a busy machine to answer all other orders.
+  const { run } = createMarket((nth) => (nth % 10 === 0 ? new Promise(() => undefined) : Promise.resolve()))
   const timeoutMs = 5000
-  const outcome = await runLoad({ ...runDefaults, marketAddress, settings: { ...settings, timeoutMs, allowErrors: 4 } })
+  const outcome = await run({ timeoutMs, allowErrors: 4 })
   expect(listFailures(outcome)).toEqual([])
   expect(outcome.counts).toMatchObject({ arrived: 40, placed: 36, errors: 4, unsent: 0 })
   const invoice = findLatency(outcome.latencies, 'invoice (buy)')
@@ -88,11 +84,11 @@ test('the latencies include unanswered orders, even if their errors are allowed'
 test('socket wait measures the wait for a free connection of this program, apart from the wait for the market', async () => {
   const orders = MAX_CONNECTIONS + 100
   const full = Promise.withResolvers<void>()
-  const { target: marketAddress } = await startMarket((nth) => {
+  const { run } = createMarket((nth, pause) => {
     if (nth === MAX_CONNECTIONS) void pause(600).then(full.resolve)
     return full.promise
   })
-  const outcome = await runLoad({ ...runDefaults, marketAddress, settings: { ...settings, orders, ratePerSecond: 1000 } })
+  const outcome = await run({ orders, ratePerSecond: 1000 })
   expect(listFailures(outcome)).toEqual([])
   const [invoice, wait] = [findLatency(outcome.latencies, 'invoice (buy)'), findLatency(outcome.latencies, 'socket wait')]
   expect(invoice).toMatchObject({ count: orders, timedOut: 0, unsent: 0, missing: 0 })
@@ -106,16 +102,16 @@ test('socket wait measures the wait for a free connection of this program, apart
 })
 
 test('a request that was never sent counts as unsent and not as timed out, and fails the run', async () => {
-  const { target: marketAddress, buys: buyCount } = await startMarket(() => new Promise(() => undefined))
+  const { run, countBuys } = createMarket(() => new Promise(() => undefined))
   // Two rounds of timeouts hold every connection for longer than the timeout of the last requests.
   const pace = { orders: 2 * MAX_CONNECTIONS + 60, ratePerSecond: 1000, timeoutMs: 1500, allowErrors: 1000 }
-  const outcome = await runLoad({ ...runDefaults, marketAddress, settings: { ...settings, ...pace } })
+  const outcome = await run(pace)
   const { unsent, requests } = outcome.counts
-  expect(unsent).toBeGreaterThan(0)
-  expect({ bought: buyCount(), requests }).toEqual({ bought: pace.orders - unsent, requests: pace.orders - unsent })
+  expect(unsent).toBe(60)
+  expect({ bought: countBuys(), requests }).toEqual({ bought: pace.orders - unsent, requests: pace.orders - unsent })
   expect(findLatency(outcome.latencies, 'invoice (buy)')).toMatchObject({
     count: pace.orders,
-    timedOut: buyCount(),
+    timedOut: countBuys(),
     unsent,
     missing: 0,
   })

@@ -2,6 +2,8 @@ import type { MarketAddress } from './market/market-address.ts'
 import { type BuyerResults, countBuyerResults } from './measurements/buyer-results.ts'
 import { runChecks } from './checks/checks.ts'
 import { openHttpClient } from './market/http-client.ts'
+import { openHttpTransport } from './market/http-transport.ts'
+import { type LoadClock, processClock } from './load-clock.ts'
 import { type Drain, openDrain } from './checks/drain.ts'
 import { type GeneratedLoad, generateLoad, type SecondSample, countStatuses } from './orders/generator.ts'
 import { collectPostRunData } from './checks/post-run-data.ts'
@@ -12,10 +14,10 @@ import { type PercentileCurve, type StepLatency, createLatencyMeter } from './me
 import { scheduleArrivals } from './orders/arrival-schedule.ts'
 import type { LoadOrder } from './orders/load-order.ts'
 import type { LoadSettings } from './settings.ts'
-import { type LoadCounts, type ErrorCount, createLoadCounters, type LoadCounters } from './measurements/counters.ts'
+import { type LoadCounts, type ErrorCount, createLoadCounters } from './measurements/counters.ts'
 import type { LoadCheckResult } from './checks/check-result.ts'
 import { resetSellerBehaviour, varySellerBehaviour } from './orders/seller-behaviour.ts'
-import { findLoadTargets, type LoadTargets } from './market/targets.ts'
+import { findLoadTargets } from './market/targets.ts'
 
 /** The outcome of a run: everything that the report and `--json` show. */
 export type LoadOutcome = GeneratedLoad & {
@@ -41,6 +43,8 @@ type LoadRunOptions = {
   /** Ctrl-C: no more orders start, the final checks are cut short, and the run reports its measurements so far. */
   readonly interrupt: AbortSignal
   readonly progress: (second: SecondSample) => void
+  readonly clock?: LoadClock
+  readonly openTransport?: typeof openHttpTransport
 }
 
 /** The timeout of control requests, which may be slow on an overloaded market. */
@@ -49,13 +53,14 @@ const CONTROL_TIMEOUT_MS = 60_000
 const CHECKS_LIMIT_MS = 15 * 60_000
 
 /** Loads a market, and checks the result at the end. @throws Failure if the run cannot start */
-export async function runLoad({ marketAddress, token, settings, interrupt, progress }: LoadRunOptions): Promise<LoadOutcome> {
+export async function runLoad(options: LoadRunOptions): Promise<LoadOutcome> {
+  const { marketAddress, token, settings, interrupt, progress, clock = processClock } = options
   const stop = new AbortController()
   const signal = AbortSignal.any([interrupt, stop.signal])
   const counters = createLoadCounters()
   const meter = createLatencyMeter()
-  const drain = openDrain(interrupt)
-  const { loadClient, controlClient } = openClients(marketAddress, settings.timeoutMs, { counters, meter, signal, drain })
+  const drain = openDrain(interrupt, clock)
+  const { loadClient, controlClient } = openClients(options, { counters, meter, signal, drain })
   const probe = (timeoutMs: number) => controlClient.send('POST', '/graphql', { body: { query: '{ __typename }' }, timeoutMs })
   const orders: LoadOrder[] = []
   const market = openLoadMarket({ loadClient, controlClient, token })
@@ -66,13 +71,14 @@ export async function runLoad({ marketAddress, token, settings, interrupt, progr
     const balancesBefore = (await targets.simulation?.operator('GET', '/sim/balances')) ?? null
     const arrivals = scheduleArrivals(settings)
     const manualOrders = await openManualOrders(controlApi, targets, arrivals.filter(({ kind }) => kind === 'manual').length)
-    const run = { market, targets, meter, counters, orders, manualBuyer: manualOrders.buyer, pollMs: settings.pollMs, signal }
+    const { buyer: manualBuyer } = manualOrders
+    const run = { market, targets, meter, counters, orders, manualBuyer, pollMs: settings.pollMs, clock, signal }
     const startedAt = new Date().toISOString()
     drain.startLoad()
-    const loadStartedAt = performance.now()
-    const sideJobs = runSideJobs(targets, manualOrders, settings, counters, signal)
+    const loadStartedAt = clock.monotonicMs()
+    const sideJobs = runSideJobs(run, manualOrders, settings)
     const generated = await generateLoad(run, { arrivals, settings, progress })
-    const tookMs = performance.now() - loadStartedAt
+    const tookMs = clock.monotonicMs() - loadStartedAt
     stop.abort()
     drain.startChecks(settings.drainMs + CHECKS_LIMIT_MS, probe)
     await sideJobs
@@ -80,7 +86,7 @@ export async function runLoad({ marketAddress, token, settings, interrupt, progr
     const { drainMs: payoutWaitMs, allowUnfinished: isUnfinishedAllowed, allowShed: isShedAllowed } = settings
     const { endedBy } = generated
     const allowed = { isUnfinishedAllowed, due: { ...counters.counts(), isShedAllowed } }
-    const finishedRun = { targets, orders, before: balancesBefore, endedBy, ...allowed, payoutWaitMs, interrupt, drain }
+    const finishedRun = { targets, orders, before: balancesBefore, endedBy, ...allowed, payoutWaitMs, interrupt, drain, clock }
     const postRunData = await collectPostRunData(controlApi, finishedRun)
     return {
       ...generated,
@@ -107,8 +113,7 @@ export async function runLoad({ marketAddress, token, settings, interrupt, progr
 
 /** Opens the clients for the load and for control requests. Both record waits for a connection during the load. */
 function openClients(
-  marketAddress: MarketAddress,
-  timeoutMs: number,
+  { marketAddress, settings, clock = processClock, openTransport = openHttpTransport }: LoadRunOptions,
   { counters, meter, signal, drain }: Pick<LoadRun, 'counters' | 'meter' | 'signal'> & { readonly drain: Drain },
 ) {
   const recordWait = (ms: number): void => {
@@ -119,8 +124,16 @@ function openClients(
     recordWait(ms)
   }
   return {
-    loadClient: openHttpClient(marketAddress, { timeoutMs, signal, onConnectionWait: recordRequest }),
+    loadClient: openHttpClient(marketAddress, {
+      clock,
+      openTransport,
+      timeoutMs: settings.timeoutMs,
+      signal,
+      onConnectionWait: recordRequest,
+    }),
     controlClient: openHttpClient(marketAddress, {
+      clock,
+      openTransport,
       timeoutMs: CONTROL_TIMEOUT_MS,
       signal: drain.signal,
       onConnectionWait: recordWait,
@@ -130,15 +143,13 @@ function openClients(
 
 /** Runs the sellers' jobs during the load: changes of the simulated sellers' behaviour, and the manual seller. */
 async function runSideJobs(
-  { simulation }: LoadTargets,
+  { targets: { simulation }, counters, clock, signal }: Pick<LoadRun, 'targets' | 'counters' | 'clock' | 'signal'>,
   { runSeller }: ManualOrders,
   { sellers, seed }: LoadSettings,
-  counters: LoadCounters,
-  signal: AbortSignal,
 ): Promise<void> {
   const changeBehaviour = async (): Promise<void> => {
     if (!simulation || !sellers) return
-    await varySellerBehaviour(simulation.operator, simulation.sellers, sellers, { seed, counters, signal })
+    await varySellerBehaviour(simulation.operator, simulation.sellers, sellers, { seed, counters, clock, signal })
     await resetSellerBehaviour(simulation.operator, simulation.sellers, counters)
   }
   await Promise.all([changeBehaviour(), runSeller(counters, signal)])

@@ -1,27 +1,15 @@
-import { createServer, type IncomingMessage, type Server } from 'node:http'
-import { afterEach, expect, test } from 'vitest'
-import { resolveMarketAddress } from '../market/market-address.ts'
+import { expect, test } from 'vitest'
+import { createFakeTransport } from '../market/fake-transport.fixture.ts'
 import { runChecks } from './checks.ts'
-import { type HttpClient, openHttpClient } from '../market/http-client.ts'
-import { type Drain, openDrain } from './drain.ts'
+import { openHttpClient } from '../market/http-client.ts'
+import { openDrain } from './drain.ts'
 import { collectPostRunData } from './post-run-data.ts'
 import { openLoadMarket } from '../market/load-market.ts'
 import type { LoadOrder } from '../orders/load-order.ts'
 import { RequestError, UNSENT } from '../market/request-error.ts'
+import { createVirtualRun } from '../virtual-run.fixture.ts'
 
 const HOUR_MS = 3_600_000
-const TEST_TIMES = { probeIntervalMs: 20, probeTimeoutMs: 500, interruptedLimitMs: 100 }
-
-const open: { server: Server; client: HttpClient; drain: Drain }[] = []
-afterEach(async () => {
-  for (const { server, client, drain } of open.splice(0)) {
-    drain.stop()
-    client.close()
-    server.closeAllConnections()
-    await new Promise((resolve) => server.close(resolve))
-  }
-})
-
 const REPORT = { status: 'WAITING_FOR_CHANNEL_OPEN', ledger: [] }
 const BALANCES = { nodes: [], in_flight_msat: '0', total_msat: '0' }
 const ANSWERS: readonly (readonly [path: RegExp, answer: object])[] = [
@@ -47,45 +35,35 @@ const order = (n: number): LoadOrder => ({
 })
 
 /**
- * Fixture: the end of a run with 20 orders, in which each request has a timeout of an hour.
+ * Fixture: the end of a run with 20 orders in virtual time, in which each request has a timeout of an hour.
  * @param isIgnored whether the server never answers the request
  * @param lastHeight the last height of the payments, which are cancelled at the first mined block
  */
-async function prepareDrain(
-  isIgnored: (request: IncomingMessage, body: string) => boolean,
+function prepareDrain(
+  isIgnored: (path: string, body: string) => boolean,
   { withinMs: limitMs = HOUR_MS, lastHeight = 300 }: { readonly withinMs?: number; readonly lastHeight?: number } = {},
 ) {
-  const requests: string[] = []
-  const server = createServer((request, response) => {
-    let body = ''
-    request.on('data', (part: Buffer) => (body += part.toString()))
-    request.on('end', () => {
-      requests.push(request.url ?? '')
-      if (isIgnored(request, body)) return
-      const hold = {
-        status: requests.some((path) => path.endsWith('/mine')) ? 'cancelled' : 'held',
-        expiry_height: lastHeight + 24,
-      }
-      const answers = [[/orders/, { ...REPORT, hold }] as const, ...ANSWERS]
-      response.end(JSON.stringify(answers.find(([path]) => path.test(request.url ?? ''))?.[1]))
-    })
+  const paths: string[] = []
+  const transport = createFakeTransport(({ path, body }) => {
+    paths.push(path)
+    if (isIgnored(path, JSON.stringify(body ?? {}))) return undefined
+    const status = paths.some((earlier) => earlier.endsWith('/mine')) ? 'cancelled' : 'held'
+    const answers = [[/orders/, { ...REPORT, hold: { status, expiry_height: lastHeight + 24 } }] as const, ...ANSWERS]
+    return answers.find(([pattern]) => pattern.test(path))?.[1]
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  const port = typeof address === 'object' && address ? address.port : 0
+  const time = createVirtualRun()
   const interrupt = new AbortController()
-  const drain = openDrain(interrupt.signal, TEST_TIMES)
-  const client = openHttpClient(await resolveMarketAddress(`http://127.0.0.1:${port}`, false), {
-    timeoutMs: HOUR_MS,
-    signal: drain.signal,
-  })
-  open.push({ server, client, drain })
+  const drain = openDrain(interrupt.signal, time.clock)
+  const client = openHttpClient(
+    { url: new URL('http://a.example'), addresses: [] },
+    { timeoutMs: HOUR_MS, signal: drain.signal, clock: time.clock, openTransport: () => transport },
+  )
   const market = openLoadMarket({ loadClient: client, controlClient: client, token: 'token' })
   const simulation = market.operator && { operator: market.operator, sellers: [], spare: null, marketAlias: 'market' }
   drain.startLoad()
   const run = () => {
     drain.startChecks(limitMs, (timeoutMs) => client.send('POST', '/graphql', { body: { query: '{ __typename }' }, timeoutMs }))
-    return collectPostRunData(market, {
+    const collecting = collectPostRunData(market, {
       targets: { buyers: [], simulation },
       orders: Array.from({ length: 20 }, (_, n) => order(n)),
       before: BALANCES,
@@ -95,7 +73,9 @@ async function prepareDrain(
       payoutWaitMs: 0,
       interrupt: interrupt.signal,
       drain,
+      clock: time.clock,
     })
+    return time.complete(collecting).finally(() => drain.stop())
   }
   return { run, interrupt }
 }
@@ -105,7 +85,7 @@ const findOutcome = (data: Awaited<ReturnType<typeof collectPostRunData>>, check
 const ANSWERED_CHECK = 'Every request of the checks was answered'
 
 test('the checks get all data from a market that answers', async () => {
-  const { run } = await prepareDrain(() => false)
+  const { run } = prepareDrain(() => false)
   const data = await run()
   expect(data).toMatchObject({ missing: [], network: { height: 200 }, parked: [], audit: { streams: 1 } })
   expect(data.reports?.size).toBe(20)
@@ -113,7 +93,7 @@ test('the checks get all data from a market that answers', async () => {
 })
 
 test('a report is read until its payment is cancelled, if the block that the checks mine reaches its last height', async () => {
-  const { run } = await prepareDrain(() => false, { lastHeight: 200 })
+  const { run } = prepareDrain(() => false, { lastHeight: 200 })
   const data = await run()
   expect([...(data.reports?.values() ?? [])]).toContainEqual(
     expect.objectContaining({ hold: { status: 'cancelled', expiry_height: 224 } }),
@@ -122,7 +102,7 @@ test('a report is read until its payment is cancelled, if the block that the che
 })
 
 test('the drain stops if the market answers no request, and reports all data as missing', async () => {
-  const { run } = await prepareDrain(() => true)
+  const { run } = prepareDrain(() => true)
   const { missing, ...data } = await run()
   expect(missing[0]).toBe('the final checks were stopped: the market did not answer 2 times in a row')
   expect(missing).toContain('order order-19: not answered')
@@ -133,7 +113,7 @@ test('the drain stops if the market answers no request, and reports all data as 
 
 test('the drain stops if the market hangs during the checks, and keeps the earlier answers', async () => {
   let isHanging = false
-  const { run } = await prepareDrain(({ url = '' }) => (isHanging ||= url.includes('audit')))
+  const { run } = prepareDrain((path) => (isHanging ||= path.includes('audit')))
   const data = await run()
   expect(data.missing).toEqual([
     'the final checks were stopped: the market did not answer 2 times in a row',
@@ -143,13 +123,13 @@ test('the drain stops if the market hangs during the checks, and keeps the earli
 })
 
 test('the drain stops at its time limit if the market answers only some requests', async () => {
-  const { run } = await prepareDrain((_, body) => body.includes('get_order'), { withinMs: 300 })
+  const { run } = prepareDrain((_, body) => body.includes('get_order'), { withinMs: 300 })
   const { missing } = await run()
   expect(missing[0]).toBe('the final checks were stopped: they took longer than 0.3 s')
 })
 
 test('the drain stops after two unanswered requests in a row, and an answer resets the count', async () => {
-  const drain = openDrain(new AbortController().signal, TEST_TIMES)
+  const drain = openDrain(new AbortController().signal)
   const late = () => Promise.reject(new RequestError('time-out', 'no answer came in time'))
   await expect(drain.call(late)).rejects.toThrow('no answer')
   await expect(drain.call(() => Promise.resolve(1))).resolves.toBe(1)
@@ -160,7 +140,7 @@ test('the drain stops after two unanswered requests in a row, and an answer rese
 })
 
 test('a request that finds no free connection counts as unanswered', async () => {
-  const drain = openDrain(new AbortController().signal, TEST_TIMES)
+  const drain = openDrain(new AbortController().signal)
   const unsent = () => Promise.reject(new RequestError(UNSENT, 'none of the connections was free in time'))
   await expect(drain.call(unsent)).rejects.toThrow('none')
   await expect(drain.call(unsent)).rejects.toThrow('none')
@@ -168,19 +148,19 @@ test('a request that finds no free connection counts as unanswered', async () =>
 })
 
 test('Ctrl-C during the final checks stops them at once, and an earlier Ctrl-C shortens their time limit', async () => {
-  const late = await prepareDrain((_, body) => {
+  const late = prepareDrain((_, body) => {
     late.interrupt.abort()
     return body.includes('get_order')
   })
   expect((await late.run()).missing[0]).toBe('the final checks were stopped: Ctrl-C ended them')
-  const early = await prepareDrain((_, body) => body.includes('get_order'))
+  const early = prepareDrain((_, body) => body.includes('get_order'))
   early.interrupt.abort()
-  expect((await early.run()).missing[0]).toBe('the final checks were stopped: they took longer than 0.1 s')
+  expect((await early.run()).missing[0]).toBe('the final checks were stopped: they took longer than 20.0 s')
 })
 
 test('Ctrl-C before the load stops the drain, and Ctrl-C during the load does not', () => {
   const [before, during] = [new AbortController(), new AbortController()]
-  const [ended, running] = [openDrain(before.signal, TEST_TIMES), openDrain(during.signal, TEST_TIMES)]
+  const [ended, running] = [openDrain(before.signal), openDrain(during.signal)]
   running.startLoad()
   for (const interrupt of [before, during]) interrupt.abort()
   expect([ended.stopReason(), running.stopReason()]).toEqual(['Ctrl-C ended them', null])

@@ -1,17 +1,13 @@
 import { formatDuration } from '../../text-format.ts'
-import { toKnownRequestError, sleepUntil } from '../orders/order-scenario.ts'
+import { type LoadClock, processClock, sleepUntil } from '../load-clock.ts'
+import { toKnownRequestError } from '../orders/order-scenario.ts'
 import { classifyUnanswered } from '../market/request-error.ts'
 
-/** Time limits for the end of a run. */
-export type DrainTimes = {
-  /** The interval and the timeout of a minimal request, which shows whether the market still answers. */
-  readonly probeIntervalMs: number
-  readonly probeTimeoutMs: number
-  /** The time limit for the end of a run that Ctrl-C has cut short. */
-  readonly interruptedLimitMs: number
-}
-
-const DRAIN_TIMES: DrainTimes = { probeIntervalMs: 1000, probeTimeoutMs: 15_000, interruptedLimitMs: 20_000 }
+/** The interval and the timeout of a minimal request, which shows whether the market still answers. */
+const PROBE_INTERVAL_MS = 1000
+const PROBE_TIMEOUT_MS = 15_000
+/** The time limit for the end of a run that Ctrl-C has cut short. */
+const INTERRUPTED_LIMIT_MS = 20_000
 /** Unanswered requests in a row that stop the drain. One answer may be lost in transit. */
 const MAX_UNANSWERED = 2
 
@@ -31,7 +27,7 @@ export type Drain = {
   stop(): void
 }
 
-export function openDrain(interrupt: AbortSignal, times = DRAIN_TIMES): Drain {
+export function openDrain(interrupt: AbortSignal, clock: LoadClock = processClock): Drain {
   const stopController = new AbortController()
   const stop = (reason: string): void => stopController.abort(reason)
   const onInterrupt = (): void => stop('Ctrl-C ended them')
@@ -53,7 +49,7 @@ export function openDrain(interrupt: AbortSignal, times = DRAIN_TIMES): Drain {
   }
   const probeRegularly = async (probe: () => Promise<unknown>): Promise<void> => {
     const callProbe = createGuardedCall()
-    while (await sleepUntil(performance.now() + times.probeIntervalMs, stopController.signal))
+    while (await sleepUntil(clock, clock.monotonicMs() + PROBE_INTERVAL_MS, stopController.signal))
       await callProbe(probe).catch(toKnownRequestError)
   }
   listenForInterrupt()
@@ -64,11 +60,11 @@ export function openDrain(interrupt: AbortSignal, times = DRAIN_TIMES): Drain {
     startLoad: () => interrupt.removeEventListener('abort', onInterrupt),
     startChecks(limitMs, probe) {
       if (stopController.signal.aborted) return
-      const ms = interrupt.aborted ? times.interruptedLimitMs : limitMs
-      const limit = setTimeout(stop, ms, `they took longer than ${formatDuration(ms)}`)
-      stopController.signal.addEventListener('abort', () => clearTimeout(limit))
+      const ms = interrupt.aborted ? INTERRUPTED_LIMIT_MS : limitMs
+      // A drain that has stopped already keeps its reason.
+      void clock.sleep(ms, stopController.signal).then(() => stop(`they took longer than ${formatDuration(ms)}`))
       listenForInterrupt()
-      void probeRegularly(() => probe(times.probeTimeoutMs))
+      void probeRegularly(() => probe(PROBE_TIMEOUT_MS))
     },
     stop: () => stop('the run is over'),
   }

@@ -6,6 +6,7 @@ import { collectPostRunData } from './post-run-data.ts'
 import type { LoadMarket, OperatorApi } from '../market/load-market.ts'
 import { checkSellers } from './money-checks.ts'
 import type { LoadOrder } from '../orders/load-order.ts'
+import { createVirtualRun } from '../virtual-run.fixture.ts'
 
 const SELLER = '02ab'
 const order: LoadOrder = {
@@ -54,8 +55,9 @@ async function runMoneyChecks(answers: { readonly reports: readonly Json[]; read
   }
   const market: LoadMarket = { graphql: rejectCall, lsps1: rejectCall, page: rejectCall, operator }
   const interrupt = new AbortController()
-  const drain = openDrain(interrupt.signal)
-  const data = await collectPostRunData(market, {
+  const time = createVirtualRun()
+  const drain = openDrain(interrupt.signal, time.clock)
+  const collecting = collectPostRunData(market, {
     targets: { buyers: [], simulation: { operator, sellers: [], spare: null, marketAlias: 'market' } },
     orders: [order],
     before: createBalances(0),
@@ -65,7 +67,9 @@ async function runMoneyChecks(answers: { readonly reports: readonly Json[]; read
     payoutWaitMs: 10_000,
     interrupt: interrupt.signal,
     drain,
+    clock: time.clock,
   })
+  const data = await time.complete(collecting)
   drain.stop()
   return [checkSellers(data), checkNetworkBalances(data)].map(({ outcome, detail }) => `${outcome}: ${detail}`)
 }

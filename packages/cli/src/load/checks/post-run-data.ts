@@ -4,7 +4,8 @@ import type { Drain } from './drain.ts'
 import type { RunEnd } from '../orders/generator.ts'
 import { isHeldPastLastHeight } from './hold-heights.ts'
 import { sumLedgerAccountMsat } from './ledger.ts'
-import { toKnownRequestError, sleepUntil } from '../orders/order-scenario.ts'
+import { type LoadClock, sleepUntil } from '../load-clock.ts'
+import { toKnownRequestError } from '../orders/order-scenario.ts'
 import { getValueAt, type LoadMarket, type OperatorApi, getTextAt, formatValueAt } from '../market/load-market.ts'
 import type { OmissionCounts } from '../measurements/coordinated-omission.ts'
 import { isStatusEnded, isStatusSold, type LoadOrder, parseInvoiceMsat } from '../orders/load-order.ts'
@@ -50,6 +51,7 @@ type CollectOptions = {
   readonly payoutWaitMs: number
   readonly interrupt: AbortSignal
   readonly drain: Drain
+  readonly clock: LoadClock
 }
 
 const CONCURRENCY = 8
@@ -60,11 +62,11 @@ const VISIBLE_WITHIN_MS = 10_000
 
 /** Collects as much data as the market returns. It retries a failed request, and stops when the market hangs. */
 export async function collectPostRunData(market: LoadMarket, options: CollectOptions): Promise<PostRunData> {
-  const { targets, orders, before, payoutWaitMs, interrupt, drain, endedBy, isUnfinishedAllowed, due } = options
+  const { targets, orders, before, payoutWaitMs, interrupt, drain, clock, endedBy, isUnfinishedAllowed, due } = options
   const { operator } = market
   const missing = new Map<string, string>()
-  const calls = { callWithRetries: createRetriedCall(drain, missing), signal: drain.signal }
-  const visibleBy = (): number => performance.now() + VISIBLE_WITHIN_MS
+  const calls = { callWithRetries: createRetriedCall(drain, missing), signal: drain.signal, clock }
+  const visibleBy = (): number => clock.monotonicMs() + VISIBLE_WITHIN_MS
   const unfinished = orders.filter(({ status }) => !isStatusEnded(status))
   const refresh = async (order: LoadOrder) =>
     void (await calls.callWithRetries(`order ${order.id}`, () => refreshOrder(market, order)))
@@ -73,7 +75,7 @@ export async function collectPostRunData(market: LoadMarket, options: CollectOpt
   const isComplete = endedBy === 'itself' && !interrupt.aborted
   const reports = operator && openReportReader(operator, calls)
   // Sellers are paid some blocks after their channel is sold, so the reports are polled until then.
-  await reports?.refresh(orders, performance.now() + (isComplete ? payoutWaitMs : 0), isPayoutPending)
+  await reports?.refresh(orders, clock.monotonicMs() + (isComplete ? payoutWaitMs : 0), isPayoutPending)
   if (reports) for (const order of orders) restorePayment(order, reports.byId.get(order.id) ?? null)
   const network = targets.simulation && (await readNetwork(targets.simulation.operator, calls, orders, reports))
   if (reports && network) {
@@ -104,7 +106,7 @@ export async function collectPostRunData(market: LoadMarket, options: CollectOpt
 
 /** Retries a call. It resolves to null after the last try, and records the failure as missing data. */
 type RetriedCall = <T>(subject: string, call: () => Promise<T>) => Promise<T | null>
-type CallContext = { readonly callWithRetries: RetriedCall; readonly signal: AbortSignal }
+type CallContext = { readonly callWithRetries: RetriedCall; readonly signal: AbortSignal; readonly clock: LoadClock }
 
 const createRetriedCall =
   (drain: Drain, missing: Map<string, string>): RetriedCall =>
@@ -126,7 +128,7 @@ const createRetriedCall =
 /** Checks every item, and then repeatedly the open items, until no item is open or the time is over. */
 async function pollWhileOpen<T>(
   endsAt: number,
-  { signal }: CallContext,
+  { signal, clock }: CallContext,
   list: readonly T[],
   check: (item: T) => Promise<void>,
   isOpen: (item: T) => boolean,
@@ -135,7 +137,11 @@ async function pollWhileOpen<T>(
   do {
     await runConcurrently(open, check)
     open = open.filter(isOpen)
-  } while (open.length > 0 && performance.now() < endsAt && (await sleepUntil(performance.now() + POLL_INTERVAL_MS, signal)))
+  } while (
+    open.length > 0 &&
+    clock.monotonicMs() < endsAt &&
+    (await sleepUntil(clock, clock.monotonicMs() + POLL_INTERVAL_MS, signal))
+  )
 }
 
 /** Reads the operator's reports of orders, and stores them by order id. */
@@ -179,12 +185,12 @@ async function readConsistentBalances(
   orders: readonly LoadOrder[],
 ) {
   const ledgerOf = ({ id }: LoadOrder): string => JSON.stringify(getValueAt(reports?.byId.get(id) ?? null, 'ledger'))
-  for (const end = performance.now() + VISIBLE_WITHIN_MS; ;) {
+  for (const end = calls.clock.monotonicMs() + VISIBLE_WITHIN_MS; ;) {
     const unpaid = orders.filter(({ id }) => formatValueAt(reports?.byId.get(id) ?? null, 'payout.state') !== 'SUCCEEDED')
     const before = unpaid.map(ledgerOf).join()
     const balances = await calls.callWithRetries('the balances', () => operator('GET', '/sim/balances'))
     await reports?.refresh(unpaid, 0, () => false)
-    if (unpaid.map(ledgerOf).join() === before || performance.now() > end) return balances
+    if (unpaid.map(ledgerOf).join() === before || calls.clock.monotonicMs() > end) return balances
   }
 }
 

@@ -1,4 +1,6 @@
-import { createServer, type RequestListener, type Server } from 'node:http'
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http'
+import { createVirtualSchedule } from '@penstock/adapters/deterministic/virtual-schedule.ts'
+import { waitUntil } from '@penstock/testkit/wait-until.ts'
 import { afterEach, expect, test } from 'vitest'
 import { resolveMarketAddress } from './market-address.ts'
 import { type HttpClient, openHttpClient } from './http-client.ts'
@@ -15,9 +17,13 @@ afterEach(async () => {
   }
 })
 
-/** @param host the host name in the requests, which need not exist */
+/** Starts a server, whose client has virtual time. @param host the host name in the requests, which need not exist */
 async function startMarket(listener: RequestListener, { timeoutMs = 5000, host = '127.0.0.1', connections = 256 } = {}) {
-  const server = createServer(listener)
+  let received = 0
+  const server = createServer((request, response) => {
+    received++
+    listener(request, response)
+  })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const address = server.address()
   const port = typeof address === 'object' && address ? address.port : 0
@@ -25,10 +31,20 @@ async function startMarket(listener: RequestListener, { timeoutMs = 5000, host =
   const marketAddress = await resolveMarketAddress(`http://${host}:${port}`, true, () => Promise.resolve(['127.0.0.1']))
   const waits: { readonly ms: number; readonly hasLeft: boolean }[] = []
   const recordWait = (ms: number, hasLeft: boolean): void => void waits.push({ ms, hasLeft })
-  const client = openHttpClient(marketAddress, { timeoutMs, signal: stop.signal, connections, onConnectionWait: recordWait })
+  const schedule = createVirtualSchedule('client')
+  const pass = (ms: number) => schedule.run({ untilMs: schedule.now() + ms })
+  const waitForRequests = (count: number) => waitUntil(`${count} requests`, () => received >= count)
+  const { signal } = stop
+  const client = openHttpClient(marketAddress, {
+    timeoutMs,
+    signal,
+    connections,
+    onConnectionWait: recordWait,
+    clock: schedule.clock,
+  })
   open.push({ server, client })
   const market = openLoadMarket({ loadClient: client, controlClient: client, token: undefined })
-  return { client, market, stop, waits, countSent: () => waits.filter(({ hasLeft }) => hasLeft).length }
+  return { client, market, stop, waits, pass, waitForRequests, countSent: () => waits.filter(({ hasLeft }) => hasLeft).length }
 }
 
 test('a redirect is not followed, so that no other host gets a request', async () => {
@@ -52,10 +68,14 @@ test('the client connects only to the addresses that were resolved before', asyn
 })
 
 test('every request ends, at its timeout or at the end of the run', async () => {
-  const silent = await startMarket(() => undefined, { timeoutMs: 50 })
-  await expect(silent.client.send('GET', '/')).rejects.toMatchObject({ code: 'time-out' })
-  const slow = await startMarket((_, response) => void response.writeHead(200).write('{'), { timeoutMs: 50 })
-  await expect(slow.client.send('GET', '/')).rejects.toMatchObject({ code: 'time-out' })
+  const listeners: readonly RequestListener[] = [() => undefined, (_, response) => void response.writeHead(200).write('{')]
+  for (const listener of listeners) {
+    const { client, waitForRequests, pass } = await startMarket(listener, { timeoutMs: 50 })
+    const failed = client.send('GET', '/').catch((error: unknown) => error)
+    await waitForRequests(1)
+    await pass(50)
+    expect(await failed).toMatchObject({ code: 'time-out' })
+  }
   const stopped = await startMarket(() => stopped.stop.abort())
   await expect(stopped.client.send('GET', '/')).rejects.toMatchObject({ code: 'stopped' })
 })
@@ -119,20 +139,27 @@ test("the error of a refused connection has the operating system's code", async 
 })
 
 test('a request waits for a free connection, its timeout starts when it is sent, and the wait is reported', async () => {
-  const { client, waits } = await startMarket((_, response) => void setTimeout(() => response.end(), 400), {
+  const responses: ServerResponse[] = []
+  const { client, waits, pass, waitForRequests } = await startMarket((_, response) => void responses.push(response), {
     timeoutMs: 700,
     connections: 1,
   })
-  const both = await Promise.all([client.send('GET', '/'), client.send('GET', '/')])
+  const requests = Promise.all([client.send('GET', '/'), client.send('GET', '/')])
+  for (const nth of [1, 2]) {
+    await waitForRequests(nth)
+    await pass(400)
+    responses[nth - 1]?.end()
+  }
+  const both = await requests
   expect(both.map(({ status }) => status)).toEqual([200, 200])
   expect(waits.map(({ hasLeft }) => hasLeft)).toEqual([true, true])
   expect(waits[0]?.ms).toBe(0)
-  expect(waits[1]?.ms).toBeGreaterThan(350)
+  expect(waits[1]?.ms).toBe(400)
 })
 
 test('an unsent request differs from an unanswered one, and an unanswered request frees its connection', async () => {
   const receivedUrls: string[] = []
-  const { client, waits } = await startMarket(
+  const { client, waits, pass, waitForRequests } = await startMarket(
     ({ url = '' }, response) => {
       receivedUrls.push(url)
       if (url === '/quick') response.end()
@@ -142,15 +169,15 @@ test('an unsent request differs from an unanswered one, and an unanswered reques
   const silent = client.send('GET', '/silent', { timeoutMs: 200 })
   const unsent = client.send('GET', '/unsent', { timeoutMs: 100 })
   const quick = client.send('GET', '/quick')
-  await expect(unsent).rejects.toMatchObject({
-    code: 'not sent',
-    message: expect.stringMatching(/^none of the 1 connections/) as unknown,
-  })
-  await expect(silent).rejects.toMatchObject({ code: 'time-out' })
+  const errors = Promise.all([silent, unsent].map((request) => request.catch((error: unknown) => error)))
+  await waitForRequests(1)
+  await pass(200)
+  const notSent = { code: 'not sent', message: expect.stringMatching(/^none of the 1 connections/) as unknown }
+  expect(await errors).toMatchObject([{ code: 'time-out' }, notSent])
   expect((await quick).status).toBe(200)
   expect(receivedUrls).toEqual(['/silent', '/quick'])
   expect(waits.map(({ hasLeft }) => hasLeft)).toEqual([true, false, true])
-  expect(waits[1]?.ms).toBeGreaterThan(90)
+  expect(waits[1]?.ms).toBe(100)
 })
 
 test('the client never exceeds its number of connections, and frees the connection of every failed request', async () => {

@@ -1,18 +1,13 @@
-import http from 'node:http'
-import https from 'node:https'
-import { isIPv6 } from 'node:net'
-import type { LookupFunction } from 'node:net'
+import { type LoadClock, processClock } from '../load-clock.ts'
+import { type LoadResponse, openHttpTransport, type OutgoingRequest } from './http-transport.ts'
 import type { MarketAddress } from './market-address.ts'
 import { createRequestSemaphore } from './semaphore.ts'
 import { TIMED_OUT, RequestError, UNSENT } from './request-error.ts'
 
-export type LoadRequest = {
-  readonly body?: object
-  readonly bearer?: string | undefined
+export type LoadRequest = Pick<OutgoingRequest, 'body' | 'bearer'> & {
   /** The timeout of this request, if it differs from that of the client. */
   readonly timeoutMs?: number
 }
-export type LoadResponse = { readonly status: number; readonly headers: http.IncomingHttpHeaders; readonly text: string }
 
 /** An HTTP client for one market. Every request ends with an answer, or with a RequestError at its timeout. */
 export type HttpClient = {
@@ -30,82 +25,57 @@ export type HttpClientOptions = {
   readonly connections?: number
   /** Receives the time that a request waited for a free connection of this client, and whether the request was then sent. */
   readonly onConnectionWait?: (ms: number, wasSent: boolean) => void
+  readonly clock?: LoadClock
+  readonly openTransport?: typeof openHttpTransport
 }
 
 /** The largest number of concurrent requests. Further requests wait in this program, so that it can measure their wait. */
 export const MAX_CONNECTIONS = 256
-const MAX_BODY_BYTES = 32 * 1024 * 1024
 
-/** Redirects are never followed, so that no other host gets a request. */
-export function openHttpClient({ url, addresses }: MarketAddress, options: HttpClientOptions): HttpClient {
+export function openHttpClient(marketAddress: MarketAddress, options: HttpClientOptions): HttpClient {
   const { timeoutMs, signal, connections = MAX_CONNECTIONS, onConnectionWait = () => undefined } = options
-  const module = url.protocol === 'https:' ? https : http
-  const agent = new module.Agent({ keepAlive: true, maxSockets: connections, lookup: pinLookup(addresses) })
+  const { clock = processClock, openTransport = openHttpTransport } = options
+  const transport = openTransport(marketAddress, connections)
   const semaphore = createRequestSemaphore(connections)
-  const base = `${url.origin}${url.pathname.replace(/\/+$/, '')}`
-  const createTimeoutSignal = (ms: number): AbortSignal => AbortSignal.any([signal, AbortSignal.timeout(ms)])
-  /** Sends the request at once. It releases its permit when the request closes, with or without an answer. */
-  const sendNow: HttpClient['send'] = (method, path, { body, bearer, timeoutMs: requestTimeoutMs = timeoutMs } = {}) =>
-    new Promise<LoadResponse>((resolve, reject) => {
-      const text = body && JSON.stringify(body)
-      const fail = (error: Error): void => reject(toRequestError(error, signal))
-      const headers = {
-        accept: 'application/json, text/html',
-        ...(text !== undefined && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }),
-        ...(bearer !== undefined && { authorization: `Bearer ${bearer}` }),
-      }
-      const request = module.request(
-        `${base}${path}`,
-        { method, agent, headers, signal: createTimeoutSignal(requestTimeoutMs) },
-        (response) => {
-          readResponse(response).then(resolve, fail)
-        },
-      )
-      request.once('close', semaphore.release).on('error', fail).end(text)
+  /** @param run gets a signal that aborts at the timeout and at the end of the run */
+  async function withTimeout<T>(ms: number, run: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const [timeout, ended] = [new AbortController(), new AbortController()]
+    void clock.sleep(ms, ended.signal).then(() => {
+      if (!ended.signal.aborted) timeout.abort()
+    })
+    try {
+      return await run(AbortSignal.any([signal, timeout.signal]))
+    } finally {
+      // The default abort reason would capture a stack.
+      ended.abort('ended')
+    }
+  }
+  const sendNow = (request: OutgoingRequest, ms: number): Promise<LoadResponse> =>
+    withTimeout(ms, (requestSignal) => transport.send(request, requestSignal, semaphore.release)).catch((error: Error) => {
+      throw toRequestError(error, signal)
     })
   return {
-    async send(method, path, loadRequest = {}) {
+    async send(method, path, { timeoutMs: requestTimeoutMs = timeoutMs, ...loadRequest } = {}) {
+      const request = { method, path, ...loadRequest }
       if (semaphore.tryAcquire()) {
         onConnectionWait(0, true)
-        return sendNow(method, path, loadRequest)
+        return sendNow(request, requestTimeoutMs)
       }
-      const waitStartedAt = performance.now()
-      const wasSent = await semaphore.acquire(createTimeoutSignal(loadRequest.timeoutMs ?? timeoutMs))
+      const waitStartedAt = clock.monotonicMs()
+      const wasSent = await withTimeout(requestTimeoutMs, semaphore.acquire)
       if (!wasSent && signal.aborted) throw createStoppedError()
-      onConnectionWait(performance.now() - waitStartedAt, wasSent)
+      onConnectionWait(clock.monotonicMs() - waitStartedAt, wasSent)
       if (!wasSent) throw new RequestError(UNSENT, `none of the ${connections} connections of this program was free in time`)
-      return sendNow(method, path, loadRequest)
+      return sendNow(request, requestTimeoutMs)
     },
-    close: () => agent.destroy(),
+    close: () => transport.close(),
   }
 }
 
-/** Resolves the host to the checked addresses, even if its name has other addresses now. */
-const pinLookup =
-  (addresses: readonly string[]): LookupFunction =>
-  (_host, { all }, callback) => {
-    const found = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }))
-    const [first] = found
-    if (all) callback(null, found)
-    else callback(null, first?.address ?? '', first?.family)
-  }
-
-async function readResponse(response: http.IncomingMessage): Promise<LoadResponse> {
-  const parts: Buffer[] = []
-  let bytes = 0
-  for await (const part of response as AsyncIterable<Buffer>) {
-    // The cast is safe, because a response without an encoding consists of Buffers.
-    bytes += part.length
-    if (bytes > MAX_BODY_BYTES) throw new RequestError('too large', `the answer is larger than ${MAX_BODY_BYTES} bytes`)
-    parts.push(part)
-  }
-  return { status: response.statusCode ?? 0, headers: response.headers, text: Buffer.concat(parts).toString() }
-}
-
-function toRequestError(error: Error & { code?: string; cause?: unknown }, signal: AbortSignal): RequestError {
+function toRequestError(error: Error & { code?: string }, signal: AbortSignal): RequestError {
   if (error instanceof RequestError) return error
   if (signal.aborted) return createStoppedError()
-  if (error.name === 'AbortError' || error.name === 'TimeoutError') return new RequestError(TIMED_OUT, 'no answer came in time')
+  if (error.name === 'AbortError') return new RequestError(TIMED_OUT, 'no answer came in time')
   return new RequestError(error.code ?? error.name, error.message)
 }
 

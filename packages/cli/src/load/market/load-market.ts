@@ -1,5 +1,6 @@
 import { isList, isObject, type Json, getMember } from '../../json.ts'
-import type { LoadResponse, HttpClient } from './http-client.ts'
+import type { HttpClient } from './http-client.ts'
+import type { LoadResponse } from './http-transport.ts'
 import { BUSY, RequestError } from './request-error.ts'
 
 /** The public APIs of a market (GraphQL and LSPS1) and its operator API. Errors and refusals are thrown as RequestError. */

@@ -1,8 +1,8 @@
-import { setImmediate as waitForImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createRequestSemaphore } from './semaphore.ts'
 
+const waitForImmediate = () => new Promise<void>((resolve) => setImmediate(resolve))
 const never = new AbortController().signal
 
 test('waiting callers acquire in the order of their arrival, and a later caller does not overtake them', async () => {

@@ -1,3 +1,4 @@
+import type { LoadClock } from '../load-clock.ts'
 import type { LatencyMeter, LatencyStep } from './latency-meter.ts'
 import type { OrderKind } from '../orders/mix.ts'
 import type { UnansweredReason } from '../market/request-error.ts'
@@ -25,21 +26,24 @@ const PAID_STEPS: readonly LatencyStep[] = ['payment held', 'opening', 'settled'
 
 type TimedOrder = {
   readonly kind: OrderKind
-  /** The due time, by performance.now(). */
+  /** The due time, by the monotonic clock. */
   readonly dueAt: number
   /** Whether buyers can pay in this run. */
   readonly canPay: boolean
 }
 
 /** Starts the stopwatch of a due order. An order that is never sent needs one too, so that its steps count as missing. */
-export function startOrderStopwatch(meter: LatencyMeter, { kind, dueAt, canPay }: TimedOrder): OrderStopwatch {
+export function startOrderStopwatch(
+  { meter, clock }: { readonly meter: LatencyMeter; readonly clock: LoadClock },
+  { kind, dueAt, canPay }: TimedOrder,
+): OrderStopwatch {
   const invoice = INVOICE_STEPS[kind]
   const expectedSteps = new Set([invoice, ...(canPay && kind !== 'abandon' && kind !== 'cancel' ? PAID_STEPS : [])])
   for (const step of expectedSteps) meter.expect(step)
   const recordStep = (step: LatencyStep): void => {
     // A step may come unexpectedly: on a real network, a party outside this run may pay the invoice.
     if (!expectedSteps.delete(step)) meter.expect(step)
-    meter.record(step, performance.now() - dueAt)
+    meter.record(step, clock.monotonicMs() - dueAt)
   }
   return {
     dueAt,
@@ -47,7 +51,7 @@ export function startOrderStopwatch(meter: LatencyMeter, { kind, dueAt, canPay }
     recordInvoice: () => recordStep(invoice),
     recordUnansweredInvoice(unansweredReason) {
       expectedSteps.delete(invoice)
-      meter.record(invoice, performance.now() - dueAt, unansweredReason)
+      meter.record(invoice, clock.monotonicMs() - dueAt, unansweredReason)
     },
     end() {
       for (const step of expectedSteps) meter.waive(step)

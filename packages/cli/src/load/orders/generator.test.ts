@@ -1,7 +1,6 @@
-import { setTimeout as pause } from 'node:timers/promises'
-import { expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import type { Json } from '../../json.ts'
-import { generateLoad } from './generator.ts'
+import { generateLoad as startLoad } from './generator.ts'
 import type { LoadMarket } from '../market/load-market.ts'
 import { createLatencyMeter, type LatencyStep } from '../measurements/latency-meter.ts'
 import type { LoadOrder } from './load-order.ts'
@@ -9,6 +8,12 @@ import type { Arrival } from './arrival-schedule.ts'
 import type { OrderKind } from './mix.ts'
 import { createLoadCounters } from '../measurements/counters.ts'
 import { TIMED_OUT, RequestError, UNSENT } from '../market/request-error.ts'
+import { createVirtualRun, type VirtualRun } from '../virtual-run.fixture.ts'
+
+let time: VirtualRun
+beforeEach(() => void (time = createVirtualRun()))
+const pause = (ms: number) => time.clock.sleep(ms)
+const generateLoad: typeof startLoad = (run, options) => time.complete(startLoad(run, options))
 
 const arrivalsEvery = (everyMs: number, count: number, kind: OrderKind = 'abandon'): readonly Arrival[] =>
   Array.from({ length: count }, (_, index) => ({ atMs: index * everyMs, kind, buyer: 0, isPrivate: false }))
@@ -34,6 +39,7 @@ function createRun(graphql: () => Promise<Json>) {
     orders: [] as LoadOrder[],
     manualBuyer: null,
     pollMs: 20,
+    clock: time.clock,
     signal: stop.signal,
   }
   const findLatency = (wantedStep: LatencyStep) => run.meter.latencies().find(({ step }) => step === wantedStep)
@@ -46,7 +52,7 @@ function createPaidRun(answerBuy: () => Promise<Json>, answers: readonly (() => 
   const asked: number[] = []
   const { run, ...rest } = createRun(() => Promise.reject(new Error('this request is not expected')))
   const answerPoll = (): Promise<Json> => {
-    asked.push(performance.now())
+    asked.push(time.now())
     return (remaining.shift() ?? (() => Promise.resolve(orderAnswer('VALID_CHANNEL_OPENING'))))()
   }
   const graphql = (query: string): Promise<Json> => (query.includes('get_order') ? answerPoll() : answerBuy())

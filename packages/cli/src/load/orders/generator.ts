@@ -1,4 +1,5 @@
-import { runOrderScenario, type LoadRun, sleepUntil } from './order-scenario.ts'
+import { type LoadClock, sleepUntil } from '../load-clock.ts'
+import { runOrderScenario, type LoadRun } from './order-scenario.ts'
 import type { IntervalLatencies } from '../measurements/latency-meter.ts'
 import type { LoadOrder } from './load-order.ts'
 import type { Arrival } from './arrival-schedule.ts'
@@ -34,21 +35,21 @@ export async function generateLoad(
   run: Omit<LoadRun, 'holdBack'>,
   { arrivals, settings, progress }: Options,
 ): Promise<GeneratedLoad> {
-  const { counters, meter, signal } = run
+  const { counters, meter, clock, signal } = run
   const canPay = run.targets.simulation !== null && run.targets.buyers.every(({ alias }) => alias !== null)
-  const startedAt = performance.now()
+  const startedAt = clock.monotonicMs()
   const runningOrders = new Set<Promise<void>>()
   let resumeAt = 0
   const errors: Error[] = []
   const holdBack = (pauseMs: number | null): void => {
     counters.held++
-    resumeAt = Math.max(resumeAt, performance.now() + (pauseMs ?? SECOND_MS))
+    resumeAt = Math.max(resumeAt, clock.monotonicMs() + (pauseMs ?? SECOND_MS))
   }
   const start = (arrival: Arrival, dueAt: number): void => {
     counters.arrived++
     // The stopwatch starts before the checks below, so that the steps of an order that cannot start count as missing.
-    const stopwatch = startOrderStopwatch(meter, { kind: arrival.kind, dueAt, canPay })
-    if (performance.now() < resumeAt) return void counters.held++
+    const stopwatch = startOrderStopwatch({ meter, clock }, { kind: arrival.kind, dueAt, canPay })
+    if (clock.monotonicMs() < resumeAt) return void counters.held++
     if (runningOrders.size >= settings.maxInFlight) return void counters.shed++
     const scenario = runOrderScenario({ ...run, holdBack }, arrival, stopwatch)
       .catch((error: unknown) => void errors.push(error instanceof Error ? error : new Error(String(error))))
@@ -59,10 +60,10 @@ export async function generateLoad(
   const sampled = sampleSeconds(run, startedAt, () => runningOrders.size, progress, samplingAbort.signal)
   for (const arrival of arrivals) {
     const dueAt = startedAt + arrival.atMs
-    if (errors.length > 0 || !(await sleepUntil(dueAt, signal))) break
+    if (errors.length > 0 || !(await sleepUntil(clock, dueAt, signal))) break
     start(arrival, dueAt)
   }
-  const isDrained = await waitForOrders(runningOrders, settings.drainMs, signal)
+  const isDrained = await waitForOrders(runningOrders, settings.drainMs, clock, signal)
   samplingAbort.abort()
   const seconds = await sampled
   const [firstError] = errors
@@ -71,9 +72,14 @@ export async function generateLoad(
 }
 
 /** @returns whether all running orders ended within the time */
-async function waitForOrders(runningOrders: ReadonlySet<Promise<void>>, drainMs: number, signal: AbortSignal): Promise<boolean> {
+async function waitForOrders(
+  runningOrders: ReadonlySet<Promise<void>>,
+  drainMs: number,
+  clock: LoadClock,
+  signal: AbortSignal,
+): Promise<boolean> {
   const cancelLimit = new AbortController()
-  const limit = sleepUntil(performance.now() + drainMs, AbortSignal.any([signal, cancelLimit.signal]))
+  const limit = sleepUntil(clock, clock.monotonicMs() + drainMs, AbortSignal.any([signal, cancelLimit.signal]))
   const allEnded = (async () => {
     while (runningOrders.size > 0) await Promise.all(runningOrders)
     return true
@@ -84,7 +90,7 @@ async function waitForOrders(runningOrders: ReadonlySet<Promise<void>>, drainMs:
 }
 
 async function sampleSeconds(
-  { counters, meter, orders }: Omit<LoadRun, 'holdBack'>,
+  { counters, meter, orders, clock }: Omit<LoadRun, 'holdBack'>,
   startedAt: number,
   inFlight: () => number,
   progress: (second: SecondSample) => void,
@@ -92,7 +98,7 @@ async function sampleSeconds(
 ): Promise<readonly SecondSample[]> {
   const seconds: SecondSample[] = []
   const takeSample = (): void => {
-    const atMs = performance.now() - startedAt
+    const atMs = clock.monotonicMs() - startedAt
     const second = {
       ...counters.counts(),
       atMs,
@@ -104,7 +110,7 @@ async function sampleSeconds(
     seconds.push(second)
     progress(second)
   }
-  for (let at = startedAt + SECOND_MS; await sleepUntil(at, signal); at += SECOND_MS) takeSample()
+  for (let at = startedAt + SECOND_MS; await sleepUntil(clock, at, signal); at += SECOND_MS) takeSample()
   takeSample()
   return seconds
 }

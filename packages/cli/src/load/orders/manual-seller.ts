@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { getValueAt, type LoadMarket, type OperatorApi, getTextAt } from '../market/load-market.ts'
 import { filterObjects } from '../../json.ts'
-import { toKnownRequestError, sleepUntil } from './order-scenario.ts'
+import { toKnownRequestError } from './order-scenario.ts'
+import { processClock } from '../load-clock.ts'
 import type { ManualBuyer } from './order-requests.ts'
 import type { LoadCounters } from '../measurements/counters.ts'
 import { RequestError } from '../market/request-error.ts'
@@ -117,7 +118,7 @@ export async function runManualSeller(
 ): Promise<void> {
   const accepted = new Set<string>()
   const opened = new Map<string, string>()
-  for (let pollAt = performance.now(); await sleepUntil(pollAt, signal); pollAt = performance.now() + POLL_MS) {
+  for (; !signal.aborted; await processClock.sleep(POLL_MS, signal)) {
     try {
       const variables = { page: { limit: 100 }, input: { action_needed: true } }
       const sales = getValueAt(await market.graphql(SALES_QUERY, variables, seller.bearer), 'user.market.orders.sales.list')

@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import {
   placeBuyOrder,
   requestCancellation,
@@ -7,6 +6,7 @@ import {
   placeManualOrder,
   placeLsps1Order,
 } from './order-requests.ts'
+import { type LoadClock, sleepUntil } from '../load-clock.ts'
 import { type LoadMarket, getTextAt } from '../market/load-market.ts'
 import type { LatencyMeter, LatencyStep } from '../measurements/latency-meter.ts'
 import { isStatusEnded, type LoadOrder, parseInvoiceMsat, LOAD_ORDER_STAGES, toOrderStage } from './load-order.ts'
@@ -25,6 +25,7 @@ export type LoadRun = {
   readonly orders: LoadOrder[]
   readonly manualBuyer: ManualBuyer | null
   readonly pollMs: number
+  readonly clock: LoadClock
   readonly signal: AbortSignal
   /** Called when the market refuses an order and requests a pause before new orders. */
   readonly holdBack: (pauseMs: number | null) => void
@@ -32,11 +33,11 @@ export type LoadRun = {
 
 /** Runs one order from its start to its end. @param stopwatch started when the order was due */
 export async function runOrderScenario(run: LoadRun, arrival: Arrival, stopwatch: OrderStopwatch): Promise<void> {
-  const { market, counters, meter } = run
+  const { market, counters, meter, clock } = run
   const { buyers } = run.targets
   const buyer = buyers[arrival.buyer % buyers.length]
   if (!buyer) return
-  meter.record('start lag', performance.now() - stopwatch.dueAt)
+  meter.record('start lag', clock.monotonicMs() - stopwatch.dueAt)
   const placed = await catchRequestError(
     counters,
     `${arrival.kind}: order`,
@@ -73,21 +74,21 @@ async function placeOrder(
 
 /** Polls at a fixed interval until the order has ended. A buyer that has an invoice pays it first. */
 async function pollUntilEnded(run: LoadRun, order: LoadOrder, buyer: BuyerNode, stopwatch: OrderStopwatch): Promise<void> {
-  const { meter, counters, pollMs, signal } = run
+  const { meter, counters, pollMs, clock, signal } = run
   let hadInvoice = order.invoice !== null
-  let pollAt = performance.now()
+  let pollAt = clock.monotonicMs()
   let resumeAt = 0
   while (!signal.aborted) {
     if (order.invoice !== null && order.paid === null && mayPay(order)) await payOrder(run, order, buyer)
     pollAt += pollMs
-    if (!(await sleepUntil(pollAt, signal))) return
+    if (!(await sleepUntil(clock, pollAt, signal))) return
     meter.expect('get_order')
     if (pollAt < resumeAt) {
       counters.unasked++
       continue
     }
     const { pauseMs, hasFailed, silence: unansweredReason } = await pollOnce(run, order, pollAt)
-    const now = performance.now()
+    const now = clock.monotonicMs()
     resumeAt = now + pauseMs
     // Polls that were due during a slow answer are not sent. Each is recorded with the wait that it would have had.
     for (; pollAt + pollMs <= now; pollAt += pollMs) {
@@ -121,15 +122,15 @@ async function payOrder({ targets, counters }: LoadRun, order: LoadOrder, { alia
 }
 
 /** @returns the pause that the market requests, whether its answer was an error, and the reason if no answer came */
-async function pollOnce({ market, meter, counters }: LoadRun, order: LoadOrder, pollAt: number) {
+async function pollOnce({ market, meter, counters, clock }: LoadRun, order: LoadOrder, pollAt: number) {
   try {
     await refreshOrder(market, order)
-    meter.record('get_order', performance.now() - pollAt)
+    meter.record('get_order', clock.monotonicMs() - pollAt)
     return { pauseMs: 0, hasFailed: false, silence: undefined }
   } catch (error) {
     const requestError = toKnownRequestError(error)
     const unansweredReason = classifyUnanswered(requestError)
-    if (unansweredReason) meter.record('get_order', performance.now() - pollAt, unansweredReason)
+    if (unansweredReason) meter.record('get_order', clock.monotonicMs() - pollAt, unansweredReason)
     if (counters.recordError(`${order.kind}: get_order`, requestError)) counters.unasked++
     return { pauseMs: requestError.pauseMs ?? 0, hasFailed: unansweredReason === undefined, silence: unansweredReason }
   }
@@ -150,10 +151,10 @@ function recordStages(order: LoadOrder, record: (step: LatencyStep) => void): vo
   }
 }
 
-async function openCheckoutPage({ market, meter, counters }: LoadRun, page: string): Promise<void> {
-  const openedAt = performance.now()
+async function openCheckoutPage({ market, meter, counters, clock }: LoadRun, page: string): Promise<void> {
+  const openedAt = clock.monotonicMs()
   const record = (unansweredReason?: UnansweredReason): void =>
-    meter.record('page', performance.now() - openedAt, unansweredReason)
+    meter.record('page', clock.monotonicMs() - openedAt, unansweredReason)
   meter.expect('page')
   await catchRequestError(
     counters,
@@ -189,11 +190,4 @@ async function catchRequestError<T>(
 export function toKnownRequestError(error: unknown): RequestError {
   if (error instanceof RequestError) return error
   throw error
-}
-
-/** Sleeps until `at`, by performance.now(). @returns false if the signal has aborted */
-export async function sleepUntil(at: number, signal: AbortSignal): Promise<boolean> {
-  const ms = at - performance.now()
-  if (ms > 0) await pause(ms, undefined, { signal }).catch(() => undefined)
-  return !signal.aborted
 }

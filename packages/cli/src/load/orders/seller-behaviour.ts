@@ -1,4 +1,5 @@
-import { toKnownRequestError, sleepUntil } from './order-scenario.ts'
+import { type LoadClock, sleepUntil } from '../load-clock.ts'
+import { toKnownRequestError } from './order-scenario.ts'
 import type { OperatorApi } from '../market/load-market.ts'
 import { type RandomGenerator, createRandomGenerator } from './random.ts'
 import { type SellerBehaviourOption, drawFromMix, type Mix } from './mix.ts'
@@ -15,15 +16,22 @@ const chooseSimBehaviour = (behaviour: SellerBehaviourOption, random: RandomGene
   return behaviour === 'fails' ? (FAILURES[Math.floor(random() * FAILURES.length)] ?? 'vanish') : behaviour
 }
 
+type BehaviourRun = {
+  readonly seed: number
+  readonly counters: LoadCounters
+  readonly clock: LoadClock
+  readonly signal: AbortSignal
+}
+
 /** Gives each seller of the simulated network a random behaviour at a fixed interval, until the signal aborts. */
 export async function varySellerBehaviour(
   operator: OperatorApi,
   sellers: readonly SimNetworkNode[],
   shares: Mix<SellerBehaviourOption>,
-  { seed, counters, signal }: { readonly seed: number; readonly counters: LoadCounters; readonly signal: AbortSignal },
+  { seed, counters, clock, signal }: BehaviourRun,
 ): Promise<void> {
   const random = createRandomGenerator(seed)
-  for (let changeAt = performance.now(); await sleepUntil(changeAt, signal); changeAt += CHANGE_INTERVAL_MS)
+  for (let changeAt = clock.monotonicMs(); await sleepUntil(clock, changeAt, signal); changeAt += CHANGE_INTERVAL_MS)
     for (const { alias } of sellers)
       await setSellerBehaviour(operator, alias, chooseSimBehaviour(drawFromMix(shares, random), random), counters)
 }
