@@ -1,11 +1,11 @@
 import type { LndConnection } from '@penstock/adapters/lnd/connection.ts'
-import { systemClock } from '@penstock/adapters/system/clock.ts'
+import { stillClock } from '@penstock/ports/still-clock.fixture.ts'
 import { Fault } from '@penstock/kernel/result.ts'
 import { expect, test } from 'vitest'
 import { createHostGuard } from './external-world-lnd.ts'
 
 const failingCall = (): Promise<never> => Promise.reject(new Fault('not called'))
-const connection = { clock: systemClock, ask: failingCall } as unknown as LndConnection // This node is never called.
+const connection = { clock: stillClock, ask: failingCall } as unknown as LndConnection // This node is never called.
 
 test.each(['mainnet', 'testnet', 'signet'] as const)('a node on %s connects to public addresses only', async (network) => {
   const guard = createHostGuard(network, connection)

@@ -1,6 +1,6 @@
 import { Fault } from '@penstock/kernel/result.ts'
 import { expect, test } from 'vitest'
-import { systemClock } from '../system/clock.ts'
+import { stillClock } from '@penstock/ports/still-clock.fixture.ts'
 import { rpcChain } from './chain.ts'
 import { type Rpc, RpcError } from './rpc.ts'
 
@@ -13,7 +13,7 @@ const feeRate = (answers: Readonly<Record<string, unknown>>): Promise<number> =>
     method in answers
       ? Promise.resolve(answers[method] as T) // the test gives the right type
       : Promise.reject(new RpcError(method, -32601, 'Method not found'))
-  return rpcChain(rpc, systemClock).feeRate(6)
+  return rpcChain(rpc, stillClock).feeRate(6)
 }
 
 test('the fee rate comes from estimatesmartfee, or from estimatefee if the node lacks estimatesmartfee', async () => {

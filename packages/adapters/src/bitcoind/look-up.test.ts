@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createChainFailover } from '../blocks/chain-failover.ts'
-import { systemClock } from '../system/clock.ts'
+import { stillClock } from '@penstock/ports/still-clock.fixture.ts'
 import { rpcChain } from './chain.ts'
 import { type Rpc, RpcError } from './rpc.ts'
 
@@ -31,7 +31,7 @@ function bitcoind(failing?: string, code = -28): Rpc {
   }
 }
 
-const findOutput = (rpc: Rpc, vout: number) => rpcChain(rpc, systemClock).output(`${TXID}:${vout}`, 901)
+const findOutput = (rpc: Rpc, vout: number) => rpcChain(rpc, stillClock).output(`${TXID}:${vout}`, 901)
 
 test('a lookup of a missing output returns undefined for every index', async () => {
   for (const vout of [1, 65_536, 2_147_483_648, 4_294_967_295]) expect(await findOutput(bitcoind(), vout)).toBeUndefined()
@@ -49,7 +49,7 @@ test('the failover to lnd reports a missing output at the first lookup', async (
     },
     feeRate: async () => 1,
   }
-  const chain = createChainFailover(rpcChain(bitcoind(), systemClock), lnd, systemClock)
+  const chain = createChainFailover(rpcChain(bitcoind(), stillClock), lnd, stillClock)
   expect(await chain.output(`${TXID}:4294967295`, 901)).toBeUndefined()
 })
 
@@ -87,7 +87,7 @@ test.each([
   ['btcd', true],
 ])('the mempool time of a transaction comes from %s, or from our first lookup once a block has it', async (_, isBtcd) => {
   const { rpc, node } = nodeSince(1_700_000_000, isBtcd)
-  const chain = rpcChain(rpc, { ...systemClock, now: () => 1_700_000_005_000 })
+  const chain = rpcChain(rpc, { ...stillClock, now: () => 1_700_000_005_000 })
   expect(await chain.enteredMempoolAt(`${TXID}:1`)).toBe(1_700_000_000_999)
   node.isMined = true
   expect(await chain.enteredMempoolAt(`${TXID}:1`)).toBeNull()
@@ -99,5 +99,5 @@ test.each([
 
 test('an error of a mempool call throws an RpcError', async () => {
   for (const code of [-1, -28])
-    await expect(rpcChain(bitcoind('getmempoolentry', code), systemClock).enteredMempoolAt(`${TXID}:1`)).rejects.toThrow(RpcError)
+    await expect(rpcChain(bitcoind('getmempoolentry', code), stillClock).enteredMempoolAt(`${TXID}:1`)).rejects.toThrow(RpcError)
 })

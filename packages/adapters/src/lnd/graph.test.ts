@@ -1,6 +1,6 @@
 import type { AuthenticatedLnd } from 'lightning'
 import { expect, test } from 'vitest'
-import { systemClock } from '../system/clock.ts'
+import { stillClock } from '@penstock/ports/still-clock.fixture.ts'
 import type { LndConnection } from './connection.ts'
 import { createGraphPort } from './graph.ts'
 
@@ -29,7 +29,7 @@ function lndOf(answer: (request: Request) => Answer | undefined) {
     else done({ code: 5, details: 'unable to find node' })
   }
   const lnd = { default: { getNodeInfo } } as unknown as AuthenticatedLnd // the one call that is made
-  const node: LndConnection = { clock: systemClock, lnd: () => lnd, ask: (work) => work(lnd) }
+  const node: LndConnection = { clock: stillClock, lnd: () => lnd, ask: (work) => work(lnd) }
   return { requests, graph: createGraphPort(node) }
 }
 

@@ -3,7 +3,7 @@ import { paymentHashOf } from '@penstock/bitcoin/hex.ts'
 import type { CancelOutcome, SettleOutcome } from '@penstock/ports/lightning.ts'
 import type { AuthenticatedLnd } from 'lightning'
 import { describe, expect, test } from 'vitest'
-import { systemClock } from '../system/clock.ts'
+import { stillClock } from '@penstock/ports/still-clock.fixture.ts'
 import type { LndConnection } from './connection.ts'
 import { createHoldInvoicesPort } from './holds.ts'
 import { toLndFault, LndRefusal, LndUnreachable } from './rpc-errors.ts'
@@ -72,7 +72,7 @@ function node(answers: Readonly<Record<string, readonly object[]>>) {
     },
   } as unknown as AuthenticatedLnd
   const connection: LndConnection = {
-    clock: systemClock,
+    clock: stillClock,
     lnd: () => lnd,
     ask: (work) => work(lnd).catch((error: unknown) => Promise.reject(toLndFault(error))),
   }

@@ -1,7 +1,7 @@
 import { readBlock } from '@penstock/bitcoin/raw-encoding.ts'
 import type { AuthenticatedLnd } from 'lightning'
 import { expect, test } from 'vitest'
-import { systemClock } from '../system/clock.ts'
+import { stillClock } from '@penstock/ports/still-clock.fixture.ts'
 import { createPeerFinder } from './peer-finder.ts'
 
 const lists = {
@@ -29,7 +29,7 @@ const txids = readBlock(block).transactions.map(({ txid }) => txid)
 const peers = (change: Partial<typeof lists>) => {
   Object.assign(lists, { channels: [], pending: [], closed: [], block, blocksRead: [] }, change)
   const lnd = {} as AuthenticatedLnd
-  return createPeerFinder({ clock: systemClock, lnd: () => lnd, ask: (work) => work(lnd) }, calls)
+  return createPeerFinder({ clock: stillClock, lnd: () => lnd, ask: (work) => work(lnd) }, calls)
 }
 const closing = (txIndex: number, partner: string) => ({
   is_opening: false,

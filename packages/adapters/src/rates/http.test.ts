@@ -3,12 +3,12 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Fault } from '@penstock/kernel/result.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { systemClock } from '../system/clock.ts'
+import { stillClock } from '@penstock/ports/still-clock.fixture.ts'
 import { httpRateSource } from './http.ts'
 import { publicRateSources } from './public-rate-sources.ts'
 
 const NOW = 1_800_000_000_000
-const clock = { ...systemClock, now: () => NOW }
+const clock = { ...stillClock, now: () => NOW }
 
 /** The answer of a fake server that serves as every source. Each test sets the answer. */
 let answer: { status?: number; body: string; location?: string }

@@ -58,21 +58,17 @@ test.each<readonly [sql: string, stream: string, expected: RegExp]>([
   expect(fault?.what).toMatch(expected)
 })
 
-test(
-  'an event at a huge position is read without delay, and an append beyond the last position is refused',
-  { timeout: 5000 },
-  async () => {
-    const { store } = await openChangedStore(`update events set position = ${HUGE} where position = 3`)
-    const all = await store.readAll('start', 10)
-    expect(all.map(({ position }) => position)).toEqual([1n, 2n, BigInt(HUGE)])
-    expect(await store.readAll(2n, 10)).toHaveLength(1)
-    expect(await store.readAll(2n, 10, ['order'])).toEqual([])
-    const event = (n: number) => ({ id: `00000000-0000-4000-8000-0000000001${n}`, type: 'Recorded', data: '{}', meta: '{}' })
-    const next = Array.from({ length: 9 }, (_, n) => event(10 + n))
-    await expect(store.append('order-2', 'none', next)).rejects.toThrow(/no positions left/)
-    expect(await store.append('order-2', 'none', [event(30)])).toMatchObject({ position: BigInt(HUGE + 1) })
-  },
-)
+test('an event at a huge position is read without a scan of all positions, and an append beyond the last is refused', async () => {
+  const { store } = await openChangedStore(`update events set position = ${HUGE} where position = 3`)
+  const all = await store.readAll('start', 10)
+  expect(all.map(({ position }) => position)).toEqual([1n, 2n, BigInt(HUGE)])
+  expect(await store.readAll(2n, 10)).toHaveLength(1)
+  expect(await store.readAll(2n, 10, ['order'])).toEqual([])
+  const event = (n: number) => ({ id: `00000000-0000-4000-8000-0000000001${n}`, type: 'Recorded', data: '{}', meta: '{}' })
+  const next = Array.from({ length: 9 }, (_, n) => event(10 + n))
+  await expect(store.append('order-2', 'none', next)).rejects.toThrow(/no positions left/)
+  expect(await store.append('order-2', 'none', [event(30)])).toMatchObject({ position: BigInt(HUGE + 1) })
+})
 
 test('an event at a position that a reader cannot represent hides no other event', async () => {
   const { store } = await openChangedStore('update events set position = 9223372036854775807 where position = 3')

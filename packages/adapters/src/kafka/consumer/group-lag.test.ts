@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { createJumpingWallClock } from '@penstock/ports/jumping-wall-clock.fixture.ts'
 import { test } from 'vitest'
-import { systemClock } from '../../system/clock.ts'
+import { stillClock } from '@penstock/ports/still-clock.fixture.ts'
 import { createGroupLag } from './group-lag.ts'
 
 function lagAt(start: number) {
   let now = start
-  const lag = createGroupLag({ ...systemClock, now: createJumpingWallClock(() => now), monotonicMs: () => now })
+  const lag = createGroupLag({ ...stillClock, now: createJumpingWallClock(() => now), monotonicMs: () => now })
   return { lag, pass: (ms: number) => void (now += ms) }
 }
 const partitionState = (partition: number, low: number, high: number, committedOffset: number | undefined) => ({

@@ -1,7 +1,7 @@
 import { serialiseTransaction, transactionId } from '@penstock/bitcoin/transaction.ts'
 import type { AuthenticatedLnd } from 'lightning'
 import { expect, test } from 'vitest'
-import { systemClock } from '../../system/clock.ts'
+import { stillClock } from '@penstock/ports/still-clock.fixture.ts'
 import type { LndConnection } from '../connection.ts'
 import { createOpeningTracker } from './utxo-locks.ts'
 import { abandonChannel, bumpFundingFee } from './funding.ts'
@@ -72,7 +72,7 @@ function node(wallet: Readonly<Record<string, Call>>, channels: readonly object[
   })
   const lnd = { default: { pendingChannels, listChannels: answersWith({ channels }) }, wallet } as unknown as AuthenticatedLnd
   return {
-    clock: systemClock,
+    clock: stillClock,
     lnd: () => lnd,
     ask: (work) => work(lnd).catch((error: unknown) => Promise.reject(toLndFault(error))),
   }
