@@ -70,7 +70,7 @@ export function openSimulatedWorld(dir: DataDir, config: Config, clock: Clock): 
       return (keyring ??= fileKeyring(config.keyringDir || dir.path, { network: 'regtest', environment: 'simulated' }))
     },
     height: heightFollower.height,
-    simulated: network,
+    simulated: { ...network, control: createAwaitingControl(network.control, heightFollower.reach) },
     waitUntilReady: () => Promise.resolve(),
     async close() {
       await heightFollower.close()
@@ -87,18 +87,46 @@ function openSimulatedNetwork(dir: DataDir, { simnetUrl, simBlockSeconds }: Conf
   return { network: simnet, close: simnet.close }
 }
 
+/** Adds to `mine` that it returns only after this process has seen the blocks. A caller can then mine as fast as we work. */
+const createAwaitingControl = (
+  control: SimulatedNetwork['control'],
+  reach: (height: number) => Promise<void>,
+): SimulatedNetwork['control'] =>
+  new Proxy(control, {
+    get: (target, name, receiver) =>
+      name === 'mine'
+        ? async (count: number) => {
+            const height = await target.mine(count)
+            await reach(height)
+            return height
+          }
+        : (Reflect.get(target, name, receiver) as unknown),
+  })
+
 /** Follows the chain tips and remembers the newest height. */
 export function followHeight(chain: Chain) {
   const stop = new AbortController()
   let height: number | undefined
+  const waiters = new Map<() => void, number>()
+  const release = (reached: number): void => {
+    for (const [resolve, wanted] of waiters) if (wanted <= reached && waiters.delete(resolve)) resolve()
+  }
   const followLoop = (async () => {
     for await (const tip of chain.tips(stop.signal)) {
       height = tip.height
       recordTip(tip)
+      release(tip.height)
     }
+    release(Infinity)
   })()
   return {
     height: () => height,
+    /** Resolves when the height was seen, and when the follower is closed. */
+    reach: (wanted: number): Promise<void> =>
+      new Promise((resolve) => {
+        waiters.set(resolve, wanted)
+        if (height !== undefined) release(stop.signal.aborted ? Infinity : height)
+      }),
     async close() {
       stop.abort()
       await followLoop
