@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseCommandOptions } from '../support/options.ts'
+import { formatTestCounts } from '../support/test-counts.ts'
 import { deriveSeed } from './random.ts'
 
 export type CountsByName = Readonly<Record<string, number>>
@@ -23,7 +24,7 @@ export type ChaosReport = {
 
 /** A command that runs a campaign, which is a series of rounds of fault injection. */
 export type ChaosCommand<One extends ChaosReport, Store extends string = string> = {
-  /** The name of the npm script. */
+  /** The name of the part of `npm run proof`. */
   readonly script: string
   /** The default number of rounds, the largest number, and the number after which a new data folder is used. */
   readonly rounds: { readonly standard: number; readonly max: number; readonly perFolder?: number }
@@ -43,7 +44,7 @@ export async function runChaosCommand<One extends ChaosReport, Store extends str
   command: ChaosCommand<One, Store>,
 ): Promise<never> {
   const { script, rounds: roundLimits, skipReason, storeNames = [] } = command
-  const usage = `Usage: npm run ${script} -- [--rounds <1 to ${roundLimits.max}>] [--seed <whole number>]${storeNames.length > 0 ? ` [--store <${storeNames.join(' or ')}>]` : ''}; default: ${roundLimits.standard} rounds`
+  const usage = `Usage: npm run proof -- ${script} [--rounds <1 to ${roundLimits.max}>] [--seed <whole number>]${storeNames.length > 0 ? ` [--store <${storeNames.join(' or ')}>]` : ''}; default: ${roundLimits.standard} rounds`
   const values = parseCommandOptions({ rounds: { type: 'string' }, seed: { type: 'string' }, store: { type: 'string' } }, usage)
   const rounds = Number(values.rounds ?? roundLimits.standard)
   const seed = Number(values.seed ?? Date.now() % 2 ** 31)
@@ -85,8 +86,9 @@ async function runAllRounds<One extends ChaosReport, Store extends string>(
       if (report.violations.length === 0) continue
       console.log(['', ...report.plannedFaults, '', ...report.violations, '', `The data stays in ${dataDir}.`].join('\n'))
       console.log(
-        `To repeat: npm run ${script} -- --rounds ${report.round} --seed ${folderSeed}${store === undefined ? '' : ` --store ${store}`}`,
+        `To repeat: npm run proof -- ${script} --rounds ${report.round} --seed ${folderSeed}${store === undefined ? '' : ` --store ${store}`}`,
       )
+      printCounts(reports.length - 1, 1)
       return false
     }
     rmSync(dataDir, { recursive: true, force: true })
@@ -98,8 +100,11 @@ async function runAllRounds<One extends ChaosReport, Store extends string>(
       `${rounds} rounds without a fault${missingCoverage.length === 0 ? '.' : ', but with incomplete coverage.'}`,
     ].join('\n'),
   )
+  printCounts(reports.length, missingCoverage.length)
   return missingCoverage.length === 0
 }
+
+const printCounts = (passed: number, failed: number): void => console.log(`\n${formatTestCounts({ passed, failed, skipped: 0 })}`)
 
 const formatRound = ({ seconds, invoiceCount, violations, statuses }: ChaosReport, coverage: string): string =>
   [`${seconds.toFixed(1)} s`, coverage, `${invoiceCount} bought`, `${violations.length} faults`, formatCounts(statuses)]

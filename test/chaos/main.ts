@@ -2,7 +2,7 @@ import { runCampaign, STORE_NAMES } from './campaign.ts'
 import { runChaosCommand, formatCounts } from './command.ts'
 import { findMissingChaosCoverage } from './coverage.ts'
 
-/** `npm run faults -- --rounds 1000 [--seed N] [--store kurrentdb]`: kills the market, and with `kurrentdb` also its store. */
+/** `npm run proof -- faults --rounds 1000 [--seed N] [--store kurrentdb]`: kills the market, and with `kurrentdb` also its store. */
 await runChaosCommand({
   script: 'faults',
   rounds: { standard: 8, max: 100_000, perFolder: 25 },

@@ -7,35 +7,30 @@ import {
   buyChannel,
   findBuyer,
   waitForStatus,
-  sendGraphql,
   readOrder,
   paySimulatedInvoice,
   getPayment,
   type SimulatedNode,
   listSimNodes,
 } from '../support/market-client.ts'
+import { createMiner, type Miner, MINED_BY_HAND_SETTINGS, WAITS_FOR_LOST_FUNDING } from '../support/mine-when-idle.ts'
 import { type Product, makeTempFolder, startProduct } from '../support/product.ts'
 import { isPaidOut, getOrderReport } from '../support/order-report.ts'
 import { createManualSeller } from './manual-seller.ts'
-import { BUY_MUTATION } from '../support/market-operations.ts'
-
-/** Longer windows than by default. So a slow machine observes each status, and funding transactions confirm in time. */
-const LONG_WINDOWS = {
-  PENSTOCK_REQUIRED_CONFIRMATIONS: '8',
-  PENSTOCK_FUNDING_SEEN_BLOCKS: '20',
-  PENSTOCK_FUNDING_CONFIRMS_WITHIN_BLOCKS: '20',
-}
 
 const dataDir = makeTempFolder()
 let product: Product
+let miner: Miner
 let sellers: readonly SimulatedNode[]
 
 beforeAll(async () => {
-  product = await startProduct(dataDir, LONG_WINDOWS)
+  product = await startProduct(dataDir, MINED_BY_HAND_SETTINGS)
+  miner = createMiner(() => product)
   sellers = (await listSimNodes(product)).filter(({ role }) => role === 'seller')
 })
 beforeEach(() => setAllBehaviours('ok'))
 afterAll(async () => {
+  await miner.close()
   assert.equal(await product.stop(), 0)
 })
 
@@ -45,7 +40,14 @@ const setAllBehaviours = async (how: string): Promise<void> => {
 const listChannels = async (): Promise<readonly { outpoint: string; capacity_sat: string; peer: string; private: boolean }[]> =>
   product.operator('GET', `/sim/channels/${(await findBuyer(product)).alias}`)
 const waitForSettlement = (hash: string) =>
-  waitUntil('the settled payment', async () => (await getPayment(product, hash)).state === 'SUCCEEDED', 20_000)
+  waitUntil('the settled payment', async () => (await getPayment(product, hash)).state === 'SUCCEEDED')
+const mineUntilValid = (orders: readonly PurchasedOrder[]) =>
+  miner.mineUntil('valid channels', orders, async () => {
+    const snapshots = await Promise.all(orders.map((order) => readOrder(product, order)))
+    return snapshots.every(({ status }) => status === 'VALID_CHANNEL_OPENING')
+  })
+const mineUntilPaidOut = (purchase: Pick<PurchasedOrder, 'id' | 'key'>) =>
+  miner.mineUntil('the payout', [purchase], () => isPaidOut(product, purchase))
 
 test('a sale passes all steps: the payment, the opening, the proof, the settlement and the payout', async () => {
   const purchase = await buyChannel(product)
@@ -54,7 +56,7 @@ test('a sale passes all steps: the payment, the opening, the proof, the settleme
     payment_status: 'PENDING_PAYMENT',
   })
   const { payment_hash: hash } = await paySimulatedInvoice(product, purchase.invoice)
-  expect(await waitForStatus(product, purchase, ['VALID_CHANNEL_OPENING'])).toMatchObject({
+  expect(await miner.mineUntilStatus(purchase, ['VALID_CHANNEL_OPENING'])).toMatchObject({
     payment_status: 'SUCCESSFUL_PAYMENT',
   })
   await waitForSettlement(hash)
@@ -71,7 +73,7 @@ test('a sale passes all steps: the payment, the opening, the proof, the settleme
   ])
   const opened = (await listChannels()).find(({ outpoint }) => outpoint === shown.outpoint)
   expect(opened).toMatchObject({ capacity_sat: shown.size_sat, peer: shown.seller_pubkey, private: false })
-  await waitUntil('the seller is paid', () => isPaidOut(product, purchase), 30_000)
+  await mineUntilPaidOut(purchase)
   const after = await getOrderReport(product, purchase)
   expect(after.payout).toMatchObject({ attempts: 1, payee: shown.seller_pubkey })
   for (const { entries } of after.ledger) expect(entries.reduce((sum, { amountMsat }) => sum + BigInt(amountMsat), 0n)).toBe(0n)
@@ -80,7 +82,7 @@ test('a sale passes all steps: the payment, the opening, the proof, the settleme
 test.each([{ private: true }, { rails_cluster_only: true }])('a buyer can buy a channel with the options %o', async (options) => {
   const purchase = await buyChannel(product, { options })
   await paySimulatedInvoice(product, purchase.invoice)
-  await waitForStatus(product, purchase, ['VALID_CHANNEL_OPENING'])
+  await miner.mineUntilStatus(purchase, ['VALID_CHANNEL_OPENING'])
   const { outpoint } = await getOrderReport(product, purchase)
   expect((await listChannels()).find((channel) => channel.outpoint === outpoint)?.private).toBe('private' in options)
 })
@@ -102,7 +104,7 @@ test('a private taproot channel, which only the rails cluster may sell, is prove
   )
   await waitForStatus(product, purchase, ['WAITING_FOR_CHANNEL_OPEN'])
   const outpoint = await seller.openTaproot(await waitUntil('the request to open', () => seller.findSale(purchase)), buyer)
-  expect(await waitForStatus(product, purchase, ['VALID_CHANNEL_OPENING'])).toMatchObject({
+  expect(await miner.mineUntilStatus(purchase, ['VALID_CHANNEL_OPENING'])).toMatchObject({
     payment_status: 'SUCCESSFUL_PAYMENT',
   })
   await waitForSettlement(hash)
@@ -112,26 +114,11 @@ test('a private taproot channel, which only the rails cluster may sell, is prove
     private: true,
   })
   // The seller is in the rails cluster and a probe proves the channel, so the payout is not withheld.
-  await waitUntil('the seller is paid', () => isPaidOut(product, purchase), 30_000)
+  await mineUntilPaidOut(purchase)
   expect(await product.operator('GET', `/sim/invoices/${seller.node.alias}/${payout}`)).toMatchObject({ state: 'SETTLED' })
 })
 
-test('another seller replaces a seller that does not open, for the same payment', async () => {
-  const purchase = await buyChannel(product)
-  const shown = await getOrderReport(product, purchase)
-  const chosen = sellers.find(({ pubkey }) => pubkey === shown.seller_pubkey)
-  assert.ok(chosen)
-  await setBehaviour(product, chosen.alias, 'never-open')
-  const { payment_hash: hash } = await paySimulatedInvoice(product, purchase.invoice)
-  await waitForStatus(product, purchase, ['VALID_CHANNEL_OPENING'])
-  const { attempts, seller_pubkey: opener } = await getOrderReport(product, purchase)
-  expect(attempts[0]).toMatchObject({ seller_pubkey: chosen.pubkey, status: 'replaced' })
-  assert.notEqual(opener, chosen.pubkey)
-  await waitForSettlement(hash)
-})
-
 test.each([
-  ['never-open', 'SELLER_FAILED_TO_OPEN_CHANNEL'],
   ['wrong-size', 'INVALID_CHANNEL_OPENING'],
   ['wrong-peer', 'INVALID_CHANNEL_OPENING'],
   ['vanish', 'SELLER_FAILED_TO_SEND_SWAP'],
@@ -139,7 +126,7 @@ test.each([
   const purchase = await buyChannel(product)
   await setAllBehaviours(how)
   const { payment_hash: hash } = await paySimulatedInvoice(product, purchase.invoice)
-  await waitForStatus(product, purchase, [status], 120_000)
+  await miner.mineUntilStatus(purchase, [status], WAITS_FOR_LOST_FUNDING)
   assert.equal((await getPayment(product, hash)).state, 'FAILED')
   const { hold, statuses, payout } = await getOrderReport(product, purchase)
   assert.equal(hold.status, 'cancelled')
@@ -153,24 +140,9 @@ test.each([
 test('a channel becomes valid despite a re-organisation while it confirms', async () => {
   const purchase = await buyChannel(product)
   await paySimulatedInvoice(product, purchase.invoice)
-  await waitForStatus(product, purchase, ['ON_CHAIN_CONFIRMATION', 'SELLER_OPENED_CHANNEL'])
+  await miner.mineUntilStatus(purchase, ['ON_CHAIN_CONFIRMATION', 'SELLER_OPENED_CHANNEL'])
   await product.operator('POST', '/sim/reorg', { depth: 2 })
-  await waitForStatus(product, purchase, ['VALID_CHANNEL_OPENING'])
-})
-
-test('the market sells nothing while all sellers are silent, and sells again when they answer', async () => {
-  await setAllBehaviours('silent')
-  const { uri } = await findBuyer(product)
-  const tryToBuy = () => sendGraphql(product.url, BUY_MUTATION, { input: { connection_uri: uri, usd_cents: '500' } })
-  const { errors } = await waitUntil(
-    'a refused purchase',
-    async () => ((await tryToBuy()).errors ? tryToBuy() : null),
-    60_000,
-    500,
-  )
-  expect(errors?.[0]).toMatchObject({ extensions: { code: 'GRAPHQL_VALIDATION_FAILED' } })
-  await setAllBehaviours('ok')
-  await buyChannel(product)
+  await miner.mineUntilStatus(purchase, ['VALID_CHANNEL_OPENING'])
 })
 
 test('a market that is killed while it holds payments completes their orders after the restart', async () => {
@@ -181,18 +153,16 @@ test('a market that is killed while it holds payments completes their orders aft
     heldOrders.push({ bought: purchase, hash: (await paySimulatedInvoice(product, purchase.invoice)).payment_hash })
   }
   await product.kill()
-  product = await startProduct(dataDir, LONG_WINDOWS)
+  product = await startProduct(dataDir, MINED_BY_HAND_SETTINGS)
   await setAllBehaviours('ok')
-  for (const { bought: purchase, hash } of heldOrders) {
-    await waitForStatus(product, purchase, ['VALID_CHANNEL_OPENING'])
-    await waitForSettlement(hash)
-  }
+  await mineUntilValid(heldOrders.map(({ bought }) => bought))
+  await Promise.all(heldOrders.map(({ hash }) => waitForSettlement(hash)))
 })
 
 test('twenty concurrent orders all become valid, and all payments settle', async () => {
   const orders = await Promise.all(Array.from({ length: 20 }, () => buyChannel(product)))
   const hashes = await Promise.all(orders.map(async ({ invoice }) => (await paySimulatedInvoice(product, invoice)).payment_hash))
-  await Promise.all(orders.map((purchase) => waitForStatus(product, purchase, ['VALID_CHANNEL_OPENING'], 120_000)))
+  await mineUntilValid(orders)
   await Promise.all(hashes.map(waitForSettlement))
 })
 

@@ -1,10 +1,11 @@
 import { parseCommandOptions } from '../support/options.ts'
+import { formatTestCounts } from '../support/test-counts.ts'
 import { runFuzzCampaign } from './campaign.ts'
 import { startFuzzMarket } from './fuzz-market.ts'
 import { formatMemory } from './checks/memory.ts'
 
-/** `npm run hostile -- --runs 100000 [--seed N]` sends this number of fuzz requests, and exits with 1 after a violation. */
-const USAGE = 'Usage: npm run hostile -- [--runs <whole number>] [--seed <whole number>]; default: 5000 runs'
+/** `npm run proof -- hostile --runs 100000 [--seed N]` sends this number of fuzz requests, and exits with 1 after a violation. */
+const USAGE = 'Usage: npm run proof -- hostile [--runs <whole number>] [--seed <whole number>]; default: 5000 runs'
 const values = parseCommandOptions({ runs: { type: 'string', default: '5000' }, seed: { type: 'string' } }, USAGE)
 const runs = Number(values.runs)
 const seed = values.seed === undefined ? Date.now() % 2 ** 31 : Number(values.seed)
@@ -14,7 +15,7 @@ if (!Number.isInteger(runs) || runs < 1 || !Number.isInteger(seed) || seed < 0) 
 }
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130))
 
-console.log(`seed ${seed}; to repeat: npm run hostile -- --runs ${runs} --seed ${seed}`)
+console.log(`seed ${seed}; to repeat: npm run proof -- hostile --runs ${runs} --seed ${seed}`)
 const compareByName = ([first]: readonly [string, unknown], [second]: readonly [string, unknown]): number =>
   first < second ? -1 : 1
 const market = await startFuzzMarket()
@@ -37,4 +38,6 @@ console.log(
     `slowest good request ${Math.round(outcome.slowestMs)} ms, ${outcome.violations.length} faults`,
 )
 await market.product.stop()
-process.exit(outcome.violations.length === 0 ? 0 : 1)
+const failed = outcome.violations.length
+console.log(`\n${formatTestCounts({ passed: outcome.requestCount - failed, failed, skipped: 0 })}`)
+process.exit(failed === 0 ? 0 : 1)

@@ -1,6 +1,5 @@
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { countsFileVariable } from '../../tools/count-reporter.ts'
 import { startDoubleProcess } from './double/process.ts'
 import { startProgram } from '../support/processes.ts'
 
@@ -9,8 +8,7 @@ const root = join(import.meta.dirname, '../..')
 async function runReal(env: Readonly<Record<string, string>>): Promise<{ readonly exit: unknown; readonly said: string }> {
   const { output, ended } = startProgram(join(root, 'node_modules/.bin/vitest'), ['run', 'test/kurrentdb/real.test.ts'], {
     cwd: root,
-    // Without this variable, the inner test run does not add its tests to the counts of this test run.
-    env: { ...process.env, NO_COLOR: '1', [countsFileVariable]: undefined, ...env },
+    env: { ...process.env, NO_COLOR: '1', ...env },
   })
   return { exit: (await ended).code, said: output() }
 }

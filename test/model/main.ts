@@ -3,14 +3,15 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { installTlc, explainMissingTlc } from '../../tools/tlc.ts'
 import { parseOptionsAndPositionals, exitWithUsage } from '../support/options.ts'
+import { formatTestCounts } from '../support/test-counts.ts'
 import { checkAll, isAsExpected } from './check-all.ts'
 import { modelConfigurations } from './configurations.ts'
 import { formatChecked, formatModelSummary, replaceResults } from './report.ts'
 import { runTlcCheck } from './tlc.ts'
 import { formatTlcTrace } from './trace.ts'
 
-/** `npm run model [-- <patterns>]` exits with 1 if a result is unexpected, and with 2 if it cannot check any configuration. */
-const USAGE = `Usage: npm run model [-- <patterns>] [--jobs <n>] [--list] [--trace] [--write]; --write needs all configurations, and writes the page only if all results are as expected.`
+/** `npm run proof -- model [<patterns>]` exits with 1 if a result is unexpected, and with 2 if it cannot check any configuration. */
+const USAGE = `Usage: npm run proof -- model [<patterns>] [--jobs <n>] [--list] [--trace] [--write]; --write needs all configurations, and writes the page only if all results are as expected.`
 const { values, positionals } = parseOptionsAndPositionals(
   {
     jobs: { type: 'string', default: `${availableParallelism()}` },
@@ -58,7 +59,9 @@ async function checkChosen(): Promise<void> {
     return
   }
   console.log(`\n${formatModelSummary(checked)}`)
-  const isExpected = checked.every(isAsExpected)
+  const passed = checked.filter(isAsExpected).length
+  const isExpected = passed === checked.length
+  console.log(`\n${formatTestCounts({ passed, failed: checked.length - passed, skipped: 0 })}`)
   if (!isExpected) process.exitCode = 1
   const page = join(import.meta.dirname, '../../docs/model/README.md')
   if (values.write && isExpected) writeFileSync(page, replaceResults(readFileSync(page, 'utf8'), checked))

@@ -25,7 +25,7 @@ export function replaceResults(page: string, checked: readonly CheckedConfigurat
     return `| ${name} | ${description} | ${result} | ${counts.join(' | ')} | ${size === 'small' ? 'yes' : ''} |`
   })
   return `${before}${RESULTS_HEADING}
-\`npm run model -- --write\` makes this table. Where a property is violated TLC stops, and the counts are those up to there.
+\`npm run proof -- model --write\` makes this table. Where a property is violated TLC stops, and the counts are those up to there.
 
 | configuration | about | result | generated | distinct | depth | fast |
 |---|---|---|---|---|---|---|

@@ -2,13 +2,11 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { parseJavaMajor } from '../../tools/tlc.ts'
-import { checkAll, isAsExpected } from './check-all.ts'
+import { checkAll } from './check-all.ts'
 import { baseConstants, type ModelConfiguration, formatConfiguration } from './configuration.ts'
 import { modelConfigurations, fastConfigurations } from './configurations.ts'
-import { installJar, isTlcMissing } from './program.ts'
-import { formatChecked, formatModelSummary, replaceResults } from './report.ts'
-import { runTlcCheck, type TlcOutcome, readOutput } from './tlc.ts'
-import { formatTlcTrace } from './trace.ts'
+import { formatModelSummary, replaceResults } from './report.ts'
+import { type TlcOutcome, readOutput } from './tlc.ts'
 
 const signal = new AbortController().signal
 const readModelFile = (file: string): string => readFileSync(join(import.meta.dirname, '../../docs/model', file), 'utf8')
@@ -32,39 +30,6 @@ const heldOutcome: TlcOutcome = {
   seconds: 2,
   output: '',
 }
-
-describe.skipIf(isTlcMissing)('a run of TLC', () => {
-  it('reports the violated property and its trace', async () => {
-    const outcome = await runTlcCheck(installJar(), shortConfiguration, signal)
-    expect(outcome.result).toBe('EndsTrue')
-    expect(isAsExpected({ configuration: shortConfiguration, outcome })).toBe(true)
-    expect(formatTlcTrace(outcome.output).at(-1)).toMatch(/OrderEnds .*os = "failed"/)
-  })
-
-  it('with a violation is unexpected if the configuration expects that all properties hold', async () => {
-    const unexpected = { ...shortConfiguration, expected: 'holds' }
-    const outcome = await runTlcCheck(installJar(), unexpected, signal)
-    expect(isAsExpected({ configuration: unexpected, outcome })).toBe(false)
-    expect(formatChecked({ configuration: unexpected, outcome })).toContain('EndsTrue, EXPECTED holds')
-  })
-
-  it('without a violation is unexpected if the configuration expects a violation', async () => {
-    const unexpected = { ...shortConfiguration, constants: { ...baseConstants, E: 6, Guard: 3, MaxH: 3, Outs: [] } }
-    const outcome = await runTlcCheck(installJar(), unexpected, signal)
-    expect(outcome.result).toBe('holds')
-    expect(isAsExpected({ configuration: unexpected, outcome })).toBe(false)
-  })
-
-  it('ends with an error for an unknown property and for a missing constant', async () => {
-    const outcome = await runTlcCheck(installJar(), { ...shortConfiguration, invariants: ['NoSuchProperty'] }, signal)
-    expect(outcome.result).toBe('error')
-    const { E, ...constantsWithoutE } = baseConstants
-    expect(E).toBeGreaterThan(0)
-    // The cast hides the missing constant from the compiler.
-    const constants = constantsWithoutE as typeof baseConstants
-    expect((await runTlcCheck(installJar(), { ...shortConfiguration, constants }, signal)).result).toBe('error')
-  })
-})
 
 describe('readOutput', () => {
   it("returns 'holds' only if TLC's output says that the search is complete", () => {
@@ -155,9 +120,9 @@ describe('the configurations', () => {
         result,
       ]),
     )
-    for (const { name } of fastConfigurations) expect([...rows.keys()], 'run npm run model -- --write').toContain(name)
+    for (const { name } of fastConfigurations) expect([...rows.keys()], 'run npm run proof -- model --write').toContain(name)
     const known = new Map(modelConfigurations.map(({ name, expected }) => [name, expected]))
-    for (const [name = '', result] of rows) expect(result, `${name}: run npm run model -- --write`).toBe(known.get(name))
+    for (const [name = '', result] of rows) expect(result, `${name}: run npm run proof -- model --write`).toBe(known.get(name))
   })
 
   it('check only properties of the module, and more than 40 of them are in the fast set', () => {

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { parseCommandOptions } from '../support/options.ts'
+import { formatTestCounts } from '../support/test-counts.ts'
 import { allMutants } from './all.ts'
 import { CHECKOUT_ROOT } from './checkout-copy.ts'
 import { runMutants, isMutantKilled } from './run-mutants.ts'
@@ -9,9 +10,9 @@ import { mutantAreas } from './mutant.ts'
 import { endAllRuns } from './run-tests.ts'
 import { formatMutantsPage, formatVerdict, formatMutantSummary } from './table.ts'
 
-/** `npm run mutants` exits with 1 if a mutant survives, and with 2 if the mutants could not be tested. */
-const USAGE = `Usage: npm run mutants [-- --area <area> | --id <mutant>] [--jobs <n>] [--list] [--write]; --write needs all mutants, and writes the page only if none survives.
-Areas: ${mutantAreas.join(', ')}. To list the mutants: npm run mutants -- --list.`
+/** `npm run proof -- mutants` exits with 1 if a mutant survives, and with 2 if the mutants could not be tested. */
+const USAGE = `Usage: npm run proof -- mutants [--area <area> | --id <mutant>] [--jobs <n>] [--list] [--write]; --write needs all mutants, and writes the page only if none survives.
+Areas: ${mutantAreas.join(', ')}. To list the mutants: npm run proof -- mutants --list.`
 const values = parseCommandOptions(
   {
     area: { type: 'string' },
@@ -56,8 +57,10 @@ async function runChosen(signal: AbortSignal): Promise<void> {
     const verdicts = await runMutants(chosenMutants, jobs, (verdict) => console.log(formatVerdict(verdict)), signal)
     if (signal.aborted) return
     console.log(`\n${formatMutantSummary(verdicts)}`)
-    const allKilled = verdicts.every(isMutantKilled)
+    const killed = verdicts.filter(isMutantKilled).length
+    const allKilled = killed === verdicts.length
     if (!allKilled) process.exitCode = 1
+    console.log(`\n${formatTestCounts({ passed: killed, failed: verdicts.length - killed, skipped: 0 })}`)
     if (values.write && allKilled) writeFileSync(join(CHECKOUT_ROOT, 'docs/mutants.md'), formatMutantsPage(verdicts))
   } catch (error) {
     console.error(error instanceof Error ? error.message : error)

@@ -31,14 +31,14 @@ export const formatMutantsPage = (verdicts: readonly MutantVerdict[]): string =>
 A mutant is one small, realistic fault: a missing check, a wrong comparison, a position that moves too early. Each of the ${verdicts.length} below was put into its own copy of the code, and a test failed. This proves that the tests check these rules. A golden file does not count as such a test, because it fails after every change.
 
 \`\`\`
-npm run mutants                    test all mutants; exit code 1 if one survives
-npm run mutants -- --area guard    test the mutants of one area
-npm run mutants -- --id <mutant>   test one mutant
-npm run mutants -- --list          list all mutants
-npm run mutants -- --write         test all mutants and write this page
+npm run proof -- mutants                 test all mutants; exit code 1 if one survives
+npm run proof -- mutants --area guard    test the mutants of one area
+npm run proof -- mutants --id <mutant>   test one mutant
+npm run proof -- mutants --list          list all mutants
+npm run proof -- mutants --write         test all mutants and write this page
 \`\`\`
 
-First the same tests run without any mutant. \`test/mutants/areas\` contains the faults: the exact text and its replacement. If the code changes, \`npm test\` reports the mutants that no longer match it. \`npm test\` also tests five of the mutants.
+First the same tests run without any mutant. \`test/mutants/areas\` contains the faults: the exact text and its replacement. If the code changes, \`npm test\` reports the mutants that no longer match it.
 ${mutantAreas.map((area) => formatArea(area, verdicts)).join('')}
 The last column is the duration in seconds of one run of the test files on ${process.version}, two mutants at a time. Most of it is the start of vitest.
 `

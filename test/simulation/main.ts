@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseCommandOptions, exitWithUsage } from '../support/options.ts'
 import { describeCheckout } from '../support/git.ts'
+import { formatTestCounts } from '../support/test-counts.ts'
 import { drawPlan } from './plan/draw-plan.ts'
 import type { SimulationPlan } from './plan/plan.ts'
 import { isWorkerLost, createSimulationWorkers, type SimulationWorkers } from './pool.ts'
@@ -80,7 +81,7 @@ async function runOneSeed(plan: SimulationPlan): Promise<boolean> {
   console.log(formatOutcome(outcome))
   if (outcome.violation && !values.trace) printFailure(outcome)
   const isClosed = closePool(pool)
-  console.log(formatResult({ passed: outcome.violation ? 0 : 1, failed: outcome.violation ? 1 : 0, skipped: 0 }))
+  console.log(formatTestCounts({ passed: outcome.violation ? 0 : 1, failed: outcome.violation ? 1 : 0, skipped: 0 }))
   return isClosed && !outcome.violation
 }
 
@@ -130,13 +131,10 @@ function printSummary(run: SeedRun, commit: string): void {
   console.log(
     `${totals.seeds()} seeds, ${failed.length} failed${failed.length > 0 ? `: ${failed.map(({ plan }) => plan.seed).join(', ')}` : ''}; ${gaps.length} names not covered.`,
   )
-  console.log(formatResult({ passed: totals.seeds() - failed.length, failed: failed.length, skipped: count - totals.seeds() }))
+  console.log(
+    formatTestCounts({ passed: totals.seeds() - failed.length, failed: failed.length, skipped: count - totals.seeds() }),
+  )
 }
-
-type SeedResult = { readonly passed: number; readonly failed: number; readonly skipped: number }
-
-/** @returns the last line of the output; a seed is skipped if the run ended before it */
-const formatResult = ({ passed, failed, skipped }: SeedResult): string => `${passed} passed, ${failed} failed, ${skipped} skipped`
 
 /** @returns the path of the report, or undefined if the run writes none. Only a full run replaces docs/simulation.md. */
 function choosePagePath(run: SeedRun): string | undefined {

@@ -3,9 +3,9 @@ import { runChaosCommand, formatCounts } from '../command.ts'
 import { runClusterCampaign } from './campaign.ts'
 import { countFaultKinds, findMissingClusterCoverage } from './fault-plan.ts'
 
-/** `npm run faults:cluster -- --rounds 20 [--seed N]`: runs rounds of faults on a cluster. */
+/** `npm run proof -- faults-cluster --rounds 20 [--seed N]`: runs rounds of faults on a cluster. */
 await runChaosCommand({
-  script: 'faults:cluster',
+  script: 'faults-cluster',
   rounds: { standard: 2, max: 10_000 },
   skipReason: clusterSkipReason,
   campaign: (dataDir: string, seed: number, rounds: number) => runClusterCampaign(dataDir, seed, rounds),

@@ -1,26 +1,14 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { installLightning } from '@penstock/servers/lightning-install.ts'
 import { expect, test } from 'vitest'
-import { regtestSkipReason } from '../../support/regtest.ts'
-import { formatCounts } from '../command.ts'
 import { createSeededRandom } from '../random.ts'
-import { runLightningCampaign, type LightningReport } from './campaign.ts'
 import { planLightningFaults, planLastHeightRun } from './fault-plan.ts'
-import { findMissingLightningCoverage, formatLightningCoverage } from './coverage.ts'
+import { findMissingLightningCoverage } from './coverage.ts'
 
-const ROUNDS = 3
-const seed = Number(process.env['PENSTOCK_TEST_SEED'] ?? Date.now() % 2 ** 31)
-// CI must run every test, so it fails instead of skipping if Go is missing.
-if (regtestSkipReason !== undefined && process.env['CI'] !== undefined) throw new Error(regtestSkipReason)
-// The first installation takes minutes, so it runs outside of the tests and their timeouts.
-if (regtestSkipReason === undefined) await installLightning()
+const SEED = 1
 
 test('planLightningFaults gives the same faults for the same seed, and kills every kind of victim', () => {
   const extent = { durationMs: 20_000, sellers: ['a', 'b'] }
-  const faults = planLightningFaults(createSeededRandom(seed), extent)
-  expect(planLightningFaults(createSeededRandom(seed), extent)).toEqual(faults)
+  const faults = planLightningFaults(createSeededRandom(SEED), extent)
+  expect(planLightningFaults(createSeededRandom(SEED), extent)).toEqual(faults)
   const victims = new Set(
     faults.flatMap((fault) => (fault.kind === 'kill' ? [`${fault.victim.kind} ${fault.victim.alias}`] : [])),
   )
@@ -30,8 +18,8 @@ test('planLightningFaults gives the same faults for the same seed, and kills eve
 
 test('planLastHeightRun gives the same plan for the same seed, with a fault before the last height', () => {
   const buyers = ['a', 'b']
-  expect(planLastHeightRun(createSeededRandom(seed), buyers)).toEqual(planLastHeightRun(createSeededRandom(seed), buyers))
-  const plans = Array.from({ length: 300 }, (_, index) => planLastHeightRun(createSeededRandom(seed + index), buyers))
+  expect(planLastHeightRun(createSeededRandom(SEED), buyers)).toEqual(planLastHeightRun(createSeededRandom(SEED), buyers))
+  const plans = Array.from({ length: 300 }, (_, index) => planLastHeightRun(createSeededRandom(SEED + index), buyers))
   for (const { confirmedBuyer, unconfirmedBuyer, faults } of plans) {
     expect(new Set([confirmedBuyer, unconfirmedBuyer])).toEqual(new Set(buyers))
     expect(faults[0]?.blocksLeft).toBeGreaterThan(0)
@@ -61,24 +49,3 @@ test('findMissingLightningCoverage reports each required event that no round had
   const lateRun = [{ ...run, isSettled: false, isCancelled: false }]
   expect(findMissingLightningCoverage([{ coverage: { ...full, lastHeightRuns: lateRun } }])).toHaveLength(2)
 })
-
-test.skipIf(regtestSkipReason !== undefined)(
-  `all checks pass after each of ${ROUNDS} rounds of kills and re-organisations with real lnd nodes`,
-  { timeout: 2_400_000 },
-  async () => {
-    console.log(`seed ${seed}; to repeat: npm run faults:lightning -- --rounds ${ROUNDS} --seed ${seed}`)
-    const dataDir = mkdtempSync(join(tmpdir(), 'penstock-faults-'))
-    const reports: LightningReport[] = []
-    for await (const report of runLightningCampaign(dataDir, seed, ROUNDS)) {
-      const { round, violations, plannedFaults, coverage, statuses, invoiceCount, seconds } = report
-      reports.push(report)
-      expect(violations, `round ${round} of seed ${seed}, ${plannedFaults.join('; ')}; the data stays in ${dataDir}`).toEqual([])
-      console.log(
-        `round ${round}: ${seconds.toFixed(1)} s, ${invoiceCount} bought, ${formatCounts(statuses)}; ${formatLightningCoverage(coverage)}`,
-      )
-    }
-    expect(reports).toHaveLength(ROUNDS)
-    expect(findMissingLightningCoverage(reports)).toEqual([])
-    rmSync(dataDir, { recursive: true, force: true })
-  },
-)

@@ -11,7 +11,7 @@ test(
   { timeout: 1_500_000 },
   async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'penstock-faults-'))
-    console.log(`seed ${seed}; to repeat: npm run faults -- --rounds 1 --seed ${seed} --store kurrentdb`)
+    console.log(`seed ${seed}; to repeat: npm run proof -- faults --rounds 1 --seed ${seed} --store kurrentdb`)
     for await (const { violations, storeFaults, statuses, coverage } of runCampaign(dataDir, seed, 1, 'kurrentdb')) {
       expect(violations, `seed ${seed}; the data stays in ${dataDir}`).toEqual([])
       expect(new Set(storeFaults)).toEqual(new Set(['kill', 'stop', 'restart']))

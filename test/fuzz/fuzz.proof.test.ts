@@ -47,7 +47,7 @@ describe('the fuzz campaign', () => {
       `${requestCount} requests in ${seconds.toFixed(1)} s, ${newFacts} facts, slowest good request ${Math.round(slowestMs)} ms`,
     )
     console.log(formatMemory(outcome.memory))
-    expect(outcome.violations, `to repeat: npm run hostile -- --runs ${RUNS} --seed ${seed}`).toEqual([])
+    expect(outcome.violations, `to repeat: npm run proof -- hostile --runs ${RUNS} --seed ${seed}`).toEqual([])
   })
 
   test('covers all operations, and all methods of all addresses', () => {

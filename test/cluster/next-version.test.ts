@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { createNextVersion } from '../cluster/next-version.ts'
+import { createNextVersion } from './next-version.ts'
 
 // The tests of a rollout take minutes. This test finds at once that a change of the code needs a change of the next version.
 test("the next release of the rollout tests can be made of today's code", () => {
