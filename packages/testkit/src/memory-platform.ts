@@ -17,6 +17,7 @@ import {
   outcomeFromBus,
   type OutcomeMessage,
 } from '@penstock/runtime/commands/messages.ts'
+import type { Clock } from '@penstock/ports/clock.ts'
 import type { Platform } from '@penstock/runtime/platform.ts'
 import type { AddressedCommand } from '@penstock/kernel/process.ts'
 
@@ -24,11 +25,10 @@ const findSender = ({ category, command }: AddressedCommand): string =>
   Object.entries(contractOf(category).fromOthers).find(([, types]) => types.includes(command.type))?.[0] ?? 'order'
 
 /** Creates a platform in memory, and callers of its services. */
-export async function createMemoryPlatform(env: Record<string, string> = {}) {
+export async function createMemoryPlatform(env: Record<string, string> = {}, clock: Clock = systemClock) {
   const views = openViews(':memory:')
   const store = memoryEventStore()
   const bus = memoryBus()
-  const clock = systemClock
   const platform: Platform = {
     store,
     bus,

@@ -31,7 +31,7 @@ async function openFixture() {
         emailRecord: randomUUID(),
         passwordRecord,
         tokenHash: '1'.repeat(64),
-        tokenExpiresAt: Date.now() + 60_000,
+        tokenExpiresAt: platform.clock.now() + 60_000,
       }
       await send(command<EmailClaimTarget>('email', emailHash, { type: 'ClaimEmail', data }), commandId)
       return { accountId, commandId, passwordRecord }

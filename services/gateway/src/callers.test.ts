@@ -2,7 +2,7 @@ import { hashCredential, newCredential } from '@penstock/credentials/credentials
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { BUYER_URI, fakeHoldIssuedFact, createOrderPlacedFact, answerWithOrders } from './fake-market.fixture.ts'
-import { readPath, type GraphqlResult, type GatewayHarness, openGatewayHarness } from './gateway-harness.fixture.ts'
+import { readPath, type GraphqlResult, type GatewayHarness, openGatewayHarness, NOW } from './gateway-harness.fixture.ts'
 
 const ACCOUNT = '20000000-0000-4000-8000-000000000001'
 const SESSION = '20000000-0000-4000-8000-000000000002'
@@ -30,7 +30,7 @@ beforeAll(async () => {
   const created = { emailHash: 'e'.repeat(64), emailRecord: ORDER, passwordRecord: ORDER }
   await market.projectFacts('account', ACCOUNT, [
     { type: 'AccountCreated', data: created },
-    { type: 'LoginRecorded', data: { tokenHash: hash(keys.token), expiresAt: Date.now() + 60_000 } },
+    { type: 'LoginRecorded', data: { tokenHash: hash(keys.token), expiresAt: NOW + 60_000 } },
     {
       type: 'ApiKeyCreated',
       data: { keyId: OTHER, keyHash: hash(keys.api), prefix: 'pak_abcd', suffix: 'wxyz', nameRecord: null, expiresAt: null },
@@ -181,8 +181,8 @@ describe('a public operation refuses', () => {
     const [expiredToken, loggedOutToken] = [newCredential('pdt_', market.gateway.ids), newCredential('pdt_', market.gateway.ids)]
     const tokenHash = (key: string) => hashCredential(market.gateway.pepper, key)
     await market.projectFacts('account', ACCOUNT, [
-      { type: 'LoginRecorded', data: { tokenHash: tokenHash(expiredToken), expiresAt: Date.now() - 1 } },
-      { type: 'LoginRecorded', data: { tokenHash: tokenHash(loggedOutToken), expiresAt: Date.now() + 60_000 } },
+      { type: 'LoginRecorded', data: { tokenHash: tokenHash(expiredToken), expiresAt: NOW - 1 } },
+      { type: 'LoginRecorded', data: { tokenHash: tokenHash(loggedOutToken), expiresAt: NOW + 60_000 } },
       { type: 'LoggedOut', data: { tokenHash: tokenHash(loggedOutToken) } },
     ])
     assertUnauthenticated(await market.gql('{ market { id } }', {}, expiredToken))

@@ -6,6 +6,7 @@ import { systemIds } from '@penstock/adapters/system/ids.ts'
 import { hashCredential, newCredential } from '@penstock/credentials/credentials.ts'
 import { readConfig } from '@penstock/config/config.ts'
 import type { Fact } from '@penstock/kernel/message.ts'
+import type { Clock } from '@penstock/ports/clock.ts'
 import type { Logger } from '@penstock/runtime/observability/log.ts'
 import type { Event, SendOptions } from '@penstock/runtime/service.ts'
 import type { AddressedCommand } from '@penstock/kernel/process.ts'
@@ -15,6 +16,9 @@ import { startHttpServer } from './http-server.ts'
 import { hashOrderPage } from './pages/page-url.ts'
 import type { Gateway } from './ports.ts'
 import { createGatewayProjections } from './views/projections.ts'
+
+/** The wall-clock time in every test of the gateway. It stands still. */
+export const NOW = Date.parse('2026-11-20T12:00:00Z')
 
 /** A fact without the fields that the harness adds. */
 export type FactInput = Pick<Fact, 'type' | 'data'>
@@ -29,6 +33,7 @@ type GatewayHarnessOptions = {
   readonly env?: Record<string, string>
   readonly mounts?: readonly Mount[]
   readonly ready?: () => string | undefined
+  readonly clock?: Clock
 }
 
 /** Opens a gateway over HTTP with real read models; the test answers in place of all other services. */
@@ -38,11 +43,13 @@ export async function openGatewayHarness({
   ready = () => undefined,
   addresses = describeUnknownNode,
   hostGuard = null,
+  clock = { ...systemClock, now: () => NOW },
 }: GatewayHarnessOptions = {}) {
   const views = openViews(':memory:')
-  const config = readConfig({ PENSTOCK_BUY_ANSWER_SECONDS: '2', ...env })
+  // The longest limit, so that a slow machine answers in time. A test of a late answer sets a short one.
+  const config = readConfig({ PENSTOCK_BUY_ANSWER_SECONDS: '60', ...env })
   const pepper = new Uint8Array(32).fill(7)
-  const waiters = openReadModelWaiters()
+  const waiters = openReadModelWaiters(clock)
   const closing = new AbortController()
   const sent: { ask: AddressedCommand; options: SendOptions }[] = []
   const loggedErrors: object[] = []
@@ -66,7 +73,7 @@ export async function openGatewayHarness({
     aggregateId: string,
     facts: readonly FactInput[],
     commandId = '00000000-0000-5000-8000-000000000000',
-    at = Date.now(),
+    at = NOW,
   ) => {
     for (const [index, { type, data }] of facts.entries()) {
       const stream = `${category}-${aggregateId}`
@@ -102,7 +109,7 @@ export async function openGatewayHarness({
       aggregateId: id,
       revision: revisions.get(`${category}-${id}`) ?? ('none' as const),
       refused,
-      at: Date.now(),
+      at: NOW,
     }
     const projection = projections.find(({ from }) => from.some((contract) => contract.category === category))
     await views.db.transaction().execute(async (trx) => projection?.outcome?.(trx, outcomeMessage))
@@ -119,7 +126,7 @@ export async function openGatewayHarness({
     limits: await sqlLimits(views),
     config,
     log,
-    clock: systemClock,
+    clock,
     ids: systemIds(),
     readiness: async () => ready(),
     peers: { addresses },

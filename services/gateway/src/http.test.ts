@@ -126,15 +126,14 @@ describe('limits of a query', () => {
     assert.equal((await market.gql(costly, { page: { limit: 10 } })).errors, undefined)
     assert.match((await market.gql(costly, { page: { limit: 100 } })).errors?.[0]?.message ?? '', /costs \d+ points/)
   })
-  test('a document whose fragments multiply is refused quickly', async () => {
+  test('a document whose fragments multiply is refused before it is expanded', async () => {
     const fragments = Array.from(
       { length: 60 },
       (_, i) => `fragment F${i} on Query { ...F${i + 1} x${i}: market { id } ...F${i + 1} }`,
     ).join('\n')
-    const startedMs = performance.now()
+    // The expanded document would have 2^60 fields.
     const answer = await market.gql(`{ ...F0 } ${fragments} fragment F60 on Query { market { id } }`)
     assert.match(answer.errors?.[0]?.message ?? '', /costs/)
-    assert.ok(performance.now() - startedMs < 2000)
   })
   test('introspection is allowed at most twice per document', async () => {
     assert.equal((await market.gql(getIntrospectionQuery())).errors, undefined)

@@ -32,8 +32,8 @@ test('replicas with different data do not overwrite each other’s price repeate
     onTestFinished(() => running.close())
   }
   const prices = () => store.read(`price-${stream}`)
-  await waitUntil('one replica has written', async () => (await prices()).length > 0, 10_000)
+  await waitUntil('one replica has written', async () => (await prices()).length > 0)
   const before = reads
-  await waitUntil('the stream was read again', () => reads >= before + 4, 10_000)
+  await waitUntil('the stream was read again', () => reads >= before + 4)
   expect(await prices()).toHaveLength(1)
 })

@@ -7,6 +7,7 @@ import type { OrderTerms } from '@penstock/contracts/order.ts'
 import type { PriceFact, QuoteTarget } from '@penstock/contracts/quote.ts'
 import { bind, run } from '@penstock/runtime/run.ts'
 import { createMemoryPlatform } from '@penstock/testkit/memory-platform.ts'
+import { createSkippableClock } from '@penstock/testkit/skippable-clock.ts'
 import { createQuoteRequest } from '@penstock/testkit/quote-request.ts'
 import { waitUntil } from '@penstock/testkit/wait-until.ts'
 import { randomUUID } from 'node:crypto'
@@ -38,12 +39,19 @@ const terms = {
   autoAccept: true,
 }
 
+/** A silent seller is live for this long. Only a skip of the clock ends it. */
+const LIVE_SECONDS = 600
+
 /** Runs quote and matching together, with a seller that attests on request. */
 async function openFixture() {
-  const { platform, store, caller } = await createMemoryPlatform({
-    PENSTOCK_LIVE_SECONDS: '4',
-    PENSTOCK_RATE_MAX_AGE_SECONDS: '3',
-  })
+  const clock = createSkippableClock()
+  const { platform, store, caller } = await createMemoryPlatform(
+    {
+      PENSTOCK_LIVE_SECONDS: `${LIVE_SECONDS}`,
+      PENSTOCK_RATE_MAX_AGE_SECONDS: '86400',
+    },
+    clock,
+  )
   const chain = { feeRate: () => Promise.resolve(2) }
   const rates = [
     { name: 'fixed', read: () => Promise.resolve({ source: 'fixed', centsPerBtc: 10_000_000n, at: platform.clock.now() }) },
@@ -94,6 +102,7 @@ async function openFixture() {
           data: createQuoteRequest(accountId, { pubkey: derivePubkey(new Uint8Array(32).fill(9)), sockets: [] }),
         }),
       ),
+    skip: clock.skip,
     restart: async () => {
       await running.close()
       running = await start()
@@ -102,10 +111,13 @@ async function openFixture() {
 }
 
 test('a price follows the book, a quote has that price, and the quoted offer is found and reserved', async () => {
-  const { attest, create, facts, find, prices, request, restart } = await openFixture()
+  const { attest, create, facts, find, prices, request, restart, skip } = await openFixture()
   await create()
   await attest()
-  const first = await waitUntil('a price', async () => (await prices()).find(({ type }) => type === 'PriceSet'), 10_000)
+  const first = await waitUntil('a price', async () => {
+    skip(1000)
+    return (await prices()).find(({ type }) => type === 'PriceSet')
+  })
   // The job reads funding fees only once the book has an offer that charges for its funding.
   expect(first).toMatchObject({ type: 'PriceSet', data: { rate: { centsPerBtc: '10000000', samples: [{ source: 'fixed' }] } } })
 
@@ -136,8 +148,14 @@ test('a price follows the book, a quote has that price, and the quoted offer is 
 
   // The seller falls silent across a restart: the price is withdrawn, and a quote is refused with a reason.
   await restart()
-  await waitUntil('the price is withdrawn', async () => (await prices()).at(-1)?.type === 'PriceWithdrawn', 15_000)
+  await waitUntil('the price is withdrawn', async () => {
+    skip((LIVE_SECONDS * 1000) / 20)
+    return (await prices()).at(-1)?.type === 'PriceWithdrawn'
+  })
   expect(await request(randomUUID())).toMatchObject({ refused: { code: 'NO_SELLER' } })
   await attest()
-  await waitUntil('the price is back', async () => (await prices()).at(-1)?.type === 'PriceSet', 15_000)
+  await waitUntil('the price is back', async () => {
+    skip(1000)
+    return (await prices()).at(-1)?.type === 'PriceSet'
+  })
 })

@@ -187,7 +187,7 @@ function createFakeMarket(orders: ReadonlyMap<string, FixtureOrder>, sellerKey: 
     async accept(orderId, request) {
       const invoice = decodePaymentRequest(request)
       expect(invoice?.amountMsat).toBe(2_500_000n)
-      expect((invoice?.expiresAt ?? 0) - Date.now()).toBeGreaterThan(49 * 3_600_000)
+      expect((invoice?.expiresAt ?? 0) - systemClock.now()).toBeGreaterThan(49 * 3_600_000)
       const { invoices } = findOrThrow(orderId)
       if (invoices.at(-1) !== invoice?.paymentHash) invoices.push(invoice?.paymentHash ?? '')
     },

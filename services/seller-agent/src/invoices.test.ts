@@ -29,7 +29,7 @@ test.each(['first', 'second'] as const)(
     const order = fixture.place('one')
     const { settled, lightning } = trackSettledInvoices()
     let clockOffsetMs = 0
-    const { journal } = fixture.start({ lightning, clock: { ...systemClock, now: () => Date.now() + clockOffsetMs } })
+    const { journal } = fixture.start({ lightning, clock: { ...systemClock, now: () => systemClock.now() + clockOffsetMs } })
     await fixture.waitUntilSold(order)
     Object.assign(order, { listed: true })
     clockOffsetMs = 60_000
@@ -44,7 +44,7 @@ test('a seller whose loss the operator bears submits the requested invoice, and 
   const order = fixture.place('one')
   const { settled, lightning } = trackSettledInvoices()
   let clockOffsetMs = 0
-  const { journal } = fixture.start({ lightning, clock: { ...systemClock, now: () => Date.now() + clockOffsetMs } })
+  const { journal } = fixture.start({ lightning, clock: { ...systemClock, now: () => systemClock.now() + clockOffsetMs } })
   await waitUntil('it is published', () => journal.sales.get('one')?.opening.state === 'published')
   Object.assign(order, { status: 'SELLER_FAILED_TO_OPEN_CHANNEL', operatorLoss: 'BORNE' })
   const { readCount } = order

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { afterEach, beforeEach } from 'vitest'
 import { answerWithOrders } from '../fake-market.fixture.ts'
 import type { QuoteRequest } from '../operations/place-order.ts'
-import { type GatewayHarness, openGatewayHarness } from '../gateway-harness.fixture.ts'
+import { type GatewayHarness, openGatewayHarness, NOW } from '../gateway-harness.fixture.ts'
 import { createLspOpenApi } from './openapi.ts'
 import { createLsps1Mount } from './routes.ts'
 import type { CreateOrderBody, LspInfo, LspOrder } from './schemas.ts'
@@ -52,12 +52,12 @@ export const addSeller = async (digit: number, feeRatePpm = 3000 - digit * 100, 
     },
   ])
   await lspHarness.projectFacts('seller', makeNodePubkey(digit), [
-    { type: 'SellerAppeared', data: { accountId: makeUuid(digit), confirmedSat: '50000000', at: Date.now() } },
+    { type: 'SellerAppeared', data: { accountId: makeUuid(digit), confirmedSat: '50000000', at: NOW } },
   ])
 }
 export const makeValidOutcome = (digit: number) => ({
   type: 'OutcomeRecorded',
-  data: { orderId: makeUuid(digit), attempt: 1, outcome: 'valid', at: Date.now() },
+  data: { orderId: makeUuid(digit), attempt: 1, outcome: 'valid', at: NOW },
 })
 
 /** Opens a market for each test of a file. */

@@ -1,3 +1,4 @@
+import { NOW } from '../gateway-harness.fixture.ts'
 import { createOrderTerms } from '@penstock/testkit/order-terms.ts'
 import assert from 'node:assert/strict'
 import { beforeEach, describe, test } from 'vitest'
@@ -194,7 +195,7 @@ describe('create_order and get_order', () => {
       [body.order_state, body.payment.bolt11.state, body.channel?.funding_outpoint],
       ['COMPLETED', 'HOLD', outpoint],
     )
-    await lspHarness.projectFacts('order', id, [{ type: 'OrderValid', data: { settledAt: Date.now() } }])
+    await lspHarness.projectFacts('order', id, [{ type: 'OrderValid', data: { settledAt: NOW } }])
     assert.equal((await fetchOrder(id)).body.payment.bolt11.state, 'PAID')
   })
 

@@ -4,7 +4,7 @@ import { buyerAccountId, createOrderTerms } from '@penstock/testkit/order-terms.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { BUYER_URI, answerWithOrders } from '../fake-market.fixture.ts'
 import { createLsps1Mount } from '../lsps1/routes.ts'
-import { readPath, type GatewayHarness, openGatewayHarness } from '../gateway-harness.fixture.ts'
+import { readPath, type GatewayHarness, openGatewayHarness, NOW } from '../gateway-harness.fixture.ts'
 import { withTables } from '../views/tables.ts'
 
 const pubkey = BUYER_URI.slice(0, 66)
@@ -106,7 +106,7 @@ test.each(announcements)('create_order of LSPS1 for a node that announces %j suc
       },
     },
   ])
-  const appeared = { accountId: account, confirmedSat: '50000000', at: Date.now() }
+  const appeared = { accountId: account, confirmedSat: '50000000', at: NOW }
   await market.projectFacts('seller', seller, [{ type: 'SellerAppeared', data: appeared }])
   const body = {
     public_key: pubkey,

@@ -8,7 +8,7 @@ import {
   createOrderPlacedFact,
   answerWithOrders,
 } from '../fake-market.fixture.ts'
-import { readPath, type GatewayHarness, openGatewayHarness } from '../gateway-harness.fixture.ts'
+import { readPath, type GatewayHarness, openGatewayHarness, NOW } from '../gateway-harness.fixture.ts'
 import { withTables } from '../views/tables.ts'
 import { placeOrder } from './place-order.ts'
 import { releaseQuota, pruneQuota, claimQuota } from './order-quota.ts'
@@ -127,10 +127,10 @@ test('a refused request frees its slot, and a lost request occupies its slot for
   assert.notEqual(await claim(3), undefined)
   await withTables(market.gateway.views)
     .updateTable('gateway_order_slots')
-    .set({ at: Date.now() - 61_000 })
+    .set({ at: NOW - 61_000 })
     .execute()
   assert.equal(await claim(3), undefined)
-  await pruneQuota(market.gateway.views, Date.now())
+  await pruneQuota(market.gateway.views, NOW)
   const slots = await withTables(market.gateway.views).selectFrom('gateway_order_slots').select('order_id').execute()
   assert.deepEqual(
     slots.map(({ order_id }) => order_id),

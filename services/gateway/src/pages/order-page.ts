@@ -65,7 +65,18 @@ export function buildOrderPage(stored: StoredOrder, now: number, rejectionReason
 
 /** Returns a text that changes with the data of the page. A page with another version is out of date. */
 export const computePageVersion = ({ order, hold, channel }: StoredOrder): string =>
-  [order.updatedAt, order.status, hold?.status, hold?.owed.creditor, hold?.payout?.state, channel?.confirmations].join(' ')
+  [
+    order.updatedAt,
+    order.status,
+    // Two facts of one millisecond have the same time.
+    order.invoice !== null,
+    order.held !== null,
+    order.closing !== null,
+    hold?.status,
+    hold?.owed.creditor,
+    hold?.payout?.state,
+    channel?.confirmations,
+  ].join(' ')
 
 function selectStage({ order, hold }: StoredOrder, now: number): PageStage {
   const { status, invoice, closing, held } = order

@@ -4,7 +4,7 @@ import { deriveCheckoutToken } from '@penstock/credentials/credentials.ts'
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'vitest'
 import { BUYER_URI, answerWithOrders } from '../fake-market.fixture.ts'
-import { readPath, type GatewayHarness, openGatewayHarness } from '../gateway-harness.fixture.ts'
+import { readPath, type GatewayHarness, openGatewayHarness, NOW } from '../gateway-harness.fixture.ts'
 import { mountPageRoutes } from './routes.ts'
 
 const BUY = `mutation Buy($input: LiquidityOrderInput!) { liquidity { buy(input: $input) {
@@ -13,7 +13,7 @@ const held = {
   type: 'PaymentHeld',
   data: { expiryHeight: 300, heldAtHeight: 100, receivedMsat: '3000000', openBeforeHeight: 200 },
 }
-const valid = { type: 'OrderValid', data: { settledAt: Date.now() } }
+const valid = { type: 'OrderValid', data: { settledAt: NOW } }
 
 let market: GatewayHarness
 beforeEach(async () => {
@@ -108,7 +108,7 @@ describe('after the payment', () => {
 
 test("the status page shows the seller's text for its rejection while the record exists", async () => {
   const { id, token } = await buy()
-  await market.gateway.records.put(id, 'reject-reason', JSON.stringify({ reason: 'my coins are <b>elsewhere</b>' }), Date.now())
+  await market.gateway.records.put(id, 'reject-reason', JSON.stringify({ reason: 'my coins are <b>elsewhere</b>' }), NOW)
   const record = { id, hash: 'a'.repeat(64) }
   await market.projectFacts('order', id, [{ type: 'SellerRejected', data: { reason: 'The seller rejected the order', record } }])
   assert.ok((await read(`/orders/${token}`)).includes('my coins are &lt;b&gt;elsewhere'))
@@ -139,9 +139,9 @@ test('an unknown path is answered with a page for a browser and JSON for a progr
 
 test('the start page shows the price, or the reason why none is available', async () => {
   assert.ok((await read('/')).includes('No price now:'))
-  const rate = { centsPerBtc: '10000000', at: Date.now(), samples: [] }
+  const rate = { centsPerBtc: '10000000', at: NOW, samples: [] }
   await market.projectFacts('price', '2027-01-31', [
-    { type: 'PriceSet', data: { satsPerUsd: '384000', usdPerUsd: '384.00', rate, validUntil: Date.now() + 60_000 } },
+    { type: 'PriceSet', data: { satsPerUsd: '384000', usdPerUsd: '384.00', rate, validUntil: NOW + 60_000 } },
   ])
   const html = await read('/')
   for (const expected of ['384,000', '/graphql', '/api/lsp/v1/openapi.json', 'https://market.example/graphql'])

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'vitest'
-import { type GatewayHarness, openGatewayHarness } from '../gateway-harness.fixture.ts'
+import { type GatewayHarness, openGatewayHarness, NOW } from '../gateway-harness.fixture.ts'
 
 let market: GatewayHarness
 beforeEach(async () => {
@@ -23,7 +23,7 @@ const projectPrice = (day: string, satsPerUsd: string, at: number) =>
           satsPerUsd,
           usdPerUsd: '1.00',
           rate: { centsPerBtc: '10000000', at, samples: [] },
-          validUntil: Date.now() + 3_600_000,
+          validUntil: NOW + 3_600_000,
         },
       },
     ],

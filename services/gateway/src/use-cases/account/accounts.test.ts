@@ -9,6 +9,7 @@ import {
   type GatewayHarness,
   openGatewayHarness,
   type FactInput,
+  NOW,
 } from '../../gateway-harness.fixture.ts'
 
 const CREATE =
@@ -177,7 +178,7 @@ describe('log-in', () => {
 
 test('an API key is shown once, listed by its prefix and suffix, and can be revoked', async () => {
   const token = await signUp()
-  const expires = new Date(Date.now() + 86_400_000).toISOString()
+  const expires = new Date(NOW + 86_400_000).toISOString()
   const made = readPath(
     await market.gql(KEY, { input: { name: ' my bot ', expires_at: expires } }, token),
     'account.create_api_key',

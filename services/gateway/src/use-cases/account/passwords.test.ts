@@ -2,7 +2,7 @@ import { accountContract, emailClaimContract } from '@penstock/contracts/account
 import { MINUTE_MS } from '@penstock/kernel/time.ts'
 import { hashCredential } from '@penstock/credentials/credentials.ts'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type CommandResponder, readPath, type GatewayHarness, openGatewayHarness } from '../../gateway-harness.fixture.ts'
+import { type CommandResponder, readPath, type GatewayHarness, openGatewayHarness, NOW } from '../../gateway-harness.fixture.ts'
 import { pruneSessions } from '../../views/sessions.ts'
 import { withTables } from '../../views/tables.ts'
 
@@ -146,7 +146,7 @@ test('account.sessions lists the valid tokens with the network of their last use
   await market.gql(EVERYWHERE, {}, otherToken)
   token = String(await logIn(owner.password))
   expect(await sessions(token, '127.0.0.1')).toEqual(['127.0.0.0/24 current'])
-  await pruneSessions(market.gateway.views, Date.now() + 2 * MINUTE_MS)
+  await pruneSessions(market.gateway.views, NOW + 2 * MINUTE_MS)
   const remaining = await withTables(market.gateway.views).selectFrom('gateway_sessions').select('hash').execute()
   expect(remaining).toEqual([{ hash: hashCredential(market.gateway.pepper, token) }])
 })
@@ -154,7 +154,7 @@ test('account.sessions lists the valid tokens with the network of their last use
 /** Sets the session's last use to two minutes ago. */
 async function letTimePass(key: string): Promise<void> {
   const hash = hashCredential(market.gateway.pepper, key)
-  const before = Date.now() - 2 * MINUTE_MS
+  const before = NOW - 2 * MINUTE_MS
   const row = { created_at: before, last_used_at: before }
   await withTables(market.gateway.views).updateTable('gateway_sessions').set(row).where('hash', '=', hash).execute()
 }

@@ -120,7 +120,7 @@ test('the answer contains the invoice if the offer has auto_accept', async () =>
       [createOrderPlacedFact({ ...createOrderTerms(true), autoAccepted: true, buyer, record })],
       commandId,
     )
-    setTimeout(() => void market.projectFacts('order', ask.id, [autoAcceptedFact, fakeHoldIssuedFact]), 50)
+    setImmediate(() => void market.projectFacts('order', ask.id, [autoAcceptedFact, fakeHoldIssuedFact]))
   })
   const answer = readPath(await market.gql(CREATE, { input }, key), 'market.order.create') as { payment: object }
   assert.deepEqual(answer.payment, { lightning: { invoice: 'lnbcrt30u1fake', pending: false } })

@@ -3,7 +3,7 @@ import { createCandidate, createOutpoint, secretKeyFor } from '@penstock/testkit
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'vitest'
 import { autoAcceptedFact, fakeHoldIssuedFact, createOrderPlacedFact } from '../../fake-market.fixture.ts'
-import { readPath, type GatewayHarness, openGatewayHarness } from '../../gateway-harness.fixture.ts'
+import { readPath, type GatewayHarness, openGatewayHarness, NOW } from '../../gateway-harness.fixture.ts'
 
 const ORDER = '30000000-0000-4000-8000-000000000001'
 const { sellerAccountId: SELLER, sellerPubkey, sellerAmountMsat } = createCandidate(1)
@@ -15,7 +15,6 @@ const SALES = `{ user { market { orders { sales(input: { action_needed: true }) 
 const GET = `{ user { market { orders { get_order(order_id: "${ORDER}") { payout { invoice_status status operator_loss } } } } } }`
 
 const paymentHash = 'c'.repeat(64)
-const CREATED_AT = Math.floor(Date.now() / 1000) * 1000
 const THREE_DAYS = 259_200
 const invoiceOf = (amountMsat: bigint, seller: number, expirySeconds = THREE_DAYS) =>
   encodePaymentRequest(
@@ -24,7 +23,7 @@ const invoiceOf = (amountMsat: bigint, seller: number, expirySeconds = THREE_DAY
       paymentHash,
       amountMsat,
       paymentSecret: 'd'.repeat(64),
-      createdAt: CREATED_AT,
+      createdAt: NOW,
       expirySeconds,
       cltvDelta: 40,
       description: '',
@@ -83,7 +82,7 @@ test('the seller of a failed order submits its invoice to settlement once the op
   await projectLossBorne()
   const open = { invoice_status: 'NONE', status: 'OPEN', operator_loss: 'BORNE' }
   assert.deepEqual(await listSales(), [{ id: ORDER, status: 'SELLER_FAILED_TO_SEND_SWAP', payout: open }])
-  const expiresAt = CREATED_AT + THREE_DAYS * 1000
+  const expiresAt = NOW + THREE_DAYS * 1000
   const data = { request, paymentHash, payee: sellerPubkey, amountMsat: sellerAmountMsat, expiresAt }
   market.respondWith(async (ask, { commandId }) => {
     assert.equal(ask.id, ORDER)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'vitest'
 import { BUYER_URI } from '../../fake-market.fixture.ts'
-import { readPath, type GatewayHarness, openGatewayHarness } from '../../gateway-harness.fixture.ts'
+import { readPath, type GatewayHarness, openGatewayHarness, NOW } from '../../gateway-harness.fixture.ts'
 
 const PUBKEY = BUYER_URI.slice(0, 66)
 const ACCOUNT = '20000000-0000-4000-8000-000000000001'
@@ -26,8 +26,9 @@ const terms = {
 let market: GatewayHarness
 let key: string
 let strangersKey: string
-beforeEach(async () => {
-  market = await openGatewayHarness()
+beforeEach(() => openMarket())
+async function openMarket(env: Record<string, string> = {}): Promise<void> {
+  market = await openGatewayHarness({ env })
   ;[key, strangersKey] = [await market.apiKey(ACCOUNT), await market.apiKey(STRANGER)]
   await market.projectFacts('account', ACCOUNT, [{ type: 'NodeConnected', data: { pubkey: PUBKEY } }])
   market.respondWith(async (ask, options) => {
@@ -37,7 +38,7 @@ beforeEach(async () => {
       await market.projectFacts('offer', ask.id, [{ type: 'OfferDisabled', data: {} }], options.commandId)
     else await market.projectOutcome(ask, options, null)
   })
-})
+}
 afterEach(() => market.close())
 
 const create = async (input: object = {}): Promise<string> => {
@@ -113,13 +114,15 @@ test('a refusal by the matching service is answered with its code', async () => 
 })
 
 test('a command without an answer in time fails with a message that says so', async () => {
+  await market.close()
+  await openMarket({ PENSTOCK_BUY_ANSWER_SECONDS: '1' })
   market.respondWith(() => undefined)
   const answer = await market.gql(CREATE, { input: { pubkey: PUBKEY, ...terms } }, key)
   assert.match(answer.errors?.[0]?.message ?? '', /did not answer in time/)
 })
 
 test('the Attest command contains the signed time', async () => {
-  const now = Date.now()
+  const now = NOW
   for (const time of [`${now}`, new Date(now).toISOString()]) {
     const input = { pubkey: PUBKEY, confirmed_sats: '123456', at: time, signature: 'd'.repeat(104) }
     assert.equal(readPath(await market.gql(ATTEST, { input }, key), 'market.offer.attest.success'), true)
@@ -140,7 +143,7 @@ test('a seller has its liveness, its score and the outcomes behind the score', a
   await market.projectFacts('seller', PUBKEY, [
     { type: 'SellerAppeared', data: { accountId: ACCOUNT, confirmedSat: '1', at: 1 } },
     { type: 'RailsGranted', data: { by: 'op', reason: 'first' } },
-    { type: 'OutcomeRecorded', data: { orderId: ACCOUNT, attempt: 1, outcome: 'valid', at: Date.now() } },
+    { type: 'OutcomeRecorded', data: { orderId: ACCOUNT, attempt: 1, outcome: 'valid', at: NOW } },
   ])
   const shown = readPath(await market.gql(seller), 'market.offer.offers.list.0.seller') as {
     live: boolean
@@ -200,11 +203,11 @@ test('liquidity_per_usd is the newest price, or the reason why no price is avail
       when,
     )
   const noon = Date.parse('2026-11-20T12:00:00Z')
-  await setPrice('310500', Date.now() + 60_000, noon)
+  await setPrice('310500', NOW + 60_000, noon)
   assert.deepEqual(await price(), { sats: '310500', usd: '310.50' })
-  await setPrice('1', Date.now() + 60_000, noon - 86_400_000, '2026-11-19')
+  await setPrice('1', NOW + 60_000, noon - 86_400_000, '2026-11-19')
   assert.deepEqual(await price(), { sats: '310500', usd: '310.50' })
-  await setPrice('2', Date.now() - 1, noon + 10)
+  await setPrice('2', NOW - 1, noon + 10)
   assert.match(String(await price()), /too old/)
   await market.projectFacts(
     'price',

@@ -1,3 +1,4 @@
+import { NOW } from '../../gateway-harness.fixture.ts'
 import { encodePaymentRequest } from '@penstock/bitcoin/bolt11.ts'
 import { createCandidate, createOrderTerms } from '@penstock/testkit/order-terms.ts'
 
@@ -21,7 +22,7 @@ export const request = encodePaymentRequest(
     paymentHash: 'c'.repeat(64),
     amountMsat: 2_500_000n,
     paymentSecret: 'd'.repeat(64),
-    createdAt: Date.now(),
+    createdAt: NOW,
     expirySeconds: 180_000,
     cltvDelta: 40,
     description: '',

@@ -24,12 +24,14 @@ import { readPath, type GatewayHarness, openGatewayHarness } from '../../gateway
 
 let market: GatewayHarness
 const keys: Record<string, string> = {}
-beforeEach(async () => {
+beforeEach(() => openMarket())
+async function openMarket(env: Record<string, string> = {}): Promise<void> {
   market = await openGatewayHarness({
+    env,
     addresses: async (pubkey) => ({ alias: `node-${pubkey.slice(2, 6)}`, sockets: ['203.0.113.5:9735'] }),
   })
   for (const account of [SELLER, OTHER, BUYER]) keys[account] = await market.apiKey(account)
-})
+}
 afterEach(() => market.close())
 
 const projectOpening = () =>
@@ -190,6 +192,8 @@ test('an outpoint that serves another order is refused', async () => {
 })
 
 test('add_transaction fails if the outpoint is not recorded in time', async () => {
+  await market.close()
+  await openMarket({ PENSTOCK_BUY_ANSWER_SECONDS: '1' })
   await projectOpening()
   market.respondWith((_, { commandId }) =>
     market.projectFacts(
