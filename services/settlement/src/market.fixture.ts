@@ -19,6 +19,14 @@ import { settlementService } from './service.ts'
 export const FIRST_ORDER = '018f3c1e-0000-7000-8000-000000000001'
 export const SECOND_ORDER = '018f3c1e-0000-7000-8000-000000000002'
 
+/** The guard's pause between two tries at the last height. */
+export const GUARD_PAUSE_MS = 3000
+
+/** Shortens the sleeps of exactly `longMs`, such as one pause of the service. */
+export const shortenSleep =
+  (longMs: number) =>
+  (clock: Clock): Clock => ({ ...clock, sleep: (ms, signal) => clock.sleep(ms === longMs ? 10 : ms, signal) })
+
 type FactOf<T extends SettlementFact['type']> = Extract<SettlementFact, { type: T }>
 type CommandType = SettlementCommand['type']
 type CommandData<T extends CommandType> = Extract<SettlementCommand, { type: T }>['data']

@@ -1,10 +1,9 @@
-import type { Clock } from '@penstock/ports/clock.ts'
 import { bind, run } from '@penstock/runtime/run.ts'
 import { waitUntil } from '@penstock/testkit/wait-until.ts'
 import { afterEach, expect, test } from 'vitest'
 import { LATE_SENDS_OVER_MS } from './effects/send-payout.ts'
 import type { SettlementPorts } from './effects/ports.ts'
-import { type SettlementMarket, openSettlementMarket } from './market.fixture.ts'
+import { type SettlementMarket, openSettlementMarket, shortenSleep } from './market.fixture.ts'
 import { settlementService } from './service.ts'
 
 let market: SettlementMarket
@@ -31,10 +30,7 @@ const withPayments = (ports: SettlementPorts, payments: Partial<SettlementPorts[
 })
 
 /** Shortens the wait for earlier payments that may be on their way. */
-const withoutTheWait = (clock: Clock): Clock => ({
-  ...clock,
-  sleep: (ms, signal) => clock.sleep(ms === LATE_SENDS_OVER_MS ? 100 : ms, signal),
-})
+const withoutTheWait = shortenSleep(LATE_SENDS_OVER_MS)
 
 test('a replica that was paused before a payout does not pay a seller that another replica has paid meanwhile', async () => {
   const failing = gate()

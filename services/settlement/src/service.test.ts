@@ -5,7 +5,14 @@ import { verifyLog } from '@penstock/audit/verify.ts'
 import { waitUntil } from '@penstock/testkit/wait-until.ts'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { SettlementTarget } from '@penstock/contracts/settlement.ts'
-import { type SettlementMarket, openSettlementMarket, FIRST_ORDER, SECOND_ORDER } from './market.fixture.ts'
+import {
+  type SettlementMarket,
+  openSettlementMarket,
+  shortenSleep,
+  FIRST_ORDER,
+  GUARD_PAUSE_MS,
+  SECOND_ORDER,
+} from './market.fixture.ts'
 import { registeredOutpoint } from './samples.fixture.ts'
 import { settlementService } from './service.ts'
 
@@ -216,14 +223,18 @@ describe('the guard', () => {
   })
   test('settles a hold although the evidence of another hold cannot be read', async () => {
     let broken = ''
-    await open({}, (ports) => ({
-      ...ports,
-      chain: {
-        ...ports.chain,
-        output: (outpoint, from) =>
-          outpoint === broken ? Promise.reject(new Fault('the chain does not answer')) : ports.chain.output(outpoint, from),
-      },
-    }))
+    await open(
+      {},
+      (ports) => ({
+        ...ports,
+        chain: {
+          ...ports.chain,
+          output: (outpoint, from) =>
+            outpoint === broken ? Promise.reject(new Fault('the chain does not answer')) : ports.chain.output(outpoint, from),
+        },
+      }),
+      shortenSleep(GUARD_PAUSE_MS),
+    )
     await market.issueHold()
     await market.issueHold(SECOND_ORDER)
     broken = await market.openAndRegister(await market.payHold())

@@ -1,17 +1,10 @@
 import { Fault } from '@penstock/kernel/result.ts'
-import type { Clock } from '@penstock/ports/clock.ts'
 import { afterEach, expect, test } from 'vitest'
 import { LATE_SENDS_OVER_MS } from '../effects/send-payout.ts'
-import { type SettlementMarket, openSettlementMarket } from '../market.fixture.ts'
+import { type SettlementMarket, openSettlementMarket, shortenSleep } from '../market.fixture.ts'
 
 let market: SettlementMarket
 afterEach(() => market.close())
-
-/** Shortens the wait for payments that may be on their way, which this test does not cover. */
-const withoutTheWait = (clock: Clock): Clock => ({
-  ...clock,
-  sleep: (ms, signal) => clock.sleep(ms === LATE_SENDS_OVER_MS ? 100 : ms, signal),
-})
 
 test('a payout that the node refuses with an unknown error is replaced by the next invoice of its seller', async () => {
   let refused = ''
@@ -25,7 +18,8 @@ test('a payout that the node refuses with an unknown error is replaced by the ne
           : payments.pay(request, options)
       return { ...ports, lightning: { ...ports.lightning, payments: { ...payments, pay } } }
     },
-    withoutTheWait,
+    // This test does not cover the wait for payments that may be on their way.
+    shortenSleep(LATE_SENDS_OVER_MS),
   )
   await market.issueHold()
   const outpoint = await market.openAndRegister(await market.payHold())
