@@ -4,6 +4,7 @@ import type { ChannelCommand, ChannelFact, ChannelTarget } from '@penstock/contr
 import type { FeeCaps } from '@penstock/contracts/shapes.ts'
 import { bind, run } from '@penstock/runtime/run.ts'
 import { createMemoryPlatform } from '@penstock/testkit/memory-platform.ts'
+import { createSkippableClock } from '@penstock/testkit/skippable-clock.ts'
 import { waitUntil } from '@penstock/testkit/wait-until.ts'
 import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -15,7 +16,8 @@ import { channelWatcherService } from './service.ts'
 /** The watcher with a simulated network on which the test mines the blocks. */
 async function openFixture() {
   const folder = await mkdtemp(join(tmpdir(), 'penstock-watcher-'))
-  const { platform, store, caller } = await createMemoryPlatform()
+  const clock = createSkippableClock()
+  const { platform, store, caller } = await createMemoryPlatform({}, clock)
   const net = openSimnet({ path: join(folder, 'simnet.db'), blockSeconds: 0, clock: platform.clock })
   const start = () => run([bind(channelWatcherService, { chain: net.chain(), lightning: net.lightning('market') })], platform)
   let running = await start()
@@ -61,6 +63,12 @@ async function openFixture() {
     },
     waitForFact: (id: string, type: ChannelFact['type'], times = 1) =>
       waitUntil(`${type} in channel-${id}`, async () => (await facts(id)).filter((known) => known === type).length >= times),
+    /** Sets the clock ahead while it waits, since an idle lease is observed at intervals. */
+    waitForLeaseFact: (id: string, type: ChannelFact['type']) =>
+      waitUntil(`${type} in channel-${id}`, async () => {
+        clock.skip(1000)
+        return (await facts(id)).includes(type)
+      }),
     restart: async () => {
       await running.close()
       running = await start()
@@ -123,7 +131,7 @@ test('a funding that a re-organisation moves down to the height of the hold stay
 })
 
 test('a forwarding fee above the promised cap is recorded once', async () => {
-  const { net, facts, open, sendCommand, watch, waitForFact } = await openFixture()
+  const { net, facts, open, sendCommand, watch, waitForFact, waitForLeaseFact } = await openFixture()
   const id = randomUUID()
   const outpoint = open()
   await watch(id, outpoint, { baseFeeCapSat: '0', feeRateCapPpm: 500 })
@@ -133,10 +141,10 @@ test('a forwarding fee above the promised cap is recorded once', async () => {
   await sendCommand(id, { type: 'StartLease', data: { outpoint } })
   await waitForFact(id, 'LeaseStarted')
   net.control.mine(1)
-  await waitForFact(id, 'PromiseBroken')
+  await waitForLeaseFact(id, 'PromiseBroken')
   net.control.close(outpoint)
   net.control.mine(1)
-  await waitForFact(id, 'LeaseEnded')
+  await waitForLeaseFact(id, 'LeaseEnded')
   expect((await facts(id)).filter((type) => type === 'PromiseBroken')).toHaveLength(1)
 })
 
