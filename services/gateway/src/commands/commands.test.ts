@@ -37,6 +37,7 @@ test('a command that adds no fact has the outcome of its receiver: accepted, ref
 })
 
 test('the notAfter of a command equals the deadline of its caller', async () => {
+  await market.close()
   market = await openGatewayHarness({ clock: { ...systemClock, now: () => NOW, monotonicMs: () => 1000 } })
   market.respondWith((ask, options) => market.projectOutcome(ask, options, null))
   await market.gateway.commands.sendAndWait(cancel, { until: 1777 })

@@ -52,6 +52,8 @@ test('buy answers with an invoice, a session key and a page, and only that key r
 })
 
 test('the RequestQuote command contains the hash of the key but not the key, and a notAfter', async () => {
+  await market.close()
+  await market.close()
   market = await openGatewayHarness({ clock: { ...systemClock, now: () => NOW, monotonicMs: () => 0 } })
   market.respondWith(answerWithOrders(market))
   const answer = await market.gql(BUY, { input: { ...input, options: { private: true, rails_cluster_only: true } } })
@@ -94,8 +96,9 @@ test('a session buys again with the same key', async () => {
 })
 
 test('an order that is not ready in time is withdrawn, and the buyer can read it', async () => {
+  await market.close()
+  await market.close()
   market = await openGatewayHarness({ env: { PENSTOCK_BUY_ANSWER_SECONDS: '1' } })
-  market.respondWith(() => undefined)
   const { errors: [error] = [], data } = await market.gql(BUY, { input })
   assert.deepEqual(data, { liquidity: { buy: null } })
   assert.equal(error?.extensions['code'], 'INTERNAL_SERVER_ERROR')
@@ -194,11 +197,14 @@ test('each purchase reports to the admission control whether it was ready, late 
     reportLate: () => void reports.push('late'),
     reportRefused: () => void reports.push('refused'),
   }
-  Object.assign(market.gateway, { admission: { enter: () => ({ admitted }) } })
+  const admission = { enter: () => ({ admitted }) }
+  Object.assign(market.gateway, { admission })
   await market.gql(BUY, { input })
   market.respondWith((ask, options) => market.projectOutcome(ask, options, { code: 'NO_SELLER', message: 'Nobody sells.' }))
   await market.gql(BUY, { input })
-  market.respondWith(() => undefined)
+  await market.close()
+  market = await openGatewayHarness({ env: { PENSTOCK_BUY_ANSWER_SECONDS: '1' } })
+  Object.assign(market.gateway, { admission })
   await market.gql(BUY, { input })
   market.respondWith(() => {
     throw new Error('the bus is away')
