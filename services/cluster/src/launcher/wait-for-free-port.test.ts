@@ -1,6 +1,5 @@
 import { once } from 'node:events'
-import { createServer, type Server } from 'node:net'
-import { findFreePort } from '@penstock/servers/free-port.ts'
+import { type AddressInfo, createServer, type Server } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { waitForFreePort } from './wait-for-free-port.ts'
 
@@ -8,10 +7,10 @@ const host = '127.0.0.1'
 
 /** Listens as a gateway does. */
 async function listening(): Promise<{ readonly server: Server; readonly port: number }> {
-  const port = await findFreePort()
   const server = createServer()
   onTestFinished(() => void server.close())
-  await once(server.listen({ port, host, reusePort: true }), 'listening')
+  await once(server.listen({ port: 0, host, reusePort: true }), 'listening')
+  const { port } = server.address() as AddressInfo // it listens on TCP
   return { server, port }
 }
 
@@ -24,7 +23,7 @@ test('waitForFreePort fails with an explanation if another market uses the port 
 
 test('waitForFreePort resolves when the processes that use the port have ended', async () => {
   const { server, port } = await listening()
-  const waiting = waitForFreePort({ host, port }, new AbortController().signal)
+  const waiting = waitForFreePort({ host, port }, new AbortController().signal, 45_000)
   server.close()
   await waiting
 })
