@@ -4,7 +4,11 @@ import { createJumpingWallClock } from '@penstock/ports/jumping-wall-clock.fixtu
 import { test } from 'vitest'
 import { openNodeDirectory } from './node-directory.ts'
 
-const clockAt = (monotonicMs: () => number) => ({ ...systemClock, now: createJumpingWallClock(Date.now), monotonicMs })
+const clockAt = (monotonicMs: () => number) => ({
+  ...systemClock,
+  now: createJumpingWallClock(() => 1_800_000_000_000),
+  monotonicMs,
+})
 
 test('a node is looked up once per minute for all callers', async () => {
   let [lookups, now] = [0, 1000]
