@@ -13,6 +13,7 @@ const TIMEOUT_MS = 240_000
 describe.skipIf(isSkipped('The smoke test of the cluster is', clusterSkipReason))('a cluster on Kafka and PostgreSQL', () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'penstock-smoke-'))
   let cluster: TestCluster
+  let stop = async (): Promise<void> => {}
   beforeAll(async () => {
     cluster = await startCluster(dataDir, {
       replicas: 1,
@@ -25,9 +26,10 @@ describe.skipIf(isSkipped('The smoke test of the cluster is', clusterSkipReason)
         PENSTOCK_FUNDING_CONFIRMS_WITHIN_BLOCKS: '40',
       },
     })
+    stop = cluster.stop
   })
   afterAll(async () => {
-    await cluster.stop()
+    await stop()
     rmSync(dataDir, { recursive: true, force: true })
   })
 

