@@ -26,7 +26,7 @@ describe.skipIf(isSkipped('The smoke test of the cluster is', clusterSkipReason)
         PENSTOCK_FUNDING_CONFIRMS_WITHIN_BLOCKS: '40',
       },
     })
-    stop = cluster.stop
+    stop = () => cluster.stop()
   })
   afterAll(async () => {
     await stop()
