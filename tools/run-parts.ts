@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { startVitest, type TestCase, type TestModule, type Vitest } from 'vitest/node'
+import { createVitest, type TestCase, type TestModule, type Vitest } from 'vitest/node'
 import type { TestPart } from './parts.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -34,21 +34,26 @@ export async function runParts(
 ): Promise<TestResults> {
   const modules = await runFiles(parts, [])
   if (!retriesFailedFiles) return sumResults(modules)
-  let results = sumResults(modules.filter((one) => one.failures.length === 0))
-  for (const first of modules.filter((one) => one.failures.length > 0)) {
+  const isRetried = ({ file, failures }: FileResults): boolean => failures.length > 0 && file !== ''
+  let results = sumResults(modules.filter((one) => !isRetried(one)))
+  for (const first of modules.filter(isRetried)) {
     console.log(`\nRunning ${first.file} once more, because of:\n${first.failures.map((name) => `  ${name}`).join('\n')}`)
-    const second = sumResults(await runFiles(parts, [join(root, first.file)]))
-    const flaky = first.failures.filter((name) => !second.failures.includes(name))
-    results = addResults(results, { ...second, flaky })
+    results = addResults(results, judgeRetry(first, sumResults(await runFiles(parts, [join(root, first.file)]))))
   }
   return results
+}
+
+/** A second try that runs no test does not excuse the failures of the first. */
+function judgeRetry(first: FileResults, second: TestResults): TestResults {
+  if (second.passed + second.failures.length === 0) return sumResults([first])
+  return { ...second, flaky: first.failures.filter((name) => !second.failures.includes(name)) }
 }
 
 type FileResults = Omit<TestResults, 'files' | 'flaky'> & { readonly file: string; readonly ms: number }
 
 /** @returns the results by file. Errors that belong to no file are the failure of an entry with an empty file name. */
 async function runFiles(parts: readonly TestPart[], files: readonly string[]): Promise<readonly FileResults[]> {
-  const vitest = await startVitest('test', [...files], {
+  const vitest = await createVitest('test', {
     root,
     watch: false,
     project: parts.map(({ name }) => name),
@@ -57,6 +62,7 @@ async function runFiles(parts: readonly TestPart[], files: readonly string[]): P
   const end = (): void => void vitest.close().finally(() => process.exit(130))
   process.once('SIGTERM', end).once('SIGINT', end)
   try {
+    await vitest.start([...files])
     return readResults(vitest)
   } finally {
     process.off('SIGTERM', end).off('SIGINT', end)
