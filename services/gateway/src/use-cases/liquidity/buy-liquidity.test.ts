@@ -53,7 +53,6 @@ test('buy answers with an invoice, a session key and a page, and only that key r
 
 test('the RequestQuote command contains the hash of the key but not the key, and a notAfter', async () => {
   await market.close()
-  await market.close()
   market = await openGatewayHarness({ clock: { ...systemClock, now: () => NOW, monotonicMs: () => 0 } })
   market.respondWith(answerWithOrders(market))
   const answer = await market.gql(BUY, { input: { ...input, options: { private: true, rails_cluster_only: true } } })
@@ -96,7 +95,6 @@ test('a session buys again with the same key', async () => {
 })
 
 test('an order that is not ready in time is withdrawn, and the buyer can read it', async () => {
-  await market.close()
   await market.close()
   market = await openGatewayHarness({ env: { PENSTOCK_BUY_ANSWER_SECONDS: '1' } })
   const { errors: [error] = [], data } = await market.gql(BUY, { input })
