@@ -23,14 +23,18 @@ test(`an audit of ${EVENTS} events finds no fault, and its heads cover the last 
   expect(report.events).toBeGreaterThanOrEqual(EVENTS)
 })
 
-test(`an audit finds each of ${CHANGED} changed facts, wherever they are in the log`, async () => {
+test('an audit finds every stream with a changed fact, wherever the fact is in the log', async () => {
   const copy = makeTempFolder()
   cpSync(folder, copy, { recursive: true })
   const db = new DatabaseSync(join(copy, 'market.db'))
   const last = Number(db.prepare('SELECT max(position) AS last FROM events').get()?.['last'])
   const positions = Array.from({ length: CHANGED }, (_, index) => 1 + Math.floor((index * (last - 1)) / CHANGED))
+  const streamAt = db.prepare('SELECT stream FROM events WHERE position = ?')
+  const streams = new Set(positions.map((position) => streamAt.get(position)?.['stream']))
   const change = db.prepare("UPDATE events SET data = data || ' ' WHERE position = ?")
   for (const position of positions) expect(change.run(position).changes).toBe(1)
   db.close()
-  expect((await verifyStore(copy)).divergences).toBeGreaterThanOrEqual(CHANGED)
+  // An audit reports only the first divergence of a stream.
+  expect((await verifyStore(copy)).divergences).toBeGreaterThanOrEqual(streams.size)
+  expect(streams.size).toBeGreaterThan(CHANGED / 2)
 })
