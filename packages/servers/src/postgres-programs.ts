@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { chmod, cp, mkdtemp, readFile, rename, rm, stat } from 'node:fs/promises'
+import { chmod, cp, lstat, mkdtemp, readFile, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
@@ -27,7 +27,7 @@ export async function findProcessUser(): Promise<ProcessUser> {
  */
 export async function findPostgresPrograms(user: ProcessUser): Promise<PostgresPrograms> {
   const programs = await importPrograms()
-  return (await mayRun(programs, user)) ? programs : copyPrograms(programs)
+  return user.uid === undefined || (await mayRun(programs, user)) ? programs : copyPrograms(programs)
 }
 
 async function importPrograms(): Promise<PostgresPrograms> {
@@ -63,7 +63,7 @@ async function copyPrograms(programs: PostgresPrograms): Promise<PostgresProgram
 
 /** Whether the folder exists, and only root may change it. Everybody may create a folder in the temporary folder. */
 const isOwnFolder = (folder: string): Promise<boolean> =>
-  stat(folder).then(
-    ({ uid, mode }) => uid === 0 && (mode & 0o022) === 0,
+  lstat(folder).then(
+    (found) => found.isDirectory() && found.uid === 0 && (found.mode & 0o022) === 0,
     () => false,
   )
