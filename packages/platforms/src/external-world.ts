@@ -107,25 +107,31 @@ const createAwaitingControl = (
 export function followHeight(chain: Chain) {
   const stop = new AbortController()
   let height: number | undefined
+  let hasEnded = false
   const waiters = new Map<() => void, number>()
   const release = (reached: number): void => {
     for (const [resolve, wanted] of waiters) if (wanted <= reached && waiters.delete(resolve)) resolve()
   }
   const followLoop = (async () => {
-    for await (const tip of chain.tips(stop.signal)) {
-      height = tip.height
-      recordTip(tip)
-      release(tip.height)
+    try {
+      for await (const tip of chain.tips(stop.signal)) {
+        height = tip.height
+        recordTip(tip)
+        release(tip.height)
+      }
+    } finally {
+      hasEnded = true
+      release(Infinity)
     }
-    release(Infinity)
   })()
   return {
     height: () => height,
-    /** Resolves when the height was seen, and when the follower is closed. */
+    /** Resolves when the height was seen, and when the follower has ended. */
     reach: (wanted: number): Promise<void> =>
       new Promise((resolve) => {
         waiters.set(resolve, wanted)
-        if (height !== undefined) release(stop.signal.aborted ? Infinity : height)
+        if (hasEnded) release(Infinity)
+        else if (height !== undefined) release(height)
       }),
     async close() {
       stop.abort()
