@@ -12,7 +12,7 @@ type ProofPart = {
   readonly name: string
   readonly about: string
   readonly programs?: readonly ProgramName[]
-  /** The programs of the part, with their options. A short run omits a program without `short`. Each ends with a counts. */
+  /** The programs of the part, with their options. A short run omits a program without `short`. Each ends with a line of counts. */
   readonly runs: readonly { readonly script: string; readonly full: readonly string[]; readonly short?: readonly string[] }[]
 }
 
@@ -24,9 +24,10 @@ const campaign = (script: string, full: readonly string[], short?: readonly stri
   full,
   ...(short && { short }),
 })
+const TEST_RUNNER = 'tools/test.ts'
 /** Test files of the part with this name in tools/parts.ts. */
 const tests = (part: string): ProofPart['runs'][number] => ({
-  script: 'tools/test.ts',
+  script: TEST_RUNNER,
   full: ['proof', part],
   short: ['proof', part],
 })
@@ -90,7 +91,8 @@ else if (requested.length === 0 && rest.join() === '--list')
 else if (rest.length > 0 && requested.length !== 1) {
   console.error(`Unknown part: "${rest.join('", "')}". ${usage}`)
   process.exitCode = 2
-} else await runAll(proofParts.filter(({ name }) => requested.length === 0 || requested.includes(name)))
+} else if (rest.length > 0) await runWithOptions(proofParts.find(({ name }) => name === requested[0]))
+else await runAll(proofParts.filter(({ name }) => requested.length === 0 || requested.includes(name)))
 
 type ProofResult = TestCounts & {
   readonly part: string
@@ -114,6 +116,7 @@ async function runAll(parts: readonly ProofPart[]): Promise<void> {
     if (stop.signal.aborted) break
     console.log(`\n--- ${part.name}: ${part.about}`)
     const result = await runPart(part, stop.signal)
+    if (stop.signal.aborted) break
     results.push(result)
     writeResult(result)
     console.log(`${part.name}: ${formatTestCounts(result)} in ${result.seconds} s`)
@@ -123,14 +126,32 @@ async function runAll(parts: readonly ProofPart[]): Promise<void> {
   process.exitCode = total.failed === 0 && total.passed > 0 && !stop.signal.aborted ? 0 : 1
 }
 
+/** Runs the campaign of a part with the caller's options. Such a run is not comparable, so proof.json does not get its result. */
+async function runWithOptions(part: ProofPart | undefined): Promise<void> {
+  const [campaign] = part?.runs ?? []
+  if (campaign === undefined || campaign.script === TEST_RUNNER) {
+    console.error(`The part "${part?.name ?? ''}" takes no options. ${usage}`)
+    process.exitCode = 2
+    return
+  }
+  const stop = new AbortController()
+  process.once('SIGTERM', () => stop.abort()).once('SIGINT', () => stop.abort())
+  for (const ready of installPrograms(part?.programs ?? [], console.log, stop.signal).values()) await ready
+  const { ended } = startProgram(process.execPath, ['--no-warnings', join(root, campaign.script), ...rest], {
+    cwd: root,
+    signal: stop.signal,
+    stdio: 'inherit',
+  })
+  process.exitCode = (await ended).code ?? 1
+}
+
 async function runPart({ name, runs }: ProofPart, signal: AbortSignal): Promise<ProofResult> {
   const startedAtMs = performance.now()
   const counts: TestCounts[] = []
   const seeds: number[] = []
-  // Options of the caller concern the campaign, which comes first.
-  const chosen = rest.length > 0 ? runs.slice(0, 1) : runs.filter(({ short }) => !isShort || short !== undefined)
-  for (const { script, full, short = full } of chosen) {
-    const options = rest.length > 0 ? rest : isShort ? short : full
+  for (const { script, full, short = full } of runs.filter((run) => !isShort || run.short !== undefined)) {
+    if (signal.aborted) break
+    const options = isShort ? short : full
     const { child, output, ended } = startProgram(process.execPath, ['--no-warnings', join(root, script), ...options], {
       cwd: root,
       signal,

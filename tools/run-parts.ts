@@ -43,10 +43,16 @@ export async function runParts(
   return results
 }
 
-/** A second try that runs no test does not excuse the failures of the first. */
+/** A second try that skips a test, or runs none, does not excuse the failures of the first. */
 function judgeRetry(first: FileResults, second: TestResults): TestResults {
+  const isSkipped = (name: string): boolean => second.skipped.some((one) => one === name || one.startsWith(`${name}: `))
   if (second.passed + second.failures.length === 0) return sumResults([first])
-  return { ...second, flaky: first.failures.filter((name) => !second.failures.includes(name)) }
+  const missing = first.failures.filter((name) => !second.failures.includes(name))
+  return {
+    ...second,
+    failures: [...second.failures, ...missing.filter(isSkipped)],
+    flaky: missing.filter((name) => !isSkipped(name)),
+  }
 }
 
 type FileResults = Omit<TestResults, 'files' | 'flaky'> & { readonly file: string; readonly ms: number }

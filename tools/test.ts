@@ -9,7 +9,9 @@ import { addResults, noResults, runParts, type TestResults } from './run-parts.t
  */
 const OPTIONS = ['--list', '--times']
 const [layerArgument, ...args] = process.argv.slice(2)
-const layer: LayerName = layerArgument === 'servers' || layerArgument === 'proof' ? layerArgument : 'fast'
+const layers: readonly LayerName[] = ['fast', 'servers', 'proof']
+const layer = layers.find((name) => name === layerArgument)
+if (layer === undefined) throw new Error(`The first argument has to be a layer: ${layers.join(', ')}.`)
 const requested = args.filter((arg) => !OPTIONS.includes(arg))
 const parts = testParts.filter((part) => part.layer === layer)
 const unknown = requested.filter((arg) => !parts.some(({ name }) => name === arg))
