@@ -37,7 +37,7 @@ export type ModelConfiguration = {
   readonly description: string
   /** 'holds', or the property that TLC has to report as violated. */
   readonly expected: string
-  /** By the number of states. Small configurations form the fast set of `npm test`, and large configurations start first. */
+  /** By the number of states. Small configurations form the fast set of `npm run proof -- model --short`, and large configurations start first. */
   readonly size: 'small' | 'medium' | 'large'
   readonly invariants: readonly string[]
   readonly properties: readonly string[]
