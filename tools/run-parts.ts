@@ -1,98 +1,84 @@
 import { join } from 'node:path'
 import { createVitest, type TestCase, type TestModule, type Vitest } from 'vitest/node'
 import type { TestPart } from './parts.ts'
+import { type FileResults, retryFailedFiles, sumResults, type TestResults } from './test-results.ts'
 
-const root = join(import.meta.dirname, '..')
-
-export type TestResults = {
-  readonly passed: number
-  readonly skipped: readonly string[]
-  /** Names of failed tests, hooks and files, and one entry for errors that belong to no test. */
-  readonly failures: readonly string[]
-  /** Tests that failed and then passed at a second try, with their file. They count as passed. */
-  readonly flaky: readonly string[]
-  readonly files: readonly { readonly file: string; readonly ms: number }[]
+type RunOptions = {
+  /** Runs each file with a failure once more, alone. A test that passes then is flaky. */
+  readonly retriesFailedFiles?: boolean
+  /** The folder of vitest.config.ts. */
+  readonly root?: string
 }
 
-export const noResults: TestResults = { passed: 0, skipped: [], failures: [], flaky: [], files: [] }
-
-export const addResults = (one: TestResults, other: TestResults): TestResults => ({
-  passed: one.passed + other.passed,
-  skipped: [...one.skipped, ...other.skipped],
-  failures: [...one.failures, ...other.failures],
-  flaky: [...one.flaky, ...other.flaky],
-  files: [...one.files, ...other.files],
-})
-
-/**
- * Runs the test files of the parts.
- * @param retriesFailedFiles runs each file with a failure once more, alone. A test that passes then is flaky.
- */
+/** Runs the test files of the parts. */
 export async function runParts(
-  parts: readonly TestPart[],
-  { retriesFailedFiles = false }: { readonly retriesFailedFiles?: boolean } = {},
+  parts: readonly Pick<TestPart, 'name'>[],
+  { retriesFailedFiles = false, root = join(import.meta.dirname, '..') }: RunOptions = {},
 ): Promise<TestResults> {
-  const modules = await runFiles(parts, [])
-  if (!retriesFailedFiles) return sumResults(modules)
-  const isRetried = ({ file, failures }: FileResults): boolean => failures.length > 0 && file !== ''
-  let results = sumResults(modules.filter((one) => !isRetried(one)))
-  for (const first of modules.filter(isRetried)) {
-    console.log(`\nRunning ${first.file} once more, because of:\n${first.failures.map((name) => `  ${name}`).join('\n')}`)
-    results = addResults(results, judgeRetry(first, sumResults(await runFiles(parts, [join(root, first.file)]))))
-  }
-  return results
+  const projects = parts.map(({ name }) => name)
+  const first = await runFiles(root, projects, [])
+  return retriesFailedFiles ? retryFailedFiles(first, (file) => runFiles(root, projects, [join(root, file)])) : sumResults(first)
 }
 
-/** A second try that skips a test, or runs none, does not excuse the failures of the first. */
-function judgeRetry(first: FileResults, second: TestResults): TestResults {
-  const isSkipped = (name: string): boolean => second.skipped.some((one) => one === name || one.startsWith(`${name}: `))
-  if (second.passed + second.failures.length === 0) return sumResults([first])
-  const missing = first.failures.filter((name) => !second.failures.includes(name))
-  return {
-    ...second,
-    failures: [...second.failures, ...missing.filter(isSkipped)],
-    flaky: missing.filter((name) => !isSkipped(name)),
-  }
-}
+const SIGNALS = ['SIGTERM', 'SIGINT'] as const
 
-type FileResults = Omit<TestResults, 'files' | 'flaky'> & { readonly file: string; readonly ms: number }
-
-/** @returns the results by file. Errors that belong to no file are the failure of an entry with an empty file name. */
-async function runFiles(parts: readonly TestPart[], files: readonly string[]): Promise<readonly FileResults[]> {
-  const vitest = await createVitest('test', {
-    root,
-    watch: false,
-    project: parts.map(({ name }) => name),
-    passWithNoTests: true,
-  })
+async function runFiles(root: string, projects: readonly string[], files: readonly string[]): Promise<readonly FileResults[]> {
+  const earlier = new Set(SIGNALS.flatMap((signal) => process.listeners(signal)))
+  const vitest = await createVitest('test', { root, watch: false, project: [...projects] })
+  // Vitest's own listeners end this process before the servers of global setups are stopped.
+  for (const signal of SIGNALS)
+    for (const listener of process.listeners(signal)) if (!earlier.has(listener)) process.off(signal, listener)
   const end = (): void => void vitest.close().finally(() => process.exit(130))
-  process.once('SIGTERM', end).once('SIGINT', end)
+  for (const signal of SIGNALS) process.once(signal, end)
   try {
     await vitest.start([...files])
-    return readResults(vitest)
+    const results = readResults(vitest)
+    // Failed tests set the exit code to 1, even if they pass at a second try. From here on only a failed teardown sets it.
+    process.exitCode = 0
+    await vitest.close()
+    return Number(process.exitCode) === 0
+      ? results
+      : [...results, failureOutsideTests('a server or a setup that could not be stopped')]
   } finally {
-    process.off('SIGTERM', end).off('SIGINT', end)
+    for (const signal of SIGNALS) process.off(signal, end)
     await vitest.close()
   }
 }
 
+const failureOutsideTests = (failure: string): FileResults => ({ file: '', ms: 0, passed: 0, skipped: [], failures: [failure] })
+
+/** Vitest adds the path of the test file to an error that was thrown outside of a test. */
+type StrayError = { readonly VITEST_TEST_PATH?: string; readonly message?: string }
+
 function readResults({ state }: Vitest): readonly FileResults[] {
-  const errors = state.getUnhandledErrors()
-  const strays = [`errors that belong to no test: ${errors.map((error) => String(error)).join('; ')}`]
+  const modules = state.getTestModules()
+  const strayErrors = state.getUnhandledErrors() as readonly StrayError[]
+  // The pool does not name the file of a worker that ended. That file is reported because it is unfinished.
+  const isExplained = ({ VITEST_TEST_PATH: path, message = '' }: StrayError): boolean =>
+    modules.some(({ moduleId }) => moduleId === path) || (message.startsWith('[vitest-pool]') && modules.some(isUnfinished))
+  const nameless = strayErrors.filter((error) => !isExplained(error))
   return [
-    ...state.getTestModules().map(readModule),
-    ...(errors.length > 0 ? [{ file: '', ms: 0, passed: 0, skipped: [], failures: strays }] : []),
+    ...modules.map((module) => readModule(module, strayErrors)),
+    ...nameless.map(({ message }) => failureOutsideTests(`an error that belongs to no test file: ${message}`)),
   ]
 }
 
+const isUnfinished = (module: TestModule): boolean =>
+  ['queued', 'pending'].includes(module.state()) ||
+  [...module.children.allTests()].some((test) => test.result().state === 'pending')
+
 const nameOf = (test: TestCase): string => `${test.module.relativeModuleId} > ${test.fullName}`
 
-/** Files that cannot be loaded and hooks that throw belong to no test, so each of them is a failure of its own. */
-function readModule(module: TestModule): FileResults {
+/**
+ * Some failures belong to no test, and each of them is a failure of its own: a file that cannot be loaded, a hook that throws,
+ * an error outside of a test, and a worker that ends before its tests.
+ */
+function readModule(module: TestModule, strayErrors: readonly StrayError[]): FileResults {
+  const file = module.relativeModuleId
   const tests = [...module.children.allTests()]
-  const broken = [module, ...module.children.allSuites()].filter((container) => container.errors().length > 0)
+  const failedContainers = [module, ...module.children.allSuites()].filter((container) => container.errors().length > 0)
   return {
-    file: module.relativeModuleId,
+    file,
     ms: Math.round(module.diagnostic().duration),
     passed: tests.filter((test) => test.result().state === 'passed').length,
     skipped: tests.flatMap((test) => {
@@ -101,14 +87,11 @@ function readModule(module: TestModule): FileResults {
     }),
     failures: [
       ...tests.filter((test) => test.result().state === 'failed').map(nameOf),
-      ...broken.map((one) => (one.type === 'module' ? one.relativeModuleId : `${one.module.relativeModuleId} > ${one.fullName}`)),
+      ...failedContainers.map((one) => (one.type === 'module' ? file : `${file} > ${one.fullName}`)),
+      ...(isUnfinished(module) ? [`${file} did not run to its end`] : []),
+      ...(strayErrors.some(({ VITEST_TEST_PATH: path }) => path === module.moduleId)
+        ? [`${file} has an error outside of its tests`]
+        : []),
     ],
   }
 }
-
-const sumResults = (modules: readonly FileResults[]): TestResults =>
-  modules.reduce<TestResults>(
-    (sum, { passed, skipped, failures, file, ms }) =>
-      addResults(sum, { passed, skipped, failures, flaky: [], files: [{ file, ms }] }),
-    noResults,
-  )

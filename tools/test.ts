@@ -1,7 +1,8 @@
 import { installPrograms } from './programs.ts'
 import { type LayerName, type TestPart, testParts } from './parts.ts'
 import { formatTestCounts } from '../test/support/test-counts.ts'
-import { addResults, noResults, runParts, type TestResults } from './run-parts.ts'
+import { runParts } from './run-parts.ts'
+import { addResults, noResults, type TestResults } from './test-results.ts'
 
 /**
  * `npm test [-- <part> …]` runs the fast layer, and `npm run test:servers [-- <part> …]` the layer of real servers.
@@ -58,7 +59,7 @@ function printReport({ passed, failures, skipped, flaky, files }: TestResults): 
   )
   printList('Skipped', skipped)
   printList('Failed', failures)
-  for (const test of flaky) console.log(`flaky: ${test}`)
+  for (const test of flaky) console.log(`flaky: ${test.replace(' > ', ' ')}`)
   if (passed + failures.length === 0) console.log('\nNo test ran, which counts as a failure.')
   if (flaky.length > 0) console.log(`${flaky.length} flaky, passed at the second try`)
   console.log(`\n${formatTestCounts({ passed, failed: failures.length, skipped: skipped.length })}`)
