@@ -2,7 +2,7 @@ import { constants, setPriority } from 'node:os'
 import { join } from 'node:path'
 import { startProgram } from '../test/support/processes.ts'
 
-/** Programs that suites need in addition to Node.js and the packages. `test/support/install-program.ts` installs them. */
+/** Programs that tests need in addition to Node.js and the packages. `test/support/install-program.ts` installs them. */
 export const programNames = [
   'chromium',
   'promtool',
@@ -20,8 +20,8 @@ export type ProgramName = (typeof programNames)[number]
 const installer = join(import.meta.dirname, '../test/support/install-program.ts')
 
 /**
- * Installs programs one after the other at low priority, because Go builds use all cores. Each promise resolves when its
- * program is installed or its installation has failed. After a failure, the suites skip the tests that need the program.
+ * Installs programs in the given order at low priority, because Go builds use all cores. Each promise resolves when its
+ * program is installed or its installation has failed. After a failure, its tests are skipped.
  * @param log receives the output of the installations, and their failures
  */
 export function installPrograms(
@@ -31,12 +31,10 @@ export function installPrograms(
 ): ReadonlyMap<ProgramName, Promise<void>> {
   let last = Promise.resolve()
   return new Map(
-    programNames
-      .filter((name) => names.includes(name))
-      .map((name) => {
-        last = last.then(() => (signal.aborted ? undefined : install(name, log, signal)))
-        return [name, last]
-      }),
+    [...new Set(names)].map((name) => {
+      last = last.then(() => (signal.aborted ? undefined : install(name, log, signal)))
+      return [name, last]
+    }),
   )
 }
 
