@@ -6,8 +6,9 @@ import { verifyStore } from '@penstock/standalone/audit.ts'
 import { prepareSampleStore, removeTempFolders } from '../../bench/src/sample-stores.ts'
 import { writeAllHeads } from '../e2e/audit-sale.ts'
 import { makeTempFolder } from '../support/product.ts'
+import { isShortProof } from '../support/short-proof.ts'
 
-const EVENTS = process.env['PENSTOCK_PROOF_SHORT'] === undefined ? 1_000_000 : 100_000
+const EVENTS = isShortProof ? 100_000 : 1_000_000
 const CHANGED = 50
 
 let folder: string

@@ -7,6 +7,7 @@ import { checkEverything, readMarketMsat } from '../support/invariants/final-che
 import { readNetworkBlocks, readNetworkHeight } from '../support/invariants/network-state.ts'
 import { buyChannel } from '../support/market-client.ts'
 import { makeTempFolder, spawnProduct, startProduct } from '../support/product.ts'
+import { isShortProof } from '../support/short-proof.ts'
 import { type CrashCase, listCrashCases } from './cases.ts'
 import { findCancelledByNode } from './cancelled-by-node.ts'
 import { type ScenarioProgress, crashScenarios, type CrashScenarioName } from './scenarios.ts'
@@ -28,6 +29,8 @@ const LONG_TIMEOUTS = {
 }
 const SCENARIOS_WITH_LATE_SELLER: readonly CrashScenarioName[] = ['failover', 'nobody opens', 'funding vanishes']
 const VISIT_WITHIN_MS = 180_000
+/** A short run takes every fifth case. */
+const cases = listCrashCases().filter((_, index) => !isShortProof || index % 5 === 0)
 
 const warmFolder = makeTempFolder()
 let beforeMsat = 0n
@@ -45,7 +48,7 @@ afterAll(() => {
 })
 
 describe.concurrent('a market that is killed at a crash point recovers', () => {
-  test.each(listCrashCases())('$crashPoint during "$scenario"', { timeout: 900_000 }, async (crashCase) => {
+  test.each(cases)('$crashPoint during "$scenario"', { timeout: 900_000 }, async (crashCase) => {
     const startedAt = performance.now()
     results.set(crashCase, 'FAILED')
     const settings =

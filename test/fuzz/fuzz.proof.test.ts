@@ -29,6 +29,7 @@ let market: FuzzMarket
 let outcome: FuzzOutcome
 let known: MarketKeys
 beforeAll(async () => {
+  console.log(`seed ${seed}`)
   market = await startFuzzMarket()
   outcome = await runFuzzCampaign(market, { runs: RUNS, seed })
   known = { operatorToken: market.operatorToken, buyerPubkey: (await findBuyer(market.product)).pubkey }

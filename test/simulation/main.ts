@@ -87,6 +87,7 @@ async function runOneSeed(plan: SimulationPlan): Promise<boolean> {
 
 async function runManySeeds(firstSeed: number, count: number, workerCount: number): Promise<boolean> {
   const pool = createPool(workerCount)
+  console.log(`seeds ${firstSeed}-${firstSeed + count - 1}`)
   const startedAt = performance.now()
   const commit = describeCheckout()
   const stored = createResumableRun(CACHE, { from: firstSeed, count, commit, defect }, describeCheckout)
