@@ -119,23 +119,26 @@ test('a private taproot channel, which only the rails cluster may sell, is prove
 })
 
 test.each([
-  ['wrong-size', 'INVALID_CHANNEL_OPENING'],
-  ['wrong-peer', 'INVALID_CHANNEL_OPENING'],
-  ['vanish', 'SELLER_FAILED_TO_SEND_SWAP'],
-])('if every seller has the behaviour %s, the hold is cancelled and then the order ends as %s', async (how, status) => {
-  const purchase = await buyChannel(product)
-  await setAllBehaviours(how)
-  const { payment_hash: hash } = await paySimulatedInvoice(product, purchase.invoice)
-  await miner.mineUntilStatus(purchase, [status], WAITS_FOR_LOST_FUNDING)
-  assert.equal((await getPayment(product, hash)).state, 'FAILED')
-  const { hold, statuses, payout } = await getOrderReport(product, purchase)
-  assert.equal(hold.status, 'cancelled')
-  assert.ok(
-    hold.cancelled_at !== null && hold.cancelled_at <= (statuses.at(-1)?.at ?? ''),
-    'cancelled before the status became terminal',
-  )
-  assert.equal(payout.state, null)
-})
+  ['wrong-size', 'INVALID_CHANNEL_OPENING', undefined],
+  ['wrong-peer', 'INVALID_CHANNEL_OPENING', undefined],
+  ['vanish', 'SELLER_FAILED_TO_SEND_SWAP', WAITS_FOR_LOST_FUNDING],
+])(
+  'if every seller has the behaviour %s, the hold is cancelled and then the order ends as %s',
+  async (how, status, idleStatuses) => {
+    const purchase = await buyChannel(product)
+    await setAllBehaviours(how)
+    const { payment_hash: hash } = await paySimulatedInvoice(product, purchase.invoice)
+    await miner.mineUntilStatus(purchase, [status], idleStatuses)
+    assert.equal((await getPayment(product, hash)).state, 'FAILED')
+    const { hold, statuses, payout } = await getOrderReport(product, purchase)
+    assert.equal(hold.status, 'cancelled')
+    assert.ok(
+      hold.cancelled_at !== null && hold.cancelled_at <= (statuses.at(-1)?.at ?? ''),
+      'cancelled before the status became terminal',
+    )
+    assert.equal(payout.state, null)
+  },
+)
 
 test('a channel becomes valid despite a re-organisation while it confirms', async () => {
   const purchase = await buyChannel(product)

@@ -33,26 +33,26 @@ type OrderAccess = Parameters<typeof readOrder>[1]
 export type Miner = {
   /** Mines a block whenever the market has nothing left to do and the orders wait for blocks, until the condition holds. */
   mineUntil<T>(
-    what: string,
+    description: string,
     orders: readonly OrderAccess[],
     read: () => Promise<T>,
-    waiting?: readonly string[],
+    idleStatuses?: readonly string[],
   ): Promise<NonNullable<T>>
   /** Does so until the order has one of the statuses. */
-  mineUntilStatus(order: OrderAccess, statuses: readonly string[], waiting?: readonly string[]): Promise<OrderSnapshot>
+  mineUntilStatus(order: OrderAccess, statuses: readonly string[], idleStatuses?: readonly string[]): Promise<OrderSnapshot>
   close(): Promise<void>
 }
 
 export function createMiner(product: () => Product): Miner {
   const fold = openFold(product().dataDir)
-  const mineUntil: Miner['mineUntil'] = (what, orders, read, waiting = WAITS_FOR_BLOCKS) =>
+  const mineUntil: Miner['mineUntil'] = (description, orders, read, idleStatuses = WAITS_FOR_BLOCKS) =>
     waitUntil(
-      what,
+      description,
       async () => {
         const value = await read()
         if (value) return value
         const snapshots = await Promise.all(orders.map((order) => readOrder(product(), order)))
-        const isWaiting = snapshots.every(({ status }) => waiting.includes(status))
+        const isWaiting = snapshots.every(({ status }) => idleStatuses.includes(status))
         // The market has seen the last block, because the call that mines it waits for that.
         if (isWaiting && (await isIdle(fold))) await product().operator('POST', '/sim/mine', { blocks: 1 })
         return undefined
@@ -62,7 +62,7 @@ export function createMiner(product: () => Product): Miner {
     )
   return {
     mineUntil,
-    mineUntilStatus: (order, statuses, waiting) =>
+    mineUntilStatus: (order, statuses, idleStatuses) =>
       mineUntil(
         `order ${order.id} reaches ${statuses.join(' or ')}`,
         [order],
@@ -70,7 +70,7 @@ export function createMiner(product: () => Product): Miner {
           const snapshot = await readOrder(product(), order)
           return statuses.includes(snapshot.status) ? snapshot : undefined
         },
-        waiting,
+        idleStatuses,
       ),
     close: () => fold.close(),
   }
