@@ -70,7 +70,7 @@ export function openSimulatedWorld(dir: DataDir, config: Config, clock: Clock): 
       return (keyring ??= fileKeyring(config.keyringDir || dir.path, { network: 'regtest', environment: 'simulated' }))
     },
     height: heightFollower.height,
-    simulated: { ...network, control: createAwaitingControl(network.control, heightFollower.reach) },
+    simulated: { ...network, control: createAwaitingControl(network.control, heightFollower.waitForHeight) },
     waitUntilReady: () => Promise.resolve(),
     async close() {
       await heightFollower.close()
@@ -90,14 +90,14 @@ function openSimulatedNetwork(dir: DataDir, { simnetUrl, simBlockSeconds }: Conf
 /** Adds to `mine` that it returns only after this process has seen the blocks. A caller can then mine as fast as we work. */
 const createAwaitingControl = (
   control: SimulatedNetwork['control'],
-  reach: (height: number) => Promise<void>,
+  waitForHeight: (height: number) => Promise<void>,
 ): SimulatedNetwork['control'] =>
   new Proxy(control, {
     get: (target, name, receiver) =>
       name === 'mine'
         ? async (count: number) => {
             const height = await target.mine(count)
-            await reach(height)
+            await waitForHeight(height)
             return height
           }
         : (Reflect.get(target, name, receiver) as unknown),
@@ -110,7 +110,7 @@ export function followHeight(chain: Chain) {
   let hasEnded = false
   const waiters = new Map<() => void, number>()
   const release = (reached: number): void => {
-    for (const [resolve, wanted] of waiters) if (wanted <= reached && waiters.delete(resolve)) resolve()
+    for (const [resolve, minHeight] of waiters) if (minHeight <= reached && waiters.delete(resolve)) resolve()
   }
   const followLoop = (async () => {
     try {
@@ -127,9 +127,9 @@ export function followHeight(chain: Chain) {
   return {
     height: () => height,
     /** Resolves when the height was seen, and when the follower has ended. */
-    reach: (wanted: number): Promise<void> =>
+    waitForHeight: (minHeight: number): Promise<void> =>
       new Promise((resolve) => {
-        waiters.set(resolve, wanted)
+        waiters.set(resolve, minHeight)
         if (hasEnded) release(Infinity)
         else if (height !== undefined) release(height)
       }),

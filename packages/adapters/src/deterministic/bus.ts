@@ -19,11 +19,8 @@ export type DeterministicBus = {
   connect(process: SimulatedProcess, options?: DeterministicBusOptions): Bus
   /** All messages that were ever stored in a topic, in order. */
   topic(name: string): readonly BusMessage[]
-  /**
-   * Number of unhandled messages over all groups, without those of parked keys. Groups without a subscriber count too.
-   * @param abandonedGroups groups that no consumer will join again; they do not count
-   */
-  undelivered(abandonedGroups?: readonly string[]): number
+  /** Number of unhandled messages over all groups, without those of parked keys. Groups without a subscriber count too. */
+  undelivered(): number
   /** All parkings of keys since the start of the simulation, even of keys that were replayed since. */
   parkings(): readonly Omit<ParkedKey, 'messages'>[]
 }
@@ -54,9 +51,8 @@ export function deterministicBus(schedule: VirtualSchedule, disk: Disk): Determi
   return {
     connect: (process, options) => busForProcess(broker, process, options),
     topic: (name) => broker.topics.get(name) ?? [],
-    undelivered: (abandonedGroups = []) =>
+    undelivered: () =>
       [...broker.groups.values()]
-        .filter(({ name }) => !abandonedGroups.includes(name))
         .flatMap(({ keyQueues }) => [...keyQueues.values()])
         .reduce((sum, { messages, next, parked }) => sum + (parked ? 0 : messages.length - next), 0),
     parkings: () => [...broker.groups.values()].flatMap(({ parkings }) => parkings),

@@ -15,7 +15,7 @@ async function startServer() {
   const network = openTemporaryNetwork({ clock })
   const server = await serveSimnet(network.simnet(), '127.0.0.1', 0)
   return {
-    scratch: network,
+    network,
     now,
     pass,
     server,
@@ -90,7 +90,7 @@ chainContract(
 )
 
 test('calls throw a Fault while the server is down, and streams continue when it is back', async () => {
-  const { scratch: network, server, remote } = await startServer()
+  const { network, server, remote } = await startServer()
   const stop = new AbortController()
   const tips = remote.chain().tips(stop.signal)[Symbol.asyncIterator]()
   const next = async (): Promise<number> => {
