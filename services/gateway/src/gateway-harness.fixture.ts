@@ -46,7 +46,7 @@ export async function openGatewayHarness({
   clock = { ...systemClock, now: () => NOW },
 }: GatewayHarnessOptions = {}) {
   const views = openViews(':memory:')
-  // The longest limit, so that a slow machine answers in time. A test of a late answer sets a short one.
+  // The longest limit, so that a slow machine answers in time. A test of a late answer uses an instant clock.
   const config = readConfig({ PENSTOCK_BUY_ANSWER_SECONDS: '60', ...env })
   const pepper = new Uint8Array(32).fill(7)
   const waiters = openReadModelWaiters(clock)

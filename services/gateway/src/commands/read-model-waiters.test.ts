@@ -1,22 +1,11 @@
 import assert from 'node:assert/strict'
+import { createInstantClock } from '@penstock/ports/instant-clock.fixture.ts'
+import { stillClock } from '@penstock/ports/still-clock.fixture.ts'
 import { test } from 'vitest'
 import { openReadModelWaiters } from './read-model-waiters.ts'
 
-/** A clock whose sleeps end only when they are aborted. */
-const sleepsForEver = {
-  monotonicMs: () => 0,
-  sleep: (_: number, signal?: AbortSignal) =>
-    new Promise<void>((resolve) => signal?.addEventListener('abort', () => resolve(), { once: true })),
-}
-
-/** Creates a clock whose sleeps end at once and advance the time. */
-function createFastClock() {
-  let nowMs = 0
-  return { monotonicMs: () => nowMs, sleep: async (ms: number) => void (nowMs += ms) }
-}
-
 test('a commit wakes a waiting request at once', async () => {
-  const waiters = openReadModelWaiters(sleepsForEver)
+  const waiters = openReadModelWaiters(stillClock)
   let value: string | undefined
   const found = waiters.wait(async () => value, ['order-1'], 5000)
   setImmediate(() => {
@@ -27,14 +16,14 @@ test('a commit wakes a waiting request at once', async () => {
 })
 
 test("another replica's commit is found by polling", async () => {
-  const clock = createFastClock()
+  const clock = createInstantClock()
   let checks = 0
   const found = await openReadModelWaiters(clock).wait(async () => (++checks === 3 ? checks : undefined), ['order-1'], 5000)
   assert.deepEqual([found, clock.monotonicMs()], [3, 200])
 })
 
 test('a commit between the check and the sleep is not missed', async () => {
-  const waiters = openReadModelWaiters(sleepsForEver)
+  const waiters = openReadModelWaiters(stillClock)
   let value: number | undefined
   const found = await waiters.wait(
     async () => {
@@ -50,7 +39,7 @@ test('a commit between the check and the sleep is not missed', async () => {
 })
 
 test('a wait ends at its deadline, after a last check', async () => {
-  const clock = createFastClock()
+  const clock = createInstantClock()
   const waiters = openReadModelWaiters(clock)
   const checkedAtMs: number[] = []
   assert.equal(await waiters.wait(async () => void checkedAtMs.push(clock.monotonicMs()), ['a'], 150), undefined)
@@ -59,7 +48,7 @@ test('a wait ends at its deadline, after a last check', async () => {
 })
 
 test('a check that throws fails the wait, and a later commit does not throw', async () => {
-  const waiters = openReadModelWaiters(sleepsForEver)
+  const waiters = openReadModelWaiters(stillClock)
   await assert.rejects(
     waiters.wait(() => Promise.reject(new Error('the table is gone')), ['a'], 5000),
     /the table is gone/,

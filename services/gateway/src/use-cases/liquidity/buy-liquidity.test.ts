@@ -1,5 +1,6 @@
 import { systemClock } from '@penstock/adapters/system/clock.ts'
 import { hashCredential, isCredential } from '@penstock/credentials/credentials.ts'
+import { createInstantClock } from '@penstock/ports/instant-clock.fixture.ts'
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'vitest'
 import { BUYER_URI, createOrderPlacedFact, answerWithOrders } from '../../fake-market.fixture.ts'
@@ -96,7 +97,7 @@ test('a session buys again with the same key', async () => {
 
 test('an order that is not ready in time is withdrawn, and the buyer can read it', async () => {
   await market.close()
-  market = await openGatewayHarness({ env: { PENSTOCK_BUY_ANSWER_SECONDS: '1' } })
+  market = await openGatewayHarness({ clock: createInstantClock(NOW) })
   const { errors: [error] = [], data } = await market.gql(BUY, { input })
   assert.deepEqual(data, { liquidity: { buy: null } })
   assert.equal(error?.extensions['code'], 'INTERNAL_SERVER_ERROR')
@@ -201,7 +202,7 @@ test('each purchase reports to the admission control whether it was ready, late 
   market.respondWith((ask, options) => market.projectOutcome(ask, options, { code: 'NO_SELLER', message: 'Nobody sells.' }))
   await market.gql(BUY, { input })
   await market.close()
-  market = await openGatewayHarness({ env: { PENSTOCK_BUY_ANSWER_SECONDS: '1' } })
+  market = await openGatewayHarness({ clock: createInstantClock(NOW) })
   Object.assign(market.gateway, { admission })
   await market.gql(BUY, { input })
   market.respondWith(() => {

@@ -1,3 +1,5 @@
+import type { Clock } from '@penstock/ports/clock.ts'
+import { createInstantClock } from '@penstock/ports/instant-clock.fixture.ts'
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'vitest'
 import { BUYER_URI } from '../../fake-market.fixture.ts'
@@ -27,8 +29,8 @@ let market: GatewayHarness
 let key: string
 let strangersKey: string
 beforeEach(() => openMarket())
-async function openMarket(env: Record<string, string> = {}): Promise<void> {
-  market = await openGatewayHarness({ env })
+async function openMarket(clock?: Clock): Promise<void> {
+  market = await openGatewayHarness({ ...(clock && { clock }) })
   ;[key, strangersKey] = [await market.apiKey(ACCOUNT), await market.apiKey(STRANGER)]
   await market.projectFacts('account', ACCOUNT, [{ type: 'NodeConnected', data: { pubkey: PUBKEY } }])
   market.respondWith(async (ask, options) => {
@@ -115,7 +117,7 @@ test('a refusal by the matching service is answered with its code', async () => 
 
 test('a command without an answer in time fails with a message that says so', async () => {
   await market.close()
-  await openMarket({ PENSTOCK_BUY_ANSWER_SECONDS: '1' })
+  await openMarket(createInstantClock(NOW))
   market.respondWith(() => undefined)
   const answer = await market.gql(CREATE, { input: { pubkey: PUBKEY, ...terms } }, key)
   assert.match(answer.errors?.[0]?.message ?? '', /did not answer in time/)

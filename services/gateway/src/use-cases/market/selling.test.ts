@@ -1,4 +1,6 @@
 import { decodePaymentRequest } from '@penstock/bitcoin/bolt11.ts'
+import type { Clock } from '@penstock/ports/clock.ts'
+import { createInstantClock } from '@penstock/ports/instant-clock.fixture.ts'
 import { createCandidate, createOrderTerms, createOutpoint } from '@penstock/testkit/order-terms.ts'
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'vitest'
@@ -20,14 +22,14 @@ import {
   channelOpenRequested,
   invoiceSubmittedFact,
 } from './selling.fixture.ts'
-import { readPath, type GatewayHarness, openGatewayHarness } from '../../gateway-harness.fixture.ts'
+import { readPath, type GatewayHarness, openGatewayHarness, NOW } from '../../gateway-harness.fixture.ts'
 
 let market: GatewayHarness
 const keys: Record<string, string> = {}
 beforeEach(() => openMarket())
-async function openMarket(env: Record<string, string> = {}): Promise<void> {
+async function openMarket(clock?: Clock): Promise<void> {
   market = await openGatewayHarness({
-    env,
+    ...(clock && { clock }),
     addresses: async (pubkey) => ({ alias: `node-${pubkey.slice(2, 6)}`, sockets: ['203.0.113.5:9735'] }),
   })
   for (const account of [SELLER, OTHER, BUYER]) keys[account] = await market.apiKey(account)
@@ -193,7 +195,7 @@ test('an outpoint that serves another order is refused', async () => {
 
 test('add_transaction fails if the outpoint is not recorded in time', async () => {
   await market.close()
-  await openMarket({ PENSTOCK_BUY_ANSWER_SECONDS: '1' })
+  await openMarket(createInstantClock(NOW))
   await projectOpening()
   market.respondWith((_, { commandId }) =>
     market.projectFacts(
