@@ -83,7 +83,9 @@ export const testParts: readonly TestPart[] = [
   ]),
   servers('product', 'audits, rebuilds, access rules and commands of a running market', ['test/{e2e,fuzz}/**/*.process.test.ts']),
   servers('pages', 'the pages in Chromium', ['test/pages/*.test.ts'], { programs: ['chromium'] }),
-  servers('postgres', 'the adapters of PostgreSQL', ['test/postgres/*.test.ts']),
+  servers('postgres', 'the adapters of PostgreSQL', ['test/postgres/*.test.ts'], {
+    globalSetup: 'test/postgres/global-setup.ts',
+  }),
   servers('kafka', 'the adapter of Kafka', ['test/kafka/*.test.ts'], { programs: ['kafka'] }),
   servers('kurrentdb', "the adapter of KurrentDB, on a double of the server's protocol", ['test/kurrentdb/*.test.ts']),
   servers('launcher', 'the cluster of npm run cluster', ['test/cluster/*.test.ts'], { programs: ['kafka'] }),

@@ -6,10 +6,11 @@ import { Fault } from '@penstock/kernel/result.ts'
 import { waitForValue } from '@penstock/ports/wait-for-value.fixture.ts'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { usePostgresServer } from './server.ts'
+import { useOwnPostgresServer } from './server.ts'
 import { runSuccessfully } from '../support/processes.ts'
 
-const server = usePostgresServer()
+// This file has a server of its own, because it changes the server's settings for TLS.
+const server = useOwnPostgresServer()
 let folder: string
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'penstock-access-'))

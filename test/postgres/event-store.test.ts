@@ -1,16 +1,15 @@
 import { postgresEventStore } from '@penstock/adapters/postgres/event-store.ts'
 import { runWorkerProcess } from '@penstock/child-processes/run-script.ts'
 import { eventStoreContract } from '@penstock/ports/event-store.contract.ts'
-import { usePostgresServer } from './server.ts'
+import { sharedPostgres } from './server.ts'
 import { createEmptyDatabase, TEST_EVENT_LOGS } from './stores.ts'
 
-const server = usePostgresServer()
 const child = new URL('./event-store.child.ts', import.meta.url)
 
 eventStoreContract(
   'PostgreSQL',
   async () => {
-    const url = await createEmptyDatabase(server())
+    const url = await createEmptyDatabase(sharedPostgres)
     let close = async (): Promise<void> => {}
     const open = async () => {
       const store = await postgresEventStore({ logs: TEST_EVENT_LOGS, url })

@@ -7,10 +7,11 @@ import type { NewEvent } from '@penstock/ports/event-store.ts'
 import { waitForValue } from '@penstock/ports/wait-for-value.fixture.ts'
 import pg from 'pg'
 import { expect, test } from 'vitest'
-import { usePostgresServer } from './server.ts'
+import { useOwnPostgresServer } from './server.ts'
 import { createEmptyDatabase, TEST_EVENT_LOGS } from './stores.ts'
 
-const server = usePostgresServer({ max_connections: 12, superuser_reserved_connections: 3, reserved_connections: 0 })
+// This file has a server of its own with few connections, and pauses and restarts it.
+const server = useOwnPostgresServer({ max_connections: 12, superuser_reserved_connections: 3, reserved_connections: 0 })
 const ids = systemIds()
 const event = (): NewEvent => ({ id: ids.uuid(), type: 'Happened', data: '{}', meta: '{}' })
 

@@ -4,17 +4,13 @@
  */
 import { openPostgresViews } from '@penstock/adapters/postgres/views.ts'
 import type { Views } from '@penstock/ports/views.ts'
-import { startPostgres } from '@penstock/servers/postgres.ts'
 import { sql } from 'kysely'
 import { afterAll, describe, vi } from 'vitest'
+import { sharedPostgres } from './server.ts'
 
-const server = await startPostgres()
-const url = await server.createDatabase()
+const url = await sharedPostgres.createDatabase()
 const admin = openPostgresViews({ url, connections: 1 })
-afterAll(async () => {
-  await admin.close()
-  await server.stop()
-})
+afterAll(() => admin.close())
 
 let schemaCount = 0
 vi.mock('@penstock/adapters/sqlite/views.ts', () => ({

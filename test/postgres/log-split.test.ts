@@ -8,10 +8,9 @@ import type { NewEvent } from '@penstock/ports/event-store.ts'
 import { waitForValue } from '@penstock/ports/wait-for-value.fixture.ts'
 import pg from 'pg'
 import { expect, test } from 'vitest'
-import { usePostgresServer } from './server.ts'
+import { sharedPostgres } from './server.ts'
 import { createEmptyDatabase, TEST_EVENT_LOGS } from './stores.ts'
 
-const server = usePostgresServer()
 const event = (): NewEvent => ({ id: crypto.randomUUID(), type: 'Happened', data: '{}', meta: '{}' })
 
 async function openSession(url: string): Promise<pg.Client> {
@@ -47,7 +46,7 @@ async function createEarlierWriter(url: string, stream: string, signal: AbortSig
 }
 
 test('a split of the single log keeps all positions, while services of the previous release append', async () => {
-  const url = await server().createDatabase()
+  const url = await sharedPostgres.createDatabase()
   const views = openPostgresViews({ url })
   await migrateOneLog(views)
   const stop = new AbortController()
@@ -77,7 +76,7 @@ test('a split of the single log keeps all positions, while services of the previ
 })
 
 test('a split is refused if no service owns an event, and the event remains in the single log', async () => {
-  const url = await server().createDatabase()
+  const url = await sharedPostgres.createDatabase()
   const views = openPostgresViews({ url })
   await migrateOneLog(views)
   const client = await openSession(url)
@@ -89,7 +88,7 @@ test('a split is refused if no service owns an event, and the event remains in t
 })
 
 test('an uncommitted append delays its own log and readers of several logs, and no other log', async () => {
-  const url = await createEmptyDatabase(server())
+  const url = await createEmptyDatabase(sharedPostgres)
   const otherSession = await openSession(url)
   await otherSession.query('begin')
   const { rows } = await appendBy(otherSession, appendFunctionOf('order'), 'order-1', 0)
@@ -113,7 +112,7 @@ test('an uncommitted append delays its own log and readers of several logs, and 
 })
 
 test('an append fails with advice if the position sequence is behind the logs, and no position is used twice', async () => {
-  const url = await createEmptyDatabase(server())
+  const url = await createEmptyDatabase(sharedPostgres)
   const store = await postgresEventStore({ logs: TEST_EVENT_LOGS, url })
   await store.append('order-1', 'none', [event(), event(), event()])
   const operator = await openSession(url)
@@ -126,7 +125,7 @@ test('an append fails with advice if the position sequence is behind the logs, a
 })
 
 test('an append to a stream that no service owns is refused', async () => {
-  const store = await postgresEventStore({ logs: TEST_EVENT_LOGS, url: await createEmptyDatabase(server()) })
+  const store = await postgresEventStore({ logs: TEST_EVENT_LOGS, url: await createEmptyDatabase(sharedPostgres) })
   await expect(store.append('ghost-1', 'none', [event()])).rejects.toThrow('no service owns the stream ghost-1')
   await store.close()
 })

@@ -10,9 +10,10 @@ import { readConfig } from '@penstock/config/config.ts'
 import { migrateOpenStreams } from '@penstock/runtime/processes/open-streams.ts'
 import pg from 'pg'
 import { afterAll, beforeAll } from 'vitest'
-import type { usePostgresServer } from './server.ts'
+import { makeUnique, sharedPostgres } from './server.ts'
 
-export const TEST_ROLE_PREFIX = 'own_'
+/** Roles belong to the whole server, so each test file has roles of its own. */
+export const TEST_ROLE_PREFIX = `${makeUnique('own')}_`
 export const PERMISSION_DENIED = '42501'
 export const PROCESS_PERMISSIONS = listProcessPermissions()
 
@@ -36,17 +37,14 @@ export type MarketDatabase = {
 }
 
 /** Migrates a database with a role for each service. @param makeOwner creates the database, and returns the URL of its owner */
-export function useMarketDatabase(
-  server: ReturnType<typeof usePostgresServer>,
-  makeOwner: () => Promise<string>,
-): MarketDatabase {
+export function useMarketDatabase(makeOwner: () => Promise<string>): MarketDatabase {
   let [folder, owner] = ['', '']
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'penstock-roles-'))
     for (const { service } of PROCESS_PERMISSIONS) await writeFile(join(folder, service), `secret of ${service}\n`)
     owner = await makeOwner()
     await migrate()
-  }, 120_000)
+  })
   afterAll(() => rm(folder, { recursive: true, force: true }))
 
   const migrate = (extraSettings: NodeJS.ProcessEnv = {}): Promise<void> =>
@@ -87,7 +85,7 @@ export function useMarketDatabase(
       }
     },
     async asSuperuser(...texts) {
-      const client = new pg.Client({ connectionString: server().url(new URL(owner).pathname.slice(1)) })
+      const client = new pg.Client({ connectionString: sharedPostgres.url(new URL(owner).pathname.slice(1)) })
       await client.connect()
       try {
         let rows: readonly pg.QueryResultRow[] = []

@@ -3,14 +3,13 @@ import type { Migration } from '@penstock/ports/views.ts'
 import { Bug } from '@penstock/kernel/result.ts'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
-import { usePostgresServer } from './server.ts'
+import { sharedPostgres } from './server.ts'
 
-const server = usePostgresServer()
 const create: Migration = async (db) => db.schema.createTable('things').addColumn('id', 'text').execute()
 const widen: Migration = async (db) => db.schema.alterTable('things').addColumn('size', 'bigint').execute()
 
 test('programs that start at the same time create the tables once', async () => {
-  const url = await server().createDatabase()
+  const url = await sharedPostgres.createDatabase()
   const programs = Array.from({ length: 6 }, () => openPostgresViews({ url, connections: 1 }))
   await Promise.all(programs.map((views) => views.migrate('things', [create, widen])))
   const things = programs[0]!.db.$extendTables<{ things: { id: string; size: number } }>()
@@ -20,7 +19,7 @@ test('programs that start at the same time create the tables once', async () => 
 })
 
 test('a program that only checks its tables refuses older tables, and accepts newer tables', async () => {
-  const url = await server().createDatabase()
+  const url = await sharedPostgres.createDatabase()
   const [job, service] = [openPostgresViews({ url }), openPostgresViews({ url, schema: 'check' })]
   await expect(service.migrate('things', [create])).rejects.toThrow('at step 0, this program needs 1')
   await job.migrate('things', [create])
@@ -34,7 +33,7 @@ test('a program that only checks its tables refuses older tables, and accepts ne
 })
 
 test('a failed migration step changes nothing, and the next migration begins with this step', async () => {
-  const url = await server().createDatabase()
+  const url = await sharedPostgres.createDatabase()
   const views = openPostgresViews({ url })
   const broken: Migration = async (db) => {
     await create(db)
@@ -46,7 +45,7 @@ test('a failed migration step changes nothing, and the next migration begins wit
 })
 
 test('a migration step that needs a table in use fails soon, and succeeds when the table is free', async () => {
-  const url = await server().createDatabase()
+  const url = await sharedPostgres.createDatabase()
   const [job, service] = [openPostgresViews({ url }), openPostgresViews({ url, schema: 'check' })]
   await job.migrate('things', [create])
   await service.db.transaction().execute(async (reading) => {

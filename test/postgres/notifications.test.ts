@@ -3,10 +3,9 @@ import { systemIds } from '@penstock/adapters/system/ids.ts'
 import { waitForValue } from '@penstock/ports/wait-for-value.fixture.ts'
 import pg from 'pg'
 import { expect, test } from 'vitest'
-import { usePostgresServer } from './server.ts'
+import { sharedPostgres } from './server.ts'
 import { createEmptyDatabase, TEST_EVENT_LOGS } from './stores.ts'
 
-const server = usePostgresServer()
 const ids = systemIds()
 /** A follower also reads the log after it connects. This read cannot find all of so many events, so the others need a wake-up. */
 const EVENTS = 5
@@ -49,12 +48,12 @@ async function muteNotifications(url: string): Promise<string> {
 }
 
 test('a notification of the server wakes a follower without polling', async () => {
-  const url = await createEmptyDatabase(server())
+  const url = await createEmptyDatabase(sharedPostgres)
   await writeAndFollow(url, url, AN_HOUR_MS)
 })
 
 test('a follower polls if the server sends no notifications', async () => {
-  const url = await createEmptyDatabase(server())
+  const url = await createEmptyDatabase(sharedPostgres)
   const silent = await muteNotifications(url)
   const payloads: string[] = []
   const listener = new pg.Client({ connectionString: url })

@@ -6,10 +6,11 @@ import type { EventStore, NewEvent, StoredEvent } from '@penstock/ports/event-st
 import { waitForValue } from '@penstock/ports/wait-for-value.fixture.ts'
 import pg from 'pg'
 import { expect, test } from 'vitest'
-import { usePostgresServer } from './server.ts'
+import { useOwnPostgresServer } from './server.ts'
 import { createEmptyDatabase, TEST_EVENT_LOGS } from './stores.ts'
 
-const server = usePostgresServer()
+// This file has a server of its own, because it kills and restarts the server.
+const server = useOwnPostgresServer()
 const ids = systemIds()
 const event = (): NewEvent => ({ id: ids.uuid(), type: 'Happened', data: '{}', meta: '{}' })
 const CATEGORIES = ['order', 'hold', 'offer']

@@ -8,9 +8,10 @@ import { systemChance } from '@penstock/adapters/system/chance.ts'
 import { systemClock } from '@penstock/adapters/system/clock.ts'
 import { waitForValue } from '@penstock/ports/wait-for-value.fixture.ts'
 import { expect, test } from 'vitest'
-import { usePostgresServer } from './server.ts'
+import { useOwnPostgresServer } from './server.ts'
 
-const server = usePostgresServer()
+// This file has a server of its own, because it restarts the server.
+const server = useOwnPostgresServer()
 
 parkedKeysContract('PostgreSQL', async () => {
   const views = openPostgresViews({ url: await server().createDatabase() })

@@ -12,21 +12,21 @@ import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { useMarketDatabase, PERMISSION_DENIED, TEST_ROLE_PREFIX } from './market-database.ts'
 import { createEarlierFunctions } from './earlier-functions.ts'
-import { usePostgresServer } from './server.ts'
+import { makeUnique, sharedPostgres } from './server.ts'
 
-const server = usePostgresServer()
 const REFUSED = 'P0001'
 const GATEWAY = `${TEST_ROLE_PREFIX}gateway`
+const [OPERATOR, DATABASE] = [makeUnique('operator'), makeUnique('managed')]
 
 /** The owner of the tables is not a superuser. It owns its database and may create roles. */
-const { queryAs, asSuperuser, migrate, getServiceUrl } = useMarketDatabase(server, async () => {
-  const client = new pg.Client({ connectionString: server().url() })
+const { queryAs, asSuperuser, migrate, getServiceUrl } = useMarketDatabase(async () => {
+  const client = new pg.Client({ connectionString: sharedPostgres.url() })
   await client.connect()
-  await client.query(`create role operator login createrole password 'x'`)
-  await client.query('create database managed owner operator')
+  await client.query(`create role ${OPERATOR} login createrole password 'x'`)
+  await client.query(`create database ${DATABASE} owner ${OPERATOR}`)
   await client.end()
-  const url = new URL(server().url('managed'))
-  url.username = 'operator'
+  const url = new URL(sharedPostgres.url(DATABASE))
+  url.username = OPERATOR
   url.password = 'x'
   return url.href
 })
@@ -91,11 +91,11 @@ describe('a gateway with a separate role', () => {
     }
     expect(await queryAs('gateway', 'select from gateway_slot_locks')).toBe(3)
     expect(await asSuperuser(`select nspname from pg_namespace where nspname = 'views_beside'`)).toEqual([])
-  }, 60_000)
+  })
 
   test('keeps identities, sequences, checks and generated columns in a rebuild', async () => {
     await asSuperuser(
-      'set role operator',
+      `set role ${OPERATOR}`,
       `create table gateway_odd (id bigint generated always as identity primary key, no serial, half integer default 1 + 1,
         twice integer generated always as (half * 2) stored, check (half > 0), unique nulls not distinct (half, no))`,
       'create unique index gateway_odd_few on gateway_odd (lower(half::text), twice desc) where half > 3',
@@ -154,7 +154,7 @@ describe('a gateway with a separate role', () => {
       `update views_beside.schema_migrations set steps = 0`,
       `alter function open_read_models() owner to ${GATEWAY}`,
       `alter function exchange_read_models(text[]) set search_path = pg_temp`,
-      `set role operator`,
+      `set role ${OPERATOR}`,
     ])
       expect([text, await codeOf(text)]).toEqual([text, PERMISSION_DENIED])
     for (const other of ['progress', 'schema_migrations', 'event_log_order', 'gateway_x', 'gateway_nodes; --', null])
@@ -175,11 +175,11 @@ describe('a gateway with a separate role', () => {
     await asSuperuser(`alter table views_beside.schema_migrations owner to ${GATEWAY}`)
     expect(await codeOf('select exchange_read_models($1)', [['gateway_sellers_v2']])).toBe(REFUSED)
     await asSuperuser(
-      'alter table views_beside.schema_migrations owner to operator',
+      `alter table views_beside.schema_migrations owner to ${OPERATOR}`,
       'alter schema views_beside owner to penstock',
     )
     expect(await codeOf('select exchange_read_models($1)', [['gateway_sellers_v2']])).toBe(REFUSED)
-    await asSuperuser('alter schema views_beside owner to operator')
+    await asSuperuser(`alter schema views_beside owner to ${OPERATOR}`)
     // The next rebuild removes every table that remains in the shadow schema.
     await session.query('select open_read_models()')
     await session.query('select exchange_read_models($1)', [['gateway_nodes']])
@@ -187,7 +187,7 @@ describe('a gateway with a separate role', () => {
   })
 
   test('does not revert a migration that ran during the rebuild', async () => {
-    const job = new pg.Client({ connectionString: server().url('managed') })
+    const job = new pg.Client({ connectionString: sharedPostgres.url(DATABASE) })
     await job.connect()
     await job.query('select pg_advisory_lock($1)', [MIGRATION_LOCK])
     await expect(session.query('select open_read_models()')).rejects.toThrow(/being migrated; begin the rebuild again/)
@@ -207,8 +207,8 @@ describe('a gateway with a separate role', () => {
 /** Creates, by functions of an earlier release, a table of the owner whose index calls a function of the gateway. */
 async function createGatewayTables(schema: string): Promise<void> {
   await asSuperuser(
-    'set role operator',
-    `grant ${GATEWAY} to operator`,
+    `set role ${OPERATOR}`,
+    `grant ${GATEWAY} to ${OPERATOR}`,
     ...READ_MODEL_FUNCTIONS.map((name) => `drop function ${name}`),
     ...createEarlierFunctions('public'),
     ...READ_MODEL_FUNCTIONS.map((name) => `grant execute on function ${name} to ${GATEWAY}`),
@@ -231,14 +231,14 @@ async function createGatewayTables(schema: string): Promise<void> {
 }
 /** Analyzes the table as autovacuum does. @returns the roles with whose rights the gateway's function ran */
 async function listUsersAtAnalyze(): Promise<unknown> {
-  await asSuperuser('truncate ran', 'set role operator', 'analyze gateway_sellers_v2')
+  await asSuperuser('truncate ran', `set role ${OPERATOR}`, 'analyze gateway_sellers_v2')
   return asSuperuser('select distinct as_user from ran')
 }
 
 describe('a database with tables that the gateway created', () => {
   test('runs no function of the gateway after a migration', async () => {
     await createGatewayTables('views_beside')
-    expect(await listUsersAtAnalyze()).toEqual([{ as_user: 'operator' }])
+    expect(await listUsersAtAnalyze()).toEqual([{ as_user: OPERATOR }])
     await migrate()
     expect(await listUsersAtAnalyze()).toEqual([])
     expect(await queryAs('gateway', 'select from gateway_sellers_v2')).toBe(1)
@@ -260,7 +260,7 @@ describe('a database with tables that the gateway created', () => {
 describe('an owner without superuser rights', () => {
   test('revokes the rights that it may revoke', async () => {
     await asSuperuser(
-      'set role operator',
+      `set role ${OPERATOR}`,
       `grant insert on event_log_settlement to ${GATEWAY}`,
       `grant ${TEST_ROLE_PREFIX}settlement to ${GATEWAY}`,
       `grant create on schema public to public`,
@@ -272,14 +272,23 @@ describe('an owner without superuser rights', () => {
   })
 
   test.each([
-    [`alter role ${GATEWAY} bypassrls`, `alter role ${GATEWAY} nobypassrls`],
-    [`grant pg_read_all_data to ${GATEWAY}`, `revoke pg_read_all_data from ${GATEWAY} granted by penstock cascade`],
+    ['an attribute', `alter role ${GATEWAY} bypassrls`, `alter role ${GATEWAY} nobypassrls`],
     [
+      'a membership',
+      `grant pg_read_all_data to ${GATEWAY}`,
+      `revoke pg_read_all_data from ${GATEWAY} granted by penstock cascade`,
+    ],
+    [
+      'a function of the server',
       `grant execute on function pg_read_file(text) to ${GATEWAY}`,
       `revoke all on routine pg_catalog.pg_read_file(pg_catalog.text) from ${GATEWAY} cascade`,
     ],
-    [`grant select on pg_authid to ${GATEWAY}`, `revoke all on table pg_catalog.pg_authid from ${GATEWAY} cascade`],
-  ])('refuses a right that it may not revoke, and prints the statement that revokes it: %s', async (grant, text) => {
+    [
+      'a table of the server',
+      `grant select on pg_authid to ${GATEWAY}`,
+      `revoke all on table pg_catalog.pg_authid from ${GATEWAY} cascade`,
+    ],
+  ])('refuses a right that it may not revoke, and prints the statement that revokes it: %s', async (_, grant, text) => {
     await asSuperuser(grant)
     await expect(migrate()).rejects.toThrow(`may not take that away. As a superuser run: ${text};`)
     await asSuperuser(text)

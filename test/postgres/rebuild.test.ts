@@ -8,12 +8,10 @@ import { sqlProgress } from '@penstock/adapters/sql/progress.ts'
 import { openSqliteShadowTables } from '@penstock/adapters/sqlite/shadow-tables.ts'
 import { openViews } from '@penstock/adapters/sqlite/views.ts'
 import { describeRebuild } from './rebuild.contract.ts'
-import { usePostgresServer } from './server.ts'
-
-const server = usePostgresServer()
+import { sharedPostgres } from './server.ts'
 
 describeRebuild('PostgreSQL', async () => {
-  const url = await server().createDatabase()
+  const url = await sharedPostgres.createDatabase()
   const views = openPostgresViews({ url, schema: 'migrate' })
   await migrateReadModels(views)
   return {

@@ -7,6 +7,11 @@ import { waitUntil } from '@penstock/testkit/wait-until.ts'
 import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
 
+// Each test has servers of its own, because it kills or pauses them.
+
+/** A hang is detected after 13 s: six times without an answer for 2.2 s. */
+const LIMIT_MS = 120_000
+
 test('the launcher restarts a server that received SIGTERM while a session is open', async () => {
   const server = await startPostgres()
   const logLines: string[] = []
@@ -21,8 +26,8 @@ test('the launcher restarts a server that received SIGTERM while a session is op
   await session.query('listen something')
   const before = server.pid ?? 0
   process.kill(before, 'SIGTERM')
-  await waitUntil('a new server runs', () => server.pid !== undefined && server.pid !== before, 30_000)
-  await waitUntil('the server creates databases', () => server.createDatabase('penstock').catch(() => undefined), 30_000)
+  await waitUntil('a new server runs', () => server.pid !== undefined && server.pid !== before, LIMIT_MS)
+  await waitUntil('the server creates databases', () => server.createDatabase('penstock').catch(() => undefined), LIMIT_MS)
   expect(logLines).toEqual(['postgres  ended; restarting'])
 })
 
@@ -32,11 +37,11 @@ test('the launcher reports, kills and restarts a server that hangs', async () =>
   const fastLimits = { intervalMs: 200, answerMs: 2000, maxMissingAnswers: 6, maxMissingAnswersAtStart: 6 }
   const supervised = superviseServer('postgres', server, (who, line) => void logLines.push(`${who}  ${line}`), fastLimits)
   onTestFinished(() => supervised.stop())
-  await waitUntil('the server runs', () => supervised.state === 'running')
+  await waitUntil('the server runs', () => supervised.state === 'running', LIMIT_MS)
   const before = server.pid ?? 0
   process.kill(before, 'SIGSTOP')
-  await waitUntil('the hang is detected', () => supervised.state === 'starting', 30_000)
-  await waitUntil('a new server runs', () => supervised.state === 'running' && server.pid !== before, 30_000)
+  await waitUntil('the hang is detected', () => supervised.state === 'starting', LIMIT_MS)
+  await waitUntil('a new server runs', () => supervised.state === 'running' && server.pid !== before, LIMIT_MS)
   await server.createDatabase('penstock')
   expect(logLines.slice(0, 2)).toEqual([
     'postgres  has not answered 6 times in a row; it hangs and is killed',
@@ -52,7 +57,7 @@ test('a start fails in time if the server rejects the password', async () => {
   await expect(startPostgres({ dir, readyWithinMs: 3000 })).rejects.toThrow(/PostgreSQL did not start/)
 })
 
-test('a stop kills a server that does not react to signals', { timeout: 60_000 }, async () => {
+test('a stop kills a server that does not react to signals', async () => {
   const server = await startPostgres()
   process.kill(server.pid ?? 0, 'SIGSTOP')
   await server.shutDown()
@@ -60,7 +65,7 @@ test('a stop kills a server that does not react to signals', { timeout: 60_000 }
   await server.stop()
 })
 
-test('an aborted start kills a server that hangs', { timeout: 60_000 }, async () => {
+test('an aborted start kills a server that hangs', async () => {
   const server = await startPostgres()
   onTestFinished(() => server.stop())
   await server.kill()

@@ -1,11 +1,11 @@
 import { appendFunctionOf, logTableOf } from '@penstock/adapters/postgres/event-logs.ts'
 import { afterEach, describe, expect, test } from 'vitest'
 import { useMarketDatabase, TEST_ROLE_PREFIX, PROCESS_PERMISSIONS } from './market-database.ts'
-import { usePostgresServer } from './server.ts'
+import { makeUnique, sharedPostgres } from './server.ts'
 
-const server = usePostgresServer()
+const DATABASE = makeUnique('market')
 const GATEWAY = `${TEST_ROLE_PREFIX}gateway`
-const market = useMarketDatabase(server, () => server().createDatabase('market'))
+const market = useMarketDatabase(() => sharedPostgres.createDatabase(DATABASE))
 const { asSuperuser } = market
 
 /** Lists all rights of our roles and of PUBLIC in the server's catalog. */
@@ -53,7 +53,7 @@ const GRANTS: readonly (readonly [kind: string, ...texts: readonly string[]])[] 
   ['a view of the server', `grant select on pg_authid to ${GATEWAY}`],
   ['the schema', `grant create on schema public to ${GATEWAY}`],
   ['another schema', 'create schema if not exists others', `grant usage, create on schema others to ${GATEWAY}`],
-  ['the database', `grant create, temporary on database market to ${GATEWAY}`],
+  ['the database', `grant create, temporary on database ${DATABASE} to ${GATEWAY}`],
   [
     'a type',
     'create type mood as enum ()',
@@ -84,7 +84,7 @@ const GRANTS: readonly (readonly [kind: string, ...texts: readonly string[]])[] 
   ['a column that everybody may read', 'grant select (json) on records to public'],
   ['a function that everybody may call', `grant execute on function exchange_read_models(text[]) to public`],
   ['the schema for objects of everybody', 'grant create on schema public to public'],
-  ['the database for schemas of everybody', 'grant create on database market to public'],
+  ['the database for schemas of everybody', `grant create on database ${DATABASE} to public`],
 ]
 
 describe('an additional right of a service’s role', () => {
@@ -105,16 +105,17 @@ describe('an additional right of a service’s role', () => {
 })
 
 test('a migration fails and names a right that another user granted, because only that user may revoke it', async () => {
+  const reporter = makeUnique('reporter')
   await asSuperuser(
-    'create role reporter',
-    'grant select on gateway_sessions to reporter with grant option',
-    'set role reporter',
+    `create role ${reporter}`,
+    `grant select on gateway_sessions to ${reporter} with grant option`,
+    `set role ${reporter}`,
     `grant select on gateway_sessions to ${TEST_ROLE_PREFIX}quote`,
   )
   await expect(market.migrate()).rejects.toThrow(
     `The role ${TEST_ROLE_PREFIX}quote has a right at the table public.gateway_sessions, and the user that migrates may not take that away.`,
   )
-  await asSuperuser('drop owned by reporter cascade', 'drop role reporter')
+  await asSuperuser(`drop owned by ${reporter} cascade`, `drop role ${reporter}`)
   await market.migrate()
 })
 

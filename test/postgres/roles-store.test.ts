@@ -4,10 +4,9 @@ import { categoryOwners } from '@penstock/contracts/owners.ts'
 import type { NewEvent } from '@penstock/ports/event-store.ts'
 import { describe, expect, test } from 'vitest'
 import { useMarketDatabase } from './market-database.ts'
-import { usePostgresServer } from './server.ts'
+import { sharedPostgres } from './server.ts'
 
-const server = usePostgresServer()
-const { queryAs, migrate, getServiceUrl } = useMarketDatabase(server, () => server().createDatabase())
+const { queryAs, migrate, getServiceUrl } = useMarketDatabase(() => sharedPostgres.createDatabase())
 
 const event = (): NewEvent => ({ id: crypto.randomUUID(), type: 'Happened', data: '{}', meta: '{}' })
 const append = (service: string, log: string) =>
@@ -29,7 +28,7 @@ describe('the rights at a separate event store', () => {
   }
 
   test("are granted in the event store's database, and the database of the tables keeps its rights", async () => {
-    const store = await server().createDatabase()
+    const store = await sharedPostgres.createDatabase()
     await migrate({ PENSTOCK_EVENT_STORE: store })
     await expectUnchangedRights()
     const storeUrl = new URL(getServiceUrl('settlement'))
@@ -42,7 +41,7 @@ describe('the rights at a separate event store', () => {
   })
 
   test('are all kept if the event store is in the same database with another URL', async () => {
-    const reconnectUrl = new URL(server().url(new URL(getServiceUrl('gateway')).pathname.slice(1)))
+    const reconnectUrl = new URL(sharedPostgres.url(new URL(getServiceUrl('gateway')).pathname.slice(1)))
     reconnectUrl.searchParams.set('application_name', 'store')
     await migrate({ PENSTOCK_EVENT_STORE: reconnectUrl.href })
     await expectUnchangedRights()

@@ -2,15 +2,14 @@ import { postgresEventStore } from '@penstock/adapters/postgres/event-store.ts'
 import { openConnectionPool } from '@penstock/adapters/postgres/pool.ts'
 import { findPostgresSchemaFaults } from '@penstock/adapters/postgres/schema-check.ts'
 import { expect, test } from 'vitest'
-import { usePostgresServer } from './server.ts'
+import { sharedPostgres } from './server.ts'
 import { createEmptyDatabase, TEST_EVENT_LOGS } from './stores.ts'
 
-const server = usePostgresServer()
 const createEvent = () => ({ id: crypto.randomUUID(), type: 'PayhashClaimed', data: '{}', meta: '{}' })
 
 /** Runs the statements on a log with two events, as a user who may change the schema. @returns the faults of the schema */
 async function checkAfter(sql: string): ReturnType<typeof findPostgresSchemaFaults> {
-  const url = await createEmptyDatabase(server())
+  const url = await createEmptyDatabase(sharedPostgres)
   const store = await postgresEventStore({ logs: TEST_EVENT_LOGS, url })
   await store.append('payhash-a', 'none', [createEvent(), createEvent()])
   await store.close()

@@ -2,7 +2,7 @@ import type { EventLogs } from '@penstock/adapters/postgres/event-logs.ts'
 import { migrateAll } from '@penstock/adapters/postgres/migrate-all.ts'
 import { openPostgresViews } from '@penstock/adapters/postgres/views.ts'
 import { categoryOwners } from '@penstock/contracts/owners.ts'
-import type { PostgresServer } from '@penstock/servers/postgres.ts'
+import type { PostgresDatabases } from '@penstock/servers/postgres.ts'
 
 /** The owner of each category: the categories of the market's services, and further categories of these suites. */
 export const TEST_EVENT_LOGS: EventLogs = new Map([
@@ -12,18 +12,20 @@ export const TEST_EVENT_LOGS: EventLogs = new Map([
   ['holder', 'matching'],
 ])
 
-const templates = new WeakMap<PostgresServer, Promise<unknown>>()
+/** For each server, the name of the template that this test file copies. */
+const templates = new WeakMap<PostgresDatabases, Promise<string>>()
 
 /** @returns the URL of a new database with all tables, which are empty */
-export async function createEmptyDatabase(server: PostgresServer): Promise<string> {
-  const template = templates.get(server) ?? makeTemplate(server)
-  templates.set(server, template)
-  await template
-  return server.createDatabase(undefined, 'empty_tables')
+export async function createEmptyDatabase(databases: PostgresDatabases): Promise<string> {
+  const template = templates.get(databases) ?? makeTemplate(databases)
+  templates.set(databases, template)
+  return databases.createDatabase(undefined, await template)
 }
 
-async function makeTemplate(server: PostgresServer): Promise<void> {
-  const views = openPostgresViews({ url: await server.createDatabase('empty_tables') })
+async function makeTemplate(databases: PostgresDatabases): Promise<string> {
+  const url = await databases.createDatabase()
+  const views = openPostgresViews({ url })
   await migrateAll(views, TEST_EVENT_LOGS, [])
   await views.close()
+  return new URL(url).pathname.slice(1)
 }

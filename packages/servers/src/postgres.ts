@@ -23,16 +23,20 @@ export type PostgresOptions = {
   readonly signal?: AbortSignal
 }
 
-export type PostgresServer = {
+/** The databases of a running server. */
+export type PostgresDatabases = {
+  /** A `postgres://` URL with the password. The call does not create the database. */
+  url(database?: string): string
+  /** Creates an empty database, or a copy of one that has no connections. @returns its URL */
+  createDatabase(name?: string, template?: string): Promise<string>
+}
+
+export type PostgresServer = PostgresDatabases & {
   readonly port: number
   /** The file with the server's output. */
   readonly logFile: string
   /** Undefined while the server does not run. */
   readonly pid: number | undefined
-  /** A `postgres://` URL with the password. The call does not create the database. */
-  url(database?: string): string
-  /** Creates an empty database, or a copy of one that has no connections. @returns its URL */
-  createDatabase(name?: string, template?: string): Promise<string>
   /** Starts after `shutDown` or `kill`, on the same port with the same data. It resolves when queries are answered. */
   start(signal?: AbortSignal): Promise<void>
   /** Whether the server answers. A refusal because it starts, stops or has no free connection is an answer, too. */
@@ -71,7 +75,7 @@ export async function startPostgres({
   const password = await readOrCreate(join(folder, 'password'), async () => randomBytes(16).toString('hex'))
   if (!existsSync(join(folder, 'data', 'PG_VERSION'))) await initialise(programs.initdb, folder, user)
   const args = ['-D', join(folder, 'data'), '-p', String(port), ...toFlags({ ...DEFAULT_SETTINGS, ...settings })]
-  const url = (database = 'postgres'): string => `postgres://${USER}:${password}@127.0.0.1:${port}/${database}`
+  const databases = openPostgresDatabases(`postgres://${USER}:${password}@127.0.0.1:${port}/postgres`)
   const logFile = join(folder, 'postgres.log')
   const server = createServerProcess(programs.postgres, args, logFile, user)
 
@@ -80,7 +84,7 @@ export async function startPostgres({
     const kill = (): void => void server.end('SIGKILL')
     signal?.addEventListener('abort', kill, { once: true })
     try {
-      await server.start(() => queryState(url()), readyWithinMs)
+      await server.start(() => queryState(databases.url()), readyWithinMs)
     } finally {
       signal?.removeEventListener('abort', kill)
     }
@@ -98,13 +102,9 @@ export async function startPostgres({
     get pid() {
       return server.pid()
     },
-    url,
-    async createDatabase(name = `test_${randomBytes(6).toString('hex')}`, template = 'template1') {
-      await query(url(), `create database ${name} template ${template}`)
-      return url(name)
-    },
+    ...databases,
     start,
-    answers: async () => (await queryState(url())) !== 'silent',
+    answers: async () => (await queryState(databases.url())) !== 'silent',
     shutDown: () => server.end('SIGINT'),
     kill: () => server.end('SIGKILL'),
     async endIfStopping() {
@@ -113,6 +113,18 @@ export async function startPostgres({
     async stop() {
       await server.end(dir === undefined ? 'SIGQUIT' : 'SIGINT')
       if (dir === undefined) await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** @param superuserUrl a URL of any database of the server, with the password of a superuser */
+export function openPostgresDatabases(superuserUrl: string): PostgresDatabases {
+  const url = (database = 'postgres'): string => new URL(`/${database}`, superuserUrl).href
+  return {
+    url,
+    async createDatabase(name = `test_${randomBytes(6).toString('hex')}`, template = 'template1') {
+      await query(url(), `create database ${name} template ${template}`)
+      return url(name)
     },
   }
 }
