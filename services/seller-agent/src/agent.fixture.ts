@@ -11,6 +11,7 @@ import { Fault } from '@penstock/kernel/result.ts'
 import type { Clock } from '@penstock/ports/clock.ts'
 import type { Lightning } from '@penstock/ports/lightning.ts'
 import { type Logger, openLogger } from '@penstock/runtime/observability/log.ts'
+import { createSkippableClock } from '@penstock/testkit/skippable-clock.ts'
 import { waitUntil } from '@penstock/testkit/wait-until.ts'
 import { expect } from 'vitest'
 import { MarketRefusal } from './api.ts'
@@ -68,10 +69,11 @@ export type AgentFixture = Awaited<ReturnType<typeof openAgentFixture>>
 /** A simulated network with a seller and a buyer, a fake market that checks its calls, and agents on one journal. */
 export async function openAgentFixture() {
   const dir = mkdtempSync(join(tmpdir(), 'penstock-agent-'))
+  const networkClock = createSkippableClock()
   const simnet = openSimnet({
     path: join(dir, 'simnet.db'),
     blockSeconds: 0,
-    clock: systemClock,
+    clock: networkClock,
     nodes: [
       { alias: 'ada', role: 'seller', walletSat: 400_000_000n },
       { alias: 'buyer', role: 'buyer', walletSat: 1_000_000n },
@@ -90,6 +92,8 @@ export async function openAgentFixture() {
 
   return {
     simnet,
+    /** Sets the network's clock ahead. */
+    skipNetworkTime: networkClock.skip,
     seller,
     market,
     openings,

@@ -8,6 +8,7 @@ import { systemIds } from '@penstock/adapters/system/ids.ts'
 import { formatFundsAttestation } from '@penstock/bitcoin/attestation.ts'
 import { recoverPubkey } from '@penstock/bitcoin/message-signature.ts'
 import { openLogger } from '@penstock/runtime/observability/log.ts'
+import { createSkippableClock } from '@penstock/testkit/skippable-clock.ts'
 import { waitUntil } from '@penstock/testkit/wait-until.ts'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type AgentOptions, runSellerAgent } from './agent.ts'
@@ -19,7 +20,11 @@ type Input = Readonly<Record<string, unknown>>
 type Attested = { readonly pubkey: string; readonly confirmed_sats: string; readonly at: string; readonly signature: string }
 type KnownInput = Attested & { readonly email: string; readonly offer_id: string }
 
+/** A call to a silent node fails after this time of the network's clock. */
+const NO_ANSWER_MS = 500
+
 let dir: string
+let networkClock: ReturnType<typeof createSkippableClock>
 let simnet: Simnet
 let server: Server
 let url: string
@@ -42,7 +47,8 @@ const emptyMarket = () => ({
 
 beforeEach(async () => {
   dir = mkdtempSync(join(tmpdir(), 'penstock-agent-'))
-  simnet = openSimnet({ path: join(dir, 'simnet.db'), blockSeconds: 0, clock: systemClock })
+  networkClock = createSkippableClock()
+  simnet = openSimnet({ path: join(dir, 'simnet.db'), blockSeconds: 0, clock: networkClock })
   market = emptyMarket()
   droppedCall = undefined
   agents = []
@@ -178,7 +184,7 @@ test('the first start creates account, key, node proof and offer, and the second
   market.calls = []
   await stop(start())
   const second = start()
-  await waitUntil('it attests again', () => market.calls.includes('AgentAttest'))
+  await waitUntil('it attests again', () => ['AgentAttest', 'AgentSales'].every((name) => market.calls.includes(name)))
   expect(new Set(market.calls)).toEqual(new Set(['AgentAttest', 'AgentSales']))
   await stop(second)
 })
@@ -229,7 +235,9 @@ test("an agent refuses another node's journal", async () => {
 })
 
 test('funds are attested with the signature of the node, at once after a change, and not while the node is silent', async () => {
-  start()
+  const node = simnet.lightning('seller-ada')
+  let readCount = 0
+  start({ lightning: { ...node, wallet: { ...node.wallet, confirmedSat: () => (readCount++, node.wallet.confirmedSat()) } } })
   const first = await waitUntil('an attestation', () => market.attested[0])
   const text = formatFundsAttestation({ pubkey: first.pubkey, confirmedSats: BigInt(first.confirmed_sats), at: Number(first.at) })
   expect(recoverPubkey(text, first.signature)).toBe(first.pubkey)
@@ -237,24 +245,15 @@ test('funds are attested with the signature of the node, at once after a change,
   simnet.control.open('seller-ada', buyer?.pubkey ?? '', 1_000_000n)
   await waitUntil('less is attested', () => BigInt(market.attested.at(-1)?.confirmed_sats ?? 0) < BigInt(first.confirmed_sats))
   simnet.control.behave('seller-ada', 'silent')
-  const before = await waitUntil(
-    'the last call of the old behaviour is over',
-    stableValueOf(() => market.attested.length),
-  )
+  const answered = readCount
+  // The agent reads its funds again only after it has sent the attestation of the previous answer.
+  await waitUntil('the funds are read from the silent node', () => readCount > answered)
+  const before = market.attested.length
+  await waitUntil('two reads had no answer', () => (networkClock.skip(NO_ANSWER_MS), readCount > answered + 2))
+  expect(market.attested).toHaveLength(before)
   simnet.control.behave('seller-ada', 'ok')
-  await waitUntil('it attests again', () => market.attested.length > before)
+  await waitUntil('it attests again', () => (networkClock.skip(NO_ANSWER_MS), market.attested.length > before))
 })
-
-/** @returns a function that returns the number once many reads in a row were equal */
-function stableValueOf(read: () => number): () => number | undefined {
-  let [last, reads] = [-1, 0]
-  return () => {
-    const now = read()
-    reads = now === last ? reads + 1 : 0
-    last = now
-    return reads > 40 ? now : undefined
-  }
-}
 
 test('the agent submits its invoice before the outpoint and the attestation of its channel', async () => {
   const buyer = simnet.control.nodes().find(({ role }) => role === 'buyer')

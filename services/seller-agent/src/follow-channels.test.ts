@@ -96,11 +96,22 @@ test.each(['sends no changes', 'breaks off repeatedly', 'sends all changes'] as 
     await waitUntil('the close is recorded', () => journal.sales.get('one')?.channelEnd)
     expect(journal.sales.get('one')?.channelEnd).toMatchObject({ how: 'force', by: 'peer', early: true })
     await end()
-    const again = fixture.start({ log })
-    let readCount = 0
-    await waitUntil('the journal is read again', () =>
-      again.journal.findFunding(outpoint)?.closed === 'yes' ? ++readCount > 20 : false,
-    )
+    const { channels } = fixture.seller
+    let [listCount, streamedCount] = [0, 0]
+    const counting: Lightning['channels'] = {
+      ...channels,
+      closed: () => (listCount++, channels.closed()),
+      async *changes(signal) {
+        for await (const change of channels.changes(signal)) {
+          yield change
+          if (change.state === 'closed') streamedCount++
+        }
+      },
+    }
+    const again = fixture.start({ log, lightning: { ...fixture.seller, channels: counting }, timings: { closedMs: 2 } })
+    // The agent asks for the next change or list only after it has handled the previous one.
+    await waitUntil('the close is handled again', () => streamedCount > 0 && listCount > 1)
+    expect(again.journal.findFunding(outpoint)?.closed).toBe('yes')
     expect(findLogLines(/the buyer's node closed a channel that was sold before its lease ended/)).toHaveLength(1)
     expect(findLogLines(/this node closed/)).toHaveLength(0)
   },
