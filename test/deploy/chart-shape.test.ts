@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { contracts } from '@penstock/contracts/contracts.ts'
+import { sendersOf } from '@penstock/contracts/define.ts'
 import { readConfig, findUnknownSettings } from '@penstock/config/config.ts'
 import { commandTopic } from '@penstock/runtime/commands/messages.ts'
 import { beforeAll, describe, expect, test } from 'vitest'
@@ -253,7 +254,7 @@ describe.skipIf(isKubernetesMissing)('the objects that the chart renders', () =>
     )
     const triggersFound = triggers.map(({ metadata: { topic, consumerGroup } }) => ({ topic, consumerGroup }))
     const scaled = contracts.filter(({ owner }) => ['matching', 'order', 'quote'].includes(owner))
-    const topics = scaled.flatMap(({ owner, fromOthers }) => Object.keys(fromOthers).map((sender) => commandTopic(owner, sender)))
+    const topics = scaled.flatMap((contract) => sendersOf(contract).map((sender) => commandTopic(contract.owner, sender)))
     const expected = [...new Set(topics)].toSorted().map((topic) => ({
       topic: `penstock.${topic}`,
       consumerGroup: `penstock.${topic.split('.')[0]}@${topic}`,

@@ -56,48 +56,40 @@ export const accountContract = defineContract('account', 'accounts', {
     OpenSession: v1(z.strictObject({ keyHash, orderId: uuid.nullable() })),
     IssueOrderKey: v1(z.strictObject({ keyHash, orderId: uuid })),
     /** Sent after the gateway compared the password with the record; `passwordRecord` is null from an older gateway. */
-    RecordLogin: v2(
-      z.strictObject({ tokenHash: keyHash, expiresAt: instant, passwordRecord: uuid.nullable() }),
-      (old: { readonly tokenHash: string; readonly expiresAt: number }) => ({ ...old, passwordRecord: null }),
-    ),
+    RecordLogin: {
+      ...v2(
+        z.strictObject({ tokenHash: keyHash, expiresAt: instant, passwordRecord: uuid.nullable() }),
+        (old: { readonly tokenHash: string; readonly expiresAt: number }) => ({ ...old, passwordRecord: null }),
+      ),
+      from: ['gateway'],
+    },
     /** Sent after the gateway compared the old password with the record `replaces`. */
-    ChangePassword: v1(z.strictObject({ passwordRecord: uuid, replaces: uuid, apiKeys: z.boolean() })),
-    LogOutEverywhere: v1(z.strictObject({ apiKeys: z.boolean() })),
+    ChangePassword: { ...v1(z.strictObject({ passwordRecord: uuid, replaces: uuid, apiKeys: z.boolean() })), from: ['gateway'] },
+    LogOutEverywhere: { ...v1(z.strictObject({ apiKeys: z.boolean() })), from: ['gateway'] },
     /** The gateway seals `challenge` instead of storing it, so that callers without a log-in write to no stream. */
-    LoginByNode: v1(
-      z.strictObject({
-        pubkey,
-        challenge,
-        challengeExpiresAt: instant,
-        signature: z.string().max(256),
-        tokenHash: keyHash,
-        expiresAt: instant,
-      }),
-    ),
-    LogOut: v1(z.strictObject({ tokenHash: keyHash })),
-    CreateApiKey: v1(apiKey),
-    RevokeApiKey: v1(z.strictObject({ keyId: uuid })),
-    ChallengeNode: v1(z.strictObject({ pubkey, challenge })),
-    ConnectNode: v1(z.strictObject({ pubkey, challenge, signature: z.string().max(256) })),
+    LoginByNode: {
+      ...v1(
+        z.strictObject({
+          pubkey,
+          challenge,
+          challengeExpiresAt: instant,
+          signature: z.string().max(256),
+          tokenHash: keyHash,
+          expiresAt: instant,
+        }),
+      ),
+      from: ['gateway'],
+    },
+    LogOut: { ...v1(z.strictObject({ tokenHash: keyHash })), from: ['gateway'] },
+    CreateApiKey: { ...v1(apiKey), from: ['gateway'] },
+    RevokeApiKey: { ...v1(z.strictObject({ keyId: uuid })), from: ['gateway'] },
+    ChallengeNode: { ...v1(z.strictObject({ pubkey, challenge })), from: ['gateway'] },
+    ConnectNode: { ...v1(z.strictObject({ pubkey, challenge, signature: z.string().max(256) })), from: ['gateway'] },
     RecordNodeClaim: v1(z.strictObject({ pubkey, granted: z.boolean() })),
     GrantOperator: v1(byOperator),
     RevokeOperator: v1(byOperator),
     /** Sent after the gateway compared the password with the record, and found no open order and no open payout. */
-    DeleteAccount: v1(z.strictObject({ emailHash: keyHash, passwordRecord: uuid })),
-  },
-  fromOthers: {
-    gateway: [
-      'RecordLogin',
-      'ChangePassword',
-      'LogOutEverywhere',
-      'LoginByNode',
-      'LogOut',
-      'CreateApiKey',
-      'RevokeApiKey',
-      'ChallengeNode',
-      'ConnectNode',
-      'DeleteAccount',
-    ],
+    DeleteAccount: { ...v1(z.strictObject({ emailHash: keyHash, passwordRecord: uuid })), from: ['gateway'] },
   },
 })
 export type AccountFact = FactsOf<typeof accountContract>
@@ -113,12 +105,14 @@ export const emailClaimContract = defineContract('email', 'accounts', {
     EmailReleased: v1(z.strictObject({ accountId: uuid })),
   },
   commands: {
-    ClaimEmail: v1(
-      z.strictObject({ accountId: uuid, emailRecord: uuid, passwordRecord: uuid, tokenHash: keyHash, tokenExpiresAt: instant }),
-    ),
-    ReleaseEmail: v1(z.strictObject({ accountId: uuid })),
+    ClaimEmail: {
+      ...v1(
+        z.strictObject({ accountId: uuid, emailRecord: uuid, passwordRecord: uuid, tokenHash: keyHash, tokenExpiresAt: instant }),
+      ),
+      from: ['gateway'],
+    },
+    ReleaseEmail: { ...v1(z.strictObject({ accountId: uuid })), from: ['gateway'] },
   },
-  fromOthers: { gateway: ['ClaimEmail', 'ReleaseEmail'] },
 })
 export type EmailClaimFact = FactsOf<typeof emailClaimContract>
 export type EmailClaimCommand = CommandsOf<typeof emailClaimContract>
@@ -132,7 +126,6 @@ export const nodeClaimContract = defineContract('nodeclaim', 'accounts', {
     NodeReleased: v1(z.strictObject({ accountId: uuid })),
   },
   commands: { ClaimNode: v1(z.strictObject({ accountId: uuid })), ReleaseNode: v1(z.strictObject({ accountId: uuid })) },
-  fromOthers: {},
 })
 export type NodeClaimFact = FactsOf<typeof nodeClaimContract>
 export type NodeClaimCommand = CommandsOf<typeof nodeClaimContract>

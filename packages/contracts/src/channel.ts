@@ -89,35 +89,37 @@ export const channelContract = defineContract('channel', 'channel-watcher', {
     WatchStopped: v1(z.strictObject({ reason: sentence })),
   },
   commands: {
-    WatchOutpoint: v3(
-      z.strictObject({
-        attempt,
-        outpoint,
-        terms: channelTerms,
-        attestation: attestation.nullable(),
-        fundingSeenBlocks: z.int().positive(),
-        fundingConfirmsWithinBlocks: z.int().positive(),
-        leaseBlocks: z.int().positive(),
-        /** The fees that the seller promised for the lease. Without them the watch compares no fees. */
-        feeCaps: feeCaps.optional(),
-        outpointNumber,
-        /** Settlement's deadline, from the first outpoint of the attempt. Without it the watch computes its own deadline. */
-        seenBefore: height.optional(),
-      }),
-      addOutpointNumber,
-      acceptMissingWindow,
-    ),
-    KeepAttestation: v2(z.strictObject({ outpoint, attestation, outpointNumber }), addOutpointNumber),
+    WatchOutpoint: {
+      ...v3(
+        z.strictObject({
+          attempt,
+          outpoint,
+          terms: channelTerms,
+          attestation: attestation.nullable(),
+          fundingSeenBlocks: z.int().positive(),
+          fundingConfirmsWithinBlocks: z.int().positive(),
+          leaseBlocks: z.int().positive(),
+          /** The fees that the seller promised for the lease. Without them the watch compares no fees. */
+          feeCaps: feeCaps.optional(),
+          outpointNumber,
+          /** Settlement's deadline, from the first outpoint of the attempt. Without it the watch computes its own deadline. */
+          seenBefore: height.optional(),
+        }),
+        addOutpointNumber,
+        acceptMissingWindow,
+      ),
+      from: ['order'],
+    },
+    KeepAttestation: { ...v2(z.strictObject({ outpoint, attestation, outpointNumber }), addOutpointNumber), from: ['order'] },
     /** The outpoint's state in chain and graph at a tip. Without `seesMempool`, absence from the mempool proves nothing. */
     Observe: v1(z.strictObject({ outpoint, evidence, seesMempool: z.boolean() })),
     /** The outpoint's state in the mempool between two blocks. It counts only while the transaction is unseen or missing. */
     NoticeFunding: v1(z.strictObject({ outpoint, evidence })),
     /** The command of the deadline that marks an open watch. It adds no fact: only observations of the chain apply heights. */
     Recheck: v1(z.strictObject({})),
-    StartLease: v1(z.strictObject({ outpoint })),
-    StopWatch: v1(z.strictObject({ reason: sentence })),
+    StartLease: { ...v1(z.strictObject({ outpoint })), from: ['order'] },
+    StopWatch: { ...v1(z.strictObject({ reason: sentence })), from: ['order'] },
   },
-  fromOthers: { order: ['WatchOutpoint', 'KeepAttestation', 'StartLease', 'StopWatch'] },
 })
 export type ChannelFact = FactsOf<typeof channelContract>
 export type ChannelCommand = CommandsOf<typeof channelContract>
@@ -129,8 +131,7 @@ export const outpointClaimContract = defineContract('outpoint', 'channel-watcher
     OutpointClaimed: v1(z.strictObject({ orderId: uuid, attempt })),
     OutpointClaimRefused: v1(z.strictObject({ orderId: uuid, attempt })),
   },
-  commands: { ClaimOutpoint: v1(z.strictObject({ orderId: uuid, attempt })) },
-  fromOthers: { order: ['ClaimOutpoint'] },
+  commands: { ClaimOutpoint: { ...v1(z.strictObject({ orderId: uuid, attempt })), from: ['order'] } },
 })
 export type OutpointClaimFact = FactsOf<typeof outpointClaimContract>
 export type OutpointClaimCommand = CommandsOf<typeof outpointClaimContract>

@@ -10,11 +10,16 @@ export type Versioned<Schema extends z.ZodType = z.ZodType> = {
 
 export type Versions = Readonly<Record<string, Versioned>>
 
+/** A command, with the other services that may send it. Without `from`, only the owner of the contract sends it. */
+export type CommandShape = Versioned & { readonly from?: readonly string[] }
+
+export type CommandShapes = Readonly<Record<string, CommandShape>>
+
 /** The commands that an aggregate accepts and the facts that it records. Other services depend only on contracts. */
 export type Contract<
   Category extends string = string,
   Facts extends Versions = Versions,
-  Commands extends Versions = Versions,
+  Commands extends CommandShapes = CommandShapes,
 > = {
   /** Streams are named `<category>-<id>`. */
   readonly category: Category
@@ -22,8 +27,6 @@ export type Contract<
   readonly owner: string
   readonly facts: Facts
   readonly commands: Commands
-  /** Commands that other services may send, by sender. Only the owner itself sends the other commands. */
-  readonly fromOthers: Readonly<Record<string, readonly string[]>>
   /** Facts and commands of unpaid orders. Messages of paid orders take precedence. */
   readonly unpaid?: readonly string[]
 }
@@ -69,13 +72,21 @@ export const v4 = <Schema extends z.ZodType>(
   upcastThird: (old: never) => unknown,
 ): Versioned<Schema> => ({ v: 4, schema, upcast: { 1: upcastFirst, 2: upcastSecond, 3: upcastThird } })
 
-export const defineContract = <const Category extends string, Facts extends Versions, Commands extends Versions>(
+export const defineContract = <const Category extends string, Facts extends Versions, Commands extends CommandShapes>(
   category: Category,
   owner: string,
   shapes: {
     facts: Facts
     commands: Commands
-    fromOthers: Readonly<Record<string, readonly (keyof NoInfer<Commands> & string)[]>>
     unpaid?: readonly ((keyof NoInfer<Commands> | keyof NoInfer<Facts>) & string)[]
   },
 ): Contract<Category, Facts, Commands> => ({ category, owner, ...shapes })
+
+/** @returns the other services that may send commands of the contract */
+export const sendersOf = ({ commands }: Pick<Contract, 'commands'>): readonly string[] => [
+  ...new Set(Object.values(commands).flatMap(({ from = [] }) => from)),
+]
+
+/** @returns the commands of the contract that `sender`, another service, may send */
+export const commandsFrom = ({ commands }: Pick<Contract, 'commands'>, sender: string): readonly string[] =>
+  Object.entries(commands).flatMap(([type, { from = [] }]) => (from.includes(sender) ? [type] : []))

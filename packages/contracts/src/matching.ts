@@ -45,18 +45,20 @@ export const offerContract = defineContract('offer', 'matching', {
     ReservationUsed: v1(reservation.extend({ sizeSat: amount })),
   },
   commands: {
-    CreateOffer: v2(offerTerms.extend({ accountId: uuid, pubkey }), upcastOperators),
+    CreateOffer: { ...v2(offerTerms.extend({ accountId: uuid, pubkey }), upcastOperators), from: ['gateway'] },
     /** Absent fields keep their values. */
-    UpdateOffer: v2(offerTerms.extend({ promises: promises.partial() }).partial().extend({ by: uuid }), upcastOperators),
-    ToggleOffer: v1(byAccount),
-    DisableOffer: v1(byOperator),
-    EnableOffer: v1(byOperator),
+    UpdateOffer: {
+      ...v2(offerTerms.extend({ promises: promises.partial() }).partial().extend({ by: uuid }), upcastOperators),
+      from: ['gateway'],
+    },
+    ToggleOffer: { ...v1(byAccount), from: ['gateway'] },
+    DisableOffer: { ...v1(byOperator), from: ['gateway'] },
+    EnableOffer: { ...v1(byOperator), from: ['gateway'] },
     /** `autoAccepted`: the seller has approved nothing, so the offer must still accept orders automatically. */
     Reserve: v1(reservation.extend({ sizeSat: amount, candidate, isPrivate: z.boolean(), autoAccepted: z.boolean() })),
     ReleaseReservation: v1(reservation.extend({ reason: sentence })),
     UseReservation: v1(reservation),
   },
-  fromOthers: { gateway: ['CreateOffer', 'UpdateOffer', 'ToggleOffer', 'DisableOffer', 'EnableOffer'] },
 })
 export type OfferFact = FactsOf<typeof offerContract>
 export type OfferCommand = CommandsOf<typeof offerContract>
@@ -105,14 +107,16 @@ export const sellerContract = defineContract('seller', 'matching', {
     RailsGrantRevoked: v1(byOperator),
   },
   commands: {
-    Attest: v1(z.strictObject({ accountId: uuid, pubkey, confirmedSat: amount, at: instant, signature: z.string().max(256) })),
+    Attest: {
+      ...v1(z.strictObject({ accountId: uuid, pubkey, confirmedSat: amount, at: instant, signature: z.string().max(256) })),
+      from: ['gateway'],
+    },
     /** Sent by a watch of the heartbeats. A deadline would not move, because a heartbeat without a change adds no fact. */
     LapseSilence: v1(noData),
     RecordOutcome: v1(z.strictObject({ orderId: uuid, attempt, outcome: sellerOutcome })),
-    GrantRails: v1(byOperator),
-    RevokeRails: v1(byOperator),
+    GrantRails: { ...v1(byOperator), from: ['gateway'] },
+    RevokeRails: { ...v1(byOperator), from: ['gateway'] },
   },
-  fromOthers: { gateway: ['Attest', 'GrantRails', 'RevokeRails'] },
 })
 export type SellerFact = FactsOf<typeof sellerContract>
 export type SellerCommand = CommandsOf<typeof sellerContract>
@@ -174,19 +178,19 @@ export const matchContract = defineContract('match', 'matching', {
   commands: {
     RecordSellerQuoted: v1(z.strictObject({ candidate })),
     /** `first`: the candidate that the buyer saw, which is tried first. `only`: the order is manual, so it has no other offer. */
-    FindSeller: v1(
-      z.strictObject({ attempt, need: orderRequirements, first: candidate, only: z.boolean(), tried: z.array(uuid) }),
-    ),
+    FindSeller: {
+      ...v1(z.strictObject({ attempt, need: orderRequirements, first: candidate, only: z.boolean(), tried: z.array(uuid) })),
+      from: ['order'],
+    },
     RecordReservation: v1(
       reservation.omit({ orderId: true }).extend({ offerId: uuid, granted: z.boolean(), reason: sentence.nullable() }),
     ),
-    RenewReservation: v2(z.strictObject({ attempt, requestNumber: lastRequestNumber }), addRequestNumber),
-    ReleaseMatch: v1(z.strictObject({ attempt, requestNumber, reason: sentence })),
-    UseMatch: v1(z.strictObject({ attempt })),
+    RenewReservation: { ...v2(z.strictObject({ attempt, requestNumber: lastRequestNumber }), addRequestNumber), from: ['order'] },
+    ReleaseMatch: { ...v1(z.strictObject({ attempt, requestNumber, reason: sentence })), from: ['order'] },
+    UseMatch: { ...v1(z.strictObject({ attempt })), from: ['order'] },
     /** `attempt` is null if the buyer only saw the seller and no search has started. */
     RecordAttemptOutcome: v1(z.strictObject({ attempt: attempt.nullable(), outcome: sellerOutcome })),
   },
-  fromOthers: { order: ['FindSeller', 'RenewReservation', 'ReleaseMatch', 'UseMatch'] },
 })
 export type MatchFact = FactsOf<typeof matchContract>
 export type MatchCommand = CommandsOf<typeof matchContract>

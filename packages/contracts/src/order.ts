@@ -181,18 +181,18 @@ export const orderContract = defineContract('order', 'order', {
     LateMessageRecorded: v1(z.strictObject({ what: z.string(), detail: z.string().nullable() })),
   },
   commands: {
-    PlaceOrder: v2(orderTerms, acceptMissingInvoiceBefore),
-    Accept: v1(z.strictObject({ by: uuid, request: z.string().max(4096) })),
-    Reject: v1(z.strictObject({ by: uuid, record: textReference.nullable() })),
+    PlaceOrder: { ...v2(orderTerms, acceptMissingInvoiceBefore), from: ['quote'] },
+    Accept: { ...v1(z.strictObject({ by: uuid, request: z.string().max(4096) })), from: ['gateway'] },
+    Reject: { ...v1(z.strictObject({ by: uuid, record: textReference.nullable() })), from: ['gateway'] },
     /** `reason`: a cancellationReason, or a sentence. */
-    Cancel: v1(z.strictObject({ by: uuid, reason: sentence })),
+    Cancel: { ...v1(z.strictObject({ by: uuid, reason: sentence })), from: ['gateway'] },
     /** The gateway withdraws an unpaid order. */
-    Withdraw: v1(reasonOnly),
+    Withdraw: { ...v1(reasonOnly), from: ['gateway'] },
     /** `bearsLoss`: the operator agrees to pay the seller if the channel of the accepted outpoint is proven later. */
-    CloseByOperator: v2(
-      z.strictObject({ by: z.string(), reason: sentence, bearsLoss: z.literal(true).optional() }),
-      (old: object) => old,
-    ),
+    CloseByOperator: {
+      ...v2(z.strictObject({ by: z.string(), reason: sentence, bearsLoss: z.literal(true).optional() }), (old: object) => old),
+      from: ['gateway'],
+    },
     LapseApproval: v1(z.strictObject({ deadline: instant })),
     LapseOpening: v1(z.strictObject({ attempt, deadline: instant })),
     RecordHoldIssued: v1(z.strictObject({ paymentHash: hash, invoice: z.string(), expiresAt: instant })),
@@ -207,7 +207,7 @@ export const orderContract = defineContract('order', 'order', {
     RecordUnmatched: v1(z.strictObject({ attempt, reason: sentence })),
     /** `check` numbers our node's tries to reach the buyer's node: before each attempt, and when a seller cannot connect. */
     RecordBuyerReach: v1(z.strictObject({ check: z.int().positive(), reached: z.boolean(), reason: sentence, height })),
-    SubmitOutpoint: v1(z.strictObject({ by: uuid, outpoint, attestation: attestation.nullable() })),
+    SubmitOutpoint: { ...v1(z.strictObject({ by: uuid, outpoint, attestation: attestation.nullable() })), from: ['gateway'] },
     RecordOutpointClaim: v1(z.strictObject({ attempt, outpoint, granted: z.boolean() })),
     RecordReservationRenewal: v1(z.strictObject({ attempt, granted: z.boolean(), reason: sentence.nullable() })),
     /**
@@ -259,7 +259,6 @@ export const orderContract = defineContract('order', 'order', {
     ),
   },
   unpaid: ['PlaceOrder', 'OrderPlaced', 'SellerAccepted', 'RecordHoldIssued', 'HoldIssuedRecorded'],
-  fromOthers: { quote: ['PlaceOrder'], gateway: ['Accept', 'Reject', 'Cancel', 'Withdraw', 'CloseByOperator', 'SubmitOutpoint'] },
 })
 export type OrderFact = FactsOf<typeof orderContract>
 export type OrderCommand = CommandsOf<typeof orderContract>

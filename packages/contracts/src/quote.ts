@@ -77,8 +77,7 @@ export const quoteContract = defineContract('quote', 'quote', {
     /** The order was placed, so the quote is finished. */
     QuotePlaced: v1(noData),
   },
-  commands: { RequestQuote: v2(quoteRequest, acceptMissingInvoiceBefore), RecordPlaced: v1(noData) },
-  fromOthers: { gateway: ['RequestQuote'] },
+  commands: { RequestQuote: { ...v2(quoteRequest, acceptMissingInvoiceBefore), from: ['gateway'] }, RecordPlaced: v1(noData) },
   unpaid: ['RequestQuote', 'Quoted', 'RecordPlaced', 'QuotePlaced'],
 })
 export type QuoteFact = FactsOf<typeof quoteContract>
@@ -95,7 +94,6 @@ export const priceContract = defineContract('price', 'quote', {
     /** Recomputes the price from the order book and the rate, whenever one of them changes. */
     RefreshPrice: v1(noData),
   },
-  fromOthers: {},
 })
 export type PriceFact = FactsOf<typeof priceContract>
 export type PriceCommand = CommandsOf<typeof priceContract>

@@ -275,9 +275,9 @@ export const settlementContract = defineContract('settlement', 'settlement', {
     IncidentRecorded: v1(z.strictObject({ what: z.string(), height })),
   },
   commands: {
-    IssueHold: v3(holdTerms.extend({ invoiceBefore }), acceptMissingSold, acceptMissingInvoiceBefore),
+    IssueHold: { ...v3(holdTerms.extend({ invoiceBefore }), acceptMissingSold, acceptMissingInvoiceBefore), from: ['order'] },
     /** `attempt` is the number of the reach check, and not the seller's attempt. It grows with each check of the order. */
-    CheckReach: v1(z.strictObject({ attempt: z.int().positive() })),
+    CheckReach: { ...v1(z.strictObject({ attempt: z.int().positive() })), from: ['order'] },
     /** The outcome of a reach check. Attempt 0 is the check before the invoice is made. */
     RecordReach: v1(z.strictObject({ attempt: z.int().nonnegative(), reached: z.boolean(), reason: sentence, height })),
     /** The outcome of a try of the guard near the last height. */
@@ -292,12 +292,15 @@ export const settlementContract = defineContract('settlement', 'settlement', {
      * `window`: the window that the attempt's first outpoint started. The first outpoint itself comes without it, and so does
      * an earlier outpoint to which the seller returns.
      */
-    RegisterOutpoint: v3(
-      outpointRegistration.extend({ fundingSeenBlocks: z.int().positive().optional(), window: submissionWindow.optional() }),
-      addOutpointNumber,
-      acceptMissingWindow,
-    ),
-    SettleHold: v1(z.strictObject({ outpoint })),
+    RegisterOutpoint: {
+      ...v3(
+        outpointRegistration.extend({ fundingSeenBlocks: z.int().positive().optional(), window: submissionWindow.optional() }),
+        addOutpointNumber,
+        acceptMissingWindow,
+      ),
+      from: ['order'],
+    },
+    SettleHold: { ...v1(z.strictObject({ outpoint })), from: ['order'] },
     /** The guard's check at a block: settlement's own evidence, without another service in between. */
     Guard: v3(
       z.strictObject({
@@ -324,7 +327,10 @@ export const settlementContract = defineContract('settlement', 'settlement', {
     /** The timer of the last height. It requests a proof again, in case the guard is late. */
     LastHeight: v1(z.strictObject({ height })),
     /** `byOperator`: an operator closed the order, regardless of the seller's progress. */
-    CancelHold: v2(z.strictObject({ sentence, byOperator: z.literal(true).optional() }), (old: object) => old),
+    CancelHold: {
+      ...v2(z.strictObject({ sentence, byOperator: z.literal(true).optional() }), (old: object) => old),
+      from: ['order'],
+    },
     /** Ends the search for a channel whose payment was lost. */
     EndLoss: v1(z.strictObject({ height })),
     ExpireInvoice: v1(z.strictObject({ deadline: instant, paymentHash: hash })),
@@ -335,15 +341,17 @@ export const settlementContract = defineContract('settlement', 'settlement', {
     RecordCancelled: v2(z.strictObject({ at: instant, unmade: z.boolean() }), (old: object) => ({ ...old, unmade: false })),
     /** The node cancelled the hold by itself, by its own hold-expiry delta. */
     RecordNodeCancelled: v1(z.strictObject({ at: instant, height })),
-    SubmitPayoutInvoice: v1(
-      z.strictObject({ request: z.string(), paymentHash: hash, payee: pubkey, amountMsat: amount, expiresAt: instant }),
-    ),
+    SubmitPayoutInvoice: {
+      ...v1(z.strictObject({ request: z.string(), paymentHash: hash, payee: pubkey, amountMsat: amount, expiresAt: instant })),
+      from: ['order', 'gateway'],
+    },
     /** The buyer's own invoice, if the seller's share is owed to the buyer. */
-    SubmitRefundInvoice: v1(
-      z.strictObject({ request: z.string(), paymentHash: hash, payee: pubkey, amountMsat: amount, expiresAt: instant }),
-    ),
-    DecidePayout: v1(z.strictObject({ to: payoutDecision, by: operatorName, reason: sentence })),
-    RetryPayoutNow: v1(z.strictObject({ by: operatorName, reason: sentence })),
+    SubmitRefundInvoice: {
+      ...v1(z.strictObject({ request: z.string(), paymentHash: hash, payee: pubkey, amountMsat: amount, expiresAt: instant })),
+      from: ['gateway'],
+    },
+    DecidePayout: { ...v1(z.strictObject({ to: payoutDecision, by: operatorName, reason: sentence })), from: ['gateway'] },
+    RetryPayoutNow: { ...v1(z.strictObject({ by: operatorName, reason: sentence })), from: ['gateway'] },
     RecordPayhash: v1(z.strictObject({ paymentHash: hash, granted: z.boolean() })),
     RecordPayout: v2(
       z.discriminatedUnion('state', [
@@ -369,10 +377,6 @@ export const settlementContract = defineContract('settlement', 'settlement', {
   },
   // Messages of unpaid orders, which wait for messages of paid orders.
   unpaid: ['IssueHold', 'HoldRequested', 'HoldIssued'],
-  fromOthers: {
-    order: ['IssueHold', 'CheckReach', 'RegisterOutpoint', 'SettleHold', 'CancelHold', 'SubmitPayoutInvoice'],
-    gateway: ['SubmitPayoutInvoice', 'SubmitRefundInvoice', 'DecidePayout', 'RetryPayoutNow'],
-  },
 })
 export type SettlementFact = FactsOf<typeof settlementContract>
 export type SettlementCommand = CommandsOf<typeof settlementContract>
@@ -385,7 +389,6 @@ export const paymentHashClaimContract = defineContract('payhash', 'settlement', 
     PayhashRefused: v1(z.strictObject({ orderId: uuid })),
   },
   commands: { ClaimPayhash: v1(z.strictObject({ orderId: uuid })) },
-  fromOthers: {},
 })
 export type PayhashFact = FactsOf<typeof paymentHashClaimContract>
 export type PayhashCommand = CommandsOf<typeof paymentHashClaimContract>

@@ -1,3 +1,4 @@
+import { sendersOf } from '@penstock/contracts/define.ts'
 import { Fault } from '@penstock/kernel/result.ts'
 import type { BusMessage, RunningSubscription } from '@penstock/ports/bus.ts'
 import { computeBackoffMs } from '@penstock/kernel/backoff.ts'
@@ -136,7 +137,7 @@ function subscribeOwnTopics<Ports>(
   const { bus } = platform
   const group = service.name
   const republish = createRepublisher({ ...platform, ...relayContextOf(service, core) })
-  const senders = new Set(service.aggregates.flatMap(({ contract }) => Object.keys(contract.fromOthers)))
+  const senders = new Set(service.aggregates.flatMap(({ contract }) => sendersOf(contract)))
   const handlers = [
     ...[...senders].map((sender) => ({
       topic: commandTopic(group, sender),

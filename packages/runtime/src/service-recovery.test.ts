@@ -1,6 +1,7 @@
 import { command } from '@penstock/kernel/process.ts'
 import assert from 'node:assert/strict'
 import { contractOf } from '@penstock/contracts/contracts.ts'
+import { v1 } from '@penstock/contracts/define.ts'
 import { accept, type Decider } from '@penstock/kernel/decider.ts'
 import type { Command, Fact } from '@penstock/kernel/message.ts'
 import { Fault } from '@penstock/kernel/result.ts'
@@ -8,6 +9,7 @@ import type { DueTimer } from '@penstock/ports/timers.ts'
 import { createMemoryPlatform } from '@penstock/testkit/memory-platform.ts'
 import { waitUntil } from '@penstock/testkit/wait-until.ts'
 import { test } from 'vitest'
+import { z } from 'zod'
 import { createEffectRunner } from './processes/effects.ts'
 import { CHAIN_START, sealFacts } from './commands/event-codec.ts'
 import { followMemoryView } from './views/memory-view.ts'
@@ -16,7 +18,8 @@ import { defineAggregate, on, defineService } from './service.ts'
 import { fireTimers } from './processes/fire-timers.ts'
 
 const ORDER = '00000000-0000-4000-8000-000000000001'
-const payhash = { ...contractOf('payhash'), fromOthers: { order: ['ClaimPayhash'] } }
+const claimShape = { ...v1(z.strictObject({ orderId: z.uuid() })), from: ['order'] }
+const payhash = { ...contractOf('payhash'), commands: { ClaimPayhash: claimShape } }
 const outpoint = contractOf('outpoint')
 const hashed = { version: 1, projections: { 1: (state: unknown) => state } }
 

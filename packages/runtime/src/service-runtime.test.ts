@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { contractOf } from '@penstock/contracts/contracts.ts'
+import { v1 } from '@penstock/contracts/define.ts'
 import { accept, type Decider, refuse } from '@penstock/kernel/decider.ts'
 import type { Command, Fact } from '@penstock/kernel/message.ts'
 import { effect, type Process, commandStep, command } from '@penstock/kernel/process.ts'
@@ -7,6 +8,7 @@ import { Fault } from '@penstock/kernel/result.ts'
 import { createMemoryPlatform } from '@penstock/testkit/memory-platform.ts'
 import { waitUntil } from '@penstock/testkit/wait-until.ts'
 import { expect, test } from 'vitest'
+import { z } from 'zod'
 import { verifyLog } from '@penstock/audit/verify.ts'
 import { deriveId } from './commands/derived-ids.ts'
 import { readMeta } from './commands/event-codec.ts'
@@ -17,7 +19,8 @@ import { defineAggregate, on, defineService } from './service.ts'
 
 const ORDER = '00000000-0000-4000-8000-000000000001'
 const OTHER = '00000000-0000-4000-8000-000000000002'
-const payhash = { ...contractOf('payhash'), fromOthers: { order: ['ClaimPayhash'], 'channel-watcher': ['ClaimPayhash'] } }
+const claimShape = v1(z.strictObject({ orderId: z.uuid() }))
+const payhash = { ...contractOf('payhash'), commands: { ClaimPayhash: { ...claimShape, from: ['order', 'channel-watcher'] } } }
 const outpoint = contractOf('outpoint')
 
 /** A claim that succeeds once. A second claim of another order is refused. */
@@ -104,7 +107,10 @@ async function countDropped(): Promise<number> {
 test('a command that its sender never sends is dropped', async () => {
   const droppedBefore = await countDropped()
   const world = await createMemoryPlatform()
-  const own = { ...payhash, fromOthers: { order: [], 'channel-watcher': ['ClaimPayhash'] } }
+  const own = {
+    ...payhash,
+    commands: { ClaimPayhash: { ...claimShape, from: ['channel-watcher'] }, Unused: { ...claimShape, from: ['order'] } },
+  }
   const alone = defineService('settlement', { aggregates: [defineAggregate({ contract: own, decider: claim, hashed })] })
   const running = await run([bind(alone, {})], world.platform)
   const { send } = await world.caller('settlement', 'order')

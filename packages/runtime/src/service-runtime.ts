@@ -151,7 +151,7 @@ type CommandReceiver = Pick<ReturnType<typeof createServiceRuntime>, 'service' |
 function isForged(sender: string, { type, v }: CommandMessage, contract: Contract | undefined): boolean {
   const shape = contract?.commands[type]
   const isNewer = v > (shape?.v ?? 0)
-  return shape !== undefined && !isNewer && contract?.fromOthers[sender]?.includes(type) !== true
+  return shape !== undefined && !isNewer && shape.from?.includes(sender) !== true
 }
 
 /** Handles a command from the bus. The topic proves its sender. If no fact reports the result, an outcome message does. */

@@ -22,7 +22,7 @@ import type { Platform } from '@penstock/runtime/platform.ts'
 import type { AddressedCommand } from '@penstock/kernel/process.ts'
 
 const findSender = ({ category, command }: AddressedCommand): string =>
-  Object.entries(contractOf(category).fromOthers).find(([, types]) => types.includes(command.type))?.[0] ?? 'order'
+  contractOf(category).commands[command.type]?.from?.[0] ?? 'order'
 
 /** Creates a platform in memory, and callers of its services. */
 export async function createMemoryPlatform(env: Record<string, string> = {}, clock: Clock = systemClock) {

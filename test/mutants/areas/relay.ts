@@ -153,8 +153,8 @@ export const relayMutants = createMutants('relay', [
     id: 'anybodys-command-from-anybody',
     description: 'A command that one service may send is accepted from every service: an attacker in the gateway acts as order.',
     file: `${src}/service-runtime.ts`,
-    text: 'contract?.fromOthers[sender]?.includes(type) !== true',
-    replacement: 'Object.values(contract?.fromOthers ?? {}).some((types) => types.includes(type)) !== true',
+    text: 'shape.from?.includes(sender) !== true',
+    replacement: 'shape.from === undefined',
   },
   {
     id: 'senders-share-their-ids',

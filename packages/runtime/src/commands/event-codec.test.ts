@@ -24,7 +24,6 @@ const locker = defineContract('locker', 'lockers', {
     LockerFreed: { v: 2, schema: z.strictObject({}), upcast: {} },
   },
   commands: {},
-  fromOthers: {},
 })
 
 const stored = (type: string, data: object) => ({ id: 'e1', type, data: JSON.stringify(data), meta: '' })

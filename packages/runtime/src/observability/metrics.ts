@@ -1,4 +1,4 @@
-import type { Contract } from '@penstock/contracts/define.ts'
+import { commandsFrom, type Contract, sendersOf } from '@penstock/contracts/define.ts'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 
 /**
@@ -70,13 +70,14 @@ export const factsAppended = new Counter({
 /** Starts each series with a 0, so that alerts see its first event as an increase. */
 export function initialiseCounters(
   service: string,
-  contracts: readonly Pick<Contract, 'category' | 'facts' | 'fromOthers'>[],
+  contracts: readonly Pick<Contract, 'category' | 'facts' | 'commands'>[],
 ): void {
-  for (const { category, facts, fromOthers } of contracts) {
+  for (const contract of contracts) {
+    const { category, facts } = contract
     for (const type of Object.keys(facts)) factsAppended.inc({ category, type }, 0)
-    for (const [sender, types] of Object.entries(fromOthers)) {
+    for (const sender of sendersOf(contract)) {
       commandsDropped.inc({ component: service, sender }, 0)
-      for (const type of types) commandsLate.inc({ component: service, type }, 0)
+      for (const type of commandsFrom(contract, sender)) commandsLate.inc({ component: service, type }, 0)
     }
   }
   appendConflicts.inc({ component: service }, 0)
