@@ -1,10 +1,8 @@
 import type { NodeBehaviour } from '@penstock/adapters/simnet/nodes.ts'
 import type { Event } from '@penstock/runtime/service.ts'
 import type { OrderFact } from '@penstock/contracts/order.ts'
-import type { Product } from '../support/product.ts'
 import type { HeightRange } from '../support/invariants/uptime.ts'
-import { type CountsByName, countNames } from './command.ts'
-import { readNetworkHeight } from '../support/invariants/network-state.ts'
+import { type CountsByName, countNames } from './counts.ts'
 
 /**
  * A change of a node's behaviour, with times in Unix milliseconds and block heights. A request is repeated if its answer is
@@ -17,24 +15,6 @@ export type BehaviourEntry = {
   readonly doneAt: number
   readonly requestedHeight: number
   readonly doneHeight: number
-}
-
-/**
- * Requests the behaviour, and records the times and heights before and after it.
- * @param call sends or retries a request to the running market (`product`)
- */
-export async function setAndLogBehaviour(
-  call: (request: (product: Product) => Promise<void>) => Promise<void>,
-  { alias, behaviour }: Pick<BehaviourEntry, 'alias' | 'behaviour'>,
-): Promise<BehaviourEntry> {
-  const requestedAt = Date.now()
-  const heights: number[] = []
-  await call(async (product) => {
-    heights.push(readNetworkHeight(product.dataDir))
-    await product.operator('POST', '/sim/behave', { alias, how: behaviour })
-    heights.push(readNetworkHeight(product.dataDir))
-  })
-  return { alias, behaviour, requestedAt, doneAt: Date.now(), requestedHeight: heights[0] ?? 0, doneHeight: heights.at(-1) ?? 0 }
 }
 
 /** A seller's program polls for requests twice per second, so every period of this length contains a poll. */

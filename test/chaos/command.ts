@@ -3,9 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseCommandOptions } from '../support/options.ts'
 import { formatTestCounts } from '../support/test-counts.ts'
+import { type CountsByName, countNames, formatCounts } from './counts.ts'
 import { deriveSeed } from './random.ts'
-
-export type CountsByName = Readonly<Record<string, number>>
 
 /** The part of a round's report that every kind of campaign has. */
 export type ChaosReport = {
@@ -110,21 +109,3 @@ const formatRound = ({ seconds, invoiceCount, violations, statuses }: ChaosRepor
   [`${seconds.toFixed(1)} s`, coverage, `${invoiceCount} bought`, `${violations.length} faults`, formatCounts(statuses)]
     .filter((text) => text !== '')
     .join('  ')
-
-export const formatCounts = (counts: CountsByName): string =>
-  Object.entries(counts)
-    .map(([name, count]) => `${count} ${name}`)
-    .join(', ')
-
-export function countNames(names: readonly string[]): CountsByName {
-  const counts: Record<string, number> = {}
-  for (const name of names.toSorted()) counts[name] = (counts[name] ?? 0) + 1
-  return counts
-}
-
-/** @param requirements the keys complete the sentence "There never was …" @returns a sentence for each unmet requirement */
-export const findUnmetRequirements = <Round>(
-  requirements: Readonly<Record<string, (round: Round) => boolean>>,
-  rounds: readonly Round[],
-): readonly string[] =>
-  Object.entries(requirements).flatMap(([requirement, isMet]) => (rounds.some(isMet) ? [] : [`There never was ${requirement}.`]))

@@ -1,7 +1,7 @@
 import { NODE_BEHAVIOURS } from '@penstock/adapters/simnet/nodes.ts'
 import type { OrderFact } from '@penstock/contracts/order.ts'
 import type { Event } from '@penstock/runtime/service.ts'
-import { findUnmetRequirements, type CountsByName } from './command.ts'
+import { findUnmetRequirements, type CountsByName } from './counts.ts'
 import { countOpeningsByBehaviour, type BehaviourEntry } from './behaviour-log.ts'
 
 /** Faults that had an effect, counted from the market's facts, because a planned fault may have none. */

@@ -1,5 +1,6 @@
 import { runCampaign, STORE_NAMES } from './campaign.ts'
-import { runChaosCommand, formatCounts } from './command.ts'
+import { runChaosCommand } from './command.ts'
+import { formatCounts } from './counts.ts'
 import { findMissingChaosCoverage } from './coverage.ts'
 
 /** `npm run proof -- faults --rounds 1000 [--seed N] [--store kurrentdb]`: kills the market, and with `kurrentdb` also its store. */

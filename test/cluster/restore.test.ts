@@ -8,7 +8,7 @@ import { waitUntil } from '@penstock/testkit/wait-until.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createFold } from '../support/invariants/fold.ts'
 import { checkCluster } from '../chaos/cluster/final-checks.ts'
-import { readMarketMsat } from '../support/invariants/final-checks.ts'
+import { readMarketMsat } from '../support/invariants/balances.ts'
 import { readNetworkState } from '../support/invariants/network-state.ts'
 import {
   setBehaviour,

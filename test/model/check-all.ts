@@ -1,5 +1,5 @@
 import type { ModelConfiguration } from './configuration.ts'
-import type { TlcOutcome } from './tlc.ts'
+import type { TlcOutcome } from './tlc-output.ts'
 
 export type CheckedConfiguration = { readonly configuration: ModelConfiguration; readonly outcome: TlcOutcome }
 

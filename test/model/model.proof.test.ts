@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { checkAll, isAsExpected } from './check-all.ts'
 import { fastConfigurations } from './configurations.ts'
 import { installJar, isTlcMissing } from './program.ts'
-import { runTlcCheck, type TlcOutcome } from './tlc.ts'
+import type { TlcOutcome } from './tlc-output.ts'
+import { runTlcCheck } from './tlc.ts'
 import { formatTlcTrace } from './trace.ts'
 
 describe.skipIf(isTlcMissing)('the model of the money protocol', () => {

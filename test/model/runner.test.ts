@@ -6,7 +6,7 @@ import { checkAll } from './check-all.ts'
 import { baseConstants, type ModelConfiguration, formatConfiguration } from './configuration.ts'
 import { modelConfigurations, fastConfigurations } from './configurations.ts'
 import { formatModelSummary, replaceResults } from './report.ts'
-import { type TlcOutcome, readOutput } from './tlc.ts'
+import { type TlcOutcome, readOutput } from './tlc-output.ts'
 
 const signal = new AbortController().signal
 const readModelFile = (file: string): string => readFileSync(join(import.meta.dirname, '../../docs/model', file), 'utf8')

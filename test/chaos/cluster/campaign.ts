@@ -3,9 +3,10 @@ import { categoryOwners } from '@penstock/contracts/owners.ts'
 import { listSimNodes } from '../../support/market-client.ts'
 import { startCluster, type TestCluster } from '../../support/cluster.ts'
 import { createRetryDeadline } from '../retry-deadline.ts'
-import { type ChaosReport, countNames } from '../command.ts'
+import type { ChaosReport } from '../command.ts'
+import { countNames } from '../counts.ts'
 import { createFold } from '../../support/invariants/fold.ts'
-import { readMarketMsat } from '../../support/invariants/final-checks.ts'
+import { readMarketMsat } from '../../support/invariants/balances.ts'
 import { asProduct, createRetryingClient } from '../retrying-client.ts'
 import { runWorkload } from '../workload.ts'
 import { planRound } from '../round-plan.ts'
@@ -14,6 +15,7 @@ import { createSeededRandom, deriveSeed } from '../random.ts'
 import { injectClusterFaults } from './inject-faults.ts'
 import { checkCluster } from './final-checks.ts'
 import { type ClusterFault, planClusterFaults, formatClusterFault } from './fault-plan.ts'
+import { type ClusterRoundSize, standardClusterRoundSize } from './round-size.ts'
 
 /** Timeouts that are short enough for every final status within a round, and long enough for sales between two faults. */
 const clusterSettings = {
@@ -28,14 +30,6 @@ const clusterSettings = {
   PENSTOCK_LEASE_BLOCKS: '400',
   PENSTOCK_LOG_LEVEL: 'warn',
 }
-
-export type ClusterRoundSize = {
-  readonly orders: number
-  readonly durationMs: number
-  readonly freezeMs: number
-  readonly replicas: number
-}
-export const standardClusterRoundSize: ClusterRoundSize = { orders: 20, durationMs: 25_000, freezeMs: 20_000, replicas: 2 }
 
 /** `injected`: the planned faults whose injection succeeded. */
 export type ClusterReport = ChaosReport & { readonly injected: readonly ClusterFault[] }

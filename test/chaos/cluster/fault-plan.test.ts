@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { expect, test } from 'vitest'
 import { createSeededRandom } from '../random.ts'
-import { standardClusterRoundSize } from './campaign.ts'
 import { type ClusterFault, planClusterFaults, findMissingClusterCoverage } from './fault-plan.ts'
+import { standardClusterRoundSize } from './round-size.ts'
 
 const SEED = 1
 

@@ -1,4 +1,4 @@
-import { type CountsByName, countNames, findUnmetRequirements } from '../command.ts'
+import { type CountsByName, countNames, findUnmetRequirements } from '../counts.ts'
 import type { SeededRandom } from '../random.ts'
 
 /** Services that run as replicas, processes without replicas, and servers. */

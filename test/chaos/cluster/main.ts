@@ -1,5 +1,6 @@
 import { clusterSkipReason } from '../../support/cluster.ts'
-import { runChaosCommand, formatCounts } from '../command.ts'
+import { runChaosCommand } from '../command.ts'
+import { formatCounts } from '../counts.ts'
 import { runClusterCampaign } from './campaign.ts'
 import { countFaultKinds, findMissingClusterCoverage } from './fault-plan.ts'
 

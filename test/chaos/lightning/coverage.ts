@@ -1,7 +1,7 @@
 import type { OrderFact } from '@penstock/contracts/order.ts'
 import type { Event } from '@penstock/runtime/service.ts'
 import { buildOrderModels } from '../../support/invariants/order-model.ts'
-import { type CountsByName, countNames, findUnmetRequirements, formatCounts } from '../command.ts'
+import { type CountsByName, countNames, findUnmetRequirements, formatCounts } from '../counts.ts'
 import type { Victim } from './fault-plan.ts'
 
 const VICTIM_NAMES = ['the market', "the market's lnd", 'an agent', "a seller's lnd"] as const

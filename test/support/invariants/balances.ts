@@ -93,3 +93,7 @@ function computeMovedMsat(
 }
 
 const sumMsat = (amounts: readonly bigint[]): bigint => amounts.reduce((total, one) => total + one, 0n)
+
+/** Reads the balance of the market's node in msat, on the chain and in its channels. */
+export const readMarketMsat = async (product: Pick<Product, 'operator'>): Promise<bigint> =>
+  (await readNodeBalances(product)).get('market') ?? 0n
