@@ -1,12 +1,8 @@
-import { systemChance } from '@penstock/adapters/system/chance.ts'
-import { systemClock } from '@penstock/adapters/system/clock.ts'
 import { contractOf } from '@penstock/contracts/contracts.ts'
 import type { ProcessStep } from '@penstock/kernel/process.ts'
-import { Fault } from '@penstock/kernel/result.ts'
-import { openStoreAt, openLocalStore } from '@penstock/platforms/open-store.ts'
+import { openLocalStore } from '@penstock/platforms/open-store.ts'
 import { aggregateIdOf, categoryOf } from '@penstock/kernel/stream-name.ts'
 import type { EventStore, StoredEvent } from '@penstock/ports/event-store.ts'
-import { retryUntil } from '@penstock/runtime/retry.ts'
 import { readEvent } from '@penstock/runtime/commands/event-codec.ts'
 import type { Aggregate, Event } from '@penstock/runtime/service.ts'
 import { foldStoredEvent, emptyStream, type LoadedStream } from '@penstock/runtime/commands/stream-cache.ts'
@@ -27,35 +23,9 @@ export type Fold = {
 }
 
 const PAGE_SIZE = 1000
-const STORE_RETRY_MS = 60_000
 
 /** @param dataDir a folder in which a market has started before */
 export const openFold = (dataDir: string): Fold => createFold(openLocalStore(dataDir))
-
-/** Opens the fold of a market whose event store is a server. Reads are retried for a minute while the server is unavailable. */
-export async function openFoldOfServer(dataDir: string): Promise<Fold> {
-  const store = await openStoreAt(dataDir)
-  const fold = createFold({
-    close: () => store.close(),
-    readAll: (...args) =>
-      retryUntil(
-        { clock: systemClock, ids: systemChance },
-        AbortSignal.timeout(STORE_RETRY_MS),
-        () => store.readAll(...args),
-        (error) => error instanceof Fault,
-      ),
-  })
-  // Concurrent calls are serialised, so that no page is folded twice.
-  let last: Promise<unknown> = Promise.resolve()
-  return {
-    ...fold,
-    catchUp() {
-      const own = last.then(() => fold.catchUp())
-      last = own.catch(() => undefined)
-      return own
-    },
-  }
-}
 
 export function createFold(store: Pick<EventStore, 'readAll' | 'close'>): Fold {
   const aggregates = new Map(
