@@ -1,4 +1,4 @@
-import { resolveRelative } from './paths.ts'
+import { resolveImport } from './paths.ts'
 import type { Source } from './source.ts'
 
 /** Finds import cycles, which may contain type imports. No file of a cycle can be understood or moved without the others. */
@@ -22,12 +22,4 @@ export function findImportCycles(sources: readonly Source[]): readonly string[] 
   }
   for (const path of paths) visit(path, [])
   return cycles
-}
-
-function resolveImport(from: string, specifier: string, paths: ReadonlySet<string>): readonly string[] {
-  const [, owner, file] = /^@penstock\/([^/]+)\/(.+)$/.exec(specifier) ?? []
-  const candidates = specifier.startsWith('.')
-    ? [resolveRelative(from, specifier)]
-    : [`packages/${owner}/src/${file}`, `services/${owner}/src/${file}`]
-  return candidates.filter((candidate) => paths.has(candidate))
 }

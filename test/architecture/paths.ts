@@ -20,3 +20,12 @@ export const getImportedOwner = (from: string, specifier: string): string | unde
   specifier.startsWith('.') ? getOwner(resolveRelative(from, specifier)) : /^@penstock\/([^/]+)/.exec(specifier)?.[1]
 
 export const resolveRelative = (from: string, specifier: string): string => posix.join(posix.dirname(from), specifier)
+
+/** @returns the file of the repository that a specifier imports, if it is one of `paths` */
+export function resolveImport(from: string, specifier: string, paths: ReadonlySet<string>): readonly string[] {
+  const [, owner, file] = /^@penstock\/([^/]+)\/(.+)$/.exec(specifier) ?? []
+  const candidates = specifier.startsWith('.')
+    ? [resolveRelative(from, specifier)]
+    : [`packages/${owner}/src/${file}`, `services/${owner}/src/${file}`]
+  return candidates.filter((candidate) => paths.has(candidate))
+}
