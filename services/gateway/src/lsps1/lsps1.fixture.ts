@@ -1,3 +1,4 @@
+import { readConfig } from '@penstock/config/config.ts'
 import { derivePubkey } from '@penstock/bitcoin/pubkey.ts'
 import { createOrderTerms } from '@penstock/testkit/order-terms.ts'
 import { Ajv2020 } from 'ajv/dist/2020.js'
@@ -75,11 +76,21 @@ export async function reopenLspHarness(env: Record<string, string> = {}, ready?:
 }
 
 const ajv = new Ajv2020({ strict: false, validateFormats: false })
-ajv.addSchema(createLspOpenApi(), 'api')
+const document = createLspOpenApi(readConfig({}))
+ajv.addSchema(document, 'api')
 /** Checks an answer against the published OpenAPI document. */
 export function assertConforms(name: string, body: unknown): void {
   const validate = ajv.getSchema(`api#/components/schemas/${name}`) ?? assert.fail(name)
   assert.ok(validate(body), JSON.stringify([validate.errors, body]))
+}
+
+/** Checks that the document lists the status for this operation. It describes each path once, without the alias for wallets. */
+function assertDocumented(path: string, method: string, status: number): void {
+  const [, name = ''] = /^[^/]+(?:\/api\/v1)?\/(\w+)(?:\?|$)/.exec(path) ?? []
+  const operations: Readonly<Record<string, { readonly responses: object } | undefined>> =
+    Object.entries(document.paths).find(([template]) => template === `/{type}/${name}`)?.[1] ?? {}
+  const operation = operations[method.toLowerCase()]
+  if (operation) assert.ok(status in operation.responses, `${method} ${path}: the document has no status ${status}`)
 }
 
 export type LspResponse<T> = { readonly status: number; readonly headers: Headers; readonly body: T }
@@ -92,7 +103,8 @@ export async function callLsp<T>(
     ...init,
     headers: { 'content-type': 'application/json' },
   })
-  const body = (await response.json()) as T // the next line checks it
+  const body = (await response.json()) as T // `assertConforms` checks it
+  assertDocumented(path, init.method ?? 'GET', response.status)
   assertConforms(response.ok ? name : 'LspError', body)
   return { status: response.status, headers: response.headers, body }
 }

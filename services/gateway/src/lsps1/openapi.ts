@@ -1,3 +1,4 @@
+import type { Config } from '@penstock/config/config.ts'
 import { z } from 'zod'
 import { createOrderBody, lspError, lspInfo, lspOrder } from './schemas.ts'
 
@@ -34,8 +35,11 @@ const typeParameter = {
 }
 const orderIdParameter = { name: 'order_id', in: 'query', required: true, schema: { type: 'string', format: 'uuid' } }
 
-/** Creates the OpenAPI 3.1 document from the schemas that parse requests; committed as docs/api/lsps1.openapi.json. */
-export const createLspOpenApi = () => ({
+/**
+ * Creates the OpenAPI 3.1 document from the schemas that parse requests, and from the operator's bounds. The document of the
+ * default settings is committed as docs/api/lsps1.openapi.json.
+ */
+export const createLspOpenApi = (bounds: OrderBounds) => ({
   openapi: '3.1.0',
   info: {
     title: 'Penstock: LSPS1 over HTTP',
@@ -75,8 +79,24 @@ export const createLspOpenApi = () => ({
       },
     },
   },
-  components: { schemas: Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, toJsonSchema(schema)])) },
+  components: {
+    schemas: {
+      ...Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, toJsonSchema(schema)])),
+      CreateOrder: toJsonSchema(addOrderBounds(bounds)),
+    },
+  },
 })
+
+type OrderBounds = Pick<Config, 'fundingConfirmsWithinBlocks' | 'maxChannelExpiryBlocks'>
+
+/** Describes the bounds of get_info that are settings. The parser accepts other values, so that the error names the option. */
+function addOrderBounds({ fundingConfirmsWithinBlocks: minimum, maxChannelExpiryBlocks: maximum }: OrderBounds): z.ZodType {
+  const { funding_confirms_within_blocks, channel_expiry_blocks } = createOrderBody.shape
+  return createOrderBody.extend({
+    funding_confirms_within_blocks: funding_confirms_within_blocks.meta({ examples: [minimum], minimum }),
+    channel_expiry_blocks: channel_expiry_blocks.meta({ maximum }),
+  })
+}
 
 function toJsonSchema(schema: z.ZodType): object {
   // The document states the dialect of its schemas once.

@@ -34,7 +34,7 @@ export const createLsps1Mount =
     const readinessGate = createReadinessGate(gateway, (response) =>
       sendResult(response, unavailable(503, 'The service is starting; try again in a moment.')),
     )
-    const document = createLspOpenApi()
+    const document = createLspOpenApi(gateway.config)
     app.use(BASE, allowAllOrigins)
     addRoute(app, `${BASE}/openapi.json`, 'get', (_, response) => void response.json(document))
     for (const type of lspTypes) {

@@ -35,7 +35,7 @@ const orderFields = {
   lsp_balance_sat: sat.describe('The capacity that the buyer can receive through the channel.'),
   client_balance_sat: sat.meta({ examples: ['0'], const: '0' }).describe('Always "0": the market sells only inbound capacity.'),
   required_channel_confirmations: confirmations.meta({ examples: [3], minimum: MIN_CONFIRMATIONS }),
-  funding_confirms_within_blocks: confirmations.meta({ examples: [6] }),
+  funding_confirms_within_blocks: confirmations,
   channel_expiry_blocks: blocks.min(1, 'must be at least 1.').meta({ examples: [4320] }),
   token: text(512).nullish().describe('An opaque text. The answers repeat it.'),
   refund_onchain_address: text(128).nullish().describe('Not used, because all payments are Lightning payments.'),
