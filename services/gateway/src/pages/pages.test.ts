@@ -1,6 +1,9 @@
+import { systemClock } from '@penstock/adapters/system/clock.ts'
 import { encodePaymentRequest } from '@penstock/bitcoin/bolt11.ts'
 import { derivePubkey } from '@penstock/bitcoin/pubkey.ts'
 import { deriveCheckoutToken } from '@penstock/credentials/credentials.ts'
+import { SECOND_MS } from '@penstock/kernel/time.ts'
+import { createSkippableClock } from '@penstock/testkit/skippable-clock.ts'
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'vitest'
 import { BUYER_URI, answerWithOrders } from '../fake-market.fixture.ts'
@@ -16,8 +19,10 @@ const held = {
 const valid = { type: 'OrderValid', data: { settledAt: NOW } }
 
 let market: GatewayHarness
+let clock: ReturnType<typeof createSkippableClock>
 beforeEach(async () => {
-  market = await openGatewayHarness({ mounts: [mountPageRoutes] })
+  clock = createSkippableClock({ ...systemClock, now: () => NOW })
+  market = await openGatewayHarness({ mounts: [mountPageRoutes], clock })
   market.respondWith(answerWithOrders(market))
 })
 afterEach(() => market.close())
@@ -198,6 +203,7 @@ describe('server-sent events', () => {
     const response = await visit(`/orders/${token}/events`, { accept: 'text/event-stream' })
     const body = response.text()
     market.stop()
+    clock.skip(SECOND_MS) // a stream notices the end of the service once per second
     assert.ok((await body).includes('event: changed'))
   })
 })
