@@ -1,6 +1,7 @@
 import {
   buildClientSchema,
   getIntrospectionQuery,
+  getNamedType,
   GraphQLInputObjectType,
   GraphQLObjectType,
   type IntrospectionQuery,
@@ -45,6 +46,7 @@ test('input types have the documented names', () => {
     'CreateOfferInput',
     'UpdateOfferInput',
     'ToggleOfferInput',
+    'CreateManualOrderInput',
     'CancelOrderInput',
     'SellerAcceptOrdersInput',
     'SellerRejectOrdersInput',
@@ -59,4 +61,54 @@ test('input types have the documented names', () => {
     'CreateApiKeyInput',
   )
   for (const name of names) assert.ok(schema.getType(name) instanceof GraphQLInputObjectType, name)
+})
+
+test('types of the market leave the plain names to other types of the graph', () => {
+  const kinds = [
+    'MarketTransaction',
+    'MarketTransactionList',
+    'SizeAmount',
+    'Transaction',
+    'TransactionList',
+    'SatoshiAmount',
+  ].map((name) => schema.getType(name) instanceof GraphQLObjectType)
+  assert.deepEqual(kinds, [true, true, true, false, false, false])
+  const typeOf = (type: string, field: string) => {
+    const found = schema.getType(type)
+    return found instanceof GraphQLObjectType ? String(found.getFields()[field]?.type) : undefined
+  }
+  assert.equal(typeOf('UserTransactionQueries', 'transaction_list'), 'MarketTransactionList')
+  assert.equal(typeOf('MarketTransactionList', 'list'), '[MarketTransaction!]!')
+  const page = schema.getType('PageInput')
+  assert.ok(page instanceof GraphQLInputObjectType)
+  assert.deepEqual(
+    Object.values(page.getFields()).map(({ name, type }) => [name, String(type)]),
+    [
+      ['limit', 'Int'],
+      ['offset', 'Int'],
+    ],
+  )
+})
+
+test('WholeNumber is the type of each amount and block count of offers and manual orders, and of no argument', () => {
+  const inputs: string[] = []
+  for (const type of Object.values(schema.getTypeMap())) {
+    if (type instanceof GraphQLInputObjectType)
+      for (const field of Object.values(type.getFields()))
+        if (String(getNamedType(field.type)) === 'WholeNumber') inputs.push(`${type.name}.${field.name}`)
+    if (type instanceof GraphQLObjectType)
+      for (const field of Object.values(type.getFields()))
+        for (const argument of field.args)
+          assert.notEqual(String(getNamedType(argument.type)), 'WholeNumber', `${type.name}.${field.name}`)
+  }
+  const offer = ['total_size', 'min_size', 'max_size', 'min_block_length', 'fee_rate', 'base_fee', 'fee_rate_cap', 'base_fee_cap']
+  assert.deepEqual(
+    inputs.toSorted(),
+    [
+      ...offer.flatMap((field) => [`CreateOfferInput.${field}`, `UpdateOfferInput.${field}`]),
+      'CreateManualOrderInput.size',
+      'OfferConditionInput.value',
+      'OfferFilterInput.size',
+    ].toSorted(),
+  )
 })

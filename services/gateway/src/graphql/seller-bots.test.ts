@@ -1,8 +1,8 @@
-import { createCandidate, createOrderTerms } from '@penstock/testkit/order-terms.ts'
+import { buyerAccountId, createCandidate, createOrderTerms } from '@penstock/testkit/order-terms.ts'
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'vitest'
 import { autoAcceptedFact, createOrderPlacedFact } from '../fake-market.fixture.ts'
-import { readPath, type GatewayHarness, openGatewayHarness } from '../gateway-harness.fixture.ts'
+import { NOW, readPath, type GatewayHarness, openGatewayHarness } from '../gateway-harness.fixture.ts'
 
 const { offerId, sellerAccountId: SELLER, sellerPubkey: PUBKEY } = createCandidate(1)
 const STRANGER = '20000000-0000-4000-8000-0000000000ff'
@@ -157,6 +157,16 @@ describe('an offer', () => {
     })
   })
 
+  test('is read by other callers with the same fields', async () => {
+    await projectOffer()
+    const query = `{ market { offer { offers { total pagination { limit offset } list { ${LISTED} created_at } } } } }`
+    assert.deepEqual(readPath(await market.gql(query), 'market.offer.offers'), {
+      total: 1,
+      pagination: { limit: 10, offset: 0 },
+      list: [{ ...shown, is_owner: false, created_at: new Date(NOW).toISOString() }],
+    })
+  })
+
   test('does not appear in the own offers of another account, and hides its orders from other callers', async () => {
     await projectOffer()
     assert.equal(readPath(await market.gql(OWN, {}, strangersKey), 'user.market.offers.offers.total'), 0)
@@ -182,7 +192,7 @@ describe('an offer', () => {
 
 test('the record of an order contains its capacity, the parts of its price, and its offer', async () => {
   await projectOffer()
-  const fields = `amount ${SATS} size asset { symbol } promises { locked_fee_rate_cap { sats } locked_base_fee_cap { sats } }
+  const fields = `amount ${SATS} size asset { symbol } source { pubkey alias } promises { locked_fee_rate_cap { sats } locked_base_fee_cap { sats } }
     fees { seller { sats } buyer { sats } fixed { sats } variable { sats } amboss { sats } }`
   const query = `{ user { market { orders { sales { list { ${fields} } }
     get_order(order_id: "${ORDER}") { ${fields} simple_offer { id is_owner } payment { redirect_url } } } } } }`
@@ -194,6 +204,7 @@ test('the record of an order contains its capacity, the parts of its price, and 
     amount: { satoshi: { sats: '1000000' } },
     size: '1000000',
     asset: { symbol: 'BTC' },
+    source: { pubkey: PUBKEY, alias: null },
     promises: { locked_fee_rate_cap: { sats: '500' }, locked_base_fee_cap: { sats: '1000' } },
     fees: {
       seller: { sats: '2500' },
@@ -204,5 +215,8 @@ test('the record of an order contains its capacity, the parts of its price, and 
     },
   }
   assert.deepEqual(sales, { list: [order] })
+  const purchases = `{ user { market { orders { purchases { list { ${fields} } } } } } }`
+  const bought = await market.gql(purchases, {}, await market.apiKey(buyerAccountId))
+  assert.deepEqual(readPath(bought, 'user.market.orders.purchases.list'), [order])
   assert.deepEqual(get_order, { ...order, simple_offer: { id: offerId, is_owner: true }, payment: { redirect_url: null } })
 })

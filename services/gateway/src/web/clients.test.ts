@@ -86,6 +86,15 @@ describe('by GET', () => {
     assert.equal(market.sent.length, 0)
   })
 
+  test('operationName selects the operation that GET accepts or refuses', async () => {
+    const query = `${OFFERS} ${LOG_IN}`
+    const { answer } = await get({ query, operationName: 'Book', variables: JSON.stringify(variables) })
+    assert.deepEqual(bookOf(answer.data), empty)
+    const input = { email: 'a@example.org', password: 'a long password' }
+    const { response } = await get({ query, operationName: 'L', variables: JSON.stringify({ input }) })
+    assert.equal(response.status, 405)
+  })
+
   test('a query with a secret argument is refused like a mutation', () => {
     const byGet = (text: string) => {
       const document = parse(text)
@@ -138,6 +147,25 @@ test('a hash without its query gets PersistedQueryNotSupported, and a hash with 
   assert.deepEqual(await post({ query: '{ market { id } }', extensions }), { data: { market: { id: 'market' } } })
 })
 
+test('/graphql/ answers like /graphql', async () => {
+  const path = `${url}/`
+  const body = JSON.stringify({ query: OFFERS, variables })
+  const posted = await fetch(path, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+  const read = await fetch(`${path}?${new URLSearchParams({ query: OFFERS, variables: JSON.stringify(variables) }).toString()}`)
+  for (const response of [posted, read]) {
+    assert.deepEqual([response.status, response.redirected], [200, false])
+    assert.deepEqual(bookOf(((await response.json()) as GraphqlResult).data), empty)
+  }
+  const mutation = await fetch(
+    `${path}?${new URLSearchParams({ query: 'mutation { account { logout { success } } }' }).toString()}`,
+  )
+  assert.deepEqual([mutation.status, mutation.headers.get('allow')], [405, 'POST'])
+  assert.equal((await fetch(path, { method: 'PUT' })).status, 405)
+  assert.equal((await fetch(path, { method: 'OPTIONS' })).headers.get('access-control-allow-origin'), '*')
+  const page = await fetch(path, { headers: { accept: 'text/html' } })
+  assert.match(page.headers.get('content-type') ?? '', /^text\/html/)
+})
+
 describe('the explorer', () => {
   const CHROMIUM = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
   test('is served to a browser, and to no other client', async () => {
@@ -150,8 +178,10 @@ describe('the explorer', () => {
       assert.match(((await response.json()) as GraphqlResult).errors?.[0]?.message ?? '', /^query must be a text/)
     }
   })
-  test('is not served if the URL contains a query', async () => {
+  test('is not served if the URL contains a query or the hash of a query', async () => {
     const { answer } = await get({ query: '{ market { id } }' }, { accept: CHROMIUM })
     assert.deepEqual(answer.data, { market: { id: 'market' } })
+    const { answer: ofHash } = await get({ extensions: JSON.stringify({ persistedQuery: {} }) }, { accept: CHROMIUM })
+    assert.equal(ofHash.errors?.[0]?.message, 'PersistedQueryNotSupported')
   })
 })

@@ -6,7 +6,7 @@ import { readPath, type GatewayHarness, openGatewayHarness } from '../../gateway
 import type { QuoteRequest } from '../../operations/place-order.ts'
 
 const CREATE = `mutation M($input: CreateManualOrderInput!) { market { order { create(input: $input) {
-  id status size payment { lightning { invoice pending } } fees { buyer { sats } } timeline { fact } } } } }`
+  id status size amount { satoshi { sats } } payment { lightning { invoice pending } } fees { buyer { sats } } timeline { fact } } } } }`
 const PURCHASES =
   'query P($input: OrderInput) { user { market { orders { purchases(input: $input) { total list { id status action_needed is_seller } } } } } }'
 const { offerId } = createOrderTerms().candidate
@@ -31,6 +31,7 @@ test('an order on a chosen offer waits for its seller, and gets its invoice late
   assert.deepEqual(shown, {
     status: 'WAITING_FOR_SELLER_APPROVAL',
     size: '1000000',
+    amount: { satoshi: { sats: '1000000' } },
     payment: { lightning: { invoice: null, pending: true } },
     fees: { buyer: { sats: '3000' } },
     timeline: [{ fact: 'OrderPlaced' }],
