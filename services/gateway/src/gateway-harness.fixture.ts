@@ -176,7 +176,8 @@ export async function openGatewayHarness({
         ...(key && { authorization: `Bearer ${key}` }),
         ...(from && { 'x-forwarded-for': from }),
       }),
-    closeServer: () => server.close(),
+    /** Closes the server after its running requests. Only a hang reaches the limit. */
+    closeServer: () => server.close(300_000),
     /** Signals the open connections that the service stops. */
     stop: () => closing.abort(),
     close: async () => {
