@@ -62,14 +62,25 @@ const proof = (name: string, about: string, include: readonly string[], more: Pa
   ...more,
 })
 
+/**
+ * Units that ban globals of their process, or read a registry that all loaded modules fill. A test file that ran before them in
+ * the same process would change their result.
+ */
+const ISOLATED_UNITS = [
+  'packages/adapters/src/deterministic/isolation/forbid-nondeterminism.test.ts',
+  'packages/adapters/src/deterministic/workload.test.ts',
+  'test/observability/queries.test.ts',
+]
+
 /** All parts. `test/architecture` finds test files that belong to no part, or to several. */
 export const testParts: readonly TestPart[] = [
   fast(
     'units',
     'units, golden files, the contract suites of ports, and the checkers of the campaigns',
     ['{packages,services,tools,bench}/**/*.test.ts', 'test/{support,crash,chaos,fuzz,model,observability,mutants}/**/*.test.ts'],
-    { isolate: false },
+    { isolate: false, exclude: [PROCESS_TESTS, PROOF_TESTS, ...ISOLATED_UNITS] },
   ),
+  fast('isolated-units', 'units that need a process of their own', ISOLATED_UNITS),
   fast('architecture', 'types, lint, format, dead code, layers, sizes and words', ['test/architecture/**/*.test.ts']),
   fast('simulation', 'fixed seeds, broken markets and crash points, without a real clock', ['test/simulation/**/*.test.ts']),
   fast('market', 'the market through its public door, and one kill -9', ['test/e2e/**/*.test.ts']),
@@ -81,7 +92,14 @@ export const testParts: readonly TestPart[] = [
     '{packages,services,tools,bench}/**/*.process.test.ts',
     'test/{support,mutants,simulation}/**/*.process.test.ts',
   ]),
-  servers('product', 'audits, rebuilds, access rules and commands of a running market', ['test/{e2e,fuzz}/**/*.process.test.ts']),
+  servers(
+    'product',
+    'audits, rebuilds, access rules and commands of a running market',
+    ['test/{e2e,fuzz}/**/*.process.test.ts'],
+    {
+      globalSetup: 'test/e2e/global-setup.ts',
+    },
+  ),
   servers('pages', 'the pages in Chromium', ['test/pages/*.test.ts'], { programs: ['chromium'] }),
   servers('postgres', 'the adapters of PostgreSQL', ['test/postgres/*.test.ts'], {
     globalSetup: 'test/postgres/global-setup.ts',

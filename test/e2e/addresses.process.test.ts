@@ -11,7 +11,7 @@ beforeAll(async () => {
   first = await startProduct(makeTempFolder())
   // A shell may set PENSTOCK_URL to the address of the other market.
   second = await startProduct(makeTempFolder(), { PENSTOCK_URL: first.url, PENSTOCK_PUBLIC_URL: `${SHOP}/` })
-}, 120_000)
+})
 afterAll(async () => {
   await Promise.all([first, second].map((product) => product.stop()))
 })

@@ -8,7 +8,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { buyChannel } from '../support/market-client.ts'
 import { runPenstock } from '../support/run-penstock.ts'
 import { type Product, makeTempFolder, startProduct } from '../support/product.ts'
-import { createAuditedSale } from './audit-sale.ts'
+import { copyAuditedSale } from './audit-sale.ts'
 import { copyStore, recomputeChain, readRows, tamper, copyDataDir } from './audit-store.ts'
 import { runProgramSync } from '../support/processes.ts'
 
@@ -16,7 +16,7 @@ const honestFolder = makeTempFolder()
 let order: string
 
 beforeAll(async () => {
-  order = (await createAuditedSale(honestFolder)).id
+  order = (await copyAuditedSale(honestFolder)).id
 })
 
 const readHeads = (folder: string): readonly string[] => readFileSync(join(folder, 'audit.heads'), 'utf8').trimEnd().split('\n')
@@ -136,7 +136,7 @@ describe('the audit of a damaged or foreign store', () => {
     expect([log?.store_begins_with, log?.heads_begin_with]).toEqual([begins(honestFolder), begins(foreign)])
   })
 
-  test('reports a revision of another type and an event at a huge position, and terminates', { timeout: 60_000 }, async () => {
+  test('reports a revision of another type and an event at a huge position, and terminates', async () => {
     const typed = copyStore(honestFolder)
     tamper(typed, (db) => db.exec('update events set revision = cast(cast(revision as text) as blob) where position = 20'))
     expect((await verifyStore(typed)).findings[0]).toMatchObject({ what: expect.stringMatching(/\(revision\)/) as string })

@@ -10,7 +10,7 @@ import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { PurchasedOrder } from '../support/market-client.ts'
 import { makeTempFolder, startProduct } from '../support/product.ts'
-import { tryOrUndefined, createAuditedSale } from './audit-sale.ts'
+import { tryOrUndefined, copyAuditedSale } from './audit-sale.ts'
 import { copyCheckout, copyStore, type EventRow, readRows, tamper, copyDataDir } from './audit-store.ts'
 import { runProgramSync, runProgram } from '../support/processes.ts'
 
@@ -20,7 +20,7 @@ let purchase: PurchasedOrder
 let rows: readonly EventRow[]
 
 beforeAll(async () => {
-  purchase = await createAuditedSale(honestFolder)
+  purchase = await copyAuditedSale(honestFolder)
   rows = readRows(honestFolder)
 })
 

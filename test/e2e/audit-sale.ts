@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openLogHeads } from '@penstock/audit/head-files.ts'
 import { openLocalStore } from '@penstock/platforms/open-store.ts'
@@ -7,6 +7,7 @@ import { runHeadWriter } from '@penstock/audit/head-writer.ts'
 import { openLogger } from '@penstock/runtime/observability/log.ts'
 import { createMemoryPlatform } from '@penstock/testkit/memory-platform.ts'
 import { waitUntil } from '@penstock/testkit/wait-until.ts'
+import { inject } from 'vitest'
 import { type PurchasedOrder, buyChannel, waitForStatus, paySimulatedInvoice } from '../support/market-client.ts'
 import { LONG_TIMEOUT_SETTINGS, startProduct } from '../support/product.ts'
 import { isPaidOut } from '../support/order-report.ts'
@@ -14,16 +15,38 @@ import { isPaidOut } from '../support/order-report.ts'
 /** Number of unpaid orders. With this number, the store has indexed some of its events. */
 const UNPAID_ORDERS = 12
 
-/** Creates the data of a market that sold one channel and issued some unpaid invoices. @returns the sold order */
-export async function createAuditedSale(dataDir: string): Promise<PurchasedOrder> {
+/** The limit of each wait. On an idle machine, the slowest wait ends after a few seconds. */
+const LIMIT_MS = 120_000
+
+type AuditedSale = { readonly dataDir: string; readonly purchase: PurchasedOrder }
+
+/**
+ * Copies the data of a market that sold one channel and issued some unpaid invoices. The first test file creates the market, and
+ * later files use the same one. Files of this part run one after the other. @returns the sold order
+ */
+export async function copyAuditedSale(dataDir: string): Promise<PurchasedOrder> {
+  const folder = inject('auditedSaleFolder')
+  const file = join(folder, 'sale.json')
+  if (!existsSync(file)) {
+    // After a failure, the next file starts with an empty folder.
+    const newDataDir = mkdtempSync(join(folder, 'market-'))
+    const created: AuditedSale = { dataDir: newDataDir, purchase: await createAuditedSale(newDataDir) }
+    writeFileSync(file, JSON.stringify(created))
+  }
+  const sale = JSON.parse(readFileSync(file, 'utf8')) as AuditedSale // this function wrote it
+  cpSync(sale.dataDir, dataDir, { recursive: true })
+  return sale.purchase
+}
+
+async function createAuditedSale(dataDir: string): Promise<PurchasedOrder> {
   const product = await startProduct(dataDir, LONG_TIMEOUT_SETTINGS)
   const purchase = await buyChannel(product)
   for (let index = 0; index < UNPAID_ORDERS; index++) await buyChannel(product)
   // After the second log head, a later head covers the facts of the payment.
-  await waitUntil('the second log head', () => countLines(join(dataDir, 'audit.heads')) > 1, 30_000)
+  await waitUntil('the second log head', () => countLines(join(dataDir, 'audit.heads')) > 1, LIMIT_MS)
   await paySimulatedInvoice(product, purchase.invoice)
-  await waitForStatus(product, purchase, ['VALID_CHANNEL_OPENING'])
-  await waitUntil('the seller is paid', () => isPaidOut(product, purchase), 30_000)
+  await waitForStatus(product, purchase, ['VALID_CHANNEL_OPENING'], LIMIT_MS)
+  await waitUntil('the seller is paid', () => isPaidOut(product, purchase), LIMIT_MS)
   assert.equal(await product.stop(), 0)
   await writeAllHeads(dataDir)
   return purchase

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { makeTempFolder, startProduct } from '../support/product.ts'
-import { tryOrUndefined, writeAllHeads, createAuditedSale } from './audit-sale.ts'
+import { tryOrUndefined, writeAllHeads, copyAuditedSale } from './audit-sale.ts'
 import {
   readContent,
   copyStore,
@@ -26,7 +26,7 @@ let rows: readonly EventRow[]
 let indexed: readonly EventRow[]
 
 beforeAll(async () => {
-  await createAuditedSale(honestFolder)
+  await copyAuditedSale(honestFolder)
   rows = readRows(honestFolder)
   const last = readIndexedPosition(honestFolder)
   indexed = rows.filter(({ position }) => position <= last)

@@ -6,7 +6,7 @@ import { benchmarks } from '../../bench/src/benchmarks.ts'
 afterAll(removeTempFolders)
 
 describe('a quick run of each benchmark returns figures in every row', () => {
-  test.each(benchmarks.map((subject) => [subject.name, subject] as const))('%s', { timeout: 120_000 }, async (name, { run }) => {
+  test.each(benchmarks.map((subject) => [subject.name, subject] as const))('%s', async (name, { run }) => {
     const rows = await run({ isQuick: true })
     const empty = rows.filter(({ figures, ratios }) => figures.length === 0 || [...figures, ...ratios].some(Number.isNaN))
     expect(rows.length).toBeGreaterThan(0)
