@@ -1,4 +1,5 @@
-import { categoryOf } from '@penstock/kernel/stream-name.ts'
+import { orderContract } from '@penstock/contracts/order.ts'
+import { quoteContract } from '@penstock/contracts/quote.ts'
 import type { StoredEvent } from '@penstock/ports/event-store.ts'
 import { computeDigest, type ExportedStream, exportShape, type OrderExport, summarise } from './export-order.ts'
 import {
@@ -13,7 +14,7 @@ import {
   missingStateHash,
 } from './fold.ts'
 import { createLedgerCheck } from './ledger-check.ts'
-import { isAboutOrder, findReferencedStreams, OWN_CATEGORIES } from './order-streams.ts'
+import { isAboutOrder, findReferencedStreams, isSharedStream, ownCategories } from './order-streams.ts'
 import type { UnprovenReason } from './heads.ts'
 import { toCanonicalJson } from '@penstock/runtime/commands/canonical-json.ts'
 import { computeExpectedChain } from '@penstock/runtime/commands/event-codec.ts'
@@ -96,12 +97,14 @@ function checkFile(file: OrderExport): readonly Divergence[] {
     file.streams.some(({ stream, whole }) => stream === `${category}-${file.order}` && whole)
   const faults = [
     ...(new Set(names).size === names.length ? [] : ['it contains a stream twice']),
-    ...(isKnownWhole('order') || isKnownWhole('quote') ? [] : ['it has neither the quote nor the order that it is about']),
+    ...([orderContract, quoteContract].some(({ category }) => isKnownWhole(category))
+      ? []
+      : ['it has neither the quote nor the order that it is about']),
     ...file.streams
-      .filter(({ stream, whole }) => !whole && !SHARED_CATEGORIES.has(categoryOf(stream)))
+      .filter(({ stream, whole }) => !whole && !isSharedStream(stream))
       .map(({ stream }) => `${stream} is not whole`),
     ...file.streams
-      .filter(({ stream, whole }) => whole && SHARED_CATEGORIES.has(categoryOf(stream)))
+      .filter(({ stream, whole }) => whole && isSharedStream(stream))
       .map(({ stream }) => `${stream} is said to be of this order alone`),
     ...findForeignStreams(file),
     ...(isInLogOrder(file.streams) ? [] : ['the positions of its facts are not those of one log']),
@@ -110,11 +113,9 @@ function checkFile(file: OrderExport): readonly Divergence[] {
   return [...faults, ...(isSummaryRight ? [] : ['its summary does not match its facts'])].map(fileDivergence)
 }
 
-const SHARED_CATEGORIES: ReadonlySet<string> = new Set(['offer', 'seller'])
-
 /** Finds streams that have valid hashes but belong to another order. */
 function findForeignStreams({ order, streams }: OrderExport): readonly string[] {
-  const own = new Set(OWN_CATEGORIES.map((category) => `${category}-${order}`))
+  const own = new Set(ownCategories.map((category) => `${category}-${order}`))
   const referenced = findReferencedStreams(streams.filter(({ stream }) => own.has(stream)).flatMap(({ events }) => events))
   return streams.flatMap(({ stream, whole, events }) => {
     if (own.has(stream)) return []

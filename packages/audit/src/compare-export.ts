@@ -11,7 +11,7 @@ import {
   tryParseHead,
   findUnprovenReason,
 } from './heads.ts'
-import { OWN_CATEGORIES } from './order-streams.ts'
+import { ownCategories } from './order-streams.ts'
 import { readMeta } from '@penstock/runtime/commands/event-codec.ts'
 import type { Service } from '@penstock/runtime/service.ts'
 
@@ -60,7 +60,7 @@ const headsDivergence = (what: string): Divergence => ({ stream: 'log', revision
 function createExportComparison(file: OrderExport) {
   const until = toPosition(file.head?.position ?? NO_HEAD.position)
   const streams = new Map(file.streams.map((stream) => [stream.stream, stream]))
-  const own = new Set(OWN_CATEGORIES.map((category) => `${category}-${file.order}`))
+  const own = new Set(ownCategories.map((category) => `${category}-${file.order}`))
   const uncovered = new Set(file.streams.filter(({ whole }) => whole).flatMap((one) => one.events))
   const later = new Set<string>()
   let isHeadMet = false

@@ -1,17 +1,18 @@
-import { contractOf } from '@penstock/contracts/contracts.ts'
+import { contractOf, contracts } from '@penstock/contracts/contracts.ts'
 import { categoryOf } from '@penstock/kernel/stream-name.ts'
 import type { EventStore, StoredEvent } from '@penstock/ports/event-store.ts'
 import { readMeta } from '@penstock/runtime/commands/event-codec.ts'
 
 /** Categories whose streams belong to one order and have its id. */
-export const OWN_CATEGORIES = ['quote', 'order', 'match', 'settlement', 'channel'] as const
+export const ownCategories: readonly string[] = contracts.flatMap(({ category, correlates }) =>
+  correlates === 'order' ? [category] : [],
+)
 /** Maps fields of an order's facts to the categories of the streams that they identify: claims, and streams of several orders. */
-const REFERENCED_CATEGORIES: Readonly<Record<string, string>> = {
-  paymentHash: 'payhash',
-  outpoint: 'outpoint',
-  offerId: 'offer',
-  sellerPubkey: 'seller',
-}
+const categoryByField: ReadonlyMap<string, string> = new Map(
+  contracts.flatMap(({ category, relatedTo }) =>
+    relatedTo?.subject === 'order' && relatedTo.field !== undefined ? [[relatedTo.field, category]] : [],
+  ),
+)
 
 const PAGE = 500
 
@@ -28,20 +29,21 @@ export async function readOrderStreams(
   store: Pick<EventStore, 'read'>,
   orderId: string,
 ): Promise<readonly OrderStream[] | undefined> {
-  const own = await Promise.all(OWN_CATEGORIES.map((category) => readWholeStream(store, `${category}-${orderId}`)))
+  const own = await Promise.all(ownCategories.map((category) => readWholeStream(store, `${category}-${orderId}`)))
   const existing = own.filter(({ events }) => events.length > 0)
   if (existing.length === 0) return undefined
   const names = findReferencedStreams(existing.flatMap(({ events }) => events))
   const referenced = await Promise.all([...names].toSorted().map((stream) => readWholeStream(store, stream)))
   const related = referenced.map(({ stream, events }): OrderStream => {
-    const isShared = !CLAIM_CATEGORIES.has(categoryOf(stream))
+    const isShared = isSharedStream(stream)
     const relevant = events.filter((event) => isAboutOrder(orderId, event))
     return { stream, isShared, events, relevant: isShared ? relevant : relevant.length > 0 ? events : [] }
   })
   return [...existing, ...related.filter(({ relevant }) => relevant.length > 0)]
 }
 
-const CLAIM_CATEGORIES: ReadonlySet<string> = new Set(['payhash', 'outpoint'])
+/** Whether a stream has facts of several orders. */
+export const isSharedStream = (stream: string): boolean => contractOf(categoryOf(stream)).relatedTo?.isClaim === false
 
 /** @returns the streams that the facts of an order's own streams refer to */
 export function findReferencedStreams(events: readonly Pick<StoredEvent, 'data'>[]): ReadonlySet<string> {
@@ -63,7 +65,7 @@ async function readWholeStream(store: Pick<EventStore, 'read'>, stream: string):
 function collectReferences(value: unknown, names: Set<string>): void {
   if (typeof value !== 'object' || value === null) return
   for (const [key, inner] of Object.entries(value)) {
-    const category = REFERENCED_CATEGORIES[key]
+    const category = categoryByField.get(key)
     if (category !== undefined && typeof inner === 'string') names.add(`${category}-${inner}`)
     else collectReferences(inner, names)
   }

@@ -18,6 +18,7 @@ const byOperator = z.strictObject({ by: z.string().min(1), reason: sentence })
 
 /** A caller's account: an anonymous buyer with a session key, or a person with an e-mail address, keys and nodes. */
 export const accountContract = defineContract('account', 'accounts', {
+  relatedTo: { subject: 'order', isClaim: false },
   facts: {
     /** `emailRecord` and `passwordRecord` are ids of rows outside the streams, so that they can be deleted. */
     AccountCreated: v1(z.strictObject({ emailHash: keyHash, emailRecord: uuid, passwordRecord: uuid })),

@@ -30,6 +30,7 @@ const failure = z.enum(['never-seen', 'vanished', 'double-spent', 'unconfirmed']
 
 /** The watch over the channel of an order (the stream's id is the order's). A new outpoint restarts the watch. */
 export const channelContract = defineContract('channel', 'channel-watcher', {
+  correlates: 'order',
   facts: {
     WatchStarted: v2(
       z.strictObject({
@@ -127,6 +128,7 @@ export type ChannelTarget = TargetOf<typeof channelContract>
 
 /** One channel serves one order, because the first claim of its stream wins. The stream's id is the outpoint. */
 export const outpointClaimContract = defineContract('outpoint', 'channel-watcher', {
+  relatedTo: { subject: 'order', isClaim: true, field: 'outpoint' },
   facts: {
     OutpointClaimed: v1(z.strictObject({ orderId: uuid, attempt })),
     OutpointClaimRefused: v1(z.strictObject({ orderId: uuid, attempt })),

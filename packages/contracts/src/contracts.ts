@@ -25,9 +25,11 @@ export const contracts: readonly Contract[] = [
 
 const byCategory = new Map(contracts.map((contract) => [contract.category, contract]))
 
+export const findContract = (category: string): Contract | undefined => byCategory.get(category)
+
 /** @throws RangeError for an unknown category */
 export function contractOf(category: string): Contract {
-  const found = byCategory.get(category)
+  const found = findContract(category)
   if (!found) throw new RangeError(`no contract has the category "${category}"`)
   return found
 }

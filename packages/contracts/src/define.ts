@@ -15,6 +15,18 @@ export type CommandShape = Versioned & { readonly from?: readonly string[] }
 
 export type CommandShapes = Readonly<Record<string, CommandShape>>
 
+/** A subject that several streams are about. Logs, traces and audits name it. */
+export type Subject = 'order'
+
+/** The relation of streams to subjects whose ids differ from the stream's id. Each message names its subject. */
+export type Relation = {
+  readonly subject: Subject
+  /** The first subject that claims a stream keeps it. Other streams serve many subjects. */
+  readonly isClaim: boolean
+  /** The field of the subject's facts that contains the id of a stream. */
+  readonly field?: string
+}
+
 /** The commands that an aggregate accepts and the facts that it records. Other services depend only on contracts. */
 export type Contract<
   Category extends string = string,
@@ -27,6 +39,9 @@ export type Contract<
   readonly owner: string
   readonly facts: Facts
   readonly commands: Commands
+  /** The subject of each stream, if the stream's id is the id of the subject. */
+  readonly correlates?: Subject
+  readonly relatedTo?: Relation
   /** Facts and commands of unpaid orders. Messages of paid orders take precedence. */
   readonly unpaid?: readonly string[]
 }
@@ -78,6 +93,8 @@ export const defineContract = <const Category extends string, Facts extends Vers
   shapes: {
     facts: Facts
     commands: Commands
+    correlates?: Subject
+    relatedTo?: Relation
     unpaid?: readonly ((keyof NoInfer<Commands> | keyof NoInfer<Facts>) & string)[]
   },
 ): Contract<Category, Facts, Commands> => ({ category, owner, ...shapes })

@@ -30,6 +30,7 @@ const reservation = z.strictObject({ orderId: uuid, attempt, round: z.int().nonn
 
 /** An offer with its reservations. All competing requests for its capacity are decided in this one stream. */
 export const offerContract = defineContract('offer', 'matching', {
+  relatedTo: { subject: 'order', isClaim: false, field: 'offerId' },
   facts: {
     OfferCreated: v2(offerTerms.extend({ accountId: uuid, pubkey }), upcastOperators),
     OfferUpdated: v2(offerTerms, upcastOperators),
@@ -98,6 +99,7 @@ export const sellerOutcome = z.enum([
 
 /** A seller's node: whether its agent is live, its funds, and the outcomes from which its score is computed. */
 export const sellerContract = defineContract('seller', 'matching', {
+  relatedTo: { subject: 'order', isClaim: false, field: 'sellerPubkey' },
   facts: {
     SellerAppeared: v1(z.strictObject({ accountId: uuid, confirmedSat: amount, at: instant })),
     FundsAttested: v1(z.strictObject({ confirmedSat: amount, at: instant })),
@@ -151,6 +153,7 @@ const search = z.strictObject({ attempt, need: orderRequirements, autoAccepted: 
 
 /** The search for an order's sellers, with one stream per order: the requested reservations and their results. */
 export const matchContract = defineContract('match', 'matching', {
+  correlates: 'order',
   facts: {
     /** The candidate that the buyer of a manual order saw. The order may end before a search starts. */
     SellerQuoted: v1(z.strictObject({ candidate })),

@@ -112,6 +112,7 @@ const fundingFailure = z.enum(['never-seen', 'vanished', 'double-spent', 'unconf
 const addBlamed = (old: object) => ({ ...old, blamed: true })
 
 export const orderContract = defineContract('order', 'order', {
+  correlates: 'order',
   facts: {
     /** `approveBefore`: the deadline of the seller's answer; null if its offer accepts orders automatically. */
     OrderPlaced: v2(orderTerms.extend({ approveBefore: instant.nullable() }), acceptMissingInvoiceBefore),

@@ -71,6 +71,7 @@ export const optionMismatch: Partial<Record<QuoteRefusal, string>> = {
 
 /** The pricing of one order; the stream's id is the order's. */
 export const quoteContract = defineContract('quote', 'quote', {
+  correlates: 'order',
   facts: {
     /** The terms of the future order, and the funding fees that they were computed with. */
     Quoted: v2(z.strictObject({ terms: orderTerms, fundingFees }), acceptMissingInvoiceBefore),

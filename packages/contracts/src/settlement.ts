@@ -181,6 +181,7 @@ const outpointRegistration = z.strictObject({
 export type RegisteredOutpoint = z.output<typeof outpointRegistration>
 
 export const settlementContract = defineContract('settlement', 'settlement', {
+  correlates: 'order',
   facts: {
     /** The intent to make an invoice: its hash is recorded before the call of the node. */
     HoldRequested: v2(holdTerms.extend({ keyId: z.string(), node: pubkey, paymentHash: hash }), acceptMissingSold),
@@ -384,6 +385,7 @@ export type SettlementTarget = TargetOf<typeof settlementContract>
 
 /** One payment hash is paid for one order, because the first claim of its stream wins. The stream's id is the hash. */
 export const paymentHashClaimContract = defineContract('payhash', 'settlement', {
+  relatedTo: { subject: 'order', isClaim: true, field: 'paymentHash' },
   facts: {
     PayhashClaimed: v1(z.strictObject({ orderId: uuid })),
     PayhashRefused: v1(z.strictObject({ orderId: uuid })),

@@ -16,7 +16,7 @@ import { createServiceContext } from './service-context.ts'
 import { streamNameOf, createStreamCache } from './commands/stream-cache.ts'
 import { createTimerIndex } from './processes/timer-index.ts'
 import { parseSpanId } from './observability/trace-ids.ts'
-import { orderFieldOf, streamAttributes, type SpanResult, withSpan } from './observability/tracing.ts'
+import { subjectFieldOf, streamAttributes, type SpanResult, withSpan } from './observability/tracing.ts'
 import { createKeyedMutex } from './commands/keyed-mutex.ts'
 import { trackOpenStreams } from './processes/open-streams.ts'
 import { NewerVersionFault } from './commands/upcast.ts'
@@ -128,8 +128,8 @@ function logHandled(
   { hasAppended, ...result }: HandledCommand,
 ): void {
   if (!hasAppended && result.outcome === 'accepted') return
-  const order = orderFieldOf(category, aggregateId, correlation)
-  log.info({ ...order, trace, command: type, stream: `${category}-${aggregateId}`, ...result }, 'a command was handled')
+  const subject = subjectFieldOf(category, aggregateId, correlation)
+  log.info({ ...subject, trace, command: type, stream: `${category}-${aggregateId}`, ...result }, 'a command was handled')
 }
 
 function findAggregate<Ports>(

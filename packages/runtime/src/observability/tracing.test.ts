@@ -1,21 +1,21 @@
 import { contracts } from '@penstock/contracts/contracts.ts'
 import { expect, test } from 'vitest'
-import { orderFieldOf } from './tracing.ts'
+import { subjectFieldOf } from './tracing.ts'
 
 test.each(['quote', 'order', 'match', 'settlement', 'channel'])('the id of a %s stream is the id of an order', (category) => {
-  expect(orderFieldOf(category, 'o1', 'o1')).toEqual({ order: 'o1' })
+  expect(subjectFieldOf(category, 'o1', 'o1')).toEqual({ order: 'o1' })
 })
 
 test.each(['offer', 'seller', 'account', 'payhash', 'outpoint'])(
   'a message to a %s stream is about an order if its correlation is not the stream itself',
   (category) => {
-    expect(orderFieldOf(category, 'a1', 'o1')).toEqual({ order: 'o1' })
-    expect(orderFieldOf(category, 'a1', 'a1')).toEqual({})
+    expect(subjectFieldOf(category, 'a1', 'o1')).toEqual({ order: 'o1' })
+    expect(subjectFieldOf(category, 'a1', 'a1')).toEqual({})
   },
 )
 
 test.each(['email', 'nodeclaim', 'price'])('a message to a %s stream is never about an order', (category) => {
-  expect(orderFieldOf(category, 'e1', 'account-1')).toEqual({})
+  expect(subjectFieldOf(category, 'e1', 'account-1')).toEqual({})
 })
 
 test('only messages to price, email and nodeclaim streams are never about an order', () => {

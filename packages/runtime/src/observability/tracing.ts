@@ -1,3 +1,6 @@
+import { findContract } from '@penstock/contracts/contracts.ts'
+import type { Subject } from '@penstock/contracts/define.ts'
+
 export type Attributes = Readonly<Record<string, string | number | boolean>>
 
 /** The description of a span. It leaves the process, so it must not contain secrets. */
@@ -42,23 +45,23 @@ export const withSpan = <T>(
   describeResult?: (result: T) => SpanResult,
 ): Promise<T> => (tracing ? tracing.span(about(), work, describeResult) : work())
 
-/** Categories of streams whose id is an order's id. */
-const ORDER_STREAMS: ReadonlySet<string> = new Set(['quote', 'order', 'match', 'settlement', 'channel'])
-/** Categories of streams that get messages about orders. A message to the remaining streams is about an account. */
-const ORDER_RELATED_STREAMS: ReadonlySet<string> = new Set(['offer', 'seller', 'account', 'payhash', 'outpoint'])
-
-/** @returns the order that a message to a stream is about, if it is about an order */
-export const orderFieldOf = (category: string, aggregateId: string, correlation: string): { readonly order?: string } =>
-  ORDER_STREAMS.has(category) || (ORDER_RELATED_STREAMS.has(category) && correlation !== aggregateId)
-    ? { order: correlation }
-    : {}
+/** @returns the subject of a message to a stream, such as `{ order: <id> }`, if the contract of the stream has one */
+export function subjectFieldOf(
+  category: string,
+  aggregateId: string,
+  correlation: string,
+): { readonly [name in Subject]?: string } {
+  const { correlates, relatedTo } = findContract(category) ?? {}
+  const subject = correlates ?? (correlation === aggregateId ? undefined : relatedTo?.subject)
+  return subject === undefined ? {} : { [subject]: correlation }
+}
 
 /** The attributes of every span about a stream. */
 export function streamAttributes(service: string, category: string, aggregateId: string, correlation: string): Attributes {
-  const { order } = orderFieldOf(category, aggregateId, correlation)
+  const subjects = Object.entries(subjectFieldOf(category, aggregateId, correlation))
   return {
     'penstock.service': service,
     'penstock.stream': `${category}-${aggregateId}`,
-    ...(order !== undefined && { 'penstock.order': order }),
+    ...Object.fromEntries(subjects.map(([subject, id]) => [`penstock.${subject}`, id])),
   }
 }

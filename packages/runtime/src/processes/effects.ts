@@ -3,7 +3,7 @@ import type { BasePorts } from '../base-ports.ts'
 import { hitCrashPoint } from '../crash-points.ts'
 import { effectSeconds, effectsRunning, effectTries } from '../observability/metrics.ts'
 import { deriveTraceId } from '../observability/trace-ids.ts'
-import { orderFieldOf, streamAttributes, withSpan } from '../observability/tracing.ts'
+import { subjectFieldOf, streamAttributes, withSpan } from '../observability/tracing.ts'
 
 /** One effect that a state requests. */
 export type EffectRun = {
@@ -111,7 +111,7 @@ const describeSpan = ({ service, name, about }: EffectRun, tries: number) => ({
 })
 
 const logFieldsOf = ({ name, key, about: { category, aggregateId, correlation } }: EffectRun) => ({
-  ...orderFieldOf(category, aggregateId, correlation),
+  ...subjectFieldOf(category, aggregateId, correlation),
   trace: deriveTraceId(correlation),
   effect: name,
   key,
