@@ -104,7 +104,10 @@ export const testParts: readonly TestPart[] = [
   servers('postgres', 'the adapters of PostgreSQL', ['test/postgres/*.test.ts'], {
     globalSetup: 'test/postgres/global-setup.ts',
   }),
-  servers('kafka', 'the adapter of Kafka', ['test/kafka/*.test.ts'], { programs: ['kafka'] }),
+  servers('kafka', 'the adapter of Kafka', ['test/kafka/*.test.ts'], {
+    programs: ['kafka'],
+    globalSetup: 'test/kafka/global-setup.ts',
+  }),
   servers('kurrentdb', "the adapter of KurrentDB, on a double of the server's protocol", ['test/kurrentdb/*.test.ts']),
   servers('launcher', 'the cluster of npm run cluster', ['test/cluster/*.test.ts'], { programs: ['kafka'] }),
   servers('observability', 'metrics, alert rules, logs and traces', ['test/observability/**/*.process.test.ts'], {

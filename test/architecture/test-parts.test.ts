@@ -2,7 +2,7 @@ import { matchesGlob } from 'node:path'
 import { expect, test } from 'vitest'
 import { testParts, type TestPart } from '../../tools/parts.ts'
 import { expectNone } from './report.ts'
-import { repositoryFiles } from './repository.ts'
+import { readRepositoryFile, repositoryFiles } from './repository.ts'
 
 type Globs = Pick<TestPart, 'name' | 'include' | 'exclude'>
 
@@ -27,6 +27,19 @@ test('every part has test files', () => {
     testParts
       .filter((part) => !repositoryFiles.some((path) => isIncluded(path, part)))
       .map(({ name }) => `${name} has no test file: remove it from tools/parts.ts`),
+  )
+})
+
+/** Modules that ban globals of a process, or read a registry that every loaded module fills. */
+const SHARED_STATE = /isolation\/forbid-nondeterminism\.ts|exported-metrics\.ts/
+
+test('a test that depends on the state of its process has a process of its own', () => {
+  const shared = testParts.filter(({ isolate }) => isolate === false)
+  expectNone(
+    repositoryFiles
+      .filter((path) => shared.some((part) => isIncluded(path, part)))
+      .filter((path) => SHARED_STATE.test(readRepositoryFile(path)))
+      .map((path) => `${path} shares its process with other files: add it to ISOLATED_UNITS in tools/parts.ts`),
   )
 })
 
