@@ -1,6 +1,7 @@
 import { accountContract, emailClaimContract } from '@penstock/contracts/accounts.ts'
 import { channelContract } from '@penstock/contracts/channel.ts'
-import type { Contract } from '@penstock/contracts/define.ts'
+import { contracts } from '@penstock/contracts/contracts.ts'
+import { commandsFrom, type Contract } from '@penstock/contracts/define.ts'
 import { offerContract, sellerContract } from '@penstock/contracts/matching.ts'
 import { orderContract } from '@penstock/contracts/order.ts'
 import { priceContract, quoteContract } from '@penstock/contracts/quote.ts'
@@ -45,11 +46,29 @@ export function createGatewayProjections(
     onCommitted: (events) => waiters.notifyCommitted(events.flatMap(({ aggregateId, commandId }) => [aggregateId, commandId])),
     onOutcomeCommitted: ({ commandId, aggregateId }) => waiters.notifyCommitted([commandId, aggregateId]),
   })
-  return [
+  const projections = [
     projection('orders', [quoteContract, orderContract, settlementContract, channelContract], (trx, event) =>
       applyToOrders(trx, event, pageHashOf),
     ),
     projection('market', [offerContract, sellerContract, priceContract], applyToMarket),
     projection('accounts', [accountContract, emailClaimContract], applyToAccounts),
   ]
+  assertCommandsAnswered(contracts, projections)
+  return projections
+}
+
+/** @throws Error if a projection follows no facts of a contract that the gateway commands: its callers would wait in vain */
+export function assertCommandsAnswered(
+  commanded: readonly Pick<Contract, 'category' | 'commands'>[],
+  projections: readonly { readonly from: readonly Pick<Contract, 'category'>[] }[],
+): void {
+  const answered = new Set(projections.flatMap(({ from }) => from.map(({ category }) => category)))
+  for (const contract of commanded) {
+    const [type] = commandsFrom(contract, 'gateway')
+    if (type !== undefined && !answered.has(contract.category))
+      throw new Error(
+        `The gateway sends ${type} to "${contract.category}" streams, and none of its projections follows their facts. ` +
+          `Add the contract to a projection in services/gateway/src/views/projections.ts.`,
+      )
+  }
 }
