@@ -112,7 +112,8 @@ export async function createManualSeller(product: Product): Promise<ManualSeller
   }
 }
 
-async function createAccount(product: Product, name: string): Promise<string> {
+/** @returns the dashboard token of a new account */
+export async function createAccount(product: Product, name: string): Promise<string> {
   const input = { email: `${name}@example.org`, password: 'correct horse battery staple' }
   return (await requestData<{ account: { create: { token: string } } }>(product, ACCOUNT_MUTATION, { input })).account.create
     .token

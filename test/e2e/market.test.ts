@@ -6,6 +6,7 @@ import {
   type PurchasedOrder,
   buyChannel,
   findBuyer,
+  requestData,
   waitForStatus,
   readOrder,
   paySimulatedInvoice,
@@ -15,8 +16,9 @@ import {
 } from '../support/market-client.ts'
 import { createMiner, type Miner, MINED_BY_HAND_SETTINGS, WAITS_FOR_LOST_FUNDING } from '../support/mine-when-idle.ts'
 import { type Product, makeTempFolder, startProduct } from '../support/product.ts'
+import { CREATE_ORDER_MUTATION } from '../support/market-operations.ts'
 import { isPaidOut, getOrderReport } from '../support/order-report.ts'
-import { createManualSeller } from './manual-seller.ts'
+import { createAccount, createManualSeller } from './manual-seller.ts'
 
 const dataDir = makeTempFolder()
 let product: Product
@@ -41,11 +43,18 @@ const listChannels = async (): Promise<readonly { outpoint: string; capacity_sat
   product.operator('GET', `/sim/channels/${(await findBuyer(product)).alias}`)
 const waitForSettlement = (hash: string) =>
   waitUntil('the settled payment', async () => (await getPayment(product, hash)).state === 'SUCCEEDED')
-const mineUntilValid = (orders: readonly PurchasedOrder[]) =>
+const mineUntilValid = (orders: readonly Pick<PurchasedOrder, 'id' | 'key'>[]) =>
   miner.mineUntil('valid channels', orders, async () => {
     const snapshots = await Promise.all(orders.map((order) => readOrder(product, order)))
     return snapshots.every(({ status }) => status === 'VALID_CHANNEL_OPENING')
   })
+const OFFERS_QUERY = `query ($filter: OfferFilterInput) { market { offer { offers(filter: $filter) {
+  list { id min_size auto_accept } } } } }`
+type Offer = { readonly id: string; readonly min_size: string; readonly auto_accept: boolean }
+type Offers = { readonly market: { readonly offer: { readonly offers: { readonly list: readonly Offer[] } } } }
+type CreatedOrder = {
+  readonly market: { readonly order: { readonly create: { id: string; payment: { lightning: { invoice: string | null } } } } }
+}
 const mineUntilPaidOut = (purchase: Pick<PurchasedOrder, 'id' | 'key'>) =>
   miner.mineUntil('the payout', [purchase], () => isPaidOut(product, purchase))
 
@@ -85,6 +94,19 @@ test.each([{ private: true }, { rails_cluster_only: true }])('a buyer can buy a 
   await miner.mineUntilStatus(purchase, ['VALID_CHANNEL_OPENING'])
   const { outpoint } = await getOrderReport(product, purchase)
   expect((await listChannels()).find((channel) => channel.outpoint === outpoint)?.private).toBe('private' in options)
+})
+
+test('an order on a chosen offer that accepts automatically is answered with its invoice, and becomes valid', async () => {
+  const key = await createAccount(product, 'chooses-an-offer')
+  // The quote service has chosen this seller, so it knows that the seller is live.
+  const { seller_pubkey: pubkey } = await getOrderReport(product, await buyChannel(product))
+  const { list } = (await requestData<Offers>(product, OFFERS_QUERY, { filter: { pubkey } })).market.offer.offers
+  const offer = list.find(({ auto_accept }) => auto_accept) ?? assert.fail('the offer does not accept automatically')
+  const input = { offer_id: offer.id, pubkey: (await findBuyer(product)).pubkey, size: Number(offer.min_size) }
+  const { id, payment } = (await requestData<CreatedOrder>(product, CREATE_ORDER_MUTATION, { input }, key)).market.order.create
+  await paySimulatedInvoice(product, payment.lightning.invoice ?? assert.fail('the answer has no invoice'))
+  await mineUntilValid([{ id, key }])
+  await mineUntilPaidOut({ id, key })
 })
 
 test('a private taproot channel, which only the rails cluster may sell, is proven and paid out like other channels', async () => {

@@ -4,7 +4,15 @@ import { centsToSat } from '@penstock/kernel/money.ts'
 import type { BookEntry } from '@penstock/market/order-book.ts'
 import { computePurchaseBounds, formatUsd, MIN_BUDGET_CENTS } from '@penstock/market/market.ts'
 import { computeCost } from '@penstock/market/price.ts'
-import { rankForBudget, rankForSize, type Pricing, type RankedOffer, type SellerRequirements } from '@penstock/market/rank.ts'
+import {
+  canServe,
+  maxCapacitySat,
+  rankForBudget,
+  rankForSize,
+  type Pricing,
+  type RankedOffer,
+  type SellerRequirements,
+} from '@penstock/market/rank.ts'
 import type { CurrentRate } from './rate.ts'
 
 export type RequestQuoteData = Extract<QuoteCommand, { readonly type: 'RequestQuote' }>['data']
@@ -20,7 +28,8 @@ export type MarketSnapshot = {
   readonly connectedSellers?: readonly string[]
 }
 
-export type ChosenOffer = RankedOffer & { readonly leaseBlocks: number }
+/** `autoAccepted`: the offer accepts the order automatically, so the order does not wait for its seller. */
+export type ChosenOffer = RankedOffer & { readonly leaseBlocks: number; readonly autoAccepted: boolean }
 type OfferChoice = { readonly chosen: ChosenOffer } | { readonly refused: Refusal<QuoteRefusal> }
 
 /** @returns the offer and size for a request, or a refusal with the reason */
@@ -42,7 +51,7 @@ function chooseByBudget(request: RequestQuoteData, cents: bigint, market: Market
   const centsPerBtc = BigInt(market.currentRate.rate.centsPerBtc)
   const budgetSat = centsToSat(cents, centsPerBtc)
   const [best] = rankForBudget(entries, requirements, budgetSat, pricing)
-  if (best) return { chosen: { ...best, leaseBlocks: requirements.leaseBlocks } }
+  if (best) return { chosen: { ...best, leaseBlocks: requirements.leaseBlocks, autoAccepted: true } }
   const bounds = computePurchaseBounds(entries, requirements, pricing)
   if (!bounds) return refuseNoSeller(requirements)
   const formatDollars = (sat: bigint) => `${formatUsd((sat * centsPerBtc) / 100_000_000n)} USD (${sat} sat)`
@@ -66,7 +75,7 @@ function chooseBySize(request: RequestQuoteData, sizeSat: bigint, market: Market
     request.source === 'lsps1-recommended' ? 'recommended' : 'cheapest',
     pricing,
   )
-  if (best) return { chosen: { ...best, leaseBlocks: requirements.leaseBlocks } }
+  if (best) return { chosen: { ...best, leaseBlocks: requirements.leaseBlocks, autoAccepted: true } }
   const bounds = computePurchaseBounds(entries, requirements, pricing)
   if (!bounds) return refuseNoSeller(requirements)
   if (sizeSat > bounds.maxSizeSat)
@@ -79,12 +88,9 @@ function chooseBySize(request: RequestQuoteData, sizeSat: bigint, market: Market
   )
 }
 
-/** A manual order on one offer needs neither a live agent nor standing acceptance, because the seller has to accept it. */
-function chooseNamedOffer(
-  request: RequestQuoteData,
-  offerId: string,
-  { entries, pricing, leaseBlocks }: MarketSnapshot,
-): OfferChoice {
+/** A manual order needs neither a live agent nor standing acceptance. Without them, the seller has to accept the order. */
+function chooseNamedOffer(request: RequestQuoteData, offerId: string, market: MarketSnapshot): OfferChoice {
+  const { entries, pricing, leaseBlocks } = market
   const entry = entries.find((one) => one.offerId === offerId)
   if (!entry) return refuse('OFFER_NOT_FOUND', 'There is no such offer.')
   if (entry.status !== 'ENABLED') return refuse('OFFER_NOT_OPEN', 'This offer is not open now.')
@@ -98,14 +104,17 @@ function chooseNamedOffer(
   if (entry.promises.minBlockLength < lease)
     return refuse('LEASE_TOO_LONG', `This offer promises ${entry.promises.minBlockLength} blocks.`)
   const sizeSat = BigInt(request.sizeSat)
-  // Without an agent no funds are attested; the seller checks its funds before it accepts.
+  // Without an agent no funds are attested. The seller checks its funds before it accepts.
   const mostSatNow = entry.availableSat < entry.maxSizeSat ? entry.availableSat : entry.maxSizeSat
   if (sizeSat < entry.minSizeSat || sizeSat > mostSatNow)
     return refuse('OFFER_SIZE', `size must be between ${entry.minSizeSat} and ${mostSatNow} sat for this offer.`)
   const cost = computeCost(entry.promises, sizeSat, pricing.fees, pricing.settings)
   if (!cost)
     return refuse('OFFER_NOT_OPEN', 'This offer charges for the funding, and what that costs is not known now; try again soon.')
-  return { chosen: { ...cost, entry, sizeSat, leaseBlocks: lease } }
+  const autoAccepted =
+    canServe(entry, { ...requirementsOf(request, market), leaseBlocks: lease }) &&
+    maxCapacitySat(entry, pricing.settings) >= sizeSat
+  return { chosen: { ...cost, entry, sizeSat, leaseBlocks: lease, autoAccepted } }
 }
 
 const requirementsOf = (request: RequestQuoteData, { leaseBlocks, connectedSellers }: MarketSnapshot): SellerRequirements => ({

@@ -95,7 +95,7 @@ test('a capacity is priced in whole satoshis, by the ranking of LSPS1', () => {
   expect(quoteOf(lsps, market(book, { currentRate })).terms.rate).toBeNull()
 })
 
-test('a manual order needs neither a live agent nor standing acceptance', () => {
+test('a manual order needs neither a live agent nor standing acceptance, but then waits for its seller', () => {
   const offer = entry(
     1,
     { autoAccept: false, conditions: [{ condition: 'NODE_CHANNELS', operator: 'GREATER_THAN', value: '1' }] },
@@ -108,6 +108,21 @@ test('a manual order needs neither a live agent nor standing acceptance', () => 
     leaseBlocks: 13_140,
     policy: { maxAttempts: 1 },
   })
+})
+
+test('a manual order is accepted at once if its offer accepts automatically, has a live seller, and has the funds', () => {
+  const invoiceBefore = NOW + 60_000
+  const termsOf = (over: Partial<BookEntry>, seller: Partial<BookEntry['seller']> = {}) =>
+    quoteOf({ ...manual, invoiceBefore }, market([entry(1, over, seller)])).terms
+  expect(termsOf({})).toMatchObject({ source: 'manual', autoAccepted: true, invoiceBefore, policy: { maxAttempts: 1 } })
+  const waiting = [
+    termsOf({ autoAccept: false }),
+    termsOf({ conditions: [{ condition: 'NODE_CHANNELS', operator: 'GREATER_THAN', value: '1' }] }),
+    termsOf({}, { live: false }),
+    termsOf({}, { fundsSat: 999_999n }),
+    termsOf({}, { reservedSat: 5_000_000n, fundsSat: 5_999_999n }),
+  ]
+  for (const terms of waiting) expect([terms.autoAccepted, terms.invoiceBefore]).toEqual([false, undefined])
 })
 
 const book = [entry(1)]
@@ -211,12 +226,14 @@ test('the amounts of a quote add up, and its size is the announced size per doll
   )
 })
 
-test('the terms contain the deadline for the invoice, except for a manual order', () => {
+test('the terms contain the deadline for the invoice, except for an order that its seller has to accept', () => {
   const invoiceBefore = 1_700_000_015_000
   const termsOf = (wanted: RequestQuoteData) => quoteOf({ ...wanted, invoiceBefore }, market(book)).terms
   expect(termsOf(request)).toMatchObject({ autoAccepted: true, invoiceBefore })
-  expect(termsOf(manual)).toMatchObject({ autoAccepted: false })
-  expect(termsOf(manual)).not.toHaveProperty('invoiceBefore')
+  const snapshot = market([entry(1, { autoAccept: false })])
+  const waitingTerms = quoteOf({ ...manual, invoiceBefore }, snapshot).terms
+  expect(waitingTerms).toMatchObject({ autoAccepted: false })
+  expect(waitingTerms).not.toHaveProperty('invoiceBefore')
 })
 
 test('a quote is created once, and places one order', () => {

@@ -68,10 +68,10 @@ function requestQuote({
     lsps: request.lsps,
     record: request.record,
     candidate: toCandidate(chosen),
-    autoAccepted: request.offerId === null,
+    autoAccepted: chosen.autoAccepted,
     policy,
-    // A manual order has no such deadline, because its seller needs time to accept.
-    ...(request.offerId === null && request.invoiceBefore !== undefined && { invoiceBefore: request.invoiceBefore }),
+    // An order that its seller has to accept has no such deadline, because the seller needs time.
+    ...(chosen.autoAccepted && request.invoiceBefore !== undefined && { invoiceBefore: request.invoiceBefore }),
   }
   return accept({ type: 'Quoted', v: 2, data: { terms, fundingFees: serialiseFees(market.pricing.fees) } })
 }
