@@ -13,7 +13,7 @@ import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { listProcessPermissions } from '../../services/cluster/src/process-permissions.ts'
 import { createOrderChecker, createNumberedMessage, pollUntil } from './numbered-messages.ts'
 import { createRawClient, readRefusal } from './raw-client.ts'
-import { useBrokers, createBusOptions, isKafkaMissing } from './servers.ts'
+import { getSharedBroker, useOwnBrokers, createBusOptions, isKafkaMissing } from './servers.ts'
 
 const USERS = 'm_'
 const PREFIX = 'market.'
@@ -55,7 +55,8 @@ const loginOf = (servers: KafkaServers, username: string, password: string) => (
 const optionsOf = (servers: KafkaServers, service: string) => loginOf(servers, kafkaUserOf(USERS, service), passwordOf(service))
 
 describe.skipIf(isKafkaMissing)('rights at the brokers', () => {
-  const servers = useBrokers({ logins })
+  // The tests about rights have brokers of their own, which require log-ins.
+  const servers = useOwnBrokers({ logins })
   const opened: (() => Promise<void>)[] = []
   const grant = () => grantTopics({ ...loginOf(servers(), granterLogin.user, granterLogin.password), parts: byUser })
   async function busOf(service: string): Promise<Bus> {
@@ -207,16 +208,15 @@ describe.skipIf(isKafkaMissing)('rights at the brokers', () => {
 })
 
 describe.skipIf(isKafkaMissing)('brokers that check no rights', () => {
-  const servers = useBrokers()
   it('make the grant fail, and let any client change rights', async () => {
-    const granting = grantTopics({ ...createBusOptions(servers(), PREFIX), parts: byUser })
+    const granting = grantTopics({ ...createBusOptions(getSharedBroker(), PREFIX), parts: byUser })
     await expect(granting).rejects.toThrow('The brokers check no rights')
-    expect(await mayGrant(createBusOptions(servers(), PREFIX), systemClock, new AbortController().signal)).toBe(true)
+    expect(await mayGrant(createBusOptions(getSharedBroker(), PREFIX), systemClock, new AbortController().signal)).toBe(true)
   })
 })
 
 describe.skipIf(isKafkaMissing)('brokers that allow every request to a resource without ACLs', () => {
-  const servers = useBrokers({ logins, settings: { 'allow.everyone.if.no.acl.found': 'true' } })
+  const servers = useOwnBrokers({ logins, settings: { 'allow.everyone.if.no.acl.found': 'true' } })
   it('let a service change all rights, and the service detects this', async () => {
     const { signal } = new AbortController()
     expect(await mayGrant(optionsOf(servers(), 'order'), systemClock, signal)).toBe(true)

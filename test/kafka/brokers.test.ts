@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { Kafka, logLevel } from 'kafkajs'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createOrderChecker, createNumberedMessage, startPublishing, pollUntil } from './numbered-messages.ts'
-import { useBrokers, createBusOptions, isKafkaMissing, openKafkaBus, createPrefix } from './servers.ts'
+import { useOwnBrokers, createBusOptions, isKafkaMissing, openKafkaBus, createPrefix } from './servers.ts'
 
 /** A batch spans many partitions: unpatched kafkajs loses confirmed messages of partitions whose leader changes. */
 const PARTITIONS = 12
@@ -27,7 +27,8 @@ function muteFetch(nodeId: number): () => void {
 }
 
 describe.skipIf(isKafkaMissing)('three brokers', () => {
-  const servers = useBrokers({ nodes: 3 })
+  // These brokers are not shared, because a test kills each of them.
+  const servers = useOwnBrokers({ nodes: 3 })
   let folder: string
   const closers: (() => Promise<void>)[] = []
   beforeEach(async () => (folder = await mkdtemp(join(tmpdir(), 'penstock-brokers-'))))

@@ -5,18 +5,17 @@ import { join } from 'node:path'
 import { runWorkerProcess } from '@penstock/child-processes/run-script.ts'
 import { busContract } from '@penstock/ports/bus.contract.ts'
 import { describe } from 'vitest'
-import { useBrokers, createBusOptions, isKafkaMissing, openKafkaBus, createPrefix } from './servers.ts'
+import { getSharedBroker, createBusOptions, isKafkaMissing, openKafkaBus, createPrefix } from './servers.ts'
 
 const child = new URL('./bus.child.ts', import.meta.url)
 
 describe.skipIf(isKafkaMissing)('on a real broker', () => {
-  const servers = useBrokers()
   busContract(
     'Kafka',
     async () => {
       const folder = await mkdtemp(join(tmpdir(), 'penstock-kafka-bus-'))
       const file = join(folder, 'views.db')
-      const options = createBusOptions(servers(), createPrefix())
+      const options = createBusOptions(getSharedBroker(), createPrefix())
       let close = async (): Promise<void> => {}
       const open = async () => {
         const opened = await openKafkaBus(options, file)

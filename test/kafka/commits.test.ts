@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import { Kafka, logLevel } from 'kafkajs'
 import { afterEach, describe, expect, it } from 'vitest'
 import { createOrderChecker, createNumberedMessage, pollUntil } from './numbered-messages.ts'
-import { useBrokers, createBusOptions, isKafkaMissing, openKafkaBus, createPrefix } from './servers.ts'
+import { getSharedBroker, createBusOptions, isKafkaMissing, openKafkaBus, createPrefix } from './servers.ts'
 
 type Commit = (this: object, offsets?: object) => Promise<void>
 const load = createRequire(import.meta.url)
@@ -32,14 +32,13 @@ function refuseCommits() {
 const keys = Array.from({ length: 40 }, (_, n) => `key-${n}`)
 
 describe.skipIf(isKafkaMissing)('the committed offsets of a group', () => {
-  const servers = useBrokers()
   const closers: (() => Promise<void>)[] = []
   afterEach(async () => {
     for (const close of closers.splice(0)) await close()
   })
 
   it('do not go back if the commit of a member failed before a rebalance', async () => {
-    const options = createBusOptions(servers(), createPrefix())
+    const options = createBusOptions(getSharedBroker(), createPrefix())
     const checker = createOrderChecker()
     const join = async () => {
       const { bus, close } = await openKafkaBus(options, ':memory:')
@@ -47,7 +46,7 @@ describe.skipIf(isKafkaMissing)('the committed offsets of a group', () => {
       await bus.subscribe({ group: 'readers', topic: 'load', handle: async (message) => (await checker.handle(message), 'done') })
       return bus
     }
-    const admin = new Kafka({ brokers: [...servers().brokers], logLevel: logLevel.NOTHING }).admin()
+    const admin = new Kafka({ brokers: [...getSharedBroker().brokers], logLevel: logLevel.NOTHING }).admin()
     await admin.connect()
     closers.push(() => admin.disconnect())
     const [groupId, topic] = [`${options.prefix}readers@load`, `${options.prefix}load`]

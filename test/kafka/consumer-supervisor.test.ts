@@ -4,7 +4,7 @@ import { systemClock } from '@penstock/adapters/system/clock.ts'
 import type { Clock } from '@penstock/ports/clock.ts'
 import { afterEach, describe, expect, it } from 'vitest'
 import { createNumberedMessage, pollUntil } from './numbered-messages.ts'
-import { useBrokers, createBusOptions, isKafkaMissing, openKafkaBus, createPrefix, runWithoutBroker } from './servers.ts'
+import { useOwnBrokers, createBusOptions, isKafkaMissing, openKafkaBus, createPrefix, runWithoutBroker } from './servers.ts'
 
 /** The clock runs 60 times as fast, so that a stall timeout of two minutes takes two seconds. */
 const SPEED = 60
@@ -17,7 +17,8 @@ const fastClock: Clock = {
 const keys = Array.from({ length: 20 }, (_, n) => `key-${n}`)
 
 describe.skipIf(isKafkaMissing)('consumers that were abandoned before they joined their group', () => {
-  const servers = useBrokers()
+  // The broker is not shared, because the test kills it.
+  const servers = useOwnBrokers()
   const stop = new AbortController()
   let close = async (): Promise<void> => {}
   afterEach(async () => {

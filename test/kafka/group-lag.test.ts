@@ -4,10 +4,11 @@ import { join } from 'node:path'
 import { registry } from '@penstock/runtime/observability/metrics.ts'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createNumberedMessage, pollUntil } from './numbered-messages.ts'
-import { useBrokers, createBusOptions, isKafkaMissing, openKafkaBus, createPrefix, runWithoutBroker } from './servers.ts'
+import { useOwnBrokers, createBusOptions, isKafkaMissing, openKafkaBus, createPrefix, runWithoutBroker } from './servers.ts'
 
 describe.skipIf(isKafkaMissing)('the metrics of a consumer group', () => {
-  const servers = useBrokers()
+  // The broker is not shared, because a test kills it.
+  const servers = useOwnBrokers()
   let folder: string
   let prefix: string
   const closers: (() => Promise<unknown>)[] = []

@@ -7,19 +7,18 @@ import { Kafka, logLevel } from 'kafkajs'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createOrderChecker, createNumberedMessage, startPublishing, pollUntil } from './numbered-messages.ts'
 import { type TestGroupMember, startGroupMember } from './members.ts'
-import { useBrokers, createBusOptions, isKafkaMissing, openKafkaBus, createPrefix } from './servers.ts'
+import { getSharedBroker, createBusOptions, isKafkaMissing, openKafkaBus, createPrefix } from './servers.ts'
 
 const keys = Array.from({ length: 40 }, (_, n) => `key-${n}`)
 const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
 
 describe.skipIf(isKafkaMissing)('a consumer group', () => {
-  const servers = useBrokers()
   let folder: string
   let options: KafkaBusOptions
   const closers: (() => Promise<unknown>)[] = []
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'penstock-group-'))
-    options = createBusOptions(servers(), createPrefix())
+    options = createBusOptions(getSharedBroker(), createPrefix())
   })
   afterEach(async () => {
     await Promise.all(closers.splice(0).map((close) => close()))
@@ -39,7 +38,7 @@ describe.skipIf(isKafkaMissing)('a consumer group', () => {
     return member
   }
   async function admin<T>(action: (admin: ReturnType<Kafka['admin']>) => Promise<T>): Promise<T> {
-    const client = new Kafka({ brokers: [...servers().brokers], logLevel: logLevel.NOTHING }).admin()
+    const client = new Kafka({ brokers: [...getSharedBroker().brokers], logLevel: logLevel.NOTHING }).admin()
     await client.connect()
     try {
       return await action(client)

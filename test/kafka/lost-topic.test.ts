@@ -22,16 +22,17 @@ import { waitUntil } from '@penstock/testkit/wait-until.ts'
 import { ConfigResourceTypes } from 'kafkajs'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createNumberedMessage } from './numbered-messages.ts'
-import { useBrokers, createBusOptions, isKafkaMissing, openKafkaBus, createPrefix } from './servers.ts'
+import { getSharedBroker, createBusOptions, isKafkaMissing, openKafkaBus, createPrefix } from './servers.ts'
 
 const ORDER = '00000000-0000-4000-8000-000000000001'
+/** The limit of each wait. On an idle machine, the slowest wait ends after about 10 s. */
+const LIMIT_MS = 120_000
 const FACTS = 40
 const KEYS = Array.from({ length: 40 }, (_, n) => `key-${n}`)
 const payhash = contractOf('payhash')
 const times = { saveEveryMs: 20, moveEveryMs: 20, checkEveryMs: 20, lostAfterMs: 3_600_000 }
 
 describe.skipIf(isKafkaMissing)('deleted topics', () => {
-  const servers = useBrokers()
   let folder: string
   let views: Views
   const closing: (() => Promise<unknown>)[] = []
@@ -45,8 +46,8 @@ describe.skipIf(isKafkaMissing)('deleted topics', () => {
     await rm(folder, { recursive: true })
   })
 
-  it('lose no fact: a new replica reads unapplied facts from the store', { timeout: 90_000 }, async () => {
-    const options = createBusOptions(servers(), createPrefix())
+  it('lose no fact: a new replica reads unapplied facts from the store', async () => {
+    const options = createBusOptions(getSharedBroker(), createPrefix())
     const store = memoryEventStore()
     const progress = await sqlProgress(views)
     const basePorts = {
@@ -93,7 +94,7 @@ describe.skipIf(isKafkaMissing)('deleted topics', () => {
       const { groups } = await admin.describeGroups([`${options.prefix}reader@settlement.events`])
       return groups[0]?.state === 'Stable' && groups[0].members.length === 2
     }
-    await waitUntil('both replicas have partitions', areBothMembers, 30_000)
+    await waitUntil('both replicas have partitions', areBothMembers, LIMIT_MS)
     for (let n = 0; n < FACTS; n++) {
       const fact = { type: 'PayhashClaimed', v: 1, data: { orderId: ORDER } }
       const meta = { command: `c${n}`, at: n, correlation: ORDER, trace: 't' }
@@ -105,7 +106,7 @@ describe.skipIf(isKafkaMissing)('deleted topics', () => {
     await waitUntil(
       'both have received facts',
       () => stuck.receivedIds.length > 0 && done.size + stuck.receivedIds.length >= FACTS,
-      30_000,
+      LIMIT_MS,
     )
 
     await admin.deleteTopics({ topics: (await admin.listTopics()).filter((topic) => topic.startsWith(options.prefix)) })
@@ -124,7 +125,6 @@ describe.skipIf(isKafkaMissing)('deleted topics', () => {
 })
 
 describe.skipIf(isKafkaMissing)('topics that change while they are in use', () => {
-  const servers = useBrokers()
   const closing: (() => Promise<unknown>)[] = []
   afterEach(async () => void (await Promise.all(closing.splice(0).map((close) => close()))))
 
@@ -132,7 +132,7 @@ describe.skipIf(isKafkaMissing)('topics that change while they are in use', () =
   async function startTopicInUse() {
     const logLines: string[] = []
     const log = { debug: () => {}, info: () => {}, warn: (_: object, text: string) => void logLines.push(text) }
-    const options = { ...createBusOptions(servers(), createPrefix()), log }
+    const options = { ...createBusOptions(getSharedBroker(), createPrefix()), log }
     const { bus, close } = await openKafkaBus(options, ':memory:')
     const admin = createKafkaClient(options).admin()
     await admin.connect()
@@ -146,7 +146,7 @@ describe.skipIf(isKafkaMissing)('topics that change while they are in use', () =
       )
     const hasAll = (round: number): boolean => KEYS.every((key) => received.has(`${key}/${round}`))
     await publish(0)
-    await waitUntil('the first messages', () => hasAll(0), 30_000)
+    await waitUntil('the first messages', () => hasAll(0), LIMIT_MS)
     return { admin, topic: `${options.prefix}load`, publish, hasAll, said: logLines, seen: received }
   }
 
@@ -155,7 +155,7 @@ describe.skipIf(isKafkaMissing)('topics that change while they are in use', () =
     await admin.deleteTopics({ topics: [topic] })
     // Publishing lasts long enough to create the topic again, so the publisher gets no error.
     await publish(1)
-    await waitUntil('the messages that were published afterwards', () => hasAll(1), 60_000)
+    await waitUntil('the messages that were published afterwards', () => hasAll(1), LIMIT_MS)
     const { topics } = await admin.fetchTopicMetadata({ topics: [topic] })
     expect(topics[0]?.partitions).toHaveLength(4)
     const { resources } = await admin.describeConfigs({
@@ -173,10 +173,10 @@ describe.skipIf(isKafkaMissing)('topics that change while they are in use', () =
     await waitUntil(
       'the new partitions are logged',
       () => logLines.some((text) => text.includes('partitions were added to a topic in use')),
-      30_000,
+      LIMIT_MS,
     )
     await publish(1)
-    await waitUntil('all messages', () => hasAll(1), 60_000)
+    await waitUntil('all messages', () => hasAll(1), LIMIT_MS)
     const ends = await admin.fetchTopicOffsets(topic)
     expect(ends.filter(({ partition, high }) => partition >= 4 && Number(high) > 0)).not.toEqual([])
   })

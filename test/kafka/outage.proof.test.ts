@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createOrderChecker, createNumberedMessage, pollUntil } from './numbered-messages.ts'
 import { type TestGroupMember, startGroupMember } from './members.ts'
-import { useBrokers, createBusOptions, isKafkaMissing, openKafkaBus, createPrefix, runWithoutBroker } from './servers.ts'
+import { useOwnBrokers, createBusOptions, isKafkaMissing, openKafkaBus, createPrefix, runWithoutBroker } from './servers.ts'
 
 const keys = Array.from({ length: 20 }, (_, n) => `key-${n}`)
 
 describe.skipIf(isKafkaMissing)('one broker', () => {
-  const servers = useBrokers()
+  const servers = useOwnBrokers()
   let folder: string
   let close = async (): Promise<void> => {}
   beforeEach(async () => (folder = await mkdtemp(join(tmpdir(), 'penstock-outage-'))))

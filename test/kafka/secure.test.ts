@@ -9,8 +9,10 @@ import { readConfig } from '@penstock/config/config.ts'
 import { installKafka } from '@penstock/servers/kafka-install.ts'
 import { afterAll, describe, expect, it } from 'vitest'
 import { createOrderChecker, createNumberedMessage, pollUntil } from './numbered-messages.ts'
-import { useBrokers, isKafkaMissing, openKafkaBus, createPrefix } from './servers.ts'
+import { useOwnBrokers, isKafkaMissing, openKafkaBus, createPrefix } from './servers.ts'
 import { runSuccessfullySync } from '../support/processes.ts'
+
+// Each suite has brokers of its own, because it configures their listener.
 
 const folder = mkdtempSync(join(tmpdir(), 'penstock-secure-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -75,7 +77,7 @@ const expectRefused = async (settings: Settings): Promise<void> => {
 describe.skipIf(isKafkaMissing)('TLS and SCRAM', () => {
   const ownCertificate = isKafkaMissing ? { ca: '', pem: '' } : createCertificate('own')
   const password = 'correct horse battery'
-  const servers = useBrokers({ secure: { pem: ownCertificate.pem, scram: { user: 'penstock', password } } })
+  const servers = useOwnBrokers({ secure: { pem: ownCertificate.pem, scram: { user: 'penstock', password } } })
   const scram = (secret: string, ca = ownCertificate.ca) =>
     settingsFor(servers().secureBrokers, {
       PENSTOCK_KAFKA_CA_FILE: ca,
@@ -111,7 +113,7 @@ describe.skipIf(isKafkaMissing)('client certificates and SCRAM-SHA-256', () => {
     : [createCertificate('broker'), createCertificate('client'), createCertificate('stranger')]
   const password = 'battery horse'
   const listenerPrefix = 'listener.name.sasl_ssl'
-  const servers = useBrokers({
+  const servers = useOwnBrokers({
     secure: { pem: ownCertificate.pem, scram: { user: 'somebody', password: 'else' } },
     settings: {
       'sasl.enabled.mechanisms': 'SCRAM-SHA-256,SCRAM-SHA-512',
@@ -150,7 +152,7 @@ function createToken(subject: string): string {
 
 describe.skipIf(isKafkaMissing)('TLS and OAUTHBEARER', () => {
   const ownCertificate = isKafkaMissing ? { ca: '', pem: '' } : createCertificate('bearer')
-  const servers = useBrokers({ secure: { pem: ownCertificate.pem } })
+  const servers = useOwnBrokers({ secure: { pem: ownCertificate.pem } })
   const oauth = (extraSettings: Record<string, string>) =>
     settingsFor(servers().secureBrokers, {
       PENSTOCK_KAFKA_CA_FILE: ownCertificate.ca,

@@ -1,16 +1,24 @@
+import { randomBytes } from 'node:crypto'
 import { kafkaBus, type KafkaBusOptions } from '@penstock/adapters/kafka/bus.ts'
 import { openViews } from '@penstock/adapters/sqlite/views.ts'
 import type { Bus } from '@penstock/ports/bus.ts'
 import { explainMissingKafka } from '@penstock/servers/kafka-install.ts'
 import { type KafkaOptions, type KafkaServers, startKafka } from '@penstock/servers/kafka.ts'
+import { inject } from 'vitest'
 import { isSkipped } from '../support/skip.ts'
 import { useServer } from '../support/use-server.ts'
 
 /** The argument of `describe.skipIf` for suites that need Kafka. */
 export const isKafkaMissing = isSkipped('Suites on a real Kafka are', await explainMissingKafka())
 
-/** Starts brokers for the tests of one file. */
-export const useBrokers = (options: KafkaOptions = {}): (() => KafkaServers) =>
+/** The addresses of running brokers. */
+export type BrokerAddresses = Pick<KafkaServers, 'brokers'>
+
+/** The broker that the test files share. A file uses topics and groups of its own, and changes nothing else. */
+export const getSharedBroker = (): BrokerAddresses => ({ brokers: inject('kafkaBrokers') })
+
+/** Starts brokers for the tests of one file that stop, pause or configure them. */
+export const useOwnBrokers = (options: KafkaOptions = {}): (() => KafkaServers) =>
   useServer(() => startKafka(options), isKafkaMissing)
 
 /** Kills the only broker, runs the function, and starts the broker again even if the function fails. */
@@ -24,17 +32,16 @@ export async function runWithoutBroker({ nodes: [broker] }: KafkaServers, meanwh
   }
 }
 
-let prefixCount = 0
-/** A prefix for topics and groups that no other test uses. */
-export const createPrefix = (): string => `t${process.pid}-${++prefixCount}.`
+/** Creates a prefix for topics and groups that no other test uses. */
+export const createPrefix = (): string => `t${randomBytes(4).toString('hex')}.`
 
 /** Options for topics with few partitions. Sessions end quickly, so that a killed member is soon replaced. */
-export const createBusOptions = (servers: KafkaServers, prefix: string): KafkaBusOptions => ({
+export const createBusOptions = (servers: BrokerAddresses, prefix: string): KafkaBusOptions => ({
   brokers: servers.brokers,
   clientId: 'test',
   prefix,
   partitions: 4,
-  replicas: servers.nodes.length,
+  replicas: servers.brokers.length,
   retentionMs: 3_600_000,
   sessionTimeoutMs: 2000,
   retryMinMs: 2,

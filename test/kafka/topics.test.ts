@@ -2,11 +2,10 @@ import { commandToBus, factToBus } from '@penstock/runtime/commands/messages.ts'
 import { ConfigResourceTypes, Kafka, type KafkaMessage, logLevel } from 'kafkajs'
 import { describe, expect, it } from 'vitest'
 import { createNumberedMessage, pollUntil } from './numbered-messages.ts'
-import { useBrokers, createBusOptions, isKafkaMissing, openKafkaBus, createPrefix } from './servers.ts'
+import { getSharedBroker, createBusOptions, isKafkaMissing, openKafkaBus, createPrefix } from './servers.ts'
 
 describe.skipIf(isKafkaMissing)('topics and messages, as other Kafka clients see them', () => {
-  const servers = useBrokers()
-  const client = () => new Kafka({ brokers: [...servers().brokers], logLevel: logLevel.NOTHING })
+  const client = () => new Kafka({ brokers: [...getSharedBroker().brokers], logLevel: logLevel.NOTHING })
   async function admin<T>(action: (admin: ReturnType<Kafka['admin']>) => Promise<T>): Promise<T> {
     const opened = client().admin()
     await opened.connect()
@@ -18,7 +17,7 @@ describe.skipIf(isKafkaMissing)('topics and messages, as other Kafka clients see
   }
 
   it('are created as configured', async () => {
-    const options = { ...createBusOptions(servers(), createPrefix()), partitions: 7, retentionMs: 7_200_000 }
+    const options = { ...createBusOptions(getSharedBroker(), createPrefix()), partitions: 7, retentionMs: 7_200_000 }
     const { bus, close } = await openKafkaBus(options, ':memory:')
     await bus.publish('made', [createNumberedMessage('a', 0)])
     await close()
@@ -40,7 +39,7 @@ describe.skipIf(isKafkaMissing)('topics and messages, as other Kafka clients see
   })
 
   it('keep their number of partitions if the setting differs, and the difference is logged', async () => {
-    const options = createBusOptions(servers(), createPrefix())
+    const options = createBusOptions(getSharedBroker(), createPrefix())
     const name = `${options.prefix}found`
     await admin((opened) => opened.createTopics({ topics: [{ topic: name, numPartitions: 2 }], waitForLeaders: true }))
     const logEntries: object[] = []
@@ -57,7 +56,7 @@ describe.skipIf(isKafkaMissing)('topics and messages, as other Kafka clients see
   })
 
   it('are CloudEvents 1.0 with revision, previous revision and trace, and the bus delivers them unchanged', async () => {
-    const options = { ...createBusOptions(servers(), createPrefix()), clientId: 'order' }
+    const options = { ...createBusOptions(getSharedBroker(), createPrefix()), clientId: 'order' }
     const { bus, close } = await openKafkaBus(options, ':memory:')
     const trace = '4bf92f3577b34da6a3ce929d0e0e4736'
     const fact = {

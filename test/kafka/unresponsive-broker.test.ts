@@ -8,6 +8,11 @@ import { waitUntil } from '@penstock/testkit/wait-until.ts'
 import { expect, onTestFinished, test } from 'vitest'
 import { isKafkaMissing } from './servers.ts'
 
+// Each test has a broker of its own, because it pauses or kills it.
+
+/** A hang is detected after 13 s: six times without an answer for 2.2 s. */
+const LIMIT_MS = 120_000
+
 async function folder(): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), 'penstock-kafka-'))
   onTestFinished(() => rm(dir, { recursive: true, force: true }))
@@ -30,8 +35,8 @@ test.skipIf(isKafkaMissing)('the launcher reports, kills and restarts a broker t
   expect(await server.answers()).toBe(true)
   const before = server.pid ?? 0
   process.kill(before, 'SIGSTOP')
-  await waitUntil('the broker is in the state starting', () => server.state === 'starting', 30_000)
-  await waitUntil('a new broker process runs', () => server.state === 'running' && server.pid !== before, 90_000, 50)
+  await waitUntil('the broker is in the state starting', () => server.state === 'starting', LIMIT_MS)
+  await waitUntil('a new broker process runs', () => server.state === 'running' && server.pid !== before, LIMIT_MS, 50)
   expect(await server.answers()).toBe(true)
   expect(output).toEqual(['kafka  has not answered 6 times in a row; it hangs and is killed', 'kafka  ended; restarting'])
 })
@@ -40,7 +45,7 @@ test.skipIf(isKafkaMissing)('a broker that is not ready in time is killed, and s
   const dir = await folder()
   await expect(startKafka({ dir, readyWithinMs: 1 })).rejects.toThrow(StartTimeoutError)
   // With a longer timeout, the same broker starts.
-  const servers = await startKafka({ dir, readyWithinMs: 20_000 })
+  const servers = await startKafka({ dir, readyWithinMs: 60_000 })
   onTestFinished(() => servers.stop())
   const [node] = servers.nodes
   process.kill(node?.pid ?? 0, 'SIGSTOP')
