@@ -103,7 +103,7 @@ test.each([
   await waitUntil(
     'the restarted process answers',
     async () => countStarts() >= 2 && (await readProcessState(child)) !== undefined,
-    25_000,
+    120_000,
     50,
   )
   assert.match(
