@@ -149,6 +149,14 @@ const lastRequestNumber = z.int().nonnegative()
 const addRequestNumber = (old: object): object => ({ ...old, requestNumber: 0 })
 const requestedOffer = z.strictObject({ offerId: uuid, sellerPubkey: pubkey, round: z.int().nonnegative() })
 
+const findSeller = z.strictObject({
+  attempt,
+  need: orderRequirements,
+  first: candidate,
+  only: z.boolean(),
+  tried: z.array(uuid),
+})
+
 const search = z.strictObject({ attempt, need: orderRequirements, autoAccepted: z.boolean(), candidates: z.array(candidate) })
 
 /** The search for an order's sellers, with one stream per order: the requested reservations and their results. */
@@ -180,9 +188,15 @@ export const matchContract = defineContract('match', 'matching', {
   },
   commands: {
     RecordSellerQuoted: v1(z.strictObject({ candidate })),
-    /** `first`: the candidate that the buyer saw, which is tried first. `only`: the order is manual, so it has no other offer. */
+    /**
+     * `first`: the candidate that the buyer saw, which is tried first. `only`: the order is manual, so it has no other offer.
+     * `autoAccepted`: the seller has approved nothing. In the first version, the seller had approved every manual order.
+     */
     FindSeller: {
-      ...v1(z.strictObject({ attempt, need: orderRequirements, first: candidate, only: z.boolean(), tried: z.array(uuid) })),
+      ...v2(findSeller.extend({ autoAccepted: z.boolean() }), (old: z.output<typeof findSeller>) => ({
+        ...old,
+        autoAccepted: !old.only,
+      })),
       from: ['order'],
     },
     RecordReservation: v1(

@@ -44,13 +44,13 @@ function decide(match: Match, command: EnrichedMatchCommand): MatchDecision {
 }
 
 function findSeller(match: Match, { data }: CommandOf<'FindSeller'>): MatchDecision {
-  const { attempt, need, only, fundingFees } = data
+  const { attempt, need, autoAccepted, fundingFees } = data
   if (matchAttemptOf(match, attempt).status !== 'NONE') return accept()
   const candidates = [...data.candidates]
   const searchBegun: MatchFact = {
     type: 'SearchBegun',
     v: 2,
-    data: { attempt, need, autoAccepted: !only, candidates, fundingFees },
+    data: { attempt, need, autoAccepted, candidates, fundingFees },
   }
   return candidates.length > 0
     ? accept(searchBegun)

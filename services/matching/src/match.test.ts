@@ -47,7 +47,7 @@ const fundingFees = { LOW: '154', MEDIUM: '308', HIGH: '616' }
 
 const find = (attempt: number, ...candidates: Candidate[]): CommandBody<EnrichedMatchCommand> => ({
   type: 'FindSeller',
-  data: { attempt, need, first: a, only: false, tried: [], candidates, fundingFees },
+  data: { attempt, need, first: a, only: false, autoAccepted: true, tried: [], candidates, fundingFees },
 })
 const searchBegun = (attempt: number, ...candidates: Candidate[]): MatchFact => ({
   type: 'SearchBegun',

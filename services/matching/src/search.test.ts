@@ -44,7 +44,7 @@ const need: OrderRequirements = {
 }
 /** Searches for an order whose buyer saw the candidate `first`. `only`: the order is manual, and no other offer may serve it. */
 const search = (entries: readonly BookEntry[], over: Partial<Parameters<typeof searchFor>[0]> = {}) =>
-  searchFor({ attempt: 1, need, first: candidate(1), only: false, tried: [], ...over }, entries, pricing)
+  searchFor({ attempt: 1, need, first: candidate(1), only: false, autoAccepted: true, tried: [], ...over }, entries, pricing)
 const ids = (found: readonly Candidate[]) => found.map(({ offerId }) => Number(offerId.slice(-2)))
 
 test('the quoted seller comes first, then the cheapest sellers within the budget', () => {
@@ -95,6 +95,13 @@ test('an order of a wallet that is connected to some sellers goes only to those'
 
 test('a seller that already has a channel with the buyer comes last for a private order', () => {
   const book = [entry(2, 2000, {}, { rails: true }), entry(3, 2400, {}, { rails: true })]
-  const request = { attempt: 1, need: { ...need, isPrivate: true }, first: candidate(1), only: false, tried: [] }
+  const request = {
+    attempt: 1,
+    need: { ...need, isPrivate: true },
+    first: candidate(1),
+    only: false,
+    autoAccepted: true,
+    tried: [],
+  }
   expect(ids(searchFor(request, book, pricing, [pubkeyFor(2)]))).toEqual([3, 2])
 })

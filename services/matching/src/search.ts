@@ -19,7 +19,7 @@ export function searchFor(
   pricing: Pricing,
   lastResort: readonly string[] = [],
 ): readonly Candidate[] {
-  // The seller of a manual order has accepted it, so it needs no live agent, and no other seller replaces it.
+  // The seller or the offer has accepted the manual order, so it needs no live agent, and no other seller replaces it.
   if (only) return tried.includes(first.offerId) ? [] : [first]
   if (need.assetId !== null) return []
   const triedEntries = entries.filter(({ offerId }) => tried.includes(offerId))

@@ -182,7 +182,10 @@ const first = {
   promises,
 }
 const find = (orderId: string, attempt = 1, tried: string[] = []) =>
-  command<MatchTarget>('match', orderId, { type: 'FindSeller', data: { attempt, need, first, only: false, tried } })
+  command<MatchTarget>('match', orderId, {
+    type: 'FindSeller',
+    data: { attempt, need, first, only: false, autoAccepted: true, tried },
+  })
 const orderIdOf = (n: number) => uuidFor(500 + n)
 
 test('orders get capacity until none is left, and released capacity serves the next order', async () => {
@@ -203,6 +206,22 @@ test('orders get capacity until none is left, and released capacity serves the n
   await decide(command<MatchTarget>('match', orderIdOf(4), { type: 'UseMatch', data: { attempt: 1 } }))
   expect(types('offer', uuidFor(1)).at(-1)).toBe('ReservationUsed')
   expect(types('seller', derivePubkey(secret(1))).at(-1)).toBe('OutcomeRecorded')
+})
+
+test('a manual order needs the standing acceptance until it has capacity, unless its seller has approved it', async () => {
+  const { decide, types } = await openMarketFixture(['5000000'])
+  const findOnly = (n: number, autoAccepted: boolean) =>
+    decide(
+      command<MatchTarget>('match', orderIdOf(n), {
+        type: 'FindSeller',
+        data: { attempt: 1, need, first, only: true, autoAccepted, tried: [] },
+      }),
+    )
+  await findOnly(1, true)
+  await decide(command<OfferTarget>('offer', uuidFor(1), { type: 'UpdateOffer', data: { by: uuidFor(1), autoAccept: false } }))
+  await findOnly(2, true)
+  await findOnly(3, false)
+  expect([1, 2, 3].map((n) => types('match', orderIdOf(n)).at(-1))).toEqual(['Matched', 'Unmatched', 'Matched'])
 })
 
 test('a search records the funding fees if an offer charges for them', async () => {

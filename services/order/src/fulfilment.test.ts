@@ -35,6 +35,19 @@ const requestsAfter = (...facts: readonly OrderFact[]): readonly string[] =>
 const opened = [...outpointAcceptedFacts, orderFact('ChannelOpened', { outpoint: one, confirmations: 3 })]
 const acknowledged = (what: Extract<OrderFact, { type: 'Told' }>['data']['what'], key: string) => orderFact('Told', { what, key })
 
+test('the search for a manual order has one offer, and says whether its seller has approved the order', () => {
+  const searchOf = (autoAccepted: boolean, isManual: boolean) => {
+    const placed = orderFact('OrderPlaced', { ...createOrderTerms(isManual), autoAccepted, approveBefore: null })
+    const [step] = fulfilment(fold(orderDecider, [placed, ...paymentHeldFacts.slice(1)]), id)
+    assert.ok(step?.kind === 'command' && step.command.type === 'FindSeller')
+    const { only, autoAccepted: isAccepted } = step.command.data as { only: boolean; autoAccepted: boolean } // the type says so
+    return [only, isAccepted]
+  }
+  assert.deepEqual(searchOf(true, false), [false, true])
+  assert.deepEqual(searchOf(true, true), [true, true])
+  assert.deepEqual(searchOf(false, true), [true, false])
+})
+
 test('each fact on the way to a valid channel leads to the next command or deadline', () => {
   const manual = orderFact('OrderPlaced', { ...createOrderTerms(true), approveBefore: 1000 })
   assert.deepEqual(requestsAfter(manual), ['deadline: lapse-approval'])

@@ -65,7 +65,8 @@ function searchSteps(order: PlacedOrder, id: string): readonly CommandStep[] {
   if (attempt === undefined || order.failedSearch?.attempt === attempt) return []
   const { terms } = order
   const tried = order.attempts.map(({ candidate }) => candidate.offerId)
-  const data = { attempt, need: needOf(terms), first: terms.candidate, only: terms.source === 'manual', tried }
+  const { autoAccepted, candidate: first, source } = terms
+  const data = { attempt, need: needOf(terms), first, only: source === 'manual', autoAccepted, tried }
   return [commandStep(`find-seller-${attempt}`, command<MatchTarget>('match', id, { type: 'FindSeller', data }))]
 }
 

@@ -143,7 +143,7 @@ test('a price follows the book, a quote has that price, and the quoted offer is 
     ranking: 'cheapest' as const,
   }
   const candidate = quoted?.data.terms.candidate
-  if (candidate) await find(id, { attempt: 1, need, first: candidate, only: false, tried: [] })
+  if (candidate) await find(id, { attempt: 1, need, first: candidate, only: false, autoAccepted: true, tried: [] })
   await waitUntil('a match', async () => (await facts<{ type: string }>(`match-${id}`)).some(({ type }) => type === 'Matched'))
 
   // The seller falls silent across a restart: the price is withdrawn, and a quote is refused with a reason.
