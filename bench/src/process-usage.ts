@@ -13,7 +13,8 @@ export type UsageProbe = {
 /** @param folder an existing folder, whose path is short enough for a Unix socket in it */
 export function openUsageProbe(folder: string): UsageProbe {
   const socket = join(folder, 'probe')
-  const script = new URL('./usage-probe.ts', import.meta.url).pathname
+  // A URL has no blanks, at which Node.js would divide NODE_OPTIONS.
+  const script = new URL('./usage-probe.ts', import.meta.url).href
   return {
     env: { PENSTOCK_TEST_PROBE: socket, NODE_OPTIONS: `--import=${script}` },
     readUsage: () => readProbe(socket),

@@ -10,7 +10,7 @@ import { LONG_TIMEOUT_SETTINGS, type Product, makeTempFolder, startProduct } fro
 import { startProgram } from '../support/processes.ts'
 
 const ORDERS = 30
-const root = new URL('../..', import.meta.url).pathname
+const root = join(import.meta.dirname, '../..')
 const folder = makeTempFolder()
 const report = join(folder, 'report.html')
 

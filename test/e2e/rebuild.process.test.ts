@@ -6,7 +6,7 @@ import { buyChannel, waitForStatus, readOrder, paySimulatedInvoice } from '../su
 import { LONG_TIMEOUT_SETTINGS, type Product, makeTempFolder, startProduct } from '../support/product.ts'
 import { runSuccessfully } from '../support/processes.ts'
 
-const root = new URL('../..', import.meta.url).pathname
+const root = join(import.meta.dirname, '../..')
 type RebuiltView = { readonly projection: string; readonly facts: number }
 
 let product: Product | undefined

@@ -49,7 +49,7 @@ export async function createAgentStarter(environment: LightningEnvironment, alia
   }
   let startCount = 0
   return (change: Partial<AgentPlan> = {}): AgentProcess => {
-    const file = new URL('agent.child.ts', import.meta.url).pathname
+    const file = join(import.meta.dirname, 'agent.child.ts')
     const resumeFile = join(folder, `sent-on.${startCount++}`)
     const plan: AgentPlan = { ...defaultPlan, ...change, pace: { ...defaultPlan.pace, ...change.pace }, resumeFile }
     const { child, output } = startProgram(process.execPath, [file, JSON.stringify(plan)], {

@@ -1,4 +1,5 @@
 import type { SpawnOptions } from 'node:child_process'
+import { join } from 'node:path'
 import { listPendingHtlcs } from '@penstock/servers/lightning-channels.ts'
 import { waitForResult } from '@penstock/servers/lightning-daemon.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -9,7 +10,7 @@ import { startRegtest, type TestRegtest } from '../support/regtest.ts'
 import { isLightningMissing } from './servers.ts'
 import { runProgram, runSuccessfully } from '../support/processes.ts'
 
-const cli = new URL('../../packages/cli/src/main.ts', import.meta.url).pathname
+const cli = join(import.meta.dirname, '../../packages/cli/src/main.ts')
 
 type Node = { readonly alias: string; readonly role: string; readonly uri: string; readonly version: string }
 type Payment = { readonly state: string; readonly payment_hash: string }

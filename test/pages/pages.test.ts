@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import jsQr from 'jsqr'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest'
@@ -53,7 +54,7 @@ async function visit(url: string, options: BrowserContextOptions = desktop): Pro
 /** Takes pictures for the documents. They differ with each purchase, so existing files are kept unless SCREENSHOTS is 1. */
 async function takePicture(page: Page, name: string, fullPage = false): Promise<void> {
   for (const colorScheme of ['light', 'dark'] as const) {
-    const path = new URL(`../../docs/images/${name}${colorScheme === 'dark' ? '-dark' : ''}.png`, import.meta.url).pathname
+    const path = join(import.meta.dirname, `../../docs/images/${name}${colorScheme === 'dark' ? '-dark' : ''}.png`)
     if (existsSync(path) && process.env['SCREENSHOTS'] !== '1') continue
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
     await page.screenshot({ path, fullPage, animations: 'disabled' })

@@ -38,7 +38,7 @@ export type Product = {
   stop(): Promise<number | null>
 }
 
-const root = new URL('../..', import.meta.url).pathname
+const root = join(import.meta.dirname, '../..')
 
 const tempFolders = new Set<string>()
 const childProcesses = new Set<ChildProcess>()

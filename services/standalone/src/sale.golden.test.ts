@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { checkFile } from './audit.ts'
 
@@ -6,7 +7,7 @@ import { checkFile } from './audit.ts'
  * state hashes. If this test fails, the shape of a fact or the projection of a state changed: give it a new version.
  */
 test('a sale of an earlier version is read, and folds to the recorded states', async () => {
-  const report = await checkFile(new URL('../golden/sale.json', import.meta.url).pathname)
+  const report = await checkFile(join(import.meta.dirname, '../golden/sale.json'))
   expect(report).toMatchObject({ divergences: [], ledger_balanced: true })
   expect(report.states).toBeGreaterThan(40)
 })

@@ -1,9 +1,10 @@
 import { Eta } from 'eta'
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { toString as qrCode } from 'qrcode'
 
-const resolvePath = (name: string): string => new URL(name, import.meta.url).pathname
+const resolvePath = (name: string): string => join(import.meta.dirname, name)
 
 // Templates write values escaped, except for the QR code. Other unescaped parts are templates or constants.
 const eta = new Eta({ views: resolvePath('templates'), cache: true, autoEscape: true })
