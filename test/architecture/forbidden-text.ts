@@ -11,9 +11,13 @@ const forbiddenPatterns: readonly (readonly [RegExp, string])[] = [
     new RegExp(`//[\\w.-]*${'regi'}${'stry'}[\\w.-]*[:/]`),
     "the address of a package source; move it to each developer's own settings",
   ],
+  [
+    new RegExp(`\\b(?:${'np'}x|${'pnpm'} dlx|${'bun'}x)(?: -{1,2}(?!no\\b)[\\w-]+)* penstock\\b`),
+    "a command that may fetch a stranger's package; write ./penstock",
+  ],
 ]
 
-/** Finds paths of one machine, addresses of package sources and marks of unfinished work. */
+/** Finds paths of one machine, addresses of package sources, commands that fetch strangers' packages, and marks of unfinished work. */
 export const findForbiddenText = (texts: readonly Text[]): readonly string[] =>
   texts.flatMap(({ path, text }) =>
     text
