@@ -82,7 +82,7 @@ const listStepsToOutpoint = (
 ): readonly LifecycleStep[] => [
   match(
     'FindSeller',
-    { attempt: 1, need: findSellerNeed, first: candidate, only: false, tried: [] },
+    { attempt: 1, need: findSellerNeed, first: candidate, only: false, autoAccepted: true, tried: [] },
     { candidates: [candidate], fundingFees: null },
   ),
   // Round 0 is the first request for the seller's capacity.
