@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { isPubkey, parseConnectionUri, derivePubkey, formatSocket } from './pubkey.ts'
 
 const pubkey = derivePubkey(new Uint8Array(32).fill(7))
-const onion = `${'a2'.repeat(28)}.onion`
+const onion = 'kokqrpvmxzonckjv4k3scvlshfsstevh7co6aqecetlb7sr7mguawjyd.onion'
 
 test('isPubkey accepts only a compressed point on the curve', () => {
   expect(isPubkey(pubkey)).toBe(true)
@@ -59,6 +59,7 @@ test.each([
   '[1:2:3:4:5:6:7::8]',
   '[1.2.3.4::]',
   'short.onion',
+  `${'a2'.repeat(28)}.onion`,
   `${'1'.repeat(56)}.onion`,
   'a b',
   'a@b',

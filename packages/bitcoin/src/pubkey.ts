@@ -1,5 +1,6 @@
 import { secp256k1 } from '@noble/curves/secp256k1.js'
 import { bytesToHex, hexToBytes, isHex } from './hex.ts'
+import { isOnionName } from './onion.ts'
 
 /** @returns whether the text is a compressed public key: 66 hex digits of a point on the curve */
 export const isPubkey = (text: string): boolean => isHex(text, 33) && secp256k1.utils.isValidPublicKey(hexToBytes(text), true)
@@ -24,7 +25,7 @@ export const formatSocket = ({ host, port }: { readonly host: string; readonly p
 
 function isHost(host: string): boolean {
   if (host.startsWith('[')) return host.endsWith(']') && isIpv6(host.slice(1, -1))
-  if (host.endsWith('.onion')) return /^([a-z2-7]{16}|[a-z2-7]{56})\.onion$/.test(host)
+  if (host.endsWith('.onion')) return isOnionName(host)
   // A host that ends in a decimal or hexadecimal number is a mistyped address: resolvers read 0x7f000001 as 127.0.0.1.
   return isIpv4(host) || (isDnsName(host) && !/(^|\.)(\d+|0x[0-9a-f]*)$/.test(host))
 }

@@ -52,6 +52,24 @@ test('buy answers with an invoice, a session key and a page, and only that key r
   assert.equal(stranger.errors?.[0]?.message, 'Order not found')
 })
 
+test.each([`  ${BUYER_URI}`, `${BUYER_URI}\r\n`, `\t${BUYER_URI} \n`, `\u00a0${BUYER_URI}\ufeff`])(
+  'a connection_uri with blanks or a line break around it is accepted: %j',
+  async (connection_uri) => {
+    assert.equal((await market.gql(BUY, { input: { ...input, connection_uri } })).errors, undefined)
+    const { destination } = market.sent.at(-1)?.ask.command.data as { destination: QuoteRequest['destination'] } // a RequestQuote
+    assert.deepEqual(`${destination.pubkey}@${destination.sockets[0]}`, BUYER_URI)
+  },
+)
+
+test('a connection_uri with a mistyped onion name, or a blank inside, is refused', async () => {
+  const [pubkey = ''] = BUYER_URI.split('@')
+  for (const connection_uri of [`${pubkey}@${'a2'.repeat(28)}.onion:9735`, `${pubkey} @host:9735`]) {
+    const { errors } = await market.gql(BUY, { input: { ...input, connection_uri } })
+    assert.equal(errors?.[0]?.message, 'connection_uri must be in <pubkey>@<host>:<port> format')
+  }
+  assert.equal(market.sent.length, 0)
+})
+
 test('the RequestQuote command contains the hash of the key but not the key, and a notAfter', async () => {
   await market.close()
   market = await openGatewayHarness({ clock: { ...systemClock, now: () => NOW, monotonicMs: () => 0 } })

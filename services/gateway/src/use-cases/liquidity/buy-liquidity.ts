@@ -77,8 +77,9 @@ export const buyLiquidity = mutation({
   },
 })
 
+/** A text that was copied often has blanks or a line break at its ends. */
 function parseConnectionUriField(text: string): ConnectionUri {
-  const uri = parseConnectionUri(text)
+  const uri = parseConnectionUri(text.trim())
   if (!uri) throw invalidInput('connection_uri must be in <pubkey>@<host>:<port> format')
   return uri
 }
