@@ -52,7 +52,7 @@ describe('get_info', () => {
     await lspHarness.projectFacts('seller', makeNodePubkey(1), [makeValidOutcome(1), makeValidOutcome(1)])
     await lspHarness.projectFacts('seller', makeNodePubkey(2), [makeValidOutcome(2)])
     nodeSockets.set(makeNodePubkey(4), [
-      `${'a'.repeat(56)}.onion:9735`,
+      'kokqrpvmxzonckjv4k3scvlshfsstevh7co6aqecetlb7sr7mguawjyd.onion:9735',
       '[2001:db8::4]:9735',
       'four.example.org:9735',
       '10.0.0.4:9735',
@@ -65,7 +65,7 @@ describe('get_info', () => {
       '10.0.0.2:9735',
       'four.example.org:9735',
       '[2001:db8::4]:9735',
-      `${'a'.repeat(56)}.onion:9735`,
+      'kokqrpvmxzonckjv4k3scvlshfsstevh7co6aqecetlb7sr7mguawjyd.onion:9735',
     ])
   })
 
