@@ -9,7 +9,7 @@ import { withTables } from '../views/tables.ts'
 
 const pubkey = BUYER_URI.slice(0, 66)
 const seller = derivePubkey(new Uint8Array(32).fill(1))
-const onion = `${'a2'.repeat(28)}.onion`
+const onion = 'kokqrpvmxzonckjv4k3scvlshfsstevh7co6aqecetlb7sr7mguawjyd.onion'
 const { offerId, promises } = createOrderTerms().candidate
 
 let market: GatewayHarness
