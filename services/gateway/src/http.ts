@@ -13,6 +13,7 @@ import { openNodeDirectory } from './read/node-directory.ts'
 import { mountExplorerRoutes } from './web/explorer.ts'
 import { mountGraphqlRoutes, rejectOtherMethods } from './web/graphql-routes.ts'
 import { mountHealthRoutes } from './web/health.ts'
+import { collapseSlashes, normalizeContentType } from './web/lenient-requests.ts'
 import { observeRequests } from './web/observe.ts'
 import { setPermissionsPolicy, assignRequestId, setSecurityHeaders } from './web/security.ts'
 
@@ -52,6 +53,7 @@ export async function createGatewayApp({
   app.disable('x-powered-by')
   app.disable('etag')
   app.set('trust proxy', ports.config.trustProxy)
+  app.use(collapseSlashes, normalizeContentType)
   app.use(assignRequestId, observeRequests(gateway), setSecurityHeaders, setPermissionsPolicy)
   mountHealthRoutes(app, gateway)
   mountGraphqlRoutes(app, gateway, server)

@@ -38,6 +38,16 @@ describe('HTTP', () => {
     }
   })
 
+  test('a base address that ends in a slash, and other forms of the content type, lead to the same answers', async () => {
+    await addSeller(1)
+    for (const path of ['recommended//get_info', '/recommended/get_info', 'recommended//api/v1//get_info'])
+      assert.equal((await raw(path, {})).status, 200, path)
+    for (const type of ['application/json; charset=utf8', 'application/json; charset="UTF-8"; v=1']) {
+      const init = { method: 'POST', headers: { 'content-type': type }, body: JSON.stringify(makeOrderBody()) }
+      assert.equal((await raw('recommended//create_order', init)).status, 200, type)
+    }
+  })
+
   test('another method gets status 405 with the allowed methods, a preflight 204, and an unknown path 404', async () => {
     for (const [path, method, allow] of [
       ['cheapest/create_order', 'GET', 'POST, OPTIONS'],

@@ -61,7 +61,7 @@ const JSON_FIELDS = ['variables', 'extensions'] as const
 
 /** Builds the body of a POST from the URL of a GET (GraphQL over HTTP, section 6.2). */
 export const readBodyFromUrl: RequestHandler = (request, response, next) => {
-  const params = new URL(request.originalUrl, 'http://any').searchParams
+  const params = new URL(request.url, 'http://any').searchParams
   const body: Record<string, unknown> = {}
   for (const field of [...FIELDS, ...JSON_FIELDS]) {
     const [value, ...more] = params.getAll(field)

@@ -71,28 +71,18 @@ export const assignRequestId: RequestHandler = (request, response, next) => {
 
 export const getRequestId = (request: object): string => ids.get(request) ?? ''
 
-const allowedHeaders = [
-  'authorization',
-  'content-type',
-  'accept',
-  'x-request-id',
-  // Apollo clients send these headers by themselves.
-  'apollo-require-preflight',
-  'apollographql-client-name',
-  'apollographql-client-version',
-  'x-apollo-operation-name',
-].join(', ')
-
 /**
- * Allows every origin. Only a Bearer credential identifies a caller, never a cookie. So a page of another origin can do no more
- * than its author could do without the page.
+ * Allows every origin, and the headers that a browser asks for, such as those of tracing. Only a Bearer credential identifies a
+ * caller, never a cookie. So a page of another origin can do no more than its author could do without the page.
  */
 export const allowAllOrigins: RequestHandler = (request, response, next) => {
   response.set('access-control-allow-origin', '*')
   response.set('access-control-expose-headers', 'x-request-id, retry-after, ratelimit, ratelimit-policy')
   if (request.method !== 'OPTIONS') return next()
   response.set('access-control-allow-methods', 'GET, POST, OPTIONS')
-  response.set('access-control-allow-headers', allowedHeaders)
+  // The wildcard does not include `authorization`.
+  response.set('access-control-allow-headers', request.get('access-control-request-headers') ?? 'authorization, content-type')
+  response.vary('access-control-request-headers')
   response.set('access-control-max-age', '86400')
   response.status(204).end()
 }
