@@ -69,7 +69,7 @@ async function send(event) {
   result.textContent = 'Waiting …'
   const startedMs = performance.now()
   try {
-    const response = await fetch('/graphql', {
+    const response = await fetch(location.pathname, {
       method: 'POST',
       headers: { 'content-type': 'application/json', ...(token.value && { authorization: `Bearer ${token.value}` }) },
       body: JSON.stringify({ query: query.value, variables: JSON.parse(variables.value || '{}') }),

@@ -48,7 +48,8 @@ export const createLspOpenApi = (bounds: OrderBounds) => ({
       'Inbound Lightning liquidity for clients of bLIP-51 (LSPS1). Pay the hold invoice of create_order, then poll get_order until order_state is COMPLETED or FAILED. All paths are public, from any origin.',
     license: { name: 'MIT', identifier: 'MIT' },
   },
-  servers: [{ url: '/api/lsp/v1' }],
+  // Relative to the address of the document, which may be under a path.
+  servers: [{ url: '../v1' }],
   paths: {
     '/{type}/get_info': {
       get: {

@@ -9,3 +9,9 @@ export const hashOrderPage = (pepper: Pepper, orderId: string): string => hashPa
 /** Returns the URL of an order's checkout page, which contains an unguessable token. */
 export const buildCheckoutUrl = (gateway: { readonly pepper: Pepper; readonly baseUrl: () => string }, orderId: string): string =>
   `${gateway.baseUrl()}/checkout/${deriveCheckoutToken(gateway.pepper, orderId)}`
+
+/**
+ * Returns the start page's address, relative to the page at a path. All links of a page begin with it, so that the pages also
+ * work under a path of the public address, which a proxy removes.
+ */
+export const findRoot = (path: string): string => '../'.repeat(path.split('/').length - 2) || './'

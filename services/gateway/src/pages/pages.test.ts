@@ -70,7 +70,7 @@ test('pages contain no inline code, send no referrer, and are neither cached nor
       [response.headers.get('referrer-policy'), response.headers.get('cache-control')],
       ['no-referrer', 'no-store'],
     )
-    assert.doesNotMatch(html, / style=| on\w+=|<style|<script(?! type="module" src="\/assets\/)/)
+    assert.doesNotMatch(html, / style=| on\w+=|<style|<script(?! type="module" src="\.\.\/assets\/)/)
   }
 })
 
@@ -95,7 +95,7 @@ describe('after the payment', () => {
   test('the checkout page links to the status page if the order has no redirect_url', async () => {
     const { id, token } = await buy()
     await market.projectFacts('order', id, [held, valid])
-    assert.ok((await read(`/checkout/${token}`)).includes(`href="/orders/${token}"`))
+    assert.ok((await read(`/checkout/${token}`)).includes(`href="../orders/${token}"`))
     const status = await read(`/orders/${token}`)
     assert.ok(status.includes('VALID_CHANNEL_OPENING') && !status.includes(id))
   })
@@ -124,7 +124,7 @@ test("the status page shows the seller's text for its rejection while the record
 test('the status page of an unpaid order links to its checkout', async () => {
   const { token } = await buy()
   const html = await read(`/orders/${token}`)
-  assert.ok(html.includes(`href="/checkout/${token}"`) && !html.includes('lnbcrt30u1fake'))
+  assert.ok(html.includes(`href="../checkout/${token}"`) && !html.includes('lnbcrt30u1fake'))
 })
 
 test('an unknown path is answered with a page for a browser and JSON for a program', async () => {
@@ -149,15 +149,16 @@ test('the start page shows the price, or the reason why none is available', asyn
     { type: 'PriceSet', data: { satsPerUsd: '384000', usdPerUsd: '384.00', rate, validUntil: NOW + 60_000 } },
   ])
   const html = await read('/')
-  for (const expected of ['384,000', '/graphql', '/api/lsp/v1/openapi.json', 'https://market.example/graphql'])
+  for (const expected of ['384,000', './graphql', './api/lsp/v1/openapi.json', 'https://market.example/graphql'])
     assert.ok(html.includes(expected), expected)
 })
 
 test('the assets of pages have versioned URLs, and browsers may cache them for ever', async () => {
   const html = await read('/')
-  const paths = [...html.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)].map(([, path]) => path ?? '')
+  const paths = [...html.matchAll(/(?:href|src)="\.(\/assets\/[^"]+)"/g)].map(([, path]) => path ?? '')
+  assert.equal(paths.length, 3)
   const { token } = await buy()
-  paths.push(/src="(\/assets\/live\.mjs\?v=[\w-]+)"/.exec(await read(`/checkout/${token}`))?.[1] ?? assert.fail())
+  paths.push(/src="\.\.(\/assets\/live\.mjs\?v=[\w-]+)"/.exec(await read(`/checkout/${token}`))?.[1] ?? assert.fail())
   const types = ['image/svg+xml', 'text/css', 'text/javascript']
   for (const path of paths) {
     const response = await visit(path)
@@ -247,7 +248,7 @@ describe('an amount that is owed to the buyer', () => {
     assert.ok(!(await read(`/orders/${token}`)).includes('<form'))
     await market.projectFacts('settlement', id, owed)
     const html = await read(`/orders/${token}`)
-    assert.ok(html.includes('2,000 sat are yours') && html.includes(`action="/orders/${token}/refund"`))
+    assert.ok(html.includes('2,000 sat are yours') && html.includes(`action="../orders/${token}/refund"`))
     assert.ok(!html.includes(id))
     market.respondWith((ask, options) =>
       market.projectFacts(
@@ -258,7 +259,7 @@ describe('an amount that is owed to the buyer', () => {
       ),
     )
     const answer = await submitInvoice(token, ` ${invoice}\n`)
-    assert.deepEqual([answer.status, answer.headers.get('location')], [303, `/orders/${token}`])
+    assert.deepEqual([answer.status, answer.headers.get('location')], [303, `../../orders/${token}`])
     assert.deepEqual(market.sent.at(-1)?.ask.command, {
       type: 'SubmitRefundInvoice',
       data: {

@@ -14,7 +14,7 @@ export type Asset = { readonly path: string; readonly type: string; readonly bod
 const loadAsset = (name: string, type: string): Asset & { readonly href: string } => {
   const body = readFileSync(resolvePath(`assets/${name}`), 'utf8')
   const version = createHash('sha256').update(body).digest('base64url').slice(0, 12)
-  return { path: `/assets/${name}`, href: `/assets/${name}?v=${version}`, type, body }
+  return { path: `/assets/${name}`, href: `assets/${name}?v=${version}`, type, body }
 }
 
 /** Files that pages load. Their URLs contain a hash of the content, so that browsers may cache them for ever. */
@@ -27,9 +27,19 @@ export const assets: readonly Asset[] = Object.values(assetFiles)
 
 export type Template = 'home' | 'checkout' | 'order' | 'missing'
 
-/** @returns a whole page @param values the object that its template reads as `it` */
-export const renderPage = (template: Template, values: object): string =>
-  eta.render(template, { ...values, style: assetFiles.style.href, script: assetFiles.script.href, icon: assetFiles.icon.href })
+/**
+ * @returns a whole page
+ * @param root the relative address of the start page, from `findRoot`
+ * @param values the object that its template reads as `it`
+ */
+export const renderPage = (template: Template, root: string, values: object): string =>
+  eta.render(template, {
+    ...values,
+    root,
+    style: assetFiles.style.href,
+    script: assetFiles.script.href,
+    icon: assetFiles.icon.href,
+  })
 
 /** Creates a QR code as inline SVG. Upper case makes a smaller code, and wallets accept it. */
 export const createQrCode = (invoice: string): Promise<string> =>

@@ -11,7 +11,7 @@ import { readRejectionReason } from '../read/rejection-reason.ts'
 import { getDueToBuyerMsat } from '../views/payout-due.ts'
 import { toAddressKey } from '../web/client-address.ts'
 import { createReadinessGate } from '../web/readiness-gate.ts'
-import { hashPageToken } from './page-url.ts'
+import { findRoot, hashPageToken } from './page-url.ts'
 import { buildHomeValues } from './home-values.ts'
 import { buildOrderPage } from './order-page.ts'
 import { findRedirect } from './redirect.ts'
@@ -26,14 +26,14 @@ export const mountPageRoutes: Mount = (app, gateway) => {
   )
   const streams = openPageStreams(gateway)
   for (const { path, type, body } of assets) app.get(path, serveAsset(type, body))
-  app.get('/', readinessGate, async (_, response) => sendPage(response, 'home', await buildHomeValues(gateway)))
+  app.get('/', readinessGate, async (request, response) => sendPage(request, response, 'home', await buildHomeValues(gateway)))
   for (const kind of ['checkout', 'orders'] as const) {
     app.get(`/${kind}/:token`, readinessGate, async (request, response) => {
       const found = await findRequestedOrder(gateway, request)
-      if (!found) return sendNotFound(response)
-      const token = String(request.params['token'])
-      if (kind === 'checkout') sendPage(response, 'checkout', await buildCheckoutValues(gateway, found, token))
-      else sendPage(response, 'order', await buildOrderValues(gateway, found, token))
+      if (!found) return sendNotFound(request, response)
+      const urls = buildPageUrls(request)
+      if (kind === 'checkout') sendPage(request, response, 'checkout', await buildCheckoutValues(gateway, found, urls))
+      else sendPage(request, response, 'order', await buildOrderValues(gateway, found, urls))
     })
     app.get(`/${kind}/:token/events`, readinessGate, async (request, response) => {
       const found = await findRequestedOrder(gateway, request)
@@ -44,10 +44,11 @@ export const mountPageRoutes: Mount = (app, gateway) => {
   app.post('/orders/:token/refund', readinessGate, parseForm, async (request, response) => {
     const token = String(request.params['token'])
     const refusal = await refundByPage(gateway, token, request.body)
-    if (refusal === undefined) return response.redirect(303, `/orders/${token}`)
-    if (refusal === 'missing') return sendNotFound(response)
+    const urls = buildPageUrls(request)
+    if (refusal === undefined) return response.redirect(303, urls.order)
+    if (refusal === 'missing') return sendNotFound(request, response)
     const { found, refundError } = refusal
-    sendPage(response.status(422), 'order', { ...(await buildOrderValues(gateway, found, token)), refundError })
+    sendPage(request, response.status(422), 'order', { ...(await buildOrderValues(gateway, found, urls)), refundError })
   })
   mountNotFoundPage(app)
 }
@@ -55,10 +56,19 @@ export const mountPageRoutes: Mount = (app, gateway) => {
 /** Reads bodies of every content type, because an unread body would keep its caller waiting. */
 const parseForm = express.urlencoded({ extended: false, limit: '16kb', type: () => true })
 
-const buildOrderValues = async (gateway: Gateway, found: StoredOrder, token: string): Promise<object> => ({
+/** Addresses of an order's pages, relative to the page of the request. */
+type PageUrls = { readonly checkout: string; readonly order: string }
+
+function buildPageUrls({ path, params }: Request): PageUrls {
+  const [root, token] = [findRoot(path), String(params['token'])]
+  return { checkout: `${root}checkout/${token}`, order: `${root}orders/${token}` }
+}
+
+const buildOrderValues = async (gateway: Gateway, found: StoredOrder, { checkout, order }: PageUrls): Promise<object> => ({
   ...(await buildPageValues(gateway, found)),
-  checkout: `/checkout/${token}`,
-  refund: `/orders/${token}/refund`,
+  self: order,
+  checkout,
+  refund: `${order}/refund`,
 })
 
 /**
@@ -102,13 +112,14 @@ const buildPageValues = async (gateway: Gateway, found: StoredOrder) => ({
   page: buildOrderPage(found, gateway.clock.now(), await readRejectionReason(gateway, found.order)),
 })
 
-async function buildCheckoutValues(gateway: Gateway, found: StoredOrder, token: string): Promise<object> {
+async function buildCheckoutValues(gateway: Gateway, found: StoredOrder, { checkout, order }: PageUrls): Promise<object> {
   const pageValues = await buildPageValues(gateway, found)
   const { invoice } = pageValues.page
   return {
     ...pageValues,
+    self: checkout,
     qr: invoice === null ? null : await createQrCode(invoice),
-    next: await findRedirect(gateway, found.order, `/orders/${token}`),
+    next: await findRedirect(gateway, found.order, order),
   }
 }
 
@@ -118,11 +129,14 @@ const findRequestedOrder = (gateway: Gateway, { params }: Request): Promise<Stor
 const findOrderByToken = async ({ views }: Gateway, token: string): Promise<StoredOrder | undefined> =>
   /^[\w-]{43}$/.test(token) ? findOrderByPageHash(views, hashPageToken(token)) : undefined
 
-function sendPage(response: Response, template: Template, values: object): void {
-  response.set('cache-control', 'no-store').type('html').send(renderPage(template, values))
+function sendPage({ path }: Request, response: Response, template: Template, values: object): void {
+  response
+    .set('cache-control', 'no-store')
+    .type('html')
+    .send(renderPage(template, findRoot(path), values))
 }
 
-const sendNotFound = (response: Response): void => sendPage(response.status(404), 'missing', {})
+const sendNotFound = (request: Request, response: Response): void => sendPage(request, response.status(404), 'missing', {})
 
 const serveAsset =
   (type: string, body: string): RequestHandler =>
@@ -134,7 +148,7 @@ const serveAsset =
 function mountNotFoundPage(app: Express): void {
   app.use((request: Request, response: Response, next) => {
     const isVisit = request.method === 'GET' && request.accepts(['json', 'html']) === 'html'
-    if (isVisit) sendNotFound(response)
+    if (isVisit) sendNotFound(request, response)
     else next()
   })
 }

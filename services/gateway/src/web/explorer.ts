@@ -1,6 +1,7 @@
 import type { Express, Request, RequestHandler, Response } from 'express'
 import { readFileSync } from 'node:fs'
 import { printSchemaText } from '../graphql/schema.ts'
+import { findRoot } from '../pages/page-url.ts'
 
 const readAsset = (name: string): string => readFileSync(new URL(`../explorer/${name}`, import.meta.url), 'utf8')
 
@@ -12,7 +13,8 @@ export const serveExplorer: RequestHandler = (request, response, next) => {
   const hasQuery = request.query['query'] !== undefined || request.query['extensions'] !== undefined
   if (hasQuery || request.accepts('json', 'html') !== 'html') return next()
   response.removeHeader('cache-control')
-  response.type('html').send(explorerHtml)
+  // Relative, so that the explorer also works under a path of the public address.
+  response.type('html').send(explorerHtml.replaceAll('="/', `="${findRoot(request.path)}`))
 }
 
 /** Serves the files of the explorer, which loads no file from another origin. */

@@ -2,6 +2,8 @@
 
 const POLL_MS = 5000
 const live = document.getElementById('live')
+// The address of this page, which also a refused form shows.
+const page = new URL(live.dataset.page, location.href).href
 const announcement = document.getElementById('announcement')
 let shown = live.innerHTML
 let loading = null
@@ -24,7 +26,7 @@ async function refresh() {
     while (isReloadRequested) {
       isReloadRequested = false
       try {
-        const response = await fetch(location.pathname, { headers: { accept: 'text/html' }, cache: 'no-store' })
+        const response = await fetch(page, { headers: { accept: 'text/html' }, cache: 'no-store' })
         if (response.ok) show(new DOMParser().parseFromString(await response.text(), 'text/html'))
       } catch {
         // The connection failed; the next event or the next poll tries again.
@@ -35,13 +37,13 @@ async function refresh() {
   await loading
 }
 
-function show(page) {
-  const fresh = page.getElementById('live')
+function show(loaded) {
+  const fresh = loaded.getElementById('live')
   if (!fresh || fresh.innerHTML === shown) return
   const focused = document.activeElement?.id
   shown = fresh.innerHTML
   live.innerHTML = shown
-  document.title = page.title
+  document.title = loaded.title
   if (live.dataset.status !== fresh.dataset.status) announcement.textContent = live.querySelector('h1').textContent
   Object.assign(live.dataset, { status: fresh.dataset.status, final: fresh.dataset.final })
   if (focused) document.getElementById(focused)?.focus({ preventScroll: true })
@@ -96,7 +98,7 @@ async function copy(button) {
 /** Follows changes by server-sent events. If the stream is refused, the page is loaded again every few seconds. */
 function follow() {
   if (!('EventSource' in globalThis)) return poll()
-  const source = new EventSource(`${location.pathname}/events`)
+  const source = new EventSource(`${page}/events`)
   source.addEventListener('open', () => connected(true))
   source.addEventListener('changed', () => void refresh())
   source.addEventListener('final', () => {
