@@ -9,9 +9,10 @@ test.each([onion, 'expyuzz4wqqyqhjn.onion'])('the onion name %s is valid', (name
 })
 
 test('an onion name with any other letter at any place is refused', () => {
-  for (let at = 0; at < 56; at++)
-    for (const letter of ['a', 'b', 'c', '7'].filter((one) => one !== onion[at]))
-      expect(isOnionName(onion.slice(0, at) + letter + onion.slice(at + 1)), `${letter} at ${at}`).toBe(false)
+  const mistyped = Array.from(onion.slice(0, 56)).flatMap((right, at) =>
+    ['a', 'b', 'c', '7'].filter((one) => one !== right).map((wrong) => onion.slice(0, at) + wrong + onion.slice(at + 1)),
+  )
+  expect(mistyped.filter(isOnionName)).toEqual([])
 })
 
 test.each([

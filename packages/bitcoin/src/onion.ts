@@ -18,6 +18,6 @@ export function isOnionName(name: string): boolean {
 
 /** Decodes base32 (RFC 4648) of whole bytes, without padding. */
 function decodeBase32(text: string): Uint8Array {
-  const bits = [...text].map((letter) => ALPHABET.indexOf(letter).toString(2).padStart(5, '0')).join('')
+  const bits = Array.from(text, (letter) => ALPHABET.indexOf(letter).toString(2).padStart(5, '0')).join('')
   return Uint8Array.from(bits.match(/.{8}/g) ?? [], (byte) => Number.parseInt(byte, 2))
 }
