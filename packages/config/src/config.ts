@@ -1,19 +1,12 @@
 import { ConfigError } from './config-error.ts'
 import { z } from 'zod'
+import { serverUrl, webAddress } from './address-schemas.ts'
 import { kafkaVariables } from './kafka-variables.ts'
 import { postgresVariables } from './postgres-variables.ts'
 import { lightningVariables } from './lightning-variables.ts'
-import {
-  decimalIn,
-  flag,
-  commaListOf,
-  oneOf,
-  sat,
-  nonEmptyText,
-  urlMatching,
-  defineVariable,
-  wholeNumberIn,
-} from './value-schemas.ts'
+import { decimalIn, flag, commaListOf, oneOf, sat, nonEmptyText, defineVariable, wholeNumberIn } from './value-schemas.ts'
+
+const kurrentSchemes = ['kurrentdb', 'kurrentdb+discover', 'esdb', 'esdb+discover']
 
 /** Every environment variable that a process reads. The name of a duration ends in its unit. */
 export const variables = {
@@ -27,11 +20,11 @@ export const variables = {
   ),
   publicUrl: defineVariable(
     'PENSTOCK_PUBLIC_URL',
-    'public address of the market, which its links contain; empty: made from host and port',
-    z.string(),
+    'public address of the market, which its links contain. A proxy has to remove its path, if it has one. Empty: made from host and port',
+    webAddress(),
     '',
   ),
-  marketUrl: defineVariable('PENSTOCK_MARKET_URL', "address of the market, for a seller's agent", z.string(), ''),
+  marketUrl: defineVariable('PENSTOCK_MARKET_URL', "address of the market, for a seller's agent", webAddress(), ''),
   logLevel: defineVariable('PENSTOCK_LOG_LEVEL', 'minimum log level', oneOf('debug', 'info', 'warn', 'error', 'silent'), 'warn'),
   logFormat: defineVariable(
     'PENSTOCK_LOG_FORMAT',
@@ -73,13 +66,18 @@ export const variables = {
   eventStore: defineVariable(
     'PENSTOCK_EVENT_STORE',
     'event store. In a cluster: a kurrentdb:// or postgres:// url; empty: the PostgreSQL of PENSTOCK_POSTGRES_URL. With npm start: a kurrentdb:// url; empty: the data folder',
-    urlMatching('a kurrentdb:// or postgres:// url', /^(kurrentdb(\+discover)?|esdb(\+discover)?|postgres(ql)?):\/\/./),
+    serverUrl({
+      kind: 'a kurrentdb:// or postgres:// url',
+      schemes: [...kurrentSchemes, 'postgres', 'postgresql'],
+      clusterSchemes: kurrentSchemes,
+      mayHaveQuery: true,
+    }),
     '',
   ),
   otlpUrl: defineVariable(
     'PENSTOCK_OTLP_URL',
     'address to which traces are sent by OTLP over HTTP, such as http://collector:4318; empty: no traces',
-    urlMatching('an http:// or https:// url', /^https?:\/\/./),
+    webAddress(),
     '',
   ),
   otlpShare: defineVariable(
@@ -97,7 +95,7 @@ export const variables = {
   auditUrl: defineVariable(
     'PENSTOCK_AUDIT_URL',
     'address of the audit process, for the gateway of a cluster; empty: the gateway offers no audits',
-    z.string(),
+    webAddress(),
     '',
   ),
   auditEveryHours: defineVariable(
@@ -340,8 +338,11 @@ type Variables = typeof variables
 /** The validated configuration of a process. It never changes while the process runs. */
 export type Config = { readonly [K in keyof Variables]: z.output<Variables[K]['schema']> }
 
-/** Hides the user and password of a url, so that an error message can show the rest. */
-const maskPassword = (value: string | undefined): string => String(value).replace(/\/\/[^/]*@/, '//…@')
+/** Hides the user and password of a url, so that an error message can show the rest. A password may contain any character. */
+const maskPassword = (value: string | undefined): string =>
+  String(value)
+    .replace(/\/\/.*@/s, '//…@')
+    .replace(/(password=)[^&]*/gi, '$1…')
 
 /**
  * @param env as in `process.env`

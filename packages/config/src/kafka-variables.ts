@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { hostsAndPorts, webAddress } from './address-schemas.ts'
 import { defineVariable, flag, oneOf, wholeNumberIn } from './value-schemas.ts'
 
 /** Settings for the addresses of the brokers and the log-in to them. */
@@ -6,7 +7,7 @@ export const kafkaVariables = {
   kafkaBrokers: defineVariable(
     'PENSTOCK_KAFKA_BROKERS',
     'brokers of the cluster, as host:port, separated by commas',
-    z.string(),
+    hostsAndPorts('several'),
     '',
   ),
   kafkaPrefix: defineVariable(
@@ -81,7 +82,7 @@ export const kafkaVariables = {
   kafkaTokenUrl: defineVariable(
     'PENSTOCK_KAFKA_TOKEN_URL',
     'address that issues a token for oauthbearer, by the client credentials grant',
-    z.string(),
+    webAddress({ isEndpoint: true }),
     '',
   ),
 } as const

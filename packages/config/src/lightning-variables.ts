@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { oneOf, urlMatching, defineVariable } from './value-schemas.ts'
+import { hostsAndPorts, serverUrl, webAddress } from './address-schemas.ts'
+import { oneOf, defineVariable } from './value-schemas.ts'
 
 /** Settings for the access to the Lightning network and the chain. */
 export const lightningVariables = {
@@ -12,7 +13,7 @@ export const lightningVariables = {
   simnetUrl: defineVariable(
     'PENSTOCK_SIMNET_URL',
     'address of the simulated network, if another process runs it; empty: this process runs it',
-    z.string(),
+    webAddress(),
     '',
   ),
   network: defineVariable(
@@ -24,7 +25,7 @@ export const lightningVariables = {
   lndSocket: defineVariable(
     'PENSTOCK_LND_SOCKET',
     "host:port of lnd's gRPC; the host has to be a name, not an IP address",
-    z.string(),
+    hostsAndPorts('one'),
     'localhost:10009',
   ),
   lndCertFile: defineVariable('PENSTOCK_LND_CERT_FILE', "path of lnd's tls.cert", z.string(), ''),
@@ -43,7 +44,10 @@ export const lightningVariables = {
   bitcoindUrl: defineVariable(
     'PENSTOCK_BITCOIND_URL',
     'RPC of a bitcoind (24 or newer) or btcd, http://user@host:8332, for the mempool and faster look-ups. A btcd answers sooner by its WebSocket, wss://user@host:8334/ws. Empty: blocks come only from lnd',
-    urlMatching('an http:// or https:// url, or a ws:// or wss:// url of a btcd', /^(?:https?|wss?):\/\/./),
+    serverUrl({
+      kind: 'an http:// or https:// url, or a ws:// or wss:// url of a btcd',
+      schemes: ['http', 'https', 'ws', 'wss'],
+    }),
     '',
   ),
   bitcoindPasswordFile: defineVariable(

@@ -1,12 +1,13 @@
-import { urlMatching, defineVariable, wholeNumberIn } from './value-schemas.ts'
 import { z } from 'zod'
+import { serverUrl } from './address-schemas.ts'
+import { defineVariable, wholeNumberIn } from './value-schemas.ts'
 
 /** Settings for the access to PostgreSQL. */
 export const postgresVariables = {
   postgresUrl: defineVariable(
     'PENSTOCK_POSTGRES_URL',
     'PostgreSQL of a cluster: postgres://user@host:5432/database; sslmode and sslrootcert in the url set up TLS',
-    urlMatching('a postgres:// url', /^postgres(ql)?:\/\/./),
+    serverUrl({ kind: 'a postgres:// url', schemes: ['postgres', 'postgresql'], mayHaveQuery: true }),
     '',
   ),
   postgresPasswordFile: defineVariable(

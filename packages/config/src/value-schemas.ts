@@ -47,5 +47,3 @@ export const sat = z
   .regex(/^\d{1,16}$/, 'a whole number of satoshis')
   .transform(BigInt)
 export const nonEmptyText = z.string().min(1, 'not empty')
-export const urlMatching = (expected: string, schemes: RegExp) =>
-  z.string().refine((value) => value === '' || schemes.test(value), expected)
