@@ -57,7 +57,7 @@ async function startProcess(name: string, assemble: Assemble, config: Config): P
   const missing = (): string | undefined => waitsFor ?? (pendingOpenings > 0 ? 'it does not listen yet' : undefined)
   const about = { name, instance, pid: process.pid }
   // The health server starts first, so that a supervisor sees the process while the process waits for its servers.
-  const { observability, end } = await startObservability(config, { service: name, instance })
+  const { observability, end } = await startObservability(config, { service: name, instance }, log)
   const health = await serveHealth(
     { host: config.healthHost || config.host, port: config.healthPort, about, gauges: observability.gauges },
     missing,

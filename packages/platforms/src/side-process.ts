@@ -37,7 +37,7 @@ export async function runSideProcess(
     const config = loadConfig(env)
     const log = openLogger(config.logLevel, config.logFormat).child({ instance: `${name}-${process.pid}` })
     let missing: string | undefined = 'it is starting'
-    const health = env['PENSTOCK_HEALTH_PORT'] === undefined ? undefined : await startHealth(name, config, () => missing)
+    const health = env['PENSTOCK_HEALTH_PORT'] === undefined ? undefined : await startHealth(name, config, log, () => missing)
     const dir = openDataDir(config.dataDir)
     const openExternalWorld = await chooseExternalWorld(config)
     const externalWorld = openExternalWorld(name, dir, systemClock)
@@ -64,8 +64,13 @@ export async function runSideProcess(
   }
 }
 
-async function startHealth(name: string, config: Config, findMissing: () => string | undefined): Promise<HealthServer> {
-  const { observability } = await startObservability(config, { service: name, instance: name })
+async function startHealth(
+  name: string,
+  config: Config,
+  log: Logger,
+  findMissing: () => string | undefined,
+): Promise<HealthServer> {
+  const { observability } = await startObservability(config, { service: name, instance: name }, log)
   const about = { name, instance: name, pid: process.pid }
   return serveHealth(
     { host: config.healthHost || config.host, port: config.healthPort, about, gauges: observability.gauges },

@@ -3,6 +3,7 @@ import { openSimnet } from '@penstock/adapters/simnet/simnet.ts'
 import { systemClock } from '@penstock/adapters/system/clock.ts'
 import { openDataDir } from '@penstock/config/data-dir.ts'
 import { serveHealth } from '@penstock/runtime/observability/health-server.ts'
+import { openLogger } from '@penstock/runtime/observability/log.ts'
 import { startObservability } from './observe.ts'
 import { loadConfig } from '@penstock/config/load-config.ts'
 import { closeOnSignal } from '@penstock/child-processes/shutdown.ts'
@@ -14,7 +15,11 @@ export async function serveSimulatedNetwork(env: NodeJS.ProcessEnv): Promise<voi
   const simnet = openSimnet({ path: openDataDir(dataDir).simnet, blockSeconds: simBlockSeconds, clock: systemClock })
   const server = await serveSimnet(simnet, host, port)
   const about = { name: 'simnet', instance: 'simnet', pid: process.pid }
-  const { observability, end } = await startObservability(config, { service: 'simnet', instance: 'simnet' })
+  const { observability, end } = await startObservability(
+    config,
+    { service: 'simnet', instance: 'simnet' },
+    openLogger(config.logLevel, config.logFormat),
+  )
   const health = await serveHealth(
     { host: healthHost || host, port: healthPort, about, gauges: observability.gauges },
     () => undefined,

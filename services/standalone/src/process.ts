@@ -60,10 +60,11 @@ async function startStandalone(config: Config, { demo, ownHealthPort }: Standalo
   assertSameMarket(dir, 'standalone', config)
   const lock = lockDataDir(dir)
   await assertPortFree(config)
-  const { observability, end } = await startObservability(config, {
-    service: 'standalone',
-    instance: `standalone-${process.pid}`,
-  })
+  const { observability, end } = await startObservability(
+    config,
+    { service: 'standalone', instance: `standalone-${process.pid}` },
+    log,
+  )
   let pendingReason: string | undefined = 'the services are starting'
   const readiness = () => pendingReason
   // The health server starts first, so that it answers a supervisor while the process waits for other servers.

@@ -3,14 +3,16 @@ import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { resourceFromAttributes } from '@opentelemetry/resources'
 import { BatchSpanProcessor, type SpanExporter, TraceIdRatioBasedSampler, TracerProvider } from '@opentelemetry/sdk-trace'
 import { registry } from '@penstock/runtime/observability/metrics.ts'
+import type { Logger } from '@penstock/runtime/observability/log.ts'
 import type { Tracing } from '@penstock/runtime/observability/tracing.ts'
 import { Counter } from 'prom-client'
 import { createPresetIds } from './span-ids.ts'
 import { createTracing } from './spans.ts'
 
 export type TracingOptions = {
-  /** URL of the collector, without the path of traces. */
+  /** URL of the collector, with or without the path of traces. */
   readonly url: string
+  readonly log: Pick<Logger, 'info' | 'warn'>
   readonly share: number
   readonly service: string
   readonly instance: string
@@ -31,10 +33,9 @@ const spansExported = new Counter({
 
 /** Sends spans in batches in the background. A slow or unreachable collector costs the market only the spans. */
 export function openTracing(options: TracingOptions): { readonly tracing: Tracing; readonly close: () => Promise<void> } {
-  const { url, share, service, instance } = options
-  const exporter = countExports(
-    new OTLPTraceExporter({ url: `${url.replace(/\/+$/, '')}/v1/traces`, timeoutMillis: SEND_TIMEOUT_MS }),
-  )
+  const { share, service, instance, log } = options
+  const url = buildTracesUrl(options.url)
+  const exporter = countExports(new OTLPTraceExporter({ url, timeoutMillis: SEND_TIMEOUT_MS }), logOutcomes(log, url))
   const ids = createPresetIds()
   const provider = new TracerProvider({
     resource: resourceFromAttributes({
@@ -65,11 +66,25 @@ export function openTracing(options: TracingOptions): { readonly tracing: Tracin
   }
 }
 
-function countExports(exporter: SpanExporter): SpanExporter {
+/** Adds the path of traces, unless the address of the collector has it. */
+export const buildTracesUrl = (url: string): string => `${url.replace(/\/+$/, '').replace(/\/v1\/traces$/, '')}/v1/traces`
+
+/** Logs the first failure, and the first success after failures. */
+export function logOutcomes(log: Pick<Logger, 'info' | 'warn'>, url: string): (error: Error | undefined) => void {
+  let isFailing = false
+  return (error) => {
+    if (error && !isFailing) log.warn({ url, error: error.message }, 'sending traces failed; spans are dropped until it works')
+    if (!error && isFailing) log.info({ url }, 'sending traces works again')
+    isFailing = error !== undefined
+  }
+}
+
+function countExports(exporter: SpanExporter, onOutcome: (error: Error | undefined) => void): SpanExporter {
   return {
     export: (batch, done) =>
       exporter.export(batch, (result) => {
         spansExported.inc({ outcome: result.code === 0 ? 'sent' : 'failed' }, batch.length)
+        onOutcome(result.code === 0 ? undefined : (result.error ?? new Error('the collector gave no reason')))
         done(result)
       }),
     forceFlush: async () => exporter.forceFlush?.(),
