@@ -165,6 +165,28 @@ test('a command without a reachable service or a readable token fails with an ex
   expect(tokenless.err).toMatch(/operator's token cannot be read/)
 })
 
+test.each(['market.example', 'javascript:alert(1)', 'https://user:secret@host', 'ftp://host', 'http://host/?a=b'])(
+  'PENSTOCK_URL=%s is refused with the form that it must have, and no request is sent',
+  async (address) => {
+    const { code, out, err } = await runPenstock(['park', 'list'], { PENSTOCK_URL: address })
+    expect({ code, out, requests }).toEqual({ code: 1, out: '', requests: [] })
+    expect(err).toMatch(/^PENSTOCK_URL is ".+"; it must be an http:\/\/ or https:\/\/ address/)
+    expect(err).not.toContain('secret')
+  },
+)
+
+test('PENSTOCK_URL may have blanks around it, slashes at its end and a path', async () => {
+  for (const end of ['', '/', '//', '/shop/', ' \n']) await runPenstock(['park', 'list'], { PENSTOCK_URL: `${url}${end}` })
+  const operatorPath = 'GET /operator/parked'
+  expect(requests.map(({ what }) => what)).toEqual([
+    operatorPath,
+    operatorPath,
+    operatorPath,
+    'GET /shop/operator/parked',
+    operatorPath,
+  ])
+})
+
 test('a token in the environment has precedence over the token file of the data folder', async () => {
   await runPenstock(['park', 'list'], { PENSTOCK_OPERATOR_TOKEN: 'given' })
   expect(requests[0]?.token).toBe('Bearer given')

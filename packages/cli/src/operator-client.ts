@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { parseWebAddress } from '@penstock/config/address-schemas.ts'
 import { Failure } from './failure.ts'
 import { isObject, type Json, getMember } from './json.ts'
 
@@ -12,7 +13,13 @@ export type OperatorCall = (method: 'GET' | 'POST', path: string, body?: object)
 const TIMEOUT_MS = 24 * 3600 * 1000
 const CHECKOUT_DIR = resolve(import.meta.dirname, '../../..')
 
-export const readServiceUrl = (env: CliEnv): string => (env['PENSTOCK_URL'] || 'http://127.0.0.1:8080').replace(/\/+$/, '')
+/** @throws Failure if PENSTOCK_URL is no address */
+export function readServiceUrl(env: CliEnv): string {
+  const text = env['PENSTOCK_URL']?.trim() || 'http://127.0.0.1:8080'
+  const parsed = parseWebAddress(text)
+  if ('address' in parsed) return parsed.address
+  throw new Failure(`PENSTOCK_URL is "${text.replace(/\/\/.*@/, '//…@')}"; it must be ${parsed.expected}.`)
+}
 
 export const readDataDir = (env: CliEnv): string => env['PENSTOCK_DATA_DIR'] || join(CHECKOUT_DIR, '.penstock')
 

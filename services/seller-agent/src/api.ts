@@ -39,7 +39,7 @@ const TEMPORARY_REASONS: ReadonlySet<string> = new Set(['READ_ONLY', 'BUSY', 'TO
 export const openMarketApi =
   ({ url, bearer, signal, post = postByHttp }: ApiOptions): MarketCall =>
   async (query, variables, answer) => {
-    const { data, errors } = parseEnvelope(await post(`${url}/graphql`, { query, variables }, bearer, signal))
+    const { data, errors } = parseEnvelope(await post(`${url.replace(/\/+$/, '')}/graphql`, { query, variables }, bearer, signal))
     const [error] = errors ?? []
     const { code, reason = '' } = error?.extensions ?? {}
     if (error && code === 'GRAPHQL_VALIDATION_FAILED' && !TEMPORARY_REASONS.has(reason)) throw new MarketRefusal(error.message)

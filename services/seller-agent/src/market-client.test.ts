@@ -25,6 +25,19 @@ const attestation = {
   signature: '',
 }
 
+test.each(['http://market.example', 'http://market.example/', 'http://market.example/shop//'])(
+  'the agent of a market at %s calls its path /graphql',
+  async (url) => {
+    const called: string[] = []
+    const post = async (to: string) => {
+      called.push(to)
+      return error('Order not found')
+    }
+    await openMarketClient({ url, signal: new AbortController().signal, post }).findOrder('one')
+    expect(called).toEqual([`${url.replace(/\/+$/, '')}/graphql`])
+  },
+)
+
 test.each(['READ_ONLY', 'BUSY', 'TOO_LATE'])('a refusal with the temporary reason %s is a Fault', async (reason) => {
   const market = openWith(() => error('Try again later.', reason))
   await expect(market.submitOutpoint('one', attestation)).rejects.toThrow(Fault)

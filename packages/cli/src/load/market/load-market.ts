@@ -44,8 +44,7 @@ export function openLoadMarket({ loadClient, controlClient, token }: MarketClien
       return parseJsonBody(answer)
     },
     async page(url) {
-      const { pathname, search } = new URL(url)
-      const answer = await loadClient.send('GET', `${pathname}${search}`)
+      const answer = await loadClient.send('GET', findPagePath(url))
       throwIfThrottled(answer)
       if (answer.status !== 200) throw toHttpError(answer)
     },
@@ -129,5 +128,8 @@ function tryParseJson(text: string): Json | undefined {
     return undefined
   }
 }
+
+/** @param url a link of the market, which may be under the path of its public address @returns the path at the market itself */
+export const findPagePath = (url: string): string => /\/checkout\/[^/?#]+$/.exec(url)?.[0] ?? new URL(url).pathname
 
 const getFirst = (list: Json): Json => (isList(list) ? (list[0] ?? null) : null)
