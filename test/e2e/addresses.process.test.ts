@@ -28,6 +28,10 @@ test('a second market on a machine has its own sellers, and none of them sells a
   expect([await countOffers(first), await countOffers(second)]).toEqual([before, before])
 })
 
+test('a market ignores PENSTOCK_URL without a word', () => {
+  expect(second.output()).not.toContain('PENSTOCK_URL')
+})
+
 test('links contain the public address of the market', async () => {
   const { page } = await buyChannel(second)
   expect(page).toMatch(/^https:\/\/market\.example\/checkout\/[\w-]{43}$/)

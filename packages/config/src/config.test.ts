@@ -34,6 +34,11 @@ test('a misspelt setting is reported as unknown', () => {
   ])
 })
 
+test('a service ignores PENSTOCK_URL, the setting of the command line, without a warning', () => {
+  assert.deepEqual(findUnknownSettings({ PENSTOCK_URL: 'http://127.0.0.1:8080' }), [])
+  assert.deepEqual(readConfig({ PENSTOCK_URL: 'no address' }), readConfig({}))
+})
+
 test('every default value is valid, and every variable name is unique', () => {
   const all = Object.values(variables)
   for (const { name, schema, defaultValue } of all) assert.ok(schema.safeParse(defaultValue).success, name)
