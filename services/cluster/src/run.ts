@@ -15,7 +15,7 @@ With PENSTOCK_LIGHTNING=lnd the services use your lnd instead of that network, a
   --no-demo       no demonstration purchase (with lnd there is none)
   ${LOG_HELP}
 
-The settings are those of docs/configuration.md; "penstock cluster ps" shows the processes.`
+The settings are those of docs/configuration.md; "./penstock cluster ps" shows the processes.`
 
 /** Runs a cluster until SIGTERM or SIGINT; exits with 1 and a sentence if it cannot start. */
 export function runCluster(args: readonly string[], env: NodeJS.ProcessEnv): Promise<void> {

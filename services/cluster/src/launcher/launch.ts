@@ -128,7 +128,7 @@ async function stopAll(children: readonly SupervisedProcess[], servers: readonly
 function assertLndAccess(config: Config): void {
   if (config.lndMacaroonDir === '' || config.lndMacaroonFile !== '')
     throw new ConfigError(
-      'In a cluster each service has a macaroon of its own: put them into one folder with "penstock lnd bake settlement channel-watcher reader", and set PENSTOCK_LND_MACAROON_DIR to this folder instead of PENSTOCK_LND_MACAROON_FILE to one file.',
+      'In a cluster each service has a macaroon of its own: put them into one folder with "./penstock lnd bake settlement channel-watcher reader", and set PENSTOCK_LND_MACAROON_DIR to this folder instead of PENSTOCK_LND_MACAROON_FILE to one file.',
     )
   for (const name of REPLICATED_SERVICES) resolveLndAccess(name, config)
 }

@@ -16,7 +16,7 @@ A process that ends or hangs is restarted. Ctrl-C stops everything; the data sta
   --no-demo       no demonstration purchase
   ${LOG_HELP}
 
-The settings are those of docs/configuration.md; "penstock regtest --help" shows the commands for the network.`
+The settings are those of docs/configuration.md; "./penstock regtest --help" shows the commands for the network.`
 
 const BLOCK_INTERVAL_MS = 1000
 const DEMO_STOP_TIMEOUT_MS = 5000
