@@ -81,13 +81,24 @@ export const getChildEnvironment = (): NodeJS.ProcessEnv => ({
   NODE_COMPILE_CACHE: COMPILE_CACHE_FOLDER,
 })
 
-/** Starts the market in one child process, on a free port. @throws Error if the market is not ready within three minutes */
-export const startProduct = (dataDir: string, env: Readonly<Record<string, string>> = {}): Promise<Product> =>
-  spawnProduct(dataDir, env).ready
+/**
+ * Starts the market in one child process, on a free port.
+ * @param checkout the folder with the market's code
+ * @throws Error if the market is not ready within three minutes
+ */
+export const startProduct = (
+  dataDir: string,
+  env: Readonly<Record<string, string>> = {},
+  checkout: string = root,
+): Promise<Product> => spawnProduct(dataDir, env, checkout).ready
 
-export function spawnProduct(dataDir: string, env: Readonly<Record<string, string>> = {}): StartingProduct {
+export function spawnProduct(
+  dataDir: string,
+  env: Readonly<Record<string, string>> = {},
+  checkout: string = root,
+): StartingProduct {
   const { child, output, ended } = startProgram(process.execPath, ['services/standalone/src/main.ts', '--no-demo'], {
-    cwd: root,
+    cwd: checkout,
     env: { ...getChildEnvironment(), ...FAST_SETTINGS, PORT: '0', PENSTOCK_DATA_DIR: dataDir, ...env },
   })
   childProcesses.add(child)
