@@ -98,6 +98,7 @@ describe('an answer shows', () => {
     const text = (order_id: string) => JSON.stringify({ order_id })
     expect(checkPublicData('/API/lsp/v1/cheapest/get_order?x', text(OWN), lsps)).toBeUndefined()
     expect(checkPublicData('/api/lsp/v1/recommended/get_order', text(OWN), lsps)).toMatch(/it shows the order/)
+    expect(checkPublicData('//api//lsp//v1//cheapest//get_order', text(OWN), lsps)).toBeUndefined()
     expect(checkPublicData('/api/lsp/v1/cheapest/get_order', text(OTHER), lsps)).toMatch(/it shows the order/)
     expect(checkPublicData('/orders/x', text(OWN), lsps)).toMatch(/it shows the order/)
   })

@@ -118,7 +118,7 @@ function findWrongRoles(data: unknown, account: string | undefined, belongings: 
 
 /** Checks a public answer: only LSPS1 may show orders, and only LSPS1 orders. @returns a violation, or undefined */
 export function checkPublicData(path: string, text: string, { ownedObjects: belongings }: Owners): string | undefined {
-  const [, type] = /^\/api\/lsp\/v1\/(\w+)\//i.exec(path) ?? []
+  const [, type] = /^\/+api\/+lsp\/+v1\/+(\w+)\//i.exec(path) ?? []
   const foreignId = (text.match(UUID) ?? []).find((id) => {
     const belonging = belongings.get(id)
     return belonging && !(belonging.kind === 'order' && belonging.source === `lsps1-${type?.toLowerCase()}`)

@@ -22,8 +22,7 @@ export const createResponseCheck =
   (openApi: OpenApi): ResponseCheck =>
   (response, request) => {
     // Routes match in any letter case.
-    const path = request.path
-      .replace(/[?#].*$/s, '')
+    const path = collapseApiSlashes(request.path.replace(/[?#].*$/s, ''))
       .replace(/(.)\/$/, '$1')
       .toLowerCase()
     // An answer may repeat an internal word that its request contains.
@@ -39,6 +38,10 @@ export const createResponseCheck =
       return response.text === '' && response.status < 500 ? undefined : 'HEAD has a body or is a fault'
     return (selectCheck(path, openApi) ?? checkPlain)(response, request)
   }
+
+/** Only the paths of the APIs may have several slashes for one. */
+const collapseApiSlashes = (path: string): string =>
+  /^\/+(?:graphql|api\/+lsp)(?:\/|$)/.test(path) ? path.replace(/\/{2,}/g, '/') : path
 
 const isEcho = ({ body, path }: FuzzRequest, text: string): boolean =>
   (typeof body === 'string' ? body : Buffer.from(body ?? '').toString()).includes(text) ||
