@@ -80,9 +80,10 @@ const TYPE_ALIAS = /^(\/api\/lsp\/v1\/[^/]+)\/api\/v1\//
 
 /** Finds the documented path that matches a request's path. Wallets may put `/api/v1` between the type and the method. */
 export function findDocumentedPath({ servers, paths }: OpenApi, path: string): OpenApiPath | undefined {
-  const [{ url }] = servers
+  // The address of the server is relative to the address of the document.
+  const { pathname: base } = new URL(servers[0].url, 'http://any/api/lsp/v1/openapi.json')
   const entry = Object.entries(paths).find(([template]) =>
-    new RegExp(`^${url}${template.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path.replace(TYPE_ALIAS, '$1/')),
+    new RegExp(`^${base}${template.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path.replace(TYPE_ALIAS, '$1/')),
   )
   return entry?.[1]
 }
