@@ -7,7 +7,7 @@ import { indexAggregates, type FoldedStream, foldEvent, emptyFold } from '@penst
 import { NO_HEAD, openSegment } from '@penstock/audit/heads.ts'
 import { runHeadWriter } from '@penstock/audit/head-writer.ts'
 import { CHAIN_START, computeExpectedChain, hashState } from '@penstock/runtime/commands/event-codec.ts'
-import { createLru } from '@penstock/runtime/lru.ts'
+import { LRUCache } from 'lru-cache'
 import { openLogger } from '@penstock/runtime/observability/log.ts'
 import { verifyStore } from '@penstock/standalone/audit.ts'
 import { createAuditedServices } from '@penstock/standalone/audited-services.ts'
@@ -172,7 +172,7 @@ type HashedState = {
 /** Creates a function that folds every stream as the audit does, but computes no hash. */
 function createStreamFolder(): (event: StoredEvent) => HashedState {
   const aggregates = indexAggregates(createAuditedServices())
-  const streams = createLru<string, FoldedStream>(CACHED_FOLDS)
+  const streams = new LRUCache<string, FoldedStream>({ max: CACHED_FOLDS })
   return (event) => {
     const aggregate = aggregates.get(categoryOf(event.stream))
     if (!aggregate) throw new Error(`no service owns ${event.stream}`)

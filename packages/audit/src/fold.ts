@@ -11,7 +11,7 @@ import {
   readMeta,
   hashState,
 } from '@penstock/runtime/commands/event-codec.ts'
-import { createLru } from '@penstock/runtime/lru.ts'
+import { LRUCache } from 'lru-cache'
 import type { Aggregate, Service } from '@penstock/runtime/service.ts'
 import { NewerVersionFault } from '@penstock/runtime/commands/upcast.ts'
 
@@ -111,16 +111,19 @@ const PAGE = 500
  * the store. A dropped fold is made again when a later event of its stream is read.
  */
 export function createFoldCache(store: Pick<EventStore, 'read'>) {
-  const kept = createLru<string, FoldedStream>(FOLD_CACHE_SIZE)
+  const kept = new LRUCache<string, FoldedStream>({ max: FOLD_CACHE_SIZE })
   const startedStreams = createBloomFilter()
   return {
     /** The fold before an event; undefined if the caller has to read the stream (`readBefore`). */
     kept: (aggregate: Aggregate<never>, { stream, revision }: StoredEvent): FoldedStream | undefined =>
       kept.get(stream) ?? (revision === 0 && !startedStreams.add(stream) ? emptyFold(aggregate) : undefined),
     // Only these fields are stored, because the fact of a whole step would stay in memory.
-    keep: (stream: string, { revision, chain, state, open }: FoldedStream): void =>
-      kept.set(stream, { revision, chain, state, ...(open !== undefined && { open }) }),
-    drop: (stream: string): void => kept.delete(stream),
+    keep(stream: string, { revision, chain, state, open }: FoldedStream): void {
+      kept.set(stream, { revision, chain, state, ...(open !== undefined && { open }) })
+    },
+    drop(stream: string): void {
+      kept.delete(stream)
+    },
     /** Folds the stream from the store up to the event, and checks that the stream has the event at the event's revision. */
     async readBefore(aggregate: Aggregate<never>, event: StoredEvent): Promise<FoldedStream | Divergence> {
       const wrong = (revision: number, what: string): Divergence => ({ stream: event.stream, revision, what })

@@ -1,6 +1,7 @@
 import type { EventStore, StoredEvent } from '@penstock/ports/event-store.ts'
 import { CHAIN_START, readFact, readMeta } from './event-codec.ts'
-import { createLru, STREAM_CACHE_SIZE } from '../lru.ts'
+import { LRUCache } from 'lru-cache'
+import { STREAM_CACHE_SIZE } from '../stream-cache-size.ts'
 import type { Aggregate } from '../service.ts'
 
 /** The fold of a stream: the state of its decider, and the runtime's own data. */
@@ -54,7 +55,7 @@ export const streamNameOf = (aggregate: Aggregate<never>, id: string): string =>
 
 /** @param onForget called with each stream to which another process has appended */
 export function createStreamCache(store: EventStore, onForget: (stream: string) => void): StreamCache {
-  const cache = createLru<string, LoadedStream>(STREAM_CACHE_SIZE)
+  const cache = new LRUCache<string, LoadedStream>({ max: STREAM_CACHE_SIZE })
 
   /** Never replaces a newer fold, because a read may end after an append of this process. */
   const keep = (stream: string, loaded: LoadedStream): LoadedStream => {

@@ -6,7 +6,8 @@ import type { BasePorts } from '../base-ports.ts'
 import type { Consumer } from './consumer.ts'
 import { hitCrashPoint } from '../crash-points.ts'
 import { deriveId } from '../commands/derived-ids.ts'
-import { createLru, STREAM_CACHE_SIZE } from '../lru.ts'
+import { LRUCache } from 'lru-cache'
+import { STREAM_CACHE_SIZE } from '../stream-cache-size.ts'
 import { type CommandMessage, newCommand } from '../commands/messages.ts'
 import { sendCommand } from '../commands/send-command.ts'
 import type { Event, Reaction } from '../service.ts'
@@ -33,7 +34,7 @@ export function createReactor(
 ): Consumer {
   // The consecutive revisions that this process has handled. Earlier revisions do not count as handled, because a replica
   // may have crashed before it handled them.
-  const handledRanges = createLru<string, { readonly first: number; readonly last: number }>(STREAM_CACHE_SIZE)
+  const handledRanges = new LRUCache<string, { readonly first: number; readonly last: number }>({ max: STREAM_CACHE_SIZE })
   const handledRange = (stream: string, revision: number) => handledRanges.get(stream) ?? { first: revision, last: revision - 1 }
   const markHandled = (stream: string, revision: number): void => {
     const { first, last } = handledRange(stream, revision)

@@ -1,7 +1,8 @@
 import { categoryOf } from '@penstock/kernel/stream-name.ts'
 import type { Views } from '@penstock/ports/views.ts'
 import type { Transaction } from 'kysely'
-import { createLru, STREAM_CACHE_SIZE } from '../lru.ts'
+import { LRUCache } from 'lru-cache'
+import { STREAM_CACHE_SIZE } from '../stream-cache-size.ts'
 
 /**
  * The open streams: their process has not ended, so a restart has to check them. The table is an index over the service's
@@ -63,7 +64,7 @@ export async function migrateOpenStreams(views: Views): Promise<void> {
 }
 
 export function trackOpenStreams(views: Views, service: string): OpenStreams {
-  const latest = createLru<string, ProcessRun>(STREAM_CACHE_SIZE)
+  const latest = new LRUCache<string, ProcessRun>({ max: STREAM_CACHE_SIZE })
   let pending = new Map<string, ProcessRun>()
 
   async function flush(now: number): Promise<void> {

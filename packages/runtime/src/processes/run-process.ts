@@ -5,7 +5,8 @@ import { hitCrashPoint } from '../crash-points.ts'
 import { deriveId } from '../commands/derived-ids.ts'
 import type { EffectRunner } from './effects.ts'
 import type { HandledCommand } from '../commands/handle-command.ts'
-import { createLru, STREAM_CACHE_SIZE } from '../lru.ts'
+import { LRUCache } from 'lru-cache'
+import { STREAM_CACHE_SIZE } from '../stream-cache-size.ts'
 import { type CommandMessage, newCommand } from '../commands/messages.ts'
 import { sendCommand } from '../commands/send-command.ts'
 import type { Aggregate } from '../service.ts'
@@ -35,7 +36,7 @@ export type ProcessRunner = (category: string, id: string, options?: { readonly 
 
 export function createProcessRunner<Ports>(context: ProcessRunnerContext<Ports>): ProcessRunner {
   // The steps that were sent since the start. A restarted service sends all steps again, and receivers drop repetitions.
-  const sent = createLru<string, SentAttempts>(STREAM_CACHE_SIZE)
+  const sent = new LRUCache<string, SentAttempts>({ max: STREAM_CACHE_SIZE })
 
   const sendStep = async (stream: string, correlation: string, step: CommandStep): Promise<void> => {
     if (sent.get(stream)?.get(step.step) === step.attempt) return

@@ -1,6 +1,7 @@
 import type { DeadlineStep } from '@penstock/kernel/process.ts'
 import type { Timer, Timers } from '@penstock/ports/timers.ts'
-import { createLru, STREAM_CACHE_SIZE } from '../lru.ts'
+import { LRUCache } from 'lru-cache'
+import { STREAM_CACHE_SIZE } from '../stream-cache-size.ts'
 
 /** The deadlines that this process has set for each stream, so that timers are written only when they change. */
 export type TimerIndex = {
@@ -11,7 +12,7 @@ export type TimerIndex = {
 }
 
 export function createTimerIndex(timers: Timers, service: string): TimerIndex {
-  const lastSet = createLru<string, { readonly revision: number; readonly wanted: string }>(STREAM_CACHE_SIZE)
+  const lastSet = new LRUCache<string, { readonly revision: number; readonly wanted: string }>({ max: STREAM_CACHE_SIZE })
   return {
     async set(stream, revision, steps) {
       const wantedTimers: Timer[] = steps.map(({ step, due, command }) => ({ step, due, command }))

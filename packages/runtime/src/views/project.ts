@@ -5,7 +5,8 @@ import type { Views } from '@penstock/ports/views.ts'
 import type { Transaction } from 'kysely'
 import type { Consumer } from '../consumers/consumer.ts'
 import { hitCrashPoint } from '../crash-points.ts'
-import { createLru, STREAM_CACHE_SIZE } from '../lru.ts'
+import { LRUCache } from 'lru-cache'
+import { STREAM_CACHE_SIZE } from '../stream-cache-size.ts'
 import type { OutcomeMessage } from '../commands/messages.ts'
 import { describeConsumerSpan } from '../consumers/react.ts'
 import type { Event, Projection } from '../service.ts'
@@ -42,7 +43,7 @@ export function createProjector(
 ): Consumer {
   const name = projectionName(context, projection)
   // This cache only finds gaps without a query; the transaction decides which facts were applied.
-  const applied = createLru<string, number>(STREAM_CACHE_SIZE)
+  const applied = new LRUCache<string, number>({ max: STREAM_CACHE_SIZE })
   const batch = createBatcher(context.views, (events) => {
     for (const event of events) applied.set(streamOf(event), event.revision)
     hitCrashPoint(`${context.service}.after-projection`)

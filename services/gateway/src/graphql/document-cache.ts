@@ -1,4 +1,5 @@
 import type { DocumentNode } from 'graphql'
+import { LRUCache } from 'lru-cache'
 
 /**
  * The maximum number of tokens of all cached documents. A token and its part of the syntax tree occupy about 350 bytes. A usual
@@ -18,36 +19,16 @@ export type DocumentCache = {
  * token limit ignores them. So neither many new documents nor documents with long comments can fill the memory.
  */
 export function openDocumentCache(maxTokens = MAX_CACHED_TOKENS): DocumentCache {
-  const entries = new Map<string, { readonly document: DocumentNode; readonly tokens: number }>()
-  let totalTokens = 0
-  const remove = (key: string): boolean => {
-    totalTokens -= entries.get(key)?.tokens ?? 0
-    return entries.delete(key)
-  }
-  const add = (key: string, document: DocumentNode, tokens: number): void => {
-    entries.set(key, { document, tokens })
-    totalTokens += tokens
-  }
+  const documents = new LRUCache<string, DocumentNode>({
+    maxSize: maxTokens,
+    // A larger document would evict many others.
+    maxEntrySize: Math.floor(maxTokens / 4),
+    sizeCalculation: countTokens,
+  })
   return {
-    get: async (key) => {
-      const entry = entries.get(key)
-      if (!entry) return undefined
-      remove(key)
-      add(key, entry.document, entry.tokens)
-      return entry.document
-    },
-    set: async (key, document) => {
-      const tokens = countTokens(document)
-      remove(key)
-      // Such a large document would evict many others.
-      if (tokens > maxTokens / 4) return
-      add(key, document, tokens)
-      for (const oldest of entries.keys()) {
-        if (totalTokens <= maxTokens) break
-        remove(oldest)
-      }
-    },
-    delete: async (key) => remove(key),
+    get: async (key) => documents.get(key),
+    set: async (key, document) => void documents.set(key, document),
+    delete: async (key) => documents.delete(key),
   }
 }
 

@@ -2,7 +2,7 @@ import type { Peers } from '@penstock/ports/lightning.ts'
 import type { Clock } from '@penstock/ports/clock.ts'
 import { withTimeout } from '@penstock/kernel/timeout.ts'
 import { MINUTE_MS, SECOND_MS } from '@penstock/kernel/time.ts'
-import { createLru } from '@penstock/runtime/lru.ts'
+import { LRUCache } from 'lru-cache'
 
 /** A node's alias and addresses from gossip. */
 export type GossipNode = { readonly alias: string | null; readonly sockets: readonly string[] }
@@ -18,7 +18,7 @@ const UNKNOWN_NODE: GossipNode = { alias: null, sockets: [] }
  * Looks up the alias and addresses of a node at most once per minute. An unknown node or a failure gives empty fields.
  */
 export function openNodeDirectory(peers: Pick<Peers, 'addresses'>, clock: Clock): NodeDirectory {
-  const cache = createLru<string, { readonly node: Promise<GossipNode>; readonly untilMs: number }>(MAX_NODES)
+  const cache = new LRUCache<string, { readonly node: Promise<GossipNode>; readonly untilMs: number }>({ max: MAX_NODES })
 
   const lookUp = async (pubkey: string): Promise<GossipNode> => {
     try {

@@ -1,6 +1,6 @@
 import type { Invoice } from '@penstock/ports/lightning.ts'
 import { withTimeout } from '@penstock/kernel/timeout.ts'
-import { createLru } from '@penstock/runtime/lru.ts'
+import { LRUCache } from 'lru-cache'
 import type { Settlement } from '../../state.ts'
 import { type SettlementJobContext, listUnfinishedOrders } from '../stream-access.ts'
 import { type PeerSlots, newPeerSlots } from './peer-slots.ts'
@@ -47,7 +47,7 @@ export const newGuardState = (): GuardState => ({
   slots: newPeerSlots(),
   issuedHere: new Set(),
   listedOrders: [],
-  orderByHash: createLru<string, string>(MAX_REMEMBERED_HASHES),
+  orderByHash: new LRUCache<string, string>({ max: MAX_REMEMBERED_HASHES }),
   unknownHolds: new Set(),
   undecided: new Set(),
   loggedOnOtherNode: '',
