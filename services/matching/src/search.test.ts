@@ -84,9 +84,20 @@ test('private and rails orders go to rails sellers', () => {
 
 test('a manual order tries only its own offer, and only once', () => {
   // The buyer placed the order on one offer, and its seller has accepted the order manually.
-  expect(ids(search([entry(2)], { only: true }))).toEqual([1])
-  expect(search([entry(2)], { only: true, attempt: 2, tried: [uuidFor(1)] })).toEqual([])
+  const approved = { only: true, autoAccepted: false }
+  expect(ids(search([entry(2)], approved))).toEqual([1])
+  expect(search([entry(2)], { ...approved, attempt: 2, tried: [uuidFor(1)] })).toEqual([])
   expect(search([entry(1)], { need: { ...need, assetId: 'usd' } })).toEqual([])
+})
+
+test('a manual order that its offer accepts automatically goes to this offer only if it can serve now', () => {
+  const find = (over: Partial<BookEntry>, seller = {}, request = {}) =>
+    ids(search([entry(1, 2000, over, seller), entry(2)], { only: true, autoAccepted: true, ...request }))
+  expect(find({})).toEqual([1])
+  expect(find({}, { live: false })).toEqual([])
+  expect(find({}, { fundsSat: 999_999n })).toEqual([])
+  expect(find({ availableSat: 999_999n })).toEqual([])
+  expect(find({}, {}, { attempt: 2, tried: [uuidFor(1)] })).toEqual([])
 })
 
 test('an order of a wallet that is connected to some sellers goes only to those', () => {

@@ -14,13 +14,13 @@ const MAX_CANDIDATES = 8
  * the first attempt would count for the second.
  */
 export function searchFor(
-  { need, first, only, tried }: SearchRequest,
+  { need, first, only, autoAccepted, tried }: SearchRequest,
   entries: readonly BookEntry[],
   pricing: Pricing,
   lastResort: readonly string[] = [],
 ): readonly Candidate[] {
-  // The seller or the offer has accepted the manual order, so it needs no live agent, and no other seller replaces it.
-  if (only) return tried.includes(first.offerId) ? [] : [first]
+  // The seller has accepted the manual order itself, so it needs no live agent.
+  if (only && !autoAccepted) return tried.includes(first.offerId) ? [] : [first]
   if (need.assetId !== null) return []
   const triedEntries = entries.filter(({ offerId }) => tried.includes(offerId))
   const triedNodes = new Set(triedEntries.map(({ seller }) => seller.pubkey))
@@ -38,10 +38,12 @@ export function searchFor(
     quotedEntry &&
     canServe(withQuotedPromises(quotedEntry, first), requirements) &&
     maxCapacitySat({ ...quotedEntry, maxSizeSat: sizeSat }, pricing.settings) >= sizeSat
+  const quoted = mayServeAsQuoted ? [{ ...first, rails: quotedEntry.seller.rails }] : []
+  if (only) return quoted
   const others = rankForSize(untriedEntries, requirements, sizeSat, need.ranking, pricing)
     .filter(({ entry, sellerAmountMsat }) => entry.offerId !== first.offerId && sellerAmountMsat <= budgetMsat)
     .map(toCandidate)
-  return [...(mayServeAsQuoted ? [{ ...first, rails: quotedEntry.seller.rails }] : []), ...others].slice(0, MAX_CANDIDATES)
+  return [...quoted, ...others].slice(0, MAX_CANDIDATES)
 }
 
 /** The offer with the promises of the quote. */
