@@ -1,4 +1,4 @@
-import { contractOf, contracts } from '@penstock/contracts/contracts.ts'
+import { contractOf, contracts, findContract } from '@penstock/contracts/contracts.ts'
 import { categoryOf } from '@penstock/kernel/stream-name.ts'
 import type { EventStore, StoredEvent } from '@penstock/ports/event-store.ts'
 import { readMeta } from '@penstock/runtime/commands/event-codec.ts'
@@ -43,7 +43,7 @@ export async function readOrderStreams(
 }
 
 /** Whether a stream has facts of several orders. */
-export const isSharedStream = (stream: string): boolean => contractOf(categoryOf(stream)).relatedTo?.isClaim === false
+export const isSharedStream = (stream: string): boolean => findContract(categoryOf(stream))?.relatedTo?.isClaim === false
 
 /** @returns the streams that the facts of an order's own streams refer to */
 export function findReferencedStreams(events: readonly Pick<StoredEvent, 'data'>[]): ReadonlySet<string> {
