@@ -69,7 +69,8 @@ async function send(event) {
   result.textContent = 'Waiting …'
   const startedMs = performance.now()
   try {
-    const response = await fetch(location.pathname, {
+    // The whole address: a path that begins with two slashes would name another host.
+    const response = await fetch(location.href.split(/[?#]/)[0], {
       method: 'POST',
       headers: { 'content-type': 'application/json', ...(token.value && { authorization: `Bearer ${token.value}` }) },
       body: JSON.stringify({ query: query.value, variables: JSON.parse(variables.value || '{}') }),

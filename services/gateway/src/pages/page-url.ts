@@ -14,4 +14,7 @@ export const buildCheckoutUrl = (gateway: { readonly pepper: Pepper; readonly ba
  * Returns the start page's address, relative to the page at a path. All links of a page begin with it, so that the pages also
  * work under a path of the public address, which a proxy removes.
  */
-export const findRoot = (path: string): string => '../'.repeat(path.split('/').length - 2) || './'
+export const findRoot = (path: string): string => '../'.repeat(Math.min(path.split('/').length - 2, MAX_DEPTH)) || './'
+
+/** Far above the depth of any page. Without it, a long path would make the page "not found" many times as long. */
+const MAX_DEPTH = 64

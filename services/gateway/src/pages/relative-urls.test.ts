@@ -37,7 +37,7 @@ async function assertReachable(urls: readonly URL[]): Promise<void> {
   }
 }
 
-test.each(['/', '/nothing', '/nothing/', '//no/thing/at/all', '/graphql', '/graphql/'])(
+test.each(['/', '/nothing', '/nothing/', '//no/thing/at/all', '/graphql', '/graphql/', '/graphql//', '//graphql'])(
   'the links and files of %s are under the path of the public address',
   async (path) => {
     const urls = await readUrls(path)
@@ -45,6 +45,12 @@ test.each(['/', '/nothing', '/nothing/', '//no/thing/at/all', '/graphql', '/grap
     await assertReachable(urls)
   },
 )
+
+test('a long path does not make the page "not found" much longer', async () => {
+  const short = await (await visit('/nothing')).text()
+  const long = await (await visit('/'.repeat(8000))).text()
+  assert.ok(long.length < short.length + 2000)
+})
 
 test("the links, files, forms and streams of an order's pages are under the path of the public address", async () => {
   const answer = await market.gql(BUY, { input: { connection_uri: BUYER_URI, usd_cents: '500' } })

@@ -14,7 +14,8 @@ export const serveExplorer: RequestHandler = (request, response, next) => {
   if (hasQuery || request.accepts('json', 'html') !== 'html') return next()
   response.removeHeader('cache-control')
   // Relative, so that the explorer also works under a path of the public address.
-  response.type('html').send(explorerHtml.replaceAll('="/', `="${findRoot(request.path)}`))
+  const [path = ''] = request.originalUrl.split('?')
+  response.type('html').send(explorerHtml.replaceAll('="/', `="${findRoot(path)}`))
 }
 
 /** Serves the files of the explorer, which loads no file from another origin. */
