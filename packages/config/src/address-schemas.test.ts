@@ -74,6 +74,7 @@ describe.each(['postgresUrl', 'eventStore'] as const)('%s', (key) => {
     'postgresql://penstock:p%3Fa%3As%2Fs%40%25@[::1]/market?sslmode=require',
     'postgres://u:a:b@host/db',
     'postgres:///market?host=/run/postgresql',
+    'postgres://market:pw@%2Fvar%2Frun%2Fpostgresql/market',
   ])('%s is accepted as it is', (value) => {
     expect(readValue(key, value)).toBe(value)
   })
@@ -124,8 +125,9 @@ test('the url of a bitcoin node has no options', () => {
 test('sockets and brokers are host:port', () => {
   expect(readValue('lndSocket', ' lnd:10009\n')).toBe('lnd:10009')
   expect(readValue('kafkaBrokers', 'a:9092, [::1]:9093 ,c.example:9094')).toBe('a:9092,[::1]:9093,c.example:9094')
+  expect(readValue('kafkaBrokers', 'a:9092,,b:9092,')).toBe('a:9092,b:9092')
   for (const value of ['lnd', 'https://lnd:10009', 'lnd:10009,lnd:10010', 'lnd:99999'])
     expect(readError('lndSocket', value)).toMatch(/PENSTOCK_LND_SOCKET is ".*"; it must be host:port\./)
-  for (const value of ['a', 'a:9092,', 'kafka://a:9092', 'a:9092;b:9092', 'a:9092 b:9092'])
+  for (const value of ['a', ',', 'kafka://a:9092', 'a:9092;b:9092', 'a:9092 b:9092'])
     expect(readError('kafkaBrokers', value)).toMatch(/PENSTOCK_KAFKA_BROKERS is/)
 })

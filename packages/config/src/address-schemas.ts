@@ -51,7 +51,8 @@ function parseServerUrl(
   const isCluster = clusterSchemes.includes(name)
   // A socket in a folder is written as the option `host`.
   const isLocalSocket = authority === '' && /[?&]host=./.test(rest)
-  const areHostsValid = isLocalSocket || ((isCluster || hosts.length === 1) && hosts.every(isHost))
+  const areHostsValid =
+    isLocalSocket || ((isCluster || hosts.length === 1) && hosts.every((host) => isSocket(host) || isHost(host)))
   const isEncoded = !rest.includes('@') && isDecodable(authority.slice(0, Math.max(userEnd, 0)))
   if (!areHostsValid || !isEncoded || !(isCluster || URL.canParse(text)))
     return { expected: `${kind} with a host; ${PERCENT_ENCODE}` }
@@ -63,8 +64,15 @@ function parseServerUrl(
 /** Brokers or a node as host:port, several of them separated by commas; or empty. */
 export const hostsAndPorts = (count: 'one' | 'several') =>
   optional((text) => {
-    const hosts = text.split(',').map((host) => host.trim())
-    const isValid = (count === 'several' || hosts.length === 1) && hosts.every((host) => /:\d{1,5}$/.test(host) && isHost(host))
+    // Lists that are made from a template may end with a comma.
+    const hosts = text
+      .split(',')
+      .map((host) => host.trim())
+      .filter((host) => host !== '' || count === 'one')
+    const isValid =
+      hosts.length > 0 &&
+      (count === 'several' || hosts.length === 1) &&
+      hosts.every((host) => /:\d{1,5}$/.test(host) && isHost(host))
     if (isValid) return { address: hosts.join(',') }
     return { expected: count === 'one' ? 'host:port' : 'host:port, several of them separated by commas' }
   })
@@ -84,6 +92,9 @@ const readUrl = (text: string, schemes: readonly string[]): URL | undefined => {
   const [, scheme = ''] = /^([a-z+]+):\/\/[^/?#\\\s][^\s\\]*$/i.exec(text) ?? []
   return schemes.includes(scheme.toLowerCase()) && URL.canParse(text) ? new URL(text) : undefined
 }
+
+/** The folder of a socket of PostgreSQL. */
+const isSocket = (host: string): boolean => /^%2f[^\s/?#@\\]*$/i.test(host) && isDecodable(host)
 
 const isHost = (host: string): boolean => /^[^\s/?#@\\]+$/.test(host) && URL.canParse(`http://${host}`)
 

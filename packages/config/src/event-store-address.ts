@@ -4,7 +4,7 @@ import type { Config } from './config.ts'
 import { ConfigError } from './config-error.ts'
 import type { DataDir } from './data-dir.ts'
 
-export const isKurrentUrl = (url: string): boolean => /^(kurrentdb|esdb)(\+discover)?:/.test(url)
+export const isKurrentUrl = (url: string): boolean => /^(kurrentdb|esdb)(\+discover)?:/i.test(url)
 
 /** The file in a data folder with the address of its event store server, without the password. */
 const FILE = 'event-store.url'
