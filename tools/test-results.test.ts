@@ -38,6 +38,13 @@ test('a second try that skips a failed test does not excuse it', async () => {
   expect(flaky).toEqual(['b.test.ts > y'])
 })
 
+test('a second try that skips the suite of a failed hook does not excuse the hook', async () => {
+  const { failures } = await retryFailedFiles([{ ...failing, failures: ['b.test.ts > suite'] }], async () => [
+    { ...failing, passed: 2, failures: [], skipped: ['b.test.ts > suite > x'] },
+  ])
+  expect(failures).toEqual(['b.test.ts > suite'])
+})
+
 test('a second try that runs no test does not excuse the first', async () => {
   const { passed, failures, flaky } = await retry([])
   expect({ passed, failures: failures.toSorted(), flaky }).toEqual({

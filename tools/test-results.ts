@@ -44,7 +44,8 @@ export async function retryFailedFiles(
 
 /** A second try that skips a test, or runs none, does not excuse the failures of the first. */
 function judgeRetry(first: FileResults, second: TestResults): TestResults {
-  const isSkipped = (name: string): boolean => second.skipped.some((one) => one === name || one.startsWith(`${name}: `))
+  const isSkipped = (name: string): boolean =>
+    second.skipped.some((one) => one === name || one.startsWith(`${name}: `) || one.startsWith(`${name} > `))
   if (second.passed + second.failures.length === 0) return sumResults([first])
   const missing = first.failures.filter((name) => !second.failures.includes(name))
   return {
