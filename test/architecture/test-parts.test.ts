@@ -30,6 +30,14 @@ test('every part has test files', () => {
   )
 })
 
+test('the suffix .process.test.ts does not stand for the process of a service', () => {
+  expectNone(
+    repositoryFiles
+      .filter((path) => path.endsWith('.process.test.ts') && repositoryFiles.includes(path.replace(/\.test\.ts$/, '.ts')))
+      .map((path) => `${path} is in the layer of servers because of its name: rename it to -process.test.ts`),
+  )
+})
+
 /** Modules that ban globals of a process, or read a registry that every loaded module fills. */
 const SHARED_STATE = /isolation\/forbid-nondeterminism\.ts|exported-metrics\.ts/
 
