@@ -43,6 +43,8 @@ export type EffectStep<Effects extends string = string> = {
   readonly step: string
   readonly attempt: number
   readonly effect: Effects
+  /** The host, node or endpoint that the effect calls. Calls in one lane that never end do not delay the other lanes. */
+  readonly lane?: string
 }
 
 /** Sends this command to the stream itself when the instant (milliseconds since 1970) or the block height is reached. */
@@ -77,11 +79,12 @@ export const commandStep = (step: string, { category, id, command: body }: Addre
   command: body,
 })
 
-export const effect = <Effects extends string>(name: Effects, attempt = 1): EffectStep<Effects> => ({
+export const effect = <Effects extends string>(name: Effects, attempt = 1, lane?: string): EffectStep<Effects> => ({
   kind: 'effect',
   step: name,
   attempt,
   effect: name,
+  ...(lane !== undefined && { lane }),
 })
 
 export const deadline = <C extends Command>(

@@ -154,3 +154,14 @@ test('a broken promise that the watcher recorded is reported to the order’s se
     }),
   ])
 })
+
+test('effects that call the node of a buyer or a payee are in the lane of that node', () => {
+  const lanes = (...facts: readonly SettlementFact[]) =>
+    settlementProcess(stateAfter(...facts), ORDER_ID).flatMap((next) =>
+      next.kind === 'effect' ? [[next.effect, next.lane]] : [],
+    )
+  const buyer = holdRequestedFact.data.destination.pubkey
+  expect(lanes(holdRequestedFact)).toEqual([['issue', buyer]])
+  expect(lanes(...heldHistory, settlementFact('BuyerReachRequested', { attempt: 2 }))).toEqual([['reach', buyer]])
+  expect(lanes(...settledHistory, invoiceSubmitted, invoiceAccepted, requested)).toEqual([['pay', invoice.payee]])
+})

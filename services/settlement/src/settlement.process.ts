@@ -22,7 +22,7 @@ function holdSteps(hold: Hold): readonly Step[] {
   if (isAwaitingCancel(hold)) return [effect('cancel', (cancelled?.times ?? 0) + 1)]
   switch (status) {
     case 'requested':
-      return [effect('issue', request?.issue)]
+      return [effect('issue', request?.issue, buyerOf(hold))]
     case 'open':
       return request && invoice ? [expiryDeadline(invoice.expiresAt, request.paymentHash)] : []
     case 'held':
@@ -34,6 +34,9 @@ function holdSteps(hold: Hold): readonly Step[] {
   }
 }
 
+/** The lane of effects that connect to the buyer's node, which may not answer. */
+const buyerOf = ({ request }: Hold): string | undefined => request?.destination.pubkey
+
 const expiryDeadline = (at: number, paymentHash: string): Step =>
   deadline('expire', { at }, { type: 'ExpireInvoice', data: { deadline: at, paymentHash } })
 
@@ -43,7 +46,7 @@ function heldSteps(hold: Hold): readonly Step[] {
   const isSettlementWanted = settlementWanted !== null && settlementWanted.outpoint === registered?.outpoint
   return [
     deadline('last-height', { height }, { type: 'LastHeight', data: { height } }),
-    ...(reach.pending ? [effect('reach' as const, reach.asked)] : []),
+    ...(reach.pending ? [effect('reach' as const, reach.asked, buyerOf(hold))] : []),
     // A settlement request and the last height each start a proof, so both change the attempt number.
     ...(isSettlementWanted || lastHeightReached
       ? [effect('prove' as const, 2 * (settlementWanted?.times ?? 0) + (lastHeightReached ? 1 : 0))]
@@ -65,7 +68,9 @@ const claimSteps = ({ payout }: Settlement, orderId: string): readonly Step[] =>
 function payoutSteps(state: Settlement): readonly Step[] {
   const { hold, payout } = state
   if (!isOwing(state)) return []
-  if (payout.paying) return [effect('pay', payout.paying.attempt)]
+  const { paying } = payout
+  // A lane for each payee: payments that its node holds for long delay no other payee.
+  if (paying) return [effect('pay', paying.attempt, payout.invoices[paying.paymentHash]?.payee)]
   const due = payout.retryAt ?? (hold.settledAt ?? hold.cancelled?.at ?? 0) + DAY_MS
   // The name contains the number of attempts, so that no new deadline has the name of a handled deadline.
   return [deadline(`payout-${payout.attempts}`, { at: due }, { type: 'RetryPayout', data: { deadline: due } })]

@@ -4,7 +4,7 @@ import { type AppendResult, type CurrentStreamState, NO_STREAM, WrongExpectedVer
 import { Bug, Fault, assert } from '@penstock/kernel/result.ts'
 import type { AppendOutcome, ExpectedRevision, NewEvent } from '@penstock/ports/event-store.ts'
 import { answerMismatch, checkBatch, firstRevision } from '../shared/idempotent-append.ts'
-import { createSemaphore } from '../shared/semaphore.ts'
+import { createSemaphore } from '@penstock/kernel/semaphore.ts'
 import { systemClock } from '../system/clock.ts'
 import type { KurrentConnection } from './connection.ts'
 import type { KurrentReader } from './event-reader.ts'

@@ -1,5 +1,5 @@
 import type { BusMessage, Subscription } from '@penstock/ports/bus.ts'
-import { createSemaphore } from './semaphore.ts'
+import { createSemaphore } from '@penstock/kernel/semaphore.ts'
 
 export type Semaphore = ReturnType<typeof createSemaphore>
 

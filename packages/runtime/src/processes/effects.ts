@@ -1,6 +1,7 @@
 import { computeBackoffMs } from '@penstock/kernel/backoff.ts'
 import type { BasePorts } from '../base-ports.ts'
 import { hitCrashPoint } from '../crash-points.ts'
+import { createEffectLanes } from './effect-lanes.ts'
 import { effectSeconds, effectsRunning, effectTries } from '../observability/metrics.ts'
 import { deriveTraceId } from '../observability/trace-ids.ts'
 import { subjectFieldOf, streamAttributes, withSpan } from '../observability/tracing.ts'
@@ -11,6 +12,8 @@ export type EffectRun = {
   readonly key: string
   readonly service: string
   readonly name: string
+  /** The host, node or endpoint that the effect calls. */
+  readonly lane?: string | undefined
   /** The stream that requests the effect. */
   readonly about: { readonly category: string; readonly aggregateId: string; readonly correlation: string }
   /**
@@ -28,9 +31,6 @@ export type EffectRunner = {
   close(): Promise<void>
 }
 
-/** Maximum concurrent runs per effect name. Calls that a node never answers must not delay other effects, such as a cancel. */
-const MAX_CONCURRENT = 64
-
 /**
  * Runs effects concurrently, each until its outcome is recorded or the effect is no longer requested. After a fault, or
  * after an outcome that changed nothing, the effect is retried with back-off.
@@ -40,13 +40,10 @@ export function createEffectRunner(
   signal: AbortSignal,
 ): EffectRunner {
   const running = new Map<string, Promise<void>>()
-  const semaphores = new Map<string, Semaphore>()
+  const runInLane = createEffectLanes()
 
   const tryOnce = async (run: EffectRun, tries: number): Promise<'done' | 'again' | 'rest'> => {
     const labels = { component: run.service, effect: run.name }
-    const semaphore = semaphores.get(run.name) ?? createSemaphore()
-    semaphores.set(run.name, semaphore)
-    await semaphore.take()
     const since = basePorts.clock.monotonicMs()
     try {
       hitCrashPoint(`${run.service}.${run.name}.after-intent`)
@@ -64,14 +61,14 @@ export function createEffectRunner(
       return 'again'
     } finally {
       effectSeconds.observe(labels, (basePorts.clock.monotonicMs() - since) / 1000)
-      semaphore.free()
     }
   }
 
   const runUntilRecorded = async (run: EffectRun): Promise<void> => {
     let [faults, unchanged] = [0, 0]
     while (!signal.aborted) {
-      const outcome = await tryOnce(run, faults + unchanged)
+      const tries = faults + unchanged
+      const outcome = await runInLane(run.name, run.lane, () => tryOnce(run, tries))
       if (outcome === 'done') return
       await basePorts.clock.sleep(
         outcome === 'rest'
@@ -116,21 +113,3 @@ const logFieldsOf = ({ name, key, about: { category, aggregateId, correlation } 
   effect: name,
   key,
 })
-
-type Semaphore = { take(): Promise<void>; free(): void }
-
-function createSemaphore(): Semaphore {
-  const waiting: (() => void)[] = []
-  let freeSlots = MAX_CONCURRENT
-  return {
-    async take() {
-      if (freeSlots > 0) freeSlots -= 1
-      else await new Promise<void>((resolve) => waiting.push(resolve)) // The slot passes to this run without becoming free.
-    },
-    free() {
-      const next = waiting.shift()
-      if (next) next()
-      else freeSlots += 1
-    },
-  }
-}

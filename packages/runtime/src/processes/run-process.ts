@@ -95,7 +95,7 @@ function startEffect<Ports>(
   const act = () => performEffect(context, aggregate, { id, correlation, step, key })
   const about = { category: aggregate.contract.category, aggregateId: id, correlation }
   const retryDelayMs = aggregate.retryDelaysMs?.[step.effect]
-  context.effects.start({ key, service: context.service, name: step.effect, about, retryDelayMs, act })
+  context.effects.start({ key, service: context.service, name: step.effect, lane: step.lane, about, retryDelayMs, act })
 }
 
 type EffectRequest = { readonly id: string; readonly correlation: string; readonly step: EffectStep; readonly key: string }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
-import { createSemaphore } from '../../shared/semaphore.ts'
+import { createSemaphore } from '@penstock/kernel/semaphore.ts'
 import { type QueuedMessage, createPerKeyQueues } from './per-key-queues.ts'
 import { createInFlightOffsets, type InFlightOffsets } from './in-flight-offsets.ts'
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { getChannels, type GetChannelsResult, getLockedUtxos, getPendingChannels, lockUtxo, unlockUtxo } from 'lightning'
-import { createSemaphore } from '../../shared/semaphore.ts'
+import { createSemaphore } from '@penstock/kernel/semaphore.ts'
 import type { LndConnection } from '../connection.ts'
 
 /** A coin of the wallet, and the id under which it is locked. */
