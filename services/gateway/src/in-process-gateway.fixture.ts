@@ -10,7 +10,8 @@ import { type DocumentNode, execute, GraphQLError, parse } from 'graphql'
 import { authenticate } from './callers.ts'
 import { type CommandAnswer, openCommands } from './commands/commands.ts'
 import { openReadModelWaiters } from './commands/read-model-waiters.ts'
-import { type GraphqlContext, createSerialRunner } from './graphql/context.ts'
+import { createMutex } from '@penstock/kernel/mutex.ts'
+import type { GraphqlContext } from './graphql/context.ts'
 import { schema } from './graphql/schema.ts'
 import { createOrder } from './lsps1/create-order.ts'
 import { getInfo } from './lsps1/info.ts'
@@ -101,7 +102,7 @@ function toInProcessGateway(gateway: Gateway, nodeSources: NodeSources): InProce
     async graphql(query, variables, bearer) {
       try {
         const caller = await authenticate(gateway, bearer === undefined ? undefined : `Bearer ${bearer}`, IP)
-        const contextValue: GraphqlContext = { gateway, caller, ip: IP, isGet: false, runSerially: createSerialRunner() }
+        const contextValue: GraphqlContext = { gateway, caller, ip: IP, isGet: false, runSerially: createMutex() }
         const result = await execute({ schema, document: parseDocument(query), variableValues: { ...variables }, contextValue })
         return { data: result.data, ...(result.errors && { errors: result.errors.map(toAnswerError) }) }
       } catch (error) {

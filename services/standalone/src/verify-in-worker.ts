@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import type { AuditReport } from '@penstock/audit/verify.ts'
+import { createMutex } from '@penstock/kernel/mutex.ts'
 import type { VerifyOptions } from './audit.ts'
 
 export type VerifyRequest = { readonly path: string; readonly options: VerifyOptions }
@@ -9,13 +10,10 @@ export type VerifyResult = { readonly report: AuditReport } | { readonly fault: 
  * Audits a store in a worker thread, so that folding a million facts does not slow down orders. Audits run one after
  * another, because each of them uses a whole core.
  */
-export const verifyInWorker = (path: string, options: VerifyOptions): Promise<AuditReport> => {
-  const report = lastAuditDone.then(() => runWorker({ path, options }))
-  lastAuditDone = report.catch(() => undefined)
-  return report
-}
+export const verifyInWorker = (path: string, options: VerifyOptions): Promise<AuditReport> =>
+  runAlone(() => runWorker({ path, options }))
 
-let lastAuditDone: Promise<unknown> = Promise.resolve()
+const runAlone = createMutex()
 
 function runWorker(request: VerifyRequest): Promise<AuditReport> {
   const worker = new Worker(new URL('./audit-worker.ts', import.meta.url), { workerData: request })

@@ -1,3 +1,4 @@
+import { createMutex } from '@penstock/kernel/mutex.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { inspect } from 'node:util'
 import type { RegtestNetwork } from '@penstock/cluster/regtest/network.ts'
@@ -46,12 +47,7 @@ export type GuardedMiner = BlockMaker & {
  */
 export function createGuardedMiner({ servers, nodesWithRole }: RegtestNetwork): GuardedMiner {
   const violations: string[] = []
-  let lastTask: Promise<unknown> = Promise.resolve()
-  const runInTurn = <T>(task: () => Promise<T>): Promise<T> => {
-    const queued = lastTask.then(task, task)
-    lastTask = queued
-    return queued
-  }
+  const runInTurn = createMutex()
   const [market] = nodesWithRole('market')
   if (!market) throw new Error('the network has no market')
 

@@ -225,7 +225,7 @@ export const relayMutants = createMutants('relay', [
   {
     id: 'commands-of-a-stream-side-by-side',
     description: 'Two commands of one stream are decided at once: at a busy offer one of them fails after a hundred conflicts.',
-    file: `${src}/commands/keyed-mutex.ts`,
+    file: 'packages/kernel/src/mutex.ts',
     text: 'before ? before.then(work, work) : work()',
     replacement: 'before ? work() : work()',
   },

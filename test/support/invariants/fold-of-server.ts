@@ -1,3 +1,4 @@
+import { createMutex } from '@penstock/kernel/mutex.ts'
 import { systemChance } from '@penstock/adapters/system/chance.ts'
 import { systemClock } from '@penstock/adapters/system/clock.ts'
 import { Fault } from '@penstock/kernel/result.ts'
@@ -21,13 +22,6 @@ export async function openFoldOfServer(dataDir: string): Promise<Fold> {
       ),
   })
   // Concurrent calls are serialised, so that no page is folded twice.
-  let last: Promise<unknown> = Promise.resolve()
-  return {
-    ...fold,
-    catchUp() {
-      const own = last.then(() => fold.catchUp())
-      last = own.catch(() => undefined)
-      return own
-    },
-  }
+  const runAlone = createMutex()
+  return { ...fold, catchUp: () => runAlone(() => fold.catchUp()) }
 }

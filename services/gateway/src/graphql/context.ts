@@ -1,3 +1,4 @@
+import type { Mutex } from '@penstock/kernel/mutex.ts'
 import type { AuthenticatedCaller } from '../callers.ts'
 import type { Gateway } from '../ports.ts'
 
@@ -9,16 +10,6 @@ export type GraphqlContext = {
   readonly ip: string
   /** Whether the request is a GET. It may contain no mutation and no secret, because logs and histories store URLs. */
   readonly isGet: boolean
-  /** Runs the operations of one request one after the other, in the order of the calls. */
-  readonly runSerially: <T>(operation: () => Promise<T>) => Promise<T>
-}
-
-/** GraphQL resolves nested fields concurrently, but two `buy` fields of one document must not race. */
-export function createSerialRunner(): GraphqlContext['runSerially'] {
-  let last: Promise<unknown> = Promise.resolve()
-  return (operation) => {
-    const result = last.then(operation)
-    last = result.catch(() => undefined)
-    return result
-  }
+  /** GraphQL resolves nested fields concurrently, but two `buy` fields of one document must not race. */
+  readonly runSerially: Mutex
 }

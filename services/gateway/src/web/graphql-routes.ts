@@ -3,7 +3,8 @@ import express, { type Express, type Request, type RequestHandler, type Response
 import { GraphQLError } from 'graphql'
 import { authenticate, type AuthenticatedCaller } from '../callers.ts'
 import { invalidInput, outcomeUnknown } from '../errors.ts'
-import { type GraphqlContext, createSerialRunner } from '../graphql/context.ts'
+import { createMutex } from '@penstock/kernel/mutex.ts'
+import type { GraphqlContext } from '../graphql/context.ts'
 import { reportInternalError } from '../graphql/format-error.ts'
 import type { Gateway } from '../ports.ts'
 import { toAddressKey } from './client-address.ts'
@@ -34,7 +35,7 @@ export function mountGraphqlRoutes(app: Express, gateway: Gateway, server: Apoll
         caller: callersByRequest.get(request) ?? null,
         ip: toAddressKey(request.ip),
         isGet: request.method === 'GET' || request.method === 'HEAD',
-        runSerially: createSerialRunner(),
+        runSerially: createMutex(),
       }),
     })
     for (const [name, value] of result.headers) response.setHeader(name, value)
