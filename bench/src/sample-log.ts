@@ -6,7 +6,7 @@ import { categoryOf } from '@penstock/kernel/stream-name.ts'
 import type { NewEvent } from '@penstock/ports/event-store.ts'
 import { indexAggregates } from '@penstock/audit/fold.ts'
 import { CHAIN_START, readFact, type EventMeta, readMeta, sealFacts, hashState } from '@penstock/runtime/commands/event-codec.ts'
-import { createAuditedServices } from '@penstock/standalone/audited-services.ts'
+import { createStreamServices } from '@penstock/standalone/registry.ts'
 
 /** The append of one command's events to a stream. Their metadata has the state and chain hashes that the market records. */
 export type LogAppend = { readonly stream: string; readonly expected: 'none' | number; readonly events: readonly NewEvent[] }
@@ -100,7 +100,7 @@ const replaceHexDigits = (id: string, hexDigits: string): string =>
  * hashed and chained by the current code. All of them share one offer and one seller.
  */
 export function* generateSampleLog(events: number): Generator<LogAppend> {
-  const aggregates = indexAggregates(createAuditedServices())
+  const aggregates = indexAggregates(createStreamServices())
   const streams = new Map<string, { state: unknown; revision: number; chain: string }>()
   let [eventCount, command] = [0, 0]
 

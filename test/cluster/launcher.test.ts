@@ -17,6 +17,7 @@ import { getChildEnvironment, createOperatorClient, FAST_SETTINGS } from '../sup
 import { startDoubleProcess } from '../kurrentdb/double/process.ts'
 import { CHECKOUT_ROOT } from '../mutants/checkout-copy.ts'
 import { auditByUrl } from './audit-by-url.ts'
+import { serviceNames } from '@penstock/standalone/registry.ts'
 import { startProgram } from '../support/processes.ts'
 
 // CI has to run every test, so CI without Java or Maven is an error.
@@ -24,18 +25,7 @@ if (clusterSkipReason !== undefined && process.env['CI'] !== undefined) throw ne
 
 const MAIN = fileURLToPath(new URL('../../services/cluster/src/main.ts', import.meta.url))
 const SERVERS = ['kafka', 'postgres']
-const SERVICES = [
-  'accounts',
-  'audit',
-  'channel-watcher',
-  'gateway',
-  'matching',
-  'neighbours',
-  'order',
-  'quote',
-  'settlement',
-  'simnet',
-]
+const SERVICES = [...serviceNames, 'audit', 'neighbours', 'simnet']
 
 /** Long enough for a killed process to restart before any deadline, also on a slow machine. */
 const LONG_TIMEOUTS = {

@@ -2,7 +2,7 @@ import { readFileSync, globSync } from 'node:fs'
 import { join } from 'node:path'
 import { createGatewayService } from '@penstock/gateway/service.ts'
 import type { Service } from '@penstock/runtime/service.ts'
-import { createAuditedServices } from '@penstock/standalone/audited-services.ts'
+import { createStreamServices } from '@penstock/standalone/registry.ts'
 
 const REPOSITORY_ROOT = join(import.meta.dirname, '../..')
 const readSources = (pattern: string): readonly string[] =>
@@ -59,7 +59,7 @@ export const importsCommand = (text: string): boolean =>
   /\bimport\s*\{[^}]*\bcommandStep\b[^}]*\}\s*from\s*'@penstock\/kernel\/process\.ts'/.test(text)
 
 const listServices = (): readonly Service<never>[] => [
-  ...createAuditedServices(),
+  ...createStreamServices(),
   createGatewayService({ pepper: new Uint8Array(32) }),
 ]
 

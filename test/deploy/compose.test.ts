@@ -2,6 +2,7 @@ import { listProcessPermissions } from '@penstock/cluster/process-permissions.ts
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { readConfig, findUnknownSettings } from '@penstock/config/config.ts'
+import { streamServices } from '@penstock/standalone/registry.ts'
 import { beforeAll, describe, expect, test } from 'vitest'
 import {
   BUILD_TIMEOUT_MS,
@@ -124,7 +125,7 @@ describe.skipIf(composeSkipReason !== undefined)('docker-compose.yml', () => {
       Object.entries(project.services)
         .filter(([, { depends_on: before = {} }]) => before['migrate']?.condition === condition)
         .map(([name]) => name)
-    const services = ['accounts', 'channel-watcher', 'matching', 'order', 'quote', 'settlement']
+    const services = streamServices.map(({ name }) => name)
     expect(after('service_completed_successfully').toSorted()).toEqual([...services, 'audit', 'gateway'].toSorted())
     expect(project.services['migrate']?.depends_on).toMatchObject({
       postgres: { condition: 'service_healthy' },

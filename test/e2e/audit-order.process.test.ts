@@ -5,7 +5,7 @@ import { checkExport } from '@penstock/audit/check-export.ts'
 import { parseHead } from '@penstock/audit/heads.ts'
 import { computeDigest, type ExportedStream, type OrderExport, summarise } from '@penstock/audit/export-order.ts'
 import { readMeta, sealFacts } from '@penstock/runtime/commands/event-codec.ts'
-import { createAuditedServices } from '@penstock/standalone/audited-services.ts'
+import { createStreamServices } from '@penstock/standalone/registry.ts'
 import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { PurchasedOrder } from '../support/market-client.ts'
@@ -82,7 +82,7 @@ describe('the audit of one order', () => {
     expect(original.code).toBe(0)
     expect(original.out).toContain('The file is whole.')
     const text = JSON.stringify(JSON.parse(readFileSync(file, 'utf8')))
-    const services = createAuditedServices()
+    const services = createStreamServices()
     fc.assert(
       fc.property(fc.nat(text.length - 1), (index) => {
         const changed = `${text.slice(0, index)}${text[index] === '7' ? '8' : '7'}${text.slice(index + 1)}`

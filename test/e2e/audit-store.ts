@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { hashState } from '@penstock/runtime/commands/event-codec.ts'
 import { indexAggregates, type FoldedStream, foldEvent, emptyFold } from '@penstock/audit/fold.ts'
-import { createAuditedServices } from '@penstock/standalone/audited-services.ts'
+import { createStreamServices } from '@penstock/standalone/registry.ts'
 import { makeTempFolder } from '../support/product.ts'
 import { readDatabase } from '../support/sqlite.ts'
 
@@ -76,7 +76,7 @@ export function recomputeChain(
   rows: readonly EventRow[],
   change: (meta: Record<string, unknown>, row: EventRow) => void,
 ): readonly EventRow[] {
-  const aggregates = indexAggregates(createAuditedServices())
+  const aggregates = indexAggregates(createStreamServices())
   const chainEnds = new Map<string, FoldedStream>()
   return rows.map((original) => {
     const aggregate = aggregates.get(original.name.slice(0, original.name.indexOf('-')))

@@ -8,6 +8,7 @@ import { runSellerAgent } from '@penstock/seller-agent/agent.ts'
 import { openJournal } from '@penstock/seller-agent/journal.ts'
 import { fundNode, waitUntilInGraph, openAnnouncedChannel } from '@penstock/servers/lightning-channels.ts'
 import { waitForResult } from '@penstock/servers/lightning-daemon.ts'
+import { serviceNames } from '@penstock/standalone/registry.ts'
 import { getInvoices } from 'lightning'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { buyChannel, readOrder } from '../support/market-client.ts'
@@ -83,7 +84,7 @@ describe.skipIf(isLightningMissing || isClusterMissing)('a cluster on lnd', () =
 
   it('runs the services, and no process for simulated nodes, buyers or sellers', () => {
     const names = new Set(cluster.processes().map(({ name }) => name))
-    for (const name of ['settlement', 'channel-watcher', 'quote', 'matching', 'order', 'gateway']) expect(names).toContain(name)
+    for (const name of serviceNames) expect(names).toContain(name)
     for (const name of ['simnet', 'neighbours']) expect(names).not.toContain(name)
   })
 

@@ -7,16 +7,12 @@ import { lndChain } from '@penstock/adapters/lnd/chain.ts'
 import type { LndConnection } from '@penstock/adapters/lnd/connection.ts'
 import { lndLightning } from '@penstock/adapters/lnd/lightning.ts'
 import { readMacaroonPermissions } from '@penstock/adapters/lnd/macaroon.ts'
-import {
-  findExcessPermissions,
-  macaroonPermissions,
-  type MacaroonRole,
-  MACAROON_ROLES,
-} from '@penstock/adapters/lnd/permissions.ts'
+import { findExcessPermissions, macaroonPermissions, MACAROON_ROLES } from '@penstock/adapters/lnd/permissions.ts'
 import { paymentHashOf } from '@penstock/bitcoin/hex.ts'
 import { bakeMacaroons } from '@penstock/platforms/lnd-bake.ts'
 import type { Chain } from '@penstock/ports/chain.ts'
 import type { Lightning, OwnChannel } from '@penstock/ports/lightning.ts'
+import type { MacaroonRole } from '@penstock/ports/macaroon-role.ts'
 import { connectPeers, fundNode, waitUntilInGraph, openAnnouncedChannel } from '@penstock/servers/lightning-channels.ts'
 import { waitForResult } from '@penstock/servers/lightning-daemon.ts'
 import { getLockedUtxos, getPendingPayments, getUtxos, lockUtxo, subscribeToChannels } from 'lightning'

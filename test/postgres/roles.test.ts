@@ -6,6 +6,7 @@ import { sqlLeases } from '@penstock/adapters/sql/leases.ts'
 import { sqlProgress } from '@penstock/adapters/sql/progress.ts'
 import { categoryOwners } from '@penstock/contracts/owners.ts'
 import type { NewEvent } from '@penstock/ports/event-store.ts'
+import { streamServices } from '@penstock/standalone/registry.ts'
 import pg from 'pg'
 import { describe, expect, test } from 'vitest'
 import { useMarketDatabase, PERMISSION_DENIED, TEST_ROLE_PREFIX, PROCESS_PERMISSIONS } from './market-database.ts'
@@ -67,7 +68,7 @@ describe('the role of a service', () => {
 
   test('reads the logs that its service follows, and no other log', async () => {
     for (const { service, readableLogs } of PROCESS_PERMISSIONS)
-      for (const log of ['quote', 'order', 'matching', 'settlement', 'channel-watcher', 'accounts'])
+      for (const { name: log } of streamServices)
         expect([service, log, await queryAs(service, `select position from ${logTableOf(log)} limit 0`)]).toEqual([
           service,
           log,

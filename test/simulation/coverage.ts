@@ -1,7 +1,7 @@
 import { NODE_BEHAVIOURS } from '@penstock/adapters/simnet/nodes.ts'
 import { FAULT_KINDS } from '@penstock/adapters/deterministic/faults/fault-injector.ts'
 import { INJECTIONS, type InjectionName } from './plan/triggers.ts'
-import { SERVICES } from './plan/plan.ts'
+import { type ServiceName, serviceNames } from '@penstock/standalone/registry.ts'
 
 /** Occurrences in processes, their servers and the chain. Faults of calls are listed in `FAULT_KINDS`. */
 const WORLD_OCCURRENCES = [
@@ -43,7 +43,7 @@ const BUYER_ACTIONS = ['pay', 'pay twice', 'pay too much', 'pay at the last mome
 /** An event of a run that is counted when it happens, not when a plan contains it. */
 export type Occurrence =
   | (typeof WORLD_OCCURRENCES)[number]
-  | `both replicas at work: ${(typeof SERVICES)[number]}`
+  | `both replicas at work: ${ServiceName}`
   | `weather: ${(typeof NETWORK_EVENT_KINDS)[number]}`
   | `asked to open: ${(typeof NODE_BEHAVIOURS)[number]}`
   | `by hand: ${(typeof ACTION_NAMES)[number]}`
@@ -56,7 +56,7 @@ export type CountOccurrence = (occurrence: Occurrence) => void
 export const OCCURRENCES: Readonly<Record<string, readonly string[]>> = {
   'Faults of calls': FAULT_KINDS,
   'Servers, processes and blocks': WORLD_OCCURRENCES,
-  'Two processes of a service, one after the other': SERVICES.map((name) => `both replicas at work: ${name}`),
+  'Two processes of a service, one after the other': serviceNames.map((name) => `both replicas at work: ${name}`),
   'Weather over the network': NETWORK_EVENT_KINDS.map((occurrence) => `weather: ${occurrence}`),
   'Sellers that were asked to open, by how their nodes behaved': NODE_BEHAVIOURS.map((how) => `asked to open: ${how}`),
   'People by hand': [...BUYER_ACTIONS.map((action) => `buyer: ${action}`), ...ACTION_NAMES.map((name) => `by hand: ${name}`)],

@@ -1,19 +1,14 @@
-import { accountsService } from '@penstock/accounts/service.ts'
-import { channelWatcherService } from '@penstock/channel-watcher/service.ts'
 import { type InProcessGateway, createInProcessGateway } from '@penstock/gateway/in-process-gateway.fixture.ts'
-import { matchingService } from '@penstock/matching/service.ts'
-import { orderService } from '@penstock/order/service.ts'
 import type { Chain } from '@penstock/ports/chain.ts'
 import type { Clock } from '@penstock/ports/clock.ts'
 import type { Keyring } from '@penstock/ports/keyring.ts'
 import type { Lightning } from '@penstock/ports/lightning.ts'
 import type { RateSource } from '@penstock/ports/rates.ts'
 import type { Records } from '@penstock/ports/records.ts'
-import { quoteService } from '@penstock/quote/service.ts'
 import type { Platform } from '@penstock/runtime/platform.ts'
+import { bindManifest } from '@penstock/runtime/manifest.ts'
 import { bind, type BoundService, run } from '@penstock/runtime/run.ts'
-import { settlementService } from '@penstock/settlement/service.ts'
-import type { SERVICES } from './plan/plan.ts'
+import { type ServiceName, streamServices } from '@penstock/standalone/registry.ts'
 
 /** The dependencies of one process of one service. The simulation may let each call to them fail or crash the process. */
 export type ReplicaDependencies = {
@@ -27,11 +22,8 @@ export type ReplicaDependencies = {
   readonly onGatewayOpened: (gateway: InProcessGateway) => void
 }
 
-/**
- * Starts one service in one simulated process, with the dependencies that `services/standalone/src/assembly.ts` gives it in
- * production.
- */
-export async function startReplica(service: (typeof SERVICES)[number], dependencies: ReplicaDependencies): Promise<void> {
+/** Starts one service in one simulated process. */
+export async function startReplica(service: ServiceName, dependencies: ReplicaDependencies): Promise<void> {
   const { height, follow } = followHeight(dependencies.chain, dependencies.platform.clock)
   void follow()
   // The gateway serves no request before its read models have caught up.
@@ -42,36 +34,19 @@ export async function startReplica(service: (typeof SERVICES)[number], dependenc
   ready.resolve()
 }
 
-function bindService(
-  service: (typeof SERVICES)[number],
-  dependencies: ReplicaDependencies,
-  height: () => number | undefined,
-): BoundService {
+function bindService(name: ServiceName, dependencies: ReplicaDependencies, height: () => number | undefined): BoundService {
   const { platform, records, lightning, chain, keyring, rates, pepper, onGatewayOpened } = dependencies
+  const manifest = streamServices.find((service) => service.name === name)
+  if (manifest) return bindManifest(manifest, () => ({ lightning, chain, keyring, rates, network: 'regtest', height }))
   const { views, clock } = platform
   const { peers } = lightning
-  switch (service) {
-    case 'quote':
-      return bind(quoteService(), { rates, chain, graph: lightning.graph }, height)
-    case 'order':
-      return bind(orderService, { network: 'regtest' as const }, height)
-    case 'matching':
-      return bind(matchingService(), { chain, graph: lightning.graph }, height)
-    case 'settlement':
-      return bind(settlementService(), { lightning, chain, keyring, network: 'regtest' as const }, height)
-    case 'channel-watcher':
-      return bind(channelWatcherService, { lightning, chain }, height)
-    case 'accounts':
-      return bind(accountsService, {})
-    case 'gateway':
-      return bind(createInProcessGateway({ pepper, clock, nodeSources: { peers, chain }, onOpened: onGatewayOpened }), {
-        views,
-        records,
-        peers,
-        hostGuard: null,
-        readiness: async () => undefined,
-      })
-  }
+  return bind(createInProcessGateway({ pepper, clock, nodeSources: { peers, chain }, onOpened: onGatewayOpened }), {
+    views,
+    records,
+    peers,
+    hostGuard: null,
+    readiness: async () => undefined,
+  })
 }
 
 /** Follows the chain tips and returns the height of the newest block. */

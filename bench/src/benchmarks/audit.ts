@@ -10,7 +10,7 @@ import { CHAIN_START, computeExpectedChain, hashState } from '@penstock/runtime/
 import { LRUCache } from 'lru-cache'
 import { openLogger } from '@penstock/runtime/observability/log.ts'
 import { verifyStore } from '@penstock/standalone/audit.ts'
-import { createAuditedServices } from '@penstock/standalone/audited-services.ts'
+import { createStreamServices } from '@penstock/standalone/registry.ts'
 import { compareToReference, type BenchmarkRow, type BenchmarkSize, type Benchmark } from '../harness.ts'
 import { prepareSampleStore } from '../sample-stores.ts'
 
@@ -171,7 +171,7 @@ type HashedState = {
 
 /** Creates a function that folds every stream as the audit does, but computes no hash. */
 function createStreamFolder(): (event: StoredEvent) => HashedState {
-  const aggregates = indexAggregates(createAuditedServices())
+  const aggregates = indexAggregates(createStreamServices())
   const streams = new LRUCache<string, FoldedStream>({ max: CACHED_FOLDS })
   return (event) => {
     const aggregate = aggregates.get(categoryOf(event.stream))

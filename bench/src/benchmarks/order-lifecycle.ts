@@ -12,7 +12,7 @@ import { newCommand } from '@penstock/runtime/commands/messages.ts'
 import { createProjector } from '@penstock/runtime/views/project.ts'
 import { createStreamCache } from '@penstock/runtime/commands/stream-cache.ts'
 import type { Aggregate } from '@penstock/runtime/service.ts'
-import { createAuditedServices } from '@penstock/standalone/audited-services.ts'
+import { createStreamServices } from '@penstock/standalone/registry.ts'
 import { listLifecycleSteps, type LifecycleStep } from './order-lifecycle-commands.ts'
 import { compareToReference, measureRate, type BenchmarkRow, type BenchmarkSize, type Benchmark } from '../harness.ts'
 import { createTempFolder } from '../sample-stores.ts'
@@ -135,7 +135,7 @@ async function createOrderRunner(platform: EmbeddedPlatform, signal: AbortSignal
   }
 }
 
-const aggregates = indexAggregates(createAuditedServices())
+const aggregates = indexAggregates(createStreamServices())
 
 /** Returns the category's aggregate without effects. A step's `extra` replaces the enrichment, so no call leaves the process. */
 function buildAggregate(category: string, { type, extra }: LifecycleStep): Aggregate<object> {

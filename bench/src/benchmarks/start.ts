@@ -5,7 +5,7 @@ import { sqlProgress } from '@penstock/adapters/sql/progress.ts'
 import { openViews } from '@penstock/adapters/sqlite/views.ts'
 import { openLocalStore } from '@penstock/platforms/open-store.ts'
 import { groupByOwner } from '@penstock/runtime/consumers/consume.ts'
-import { createAuditedServices } from '@penstock/standalone/audited-services.ts'
+import { createStreamServices } from '@penstock/standalone/registry.ts'
 import { type Product, startProduct } from '../../../test/support/product.ts'
 import { compareToReference, type BenchmarkSize, type Benchmark } from '../harness.ts'
 import { fillReadModels } from './read-models.ts'
@@ -67,10 +67,10 @@ async function catchUpConsumers(folder: string): Promise<void> {
   const progress = await sqlProgress(views)
   const projectionKeys = await fillReadModels(store, views, progress)
   await store.close()
-  const reactionKeys = createAuditedServices().flatMap(({ name, reactions }) =>
+  const reactionKeys = createStreamServices().flatMap(({ name, reactions }) =>
     [...groupByOwner(reactions.map(({ contract }) => contract)).keys()].map((owner) => `${name}@${owner}`),
   )
-  const relayKeys = createAuditedServices().map(({ name }) => `relay.${name}`)
+  const relayKeys = createStreamServices().map(({ name }) => `relay.${name}`)
   for (const consumer of [...reactionKeys, ...projectionKeys, ...relayKeys])
     await progress.saveCheckpoint(consumer, last.position)
   await views.close()

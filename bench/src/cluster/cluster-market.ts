@@ -3,6 +3,7 @@ import { request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createKafkaClient } from '@penstock/adapters/kafka/client.ts'
 import { clusterSocket } from '@penstock/config/data-dir.ts'
+import { serviceNames } from '@penstock/standalone/registry.ts'
 import { waitUntil } from '@penstock/testkit/wait-until.ts'
 import type { Admin } from 'kafkajs'
 import { findBuyer } from '../../../test/support/market-client.ts'
@@ -34,13 +35,12 @@ export async function measureMarket(cluster: TestCluster, size: MarketBenchmarkS
   close()
   const figures: ClusterFigure[] = []
   for (const callers of [1, 8]) figures.push(await measurePurchases(cluster, body, callers, size.calls))
-  for (const name of SERVICES) figures.push(await measureRecoveries(cluster, { body, alias }, name, size.kills))
+  for (const name of serviceNames) figures.push(await measureRecoveries(cluster, { body, alias }, name, size.kills))
   figures.push(measureMemory(cluster))
   figures.push(...(await measurePushedOrders(cluster, body, size.pushed)))
   return figures
 }
 
-const SERVICES = ['gateway', 'accounts', 'quote', 'order', 'settlement', 'matching', 'channel-watcher']
 const SALE_TIMEOUT_MS = 120_000
 const RECOVERY_TIMEOUT_MS = 120_000
 const DRAIN_TIMEOUT_MS = 600_000

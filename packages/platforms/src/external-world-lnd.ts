@@ -16,7 +16,7 @@ import type { Keyring } from '@penstock/ports/keyring.ts'
 import type { Lightning, NodeInfo } from '@penstock/ports/lightning.ts'
 import type { Config } from '@penstock/config/config.ts'
 import type { DataDir } from '@penstock/config/data-dir.ts'
-import { resolveLndAccess } from './lnd-access.ts'
+import { type LndClient, resolveLndAccess } from './lnd-access.ts'
 import { followHeight, type ExternalWorld } from './external-world.ts'
 import { type NetworkQuery, rejectOtherNetwork, waitForNetwork } from '@penstock/config/network-check.ts'
 
@@ -24,12 +24,11 @@ const BITCOIND = 'The bitcoin node of PENSTOCK_BITCOIND_URL'
 
 /**
  * Opens the external world of the operator's lnd node.
- * @param process the name of the process, which determines the permissions of its macaroon
  * @throws ConfigError if the certificate or the macaroon cannot be used
  */
-export function openLndWorld(process: string, dir: DataDir, config: Config, clock: Clock): ExternalWorld {
+export function openLndWorld(client: LndClient, dir: DataDir, config: Config, clock: Clock): ExternalWorld {
   const { network } = config
-  const connection = connectLnd(resolveLndAccess(process, config), clock)
+  const connection = connectLnd(resolveLndAccess(client, config), clock)
   const hostGuard = createHostGuard(network, connection)
   const lightning = lndLightning(connection, hostGuard)
   const bitcoind = connectBitcoind(config)

@@ -2,14 +2,11 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { LndAddress } from '@penstock/adapters/lnd/connection.ts'
 import { readMacaroonPermissions } from '@penstock/adapters/lnd/macaroon.ts'
-import {
-  findExcessPermissions,
-  findMissingPermissions,
-  type MacaroonRole,
-  macaroonRoleOf,
-} from '@penstock/adapters/lnd/permissions.ts'
+import { findExcessPermissions, findMissingPermissions } from '@penstock/adapters/lnd/permissions.ts'
 import type { Config } from '@penstock/config/config.ts'
 import { ConfigError } from '@penstock/config/config-error.ts'
+import type { MacaroonRole } from '@penstock/ports/macaroon-role.ts'
+import type { ServiceManifest } from '@penstock/runtime/manifest.ts'
 
 /** The maximum number of permissions in an error message. */
 const MAX_NAMED = 5
@@ -17,14 +14,15 @@ const MAX_NAMED = 5
 /** The path of a role's macaroon in the folder of all baked macaroons. */
 export const macaroonPath = (folder: string, role: MacaroonRole): string => join(folder, `${role}.macaroon`)
 
+/** A process that may connect to lnd, with its role there. */
+export type LndClient = Pick<ServiceManifest, 'name' | 'macaroon'>
+
 /**
  * Finds the address, certificate and macaroon of lnd for a process.
- * @param process name of the process, which determines the permitted macaroon
  * @throws ConfigError if a file is not configured or missing, or if the macaroon has excess or missing permissions
  */
-export function resolveLndAccess(process: string, config: Config): LndAddress {
+export function resolveLndAccess({ name: client, macaroon: role = 'reader' }: LndClient, config: Config): LndAddress {
   const { network, lndSocket: socket, lndCertFile: certFile, lndMacaroonFile, lndMacaroonDir } = config
-  const role = macaroonRoleOf(process)
   const macaroonFile = lndMacaroonFile === '' && lndMacaroonDir !== '' ? macaroonPath(lndMacaroonDir, role) : lndMacaroonFile
   for (const [name, file] of [
     ['PENSTOCK_LND_CERT_FILE', certFile],
@@ -34,7 +32,7 @@ export function resolveLndAccess(process: string, config: Config): LndAddress {
   if (!existsSync(certFile)) throw new ConfigError(`lnd's certificate ${certFile} does not exist.`)
   if (!existsSync(macaroonFile))
     throw new ConfigError(
-      `${process} needs the macaroon ${macaroonFile}, which does not exist: "penstock lnd bake ${role}" makes it.`,
+      `${client} needs the macaroon ${macaroonFile}, which does not exist: "penstock lnd bake ${role}" makes it.`,
     )
   if (network !== 'regtest') assertFitsRole(role, macaroonFile)
   return { socket, certFile, macaroonFile }

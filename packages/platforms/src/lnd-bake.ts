@@ -1,6 +1,7 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import type { LndAddress } from '@penstock/adapters/lnd/connection.ts'
-import { macaroonPermissions, type MacaroonRole, MACAROON_ROLES } from '@penstock/adapters/lnd/permissions.ts'
+import { macaroonPermissions, MACAROON_ROLES } from '@penstock/adapters/lnd/permissions.ts'
+import type { MacaroonRole } from '@penstock/ports/macaroon-role.ts'
 import { systemClock } from '@penstock/adapters/system/clock.ts'
 import { macaroonPath } from './lnd-access.ts'
 

@@ -3,6 +3,7 @@ import { systemClock } from '@penstock/adapters/system/clock.ts'
 import type { Config } from '@penstock/config/config.ts'
 import { ConfigError } from '@penstock/config/config-error.ts'
 import { openLogger } from '@penstock/runtime/observability/log.ts'
+import { bindManifest, type StreamServiceManifest } from '@penstock/runtime/manifest.ts'
 import { type BoundService, run } from '@penstock/runtime/run.ts'
 import { type ClusterPlatform, openClusterPlatform } from './cluster.ts'
 import { type DataDir, openDataDir } from '@penstock/config/data-dir.ts'
@@ -10,6 +11,7 @@ import { serveHealth } from '@penstock/runtime/observability/health-server.ts'
 import { startObservability } from './observe.ts'
 import type { ExternalWorld } from './external-world.ts'
 import { chooseExternalWorld } from './choose-external-world.ts'
+import type { LndClient } from './lnd-access.ts'
 import { loadConfig } from '@penstock/config/load-config.ts'
 import { saveCompileCache } from '@penstock/runtime/compile-cache.ts'
 import { closeOnSignal } from '@penstock/child-processes/shutdown.ts'
@@ -29,23 +31,28 @@ export type ServiceProcessContext = {
 
 export type Assemble = (context: ServiceProcessContext) => readonly BoundService[] | Promise<readonly BoundService[]>
 
+/** Runs a service that owns streams as a process. */
+export const runService = (manifest: StreamServiceManifest): Promise<void> =>
+  runProcess(manifest, ({ externalWorld }) => [bindManifest(manifest, externalWorld)])
+
 /** Runs a service until SIGTERM or SIGINT. If the service cannot start, the process prints the reason and exits with 1. */
-export async function runProcess(name: string, assemble: Assemble, env: NodeJS.ProcessEnv = process.env): Promise<void> {
+export async function runProcess(client: LndClient, assemble: Assemble, env: NodeJS.ProcessEnv = process.env): Promise<void> {
   try {
     const config = loadConfig(env)
     const running: { close?: () => Promise<void> } = {}
     // A signal during the start needs no close: the next start resumes all unfinished work.
     closeOnSignal(async () => running.close?.())
-    running.close = await startProcess(name, assemble, config)
+    running.close = await startProcess(client, assemble, config)
     saveCompileCache()
   } catch (error) {
     if (error instanceof ConfigError) console.error(error.message)
-    else console.error(`${name} cannot start: ${error instanceof Error ? error.message : String(error)}`)
+    else console.error(`${client.name} cannot start: ${error instanceof Error ? error.message : String(error)}`)
     process.exit(1)
   }
 }
 
-async function startProcess(name: string, assemble: Assemble, config: Config): Promise<() => Promise<void>> {
+async function startProcess(client: LndClient, assemble: Assemble, config: Config): Promise<() => Promise<void>> {
+  const { name } = client
   const instance = `${name}/${config.instance || `${hostname()}-${process.pid}`}`
   const log = openLogger(config.logLevel, config.logFormat).child({ instance })
   let waitsFor: string | undefined = 'it is starting'
@@ -70,7 +77,7 @@ async function startProcess(name: string, assemble: Assemble, config: Config): P
   const platform = { ...(await openClusterPlatform(config, { service: name, instance, log, onWaiting })), ...observability }
   const openExternalWorld = await chooseExternalWorld(config)
   let opened: ExternalWorld | undefined
-  const externalWorld = (): ExternalWorld => (opened ??= openExternalWorld(name, dir, systemClock))
+  const externalWorld = (): ExternalWorld => (opened ??= openExternalWorld(client, dir, systemClock))
   const findMissing = () => Promise.resolve(waitsFor)
   const services = await assemble({ config, dir, platform, externalWorld, findMissing, delayReadiness })
   await opened?.waitUntilReady(onWaiting)

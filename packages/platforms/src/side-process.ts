@@ -9,6 +9,7 @@ import { type HealthServer, serveHealth } from '@penstock/runtime/observability/
 import { startObservability } from './observe.ts'
 import type { ExternalWorld } from './external-world.ts'
 import { chooseExternalWorld } from './choose-external-world.ts'
+import type { LndClient } from './lnd-access.ts'
 import { loadConfig } from '@penstock/config/load-config.ts'
 import { closeOnSignal } from '@penstock/child-processes/shutdown.ts'
 
@@ -25,13 +26,13 @@ export type SideProcessContext = {
 
 /**
  * Runs `main` until SIGTERM or SIGINT. If it cannot start, fails or returns earlier, the process prints why and exits with 1.
- * @param name the name of the process, which determines the permissions of its macaroon
  */
 export async function runSideProcess(
-  name: string,
+  client: LndClient,
   main: (context: SideProcessContext) => Promise<void>,
   env: NodeJS.ProcessEnv = process.env,
 ): Promise<void> {
+  const { name } = client
   const stop = new AbortController()
   try {
     const config = loadConfig(env)
@@ -40,7 +41,7 @@ export async function runSideProcess(
     const health = env['PENSTOCK_HEALTH_PORT'] === undefined ? undefined : await startHealth(name, config, log, () => missing)
     const dir = openDataDir(config.dataDir)
     const openExternalWorld = await chooseExternalWorld(config)
-    const externalWorld = openExternalWorld(name, dir, systemClock)
+    const externalWorld = openExternalWorld(client, dir, systemClock)
     await externalWorld.waitUntilReady((reason) => {
       if (missing !== reason) log.warn({ reason }, 'waiting for a server')
       missing = reason

@@ -1,5 +1,4 @@
-import { runProcess } from '@penstock/platforms/process.ts'
-import { bind } from '@penstock/runtime/run.ts'
-import { accountsService } from './service.ts'
+import { runService } from '@penstock/platforms/process.ts'
+import { accountsManifest } from './manifest.ts'
 
-await runProcess('accounts', () => [bind(accountsService, {})])
+await runService(accountsManifest)

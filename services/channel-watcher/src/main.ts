@@ -1,8 +1,4 @@
-import { runProcess } from '@penstock/platforms/process.ts'
-import { bind } from '@penstock/runtime/run.ts'
-import { channelWatcherService } from './service.ts'
+import { runService } from '@penstock/platforms/process.ts'
+import { channelWatcherManifest } from './manifest.ts'
 
-await runProcess('channel-watcher', ({ externalWorld }) => {
-  const { lightning, chain, height } = externalWorld()
-  return [bind(channelWatcherService, { lightning, chain }, height)]
-})
+await runService(channelWatcherManifest)

@@ -9,7 +9,7 @@ import { createHeadWriter } from '@penstock/audit/head-writer.ts'
 import { replayOrder } from '@penstock/audit/replay.ts'
 import { bind, type BoundService } from '@penstock/runtime/run.ts'
 import { defineService } from '@penstock/runtime/service.ts'
-import { createAuditedServices } from '@penstock/standalone/audited-services.ts'
+import { createStreamServices } from '@penstock/standalone/registry.ts'
 import { z } from 'zod'
 
 const KEEP_ALIVE_MS = 15_000
@@ -24,9 +24,9 @@ const serveAudits = ({ platform, config, dir }: ServiceProcessContext, verify: V
   const heads = async () => readLogHeads(dir.market)
   const handlers: AuditHandlers = {
     '/verify': async (body) => verify(verifyBody.parse(body).note),
-    '/replay': async (body) => replayOrder(store, createAuditedServices(), orderBody.parse(body).orderId),
+    '/replay': async (body) => replayOrder(store, createStreamServices(), orderBody.parse(body).orderId),
     '/export': async (body) =>
-      exportVerified(store, createAuditedServices(), orderBody.parse(body).orderId, clock.now(), await heads()),
+      exportVerified(store, createStreamServices(), orderBody.parse(body).orderId, clock.now(), await heads()),
   }
   const run = async (_: object, signal: AbortSignal): Promise<void> => {
     const server = createServer((request, response) => {
@@ -56,13 +56,13 @@ async function answerRequest(handlers: AuditHandlers, request: IncomingMessage):
 }
 
 /** The audit process writes log heads, and folds the store with the code of all services, daily and on request. */
-await runProcess('audit', async (context) => {
+await runProcess({ name: 'audit' }, async (context) => {
   const { platform, config, dir } = context
   const summaryStore = openAuditSummary(dir.path)
   const audits = async (note?: string): Promise<AuditReport> => {
     const heads = await readLogHeads(dir.market)
     const storeFaults = await findServerFaults(config)
-    return verifyLog(platform.store, createAuditedServices(), {
+    return verifyLog(platform.store, createStreamServices(), {
       ...(heads && { heads }),
       ...(note !== undefined && { note }),
       storeFaults,

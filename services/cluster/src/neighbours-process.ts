@@ -8,7 +8,7 @@ import { runSellers } from '@penstock/standalone/run-sellers.ts'
  * Runs the sellers' agents of a cluster on the simulated network, and with `--demo` one buyer. They use only the market's public
  * API, except that the operator API admits the sellers to the rails cluster.
  */
-await runSideProcess('neighbours', async ({ config, dir, externalWorld, clock, ids, log, signal }) => {
+await runSideProcess({ name: 'neighbours' }, async ({ config, dir, externalWorld, clock, ids, log, signal }) => {
   const network = externalWorld.simulated
   if (!network) throw new Error('there are no neighbours on a real network: run seller-agents beside your own nodes')
   const { marketUrl: url } = config

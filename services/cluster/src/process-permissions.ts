@@ -3,53 +3,40 @@ import type { ServerRights } from '@penstock/platforms/cluster.ts'
 import { groupByOwner } from '@penstock/runtime/consumers/consume.ts'
 import { findCommandedServices } from '@penstock/contracts/owners.ts'
 import type { Service } from '@penstock/runtime/service.ts'
-import { createAuditedServices } from '@penstock/standalone/audited-services.ts'
+import type { ServiceManifest } from '@penstock/runtime/manifest.ts'
+import { gatewayManifest } from '@penstock/gateway/manifest.ts'
+import { streamServices } from '@penstock/standalone/registry.ts'
 
 /** The rights of each process to facts, tables and messages, as its service declares them. */
 export function listProcessPermissions(): readonly ServerRights[] {
-  const services = createAuditedServices()
-  const noPermissions = {
-    mayAppend: false,
-    ownedTablePrefixes: [],
-    ownedTables: [],
-    readableTables: [],
-    follows: [],
-    commands: [],
-    isOperator: false,
-  }
   const projected = createGatewayProjections({ notifyCommitted: () => undefined }, String).flatMap(({ from }) => from)
   return [
-    ...services.map((service) => ({
-      ...noPermissions,
-      service: service.name,
-      mayAppend: true,
-      readableLogs: [
-        ...new Set([
-          service.name,
-          ...listFollowedServices(service),
-          ...listOwners(service.memoryViews.flatMap(({ from }) => from)),
-        ]),
-      ],
-      follows: listFollowedServices(service),
-      commands: findCommandedServices(service.name),
-      // `last_seen` has the last times of a seller's attestation and of a request for a channel. Quote reads the table too.
-      ownedTables: service.name === 'matching' ? ['last_seen'] : [],
-      readableTables: service.name === 'quote' ? ['last_seen'] : [],
-    })),
-    {
-      service: 'gateway',
-      mayAppend: false,
-      readableLogs: listOwners(projected),
-      follows: listOwners(projected),
-      commands: findCommandedServices('gateway'),
-      ownedTablePrefixes: ['gateway_'],
-      ownedTables: ['limit_hits', 'records'],
-      readableTables: [],
-      isOperator: true,
-    },
-    { ...noPermissions, service: 'audit', readableLogs: services.map(({ name }) => name) },
+    ...streamServices.map((manifest) => {
+      const service = manifest.create()
+      const follows = listFollowedServices(service)
+      const inMemory = listOwners(service.memoryViews.flatMap(({ from }) => from))
+      return {
+        ...listPermissions(manifest),
+        mayAppend: true,
+        readableLogs: [...new Set([service.name, ...follows, ...inMemory])],
+        follows,
+      }
+    }),
+    { ...listPermissions(gatewayManifest), readableLogs: listOwners(projected), follows: listOwners(projected) },
+    { ...listPermissions({ name: 'audit' }), readableLogs: streamServices.map(({ name }) => name) },
   ]
 }
+
+const listPermissions = ({ name, tables = {}, isPublic = false }: Pick<ServiceManifest, 'name' | 'tables' | 'isPublic'>) => ({
+  service: name,
+  mayAppend: false,
+  commands: findCommandedServices(name),
+  follows: [],
+  ownedTablePrefixes: tables.ownsPrefixes ?? [],
+  ownedTables: tables.owns ?? [],
+  readableTables: tables.reads ?? [],
+  isOperator: isPublic,
+})
 
 /** The services whose messages a service consumes from the bus. In-memory views read the logs instead. */
 const listFollowedServices = ({ reactions, projections }: Service<never>): readonly string[] =>

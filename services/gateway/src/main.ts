@@ -1,9 +1,10 @@
 import { resolveOperatorToken } from '@penstock/credentials/operator-token.ts'
 import { runProcess } from '@penstock/platforms/process.ts'
 import { composePublicGateway } from './assembly.ts'
+import { gatewayManifest } from './manifest.ts'
 import { createRemoteAudit } from './operator/remote-audit.ts'
 
-await runProcess('gateway', async ({ config, dir, platform, externalWorld, findMissing, delayReadiness }) => {
+await runProcess(gatewayManifest, async ({ config, dir, platform, externalWorld, findMissing, delayReadiness }) => {
   const { promise, resolve: onListening } = Promise.withResolvers<string>()
   delayReadiness(promise)
   const { lightning, hostGuard, chain, simulated } = externalWorld()

@@ -1,8 +1,4 @@
-import { runProcess } from '@penstock/platforms/process.ts'
-import { bind } from '@penstock/runtime/run.ts'
-import { orderService } from './service.ts'
+import { runService } from '@penstock/platforms/process.ts'
+import { orderManifest } from './manifest.ts'
 
-await runProcess('order', ({ externalWorld }) => {
-  const { network, height } = externalWorld()
-  return [bind(orderService, { network }, height)]
-})
+await runService(orderManifest)

@@ -1,8 +1,4 @@
-import { runProcess } from '@penstock/platforms/process.ts'
-import { bind } from '@penstock/runtime/run.ts'
-import { quoteService } from './service.ts'
+import { runService } from '@penstock/platforms/process.ts'
+import { quoteManifest } from './manifest.ts'
 
-await runProcess('quote', ({ externalWorld }) => {
-  const { rates, chain, lightning, height } = externalWorld()
-  return [bind(quoteService(), { rates, chain, graph: lightning.graph }, height)]
-})
+await runService(quoteManifest)

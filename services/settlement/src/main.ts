@@ -1,8 +1,4 @@
-import { runProcess } from '@penstock/platforms/process.ts'
-import { bind } from '@penstock/runtime/run.ts'
-import { settlementService } from './service.ts'
+import { runService } from '@penstock/platforms/process.ts'
+import { settlementManifest } from './manifest.ts'
 
-await runProcess('settlement', ({ externalWorld }) => {
-  const { lightning, chain, keyring, network, height } = externalWorld()
-  return [bind(settlementService(), { lightning, chain, keyring, network }, height)]
-})
+await runService(settlementManifest)

@@ -1,19 +1,15 @@
-import { accountsService } from '@penstock/accounts/service.ts'
-import { channelWatcherService } from '@penstock/channel-watcher/service.ts'
 import { composePublicGateway } from '@penstock/gateway/assembly.ts'
 import type { OperatorAudit } from '@penstock/gateway/operator/audit-routes.ts'
 import type { Gateway } from '@penstock/gateway/ports.ts'
-import { matchingService } from '@penstock/matching/service.ts'
-import { orderService } from '@penstock/order/service.ts'
 import type { EmbeddedPlatform } from '@penstock/platforms/embedded.ts'
 import { openAuditSummary } from '@penstock/audit/head-files.ts'
 import type { ExternalWorld } from '@penstock/platforms/external-world.ts'
 import type { Clock } from '@penstock/ports/clock.ts'
-import { quoteService } from '@penstock/quote/service.ts'
 import { createAuditService, withStoredSummary, type AuditSummaryStore } from '@penstock/audit/daily.ts'
+import { bindManifest } from '@penstock/runtime/manifest.ts'
 import { bind, type BoundService } from '@penstock/runtime/run.ts'
-import { settlementService } from '@penstock/settlement/service.ts'
 import { exportStored, replayStored } from './audit.ts'
+import { streamServices } from './registry.ts'
 import { verifyInWorker } from './verify-in-worker.ts'
 
 export type AssemblyOptions = {
@@ -25,23 +21,18 @@ export type AssemblyOptions = {
   readonly onGatewayOpened: (gateway: Gateway) => void
 }
 
-/** Binds all services to their ports. No other code decides which service gets which ports. */
+/** Binds all services to their ports. */
 export async function assembleServices(
   platform: EmbeddedPlatform,
   externalWorld: ExternalWorld,
   options: AssemblyOptions,
 ): Promise<readonly BoundService[]> {
   const { dataDir, operatorToken, onListening, readiness, onGatewayOpened } = options
-  const { network, lightning, hostGuard, chain, keyring, rates, height, simulated } = externalWorld
+  const { lightning, hostGuard, chain, simulated } = externalWorld
   const summaryStore = openAuditSummary(dataDir)
   const audit = createOperatorAudit(dataDir, summaryStore, platform.clock)
   return [
-    bind(quoteService(), { rates, chain, graph: lightning.graph }, height),
-    bind(orderService, { network }, height),
-    bind(matchingService(), { chain, graph: lightning.graph }, height),
-    bind(settlementService(), { lightning, chain, keyring, network }, height),
-    bind(channelWatcherService, { lightning, chain }, height),
-    bind(accountsService, {}),
+    ...streamServices.map((manifest) => bindManifest(manifest, () => externalWorld)),
     bind(createAuditService(audit.verify, summaryStore, platform.config.auditEveryHours), {}),
     await composePublicGateway({
       platform,

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { openStoreAt } from '@penstock/platforms/open-store.ts'
 import { compareStates, type StateDiffReport, printStates } from '@penstock/audit/diff.ts'
-import { createAuditedServices } from './audited-services.ts'
+import { createStreamServices } from './registry.ts'
 
 /** The program, in every checkout, that prints the states that its code derives from a store. */
 const STATES = 'services/standalone/src/audit-states.ts'
@@ -17,7 +17,7 @@ export async function diffStore(path: string, checkout: string): Promise<StateDi
   const store = await openStoreAt(path)
   const other = readStates(resolve(checkout), program, store.location)
   try {
-    return await compareStates(printStates(store, createAuditedServices()), other)
+    return await compareStates(printStates(store, createStreamServices()), other)
   } finally {
     await store.close()
   }

@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { openStoreAt } from '@penstock/platforms/open-store.ts'
 import { printStates } from '@penstock/audit/diff.ts'
-import { createAuditedServices } from './audited-services.ts'
+import { createStreamServices } from './registry.ts'
 
 // The `penstock audit diff` of another version runs this program; packages/audit/src/diff.ts describes the lines.
 const store = await openStoreAt(process.argv[2] ?? '')
@@ -13,6 +13,6 @@ const flush = async (): Promise<void> => {
   lines = []
   if (!isTaken) await once(process.stdout, 'drain')
 }
-for await (const line of printStates(store, createAuditedServices())) if (lines.push(line) === LINES) await flush()
+for await (const line of printStates(store, createStreamServices())) if (lines.push(line) === LINES) await flush()
 await flush()
 await store.close()

@@ -7,7 +7,7 @@ import { type ExportCheckReport, checkExport, parseExport } from '@penstock/audi
 import type { OrderExport } from '@penstock/audit/export-order.ts'
 import { compareExport, exportVerified } from '@penstock/audit/compare-export.ts'
 import { type OrderReplay, replayOrder } from '@penstock/audit/replay.ts'
-import { createAuditedServices } from './audited-services.ts'
+import { createStreamServices } from './registry.ts'
 
 /** `headsDir`: the folder of the log heads; `keyFile`: the audit key. Both are needed only if they are not beside the store. */
 export type HeadsOptions = { readonly headsDir?: string; readonly keyFile?: string }
@@ -20,7 +20,7 @@ export const verifyStore = (path: string, { note, headsDir, keyFile }: VerifyOpt
     // The heads are read first, so that the store contains all facts that they cover.
     const heads = await readStoreHeads(store, headsDir, keyFile)
     const storeFaults = await store.findFaults()
-    return verifyLog(store, createAuditedServices(), {
+    return verifyLog(store, createStreamServices(), {
       ...(heads && { heads }),
       ...(note !== undefined && { note }),
       storeFaults,
@@ -29,7 +29,7 @@ export const verifyStore = (path: string, { note, headsDir, keyFile }: VerifyOpt
 
 /** @returns undefined if there is no such order */
 export const replayStored = (path: string, orderId: string): Promise<OrderReplay | undefined> =>
-  withStore(path, (store) => replayOrder(store, createAuditedServices(), orderId))
+  withStore(path, (store) => replayOrder(store, createStreamServices(), orderId))
 
 /**
  * @returns undefined if there is no such order
@@ -41,7 +41,7 @@ export const exportStored = (
   { headsDir, keyFile }: HeadsOptions = {},
 ): Promise<OrderExport | undefined> =>
   withStore(path, async (store) =>
-    exportVerified(store, createAuditedServices(), orderId, Date.now(), await readStoreHeads(store, headsDir, keyFile)),
+    exportVerified(store, createStreamServices(), orderId, Date.now(), await readStoreHeads(store, headsDir, keyFile)),
   )
 
 /**
@@ -50,7 +50,7 @@ export const exportStored = (
  */
 export async function checkFile(path: string, { headsDir, keyFile }: HeadsOptions = {}): Promise<ExportCheckReport> {
   const text = await readFile(path, 'utf8')
-  const report = checkExport(text, createAuditedServices())
+  const report = checkExport(text, createStreamServices())
   if (headsDir === undefined) return report
   const heads = await readLogHeads(join(headsDir, 'market.db'), keyFile)
   if (!heads) throw new Error(`there are no log heads in ${headsDir}`)

@@ -71,7 +71,8 @@ async function startStandalone(config: Config, { demo, ownHealthPort }: Standalo
   const health = ownHealthPort ? await serveOwnHealth(config, observability, readiness) : undefined
   const platform = { ...(await openEmbeddedPlatform(dir, config, log)), ...observability }
   const openExternalWorld = await chooseExternalWorld(config)
-  const externalWorld = openExternalWorld('standalone', dir, platform.clock)
+  // The calls of settlement include the calls of all other services.
+  const externalWorld = openExternalWorld({ name: 'standalone', macaroon: 'settlement' }, dir, platform.clock)
   await externalWorld.waitUntilReady((reason) => {
     if (pendingReason !== reason) log.warn({ reason }, 'waiting for a server')
     pendingReason = reason

@@ -1,8 +1,8 @@
+import { type ServiceName, serviceNames } from '@penstock/standalone/registry.ts'
 import { type CountsByName, countNames, findUnmetRequirements } from '../counts.ts'
 import type { SeededRandom } from '../random.ts'
 
-/** Services that run as replicas, processes without replicas, and servers. */
-const REPLICATED_SERVICES = ['quote', 'order', 'matching', 'settlement', 'channel-watcher', 'accounts', 'gateway'] as const
+/** Processes without replicas, and servers. */
 const SINGLE_PROCESSES = ['simnet', 'audit', 'neighbours'] as const
 const SERVERS = ['kafka', 'postgres'] as const
 
@@ -22,7 +22,7 @@ export type ClusterFaultOptions = {
   readonly freezeMs: number
   readonly replicas: number
   /** The service of the process to freeze; any service if undefined. */
-  readonly frozenService?: (typeof REPLICATED_SERVICES)[number]
+  readonly frozenService?: ServiceName
 }
 
 /** Plans the faults of a round, each kind at least once. Both servers are killed, and one of them is also restarted. */
@@ -31,10 +31,10 @@ export function planClusterFaults(
   { durationMs, freezeMs, replicas, frozenService }: ClusterFaultOptions,
 ): readonly ClusterFault[] {
   const atMs = (): number => random.between(1000, durationMs)
-  const pickReplica = () => ({ name: random.pick(REPLICATED_SERVICES), index: random.between(0, replicas - 1) })
+  const pickReplica = () => ({ name: random.pick(serviceNames), index: random.between(0, replicas - 1) })
   const pickProcess = () => (random.chance(0.8) ? pickReplica() : { name: random.pick(SINGLE_PROCESSES), index: 0 })
   const frozenProcess = { ...pickReplica(), ...(frozenService && { name: frozenService }) }
-  const otherServices = REPLICATED_SERVICES.filter((name) => name !== frozenProcess.name)
+  const otherServices = serviceNames.filter((name) => name !== frozenProcess.name)
   const rewoundService = random.pick(otherServices)
   const faults: readonly ClusterFault[] = [
     ...Array.from({ length: random.between(3, 5) }, () => ({ kind: 'kill', atMs: atMs(), ...pickProcess() }) as const),

@@ -5,7 +5,7 @@ import { openPostgresViews } from '@penstock/adapters/postgres/views.ts'
 import type { EventStore } from '@penstock/ports/event-store.ts'
 import { verifyLog } from '@penstock/audit/verify.ts'
 import { openPepper } from '@penstock/credentials/pepper.ts'
-import { createAuditedServices } from '@penstock/standalone/audited-services.ts'
+import { createStreamServices } from '@penstock/standalone/registry.ts'
 import { waitUntil } from '@penstock/testkit/wait-until.ts'
 import type { TestCluster } from '../../support/cluster.ts'
 import { type OrderModel, buildOrderModels } from '../../support/invariants/order-model.ts'
@@ -68,7 +68,7 @@ export async function checkCluster(
   const { state: networkState, nodeFunds, balances } = await readStableNetwork(cluster)
   const gainedMsat = (balances.get('market') ?? 0n) - beforeMsat
   const parked = await cluster.operator<readonly object[]>('GET', '/parked')
-  const auditReport = await verifyLog(store, createAuditedServices(), {})
+  const auditReport = await verifyLog(store, createStreamServices(), {})
   const orders = buildOrderModels(fold.events)
   const violations = [
     ...checkRecords({ pendingWork, orders, parked, auditReport }),

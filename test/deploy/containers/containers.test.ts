@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { serviceNames, streamServices } from '@penstock/standalone/registry.ts'
 import { waitUntil } from '@penstock/testkit/wait-until.ts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createNextVersion } from '../../cluster/next-version.ts'
@@ -34,7 +35,6 @@ import { BUY_MUTATION } from '../../support/market-operations.ts'
 const isSuiteSkipped = isSkipped('Tests with containers are', await findContainersSkipReason())
 
 const SERVERS = ['kafka', 'postgres', 'prometheus']
-const SERVICES = ['accounts', 'quote', 'matching', 'channel-watcher', 'settlement', 'order', 'gateway']
 const SOLD = ['VALID_CHANNEL_OPENING', 'CHANNEL_MONITORING_FINISHED']
 const HELD = ['WAITING_FOR_CHANNEL_OPEN']
 const TIMEOUT_MS = 240_000
@@ -69,7 +69,7 @@ describe.skipIf(isSuiteSkipped)('docker-compose.yml on a Docker engine', () => {
     const { stdout, stderr } = await market.up(['--build'])
     expect(`${stdout}${stderr}`.match(/Successfully built/g)).toHaveLength(1)
     const running = (await market.containers()).filter(({ State }) => State.Running)
-    expect(running.map(getServiceName).toSorted()).toEqual([...SERVERS, ...SERVICES, 'audit', 'sellers', 'simnet'].toSorted())
+    expect(running.map(getServiceName).toSorted()).toEqual([...SERVERS, ...serviceNames, 'audit', 'sellers', 'simnet'].toSorted())
     expect(await market.operator('GET', '/parked')).toEqual([])
   })
 
@@ -136,7 +136,7 @@ describe.skipIf(isSuiteSkipped)('docker-compose.yml on a Docker engine', () => {
 
   test('a second `up` keeps every container, and PostgreSQL has connections for the additional replicas', async () => {
     const before = new Set((await market.containers()).filter(({ State }) => State.Running).map(({ Id }) => Id))
-    const scaleArgs = ['order=2', 'matching=2', 'quote=2', 'settlement=2', 'channel-watcher=2', 'accounts=2']
+    const scaleArgs = streamServices.map(({ name }) => `${name}=2`)
     await market.up(['--build', ...scaleArgs.flatMap((scale) => ['--scale', scale])])
     const after = new Set((await market.containers()).map(({ Id }) => Id))
     expect([...before.difference(after)]).toEqual([])
@@ -192,7 +192,7 @@ describe.skipIf(isSuiteSkipped)('docker-compose.yml on a Docker engine', () => {
       await copyVolume(getVolumeName('postgres'), getVolumeName('copy'))
       await market.up()
       const hash = await payUntilHeld(one)
-      await market.compose(['stop', '--timeout=5', 'gateway', 'sellers', ...SERVICES, 'audit', 'postgres', 'kafka'])
+      await market.compose(['stop', '--timeout=5', 'gateway', 'sellers', ...serviceNames, 'audit', 'postgres', 'kafka'])
       await copyVolume(getVolumeName('copy'), getVolumeName('postgres'))
       await engine.docker('volume', 'rm', getVolumeName('copy'))
 
@@ -224,7 +224,7 @@ describe.skipIf(isSuiteSkipped)('docker-compose.yml on a Docker engine', () => {
       await market.up([], { ...newKafkaPrefix, TAG: 'test-next' })
       const after = new Map((await market.containers()).map((container) => [getServiceName(container), container.Id]))
       const replaced = [...before].flatMap(([service, id]) => (after.get(service) === id ? [] : [service]))
-      expect(replaced).toEqual(expect.arrayContaining([...SERVICES, 'migrate', 'simnet', 'sellers']))
+      expect(replaced).toEqual(expect.arrayContaining([...serviceNames, 'migrate', 'simnet', 'sellers']))
       expect(replaced).not.toEqual(expect.arrayContaining(['postgres']))
       expect(await market.psql("select to_regclass('gateway_orders_v3') is not null")).toBe('t')
       const fresh = await buyChannel(market)

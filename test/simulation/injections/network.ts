@@ -1,5 +1,5 @@
 import type { InjectionName } from '../plan/triggers.ts'
-import type { SERVICES } from '../plan/plan.ts'
+import type { ServiceName } from '@penstock/standalone/registry.ts'
 import { agentProcessName } from '../plan/plan.ts'
 import { isPayoutPending } from './payouts.ts'
 import { findAlias, findSellerOfOrder, type InjectionContext, type InjectionTarget } from './injection-context.ts'
@@ -147,6 +147,6 @@ async function freezeProcess(host: InjectionContext['host'], name: string, ms: n
   host.freeze(name, ms)
 }
 
-async function killReplicas({ host }: InjectionContext, service: (typeof SERVICES)[number], ms: number): Promise<void> {
+async function killReplicas({ host }: InjectionContext, service: ServiceName, ms: number): Promise<void> {
   for (const replica of [1, 2]) host.kill(`${service}.${replica}`, ms)
 }

@@ -4,7 +4,7 @@ import { aggregateIdOf, categoryOf } from '@penstock/kernel/stream-name.ts'
 import { indexAggregates, foldChecked, type FoldedStream, emptyFold } from '@penstock/audit/fold.ts'
 import { readEvent } from '@penstock/runtime/commands/event-codec.ts'
 import type { Event } from '@penstock/runtime/service.ts'
-import { createAuditedServices } from '@penstock/standalone/audited-services.ts'
+import { createStreamServices } from '@penstock/standalone/registry.ts'
 import type { PendingSteps } from '../../support/invariants/fold.ts'
 import { type TransitionCounts, countTransitions } from '../transitions/transition-coverage.ts'
 
@@ -27,7 +27,7 @@ export type FoldedLog = {
 }
 
 export function createFoldedLog({ log }: EventMemory, transitions: TransitionCounts): FoldedLog {
-  const aggregates = indexAggregates(createAuditedServices())
+  const aggregates = indexAggregates(createStreamServices())
   const folds = new Map<string, FoldedStream>()
   const events: Event[] = []
   const aggregateOf = (stream: string) => {

@@ -1,6 +1,7 @@
 import type { NodeBehaviour } from '@penstock/adapters/simnet/nodes.ts'
 import type { FaultPlan } from '@penstock/adapters/deterministic/faults/fault-injector.ts'
 import type { CrashPoint } from '@penstock/adapters/deterministic/faults/crash-injection.ts'
+import { serviceNames } from '@penstock/standalone/registry.ts'
 import type { Trigger } from './triggers.ts'
 
 /** One planned purchase. Times are in milliseconds of simulated time. */
@@ -85,9 +86,8 @@ export type SimulationPlan = {
   readonly hasLastSale: boolean
 }
 
-/** All services. Each has two replicas. */
-export const SERVICES = ['quote', 'order', 'matching', 'settlement', 'channel-watcher', 'accounts', 'gateway'] as const
-export const REPLICAS: readonly string[] = SERVICES.flatMap((name) => [`${name}.1`, `${name}.2`])
+/** Each service has two replicas. */
+export const REPLICAS: readonly string[] = serviceNames.flatMap((name) => [`${name}.1`, `${name}.2`])
 export const BUYERS = ['buyer', 'buyer-2'] as const
 export const SELLERS = ['seller-ada', 'seller-bob', 'seller-cleo'] as const
 export const agentProcessName = (alias: string): string => `agent.${alias}`

@@ -1,11 +1,9 @@
 import type { SimulatedProcess } from '@penstock/adapters/deterministic/faults/crash-injection.ts'
 import type { Bus, BusMessage } from '@penstock/ports/bus.ts'
 import type { EventStore } from '@penstock/ports/event-store.ts'
-import type { SERVICES } from '../plan/plan.ts'
+import type { ServiceName } from '@penstock/standalone/registry.ts'
 import type { CountOccurrence } from '../coverage.ts'
 import type { SimulatedWorld } from './simulated-world.ts'
-
-type ServiceName = (typeof SERVICES)[number]
 
 /** Records the names of all calls of a process, at which it can crash, and tracks its disturbances. */
 export function recordCalls(

@@ -10,7 +10,8 @@ import type { SellerTerms } from '@penstock/seller-agent/terms.ts'
 import type { CrashPointHandler } from '@penstock/runtime/crash-points.ts'
 import { createCrashPointHandler } from './named-crashes.ts'
 import { createJournalFile, runSimulatedAgent } from './seller-agents.ts'
-import { agentProcessName, WORKLOAD_MS, type SERVICES } from '../plan/plan.ts'
+import type { ServiceName } from '@penstock/standalone/registry.ts'
+import { agentProcessName, WORKLOAD_MS } from '../plan/plan.ts'
 import { type ReplicaDependencies, startReplica } from '../replica.ts'
 import {
   countAppends,
@@ -38,7 +39,6 @@ export type ProcessHost = {
 /** The shortest sleep of a process in milliseconds. Otherwise frequent polls would be most steps of a run. */
 const MIN_SLEEP_MS = 400
 
-type ServiceName = (typeof SERVICES)[number]
 type EndOccurrence = 'process killed as planned' | 'process that was rolled out'
 
 export function createProcessHost(world: SimulatedWorld): ProcessHost {

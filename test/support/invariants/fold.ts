@@ -6,7 +6,7 @@ import type { EventStore, StoredEvent } from '@penstock/ports/event-store.ts'
 import { readEvent } from '@penstock/runtime/commands/event-codec.ts'
 import type { Aggregate, Event } from '@penstock/runtime/service.ts'
 import { foldStoredEvent, emptyStream, type LoadedStream } from '@penstock/runtime/commands/stream-cache.ts'
-import { createAuditedServices } from '@penstock/standalone/audited-services.ts'
+import { createStreamServices } from '@penstock/standalone/registry.ts'
 
 /** The commands, effects and deadlines that the process of a stream derives from its state. */
 export type PendingSteps = { readonly stream: string; readonly state: unknown; readonly steps: readonly ProcessStep[] }
@@ -29,7 +29,7 @@ export const openFold = (dataDir: string): Fold => createFold(openLocalStore(dat
 
 export function createFold(store: Pick<EventStore, 'readAll' | 'close'>): Fold {
   const aggregates = new Map(
-    createAuditedServices()
+    createStreamServices()
       .flatMap((service) => service.aggregates)
       .map((one) => [one.contract.category, one]),
   )

@@ -1,6 +1,7 @@
 import { grantAccess } from 'lightning'
 import type { LndConnection } from './connection.ts'
-import { macaroonPermissions, type MacaroonRole } from './permissions.ts'
+import type { MacaroonRole } from '@penstock/ports/macaroon-role.ts'
+import { macaroonPermissions } from './permissions.ts'
 
 /** Bakes a macaroon for one role; the connection needs lnd's admin macaroon. @returns its bytes */
 export async function bakeMacaroon({ ask }: LndConnection, role: MacaroonRole): Promise<Uint8Array> {

@@ -2,13 +2,7 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { readMacaroonPermissions } from './macaroon.ts'
 import { encodeMacaroon } from './macaroon.fixture.ts'
-import {
-  findExcessPermissions,
-  findMissingPermissions,
-  MACAROON_ROLES,
-  macaroonPermissions,
-  macaroonRoleOf,
-} from './permissions.ts'
+import { findExcessPermissions, findMissingPermissions, MACAROON_ROLES, macaroonPermissions } from './permissions.ts'
 
 test('the permissions of a macaroon are read, and invalid bytes throw a RangeError', () => {
   expect(readMacaroonPermissions(encodeMacaroon(['info', 'read'], ['offchain', 'read', 'write']))).toEqual([
@@ -37,16 +31,7 @@ test('findMissingPermissions returns the permissions that the role needs and the
   expect(findMissingPermissions([`${first}`, ...rest], 'reader')).toEqual([])
 })
 
-test('every process has a role, and the process with all services has the role of settlement', () => {
-  expect(['settlement', 'standalone', 'channel-watcher', 'gateway', 'quote', 'matching', 'order'].map(macaroonRoleOf)).toEqual([
-    'settlement',
-    'settlement',
-    'channel-watcher',
-    'reader',
-    'reader',
-    'reader',
-    'reader',
-  ])
+test('the calls of settlement include the calls of all other roles of a market', () => {
   for (const role of ['channel-watcher', 'reader'] as const)
     expect(macaroonPermissions.settlement).toEqual(expect.arrayContaining([...macaroonPermissions[role]]))
 })

@@ -1,3 +1,5 @@
+import type { MacaroonRole } from '@penstock/ports/macaroon-role.ts'
+
 /**
  * The calls of lnd that each role makes through the ports, and that its macaroon allows. The tests of a role run with exactly
  * this macaroon.
@@ -74,22 +76,9 @@ export const macaroonPermissions = {
     '/walletrpc.WalletKit/GetTransaction',
     '/walletrpc.WalletKit/BumpFee',
   ],
-} as const satisfies Readonly<Record<string, readonly string[]>>
+} as const satisfies Readonly<Record<MacaroonRole, readonly string[]>>
 
-/** The role that a macaroon is baked for. */
-export type MacaroonRole = keyof typeof macaroonPermissions
 export const MACAROON_ROLES: readonly MacaroonRole[] = ['settlement', 'channel-watcher', 'reader', 'seller-agent']
-
-/** The role of a process with all services: settlement, because its calls include the calls of the other services. */
-const MARKET_ROLE: MacaroonRole = 'settlement'
-
-/** The role of a process of the market. */
-export const macaroonRoleOf = (process: string): MacaroonRole =>
-  process === 'channel-watcher' || process === 'seller-agent'
-    ? process
-    : process === 'settlement' || process === 'standalone'
-      ? MARKET_ROLE
-      : 'reader'
 
 /** @returns the permissions of the macaroon that the role does not need, such as the other permissions of an admin macaroon */
 export function findExcessPermissions(allowed: readonly string[], role: MacaroonRole): readonly string[] {

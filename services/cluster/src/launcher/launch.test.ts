@@ -27,7 +27,7 @@ test('a cluster on lnd reports a missing macaroon before anything is started', a
   for (const file of [cert, join(dataDir, 'reader.macaroon')]) writeFileSync(file, '')
   const started = onLnd({ PENSTOCK_LND_CERT_FILE: cert, PENSTOCK_LND_MACAROON_DIR: dataDir })
   await expect(started).rejects.toThrow(ConfigError)
-  await expect(started).rejects.toThrow(/channel-watcher needs the macaroon .* "penstock lnd bake channel-watcher" makes it/)
+  await expect(started).rejects.toThrow(/settlement needs the macaroon .* "penstock lnd bake settlement" makes it/)
   expect(existsSync(join(dataDir, 'cluster'))).toBe(false)
 })
 

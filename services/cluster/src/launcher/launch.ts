@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { clusterFolder, openDataDir, assertSameMarket } from '@penstock/config/data-dir.ts'
+import { services } from '@penstock/standalone/registry.ts'
 import { resolveLndAccess } from '@penstock/platforms/lnd-access.ts'
 import { lockDataDir } from '@penstock/config/data-dir-lock.ts'
 import type { Config } from '@penstock/config/config.ts'
@@ -14,7 +15,7 @@ import {
   startOnce,
   type PrintLine,
 } from './process-supervisor.ts'
-import { migrateScript, planProcesses, type PlannedProcess, REPLICATED_SERVICES } from './plan.ts'
+import { migrateScript, planProcesses, type PlannedProcess } from './plan.ts'
 import { accessEnv, kafkaAdminLogin, migrationEnv, openSecrets, SERVICE_ROLE_PREFIX } from './roles.ts'
 import { toReachableHost } from '@penstock/config/reachable-host.ts'
 import { waitForFreePort } from './wait-for-free-port.ts'
@@ -130,7 +131,7 @@ function assertLndAccess(config: Config): void {
     throw new ConfigError(
       'In a cluster each service has a macaroon of its own: put them into one folder with "./penstock lnd bake settlement channel-watcher reader", and set PENSTOCK_LND_MACAROON_DIR to this folder instead of PENSTOCK_LND_MACAROON_FILE to one file.',
     )
-  for (const name of REPLICATED_SERVICES) resolveLndAccess(name, config)
+  for (const manifest of services) if (manifest.needs.length > 0) resolveLndAccess(manifest, config)
 }
 
 /** Connections of one process outside its two pools, for notifications (LISTEN) and for its own reads. */
@@ -140,7 +141,7 @@ const SPARE_CONNECTIONS = 20
 
 /** The maximum number of open connections. `roll` reaches it, because a service's new and old processes then run together. */
 const countConnections = ({ postgresConnections: pool }: Config, replicas: number): number =>
-  (REPLICATED_SERVICES.length * replicas + replicas + 1) * (2 * pool + OWN_CONNECTIONS) + SPARE_CONNECTIONS
+  (services.length * replicas + replicas + 1) * (2 * pool + OWN_CONNECTIONS) + SPARE_CONNECTIONS
 
 async function startServers(
   folder: string,

@@ -1,3 +1,4 @@
+import { services } from '@penstock/standalone/registry.ts'
 import { fileURLToPath } from 'node:url'
 
 /** One process of a service, as the launcher starts it. */
@@ -31,9 +32,6 @@ export type PlanOptions = {
   readonly env: Readonly<Record<string, string>>
   readonly ports: PlannedPorts
 }
-
-/** Services of which the user chooses the number of replicas. */
-export const REPLICATED_SERVICES = ['accounts', 'quote', 'matching', 'channel-watcher', 'settlement', 'order', 'gateway'] as const
 
 /** @param path within the folder of all services */
 export const scriptPath = (path: string): string => fileURLToPath(new URL(`../../../${path}`, import.meta.url))
@@ -73,9 +71,9 @@ export async function planProcesses({
   })
   const planned: PlannedProcess[] = []
   if (isSimulated) planned.push(await planOne('simnet', 1, 'cluster/src/simnet-process.ts', { PORT: `${ports.simnet}` }))
-  for (const name of REPLICATED_SERVICES)
+  for (const { name, ...manifest } of services)
     for (let replica = 1; replica <= replicas; replica++)
-      planned.push(await planOne(name, replica, `${name}/src/main.ts`, name === 'gateway' ? { PENSTOCK_HOST: host } : {}))
+      planned.push(await planOne(name, replica, `${name}/src/main.ts`, 'isPublic' in manifest ? { PENSTOCK_HOST: host } : {}))
   planned.push(await planOne('audit', 1, 'cluster/src/audit-process.ts', { PORT: `${ports.audit}` }))
   const neighbours = { PENSTOCK_MARKET_URL: url }
   const demoArgs = demo ? ['--demo'] : []

@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { kafkaUserOf } from '@penstock/config/kafka-users.ts'
 import { openSecret } from '@penstock/config/secret-file.ts'
 import type { KafkaLogins } from '@penstock/servers/kafka-settings.ts'
-import { REPLICATED_SERVICES } from './plan.ts'
+import { serviceNames } from '@penstock/standalone/registry.ts'
 
 /** Processes with a login of their own at the servers: all processes that use facts, tables and messages. */
-export const SERVICE_ROLES: readonly string[] = [...REPLICATED_SERVICES, 'audit']
+export const SERVICE_ROLES: readonly string[] = [...serviceNames, 'audit']
 
 export const SERVICE_ROLE_PREFIX = 'penstock_'
 
