@@ -1,8 +1,10 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { variables } from '@penstock/config/config.ts'
+import { streamServices } from '../services/standalone/src/registry.ts'
+import { type GeneratedFiles, readText } from './generated-files.ts'
 
 const CHART = new URL('../deploy/helm/penstock/', import.meta.url)
-const SCHEMA = new URL('values.schema.json', CHART)
+const SCHEMA = 'deploy/helm/penstock/values.schema.json'
 
 /** Settings that a values file must not contain: a secret, and settings that only make sense on a single machine. */
 const EXCLUDED_SETTINGS: ReadonlySet<string> = new Set([
@@ -30,17 +32,16 @@ function listChartSettings(): readonly string[] {
     .toSorted()
 }
 
-/** Renders the schema with the current names in its only list of names. */
-const renderSchema = (): string =>
-  readFileSync(SCHEMA, 'utf8').replace(
-    /("propertyNames": \{\s*"enum": \[)[^\]]*?(\s*\])/,
-    (_, before: string, after: string) =>
-      `${before}${listChartSettings()
-        .map((name) => `\n          "${name}"`)
-        .join()}${after}`,
-  )
-
-/** @returns whether values.schema.json lists the settings of the code */
-export const isChartSchemaCurrent = (): boolean => readFileSync(SCHEMA, 'utf8') === renderSchema()
-
-if (import.meta.main) writeFileSync(SCHEMA, renderSchema())
+/** Renders the schema with the current names of settings and of services. */
+export function renderChartSchema(): GeneratedFiles {
+  const settings = listChartSettings().map((name) => `\n          "${name}"`)
+  const workers = streamServices.map(({ name }) => `\n        "${name}": {\n          "$ref": "#/$defs/worker"\n        }`)
+  const required = ['gateway', ...streamServices.map(({ name }) => name)].map((name) => `"${name}"`)
+  const text = readText(SCHEMA)
+    .replace(/("propertyNames": \{\s*"enum": \[)[^\]]*?(?=\s*\])/, (_, before: string) => before + settings.join())
+    .replace(
+      /(?:\s*"[\w-]+": \{\s*"\$ref": "#\/\$defs\/worker"\s*\},?)+(\s*\},\s*"required": )\[[^\]]*\]/,
+      (_, before: string) => `${workers.join()}${before}[${required.join(', ')}]`,
+    )
+  return new Map([[SCHEMA, text]])
+}

@@ -1,7 +1,5 @@
-import { readFileSync, writeFileSync } from 'node:fs'
 import { variables } from '@penstock/config/config.ts'
-
-const PAGE = new URL('../docs/configuration.md', import.meta.url)
+import type { GeneratedFiles } from './generated-files.ts'
 
 const renderRow = ({
   name,
@@ -22,10 +20,7 @@ Settings are environment variables. They are checked at start, and all faults ar
 |---|---|---|
 ${Object.values(variables).map(renderRow).join('\n')}
 
-This page is made by \`node tools/configuration.ts\`.
+This page is made by \`npm run generate\`.
 `
 
-/** @returns whether docs/configuration.md matches the code */
-export const isConfigurationPageCurrent = (): boolean => readFileSync(PAGE, 'utf8') === page
-
-if (import.meta.main) writeFileSync(PAGE, page)
+export const renderConfigurationPage = (): GeneratedFiles => new Map([['docs/configuration.md', page]])

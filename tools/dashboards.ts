@@ -1,12 +1,12 @@
-import { readFileSync, writeFileSync } from 'node:fs'
 import { clusterDashboard } from './dashboards/cluster.ts'
 import { marketDashboard } from './dashboards/market.ts'
 import { moneyDashboard } from './dashboards/money.ts'
 import type { Dashboard, PanelLimits, DashboardPanel } from './dashboards/panel.ts'
 import { listMetrics, RUNBOOKS, readAlertRules, addSelection } from './dashboards/rules.ts'
 import { servicesDashboard } from './dashboards/services.ts'
+import type { GeneratedFiles } from './generated-files.ts'
 
-/** Grafana's dashboards, which this script writes to deploy/dashboards from the descriptions in tools/dashboards. */
+/** Grafana's dashboards, from the descriptions in tools/dashboards. */
 export const dashboards: readonly Dashboard[] = [marketDashboard, moneyDashboard, servicesDashboard, clusterDashboard]
 
 const [COLUMNS, WIDTH, HEIGHT] = [3, 8, 8]
@@ -115,10 +115,5 @@ const toThresholdSteps = ({ when, warn, bad }: PanelLimits) =>
         { color: 'green', value: warn ?? bad },
       ]
 
-const locateFile = ({ uid }: Dashboard): URL => new URL(`../deploy/dashboards/${uid}.json`, import.meta.url)
-
-/** @returns whether the files in deploy/dashboards match the descriptions */
-export const hasCurrentDashboards = (): boolean =>
-  dashboards.every((dashboard) => readFileSync(locateFile(dashboard), 'utf8') === toGrafanaJson(dashboard))
-
-if (import.meta.main) for (const dashboard of dashboards) writeFileSync(locateFile(dashboard), toGrafanaJson(dashboard))
+export const renderDashboards = (): GeneratedFiles =>
+  new Map(dashboards.map((dashboard) => [`deploy/dashboards/${dashboard.uid}.json`, toGrafanaJson(dashboard)]))

@@ -1,26 +1,20 @@
-// Generates the lifecycle diagrams from the state machines, in the documents that have markers for them:
-//   node tools/diagrams.ts            writes the documents
-//   node tools/diagrams.ts --check    lists outdated documents, and writes nothing
-import { globSync, readFileSync, writeFileSync } from 'node:fs'
+import { globSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { renderDiagram } from '../packages/runtime/src/lifecycle/diagram.ts'
 import { compileLifecycle } from '../packages/runtime/src/lifecycle/lifecycle.ts'
+import { type GeneratedFiles, readText } from './generated-files.ts'
 
 const root = join(import.meta.dirname, '..')
 const documents = ['services/*/README.md', 'docs/lifecycles.md']
 /** `<!-- diagram order/attempt -->` ... `<!-- end of diagram -->`: service, and machine within the service. */
 const BLOCK = /<!-- diagram ([\w-]+)\/([\w-]+) -->\n[\s\S]*?<!-- end of diagram -->/g
 
-/** @returns the path and new text of every document whose diagrams differ from the current machines */
-export async function findOutdatedDiagrams(): Promise<ReadonlyMap<string, string>> {
-  const outdated = new Map<string, string>()
-  for (const path of globSync(documents, { cwd: root })) {
-    const text = readFileSync(join(root, path), 'utf8')
-    const newText = await redrawDiagrams(text)
-    if (newText !== text) outdated.set(path, newText)
-  }
-  return outdated
+/** Draws the lifecycle diagrams of the state machines, in the documents that have markers for them. */
+export async function renderDiagrams(): Promise<GeneratedFiles> {
+  const files = new Map<string, string>()
+  for (const path of globSync(documents, { cwd: root })) files.set(path, await redrawDiagrams(readText(path)))
+  return files
 }
 
 async function redrawDiagrams(text: string): Promise<string> {
@@ -39,14 +33,4 @@ async function renderBlock(service: string, name: string): Promise<string> {
   )[0] // a machine file exports its machine
   if (!machine) throw new Error(`${file} exports no machine`)
   return `<!-- diagram ${service}/${name} -->\n\`\`\`mermaid\n${renderDiagram(compileLifecycle(machine))}\n\`\`\`\n<!-- end of diagram -->`
-}
-
-if (import.meta.main) {
-  const outdated = await findOutdatedDiagrams()
-  const isCheck = process.argv.includes('--check')
-  for (const [path, text] of outdated) {
-    if (isCheck) console.error(`${path} has an outdated diagram; run: node tools/diagrams.ts`)
-    else writeFileSync(join(root, path), text)
-  }
-  if (isCheck && outdated.size > 0) process.exitCode = 1
 }

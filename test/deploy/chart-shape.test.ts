@@ -1,18 +1,14 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { contracts } from '@penstock/contracts/contracts.ts'
 import { sendersOf } from '@penstock/contracts/define.ts'
 import { readConfig, findUnknownSettings } from '@penstock/config/config.ts'
 import { commandTopic } from '@penstock/runtime/commands/messages.ts'
+import { serviceNames, services } from '@penstock/standalone/registry.ts'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { useKubernetes, isKubernetesMissing, valuesFiles } from './chart.ts'
 import { mayCall, renderObjects, listPods, isSelected, type KubernetesObject } from './objects.ts'
 
-const services = new URL('../../services/', import.meta.url)
-/** Services whose main.ts connects to the external world. */
-const reachOutside = readdirSync(services).filter((name) => {
-  const main = new URL(`${name}/src/main.ts`, services)
-  return name !== 'cluster' && existsSync(main) && readFileSync(main, 'utf8').includes('externalWorld()')
-})
+/** Services that connect to the Lightning network. */
+const reachOutside = services.filter(({ needs }) => needs.length > 0).map(({ name }) => name)
 /** Components that run as a single process with a disk. */
 const SINGLE = ['audit', 'simnet', 'sellers']
 
@@ -85,13 +81,13 @@ describe.skipIf(isKubernetesMissing)('the objects that the chart renders', () =>
       expect(mounting(/keyring/)).toEqual(['settlement'])
       expect(mounting(/audit/)).toEqual(['audit'])
       expect(mounting(/gateway/)).toEqual(withSimnet ? ['gateway', 'sellers'] : ['gateway'])
-      expect(mounting(/postgres(-roles)?$/)).toEqual([...reachOutside, 'accounts', 'audit', 'migrate'].toSorted())
+      expect(mounting(/postgres(-roles)?$/)).toEqual([...serviceNames, 'audit', 'migrate'].toSorted())
       const atBrokers = listPods(renderedObjects()).flatMap(({ name, pod }) =>
         pod.spec.volumes.flatMap(({ name: volume, secret }) =>
           volume === 'kafka' && secret ? [{ name, secret: secret.secretName, keys: secret.items?.map(({ key }) => key) }] : [],
         ),
       )
-      const secretNames = [...reachOutside, 'accounts', 'audit'].map((name) => ({
+      const secretNames = [...serviceNames, 'audit'].map((name) => ({
         name,
         secret: 'penstock-kafka-users',
         keys: [name],
@@ -162,7 +158,7 @@ describe.skipIf(isKubernetesMissing)('the objects that the chart renders', () =>
         ({ metadata: { labels } }) => !SINGLE.includes(labels['app.kubernetes.io/component'] ?? ''),
       )
       expect(namesOf(of('PodDisruptionBudget'))).toEqual(namesOf(several))
-      expect(several).toHaveLength(7)
+      expect(several).toHaveLength(services.length)
     })
   })
 
@@ -176,7 +172,7 @@ describe.skipIf(isKubernetesMissing)('the objects that the chart renders', () =>
     expect(mounting('penstock-lnd-settlement')).toEqual(['settlement'])
     expect(mounting('penstock-lnd-watcher')).toEqual(['channel-watcher'])
     expect(mounting('penstock-lnd-reader')).toEqual(
-      reachOutside.filter((name) => !['settlement', 'channel-watcher'].includes(name)),
+      reachOutside.filter((name) => !['settlement', 'channel-watcher'].includes(name)).toSorted(),
     )
     const toNode = renderedObjects.filter(({ spec }) =>
       spec?.egress?.some(({ ports }) => ports?.some(({ port }) => port === 10009)),
@@ -295,7 +291,7 @@ describe.skipIf(isKubernetesMissing)('the objects that the chart renders', () =>
       name,
       pod.spec.containers[0].env.find((one) => one.name === 'PENSTOCK_RESTORED')?.value,
     ])
-    const expectedNames = [...reachOutside, 'accounts', 'audit']
+    const expectedNames = [...serviceNames, 'audit']
     expect(restoredSettings.filter(([name = '', value]) => expectedNames.includes(name) && value !== '1')).toEqual([])
     expect(expectedNames.filter((name) => !restoredSettings.some(([one]) => one === name))).toEqual([])
   })

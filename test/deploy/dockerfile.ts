@@ -17,7 +17,7 @@ export type DockerStage = {
 /** Reads the stages of deploy/docker/Dockerfile with their instructions. Continued lines are joined. */
 export function readDockerStages(): readonly DockerStage[] {
   const lines = readText('deploy/docker/Dockerfile')
-    .replaceAll(/^#.*\n/gm, '')
+    .replaceAll(/^[ \t]*#.*\n/gm, '')
     .replaceAll(/\\\n\s*/g, '')
     .split('\n')
   const dockerStages: { from: string; name: string | undefined; steps: DockerInstruction[] }[] = []

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'vitest'
-import { dashboards, hasCurrentDashboards } from '../../tools/dashboards.ts'
+import { dashboards } from '../../tools/dashboards.ts'
 import { listMetrics, readAlertRules, RUNBOOKS, addSelection } from '../../tools/dashboards/rules.ts'
 import { listExportedMetrics } from './exported-metrics.ts'
 import { listQueries, findUnknownMetrics } from './queries.ts'
@@ -134,8 +134,4 @@ test("each metric of a query gets the dashboard's label selector exactly once", 
       for (const { labels } of metrics)
         for (const label of ['namespace', 'release', 'job', 'instance']) assert.ok(labels.includes(label), expr)
     }
-})
-
-test('the dashboard files match their descriptions', () => {
-  assert.ok(hasCurrentDashboards(), 'run node tools/dashboards.ts')
 })

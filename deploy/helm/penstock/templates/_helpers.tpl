@@ -3,13 +3,7 @@ What each process is: the script that it runs, what it talks to, and whether the
 Not a value: who may see the keys and whom a process may call is no matter of taste.
 */}}
 {{- define "penstock.components" -}}
-gateway: { script: services/gateway/src/main.ts, cluster: true, lightning: true, audit: true, port: 8080, operator: true }
-quote: { script: services/quote/src/main.ts, cluster: true, lightning: true, rates: true, senders: [gateway] }
-order: { script: services/order/src/main.ts, cluster: true, lightning: true, senders: [quote, gateway] }
-matching: { script: services/matching/src/main.ts, cluster: true, lightning: true, senders: [gateway, order] }
-settlement: { script: services/settlement/src/main.ts, cluster: true, lightning: true, keyring: true }
-channel-watcher: { script: services/channel-watcher/src/main.ts, cluster: true, lightning: true }
-accounts: { script: services/accounts/src/main.ts, cluster: true }
+{{ include "penstock.services" . }}
 audit: { script: services/cluster/src/audit-process.ts, cluster: true, port: 8080, single: true }
 {{- if eq .Values.lightning.mode "simulated" }}
 simnet: { script: services/cluster/src/simnet-process.ts, port: 8080, single: true }

@@ -151,7 +151,7 @@ Secrets are files, and each process mounts its own only. Takes the root, the com
     defaultMode: 0440
     sources:
       - secret: { name: {{ $root.Values.lightning.lnd.certSecret }}, items: [{ key: tls.cert, path: tls.cert }] }
-      - secret: { name: {{ include "penstock.macaroon" (list $root $name) }}, items: [{ key: macaroon, path: macaroon }] }
+      - secret: { name: {{ index $root.Values.lightning.lnd.macaroonSecrets $it.macaroon }}, items: [{ key: macaroon, path: macaroon }] }
 {{- with $root.Values.lightning.bitcoind.passwordSecret }}
 {{- if .name }}
 - name: bitcoind
@@ -171,10 +171,4 @@ Secrets are files, and each process mounts its own only. Takes the root, the com
 - name: audit-key
   secret: { secretName: {{ include "penstock.secret" (list $root "audit") }}, defaultMode: 0440, items: [{ key: audit.key, path: audit.key }] }
 {{- end }}
-{{- end }}
-
-{{/* Who moves money, and who follows channels, has a macaroon of its own; all others may only read. */}}
-{{- define "penstock.macaroon" -}}
-{{- $macaroons := (index . 0).Values.lightning.lnd.macaroonSecrets -}}
-{{- has (index . 1) (list "settlement" "channel-watcher") | ternary (index $macaroons (index . 1)) $macaroons.reader }}
 {{- end }}
