@@ -9,7 +9,7 @@ const allowedImports: Readonly<Record<string, readonly string[]>> = {
   contracts: ['kernel'],
   ports: ['kernel'],
   'child-processes': ['kernel'],
-  servers: ['child-processes'],
+  servers: ['kernel', 'child-processes'],
   market: ['kernel', 'contracts', 'ports'],
   'channel-proof': ['kernel', 'bitcoin', 'contracts', 'ports'],
   config: ['kernel', 'ports'],
@@ -18,7 +18,7 @@ const allowedImports: Readonly<Record<string, readonly string[]>> = {
   audit: ['kernel', 'contracts', 'ports', 'config', 'runtime'],
   adapters: ['kernel', 'bitcoin', 'outbound', 'ports', 'config', 'runtime'],
   platforms: ['kernel', 'contracts', 'outbound', 'ports', 'config', 'runtime', 'adapters', 'child-processes'],
-  cli: ['contracts', 'config', 'runtime', 'platforms', 'standalone'],
+  cli: ['kernel', 'contracts', 'config', 'runtime', 'platforms', 'standalone'],
 }
 const allowedServiceImports = [
   'kernel',

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { readOrCreate } from './read-or-create.ts'
 import { createBlockArchive } from './lightning-blocks.ts'
 import { type Daemon, createDaemon } from './lightning-daemon.ts'
-import { createSerialQueue } from './serial-queue.ts'
+import { createMutex } from '@penstock/kernel/mutex.ts'
 
 const HOST = '127.0.0.1'
 const USER = 'penstock'
@@ -63,7 +63,7 @@ export async function createBtcd(program: string, dir: string, port: number, isP
   }
   const blocks = createBlockArchive(join(dir, 'blocks'), call)
   // Btcd refuses to make blocks concurrently. During its start, its chain is not yet the archived chain.
-  const inSequence = createSerialQueue()
+  const inSequence = createMutex()
   const callAndArchive = async <T>(method: string, ...params: readonly unknown[]): Promise<T> => {
     const result = await call<T>(method, ...params)
     if (isPersistent) await blocks.save()

@@ -1,7 +1,7 @@
 import type { Clock } from '@penstock/ports/clock.ts'
 import { withTimeout } from '@penstock/kernel/timeout.ts'
 import { type PendingHtlc, listPendingHtlcs } from '@penstock/servers/lightning-channels.ts'
-import { createSerialQueue } from '@penstock/servers/serial-queue.ts'
+import { createMutex } from '@penstock/kernel/mutex.ts'
 import type { LightningServers } from '@penstock/servers/lightning.ts'
 import type { RegtestNode } from './node-role.ts'
 
@@ -88,6 +88,6 @@ export function createMiner(state: MiningState, clock: Clock): MineBlocks {
       throw new Error(`${count - left} of ${count} blocks are made: ${reason}. Ask for the rest in a moment.`, { cause: error })
     }
   }
-  const serialize = createSerialQueue()
+  const serialize = createMutex()
   return (count) => serialize(() => mine(count))
 }

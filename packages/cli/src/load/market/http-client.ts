@@ -1,7 +1,7 @@
 import { type LoadClock, processClock } from '../load-clock.ts'
 import { type LoadResponse, openHttpTransport, type OutgoingRequest } from './http-transport.ts'
 import type { MarketAddress } from './market-address.ts'
-import { createRequestSemaphore } from './semaphore.ts'
+import { createSemaphore } from '@penstock/kernel/semaphore.ts'
 import { TIMED_OUT, RequestError, UNSENT } from './request-error.ts'
 
 export type LoadRequest = Pick<OutgoingRequest, 'body' | 'bearer'> & {
@@ -36,7 +36,7 @@ export function openHttpClient(marketAddress: MarketAddress, options: HttpClient
   const { timeoutMs, signal, connections = MAX_CONNECTIONS, onConnectionWait = () => undefined } = options
   const { clock = processClock, openTransport = openHttpTransport } = options
   const transport = openTransport(marketAddress, connections)
-  const semaphore = createRequestSemaphore(connections)
+  const semaphore = createSemaphore(connections)
   /** @param run gets a signal that aborts at the timeout and at the end of the run */
   async function withTimeout<T>(ms: number, run: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const [timeout, ended] = [new AbortController(), new AbortController()]
