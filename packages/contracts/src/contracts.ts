@@ -1,13 +1,12 @@
 import { accountContract, emailClaimContract, nodeClaimContract } from './accounts.ts'
 import { channelContract, outpointClaimContract } from './channel.ts'
-import type { Contract } from './define.ts'
+import type { Contract, MessageData } from './define.ts'
 import { matchContract, offerContract, sellerContract } from './matching.ts'
 import { orderContract } from './order.ts'
 import { priceContract, quoteContract } from './quote.ts'
 import { paymentHashClaimContract, settlementContract } from './settlement.ts'
 
-/** Every contract of the system; a category is owned by one service. */
-export const contracts: readonly Contract[] = [
+const all = [
   quoteContract,
   priceContract,
   orderContract,
@@ -21,7 +20,22 @@ export const contracts: readonly Contract[] = [
   accountContract,
   emailClaimContract,
   nodeClaimContract,
-]
+] as const
+
+/** Every contract of the system; a category is owned by one service. */
+export const contracts: readonly Contract[] = all
+
+type AnyContract = (typeof all)[number]
+type CommandNameOf<C> = C extends Contract ? `${C['category']}.${keyof C['commands'] & string}` : never
+type CommandDataOf<C, Name extends string> = C extends Contract
+  ? Name extends `${C['category']}.${infer Type extends keyof C['commands'] & string}`
+    ? MessageData<C['commands'][Type]>
+    : never
+  : never
+
+/** A command of any contract, as `<category>.<type>`. */
+export type CommandName = CommandNameOf<AnyContract>
+export type CommandDataByName<Name extends CommandName> = CommandDataOf<AnyContract, Name>
 
 const byCategory = new Map(contracts.map((contract) => [contract.category, contract]))
 

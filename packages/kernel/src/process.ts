@@ -12,8 +12,6 @@ export type AddressedCommand = {
   readonly category: string
   readonly id: string
   readonly command: CommandBody<Command>
-  /** Distinguishes two commands of one reaction. */
-  readonly step?: string
 }
 
 /** Addresses a command to a stream of this or another service. */
@@ -28,7 +26,7 @@ export const command = <Target extends CommandTarget>(
 })
 
 /** Sends a command to another stream. */
-export type CommandStep = Omit<AddressedCommand, 'step'> & {
+export type CommandStep = AddressedCommand & {
   readonly kind: 'command'
   readonly step: string
   readonly attempt: number

@@ -1,4 +1,3 @@
-import { command } from '@penstock/kernel/process.ts'
 import assert from 'node:assert/strict'
 import { contractOf } from '@penstock/contracts/contracts.ts'
 import type { StoredEvent } from '@penstock/ports/event-store.ts'
@@ -70,8 +69,8 @@ test('a restarted projection fills facts that a crashed replica left below the c
 test('a fact that a crashed replica left below the checkpoint gets its reaction when the bus delivers it', async () => {
   const world = await createMemoryPlatform()
   const decided: string[] = []
-  const reaction = on(payhash, 'PayhashClaimed', (_, { revision }: Event) => [
-    command('outpoint', `o${revision}`, { type: 'ClaimOutpoint', data: { orderId: ORDER, attempt: 1 } }),
+  const reaction = on(payhash, 'PayhashClaimed', 'outpoint.ClaimOutpoint', (_, { revision }: Event) => [
+    { id: `o${revision}`, data: { orderId: ORDER, attempt: 1 } },
   ])
   const decide = async ({ aggregateId }: { aggregateId: string }) => decided.push(aggregateId)
   const create = () =>

@@ -17,7 +17,7 @@ test('after a restore only read-only jobs run, which can neither decide nor send
   })
   const seen: string[] = []
   const service = defineService('settlement', {
-    reactions: [on(paymentHashClaimContract, 'PayhashClaimed', () => [])],
+    reactions: [on(paymentHashClaimContract, 'PayhashClaimed', 'outpoint.ClaimOutpoint', () => [])],
     jobs: [
       {
         name: 'reads',

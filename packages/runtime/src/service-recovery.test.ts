@@ -43,9 +43,9 @@ test('a fact that cannot be handled stops neither a restart nor the jobs, and is
   const watcher = defineService('channel-watcher', {
     aggregates: [defineAggregate({ contract: outpoint, decider: claimer('OutpointClaimed', { attempt: 1 }), hashed })],
     reactions: [
-      on(payhash, 'PayhashClaimed', (_, { aggregateId }) => {
+      on(payhash, 'PayhashClaimed', 'outpoint.ClaimOutpoint', (_, { aggregateId }) => {
         if (aggregateId === 'poison' && broken) throw new Error('the code is wrong')
-        return [command('outpoint', aggregateId, { type: 'ClaimOutpoint', data: { orderId: ORDER, attempt: 1 } })]
+        return [{ id: aggregateId, data: { orderId: ORDER, attempt: 1 } }]
       }),
     ],
     jobs: [

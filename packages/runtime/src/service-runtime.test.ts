@@ -38,7 +38,12 @@ const hashed = { version: 1, projections: { 1: (state: unknown) => state } }
 const claims = (process?: Process<Claim, never, 'knock'>, knock?: () => Promise<null>) =>
   defineService('settlement', {
     aggregates: [
-      defineAggregate({ contract: payhash, decider: claim, hashed, ...(process && knock && { process, effects: { knock } }) }),
+      defineAggregate({
+        contract: payhash,
+        decider: claim,
+        hashed,
+        ...(process && knock && { process, effects: { knock: { calls: [], outcomes: [], act: knock } } }),
+      }),
     ],
   })
 
@@ -231,15 +236,8 @@ test('a fact of another service becomes one command, and a process sends a comma
       }),
     ],
     reactions: [
-      on(payhash, 'PayhashClaimed', (data, event) =>
-        event.aggregateId === 'second'
-          ? []
-          : [
-              command('outpoint', 'o', {
-                type: 'ClaimOutpoint',
-                data: { ...(data as { orderId: string }), attempt: 1 },
-              }),
-            ],
+      on(payhash, 'PayhashClaimed', 'outpoint.ClaimOutpoint', (data, event) =>
+        event.aggregateId === 'second' ? [] : [{ id: 'o', data: { ...(data as { orderId: string }), attempt: 1 } }],
       ),
     ],
   })

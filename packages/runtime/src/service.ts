@@ -1,3 +1,4 @@
+import type { CommandDataByName, CommandName } from '@penstock/contracts/contracts.ts'
 import type { Contract, MessageData } from '@penstock/contracts/define.ts'
 import type { Decider } from '@penstock/kernel/decider.ts'
 import type { Command, Fact } from '@penstock/kernel/message.ts'
@@ -49,6 +50,28 @@ export type EffectContext<Ports> = {
  */
 export type Effect<S, C extends Command, Ports> = (state: S, context: EffectContext<Ports>) => Promise<CommandBody<C> | null>
 
+/** The names of the functions of ports, as `<port>.<function>`, or `<port>.<part>.<function>`. */
+type CallName<Ports> = {
+  [Key in keyof Ports & string]: Ports[Key] extends (...args: never) => unknown
+    ? Key
+    : Ports[Key] extends object
+      ? `${Key}.${CallName<Ports[Key]>}`
+      : never
+}[keyof Ports & string]
+
+/** An effect, with the functions of ports that it calls, and the types of the commands that record its outcome. */
+export type EffectSpec<S, Ports, Outcome extends string = string> = {
+  readonly calls: readonly string[]
+  readonly outcomes: readonly Outcome[]
+  readonly act: (state: S, context: EffectContext<Ports>) => Promise<{ readonly type: Outcome; readonly data: object } | null>
+}
+
+export const defineEffect = <S, Ports, const Outcome extends string>(spec: {
+  readonly calls: readonly CallName<Ports>[]
+  readonly outcomes: readonly Outcome[]
+  readonly act: EffectSpec<S, Ports, NoInfer<Outcome>>['act']
+}): EffectSpec<S, Ports, Outcome> => spec
+
 /**
  * Projections of the state, which are hashed after each append. In a replay the hash proves that today's code derives the
  * same state. Old versions of a projection stay.
@@ -71,7 +94,12 @@ export type AggregateSpec<S, C extends Command, E extends Fact, Ports, Effects e
   readonly validUntil?: Readonly<Record<string, (data: never, preparedAtMs: number) => number>>
   // The commands of a process are enriched before the decision like all others, so they do not have the decider's own type.
   readonly process?: Process<S, Command, Effects>
-  readonly effects?: Readonly<Record<Effects, Effect<S, Command, Ports>>>
+  readonly effects?: Readonly<Record<Effects, EffectSpec<S, Ports, C['type']>>>
+  /**
+   * The steps of the process that each fact may add: an effect by its name, a deadline by the type of its command, and a command
+   * to another stream as `<category>.<type>`.
+   */
+  readonly follows?: Readonly<Partial<Record<E['type'], readonly (NoInfer<Effects> | C['type'] | CommandName)[]>>>
   /** Milliseconds to wait after a try without an outcome, by effect. Each further such try doubles the wait, up to 5 s. */
   readonly retryDelaysMs?: Readonly<Partial<Record<Effects, number>>>
   /** The order that a stream is about, for logs and traces; by default the aggregate's id. */
@@ -86,22 +114,38 @@ export const defineAggregate = <S, C extends Command, E extends Fact, Ports, Eff
   spec: AggregateSpec<S, C, E, Ports, Effects>,
 ): Aggregate<Ports> => spec as unknown as Aggregate<Ports> // The runtime passes a spec only its own states, facts and commands.
 
-/** Turns a fact of another service into commands. Commands for own aggregates are decided directly; others use the bus. */
+/** Turns a fact of another stream into commands. Commands for own aggregates are decided directly; others use the bus. */
 export type Reaction = {
   readonly contract: Contract
   readonly type: string
+  readonly sends: CommandName
   readonly react: (event: Event) => readonly AddressedCommand[]
 }
 
-export const on = <C extends Contract, T extends keyof C['facts'] & string>(
+/** Sends the command to the streams that `react` returns. */
+export const on = <C extends Contract, T extends keyof C['facts'] & string, Name extends CommandName>(
   contract: C,
   type: T,
-  react: (data: MessageData<C['facts'][T]>, event: Event) => readonly AddressedCommand[],
-): Reaction => ({
-  contract,
-  type,
-  react: (event) => react(event.fact.data as MessageData<C['facts'][T]>, event), // The contract's upcasters gave it this shape.
-})
+  sends: Name,
+  react: (
+    data: MessageData<C['facts'][T]>,
+    event: Event,
+  ) => readonly { readonly id: string; readonly data: CommandDataByName<Name> & object }[],
+): Reaction => {
+  const [category = '', commandType = ''] = sends.split('.')
+  return {
+    contract,
+    type,
+    sends,
+    react: (event) =>
+      // The contract's upcasters gave the data this shape.
+      react(event.fact.data as MessageData<C['facts'][T]>, event).map(({ id, data }) => ({
+        category,
+        id,
+        command: { type: commandType, data },
+      })),
+  }
+}
 
 /**
  * A read model in tables: rows and progress change in one transaction, so every event counts once. A new version is built
@@ -164,6 +208,8 @@ export type ServiceJob<Ports> = {
   readonly name: string
   /** Marks a job that changes nothing. After a restore only such jobs run. */
   readonly isReadOnly?: true
+  /** The commands that the job decides or sends. */
+  readonly sends?: readonly CommandName[]
   readonly run: (context: ServiceContext<Ports>, signal: AbortSignal) => Promise<void>
 }
 

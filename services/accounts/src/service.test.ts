@@ -114,12 +114,15 @@ test('the address and the node of a deleted account can be claimed again', async
 })
 
 test('an order opens a session or issues an order key', () => {
-  const reaction = accountsService.reactions.find(({ type }) => type === 'OrderPlaced')
+  const reactions = accountsService.reactions.filter(({ type }) => type === 'OrderPlaced')
   const commandsFor = (key: object | null) =>
-    reaction?.react({
-      aggregateId: 'the-order',
-      fact: { type: 'OrderPlaced', v: 1, data: { buyer: { accountId: 'the-buyer', key } } },
-    } as unknown as Event) // the event contains only what the reaction reads
+    reactions.flatMap(
+      ({ react }) =>
+        react({
+          aggregateId: 'the-order',
+          fact: { type: 'OrderPlaced', v: 1, data: { buyer: { accountId: 'the-buyer', key } } },
+        } as unknown as Event), // the event contains only what the reactions read
+    )
   const data = { keyHash: 'h', orderId: 'the-order' }
   expect(commandsFor({ kind: 'session', hash: 'h' })).toEqual([
     { category: 'account', id: 'the-buyer', command: { type: 'OpenSession', data } },

@@ -1,12 +1,4 @@
-import { command } from '@penstock/kernel/process.ts'
-import {
-  accountContract,
-  emailClaimContract,
-  nodeClaimContract,
-  type AccountTarget,
-  type EmailClaimTarget,
-  type NodeClaimTarget,
-} from '@penstock/contracts/accounts.ts'
+import { accountContract, emailClaimContract, nodeClaimContract } from '@penstock/contracts/accounts.ts'
 import { orderContract } from '@penstock/contracts/order.ts'
 import { defineAggregate, on, defineService } from '@penstock/runtime/service.ts'
 import { accountDecider } from './account.decide.ts'
@@ -21,6 +13,7 @@ export const accountsService = defineService('accounts', {
       contract: accountContract,
       decider: accountDecider,
       process: accountProcess,
+      follows: { NodeProofGiven: ['nodeclaim.ClaimNode'] },
       hashed: { version: 2, projections: { 1: withoutPassword, 2: (state: Account) => state } },
     }),
     defineAggregate({
@@ -35,28 +28,26 @@ export const accountsService = defineService('accounts', {
     }),
   ],
   reactions: [
-    on(orderContract, 'OrderPlaced', ({ buyer }, { aggregateId: orderId }) => {
-      if (buyer.key === null) return []
-      const data = { keyHash: buyer.key.hash, orderId }
-      return [
-        command<AccountTarget>('account', buyer.accountId, {
-          type: buyer.key.kind === 'session' ? 'OpenSession' : 'IssueOrderKey',
-          data,
-        }),
-      ]
-    }),
-    on(emailClaimContract, 'EmailClaimed', ({ accountId, ...rest }, { aggregateId: emailHash }) => [
-      command<AccountTarget>('account', accountId, { type: 'CreateAccount', data: { emailHash, ...rest } }),
+    on(orderContract, 'OrderPlaced', 'account.OpenSession', ({ buyer }, { aggregateId: orderId }) =>
+      buyer.key?.kind === 'session' ? [{ id: buyer.accountId, data: { keyHash: buyer.key.hash, orderId } }] : [],
+    ),
+    on(orderContract, 'OrderPlaced', 'account.IssueOrderKey', ({ buyer }, { aggregateId: orderId }) =>
+      buyer.key && buyer.key.kind !== 'session' ? [{ id: buyer.accountId, data: { keyHash: buyer.key.hash, orderId } }] : [],
+    ),
+    on(emailClaimContract, 'EmailClaimed', 'account.CreateAccount', ({ accountId, ...rest }, { aggregateId: emailHash }) => [
+      { id: accountId, data: { emailHash, ...rest } },
     ]),
-    on(accountContract, 'AccountDeleted', ({ emailHash, nodes }, { aggregateId: accountId }) => [
-      command<EmailClaimTarget>('email', emailHash, { type: 'ReleaseEmail', data: { accountId } }),
-      ...nodes.map((pubkey) => command<NodeClaimTarget>('nodeclaim', pubkey, { type: 'ReleaseNode', data: { accountId } })),
+    on(accountContract, 'AccountDeleted', 'email.ReleaseEmail', ({ emailHash }, { aggregateId: accountId }) => [
+      { id: emailHash, data: { accountId } },
     ]),
-    on(nodeClaimContract, 'NodeClaimed', ({ accountId }, { aggregateId: pubkey }) => [
-      command<AccountTarget>('account', accountId, { type: 'RecordNodeClaim', data: { pubkey, granted: true } }),
+    on(accountContract, 'AccountDeleted', 'nodeclaim.ReleaseNode', ({ nodes }, { aggregateId: accountId }) =>
+      nodes.map((pubkey) => ({ id: pubkey, data: { accountId } })),
+    ),
+    on(nodeClaimContract, 'NodeClaimed', 'account.RecordNodeClaim', ({ accountId }, { aggregateId: pubkey }) => [
+      { id: accountId, data: { pubkey, granted: true } },
     ]),
-    on(nodeClaimContract, 'NodeClaimRefused', ({ accountId }, { aggregateId: pubkey }) => [
-      command<AccountTarget>('account', accountId, { type: 'RecordNodeClaim', data: { pubkey, granted: false } }),
+    on(nodeClaimContract, 'NodeClaimRefused', 'account.RecordNodeClaim', ({ accountId }, { aggregateId: pubkey }) => [
+      { id: accountId, data: { pubkey, granted: false } },
     ]),
   ],
 })

@@ -19,7 +19,11 @@ export const gatherWatchEvidence = (ports: EvidencePorts, watch: ChannelWatch, p
 }
 
 /** Searches the mempool. The runtime retries this effect with backoff until the transaction is seen. */
-export const noticeFunding: Effect<WatchedChannel, ChannelCommand, WatcherPorts> = async (channel, { ports }) => {
+export const noticeFunding: Effect<
+  WatchedChannel,
+  Extract<ChannelCommand, { readonly type: 'NoticeFunding' }>,
+  WatcherPorts
+> = async (channel, { ports }) => {
   const watch = watchOf(channel)
   if (!watch || !ports.chain.sees.mempool) return null
   const evidence = await withTimeout(ports.clock, OBSERVATION_TIMEOUT_MS, gatherWatchEvidence(ports, watch, false))

@@ -1,5 +1,5 @@
 import { channelContract, outpointClaimContract } from '@penstock/contracts/channel.ts'
-import { defineAggregate, defineService } from '@penstock/runtime/service.ts'
+import { defineAggregate, defineEffect, defineService } from '@penstock/runtime/service.ts'
 import { channelDecider } from './channel.decide.ts'
 import { channelProcess } from './channel.process.ts'
 import { type WatchedChannel, watchOf } from './channel.ts'
@@ -15,7 +15,22 @@ export const channelWatcherService = defineService<WatcherPorts>('channel-watche
       contract: channelContract,
       decider: channelDecider,
       process: channelProcess,
-      effects: { noticeFunding },
+      effects: {
+        noticeFunding: defineEffect({
+          calls: ['chain.tip', 'chain.output', 'lightning.graph.channel', 'lightning.messages.recover'],
+          outcomes: ['NoticeFunding'],
+          act: noticeFunding,
+        }),
+      },
+      follows: {
+        WatchStarted: ['Recheck', 'noticeFunding'],
+        FundingSeen: ['Recheck'],
+        FundingMissing: ['Recheck', 'noticeFunding'],
+        FundingConfirmed: ['Recheck'],
+        ConfirmationsReached: ['Recheck'],
+        FundingReorged: ['Recheck'],
+        LeaseStarted: ['Recheck'],
+      },
       enrich: { WatchOutpoint: enrichWatchOutpoint, StartLease: enrichWithHeight },
       hashed: {
         version: 3,

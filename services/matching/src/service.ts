@@ -1,13 +1,5 @@
-import { command } from '@penstock/kernel/process.ts'
 import { channelContract } from '@penstock/contracts/channel.ts'
-import {
-  matchContract,
-  offerContract,
-  sellerContract,
-  type MatchTarget,
-  type OfferTarget,
-  type SellerTarget,
-} from '@penstock/contracts/matching.ts'
+import { matchContract, offerContract, sellerContract } from '@penstock/contracts/matching.ts'
 import { orderContract } from '@penstock/contracts/order.ts'
 import { createOrderBook } from '@penstock/market/order-book.ts'
 import { defineAggregate, on, type Service, defineService } from '@penstock/runtime/service.ts'
@@ -40,6 +32,11 @@ export function matchingService(): Service<MatchingPorts> {
         hashed: { version: 1, projections: { 1: (state) => state } },
         enrich: { FindSeller: enrichFindSeller(book) },
         process: matchProcess,
+        follows: {
+          SearchBegun: ['offer.Reserve'],
+          CandidateLost: ['offer.Reserve'],
+          ReservationRenewalRequested: ['offer.Reserve'],
+        },
       }),
     ],
     reactions: [...offerReactions, ...matchReactions, ...orderReactions, channelReaction],
@@ -49,85 +46,71 @@ export function matchingService(): Service<MatchingPorts> {
 }
 
 const offerReactions = [
-  on(offerContract, 'CapacityReserved', ({ orderId, attempt, round }, { aggregateId: offerId }) => [
-    command<MatchTarget>('match', orderId, {
-      type: 'RecordReservation',
-      data: { attempt, round, offerId, granted: true, reason: null },
-    }),
+  on(offerContract, 'CapacityReserved', 'match.RecordReservation', ({ orderId, attempt, round }, { aggregateId: offerId }) => [
+    { id: orderId, data: { attempt, round, offerId, granted: true, reason: null } },
   ]),
-  on(offerContract, 'ReservationRefused', ({ orderId, attempt, round, reason }, { aggregateId: offerId }) => [
-    command<MatchTarget>('match', orderId, {
-      type: 'RecordReservation',
-      data: { attempt, round, offerId, granted: false, reason },
-    }),
-  ]),
+  on(
+    offerContract,
+    'ReservationRefused',
+    'match.RecordReservation',
+    ({ orderId, attempt, round, reason }, { aggregateId: offerId }) => [
+      { id: orderId, data: { attempt, round, offerId, granted: false, reason } },
+    ],
+  ),
 ]
 
 const matchReactions = [
-  on(matchContract, 'MatchReleased', ({ attempt, asked, reason }, { aggregateId: orderId }) =>
-    asked
-      ? [
-          command<OfferTarget>('offer', asked.offerId, {
-            type: 'ReleaseReservation',
-            data: { orderId, attempt, round: asked.round, reason },
-          }),
-        ]
-      : [],
+  on(matchContract, 'MatchReleased', 'offer.ReleaseReservation', ({ attempt, asked, reason }, { aggregateId: orderId }) =>
+    asked ? [{ id: asked.offerId, data: { orderId, attempt, round: asked.round, reason } }] : [],
   ),
-  on(matchContract, 'MatchUsed', ({ attempt, asked }, { aggregateId: orderId }) => [
-    command<OfferTarget>('offer', asked.offerId, { type: 'UseReservation', data: { orderId, attempt, round: asked.round } }),
-    command<SellerTarget>('seller', asked.sellerPubkey, { type: 'RecordOutcome', data: { orderId, attempt, outcome: 'valid' } }),
+  on(matchContract, 'MatchUsed', 'offer.UseReservation', ({ attempt, asked }, { aggregateId: orderId }) => [
+    { id: asked.offerId, data: { orderId, attempt, round: asked.round } },
   ]),
-  on(matchContract, 'AttemptOutcomeRecorded', ({ attempt, sellerPubkey, outcome }, { aggregateId: orderId }) => [
-    command<SellerTarget>('seller', sellerPubkey, { type: 'RecordOutcome', data: { orderId, attempt, outcome } }),
+  on(matchContract, 'MatchUsed', 'seller.RecordOutcome', ({ attempt, asked }, { aggregateId: orderId }) => [
+    { id: asked.sellerPubkey, data: { orderId, attempt, outcome: 'valid' } },
   ]),
+  on(
+    matchContract,
+    'AttemptOutcomeRecorded',
+    'seller.RecordOutcome',
+    ({ attempt, sellerPubkey, outcome }, { aggregateId: orderId }) => [{ id: sellerPubkey, data: { orderId, attempt, outcome } }],
+  ),
 ]
 
 /** The stream of a channel has the id of its order. */
-const channelReaction = on(channelContract, 'PromiseBroken', ({ attempt }, { aggregateId: orderId }) => [
-  command<MatchTarget>('match', orderId, { type: 'RecordAttemptOutcome', data: { attempt, outcome: 'promise-broken' } }),
-])
+const channelReaction = on(
+  channelContract,
+  'PromiseBroken',
+  'match.RecordAttemptOutcome',
+  ({ attempt }, { aggregateId: orderId }) => [{ id: orderId, data: { attempt, outcome: 'promise-broken' } }],
+)
 
 /**
  * The outcome of an attempt reaches the seller's score through the match, which knows the seller. If no seller opened, each
  * attempt has already reported its own failure, so the end of the order adds no outcome.
  */
 const orderReactions = [
-  on(orderContract, 'OrderPlaced', ({ autoAccepted, candidate }, { aggregateId }) =>
-    autoAccepted ? [] : [command<MatchTarget>('match', aggregateId, { type: 'RecordSellerQuoted', data: { candidate } })],
+  on(orderContract, 'OrderPlaced', 'match.RecordSellerQuoted', ({ autoAccepted, candidate }, { aggregateId }) =>
+    autoAccepted ? [] : [{ id: aggregateId, data: { candidate } }],
   ),
-  on(orderContract, 'SellerRejected', (_, { aggregateId }) => [
-    command<MatchTarget>('match', aggregateId, { type: 'RecordAttemptOutcome', data: { attempt: null, outcome: 'rejected' } }),
+  on(orderContract, 'SellerRejected', 'match.RecordAttemptOutcome', (_, { aggregateId }) => [
+    { id: aggregateId, data: { attempt: null, outcome: 'rejected' } },
   ]),
-  on(orderContract, 'SellerFailedToReact', (_, { aggregateId }) => [
-    command<MatchTarget>('match', aggregateId, { type: 'RecordAttemptOutcome', data: { attempt: null, outcome: 'no-reaction' } }),
+  on(orderContract, 'SellerFailedToReact', 'match.RecordAttemptOutcome', (_, { aggregateId }) => [
+    { id: aggregateId, data: { attempt: null, outcome: 'no-reaction' } },
   ]),
-  on(orderContract, 'AttemptFailed', ({ attempt, blamed }, { aggregateId }) =>
-    blamed
-      ? [
-          command<MatchTarget>('match', aggregateId, {
-            type: 'RecordAttemptOutcome',
-            data: { attempt, outcome: 'failed-to-open' },
-          }),
-        ]
-      : [],
+  on(orderContract, 'AttemptFailed', 'match.RecordAttemptOutcome', ({ attempt, blamed }, { aggregateId }) =>
+    blamed ? [{ id: aggregateId, data: { attempt, outcome: 'failed-to-open' } }] : [],
   ),
-  on(orderContract, 'SellerFailedToSendSwap', ({ attempt }, { aggregateId }) => [
-    command<MatchTarget>('match', aggregateId, { type: 'RecordAttemptOutcome', data: { attempt, outcome: 'failed-to-send' } }),
+  on(orderContract, 'SellerFailedToSendSwap', 'match.RecordAttemptOutcome', ({ attempt }, { aggregateId }) => [
+    { id: aggregateId, data: { attempt, outcome: 'failed-to-send' } },
   ]),
-  on(orderContract, 'InvalidChannelOpening', ({ attempt, blamed }, { aggregateId }) =>
-    blamed
-      ? [command<MatchTarget>('match', aggregateId, { type: 'RecordAttemptOutcome', data: { attempt, outcome: 'invalid' } })]
-      : [],
+  on(orderContract, 'InvalidChannelOpening', 'match.RecordAttemptOutcome', ({ attempt, blamed }, { aggregateId }) =>
+    blamed ? [{ id: aggregateId, data: { attempt, outcome: 'invalid' } }] : [],
   ),
-  on(orderContract, 'MonitoringFinished', ({ attempt, early, closedBy }, { aggregateId }) =>
+  on(orderContract, 'MonitoringFinished', 'match.RecordAttemptOutcome', ({ attempt, early, closedBy }, { aggregateId }) =>
     early && closedBy !== 'seller'
       ? []
-      : [
-          command<MatchTarget>('match', aggregateId, {
-            type: 'RecordAttemptOutcome',
-            data: { attempt, outcome: early ? 'closed-early' : 'lease-kept' },
-          }),
-        ],
+      : [{ id: aggregateId, data: { attempt, outcome: early ? 'closed-early' : 'lease-kept' } }],
   ),
 ]

@@ -1,7 +1,6 @@
-import { command } from '@penstock/kernel/process.ts'
 import { offerContract, sellerContract } from '@penstock/contracts/matching.ts'
 import { orderContract } from '@penstock/contracts/order.ts'
-import { priceContract, quoteContract, type QuoteTarget } from '@penstock/contracts/quote.ts'
+import { priceContract, quoteContract } from '@penstock/contracts/quote.ts'
 import { createOrderBook } from '@penstock/market/order-book.ts'
 import { defineAggregate, on, type Service, defineService } from '@penstock/runtime/service.ts'
 import { type QuoteMemory, type QuotePorts, enrichRefreshPrice, enrichRequestQuote } from './enrich.ts'
@@ -21,6 +20,7 @@ export function quoteService(): Service<QuotePorts> {
         hashed: { version: 1, projections: { 1: (state) => state } },
         enrich: { RequestQuote: enrichRequestQuote(memory) },
         process: quoteProcess,
+        follows: { Quoted: ['order.PlaceOrder'] },
       }),
       defineAggregate({
         contract: priceContract,
@@ -29,11 +29,7 @@ export function quoteService(): Service<QuotePorts> {
         enrich: { RefreshPrice: enrichRefreshPrice(memory) },
       }),
     ],
-    reactions: [
-      on(orderContract, 'OrderPlaced', (_, { aggregateId }) => [
-        command<QuoteTarget>('quote', aggregateId, { type: 'RecordPlaced', data: {} }),
-      ]),
-    ],
+    reactions: [on(orderContract, 'OrderPlaced', 'quote.RecordPlaced', (_, { aggregateId }) => [{ id: aggregateId, data: {} }])],
     memoryViews: [{ name: 'book', from: [offerContract, sellerContract], apply: memory.book.apply }],
     jobs: [createRatesJob(memory), createPricesJob(memory)],
   })

@@ -1,27 +1,15 @@
-import { command } from '@penstock/kernel/process.ts'
 import { channelContract } from '@penstock/contracts/channel.ts'
-import {
-  paymentHashClaimContract as payhashContract,
-  settlementContract as contract,
-  type SettlementTarget,
-} from '@penstock/contracts/settlement.ts'
-import { defineAggregate, type Effect, on, type Service, defineService } from '@penstock/runtime/service.ts'
-import type { SettlementCommand } from '@penstock/contracts/settlement.ts'
-import { cancelHoldInvoice } from './effects/cancel-hold-invoice.ts'
+import { paymentHashClaimContract as payhashContract, settlementContract as contract } from '@penstock/contracts/settlement.ts'
+import { defineAggregate, on, type Service, defineService } from '@penstock/runtime/service.ts'
 import { checkNodeJob } from './effects/check-node.ts'
-import { type GuardState, newGuardState } from './effects/guard/guard-state.ts'
+import { createEffects } from './effects/effects.ts'
+import { newGuardState } from './effects/guard/guard-state.ts'
 import { earlyProofJob } from './effects/guard/early-proof.ts'
 import { gaugesJob } from './effects/guard/gauges.ts'
 import { guardByClockJob, guardJob } from './effects/guard/guard.ts'
-import { issueHoldInvoice } from './effects/issue-hold-invoice.ts'
-import { sendPayout } from './effects/send-payout.ts'
 import type { SettlementPorts } from './effects/ports.ts'
-import { proveChannel } from './effects/prove-channel.ts'
-import { reachBuyer } from './effects/connect-to-buyer.ts'
 import { reconcileJob } from './effects/guard/reconcile.ts'
-import { settleHoldInvoice } from './effects/settle-hold-invoice.ts'
-import { bindToNode } from './effects/node-binding.ts'
-import { openInvoiceWatch, type InvoiceWatch } from './effects/guard/invoice-watch.ts'
+import { openInvoiceWatch } from './effects/guard/invoice-watch.ts'
 import { enrich } from './enrich.ts'
 import { type PaymentHashClaim, paymentHashClaimDecider } from './payment-hash-claim.ts'
 import { CAUSES_COVERED_BY_LOSS } from './payout/payout.ts'
@@ -45,13 +33,22 @@ export function settlementService(): Service<SettlementPorts> {
         enrich,
         validUntil,
         process: settlementProcess,
-        effects: {
-          issue: bindToNode(issueAndWatch(invoiceWatch, guardState)),
-          reach: bindToNode(reachBuyer),
-          prove: bindToNode(proveChannel),
-          settle: bindToNode(settleHoldInvoice),
-          cancel: bindToNode(cancelHoldInvoice),
-          pay: bindToNode(sendPayout),
+        effects: createEffects(invoiceWatch, guardState),
+        follows: {
+          HoldRequested: ['issue'],
+          HoldIssued: ['ExpireInvoice', 'cancel'],
+          HoldHeld: ['LastHeight', 'cancel'],
+          BuyerReachRequested: ['reach'],
+          SettlementWanted: ['prove'],
+          LastHeightReached: ['prove'],
+          SettlementStarted: ['settle'],
+          SettlementMissed: ['cancel'],
+          CancelRequested: ['cancel'],
+          HoldCancelled: ['EndLoss'],
+          LedgerPosted: ['RetryPayout'],
+          PayoutInvoiceSubmitted: ['payhash.ClaimPayhash'],
+          PayoutRequested: ['pay'],
+          PayoutFailed: ['RetryPayout'],
         },
         retryDelaysMs: { prove: PROOF_PAUSE_MS },
       }),
@@ -62,20 +59,7 @@ export function settlementService(): Service<SettlementPorts> {
         correlation: (id, { owner }) => owner ?? id,
       }),
     ],
-    reactions: [
-      on(payhashContract, 'PayhashClaimed', ({ orderId }, { aggregateId: paymentHash }) => [
-        command<SettlementTarget>('settlement', orderId, { type: 'RecordPayhash', data: { paymentHash, granted: true } }),
-      ]),
-      on(payhashContract, 'PayhashRefused', ({ orderId }, { aggregateId: paymentHash }) => [
-        command<SettlementTarget>('settlement', orderId, { type: 'RecordPayhash', data: { paymentHash, granted: false } }),
-      ]),
-      on(channelContract, 'PromiseBroken', ({ reason, tipHeight }, { aggregateId: orderId }) => [
-        command<SettlementTarget>('settlement', orderId, {
-          type: 'RecordPromiseBroken',
-          data: { sentence: reason, height: tipHeight },
-        }),
-      ]),
-    ],
+    reactions,
     jobs: [
       guardJob(guardState),
       guardByClockJob(guardState),
@@ -87,6 +71,18 @@ export function settlementService(): Service<SettlementPorts> {
     ],
   })
 }
+
+const reactions = [
+  on(payhashContract, 'PayhashClaimed', 'settlement.RecordPayhash', ({ orderId }, { aggregateId: paymentHash }) => [
+    { id: orderId, data: { paymentHash, granted: true } },
+  ]),
+  on(payhashContract, 'PayhashRefused', 'settlement.RecordPayhash', ({ orderId }, { aggregateId: paymentHash }) => [
+    { id: orderId, data: { paymentHash, granted: false } },
+  ]),
+  on(channelContract, 'PromiseBroken', 'settlement.RecordPromiseBroken', ({ reason, tipHeight }, { aggregateId: orderId }) => [
+    { id: orderId, data: { sentence: reason, height: tipHeight } },
+  ]),
+]
 
 /**
  * How long evidence of the node and the chain is valid. After an outage of the store or a pause of the process, an old proof must
@@ -144,15 +140,3 @@ const projectOldPayout = ({ invoices, ...payout }: Settlement['payout']): unknow
   settledCauses: undefined,
   isDecidedForSeller: undefined,
 })
-
-/** Creates an invoice and watches it, so that this process records its payment at once. */
-const issueAndWatch =
-  (invoiceWatch: InvoiceWatch, { issuedHere }: GuardState): Effect<Settlement, SettlementCommand, SettlementPorts> =>
-  async (state, context) => {
-    const command = await issueHoldInvoice(state, context)
-    if (command.type === 'RecordIssued') {
-      issuedHere.add(context.id)
-      invoiceWatch.begin(context.id)
-    }
-    return command
-  }

@@ -111,8 +111,8 @@ export const matchingMutants = createMutants('matching', [
     id: 'match-released-offer-not-told',
     description: 'The release of a match does not reach its offer: the capacity is lost with each order that fails.',
     file: `${src}/service.ts`,
-    text: `    asked\n      ? [\n          command<OfferTarget>('offer', asked.offerId, {`,
-    replacement: `    asked && attempt > 1\n      ? [\n          command<OfferTarget>('offer', asked.offerId, {`,
+    text: `    asked ? [{ id: asked.offerId, data: { orderId, attempt, round: asked.round, reason } }]`,
+    replacement: `    asked && attempt > 1 ? [{ id: asked.offerId, data: { orderId, attempt, round: asked.round, reason } }]`,
   },
   {
     id: 'wish-that-is-over',

@@ -168,8 +168,8 @@ export const relayMutants = createMutants('relay', [
     id: 'reaction-noted-before-done',
     description: 'A fact counts as handled before its commands are executed: after a fault they are never sent.',
     file: `${src}/consumers/react.ts`,
-    text: `      if (reaction)\n`,
-    replacement: `      markHandled(stream, revision)\n      if (reaction)\n`,
+    text: `      if (reacting)\n`,
+    replacement: `      markHandled(stream, revision)\n      if (reacting)\n`,
   },
   {
     id: 'reaction-with-a-new-id',

@@ -32,7 +32,7 @@ async function replicas(stepsOf: (count: number) => readonly ProcessStep<Command
       decider: counting,
       hashed: { version: 1, projections: { 1: (state: Count) => state } },
       process: ({ count }: Count) => stepsOf(count),
-      effects: { knock: ({ count }: Count) => knock(count) },
+      effects: { knock: { calls: [], outcomes: [], act: ({ count }: Count) => knock(count) } },
     })
     const core = createServiceRuntime(defineService('settlement', { aggregates: [own] }), platform, platform, stop.signal)
     const claim = (id: string) =>

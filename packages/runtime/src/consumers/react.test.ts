@@ -1,4 +1,3 @@
-import { command } from '@penstock/kernel/process.ts'
 import assert from 'node:assert/strict'
 import { contractOf } from '@penstock/contracts/contracts.ts'
 import { Fault } from '@penstock/kernel/result.ts'
@@ -31,12 +30,7 @@ async function reacting(faults: number) {
     if (decided.length <= faults) throw new Fault('away')
   }
   const context = { service: 'channel-watcher', owns: () => true, bus: platform.bus, basePorts: platform, decide }
-  const claim = on(payhash, 'PayhashClaimed', () => [
-    command('outpoint', 'o', {
-      type: 'ClaimOutpoint',
-      data: { orderId: ORDER, attempt: 1 },
-    }),
-  ])
+  const claim = on(payhash, 'PayhashClaimed', 'outpoint.ClaimOutpoint', () => [{ id: 'o', data: { orderId: ORDER, attempt: 1 } }])
   const start = () => createReactor(context, 'settlement', [payhash], [claim])
   return { start, decided, context, claim }
 }
@@ -79,16 +73,19 @@ test('the id of a command is derived only from the fact, its consumer, the recei
 
 test('a preceding reaction to another fact does not change an id', async () => {
   const { decided, context, claim } = await reacting(0)
-  const other = on(payhash, 'PayhashRefused', () => [])
+  const other = on(payhash, 'PayhashRefused', 'outpoint.ClaimOutpoint', () => [])
   await createReactor(context, 'settlement', [payhash], [claim]).apply(event)
   await createReactor(context, 'settlement', [payhash], [other, claim]).apply(event)
   assert.equal(decided.length, 2)
   assert.equal(new Set(decided).size, 1)
 })
 
-test('two reactions to one fact, and two commands of a reaction with the same step, are refused', async () => {
+test('two reactions that send one command for one fact, and a command that is sent to one stream twice, are refused', async () => {
   const { context, claim } = await reacting(0)
-  assert.throws(() => createReactor(context, 'settlement', [payhash], [claim, claim]), /two reactions to payhash PayhashClaimed/)
+  assert.throws(
+    () => createReactor(context, 'settlement', [payhash], [claim, claim]),
+    /two reactions to payhash PayhashClaimed that send outpoint.ClaimOutpoint/,
+  )
   const twice = { ...claim, react: (given: Event) => [...claim.react(given), ...claim.react(given)] }
-  await assert.rejects(createReactor(context, 'settlement', [payhash], [twice]).apply(event), /steps of their own/)
+  await assert.rejects(createReactor(context, 'settlement', [payhash], [twice]).apply(event), /one command to one stream twice/)
 })

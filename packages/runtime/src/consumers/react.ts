@@ -56,13 +56,13 @@ export function createReactor(
       const { revision } = event
       const { first, last } = handledRange(stream, revision)
       if (revision >= first && revision <= last) return
-      const reaction = reactionsByFact.get(`${event.category} ${event.fact.type}`)
-      if (reaction)
+      const reacting = reactionsByFact.get(`${event.category} ${event.fact.type}`)
+      if (reacting)
         await withSpan(
           context.basePorts.tracing,
           () => describeConsumerSpan('react', context.service, event),
           async () => {
-            for (const command of deriveCommands(context, reaction, event)) await dispatchCommand(context, command)
+            for (const command of deriveCommands(context, reacting, event)) await dispatchCommand(context, command)
           },
         )
       hitCrashPoint(`${context.service}.after-reaction`)
@@ -88,28 +88,34 @@ export const describeConsumerSpan = (
   },
 })
 
-/** Allows one reaction for each fact, because the ids of commands do not distinguish reactions. */
-function indexByFact(service: string, reactions: readonly Reaction[]): ReadonlyMap<string, Reaction> {
-  const found = new Map<string, Reaction>()
+/** Allows one reaction for each fact and command, because the ids of commands do not distinguish reactions. */
+function indexByFact(service: string, reactions: readonly Reaction[]): ReadonlyMap<string, readonly Reaction[]> {
+  const found = new Map<string, readonly Reaction[]>()
   for (const reaction of reactions) {
     const fact = `${reaction.contract.category} ${reaction.type}`
-    if (found.has(fact)) throw new Bug(`${service} has two reactions to ${fact}: their commands could have one id`)
-    found.set(fact, reaction)
+    const others = found.get(fact) ?? []
+    if (others.some(({ sends }) => sends === reaction.sends))
+      throw new Bug(`${service} has two reactions to ${fact} that send ${reaction.sends}: their commands could have one id`)
+    found.set(fact, [...others, reaction])
   }
   return found
 }
 
 /** The ids do not depend on a reaction's place in the list, so that replicas of two releases derive the same ids. */
-function deriveCommands({ service, basePorts }: ReactorContext, { react }: Reaction, event: Event): readonly CommandMessage[] {
+function deriveCommands(
+  { service, basePorts }: ReactorContext,
+  reactions: readonly Reaction[],
+  event: Event,
+): readonly CommandMessage[] {
   const { category, fact, correlation } = event
-  const commands = react(event).map((request) => {
-    const step = request.step ?? request.command.type
-    const id = deriveId(event.id, service, category, fact.type, request.category, request.id, step)
+  const requests = reactions.flatMap(({ react }) => react(event))
+  const commands = requests.map((request) => {
+    const id = deriveId(event.id, service, category, fact.type, request.category, request.id, request.command.type)
     const at = basePorts.clock.now()
     return newCommand({ id, category: request.category, aggregateId: request.id, command: request.command, at, correlation })
   })
   if (new Set(commands.map(({ id }) => id)).size < commands.length)
-    throw new Bug(`${service} answers ${category} ${fact.type} with commands to one stream that need steps of their own`)
+    throw new Bug(`${service} answers ${category} ${fact.type} with one command to one stream twice`)
   return commands
 }
 

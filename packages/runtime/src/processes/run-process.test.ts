@@ -39,7 +39,7 @@ async function createRunner(getSteps: () => readonly ProcessStep<Command, 'knock
     decider,
     hashed: { version: 1, projections: { 1: (state) => state } },
     process: getSteps,
-    effects: { knock },
+    effects: { knock: { calls: [], outcomes: [], act: knock } },
     retryDelaysMs: { knock: RETRY_DELAY_MS },
   })
   const loaded = { state: {}, revision: 0, chain: CHAIN_START, handled: new Map<string, number>() }

@@ -114,10 +114,10 @@ async function performEffect<Ports>(
   const loadState = async (): Promise<unknown> => (await context.streams.loadFresh(aggregate, id)).state
   const state = await loadState()
   if (!isRequested(state)) return 'not-asked'
-  const act = aggregate.effects?.[step.effect]
-  if (!act) throw new Error(`${aggregate.contract.category} has no effect "${step.effect}"`)
+  const effect = aggregate.effects?.[step.effect]
+  if (!effect) throw new Error(`${aggregate.contract.category} has no effect "${step.effect}"`)
   const isStillRequested = async (): Promise<boolean> => isRequested(await loadState())
-  const outcome = await act(state, { id, ports: context.ports, signal: context.signal, isStillRequested })
+  const outcome = await effect.act(state, { id, ports: context.ports, signal: context.signal, isStillRequested })
   hitCrashPoint(`${context.service}.${step.effect}.before-outcome`)
   if (!outcome) return 'nothing-new'
   const { hasAppended } = await context.decide(

@@ -32,6 +32,7 @@ type FollowContext = ServiceContext<WatcherPorts>
 /** One replica at a time runs this job, so that each channel is observed and probed once per tip. */
 export const followChain: ServiceJob<WatcherPorts> = {
   name: 'follow-chain',
+  sends: ['channel.Observe'],
   run: (context, signal) => context.withLease('follow-chain', (leaseSignal) => followTips(context, leaseSignal), signal),
 }
 

@@ -12,6 +12,7 @@ const CHECKS_PER_WINDOW = 10
  */
 export const watchLiveness = (book: OrderBook): ServiceJob<MatchingPorts> => ({
   name: 'watch-liveness',
+  sends: ['seller.LapseSilence'],
   run: async ({ ports: { clock, config, ids, limits }, decide }, signal) => {
     const liveMs = config.liveSeconds * 1000
     const startedAtMs = clock.monotonicMs()

@@ -1,35 +1,20 @@
-import { command } from '@penstock/kernel/process.ts'
 import { matchContract } from '@penstock/contracts/matching.ts'
-import type { OrderTarget } from '@penstock/contracts/order.ts'
 import { on, type Reaction } from '@penstock/runtime/service.ts'
 
 /** The stream of a search has the order's id. */
 export const reactionsToMatching: readonly Reaction[] = [
-  on(matchContract, 'Matched', (data, { aggregateId }) => [
-    command<OrderTarget>('order', aggregateId, { type: 'RecordMatched', data }),
+  on(matchContract, 'Matched', 'order.RecordMatched', (data, { aggregateId }) => [{ id: aggregateId, data }]),
+  on(matchContract, 'Unmatched', 'order.RecordUnmatched', (data, { aggregateId }) => [{ id: aggregateId, data }]),
+  on(matchContract, 'ReservationRenewed', 'order.RecordReservationRenewal', ({ attempt }, { aggregateId }) => [
+    { id: aggregateId, data: { attempt, granted: true, reason: null } },
   ]),
-  on(matchContract, 'Unmatched', (data, { aggregateId }) => [
-    command<OrderTarget>('order', aggregateId, { type: 'RecordUnmatched', data }),
+  on(matchContract, 'ReservationRenewalRefused', 'order.RecordReservationRenewal', ({ attempt, reason }, { aggregateId }) => [
+    { id: aggregateId, data: { attempt, granted: false, reason } },
   ]),
-  on(matchContract, 'ReservationRenewed', ({ attempt }, { aggregateId }) => [
-    command<OrderTarget>('order', aggregateId, {
-      type: 'RecordReservationRenewal',
-      data: { attempt, granted: true, reason: null },
-    }),
+  on(matchContract, 'MatchReleased', 'order.RecordAcknowledgement', ({ attempt, requestNumber }, { aggregateId }) => [
+    { id: aggregateId, data: { what: 'match-released', key: `${attempt}`, requestNumber } },
   ]),
-  on(matchContract, 'ReservationRenewalRefused', ({ attempt, reason }, { aggregateId }) => [
-    command<OrderTarget>('order', aggregateId, { type: 'RecordReservationRenewal', data: { attempt, granted: false, reason } }),
-  ]),
-  on(matchContract, 'MatchReleased', ({ attempt, requestNumber }, { aggregateId }) => [
-    command<OrderTarget>('order', aggregateId, {
-      type: 'RecordAcknowledgement',
-      data: { what: 'match-released', key: `${attempt}`, requestNumber },
-    }),
-  ]),
-  on(matchContract, 'MatchUsed', ({ attempt }, { aggregateId }) => [
-    command<OrderTarget>('order', aggregateId, {
-      type: 'RecordAcknowledgement',
-      data: { what: 'match-used', key: `${attempt}` },
-    }),
+  on(matchContract, 'MatchUsed', 'order.RecordAcknowledgement', ({ attempt }, { aggregateId }) => [
+    { id: aggregateId, data: { what: 'match-used', key: `${attempt}` } },
   ]),
 ]

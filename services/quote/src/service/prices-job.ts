@@ -12,6 +12,7 @@ const CHECK_INTERVAL_MS = 1000
  */
 export const createPricesJob = (memory: QuoteMemory): ServiceJob<QuotePorts> => ({
   name: 'prices',
+  sends: ['price.RefreshPrice'],
   // One replica runs this job. Replicas read their sources at different times, and would overwrite each other's price repeatedly.
   run: (context, signal) => context.withLease('prices', (leaseSignal) => refreshPrices(memory, context, leaseSignal), signal),
 })

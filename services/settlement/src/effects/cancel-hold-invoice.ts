@@ -1,10 +1,8 @@
-import type { SettlementCommand } from '@penstock/contracts/settlement.ts'
-import type { CommandBody } from '@penstock/kernel/process.ts'
 import { Bug, Fault, assert } from '@penstock/kernel/result.ts'
 import { withTimeout } from '@penstock/kernel/timeout.ts'
 import { hitCrashPoint } from '@penstock/runtime/crash-points.ts'
 import type { Settlement } from '../state.ts'
-import type { SettlementEffectContext } from './ports.ts'
+import type { Outcome, SettlementEffectContext } from './ports.ts'
 import { toRecordSettled } from './settle-hold-invoice.ts'
 
 /** Timeout of a call. The effect runs again after a timeout, because both calls are safe to repeat. */
@@ -14,7 +12,7 @@ const ANSWER_TIMEOUT_MS = 30_000
 export async function cancelHoldInvoice(
   { hold }: Settlement,
   { ports }: SettlementEffectContext,
-): Promise<CommandBody<SettlementCommand>> {
+): Promise<Outcome<'RecordCancelled' | 'RecordSettled'>> {
   const { request, status } = hold
   assert(request, 'a hold has terms')
   const { holds } = ports.lightning

@@ -1,10 +1,8 @@
-import type { SettlementCommand } from '@penstock/contracts/settlement.ts'
-import type { CommandBody } from '@penstock/kernel/process.ts'
 import { Fault, assert } from '@penstock/kernel/result.ts'
 import { AddressRefused } from '@penstock/ports/lightning.ts'
 import { withTimeout } from '@penstock/kernel/timeout.ts'
 import type { Settlement } from '../state.ts'
-import type { SettlementEffectContext, SettlementPorts } from './ports.ts'
+import type { Outcome, SettlementEffectContext, SettlementPorts } from './ports.ts'
 import { readHighestTip } from './highest-tip.ts'
 
 /** Nodes announce few addresses; this limits the attempts for a node that announces hundreds. */
@@ -14,7 +12,7 @@ const MAX_SOCKETS = 8
 export async function reachBuyer(
   { hold: { request, reach: reachRequest } }: Settlement,
   { ports }: SettlementEffectContext,
-): Promise<CommandBody<SettlementCommand>> {
+): Promise<Outcome<'RecordReach'>> {
   assert(request, 'a hold has terms')
   return { type: 'RecordReach', data: { attempt: reachRequest.asked, ...(await connectToBuyer(ports, request.destination)) } }
 }

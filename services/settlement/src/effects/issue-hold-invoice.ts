@@ -1,17 +1,15 @@
 import { decodePaymentRequest } from '@penstock/bitcoin/bolt11.ts'
-import type { SettlementCommand } from '@penstock/contracts/settlement.ts'
-import type { CommandBody } from '@penstock/kernel/process.ts'
 import { Bug, assert } from '@penstock/kernel/result.ts'
 import { hitCrashPoint } from '@penstock/runtime/crash-points.ts'
 import type { Settlement } from '../state.ts'
-import type { SettlementEffectContext } from './ports.ts'
+import type { Outcome, SettlementEffectContext } from './ports.ts'
 import { connectToBuyer } from './connect-to-buyer.ts'
 
 /** Creates the hold invoice if the buyer's node is reached. HoldRequested fixes the hash, so a repeated run finds the invoice. */
 export async function issueHoldInvoice(
   { hold: { request } }: Settlement,
   { ports }: SettlementEffectContext,
-): Promise<CommandBody<SettlementCommand>> {
+): Promise<Outcome<'RecordIssued' | 'RecordReach'>> {
   assert(request, 'an invoice has terms')
   const { holds } = ports.lightning
   const { paymentHash, cltvDelta, expirySeconds, description, amountMsat } = request
@@ -24,7 +22,7 @@ export async function issueHoldInvoice(
   return toRecordIssued(invoice.request)
 }
 
-function toRecordIssued(request: string): CommandBody<SettlementCommand> {
+function toRecordIssued(request: string): Outcome<'RecordIssued'> {
   const decoded = decodePaymentRequest(request)
   if (!decoded) throw new Bug('the node created an invoice that cannot be decoded')
   return { type: 'RecordIssued', data: { invoice: request, expiresAt: decoded.expiresAt } }

@@ -1,16 +1,14 @@
-import type { SettlementCommand } from '@penstock/contracts/settlement.ts'
 import { Fault } from '@penstock/kernel/result.ts'
 import type { NodeInfo } from '@penstock/ports/lightning.ts'
 import { withTimeout } from '@penstock/kernel/timeout.ts'
-import type { Effect } from '@penstock/runtime/service.ts'
 import { isAwaitingCancel } from '../hold/cancel.decide.ts'
 import type { Hold } from '../hold/hold.ts'
 import { payeeKey } from '../payout/payout.ts'
 import { isOwing, type Settlement } from '../state.ts'
 import type { GuardState, GuardSnapshot } from './guard/guard-state.ts'
-import type { SettlementEffectContext, SettlementPorts } from './ports.ts'
+import type { SettlementEffectContext } from './ports.ts'
 
-type MoneyEffect = Effect<Settlement, SettlementCommand, SettlementPorts>
+type MoneyEffect<Command> = (state: Settlement, context: SettlementEffectContext) => Promise<Command>
 
 const ANSWER_TIMEOUT_MS = 10_000
 /** Maximum number of order ids in one log line. */
@@ -97,7 +95,7 @@ const otherNodeFault = ({ request }: Hold, pubkey: string): Fault =>
  * payment hash. Its answer would look like the end of a hold, or like a payout that was never sent.
  */
 export const bindToNode =
-  (effect: MoneyEffect): MoneyEffect =>
+  <Command>(effect: MoneyEffect<Command>): MoneyEffect<Command> =>
   async (state, context) => {
     await assertBoundNode(context.ports, state.hold)
     const command = await effect(state, context)

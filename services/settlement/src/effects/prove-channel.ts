@@ -1,6 +1,5 @@
 import { REORG_BLOCKS } from '@penstock/channel-proof/judge.ts'
-import type { EvidenceData, SettlementCommand } from '@penstock/contracts/settlement.ts'
-import type { CommandBody } from '@penstock/kernel/process.ts'
+import type { EvidenceData } from '@penstock/contracts/settlement.ts'
 import { Fault, assert } from '@penstock/kernel/result.ts'
 import { type EvidencePorts, gatherEvidence } from '@penstock/channel-proof/gather-evidence.ts'
 import { withTimeout } from '@penstock/kernel/timeout.ts'
@@ -9,17 +8,14 @@ import type { Hold } from '../hold/hold.ts'
 import { countConfirmations, judgeEvidence, recordedPeerProof } from '../hold/verdict.ts'
 import type { Settlement } from '../state.ts'
 import { isNodeReady } from './node-binding.ts'
-import type { SettlementEffectContext } from './ports.ts'
+import type { Outcome, SettlementEffectContext } from './ports.ts'
 
 /** Covers the look-ups at the chain and the node, which are fast, and the probe, which has its own timeout. */
 const EVIDENCE_TIMEOUT_MS = 20_000
 const NODE_TIMEOUT_MS = 10_000
 
 /** Runs the guard's check between two blocks, as soon as the order requests the settlement. */
-export async function proveChannel(
-  { hold }: Settlement,
-  { ports }: SettlementEffectContext,
-): Promise<CommandBody<SettlementCommand>> {
+export async function proveChannel({ hold }: Settlement, { ports }: SettlementEffectContext): Promise<Outcome<'Guard'>> {
   const observedAt = ports.clock.monotonicMs()
   const node = await withTimeout(ports.clock, NODE_TIMEOUT_MS, ports.lightning.info())
   const evidence = await gatherHoldEvidence(ports, hold)

@@ -1,6 +1,5 @@
 import { decodePaymentRequest } from '@penstock/bitcoin/bolt11.ts'
 import type { SettlementCommand } from '@penstock/contracts/settlement.ts'
-import type { CommandBody } from '@penstock/kernel/process.ts'
 import { Fault, assert } from '@penstock/kernel/result.ts'
 import type { PaymentFailure, Payments, PaymentState } from '@penstock/ports/lightning.ts'
 import { assertBeforeDeadline } from '@penstock/kernel/deadline.ts'
@@ -9,7 +8,7 @@ import { payableInvoice } from '../payout/payout.decide.ts'
 import type { SettlementPayout } from '../payout/payout.ts'
 import type { Settlement } from '../state.ts'
 import { assertBoundNode } from './node-binding.ts'
-import type { SettlementEffectContext } from './ports.ts'
+import type { Outcome, SettlementEffectContext } from './ports.ts'
 
 const TIMEOUT_MS = 60_000
 /** Maximum age of the stream state on which a payment is sent. */
@@ -31,7 +30,7 @@ type FailedPayout = Extract<Extract<SettlementCommand, { type: 'RecordPayout' }>
 export async function sendPayout(
   state: Settlement,
   { id, ports, isStillRequested, signal }: SettlementEffectContext,
-): Promise<CommandBody<SettlementCommand> | null> {
+): Promise<Outcome<'RecordPayout'> | null> {
   const { hold, payout } = state
   const { paying } = payout
   assert(paying, 'a payout was requested')
@@ -91,11 +90,7 @@ async function findOtherPayment(payments: Payments, otherHashes: readonly string
  * @param paymentHash given only if the payment belongs to another attempt
  * @throws Fault while the payment is in flight, so that the effect is retried
  */
-function toRecordPayout(
-  attempt: number,
-  payment: PaymentState | typeof REPLACED,
-  paymentHash?: string,
-): CommandBody<SettlementCommand> {
+function toRecordPayout(attempt: number, payment: PaymentState | typeof REPLACED, paymentHash?: string): Outcome<'RecordPayout'> {
   switch (payment.state) {
     case 'succeeded': {
       const paid = { state: 'succeeded', attempt, feeMsat: `${payment.feeMsat}`, ...(paymentHash && { paymentHash }) } as const

@@ -1,6 +1,4 @@
 import { paymentHashOf } from '@penstock/bitcoin/hex.ts'
-import type { SettlementCommand } from '@penstock/contracts/settlement.ts'
-import type { CommandBody } from '@penstock/kernel/process.ts'
 import { Bug, Fault, assert } from '@penstock/kernel/result.ts'
 import type { Invoice } from '@penstock/ports/lightning.ts'
 import { assertBeforeDeadline } from '@penstock/kernel/deadline.ts'
@@ -8,7 +6,7 @@ import { withTimeout } from '@penstock/kernel/timeout.ts'
 import { hitCrashPoint } from '@penstock/runtime/crash-points.ts'
 import { isClaimable } from '../hold/heights.ts'
 import type { Settlement } from '../state.ts'
-import type { SettlementEffectContext } from './ports.ts'
+import type { Outcome, SettlementEffectContext } from './ports.ts'
 
 /** Timeout of a call. The effect runs again after a timeout, because the calls are safe to repeat. */
 const ANSWER_TIMEOUT_MS = 30_000
@@ -17,7 +15,7 @@ const ANSWER_TIMEOUT_MS = 30_000
 export async function settleHoldInvoice(
   { hold }: Settlement,
   { id, ports }: SettlementEffectContext,
-): Promise<CommandBody<SettlementCommand>> {
+): Promise<Outcome<'RecordSettled' | 'RecordNodeCancelled' | 'RecordSettlementMissed'>> {
   const { request } = hold
   assert(request, 'a hold has terms')
   const { lightning, keyring, clock } = ports
@@ -52,7 +50,7 @@ async function readHighestHeight({ lightning, chain, clock, network }: Settlemen
 }
 
 /** The command for a payment that the node shows as settled. */
-export const toRecordSettled = (invoice: Invoice, settledAt: number): CommandBody<SettlementCommand> => ({
+export const toRecordSettled = (invoice: Invoice, settledAt: number): Outcome<'RecordSettled'> => ({
   type: 'RecordSettled',
   data: { settledAt, receivedMsat: `${settledMsat(invoice)}` },
 })

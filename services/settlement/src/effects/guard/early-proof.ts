@@ -20,6 +20,7 @@ const CONCURRENCY = 4
  */
 export const earlyProofJob = ({ snapshot }: GuardState): ServiceJob<SettlementPorts> => ({
   name: 'early-proof',
+  sends: ['settlement.Guard'],
   async run(context, signal) {
     for await (const tip of context.ports.chain.tips(signal))
       await recordEarlyProofs(context, snapshot.last?.orders ?? new Map(), tip)

@@ -37,12 +37,20 @@ const PROOF_WAIT_MS = 30_000
 /** Interval of the rounds while a proof may still appear. */
 const PROOF_WAIT_INTERVAL_MS = 5000
 
+const GUARD_COMMANDS = [
+  'settlement.RecordHeld',
+  'settlement.RecordNodeCancelled',
+  'settlement.RecordReachTry',
+  'settlement.Guard',
+] as const
+
 /**
  * Guards every payment that we hold, using only the node and the streams. No bus, other service or parked message can delay the
  * action that a block requires.
  */
 export const guardJob = (guardState: GuardState): ServiceJob<SettlementPorts> => ({
   name: 'guard',
+  sends: GUARD_COMMANDS,
   async run(context, signal) {
     for await (const tip of context.ports.chain.tips(signal)) await guardAll(context, guardState, tip)
   },
@@ -51,6 +59,7 @@ export const guardJob = (guardState: GuardState): ServiceJob<SettlementPorts> =>
 /** Runs the same round at intervals, in case no tips arrive or an invoice changes between two blocks. */
 export const guardByClockJob = (guardState: GuardState): ServiceJob<SettlementPorts> => ({
   name: 'guard-by-clock',
+  sends: GUARD_COMMANDS,
   async run(context, signal) {
     const { clock } = context.ports
     for (;;) {

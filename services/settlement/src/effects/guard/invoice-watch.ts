@@ -28,6 +28,7 @@ export function openInvoiceWatch(slots: PeerSlots): InvoiceWatch {
     },
     job: {
       name: 'watch',
+      sends: ['settlement.RecordHeld', 'settlement.RecordNodeCancelled'],
       async run(context, signal) {
         const watched = new Set<string>()
         const begin = (orderId: string): void => {
