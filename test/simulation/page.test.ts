@@ -57,6 +57,7 @@ function fullPage(): string {
     statuses: {},
     events: 1,
     crashPoints: ['store.append'],
+    flowLinks: [],
     recentSteps: [],
     traceLines: [],
   })

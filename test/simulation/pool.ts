@@ -164,6 +164,7 @@ const createLostOutcome = ({ plan }: SimulationTask, reason: string): SeedOutcom
   statuses: {},
   events: 0,
   crashPoints: [],
+  flowLinks: [],
   recentSteps: [],
   traceLines: [],
 })

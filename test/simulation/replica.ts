@@ -9,6 +9,7 @@ import type { Platform } from '@penstock/runtime/platform.ts'
 import { bindManifest } from '@penstock/runtime/manifest.ts'
 import { bind, type BoundService, run } from '@penstock/runtime/run.ts'
 import { type ServiceName, streamServices } from '@penstock/standalone/registry.ts'
+import { type FlowLink, recordFlow } from '@penstock/testkit/record-flow.ts'
 
 /** The dependencies of one process of one service. The simulation may let each call to them fail or crash the process. */
 export type ReplicaDependencies = {
@@ -20,6 +21,7 @@ export type ReplicaDependencies = {
   readonly rates: readonly RateSource[]
   readonly pepper: Uint8Array
   readonly onGatewayOpened: (gateway: InProcessGateway) => void
+  readonly onLink: (link: FlowLink) => void
 }
 
 /** Starts one service in one simulated process. */
@@ -35,12 +37,16 @@ export async function startReplica(service: ServiceName, dependencies: ReplicaDe
 }
 
 function bindService(name: ServiceName, dependencies: ReplicaDependencies, height: () => number | undefined): BoundService {
-  const { platform, records, lightning, chain, keyring, rates, pepper, onGatewayOpened } = dependencies
+  const { platform, records, lightning, chain, keyring, rates, pepper, onGatewayOpened, onLink } = dependencies
   const manifest = streamServices.find((service) => service.name === name)
-  if (manifest) return bindManifest(manifest, () => ({ lightning, chain, keyring, rates, network: 'regtest', height }))
+  if (manifest) {
+    const recorded = { ...manifest, create: () => recordFlow(manifest.create(), onLink) }
+    return bindManifest(recorded, () => ({ lightning, chain, keyring, rates, network: 'regtest', height }))
+  }
   const { views, clock } = platform
   const { peers } = lightning
-  return bind(createInProcessGateway({ pepper, clock, nodeSources: { peers, chain }, onOpened: onGatewayOpened }), {
+  const gateway = createInProcessGateway({ pepper, clock, nodeSources: { peers, chain }, onOpened: onGatewayOpened })
+  return bind(recordFlow(gateway, onLink), {
     views,
     records,
     peers,

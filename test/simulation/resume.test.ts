@@ -29,6 +29,7 @@ function createPool(ran: number[]): Pick<SimulationWorkers, 'run'> {
         statuses: { ADMIN_CLOSED: 1 },
         events: 1,
         crashPoints: [`call.${plan.seed % 2}`],
+        flowLinks: [],
         recentSteps: [],
         traceLines: [],
       }

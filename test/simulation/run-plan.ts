@@ -1,3 +1,4 @@
+import type { FlowLink } from '@penstock/testkit/record-flow.ts'
 import { forbidNondeterminism } from '@penstock/adapters/deterministic/isolation/forbid-nondeterminism.ts'
 import { replaceCrashPointHandler } from '@penstock/runtime/crash-points.ts'
 import { buildOrderModels } from '../support/invariants/order-model.ts'
@@ -5,6 +6,7 @@ import { checkOrders } from '../support/invariants/orders.ts'
 import { findHtlcsAtMarket, buildNetworkState } from '../support/invariants/network-state.ts'
 import { findUnexplainedWork, listPendingWork } from '../support/invariants/pending-work.ts'
 import type { SimulationPlan } from './plan/plan.ts'
+import { checkDeclaredFlow } from './invariants/declared-flow.ts'
 import { InvariantViolation, createFoldedLog, type FoldedLog } from './invariants/folded-log.ts'
 import type { TransitionCounts } from './transitions/transition-coverage.ts'
 import { hasReadAllFacts, runFinalChecks } from './invariants/final-checks.ts'
@@ -31,6 +33,7 @@ export type SeedOutcome = {
   readonly events: number
   /** The calls at which a process could have crashed. */
   readonly crashPoints: readonly string[]
+  readonly flowLinks: readonly FlowLink[]
   readonly recentSteps: readonly string[]
   readonly traceLines: readonly string[]
 }
@@ -58,6 +61,7 @@ export async function runPlan(plan: SimulationPlan, defect: MarketDefect = (worl
   let statuses: Readonly<Record<string, number>> = {}
   try {
     statuses = await runWorld(world, log, nondeterminism)
+    checkDeclaredFlow(world.flowLinks)
   } catch (error) {
     violation = {
       invariant: error instanceof InvariantViolation ? error.invariant : 'no crash',
@@ -81,6 +85,7 @@ export async function runPlan(plan: SimulationPlan, defect: MarketDefect = (worl
     statuses,
     events: log.events.length,
     crashPoints: [...world.crashPoints].toSorted(),
+    flowLinks: [...world.flowLinks].toSorted(),
     recentSteps: schedule.recentSteps(),
     traceLines: world.trace.recent(),
   }

@@ -35,6 +35,7 @@ const outcome = (
   statuses: {},
   events: 1,
   crashPoints: [...calls, ...points],
+  flowLinks: [],
   recentSteps: [],
   traceLines: [],
 })

@@ -1,12 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { FaultKind } from '@penstock/adapters/deterministic/faults/fault-injector.ts'
 import { drawPlan } from './plan/draw-plan.ts'
+import { declaredLinks } from './invariants/declared-flow.ts'
 import { VIEW_CHECKS, VIEW_CHECK_STEPS } from './invariants/invariants.ts'
 import type { SimulationWorkers } from './pool.ts'
 import type { SeedOutcome } from './run-plan.ts'
 import type { Occurrence } from './coverage.ts'
 import { createSeedTotals, type SeedTotals } from './seed-totals.ts'
 import { createTestWorkers } from './test-workers.ts'
+import { rareLinks } from './transitions/rare-links.ts'
 
 /** A seed always gives the same run, so the assertions about the coverage of these seeds cannot fail by chance. */
 const SEEDS: readonly number[] = Array.from({ length: 40 }, (_, index) => index + 1)
@@ -77,6 +79,14 @@ describe(`the ${SEEDS.length} fixed seeds together`, () => {
     const all = await Promise.all(SEEDS.map(runSeed))
     const sold = all.filter(({ statuses }) => 'CHANNEL_MONITORING_FINISHED' in statuses || 'VALID_CHANNEL_OPENING' in statuses)
     expect(sold.length).toBeGreaterThan(SEEDS.length / 4)
+  })
+
+  // A link that no service declares is a violation of its seed.
+  test('follow every link that a service declares, except rare links', async () => {
+    const all = await Promise.all(SEEDS.map(runSeed))
+    const followed = new Set(all.flatMap(({ flowLinks }) => flowLinks))
+    expect([...declaredLinks].filter((link) => !followed.has(link) && !rareLinks.includes(link))).toEqual([])
+    expect(rareLinks.filter((link) => !declaredLinks.has(link))).toEqual([])
   })
 
   test('check the read models about once per interval', async () => {

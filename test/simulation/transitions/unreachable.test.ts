@@ -11,6 +11,7 @@ const createOutcomeWith = (edges: readonly string[]): SeedOutcome => {
     cpuMs: 1,
     events: 0,
     crashPoints: [],
+    flowLinks: [],
     recentSteps: [],
     traceLines: [],
     violation: undefined,

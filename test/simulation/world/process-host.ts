@@ -161,5 +161,6 @@ async function createReplicaDependencies(
     rates: [withRateFaults(process, fixedRateSource(10_000_000n, engine.schedule.clock))],
     pepper,
     onGatewayOpened: (gateway) => market.addGateway(process.name, gateway, died.promise),
+    onLink: (link) => void world.flowLinks.add(link),
   }
 }

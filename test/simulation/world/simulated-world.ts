@@ -1,3 +1,4 @@
+import type { FlowLink } from '@penstock/testkit/record-flow.ts'
 import { type DeterministicBus, deterministicBus } from '@penstock/adapters/deterministic/bus.ts'
 import { type DeterministicDatabase, deterministicDatabase } from '@penstock/adapters/deterministic/database.ts'
 import { deterministicDisk } from '@penstock/adapters/deterministic/disk.ts'
@@ -64,6 +65,8 @@ export type SimulatedWorld = {
   readonly countOccurrence: CountOccurrence
   /** The names of all calls that processes have made. At each of them a process can crash. */
   readonly crashPoints: Set<string>
+  /** Each link between a message and its consequence that processes have followed. */
+  readonly flowLinks: Set<FlowLink>
   readonly activeFaults: ActiveFaults
   /** Payment hashes of holds that an injection cancelled directly at the market's own node. */
   readonly manuallyCancelled: Set<string>
@@ -111,6 +114,7 @@ export function createSimulatedWorld(plan: SimulationPlan): SimulatedWorld {
     trace: createTrace(() => schedule.now(), bus),
     countOccurrence,
     crashPoints: new Set(),
+    flowLinks: new Set(),
     activeFaults: createActiveFaults(
       () => schedule.now(),
       () => isMarketNodeUp(simnet),
