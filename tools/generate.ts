@@ -6,6 +6,7 @@ import { renderChartSchema } from './chart-settings.ts'
 import { renderConfigurationPage } from './configuration.ts'
 import { renderDashboards } from './dashboards.ts'
 import { renderDiagrams } from './diagrams.ts'
+import { renderFlow } from './flow.ts'
 import { type GeneratedFiles, locate, readText } from './generated-files.ts'
 import { renderServiceFiles } from './service-files.ts'
 
@@ -15,6 +16,7 @@ const generators: readonly (() => GeneratedFiles | Promise<GeneratedFiles>)[] = 
   renderConfigurationPage,
   renderDashboards,
   renderDiagrams,
+  renderFlow,
 ]
 
 /** @returns the files whose texts differ from what the code makes of them */

@@ -92,6 +92,24 @@ export const accountContract = defineContract('account', 'accounts', {
     /** Sent after the gateway compared the password with the record, and found no open order and no open payout. */
     DeleteAccount: { ...v1(z.strictObject({ emailHash: keyHash, passwordRecord: uuid })), from: ['gateway'] },
   },
+  records: {
+    CreateAccount: ['AccountCreated', 'LoginRecorded'],
+    OpenSession: ['SessionOpened'],
+    IssueOrderKey: ['OrderKeyIssued'],
+    RecordLogin: ['LoginRecorded'],
+    ChangePassword: ['PasswordChanged', 'LoggedOutEverywhere'],
+    LogOutEverywhere: ['LoggedOutEverywhere'],
+    LoginByNode: ['LoginChallengeUsed', 'LoginRecorded'],
+    LogOut: ['LoggedOut'],
+    CreateApiKey: ['ApiKeyCreated'],
+    RevokeApiKey: ['ApiKeyRevoked'],
+    ChallengeNode: ['NodeChallenged'],
+    ConnectNode: ['NodeProofGiven'],
+    RecordNodeClaim: ['NodeConnected', 'NodeRefused'],
+    GrantOperator: ['OperatorGranted'],
+    RevokeOperator: ['OperatorRevoked'],
+    DeleteAccount: ['AccountDeleted'],
+  },
 })
 export type AccountFact = FactsOf<typeof accountContract>
 export type AccountCommand = CommandsOf<typeof accountContract>
@@ -114,6 +132,10 @@ export const emailClaimContract = defineContract('email', 'accounts', {
     },
     ReleaseEmail: { ...v1(z.strictObject({ accountId: uuid })), from: ['gateway'] },
   },
+  records: {
+    ClaimEmail: ['EmailClaimed'],
+    ReleaseEmail: ['EmailReleased'],
+  },
 })
 export type EmailClaimFact = FactsOf<typeof emailClaimContract>
 export type EmailClaimCommand = CommandsOf<typeof emailClaimContract>
@@ -127,6 +149,10 @@ export const nodeClaimContract = defineContract('nodeclaim', 'accounts', {
     NodeReleased: v1(z.strictObject({ accountId: uuid })),
   },
   commands: { ClaimNode: v1(z.strictObject({ accountId: uuid })), ReleaseNode: v1(z.strictObject({ accountId: uuid })) },
+  records: {
+    ClaimNode: ['NodeClaimed', 'NodeClaimRefused'],
+    ReleaseNode: ['NodeReleased'],
+  },
 })
 export type NodeClaimFact = FactsOf<typeof nodeClaimContract>
 export type NodeClaimCommand = CommandsOf<typeof nodeClaimContract>

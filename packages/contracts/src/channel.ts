@@ -121,6 +121,35 @@ export const channelContract = defineContract('channel', 'channel-watcher', {
     StartLease: { ...v1(z.strictObject({ outpoint })), from: ['order'] },
     StopWatch: { ...v1(z.strictObject({ reason: sentence })), from: ['order'] },
   },
+  records: {
+    WatchOutpoint: ['WatchStarted', 'AttestationKept'],
+    KeepAttestation: ['AttestationKept'],
+    Observe: [
+      'FundingSeen',
+      'FundingMissing',
+      'FundingConfirmed',
+      'ConfirmationsSeen',
+      'ConfirmationsReached',
+      'FundingReorged',
+      'FundingLost',
+      'ChannelProven',
+      'ChannelInvalid',
+      'PromiseBroken',
+      'LeaseEnded',
+    ],
+    NoticeFunding: [
+      'FundingSeen',
+      'FundingConfirmed',
+      'ConfirmationsSeen',
+      'ConfirmationsReached',
+      'FundingLost',
+      'ChannelProven',
+      'ChannelInvalid',
+    ],
+    Recheck: [],
+    StartLease: ['LeaseStarted'],
+    StopWatch: ['WatchStopped'],
+  },
 })
 export type ChannelFact = FactsOf<typeof channelContract>
 export type ChannelCommand = CommandsOf<typeof channelContract>
@@ -134,6 +163,9 @@ export const outpointClaimContract = defineContract('outpoint', 'channel-watcher
     OutpointClaimRefused: v1(z.strictObject({ orderId: uuid, attempt })),
   },
   commands: { ClaimOutpoint: { ...v1(z.strictObject({ orderId: uuid, attempt })), from: ['order'] } },
+  records: {
+    ClaimOutpoint: ['OutpointClaimed', 'OutpointClaimRefused'],
+  },
 })
 export type OutpointClaimFact = FactsOf<typeof outpointClaimContract>
 export type OutpointClaimCommand = CommandsOf<typeof outpointClaimContract>

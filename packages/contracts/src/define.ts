@@ -39,6 +39,8 @@ export type Contract<
   readonly owner: string
   readonly facts: Facts
   readonly commands: Commands
+  /** The facts that each command may record. */
+  readonly records: Readonly<Record<keyof Commands & string, readonly string[]>>
   /** The subject of each stream, if the stream's id is the id of the subject. */
   readonly correlates?: Subject
   readonly relatedTo?: Relation
@@ -93,6 +95,7 @@ export const defineContract = <const Category extends string, Facts extends Vers
   shapes: {
     facts: Facts
     commands: Commands
+    records: Readonly<Record<keyof NoInfer<Commands> & string, readonly (keyof NoInfer<Facts> & string)[]>>
     correlates?: Subject
     relatedTo?: Relation
     unpaid?: readonly ((keyof NoInfer<Commands> | keyof NoInfer<Facts>) & string)[]

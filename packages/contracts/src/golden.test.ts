@@ -11,7 +11,9 @@ test('every fact and command, at every version, has golden samples that today’
 })
 
 /** Fixture: a contract with one fact of the given shape. */
-const made = (shape: Versioned) => [defineContract('locker', 'lockers', { facts: { LockerRented: shape }, commands: {} })]
+const made = (shape: Versioned) => [
+  defineContract('locker', 'lockers', { facts: { LockerRented: shape }, commands: {}, records: {} }),
+]
 const rented = z.strictObject({ pubkey, priceSat: amount })
 const stored = { pubkey: `02${'1'.repeat(64)}`, priceSat: '3000' }
 const line = (type: string, v: number, data: object, variant = ''): string => `${JSON.stringify({ type, v, variant, data })}\n`
@@ -68,7 +70,9 @@ test('an old version stays readable through its upcaster, and its sample has to 
 test('a command has samples of its last two versions only', () => {
   const upcast = { ...toSecond, 2: (old: z.output<typeof second>) => ({ ...old, size: 1 }) }
   const shape = { v: 3, schema: second.extend({ size: z.int() }), upcast }
-  const commands = [defineContract('locker', 'lockers', { facts: {}, commands: { LockerRented: shape } })]
+  const commands = [
+    defineContract('locker', 'lockers', { facts: {}, commands: { LockerRented: shape }, records: { LockerRented: [] } }),
+  ]
   const third = line('LockerRented', 3, { pubkey: stored.pubkey, amountMsat: '3000000', size: 1 })
   assert.deepEqual(checkGoldenFiles(commands, file(newest, third)), [])
   assert.match(
@@ -92,6 +96,7 @@ test('a fact and a command of one contract with the same name are reported', () 
     defineContract('locker', 'lockers', {
       facts: { LockerRented: v1(rented) },
       commands: { LockerRented: v1(rented) },
+      records: { LockerRented: ['LockerRented'] },
     }),
   ]
   assert.match(`${checkGoldenFiles(both, file(first))[0]}`, /has a fact and a command LockerRented: rename one/)

@@ -60,6 +60,16 @@ export const offerContract = defineContract('offer', 'matching', {
     ReleaseReservation: v1(reservation.extend({ reason: sentence })),
     UseReservation: v1(reservation),
   },
+  records: {
+    CreateOffer: ['OfferCreated'],
+    UpdateOffer: ['OfferUpdated'],
+    ToggleOffer: ['OfferEnabled', 'OfferDisabled'],
+    DisableOffer: ['OfferDisabledByAdmin'],
+    EnableOffer: ['OfferEnabledByAdmin'],
+    Reserve: ['CapacityReserved', 'ReservationRefused'],
+    ReleaseReservation: ['ReservationReleased'],
+    UseReservation: ['ReservationUsed'],
+  },
 })
 export type OfferFact = FactsOf<typeof offerContract>
 export type OfferCommand = CommandsOf<typeof offerContract>
@@ -118,6 +128,13 @@ export const sellerContract = defineContract('seller', 'matching', {
     RecordOutcome: v1(z.strictObject({ orderId: uuid, attempt, outcome: sellerOutcome })),
     GrantRails: { ...v1(byOperator), from: ['gateway'] },
     RevokeRails: { ...v1(byOperator), from: ['gateway'] },
+  },
+  records: {
+    Attest: ['SellerAppeared', 'FundsAttested'],
+    LapseSilence: ['SellerFellSilent'],
+    RecordOutcome: ['OutcomeRecorded'],
+    GrantRails: ['RailsGranted'],
+    RevokeRails: ['RailsGrantRevoked'],
   },
 })
 export type SellerFact = FactsOf<typeof sellerContract>
@@ -207,6 +224,15 @@ export const matchContract = defineContract('match', 'matching', {
     UseMatch: { ...v1(z.strictObject({ attempt })), from: ['order'] },
     /** `attempt` is null if the buyer only saw the seller and no search has started. */
     RecordAttemptOutcome: v1(z.strictObject({ attempt: attempt.nullable(), outcome: sellerOutcome })),
+  },
+  records: {
+    RecordSellerQuoted: ['SellerQuoted'],
+    FindSeller: ['SearchBegun', 'Unmatched'],
+    RecordReservation: ['CandidateLost', 'Matched', 'Unmatched', 'ReservationRenewed', 'ReservationRenewalRefused'],
+    RenewReservation: ['ReservationRenewalRequested', 'ReservationRenewed', 'ReservationRenewalRefused'],
+    ReleaseMatch: ['MatchReleased'],
+    UseMatch: ['MatchUsed'],
+    RecordAttemptOutcome: ['AttemptOutcomeRecorded'],
   },
 })
 export type MatchFact = FactsOf<typeof matchContract>

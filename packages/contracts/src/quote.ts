@@ -79,6 +79,10 @@ export const quoteContract = defineContract('quote', 'quote', {
     QuotePlaced: v1(noData),
   },
   commands: { RequestQuote: { ...v2(quoteRequest, acceptMissingInvoiceBefore), from: ['gateway'] }, RecordPlaced: v1(noData) },
+  records: {
+    RequestQuote: ['Quoted'],
+    RecordPlaced: ['QuotePlaced'],
+  },
   unpaid: ['RequestQuote', 'Quoted', 'RecordPlaced', 'QuotePlaced'],
 })
 export type QuoteFact = FactsOf<typeof quoteContract>
@@ -94,6 +98,9 @@ export const priceContract = defineContract('price', 'quote', {
   commands: {
     /** Recomputes the price from the order book and the rate, whenever one of them changes. */
     RefreshPrice: v1(noData),
+  },
+  records: {
+    RefreshPrice: ['PriceSet', 'PriceWithdrawn'],
   },
 })
 export type PriceFact = FactsOf<typeof priceContract>

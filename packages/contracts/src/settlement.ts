@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { defineContract, v1, v2, v3, type CommandsOf, type FactsOf, type TargetOf } from './define.ts'
+import { addCause, creditor, ledgerEntry, lossCause, payoutDecision, withholdingCause } from './settlement/payout-shapes.ts'
 import {
   amount,
   attestation,
@@ -23,24 +24,6 @@ import {
 
 /** `peer` is null if the node no longer shows the peer whose channel carried the HTLC. */
 const htlc = z.strictObject({ amountMsat: amount, expiryHeight: height, peer: pubkey.nullable() })
-
-/** Double entry: a positive amount is a debit, a negative amount a credit. The entries of a posting add up to zero. */
-const ledgerAccount = z.enum([
-  'received',
-  'payable',
-  'platform-fee',
-  'price-difference',
-  'routing-cost',
-  'overpayment',
-  'rounding',
-  'paid-out',
-  /** A seller's share that is returned to the buyer. */
-  'owed-to-buyer',
-  /** A seller's amount that the operator bears, since the market lost the payment. */
-  'operator-loss',
-])
-const ledgerEntry = z.strictObject({ account: ledgerAccount, amountMsat: z.string().regex(/^-?(0|[1-9]\d*)$/) })
-export type LedgerEntry = z.output<typeof ledgerEntry>
 
 /** `graph`: the channel is announced, and in our own graph. `probe`: our probe passed through it to the buyer's node. */
 const peerProof = z.enum(['graph', 'probe'])
@@ -85,48 +68,10 @@ export const evidence = z.strictObject({
 })
 export type EvidenceData = z.output<typeof evidence>
 
-/**
- * The cause that withholds a payout. `peer-proof`: no peer proof of the channel exists yet. `spend-unconfirmed`: a spend of
- * the funding is in a mempool; `spend-confirmed`: in a block. `reorg`: the funding is in no block. `terms`: evidence
- * contradicts the sold terms. `promise`: the seller's forwarding fees are higher than promised. `operator-loss`: the market
- * lost the payment, and the operator has to confirm that it pays the seller.
- */
-const withholdingCause = z.enum([
-  'peer-proof',
-  'spend-unconfirmed',
-  'spend-confirmed',
-  'reorg',
-  'terms',
-  'promise',
-  'operator-loss',
-])
+export type LedgerEntry = z.output<typeof ledgerEntry>
 export type WithholdingCause = z.output<typeof withholdingCause>
-
-/** Patterns of the reasons in the first version, which had no cause. */
-const CAUSE_PATTERNS: readonly (readonly [RegExp, WithholdingCause])[] = [
-  [/no longer in a block/, 'reorg'],
-  [/has proven the channel/, 'peer-proof'],
-  [/waited for a block/, 'spend-unconfirmed'],
-  [/spends the output/, 'spend-confirmed'],
-]
-const addCause = (old: { readonly reason: string }): object => ({
-  ...old,
-  cause: CAUSE_PATTERNS.find(([sentenceOf]) => sentenceOf.test(old.reason))?.[1] ?? 'promise',
-})
-
-/** The party that is paid: the seller, or the buyer if it gets the seller's share. */
-const creditor = z.enum(['seller', 'buyer'])
 export type Creditor = z.output<typeof creditor>
-/** An operator's decision. `nobody` is only for a loss: the buyer has its payment back, and the seller is not paid. */
-const payoutDecision = z.enum(['seller', 'buyer', 'nobody'])
 export type PayoutDecision = z.output<typeof payoutDecision>
-
-/**
- * The cause by which the market lost a payment although its channel may exist. `node-gave-back`: our node cancelled it by
- * itself. `not-ready`: the node or the chain did not answer when the guard had to decide. `not-taken-in-time`: the settlement
- * came too late. `operator-closed`: an operator closed the order after an outpoint was accepted.
- */
-const lossCause = z.enum(['node-gave-back', 'not-ready', 'not-taken-in-time', 'operator-closed'])
 export type LossCause = z.output<typeof lossCause>
 
 /** The name of the operator who acts. */
@@ -376,6 +321,55 @@ export const settlementContract = defineContract('settlement', 'settlement', {
     /** The watcher found, during the lease, that the seller broke a promise. */
     RecordPromiseBroken: v1(z.strictObject({ sentence, height })),
   },
+  records: {
+    IssueHold: ['HoldRequested', 'HoldRefused'],
+    CheckReach: ['BuyerReachRequested'],
+    RecordReach: ['HoldRefused', 'BuyerReachChecked'],
+    RecordReachTry: ['BuyerReachTried'],
+    RecordIssued: ['HoldIssued'],
+    RecordHeld: ['HoldHeld', 'CancelRequested'],
+    RegisterOutpoint: ['OutpointRegistered', 'OutpointRegistrationRefused'],
+    SettleHold: ['SettlementWanted'],
+    Guard: [
+      'PeerProven',
+      'SettlementStarted',
+      'CancelRequested',
+      'PayoutWithheld',
+      'WithholdingLifted',
+      'IncidentRecorded',
+      'PayableClosed',
+      'PayoutReleased',
+      'PayoutRequested',
+      'LossSearchStarted',
+      'LossBorne',
+      'LossRefuted',
+      'LedgerPosted',
+    ],
+    LastHeight: ['LastHeightReached'],
+    CancelHold: ['HoldRefused', 'CancelRequested', 'CancelRefused', 'LossSearchStarted'],
+    EndLoss: ['LossRefuted'],
+    ExpireInvoice: ['HoldHeld', 'CancelRequested'],
+    RecordSettlementMissed: ['SettlementMissed', 'IncidentRecorded'],
+    RecordSettled: ['HoldSettled', 'LedgerPosted', 'PayoutWithheld'],
+    RecordCancelled: ['HoldCancelled', 'LossBorne', 'IncidentRecorded', 'LedgerPosted', 'PayoutWithheld'],
+    RecordNodeCancelled: [
+      'CancelRequested',
+      'LossSearchStarted',
+      'HoldCancelled',
+      'LossBorne',
+      'IncidentRecorded',
+      'LedgerPosted',
+      'PayoutWithheld',
+    ],
+    SubmitPayoutInvoice: ['PayoutInvoiceSubmitted', 'PayoutInvoiceAccepted', 'PayoutInvoiceRefused'],
+    SubmitRefundInvoice: ['PayoutInvoiceSubmitted', 'PayoutInvoiceAccepted', 'PayoutInvoiceRefused'],
+    DecidePayout: ['PayoutDecided', 'WithholdingLifted', 'PayableClosed', 'LossRefuted', 'LedgerPosted'],
+    RetryPayoutNow: ['PayoutRetryRequested', 'PayoutRequested'],
+    RecordPayhash: ['PayoutInvoiceAccepted', 'PayoutInvoiceRefused', 'PayoutRequested'],
+    RecordPayout: ['PayoutSucceeded', 'PayoutFailed', 'PayoutRequested', 'LedgerPosted'],
+    RetryPayout: ['PayoutRequested'],
+    RecordPromiseBroken: ['PayoutWithheld', 'IncidentRecorded'],
+  },
   // Messages of unpaid orders, which wait for messages of paid orders.
   unpaid: ['IssueHold', 'HoldRequested', 'HoldIssued'],
 })
@@ -391,6 +385,9 @@ export const paymentHashClaimContract = defineContract('payhash', 'settlement', 
     PayhashRefused: v1(z.strictObject({ orderId: uuid })),
   },
   commands: { ClaimPayhash: v1(z.strictObject({ orderId: uuid })) },
+  records: {
+    ClaimPayhash: ['PayhashClaimed', 'PayhashRefused'],
+  },
 })
 export type PayhashFact = FactsOf<typeof paymentHashClaimContract>
 export type PayhashCommand = CommandsOf<typeof paymentHashClaimContract>

@@ -6,12 +6,19 @@ import type { Fact } from '@penstock/kernel/message.ts'
 
 /**
  * Checks that a store could hold the facts of a test. They must have the shape and version of their contract, and must not
- * change when they are written as JSON and read again.
+ * change when they are written as JSON and read again. The contract must declare that the command may record the decided facts.
  * The contract is the contract that has the command. A decider that a test invents has no contract and is not checked.
  */
-export function assertStorable(commandType: string, facts: readonly Fact[]): void {
+export function assertStorable(commandType: string, history: readonly Fact[], decided: readonly Fact[]): void {
   const candidates = contracts.filter(({ commands }) => commands[commandType])
-  const faults = candidates.map((contract) => facts.flatMap((fact) => faultsOf(contract, fact)))
+  const faults = candidates.map((contract) => [
+    ...[...history, ...decided].flatMap((fact) => faultsOf(contract, fact)),
+    ...decided.flatMap(({ type }) =>
+      contract.records[commandType]?.includes(type)
+        ? []
+        : [`${contract.category} does not declare that ${commandType} records ${type}`],
+    ),
+  ])
   // Two contracts may have a command of this name. The test means the contract with the fewest faults.
   const [fewest = []] = faults.toSorted((a, b) => a.length - b.length)
   assert.deepEqual(fewest, [], `facts that no store could hold:\n${fewest.join('\n')}`)

@@ -56,3 +56,12 @@ test('the facts of a decider without a contract are not checked', () => {
   const rented = fact('LockerRented', { sizes: undefined })
   given(stub(rented), rented).when({ type: 'RentLocker', data: {} }).then(rented)
 })
+
+test('a decided fact that the contract does not declare for the command fails', () => {
+  const refused = fact('PayoutInvoiceRefused', { paymentHash: '0'.repeat(64), reason: 'It is taken.' })
+  given(stub(), refused).when({ type: 'Guard', data: {} }).then()
+  assert.throws(
+    () => given(stub(refused)).when({ type: 'Guard', data: {} }),
+    /settlement does not declare that Guard records PayoutInvoiceRefused/,
+  )
+})

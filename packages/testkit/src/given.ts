@@ -19,7 +19,7 @@ export function given<S, C extends Command, E extends Fact, R extends Refusal>(
     when(command: CommandBody<C>, at = 0) {
       // A command body with an id and a time is a command. The compiler cannot see this through the conditional type.
       const decision = decider.decide(state, { id: 'c1', at, ...command } as unknown as C)
-      assertStorable(command.type, [...history, ...('facts' in decision ? decision.facts : [])])
+      assertStorable(command.type, history, 'facts' in decision ? decision.facts : [])
       return {
         decision,
         /** Asserts that the decision is exactly these facts, and that all of them fold. */

@@ -24,6 +24,7 @@ const locker = defineContract('locker', 'lockers', {
     LockerFreed: { v: 2, schema: z.strictObject({}), upcast: {} },
   },
   commands: {},
+  records: {},
 })
 
 const stored = (type: string, data: object) => ({ id: 'e1', type, data: JSON.stringify(data), meta: '' })

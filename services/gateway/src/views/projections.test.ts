@@ -7,10 +7,12 @@ const shape = v1(z.strictObject({}))
 const locker = defineContract('locker', 'lockers', {
   facts: { LockerRented: shape },
   commands: { CleanLocker: shape, RentLocker: { ...shape, from: ['gateway'] } },
+  records: { CleanLocker: [], RentLocker: ['LockerRented'] },
 })
 const key = defineContract('key', 'lockers', {
   facts: { KeyCut: shape },
   commands: { CutKey: { ...shape, from: ['order'] } },
+  records: { CutKey: ['KeyCut'] },
 })
 
 test('a contract whose facts no projection follows is refused if the gateway commands it', () => {
