@@ -88,10 +88,10 @@ function asBefore(state: Order): any {
 }
 
 function changeReadModel(copy: CheckoutCopy): void {
-  replaceTexts(copy, `${GATEWAY_SOURCES}/views/order-view.ts`, [
+  replaceTexts(copy, `${GATEWAY_SOURCES}/market/views/order-view.ts`, [
     ['readonly approveBefore: number | null }', 'readonly approval: { readonly before: number | null } }'],
   ])
-  replaceTexts(copy, `${GATEWAY_SOURCES}/graphql/order-record.ts`, [['terms.approveBefore', 'terms.approval.before']])
+  replaceTexts(copy, `${GATEWAY_SOURCES}/market/records/order-record.ts`, [['terms.approveBefore', 'terms.approval.before']])
   replaceTexts(copy, `${GATEWAY_SOURCES}/views/projections.ts`, [['orders: 2,', 'orders: 3,']])
   rewriteFile(copy, `${GATEWAY_SOURCES}/views/projections.ts`, renameTables)
   rewriteFile(copy, `${GATEWAY_SOURCES}/views/migrations.ts`, addTables)

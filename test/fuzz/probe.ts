@@ -57,7 +57,7 @@ function readLinkTarget(fd: string): string {
 
 /** Records every route of every router, and the path of every mounted router. */
 function watchRoutes(): () => readonly RouteRecord[] {
-  const express = createRequire(new URL('../../services/gateway/src/http.ts', import.meta.url))('express') as {
+  const express = createRequire(new URL('../../services/gateway/src/http/app.ts', import.meta.url))('express') as {
     Router: { prototype: Prototype } // as express exports it
   }
   const { prototype } = express.Router

@@ -29,17 +29,17 @@ vi.mock('@penstock/adapters/sqlite/views.ts', () => ({
 }))
 
 const suites: Readonly<Record<string, () => Promise<unknown>>> = {
-  callers: () => import('../../services/gateway/src/callers.test.ts'),
+  callers: () => import('../../services/gateway/src/access.test.ts'),
   commands: () => import('../../services/gateway/src/commands/commands.test.ts'),
-  http: () => import('../../services/gateway/src/http.test.ts'),
+  http: () => import('../../services/gateway/src/http/app.test.ts'),
   lsps1: () => import('../../services/gateway/src/lsps1/lsps1.test.ts'),
   pages: () => import('../../services/gateway/src/pages/pages.test.ts'),
-  accounts: () => import('../../services/gateway/src/use-cases/account/accounts.test.ts'),
-  buy: () => import('../../services/gateway/src/use-cases/liquidity/buy-liquidity.test.ts'),
-  'manual order': () => import('../../services/gateway/src/use-cases/market/create-manual-order.test.ts'),
-  offers: () => import('../../services/gateway/src/use-cases/market/offers.test.ts'),
-  selling: () => import('../../services/gateway/src/use-cases/market/selling.test.ts'),
-  slots: () => import('../../services/gateway/src/operations/order-quota.test.ts'),
+  accounts: () => import('../../services/gateway/src/account/use-cases/accounts.test.ts'),
+  buy: () => import('../../services/gateway/src/market/use-cases/buy-liquidity.test.ts'),
+  'manual order': () => import('../../services/gateway/src/market/use-cases/create-manual-order.test.ts'),
+  offers: () => import('../../services/gateway/src/market/use-cases/offers.test.ts'),
+  selling: () => import('../../services/gateway/src/market/use-cases/selling.test.ts'),
+  slots: () => import('../../services/gateway/src/market/purchase/order-quota.test.ts'),
 }
 for (const [name, load] of Object.entries(suites))
   describe(`the gateway's ${name} on PostgreSQL`, async () => {

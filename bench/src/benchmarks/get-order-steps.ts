@@ -1,4 +1,4 @@
-import { schema, printSchemaText } from '@penstock/gateway/graphql/schema.ts'
+import { schema, printSchemaText } from '@penstock/gateway/http/graphql/schema.ts'
 import { buildSchema, execute, parse, validate } from 'graphql'
 import { measureDurations, openJsonClient } from '../callers.ts'
 import { computeQuantile, type BenchmarkRow } from '../harness.ts'

@@ -1,4 +1,4 @@
-import { createGatewayProjections } from '@penstock/gateway/views/projections.ts'
+import { createGatewayProjections } from '@penstock/gateway/projections.ts'
 import { openDataDir } from '@penstock/config/data-dir.ts'
 import { type EmbeddedPlatform, openEmbeddedPlatform } from '@penstock/platforms/embedded.ts'
 import { aggregateIdOf, categoryOf } from '@penstock/kernel/stream-name.ts'

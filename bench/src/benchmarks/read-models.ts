@@ -1,4 +1,4 @@
-import { createGatewayProjections } from '@penstock/gateway/views/projections.ts'
+import { createGatewayProjections } from '@penstock/gateway/projections.ts'
 import type { EventStore, StoredEvent } from '@penstock/ports/event-store.ts'
 import { categoryOf } from '@penstock/kernel/stream-name.ts'
 import type { ConsumerProgress } from '@penstock/ports/progress.ts'

@@ -1,4 +1,4 @@
-import { createGatewayProjections } from '@penstock/gateway/views/projections.ts'
+import { createGatewayProjections } from '@penstock/gateway/projections.ts'
 import type { ServerRights } from '@penstock/platforms/cluster.ts'
 import { groupByOwner } from '@penstock/runtime/consumers/consume.ts'
 import { findCommandedServices } from '@penstock/contracts/owners.ts'

@@ -7,7 +7,7 @@ import { openPepper } from '@penstock/credentials/pepper.ts'
 import type { Platform } from '@penstock/runtime/platform.ts'
 import { rebuildProjections } from '@penstock/runtime/views/rebuild.ts'
 import { bind, type BoundService } from '@penstock/runtime/run.ts'
-import type { Mount } from './http.ts'
+import type { Mount } from './http/app.ts'
 import { createLsps1Mount } from './lsps1/routes.ts'
 import type { OperatorAudit } from './operator/audit-routes.ts'
 import { createOperatorMount } from './operator/mount.ts'
@@ -16,7 +16,7 @@ import { hashOrderPage } from './pages/page-url.ts'
 import { mountPageRoutes } from './pages/routes.ts'
 import type { Gateway, GatewayPorts } from './ports.ts'
 import { createGatewayService } from './service.ts'
-import { createGatewayProjections } from './views/projections.ts'
+import { createGatewayProjections } from './projections.ts'
 
 export type PublicGatewayOptions = {
   readonly platform: Platform & { readonly records: Records; readonly openShadowTables: OpenShadowTables }

@@ -11,11 +11,11 @@ import type { Logger } from '@penstock/runtime/observability/log.ts'
 import type { Event, SendOptions } from '@penstock/runtime/service.ts'
 import type { AddressedCommand } from '@penstock/kernel/process.ts'
 import { openReadModelWaiters } from './commands/read-model-waiters.ts'
-import { createGatewayApp, type Mount } from './http.ts'
-import { startHttpServer } from './http-server.ts'
+import { createGatewayApp, type Mount } from './http/app.ts'
+import { startHttpServer } from './http/http-server.ts'
 import { hashOrderPage } from './pages/page-url.ts'
 import type { Gateway } from './ports.ts'
-import { createGatewayProjections } from './views/projections.ts'
+import { createGatewayProjections } from './projections.ts'
 
 /** The wall-clock time in every test of the gateway. It stands still. */
 export const NOW = Date.parse('2026-11-20T12:00:00Z')

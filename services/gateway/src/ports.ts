@@ -8,7 +8,7 @@ import type { ServiceContext } from '@penstock/runtime/service.ts'
 import type { Commands } from './commands/commands.ts'
 import type { ReadModelWaiters } from './commands/read-model-waiters.ts'
 import type { AdmissionControl } from '@penstock/runtime/commands/adaptive-limit.ts'
-import type { NodeDirectory } from './read/node-directory.ts'
+import type { NodeDirectory } from './node-directory.ts'
 
 export type GatewayPorts = {
   readonly views: Views

@@ -1,6 +1,6 @@
 import { createMutants } from '../mutant.ts'
 
-const views = 'services/gateway/src/views'
+const gateway = 'services/gateway/src'
 const runtime = 'packages/runtime/src'
 
 export const projectionMutants = createMutants('projection', [
@@ -61,54 +61,54 @@ export const projectionMutants = createMutants('projection', [
     file: 'packages/contracts/src/order/lifecycle.ts',
     text: '(before && rulesOf(before)?.on[type]) ?? changes.get(type) ?? before',
     replacement: 'changes.get(type) ?? before',
-    killers: [`${views}/order-view.test.ts`],
+    killers: [`${gateway}/market/views/order-view.test.ts`],
   },
   {
     id: 'cancelling-shown-as-cancelled',
     description:
       'A hold shows as cancelled as soon as the cancellation is requested: the buyer looks for money that has not returned yet.',
-    file: `${views}/hold-view.ts`,
+    file: `${gateway}/market/views/hold-view.ts`,
     text: `return { ...view, status: 'cancelling', reason: fact.data.sentence }`,
     replacement: `return { ...view, status: 'cancelled', reason: fact.data.sentence }`,
-    killers: [`${views}/other-views.test.ts`],
+    killers: [`${gateway}/market/views/other-views.test.ts`],
   },
   {
     id: 'time-out-shown-as-paid',
     description:
       'An order that ended by height still shows its payment as successful: the buyer does not learn that the money returned.',
-    file: `${views}/payment-status.ts`,
+    file: `${gateway}/market/views/payment-status.ts`,
     text: `  if (isEndedByHeight(fact)) return 'HODL_INVOICE_TIMEOUT'\n`,
     replacement: `  if (isEndedByHeight(fact)) return before\n`,
-    killers: [`${views}/order-view.test.ts`],
+    killers: [`${gateway}/market/views/order-view.test.ts`],
   },
   {
     id: 'reorg-keeps-confirmations',
     description: 'A re-organisation leaves the confirmations unchanged: the buyer relies on a channel that is in no block.',
-    file: `${views}/order-view.ts`,
+    file: `${gateway}/market/views/order-view.ts`,
     text: `{ status: 'named' }),\n        channelId: null,\n        fundingHeight: null,\n        confirmations: 0,\n      }`,
     replacement: `{ status: 'named' }), channelId: null, fundingHeight: null }`,
   },
   {
     id: 'sold-and-still-reserved',
     description: 'Sold capacity also stays reserved: the order book shows less than the seller has, and the seller sells less.',
-    file: `${views}/offer-view.ts`,
+    file: `${gateway}/market/views/offer-view.ts`,
     text: '[addSat(view.reservedSat, -sizeSat), addSat(view.usedSat, sizeSat)]',
     replacement: '[view.reservedSat, addSat(view.usedSat, sizeSat)]',
-    killers: [`${views}/other-views.test.ts`],
+    killers: [`${gateway}/market/views/other-views.test.ts`],
   },
   {
     id: 'answered-after-the-first-fact',
     description: 'A caller gets its answer after the first of several facts: it reads a state that never existed.',
-    file: `${views}/commands.ts`,
+    file: `${gateway}/commands/command-outcomes.ts`,
     text: 'if (event.hasMore || !isAwaited(commandId)) return',
     replacement: 'if (!isAwaited(commandId)) return',
   },
   {
     id: 'replaced-seller-sees-the-sale',
     description: 'A replaced seller sees the status of its successor: it opens a channel that is not paid.',
-    file: `${views}/sales.ts`,
+    file: `${gateway}/market/views/sales.ts`,
     text: `return lost ? 'SELLER_FAILED_TO_OPEN_CHANNEL' : view.status`,
     replacement: `return lost && sale.attempt === 0 ? 'SELLER_FAILED_TO_OPEN_CHANNEL' : view.status`,
-    killers: [`${views}/order-view.test.ts`],
+    killers: [`${gateway}/market/views/order-view.test.ts`],
   },
 ])

@@ -4,10 +4,10 @@ import { systemClock } from '@penstock/adapters/system/clock.ts'
 import { createInstantClock } from '@penstock/ports/instant-clock.fixture.ts'
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { createOrderPlacedFact } from '../fake-market.fixture.ts'
+import { createOrderPlacedFact } from '../market/fake-market.fixture.ts'
 import { type GatewayHarness, openGatewayHarness, NOW } from '../gateway-harness.fixture.ts'
-import { pruneCommands } from '../views/commands.ts'
-import { withTables } from '../views/tables.ts'
+import { pruneCommands } from './command-outcomes.ts'
+import { withTables } from '../market/views/tables.ts'
 
 const ORDER = '30000000-0000-4000-8000-000000000001'
 const cancel = command<OrderTarget>('order', ORDER, { type: 'Cancel', data: { by: ORDER, reason: 'x' } })

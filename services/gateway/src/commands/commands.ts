@@ -6,7 +6,7 @@ import type { Views } from '@penstock/ports/views.ts'
 import type { ServiceContext } from '@penstock/runtime/service.ts'
 import type { AddressedCommand } from '@penstock/kernel/process.ts'
 import { invalidInput, outcomeUnknown } from '../errors.ts'
-import { withTables } from '../views/tables.ts'
+import { withTables } from '../market/views/tables.ts'
 import type { ReadModelWaiters } from './read-model-waiters.ts'
 
 /** `revision`: the last revision of the aggregate's stream after the command; null if the stream has no facts. */

@@ -5,8 +5,8 @@ import { noEvidence, computeScore } from '@penstock/market/score.ts'
 import type { Chain } from '@penstock/ports/chain.ts'
 import type { Peers } from '@penstock/ports/lightning.ts'
 import type { Gateway } from '../ports.ts'
-import { isInRailsCluster, listOffersOfSellers, type StoredOffer } from '../read/offers.ts'
-import { computeAvailableSat } from '../views/offer-view.ts'
+import { isInRailsCluster, listOffersOfSellers, type StoredOffer } from '../market/read/offers.ts'
+import { computeAvailableSat } from '../market/views/offer-view.ts'
 
 export type LspType = 'recommended' | 'cheapest'
 export const lspTypes: readonly LspType[] = ['recommended', 'cheapest']

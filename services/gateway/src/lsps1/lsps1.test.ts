@@ -2,7 +2,7 @@ import { NOW } from '../gateway-harness.fixture.ts'
 import { createOrderTerms } from '@penstock/testkit/order-terms.ts'
 import assert from 'node:assert/strict'
 import { beforeEach, describe, test } from 'vitest'
-import { fakeHoldIssuedFact } from '../fake-market.fixture.ts'
+import { fakeHoldIssuedFact } from '../market/fake-market.fixture.ts'
 import {
   type LspResponse,
   BUYER_PUBKEY,

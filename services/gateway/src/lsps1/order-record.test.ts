@@ -2,8 +2,8 @@ import type { OrderFact } from '@penstock/contracts/order.ts'
 import { createAttestation, createCandidate, createOrderTerms, createOutpoint } from '@penstock/testkit/order-terms.ts'
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
-import type { HoldView } from '../views/hold-view.ts'
-import { evolveOrderView, type OrderView } from '../views/order-view.ts'
+import type { HoldView } from '../market/views/hold-view.ts'
+import { evolveOrderView, type OrderView } from '../market/views/order-view.ts'
 import { toLspOrder } from './order-record.ts'
 
 const at = Date.parse('2027-01-31T12:00:00.000Z')

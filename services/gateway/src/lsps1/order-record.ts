@@ -1,7 +1,7 @@
 import { isFailure, isPublishedStatus } from '@penstock/contracts/order/lifecycle.ts'
 import { BLOCK_SECONDS, isoTime, SECOND_MS } from '@penstock/kernel/time.ts'
-import type { StoredOrder } from '../read/orders.ts'
-import type { OrderView } from '../views/order-view.ts'
+import type { StoredOrder } from '../market/read/orders.ts'
+import type { OrderView } from '../market/views/order-view.ts'
 import type { LspOrder } from './schemas.ts'
 
 const isPublished = ({ status }: OrderView['statuses'][number]): boolean => isPublishedStatus(status)

@@ -4,7 +4,7 @@ import type { BookEntry } from '@penstock/market/order-book.ts'
 import { selectLspSellers } from '@penstock/market/market.ts'
 import type { Pricing } from '@penstock/market/rank.ts'
 import type { Gateway } from '../ports.ts'
-import { withTables } from '../views/tables.ts'
+import { withTables } from '../market/views/tables.ts'
 import type { LspType, NodeSources } from './book.ts'
 
 type Peers = NodeSources['peers']

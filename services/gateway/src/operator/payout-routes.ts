@@ -4,7 +4,7 @@ import type { SettlementTarget } from '@penstock/contracts/settlement.ts'
 import { Router } from 'express'
 import { z } from 'zod'
 import type { Page } from '../input.ts'
-import type { StoredOrder } from '../read/orders.ts'
+import type { StoredOrder } from '../market/read/orders.ts'
 import { respondWithJson, parseOperatorBody, requireOrder, OperatorError, parseOrderId } from './http.ts'
 
 export type PayoutPorts = {

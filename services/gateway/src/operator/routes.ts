@@ -8,8 +8,8 @@ import type { Gauges } from '@penstock/runtime/observability/gauges.ts'
 import type { Logger } from '@penstock/runtime/observability/log.ts'
 import express, { type Request, type RequestHandler, Router } from 'express'
 import { z } from 'zod'
-import { toAddressKey } from '../web/client-address.ts'
-import { recordRefusal } from '../web/refusals.ts'
+import { toAddressKey } from '../http/client-address.ts'
+import { recordRefusal } from '../http/refusals.ts'
 import {
   respondWithJson,
   parseOperatorBody,
@@ -21,7 +21,7 @@ import {
 } from './http.ts'
 import { createAuditRouter, type OperatorAudit } from './audit-routes.ts'
 import type { Page } from '../input.ts'
-import type { StoredOrder } from '../read/orders.ts'
+import type { StoredOrder } from '../market/read/orders.ts'
 import { createPayoutRouter } from './payout-routes.ts'
 import type { SimulatedNetworkControl } from './simulation.ts'
 import { createSimulationRouter } from './simulation-routes.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import express from 'express'
 import { afterEach, test } from 'vitest'
-import { startHttpServer, type ListeningServer } from '../http-server.ts'
+import { startHttpServer, type ListeningServer } from '../http/http-server.ts'
 import { streamAnswer } from './streamed-answer.ts'
 
 let server: ListeningServer | undefined

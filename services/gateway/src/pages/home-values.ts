@@ -1,5 +1,5 @@
 import type { Gateway } from '../ports.ts'
-import { readCurrentPrice } from '../read/offers.ts'
+import { readCurrentPrice } from '../market/read/offers.ts'
 import { groupDigits } from './order-page.ts'
 
 /** Reads the values of the start page: the price of a dollar, or the reason for its absence, and the base URL. */

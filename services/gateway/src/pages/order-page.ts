@@ -2,9 +2,9 @@ import { isFailure, isOpenStatus, type OrderStatus } from '@penstock/contracts/o
 import { SAT_PER_BTC } from '@penstock/kernel/money.ts'
 import { BLOCK_SECONDS } from '@penstock/kernel/time.ts'
 import { formatUsd } from '@penstock/market/market.ts'
-import { getCurrentChannel, type StoredOrder } from '../read/orders.ts'
-import { getCurrentAttempt, type OrderView } from '../views/order-view.ts'
-import { getDueToBuyerMsat } from '../views/payout-due.ts'
+import { getCurrentChannel, type StoredOrder } from '../market/read/orders.ts'
+import { getCurrentAttempt, type OrderView } from '../market/views/order-view.ts'
+import { getDueToBuyerMsat } from '../market/views/payout-due.ts'
 import { type TimelineStep, buildTimeline } from './timeline.ts'
 import { type StatusText, statusTexts } from './status-text.ts'
 

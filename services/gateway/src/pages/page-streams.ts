@@ -1,7 +1,7 @@
 import { SECOND_MS } from '@penstock/kernel/time.ts'
 import type { Response } from 'express'
 import type { Gateway } from '../ports.ts'
-import { findStoredOrder, type StoredOrder } from '../read/orders.ts'
+import { findStoredOrder, type StoredOrder } from '../market/read/orders.ts'
 import { computePageVersion } from './order-page.ts'
 import { isOpenStatus } from '@penstock/contracts/order/lifecycle.ts'
 

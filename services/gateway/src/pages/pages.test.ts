@@ -6,7 +6,7 @@ import { SECOND_MS } from '@penstock/kernel/time.ts'
 import { createSkippableClock } from '@penstock/testkit/skippable-clock.ts'
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'vitest'
-import { BUYER_URI, answerWithOrders } from '../fake-market.fixture.ts'
+import { BUYER_URI, answerWithOrders } from '../market/fake-market.fixture.ts'
 import { readPath, type GatewayHarness, openGatewayHarness, NOW } from '../gateway-harness.fixture.ts'
 import { mountPageRoutes } from './routes.ts'
 

@@ -1,7 +1,7 @@
 import { deriveCheckoutToken } from '@penstock/credentials/credentials.ts'
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'vitest'
-import { BUYER_URI, answerWithOrders } from '../fake-market.fixture.ts'
+import { BUYER_URI, answerWithOrders } from '../market/fake-market.fixture.ts'
 import { readPath, type GatewayHarness, openGatewayHarness, NOW } from '../gateway-harness.fixture.ts'
 import { createLspOpenApi } from '../lsps1/openapi.ts'
 import { mountPageRoutes } from './routes.ts'

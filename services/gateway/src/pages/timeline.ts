@@ -1,5 +1,5 @@
 import { isFailure, isOpenStatus, type OrderStatus, orderStatuses } from '@penstock/contracts/order/lifecycle.ts'
-import type { OrderView } from '../views/order-view.ts'
+import type { OrderView } from '../market/views/order-view.ts'
 import { statusTexts } from './status-text.ts'
 
 /** `now`: the newest step of an open order. `next`: a step that is still ahead. */

@@ -1,0 +1,21 @@
+import { requireDashboardUser } from '../../access.ts'
+import { describeList, type PageInput, parsePage } from '../../input.ts'
+import { listApiKeyRows } from '../read/accounts.ts'
+import { dashboardLimit } from '../limits.ts'
+import { query } from '../../use-case.ts'
+import { toApiKeyRecord } from './api-key-record.ts'
+
+export const getApiKeys = query({
+  path: 'account.api_keys',
+  limit: dashboardLimit,
+  access: requireDashboardUser,
+  input: ({ page }: { readonly page?: PageInput }) => parsePage(page),
+  run: async (page, { gateway, caller: { accountId } }) => {
+    const { total, list } = await listApiKeyRows(gateway.views, accountId, page)
+    return {
+      ...describeList(`${accountId}/api_keys`, page),
+      total_count: total,
+      list: await Promise.all(list.map((row) => toApiKeyRecord(gateway, row))),
+    }
+  },
+})

@@ -1,0 +1,12 @@
+import { requireIdentity } from '../../access.ts'
+import { noInput, query } from '../../use-case.ts'
+import { dashboardLimit } from '../limits.ts'
+import { readProfile } from './profile.ts'
+
+export const getOwnAccount = query({
+  path: 'account.me',
+  limit: dashboardLimit,
+  access: requireIdentity,
+  input: noInput,
+  run: (_, { gateway, caller }) => readProfile(gateway, caller.accountId),
+})

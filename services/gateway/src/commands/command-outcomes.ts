@@ -1,0 +1,50 @@
+import { DAY_MS } from '@penstock/kernel/time.ts'
+import type { Views } from '@penstock/ports/views.ts'
+import { isDerivedId } from '@penstock/runtime/commands/derived-ids.ts'
+import type { OutcomeMessage } from '@penstock/runtime/commands/messages.ts'
+import type { Event } from '@penstock/runtime/service.ts'
+import type { Transaction } from 'kysely'
+import { withTablesIn, withTables } from '../market/views/tables.ts'
+
+/** Processes derive the ids of their commands; only a random id belongs to a caller that waits for the outcome. */
+const isAwaited = (commandId: string): boolean => !isDerivedId(commandId)
+
+/**
+ * Records a command's acceptance in the transaction that applies its last fact. So a caller that finds the acceptance also
+ * finds all rows. The acceptance overwrites a refusal, because a replica may refuse a repetition of an accepted command.
+ */
+export async function recordAccepted(trx: Transaction<object>, event: Event): Promise<void> {
+  const { commandId, category, aggregateId, revision, at } = event
+  if (event.hasMore || !isAwaited(commandId)) return
+  await withTablesIn(trx)
+    .insertInto('gateway_commands')
+    .values({ id: commandId, category, aggregate_id: aggregateId, revision, code: null, message: null, at })
+    .onConflict((conflict) => conflict.column('id').doUpdateSet({ revision, code: null, message: null }))
+    .execute()
+}
+
+export async function recordOutcome(trx: Transaction<object>, outcome: OutcomeMessage): Promise<void> {
+  const { commandId, category, aggregateId, revision, refused, at } = outcome
+  if (!isAwaited(commandId)) return
+  await withTablesIn(trx)
+    .insertInto('gateway_commands')
+    .values({
+      id: commandId,
+      category,
+      aggregate_id: aggregateId,
+      revision: revision === 'none' ? null : revision,
+      code: refused?.code ?? null,
+      message: refused?.message ?? null,
+      at,
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+}
+
+/** Deletes outcomes that are older than a day; no caller waits that long. */
+export async function pruneCommands(views: Pick<Views, 'db'>, now: number): Promise<void> {
+  await withTables(views)
+    .deleteFrom('gateway_commands')
+    .where('at', '<', now - DAY_MS)
+    .execute()
+}

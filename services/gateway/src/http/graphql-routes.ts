@@ -1,0 +1,104 @@
+import { type ApolloServer, HeaderMap } from '@apollo/server'
+import express, { type Express, type Request, type RequestHandler, type Response } from 'express'
+import { GraphQLError } from 'graphql'
+import { authenticate, type AuthenticatedCaller } from '../access.ts'
+import { invalidInput, outcomeUnknown } from '../errors.ts'
+import { createMutex } from '@penstock/kernel/mutex.ts'
+import type { GraphqlContext } from './graphql/context.ts'
+import { reportInternalError } from './graphql/format-error.ts'
+import type { Gateway } from '../ports.ts'
+import { toAddressKey } from './client-address.ts'
+import { handleBodyErrors, readBodyFromUrl, type GraphqlBody, requireJsonBody, validateBody } from './graphql-body.ts'
+import { countErrors } from './observe.ts'
+import { createReadinessGate } from './readiness-gate.ts'
+import { allowAllOrigins } from './security.ts'
+import { serveExplorer } from './explorer.ts'
+
+/** Mounts `/graphql` by POST, and by GET for queries. Every well-formed HTTP request is answered with 200, also with errors. */
+export function mountGraphqlRoutes(app: Express, gateway: Gateway, server: ApolloServer<GraphqlContext>): void {
+  const callersByRequest = new WeakMap<object, AuthenticatedCaller | null>()
+
+  const authenticateRequest: RequestHandler = async (request, response, next) => {
+    try {
+      callersByRequest.set(request, await authenticate(gateway, request.get('authorization'), toAddressKey(request.ip)))
+    } catch (error) {
+      return sendError(response, 200, error instanceof GraphQLError ? error.toJSON() : reportInternalError(gateway.log, error))
+    }
+    next()
+  }
+  /** Executes a GET like a POST, because the document decides whether GET is allowed. The answer is always JSON. */
+  const executeRequest: RequestHandler = async (request, response) => {
+    const result = await server.executeHTTPGraphQLRequest({
+      httpGraphQLRequest: { method: 'POST', headers: new HeaderMap(JSON_HEADERS), search: '', body: readBody(request) },
+      context: async () => ({
+        gateway,
+        caller: callersByRequest.get(request) ?? null,
+        ip: toAddressKey(request.ip),
+        isGet: request.method === 'GET' || request.method === 'HEAD',
+        runSerially: createMutex(),
+      }),
+    })
+    for (const [name, value] of result.headers) response.setHeader(name, value)
+    response.status(result.status ?? 200)
+    if (result.body.kind === 'complete') response.send(result.body.string)
+    // The schema has no `@defer` and no `@stream`.
+    else throw new Error('Apollo answered in parts')
+  }
+  const disableCaching: RequestHandler = (_, response, next) => {
+    response.set('cache-control', 'no-store')
+    next()
+  }
+  const json = express.json({ limit: '1mb', strict: false })
+  const readinessGate = createReadinessGate(gateway, (response) =>
+    sendError(response, 503, outcomeUnknown('The service is starting; try again in a moment.').toJSON()),
+  )
+  app.options('/graphql', allowAllOrigins)
+  app.get(
+    '/graphql',
+    allowAllOrigins,
+    disableCaching,
+    serveExplorer,
+    readinessGate,
+    readBodyFromUrl,
+    validateBody,
+    authenticateRequest,
+    executeRequest,
+  )
+  app.post(
+    '/graphql',
+    allowAllOrigins,
+    disableCaching,
+    readinessGate,
+    requireJsonBody,
+    json,
+    handleBodyErrors,
+    validateBody,
+    authenticateRequest,
+    executeRequest,
+  )
+}
+
+/** Refuses other methods. It must be mounted after the routes of `/graphql`. */
+export function rejectOtherMethods(app: Express): void {
+  app.all('/graphql', allowAllOrigins, (_, response) => {
+    response.set('allow', 'GET, HEAD, POST, OPTIONS')
+    sendError(response, 405, invalidInput('Send queries by POST or GET, and mutations by POST.').toJSON())
+  })
+}
+
+const JSON_HEADERS: readonly [string, string][] = [
+  ['content-type', 'application/json'],
+  ['accept', 'application/json'],
+]
+
+/** Removes the hash of a persisted query, because Apollo would refuse a query with a hash. */
+function readBody(request: Request): GraphqlBody {
+  const { extensions, ...body } = request.body as GraphqlBody // `validateBody` has checked it
+  const more = Object.entries(extensions ?? {}).filter(([name]) => name !== 'persistedQuery')
+  return { ...body, extensions: Object.fromEntries(more) }
+}
+
+const sendError = (response: Response, status: number, error: object): void => {
+  countErrors([error])
+  response.status(status).json({ errors: [error] })
+}

@@ -1,0 +1,125 @@
+import { command } from '@penstock/kernel/process.ts'
+import { isFailure } from '@penstock/contracts/order/lifecycle.ts'
+import type { QuoteCommand, QuoteTarget } from '@penstock/contracts/quote.ts'
+import { toWallClock } from '@penstock/kernel/deadline.ts'
+import { getAnswerDeadline, READ_ONLY_ANSWER } from '../../commands/commands.ts'
+import type { Gateway } from '../../ports.ts'
+import { isRecentlyDeleted, findNodeOwner } from '../../account/read/accounts.ts'
+import { findStoredOrder, type StoredOrder } from '../read/orders.ts'
+import { findDestinationFault } from './destination.ts'
+import { releaseQuota, withdrawExcessOrders, claimQuota } from './order-quota.ts'
+import { withdrawOrder, withdrawWhenPlaced } from './withdraw-order.ts'
+
+/** A request to buy: the data of RequestQuote without `invoiceBefore`, which this file adds. */
+export type QuoteRequest = Omit<Extract<QuoteCommand, { type: 'RequestQuote' }>['data'], 'invoiceBefore'>
+
+/** Only LSPS1 requests these terms, so other purchases leave them null. */
+export const noLspTerms = {
+  sellers: null,
+  leaseBlocks: null,
+  requiredConfirmations: null,
+  fundingConfirmsWithinBlocks: null,
+  lsps: null,
+} satisfies Partial<QuoteRequest>
+
+export type PlaceOrderRequest = {
+  readonly orderId: string
+  readonly quoteRequest: QuoteRequest
+  /** The caller's address, for the limits. */
+  readonly ip: string
+  /** Whether the order has reached the state that the caller waits for. */
+  readonly isReady: (found: StoredOrder) => boolean
+}
+
+export type PlaceOrderResult =
+  | { readonly outcome: 'ready'; readonly stored: StoredOrder }
+  /** A service or a limit refused the order before it existed, or the order is withdrawn because its account was deleted. */
+  | { readonly outcome: 'refused'; readonly code: string; readonly message: string }
+  /** The order ended before it was ready. */
+  | { readonly outcome: 'ended'; readonly stored: StoredOrder }
+  /** The order was not ready in time. The gateway has sent its withdrawal, but the order may exist for a while. */
+  | { readonly outcome: 'withdrawn' }
+  /** The market is at its limit, and the gateway sent no command. */
+  | { readonly outcome: 'busy'; readonly seconds: number }
+
+const ACCOUNT_DELETED = {
+  outcome: 'refused',
+  code: 'ACCOUNT_DELETED',
+  message: 'This account was deleted meanwhile, and the order is withdrawn. Nothing has to be paid.',
+} as const
+
+type FoundOutcome = Exclude<PlaceOrderResult, { outcome: 'withdrawn' | 'busy' }>
+
+/**
+ * Requests a quote for the given order id, and waits until the read model has an order for which `isReady` is true. An order
+ * that is not ready in time is withdrawn. If this process crashes during the wait, the unpaid order expires.
+ */
+export async function placeOrder(gateway: Gateway, request: PlaceOrderRequest): Promise<PlaceOrderResult> {
+  if (gateway.config.restored) return READ_ONLY_ANSWER
+  const entry = gateway.admission.enter()
+  if ('busyForSeconds' in entry) return { outcome: 'busy', seconds: entry.busyForSeconds }
+  const { admitted } = entry
+  let outcome: PlaceOrderResult['outcome'] | undefined
+  try {
+    const result = await place(gateway, request)
+    outcome = result.outcome
+    return result
+  } finally {
+    if (outcome === 'ready') admitted.reportReady()
+    else if (outcome === 'withdrawn') admitted.reportLate()
+    else admitted.reportRefused()
+  }
+}
+
+async function place(gateway: Gateway, request: PlaceOrderRequest): Promise<PlaceOrderResult> {
+  const { orderId, quoteRequest, ip } = request
+  const until = getAnswerDeadline(gateway)
+  const refusal = await findDestinationFault(gateway, quoteRequest.destination)
+  if (refusal !== undefined) return { outcome: 'refused', code: 'ADDRESS_NOT_PUBLIC', message: refusal }
+  const { pubkey } = quoteRequest.destination
+  const owner = await findNodeOwner(gateway.views, pubkey)
+  const ownerId = owner?.account_id === quoteRequest.buyer.accountId ? owner.account_id : undefined
+  const limitMessage = await claimQuota(gateway, { orderId, ip, destination: pubkey, ownerId })
+  if (limitMessage !== undefined) return { outcome: 'refused', code: 'TOO_MANY_ORDERS', message: limitMessage }
+  const commandId = gateway.ids.uuid()
+  const notAfter = toWallClock(gateway.clock, until)
+  await gateway.send(
+    command<QuoteTarget>('quote', orderId, { type: 'RequestQuote', data: { ...quoteRequest, invoiceBefore: notAfter } }),
+    {
+      commandId,
+      correlation: orderId,
+      notAfter,
+    },
+  )
+  const found = await gateway.waiters.wait(() => findOutcome(gateway, request, commandId), [orderId, commandId], until)
+  if (found?.outcome === 'refused') await releaseQuota(gateway.views, orderId)
+  // Orders of other accounts are withdrawn only for an order that exists. A request that no seller can serve must not end them.
+  if (found?.outcome === 'ready' && ownerId !== undefined) await withdrawExcessOrders(gateway, pubkey, ownerId)
+  // Purchase and deletion each check after the read models contain their own fact, so at least one finds the other's fact.
+  if (found?.outcome === 'ready' && (await isRecentlyDeleted(gateway.views, quoteRequest.buyer.accountId))) {
+    await withdrawOrder(gateway, orderId, ACCOUNT_DELETED.message)
+    return ACCOUNT_DELETED
+  }
+  return found ?? withdrawLateOrder(gateway, orderId)
+}
+
+async function findOutcome(
+  gateway: Gateway,
+  { orderId, isReady }: PlaceOrderRequest,
+  commandId: string,
+): Promise<FoundOutcome | undefined> {
+  const stored = await findStoredOrder(gateway.views, orderId)
+  if (!stored) {
+    const answer = await gateway.commands.findAnswer(commandId)
+    return answer?.outcome === 'refused' ? answer : undefined
+  }
+  if (isFailure(stored.order.status)) return { outcome: 'ended', stored }
+  return isReady(stored) ? { outcome: 'ready', stored } : undefined
+}
+
+async function withdrawLateOrder(gateway: Gateway, orderId: string): Promise<PlaceOrderResult> {
+  gateway.log.warn({ order: orderId }, 'an order was not ready in time; withdrawing it')
+  const reason = `It was not ready within ${gateway.config.buyAnswerSeconds} s.`
+  await withdrawWhenPlaced(gateway, orderId, reason)
+  return { outcome: 'withdrawn' }
+}

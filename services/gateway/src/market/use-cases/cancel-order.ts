@@ -1,0 +1,32 @@
+import { command } from '@penstock/kernel/process.ts'
+import type { CancellationReason, OrderTarget } from '@penstock/contracts/order.ts'
+import { requireCaller } from '../../access.ts'
+import { sendCommand } from '../../commands/commands.ts'
+import { orderNotFound } from '../../errors.ts'
+import { parseId } from '../../input.ts'
+import { mutation, type WithInput } from '../../use-case.ts'
+import { assertParticipant } from './participant.ts'
+
+type CancelOrderInput = { readonly order_id: string; readonly cancellation_reason?: CancellationReason | null }
+
+/** Cancels an order that its buyer has not paid, or the attempt of a seller. */
+export const cancelOrder = mutation({
+  path: 'market.order.cancel',
+  access: requireCaller,
+  input: ({ input }: WithInput<CancelOrderInput>) => ({
+    orderId: parseId(input.order_id),
+    reason: input.cancellation_reason ?? 'No reason was given.',
+  }),
+  run: async ({ orderId, reason }, { gateway, caller }) => {
+    const { accountId, orderId: keyOrderId } = caller
+    if (keyOrderId !== null && keyOrderId !== orderId) throw orderNotFound()
+    await assertParticipant(gateway, accountId, orderId)
+    // An order key acts for the buyer. It never cancels an attempt that the same account makes as a seller.
+    const cancellation =
+      keyOrderId === null
+        ? command<OrderTarget>('order', orderId, { type: 'Cancel', data: { by: accountId, reason } })
+        : command<OrderTarget>('order', orderId, { type: 'Withdraw', data: { reason } })
+    await sendCommand(gateway, cancellation)
+    return { id: orderId, success: true }
+  },
+})

@@ -1,0 +1,64 @@
+import { requireIdentity } from '../../access.ts'
+import { marketBusy, invalidInput, offerNotFound, outcomeUnknown } from '../../errors.ts'
+import { toFullOrderRecord } from '../records/full-order-record.ts'
+import { parseAmountField, parseId, parsePubkeyField, parseTextField } from '../../input.ts'
+import { noLspTerms, placeOrder } from '../purchase/place-order.ts'
+import { storeText } from '../../store-text.ts'
+import { toBuyerOrder } from '../read/sales.ts'
+import { buyLimit } from '../../account/limits.ts'
+import { mutation, type WithInput } from '../../use-case.ts'
+
+type ManualOrderInput = {
+  readonly offer_id: string
+  readonly pubkey: string
+  readonly size: string
+  readonly payment_method?: string | null
+  readonly referrer?: string | null
+  readonly options?: { readonly asset_id?: string | null; readonly private?: boolean | null } | null
+}
+
+function parseManualOrder({ input }: WithInput<ManualOrderInput>) {
+  if (input.payment_method && input.payment_method !== 'SATS') throw invalidInput('payment_method must be "SATS"')
+  const referrer = input.referrer ? parseTextField(input.referrer, 'referrer', 1, 200) : null
+  const request = {
+    ...noLspTerms,
+    source: 'manual' as const,
+    destination: { pubkey: parsePubkeyField(input.pubkey), sockets: [] },
+    isPrivate: input.options?.private ?? false,
+    railsOnly: false,
+    assetId: input.options?.asset_id ? parseTextField(input.options.asset_id, 'options.asset_id', 1, 128) : null,
+    usdCents: null,
+    sizeSat: `${parseAmountField(input.size, 'size', { min: 1n })}`,
+    offerId: parseId(input.offer_id),
+  }
+  return { referrer, request }
+}
+
+/** Places an order on a chosen offer. Without auto_accept, the order gets its invoice only after the seller has accepted. */
+export const createManualOrder = mutation({
+  path: 'market.order.create',
+  limit: buyLimit,
+  access: requireIdentity,
+  input: parseManualOrder,
+  run: async ({ referrer, request }, { gateway, caller, ip }) => {
+    const record = referrer === null ? null : await storeText(gateway, 'referrer', { referrer })
+    const orderId = gateway.ids.uuid()
+    const result = await placeOrder(gateway, {
+      orderId,
+      ip,
+      quoteRequest: { ...request, buyer: { accountId: caller.accountId, key: null }, record },
+      isReady: ({ order }) => !order.terms.autoAccepted || order.invoice !== null,
+    })
+    if (result.outcome === 'refused' || result.outcome === 'busy') {
+      if (record) await gateway.records.delete(record.id)
+      if (result.outcome === 'busy') throw marketBusy(result.seconds)
+      throw result.code === 'OFFER_NOT_FOUND' ? offerNotFound() : invalidInput(result.message, { reason: result.code })
+    }
+    const errorDetails = { transaction_id: orderId }
+    if (result.outcome === 'ended')
+      throw invalidInput(result.stored.order.reason ?? 'The order could not be placed.', errorDetails)
+    if (result.outcome === 'withdrawn')
+      throw outcomeUnknown('The order was not placed in time and is withdrawn. Look at it with get_order.', errorDetails)
+    return toFullOrderRecord(gateway, toBuyerOrder(result.stored), caller)
+  },
+})

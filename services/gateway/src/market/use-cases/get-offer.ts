@@ -1,0 +1,47 @@
+import { allowAnyone, type AuthenticatedCaller, requireAccountHolder } from '../../access.ts'
+import { offerNotFound } from '../../errors.ts'
+import { isOfferOwner, toOfferRecord } from '../records/offer-record.ts'
+import { toOrderListRecord } from '../records/order-record.ts'
+import { describeList, type PageInput, parseId, parsePage } from '../../input.ts'
+import type { Gateway } from '../../ports.ts'
+import { findOffer, type StoredOffer } from '../read/offers.ts'
+import { listSales } from '../read/sales.ts'
+import { query } from '../../use-case.ts'
+
+const parseOfferId = ({ offer_id }: { readonly offer_id: string }): string => parseId(offer_id)
+
+export const getOffer = query({
+  path: 'market.offer.offer',
+  access: allowAnyone,
+  input: parseOfferId,
+  run: async (offerId, { gateway, caller }) => {
+    const stored = await findOffer(gateway.views, offerId)
+    if (!stored) throw offerNotFound()
+    return toFullOfferRecord(gateway, stored, caller)
+  },
+})
+
+export const getOwnOffer = query({
+  path: 'user.market.offers.get_offer',
+  access: requireAccountHolder,
+  input: parseOfferId,
+  run: async (offerId, { gateway, caller }) => {
+    const stored = await findOffer(gateway.views, offerId)
+    if (stored?.offer.accountId !== caller.accountId) throw offerNotFound()
+    return toFullOfferRecord(gateway, stored, caller)
+  },
+})
+
+const noOrders = { total: 0, list: [] }
+
+/** Adds the orders, which are read only if the document requests them. */
+const toFullOfferRecord = (gateway: Gateway, stored: StoredOffer, caller: AuthenticatedCaller | null) => ({
+  ...toOfferRecord(gateway, stored, caller),
+  orders: async ({ page }: { readonly page?: PageInput }) => {
+    const { id: offerId, accountId } = stored.offer
+    const pagination = parsePage(page)
+    const filter = { peerPubkey: undefined, actionNeeded: undefined, offerId }
+    const found = isOfferOwner(stored.offer, caller) ? await listSales(gateway.views, accountId, pagination, filter) : noOrders
+    return toOrderListRecord(gateway, describeList(`${offerId}/orders`, pagination), found)
+  },
+})

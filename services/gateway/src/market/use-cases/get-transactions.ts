@@ -1,0 +1,19 @@
+import { isoTime } from '@penstock/kernel/time.ts'
+import { requireCaller } from '../../access.ts'
+import { describeList, type PageInput, parsePage } from '../../input.ts'
+import { listOrdersOfBuyer } from '../read/orders.ts'
+import { query } from '../../use-case.ts'
+
+export const getTransactions = query({
+  path: 'user.transactions.transaction_list',
+  access: requireCaller,
+  input: ({ page }: { readonly page?: PageInput }) => parsePage(page),
+  run: async (page, { gateway, caller: { accountId, orderId } }) => {
+    const { total, list } = await listOrdersOfBuyer(gateway.views, accountId, orderId, page)
+    return {
+      ...describeList(`${orderId ?? accountId}/transactions`, page),
+      total_count: total,
+      list: list.map(({ id, status, createdAt }) => ({ id, status, created_at: isoTime(createdAt) })),
+    }
+  },
+})

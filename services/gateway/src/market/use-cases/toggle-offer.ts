@@ -1,0 +1,18 @@
+import { command } from '@penstock/kernel/process.ts'
+import type { OfferTarget } from '@penstock/contracts/matching.ts'
+import { requireAccountHolder } from '../../access.ts'
+import { sendCommand } from '../../commands/commands.ts'
+import { parseId } from '../../input.ts'
+import { mutation, type WithInput } from '../../use-case.ts'
+import { assertOwnsOffer, readOfferResult } from './own-offer.ts'
+
+export const toggleOffer = mutation({
+  path: 'market.offer.toggle',
+  access: requireAccountHolder,
+  input: ({ input }: WithInput<{ readonly offer_id: string }>) => parseId(input.offer_id),
+  run: async (offerId, { gateway, caller: { accountId } }) => {
+    await assertOwnsOffer(gateway, accountId, offerId)
+    await sendCommand(gateway, command<OfferTarget>('offer', offerId, { type: 'ToggleOffer', data: { by: accountId } }))
+    return readOfferResult(gateway, offerId)
+  },
+})

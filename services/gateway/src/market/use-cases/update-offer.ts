@@ -1,0 +1,26 @@
+import { command } from '@penstock/kernel/process.ts'
+import type { OfferTarget } from '@penstock/contracts/matching.ts'
+import { requireAccountHolder } from '../../access.ts'
+import { sendCommand } from '../../commands/commands.ts'
+import { parseId } from '../../input.ts'
+import { mutation, type WithInput } from '../../use-case.ts'
+import { type OfferChangesInput, parseOfferChanges } from './offer-input.ts'
+import { assertOwnsOffer, readOfferResult } from './own-offer.ts'
+
+type UpdateOfferInput = { readonly offer_id: string } & OfferChangesInput
+
+export const updateOffer = mutation({
+  path: 'market.offer.update',
+  access: requireAccountHolder,
+  input: ({ input }: WithInput<UpdateOfferInput>) => ({ offerId: parseId(input.offer_id), changes: input }),
+  run: async ({ offerId, changes }, { gateway, caller: { accountId } }) => {
+    await assertOwnsOffer(gateway, accountId, offerId)
+    // The fields are parsed last, so that an unknown offer is refused before an invalid field.
+    const update = command<OfferTarget>('offer', offerId, {
+      type: 'UpdateOffer',
+      data: { ...parseOfferChanges(changes), by: accountId },
+    })
+    await sendCommand(gateway, update)
+    return readOfferResult(gateway, offerId)
+  },
+})

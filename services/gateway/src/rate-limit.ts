@@ -1,0 +1,42 @@
+import { MINUTE_MS } from '@penstock/kernel/time.ts'
+import type { Gateway } from './ports.ts'
+import { listNetworks } from './http/client-address.ts'
+import { type ExceededLimit, tooManyRequests } from './http/too-many-requests.ts'
+
+type RateLimitUse = {
+  readonly name: string
+  /** The order or account for which uses of the address are counted separately; undefined counts all uses of the address. */
+  readonly subject?: string
+  /** An IP address in the form that `toAddressKey` returns. */
+  readonly ip: string
+  /** 0 turns the limit off. */
+  readonly perMinute: number
+}
+
+type CountedUse = { readonly exceeded: ExceededLimit | undefined; readonly takeBack: () => Promise<void> }
+
+/** Counts one use for an address and for its wider networks, per minute. A refused use does not count. */
+export async function countUse({ limits, clock }: Pick<Gateway, 'limits' | 'clock'>, use: RateLimitUse): Promise<CountedUse> {
+  const at = clock.now()
+  const countedKeys: string[] = []
+  const takeBack = async (): Promise<void> => {
+    for (const key of countedKeys) await limits.takeBack(key, at)
+  }
+  for (const { network, share } of listNetworks(use.ip)) {
+    const key = [use.name, use.subject, network].filter((part) => part !== undefined).join(' ')
+    const limit = use.perMinute * share
+    const outcome = await limits.hit(key, limit, MINUTE_MS, at)
+    if (!outcome.allowed) {
+      await takeBack()
+      return { exceeded: { name: use.name, limit, retryAfterMs: outcome.retryAfterMs }, takeBack: async () => undefined }
+    }
+    if (limit > 0) countedKeys.push(key)
+  }
+  return { exceeded: undefined, takeBack }
+}
+
+/** Counts one use. @throws an error with status 429 and the time to wait, if the limit is exceeded */
+export async function enforceRateLimit(gateway: Pick<Gateway, 'limits' | 'clock'>, use: RateLimitUse): Promise<void> {
+  const { exceeded } = await countUse(gateway, use)
+  if (exceeded) throw tooManyRequests(exceeded)
+}
