@@ -26,7 +26,7 @@ const ALLOWED_FILES: ReadonlyMap<string, string> = new Map([
   ['packages/servers/src/lightning-btcd.ts', 'the age of a block by its own time'],
   ['services/cluster/src/launcher/launch.ts', 'the name of a restarted instance contains the time'],
   ['services/cluster/src/regtest/clock.ts', 'the clock itself'],
-  ['services/gateway/src/access.ts', 'a key contains the instant at which it expires'],
+  ['services/gateway/src/account/authenticate.ts', 'a key contains the instant at which it expires'],
   ['services/gateway/src/account/erase.ts', 'the instant of a deletion is stored'],
   ['services/gateway/src/account/use-cases/', 'sessions, keys and challenges contain the instant at which they expire'],
   ['services/matching/src/service/liveness.ts', 'the last heartbeat is stored'],

@@ -6,6 +6,7 @@ import { runSuccessfullySync } from '../support/processes.ts'
 const ORDERS_TABLES = /gateway_(orders|holds|channels|order_facts|sales)_v2/g
 const ORDER_SOURCES = 'services/order/src'
 const GATEWAY_SOURCES = 'services/gateway/src'
+const MARKET_SOURCES = `${GATEWAY_SOURCES}/market`
 
 /**
  * Creates the next release in a copy of the checkout, by three changes that any release may make. One fact gets a new version.
@@ -88,31 +89,27 @@ function asBefore(state: Order): any {
 }
 
 function changeReadModel(copy: CheckoutCopy): void {
-  replaceTexts(copy, `${GATEWAY_SOURCES}/market/views/order-view.ts`, [
+  replaceTexts(copy, `${MARKET_SOURCES}/views/order-view.ts`, [
     ['readonly approveBefore: number | null }', 'readonly approval: { readonly before: number | null } }'],
   ])
-  replaceTexts(copy, `${GATEWAY_SOURCES}/market/records/order-record.ts`, [['terms.approveBefore', 'terms.approval.before']])
-  replaceTexts(copy, `${GATEWAY_SOURCES}/views/projections.ts`, [['orders: 2,', 'orders: 3,']])
-  rewriteFile(copy, `${GATEWAY_SOURCES}/views/projections.ts`, renameTables)
-  rewriteFile(copy, `${GATEWAY_SOURCES}/views/migrations.ts`, addTables)
-  for (const folder of ['views', 'read', 'operations'])
-    for (const file of readdirSync(join(copy.folder, GATEWAY_SOURCES, folder)))
-      if (file.endsWith('.ts') && !/^(migrations|projections)\.ts$|\.test\.ts$/.test(file))
-        rewriteFile(copy, `${GATEWAY_SOURCES}/${folder}/${file}`, renameTables)
+  replaceTexts(copy, `${MARKET_SOURCES}/records/order-record.ts`, [['terms.approveBefore', 'terms.approval.before']])
+  replaceTexts(copy, `${MARKET_SOURCES}/area.ts`, [["name: 'orders',\n      version: 2,", "name: 'orders',\n      version: 3,"]])
+  rewriteFile(copy, `${MARKET_SOURCES}/views/migrations.ts`, addTables)
+  for (const file of listOrdersTableUsers(copy)) rewriteFile(copy, file, renameTables)
 }
+
+/** Lists the gateway's files that name a table of the orders. Migrations keep the names of earlier versions. */
+const listOrdersTableUsers = ({ folder }: CheckoutCopy): readonly string[] =>
+  readdirSync(join(folder, GATEWAY_SOURCES), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts') && !/migrations\.ts$|\.test\.ts$/.test(file))
+    .map((file) => `${GATEWAY_SOURCES}/${file}`)
 
 const renameTables = (text: string): string => text.replace(ORDERS_TABLES, (_, name: string) => `gateway_${name}_v3`)
 
-/** Adds the new tables as further migration steps, and does not change the released steps. */
+/** Adds the new tables with a history of their own, and does not change the released steps. */
 function addTables(text: string): string {
-  const second = "  await views.migrate('gateway orders 2', second)\n"
-  const third = `  const third = [
-    createOrderTables('_v3', { to_pay: 'int' }),
-    createSalesTable('_v3'),
-    runInSequence(createOpenIndex('_v3'), createDueIndexes('_v3')),
-  ]
-  await views.migrate('gateway orders 3', third)\n`
-  return replaceOnce(text, second, `${second}${third}`)
+  const released = "  { name: 'gateway orders v2', steps: [createOrderTables('_v2')] },\n"
+  return replaceOnce(text, released, `${released}${released.replaceAll('v2', 'v3')}`)
 }
 
 const replaceTexts = (copy: CheckoutCopy, path: string, texts: readonly (readonly [from: string, to: string])[]): void =>

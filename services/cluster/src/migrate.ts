@@ -1,4 +1,4 @@
-import { migrateGateway } from '@penstock/gateway/market/views/migrations.ts'
+import { migrateGateway } from '@penstock/gateway/migrations.ts'
 import { migrateCluster } from '@penstock/platforms/cluster.ts'
 import type { Views } from '@penstock/ports/views.ts'
 import { readConfig } from '@penstock/config/config.ts'

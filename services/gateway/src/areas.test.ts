@@ -2,7 +2,7 @@ import { getNamedType, type GraphQLObjectType, isObjectType } from 'graphql'
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
 import { schema } from './http/graphql/schema.ts'
-import { useCases } from './use-case-list.ts'
+import { useCases } from './areas.ts'
 
 /** Lists the paths of all fields except namespaces and their ids. */
 const listPaths = (type: GraphQLObjectType, prefix = ''): readonly string[] =>

@@ -7,7 +7,6 @@ import { deriveCheckoutToken, type Pepper } from '@penstock/credentials/credenti
 import { type Service, defineService } from '@penstock/runtime/service.ts'
 import type { AddressedCommand } from '@penstock/kernel/process.ts'
 import { type DocumentNode, execute, GraphQLError, parse } from 'graphql'
-import { authenticate } from './access.ts'
 import { type CommandAnswer, openCommands } from './commands/commands.ts'
 import { openReadModelWaiters } from './commands/read-model-waiters.ts'
 import { createMutex } from '@penstock/kernel/mutex.ts'
@@ -18,11 +17,12 @@ import { getInfo } from './lsps1/info.ts'
 import { createOrderBody } from './lsps1/schemas.ts'
 import { pruneQuota } from './market/purchase/order-quota.ts'
 import { hashOrderPage } from './pages/page-url.ts'
-import * as pages from './pages/routes.ts'
+import { refundByPage } from './pages/routes.ts'
 import type { Gateway, GatewayPorts } from './ports.ts'
 import { openNodeDirectory } from './node-directory.ts'
 import { pruneCommands } from './commands/command-outcomes.ts'
 import { createGatewayProjections } from './projections.ts'
+import { authenticate } from './account/authenticate.ts'
 
 /** The public interface without HTTP: the operations behind GraphQL, LSPS1, the pages and the operators' routes. */
 export type InProcessGateway = {
@@ -93,8 +93,6 @@ const parseDocument = (query: string): DocumentNode => {
 
 const IP = '127.0.0.1'
 const OPERATOR_TIMEOUT_MS = 10_000
-/** Whether a test runs this file with the code of an earlier release, which has no form for a refund. */
-const isEarlierRelease = !('refundByPage' in pages)
 
 function toInProcessGateway(gateway: Gateway, nodeSources: NodeSources): InProcessGateway {
   return {
@@ -112,14 +110,10 @@ function toInProcessGateway(gateway: Gateway, nodeSources: NodeSources): InProce
     async sendCommand(request) {
       const shape = contractOf(request.category).commands[request.command.type]
       if (!shape?.schema.safeParse(request.command.data).success) throw new Fault(`this release lacks ${request.command.type}`)
-      // The earlier release takes `until` as a time of the wall clock.
-      const now = isEarlierRelease ? gateway.clock.now() : gateway.clock.monotonicMs()
-      return gateway.commands.sendAndWait(request, { until: now + OPERATOR_TIMEOUT_MS })
+      return gateway.commands.sendAndWait(request, { until: gateway.clock.monotonicMs() + OPERATOR_TIMEOUT_MS })
     },
     async submitRefundInvoice(orderId, request) {
-      // The earlier release has no such form, but a gateway of the newer release may run in the same test.
-      if (isEarlierRelease) throw new Fault('this page has no form for a refund')
-      const answer = await pages.refundByPage(gateway, deriveCheckoutToken(gateway.pepper, orderId), { request })
+      const answer = await refundByPage(gateway, deriveCheckoutToken(gateway.pepper, orderId), { request })
       return answer === 'missing' ? 'There is no such page.' : answer?.refundError
     },
     lsps1: {

@@ -4,29 +4,6 @@ import { invalidInput, invalidId } from './errors.ts'
 
 /** Parsers for the input of callers. Each parser throws an error whose message says what to send instead. */
 
-export type Page = { readonly limit: number; readonly offset: number }
-/** A page as the API shows it, with its own id. */
-export type Pagination = Page & { readonly id: string }
-export type PageInput = { readonly limit?: number | null; readonly offset?: number | null }
-
-const MAX_PAGE_SIZE = 100
-
-/** Parses the page of a list: by default 10 entries from 0, at most 100. */
-export function parsePage(page: PageInput | null | undefined): Page {
-  const limit = page?.limit ?? 10
-  const offset = page?.offset ?? 0
-  if (limit < 1 || limit > MAX_PAGE_SIZE) throw invalidInput(`page.limit must be from 1 to ${MAX_PAGE_SIZE}`)
-  if (offset < 0) throw invalidInput('page.offset must be 0 or more')
-  return { limit, offset }
-}
-
-/** Describes a list for the API. Each page and each filter has its own id, so that a client's cache distinguishes them. */
-export function describeList(name: string, { limit, offset }: Page, filter: object = {}): { id: string; pagination: Pagination } {
-  const filterParts = Object.entries(filter).flatMap(([key, value]) => (value === undefined ? [] : [`${key}=${String(value)}`]))
-  const id = [name, `limit=${limit}`, `offset=${offset}`, ...filterParts.toSorted()].join('/')
-  return { id, pagination: { id, limit, offset } }
-}
-
 /** @returns the id in lower case, as it is stored */
 export function parseId(text: string): string {
   if (!/^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[089ab][0-9a-f]{3}-[0-9a-f]{12}$/i.test(text)) throw invalidId()

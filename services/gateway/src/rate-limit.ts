@@ -3,6 +3,15 @@ import type { Gateway } from './ports.ts'
 import { listNetworks } from './http/client-address.ts'
 import { type ExceededLimit, tooManyRequests } from './http/too-many-requests.ts'
 
+/** A limit of a use case. `by` says whether uses are counted per IP address or per account. */
+export type RateLimit = {
+  readonly name: string
+  readonly by: 'ip' | 'user'
+  readonly perMinute: (config: Gateway['config']) => number
+  /** An exceeded use is recorded as a refused authentication. */
+  readonly isAuthentication?: true
+}
+
 type RateLimitUse = {
   readonly name: string
   /** The order or account for which uses of the address are counted separately; undefined counts all uses of the address. */

@@ -2,16 +2,13 @@ import { HOUR_MS } from '@penstock/kernel/time.ts'
 import type { Pepper } from '@penstock/credentials/credentials.ts'
 import { toReachableHost } from '@penstock/config/reachable-host.ts'
 import { type ServiceJob, defineService, type Service } from '@penstock/runtime/service.ts'
+import { areas } from './areas.ts'
 import { openReadModelWaiters } from './commands/read-model-waiters.ts'
 import { createGatewayApp, type Mount } from './http/app.ts'
 import { startHttpServer } from './http/http-server.ts'
-import { eraseDeletedAccounts } from './account/erase.ts'
-import { pruneQuota } from './market/purchase/order-quota.ts'
 import { hashOrderPage } from './pages/page-url.ts'
 import type { GatewayPorts } from './ports.ts'
 import { pruneCommands } from './commands/command-outcomes.ts'
-import { createMarketGaugeReader } from './market/read/gauges.ts'
-import { pruneSessions } from './account/views/sessions.ts'
 import { createGatewayProjections } from './projections.ts'
 
 export type GatewayOptions = {
@@ -48,20 +45,20 @@ export function createGatewayService({ pepper, mounts = [], onListening }: Gatew
     const server = await startHttpServer(app, config)
     listenUrl = `http://${toReachableHost(config.host)}:${server.port}`
     log.info({ url: listenUrl }, 'the gateway listens')
-    const unwatchGauges = ports.gauges?.addReader(createMarketGaugeReader(ports))
+    const removeGaugeReaders = areas.map(
+      ({ createGaugeReader }) => createGaugeReader && ports.gauges?.addReader(createGaugeReader(ports)),
+    )
     onListening?.(listenUrl)
     await new Promise<void>((stop) => (signal.aborted ? stop() : signal.addEventListener('abort', () => stop(), { once: true })))
-    unwatchGauges?.()
+    for (const remove of removeGaugeReaders) remove?.()
     await server.close()
     await close()
   }
   const runPruneLoop: ServiceJob<GatewayPorts>['run'] = async ({ ports, send }, signal) => {
     const { views, clock } = ports
     while (!signal.aborted) {
-      await eraseDeletedAccounts({ ...ports, send })
       await pruneCommands(views, clock.now())
-      await pruneQuota(views, clock.now())
-      await pruneSessions(views, clock.now())
+      for (const { prune } of areas) await prune?.({ ...ports, send })
       await clock.sleep(HOUR_MS, signal)
     }
   }

@@ -1,7 +1,7 @@
 import type { AuthenticatedCaller } from './access.ts'
 import type { GraphqlContext } from './http/graphql/context.ts'
 import type { Gateway } from './ports.ts'
-import type { RateLimit } from './account/limits.ts'
+import type { RateLimit } from './rate-limit.ts'
 
 export type WithInput<Input> = { readonly input: Input }
 

@@ -21,16 +21,18 @@ export const accountsMutants = createMutants('accounts', [
   {
     id: 'revoked-key-opens',
     description: 'A revoked credential is still accepted: a stolen key cannot be stopped.',
-    file: `${gateway}/access.ts`,
+    file: `${gateway}/account/authenticate.ts`,
     text: 'if (!row || row.revoked === 1 || ',
     replacement: 'if (!row || ',
+    killers: [`${gateway}/access.test.ts`],
   },
   {
     id: 'expired-key-opens',
     description: 'A credential is accepted after its expiry: its owner believes that it no longer works.',
-    file: `${gateway}/access.ts`,
+    file: `${gateway}/account/authenticate.ts`,
     text: 'row.expires_at <= gateway.clock.now()',
     replacement: 'row.expires_at <= 0',
+    killers: [`${gateway}/access.test.ts`],
   },
   {
     id: 'revoked-key-revoked-in-the-list-only',

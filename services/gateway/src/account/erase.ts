@@ -1,25 +1,23 @@
 import { DAY_MS } from '@penstock/kernel/time.ts'
-import type { Gateway } from '../ports.ts'
+import type { PrunePorts } from '../area.ts'
 import { findAccount } from './read/accounts.ts'
 import { iterateAccountOrders } from '../market/read/account-orders.ts'
-import { withTables } from '../market/views/tables.ts'
+import { withMarketTables } from '../market/views/tables.ts'
 import { withdrawOrder } from '../market/purchase/withdraw-order.ts'
-
-export type ErasurePorts = Pick<Gateway, 'views' | 'records' | 'clock' | 'ids' | 'send' | 'log'>
 
 /** An order that was in progress when its account was deleted appears in the read model well within this time. */
 const LATE_ORDER_WINDOW_MS = DAY_MS
 
 /** Erases deleted accounts again, because a gateway may crash before it deletes the texts, and an order may arrive later. */
-export async function eraseDeletedAccounts(gateway: ErasurePorts): Promise<void> {
-  const erasures = await withTables(gateway.views).selectFrom('gateway_erasures').select('account_id').execute()
+export async function eraseDeletedAccounts(gateway: PrunePorts): Promise<void> {
+  const erasures = await withMarketTables(gateway.views).selectFrom('gateway_erasures').select('account_id').execute()
   for (const { account_id } of erasures) await eraseAccount(gateway, account_id)
 }
 
 /** Erases an account; repeating it is harmless. Withdraws the unpaid orders that the check before the deletion missed. */
-export async function eraseAccount(gateway: ErasurePorts, accountId: string): Promise<void> {
+export async function eraseAccount(gateway: PrunePorts, accountId: string): Promise<void> {
   const { views, clock, log } = gateway
-  const db = withTables(views)
+  const db = withMarketTables(views)
   const bought = db.selectFrom('gateway_orders_v2').where('buyer_account_id', '=', accountId).where('open', '=', 1)
   const unpaid = bought.where('status', 'in', ['WAITING_FOR_SELLER_APPROVAL', 'WAITING_FOR_BUYER_PAYMENT'])
   for (const { id } of await unpaid.select('id').execute()) {
@@ -37,8 +35,8 @@ export async function eraseAccount(gateway: ErasurePorts, accountId: string): Pr
 }
 
 /** Deletes the account's texts and IP addresses, and revokes its credentials, also the key of an order that arrived late. */
-async function eraseTexts({ views, records }: ErasurePorts, accountId: string): Promise<void> {
-  const db = withTables(views)
+async function eraseTexts({ views, records }: PrunePorts, accountId: string): Promise<void> {
+  const db = withMarketTables(views)
   const account = await findAccount(views, accountId)
   const keys = await db.selectFrom('gateway_api_keys').select('name_record').where('account_id', '=', accountId).execute()
   const recordIds = [account?.email_record, account?.password_record, ...keys.map(({ name_record }) => name_record)]

@@ -3,8 +3,8 @@ import { createMemoryPlatform } from '@penstock/testkit/memory-platform.ts'
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
 import { recordAccepted, recordOutcome } from './command-outcomes.ts'
-import { migrateGateway } from '../market/views/migrations.ts'
-import { withTables } from '../market/views/tables.ts'
+import { migrateGateway } from '../migrations.ts'
+import { withOutcomeTable } from './outcome-table.ts'
 
 const RANDOM_ID = '30000000-0000-7000-8000-000000000001'
 
@@ -26,7 +26,7 @@ test('an acceptance is recorded with the last fact of a decision, and not before
   await migrateGateway(views)
   const record = (event: Event) => views.db.transaction().execute((trx) => recordAccepted(trx, event))
   const answers = async () => {
-    const rows = await withTables(views).selectFrom('gateway_commands').select('revision').execute()
+    const rows = await withOutcomeTable(views).selectFrom('gateway_commands').select('revision').execute()
     return rows.map(({ revision }) => revision)
   }
   await record(fact(0, { hasMore: true }))
@@ -41,7 +41,7 @@ test('a command that one replica accepted is not recorded as refused, in any ord
   const refused = { code: 'TOO_LATE', message: 'late' }
   const outcome = { commandId: RANDOM_ID, category: 'order', aggregateId: 'o', revision: 'none', refused, at: 0 } as const
   const readRows = async () => {
-    const rows = await withTables(views).selectFrom('gateway_commands').select(['revision', 'code', 'message']).execute()
+    const rows = await withOutcomeTable(views).selectFrom('gateway_commands').select(['revision', 'code', 'message']).execute()
     return rows.map((row) => ({ ...row }))
   }
   await views.db.transaction().execute(async (trx) => {

@@ -4,7 +4,7 @@ import { isDerivedId } from '@penstock/runtime/commands/derived-ids.ts'
 import type { OutcomeMessage } from '@penstock/runtime/commands/messages.ts'
 import type { Event } from '@penstock/runtime/service.ts'
 import type { Transaction } from 'kysely'
-import { withTablesIn, withTables } from '../market/views/tables.ts'
+import { withOutcomeTableIn, withOutcomeTable } from './outcome-table.ts'
 
 /** Processes derive the ids of their commands; only a random id belongs to a caller that waits for the outcome. */
 const isAwaited = (commandId: string): boolean => !isDerivedId(commandId)
@@ -16,7 +16,7 @@ const isAwaited = (commandId: string): boolean => !isDerivedId(commandId)
 export async function recordAccepted(trx: Transaction<object>, event: Event): Promise<void> {
   const { commandId, category, aggregateId, revision, at } = event
   if (event.hasMore || !isAwaited(commandId)) return
-  await withTablesIn(trx)
+  await withOutcomeTableIn(trx)
     .insertInto('gateway_commands')
     .values({ id: commandId, category, aggregate_id: aggregateId, revision, code: null, message: null, at })
     .onConflict((conflict) => conflict.column('id').doUpdateSet({ revision, code: null, message: null }))
@@ -26,7 +26,7 @@ export async function recordAccepted(trx: Transaction<object>, event: Event): Pr
 export async function recordOutcome(trx: Transaction<object>, outcome: OutcomeMessage): Promise<void> {
   const { commandId, category, aggregateId, revision, refused, at } = outcome
   if (!isAwaited(commandId)) return
-  await withTablesIn(trx)
+  await withOutcomeTableIn(trx)
     .insertInto('gateway_commands')
     .values({
       id: commandId,
@@ -43,7 +43,7 @@ export async function recordOutcome(trx: Transaction<object>, outcome: OutcomeMe
 
 /** Deletes outcomes that are older than a day; no caller waits that long. */
 export async function pruneCommands(views: Pick<Views, 'db'>, now: number): Promise<void> {
-  await withTables(views)
+  await withOutcomeTable(views)
     .deleteFrom('gateway_commands')
     .where('at', '<', now - DAY_MS)
     .execute()

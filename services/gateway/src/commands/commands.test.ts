@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createOrderPlacedFact } from '../market/fake-market.fixture.ts'
 import { type GatewayHarness, openGatewayHarness, NOW } from '../gateway-harness.fixture.ts'
 import { pruneCommands } from './command-outcomes.ts'
-import { withTables } from '../market/views/tables.ts'
+import { withOutcomeTable } from './outcome-table.ts'
 
 const ORDER = '30000000-0000-4000-8000-000000000001'
 const cancel = command<OrderTarget>('order', ORDER, { type: 'Cancel', data: { by: ORDER, reason: 'x' } })
@@ -48,7 +48,7 @@ test('the notAfter of a command equals the deadline of its caller', async () => 
 })
 
 test('a command of a process records no answer, and the answer to a caller is stored for a day', async () => {
-  const rows = () => withTables(market.gateway.views).selectFrom('gateway_commands').select('id').execute()
+  const rows = () => withOutcomeTable(market.gateway.views).selectFrom('gateway_commands').select('id').execute()
   await market.projectFacts('order', ORDER, [createOrderPlacedFact()])
   assert.equal((await rows()).length, 0)
   market.respondWith((ask, options) => market.projectOutcome(ask, options, null))

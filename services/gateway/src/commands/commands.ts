@@ -1,12 +1,12 @@
 import type { Config } from '@penstock/config/config.ts'
 import type { Clock, Ids } from '@penstock/ports/clock.ts'
 import { toWallClock } from '@penstock/kernel/deadline.ts'
-import { SECOND_MS } from '@penstock/kernel/time.ts'
 import type { Views } from '@penstock/ports/views.ts'
 import type { ServiceContext } from '@penstock/runtime/service.ts'
 import type { AddressedCommand } from '@penstock/kernel/process.ts'
 import { invalidInput, outcomeUnknown } from '../errors.ts'
-import { withTables } from '../market/views/tables.ts'
+import { withOutcomeTable } from './outcome-table.ts'
+import { getAnswerDeadline } from './answer-deadline.ts'
 import type { ReadModelWaiters } from './read-model-waiters.ts'
 
 /** `revision`: the last revision of the aggregate's stream after the command; null if the stream has no facts. */
@@ -34,7 +34,7 @@ export type CommandPorts = {
 }
 
 export function openCommands({ views, clock, ids, waiters, send }: CommandPorts): Commands {
-  const db = withTables(views)
+  const db = withOutcomeTable(views)
 
   const findAnswer = async (commandId: string): Promise<CommandAnswer | undefined> => {
     const row = await db
@@ -75,10 +75,6 @@ type Sender = {
   readonly clock: Pick<Clock, 'monotonicMs'>
   readonly config: Pick<Config, 'buyAnswerSeconds'>
 }
-
-/** Returns the latest time for the answer to a command's caller, by the monotonic clock. */
-export const getAnswerDeadline = ({ clock, config }: Pick<Sender, 'clock' | 'config'>): number =>
-  clock.monotonicMs() + config.buyAnswerSeconds * SECOND_MS
 
 /** Sends a command and waits for its result. @throws an error if the command is refused, or if no answer arrives in time */
 export async function sendCommand(gateway: Sender, command: AddressedCommand, until = getAnswerDeadline(gateway)): Promise<void> {

@@ -1,7 +1,7 @@
 import { type ApolloServer, HeaderMap } from '@apollo/server'
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express'
 import { GraphQLError } from 'graphql'
-import { authenticate, type AuthenticatedCaller } from '../access.ts'
+import type { AuthenticatedCaller } from '../access.ts'
 import { invalidInput, outcomeUnknown } from '../errors.ts'
 import { createMutex } from '@penstock/kernel/mutex.ts'
 import type { GraphqlContext } from './graphql/context.ts'
@@ -13,6 +13,7 @@ import { countErrors } from './observe.ts'
 import { createReadinessGate } from './readiness-gate.ts'
 import { allowAllOrigins } from './security.ts'
 import { serveExplorer } from './explorer.ts'
+import { authenticate } from '../account/authenticate.ts'
 
 /** Mounts `/graphql` by POST, and by GET for queries. Every well-formed HTTP request is answered with 200, also with errors. */
 export function mountGraphqlRoutes(app: Express, gateway: Gateway, server: ApolloServer<GraphqlContext>): void {

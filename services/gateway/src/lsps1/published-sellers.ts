@@ -4,7 +4,7 @@ import type { BookEntry } from '@penstock/market/order-book.ts'
 import { selectLspSellers } from '@penstock/market/market.ts'
 import type { Pricing } from '@penstock/market/rank.ts'
 import type { Gateway } from '../ports.ts'
-import { withTables } from '../market/views/tables.ts'
+import { withPublishedSellers } from './published-seller-table.ts'
 import type { LspType, NodeSources } from './book.ts'
 
 type Peers = NodeSources['peers']
@@ -79,7 +79,7 @@ async function readPublished(
   type: LspType,
   epochs: readonly number[],
 ): Promise<readonly PublishedSeller[]> {
-  const rows = await withTables(views)
+  const rows = await withPublishedSellers(views)
     .selectFrom('gateway_lsp_sellers')
     .select(['pubkey', 'uris'])
     .where('type', '=', type)
@@ -101,7 +101,7 @@ async function storePublished(
 ): Promise<void> {
   if (added.length === 0) return
   const rows = added.map(({ pubkey, uris }, index) => ({ type, epoch, pubkey, place: firstPlace + index, uris: uris.join(' ') }))
-  const db = withTables(views)
+  const db = withPublishedSellers(views)
   await db
     .insertInto('gateway_lsp_sellers')
     .values(rows)

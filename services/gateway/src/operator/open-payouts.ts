@@ -1,18 +1,17 @@
 import { isoTime } from '@penstock/kernel/time.ts'
 import type { Views } from '@penstock/ports/views.ts'
-import type { Page } from '../input.ts'
 import type { HoldView } from '../market/views/hold-view.ts'
 import { isInvoiceDue, getDueToBuyerMsat } from '../market/views/payout-due.ts'
 import { isPayoutDueRow } from '../market/views/payout-due-row.ts'
-import { withTables } from '../market/views/tables.ts'
-import { countTotal } from '../market/read/orders.ts'
+import { withMarketTables } from '../market/views/tables.ts'
+import { type Page, countTotal } from '../list-page.ts'
 
 /**
  * Lists the open payouts, oldest order first, by an index of only these payouts. The gateway does not know the chain's height,
  * so the reader must compare the end heights with the current height.
  */
 export async function listOpenPayouts(views: Pick<Views, 'db'>, page: Page) {
-  const dueRows = withTables(views).selectFrom('gateway_holds_v2').where(isPayoutDueRow)
+  const dueRows = withMarketTables(views).selectFrom('gateway_holds_v2').where(isPayoutDueRow)
   const rows = await dueRows.select(['order_id', 'view']).orderBy('order_id').limit(page.limit).offset(page.offset).execute()
   const total = await countTotal(page, rows.length, () =>
     dueRows.select((count) => count.fn.countAll().as('total')).executeTakeFirstOrThrow(),

@@ -3,9 +3,9 @@ import { decodePaymentRequest, type PaymentRequest } from '@penstock/bitcoin/bol
 import type { SettlementTarget } from '@penstock/contracts/settlement.ts'
 import { Router } from 'express'
 import { z } from 'zod'
-import type { Page } from '../input.ts'
 import type { StoredOrder } from '../market/read/orders.ts'
 import { respondWithJson, parseOperatorBody, requireOrder, OperatorError, parseOrderId } from './http.ts'
+import type { Page } from '../list-page.ts'
 
 export type PayoutPorts = {
   readonly findOrder: (orderId: string) => Promise<StoredOrder | undefined>

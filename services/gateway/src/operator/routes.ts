@@ -20,12 +20,12 @@ import {
   disableCaching,
 } from './http.ts'
 import { createAuditRouter, type OperatorAudit } from './audit-routes.ts'
-import type { Page } from '../input.ts'
 import type { StoredOrder } from '../market/read/orders.ts'
 import { createPayoutRouter } from './payout-routes.ts'
 import type { SimulatedNetworkControl } from './simulation.ts'
 import { createSimulationRouter } from './simulation-routes.ts'
 import { type RebuildViews, createRebuildHandler } from './views-route.ts'
+import type { Page } from '../list-page.ts'
 
 export type OperatorPorts = {
   readonly token: string

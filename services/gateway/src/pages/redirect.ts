@@ -1,7 +1,7 @@
 import { parseRedirectUrl } from '../input.ts'
 import type { Gateway } from '../ports.ts'
-import { readRecordText } from '../account/read/accounts.ts'
 import type { OrderView } from '../market/views/order-view.ts'
+import { readRecordText } from '../read-record-text.ts'
 
 /** The URL to which the customer goes after the purchase. The page shows `host`, so that the link's target is visible. */
 export type RedirectTarget = { readonly href: string; readonly host: string | null }

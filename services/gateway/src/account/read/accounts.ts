@@ -1,18 +1,17 @@
 import type { Views } from '@penstock/ports/views.ts'
-import type { Page } from '../../input.ts'
-import { type Tables, withTables } from '../../market/views/tables.ts'
-import type { ListPage } from '../../market/read/orders.ts'
+import { type AccountTables, withAccountTables } from '../views/tables.ts'
+import type { Page, ListPage } from '../../list-page.ts'
 
 type Db = Pick<Views, 'db'>
-export type AccountRow = Tables['gateway_accounts']
-export type ApiKeyRow = Tables['gateway_api_keys']
-export type AccountNodeRow = Tables['gateway_nodes']
+export type AccountRow = AccountTables['gateway_accounts']
+export type ApiKeyRow = AccountTables['gateway_api_keys']
+export type AccountNodeRow = AccountTables['gateway_nodes']
 
 export const findAccount = (views: Db, id: string): Promise<AccountRow | undefined> =>
-  withTables(views).selectFrom('gateway_accounts').selectAll().where('id', '=', id).executeTakeFirst()
+  withAccountTables(views).selectFrom('gateway_accounts').selectAll().where('id', '=', id).executeTakeFirst()
 
 export const findAccountByEmail = (views: Db, emailHash: string): Promise<AccountRow | undefined> =>
-  withTables(views)
+  withAccountTables(views)
     .selectFrom('gateway_accounts')
     .selectAll()
     .where('email_hash', '=', emailHash)
@@ -22,7 +21,7 @@ export const findAccountByEmail = (views: Db, emailHash: string): Promise<Accoun
 
 /** Whether the account was deleted recently, for requests that passed authentication before the deletion. */
 export async function isRecentlyDeleted(views: Db, accountId: string): Promise<boolean> {
-  const row = await withTables(views)
+  const row = await withAccountTables(views)
     .selectFrom('gateway_erasures')
     .select('account_id')
     .where('account_id', '=', accountId)
@@ -32,7 +31,7 @@ export async function isRecentlyDeleted(views: Db, accountId: string): Promise<b
 
 /** Finds the account that is connected to this node; there is at most one. */
 export const findNodeOwner = (views: Db, pubkey: string): Promise<AccountNodeRow | undefined> =>
-  withTables(views)
+  withAccountTables(views)
     .selectFrom('gateway_nodes')
     .selectAll()
     .where('pubkey', '=', pubkey)
@@ -41,7 +40,7 @@ export const findNodeOwner = (views: Db, pubkey: string): Promise<AccountNodeRow
 
 /** Finds the state of an account's proof of a node. */
 export const findAccountNode = (views: Db, accountId: string, pubkey: string): Promise<AccountNodeRow | undefined> =>
-  withTables(views)
+  withAccountTables(views)
     .selectFrom('gateway_nodes')
     .selectAll()
     .where('account_id', '=', accountId)
@@ -49,7 +48,7 @@ export const findAccountNode = (views: Db, accountId: string, pubkey: string): P
     .executeTakeFirst()
 
 export const listConnectedNodes = (views: Db, accountId: string): Promise<readonly AccountNodeRow[]> =>
-  withTables(views)
+  withAccountTables(views)
     .selectFrom('gateway_nodes')
     .selectAll()
     .where('account_id', '=', accountId)
@@ -58,7 +57,7 @@ export const listConnectedNodes = (views: Db, accountId: string): Promise<readon
     .execute()
 
 export const findApiKey = (views: Db, accountId: string, id: string): Promise<ApiKeyRow | undefined> =>
-  withTables(views)
+  withAccountTables(views)
     .selectFrom('gateway_api_keys')
     .selectAll()
     .where('account_id', '=', accountId)
@@ -67,7 +66,7 @@ export const findApiKey = (views: Db, accountId: string, id: string): Promise<Ap
 
 /** Lists an account's API keys, newest first, also revoked keys. */
 export async function listApiKeyRows(views: Db, accountId: string, { limit, offset }: Page): Promise<ListPage<ApiKeyRow>> {
-  const accountKeys = withTables(views).selectFrom('gateway_api_keys').where('account_id', '=', accountId)
+  const accountKeys = withAccountTables(views).selectFrom('gateway_api_keys').where('account_id', '=', accountId)
   const { total } = await accountKeys.select((count) => count.fn.countAll().as('total')).executeTakeFirstOrThrow()
   const list = await accountKeys
     .selectAll()
@@ -81,13 +80,17 @@ export async function listApiKeyRows(views: Db, accountId: string, { limit, offs
 
 /** Whether the read models contain a credential; a log-in waits for this. */
 export async function hasCredential(views: Db, hash: string): Promise<boolean> {
-  const row = await withTables(views).selectFrom('gateway_credentials').select('hash').where('hash', '=', hash).executeTakeFirst()
+  const row = await withAccountTables(views)
+    .selectFrom('gateway_credentials')
+    .select('hash')
+    .where('hash', '=', hash)
+    .executeTakeFirst()
   return row !== undefined
 }
 
 /** Lists the newest hundred valid tokens of the account, with their last use. */
 export const listOpenTokens = (views: Db, accountId: string, now: number) =>
-  withTables(views)
+  withAccountTables(views)
     .selectFrom('gateway_credentials as c')
     .leftJoin('gateway_sessions as s', 's.hash', 'c.hash')
     .select(['c.hash', 's.created_at', 's.last_used_at', 's.ip_prefix'])
@@ -99,15 +102,3 @@ export const listOpenTokens = (views: Db, accountId: string, now: number) =>
     .orderBy('c.hash')
     .limit(100)
     .execute()
-
-/** Reads a text of a person's record. @returns undefined if the record was deleted */
-export async function readRecordText(
-  records: { get(id: string): Promise<{ readonly json: string } | undefined> },
-  id: string | null,
-  field: string,
-): Promise<string | undefined> {
-  const record = id === null ? undefined : await records.get(id)
-  const values = record && (JSON.parse(record.json) as Record<string, unknown>) // the gateway writes records as JSON objects
-  const value = values?.[field]
-  return typeof value === 'string' ? value : undefined
-}

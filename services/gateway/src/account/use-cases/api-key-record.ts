@@ -1,6 +1,7 @@
 import { isoTime } from '@penstock/kernel/time.ts'
 import type { Gateway } from '../../ports.ts'
-import { type ApiKeyRow, readRecordText } from '../read/accounts.ts'
+import type { ApiKeyRow } from '../read/accounts.ts'
+import { readRecordText } from '../../read-record-text.ts'
 
 /** Returns an API key as the API shows it to its owner, without the key itself. */
 export async function toApiKeyRecord({ records, clock }: Gateway, row: ApiKeyRow) {

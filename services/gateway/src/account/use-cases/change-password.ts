@@ -2,11 +2,12 @@ import { command } from '@penstock/kernel/process.ts'
 import type { AccountTarget } from '@penstock/contracts/accounts.ts'
 import { hashPassword } from '@penstock/credentials/passwords.ts'
 import { requireDashboardUser } from '../../access.ts'
-import { assertAccepted, getAnswerDeadline } from '../../commands/commands.ts'
+import { assertAccepted } from '../../commands/commands.ts'
 import { invalidInput } from '../../errors.ts'
 import { dashboardLimit } from '../limits.ts'
 import { mutation, type WithInput } from '../../use-case.ts'
 import { hasValidPasswordLength, verifyAccountPassword } from './passwords.ts'
+import { getAnswerDeadline } from '../../commands/answer-deadline.ts'
 
 type ChangePasswordInput = {
   readonly password: string

@@ -1,13 +1,14 @@
 import { command } from '@penstock/kernel/process.ts'
 import type { AccountTarget } from '@penstock/contracts/accounts.ts'
 import { requireAccountHolder } from '../../access.ts'
-import { getAnswerDeadline, requireInTime, sendCommand } from '../../commands/commands.ts'
+import { requireInTime, sendCommand } from '../../commands/commands.ts'
 import { invalidInput } from '../../errors.ts'
 import { parsePubkeyField, parseTextField } from '../../input.ts'
 import type { Gateway } from '../../ports.ts'
 import { type AccountNodeRow, findAccountNode } from '../read/accounts.ts'
 import { dashboardLimit } from '../limits.ts'
 import { mutation, type WithInput } from '../../use-case.ts'
+import { getAnswerDeadline } from '../../commands/answer-deadline.ts'
 
 type ConnectNodeInput = { readonly pubkey: string; readonly challenge: string; readonly signature: string }
 

@@ -3,12 +3,13 @@ import type { EmailClaimTarget } from '@penstock/contracts/accounts.ts'
 import { hashEmail } from '@penstock/credentials/credentials.ts'
 import { hashPassword } from '@penstock/credentials/passwords.ts'
 import { allowAnyone } from '../../access.ts'
-import { assertAccepted, getAnswerDeadline } from '../../commands/commands.ts'
+import { assertAccepted } from '../../commands/commands.ts'
 import { invalidInput } from '../../errors.ts'
 import { signUpLimit } from '../limits.ts'
 import { mutation, type WithInput } from '../../use-case.ts'
 import { completeLogin, createLoginToken } from './login-token.ts'
 import { hasValidPasswordLength } from './passwords.ts'
+import { getAnswerDeadline } from '../../commands/answer-deadline.ts'
 
 type CreateAccountInput = { readonly email: string; readonly password: string }
 

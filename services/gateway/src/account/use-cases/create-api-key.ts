@@ -2,7 +2,7 @@ import { command } from '@penstock/kernel/process.ts'
 import type { AccountTarget } from '@penstock/contracts/accounts.ts'
 import { hashCredential, newCredential, visibleParts } from '@penstock/credentials/credentials.ts'
 import { requireDashboardUser } from '../../access.ts'
-import { assertAccepted, getAnswerDeadline, requireInTime } from '../../commands/commands.ts'
+import { assertAccepted, requireInTime } from '../../commands/commands.ts'
 import { invalidInput } from '../../errors.ts'
 import { parseTextField, parseTimeField } from '../../input.ts'
 import type { Gateway } from '../../ports.ts'
@@ -10,6 +10,7 @@ import { findApiKey } from '../read/accounts.ts'
 import { dashboardLimit } from '../limits.ts'
 import { mutation, type WithInput } from '../../use-case.ts'
 import { toApiKeyRecord } from './api-key-record.ts'
+import { getAnswerDeadline } from '../../commands/answer-deadline.ts'
 
 type CreateApiKeyInput = { readonly name?: string | null; readonly expires_at?: string | null }
 

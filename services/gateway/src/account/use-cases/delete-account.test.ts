@@ -5,7 +5,7 @@ import { createOrderTerms } from '@penstock/testkit/order-terms.ts'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { BUYER_URI, fakeHoldIssuedFact, createOrderPlacedFact } from '../../market/fake-market.fixture.ts'
 import { type CommandResponder, readPath, type GatewayHarness, openGatewayHarness } from '../../gateway-harness.fixture.ts'
-import { withTables } from '../../market/views/tables.ts'
+import { withMarketTables } from '../../market/views/tables.ts'
 import { eraseDeletedAccounts } from '../erase.ts'
 import type { QuoteRequest } from '../../market/purchase/place-order.ts'
 
@@ -97,7 +97,7 @@ const runErasure = ({ ms } = { ms: 0 }) => {
   const { gateway } = market
   return eraseDeletedAccounts({ ...gateway, clock: { ...gateway.clock, now: () => gateway.clock.now() + ms } })
 }
-const erasures = () => withTables(market.gateway.views).selectFrom('gateway_erasures').select('account_id').execute()
+const erasures = () => withMarketTables(market.gateway.views).selectFrom('gateway_erasures').select('account_id').execute()
 const withdrawals = () => market.sent.flatMap(({ ask }) => (ask.command.type === 'Withdraw' ? [ask.id] : []))
 const rejected = { type: 'BuyerRejected', data: { reason: 'It was cancelled.' } }
 
@@ -109,12 +109,12 @@ test('account.delete deletes the texts, revokes every token and key, and keeps t
   ])
   await projectOrder(accountId, stranger, [rejected])
   const slot = { order_id: ORDER, ip: '192.0.2.1', destination: pubkey, at: 1 }
-  await withTables(market.gateway.views).insertInto('gateway_order_slots').values(slot).execute()
+  await withMarketTables(market.gateway.views).insertInto('gateway_order_slots').values(slot).execute()
   expect(await listTextKinds()).toEqual(['api-key-name', 'email', 'password', 'redirect-url'])
   expect(readPath(await sendDelete(), 'account.delete')).toEqual({ id: accountId, success: true })
   expect(await listTextKinds()).toEqual([])
   expect([await hasAccess(token), await hasAccess(key)]).toEqual([false, false])
-  const db = withTables(market.gateway.views)
+  const db = withMarketTables(market.gateway.views)
   expect(await db.selectFrom('gateway_credentials').select('hash').where('revoked', '=', 0).execute()).toEqual([])
   for (const table of ['gateway_sessions', 'gateway_nodes', 'gateway_order_slots'] as const)
     expect([table, await db.selectFrom(table).selectAll().execute()]).toEqual([table, []])
@@ -243,7 +243,7 @@ describe('an order that is placed during the deletion', () => {
     expect([withdrawals(), await listTextKinds()]).toEqual([[], ['redirect-url']])
     await runErasure()
     expect([withdrawals(), await listTextKinds()]).toEqual([[ORDER], []])
-    const open = withTables(market.gateway.views).selectFrom('gateway_credentials').select('hash').where('revoked', '=', 0)
+    const open = withMarketTables(market.gateway.views).selectFrom('gateway_credentials').select('hash').where('revoked', '=', 0)
     expect(await open.execute()).toEqual([])
   })
 

@@ -2,7 +2,7 @@ import { command } from '@penstock/kernel/process.ts'
 import type { AccountTarget, EmailClaimTarget } from '@penstock/contracts/accounts.ts'
 import type { OfferTarget } from '@penstock/contracts/matching.ts'
 import { requireDashboardUser } from '../../access.ts'
-import { getAnswerDeadline, sendCommand } from '../../commands/commands.ts'
+import { sendCommand } from '../../commands/commands.ts'
 import { invalidInput } from '../../errors.ts'
 import { eraseAccount } from '../erase.ts'
 import type { Gateway } from '../../ports.ts'
@@ -12,6 +12,7 @@ import { listEnabledOfferIds } from '../../market/read/offers.ts'
 import { dashboardLimit } from '../limits.ts'
 import { mutation, type WithInput } from '../../use-case.ts'
 import { verifyAccountPassword } from './passwords.ts'
+import { getAnswerDeadline } from '../../commands/answer-deadline.ts'
 
 const OPEN_BUSINESS_MESSAGES = {
   order: 'An order of this account is open. Cancel it or wait for its end, then delete the account.',

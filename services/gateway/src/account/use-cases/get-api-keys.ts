@@ -1,9 +1,9 @@
 import { requireDashboardUser } from '../../access.ts'
-import { describeList, type PageInput, parsePage } from '../../input.ts'
 import { listApiKeyRows } from '../read/accounts.ts'
 import { dashboardLimit } from '../limits.ts'
 import { query } from '../../use-case.ts'
 import { toApiKeyRecord } from './api-key-record.ts'
+import { describeList, type PageInput, parsePage } from '../../list-page.ts'
 
 export const getApiKeys = query({
   path: 'account.api_keys',

@@ -4,7 +4,7 @@ import { hashCredential } from '@penstock/credentials/credentials.ts'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type CommandResponder, readPath, type GatewayHarness, openGatewayHarness, NOW } from '../../gateway-harness.fixture.ts'
 import { pruneSessions } from '../views/sessions.ts'
-import { withTables } from '../../market/views/tables.ts'
+import { withMarketTables } from '../../market/views/tables.ts'
 
 const CREATE = 'mutation A($input: CreateAccountInput!) { account { create(input: $input) { token } } }'
 const LOGIN = 'mutation L($input: LoginInput!) { account { login(input: $input) { token } } }'
@@ -147,7 +147,7 @@ test('account.sessions lists the valid tokens with the network of their last use
   token = String(await logIn(owner.password))
   expect(await sessions(token, '127.0.0.1')).toEqual(['127.0.0.0/24 current'])
   await pruneSessions(market.gateway.views, NOW + 2 * MINUTE_MS)
-  const remaining = await withTables(market.gateway.views).selectFrom('gateway_sessions').select('hash').execute()
+  const remaining = await withMarketTables(market.gateway.views).selectFrom('gateway_sessions').select('hash').execute()
   expect(remaining).toEqual([{ hash: hashCredential(market.gateway.pepper, token) }])
 })
 
@@ -156,7 +156,7 @@ async function letTimePass(key: string): Promise<void> {
   const hash = hashCredential(market.gateway.pepper, key)
   const before = NOW - 2 * MINUTE_MS
   const row = { created_at: before, last_used_at: before }
-  await withTables(market.gateway.views).updateTable('gateway_sessions').set(row).where('hash', '=', hash).execute()
+  await withMarketTables(market.gateway.views).updateTable('gateway_sessions').set(row).where('hash', '=', hash).execute()
 }
 
 test('log_out_everywhere revokes every token, and API keys only if requested', async () => {

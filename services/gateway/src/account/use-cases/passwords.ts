@@ -1,9 +1,10 @@
 import { verifyPassword } from '@penstock/credentials/passwords.ts'
 import { invalidInput } from '../../errors.ts'
 import type { Gateway } from '../../ports.ts'
-import { findAccount, readRecordText } from '../read/accounts.ts'
+import { findAccount } from '../read/accounts.ts'
 import { recordRefusal } from '../../http/refusals.ts'
 import { countLoginAttempt } from './login-attempts.ts'
+import { readRecordText } from '../../read-record-text.ts'
 
 const MIN_PASSWORD_LENGTH = 12
 export const MAX_PASSWORD_LENGTH = 1024

@@ -1,6 +1,7 @@
 import { isoTime } from '@penstock/kernel/time.ts'
 import type { Gateway } from '../../ports.ts'
-import { findAccount, listConnectedNodes, readRecordText } from '../read/accounts.ts'
+import { findAccount, listConnectedNodes } from '../read/accounts.ts'
+import { readRecordText } from '../../read-record-text.ts'
 
 /** Returns an account as the API shows it to its owner. */
 export async function readProfile({ views, records, lookUpNode }: Gateway, accountId: string) {

@@ -1,11 +1,11 @@
 import { accountContract, type AccountFact } from '@penstock/contracts/accounts.ts'
 import type { Event } from '@penstock/runtime/service.ts'
 import type { Transaction } from 'kysely'
-import { withTablesIn, type Tables } from '../../market/views/tables.ts'
+import { withAccountTablesIn, type AccountTables } from './tables.ts'
 
 export async function applyToAccounts(trx: Transaction<object>, event: Event): Promise<void> {
   if (event.category !== accountContract.category) return
-  const db = withTablesIn(trx)
+  const db = withAccountTablesIn(trx)
   const { aggregateId: accountId, at } = event
   const { type, data } = event.fact as AccountFact // the runtime checked the fact against the contract
   switch (type) {
@@ -53,7 +53,7 @@ export async function applyToAccounts(trx: Transaction<object>, event: Event): P
 
 type CreatedApiKey = Extract<AccountFact, { readonly type: 'ApiKeyCreated' }>['data']
 
-async function addApiKey(db: Transaction<Tables>, accountId: string, created: CreatedApiKey, at: number): Promise<void> {
+async function addApiKey(db: Transaction<AccountTables>, accountId: string, created: CreatedApiKey, at: number): Promise<void> {
   const { keyId, keyHash, prefix, suffix, nameRecord, expiresAt } = created
   const key = {
     id: keyId,
@@ -73,7 +73,7 @@ async function addApiKey(db: Transaction<Tables>, accountId: string, created: Cr
   await addCredential(db, { hash: keyHash, kind: 'api', account_id: accountId, api_key_id: keyId, expires_at: expiresAt })
 }
 
-async function revokeCredentials(db: Transaction<Tables>, accountId: string, apiKeys: boolean): Promise<void> {
+async function revokeCredentials(db: Transaction<AccountTables>, accountId: string, apiKeys: boolean): Promise<void> {
   await db
     .updateTable('gateway_credentials')
     .set({ revoked: 1 })
@@ -84,7 +84,7 @@ async function revokeCredentials(db: Transaction<Tables>, accountId: string, api
 }
 
 /** Revokes all credentials of the account, and schedules the deletion of its records by the gateway's prune job. */
-async function closeAccount(db: Transaction<Tables>, accountId: string, at: number): Promise<void> {
+async function closeAccount(db: Transaction<AccountTables>, accountId: string, at: number): Promise<void> {
   await db.updateTable('gateway_credentials').set({ revoked: 1 }).where('account_id', '=', accountId).execute()
   await db.updateTable('gateway_api_keys').set({ revoked: 1 }).where('account_id', '=', accountId).execute()
   await db.updateTable('gateway_accounts').set({ email_hash: null }).where('id', '=', accountId).execute()
@@ -96,7 +96,7 @@ async function closeAccount(db: Transaction<Tables>, accountId: string, at: numb
     .execute()
 }
 
-async function insertAccount(db: Transaction<Tables>, row: Tables['gateway_accounts']): Promise<void> {
+async function insertAccount(db: Transaction<AccountTables>, row: AccountTables['gateway_accounts']): Promise<void> {
   await db
     .insertInto('gateway_accounts')
     .values(row)
@@ -104,9 +104,10 @@ async function insertAccount(db: Transaction<Tables>, row: Tables['gateway_accou
     .execute()
 }
 
-type CredentialRow = Pick<Tables['gateway_credentials'], 'hash' | 'kind' | 'account_id'> & Partial<Tables['gateway_credentials']>
+type CredentialRow = Pick<AccountTables['gateway_credentials'], 'hash' | 'kind' | 'account_id'> &
+  Partial<AccountTables['gateway_credentials']>
 
-async function addCredential(db: Transaction<Tables>, row: CredentialRow): Promise<void> {
+async function addCredential(db: Transaction<AccountTables>, row: CredentialRow): Promise<void> {
   await db
     .insertInto('gateway_credentials')
     .values({ order_id: null, api_key_id: null, expires_at: null, revoked: 0, ...row })
@@ -114,7 +115,7 @@ async function addCredential(db: Transaction<Tables>, row: CredentialRow): Promi
     .execute()
 }
 
-async function upsertNode(db: Transaction<Tables>, row: Tables['gateway_nodes']): Promise<void> {
+async function upsertNode(db: Transaction<AccountTables>, row: AccountTables['gateway_nodes']): Promise<void> {
   const { state, reason, at } = row
   await db
     .insertInto('gateway_nodes')

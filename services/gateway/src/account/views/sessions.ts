@@ -1,7 +1,7 @@
 import { MINUTE_MS } from '@penstock/kernel/time.ts'
 import type { Views } from '@penstock/ports/views.ts'
 import { toAddressPrefix } from '../../http/client-address.ts'
-import { withTables } from '../../market/views/tables.ts'
+import { withAccountTables } from './tables.ts'
 
 type SessionUse = { readonly hash: string; readonly ip: string; readonly now: number }
 
@@ -10,7 +10,7 @@ const WRITE_EVERY_MS = MINUTE_MS
 
 /** Records when, and from which network prefix, a token was created. No fact contains an address or a prefix. */
 export async function recordSessionStart(views: Pick<Views, 'db'>, { hash, ip, now }: SessionUse): Promise<void> {
-  await withTables(views)
+  await withAccountTables(views)
     .insertInto('gateway_sessions')
     .values({ hash, created_at: now, last_used_at: now, ip_prefix: toAddressPrefix(ip) })
     .onConflict((conflict) => conflict.doNothing())
@@ -25,7 +25,7 @@ export async function recordSessionUse(
 ): Promise<void> {
   if (lastUsedAt !== null && now - lastUsedAt < WRITE_EVERY_MS) return
   const use = { last_used_at: now, ip_prefix: toAddressPrefix(ip) }
-  await withTables(views)
+  await withAccountTables(views)
     .insertInto('gateway_sessions')
     .values({ hash, created_at: null, ...use })
     .onConflict((conflict) => conflict.column('hash').doUpdateSet(use))
@@ -34,7 +34,7 @@ export async function recordSessionUse(
 
 /** Deletes the uses of expired and revoked tokens. */
 export async function pruneSessions(views: Pick<Views, 'db'>, now: number): Promise<void> {
-  const db = withTables(views)
+  const db = withAccountTables(views)
   const open = db.selectFrom('gateway_credentials').select('hash').where('revoked', '=', 0).where('expires_at', '>', now)
   await db
     .deleteFrom('gateway_sessions')

@@ -1,7 +1,6 @@
 import type { OperationDefinitionNode } from 'graphql'
 import { enforceRateLimit } from '../../rate-limit.ts'
-import { logInLimit } from '../../account/limits.ts'
-import { useCases } from '../../use-case-list.ts'
+import { useCases } from '../../areas.ts'
 import { recordRefusal } from '../refusals.ts'
 import type { GraphqlContext } from './context.ts'
 import { countFieldsAt, type Fragments } from './field-count.ts'
@@ -25,7 +24,7 @@ export async function enforceRateLimits(
     const subject = isUser ? `account ${caller.accountId}` : ip
     for (let use = 0; use < uses; use++)
       await enforceRateLimit(gateway, { name: limit.name, ip: subject, perMinute }).catch((error: unknown) => {
-        if (limit === logInLimit) recordRefusal(gateway, { method: 'any', code: 'limited', ip })
+        if (limit.isAuthentication) recordRefusal(gateway, { method: 'any', code: 'limited', ip })
         throw error
       })
   }

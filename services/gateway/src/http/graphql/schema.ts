@@ -1,13 +1,10 @@
 import { makeExecutableSchema } from '@graphql-tools/schema'
 import { type GraphQLSchema, lexicographicSortSchema, printSchema } from 'graphql'
-import { readFileSync } from 'node:fs'
-import { orderStatuses } from '@penstock/contracts/order/lifecycle.ts'
-import { useCases } from '../../use-case-list.ts'
+import { readSdl } from '../../area.ts'
+import { areas, useCases } from '../../areas.ts'
 import type { UseCase } from '../../use-case.ts'
 import type { GraphqlContext } from './context.ts'
 import { wholeNumberScalar } from './whole-number.ts'
-
-const readSchemaFile = (name: string): string => readFileSync(new URL(`../../${name}.graphql`, import.meta.url), 'utf8')
 
 /** Builds the fields below a path. A field is the resolver of a use case, or an object with further fields (a namespace). */
 const buildFields = (cases: readonly UseCase[], prefix = ''): readonly (readonly [string, object])[] =>
@@ -23,14 +20,8 @@ const buildFields = (cases: readonly UseCase[], prefix = ''): readonly (readonly
 const buildRootResolvers = (root: UseCase['root']) =>
   Object.fromEntries(buildFields(useCases.filter((one) => one.root === root)).map(([name, namespace]) => [name, () => namespace]))
 
-/** Derived from the lifecycle table, so that the schema contains each new status. */
-const statusEnum = `enum OrderStatus { ${orderStatuses.join(' ')} }`
-
 export const schema: GraphQLSchema = makeExecutableSchema<GraphqlContext>({
-  typeDefs: [
-    ...['http/graphql/base', 'market/market', 'market/liquidity', 'market/user', 'account/account'].map(readSchemaFile),
-    statusEnum,
-  ],
+  typeDefs: [readSdl('base.graphql', import.meta.url), ...areas.flatMap(({ sdl = [] }) => sdl)],
   resolvers: {
     WholeNumber: wholeNumberScalar,
     Query: buildRootResolvers('Query'),

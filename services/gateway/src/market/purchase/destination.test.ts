@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { BUYER_URI, answerWithOrders } from '../fake-market.fixture.ts'
 import { createLsps1Mount } from '../../lsps1/routes.ts'
 import { readPath, type GatewayHarness, openGatewayHarness, NOW } from '../../gateway-harness.fixture.ts'
-import { withTables } from '../views/tables.ts'
+import { withMarketTables } from '../views/tables.ts'
 
 const pubkey = BUYER_URI.slice(0, 66)
 const seller = derivePubkey(new Uint8Array(32).fill(1))
@@ -56,7 +56,7 @@ describe('liquidity.buy', () => {
       },
     ])
     expect(market.sent).toEqual([])
-    expect(await withTables(market.gateway.views).selectFrom('gateway_order_slots').selectAll().execute()).toEqual([])
+    expect(await withMarketTables(market.gateway.views).selectFrom('gateway_order_slots').selectAll().execute()).toEqual([])
   })
   test.each(['8.8.8.8:9735', 'node.example.org:9735', '[2a00:1450::1]:9735', `${onion}:9735`])('%s is accepted', async (host) => {
     const answer = await buy(host)

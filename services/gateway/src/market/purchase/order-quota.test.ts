@@ -9,7 +9,7 @@ import {
   answerWithOrders,
 } from '../fake-market.fixture.ts'
 import { readPath, type GatewayHarness, openGatewayHarness, NOW } from '../../gateway-harness.fixture.ts'
-import { withTables } from '../views/tables.ts'
+import { withMarketTables } from '../views/tables.ts'
 import { placeOrder } from './place-order.ts'
 import { releaseQuota, pruneQuota, claimQuota } from './order-quota.ts'
 
@@ -125,13 +125,13 @@ test('a refused request frees its slot, and a lost request occupies its slot for
   await releaseQuota(market.gateway.views, id(1))
   assert.equal(await claim(2), undefined)
   assert.notEqual(await claim(3), undefined)
-  await withTables(market.gateway.views)
+  await withMarketTables(market.gateway.views)
     .updateTable('gateway_order_slots')
     .set({ at: NOW - 61_000 })
     .execute()
   assert.equal(await claim(3), undefined)
   await pruneQuota(market.gateway.views, NOW)
-  const slots = await withTables(market.gateway.views).selectFrom('gateway_order_slots').select('order_id').execute()
+  const slots = await withMarketTables(market.gateway.views).selectFrom('gateway_order_slots').select('order_id').execute()
   assert.deepEqual(
     slots.map(({ order_id }) => order_id),
     [id(3)],

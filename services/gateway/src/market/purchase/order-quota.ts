@@ -2,7 +2,7 @@ import type { OrderStatus } from '@penstock/contracts/order/lifecycle.ts'
 import { MINUTE_MS } from '@penstock/kernel/time.ts'
 import type { Kysely, Transaction } from 'kysely'
 import type { Gateway } from '../../ports.ts'
-import { type Tables, withTablesIn, withTables } from '../views/tables.ts'
+import { type MarketTables, withMarketTablesIn, withMarketTables } from '../views/tables.ts'
 import { withdrawOrder } from './withdraw-order.ts'
 
 type QuotaClaim = {
@@ -30,7 +30,7 @@ export async function claimQuota(
   const { ordersPerDestination, ordersPerIp } = config
   const now = clock.now()
   return views.db.transaction().execute(async (transaction) => {
-    const trx = withTablesIn(transaction)
+    const trx = withMarketTablesIn(transaction)
     for (const name of [`destination ${claim.destination}`, `ip ${claim.ip}`]) await lock(trx, name, now)
     if (ordersPerDestination > 0 && (await countForDestination(trx, claim, now)) >= ordersPerDestination)
       return `There are ${ordersPerDestination} unpaid or unfinished orders for this node; pay or wait for one of them first, or order with the account that this node is connected to.`
@@ -53,7 +53,7 @@ export async function withdrawExcessOrders(
 ): Promise<void> {
   const { ordersPerDestination } = config
   if (ordersPerDestination === 0) return
-  const db = withTables(views)
+  const db = withMarketTables(views)
   const excess = (await countForDestination(db, { destination }, clock.now())) - ordersPerDestination
   if (excess <= 0) return
   const unpaid = await db
@@ -76,12 +76,12 @@ export async function withdrawExcessOrders(
 
 /** Deletes the slot of an order that was refused before it was placed. */
 export async function releaseQuota(views: Gateway['views'], orderId: string): Promise<void> {
-  await withTables(views).deleteFrom('gateway_order_slots').where('order_id', '=', orderId).execute()
+  await withMarketTables(views).deleteFrom('gateway_order_slots').where('order_id', '=', orderId).execute()
 }
 
 /** Deletes slots whose order was never placed, and unused locks. */
 export async function pruneQuota(views: Gateway['views'], now: number): Promise<void> {
-  const db = withTables(views)
+  const db = withMarketTables(views)
   await db
     .deleteFrom('gateway_slot_locks')
     .where('at', '<', now - PENDING_MS)
@@ -94,7 +94,7 @@ export async function pruneQuota(views: Gateway['views'], now: number): Promise<
 }
 
 /** Locks a name for the transaction, so that two claims against the same limit run one after the other. */
-async function lock(trx: Transaction<Tables>, name: string, at: number): Promise<void> {
+async function lock(trx: Transaction<MarketTables>, name: string, at: number): Promise<void> {
   await trx
     .insertInto('gateway_slot_locks')
     .values({ name, at })
@@ -109,7 +109,7 @@ type QuotaScope = Pick<QuotaClaim, 'destination' | 'ownerId'> & Partial<Pick<Quo
  * owner's orders, paid orders of other accounts, and such slots of the owner's IP address.
  */
 async function countForDestination(
-  db: Kysely<Tables>,
+  db: Kysely<MarketTables>,
   { destination, ownerId, ip = '' }: QuotaScope,
   now: number,
 ): Promise<number> {
@@ -134,7 +134,7 @@ async function countForDestination(
   return Number(open) + Number(begun)
 }
 
-async function countForIp(trx: Transaction<Tables>, ip: string, now: number): Promise<number> {
+async function countForIp(trx: Transaction<MarketTables>, ip: string, now: number): Promise<number> {
   const { open } = await trx
     .selectFrom('gateway_order_slots as s')
     .leftJoin('gateway_orders_v2 as o', 'o.id', 's.order_id')

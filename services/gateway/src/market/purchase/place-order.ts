@@ -2,13 +2,14 @@ import { command } from '@penstock/kernel/process.ts'
 import { isFailure } from '@penstock/contracts/order/lifecycle.ts'
 import type { QuoteCommand, QuoteTarget } from '@penstock/contracts/quote.ts'
 import { toWallClock } from '@penstock/kernel/deadline.ts'
-import { getAnswerDeadline, READ_ONLY_ANSWER } from '../../commands/commands.ts'
+import { READ_ONLY_ANSWER } from '../../commands/commands.ts'
 import type { Gateway } from '../../ports.ts'
 import { isRecentlyDeleted, findNodeOwner } from '../../account/read/accounts.ts'
 import { findStoredOrder, type StoredOrder } from '../read/orders.ts'
 import { findDestinationFault } from './destination.ts'
 import { releaseQuota, withdrawExcessOrders, claimQuota } from './order-quota.ts'
 import { withdrawOrder, withdrawWhenPlaced } from './withdraw-order.ts'
+import { getAnswerDeadline } from '../../commands/answer-deadline.ts'
 
 /** A request to buy: the data of RequestQuote without `invoiceBefore`, which this file adds. */
 export type QuoteRequest = Omit<Extract<QuoteCommand, { type: 'RequestQuote' }>['data'], 'invoiceBefore'>

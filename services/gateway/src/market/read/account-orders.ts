@@ -1,7 +1,7 @@
 import type { Views } from '@penstock/ports/views.ts'
 import { isOpenStatus } from '@penstock/contracts/order/lifecycle.ts'
 import { noPayoutDue, type PayoutDue } from '../views/payout-due.ts'
-import { withTables } from '../views/tables.ts'
+import { withMarketTables } from '../views/tables.ts'
 import { type StoredOrder, toStoredOrder } from './orders.ts'
 
 type Db = Pick<Views, 'db'>
@@ -10,9 +10,12 @@ const PAGE_SIZE = 200
 
 /** Yields every order that an account bought, or was selected to sell. */
 export async function* iterateAccountOrders(views: Db, accountId: string): AsyncGenerator<StoredOrder> {
-  const soldOrderIds = withTables(views).selectFrom('gateway_sales_v2').select('order_id').where('account_id', '=', accountId)
+  const soldOrderIds = withMarketTables(views)
+    .selectFrom('gateway_sales_v2')
+    .select('order_id')
+    .where('account_id', '=', accountId)
   for (let after = ''; ;) {
-    const page = await withTables(views)
+    const page = await withMarketTables(views)
       .selectFrom('gateway_orders_v2 as o')
       .leftJoin('gateway_holds_v2 as h', 'h.order_id', 'o.id')
       .leftJoin('gateway_channels_v2 as c', 'c.order_id', 'o.id')

@@ -1,7 +1,7 @@
 import { orderStatuses, isOpenStatus } from '@penstock/contracts/order/lifecycle.ts'
 import { type GaugeReader, createSampledGauge } from '@penstock/runtime/observability/gauges.ts'
 import type { Gateway } from '../../ports.ts'
-import { withTables } from '../views/tables.ts'
+import { withMarketTables } from '../views/tables.ts'
 
 const ordersOpen = createSampledGauge(
   'penstock_orders_open',
@@ -14,7 +14,7 @@ const sellersLive = createSampledGauge('penstock_sellers_live', 'Live sellers, w
 export const createMarketGaugeReader =
   ({ views }: Pick<Gateway, 'views'>): GaugeReader =>
   async () => {
-    const db = withTables(views)
+    const db = withMarketTables(views)
     const orders = await db
       .selectFrom('gateway_orders_v2')
       .select(({ fn }) => ['status', fn.countAll().as('count')])

@@ -1,10 +1,9 @@
 import { computeScore } from '@penstock/market/score.ts'
 import type { Views } from '@penstock/ports/views.ts'
-import type { Page } from '../../input.ts'
 import type { OfferView } from '../views/offer-view.ts'
 import type { SellerView } from '../views/seller-view.ts'
-import { withTables } from '../views/tables.ts'
-import type { ListPage } from './orders.ts'
+import { withMarketTables } from '../views/tables.ts'
+import type { Page, ListPage } from '../../list-page.ts'
 
 type Db = Pick<Views, 'db'>
 export type StoredOffer = { readonly offer: OfferView; readonly seller: SellerView | undefined }
@@ -25,7 +24,7 @@ const toStoredOffer = ({ view, seller }: { view: string; seller: string | null }
 })
 
 const selectOffers = (views: Db) =>
-  withTables(views).selectFrom('gateway_offers_v2 as o').leftJoin('gateway_sellers_v2 as s', 's.pubkey', 'o.pubkey')
+  withMarketTables(views).selectFrom('gateway_offers_v2 as o').leftJoin('gateway_sellers_v2 as s', 's.pubkey', 'o.pubkey')
 
 export async function findOffer(views: Db, id: string): Promise<StoredOffer | undefined> {
   const row = await selectOffers(views).select(['o.view', 's.view as seller']).where('o.id', '=', id).executeTakeFirst()
@@ -34,7 +33,7 @@ export async function findOffer(views: Db, id: string): Promise<StoredOffer | un
 
 /** Lists the ids of an account's enabled offers. */
 export async function listEnabledOfferIds(views: Db, accountId: string): Promise<readonly string[]> {
-  const offers = withTables(views).selectFrom('gateway_offers_v2').select('id').where('account_id', '=', accountId)
+  const offers = withMarketTables(views).selectFrom('gateway_offers_v2').select('id').where('account_id', '=', accountId)
   return (await offers.where('status', '=', 'ENABLED').execute()).map(({ id }) => id)
 }
 
@@ -43,7 +42,7 @@ export async function listEnabledOfferIds(views: Db, accountId: string): Promise
  * capacity limits the other offers of the same seller.
  */
 export async function listOffersOfSellers(views: Db): Promise<readonly StoredOffer[]> {
-  const selling = withTables(views).selectFrom('gateway_offers_v2').select('pubkey').where('status', '=', 'ENABLED')
+  const selling = withMarketTables(views).selectFrom('gateway_offers_v2').select('pubkey').where('status', '=', 'ENABLED')
   const found = await selectOffers(views).select(['o.view', 's.view as seller']).where('o.pubkey', 'in', selling).execute()
   return found.map(toStoredOffer)
 }
@@ -81,7 +80,11 @@ export async function readCurrentPrice(
   views: Db,
   now: number,
 ): Promise<{ readonly satsPerUsd: string; readonly usdPerUsd: string } | { readonly withdrawn: string }> {
-  const row = await withTables(views).selectFrom('gateway_prices_v2').selectAll().where('name', '=', 'now').executeTakeFirst()
+  const row = await withMarketTables(views)
+    .selectFrom('gateway_prices_v2')
+    .selectAll()
+    .where('name', '=', 'now')
+    .executeTakeFirst()
   if (!row) return { withdrawn: 'There is no price yet: nobody sells, or no rate is known.' }
   if (row.withdrawn !== null) return { withdrawn: row.withdrawn }
   if (row.valid_until < now) return { withdrawn: 'The price is too old to be shown; a new one is on its way.' }

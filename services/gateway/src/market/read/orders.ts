@@ -1,10 +1,10 @@
 import type { OrderStatus } from '@penstock/contracts/order/lifecycle.ts'
 import type { Views } from '@penstock/ports/views.ts'
-import type { Page } from '../../input.ts'
 import type { ChannelView } from '../views/channel-view.ts'
 import type { HoldView } from '../views/hold-view.ts'
 import type { OrderView } from '../views/order-view.ts'
-import { withTables } from '../views/tables.ts'
+import { withMarketTables } from '../views/tables.ts'
+import { countTotal, type ListPage, type Page } from '../../list-page.ts'
 
 type Db = Pick<Views, 'db'>
 
@@ -18,7 +18,7 @@ export type StoredOrder = {
 type Row = { view: string; hold: string | null; channel: string | null }
 
 const selectOrders = (views: Db) =>
-  withTables(views)
+  withMarketTables(views)
     .selectFrom('gateway_orders_v2 as o')
     .leftJoin('gateway_holds_v2 as h', 'h.order_id', 'o.id')
     .leftJoin('gateway_channels_v2 as c', 'c.order_id', 'o.id')
@@ -47,7 +47,7 @@ export async function findStoredOrder(views: Db, id: string): Promise<StoredOrde
  * a downgrade. The answer "not found" would make a party abandon a channel that is being paid for.
  */
 export async function isOrderUnavailable(views: Db, id: string): Promise<boolean> {
-  const row = await withTables(views)
+  const row = await withMarketTables(views)
     .selectFrom('gateway_holds_v2 as h')
     .leftJoin('gateway_orders_v2 as o', 'o.id', 'h.order_id')
     .select('h.order_id')
@@ -64,16 +64,6 @@ export async function findOrderByPageHash(views: Db, pageHash: string): Promise<
 }
 
 export type BuyerOrderEntry = { readonly id: string; readonly status: OrderStatus; readonly createdAt: number }
-export type ListPage<T> = { readonly total: number; readonly list: readonly T[] }
-
-/** Counts all entries. A first page that is not full contains all entries, and needs no query. */
-export async function countTotal(
-  { limit, offset }: Page,
-  found: number,
-  count: () => Promise<{ readonly total: string | number | bigint }>,
-): Promise<number> {
-  return offset === 0 && found < limit ? found : Number((await count()).total)
-}
 
 /** Lists a buyer's orders, newest first. @param only the order of an order key; null lists all orders */
 export async function listOrdersOfBuyer(
@@ -82,7 +72,7 @@ export async function listOrdersOfBuyer(
   only: string | null,
   { limit, offset }: Page,
 ): Promise<ListPage<BuyerOrderEntry>> {
-  const buyerOrders = withTables(views)
+  const buyerOrders = withMarketTables(views)
     .selectFrom('gateway_orders_v2')
     .where('buyer_account_id', '=', accountId)
     .$if(only !== null, (query) => query.where('id', '=', only))
@@ -117,7 +107,7 @@ export async function listOrderFacts(
   orderId: string,
   categories: readonly string[] = ['order'],
 ): Promise<readonly RecordedFact[]> {
-  const found = await withTables(views)
+  const found = await withMarketTables(views)
     .selectFrom('gateway_order_facts_v2')
     .selectAll()
     .where('order_id', '=', orderId)

@@ -1,6 +1,6 @@
 import type { Gateway } from '../../ports.ts'
 import type { OrderView } from '../views/order-view.ts'
-import { readRecordText } from '../../account/read/accounts.ts'
+import { readRecordText } from '../../read-record-text.ts'
 
 /** Reads the seller's text for its rejection; undefined if the seller wrote none or the text was deleted. */
 export const readRejectionReason = (

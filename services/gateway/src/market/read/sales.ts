@@ -1,9 +1,9 @@
 import type { Views } from '@penstock/ports/views.ts'
 import { sql } from 'kysely'
-import type { Page } from '../../input.ts'
 import { isAwaitingPayment } from '../views/order-view.ts'
-import { withTables } from '../views/tables.ts'
-import { type ListPage, type StoredOrder, toStoredOrder, countTotal } from './orders.ts'
+import { withMarketTables } from '../views/tables.ts'
+import { type StoredOrder, toStoredOrder } from './orders.ts'
+import { type Page, type ListPage, countTotal } from '../../list-page.ts'
 
 type Db = Pick<Views, 'db'>
 
@@ -33,7 +33,7 @@ const selectDueOrderIds = (accountId: string) =>
 const isSaleOfAccount = (accountId: string) => sql<number>`case when s.account_id = ${accountId} then 1 else 0 end`
 
 const selectOrdersOfOffer = (views: Db, offerId: string) =>
-  withTables(views).selectFrom('gateway_offer_orders_v2').select('order_id').where('offer_id', '=', offerId)
+  withMarketTables(views).selectFrom('gateway_offer_orders_v2').select('order_id').where('offer_id', '=', offerId)
 
 /** Lists an account's orders as a seller, newest first. */
 export async function listSales(
@@ -42,7 +42,7 @@ export async function listSales(
   page: Page,
   { peerPubkey, actionNeeded, offerId }: SaleFilter,
 ): Promise<ListPage<OrderInRole>> {
-  const accountOrders = withTables(views)
+  const accountOrders = withMarketTables(views)
     .selectFrom('gateway_sales_v2 as s')
     .innerJoin('gateway_orders_v2 as o', 'o.id', 's.order_id')
     .leftJoin('gateway_holds_v2 as h', 'h.order_id', 's.order_id')
@@ -74,7 +74,7 @@ export async function listPurchases(
   page: Page,
   { peerPubkey, actionNeeded }: OrderFilter,
 ): Promise<ListPage<OrderInRole>> {
-  const accountOrders = withTables(views)
+  const accountOrders = withMarketTables(views)
     .selectFrom('gateway_orders_v2 as o')
     .leftJoin('gateway_holds_v2 as h', 'h.order_id', 'o.id')
     .leftJoin('gateway_channels_v2 as c', 'c.order_id', 'o.id')
@@ -101,7 +101,7 @@ export async function listPurchases(
 
 /** Finds an order if the account is its buyer or a seller. Another account's order gives undefined, like an unknown order. */
 export async function findOrderForAccount(views: Db, accountId: string, orderId: string): Promise<OrderInRole | undefined> {
-  const row = await withTables(views)
+  const row = await withMarketTables(views)
     .selectFrom('gateway_orders_v2 as o')
     .leftJoin('gateway_holds_v2 as h', 'h.order_id', 'o.id')
     .leftJoin('gateway_channels_v2 as c', 'c.order_id', 'o.id')

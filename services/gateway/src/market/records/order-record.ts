@@ -1,10 +1,9 @@
 import { isFailure, isOpenStatus } from '@penstock/contracts/order/lifecycle.ts'
 import { msatToSatCeil, msatToSatFloor, SAT_PER_BTC } from '@penstock/kernel/money.ts'
 import { isoTime } from '@penstock/kernel/time.ts'
-import type { describeList } from '../../input.ts'
 import { buildCheckoutUrl } from '../../pages/page-url.ts'
 import type { Gateway } from '../../ports.ts'
-import { getCurrentChannel, type ListPage } from '../read/orders.ts'
+import { getCurrentChannel } from '../read/orders.ts'
 import { readRejectionReason } from '../read/rejection-reason.ts'
 import type { OrderInRole, AccountRole } from '../read/sales.ts'
 import type { ChannelView } from '../views/channel-view.ts'
@@ -12,6 +11,7 @@ import type { AttemptView, OrderView } from '../views/order-view.ts'
 import { computeBroadcastUntilHeight, getCurrentAttempt } from '../views/order-view.ts'
 import { getSellerStatus } from '../views/sales.ts'
 import { toPayoutRecord, readSellerPaymentStatus } from './payout-record.ts'
+import type { describeList, ListPage } from '../../list-page.ts'
 
 type OrderRecordPorts = Pick<Gateway, 'lookUpNode' | 'records' | 'pepper' | 'baseUrl'>
 

@@ -4,7 +4,7 @@ import { isFailure } from '@penstock/contracts/order/lifecycle.ts'
 import type { OrderTarget } from '@penstock/contracts/order.ts'
 import type { SettlementTarget } from '@penstock/contracts/settlement.ts'
 import { requireAccountHolder } from '../../access.ts'
-import { getAnswerDeadline, requireInTime, sendCommand } from '../../commands/commands.ts'
+import { requireInTime, sendCommand } from '../../commands/commands.ts'
 import { invalidInput } from '../../errors.ts'
 import { parseId, parseTextField } from '../../input.ts'
 import type { Gateway } from '../../ports.ts'
@@ -13,6 +13,7 @@ import type { PayoutDue } from '../views/payout-due.ts'
 import { mutation, type WithInput } from '../../use-case.ts'
 import { assertParticipant } from './participant.ts'
 import { waitForVerdict } from './submission-verdict.ts'
+import { getAnswerDeadline } from '../../commands/answer-deadline.ts'
 
 type AcceptOrderInput = { readonly order_id: string; readonly request: string }
 

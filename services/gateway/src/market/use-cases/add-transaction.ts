@@ -3,7 +3,7 @@ import { validateFundingOutpoint, normaliseOutpoint } from '@penstock/bitcoin/ou
 import type { OrderTarget } from '@penstock/contracts/order.ts'
 import type { AttestationData } from '@penstock/contracts/shapes.ts'
 import { requireAccountHolder } from '../../access.ts'
-import { getAnswerDeadline, requireInTime, sendCommand } from '../../commands/commands.ts'
+import { requireInTime, sendCommand } from '../../commands/commands.ts'
 import { invalidInput } from '../../errors.ts'
 import { parseAmountField, parseId, parsePubkeyField, parseTextField } from '../../input.ts'
 import { findStoredOrder } from '../read/orders.ts'
@@ -11,6 +11,7 @@ import { computeBroadcastUntilHeight } from '../views/order-view.ts'
 import { mutation, type WithInput } from '../../use-case.ts'
 import { assertParticipant } from './participant.ts'
 import { waitForVerdict } from './submission-verdict.ts'
+import { getAnswerDeadline } from '../../commands/answer-deadline.ts'
 
 type AttestationInput = {
   readonly capacity: string

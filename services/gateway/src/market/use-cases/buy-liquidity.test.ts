@@ -7,7 +7,7 @@ import { BUYER_URI, createOrderPlacedFact, answerWithOrders } from '../fake-mark
 import { hashPageToken } from '../../pages/page-url.ts'
 import { findOrderByPageHash } from '../read/orders.ts'
 import { readPath, type GatewayHarness, openGatewayHarness, NOW } from '../../gateway-harness.fixture.ts'
-import { withTables } from '../views/tables.ts'
+import { withMarketTables } from '../views/tables.ts'
 import type { QuoteRequest } from '../purchase/place-order.ts'
 
 const BUY = `mutation Buy($input: LiquidityOrderInput!) { liquidity { buy(input: $input) {
@@ -141,7 +141,7 @@ test('a refusal before an order exists contains its reason, and occupies no slot
   const { errors: [error] = [] } = await market.gql(BUY, { input })
   assert.equal(error?.message, 'Nobody sells a channel of this size.')
   assert.deepEqual(error?.extensions, { code: 'GRAPHQL_VALIDATION_FAILED', reason: 'NO_SELLER' })
-  assert.deepEqual(await withTables(market.gateway.views).selectFrom('gateway_order_slots').selectAll().execute(), [])
+  assert.deepEqual(await withMarketTables(market.gateway.views).selectFrom('gateway_order_slots').selectAll().execute(), [])
 })
 
 test('an order that ends before its invoice is answered with the reason, its id and its key', async () => {
@@ -204,7 +204,7 @@ test('a busy market refuses a purchase at once, sends no command and claims no s
   assert.equal(errors?.[0]?.message, 'The market is busy; try again in 7 seconds')
   assert.deepEqual(errors?.[0]?.extensions, { code: 'INTERNAL_SERVER_ERROR', retry_after: 7 })
   assert.equal(market.sent.length, 0)
-  assert.deepEqual(await withTables(market.gateway.views).selectFrom('gateway_order_slots').selectAll().execute(), [])
+  assert.deepEqual(await withMarketTables(market.gateway.views).selectFrom('gateway_order_slots').selectAll().execute(), [])
 })
 
 test('each purchase reports to the admission control whether it was ready, late or refused', async () => {

@@ -8,8 +8,8 @@ import { storeText } from '../../store-text.ts'
 import { buildCheckoutUrl } from '../../pages/page-url.ts'
 import type { Gateway } from '../../ports.ts'
 import type { OrderView } from '../views/order-view.ts'
-import { buyLimit } from '../../account/limits.ts'
 import { mutation, type WithInput } from '../../use-case.ts'
+import { buyLimit } from '../purchase/buy-limit.ts'
 
 type BuyInput = {
   readonly connection_uri?: string | null

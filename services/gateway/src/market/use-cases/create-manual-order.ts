@@ -5,8 +5,8 @@ import { parseAmountField, parseId, parsePubkeyField, parseTextField } from '../
 import { noLspTerms, placeOrder } from '../purchase/place-order.ts'
 import { storeText } from '../../store-text.ts'
 import { toBuyerOrder } from '../read/sales.ts'
-import { buyLimit } from '../../account/limits.ts'
 import { mutation, type WithInput } from '../../use-case.ts'
+import { buyLimit } from '../purchase/buy-limit.ts'
 
 type ManualOrderInput = {
   readonly offer_id: string

@@ -2,11 +2,12 @@ import { allowAnyone, type AuthenticatedCaller, requireAccountHolder } from '../
 import { offerNotFound } from '../../errors.ts'
 import { isOfferOwner, toOfferRecord } from '../records/offer-record.ts'
 import { toOrderListRecord } from '../records/order-record.ts'
-import { describeList, type PageInput, parseId, parsePage } from '../../input.ts'
+import { parseId } from '../../input.ts'
 import type { Gateway } from '../../ports.ts'
 import { findOffer, type StoredOffer } from '../read/offers.ts'
 import { listSales } from '../read/sales.ts'
 import { query } from '../../use-case.ts'
+import { describeList, type PageInput, parsePage } from '../../list-page.ts'
 
 const parseOfferId = ({ offer_id }: { readonly offer_id: string }): string => parseId(offer_id)
 

@@ -1,9 +1,10 @@
 import { allowAnyone, type AuthenticatedCaller, requireAccountHolder } from '../../access.ts'
 import { toOfferRecord } from '../records/offer-record.ts'
-import { describeList, type PageInput, parseAmountField, parsePage, parsePubkeyField } from '../../input.ts'
+import { parseAmountField, parsePubkeyField } from '../../input.ts'
 import type { Gateway } from '../../ports.ts'
 import { listOffers } from '../read/offers.ts'
 import { query } from '../../use-case.ts'
+import { describeList, type PageInput, parsePage } from '../../list-page.ts'
 
 type OfferFilterInput = { readonly pubkey?: string | null; readonly status?: string | null; readonly size?: string | null }
 type OfferListInput = { readonly page?: PageInput; readonly filter?: OfferFilterInput | null }

@@ -1,8 +1,9 @@
 import { requireAccountHolder } from '../../access.ts'
 import { toOrderListRecord } from '../records/order-record.ts'
-import { describeList, type PageInput, parsePage, parsePubkeyField } from '../../input.ts'
+import { parsePubkeyField } from '../../input.ts'
 import { listPurchases, listSales } from '../read/sales.ts'
 import { query } from '../../use-case.ts'
+import { describeList, type PageInput, parsePage } from '../../list-page.ts'
 
 type OrderListInput = {
   readonly page?: PageInput

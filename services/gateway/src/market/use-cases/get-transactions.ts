@@ -1,8 +1,8 @@
 import { isoTime } from '@penstock/kernel/time.ts'
 import { requireCaller } from '../../access.ts'
-import { describeList, type PageInput, parsePage } from '../../input.ts'
 import { listOrdersOfBuyer } from '../read/orders.ts'
 import { query } from '../../use-case.ts'
+import { describeList, type PageInput, parsePage } from '../../list-page.ts'
 
 export const getTransactions = query({
   path: 'user.transactions.transaction_list',

@@ -1,12 +1,13 @@
 import { command } from '@penstock/kernel/process.ts'
 import type { OrderTarget } from '@penstock/contracts/order.ts'
 import { requireAccountHolder } from '../../access.ts'
-import { assertAccepted, getAnswerDeadline } from '../../commands/commands.ts'
+import { assertAccepted } from '../../commands/commands.ts'
 import { parseId, parseTextField } from '../../input.ts'
 import { storeText } from '../../store-text.ts'
 import { findStoredOrder } from '../read/orders.ts'
 import { mutation, type WithInput } from '../../use-case.ts'
 import { assertParticipant } from './participant.ts'
+import { getAnswerDeadline } from '../../commands/answer-deadline.ts'
 
 type RejectOrderInput = { readonly order_id: string; readonly reason?: string | null }
 

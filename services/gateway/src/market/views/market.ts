@@ -5,17 +5,17 @@ import type { Event } from '@penstock/runtime/service.ts'
 import type { Transaction } from 'kysely'
 import { evolveOfferView, type OfferView } from './offer-view.ts'
 import { evolveSellerView, type SellerView } from './seller-view.ts'
-import { withTablesIn, type Tables } from './tables.ts'
+import { withMarketTablesIn, type MarketTables } from './tables.ts'
 
 export async function applyToMarket(trx: Transaction<object>, event: Event): Promise<void> {
-  const db = withTablesIn(trx)
+  const db = withMarketTablesIn(trx)
   // The runtime checked the fact against its contract.
   if (event.category === offerContract.category) await applyOffer(db, event as Event<OfferFact>)
   else if (event.category === sellerContract.category) await applySeller(db, event as Event<SellerFact>)
   else if (event.category === priceContract.category) await applyPrice(db, event as Event<PriceFact>)
 }
 
-async function applyOffer(db: Transaction<Tables>, event: Event<OfferFact>): Promise<void> {
+async function applyOffer(db: Transaction<MarketTables>, event: Event<OfferFact>): Promise<void> {
   const row = await db.selectFrom('gateway_offers_v2').select('view').where('id', '=', event.aggregateId).executeTakeFirst()
   const view = evolveOfferView(row && (JSON.parse(row.view) as OfferView), event) // this function writes the view
   const { minSizeSat, maxSizeSat } = view.terms
@@ -38,7 +38,7 @@ async function applyOffer(db: Transaction<Tables>, event: Event<OfferFact>): Pro
     .execute()
 }
 
-async function applySeller(db: Transaction<Tables>, event: Event<SellerFact>): Promise<void> {
+async function applySeller(db: Transaction<MarketTables>, event: Event<SellerFact>): Promise<void> {
   const pubkey = event.aggregateId
   const row = await db.selectFrom('gateway_sellers_v2').select('view').where('pubkey', '=', pubkey).executeTakeFirst()
   const view = evolveSellerView(row && (JSON.parse(row.view) as SellerView), event) // this function writes the view
@@ -54,7 +54,7 @@ async function applySeller(db: Transaction<Tables>, event: Event<SellerFact>): P
  * Stores the newest price in one row. Each day has its own stream of prices. Within a day the stream's order decides, because
  * a replica with a slow clock may give a later price an earlier timestamp.
  */
-async function applyPrice(db: Transaction<Tables>, { aggregateId: day, at, fact }: Event<PriceFact>): Promise<void> {
+async function applyPrice(db: Transaction<MarketTables>, { aggregateId: day, at, fact }: Event<PriceFact>): Promise<void> {
   const nextDay = Date.parse(`${day}T00:00:00Z`) + DAY_MS
   const changes =
     fact.type === 'PriceSet'

@@ -3,21 +3,17 @@ import { orderContract, type OrderFact } from '@penstock/contracts/order.ts'
 import { settlementContract, type SettlementFact } from '@penstock/contracts/settlement.ts'
 import type { Event } from '@penstock/runtime/service.ts'
 import type { Transaction } from 'kysely'
+import type { ProjectionTools } from '../../area.ts'
 import { evolveChannelView, type ChannelView } from './channel-view.ts'
 import { evolveHoldView, type HoldView } from './hold-view.ts'
 import { isInvoiceDue } from './payout-due.ts'
 import { isOpenStatus } from '@penstock/contracts/order/lifecycle.ts'
 import { isAwaitingPayment, evolveOrderView, type OrderView } from './order-view.ts'
 import { toSaleRows } from './sales.ts'
-import { withTablesIn, type Tables } from './tables.ts'
+import { withMarketTablesIn, type MarketTables } from './tables.ts'
 
-/** @param pageHashOf returns the hash by which the pages of an order are found */
-export async function applyToOrders(
-  trx: Transaction<object>,
-  event: Event,
-  pageHashOf: (orderId: string) => string,
-): Promise<void> {
-  const db = withTablesIn(trx)
+export async function applyToOrders(trx: Transaction<object>, event: Event, { pageHashOf }: ProjectionTools): Promise<void> {
+  const db = withMarketTablesIn(trx)
   // The runtime checked the fact against its contract.
   if (event.category === orderContract.category) await applyOrder(db, event as Event<OrderFact>, pageHashOf)
   else if (event.category === settlementContract.category) await applyHold(db, event as Event<SettlementFact>)
@@ -39,7 +35,7 @@ export async function applyToOrders(
 }
 
 async function applyOrder(
-  db: Transaction<Tables>,
+  db: Transaction<MarketTables>,
   event: Event<OrderFact>,
   pageHashOf: (orderId: string) => string,
 ): Promise<void> {
@@ -68,7 +64,7 @@ async function applyOrder(
 }
 
 /** Inserts the order's key with the order, so that the buyer can use it before the fact of the account arrives. */
-async function insertOrderCredential(db: Transaction<Tables>, { id, terms: { buyer } }: OrderView): Promise<void> {
+async function insertOrderCredential(db: Transaction<MarketTables>, { id, terms: { buyer } }: OrderView): Promise<void> {
   if (!buyer.key) return
   const orderId = buyer.key.kind === 'order' ? id : null
   await db
@@ -86,7 +82,7 @@ async function insertOrderCredential(db: Transaction<Tables>, { id, terms: { buy
     .execute()
 }
 
-async function replaceSales(db: Transaction<Tables>, view: OrderView): Promise<void> {
+async function replaceSales(db: Transaction<MarketTables>, view: OrderView): Promise<void> {
   await db.deleteFrom('gateway_sales_v2').where('order_id', '=', view.id).execute()
   const rows = toSaleRows(view).map((sale) => ({
     order_id: view.id,
@@ -101,7 +97,7 @@ async function replaceSales(db: Transaction<Tables>, view: OrderView): Promise<v
   await db.insertInto('gateway_sales_v2').values(rows).execute()
 }
 
-async function applyHold(db: Transaction<Tables>, event: Event<SettlementFact>): Promise<void> {
+async function applyHold(db: Transaction<MarketTables>, event: Event<SettlementFact>): Promise<void> {
   const row = await db.selectFrom('gateway_holds_v2').select('view').where('order_id', '=', event.aggregateId).executeTakeFirst()
   const view = evolveHoldView(row && (JSON.parse(row.view) as HoldView), event) // this function writes the view
   const changes = { invoice_due: isInvoiceDue(view.owed) ? 1 : 0, view: JSON.stringify(view) }
@@ -112,7 +108,7 @@ async function applyHold(db: Transaction<Tables>, event: Event<SettlementFact>):
     .execute()
 }
 
-async function applyChannel(db: Transaction<Tables>, event: Event<ChannelFact>): Promise<void> {
+async function applyChannel(db: Transaction<MarketTables>, event: Event<ChannelFact>): Promise<void> {
   const row = await db
     .selectFrom('gateway_channels_v2')
     .select('view')

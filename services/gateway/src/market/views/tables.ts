@@ -1,8 +1,9 @@
 import type { Views } from '@penstock/ports/views.ts'
 import type { Kysely, Transaction } from 'kysely'
+import type { AccountTables } from '../../account/views/tables.ts'
 
-/** The gateway's tables. A `view` is the JSON text of a state folded from facts; queries filter by the other columns. */
-export type Tables = {
+/** The tables of the market, and those of accounts, which its queries join. A `view` is the JSON text of a state folded from facts; queries filter by the other columns. */
+export type MarketTables = AccountTables & {
   gateway_orders_v2: {
     id: string
     status: string
@@ -62,54 +63,11 @@ export type Tables = {
     at: number
     withdrawn: string | null
   }
-  gateway_accounts: {
-    id: string
-    email_hash: string | null
-    email_record: string | null
-    password_record: string | null
-    created_at: number
-  }
-  gateway_credentials: {
-    hash: string
-    kind: string
-    account_id: string
-    order_id: string | null
-    api_key_id: string | null
-    expires_at: number | null
-    revoked: number
-  }
-  gateway_api_keys: {
-    id: string
-    account_id: string
-    prefix: string
-    suffix: string
-    name_record: string | null
-    created_at: number
-    expires_at: number | null
-    revoked: number
-  }
-  gateway_nodes: { account_id: string; pubkey: string; state: string; reason: string | null; at: number }
-  /** Outcomes of commands that callers wait for; stored for a day. */
-  gateway_commands: {
-    id: string
-    category: string
-    aggregate_id: string
-    revision: number | null
-    code: string | null
-    message: string | null
-    at: number
-  }
   /** The IP address that requested an order, for the limits; no fact contains the address of a caller. */
   gateway_order_slots: { order_id: string; ip: string; destination: string; at: number }
-  /** Network and time of each token's last use; not folded from facts. `created_at`: null in rows of an older release. */
-  gateway_sessions: { hash: string; created_at: number | null; last_used_at: number; ip_prefix: string | null }
-  /** Deleted accounts whose texts the prune job still deletes at each run. `at`: the time of the deletion. */
-  gateway_erasures: { account_id: string; at: number }
   gateway_slot_locks: { name: string; at: number }
-  /** Sellers that LSPS1 publishes to wallets. `epoch`: a period of ten minutes. `uris`: addresses separated by spaces. */
-  gateway_lsp_sellers: { type: string; epoch: number; pubkey: string; place: number; uris: string }
 }
 
-/** Adds the types of the gateway's tables to a connection or transaction without table types. */
-export const withTables = (views: Pick<Views, 'db'>): Kysely<Tables> => views.db.$extendTables<Tables>()
-export const withTablesIn = (trx: Transaction<object>): Transaction<Tables> => trx.$extendTables<Tables>()
+/** Adds the types of the tables to a connection or transaction without table types. */
+export const withMarketTables = (views: Pick<Views, 'db'>): Kysely<MarketTables> => views.db.$extendTables<MarketTables>()
+export const withMarketTablesIn = (trx: Transaction<object>): Transaction<MarketTables> => trx.$extendTables<MarketTables>()

@@ -1,0 +1,34 @@
+import type { GaugeReader } from '@penstock/runtime/observability/gauges.ts'
+import type { Event, Projection } from '@penstock/runtime/service.ts'
+import type { Transaction } from 'kysely'
+import { readFileSync } from 'node:fs'
+import type { TableHistory } from './create-table.ts'
+import type { Gateway } from './ports.ts'
+import type { UseCase } from './use-case.ts'
+
+export type ProjectionTools = {
+  /** Returns the hash by which the pages of an order are found. */
+  readonly pageHashOf: (orderId: string) => string
+}
+
+/** Applies facts to the rows of an area. A new meaning or shape of rows needs a new version with tables of its own. */
+export type AreaProjection = Required<Pick<Projection, 'name' | 'version' | 'from' | 'tables'>> & {
+  readonly apply: (trx: Transaction<object>, event: Event, tools: ProjectionTools) => Promise<void>
+}
+
+export type PrunePorts = Pick<Gateway, 'views' | 'records' | 'clock' | 'ids' | 'send' | 'log'>
+
+/** A part of the gateway with its own subject. The schema, resolvers, limits, projections and tables are made from all areas. */
+export type Area = {
+  /** Texts in GraphQL's schema definition language. */
+  readonly sdl?: readonly string[]
+  readonly useCases?: readonly UseCase[]
+  readonly projections?: readonly AreaProjection[]
+  readonly tables?: readonly TableHistory[]
+  /** Deletes rows and texts that are no longer needed. It runs at the start and then every hour. */
+  readonly prune?: (ports: PrunePorts) => Promise<void>
+  readonly createGaugeReader?: (ports: Pick<Gateway, 'views'>) => GaugeReader
+}
+
+/** Reads a schema file beside the caller. @param caller the `import.meta.url` of the caller */
+export const readSdl = (name: string, caller: string): string => readFileSync(new URL(name, caller), 'utf8')

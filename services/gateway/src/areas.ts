@@ -1,0 +1,9 @@
+import { accountArea } from './account/area.ts'
+import type { Area } from './area.ts'
+import { lsps1Area } from './lsps1/area.ts'
+import { marketArea } from './market/area.ts'
+
+/** All areas, in the order of their projections. A new area is a folder and a line here. */
+export const areas: readonly Area[] = [marketArea, accountArea, lsps1Area]
+
+export const useCases = areas.flatMap((area) => area.useCases ?? [])
