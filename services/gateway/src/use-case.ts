@@ -1,5 +1,4 @@
 import type { AuthenticatedCaller } from './access.ts'
-import type { GraphqlContext } from './http/graphql/context.ts'
 import type { Gateway } from './ports.ts'
 import type { RateLimit } from './rate-limit.ts'
 
@@ -18,37 +17,24 @@ type Definition<Args, Caller, Input> = {
   readonly run: (input: Input, context: UseCaseContext<Caller>) => Promise<unknown>
 }
 
-export type UseCase = {
+/** A use case whose types only its own file knows. A resolver passes `run` the results of `access` and `input`. */
+export type UseCase = Omit<Definition<never, never, never>, 'access' | 'input'> & {
   readonly root: 'Query' | 'Mutation'
-  readonly path: string
-  readonly limit: RateLimit | undefined
-  readonly resolve: (args: never, context: GraphqlContext) => Promise<unknown>
+  readonly access: (caller: AuthenticatedCaller | null) => unknown
+  readonly input: (args: never, gateway: Gateway) => unknown
 }
 
 /** Defines a use case that changes state. It waits for the earlier mutations of the same request. */
 export const mutation = <Args, Caller, Input>(definition: Definition<Args, Caller, Input>): UseCase => ({
   root: 'Mutation',
-  path: definition.path,
-  limit: definition.limit,
-  resolve: (args: Args, context) => context.runSerially(() => runUseCase(definition, args, context)),
+  ...definition,
 })
 
 /** Defines a use case that only reads. */
 export const query = <Args, Caller, Input>(definition: Definition<Args, Caller, Input>): UseCase => ({
   root: 'Query',
-  path: definition.path,
-  limit: definition.limit,
-  resolve: (args: Args, context) => runUseCase(definition, args, context),
+  ...definition,
 })
-
-async function runUseCase<Args, Caller, Input>(
-  { access, input, run }: Definition<Args, Caller, Input>,
-  args: Args,
-  { gateway, ip, ...request }: GraphqlContext,
-): Promise<unknown> {
-  const caller = access(request.caller)
-  return run(input(args, gateway), { gateway, caller, ip })
-}
 
 /** The `input` of a use case without arguments. */
 export const noInput = (): null => null
