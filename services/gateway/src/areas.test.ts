@@ -2,6 +2,7 @@ import { getNamedType, type GraphQLObjectType, isObjectType } from 'graphql'
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
 import { schema } from './http/graphql/schema.ts'
+import { type AuthenticatedCaller, credentialKinds } from './access.ts'
 import { useCases } from './areas.ts'
 
 /** Lists the paths of all fields except namespaces and their ids. */
@@ -20,25 +21,17 @@ test.each(['Query', 'Mutation'] as const)('each field of %s has exactly one use 
   assert.deepEqual(paths.toSorted(), listPaths(type).toSorted())
 })
 
-test('the rate limits of the use cases equal the documented limits', () => {
-  const limits = Object.fromEntries(
-    useCases.flatMap(({ path, limit }) => (limit ? [[path, `${limit.name} by ${limit.by}`]] : [])),
-  )
-  assert.deepEqual(limits, {
-    'liquidity.buy': 'buy by ip',
-    'market.order.create': 'buy by ip',
-    'account.create': 'sign-up by ip',
-    'account.login': 'log-in by ip',
-    'account.login_challenge': 'log-in by ip',
-    'account.me': 'dashboard by user',
-    'account.change_password': 'dashboard by user',
-    'account.log_out_everywhere': 'dashboard by user',
-    'account.delete': 'dashboard by user',
-    'account.sessions': 'dashboard by user',
-    'account.api_keys': 'dashboard by user',
-    'account.create_api_key': 'dashboard by user',
-    'account.revoke_api_key': 'dashboard by user',
-    'account.node.challenge': 'dashboard by user',
-    'account.node.connect': 'dashboard by user',
-  })
+test('each use case admits exactly the callers that its access names', () => {
+  for (const { path, access } of useCases) {
+    const isAdmitted = (caller: AuthenticatedCaller | null): boolean => {
+      try {
+        return access.check(caller) === caller
+      } catch {
+        return false
+      }
+    }
+    const callers = credentialKinds.map((kind) => ({ kind, accountId: '', orderId: null, credential: '' }))
+    const admitted = callers.filter(isAdmitted).map(({ kind }) => kind)
+    assert.deepEqual([path, isAdmitted(null), admitted], [path, access.isPublic, access.kinds])
+  }
 })

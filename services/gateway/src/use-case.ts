@@ -1,4 +1,4 @@
-import type { AuthenticatedCaller } from './access.ts'
+import type { Access } from './access.ts'
 import type { Gateway } from './ports.ts'
 import type { RateLimit } from './rate-limit.ts'
 
@@ -10,8 +10,8 @@ type Definition<Args, Caller, Input> = {
   /** The field's place below Query or Mutation: `market.offer.create`. */
   readonly path: string
   readonly limit?: RateLimit
-  /** Checks the caller before its input is parsed. @throws the refusal */
-  readonly access: (caller: AuthenticatedCaller | null) => Caller
+  /** The admitted callers. A caller is checked before its input is parsed. */
+  readonly access: Access<Caller>
   /** Parses the arguments. @throws an error that says what to send instead */
   readonly input: (args: Args, gateway: Gateway) => Input
   readonly run: (input: Input, context: UseCaseContext<Caller>) => Promise<unknown>
@@ -20,7 +20,7 @@ type Definition<Args, Caller, Input> = {
 /** A use case whose types only its own file knows. A resolver passes `run` the results of `access` and `input`. */
 export type UseCase = Omit<Definition<never, never, never>, 'access' | 'input'> & {
   readonly root: 'Query' | 'Mutation'
-  readonly access: (caller: AuthenticatedCaller | null) => unknown
+  readonly access: Access<unknown>
   readonly input: (args: never, gateway: Gateway) => unknown
 }
 

@@ -1,5 +1,5 @@
 import { hashCredential, isCredential } from '@penstock/credentials/credentials.ts'
-import type { AuthenticatedCaller, CallerKind } from '../access.ts'
+import type { AuthenticatedCaller, CredentialKind } from '../access.ts'
 import { unauthenticated } from '../errors.ts'
 import type { Gateway } from '../ports.ts'
 import { recordSessionUse } from './views/sessions.ts'
@@ -29,5 +29,5 @@ export async function authenticate(
   if (!row || row.revoked === 1 || (row.expires_at !== null && row.expires_at <= gateway.clock.now())) throw unauthenticated()
   if (row.kind === 'token')
     await recordSessionUse(gateway.views, { hash: row.hash, ip, now: gateway.clock.now() }, row.last_used_at)
-  return { kind: row.kind as CallerKind, accountId: row.account_id, orderId: row.order_id, credential } // the projections write only these kinds
+  return { kind: row.kind as CredentialKind, accountId: row.account_id, orderId: row.order_id, credential } // the projections write only these kinds
 }

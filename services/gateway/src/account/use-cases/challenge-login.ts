@@ -1,6 +1,6 @@
 import { createLoginChallenge } from '@penstock/credentials/credentials.ts'
 import { MINUTE_MS } from '@penstock/kernel/time.ts'
-import { allowAnyone } from '../../access.ts'
+import { anyone } from '../../access.ts'
 import { parsePubkeyField } from '../../input.ts'
 import { logInLimit } from '../limits.ts'
 import { mutation } from '../../use-case.ts'
@@ -9,7 +9,7 @@ import { mutation } from '../../use-case.ts'
 export const challengeLogin = mutation({
   path: 'account.login_challenge',
   limit: logInLimit,
-  access: allowAnyone,
+  access: anyone,
   input: ({ pubkey }: { readonly pubkey: string }) => parsePubkeyField(pubkey),
   run: async (pubkey, { gateway: { pepper, clock, ids } }) =>
     createLoginChallenge(pepper, { pubkey, expiresAt: clock.now() + 10 * MINUTE_MS }, ids),

@@ -1,6 +1,6 @@
 import { command } from '@penstock/kernel/process.ts'
 import type { AccountTarget } from '@penstock/contracts/accounts.ts'
-import { requireAccountHolder } from '../../access.ts'
+import { accountHolder } from '../../access.ts'
 import { sendCommand } from '../../commands/commands.ts'
 import { parsePubkeyField } from '../../input.ts'
 import { dashboardLimit } from '../limits.ts'
@@ -10,7 +10,7 @@ import { mutation } from '../../use-case.ts'
 export const challengeNode = mutation({
   path: 'account.node.challenge',
   limit: dashboardLimit,
-  access: requireAccountHolder,
+  access: accountHolder,
   input: ({ pubkey }: { readonly pubkey: string }) => parsePubkeyField(pubkey),
   run: async (pubkey, { gateway, caller: { accountId } }) => {
     const challenge = `penstock node 1 ${pubkey} ${Buffer.from(gateway.ids.random(16)).toString('hex')}`

@@ -1,7 +1,7 @@
 import { command } from '@penstock/kernel/process.ts'
 import type { AccountTarget } from '@penstock/contracts/accounts.ts'
 import { hashPassword } from '@penstock/credentials/passwords.ts'
-import { requireDashboardUser } from '../../access.ts'
+import { dashboardUser } from '../../access.ts'
 import { assertAccepted } from '../../commands/commands.ts'
 import { invalidInput } from '../../errors.ts'
 import { dashboardLimit } from '../limits.ts'
@@ -25,7 +25,7 @@ function parsePasswordChange({ input }: WithInput<ChangePasswordInput>) {
 export const changePassword = mutation({
   path: 'account.change_password',
   limit: dashboardLimit,
-  access: requireDashboardUser,
+  access: dashboardUser,
   input: parsePasswordChange,
   run: async ({ password, newPassword, apiKeys }, { gateway, caller: { accountId }, ip }) => {
     const { ids, records, pepper, clock } = gateway

@@ -1,6 +1,6 @@
 import { command } from '@penstock/kernel/process.ts'
 import type { AccountTarget } from '@penstock/contracts/accounts.ts'
-import { requireAccountHolder } from '../../access.ts'
+import { accountHolder } from '../../access.ts'
 import { requireInTime, sendCommand } from '../../commands/commands.ts'
 import { invalidInput } from '../../errors.ts'
 import { parsePubkeyField, parseTextField } from '../../input.ts'
@@ -16,7 +16,7 @@ type ConnectNodeInput = { readonly pubkey: string; readonly challenge: string; r
 export const connectNode = mutation({
   path: 'account.node.connect',
   limit: dashboardLimit,
-  access: requireAccountHolder,
+  access: accountHolder,
   input: ({ input }: WithInput<ConnectNodeInput>) => ({
     pubkey: parsePubkeyField(input.pubkey),
     challenge: parseTextField(input.challenge, 'challenge', 32, 256),

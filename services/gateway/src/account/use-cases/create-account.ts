@@ -2,7 +2,7 @@ import { command } from '@penstock/kernel/process.ts'
 import type { EmailClaimTarget } from '@penstock/contracts/accounts.ts'
 import { hashEmail } from '@penstock/credentials/credentials.ts'
 import { hashPassword } from '@penstock/credentials/passwords.ts'
-import { allowAnyone } from '../../access.ts'
+import { anyone } from '../../access.ts'
 import { assertAccepted } from '../../commands/commands.ts'
 import { invalidInput } from '../../errors.ts'
 import { signUpLimit } from '../limits.ts'
@@ -32,7 +32,7 @@ function parseSignUp({ input: { email, password } }: WithInput<CreateAccountInpu
 export const createAccount = mutation({
   path: 'account.create',
   limit: signUpLimit,
-  access: allowAnyone,
+  access: anyone,
   input: parseSignUp,
   run: async ({ email, password }, { gateway, ip }) => {
     const { ids, records, pepper, clock } = gateway

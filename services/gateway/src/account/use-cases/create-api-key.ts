@@ -1,7 +1,7 @@
 import { command } from '@penstock/kernel/process.ts'
 import type { AccountTarget } from '@penstock/contracts/accounts.ts'
 import { hashCredential, newCredential, visibleParts } from '@penstock/credentials/credentials.ts'
-import { requireDashboardUser } from '../../access.ts'
+import { dashboardUser } from '../../access.ts'
 import { assertAccepted, requireInTime } from '../../commands/commands.ts'
 import { invalidInput } from '../../errors.ts'
 import { parseTextField, parseTimeField } from '../../input.ts'
@@ -25,7 +25,7 @@ function parseApiKey({ input }: WithInput<CreateApiKeyInput>, { clock }: Gateway
 export const createApiKey = mutation({
   path: 'account.create_api_key',
   limit: dashboardLimit,
-  access: requireDashboardUser,
+  access: dashboardUser,
   input: parseApiKey,
   run: async ({ name, expiresAt }, { gateway, caller: { accountId } }) => {
     const { ids, records, clock, pepper } = gateway

@@ -1,7 +1,7 @@
 import { command } from '@penstock/kernel/process.ts'
 import type { AccountTarget, EmailClaimTarget } from '@penstock/contracts/accounts.ts'
 import type { OfferTarget } from '@penstock/contracts/matching.ts'
-import { requireDashboardUser } from '../../access.ts'
+import { dashboardUser } from '../../access.ts'
 import { sendCommand } from '../../commands/commands.ts'
 import { invalidInput } from '../../errors.ts'
 import { eraseAccount } from '../erase.ts'
@@ -26,7 +26,7 @@ const OPEN_BUSINESS_MESSAGES = {
 export const deleteAccount = mutation({
   path: 'account.delete',
   limit: dashboardLimit,
-  access: requireDashboardUser,
+  access: dashboardUser,
   input: ({ input }: WithInput<{ readonly password: string }>) => input.password,
   run: async (password, { gateway, caller: { accountId }, ip }) => {
     const { views, commands } = gateway

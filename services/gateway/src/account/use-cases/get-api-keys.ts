@@ -1,4 +1,4 @@
-import { requireDashboardUser } from '../../access.ts'
+import { dashboardUser } from '../../access.ts'
 import { listApiKeyRows } from '../read/accounts.ts'
 import { dashboardLimit } from '../limits.ts'
 import { query } from '../../use-case.ts'
@@ -8,7 +8,7 @@ import { describeList, type PageInput, parsePage } from '../../list-page.ts'
 export const getApiKeys = query({
   path: 'account.api_keys',
   limit: dashboardLimit,
-  access: requireDashboardUser,
+  access: dashboardUser,
   input: ({ page }: { readonly page?: PageInput }) => parsePage(page),
   run: async (page, { gateway, caller: { accountId } }) => {
     const { total, list } = await listApiKeyRows(gateway.views, accountId, page)

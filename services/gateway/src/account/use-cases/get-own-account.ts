@@ -1,4 +1,4 @@
-import { requireIdentity } from '../../access.ts'
+import { identityHolder } from '../../access.ts'
 import { noInput, query } from '../../use-case.ts'
 import { dashboardLimit } from '../limits.ts'
 import { readProfile } from './profile.ts'
@@ -6,7 +6,7 @@ import { readProfile } from './profile.ts'
 export const getOwnAccount = query({
   path: 'account.me',
   limit: dashboardLimit,
-  access: requireIdentity,
+  access: identityHolder,
   input: noInput,
   run: (_, { gateway, caller }) => readProfile(gateway, caller.accountId),
 })

@@ -1,6 +1,6 @@
 import { isoTime } from '@penstock/kernel/time.ts'
 import { hashCredential } from '@penstock/credentials/credentials.ts'
-import { requireDashboardUser } from '../../access.ts'
+import { dashboardUser } from '../../access.ts'
 import { listOpenTokens } from '../read/accounts.ts'
 import { dashboardLimit } from '../limits.ts'
 import { noInput, query } from '../../use-case.ts'
@@ -12,7 +12,7 @@ const ID_DIGITS = 16
 export const getSessions = query({
   path: 'account.sessions',
   limit: dashboardLimit,
-  access: requireDashboardUser,
+  access: dashboardUser,
   input: noInput,
   run: async (_, { gateway: { views, clock, pepper }, caller }) => {
     const ownHash = hashCredential(pepper, caller.credential)

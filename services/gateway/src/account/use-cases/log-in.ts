@@ -2,7 +2,7 @@ import { command } from '@penstock/kernel/process.ts'
 import type { AccountTarget } from '@penstock/contracts/accounts.ts'
 import { hashEmail, readLoginChallenge } from '@penstock/credentials/credentials.ts'
 import { verifyPassword } from '@penstock/credentials/passwords.ts'
-import { allowAnyone } from '../../access.ts'
+import { anyone } from '../../access.ts'
 import { assertAccepted } from '../../commands/commands.ts'
 import { invalidInput } from '../../errors.ts'
 import { parsePubkeyField } from '../../input.ts'
@@ -31,7 +31,7 @@ function parseLogin({ input }: WithInput<LoginInput>): PasswordLogin | NodeLogin
 export const logIn = mutation({
   path: 'account.login',
   limit: logInLimit,
-  access: allowAnyone,
+  access: anyone,
   input: parseLogin,
   run: (login, { gateway, ip }) => ('pubkey' in login ? logInByNode(gateway, ip, login) : logInByPassword(gateway, ip, login)),
 })

@@ -1,6 +1,6 @@
 import { command } from '@penstock/kernel/process.ts'
 import type { AccountTarget } from '@penstock/contracts/accounts.ts'
-import { requireDashboardUser } from '../../access.ts'
+import { dashboardUser } from '../../access.ts'
 import { sendCommand } from '../../commands/commands.ts'
 import { dashboardLimit } from '../limits.ts'
 import { mutation } from '../../use-case.ts'
@@ -9,7 +9,7 @@ import { mutation } from '../../use-case.ts'
 export const logOutEverywhere = mutation({
   path: 'account.log_out_everywhere',
   limit: dashboardLimit,
-  access: requireDashboardUser,
+  access: dashboardUser,
   input: ({ end_api_keys }: { readonly end_api_keys?: boolean | null }) => end_api_keys === true,
   run: async (apiKeys, { gateway, caller: { accountId } }) => {
     await sendCommand(gateway, command<AccountTarget>('account', accountId, { type: 'LogOutEverywhere', data: { apiKeys } }))

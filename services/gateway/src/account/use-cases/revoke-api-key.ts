@@ -1,6 +1,6 @@
 import { command } from '@penstock/kernel/process.ts'
 import type { AccountTarget } from '@penstock/contracts/accounts.ts'
-import { requireDashboardUser } from '../../access.ts'
+import { dashboardUser } from '../../access.ts'
 import { sendCommand } from '../../commands/commands.ts'
 import { invalidInput } from '../../errors.ts'
 import { parseId } from '../../input.ts'
@@ -11,7 +11,7 @@ import { mutation } from '../../use-case.ts'
 export const revokeApiKey = mutation({
   path: 'account.revoke_api_key',
   limit: dashboardLimit,
-  access: requireDashboardUser,
+  access: dashboardUser,
   input: ({ id }: { readonly id: string }) => parseId(id),
   run: async (keyId, { gateway, caller: { accountId } }) => {
     if (!(await findApiKey(gateway.views, accountId, keyId))) throw invalidInput('API key not found')

@@ -5,7 +5,7 @@ type Resolver = (args: never, context: GraphqlContext) => Promise<unknown>
 
 function createResolver({ root, access, input, run }: UseCase): Resolver {
   const resolve: Resolver = async (args, { gateway, ip, ...request }) => {
-    const caller = access(request.caller)
+    const caller = access.check(request.caller)
     // `run` has the types of the use case's own `access` and `input`.
     return await run(input(args, gateway) as never, { gateway, caller: caller as never, ip })
   }

@@ -3,7 +3,7 @@ import { decodePaymentRequest, type PaymentRequest, explainEarlyExpiry } from '@
 import { isFailure } from '@penstock/contracts/order/lifecycle.ts'
 import type { OrderTarget } from '@penstock/contracts/order.ts'
 import type { SettlementTarget } from '@penstock/contracts/settlement.ts'
-import { requireAccountHolder } from '../../access.ts'
+import { accountHolder } from '../../access.ts'
 import { requireInTime, sendCommand } from '../../commands/commands.ts'
 import { invalidInput } from '../../errors.ts'
 import { parseId, parseTextField } from '../../input.ts'
@@ -20,7 +20,7 @@ type AcceptOrderInput = { readonly order_id: string; readonly request: string }
 /** Accepts an order, or submits another payout invoice. It waits until settlement has accepted or refused the invoice. */
 export const acceptOrder = mutation({
   path: 'market.order.seller.accept',
-  access: requireAccountHolder,
+  access: accountHolder,
   input: ({ input }: WithInput<AcceptOrderInput>) => ({ orderId: parseId(input.order_id), text: input.request }),
   run: async ({ orderId, text }, { gateway, caller: { accountId } }) => {
     await assertParticipant(gateway, accountId, orderId)

@@ -2,7 +2,7 @@ import { command } from '@penstock/kernel/process.ts'
 import { validateFundingOutpoint, normaliseOutpoint } from '@penstock/bitcoin/outpoint.ts'
 import type { OrderTarget } from '@penstock/contracts/order.ts'
 import type { AttestationData } from '@penstock/contracts/shapes.ts'
-import { requireAccountHolder } from '../../access.ts'
+import { accountHolder } from '../../access.ts'
 import { requireInTime, sendCommand } from '../../commands/commands.ts'
 import { invalidInput } from '../../errors.ts'
 import { parseAmountField, parseId, parsePubkeyField, parseTextField } from '../../input.ts'
@@ -31,7 +31,7 @@ type AddTransactionInput = {
 /** Submits the seller's funding outpoint. Success means that settlement has recorded it, so the seller may publish. */
 export const addTransaction = mutation({
   path: 'market.order.seller.add_transaction',
-  access: requireAccountHolder,
+  access: accountHolder,
   input: parseFunding,
   run: async ({ orderId, outpoint, attestation }, { gateway, caller: { accountId } }) => {
     await assertParticipant(gateway, accountId, orderId)

@@ -1,7 +1,7 @@
 import { type ConnectionUri, parseConnectionUri, formatSocket } from '@penstock/bitcoin/pubkey.ts'
 import { hashCredential, newCredential } from '@penstock/credentials/credentials.ts'
-import { allowAnyone, type AuthenticatedCaller } from '../../access.ts'
-import { marketBusy, forbidden, invalidInput, outcomeUnknown } from '../../errors.ts'
+import { buyer, type AuthenticatedCaller } from '../../access.ts'
+import { marketBusy, invalidInput, outcomeUnknown } from '../../errors.ts'
 import { parseAmountField, parseRedirectUrl, parseTextField } from '../../input.ts'
 import { noLspTerms, placeOrder, type QuoteRequest } from '../purchase/place-order.ts'
 import { storeText } from '../../store-text.ts'
@@ -48,18 +48,18 @@ function parsePurchase({ input }: WithInput<BuyInput>, { config }: Gateway) {
 export const buyLiquidity = mutation({
   path: 'liquidity.buy',
   limit: buyLimit,
-  access: allowAnyone,
+  access: buyer,
   input: parsePurchase,
   run: async ({ redirectUrl, request }, { gateway, caller, ip }) => {
     // Created before the command is sent, so that the buyer can look up the order after any failure.
     const orderId = gateway.ids.uuid()
-    const buyer = createBuyer(gateway, caller)
+    const buyerKey = createBuyer(gateway, caller)
     const record = redirectUrl === null ? null : await storeText(gateway, 'redirect-url', { redirect_url: redirectUrl })
-    const errorDetails = { transaction_id: orderId, session_key: buyer.sessionKey }
+    const errorDetails = { transaction_id: orderId, session_key: buyerKey.sessionKey }
     const result = await placeOrder(gateway, {
       orderId,
       ip,
-      quoteRequest: { ...request, buyer: { accountId: buyer.accountId, key: buyer.key }, record },
+      quoteRequest: { ...request, buyer: { accountId: buyerKey.accountId, key: buyerKey.key }, record },
       isReady: ({ order }) => order.invoice !== null,
     })
     if (result.outcome === 'refused' || result.outcome === 'busy') {
@@ -73,7 +73,7 @@ export const buyLiquidity = mutation({
         'The order was not ready in time and is withdrawn. Look at it with get_order before you buy again.',
         errorDetails,
       )
-    return toBuyResult(gateway, result.stored.order, buyer)
+    return toBuyResult(gateway, result.stored.order, buyerKey)
   },
 })
 
@@ -88,8 +88,6 @@ type Buyer = { readonly accountId: string; readonly sessionKey: string; readonly
 
 /** A session keeps its key. An order of an account gets its own key. A caller without a credential gets a new session. */
 function createBuyer({ ids, pepper }: Gateway, caller: AuthenticatedCaller | null): Buyer {
-  if (caller?.kind === 'order')
-    throw forbidden('This key reads one order only. Buy with the key of your account, or without one.')
   if (caller?.kind === 'session') return { accountId: caller.accountId, sessionKey: caller.credential, key: null }
   const kind = caller ? 'order' : 'session'
   const sessionKey = newCredential(caller ? 'pok_' : 'psk_', ids)

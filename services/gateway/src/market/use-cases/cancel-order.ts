@@ -1,6 +1,6 @@
 import { command } from '@penstock/kernel/process.ts'
 import type { CancellationReason, OrderTarget } from '@penstock/contracts/order.ts'
-import { requireCaller } from '../../access.ts'
+import { credentialHolder } from '../../access.ts'
 import { sendCommand } from '../../commands/commands.ts'
 import { orderNotFound } from '../../errors.ts'
 import { parseId } from '../../input.ts'
@@ -12,7 +12,7 @@ type CancelOrderInput = { readonly order_id: string; readonly cancellation_reaso
 /** Cancels an order that its buyer has not paid, or the attempt of a seller. */
 export const cancelOrder = mutation({
   path: 'market.order.cancel',
-  access: requireCaller,
+  access: credentialHolder,
   input: ({ input }: WithInput<CancelOrderInput>) => ({
     orderId: parseId(input.order_id),
     reason: input.cancellation_reason ?? 'No reason was given.',

@@ -1,4 +1,4 @@
-import { requireIdentity } from '../../access.ts'
+import { identityHolder } from '../../access.ts'
 import { marketBusy, invalidInput, offerNotFound, outcomeUnknown } from '../../errors.ts'
 import { toFullOrderRecord } from '../records/full-order-record.ts'
 import { parseAmountField, parseId, parsePubkeyField, parseTextField } from '../../input.ts'
@@ -38,7 +38,7 @@ function parseManualOrder({ input }: WithInput<ManualOrderInput>) {
 export const createManualOrder = mutation({
   path: 'market.order.create',
   limit: buyLimit,
-  access: requireIdentity,
+  access: identityHolder,
   input: parseManualOrder,
   run: async ({ referrer, request }, { gateway, caller, ip }) => {
     const record = referrer === null ? null : await storeText(gateway, 'referrer', { referrer })

@@ -1,6 +1,6 @@
 import { command } from '@penstock/kernel/process.ts'
 import type { OfferTarget } from '@penstock/contracts/matching.ts'
-import { requireAccountHolder } from '../../access.ts'
+import { accountHolder } from '../../access.ts'
 import { sendCommand } from '../../commands/commands.ts'
 import { parsePubkeyField } from '../../input.ts'
 import { mutation, type WithInput } from '../../use-case.ts'
@@ -9,7 +9,7 @@ import { assertOwnsNode, readOfferResult } from './own-offer.ts'
 
 export const createOffer = mutation({
   path: 'market.offer.create',
-  access: requireAccountHolder,
+  access: accountHolder,
   input: ({ input }: WithInput<OfferInput>) => ({ pubkey: parsePubkeyField(input.pubkey), terms: parseOfferTerms(input) }),
   run: async ({ pubkey, terms }, { gateway, caller: { accountId } }) => {
     await assertOwnsNode(gateway, accountId, pubkey)

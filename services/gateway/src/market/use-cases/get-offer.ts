@@ -1,4 +1,4 @@
-import { allowAnyone, type AuthenticatedCaller, requireAccountHolder } from '../../access.ts'
+import { anyone, type AuthenticatedCaller, accountHolder } from '../../access.ts'
 import { offerNotFound } from '../../errors.ts'
 import { isOfferOwner, toOfferRecord } from '../records/offer-record.ts'
 import { toOrderListRecord } from '../records/order-record.ts'
@@ -13,7 +13,7 @@ const parseOfferId = ({ offer_id }: { readonly offer_id: string }): string => pa
 
 export const getOffer = query({
   path: 'market.offer.offer',
-  access: allowAnyone,
+  access: anyone,
   input: parseOfferId,
   run: async (offerId, { gateway, caller }) => {
     const stored = await findOffer(gateway.views, offerId)
@@ -24,7 +24,7 @@ export const getOffer = query({
 
 export const getOwnOffer = query({
   path: 'user.market.offers.get_offer',
-  access: requireAccountHolder,
+  access: accountHolder,
   input: parseOfferId,
   run: async (offerId, { gateway, caller }) => {
     const stored = await findOffer(gateway.views, offerId)

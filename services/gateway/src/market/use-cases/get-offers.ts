@@ -1,4 +1,4 @@
-import { allowAnyone, type AuthenticatedCaller, requireAccountHolder } from '../../access.ts'
+import { anyone, type AuthenticatedCaller, accountHolder } from '../../access.ts'
 import { toOfferRecord } from '../records/offer-record.ts'
 import { parseAmountField, parsePubkeyField } from '../../input.ts'
 import type { Gateway } from '../../ports.ts'
@@ -21,7 +21,7 @@ const parseOfferList = ({ page, filter }: OfferListInput) => ({
 /** Lists the offers of the market. */
 export const getOffers = query({
   path: 'market.offer.offers',
-  access: allowAnyone,
+  access: anyone,
   input: parseOfferList,
   run: (input, context) => listOfferRecords(context, 'market.offer.offers', input),
 })
@@ -29,7 +29,7 @@ export const getOffers = query({
 /** Lists the caller's own offers. `market.offer` lists the offers of all accounts. */
 export const getOwnOffers = query({
   path: 'user.market.offers.offers',
-  access: requireAccountHolder,
+  access: accountHolder,
   input: parseOfferList,
   run: (input, context) => {
     const { accountId } = context.caller

@@ -1,4 +1,4 @@
-import { type AuthenticatedCaller, requireCaller } from '../../access.ts'
+import { type AuthenticatedCaller, credentialHolder } from '../../access.ts'
 import { toFullOrderRecord } from '../records/full-order-record.ts'
 import { parseId } from '../../input.ts'
 import { enforceRateLimit } from '../../rate-limit.ts'
@@ -11,7 +11,7 @@ const mayRead = (caller: AuthenticatedCaller, orderId: string): boolean => calle
 
 export const getOrder = query({
   path: 'user.market.orders.get_order',
-  access: requireCaller,
+  access: credentialHolder,
   input: ({ order_id }: { readonly order_id: string }) => parseId(order_id),
   run: async (id, { gateway, caller, ip }) => {
     await enforceRateLimit(gateway, { name: 'order-polls', subject: id, ip, perMinute: gateway.config.orderPollsPerMinute })

@@ -1,4 +1,4 @@
-import { requireAccountHolder } from '../../access.ts'
+import { accountHolder } from '../../access.ts'
 import { toOrderListRecord } from '../records/order-record.ts'
 import { parsePubkeyField } from '../../input.ts'
 import { listPurchases, listSales } from '../read/sales.ts'
@@ -20,7 +20,7 @@ const parseOrderList = ({ page, input }: OrderListInput) => ({
 
 export const getPurchases = query({
   path: 'user.market.orders.purchases',
-  access: requireAccountHolder,
+  access: accountHolder,
   input: parseOrderList,
   run: async ({ page, filter }, { gateway, caller: { accountId } }) => {
     const found = await listPurchases(gateway.views, accountId, page, filter)
@@ -30,7 +30,7 @@ export const getPurchases = query({
 
 export const getSales = query({
   path: 'user.market.orders.sales',
-  access: requireAccountHolder,
+  access: accountHolder,
   input: parseOrderList,
   run: async ({ page, filter }, { gateway, caller: { accountId } }) => {
     const found = await listSales(gateway.views, accountId, page, filter)

@@ -1,11 +1,11 @@
-import { allowAnyone } from '../../access.ts'
+import { anyone } from '../../access.ts'
 import { invalidInput } from '../../errors.ts'
 import { readCurrentPrice } from '../read/offers.ts'
 import { noInput, query } from '../../use-case.ts'
 
 export const getPrice = query({
   path: 'market.liquidity.liquidity_per_usd',
-  access: allowAnyone,
+  access: anyone,
   input: noInput,
   run: async (_, { gateway }) => {
     const price = await readCurrentPrice(gateway.views, gateway.clock.now())

@@ -1,12 +1,12 @@
 import { isoTime } from '@penstock/kernel/time.ts'
-import { requireCaller } from '../../access.ts'
+import { credentialHolder } from '../../access.ts'
 import { listOrdersOfBuyer } from '../read/orders.ts'
 import { query } from '../../use-case.ts'
 import { describeList, type PageInput, parsePage } from '../../list-page.ts'
 
 export const getTransactions = query({
   path: 'user.transactions.transaction_list',
-  access: requireCaller,
+  access: credentialHolder,
   input: ({ page }: { readonly page?: PageInput }) => parsePage(page),
   run: async (page, { gateway, caller: { accountId, orderId } }) => {
     const { total, list } = await listOrdersOfBuyer(gateway.views, accountId, orderId, page)

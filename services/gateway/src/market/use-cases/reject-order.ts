@@ -1,6 +1,6 @@
 import { command } from '@penstock/kernel/process.ts'
 import type { OrderTarget } from '@penstock/contracts/order.ts'
-import { requireAccountHolder } from '../../access.ts'
+import { accountHolder } from '../../access.ts'
 import { assertAccepted } from '../../commands/commands.ts'
 import { parseId, parseTextField } from '../../input.ts'
 import { storeText } from '../../store-text.ts'
@@ -13,7 +13,7 @@ type RejectOrderInput = { readonly order_id: string; readonly reason?: string | 
 
 export const rejectOrder = mutation({
   path: 'market.order.seller.reject',
-  access: requireAccountHolder,
+  access: accountHolder,
   input: ({ input }: WithInput<RejectOrderInput>) => ({ orderId: parseId(input.order_id), text: input.reason }),
   run: async ({ orderId, text }, { gateway, caller: { accountId } }) => {
     await assertParticipant(gateway, accountId, orderId)

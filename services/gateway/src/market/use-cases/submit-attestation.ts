@@ -1,6 +1,6 @@
 import { command } from '@penstock/kernel/process.ts'
 import type { SellerTarget } from '@penstock/contracts/matching.ts'
-import { requireAccountHolder } from '../../access.ts'
+import { accountHolder } from '../../access.ts'
 import { sendCommand } from '../../commands/commands.ts'
 import { parseAmountField, parsePubkeyField, parseTextField, parseTimeField } from '../../input.ts'
 import { mutation, type WithInput } from '../../use-case.ts'
@@ -16,7 +16,7 @@ type AttestInput = {
 /** Submits an agent's heartbeat and proof of funds. The signature covers `at` in whole milliseconds. */
 export const submitAttestation = mutation({
   path: 'market.offer.attest',
-  access: requireAccountHolder,
+  access: accountHolder,
   input: ({ input }: WithInput<AttestInput>) => ({
     pubkey: parsePubkeyField(input.pubkey),
     confirmedSat: `${parseAmountField(input.confirmed_sats, 'confirmed_sats')}`,

@@ -1,6 +1,6 @@
 import { command } from '@penstock/kernel/process.ts'
 import type { OfferTarget } from '@penstock/contracts/matching.ts'
-import { requireAccountHolder } from '../../access.ts'
+import { accountHolder } from '../../access.ts'
 import { sendCommand } from '../../commands/commands.ts'
 import { parseId } from '../../input.ts'
 import { mutation, type WithInput } from '../../use-case.ts'
@@ -8,7 +8,7 @@ import { assertOwnsOffer, readOfferResult } from './own-offer.ts'
 
 export const toggleOffer = mutation({
   path: 'market.offer.toggle',
-  access: requireAccountHolder,
+  access: accountHolder,
   input: ({ input }: WithInput<{ readonly offer_id: string }>) => parseId(input.offer_id),
   run: async (offerId, { gateway, caller: { accountId } }) => {
     await assertOwnsOffer(gateway, accountId, offerId)

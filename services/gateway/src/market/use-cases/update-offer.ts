@@ -1,6 +1,6 @@
 import { command } from '@penstock/kernel/process.ts'
 import type { OfferTarget } from '@penstock/contracts/matching.ts'
-import { requireAccountHolder } from '../../access.ts'
+import { accountHolder } from '../../access.ts'
 import { sendCommand } from '../../commands/commands.ts'
 import { parseId } from '../../input.ts'
 import { mutation, type WithInput } from '../../use-case.ts'
@@ -11,7 +11,7 @@ type UpdateOfferInput = { readonly offer_id: string } & OfferChangesInput
 
 export const updateOffer = mutation({
   path: 'market.offer.update',
-  access: requireAccountHolder,
+  access: accountHolder,
   input: ({ input }: WithInput<UpdateOfferInput>) => ({ offerId: parseId(input.offer_id), changes: input }),
   run: async ({ offerId, changes }, { gateway, caller: { accountId } }) => {
     await assertOwnsOffer(gateway, accountId, offerId)
