@@ -10,6 +10,7 @@ export const repositoryFiles = listCheckoutFiles(REPOSITORY_ROOT)
 
 export const readRepositoryFile = (path: string): string => readFileSync(join(REPOSITORY_ROOT, path), 'utf8')
 
+/** The sources that persons write. */
 export const repositorySources: readonly Source[] = repositoryFiles
-  .filter((path) => path.endsWith('.ts'))
+  .filter((path) => path.endsWith('.ts') && !path.includes('/generated/'))
   .map((path) => parseSource(path, readRepositoryFile(path)))

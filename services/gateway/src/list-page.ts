@@ -1,9 +1,9 @@
 import { invalidInput } from './errors.ts'
+import type { PageInput } from './generated/schema-types.ts'
 
 export type Page = { readonly limit: number; readonly offset: number }
 /** A page as the API shows it, with its own id. */
 export type Pagination = Page & { readonly id: string }
-export type PageInput = { readonly limit?: number | null; readonly offset?: number | null }
 
 const MAX_PAGE_SIZE = 100
 

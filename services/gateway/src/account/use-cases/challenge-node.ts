@@ -5,13 +5,14 @@ import { sendCommand } from '../../commands/commands.ts'
 import { parsePubkeyField } from '../../input.ts'
 import { dashboardLimit } from '../limits.ts'
 import { mutation } from '../../use-case.ts'
+import type { AccountNodeMutationsChallengeArgs } from '../../generated/schema-types.ts'
 
 /** Answers with the text for the node to sign with lnd's `signmessage`. */
 export const challengeNode = mutation({
   path: 'account.node.challenge',
   limit: dashboardLimit,
   access: accountHolder,
-  input: ({ pubkey }: { readonly pubkey: string }) => parsePubkeyField(pubkey),
+  input: ({ pubkey }: AccountNodeMutationsChallengeArgs) => parsePubkeyField(pubkey),
   run: async (pubkey, { gateway, caller: { accountId } }) => {
     const challenge = `penstock node 1 ${pubkey} ${Buffer.from(gateway.ids.random(16)).toString('hex')}`
     await sendCommand(

@@ -5,17 +5,12 @@ import { dashboardUser } from '../../access.ts'
 import { assertAccepted } from '../../commands/commands.ts'
 import { invalidInput } from '../../errors.ts'
 import { dashboardLimit } from '../limits.ts'
-import { mutation, type WithInput } from '../../use-case.ts'
+import { mutation } from '../../use-case.ts'
 import { hasValidPasswordLength, verifyAccountPassword } from './passwords.ts'
 import { getAnswerDeadline } from '../../commands/answer-deadline.ts'
+import type { AccountMutationsChangePasswordArgs } from '../../generated/schema-types.ts'
 
-type ChangePasswordInput = {
-  readonly password: string
-  readonly new_password: string
-  readonly end_api_keys?: boolean | null
-}
-
-function parsePasswordChange({ input }: WithInput<ChangePasswordInput>) {
+function parsePasswordChange({ input }: AccountMutationsChangePasswordArgs) {
   if (!hasValidPasswordLength(input.new_password))
     throw invalidInput('new_password must have at least 12 characters, and at most 1024')
   return { password: input.password, newPassword: input.new_password, apiKeys: input.end_api_keys === true }

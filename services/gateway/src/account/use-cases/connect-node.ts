@@ -7,17 +7,16 @@ import { parsePubkeyField, parseTextField } from '../../input.ts'
 import type { Gateway } from '../../ports.ts'
 import { type AccountNodeRow, findAccountNode } from '../read/accounts.ts'
 import { dashboardLimit } from '../limits.ts'
-import { mutation, type WithInput } from '../../use-case.ts'
+import { mutation } from '../../use-case.ts'
 import { getAnswerDeadline } from '../../commands/answer-deadline.ts'
-
-type ConnectNodeInput = { readonly pubkey: string; readonly challenge: string; readonly signature: string }
+import type { AccountNodeMutationsConnectArgs } from '../../generated/schema-types.ts'
 
 /** Connects a node to the account. It waits for the node's own stream, which refuses a second account for the node. */
 export const connectNode = mutation({
   path: 'account.node.connect',
   limit: dashboardLimit,
   access: accountHolder,
-  input: ({ input }: WithInput<ConnectNodeInput>) => ({
+  input: ({ input }: AccountNodeMutationsConnectArgs) => ({
     pubkey: parsePubkeyField(input.pubkey),
     challenge: parseTextField(input.challenge, 'challenge', 32, 256),
     signature: parseTextField(input.signature, 'signature', 1, 256),

@@ -6,12 +6,11 @@ import { anyone } from '../../access.ts'
 import { assertAccepted } from '../../commands/commands.ts'
 import { invalidInput } from '../../errors.ts'
 import { signUpLimit } from '../limits.ts'
-import { mutation, type WithInput } from '../../use-case.ts'
+import { mutation } from '../../use-case.ts'
 import { completeLogin, createLoginToken } from './login-token.ts'
 import { hasValidPasswordLength } from './passwords.ts'
 import { getAnswerDeadline } from '../../commands/answer-deadline.ts'
-
-type CreateAccountInput = { readonly email: string; readonly password: string }
+import type { AccountMutationsCreateArgs } from '../../generated/schema-types.ts'
 
 /** Sign-up sends no e-mail, so a refusal reveals that an address is taken. The limit per IP address bounds the tries. */
 const signUpRefused = () =>
@@ -22,7 +21,7 @@ const signUpRefused = () =>
 const isEmail = (text: string): boolean =>
   text.length <= 254 && /^[^\s@"<>()[\]\\,;:]{1,64}@[^\s@"<>()[\]\\,;:]+\.[^\s@.]{2,}$/.test(text)
 
-function parseSignUp({ input: { email, password } }: WithInput<CreateAccountInput>): CreateAccountInput {
+function parseSignUp({ input: { email, password } }: AccountMutationsCreateArgs) {
   const address = email.trim()
   if (!isEmail(address)) throw invalidInput('email must be an e-mail address')
   if (!hasValidPasswordLength(password)) throw signUpRefused()

@@ -8,13 +8,12 @@ import { parseTextField, parseTimeField } from '../../input.ts'
 import type { Gateway } from '../../ports.ts'
 import { findApiKey } from '../read/accounts.ts'
 import { dashboardLimit } from '../limits.ts'
-import { mutation, type WithInput } from '../../use-case.ts'
+import { mutation } from '../../use-case.ts'
 import { toApiKeyRecord } from './api-key-record.ts'
 import { getAnswerDeadline } from '../../commands/answer-deadline.ts'
+import type { AccountMutationsCreateApiKeyArgs } from '../../generated/schema-types.ts'
 
-type CreateApiKeyInput = { readonly name?: string | null; readonly expires_at?: string | null }
-
-function parseApiKey({ input }: WithInput<CreateApiKeyInput>, { clock }: Gateway) {
+function parseApiKey({ input }: AccountMutationsCreateApiKeyArgs, { clock }: Gateway) {
   const name = input.name ? parseTextField(input.name, 'name', 1, 100) : null
   const expiresAt = input.expires_at ? parseTimeField(input.expires_at, 'expires_at') : null
   if (expiresAt !== null && expiresAt <= clock.now()) throw invalidInput('expires_at must be in the future')

@@ -10,9 +10,10 @@ import { findDeletionObstacle } from '../../market/read/account-orders.ts'
 import { findAccount } from '../read/accounts.ts'
 import { listEnabledOfferIds } from '../../market/read/offers.ts'
 import { dashboardLimit } from '../limits.ts'
-import { mutation, type WithInput } from '../../use-case.ts'
+import { mutation } from '../../use-case.ts'
 import { verifyAccountPassword } from './passwords.ts'
 import { getAnswerDeadline } from '../../commands/answer-deadline.ts'
+import type { AccountMutationsDeleteArgs } from '../../generated/schema-types.ts'
 
 const OPEN_BUSINESS_MESSAGES = {
   order: 'An order of this account is open. Cancel it or wait for its end, then delete the account.',
@@ -27,7 +28,7 @@ export const deleteAccount = mutation({
   path: 'account.delete',
   limit: dashboardLimit,
   access: dashboardUser,
-  input: ({ input }: WithInput<{ readonly password: string }>) => input.password,
+  input: ({ input }: AccountMutationsDeleteArgs) => input.password,
   run: async (password, { gateway, caller: { accountId }, ip }) => {
     const { views, commands } = gateway
     const passwordRecord = await verifyAccountPassword(gateway, accountId, ip, password)

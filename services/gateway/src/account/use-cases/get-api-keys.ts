@@ -3,13 +3,14 @@ import { listApiKeyRows } from '../read/accounts.ts'
 import { dashboardLimit } from '../limits.ts'
 import { query } from '../../use-case.ts'
 import { toApiKeyRecord } from './api-key-record.ts'
-import { describeList, type PageInput, parsePage } from '../../list-page.ts'
+import { describeList, parsePage } from '../../list-page.ts'
+import type { AccountQueriesApiKeysArgs } from '../../generated/schema-types.ts'
 
 export const getApiKeys = query({
   path: 'account.api_keys',
   limit: dashboardLimit,
   access: dashboardUser,
-  input: ({ page }: { readonly page?: PageInput }) => parsePage(page),
+  input: ({ page }: AccountQueriesApiKeysArgs) => parsePage(page),
   run: async (page, { gateway, caller: { accountId } }) => {
     const { total, list } = await listApiKeyRows(gateway.views, accountId, page)
     return {

@@ -9,18 +9,18 @@ import { parsePubkeyField } from '../../input.ts'
 import type { Gateway } from '../../ports.ts'
 import { findAccountByEmail, findNodeOwner } from '../read/accounts.ts'
 import { logInLimit } from '../limits.ts'
-import { mutation, type WithInput } from '../../use-case.ts'
+import { mutation } from '../../use-case.ts'
 import { countLoginAttempt, refuseLogin } from './login-attempts.ts'
 import { completeLogin, createLoginToken } from './login-token.ts'
 import { MAX_PASSWORD_LENGTH } from './passwords.ts'
 import { getAnswerDeadline } from '../../commands/answer-deadline.ts'
 import { readRecordText } from '../../read-record-text.ts'
+import type { AccountMutationsLoginArgs } from '../../generated/schema-types.ts'
 
-type LoginInput = { readonly [field in keyof PasswordLogin | keyof NodeLogin]?: string | null }
 type PasswordLogin = { readonly email: string; readonly password: string }
 type NodeLogin = { readonly pubkey: string; readonly challenge: string; readonly signature: string }
 
-function parseLogin({ input }: WithInput<LoginInput>): PasswordLogin | NodeLogin {
+function parseLogin({ input }: AccountMutationsLoginArgs): PasswordLogin | NodeLogin {
   const { email, password, pubkey, challenge, signature } = input
   if (pubkey && challenge && signature) return { pubkey: parsePubkeyField(pubkey), challenge, signature }
   if (!email || !password) throw invalidInput('Give email and password, or pubkey, challenge and signature.')

@@ -7,12 +7,13 @@ import { parseId } from '../../input.ts'
 import { findApiKey } from '../read/accounts.ts'
 import { dashboardLimit } from '../limits.ts'
 import { mutation } from '../../use-case.ts'
+import type { AccountMutationsRevokeApiKeyArgs } from '../../generated/schema-types.ts'
 
 export const revokeApiKey = mutation({
   path: 'account.revoke_api_key',
   limit: dashboardLimit,
   access: dashboardUser,
-  input: ({ id }: { readonly id: string }) => parseId(id),
+  input: ({ id }: AccountMutationsRevokeApiKeyArgs) => parseId(id),
   run: async (keyId, { gateway, caller: { accountId } }) => {
     if (!(await findApiKey(gateway.views, accountId, keyId))) throw invalidInput('API key not found')
     await sendCommand(gateway, command<AccountTarget>('account', accountId, { type: 'RevokeApiKey', data: { keyId } }))

@@ -1,6 +1,7 @@
 import type { Candidate } from '@penstock/contracts/shapes.ts'
 import { isFailure } from '@penstock/contracts/order/lifecycle.ts'
 import { msatToSatFloor } from '@penstock/kernel/money.ts'
+import type { OperatorLoss, OrderPaymentStatus, OrderPayout } from '../../generated/schema-types.ts'
 import type { OrderInRole } from '../read/sales.ts'
 import type { AttemptView } from '../views/order-view.ts'
 
@@ -8,7 +9,11 @@ import type { AttemptView } from '../views/order-view.ts'
 const INVOICE_STATUSES = { submitted: 'OFFERED', accepted: 'TAKEN', refused: 'REFUSED' } as const
 
 /** Returns the payout of a seller for an order: its submitted invoice, and the state of its payment. */
-export function toPayoutRecord({ order, hold, role }: OrderInRole, candidate: Candidate, attempt: AttemptView | undefined) {
+export function toPayoutRecord(
+  { order, hold, role }: OrderInRole,
+  candidate: Candidate,
+  attempt: AttemptView | undefined,
+): OrderPayout {
   const number = attempt?.attempt ?? 1
   const attemptInvoices = Object.values(order.payoutInvoices).filter((invoice) => invoice.attempt === number)
   const shownInvoice = attemptInvoices.find(({ state }) => state === 'accepted') ?? attemptInvoices.at(-1)
@@ -28,16 +33,20 @@ const hasLossInvoice = (hold: OrderInRole['hold'], { sellerPubkey }: Candidate):
   hold?.loss?.status === 'BORNE' && hold.owed.usable[sellerPubkey] !== undefined
 
 /** A failed order may still get an operator loss until the read model contains the end of its hold. */
-function readLossStatus({ order, hold }: Pick<OrderInRole, 'order' | 'hold'>): string | null {
+function readLossStatus({ order, hold }: Pick<OrderInRole, 'order' | 'hold'>): OperatorLoss | null {
   if (!hold) return null
   if (hold.loss) return hold.loss.status
   return isFailure(order.status) && hold.status === 'held' ? 'ASKED' : null
 }
 
-const sellerVisibleFailures = ['PAYMENT_REJECTED_BY_DESTINATION', 'INVALID_PAYMENT_SECRET', 'SELLER_INVOICE_EXPIRED']
+const sellerVisibleFailures: readonly OrderPaymentStatus[] = [
+  'PAYMENT_REJECTED_BY_DESTINATION',
+  'INVALID_PAYMENT_SECRET',
+  'SELLER_INVOICE_EXPIRED',
+]
 
 /** Returns the failure of the payout for the current seller, else the status of the buyer's payment. */
-export function readSellerPaymentStatus({ order, hold, role }: OrderInRole): string | null {
+export function readSellerPaymentStatus({ order, hold, role }: OrderInRole): OrderPaymentStatus | null {
   const failure = role.kind === 'seller' && role.isCurrent ? hold?.payout?.failure : null
-  return failure && sellerVisibleFailures.includes(failure) ? failure : order.paymentStatus
+  return sellerVisibleFailures.find((status) => status === failure) ?? order.paymentStatus
 }

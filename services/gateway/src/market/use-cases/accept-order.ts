@@ -10,18 +10,17 @@ import { parseId, parseTextField } from '../../input.ts'
 import type { Gateway } from '../../ports.ts'
 import { findStoredOrder, type StoredOrder } from '../read/orders.ts'
 import type { PayoutDue } from '../views/payout-due.ts'
-import { mutation, type WithInput } from '../../use-case.ts'
+import { mutation } from '../../use-case.ts'
 import { assertParticipant } from './participant.ts'
 import { waitForVerdict } from './submission-verdict.ts'
 import { getAnswerDeadline } from '../../commands/answer-deadline.ts'
-
-type AcceptOrderInput = { readonly order_id: string; readonly request: string }
+import type { MarketSellerMutationsAcceptArgs } from '../../generated/schema-types.ts'
 
 /** Accepts an order, or submits another payout invoice. It waits until settlement has accepted or refused the invoice. */
 export const acceptOrder = mutation({
   path: 'market.order.seller.accept',
   access: accountHolder,
-  input: ({ input }: WithInput<AcceptOrderInput>) => ({ orderId: parseId(input.order_id), text: input.request }),
+  input: ({ input }: MarketSellerMutationsAcceptArgs) => ({ orderId: parseId(input.order_id), text: input.request }),
   run: async ({ orderId, text }, { gateway, caller: { accountId } }) => {
     await assertParticipant(gateway, accountId, orderId)
     // The order is checked first, so that an unknown order is refused before an invalid invoice.

@@ -8,25 +8,11 @@ import { invalidInput } from '../../errors.ts'
 import { parseAmountField, parseId, parsePubkeyField, parseTextField } from '../../input.ts'
 import { findStoredOrder } from '../read/orders.ts'
 import { computeBroadcastUntilHeight } from '../views/order-view.ts'
-import { mutation, type WithInput } from '../../use-case.ts'
+import { mutation } from '../../use-case.ts'
 import { assertParticipant } from './participant.ts'
 import { waitForVerdict } from './submission-verdict.ts'
 import { getAnswerDeadline } from '../../commands/answer-deadline.ts'
-
-type AttestationInput = {
-  readonly capacity: string
-  readonly node_keys: readonly string[]
-  readonly funding_keys?: readonly string[] | null
-  readonly channel_type: string
-  readonly push_sats: string
-  readonly reserve_sats: string
-  readonly signature: string
-}
-type AddTransactionInput = {
-  readonly order_id: string
-  readonly transaction: string
-  readonly attestation?: AttestationInput | null
-}
+import type { AttestationInput, MarketSellerMutationsAddTransactionArgs } from '../../generated/schema-types.ts'
 
 /** Submits the seller's funding outpoint. Success means that settlement has recorded it, so the seller may publish. */
 export const addTransaction = mutation({
@@ -49,7 +35,7 @@ export const addTransaction = mutation({
   },
 })
 
-function parseFunding({ input }: WithInput<AddTransactionInput>) {
+function parseFunding({ input }: MarketSellerMutationsAddTransactionArgs) {
   const fault = validateFundingOutpoint(input.transaction)
   if (fault !== undefined) throw invalidInput(fault)
   const outpoint = normaliseOutpoint(input.transaction) ?? input.transaction

@@ -1,4 +1,5 @@
 import { type ConnectionUri, parseConnectionUri, formatSocket } from '@penstock/bitcoin/pubkey.ts'
+import { assert } from '@penstock/kernel/result.ts'
 import { hashCredential, newCredential } from '@penstock/credentials/credentials.ts'
 import { buyer, type AuthenticatedCaller } from '../../access.ts'
 import { marketBusy, invalidInput, outcomeUnknown } from '../../errors.ts'
@@ -8,25 +9,15 @@ import { storeText } from '../../store-text.ts'
 import { buildCheckoutUrl } from '../../pages/page-url.ts'
 import type { Gateway } from '../../ports.ts'
 import type { OrderView } from '../views/order-view.ts'
-import { mutation, type WithInput } from '../../use-case.ts'
+import { mutation } from '../../use-case.ts'
 import { buyLimit } from '../purchase/buy-limit.ts'
-
-type BuyInput = {
-  readonly connection_uri?: string | null
-  readonly usd_cents?: string | null
-  readonly redirect_url?: string | null
-  readonly options?: {
-    readonly private?: boolean | null
-    readonly rails_cluster_only?: boolean | null
-    readonly asset_id?: string | null
-  } | null
-}
+import type { LiquidityMutationsBuyArgs } from '../../generated/schema-types.ts'
 
 const MIN_USD_CENTS = 500n
 // A million dollars: more than any offer, and small enough for exact arithmetic.
 const MAX_USD_CENTS = 100_000_000n
 
-function parsePurchase({ input }: WithInput<BuyInput>, { config }: Gateway) {
+function parsePurchase({ input }: LiquidityMutationsBuyArgs, { config }: Gateway) {
   const uri = parseConnectionUriField(input.connection_uri ?? '')
   const usdCents = parseAmountField(input.usd_cents ?? '', 'usd_cents', { min: MIN_USD_CENTS, max: MAX_USD_CENTS })
   const redirectUrl = input.redirect_url ? parseRedirectUrl(input.redirect_url, config.allowHttpRedirect) : null
@@ -95,13 +86,14 @@ function createBuyer({ ids, pepper }: Gateway, caller: AuthenticatedCaller | nul
 }
 
 function toBuyResult(gateway: Gateway, order: OrderView, { accountId, sessionKey }: Buyer) {
+  assert(order.invoice, `order ${order.id} is ready and has no invoice`)
   return {
     id: order.id,
     account: { id: accountId, session_key: sessionKey },
     order: { id: order.id, transaction_id: order.id, usd_cents: order.terms.usdCents },
     payment: {
       id: order.id,
-      lightning_invoice: order.invoice?.request ?? null,
+      lightning_invoice: order.invoice.request,
       redirect_url: buildCheckoutUrl(gateway, order.id),
       amount: { id: order.id, sats: order.terms.priceSat },
     },

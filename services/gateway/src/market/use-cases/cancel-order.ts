@@ -1,19 +1,18 @@
 import { command } from '@penstock/kernel/process.ts'
-import type { CancellationReason, OrderTarget } from '@penstock/contracts/order.ts'
+import type { OrderTarget } from '@penstock/contracts/order.ts'
 import { credentialHolder } from '../../access.ts'
 import { sendCommand } from '../../commands/commands.ts'
 import { orderNotFound } from '../../errors.ts'
 import { parseId } from '../../input.ts'
-import { mutation, type WithInput } from '../../use-case.ts'
+import { mutation } from '../../use-case.ts'
 import { assertParticipant } from './participant.ts'
-
-type CancelOrderInput = { readonly order_id: string; readonly cancellation_reason?: CancellationReason | null }
+import type { MarketOrderMutationsCancelArgs } from '../../generated/schema-types.ts'
 
 /** Cancels an order that its buyer has not paid, or the attempt of a seller. */
 export const cancelOrder = mutation({
   path: 'market.order.cancel',
   access: credentialHolder,
-  input: ({ input }: WithInput<CancelOrderInput>) => ({
+  input: ({ input }: MarketOrderMutationsCancelArgs) => ({
     orderId: parseId(input.order_id),
     reason: input.cancellation_reason ?? 'No reason was given.',
   }),

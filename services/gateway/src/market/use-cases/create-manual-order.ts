@@ -5,19 +5,11 @@ import { parseAmountField, parseId, parsePubkeyField, parseTextField } from '../
 import { noLspTerms, placeOrder } from '../purchase/place-order.ts'
 import { storeText } from '../../store-text.ts'
 import { toBuyerOrder } from '../read/sales.ts'
-import { mutation, type WithInput } from '../../use-case.ts'
+import { mutation } from '../../use-case.ts'
 import { buyLimit } from '../purchase/buy-limit.ts'
+import type { MarketOrderMutationsCreateArgs } from '../../generated/schema-types.ts'
 
-type ManualOrderInput = {
-  readonly offer_id: string
-  readonly pubkey: string
-  readonly size: string
-  readonly payment_method?: string | null
-  readonly referrer?: string | null
-  readonly options?: { readonly asset_id?: string | null; readonly private?: boolean | null } | null
-}
-
-function parseManualOrder({ input }: WithInput<ManualOrderInput>) {
+function parseManualOrder({ input }: MarketOrderMutationsCreateArgs) {
   if (input.payment_method && input.payment_method !== 'SATS') throw invalidInput('payment_method must be "SATS"')
   const referrer = input.referrer ? parseTextField(input.referrer, 'referrer', 1, 200) : null
   const request = {

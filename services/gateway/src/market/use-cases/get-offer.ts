@@ -7,9 +7,10 @@ import type { Gateway } from '../../ports.ts'
 import { findOffer, type StoredOffer } from '../read/offers.ts'
 import { listSales } from '../read/sales.ts'
 import { query } from '../../use-case.ts'
-import { describeList, type PageInput, parsePage } from '../../list-page.ts'
+import { describeList, parsePage } from '../../list-page.ts'
+import type { MarketOfferOrdersArgs, MarketOfferQueriesOfferArgs } from '../../generated/schema-types.ts'
 
-const parseOfferId = ({ offer_id }: { readonly offer_id: string }): string => parseId(offer_id)
+const parseOfferId = ({ offer_id }: MarketOfferQueriesOfferArgs): string => parseId(offer_id)
 
 export const getOffer = query({
   path: 'market.offer.offer',
@@ -38,7 +39,7 @@ const noOrders = { total: 0, list: [] }
 /** Adds the orders, which are read only if the document requests them. */
 const toFullOfferRecord = (gateway: Gateway, stored: StoredOffer, caller: AuthenticatedCaller | null) => ({
   ...toOfferRecord(gateway, stored, caller),
-  orders: async ({ page }: { readonly page?: PageInput }) => {
+  orders: async ({ page }: MarketOfferOrdersArgs) => {
     const { id: offerId, accountId } = stored.offer
     const pagination = parsePage(page)
     const filter = { peerPubkey: undefined, actionNeeded: undefined, offerId }

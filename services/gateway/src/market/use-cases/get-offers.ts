@@ -4,12 +4,10 @@ import { parseAmountField, parsePubkeyField } from '../../input.ts'
 import type { Gateway } from '../../ports.ts'
 import { listOffers } from '../read/offers.ts'
 import { query } from '../../use-case.ts'
-import { describeList, type PageInput, parsePage } from '../../list-page.ts'
+import { describeList, parsePage } from '../../list-page.ts'
+import type { MarketOfferQueriesOffersArgs } from '../../generated/schema-types.ts'
 
-type OfferFilterInput = { readonly pubkey?: string | null; readonly status?: string | null; readonly size?: string | null }
-type OfferListInput = { readonly page?: PageInput; readonly filter?: OfferFilterInput | null }
-
-const parseOfferList = ({ page, filter }: OfferListInput) => ({
+const parseOfferList = ({ page, filter }: MarketOfferQueriesOffersArgs) => ({
   page: parsePage(page),
   filter: {
     pubkey: filter?.pubkey ? parsePubkeyField(filter.pubkey, 'filter.pubkey') : undefined,

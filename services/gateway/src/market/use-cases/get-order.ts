@@ -5,6 +5,7 @@ import { enforceRateLimit } from '../../rate-limit.ts'
 import { createNotFoundError } from '../read/not-found.ts'
 import { findOrderForAccount } from '../read/sales.ts'
 import { query } from '../../use-case.ts'
+import type { UserOrderQueriesGetOrderArgs } from '../../generated/schema-types.ts'
 
 /** An order key reads one order; every other credential reads all orders of its account. */
 const mayRead = (caller: AuthenticatedCaller, orderId: string): boolean => caller.orderId === null || caller.orderId === orderId
@@ -12,7 +13,7 @@ const mayRead = (caller: AuthenticatedCaller, orderId: string): boolean => calle
 export const getOrder = query({
   path: 'user.market.orders.get_order',
   access: credentialHolder,
-  input: ({ order_id }: { readonly order_id: string }) => parseId(order_id),
+  input: ({ order_id }: UserOrderQueriesGetOrderArgs) => parseId(order_id),
   run: async (id, { gateway, caller, ip }) => {
     await enforceRateLimit(gateway, { name: 'order-polls', subject: id, ip, perMinute: gateway.config.orderPollsPerMinute })
     const found = mayRead(caller, id) ? await findOrderForAccount(gateway.views, caller.accountId, id) : undefined

@@ -3,14 +3,10 @@ import { toOrderListRecord } from '../records/order-record.ts'
 import { parsePubkeyField } from '../../input.ts'
 import { listPurchases, listSales } from '../read/sales.ts'
 import { query } from '../../use-case.ts'
-import { describeList, type PageInput, parsePage } from '../../list-page.ts'
+import { describeList, parsePage } from '../../list-page.ts'
+import type { UserOrderQueriesPurchasesArgs } from '../../generated/schema-types.ts'
 
-type OrderListInput = {
-  readonly page?: PageInput
-  readonly input?: { readonly peer_pubkey?: string | null; readonly action_needed?: boolean | null }
-}
-
-const parseOrderList = ({ page, input }: OrderListInput) => ({
+const parseOrderList = ({ page, input }: UserOrderQueriesPurchasesArgs) => ({
   page: parsePage(page),
   filter: {
     peerPubkey: input?.peer_pubkey ? parsePubkeyField(input.peer_pubkey, 'peer_pubkey') : undefined,

@@ -2,12 +2,13 @@ import { isoTime } from '@penstock/kernel/time.ts'
 import { credentialHolder } from '../../access.ts'
 import { listOrdersOfBuyer } from '../read/orders.ts'
 import { query } from '../../use-case.ts'
-import { describeList, type PageInput, parsePage } from '../../list-page.ts'
+import { describeList, parsePage } from '../../list-page.ts'
+import type { UserTransactionQueriesTransactionListArgs } from '../../generated/schema-types.ts'
 
 export const getTransactions = query({
   path: 'user.transactions.transaction_list',
   access: credentialHolder,
-  input: ({ page }: { readonly page?: PageInput }) => parsePage(page),
+  input: ({ page }: UserTransactionQueriesTransactionListArgs) => parsePage(page),
   run: async (page, { gateway, caller: { accountId, orderId } }) => {
     const { total, list } = await listOrdersOfBuyer(gateway.views, accountId, orderId, page)
     return {

@@ -1,40 +1,10 @@
 import type { MessageData } from '@penstock/contracts/define.ts'
 import type { offerContract, OfferTerms } from '@penstock/contracts/matching.ts'
 import { invalidInput } from '../../errors.ts'
+import type { CreateOfferInput, UpdateOfferInput } from '../../generated/schema-types.ts'
 import { parseAmountField, parseCountField, parseTextField } from '../../input.ts'
 
 type Condition = OfferTerms['conditions'][number]
-
-type OfferFields = {
-  readonly total_size: string
-  readonly min_size: string
-  readonly max_size: string
-  readonly min_block_length: string
-  readonly fee_rate: string
-  readonly base_fee: string
-  readonly fee_rate_cap: string
-  readonly base_fee_cap: string
-  readonly onchain_priority: 'LOW' | 'MEDIUM' | 'HIGH'
-  readonly onchain_multiplier: number
-  readonly conditions: readonly Condition[]
-  readonly asset_id: string
-  readonly auto_accept: boolean
-}
-type Optional<T> = { readonly [K in keyof T]?: T[K] | null }
-type RequiredField =
-  | 'total_size'
-  | 'min_size'
-  | 'max_size'
-  | 'min_block_length'
-  | 'fee_rate'
-  | 'base_fee'
-  | 'fee_rate_cap'
-  | 'base_fee_cap'
-
-export type OfferInput = { readonly pubkey: string } & Pick<OfferFields, RequiredField> &
-  Optional<Omit<OfferFields, RequiredField>>
-/** A null or missing field leaves the value of the offer unchanged. */
-export type OfferChangesInput = Optional<OfferFields>
 
 const ALL_BITCOIN_SAT = 2_100_000_000_000_000n
 const MAX_RATE_PPM = 1_000_000
@@ -68,7 +38,7 @@ const fieldParsers = {
 }
 
 /** With the default multiplier 0, the seller bears the funding fee. */
-export const parseOfferTerms = (input: OfferInput): OfferTerms => ({
+export const parseOfferTerms = (input: CreateOfferInput): OfferTerms => ({
   totalSizeSat: fieldParsers.total_size(input.total_size),
   minSizeSat: fieldParsers.min_size(input.min_size),
   maxSizeSat: fieldParsers.max_size(input.max_size),
@@ -88,8 +58,8 @@ export const parseOfferTerms = (input: OfferInput): OfferTerms => ({
 
 type OfferChanges = Omit<MessageData<(typeof offerContract)['commands']['UpdateOffer']>, 'by'>
 
-/** Parses the given fields only. */
-export function parseOfferChanges(input: OfferChangesInput): OfferChanges {
+/** Parses the given fields only. A null or missing field leaves the value of the offer unchanged. */
+export function parseOfferChanges(input: Omit<UpdateOfferInput, 'offer_id'>): OfferChanges {
   const promises = omitUndefined({
     baseFeeSat: parseOptional(input.base_fee, fieldParsers.base_fee),
     feeRatePpm: parseOptional(input.fee_rate, fieldParsers.fee_rate),

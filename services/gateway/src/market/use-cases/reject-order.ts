@@ -5,16 +5,15 @@ import { assertAccepted } from '../../commands/commands.ts'
 import { parseId, parseTextField } from '../../input.ts'
 import { storeText } from '../../store-text.ts'
 import { findStoredOrder } from '../read/orders.ts'
-import { mutation, type WithInput } from '../../use-case.ts'
+import { mutation } from '../../use-case.ts'
 import { assertParticipant } from './participant.ts'
 import { getAnswerDeadline } from '../../commands/answer-deadline.ts'
-
-type RejectOrderInput = { readonly order_id: string; readonly reason?: string | null }
+import type { MarketSellerMutationsRejectArgs } from '../../generated/schema-types.ts'
 
 export const rejectOrder = mutation({
   path: 'market.order.seller.reject',
   access: accountHolder,
-  input: ({ input }: WithInput<RejectOrderInput>) => ({ orderId: parseId(input.order_id), text: input.reason }),
+  input: ({ input }: MarketSellerMutationsRejectArgs) => ({ orderId: parseId(input.order_id), text: input.reason }),
   run: async ({ orderId, text }, { gateway, caller: { accountId } }) => {
     await assertParticipant(gateway, accountId, orderId)
     // The order is checked first, so that an unknown order is refused before an invalid reason.

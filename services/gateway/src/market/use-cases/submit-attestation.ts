@@ -3,21 +3,15 @@ import type { SellerTarget } from '@penstock/contracts/matching.ts'
 import { accountHolder } from '../../access.ts'
 import { sendCommand } from '../../commands/commands.ts'
 import { parseAmountField, parsePubkeyField, parseTextField, parseTimeField } from '../../input.ts'
-import { mutation, type WithInput } from '../../use-case.ts'
+import { mutation } from '../../use-case.ts'
 import { assertOwnsNode } from './own-offer.ts'
-
-type AttestInput = {
-  readonly pubkey: string
-  readonly confirmed_sats: string
-  readonly at: string
-  readonly signature: string
-}
+import type { MarketOfferMutationsAttestArgs } from '../../generated/schema-types.ts'
 
 /** Submits an agent's heartbeat and proof of funds. The signature covers `at` in whole milliseconds. */
 export const submitAttestation = mutation({
   path: 'market.offer.attest',
   access: accountHolder,
-  input: ({ input }: WithInput<AttestInput>) => ({
+  input: ({ input }: MarketOfferMutationsAttestArgs) => ({
     pubkey: parsePubkeyField(input.pubkey),
     confirmedSat: `${parseAmountField(input.confirmed_sats, 'confirmed_sats')}`,
     at: /^\d{13}$/.test(input.at) ? Number(input.at) : parseTimeField(input.at, 'at'),

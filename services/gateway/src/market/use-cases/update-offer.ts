@@ -3,16 +3,15 @@ import type { OfferTarget } from '@penstock/contracts/matching.ts'
 import { accountHolder } from '../../access.ts'
 import { sendCommand } from '../../commands/commands.ts'
 import { parseId } from '../../input.ts'
-import { mutation, type WithInput } from '../../use-case.ts'
-import { type OfferChangesInput, parseOfferChanges } from './offer-input.ts'
+import { mutation } from '../../use-case.ts'
+import { parseOfferChanges } from './offer-input.ts'
 import { assertOwnsOffer, readOfferResult } from './own-offer.ts'
-
-type UpdateOfferInput = { readonly offer_id: string } & OfferChangesInput
+import type { MarketOfferMutationsUpdateArgs } from '../../generated/schema-types.ts'
 
 export const updateOffer = mutation({
   path: 'market.offer.update',
   access: accountHolder,
-  input: ({ input }: WithInput<UpdateOfferInput>) => ({ offerId: parseId(input.offer_id), changes: input }),
+  input: ({ input }: MarketOfferMutationsUpdateArgs) => ({ offerId: parseId(input.offer_id), changes: input }),
   run: async ({ offerId, changes }, { gateway, caller: { accountId } }) => {
     await assertOwnsOffer(gateway, accountId, offerId)
     // The fields are parsed last, so that an unknown offer is refused before an invalid field.
