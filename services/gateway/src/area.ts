@@ -2,7 +2,7 @@ import type { GaugeReader } from '@penstock/runtime/observability/gauges.ts'
 import type { Event, Projection } from '@penstock/runtime/service.ts'
 import type { Transaction } from 'kysely'
 import { readFileSync } from 'node:fs'
-import type { TableHistory } from './create-table.ts'
+import type { MigrationHistory } from './create-table.ts'
 import type { Gateway } from './ports.ts'
 import type { UseCase } from './use-case.ts'
 
@@ -18,13 +18,13 @@ export type AreaProjection = Required<Pick<Projection, 'name' | 'version' | 'fro
 
 export type PrunePorts = Pick<Gateway, 'views' | 'records' | 'clock' | 'ids' | 'send' | 'log'>
 
-/** A part of the gateway with its own subject. The schema, resolvers, limits, projections and tables are made from all areas. */
+/** A part of the gateway with its own subject. Schema, resolvers, limits, projections and migrations come from all areas. */
 export type Area = {
   /** Texts in GraphQL's schema definition language. */
   readonly sdl?: readonly string[]
   readonly useCases?: readonly UseCase[]
   readonly projections?: readonly AreaProjection[]
-  readonly tables?: readonly TableHistory[]
+  readonly migrations?: readonly MigrationHistory[]
   /** Deletes rows and texts that are no longer needed. It runs at the start and then every hour. */
   readonly prune?: (ports: PrunePorts) => Promise<void>
   readonly createGaugeReader?: (ports: Pick<Gateway, 'views'>) => GaugeReader

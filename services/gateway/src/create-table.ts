@@ -1,8 +1,8 @@
 import type { Migration, Views } from '@penstock/ports/views.ts'
 import type { CreateTableBuilder } from 'kysely'
 
-/** Tables with their own migration history. Its name is unique across services, and a released step never changes. */
-export type TableHistory = { readonly name: string; readonly steps: readonly Migration[] }
+/** The steps that create and change some tables. The name is unique across services, and a released step never changes. */
+export type MigrationHistory = { readonly name: string; readonly steps: readonly Migration[] }
 
 export type Columns = Readonly<Record<string, 'text' | 'text?' | 'int' | 'int?' | 'big' | 'big?'>>
 

@@ -17,7 +17,7 @@ import { logOut } from './use-cases/log-out.ts'
 import { revokeApiKey } from './use-cases/revoke-api-key.ts'
 import { applyToAccounts } from './views/accounts.ts'
 import { pruneSessions } from './views/sessions.ts'
-import { accountTables } from './views/tables.ts'
+import { accountMigrations } from './views/tables.ts'
 
 /** Accounts with their credentials, sessions and nodes. */
 export const accountArea: Area = {
@@ -48,7 +48,7 @@ export const accountArea: Area = {
       apply: applyToAccounts,
     },
   ],
-  tables: accountTables,
+  migrations: accountMigrations,
   prune: async (ports) => {
     await eraseDeletedAccounts(ports)
     await pruneSessions(ports.views, ports.clock.now())

@@ -1,6 +1,6 @@
 import type { Views } from '@penstock/ports/views.ts'
 import type { Kysely, Transaction } from 'kysely'
-import { createIndex, createTable, type TableHistory } from '../create-table.ts'
+import { createIndex, createTable, type MigrationHistory } from '../create-table.ts'
 
 /** Outcomes of commands that callers wait for; stored for a day. */
 export type OutcomeTables = {
@@ -18,7 +18,7 @@ export type OutcomeTables = {
 export const withOutcomeTable = (views: Pick<Views, 'db'>): Kysely<OutcomeTables> => views.db.$extendTables<OutcomeTables>()
 export const withOutcomeTableIn = (trx: Transaction<object>): Transaction<OutcomeTables> => trx.$extendTables<OutcomeTables>()
 
-export const outcomeTable: TableHistory = {
+export const outcomeMigrations: MigrationHistory = {
   name: 'gateway commands',
   steps: [
     async (db) => {

@@ -1,6 +1,6 @@
 import type { Views } from '@penstock/ports/views.ts'
 import type { Kysely } from 'kysely'
-import { createTable, type TableHistory } from '../create-table.ts'
+import { createTable, type MigrationHistory } from '../create-table.ts'
 
 /** Sellers that LSPS1 publishes to wallets. `epoch`: a period of ten minutes. `uris`: addresses separated by spaces. */
 type PublishedSellerTables = {
@@ -10,7 +10,7 @@ type PublishedSellerTables = {
 export const withPublishedSellers = (views: Pick<Views, 'db'>): Kysely<PublishedSellerTables> =>
   views.db.$extendTables<PublishedSellerTables>()
 
-export const publishedSellerTable: TableHistory = {
+export const publishedSellerMigrations: MigrationHistory = {
   name: 'gateway lsps1',
   steps: [
     (db) =>

@@ -24,7 +24,7 @@ import { submitAttestation } from './use-cases/submit-attestation.ts'
 import { toggleOffer } from './use-cases/toggle-offer.ts'
 import { updateOffer } from './use-cases/update-offer.ts'
 import { applyToMarket } from './views/market.ts'
-import { marketTables } from './views/migrations.ts'
+import { marketMigrations } from './views/migrations.ts'
 import { applyToOrders } from './views/orders.ts'
 
 /** Derived from the lifecycle table, so that the schema contains each new status. */
@@ -73,7 +73,7 @@ export const marketArea: Area = {
       apply: applyToMarket,
     },
   ],
-  tables: marketTables,
+  migrations: marketMigrations,
   prune: ({ views, clock }) => pruneQuota(views, clock.now()),
   createGaugeReader: createMarketGaugeReader,
 }

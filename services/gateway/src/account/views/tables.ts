@@ -1,6 +1,6 @@
 import type { Migration, Views } from '@penstock/ports/views.ts'
 import type { Kysely, Transaction } from 'kysely'
-import { createIndex, createTable, type TableHistory } from '../../create-table.ts'
+import { createIndex, createTable, type MigrationHistory } from '../../create-table.ts'
 
 export type AccountTables = {
   gateway_accounts: {
@@ -80,4 +80,4 @@ const createAccountTables: Migration = async (db) => {
   await createTable(db, 'gateway_erasures', { account_id: 'text', at: 'big' })
 }
 
-export const accountTables: readonly TableHistory[] = [{ name: 'gateway accounts', steps: [createAccountTables] }]
+export const accountMigrations: readonly MigrationHistory[] = [{ name: 'gateway accounts', steps: [createAccountTables] }]

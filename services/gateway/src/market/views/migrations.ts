@@ -1,6 +1,6 @@
 import type { Migration, Views } from '@penstock/ports/views.ts'
 import { sql } from 'kysely'
-import { type Columns, createIndex, createTable, type TableHistory } from '../../create-table.ts'
+import { type Columns, createIndex, createTable, type MigrationHistory } from '../../create-table.ts'
 import { isPayoutDueRow } from './payout-due-row.ts'
 
 /** Indexes only the rows whose flag is 1. */
@@ -117,7 +117,7 @@ const createQuotaTables: Migration = async (db) => {
  * Tables of a new version have their own migration history, so that a process of the previous release finds its tables unchanged
  * during a rolling upgrade.
  */
-export const marketTables: readonly TableHistory[] = [
+export const marketMigrations: readonly MigrationHistory[] = [
   { name: 'gateway orders v2', steps: [createOrderTables('_v2')] },
   { name: 'gateway offers v2', steps: [createOfferTables('_v2')] },
   { name: 'gateway order quotas', steps: [createQuotaTables] },
