@@ -1,11 +1,8 @@
-// Generates docs/api/access.md from the use cases of the gateway:  node tools/access-table.ts
-import { writeFileSync } from 'node:fs'
 import { readConfig } from '../packages/config/src/config.ts'
 import { type Access, type AuthenticatedCaller, credentialKinds } from '../services/gateway/src/access.ts'
 import { useCases } from '../services/gateway/src/areas.ts'
 import type { RateLimit } from '../services/gateway/src/rate-limit.ts'
-
-export const ACCESS_TABLE = new URL('../docs/api/access.md', import.meta.url)
+import type { GeneratedFiles } from './generated-files.ts'
 
 const callers: readonly (AuthenticatedCaller | null)[] = [
   null,
@@ -25,7 +22,7 @@ const describeLimit = ({ name, by, perMinute }: RateLimit): string =>
   `${name}: ${perMinute(readConfig({}))} a minute per ${by === 'ip' ? 'address' : 'account'}`
 
 /** The callers and the rate limit of each operation. The table calls the checks of the use cases themselves. */
-export const renderAccessTable = (): string => `# Access to the operations of GraphQL
+const renderPage = (): string => `# Access to the operations of GraphQL
 
 A caller sends its credential in the header \`Authorization: Bearer\`. The keys are: the session key of an anonymous buyer, the
 key of one order, the API key of an account, and the token of a user who logged in at the dashboard. An order key reads and
@@ -41,7 +38,7 @@ ${useCases
   })
   .join('\n')}
 
-This page is made by \`node tools/access-table.ts\`.
+This page is made by \`npm run generate\`.
 `
 
-if (import.meta.main) writeFileSync(ACCESS_TABLE, renderAccessTable())
+export const renderAccessTable = (): GeneratedFiles => new Map([['docs/api/access.md', renderPage()]])

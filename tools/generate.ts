@@ -2,12 +2,14 @@
 //   npm run generate                writes each file that is not up to date
 //   npm run generate -- --check     lists these files, and writes nothing
 import { existsSync, writeFileSync } from 'node:fs'
+import { renderAccessTable } from './access-table.ts'
 import { renderChartSchema } from './chart-settings.ts'
 import { renderConfigurationPage } from './configuration.ts'
 import { renderDashboards } from './dashboards.ts'
 import { renderDiagrams } from './diagrams.ts'
 import { renderFlow } from './flow.ts'
 import { type GeneratedFiles, locate, readText } from './generated-files.ts'
+import { renderGraphqlSchema } from './graphql-schema.ts'
 import { renderServiceFiles } from './service-files.ts'
 
 const generators: readonly (() => GeneratedFiles | Promise<GeneratedFiles>)[] = [
@@ -17,6 +19,8 @@ const generators: readonly (() => GeneratedFiles | Promise<GeneratedFiles>)[] = 
   renderDashboards,
   renderDiagrams,
   renderFlow,
+  renderGraphqlSchema,
+  renderAccessTable,
 ]
 
 /** @returns the files whose texts differ from what the code makes of them */

@@ -1,4 +1,4 @@
-// Types of inputs and results, from the schema: npm run generate:graphql
+// Types of inputs and results, from the schema: npm run generate
 
 export type Maybe<T> = T | null;
 export type InputMaybe<T> = T | null;

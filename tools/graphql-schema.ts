@@ -1,15 +1,12 @@
-// Generates the types of the gateway's inputs and results from its schema:  node tools/graphql-types.ts
 import { codegen } from '@graphql-codegen/core'
 import * as typescript from '@graphql-codegen/typescript'
 import { parse } from 'graphql'
-import { writeFileSync } from 'node:fs'
 import { printSchemaText } from '../services/gateway/src/http/graphql/schema.ts'
+import type { GeneratedFiles } from './generated-files.ts'
 
-export const GRAPHQL_TYPES = new URL('../services/gateway/src/generated/schema-types.ts', import.meta.url)
+const HEADER = '// Types of inputs and results, from the schema: npm run generate\n\n'
 
-const HEADER = '// Types of inputs and results, from the schema: npm run generate:graphql\n\n'
-
-export const renderGraphqlTypes = async (): Promise<string> =>
+const renderTypes = async (): Promise<string> =>
   HEADER +
   (await codegen({
     filename: 'schema-types.ts',
@@ -34,4 +31,9 @@ export const renderGraphqlTypes = async (): Promise<string> =>
     pluginMap: { typescript },
   }))
 
-if (import.meta.main) writeFileSync(GRAPHQL_TYPES, await renderGraphqlTypes())
+/** Renders the gateway's schema, and the types of its inputs and results. */
+export const renderGraphqlSchema = async (): Promise<GeneratedFiles> =>
+  new Map([
+    ['docs/api/schema.graphql', printSchemaText()],
+    ['services/gateway/src/generated/schema-types.ts', await renderTypes()],
+  ])
