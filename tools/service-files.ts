@@ -49,6 +49,11 @@ const listBlocks = (): Readonly<Record<string, Readonly<Record<string, readonly 
     'missing services': roles.toSorted().flatMap(renderMissingAlert),
   },
   'deploy/helm/penstock/values.yaml': { services: workers.flatMap(renderWorkerValues) },
+  'deploy/helm/penstock/values-production.yaml': {
+    services: workers
+      .filter(({ scaling }) => scaling.by === 'lag')
+      .map(({ name }) => `  ${name}: { scaling: { by: lag, min: 2, max: 12 } }`),
+  },
   'deploy/helm/penstock/values-small.yaml': { services: workers.map(({ name }) => `  ${name}: *one`) },
   'deploy/helm/penstock/values-simulated.yaml': { services: names.map((name) => `  ${name}: { replicas: 1 }`) },
   'docs/guides/install.md': {

@@ -9,6 +9,8 @@ import { mayCall, renderObjects, listPods, isSelected, type KubernetesObject } f
 
 /** Services that connect to the Lightning network. */
 const reachOutside = services.filter(({ needs }) => needs.length > 0).map(({ name }) => name)
+/** Services that an autoscaler scales in values-production.yaml. */
+const scaledServices = services.filter(({ scaling }) => scaling.by !== 'none').map(({ name }) => name)
 /** Components that run as a single process with a disk. */
 const SINGLE = ['audit', 'simnet', 'sellers']
 
@@ -236,12 +238,12 @@ describe.skipIf(isKubernetesMissing)('the objects that the chart renders', () =>
   test('the chart sets no replica count if an autoscaler sets it', () => {
     const renderedObjects = objectsByFile.get('values-production.yaml') ?? []
     const scaled = renderedObjects.flatMap(({ spec }) => spec?.scaleTargetRef?.name ?? [])
-    expect(scaled.toSorted()).toEqual(['gateway', 'matching', 'order', 'quote'].map((name) => `penstock-${name}`))
+    expect(scaled.toSorted()).toEqual(scaledServices.map((name) => `penstock-${name}`).toSorted())
     // The API server writes 1 if the chart sets no count.
     const replicas = renderedObjects
       .filter(({ kind, metadata }) => kind === 'Deployment' && scaled.includes(metadata.name))
       .map(({ spec }) => spec.replicas)
-    expect(replicas).toEqual([1, 1, 1, 1])
+    expect(replicas).toEqual(scaledServices.map(() => 1))
   })
 
   test('an autoscaler reads the lag of the command topics of its service', () => {
@@ -249,7 +251,8 @@ describe.skipIf(isKubernetesMissing)('the objects that the chart renders', () =>
       kind === 'ScaledObject' ? (spec.triggers ?? []) : [],
     )
     const triggersFound = triggers.map(({ metadata: { topic, consumerGroup } }) => ({ topic, consumerGroup }))
-    const scaled = contracts.filter(({ owner }) => ['matching', 'order', 'quote'].includes(owner))
+    const byLag = services.filter(({ scaling }) => scaling.by === 'lag').map(({ name }): string => name)
+    const scaled = contracts.filter(({ owner }) => byLag.includes(owner))
     const topics = scaled.flatMap((contract) => sendersOf(contract).map((sender) => commandTopic(contract.owner, sender)))
     const expected = [...new Set(topics)].toSorted().map((topic) => ({
       topic: `penstock.${topic}`,
