@@ -151,7 +151,7 @@ Secrets are files, and each process mounts its own only. Takes the root, the com
     defaultMode: 0440
     sources:
       - secret: { name: {{ $root.Values.lightning.lnd.certSecret }}, items: [{ key: tls.cert, path: tls.cert }] }
-      - secret: { name: {{ index $root.Values.lightning.lnd.macaroonSecrets $it.macaroon }}, items: [{ key: macaroon, path: macaroon }] }
+      - secret: { name: {{ index $root.Values.lightning.lnd.macaroonSecrets $it.macaroon | required (printf "Set lightning.lnd.macaroonSecrets.%s to the Secret with the macaroon of %s." $it.macaroon $name) }}, items: [{ key: macaroon, path: macaroon }] }
 {{- with $root.Values.lightning.bitcoind.passwordSecret }}
 {{- if .name }}
 - name: bitcoind
