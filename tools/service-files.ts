@@ -2,14 +2,12 @@ import { contracts } from '../packages/contracts/src/contracts.ts'
 import { sendersOf } from '../packages/contracts/src/define.ts'
 import type { MacaroonRole } from '../packages/ports/src/macaroon-role.ts'
 import type { ServiceManifest } from '../packages/runtime/src/manifest.ts'
-import { services, streamServices } from '../services/standalone/src/registry.ts'
+import { AUDIT_NAME, loginNames, services, streamServices } from '../services/standalone/src/registry.ts'
 import { type GeneratedFiles, readText, replaceBlock } from './generated-files.ts'
 
 const manifests: readonly ServiceManifest[] = services
 const workers: readonly ServiceManifest[] = streamServices
 const names = manifests.map(({ name }) => name)
-/** The processes with a login of their own at the servers. */
-const roles = [...names, 'audit']
 
 const hasKeyring = ({ needs }: ServiceManifest): boolean => needs.includes('keyring')
 
@@ -34,19 +32,19 @@ export function renderServiceFiles(): GeneratedFiles {
 /** The lines of each generated block, by the file's path and the block's name. */
 const listBlocks = (): Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> => ({
   'docker-compose.yml': {
-    'role passwords': roles.map((name) => `      - role-${name}:/run/secrets/roles/${name}`),
-    'readable role passwords': roles.map((name) => `      - role-${name}:/run/secrets/roles/${name}:ro`),
+    'role passwords': loginNames.map((name) => `      - role-${name}:/run/secrets/roles/${name}`),
+    'readable role passwords': loginNames.map((name) => `      - role-${name}:/run/secrets/roles/${name}:ro`),
     services: workers.flatMap(renderComposeService),
     'services before the gateway': workers.map(({ name }) => `      ${name}: { condition: service_healthy }`),
-    'role volumes': roles.map((name) => `  role-${name}: {}`),
+    'role volumes': loginNames.map((name) => `  role-${name}: {}`),
   },
   'test/deploy/containers/override.yml': { services: workers.map(({ name }) => `  ${name}: *ours`) },
-  'deploy/docker/Dockerfile': { roles: roles.map((name) => `    /run/secrets/roles/${name} \\`) },
-  'deploy/docker/prometheus.yml': { names: [`        names: [${[...roles, 'simnet'].join(', ')}]`] },
-  'deploy/dashboards/penstock.rules.yml': { 'missing services': [`        expr: ${roles.map(renderMissing).join(' or ')}`] },
+  'deploy/docker/Dockerfile': { roles: loginNames.map((name) => `    /run/secrets/roles/${name} \\`) },
+  'deploy/docker/prometheus.yml': { names: [`        names: [${[...loginNames, 'simnet'].join(', ')}]`] },
+  'deploy/dashboards/penstock.rules.yml': { 'missing services': [`        expr: ${loginNames.map(renderMissing).join(' or ')}`] },
   'test/observability/rules.test.yml': {
-    'running services': roles.filter((name) => name !== 'order' && name !== 'settlement').map(renderRunningSeries),
-    'missing services': roles.toSorted().flatMap(renderMissingAlert),
+    'running services': loginNames.filter((name) => name !== 'order' && name !== 'settlement').map(renderRunningSeries),
+    'missing services': loginNames.toSorted().flatMap(renderMissingAlert),
   },
   'deploy/helm/penstock/values.yaml': { services: workers.flatMap(renderWorkerValues) },
   'deploy/helm/penstock/values-production.yaml': {
@@ -60,7 +58,7 @@ const listBlocks = (): Readonly<Record<string, Readonly<Record<string, readonly 
     services: ['', ...renderTable(['service', 'may call', 'mounts'], manifests.map(renderInstallRow)), ''],
   },
   'docs/guides/scale.md': { services: ['', ...renderTable(['service', '`scaling.by`', 'why'], renderScaleRows()), ''] },
-  'docs/guides/backup.md': { services: [`   docker compose stop ${[...workers.map(({ name }) => name), 'audit'].join(' ')}`] },
+  'docs/guides/backup.md': { services: [`   docker compose stop ${[...workers.map(({ name }) => name), AUDIT_NAME].join(' ')}`] },
 })
 
 function renderComposeService(manifest: ServiceManifest): readonly string[] {

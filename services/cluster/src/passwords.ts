@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { kafkaUserOf } from '@penstock/config/kafka-users.ts'
 import { openSecret } from '@penstock/config/secret-file.ts'
 import { renderClientLogin, renderJaasFile } from '@penstock/servers/kafka-settings.ts'
-import { KAFKA_ADMIN, SERVICE_ROLE_PREFIX, SERVICE_ROLES } from './launcher/roles.ts'
+import { loginNames } from '@penstock/standalone/registry.ts'
+import { KAFKA_ADMIN, SERVICE_ROLE_PREFIX } from './launcher/roles.ts'
 
 /**
  * Creates the passwords of docker-compose.yml at the first start: one for the database owner, two per service (database and
@@ -15,10 +16,10 @@ const kafkaPassword = async (folder: string, name: string): Promise<string> =>
 
 await openSecret(join(root, 'postgres'), 'password')
 await openSecret(join(root, 'operator'), 'token')
-for (const role of SERVICE_ROLES) await openSecret(join(root, 'roles', role), 'password')
+for (const role of loginNames) await openSecret(join(root, 'roles', role), 'password')
 const granter = { user: KAFKA_ADMIN, password: await kafkaPassword('granter', 'password') }
 const users = new Map<string, string>()
-for (const role of SERVICE_ROLES)
+for (const role of loginNames)
   users.set(kafkaUserOf(SERVICE_ROLE_PREFIX, role), await kafkaPassword(join('roles', role), 'kafka'))
 // The brokers read these files at their start. They are written at every start, because a release may add a service.
 const fileOptions = { mode: 0o600, flush: true }

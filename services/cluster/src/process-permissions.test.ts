@@ -2,9 +2,8 @@ import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { categoryOwners } from '@penstock/contracts/owners.ts'
-import { streamServices } from '@penstock/standalone/registry.ts'
+import { loginNames, streamServices } from '@penstock/standalone/registry.ts'
 import { test } from 'vitest'
-import { SERVICE_ROLES } from './launcher/roles.ts'
 import { listProcessPermissions } from './process-permissions.ts'
 
 test('every process with facts and tables has one entry, and appends only to its own log', () => {
@@ -12,7 +11,7 @@ test('every process with facts and tables has one entry, and appends only to its
     listProcessPermissions()
       .map(({ service }) => service)
       .toSorted(),
-    [...SERVICE_ROLES].toSorted(),
+    [...loginNames].toSorted(),
   )
   for (const { service, readableLogs, mayAppend } of listProcessPermissions())
     assert.ok(!mayAppend || readableLogs.includes(service))

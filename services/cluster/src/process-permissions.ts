@@ -5,7 +5,7 @@ import { findCommandedServices } from '@penstock/contracts/owners.ts'
 import type { Service } from '@penstock/runtime/service.ts'
 import type { ServiceManifest } from '@penstock/runtime/manifest.ts'
 import { gatewayManifest } from '@penstock/gateway/manifest.ts'
-import { streamServices } from '@penstock/standalone/registry.ts'
+import { AUDIT_NAME, streamServices } from '@penstock/standalone/registry.ts'
 
 /** The rights of each process to facts, tables and messages, as its service declares them. */
 export function listProcessPermissions(): readonly ServerRights[] {
@@ -23,7 +23,7 @@ export function listProcessPermissions(): readonly ServerRights[] {
       }
     }),
     { ...listPermissions(gatewayManifest), readableLogs: listOwners(projected), follows: listOwners(projected) },
-    { ...listPermissions({ name: 'audit' }), readableLogs: streamServices.map(({ name }) => name) },
+    { ...listPermissions({ name: AUDIT_NAME }), readableLogs: streamServices.map(({ name }) => name) },
   ]
 }
 

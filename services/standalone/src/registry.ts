@@ -17,11 +17,17 @@ export const streamServices = [
   accountsManifest,
 ] as const
 
-/** All services. Every deployment is made from this list, and no other file lists them. */
+/** All services. Every deployment is made from this list. */
 export const services = [...streamServices, gatewayManifest] as const
 
 export type ServiceName = (typeof services)[number]['name']
 
 export const serviceNames: readonly ServiceName[] = services.map(({ name }) => name)
+
+/** The process that verifies and signs the log. It is no service, and logs in like one. */
+export const AUDIT_NAME = 'audit'
+
+/** The processes with a login of their own at the servers: all processes that use facts, tables and messages. */
+export const loginNames: readonly string[] = [...serviceNames, AUDIT_NAME]
 
 export const createStreamServices = (): readonly Service<never>[] => streamServices.map(({ create }) => create())

@@ -3,10 +3,7 @@ import { join } from 'node:path'
 import { kafkaUserOf } from '@penstock/config/kafka-users.ts'
 import { openSecret } from '@penstock/config/secret-file.ts'
 import type { KafkaLogins } from '@penstock/servers/kafka-settings.ts'
-import { serviceNames } from '@penstock/standalone/registry.ts'
-
-/** Processes with a login of their own at the servers: all processes that use facts, tables and messages. */
-export const SERVICE_ROLES: readonly string[] = [...serviceNames, 'audit']
+import { loginNames } from '@penstock/standalone/registry.ts'
 
 export const SERVICE_ROLE_PREFIX = 'penstock_'
 
@@ -20,11 +17,11 @@ export type Secrets = { readonly roles: string; readonly users: string }
 export async function openSecrets(folder: string): Promise<Secrets & { readonly logins: KafkaLogins }> {
   const [roles, users] = [join(folder, 'roles'), join(folder, 'kafka-users')]
   for (const folderOfSecrets of [roles, users]) mkdirSync(folderOfSecrets, { recursive: true })
-  for (const name of SERVICE_ROLES) await openSecret(roles, name)
+  for (const name of loginNames) await openSecret(roles, name)
   const password = async (name: string): Promise<string> => Buffer.from(await openSecret(users, name)).toString('hex')
   const granter = { user: KAFKA_ADMIN, password: await password(KAFKA_ADMIN) }
   const userPasswords = await Promise.all(
-    SERVICE_ROLES.map(async (name) => [kafkaUserOf(SERVICE_ROLE_PREFIX, name), await password(name)] as const),
+    loginNames.map(async (name) => [kafkaUserOf(SERVICE_ROLE_PREFIX, name), await password(name)] as const),
   )
   return { roles, users, logins: { granter, users: new Map(userPasswords) } }
 }
@@ -42,6 +39,6 @@ export const migrationEnv = ({ roles, users }: Secrets): Readonly<Record<string,
 
 /** Settings of one process: the files of its passwords. A process without a login gets empty server addresses instead. */
 export const accessEnv = (name: string, { roles, users }: Secrets): Readonly<Record<string, string>> =>
-  SERVICE_ROLES.includes(name)
+  loginNames.includes(name)
     ? { PENSTOCK_POSTGRES_PASSWORD_FILE: join(roles, name), PENSTOCK_KAFKA_PASSWORD_FILE: join(users, name) }
     : { PENSTOCK_POSTGRES_URL: '', PENSTOCK_KAFKA_BROKERS: '' }
