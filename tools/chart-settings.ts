@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { variables } from '@penstock/config/config.ts'
-import { streamServices } from '../services/standalone/src/registry.ts'
+import { serviceNames, streamServices } from '../services/standalone/src/registry.ts'
 import { type GeneratedFiles, readText } from './generated-files.ts'
 
 const CHART = new URL('../deploy/helm/penstock/', import.meta.url)
@@ -36,7 +36,7 @@ function listChartSettings(): readonly string[] {
 export function renderChartSchema(): GeneratedFiles {
   const settings = listChartSettings().map((name) => `\n          "${name}"`)
   const workers = streamServices.map(({ name }) => `\n        "${name}": {\n          "$ref": "#/$defs/worker"\n        }`)
-  const required = ['gateway', ...streamServices.map(({ name }) => name)].map((name) => `"${name}"`)
+  const required = serviceNames.map((name) => `"${name}"`)
   const text = readText(SCHEMA)
     .replace(/("propertyNames": \{\s*"enum": \[)[^\]]*?(?=\s*\])/, (_, before: string) => before + settings.join())
     .replace(
