@@ -214,9 +214,9 @@ function renderDiagram(): string {
 }
 
 /** The page of the consequences of all commands, from the declarations of the services. */
-const renderPage = (): string => `# What follows from what
+const renderPage = (): string => `# Consequences of commands and facts
 
-Services declare the facts that a command may record, and the commands, deadlines and effects that may follow from a fact. The compiler checks the commands of reactions and the outcomes of effects. The tests of deciders and the simulation check the other declarations. This page is made from these declarations by \`npm run generate\`.
+Services declare the facts that a command may record, and the commands, deadlines and effects that may follow from a fact. The compiler checks the commands of reactions and the outcomes of effects. The tests of deciders and the simulation check the other declarations. Jobs of the gateway are the exception: they send the commands of callers, declare none, and are not checked. This page is made from these declarations by \`npm run generate\`.
 
 Solid lines are commands to another service. Dotted lines are facts that another service follows.
 
