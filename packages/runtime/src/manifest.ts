@@ -44,7 +44,7 @@ export type ServiceManifest = {
   }
 }
 
-/** The manifest of a service that owns streams. What it owns, follows and commands is in its value and its contracts. */
+/** The manifest of a service that owns streams. Its value and its contracts say what it owns, follows and commands. */
 export type StreamServiceManifest = ServiceManifest & { readonly create: () => Service<never> }
 
 type Definition<Name extends string, Needs extends ExternalPort> = Omit<ServiceManifest, 'name' | 'needs'> & {

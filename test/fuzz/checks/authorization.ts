@@ -4,6 +4,8 @@ import type { FuzzCaller, FuzzRequest } from '../request.ts'
 /** The account of a caller's credential. `onlyOrder` is the only order that the credential gives access to. */
 export type CallerIdentity = { readonly account: string; readonly onlyOrder?: string }
 
+// These lists check the access of the use cases independently, so they are written by hand and import nothing of the gateway.
+
 /** Operations for callers without a credential. All other operations need a credential. */
 const PUBLIC_OPERATIONS = /^(?:query market\..*|mutation liquidity\.buy|mutation account\.(?:create|login|login_challenge))$/
 /** LSPS1 has no credentials, so the market ignores a wrong credential here. */

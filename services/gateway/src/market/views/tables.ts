@@ -2,7 +2,10 @@ import type { Views } from '@penstock/ports/views.ts'
 import type { Kysely, Transaction } from 'kysely'
 import type { AccountTables } from '../../account/views/tables.ts'
 
-/** The tables of the market, and those of accounts, which its queries join. A `view` is the JSON text of a state folded from facts; queries filter by the other columns. */
+/**
+ * The tables of the market, and those of accounts, which its queries join. A `view` is the JSON text of a state that is folded
+ * from facts. Queries filter by the other columns.
+ */
 export type MarketTables = AccountTables & {
   gateway_orders_v2: {
     id: string
