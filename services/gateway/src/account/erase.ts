@@ -3,6 +3,7 @@ import type { PrunePorts } from '../area.ts'
 import { findAccount } from './read/accounts.ts'
 import { iterateAccountOrders } from '../market/read/account-orders.ts'
 import { withMarketTables } from '../market/views/tables.ts'
+import { withAccountTables } from './views/tables.ts'
 import { withdrawOrder } from '../market/purchase/withdraw-order.ts'
 
 /** An order that was in progress when its account was deleted appears in the read model well within this time. */
@@ -10,7 +11,7 @@ const LATE_ORDER_WINDOW_MS = DAY_MS
 
 /** Erases deleted accounts again, because a gateway may crash before it deletes the texts, and an order may arrive later. */
 export async function eraseDeletedAccounts(gateway: PrunePorts): Promise<void> {
-  const erasures = await withMarketTables(gateway.views).selectFrom('gateway_erasures').select('account_id').execute()
+  const erasures = await withAccountTables(gateway.views).selectFrom('gateway_erasures').select('account_id').execute()
   for (const { account_id } of erasures) await eraseAccount(gateway, account_id)
 }
 
@@ -27,7 +28,7 @@ export async function eraseAccount(gateway: PrunePorts, accountId: string): Prom
   await eraseTexts(gateway, accountId)
   const open = await bought.select('id').executeTakeFirst()
   if (open) return
-  await db
+  await withAccountTables(views)
     .deleteFrom('gateway_erasures')
     .where('account_id', '=', accountId)
     .where('at', '<', clock.now() - LATE_ORDER_WINDOW_MS)
@@ -36,7 +37,7 @@ export async function eraseAccount(gateway: PrunePorts, accountId: string): Prom
 
 /** Deletes the account's texts and IP addresses, and revokes its credentials, also the key of an order that arrived late. */
 async function eraseTexts({ views, records }: PrunePorts, accountId: string): Promise<void> {
-  const db = withMarketTables(views)
+  const db = withAccountTables(views)
   const account = await findAccount(views, accountId)
   const keys = await db.selectFrom('gateway_api_keys').select('name_record').where('account_id', '=', accountId).execute()
   const recordIds = [account?.email_record, account?.password_record, ...keys.map(({ name_record }) => name_record)]
@@ -45,8 +46,9 @@ async function eraseTexts({ views, records }: PrunePorts, accountId: string): Pr
     if (order.terms.buyer.accountId === accountId && order.terms.record) await records.delete(order.terms.record.id)
     if (order.terms.candidate.sellerAccountId === accountId && order.rejection) await records.delete(order.rejection.id)
   }
-  const bought = db.selectFrom('gateway_orders_v2').select('id').where('buyer_account_id', '=', accountId)
-  await db.deleteFrom('gateway_order_slots').where('order_id', 'in', bought).execute()
+  const market = withMarketTables(views)
+  const bought = market.selectFrom('gateway_orders_v2').select('id').where('buyer_account_id', '=', accountId)
+  await market.deleteFrom('gateway_order_slots').where('order_id', 'in', bought).execute()
   const tokens = db.selectFrom('gateway_credentials').select('hash').where('account_id', '=', accountId)
   await db.deleteFrom('gateway_sessions').where('hash', 'in', tokens).execute()
   await db.updateTable('gateway_credentials').set({ revoked: 1 }).where('account_id', '=', accountId).execute()
