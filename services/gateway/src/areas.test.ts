@@ -1,4 +1,4 @@
-import { getNamedType, type GraphQLObjectType, isObjectType } from 'graphql'
+import { getNamedType, type GraphQLObjectType, isInputObjectType, isObjectType } from 'graphql'
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
 import { schema } from './http/graphql/schema.ts'
@@ -34,4 +34,37 @@ test('each use case admits exactly the callers that its access names', () => {
     const admitted = callers.filter(isAdmitted).map(({ kind }) => kind)
     assert.deepEqual([path, isAdmitted(null), admitted], [path, access.isPublic, access.kinds])
   }
+})
+
+/** Lists the paths of all fields whose input has a password. */
+const listPasswordPaths = (type: GraphQLObjectType, prefix = ''): readonly string[] =>
+  Object.values(type.getFields()).flatMap((field) => {
+    const inner = getNamedType(field.type)
+    const names = field.args.flatMap(({ name, type: argument }) => {
+      const input = getNamedType(argument)
+      return [name, ...(isInputObjectType(input) ? Object.keys(input.getFields()) : [])]
+    })
+    return [
+      ...(names.some((name) => name.includes('password')) ? [`${prefix}${field.name}`] : []),
+      ...(isObjectType(inner) ? listPasswordPaths(inner, `${prefix}${field.name}.`) : []),
+    ]
+  })
+
+test('use cases that take a password, create a caller or buy have the limits that guard them', () => {
+  const mutations = schema.getMutationType()
+  assert.ok(mutations)
+  const guarded = ['account.login_challenge', 'account.create_api_key', 'liquidity.buy', 'market.order.create']
+  const guardedPaths = new Set([...listPasswordPaths(mutations), ...guarded])
+  const limits = useCases.filter(({ path }) => guardedPaths.has(path)).map(({ path, limit }) => [path, limit?.name])
+  assert.deepEqual(Object.fromEntries(limits), {
+    'account.create': 'sign-up',
+    'account.login': 'log-in',
+    'account.login_challenge': 'log-in',
+    // Wrong passwords of these two also count against the limit of the account.
+    'account.change_password': 'dashboard',
+    'account.delete': 'dashboard',
+    'account.create_api_key': 'dashboard',
+    'liquidity.buy': 'buy',
+    'market.order.create': 'buy',
+  })
 })
