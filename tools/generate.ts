@@ -10,6 +10,7 @@ import { renderDiagrams } from './diagrams.ts'
 import { renderFlow } from './flow.ts'
 import { type GeneratedFiles, locate, readText } from './generated-files.ts'
 import { renderGraphqlSchema } from './graphql-schema.ts'
+import { renderOpenApi } from './openapi.ts'
 import { renderServiceFiles } from './service-files.ts'
 
 const generators: readonly (() => GeneratedFiles | Promise<GeneratedFiles>)[] = [
@@ -20,6 +21,7 @@ const generators: readonly (() => GeneratedFiles | Promise<GeneratedFiles>)[] = 
   renderDiagrams,
   renderFlow,
   renderGraphqlSchema,
+  renderOpenApi,
   renderAccessTable,
 ]
 

@@ -1,6 +1,5 @@
-import { join } from 'node:path'
 import assert from 'node:assert/strict'
-import { describe, expect, test } from 'vitest'
+import { describe, test } from 'vitest'
 import {
   callLsp,
   addSeller,
@@ -104,10 +103,8 @@ describe('HTTP', () => {
     assert.deepEqual([status, headers.get('retry-after')], [503, '1'])
   })
 
-  test('the served OpenAPI document equals the committed document', async () => {
+  test('the gateway serves the OpenAPI document of its settings', async () => {
     const response = await raw('openapi.json', {})
     assert.deepEqual(await response.json(), JSON.parse(JSON.stringify(createLspOpenApi(lspHarness.gateway.config))))
-    const committed = join(import.meta.dirname, '../../../../docs/api/lsps1.openapi.json')
-    await expect(`${JSON.stringify(createLspOpenApi(lspHarness.gateway.config), null, 2)}\n`).toMatchFileSnapshot(committed)
   })
 })

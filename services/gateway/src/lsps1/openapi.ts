@@ -36,8 +36,8 @@ const typeParameter = {
 const orderIdParameter = { name: 'order_id', in: 'query', required: true, schema: { type: 'string', format: 'uuid' } }
 
 /**
- * Creates the OpenAPI 3.1 document from the schemas that parse requests, and from the operator's bounds. The document of the
- * default settings is committed as docs/api/lsps1.openapi.json.
+ * Creates the OpenAPI 3.1 document from the schemas that parse requests, and from the operator's bounds. `npm run
+ * generate` writes the document of the default settings to docs/api/lsps1.openapi.json.
  */
 export const createLspOpenApi = (bounds: OrderBounds) => ({
   openapi: '3.1.0',
