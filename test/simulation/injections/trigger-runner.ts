@@ -1,3 +1,4 @@
+import { ownCategories } from '@penstock/audit/order-streams.ts'
 import type { NodeBehaviour } from '@penstock/adapters/simnet/nodes.ts'
 import type { Event } from '@penstock/runtime/service.ts'
 import type { Injection } from '../plan/triggers.ts'
@@ -17,9 +18,6 @@ export type TriggerRunner = {
   stop(): void
   readonly isIdle: () => boolean
 }
-
-/** Categories whose aggregate id is an order id. For a fact of another category, the injection acts on the newest order. */
-const ORDER_CATEGORIES = new Set(['quote', 'order', 'match', 'settlement', 'channel'])
 
 const injectionsByName = { ...peopleInjections, ...payoutInjections, ...networkInjections }
 
@@ -57,7 +55,8 @@ export function createTriggerRunner(): TriggerRunner {
     const name = `${category} ${fact.type}`
     const nth = (counts.get(name) ?? 0) + 1
     counts.set(name, nth)
-    const id = ORDER_CATEGORIES.has(category)
+    // For a fact of a stream that is not an order's own, the injection acts on the newest order.
+    const id = ownCategories.includes(category)
       ? aggregateId
       : injectionContext.log.events.findLast((event) => event.category === 'order')?.aggregateId
     if (id === undefined) return
