@@ -78,6 +78,13 @@ test('the limit of a description is 639 bytes, not characters', () => {
   expect(() => encodePaymentRequest({ ...base, amountMsat: 0n }, secretKey)).toThrow(RangeError)
 })
 
+test('a description hash takes the place of the description', () => {
+  const descriptionHash = 'ef'.repeat(32)
+  const text = encodePaymentRequest({ ...base, description: 'ä'.repeat(320), descriptionHash }, secretKey)
+  expect(decodePaymentRequest(text)).toMatchObject({ description: undefined, descriptionHash })
+  expect(() => encodePaymentRequest({ ...base, descriptionHash: 'ef' }, secretKey)).toThrow(RangeError)
+})
+
 test.each([
   { expirySeconds: 0 },
   { expirySeconds: -1 },

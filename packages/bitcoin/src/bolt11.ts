@@ -1,6 +1,6 @@
 import { secp256k1 } from '@noble/curves/secp256k1.js'
 import { createSignedRequest, createUnsignedRequest, parsePaymentRequest } from 'invoices'
-import { bytesToHex, hexToBytes } from './hex.ts'
+import { bytesToHex, hexToBytes, isHex } from './hex.ts'
 import { derivePubkey } from './pubkey.ts'
 
 export type BitcoinNetwork = 'mainnet' | 'testnet' | 'signet' | 'regtest'
@@ -36,6 +36,8 @@ export type NewPaymentRequest = {
   readonly expirySeconds: number
   readonly cltvDelta: number
   readonly description: string
+  /** The SHA-256 of a text in hex. The payment request contains it in place of the description. */
+  readonly descriptionHash?: string
   /** The public key of the signing key. Without it, the encoder derives the key, which takes as long as the signature. */
   readonly payee?: string
 }
@@ -64,7 +66,9 @@ export function encodePaymentRequest(request: NewPaymentRequest, secretKey: Uint
     created_at: new Date(createdAt).toISOString(),
     expires_at: new Date(createdAt + request.expirySeconds * 1000).toISOString(),
     cltv_delta: request.cltvDelta,
-    description: request.description,
+    ...(request.descriptionHash === undefined
+      ? { description: request.description }
+      : { description_hash: request.descriptionHash }),
     features: FEATURES,
   })
   const signature = bytesToHex(secp256k1.sign(hexToBytes(hash), secretKey, { prehash: false }))
@@ -72,8 +76,10 @@ export function encodePaymentRequest(request: NewPaymentRequest, secretKey: Uint
 }
 
 // The package `invoices` does not check its input: it replaces a zero by BOLT 11's default, and hangs on a negative number.
-function assertEncodable({ description, amountMsat, createdAt, expirySeconds, cltvDelta }: NewPaymentRequest): void {
-  if (new TextEncoder().encode(description).length > MAX_DESCRIPTION_BYTES)
+function assertEncodable(request: NewPaymentRequest): void {
+  const { description, descriptionHash, amountMsat, createdAt, expirySeconds, cltvDelta } = request
+  if (descriptionHash !== undefined && !isHex(descriptionHash, 32)) throw new RangeError('a description hash is 32 bytes in hex')
+  if (descriptionHash === undefined && new TextEncoder().encode(description).length > MAX_DESCRIPTION_BYTES)
     throw new RangeError(`a description has at most ${MAX_DESCRIPTION_BYTES} bytes; use its hash`)
   if (amountMsat !== undefined && amountMsat <= 0n) throw new RangeError('an amount is above zero')
   const isWhole = (value: number): boolean => Number.isSafeInteger(value) && value > 0
