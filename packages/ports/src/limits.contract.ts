@@ -62,6 +62,40 @@ export function limitsContract(name: string, open: () => Promise<LimitsFixture>)
         { numRuns: 30 },
       )
     })
+    it('never allow more hits than a limit of hundreds in any window, and refuse none for longer than a second', async () => {
+      const windowMs = 10_000
+      const gaps = fc.array(fc.nat(120), { minLength: 220, maxLength: 220 })
+      await fc.assert(
+        fc.asyncProperty(gaps, fc.uuid(), async (waits, key) => {
+          const allowed: number[] = []
+          let now = 1_790_000_000_123
+          for (const wait of waits) {
+            now += wait
+            const counting = (forMs: number) => allowed.filter((hit) => hit > now - forMs).length
+            const answer = await limits.hit(key, 101, windowMs, now)
+            if (answer.allowed) allowed.push(now)
+            expect(counting(windowMs)).toBeLessThanOrEqual(101)
+            expect(answer.allowed || (answer.retryAfterMs > 0 && counting(windowMs + 1000) >= 101)).toBe(true)
+          }
+        }),
+        { numRuns: 3 },
+      )
+    })
+    it('report the time until the next hit of a limit of hundreds, and take back a hit of it', async () => {
+      const start = 1_790_000_000_000
+      for (let n = 0; n < 101; n++) await limits.hit('key', 101, 60_000, start + n)
+      const refused = await limits.hit('key', 101, 60_000, start + 30_000)
+      expect(refused).toMatchObject({ allowed: false })
+      const waitMs = refused.allowed ? 0 : refused.retryAfterMs
+      expect(waitMs).toBeGreaterThanOrEqual(30_000)
+      expect(waitMs).toBeLessThanOrEqual(31_000)
+      expect(await limits.hit('key', 101, 60_000, start + 30_000 + waitMs)).toMatchObject({ allowed: true })
+      await limits.hit('other', 101, 60_000, start)
+      for (let n = 0; n < 100; n++) await limits.hit('other', 101, 60_000, start + 1)
+      await limits.takeBack('other', start + 1)
+      expect(await limits.hit('other', 101, 60_000, start + 2)).toEqual({ allowed: true, remaining: 0 })
+      expect(await limits.hit('other', 101, 60_000, start + 2)).toMatchObject({ allowed: false })
+    })
     it('store the time at which a key was last seen', async () => {
       expect(await limits.lastSeen('agent')).toBeUndefined()
       await limits.touch('agent', 1_790_000_000_000)

@@ -1,16 +1,29 @@
+import { SECOND_MS } from '@penstock/kernel/time.ts'
 import type { LimitOutcome, Limits } from '@penstock/ports/limits.ts'
 import type { Views } from '@penstock/ports/views.ts'
 import type { Kysely } from 'kysely'
 
 type LimitTables = {
-  /** `hits`: a JSON array with the timestamps of the hits that may still count. */
+  /** `hits`: a JSON array of the hits that may still count, oldest first. */
   limit_hits: { key: string; hits: string; expires_at: number }
   last_seen: { key: string; at: number }
 }
 
+/** The number of hits at an instant. */
+type Hits = readonly [at: number, count: number]
+
 const SWEEP_EVERY = 256
 
-/** Counts hits in exact sliding windows. One row per key contains the timestamps of its hits. */
+/** A higher limit counts by the second, so that the size of its row has a bound. */
+const MAX_EXACT_LIMIT = 100
+
+/** Returns the last millisecond of a second, so that a hit counts at least as long as it should. */
+const toEndOfSecond = (at: number): number => at - (at % SECOND_MS) + SECOND_MS - 1
+
+/**
+ * Counts hits in sliding windows, which are exact up to `MAX_EXACT_LIMIT`. Above it a hit may count up to a second longer. One
+ * row per key contains its hits.
+ */
 export async function sqlLimits(views: Views): Promise<Limits> {
   await views.migrate('limits', [createTables])
   const db = views.db.$extendTables<LimitTables>()
@@ -51,17 +64,37 @@ async function countHit(
     .onConflict((conflict) => conflict.column('key').doUpdateSet({ expires_at: now + windowMs }))
     .returning('hits')
     .executeTakeFirstOrThrow()
-  const stored = JSON.parse(row.hits) as number[] // written below
-  const counting = stored.filter((at) => at > now - windowMs)
-  if (counting.length >= limit) return { allowed: false, retryAfterMs: (counting.at(-limit) ?? now) + windowMs - now }
-  counting.push(now)
-  counting.sort((a, b) => a - b) // replicas' clocks differ a little
+  const stored = JSON.parse(row.hits) as Hits[] // written by `storeHits`
+  const counting = stored.filter(([at]) => at > now - windowMs)
+  const total = counting.reduce((sum, [, count]) => sum + count, 0)
+  if (total >= limit) return { allowed: false, retryAfterMs: findHit(counting, limit, now) + windowMs - now }
+  await storeHits(db, key, addHits(counting, limit > MAX_EXACT_LIMIT ? toEndOfSecond(now) : now, 1))
+  return { allowed: true, remaining: limit - total - 1 }
+}
+
+/** Finds the time of the hit that is `fromLast` hits from the end. The next hit is allowed when it no longer counts. */
+function findHit(hits: readonly Hits[], fromLast: number, otherwise: number): number {
+  let left = fromLast
+  for (const [at, count] of hits.toReversed()) {
+    left -= count
+    if (left <= 0) return at
+  }
+  return otherwise
+}
+
+/** Changes the number of hits at an instant. The result is sorted, because the clocks of replicas differ a little. */
+const addHits = (hits: readonly Hits[], at: number, change: number): readonly Hits[] => {
+  const count = (hits.find(([time]) => time === at)?.[1] ?? 0) + change
+  const others = hits.filter(([time]) => time !== at)
+  return count > 0 ? [...others, [at, count] as const].toSorted(([a], [b]) => a - b) : others
+}
+
+async function storeHits(db: Kysely<LimitTables>, key: string, hits: readonly Hits[]): Promise<void> {
   await db
     .updateTable('limit_hits')
-    .set({ hits: JSON.stringify(counting) })
+    .set({ hits: JSON.stringify(hits) })
     .where('key', '=', key)
     .execute()
-  return { allowed: true, remaining: limit - counting.length }
 }
 
 async function removeHit(db: Kysely<LimitTables>, key: string, at: number): Promise<void> {
@@ -72,14 +105,9 @@ async function removeHit(db: Kysely<LimitTables>, key: string, at: number): Prom
     .where('key', '=', key)
     .returning('hits')
     .executeTakeFirst()
-  const stored = row ? (JSON.parse(row.hits) as number[]) : [] // written by `countHit`
-  const index = stored.indexOf(at)
-  if (index < 0) return
-  await db
-    .updateTable('limit_hits')
-    .set({ hits: JSON.stringify(stored.toSpliced(index, 1)) })
-    .where('key', '=', key)
-    .execute()
+  const stored = row ? (JSON.parse(row.hits) as Hits[]) : [] // written by `storeHits`
+  const counted = [at, toEndOfSecond(at)].find((time) => stored.some(([hit]) => hit === time))
+  if (counted !== undefined) await storeHits(db, key, addHits(stored, counted, -1))
 }
 
 async function createTables(db: Views['db']): Promise<void> {
