@@ -5,6 +5,7 @@ import {
   hashCredential,
   hashEmail,
   isCredential,
+  isServiceKey,
   isSameSecret,
   createLoginChallenge,
   newCredential,
@@ -32,6 +33,12 @@ test('a credential has the prefix of its scope and a checksum that detects typin
   ]
   expect(wrong.filter(isCredential)).toEqual([])
   expect(visibleParts(key)).toEqual({ prefix: key.slice(0, 8), suffix: key.slice(-4) })
+})
+test('the prefix of a service API key distinguishes it from the credentials of an account', () => {
+  const keys = (['psb_', 'plv_', 'pak_', 'pdt_'] as const).map((prefix) => newCredential(prefix, ids))
+  expect(keys.map(isCredential)).toEqual([true, true, true, true])
+  expect(keys.map(isServiceKey)).toEqual([true, true, false, false])
+  expect(keys.map((key) => isServiceKey(`${key}0`))).toEqual([false, false, false, false])
 })
 test('a hash depends on the pepper and on the kind of its text', () => {
   const hashes = [hashCredential(pepper, 'a@b.c'), hashCredential(other, 'a@b.c'), hashEmail(pepper, 'a@b.c')]

@@ -8,11 +8,15 @@ import { crc32 } from 'node:zlib'
  */
 export type Pepper = Uint8Array
 
-/** The prefix shows the scope of a credential: a buyer's session, one order, the dashboard or an account's API. */
-export type CredentialPrefix = 'psk_' | 'pok_' | 'pdt_' | 'pak_'
+/**
+ * The prefix shows the scope of a credential: a buyer's session, one order, the dashboard, an account's API, or the payments of
+ * a sandbox or live environment.
+ */
+export type CredentialPrefix = 'psk_' | 'pok_' | 'pdt_' | 'pak_' | 'psb_' | 'plv_'
 
 const SECRET_BYTES = 32
-const SHAPE = /^(p(?:sk|ok|dt|ak)_[\w-]{43})([0-9a-f]{8})$/
+const SHAPE = /^(p(?:sk|ok|dt|ak|sb|lv)_[\w-]{43})([0-9a-f]{8})$/
+const SERVICE_KEY_PREFIX = /^p(?:sb|lv)_/
 
 /** A new credential: 256 random bits between the prefix and a checksum, which detects truncation and typing errors. */
 export function newCredential(prefix: CredentialPrefix, ids: Ids): string {
@@ -25,6 +29,9 @@ export function isCredential(text: string): boolean {
   const [, body, sum] = SHAPE.exec(text) ?? []
   return body !== undefined && sum === computeChecksum(body)
 }
+
+/** @returns whether the text has the shape of a service API key */
+export const isServiceKey = (text: string): boolean => SERVICE_KEY_PREFIX.test(text) && isCredential(text)
 
 const computeChecksum = (text: string): string => crc32(text).toString(16).padStart(8, '0')
 
@@ -84,6 +91,6 @@ function keyObjectOf(pepper: Pepper): KeyObject {
   return known
 }
 
-// The input begins with its use, so that a hash for one use never matches a hash for another use.
-const computeHmac = (pepper: Pepper, use: string, text: string): Buffer =>
+/** A keyed hash. Its input begins with the use, so that a hash for one use never matches a hash for another use. */
+export const computeHmac = (pepper: Pepper, use: string, text: string): Buffer =>
   createHmac('sha256', keyObjectOf(pepper)).update(`penstock/${use}/v1\n${text}`).digest()
