@@ -103,6 +103,7 @@ export const goldenValues: Readonly<Record<string, string | number | readonly st
   centsPerBtc: '9650000',
   priceSat: '3000',
   receivedMsat: '3000000',
+  amount: '2500',
   amountMsat: '2500000',
   sellerAmountMsat: '2500000',
   sellerBudgetMsat: '2900000',
@@ -121,6 +122,8 @@ export const goldenValues: Readonly<Record<string, string | number | readonly st
   HIGH: '1120',
   // Timestamps and durations
   at,
+  issuedAt: at,
+  outcomeAt: hours(1),
   settledAt: hours(2),
   observedAt: hours(2),
   lastSeenAt: at,

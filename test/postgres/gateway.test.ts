@@ -39,6 +39,10 @@ const suites: Readonly<Record<string, () => Promise<unknown>>> = {
   'manual order': () => import('../../services/gateway/src/market/use-cases/create-manual-order.test.ts'),
   offers: () => import('../../services/gateway/src/market/use-cases/offers.test.ts'),
   selling: () => import('../../services/gateway/src/market/use-cases/selling.test.ts'),
+  environments: () => import('../../services/gateway/src/payments/use-cases/environments.test.ts'),
+  receives: () => import('../../services/gateway/src/payments/use-cases/receive.test.ts'),
+  sends: () => import('../../services/gateway/src/payments/use-cases/send.test.ts'),
+  transactions: () => import('../../services/gateway/src/payments/use-cases/transactions.test.ts'),
   slots: () => import('../../services/gateway/src/market/purchase/order-quota.test.ts'),
 }
 for (const [name, load] of Object.entries(suites))

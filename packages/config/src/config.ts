@@ -163,6 +163,12 @@ export const variables = {
     wholeNumberIn(0, 1_000_000),
     '60',
   ),
+  serviceKeyPerMinute: defineVariable(
+    'PENSTOCK_SERVICE_KEY_PER_MINUTE',
+    'payment operations per minute and service API key; 0: no limit',
+    wholeNumberIn(0, 1_000_000),
+    '600',
+  ),
   orderPollsPerMinute: defineVariable(
     'PENSTOCK_ORDER_POLLS_PER_MINUTE',
     'get_order calls per minute, order and IP address; 0: no limit, because even fast polls cost little',
@@ -311,6 +317,12 @@ export const variables = {
   ),
   dashboardTokenDays: defineVariable('PENSTOCK_DASHBOARD_TOKEN_DAYS', 'days until a log-in expires', wholeNumberIn(1, 365), '30'),
 
+  sandboxOutcomeSeconds: defineVariable(
+    'PENSTOCK_SANDBOX_OUTCOME_SECONDS',
+    'seconds after which a transaction of a sandbox completes or fails, if its caller asked for that',
+    wholeNumberIn(0, 3600),
+    '1',
+  ),
   simBlockSeconds: defineVariable(
     'PENSTOCK_SIM_BLOCK_SECONDS',
     'seconds between blocks of the simulated network; 0: blocks only by command',

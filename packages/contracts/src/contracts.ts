@@ -3,6 +3,11 @@ import { channelContract, outpointClaimContract } from './channel.ts'
 import type { Contract, MessageData } from './define.ts'
 import { matchContract, offerContract, sellerContract } from './matching.ts'
 import { orderContract } from './order.ts'
+import { environmentContract } from './payments/environment.ts'
+import { receiveContract } from './payments/receive.ts'
+import { sendClaimContract, sendContract } from './payments/send.ts'
+import { serviceKeyContract } from './payments/service-key.ts'
+import { walletContract } from './payments/wallet.ts'
 import { priceContract, quoteContract } from './quote.ts'
 import { paymentHashClaimContract, settlementContract } from './settlement.ts'
 
@@ -20,6 +25,12 @@ const all = [
   accountContract,
   emailClaimContract,
   nodeClaimContract,
+  environmentContract,
+  walletContract,
+  receiveContract,
+  sendContract,
+  sendClaimContract,
+  serviceKeyContract,
 ] as const
 
 /** Every contract of the system; a category is owned by one service. */

@@ -27,6 +27,7 @@ test('a service may read only its own log and the logs of the services that it f
   const readableLogs = (name: string) => listProcessPermissions().find(({ service }) => service === name)?.readableLogs
   assert.deepEqual(readableLogs('settlement')?.toSorted(), ['channel-watcher', 'settlement'])
   assert.deepEqual(readableLogs('accounts')?.toSorted(), ['accounts', 'order'])
+  assert.deepEqual(readableLogs('payments')?.toSorted(), ['payments', 'quote'])
 })
 
 test('a service follows on the bus only the services whose messages it consumes', () => {
@@ -35,6 +36,7 @@ test('a service follows on the bus only the services whose messages it consumes'
   assert.deepEqual(follows.get('matching'), ['channel-watcher', 'matching', 'order'])
   assert.deepEqual(follows.get('settlement'), ['channel-watcher', 'settlement'])
   assert.deepEqual(follows.get('channel-watcher'), [])
+  assert.deepEqual(follows.get('payments'), ['payments'])
   assert.deepEqual(follows.get('gateway'), streamServices.map(({ name }) => name).toSorted())
   assert.deepEqual(follows.get('audit'), [])
 })

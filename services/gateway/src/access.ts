@@ -1,3 +1,4 @@
+import type { Permission } from '@penstock/contracts/payments/service-key.ts'
 import { forbidden, unauthenticated } from './errors.ts'
 
 /**
@@ -16,24 +17,48 @@ export type AuthenticatedCaller = {
   readonly credential: string
 }
 
+/** A service of a team, which sent its service API key. */
+export type ServiceCaller = {
+  readonly keyId: string
+  readonly teamId: string
+  readonly environmentId: string
+  /** The only wallet that the key works for; null for all wallets of the environment. */
+  readonly walletId: string | null
+  readonly permissions: readonly Permission[]
+}
+
+/** The callers that a request names. A header that is sent has a valid credential; a header that is missing has null here. */
+export type RequestCallers = {
+  /** The caller by `Authorization: Bearer`. It decides about every operation outside of payments. */
+  readonly bearer: AuthenticatedCaller | null
+  /** The caller by `x-api-key`. If there is one, it decides about payments. */
+  readonly service: ServiceCaller | null
+}
+
 /** The callers of a use case. */
 export type Access<Caller> = {
-  /** The kinds of credentials that are admitted. */
+  /** The kinds of Bearer credentials that are admitted. */
   readonly kinds: readonly CredentialKind[]
+  /** The permission that admits a service API key; undefined if no service API key is admitted. */
+  readonly permission?: Permission
   /** Whether a caller without a credential is admitted. */
   readonly isPublic: boolean
   /** @throws the refusal of a caller that is not admitted */
-  readonly check: (caller: AuthenticatedCaller | null) => Caller
+  readonly check: (callers: RequestCallers) => Caller
 }
 
-export const anyone: Access<AuthenticatedCaller | null> = { kinds: credentialKinds, isPublic: true, check: (caller) => caller }
+export const anyone: Access<AuthenticatedCaller | null> = {
+  kinds: credentialKinds,
+  isPublic: true,
+  check: ({ bearer }) => bearer,
+}
 
 export const credentialHolder: Access<AuthenticatedCaller> = {
   kinds: credentialKinds,
   isPublic: false,
-  check: (caller) => {
-    if (!caller) throw unauthenticated()
-    return caller
+  check: ({ bearer }) => {
+    if (!bearer) throw unauthenticated()
+    return bearer
   },
 }
 
@@ -45,8 +70,8 @@ const admitOnly = <Caller extends AuthenticatedCaller | null>(
 ): Access<Caller> => ({
   kinds,
   isPublic,
-  check: (caller) => {
-    const checked = check(caller)
+  check: (callers) => {
+    const checked = check(callers)
     if (checked && !kinds.includes(checked.kind)) throw forbidden(refusal)
     return checked
   },

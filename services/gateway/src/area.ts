@@ -2,6 +2,7 @@ import type { GaugeReader } from '@penstock/runtime/observability/gauges.ts'
 import type { Event, Projection } from '@penstock/runtime/service.ts'
 import type { Transaction } from 'kysely'
 import { readFileSync } from 'node:fs'
+import type { RequestCallers } from './access.ts'
 import type { MigrationHistory } from './create-table.ts'
 import type { Gateway } from './ports.ts'
 import type { UseCase } from './use-case.ts'
@@ -23,6 +24,8 @@ export type Area = {
   /** Texts in GraphQL's schema definition language. */
   readonly sdl?: readonly string[]
   readonly useCases?: readonly UseCase[]
+  /** The ids of namespaces that depend on the caller, by path. The id of every other namespace is its path. */
+  readonly namespaceIds?: Readonly<Record<string, (callers: RequestCallers) => string>>
   readonly projections?: readonly AreaProjection[]
   readonly migrations?: readonly MigrationHistory[]
   /** Deletes rows and texts that are no longer needed. It runs at the start and then every hour. */

@@ -25,7 +25,7 @@ export type FactInput = Pick<Fact, 'type' | 'data'>
 /** Answers a command in place of its service. @param ask the command that the gateway sent, with its address */
 export type CommandResponder = (ask: AddressedCommand, options: SendOptions) => Promise<void> | void
 
-type GatewayHarnessOptions = {
+export type GatewayHarnessOptions = {
   /** Looks up the alias and addresses of a node in gossip. */
   readonly addresses?: Gateway['peers']['addresses']
   /** Checks the hosts of buyers' nodes; by default every host passes, as on test networks. */
@@ -34,6 +34,8 @@ type GatewayHarnessOptions = {
   readonly mounts?: readonly Mount[]
   readonly ready?: () => string | undefined
   readonly clock?: Clock
+  readonly log?: Logger
+  readonly tracing?: Gateway['tracing']
 }
 
 /** Opens a gateway over HTTP with real read models; the test answers in place of all other services. */
@@ -44,6 +46,8 @@ export async function openGatewayHarness({
   addresses = describeUnknownNode,
   hostGuard = null,
   clock = { ...systemClock, now: () => NOW },
+  log: givenLog,
+  tracing,
 }: GatewayHarnessOptions = {}) {
   const views = openViews(':memory:')
   // The longest limit, so that a slow machine answers in time. A test of a late answer uses an instant clock.
@@ -59,7 +63,7 @@ export async function openGatewayHarness({
   let responder: CommandResponder = () => undefined
   const projections = createGatewayProjections(waiters, (orderId) => hashOrderPage(pepper, orderId))
   for (const projection of projections) await projection.migrate(views)
-  const log: Logger = {
+  const log: Logger = givenLog ?? {
     debug: discardLine,
     info: discardLine,
     warn: (fields) => loggedWarnings.push(fields),
@@ -131,6 +135,7 @@ export async function openGatewayHarness({
     readiness: async () => ready(),
     peers: { addresses },
     hostGuard,
+    ...(tracing && { tracing }),
   }
   const { app, gateway, close } = await createGatewayApp({
     ports,
@@ -176,6 +181,9 @@ export async function openGatewayHarness({
         ...(key && { authorization: `Bearer ${key}` }),
         ...(from && { 'x-forwarded-for': from }),
       }),
+    /** Sends a document with these headers, such as `x-api-key`. */
+    post: (query: string, variables: object, headers: Readonly<Record<string, string>>) =>
+      postGraphql(base, query, variables, headers),
     /** Closes the server after its running requests. Only a hang reaches the limit. */
     closeServer: () => server.close(300_000),
     /** Signals the open connections that the service stops. */

@@ -22,7 +22,7 @@ import type { Gateway, GatewayPorts } from './ports.ts'
 import { openNodeDirectory } from './node-directory.ts'
 import { pruneCommands } from './commands/command-outcomes.ts'
 import { createGatewayProjections } from './projections.ts'
-import { authenticate } from './account/authenticate.ts'
+import { authenticateCallers } from './http/request-callers.ts'
 
 /** The public interface without HTTP: the operations behind GraphQL, LSPS1, the pages and the operators' routes. */
 export type InProcessGateway = {
@@ -99,8 +99,16 @@ function toInProcessGateway(gateway: Gateway, nodeSources: NodeSources): InProce
     gateway,
     async graphql(query, variables, bearer) {
       try {
-        const caller = await authenticate(gateway, bearer === undefined ? undefined : `Bearer ${bearer}`, IP)
-        const contextValue: GraphqlContext = { gateway, caller, ip: IP, isGet: false, runSerially: createMutex() }
+        const authorization = bearer === undefined ? undefined : `Bearer ${bearer}`
+        const callers = await authenticateCallers(gateway, { authorization, apiKey: undefined }, IP)
+        const contextValue: GraphqlContext = {
+          gateway,
+          callers,
+          ip: IP,
+          isGet: false,
+          runSerially: createMutex(),
+          extensions: {},
+        }
         const result = await execute({ schema, document: parseDocument(query), variableValues: { ...variables }, contextValue })
         return { data: result.data, ...(result.errors && { errors: result.errors.map(toAnswerError) }) }
       } catch (error) {

@@ -3,11 +3,16 @@ import type { Gateway } from './ports.ts'
 import { listNetworks } from './http/client-address.ts'
 import { type ExceededLimit, tooManyRequests } from './http/too-many-requests.ts'
 
-/** A limit of a use case. `by` says whether uses are counted per IP address or per account. */
+/**
+ * A limit of a use case. 'ip': each use counts for the IP address. 'user': a request counts once for the account, and each
+ * further use of the same operation in it counts once more. Without an account, the IP address stands for it.
+ */
 export type RateLimit = {
   readonly name: string
   readonly by: 'ip' | 'user'
   readonly perMinute: (config: Gateway['config']) => number
+  /** The limit that stands for this one if a service API key decides about the use case. It counts requests per key. */
+  readonly ofServiceKey?: { readonly name: string; readonly perMinute: (config: Gateway['config']) => number }
   /** An exceeded use is recorded as a refused authentication. */
   readonly isAuthentication?: true
 }

@@ -19,7 +19,15 @@ type Resolvable<Type> = Type extends readonly (infer Entry)[]
     ? { readonly [Name in keyof Type]: Resolvable<Type[Name]> | ((args: never) => Promise<Resolvable<Type[Name]>>) }
     : Type
 
-type UseCaseContext<Caller> = { readonly gateway: Gateway; readonly caller: Caller; readonly ip: string }
+/** Entries of the response's `extensions`. A use case adds to them what its result has no field for. */
+export type ResponseExtensions = Record<string, unknown>
+
+type UseCaseContext<Caller> = {
+  readonly gateway: Gateway
+  readonly caller: Caller
+  readonly ip: string
+  readonly extensions: ResponseExtensions
+}
 
 type Definition<Path, Args, Caller, Input, Result> = {
   /** The field's place below Query or Mutation: `market.offer.create`. */

@@ -3,6 +3,7 @@ import { channelWatcherManifest } from '@penstock/channel-watcher/manifest.ts'
 import { gatewayManifest } from '@penstock/gateway/manifest.ts'
 import { matchingManifest } from '@penstock/matching/manifest.ts'
 import { orderManifest } from '@penstock/order/manifest.ts'
+import { paymentsManifest } from '@penstock/payments/manifest.ts'
 import { quoteManifest } from '@penstock/quote/manifest.ts'
 import type { Service } from '@penstock/runtime/service.ts'
 import { settlementManifest } from '@penstock/settlement/manifest.ts'
@@ -15,6 +16,7 @@ export const streamServices = [
   settlementManifest,
   channelWatcherManifest,
   accountsManifest,
+  paymentsManifest,
 ] as const
 
 /** All services. Every deployment is made from this list. */

@@ -15,6 +15,7 @@ const BOOKKEEPING_TABLES = new Set([
   'gateway_slot_locks',
   'gateway_lsp_sellers',
   'gateway_sessions',
+  'gateway_service_key_uses',
   'gateway_erasures',
 ])
 

@@ -6,5 +6,6 @@ matching: { script: services/matching/src/main.ts, cluster: true, lightning: tru
 settlement: { script: services/settlement/src/main.ts, cluster: true, lightning: true, macaroon: settlement, keyring: true, senders: [order, gateway] }
 channel-watcher: { script: services/channel-watcher/src/main.ts, cluster: true, lightning: true, macaroon: channel-watcher, senders: [order] }
 accounts: { script: services/accounts/src/main.ts, cluster: true, senders: [gateway] }
+payments: { script: services/payments/src/main.ts, cluster: true, senders: [gateway] }
 gateway: { script: services/gateway/src/main.ts, cluster: true, lightning: true, macaroon: reader, audit: true, port: 8080, operator: true }
 {{- end }}

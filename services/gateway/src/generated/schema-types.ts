@@ -161,6 +161,48 @@ export type AttestationInput = {
   readonly signature: Scalars['String']['input'];
 };
 
+export type AvailableTaprootAsset = {
+  readonly group_key: Maybe<Scalars['String']['output']>;
+  readonly id: Scalars['String']['output'];
+  readonly precision: Scalars['Int']['output'];
+  readonly symbol: Scalars['String']['output'];
+  readonly type: BitcoinAssetType;
+  readonly universe: Maybe<Scalars['String']['output']>;
+};
+
+export type BitcoinAsset = {
+  readonly description: Maybe<Scalars['String']['output']>;
+  readonly id: Scalars['String']['output'];
+  readonly precision: Scalars['Int']['output'];
+  readonly prices: BitcoinAssetPrices;
+  readonly symbol: Scalars['String']['output'];
+  readonly taproot_asset_details: Maybe<TaprootAssetDetails>;
+  readonly type: BitcoinAssetType;
+  readonly website_url: Maybe<Scalars['String']['output']>;
+};
+
+export type BitcoinAssetAmount = {
+  readonly asset: BitcoinAsset;
+  readonly display_amount: Scalars['String']['output'];
+  readonly full_amount: Scalars['String']['output'];
+  readonly id: Scalars['String']['output'];
+  readonly value: BitcoinAssetValue;
+};
+
+export type BitcoinAssetPrices = {
+  readonly id: Scalars['String']['output'];
+  readonly usd: Maybe<Scalars['String']['output']>;
+};
+
+export type BitcoinAssetType =
+  | 'BASE_ASSET'
+  | 'TAPROOT_ASSET';
+
+export type BitcoinAssetValue = {
+  readonly id: Scalars['String']['output'];
+  readonly usd_value: Maybe<Scalars['String']['output']>;
+};
+
 export type BoughtOrder = {
   readonly id: Scalars['String']['output'];
   readonly transaction_id: Scalars['String']['output'];
@@ -238,14 +280,135 @@ export type CreateOfferInput = {
   readonly total_size: Scalars['WholeNumber']['input'];
 };
 
+export type CreatePaymentsEnvironmentInput = {
+  readonly live?: InputMaybe<LivePaymentsEnvironmentInput>;
+  readonly name: Scalars['String']['input'];
+  readonly type: PaymentsEnvironmentType;
+};
+
+export type CreatePaymentsWalletInput = {
+  readonly asset_id: Scalars['String']['input'];
+  readonly environment_id: Scalars['String']['input'];
+  readonly name: Scalars['String']['input'];
+};
+
+export type CreateReceiveTransactionInput = {
+  readonly amount: Scalars['String']['input'];
+  readonly bolt11?: InputMaybe<ReceiveBolt11Input>;
+  readonly description?: InputMaybe<Scalars['String']['input']>;
+  readonly expires_in_seconds?: InputMaybe<Scalars['Int']['input']>;
+  readonly idempotency_key?: InputMaybe<Scalars['String']['input']>;
+  readonly metadata?: InputMaybe<Scalars['String']['input']>;
+  readonly wallet_id: Scalars['String']['input'];
+};
+
+export type CreateSendTransactionInput = {
+  readonly address?: InputMaybe<SendByAddress>;
+  readonly idempotency_key?: InputMaybe<Scalars['String']['input']>;
+  readonly metadata?: InputMaybe<Scalars['String']['input']>;
+  readonly request?: InputMaybe<SendByRequest>;
+  readonly wallet_id: Scalars['String']['input'];
+};
+
+export type CreateServiceApiKeyInput = {
+  readonly environment_id: Scalars['String']['input'];
+  readonly expires_at?: InputMaybe<Scalars['String']['input']>;
+  readonly name: Scalars['String']['input'];
+  readonly node_id?: InputMaybe<Scalars['String']['input']>;
+  readonly permissions: ReadonlyArray<ServiceApiKeyPermissionInput>;
+  readonly wallet_id?: InputMaybe<Scalars['String']['input']>;
+};
+
+export type CreateServiceApiKeyResult = {
+  readonly id: Scalars['String']['output'];
+  readonly key: ServiceApiKey;
+  readonly plaintext_key: Scalars['String']['output'];
+};
+
 export type CreatedApiKey = {
   readonly api_key: ApiKey;
   readonly id: Scalars['String']['output'];
   readonly key: Scalars['String']['output'];
 };
 
+export type DateRangeInput = {
+  readonly from?: InputMaybe<Scalars['String']['input']>;
+  readonly to?: InputMaybe<Scalars['String']['input']>;
+};
+
 export type DeleteAccountInput = {
   readonly password: Scalars['String']['input'];
+};
+
+export type EnvironmentMutations = {
+  readonly create: Maybe<PaymentsEnvironment>;
+  readonly delete: Maybe<Scalars['Boolean']['output']>;
+  readonly id: Scalars['String']['output'];
+};
+
+
+export type EnvironmentMutationsCreateArgs = {
+  input: CreatePaymentsEnvironmentInput;
+};
+
+
+export type EnvironmentMutationsDeleteArgs = {
+  id: Scalars['String']['input'];
+};
+
+export type EnvironmentQueries = {
+  readonly find_many: Maybe<FindManyEnvironments>;
+  readonly find_one: Maybe<PaymentsEnvironment>;
+  readonly id: Scalars['String']['output'];
+};
+
+
+export type EnvironmentQueriesFindManyArgs = {
+  input?: InputMaybe<FindManyEnvironmentsInput>;
+};
+
+
+export type EnvironmentQueriesFindOneArgs = {
+  id: Scalars['String']['input'];
+};
+
+export type FindManyEnvironments = {
+  readonly id: Scalars['String']['output'];
+  readonly list: ReadonlyArray<SimplePaymentsEnvironment>;
+  readonly pagination: Pagination;
+  readonly total_count: Scalars['Int']['output'];
+};
+
+export type FindManyEnvironmentsInput = {
+  readonly page?: InputMaybe<PageInput>;
+};
+
+export type FindManyTransactions = {
+  readonly id: Scalars['String']['output'];
+  readonly list: ReadonlyArray<SimplePaymentsTransaction>;
+  readonly pagination: Pagination;
+  readonly total_count: Scalars['Int']['output'];
+};
+
+export type FindManyWallets = {
+  readonly id: Scalars['String']['output'];
+  readonly list: ReadonlyArray<SimplePaymentsWallet>;
+  readonly pagination: Pagination;
+  readonly total_count: Scalars['Int']['output'];
+};
+
+
+export type FindManyWalletsListArgs = {
+  environment_id?: InputMaybe<Scalars['String']['input']>;
+};
+
+export type FindManyWalletsInput = {
+  readonly environment_id?: InputMaybe<Scalars['String']['input']>;
+  readonly page?: InputMaybe<PageInput>;
+};
+
+export type FindTransactionByLightningInput = {
+  readonly payment_hash: Scalars['String']['input'];
 };
 
 export type LiquidityMutations = {
@@ -282,6 +445,24 @@ export type LiquidityPerUsd = {
   readonly id: Scalars['String']['output'];
   readonly sats: Scalars['String']['output'];
   readonly usd: Scalars['String']['output'];
+};
+
+export type ListTransactionsFilterInput = {
+  readonly date_range?: InputMaybe<DateRangeInput>;
+  readonly direction?: InputMaybe<PaymentsTransactionDirection>;
+  readonly status?: InputMaybe<PaymentsTransactionStatus>;
+};
+
+export type ListTransactionsInput = {
+  readonly environment_id?: InputMaybe<Scalars['String']['input']>;
+  readonly filter?: InputMaybe<ListTransactionsFilterInput>;
+  readonly page?: InputMaybe<PageInput>;
+  readonly wallet_id?: InputMaybe<Scalars['String']['input']>;
+};
+
+export type LivePaymentsEnvironmentInput = {
+  readonly cancel_url?: InputMaybe<Scalars['String']['input']>;
+  readonly success_url?: InputMaybe<Scalars['String']['input']>;
 };
 
 export type LoginInput = {
@@ -501,6 +682,8 @@ export type Mutation = {
   readonly account: AccountMutations;
   readonly liquidity: LiquidityMutations;
   readonly market: MarketMutations;
+  readonly payment: PaymentMutations;
+  readonly service_api_key: ServiceApiKeyMutations;
 };
 
 export type Node = {
@@ -702,6 +885,102 @@ export type Pagination = {
   readonly offset: Scalars['Int']['output'];
 };
 
+export type PaymentMutations = {
+  readonly environment: EnvironmentMutations;
+  readonly id: Scalars['String']['output'];
+  readonly transaction: TransactionMutations;
+  readonly wallet: WalletMutations;
+};
+
+export type PaymentQueries = {
+  readonly environment: EnvironmentQueries;
+  readonly id: Scalars['String']['output'];
+  readonly transaction: TransactionQueries;
+  readonly wallet: WalletQueries;
+};
+
+export type PaymentsEnvironment = {
+  readonly checkout_url: Maybe<Scalars['String']['output']>;
+  readonly created_at: Scalars['String']['output'];
+  readonly environment: PaymentsEnvironment;
+  readonly id: Scalars['String']['output'];
+  readonly name: Scalars['String']['output'];
+  readonly type: PaymentsEnvironmentType;
+  readonly updated_at: Scalars['String']['output'];
+  readonly wallet_count: Scalars['Int']['output'];
+};
+
+export type PaymentsEnvironmentType =
+  | 'LIVE'
+  | 'SANDBOX';
+
+export type PaymentsTransaction = {
+  readonly amount: BitcoinAssetAmount;
+  readonly amount_sats: Maybe<Scalars['String']['output']>;
+  readonly asset: BitcoinAsset;
+  readonly created_at: Scalars['String']['output'];
+  readonly description: Maybe<Scalars['String']['output']>;
+  readonly direction: PaymentsTransactionDirection;
+  readonly error: Maybe<Scalars['String']['output']>;
+  readonly events: ReadonlyArray<PaymentsTransactionEvent>;
+  readonly exchange_rate: Maybe<Scalars['String']['output']>;
+  readonly expires_at: Maybe<Scalars['String']['output']>;
+  readonly fee: Maybe<Scalars['String']['output']>;
+  readonly id: Scalars['String']['output'];
+  readonly idempotency_key: Scalars['String']['output'];
+  readonly metadata: Maybe<Scalars['String']['output']>;
+  readonly node_id: Maybe<Scalars['String']['output']>;
+  readonly payment_hash: Maybe<Scalars['String']['output']>;
+  readonly payment_request: Maybe<Scalars['String']['output']>;
+  readonly preimage: Maybe<Scalars['String']['output']>;
+  readonly settle_amount: Maybe<BitcoinAssetAmount>;
+  /** @deprecated Use settle_amount instead. */
+  readonly settle_amount_sats: Maybe<Scalars['String']['output']>;
+  readonly settled_at: Maybe<Scalars['String']['output']>;
+  readonly status: PaymentsTransactionStatus;
+  readonly updated_at: Scalars['String']['output'];
+  readonly wallet_id: Scalars['String']['output'];
+};
+
+export type PaymentsTransactionDirection =
+  | 'RECEIVE'
+  | 'SEND';
+
+export type PaymentsTransactionEvent = {
+  readonly created_at: Scalars['String']['output'];
+  readonly details: Maybe<Scalars['String']['output']>;
+  readonly event_type: Scalars['String']['output'];
+  readonly id: Scalars['String']['output'];
+  readonly message: Maybe<Scalars['String']['output']>;
+};
+
+export type PaymentsTransactionStatus =
+  | 'COMPLETED'
+  | 'EXPIRED'
+  | 'FAILED'
+  | 'PENDING';
+
+export type PaymentsWallet = {
+  readonly asset: BitcoinAsset;
+  readonly asset_id: Scalars['String']['output'];
+  readonly balance: PaymentsWalletBalance;
+  readonly created_at: Scalars['String']['output'];
+  readonly environment: PaymentsEnvironment;
+  readonly environment_id: Scalars['String']['output'];
+  readonly id: Scalars['String']['output'];
+  readonly is_ready: Scalars['Boolean']['output'];
+  readonly name: Scalars['String']['output'];
+  readonly team_id: Scalars['String']['output'];
+  readonly updated_at: Scalars['String']['output'];
+};
+
+export type PaymentsWalletBalance = {
+  readonly balance: Scalars['String']['output'];
+  readonly id: Scalars['String']['output'];
+  readonly received: Scalars['String']['output'];
+  readonly sent: Scalars['String']['output'];
+};
+
 export type PayoutInvoiceStatus =
   | 'NONE'
   | 'OFFERED'
@@ -715,10 +994,33 @@ export type PayoutStatus =
   | 'SUCCEEDED'
   | 'WITHHELD';
 
+export type PublicAssetQueries = {
+  readonly id: Scalars['String']['output'];
+  readonly supported: Maybe<SupportedAssetList>;
+};
+
+
+export type PublicAssetQueriesSupportedArgs = {
+  input?: InputMaybe<SupportedAssetsInput>;
+};
+
+export type PublicQueries = {
+  readonly assets: PublicAssetQueries;
+  readonly id: Scalars['String']['output'];
+};
+
 export type Query = {
   readonly account: AccountQueries;
   readonly market: MarketQueries;
+  readonly payment: PaymentQueries;
+  readonly public: PublicQueries;
+  readonly service_api_keys: ServiceApiKeyQueries;
+  readonly taproot_assets: TaprootAssetQueries;
   readonly user: UserQueries;
+};
+
+export type ReceiveBolt11Input = {
+  readonly description_hash?: InputMaybe<Scalars['String']['input']>;
 };
 
 export type RevokedApiKey = {
@@ -751,6 +1053,86 @@ export type SellerOutcome = {
 export type SellerRejectOrdersInput = {
   readonly order_id: Scalars['String']['input'];
   readonly reason?: InputMaybe<Scalars['String']['input']>;
+};
+
+export type SendByAddress = {
+  readonly amount: Scalars['String']['input'];
+  readonly lightning_address: Scalars['String']['input'];
+};
+
+export type SendByRequest = {
+  readonly amount?: InputMaybe<Scalars['String']['input']>;
+  readonly bolt11: Scalars['String']['input'];
+};
+
+export type ServiceApiKey = {
+  readonly active: Scalars['Boolean']['output'];
+  readonly created_at: Scalars['String']['output'];
+  readonly environment_id: Scalars['String']['output'];
+  readonly expires_at: Maybe<Scalars['String']['output']>;
+  readonly id: Scalars['String']['output'];
+  readonly key_prefix: Scalars['String']['output'];
+  readonly key_suffix: Scalars['String']['output'];
+  readonly last_used_at: Maybe<Scalars['String']['output']>;
+  readonly name: Scalars['String']['output'];
+  readonly node_id: Maybe<Scalars['String']['output']>;
+  readonly permissions: ReadonlyArray<ServiceApiKeyPermissionEntry>;
+  readonly wallet_id: Maybe<Scalars['String']['output']>;
+};
+
+export type ServiceApiKeyMutations = {
+  readonly create: Maybe<CreateServiceApiKeyResult>;
+  readonly id: Scalars['String']['output'];
+  readonly revoke: Maybe<ServiceApiKey>;
+  readonly update: Maybe<ServiceApiKey>;
+};
+
+
+export type ServiceApiKeyMutationsCreateArgs = {
+  input: CreateServiceApiKeyInput;
+};
+
+
+export type ServiceApiKeyMutationsRevokeArgs = {
+  id: Scalars['String']['input'];
+};
+
+
+export type ServiceApiKeyMutationsUpdateArgs = {
+  id: Scalars['String']['input'];
+  input: UpdateServiceApiKeyInput;
+};
+
+export type ServiceApiKeyPermissionEntry = {
+  readonly id: Scalars['String']['output'];
+  readonly level: ServiceApiKeyPermissionLevel;
+  readonly resource: ServiceApiKeyPermissionResource;
+};
+
+export type ServiceApiKeyPermissionInput = {
+  readonly level: ServiceApiKeyPermissionLevel;
+  readonly resource: ServiceApiKeyPermissionResource;
+};
+
+export type ServiceApiKeyPermissionLevel =
+  | 'READ'
+  | 'WRITE';
+
+export type ServiceApiKeyPermissionResource =
+  | 'ENVIRONMENTS'
+  | 'PAYMENTS'
+  | 'WALLETS'
+  | 'WALLET_CREDENTIALS'
+  | 'WEBHOOKS';
+
+export type ServiceApiKeyQueries = {
+  readonly get_many: Maybe<ReadonlyArray<ServiceApiKey>>;
+  readonly id: Scalars['String']['output'];
+};
+
+
+export type ServiceApiKeyQueriesGetManyArgs = {
+  environment_id: Scalars['String']['input'];
 };
 
 export type SimpleMarketOffer = {
@@ -807,6 +1189,41 @@ export type SimpleMarketOrder = {
   readonly transaction_id: Scalars['String']['output'];
 };
 
+export type SimplePaymentsEnvironment = {
+  readonly created_at: Scalars['String']['output'];
+  readonly id: Scalars['String']['output'];
+  readonly name: Scalars['String']['output'];
+  readonly type: PaymentsEnvironmentType;
+  readonly updated_at: Scalars['String']['output'];
+  readonly wallet_count: Scalars['Int']['output'];
+};
+
+export type SimplePaymentsTransaction = {
+  readonly amount: BitcoinAssetAmount;
+  readonly asset: BitcoinAsset;
+  readonly created_at: Scalars['String']['output'];
+  readonly description: Maybe<Scalars['String']['output']>;
+  readonly direction: PaymentsTransactionDirection;
+  readonly fee: Maybe<Scalars['String']['output']>;
+  readonly id: Scalars['String']['output'];
+  readonly metadata: Maybe<Scalars['String']['output']>;
+  readonly settled_at: Maybe<Scalars['String']['output']>;
+  readonly status: PaymentsTransactionStatus;
+  readonly updated_at: Scalars['String']['output'];
+  readonly wallet_id: Scalars['String']['output'];
+};
+
+export type SimplePaymentsWallet = {
+  readonly asset: BitcoinAsset;
+  readonly asset_id: Scalars['String']['output'];
+  readonly created_at: Scalars['String']['output'];
+  readonly environment_id: Scalars['String']['output'];
+  readonly id: Scalars['String']['output'];
+  readonly is_ready: Scalars['Boolean']['output'];
+  readonly name: Scalars['String']['output'];
+  readonly updated_at: Scalars['String']['output'];
+};
+
 export type SizeAmount = {
   readonly id: Scalars['String']['output'];
   readonly satoshi: Maybe<Sats>;
@@ -817,8 +1234,64 @@ export type Success = {
   readonly success: Scalars['Boolean']['output'];
 };
 
+export type SupportedAssetList = {
+  readonly id: Scalars['String']['output'];
+  readonly list: ReadonlyArray<BitcoinAsset>;
+  readonly pagination: Pagination;
+  readonly total_count: Scalars['Int']['output'];
+};
+
+export type SupportedAssetsInput = {
+  readonly page?: InputMaybe<PageInput>;
+};
+
+export type TaprootAssetDetails = {
+  readonly asset_id: Maybe<Scalars['String']['output']>;
+  readonly group_key: Maybe<Scalars['String']['output']>;
+  readonly id: Scalars['String']['output'];
+  readonly universe: Maybe<Scalars['String']['output']>;
+};
+
+export type TaprootAssetQueries = {
+  readonly id: Scalars['String']['output'];
+  readonly list: Maybe<ReadonlyArray<AvailableTaprootAsset>>;
+};
+
 export type ToggleOfferInput = {
   readonly offer_id: Scalars['String']['input'];
+};
+
+export type TransactionMutations = {
+  readonly create_receive: Maybe<PaymentsTransaction>;
+  readonly create_send: Maybe<PaymentsTransaction>;
+  readonly id: Scalars['String']['output'];
+};
+
+
+export type TransactionMutationsCreateReceiveArgs = {
+  input: CreateReceiveTransactionInput;
+};
+
+
+export type TransactionMutationsCreateSendArgs = {
+  input: CreateSendTransactionInput;
+};
+
+export type TransactionQueries = {
+  readonly find_many: Maybe<FindManyTransactions>;
+  readonly find_one: Maybe<PaymentsTransaction>;
+  readonly id: Scalars['String']['output'];
+};
+
+
+export type TransactionQueriesFindManyArgs = {
+  input: ListTransactionsInput;
+};
+
+
+export type TransactionQueriesFindOneArgs = {
+  id?: InputMaybe<Scalars['String']['input']>;
+  lightning?: InputMaybe<FindTransactionByLightningInput>;
 };
 
 export type UpdateOfferInput = {
@@ -836,6 +1309,10 @@ export type UpdateOfferInput = {
   readonly onchain_multiplier?: InputMaybe<Scalars['Float']['input']>;
   readonly onchain_priority?: InputMaybe<OnchainPriority>;
   readonly total_size?: InputMaybe<Scalars['WholeNumber']['input']>;
+};
+
+export type UpdateServiceApiKeyInput = {
+  readonly name: Scalars['String']['input'];
 };
 
 export type UserMarketQueries = {
@@ -899,4 +1376,36 @@ export type UserTransactionQueries = {
 
 export type UserTransactionQueriesTransactionListArgs = {
   page?: InputMaybe<PageInput>;
+};
+
+export type WalletMutations = {
+  readonly create: Maybe<PaymentsWallet>;
+  readonly delete: Maybe<Scalars['Boolean']['output']>;
+  readonly id: Scalars['String']['output'];
+};
+
+
+export type WalletMutationsCreateArgs = {
+  input: CreatePaymentsWalletInput;
+};
+
+
+export type WalletMutationsDeleteArgs = {
+  id: Scalars['String']['input'];
+};
+
+export type WalletQueries = {
+  readonly find_many: Maybe<FindManyWallets>;
+  readonly find_one: Maybe<PaymentsWallet>;
+  readonly id: Scalars['String']['output'];
+};
+
+
+export type WalletQueriesFindManyArgs = {
+  input?: InputMaybe<FindManyWalletsInput>;
+};
+
+
+export type WalletQueriesFindOneArgs = {
+  id: Scalars['String']['input'];
 };

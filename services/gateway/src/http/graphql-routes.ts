@@ -1,7 +1,7 @@
-import { type ApolloServer, HeaderMap } from '@apollo/server'
+import { type ApolloServer, HeaderMap, type HTTPGraphQLHead } from '@apollo/server'
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express'
 import { GraphQLError } from 'graphql'
-import type { AuthenticatedCaller } from '../access.ts'
+import type { RequestCallers } from '../access.ts'
 import { invalidInput, outcomeUnknown } from '../errors.ts'
 import { createMutex } from '@penstock/kernel/mutex.ts'
 import type { GraphqlContext } from './graphql/context.ts'
@@ -13,17 +13,18 @@ import { countErrors } from './observe.ts'
 import { createReadinessGate } from './readiness-gate.ts'
 import { allowAllOrigins } from './security.ts'
 import { serveExplorer } from './explorer.ts'
-import { authenticate } from '../account/authenticate.ts'
+import { authenticateCallers } from './request-callers.ts'
 
 /** Mounts `/graphql` by POST, and by GET for queries. Every well-formed HTTP request is answered with 200, also with errors. */
 export function mountGraphqlRoutes(app: Express, gateway: Gateway, server: ApolloServer<GraphqlContext>): void {
-  const callersByRequest = new WeakMap<object, AuthenticatedCaller | null>()
+  const callersByRequest = new WeakMap<object, RequestCallers>()
 
   const authenticateRequest: RequestHandler = async (request, response, next) => {
     try {
-      callersByRequest.set(request, await authenticate(gateway, request.get('authorization'), toAddressKey(request.ip)))
+      const headers = { authorization: request.get('authorization'), apiKey: request.get('x-api-key') }
+      callersByRequest.set(request, await authenticateCallers(gateway, headers, toAddressKey(request.ip)))
     } catch (error) {
-      return sendError(response, 200, error instanceof GraphQLError ? error.toJSON() : reportInternalError(gateway.log, error))
+      return sendAuthenticationError(gateway, response, error)
     }
     next()
   }
@@ -33,10 +34,11 @@ export function mountGraphqlRoutes(app: Express, gateway: Gateway, server: Apoll
       httpGraphQLRequest: { method: 'POST', headers: new HeaderMap(JSON_HEADERS), search: '', body: readBody(request) },
       context: async () => ({
         gateway,
-        caller: callersByRequest.get(request) ?? null,
+        callers: callersByRequest.get(request) ?? NO_CALLERS,
         ip: toAddressKey(request.ip),
         isGet: request.method === 'GET' || request.method === 'HEAD',
         runSerially: createMutex(),
+        extensions: {},
       }),
     })
     for (const [name, value] of result.headers) response.setHeader(name, value)
@@ -44,10 +46,6 @@ export function mountGraphqlRoutes(app: Express, gateway: Gateway, server: Apoll
     if (result.body.kind === 'complete') response.send(result.body.string)
     // The schema has no `@defer` and no `@stream`.
     else throw new Error('Apollo answered in parts')
-  }
-  const disableCaching: RequestHandler = (_, response, next) => {
-    response.set('cache-control', 'no-store')
-    next()
   }
   const json = express.json({ limit: '1mb', strict: false })
   const readinessGate = createReadinessGate(gateway, (response) =>
@@ -87,6 +85,13 @@ export function rejectOtherMethods(app: Express): void {
   })
 }
 
+const disableCaching: RequestHandler = (_, response, next) => {
+  response.set('cache-control', 'no-store')
+  next()
+}
+
+const NO_CALLERS: RequestCallers = { bearer: null, service: null }
+
 const JSON_HEADERS: readonly [string, string][] = [
   ['content-type', 'application/json'],
   ['accept', 'application/json'],
@@ -102,4 +107,13 @@ function readBody(request: Request): GraphqlBody {
 const sendError = (response: Response, status: number, error: object): void => {
   countErrors([error])
   response.status(status).json({ errors: [error] })
+}
+
+/** Too many requests have their own status and headers. Every other answer of GraphQL has status 200. */
+function sendAuthenticationError({ log }: Gateway, response: Response, error: unknown): void {
+  if (!(error instanceof GraphQLError)) return sendError(response, 200, reportInternalError(log, error))
+  const { http, ...extensions } = error.extensions
+  const head = http as HTTPGraphQLHead | undefined // `tooManyRequests` creates it
+  for (const [name, value] of head?.headers ?? []) response.setHeader(name, value)
+  sendError(response, head?.status ?? 200, { ...error.toJSON(), extensions })
 }

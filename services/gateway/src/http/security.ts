@@ -72,8 +72,8 @@ export const assignRequestId: RequestHandler = (request, response, next) => {
 export const getRequestId = (request: object): string => ids.get(request) ?? ''
 
 /**
- * Allows every origin, and the headers that a browser asks for, such as those of tracing. Only a Bearer credential identifies a
- * caller, never a cookie. So a page of another origin can do no more than its author could do without the page.
+ * Allows every origin, and the headers that a browser asks for, such as those of tracing. Only a header that a page sets
+ * itself identifies a caller, never a cookie. So a page of another origin can do no more than its author could do without the page.
  */
 export const allowAllOrigins: RequestHandler = (request, response, next) => {
   response.set('access-control-allow-origin', '*')

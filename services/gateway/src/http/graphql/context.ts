@@ -1,15 +1,18 @@
 import type { Mutex } from '@penstock/kernel/mutex.ts'
-import type { AuthenticatedCaller } from '../../access.ts'
+import type { RequestCallers } from '../../access.ts'
 import type { Gateway } from '../../ports.ts'
+import type { ResponseExtensions } from '../../use-case.ts'
 
 /** Data that all resolvers of one request share. */
 export type GraphqlContext = {
   readonly gateway: Gateway
-  readonly caller: AuthenticatedCaller | null
+  readonly callers: RequestCallers
   /** The caller's IP address, from the connection or a trusted proxy. */
   readonly ip: string
   /** Whether the request is a GET. It may contain no mutation and no secret, because logs and histories store URLs. */
   readonly isGet: boolean
   /** GraphQL resolves nested fields concurrently, but two `buy` fields of one document must not race. */
   readonly runSerially: Mutex
+  /** Use cases add entries, and the response has them as its `extensions`. */
+  readonly extensions: ResponseExtensions
 }

@@ -31,6 +31,19 @@ test('a page multiplies the cost of its entries', () => {
   assert.equal(complexityOf('{ get_order { timeline { at } } }').cost, 22)
 })
 
+test('a page within the input of a list multiplies the cost too', () => {
+  const listed = (input: string) => `find_many(input: ${input}) { list { id } }`
+  assert.equal(complexityOf(`{ ${listed('{ page: { limit: 50 } }')} }`).cost, 101)
+  assert.equal(complexityOf(`{ ${listed('{ wallet_id: "x" }')} }`).cost, 21)
+  assert.equal(complexityOf(`query ($i: Input) { ${listed('$i')} }`, { i: { page: { limit: 7 } } }).cost, 15)
+  assert.equal(complexityOf(`query ($i: Input = { page: { limit: 7 } }) { ${listed('$i')} }`).cost, 15)
+  assert.equal(complexityOf(`query ($p: PageInput) { ${listed('{ page: $p }')} }`, { p: { limit: 7 } }).cost, 15)
+  assert.equal(complexityOf(`query ($n: Int) { ${listed('{ page: { limit: $n } }')} }`, { n: 7 }).cost, 15)
+  for (const input of [{}, null, 'x', { page: null }, { page: 3 }, { page: { limit: 'x' } }])
+    assert.equal(complexityOf(`query ($i: Input) { ${listed('$i')} }`, { i: input }).cost, 21)
+  assert.equal(complexityOf('mutation ($i: Input) { create(input: $i) { id } }', { i: { page: { limit: 100 } } }).cost, 2)
+})
+
 test('a variable that was not sent counts with its default', () => {
   const paged = 'offers(page: $p) { list { id } }'
   assert.equal(complexityOf(`query ($p: PageInput = { limit: 100 }) { ${paged} }`).cost, 201)

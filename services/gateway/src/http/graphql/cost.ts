@@ -87,19 +87,30 @@ const readDefaults = ({ variableDefinitions = [] }: OperationDefinitionNode): Va
 function countEntries(field: FieldNode, fragments: Fragments, variables: Variables): number {
   const listSize = UNPAGED_LIST_SIZES[field.name.value]
   if (listSize !== undefined) return listSize
-  const page = field.arguments?.find(({ name }) => name.value === 'page')
-  if (page) return clampLimit(readLimit(page.value, variables))
+  const argument = (wanted: string) => field.arguments?.find(({ name }) => name.value === wanted)?.value
+  const page = argument('page')
+  if (page) return clampLimit(readLimit(page, variables))
+  const input = argument('input')
+  if (input && hasListField(field, fragments)) return clampLimit(readInputLimit(input, variables))
   return hasListField(field, fragments) ? DEFAULT_PAGE_SIZE : 1
 }
 
 const hasListField = (field: FieldNode, fragments: Fragments): boolean =>
   field.selectionSet !== undefined && [...iterateFields(field.selectionSet, fragments)].some(({ name }) => name.value === 'list')
 
+/** Reads the limit of the page within a list's input. */
+function readInputLimit(input: ValueNode, variables: Variables): unknown {
+  if (input.kind === Kind.VARIABLE) return readField(readField(variables[input.name.value], 'page'), 'limit')
+  const page = input.kind === Kind.OBJECT ? input.fields.find(({ name }) => name.value === 'page')?.value : undefined
+  return page && readLimit(page, variables)
+}
+
+/** Reads a field of a variable's value, which is not validated. */
+const readField = (value: unknown, name: string): unknown =>
+  typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined
+
 function readLimit(value: ValueNode, variables: Variables): unknown {
-  if (value.kind === Kind.VARIABLE) {
-    const page = variables[value.name.value]
-    return typeof page === 'object' && page !== null && 'limit' in page ? page.limit : undefined
-  }
+  if (value.kind === Kind.VARIABLE) return readField(variables[value.name.value], 'limit')
   if (value.kind !== Kind.OBJECT) return undefined
   const limit = value.fields.find(({ name }) => name.value === 'limit')?.value
   if (limit?.kind === Kind.VARIABLE) return variables[limit.name.value]

@@ -1,5 +1,5 @@
 import type { OperationDefinitionNode } from 'graphql'
-import { enforceRateLimit } from '../../rate-limit.ts'
+import { enforceRateLimit, type RateLimit } from '../../rate-limit.ts'
 import { useCases } from '../../areas.ts'
 import { recordRefusal } from '../refusals.ts'
 import type { GraphqlContext } from './context.ts'
@@ -9,23 +9,48 @@ import { countFieldsAt, type Fragments } from './field-count.ts'
 const limitsByPath = new Map(useCases.flatMap(({ path, limit }) => (limit ? [[path, limit] as const] : [])))
 const limitedPaths: ReadonlySet<string> = new Set(limitsByPath.keys())
 
+type LimitedUses = {
+  readonly name: string
+  readonly perMinute: number
+  /** The account, key or address for which the uses count. */
+  readonly subject: string
+  readonly isAuthentication: boolean
+  uses: number
+}
+
 /** Counts all operations of a request before the first of them runs. @throws an error with status 429 */
 export async function enforceRateLimits(
-  { gateway, caller, ip }: GraphqlContext,
+  context: GraphqlContext,
   operation: OperationDefinitionNode,
   fragments: Fragments,
 ): Promise<void> {
+  const { gateway, ip } = context
+  const usesByName = new Map<string, LimitedUses>()
   for (const [path, uses] of countFieldsAt(operation, fragments, limitedPaths)) {
     const limit = limitsByPath.get(path)
-    const perMinute = limit?.perMinute(gateway.config) ?? 0
-    if (!limit || perMinute === 0) continue
-    // The holder of an order key must not use up the limit of the account's owner.
-    const isUser = limit.by === 'user' && caller && caller.kind !== 'order'
-    const subject = isUser ? `account ${caller.accountId}` : ip
-    for (let use = 0; use < uses; use++)
-      await enforceRateLimit(gateway, { name: limit.name, ip: subject, perMinute }).catch((error: unknown) => {
-        if (limit.isAuthentication) recordRefusal(gateway, { method: 'any', code: 'limited', ip })
+    if (!limit) continue
+    const limited = describeUses(context, limit)
+    const earlier = usesByName.get(limited.name)
+    // Different operations of one request count once together if the limit counts requests.
+    if (earlier) earlier.uses += limit.by === 'user' ? uses - 1 : uses
+    else usesByName.set(limited.name, { ...limited, uses })
+  }
+  for (const { name, subject, perMinute, isAuthentication, uses } of usesByName.values())
+    for (let use = 0; use < uses && perMinute > 0; use++)
+      await enforceRateLimit(gateway, { name, ip: subject, perMinute }).catch((error: unknown) => {
+        if (isAuthentication) recordRefusal(gateway, { method: 'any', code: 'limited', ip })
         throw error
       })
+}
+
+function describeUses({ gateway: { config }, callers, ip }: GraphqlContext, limit: RateLimit): Omit<LimitedUses, 'uses'> {
+  const { bearer, service } = callers
+  if (service && limit.ofServiceKey) {
+    const { name, perMinute } = limit.ofServiceKey
+    return { name, perMinute: perMinute(config), subject: `key ${service.keyId}`, isAuthentication: false }
   }
+  // The holder of an order key must not use up the limit of the account's owner.
+  const isUser = limit.by === 'user' && bearer && bearer.kind !== 'order'
+  const subject = isUser ? `account ${bearer.accountId}` : ip
+  return { name: limit.name, perMinute: limit.perMinute(config), subject, isAuthentication: limit.isAuthentication ?? false }
 }

@@ -1,29 +1,37 @@
+import type { Area } from '../../area.ts'
 import type { UseCase } from '../../use-case.ts'
 import type { GraphqlContext } from './context.ts'
 
+type NamespaceIds = NonNullable<Area['namespaceIds']>
 type Resolver = (args: never, context: GraphqlContext) => Promise<unknown>
 
 function createResolver({ root, access, input, run }: UseCase): Resolver {
-  const resolve: Resolver = async (args, { gateway, ip, ...request }) => {
-    const caller = access.check(request.caller)
+  const resolve: Resolver = async (args, { gateway, ip, callers, extensions }) => {
+    const caller = access.check(callers)
     // `run` has the types of the use case's own `access` and `input`.
-    return await run(input(args, gateway) as never, { gateway, caller: caller as never, ip })
+    return await run(input(args, gateway) as never, { gateway, caller: caller as never, ip, extensions })
   }
   return root === 'Query' ? resolve : (args, context) => context.runSerially(() => resolve(args, context))
 }
 
 /** Builds the fields below a path. A field is the resolver of a use case, or an object with further fields (a namespace). */
-const buildFields = (cases: readonly UseCase[], prefix = ''): readonly (readonly [string, object])[] =>
+const buildFields = (cases: readonly UseCase[], ids: NamespaceIds, prefix = ''): readonly (readonly [string, object])[] =>
   Object.entries(Object.groupBy(cases, ({ path }) => path.slice(prefix.length).split('.', 1).join(''))).map(
     ([name, group = []]) => {
       const path = `${prefix}${name}`
       const useCase = group.find((one) => one.path === path)
-      return [name, useCase ? createResolver(useCase) : { id: path, ...Object.fromEntries(buildFields(group, `${path}.`)) }]
+      if (useCase) return [name, createResolver(useCase)]
+      const chooseId = ids[path]
+      const id = chooseId ? (_: unknown, { callers }: GraphqlContext) => chooseId(callers) : path
+      return [name, { id, ...Object.fromEntries(buildFields(group, ids, `${path}.`)) }]
     },
   )
 
 /** A namespace resolves without waiting, so that its use cases start in the order of the document. */
-export const buildRootResolvers = (cases: readonly UseCase[], root: UseCase['root']) =>
+export const buildRootResolvers = (cases: readonly UseCase[], root: UseCase['root'], ids: NamespaceIds) =>
   Object.fromEntries(
-    buildFields(cases.filter((useCase) => useCase.root === root)).map(([name, namespace]) => [name, () => namespace]),
+    buildFields(
+      cases.filter((useCase) => useCase.root === root),
+      ids,
+    ).map(([name, namespace]) => [name, () => namespace]),
   )

@@ -6,12 +6,14 @@ import type { GraphqlContext } from './context.ts'
 import { buildRootResolvers } from './resolvers.ts'
 import { wholeNumberScalar } from './whole-number.ts'
 
+const namespaceIds = Object.fromEntries(areas.flatMap((area) => Object.entries(area.namespaceIds ?? {})))
+
 export const schema: GraphQLSchema = makeExecutableSchema<GraphqlContext>({
   typeDefs: [readSdl('base.graphql', import.meta.url), ...areas.flatMap(({ sdl = [] }) => sdl)],
   resolvers: {
     WholeNumber: wholeNumberScalar,
-    Query: buildRootResolvers(useCases, 'Query'),
-    Mutation: buildRootResolvers(useCases, 'Mutation'),
+    Query: buildRootResolvers(useCases, 'Query', namespaceIds),
+    Mutation: buildRootResolvers(useCases, 'Mutation', namespaceIds),
   },
   resolverValidationOptions: { requireResolversToMatchSchema: 'error' },
 })

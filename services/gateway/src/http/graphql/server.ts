@@ -65,9 +65,12 @@ const createLimitsPlugin = ({ queryDepth, queryCost }: Config): ApolloServerPlug
       assertComplexity(complexity, { depth: queryDepth, cost: queryCost })
       await enforceRateLimits(contextValue, operation, fragments)
     },
-    willSendResponse: async ({ response }) => {
+    willSendResponse: async ({ response, contextValue }) => {
       if (!PRESERVED_STATUSES.has(response.http.status ?? 200)) response.http.status = 200
-      if (response.body.kind === 'single') countErrors(response.body.singleResult.errors ?? [])
+      if (response.body.kind !== 'single') return
+      const { singleResult } = response.body
+      countErrors(singleResult.errors ?? [])
+      if (Object.keys(contextValue.extensions).length > 0) singleResult.extensions = contextValue.extensions
     },
   }),
 })

@@ -1,0 +1,106 @@
+import type { TransactionStatus } from '@penstock/contracts/payments/lifecycle.ts'
+import type { FailureReason } from '@penstock/contracts/payments/shapes.ts'
+import { assert } from '@penstock/kernel/result.ts'
+import { msatToSatCeil } from '@penstock/kernel/money.ts'
+import { isoTime } from '@penstock/kernel/time.ts'
+import type { Gateway } from '../../ports.ts'
+import { readRecordText } from '../../read-record-text.ts'
+import { listTransactionEvents, type StoredTransaction, type TransactionEventRow } from '../read/transactions.ts'
+import { toSettledUnits } from '../views/settled-units.ts'
+import { requireAsset, toAmountRecord, toBitcoinAssetRecord } from './asset-record.ts'
+
+type RecordPorts = Pick<Gateway, 'views' | 'records'>
+
+/** The texts of a transaction, which no fact contains. The record of an erased transaction is missing. */
+export type TransactionTexts = {
+  readonly description: string | null
+  readonly metadata: string | null
+  readonly idempotencyKey: string
+  readonly invoice: string
+}
+
+const failureTexts: Readonly<Record<FailureReason, string>> = {
+  sandbox: 'The sandbox let this transaction fail, as its metadata requested (svc_sandbox_behavior: fail).',
+}
+
+/** Returns a transaction as it is listed. */
+export function toSimpleTransactionRecord({ records }: RecordPorts, { id, status, view }: StoredTransaction) {
+  assert(status, `transaction ${id} is shown although another send stands for it`)
+  const asset = requireAsset(view.assetId)
+  const { amount, amountMsat, rate, settlement } = view
+  const readText = createTextReader(records, view.textRecord)
+  return {
+    id,
+    wallet_id: view.walletId,
+    direction: view.direction,
+    status: status satisfies TransactionStatus,
+    amount: toAmountRecord(`${id}/amount`, asset, {
+      units: BigInt(amount),
+      amountMsat: amountMsat === null ? null : BigInt(amountMsat),
+      rate,
+    }),
+    asset: toBitcoinAssetRecord(asset),
+    fee: settlement && settlement.feeMsat !== null ? `${msatToSatCeil(BigInt(settlement.feeMsat))}` : null,
+    description: () => readText('description'),
+    metadata: () => readText('metadata'),
+    settled_at: settlement && isoTime(settlement.at),
+    created_at: isoTime(view.createdAt),
+    updated_at: isoTime(view.updatedAt),
+  }
+}
+
+/** Returns a transaction with all of its fields. */
+export function toTransactionRecord(gateway: RecordPorts, stored: StoredTransaction) {
+  const { id, view } = stored
+  const { amountMsat, failure, paymentHash, expiresAt } = view
+  const readText = createTextReader(gateway.records, view.textRecord)
+  const settleAmount = toSettleAmountRecord(stored)
+  return {
+    ...toSimpleTransactionRecord(gateway, stored),
+    node_id: null,
+    idempotency_key: async () => (await readText('idempotencyKey')) ?? '',
+    amount_sats: amountMsat === null ? null : `${msatToSatCeil(BigInt(amountMsat))}`,
+    settle_amount: settleAmount,
+    settle_amount_sats: settleAmount?.full_amount ?? null,
+    exchange_rate: null,
+    payment_request: () => readText('invoice'),
+    payment_hash: paymentHash,
+    preimage: null,
+    error: failure && failureTexts[failure],
+    expires_at: expiresAt === null ? null : isoTime(expiresAt),
+    events: async () => (await listTransactionEvents(gateway.views, id)).map(toEventRecord),
+  }
+}
+
+function toSettleAmountRecord({ id, view }: StoredTransaction) {
+  const { direction, assetId, settlement } = view
+  if (!settlement) return null
+  return toAmountRecord(`${id}/settle_amount`, requireAsset(assetId), {
+    units: toSettledUnits({ direction, assetId, settlement }).amount,
+    amountMsat: BigInt(settlement.amountMsat),
+    rate: settlement.rate,
+  })
+}
+
+/** Reads the record of the texts once, however many of them a document requests. */
+function createTextReader(records: RecordPorts['records'], recordId: string) {
+  let stored: ReturnType<typeof records.get> | undefined
+  const readOnce = { get: (id: string) => (stored ??= records.get(id)) }
+  return async (field: keyof TransactionTexts): Promise<string | null> =>
+    (await readRecordText(readOnce, recordId, field)) ?? null
+}
+
+const eventMessages: Readonly<Record<string, string>> = {
+  'payment.pending': 'The transaction awaits its payment.',
+  'payment.completed': 'The transaction was paid.',
+  'payment.failed': 'The transaction failed.',
+  'payment.expired': 'The invoice expired before it was paid.',
+}
+
+const toEventRecord = ({ id, event_type, details, at }: TransactionEventRow) => ({
+  id,
+  event_type,
+  message: eventMessages[event_type] ?? null,
+  details,
+  created_at: isoTime(at),
+})

@@ -1,0 +1,9 @@
+import { defineManifest } from '@penstock/runtime/manifest.ts'
+import { paymentsService } from './service.ts'
+
+export const paymentsManifest = defineManifest({
+  name: 'payments',
+  create: paymentsService,
+  needs: [],
+  scaling: { by: 'lag', reason: 'commands wait in their topics' },
+})
