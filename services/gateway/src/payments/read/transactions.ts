@@ -1,5 +1,4 @@
-import type { TransactionStatus } from '@penstock/contracts/payments/lifecycle.ts'
-import { transactionStatuses } from '@penstock/contracts/payments/lifecycle.ts'
+import { type TransactionFactType, type TransactionStatus, transactionStatuses } from '@penstock/contracts/payments/lifecycle.ts'
 import type { Views } from '@penstock/ports/views.ts'
 import { sql } from 'kysely'
 import { invalidInput } from '../../errors.ts'
@@ -164,13 +163,18 @@ const selectWalletIds = (views: Db, environmentId: string) =>
     .where('environment_id', '=', environmentId)
     .where('deleted', '=', 0)
 
-export type TransactionEventRow = PaymentsTables['gateway_transaction_events']
+export type TransactionFactRow = Pick<PaymentsTables['gateway_transaction_facts'], 'id' | 'reason' | 'at'> & {
+  readonly type: TransactionFactType
+}
 
-/** Lists the entries of a transaction's timeline, oldest first. */
-export const listTransactionEvents = (views: Db, transactionId: string): Promise<readonly TransactionEventRow[]> =>
-  withPaymentsTables(views)
-    .selectFrom('gateway_transaction_events')
-    .selectAll()
+/** Lists the facts of a transaction, oldest first. */
+export async function listTransactionFacts(views: Db, transactionId: string): Promise<readonly TransactionFactRow[]> {
+  const rows = await withPaymentsTables(views)
+    .selectFrom('gateway_transaction_facts')
+    .select(['id', 'type', 'reason', 'at'])
     .where('transaction_id', '=', transactionId)
     .orderBy('revision')
     .execute()
+  // The projection writes the types of the contracts.
+  return rows.map((row) => ({ ...row, type: row.type as TransactionFactType }))
+}

@@ -1,11 +1,15 @@
-import type { TransactionStatus } from '@penstock/contracts/payments/lifecycle.ts'
+import {
+  findTransactionEventType,
+  type TransactionEventType,
+  type TransactionStatus,
+} from '@penstock/contracts/payments/lifecycle.ts'
 import type { FailureReason } from '@penstock/contracts/payments/shapes.ts'
 import { assert } from '@penstock/kernel/result.ts'
 import { msatToSatCeil } from '@penstock/kernel/money.ts'
 import { isoTime } from '@penstock/kernel/time.ts'
 import type { Gateway } from '../../ports.ts'
 import { readRecordText } from '../../read-record-text.ts'
-import { listTransactionEvents, type StoredTransaction, type TransactionEventRow } from '../read/transactions.ts'
+import { listTransactionFacts, type StoredTransaction, type TransactionFactRow } from '../read/transactions.ts'
 import { toSettledUnits } from '../views/settled-units.ts'
 import { requireAsset, toAmountRecord, toBitcoinAssetRecord } from './asset-record.ts'
 
@@ -68,7 +72,7 @@ export function toTransactionRecord(gateway: RecordPorts, stored: StoredTransact
     preimage: null,
     error: failure && failureTexts[failure],
     expires_at: expiresAt === null ? null : isoTime(expiresAt),
-    events: async () => (await listTransactionEvents(gateway.views, id)).map(toEventRecord),
+    events: async () => (await listTransactionFacts(gateway.views, id)).flatMap(toEventRecords),
   }
 }
 
@@ -90,17 +94,17 @@ function createTextReader(records: RecordPorts['records'], recordId: string) {
     (await readRecordText(readOnce, recordId, field)) ?? null
 }
 
-const eventMessages: Readonly<Record<string, string>> = {
+const eventMessages: Readonly<Record<TransactionEventType, string>> = {
   'payment.pending': 'The transaction awaits its payment.',
   'payment.completed': 'The transaction was paid.',
   'payment.failed': 'The transaction failed.',
   'payment.expired': 'The invoice expired before it was paid.',
 }
 
-const toEventRecord = ({ id, event_type, details, at }: TransactionEventRow) => ({
-  id,
-  event_type,
-  message: eventMessages[event_type] ?? null,
-  details,
-  created_at: isoTime(at),
-})
+/** Returns the event of the timeline that shows the fact; none for a step that callers do not see. */
+function toEventRecords({ id, type, reason, at }: TransactionFactRow) {
+  const event_type = findTransactionEventType(type)
+  if (event_type === undefined) return []
+  const details = reason === null ? null : JSON.stringify({ reason })
+  return [{ id, event_type, message: eventMessages[event_type], details, created_at: isoTime(at) }]
+}

@@ -1,5 +1,5 @@
 import type { Migration, Views } from '@penstock/ports/views.ts'
-import type { Kysely, Transaction } from 'kysely'
+import { type Kysely, sql, type Transaction } from 'kysely'
 import { createIndex, createTable, type MigrationHistory } from '../../create-table.ts'
 
 /** The number of a wallet's transactions that callers see, by direction and status. */
@@ -43,15 +43,17 @@ export type PaymentsTables = {
     status: string | null
     payment_hash: string | null
     created_at: number
+    /** The time by which the transaction ends; null until its expiry is known. */
+    ends_at: number | null
     view: string
   }
-  /** The entries of a transaction's timeline. `id`: the id of the fact. */
-  gateway_transaction_events: {
+  /** The facts of a transaction. `reason`: the reason of a failure. */
+  gateway_transaction_facts: {
     id: string
     transaction_id: string
     revision: number
-    event_type: string
-    details: string | null
+    type: string
+    reason: string | null
     at: number
   }
 }
@@ -60,7 +62,10 @@ export type PaymentsTables = {
 export const withPaymentsTables = (views: Pick<Views, 'db'>): Kysely<PaymentsTables> => views.db.$extendTables<PaymentsTables>()
 export const withPaymentsTablesIn = (trx: Transaction<object>): Transaction<PaymentsTables> => trx.$extendTables<PaymentsTables>()
 
-const createPaymentsTables: Migration = async (db) => {
+/** Selects open transactions. The index and its queries must use exactly this expression. */
+export const isOpenTransactionRow = sql<boolean>`${sql.ref('status')} = 'PENDING'`
+
+const createWalletTables: Migration = async (db) => {
   await createTable(db, 'gateway_environments', {
     id: 'text',
     team_id: 'text',
@@ -95,6 +100,9 @@ const createPaymentsTables: Migration = async (db) => {
     send_failed: 'int',
     send_expired: 'int',
   })
+}
+
+const createTransactionTables: Migration = async (db) => {
   await createTable(db, 'gateway_transactions', {
     id: 'text',
     wallet_id: 'text',
@@ -104,20 +112,31 @@ const createPaymentsTables: Migration = async (db) => {
     status: 'text?',
     payment_hash: 'text?',
     created_at: 'big',
+    ends_at: 'big?',
     view: 'text',
   })
+  await createIndex(db, 'gateway_transactions', ['created_at', 'id'])
   await createIndex(db, 'gateway_transactions', ['wallet_id', 'created_at', 'id'])
   await createIndex(db, 'gateway_transactions', ['environment_id', 'created_at', 'id'])
   // A list of a rare status must not read all transactions.
   await createIndex(db, 'gateway_transactions', ['wallet_id', 'status', 'created_at', 'id'])
   await createIndex(db, 'gateway_transactions', ['environment_id', 'status', 'created_at', 'id'])
   await createIndex(db, 'gateway_transactions', ['payment_hash'])
+  // Few transactions are open at a time, so this index makes counting them cheap.
+  await db.schema
+    .createIndex('gateway_transactions_open')
+    .on('gateway_transactions')
+    .columns(['direction', 'ends_at'])
+    .where(isOpenTransactionRow)
+    .execute()
   await createTable(
     db,
-    'gateway_transaction_events',
-    { id: 'text', transaction_id: 'text', revision: 'int', event_type: 'text', details: 'text?', at: 'big' },
+    'gateway_transaction_facts',
+    { id: 'text', transaction_id: 'text', revision: 'int', type: 'text', reason: 'text?', at: 'big' },
     ['transaction_id', 'revision'],
   )
 }
 
-export const paymentsMigrations: readonly MigrationHistory[] = [{ name: 'gateway payments', steps: [createPaymentsTables] }]
+export const paymentsMigrations: readonly MigrationHistory[] = [
+  { name: 'gateway payments', steps: [createWalletTables, createTransactionTables] },
+]

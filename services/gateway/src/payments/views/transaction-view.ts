@@ -27,6 +27,8 @@ export type TransactionView = {
   readonly rate: RecordedRate
   readonly paymentHash: string | null
   readonly expiresAt: number | null
+  /** The time of the outcome that the caller of a sandbox chose; null if the transaction expires. */
+  readonly outcomeAt: number | null
   /** Whether the send still waits for the claim of its payment hash. */
   readonly isClaiming: boolean
   /** The send that stands for this send, because it has the same payment hash. */
@@ -42,7 +44,7 @@ type RequestFact = Extract<TransactionFact, { readonly type: 'ReceiveRequested' 
 
 /** Begins the view of a transaction with its first fact. @param at the time of the fact, in milliseconds since 1970 */
 export function createTransactionView({ type, data }: RequestFact, at: number): TransactionView {
-  const { walletId, environmentId, teamId, assetId, amount, textRecord, fingerprint, rate } = data
+  const { walletId, environmentId, teamId, assetId, amount, textRecord, fingerprint, rate, outcomeAt } = data
   return {
     direction: type === 'ReceiveRequested' ? 'RECEIVE' : 'SEND',
     walletId,
@@ -56,6 +58,7 @@ export function createTransactionView({ type, data }: RequestFact, at: number): 
     rate,
     paymentHash: type === 'ReceiveRequested' ? data.paymentHash : null,
     expiresAt: null,
+    outcomeAt,
     isClaiming: type === 'SendRequested',
     duplicateOf: null,
     settlement: null,
@@ -97,3 +100,7 @@ function findChanges({ type, data }: Exclude<TransactionFact, RequestFact>): Par
       return {}
   }
 }
+
+/** The time by which a transaction ends: its outcome in the sandbox, or its expiry. Null until the expiry is known. */
+export const findEnd = ({ outcomeAt, expiresAt }: Pick<TransactionView, 'outcomeAt' | 'expiresAt'>): number | null =>
+  expiresAt === null ? null : Math.min(outcomeAt ?? expiresAt, expiresAt)

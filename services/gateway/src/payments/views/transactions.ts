@@ -1,8 +1,4 @@
-import {
-  findTransactionEventType,
-  findTransactionStatus,
-  type TransactionStatus,
-} from '@penstock/contracts/payments/lifecycle.ts'
+import { findTransactionStatus, type TransactionStatus } from '@penstock/contracts/payments/lifecycle.ts'
 import type { ReceiveFact } from '@penstock/contracts/payments/receive.ts'
 import type { SendFact } from '@penstock/contracts/payments/send.ts'
 import { assert } from '@penstock/kernel/result.ts'
@@ -10,19 +6,19 @@ import type { Event } from '@penstock/runtime/service.ts'
 import type { Transaction } from 'kysely'
 import { toSettledUnits } from './settled-units.ts'
 import type { PaymentsTables } from './tables.ts'
-import { createTransactionView, evolveTransactionView, type TransactionView } from './transaction-view.ts'
+import { createTransactionView, evolveTransactionView, findEnd, type TransactionView } from './transaction-view.ts'
 import { addToWalletTotals } from './wallet-totals.ts'
 
 type TransactionFact = ReceiveFact | SendFact
 type StoredTransaction = { readonly view: TransactionView; readonly status: TransactionStatus | null }
 
-/** Applies a fact to the transaction's row, to its timeline, and to the totals of its wallet. */
+/** Applies a fact to the transaction's row, to its list of facts, and to the totals of its wallet. */
 export async function applyToTransaction(db: Transaction<PaymentsTables>, event: Event, fact: TransactionFact): Promise<void> {
   const before = await findForUpdate(db, event.aggregateId)
   const view = evolve(before?.view, fact, event)
   const status = findTransactionStatus(fact.type)
   await saveTransaction(db, event.aggregateId, view, status)
-  await recordTimelineEntry(db, event, fact)
+  await recordFact(db, event, fact)
   const from = before?.status ?? null
   if (from === status) return
   const { walletId, direction, assetId, settlement } = view
@@ -49,7 +45,7 @@ async function saveTransaction(
   status: TransactionStatus | null,
 ): Promise<void> {
   const { walletId, environmentId, teamId, direction, paymentHash, createdAt } = view
-  const changing = { status, payment_hash: paymentHash, view: JSON.stringify(view) }
+  const changing = { status, payment_hash: paymentHash, ends_at: findEnd(view), view: JSON.stringify(view) }
   await db
     .insertInto('gateway_transactions')
     .values({
@@ -65,16 +61,14 @@ async function saveTransaction(
     .execute()
 }
 
-async function recordTimelineEntry(
+async function recordFact(
   db: Transaction<PaymentsTables>,
   { id, aggregateId, revision, at }: Event,
   { type, data }: TransactionFact,
 ): Promise<void> {
-  const eventType = findTransactionEventType(type)
-  if (eventType === undefined) return
-  const details = 'reason' in data ? JSON.stringify({ reason: data.reason }) : null
+  const reason = 'reason' in data ? data.reason : null
   await db
-    .insertInto('gateway_transaction_events')
-    .values({ id, transaction_id: aggregateId, revision, event_type: eventType, details, at })
+    .insertInto('gateway_transaction_facts')
+    .values({ id, transaction_id: aggregateId, revision, type, reason, at })
     .execute()
 }
