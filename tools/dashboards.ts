@@ -3,11 +3,18 @@ import { marketDashboard } from './dashboards/market.ts'
 import { moneyDashboard } from './dashboards/money.ts'
 import type { Dashboard, PanelLimits, DashboardPanel } from './dashboards/panel.ts'
 import { listMetrics, RUNBOOKS, readAlertRules, addSelection } from './dashboards/rules.ts'
+import { paymentsDashboard } from './dashboards/payments.ts'
 import { servicesDashboard } from './dashboards/services.ts'
 import type { GeneratedFiles } from './generated-files.ts'
 
 /** Grafana's dashboards, from the descriptions in tools/dashboards. */
-export const dashboards: readonly Dashboard[] = [marketDashboard, moneyDashboard, servicesDashboard, clusterDashboard]
+export const dashboards: readonly Dashboard[] = [
+  marketDashboard,
+  moneyDashboard,
+  paymentsDashboard,
+  servicesDashboard,
+  clusterDashboard,
+]
 
 const [COLUMNS, WIDTH, HEIGHT] = [3, 8, 8]
 const JOB_MATCHER = 'job=~".*penstock.*"'

@@ -45,7 +45,7 @@ test('metric names match the naming pattern, and only labels with few values are
 
 /** Labels whose number of values does not grow with callers or orders. `service` is missing, because Kubernetes uses it. */
 const LABELS: ReadonlySet<string> = new Set(
-  'at_most category code component consumer effect group le method outcome owner purpose route sender state status topic type'.split(
+  'at_most category code component consumer direction effect group le method outcome owner purpose route sender state status topic type'.split(
     ' ',
   ),
 )

@@ -30,7 +30,7 @@ export type Area = {
   readonly migrations?: readonly MigrationHistory[]
   /** Deletes rows and texts that are no longer needed. It runs at the start and then every hour. */
   readonly prune?: (ports: PrunePorts) => Promise<void>
-  readonly createGaugeReader?: (ports: Pick<Gateway, 'views'>) => GaugeReader
+  readonly createGaugeReader?: (ports: Pick<Gateway, 'views' | 'clock'>) => GaugeReader
 }
 
 /** Reads a schema file beside the caller. @param caller the `import.meta.url` of the caller */

@@ -3,6 +3,7 @@ import { receiveContract } from '@penstock/contracts/payments/receive.ts'
 import { sendContract } from '@penstock/contracts/payments/send.ts'
 import { walletContract } from '@penstock/contracts/payments/wallet.ts'
 import { type Area, readSdl } from '../area.ts'
+import { createPaymentsGaugeReader } from './read/gauges.ts'
 import { createEnvironment } from './use-cases/create-environment.ts'
 import { createReceive } from './use-cases/create-receive.ts'
 import { createSend } from './use-cases/create-send.ts'
@@ -52,10 +53,11 @@ export const paymentsArea: Area = {
         'gateway_wallets',
         'gateway_wallet_totals',
         'gateway_transactions',
-        'gateway_transaction_events',
+        'gateway_transaction_facts',
       ],
       apply: applyToPayments,
     },
   ],
   migrations: paymentsMigrations,
+  createGaugeReader: createPaymentsGaugeReader,
 }
