@@ -35,14 +35,16 @@ export function parseOperatorBody<Schema extends z.ZodType>(schema: Schema, body
   throw new OperatorError(400, `The request is malformed: ${faults.join('; ')}.`)
 }
 
-const ORDER_ID = /^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/i
+const UUID = /^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/i
 
-/** Parses the order id of a route with `:id`. @throws OperatorError if it is not an order id */
-export function parseOrderId(params: Request['params']): string {
-  const { id } = params
-  if (typeof id !== 'string' || !ORDER_ID.test(id)) throw new OperatorError(400, 'An order id is a UUID.')
+/** Parses the id of a route with `:id`. @throws OperatorError if it is not a UUID */
+function parseUuid({ id }: Request['params'], subject: string): string {
+  if (typeof id !== 'string' || !UUID.test(id)) throw new OperatorError(400, `${subject} is a UUID.`)
   return id.toLowerCase()
 }
+
+export const parseOrderId = (params: Request['params']): string => parseUuid(params, 'An order id')
+export const parseTransactionId = (params: Request['params']): string => parseUuid(params, 'A transaction id')
 
 /** @throws OperatorError if no order was found */
 export function requireOrder<T>(found: T | undefined): T {

@@ -5,6 +5,7 @@ import type { Gateway } from '../ports.ts'
 import { readOrderReport } from './order-report.ts'
 import { findStoredOrder } from '../market/read/orders.ts'
 import { listOpenPayouts } from './open-payouts.ts'
+import { listTransactionReports, readTransactionReport } from './payment-report.ts'
 import type { OperatorAudit } from './audit-routes.ts'
 import { createOperatorRouter } from './routes.ts'
 import type { RebuildViews } from './views-route.ts'
@@ -33,6 +34,10 @@ export const createOperatorMount =
         readOrderReport: (id) => readOrderReport(gateway.views, id),
         findOrder: (id) => findStoredOrder(gateway.views, id),
         listOpenPayouts: (page) => listOpenPayouts(gateway.views, page),
+        payments: {
+          listTransactions: (filter) => listTransactionReports(gateway.views, filter),
+          readTransaction: (id) => readTransactionReport(gateway.views, id),
+        },
         audit,
         rebuildViews,
         gauges: gateway.gauges,

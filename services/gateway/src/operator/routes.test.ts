@@ -73,6 +73,10 @@ beforeEach(async () => {
       readOrderReport,
       findOrder: async (id) => (id === PAID ? ({ hold: waiting.hold } as unknown as StoredOrder) : undefined), // the routes read only this
       listOpenPayouts: async (page) => ({ total: 0, payouts: [], page }),
+      payments: {
+        listTransactions: async (filter) => ({ total: 0, transactions: [], filter }),
+        readTransaction: async (id) => (id === ORDER ? { id } : undefined),
+      },
       audit,
       sendCommand: async (command) => void sentCommands.push(command),
       simulation,
@@ -106,6 +110,8 @@ test('a malformed request is answered with a message, and logs no warning', asyn
     [400, /An order id is a UUID/, ask('/orders/nonsense')],
     [413, /too large/, ask('/parked/replay', JSON.stringify({ all: 'x'.repeat(70_000) }))],
     [404, /no order with this id/, ask('/orders/30000000-0000-4000-8000-00000000ffff')],
+    [400, /A transaction id is a UUID/, ask('/payments/nonsense')],
+    [404, /no transaction with this id/, ask(`/payments/${PAID}`)],
     [404, /no such operator route/, ask('/nowhere')],
   ]
   for (const [status, sentence, answer] of cases) {
@@ -196,6 +202,21 @@ test('open payouts are listed page by page', async () => {
     assert.match(JSON.stringify(await list(query)), /^"The request is malformed: /)
   // The answer repeats an unknown name, but shortened.
   assert.match(JSON.stringify(await list(`?${'a'.repeat(3000)}`)), /^"The request is malformed: .{400,480}…"$/)
+})
+
+test('transactions are listed by environment, wallet and status', async () => {
+  const list = async (query: string) => {
+    const headers = { authorization: 'Bearer secret' }
+    const response = await fetch(`http://127.0.0.1:${server.port}/operator/payments${query}`, { headers })
+    const { filter, error } = (await response.json()) as { filter?: object; error?: string }
+    return response.ok ? filter : error
+  }
+  assert.deepEqual(await list(''), {})
+  assert.deepEqual(await list('?status=pending'), { status: 'PENDING' })
+  assert.deepEqual(await list(`?environment=${ORDER}&wallet=${PAID}`), { environmentId: ORDER, walletId: PAID })
+  for (const query of ['?status=open', '?wallet=1', '?environment=x', '?limit=5', '?status=failed&status=pending'])
+    assert.match(JSON.stringify(await list(query)), /^"The request is malformed: /)
+  assert.equal((await ask(`/payments/${ORDER}`)).status, 200)
 })
 
 test('an operator closes an order, and can bear its loss', async () => {

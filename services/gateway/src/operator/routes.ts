@@ -21,6 +21,7 @@ import {
 } from './http.ts'
 import { createAuditRouter, type OperatorAudit } from './audit-routes.ts'
 import type { StoredOrder } from '../market/read/orders.ts'
+import { createPaymentRouter, type PaymentPorts } from './payment-routes.ts'
 import { createPayoutRouter } from './payout-routes.ts'
 import type { SimulatedNetworkControl } from './simulation.ts'
 import { createSimulationRouter } from './simulation-routes.ts'
@@ -36,6 +37,7 @@ export type OperatorPorts = {
   readonly readOrderReport: (orderId: string) => Promise<object | undefined>
   readonly findOrder: (orderId: string) => Promise<StoredOrder | undefined>
   readonly listOpenPayouts: (page: Page) => Promise<object>
+  readonly payments: PaymentPorts
   readonly audit: OperatorAudit
   readonly rebuildViews: RebuildViews
   /** The gauges of this process; undefined if it has none. */
@@ -63,7 +65,7 @@ const closeBody = z.strictObject({
 
 /**
  * Creates all routes for operators, which require the operator's token: orders, audits, parked messages, grants, payouts,
- * metrics, the simulated network.
+ * payments, metrics, the simulated network.
  */
 export function createOperatorRouter(ports: OperatorPorts): Router {
   const router = Router()
@@ -105,6 +107,7 @@ export function createOperatorRouter(ports: OperatorPorts): Router {
     }),
   )
   router.use('/payouts', createPayoutRouter(ports))
+  router.use('/payments', createPaymentRouter(ports.payments))
   if (ports.simulation) router.use('/sim', createSimulationRouter(ports.simulation))
   router.use((_request, response) => void response.status(404).json({ error: 'There is no such operator route.' }))
   router.use(createOperatorErrorHandler(ports.log))
