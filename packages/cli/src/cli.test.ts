@@ -61,6 +61,12 @@ const calls: readonly (readonly [args: readonly string[], what: string, body?: u
   [['audit', 'replay', '--order', 'an/id'], 'GET /operator/audit/replay/an%2Fid'],
   [['payout', 'list'], 'GET /operator/payouts'],
   [['payout', 'list', '--limit', '5', '--after', '10'], 'GET /operator/payouts?limit=5&offset=10'],
+  [['payment', 'list'], 'GET /operator/payments'],
+  [
+    ['payment', 'list', '--environment', 'e&1', '--wallet', 'w', '--status', 'pending'],
+    'GET /operator/payments?environment=e%261&wallet=w&status=pending',
+  ],
+  [['payment', 'show', 'an/id'], 'GET /operator/payments/an%2Fid'],
   [['park', 'list'], 'GET /operator/parked'],
   [['park', 'replay', '--all'], 'POST /operator/parked/replay', { all: true }],
   [['park', 'replay', 'g', 't', 'k'], 'POST /operator/parked/replay', { group: 'g', topic: 't', key: 'k' }],
@@ -122,6 +128,8 @@ test.each([
   [['sim', 'behave', 'ada', 'rude'], /Allowed choices are ok, slow/],
   [['payout', 'list', '--limit', '0'], /whole number above zero/],
   [['order', 'show'], /Missing required argument 'id'/],
+  [['payment', 'show'], /Missing required argument 'id'/],
+  [['payment', 'list', '--status', 'open'], /Allowed choices are pending, completed, failed, expired/],
   [['audit', 'replay'], /--order/],
   [['audit', 'export', '--order', 'x'], /--out/],
   [['audit', 'diff'], /--against/],
@@ -269,6 +277,30 @@ test('payout list without --json prints open payouts as a table', async () => {
   expect(out).toMatch(/\nthe-id +2,500,000 msat +seller +withheld +- +reorg until 905, terms until 1010 +It waits\.\n1 of 3\n$/)
   answer.body = { total: 0, payouts: [] }
   expect((await runPenstock(['payout', 'list'])).out).toBe('No payout is open.\n')
+})
+
+test('payment list and payment show without --json print transactions as text', async () => {
+  const transaction = {
+    id: 'the-id',
+    direction: 'RECEIVE',
+    status: 'COMPLETED',
+    asset: 'BTC',
+    base_units: '1000',
+    ends_at: '2026-01-01T00:10:00.000Z',
+  }
+  answer.body = { total: 3, transactions: [transaction] }
+  const { out } = await runPenstock(['payment', 'list'])
+  expect(out).toMatch(
+    /^ID +DIRECTION +STATUS +ASSET +BASE UNITS +ENDS AT\nthe-id +RECEIVE +COMPLETED +BTC +1000 +2026-.*\n1 of 3\n$/,
+  )
+  answer.body = { total: 0, transactions: [] }
+  expect((await runPenstock(['payment', 'list'])).out).toBe('There is no transaction.\n')
+  const facts = [{ at: '2026-01-01T00:00:00.000Z', fact: 'ReceiveCompleted' }]
+  answer.body = { ...transaction, amount_msat: '1000000', settled_at: null, facts }
+  const shown = (await runPenstock(['payment', 'show', 'the-id'])).out
+  expect(shown).toMatch(/^id +the-id\ndirection +RECEIVE\nstatus +COMPLETED\n/)
+  expect(shown).toMatch(/amount +1,000,000 msat\nsettled at +-\n/)
+  expect(shown).toMatch(/\n\nFacts\n {2}AT +FACT\n {2}20.* ReceiveCompleted\n$/)
 })
 
 test('tables are aligned, and an empty table becomes a sentence', async () => {

@@ -4,6 +4,7 @@ import { addClusterCommands } from './commands/cluster.ts'
 import { addLndCommands } from './commands/lnd.ts'
 import { addLoadCommand } from './commands/load.ts'
 import { addOrderCommands } from './commands/order.ts'
+import { addPaymentCommands } from './commands/payment.ts'
 import { addPayoutCommands } from './commands/payout.ts'
 import { addParkCommands } from './commands/park.ts'
 import { addRegtestCommands } from './commands/regtest.ts'
@@ -26,6 +27,7 @@ export async function runCli(args: readonly string[], { env, out, err }: CliCont
   for (const group of [
     addOrderCommands,
     addPayoutCommands,
+    addPaymentCommands,
     addAuditCommands,
     addParkCommands,
     addSellerCommands,
