@@ -18,6 +18,7 @@ Penstock runs. The Lightning network is ${simulated ? 'simulated' : `${network},
   pages      ${url}/
   GraphQL    ${url}/graphql   (open it in a browser for the explorer)
   REST       ${url}/api/lsp/v1/recommended/get_info
+  payments   docs/guides/payments.md begins with an account, a sandbox and an invoice
   commands   ./penstock ${simulated ? 'sim nodes' : 'help'}
   stop       Ctrl-C
 `
