@@ -5,12 +5,14 @@ import { schema } from './http/graphql/schema.ts'
 import { type AuthenticatedCaller, credentialKinds } from './access.ts'
 import { useCases } from './areas.ts'
 
+const isNamespace = ({ name }: GraphQLObjectType): boolean => /(Queries|Mutations)$/.test(name)
+
 /** Lists the paths of all fields except namespaces and their ids. */
 const listPaths = (type: GraphQLObjectType, prefix = ''): readonly string[] =>
   Object.values(type.getFields()).flatMap((field) => {
     const inner = getNamedType(field.type)
     const path = `${prefix}${field.name}`
-    if (isObjectType(inner) && /(Queries|Mutations)$/.test(inner.name)) return listPaths(inner, `${path}.`)
+    if (isObjectType(inner) && isNamespace(inner)) return listPaths(inner, `${path}.`)
     return field.name === 'id' ? [] : [path]
   })
 
@@ -47,7 +49,7 @@ const listPasswordPaths = (type: GraphQLObjectType, prefix = ''): readonly strin
     })
     return [
       ...(names.some((name) => name.includes('password')) ? [`${prefix}${field.name}`] : []),
-      ...(isObjectType(inner) ? listPasswordPaths(inner, `${prefix}${field.name}.`) : []),
+      ...(isObjectType(inner) && isNamespace(inner) ? listPasswordPaths(inner, `${prefix}${field.name}.`) : []),
     ]
   })
 
