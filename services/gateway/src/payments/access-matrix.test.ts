@@ -198,7 +198,7 @@ test('each operation of payments has a row, and each row has an operation', () =
 
 describe.each(Object.entries(rows))('%s', (path, row) => {
   const { admits, isOfEnvironments, isForAllTeams } = row
-  /** What a caller gets that is neither a dashboard user nor a service with a key. */
+  /** The result for a caller that is neither a dashboard user nor a service with a key. */
   const elseGets = (refusal: string): string => (admits === 'public' ? 'admitted' : refusal)
   const keyGets = (result: string): string => {
     if (admits === 'public') return 'admitted'
