@@ -1,10 +1,15 @@
+import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { waitUntil } from '@penstock/testkit/wait-until.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { RunningProcess } from '@penstock/cluster/launcher/launch.ts'
 import { clusterSkipReason, startCluster, type TestCluster } from '../support/cluster.ts'
 import { sendGraphql } from '../support/market-client.ts'
 import {
+  CREATE_ENVIRONMENT,
+  CREATE_KEY,
   createPaymentsClient,
   endsAs,
   issueServiceKey,
@@ -25,6 +30,11 @@ if (clusterSkipReason !== undefined && process.env['CI'] !== undefined) throw ne
 const CONNECTIONS = 12
 /** Requests per minute of a user at the dashboard, over all gateways. */
 const DASHBOARD_PER_MINUTE = 40
+/** Long enough to kill processes before the transactions of a test end. */
+const OUTCOME_SECONDS = 8
+/** On an idle machine a killed process is ready again after a few seconds. */
+const RESTART_TIMEOUT_MS = 120_000
+const INVALID = 'GRAPHQL_VALIDATION_FAILED'
 const IN_PROGRESS = 'A request with this idempotency_key is already in progress'
 const KEYS_QUERY = 'query ($id: String!) { service_api_keys { get_many(environment_id: $id) { id active } } }'
 
@@ -35,7 +45,10 @@ describe.skipIf(clusterSkipReason !== undefined)('payments on a cluster with two
   let serviceKey: ServiceKey
   let payments: PaymentsClient
   beforeAll(async () => {
-    const env = { PENSTOCK_DASHBOARD_PER_MINUTE: `${DASHBOARD_PER_MINUTE}` }
+    const env = {
+      PENSTOCK_DASHBOARD_PER_MINUTE: `${DASHBOARD_PER_MINUTE}`,
+      PENSTOCK_SANDBOX_OUTCOME_SECONDS: `${OUTCOME_SECONDS}`,
+    }
     cluster = await startCluster(dataDir, { replicas: 2, env })
     sandbox = await openSandbox(cluster)
     serviceKey = await issueServiceKey(cluster, sandbox)
@@ -59,11 +72,12 @@ describe.skipIf(clusterSkipReason !== undefined)('payments on a cluster with two
       { input: endsAs('fail'), status: 'FAILED', event: 'payment.failed', settled: undefined },
       { input: { ...endsAs('expire'), expires_in_seconds: 2 }, status: 'EXPIRED', event: 'payment.expired', settled: undefined },
     ]
-    for (const { input, status, event, settled } of cases) {
-      const created = requireValue(await payments.receive(input))
-      expect(created).toMatchObject({ status: 'PENDING', direction: 'RECEIVE', amount: { full_amount: '1000' } })
-      expect(created.payment_request).toMatch(/^lnbcrt/)
-      const ended = await payments.waitForEnd(created.id)
+    const created = await repeat(cases.length, async (index) => requireValue(await payments.receive(cases[index]?.input)))
+    for (const [index, { status, event, settled }] of cases.entries()) {
+      const { id, ...invoice } = created[index] ?? assert.fail('an invoice is missing')
+      expect(invoice).toMatchObject({ status: 'PENDING', direction: 'RECEIVE', amount: { full_amount: '1000' } })
+      expect(invoice.payment_request).toMatch(/^lnbcrt/)
+      const ended = await payments.waitForEnd(id)
       expect(ended.status).toBe(status)
       expect(ended.events.map(({ event_type: type }) => type)).toEqual(['payment.pending', event])
       expect(ended.settle_amount?.full_amount).toBe(settled)
@@ -99,6 +113,81 @@ describe.skipIf(clusterSkipReason !== undefined)('payments on a cluster with two
     expect(BigInt((await payments.readBalance()).sent)).toBe(BigInt(before.sent) + 1700n)
   })
 
+  it('refuses inputs beyond their limits', async () => {
+    const inputs = [
+      { amount: '0' },
+      { amount: '0.5' },
+      { description: 'a'.repeat(641) },
+      { expires_in_seconds: 2_592_001 },
+      { idempotency_key: '' },
+      { metadata: '[1]' },
+      { metadata: JSON.stringify({ note: 'a'.repeat(2048) }) },
+    ]
+    for (const input of inputs) expect(readRefusalCode(await payments.receive(input))).toBe(INVALID)
+    for (const description of ['a'.repeat(640), 'ß'.repeat(640), '₿'.repeat(640)])
+      requireValue(await payments.receive({ description }))
+    const { payment_request: bolt11 } = requireValue(await payments.receive())
+    const address = { lightning_address: 'someone@example.com', amount: '1' }
+    expect(readRefusalCode(await payments.send({ request: { bolt11 }, address }))).toBe(INVALID)
+  })
+
+  it('refuses a key for operations that need the dashboard, another permission or another team', async () => {
+    const keyInput = {
+      name: 'copy',
+      environment_id: sandbox.environmentId,
+      permissions: [{ resource: 'PAYMENTS', level: 'READ' }],
+    }
+    // Keys are managed with a Bearer token only, and this request has none.
+    const managed = await payments.call(CREATE_KEY, { input: keyInput }, 'service_api_key.create')
+    const live = await payments.call(CREATE_ENVIRONMENT, { input: { name: 'live', type: 'LIVE' } }, 'payment.environment.create')
+    const reader = createPaymentsClient(cluster, sandbox, await issueServiceKey(cluster, sandbox, keyInput))
+    const unknown = createPaymentsClient(cluster, sandbox, { id: '', key: 'unknown' })
+    expect([managed, live, await reader.receive(), await unknown.receive()].map((answer) => readRefusalCode(answer))).toEqual([
+      'UNAUTHENTICATED',
+      'FORBIDDEN',
+      'FORBIDDEN',
+      'UNAUTHENTICATED',
+    ])
+    const other = await openSandbox(cluster)
+    const foreign = createPaymentsClient(cluster, sandbox, await issueServiceKey(cluster, other))
+    expect(readRefusalCode(await foreign.receive())).toBe(INVALID)
+    const credentials = [{ resource: 'WALLET_CREDENTIALS', level: 'READ' }]
+    await expect(issueServiceKey(cluster, sandbox, { permissions: credentials })).rejects.toThrow(INVALID)
+  })
+
+  it('ends transactions as their callers asked although all processes of payments and a gateway are killed', async () => {
+    const behaviors = ['complete', 'fail'] as const
+    const request = (index: number) =>
+      payments.receive({ idempotency_key: `killed-${index}`, ...endsAs(behaviors[index % 2] ?? 'fail') })
+    const created = (await repeat(20, request)).map((answer) => requireValue(answer))
+    expect((await payments.find(created.at(-1)?.id ?? '')).status).toBe('PENDING')
+    const findAll = (name: string) => cluster.processes().filter((one) => one.name === name)
+    await restart([...findAll('payments'), ...findAll('gateway').slice(0, 1)])
+    const ended = await Promise.all(created.map(({ id }) => payments.waitForEnd(id)))
+    expect(ended.map(({ status }) => status)).toEqual(created.map((_, index) => (index % 2 === 0 ? 'COMPLETED' : 'FAILED')))
+    const repeated = (await repeat(created.length, request)).map((answer) => requireValue(answer))
+    expect(repeated.map(({ payment_request: invoice }) => invoice)).toEqual(
+      created.map(({ payment_request: invoice }) => invoice),
+    )
+  })
+  /** Kills processes, and waits until the supervisor has started each of them again. */
+  const restart = async (killed: readonly RunningProcess[]): Promise<void> => {
+    const pids = killed.map(({ pid }) => pid ?? assert.fail('a process does not run'))
+    for (const pid of pids) process.kill(pid, 'SIGKILL')
+    for (const [index, one] of killed.entries())
+      await waitUntil(
+        `${one.name} runs again`,
+        async () => one.pid !== undefined && one.pid !== pids[index] && (await isReady(one)),
+        RESTART_TIMEOUT_MS,
+        100,
+      )
+  }
+  const isReady = ({ healthUrl }: RunningProcess): Promise<boolean> =>
+    fetch(`${healthUrl}/readyz`).then(
+      ({ ok }) => ok,
+      () => false,
+    )
+
   it('lists transactions by pages, newest first, the same at every gateway', async () => {
     await repeat(8, () => payments.receive())
     const all = requireValue(await payments.list({ page: { limit: 100 } }))
@@ -115,7 +204,7 @@ describe.skipIf(clusterSkipReason !== undefined)('payments on a cluster with two
       expect(total).toBe(all.total_count)
       expect(list).toEqual(index % 2 === 0 ? all.list.slice(0, 3) : all.list.slice(3, 6))
     }
-    expect(readRefusalCode(await payments.list({ page: { limit: 101 } }))).toBe('GRAPHQL_VALIDATION_FAILED')
+    expect(readRefusalCode(await payments.list({ page: { limit: 101 } }))).toBe(INVALID)
   })
 
   it('refuses the next call of a revoked key at every gateway', async () => {
@@ -137,5 +226,10 @@ describe.skipIf(clusterSkipReason !== undefined)('payments on a cluster with two
     // The environment belongs to another team, so an admitted request is refused as if the environment did not exist.
     expect(answers.filter(({ status }) => status === 429).length).toBe(CONNECTIONS)
     expect(answers.filter(({ status }) => status === 200).length).toBe(DASHBOARD_PER_MINUTE)
+    const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` }
+    const body = JSON.stringify({ query: '{ account { me { id } } }' })
+    const limited = await fetch(`${cluster.url}/graphql`, { method: 'POST', headers, body })
+    expect(limited.status).toBe(429)
+    expect(Number(limited.headers.get('retry-after'))).toBeGreaterThan(0)
   })
 })

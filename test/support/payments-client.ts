@@ -3,10 +3,10 @@ import { waitUntil } from '@penstock/testkit/wait-until.ts'
 import { type GraphqlError, requestData, sendGraphql } from './market-client.ts'
 
 const CREATE_ACCOUNT = 'mutation ($input: CreateAccountInput!) { account { create(input: $input) { token } } }'
-const CREATE_ENVIRONMENT =
+export const CREATE_ENVIRONMENT =
   'mutation ($input: CreatePaymentsEnvironmentInput!) { payment { environment { create(input: $input) { id } } } }'
 const FIND_WALLETS = 'query ($input: FindManyWalletsInput!) { payment { wallet { find_many(input: $input) { list { id } } } } }'
-const CREATE_KEY =
+export const CREATE_KEY =
   'mutation ($input: CreateServiceApiKeyInput!) { service_api_key { create(input: $input) { id plaintext_key } } }'
 const REVOKE_KEY = 'mutation ($id: String!) { service_api_key { revoke(id: $id) { active } } }'
 const TRANSACTION =
@@ -61,15 +61,23 @@ export async function openSandbox(market: Market): Promise<Sandbox> {
   return { token, environmentId, walletId: wallet.id }
 }
 
-/** Issues a key that may create transactions and read wallets. */
-export async function issueServiceKey(market: Market, { token, environmentId }: Sandbox): Promise<ServiceKey> {
-  const permissions = [
-    { resource: 'PAYMENTS', level: 'WRITE' },
-    { resource: 'WALLETS', level: 'READ' },
-  ]
-  const input = { name: 'server of the shop', environment_id: environmentId, permissions }
+/** Permissions to create transactions and to read wallets. */
+const SHOP_PERMISSIONS = [
+  { resource: 'PAYMENTS', level: 'WRITE' },
+  { resource: 'WALLETS', level: 'READ' },
+]
+
+/** Issues a key that may create transactions and read wallets, unless the input names other permissions. */
+export async function issueServiceKey(
+  market: Market,
+  { token, environmentId }: Sandbox,
+  input: object = {},
+): Promise<ServiceKey> {
+  const variables = {
+    input: { name: 'server of the shop', environment_id: environmentId, permissions: SHOP_PERMISSIONS, ...input },
+  }
   type Created = { service_api_key: { create: { id: string; plaintext_key: string } } }
-  const { id, plaintext_key: key } = (await requestData<Created>(market, CREATE_KEY, { input }, token)).service_api_key.create
+  const { id, plaintext_key: key } = (await requestData<Created>(market, CREATE_KEY, variables, token)).service_api_key.create
   return { id, key }
 }
 
@@ -109,6 +117,8 @@ export function createPaymentsClient({ url }: Market, { environmentId, walletId 
     receive,
     send,
     find,
+    /** Calls an operation with the service's key, and reads the value at a path of the answer. */
+    call,
     list: (input: object = {}) =>
       call<TransactionPage>(
         FIND_TRANSACTIONS,
