@@ -17,7 +17,6 @@ const BOOKKEEPING_TABLES = new Set([
   'gateway_sessions',
   'gateway_service_key_uses',
   'gateway_erasures',
-  'gateway_service_key_uses',
 ])
 
 /** Tables of earlier versions of read models, which only processes of an earlier release write. */
