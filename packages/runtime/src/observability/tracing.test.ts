@@ -14,15 +14,18 @@ test.each(['offer', 'seller', 'account', 'payhash', 'outpoint'])(
   },
 )
 
-test.each(['email', 'nodeclaim', 'price'])('a message to a %s stream is never about an order', (category) => {
+const PAYMENTS = ['environment', 'wallet', 'receive', 'send', 'sendclaim', 'servicekey']
+
+test.each(['email', 'nodeclaim', 'price', ...PAYMENTS])('a message to a %s stream is never about an order', (category) => {
   expect(subjectFieldOf(category, 'e1', 'account-1')).toEqual({})
 })
 
-test('only messages to price, email and nodeclaim streams are never about an order', () => {
+test('only messages to price, email, nodeclaim and payments streams are never about an order', () => {
   const known = ['quote', 'order', 'match', 'settlement', 'channel', 'offer', 'seller', 'account', 'payhash', 'outpoint']
   expect(contracts.map(({ category }) => category).filter((category) => !known.includes(category))).toEqual([
     'price',
     'email',
     'nodeclaim',
+    ...PAYMENTS,
   ])
 })
