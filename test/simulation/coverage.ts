@@ -22,6 +22,7 @@ const WORLD_OCCURRENCES = [
   'refund that was paid',
   'hold that was ended at its last height',
   'hold that its node ended',
+  'idempotency key that was repeated',
 ] as const
 const NETWORK_EVENT_KINDS = ['behave', 'offline', 'keep probes', 'reorg', 'evict', 'close', 'dear blocks', 'mine'] as const
 const ACTION_NAMES = [

@@ -69,6 +69,8 @@ the order of all steps.
 - The less frequent checks read the whole network, all holds or all read models, which takes longer than a step.
 - After the faults have stopped all work has to end; then money, ledger, streams and read models are compared completely. In
   one seed of four a new seller then joins, and one more channel is sold and paid for.
+- In three seeds of ten a team requests invoices and sends in a sandbox. At the end each transaction has ended once, as its caller
+  chose and in time. One key made one transaction, no invoice was paid twice, and the wallet shows the sum of its transactions.
 
 - ${formatNumber(seeds)} seeds from ${formatNumber(from)} on, run on ${date.toISOString().slice(0, 10)} with the code of commit ${commit}: ${formatNumber(totals.steps())} steps, ${formatNumber(Math.round(totals.virtualMs() / 3_600_000))} hours of simulated time.
 - ${failed.length === 0 ? 'No seed failed.' : `${formatNumber(failed.length)} failed: ${failed.map(({ plan, violation }) => `seed ${plan.seed} (${violation?.invariant})`).join(', ')}.`}

@@ -9,6 +9,7 @@ import type { SimulationPlan } from './plan/plan.ts'
 import { checkDeclaredFlow } from './invariants/declared-flow.ts'
 import { InvariantViolation, createFoldedLog, type FoldedLog } from './invariants/folded-log.ts'
 import type { TransitionCounts } from './transitions/transition-coverage.ts'
+import { BALANCE_TIMEOUT_MS, checkSandbox } from './invariants/sandbox.ts'
 import { hasReadAllFacts, runFinalChecks } from './invariants/final-checks.ts'
 import { createInvariantChecks } from './invariants/invariants.ts'
 import { runLastSale } from './workload/last-sale.ts'
@@ -130,6 +131,11 @@ async function runWorld(
       lastSale.check()
     }
     await runToQuiescence(world, log, triggers, { afterStep, payables: actOnPayouts }, 'leases are over')
+    if (world.plan.sandboxInvoices.length > 0) {
+      const sandbox = trackPromise(checkSandbox(world, log))
+      await runUntil(world, () => sandbox.is() !== undefined, 2 * BALANCE_TIMEOUT_MS, afterStep, 'a wallet showed no balance')
+      sandbox.check()
+    }
     const statuses = await runFinalChecks(world, log, () => readMarketMsat(world) - initialMsat, afterStep)
     // Node reports an unhandled rejection in a later turn of the event loop, so this call waits for those of the last checks.
     await world.engine.schedule.run({ maxSteps: 0 })

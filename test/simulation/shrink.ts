@@ -2,7 +2,7 @@ import type { FaultKind } from '@penstock/adapters/deterministic/faults/fault-in
 import type { SimulationPlan } from './plan/plan.ts'
 
 /**
- * Shrinks a failing plan as long as it still violates the same invariant. It removes purchases, kills, triggers, operator
+ * Shrinks a failing plan as long as it still violates the same invariant. It removes purchases, invoices, kills, triggers, operator
  * actions, network events, kinds of faults, rolled-out processes and clock skews.
  * @param failsSame whether a smaller plan violates the same invariant as the original plan
  */
@@ -29,6 +29,7 @@ export async function shrinkPlan(
 /** @returns the number of parts of a plan that can be removed */
 export const measurePlan = ({
   purchases,
+  sandboxInvoices,
   networkEvents,
   operatorActions,
   kills,
@@ -39,6 +40,7 @@ export const measurePlan = ({
   skewMs,
 }: SimulationPlan): number =>
   purchases.length +
+  sandboxInvoices.length +
   networkEvents.length +
   operatorActions.length +
   kills.length +
@@ -63,6 +65,7 @@ function* listSmallerPlans(plan: SimulationPlan): Generator<SimulationPlan> {
   for (const triggers of removeParts(plan.triggers)) yield { ...plan, triggers }
   for (const networkEvents of removeParts(plan.networkEvents)) yield { ...plan, networkEvents }
   for (const operatorActions of removeParts(plan.operatorActions)) yield { ...plan, operatorActions }
+  for (const sandboxInvoices of removeParts(plan.sandboxInvoices)) yield { ...plan, sandboxInvoices }
   for (const purchases of removeParts(plan.purchases)) yield { ...plan, purchases }
   for (const keptKinds of removeParts(kinds)) yield withFaults(keptKinds)
 }

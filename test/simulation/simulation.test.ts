@@ -5,6 +5,7 @@ import { declaredLinks } from './invariants/declared-flow.ts'
 import { VIEW_CHECKS, VIEW_CHECK_STEPS } from './invariants/invariants.ts'
 import type { SimulationWorkers } from './pool.ts'
 import type { SeedOutcome } from './run-plan.ts'
+import { allTransitions } from './transitions/transition-coverage.ts'
 import type { Occurrence } from './coverage.ts'
 import { createSeedTotals, type SeedTotals } from './seed-totals.ts'
 import { createTestWorkers } from './test-workers.ts'
@@ -35,6 +36,8 @@ const FREQUENT_OCCURRENCES: readonly (Occurrence | FaultKind)[] = [
   're-org',
   'hold that was ended at its last height',
   'buyer: pay',
+  'both replicas at work: payments',
+  'idempotency key that was repeated',
 ]
 
 let pool: SimulationWorkers
@@ -85,6 +88,12 @@ describe(`the ${SEEDS.length} fixed seeds together`, () => {
     const all = await Promise.all(SEEDS.map(runSeed))
     const followed = new Set(all.flatMap(({ flowLinks }) => flowLinks))
     expect([...declaredLinks].filter((link) => followed.has(link)).length).toBeGreaterThan(declaredLinks.size / 2)
+  })
+
+  test('contain sandboxes whose receives and sends end in every status', async () => {
+    const { transitions } = await addUpSeeds()
+    const payments = allTransitions.filter((transition) => /^(receive|send): /.test(transition))
+    expect(payments.filter((transition) => !transitions.has(transition))).toEqual([])
   })
 
   test('check the read models about once per interval', async () => {

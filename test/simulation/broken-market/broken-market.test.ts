@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { quietPlan, sellersBehave } from '../plan/quiet-plan.ts'
+import { quietInvoice, quietPlan, sellersBehave } from '../plan/quiet-plan.ts'
 import type { Trigger } from '../plan/triggers.ts'
 import type { SimulationPlan } from '../plan/plan.ts'
 import type { SimulationWorkers } from '../pool.ts'
@@ -74,6 +74,7 @@ describe.concurrent('the checks of the simulation', () => {
     ['reads ahead', 'read models follow the streams', {}],
     ['shows another height', 'read models match their facts', {}],
     ['shows what is not so', 'read models', {}],
+    ['shows another balance', 'payments', { sandboxInvoices: [quietInvoice] }],
     ['does not listen', 'liveness', shortQuiescence],
     ['fails its buyers', 'no internal error in an answer', {}],
     ['sells only once', 'liveness', {}],
@@ -92,6 +93,7 @@ describe.concurrent('the checks of the simulation', () => {
     ['whose sellers never open', sellersNeverOpen],
     ['in which only the guard can act at the last height', { triggers: [lastHeightPlan] }],
     ['with a short quiescence timeout', shortQuiescence],
+    ['with a payment in a sandbox', { sandboxInvoices: [quietInvoice] }],
   ] as const)('accept a market without a defect %s', async (_, change) => {
     expect((await pool.run({ plan: { ...planWithLastSale, ...change } })).violation).toBe(undefined)
   })

@@ -39,6 +39,12 @@ export const readModelDefects: Readonly<Record<string, MarketDefect>> = {
       if (findFacts(world, 'HoldHeld').length > 0)
         overwriteViews(world, "UPDATE gateway_holds_v2 SET view = json_set(view, '$.expiryHeight', 1)")
     }),
+  /** Every wallet has received one satoshi. */
+  'shows another balance': (world) =>
+    onHoldsListed(world, () => {
+      if (findFacts(world, 'ReceiveCompleted').length > 0)
+        overwriteViews(world, "UPDATE gateway_wallet_totals SET received = '1'")
+    }),
   /** The gateways never receive the end of an order. */
   'does not listen': (world) => ({
     ...world,

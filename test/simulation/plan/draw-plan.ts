@@ -1,5 +1,6 @@
 import { NODE_BEHAVIOURS } from '@penstock/adapters/simnet/nodes.ts'
 import { type Prng, createPrng } from '@penstock/adapters/deterministic/prng.ts'
+import { drawSandboxInvoices } from './draw-payments.ts'
 import { drawTriggers } from './triggers.ts'
 import {
   agentProcessName,
@@ -34,6 +35,7 @@ export function drawPlan(seed: number): SimulationPlan {
     network: 'whole',
     sellers,
     purchases: Array.from({ length: draws.between(3, 6) }, () => drawPurchase(draws)),
+    sandboxInvoices: drawSandboxInvoices(seed),
     networkEvents: drawNetworkEvents(draws),
     operatorActions: drawOperatorActions(draws),
     kills: drawKills(draws),

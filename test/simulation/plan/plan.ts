@@ -1,6 +1,7 @@
 import type { NodeBehaviour } from '@penstock/adapters/simnet/nodes.ts'
 import type { FaultPlan } from '@penstock/adapters/deterministic/faults/fault-injector.ts'
 import type { CrashPoint } from '@penstock/adapters/deterministic/faults/crash-injection.ts'
+import type { SandboxBehavior } from '@penstock/contracts/payments/shapes.ts'
 import { serviceNames } from '@penstock/standalone/registry.ts'
 import type { Trigger } from './triggers.ts'
 
@@ -16,6 +17,18 @@ export type SimulatedPurchase = {
   /** The required confirmations of an LSPS1 request. */
   readonly confirmations: number
 }
+
+/** An invoice of a team's sandbox, and the sends that pay it. `callDelaysMs`: the times of calls with one idempotency key. */
+export type SandboxInvoice = {
+  readonly atMs: number
+  readonly behavior: SandboxBehavior
+  readonly expirySeconds: number
+  readonly callDelaysMs: readonly number[]
+  /** Each send has its own idempotency key. */
+  readonly sends: readonly SandboxSend[]
+}
+
+export type SandboxSend = Pick<SandboxInvoice, 'behavior' | 'callDelaysMs'>
 
 /** A change of the network during the workload. */
 export type NetworkEvent = { readonly atMs: number } & (
@@ -61,6 +74,7 @@ export type SimulationPlan = {
   /** With `no inbound` no node has a channel to the market. */
   readonly network: 'whole' | 'no inbound'
   readonly purchases: readonly SimulatedPurchase[]
+  readonly sandboxInvoices: readonly SandboxInvoice[]
   readonly sellers: readonly PlannedSeller[]
   readonly networkEvents: readonly NetworkEvent[]
   readonly operatorActions: readonly OperatorAction[]

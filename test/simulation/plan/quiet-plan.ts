@@ -1,5 +1,5 @@
 import { drawPlan } from './draw-plan.ts'
-import { SELLERS, type NetworkEvent, type SimulatedPurchase, type SimulationPlan } from './plan.ts'
+import { SELLERS, type NetworkEvent, type SandboxInvoice, type SimulatedPurchase, type SimulationPlan } from './plan.ts'
 
 export const quietPurchase: SimulatedPurchase = {
   atMs: 100,
@@ -12,10 +12,20 @@ export const quietPurchase: SimulatedPurchase = {
   confirmations: 3,
 }
 
+/** An invoice that is paid, and a send of it that fails. Each is requested twice. */
+export const quietInvoice: SandboxInvoice = {
+  atMs: 100,
+  behavior: 'complete',
+  expirySeconds: 8,
+  callDelaysMs: [0, 500],
+  sends: [{ behavior: 'fail', callDelaysMs: [0, 500] }],
+}
+
 /** A plan with one buyer that pays, and without faults. */
 export const quietPlan: SimulationPlan = {
   ...drawPlan(1),
   purchases: [quietPurchase],
+  sandboxInvoices: [],
   sellers: drawPlan(1).sellers.map((seller) => ({ ...seller, acceptsAutomatically: true, answer: 'accepts' as const })),
   networkEvents: [],
   operatorActions: [],

@@ -4,6 +4,8 @@ import { offerMachine } from '@penstock/matching/offer.machine.ts'
 import { sellerMachine } from '@penstock/matching/seller.machine.ts'
 import { attemptMachine } from '@penstock/order/attempt.machine.ts'
 import { orderMachine } from '@penstock/order/order.machine.ts'
+import { receiveMachine } from '@penstock/payments/receive.machine.ts'
+import { sendMachine } from '@penstock/payments/send.machine.ts'
 import { quoteMachine } from '@penstock/quote/quote.machine.ts'
 import { compileLifecycle } from '@penstock/runtime/lifecycle/lifecycle.ts'
 import { holdMachine } from '@penstock/settlement/hold/hold.machine.ts'
@@ -18,6 +20,8 @@ const machines = {
   hold: holdMachine,
   channel: channelMachine,
   quote: quoteMachine,
+  receive: receiveMachine,
+  send: sendMachine,
 } as const
 type MachineName = keyof typeof machines
 
@@ -57,6 +61,8 @@ export function countTransitions(counts: TransitionCounts, category: string, bef
     case 'seller':
     case 'channel':
     case 'quote':
+    case 'receive':
+    case 'send':
       return count(category, (before as Status).status, fact.type, (after as Status).status)
     default:
   }

@@ -6,6 +6,7 @@ import { systemIds } from '@penstock/adapters/system/ids.ts'
 import type { Ids } from '@penstock/ports/clock.ts'
 import { toOfferInput, type SellerTerms } from '@penstock/seller-agent/terms.ts'
 import { runPurchase } from './buyers.ts'
+import { runSandboxInvoices } from './sandbox.ts'
 import type { FoldedLog } from '../invariants/folded-log.ts'
 import type { ProcessHost } from '../world/process-host.ts'
 import { sendOperatorCommand, performAction, type OperatorContext, rejectSales } from './operator-actions.ts'
@@ -32,9 +33,7 @@ export async function runSimulatedWorkload(
   const { clock, random } = engine.schedule
   if (!plan.canCrashWhileOpening) engine.faults.disable()
   for (const name of REPLICAS) host.startReplica(name)
-  const peopleDraws = random.fork('people')
-  const drawBytes = (count: number) => peopleDraws.bytes(count)
-  const ids = systemIds(() => clock.now(), drawBytes)
+  const ids = systemIds(() => clock.now(), random.fork('people').bytes)
   const openingDeadline = clock.now() + OPENING_TIMEOUT_MS
   const buyerKey = await retryWhileUnavailable(clock, openingDeadline, () => openAccount(world, ids, 'buyer@people.invalid'))
   const sellers = await openSellers(world, host, ids, openingDeadline)
@@ -68,6 +67,7 @@ export async function runSimulatedWorkload(
   const buyerContext = { clock, market, control: simnet.control, deadlineMs, boughtOrders, countOccurrence, onUnexpectedError }
   await Promise.all([
     ...plan.purchases.map((purchase) => runPurchase(buyerContext, purchase, buyerKey, note)),
+    runSandboxInvoices(world, { key: buyerKey, deadlineMs }),
     ...plan.networkEvents.map((networkEvent) => applyNetworkEvent(networkContext, networkEvent)),
     ...plan.operatorActions.map((action) => performAction(operatorContext, action)),
     ...plan.sellers.map(({ alias, acceptsAutomatically, answer }) =>

@@ -14,6 +14,7 @@ import { BUYERS, MAX_STEPS, type SimulationPlan, SELLERS } from '../plan/plan.ts
 import { createSeededKeyring } from './seeded-keyring.ts'
 import { type ConsumerDelays, createConsumerDelays } from './consumer-delays.ts'
 import { type SimulatedMarket, createSimulatedMarket } from './gateway-access.ts'
+import type { TransactionAnswer } from '../invariants/payments.ts'
 import type { CountOccurrence } from '../coverage.ts'
 import { createActiveFaults, type ActiveFaults } from './active-faults.ts'
 
@@ -29,6 +30,7 @@ export const SIMULATION_CONFIG: Config = readConfig({
   PENSTOCK_STALE_TIP_SECONDS: '0',
   PENSTOCK_BUY_PER_MINUTE: '0',
   PENSTOCK_LOGIN_PER_MINUTE: '0',
+  PENSTOCK_DASHBOARD_PER_MINUTE: '0',
   PENSTOCK_ORDERS_PER_DESTINATION: '0',
   PENSTOCK_ORDERS_PER_IP: '0',
 })
@@ -72,6 +74,10 @@ export type SimulatedWorld = {
   readonly manuallyCancelled: Set<string>
   /** Outpoints of channels whose fundings a double spend has replaced after the sale. */
   readonly undoneFundings: Set<string>
+  /** The dashboard token of the team, by the id of its sandbox's wallet. */
+  readonly sandboxTokens: Map<string, string>
+  /** The answers to calls that create a transaction, as their callers received them. */
+  readonly transactionAnswers: TransactionAnswer[]
   /** Errors that ended a process without an injected crash. */
   readonly crashes: unknown[]
   /** Errors of actions of buyers, sellers and operators that are not expected refusals. */
@@ -121,6 +127,8 @@ export function createSimulatedWorld(plan: SimulationPlan): SimulatedWorld {
     ),
     manuallyCancelled: new Set(),
     undoneFundings: new Set(),
+    sandboxTokens: new Map(),
+    transactionAnswers: [],
     crashes: [],
     unexpectedErrors,
   }
