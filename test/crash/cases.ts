@@ -7,14 +7,14 @@ import type { CrashScenarioName } from './scenarios.ts'
  */
 export type CrashCase = { readonly crashPoint: string; readonly scenario: CrashScenarioName; readonly isFreshMarket: boolean }
 
-/** A sale does not cancel a hold, so the crash points of a cancellation have another scenario. */
-const chooseScenario = (point: string): CrashScenarioName => (point.startsWith('settlement.cancel.') ? 'nobody opens' : 'sale')
+/** A sale neither cancels a hold nor contains a transaction of a sandbox, so these crash points have other scenarios. */
+function chooseScenario(point: string): CrashScenarioName {
+  if (point.startsWith('payments.')) return 'sandbox payments'
+  return point.startsWith('settlement.cancel.') ? 'nobody opens' : 'sale'
+}
 
 /** The accounts service sends commands only when sellers join, and they join only a fresh market. */
 const needsFreshMarket = (point: string): boolean => point.startsWith('accounts.') && point.endsWith('-send')
-
-/** No scenario contains a transaction of a sandbox. */
-const isVisitedByScenario = (point: string): boolean => !point.startsWith('payments.')
 
 /** Further cases: later visits of a crash point, which are later steps of an order, and scenarios with another final status. */
 const additionalCases: readonly (readonly [string, CrashScenarioName])[] = [
@@ -41,6 +41,11 @@ const additionalCases: readonly (readonly [string, CrashScenarioName])[] = [
   ['settlement.cancel.before-look', 'funding vanishes'],
   ['settlement.cancel.before-outcome', 'wrong size'],
   ['settlement.settle.after-intent', 're-org'],
+  // Each fact of the scenario: of its wallet, the receive, the claims of both sends, and their ends.
+  ...Array.from({ length: 12 }, (_, index) => [`payments.after-append#${index + 2}`, 'sandbox payments'] as const),
+  ['payments.after-reaction#2', 'sandbox payments'],
+  ['payments.before-send#2', 'sandbox payments'],
+  ['gateway.after-projection#4', 'sandbox payments'],
 ]
 
 export function listCrashCases(): readonly CrashCase[] {
@@ -48,7 +53,7 @@ export function listCrashCases(): readonly CrashCase[] {
   const unknown = additionalCases.filter(([point]) => !points.includes(point.replace(/#\d+$/, '')))
   if (unknown.length > 0) throw new Error(`unknown crash points: ${unknown.join()}`)
   return [
-    ...points.filter(isVisitedByScenario).map((crashPoint) => ({
+    ...points.map((crashPoint) => ({
       crashPoint,
       scenario: chooseScenario(crashPoint),
       isFreshMarket: needsFreshMarket(crashPoint),

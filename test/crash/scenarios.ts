@@ -13,12 +13,13 @@ import {
 import type { Product } from '../support/product.ts'
 import { isPaidOut, getOrderReport } from '../support/order-report.ts'
 import { CANCEL_MUTATION } from '../support/market-operations.ts'
+import { runSandboxPayments, type SandboxProgress } from './sandbox-scenario.ts'
 
 /** The steps that a scenario has done. The test process keeps them when the market crashes. */
-export type ScenarioProgress = { purchase?: PurchasedOrder; paymentHash?: string }
+export type ScenarioProgress = { purchase?: PurchasedOrder; paymentHash?: string } & SandboxProgress
 
 /**
- * The actions of buyers and sellers until an order has ended, and a check of its final status. After a crash the scenario runs
+ * The actions of people until an order or a transaction has ended, and a check of its final status. After a crash the scenario runs
  * again from its beginning, and skips the steps in `progress`.
  */
 export type CrashScenario = (market: Product, progress: ScenarioProgress) => Promise<void>
@@ -120,6 +121,9 @@ export const crashScenarios = {
     await market.operator('POST', '/sim/reorg', { depth: 2 })
     await completeSale(market, progress, purchase)
   },
+
+  /** A team receives and sends in its sandbox. */
+  'sandbox payments': runSandboxPayments,
 } as const satisfies Readonly<Record<string, CrashScenario>>
 
 export type CrashScenarioName = keyof typeof crashScenarios

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type CrashCase, listCrashCases } from '../crash/cases.ts'
-import { quietPlan, quietPurchase, sellersBehave } from './plan/quiet-plan.ts'
-import type { SimulationPlan } from './plan/plan.ts'
+import { quietInvoice, quietPlan, quietPurchase, sellersBehave } from './plan/quiet-plan.ts'
+import type { SandboxInvoice, SimulationPlan } from './plan/plan.ts'
 import type { SimulationWorkers } from './pool.ts'
 import { createTestWorkers } from './test-workers.ts'
 import { formatNamedCrash } from './world/named-crashes.ts'
@@ -12,10 +12,10 @@ beforeAll(() => {
 })
 afterAll(() => pool.close())
 
-/** The change of the quiet plan that gives the scenario, the final status of the order, and events that must happen. */
+/** The change of the quiet plan, the final status of the order, null without an order, and events that must happen. */
 type SimulatedScenario = {
   readonly change: Partial<SimulationPlan>
-  readonly status: string
+  readonly status: string | null
   readonly occurrences?: readonly string[]
 }
 
@@ -23,6 +23,12 @@ type SimulatedScenario = {
 const SHORT_WORKLOAD_MS = 8000
 /** A workload that lasts until the windows of all sellers, or the invoice, have ended. */
 const LONG_WORKLOAD_MS = 20_000
+
+/** The second send comes after the failure of the first one. */
+const sandboxInvoice: SandboxInvoice = {
+  ...quietInvoice,
+  sends: [...quietInvoice.sends, { behavior: 'complete', callDelaysMs: [4000, 4500] }],
+}
 
 /** The scenarios of test/crash/scenarios.ts. */
 const scenarios: Readonly<Record<CrashCase['scenario'], SimulatedScenario>> = {
@@ -60,6 +66,11 @@ const scenarios: Readonly<Record<CrashCase['scenario'], SimulatedScenario>> = {
     status: 'CHANNEL_MONITORING_FINISHED',
     occurrences: ['re-org that took a funding out of its block'],
   },
+  'sandbox payments': {
+    change: { purchases: [], sandboxInvoices: [sandboxInvoice] },
+    status: null,
+    occurrences: ['idempotency key that was repeated'],
+  },
 }
 
 const createPlan = ({ crashPoint, scenario, isFreshMarket }: CrashCase): SimulationPlan => {
@@ -88,7 +99,7 @@ describe.concurrent('a process that crashes at a crash point recovers', () => {
     expect(occurrences.filter((occurrence) => !(occurrence in faults))).toEqual([])
     // A crash of a gateway may lose the answer to a purchase. The buyer then buys again, and the first order expires.
     const isAnswerLost = name.startsWith('gateway.') && 'BUYER_FAILED_TO_PAY' in statuses
-    expect(statuses).toEqual({ [status]: 1, ...(isAnswerLost && { BUYER_FAILED_TO_PAY: 1 }) })
+    expect(statuses).toEqual({ ...(status !== null && { [status]: 1 }), ...(isAnswerLost && { BUYER_FAILED_TO_PAY: 1 }) })
   })
 })
 

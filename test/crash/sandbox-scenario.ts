@@ -1,0 +1,103 @@
+import { randomUUID } from 'node:crypto'
+import { waitUntil } from '@penstock/testkit/wait-until.ts'
+import { createAccount } from '../e2e/manual-seller.ts'
+import { requestData } from '../support/market-client.ts'
+import {
+  BALANCE_QUERY,
+  type BalanceData,
+  CREATE_ENVIRONMENT_MUTATION,
+  CREATE_RECEIVE_MUTATION,
+  CREATE_SEND_MUTATION,
+  type CreatedTransaction,
+  type CreateEnvironmentData,
+  type CreateTransactionData,
+  FIND_TRANSACTION_QUERY,
+  type FindTransactionData,
+  WALLETS_QUERY,
+  type WalletsData,
+} from '../support/payments-operations.ts'
+import type { Product } from '../support/product.ts'
+
+/** A team's wallet in its sandbox, with the team's dashboard token. */
+export type SandboxWallet = { readonly id: string; readonly token: string }
+export type SandboxProgress = { wallet?: SandboxWallet }
+
+const END_TIMEOUT_MS = 60_000
+
+/** An invoice is paid. A first send of it fails, and a second one pays it. Each call is repeated with its key. */
+export async function runSandboxPayments(market: Product, progress: SandboxProgress): Promise<void> {
+  progress.wallet ??= await createSandbox(market)
+  const { wallet } = progress
+  const received = await createTransaction(market, wallet, {
+    mutation: CREATE_RECEIVE_MUTATION,
+    input: { idempotency_key: 'invoice', ...endsAs('complete'), amount: '2500', expires_in_seconds: 3600 },
+  })
+  await waitForEnd(market, wallet, received, 'COMPLETED')
+  for (const [key, behavior, status] of [
+    ['first send', 'fail', 'FAILED'],
+    ['second send', 'complete', 'COMPLETED'],
+  ] as const) {
+    const input = { idempotency_key: key, ...endsAs(behavior), request: { bolt11: received.payment_request } }
+    await waitForEnd(market, wallet, await createTransaction(market, wallet, { mutation: CREATE_SEND_MUTATION, input }), status)
+  }
+  const { payment } = await requestData<BalanceData>(market, BALANCE_QUERY, { id: wallet.id }, wallet.token)
+  const { balance, received: total } = payment.wallet.find_one.balance
+  if (balance !== '0' || total !== '2500') throw new Error(`the wallet received ${total}, and shows the balance ${balance}`)
+}
+
+const endsAs = (behavior: 'complete' | 'fail') => ({ metadata: JSON.stringify({ svc_sandbox_behavior: behavior }) })
+
+async function createSandbox(market: Product): Promise<SandboxWallet> {
+  const token = await createAccount(market, `team-${randomUUID()}`)
+  const request = <T>(query: string, input: object): Promise<T> => requestData<T>(market, query, { input }, token)
+  const created = await request<CreateEnvironmentData>(CREATE_ENVIRONMENT_MUTATION, { name: 'shop', type: 'SANDBOX' })
+  const found = await request<WalletsData>(WALLETS_QUERY, { environment_id: created.payment.environment.create.id })
+  const [wallet] = found.payment.wallet.find_many.list
+  if (!wallet) throw new Error('the new sandbox has no wallet')
+  return { id: wallet.id, token }
+}
+
+type TransactionRequest = {
+  readonly mutation: string
+  readonly input: { readonly idempotency_key: string; readonly [field: string]: unknown }
+}
+
+/** Makes two calls with one key. After a crash, the market may still process the call from before the crash. */
+async function createTransaction(
+  market: Product,
+  { id: walletId, token }: SandboxWallet,
+  { mutation, input }: TransactionRequest,
+): Promise<CreatedTransaction> {
+  const call = async (): Promise<CreatedTransaction> => {
+    const variables = { input: { wallet_id: walletId, ...input } }
+    return (await requestData<CreateTransactionData>(market, mutation, variables, token)).payment.transaction.created
+  }
+  const created = await waitUntil(
+    `an answer to the key "${input.idempotency_key}"`,
+    () => call().catch(() => null),
+    END_TIMEOUT_MS,
+  )
+  const repeated = await call()
+  if (repeated.id !== created.id || repeated.payment_request !== created.payment_request)
+    throw new Error(`the key "${input.idempotency_key}" made the transactions ${created.id} and ${repeated.id}`)
+  return created
+}
+
+async function waitForEnd(
+  market: Product,
+  { token }: SandboxWallet,
+  { id }: CreatedTransaction,
+  status: 'COMPLETED' | 'FAILED',
+): Promise<void> {
+  const readStatus = async (): Promise<string> =>
+    (await requestData<FindTransactionData>(market, FIND_TRANSACTION_QUERY, { id }, token)).payment.transaction.find_one.status
+  const end = await waitUntil(
+    `the end of transaction ${id}`,
+    async () => {
+      const shown = await readStatus()
+      return shown === 'PENDING' ? null : shown
+    },
+    END_TIMEOUT_MS,
+  )
+  if (end !== status) throw new Error(`transaction ${id} ended as ${end}, and its caller chose ${status}`)
+}
