@@ -1,3 +1,4 @@
+import { isFailure } from '@penstock/contracts/order/lifecycle.ts'
 import { systemIds } from '@penstock/adapters/system/ids.ts'
 import { BUY_MUTATION, type BuyMutationData } from '../../support/market-operations.ts'
 import type { FoldedLog } from '../invariants/folded-log.ts'
@@ -22,7 +23,7 @@ const INBOUND_SAT = 5_000_000n
  * has blocked. Such a component may leave no pending work in any stream, so the other checks do not find it.
  */
 export async function runLastSale(world: SimulatedWorld, host: ProcessHost, log: FoldedLog): Promise<void> {
-  const { engine, simnet, plan, trace } = world
+  const { engine, simnet, plan } = world
   const { clock, random } = engine.schedule
   const draws = random.fork('last sale')
   const ids = systemIds(() => clock.now(), draws.bytes)
@@ -42,16 +43,29 @@ export async function runLastSale(world: SimulatedWorld, host: ProcessHost, log:
   })
   const options = { private: false, rails_cluster_only: false }
   const input = { connection_uri: nodes.get(LAST_BUYER)?.uri, usd_cents: '900', options }
+  // While a replica is frozen, the windows of all sellers may end. The buyer then buys again.
+  while (!(await sellChannel(world, log, input)));
+}
+
+/** Sells one channel. @returns false if the order failed */
+async function sellChannel(world: SimulatedWorld, log: FoldedLog, input: object): Promise<boolean> {
+  const { engine, simnet, trace } = world
   const { order, payment } = (
     await retryUntilAnswered(world, () => world.market.graphql<BuyMutationData>(BUY_MUTATION, { input }))
   ).liquidity.buy
   trace.note(`the last sale: ${order.transaction_id}`)
   simnet.control.pay(LAST_BUYER, payment.lightning_invoice)
   while (!readSettlementState(log, order.transaction_id)?.payout.paid) {
-    await clock.sleep(RETRY_INTERVAL_MS)
+    if (isFailure(readOrderStatus(log, order.transaction_id))) return false
+    await engine.schedule.clock.sleep(RETRY_INTERVAL_MS)
     simnet.control.mine(1)
   }
+  return true
 }
+
+// The order service folds this state; undefined before the first fact.
+const readOrderStatus = (log: FoldedLog, id: string): string =>
+  (log.state(`order-${id}`) as { readonly status: string } | undefined)?.status ?? ''
 
 /** Retries a request until it has a result. @throws an error that is not an expected refusal */
 async function retryUntilAnswered<T>({ engine }: SimulatedWorld, request: () => Promise<T | undefined>): Promise<T> {
