@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { waitUntil } from '@penstock/testkit/wait-until.ts'
 import { createAccount } from '../e2e/manual-seller.ts'
-import { requestData } from '../support/market-client.ts'
+import { requestData, sendGraphql } from '../support/market-client.ts'
 import {
   BALANCE_QUERY,
   type BalanceData,
@@ -64,20 +64,26 @@ type TransactionRequest = {
 
 /** Makes two calls with one key. After a crash, the market may still process the call from before the crash. */
 async function createTransaction(
-  market: Product,
+  { url }: Product,
   { id: walletId, token }: SandboxWallet,
   { mutation, input }: TransactionRequest,
 ): Promise<CreatedTransaction> {
-  const call = async (): Promise<CreatedTransaction> => {
-    const variables = { input: { wallet_id: walletId, ...input } }
-    return (await requestData<CreateTransactionData>(market, mutation, variables, token)).payment.transaction.created
-  }
-  const created = await waitUntil(
-    `an answer to the key "${input.idempotency_key}"`,
-    () => call().catch(() => null),
-    END_TIMEOUT_MS,
-  )
-  const repeated = await call()
+  // A refusal is retried. Without a market the request throws, which ends the scenario.
+  const call = () =>
+    waitUntil(
+      `an answer to the key "${input.idempotency_key}"`,
+      async () => {
+        const { data } = await sendGraphql<CreateTransactionData | null>(
+          url,
+          mutation,
+          { input: { wallet_id: walletId, ...input } },
+          token,
+        )
+        return data?.payment.transaction.created
+      },
+      END_TIMEOUT_MS,
+    )
+  const [created, repeated] = [await call(), await call()]
   if (repeated.id !== created.id || repeated.payment_request !== created.payment_request)
     throw new Error(`the key "${input.idempotency_key}" made the transactions ${created.id} and ${repeated.id}`)
   return created
