@@ -57,10 +57,7 @@ export type CountOccurrence = (occurrence: Occurrence) => void
 export const OCCURRENCES: Readonly<Record<string, readonly string[]>> = {
   'Faults of calls': FAULT_KINDS,
   'Servers, processes and blocks': WORLD_OCCURRENCES,
-  'Two processes of a service, one after the other': serviceNames
-    // The workload has no payments yet.
-    .filter((name) => name !== 'payments')
-    .map((name) => `both replicas at work: ${name}`),
+  'Two processes of a service, one after the other': serviceNames.map((name) => `both replicas at work: ${name}`),
   'Weather over the network': NETWORK_EVENT_KINDS.map((occurrence) => `weather: ${occurrence}`),
   'Sellers that were asked to open, by how their nodes behaved': NODE_BEHAVIOURS.map((how) => `asked to open: ${how}`),
   'People by hand': [...BUYER_ACTIONS.map((action) => `buyer: ${action}`), ...ACTION_NAMES.map((name) => `by hand: ${name}`)],
