@@ -9,7 +9,7 @@ import { waitUntil } from '@penstock/testkit/wait-until.ts'
 import { onTestFinished, test } from 'vitest'
 import { consume } from './consume.ts'
 import { CHAIN_START, sealFacts } from '../commands/event-codec.ts'
-import { eventTopic, factToBus } from '../commands/messages.ts'
+import { eventTopic, factToBus, outcomeToBus } from '../commands/messages.ts'
 import { createRepublisher } from './republish.ts'
 import { newerMessageTries } from '../observability/metrics.ts'
 
@@ -68,6 +68,34 @@ test('a gap in the revisions is filled from the store, and repeated facts are dr
   await waitUntil('the last fact is handled', () => seen.includes(3))
   assert.deepEqual(seen, [0, 1, 2, 3])
   assert.deepEqual(await world.platform.bus.parked(), [])
+})
+
+test('a repeated command is answered after the facts of its first delivery, also if they were not published', async () => {
+  const world = await createMemoryPlatform()
+  const seen: (number | string)[] = []
+  const consumer = {
+    name: 'listener',
+    owner: 'settlement',
+    contracts: [contractOf('payhash')],
+    lastRevision: () => Promise.resolve(seen.length - 1),
+    apply: ({ revision }: { revision: number }) => Promise.resolve(void seen.push(revision)),
+    outcome: ({ commandId }: { commandId: string }) => Promise.resolve(void seen.push(commandId)),
+  }
+  const stop = new AbortController()
+  const running = await consume({ ...world.platform, basePorts: world.platform }, consumer, stop.signal)
+  onTestFinished(async () => {
+    stop.abort()
+    await running.close()
+  })
+  await stored(world, 2)
+  const answer = { aggregateId: 'x', revision: 1, refused: null, at: 1 }
+  const other = outcomeToBus({ ...answer, commandId: 'of another consumer', category: 'settlement' })
+  await world.platform.bus.publish(eventTopic('settlement'), [
+    other,
+    outcomeToBus({ ...answer, commandId: 'answer', category: 'payhash' }),
+  ])
+  await waitUntil('the command is answered', () => seen.includes('answer'))
+  assert.deepEqual(seen, [0, 1, 'answer'])
 })
 
 test('a fact after a gap that the store cannot fill is parked with the reason', async () => {

@@ -8,10 +8,18 @@ import { retryFaults } from '../retry.ts'
 import type { BasePorts } from '../base-ports.ts'
 import { catchUp } from './catch-up.ts'
 import { applyStored, type ConsumeContext, type Consumer } from './consumer.ts'
-import { readMissingFacts } from './gap-fill.ts'
+import { readFactsOfAnswer, readMissingFacts } from './gap-fill.ts'
 import { readConsumerLag, type ConsumerLag } from './lag.ts'
 import { factDelay, factsConsumed, messagesParked } from '../observability/metrics.ts'
-import { eventTopic, factFromBus, factPosition, factToBus, outcomeFromBus, isLowPriority } from '../commands/messages.ts'
+import {
+  eventTopic,
+  factFromBus,
+  factPosition,
+  factToBus,
+  type OutcomeMessage,
+  outcomeFromBus,
+  isLowPriority,
+} from '../commands/messages.ts'
 import { isUnpaid, type PaidPriorityScheduler, paidFirstOf } from '../commands/paid-first.ts'
 import { createConsumerCheckpoint } from './consumer-checkpoint.ts'
 import { NewerVersionFault } from '../commands/upcast.ts'
@@ -59,11 +67,19 @@ export async function consume(context: ConsumeContext, consumer: Consumer, signa
     factsConsumed.inc({ consumer: consumer.name })
     return undefined
   }
+  /** Applies the facts of an accepted command before its answer, so that a caller who gets the answer can read them. */
+  const onOutcome = async (outcome: OutcomeMessage): Promise<void> => {
+    // Another consumer follows the facts of this command, and answers its caller.
+    if (!consumer.outcome || !categories.includes(outcome.category)) return
+    for (const fact of await readFactsOfAnswer(context, consumer, outcome)) await applyStored(consumer, fact)
+    await consumer.outcome(outcome)
+  }
   const busSubscription = {
     group: consumer.name,
     topic: eventTopic(consumer.owner),
     isLowPriority,
-    handle: (message: BusMessage) => handleMessage(basePorts, consumer, message, paidFirstOf(bus, basePorts.clock), onFact),
+    handle: (message: BusMessage) =>
+      handleMessage(basePorts, consumer, message, paidFirstOf(bus, basePorts.clock), { onFact, onOutcome }),
     // The message is stored behind the parked message of its key, and must not hold back the watermark either.
     onSetAside(message: BusMessage): void {
       const position = factPosition(message)
@@ -85,16 +101,21 @@ export async function consume(context: ConsumeContext, consumer: Consumer, signa
   }
 }
 
+type MessageHandlers = {
+  readonly onFact: (stored: StoredEvent) => Promise<FailedFact | undefined>
+  readonly onOutcome: (outcome: OutcomeMessage) => Promise<void>
+}
+
 async function handleMessage(
   basePorts: BasePorts,
   consumer: Consumer,
   message: BusMessage,
   paidFirst: PaidPriorityScheduler,
-  onFact: (stored: StoredEvent) => Promise<FailedFact | undefined>,
+  { onFact, onOutcome }: MessageHandlers,
 ): Promise<HandlerResult> {
   try {
     const outcome = outcomeFromBus(message)
-    if (outcome) await consumer.outcome?.(outcome)
+    if (outcome) await onOutcome(outcome)
     const stored = factFromBus(message)
     const failed = stored && (await paidFirst.run(isUnpaid(categoryOf(stored.stream), stored.type), () => onFact(stored)))
     return failed ? parkMessage(basePorts, consumer, message, failed) : 'done'

@@ -1,5 +1,6 @@
 import { Bug } from '@penstock/kernel/result.ts'
 import type { StoredEvent } from '@penstock/ports/event-store.ts'
+import type { OutcomeMessage } from '../commands/messages.ts'
 import { applyStored, type ConsumeContext, type Consumer } from './consumer.ts'
 
 export async function applyFillingGap(context: ConsumeContext, consumer: Consumer, stored: StoredEvent): Promise<void> {
@@ -45,6 +46,22 @@ async function readGap(
   const logFields = { consumer: consumer.name, stream: stored.stream, from: lastRevision + 1, to: stored.revision - 1 }
   context.basePorts.log.info(logFields, 'filling a gap from the store')
   return missing
+}
+
+/**
+ * Reads the facts up to an accepted command's answer that the consumer has not applied. A repeated command is answered by a
+ * message, and the process that appended its facts may have ended before it published them.
+ */
+export async function readFactsOfAnswer(
+  { store }: ConsumeContext,
+  consumer: Consumer,
+  { category, aggregateId, revision, refused }: OutcomeMessage,
+): Promise<readonly StoredEvent[]> {
+  if (refused !== null || revision === 'none') return []
+  const stream = `${category}-${aggregateId}`
+  const lastRevision = await consumer.lastRevision(stream)
+  if (lastRevision === undefined || lastRevision >= revision) return []
+  return store.read(stream, lastRevision + 1, revision - lastRevision)
 }
 
 /** Reads the facts of a stream from a revision up to a fact that arrived. */
