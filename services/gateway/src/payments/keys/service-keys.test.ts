@@ -79,15 +79,6 @@ describe('service_api_key.create', () => {
     const { key } = await create({ expires_at })
     assert.equal(key.expires_at, expires_at)
   })
-  test('deletes the stored name of a refused key', async () => {
-    market.harness.respondWith((ask, options) =>
-      market.harness.projectOutcome(ask, options, { code: 'REFUSED', message: 'There are too many.' }),
-    )
-    const answer = await market.gql(CREATE, toInput({}))
-    assert.equal(answer.errors?.[0]?.message, 'There are too many.')
-    const nameRecord = market.listSent('IssueKey').at(-1)?.data['nameRecord'] ?? assert.fail()
-    assert.equal(await market.harness.gateway.records.get(nameRecord), undefined)
-  })
 
   const credentials = { resource: 'WALLET_CREDENTIALS', level: 'READ' }
   const wallets = { resource: 'WALLETS', level: 'READ' }

@@ -169,13 +169,15 @@ test('a deleted wallet is not counted', async () => {
   assert.deepEqual((await messageOf(WALLET, { id: walletId }))[0], 'Wallet not found')
 })
 
-test('a refused command deletes the record of the name', async () => {
+test('a refusal before the fact of its command keeps the name', async () => {
   const { environmentId } = await payments.createSandbox()
   payments.harness.respondWith((ask, options) => payments.harness.projectOutcome(ask, options, { code: 'X', message: 'No.' }))
-  const refused = await messageOf(CREATE_WALLET, { input: { name: 'x', environment_id: environmentId, asset_id: BTC } })
+  const refused = await messageOf(CREATE_WALLET, { input: { name: 'tips', environment_id: environmentId, asset_id: BTC } })
   assert.deepEqual(refused, ['No.', 'GRAPHQL_VALIDATION_FAILED'])
-  const nameRecord = payments.listSent('CreateWallet')[0]?.data['nameRecord'] ?? assert.fail()
-  assert.equal(await payments.harness.gateway.records.get(nameRecord), undefined)
+  const [sent] = payments.listSent('CreateWallet')
+  assert.ok(sent)
+  await payments.project('wallet', sent.id, [{ type: 'WalletCreated', data: sent.data }])
+  assert.equal(await payments.call(WALLET, { id: sent.id }, 'payment.wallet.find_one.name'), 'tips')
 })
 
 test('a key sees the environment and the wallets that it is for', async () => {

@@ -174,13 +174,22 @@ test('a call whose key another replica has used meanwhile is refused, and then f
   assert.equal((await receiveOk({ idempotency_key: 'k' }))['payment_request'], original['payment_request'])
 })
 
-test('a refused request deletes its texts, and its key can be used again', async () => {
+test('a refusal before the facts of its command keeps the texts', async () => {
   payments.harness.respondWith((ask, options) =>
     payments.harness.projectOutcome(ask, options, { code: 'NOT_FOUND', message: 'Wallet not found' }),
   )
-  assert.equal((await receive({ idempotency_key: 'k' })).errors?.[0]?.message, 'Wallet not found')
-  const textRecord = payments.listSent('RequestReceive')[0]?.data['textRecord'] ?? assert.fail()
-  assert.equal(await payments.harness.gateway.records.get(textRecord), undefined)
+  assert.equal((await receive({ idempotency_key: 'k', description: 'coffee' })).errors?.[0]?.message, 'Wallet not found')
+  // One replica refused the repetition of the command, and now the facts of the replica that accepted it arrive.
+  const [sent] = payments.listSent('RequestReceive')
+  assert.ok(sent)
+  const { issuedAt, expiresAt, ...request } = sent.data
+  await payments.project('receive', sent.id, [
+    { type: 'ReceiveRequested', data: { ...request, rate: null, outcomeAt: null } },
+    { type: 'InvoiceIssued', data: { issuedAt, expiresAt } },
+  ])
+  const replayed = await receiveOk({ idempotency_key: 'k', description: 'coffee' })
+  assert.equal(replayed['description'], 'coffee')
+  assert.equal(decodePaymentRequest(replayed['payment_request'] ?? '')?.paymentHash, replayed['payment_hash'])
 })
 
 test('a foreign wallet is answered like an unknown one', async () => {

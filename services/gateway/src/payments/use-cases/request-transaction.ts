@@ -3,7 +3,7 @@ import { hashRequest } from '@penstock/credentials/sandbox-secrets.ts'
 import type { AddressedCommand } from '@penstock/kernel/process.ts'
 import { createHash } from 'node:crypto'
 import { getAnswerDeadline } from '../../commands/answer-deadline.ts'
-import { assertAccepted, requireInTime } from '../../commands/commands.ts'
+import { requireInTime, sendCommand } from '../../commands/commands.ts'
 import { invalidInput } from '../../errors.ts'
 import type { Gateway } from '../../ports.ts'
 import type { ResponseExtensions } from '../../use-case.ts'
@@ -52,21 +52,19 @@ type TransactionRequest = {
 
 /**
  * Stores the texts of a transaction, requests the transaction, and waits until its row is there. Of several requests with the
- * same key, one is recorded. Its fact names the record of its texts; the other requests delete theirs.
+ * same key, one is recorded. Its fact names the record of its texts; the other requests delete theirs. The texts of a refused
+ * or unanswered request stay, because a replica may refuse the repetition of a command that another replica accepts.
  * @throws an error if another request with the same key was recorded
  */
 export async function requestTransaction(
   gateway: Gateway,
   { id, texts, createCommand }: TransactionRequest,
 ): Promise<StoredTransaction> {
-  const { ids, records, clock, commands, waiters, views } = gateway
+  const { ids, records, clock, waiters, views } = gateway
   const textRecord = ids.uuid()
   const until = getAnswerDeadline(gateway)
   await records.put(textRecord, 'payment-text', JSON.stringify(texts), clock.now())
-  // After an answer that did not come in time, a fact may name the record, so the record stays.
-  const answer = await commands.sendAndWait(createCommand(textRecord), { until })
-  if (answer.outcome === 'refused') await records.delete(textRecord)
-  assertAccepted(answer)
+  await sendCommand(gateway, createCommand(textRecord), until)
   const findRequested = async (): Promise<StoredTransaction | undefined> => {
     const found = await findTransaction(views, id)
     if (!found) return undefined
