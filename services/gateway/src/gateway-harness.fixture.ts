@@ -229,7 +229,7 @@ async function postGraphql(
 }
 
 /** Returns the value at a path of an answer, such as `liquidity.buy.order`. */
-export function readPath(answer: GraphqlResult, path: string): unknown {
+export function readPath(answer: Pick<GraphqlResult, 'data'>, path: string): unknown {
   return path
     .split('.')
     .reduce<unknown>((value, name) => (value as Record<string, unknown> | null | undefined)?.[name], answer.data) // tests know the shape

@@ -3,7 +3,7 @@ import { given } from '@penstock/testkit/given.ts'
 import { test } from 'vitest'
 import { environmentDecider } from './environment.ts'
 
-const sandbox = { teamId: uuidFor(1), type: 'SANDBOX' as const, nameRecord: uuidFor(2), firstWalletId: uuidFor(3) }
+const sandbox = { teamId: uuidFor(1), type: 'SANDBOX' as const, nameRecord: uuidFor(2), firstWalletId: uuidFor(3), keyId: null }
 const create = { type: 'CreateEnvironment', data: sandbox } as const
 const created = { type: 'EnvironmentCreated', v: 1, data: sandbox } as const
 const remove = { type: 'DeleteEnvironment', data: {} } as const

@@ -48,7 +48,7 @@ const environmentId = uuidFor(2)
 const createEnvironment = (firstWalletId: string) =>
   command<EnvironmentTarget>('environment', environmentId, {
     type: 'CreateEnvironment',
-    data: { teamId: uuidFor(3), type: 'SANDBOX', nameRecord: uuidFor(4), firstWalletId },
+    data: { teamId: uuidFor(3), type: 'SANDBOX', nameRecord: uuidFor(4), firstWalletId, keyId: null },
   })
 const requestReceive = (id: string, more: Partial<typeof receiveRequest> = {}) =>
   command<ReceiveTarget>('receive', id, { type: 'RequestReceive', data: { ...receiveRequest, ...more } })

@@ -3,12 +3,16 @@ import { type CommandsOf, defineContract, type FactsOf, type TargetOf, v1 } from
 import { noData, uuid } from '../shapes.ts'
 import { environmentType } from './shapes.ts'
 
-/** `firstWalletId`: the BTC wallet with which a sandbox begins. `nameRecord`: the id of the name in the side table. */
+/**
+ * `firstWalletId`: the BTC wallet with which a sandbox begins. `keyId`: the service API key that created the environment; null
+ * if a dashboard user did. `nameRecord`: the id of the name in the side table.
+ */
 const environment = z.strictObject({
   teamId: uuid,
   type: environmentType,
   nameRecord: uuid,
   firstWalletId: uuid.nullable(),
+  keyId: uuid.nullable(),
 })
 
 /** A team's space for wallets, transactions and keys. Deleting it ends its keys, and hides its wallets and transactions. */

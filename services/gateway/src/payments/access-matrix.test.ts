@@ -3,7 +3,7 @@ import { hashCredential, newCredential } from '@penstock/credentials/credentials
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { useCases } from '../areas.ts'
-import { type GraphqlResult, NOW } from '../gateway-harness.fixture.ts'
+import { type GraphqlResult, NOW, readPath } from '../gateway-harness.fixture.ts'
 import { FOREIGN_TEAM, RECEIVE, TEAM } from './payments.fixture.ts'
 import {
   ALL,
@@ -105,6 +105,8 @@ const operations = useCases.filter(({ path }) => !OTHER_AREAS.test(path))
 
 let market: ServiceKeysHarness
 let ids: Readonly<Record<string, string>>
+/** As `ids`, with a sandbox that a key of another environment created. */
+let createdIds: Readonly<Record<string, string>>
 const bearers: Record<string, string> = {}
 const keys: Record<string, string> = {}
 
@@ -151,6 +153,8 @@ beforeAll(async () => {
   await issue('of another wallet', { walletId: await createWallet(environmentId) })
   await issue('of another environment', { environmentId: second.environmentId })
   await issue('of another team', { teamId: FOREIGN_TEAM, environmentId: foreign.environmentId })
+  await issue('that created another sandbox', { environmentId: second.environmentId })
+  createdIds = { ...ids, ...(await createSandboxWithKey(keys['that created another sandbox'] ?? '')) }
   // No call changes anything, so that the tests do not depend on each other.
   harness.respondWith((ask, options) => harness.projectOutcome(ask, options, { code: 'TEST', message: 'not carried out' }))
 })
@@ -163,15 +167,27 @@ const createWallet = (environmentId: string): Promise<string> =>
     'payment.wallet.create.id',
   )
 
+/** @returns the ids of the sandbox, as the documents name them */
+async function createSandboxWithKey(key: string): Promise<Readonly<Record<string, string>>> {
+  const { document } = rows['payment.environment.create'] ?? assert.fail()
+  const created = String(readPath(await market.gqlWithKey(key, `mutation { ${document} }`), 'payment.environment.create.id'))
+  const wallet = await market.call<string>(
+    `{ payment { wallet { find_many(input: { environment_id: "${created}" }) { list { id } } } } }`,
+    {},
+    'payment.wallet.find_many.list.0.id',
+  )
+  return { [ENVIRONMENT]: created, [WALLET]: wallet }
+}
+
 type Credentials = { readonly bearer?: string; readonly key?: string }
 
 /**
  * The result of a call. 'admitted': the caller reached the use case and its data. 'not found': the answer is that for an unknown
  * id. 'empty': a list without an entry of the sandbox. Else: the code of the refusal.
  */
-async function call(row: Row, path: string, { bearer, key }: Credentials): Promise<unknown> {
+async function call(row: Row, path: string, { bearer, key }: Credentials, of = ids): Promise<unknown> {
   const root = operations.find((operation) => operation.path === path)?.root === 'Mutation' ? 'mutation' : 'query'
-  const fields = Object.entries(ids).reduce((text, [name, id]) => text.replace(name, id), row.document)
+  const fields = Object.entries(of).reduce((text, [name, id]) => text.replace(name, id), row.document)
   const answer = await market.harness.post(
     `${root} { ${fields} }`,
     {},
@@ -241,6 +257,14 @@ describe.each(Object.entries(rows))('%s', (path, row) => {
   test.each(['of another environment', 'of another team'])('with a key %s', async (key) =>
     assert.equal(await call(row, path, { key }), keyGets(isForAllTeams || isList ? 'admitted' : 'not found')),
   )
+  test('with a key of another environment that created this one', async () => {
+    // The key works in its own environment only, but it also sees those that it created.
+    const admitted = path.startsWith('payment.environment.') || isList
+    const result = await call(row, path, { key: 'that created another sandbox' }, createdIds)
+    assert.equal(result, keyGets(admitted ? 'admitted' : 'not found'))
+    const other = await call(row, path, { key: 'of another environment' }, createdIds)
+    assert.equal(other, keyGets(isForAllTeams || isList ? 'admitted' : 'not found'))
+  })
 })
 
 test.each(['payment.wallet.find_many', 'payment.environment.find_many'])(

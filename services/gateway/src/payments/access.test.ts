@@ -2,7 +2,15 @@ import { GraphQLError } from 'graphql'
 import assert from 'node:assert/strict'
 import { describe, test } from 'vitest'
 import type { AuthenticatedCaller, CredentialKind, RequestCallers, ServiceCaller } from '../access.ts'
-import { dashboardOnly, type PaymentsCaller, permitted, requireUnscoped, seesEnvironment, seesWallet } from './access.ts'
+import {
+  dashboardOnly,
+  type PaymentsCaller,
+  permitted,
+  requireUnscoped,
+  seesContent,
+  seesEnvironment,
+  seesWallet,
+} from './access.ts'
 
 const KEY: ServiceCaller = {
   keyId: 'key',
@@ -60,22 +68,33 @@ test('an operation of the dashboard refuses every key', () => {
   assert.equal(resultOf(dashboardOnly.check, {}), 'UNAUTHENTICATED')
 })
 
-test('a caller sees the environments and wallets of its team, and with a key only those of the key', () => {
+test('a caller sees the environments and wallets of its team, and with a key only its own and the environments that it created', () => {
   const user: PaymentsCaller = { teamId: 'team', key: null }
   const service = permitted('WALLETS', 'READ').check({ bearer: null, service: KEY })
   const scoped = permitted('WALLETS', 'READ').check({ bearer: null, service: { ...KEY, walletId: 'wallet' } })
   const callers = [user, service, scoped]
   const environments = [
-    { id: 'environment', team_id: 'team' },
-    { id: 'second', team_id: 'team' },
-    { id: 'environment', team_id: 'stranger' },
+    { id: 'environment', team_id: 'team', key_id: null },
+    { id: 'created', team_id: 'team', key_id: 'key' },
+    { id: 'second', team_id: 'team', key_id: 'other key' },
+    { id: 'third', team_id: 'team', key_id: null },
+    { id: 'environment', team_id: 'stranger', key_id: null },
+    { id: 'created', team_id: 'stranger', key_id: 'key' },
   ]
   assert.deepEqual(
     callers.map((caller) => environments.map((environment) => seesEnvironment(caller, environment))),
     [
-      [true, true, false],
-      [true, false, false],
-      [true, false, false],
+      [true, true, true, true, false, false],
+      [true, true, false, false, false, false],
+      [true, true, false, false, false, false],
+    ],
+  )
+  assert.deepEqual(
+    callers.map((caller) => environments.map((environment) => seesContent(caller, environment))),
+    [
+      [true, true, true, true, false, false],
+      [true, false, false, false, false, false],
+      [true, false, false, false, false, false],
     ],
   )
   const wallets = [

@@ -52,16 +52,21 @@ function toDashboardCaller({ bearer }: RequestCallers): PaymentsCaller {
   return { teamId: bearer.accountId, key: null }
 }
 
-type Environment = { readonly id: string; readonly team_id: string }
+type Environment = { readonly id: string; readonly team_id: string; readonly key_id: string | null }
 type Wallet = { readonly id: string; readonly environment_id: string; readonly team_id: string }
 
-/** Whether the caller sees an environment: its own team's, and with a key only the key's environment. */
-export const seesEnvironment = ({ teamId, key }: PaymentsCaller, environment: Environment): boolean =>
+/** Whether the caller sees an environment: its own team's, and with a key only the key's and those that the key created. */
+export const seesEnvironment = (caller: PaymentsCaller, environment: Environment): boolean =>
+  seesContent(caller, environment) ||
+  (environment.team_id === caller.teamId && caller.key !== null && caller.key.id === environment.key_id)
+
+/** Whether the caller sees the content of an environment: its own team's, and with a key only that of the key's environment. */
+export const seesContent = ({ teamId, key }: PaymentsCaller, environment: Pick<Environment, 'id' | 'team_id'>): boolean =>
   environment.team_id === teamId && (key === null || key.environmentId === environment.id)
 
 /** Whether the caller sees a wallet: as above, and with a wallet-scoped key only that wallet. */
 export const seesWallet = (caller: PaymentsCaller, wallet: Wallet): boolean =>
-  seesEnvironment(caller, { id: wallet.environment_id, team_id: wallet.team_id }) &&
+  seesContent(caller, { id: wallet.environment_id, team_id: wallet.team_id }) &&
   (caller.key === null || caller.key.walletId === null || caller.key.walletId === wallet.id)
 
 /** @throws FORBIDDEN if the key is bound to one wallet, and so may not call operations on environments */

@@ -1,7 +1,7 @@
 import type { Views } from '@penstock/ports/views.ts'
 import { invalidInput } from '../../errors.ts'
 import { countTotal, type ListPage, type Page } from '../../list-page.ts'
-import { type PaymentsCaller, seesEnvironment } from '../access.ts'
+import { type PaymentsCaller, seesContent, seesEnvironment } from '../access.ts'
 import { type PaymentsTables, withPaymentsTables } from '../views/tables.ts'
 
 type Db = Pick<Views, 'db'>
@@ -16,10 +16,22 @@ export const findEnvironment = (views: Db, id: string): Promise<EnvironmentRow |
     .where('deleted', '=', 0)
     .executeTakeFirst()
 
+const notFound = () => invalidInput('Environment not found')
+
 /** @throws the error for an unknown environment, also if the caller does not see the environment */
 export async function requireEnvironment(views: Db, caller: PaymentsCaller, id: string): Promise<EnvironmentRow> {
   const environment = await findEnvironment(views, id)
-  if (!environment || !seesEnvironment(caller, environment)) throw invalidInput('Environment not found')
+  if (!environment || !seesEnvironment(caller, environment)) throw notFound()
+  return environment
+}
+
+/**
+ * Finds an environment whose wallets and transactions the caller sees.
+ * @throws the error for an unknown environment, also for another environment that the caller's key created
+ */
+export async function requireOwnEnvironment(views: Db, caller: PaymentsCaller, id: string): Promise<EnvironmentRow> {
+  const environment = await findEnvironment(views, id)
+  if (!environment || !seesContent(caller, environment)) throw notFound()
   return environment
 }
 
@@ -33,7 +45,9 @@ export async function listEnvironments(
     .selectFrom('gateway_environments')
     .where('team_id', '=', teamId)
     .where('deleted', '=', 0)
-    .$if(key !== null, (query) => query.where('id', '=', key?.environmentId ?? ''))
+    .$if(key !== null, (query) =>
+      query.where((where) => where.or([where('id', '=', key?.environmentId ?? ''), where('key_id', '=', key?.id ?? '')])),
+    )
   const list = await environments
     .selectAll()
     .orderBy('created_at', 'desc')

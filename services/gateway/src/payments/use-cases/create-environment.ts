@@ -30,7 +30,7 @@ export const createEnvironment = mutation({
     await sendNamedCommand(gateway, name, until, (nameRecord) =>
       command<EnvironmentTarget>('environment', environmentId, {
         type: 'CreateEnvironment',
-        data: { teamId: caller.teamId, type, nameRecord, firstWalletId },
+        data: { teamId: caller.teamId, type, nameRecord, firstWalletId, keyId: caller.key?.id ?? null },
       }),
     )
     const findWithWallet = async () => (await findWallet(views, firstWalletId)) && (await findEnvironment(views, environmentId))

@@ -11,7 +11,7 @@ import { mutation } from '../../use-case.ts'
 import { permitted, requireUnscoped } from '../access.ts'
 import { paymentsLimit } from '../limits.ts'
 import { parseNameField } from '../input.ts'
-import { requireEnvironment } from '../read/environments.ts'
+import { requireOwnEnvironment } from '../read/environments.ts'
 import { findWallet } from '../read/wallets.ts'
 import { toWalletRecord } from '../records/wallet-record.ts'
 import { sendNamedCommand } from './named-command.ts'
@@ -31,7 +31,7 @@ export const createWallet = mutation({
   input: parseWallet,
   run: async ({ name, environmentId, assetId }, { gateway, caller }) => {
     requireUnscoped(caller)
-    const environment = await requireEnvironment(gateway.views, caller, environmentId)
+    const environment = await requireOwnEnvironment(gateway.views, caller, environmentId)
     const { team_id: teamId, type } = environment
     // The projection writes the types of the contract.
     const environmentType = type as EnvironmentType

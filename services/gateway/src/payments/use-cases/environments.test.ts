@@ -15,6 +15,8 @@ const CREATE_WALLET =
 const WALLET = 'query ($id: String!) { payment { wallet { find_one(id: $id) { id name asset { symbol } } } } }'
 const WALLETS =
   'query ($input: FindManyWalletsInput, $environment: String) { payment { wallet { find_many(input: $input) { total_count list(environment_id: $environment) { id name environment_id } } } } }'
+const LIST_TRANSACTIONS =
+  'query ($input: ListTransactionsInput!) { payment { transaction { find_many(input: $input) { total_count } } } }'
 const DELETE_WALLET = 'mutation ($id: String!) { payment { wallet { delete(id: $id) } } }'
 const UNKNOWN = '70000000-0000-4000-8000-0000000000ff'
 const BTC = 'b7c0b1de-0000-4000-8000-000000000001'
@@ -183,14 +185,36 @@ test('a refusal before the fact of its command keeps the name', async () => {
 test('a key sees the environment and the wallets that it is for', async () => {
   const [own, other] = [await payments.createSandbox('own'), await payments.createSandbox('other')]
   const key = createKey(own.environmentId)
-  const list = await payments.callWithKey(key, FIND_MANY)
-  assert.equal(
-    readPath({ ...list, status: 200, headers: new Headers() } as never, 'payment.environment.find_many.total_count'),
-    1,
-  )
+  assert.equal(readPath(await payments.callWithKey(key, FIND_MANY), 'payment.environment.find_many.total_count'), 1)
   assert.deepEqual(codesOf(await payments.callWithKey(key, FIND_ONE, { id: own.environmentId })), [])
   assert.deepEqual(codesOf(await payments.callWithKey(key, FIND_ONE, { id: other.environmentId })), ['GRAPHQL_VALIDATION_FAILED'])
   assert.deepEqual(codesOf(await payments.callWithKey(key, WALLET, { id: other.walletId })), ['GRAPHQL_VALIDATION_FAILED'])
+})
+
+test('a key finds, lists and deletes the environments that it created, and does not see their wallets', async () => {
+  const own = await payments.createSandbox('own')
+  const key = createKey(own.environmentId)
+  const read = async (document: string, variables: Record<string, unknown>, path: string): Promise<unknown> => {
+    const answer = await payments.callWithKey(key, document, variables)
+    assert.deepEqual(answer.errors, undefined)
+    return readPath(answer, path)
+  }
+  const created = String(await read(CREATE, { input: { name: 'made', type: 'SANDBOX' } }, 'payment.environment.create.id'))
+  await payments.createSandbox('of the dashboard')
+  assert.equal(await read(FIND_ONE, { id: created }, 'payment.environment.find_one.name'), 'made')
+  assert.equal(await read(FIND_MANY, {}, 'payment.environment.find_many.total_count'), 2)
+  assert.equal(await read(FIND_MANY, {}, 'payment.environment.find_many.list.0.id'), created)
+  for (const [document, variables] of [
+    [WALLETS, { input: { environment_id: created } }],
+    [CREATE_WALLET, { input: { name: 'x', environment_id: created, asset_id: BTC } }],
+    [LIST_TRANSACTIONS, { input: { environment_id: created } }],
+  ] as const)
+    assert.deepEqual(codesOf(await payments.callWithKey(key, document, variables)), ['GRAPHQL_VALIDATION_FAILED'])
+  const otherKey = { ...key, keyId: created }
+  for (const document of [FIND_ONE, DELETE])
+    assert.deepEqual(codesOf(await payments.callWithKey(otherKey, document, { id: created })), ['GRAPHQL_VALIDATION_FAILED'])
+  assert.equal(await read(DELETE, { id: created }, 'payment.environment.delete'), true)
+  assert.equal(await read(FIND_MANY, {}, 'payment.environment.find_many.total_count'), 1)
 })
 
 test('a key for one wallet is forbidden on environments, and lists its wallet alone', async () => {

@@ -6,7 +6,7 @@ import type { Gateway } from '../../ports.ts'
 import { query } from '../../use-case.ts'
 import { type PaymentsCaller, permitted } from '../access.ts'
 import { paymentsLimit } from '../limits.ts'
-import { requireEnvironment } from '../read/environments.ts'
+import { requireOwnEnvironment } from '../read/environments.ts'
 import { listTransactions, type TransactionFilter, type TransactionScope } from '../read/transactions.ts'
 import { requireWallet } from '../read/wallets.ts'
 import { toSimpleTransactionRecord } from '../records/transaction-record.ts'
@@ -50,7 +50,7 @@ export const getTransactions = query({
 /** Narrows the list of an environment to the wallet of a key. @throws the error for an unknown wallet or environment */
 async function restrictScope({ views }: Gateway, caller: PaymentsCaller, scope: TransactionScope): Promise<TransactionScope> {
   if ('walletId' in scope) await requireWallet(views, caller, scope.walletId)
-  else await requireEnvironment(views, caller, scope.environmentId)
+  else await requireOwnEnvironment(views, caller, scope.environmentId)
   const walletId = caller.key?.walletId ?? null
   return walletId === null ? scope : { walletId }
 }

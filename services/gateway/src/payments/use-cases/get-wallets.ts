@@ -4,7 +4,7 @@ import { describeList, parsePage } from '../../list-page.ts'
 import { query } from '../../use-case.ts'
 import { permitted, type PaymentsCaller } from '../access.ts'
 import { paymentsLimit } from '../limits.ts'
-import { requireEnvironment } from '../read/environments.ts'
+import { requireOwnEnvironment } from '../read/environments.ts'
 import { listWallets } from '../read/wallets.ts'
 import { toSimpleWalletRecord } from '../records/wallet-record.ts'
 import type { Gateway } from '../../ports.ts'
@@ -42,5 +42,5 @@ export const getWallets = query({
 
 /** @throws the error for an unknown environment if the caller does not see it */
 async function assertSeesEnvironment({ views }: Gateway, caller: PaymentsCaller, id: string | undefined): Promise<void> {
-  if (id !== undefined) await requireEnvironment(views, caller, id)
+  if (id !== undefined) await requireOwnEnvironment(views, caller, id)
 }

@@ -31,10 +31,18 @@ async function applyToEnvironment(
     await db.updateTable('gateway_environments').set({ deleted: 1 }).where('id', '=', id).execute()
     return
   }
-  const { teamId, type: environmentType, nameRecord } = data
+  const { teamId, keyId, type: environmentType, nameRecord } = data
   await db
     .insertInto('gateway_environments')
-    .values({ id, team_id: teamId, type: environmentType, name_record: nameRecord, deleted: 0, created_at: at })
+    .values({
+      id,
+      team_id: teamId,
+      key_id: keyId,
+      type: environmentType,
+      name_record: nameRecord,
+      deleted: 0,
+      created_at: at,
+    })
     .execute()
 }
 

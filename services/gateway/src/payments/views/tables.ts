@@ -16,7 +16,16 @@ export type TransactionCounts = {
 
 /** The rows of deleted environments and wallets stay, so `deleted` hides them. The rows of their transactions stay too. */
 export type PaymentsTables = {
-  gateway_environments: { id: string; team_id: string; type: string; name_record: string; deleted: number; created_at: number }
+  gateway_environments: {
+    id: string
+    team_id: string
+    /** The service API key that created the environment; null if a dashboard user did. */
+    key_id: string | null
+    type: string
+    name_record: string
+    deleted: number
+    created_at: number
+  }
   gateway_wallets: {
     id: string
     environment_id: string
@@ -69,6 +78,7 @@ const createWalletTables: Migration = async (db) => {
   await createTable(db, 'gateway_environments', {
     id: 'text',
     team_id: 'text',
+    key_id: 'text?',
     type: 'text',
     name_record: 'text',
     deleted: 'int',
