@@ -27,5 +27,13 @@ export function recordsContract(name: string, open: () => Promise<RecordsFixture
       await records.delete('r1')
       expect(await records.get('r1')).toBeUndefined()
     })
+    it('are deleted together, and other records stay', async () => {
+      for (const id of ['r1', 'r2', 'r3']) await records.put(id, 'account', json, 1)
+      await records.delete()
+      await records.delete('r1', 'r3', 'unknown')
+      const reopened = await fixture.reopen()
+      const stored = await Promise.all(['r1', 'r2', 'r3'].map((id) => reopened.get(id)))
+      expect(stored.map((record) => record?.id)).toEqual([undefined, 'r2', undefined])
+    })
   })
 }

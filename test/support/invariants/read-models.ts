@@ -17,6 +17,7 @@ const BOOKKEEPING_TABLES = new Set([
   'gateway_sessions',
   'gateway_service_key_uses',
   'gateway_erasures',
+  'gateway_payments_erasures',
 ])
 
 /** Tables of earlier versions of read models, which only processes of an earlier release write. */

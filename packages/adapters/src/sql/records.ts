@@ -19,8 +19,8 @@ export async function sqlRecords(views: Views): Promise<Records> {
         .execute()
     },
     get: (id) => db.selectFrom('records').selectAll().where('id', '=', id).executeTakeFirst(),
-    async delete(id) {
-      await db.deleteFrom('records').where('id', '=', id).execute()
+    async delete(...ids) {
+      if (ids.length > 0) await db.deleteFrom('records').where('id', 'in', ids).execute()
     },
   }
 }

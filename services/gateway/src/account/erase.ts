@@ -3,6 +3,7 @@ import type { PrunePorts } from '../area.ts'
 import { findAccount } from './read/accounts.ts'
 import { iterateAccountOrders } from '../market/read/account-orders.ts'
 import { withMarketTables } from '../market/views/tables.ts'
+import { deleteEnvironments } from '../payments/erase.ts'
 import { withAccountTables } from './views/tables.ts'
 import { withdrawOrder } from '../market/purchase/withdraw-order.ts'
 
@@ -15,7 +16,10 @@ export async function eraseDeletedAccounts(gateway: PrunePorts): Promise<void> {
   for (const { account_id } of erasures) await eraseAccount(gateway, account_id)
 }
 
-/** Erases an account; repeating it is harmless. Withdraws the unpaid orders that the check before the deletion missed. */
+/**
+ * Erases an account; repeating it is harmless. Withdraws the unpaid orders that the check before the deletion missed, and
+ * deletes the account's environments with their texts.
+ */
 export async function eraseAccount(gateway: PrunePorts, accountId: string): Promise<void> {
   const { views, clock, log } = gateway
   const db = withMarketTables(views)
@@ -26,8 +30,9 @@ export async function eraseAccount(gateway: PrunePorts, accountId: string): Prom
     await withdrawOrder(gateway, id, 'The account of its buyer was deleted.')
   }
   await eraseTexts(gateway, accountId)
+  const hasEnvironments = await deleteEnvironments(gateway, accountId)
   const open = await bought.select('id').executeTakeFirst()
-  if (open) return
+  if (open || hasEnvironments) return
   await withAccountTables(views)
     .deleteFrom('gateway_erasures')
     .where('account_id', '=', accountId)
@@ -41,7 +46,7 @@ async function eraseTexts({ views, records }: PrunePorts, accountId: string): Pr
   const account = await findAccount(views, accountId)
   const keys = await db.selectFrom('gateway_api_keys').select('name_record').where('account_id', '=', accountId).execute()
   const recordIds = [account?.email_record, account?.password_record, ...keys.map(({ name_record }) => name_record)]
-  for (const id of recordIds) if (id) await records.delete(id)
+  await records.delete(...recordIds.flatMap((id) => id ?? []))
   for await (const { order } of iterateAccountOrders(views, accountId)) {
     if (order.terms.buyer.accountId === accountId && order.terms.record) await records.delete(order.terms.record.id)
     if (order.terms.candidate.sellerAccountId === accountId && order.rejection) await records.delete(order.rejection.id)

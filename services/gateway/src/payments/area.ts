@@ -3,6 +3,7 @@ import { receiveContract } from '@penstock/contracts/payments/receive.ts'
 import { sendContract } from '@penstock/contracts/payments/send.ts'
 import { walletContract } from '@penstock/contracts/payments/wallet.ts'
 import { type Area, readSdl } from '../area.ts'
+import { eraseDeletedContent } from './erase.ts'
 import { createPaymentsGaugeReader } from './read/gauges.ts'
 import { createEnvironment } from './use-cases/create-environment.ts'
 import { createReceive } from './use-cases/create-receive.ts'
@@ -48,6 +49,7 @@ export const paymentsArea: Area = {
       name: 'payments',
       version: 1,
       from: [environmentContract, walletContract, receiveContract, sendContract],
+      // The table of erasures is not folded from facts.
       tables: [
         'gateway_environments',
         'gateway_wallets',
@@ -59,5 +61,6 @@ export const paymentsArea: Area = {
     },
   ],
   migrations: paymentsMigrations,
+  prune: eraseDeletedContent,
   createGaugeReader: createPaymentsGaugeReader,
 }

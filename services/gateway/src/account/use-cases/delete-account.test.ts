@@ -51,6 +51,8 @@ const service: CommandResponder = async (ask, options) => {
       return project({ type: 'OfferDisabled', data: {} })
     case 'DeleteAccount':
       return project({ type: 'AccountDeleted', data: { emailHash: data['emailHash'], nodes: [] } })
+    case 'DeleteEnvironment':
+      return project({ type: 'EnvironmentDeleted', data: {} })
     case 'Withdraw':
       return
     default:
@@ -215,6 +217,22 @@ test('the erasure loop deletes the texts if a gateway crashed before it deleted 
   expect(await listTextKinds()).toEqual([])
   await runErasure({ ms: DAY_MS + 1000 })
   expect([await erasures(), withdrawals()]).toEqual([[], []])
+})
+
+test('the environments of a deleted account are deleted, also one that appears later', async () => {
+  const createEnvironment = (id: string) => {
+    const data = { teamId: accountId, type: 'SANDBOX', nameRecord: id, firstWalletId: null, keyId: null }
+    return market.projectFacts('environment', id, [{ type: 'EnvironmentCreated', data }])
+  }
+  const deletions = () => market.sent.flatMap(({ ask }) => (ask.command.type === 'DeleteEnvironment' ? [ask.id] : []))
+  await createEnvironment(ORDER)
+  await sendDelete()
+  expect(deletions()).toEqual([ORDER])
+  await createEnvironment(OFFER)
+  await runErasure({ ms: 2 * DAY_MS })
+  expect([deletions(), await erasures()]).toEqual([[ORDER, OFFER], [{ account_id: accountId }]])
+  await runErasure({ ms: 2 * DAY_MS })
+  expect([deletions(), await erasures()]).toEqual([[ORDER, OFFER], []])
 })
 
 describe('an order that is placed during the deletion', () => {

@@ -42,9 +42,14 @@ export async function findOpenKey(views: Db, hash: string, now: number): Promise
 export const isOpen = ({ revoked, expires_at, wallet_id, wallet_deleted }: ServiceKeyRow, now: number): boolean =>
   revoked === 0 && (expires_at === null || expires_at > now) && (wallet_id === null || wallet_deleted === 0)
 
-/** Finds a key of a team, also after its end. */
+/** Finds a key of a team, also after its end, unless its environment is deleted. */
 const findTeamKey = (views: Db, teamId: string, id: string): Promise<ServiceKeyRow | undefined> =>
-  selectKeys(views).where('k.id', '=', id).where('k.team_id', '=', teamId).executeTakeFirst()
+  selectKeys(views)
+    .innerJoin('gateway_environments as e', 'e.id', 'k.environment_id')
+    .where('k.id', '=', id)
+    .where('k.team_id', '=', teamId)
+    .where('e.deleted', '=', 0)
+    .executeTakeFirst()
 
 /** @throws the error for an unknown key, also if another team has the key */
 export async function requireTeamKey(views: Db, teamId: string, id: string): Promise<ServiceKeyRow> {

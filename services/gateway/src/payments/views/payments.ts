@@ -4,7 +4,7 @@ import { type SendFact, sendContract } from '@penstock/contracts/payments/send.t
 import { type WalletFact, walletContract } from '@penstock/contracts/payments/wallet.ts'
 import type { Event } from '@penstock/runtime/service.ts'
 import type { Transaction } from 'kysely'
-import { type PaymentsTables, withPaymentsTablesIn } from './tables.ts'
+import { type ErasureTables, type PaymentsTables, withPaymentsTablesIn } from './tables.ts'
 import { applyToTransaction } from './transactions.ts'
 
 /** Applies the facts of environments, wallets and transactions to their tables. */
@@ -23,13 +23,13 @@ export async function applyToPayments(trx: Transaction<object>, event: Event): P
 }
 
 async function applyToEnvironment(
-  db: Transaction<PaymentsTables>,
+  db: Transaction<PaymentsTables & ErasureTables>,
   { aggregateId: id, at }: Event,
   { type, data }: EnvironmentFact,
 ): Promise<void> {
   if (type === 'EnvironmentDeleted') {
     await db.updateTable('gateway_environments').set({ deleted: 1 }).where('id', '=', id).execute()
-    return
+    return requestErasure(db, { id, kind: 'environment', at })
   }
   const { teamId, keyId, type: environmentType, nameRecord } = data
   await db
@@ -47,13 +47,13 @@ async function applyToEnvironment(
 }
 
 async function applyToWallet(
-  db: Transaction<PaymentsTables>,
+  db: Transaction<PaymentsTables & ErasureTables>,
   { aggregateId: id, at }: Event,
   { type, data }: WalletFact,
 ): Promise<void> {
   if (type === 'WalletDeleted') {
     await db.updateTable('gateway_wallets').set({ deleted: 1 }).where('id', '=', id).execute()
-    return
+    return requestErasure(db, { id, kind: 'wallet', at })
   }
   const { environmentId, teamId, assetId, nameRecord } = data
   await db
@@ -67,5 +67,17 @@ async function applyToWallet(
       deleted: 0,
       created_at: at,
     })
+    .execute()
+}
+
+/** Lets the gateway's prune job erase the texts of a deleted environment or wallet. */
+async function requestErasure(
+  db: Transaction<ErasureTables>,
+  erasure: Omit<ErasureTables['gateway_payments_erasures'], 'due_at'>,
+): Promise<void> {
+  await db
+    .insertInto('gateway_payments_erasures')
+    .values({ ...erasure, due_at: erasure.at })
+    .onConflict((conflict) => conflict.doNothing())
     .execute()
 }

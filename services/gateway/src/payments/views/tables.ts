@@ -14,7 +14,10 @@ export type TransactionCounts = {
   send_expired: number
 }
 
-/** The rows of deleted environments and wallets stay, so `deleted` hides them. The rows of their transactions stay too. */
+/**
+ * The rows of deleted environments and wallets stay, so `deleted` hides them. The rows of their transactions stay too. Only
+ * their texts are erased.
+ */
 export type PaymentsTables = {
   gateway_environments: {
     id: string
@@ -67,9 +70,22 @@ export type PaymentsTables = {
   }
 }
 
+export type ErasureTables = {
+  /** Deleted environments and wallets whose texts the prune job still erases; not folded from facts. */
+  gateway_payments_erasures: {
+    id: string
+    kind: 'environment' | 'wallet'
+    /** The time of the deletion. */
+    at: number
+    /** The time of the next pass. */
+    due_at: number
+  }
+}
+
 /** Adds the types of the tables to a connection or transaction without table types. */
 export const withPaymentsTables = (views: Pick<Views, 'db'>): Kysely<PaymentsTables> => views.db.$extendTables<PaymentsTables>()
-export const withPaymentsTablesIn = (trx: Transaction<object>): Transaction<PaymentsTables> => trx.$extendTables<PaymentsTables>()
+export const withPaymentsTablesIn = (trx: Transaction<object>): Transaction<PaymentsTables & ErasureTables> =>
+  trx.$extendTables<PaymentsTables & ErasureTables>()
 
 /** Selects open transactions. The index and its queries must use exactly this expression. */
 export const isOpenTransactionRow = sql<boolean>`${sql.ref('status')} = 'PENDING'`
@@ -147,6 +163,9 @@ const createTransactionTables: Migration = async (db) => {
   )
 }
 
+const createErasureTable: Migration = (db) =>
+  createTable(db, 'gateway_payments_erasures', { id: 'text', kind: 'text', at: 'big', due_at: 'big' })
+
 export const paymentsMigrations: readonly MigrationHistory[] = [
-  { name: 'gateway payments', steps: [createWalletTables, createTransactionTables] },
+  { name: 'gateway payments', steps: [createWalletTables, createTransactionTables, createErasureTable] },
 ]
