@@ -42,6 +42,7 @@ const suites: Readonly<Record<string, () => Promise<unknown>>> = {
   environments: () => import('../../services/gateway/src/payments/use-cases/environments.test.ts'),
   receives: () => import('../../services/gateway/src/payments/use-cases/receive.test.ts'),
   sends: () => import('../../services/gateway/src/payments/use-cases/send.test.ts'),
+  erasures: () => import('../../services/gateway/src/payments/erase.test.ts'),
   transactions: () => import('../../services/gateway/src/payments/use-cases/transactions.test.ts'),
   slots: () => import('../../services/gateway/src/market/purchase/order-quota.test.ts'),
 }
