@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { waitUntil } from '@penstock/testkit/wait-until.ts'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { RunningProcess } from '@penstock/cluster/launcher/launch.ts'
 import { clusterSkipReason, startCluster, type TestCluster } from '../support/cluster.ts'
 import { sendGraphql } from '../support/market-client.ts'
@@ -19,8 +19,8 @@ import {
   requireValue,
   revokeServiceKey,
   type Sandbox,
-  type ServiceKey,
   signUp,
+  type Transaction,
 } from '../support/payments-client.ts'
 
 // CI has to run every test, so CI without Java or Maven is an error.
@@ -30,6 +30,8 @@ if (clusterSkipReason !== undefined && process.env['CI'] !== undefined) throw ne
 const CONNECTIONS = 12
 /** Requests per minute of a user at the dashboard, over all gateways. */
 const DASHBOARD_PER_MINUTE = 40
+/** Requests per minute of a service API key, over all gateways. Above 100 the limit counts by the second, as in production. */
+const SERVICE_KEY_PER_MINUTE = 240
 /** Long enough to kill processes before the transactions of a test end. */
 const OUTCOME_SECONDS = 8
 /** On an idle machine a killed process is ready again after a few seconds. */
@@ -42,17 +44,19 @@ describe.skipIf(clusterSkipReason !== undefined)('payments on a cluster with two
   const dataDir = mkdtempSync(join(tmpdir(), 'penstock-payments-'))
   let cluster: TestCluster
   let sandbox: Sandbox
-  let serviceKey: ServiceKey
+  /** Calls with a key of the test's own, because a key has a limit. */
   let payments: PaymentsClient
   beforeAll(async () => {
     const env = {
       PENSTOCK_DASHBOARD_PER_MINUTE: `${DASHBOARD_PER_MINUTE}`,
+      PENSTOCK_SERVICE_KEY_PER_MINUTE: `${SERVICE_KEY_PER_MINUTE}`,
       PENSTOCK_SANDBOX_OUTCOME_SECONDS: `${OUTCOME_SECONDS}`,
     }
     cluster = await startCluster(dataDir, { replicas: 2, env })
     sandbox = await openSandbox(cluster)
-    serviceKey = await issueServiceKey(cluster, sandbox)
-    payments = createPaymentsClient(cluster, sandbox, serviceKey)
+  })
+  beforeEach(async () => {
+    payments = createPaymentsClient(cluster, sandbox, await issueServiceKey(cluster, sandbox))
   })
   afterAll(async () => {
     await cluster.stop()
@@ -163,7 +167,9 @@ describe.skipIf(clusterSkipReason !== undefined)('payments on a cluster with two
     expect((await payments.find(created.at(-1)?.id ?? '')).status).toBe('PENDING')
     const findAll = (name: string) => cluster.processes().filter((one) => one.name === name)
     await restart([...findAll('payments'), ...findAll('gateway').slice(0, 1)])
-    const ended = await Promise.all(created.map(({ id }) => payments.waitForEnd(id)))
+    const ended: Transaction[] = []
+    // One wait after the other, because each polls, and the requests of a key are limited.
+    for (const { id } of created) ended.push(await payments.waitForEnd(id))
     expect(ended.map(({ status }) => status)).toEqual(created.map((_, index) => (index % 2 === 0 ? 'COMPLETED' : 'FAILED')))
     const repeated = (await repeat(created.length, request)).map((answer) => requireValue(answer))
     expect(repeated.map(({ payment_request: invoice }) => invoice)).toEqual(
@@ -215,6 +221,14 @@ describe.skipIf(clusterSkipReason !== undefined)('payments on a cluster with two
     await revokeServiceKey(cluster, sandbox, revoked)
     const after = await repeat(CONNECTIONS, () => client.list())
     expect(after.map((answer) => readRefusalCode(answer))).toEqual(after.map(() => 'UNAUTHENTICATED'))
+  })
+
+  it('counts the requests of a service API key over all gateways, and those of another key apart', async () => {
+    const answers = await repeat(SERVICE_KEY_PER_MINUTE + CONNECTIONS, () => payments.list())
+    expect(answers.filter(({ status }) => status === 200).length).toBe(SERVICE_KEY_PER_MINUTE)
+    expect(answers.filter(({ status }) => status === 429).length).toBe(CONNECTIONS)
+    const other = createPaymentsClient(cluster, sandbox, await issueServiceKey(cluster, sandbox))
+    expect((await other.list()).status).toBe(200)
   })
 
   it('counts the requests of a user over all gateways', async () => {
