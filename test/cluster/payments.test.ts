@@ -8,8 +8,8 @@ import type { RunningProcess } from '@penstock/cluster/launcher/launch.ts'
 import { clusterSkipReason, startCluster, type TestCluster } from '../support/cluster.ts'
 import { sendGraphql } from '../support/market-client.ts'
 import {
-  CREATE_ENVIRONMENT,
-  CREATE_KEY,
+  CREATE_ENVIRONMENT_MUTATION,
+  CREATE_KEY_MUTATION,
   createPaymentsClient,
   endsAs,
   issueServiceKey,
@@ -142,8 +142,12 @@ describe.skipIf(clusterSkipReason !== undefined)('payments on a cluster with two
       permissions: [{ resource: 'PAYMENTS', level: 'READ' }],
     }
     // Keys are managed with a Bearer token only, and this request has none.
-    const managed = await payments.call(CREATE_KEY, { input: keyInput }, 'service_api_key.create')
-    const live = await payments.call(CREATE_ENVIRONMENT, { input: { name: 'live', type: 'LIVE' } }, 'payment.environment.create')
+    const managed = await payments.call(CREATE_KEY_MUTATION, { input: keyInput }, 'service_api_key.create')
+    const live = await payments.call(
+      CREATE_ENVIRONMENT_MUTATION,
+      { input: { name: 'live', type: 'LIVE' } },
+      'payment.environment.create',
+    )
     const reader = createPaymentsClient(cluster, sandbox, await issueServiceKey(cluster, sandbox, keyInput))
     const unknown = createPaymentsClient(cluster, sandbox, { id: '', key: 'unknown' })
     expect([managed, live, await reader.receive(), await unknown.receive()].map((answer) => readRefusalCode(answer))).toEqual([

@@ -1,21 +1,17 @@
-import { randomUUID } from 'node:crypto'
 import { waitUntil } from '@penstock/testkit/wait-until.ts'
-import { createAccount } from '../e2e/manual-seller.ts'
 import { requestData, sendGraphql } from '../support/market-client.ts'
 import {
   BALANCE_QUERY,
   type BalanceData,
-  CREATE_ENVIRONMENT_MUTATION,
   CREATE_RECEIVE_MUTATION,
   CREATE_SEND_MUTATION,
   type CreatedTransaction,
-  type CreateEnvironmentData,
   type CreateTransactionData,
+  endsAs,
   FIND_TRANSACTION_QUERY,
   type FindTransactionData,
-  WALLETS_QUERY,
-  type WalletsData,
-} from '../support/payments-operations.ts'
+  openSandbox,
+} from '../support/payments-client.ts'
 import type { Product } from '../support/product.ts'
 
 /** A team's wallet in its sandbox, with the team's dashboard token. */
@@ -26,7 +22,7 @@ const END_TIMEOUT_MS = 60_000
 
 /** An invoice is paid. A first send of it fails, and a second one pays it. Each call is repeated with its key. */
 export async function runSandboxPayments(market: Product, progress: SandboxProgress): Promise<void> {
-  progress.wallet ??= await createSandbox(market)
+  progress.wallet ??= await openWallet(market)
   const { wallet } = progress
   const received = await createTransaction(market, wallet, {
     mutation: CREATE_RECEIVE_MUTATION,
@@ -45,16 +41,9 @@ export async function runSandboxPayments(market: Product, progress: SandboxProgr
   if (balance !== '0' || total !== '2500') throw new Error(`the wallet received ${total}, and shows the balance ${balance}`)
 }
 
-const endsAs = (behavior: 'complete' | 'fail') => ({ metadata: JSON.stringify({ svc_sandbox_behavior: behavior }) })
-
-async function createSandbox(market: Product): Promise<SandboxWallet> {
-  const token = await createAccount(market, `team-${randomUUID()}`)
-  const request = <T>(query: string, input: object): Promise<T> => requestData<T>(market, query, { input }, token)
-  const created = await request<CreateEnvironmentData>(CREATE_ENVIRONMENT_MUTATION, { name: 'shop', type: 'SANDBOX' })
-  const found = await request<WalletsData>(WALLETS_QUERY, { environment_id: created.payment.environment.create.id })
-  const [wallet] = found.payment.wallet.find_many.list
-  if (!wallet) throw new Error('the new sandbox has no wallet')
-  return { id: wallet.id, token }
+async function openWallet(market: Product): Promise<SandboxWallet> {
+  const { walletId: id, token } = await openSandbox(market)
+  return { id, token }
 }
 
 type TransactionRequest = {

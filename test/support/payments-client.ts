@@ -2,21 +2,46 @@ import { randomUUID } from 'node:crypto'
 import { waitUntil } from '@penstock/testkit/wait-until.ts'
 import { type GraphqlError, requestData, sendGraphql } from './market-client.ts'
 
-const CREATE_ACCOUNT = 'mutation ($input: CreateAccountInput!) { account { create(input: $input) { token } } }'
-export const CREATE_ENVIRONMENT =
+const CREATE_ACCOUNT_MUTATION = 'mutation ($input: CreateAccountInput!) { account { create(input: $input) { token } } }'
+export const CREATE_ENVIRONMENT_MUTATION =
   'mutation ($input: CreatePaymentsEnvironmentInput!) { payment { environment { create(input: $input) { id } } } }'
-const FIND_WALLETS = 'query ($input: FindManyWalletsInput!) { payment { wallet { find_many(input: $input) { list { id } } } } }'
-export const CREATE_KEY =
+export type CreateEnvironmentData = { readonly payment: { readonly environment: { readonly create: { readonly id: string } } } }
+
+export const WALLETS_QUERY =
+  'query ($input: FindManyWalletsInput!) { payment { wallet { find_many(input: $input) { list { id } } } } }'
+export type WalletsData = {
+  readonly payment: { readonly wallet: { readonly find_many: { readonly list: readonly { readonly id: string }[] } } }
+}
+
+export const BALANCE_QUERY =
+  'query ($id: String!) { payment { wallet { find_one(id: $id) { balance { balance received sent } } } } }'
+export type BalanceData = {
+  readonly payment: { readonly wallet: { readonly find_one: { readonly balance: WalletBalance } } }
+}
+/** Amounts in base units of the wallet's asset. */
+export type WalletBalance = { readonly balance: string; readonly received: string; readonly sent: string }
+
+export const CREATE_KEY_MUTATION =
   'mutation ($input: CreateServiceApiKeyInput!) { service_api_key { create(input: $input) { id plaintext_key } } }'
-const REVOKE_KEY = 'mutation ($id: String!) { service_api_key { revoke(id: $id) { active } } }'
-const TRANSACTION =
+const REVOKE_KEY_MUTATION = 'mutation ($id: String!) { service_api_key { revoke(id: $id) { active } } }'
+
+const createReceiveMutation = (fields: string): string =>
+  `mutation ($input: CreateReceiveTransactionInput!) { payment { transaction { created: create_receive(input: $input) { ${fields} } } } }`
+const createSendMutation = (fields: string): string =>
+  `mutation ($input: CreateSendTransactionInput!) { payment { transaction { created: create_send(input: $input) { ${fields} } } } }`
+const CREATED_FIELDS = 'id payment_request payment_hash'
+export const CREATE_RECEIVE_MUTATION = createReceiveMutation(CREATED_FIELDS)
+export const CREATE_SEND_MUTATION = createSendMutation(CREATED_FIELDS)
+/** The answer of both operations. */
+export type CreateTransactionData = { readonly payment: { readonly transaction: { readonly created: CreatedTransaction } } }
+export type CreatedTransaction = Pick<Transaction, 'id' | 'payment_request' | 'payment_hash'>
+
+const TRANSACTION_FIELDS =
   'id status direction payment_request payment_hash error amount { full_amount } settle_amount { full_amount } events { event_type }'
-const CREATE_RECEIVE = `mutation ($input: CreateReceiveTransactionInput!) { payment { transaction { create_receive(input: $input) { ${TRANSACTION} } } } }`
-const CREATE_SEND = `mutation ($input: CreateSendTransactionInput!) { payment { transaction { create_send(input: $input) { ${TRANSACTION} } } } }`
-const FIND_TRANSACTION = `query ($id: String!) { payment { transaction { find_one(id: $id) { ${TRANSACTION} } } } }`
-const FIND_TRANSACTIONS =
+export const FIND_TRANSACTION_QUERY = `query ($id: String!) { payment { transaction { find_one(id: $id) { ${TRANSACTION_FIELDS} } } } }`
+export type FindTransactionData = { readonly payment: { readonly transaction: { readonly find_one: Transaction } } }
+const TRANSACTIONS_QUERY =
   'query ($input: ListTransactionsInput!) { payment { transaction { find_many(input: $input) { total_count list { id status created_at } } } } }'
-const FIND_WALLET = 'query ($id: String!) { payment { wallet { find_one(id: $id) { balance { balance received sent } } } } }'
 
 export type Market = { readonly url: string }
 export type Sandbox = { readonly token: string; readonly environmentId: string; readonly walletId: string }
@@ -36,7 +61,6 @@ export type TransactionPage = {
   readonly total_count: number
   readonly list: readonly (Pick<Transaction, 'id' | 'status'> & { readonly created_at: string })[]
 }
-export type Balance = { readonly balance: string; readonly received: string; readonly sent: string }
 /** The answer to one operation: its value, or the errors with which the market refused it. */
 export type PaymentsAnswer<T> = { readonly status: number; readonly value?: T; readonly errors?: readonly GraphqlError[] }
 
@@ -44,19 +68,17 @@ export type PaymentsAnswer<T> = { readonly status: number; readonly value?: T; r
 export async function signUp(market: Market): Promise<string> {
   const input = { email: `${randomUUID()}@example.org`, password: 'correct horse battery staple' }
   type Created = { account: { create: { token: string } } }
-  return (await requestData<Created>(market, CREATE_ACCOUNT, { input })).account.create.token
+  return (await requestData<Created>(market, CREATE_ACCOUNT_MUTATION, { input })).account.create.token
 }
 
 /** Signs up a new team, and creates a sandbox for it. */
 export async function openSandbox(market: Market): Promise<Sandbox> {
   const token = await signUp(market)
-  type Created = { payment: { environment: { create: { id: string } } } }
-  const input = { name: 'shop', type: 'SANDBOX' }
-  const environmentId = (await requestData<Created>(market, CREATE_ENVIRONMENT, { input }, token)).payment.environment.create.id
-  type Found = { payment: { wallet: { find_many: { list: readonly { id: string }[] } } } }
-  const { list } = (await requestData<Found>(market, FIND_WALLETS, { input: { environment_id: environmentId } }, token)).payment
-    .wallet.find_many
-  const [wallet] = list
+  const request = <T>(query: string, input: object): Promise<T> => requestData<T>(market, query, { input }, token)
+  const created = await request<CreateEnvironmentData>(CREATE_ENVIRONMENT_MUTATION, { name: 'shop', type: 'SANDBOX' })
+  const environmentId = created.payment.environment.create.id
+  const found = await request<WalletsData>(WALLETS_QUERY, { environment_id: environmentId })
+  const [wallet] = found.payment.wallet.find_many.list
   if (!wallet) throw new Error('the sandbox has no wallet')
   return { token, environmentId, walletId: wallet.id }
 }
@@ -77,12 +99,13 @@ export async function issueServiceKey(
     input: { name: 'server of the shop', environment_id: environmentId, permissions: SHOP_PERMISSIONS, ...input },
   }
   type Created = { service_api_key: { create: { id: string; plaintext_key: string } } }
-  const { id, plaintext_key: key } = (await requestData<Created>(market, CREATE_KEY, variables, token)).service_api_key.create
+  const { id, plaintext_key: key } = (await requestData<Created>(market, CREATE_KEY_MUTATION, variables, token)).service_api_key
+    .create
   return { id, key }
 }
 
 export const revokeServiceKey = (market: Market, { token }: Sandbox, { id }: ServiceKey): Promise<unknown> =>
-  requestData(market, REVOKE_KEY, { id }, token)
+  requestData(market, REVOKE_KEY_MUTATION, { id }, token)
 
 /** Creates the metadata that chooses the end of a transaction in a sandbox. */
 export const endsAs = (behavior: 'complete' | 'fail' | 'expire'): { readonly metadata: string } => ({
@@ -106,13 +129,17 @@ export function createPaymentsClient({ url }: Market, { environmentId, walletId 
   }
   const receive = (input: object = {}) =>
     call<Transaction>(
-      CREATE_RECEIVE,
+      createReceiveMutation(TRANSACTION_FIELDS),
       { input: { wallet_id: walletId, amount: '1000', ...input } },
-      'payment.transaction.create_receive',
+      'payment.transaction.created',
     )
   const send = (input: object) =>
-    call<Transaction>(CREATE_SEND, { input: { wallet_id: walletId, ...input } }, 'payment.transaction.create_send')
-  const find = (id: string) => read<Transaction>(FIND_TRANSACTION, { id }, 'payment.transaction.find_one')
+    call<Transaction>(
+      createSendMutation(TRANSACTION_FIELDS),
+      { input: { wallet_id: walletId, ...input } },
+      'payment.transaction.created',
+    )
+  const find = (id: string) => read<Transaction>(FIND_TRANSACTION_QUERY, { id }, 'payment.transaction.find_one')
   return {
     receive,
     send,
@@ -121,11 +148,11 @@ export function createPaymentsClient({ url }: Market, { environmentId, walletId 
     call,
     list: (input: object = {}) =>
       call<TransactionPage>(
-        FIND_TRANSACTIONS,
+        TRANSACTIONS_QUERY,
         { input: { environment_id: environmentId, ...input } },
         'payment.transaction.find_many',
       ),
-    readBalance: async () => (await read<{ balance: Balance }>(FIND_WALLET, { id: walletId }, 'payment.wallet.find_one')).balance,
+    readBalance: () => read<WalletBalance>(BALANCE_QUERY, { id: walletId }, 'payment.wallet.find_one.balance'),
     /** Waits until the transaction has ended. */
     waitForEnd: (id: string, timeoutMs = 60_000): Promise<Transaction> =>
       waitUntil(

@@ -2,7 +2,7 @@ import type { ReceiveFact } from '@penstock/contracts/payments/receive.ts'
 import type { SendFact } from '@penstock/contracts/payments/send.ts'
 import type { SandboxBehavior } from '@penstock/contracts/payments/shapes.ts'
 import type { Event } from '@penstock/runtime/service.ts'
-import type { CreatedTransaction, WalletBalance } from '../../support/payments-operations.ts'
+import type { CreatedTransaction, WalletBalance } from '../../support/payments-client.ts'
 
 type Direction = 'receive' | 'send'
 /** An answer to a call that creates a transaction, as its caller received it. */

@@ -1,4 +1,4 @@
-import { BALANCE_QUERY, type BalanceData } from '../../support/payments-operations.ts'
+import { BALANCE_QUERY, type BalanceData } from '../../support/payments-client.ts'
 import { retryWhileUnavailable } from '../world/gateway-access.ts'
 import type { SimulatedWorld } from '../world/simulated-world.ts'
 import { type FoldedLog, InvariantViolation } from './folded-log.ts'

@@ -9,9 +9,10 @@ import {
   CREATE_RECEIVE_MUTATION,
   CREATE_SEND_MUTATION,
   type CreateTransactionData,
+  endsAs,
   WALLETS_QUERY,
   type WalletsData,
-} from '../../support/payments-operations.ts'
+} from '../../support/payments-client.ts'
 
 type Team = { readonly key: string; readonly deadlineMs: number }
 type Wallet = { readonly id: string; readonly graphql: <T>(query: string, variables: object) => Promise<T> }
@@ -67,7 +68,7 @@ async function runInvoice(
 const toInput = (wallet: Wallet, idempotencyKey: string, behavior: SandboxBehavior) => ({
   wallet_id: wallet.id,
   idempotency_key: idempotencyKey,
-  metadata: JSON.stringify({ svc_sandbox_behavior: behavior }),
+  ...endsAs(behavior),
 })
 
 type Request = {
