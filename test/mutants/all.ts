@@ -4,6 +4,7 @@ import { guardMutants } from './areas/guard.ts'
 import { lndMutants } from './areas/lnd.ts'
 import { matchingMutants } from './areas/matching.ts'
 import { orderMutants } from './areas/order.ts'
+import { paymentsMutants } from './areas/payments.ts'
 import { projectionMutants } from './areas/projection.ts'
 import { relayMutants } from './areas/relay.ts'
 import { lossMutants } from './areas/loss.ts'
@@ -22,5 +23,6 @@ export const allMutants: readonly Mutant[] = [
   ...projectionMutants,
   ...watcherMutants,
   ...accountsMutants,
+  ...paymentsMutants,
   ...auditMutants,
 ]

@@ -8,6 +8,7 @@ export const mutantAreas = [
   'projection',
   'watcher',
   'accounts',
+  'payments',
   'audit',
 ] as const
 export type MutantArea = (typeof mutantAreas)[number]
