@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { computeQuantile, type BenchmarkRow } from './harness.ts'
+import { computeQuantile, type BenchmarkRow, judgeRow } from './harness.ts'
 import { renderMachineTable } from './machine.ts'
 import { formatAmount } from './table.ts'
 
@@ -47,14 +47,15 @@ const TABLE_HEAD = [
 
 const renderTable = (rows: readonly BenchmarkRow[]): string => [...TABLE_HEAD, ...rows.map(renderRow)].join('\n')
 
-function renderRow({ description, unit, ratios, figures, reference, target }: BenchmarkRow): string {
+function renderRow(row: BenchmarkRow): string {
+  const { description, unit, ratios, figures, reference } = row
   const median = computeQuantile(ratios, 0.5)
   const cells = [
     description,
     formatAmount(median),
     formatSpread(ratios),
     `${ratios.length}`,
-    target === undefined ? '' : `≥ ${formatAmount(target)}: ${describeVerdict(ratios, target)}`,
+    describeVerdict(row),
     `${formatAmount(computeQuantile(figures, 0.5))} ${unit}`,
     formatSpread(figures),
     `${formatAmount(computeQuantile(reference.figures, 0.5))} ${unit}`,
@@ -66,8 +67,13 @@ function renderRow({ description, unit, ratios, figures, reference, target }: Be
 const formatSpread = (values: readonly number[]): string =>
   `${formatAmount(computeQuantile(values, 0.1))} to ${formatAmount(computeQuantile(values, 0.9))}`
 
-/** Adds a warning if the target lies between the 10 % and 90 % quantiles, since another run may then reach the other verdict. */
-function describeVerdict(ratios: readonly number[], target: number): string {
-  const isStraddling = computeQuantile(ratios, 0.1) < target && computeQuantile(ratios, 0.9) >= target
-  return `${computeQuantile(ratios, 0.5) >= target ? 'held' : 'missed'}${isStraddling ? ', too close to tell: its rounds lie on both sides' : ''}`
+/** Adds a warning if the limit lies between the 10 % and 90 % quantiles, since another run may then reach the other verdict. */
+function describeVerdict(row: BenchmarkRow): string {
+  const { ratios, target, maxRatio } = row
+  const verdict = judgeRow(row)
+  const limit = target ?? maxRatio
+  if (verdict === undefined || limit === undefined) return ''
+  const isStraddling = computeQuantile(ratios, 0.1) < limit && computeQuantile(ratios, 0.9) >= limit
+  const warning = isStraddling ? ', too close to tell: its rounds lie on both sides' : ''
+  return `${target === undefined ? '≤' : '≥'} ${formatAmount(limit)}: ${verdict.hasMissed ? 'missed' : 'held'}${warning}`
 }
