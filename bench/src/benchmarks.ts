@@ -1,6 +1,7 @@
 import { appendBenchmark } from './benchmarks/append.ts'
 import { auditBenchmark } from './benchmarks/audit.ts'
 import { buyBenchmark } from './benchmarks/buy.ts'
+import { createReceiveBenchmark } from './benchmarks/create-receive.ts'
 import { foldBenchmark } from './benchmarks/fold.ts'
 import { getOrderBenchmark } from './benchmarks/get-order.ts'
 import type { Benchmark } from './harness.ts'
@@ -17,5 +18,6 @@ export const benchmarks: readonly Benchmark[] = [
   auditBenchmark,
   getOrderBenchmark,
   buyBenchmark,
+  createReceiveBenchmark,
   startBenchmark,
 ]
