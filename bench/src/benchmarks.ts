@@ -5,6 +5,7 @@ import { createReceiveBenchmark } from './benchmarks/create-receive.ts'
 import { foldBenchmark } from './benchmarks/fold.ts'
 import { getOrderBenchmark } from './benchmarks/get-order.ts'
 import type { Benchmark } from './harness.ts'
+import { listTransactionsBenchmark } from './benchmarks/list-transactions.ts'
 import { orderLifecycleBenchmark } from './benchmarks/order-lifecycle.ts'
 import { projectionBenchmark } from './benchmarks/projection.ts'
 import { startBenchmark } from './benchmarks/start.ts'
@@ -19,5 +20,6 @@ export const benchmarks: readonly Benchmark[] = [
   getOrderBenchmark,
   buyBenchmark,
   createReceiveBenchmark,
+  listTransactionsBenchmark,
   startBenchmark,
 ]
