@@ -9,6 +9,8 @@ import { openLogger } from '@penstock/runtime/observability/log.ts'
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import { createTempFolder } from './sample-stores.ts'
 
+export const BENCH_PEPPER = new Uint8Array(32).fill(7)
+
 type TableRow = Readonly<Record<string, SQLInputValue>>
 
 export type BenchGateway = { readonly gateway: Gateway; readonly close: () => Promise<void> }
@@ -36,7 +38,7 @@ export async function openBenchGateway(name: string, fill: (insert: InsertRows) 
     },
     send: () => Promise.reject(new Error('the gateway of a benchmark sends no commands')),
     waiters: openReadModelWaiters(),
-    pepper: new Uint8Array(32).fill(7),
+    pepper: BENCH_PEPPER,
     baseUrl: () => 'https://market.example',
     closing: closing.signal,
     mounts: [],

@@ -5,6 +5,7 @@ import { createReceiveBenchmark } from './benchmarks/create-receive.ts'
 import { foldBenchmark } from './benchmarks/fold.ts'
 import { getOrderBenchmark } from './benchmarks/get-order.ts'
 import type { Benchmark } from './harness.ts'
+import { keyLookUpBenchmark } from './benchmarks/key-look-up.ts'
 import { listTransactionsBenchmark } from './benchmarks/list-transactions.ts'
 import { orderLifecycleBenchmark } from './benchmarks/order-lifecycle.ts'
 import { projectionBenchmark } from './benchmarks/projection.ts'
@@ -21,5 +22,6 @@ export const benchmarks: readonly Benchmark[] = [
   buyBenchmark,
   createReceiveBenchmark,
   listTransactionsBenchmark,
+  keyLookUpBenchmark,
   startBenchmark,
 ]

@@ -18,11 +18,19 @@ export const SANDBOX = {
 }
 const walletIds = Array.from({ length: WALLETS }, (_, n) => deriveId('wallet', n))
 
-/** Inserts a sandbox with this number of completed receives, one a second, in ten wallets. */
-export function insertSandbox(insert: InsertRows, transactions: number): void {
+/** Inserts a team's account and its sandbox without wallets. */
+export function insertTeam(insert: InsertRows): void {
+  insert('views', 'gateway_accounts', [
+    { id: SANDBOX.teamId, email_hash: hash('email', 0), email_record: '', password_record: '', created_at: BEGAN_AT },
+  ])
   insert('views', 'gateway_environments', [
     { id: SANDBOX.environmentId, team_id: SANDBOX.teamId, type: 'SANDBOX', name_record: '', deleted: 0, created_at: BEGAN_AT },
   ])
+}
+
+/** Inserts a sandbox with this number of completed receives, one a second, in ten wallets. */
+export function insertSandbox(insert: InsertRows, transactions: number): void {
+  insertTeam(insert)
   insert('views', 'gateway_wallets', walletIds.map(createWallet))
   insert(
     'views',
