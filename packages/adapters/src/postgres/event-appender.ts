@@ -1,6 +1,8 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Bug, Fault, assert } from '@penstock/kernel/result.ts'
 import { categoryOf } from '@penstock/kernel/stream-name.ts'
 import type { AppendOutcome, EventStore, ExpectedRevision, NewEvent } from '@penstock/ports/event-store.ts'
+import { createBatchQueue } from '../shared/batch-queue.ts'
 import { answerMismatch, checkBatch, type FoundEvent, firstRevision } from '../shared/idempotent-append.ts'
 import { appendFunctionOf, type EventLogs, logTableOf } from './event-logs.ts'
 import { sqlStateOf } from './faults.ts'
@@ -45,57 +47,44 @@ export function createPostgresAppender(
 }
 
 /**
- * Appends of concurrent callers share a transaction. Appends that arrive during a transaction join the next transaction.
- * Transactions run one at a time, because the server admits one writer per log, and so that the appends of a stream stay in
- * order.
+ * Appends of concurrent callers share a transaction. Transactions run one at a time, because the server admits one writer per
+ * log, and so that the appends of a stream stay in order.
  */
 function createLogAppender(pool: ConnectionPool, log: string, onGrown: (categories: readonly string[]) => void): Appender {
-  let waiting: Job[] = []
-  let draining: Promise<void> | undefined
-
-  async function drain(): Promise<void> {
+  const queue = createBatchQueue<Job>({
     // Appends of one event-loop turn share a transaction.
-    await new Promise<void>((resolve) => setImmediate(resolve))
-    while (waiting.length > 0) {
-      const { group, rest } = selectGroup(waiting)
-      waiting = rest
-      await appendGroup({ pool, log, onGrown }, group)
-    }
-    draining = undefined
-  }
-
+    gather: nextTurn,
+    select: selectGroup,
+    run: (group) => appendGroup({ pool, log, onGrown }, group),
+  })
   return {
     append(stream: string, expected: ExpectedRevision, events: readonly NewEvent[]): Promise<AppendOutcome> {
       checkBatch(stream, events)
       for (const { id } of events) assert(UUID.test(id), `an event id is a UUID in lower case, not "${id}"`)
-      return new Promise((resolve, reject) => {
-        waiting.push({ stream, expected, events, resolve, reject })
-        draining ??= drain()
-      })
+      return new Promise((resolve, reject) => queue.add({ stream, expected, events, resolve, reject }))
     },
-    /** Resolves when all queued appends are done. */
-    idle: async (): Promise<void> => draining,
+    idle: queue.idle,
   }
 }
 
 /** Selects jobs in order of arrival, one per stream: a second append of a stream depends on the outcome of the first. */
-function selectGroup(jobs: readonly Job[]): { group: Job[]; rest: Job[] } {
-  const group: Job[] = []
+function selectGroup(jobs: readonly Job[]): { batch: Job[]; rest: Job[] } {
+  const batch: Job[] = []
   const rest: Job[] = []
   const streams = new Set<string>()
   let [events, characters] = [0, 0]
   for (const job of jobs) {
     const size = job.events.reduce((sum, { data, meta }) => sum + data.length + meta.length, 0)
     const fits = events + job.events.length <= MAX_EVENTS && characters + size <= MAX_CHARACTERS
-    if (streams.has(job.stream) || (!fits && group.length > 0)) rest.push(job)
+    if (streams.has(job.stream) || (!fits && batch.length > 0)) rest.push(job)
     else {
-      group.push(job)
+      batch.push(job)
       events += job.events.length
       characters += size
     }
     streams.add(job.stream)
   }
-  return { group, rest }
+  return { batch, rest }
 }
 
 type AppendTarget = {
