@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { sqlLeases } from '@penstock/adapters/sql/leases.ts'
 import { sqlLimits } from '@penstock/adapters/sql/limits.ts'
 import { sqlProgress } from '@penstock/adapters/sql/progress.ts'
@@ -49,7 +50,8 @@ export async function openEmbeddedPlatform(dir: DataDir, config: Config, log: Lo
     leases: await sqlLeases(views, () => systemClock.now()),
     // Only one process uses the folder. Its fixed instance name lets it take over the leases of the previous process.
     instance: 'standalone',
-    records: await sqlRecords(recordFile),
+    // A commit blocks the event loop, so changes of one turn of the loop share a commit.
+    records: await sqlRecords(recordFile, nextTurn),
     openShadowTables: () => openSqliteShadowTables(dir.views, views),
     config,
     log,
