@@ -1,10 +1,12 @@
 import { isoTime } from '@penstock/kernel/time.ts'
 import type { Gateway } from '../../ports.ts'
 import type { ApiKeyRow } from '../read/accounts.ts'
-import { readRecordText } from '../../read-record-text.ts'
+import { readRecordText, type RecordReader } from '../../read-record-text.ts'
+
+type KeyRecordPorts = Pick<Gateway, 'clock'> & { readonly records: RecordReader }
 
 /** Returns an API key as the API shows it to its owner, without the key itself. */
-export async function toApiKeyRecord({ records, clock }: Gateway, row: ApiKeyRow) {
+export async function toApiKeyRecord({ records, clock }: KeyRecordPorts, row: ApiKeyRow) {
   return {
     id: row.id,
     name: (await readRecordText(records, row.name_record, 'name')) ?? null,

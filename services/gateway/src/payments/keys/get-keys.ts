@@ -2,6 +2,7 @@ import { dashboardUser } from '../../access.ts'
 import { dashboardLimit } from '../../account/limits.ts'
 import type { ServiceApiKeyQueriesGetManyArgs } from '../../generated/schema-types.ts'
 import { parseId } from '../../input.ts'
+import { readTogether } from '../../read-record-text.ts'
 import { query } from '../../use-case.ts'
 import { requireEnvironment } from '../read/environments.ts'
 import { toServiceKeyRecord } from './key-record.ts'
@@ -14,6 +15,8 @@ export const getServiceKeys = query({
   input: ({ environment_id }: ServiceApiKeyQueriesGetManyArgs) => parseId(environment_id),
   run: async (environmentId, { gateway, caller: { accountId } }) => {
     await requireEnvironment(gateway.views, { teamId: accountId, key: null }, environmentId)
-    return (await listKeys(gateway.views, environmentId)).map((row) => toServiceKeyRecord(gateway, row))
+    const rows = await listKeys(gateway.views, environmentId)
+    const records = readTogether(gateway.records, rows, ({ name_record }) => name_record)
+    return rows.map((row) => toServiceKeyRecord({ ...gateway, records }, row))
   },
 })

@@ -1,10 +1,12 @@
 import { isoTime } from '@penstock/kernel/time.ts'
 import type { Gateway } from '../../ports.ts'
-import { readRecordText } from '../../read-record-text.ts'
+import { readRecordText, type RecordReader } from '../../read-record-text.ts'
 import { isOpen, readPermissions, type ServiceKeyRow } from './read.ts'
 
+type KeyRecordPorts = Pick<Gateway, 'clock'> & { readonly records: RecordReader }
+
 /** Returns a key as the API shows it to its team, without the key itself. */
-export const toServiceKeyRecord = ({ records, clock }: Pick<Gateway, 'records' | 'clock'>, row: ServiceKeyRow) => ({
+export const toServiceKeyRecord = ({ records, clock }: KeyRecordPorts, row: ServiceKeyRow) => ({
   id: row.id,
   name: async () => (await readRecordText(records, row.name_record, 'name')) ?? '',
   key_prefix: row.prefix,

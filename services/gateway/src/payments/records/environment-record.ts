@@ -1,10 +1,10 @@
 import type { EnvironmentType } from '@penstock/contracts/payments/shapes.ts'
 import { isoTime } from '@penstock/kernel/time.ts'
 import type { Gateway } from '../../ports.ts'
-import { readRecordText } from '../../read-record-text.ts'
+import { readRecordText, type RecordReader } from '../../read-record-text.ts'
 import { countWallets, type EnvironmentRow } from '../read/environments.ts'
 
-type RecordPorts = Pick<Gateway, 'views' | 'records'>
+type RecordPorts = Pick<Gateway, 'views'> & { readonly records: RecordReader }
 
 /** Returns an environment as it is listed. */
 export function toSimpleEnvironmentRecord({ views, records }: RecordPorts, row: EnvironmentRow) {

@@ -8,7 +8,7 @@ import { assert } from '@penstock/kernel/result.ts'
 import { msatToSatCeil } from '@penstock/kernel/money.ts'
 import { isoTime } from '@penstock/kernel/time.ts'
 import type { Gateway } from '../../ports.ts'
-import { readRecordText } from '../../read-record-text.ts'
+import { readRecordText, type RecordReader } from '../../read-record-text.ts'
 import { listTransactionFacts, type StoredTransaction, type TransactionFactRow } from '../read/transactions.ts'
 import { toSettledUnits } from '../views/settled-units.ts'
 import { requireAsset, toAmountRecord, toBitcoinAssetRecord } from './asset-record.ts'
@@ -28,7 +28,7 @@ const failureTexts: Readonly<Record<FailureReason, string>> = {
 }
 
 /** Returns a transaction as it is listed. */
-export function toSimpleTransactionRecord({ records }: RecordPorts, { id, status, view }: StoredTransaction) {
+export function toSimpleTransactionRecord(records: RecordReader, { id, status, view }: StoredTransaction) {
   assert(status, `transaction ${id} is shown although another send stands for it`)
   const asset = requireAsset(view.assetId)
   const { amount, amountMsat, rate, settlement } = view
@@ -60,7 +60,7 @@ export function toTransactionRecord(gateway: RecordPorts, stored: StoredTransact
   const readText = createTextReader(gateway.records, view.textRecord)
   const settleAmount = toSettleAmountRecord(stored)
   return {
-    ...toSimpleTransactionRecord(gateway, stored),
+    ...toSimpleTransactionRecord(gateway.records, stored),
     node_id: null,
     idempotency_key: async () => (await readText('idempotencyKey')) ?? '',
     amount_sats: amountMsat === null ? null : `${msatToSatCeil(BigInt(amountMsat))}`,
@@ -87,7 +87,7 @@ function toSettleAmountRecord({ id, view }: StoredTransaction) {
 }
 
 /** Reads the record of the texts once, however many of them a document requests. */
-function createTextReader(records: RecordPorts['records'], recordId: string) {
+function createTextReader(records: RecordReader, recordId: string) {
   let stored: ReturnType<typeof records.get> | undefined
   const readOnce = { get: (id: string) => (stored ??= records.get(id)) }
   return async (field: keyof TransactionTexts): Promise<string | null> =>

@@ -1,7 +1,7 @@
 import { isoTime } from '@penstock/kernel/time.ts'
 import { assert } from '@penstock/kernel/result.ts'
 import type { Gateway } from '../../ports.ts'
-import { readRecordText } from '../../read-record-text.ts'
+import { readRecordText, type RecordReader } from '../../read-record-text.ts'
 import { findEnvironment } from '../read/environments.ts'
 import { readWalletSums } from '../read/wallets.ts'
 import type { PaymentsTables } from '../views/tables.ts'
@@ -12,7 +12,7 @@ type RecordPorts = Pick<Gateway, 'views' | 'records'>
 type Row = PaymentsTables['gateway_wallets']
 
 /** Returns a wallet as it is listed. */
-export function toSimpleWalletRecord({ records }: RecordPorts, row: Row) {
+export function toSimpleWalletRecord(records: RecordReader, row: Row) {
   const asset = requireAsset(row.asset_id)
   const createdAt = isoTime(row.created_at)
   return {
@@ -30,7 +30,7 @@ export function toSimpleWalletRecord({ records }: RecordPorts, row: Row) {
 
 /** Returns a wallet with its environment and its balance. */
 export const toWalletRecord = (gateway: RecordPorts, row: Row) => ({
-  ...toSimpleWalletRecord(gateway, row),
+  ...toSimpleWalletRecord(gateway.records, row),
   team_id: row.team_id,
   environment: async () => {
     const environment = await findEnvironment(gateway.views, row.environment_id)

@@ -1,5 +1,6 @@
 import type { EnvironmentQueriesFindManyArgs } from '../../generated/schema-types.ts'
 import { describeList, parsePage } from '../../list-page.ts'
+import { readTogether } from '../../read-record-text.ts'
 import { query } from '../../use-case.ts'
 import { permitted, requireUnscoped } from '../access.ts'
 import { paymentsLimit } from '../limits.ts'
@@ -14,10 +15,11 @@ export const getEnvironments = query({
   run: async (page, { gateway, caller }) => {
     requireUnscoped(caller)
     const { total, list } = await listEnvironments(gateway.views, caller, page)
+    const records = readTogether(gateway.records, list, ({ name_record }) => name_record)
     return {
       ...describeList(`${caller.teamId}/environments`, page),
       total_count: total,
-      list: list.map((row) => toSimpleEnvironmentRecord(gateway, row)),
+      list: list.map((row) => toSimpleEnvironmentRecord({ ...gateway, records }, row)),
     }
   },
 })

@@ -3,6 +3,7 @@ import type { ListTransactionsInput, TransactionQueriesFindManyArgs } from '../.
 import { parseId, parseTimeField } from '../../input.ts'
 import { describeList, parsePage } from '../../list-page.ts'
 import type { Gateway } from '../../ports.ts'
+import { readTogether } from '../../read-record-text.ts'
 import { query } from '../../use-case.ts'
 import { type PaymentsCaller, permitted } from '../access.ts'
 import { paymentsLimit } from '../limits.ts'
@@ -39,10 +40,11 @@ export const getTransactions = query({
   run: async ({ scope, filter, page }, { gateway, caller }) => {
     const visible = await restrictScope(gateway, caller, scope)
     const { total, list } = await listTransactions(gateway.views, visible, page, filter)
+    const records = readTogether(gateway.records, list, ({ view }) => view.textRecord)
     return {
       ...describeList('payment.transaction.find_many', page, { ...visible, ...filter }),
       total_count: total,
-      list: list.map((stored) => toSimpleTransactionRecord(gateway, stored)),
+      list: list.map((stored) => toSimpleTransactionRecord(records, stored)),
     }
   },
 })

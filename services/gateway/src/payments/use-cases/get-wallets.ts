@@ -1,6 +1,7 @@
 import type { FindManyWalletsListArgs, WalletQueriesFindManyArgs } from '../../generated/schema-types.ts'
 import { parseId } from '../../input.ts'
 import { describeList, parsePage } from '../../list-page.ts'
+import { readTogether } from '../../read-record-text.ts'
 import { query } from '../../use-case.ts'
 import { permitted, type PaymentsCaller } from '../access.ts'
 import { paymentsLimit } from '../limits.ts'
@@ -34,7 +35,8 @@ export const getWallets = query({
       list: async ({ environment_id }: FindManyWalletsListArgs) => {
         const otherId = parseEnvironmentId(environment_id)
         const rows = otherId === undefined ? list : (await listOf(otherId)).list
-        return rows.map((row) => toSimpleWalletRecord(gateway, row))
+        const records = readTogether(gateway.records, rows, ({ name_record }) => name_record)
+        return rows.map((row) => toSimpleWalletRecord(records, row))
       },
     }
   },
