@@ -4,6 +4,7 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { renderAccessTable } from './access-table.ts'
 import { renderChartSchema } from './chart-settings.ts'
+import { renderClientOperations } from './client-operations.ts'
 import { renderConfigurationPage } from './configuration.ts'
 import { renderDashboards } from './dashboards.ts'
 import { renderDiagrams } from './diagrams.ts'
@@ -21,6 +22,7 @@ const generators: readonly (() => GeneratedFiles | Promise<GeneratedFiles>)[] = 
   renderDiagrams,
   renderFlow,
   renderGraphqlSchema,
+  renderClientOperations,
   renderOpenApi,
   renderAccessTable,
 ]

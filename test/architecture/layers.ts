@@ -4,6 +4,7 @@ import type { Source } from './source.ts'
 /** The packages that each package may import, from the lowest layer up. A new package needs an entry here. */
 const allowedImports: Readonly<Record<string, readonly string[]>> = {
   kernel: [],
+  client: [],
   outbound: [],
   bitcoin: ['kernel'],
   contracts: ['kernel'],

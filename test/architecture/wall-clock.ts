@@ -13,6 +13,7 @@ const ALLOWED_FILES: ReadonlyMap<string, string> = new Map([
   ['packages/adapters/src/simnet/', 'the simulated network stores instants in its database'],
   ['packages/adapters/src/sqlite/bus/bus-retention.ts', 'the age of stored messages'],
   ['packages/adapters/src/system/', 'the clocks themselves'],
+  ['packages/client/src/webhooks/verify-webhook.ts', 'a delivery contains the instant of its signature'],
   ['packages/cli/src/load/checks/post-run-data.ts', 'the market reports instants'],
   ['packages/adapters/src/opentelemetry/spans.ts', 'the instants of spans'],
   ['packages/runtime/src/observability/tip-gauges.ts', 'the age of a block by its own time'],

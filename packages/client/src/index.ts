@@ -1,0 +1,8 @@
+export { createClient, type ClientOptions, type PenstockClient, type RequestOptions } from './client.ts'
+export { type GraphqlErrorEntry, isPenstockError, PenstockError, type PenstockErrorCode } from './errors.ts'
+export type * from './generated/api.ts'
+export type { CallOptions, Page, PagedOperation } from './operation.ts'
+export type { FetchFunction, FetchResponse } from './transport.ts'
+export type { PaymentEnvelope, TestEnvelope, WebhookAmount, WebhookEnvelope, WebhookTransaction } from './webhooks/envelope.ts'
+export type { WebhookHeaders } from './webhooks/headers.ts'
+export { verifyWebhook, type VerifyOptions, type WebhookErrorCode, WebhookVerificationError } from './webhooks/verify-webhook.ts'

@@ -1,0 +1,38 @@
+import type { CallOptions, Page } from './operation.ts'
+
+type PageRequest = { readonly limit?: number | null | undefined; readonly offset?: number | null | undefined }
+/** The arguments of a paged operation. */
+export type PagedArguments = { readonly page?: PageRequest | null | undefined }
+type ReadPage = (args: PagedArguments, options?: CallOptions) => Promise<Page>
+
+const LARGEST_PAGE = 100
+
+/** Reads one page after the other until the end of the list. */
+export async function* iteratePages(
+  readPage: ReadPage,
+  args: PagedArguments = {},
+  options?: CallOptions,
+): AsyncGenerator<Page, void, undefined> {
+  const limit = args.page?.limit ?? LARGEST_PAGE
+  let offset = args.page?.offset ?? 0
+  for (;;) {
+    const page = await readPage({ ...args, page: { limit, offset } }, options)
+    yield page
+    offset += page.list.length
+    if (page.list.length === 0 || offset >= page.total_count) return
+  }
+}
+
+/** Reads the entries of all pages. A new entry moves the others back, so the next page may repeat entries of the last one. */
+export async function* iterateEntries(
+  readPage: ReadPage,
+  args?: PagedArguments,
+  options?: CallOptions,
+): AsyncGenerator<unknown, void, undefined> {
+  let previous: ReadonlySet<unknown> = new Set()
+  for await (const { list } of iteratePages(readPage, args, options)) {
+    const ids = list.map((entry) => (entry as { readonly id: unknown }).id) // every record of the API has an id
+    for (const [index, entry] of list.entries()) if (!previous.has(ids[index])) yield entry
+    previous = new Set(ids)
+  }
+}
