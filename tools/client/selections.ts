@@ -8,9 +8,10 @@ type SelectableField = GraphQLField<unknown, unknown>
  */
 export const OMITTED_FIELDS: Readonly<Record<string, readonly string[]>> = {
   BitcoinAssetAmount: ['asset'],
-  OrderFees: ['fixed', 'variable'],
+  MarketOrders: ['total'],
+  OrderFees: ['fixed', 'variable', 'amboss'],
   SimpleMarketOffer: ['total_amount', 'locked_amount', 'min_amount', 'max_amount', 'fees', 'promises'],
-  SimpleMarketOrder: ['amount', 'asset', 'options', 'promises'],
+  SimpleMarketOrder: ['amount', 'asset', 'promises'],
 }
 
 /**

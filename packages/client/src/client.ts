@@ -43,10 +43,9 @@ export const createClient = (options: ClientOptions): PenstockClient =>
 
 export function createClientWithTiming(options: ClientOptions, timing: AttemptTiming): PenstockClient {
   const run = createRunner(options, timing)
-  const client = createNamespaces(operationTable.map((operation) => [operation.path, createFunction(run, operation)]))
   const request = async (document: string, variables?: object, requestOptions: RequestOptions = {}): Promise<unknown> =>
     (await run(document, variables, requestOptions.isRepeatable ?? false, requestOptions)).data
-  return { ...client, request } as PenstockClient // The types are generated from the same table.
+  return { ...createNamespaces(run), request } as PenstockClient // The types are generated from the same table.
 }
 
 type Run = (
@@ -114,17 +113,24 @@ function readResult(data: unknown, path: string): unknown {
   return result
 }
 
-/** Makes nested objects of paths, such as `payment.transaction.find_one`, with names in camel case. */
-function createNamespaces(entries: readonly (readonly [string, unknown])[]): Record<string, unknown> {
+type NamedOperation = { readonly operation: OperationDescriptor; readonly namespaces: readonly string[]; readonly name: string }
+
+/** The operations with their names in camel case. */
+const namedOperations: readonly NamedOperation[] = operationTable.map((operation) => {
+  const names = operation.path.split('.').map(toCamelCase)
+  return { operation, namespaces: names.slice(0, -1), name: names.at(-1) ?? '' }
+})
+
+function createNamespaces(run: Run): Record<string, unknown> {
   const root: Record<string, unknown> = {}
-  for (const [path, value] of entries) {
-    const names = path.split('.').map(toCamelCase)
-    const last = names.pop() ?? ''
+  for (const { operation, namespaces, name } of namedOperations) {
     let namespace = root
-    for (const name of names) namespace = (namespace[name] ??= {}) as Record<string, unknown> // no operation has inner ones
-    namespace[last] = value
+    for (const inner of namespaces) namespace = (namespace[inner] ??= {}) as Record<string, unknown> // no operation is above another
+    namespace[name] = createFunction(run, operation)
   }
   return root
 }
 
-const toCamelCase = (name: string): string => name.replaceAll(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
+function toCamelCase(name: string): string {
+  return name.replaceAll(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
+}

@@ -370,8 +370,6 @@ export type OrderFees = {
   /** The seller's share: the sum of `fixed` and `variable`. */
   readonly seller: Sats
   readonly buyer: BuyerFees
-  /** The platform fee. Clients of other markets know it by this name. */
-  readonly amboss: Sats
 }
 
 export type BuyerFees = {
@@ -456,7 +454,6 @@ export type OrderInput = {
 
 export type MarketOrders = {
   readonly id: string
-  readonly total: number
   readonly total_count: number
   readonly pagination: Pagination
   readonly list: readonly SimpleMarketOrder[]
@@ -476,6 +473,7 @@ export type SimpleMarketOrder = {
   /** The buyer's node. */
   readonly destination: Node
   readonly fees: OrderFees
+  readonly options: OrderOptions
   /** The funding outpoint, as <txid>:<vout>. */
   readonly outpoint: string | null
   readonly channel_id: string | null
