@@ -19,7 +19,7 @@ const allowedImports: Readonly<Record<string, readonly string[]>> = {
   audit: ['kernel', 'contracts', 'ports', 'config', 'runtime'],
   adapters: ['kernel', 'bitcoin', 'outbound', 'ports', 'config', 'runtime'],
   platforms: ['kernel', 'contracts', 'outbound', 'ports', 'config', 'runtime', 'adapters', 'child-processes'],
-  cli: ['kernel', 'contracts', 'config', 'runtime', 'platforms', 'standalone'],
+  cli: ['kernel', 'client', 'contracts', 'config', 'runtime', 'platforms', 'standalone'],
 }
 const allowedServiceImports = [
   'kernel',

@@ -53,7 +53,7 @@ async function runMoneyChecks(answers: { readonly reports: readonly Json[]; read
   const rejectCall = (): never => {
     throw new Error('no request of a buyer is expected')
   }
-  const market: LoadMarket = { graphql: rejectCall, lsps1: rejectCall, page: rejectCall, operator }
+  const market: LoadMarket = { call: rejectCall, graphql: rejectCall, lsps1: rejectCall, page: rejectCall, operator }
   const interrupt = new AbortController()
   const time = createVirtualRun()
   const drain = openDrain(interrupt.signal, time.clock)

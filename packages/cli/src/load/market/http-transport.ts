@@ -7,7 +7,8 @@ import { RequestError } from './request-error.ts'
 export type OutgoingRequest = {
   readonly method: 'GET' | 'POST'
   readonly path: string
-  readonly body?: object | undefined
+  /** Text is sent as it is, and an object as JSON. */
+  readonly body?: object | string | undefined
   readonly bearer?: string | undefined
 }
 export type LoadResponse = { readonly status: number; readonly headers: http.IncomingHttpHeaders; readonly text: string }
@@ -32,7 +33,7 @@ export function openHttpTransport({ url, addresses }: MarketAddress, connections
   return {
     send: ({ method, path, body, bearer }, signal, onClose) =>
       new Promise<LoadResponse>((resolve, reject) => {
-        const text = body && JSON.stringify(body)
+        const text = typeof body === 'object' ? JSON.stringify(body) : body
         const headers = {
           accept: 'application/json, text/html',
           ...(text !== undefined && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }),

@@ -1,3 +1,4 @@
+import { createClient, isPenstockError, type PenstockClient } from '@penstock/client/index.ts'
 import { isList, isObject, type Json, getMember } from '../../json.ts'
 import type { HttpClient } from './http-client.ts'
 import type { LoadResponse } from './http-transport.ts'
@@ -5,7 +6,9 @@ import { BUSY, RequestError } from './request-error.ts'
 
 /** The public APIs of a market (GraphQL and LSPS1) and its operator API. Errors and refusals are thrown as RequestError. */
 export type LoadMarket = {
-  /** @returns the `data` of the answer */
+  /** Calls operations of the GraphQL API. */
+  call<Result>(bearer: string | undefined, run: (api: PenstockClient) => Promise<Result>): Promise<Result>
+  /** Sends a document that selects only the fields that the load needs. @returns the `data` of the answer */
   graphql(query: string, variables: object, bearer?: string): Promise<Json>
   lsps1(method: 'GET' | 'POST', path: string, body?: object): Promise<Json>
   /** Requests a page. @param url as the market returned it; its host is replaced by the address of the market under load */
@@ -28,15 +31,8 @@ export type MarketClients = {
 
 export function openLoadMarket({ loadClient, controlClient, token }: MarketClients): LoadMarket {
   return {
-    async graphql(query, variables, bearer) {
-      const answer = await loadClient.send('POST', '/graphql', { body: { query, variables }, bearer })
-      throwIfThrottled(answer)
-      const body = parseJsonBody(answer)
-      const error = getFirst(getMember(body, 'errors'))
-      if (error !== null) throw toGraphqlError(error)
-      if (answer.status !== 200) throw toHttpError(answer)
-      return getMember(body, 'data')
-    },
+    call: (bearer, run) => callApi(loadClient, bearer, run),
+    graphql: (query, variables, bearer) => callApi(loadClient, bearer, (api) => api.request<Json>(query, variables)),
     async lsps1(method, path, body) {
       const answer = await loadClient.send(method, `/api/lsp/v1${path}`, body && { body })
       throwIfThrottled(answer)
@@ -61,6 +57,39 @@ export function openLoadMarket({ loadClient, controlClient, token }: MarketClien
             if (answer.status !== 200) throw toHttpError(answer)
             return parseJsonBody(answer)
           },
+  }
+}
+
+/** The HTTP client has the timeout. This one is the longest that timers have. */
+const NO_TIMEOUT_MS = 2 ** 31 - 1
+
+/** Runs calls over the connections of the load. A call is never repeated, because the report counts every failure. */
+async function callApi<Result>(
+  loadClient: HttpClient,
+  bearer: string | undefined,
+  run: (api: PenstockClient) => Promise<Result>,
+): Promise<Result> {
+  let answer: LoadResponse | undefined
+  const api = createClient({
+    url: 'http://market.invalid', // The connections have the address.
+    maxRetries: 0,
+    timeoutMs: NO_TIMEOUT_MS,
+    fetch: async (_, { body }) => {
+      const received = await loadClient.send('POST', '/graphql', { body, bearer })
+      answer = received
+      const { status, headers, text } = received
+      return { status, headers: { get: (name) => headers[name]?.toString() ?? null }, text: async () => text }
+    },
+  })
+  try {
+    return await run(api)
+  } catch (error) {
+    if (!isPenstockError(error)) throw error
+    if (!answer) throw error.cause
+    throwIfThrottled(answer)
+    const [first] = error.errors
+    // An error of an answer consists of JSON.
+    throw first ? toGraphqlError(first as unknown as Json) : toHttpError(answer)
   }
 }
 
@@ -131,5 +160,3 @@ function tryParseJson(text: string): Json | undefined {
 
 /** @param url a link of the market, which may be under the path of its public address @returns the path at the market itself */
 export const findPagePath = (url: string): string => /\/checkout\/[^/?#]+$/.exec(url)?.[0] ?? new URL(url).pathname
-
-const getFirst = (list: Json): Json => (isList(list) ? (list[0] ?? null) : null)

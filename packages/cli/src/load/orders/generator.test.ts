@@ -32,7 +32,13 @@ const createPurchase = (): Json => ({
 function createRun(graphql: () => Promise<Json>) {
   const stop = new AbortController()
   const run = {
-    market: { graphql, lsps1: graphql, page: () => Promise.resolve(), operator: null } satisfies LoadMarket,
+    market: {
+      call: () => Promise.reject(new Error('this call is not expected')),
+      graphql,
+      lsps1: graphql,
+      page: () => Promise.resolve(),
+      operator: null,
+    } satisfies LoadMarket,
     targets: { buyers: [{ alias: null, uri: '02ab@a:1', pubkey: '02ab' }], simulation: null },
     meter: createLatencyMeter(),
     counters: createLoadCounters(),

@@ -8,25 +8,8 @@ import type { LoadCounters } from '../measurements/counters.ts'
 import { RequestError } from '../market/request-error.ts'
 import type { SimNetworkNode } from '../market/targets.ts'
 
-const CREATE_ACCOUNT_MUTATION = 'mutation Load($input: CreateAccountInput!) { account { create(input: $input) { token } } }'
-const LOGIN_CHALLENGE_MUTATION = 'mutation Load($pubkey: String!) { account { login_challenge(pubkey: $pubkey) } }'
-const LOGIN_MUTATION = 'mutation Load($input: LoginInput!) { account { login(input: $input) { token } } }'
-const NODE_CHALLENGE_MUTATION = 'mutation Load($pubkey: String!) { account { node { challenge(pubkey: $pubkey) } } }'
-const CONNECT_NODE_MUTATION =
-  'mutation Load($input: ConnectNodeInput!) { account { node { connect(input: $input) { success } } } }'
-const CREATE_OFFER_MUTATION =
-  'mutation Load($input: CreateOfferInput!) { market { offer { create(input: $input) { offer_id } } } }'
-const TOGGLE_OFFER_MUTATION =
-  'mutation Load($input: ToggleOfferInput!) { market { offer { toggle(input: $input) { offer_id } } } }'
-const OFFERS_QUERY = `query Load($page: PageInput, $filter: OfferFilterInput) { market { offer { offers(page: $page, filter: $filter) {
-  list { id min_size auto_accept seller { live } } } } } }`
 const SALES_QUERY = `query Load($page: PageInput, $input: OrderInput) { user { market { orders { sales(page: $page, input: $input) {
   list { id status size fees { seller { sats } } destination { pubkey } options { private } } } } } } }`
-const ACCEPT_MUTATION =
-  'mutation Load($input: SellerAcceptOrdersInput!) { market { order { seller { accept(input: $input) { success } } } } }'
-const ADD_TRANSACTION_MUTATION =
-  'mutation Load($input: SellerAddTransactionInput!) { market { order { seller { add_transaction(input: $input) { success } } } } }'
-
 const SIZE_SAT = '1000000'
 /** The market requires an expiry of more than 48 hours. */
 const INVOICE_SECONDS = 180_000
@@ -37,7 +20,7 @@ export type LoadSeller = { readonly bearer: string; readonly offerId: string; re
 
 const createAccount = async (market: LoadMarket): Promise<string> => {
   const input = { email: `load-${randomBytes(8).toString('hex')}@load.invalid`, password: randomBytes(18).toString('base64url') }
-  return getTextAt(await market.graphql(CREATE_ACCOUNT_MUTATION, { input }), 'account.create.token')
+  return (await market.call(undefined, (api) => api.account.create(input))).token
 }
 
 /** Creates an account for the buyer of manual orders. */
@@ -53,10 +36,10 @@ export const openManualBuyer = async (
 
 /** Finds an offer of a live seller with standing acceptance, for a run without its own seller. @returns undefined if none */
 export async function findAutoAcceptOffer(market: LoadMarket): Promise<{ offerId: string; sizeSat: string } | undefined> {
-  const variables = { page: { limit: 100 }, filter: { status: 'ENABLED' } }
-  const offers = filterObjects(getValueAt(await market.graphql(OFFERS_QUERY, variables), 'market.offer.offers.list'))
-  const found = offers.find((offer) => getValueAt(offer, 'auto_accept') === true && getValueAt(offer, 'seller.live') === true)
-  return found && { offerId: getTextAt(found, 'id'), sizeSat: getTextAt(found, 'min_size') }
+  const args = { page: { limit: 100 }, filter: { status: 'ENABLED' } } as const
+  const { list } = await market.call(undefined, (api) => api.market.offer.offers(args))
+  const found = list.find(({ auto_accept: isAutomatic, seller }) => isAutomatic && seller.live)
+  return found && { offerId: found.id, sizeSat: found.min_size }
 }
 
 /** Proves ownership of the node, and creates an offer. A node that an earlier run connected logs in by its signature. */
@@ -81,16 +64,16 @@ export async function openManualSeller(
     base_fee_cap: '1000',
     auto_accept: false,
   }
-  const offerId = getTextAt(await market.graphql(CREATE_OFFER_MUTATION, { input: terms }, bearer), 'market.offer.create.offer_id')
+  const { offer_id: offerId } = await market.call(bearer, (api) => api.market.offer.create(terms))
   return { bearer, offerId, node }
 }
 
 /** @returns undefined if no account has this node */
 async function logIn(market: LoadMarket, pubkey: string, sign: (text: string) => Promise<string>): Promise<string | undefined> {
-  const challenge = getTextAt(await market.graphql(LOGIN_CHALLENGE_MUTATION, { pubkey }), 'account.login_challenge')
+  const challenge = await market.call(undefined, (api) => api.account.loginChallenge({ pubkey }))
   try {
-    const answer = await market.graphql(LOGIN_MUTATION, { input: { pubkey, challenge, signature: await sign(challenge) } })
-    return getTextAt(answer, 'account.login.token')
+    const signature = await sign(challenge)
+    return (await market.call(undefined, (api) => api.account.login({ pubkey, challenge, signature }))).token
   } catch (error) {
     if (error instanceof RequestError && error.code === 'GRAPHQL_VALIDATION_FAILED') return undefined
     throw error
@@ -99,14 +82,15 @@ async function logIn(market: LoadMarket, pubkey: string, sign: (text: string) =>
 
 async function connectNode(market: LoadMarket, pubkey: string, sign: (text: string) => Promise<string>): Promise<string> {
   const bearer = await createAccount(market)
-  const challenge = getTextAt(await market.graphql(NODE_CHALLENGE_MUTATION, { pubkey }, bearer), 'account.node.challenge')
-  await market.graphql(CONNECT_NODE_MUTATION, { input: { pubkey, challenge, signature: await sign(challenge) } }, bearer)
+  const challenge = await market.call(bearer, (api) => api.account.node.challenge({ pubkey }))
+  const signature = await sign(challenge)
+  await market.call(bearer, (api) => api.account.node.connect({ pubkey, challenge, signature }))
   return bearer
 }
 
 /** Disables the offer, so that it gets no orders after the run. */
 export const closeManualSeller = async (market: LoadMarket, { bearer, offerId }: LoadSeller): Promise<void> =>
-  void (await market.graphql(TOGGLE_OFFER_MUTATION, { input: { offer_id: offerId } }, bearer))
+  void (await market.call(bearer, (api) => api.market.offer.toggle({ offer_id: offerId })))
 
 /** Accepts new orders and opens the channels of paid orders, until the signal aborts. */
 export async function runManualSeller(
@@ -143,7 +127,7 @@ async function handleSale(
   if (status === 'WAITING_FOR_SELLER_APPROVAL' && !accepted.has(id)) {
     const simRequest = { alias: node.alias, sats: getTextAt(sale, 'fees.seller.sats'), expirySeconds: INVOICE_SECONDS }
     const request = getTextAt(await operator('POST', '/sim/invoice', simRequest), 'invoice')
-    await market.graphql(ACCEPT_MUTATION, { input: { order_id: id, request } }, bearer)
+    await market.call(bearer, (api) => api.market.order.seller.accept({ order_id: id, request }))
     accepted.add(id)
   }
   if (status === 'WAITING_FOR_CHANNEL_OPEN') {
@@ -157,6 +141,6 @@ async function handleSale(
     // A retry submits the same outpoint, because a second channel for one order would not be paid.
     const outpoint = opened.get(id) ?? getTextAt(await operator('POST', '/sim/open', simRequest), 'outpoint')
     opened.set(id, outpoint)
-    await market.graphql(ADD_TRANSACTION_MUTATION, { input: { order_id: id, transaction: outpoint } }, bearer)
+    await market.call(bearer, (api) => api.market.order.seller.addTransaction({ order_id: id, transaction: outpoint }))
   }
 }
