@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import { createClient, isPenstockError } from '@penstock/client/index.ts'
 import { waitUntil } from '@penstock/testkit/wait-until.ts'
-import { type GraphqlError, requestData, sendGraphql } from './market-client.ts'
+import { type GraphqlError, requestData } from './market-client.ts'
 
 const CREATE_ACCOUNT_MUTATION = 'mutation ($input: CreateAccountInput!) { account { create(input: $input) { token } } }'
 export const CREATE_ENVIRONMENT_MUTATION =
@@ -114,13 +115,19 @@ export const endsAs = (behavior: 'complete' | 'fail' | 'expire'): { readonly met
 
 /** Calls payments as a service with its key. Each call has a connection of its own, so that any gateway may receive it. */
 export function createPaymentsClient({ url }: Market, { environmentId, walletId }: Sandbox, { key }: ServiceKey) {
+  const client = createClient({ url, apiKey: key, headers: { connection: 'close' } })
   async function call<T>(query: string, variables: object, path: string): Promise<PaymentsAnswer<T>> {
-    const headers = { 'x-api-key': key, connection: 'close' }
-    const { status, data, errors } = await sendGraphql<object>(url, query, variables, undefined, headers)
-    if (errors) return { status, errors }
-    // The caller gives the type of the value at the path.
-    const value = path.split('.').reduce<unknown>((at, name) => (at as Record<string, unknown>)[name], data) as T
-    return { status, value }
+    try {
+      const data = await client.request(query, variables)
+      // The caller gives the type of the value at the path.
+      return {
+        status: 200,
+        value: path.split('.').reduce<unknown>((at, name) => (at as Record<string, unknown>)[name], data) as T,
+      }
+    } catch (error) {
+      if (!isPenstockError(error) || error.status === undefined) throw error
+      return { status: error.status, errors: error.errors }
+    }
   }
   async function read<T>(query: string, variables: object, path: string): Promise<T> {
     const { value, errors } = await call<T>(query, variables, path)
