@@ -43,11 +43,11 @@ export type PaymentEnvelope = EnvelopeBase & {
   readonly data: WebhookTransaction
 }
 
-/** The event that `payment.webhookEndpoint.test` sends. */
+/** The event that `payment.webhookEndpoint.test` sends. It reports no transaction, so its values are null. */
 export type TestEnvelope = EnvelopeBase & {
   readonly event_type: 'webhook.test'
-  readonly wallet_id: string | null
-  readonly data: Readonly<Record<string, unknown>>
+  readonly wallet_id: null
+  readonly data: Omit<WebhookTransaction, 'status'> & { readonly status: 'test' }
 }
 
 /** The body of a delivery. Later versions may add types of events: ignore a type that you do not know. */
