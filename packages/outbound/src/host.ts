@@ -32,3 +32,13 @@ const isDnsName = (name: string): boolean => {
   const labels = name.split('.')
   return name.length <= 253 && labels.length > 1 && labels.every((label) => /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(label))
 }
+
+/** The single-label name of this machine. `parseHost` refuses it. */
+export const LOCALHOST = 'localhost'
+
+/**
+ * Recognises this machine: 127.0.0.0/8, ::1 and `localhost`. Other spellings of IPv4 within IPv6 do not count.
+ * @param hostname of a parsed URL, with IPv6 in brackets
+ */
+export const isLoopback = (hostname: string): boolean =>
+  hostname === LOCALHOST || hostname === '[::1]' || (isIPv4(hostname) && hostname.startsWith('127.'))
