@@ -6,7 +6,8 @@ const SERVICES_WITHOUT_DOMAIN = ['gateway', 'seller-agent', 'standalone', 'clust
 /** This file judges a channel by evidence and is pure. The other files of its package gather the evidence by I/O. */
 const JUDGE_FILE = 'packages/channel-proof/src/judge.ts'
 /** Files and folders of a service that do I/O begin with one of these words. Every other file is a domain file. */
-const OUTWARD_FILES = /\/(service|manifest|main|effects[^/]*|reactions[^/]*|views[^/]*|routes[^/]*|enrich[^/]*)(\.ts$|\/)/
+const OUTWARD_FILES =
+  /\/(service|manifest|main|effects[^/]*|reactions[^/]*|views[^/]*|routes[^/]*|enrich[^/]*|webhooks)(\.ts$|\/)/
 
 export const isDomain = (path: string): boolean =>
   path.startsWith('services/') && !isTest(path) && !SERVICES_WITHOUT_DOMAIN.includes(getOwner(path)) && !OUTWARD_FILES.test(path)
