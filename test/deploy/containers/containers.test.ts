@@ -109,8 +109,11 @@ describe.skipIf(isSuiteSkipped)('docker-compose.yml on a Docker engine', () => {
 
   test('Prometheus scrapes each process, and the image contains its bill of materials', async () => {
     const query = 'http://127.0.0.1:9090/api/v1/query?query=sum(up)'
-    const isPrometheusUp = async (): Promise<boolean> => (await market.exec('prometheus', 'wget', '-qO-', query)).includes('"9"]')
-    await waitUntil('nine processes answer Prometheus', isPrometheusUp, TIMEOUT_MS, 1000)
+    // The services, the audit and the simulated network.
+    const scraped = serviceNames.length + 2
+    const isPrometheusUp = async (): Promise<boolean> =>
+      (await market.exec('prometheus', 'wget', '-qO-', query)).includes(`"${scraped}"]`)
+    await waitUntil('all processes answer Prometheus', isPrometheusUp, TIMEOUT_MS, 1000)
     // The build writes JSON of this type.
     const bill = JSON.parse(await market.exec('gateway', 'cat', '/app/sbom.cdx.json')) as BillOfMaterials
     expect(bill.components.map(getComponentName)).toEqual(expect.arrayContaining(['pg', 'kafkajs', 'express', 'commander']))
