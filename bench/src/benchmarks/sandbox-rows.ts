@@ -1,5 +1,5 @@
 import { btcAsset } from '@penstock/contracts/payments/assets.ts'
-import type { TransactionView } from '@penstock/gateway/payments/views/transaction-view.ts'
+import type { TransactionView } from '@penstock/contracts/payments/transaction-view.ts'
 import type { PaymentsTables } from '@penstock/gateway/payments/views/tables.ts'
 import { SECOND_MS } from '@penstock/kernel/time.ts'
 import { createHash } from 'node:crypto'

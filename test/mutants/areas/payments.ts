@@ -120,7 +120,7 @@ export const paymentsMutants = createMutants('payments', [
   {
     id: 'receipt-rounded-up',
     description: 'A receipt is rounded up like a payment: the balance shows satoshis that never arrived.',
-    file: `${gateway}/views/settled-units.ts`,
+    file: 'packages/contracts/src/payments/settled-units.ts',
     text: `direction === 'RECEIVE' ? amountMsat : `,
     replacement: `direction === null ? amountMsat : `,
   },

@@ -4,7 +4,7 @@ import { isoTime } from '@penstock/kernel/time.ts'
 import type { Views } from '@penstock/ports/views.ts'
 import { findTransaction, listTransactionFacts } from '../payments/read/transactions.ts'
 import { isOpenTransactionRow, withPaymentsTables } from '../payments/views/tables.ts'
-import { findEnd, type TransactionView } from '../payments/views/transaction-view.ts'
+import { findEnd, type TransactionView } from '@penstock/contracts/payments/transaction-view.ts'
 import { transactionCountColumns } from '../payments/views/wallet-totals.ts'
 
 type Db = Pick<Views, 'db'>

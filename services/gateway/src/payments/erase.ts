@@ -6,7 +6,7 @@ import { type SelectQueryBuilder, sql } from 'kysely'
 import type { PrunePorts } from '../area.ts'
 import type { ServiceKeyTables } from './keys/tables.ts'
 import { type ErasureTables, withPaymentsTables } from './views/tables.ts'
-import type { TransactionView } from './views/transaction-view.ts'
+import type { TransactionView } from '@penstock/contracts/payments/transaction-view.ts'
 
 type Db = Pick<Views, 'db'>
 type Erasure = ErasureTables['gateway_payments_erasures']

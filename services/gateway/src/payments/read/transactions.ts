@@ -5,7 +5,7 @@ import { invalidInput } from '../../errors.ts'
 import type { ListPage, Page } from '../../list-page.ts'
 import { type PaymentsCaller, seesWallet } from '../access.ts'
 import { type PaymentsTables, withPaymentsTables } from '../views/tables.ts'
-import type { TransactionView } from '../views/transaction-view.ts'
+import type { TransactionView } from '@penstock/contracts/payments/transaction-view.ts'
 import { transactionCountColumns } from '../views/wallet-totals.ts'
 
 type Db = Pick<Views, 'db'>

@@ -4,24 +4,17 @@ import {
   type TransactionStatus,
 } from '@penstock/contracts/payments/lifecycle.ts'
 import type { FailureReason } from '@penstock/contracts/payments/shapes.ts'
+import type { TransactionTexts } from '@penstock/contracts/payments/texts.ts'
 import { assert } from '@penstock/kernel/result.ts'
 import { msatToSatCeil } from '@penstock/kernel/money.ts'
 import { isoTime } from '@penstock/kernel/time.ts'
 import type { Gateway } from '../../ports.ts'
 import { readRecordText, type RecordReader } from '../../read-record-text.ts'
 import { listTransactionFacts, type StoredTransaction, type TransactionFactRow } from '../read/transactions.ts'
-import { toSettledUnits } from '../views/settled-units.ts'
+import { toSettledUnits } from '@penstock/contracts/payments/settled-units.ts'
 import { requireAsset, toAmountRecord, toBitcoinAssetRecord } from './asset-record.ts'
 
 type RecordPorts = Pick<Gateway, 'views' | 'records'>
-
-/** The texts of a transaction, which no fact contains. The record of an erased transaction is missing. */
-export type TransactionTexts = {
-  readonly description: string | null
-  readonly metadata: string | null
-  readonly idempotencyKey: string
-  readonly invoice: string
-}
 
 const failureTexts: Readonly<Record<FailureReason, string>> = {
   sandbox: 'The sandbox let this transaction fail, as its metadata requested (svc_sandbox_behavior: fail).',

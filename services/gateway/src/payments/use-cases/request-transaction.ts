@@ -8,7 +8,7 @@ import { invalidInput } from '../../errors.ts'
 import type { Gateway } from '../../ports.ts'
 import type { ResponseExtensions } from '../../use-case.ts'
 import { findTransaction, resolveDuplicate, type StoredTransaction } from '../read/transactions.ts'
-import type { TransactionTexts } from '../records/transaction-record.ts'
+import type { TransactionTexts } from '@penstock/contracts/payments/texts.ts'
 
 /** The caller's key, or a random key that no other request has. */
 export const chooseIdempotencyKey = ({ ids }: Pick<Gateway, 'ids'>, key: string | undefined): string =>
@@ -37,11 +37,21 @@ export async function findReplay(
 ): Promise<StoredTransaction | undefined> {
   const found = await findTransaction(views, id)
   if (!found) return undefined
-  const shown = found.view.isClaiming ? undefined : await resolveDuplicate(views, found)
+  const shown = await findAnswer(views, found)
   if (!shown) throw inProgress()
   extensions['idempotency_replayed'] = true
   if (found.view.fingerprint !== fingerprint) extensions['idempotency_mismatch'] = true
   return shown
+}
+
+/**
+ * Finds the transaction that answers a request.
+ * @returns undefined while it waits for the claim of its payment hash. The facts of two streams can be read in any order, so the
+ * send that stands for a duplicate can still wait too.
+ */
+async function findAnswer(views: Gateway['views'], found: StoredTransaction): Promise<StoredTransaction | undefined> {
+  const shown = found.view.isClaiming ? undefined : await resolveDuplicate(views, found)
+  return shown?.view.isClaiming === true ? undefined : shown
 }
 
 type TransactionRequest = {
@@ -69,7 +79,7 @@ export async function requestTransaction(
     const found = await findTransaction(views, id)
     if (!found) return undefined
     if (found.view.textRecord !== textRecord) return found
-    return found.view.isClaiming ? undefined : resolveDuplicate(views, found)
+    return findAnswer(views, found)
   }
   const found = requireInTime(await waiters.wait(findRequested, [id], until))
   // A duplicate is answered with another send, whose record has another id too.

@@ -4,9 +4,14 @@ import type { SendFact } from '@penstock/contracts/payments/send.ts'
 import { assert } from '@penstock/kernel/result.ts'
 import type { Event } from '@penstock/runtime/service.ts'
 import type { Transaction } from 'kysely'
-import { toSettledUnits } from './settled-units.ts'
+import { toSettledUnits } from '@penstock/contracts/payments/settled-units.ts'
 import type { PaymentsTables } from './tables.ts'
-import { createTransactionView, evolveTransactionView, findEnd, type TransactionView } from './transaction-view.ts'
+import {
+  createTransactionView,
+  evolveTransactionView,
+  findEnd,
+  type TransactionView,
+} from '@penstock/contracts/payments/transaction-view.ts'
 import { addToWalletTotals } from './wallet-totals.ts'
 
 type TransactionFact = ReceiveFact | SendFact

@@ -1,8 +1,8 @@
 import type { TransactionStatus } from '@penstock/contracts/payments/lifecycle.ts'
 import type { Transaction } from 'kysely'
-import type { SettledUnits } from './settled-units.ts'
+import type { SettledUnits } from '@penstock/contracts/payments/settled-units.ts'
 import type { PaymentsTables, TransactionCounts } from './tables.ts'
-import type { TransactionView } from './transaction-view.ts'
+import type { TransactionView } from '@penstock/contracts/payments/transaction-view.ts'
 
 type Direction = TransactionView['direction']
 

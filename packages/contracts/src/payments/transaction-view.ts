@@ -1,6 +1,6 @@
-import type { ReceiveFact } from '@penstock/contracts/payments/receive.ts'
-import type { SendFact } from '@penstock/contracts/payments/send.ts'
-import type { FailureReason, RecordedRate } from '@penstock/contracts/payments/shapes.ts'
+import type { ReceiveFact } from './receive.ts'
+import type { SendFact } from './send.ts'
+import type { FailureReason, RecordedRate } from './shapes.ts'
 
 /** The end of a completed transaction. `amount` is in base units of the wallet's asset. */
 type Settlement = {

@@ -1,4 +1,4 @@
-import { btcAsset } from '@penstock/contracts/payments/assets.ts'
+import { btcAsset } from './assets.ts'
 import assert from 'node:assert/strict'
 import { test } from 'vitest'
 import { toSettledUnits } from './settled-units.ts'

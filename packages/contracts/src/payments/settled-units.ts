@@ -1,4 +1,4 @@
-import { findAsset } from '@penstock/contracts/payments/assets.ts'
+import { findAsset } from './assets.ts'
 import { msatToSatCeil } from '@penstock/kernel/money.ts'
 import type { TransactionView } from './transaction-view.ts'
 
