@@ -9,6 +9,7 @@ export type DataDir = {
   readonly market: string
   readonly views: string
   readonly records: string
+  readonly webhooks: string
   readonly simnet: string
   readonly operatorToken: string
   readonly agents: string
@@ -29,6 +30,7 @@ export function openDataDir(path: string): DataDir {
     market: join(path, 'market.db'),
     views: join(path, 'views.db'),
     records: join(path, 'records.db'),
+    webhooks: join(path, 'webhooks.db'),
     simnet: join(path, 'simnet.db'),
     operatorToken: join(path, 'operator.token'),
     agents,

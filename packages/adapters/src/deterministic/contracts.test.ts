@@ -2,6 +2,7 @@ import { Fault } from '@penstock/kernel/result.ts'
 import type { Bus } from '@penstock/ports/bus.ts'
 import { type BusFixture, busContract, type CrashMoment } from '@penstock/ports/bus.contract.ts'
 import { clockContract } from '@penstock/ports/clock.contract.ts'
+import { deliveriesContract } from '@penstock/ports/deliveries.contract.ts'
 import type { EventStore } from '@penstock/ports/event-store.ts'
 import { eventStoreContract, type EventStoreFixture } from '@penstock/ports/event-store.contract.ts'
 import { leasesContract } from '@penstock/ports/leases.contract.ts'
@@ -10,6 +11,7 @@ import { progressContract } from '@penstock/ports/progress.contract.ts'
 import { recordsContract } from '@penstock/ports/records.contract.ts'
 import { timersContract } from '@penstock/ports/timers.contract.ts'
 import type { Views } from '@penstock/ports/views.ts'
+import { sqlDeliveries } from '../sql/deliveries.ts'
 import { sqlLimits } from '../sql/limits.ts'
 import { sqlProgress } from '../sql/progress.ts'
 import { sqlRecords } from '../sql/records.ts'
@@ -196,6 +198,10 @@ for (const [title, plan] of Object.entries(sqlPlans)) {
   recordsContract(`deterministic SQL, ${title}`, async () => {
     const { port, ...rest } = await openSqlFixture(plan, sqlRecords)
     return { records: port, ...rest }
+  })
+  deliveriesContract(`deterministic SQL, ${title}`, async () => {
+    const { port, ...rest } = await openSqlFixture(plan, sqlDeliveries)
+    return { deliveries: port, ...rest }
   })
 }
 clockContract('deterministic, of the simulation', async () => {

@@ -1,4 +1,5 @@
 import type { Views } from '@penstock/ports/views.ts'
+import { sqlDeliveries } from '../sql/deliveries.ts'
 import { sqlLeases } from '../sql/leases.ts'
 import { sqlLimits } from '../sql/limits.ts'
 import { sqlProgress } from '../sql/progress.ts'
@@ -19,7 +20,7 @@ export async function migrateAll(
   more: readonly ((views: Views) => Promise<void>)[],
 ): Promise<void> {
   await migrateEventLogs(views, logs)
-  for (const make of [sqlProgress, sqlTimers, sqlLimits, sqlRecords]) await make(views)
+  for (const make of [sqlProgress, sqlTimers, sqlLimits, sqlRecords, sqlDeliveries]) await make(views)
   await sqlLeases(views, serverTime)
   await migrateReadModels(views)
   for (const migrate of more) await migrate(views)

@@ -1,3 +1,4 @@
+import { deliveriesContract } from '@penstock/ports/deliveries.contract.ts'
 import { leasesContract, type LeasesFixture } from '@penstock/ports/leases.contract.ts'
 import { limitsContract } from '@penstock/ports/limits.contract.ts'
 import { progressContract } from '@penstock/ports/progress.contract.ts'
@@ -5,6 +6,7 @@ import { recordsContract } from '@penstock/ports/records.contract.ts'
 import { timersContract } from '@penstock/ports/timers.contract.ts'
 import type { Views } from '@penstock/ports/views.ts'
 import type { RawBuilder } from 'kysely'
+import { sqlDeliveries } from './deliveries.ts'
 import { sqlLeases } from './leases.ts'
 import { sqlLimits } from './limits.ts'
 import { sqlProgress } from './progress.ts'
@@ -50,6 +52,10 @@ export function sqlContracts(name: string, make: () => Promise<TestDatabase>, cl
   recordsContract(name, async () => {
     const { port: records, ...rest } = await createFixture(sqlRecords)
     return { records, ...rest }
+  })
+  deliveriesContract(name, async () => {
+    const { port: deliveries, ...rest } = await createFixture(sqlDeliveries)
+    return { deliveries, ...rest }
   })
   leasesContract(name, async () => {
     const { now, pass } = clock()

@@ -1,0 +1,42 @@
+import type { WebhookEndpointSettings } from '@penstock/ports/deliveries.ts'
+import { shardOf, type WebhookDb, type WebhookTables } from './tables.ts'
+
+type EndpointRow = WebhookTables['webhook_endpoints']
+
+export async function storeEndpoint(db: WebhookDb, settings: WebhookEndpointSettings): Promise<void> {
+  const { id, environmentId, urlRecord, secrets, filters, active } = settings
+  const columns = {
+    environment_id: environmentId,
+    url_record: urlRecord,
+    secrets: JSON.stringify(secrets),
+    filters: JSON.stringify(filters),
+    active: active ? 1 : 0,
+  }
+  await db
+    .insertInto('webhook_endpoints')
+    .values({ id, shard: shardOf(id), failing_since: null, ...columns })
+    .onConflict((conflict) => conflict.column('id').doUpdateSet(columns))
+    .execute()
+}
+
+export async function findEndpoints(
+  db: WebhookDb,
+  environmentIds: readonly string[],
+): Promise<readonly WebhookEndpointSettings[]> {
+  if (environmentIds.length === 0) return []
+  const rows = await db.selectFrom('webhook_endpoints').selectAll().where('environment_id', 'in', environmentIds).execute()
+  return rows.map(toSettings)
+}
+
+// `storeEndpoint` wrote the JSON of these columns.
+const toSettings = ({ id, environment_id, url_record, secrets, filters, active }: EndpointRow): WebhookEndpointSettings => ({
+  id,
+  environmentId: environment_id,
+  urlRecord: url_record,
+  secrets: parseSecrets(secrets),
+  filters: JSON.parse(filters) as WebhookEndpointSettings['filters'],
+  active: active === 1,
+})
+
+export const parseSecrets = (json: string): WebhookEndpointSettings['secrets'] =>
+  JSON.parse(json) as WebhookEndpointSettings['secrets']
