@@ -1,7 +1,8 @@
 import { contracts } from '../packages/contracts/src/contracts.ts'
 import { sendersOf } from '../packages/contracts/src/define.ts'
 import type { MacaroonRole } from '../packages/ports/src/macaroon-role.ts'
-import type { ServiceManifest } from '../packages/runtime/src/manifest.ts'
+import { ADDITIONAL_IPV4, IPV4_REGISTRY, IPV6_GLOBAL_UNICAST, IPV6_REGISTRY } from '../packages/outbound/src/special-purpose.ts'
+import { needsExternalWorld, type ServiceManifest } from '../packages/runtime/src/manifest.ts'
 import { AUDIT_NAME, loginNames, services, streamServices } from '../services/standalone/src/registry.ts'
 import { type GeneratedFiles, readText, replaceBlock } from './generated-files.ts'
 
@@ -9,6 +10,8 @@ const manifests: readonly ServiceManifest[] = services
 const workers: readonly ServiceManifest[] = streamServices
 const names = manifests.map(({ name }) => name)
 
+/** Whether a service calls the public addresses of webhook endpoints, which strangers choose. */
+const callsWebhooks = ({ needs }: ServiceManifest): boolean => needs.includes('postWebhook')
 const hasKeyring = ({ needs }: ServiceManifest): boolean => needs.includes('keyring')
 
 const MACAROONS: Readonly<Record<MacaroonRole, string>> = {
@@ -62,15 +65,20 @@ const listBlocks = (): Readonly<Record<string, Readonly<Record<string, readonly 
 })
 
 function renderComposeService(manifest: ServiceManifest): readonly string[] {
-  const { name } = manifest
-  const own = `role-${name}:/run/secrets/own:ro`
+  const { name, needs } = manifest
+  const reachesInternet = callsWebhooks(manifest)
+  const volumes = [
+    `role-${name}:/run/secrets/own:ro`,
+    ...(hasKeyring(manifest) ? ['keyring:/var/lib/penstock'] : []),
+    ...(needs.includes('opener') ? ['vault:/run/secrets/vault:ro'] : []),
+  ]
   return [
     `  ${name}:`,
     '    <<: *penstock',
     `    command: [services/${name}/src/main.ts]`,
-    ...(hasKeyring(manifest)
-      ? ['    tmpfs: [/tmp]', `    volumes: [${own}, keyring:/var/lib/penstock]`]
-      : [`    volumes: [${own}]`]),
+    ...(hasKeyring(manifest) ? ['    tmpfs: [/tmp]'] : []),
+    `    volumes: [${volumes.join(', ')}]`,
+    ...(reachesInternet ? ['    networks: [inside, outside]'] : []),
   ]
 }
 
@@ -111,17 +119,28 @@ const renderChartServices = (): string => `{{/* Written by "npm run generate" fr
 {{- define "penstock.services" -}}
 ${manifests.map((manifest) => `${manifest.name}: { ${listChartFields(manifest).join(', ')} }`).join('\n')}
 {{- end }}
+
+{{/* Addresses that are not public, as an exception from 0.0.0.0/0 and from ${IPV6_GLOBAL_UNICAST}. */}}
+{{- define "penstock.specialPurpose" -}}
+ipv4: [${[...IPV4_REGISTRY, ...ADDITIONAL_IPV4].map(({ prefix }) => prefix).join(', ')}]
+ipv6: [${IPV6_REGISTRY.flatMap(({ prefix }) => (/^[23][0-9a-f]{3}:/.test(prefix) ? `"${prefix}"` : [])).join(', ')}]
+{{- end }}
 `
 
-function listChartFields({ name, needs, macaroon = 'reader', isPublic = false }: ServiceManifest): readonly string[] {
+function listChartFields(manifest: ServiceManifest): readonly string[] {
+  const { name, needs, macaroon = 'reader', isPublic = false } = manifest
+  const reachesInternet = callsWebhooks(manifest)
   const owned = contracts.filter(({ owner }) => owner === name)
   const senders = [...new Set(owned.flatMap(sendersOf))]
   return [
     `script: services/${name}/src/main.ts`,
     'cluster: true',
-    ...(needs.length > 0 ? ['lightning: true', `macaroon: ${macaroon}`] : []),
+    ...(needsExternalWorld(manifest) ? ['lightning: true', `macaroon: ${macaroon}`] : []),
     ...(needs.includes('rates') ? ['rates: true'] : []),
     ...(needs.includes('keyring') ? ['keyring: true'] : []),
+    ...(needs.includes('opener') ? ['vault: vault.json'] : []),
+    ...(needs.includes('sealer') ? ['vault: vault.pub.json'] : []),
+    ...(reachesInternet ? ['internet: true'] : []),
     ...(senders.length > 0 ? [`senders: [${senders.join(', ')}]`] : []),
     ...(isPublic ? ['audit: true', 'port: 8080', 'operator: true'] : []),
   ]
@@ -130,13 +149,23 @@ function listChartFields({ name, needs, macaroon = 'reader', isPublic = false }:
 const renderTable = (head: readonly string[], rows: readonly (readonly string[])[]): readonly string[] =>
   [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`.replaceAll('|  |', '| |'))
 
-function renderInstallRow({ name, needs, macaroon = 'reader', isPublic = false }: ServiceManifest): readonly string[] {
-  const calls = ['servers', ...(needs.length > 0 ? ['Lightning network'] : []), ...(isPublic ? ['audit'] : [])].join(', ')
+function renderInstallRow(manifest: ServiceManifest): readonly string[] {
+  const { name, needs, macaroon = 'reader', isPublic = false } = manifest
+  const reachesInternet = callsWebhooks(manifest)
+  const hasLightning = needsExternalWorld(manifest)
+  const calls = [
+    'servers',
+    ...(hasLightning ? ['Lightning network'] : []),
+    ...(isPublic ? ['audit'] : []),
+    ...(reachesInternet ? ['public addresses, by port 443 and from 1024 up'] : []),
+  ].join(', ')
   const rates = needs.includes('rates') ? '; with lnd the sources of the dollar rate, by port 443' : ''
   const mounts = [
     ...(isPublic ? ["operators' token, pepper"] : []),
     ...(needs.includes('keyring') ? ['**keyring**'] : []),
-    ...(needs.length > 0 ? [`with lnd ${MACAROONS[macaroon]}`] : []),
+    ...(needs.includes('opener') ? ['**private keys of the vault**'] : []),
+    ...(needs.includes('sealer') ? ['public keys of the vault'] : []),
+    ...(hasLightning ? [`with lnd ${MACAROONS[macaroon]}`] : []),
   ]
   return [name, calls + rates, mounts.join('; ')]
 }

@@ -155,7 +155,14 @@ describe.skipIf(clusterSkipReason !== undefined)('a cluster with two gateways at
       '/views/rebuild',
       {},
     )
-    expect(rebuilt.map(({ projection }) => projection)).toEqual(['orders', 'market', 'accounts', 'payments', 'service keys'])
+    expect(rebuilt.map(({ projection }) => projection)).toEqual([
+      'orders',
+      'market',
+      'accounts',
+      'payments',
+      'service keys',
+      'webhook endpoints',
+    ])
     expect(await readOrder(cluster, one)).toMatchObject({ id: one.id, status: 'WAITING_FOR_BUYER_PAYMENT' })
     await paySimulatedInvoice(cluster, one.invoice)
     await waitForStatus(cluster, one, ENDS, LIMIT_MS)

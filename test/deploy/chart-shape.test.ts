@@ -1,14 +1,16 @@
 import { contracts } from '@penstock/contracts/contracts.ts'
 import { sendersOf } from '@penstock/contracts/define.ts'
 import { readConfig, findUnknownSettings } from '@penstock/config/config.ts'
+import { findSpecialPurposeBlock } from '@penstock/outbound/address.ts'
 import { commandTopic } from '@penstock/runtime/commands/messages.ts'
+import { needsExternalWorld } from '@penstock/runtime/manifest.ts'
 import { serviceNames, services } from '@penstock/standalone/registry.ts'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { useKubernetes, isKubernetesMissing, valuesFiles } from './chart.ts'
 import { mayCall, renderObjects, listPods, isSelected, type KubernetesObject } from './objects.ts'
 
 /** Services that connect to the Lightning network. */
-const reachOutside = services.filter(({ needs }) => needs.length > 0).map(({ name }) => name)
+const reachOutside = services.filter(needsExternalWorld).map(({ name }) => name)
 /** Services that an autoscaler scales in values-production.yaml. */
 const scaledServices = services.filter(({ scaling }) => scaling.by !== 'none').map(({ name }) => name)
 /** Components that run as a single process with a disk. */
@@ -82,6 +84,7 @@ describe.skipIf(isKubernetesMissing)('the objects that the chart renders', () =>
     test('each pod mounts only its own secrets, and only settlement mounts the keyring', () => {
       expect(mounting(/keyring/)).toEqual(['settlement'])
       expect(mounting(/audit/)).toEqual(['audit'])
+      expect(mounting(/vault/)).toEqual(['gateway', 'payments'])
       expect(mounting(/gateway/)).toEqual(withSimnet ? ['gateway', 'sellers'] : ['gateway'])
       expect(mounting(/postgres(-roles)?$/)).toEqual([...serviceNames, 'audit', 'migrate'].toSorted())
       const atBrokers = listPods(renderedObjects()).flatMap(({ name, pod }) =>
@@ -107,6 +110,21 @@ describe.skipIf(isKubernetesMissing)('the objects that the chart renders', () =>
       const bySubPath = mounts.filter(({ subPath }) => subPath !== undefined).map(({ name }) => name)
       expect(bySubPath.toSorted()).toEqual(readAtStart)
       expect(mounts.find(({ name }) => name === 'keyring')?.mountPath).toBe(settingOf('settlement', 'PENSTOCK_KEYRING_DIR'))
+    })
+
+    test('payments alone has the private keys of the vault, and the gateway has the public ones', () => {
+      const keysOf = (component: string): readonly string[] =>
+        listPods(renderedObjects())
+          .filter(({ name }) => name === component)
+          .flatMap(({ pod }) => pod.spec.volumes.filter(({ name }) => name === 'vault'))
+          .flatMap(({ secret }) => secret?.items?.map(({ key }) => key) ?? ['all'])
+      expect([keysOf('payments'), keysOf('gateway')]).toEqual([['vault.json'], ['vault.pub.json']])
+      const files = [settingOf('payments', 'PENSTOCK_VAULT_FILE'), settingOf('gateway', 'PENSTOCK_VAULT_PUBLIC_FILE')]
+      expect(files).toEqual(['/run/secrets/vault/vault.json', '/run/secrets/vault/vault.pub.json'])
+      const mounts = listPods(renderedObjects()).flatMap(({ pod }) => pod.spec.containers[0].volumeMounts ?? [])
+      expect(mounts.filter(({ name }) => name === 'vault').map(({ mountPath }) => mountPath)).toEqual(
+        files.map(() => '/run/secrets/vault'),
+      )
     })
 
     test('secrets are only in objects of the kind Secret, and the code accepts every setting', () => {
@@ -187,10 +205,33 @@ describe.skipIf(isKubernetesMissing)('the objects that the chart renders', () =>
       renderedObjects
         .filter(({ spec }) => spec?.egress?.some(({ ports }) => ports?.some(({ port }) => port === 443)))
         .map(({ metadata }) => metadata.name)
-    expect(withHttpsEgress(objectsByFile.get('values-production.yaml') ?? [])).toEqual(['penstock-quote'])
-    expect(withHttpsEgress(objectsByFile.get('values.yaml') ?? [])).toEqual([])
+    // The rule of payments allows public addresses only.
+    expect(withHttpsEgress(objectsByFile.get('values-production.yaml') ?? [])).toEqual(['penstock-payments', 'penstock-quote'])
+    expect(withHttpsEgress(objectsByFile.get('values.yaml') ?? [])).toEqual(['penstock-payments'])
     const regtest = await renderObjects(cluster(), 'values-production.yaml', '--set', 'lightning.lnd.network=regtest')
-    expect(withHttpsEgress(regtest)).toEqual([])
+    expect(withHttpsEgress(regtest)).toEqual(['penstock-payments'])
+  })
+
+  test('only payments may reach the internet, by port 443 and from 1024 up, and no address for special purposes', async () => {
+    const renderedObjects = await renderObjects(cluster(), 'values.yaml', '--set', 'webhooks.except={8.8.8.0/24,2a00:1450::/32}')
+    const rules = renderedObjects.flatMap(({ metadata, spec }) =>
+      (spec?.egress ?? [])
+        .filter(({ to = [] }) => to.some(({ ipBlock }) => ipBlock))
+        .map(({ to = [], ports }) => ({ name: metadata.name, ports, blocks: to.map(({ ipBlock }) => ipBlock) })),
+    )
+    expect(rules).toMatchObject([
+      {
+        name: 'penstock-payments',
+        ports: [{ port: 443 }, { port: 1024, endPort: 65_535 }],
+        blocks: [{ cidr: '0.0.0.0/0' }, { cidr: '2000::/3' }],
+      },
+    ])
+    const [ipv4 = [], ipv6 = []] = rules[0]?.blocks.map((block) => block?.except ?? []) ?? []
+    expect(ipv4).toEqual(expect.arrayContaining(['8.8.8.0/24', '10.0.0.0/8', '169.254.0.0/16']))
+    expect(ipv6).toEqual(expect.arrayContaining(['2a00:1450::/32', '2002::/16']))
+    const listed = [...ipv4, ...ipv6].map((prefix) => prefix.replace(/\/.*/, ''))
+    const others = listed.filter((address) => findSpecialPurposeBlock(address) === undefined)
+    expect(others.toSorted()).toEqual(['2a00:1450::', '8.8.8.0'])
   })
 
   test('the migration job has the same settings as all other pods', async () => {

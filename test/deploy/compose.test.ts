@@ -46,7 +46,7 @@ describe.skipIf(composeSkipReason !== undefined)('docker-compose.yml', () => {
   })
 
   test('every own service runs an existing script, with a read-only file system', () => {
-    expect(ours()).toHaveLength(12)
+    expect(ours()).toHaveLength(13)
     expect(ours().filter(([, service]) => service.read_only !== true)).toEqual([])
     const scripts = ours().flatMap(([, { command }]) => command?.[0] ?? [])
     expect(scripts.filter((script) => !existsSync(join(COMPOSE_ROOT, script)))).toEqual([])
@@ -92,13 +92,13 @@ describe.skipIf(composeSkipReason !== undefined)('docker-compose.yml', () => {
     expect(project.services['migrate']?.environment?.['PENSTOCK_POSTGRES_URL']).toMatch(/^postgres:\/\/penstock@/)
   })
 
-  test('ports are open on loopback only, and a service without a port cannot reach the outside', () => {
+  test('ports are open on loopback only, and only payments reaches the outside without a port', () => {
     const open = Object.entries(project.services).filter(([, { ports }]) => ports)
     expect(open.map(([name]) => name)).toEqual(['gateway', 'grafana'])
     expect(open.flatMap(([, { ports = [] }]) => ports).filter((port) => port.host_ip !== '127.0.0.1')).toEqual([])
     expect(project.networks['inside']?.internal).toBe(true)
     const out = Object.entries(project.services).filter(([, { networks = {} }]) => 'outside' in networks)
-    expect(out.map(([name]) => name)).toEqual(['gateway', 'grafana'])
+    expect(out.map(([name]) => name)).toEqual(['gateway', 'grafana', 'payments'])
   })
 
   test('only settlement mounts the keyring, and no password is a setting', () => {
@@ -107,6 +107,8 @@ describe.skipIf(composeSkipReason !== undefined)('docker-compose.yml', () => {
         .filter(([, { volumes = [] }]) => volumes.some((mount) => mount.source === volume && how(mount)))
         .map(([name]) => name)
     expect(servicesMounting('keyring')).toEqual(['settlement'])
+    expect(servicesMounting('vault')).toEqual(['passwords', 'payments'])
+    expect(servicesMounting('vault-public')).toEqual(['gateway', 'passwords'])
     expect(servicesMounting('gateway')).toEqual(['gateway'])
     expect(servicesMounting('operator-token')).toEqual(['gateway', 'passwords', 'sellers'])
     expect(servicesMounting('postgres-password')).toEqual(['migrate', 'passwords', 'postgres'])
@@ -115,7 +117,15 @@ describe.skipIf(composeSkipReason !== undefined)('docker-compose.yml', () => {
     for (const { service } of listProcessPermissions())
       expect(servicesMounting(`role-${service}`).toSorted()).toEqual(['migrate', 'passwords', service].toSorted())
     const canWrite = (mount: ComposeVolume): boolean => mount.read_only !== true
-    for (const volume of ['operator-token', 'postgres-password', 'kafka-granter', 'kafka-logins', 'role-order'])
+    for (const volume of [
+      'operator-token',
+      'vault',
+      'vault-public',
+      'postgres-password',
+      'kafka-granter',
+      'kafka-logins',
+      'role-order',
+    ])
       expect(servicesMounting(volume, canWrite)).toEqual(['passwords'])
     expect(JSON.stringify(project)).not.toMatch(/:\/\/[^/"]*:[^/"@]*@|PASSWORD"|TOKEN"/)
   })

@@ -4,8 +4,12 @@ import type { KubernetesCluster } from './kubernetes/cluster.ts'
 type Labels = Readonly<Record<string, string>>
 type Expression = { readonly key: string; readonly operator: 'In'; readonly values: readonly string[] }
 export type LabelSelector = { readonly matchLabels?: Labels; readonly matchExpressions?: readonly Expression[] }
-type Peer = { readonly podSelector?: LabelSelector; readonly namespaceSelector?: LabelSelector }
-type Ports = readonly { readonly port: string | number }[]
+type Peer = {
+  readonly podSelector?: LabelSelector
+  readonly namespaceSelector?: LabelSelector
+  readonly ipBlock?: { readonly cidr: string; readonly except?: readonly string[] }
+}
+type Ports = readonly { readonly port: string | number; readonly endPort?: number }[]
 
 export type PodContainer = {
   readonly args: readonly string[]

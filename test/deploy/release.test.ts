@@ -1,3 +1,7 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileOpener, fileSealer } from '@penstock/adapters/system/vault.ts'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { waitUntil } from '@penstock/testkit/wait-until.ts'
 import { CHART_FOLDER, useKubernetes, CHART_NAMESPACE, isKubernetesMissing, CHART_RELEASE, getValuesArgs } from './chart.ts'
@@ -16,6 +20,21 @@ type Pod = {
 type Scaled = { readonly metadata: { readonly name: string }; readonly status: { readonly availableReplicas?: number } }
 type Budget = { readonly metadata: { readonly name: string }; readonly status: { readonly disruptionsAllowed: number } }
 type Secret = { readonly metadata: { readonly name: string }; readonly data: Readonly<Record<string, string>> }
+
+/** Seals a secret with the public keys of the chart's vault, and opens it with the private keys. */
+async function sealAndOpen(secret: Secret['data']): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'vault-'))
+  try {
+    const path = (name: string): string => {
+      writeFileSync(join(folder, name), Buffer.from(secret[name] ?? '', 'base64'), { mode: 0o600 })
+      return join(folder, name)
+    }
+    const sealed = await fileSealer(path('vault.pub.json')).seal('record', 'webhook-secret', 'whsec_secret')
+    return await fileOpener(path('vault.json')).open('record', 'webhook-secret', sealed)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
 
 const FIRST = 'registry.example/penstock:1'
 
@@ -75,17 +94,18 @@ describe.skipIf(isKubernetesMissing)('a release', () => {
     expect(installOutput).toContain('Back it up now')
     const running = await pods()
     expect(running.map(({ status }) => status.phase).filter((phase) => phase !== 'Running')).toEqual([])
-    expect(running).toHaveLength(11)
+    expect(running).toHaveLength(12)
     await waitForImage(FIRST)
     expect(
       Object.keys(await secrets())
         .filter((name) => !name.includes('helm'))
         .toSorted(),
-    ).toEqual(['penstock-audit', 'penstock-gateway', 'penstock-keyring'])
+    ).toEqual(['penstock-audit', 'penstock-gateway', 'penstock-keyring', 'penstock-vault'])
     const keyring = JSON.parse(
       Buffer.from((await secrets())['penstock-keyring']?.['keyring.json'] ?? '', 'base64').toString(),
     ) as { keys: { a: string } } // the chart created it
     expect(keyring.keys.a).toMatch(/^[0-9a-f]{64}$/)
+    expect(await sealAndOpen((await secrets())['penstock-vault'] ?? {})).toBe('whsec_secret')
     for (const { spec } of running) expect(spec.volumes.filter(({ projected }) => projected)).toEqual([])
   })
 
@@ -114,7 +134,7 @@ describe.skipIf(isKubernetesMissing)('a release', () => {
         },
         60_000,
       )
-    expect(await waitForBudgets(/./, 1)).toHaveLength(7)
+    expect(await waitForBudgets(/./, 1)).toHaveLength(8)
     const [first = '', second = ''] = (await pods())
       .map(({ metadata }) => metadata.name)
       .filter((name) => name.startsWith('penstock-order'))
@@ -168,7 +188,8 @@ describe.skipIf(isKubernetesMissing)('a release', () => {
     expect(minAvailable).toBe(2)
     await waitForImage('registry.example/penstock:2')
     const after = await secrets()
-    for (const name of ['penstock-keyring', 'penstock-gateway', 'penstock-audit']) expect(after[name]).toEqual(before[name])
+    for (const name of ['penstock-keyring', 'penstock-gateway', 'penstock-audit', 'penstock-vault'])
+      expect(after[name]).toEqual(before[name])
   })
   const deployment = (name: string) =>
     cluster().get<Scaled>(`/apis/apps/v1/namespaces/${CHART_NAMESPACE}/deployments/penstock-${name}`)
@@ -183,7 +204,7 @@ describe.skipIf(isKubernetesMissing)('a release', () => {
     const running = await pods()
     const restored = running.map(({ spec }) => settingOf(spec.containers[0], 'PENSTOCK_RESTORED'))
     expect(restored.filter((value) => value !== '1')).toEqual([])
-    expect(running).toHaveLength(11)
+    expect(running).toHaveLength(12)
     await cluster().helm(...upgrade(...upgradeArgs))
     const isOver = async (): Promise<boolean> =>
       (await pods()).every(({ spec }) => settingOf(spec.containers[0], 'PENSTOCK_RESTORED') !== '1')

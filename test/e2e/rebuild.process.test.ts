@@ -45,7 +45,7 @@ test('damaged read models can be rebuilt while orders continue', async () => {
   await paySimulatedInvoice(running(), first.invoice)
   assert.deepEqual(
     (await rebuild()).map(({ projection }) => projection),
-    ['orders', 'market', 'accounts', 'payments', 'service keys'],
+    ['orders', 'market', 'accounts', 'payments', 'service keys', 'webhook endpoints'],
   )
   for (const one of [first, second]) await waitForStatus(running(), one, ['VALID_CHANNEL_OPENING', 'CHANNEL_MONITORING_FINISHED'])
 })

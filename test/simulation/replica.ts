@@ -4,6 +4,9 @@ import type { Clock } from '@penstock/ports/clock.ts'
 import type { Keyring } from '@penstock/ports/keyring.ts'
 import type { Lightning } from '@penstock/ports/lightning.ts'
 import type { RateSource } from '@penstock/ports/rates.ts'
+import type { Opener, Sealer } from '@penstock/ports/vault.ts'
+import type { Deliveries, DeliveryLog } from '@penstock/ports/deliveries.ts'
+import type { PostWebhook } from '@penstock/ports/post-webhook.ts'
 import type { Records } from '@penstock/ports/records.ts'
 import type { Platform } from '@penstock/runtime/platform.ts'
 import { bindManifest } from '@penstock/runtime/manifest.ts'
@@ -15,11 +18,14 @@ import { type FlowLink, recordFlow } from '@penstock/testkit/record-flow.ts'
 export type ReplicaDependencies = {
   readonly platform: Platform
   readonly records: Records
+  readonly deliveries: Deliveries & DeliveryLog
+  readonly postWebhook: PostWebhook
   readonly lightning: Lightning
   readonly chain: Chain
   readonly keyring: Keyring
   readonly rates: readonly RateSource[]
   readonly pepper: Uint8Array
+  readonly vault: Sealer & Opener
   readonly onGatewayOpened: (gateway: InProcessGateway) => void
   readonly onLink: (link: FlowLink) => void
 }
@@ -37,11 +43,21 @@ export async function startReplica(service: ServiceName, dependencies: ReplicaDe
 }
 
 function bindService(name: ServiceName, dependencies: ReplicaDependencies, height: () => number | undefined): BoundService {
-  const { platform, records, lightning, chain, keyring, rates, pepper, onGatewayOpened, onLink } = dependencies
+  const { platform, records, deliveries, postWebhook, lightning, chain, keyring, rates, pepper, vault, onGatewayOpened, onLink } =
+    dependencies
   const manifest = streamServices.find((service) => service.name === name)
   if (manifest) {
     const recorded = { ...manifest, create: () => recordFlow(manifest.create(), onLink) }
-    return bindManifest(recorded, () => ({ lightning, chain, keyring, rates, network: 'regtest', height }))
+    const externalWorld = () => ({ lightning, chain, keyring, rates, network: 'regtest' as const, height })
+    return bindManifest(recorded, {
+      externalWorld,
+      facts: () => platform.store,
+      records: () => records,
+      deliveries: () => deliveries,
+      opener: () => vault,
+      sealer: () => vault,
+      postWebhook: () => postWebhook,
+    })
   }
   const { views, clock } = platform
   const { peers } = lightning
@@ -49,8 +65,11 @@ function bindService(name: ServiceName, dependencies: ReplicaDependencies, heigh
   return bind(recordFlow(gateway, onLink), {
     views,
     records,
+    deliveryLog: deliveries,
     peers,
     hostGuard: null,
+    webhookGuard: async () => ({ allowed: true, host: '127.0.0.1' }),
+    sealer: vault,
     readiness: async () => undefined,
   })
 }

@@ -8,6 +8,12 @@ export const CREATE_ENVIRONMENT_MUTATION =
   'mutation ($input: CreatePaymentsEnvironmentInput!) { payment { environment { create(input: $input) { id } } } }'
 export type CreateEnvironmentData = { readonly payment: { readonly environment: { readonly create: { readonly id: string } } } }
 
+export const CREATE_ENDPOINT_MUTATION =
+  'mutation ($input: CreateWebhookEndpointInput!) { payment { webhook_endpoint { create(input: $input) { id secret } } } }'
+export type CreateEndpointData = {
+  readonly payment: { readonly webhook_endpoint: { readonly create: { readonly id: string; readonly secret: string } } }
+}
+
 export const WALLETS_QUERY =
   'query ($input: FindManyWalletsInput!) { payment { wallet { find_many(input: $input) { list { id } } } } }'
 export type WalletsData = {

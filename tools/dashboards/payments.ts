@@ -40,5 +40,27 @@ export const paymentsDashboard: Dashboard = {
       limits: { when: 'above', warn: 10, bad: 60 },
       queries: { '{{direction}}': 'max by (direction) (penstock_transactions_overdue_oldest_seconds)' },
     },
+    {
+      title: 'Webhook attempts per second',
+      about: 'Attempts to deliver a webhook. `repeated`: another attempt may follow. `refused`: the answer ended the delivery.',
+      unit: 'ops',
+      queries: { '{{outcome}}': 'sum by (outcome) (rate(penstock_webhook_attempts_total[5m]))' },
+    },
+    {
+      title: 'Webhooks due and in progress',
+      about: 'Deliveries that are due at active endpoints, and attempts that wait for an answer.',
+      unit: 'short',
+      queries: {
+        due: 'max(penstock_webhook_deliveries_due)',
+        'in progress': 'max(penstock_webhook_attempts_in_progress)',
+      },
+    },
+    {
+      title: 'Oldest due webhook',
+      about: 'Time for which a delivery at an active endpoint has been due, at most.',
+      unit: 's',
+      limits: { when: 'above', warn: 10, bad: 60 },
+      queries: { oldest: 'max(penstock_webhook_delivery_due_oldest_seconds)' },
+    },
   ],
 }

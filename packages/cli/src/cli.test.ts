@@ -67,6 +67,13 @@ const calls: readonly (readonly [args: readonly string[], what: string, body?: u
     'GET /operator/payments?environment=e%261&wallet=w&status=pending',
   ],
   [['payment', 'show', 'an/id'], 'GET /operator/payments/an%2Fid'],
+  [['webhook', 'list', '--environment', 'e&1'], 'GET /operator/webhooks?environment=e%261'],
+  [
+    ['webhook', 'list', '--environment', 'e', '--endpoint', 'w', '--transaction', 't', '--type', 'payment.failed'],
+    'GET /operator/webhooks?environment=e&endpoint=w&transaction=t&type=payment.failed',
+  ],
+  [['webhook', 'show', 'an/id'], 'GET /operator/webhooks/an%2Fid'],
+  [['webhook', 'redeliver', 'an/id', '--endpoint', 'e'], 'POST /operator/webhooks/an%2Fid/redeliver', { endpoint: 'e' }],
   [['park', 'list'], 'GET /operator/parked'],
   [['park', 'replay', '--all'], 'POST /operator/parked/replay', { all: true }],
   [['park', 'replay', 'g', 't', 'k'], 'POST /operator/parked/replay', { group: 'g', topic: 't', key: 'k' }],
@@ -301,6 +308,21 @@ test('payment list and payment show without --json print transactions as text', 
   expect(shown).toMatch(/^id +the-id\ndirection +RECEIVE\nstatus +COMPLETED\n/)
   expect(shown).toMatch(/amount +1,000,000 msat\nsettled at +-\n/)
   expect(shown).toMatch(/\n\nFacts\n {2}AT +FACT\n {2}20.* ReceiveCompleted\n$/)
+})
+
+test('webhook list and webhook show without --json print events as text', async () => {
+  const event = { id: 'the-id', type: 'payment.completed', transaction: 't', created_at: '2026-01-01T00:00:00.000Z' }
+  answer.body = { total: 3, events: [{ ...event, delivered: 1, failed: 2, waiting: 0 }] }
+  const { out } = await runPenstock(['webhook', 'list', '--environment', 'e'])
+  expect(out).toMatch(
+    /^ID +TYPE +TRANSACTION +CREATED AT +DELIVERED +FAILED +WAITING\nthe-id +payment\.completed .* 1 +2 +0\n1 of 3\n$/,
+  )
+  answer.body = { total: 0, events: [] }
+  expect((await runPenstock(['webhook', 'list', '--environment', 'e'])).out).toBe('There is no webhook event.\n')
+  answer.body = { ...event, attempts: [{ endpoint: 'w', number: 1, status: 'FAILED', http_status: 500 }] }
+  const shown = (await runPenstock(['webhook', 'show', 'the-id'])).out
+  expect(shown).toMatch(/^id +the-id\ntype +payment\.completed\n/)
+  expect(shown).toMatch(/\n\nAttempts\n {2}ENDPOINT +NUMBER +STATUS +HTTP STATUS\n {2}w +1 +FAILED +500\n$/)
 })
 
 test('tables are aligned, and an empty table becomes a sentence', async () => {

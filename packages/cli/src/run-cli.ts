@@ -5,11 +5,13 @@ import { addLndCommands } from './commands/lnd.ts'
 import { addLoadCommand } from './commands/load.ts'
 import { addOrderCommands } from './commands/order.ts'
 import { addPaymentCommands } from './commands/payment.ts'
+import { addWebhookCommands } from './commands/webhook.ts'
 import { addPayoutCommands } from './commands/payout.ts'
 import { addParkCommands } from './commands/park.ts'
 import { addRegtestCommands } from './commands/regtest.ts'
 import { addSellerCommands } from './commands/seller.ts'
 import { addSimCommands } from './commands/sim.ts'
+import { addVaultCommands } from './commands/vault.ts'
 import { addViewsCommands } from './commands/views.ts'
 import { Failure } from './failure.ts'
 import { createOperatorCall, readDataDir, type CliEnv } from './operator-client.ts'
@@ -28,6 +30,7 @@ export async function runCli(args: readonly string[], { env, out, err }: CliCont
     addOrderCommands,
     addPayoutCommands,
     addPaymentCommands,
+    addWebhookCommands,
     addAuditCommands,
     addParkCommands,
     addSellerCommands,
@@ -36,6 +39,7 @@ export async function runCli(args: readonly string[], { env, out, err }: CliCont
     addClusterCommands,
     addLndCommands,
     addRegtestCommands,
+    addVaultCommands,
   ])
     group(program, context)
   addLoadCommand(program, { ...context, env, err })

@@ -58,3 +58,20 @@ test('the url of a bitcoin node may be an HTTP or a WebSocket url', () => {
     assert.equal(readConfig({ PENSTOCK_BITCOIND_URL: url }).bitcoindUrl, url)
   assert.throws(() => readConfig({ PENSTOCK_BITCOIND_URL: 'tcp://host:8334' }), /or a ws:\/\/ or wss:\/\/ url of a btcd/)
 })
+
+test('the waits of webhooks are seven whole numbers', () => {
+  const waits = (text: string) => readConfig({ PENSTOCK_WEBHOOK_WAITS_SECONDS: text }).webhookWaitsSeconds
+  assert.deepEqual(readConfig({}).webhookWaitsSeconds, [10, 60, 600, 600, 600, 600, 600])
+  assert.deepEqual(waits('0,1,1,2,2,2,86400'), [0, 1, 1, 2, 2, 2, 86_400])
+  for (const text of [
+    '',
+    '1',
+    '1,2,3,4,5,6',
+    '1,2,3,4,5,6,7,8',
+    '1,2,3,4,5,6,86401',
+    '1,2,3,4,5,6,-7',
+    '1, 2,3,4,5,6,7',
+    '1,2,3,4,5,6,',
+  ])
+    assert.throws(() => waits(text), /it must be 7 whole numbers from 0 to 86400, separated by commas/)
+})

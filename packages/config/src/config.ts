@@ -2,6 +2,7 @@ import { ConfigError } from './config-error.ts'
 import { z } from 'zod'
 import { serverUrl, webAddress } from './address-schemas.ts'
 import { kafkaVariables } from './kafka-variables.ts'
+import { paymentsVariables } from './payments-variables.ts'
 import { postgresVariables } from './postgres-variables.ts'
 import { lightningVariables } from './lightning-variables.ts'
 import { decimalIn, flag, commaListOf, oneOf, sat, nonEmptyText, defineVariable, wholeNumberIn } from './value-schemas.ts'
@@ -163,12 +164,6 @@ export const variables = {
     wholeNumberIn(0, 1_000_000),
     '60',
   ),
-  serviceKeyPerMinute: defineVariable(
-    'PENSTOCK_SERVICE_KEY_PER_MINUTE',
-    'payment operations per minute and service API key; 0: no limit',
-    wholeNumberIn(0, 1_000_000),
-    '600',
-  ),
   orderPollsPerMinute: defineVariable(
     'PENSTOCK_ORDER_POLLS_PER_MINUTE',
     'get_order calls per minute, order and IP address; 0: no limit, because even fast polls cost little',
@@ -317,12 +312,6 @@ export const variables = {
   ),
   dashboardTokenDays: defineVariable('PENSTOCK_DASHBOARD_TOKEN_DAYS', 'days until a log-in expires', wholeNumberIn(1, 365), '30'),
 
-  sandboxOutcomeSeconds: defineVariable(
-    'PENSTOCK_SANDBOX_OUTCOME_SECONDS',
-    'seconds after which a transaction of a sandbox completes or fails, if its caller asked for that',
-    wholeNumberIn(0, 3600),
-    '1',
-  ),
   simBlockSeconds: defineVariable(
     'PENSTOCK_SIM_BLOCK_SECONDS',
     'seconds between blocks of the simulated network; 0: blocks only by command',
@@ -343,6 +332,7 @@ export const variables = {
     '0',
   ),
 
+  ...paymentsVariables,
   ...kafkaVariables,
 } as const
 

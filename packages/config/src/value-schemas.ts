@@ -41,6 +41,15 @@ export const commaListOf = <const T extends readonly [string, ...string[]]>(...v
     .pipe(z.array(z.enum(values, { error: expected })))
     .refine((list) => new Set(list).size === list.length, expected)
 }
+/** A fixed number of whole numbers, separated by commas. */
+export const wholeNumberListOf = (length: number, min: number, max: number) => {
+  const expected = `${length} whole numbers from ${min} to ${max}, separated by commas`
+  return z
+    .string()
+    .regex(/^\d{1,12}(,\d{1,12})*$/, expected)
+    .transform((text) => text.split(',').map(Number))
+    .refine((list) => list.length === length && list.every((value) => value >= min && value <= max), expected)
+}
 export const flag = oneOf('0', '1').transform((value) => value === '1')
 export const sat = z
   .string()

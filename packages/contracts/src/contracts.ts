@@ -3,6 +3,7 @@ import { channelContract, outpointClaimContract } from './channel.ts'
 import type { Contract, MessageData } from './define.ts'
 import { matchContract, offerContract, sellerContract } from './matching.ts'
 import { orderContract } from './order.ts'
+import { endpointContract } from './payments/endpoint.ts'
 import { environmentContract } from './payments/environment.ts'
 import { receiveContract } from './payments/receive.ts'
 import { sendClaimContract, sendContract } from './payments/send.ts'
@@ -31,6 +32,7 @@ const all = [
   sendContract,
   sendClaimContract,
   serviceKeyContract,
+  endpointContract,
 ] as const
 
 /** Every contract of the system; a category is owned by one service. */

@@ -13,6 +13,7 @@ import { serverTime } from '@penstock/adapters/postgres/server-time.ts'
 import { findPostgresSchemaFaults } from '@penstock/adapters/postgres/schema-check.ts'
 import { openPostgresViews } from '@penstock/adapters/postgres/views.ts'
 import type { SchemaFault } from '@penstock/adapters/shared/schema-check.ts'
+import { sqlDeliveries } from '@penstock/adapters/sql/deliveries.ts'
 import { sqlLeases } from '@penstock/adapters/sql/leases.ts'
 import { sqlLimits } from '@penstock/adapters/sql/limits.ts'
 import { sqlProgress } from '@penstock/adapters/sql/progress.ts'
@@ -23,6 +24,7 @@ import { systemChance } from '@penstock/adapters/system/chance.ts'
 import { systemIds } from '@penstock/adapters/system/ids.ts'
 import type { OpenShadowTables } from '@penstock/ports/shadow-tables.ts'
 import type { EventStore } from '@penstock/ports/event-store.ts'
+import type { Deliveries, DeliveryLog } from '@penstock/ports/deliveries.ts'
 import type { Records } from '@penstock/ports/records.ts'
 import type { Views } from '@penstock/ports/views.ts'
 import { retryFaults } from '@penstock/runtime/retry.ts'
@@ -36,6 +38,7 @@ import { withServiceUser, assertLogin, kafkaUserOf } from '@penstock/config/kafk
 
 export type ClusterPlatform = Platform & {
   readonly records: Records
+  readonly deliveries: Deliveries & DeliveryLog
   readonly openShadowTables: OpenShadowTables
   close(): Promise<void>
 }
@@ -82,6 +85,7 @@ export async function openClusterPlatform(
     limits: await withRetries(() => sqlLimits(views)),
     leases: await withRetries(() => sqlLeases(views, serverTime)),
     records: await withRetries(() => sqlRecords(views)),
+    deliveries: await withRetries(() => sqlDeliveries(views)),
     openShadowTables: () => openPostgresShadowTables(settings),
     instance,
     config,

@@ -1,3 +1,4 @@
+import { sqlDeliveries } from '@penstock/adapters/sql/deliveries.ts'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { sqlLeases } from '@penstock/adapters/sql/leases.ts'
 import { sqlLimits } from '@penstock/adapters/sql/limits.ts'
@@ -14,6 +15,7 @@ import { systemChance } from '@penstock/adapters/system/chance.ts'
 import { systemIds } from '@penstock/adapters/system/ids.ts'
 import type { EventStore } from '@penstock/ports/event-store.ts'
 import type { OpenShadowTables } from '@penstock/ports/shadow-tables.ts'
+import type { Deliveries, DeliveryLog } from '@penstock/ports/deliveries.ts'
 import type { Records } from '@penstock/ports/records.ts'
 import type { Config } from '@penstock/config/config.ts'
 import { retryFaults } from '@penstock/runtime/retry.ts'
@@ -24,19 +26,23 @@ import { isStoreInServer } from '@penstock/config/event-store-address.ts'
 
 export type EmbeddedPlatform = Platform & {
   readonly records: Records
+  readonly deliveries: Deliveries & DeliveryLog
   readonly openShadowTables: OpenShadowTables
   close(): Promise<void>
 }
 
 /**
  * Opens the platform of a market in one process, on SQLite. One file stores facts and messages, one stores the data that can
- * be rebuilt from them, and one stores records. If a server stores the facts, the start waits for that server.
+ * be rebuilt from them, one stores records, and one stores webhook deliveries. If a server stores the facts, the start waits for
+ * that server.
  */
 export async function openEmbeddedPlatform(dir: DataDir, config: Config, log: Logger): Promise<EmbeddedPlatform> {
   const market = openMarketLog(dir.market)
   const store = await openStore(dir, config, market, log)
   const views = openViews(dir.views)
   const recordFile = openViews(dir.records, { durable: true })
+  // After a power failure this file may be slightly old, with its position. The feed then makes the last deliveries again.
+  const webhookFile = openViews(dir.webhooks)
   const bus = sqliteBus(market)
   return {
     store,
@@ -52,6 +58,7 @@ export async function openEmbeddedPlatform(dir: DataDir, config: Config, log: Lo
     instance: 'standalone',
     // A commit blocks the event loop, so changes of one turn of the loop share a commit.
     records: await sqlRecords(recordFile, nextTurn),
+    deliveries: await sqlDeliveries(webhookFile),
     openShadowTables: () => openSqliteShadowTables(dir.views, views),
     config,
     log,
@@ -61,6 +68,7 @@ export async function openEmbeddedPlatform(dir: DataDir, config: Config, log: Lo
       await market.close()
       await views.close()
       await recordFile.close()
+      await webhookFile.close()
     },
   }
 }

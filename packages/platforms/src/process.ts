@@ -2,6 +2,7 @@ import { hostname } from 'node:os'
 import { systemClock } from '@penstock/adapters/system/clock.ts'
 import type { Config } from '@penstock/config/config.ts'
 import { ConfigError } from '@penstock/config/config-error.ts'
+import type { HostGuard } from '@penstock/outbound/host-guard.ts'
 import { openLogger } from '@penstock/runtime/observability/log.ts'
 import { bindManifest, type StreamServiceManifest } from '@penstock/runtime/manifest.ts'
 import { type BoundService, run } from '@penstock/runtime/run.ts'
@@ -9,6 +10,8 @@ import { type ClusterPlatform, openClusterPlatform } from './cluster.ts'
 import { type DataDir, openDataDir } from '@penstock/config/data-dir.ts'
 import { serveHealth } from '@penstock/runtime/observability/health-server.ts'
 import { startObservability } from './observe.ts'
+import { createOwnPortOpeners, type OwnPortOpeners } from './own-ports.ts'
+import { createWebhookGuard } from './webhook-guard.ts'
 import type { ExternalWorld } from './external-world.ts'
 import { chooseExternalWorld } from './choose-external-world.ts'
 import type { LndClient } from './lnd-access.ts'
@@ -23,6 +26,8 @@ export type ServiceProcessContext = {
   readonly platform: ClusterPlatform
   /** Node, chain, rates and keys. The first call opens them. */
   readonly externalWorld: () => ExternalWorld
+  readonly ownPorts: OwnPortOpeners
+  readonly webhookGuard: HostGuard
   /** Undefined once all services of the process run, else the reason why the process still waits. */
   readonly findMissing: () => Promise<string | undefined>
   /** The process reports ready only once this promise has resolved. */
@@ -33,7 +38,7 @@ export type Assemble = (context: ServiceProcessContext) => readonly BoundService
 
 /** Runs a service that owns streams as a process. */
 export const runService = (manifest: StreamServiceManifest): Promise<void> =>
-  runProcess(manifest, ({ externalWorld }) => [bindManifest(manifest, externalWorld)])
+  runProcess(manifest, ({ externalWorld, ownPorts }) => [bindManifest(manifest, { externalWorld, ...ownPorts })])
 
 /** Runs a service until SIGTERM or SIGINT. If the service cannot start, the process prints the reason and exits with 1. */
 export async function runProcess(client: LndClient, assemble: Assemble, env: NodeJS.ProcessEnv = process.env): Promise<void> {
@@ -79,7 +84,18 @@ async function startProcess(client: LndClient, assemble: Assemble, config: Confi
   let opened: ExternalWorld | undefined
   const externalWorld = (): ExternalWorld => (opened ??= openExternalWorld(client, dir, systemClock))
   const findMissing = () => Promise.resolve(waitsFor)
-  const services = await assemble({ config, dir, platform, externalWorld, findMissing, delayReadiness })
+  const ownPorts = createOwnPortOpeners(platform, dir)
+  const webhookGuard = createWebhookGuard(systemClock)
+  const services = await assemble({
+    config,
+    dir,
+    platform,
+    externalWorld,
+    ownPorts,
+    webhookGuard,
+    findMissing,
+    delayReadiness,
+  })
   await opened?.waitUntilReady(onWaiting)
   const running = await run(services, platform)
   waitsFor = undefined

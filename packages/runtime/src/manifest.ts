@@ -1,8 +1,13 @@
 import type { Chain } from '@penstock/ports/chain.ts'
+import type { Deliveries } from '@penstock/ports/deliveries.ts'
+import type { EventStore } from '@penstock/ports/event-store.ts'
 import type { Keyring } from '@penstock/ports/keyring.ts'
 import type { Graph, Lightning, NodeInfo } from '@penstock/ports/lightning.ts'
 import type { MacaroonRole } from '@penstock/ports/macaroon-role.ts'
+import type { PostWebhook } from '@penstock/ports/post-webhook.ts'
 import type { RateSource } from '@penstock/ports/rates.ts'
+import type { Records } from '@penstock/ports/records.ts'
+import type { Opener, Sealer } from '@penstock/ports/vault.ts'
 import { bind, type BoundService } from './run.ts'
 import type { Service } from './service.ts'
 
@@ -20,8 +25,43 @@ export type ExternalPorts = {
 
 export type ExternalPort = keyof ExternalPorts
 
+/** The ports on the market's own servers, files and connections that a service may need beside those of the runtime. */
+export type OwnPorts = {
+  /** The log of facts. A service reads only its own. */
+  readonly facts: Pick<EventStore, 'read' | 'follow'>
+  readonly records: Pick<Records, 'get'>
+  readonly deliveries: Deliveries
+  /** Opens sealed secrets. */
+  readonly opener: Opener
+  /** Seals secrets that only an opener reads. */
+  readonly sealer: Sealer
+  /** Calls the webhook endpoints of teams, over the internet. */
+  readonly postWebhook: PostWebhook
+}
+
+type OwnPort = keyof OwnPorts
+export type ServicePort = ExternalPort | OwnPort
+
 /** The opened external ports, with the height of the chain tip: undefined before the first tip arrives. */
 export type OpenedPorts = Omit<ExternalPorts, 'graph'> & { readonly height: () => number | undefined }
+
+/** Functions that open ports. Each is called only for a service that needs its port. */
+export type PortOpeners = { readonly externalWorld: () => OpenedPorts } & {
+  readonly [Port in OwnPort]: () => OwnPorts[Port]
+}
+
+const ownPorts: Readonly<Record<OwnPort, true>> = {
+  facts: true,
+  records: true,
+  deliveries: true,
+  opener: true,
+  sealer: true,
+  postWebhook: true,
+}
+const isOwnPort = (port: ServicePort): port is OwnPort => port in ownPorts
+
+/** @returns whether a service needs a port around the Lightning network */
+export const needsExternalWorld = ({ needs }: Pick<ServiceManifest, 'needs'>): boolean => !needs.every(isOwnPort)
 
 /** The metric by which an operator scales a service: its waiting commands, its use of the processor, or none. */
 export type Scaling = { readonly by: 'lag' | 'cpu' | 'none'; readonly reason: string }
@@ -30,7 +70,7 @@ export type Scaling = { readonly by: 'lag' | 'cpu' | 'none'; readonly reason: st
 export type ServiceManifest = {
   /** Also the name of the service's folder, its role at the database and its user at the brokers. */
   readonly name: string
-  readonly needs: readonly ExternalPort[]
+  readonly needs: readonly ServicePort[]
   /** The role of the service at lnd; `reader` if omitted. */
   readonly macaroon?: MacaroonRole
   readonly scaling: Scaling
@@ -47,21 +87,25 @@ export type ServiceManifest = {
 /** The manifest of a service that owns streams. Its value and its contracts say what it owns, follows and commands. */
 export type StreamServiceManifest = ServiceManifest & { readonly create: () => Service<never> }
 
-type Definition<Name extends string, Needs extends ExternalPort> = Omit<ServiceManifest, 'name' | 'needs'> & {
+type Definition<Name extends string, Needs extends ServicePort> = Omit<ServiceManifest, 'name' | 'needs'> & {
   readonly name: Name
   readonly needs: readonly Needs[]
-  readonly create: () => Service<Pick<ExternalPorts, Needs>>
+  readonly create: () => Service<Pick<ExternalPorts & OwnPorts, Needs>>
 }
 
-/** Defines a manifest whose `needs` contain all external ports that the service's value takes. */
-export const defineManifest = <const Name extends string, const Needs extends ExternalPort = never>(
+/** Defines a manifest whose `needs` contain all ports that the service's value takes. */
+export const defineManifest = <const Name extends string, const Needs extends ServicePort = never>(
   definition: Definition<Name, Needs>,
 ): StreamServiceManifest & { readonly name: Name } => definition
 
-/** @param open returns the external ports; it is called only if the service needs one */
-export function bindManifest({ create, needs }: StreamServiceManifest, open: () => OpenedPorts): BoundService {
+/** Binds a service to the ports that it needs. */
+export function bindManifest({ create, needs }: StreamServiceManifest, openers: PortOpeners): BoundService {
   if (needs.length === 0) return bind(create() as Service, {}) // A service without needs takes no ports.
-  const opened = open()
-  const ports = Object.fromEntries(needs.map((need) => [need, need === 'graph' ? opened.lightning.graph : opened[need]]))
-  return bind(create(), ports as never, opened.height) // The manifest's definition ties the ports to the needs.
+  const world = needsExternalWorld({ needs }) ? openers.externalWorld() : undefined
+  const openPort = (need: ServicePort): unknown => {
+    if (isOwnPort(need)) return openers[need]()
+    return need === 'graph' ? world?.lightning.graph : world?.[need]
+  }
+  const ports = Object.fromEntries(needs.map((need) => [need, openPort(need)]))
+  return bind(create(), ports as never, world?.height) // The manifest's definition ties the ports to the needs.
 }

@@ -4,11 +4,12 @@ import { kafkaUserOf } from '@penstock/config/kafka-users.ts'
 import { openSecret } from '@penstock/config/secret-file.ts'
 import { renderClientLogin, renderJaasFile } from '@penstock/servers/kafka-settings.ts'
 import { loginNames } from '@penstock/standalone/registry.ts'
+import { createVault } from '@penstock/platforms/vault.ts'
 import { KAFKA_ADMIN, SERVICE_ROLE_PREFIX } from './launcher/roles.ts'
 
 /**
  * Creates the passwords of docker-compose.yml at the first start: one for the database owner, two per service (database and
- * brokers), and the operators' token. Each folder is a separate volume, so that a process mounts only its own passwords.
+ * brokers), the operators' token and the keys of the vault. Each folder is a separate volume, so that a process mounts only its own passwords.
  */
 const root = process.argv[2] ?? '/run/secrets'
 const kafkaPassword = async (folder: string, name: string): Promise<string> =>
@@ -16,6 +17,7 @@ const kafkaPassword = async (folder: string, name: string): Promise<string> =>
 
 await openSecret(join(root, 'postgres'), 'password')
 await openSecret(join(root, 'operator'), 'token')
+createVault(join(root, 'vault'), join(root, 'vault-public'))
 for (const role of loginNames) await openSecret(join(root, 'roles', role), 'password')
 const granter = { user: KAFKA_ADMIN, password: await kafkaPassword('granter', 'password') }
 const users = new Map<string, string>()

@@ -30,6 +30,18 @@ test('a service may read only its own log and the logs of the services that it f
   assert.deepEqual(readableLogs('payments')?.toSorted(), ['payments', 'quote'])
 })
 
+test('payments alone writes webhook deliveries, and the gateway reads their log', () => {
+  const permissions = listProcessPermissions()
+  assert.deepEqual(
+    permissions.filter(({ ownedTablePrefixes }) => ownedTablePrefixes.includes('webhook_')).map(({ service }) => service),
+    ['payments'],
+  )
+  assert.deepEqual(
+    permissions.flatMap(({ service, readableTables }) => readableTables.map((table) => `${service} ${table}`)).toSorted(),
+    ['gateway webhook_attempts', 'gateway webhook_endpoints', 'gateway webhook_events', 'payments records', 'quote last_seen'],
+  )
+})
+
 test('a service follows on the bus only the services whose messages it consumes', () => {
   const follows = new Map(listProcessPermissions().map((part) => [part.service, part.follows.toSorted()]))
   assert.deepEqual(follows.get('quote'), ['order'])

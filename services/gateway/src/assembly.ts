@@ -1,6 +1,7 @@
 import type { OpenShadowTables } from '@penstock/ports/shadow-tables.ts'
 import type { Chain } from '@penstock/ports/chain.ts'
 import type { Lightning } from '@penstock/ports/lightning.ts'
+import type { DeliveryLog } from '@penstock/ports/deliveries.ts'
 import type { Records } from '@penstock/ports/records.ts'
 import type { Config } from '@penstock/config/config.ts'
 import { openPepper } from '@penstock/credentials/pepper.ts'
@@ -19,10 +20,16 @@ import { createGatewayService } from './service.ts'
 import { createGatewayProjections } from './projections.ts'
 
 export type PublicGatewayOptions = {
-  readonly platform: Platform & { readonly records: Records; readonly openShadowTables: OpenShadowTables }
+  readonly platform: Platform & {
+    readonly records: Records
+    readonly deliveries: DeliveryLog
+    readonly openShadowTables: OpenShadowTables
+  }
   readonly config: Config
   readonly lightning: Pick<Lightning, 'peers'>
   readonly hostGuard: GatewayPorts['hostGuard']
+  readonly webhookGuard: GatewayPorts['webhookGuard']
+  readonly sealer: GatewayPorts['sealer']
   readonly chain: Chain
   /** Null on a real network. */
   readonly simulation: SimulatedNetworkControl | null
@@ -37,7 +44,8 @@ export type PublicGatewayOptions = {
 
 /** Composes the public gateway with its ports: GraphQL, LSPS1, pages, and the operators' routes. */
 export async function composePublicGateway(options: PublicGatewayOptions): Promise<BoundService> {
-  const { platform, config, lightning, hostGuard, chain, simulation, audit, token, readiness, onOpened, onListening } = options
+  const { platform, config, lightning, hostGuard, webhookGuard, sealer, chain, simulation, audit, token, readiness } = options
+  const { onOpened, onListening } = options
   const pepper = await openPepper(config.dataDir)
   const notifyOpened: Mount = (_, openedGateway) => onOpened?.(openedGateway)
   const rebuildViews = async (names: readonly string[]) => {
@@ -52,6 +60,7 @@ export async function composePublicGateway(options: PublicGatewayOptions): Promi
     mounts: [notifyOpened, mountOperatorRoutes, mountLsps1Routes, mountPageRoutes],
     ...(onListening && { onListening }),
   })
-  const { views, records } = platform
-  return bind(service, { views, records, peers: lightning.peers, hostGuard, pepper, readiness })
+  const { views, records, deliveries: deliveryLog } = platform
+  const { peers } = lightning
+  return bind(service, { views, records, deliveryLog, sealer, peers, hostGuard, webhookGuard, readiness })
 }

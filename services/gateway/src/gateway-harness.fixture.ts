@@ -1,4 +1,6 @@
+import { memoryVault } from '@penstock/adapters/memory/vault.ts'
 import { sqlLimits } from '@penstock/adapters/sql/limits.ts'
+import { sqlDeliveries } from '@penstock/adapters/sql/deliveries.ts'
 import { sqlRecords } from '@penstock/adapters/sql/records.ts'
 import { openViews } from '@penstock/adapters/sqlite/views.ts'
 import { systemClock } from '@penstock/adapters/system/clock.ts'
@@ -30,6 +32,8 @@ export type GatewayHarnessOptions = {
   readonly addresses?: Gateway['peers']['addresses']
   /** Checks the hosts of buyers' nodes; by default every host passes, as on test networks. */
   readonly hostGuard?: Gateway['hostGuard']
+  /** Checks the hosts of webhooks; by default every host passes. */
+  readonly webhookGuard?: Gateway['webhookGuard']
   readonly env?: Record<string, string>
   readonly mounts?: readonly Mount[]
   readonly ready?: () => string | undefined
@@ -45,6 +49,7 @@ export async function openGatewayHarness({
   ready = () => undefined,
   addresses = describeUnknownNode,
   hostGuard = null,
+  webhookGuard = async () => ({ allowed: true, host: '8.8.8.8' }),
   clock = { ...systemClock, now: () => NOW },
   log: givenLog,
   tracing,
@@ -127,6 +132,7 @@ export async function openGatewayHarness({
   const ports = {
     views,
     records: await sqlRecords(views),
+    deliveryLog: await sqlDeliveries(views),
     limits: await sqlLimits(views),
     config,
     log,
@@ -135,6 +141,8 @@ export async function openGatewayHarness({
     readiness: async () => ready(),
     peers: { addresses },
     hostGuard,
+    webhookGuard,
+    sealer: memoryVault(pepper),
     ...(tracing && { tracing }),
   }
   const { app, gateway, close } = await createGatewayApp({

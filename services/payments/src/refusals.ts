@@ -7,3 +7,4 @@ export const liveRefusal = refuse('LIVE_NOT_SERVED', 'Live environments are not 
 export const environmentNotFound = refuse('NOT_FOUND', 'Environment not found')
 export const walletNotFound = refuse('NOT_FOUND', 'Wallet not found')
 export const serviceKeyNotFound = refuse('NOT_FOUND', 'Service API key not found')
+export const endpointNotFound = refuse('NOT_FOUND', 'Webhook endpoint not found')

@@ -13,12 +13,14 @@ import { randomUUID } from 'node:crypto'
 import { expect, onTestFinished, test } from 'vitest'
 import { receiveRequest, sendRequest, START } from './samples.fixture.ts'
 import { paymentsService } from './service.ts'
+import { createWebhookPorts } from './webhooks/ports.fixture.ts'
 
 /** Runs the service with a clock that stands still until a test skips it. */
 async function openFixture() {
   const clock = createSkippableClock({ ...systemClock, now: () => START })
   const { platform, store, caller } = await createMemoryPlatform({}, clock)
-  let running = await run([bind(paymentsService(), {})], platform)
+  const { ports } = await createWebhookPorts(platform)
+  let running = await run([bind(paymentsService(), ports)], platform)
   onTestFinished(() => running.close())
   const { send, outcomes } = await caller('payments')
   const facts = async (stream: string) =>
@@ -39,7 +41,7 @@ async function openFixture() {
       waitUntil(`a refusal of ${commandId}`, () => outcomes.find((outcome) => outcome.commandId === commandId)?.refused),
     restart: async () => {
       await running.close()
-      running = await run([bind(paymentsService(), {})], platform)
+      running = await run([bind(paymentsService(), ports)], platform)
     },
   }
 }

@@ -1,4 +1,5 @@
 import { btcAsset } from '@penstock/contracts/payments/assets.ts'
+import { endpointContract } from '@penstock/contracts/payments/endpoint.ts'
 import { environmentContract } from '@penstock/contracts/payments/environment.ts'
 import { receiveContract } from '@penstock/contracts/payments/receive.ts'
 import { sendClaimContract, sendContract } from '@penstock/contracts/payments/send.ts'
@@ -7,6 +8,7 @@ import { walletContract } from '@penstock/contracts/payments/wallet.ts'
 import { priceContract } from '@penstock/contracts/quote.ts'
 import { defineAggregate, defineService, on, type Service } from '@penstock/runtime/service.ts'
 import { enrichRequestReceive, enrichRequestSend, enrichSandboxOutcome } from './enrich.ts'
+import { endpointDecider } from './endpoint.ts'
 import { environmentDecider } from './environment.ts'
 import { receiveDecider } from './receive.decide.ts'
 import { receiveProcess } from './receive.process.ts'
@@ -16,11 +18,13 @@ import { sendClaimIdOf, sendProcess } from './send.process.ts'
 import { serviceKeyDecider } from './service-key.ts'
 import { createPaymentsView } from './views.ts'
 import { walletDecider } from './wallet.ts'
+import { webhookJob } from './webhooks/job.ts'
+import type { WebhookPorts } from './webhooks/ports.ts'
 
 /** Creates the service with its own view, so that two markets in one process share no state. */
-export function paymentsService(): Service {
+export function paymentsService(): Service<WebhookPorts> {
   const view = createPaymentsView()
-  return defineService<object>('payments', {
+  return defineService<WebhookPorts>('payments', {
     aggregates: [
       defineAggregate({
         contract: environmentContract,
@@ -61,8 +65,14 @@ export function paymentsService(): Service {
         decider: serviceKeyDecider,
         hashed: { version: 1, projections: { 1: (state) => state } },
       }),
+      defineAggregate({
+        contract: endpointContract,
+        decider: endpointDecider,
+        hashed: { version: 1, projections: { 1: (state) => state } },
+      }),
     ],
     reactions: [firstWalletReaction, ...claimReactions],
+    jobs: [webhookJob],
     memoryViews: [{ name: 'payments', from: [environmentContract, walletContract, priceContract], apply: view.apply }],
   })
 }

@@ -4,17 +4,23 @@ import type { Gateway } from '@penstock/gateway/ports.ts'
 import type { EmbeddedPlatform } from '@penstock/platforms/embedded.ts'
 import { openAuditSummary } from '@penstock/audit/head-files.ts'
 import type { ExternalWorld } from '@penstock/platforms/external-world.ts'
+import { createOwnPortOpeners } from '@penstock/platforms/own-ports.ts'
+import { createVault } from '@penstock/platforms/vault.ts'
+import { createWebhookGuard } from '@penstock/platforms/webhook-guard.ts'
 import type { Clock } from '@penstock/ports/clock.ts'
 import { createAuditService, withStoredSummary, type AuditSummaryStore } from '@penstock/audit/daily.ts'
 import { bindManifest } from '@penstock/runtime/manifest.ts'
 import { bind, type BoundService } from '@penstock/runtime/run.ts'
 import { exportStored, replayStored } from './audit.ts'
+import type { DemoReceiver } from './demo-receiver.ts'
 import { streamServices } from './registry.ts'
 import { verifyInWorker } from './verify-in-worker.ts'
 
 export type AssemblyOptions = {
   readonly dataDir: string
   readonly operatorToken: string
+  /** Receives the webhooks of the demonstration; null without one. */
+  readonly demoReceiver: DemoReceiver | null
   readonly onListening: (url: string) => void
   readonly readiness: () => Promise<string | undefined>
   /** Called once the gateway can send commands. */
@@ -27,18 +33,25 @@ export async function assembleServices(
   externalWorld: ExternalWorld,
   options: AssemblyOptions,
 ): Promise<readonly BoundService[]> {
-  const { dataDir, operatorToken, onListening, readiness, onGatewayOpened } = options
+  const { dataDir, operatorToken, demoReceiver, onListening, readiness, onGatewayOpened } = options
   const { lightning, hostGuard, chain, simulated } = externalWorld
+  createVault(dataDir)
+  const openers = createOwnPortOpeners(platform, { path: dataDir })
+  const postWebhook = () => demoReceiver?.attachTo(openers.postWebhook()) ?? openers.postWebhook()
+  const ownPorts = { ...openers, postWebhook }
+  const webhookGuard = createWebhookGuard(platform.clock)
   const summaryStore = openAuditSummary(dataDir)
   const audit = createOperatorAudit(dataDir, summaryStore, platform.clock)
   return [
-    ...streamServices.map((manifest) => bindManifest(manifest, () => externalWorld)),
+    ...streamServices.map((manifest) => bindManifest(manifest, { externalWorld: () => externalWorld, ...ownPorts })),
     bind(createAuditService(audit.verify, summaryStore, platform.config.auditEveryHours), {}),
     await composePublicGateway({
       platform,
       config: platform.config,
       lightning,
       hostGuard,
+      webhookGuard: demoReceiver?.allowIn(webhookGuard) ?? webhookGuard,
+      sealer: ownPorts.sealer(),
       chain,
       simulation: simulated?.control ?? null,
       audit,

@@ -2,6 +2,7 @@ import { contracts } from '@penstock/contracts/contracts.ts'
 import { globSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import type { ServicePort } from '@penstock/runtime/manifest.ts'
 import { serviceNames, services, streamServices } from './registry.ts'
 
 const folder = join(import.meta.dirname, '..', '..')
@@ -21,7 +22,9 @@ test('every contract is owned by a service of the registry that has its aggregat
   expect(owned.toSorted()).toEqual(contracts.map(({ category, owner }) => `${category} of ${owner}`).toSorted())
 })
 
-test('one service is public, and only settlement has the keyring', () => {
+test('one service is public, and each secret key belongs to one service', () => {
   expect(services.flatMap((service) => ('isPublic' in service ? service.name : []))).toEqual(['gateway'])
-  expect(services.flatMap(({ name, needs }) => (needs.some((need) => need === 'keyring') ? name : []))).toEqual(['settlement'])
+  const namesWith = (port: ServicePort) =>
+    services.flatMap(({ name, needs }) => (needs.some((need) => need === port) ? name : []))
+  expect([namesWith('keyring'), namesWith('opener'), namesWith('sealer')]).toEqual([['settlement'], ['payments'], ['gateway']])
 })

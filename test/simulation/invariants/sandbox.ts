@@ -2,6 +2,7 @@ import { BALANCE_QUERY, type BalanceData } from '../../support/payments-client.t
 import { retryWhileUnavailable } from '../world/gateway-access.ts'
 import type { SimulatedWorld } from '../world/simulated-world.ts'
 import { type FoldedLog, InvariantViolation } from './folded-log.ts'
+import { checkWebhooks } from './webhooks.ts'
 import { checkBalance, checkTransactions, listTransactions } from './payments.ts'
 
 /** The longest wait for a balance. The processes of a gateway may be frozen for 40 s. */
@@ -23,5 +24,18 @@ export async function checkSandbox(world: SimulatedWorld, { events }: FoldedLog)
     )
     violations.push(...checkBalance(transactions, walletId, payment.wallet.find_one.balance))
   }
+  await waitForDeliveries(world)
+  violations.push(...checkWebhooks(events, world.webhooks.received))
   if (violations.length > 0) throw new InvariantViolation('payments', violations.slice(0, 3).join('\n'))
+}
+
+/** Waits until every delivery has ended. A frozen process can keep one in progress. */
+async function waitForDeliveries({ records, engine }: SimulatedWorld): Promise<void> {
+  const { clock } = engine.schedule
+  const until = clock.now() + BALANCE_TIMEOUT_MS
+  const countOpen = (): number =>
+    records.rows<{ count: number }>(
+      "SELECT count(*) AS count FROM webhook_attempts WHERE status IN ('PENDING', 'IN_PROGRESS')",
+    )[0]?.count ?? 0
+  while (countOpen() > 0 && clock.now() < until) await clock.sleep(500)
 }

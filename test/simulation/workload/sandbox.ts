@@ -4,6 +4,8 @@ import type { SandboxInvoice } from '../plan/plan.ts'
 import { isExpectedRefusal, retryWhileUnavailable } from '../world/gateway-access.ts'
 import type { SimulatedWorld } from '../world/simulated-world.ts'
 import {
+  CREATE_ENDPOINT_MUTATION,
+  type CreateEndpointData,
   CREATE_ENVIRONMENT_MUTATION,
   type CreateEnvironmentData,
   CREATE_RECEIVE_MUTATION,
@@ -31,12 +33,13 @@ export async function runSandboxInvoices(world: SimulatedWorld, { key, deadlineM
   })
 }
 
-/** Creates an environment. After a lost answer this creates another one, and the first one stays unused. */
+/** Creates an environment with a webhook endpoint. After a lost answer this creates another one, and the first one stays unused. */
 async function createSandbox(graphql: Wallet['graphql']): Promise<string> {
   const { payment } = await graphql<CreateEnvironmentData>(CREATE_ENVIRONMENT_MUTATION, {
     input: { name: 'shop', type: 'SANDBOX' },
   })
   const input = { environment_id: payment.environment.create.id }
+  await graphql<CreateEndpointData>(CREATE_ENDPOINT_MUTATION, { input: { ...input, url: 'https://shop.example/webhooks' } })
   const [wallet] = (await graphql<WalletsData>(WALLETS_QUERY, { input })).payment.wallet.find_many.list
   if (!wallet) throw new Error('the new sandbox has no wallet')
   return wallet.id

@@ -3,6 +3,7 @@ import { createCrashTrigger, type SimulatedProcess } from '@penstock/adapters/de
 import { withChainFaults, withLightningFaults, withRateFaults } from '@penstock/adapters/deterministic/faults/port-faults.ts'
 import { sqlLimits } from '@penstock/adapters/sql/limits.ts'
 import { sqlProgress } from '@penstock/adapters/sql/progress.ts'
+import { sqlDeliveries } from '@penstock/adapters/sql/deliveries.ts'
 import { sqlRecords } from '@penstock/adapters/sql/records.ts'
 import { sqlTimers } from '@penstock/adapters/sql/timers.ts'
 import { Fault } from '@penstock/kernel/result.ts'
@@ -131,8 +132,9 @@ async function createReplicaDependencies(
   process: SimulatedProcess,
   { overtakings, onMessage }: ReplicaCounters,
 ): Promise<ReplicaDependencies> {
-  const { engine, simnet, market, store, bus, consumerDelays, leases, keyring, pepper, trace, countOccurrence } = world
+  const { engine, simnet, market, store, bus, consumerDelays, leases, keyring, pepper, vault, trace, countOccurrence } = world
   const views = world.views.connect(process)
+  const records = world.records.connect(process)
   const died = Promise.withResolvers<never>()
   process.onCrash(() => {
     market.removeGateway(process.name)
@@ -154,12 +156,15 @@ async function createReplicaDependencies(
       config: SIMULATION_CONFIG,
       log: trace.createLog(process.name),
     },
-    records: await sqlRecords(world.records.connect(process)),
+    records: await sqlRecords(records),
+    deliveries: await sqlDeliveries(records),
+    postWebhook: world.webhooks.connect(process),
     lightning: withLightningFaults(process, simnet.lightning('market')),
     chain: withChainFaults(process, simnet.chain()),
     keyring,
     rates: [withRateFaults(process, fixedRateSource(10_000_000n, engine.schedule.clock))],
     pepper,
+    vault,
     onGatewayOpened: (gateway) => market.addGateway(process.name, gateway, died.promise),
     onLink: (link) => void world.flowLinks.add(link),
   }

@@ -8,10 +8,13 @@ import { type DeterministicLeases, deterministicLeases } from '@penstock/adapter
 import { openSimnet, type Simnet } from '@penstock/adapters/simnet/simnet.ts'
 import type { ChannelSpec, NodeSpec } from '@penstock/adapters/simnet/topology.ts'
 import type { Keyring } from '@penstock/ports/keyring.ts'
+import type { Opener, Sealer } from '@penstock/ports/vault.ts'
+import { memoryVault } from '@penstock/adapters/memory/vault.ts'
 import { type Config, readConfig } from '@penstock/config/config.ts'
 import { type SimulationTrace, createTrace } from './trace.ts'
 import { BUYERS, MAX_STEPS, type SimulationPlan, SELLERS } from '../plan/plan.ts'
 import { createSeededKeyring } from './seeded-keyring.ts'
+import { createWebhookReceivers } from './webhook-receivers.ts'
 import { type ConsumerDelays, createConsumerDelays } from './consumer-delays.ts'
 import { type SimulatedMarket, createSimulatedMarket } from './gateway-access.ts'
 import type { TransactionAnswer } from '../invariants/payments.ts'
@@ -31,6 +34,7 @@ export const SIMULATION_CONFIG: Config = readConfig({
   PENSTOCK_BUY_PER_MINUTE: '0',
   PENSTOCK_LOGIN_PER_MINUTE: '0',
   PENSTOCK_DASHBOARD_PER_MINUTE: '0',
+  PENSTOCK_WEBHOOK_WAITS_SECONDS: '1,1,2,2,2,2,2',
   PENSTOCK_ORDERS_PER_DESTINATION: '0',
   PENSTOCK_ORDERS_PER_IP: '0',
 })
@@ -63,6 +67,8 @@ export type SimulatedWorld = {
   readonly leases: DeterministicLeases
   readonly keyring: Keyring
   readonly pepper: Uint8Array
+  readonly vault: Sealer & Opener
+  readonly webhooks: ReturnType<typeof createWebhookReceivers>
   readonly trace: SimulationTrace
   readonly countOccurrence: CountOccurrence
   /** The names of all calls that processes have made. At each of them a process can crash. */
@@ -117,6 +123,8 @@ export function createSimulatedWorld(plan: SimulationPlan): SimulatedWorld {
     leases: deterministicLeases(schedule),
     keyring: createSeededKeyring(keys.bytes(32)),
     pepper: keys.bytes(32),
+    vault: memoryVault(keys.bytes(32)),
+    webhooks: createWebhookReceivers(random.fork('webhooks'), seededEngine.faults.isEnabled),
     trace: createTrace(() => schedule.now(), bus),
     countOccurrence,
     crashPoints: new Set(),

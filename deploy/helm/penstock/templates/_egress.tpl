@@ -48,6 +48,18 @@
         matchLabels: {{- include "penstock.selector" . | nindent 10 }}
 {{- end }}
 
+{{/* To public addresses, and so never into the cluster. */}}
+{{- define "penstock.egress.internet" -}}
+{{- $special := include "penstock.specialPurpose" . | fromYaml }}{{ $ipv4 := $special.ipv4 }}{{ $ipv6 := $special.ipv6 }}
+{{- range .Values.webhooks.except }}
+{{- if contains ":" . }}{{ $ipv6 = append $ipv6 . }}{{ else }}{{ $ipv4 = append $ipv4 . }}{{ end }}
+{{- end -}}
+- ports: [{ protocol: TCP, port: 443 }, { protocol: TCP, port: 1024, endPort: 65535 }]
+  to:
+    - ipBlock: { cidr: 0.0.0.0/0, except: {{ toJson $ipv4 }} }
+    - ipBlock: { cidr: "2000::/3", except: {{ toJson $ipv6 }} }
+{{- end }}
+
 {{/* Processes of this release that call one: all whose description has the word. */}}
 {{- define "penstock.callers" -}}
 {{- $root := index . 0 }}{{ $word := index . 1 }}{{ $found := list }}

@@ -99,6 +99,11 @@
 {{- if $it.keyring }}
 - { name: PENSTOCK_KEYRING_DIR, value: /run/secrets/keyring }
 {{- end }}
+{{- if eq (toString $it.vault) "vault.json" }}
+- { name: PENSTOCK_VAULT_FILE, value: /run/secrets/vault/vault.json }
+{{- else if $it.vault }}
+- { name: PENSTOCK_VAULT_PUBLIC_FILE, value: /run/secrets/vault/vault.pub.json }
+{{- end }}
 {{- if eq $name "simnet" }}
 - { name: PENSTOCK_SIM_BLOCK_SECONDS, value: {{ $root.Values.lightning.blockSeconds | quote }} }
 {{- end }}

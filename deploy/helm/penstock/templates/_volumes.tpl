@@ -28,6 +28,9 @@ Secrets are files, and each process mounts its own only. Takes the root, the com
 {{- /* As a folder: a file that is mounted by subPath never follows its Secret. */}}
 - { name: keyring, mountPath: /run/secrets/keyring, readOnly: true }
 {{- end }}
+{{- if $it.vault }}
+- { name: vault, mountPath: /run/secrets/vault, readOnly: true }
+{{- end }}
 {{- if eq $name "audit" }}
 - { name: audit-key, mountPath: /var/lib/penstock/audit.key, subPath: audit.key, readOnly: true }
 {{- end }}
@@ -166,6 +169,10 @@ Secrets are files, and each process mounts its own only. Takes the root, the com
 {{- if $it.keyring }}
 - name: keyring
   secret: { secretName: {{ include "penstock.secret" (list $root "keyring") }}, defaultMode: 0440, items: [{ key: keyring.json, path: keyring.json }] }
+{{- end }}
+{{- if $it.vault }}
+- name: vault
+  secret: { secretName: {{ include "penstock.secret" (list $root "vault") }}, defaultMode: 0440, items: [{ key: {{ $it.vault }}, path: {{ $it.vault }} }] }
 {{- end }}
 {{- if eq $name "audit" }}
 - name: audit-key

@@ -81,7 +81,7 @@ export type ApiOperations = {
   readonly payment: {
     readonly environment: {
       readonly findOne: (args: { readonly id: string }, options?: CallOptions) => Promise<PaymentsEnvironment>
-      /** The team's environments, newest first. A service API key sees its own environment only. */
+      /** The team's environments, newest first. A service API key sees its own environment and those that it created. */
       readonly findMany: PagedOperation<[input?: FindManyEnvironmentsInput, options?: CallOptions], FindManyEnvironments>
       /** A sandbox begins with a BTC wallet. */
       readonly create: (input: CreatePaymentsEnvironmentInput, options?: CallOptions) => Promise<PaymentsEnvironment>
@@ -108,6 +108,30 @@ export type ApiOperations = {
       readonly createReceive: (input: CreateReceiveTransactionInput, options?: CallOptions) => Promise<PaymentsTransaction>
       /** Records a payment to an invoice or a Lightning address. A sandbox pays nothing. */
       readonly createSend: (input: CreateSendTransactionInput, options?: CallOptions) => Promise<PaymentsTransaction>
+    }
+    readonly webhookEndpoint: {
+      readonly findOne: (args: { readonly id: string }, options?: CallOptions) => Promise<WebhookEndpoint>
+      /** Newest first; of one environment, or of all that the caller sees. */
+      readonly findMany: PagedOperation<[input?: FindManyWebhookEndpointsInput, options?: CallOptions], FindManyWebhookEndpoints>
+      /** The names that event_filters takes. */
+      readonly availableEventTypes: (options?: CallOptions) => Promise<readonly string[]>
+      readonly create: (input: CreateWebhookEndpointInput, options?: CallOptions) => Promise<CreateWebhookEndpointResult>
+      /** A field that is left out stays as it is. */
+      readonly update: (input: UpdateWebhookEndpointInput, options?: CallOptions) => Promise<WebhookEndpoint>
+      /** The secret before it stays valid for 24 hours. */
+      readonly rotateSecret: (args: { readonly id: string }, options?: CallOptions) => Promise<CreateWebhookEndpointResult>
+      /** Ends the deliveries of the endpoint too. */
+      readonly delete: (args: { readonly id: string }, options?: CallOptions) => Promise<boolean>
+      /** Sends one webhook.test, once. */
+      readonly test: (args: { readonly id: string }, options?: CallOptions) => Promise<WebhookDelivery>
+    }
+    readonly webhookEvent: {
+      /** By the id of the event, or by the id in its body. */
+      readonly findOne: (args: { readonly id: string }, options?: CallOptions) => Promise<WebhookEvent>
+      /** Newest first. A key that is bound to a wallet sees the events of this wallet. */
+      readonly findMany: PagedOperation<[input: ListWebhookEventsInput, options?: CallOptions], FindManyWebhookEvents>
+      /** Sends the event once more, also after a success. Refused after the deletion of its texts. */
+      readonly redeliver: (args: { readonly id: string; readonly endpoint_id: string }, options?: CallOptions) => Promise<WebhookDelivery>
     }
   }
   readonly public: {
@@ -768,6 +792,115 @@ export type SimplePaymentsTransaction = {
   readonly updated_at: string
 }
 
+export type WebhookEndpoint = {
+  readonly id: string
+  readonly environment_id: string
+  readonly url: string
+  /** Empty: all events. */
+  readonly event_filters: readonly string[]
+  readonly active: boolean
+  readonly created_at: string
+  readonly updated_at: string
+  /** The time at which the service switched the endpoint off by itself; else null. */
+  readonly deactivated_at: string | null
+  /** The reason why the service switched the endpoint off; else null. */
+  readonly deactivation_reason: string | null
+  /** The time until which the secret before the newest one is valid too; null if no secret was rotated. */
+  readonly previous_secret_valid_until: string | null
+}
+
+export type FindManyWebhookEndpointsInput = {
+  readonly environment_id?: string | null | undefined
+  readonly page?: PageInput | null | undefined
+}
+
+export type FindManyWebhookEndpoints = {
+  readonly id: string
+  readonly total_count: number
+  readonly pagination: Pagination
+  /** environment_id has the same meaning as in the input. */
+  readonly list: readonly SimpleWebhookEndpoint[]
+}
+
+export type SimpleWebhookEndpoint = {
+  readonly id: string
+  readonly environment_id: string
+  readonly url: string
+  /** Empty: all events. */
+  readonly event_filters: readonly string[]
+  readonly active: boolean
+  readonly created_at: string
+  readonly updated_at: string
+}
+
+export type WebhookEvent = {
+  readonly id: string
+  readonly event_type: string
+  readonly environment_id: string
+  /** Null for webhook.test. */
+  readonly wallet_id: string | null
+  /** Null for webhook.test. */
+  readonly transaction_id: string | null
+  /** The id in the body: <event_type>:<transaction_id>. */
+  readonly idempotency_key: string
+  /** The body as it is sent; null after its deletion. */
+  readonly payload: string | null
+  readonly created_at: string
+  /** All attempts, oldest first, and the one that is due. */
+  readonly deliveries: readonly WebhookDelivery[]
+}
+
+/** One attempt. */
+export type WebhookDelivery = {
+  readonly id: string
+  readonly webhook_event_id: string
+  readonly webhook_endpoint_id: string
+  readonly attempt_number: number
+  readonly status: WebhookDeliveryStatus
+  readonly http_status: number | null
+  readonly error_message: string | null
+  /** The time at which a PENDING attempt is due; null while its endpoint is switched off. */
+  readonly next_attempt_at: string | null
+  readonly created_at: string
+  readonly updated_at: string
+}
+
+export type WebhookDeliveryStatus = 'PENDING' | 'IN_PROGRESS' | 'SUCCESS' | 'FAILED'
+
+export type ListWebhookEventsInput = {
+  readonly environment_id: string
+  readonly filter?: ListWebhookEventsFilterInput | null | undefined
+  readonly page?: PageInput | null | undefined
+}
+
+export type ListWebhookEventsFilterInput = {
+  readonly date_range?: DateRangeInput | null | undefined
+  /** Events that were delivered to this endpoint, or are to be. */
+  readonly endpoint_id?: string | null | undefined
+  readonly event_type?: string | null | undefined
+  readonly transaction_id?: string | null | undefined
+  readonly wallet_id?: string | null | undefined
+}
+
+export type FindManyWebhookEvents = {
+  readonly id: string
+  readonly total_count: number
+  readonly pagination: Pagination
+  readonly list: readonly SimpleWebhookEvent[]
+}
+
+export type SimpleWebhookEvent = {
+  readonly id: string
+  readonly event_type: string
+  /** Null for webhook.test. */
+  readonly wallet_id: string | null
+  /** Null for webhook.test. */
+  readonly transaction_id: string | null
+  readonly created_at: string
+  /** All attempts, oldest first, and the one that is due. */
+  readonly deliveries: readonly WebhookDelivery[]
+}
+
 export type SupportedAssetsInput = {
   readonly page?: PageInput | null | undefined
 }
@@ -1121,6 +1254,30 @@ export type SendByAddress = {
   readonly lightning_address: string
   /** Satoshis. */
   readonly amount: string
+}
+
+export type CreateWebhookEndpointInput = {
+  readonly environment_id: string
+  /** https, port 443 or at least 1024, a public host, no user name and no password. */
+  readonly url: string
+  /** No list, or an empty one: all events. */
+  readonly event_filters?: readonly string[] | null | undefined
+}
+
+export type CreateWebhookEndpointResult = {
+  /** The endpoint's id. */
+  readonly id: string
+  /** whsec_ and 32 bytes in base64. No other answer contains it. */
+  readonly secret: string
+  readonly endpoint: WebhookEndpoint
+}
+
+export type UpdateWebhookEndpointInput = {
+  readonly id: string
+  readonly url?: string | null | undefined
+  readonly event_filters?: readonly string[] | null | undefined
+  /** False keeps deliveries back. True continues with those of the last 5 days. */
+  readonly active?: boolean | null | undefined
 }
 
 export type CreateServiceApiKeyInput = {

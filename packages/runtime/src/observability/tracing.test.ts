@@ -14,7 +14,7 @@ test.each(['offer', 'seller', 'account', 'payhash', 'outpoint'])(
   },
 )
 
-const PAYMENTS = ['environment', 'wallet', 'receive', 'send', 'sendclaim', 'servicekey']
+const PAYMENTS = ['environment', 'wallet', 'receive', 'send', 'sendclaim', 'servicekey', 'endpoint']
 
 test.each(['email', 'nodeclaim', 'price', ...PAYMENTS])('a message to a %s stream is never about an order', (category) => {
   expect(subjectFieldOf(category, 'e1', 'account-1')).toEqual({})

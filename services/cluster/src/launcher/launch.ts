@@ -1,10 +1,12 @@
 import { mkdirSync } from 'node:fs'
 import { clusterFolder, openDataDir, assertSameMarket } from '@penstock/config/data-dir.ts'
 import { services } from '@penstock/standalone/registry.ts'
+import { createVault } from '@penstock/platforms/vault.ts'
 import { resolveLndAccess } from '@penstock/platforms/lnd-access.ts'
 import { lockDataDir } from '@penstock/config/data-dir-lock.ts'
 import type { Config } from '@penstock/config/config.ts'
 import { ConfigError } from '@penstock/config/config-error.ts'
+import { needsExternalWorld } from '@penstock/runtime/manifest.ts'
 import { findFreePort } from '@penstock/servers/free-port.ts'
 import { explainMissingKafka } from '@penstock/servers/kafka-install.ts'
 import { stopProcess } from '@penstock/child-processes/stop.ts'
@@ -65,6 +67,7 @@ export async function launchCluster(
   abortSignal: AbortSignal,
 ): Promise<LaunchedCluster> {
   const dir = openDataDir(config.dataDir)
+  createVault(dir.path)
   const isSimulated = config.lightning === 'simulated'
   assertSameMarket(dir, 'cluster', config)
   if (!isSimulated) assertLndAccess(config)
@@ -131,7 +134,7 @@ function assertLndAccess(config: Config): void {
     throw new ConfigError(
       'In a cluster each service has a macaroon of its own: put them into one folder with "./penstock lnd bake settlement channel-watcher reader", and set PENSTOCK_LND_MACAROON_DIR to this folder instead of PENSTOCK_LND_MACAROON_FILE to one file.',
     )
-  for (const manifest of services) if (manifest.needs.length > 0) resolveLndAccess(manifest, config)
+  for (const manifest of services) if (needsExternalWorld(manifest)) resolveLndAccess(manifest, config)
 }
 
 /** Connections of one process outside its two pools, for notifications (LISTEN) and for its own reads. */

@@ -325,6 +325,18 @@ export type CreateServiceApiKeyResult = {
   readonly plaintext_key: Scalars['String']['output'];
 };
 
+export type CreateWebhookEndpointInput = {
+  readonly environment_id: Scalars['String']['input'];
+  readonly event_filters?: InputMaybe<ReadonlyArray<Scalars['String']['input']>>;
+  readonly url: Scalars['String']['input'];
+};
+
+export type CreateWebhookEndpointResult = {
+  readonly endpoint: WebhookEndpoint;
+  readonly id: Scalars['String']['output'];
+  readonly secret: Scalars['String']['output'];
+};
+
 export type CreatedApiKey = {
   readonly api_key: ApiKey;
   readonly id: Scalars['String']['output'];
@@ -407,6 +419,30 @@ export type FindManyWalletsInput = {
   readonly page?: InputMaybe<PageInput>;
 };
 
+export type FindManyWebhookEndpoints = {
+  readonly id: Scalars['String']['output'];
+  readonly list: ReadonlyArray<SimpleWebhookEndpoint>;
+  readonly pagination: Pagination;
+  readonly total_count: Scalars['Int']['output'];
+};
+
+
+export type FindManyWebhookEndpointsListArgs = {
+  environment_id?: InputMaybe<Scalars['String']['input']>;
+};
+
+export type FindManyWebhookEndpointsInput = {
+  readonly environment_id?: InputMaybe<Scalars['String']['input']>;
+  readonly page?: InputMaybe<PageInput>;
+};
+
+export type FindManyWebhookEvents = {
+  readonly id: Scalars['String']['output'];
+  readonly list: ReadonlyArray<SimpleWebhookEvent>;
+  readonly pagination: Pagination;
+  readonly total_count: Scalars['Int']['output'];
+};
+
 export type FindTransactionByLightningInput = {
   readonly payment_hash: Scalars['String']['input'];
 };
@@ -458,6 +494,20 @@ export type ListTransactionsInput = {
   readonly filter?: InputMaybe<ListTransactionsFilterInput>;
   readonly page?: InputMaybe<PageInput>;
   readonly wallet_id?: InputMaybe<Scalars['String']['input']>;
+};
+
+export type ListWebhookEventsFilterInput = {
+  readonly date_range?: InputMaybe<DateRangeInput>;
+  readonly endpoint_id?: InputMaybe<Scalars['String']['input']>;
+  readonly event_type?: InputMaybe<Scalars['String']['input']>;
+  readonly transaction_id?: InputMaybe<Scalars['String']['input']>;
+  readonly wallet_id?: InputMaybe<Scalars['String']['input']>;
+};
+
+export type ListWebhookEventsInput = {
+  readonly environment_id: Scalars['String']['input'];
+  readonly filter?: InputMaybe<ListWebhookEventsFilterInput>;
+  readonly page?: InputMaybe<PageInput>;
 };
 
 export type LivePaymentsEnvironmentInput = {
@@ -890,6 +940,8 @@ export type PaymentMutations = {
   readonly id: Scalars['String']['output'];
   readonly transaction: TransactionMutations;
   readonly wallet: WalletMutations;
+  readonly webhook_endpoint: WebhookEndpointMutations;
+  readonly webhook_event: WebhookEventMutations;
 };
 
 export type PaymentQueries = {
@@ -897,6 +949,8 @@ export type PaymentQueries = {
   readonly id: Scalars['String']['output'];
   readonly transaction: TransactionQueries;
   readonly wallet: WalletQueries;
+  readonly webhook_endpoint: WebhookEndpointQueries;
+  readonly webhook_event: WebhookEventQueries;
 };
 
 export type PaymentsEnvironment = {
@@ -1224,6 +1278,25 @@ export type SimplePaymentsWallet = {
   readonly updated_at: Scalars['String']['output'];
 };
 
+export type SimpleWebhookEndpoint = {
+  readonly active: Scalars['Boolean']['output'];
+  readonly created_at: Scalars['String']['output'];
+  readonly environment_id: Scalars['String']['output'];
+  readonly event_filters: ReadonlyArray<Scalars['String']['output']>;
+  readonly id: Scalars['String']['output'];
+  readonly updated_at: Scalars['String']['output'];
+  readonly url: Scalars['String']['output'];
+};
+
+export type SimpleWebhookEvent = {
+  readonly created_at: Scalars['String']['output'];
+  readonly deliveries: ReadonlyArray<WebhookDelivery>;
+  readonly event_type: Scalars['String']['output'];
+  readonly id: Scalars['String']['output'];
+  readonly transaction_id: Maybe<Scalars['String']['output']>;
+  readonly wallet_id: Maybe<Scalars['String']['output']>;
+};
+
 export type SizeAmount = {
   readonly id: Scalars['String']['output'];
   readonly satoshi: Maybe<Sats>;
@@ -1313,6 +1386,13 @@ export type UpdateOfferInput = {
 
 export type UpdateServiceApiKeyInput = {
   readonly name: Scalars['String']['input'];
+};
+
+export type UpdateWebhookEndpointInput = {
+  readonly active?: InputMaybe<Scalars['Boolean']['input']>;
+  readonly event_filters?: InputMaybe<ReadonlyArray<Scalars['String']['input']>>;
+  readonly id: Scalars['String']['input'];
+  readonly url?: InputMaybe<Scalars['String']['input']>;
 };
 
 export type UserMarketQueries = {
@@ -1407,5 +1487,127 @@ export type WalletQueriesFindManyArgs = {
 
 
 export type WalletQueriesFindOneArgs = {
+  id: Scalars['String']['input'];
+};
+
+export type WebhookDelivery = {
+  readonly attempt_number: Scalars['Int']['output'];
+  readonly created_at: Scalars['String']['output'];
+  readonly error_message: Maybe<Scalars['String']['output']>;
+  readonly http_status: Maybe<Scalars['Int']['output']>;
+  readonly id: Scalars['String']['output'];
+  readonly next_attempt_at: Maybe<Scalars['String']['output']>;
+  readonly status: WebhookDeliveryStatus;
+  readonly updated_at: Scalars['String']['output'];
+  readonly webhook_endpoint_id: Scalars['String']['output'];
+  readonly webhook_event_id: Scalars['String']['output'];
+};
+
+export type WebhookDeliveryStatus =
+  | 'FAILED'
+  | 'IN_PROGRESS'
+  | 'PENDING'
+  | 'SUCCESS';
+
+export type WebhookEndpoint = {
+  readonly active: Scalars['Boolean']['output'];
+  readonly created_at: Scalars['String']['output'];
+  readonly deactivated_at: Maybe<Scalars['String']['output']>;
+  readonly deactivation_reason: Maybe<Scalars['String']['output']>;
+  readonly environment_id: Scalars['String']['output'];
+  readonly event_filters: ReadonlyArray<Scalars['String']['output']>;
+  readonly id: Scalars['String']['output'];
+  readonly previous_secret_valid_until: Maybe<Scalars['String']['output']>;
+  readonly updated_at: Scalars['String']['output'];
+  readonly url: Scalars['String']['output'];
+};
+
+export type WebhookEndpointMutations = {
+  readonly create: Maybe<CreateWebhookEndpointResult>;
+  readonly delete: Maybe<Scalars['Boolean']['output']>;
+  readonly id: Scalars['String']['output'];
+  readonly rotate_secret: Maybe<CreateWebhookEndpointResult>;
+  readonly test: Maybe<WebhookDelivery>;
+  readonly update: Maybe<WebhookEndpoint>;
+};
+
+
+export type WebhookEndpointMutationsCreateArgs = {
+  input: CreateWebhookEndpointInput;
+};
+
+
+export type WebhookEndpointMutationsDeleteArgs = {
+  id: Scalars['String']['input'];
+};
+
+
+export type WebhookEndpointMutationsRotateSecretArgs = {
+  id: Scalars['String']['input'];
+};
+
+
+export type WebhookEndpointMutationsTestArgs = {
+  id: Scalars['String']['input'];
+};
+
+
+export type WebhookEndpointMutationsUpdateArgs = {
+  input: UpdateWebhookEndpointInput;
+};
+
+export type WebhookEndpointQueries = {
+  readonly available_event_types: Maybe<ReadonlyArray<Scalars['String']['output']>>;
+  readonly find_many: Maybe<FindManyWebhookEndpoints>;
+  readonly find_one: Maybe<WebhookEndpoint>;
+  readonly id: Scalars['String']['output'];
+};
+
+
+export type WebhookEndpointQueriesFindManyArgs = {
+  input?: InputMaybe<FindManyWebhookEndpointsInput>;
+};
+
+
+export type WebhookEndpointQueriesFindOneArgs = {
+  id: Scalars['String']['input'];
+};
+
+export type WebhookEvent = {
+  readonly created_at: Scalars['String']['output'];
+  readonly deliveries: ReadonlyArray<WebhookDelivery>;
+  readonly environment_id: Scalars['String']['output'];
+  readonly event_type: Scalars['String']['output'];
+  readonly id: Scalars['String']['output'];
+  readonly idempotency_key: Scalars['String']['output'];
+  readonly payload: Maybe<Scalars['String']['output']>;
+  readonly transaction_id: Maybe<Scalars['String']['output']>;
+  readonly wallet_id: Maybe<Scalars['String']['output']>;
+};
+
+export type WebhookEventMutations = {
+  readonly id: Scalars['String']['output'];
+  readonly redeliver: Maybe<WebhookDelivery>;
+};
+
+
+export type WebhookEventMutationsRedeliverArgs = {
+  endpoint_id: Scalars['String']['input'];
+  id: Scalars['String']['input'];
+};
+
+export type WebhookEventQueries = {
+  readonly find_many: Maybe<FindManyWebhookEvents>;
+  readonly find_one: Maybe<WebhookEvent>;
+  readonly id: Scalars['String']['output'];
+};
+
+
+export type WebhookEventQueriesFindManyArgs = {
+  input: ListWebhookEventsInput;
+};
+
+
+export type WebhookEventQueriesFindOneArgs = {
   id: Scalars['String']['input'];
 };

@@ -44,6 +44,7 @@ function parseUuid({ id }: Request['params'], subject: string): string {
 }
 
 export const parseOrderId = (params: Request['params']): string => parseUuid(params, 'An order id')
+export const parseEventId = (params: Request['params']): string => parseUuid(params, 'The id of a webhook event')
 export const parseTransactionId = (params: Request['params']): string => parseUuid(params, 'A transaction id')
 
 /** @throws OperatorError if no order was found */

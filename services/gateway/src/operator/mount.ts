@@ -5,6 +5,7 @@ import type { Gateway } from '../ports.ts'
 import { readOrderReport } from './order-report.ts'
 import { findStoredOrder } from '../market/read/orders.ts'
 import { listOpenPayouts } from './open-payouts.ts'
+import { hasEndpoint } from '../payments/webhooks/endpoint-read.ts'
 import { listTransactionReports, readTransactionReport } from './payment-report.ts'
 import type { OperatorAudit } from './audit-routes.ts'
 import { createOperatorRouter } from './routes.ts'
@@ -37,6 +38,11 @@ export const createOperatorMount =
         payments: {
           listTransactions: (filter) => listTransactionReports(gateway.views, filter),
           readTransaction: (id) => readTransactionReport(gateway.views, id),
+        },
+        webhooks: {
+          log: gateway.deliveryLog,
+          hasEndpoint: (environmentId, id) => hasEndpoint(gateway.views, environmentId, id),
+          createId: () => gateway.ids.uuid(),
         },
         audit,
         rebuildViews,

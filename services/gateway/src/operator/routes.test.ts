@@ -9,6 +9,7 @@ import express from 'express'
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'vitest'
 import { startHttpServer, type ListeningServer } from '../http/http-server.ts'
+import type { DeliveryLog, LoggedEvent } from '@penstock/ports/deliveries.ts'
 import type { StoredOrder } from '../market/read/orders.ts'
 import type { HoldView } from '../market/views/hold-view.ts'
 import { noPayoutDue } from '../market/views/payout-due.ts'
@@ -54,6 +55,23 @@ const simulation = {
   },
 } as unknown as SimulatedNetworkControl // the tests call nothing else
 
+const EVENT = '00000000-0000-4000-8000-0000000000e1'
+const event: LoggedEvent = {
+  id: EVENT,
+  envelopeId: 'payment.completed:t',
+  environmentId: ORDER,
+  walletId: null,
+  transactionId: null,
+  type: 'payment.completed',
+  body: '{"secret":"text"}',
+  createdAt: 0,
+}
+const deliveryLog: DeliveryLog = {
+  findEvent: async (id) => (id === EVENT ? event : undefined),
+  listEvents: async () => ({ totalCount: 1, events: [event] }),
+  listAttempts: async () => [],
+}
+
 let server: ListeningServer
 let auditError: Error
 beforeEach(async () => {
@@ -77,6 +95,7 @@ beforeEach(async () => {
         listTransactions: async (filter) => ({ total: 0, transactions: [], filter }),
         readTransaction: async (id) => (id === ORDER ? { id } : undefined),
       },
+      webhooks: { log: deliveryLog, hasEndpoint: async () => true, createId: () => ORDER },
       audit,
       sendCommand: async (command) => void sentCommands.push(command),
       simulation,

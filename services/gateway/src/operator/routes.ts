@@ -23,6 +23,7 @@ import { createAuditRouter, type OperatorAudit } from './audit-routes.ts'
 import type { StoredOrder } from '../market/read/orders.ts'
 import { createPaymentRouter, type PaymentPorts } from './payment-routes.ts'
 import { createPayoutRouter } from './payout-routes.ts'
+import { createWebhookRouter, type WebhookPorts } from './webhook-routes.ts'
 import type { SimulatedNetworkControl } from './simulation.ts'
 import { createSimulationRouter } from './simulation-routes.ts'
 import { type RebuildViews, createRebuildHandler } from './views-route.ts'
@@ -38,6 +39,7 @@ export type OperatorPorts = {
   readonly findOrder: (orderId: string) => Promise<StoredOrder | undefined>
   readonly listOpenPayouts: (page: Page) => Promise<object>
   readonly payments: PaymentPorts
+  readonly webhooks: Omit<WebhookPorts, 'sendCommand'>
   readonly audit: OperatorAudit
   readonly rebuildViews: RebuildViews
   /** The gauges of this process; undefined if it has none. */
@@ -108,6 +110,7 @@ export function createOperatorRouter(ports: OperatorPorts): Router {
   )
   router.use('/payouts', createPayoutRouter(ports))
   router.use('/payments', createPaymentRouter(ports.payments))
+  router.use('/webhooks', createWebhookRouter({ ...ports.webhooks, sendCommand: ports.sendCommand }))
   if (ports.simulation) router.use('/sim', createSimulationRouter(ports.simulation))
   router.use((_request, response) => void response.status(404).json({ error: 'There is no such operator route.' }))
   router.use(createOperatorErrorHandler(ports.log))

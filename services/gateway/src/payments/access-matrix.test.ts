@@ -5,105 +5,14 @@ import { afterAll, beforeAll, describe, test } from 'vitest'
 import { useCases } from '../areas.ts'
 import { type GraphqlResult, NOW, readPath } from '../gateway-harness.fixture.ts'
 import { FOREIGN_TEAM, RECEIVE, TEAM } from './payments.fixture.ts'
-import {
-  ALL,
-  codeOf,
-  type IssuedKey,
-  openServiceKeysHarness,
-  type ServiceKeysHarness,
-  signUp,
-} from './keys/service-keys.fixture.ts'
-
-/** The callers that an operation admits: everybody, dashboard users only, or also the keys with a permission. */
-type Admission = 'public' | 'dashboard' | `${Permission['resource']}:${Permission['level']}`
-type Row = {
-  readonly admits: Admission
-  /** The document of a call, without the braces of the operation. */
-  readonly document: string
-  /** The operation is about environments, so it refuses a key for one wallet. */
-  readonly isOfEnvironments?: true
-  /** The operation names nothing of a team, so every team may call it. */
-  readonly isForAllTeams?: true
-}
-
-/** Stand for the ids of the sandbox in the documents. */
-const [ENVIRONMENT, WALLET, TRANSACTION, KEY] = ['ENVIRONMENT_ID', 'WALLET_ID', 'TRANSACTION_ID', 'KEY_ID']
-
-/** The operations of payments, as section 5 of the specification admits callers to them. */
-const rows: Readonly<Record<string, Row>> = {
-  'public.assets.supported': {
-    admits: 'public',
-    document: 'public { assets { supported { total_count } } }',
-    isForAllTeams: true,
-  },
-  'taproot_assets.list': { admits: 'public', document: 'taproot_assets { list { id } }', isForAllTeams: true },
-  'payment.environment.create': {
-    admits: 'ENVIRONMENTS:WRITE',
-    document: 'payment { environment { create(input: { name: "shop", type: SANDBOX }) { id } } }',
-    isOfEnvironments: true,
-    isForAllTeams: true,
-  },
-  'payment.environment.find_one': {
-    admits: 'ENVIRONMENTS:READ',
-    document: `payment { environment { find_one(id: "${ENVIRONMENT}") { id } } }`,
-    isOfEnvironments: true,
-  },
-  'payment.environment.find_many': {
-    admits: 'ENVIRONMENTS:READ',
-    document: 'payment { environment { find_many { list { id } } } }',
-    isOfEnvironments: true,
-  },
-  'payment.environment.delete': {
-    admits: 'ENVIRONMENTS:WRITE',
-    document: `payment { environment { delete(id: "${ENVIRONMENT}") } }`,
-    isOfEnvironments: true,
-  },
-  'payment.wallet.create': {
-    admits: 'WALLETS:WRITE',
-    document: `payment { wallet { create(input: { name: "till", environment_id: "${ENVIRONMENT}", asset_id: "b7c0b1de-0000-4000-8000-000000000001" }) { id } } }`,
-    isOfEnvironments: true,
-  },
-  'payment.wallet.find_one': {
-    admits: 'WALLETS:READ',
-    document: `payment { wallet { find_one(id: "${WALLET}") { id } } }`,
-  },
-  'payment.wallet.find_many': { admits: 'WALLETS:READ', document: 'payment { wallet { find_many { list { id } } } }' },
-  'payment.wallet.delete': { admits: 'WALLETS:WRITE', document: `payment { wallet { delete(id: "${WALLET}") } }` },
-  'payment.transaction.create_receive': {
-    admits: 'PAYMENTS:WRITE',
-    document: `payment { transaction { create_receive(input: { wallet_id: "${WALLET}", amount: "1" }) { id } } }`,
-  },
-  'payment.transaction.create_send': {
-    admits: 'PAYMENTS:WRITE',
-    document: `payment { transaction { create_send(input: { wallet_id: "${WALLET}", address: { lightning_address: "ann@example.org", amount: "1" } }) { id } } }`,
-  },
-  'payment.transaction.find_one': {
-    admits: 'PAYMENTS:READ',
-    document: `payment { transaction { find_one(id: "${TRANSACTION}") { id } } }`,
-  },
-  'payment.transaction.find_many': {
-    admits: 'PAYMENTS:READ',
-    document: `payment { transaction { find_many(input: { wallet_id: "${WALLET}" }) { list { id } } } }`,
-  },
-  'service_api_key.create': {
-    admits: 'dashboard',
-    document: `service_api_key { create(input: { name: "till", environment_id: "${ENVIRONMENT}", permissions: [{ resource: WALLETS, level: READ }] }) { id } }`,
-  },
-  'service_api_key.update': {
-    admits: 'dashboard',
-    document: `service_api_key { update(id: "${KEY}", input: { name: "till" }) { id } }`,
-  },
-  'service_api_key.revoke': { admits: 'dashboard', document: `service_api_key { revoke(id: "${KEY}") { id } }` },
-  'service_api_keys.get_many': {
-    admits: 'dashboard',
-    document: `service_api_keys { get_many(environment_id: "${ENVIRONMENT}") { id } }`,
-  },
-}
+import { type Admission, ENDPOINT, ENVIRONMENT, EVENT, KEY, type Row, rows, TRANSACTION, WALLET } from './access-rows.fixture.ts'
+import { ALL, codeOf, type IssuedKey, signUp } from './keys/service-keys.fixture.ts'
+import { openWebhooksHarness, type WebhooksHarness } from './webhooks/webhooks.fixture.ts'
 
 const OTHER_AREAS = /^(market|liquidity|user|account)\./
 const operations = useCases.filter(({ path }) => !OTHER_AREAS.test(path))
 
-let market: ServiceKeysHarness
+let market: WebhooksHarness
 let ids: Readonly<Record<string, string>>
 /** As `ids`, with a sandbox that a key of another environment created. */
 let createdIds: Readonly<Record<string, string>>
@@ -117,7 +26,7 @@ const singlePermissions = permissionResources.flatMap((resource) =>
 const nameOf = ({ resource, level }: Permission): string => `${resource}:${level}`
 
 beforeAll(async () => {
-  market = await openServiceKeysHarness({ PENSTOCK_DASHBOARD_PER_MINUTE: '0', PENSTOCK_SERVICE_KEY_PER_MINUTE: '0' })
+  market = await openWebhooksHarness({ PENSTOCK_DASHBOARD_PER_MINUTE: '0', PENSTOCK_SERVICE_KEY_PER_MINUTE: '0' })
   const { harness, environmentId, walletId } = market
   const { gateway } = harness
   const second = await market.createSandbox('second')
@@ -131,7 +40,15 @@ beforeAll(async () => {
   await market.project('servicekey', keyId, [{ type: 'KeyRevoked', data: {} }])
   const input = { wallet_id: walletId, amount: '1' }
   const transaction = await market.call<string>(RECEIVE, { input }, 'payment.transaction.create_receive.id')
-  ids = { [ENVIRONMENT]: environmentId, [WALLET]: walletId, [TRANSACTION]: transaction, [KEY]: keyId }
+  const [{ id: endpoint }, { id: event }] = [await market.create(), await market.recordEvent()]
+  ids = {
+    [ENVIRONMENT]: environmentId,
+    [WALLET]: walletId,
+    [TRANSACTION]: transaction,
+    [KEY]: keyId,
+    [ENDPOINT]: endpoint,
+    [EVENT]: event,
+  }
 
   bearers['token'] = market.token
   bearers['foreign token'] = await market.logIn(FOREIGN_TEAM)
@@ -213,7 +130,7 @@ test('each operation of payments has a row, and each row has an operation', () =
 })
 
 describe.each(Object.entries(rows))('%s', (path, row) => {
-  const { admits, isOfEnvironments, isForAllTeams } = row
+  const { admits, isOfEnvironments, isForAllTeams, isListOfWallet } = row
   /** The result for a caller that is neither a dashboard user nor a service with a key. */
   const elseGets = (refusal: string): string => (admits === 'public' ? 'admitted' : refusal)
   const keyGets = (result: string): string => {
@@ -252,14 +169,16 @@ describe.each(Object.entries(rows))('%s', (path, row) => {
   })
   test('with a key for the wallet', async () =>
     assert.equal(await call(row, path, { key: 'of the wallet' }), scopedKeyGets('admitted')))
-  test('with a key for another wallet', async () =>
-    assert.equal(await call(row, path, { key: 'of another wallet' }), scopedKeyGets(isList ? 'admitted' : 'not found')))
+  test('with a key for another wallet', async () => {
+    const result = isListOfWallet ? 'empty' : 'not found'
+    assert.equal(await call(row, path, { key: 'of another wallet' }), scopedKeyGets(isList ? 'admitted' : result))
+  })
   test.each(['of another environment', 'of another team'])('with a key %s', async (key) =>
     assert.equal(await call(row, path, { key }), keyGets(isForAllTeams || isList ? 'admitted' : 'not found')),
   )
   test('with a key of another environment that created this one', async () => {
     // The key works in its own environment only, but it also sees those that it created.
-    const admitted = path.startsWith('payment.environment.') || isList
+    const admitted = path.startsWith('payment.environment.') || isForAllTeams || isList
     const result = await call(row, path, { key: 'that created another sandbox' }, createdIds)
     assert.equal(result, keyGets(admitted ? 'admitted' : 'not found'))
     const other = await call(row, path, { key: 'of another environment' }, createdIds)

@@ -1,4 +1,5 @@
 import { contractOf } from '@penstock/contracts/contracts.ts'
+import type { EndpointCommand } from '@penstock/contracts/payments/endpoint.ts'
 import type { EnvironmentCommand } from '@penstock/contracts/payments/environment.ts'
 import { btcAsset } from '@penstock/contracts/payments/assets.ts'
 import type { ReceiveCommand } from '@penstock/contracts/payments/receive.ts'
@@ -6,6 +7,8 @@ import type { SendCommand } from '@penstock/contracts/payments/send.ts'
 import type { RecordedRate } from '@penstock/contracts/payments/shapes.ts'
 import { hashCredential, newCredential } from '@penstock/credentials/credentials.ts'
 import { createMutex } from '@penstock/kernel/mutex.ts'
+import type { AddressedCommand } from '@penstock/kernel/process.ts'
+import type { SendOptions } from '@penstock/runtime/service.ts'
 import { graphql } from 'graphql'
 import assert from 'node:assert/strict'
 import type { ServiceCaller } from '../access.ts'
@@ -19,15 +22,17 @@ import {
 } from '../gateway-harness.fixture.ts'
 import type { GraphqlContext } from '../http/graphql/context.ts'
 import { schema } from '../http/graphql/schema.ts'
+import { decideEndpoint } from './webhooks/decide-endpoint.fixture.ts'
 
 export const TEAM = '70000000-0000-4000-8000-000000000001'
 export const FOREIGN_TEAM = '70000000-0000-4000-8000-000000000002'
 const RATE: RecordedRate = { centsPerBtc: '10000000', at: NOW }
 
+export type GatewayPorts = Pick<GatewayHarnessOptions, 'log' | 'tracing' | 'webhookGuard'>
 type Options = {
   readonly env?: Record<string, string>
   readonly rate?: RecordedRate
-  readonly observers?: Pick<GatewayHarnessOptions, 'log' | 'tracing'>
+  readonly ports?: GatewayPorts
 }
 type SentData<C extends { readonly type: string; readonly data: object }, Type extends C['type']> = Extract<
   C,
@@ -35,8 +40,8 @@ type SentData<C extends { readonly type: string; readonly data: object }, Type e
 >['data']
 
 /** Opens a gateway whose test answers in place of the payments service, as its contracts allow. */
-export async function openPaymentsHarness({ env = {}, rate = RATE, observers = {} }: Options = {}) {
-  const harness = await openGatewayHarness({ env: { PENSTOCK_DASHBOARD_PER_MINUTE: '0', ...env }, ...observers })
+export async function openPaymentsHarness({ env = {}, rate = RATE, ports = {} }: Options = {}) {
+  const harness = await openGatewayHarness({ env: { PENSTOCK_DASHBOARD_PER_MINUTE: '0', ...env }, ...ports })
   const streams = new Set<string>()
   const claims = new Map<string, string>()
   /** The wallet and the payment hash of each send. */
@@ -88,6 +93,11 @@ export async function openPaymentsHarness({ env = {}, rate = RATE, observers = {
       ofSendId === undefined ? { type: 'HashClaimed', data: {} } : { type: 'HashTaken', data: { ofSendId } },
     ])
   }
+  const answerEndpointCommand = async (ask: AddressedCommand, options: SendOptions) => {
+    // The schema has just parsed the data of each command.
+    const facts = await decideEndpoint(harness.gateway.views, ask.id, ask.command as EndpointCommand)
+    return facts.length > 0 ? project('endpoint', ask.id, facts, options.commandId) : harness.projectOutcome(ask, options, null)
+  }
   const runSerially = createMutex()
   harness.respondWith((ask, options) =>
     runSerially(async () => {
@@ -97,6 +107,7 @@ export async function openPaymentsHarness({ env = {}, rate = RATE, observers = {
       if (command.type.startsWith('Request') && streams.has(stream)) return harness.projectOutcome(ask, options, null)
       streams.add(stream)
       const { commandId } = options
+      if (category === 'endpoint') return answerEndpointCommand(ask, options)
       // The schema has just parsed the data of each command.
       switch (command.type) {
         case 'CreateEnvironment':

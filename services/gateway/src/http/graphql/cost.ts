@@ -13,7 +13,7 @@ export type QueryComplexity = { readonly depth: number; readonly cost: number }
 type Variables = Readonly<Record<string, unknown>>
 
 /** The assumed number of entries of lists without pages. */
-const UNPAGED_LIST_SIZES: Readonly<Record<string, number>> = { timeline: 20 }
+const UNPAGED_LIST_SIZES: Readonly<Record<string, number>> = { timeline: 20, deliveries: 3 }
 const MAX_PAGE_SIZE = 100
 const DEFAULT_PAGE_SIZE = 10
 

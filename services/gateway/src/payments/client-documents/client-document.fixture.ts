@@ -9,6 +9,9 @@ export type DocumentObjects = {
   readonly invoice: string
   readonly openInvoice: string
   readonly keyId: string
+  /** An endpoint of webhooks, and an event that is due there. */
+  readonly endpointId: string
+  readonly eventId: string
   readonly btc: string
 }
 
@@ -22,7 +25,7 @@ export type ClientDocument = {
   /** The path of the operation in the answer. */
   readonly path: string
   /** The part of payments that will serve the document. The gateway refuses the document until then. */
-  readonly servedWith?: 'webhooks' | 'live wallets'
+  readonly servedWith?: 'live wallets'
 }
 
 /** A page with its bounds. */

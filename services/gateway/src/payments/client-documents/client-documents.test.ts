@@ -3,8 +3,9 @@ import { btcAsset } from '@penstock/contracts/payments/assets.ts'
 import assert from 'node:assert/strict'
 import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest'
 import { type GraphqlResult, NOW, readPath } from '../../gateway-harness.fixture.ts'
-import { codeOf, openServiceKeysHarness, type ServiceKeysHarness } from '../keys/service-keys.fixture.ts'
+import { codeOf } from '../keys/service-keys.fixture.ts'
 import { FIND_ONE, openPaymentsHarness, RECEIVE, SEND } from '../payments.fixture.ts'
+import { openWebhooksHarness, type WebhooksHarness } from '../webhooks/webhooks.fixture.ts'
 import type { ClientDocument, DocumentObjects } from './client-document.fixture.ts'
 import { environmentDocuments } from './environments.fixture.ts'
 import { transactionDocuments } from './transactions.fixture.ts'
@@ -17,10 +18,10 @@ const NOT_SERVED = /^Cannot query field|^Unknown (?:type|argument)|is not define
 const served = documents.filter(({ servedWith }) => servedWith === undefined)
 const later = documents.filter(({ servedWith }) => servedWith !== undefined)
 
-let market: ServiceKeysHarness
+let market: WebhooksHarness
 let service: { readonly id: string; readonly key: string }
 let objects: DocumentObjects
-beforeAll(async () => void (market = await openServiceKeysHarness()))
+beforeAll(async () => void (market = await openWebhooksHarness()))
 afterAll(() => market.harness.close())
 // Each document has a sandbox of its own, since some documents delete it.
 beforeEach(async () => {
@@ -29,7 +30,11 @@ beforeEach(async () => {
   const { id: transactionId, payment_hash: paymentHash } = await receive({ wallet_id: walletId })
   await market.complete('receive', transactionId, 1_000_000n)
   const [invoice, openInvoice] = [encodeInvoice('ab', 5_000_000n), encodeInvoice('cd')]
-  objects = { environmentId, walletId, transactionId, paymentHash, invoice, openInvoice, keyId: service.id, btc: btcAsset.id }
+  const { id: endpointId } = await market.create({ environment_id: environmentId })
+  const delivery = { endpointId, attemptId: market.harness.gateway.ids.uuid(), maxAttempts: 8 }
+  const { id: eventId } = await market.recordEvent({ environmentId, walletId, transactionId }, [delivery])
+  const payments = { environmentId, walletId, transactionId, paymentHash, invoice, openInvoice, btc: btcAsset.id }
+  objects = { ...payments, keyId: service.id, endpointId, eventId }
 })
 
 type Receive = { readonly id: string; readonly payment_hash: string; readonly payment_request: string }

@@ -1,4 +1,4 @@
-import { type ClientDocument, type DocumentObjects, page, UNKNOWN_ID } from './client-document.fixture.ts'
+import { type ClientDocument, type DocumentObjects, page } from './client-document.fixture.ts'
 
 const ENDPOINT = 'id environment_id url event_filters active created_at updated_at'
 const ENTRY = `fragment Entry on SimpleWebhookEndpoint { ${ENDPOINT} }`
@@ -7,7 +7,7 @@ const SIMPLE_EVENT = `fragment Entry on SimpleWebhookEvent { id event_type walle
 const EVENT = `fragment Event on WebhookEvent { id event_type environment_id wallet_id transaction_id idempotency_key payload created_at deliveries { ${DELIVERY} } }`
 
 type Webhook = Pick<ClientDocument, 'name' | 'document' | 'path'> & { readonly variables?: (objects: DocumentObjects) => object }
-const unknown = () => ({ id: UNKNOWN_ID })
+const ofEndpoint = ({ endpointId: id }: DocumentObjects) => ({ id })
 
 const webhooks: readonly Webhook[] = [
   {
@@ -18,36 +18,36 @@ const webhooks: readonly Webhook[] = [
     variables: ({ environmentId }) => ({
       input: { environment_id: environmentId, url: 'https://shop.example/hook', event_filters: ['payment.completed'] },
     }),
-    path: 'payment.webhook_endpoint.create',
+    path: 'payment.webhook_endpoint.create.secret',
   },
   {
     name: 'an endpoint, changed',
     document: `mutation Change($input: UpdateWebhookEndpointInput!) { payment { webhook_endpoint { update(input: $input) { ${ENDPOINT} } } } }`,
-    variables: () => ({ input: { id: UNKNOWN_ID, url: 'https://shop.example/hook', event_filters: [], active: false } }),
+    variables: ({ endpointId: id }) => ({ input: { id, url: 'https://shop.example/hook', event_filters: [], active: false } }),
     path: 'payment.webhook_endpoint.update',
   },
   {
     name: 'a new secret of an endpoint',
     document: `mutation Rotate($id: String!) { payment { webhook_endpoint { rotate_secret(id: $id) { secret endpoint { ${ENDPOINT} } } } } }`,
-    variables: unknown,
-    path: 'payment.webhook_endpoint.rotate_secret',
+    variables: ofEndpoint,
+    path: 'payment.webhook_endpoint.rotate_secret.secret',
   },
   {
     name: 'a test of an endpoint',
     document: `mutation Try($id: String!) { payment { webhook_endpoint { test(id: $id) { ${DELIVERY} } } } }`,
-    variables: unknown,
+    variables: ofEndpoint,
     path: 'payment.webhook_endpoint.test',
   },
   {
     name: 'the deletion of an endpoint',
     document: 'mutation Mute($id: String!) { payment { webhook_endpoint { delete(id: $id) } } }',
-    variables: unknown,
+    variables: ofEndpoint,
     path: 'payment.webhook_endpoint.delete',
   },
   {
     name: 'an endpoint by its id',
     document: `query One($id: String!) { payment { webhook_endpoint { find_one(id: $id) { ${ENDPOINT} } } } }`,
-    variables: unknown,
+    variables: ofEndpoint,
     path: 'payment.webhook_endpoint.find_one',
   },
   {
@@ -56,7 +56,7 @@ const webhooks: readonly Webhook[] = [
       payment { webhook_endpoint { find_many(input: { environment_id: $environment, page: $page }) { ${page('...Entry')} } } }
     } ${ENTRY}`,
     variables: ({ environmentId }) => ({ environment: environmentId, page: { limit: 10 } }),
-    path: 'payment.webhook_endpoint.find_many',
+    path: 'payment.webhook_endpoint.find_many.list.0',
   },
   {
     name: 'the endpoints of an environment that is named at the list',
@@ -64,7 +64,7 @@ const webhooks: readonly Webhook[] = [
       payment { webhook_endpoint { find_many { id total_count list(environment_id: $environment) { ...Entry } } } }
     } ${ENTRY}`,
     variables: ({ environmentId }) => ({ environment: environmentId }),
-    path: 'payment.webhook_endpoint.find_many',
+    path: 'payment.webhook_endpoint.find_many.list.0',
   },
   {
     name: 'the names of events',
@@ -75,7 +75,7 @@ const webhooks: readonly Webhook[] = [
     name: 'the log of events',
     document: `query Log($input: ListWebhookEventsInput!) { payment { webhook_event { id find_many(input: $input) { ${page('...Entry')} } } } } ${SIMPLE_EVENT}`,
     variables: ({ environmentId }) => ({ input: { environment_id: environmentId, page: { limit: 10 } } }),
-    path: 'payment.webhook_event.find_many',
+    path: 'payment.webhook_event.find_many.list.0',
   },
   {
     name: 'the log of events through a filter',
@@ -85,31 +85,27 @@ const webhooks: readonly Webhook[] = [
         recent: find_many(input: { environment_id: $environment, filter: { date_range: $range } }) { total_count }
       } }
     } ${SIMPLE_EVENT}`,
-    variables: ({ environmentId, walletId, transactionId }) => ({
+    variables: ({ environmentId, walletId, transactionId, endpointId }) => ({
       environment: environmentId,
-      filter: { endpoint_id: UNKNOWN_ID, event_type: 'payment.completed', transaction_id: transactionId, wallet_id: walletId },
+      filter: { endpoint_id: endpointId, event_type: 'payment.completed', transaction_id: transactionId, wallet_id: walletId },
       range: { from: '2026-11-20T00:00:00.000Z' },
     }),
-    path: 'payment.webhook_event.find_many',
+    path: 'payment.webhook_event.find_many.list.0',
   },
   {
     name: 'an event by its id',
     document: `query One($id: String!) { payment { webhook_event { find_one(id: $id) { ...Event } } } } ${EVENT}`,
-    variables: unknown,
-    path: 'payment.webhook_event.find_one',
+    variables: ({ eventId: id }) => ({ id }),
+    path: 'payment.webhook_event.find_one.payload',
   },
   {
     name: 'another delivery of an event',
     document: `mutation Again($id: String!, $endpoint: String!) {
       payment { webhook_event { redeliver(id: $id, endpoint_id: $endpoint) { ${DELIVERY} } } }
     }`,
-    variables: () => ({ id: UNKNOWN_ID, endpoint: UNKNOWN_ID }),
+    variables: ({ eventId, endpointId }) => ({ id: eventId, endpoint: endpointId }),
     path: 'payment.webhook_event.redeliver',
   },
 ]
 
-export const webhookDocuments: readonly ClientDocument[] = webhooks.map((one) => ({
-  ...one,
-  caller: 'service',
-  servedWith: 'webhooks',
-}))
+export const webhookDocuments: readonly ClientDocument[] = webhooks.map((one) => ({ ...one, caller: 'service' }))

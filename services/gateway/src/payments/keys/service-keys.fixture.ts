@@ -1,7 +1,7 @@
 import type { Permission } from '@penstock/contracts/payments/service-key.ts'
 import { hashCredential, newCredential, visibleParts } from '@penstock/credentials/credentials.ts'
-import type { GatewayHarnessOptions, GraphqlResult } from '../../gateway-harness.fixture.ts'
-import { openPaymentsHarness, type PaymentsHarness, TEAM } from '../payments.fixture.ts'
+import type { GraphqlResult } from '../../gateway-harness.fixture.ts'
+import { type GatewayPorts, openPaymentsHarness, type PaymentsHarness, TEAM } from '../payments.fixture.ts'
 
 export type IssuedKey = {
   readonly teamId?: string
@@ -21,11 +21,8 @@ export const signUp = (payments: Pick<PaymentsHarness, 'project'>, teamId: strin
   ])
 
 /** Opens a gateway with a sandbox of a team, whose service API keys work. */
-export async function openServiceKeysHarness(
-  env: Record<string, string> = {},
-  observers: Pick<GatewayHarnessOptions, 'log' | 'tracing'> = {},
-) {
-  const payments = await openPaymentsHarness({ env, observers })
+export async function openServiceKeysHarness(env: Record<string, string> = {}, ports: GatewayPorts = {}) {
+  const payments = await openPaymentsHarness({ env, ports })
   const { harness } = payments
   await signUp(payments, TEAM)
   const sandbox = await payments.createSandbox()

@@ -1,0 +1,71 @@
+import { type EndpointFact, endpointContract } from '@penstock/contracts/payments/endpoint.ts'
+import type { Event } from '@penstock/runtime/service.ts'
+import type { Transaction } from 'kysely'
+import { type EndpointTables, withEndpointTablesIn } from './tables.ts'
+
+/** Applies the facts of webhook endpoints to their table. */
+export async function applyToEndpoints(trx: Transaction<object>, event: Event): Promise<void> {
+  if (event.category !== endpointContract.category) return
+  const db = withEndpointTablesIn(trx)
+  const { aggregateId: id, at } = event
+  const fact = event.fact as EndpointFact // the runtime checked the fact against the contract
+  if (fact.type === 'EndpointCreated') {
+    const { environmentId, teamId, urlRecord, secretRecord, filters } = fact.data
+    await db
+      .insertInto('gateway_endpoints')
+      .values({
+        id,
+        team_id: teamId,
+        environment_id: environmentId,
+        url_record: urlRecord,
+        secret_records: JSON.stringify([secretRecord]),
+        filters: JSON.stringify(filters),
+        active: 1,
+        deactivated_at: null,
+        deactivation_reason: null,
+        previous_secret_valid_until: null,
+        deleted: 0,
+        created_at: at,
+        updated_at: at,
+      })
+      .onConflict((conflict) => conflict.doNothing())
+      .execute()
+    return
+  }
+  const before = await db.selectFrom('gateway_endpoints').select('secret_records').where('id', '=', id).executeTakeFirst()
+  const changes = before && findChanges(fact, at, before)
+  if (!changes) return
+  await db
+    .updateTable('gateway_endpoints')
+    .set({ ...changes, updated_at: at })
+    .where('id', '=', id)
+    .execute()
+}
+
+function findChanges(
+  { type, data }: Exclude<EndpointFact, { readonly type: 'EndpointCreated' }>,
+  at: number,
+  before: Pick<EndpointTables['gateway_endpoints'], 'secret_records'>,
+): Partial<EndpointTables['gateway_endpoints']> | undefined {
+  switch (type) {
+    case 'EndpointChanged':
+      return { url_record: data.urlRecord, filters: JSON.stringify(data.filters) }
+    case 'EndpointPaused':
+      return { active: 0 }
+    case 'EndpointResumed':
+      return { active: 1, deactivated_at: null, deactivation_reason: null }
+    case 'EndpointDeactivated':
+      return { active: 0, deactivated_at: at, deactivation_reason: data.reason }
+    case 'SecretRotated':
+      return {
+        // The projection wrote the list.
+        secret_records: JSON.stringify([data.secretRecord, ...(JSON.parse(before.secret_records) as string[])]),
+        previous_secret_valid_until: data.previousValidUntil,
+      }
+    case 'EndpointDeleted':
+      return { active: 0, deleted: 1 }
+    case 'RedeliveryRequested':
+    case 'TestRequested':
+      return undefined
+  }
+}

@@ -1,0 +1,56 @@
+import { endpointContract } from '@penstock/contracts/payments/endpoint.ts'
+import type { Attempt, DueEndpoint } from '@penstock/ports/deliveries.ts'
+import { deriveId } from '@penstock/runtime/commands/derived-ids.ts'
+import { hitCrashPoint } from '@penstock/runtime/crash-points.ts'
+import { retryFaults } from '@penstock/runtime/retry.ts'
+import type { ServiceContext } from '@penstock/runtime/service.ts'
+import { MAX_WAIT_MS } from './feed.ts'
+import { countAttempt, countDeactivation } from './metrics.ts'
+import { judgeAnswer, type Verdict } from './outcome.ts'
+import type { WebhookPorts } from './ports.ts'
+import { createRequestMaker } from './request.ts'
+
+type CallContext = ServiceContext<WebhookPorts>
+
+/** Creates a function that makes one call and judges its answer. It never throws. */
+export function createCaller(context: CallContext) {
+  const { ports } = context
+  const makeRequest = createRequestMaker(ports)
+
+  async function findVerdict(attempt: Attempt, endpoint: DueEndpoint): Promise<Verdict> {
+    try {
+      const request = await makeRequest(attempt, endpoint)
+      return 'refused' in request ? request.refused : judgeAnswer(await ports.postWebhook(request))
+    } catch (error) {
+      ports.log.error({ attempt: attempt.id, endpoint: endpoint.id, reason: String(error) }, 'a webhook could not be sent')
+      return judgeAnswer({ kind: 'failed', reason: 'the service could not send it' })
+    }
+  }
+
+  return async (attempt: Attempt, endpoint: DueEndpoint): Promise<Verdict> => {
+    const verdict = await findVerdict(attempt, endpoint)
+    hitCrashPoint('payments.webhook.after-call')
+    countAttempt(verdict)
+    // The fact comes first, so that after a crash the repeated attempt can find the reason again.
+    await deactivateIfNeeded(context, endpoint, attempt, verdict)
+    return verdict
+  }
+}
+
+/** Switches an endpoint off that wants no more events, or has failed for too long. */
+async function deactivateIfNeeded(
+  { ports, decide }: CallContext,
+  { id, failingSince }: DueEndpoint,
+  attempt: Attempt,
+  { status, isGone, httpStatus }: Verdict,
+): Promise<void> {
+  const now = ports.clock.now()
+  const isFailing = status === 'FAILED' && failingSince !== null && now - failingSince >= MAX_WAIT_MS
+  if (!isGone && !isFailing) return
+  const data = { reason: isGone ? ('GONE' as const) : ('FAILING' as const), since: failingSince ?? now, httpStatus }
+  const command = { type: 'DeactivateEndpoint', data }
+  countDeactivation(data.reason)
+  await retryFaults(ports, new AbortController().signal, () =>
+    decide({ category: endpointContract.category, id, command }, deriveId('deactivate endpoint', attempt.id)),
+  )
+}

@@ -1,0 +1,56 @@
+import type { Attempt, AttemptOutcome } from '@penstock/ports/deliveries.ts'
+import type { WebhookAnswer } from '@penstock/ports/post-webhook.ts'
+
+/** Statuses after which the attempt is repeated, beside all from 500 on. */
+const REPEATED_STATUSES: readonly number[] = [408, 429]
+const MAX_RETRY_AFTER_MS = 3_600_000
+
+/** The judgement of an answer. `isGone`: the receiver wants no more events. */
+export type Verdict = Pick<AttemptOutcome, 'status' | 'httpStatus' | 'error'> & {
+  readonly isRepeated: boolean
+  readonly isGone: boolean
+  readonly retryAfterMs: number
+}
+
+/** The verdict on an attempt whose process ended before its answer. */
+export const INTERRUPTED: Verdict = {
+  status: 'FAILED',
+  httpStatus: null,
+  error: 'The service stopped during the call.',
+  isRepeated: true,
+  isGone: false,
+  retryAfterMs: 0,
+}
+
+/** Judges the answer to an attempt: only time-outs, network errors and the statuses 408, 429 and 5xx are repeated. */
+export function judgeAnswer(answer: WebhookAnswer): Verdict {
+  if (answer.kind === 'failed') {
+    const error = `The call failed: ${answer.reason}.`
+    return { status: 'FAILED', httpStatus: null, error, isRepeated: true, isGone: false, retryAfterMs: 0 }
+  }
+  const { status: httpStatus, retryAfterSeconds } = answer
+  if (httpStatus >= 200 && httpStatus < 300)
+    return { status: 'SUCCESS', httpStatus, error: null, isRepeated: false, isGone: false, retryAfterMs: 0 }
+  return {
+    status: 'FAILED',
+    httpStatus,
+    error: `The endpoint answered with status ${httpStatus}.`,
+    isRepeated: httpStatus >= 500 || REPEATED_STATUSES.includes(httpStatus),
+    isGone: httpStatus === 410,
+    retryAfterMs: Math.min((retryAfterSeconds ?? 0) * 1000, MAX_RETRY_AFTER_MS),
+  }
+}
+
+export type Schedule = { readonly now: number; readonly waitsMs: readonly number[]; readonly createId: () => string }
+
+/** Returns the end of an attempt, with the next attempt of its delivery if there is one. */
+export function endAttempt(
+  { id, number, maxAttempts }: Pick<Attempt, 'id' | 'number' | 'maxAttempts'>,
+  { status, httpStatus, error, isRepeated, retryAfterMs }: Verdict,
+  { now, waitsMs, createId }: Schedule,
+): AttemptOutcome {
+  // The waits are counted from the last, because redeliveries meanwhile raise the numbers of a delivery's attempts.
+  const waitMs = number < maxAttempts ? waitsMs.at(number - maxAttempts) : undefined
+  const next = isRepeated && waitMs !== undefined ? { attemptId: createId(), at: now + Math.max(waitMs, retryAfterMs) } : null
+  return { attemptId: id, status, httpStatus, error, next }
+}

@@ -1,0 +1,69 @@
+import type { EndpointUrl } from '@penstock/contracts/payments/texts.ts'
+import type { Clock } from '@penstock/ports/clock.ts'
+import type { Attempt, DueEndpoint } from '@penstock/ports/deliveries.ts'
+import type { WebhookRequest } from '@penstock/ports/post-webhook.ts'
+import { LRUCache } from 'lru-cache'
+import type { Verdict } from './outcome.ts'
+import type { WebhookPorts } from './ports.ts'
+import { signDelivery } from './sign.ts'
+
+type RequestPorts = Pick<WebhookPorts, 'records' | 'opener'> & { readonly clock: Clock }
+
+/** The records of an endpoint vanish with it, or after a change that the queue has not seen yet. The next attempt uses the change. */
+const RECORD_MISSING: Verdict = {
+  status: 'FAILED',
+  httpStatus: null,
+  error: 'The endpoint was changed or deleted during the attempt.',
+  isRepeated: true,
+  isGone: false,
+  retryAfterMs: 0,
+}
+
+/** The kind of the record with a sealed secret, to which the seal is bound. */
+const SECRET_KIND = 'webhook-secret'
+/** URLs and secrets of so many records stay in memory. A record never changes: a new value gets a new record. */
+const MAX_CACHED = 2000
+
+/** Creates a function that makes the signed request of an attempt; or the verdict if its records are missing. */
+export function createRequestMaker({ records, opener, clock }: RequestPorts) {
+  const urls = new LRUCache<string, string>({ max: MAX_CACHED })
+  const secrets = new LRUCache<string, string>({ max: MAX_CACHED })
+
+  async function readUrl(record: string): Promise<string | undefined> {
+    const cached = urls.get(record)
+    if (cached !== undefined) return cached
+    const stored = await records.get(record)
+    if (!stored) return undefined
+    const { url } = JSON.parse(stored.json) as EndpointUrl // the gateway wrote the record in this shape
+    urls.set(record, url)
+    return url
+  }
+
+  async function openSecret(record: string): Promise<string | undefined> {
+    const cached = secrets.get(record)
+    if (cached !== undefined) return cached
+    const stored = await records.get(record)
+    if (!stored) return undefined
+    const secret = await opener.open(record, SECRET_KIND, stored.json)
+    secrets.set(record, secret)
+    return secret
+  }
+
+  return async ({ event }: Attempt, endpoint: DueEndpoint): Promise<WebhookRequest | { readonly refused: Verdict }> => {
+    const now = clock.now()
+    const valid = endpoint.secrets.filter(({ validUntil }) => validUntil === null || validUntil > now)
+    const url = await readUrl(endpoint.urlRecord)
+    const [newest, ...older] = (await Promise.all(valid.map(({ record }) => openSecret(record)))).filter(
+      (secret) => secret !== undefined,
+    )
+    if (url === undefined || newest === undefined) return { refused: RECORD_MISSING }
+    const headers = signDelivery({
+      secrets: [newest, ...older],
+      envelopeId: event.envelopeId,
+      eventType: event.type,
+      timestampSeconds: Math.floor(now / 1000),
+      body: event.body,
+    })
+    return { url, headers, body: event.body }
+  }
+}

@@ -1,0 +1,163 @@
+import { type AttemptOutcome, type DueEndpoint, SHARD_COUNT } from '@penstock/ports/deliveries.ts'
+import { hitCrashPoint } from '@penstock/runtime/crash-points.ts'
+import { retryFaults } from '@penstock/runtime/retry.ts'
+import type { ServiceContext } from '@penstock/runtime/service.ts'
+import { createCaller } from './call.ts'
+import { endAttempt, INTERRUPTED } from './outcome.ts'
+import { createPools, type Pools } from './pools.ts'
+import type { WebhookPorts } from './ports.ts'
+import { createWaker } from './waker.ts'
+
+/** The longest pause of an idle sender, and so the delay of an event that another replica has recorded. */
+const IDLE_MS = 1000
+/** The pause while calls are in progress and no more may begin. */
+const BUSY_MS = 100
+/** Outcomes wait so long for others, so that many share a commit. */
+const GATHER_MS = 5
+const GATHER_COUNT = 16
+/** The reads by which a sender looks for an endpoint with a free place. */
+const MAX_ROUNDS = 8
+/** The time that calls in progress have when the service stops. */
+const DRAIN_MS = 3000
+
+type SendContext = ServiceContext<WebhookPorts>
+type Sending = ReturnType<typeof createSending>
+
+/** The state of a process that sends. The queue has all that must survive. */
+function createSending(context: SendContext) {
+  const { ports } = context
+  return {
+    context,
+    pools: createPools(),
+    call: createCaller(context),
+    /** The shards whose lease this process has. */
+    heldShards: new Set<number>(),
+    /** The ids of attempts whose end is not committed yet. */
+    inProgress: new Set<string>(),
+    ended: [] as AttemptOutcome[],
+    waker: createWaker(ports.clock),
+    waitsMs: ports.config.webhookWaitsSeconds.map((seconds) => seconds * 1000),
+  }
+}
+
+/** Sends the deliveries that are due. An attempt is a committed row before its request, and each end is a committed row. */
+export function createSender(context: SendContext) {
+  const sending = createSending(context)
+  return {
+    wake: (): void => sending.waker.wake(),
+    run: (signal: AbortSignal): Promise<void> => sendUntil(sending, signal),
+    /** Holds each shard whose lease this process gets, until the signal. */
+    holdShards: (signal: AbortSignal): Promise<unknown> =>
+      Promise.all(
+        Array.from({ length: SHARD_COUNT }, (_, shard) =>
+          context.withLease(`webhooks-${shard}`, (held) => holdShard(sending, shard, held), signal),
+        ),
+      ),
+  }
+}
+
+async function sendUntil(sending: Sending, signal: AbortSignal): Promise<void> {
+  const { inProgress, context } = sending
+  const { clock } = context.ports
+  while (!signal.aborted) {
+    await recordEnded(sending)
+    if ((await beginDue(sending)) === 0) await waitForWork(sending, signal)
+  }
+  await recordEnded(sending)
+  const stopAt = clock.monotonicMs() + DRAIN_MS
+  while (inProgress.size > 0 && clock.monotonicMs() < stopAt) {
+    await clock.sleep(GATHER_MS)
+    await recordEnded(sending)
+  }
+}
+
+/** Takes a shard over. Attempts in progress there belong to a process that is gone. */
+async function holdShard({ context, heldShards, inProgress, waker, waitsMs }: Sending, shard: number, signal: AbortSignal) {
+  const { deliveries, clock, ids } = context.ports
+  const interrupted = await deliveries.findInProgress(shard, [...inProgress])
+  const now = clock.now()
+  const schedule = { now, waitsMs, createId: () => ids.uuid() }
+  if (interrupted.length > 0)
+    await deliveries.end(
+      interrupted.map((attempt) => endAttempt(attempt, INTERRUPTED, schedule)),
+      now,
+    )
+  heldShards.add(shard)
+  waker.wake()
+  await new Promise<void>((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+  heldShards.delete(shard)
+}
+
+async function recordEnded({ context, ended, inProgress }: Sending): Promise<void> {
+  const { ports } = context
+  const outcomes = ended.splice(0)
+  if (outcomes.length === 0) return
+  await retryFaults(ports, new AbortController().signal, () => ports.deliveries.end(outcomes, ports.clock.now()))
+  for (const { attemptId } of outcomes) inProgress.delete(attemptId)
+}
+
+/** @returns the number of calls that it began */
+async function beginDue(sending: Sending): Promise<number> {
+  const { context, pools, heldShards, inProgress } = sending
+  const { deliveries, clock } = context.ports
+  const free = pools.countFree(clock.monotonicMs())
+  if (free === 0 || heldShards.size === 0) return 0
+  const now = clock.now()
+  const { due, requests } = await chooseDue(sending, free, now)
+  if (requests.length === 0) return 0
+  const attempts = await deliveries.begin(requests, now)
+  hitCrashPoint('payments.webhook.after-begin')
+  const endpoints = new Map(due.map((endpoint) => [endpoint.id, endpoint]))
+  for (const attempt of attempts) {
+    const endpoint = endpoints.get(attempt.endpointId)
+    if (!endpoint) continue
+    inProgress.add(attempt.id)
+    const place = pools.begin(endpoint.id, clock.monotonicMs())
+    void sending.call(attempt, endpoint).then((verdict) => {
+      pools.end(place, verdict.status === 'SUCCESS', clock.monotonicMs())
+      const { waitsMs, ended, waker } = sending
+      const schedule = { now: clock.now(), waitsMs, createId: () => context.ports.ids.uuid() }
+      ended.push(endAttempt(attempt, verdict, schedule))
+      if (ended.length === 1 || ended.length >= GATHER_COUNT) waker.wake()
+    })
+  }
+  return attempts.length
+}
+
+/** Chooses due endpoints with free places, and passes over those that have none. */
+async function chooseDue({ context, pools, heldShards }: Sending, free: number, now: number) {
+  const except = [...pools.listBusy()]
+  for (let round = 0; ; round++) {
+    const due = await context.ports.deliveries.findDue({ shards: [...heldShards], now, except, max: free })
+    const requests = shareOut(due, free, pools)
+    if (requests.length > 0 || due.length < free || round === MAX_ROUNDS) return { due, requests }
+    except.push(...due.map(({ id }) => id))
+  }
+}
+
+/** Divides the free calls of the process among endpoints, in their order. */
+function shareOut(due: readonly DueEndpoint[], free: number, pools: Pools) {
+  let left = free
+  return due.flatMap(({ id: endpointId }) => {
+    const count = Math.min(left, pools.countFreeOf(endpointId))
+    left -= count
+    return count > 0 ? [{ endpointId, count }] : []
+  })
+}
+
+async function waitForWork(sending: Sending, signal: AbortSignal): Promise<void> {
+  const { ended, waker } = sending
+  await waker.sleep(await findPauseMs(sending), signal)
+  if (ended.length > 0 && ended.length < GATHER_COUNT) await waker.sleep(GATHER_MS, signal)
+}
+
+async function findPauseMs({ context, ended, inProgress, heldShards }: Sending): Promise<number> {
+  const { deliveries, clock } = context.ports
+  if (ended.length > 0) return 0
+  if (inProgress.size > 0) return BUSY_MS
+  const next = heldShards.size === 0 ? null : await deliveries.findNextDueAt([...heldShards], [])
+  return next === null ? IDLE_MS : Math.min(IDLE_MS, Math.max(BUSY_MS, next - clock.now()))
+}

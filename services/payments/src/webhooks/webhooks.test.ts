@@ -1,0 +1,290 @@
+import { systemClock } from '@penstock/adapters/system/clock.ts'
+import type { EndpointTarget } from '@penstock/contracts/payments/endpoint.ts'
+import type { EnvironmentTarget } from '@penstock/contracts/payments/environment.ts'
+import type { ReceiveTarget } from '@penstock/contracts/payments/receive.ts'
+import { type AddressedCommand, command } from '@penstock/kernel/process.ts'
+import type { WebhookAnswer, WebhookRequest } from '@penstock/ports/post-webhook.ts'
+import { bind, run } from '@penstock/runtime/run.ts'
+import { uuidFor } from '@penstock/testkit/book-entries.ts'
+import { createMemoryPlatform } from '@penstock/testkit/memory-platform.ts'
+import { createSkippableClock } from '@penstock/testkit/skippable-clock.ts'
+import { waitUntil } from '@penstock/testkit/wait-until.ts'
+import { createHmac, randomUUID } from 'node:crypto'
+import { expect, onTestFinished, test } from 'vitest'
+import { receiveRequest, START } from '../samples.fixture.ts'
+import { paymentsService } from '../service.ts'
+import { createWebhookPorts } from './ports.fixture.ts'
+
+const environmentId = receiveRequest.environmentId
+const [firstSecret, secondSecret] = [`whsec_${'A'.repeat(43)}=`, `whsec_${'B'.repeat(43)}=`]
+const answered = (status: number): WebhookAnswer => ({ kind: 'answered', status, retryAfterSeconds: null })
+const endpointCommand = (id: string, body: EndpointTarget['command'] extends infer C ? Omit<C, 'id' | 'at'> : never) =>
+  command<EndpointTarget>('endpoint', id, body as never) // The contract checks the command at its receipt.
+const change = (data: object) => ({ type: 'ChangeEndpoint', data: { urlRecord: null, filters: null, active: null, ...data } })
+
+/** Runs the service with its webhooks, and a receiver. The clock stands still until a test skips it. */
+async function openFixture() {
+  const clock = createSkippableClock({ ...systemClock, now: () => START })
+  const { platform, store, caller } = await createMemoryPlatform({}, clock)
+  const { ports, sealer, received, receiver } = await createWebhookPorts(platform)
+  let running = await run([bind(paymentsService(), ports)], platform)
+  onTestFinished(() => running.close())
+  const { send } = await caller('payments')
+  const waitForFact = (stream: string, type: string) =>
+    waitUntil(`${type} in ${stream}`, async () => (await store.read(stream)).find((fact) => fact.type === type))
+  const act = async (addressed: AddressedCommand, fact: string) => {
+    await send(addressed, randomUUID())
+    await waitForFact(`${addressed.category}-${addressed.id}`, fact)
+  }
+  const storeSecret = async (record: string, secret: string) =>
+    ports.records.put(record, 'webhook-secret', await sealer.seal(record, 'webhook-secret', secret), START)
+  await act(
+    command<EnvironmentTarget>('environment', environmentId, {
+      type: 'CreateEnvironment',
+      data: {
+        teamId: receiveRequest.teamId,
+        type: 'SANDBOX',
+        nameRecord: uuidFor(4),
+        firstWalletId: receiveRequest.walletId,
+        keyId: null,
+      },
+    }),
+    'EnvironmentCreated',
+  )
+  await ports.records.put(
+    receiveRequest.textRecord,
+    'payment-text',
+    JSON.stringify({
+      description: 'coffee',
+      metadata: '{"order":12345678901234567890}',
+      idempotencyKey: 'k',
+      invoice: 'lnbcrt1',
+    }),
+    START,
+  )
+  return {
+    ports,
+    received,
+    receiver,
+    skip: clock.skip,
+    act,
+    waitForFact,
+    storeSecret,
+    restart: async () => {
+      await running.close()
+      running = await run([bind(paymentsService(), ports)], platform)
+    },
+    createEndpoint: async (id: string, filters: readonly string[] = []) => {
+      const [urlRecord, secretRecord] = [randomUUID(), randomUUID()]
+      await ports.records.put(urlRecord, 'webhook-url', JSON.stringify({ url: `https://${id}.example/` }), START)
+      await storeSecret(secretRecord, firstSecret)
+      const data = { environmentId, teamId: receiveRequest.teamId, urlRecord, secretRecord, filters: [...filters] }
+      await act(endpointCommand(id, { type: 'CreateEndpoint', data } as never), 'EndpointCreated')
+    },
+    receive: (id: string, behavior: 'complete' | 'fail' | 'expire' = 'complete') =>
+      act(
+        command<ReceiveTarget>('receive', id, { type: 'RequestReceive', data: { ...receiveRequest, behavior } }),
+        'InvoiceIssued',
+      ),
+  }
+}
+
+type Fixture = Awaited<ReturnType<typeof openFixture>>
+const typesAt = ({ received }: Fixture, endpointId: string) =>
+  received.filter(({ url }) => url === `https://${endpointId}.example/`).map(({ headers }) => headers['x-webhook-event'])
+const waitForCount = (fixture: Fixture, count: number) =>
+  waitUntil(`${count} webhooks`, () => (fixture.received.length >= count ? fixture.received : undefined))
+/** Waits until the queue has nothing due and nothing in progress. */
+const waitForQuiet = ({ ports }: Fixture) =>
+  waitUntil('a quiet queue', async () => {
+    const { due, inProgress } = await ports.deliveries.count(Number.MAX_SAFE_INTEGER)
+    return due === 0 && inProgress === 0
+  })
+
+function assertSigned({ headers, body }: WebhookRequest, secret: string): void {
+  const mac = createHmac('sha256', secret).update(`${headers['x-webhook-timestamp']}.${body}`).digest('hex')
+  expect(headers['x-webhook-signature']).toBe(mac)
+}
+
+test('an endpoint gets the events of a transaction in their order, with its texts, and signed', async () => {
+  const fixture = await openFixture()
+  await fixture.createEndpoint(uuidFor(50))
+  await fixture.receive(uuidFor(10))
+  await waitForCount(fixture, 1)
+  fixture.skip(1000)
+  const [pending, completed] = await waitForCount(fixture, 2)
+  expect(typesAt(fixture, uuidFor(50))).toEqual(['payment.pending', 'payment.completed'])
+  expect(JSON.parse(pending!.body)).toEqual({
+    id: `payment.pending:${uuidFor(10)}`,
+    event_type: 'payment.pending',
+    environment: 'sandbox',
+    environment_id: environmentId,
+    wallet_id: receiveRequest.walletId,
+    node_id: null,
+    data: {
+      id: uuidFor(10),
+      direction: 'receive',
+      status: 'pending',
+      payment_details: { payment_type: 'bolt11', payment_request: 'lnbcrt1', payment_hash: receiveRequest.paymentHash },
+      amount: { amount: '2500', asset_id: receiveRequest.assetId, asset_symbol: 'BTC', precision: 8 },
+      fee: null,
+      settle_amount: null,
+      exchange_rate: null,
+      description: 'coffee',
+      settled_at: null,
+      expires_at: new Date(receiveRequest.expiresAt).toISOString(),
+      metadata: { order: 12_345_678_901_234_567_000 },
+    },
+  })
+  expect(completed!.body).toContain('"metadata":{"order":12345678901234567890}}}')
+  expect(JSON.parse(completed!.body)).toMatchObject({
+    data: { status: 'completed', settled_at: new Date(START + 1000).toISOString(), settle_amount: { amount: '2500' } },
+  })
+  for (const request of fixture.received) assertSigned(request, firstSecret)
+})
+
+test('an endpoint gets no event from before its creation, and only the types of its filters', async () => {
+  const fixture = await openFixture()
+  await fixture.receive(uuidFor(10))
+  await fixture.createEndpoint(uuidFor(50))
+  await fixture.createEndpoint(uuidFor(51), ['payment.failed'])
+  await fixture.receive(uuidFor(11), 'fail')
+  fixture.skip(1000)
+  await waitUntil('all events', () => typesAt(fixture, uuidFor(50)).length === 3 && typesAt(fixture, uuidFor(51)).length === 1)
+  await waitForQuiet(fixture)
+  expect(typesAt(fixture, uuidFor(50)).toSorted((one = '', other = '') => one.localeCompare(other))).toEqual([
+    'payment.completed',
+    'payment.failed',
+    'payment.pending',
+  ])
+  expect(typesAt(fixture, uuidFor(51))).toEqual(['payment.failed'])
+})
+
+test('a failed attempt is repeated after its wait, also after a restart, with the same bytes and a new time', async () => {
+  const fixture = await openFixture()
+  fixture.receiver.answer = () => answered(500)
+  await fixture.createEndpoint(uuidFor(50), ['payment.pending'])
+  await fixture.receive(uuidFor(10), 'expire')
+  await waitForCount(fixture, 1)
+  await waitUntil('the end of the first attempt', async () => (await fixture.ports.deliveries.count(START)).inProgress === 0)
+  await fixture.restart()
+  fixture.receiver.answer = () => answered(200)
+  fixture.skip(10_000)
+  const [first, second] = await waitForCount(fixture, 2)
+  await waitForQuiet(fixture)
+  expect(second!.body).toBe(first!.body)
+  expect(Number(second!.headers['x-webhook-timestamp'])).toBe(Number(first!.headers['x-webhook-timestamp']) + 10)
+  const [event] = (await fixture.ports.deliveries.listEvents({ environmentId, limit: 10, offset: 0 })).events
+  expect(await fixture.ports.deliveries.listAttempts([event!.id])).toMatchObject([
+    { number: 1, status: 'FAILED', httpStatus: 500, error: 'The endpoint answered with status 500.' },
+    { number: 2, status: 'SUCCESS', httpStatus: 200, error: null },
+  ])
+})
+
+test('a call that never ends delays no other endpoint, and ends as failed when the service starts again', async () => {
+  const fixture = await openFixture()
+  const isHanging = ({ url }: WebhookRequest): boolean => url.includes(uuidFor(50))
+  fixture.receiver.answer = (request) => (isHanging(request) ? new Promise(() => undefined) : answered(200))
+  await fixture.createEndpoint(uuidFor(50), ['payment.pending'])
+  await fixture.createEndpoint(uuidFor(51), ['payment.pending'])
+  await fixture.receive(uuidFor(10), 'expire')
+  await fixture.receive(uuidFor(11), 'expire')
+  await waitUntil('both events', () => typesAt(fixture, uuidFor(51)).length === 2)
+  expect(typesAt(fixture, uuidFor(50))).toHaveLength(1)
+  await fixture.restart()
+  fixture.receiver.answer = () => answered(200)
+  await waitUntil('the second event', () => typesAt(fixture, uuidFor(50)).length === 2)
+  fixture.skip(10_000)
+  await waitUntil('the repetition', () => typesAt(fixture, uuidFor(50)).length === 3)
+  await waitForQuiet(fixture)
+})
+
+test('an endpoint that answers 410 is switched off, and keeps its deliveries until it is switched on', async () => {
+  const fixture = await openFixture()
+  fixture.receiver.answer = () => answered(410)
+  await fixture.createEndpoint(uuidFor(50))
+  await fixture.receive(uuidFor(10))
+  const fact = await fixture.waitForFact(`endpoint-${uuidFor(50)}`, 'EndpointDeactivated')
+  expect(JSON.parse(fact.data)).toEqual({ reason: 'GONE', since: START, httpStatus: 410 })
+  fixture.skip(1000)
+  await fixture.waitForFact(`receive-${uuidFor(10)}`, 'ReceiveCompleted')
+  fixture.receiver.answer = () => answered(200)
+  await fixture.act(endpointCommand(uuidFor(50), change({ active: true }) as never), 'EndpointResumed')
+  await waitForCount(fixture, 2)
+  await waitForQuiet(fixture)
+  expect(typesAt(fixture, uuidFor(50))).toEqual(['payment.pending', 'payment.completed'])
+})
+
+test('an endpoint that only failed for five days is switched off, and older events end when it is switched on', async () => {
+  const fixture = await openFixture()
+  fixture.receiver.answer = () => answered(503)
+  await fixture.createEndpoint(uuidFor(50), ['payment.pending'])
+  await fixture.receive(uuidFor(10), 'expire')
+  await waitForCount(fixture, 1)
+  await waitUntil('its end', async () => (await fixture.ports.deliveries.count(START)).inProgress === 0)
+  fixture.skip(5 * 86_400_000)
+  const fact = await fixture.waitForFact(`endpoint-${uuidFor(50)}`, 'EndpointDeactivated')
+  expect(JSON.parse(fact.data)).toEqual({ reason: 'FAILING', since: START, httpStatus: 503 })
+  fixture.skip(1000)
+  fixture.receiver.answer = () => answered(200)
+  const sent = fixture.received.length
+  await fixture.act(endpointCommand(uuidFor(50), change({ active: true }) as never), 'EndpointResumed')
+  await fixture.receive(uuidFor(11), 'expire')
+  await waitForCount(fixture, sent + 1)
+  await waitForQuiet(fixture)
+  expect(fixture.received.slice(sent).map(({ headers }) => headers['webhook-id'])).toEqual([`payment.pending:${uuidFor(11)}`])
+})
+
+test('after a rotation both secrets sign for a day, and the newest one alone afterwards', async () => {
+  const fixture = await openFixture()
+  await fixture.createEndpoint(uuidFor(50), ['payment.pending'])
+  await fixture.storeSecret(uuidFor(60), secondSecret)
+  const rotate = { type: 'RotateSecret', data: { secretRecord: uuidFor(60) } }
+  await fixture.act(endpointCommand(uuidFor(50), rotate as never), 'SecretRotated')
+  await fixture.receive(uuidFor(10), 'expire')
+  const [within] = await waitForCount(fixture, 1)
+  fixture.skip(86_400_000)
+  await fixture.receive(uuidFor(11), 'expire')
+  const [, after] = await waitForCount(fixture, 2)
+  for (const request of [within!, after!]) assertSigned(request, secondSecret)
+  expect(within!.headers['webhook-signature']!.split(' ')).toHaveLength(2)
+  expect(after!.headers['webhook-signature']!.split(' ')).toHaveLength(1)
+})
+
+test('a test and a redelivery are one attempt each', async () => {
+  const fixture = await openFixture()
+  fixture.receiver.answer = () => answered(500)
+  await fixture.createEndpoint(uuidFor(50), ['payment.failed'])
+  const requested = { eventId: uuidFor(70), attemptId: uuidFor(71) }
+  await fixture.act(endpointCommand(uuidFor(50), { type: 'RequestTest', data: requested } as never), 'TestRequested')
+  await waitForCount(fixture, 1)
+  await waitForQuiet(fixture)
+  const again = { eventId: uuidFor(70), attemptId: uuidFor(72) }
+  await fixture.act(endpointCommand(uuidFor(50), { type: 'RequestRedelivery', data: again } as never), 'RedeliveryRequested')
+  const [test, redelivery] = await waitForCount(fixture, 2)
+  await waitForQuiet(fixture)
+  expect(JSON.parse(test!.body)).toMatchObject({ id: `webhook.test:${uuidFor(70)}`, event_type: 'webhook.test' })
+  expect(redelivery!.body).toBe(test!.body)
+  expect(await fixture.ports.deliveries.listAttempts([uuidFor(70)])).toMatchObject([
+    { id: uuidFor(71), number: 1, status: 'FAILED' },
+    { id: uuidFor(72), number: 2, status: 'FAILED' },
+  ])
+})
+
+test('after the deletion of its environment an endpoint gets nothing more, and the bodies are gone', async () => {
+  const fixture = await openFixture()
+  fixture.receiver.answer = () => answered(500)
+  await fixture.createEndpoint(uuidFor(50))
+  await fixture.receive(uuidFor(10), 'expire')
+  await waitForCount(fixture, 1)
+  await fixture.act(
+    command<EnvironmentTarget>('environment', environmentId, { type: 'DeleteEnvironment', data: {} }),
+    'EnvironmentDeleted',
+  )
+  await waitForQuiet(fixture)
+  fixture.skip(600_000)
+  await fixture.waitForFact(`receive-${uuidFor(10)}`, 'ReceiveExpired')
+  const { events } = await fixture.ports.deliveries.listEvents({ environmentId, limit: 10, offset: 0 })
+  expect(events.map(({ type, body }) => [type, body])).toEqual([['payment.pending', null]])
+  expect(fixture.received).toHaveLength(1)
+})
