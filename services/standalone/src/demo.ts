@@ -53,7 +53,8 @@ const STATUS_TEXTS: Readonly<Record<SaleStatus, string>> = {
   CHANNEL_MONITORING_FINISHED: 'the lease is over',
 }
 
-async function graphql<T>(url: string, query: string, variables: object, key?: string): Promise<T> {
+/** Calls the public API. @throws Error with its first refusal */
+export async function callGraphql<T>(url: string, query: string, variables: object, key?: string): Promise<T> {
   const response = await fetch(`${url}/graphql`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...(key !== undefined && { authorization: `Bearer ${key}` }) },
@@ -115,7 +116,7 @@ export const waitForSellers = async (
   signal: AbortSignal,
   withinMs = SELLERS_TIMEOUT_MS,
 ): Promise<void> =>
-  void (await retryUntilAnswered(() => graphql<object>(url, PRICE, {}), { clock, signal, withinMs, pauseMs: 250 }))
+  void (await retryUntilAnswered(() => callGraphql<object>(url, PRICE, {}), { clock, signal, withinMs, pauseMs: 250 }))
 
 type RetryOptions = { readonly clock: Clock; readonly signal: AbortSignal; readonly withinMs: number; readonly pauseMs: number }
 
@@ -133,14 +134,14 @@ async function retryUntilAnswered<T>(call: () => Promise<T>, { clock, signal, wi
 }
 
 async function buyChannel(url: string, uri: string): Promise<Purchase> {
-  const { liquidity } = await graphql<{ liquidity: { buy: Purchase } }>(url, BUY, {
+  const { liquidity } = await callGraphql<{ liquidity: { buy: Purchase } }>(url, BUY, {
     input: { connection_uri: uri, usd_cents: '500' },
   })
   return liquidity.buy
 }
 
 async function readOrder(url: string, { account, order }: Purchase): Promise<OrderView> {
-  const data = await graphql<{ user: { market: { orders: { get_order: OrderView } } } }>(
+  const data = await callGraphql<{ user: { market: { orders: { get_order: OrderView } } } }>(
     url,
     ORDER,
     { id: order.transaction_id },

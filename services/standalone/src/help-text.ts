@@ -4,10 +4,13 @@ export const HELP = `Usage: npm start [-- --no-demo]
 
 Runs the whole market in one process on SQLite, with a simulated Lightning network.
 
-  --no-demo   do not buy a channel as a demonstration
+  --no-demo   do not buy a channel and take a payment as a demonstration
   --help      this text
 
 Settings are environment variables: docs/configuration.md`
+
+/** Printed if webhooks may go to loopback, because a production market must not allow it. */
+export const LOOPBACK_NOTE = 'PENSTOCK_WEBHOOK_ALLOW_LOOPBACK=1: webhooks may go to this machine. This is for development only.\n'
 
 type Network = { readonly network: string; readonly simulated: object | null }
 

@@ -22,8 +22,10 @@ import { openLogger } from '@penstock/runtime/observability/log.ts'
 import { bind, run } from '@penstock/runtime/run.ts'
 import { assembleServices } from './assembly.ts'
 import { demonstrate } from './demo.ts'
+import { demonstratePayment } from './demo-payment.ts'
+import { createDemoReceiver, type DemoReceiver } from './demo-receiver.ts'
 import { runSellers } from './run-sellers.ts'
-import { banner, HELP } from './help-text.ts'
+import { banner, HELP, LOOPBACK_NOTE } from './help-text.ts'
 
 /** Runs everything in this process until SIGTERM or SIGINT; exits with 1 and a sentence if it cannot start. */
 export async function runStandalone(args: readonly string[], env: NodeJS.ProcessEnv): Promise<void> {
@@ -82,11 +84,14 @@ async function startStandalone(config: Config, { demo, ownHealthPort }: Standalo
   const stop = new AbortController()
   const openedGateway = Promise.withResolvers<Gateway>()
   const address = Promise.withResolvers<string>()
+  const network = externalWorld.simulated
+  const demoReceiver = network && demo ? createDemoReceiver(platform.ids) : null
   const heads = await startHeadWriter(dir.path, platform)
   const running = await run(
     await assembleServices(platform, externalWorld, {
       dataDir: dir.path,
       operatorToken: token,
+      demoReceiver,
       onListening: address.resolve,
       readiness: () => Promise.resolve(readiness()),
       onGatewayOpened: openedGateway.resolve,
@@ -97,18 +102,11 @@ async function startStandalone(config: Config, { demo, ownHealthPort }: Standalo
   const gateway = await openedGateway.promise
   pendingReason = undefined
   console.log(banner(url, dir.path, externalWorld, config.eventStore))
-  const grantRails = (pubkey: string) =>
-    executeOperatorCommand(
-      gateway,
-      command<SellerTarget>('seller', pubkey, {
-        type: 'GrantRails',
-        data: { by: 'operator', reason: 'Seller of the demonstration.' },
-      }),
-    )
+  if (config.webhookAllowLoopback) console.log(LOOPBACK_NOTE)
+  const grantRails = createRailsGrant(gateway)
   const { clock, ids } = platform
-  const network = externalWorld.simulated
   const agents = network ? runSellers({ url, dir, network, clock, ids, log, grantRails }, stop.signal) : Promise.resolve()
-  const demoDone = network && demo ? runDemonstration(url, network, platform, stop.signal) : Promise.resolve()
+  const demoDone = runDemonstration(url, network, demoReceiver, platform, stop.signal)
   const close = async (): Promise<void> => {
     await closeAll(stop, [running, heads], [agents, demoDone], externalWorld, platform).finally(() => lock.release())
     await end()
@@ -116,6 +114,16 @@ async function startStandalone(config: Config, { demo, ownHealthPort }: Standalo
   }
   return { url, close }
 }
+
+/** Returns a function by which the sellers of the demonstration enter the rails cluster. */
+const createRailsGrant = (gateway: Gateway) => (pubkey: string) =>
+  executeOperatorCommand(
+    gateway,
+    command<SellerTarget>('seller', pubkey, {
+      type: 'GrantRails',
+      data: { by: 'operator', reason: 'Seller of the demonstration.' },
+    }),
+  )
 
 /** The head writer starts before the services and stops after them, so that a head covers every fact of this market. */
 async function startHeadWriter(dataDir: string, platform: EmbeddedPlatform): Promise<Closable> {
@@ -145,14 +153,20 @@ async function assertPortFree({ host, port }: Config): Promise<void> {
 
 async function runDemonstration(
   url: string,
-  network: SimulatedNetwork,
-  { clock }: EmbeddedPlatform,
+  network: SimulatedNetwork | null,
+  receiver: DemoReceiver | null,
+  { clock, ids }: EmbeddedPlatform,
   signal: AbortSignal,
 ): Promise<void> {
+  if (!network || !receiver) return
+  const say = (line: string): void => console.log(line)
   try {
-    await demonstrate(url, network.control, clock, (line) => console.log(line), signal)
+    await demonstrate(url, network.control, clock, say, signal)
+    if (!signal.aborted) await demonstratePayment({ url, receiver, clock, ids, say, signal })
   } catch (error) {
     if (!signal.aborted) console.log(`The demonstration failed: ${error instanceof Error ? error.message : String(error)}`)
+  } finally {
+    receiver.close()
   }
 }
 
