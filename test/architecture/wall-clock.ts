@@ -31,7 +31,7 @@ const ALLOWED_FILES: ReadonlyMap<string, string> = new Map([
   ['services/gateway/src/account/erase.ts', 'the instant of a deletion is stored'],
   ['services/gateway/src/account/use-cases/', 'sessions, keys and challenges contain the instant at which they expire'],
   ['services/gateway/src/payments/keys/create-key.ts', 'a key contains the instant at which it expires'],
-  ['services/payments/src/webhooks/call.ts', 'the time since which an endpoint fails is stored'],
+  ['services/payments/src/webhooks/send.ts', 'the time of the next attempt is stored'],
   ['services/matching/src/service/liveness.ts', 'the last heartbeat is stored'],
   ['services/order/src/enrich.ts', 'an order contains the deadline of its invoice'],
   ['services/settlement/src/effects/send-payout.ts', 'an invoice contains the instant at which it expires'],
