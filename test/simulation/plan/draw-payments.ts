@@ -3,7 +3,7 @@ import { createPrng, type Prng } from '@penstock/adapters/deterministic/prng.ts'
 import { type SandboxInvoice, WORKLOAD_MS } from './plan.ts'
 
 /** The share of plans with a sandbox. */
-const SANDBOX_SHARE = 0.3
+const SANDBOX_SHARE = 0.4
 
 /** Draws from its own stream, so that the other choices of a plan are the same with and without a sandbox. */
 export function drawSandboxInvoices(seed: number): readonly SandboxInvoice[] {
