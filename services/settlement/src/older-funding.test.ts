@@ -1,3 +1,4 @@
+import { waitUntil } from '@penstock/testkit/wait-until.ts'
 import { afterEach, expect, test } from 'vitest'
 import { type SettlementMarket, openSettlementMarket } from './market.fixture.ts'
 import { SELLER_MSAT } from './samples.fixture.ts'
@@ -27,6 +28,9 @@ test('a funding that was in the mempool before the payment is refused, and the p
   market = await openSettlementMarket()
   const { outpoint } = market.control.open('seller-ada', market.pubkey('buyer'), 1_000_000n)
   expect(await market.ports.chain.output(outpoint, 0)).toMatchObject({ height: null })
+  // Times are whole milliseconds, and only an earlier one refuses the funding.
+  const enteredAt = (await market.ports.chain.enteredMempoolAt(outpoint)) ?? 0
+  await waitUntil('a later millisecond', () => market.world.platform.clock.now() > enteredAt)
   await market.issueHold()
   const { data } = await market.payHold()
   await submitOutpoint(outpoint, data.heldAtHeight)
