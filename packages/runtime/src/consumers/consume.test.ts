@@ -110,6 +110,31 @@ test('a fact after a gap that the store cannot fill is parked with the reason', 
   assert.match((await world.platform.bus.parked())[0]?.reason ?? '', /jumps from revision 0 to 7/)
 })
 
+test('no gap is searched before a fact of a category that the consumer does not follow', async () => {
+  const world = await createMemoryPlatform()
+  const stop = new AbortController()
+  const applied: string[] = []
+  const searched: string[] = []
+  const consumer = {
+    name: 'listener',
+    owner: 'settlement',
+    contracts: [contractOf('payhash')],
+    lastRevision: async (stream: string) => void searched.push(stream),
+    apply: async ({ id }: { id: string }) => void applied.push(id),
+  }
+  const running = await consume({ ...world.platform, basePorts: world.platform }, consumer, stop.signal)
+  onTestFinished(async () => {
+    stop.abort()
+    await running.close()
+  })
+  const [, followed] = await stored(world, 2)
+  assert.ok(followed)
+  const ofOther = { ...followed, id: 'other', stream: 'settlement-x' }
+  await world.platform.bus.publish(eventTopic('settlement'), [ofOther, followed].map(factToBus))
+  await waitUntil('the followed fact is handled', () => applied.includes(followed.id))
+  assert.deepEqual(searched, ['payhash-x'])
+})
+
 test('the position stays before a failed fact, even if a later fact is handled', async () => {
   const world = await createMemoryPlatform()
   const stop = new AbortController()

@@ -40,10 +40,15 @@ export type ConsumeContext = {
   readonly times?: CheckpointTiming
 }
 
+/** @returns undefined if the consumer does not follow the category of the fact */
+export function findContract({ contracts }: Pick<Consumer, 'contracts'>, { stream }: StoredEvent): Contract | undefined {
+  const category = categoryOf(stream)
+  return contracts.find((contract) => contract.category === category)
+}
+
 /** @returns the event; undefined if the consumer ignores it */
 export async function applyStored(consumer: Consumer, stored: StoredEvent): Promise<Event | undefined> {
-  const category = categoryOf(stored.stream)
-  const contract = consumer.contracts.find((candidate) => candidate.category === category)
+  const contract = findContract(consumer, stored)
   if (!contract || consumer.isIgnored?.(stored)) return undefined
   const event = readEvent(contract, stored)
   await consumer.apply(event)

@@ -1,7 +1,7 @@
 import { Bug } from '@penstock/kernel/result.ts'
 import type { StoredEvent } from '@penstock/ports/event-store.ts'
 import type { OutcomeMessage } from '../commands/messages.ts'
-import { applyStored, type ConsumeContext, type Consumer } from './consumer.ts'
+import { applyStored, type ConsumeContext, type Consumer, findContract } from './consumer.ts'
 
 export async function applyFillingGap(context: ConsumeContext, consumer: Consumer, stored: StoredEvent): Promise<void> {
   const lastRevision = await lastRevisionBefore(consumer, stored)
@@ -21,6 +21,8 @@ export async function readMissingFacts(
   key: string,
   stored: StoredEvent,
 ): Promise<readonly StoredEvent[]> {
+  // The consumer has no progress in the streams of other categories, and ignores their facts.
+  if (!findContract(consumer, stored)) return []
   const { bus, progress } = context
   const lastRevision = await lastRevisionBefore(consumer, stored)
   if (lastRevision !== undefined) return readGap(context, consumer, lastRevision, stored)
