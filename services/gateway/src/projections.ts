@@ -27,7 +27,11 @@ export function createGatewayProjections(
       await recordAccepted(trx, event)
     },
     outcome: recordOutcome,
-    onCommitted: (events) => waiters.notifyCommitted(events.flatMap(({ aggregateId, commandId }) => [aggregateId, commandId])),
+    // The commit of a command's last fact records its answer.
+    onCommitted: (events) =>
+      waiters.notifyCommitted(
+        events.flatMap(({ aggregateId, commandId, hasMore }) => (hasMore ? [aggregateId] : [aggregateId, commandId])),
+      ),
     onOutcomeCommitted: ({ commandId, aggregateId }) => waiters.notifyCommitted([commandId, aggregateId]),
   }))
   assertCommandsAnswered(contracts, projections)

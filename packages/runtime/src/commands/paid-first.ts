@@ -29,7 +29,8 @@ export function createPaidPriorityScheduler(clock: Pick<Clock, 'sleep'>): PaidPr
       } finally {
         paidRunning--
         if (paidRunning === 0) {
-          idle.abort()
+          // Without a reason, each abort would create an error with its stack.
+          idle.abort('idle')
           idle = new AbortController()
         }
       }

@@ -1,5 +1,4 @@
 import type { Clock } from '@penstock/ports/clock.ts'
-import { setTimeout as sleep } from 'node:timers/promises'
 
 const POLL_MS = 100
 
@@ -25,7 +24,16 @@ type WaitClock = Pick<Clock, 'monotonicMs' | 'sleep'>
 /** The clock of production, where callers wait in real time. */
 const realClock: WaitClock = {
   monotonicMs: () => Math.floor(performance.now()),
-  sleep: (ms, signal) => sleep(ms, undefined, signal && { signal }).catch(() => undefined), // an aborted sleep ends like a finished sleep
+  // An aborted sleep ends like a finished sleep. That of `timers/promises` would create an error with its stack for each request.
+  sleep: (ms, signal) =>
+    new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms)
+      const end = (): void => {
+        clearTimeout(timer)
+        resolve()
+      }
+      signal?.addEventListener('abort', end, { once: true })
+    }),
 }
 
 /** @param clock the simulated clock of a test */
