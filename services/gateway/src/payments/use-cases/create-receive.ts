@@ -47,7 +47,8 @@ export const createReceive = mutation({
     const id = deriveTransactionId('receive', wallet.id, idempotencyKey)
     const { amount, description, descriptionHash, expirySeconds, metadata } = input
     const fingerprint = hashInput(gateway, [`${amount}`, description, descriptionHash, expirySeconds, metadata.text])
-    const replay = await findReplay(gateway, { id, fingerprint, extensions })
+    // No earlier request can have a random key.
+    const replay = input.idempotencyKey === undefined ? undefined : await findReplay(gateway, { id, fingerprint, extensions })
     const found = replay ?? (await requestReceive(gateway, wallet, { id, fingerprint, idempotencyKey }, input))
     return toTransactionRecord(gateway, found)
   },

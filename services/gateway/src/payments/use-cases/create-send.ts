@@ -35,7 +35,8 @@ export const createSend = mutation({
     const id = deriveTransactionId('send', wallet.id, idempotencyKey)
     const payee = target.kind === 'invoice' ? target.request.toLowerCase() : target.address.toLowerCase()
     const fingerprint = hashInput(gateway, [target.kind, payee, `${target.amount}`, metadata.text])
-    const replay = await findReplay(gateway, { id, fingerprint, extensions })
+    // No earlier request can have a random key.
+    const replay = input.idempotencyKey === undefined ? undefined : await findReplay(gateway, { id, fingerprint, extensions })
     const found = replay ?? (await requestSend(gateway, wallet, { id, fingerprint, idempotencyKey }, input))
     return toTransactionRecord(gateway, found)
   },

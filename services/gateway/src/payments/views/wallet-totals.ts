@@ -45,12 +45,12 @@ type StatusChange = {
 export async function addToWalletTotals(db: Transaction<PaymentsTables>, change: StatusChange): Promise<void> {
   const { walletId, direction, from, to, settled } = change
   // The upsert locks the row, so that a concurrent change of the same wallet waits.
-  await db
+  const row = await db
     .insertInto('gateway_wallet_totals')
     .values({ wallet_id: walletId, ...zeroTotals })
     .onConflict((conflict) => conflict.column('wallet_id').doUpdateSet({ wallet_id: walletId }))
-    .execute()
-  const row = await db.selectFrom('gateway_wallet_totals').selectAll().where('wallet_id', '=', walletId).executeTakeFirstOrThrow()
+    .returningAll()
+    .executeTakeFirstOrThrow()
   const columns = transactionCountColumns[direction]
   if (from !== null) row[columns[from]] -= 1
   if (to !== null) row[columns[to]] += 1
