@@ -8,11 +8,18 @@ const MAX_WAL_BYTES = 48 << 20
 /** A copy of fewer frames is not worth two flushes. */
 const MIN_FRAMES = 64
 
+export type Checkpoints = { onCommit(): void; close(): Promise<void> }
+
+export type CheckpointOptions = {
+  /** Extends the write-ahead log before its use, so that a flush of a commit is faster. */
+  readonly preallocates: boolean
+}
+
 /**
  * Copies the write-ahead log into the database off the critical path. A worker copies most frames, and the writer copies the few
  * that arrive meanwhile. SQLite then restarts the log at its beginning, so its file does not grow.
  */
-export function startCheckpointing(path: string, db: DatabaseSync): { onCommit(): void; close(): Promise<void> } {
+export function startCheckpointing(path: string, db: DatabaseSync, { preallocates }: CheckpointOptions): Checkpoints {
   const { framesLeft, copyRest } = openWal(db)
   const maxFrames = MAX_WAL_BYTES / Number(db.prepare('pragma page_size').get()?.['page_size'])
   let worker: Worker | undefined
@@ -20,11 +27,13 @@ export function startCheckpointing(path: string, db: DatabaseSync): { onCommit()
   let closed = false
   let isCopying = false
   let hasWritten = false
-  let isPreallocated = false
+  let isPreallocated = !preallocates
   let inlineFrames = 0
 
   function tick(): void {
     timer = undefined
+    // SQLite counts and copies frames only outside of a transaction of this connection.
+    if (db.isTransaction) return scheduleTick()
     const isIdle = !hasWritten
     hasWritten = false
     const frames = framesLeft()
@@ -49,6 +58,7 @@ export function startCheckpointing(path: string, db: DatabaseSync): { onCommit()
   /** Copies the rest in the writer if few frames are left, or else starts another pass. The writer's limit doubles per pass. */
   function afterPass(): void {
     if (closed) return
+    if (db.isTransaction) return worker?.postMessage('checkpoint')
     const left = framesLeft()
     inlineFrames *= 2
     if (left > inlineFrames) return worker?.postMessage('checkpoint')
@@ -78,7 +88,13 @@ function openWal(db: DatabaseSync) {
       const row = walStatus.get()
       return Number(row?.['log']) - Number(row?.['checkpointed'])
     },
-    copyRest: (): void => void walCopy.get(),
+    copyRest: (): void => {
+      try {
+        walCopy.get()
+      } catch {
+        // The disk may be full. The log then grows, and a later pass copies it.
+      }
+    },
   }
 }
 

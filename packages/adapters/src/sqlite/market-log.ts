@@ -50,7 +50,7 @@ export function openMarketLog(path: string, { readOnly = false, pollMs = 100 }: 
   const notifyCommit = (isForeign: boolean): void => {
     for (const listener of listeners.commit) listener(isForeign)
   }
-  const checkpoints = readOnly ? undefined : startCheckpointing(path, db)
+  const checkpoints = readOnly ? undefined : startCheckpointing(path, db, { preallocates: true })
   const group = createGroupCommit(db, {
     onBegin: resetIfOthersWrote,
     onEnding: () => listeners.beforeCommit.forEach((listener) => listener()),

@@ -2,6 +2,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import type { Views } from '@penstock/ports/views.ts'
 import { Kysely, type SqliteDatabase, SqliteDialect, type SqliteStatement } from 'kysely'
 import { migrate } from '../sql/migrate.ts'
+import { startCheckpointing } from './checkpoint.ts'
 
 const MAX_STATEMENTS = 500
 
@@ -20,20 +21,30 @@ export function openViews(path: string, { durable = false }: ViewsOptions = {}):
   database.exec(`
     pragma journal_mode = wal;
     pragma synchronous = ${durable ? 'full' : 'normal'};
+    pragma wal_autocheckpoint = 0;
     pragma cache_size = -32768;
     pragma temp_store = memory;
   `)
-  const db = new Kysely<object>({ dialect: new SqliteDialect({ database: toKyselyDatabase(database) }) })
+  const checkpoints = path === ':memory:' ? undefined : startCheckpointing(path, database, { preallocates: false })
+  const db = new Kysely<object>({
+    dialect: new SqliteDialect({ database: toKyselyDatabase(database, () => checkpoints?.onCommit()) }),
+  })
   return {
     db,
     migrate: (name, steps) => migrate(db, name, steps),
-    close: () => db.destroy(),
+    async close() {
+      await checkpoints?.close()
+      await db.destroy()
+    },
   }
 }
 
 /** Kysely serialises transactions on this one connection by itself. */
-function toKyselyDatabase(database: DatabaseSync): SqliteDatabase {
+function toKyselyDatabase(database: DatabaseSync, onCommit: () => void): SqliteDatabase {
   const statements = new Map<string, SqliteStatement>()
+  const onRun = (): void => {
+    if (!database.isTransaction) onCommit()
+  }
   return {
     close: () => {
       if (database.isOpen) database.close()
@@ -41,7 +52,7 @@ function toKyselyDatabase(database: DatabaseSync): SqliteDatabase {
     prepare(sql) {
       const cached = statements.get(sql)
       if (cached) return cached
-      const statement = toKyselyStatement(database.prepare(sql))
+      const statement = toKyselyStatement(database.prepare(sql), onRun)
       // Statements of changing shape (lists, filters) must not fill the memory, so the whole cache is cleared.
       if (statements.size >= MAX_STATEMENTS) statements.clear()
       statements.set(sql, statement)
@@ -53,13 +64,17 @@ function toKyselyDatabase(database: DatabaseSync): SqliteDatabase {
 type Parameters = ParametersOf<StatementSync['all']>
 type ParametersOf<F> = F extends (...parameters: infer P) => unknown ? P : never
 
-function toKyselyStatement(statement: StatementSync): SqliteStatement {
+function toKyselyStatement(statement: StatementSync, onRun: () => void): SqliteStatement {
   // Kysely types parameters as unknown. node:sqlite refuses a value that it cannot bind.
   const bound = (parameters: readonly unknown[]) => parameters as Parameters
   return {
     reader: statement.columns().length > 0,
     all: (parameters) => statement.all(...bound(parameters)),
-    run: (parameters) => statement.run(...bound(parameters)),
+    run(parameters) {
+      const result = statement.run(...bound(parameters))
+      onRun()
+      return result
+    },
     iterate: (parameters) => statement.iterate(...bound(parameters)),
   }
 }

@@ -1,0 +1,48 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import type { Views } from '@penstock/ports/views.ts'
+import { waitUntil } from '@penstock/testkit/wait-until.ts'
+import { type Kysely, sql } from 'kysely'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { openViews } from './views.ts'
+
+let folder: string
+let path: string
+let views: Views
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'penstock-views-'))
+  path = join(folder, 'views.db')
+  views = openViews(path)
+  await sql`create table rows (id integer primary key, text text not null)`.execute(views.db)
+})
+afterEach(async () => {
+  await views.close()
+  await rm(folder, { recursive: true })
+})
+
+const insertRow = (db: Kysely<object>) => sql`insert into rows (text) values (${'x'.repeat(50_000)})`.execute(db)
+
+test('the write-ahead log is copied after the commits, outside of them', async () => {
+  for (let n = 0; n < 20; n++) await insertRow(views.db)
+  const other = new DatabaseSync(path)
+  const walStatus = other.prepare('pragma wal_checkpoint(noop)')
+  await waitUntil('the log is copied', () => {
+    const status = walStatus.get()
+    return Number(status?.['log']) > 0 && status?.['log'] === status?.['checkpointed']
+  })
+  other.close()
+})
+
+test('a transaction may stay open while the log waits for its copy', async () => {
+  for (let n = 0; n < 20; n++) await insertRow(views.db)
+  await views.db.transaction().execute(async (trx) => {
+    await insertRow(trx)
+    let polls = 0
+    await waitUntil('the time of a copy has come', () => ++polls === 20, 10_000, 10)
+    await insertRow(trx)
+  })
+  const { rows } = await sql<{ count: number }>`select count(*) as count from rows`.execute(views.db)
+  expect(rows).toEqual([{ count: 22 }])
+})
