@@ -16,16 +16,20 @@ import { requireAsset, toAmountRecord, toBitcoinAssetRecord } from './asset-reco
 
 type RecordPorts = Pick<Gateway, 'views' | 'records'>
 
+/** A transaction with its texts, if the request has just stored them. */
+export type RequestedTransaction = StoredTransaction & { readonly texts?: TransactionTexts }
+
 const failureTexts: Readonly<Record<FailureReason, string>> = {
   sandbox: 'The sandbox let this transaction fail, as its metadata requested (svc_sandbox_behavior: fail).',
 }
 
 /** Returns a transaction as it is listed. */
-export function toSimpleTransactionRecord(records: RecordReader, { id, status, view }: StoredTransaction) {
+export function toSimpleTransactionRecord(records: RecordReader, stored: RequestedTransaction) {
+  const { id, status, view } = stored
   assert(status, `transaction ${id} is shown although another send stands for it`)
   const asset = requireAsset(view.assetId)
   const { amount, amountMsat, rate, settlement } = view
-  const readText = createTextReader(records, view.textRecord)
+  const readText = createTextReader(records, stored)
   return {
     id,
     wallet_id: view.walletId,
@@ -47,10 +51,10 @@ export function toSimpleTransactionRecord(records: RecordReader, { id, status, v
 }
 
 /** Returns a transaction with all of its fields. */
-export function toTransactionRecord(gateway: RecordPorts, stored: StoredTransaction) {
+export function toTransactionRecord(gateway: RecordPorts, stored: RequestedTransaction) {
   const { id, view } = stored
   const { amountMsat, failure, paymentHash, expiresAt } = view
-  const readText = createTextReader(gateway.records, view.textRecord)
+  const readText = createTextReader(gateway.records, stored)
   const settleAmount = toSettleAmountRecord(stored)
   return {
     ...toSimpleTransactionRecord(gateway.records, stored),
@@ -80,11 +84,11 @@ function toSettleAmountRecord({ id, view }: StoredTransaction) {
 }
 
 /** Reads the record of the texts once, however many of them a document requests. */
-function createTextReader(records: RecordReader, recordId: string) {
+function createTextReader(records: RecordReader, { view, texts }: RequestedTransaction) {
   let stored: ReturnType<typeof records.get> | undefined
   const readOnce = { get: (id: string) => (stored ??= records.get(id)) }
   return async (field: keyof TransactionTexts): Promise<string | null> =>
-    (await readRecordText(readOnce, recordId, field)) ?? null
+    texts ? texts[field] : ((await readRecordText(readOnce, view.textRecord, field)) ?? null)
 }
 
 const eventMessages: Readonly<Record<TransactionEventType, string>> = {

@@ -9,6 +9,7 @@ import type { Gateway } from '../../ports.ts'
 import type { ResponseExtensions } from '../../use-case.ts'
 import { findTransaction, resolveDuplicate, type StoredTransaction } from '../read/transactions.ts'
 import type { TransactionTexts } from '@penstock/contracts/payments/texts.ts'
+import type { RequestedTransaction } from '../records/transaction-record.ts'
 
 /** The caller's key, or a random key that no other request has. */
 export const chooseIdempotencyKey = ({ ids }: Pick<Gateway, 'ids'>, key: string | undefined): string =>
@@ -69,7 +70,7 @@ type TransactionRequest = {
 export async function requestTransaction(
   gateway: Gateway,
   { id, texts, createCommand }: TransactionRequest,
-): Promise<StoredTransaction> {
+): Promise<RequestedTransaction> {
   const { ids, records, clock, waiters, views } = gateway
   const textRecord = ids.uuid()
   const until = getAnswerDeadline(gateway)
@@ -82,10 +83,9 @@ export async function requestTransaction(
     return findAnswer(views, found)
   }
   const found = requireInTime(await waiters.wait(findRequested, [id], until))
+  if (found.view.textRecord === textRecord) return { ...found, texts }
   // A duplicate is answered with another send, whose record has another id too.
-  if (found.id === id && found.view.textRecord !== textRecord) {
-    await records.delete(textRecord)
-    throw inProgress()
-  }
-  return found
+  if (found.id !== id) return found
+  await records.delete(textRecord)
+  throw inProgress()
 }
