@@ -1,4 +1,5 @@
 import type { EndpointUrl } from '@penstock/contracts/payments/texts.ts'
+import { Bug } from '@penstock/kernel/result.ts'
 import type { Clock } from '@penstock/ports/clock.ts'
 import type { Attempt, DueEndpoint } from '@penstock/ports/deliveries.ts'
 import type { WebhookRequest } from '@penstock/ports/post-webhook.ts'
@@ -34,7 +35,7 @@ export function createRequestMaker({ records, opener, clock }: RequestPorts) {
     if (cached !== undefined) return cached
     const stored = await records.get(record)
     if (!stored) return undefined
-    const { url } = JSON.parse(stored.json) as EndpointUrl // the gateway wrote the record in this shape
+    const { url } = parseUrl(record, stored.json)
     urls.set(record, url)
     return url
   }
@@ -65,5 +66,13 @@ export function createRequestMaker({ records, opener, clock }: RequestPorts) {
       body: event.body,
     })
     return { url, headers, body: event.body }
+  }
+}
+
+function parseUrl(record: string, json: string): EndpointUrl {
+  try {
+    return JSON.parse(json) as EndpointUrl // the gateway wrote the record in this shape
+  } catch {
+    throw new Bug(`the URL ${record} is damaged`) // The error of the parser would contain a part of the URL.
   }
 }
