@@ -1,105 +1,23 @@
-import { systemClock } from '@penstock/adapters/system/clock.ts'
-import type { EndpointTarget } from '@penstock/contracts/payments/endpoint.ts'
 import type { EnvironmentTarget } from '@penstock/contracts/payments/environment.ts'
-import type { ReceiveTarget } from '@penstock/contracts/payments/receive.ts'
-import { type AddressedCommand, command } from '@penstock/kernel/process.ts'
-import type { WebhookAnswer, WebhookRequest } from '@penstock/ports/post-webhook.ts'
-import { bind, run } from '@penstock/runtime/run.ts'
+import { command } from '@penstock/kernel/process.ts'
+import type { WebhookRequest } from '@penstock/ports/post-webhook.ts'
 import { uuidFor } from '@penstock/testkit/book-entries.ts'
-import { createMemoryPlatform } from '@penstock/testkit/memory-platform.ts'
-import { createSkippableClock } from '@penstock/testkit/skippable-clock.ts'
 import { waitUntil } from '@penstock/testkit/wait-until.ts'
-import { createHmac, randomUUID } from 'node:crypto'
-import { expect, onTestFinished, test } from 'vitest'
+import { createHmac } from 'node:crypto'
+import { expect, test } from 'vitest'
 import { receiveRequest, START } from '../samples.fixture.ts'
-import { paymentsService } from '../service.ts'
-import { createWebhookPorts } from './ports.fixture.ts'
-
-const environmentId = receiveRequest.environmentId
-const [firstSecret, secondSecret] = [`whsec_${'A'.repeat(43)}=`, `whsec_${'B'.repeat(43)}=`]
-const answered = (status: number): WebhookAnswer => ({ kind: 'answered', status, retryAfterSeconds: null })
-const endpointCommand = (id: string, body: EndpointTarget['command'] extends infer C ? Omit<C, 'id' | 'at'> : never) =>
-  command<EndpointTarget>('endpoint', id, body as never) // The contract checks the command at its receipt.
-const change = (data: object) => ({ type: 'ChangeEndpoint', data: { urlRecord: null, filters: null, active: null, ...data } })
-
-/** Runs the service with its webhooks, and a receiver. The clock stands still until a test skips it. */
-async function openFixture() {
-  const clock = createSkippableClock({ ...systemClock, now: () => START })
-  const { platform, store, caller } = await createMemoryPlatform({}, clock)
-  const { ports, sealer, received, receiver } = await createWebhookPorts(platform)
-  let running = await run([bind(paymentsService(), ports)], platform)
-  onTestFinished(() => running.close())
-  const { send } = await caller('payments')
-  const waitForFact = (stream: string, type: string) =>
-    waitUntil(`${type} in ${stream}`, async () => (await store.read(stream)).find((fact) => fact.type === type))
-  const act = async (addressed: AddressedCommand, fact: string) => {
-    await send(addressed, randomUUID())
-    await waitForFact(`${addressed.category}-${addressed.id}`, fact)
-  }
-  const storeSecret = async (record: string, secret: string) =>
-    ports.records.put(record, 'webhook-secret', await sealer.seal(record, 'webhook-secret', secret), START)
-  await act(
-    command<EnvironmentTarget>('environment', environmentId, {
-      type: 'CreateEnvironment',
-      data: {
-        teamId: receiveRequest.teamId,
-        type: 'SANDBOX',
-        nameRecord: uuidFor(4),
-        firstWalletId: receiveRequest.walletId,
-        keyId: null,
-      },
-    }),
-    'EnvironmentCreated',
-  )
-  await ports.records.put(
-    receiveRequest.textRecord,
-    'payment-text',
-    JSON.stringify({
-      description: 'coffee',
-      metadata: '{"order":12345678901234567890}',
-      idempotencyKey: 'k',
-      invoice: 'lnbcrt1',
-    }),
-    START,
-  )
-  return {
-    ports,
-    received,
-    receiver,
-    skip: clock.skip,
-    act,
-    waitForFact,
-    storeSecret,
-    restart: async () => {
-      await running.close()
-      running = await run([bind(paymentsService(), ports)], platform)
-    },
-    createEndpoint: async (id: string, filters: readonly string[] = []) => {
-      const [urlRecord, secretRecord] = [randomUUID(), randomUUID()]
-      await ports.records.put(urlRecord, 'webhook-url', JSON.stringify({ url: `https://${id}.example/` }), START)
-      await storeSecret(secretRecord, firstSecret)
-      const data = { environmentId, teamId: receiveRequest.teamId, urlRecord, secretRecord, filters: [...filters] }
-      await act(endpointCommand(id, { type: 'CreateEndpoint', data } as never), 'EndpointCreated')
-    },
-    receive: (id: string, behavior: 'complete' | 'fail' | 'expire' = 'complete') =>
-      act(
-        command<ReceiveTarget>('receive', id, { type: 'RequestReceive', data: { ...receiveRequest, behavior } }),
-        'InvoiceIssued',
-      ),
-  }
-}
-
-type Fixture = Awaited<ReturnType<typeof openFixture>>
-const typesAt = ({ received }: Fixture, endpointId: string) =>
-  received.filter(({ url }) => url === `https://${endpointId}.example/`).map(({ headers }) => headers['x-webhook-event'])
-const waitForCount = (fixture: Fixture, count: number) =>
-  waitUntil(`${count} webhooks`, () => (fixture.received.length >= count ? fixture.received : undefined))
-/** Waits until the queue has nothing due and nothing in progress. */
-const waitForQuiet = ({ ports }: Fixture) =>
-  waitUntil('a quiet queue', async () => {
-    const { due, inProgress } = await ports.deliveries.count(Number.MAX_SAFE_INTEGER)
-    return due === 0 && inProgress === 0
-  })
+import {
+  answered,
+  change,
+  endpointCommand,
+  environmentId,
+  firstSecret,
+  openFixture,
+  secondSecret,
+  typesAt,
+  waitForCount,
+  waitForQuiet,
+} from './webhooks.fixture.ts'
 
 function assertSigned({ headers, body }: WebhookRequest, secret: string): void {
   const mac = createHmac('sha256', secret).update(`${headers['x-webhook-timestamp']}.${body}`).digest('hex')
