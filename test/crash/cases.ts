@@ -7,8 +7,9 @@ import type { CrashScenarioName } from './scenarios.ts'
  */
 export type CrashCase = { readonly crashPoint: string; readonly scenario: CrashScenarioName; readonly isFreshMarket: boolean }
 
-/** A sale neither cancels a hold nor contains a transaction of a sandbox, so these crash points have other scenarios. */
+/** A sale neither cancels a hold nor uses a sandbox, so these crash points have other scenarios. */
 function chooseScenario(point: string): CrashScenarioName {
+  if (point.startsWith('payments.webhook.')) return 'sandbox webhooks'
   if (point.startsWith('payments.')) return 'sandbox payments'
   return point.startsWith('settlement.cancel.') ? 'nobody opens' : 'sale'
 }
@@ -46,6 +47,11 @@ const additionalCases: readonly (readonly [string, CrashScenarioName])[] = [
   ['payments.after-reaction#2', 'sandbox payments'],
   ['payments.before-send#2', 'sandbox payments'],
   ['gateway.after-projection#4', 'sandbox payments'],
+  // The first attempt of an end, its repetition, and an event after those.
+  ['payments.webhook.after-begin#2', 'sandbox webhooks'],
+  ['payments.webhook.after-begin#3', 'sandbox webhooks'],
+  ['payments.webhook.after-call#3', 'sandbox webhooks'],
+  ['payments.webhook.after-call#5', 'sandbox webhooks'],
 ]
 
 export function listCrashCases(): readonly CrashCase[] {

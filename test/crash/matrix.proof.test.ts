@@ -20,6 +20,9 @@ const env = {
   PENSTOCK_DASHBOARD_PER_MINUTE: '0',
   PENSTOCK_FUNDING_SEEN_BLOCKS: '12',
   PENSTOCK_FUNDING_CONFIRMS_WITHIN_BLOCKS: '20',
+  PENSTOCK_SERVICE_KEY_PER_MINUTE: '0',
+  PENSTOCK_WEBHOOK_ALLOW_LOOPBACK: '1',
+  PENSTOCK_WEBHOOK_WAITS_SECONDS: '1,1,1,2,2,2,2',
 }
 const PAYABLE = { ...env, PENSTOCK_INVOICE_EXPIRY_SECONDS: '3600' }
 /** Timeouts of the scenarios in which no seller is late. They are long, so that they do not expire on a slow machine. */
@@ -74,6 +77,7 @@ describe.concurrent('a market that is killed at a crash point recovers', () => {
     } finally {
       await fold.close()
       await product.kill()
+      await reached.receivers?.stop()
     }
     results.set(crashCase, `${((performance.now() - startedAt) / 1000).toFixed(1)} s`)
   })
@@ -91,6 +95,7 @@ async function runUntilCrash(crashCase: CrashCase, settings: Readonly<Record<str
     if (!crashCase.isFreshMarket) cpSync(warmFolder, dataDir, { recursive: true })
     const { visited, uptime } = await runCrashCase(crashCase, dataDir, settings, reached)
     if (visited) return { dataDir, reached, uptime }
+    await reached.receivers?.stop()
   }
   return undefined
 }

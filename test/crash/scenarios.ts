@@ -14,9 +14,10 @@ import type { Product } from '../support/product.ts'
 import { isPaidOut, getOrderReport } from '../support/order-report.ts'
 import { CANCEL_MUTATION } from '../support/market-operations.ts'
 import { runSandboxPayments, type SandboxProgress } from './sandbox-scenario.ts'
+import { runSandboxWebhooks, type WebhookProgress } from './webhook-scenario.ts'
 
 /** The steps that a scenario has done. The test process keeps them when the market crashes. */
-export type ScenarioProgress = { purchase?: PurchasedOrder; paymentHash?: string } & SandboxProgress
+export type ScenarioProgress = { purchase?: PurchasedOrder; paymentHash?: string } & SandboxProgress & WebhookProgress
 
 /**
  * The actions of people until an order or a transaction has ended, and a check of its final status. After a crash the scenario runs
@@ -124,6 +125,9 @@ export const crashScenarios = {
 
   /** A team receives and sends in its sandbox. */
   'sandbox payments': runSandboxPayments,
+
+  /** A team receives in its sandbox, and a server of it gets the events. */
+  'sandbox webhooks': runSandboxWebhooks,
 } as const satisfies Readonly<Record<string, CrashScenario>>
 
 export type CrashScenarioName = keyof typeof crashScenarios

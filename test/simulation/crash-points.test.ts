@@ -30,6 +30,12 @@ const sandboxInvoice: SandboxInvoice = {
   sends: [...quietInvoice.sends, { behavior: 'complete', callDelaysMs: [4000, 4500] }],
 }
 
+const sandboxScenario: SimulatedScenario = {
+  change: { purchases: [], sandboxInvoices: [sandboxInvoice] },
+  status: null,
+  occurrences: ['idempotency key that was repeated'],
+}
+
 /** The scenarios of test/crash/scenarios.ts. */
 const scenarios: Readonly<Record<CrashCase['scenario'], SimulatedScenario>> = {
   sale: { change: {}, status: 'CHANNEL_MONITORING_FINISHED' },
@@ -66,11 +72,9 @@ const scenarios: Readonly<Record<CrashCase['scenario'], SimulatedScenario>> = {
     status: 'CHANNEL_MONITORING_FINISHED',
     occurrences: ['re-org that took a funding out of its block'],
   },
-  'sandbox payments': {
-    change: { purchases: [], sandboxInvoices: [sandboxInvoice] },
-    status: null,
-    occurrences: ['idempotency key that was repeated'],
-  },
+  'sandbox payments': sandboxScenario,
+  // A simulated sandbox always has an endpoint for webhooks.
+  'sandbox webhooks': sandboxScenario,
 }
 
 const createPlan = ({ crashPoint, scenario, isFreshMarket }: CrashCase): SimulationPlan => {
