@@ -10,6 +10,7 @@ import { relayMutants } from './areas/relay.ts'
 import { lossMutants } from './areas/loss.ts'
 import { settlementMutants } from './areas/settlement.ts'
 import { watcherMutants } from './areas/watcher.ts'
+import { webhookMutants } from './areas/webhooks.ts'
 import type { Mutant } from './mutant.ts'
 
 export const allMutants: readonly Mutant[] = [
@@ -24,5 +25,6 @@ export const allMutants: readonly Mutant[] = [
   ...watcherMutants,
   ...accountsMutants,
   ...paymentsMutants,
+  ...webhookMutants,
   ...auditMutants,
 ]

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { endAttempt, judgeAnswer } from './outcome.ts'
+import { endAttempt, INTERRUPTED, judgeAnswer } from './outcome.ts'
 
 const answered = (status: number, retryAfterSeconds: number | null = null) =>
   judgeAnswer({ kind: 'answered', status, retryAfterSeconds })
@@ -44,6 +44,9 @@ describe('the next attempt', () => {
     expect(endAttempt(attempt(1), answered(403), schedule).next).toBeNull()
     expect(endAttempt(attempt(1, 1), answered(500), schedule).next).toBeNull()
     expect(endAttempt(attempt(3, 3), answered(500), schedule).next).toBeNull()
+  })
+  test('follows an attempt that the service did not end, because its request may not have arrived', () => {
+    expect(endAttempt(attempt(1), INTERRUPTED, schedule)).toMatchObject({ status: 'FAILED', next: { at: 11_000 } })
   })
   test('waits as long as Retry-After requests, at most one hour, and never less than its own wait', () => {
     const waitOf = (seconds: number) => endAttempt(attempt(1), answered(429, seconds), schedule).next?.at
