@@ -110,6 +110,17 @@ export function deliveriesQueueCases(open: () => DeliveriesUnderTest): void {
       expect(await queue.beginIds('a', START + 3)).toEqual(['e1-a'])
       expect(await deliveries.begin([], START)).toEqual([])
     })
+    it('end and let the next events of their transactions begin, in one call', async () => {
+      const { deliveries, queue } = open()
+      await queue.record(endpoint('a'), event('e1', ['a'], { transactionId: 't', sequence: 1 }))
+      await queue.record(event('e2', ['a'], { transactionId: 't', sequence: 2 }))
+      expect(await queue.beginIds('a')).toEqual(['e1-a'])
+      const begun = await deliveries.begin([{ endpointId: 'a', count: 4 }], START, [succeeded('e1-a')])
+      expect(begun).toMatchObject([{ id: 'e2-a' }])
+      expect(await queue.listAttempts('e1')).toMatchObject([{ status: 'SUCCESS' }])
+      expect(await deliveries.begin([], START, [succeeded('e2-a')])).toEqual([])
+      expect(await queue.listAttempts('e2')).toMatchObject([{ status: 'SUCCESS' }])
+    })
     it('are never begun by two callers', async () => {
       const { deliveries, queue } = open()
       const endpointIds = ['a', 'b', 'c']

@@ -29,11 +29,15 @@ export interface Deliveries {
   /** The time of the next due delivery of active endpoints of the shards; null if none waits. */
   findNextDueAt(shards: readonly number[], except: readonly string[]): Promise<number | null>
   /**
-   * Begins attempts: at most `count` for each endpoint, in the order of their times. In one commit, each becomes an attempt in
+   * Ends attempts, as `end` does, and then begins others: at most `count` for each endpoint, in the order of their times. In one commit, each becomes an attempt in
    * progress. The first attempt of an event waits until the first attempt of the transaction's earlier events has ended at this
    * endpoint. Two calls never begin the same attempt.
    */
-  begin(requests: readonly { readonly endpointId: string; readonly count: number }[], now: number): Promise<readonly Attempt[]>
+  begin(
+    requests: readonly { readonly endpointId: string; readonly count: number }[],
+    now: number,
+    ended?: readonly AttemptOutcome[],
+  ): Promise<readonly Attempt[]>
   /** Ends attempts in one commit. An attempt that has ended before is left as it is. */
   end(outcomes: readonly AttemptOutcome[], now: number): Promise<void>
 

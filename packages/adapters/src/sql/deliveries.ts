@@ -33,7 +33,7 @@ export async function sqlDeliveries(views: Views): Promise<Deliveries & Delivery
     findInProgress: (shard, except) => findInProgress(db, shard, except),
     findDue: (query) => findDue(db, query),
     findNextDueAt: (shards, except) => findNextDueAt(db, shards, except),
-    begin: (requests, now) => beginAttempts(db, requests, now),
+    begin: (requests, now, ended) => beginAttempts(db, requests, now, ended),
     end: (outcomes, now) => endAttempts(db, outcomes, now),
     prune: (bounds) => pruneEvents(db, bounds),
     count: (now) => countAttempts(db, now),

@@ -1,10 +1,11 @@
-import { type AttemptOutcome, type DueEndpoint, SHARD_COUNT } from '@penstock/ports/deliveries.ts'
+import { type Attempt, type AttemptOutcome, type DueEndpoint, SHARD_COUNT } from '@penstock/ports/deliveries.ts'
 import { hitCrashPoint } from '@penstock/runtime/crash-points.ts'
 import { retryFaults } from '@penstock/runtime/retry.ts'
 import type { ServiceContext } from '@penstock/runtime/service.ts'
 import { createCaller } from './call.ts'
+import { createDueEndpoints } from './due-endpoints.ts'
 import { endAttempt, INTERRUPTED } from './outcome.ts'
-import { createPools, type Pools } from './pools.ts'
+import { createPools } from './pools.ts'
 import type { WebhookPorts } from './ports.ts'
 import { createWaker } from './waker.ts'
 
@@ -14,9 +15,7 @@ const IDLE_MS = 1000
 const BUSY_MS = 100
 /** Outcomes wait so long for others, so that many share a commit. */
 const GATHER_MS = 5
-const GATHER_COUNT = 16
-/** The reads by which a sender looks for an endpoint with a free place. */
-const MAX_ROUNDS = 8
+const GATHER_COUNT = 32
 /** The time that calls in progress have when the service stops. */
 const DRAIN_MS = 3000
 
@@ -26,9 +25,11 @@ type Sending = ReturnType<typeof createSending>
 /** The state of a process that sends. The queue has all that must survive. */
 function createSending(context: SendContext) {
   const { ports } = context
+  const pools = createPools()
   return {
     context,
-    pools: createPools(),
+    pools,
+    due: createDueEndpoints(ports, pools),
     call: createCaller(context),
     /** The shards whose lease this process has. */
     heldShards: new Set<number>(),
@@ -57,22 +58,22 @@ export function createSender(context: SendContext) {
 }
 
 async function sendUntil(sending: Sending, signal: AbortSignal): Promise<void> {
-  const { inProgress, context } = sending
+  const { inProgress, context, ended } = sending
   const { clock } = context.ports
   while (!signal.aborted) {
-    await recordEnded(sending)
-    if ((await beginDue(sending)) === 0) await waitForWork(sending, signal)
+    await endAndBegin(sending)
+    await waitForWork(sending, signal)
   }
-  await recordEnded(sending)
+  await recordEnded(sending, ended.splice(0))
   const stopAt = clock.monotonicMs() + DRAIN_MS
   while (inProgress.size > 0 && clock.monotonicMs() < stopAt) {
     await clock.sleep(GATHER_MS)
-    await recordEnded(sending)
+    await recordEnded(sending, ended.splice(0))
   }
 }
 
 /** Takes a shard over. Attempts in progress there belong to a process that is gone. */
-async function holdShard({ context, heldShards, inProgress, waker, waitsMs }: Sending, shard: number, signal: AbortSignal) {
+async function holdShard({ context, heldShards, inProgress, due, waker, waitsMs }: Sending, shard: number, signal: AbortSignal) {
   const { deliveries, clock, ids } = context.ports
   const interrupted = await deliveries.findInProgress(shard, [...inProgress])
   const now = clock.now()
@@ -89,69 +90,56 @@ async function holdShard({ context, heldShards, inProgress, waker, waitsMs }: Se
     else signal.addEventListener('abort', () => resolve(), { once: true })
   })
   heldShards.delete(shard)
+  due.forgetAll()
 }
 
-async function recordEnded({ context, ended, inProgress }: Sending): Promise<void> {
+async function recordEnded({ context, inProgress }: Sending, outcomes: readonly AttemptOutcome[]): Promise<void> {
   const { ports } = context
-  const outcomes = ended.splice(0)
   if (outcomes.length === 0) return
   await retryFaults(ports, new AbortController().signal, () => ports.deliveries.end(outcomes, ports.clock.now()))
   for (const { attemptId } of outcomes) inProgress.delete(attemptId)
 }
 
-/** @returns the number of calls that it began */
-async function beginDue(sending: Sending): Promise<number> {
-  const { context, pools, heldShards, inProgress } = sending
+/** Records the calls that have ended, and begins those that are due, in one commit. */
+async function endAndBegin(sending: Sending): Promise<void> {
+  const { context, pools, heldShards, inProgress, due } = sending
   const { deliveries, clock } = context.ports
-  const free = pools.countFree(clock.monotonicMs())
-  if (free === 0 || heldShards.size === 0) return 0
-  const now = clock.now()
-  const { due, requests } = await chooseDue(sending, free, now)
-  if (requests.length === 0) return 0
-  const attempts = await deliveries.begin(requests, now)
+  const outcomes = sending.ended.splice(0)
+  const free = heldShards.size === 0 ? 0 : pools.countFree(clock.monotonicMs())
+  const requests = free === 0 ? [] : await due.choose([...heldShards], free)
+  if (requests.length === 0) return recordEnded(sending, outcomes)
+  const attempts = await deliveries.begin(requests, clock.now(), outcomes).catch(async (error: unknown) => {
+    await recordEnded(sending, outcomes)
+    throw error
+  })
+  for (const { attemptId } of outcomes) inProgress.delete(attemptId)
   hitCrashPoint('payments.webhook.after-begin')
-  const endpoints = new Map(due.map((endpoint) => [endpoint.id, endpoint]))
   for (const attempt of attempts) {
-    const endpoint = endpoints.get(attempt.endpointId)
-    if (!endpoint) continue
-    inProgress.add(attempt.id)
-    const place = pools.begin(endpoint.id, clock.monotonicMs())
-    void sending.call(attempt, endpoint).then((verdict) => {
-      pools.end(place, verdict.status === 'SUCCESS', clock.monotonicMs())
-      const { waitsMs, ended, waker } = sending
-      const schedule = { now: clock.now(), waitsMs, createId: () => context.ports.ids.uuid() }
-      ended.push(endAttempt(attempt, verdict, schedule))
-      if (ended.length === 1 || ended.length >= GATHER_COUNT) waker.wake()
-    })
+    const endpoint = due.get(attempt.endpointId)
+    if (endpoint) call(sending, attempt, endpoint)
   }
-  return attempts.length
+  due.forgetIdle(requests, attempts)
 }
 
-/** Chooses due endpoints with free places, and passes over those that have none. */
-async function chooseDue({ context, pools, heldShards }: Sending, free: number, now: number) {
-  const except = [...pools.listBusy()]
-  for (let round = 0; ; round++) {
-    const due = await context.ports.deliveries.findDue({ shards: [...heldShards], now, except, max: free })
-    const requests = shareOut(due, free, pools)
-    if (requests.length > 0 || due.length < free || round === MAX_ROUNDS) return { due, requests }
-    except.push(...due.map(({ id }) => id))
-  }
-}
-
-/** Divides the free calls of the process among endpoints, in their order. */
-function shareOut(due: readonly DueEndpoint[], free: number, pools: Pools) {
-  let left = free
-  return due.flatMap(({ id: endpointId }) => {
-    const count = Math.min(left, pools.countFreeOf(endpointId))
-    left -= count
-    return count > 0 ? [{ endpointId, count }] : []
+function call(sending: Sending, attempt: Attempt, endpoint: DueEndpoint): void {
+  const { pools, inProgress, ended, waker, waitsMs, context } = sending
+  const { clock, ids } = context.ports
+  inProgress.add(attempt.id)
+  const place = pools.begin(endpoint.id, clock.monotonicMs())
+  void sending.call(attempt, endpoint).then((verdict) => {
+    pools.end(place, verdict.status === 'SUCCESS', clock.monotonicMs())
+    ended.push(endAttempt(attempt, verdict, { now: clock.now(), waitsMs, createId: () => ids.uuid() }))
+    if (ended.length === 1 || isBatch(sending)) waker.wake()
   })
 }
+
+/** Outcomes are recorded together with others. A process with few calls does not wait for many. */
+const isBatch = ({ ended, inProgress }: Sending): boolean => ended.length >= Math.min(GATHER_COUNT, inProgress.size / 2)
 
 async function waitForWork(sending: Sending, signal: AbortSignal): Promise<void> {
   const { ended, waker } = sending
   await waker.sleep(await findPauseMs(sending), signal)
-  if (ended.length > 0 && ended.length < GATHER_COUNT) await waker.sleep(GATHER_MS, signal)
+  if (ended.length > 0 && !isBatch(sending)) await waker.sleep(GATHER_MS, signal)
 }
 
 async function findPauseMs({ context, ended, inProgress, heldShards }: Sending): Promise<number> {

@@ -6,16 +6,18 @@ type EndedRow = Pick<AttemptRow, 'id' | 'event_id' | 'endpoint_id' | 'attempts_l
 type EndedAttempt = EndedRow & { readonly outcome: AttemptOutcome }
 
 export async function endAttempts(db: WebhookDb, outcomes: readonly AttemptOutcome[], now: number): Promise<void> {
+  if (outcomes.length > 0) await db.transaction().execute((trx) => endInTransaction(trx, outcomes, now))
+}
+
+export async function endInTransaction(trx: WebhookDb, outcomes: readonly AttemptOutcome[], now: number): Promise<void> {
   if (outcomes.length === 0) return
-  await db.transaction().execute(async (trx) => {
-    const ended = await updateEnded(trx, outcomes, now)
-    const failing = await updateFailingSince(trx, ended, now)
-    await planNext(
-      trx,
-      ended.filter(({ endpoint_id }) => failing.has(endpoint_id)),
-      now,
-    )
-  })
+  const ended = await updateEnded(trx, outcomes, now)
+  const failing = await updateFailingSince(trx, ended, now)
+  await planNext(
+    trx,
+    ended.filter(({ endpoint_id }) => failing.has(endpoint_id)),
+    now,
+  )
 }
 
 /** @returns the attempts that were in progress, in the order of their outcomes */

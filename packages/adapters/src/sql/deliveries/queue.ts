@@ -1,5 +1,6 @@
-import type { Attempt, Deliveries, DueEndpoint, DueQuery } from '@penstock/ports/deliveries.ts'
+import type { Attempt, AttemptOutcome, Deliveries, DueEndpoint, DueQuery } from '@penstock/ports/deliveries.ts'
 import { type RawBuilder, sql } from 'kysely'
+import { endInTransaction } from './end.ts'
 import { parseSecrets } from './endpoints.ts'
 import { type AttemptRow, padIds, type WebhookDb, type WebhookTables } from './tables.ts'
 
@@ -55,8 +56,10 @@ export const beginAttempts = (
   db: WebhookDb,
   requests: Parameters<Deliveries['begin']>[0],
   now: number,
+  ended: readonly AttemptOutcome[] = [],
 ): Promise<readonly Attempt[]> =>
   db.transaction().execute(async (trx) => {
+    await endInTransaction(trx, ended, now)
     const due = selectDue(requests, now)
     if (!due) return []
     // The second condition lets another call find an attempt begun that it has selected too.
