@@ -9,8 +9,8 @@ export const webhookMutants = createMutants('payments', [
     id: 'webhook-signed-with-decoded-secret',
     description: 'The bytes of the secret sign instead of its text: receivers refuse every webhook as forged.',
     file: `${src}/sign.ts`,
-    text: `createHmac('sha256', secrets[0])`,
-    replacement: `createHmac('sha256', decodeSecret(secrets[0]))`,
+    text: `createSecretKey(secret, 'utf8')`,
+    replacement: `createSecretKey(decodeSecret(secret))`,
   },
   {
     id: 'replaced-secret-signs-for-ever',

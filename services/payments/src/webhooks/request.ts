@@ -6,7 +6,7 @@ import type { WebhookRequest } from '@penstock/ports/post-webhook.ts'
 import { LRUCache } from 'lru-cache'
 import type { Verdict } from './outcome.ts'
 import type { WebhookPorts } from './ports.ts'
-import { signDelivery } from './sign.ts'
+import { signDelivery, type SigningKeys, toSigningKeys } from './sign.ts'
 
 type RequestPorts = Pick<WebhookPorts, 'records' | 'opener'> & { readonly clock: Clock }
 
@@ -22,13 +22,13 @@ const RECORD_MISSING: Verdict = {
 
 /** The kind of the record with a sealed secret, to which the seal is bound. */
 const SECRET_KIND = 'webhook-secret'
-/** URLs and secrets of so many records stay in memory. A record never changes: a new value gets a new record. */
+/** URLs and keys of so many records stay in memory. A record never changes: a new value gets a new record. */
 const MAX_CACHED = 2000
 
 /** Creates a function that makes the signed request of an attempt; or the verdict if its records are missing. */
 export function createRequestMaker({ records, opener, clock }: RequestPorts) {
   const urls = new LRUCache<string, string>({ max: MAX_CACHED })
-  const secrets = new LRUCache<string, string>({ max: MAX_CACHED })
+  const keys = new LRUCache<string, SigningKeys>({ max: MAX_CACHED })
 
   async function readUrl(record: string): Promise<string | undefined> {
     const cached = urls.get(record)
@@ -40,26 +40,26 @@ export function createRequestMaker({ records, opener, clock }: RequestPorts) {
     return url
   }
 
-  async function openSecret(record: string): Promise<string | undefined> {
-    const cached = secrets.get(record)
+  async function openKeys(record: string): Promise<SigningKeys | undefined> {
+    const cached = keys.get(record)
     if (cached !== undefined) return cached
     const stored = await records.get(record)
     if (!stored) return undefined
-    const secret = await opener.open(record, SECRET_KIND, stored.json)
-    secrets.set(record, secret)
-    return secret
+    const opened = toSigningKeys(await opener.open(record, SECRET_KIND, stored.json))
+    keys.set(record, opened)
+    return opened
   }
 
   return async ({ event }: Attempt, endpoint: DueEndpoint): Promise<WebhookRequest | { readonly refused: Verdict }> => {
     const now = clock.now()
     const valid = endpoint.secrets.filter(({ validUntil }) => validUntil === null || validUntil > now)
     const url = await readUrl(endpoint.urlRecord)
-    const [newest, ...older] = (await Promise.all(valid.map(({ record }) => openSecret(record)))).filter(
-      (secret) => secret !== undefined,
+    const [newest, ...older] = (await Promise.all(valid.map(({ record }) => openKeys(record)))).filter(
+      (opened) => opened !== undefined,
     )
     if (url === undefined || newest === undefined) return { refused: RECORD_MISSING }
     const headers = signDelivery({
-      secrets: [newest, ...older],
+      keys: [newest, ...older],
       envelopeId: event.envelopeId,
       eventType: event.type,
       timestampSeconds: Math.floor(now / 1000),
