@@ -2,6 +2,7 @@ import { appendBenchmark } from './benchmarks/append.ts'
 import { auditBenchmark } from './benchmarks/audit.ts'
 import { buyBenchmark } from './benchmarks/buy.ts'
 import { createReceiveBenchmark } from './benchmarks/create-receive.ts'
+import { deliveriesBenchmark } from './benchmarks/deliveries.ts'
 import { foldBenchmark } from './benchmarks/fold.ts'
 import { getOrderBenchmark } from './benchmarks/get-order.ts'
 import type { Benchmark } from './harness.ts'
@@ -23,5 +24,6 @@ export const benchmarks: readonly Benchmark[] = [
   createReceiveBenchmark,
   listTransactionsBenchmark,
   keyLookUpBenchmark,
+  deliveriesBenchmark,
   startBenchmark,
 ]

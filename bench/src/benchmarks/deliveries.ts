@@ -1,0 +1,154 @@
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { WebhookRequest } from '@penstock/ports/post-webhook.ts'
+import { signDelivery, toSigningKeys } from '@penstock/payments/webhooks/sign.ts'
+import { runSuccessfully } from '../../../test/support/processes.ts'
+import { measureThroughput } from '../callers.ts'
+import { type Benchmark, type BenchmarkRow, type BenchmarkSize, compareToReference, measureRate } from '../harness.ts'
+import { createTempFolder } from '../sample-stores.ts'
+import { type ReferenceServer, startReferenceServer } from './reference-servers.ts'
+import { createAgent, createBody, type Load, post, SECRET, startSender, storeDeliveries } from './stored-deliveries.ts'
+
+const ROUNDS = 7
+const ENDPOINTS = 64
+const HANGING_ENDPOINTS = 6
+const DELIVERIES = 50_000
+const DUE_DELIVERIES = 100_000
+const CALLS_AT_ONCE = 64
+const MEMORY_ROUNDS = 3
+const MEMORY_MS = 15_000
+const MIB = 1 << 20
+const MAX_EXTRA_MIB = 64
+
+type Bench = { readonly folder: string; readonly receiver: ReferenceServer; readonly agent: ReturnType<typeof createAgent> }
+
+/** Compares the sender of webhooks with a loop of signed requests, by rate and by memory. */
+export const deliveriesBenchmark: Benchmark = {
+  name: 'deliveries',
+  async run(size: BenchmarkSize) {
+    const folder = createTempFolder('deliveries')
+    const receiver = await startReferenceServer('receiving-server.ts')
+    const bench = { folder, receiver, agent: createAgent() }
+    try {
+      return [
+        ...(await compareToLoop(bench, size)),
+        ...(await compareToHealthy(bench, size)),
+        ...(await measureMemory(bench, size)),
+      ]
+    } finally {
+      await bench.agent.destroy()
+      await receiver.close()
+    }
+  },
+}
+
+const listUrls = ({ receiver }: Bench, count: number, kind: 'take' | 'hang' = 'take'): readonly string[] =>
+  Array.from({ length: count }, (_, n) => `${receiver.url}${kind}/${n}`)
+
+async function compareToLoop(bench: Bench, { isQuick }: BenchmarkSize): Promise<readonly BenchmarkRow[]> {
+  const urls = listUrls(bench, ENDPOINTS)
+  const deliveries = isQuick ? 128 : DELIVERIES
+  const measure = async () => [await measureDrain(bench, { urls, deliveries }, deliveries)]
+  const measureLoop = async () => [await measurePosts(bench, urls, deliveries)]
+  // Lets V8 compile the code before the measurement.
+  await measureLoop()
+  await measure()
+  return compareToReference({
+    rows: [{ description: '50,000 deliveries to 64 endpoints', unit: 'deliveries/s', target: 0.7 }],
+    measure,
+    reference: { name: 'a loop of signed requests by the same client, 64 at once', measure: measureLoop },
+    rounds: isQuick ? 1 : ROUNDS,
+  })
+}
+
+async function compareToHealthy(bench: Bench, { isQuick }: BenchmarkSize): Promise<readonly BenchmarkRow[]> {
+  const healthy = listUrls(bench, ENDPOINTS - HANGING_ENDPOINTS)
+  const hanging = listUrls(bench, HANGING_ENDPOINTS, 'hang')
+  const perEndpoint = isQuick ? 2 : Math.floor(DELIVERIES / ENDPOINTS)
+  const expected = perEndpoint * healthy.length
+  const measureWith = (urls: readonly string[]) => async () => [
+    await measureDrain(bench, { urls, deliveries: perEndpoint * urls.length }, expected),
+  ]
+  return compareToReference({
+    rows: [{ description: 'the same, while 6 of the endpoints hang: the other 58', unit: 'deliveries/s', target: 0.9 }],
+    measure: measureWith([...healthy, ...hanging]),
+    reference: { name: 'the same 58 without them', measure: measureWith(healthy) },
+    rounds: isQuick ? 1 : ROUNDS,
+  })
+}
+
+/** @returns answered deliveries per second, from the start of the sender to the answer number `expected` */
+async function measureDrain({ folder, agent }: Bench, load: Load, expected: number): Promise<number> {
+  const path = join(folder, 'queue.db')
+  await storeDeliveries(path, load)
+  let answered = 0
+  let sender: Awaited<ReturnType<typeof startSender>> | undefined
+  const rate = await measureRate(
+    expected,
+    () =>
+      new Promise<void>((resolve, reject) => {
+        const onSent = (): void => {
+          if (++answered === expected) resolve()
+        }
+        startSender(path, agent, onSent).then((started) => (sender = started), reject)
+      }),
+  )
+  await sender?.close()
+  for (const suffix of ['', '-wal', '-shm']) await rm(path + suffix, { force: true })
+  return rate
+}
+
+/** @returns signed requests per second */
+function measurePosts({ agent }: Bench, urls: readonly string[], count: number): Promise<number> {
+  let n = 0
+  return measureThroughput(CALLS_AT_ONCE, count, async () => {
+    const answer = await post(agent, signRequest(urls[n % urls.length] ?? '', n++))
+    if (answer.kind !== 'answered') throw new Error(`the receiver did not answer: ${answer.reason}`)
+  })
+}
+
+const BODY = createBody(0)
+const KEYS = toSigningKeys(SECRET)
+
+function signRequest(url: string, n: number): WebhookRequest {
+  const headers = signDelivery({
+    keys: [KEYS],
+    envelopeId: `payment.completed:${n}`,
+    eventType: 'payment.completed',
+    timestampSeconds: Math.floor(Date.now() / 1000),
+    body: BODY,
+  })
+  return { url, headers, body: BODY }
+}
+
+/** Compares the memory of a process that sends a long queue with that of a process whose queue is empty. */
+async function measureMemory(bench: Bench, { isQuick }: BenchmarkSize): Promise<readonly BenchmarkRow[]> {
+  const [due, idle] = [join(bench.folder, 'due.db'), join(bench.folder, 'idle.db')]
+  const urls = listUrls(bench, ENDPOINTS)
+  await storeDeliveries(idle, { urls, deliveries: 0 })
+  const figures: number[] = []
+  for (let round = 0; round < (isQuick ? 1 : MEMORY_ROUNDS); round++) {
+    await storeDeliveries(due, { urls, deliveries: isQuick ? 128 : DUE_DELIVERIES })
+    const [full, empty] = [await readMemory(due, isQuick), await readMemory(idle, isQuick)]
+    figures.push((full - empty) / MIB)
+    for (const suffix of ['', '-wal', '-shm']) await rm(due + suffix, { force: true })
+  }
+  const limits = figures.map(() => MAX_EXTRA_MIB)
+  return [
+    {
+      description: 'memory with 100,000 deliveries due, above an idle process',
+      unit: 'MiB',
+      figures,
+      reference: { name: 'the limit', figures: limits },
+      ratios: figures.map((figure) => figure / MAX_EXTRA_MIB),
+      maxRatio: 1,
+    },
+  ]
+}
+
+/** @returns the largest memory of a process that sends the deliveries of a file (bytes) */
+async function readMemory(path: string, isQuick: boolean): Promise<number> {
+  const script = join(import.meta.dirname, 'sending-process.ts')
+  const { stdout } = await runSuccessfully(process.execPath, [script, path, isQuick ? '500' : `${MEMORY_MS}`])
+  return Number(stdout)
+}
