@@ -6,6 +6,10 @@ const db = new DatabaseSync(String(workerData), { timeout: 1000 })
 const checkpoint = db.prepare('pragma wal_checkpoint(passive)')
 
 parentPort?.on('message', () => {
-  checkpoint.get()
-  parentPort?.postMessage('done')
+  try {
+    checkpoint.get()
+    parentPort?.postMessage('done')
+  } catch {
+    parentPort?.postMessage('failed') // for example because the disk is full
+  }
 })

@@ -7,6 +7,8 @@ const IDLE_MS = 25
 const MAX_WAL_BYTES = 48 << 20
 /** A copy of fewer frames is not worth two flushes. */
 const MIN_FRAMES = 64
+/** The pause after a copy that failed, for example because the disk is full. */
+const FAILED_MS = 1000
 
 export type Checkpoints = { onCommit(): void; close(): Promise<void> }
 
@@ -41,19 +43,26 @@ export function startCheckpointing(path: string, db: DatabaseSync, { preallocate
     if (frames >= (isIdle ? MIN_FRAMES : maxFrames)) copy()
     else if (!isIdle || (!isPreallocated && frames >= MIN_FRAMES)) scheduleTick()
   }
-  function scheduleTick(): void {
-    if (!closed) timer ??= setTimeout(tick, IDLE_MS).unref()
+  function scheduleTick(afterMs = IDLE_MS): void {
+    if (!closed) timer ??= setTimeout(tick, afterMs).unref()
   }
   function copy(): void {
     isCopying = true
     inlineFrames = MIN_FRAMES
-    worker ??= startWorker(path, afterPass, () => {
-      // Without a worker the log only grows. The next tick starts another worker.
-      worker = undefined
-      isCopying = false
-      scheduleTick()
+    worker ??= startWorker(path, {
+      onPass: afterPass,
+      onFailed: afterFailure,
+      onEnded: () => {
+        worker = undefined
+        afterFailure()
+      },
     })
     worker.postMessage('checkpoint')
+  }
+  /** Without a copy the log only grows. A later tick tries again. */
+  function afterFailure(): void {
+    isCopying = false
+    scheduleTick(FAILED_MS)
   }
   /** Copies the rest in the writer if few frames are left, or else starts another pass. The writer's limit doubles per pass. */
   function afterPass(): void {
@@ -98,10 +107,12 @@ function openWal(db: DatabaseSync) {
   }
 }
 
-function startWorker(path: string, onPass: () => void, onError: () => void): Worker {
+type WorkerEvents = { readonly onPass: () => void; readonly onFailed: () => void; readonly onEnded: () => void }
+
+function startWorker(path: string, { onPass, onFailed, onEnded }: WorkerEvents): Worker {
   const worker = new Worker(new URL('./checkpoint-worker.ts', import.meta.url), { workerData: path })
   worker.unref()
-  worker.on('message', onPass)
-  worker.on('error', onError)
+  worker.on('message', (result) => (result === 'done' ? onPass() : onFailed()))
+  worker.on('error', onEnded)
   return worker
 }

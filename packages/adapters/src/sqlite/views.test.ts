@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { Fault } from '@penstock/kernel/result.ts'
 import type { Views } from '@penstock/ports/views.ts'
 import { waitUntil } from '@penstock/testkit/wait-until.ts'
 import { type Kysely, sql } from 'kysely'
@@ -45,4 +46,17 @@ test('a transaction may stay open while the log waits for its copy', async () =>
   })
   const { rows } = await sql<{ count: number }>`select count(*) as count from rows`.execute(views.db)
   expect(rows).toEqual([{ count: 22 }])
+})
+
+test('a full disk is a fault, and the next call succeeds when there is space again', async () => {
+  await sql`pragma max_page_count = 20`.execute(views.db)
+  const failed = views.db.transaction().execute(async (trx) => {
+    for (let n = 0; n < 20; n++) await insertRow(trx)
+  })
+  await expect(failed).rejects.toThrow(Fault)
+  await expect(failed).rejects.toThrow(/^the disk of the database is full: /)
+  await sql`pragma max_page_count = 100000`.execute(views.db)
+  await views.db.transaction().execute(insertRow)
+  const { rows } = await sql<{ count: number }>`select count(*) as count from rows`.execute(views.db)
+  expect(rows).toEqual([{ count: 1 }])
 })

@@ -3,6 +3,7 @@ import type { Views } from '@penstock/ports/views.ts'
 import { Kysely, type SqliteDatabase, SqliteDialect, type SqliteStatement } from 'kysely'
 import { migrate } from '../sql/migrate.ts'
 import { startCheckpointing } from './checkpoint.ts'
+import { withSqliteFaults } from './faults.ts'
 
 const MAX_STATEMENTS = 500
 
@@ -52,7 +53,8 @@ function toKyselyDatabase(database: DatabaseSync, onCommit: () => void): SqliteD
     prepare(sql) {
       const cached = statements.get(sql)
       if (cached) return cached
-      const statement = toKyselyStatement(database.prepare(sql), onRun)
+      const prepared = withSqliteFaults(() => database.prepare(sql))
+      const statement = toKyselyStatement(prepared, onRun, () => sql !== 'rollback' || database.isTransaction)
       // Statements of changing shape (lists, filters) must not fill the memory, so the whole cache is cleared.
       if (statements.size >= MAX_STATEMENTS) statements.clear()
       statements.set(sql, statement)
@@ -64,14 +66,16 @@ function toKyselyDatabase(database: DatabaseSync, onCommit: () => void): SqliteD
 type Parameters = ParametersOf<StatementSync['all']>
 type ParametersOf<F> = F extends (...parameters: infer P) => unknown ? P : never
 
-function toKyselyStatement(statement: StatementSync, onRun: () => void): SqliteStatement {
+function toKyselyStatement(statement: StatementSync, onRun: () => void, isNeeded: () => boolean): SqliteStatement {
   // Kysely types parameters as unknown. node:sqlite refuses a value that it cannot bind.
   const bound = (parameters: readonly unknown[]) => parameters as Parameters
   return {
     reader: statement.columns().length > 0,
-    all: (parameters) => statement.all(...bound(parameters)),
+    all: (parameters) => withSqliteFaults(() => statement.all(...bound(parameters))),
     run(parameters) {
-      const result = statement.run(...bound(parameters))
+      // After a full disk SQLite has rolled back by itself, and the error of a second rollback would hide the reason.
+      if (!isNeeded()) return { changes: 0, lastInsertRowid: 0 }
+      const result = withSqliteFaults(() => statement.run(...bound(parameters)))
       onRun()
       return result
     },
