@@ -1,3 +1,4 @@
+import { Fault } from '@penstock/kernel/result.ts'
 import type { Chain } from '@penstock/ports/chain.ts'
 import type { Clock } from '@penstock/ports/clock.ts'
 import type { Lightning } from '@penstock/ports/lightning.ts'
@@ -64,6 +65,15 @@ export function openSimnet({
 async function mineForever(store: SimnetStore, everyMs: number): Promise<void> {
   while (!store.ended.aborted) {
     await store.clock.sleep(everyMs, store.ended)
-    if (!store.ended.aborted) mineBlocks(store, 1)
+    if (!store.ended.aborted) mineOne(store)
+  }
+}
+
+/** Without space on the disk no block is found. */
+function mineOne(store: SimnetStore): void {
+  try {
+    mineBlocks(store, 1)
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error
   }
 }

@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { EventEmitter } from 'node:events'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { createSimnetTables } from './schema.ts'
+import { toSqliteFault, withSqliteFaults } from '../sqlite/faults.ts'
 
 /** The tables and notifications of the network. Integers are returned as bigints. */
 export type SimnetStore = {
@@ -62,7 +63,7 @@ export function openSimnetStore(path: string, clock: Clock, random: RandomBytes 
   const write = <T>(operation: () => T): T => {
     if (depth > 0) return operation()
     assertOpen()
-    begin.run()
+    withSqliteFaults(() => begin.run())
     depth++
     try {
       const result = operation()
@@ -70,8 +71,9 @@ export function openSimnetStore(path: string, clock: Clock, random: RandomBytes 
       return result
     } catch (error) {
       pendingTopics.clear()
-      db.exec('ROLLBACK')
-      throw error
+      // After a full disk SQLite has rolled back by itself.
+      if (db.isTransaction) db.exec('ROLLBACK')
+      throw toSqliteFault(error)
     } finally {
       depth--
       const topics = [...pendingTopics]

@@ -1,8 +1,11 @@
+import { Fault } from '@penstock/kernel/result.ts'
 import { cancelPaymentPart } from './htlcs.ts'
 import type { SimnetStore } from '../store.ts'
 
 /** Milliseconds for which lnd holds an arrived part while other parts are missing (`DefaultHtlcHoldDuration`). */
 const PART_TIMEOUT_MS = 120_000
+/** The pause after a write that failed, for example because the disk is full. */
+const RETRY_MS = 1000
 
 type PartRow = { readonly id: bigint; readonly payment_hash: string }
 
@@ -55,6 +58,14 @@ export function expireParts(store: SimnetStore, now: number): void {
 function schedulePartTimeout(store: SimnetStore, since: number): void {
   const at = since + PART_TIMEOUT_MS
   // Uses the scheduled time, because a timer may fire slightly before the clock reaches it.
-  const expire = (): void => void (store.ended.aborted || store.write(() => expireParts(store, at)))
+  const expire = (): void => {
+    if (store.ended.aborted) return
+    try {
+      store.write(() => expireParts(store, at))
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error
+      void store.clock.sleep(RETRY_MS, store.ended).then(expire)
+    }
+  }
   void store.clock.sleep(at - store.clock.now(), store.ended).then(expire)
 }
