@@ -1,4 +1,5 @@
 // The imports load the modules of all processes, because each module registers its metrics when it is loaded.
+import '@penstock/platforms/data-space.ts'
 import '@penstock/platforms/cluster.ts'
 import '@penstock/adapters/opentelemetry/otlp.ts'
 import '@penstock/platforms/process.ts'

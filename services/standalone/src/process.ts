@@ -6,6 +6,7 @@ import { openDataDir, assertSameMarket } from '@penstock/config/data-dir.ts'
 import { resolveOperatorToken } from '@penstock/credentials/operator-token.ts'
 import { lockDataDir } from '@penstock/config/data-dir-lock.ts'
 import { serveHealth } from '@penstock/runtime/observability/health-server.ts'
+import { findMissingSpace, measureDataSpace } from '@penstock/platforms/data-space.ts'
 import { startObservability, type Observability } from '@penstock/platforms/observe.ts'
 import { saveCompileCache } from '@penstock/runtime/compile-cache.ts'
 import { loadConfig } from '@penstock/config/load-config.ts'
@@ -18,7 +19,7 @@ import type { Gateway } from '@penstock/gateway/ports.ts'
 import { createHeadWriter } from '@penstock/audit/head-writer.ts'
 import type { Config } from '@penstock/config/config.ts'
 import { ConfigError } from '@penstock/config/config-error.ts'
-import { openLogger } from '@penstock/runtime/observability/log.ts'
+import { type Logger, openLogger } from '@penstock/runtime/observability/log.ts'
 import { bind, run } from '@penstock/runtime/run.ts'
 import { assembleServices } from './assembly.ts'
 import { demonstrate } from './demo.ts'
@@ -62,13 +63,9 @@ async function startStandalone(config: Config, { demo, ownHealthPort }: Standalo
   assertSameMarket(dir, 'standalone', config)
   const lock = lockDataDir(dir)
   await assertPortFree(config)
-  const { observability, end } = await startObservability(
-    config,
-    { service: 'standalone', instance: `standalone-${process.pid}` },
-    log,
-  )
+  const { observability, end } = await observe(config, dir.path, log)
   let pendingReason: string | undefined = 'the services are starting'
-  const readiness = () => pendingReason
+  const readiness = () => pendingReason ?? findMissingSpace(dir.path)
   // The health server starts first, so that it answers a supervisor while the process waits for other servers.
   const health = ownHealthPort ? await serveOwnHealth(config, observability, readiness) : undefined
   const platform = { ...(await openEmbeddedPlatform(dir, config, log)), ...observability }
@@ -113,6 +110,13 @@ async function startStandalone(config: Config, { demo, ownHealthPort }: Standalo
     await health?.close()
   }
   return { url, close }
+}
+
+async function observe(config: Config, dataDir: string, log: Logger): ReturnType<typeof startObservability> {
+  const labels = { service: 'standalone', instance: `standalone-${process.pid}` }
+  const observing = await startObservability(config, labels, log)
+  measureDataSpace(observing.observability.gauges, dataDir)
+  return observing
 }
 
 /** Returns a function by which the sellers of the demonstration enter the rails cluster. */
