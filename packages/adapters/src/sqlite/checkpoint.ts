@@ -49,20 +49,13 @@ export function startCheckpointing(path: string, db: DatabaseSync, { preallocate
   function copy(): void {
     isCopying = true
     inlineFrames = MIN_FRAMES
-    worker ??= startWorker(path, {
-      onPass: afterPass,
-      onFailed: afterFailure,
-      onEnded: () => {
-        worker = undefined
-        afterFailure()
-      },
+    worker ??= startWorker(path, afterPass, (hasEnded) => {
+      if (hasEnded) worker = undefined
+      isCopying = false
+      // Without a copy the log only grows. A later tick tries again.
+      scheduleTick(FAILED_MS)
     })
     worker.postMessage('checkpoint')
-  }
-  /** Without a copy the log only grows. A later tick tries again. */
-  function afterFailure(): void {
-    isCopying = false
-    scheduleTick(FAILED_MS)
   }
   /** Copies the rest in the writer if few frames are left, or else starts another pass. The writer's limit doubles per pass. */
   function afterPass(): void {
@@ -107,12 +100,11 @@ function openWal(db: DatabaseSync) {
   }
 }
 
-type WorkerEvents = { readonly onPass: () => void; readonly onFailed: () => void; readonly onEnded: () => void }
-
-function startWorker(path: string, { onPass, onFailed, onEnded }: WorkerEvents): Worker {
+/** @param onFailed is called after a copy that failed, and with `true` if the worker has ended */
+function startWorker(path: string, onPass: () => void, onFailed: (hasEnded: boolean) => void): Worker {
   const worker = new Worker(new URL('./checkpoint-worker.ts', import.meta.url), { workerData: path })
   worker.unref()
-  worker.on('message', (result) => (result === 'done' ? onPass() : onFailed()))
-  worker.on('error', onEnded)
+  worker.on('message', (result) => (result === 'done' ? onPass() : onFailed(false)))
+  worker.on('error', () => onFailed(true))
   return worker
 }
