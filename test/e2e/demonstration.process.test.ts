@@ -31,6 +31,6 @@ test('the start sells a channel, then takes a payment and shows its webhooks, in
 test('the start prints one line if webhooks may go to loopback', async () => {
   const output = await readDemonstration({ PENSTOCK_WEBHOOK_ALLOW_LOOPBACK: '1' })
   expect(output.split('\n').filter((line) => line.includes('PENSTOCK_WEBHOOK_ALLOW_LOOPBACK'))).toEqual([
-    'PENSTOCK_WEBHOOK_ALLOW_LOOPBACK=1: webhooks may go to this machine. This is for development only.',
+    'PENSTOCK_WEBHOOK_ALLOW_LOOPBACK is 1, so webhooks may call programs on this machine. Set it for development only.',
   ])
 })

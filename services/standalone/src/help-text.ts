@@ -9,9 +9,6 @@ Runs the whole market in one process on SQLite, with a simulated Lightning netwo
 
 Settings are environment variables: docs/configuration.md`
 
-/** Printed if webhooks may go to loopback, because a production market must not allow it. */
-export const LOOPBACK_NOTE = 'PENSTOCK_WEBHOOK_ALLOW_LOOPBACK=1: webhooks may go to this machine. This is for development only.\n'
-
 type Network = { readonly network: string; readonly simulated: object | null }
 
 /** The text that is printed once everything runs. */

@@ -26,7 +26,7 @@ import { demonstrate } from './demo.ts'
 import { demonstratePayment } from './demo-payment.ts'
 import { createDemoReceiver, type DemoReceiver } from './demo-receiver.ts'
 import { runSellers } from './run-sellers.ts'
-import { banner, HELP, LOOPBACK_NOTE } from './help-text.ts'
+import { banner, HELP } from './help-text.ts'
 
 /** Runs everything in this process until SIGTERM or SIGINT; exits with 1 and a sentence if it cannot start. */
 export async function runStandalone(args: readonly string[], env: NodeJS.ProcessEnv): Promise<void> {
@@ -99,7 +99,6 @@ async function startStandalone(config: Config, { demo, ownHealthPort }: Standalo
   const gateway = await openedGateway.promise
   pendingReason = undefined
   console.log(banner(url, dir.path, externalWorld, config.eventStore))
-  if (config.webhookAllowLoopback) console.log(LOOPBACK_NOTE)
   const grantRails = createRailsGrant(gateway)
   const { clock, ids } = platform
   const agents = network ? runSellers({ url, dir, network, clock, ids, log, grantRails }, stop.signal) : Promise.resolve()
