@@ -7,7 +7,7 @@ import { measurePlan } from './shrink.ts'
 import { startProgram } from '../support/processes.ts'
 
 const MAIN = fileURLToPath(new URL('main.ts', import.meta.url))
-const SEED = 13
+const SEED = 1
 const BROKEN_MARKET = ['--sabotage', 'settles before the proof']
 const INVARIANT = 'settled only when proven'
 
