@@ -1,10 +1,16 @@
 import type { Command } from 'commander'
 import { addCommand, printResult, type CommandContext } from '../command-context.ts'
 
+/** A seller reads this before it runs an agent. */
+const RISK = `
+A seller funds a channel before it is paid. If the market cannot prove the channel in time, for example because the buyer's
+node hides, the payment returns to the buyer. The seller then loses the fees of the funding and of the close. See "The
+seller's risk" in docs/guides/mainnet.md.`
+
 type GrantOptions = { readonly json?: boolean; readonly reason: string }
 
 export function addSellerCommands(program: Command, context: CommandContext): void {
-  const seller = program.command('seller').description('manage sellers and their clusters')
+  const seller = program.command('seller').description('manage sellers and their clusters').addHelpText('after', RISK)
   addCommand(
     seller,
     'grant',
