@@ -56,7 +56,7 @@ async function gather(
       },
     },
   }
-  const chain = { tip: () => Promise.resolve({ height: 103 }), output: () => Promise.resolve(output) }
+  const chain = { sees: { mempool: true }, tip: () => Promise.resolve({ height: 103 }), output: () => Promise.resolve(output) }
   const terms = { sellerPubkey: seller, buyerPubkey: buyer }
   // The fakes have only the methods that are called.
   const ports = { lightning: lightning as unknown as Lightning, chain: chain as unknown as Chain, clock }
@@ -118,7 +118,7 @@ test('no second probe is sent while the first is pending, and all callers get th
       return answer.promise
     },
   }
-  const chain = { tip: () => Promise.resolve({ height: 103 }), output: () => Promise.resolve(confirmed) }
+  const chain = { sees: { mempool: true }, tip: () => Promise.resolve({ height: 103 }), output: () => Promise.resolve(confirmed) }
   // The fakes have only the methods that are called.
   const ports = (clock: Clock) => ({ lightning: { graph } as unknown as Lightning, chain: chain as unknown as Chain, clock })
   const query = {
@@ -182,4 +182,22 @@ test('no probe is sent if another channel could carry it', async () => {
   const { evidence, calls } = await gather({ output: confirmed, between: [other] })
   expect(evidence).toMatchObject({ otherChannelsBetween: true, probe: 'not-tried' })
   expect(calls).toEqual([])
+})
+
+test('a spend is unknown, and not missing, if the chain source could read no mempool', async () => {
+  const outputOf = async (seesMempool: boolean, output: ChainOutput) => {
+    const chain = { sees: { mempool: seesMempool }, tip: async () => ({ height: 103 }), output: async () => output }
+    const graph = { channel: async () => undefined, between: async () => [] }
+    const ports = {
+      lightning: { graph } as unknown as Lightning,
+      chain: chain as unknown as Chain,
+      clock: undefined as unknown as Clock,
+    }
+    const terms = { sellerPubkey: '', buyerPubkey: '' }
+    const query = { outpoint: output.outpoint, terms, attestation: null, fromHeight: 0, probe: false }
+    return (await gatherEvidence(ports, query)).output
+  }
+  expect(await outputOf(true, confirmed)).not.toHaveProperty('isSpendUnknown')
+  expect(await outputOf(false, confirmed)).toMatchObject({ spentBy: null, isSpendUnknown: true })
+  expect(await outputOf(true, { ...confirmed, isSpendUnknown: true })).toMatchObject({ isSpendUnknown: true })
 })

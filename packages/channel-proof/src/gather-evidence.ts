@@ -48,7 +48,7 @@ export async function gatherEvidence(
   const hasOtherChannels = channelsBetween.some((channel) => channel.outpoint !== outpoint)
   return {
     tipHeight: tip.height,
-    output: output ? toOutputData(output) : null,
+    output: output ? toOutputData(output, chain.sees.mempool) : null,
     attestation,
     attestationSigner: attestationSigner?.toLowerCase() ?? null,
     graph: graph ? toGraphData(graph, terms.sellerPubkey) : null,
@@ -57,20 +57,17 @@ export async function gatherEvidence(
   }
 }
 
-const toOutputData = ({
-  outpoint,
-  valueSat,
-  script,
-  height,
-  txIndex,
-  spentBy,
-}: ChainOutput): NonNullable<EvidenceData['output']> => ({
+const toOutputData = (
+  { outpoint, valueSat, script, height, txIndex, spentBy, isSpendUnknown }: ChainOutput,
+  seesMempool: boolean,
+): NonNullable<EvidenceData['output']> => ({
   outpoint,
   valueSat: `${valueSat}`,
   script,
   height,
   txIndex,
   spentBy: spentBy && { ...spentBy },
+  ...(spentBy === null && (isSpendUnknown || !seesMempool) && { isSpendUnknown: true }),
 })
 
 function toGraphData(

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineContract, v1, v2, v3, type CommandsOf, type FactsOf, type TargetOf } from './define.ts'
-import { evidence } from './settlement.ts'
+import { acceptMissingSpendUnknown, evidence } from './settlement.ts'
 import {
   attestation,
   channelTerms,
@@ -113,9 +113,9 @@ export const channelContract = defineContract('channel', 'channel-watcher', {
     },
     KeepAttestation: { ...v2(z.strictObject({ outpoint, attestation, outpointNumber }), addOutpointNumber), from: ['order'] },
     /** The outpoint's state in chain and graph at a tip. Without `seesMempool`, absence from the mempool proves nothing. */
-    Observe: v1(z.strictObject({ outpoint, evidence, seesMempool: z.boolean() })),
+    Observe: v2(z.strictObject({ outpoint, evidence, seesMempool: z.boolean() }), acceptMissingSpendUnknown),
     /** The outpoint's state in the mempool between two blocks. It counts only while the transaction is unseen or missing. */
-    NoticeFunding: v1(z.strictObject({ outpoint, evidence })),
+    NoticeFunding: v2(z.strictObject({ outpoint, evidence }), acceptMissingSpendUnknown),
     /** The command of the deadline that marks an open watch. It adds no fact: only observations of the chain apply heights. */
     Recheck: v1(z.strictObject({})),
     StartLease: { ...v1(z.strictObject({ outpoint })), from: ['order'] },

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { defineContract, v1, v2, v3, type CommandsOf, type FactsOf, type TargetOf } from './define.ts'
+import { defineContract, v1, v2, v3, v4, type CommandsOf, type FactsOf, type TargetOf } from './define.ts'
 import { addCause, creditor, ledgerEntry, lossCause, payoutDecision, withholdingCause } from './settlement/payout-shapes.ts'
 import {
   amount,
@@ -49,6 +49,8 @@ export const evidence = z.strictObject({
       height: height.nullable(),
       txIndex: z.int().nonnegative().nullable(),
       spentBy: z.strictObject({ txid: hash, height: height.nullable() }).nullable(),
+      /** No mempool could be read, so a spend may wait for a block. */
+      isSpendUnknown: z.literal(true).optional(),
     })
     .nullable(),
   attestation: attestation.nullable(),
@@ -66,6 +68,8 @@ export const evidence = z.strictObject({
   otherChannelsBetween: z.boolean(),
   probe: z.enum(['reached', 'not-reached', 'not-tried']),
 })
+/** Evidence of older versions does not say whether a mempool was read. */
+export const acceptMissingSpendUnknown = (old: object): object => old
 export type EvidenceData = z.output<typeof evidence>
 
 export type LedgerEntry = z.output<typeof ledgerEntry>
@@ -248,7 +252,7 @@ export const settlementContract = defineContract('settlement', 'settlement', {
     },
     SettleHold: { ...v1(z.strictObject({ outpoint })), from: ['order'] },
     /** The guard's check at a block: settlement's own evidence, without another service in between. */
-    Guard: v3(
+    Guard: v4(
       z.strictObject({
         height,
         /** The subject of the evidence; null if no outpoint is recorded. */
@@ -269,6 +273,7 @@ export const settlementContract = defineContract('settlement', 'settlement', {
       (old: object) => ({ ...old, observedAt: 0 }),
       // Earlier versions treated the node as ready at every check.
       (old: object) => ({ ...old, nodeReady: true }),
+      acceptMissingSpendUnknown,
     ),
     /** The timer of the last height. It requests a proof again, in case the guard is late. */
     LastHeight: v1(z.strictObject({ height })),

@@ -25,6 +25,8 @@ export type ChainOutput = {
   readonly txIndex: number | null
   /** The spending transaction, as far as the node knows; null: unspent. A spend in the mempool has height null. */
   readonly spentBy: { readonly txid: string; readonly height: number | null } | null
+  /** Set if no block spends the output, and no mempool could be read. A spend may then wait for a block. */
+  readonly isSpendUnknown?: true
 }
 
 export interface Chain {

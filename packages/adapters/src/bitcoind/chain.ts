@@ -1,6 +1,6 @@
 import { type Outpoint, parseOutpoint } from '@penstock/bitcoin/outpoint.ts'
 import { Fault } from '@penstock/kernel/result.ts'
-import type { Chain, ChainTip, ChainOutput } from '@penstock/ports/chain.ts'
+import { type Chain, type ChainTip, type ChainOutput, MempoolUnavailable } from '@penstock/ports/chain.ts'
 import type { Clock } from '@penstock/ports/clock.ts'
 import type { NodeInfo } from '@penstock/ports/lightning.ts'
 import { createBlockScanner } from '../blocks/block-scanner.ts'
@@ -35,14 +35,12 @@ export function rpcChain(rpc: Rpc, clock: Clock, { pollMs = POLL_MS }: { readonl
       const outpoint = parseOutpoint(text)
       // No block has room for that many outputs, and bitcoind rejects such an index.
       if (!outpoint || outpoint.vout > MAX_OUTPUT_INDEX) return undefined
-      // Most outputs need both calls, so the calls run concurrently.
-      const [found, spentBy] = await Promise.all([
-        rpc<UnspentOutput | null>('gettxout', outpoint.txid, outpoint.vout, false),
-        findMempoolSpend(rpc, outpoint),
-      ])
+      const { found, spentBy } = await readUnspent(rpc, outpoint)
       const output = (await findUnspent(rpc, { txIndexOf, headers }, outpoint, found)) ?? (await findUnconfirmed(rpc, outpoint))
       if (output?.height === null) firstSeenTimes.record(outpoint.txid)
-      return output ? { outpoint: text, ...output, spentBy } : scan.output(text, fromHeight)
+      if (output) return { outpoint: text, ...output, spentBy }
+      const scanned = await scan.output(text, fromHeight)
+      return scanned && { ...scanned, spentBy: scanned.spentBy ?? spentBy }
     },
     async enteredMempoolAt(text) {
       const txid = parseOutpoint(text)?.txid
@@ -131,6 +129,32 @@ async function findUnconfirmed(rpc: Rpc, { txid, vout }: Outpoint): Promise<Foun
   const output = transaction?.vout.find(({ n }) => n === vout)
   if (!output || (transaction?.confirmations ?? 0) > 0) return undefined
   return { valueSat: toSat(output.value), script: output.scriptPubKey.hex, height: null, txIndex: null }
+}
+
+/**
+ * Reads the output in the blocks and its spend in the mempool, in one state of the chain. A block between the two calls could
+ * hide a spend from both, so the output is read before and after the mempool.
+ * @throws MempoolUnavailable while the node loads its mempool, or if each try met another block
+ */
+async function readUnspent(rpc: Rpc, outpoint: Outpoint) {
+  const readOutput = () => rpc<UnspentOutput | null>('gettxout', outpoint.txid, outpoint.vout, false)
+  const [first, isLoaded] = await Promise.all([readOutput(), isMempoolLoaded(rpc)])
+  if (!isLoaded) throw new MempoolUnavailable('the bitcoin node still loads its mempool, so a spend in it is unknown')
+  let found = first
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const spentBy = await findMempoolSpend(rpc, outpoint)
+    if (!found || spentBy) return { found, spentBy }
+    const again = await readOutput()
+    if (again?.bestblock === found.bestblock) return { found, spentBy }
+    found = again
+  }
+  throw new MempoolUnavailable(`a block came during each look at ${outpoint.txid}:${outpoint.vout}`)
+}
+
+/** btcd, and bitcoind before 0.19, do not report this. They then count as loaded. */
+async function isMempoolLoaded(rpc: Rpc): Promise<boolean> {
+  const info = await undefinedIfRefused(() => rpc<{ readonly loaded?: boolean } | undefined>('getmempoolinfo'))
+  return info?.loaded !== false
 }
 
 async function findMempoolSpend(rpc: Rpc, outpoint: Outpoint): Promise<ChainOutput['spentBy']> {

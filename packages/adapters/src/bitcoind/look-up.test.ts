@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { MempoolUnavailable } from '@penstock/ports/chain.ts'
 import { createChainFailover } from '../blocks/chain-failover.ts'
 import { stillClock } from '@penstock/ports/still-clock.fixture.ts'
 import { rpcChain } from './chain.ts'
@@ -100,4 +101,47 @@ test.each([
 test('an error of a mempool call throws an RpcError', async () => {
   for (const code of [-1, -28])
     await expect(rpcChain(bitcoind('getmempoolentry', code), stillClock).enteredMempoolAt(`${TXID}:1`)).rejects.toThrow(RpcError)
+})
+
+const unspent = { bestblock: 'aa', confirmations: 4, value: 0.01, scriptPubKey: { hex: `0020${'11'.repeat(32)}` } }
+
+/** A node with an unspent output. */
+function nodeWithOutput(answers: Readonly<Record<string, () => unknown>>): Rpc {
+  const all: Readonly<Record<string, () => unknown>> = {
+    gettxout: () => unspent,
+    gettxspendingprevout: () => [{}],
+    getblockheader: () => ({ height: 904, time: 1, previousblockhash: 'bb' }),
+    getblockhash: () => 'aa',
+    getblock: () => ({ tx: [TXID] }),
+    getblockcount: () => 904,
+    ...answers,
+  }
+  return <T>(method: string): Promise<T> => Promise.resolve(all[method]?.() as T) // the answer of the method
+}
+
+test('a block between the calls hides no spend: the output is read again', async () => {
+  let isMined = false
+  const rpc = nodeWithOutput({
+    gettxout: () => (isMined ? null : unspent),
+    gettxspendingprevout: () => {
+      isMined = true
+      return [{}]
+    },
+    getblockcount: () => (isMined ? 905 : 904),
+  })
+  const output = await rpcChain(rpc, stillClock).output(`${TXID}:0`, 906)
+  expect(output).toBeUndefined()
+})
+
+test('a lookup in one state of the chain finds the unspent output', async () => {
+  const output = await rpcChain(nodeWithOutput({}), stillClock).output(`${TXID}:0`, 850)
+  expect(output).toMatchObject({ height: 901, spentBy: null })
+})
+
+test('a lookup throws MempoolUnavailable if each try meets a new block, and while the mempool is being loaded', async () => {
+  let blocks = 0
+  const moving = nodeWithOutput({ gettxout: () => ({ ...unspent, bestblock: `${blocks++}` }) })
+  await expect(rpcChain(moving, stillClock).output(`${TXID}:0`, 850)).rejects.toThrow(MempoolUnavailable)
+  const loading = nodeWithOutput({ getmempoolinfo: () => ({ loaded: false, size: 0 }) })
+  await expect(rpcChain(loading, stillClock).output(`${TXID}:0`, 850)).rejects.toThrow(MempoolUnavailable)
 })

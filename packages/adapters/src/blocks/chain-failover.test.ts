@@ -7,6 +7,8 @@ import { createChainFailover } from './chain-failover.ts'
 const OUTPOINT = `${'ab'.repeat(32)}:0`
 const waiting: ChainOutput = { outpoint: OUTPOINT, valueSat: 7n, script: '00', height: null, txIndex: null, spentBy: null }
 const confirmed: ChainOutput = { ...waiting, height: 100, txIndex: 1 }
+/** The answer of the node alone, which reads no mempool. */
+const unseenSpend: ChainOutput = { ...confirmed, isSpendUnknown: true }
 const silent = (): Promise<never> => new Promise(() => undefined)
 const away = (): Promise<never> => Promise.reject(new Fault('no answer'))
 
@@ -69,13 +71,13 @@ test.each([
   ['unreachable', away],
   ['silent', silent],
 ])('the node answers if the source is %s', async (_, height) => {
-  expect(await findOutput({ height, output: height }, { output: confirmed })).toEqual(confirmed)
+  expect(await findOutput({ height, output: height }, { output: confirmed })).toEqual(unseenSpend)
   const both = createChainFailover(chain({ height }).chain, chain({ height: 100 }).chain, clockOf())
   expect((await both.tip()).height).toBe(100)
 })
 
 test('the node answers if the output lookup of the source fails', async () => {
-  expect(await findOutput({ output: away }, { output: confirmed })).toEqual(confirmed)
+  expect(await findOutput({ output: away }, { output: confirmed })).toEqual(unseenSpend)
 })
 
 test('a missing output throws MempoolUnavailable while the source is behind or unreachable', async () => {
@@ -96,7 +98,13 @@ test('an unconfirmed spend from the source is added to the output from the node'
   const inBlock = { txid: 'ef'.repeat(32), height: 100 }
   expect((await findOutput(source, { output: { ...confirmed, spentBy: inBlock } }))?.spentBy).toEqual(inBlock)
   const stale = { height: 99, output: { ...confirmed, spentBy: { ...spentBy, height: 98 } } }
-  expect((await findOutput(stale, { output: confirmed }))?.spentBy).toBeNull()
+  expect(await findOutput(stale, { output: confirmed })).toEqual(unseenSpend)
+})
+
+test('the node tells no missing spend, unless a source behind it has read its mempool', async () => {
+  expect(await findOutput({ height: 99, output: confirmed }, { output: confirmed })).toEqual(confirmed)
+  expect(await findOutput({ height: 99, output: unseenSpend }, { output: confirmed })).toEqual(unseenSpend)
+  expect(await findOutput({ output: silent }, { output: confirmed })).toEqual(unseenSpend)
 })
 
 test('the tip is the higher tip of the two, and the source answers alone if the node is unreachable', async () => {
@@ -156,7 +164,7 @@ test('the failover accepts a tip of the node that is below its previous tip', as
 test('the node answers in time if the source reports its height but hangs at the output lookup', async () => {
   const clock = clockOf()
   const both = createChainFailover(chain({ output: silent }).chain, chain({ output: confirmed }).chain, clock)
-  expect(await both.output(OUTPOINT, 90)).toEqual(confirmed)
+  expect(await both.output(OUTPOINT, 90)).toEqual(unseenSpend)
   expect(clock.monotonicMs()).toBeLessThan(10_000)
 })
 

@@ -93,7 +93,12 @@ async function findByNode(
 ): Promise<ChainOutput | undefined> {
   const [inBlocks, result] = await Promise.all([node.output(outpoint, fromHeight), answer])
   // The blocks of the node contain every confirmed spend, so the source adds only an unconfirmed spend.
-  if (inBlocks) return { ...inBlocks, spentBy: inBlocks.spentBy ?? onlyInMempool(result?.it?.spentBy) }
+  if (inBlocks) {
+    const spentBy = inBlocks.spentBy ?? onlyInMempool(result?.it?.spentBy)
+    // A source that confirms a spend in a block that the node lacks has no such mempool spend to report.
+    const isSpendUnknown = spentBy === null && (!result?.it || result.it.isSpendUnknown === true || result.it.spentBy !== null)
+    return { ...inBlocks, spentBy, ...(isSpendUnknown && { isSpendUnknown }) }
+  }
   // The node did not search below `fromHeight`, so the source's answer counts there.
   const { height } = result?.it ?? {}
   if (result?.it && (height === null || (height ?? fromHeight) < fromHeight)) return result.it

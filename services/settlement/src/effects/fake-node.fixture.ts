@@ -84,6 +84,7 @@ export function fakeNode(answers: FakeAnswers = {}) {
     },
     chain: {
       tip: () => Promise.resolve({ height: 900, synced: true, ...answers.tip }),
+      sees: { mempool: true },
       output: () => answerCall('output', undefined),
     },
     keyring: { preimageOf: () => PREIMAGE },

@@ -51,6 +51,7 @@ async function observe(
       sleep: (ms: number) => (ms < 1000 ? Promise.resolve(void pauses.push(ms)) : new Promise<void>(() => undefined)),
     },
     chain: {
+      sees: { mempool: true },
       tip: () => Promise.resolve({ height: tipHeight }),
       output: () => Promise.resolve({ ...sampleEvidence().output, valueSat: 1_000_000n }),
     },

@@ -126,11 +126,21 @@ export const lastHeight = (hold: Hold, { height }: SettlementCommandData<'LastHe
 export function guard(state: Settlement, { data }: CommandOf<'Guard'>): SettlementDecision {
   const { hold } = state
   if ((hold.registered?.outpoint ?? null) !== data.outpoint) return accept()
-  if (hold.status === 'settled' || isOwing(state)) return data.evidence ? watchPayout(state, data.evidence, data) : accept()
-  if (hold.status === 'cancelled') return data.evidence ? judgeLoss(state, data.evidence, data) : accept()
+  if (hold.status === 'settled' || isOwing(state)) {
+    return data.evidence && isTelling(hold, data, data.evidence) ? watchPayout(state, data.evidence, data) : accept()
+  }
+  if (hold.status === 'cancelled')
+    return data.evidence && isTelling(hold, data, data.evidence) ? judgeLoss(state, data.evidence, data) : accept()
   if (hold.status !== 'held') return accept()
   return withPeerProof(hold, data, decideHeld(hold, data))
 }
+
+/**
+ * Whether the evidence says anything about a sold channel. A node or chain that is synced again lacks the funding although the
+ * funding exists, so its evidence closes no payable and refutes no loss.
+ */
+const isTelling = ({ payment }: Hold, { nodeReady }: SettlementCommandData<'Guard'>, { tipHeight }: EvidenceData): boolean =>
+  nodeReady && payment !== null && tipHeight >= payment.heldAtHeight
 
 function decideHeld(hold: Hold, data: SettlementCommandData<'Guard'>): SettlementDecision {
   const isLast = data.height >= (lastHeightOfHold(hold) ?? Number.POSITIVE_INFINITY)

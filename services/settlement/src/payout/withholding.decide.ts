@@ -30,6 +30,8 @@ const INCIDENTS: Readonly<Partial<Record<WithholdingCause, string>>> = {
 
 /** Causes that only an operator can decide, because the market cannot see which party is at fault. */
 const DECIDED_BY_OPERATOR: readonly WithholdingCause[] = ['peer-proof', 'spend-confirmed', 'terms', 'operator-loss']
+/** Causes that only evidence with a mempool lifts, because a spend that is in no block may still wait for one. */
+const CAUSES_OF_SPENDS: readonly WithholdingCause[] = ['spend-unconfirmed', 'spend-confirmed']
 /** Causes that no evidence of the chain lifts. */
 const PERMANENT_CAUSES: readonly WithholdingCause[] = ['promise', 'operator-loss']
 
@@ -57,8 +59,9 @@ export function watchPayout(
   const { hold, payout, balances } = state
   const { request, registered } = hold
   if (!request || !registered || payout.paid || payout.paying || payout.creditor === 'buyer') return accept()
+  if (isOverruled(state, evidence)) return accept()
   const causes = findCauses(state, evidence)
-  const changes = [...liftGoneCauses(payout, causes, evidence, height), ...withholdNewCauses(payout, causes, request, height)]
+  const changes = [...liftGoneCauses(payout, causes, evidence, request), ...withholdNewCauses(payout, causes, request, height)]
   const confirmations = countConfirmations(evidence)
   const ended = endDueCauses(changes.reduce(evolve, state).payout, { height, confirmations, request })
   if (ended === 'closed') {
@@ -76,6 +79,17 @@ export function watchPayout(
     routingFeeLimitPpm,
   )
 }
+
+/**
+ * Whether newer evidence has withheld the payout. Replicas and jobs look at the same channel, and a slow look may arrive after
+ * a newer one. It then neither lifts a cause nor releases the payout.
+ */
+const isOverruled = ({ hold: { request }, payout }: Settlement, { tipHeight }: EvidenceData): boolean =>
+  request !== null && causesOf(payout).some((cause) => tipHeight < startOf(payout, cause, request))
+
+/** The height at which a cause began. */
+const startOf = ({ withheld }: SettlementPayout, cause: WithholdingCause, { withheldBlocks }: HoldRequest): number =>
+  (withheld[cause]?.untilHeight ?? 0) - withheldBlocks
 
 /** The causes in the evidence that withhold the payout now. */
 function findCauses({ hold, payout }: Settlement, evidence: EvidenceData): readonly ActiveCause[] {
@@ -133,12 +147,17 @@ function liftGoneCauses(
   payout: SettlementPayout,
   causes: readonly ActiveCause[],
   evidence: EvidenceData,
-  height: number,
+  request: HoldRequest,
 ): readonly SettlementFact[] {
-  const isInBlock = countConfirmations(evidence) > 0
+  if (countConfirmations(evidence) === 0) return []
+  const mayLift = (cause: WithholdingCause): boolean =>
+    !PERMANENT_CAUSES.includes(cause) &&
+    !(CAUSES_OF_SPENDS.includes(cause) && evidence.output?.isSpendUnknown === true) &&
+    // Another look in the block of the cause may have begun before the look that found the cause.
+    !(CAUSES_OF_SPENDS.includes(cause) && evidence.tipHeight === startOf(payout, cause, request))
   return causesOf(payout)
-    .filter((cause) => !PERMANENT_CAUSES.includes(cause) && isInBlock && !causes.some((one) => one.cause === cause))
-    .map((cause) => toWithholdingLifted(cause, height, 'gone'))
+    .filter((cause) => mayLift(cause) && !causes.some((one) => one.cause === cause))
+    .map((cause) => toWithholdingLifted(cause, evidence.tipHeight, 'gone'))
 }
 
 const causesOf = ({ withheld: active }: SettlementPayout): readonly WithholdingCause[] =>

@@ -91,6 +91,7 @@ export async function runGuardRound(job: typeof guardJob, scenario: GuardScenari
         },
       },
       chain: {
+        sees: { mempool: true },
         tip,
         output,
         async *tips() {
