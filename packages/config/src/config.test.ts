@@ -75,3 +75,9 @@ test('the waits of webhooks are seven whole numbers', () => {
   ])
     assert.throws(() => waits(text), /it must be 7 whole numbers from 0 to 86400, separated by commas/)
 })
+
+test('a market without any platform fee is refused, because nothing would pay the routes of payouts', () => {
+  const [ppm, least] = ['PENSTOCK_PLATFORM_FEE_PPM', 'PENSTOCK_PLATFORM_FEE_MIN_SAT']
+  assert.throws(() => readConfig({ [ppm]: '0', [least]: '0' }), /PENSTOCK_PLATFORM_FEE_PPM and PENSTOCK_PLATFORM_FEE_MIN_SAT/)
+  for (const env of [{ [ppm]: '0' }, { [least]: '0' }]) assert.ok(readConfig(env))
+})

@@ -135,8 +135,8 @@ export const variables = {
   platformFeeMinSat: defineVariable('PENSTOCK_PLATFORM_FEE_MIN_SAT', 'minimum platform fee of an order, in satoshis', sat, '100'),
   failoverFeePercent: defineVariable(
     'PENSTOCK_FAILOVER_FEE_PERCENT',
-    'maximum share of the platform fee, in percent, that a more expensive replacement seller may get',
-    wholeNumberIn(0, 100),
+    'maximum share of the platform fee, in percent, that a more expensive replacement seller may get; the rest pays the route of its payout',
+    wholeNumberIn(0, 99),
     '80',
   ),
   routingFeeLimitPpm: defineVariable(
@@ -357,6 +357,12 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     if (!parsed.success) faults.push(`${name} is "${maskPassword(env[name])}"; it must be ${parsed.error.issues[0]?.message}.`)
     return [key, parsed.data] as const
   })
+  // The fee pays for the route of the payout. Without a fee no payout could pay a route, and each would be retried for ever.
+  const isSetToZero = (name: string): boolean => /^0+(\.0*)?$/.test(env[name] ?? '')
+  if (isSetToZero('PENSTOCK_PLATFORM_FEE_PPM') && isSetToZero('PENSTOCK_PLATFORM_FEE_MIN_SAT'))
+    faults.push(
+      'PENSTOCK_PLATFORM_FEE_PPM and PENSTOCK_PLATFORM_FEE_MIN_SAT are both 0; one must be above 0, because the fee pays the route of a payout.',
+    )
   if (faults.length > 0)
     throw new ConfigError(`The configuration cannot be used:\n${faults.map((fault) => `  ${fault}`).join('\n')}`)
   return Object.fromEntries(values) as Config // Every key of the table is present, and its own schema parsed its value.
