@@ -179,6 +179,14 @@ describe('account.delete is refused', () => {
     expect(await refusalOf()).toMatch(/^Money is owed to this account/)
     expect(await readState()).toEqual(AS_BEFORE)
   })
+  test('while it is undecided whether the operator owes its seller a lost payment', async () => {
+    await projectOrder(stranger, accountId, [rejected])
+    const search = { type: 'LossSearchStarted', data: { cause: 'node-gave-back', untilHeight: 2000 } }
+    await market.projectFacts('settlement', ORDER, [registered, search])
+    expect(await refusalOf()).toMatch(/^It is not decided yet/)
+    await market.projectFacts('settlement', ORDER, [{ type: 'LossRefuted', data: { height: 2000, reason: 'x', by: null } }])
+    expect(await refusalOf()).toBeUndefined()
+  })
   test('while money is owed to its buyer', async () => {
     await projectOrder(accountId, stranger, [rejected])
     await market.projectFacts('settlement', ORDER, [

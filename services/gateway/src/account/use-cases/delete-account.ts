@@ -18,6 +18,7 @@ import type { AccountMutationsDeleteArgs } from '../../generated/schema-types.ts
 const OPEN_BUSINESS_MESSAGES = {
   order: 'An order of this account is open. Cancel it or wait for its end, then delete the account.',
   payout: 'Money is owed to this account. Give an invoice for it and wait until it is paid, then delete the account.',
+  loss: 'It is not decided yet whether money is owed to this account. Wait for the decision, then delete the account.',
 } as const
 
 /**

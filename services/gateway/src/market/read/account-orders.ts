@@ -32,18 +32,19 @@ export async function* iterateAccountOrders(views: Db, accountId: string): Async
   }
 }
 
-/** Finds a reason not to delete an account: an open order that it buys or sells, or an amount that is due to it. */
-export async function findDeletionObstacle(views: Db, accountId: string): Promise<'order' | 'payout' | undefined> {
+/** Finds a reason not to delete an account: an open order that it buys or sells, an amount that is due to it, or one that may become due. */
+export async function findDeletionObstacle(views: Db, accountId: string): Promise<'order' | 'payout' | 'loss' | undefined> {
   for await (const { order, hold } of iterateAccountOrders(views, accountId)) {
     if (isOpenStatus(order.status)) return 'order'
     // Rows of an earlier release may lack `owed`.
     const owed: PayoutDue = { ...noPayoutDue, ...hold?.owed }
-    if (!owed.isPaying && BigInt(owed.amountMsat) <= 0n) continue
+    const isLossOpen = hold?.loss?.status === 'ASKED'
+    if (!isLossOpen && !owed.isPaying && BigInt(owed.amountMsat) <= 0n) continue
     const { candidate, buyer } = order.terms
     const sellers = [candidate, ...order.attempts.map((attempt) => attempt.candidate)]
     const seller = sellers.find(({ sellerPubkey }) => sellerPubkey === owed.sellerPubkey)
     const creditor = owed.creditor === 'buyer' ? buyer.accountId : seller?.sellerAccountId
-    if (creditor === accountId) return 'payout'
+    if (creditor === accountId) return isLossOpen ? 'loss' : 'payout'
   }
   return undefined
 }
